@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What newer kernels have and older ones lack. Kbuild greps the target's
+ * headers and defines HAVE_...; nothing here looks at a version number.
+ */
+#ifndef _AQM_COMPAT_H
+#define _AQM_COMPAT_H
+
+#include <net/pkt_cls.h>
+#include <net/sch_generic.h>
+
+#ifndef MODULE_ALIAS_NET_SCH
+#define MODULE_ALIAS_NET_SCH(id)	MODULE_ALIAS("net-sch-" id)
+#endif
+
+#ifndef HAVE_QDISC_QLEN_INC
+static inline void qdisc_qlen_inc(struct Qdisc *sch)
+{
+	WRITE_ONCE(sch->q.qlen, sch->q.qlen + 1);
+}
+
+static inline void qdisc_qlen_dec(struct Qdisc *sch)
+{
+	WRITE_ONCE(sch->q.qlen, sch->q.qlen - 1);
+}
+
+static inline void qstats_backlog_add(struct Qdisc *sch, u32 bytes)
+{
+	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog + bytes);
+}
+
+static inline void qstats_backlog_sub(struct Qdisc *sch, u32 bytes)
+{
+	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog - bytes);
+}
+#endif
+
+/* Before drops had reasons of their own, all of them read QDISC_DROP. */
+#ifndef HAVE_QDISC_DROP_REASON
+enum qdisc_drop_reason {
+	QDISC_DROP_OVERLIMIT,
+	QDISC_DROP_CONGESTED,
+};
+
+static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
+					     enum qdisc_drop_reason reason)
+{
+}
+#endif
+
+#endif /* _AQM_COMPAT_H */
