@@ -135,11 +135,11 @@ struct qsdrr_sched_data {
 
 static void qsdrr_trim(struct Qdisc *sch);
 
-static const struct netlink_range_validation qsdrr_flows_range = {
+static struct netlink_range_validation qsdrr_flows_range = {
 	.min = 1, .max = QSDRR_MAX_FLOWS,
 };
 
-static const struct netlink_range_validation qsdrr_quantum_range = {
+static struct netlink_range_validation qsdrr_quantum_range = {
 	.min = QSDRR_MIN_QUANTUM, .max = QSDRR_MAX_QUANTUM,
 };
 
