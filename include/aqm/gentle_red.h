@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RED with a gentle slope, two ways of spacing the drops, and Adaptive RED.
+ *
+ * S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion
+ * Avoidance", 1993; S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An
+ * Algorithm for Increasing the Robustness of RED's Active Queue Management",
+ * August 2001. The unit of queue lengths and thresholds, bytes or packets, is
+ * the caller's and the same throughout.
+ *
+ * At each arrival, q being the queue's length before it:
+ *
+ *	avg = avg + w (q - avg)			while the queue holds something
+ *	avg = avg (1 - w)^m			after it was empty for m ptime
+ *
+ *	avg < min		p_b = 0
+ *	min <= avg < max	p_b = max_p (avg - min) / (max - min)
+ *	max <= avg < 2 max	p_b = max_p + (1 - max_p) (avg - max) / max
+ *				(gentle; else p_b = 1)
+ *	2 max <= avg		p_b = 1
+ *
+ * and, c being the arrivals passed since the last drop (or since avg reached
+ * min), drop with probability
+ *
+ *	p_b / (1 - c p_b)			1 if c p_b >= 1
+ *
+ * which spaces drops uniformly over 1 to 1/p_b arrivals (1993, section 7), or,
+ * with "wait", uniformly over 1/p_b + 1 to 2/p_b:
+ *
+ *	0			if c p_b < 1
+ *	p_b / (2 - c p_b)	if 1 <= c p_b < 2, then 1
+ *
+ * Adaptive RED, each 0.5 s, d = max - min:
+ *
+ *	avg > min + 0.6 d, max_p < top:		max_p += min(0.01, max_p / 4)
+ *	avg < min + 0.4 d, max_p > bottom:	max_p *= 0.9
+ *
+ * No timer does this: an arrival makes up for the half seconds since the last
+ * one, all of them with the average that it finds.
+ *
+ * Why not <net/red.h>: it has neither the gentle slope nor "wait"; its weight
+ * is a power of two and its idle decay a table of 256 shifts that the person
+ * who configures it must compute; it draws its random numbers itself, which
+ * makes a run unrepeatable; its max_p needs a timer. Nothing would be left.
+ *
+ * Fixed point, and what it costs in accuracy:
+ *	avg	Q32.32, u64. A fold rounds towards 0 by less than 2^-32: avg is
+ *		within 2^-32 / w units of the exact recursion. The decay factor
+ *		is Q0.64, by repeated squaring: within m 2^-63, m < 2^32.
+ *	w	Q0.32
+ *	p	Q0.32 in u64, since 1 is a value; p_b is within 2^-31 of exact.
+ *		The test against the random number involves no rounding.
+ * No product exceeds 64 bits for lengths below 2^32 and max below 2^31.
+ *
+ * The arithmetic sees no sk_buff and no Qdisc; the caller brings the time, the
+ * queue's length and the random numbers.
+ */
+#ifndef _AQM_GENTLE_RED_H
+#define _AQM_GENTLE_RED_H
+
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#define GENTLE_RED_ONE		(1ULL << 32)	/* 1 in Q0.32 */
+#define GENTLE_RED_PERCENT	42949673U	/* 0.01 in Q0.32, rounded */
+
+#define GENTLE_RED_INTERVAL	500000000ULL	/* ns between adaptations */
+#define GENTLE_RED_ALPHA	GENTLE_RED_PERCENT	/* largest step up */
+#define GENTLE_RED_BOTTOM	GENTLE_RED_PERCENT	/* usual lower bound of max_p */
+#define GENTLE_RED_TOP		(50 * GENTLE_RED_PERCENT)
+#define GENTLE_RED_MIN_BOTTOM	4096U	/* below, rounding would stop max_p / 4 */
+#define GENTLE_RED_MAX_TH	0x7fffffffU
+
+/**
+ * struct gentle_red_params - configuration
+ * @min_th: lower threshold, units
+ * @max_th: upper threshold, units; above @min_th, at most GENTLE_RED_MAX_TH
+ * @max_p: drop probability at @max_th, Q0.32; with @adaptive where it starts
+ * @bottom: least max_p, Q0.32, at least GENTLE_RED_MIN_BOTTOM; @adaptive only
+ * @top: greatest max_p, Q0.32; @adaptive only
+ * @weight: w of the average, Q0.32, not 0
+ * @ptime: how long an empty queue counts as one sample, ns, not 0: the
+ *	transmission time of an average packet
+ * @gentle: p_b rises to 1 between @max_th and twice that
+ * @wait: no drop before 1/p_b arrivals have passed since the last
+ * @adaptive: max_p follows the average
+ */
+struct gentle_red_params {
+	u32	min_th;
+	u32	max_th;
+	u32	max_p;
+	u32	bottom;
+	u32	top;
+	u32	weight;
+	u32	ptime;
+	bool	gentle;
+	bool	wait;
+	bool	adaptive;
+};
+
+/**
+ * struct gentle_red_vars - state
+ * @avg: average queue length, units, Q32.32
+ * @idle_since: since when the queue is empty, ns; with @idle only
+ * @adapt_at: time of the next adaptation, ns
+ * @max_p: in force, Q0.32
+ * @count: arrivals passed since the last drop, while avg >= min
+ * @idle: the queue is empty
+ */
+struct gentle_red_vars {
+	u64	avg;
+	u64	idle_since;
+	u64	adapt_at;
+	u32	max_p;
+	u32	count;
+	bool	idle;
+};
+
+/**
+ * struct gentle_red_stats - what was decided; if it became a drop or a mark,
+ *	the caller counts
+ * @early: by chance, min <= avg < max
+ * @gentle: by chance, max <= avg < 2 max
+ * @forced: without chance, above
+ * @raised: steps of max_p up
+ * @lowered: steps of max_p down
+ */
+struct gentle_red_stats {
+	u32	early;
+	u32	gentle;
+	u32	forced;
+	u32	raised;
+	u32	lowered;
+};
+
+enum gentle_red_verdict {
+	GENTLE_RED_PASS,
+	GENTLE_RED_EARLY,
+	GENTLE_RED_GENTLE,
+	GENTLE_RED_FORCED,
+};
+
+/**
+ * gentle_red_check() - what is wrong with a configuration
+ * @p: the configuration
+ *
+ * Return: NULL, or a message.
+ */
+static inline const char *gentle_red_check(const struct gentle_red_params *p)
+{
+	if (p->max_th > GENTLE_RED_MAX_TH)
+		return "max must be below 2^31";
+	if (p->min_th >= p->max_th)
+		return "min must be below max";
+	if (!p->weight)
+		return "the weight of the average must not be 0";
+	if (!p->ptime)
+		return "the time per packet must not be 0";
+	if (p->adaptive && p->bottom < GENTLE_RED_MIN_BOTTOM)
+		return "the lower bound of max_p is too small";
+	if (p->adaptive && p->bottom > p->top)
+		return "the bounds of max_p are the wrong way round";
+	return NULL;
+}
+
+/* Start, or start again: an empty queue at time @now (ns). */
+static inline void gentle_red_init(struct gentle_red_vars *v,
+				   const struct gentle_red_params *p, u64 now)
+{
+	*v = (struct gentle_red_vars) {
+		.idle_since	= now,
+		.adapt_at	= now + GENTLE_RED_INTERVAL,
+		.max_p		= p->max_p,
+		.idle		= true,
+	};
+	if (p->adaptive)
+		v->max_p = clamp(v->max_p, p->bottom, p->top);
+}
+
+/**
+ * gentle_red_change() - the configuration changed; the average stays
+ * @v: state
+ * @old: configuration so far
+ * @new: configuration from now on
+ *
+ * An adapted max_p stays too, unless a new one was given.
+ */
+static inline void gentle_red_change(struct gentle_red_vars *v,
+				     const struct gentle_red_params *old,
+				     const struct gentle_red_params *new)
+{
+	if (new->max_p != old->max_p || !new->adaptive)
+		v->max_p = new->max_p;
+	if (new->adaptive)
+		v->max_p = clamp(v->max_p, new->bottom, new->top);
+}
+
+/* avg + w (length - avg), towards 0 */
+static inline u64 gentle_red_fold(u64 avg, u32 weight, u32 length)
+{
+	u64 q = (u64)length << 32;
+
+	if (q >= avg)
+		return avg + mul_u64_u32_shr(q - avg, weight, 32);
+	return mul_u64_u64_shr(avg - q, GENTLE_RED_ONE - weight, 32) + q;
+}
+
+/* avg (1 - w)^m */
+static inline u64 gentle_red_decay(u64 avg, u32 weight, u32 m)
+{
+	u64 power = -((u64)weight << 32);	/* 1 - w, Q0.64 */
+
+	for (; m && avg; m >>= 1) {
+		if (m & 1)
+			avg = mul_u64_u64_shr(avg, power, 64);
+		power = mul_u64_u64_shr(power, power, 64);
+	}
+	return avg;
+}
+
+/* w = 1 - exp(-1/rate) for @rate packets a second, at least 2 (2001), Q0.32 */
+static inline u32 gentle_red_auto_weight(u32 rate)
+{
+	u64 x = div_u64(GENTLE_RED_ONE, max(rate, 2U));
+	u64 x2 = (x * x) >> 32;
+	u64 x3 = (x2 * x) >> 32;
+	u64 x4 = (x3 * x) >> 32;
+
+	/* Left out: at most x^5 / 120, below 3e-4, and rounding, 5 2^-32. */
+	return max_t(u64, x - x2 / 2 + div_u64(x3, 6) - div_u64(x4, 24), 1);
+}
+
+static inline void gentle_red_adapt(const struct gentle_red_params *p,
+				    struct gentle_red_vars *v,
+				    struct gentle_red_stats *st, u64 now)
+{
+	u64 ticks, d = p->max_th - p->min_th;
+	u64 above = v->avg - min(v->avg, (u64)p->min_th << 32);
+
+	if (likely(now < v->adapt_at))
+		return;
+	ticks = div64_u64(now - v->adapt_at, GENTLE_RED_INTERVAL) + 1;
+	v->adapt_at += ticks * GENTLE_RED_INTERVAL;
+	if (!p->adaptive)
+		return;
+
+	/* At most some 250 turns from one bound to the other. */
+	if (5 * (above >> 3) > 3 * (d << 29)) {
+		for (; ticks && v->max_p < p->top; ticks--, st->raised++)
+			v->max_p += min3(GENTLE_RED_ALPHA, v->max_p / 4,
+					 p->top - v->max_p);
+	} else if (5 * (above >> 3) < 2 * (d << 29)) {
+		for (; ticks && v->max_p > p->bottom; ticks--, st->lowered++)
+			v->max_p = max_t(u32, p->bottom,
+					 div_u64(9ULL * v->max_p, 10));
+	}
+}
+
+/* The queue holds something from now on. */
+static inline void gentle_red_busy(struct gentle_red_vars *v)
+{
+	v->idle = false;
+}
+
+/* The queue has run empty. */
+static inline void gentle_red_idle(struct gentle_red_vars *v, u64 now)
+{
+	v->idle = true;
+	v->idle_since = now;
+}
+
+/**
+ * gentle_red_arrival() - bring average and max_p up to date at an arrival
+ * @p: configuration
+ * @v: state
+ * @st: counters
+ * @length: of the queue before the arrival, units
+ * @now: ns
+ *
+ * An arrival that finds the queue empty and is not queued leaves it idle: the
+ * time up to it has been taken off the average and does not count again.
+ */
+static inline void gentle_red_arrival(const struct gentle_red_params *p,
+				      struct gentle_red_vars *v,
+				      struct gentle_red_stats *st, u32 length,
+				      u64 now)
+{
+	u64 m;
+
+	if (v->idle) {
+		m = div_u64(now - v->idle_since, p->ptime);
+		v->avg = gentle_red_decay(v->avg, p->weight,
+					  min_t(u64, m, U32_MAX));
+		v->idle_since += m * p->ptime;
+	} else {
+		v->avg = gentle_red_fold(v->avg, p->weight, length);
+	}
+	gentle_red_adapt(p, v, st, now);
+}
+
+/* p_b for the average as it is, Q0.32, up to GENTLE_RED_ONE */
+static inline u64 gentle_red_probability(const struct gentle_red_params *p,
+					 const struct gentle_red_vars *v)
+{
+	u64 min_th = (u64)p->min_th << 32;
+	u64 max_th = (u64)p->max_th << 32;
+
+	if (v->avg < min_th)
+		return 0;
+	if (v->avg < max_th)
+		return (v->max_p * div_u64(v->avg - min_th,
+					   p->max_th - p->min_th)) >> 32;
+	if (!p->gentle || v->avg >= 2 * max_th)
+		return GENTLE_RED_ONE;
+	return v->max_p + (((GENTLE_RED_ONE - v->max_p) *
+			    div_u64(v->avg - max_th, p->max_th)) >> 32);
+}
+
+/* Does chance drop this arrival, @count having passed since the last drop? */
+static inline bool gentle_red_chance(u64 p_b, u32 count, bool wait, u32 random)
+{
+	u64 spent = p_b * count;	/* c p_b, Q32.32 */
+	u64 full = GENTLE_RED_ONE;
+
+	if (wait) {
+		if (spent < full)
+			return false;
+		full *= 2;
+	}
+	return spent >= full || random * (full - spent) < p_b << 32;
+}
+
+/**
+ * gentle_red_decide() - drop (or mark) the arrival?
+ * @p: configuration
+ * @v: state, brought up to date by gentle_red_arrival()
+ * @st: counters
+ * @random: uniform over the whole range of u32
+ */
+static inline enum gentle_red_verdict
+gentle_red_decide(const struct gentle_red_params *p, struct gentle_red_vars *v,
+		  struct gentle_red_stats *st, u32 random)
+{
+	u64 p_b = gentle_red_probability(p, v);
+
+	if (v->avg < (u64)p->min_th << 32) {
+		v->count = 0;
+		return GENTLE_RED_PASS;
+	}
+	if (p_b >= GENTLE_RED_ONE) {
+		v->count = 0;
+		st->forced++;
+		return GENTLE_RED_FORCED;
+	}
+	if (!gentle_red_chance(p_b, v->count, p->wait, random)) {
+		if (v->count < U32_MAX)
+			v->count++;
+		return GENTLE_RED_PASS;
+	}
+	v->count = 0;
+	if (v->avg < (u64)p->max_th << 32) {
+		st->early++;
+		return GENTLE_RED_EARLY;
+	}
+	st->gentle++;
+	return GENTLE_RED_GENTLE;
+}
+
+#endif /* _AQM_GENTLE_RED_H */

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * gentle_red.h against a model in floating point, within the bounds that the
+ * header states. The model is written from the two papers' formulas.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <aqm/gentle_red.h>
+
+#define ONE	4294967296.0	/* 1 in Q0.32 */
+
+static int tests, failures;
+static u64 state = 1;
+
+/* xorshift64*: Vigna 2016 */
+static u32 rnd(void)
+{
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return (state * 2685821657736338717ULL) >> 32;
+}
+
+static u32 rnd_below(u32 n)
+{
+	return ((u64)rnd() * n) >> 32;
+}
+
+/* Uniform in the exponent, so that every magnitude is met. */
+static u32 rnd_any(void)
+{
+	return rnd() >> rnd_below(32);
+}
+
+static void ok(bool pass, const char *what)
+{
+	printf("%sok %d - %s\n", pass ? "" : "not ", ++tests, what);
+	failures += !pass;
+}
+
+static double avg_of(u64 avg)
+{
+	return (double)(avg >> 32) + (double)(u32)avg / ONE;
+}
+
+/* Folds of any lengths and weights stay within 2^-32 / w of the recursion. */
+static void test_fold(void)
+{
+	bool pass = true;
+
+	for (int run = 0; run < 2000 && pass; run++) {
+		u32 weight = rnd_any() >> 1 | 64;
+		u32 scale = rnd_any() | 1;
+		long double w = weight / (long double)ONE;
+		long double exact = 0;
+		u64 avg = 0;
+
+		for (int i = 0; i < 500; i++) {
+			u32 q = rnd_below(scale);
+			long double err;
+
+			avg = gentle_red_fold(avg, weight, q);
+			exact += w * (q - exact);
+			err = exact - avg / (long double)ONE;
+			/* the model's own rounding: 64 bits of mantissa */
+			if (err < -1e-9L * scale ||
+			    err > 1 / (ONE * w) + 1e-9L * scale) {
+				printf("# w %u q %u avg %Lf exact %Lf\n",
+				       weight, q, avg / (long double)ONE, exact);
+				pass = false;
+				break;
+			}
+		}
+	}
+	ok(pass, "fold follows the recursion within 2^-32 / w");
+
+	pass = gentle_red_fold(0, 1, 1) == 1;
+	for (u64 i = 0, avg = 5ULL << 32; i < 2000; i++) {
+		avg = gentle_red_fold(avg, 1 << 26, 0);
+		if (i == 1999)
+			pass &= !avg;
+	}
+	ok(pass, "fold of an empty queue reaches 0, of any queue leaves it");
+}
+
+static void test_decay(void)
+{
+	bool pass = true;
+
+	for (int i = 0; i < 200000 && pass; i++) {
+		u32 weight = rnd_any() | 1, m = rnd_any();
+		u64 avg = (u64)rnd_any() << 32 | rnd();
+		long double exact = avg * expl(m * log1pl(-(weight / (long double)ONE)));
+		u64 got = gentle_red_decay(avg, weight, m);
+
+		/* the m 2^-63 of the header, on avg, and one unit a factor */
+		if (fabsl(got - exact) > avg * (m * 0x1p-63L + 0x1p-58L) + 33) {
+			printf("# avg %llu w %u m %u: %llu, not %Lf\n",
+			       (unsigned long long)avg, weight, m,
+			       (unsigned long long)got, exact);
+			pass = false;
+		}
+	}
+	ok(pass, "decay is (1 - w)^m within m 2^-63");
+	ok(gentle_red_decay(12345, 1 << 20, 0) == 12345, "no time, no decay");
+}
+
+static void test_auto_weight(void)
+{
+	bool pass = true;
+
+	for (u32 rate = 2; rate < 4000000000U; rate += 1 + rate / 7) {
+		double exact = -expm1(-1.0 / rate) * ONE;
+
+		if (fabs(gentle_red_auto_weight(rate) - exact) >
+		    ONE * pow(rate, -5) / 120 + 5) {
+			printf("# rate %u: %u, not %f\n", rate,
+			       gentle_red_auto_weight(rate), exact);
+			pass = false;
+		}
+	}
+	ok(pass, "auto weight is 1 - exp(-1/rate)");
+	ok(gentle_red_auto_weight(0) && gentle_red_auto_weight(U32_MAX),
+	   "auto weight is never 0");
+}
+
+static struct gentle_red_params random_params(void)
+{
+	struct gentle_red_params p = {
+		.max_p = rnd_any(), .weight = rnd_any() | 1,
+		.ptime = rnd_any() | 1, .gentle = rnd() & 1, .wait = rnd() & 1,
+		.adaptive = false,
+	};
+
+	p.max_th = (rnd_any() >> 1) | 1;
+	p.min_th = rnd_below(p.max_th);
+	return p;
+}
+
+static double probability(const struct gentle_red_params *p, u32 max_p,
+			  double avg)
+{
+	double top = max_p / ONE;
+
+	if (avg < p->min_th)
+		return 0;
+	if (avg < p->max_th)
+		return top * (avg - p->min_th) / ((double)p->max_th - p->min_th);
+	if (!p->gentle || avg >= 2.0 * p->max_th)
+		return 1;
+	return top + (1 - top) * (avg - p->max_th) / p->max_th;
+}
+
+static void test_probability(void)
+{
+	bool pass = true;
+
+	for (int i = 0; i < 1000000 && pass; i++) {
+		struct gentle_red_params p = random_params();
+		struct gentle_red_vars v = { .max_p = p.max_p };
+		double exact, got, slack;
+
+		/* a third of the range beyond each side of the corners */
+		v.avg = (u64)rnd_below(min_t(u64, 5ULL * p.max_th / 2, U32_MAX)) << 32 |
+			rnd();
+		if (rnd_below(8) == 0)
+			v.avg = (u64)p.max_th << 32 << (rnd() & 1);
+		if (rnd_below(8) == 0)
+			v.avg = (u64)p.min_th << 32;
+		exact = probability(&p, v.max_p, avg_of(v.avg));
+		got = gentle_red_probability(&p, &v) / ONE;
+		/* a double holds avg to 2^-52 of itself */
+		slack = 2 / ONE + avg_of(v.avg) * 0x1p-51 /
+			((double)p.max_th - p.min_th);
+		if (fabs(got - exact) > slack) {
+			printf("# %u..%u max_p %u avg %f: %g, not %g\n",
+			       p.min_th, p.max_th, v.max_p, avg_of(v.avg), got,
+			       exact);
+			pass = false;
+		}
+	}
+	ok(pass, "p_b within 2^-31 of the formula, gentle and hard");
+}
+
+/* Find by bisection the probability that chance gives, exactly. */
+static double chance_of(u64 p_b, u32 count, bool wait)
+{
+	u64 lo = 0, hi = 1ULL << 32;	/* first random number that passes */
+
+	while (lo < hi) {
+		u64 mid = (lo + hi) / 2;
+
+		if (gentle_red_chance(p_b, count, wait, mid))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo / ONE;
+}
+
+static void test_chance(void)
+{
+	bool pass = true;
+
+	for (int i = 0; i < 200000 && pass; i++) {
+		u64 p_b = rnd_any() | 1;
+		u32 count = rnd_below(2.2 * ONE / p_b < ONE ?
+				      (u32)(2.2 * ONE / p_b) + 1 : U32_MAX);
+		double p = p_b / ONE, cp = count * p, exact;
+		bool wait = rnd() & 1;
+
+		if (wait)
+			exact = cp < 1 ? 0 : cp >= 2 ? 1 : p / (2 - cp);
+		else
+			exact = cp >= 1 ? 1 : p / (1 - cp);
+		if (exact > 1)
+			exact = 1;
+		if (fabs(chance_of(p_b, count, wait) - exact) >
+		    1.01 / ONE + exact * 1e-9) {
+			printf("# p %g count %u wait %d: %g, not %g\n", p,
+			       count, wait, chance_of(p_b, count, wait), exact);
+			pass = false;
+		}
+	}
+	ok(pass, "chance is p_b / (1 - c p_b), with wait p_b / (2 - c p_b)");
+}
+
+/* Spacing of the drops at a constant p_b: each distance equally likely. */
+static void test_spacing(void)
+{
+	for (int wait = 0; wait <= 1; wait++) {
+		struct gentle_red_params p = {
+			.min_th = 0, .max_th = 128, .max_p = 1U << 31,
+			.weight = 1, .ptime = 1, .wait = wait,
+		};
+		/* p_b = 1/2 * 16/128 = 1/16, without rounding */
+		struct gentle_red_vars v = { .max_p = p.max_p,
+					     .avg = 16ULL << 32 };
+		u32 seen[64] = {}, gap = 0, drops = 0;
+		struct gentle_red_stats st = {};
+		double chi2 = 0;
+		u32 first = wait ? 17 : 1;
+		bool inside = true;
+
+		while (drops < 32000) {
+			gap++;
+			if (gentle_red_decide(&p, &v, &st, rnd()) ==
+			    GENTLE_RED_PASS)
+				continue;
+			if (gap >= 64)
+				inside = false;
+			else
+				seen[gap]++;
+			gap = 0;
+			drops++;
+		}
+		for (u32 g = 1; g < 64; g++) {
+			if (g < first || g >= first + 16) {
+				inside &= !seen[g];
+				continue;
+			}
+			chi2 += (seen[g] - 2000.0) * (seen[g] - 2000.0) / 2000;
+		}
+		/* 15 degrees of freedom: above 37.7 one time in 1000 */
+		ok(inside, wait ? "wait: 1/p + 1 to 2/p arrivals between drops" :
+				  "1 to 1/p arrivals between drops");
+		if (chi2 >= 37.7)
+			printf("# chi2 %f\n", chi2);
+		ok(chi2 < 37.7, "the distances are uniform, p > 0.001");
+		ok(st.early == drops && !st.gentle && !st.forced,
+		   "counted as early");
+	}
+}
+
+static void test_regions(void)
+{
+	struct gentle_red_params p = {
+		.min_th = 10, .max_th = 30, .max_p = GENTLE_RED_PERCENT,
+		.weight = 1, .ptime = 1, .gentle = true,
+	};
+	struct gentle_red_vars v = { .max_p = p.max_p, .count = 7 };
+	struct gentle_red_stats st = {};
+
+	v.avg = (10ULL << 32) - 1;
+	ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_PASS && !v.count,
+	   "below min nothing is dropped and the count starts again");
+	v.avg = 20ULL << 32;
+	gentle_red_decide(&p, &v, &st, U32_MAX);
+	gentle_red_decide(&p, &v, &st, U32_MAX);
+	ok(v.count == 2, "what passes is counted");
+	ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_EARLY && !v.count,
+	   "early");
+	v.avg = 30ULL << 32;
+	ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_GENTLE, "gentle");
+	v.avg = 60ULL << 32;
+	ok(gentle_red_decide(&p, &v, &st, U32_MAX) == GENTLE_RED_FORCED,
+	   "forced above 2 max");
+	p.gentle = false;
+	v.avg = 30ULL << 32;
+	ok(gentle_red_decide(&p, &v, &st, U32_MAX) == GENTLE_RED_FORCED,
+	   "forced above max if not gentle");
+	ok(st.early == 1 && st.gentle == 1 && st.forced == 2, "each counted");
+	v.count = 7;
+	gentle_red_decide(&p, &v, &st, 0);
+	ok(!v.count, "a forced drop starts the count again too");
+	ok(gentle_red_chance(1U << 31, 0, false, (1U << 31) - 1) &&
+	   !gentle_red_chance(1U << 31, 0, false, 1U << 31),
+	   "half of the random numbers drop at p = 1/2, not one more");
+}
+
+static double adapted(double max_p, double avg, const struct gentle_red_params *p)
+{
+	double d = (double)p->max_th - p->min_th;
+	double bottom = p->bottom / ONE, top = p->top / ONE;
+
+	if (avg > p->min_th + .6 * d && max_p < top)
+		return fmin(top, max_p + fmin(.01, max_p / 4));
+	if (avg < p->min_th + .4 * d && max_p > bottom)
+		return fmax(bottom, max_p * .9);
+	return max_p;
+}
+
+static void test_adapt(void)
+{
+	struct gentle_red_params p = {
+		.min_th = 20000, .max_th = 80000, .max_p = 5 * GENTLE_RED_PERCENT,
+		.bottom = GENTLE_RED_BOTTOM, .top = GENTLE_RED_TOP,
+		.weight = 1 << 20, .ptime = 1000000, .adaptive = true,
+	};
+	struct gentle_red_stats st = {};
+	struct gentle_red_vars v, w;
+	double model = .05;
+	bool pass = true;
+	u64 now = 7;
+	int i;
+
+	gentle_red_init(&v, &p, now);
+	for (i = 0; i < 3000; i++) {
+		u32 steps = 1 + rnd_below(4);
+
+		/* short of the half second nothing changes */
+		w = v;
+		gentle_red_adapt(&p, &w, &st, w.adapt_at - 1);
+		pass &= w.max_p == v.max_p;
+
+		v.avg = (u64)rnd_below(100000) << 32;
+		/* runs in one direction, to meet the bounds */
+		if (i % 300 < 120)
+			v.avg = (i / 300 & 1 ? 70000ULL : 10000ULL) << 32;
+		now = v.adapt_at + (steps - 1) * GENTLE_RED_INTERVAL;
+		gentle_red_adapt(&p, &v, &st, now);
+		for (u32 s = 0; s < steps; s++)
+			model = adapted(model, avg_of(v.avg), &p);
+		if (fabs(v.max_p / ONE - model) > 1e-6) {
+			printf("# step %d: max_p %g, not %g\n", i,
+			       v.max_p / ONE, model);
+			pass = false;
+			break;
+		}
+	}
+	ok(pass, "max_p as in the 2001 paper, missed half seconds included");
+	ok(st.raised > 100 && st.lowered > 100, "both directions counted");
+
+	v.avg = 0;
+	now = v.adapt_at + 1000000 * GENTLE_RED_INTERVAL;
+	gentle_red_adapt(&p, &v, &st, now);
+	ok(v.max_p == p.bottom && v.adapt_at > now, "a long gap ends at the bottom");
+	v.avg = 90000ULL << 32;
+	gentle_red_adapt(&p, &v, &st, now + 1000000 * GENTLE_RED_INTERVAL);
+	ok(v.max_p == p.top, "or at the top");
+
+	p.adaptive = false;
+	w = v;
+	gentle_red_adapt(&p, &v, &st, now + 3000000 * GENTLE_RED_INTERVAL);
+	ok(v.max_p == w.max_p, "and stays where it is without adaptive");
+}
+
+/* A queue's life with idle times, against the papers' formulas in one piece. */
+static void test_idle(void)
+{
+	struct gentle_red_params p = {
+		.min_th = 5, .max_th = 15, .max_p = GENTLE_RED_PERCENT,
+		.weight = 8589935, /* 0.002 */ .ptime = 1000000,
+	};
+	long double w = p.weight / (long double)ONE, exact = 0;
+	struct gentle_red_stats st = {};
+	struct gentle_red_vars v;
+	u64 now = 1000, since = now;
+	bool pass = true, idle = true;
+
+	gentle_red_init(&v, &p, now);
+	for (int i = 0; i < 100000 && pass; i++) {
+		u32 q = idle ? 0 : 1 + rnd_below(40);
+
+		now += rnd_any() >> rnd_below(8);
+		gentle_red_arrival(&p, &v, &st, q, now);
+		if (idle) {
+			u64 m = (now - since) / p.ptime;
+
+			exact *= powl(1 - w, m);
+			since += m * p.ptime;
+		} else {
+			exact += w * (q - exact);
+		}
+		if (rnd_below(3)) {	/* else it is dropped: still empty */
+			gentle_red_busy(&v);
+			idle = false;
+		}
+		if (!idle && rnd_below(10) == 0) {
+			gentle_red_idle(&v, now);
+			since = now;
+			idle = true;
+		}
+		pass = fabsl(v.avg / (long double)ONE - exact) < 1e-6L;
+	}
+	ok(pass, "average over busy and idle times");
+}
+
+static void test_change(void)
+{
+	struct gentle_red_params a = {
+		.min_th = 5, .max_th = 15, .max_p = 10 * GENTLE_RED_PERCENT,
+		.bottom = GENTLE_RED_BOTTOM, .top = GENTLE_RED_TOP,
+		.weight = 1 << 20, .ptime = 1, .adaptive = true,
+	}, b = a;
+	struct gentle_red_vars v = { .avg = 99, .count = 3, .max_p = 123456789 };
+
+	b.min_th = 7;
+	gentle_red_change(&v, &a, &b);
+	ok(v.avg == 99 && v.count == 3 && v.max_p == 123456789,
+	   "change keeps the average and the adapted max_p");
+	b.max_p = 20 * GENTLE_RED_PERCENT;
+	gentle_red_change(&v, &a, &b);
+	ok(v.max_p == b.max_p, "but takes a new max_p");
+	a = b;
+	b.top = 15 * GENTLE_RED_PERCENT;
+	gentle_red_change(&v, &a, &b);
+	ok(v.max_p == b.top, "and keeps it inside new bounds");
+	a = b;
+	b.adaptive = false;
+	gentle_red_change(&v, &a, &b);
+	ok(v.max_p == b.max_p, "without adaptive, max_p is what was configured");
+
+	ok(!gentle_red_check(&a), "a good configuration passes the check");
+	b = a; b.min_th = b.max_th;
+	ok(gentle_red_check(&b), "min = max does not");
+	b = a; b.weight = 0;
+	ok(gentle_red_check(&b), "nor weight 0");
+	b = a; b.ptime = 0;
+	ok(gentle_red_check(&b), "nor ptime 0");
+	b = a; b.max_th = 1U << 31;
+	ok(gentle_red_check(&b), "nor max of 2^31");
+	b = a; b.bottom = b.top + 1;
+	ok(gentle_red_check(&b), "nor bottom above top");
+	b = a; b.bottom = 1;
+	ok(gentle_red_check(&b), "nor a bottom that rounding would stop at");
+}
+
+int main(void)
+{
+	test_fold();
+	test_decay();
+	test_auto_weight();
+	test_probability();
+	test_chance();
+	test_spacing();
+	test_regions();
+	test_adapt();
+	test_idle();
+	test_change();
+	printf("1..%d\n", tests);
+	return failures ? 1 : 0;
+}
