@@ -1,27 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _SHIM_LINUX_MATH64_H
-#define _SHIM_LINUX_MATH64_H
+#ifndef SHIM_LINUX_MATH64_H
+#define SHIM_LINUX_MATH64_H
 
 #include <linux/types.h>
 
-static inline u64 div_u64(u64 a, u32 b)
+static inline u64 div_u64(u64 dividend, u32 divisor)
 {
-	return a / b;
+	return dividend / divisor;
 }
 
-static inline u64 div64_u64(u64 a, u64 b)
+static inline s64 div_s64(s64 dividend, s32 divisor)
 {
-	return a / b;
+	return dividend / divisor;
 }
 
-static inline u64 mul_u64_u32_shr(u64 a, u32 b, unsigned int shift)
+static inline u64 div64_u64(u64 dividend, u64 divisor)
 {
-	return (u64)(((unsigned __int128)a * b) >> shift);
+	return dividend / divisor;
 }
 
-static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
+static inline s64 div64_s64(s64 dividend, s64 divisor)
 {
-	return (u64)(((unsigned __int128)a * b) >> shift);
+	return dividend / divisor;
 }
 
-#endif /* _SHIM_LINUX_MATH64_H */
+static inline u64 mul_u32_u32(u32 a, u32 b)
+{
+	return (u64)a * b;
+}
+
+static inline u64 mul_u64_u32_shr(u64 a, u32 mul, unsigned int shift)
+{
+	return ((unsigned __int128)a * mul) >> shift;
+}
+
+static inline u64 mul_u64_u64_shr(u64 a, u64 mul, unsigned int shift)
+{
+	return ((unsigned __int128)a * mul) >> shift;
+}
+
+static inline u64 mul_u64_u64_div_u64(u64 a, u64 mul, u64 div)
+{
+	return (unsigned __int128)a * mul / div;
+}
+
+#endif

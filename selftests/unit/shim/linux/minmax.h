@@ -8,5 +8,6 @@
 #define max(a, b)	max_t(__typeof__((a) + (b)), a, b)
 #define min3(a, b, c)	min(min(a, b), c)
 #define clamp(x, lo, hi)	min(max(x, lo), hi)
+#define clamp_t(type, x, lo, hi)	min_t(type, max_t(type, x, lo), hi)
 
 #endif /* _SHIM_LINUX_MINMAX_H */

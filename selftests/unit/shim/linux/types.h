@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the shared headers need of the kernel's types, for userspace. */
-#ifndef _SHIM_LINUX_TYPES_H
-#define _SHIM_LINUX_TYPES_H
+/* Just enough of the kernel's types to compile include/aqm in userspace. */
+#ifndef SHIM_LINUX_TYPES_H
+#define SHIM_LINUX_TYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,11 +11,24 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
 #define U32_MAX		UINT32_MAX
+#define S32_MAX		INT32_MAX
+#define U64_MAX		UINT64_MAX
+#define S64_MAX		INT64_MAX
+#define S64_MIN		INT64_MIN
+
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
-#endif /* _SHIM_LINUX_TYPES_H */
+#define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
+
+#define container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A network device that sends only what it is told to, for tests of queue
+ * disciplines: `ip link add g0 type gate`. Its one transmit queue is stopped
+ * unless it has credit; writing N to /sys/class/net/g0/gate/credit lets N
+ * packets leave. What leaves is counted and dropped, and packet sockets see it.
+ *
+ * With the queue stopped nothing calls the discipline's dequeue, so a test
+ * decides exactly which enqueues and which dequeues happen, in which order.
+ */
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/rtnetlink.h>
+
+/**
+ * struct gate - private part of the device
+ * @credit: packets that may still leave; under the transmit lock
+ */
+struct gate {
+	u32	credit;
+};
+
+static netdev_tx_t gate_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct gate *gate = netdev_priv(dev);
+
+	if (!--gate->credit)
+		netif_stop_queue(dev);
+	DEV_STATS_INC(dev, tx_packets);
+	DEV_STATS_ADD(dev, tx_bytes, skb->len);
+	consume_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static int gate_open(struct net_device *dev)
+{
+	struct gate *gate = netdev_priv(dev);
+
+	gate->credit = 0;
+	netif_stop_queue(dev);
+	return 0;
+}
+
+static int gate_stop(struct net_device *dev)
+{
+	netif_stop_queue(dev);
+	return 0;
+}
+
+static ssize_t credit_show(struct device *d, struct device_attribute *attr,
+			   char *buf)
+{
+	struct gate *gate = netdev_priv(to_net_dev(d));
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(gate->credit));
+}
+
+static ssize_t credit_store(struct device *d, struct device_attribute *attr,
+			    const char *buf, size_t count)
+{
+	struct net_device *dev = to_net_dev(d);
+	struct gate *gate = netdev_priv(dev);
+	u32 credit;
+	int err;
+
+	err = kstrtou32(buf, 0, &credit);
+	if (err)
+		return err;
+	if (!netif_running(dev))
+		return -ENETDOWN;
+
+	netif_tx_lock_bh(dev);
+	gate->credit = credit;
+	if (credit)
+		netif_wake_queue(dev);
+	else
+		netif_stop_queue(dev);
+	/* Runs the softirq that sends, so the packets have left on return. */
+	netif_tx_unlock_bh(dev);
+	return count;
+}
+
+static DEVICE_ATTR_RW(credit);
+
+static struct attribute *gate_attrs[] = {
+	&dev_attr_credit.attr,
+	NULL
+};
+
+static const struct attribute_group gate_group = {
+	.name	= "gate",
+	.attrs	= gate_attrs,
+};
+
+static const struct net_device_ops gate_netdev_ops = {
+	.ndo_open		= gate_open,
+	.ndo_stop		= gate_stop,
+	.ndo_start_xmit		= gate_xmit,
+	.ndo_set_mac_address	= eth_mac_addr,
+	.ndo_validate_addr	= eth_validate_addr,
+};
+
+static void gate_setup(struct net_device *dev)
+{
+	ether_setup(dev);
+	eth_hw_addr_random(dev);
+	dev->netdev_ops = &gate_netdev_ops;
+	dev->needs_free_netdev = true;
+	dev->sysfs_groups[0] = &gate_group;
+	dev->flags |= IFF_NOARP;
+	dev->min_mtu = 0;
+	dev->max_mtu = 0;
+	/* A GSO packet is taken whole: it is the discipline that is tested. */
+	dev->features |= NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_GSO_SOFTWARE;
+	dev->hw_features |= dev->features;
+}
+
+static struct rtnl_link_ops gate_link_ops __read_mostly = {
+	.kind		= "gate",
+	.priv_size	= sizeof(struct gate),
+	.setup		= gate_setup,
+};
+
+static int __init gate_init(void)
+{
+	return rtnl_link_register(&gate_link_ops);
+}
+
+static void __exit gate_exit(void)
+{
+	rtnl_link_unregister(&gate_link_ops);
+}
+
+module_init(gate_init)
+module_exit(gate_exit)
+MODULE_ALIAS_RTNL_LINK("gate");
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_DESCRIPTION("Test device that sends a packet only when it is told to");
+MODULE_LICENSE("GPL");
