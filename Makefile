@@ -6,10 +6,12 @@ KDIR	?= /lib/modules/$(KVER)/build
 BUILD	?= $(CURDIR)/build
 PLUGINS_DIR ?= $(BUILD)/plugins
 TOOLS_DIR ?= $(BUILD)/tools
+VENV	?= $(BUILD)/venv
+TESTS	?=
 DESTDIR	?=
 PREFIX	?= /usr
 
-.PHONY: help modules plugins tools install uninstall demo test check bench clean setup
+.PHONY: help modules plugins tools install setup demo kernels test check bench clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,14 +34,34 @@ install: modules plugins ## install modules, plugins and man pages
 	install -d $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 644 man/man8/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
 
-setup: ## install what a fresh Debian machine lacks
+setup: $(VENV)/.ready ## install what a fresh Debian machine lacks
+
+.PHONY: packages
+packages:
 	lab/setup
 
-demo: setup ## compare the disciplines on the papers' dumbbell, in virtual time
-	netns-scenarios/demo
+$(VENV)/.ready: requirements.txt | packages
+	@echo "setup: Python packages into build/venv"
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
 
-test: setup ## prove it all
-	.ci/test
+demo: setup ## compare the disciplines on the papers' dumbbell, in virtual time
+	$(VENV)/bin/python netns-scenarios/demo
+
+kernels: setup ## build the lab kernels that the tests boot
+	lab/boot --build
+	lab/boot --build --flavour kasan
+	lab/boot --build --flavour lockdep
+
+test: kernels ## run every test: units, the lab, the real kernel, stock kernels
+	$(VENV)/bin/pytest -n 2 --dist loadfile $(TESTS)
+
+check: kernels ## checkpatch, sparse, shellcheck, ruff, man pages
+	.ci/check
+
+bench: kernels ## cost per packet
+	bench/run
 
 clean: ## remove what was built in the tree (build/ keeps the kernels)
 	-[ ! -d $(KDIR) ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
