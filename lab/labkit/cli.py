@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+"""lab/boot's command line."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from . import boot, kernels, uml
+from .common import EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
+from .guest import Request
+
+EPILOG = """\
+Runs COMMAND as root in a freshly booted kernel, in the checkout's directory, with the
+checkout's modules for modprobe and its plugins for tc, and returns COMMAND's exit status.
+What is missing (kernel, modules, plugins, tools) is built first, under build/.
+
+The guest sees the host's files read-only; it can write to the checkout, to build/ and to what
+--share names, and has /tmp, /run and /dev of its own. Its environment is LAB=1, LAB_SEED,
+LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, PATH, HOME, LANG, TC_LIB_DIR, and the host's
+variables that begin with AQM_. Its stdin is empty.
+
+exit status: COMMAND's own (128 + n when signal n ended it); 2 wrong usage; 69 the lab cannot
+be set up; 70 oops, warning, KASAN, lockdep or kmemleak report, panic, hang, or a guest that
+died, with the kernel log's name; 124 time limit; 130 or 143 interrupted.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="lab/boot", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="lab/boot [OPTION]... -- COMMAND [ARGUMENT]...", allow_abbrev=False,
+    )
+    p.add_argument("--engine", default="uml", help="uml (default) or qemu")
+    p.add_argument("--kernel", help="its version, see --list (default: 7.3 for uml, 6.12 for qemu)")
+    p.add_argument("--clock", help="virtual (default for uml) or wall")
+    p.add_argument("--flavour", default="fast", help="fast (default), kasan or lockdep")
+    p.add_argument("--seed", type=int, default=1, help="of all the guest's randomness (default 1)")
+    p.add_argument("--icount", action="store_true",
+                   help="qemu: one guest instruction is one guest nanosecond")
+    p.add_argument("--time-limit", type=float, default=600.0, metavar="S",
+                   help="wall-clock seconds after which the guest is ended (default 600)")
+    p.add_argument("--memory", default="2G", help="the guest's memory (default 2G)")
+    p.add_argument("--share", action="append", default=[], type=Path, metavar="DIR",
+                   help="a further host directory that the guest may write to")
+    p.add_argument("--build", action="store_true", help="only build what a run would need")
+    p.add_argument("--list", action="store_true", help="what there is to choose from")
+    p.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
+    return p
+
+
+def listing() -> str:
+    """The table that --list prints."""
+    rows = [("engine", "kernel", "flavours", "clocks", "same seed, same bytes")]
+    for name in kernels.UML_SOURCES:
+        sure = "yes (virtual clock)" if name in uml.DETERMINISTIC else "no"
+        rows.append(("uml", name, " ".join(kernels.FLAVOURS), " ".join(boot.CLOCKS), sure))
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+class Stopped(BaseException):
+    """A signal that asks the lab to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def stop(number: int, _frame: FrameType | None) -> None:
+    """End in good order, once: a second signal must not cut the clean-up short."""
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    raise Stopped(number)
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    if options.list:
+        print(listing())
+        return 0
+    command = options.command
+    if command[:1] == ["--"]:
+        command = command[1:]
+    if options.build:
+        command = ["true"]
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    request = Request(
+        command=command, engine=options.engine, kernel=options.kernel or "",
+        clock=options.clock or "virtual", flavour=options.flavour, seed=options.seed,
+        time_limit=options.time_limit, memory=options.memory, icount=options.icount,
+        share=options.share,
+    )
+    if not command:
+        say("no command given; try: lab/boot -- uname -a")
+        return EXIT_USAGE
+    try:
+        if request.engine not in boot.ENGINES:
+            raise boot.nearest("engine", request.engine, tuple(boot.ENGINES))
+        result = boot.run(request) if options.kernel else boot.run_default_kernel(request)
+    except LabError as error:
+        say(str(error))
+        return EXIT_UNAVAILABLE
+    except Stopped as stopped:
+        say(f"stopped by {signal.Signals(stopped.number).name}")
+        return 128 + stopped.number
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 128 + signal.SIGPIPE
+    if result.reason:
+        say(f"{result.reason}; kernel log: {result.log}")
+    return result.status

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Debian packages from other releases than the host's, without touching the host's apt.
+
+The host's own list of Debian mirrors is copied with another suite into a private directory
+under build/, with private package lists; apt then works as any user. Only packages that are
+unpacked under build/ are fetched this way, never installed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from .common import BUILD, LabError, need, say
+
+MIRROR = "http://deb.debian.org/debian"
+SECURITY = "http://deb.debian.org/debian-security"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Where a host gets Debian from: an archive's address and the options apt needs for it."""
+
+    uri: str
+    signed_by: str
+
+    def stanza(self, suite: str) -> str:
+        signed = f"Signed-By: {self.signed_by}\n" if self.signed_by else ""
+        return f"Types: deb\nURIs: {self.uri}\nSuites: {suite}\nComponents: main\n{signed}"
+
+
+def parse_sources(etc: Path) -> list[Mirror]:
+    """Mirrors in ETC/sources.list and ETC/sources.list.d, in both of apt's formats."""
+    mirrors = []
+    for path in [*sorted(etc.glob("sources.list.d/*.sources"))]:
+        for stanza in re.split(r"\n\s*\n", path.read_text(errors="replace")):
+            fields: dict[str, str] = {}
+            for line in stanza.splitlines():
+                name, colon, value = line.partition(":")
+                if colon and not line.startswith(("#", " ", "\t")):
+                    fields[name.strip().lower()] = value.strip()
+            if "deb" in fields.get("types", "").split() and fields.get("enabled", "yes") != "no":
+                for uri in fields.get("uris", "").split():
+                    mirrors.append(Mirror(uri, fields.get("signed-by", "")))
+    for path in [etc / "sources.list", *sorted(etc.glob("sources.list.d/*.list"))]:
+        if not path.is_file():
+            continue
+        for line in path.read_text(errors="replace").splitlines():
+            match = re.match(r"deb\s+(?:\[([^]]*)\]\s+)?(\S+)\s+\S+", line.strip())
+            if match:
+                signed = re.search(r"signed-by=(\S+)", match[1] or "")
+                mirrors.append(Mirror(match[2], signed[1] if signed else ""))
+    return mirrors
+
+
+def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
+    """The host's mirror of Debian's main archive or of its security archive.
+
+    Falls back to Debian's own address where the host has none (a security archive is often
+    absent in containers).
+    """
+    keyring = KEYRING if Path(KEYRING).exists() else ""
+    for found in parse_sources(etc):
+        # The security archive is known by its address: .../debian-security.
+        path = found.uri.rstrip("/")
+        if re.search(r"security" if security else r"/debian$", path):
+            return Mirror(found.uri, found.signed_by or keyring)
+    return Mirror(SECURITY if security else MIRROR, keyring)
+
+
+def private_apt(suite: str) -> list[str]:
+    """Options that make apt-get use SUITE only, with all its state under build/apt."""
+    home = BUILD / "apt" / suite
+    for part in ("parts", "lists/partial", "cache/archives/partial"):
+        (home / part).mkdir(parents=True, exist_ok=True)
+    sources = home / "parts" / "debian.sources"
+    sources.write_text(mirror("security" in suite).stanza(suite))
+    options = {
+        "Dir::Etc::sourcelist": "/dev/null",
+        "Dir::Etc::sourceparts": home / "parts",
+        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferencesparts": "/dev/null",
+        "Dir::State::Lists": home / "lists",
+        "Dir::Cache": home / "cache",
+        "APT::Sandbox::User": "root",
+        "Acquire::Languages": "none",
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
+        "Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled": "false",
+        "Acquire::Retries": "3",
+    }
+    return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+
+
+def cached(package: str, version: str = "") -> Path | None:
+    """The newest package file in build/dl, if one is there."""
+    found = sorted((BUILD / "dl").glob(f"{package}_{version}*.deb"))
+    return found[-1] if found else None
+
+
+def download(package: str, suites: tuple[str, ...]) -> Path:
+    """Fetch PACKAGE from the first of SUITES that has it; returns the file in build/dl."""
+    ready = cached(package)
+    if ready:
+        return ready
+    apt = need("apt-get", "apt")
+    target = BUILD / "dl"
+    target.mkdir(parents=True, exist_ok=True)
+    problems = []
+    for suite in suites:
+        options = private_apt(suite)
+        say(f"fetching {package} from Debian {suite}")
+        for step in (["update", "-q"], ["download", "-q", package]):
+            done = subprocess.run(
+                [apt, *options, *step], cwd=target, capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                problems.append(f"{suite}: {' '.join(step)}: {done.stderr.strip()[-400:]}")
+                break
+        ready = cached(package)
+        if ready:
+            return ready
+    reasons = "\n  ".join(problems)
+    raise LabError(f"cannot fetch {package}:\n  {reasons}")
+
+
+def unpack_deb(deb: Path, target: Path) -> None:
+    """Unpack the package file DEB below TARGET."""
+    target.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [need("dpkg", "dpkg"), "-x", str(deb), str(target)], capture_output=True, text=True,
+        check=False,
+    )
+    if done.returncode:
+        shutil.rmtree(target, ignore_errors=True)
+        raise LabError(f"cannot unpack {deb.name}: {done.stderr.strip()}")

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The user-mode engine: the kernel is a process of the host, its root the host's files.
+
+The guest sees the host's file system read-only, the checkout and build/ (and what --share
+names) writable, and /tmp, /run and /dev of its own. Its memory is a file in a tmpfs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+from . import guest, kernels, modules
+from .common import LabError
+from .guest import JOB_IN_GUEST, Plan, Request, Result
+from .kernels import Kernel
+from .modules import Extras
+
+#: Kernels whose runs are the same to the byte under one seed and a virtual clock.
+DETERMINISTIC = {"7.3"}
+
+#: The guest's virtual clock at boot, in nanoseconds since 1970 (January 2027); without it the
+#: host's time would seed the guest's random numbers.
+START = 1_800_000_000 * 10**9
+
+
+def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
+    """The steps from a bare kernel on the host's files to the running command."""
+    if not os.path.isdir("/lib/modules"):
+        raise LabError("the host has no /lib/modules to cover: as root, mkdir /lib/modules")
+    plan = Plan()
+    plan.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
+    if request.flavour != "fast":
+        plan.add("mount", "debugfs", "/sys/kernel/debug", "")
+    plan.add("mount", "tmpfs", "/run", "mode=755", "mkdir", "/run/host", "mkdir", JOB_IN_GUEST)
+    plan.add("bind", "/", "/run/host")
+    plan.add("mount", "tmpfs", "/tmp", "mode=1777", "mount", "devtmpfs", "/dev", "")
+    plan.add("mkdir", "/dev/pts", "mount", "devpts", "/dev/pts", "")
+    plan.add("mkdir", "/dev/shm", "mount", "tmpfs", "/dev/shm", "mode=1777")
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        plan.add("link", f"/proc/self/fd{target}", f"/dev/{name}")
+    for path in guest.writable_dirs(request):
+        if guest.hidden(path):
+            plan.add("mkdir", path)
+        plan.add("bind", f"/run/host{path}", path)
+    plan.add("bind", f"/run/host{job}", JOB_IN_GUEST)
+    plan.add("bind", f"/run/host{tree}", "/lib/modules")
+    plan.add("lock", "/", "detach", "/run/host", "loopback", "report", JOB_IN_GUEST)
+    if request.flavour == "lockdep":
+        plan.add("leaks")
+    plan.command(request, extras)
+    plan.write(job / "plan")
+
+
+def command_line(request: Request, kernel: Kernel, job: Path) -> list[str]:
+    """The kernel's command line.
+
+    The kernel mixes it into its random numbers, so nothing in it may differ from run to run.
+    Hence init's path: before the guest has a /proc of its own, the host's shows through, and
+    there the kernel's working directory is the job's.
+    """
+    words = [
+        str(kernel.image), f"mem={request.memory}", "root=/dev/root", "rootfstype=hostfs",
+        "rootflags=/", "rw", "init=/proc/self/cwd/init", "labjob=/proc/self/cwd",
+        f"uml_dir={job}/", "umid=lab", "con=null", "con0=null,fd:1", "console=tty0", "panic=-1",
+    ]
+    if kernel.name != "6.12":
+        words.append("seccomp=on")
+    if request.clock == "virtual":
+        words += ["time-travel=inf-cpu", f"time-travel-start={START}"]
+    return words
+
+
+class Follower:
+    """Copies what is appended to a file, as it comes, to a stream."""
+
+    def __init__(self, path: Path, sink: BinaryIO | None) -> None:
+        self.path = path
+        self.sink = sink
+        self.file: BinaryIO | None = None
+        self.taken: list[bytes] = []
+
+    def poll(self) -> bool:
+        """Move what is new; whether there was something."""
+        if self.file is None:
+            if not self.path.exists():
+                return False
+            self.file = self.path.open("rb")
+        fresh = self.file.read()
+        if fresh and self.sink:
+            self.sink.write(fresh)
+            self.sink.flush()
+        elif fresh:
+            self.taken.append(fresh)
+        return bool(fresh)
+
+    def close(self) -> bytes:
+        self.poll()
+        if self.file:
+            self.file.close()
+        return b"".join(self.taken)
+
+
+def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: float) -> bool:
+    """Follow the guest to its end; False when LIMIT seconds were not enough."""
+    end = time.monotonic() + limit
+    pidfd = os.pidfd_open(process.pid)
+    nap = 0.005
+    try:
+        poller = select.poll()
+        poller.register(pidfd, select.POLLIN)
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            if poller.poll(1000 * min(nap, left)):
+                return True
+            busy = [follower.poll() for follower in followers]
+            nap = 0.005 if any(busy) else min(0.1, nap * 1.3)
+    finally:
+        os.close(pidfd)
+
+
+def run(request: Request, capture: bool) -> Result:
+    """Boot a user-mode kernel for REQUEST and see it through."""
+    kernel = kernels.ensure_uml(request.kernel, request.flavour)
+    tree = modules.ensure_modules(kernel)
+    extras = modules.ensure_extras()
+    helpers = modules.ensure_helpers()
+    log = guest.new_log()
+    with guest.job_directory(request.memory) as job:
+        shutil.copy(helpers / "init", job)
+        shutil.copy(helpers / "seeded.so", job)
+        write_plan(request, kernel, tree, extras, job)
+        followers = [
+            Follower(job / "stdout", None if capture else sys.stdout.buffer),
+            Follower(job / "stderr", None if capture else sys.stderr.buffer),
+        ]
+        begin = time.monotonic()
+        process: subprocess.Popen[bytes] | None = None
+        try:
+            with open(log, "wb") as console:
+                process = subprocess.Popen(
+                    command_line(request, kernel, job),
+                    cwd=job,
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    env={
+                        "PATH": guest.PATH, "HOME": str(job), "TMPDIR": str(job),
+                        "LD_PRELOAD": f"{job}/seeded.so", "LAB_SEED": str(request.seed),
+                        "LAB_STARTER": str(os.getpid()),
+                    },
+                    start_new_session=True,
+                )
+            in_time = wait(process, followers, request.time_limit)
+        finally:
+            if process:
+                guest.kill_session(process.pid)
+                with contextlib.suppress(ChildProcessError):
+                    process.wait()
+        stdout, stderr = (follower.close() for follower in followers)
+        result = guest.judge(job, log, not in_time, request.time_limit)
+    result.stdout, result.stderr = stdout, stderr
+    result.wall = time.monotonic() - begin
+    return result

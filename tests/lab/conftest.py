@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The lab under test: lab/boot as a person calls it, and its parts as Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "lab"))
+
+Done = subprocess.CompletedProcess[bytes]
+
+
+def boot(*arguments: str | bytes, timeout: float = 300) -> Done:
+    """Run lab/boot to its end."""
+    return subprocess.run(
+        [str(ROOT / "lab" / "boot"), *arguments],
+        capture_output=True, check=False, timeout=timeout, cwd="/",
+    )
+
+
+@pytest.fixture(scope="session")
+def call() -> Callable[..., Done]:
+    """lab/boot as it is, nothing built beforehand."""
+    return boot
+
+
+@pytest.fixture(scope="session")
+def lab() -> Callable[..., Done]:
+    """lab/boot with everything built, so that no test pays for it."""
+    done = boot("--build", timeout=3600)
+    assert done.returncode == 0, done.stderr.decode()
+    return boot
+
+
+@pytest.fixture(scope="session")
+def oops_module() -> Callable[[str], str]:
+    """Path of lab_oops.ko for a flavour of the lab kernel."""
+    from labkit import kernels, modules
+
+    def build(flavour: str) -> str:
+        kernel = kernels.ensure_uml("7.3", flavour)
+        return str(modules.ensure_module(kernel, ROOT / "selftests" / "lab_oops") / "lab_oops.ko")
+
+    return build

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What lab/boot says to wrong input, and what it lists. No guest is booted."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_list(call):
+    done = call("--list")
+    rows = done.stdout.decode().splitlines()
+    assert done.returncode == 0
+    assert any(row.split()[:2] == ["uml", "7.3"] and "yes" in row for row in rows)
+    assert any(row.split()[:2] == ["uml", "6.12"] for row in rows)
+    for word in ("fast", "kasan", "lockdep", "virtual", "wall"):
+        assert word in done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--kernel", "7.2"], 69, ["7.2", "nearest: 7.3"]),
+        (["--engine", "umls"], 69, ["umls", "nearest: uml"]),
+        (["--flavour", "kazan"], 69, ["nearest: kasan"]),
+        (["--clock", "vritual"], 69, ["nearest: virtual"]),
+        (["--seed", "-1"], 69, ["seed -1"]),
+        (["--seed", "x"], 2, ["seed"]),
+        (["--time-limit", "0"], 69, ["time limit"]),
+        (["--icount"], 69, ["--engine qemu"]),
+        (["--memory", "lots"], 69, ["512M"]),
+        (["--no-such-option"], 2, ["--no-such-option"]),
+    ],
+)
+def test_wrong_input(call, arguments, status, words):
+    done = call(*arguments, "--", "true")
+    assert done.returncode == status
+    assert b"Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr.decode()
+
+
+def test_no_command(call):
+    done = call()
+    assert done.returncode == 2
+    assert b"no command" in done.stderr

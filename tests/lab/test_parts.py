@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0
+"""labkit's parts that need no guest."""
+
+from __future__ import annotations
+
+import pytest
+from labkit import console, fetch, guest, kernels, modules
+from labkit.common import LabError, digest
+
+DEB822 = """\
+Types: deb
+# a comment
+URIs: http://mirror.example/debian
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+Types: deb
+URIs: http://mirror.example/debian-security
+Suites: bookworm-security
+Components: main
+"""
+
+
+def test_sources_deb822(tmp_path):
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list.d" / "debian.sources").write_text(DEB822)
+    main = fetch.mirror(False, tmp_path)
+    assert main.uri == "http://mirror.example/debian"
+    assert main.signed_by == "/usr/share/keyrings/debian-archive-keyring.gpg"
+    assert fetch.mirror(True, tmp_path).uri == "http://mirror.example/debian-security"
+
+
+def test_sources_classic(tmp_path):
+    (tmp_path / "sources.list").write_text(
+        "# deb http://old.example/debian bookworm main\n"
+        "deb-src http://src.example/debian bookworm main\n"
+        "deb [arch=amd64 signed-by=/k.gpg] http://mirror.example/debian/ trixie main contrib\n"
+    )
+    assert fetch.mirror(False, tmp_path) == fetch.Mirror("http://mirror.example/debian/", "/k.gpg")
+    assert fetch.mirror(True, tmp_path).uri == fetch.SECURITY
+
+
+def test_sources_none(tmp_path):
+    assert fetch.mirror(False, tmp_path).uri == fetch.MIRROR
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[    1.234567] WARNING: CPU: 0 PID: 23 at net/sched/sch_x.c:12 x_enqueue+0x1/0x2",
+        "[    1.2] BUG: KASAN: slab-out-of-bounds in x+0x1/0x2",
+        "[    1.2] WARNING: possible circular locking dependency detected",
+        "[    1.2] WARNING: suspicious RCU usage",
+        "[    1.2] UBSAN: shift-out-of-bounds in a.c:1:2",
+        "[    1.2] kernel BUG at mm/slub.c:1!",
+        "Kernel panic - not syncing: Fatal exception",
+        "[    1.2] Oops: 0000 [#1]",
+        "[    1.2] INFO: task tc:12 blocked for more than 120 seconds.",
+        "[    1.2] rcu: INFO: rcu_sched self-detected stall on CPU",
+        "[    1.2] refcount_t: underflow; use-after-free.",
+        "[    1.2] ODEBUG: free active (active state 0) object: 1 object type: timer_list",
+        "[    1.2] list_del corruption. prev->next should be 1, but was 2",
+        "[    1.2] general protection fault, probably for non-canonical address 0x1",
+    ],
+)
+def test_reports(line):
+    assert console.reports(f"[    0.1] fine\n{line}\n[    2.0] fine\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[    0.0] Linux version 7.3.4 (lab@lab)",
+        "[    0.1] ODEBUG: selftest passed",
+        "[    0.1] KernelAddressSanitizer initialized",
+        "[    0.1] Lock dependency validator: Copyright (c) 2006 Red Hat",
+        "[    0.1] kmemleak: Kernel memory leak detector initialized",
+        "[    0.1] sch_x: loading out-of-tree module taints kernel.",
+        "[    0.1] random: crng init done",
+        "    ok 3 debug_bug_oopsie",
+    ],
+)
+def test_no_report(line):
+    assert console.reports(line) == []
+
+
+def test_taints():
+    assert console.taints(1 << 12) == []  # out-of-tree module
+    assert console.taints(1 << 12 | 1 << 9) == ["warning"]
+
+
+def test_config_round_trip():
+    text = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C="x y"\n'
+    assert kernels.write_config(kernels.parse_config(text)) == text
+
+
+def test_key_knows_borders():
+    assert digest([b"ab", b"c"]) != digest([b"a", b"bc"])
+
+
+def test_module_key_follows_sources(tmp_path):
+    (tmp_path / "Kbuild").write_text("obj-m += sch_a.o\nobj-m += selftests/kunit/\n")
+    (tmp_path / "sch_a.c").write_text("int a;\n")
+    kunit = tmp_path / "selftests" / "kunit"
+    kunit.mkdir(parents=True)
+    (kunit / "Kbuild").write_text("obj-m += t.o\n")
+    (kunit / "t.c").write_text("int t;\n")
+    (kunit / "t.o").write_text("stale")
+    names = {str(path.relative_to(tmp_path)) for path in modules.module_sources(tmp_path)}
+    assert names == {"Kbuild", "sch_a.c", "selftests/kunit/Kbuild", "selftests/kunit/t.c"}
+
+
+def test_no_kbuild_no_modules(tmp_path):
+    assert modules.module_sources(tmp_path) == []
+
+
+def test_make_targets(tmp_path):
+    makefile = tmp_path / "Makefile"
+    makefile.write_text("X := 1\nplugins: a b\n\techo\ntools other:\n.PHONY: no\n")
+    assert modules.targets(makefile) == {"plugins", "tools", "other"}
+
+
+@pytest.mark.parametrize(("text", "size"), [("512M", 512 << 20), ("2g", 2 << 30)])
+def test_sizes(text, size):
+    assert guest.parse_size(text) == size
+
+
+def test_bad_size():
+    with pytest.raises(LabError, match="512M"):
+        guest.parse_size("much")
+
+
+def test_plan_refuses_nul(tmp_path):
+    plan = guest.Plan()
+    plan.add("arg", "a\0b")
+    with pytest.raises(LabError, match="NUL"):
+        plan.write(tmp_path / "plan")
