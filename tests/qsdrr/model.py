@@ -8,6 +8,7 @@ Nothing here is fast: the longest queue is found by looking at every queue.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -19,23 +20,26 @@ def size_class(length: int) -> tuple[int, int]:
 
 @dataclass
 class Queue:
-    """One flow queue: (packet number, bytes) from the front, and its deficit in bytes."""
+    """One flow queue: (packet number, bytes, truesize) from the front; its deficit in bytes."""
 
-    packets: deque[tuple[int, int]] = field(default_factory=deque)
+    packets: deque[tuple[int, int, int]] = field(default_factory=deque)
     deficit: int = 0
     dropped: int = 0
     since: int = 0  # when it came to its present size class
 
     @property
     def length(self) -> int:
-        return sum(size for _, size in self.packets)
+        return sum(size for _, size, _ in self.packets)
 
 
 class Qsdrr:
-    """Deficit round robin with figure 1's discard; ``limit`` in packets."""
+    """Deficit round robin with figure 1's discard; limits in packets and bytes of truesize."""
 
-    def __init__(self, *, limit: int, quantum: int, hysteresis: bool = True) -> None:
+    def __init__(
+        self, *, limit: int, quantum: int, hysteresis: bool = True, memory_limit: int = 1 << 32
+    ) -> None:
         self.limit = limit
+        self.memory_limit = memory_limit
         self.quantum = quantum
         self.hysteresis = hysteresis
         self.queues: dict[int, Queue] = {}
@@ -43,12 +47,13 @@ class Qsdrr:
         self.q: int | None = None
         self.chosen = 0
         self.victims: list[int] = []
+        self.causes = {"limit": 0, "memory": 0, "oversize": 0}
         self._clock = 0
 
     def _active(self) -> dict[int, Queue]:
         return {number: queue for number, queue in self.queues.items() if queue.packets}
 
-    def _resize(self, number: int, change) -> None:
+    def _resize(self, number: int, change: Callable[[Queue], object]) -> None:
         queue = self.queues[number]
         before = size_class(queue.length)
         change(queue)
@@ -86,18 +91,31 @@ class Qsdrr:
     def qlen(self) -> int:
         return sum(len(queue.packets) for queue in self.queues.values())
 
-    def enqueue(self, number: int, packet: int, size: int) -> None:
-        """A packet of ``size`` bytes arrives for queue ``number``."""
+    @property
+    def memory(self) -> int:
+        return sum(truesize for queue in self.queues.values() for _, _, truesize in queue.packets)
+
+    def enqueue(self, number: int, packet: int, size: int, truesize: int = 0) -> bool:
+        """A packet of ``size`` bytes that takes ``truesize`` arrives for queue ``number``.
+
+        Returns whether it was queued: a packet larger than all the memory is not.
+        """
+        if truesize > self.memory_limit:
+            self.victims.append(packet)
+            self.causes["oversize"] += 1
+            return False
         q = None
-        while self.qlen + 1 > self.limit:
+        while (full := self.qlen + 1 > self.limit) or self.memory + truesize > self.memory_limit:
             if q is None or not self.hysteresis or not self.queues[q].packets:
                 q = self._choose()
             self._discard_front(q)
+            self.causes["limit" if full else "memory"] += 1
         queue = self.queues.setdefault(number, Queue())
         if not queue.packets:
             queue.deficit = self.quantum
             self.turns[number] = None
-        self._resize(number, lambda queue: queue.packets.append((packet, size)))
+        self._resize(number, lambda queue: queue.packets.append((packet, size, truesize)))
+        return True
 
     def dequeue(self) -> int | None:
         """The number of the packet that leaves, or None."""
@@ -107,7 +125,7 @@ class Qsdrr:
             self.queues[number].deficit += self.quantum
             self.turns.move_to_end(number)
         queue = self.queues[number]
-        packet, size = queue.packets[0]
+        packet, size, _ = queue.packets[0]
         self._resize(number, lambda queue: queue.packets.popleft())
         queue.deficit -= size
         if not queue.packets:

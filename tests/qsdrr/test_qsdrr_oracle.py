@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 
@@ -31,6 +33,7 @@ class Case:
     load: float
     steps: int = 1500
     seed: int = 1
+    memory_limit: int = 32 << 20
 
     def operations(self) -> list[tuple[str, int, int]]:
         """("e", queue, bytes) or ("d", packets, 0), drawn from the seed.
@@ -59,11 +62,23 @@ class Case:
             for kind, a, b in self.operations()
         ]
         options = f"limit {self.limit} quantum {self.quantum} flows 1024 {self.options}"
-        return Trace(f"qsdrr {options}", lines, classes=True)
+        options += f" memory_limit {self.memory_limit}"
+        return Trace(f"qsdrr {options}", lines, classes=True, before=BIG_MTU)
+
+    def model(self) -> Qsdrr:
+        """The model that ought to behave the same."""
+        return Qsdrr(
+            limit=self.limit,
+            quantum=self.quantum,
+            hysteresis=self.hysteresis,
+            memory_limit=self.memory_limit,
+        )
 
 
 FULL = (1514,)
 MIXED = (64, 200, 576, 1000, 1514)
+JUMBO = (64, 1514, 9014)
+BIG_MTU = ("ip link set g0 mtu 9000",)
 CASES = [
     Case("full-size packets", "", 50, 1514, True, 10, FULL, 1.0),
     Case("full-size packets, overload", "", 50, 1514, True, 30, FULL, 2.0, seed=2),
@@ -75,47 +90,92 @@ CASES = [
     Case("one packet of buffer", "", 1, 1514, True, 5, FULL, 1.0, steps=400, seed=8),
     Case("plain DRR", "nohysteresis", 50, 1514, False, 10, FULL, 1.5, seed=9),
     Case("plain DRR, mixed sizes", "nohysteresis", 40, 1514, False, 8, MIXED, 1.5, seed=10),
+    # Room for a jumbo packet takes many small ones: several discards an arrival.
+    Case("memory", "", 1000, 1514, True, 8, JUMBO, 1.5, seed=11, memory_limit=60000),
+    Case(
+        "memory, plain DRR",
+        "nohysteresis",
+        1000,
+        1514,
+        False,
+        8,
+        JUMBO,
+        1.5,
+        seed=12,
+        memory_limit=60000,
+    ),
+    Case("memory and slots", "", 25, 1514, True, 8, JUMBO, 1.5, seed=13, memory_limit=60000),
+    Case(
+        "arrivals larger than the memory",
+        "",
+        25,
+        1514,
+        True,
+        3,
+        JUMBO,
+        1.5,
+        seed=14,
+        memory_limit=9000,
+    ),
 ]
 
 
 @pytest.fixture(scope="module")
 def runs() -> dict[str, list[Step]]:
-    """All traces in one boot."""
-    steps = drive_many([case.trace() for case in CASES])
-    return {case.name: got for case, got in zip(CASES, steps, strict=True)}
+    """All traces in one boot; under "truesize", one packet of each size into empty queues."""
+    lines = [f"e len={size}" for size in sorted({*FULL, *MIXED, *JUMBO})]
+    sizes = Trace("qsdrr", lines, before=BIG_MTU)
+    steps = drive_many([*(case.trace() for case in CASES), sizes])
+    names = [*(case.name for case in CASES), "truesize"]
+    return dict(zip(names, steps, strict=True))
+
+
+@pytest.fixture(scope="module")
+def truesizes(runs: dict[str, list[Step]]) -> dict[int, int]:
+    """What the kernel allocates for a packet of each size, bytes."""
+    used = [0, *(QDISC.unpack_from(step.xstats, HEADER.size)[9] for step in runs["truesize"])]
+    sizes = sorted({*FULL, *MIXED, *JUMBO})
+    grown = [after - before for before, after in pairwise(used)]
+    assert all(size < true for size, true in zip(sizes, grown, strict=True))
+    return dict(zip(sizes, grown, strict=True))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_discard_and_departure_is_the_models(
-    case: Case, runs: dict[str, list[Step]]
+    case: Case, runs: dict[str, list[Step]], truesizes: dict[int, int]
 ) -> None:
     print("seed", case.seed)
-    model = Qsdrr(limit=case.limit, quantum=case.quantum, hysteresis=case.hysteresis)
+    model = case.model()
     packet = 0
     for op, step in zip(case.operations(), runs[case.name], strict=True):
         kind, a, b = op
+        where = f"step {step.i} {op}"
         left: list[int] = []
         if kind == "e":
-            assert step.rc == 0
-            model.enqueue(a, packet, b)
+            queued = model.enqueue(a, packet, b, truesizes[b])
+            assert step.rc == (0 if queued else errno.ENOBUFS), where
             packet += 1
         else:
             left = [p for _ in range(a) if (p := model.dequeue()) is not None]
-        where = f"step {step.i} {op}"
         assert [number for number, _ in step.out] == left, where
         assert step.qlen == model.qlen, where
         assert step.drops == len(model.victims), where
 
-        _, _, _, _, _, _, overflows, chosen, q, active, _, _ = (
-            *HEADER.unpack_from(step.xstats),
-            *QDISC.unpack_from(step.xstats, HEADER.size)[:5],
-            *QDISC.unpack_from(step.xstats, HEADER.size)[6:],
-        )
+        stats = QDISC.unpack_from(step.xstats, HEADER.size)
+        _, limit, memory, oversize, _, _, chosen, q, active, memory_used, _ = stats
         assert (chosen, q) == (model.chosen, model.q or 0), where
+        assert {"limit": limit, "memory": memory, "oversize": oversize} == model.causes, where
+        assert memory_used == model.memory, where
 
         state = {
-            number: (len(queue.packets), queue.length, queue.dropped, number, queue.deficit,
-                     number == model.q)
+            number: (
+                len(queue.packets),
+                queue.length,
+                queue.dropped,
+                number,
+                queue.deficit,
+                number == model.q,
+            )
             for number, queue in model.queues.items()
             if queue.packets
         }
@@ -128,15 +188,16 @@ def test_every_discard_and_departure_is_the_models(
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_trace_exercises_the_rule(case: Case) -> None:
+def test_the_trace_exercises_the_rule(case: Case, truesizes: dict[int, int]) -> None:
     """A trace without overflow, or where Q never changes, would prove nothing."""
-    model = Qsdrr(limit=case.limit, quantum=case.quantum, hysteresis=case.hysteresis)
-    kept = 0
+    model = case.model()
+    kept = several = 0
     for n, (kind, a, b) in enumerate(case.operations()):
         if kind == "e":
             before = model.chosen, len(model.victims)
-            model.enqueue(a, n, b)
+            model.enqueue(a, n, b, truesizes[b])
             kept += model.chosen == before[0] and len(model.victims) > before[1]
+            several += len(model.victims) > before[1] + 1
         else:
             for _ in range(a):
                 model.dequeue()
@@ -144,3 +205,5 @@ def test_the_trace_exercises_the_rule(case: Case) -> None:
     assert model.chosen > 10
     if case.hysteresis and case.limit > 1:
         assert kept > 10, "Q was never kept from one overflow to the next"
+    if case.memory_limit < 1 << 20:
+        assert several > 10 or model.causes["oversize"] > 10
