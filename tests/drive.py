@@ -105,7 +105,7 @@ def _script(traces: Sequence[Trace], where: Path) -> str:
             f"tc qdisc add dev g0 root handle 1: {trace.qdisc}",
             *trace.setup,
             *([] if trace.bypass else [NO_BYPASS]),
-            f"build/tools/qdrive {options}g0 < {shlex.quote(str(where / f'{n}.trace'))} "
+            f"qdrive {options}g0 < {shlex.quote(str(where / f'{n}.trace'))} "
             f"> {shlex.quote(str(where / f'{n}.log'))}",
             "ip link del g0",
         ]

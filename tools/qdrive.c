@@ -42,6 +42,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -452,6 +453,28 @@ static int operate(struct drive *d, char *line)
 	errx(1, "'%s': e, d, t or c expected", line);
 }
 
+/*
+ * A kernel just booted wakes sleepers at its tick until a first tick has turned
+ * high resolution timers on: nap until naps are short.
+ */
+static void await_fine_timers(void)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	struct timespec before, after;
+	int tries = 100;
+
+	if (prctl(PR_SET_TIMERSLACK, 1UL))
+		err(1, "timer slack");
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &before);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &after);
+	} while ((after.tv_sec - before.tv_sec) * 1000000000LL +
+		 after.tv_nsec - before.tv_nsec > 2 * nap.tv_nsec && --tries);
+	if (!tries)
+		errx(1, "no high resolution timers");
+}
+
 static void drive(struct drive *d)
 {
 	char *line = NULL;
@@ -505,6 +528,7 @@ int main(int argc, char **argv)
 		errx(1, "netlink socket");
 	nl_socket_disable_auto_ack(d.nl);
 	nl_socket_disable_seq_check(d.nl);
+	await_fine_timers();
 	drive(&d);
 	nl_socket_free(d.nl);
 	return 0;
