@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The persistent queue: what stays in a queue for longer than a round trip,
+ * without the bursts that come and go within one. Three estimators.
+ *
+ * K. Wang, "2RegionRED: a Congestion Control Mechanism for the High Speed
+ * Internet", MIT-LCS-TR-829, December 2001, chapter 5. q is the queue's length
+ * in packets.
+ *
+ * ABSMIN (5.2.3): the least q of the last 15 fifteenths of the interval that
+ *	have ended, looked up when one ends. The fifteenth under way does not
+ *	count. q is followed through departures too, so it is the least of all
+ *	times and not only of those at which a packet came; a fifteenth without
+ *	packets has the q that stood throughout.
+ * EWMA (5.2.1): at each arrival avg += w (q - avg), q before it, with
+ *	w = 1 - exp(-1 / pipe) (equation 3.3): a time constant of one interval
+ *	when packets come at the link's rate. The thesis has no rule for an empty
+ *	queue; here it counts as a sample of 0 for each packet that the link
+ *	could have sent, as in RED.
+ * EWMA' (5.2.2): EWMA, but never above q after a departure. The thesis prints
+ *	the inequality of equation 5.3 the other way round, which would push the
+ *	average up while the queue drains.
+ *
+ * The estimate is Q32.32 in u64. EWMA's weight is within 2^-32 of what it
+ * should be for the pipe in whole packets (<aqm/gentle_red.h>), which is 1 in
+ * 5000 for 100 Gb/s and 100 ms.
+ */
+#ifndef _AQM_PERSISTENT_QUEUE_H
+#define _AQM_PERSISTENT_QUEUE_H
+
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+#include <aqm/gentle_red.h>
+
+#define PERSISTENT_QUEUE_MINIMA	15
+
+/* After this many intervals without a packet an average is below e^-64. */
+#define PERSISTENT_QUEUE_FORGOTTEN	64
+
+enum persistent_queue_estimator {
+	PERSISTENT_QUEUE_ABSMIN,
+	PERSISTENT_QUEUE_EWMA,
+	PERSISTENT_QUEUE_EWMA_DRAIN,	/* EWMA' */
+};
+
+/**
+ * struct persistent_queue_params - configuration
+ * @estimator: which
+ * @interval: ns, 1 ms to 10 s: a round trip
+ * @pipe: packets that the link sends in @interval, 2 to 2^23
+ * @weight: w, Q0.32
+ */
+struct persistent_queue_params {
+	enum persistent_queue_estimator	estimator;
+	u64				interval;
+	u32				pipe;
+	u32				weight;
+};
+
+/**
+ * struct persistent_queue - state
+ * @estimate: packets, Q32.32
+ * @since: ABSMIN: when the fifteenth under way began; else since when the queue
+ *	has been empty without the average having been told; ns
+ * @lowest: least q of the fifteenth under way, packets
+ * @oldest: which of @minima is replaced next
+ * @minima: least q of each fifteenth that has ended, packets
+ */
+struct persistent_queue {
+	u64	estimate;
+	u64	since;
+	u32	lowest;
+	u32	oldest;
+	u32	minima[PERSISTENT_QUEUE_MINIMA];
+};
+
+static inline void persistent_queue_set(struct persistent_queue_params *p,
+					enum persistent_queue_estimator e,
+					u64 interval, u32 pipe)
+{
+	*p = (struct persistent_queue_params) {
+		.estimator	= e,
+		.interval	= interval,
+		.pipe		= pipe,
+		.weight		= gentle_red_auto_weight(pipe),
+	};
+}
+
+/* A queue that has been empty for ever. */
+static inline void persistent_queue_init(struct persistent_queue *pq, u64 now)
+{
+	*pq = (struct persistent_queue) { .since = now };
+}
+
+static inline void persistent_queue_minimum(struct persistent_queue *pq, u32 q)
+{
+	pq->minima[pq->oldest] = q;
+	pq->oldest = (pq->oldest + 1) % PERSISTENT_QUEUE_MINIMA;
+}
+
+/* ABSMIN: end the fifteenths that have passed; @q has stood since the last call. */
+static inline void
+persistent_queue_end_fifteenths(struct persistent_queue *pq,
+				const struct persistent_queue_params *p,
+				u32 q, u64 now)
+{
+	u64 fifteenth = div_u64(p->interval, PERSISTENT_QUEUE_MINIMA);
+	u64 n = div64_u64(now - pq->since, fifteenth);
+	u32 i, lowest = U32_MAX;
+
+	if (!n)
+		return;
+	pq->since += n * fifteenth;
+	persistent_queue_minimum(pq, pq->lowest);
+	for (i = 1; i < min_t(u64, n, PERSISTENT_QUEUE_MINIMA + 1); i++)
+		persistent_queue_minimum(pq, q);
+	pq->lowest = q;
+	for (i = 0; i < PERSISTENT_QUEUE_MINIMA; i++)
+		lowest = min(lowest, pq->minima[i]);
+	pq->estimate = (u64)lowest << 32;
+}
+
+/* EWMA: take off the average what an empty queue has earned since @since. */
+static inline void
+persistent_queue_idle(struct persistent_queue *pq,
+		      const struct persistent_queue_params *p, u64 now)
+{
+	u64 idle = now - pq->since;
+	u64 m;
+
+	if (idle >= PERSISTENT_QUEUE_FORGOTTEN * p->interval) {
+		pq->estimate = 0;
+		pq->since = now;
+		return;
+	}
+	m = div64_u64(idle * p->pipe, p->interval);
+	pq->estimate = gentle_red_decay(pq->estimate, p->weight, m);
+	/* What does not make a whole packet counts the next time. */
+	pq->since += div_u64(m * p->interval, p->pipe);
+}
+
+/**
+ * persistent_queue_advance() - bring the estimate up to a moment at which
+ * nothing happens
+ * @pq: state
+ * @p: configuration
+ * @q: length of the queue since the last call, packets
+ * @now: ns
+ */
+static inline void
+persistent_queue_advance(struct persistent_queue *pq,
+			 const struct persistent_queue_params *p, u32 q,
+			 u64 now)
+{
+	if (p->estimator == PERSISTENT_QUEUE_ABSMIN)
+		persistent_queue_end_fifteenths(pq, p, q, now);
+	else if (!q)
+		persistent_queue_idle(pq, p, now);
+}
+
+/* A packet comes; @q is the length before it, whether or not it is queued. */
+static inline void
+persistent_queue_arrival(struct persistent_queue *pq,
+			 const struct persistent_queue_params *p, u32 q,
+			 u64 now)
+{
+	persistent_queue_advance(pq, p, q, now);
+	if (p->estimator != PERSISTENT_QUEUE_ABSMIN && q)
+		pq->estimate = gentle_red_fold(pq->estimate, p->weight, q);
+}
+
+/* A packet has left; @q is the length after it. */
+static inline void
+persistent_queue_departure(struct persistent_queue *pq,
+			   const struct persistent_queue_params *p, u32 q,
+			   u64 now)
+{
+	if (p->estimator == PERSISTENT_QUEUE_ABSMIN) {
+		persistent_queue_end_fifteenths(pq, p, q + 1, now);
+		pq->lowest = min(pq->lowest, q);
+		return;
+	}
+	if (p->estimator == PERSISTENT_QUEUE_EWMA_DRAIN)
+		pq->estimate = min(pq->estimate, (u64)q << 32);
+	if (!q)
+		pq->since = now;
+}
+
+/**
+ * persistent_queue_change() - go over to another configuration
+ * @pq: state
+ * @old: configuration so far
+ * @new: configuration from now on
+ * @q: length of the queue, packets
+ * @now: ns
+ *
+ * The estimate stays, also from one estimator to another; where ABSMIN lacks
+ * minima of its own it starts as if all were the estimate.
+ */
+static inline void
+persistent_queue_change(struct persistent_queue *pq,
+			const struct persistent_queue_params *old,
+			const struct persistent_queue_params *new,
+			u32 q, u64 now)
+{
+	u32 i;
+
+	persistent_queue_advance(pq, old, q, now);
+	if (old->estimator == new->estimator && old->interval == new->interval)
+		return;
+	if (old->estimator != PERSISTENT_QUEUE_ABSMIN)
+		for (i = 0; i < PERSISTENT_QUEUE_MINIMA; i++)
+			pq->minima[i] = pq->estimate >> 32;
+	pq->lowest = q;
+	pq->since = now;
+}
+
+#endif /* _AQM_PERSISTENT_QUEUE_H */

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The arithmetic of 2RegionRED: thresholds, phases, and the High-N controller.
+ *
+ * K. Wang, "2RegionRED: a Congestion Control Mechanism for the High Speed
+ * Internet", MIT-LCS-TR-829, December 2001, chapter 4. sch_2regionred.c states
+ * the rule and what was decided where the thesis is silent.
+ *
+ * Numbers that are not counts are Q32.32 in u64. Bounds:
+ *	pipe (the thesis's DB)	10 to 2^23 packets
+ *	queue, thresholds	below 2^24 packets
+ *	PPD			10 to pipe
+ *	W			sqrt(20/3) to sqrt(2/3 pipe)
+ * A quotient is within 2^-30 of exact, relatively, plus 2^-32; a square root
+ * within 2^-31, relatively. The controller may have to subtract one drop rate
+ * of up to (pipe + q) / 10 from another, and uses the difference only where it
+ * is at least 1: for exact PPD, PPDold and W the new PPD is there within
+ * (pipe + q) 2^-32 + 2^-30 of exact, relatively. That is 5e-4 for 100 Gb/s,
+ * 100 ms, packets of 1500 bytes and a queue of 1.5 pipe.
+ *
+ * Nothing here sees an sk_buff or a Qdisc; the caller brings the time.
+ */
+#ifndef _AQM_TWO_REGION_H
+#define _AQM_TWO_REGION_H
+
+#include <linux/bitops.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+#include <aqm/seeded_random.h>
+
+#define TWO_REGION_ONE		BIT_ULL(32)
+#define TWO_REGION_MIN_PIPE	10U		/* packets */
+#define TWO_REGION_MAX_PIPE	BIT(23)	/* packets */
+#define TWO_REGION_MAX_QUEUE	(BIT(24) - 1)	/* packets */
+#define TWO_REGION_MIN_PPD	10U		/* "10 % or worst-case" */
+
+/* W's average has forgotten two thirds of what it knew after this many RTTs. */
+#define TWO_REGION_W_MEMORY	10
+
+/* Figure 4-4. */
+enum two_region_phase {
+	TWO_REGION_QUIET,	/* I: below Bmin */
+	TWO_REGION_LOW,		/* II: Bmin to Bflat, Low-N region */
+	TWO_REGION_HIGH,	/* III: Bflat to Bmax, High-N region */
+	TWO_REGION_MAX,		/* IV: Bmax and above */
+	TWO_REGION_PHASES
+};
+
+/**
+ * struct two_region_params - configuration
+ * @pipe: DB, packets, Q32.32
+ * @bmin: packets, at least 1
+ * @bflat: packets, above @bmin
+ * @target: packets, at least @bflat
+ * @bmax: packets, above @target
+ * @rtt: canonical round trip, us
+ * @gentle: the drop rate rises from 0.1 to 1 between Bmax and 2 Bmax
+ * @literal: figure 4-7 as printed, negative drop rates and all
+ */
+struct two_region_params {
+	u64	pipe;
+	u32	bmin;
+	u32	bflat;
+	u32	target;
+	u32	bmax;
+	u32	rtt;
+	bool	gentle;
+	bool	literal;
+};
+
+/**
+ * struct two_region_vars - state
+ * @ppd: packets per drop, Q32.32
+ * @ppd_old: of the interval before, Q32.32
+ * @window: W, packets, Q32.32
+ * @q_old: estimated queue when the controller last ran, packets, Q32.32
+ * @update_at: when it runs next, ns
+ * @quiet_until: end of the Low-N hold-off, ns
+ * @left_at: when the queue last fell below Bflat, ns
+ * @count: arrivals in phase III or IV since the last signal
+ * @draw: where in its range the spacing to the next signal lies, Q0.32
+ * @phase: at the last arrival
+ * @entered: any time in High-N yet
+ * @random: for the hold-off, the jitter and the spacing
+ */
+struct two_region_vars {
+	u64			ppd;
+	u64			ppd_old;
+	u64			window;
+	u64			q_old;
+	u64			update_at;
+	u64			quiet_until;
+	u64			left_at;
+	u32			count;
+	u32			draw;
+	enum two_region_phase	phase;
+	bool			entered;
+	struct seeded_random	random;
+};
+
+/**
+ * struct two_region_stats - counters
+ * @entered: times that each phase was entered
+ * @updates: times that the controller ran
+ * @negative: of these, times that the new drop rate was not positive
+ */
+struct two_region_stats {
+	u32	entered[TWO_REGION_PHASES];
+	u32	updates;
+	u32	negative;
+};
+
+/* a / b in Q32.32; a and b in one format; the quotient below 2^31 */
+static inline u64 two_region_ratio(u64 a, u64 b)
+{
+	int up = 64 - fls64(a);		/* normalise a to 64 bits, */
+	int down = fls64(b) - 32;	/* and b to at most 32 */
+	int shift;
+	u64 q;
+
+	if (!a)
+		return 0;
+	if (down < 0)
+		down = 0;
+	q = div64_u64(a << up, b >> down);
+	shift = up + down - 32;
+	if (shift >= 64)
+		return 0;
+	return shift >= 0 ? q >> shift : q << -shift;
+}
+
+/* a b in Q32.32; 2^30 where that or more comes out */
+static inline u64 two_region_mul(u64 a, u64 b)
+{
+	if (fls64(a) + fls64(b) > 94)
+		return TWO_REGION_ONE << 30;
+	return mul_u64_u64_shr(a, b, 32);
+}
+
+/* sqrt(x) in Q32.32 for x of at least 1 */
+static inline u64 two_region_sqrt(u64 x)
+{
+	int up = (64 - fls64(x)) & ~1;
+
+	return (u64)int_sqrt64(x << up) << (16 - up / 2);
+}
+
+/* Equation 4.15: the window that a drop rate leaves. */
+static inline u64 two_region_window_of(u64 ppd)
+{
+	return two_region_sqrt(div_u64(2 * ppd, 3));
+}
+
+/**
+ * two_region_pipe() - DB
+ * @bandwidth: bytes/s; at most 2^37
+ * @rtt: us; at most 2^24
+ * @avpkt: bytes, not 0; at most 2^16
+ *
+ * Return: packets, Q32.32, or U64_MAX for TWO_REGION_MAX_PIPE or more.
+ */
+static inline u64 two_region_pipe(u64 bandwidth, u32 rtt, u32 avpkt)
+{
+	u64 bytes = bandwidth * rtt;	/* millionths */
+	u64 packet = mul_u32_u32(avpkt, 1000000);
+
+	if (bytes >= packet * TWO_REGION_MAX_PIPE)
+		return U64_MAX;
+	return two_region_ratio(bytes, packet);
+}
+
+/* Equation 4.3: the window after a drop, and the queue that it needs. */
+static inline u64 two_region_window(u64 pipe, u32 flows)
+{
+	return div64_u64(2 * pipe, 3ULL * flows - 1);
+}
+
+/* Equation 4.9, RPD: round trips per drop of flows with window W, Q32.32 */
+static inline u64 two_region_rtts_per_drop(u64 pipe, u64 window)
+{
+	u64 rpd = two_region_mul(two_region_ratio(window, pipe + window / 2),
+				 window + TWO_REGION_ONE);
+
+	return rpd + rpd / 2;
+}
+
+/* Equation 4.10: flows that need one drop per round trip, Q32.32 */
+static inline u64 two_region_n_1dpr(u64 pipe)
+{
+	return two_region_window_of(pipe);
+}
+
+/* Equation 4.12, to the nearest packet. */
+static inline u32 two_region_bmin(u64 pipe, u32 flows)
+{
+	u64 w = two_region_window(pipe, flows);
+
+	return max_t(u32, (w + TWO_REGION_ONE / 2) >> 32, 1);
+}
+
+/* Equation 4.13, rounded up: table 6.1 comes out with no other rounding. */
+static inline u32 two_region_bflat(u32 bmin, u64 n_1dpr)
+{
+	return bmin + ((n_1dpr + n_1dpr / 2 + TWO_REGION_ONE - 1) >> 32);
+}
+
+static inline void two_region_init(struct two_region_vars *v, u32 seed)
+{
+	*v = (struct two_region_vars) {};
+	seeded_random_init(&v->random, seed);
+}
+
+/* An empty queue and no past; the random numbers go on. */
+static inline void two_region_reset(struct two_region_vars *v)
+{
+	struct seeded_random random = v->random;
+
+	*v = (struct two_region_vars) { .random = random };
+}
+
+/* Figure 4-7: one run of the controller for the estimate @q, Q32.32. */
+static inline void two_region_update(const struct two_region_params *p,
+				     struct two_region_vars *v,
+				     struct two_region_stats *st, u64 q)
+{
+	u64 effective = (v->ppd + v->ppd_old) / 2;
+	u64 target = (u64)p->target << 32;
+	u64 arriving = p->pipe + v->q_old;
+	u64 ppd, distance;
+	s64 dpr;
+
+	st->updates++;
+	v->window = div_u64(9 * v->window + two_region_window_of(effective) + 5,
+			    10);
+
+	dpr = two_region_ratio(arriving, effective);
+	if (q >= v->q_old)
+		dpr += two_region_ratio(q - v->q_old, v->window);
+	else
+		dpr -= two_region_ratio(v->q_old - q, v->window);
+	if (q > target) {
+		distance = q - target;
+		dpr += two_region_mul(div_u64(distance, p->bmax - p->target),
+				      two_region_ratio(distance, v->window));
+	}
+
+	/* Below 1 the bound at pipe decides. A negative rate asks for fewer
+	 * drops than none; as printed it ends at the other bound.
+	 */
+	if (dpr <= 0)
+		st->negative++;
+	if (dpr < 0 && p->literal)
+		ppd = 0;
+	else if (dpr <= (s64)TWO_REGION_ONE)
+		ppd = p->pipe;
+	else
+		ppd = min(two_region_ratio(arriving, dpr), p->pipe);
+
+	v->q_old = q;
+	v->ppd_old = v->ppd;
+	v->ppd = max(ppd, (u64)TWO_REGION_MIN_PPD << 32);
+}
+
+/* 96 to 144 ms for a round trip of 100 ms; ns */
+static inline u64 two_region_interval(const struct two_region_params *p,
+				      struct two_region_vars *v)
+{
+	return 1000ULL * (p->rtt - p->rtt / 25 +
+			  seeded_random_below(&v->random, p->rtt / 25 * 12 + 1));
+}
+
+/* 1.5 to 2 round trips; ns */
+static inline u64 two_region_hold_off(const struct two_region_params *p,
+				      struct two_region_vars *v)
+{
+	return 1000ULL * (p->rtt + p->rtt / 2 +
+			  seeded_random_below(&v->random, p->rtt / 2 + 1));
+}
+
+/* Section 4.3.2: what the queue finds when it first crosses Bflat. */
+static inline void two_region_enter_high(const struct two_region_params *p,
+					 struct two_region_vars *v, u64 q,
+					 u64 now)
+{
+	u64 memory = 1000ULL * TWO_REGION_W_MEMORY * p->rtt;
+
+	if (!v->entered || now - v->left_at >= memory)
+		v->window = two_region_window_of(p->pipe);
+	v->entered = true;
+	v->ppd = p->pipe;
+	v->ppd_old = p->pipe;
+	v->q_old = q;
+	v->update_at = now + two_region_interval(p, v);
+	v->count = 0;
+	v->draw = seeded_random_u32(&v->random);
+}
+
+static inline enum two_region_phase
+two_region_phase(const struct two_region_params *p, u64 q)
+{
+	if (q < (u64)p->bmin << 32)
+		return TWO_REGION_QUIET;
+	if (q < (u64)p->bflat << 32)
+		return TWO_REGION_LOW;
+	if (q < (u64)p->bmax << 32)
+		return TWO_REGION_HIGH;
+	return TWO_REGION_MAX;
+}
+
+/* Phase IV: one drop in 10, or 0.1 at Bmax rising to 1 at 2 Bmax. */
+static inline u64 two_region_max_ppd(const struct two_region_params *p, u64 q)
+{
+	u64 bmax = (u64)p->bmax << 32;
+
+	if (!p->gentle)
+		return (u64)TWO_REGION_MIN_PPD << 32;
+	if (q >= 2 * bmax)
+		return TWO_REGION_ONE;
+	return two_region_ratio(10 * bmax, bmax + 9 * (q - bmax));
+}
+
+/* Arrivals from one signal to the next: @draw's place between 2/3 and 4/3 PPD,
+ * to the nearest whole number; @draw uniform, their mean is PPD.
+ */
+static inline u32 two_region_spacing(u64 ppd, u32 draw)
+{
+	u64 x = div_u64(2 * (ppd + mul_u64_u32_shr(ppd, draw, 32)), 3);
+
+	return (x + TWO_REGION_ONE / 2) >> 32;
+}
+
+/**
+ * two_region_arrival() - is the sender of this arrival to be told to slow down?
+ * @p: configuration
+ * @v: state
+ * @st: counters
+ * @q: estimated queue, packets, Q32.32
+ * @now: ns
+ *
+ * Return: the phase that says yes, or TWO_REGION_QUIET for no.
+ */
+static inline enum two_region_phase
+two_region_arrival(const struct two_region_params *p, struct two_region_vars *v,
+		   struct two_region_stats *st, u64 q, u64 now)
+{
+	enum two_region_phase was = v->phase, phase = two_region_phase(p, q);
+	u64 ppd = v->ppd;
+
+	if (phase != was) {
+		v->phase = phase;
+		st->entered[phase]++;
+	}
+	if (phase >= TWO_REGION_HIGH) {
+		if (was < TWO_REGION_HIGH) {
+			two_region_enter_high(p, v, q, now);
+		} else if (now >= v->update_at) {
+			two_region_update(p, v, st, q);
+			v->update_at = now + two_region_interval(p, v);
+		}
+		ppd = v->ppd;
+	} else if (was >= TWO_REGION_HIGH) {
+		/* The last drops of High-N have yet to show. */
+		v->left_at = now;
+		v->quiet_until = now + two_region_hold_off(p, v);
+	}
+
+	switch (phase) {
+	case TWO_REGION_LOW:
+		if (now < v->quiet_until)
+			return TWO_REGION_QUIET;
+		v->quiet_until = now + two_region_hold_off(p, v);
+		return phase;
+	case TWO_REGION_MAX:
+		ppd = two_region_max_ppd(p, q);
+		fallthrough;
+	case TWO_REGION_HIGH:
+		if (++v->count < two_region_spacing(ppd, v->draw))
+			return TWO_REGION_QUIET;
+		v->count = 0;
+		v->draw = seeded_random_u32(&v->random);
+		return phase;
+	default:
+		return TWO_REGION_QUIET;
+	}
+}
+
+/* The configuration changed: what is remembered stays, within its bounds. */
+static inline void two_region_change(const struct two_region_params *new,
+				     struct two_region_vars *v)
+{
+	v->ppd = min(v->ppd, new->pipe);
+	v->ppd_old = min(v->ppd_old, new->pipe);
+}
+
+#endif /* _AQM_TWO_REGION_H */
