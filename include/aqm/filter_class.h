@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The class that a packet is told to belong to, for disciplines that use the
+ * answer as they like: as a flow (chokex), as one of a few classes (cbt).
+ */
+#ifndef _AQM_FILTER_CLASS_H
+#define _AQM_FILTER_CLASS_H
+
+#include <net/pkt_cls.h>
+#include <net/sch_generic.h>
+#include "../compat.h"
+
+/**
+ * filter_class() - the class named for a packet
+ * @skb: the packet
+ * @sch: the discipline
+ * @filters: its filters, or NULL
+ * @minor: set to the minor number of the class; 0 if none is named
+ *
+ * In order: skb->priority naming a class of this discipline; the filters.
+ *
+ * Return: 0, or what enqueue returns because a filter took the packet away;
+ * with __NET_XMIT_BYPASS the loss is to be counted.
+ */
+static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
+			       const struct tcf_proto *filters, u32 *minor)
+{
+	struct tcf_result res;
+
+	*minor = TC_H_MAJ(skb->priority) == sch->handle ?
+		 TC_H_MIN(skb->priority) : 0;
+	if (*minor || !filters)
+		return 0;
+
+	switch (tcf_classify_qdisc(skb, filters, &res, false)) {
+	case TC_ACT_UNSPEC:
+		return 0;
+	case TC_ACT_SHOT:
+		return NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+	case TC_ACT_STOLEN:
+	case TC_ACT_QUEUED:
+	case TC_ACT_TRAP:
+		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+	}
+	*minor = TC_H_MIN(res.classid);
+	return 0;
+}
+
+/* Lose a packet that filter_class() returned @verdict for. */
+static inline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
+				    int verdict, struct sk_buff **to_free)
+{
+	if (verdict & __NET_XMIT_BYPASS)
+		qdisc_qstats_drop(sch);
+	__qdisc_drop(skb, to_free);
+	return verdict;
+}
+
+#endif /* _AQM_FILTER_CLASS_H */

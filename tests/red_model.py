@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RED as its papers write it, and a FIFO that loses packets at random, in floating point.
+
+Floyd and Jacobson 1993; the gentle slope of 2000. Written from the papers and from the
+manual pages' description of the order in which random numbers are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tests.seeded_random import SeededRandom
+
+
+@dataclass
+class Red:
+    """RED's average and its chance; lengths in packets, times in ns, probabilities 0 to 1."""
+
+    min_th: float
+    max_th: float
+    max_p: float
+    weight: float
+    ptime: int
+    gentle: bool = False
+    avg: float = 0.0
+    count: int = 0
+    idle_since: int | None = 0
+
+    def arrival(self, length: int, now: int) -> None:
+        """Fold the queue's length, or the idle time, into the average."""
+        if self.idle_since is None:
+            self.avg += self.weight * (length - self.avg)
+            return
+        slots = (now - self.idle_since) // self.ptime
+        self.avg *= (1 - self.weight) ** slots
+        self.idle_since += slots * self.ptime
+
+    def busy(self) -> None:
+        self.idle_since = None
+
+    def idle(self, now: int) -> None:
+        self.idle_since = now
+
+    def probability(self) -> float:
+        if self.avg < self.min_th:
+            return 0.0
+        if self.avg < self.max_th:
+            return self.max_p * (self.avg - self.min_th) / (self.max_th - self.min_th)
+        if not self.gentle or self.avg >= 2 * self.max_th:
+            return 1.0
+        return self.max_p + (1 - self.max_p) * (self.avg - self.max_th) / self.max_th
+
+    def decide(self, chance: float) -> str:
+        """Tell "pass", "early" or "forced" for a number drawn from 0 to 1."""
+        p = self.probability()
+        if self.avg < self.min_th:
+            self.count = 0
+            return "pass"
+        if p >= 1:
+            self.count = 0
+            return "forced"
+        spent = self.count * p
+        if spent < 1 and chance * (1 - spent) >= p:
+            self.count += 1
+            return "pass"
+        self.count = 0
+        return "early"
+
+
+@dataclass
+class RandomQueue:
+    """Packets in order of arrival, and the order in which a draw numbers them.
+
+    A draw numbers the packets 0 to n - 1: an arrival gets the next number, and when a packet
+    leaves, the one with the highest number takes its place.
+    """
+
+    numbered: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.numbered)
+
+    def add(self, packet: int) -> None:
+        self.numbered.append(packet)
+
+    def remove(self, packet: int) -> None:
+        place = self.numbered.index(packet)
+        last = self.numbered.pop()
+        if place < len(self.numbered):
+            self.numbered[place] = last
+
+    def first(self) -> int:
+        """Packets are numbered in the order in which they come."""
+        return min(self.numbered)
+
+    def last(self) -> int:
+        return max(self.numbered)
+
+    def draw(self, rng: SeededRandom) -> int:
+        return self.numbered[rng.below(len(self.numbered))]
