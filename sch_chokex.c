@@ -39,7 +39,7 @@
  *    m much smaller than the queue nearly nothing is drawn twice.
  *  - All m are drawn, also after a match.
  *  - One flow means: the same protocol, addresses of either family in full,
- *    ports, GRE key and VLAN. A filter that names a class defines the flow
+ *    ports, GRE key and VLAN number. A filter that names a class defines the flow
  *    instead. What is compared is a 64-bit SipHash of these under a key of this
  *    discipline: two flows are mistaken for one with probability 2^-64 per
  *    comparison, and nobody outside can bring it about. Fragments have no ports.
@@ -194,7 +194,7 @@ static const struct nla_policy chokex_policy[TCA_CHOKEX_MAX + 1] = {
 	[TCA_CHOKEX_GENTLE]	 = NLA_POLICY_MAX(NLA_U8, 1),
 	[TCA_CHOKEX_ECN]	 = NLA_POLICY_MAX(NLA_U8, 1),
 	[TCA_CHOKEX_HARDDROP]	 = NLA_POLICY_MAX(NLA_U8, 1),
-	[TCA_CHOKEX_NODROP]	 = NLA_POLICY_MAX(NLA_U8, 1),
+	[TCA_CHOKEX_DROP]	 = NLA_POLICY_MAX(NLA_U8, 1),
 	[TCA_CHOKEX_SEED]	 = { .type = NLA_U32 },
 };
 
@@ -263,8 +263,8 @@ static int chokex_parse(struct chokex_params *p, bool *reseed,
 		p->ecn = nla_get_u8(tb[TCA_CHOKEX_ECN]);
 	if (tb[TCA_CHOKEX_HARDDROP])
 		p->harddrop = nla_get_u8(tb[TCA_CHOKEX_HARDDROP]);
-	if (tb[TCA_CHOKEX_NODROP])
-		p->nodrop = nla_get_u8(tb[TCA_CHOKEX_NODROP]);
+	if (tb[TCA_CHOKEX_DROP])
+		p->nodrop = !nla_get_u8(tb[TCA_CHOKEX_DROP]);
 	if (tb[TCA_CHOKEX_SEED])
 		p->seed = nla_get_u32(tb[TCA_CHOKEX_SEED]);
 	*reseed = tb[TCA_CHOKEX_SEED];
@@ -443,8 +443,10 @@ static u64 chokex_flow_of(const struct chokex_vars *v, const struct sk_buff *skb
 	struct flow_keys keys;
 
 	skb_flow_dissect_flow_keys(skb, &keys, 0);
-	/* A sender may change it within a connection, and Linux does. */
+	/* A sender may change these within a connection, and Linux does. */
 	keys.tags.flow_label = 0;
+	keys.vlan.vlan_priority = 0;
+	keys.cvlan.vlan_priority = 0;
 	return siphash((u8 *)&keys + from, sizeof(keys) - from,
 		       &v->flow_key) ?: 1;
 }
@@ -640,7 +642,7 @@ static int chokex_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u8(skb, TCA_CHOKEX_GENTLE, READ_ONCE(p->red.gentle)) ||
 	    nla_put_u8(skb, TCA_CHOKEX_ECN, READ_ONCE(p->ecn)) ||
 	    nla_put_u8(skb, TCA_CHOKEX_HARDDROP, READ_ONCE(p->harddrop)) ||
-	    nla_put_u8(skb, TCA_CHOKEX_NODROP, READ_ONCE(p->nodrop)) ||
+	    nla_put_u8(skb, TCA_CHOKEX_DROP, !READ_ONCE(p->nodrop)) ||
 	    nla_put_u32(skb, TCA_CHOKEX_SEED, READ_ONCE(p->seed))) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;

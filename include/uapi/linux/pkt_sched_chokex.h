@@ -28,7 +28,7 @@ enum {
 	TCA_CHOKEX_GENTLE,	/* u8, 0 or 1 */
 	TCA_CHOKEX_ECN,		/* u8, 0 or 1 */
 	TCA_CHOKEX_HARDDROP,	/* u8, 0 or 1 */
-	TCA_CHOKEX_NODROP,	/* u8, 0 or 1; needs ecn */
+	TCA_CHOKEX_DROP,	/* u8; 0: queue what cannot be marked, needs ecn */
 	TCA_CHOKEX_SEED,	/* u32; 0: unpredictable */
 	TCA_CHOKEX_PAD,
 	__TCA_CHOKEX_MAX
@@ -55,7 +55,7 @@ enum {
  * @early_mark: arrivals marked by chance
  * @forced_drop: arrivals dropped because the average was too high
  * @forced_mark: arrivals marked because the average was too high
- * @spared: arrivals queued unmarked because of nodrop
+ * @spared: arrivals queued because of nodrop though they could not be marked
  * @drop_limit: arrivals dropped because the queue held limit packets
  * @drop_change: packets dropped because a change lowered the limit
  * @candidates: m, what an arrival would draw at this average; 0 below min
