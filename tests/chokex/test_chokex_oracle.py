@@ -120,7 +120,7 @@ CASES = [
     BASE,
     replace(BASE, name="M-CHOKe", seed=2, model={"candidates": 5}),
     replace(BASE, name="A-CHOKe", seed=3, model={"regions": 5}),
-    replace(BASE, name="A-CHOKe, gentle", seed=4, max_th=8, load=2.5,
+    replace(BASE, name="A-CHOKe, gentle", seed=4, min_th=2, max_th=4, load=2.5,
             model={"regions": 2, "gentle": True}),
     replace(BASE, name="families, VLAN, TCP and UDP", seed=5, families=MIXED, flows=4,
             setup=VLANS, model={"candidates": 2}),
