@@ -78,6 +78,7 @@ class RandomQueue:
     numbered: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
+        """Packets held."""
         return len(self.numbered)
 
     def add(self, packet: int) -> None:

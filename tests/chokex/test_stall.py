@@ -12,8 +12,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-import pytest
-
 from tests.drive import Step, Trace, drive_many
 
 LIMITS = (1, 2, 3, 7, 8, 15, 16, 31, 63, 64, 100, 127, 300)
@@ -35,10 +33,8 @@ def burst(limit: int, rounds: int = 4) -> list[str]:
 
 
 def chokex(limit: int, variant: str = "") -> str:
-    return (
-        f"chokex limit {limit} min {limit // 8} max {limit // 8 + 1} weight 0.2 ecn seed {SEED} "
-        f"{variant}"
-    )
+    low = max(1, limit // 8)
+    return f"chokex limit {limit} min {low} max {low + 1} weight 0.2 ecn seed {SEED} {variant}"
 
 
 def choke(limit: int) -> str:
@@ -69,7 +65,9 @@ def summary(ops: list[str], steps: list[Step]) -> Ran:
     )
 
 
-def run(qdiscs: dict[object, str], limits: dict[object, int], lab: tuple[str, ...] = ()):
+def run(
+    qdiscs: dict[object, str], limits: dict[object, int], lab: tuple[str, ...] = ()
+) -> dict[object, Ran]:
     ops = {key: burst(limits[key]) for key in qdiscs}
     steps = drive_many([Trace(qdisc, ops[key], bypass=True) for key, qdisc in qdiscs.items()],
                        lab=lab)  # fmt: skip
@@ -88,8 +86,17 @@ def test_chokex_gives_out_every_packet_whatever_the_limit() -> None:
         assert ran.left, key
 
 
-@pytest.mark.parametrize("kernel", ["7.3", pytest.param("6.12", marks=pytest.mark.slow)])
-def test_mainline_choke_as_it_was_seen(kernel: str) -> None:
-    seen = run({n: choke(n) for n in LIMITS}, {n: n for n in LIMITS}, ("--kernel", kernel))
+# Seen with the lab's seed 1 on 7.3: limits 31, 63, 100 and 127 stall, the others do not.
+MAINLINE_LIMITS = tuple(n for n in LIMITS if n >= 7)
+
+
+def test_mainline_choke_stalls() -> None:
+    """The finding, kept: dequeue says empty while packets are held, and never recovers."""
+    seen = run({n: choke(n) for n in MAINLINE_LIMITS}, {n: n for n in MAINLINE_LIMITS})
     for n, ran in seen.items():
         print(n, ran)
+    stalled = {n: ran for n, ran in seen.items() if any(ran.stuck)}
+    assert stalled, "mainline's choke has been mended: say so in tc-chokex(8)"
+    for n, ran in stalled.items():
+        first = next(i for i, qlen in enumerate(ran.stuck) if qlen)
+        assert all(ran.stuck[first:]), (n, "recovered", ran)
