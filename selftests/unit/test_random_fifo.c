@@ -193,7 +193,7 @@ static void draws_are_uniform(void)
 		switch (draw % 3) {
 		case 1:
 			slot = random_fifo_first(&f);
-			__attribute__((fallthrough));
+			fallthrough;
 		case 0:
 			oracle_remove(&o, oracle_place(&o, in_slot(&f, slot)));
 			random_fifo_remove(&f, slot);
