@@ -1,0 +1,787 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * flowgen - TCP sources and sinks for many flows, in one process.
+ *
+ * Written for virtual time, where a system call is the most expensive thing a
+ * program can do: the sink asks to be woken per SO_RCVLOWAT bytes and throws
+ * them away uncopied (MSG_TRUNC), the source offers a whole send buffer in one
+ * write, one epoll instance serves all flows, one timerfd all instants.
+ *
+ * A process handles both ends of every flow; each socket is made inside the
+ * namespace its end lives in and stays there.
+ *
+ * The flow file has one flow a line, KEY=VALUE separated by blanks; see
+ * `flow_keys` below, or `flowgen --help`. A kind of flow is a `struct
+ * flow_kind`; bulk TCP is the first.
+ *
+ * Logs (CSV with a header line; times in seconds from the epoch):
+ *   --progress  time_s,flow,bytes          bytes received in order so far
+ *   --ends      one row a flow when it stops or the run ends; see ends_header
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+
+#include "clock.h"
+
+#define MAX_NAMESPACES	64
+#define LOG_BUFFER	(1 << 20)
+#define WRITE_CHUNK	(1 << 20)
+
+struct flow;
+
+/*
+ * A kind of traffic.
+ * @open: make both ends' sockets, at start-up; nothing is sent yet
+ * @start: begin, at the flow's start instant
+ * @stop: end it, at its stop instant or when the run is over
+ * @source_event, @sink_event: epoll events of the end's descriptor
+ * @received: bytes that have arrived at the sink, in order
+ */
+struct flow_kind {
+	const char *name;
+	void (*open)(struct flow *f);
+	void (*start)(struct flow *f);
+	void (*stop)(struct flow *f);
+	void (*source_event)(struct flow *f, uint32_t events);
+	void (*sink_event)(struct flow *f, uint32_t events);
+	uint64_t (*received)(struct flow *f);
+};
+
+enum flow_phase { FLOW_WAITING, FLOW_RUNNING, FLOW_DONE };
+
+struct address {
+	struct sockaddr_storage sa;
+	socklen_t len;
+};
+
+/*
+ * @start_ns, @stop_ns: instants after the epoch, in nanoseconds
+ * @sndbuf, @rcvbuf, @clamp, @lowat: bytes; 0 leaves the kernel's default
+ * @listen_fd, @sink_fd, @source_fd: -1 when absent
+ * @bytes: last known count of bytes received in order
+ */
+struct flow {
+	unsigned int id;
+	char group[32];
+	const struct flow_kind *kind;
+	char source_ns[64];
+	char sink_ns[64];
+	char source_host[64];
+	char sink_host[64];
+	unsigned int source_port;
+	unsigned int sink_port;
+	int64_t start_ns;
+	int64_t stop_ns;
+	char cc[16];
+	unsigned int sndbuf;
+	unsigned int rcvbuf;
+	unsigned int clamp;
+	unsigned int lowat;
+	unsigned int nodelay;
+
+	enum flow_phase phase;
+	int listen_fd;
+	int sink_fd;
+	int source_fd;
+	int source_error;
+	struct address source_addr;
+	struct address sink_addr;
+	uint64_t bytes;
+};
+
+/* One event of the run, ordered by instant; ties keep the order of the file. */
+struct instant {
+	int64_t at_ns;
+	struct flow *flow;
+	bool is_stop;
+};
+
+/* Which end of a flow an epoll event belongs to: low bits of its data. */
+enum flow_end { END_LISTEN, END_SINK, END_SOURCE, END_TIMER };
+
+static struct {
+	struct flow *flows;
+	unsigned int nr_flows;
+	struct instant *instants;
+	unsigned int nr_instants;
+	int epoll_fd;
+	int timer_fd;
+	int64_t epoch_ns;
+	int64_t duration_ns;
+	int64_t interval_ns;
+	FILE *progress;
+	FILE *ends;
+} run;
+
+static volatile sig_atomic_t interrupted;
+static char payload[WRITE_CHUNK];
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+/* ---- flow file ------------------------------------------------------ */
+
+enum key_type { KEY_UINT, KEY_NS, KEY_TEXT };
+
+struct flow_key {
+	const char *name;
+	enum key_type type;
+	size_t offset;
+	size_t size;
+	bool required;
+	const char *help;
+};
+
+#define TEXT_KEY(_name, _field, _required, _help) \
+	{ _name, KEY_TEXT, offsetof(struct flow, _field), \
+	  sizeof(((struct flow *)0)->_field), _required, _help }
+#define UINT_KEY(_name, _field, _required, _help) \
+	{ _name, KEY_UINT, offsetof(struct flow, _field), \
+	  sizeof(unsigned int), _required, _help }
+#define NS_KEY(_name, _field, _help) \
+	{ _name, KEY_NS, offsetof(struct flow, _field), \
+	  sizeof(int64_t), false, _help }
+
+static const struct flow_key flow_keys[] = {
+	UINT_KEY("id", id, true, "number of the flow, used in the logs"),
+	TEXT_KEY("group", group, false, "name of the group it is counted in"),
+	TEXT_KEY("source_ns", source_ns, false, "namespace of the source"),
+	TEXT_KEY("sink_ns", sink_ns, false, "namespace of the sink"),
+	TEXT_KEY("source", source_host, true, "address of the source"),
+	TEXT_KEY("sink", sink_host, true, "address of the sink"),
+	UINT_KEY("source_port", source_port, false, "0: any"),
+	UINT_KEY("sink_port", sink_port, true, "port of the sink"),
+	NS_KEY("start_ns", start_ns, "when it starts, ns after the epoch"),
+	NS_KEY("stop_ns", stop_ns, "when it stops, ns after the epoch (0: end of run)"),
+	TEXT_KEY("cc", cc, false, "congestion control"),
+	UINT_KEY("sndbuf", sndbuf, false, "SO_SNDBUF, bytes"),
+	UINT_KEY("rcvbuf", rcvbuf, false, "SO_RCVBUF, bytes"),
+	UINT_KEY("clamp", clamp, false, "TCP_WINDOW_CLAMP, bytes"),
+	UINT_KEY("lowat", lowat, false, "SO_RCVLOWAT, bytes"),
+	UINT_KEY("nodelay", nodelay, false, "1: TCP_NODELAY"),
+};
+
+#define ARRAY_SIZE(x) (sizeof(x) / sizeof((x)[0]))
+
+static const struct flow_kind *flow_kind_find(const char *name);
+
+static void flow_set(struct flow *f, const char *where, const char *key,
+		     const char *value, uint64_t *seen)
+{
+	unsigned int i;
+	char *at;
+
+	if (!strcmp(key, "kind")) {
+		f->kind = flow_kind_find(value);
+		if (!f->kind)
+			errx(2, "%s: no such kind of flow: %s", where, value);
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(flow_keys); i++) {
+		const struct flow_key *k = &flow_keys[i];
+
+		if (strcmp(k->name, key))
+			continue;
+		at = (char *)f + k->offset;
+		*seen |= 1ULL << i;
+		switch (k->type) {
+		case KEY_UINT:
+			*(unsigned int *)at = parse_number(key, value, 0,
+							   UINT32_MAX);
+			break;
+		case KEY_NS:
+			*(int64_t *)at = parse_number(key, value, 0, INT64_MAX);
+			break;
+		case KEY_TEXT:
+			if (strlen(value) >= k->size)
+				errx(2, "%s: %s is too long: %s", where, key,
+				     value);
+			strcpy(at, value);
+			break;
+		}
+		return;
+	}
+	errx(2, "%s: unknown key \"%s\"; `flowgen --help` lists them", where,
+	     key);
+}
+
+static void address_parse(struct address *a, const char *host,
+			  unsigned int port)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a->sa;
+	struct sockaddr_in *in = (struct sockaddr_in *)&a->sa;
+
+	if (port > 65535)
+		errx(2, "port %u is above 65535", port);
+	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		a->len = sizeof(*in);
+	} else if (inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		a->len = sizeof(*in6);
+	} else {
+		errx(2, "not an IPv4 or IPv6 address: %s", host);
+	}
+}
+
+static void flow_parse(struct flow *f, const char *where, char *line)
+{
+	char *save, *word, *equals;
+	uint64_t seen = 0;
+	unsigned int i;
+
+	*f = (struct flow){
+		.kind = flow_kind_find("bulk"),
+		.group = "all",
+		.listen_fd = -1,
+		.sink_fd = -1,
+		.source_fd = -1,
+	};
+	for (word = strtok_r(line, " \t\n", &save); word;
+	     word = strtok_r(NULL, " \t\n", &save)) {
+		equals = strchr(word, '=');
+		if (!equals)
+			errx(2, "%s: \"%s\" is not KEY=VALUE", where, word);
+		*equals = '\0';
+		flow_set(f, where, word, equals + 1, &seen);
+	}
+	for (i = 0; i < ARRAY_SIZE(flow_keys); i++)
+		if (flow_keys[i].required && !(seen & (1ULL << i)))
+			errx(2, "%s: %s is missing", where, flow_keys[i].name);
+	address_parse(&f->source_addr, f->source_host, f->source_port);
+	address_parse(&f->sink_addr, f->sink_host, f->sink_port);
+	if (f->source_addr.sa.ss_family != f->sink_addr.sa.ss_family)
+		errx(2, "%s: source and sink are of different families", where);
+}
+
+static void flows_read(const char *path)
+{
+	unsigned int line_nr = 0, room = 0;
+	char *line = NULL, *text;
+	size_t line_room = 0;
+	char where[300];
+	FILE *in;
+
+	in = fopen(path, "r");
+	if (!in)
+		err(2, "%s", path);
+	while (getline(&line, &line_room, in) >= 0) {
+		line_nr++;
+		text = line + strspn(line, " \t\n");
+		if (!*text || *text == '#')
+			continue;
+		if (run.nr_flows == room) {
+			room = room ? 2 * room : 128;
+			run.flows = reallocarray(run.flows, room,
+						 sizeof(*run.flows));
+			if (!run.flows)
+				err(1, "memory for flows");
+		}
+		snprintf(where, sizeof(where), "%s:%u", path, line_nr);
+		flow_parse(&run.flows[run.nr_flows++], where, text);
+	}
+	free(line);
+	fclose(in);
+	if (!run.nr_flows)
+		errx(2, "%s has no flows", path);
+}
+
+/* ---- sockets -------------------------------------------------------- */
+
+static void enter(const char *name)
+{
+	static struct { char name[64]; int fd; } cache[MAX_NAMESPACES];
+	static const char *current = "";
+	static unsigned int used;
+	unsigned int i;
+
+	if (!strcmp(name, current))
+		return;
+	if (!*name)
+		errx(2, "a flow without a namespace follows one with one");
+	for (i = 0; i < used; i++)
+		if (!strcmp(cache[i].name, name))
+			break;
+	if (i == used) {
+		if (used == MAX_NAMESPACES)
+			errx(2, "more than %d namespaces", MAX_NAMESPACES);
+		strcpy(cache[i].name, name);
+		cache[i].fd = netns_open(name);
+		used++;
+	}
+	netns_enter(cache[i].fd);
+	current = cache[i].name;
+}
+
+static void set_option(int fd, int level, int option, const char *name,
+		       unsigned int value)
+{
+	if (setsockopt(fd, level, option, &value, sizeof(value)))
+		err(1, "%s %u", name, value);
+}
+
+static void watch(int fd, struct flow *f, enum flow_end end, uint32_t events)
+{
+	struct epoll_event ev = {
+		.events = events,
+		.data.u64 = ((uint64_t)(f ? f - run.flows : 0) << 2) | end,
+	};
+
+	if (epoll_ctl(run.epoll_fd, EPOLL_CTL_ADD, fd, &ev))
+		err(1, "epoll_ctl");
+}
+
+static void forget(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* ---- bulk TCP ------------------------------------------------------- */
+
+static void bulk_open(struct flow *f)
+{
+	int family = f->sink_addr.sa.ss_family;
+
+	enter(f->sink_ns);
+	f->listen_fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			      IPPROTO_TCP);
+	if (f->listen_fd < 0)
+		err(1, "socket");
+	set_option(f->listen_fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
+	if (f->rcvbuf)
+		set_option(f->listen_fd, SOL_SOCKET, SO_RCVBUF, "SO_RCVBUF",
+			   f->rcvbuf);
+	if (f->clamp)
+		set_option(f->listen_fd, IPPROTO_TCP, TCP_WINDOW_CLAMP,
+			   "TCP_WINDOW_CLAMP", f->clamp);
+	if (bind(f->listen_fd, (struct sockaddr *)&f->sink_addr.sa,
+		 f->sink_addr.len))
+		err(1, "bind %s port %u", f->sink_host, f->sink_port);
+	if (listen(f->listen_fd, 1))
+		err(1, "listen");
+	watch(f->listen_fd, f, END_LISTEN, EPOLLIN);
+
+	enter(f->source_ns);
+	f->source_fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			      IPPROTO_TCP);
+	if (f->source_fd < 0)
+		err(1, "socket");
+	set_option(f->source_fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
+	if (f->sndbuf)
+		set_option(f->source_fd, SOL_SOCKET, SO_SNDBUF, "SO_SNDBUF",
+			   f->sndbuf);
+	if (f->nodelay)
+		set_option(f->source_fd, IPPROTO_TCP, TCP_NODELAY,
+			   "TCP_NODELAY", 1);
+	if (*f->cc && setsockopt(f->source_fd, IPPROTO_TCP, TCP_CONGESTION,
+				 f->cc, strlen(f->cc)))
+		err(1, "congestion control %s (see net.ipv4.tcp_available_congestion_control)",
+		    f->cc);
+	if (bind(f->source_fd, (struct sockaddr *)&f->source_addr.sa,
+		 f->source_addr.len))
+		err(1, "bind %s port %u", f->source_host, f->source_port);
+}
+
+static void bulk_start(struct flow *f)
+{
+	if (connect(f->source_fd, (struct sockaddr *)&f->sink_addr.sa,
+		    f->sink_addr.len) && errno != EINPROGRESS)
+		err(1, "connect to %s port %u", f->sink_host, f->sink_port);
+	watch(f->source_fd, f, END_SOURCE, EPOLLOUT);
+}
+
+static void bulk_source_event(struct flow *f, uint32_t events)
+{
+	socklen_t len = sizeof(f->source_error);
+
+	if (events & (EPOLLERR | EPOLLHUP)) {
+		getsockopt(f->source_fd, SOL_SOCKET, SO_ERROR,
+			   &f->source_error, &len);
+		warnx("flow %u: %s", f->id, strerror(f->source_error));
+		epoll_ctl(run.epoll_fd, EPOLL_CTL_DEL, f->source_fd, NULL);
+		return;
+	}
+	/*
+	 * More than the send buffer takes: it is full afterwards, and the
+	 * level-triggered event comes back when a third of it is free again.
+	 */
+	if (send(f->source_fd, payload, sizeof(payload), MSG_NOSIGNAL) < 0 &&
+	    errno != EAGAIN)
+		warn("flow %u: send", f->id);
+}
+
+static void bulk_accept(struct flow *f)
+{
+	f->sink_fd = accept4(f->listen_fd, NULL, NULL,
+			     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (f->sink_fd < 0) {
+		if (errno != EAGAIN)
+			warn("flow %u: accept", f->id);
+		return;
+	}
+	forget(&f->listen_fd);
+	if (f->lowat)
+		set_option(f->sink_fd, SOL_SOCKET, SO_RCVLOWAT, "SO_RCVLOWAT",
+			   f->lowat);
+	watch(f->sink_fd, f, END_SINK, EPOLLIN);
+}
+
+static void bulk_sink_event(struct flow *f, uint32_t events)
+{
+	ssize_t got;
+
+	(void)events;
+	got = recv(f->sink_fd, payload, sizeof(payload), MSG_TRUNC);
+	if (got == 0 || (got < 0 && errno != EAGAIN))
+		epoll_ctl(run.epoll_fd, EPOLL_CTL_DEL, f->sink_fd, NULL);
+}
+
+static bool tcp_info(int fd, struct tcp_info *info)
+{
+	socklen_t len = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	return fd >= 0 && !getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len);
+}
+
+/* From the sink's TCP: exact at any instant, whatever is still unread. */
+static uint64_t bulk_received(struct flow *f)
+{
+	struct tcp_info info;
+
+	if (tcp_info(f->sink_fd, &info))
+		f->bytes = info.tcpi_bytes_received;
+	return f->bytes;
+}
+
+static const char ends_header[] =
+	"flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,"
+	"retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error\n";
+
+static void bulk_stop(struct flow *f)
+{
+	struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+	int64_t now = mono_ns() - run.epoch_ns;
+	struct tcp_info info;
+
+	bulk_received(f);
+	tcp_info(f->source_fd, &info);
+	fprintf(run.ends,
+		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%d\n",
+		f->id, f->group, f->kind->name,
+		(double)f->start_ns / NSEC_PER_SEC, (double)now / NSEC_PER_SEC,
+		(unsigned long long)f->bytes,
+		(unsigned long long)info.tcpi_bytes_sent,
+		(unsigned long long)info.tcpi_bytes_retrans,
+		info.tcpi_total_retrans,
+		info.tcpi_rtt / 1e3, info.tcpi_min_rtt / 1e3,
+		info.tcpi_snd_cwnd, info.tcpi_snd_mss, info.tcpi_delivered_ce,
+		f->source_error);
+	/* A reset: what is still buffered must not go on loading the link. */
+	if (f->source_fd >= 0)
+		setsockopt(f->source_fd, SOL_SOCKET, SO_LINGER, &at_once,
+			   sizeof(at_once));
+	forget(&f->source_fd);
+	forget(&f->sink_fd);
+	forget(&f->listen_fd);
+}
+
+static const struct flow_kind flow_kinds[] = {
+	{
+		.name = "bulk",
+		.open = bulk_open,
+		.start = bulk_start,
+		.stop = bulk_stop,
+		.source_event = bulk_source_event,
+		.sink_event = bulk_sink_event,
+		.received = bulk_received,
+	},
+};
+
+static const struct flow_kind *flow_kind_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flow_kinds); i++)
+		if (!strcmp(flow_kinds[i].name, name))
+			return &flow_kinds[i];
+	return NULL;
+}
+
+/* ---- the run -------------------------------------------------------- */
+
+static int instant_compare(const void *left, const void *right)
+{
+	const struct instant *a = left, *b = right;
+
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	if (a->flow != b->flow)
+		return a->flow < b->flow ? -1 : 1;
+	return (int)a->is_stop - (int)b->is_stop;
+}
+
+static void instants_make(void)
+{
+	unsigned int i;
+
+	run.instants = calloc(2 * run.nr_flows, sizeof(*run.instants));
+	if (!run.instants)
+		err(1, "memory for the timetable");
+	for (i = 0; i < run.nr_flows; i++) {
+		struct flow *f = &run.flows[i];
+
+		run.instants[run.nr_instants++] = (struct instant){
+			.at_ns = f->start_ns, .flow = f,
+		};
+		if (f->stop_ns)
+			run.instants[run.nr_instants++] = (struct instant){
+				.at_ns = f->stop_ns, .flow = f, .is_stop = true,
+			};
+	}
+	qsort(run.instants, run.nr_instants, sizeof(*run.instants),
+	      instant_compare);
+}
+
+static void flow_stop(struct flow *f)
+{
+	if (f->phase == FLOW_DONE)
+		return;
+	f->kind->stop(f);
+	f->phase = FLOW_DONE;
+}
+
+static void progress_write(int64_t at_ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < run.nr_flows; i++) {
+		struct flow *f = &run.flows[i];
+
+		if (f->phase == FLOW_RUNNING)
+			f->kind->received(f);
+		fprintf(run.progress, "%.3f,%u,%llu\n",
+			(double)at_ns / NSEC_PER_SEC, f->id,
+			(unsigned long long)f->bytes);
+	}
+}
+
+static void timer_arm(int64_t at_ns)
+{
+	struct itimerspec when = {
+		.it_value = ns_to_timespec(run.epoch_ns + at_ns),
+	};
+
+	if (timerfd_settime(run.timer_fd, TFD_TIMER_ABSTIME, &when, NULL))
+		err(1, "timerfd_settime");
+}
+
+static void dispatch(const struct epoll_event *ev)
+{
+	struct flow *f = &run.flows[ev->data.u64 >> 2];
+	enum flow_end end = ev->data.u64 & 3;
+	uint64_t expirations;
+
+	switch (end) {
+	case END_LISTEN:
+		bulk_accept(f);
+		break;
+	case END_SINK:
+		f->kind->sink_event(f, ev->events);
+		break;
+	case END_SOURCE:
+		f->kind->source_event(f, ev->events);
+		break;
+	case END_TIMER:
+		if (read(run.timer_fd, &expirations, sizeof(expirations)) < 0 &&
+		    errno != EAGAIN)
+			err(1, "timerfd");
+		break;
+	}
+}
+
+static void run_flows(void)
+{
+	int64_t next_sample = run.interval_ns;
+	struct epoll_event events[64];
+	unsigned int done = 0;
+	int64_t now, next;
+	int i, ready;
+
+	for (;;) {
+		now = mono_ns() - run.epoch_ns;
+		while (done < run.nr_instants &&
+		       run.instants[done].at_ns <= now) {
+			struct instant *in = &run.instants[done++];
+
+			if (in->is_stop) {
+				flow_stop(in->flow);
+			} else {
+				in->flow->kind->start(in->flow);
+				in->flow->phase = FLOW_RUNNING;
+			}
+		}
+		/* A late sample is stamped with when it was taken. */
+		if (next_sample <= now) {
+			progress_write(now);
+			next_sample += (now - next_sample) / run.interval_ns *
+				       run.interval_ns + run.interval_ns;
+		}
+		if (now >= run.duration_ns || interrupted)
+			return;
+		next = next_sample < run.duration_ns ? next_sample :
+						       run.duration_ns;
+		if (done < run.nr_instants && run.instants[done].at_ns < next)
+			next = run.instants[done].at_ns;
+		timer_arm(next);
+		do {
+			bool timer = false;
+
+			ready = epoll_wait(run.epoll_fd, events,
+					   ARRAY_SIZE(events), -1);
+			if (ready < 0 && errno != EINTR)
+				err(1, "epoll_wait");
+			for (i = 0; i < ready; i++) {
+				dispatch(&events[i]);
+				timer |= (events[i].data.u64 & 3) == END_TIMER;
+			}
+			if (timer)
+				break;
+		} while (!interrupted);
+	}
+}
+
+static FILE *log_open(const char *path, const char *header)
+{
+	FILE *out = fopen(path, "w");
+
+	if (!out)
+		err(2, "%s", path);
+	setvbuf(out, NULL, _IOFBF, LOG_BUFFER);
+	fputs(header, out);
+	return out;
+}
+
+static void log_close(FILE *out, const char *path)
+{
+	if (ferror(out) || fclose(out))
+		err(1, "%s", path);
+}
+
+static void usage(FILE *out)
+{
+	unsigned int i;
+
+	fputs("usage: flowgen --flows FILE --progress FILE --ends FILE --duration-ms MS\n"
+	      "               [--interval-ms MS] [--epoch-ns NS]\n\n"
+	      "Runs the flows of FILE from the epoch (an instant of CLOCK_MONOTONIC, default\n"
+	      "now) for MS, and logs each flow's bytes every interval (default 100 ms).\n\n"
+	      "The flow file has one flow a line, KEY=VALUE separated by blanks:\n"
+	      "  kind         bulk (the default)\n", out);
+	for (i = 0; i < ARRAY_SIZE(flow_keys); i++)
+		fprintf(out, "  %-12s %s%s\n", flow_keys[i].name,
+			flow_keys[i].help,
+			flow_keys[i].required ? " (required)" : "");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "flows", required_argument, NULL, 'f' },
+		{ "progress", required_argument, NULL, 'p' },
+		{ "ends", required_argument, NULL, 'e' },
+		{ "duration-ms", required_argument, NULL, 'd' },
+		{ "interval-ms", required_argument, NULL, 'i' },
+		{ "epoch-ns", required_argument, NULL, 'z' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *flows = NULL, *progress = NULL, *ends = NULL;
+	struct sigaction action = { .sa_handler = on_signal };
+	struct rlimit files;
+	unsigned int i;
+	int option;
+
+	run.interval_ns = 100 * NSEC_PER_MSEC;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			flows = optarg;
+			break;
+		case 'p':
+			progress = optarg;
+			break;
+		case 'e':
+			ends = optarg;
+			break;
+		case 'd':
+			run.duration_ns = NSEC_PER_MSEC *
+				parse_number("--duration-ms", optarg, 1,
+					     100000000);
+			break;
+		case 'i':
+			run.interval_ns = NSEC_PER_MSEC *
+				parse_number("--interval-ms", optarg, 1,
+					     100000000);
+			break;
+		case 'z':
+			run.epoch_ns = parse_number("--epoch-ns", optarg, 1,
+						    INT64_MAX);
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		default:
+			usage(stderr);
+			return 2;
+		}
+	}
+	if (!flows || !progress || !ends || !run.duration_ns) {
+		usage(stderr);
+		return 2;
+	}
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	flows_read(flows);
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	run.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	run.timer_fd = timerfd_create(CLOCK_MONOTONIC,
+				      TFD_NONBLOCK | TFD_CLOEXEC);
+	if (run.epoll_fd < 0 || run.timer_fd < 0)
+		err(1, "epoll or timerfd");
+	watch(run.timer_fd, NULL, END_TIMER, EPOLLIN);
+	run.progress = log_open(progress, "time_s,flow,bytes\n");
+	run.ends = log_open(ends, ends_header);
+	instants_make();
+	for (i = 0; i < run.nr_flows; i++)
+		run.flows[i].kind->open(&run.flows[i]);
+	if (!run.epoch_ns)
+		run.epoch_ns = mono_ns();
+
+	run_flows();
+	for (i = 0; i < run.nr_flows; i++)
+		flow_stop(&run.flows[i]);
+	log_close(run.progress, progress);
+	log_close(run.ends, ends);
+	return interrupted ? 128 + interrupted : 0;
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * qsample - read one queue discipline's counters at fixed instants.
+ *
+ * One RTM_GETQDISC for exactly that qdisc per sample, at absolute instants of
+ * CLOCK_MONOTONIC, sleeping in between, so that virtual time can pass. What a
+ * kind exports in TCA_STATS_APP is logged as hex, and decoded where the file
+ * of layouts (xstats.fields) describes the kind.
+ *
+ * Log (CSV with a header line):
+ *   time_s        seconds after the epoch
+ *   packets,bytes backlog of the discipline
+ *   dropped,overlimits,requeues,sent_packets,sent_bytes   counters since `add`
+ *   x_NAME        each described field of the kind
+ *   xstats        the raw TCA_STATS_APP, hex
+ */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <linux/gen_stats.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#include "clock.h"
+
+#define MAX_FIELDS	64
+#define LOG_BUFFER	(1 << 20)
+
+/*
+ * @offset: bytes from the start of TCA_STATS_APP
+ * @size: bytes; @is_signed: how to print it
+ */
+struct field {
+	char name[32];
+	unsigned int offset;
+	unsigned int size;
+	bool is_signed;
+};
+
+struct sample {
+	char kind[16];
+	uint64_t sent_bytes;
+	uint64_t sent_packets;
+	struct gnet_stats_queue queue;
+	unsigned int xstats_len;
+	unsigned char xstats[1024];
+};
+
+static struct {
+	struct nl_sock *sock;
+	unsigned int ifindex;
+	uint32_t parent;
+	struct field fields[MAX_FIELDS];
+	unsigned int nr_fields;
+	FILE *log;
+} q;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+/* "root", "MAJ:" or "MAJ:MIN", hexadecimal as tc writes them. */
+static uint32_t parse_parent(const char *text)
+{
+	unsigned int major, minor = 0;
+	char colon, extra;
+	int got;
+
+	if (!strcmp(text, "root"))
+		return TC_H_ROOT;
+	got = sscanf(text, "%x%c%x%c", &major, &colon, &minor, &extra);
+	if ((got != 2 && got != 3) || colon != ':' || major > 0xffff ||
+	    minor > 0xffff)
+		errx(2, "--parent: \"%s\" is neither root nor MAJOR:MINOR",
+		     text);
+	return TC_H_MAKE(major << 16, minor);
+}
+
+static bool field_parse(struct field *f, const char *type)
+{
+	f->is_signed = *type == 's';
+	f->size = strtoul(type + 1, NULL, 10) / 8;
+	return (*type == 's' || *type == 'u') &&
+	       (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8);
+}
+
+static void fields_read(const char *path, const char *kind)
+{
+	char line[256], of_kind[32], type[8];
+	unsigned int line_nr = 0;
+	struct field f;
+	FILE *in;
+
+	in = fopen(path, "r");
+	if (!in)
+		err(2, "%s", path);
+	while (fgets(line, sizeof(line), in)) {
+		line_nr++;
+		if (line[strspn(line, " \t\n")] == '\0' || *line == '#')
+			continue;
+		if (sscanf(line, "%31s %u %7s %31s", of_kind, &f.offset, type,
+			   f.name) != 4 || !field_parse(&f, type))
+			errx(2, "%s:%u: not KIND OFFSET TYPE NAME", path,
+			     line_nr);
+		if (strcmp(of_kind, kind))
+			continue;
+		if (q.nr_fields == MAX_FIELDS)
+			errx(2, "%s: more than %d fields for %s", path,
+			     MAX_FIELDS, kind);
+		q.fields[q.nr_fields++] = f;
+	}
+	fclose(in);
+}
+
+static void stats_parse(struct nlattr *nested, struct sample *s)
+{
+	struct gnet_stats_basic basic = { 0 };
+	struct nlattr *tb[TCA_STATS_MAX + 1];
+	struct nlattr *attr;
+
+	if (nla_parse_nested(tb, TCA_STATS_MAX, nested, NULL))
+		errx(1, "cannot parse TCA_STATS2");
+	attr = tb[TCA_STATS_BASIC];
+	if (attr) {
+		nla_memcpy(&basic, attr, sizeof(basic));
+		s->sent_bytes = basic.bytes;
+		s->sent_packets = basic.packets;
+	}
+	/* Only there when 32 bits are not enough. */
+	if (tb[TCA_STATS_PKT64])
+		s->sent_packets = nla_get_u64(tb[TCA_STATS_PKT64]);
+	if (tb[TCA_STATS_QUEUE])
+		nla_memcpy(&s->queue, tb[TCA_STATS_QUEUE], sizeof(s->queue));
+	attr = tb[TCA_STATS_APP];
+	if (attr)
+		s->xstats_len = nla_memcpy(s->xstats, attr, sizeof(s->xstats));
+}
+
+static int on_reply(struct nl_msg *msg, void *arg)
+{
+	struct nlattr *tb[TCA_MAX + 1];
+	struct sample *s = arg;
+
+	if (nlmsg_hdr(msg)->nlmsg_type != RTM_NEWQDISC)
+		return NL_SKIP;
+	if (nlmsg_parse(nlmsg_hdr(msg), sizeof(struct tcmsg), tb, TCA_MAX,
+			NULL))
+		errx(1, "cannot parse the kernel's answer");
+	if (tb[TCA_KIND])
+		nla_strlcpy(s->kind, tb[TCA_KIND], sizeof(s->kind));
+	if (tb[TCA_STATS2])
+		stats_parse(tb[TCA_STATS2], s);
+	return NL_STOP;
+}
+
+static void sample_take(struct sample *s)
+{
+	struct tcmsg tcm = {
+		.tcm_family = AF_UNSPEC,
+		.tcm_ifindex = q.ifindex,
+		.tcm_parent = q.parent,
+	};
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	nl_socket_modify_cb(q.sock, NL_CB_VALID, NL_CB_CUSTOM, on_reply, s);
+	ret = nl_send_simple(q.sock, RTM_GETQDISC, 0, &tcm, sizeof(tcm));
+	if (ret >= 0)
+		ret = nl_recvmsgs_default(q.sock);
+	if (ret < 0)
+		errx(1, "no answer about the qdisc: %s", nl_geterror(ret));
+	if (!*s->kind)
+		errx(1, "no such qdisc");
+}
+
+static void header_write(void)
+{
+	unsigned int i;
+
+	fputs("time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes",
+	      q.log);
+	for (i = 0; i < q.nr_fields; i++)
+		fprintf(q.log, ",x_%s", q.fields[i].name);
+	fputs(",xstats\n", q.log);
+}
+
+static void field_write(const struct field *f, const struct sample *s)
+{
+	unsigned int shift = 64 - 8 * f->size;
+	uint64_t raw = 0;
+
+	fputc(',', q.log);
+	if (f->offset + f->size > s->xstats_len)
+		return;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	memcpy(&raw, s->xstats + f->offset, f->size);
+#else
+	memcpy((char *)&raw + 8 - f->size, s->xstats + f->offset, f->size);
+#endif
+	if (f->is_signed)
+		fprintf(q.log, "%lld",
+			(long long)((int64_t)(raw << shift) >> shift));
+	else
+		fprintf(q.log, "%llu", (unsigned long long)raw);
+}
+
+static void sample_write(const struct sample *s, int64_t at_ns)
+{
+	unsigned int i;
+
+	fprintf(q.log, "%.6f,%u,%u,%u,%u,%u,%llu,%llu",
+		(double)at_ns / NSEC_PER_SEC, s->queue.qlen, s->queue.backlog,
+		s->queue.drops, s->queue.overlimits, s->queue.requeues,
+		(unsigned long long)s->sent_packets,
+		(unsigned long long)s->sent_bytes);
+	for (i = 0; i < q.nr_fields; i++)
+		field_write(&q.fields[i], s);
+	fputc(',', q.log);
+	for (i = 0; i < s->xstats_len; i++)
+		fprintf(q.log, "%02x", s->xstats[i]);
+	fputc('\n', q.log);
+}
+
+/* False when a signal ended the wait. */
+static bool sleep_until(int64_t at_ns)
+{
+	struct timespec when = ns_to_timespec(at_ns);
+	int ret;
+
+	do {
+		ret = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when,
+				      NULL);
+	} while (ret == EINTR && !interrupted);
+	return !interrupted;
+}
+
+static void run_samples(int64_t epoch, int64_t interval, int64_t duration)
+{
+	struct sample s;
+	int64_t at, now;
+
+	for (at = 0; at <= duration; at += interval) {
+		if (!sleep_until(epoch + at))
+			return;
+		/* Too late for whole samples: leave them out, do not catch up. */
+		now = mono_ns() - epoch;
+		if (now >= at + interval)
+			at += (now - at) / interval * interval;
+		sample_take(&s);
+		sample_write(&s, now);
+	}
+}
+
+static void usage(FILE *out)
+{
+	fputs("usage: qsample --dev NAME --out FILE --duration-ms MS [--parent root|MAJ:MIN]\n"
+	      "               [--netns NAME] [--interval-ms MS] [--epoch-ns NS] [--fields FILE]\n\n"
+	      "Logs the counters of the qdisc below --parent (default root) of a device, from\n"
+	      "the epoch (an instant of CLOCK_MONOTONIC, default now) for MS, every interval\n"
+	      "(default 10 ms). --fields names the layouts of the kinds' own statistics.\n",
+	      out);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dev", required_argument, NULL, 'd' },
+		{ "parent", required_argument, NULL, 'p' },
+		{ "netns", required_argument, NULL, 'n' },
+		{ "out", required_argument, NULL, 'o' },
+		{ "fields", required_argument, NULL, 'f' },
+		{ "interval-ms", required_argument, NULL, 'i' },
+		{ "duration-ms", required_argument, NULL, 't' },
+		{ "epoch-ns", required_argument, NULL, 'z' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *dev = NULL, *netns = NULL, *out = NULL, *fields = NULL;
+	int64_t interval = 10, duration = 0, epoch = 0;
+	struct sigaction action = { .sa_handler = on_signal };
+	struct sample first;
+	int option;
+
+	q.parent = TC_H_ROOT;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'd':
+			dev = optarg;
+			break;
+		case 'p':
+			q.parent = parse_parent(optarg);
+			break;
+		case 'n':
+			netns = optarg;
+			break;
+		case 'o':
+			out = optarg;
+			break;
+		case 'f':
+			fields = optarg;
+			break;
+		case 'i':
+			interval = parse_number("--interval-ms", optarg, 1,
+						100000000);
+			break;
+		case 't':
+			duration = parse_number("--duration-ms", optarg, 1,
+						100000000);
+			break;
+		case 'z':
+			epoch = parse_number("--epoch-ns", optarg, 1,
+					     INT64_MAX);
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		default:
+			usage(stderr);
+			return 2;
+		}
+	}
+	if (!dev || !out || !duration) {
+		usage(stderr);
+		return 2;
+	}
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (netns)
+		netns_enter(netns_open(netns));
+	q.ifindex = if_nametoindex(dev);
+	if (!q.ifindex)
+		errx(2, "no such device: %s", dev);
+	q.sock = nl_socket_alloc();
+	if (!q.sock || nl_connect(q.sock, NETLINK_ROUTE))
+		errx(1, "cannot open a netlink socket");
+	/* One reply ends the wait: no second message just for the ACK. */
+	nl_socket_disable_auto_ack(q.sock);
+	nl_socket_disable_seq_check(q.sock);
+	sample_take(&first);
+	if (fields)
+		fields_read(fields, first.kind);
+	q.log = fopen(out, "w");
+	if (!q.log)
+		err(2, "%s", out);
+	setvbuf(q.log, NULL, _IOFBF, LOG_BUFFER);
+	header_write();
+	if (!epoch)
+		epoch = mono_ns();
+	run_samples(epoch, interval * NSEC_PER_MSEC, duration * NSEC_PER_MSEC);
+	nl_socket_free(q.sock);
+	if (ferror(q.log) || fclose(q.log))
+		err(1, "%s", out);
+	return interrupted ? 128 + interrupted : 0;
+}
