@@ -74,8 +74,8 @@ struct flow {
 	unsigned int id;
 	char group[32];
 	const struct flow_kind *kind;
-	char source_ns[64];
-	char sink_ns[64];
+	char source_netns[64];
+	char sink_netns[64];
 	char source_host[64];
 	char sink_host[64];
 	unsigned int source_port;
@@ -157,8 +157,8 @@ struct flow_key {
 static const struct flow_key flow_keys[] = {
 	UINT_KEY("id", id, true, "number of the flow, used in the logs"),
 	TEXT_KEY("group", group, false, "name of the group it is counted in"),
-	TEXT_KEY("source_ns", source_ns, false, "namespace of the source"),
-	TEXT_KEY("sink_ns", sink_ns, false, "namespace of the sink"),
+	TEXT_KEY("source_netns", source_netns, false, "namespace of the source"),
+	TEXT_KEY("sink_netns", sink_netns, false, "namespace of the sink"),
 	TEXT_KEY("source", source_host, true, "address of the source"),
 	TEXT_KEY("sink", sink_host, true, "address of the sink"),
 	UINT_KEY("source_port", source_port, false, "0: any"),
@@ -358,7 +358,7 @@ static void bulk_open(struct flow *f)
 {
 	int family = f->sink_addr.sa.ss_family;
 
-	enter(f->sink_ns);
+	enter(f->sink_netns);
 	f->listen_fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 			      IPPROTO_TCP);
 	if (f->listen_fd < 0)
@@ -377,7 +377,7 @@ static void bulk_open(struct flow *f)
 		err(1, "listen");
 	watch(f->listen_fd, f, END_LISTEN, EPOLLIN);
 
-	enter(f->source_ns);
+	enter(f->source_netns);
 	f->source_fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 			      IPPROTO_TCP);
 	if (f->source_fd < 0)

@@ -26,6 +26,7 @@
 #include <netlink/socket.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/prctl.h>
 
 #include "clock.h"
 
@@ -173,7 +174,9 @@ static void sample_take(struct sample *s)
 
 	memset(s, 0, sizeof(*s));
 	nl_socket_modify_cb(q.sock, NL_CB_VALID, NL_CB_CUSTOM, on_reply, s);
-	ret = nl_send_simple(q.sock, RTM_GETQDISC, 0, &tcm, sizeof(tcm));
+	/* The answer is a notification, and goes to who asked only with ECHO. */
+	ret = nl_send_simple(q.sock, RTM_GETQDISC, NLM_F_ECHO, &tcm,
+			     sizeof(tcm));
 	if (ret >= 0)
 		ret = nl_recvmsgs_default(q.sock);
 	if (ret < 0)
@@ -335,6 +338,8 @@ int main(int argc, char **argv)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	/* A sleep ends when it should, not up to 50 us later. */
+	prctl(PR_SET_TIMERSLACK, 1);
 	if (netns)
 		netns_enter(netns_open(netns));
 	q.ifindex = if_nametoindex(dev);

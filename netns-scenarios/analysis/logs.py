@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reads the logs of one run: run.json, flows.csv, progress.csv, queue.csv."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MARKER = "INCOMPLETE"
+COUNTERS = ("dropped", "overlimits", "requeues", "sent_packets", "sent_bytes")
+
+
+class BadLog(Exception):
+    """A log that is missing, empty or not what its tool writes; the message names it."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """time_s: (samples,); bytes: (samples, flows), received in order since the start, the
+    columns in the order of `flows`, the flows' numbers."""
+
+    time_s: NDArray[np.float64]
+    flows: NDArray[np.int64]
+    bytes: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One array (samples,) per numeric column of queue.csv, see qsample; last_row as text."""
+
+    columns: dict[str, NDArray[np.float64]]
+    last_row: dict[str, str]
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """The column `name`."""
+        return self.columns[name]
+
+
+@dataclass(frozen=True)
+class Logs:
+    """run: what was asked for and the facts. ends: a row per flow, as text."""
+
+    run: dict[str, Any]
+    ends: list[dict[str, str]]
+    progress: Progress
+    queue: Queue
+
+
+def read_progress(path: Path) -> Progress:
+    """progress.csv; BadLog when it is empty or cut short."""
+    table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+    if not table.size:
+        raise BadLog(f"{path}: no samples")
+    flows = np.unique(table[:, 1])
+    if len(table) % len(flows):
+        raise BadLog(f"{path}: the last sample is cut short")
+    samples = table.reshape(-1, len(flows), 3)
+    order = np.argsort(samples[0, :, 1])
+    if not (samples[:, order, 1] == flows).all():
+        raise BadLog(f"{path}: not every sample has every flow once")
+    return Progress(samples[:, 0, 0], flows.astype(np.int64), samples[:, order, 2])
+
+
+def read_queue(path: Path) -> Queue:
+    """queue.csv; fields that the kernel did not send are NaN."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    if not rows:
+        raise BadLog(f"{path}: no samples")
+    numeric = [name for name in rows[0] if name != "xstats"]
+    columns = {name: np.array([float(row[name] or "nan") for row in rows]) for name in numeric}
+    return Queue(columns, rows[-1])
+
+
+def read_ends(path: Path) -> list[dict[str, str]]:
+    """flows.csv, by flow number."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    if not rows:
+        raise BadLog(f"{path}: no flows")
+    return sorted(rows, key=lambda row: int(row["flow"]))
+
+
+def read(directory: Path) -> Logs:
+    """The logs in `directory`, finished or not: whoever reads results calls `load_result`."""
+    for name in ("run.json", "flows.csv", "progress.csv", "queue.csv"):
+        if not (directory / name).exists():
+            raise BadLog(f"{directory / name} is missing")
+    return Logs(
+        json.loads((directory / "run.json").read_text()),
+        read_ends(directory / "flows.csv"),
+        read_progress(directory / "progress.csv"),
+        read_queue(directory / "queue.csv"),
+    )
+
+
+def load_result(directory: Path) -> dict[str, Any]:
+    """result.json of a run that is whole; BadLog for one that is not."""
+    if (directory / MARKER).exists():
+        raise BadLog(f"{directory} is incomplete: interrupted, failed, or still running")
+    path = directory / "result.json"
+    if not path.exists():
+        raise BadLog(f"{path} is missing")
+    return json.loads(path.read_text())

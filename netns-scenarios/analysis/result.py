@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""From a run's logs to its result.json."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from . import iperf3, logs
+from .summary import summarize
+
+SCHEMA = 1
+
+
+def digest(read: logs.Logs) -> str:
+    """sha256 over every flow's bytes and every counter of the qdisc, its own statistics included,
+    at the end of the run."""
+    h = hashlib.sha256()
+    for row in read.ends:
+        h.update(f"flow {row['flow']} {row['bytes']} {row['bytes_sent']}\n".encode())
+    last = read.queue.last_row
+    for name in (*logs.COUNTERS, "packets", "bytes", "xstats"):
+        h.update(f"qdisc {name} {last[name]}\n".encode())
+    return h.hexdigest()
+
+
+def write(directory: Path, wall_seconds: float) -> dict[str, Any]:
+    """Compute result.json of the run in `directory`, write it, and return it."""
+    iperf3.convert(directory)
+    read = logs.read(directory)
+    guest = json.loads((directory / "guest.json").read_text())
+    summary, groups = summarize(read)
+    result = {
+        "schema": SCHEMA,
+        **{key: read.run[key] for key in ("scenario", "qdisc", "seed", "clock")},
+        "kernel": guest["kernel"],
+        "parameters": read.run["parameters"],
+        "summary": summary,
+        "groups": groups,
+        "digest": digest(read),
+        "wall_seconds": round(wall_seconds, 3),
+        "virtual_seconds": read.run["facts"]["end_s"],
+    }
+    (directory / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    return result
+
+
+def describe(result: dict[str, Any]) -> str:
+    """A few lines for a terminal."""
+    s = result["summary"]
+    goodput, delay = s["goodput_bps"], s["queue_delay_ms"]
+    lines = [
+        f"{result['scenario']}, {result['qdisc']}, seed {result['seed']}, "
+        f"{result['clock']} clock, kernel {result['kernel']}",
+        f"  utilization {100 * s['utilization']:.1f} %, goodput "
+        f"{goodput['mean'] / 1e6:.3f} of {s['fair_share_bps'] / 1e6:.3f} Mb/s "
+        f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}), "
+        f"sd / fair share {100 * s['sd_over_fair_share']:.1f} %, Jain {s['jain']:.4f}",
+        f"  queue delay mean {delay['mean']:.2f}, p50 {delay['p50']:.2f}, p95 "
+        f"{delay['p95']:.2f}, p99 {delay['p99']:.2f} ms; {s['dropped']} dropped, "
+        f"{s['marked']} marked, {s['sent']} sent",
+    ]
+    if len(result["groups"]) > 1:
+        for name, group in result["groups"].items():
+            lines.append(
+                f"  {name}: {group['flows']} flows at {group['rtt_ms']:g} ms, "
+                f"{100 * group['share_of_fair']:.1f} % of the fair share"
+            )
+    lines.append(
+        f"  {result['virtual_seconds']:g} s in {result['wall_seconds']:.1f} s of wall time; "
+        f"digest {result['digest'][:16]}"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Parameters and steps that every scenario over one bottleneck has."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from .era import ERAS, Era
+from .errors import UserError
+from .params import Param
+from .plan import Plan
+from .scenario import Request
+from .topology import Bottleneck, frame_bytes, payload_share
+
+BOTTLENECK = (
+    Param("rate", 500.0, "Mb/s", "rate of the bottleneck, Ethernet headers included", 0.1, 100e3),
+    Param("mtu", 1500, "bytes", "largest packet, IP header included", 576, 9000),
+    Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time, on the "
+          "wall clock what passes in 0.5 ms, at least 2", 0, 1000),
+)
+TCP = (
+    Param("era", "2001", "", "2001: Reno as in the papers; today: the kernel's defaults",
+          choices=tuple(ERAS)),
+    Param("cc", "auto", "", "congestion control that the kernel has; auto: the era's"),
+    Param("ecn", "off", "", "on: TCP negotiates ECN", choices=("off", "on")),
+    Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
+    Param("window", 2000, "kB", "receive buffer; what it advertises at most is half", 8, 100000),
+)
+TIME = (
+    Param("warmup", 10.0, "s", "left out of every figure", 0.0, 3600.0),
+    Param("duration", 50.0, "s", "measured time, after the warm-up", 0.1, 36000.0),
+    Param("spread", 1.0, "s", "flows start at seeded random instants in 0..spread", 0.0, 600.0),
+    Param("interval", 100, "ms", "between two readings of every flow's bytes", 1, 60000),
+    Param("sample", 10, "ms", "between two readings of the queue", 1, 60000),
+    Param("generator", "flowgen", "", "iperf3: on the wall clock only; starts all flows at once",
+          choices=("flowgen", "iperf3")),
+)
+
+# Segments are discarded unread, so a wake-up per 64 KiB and buffers beyond any window are free.
+LOWAT_BYTES = 65536
+
+
+def era_of(request: Request) -> Era:
+    """The TCP that was asked for."""
+    return ERAS[request.text("era")]
+
+
+def cc_of(request: Request) -> str:
+    """Name of the congestion control."""
+    cc = request.text("cc")
+    return era_of(request).congestion_control if cc == "auto" else cc
+
+
+def ip_of(request: Request) -> int:
+    """4 or 6."""
+    if request.count("ip") not in (4, 6):
+        raise UserError(f"ip: {request.count('ip')} given, allowed: 4 or 6")
+    return request.count("ip")
+
+
+def bottleneck_of(request: Request) -> Bottleneck:
+    """The bottleneck with the burst that the clock allows."""
+    rate_bps = request.number("rate") * 1e6
+    burst = request.count("burst")
+    if not burst:
+        half_ms = rate_bps * 0.0005 / 8 / frame_bytes(request.count("mtu"))
+        burst = 1 if request.clock == "virtual" else max(2, round(half_ms))
+    return Bottleneck(rate_bps, request.qdisc, burst)
+
+
+def payload_of(request: Request) -> float:
+    """Share of the bottleneck's bits that are payload when all packets are full, 0..1."""
+    return payload_share(request.count("mtu"), ip_of(request), era_of(request))
+
+
+def starts(rng: random.Random, flows: int, spread_s: float) -> list[int]:
+    """A start instant per flow, ns, uniform in 0..spread."""
+    return [int(rng.random() * spread_s * 1e9) for _ in range(flows)]
+
+
+def flow_keys(request: Request) -> dict[str, int | str]:
+    """Keys of flowgen's flow file that all flows share, bytes."""
+    # The kernel doubles what SO_RCVBUF and SO_SNDBUF ask for, to account for overhead.
+    buffer = request.count("window") * 1000 // 2
+    return {"rcvbuf": buffer, "sndbuf": 200_000, "lowat": min(LOWAT_BYTES, buffer // 4)}
+
+
+def with_generator(plan: Plan, request: Request) -> Plan:
+    """The plan with the generator that was asked for, if the clock allows it."""
+    generator = request.text("generator")
+    if generator == "iperf3" and request.clock == "virtual":
+        raise UserError(
+            "generator=iperf3 makes some 50 system calls a packet: give --clock wall, "
+            "and a rate that the machine can carry"
+        )
+    return replace(plan, generator=generator)
+
+
+def end_ms(request: Request) -> int:
+    """Length of the run, warm-up included, ms."""
+    return round((request.number("warmup") + request.number("duration")) * 1000)

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One bottleneck between groups of sources and their sinks (Kantawala and Turner, figures 2, 3).
+
+    src-GROUP            rtr                      dst
+    [sources]--s0    r0=[R1 ... R2]=b0 ======= d0--[sinks]
+              access    ^ delay      ^ bottleneck
+                        (ACKs)         (the discipline under study)
+
+A discipline sees what it would in the papers' topology; the kernel has as few hops per packet
+as that allows, since each costs time:
+
+- A group's sources share a namespace and a veth. Their access links are `fq`'s per-flow rate: it
+  serialises every flow at `access` by itself, holding back the surplus in a deep buffer.
+- R1 and R2 are one router. The bottleneck is `tbf` with a burst of one packet, hence each
+  packet leaves when the time to serialise it has passed; its child is the discipline under study.
+- The whole round-trip time is on the way back (`netem` towards each group). For a closed loop
+  this is the same system as one with the delay in parts: only the instants at which a flow's
+  packets are seen shift, by a constant.
+- The way back is otherwise unlimited: ACKs are never queued or lost.
+- The addresses are whole prefixes made local, so 1000 flows cost what 1 does.
+
+Segmentation offloads are off everywhere and TCP is told to make one-segment packets
+(`gso_max_segs 1`), so the disciplines see what the wire would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .era import Era
+from .plan import Batch, Plan, Sample
+
+ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
+IP_HEADER = {4: 20, 6: 40}
+
+# Deep enough never to drop: a source holds at most its send buffer.
+ACCESS_LIMIT = 1_000_000  # packets
+DELAY_LIMIT = 1_000_000  # packets
+
+OFFLOADS = ("tso", "off", "gso", "off", "gro", "off")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Flows that share a round-trip time and a kind of access link.
+
+    start_ns: when each flow starts, after the epoch; its length is the number of flows
+    access_bps: bit/s of each source's own link, 0 for no limit
+    flow: more keys for flowgen's flow file
+    """
+
+    name: str
+    start_ns: Sequence[int]
+    rtt_ms: float
+    access_bps: float
+    congestion_control: str
+    flow: dict[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """rate_bps: bit/s; qdisc: what `tc` calls it; burst: packets of tbf's bucket."""
+
+    rate_bps: float
+    qdisc: str
+    burst: int = 1
+
+
+def frame_bytes(mtu: int) -> int:
+    """Length of a full packet as the kernel's disciplines count it."""
+    return mtu + ETHERNET_HEADER
+
+
+def payload_share(mtu: int, ip: int, era: Era) -> float:
+    """Payload of a full packet over its length, 0..1."""
+    return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
+
+
+def source_net(ip: int, group: int) -> str:
+    """Network of a group's sources."""
+    return f"10.{16 + group}.0.0/16" if ip == 4 else f"fd00:1:{group:x}::/64"
+
+
+def sink_net(ip: int, group: int) -> str:
+    """Network of a group's sinks."""
+    return f"10.{128 + group}.0.0/16" if ip == 4 else f"fd00:2:{group:x}::/64"
+
+
+def host(net: str, index: int) -> str:
+    """Address number `index` (from 0) of a network made by source_net or sink_net."""
+    number = index + 1
+    if ":" in net:
+        return net.removesuffix("/64") + f"{number:x}"
+    return net.removesuffix("0.0/16") + f"{number // 256}.{number % 256}"
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A veth between two namespaces, with fixed addresses, so that no ARP or ND is sent and two
+    runs are alike. `number` is unique."""
+
+    number: int
+    near_ns: str
+    near: str
+    far_ns: str
+    far: str
+
+    def mac(self, end: int) -> str:
+        return f"02:00:00:00:{self.number:02x}:{end + 1:02x}"
+
+    def address(self, ip: int, end: int) -> str:
+        if ip == 4:
+            return f"192.0.2.{4 * self.number + end + 1}"
+        return f"fd00:0:{self.number:x}::{end + 1}"
+
+    def commands(self, ip: int, mtu: int) -> dict[str | None, list[str]]:
+        length = 30 if ip == 4 else 64
+        nodad = "" if ip == 4 else " nodad"
+        out: dict[str | None, list[str]] = {
+            None: [
+                f"link add {self.near} netns {self.near_ns} mtu {mtu} address {self.mac(0)} "
+                f"type veth peer name {self.far} netns {self.far_ns} mtu {mtu} "
+                f"address {self.mac(1)}"
+            ]
+        }
+        ends = ((self.near_ns, self.near), (self.far_ns, self.far))
+        for end, (ns, dev) in enumerate(ends):
+            out.setdefault(ns, []).extend(
+                [
+                    f"link set {dev} gso_max_segs 1 up",
+                    f"addr add {self.address(ip, end)}/{length} dev {dev}{nodad}",
+                    f"neigh add {self.address(ip, 1 - end)} lladdr {self.mac(1 - end)} "
+                    f"dev {dev} nud permanent",
+                ]
+            )
+        return out
+
+
+def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]]) -> None:
+    for ns, lines in more.items():
+        into.setdefault(ns, []).extend(lines)
+
+
+def build(
+    groups: Sequence[Group],
+    bottleneck: Bottleneck,
+    era: Era,
+    *,
+    ecn: bool,
+    ip: int,
+    mtu: int,
+    duration_ms: int,
+    interval_ms: int,
+    sample_ms: int,
+) -> Plan:
+    """Everything that has to be done for a run, as data (times in ms, see Plan)."""
+    frame = frame_bytes(mtu)
+    sources = [f"src-{g.name}" for g in groups]
+    namespaces = [*sources, "rtr", "dst"]
+    exit_link = _Link(0, "rtr", "b0", "dst", "d0")
+    links = [_Link(1 + i, ns, "s0", "rtr", f"r{i}") for i, ns in enumerate(sources)]
+
+    ip_lines: dict[str | None, list[str]] = {}
+    for link in (exit_link, *links):
+        _merge(ip_lines, link.commands(ip, mtu))
+    options = " ".join(era.route)
+    tc_lines: dict[str | None, list[str]] = {
+        "rtr": [
+            f"qdisc add dev b0 root handle 1: tbf rate {bottleneck.rate_bps:.0f}bit "
+            f"burst {bottleneck.burst * frame} limit {bottleneck.burst * frame}",
+            f"qdisc add dev b0 parent 1:1 handle 2: {bottleneck.qdisc}",
+        ]
+    }
+    flows: list[dict[str, int | str]] = []
+    for i, (group, link) in enumerate(zip(groups, links, strict=True)):
+        src, snk = source_net(ip, i), sink_net(ip, i)
+        _merge(
+            ip_lines,
+            {
+                link.near_ns: [
+                    "link set lo up",
+                    f"route add local {src} dev lo",
+                    f"route add {snk} via {link.address(ip, 1)} {options}",
+                ],
+                "rtr": [
+                    f"route add {src} via {link.address(ip, 0)}",
+                    f"route add {snk} via {exit_link.address(ip, 1)}",
+                ],
+                "dst": [
+                    "link set lo up",
+                    f"route add local {snk} dev lo",
+                    f"route add {src} via {exit_link.address(ip, 0)} {options}",
+                ],
+            },
+        )
+        if group.access_bps:
+            tc_lines[link.near_ns] = [
+                f"qdisc add dev s0 root fq maxrate {group.access_bps:.0f}bit "
+                f"low_rate_threshold {2 * group.access_bps:.0f}bit "
+                f"quantum {frame} initial_quantum {frame} "
+                f"flow_limit {ACCESS_LIMIT} limit {ACCESS_LIMIT}"
+            ]
+        if group.rtt_ms:
+            tc_lines["rtr"].append(
+                f"qdisc add dev {link.far} root netem delay {group.rtt_ms:g}ms "
+                f"limit {DELAY_LIMIT}"
+            )
+        for index, start_ns in enumerate(group.start_ns):
+            flows.append(
+                {
+                    "id": len(flows),
+                    "group": group.name,
+                    "source_netns": link.near_ns,
+                    "sink_netns": "dst",
+                    "source": host(src, index),
+                    "source_port": 10000,
+                    "sink": host(snk, index),
+                    "sink_port": 5001,
+                    "start_ns": start_ns,
+                    "cc": group.congestion_control,
+                    **group.flow,
+                }
+            )
+
+    hosts = {f"net/ipv4/{name}": value for name, (value, _) in era.sysctls.items()}
+    hosts["net/ipv4/tcp_ecn"] = "1" if ecn else "0"
+    if ip == 4:
+        family = {
+            "net/ipv6/conf/all/disable_ipv6": "1",
+            "net/ipv6/conf/default/disable_ipv6": "1",
+        }
+        forward = {"net/ipv4/ip_forward": "1"}
+    else:
+        # A prefix made local may be used, but not bound to, without this.
+        family = {"net/ipv6/ip_nonlocal_bind": "1"}
+        forward = {"net/ipv6/conf/all/forwarding": "1"}
+    sysctls = {ns: {**family, **hosts} for ns in (*sources, "dst")}
+    sysctls["rtr"] = {**family, **forward}
+
+    family_option = ["-6"] if ip == 6 else []
+    batches = [Batch("ip", None, [f"netns add {ns}" for ns in namespaces])]
+    batches.append(Batch("ip", None, ip_lines.pop(None)))
+    devices = [(e, d) for ln in (exit_link, *links)
+               for e, d in ((ln.near_ns, ln.near), (ln.far_ns, ln.far))]
+    batches.extend(Batch("ip", ns, ip_lines[ns], family_option) for ns in namespaces)
+    batches.extend(Batch("tc", ns, tc_lines[ns]) for ns in namespaces if ns in tc_lines)
+    return Plan(
+        namespaces=namespaces,
+        sysctls=sysctls,
+        batches=batches,
+        offloads=[(ns, dev, list(OFFLOADS)) for ns, dev in devices],
+        flows=flows,
+        duration_ms=duration_ms,
+        interval_ms=interval_ms,
+        sample=Sample("rtr", "b0", "1:1", sample_ms),
+    )
