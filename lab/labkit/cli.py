@@ -30,6 +30,7 @@ died, with the kernel log's name; 124 time limit; 130 or 143 interrupted.
 
 
 def parser() -> argparse.ArgumentParser:
+    """All options, each with its default."""
     p = argparse.ArgumentParser(
         prog="lab/boot", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="lab/boot [OPTION]... -- COMMAND [ARGUMENT]...", allow_abbrev=False,
@@ -81,6 +82,7 @@ def stop(number: int, _frame: FrameType | None) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Run lab/boot; returns its exit status."""
     options = parser().parse_args(argv)
     if options.list:
         print(listing())

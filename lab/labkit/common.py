@@ -77,7 +77,7 @@ def files_under(*tops: Path) -> list[Path]:
 def lock(path: Path) -> Iterator[None]:
     """Hold PATH exclusively against other labs; says so when it has to wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
+    with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -101,7 +101,7 @@ def run_logged(
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress(what, expected)
-    with open(log, "a", encoding="utf-8", errors="replace") as out:
+    with log.open("a", encoding="utf-8", errors="replace") as out:
         process = subprocess.Popen(
             [str(word) for word in command],
             cwd=cwd,
@@ -141,6 +141,7 @@ class Progress:
         self.live = sys.stderr.isatty()
 
     def step(self) -> None:
+        """One more step is done."""
         self.done += 1
         if not self.expected:
             return
@@ -157,6 +158,7 @@ class Progress:
         self.shown = percent
 
     def close(self) -> None:
+        """Clear the live line."""
         if self.live and self.shown >= 0:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()

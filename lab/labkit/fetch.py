@@ -29,6 +29,7 @@ class Mirror:
     signed_by: str
 
     def stanza(self, suite: str) -> str:
+        """The mirror as an entry of apt's sources, for one SUITE."""
         signed = f"Signed-By: {self.signed_by}\n" if self.signed_by else ""
         return f"Types: deb\nURIs: {self.uri}\nSuites: {suite}\nComponents: main\n{signed}"
 

@@ -95,9 +95,11 @@ class Plan:
         self.words: list[str] = []
 
     def add(self, *words: str | Path) -> None:
+        """Append WORDS."""
         self.words += [str(word) for word in words]
 
     def write(self, path: Path) -> None:
+        """Write the plan as init reads it."""
         encoded = [os.fsencode(word) for word in self.words]
         if any(b"\0" in word for word in encoded):
             raise LabError("a NUL byte cannot be part of a command")
@@ -136,12 +138,12 @@ def job_directory(memory: str) -> Iterator[Path]:
     """A private directory for one guest, gone at the end; those of dead labs are swept away."""
     base = scratch_base(parse_size(memory) // 4)
     for old in base.glob("lab-boot-*"):
-        with contextlib.suppress(OSError), open(old / "lock") as file:
+        with contextlib.suppress(OSError), (old / "lock").open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(old, ignore_errors=True)
     path = base / f"lab-boot-{os.getpid()}-{time.monotonic_ns():x}"
     path.mkdir(mode=0o700)
-    with open(path / "lock", "w") as file:
+    with (path / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield path
@@ -173,13 +175,11 @@ def kill_session(leader: int) -> None:
     """End every process of the session that LEADER leads; they are all the lab's own."""
     with contextlib.suppress(OSError):
         os.killpg(leader, signal.SIGKILL)
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
+    for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()
+            fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             if int(fields[3]) == leader:
-                os.kill(int(entry), signal.SIGKILL)
+                os.kill(int(entry.name), signal.SIGKILL)
 
 
 def judge(job: Path, log: Path, timed_out: bool, limit: float) -> Result:
@@ -189,7 +189,7 @@ def judge(job: Path, log: Path, timed_out: bool, limit: float) -> Result:
     found = console.reports(text)
     leaks = job / "leaks"
     if leaks.exists() and leaks.stat().st_size:
-        with open(log, "a") as file:
+        with log.open("a") as file:
             file.write("\n==== kmemleak ====\n" + leaks.read_text(errors="replace"))
         found.append("kmemleak: " + leaks.read_text(errors="replace").splitlines()[0])
     clock = float(status.get("clock", "0"))

@@ -43,7 +43,9 @@ UNUSED_SUFFIXES = ("[chS]", "dts", "dtsi", "rst", "yaml", "svg", "json", "rs", "
 EXPECTED = {"fast": 1000, "kasan": 1050, "lockdep": 1050}
 
 #: What a build leaves and nothing needs: modules are built against the rest.
-LEFTOVERS = re.compile(r"\.(o|a|cmd|ko|mod|mod\.c)$|^(vmlinux\.unstripped|\.vmlinux.*|\.tmp_vmlinux.*)$")
+LEFTOVERS = re.compile(
+    r"\.(o|a|cmd|ko|mod|mod\.c)$|^(vmlinux\.unstripped|\.vmlinux.*|\.tmp_vmlinux.*)$"
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Kernel:
 
     @property
     def image(self) -> Path:
+        """The kernel as an executable."""
         return self.path / "linux"
 
 
@@ -118,6 +121,7 @@ def parse_config(text: str) -> dict[str, str]:
 
 
 def write_config(values: dict[str, str]) -> str:
+    """VALUES as a configuration; the inverse of parse_config."""
     return "".join(
         f"# {name} is not set\n" if value == "n" else f"{name}={value}\n"
         for name, value in values.items()
@@ -131,6 +135,7 @@ def fragments(flavour: str) -> list[Path]:
 
 
 def jobs() -> int:
+    """How many compilers to run at once."""
     return max(1, len(os.sched_getaffinity(0)))
 
 
@@ -155,6 +160,7 @@ def ensure_uml(name: str, flavour: str) -> Kernel:
 
 
 def check_tools() -> None:
+    """Raise LabError for the first tool a kernel build lacks."""
     for tool, package in (
         ("make", "make"), ("flex", "flex"), ("bison", "bison"), ("bc", "bc"), ("ld", "binutils"),
         ("perl", "perl"), ("depmod", "kmod"),
@@ -215,6 +221,6 @@ def prune_build(path: Path) -> None:
             dirs[:] = [d for d in dirs if d not in {"scripts", "installed"}]
         for file in files:
             if LEFTOVERS.search(file):
-                os.unlink(os.path.join(folder, file))
+                (Path(folder) / file).unlink()
 
 

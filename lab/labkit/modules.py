@@ -53,6 +53,7 @@ def module_sources(root: Path) -> list[Path]:
 
 
 def make_arguments(kernel: Kernel) -> list[str]:
+    """What make needs to build modules for KERNEL."""
     arguments = ["-C", str(kernel.path)]
     return [*arguments, "ARCH=um"] if kernel.arch == "um" else arguments
 
@@ -167,6 +168,7 @@ def ensure_extras(root: Path = ROOT) -> Extras:
 
 
 def build_extras(root: Path, wanted: list[str], path: Path, extras: Extras) -> None:
+    """Make the WANTED targets of the checkout into EXTRAS' directories."""
     shutil.rmtree(path, ignore_errors=True)
     extras.tc.mkdir(parents=True)
     extras.tools.mkdir()

@@ -33,7 +33,7 @@ START = 1_800_000_000 * 10**9
 
 def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
     """The steps from a bare kernel on the host's files to the running command."""
-    if not os.path.isdir("/lib/modules"):
+    if not Path("/lib/modules").is_dir():
         raise LabError("the host has no /lib/modules to cover: as root, mkdir /lib/modules")
     plan = Plan()
     plan.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
@@ -102,6 +102,7 @@ class Follower:
         return bool(fresh)
 
     def close(self) -> bytes:
+        """Take the rest; returns all that was not passed on."""
         self.poll()
         if self.file:
             self.file.close()
@@ -146,7 +147,7 @@ def run(request: Request, capture: bool) -> Result:
         begin = time.monotonic()
         process: subprocess.Popen[bytes] | None = None
         try:
-            with open(log, "wb") as console:
+            with log.open("wb") as console:
                 process = subprocess.Popen(
                     command_line(request, kernel, job),
                     cwd=job,

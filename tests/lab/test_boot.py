@@ -7,9 +7,13 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+Done = subprocess.CompletedProcess[bytes]
+Lab = Callable[..., Done]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,22 +24,22 @@ AWKWARD = [
 
 
 @pytest.mark.parametrize("status", [0, 1, 42, 255])
-def test_exit_status(lab, status):
+def test_exit_status(lab: Lab, status: int) -> None:
     done = lab("--", "sh", "-c", f"exit {status}")
     assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
 
-def test_killed_command(lab):
+def test_killed_command(lab: Lab) -> None:
     assert lab("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
 
 
-def test_missing_command(lab):
+def test_missing_command(lab: Lab) -> None:
     done = lab("--", "no-such-command")
     assert done.returncode == 127
     assert b"no-such-command" in done.stderr
 
 
-def test_arguments(lab):
+def test_arguments(lab: Lab) -> None:
     """Every argument arrives byte for byte, bytes that are no UTF-8 included."""
     words = [os.fsencode(word) for word in AWKWARD] + [b"\xff\xfe"]
     done = lab("--", "printf", "%s\\0", *words)
@@ -43,17 +47,17 @@ def test_arguments(lab):
     assert done.stdout.split(b"\0")[:-1] == words
 
 
-def test_streams_stay_apart(lab):
+def test_streams_stay_apart(lab: Lab) -> None:
     done = lab("--", "sh", "-c", "echo out; echo err >&2; echo both > /dev/stderr")
     assert (done.stdout, done.stderr) == (b"out\n", b"err\nboth\n")
 
 
-def test_much_output(lab):
+def test_much_output(lab: Lab) -> None:
     done = lab("--", "sh", "-c", "seq 1 300000")
     assert done.stdout == b"".join(b"%d\n" % n for n in range(1, 300001))
 
 
-def test_environment(lab, monkeypatch):
+def test_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the host's environment but AQM_*."""
     monkeypatch.setenv("AQM_TRIAL", "yes")
     monkeypatch.setenv("UNRELATED", "no")
@@ -66,14 +70,14 @@ def test_environment(lab, monkeypatch):
     assert (values["LANG"], values["LAB"]) == ("C.UTF-8", "1")
 
 
-def test_place(lab):
+def test_place(lab: Lab) -> None:
     """Root, in the checkout, with a /dev of its own and an empty stdin."""
     script = "id -u; pwd; ls -A /dev/shm; cat; readlink /proc/self/fd/0"
     done = lab("--", "sh", "-c", script)
     assert done.stdout.decode().splitlines() == ["0", str(ROOT), "/dev/null"]
 
 
-def test_files(lab, tmp_path):
+def test_files(lab: Lab, tmp_path: Path) -> None:
     """The checkout's build/ and shared directories can be written, the rest of the host cannot."""
     inside = ROOT / "build" / f"lab-test-{os.getpid()}"
     script = f"echo one > {inside} && echo two > '{tmp_path}/shared file' && ! touch /etc/lab"
@@ -87,7 +91,7 @@ def test_files(lab, tmp_path):
         inside.unlink(missing_ok=True)
 
 
-def test_modules_and_tables(lab):
+def test_modules_and_tables(lab: Lab) -> None:
     """modprobe finds the lab kernel's modules; tc finds netem's tables."""
     script = (
         "modprobe pktgen && test -d /proc/net/pktgen && "
@@ -97,7 +101,7 @@ def test_modules_and_tables(lab):
     assert done.returncode == 0, done.stderr
 
 
-def test_wall_clock(lab):
+def test_wall_clock(lab: Lab) -> None:
     """By the wall clock a second is a second; by the virtual one it is nothing."""
     begin = time.monotonic()
     done = lab("--clock", "wall", "--", "sh", "-c", "date +%s; sleep 1")
@@ -108,17 +112,18 @@ def test_wall_clock(lab):
     assert time.monotonic() - begin < 20
 
 
-def test_several_at_once(lab):
+def test_several_at_once(lab: Lab) -> None:
     command = [str(ROOT / "lab" / "boot"), "--", "sh", "-c", "sleep 5; echo done"]
     guests = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
     assert [guest.communicate(timeout=120)[0] for guest in guests] == [b"done\n"] * 3
 
 
-def test_time_limit(lab):
+def test_time_limit(lab: Lab) -> None:
     begin = time.monotonic()
     done = lab("--clock", "wall", "--time-limit", "1.5", "--", "sleep", "100")
     assert done.returncode == 124
-    assert b"time limit" in done.stderr and b"/boot-" in done.stderr
+    assert b"time limit" in done.stderr
+    assert b"/boot-" in done.stderr
     assert time.monotonic() - begin < 20
 
 
@@ -139,14 +144,15 @@ def leftovers(marker: str) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_interrupted(lab, number):
+def test_interrupted(lab: Lab, number: signal.Signals) -> None:
     """A signal ends the guest and leaves no process, mount, or directory."""
     boot = subprocess.Popen(
         [str(ROOT / "lab" / "boot"), "--clock", "wall", "--", "sh", "-c",
          "sleep 300 & echo up; sleep 300"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )
-    assert boot.stdout and boot.stdout.readline() == b"up\n"
+    assert boot.stdout
+    assert boot.stdout.readline() == b"up\n"
     marker = f"lab-boot-{boot.pid}-"
     assert leftovers(marker)
     boot.send_signal(number)
@@ -155,13 +161,14 @@ def test_interrupted(lab, number):
     assert leftovers(marker) == []
 
 
-def test_killed_outright(lab):
+def test_killed_outright(lab: Lab) -> None:
     """Even SIGKILL of lab/boot leaves no process; the next run sweeps its directory away."""
     boot = subprocess.Popen(
         [str(ROOT / "lab" / "boot"), "--clock", "wall", "--", "sh", "-c", "echo up; sleep 300"],
         stdout=subprocess.PIPE,
     )
-    assert boot.stdout and boot.stdout.readline() == b"up\n"
+    assert boot.stdout
+    assert boot.stdout.readline() == b"up\n"
     marker = f"lab-boot-{boot.pid}-"
     boot.kill()
     boot.wait()
@@ -174,7 +181,7 @@ def test_killed_outright(lab):
     assert leftovers(marker) == []
 
 
-def test_is_quick(lab):
+def test_is_quick(lab: Lab) -> None:
     """Boot and a trivial command: well under a second on an idle machine."""
     times = []
     for _ in range(3):

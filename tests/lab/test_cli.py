@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
+
 import pytest
 
+Done = subprocess.CompletedProcess[bytes]
+Lab = Callable[..., Done]
 
-def test_list(call):
+
+def test_list(call: Lab) -> None:
     done = call("--list")
     rows = done.stdout.decode().splitlines()
     assert done.returncode == 0
@@ -31,7 +37,7 @@ def test_list(call):
         (["--no-such-option"], 2, ["--no-such-option"]),
     ],
 )
-def test_wrong_input(call, arguments, status, words):
+def test_wrong_input(call: Lab, arguments: list[str], status: int, words: tuple[str, ...]) -> None:
     done = call(*arguments, "--", "true")
     assert done.returncode == status
     assert b"Traceback" not in done.stderr
@@ -39,7 +45,7 @@ def test_wrong_input(call, arguments, status, words):
         assert word in done.stderr.decode()
 
 
-def test_no_command(call):
+def test_no_command(call: Lab) -> None:
     done = call()
     assert done.returncode == 2
     assert b"no command" in done.stderr

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
+
 import pytest
+
+Done = subprocess.CompletedProcess[bytes]
+Lab = Callable[..., Done]
 
 
 @pytest.fixture(scope="module")
-def runs(lab):
+def runs(lab: Lab) -> list[str]:
     """Output of the traffic script, twice under seed 1 and once under seed 2."""
     outputs = []
     for seed in ("1", "1", "2"):
@@ -17,11 +23,11 @@ def runs(lab):
     return outputs
 
 
-def test_same_seed(runs):
+def test_same_seed(runs: list[str]) -> None:
     assert runs[0] == runs[1]
 
 
-def test_other_seed(runs):
+def test_other_seed(runs: list[str]) -> None:
     """Another seed changes the random numbers and the traffic, not just one of them."""
     one, two = runs[0].splitlines(), runs[2].splitlines()
     assert one[-3] != two[-3]  # uuid
@@ -30,6 +36,6 @@ def test_other_seed(runs):
     ]
 
 
-def test_something_was_random(runs):
+def test_something_was_random(runs: list[str]) -> None:
     """The loss really happened; otherwise equality proves nothing."""
     assert "dropped 0," not in runs[0].splitlines()[1]

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+Done = subprocess.CompletedProcess[bytes]
+Lab = Callable[..., Done]
+
 GUEST = 70
 
 
-def complaint(done, *words: str) -> None:
+def complaint(done: Done, *words: str) -> None:
     """DONE failed as the guest's fault, says WORDS, and names a log that has them."""
     said = done.stderr.decode()
     assert done.returncode == GUEST, said
@@ -26,50 +31,52 @@ def complaint(done, *words: str) -> None:
     ("fault", "words"),
     [("oops", ()), ("panic", ("Kernel panic", "told to")), ("warn", ("WARNING",))],
 )
-def test_fast(lab, oops_module, fault, words):
+def test_fast(
+    lab: Lab, oops_module: Callable[[str], str], fault: str, words: tuple[str, ...]
+) -> None:
     module = oops_module("fast")
     complaint(lab("--", "sh", "-c", f"insmod {module} fault={fault}; exit 0"), *words)
 
 
-def test_innocent(lab, oops_module):
+def test_innocent(lab: Lab, oops_module: Callable[[str], str]) -> None:
     """The module alone is no reason to complain."""
     done = lab("--", "insmod", oops_module("fast"))
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_spinning_kernel(lab, oops_module):
+def test_spinning_kernel(lab: Lab, oops_module: Callable[[str], str]) -> None:
     done = lab("--time-limit", "2", "--", "insmod", oops_module("fast"), "fault=spin")
     assert done.returncode == 124
     assert b"kernel log: " in done.stderr
 
 
-def test_waits_for_ever(lab):
+def test_waits_for_ever(lab: Lab) -> None:
     """A command that nothing will ever wake is found out in virtual time, not by the wall."""
     script = "mkfifo /tmp/never; cat /tmp/never"
     done = lab("--time-limit", "120", "--", "sh", "-c", script)
     complaint(done, "hang")
 
 
-def test_guest_dies(lab):
+def test_guest_dies(lab: Lab) -> None:
     """Process 1 gone, however: not a success."""
     complaint(lab("--", "sh", "-c", "echo b > /proc/sysrq-trigger || kill -9 1; poweroff -ff"))
 
 
 @pytest.mark.parametrize(("fault", "word"), [("overflow", "KASAN"), ("shift", "UBSAN")])
-def test_kasan(lab, oops_module, fault, word):
+def test_kasan(lab: Lab, oops_module: Callable[[str], str], fault: str, word: str) -> None:
     module = oops_module("kasan")
     complaint(lab("--flavour", "kasan", "--", "insmod", module, f"fault={fault}"), word)
 
 
 @pytest.mark.parametrize(("fault", "word"), [("locks", "circular locking"), ("leak", "kmemleak")])
-def test_lockdep(lab, oops_module, fault, word):
+def test_lockdep(lab: Lab, oops_module: Callable[[str], str], fault: str, word: str) -> None:
     module = oops_module("lockdep")
     done = lab("--flavour", "lockdep", "--", "insmod", module, f"fault={fault}")
     complaint(done, word)
 
 
 @pytest.mark.parametrize("flavour", ["kasan", "lockdep"])
-def test_flavour_is_quiet(lab, flavour):
+def test_flavour_is_quiet(lab: Lab, flavour: str) -> None:
     """A healthy run under the checking kernels has nothing to report."""
     done = lab("--flavour", flavour, "--", "tests/lab/traffic.sh")
     assert (done.returncode, done.stderr) == (0, b"")

@@ -3,9 +3,16 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from labkit import console, fetch, guest, kernels, modules
 from labkit.common import LabError, digest
+
+Done = subprocess.CompletedProcess[bytes]
+Lab = Callable[..., Done]
 
 DEB822 = """\
 Types: deb
@@ -22,7 +29,7 @@ Components: main
 """
 
 
-def test_sources_deb822(tmp_path):
+def test_sources_deb822(tmp_path: Path) -> None:
     (tmp_path / "sources.list.d").mkdir()
     (tmp_path / "sources.list.d" / "debian.sources").write_text(DEB822)
     main = fetch.mirror(False, tmp_path)
@@ -31,7 +38,7 @@ def test_sources_deb822(tmp_path):
     assert fetch.mirror(True, tmp_path).uri == "http://mirror.example/debian-security"
 
 
-def test_sources_classic(tmp_path):
+def test_sources_classic(tmp_path: Path) -> None:
     (tmp_path / "sources.list").write_text(
         "# deb http://old.example/debian bookworm main\n"
         "deb-src http://src.example/debian bookworm main\n"
@@ -41,7 +48,7 @@ def test_sources_classic(tmp_path):
     assert fetch.mirror(True, tmp_path).uri == fetch.SECURITY
 
 
-def test_sources_none(tmp_path):
+def test_sources_none(tmp_path: Path) -> None:
     assert fetch.mirror(False, tmp_path).uri == fetch.MIRROR
 
 
@@ -64,7 +71,7 @@ def test_sources_none(tmp_path):
         "[    1.2] general protection fault, probably for non-canonical address 0x1",
     ],
 )
-def test_reports(line):
+def test_reports(line: str) -> None:
     assert console.reports(f"[    0.1] fine\n{line}\n[    2.0] fine\n")
 
 
@@ -81,25 +88,25 @@ def test_reports(line):
         "    ok 3 debug_bug_oopsie",
     ],
 )
-def test_no_report(line):
+def test_no_report(line: str) -> None:
     assert console.reports(line) == []
 
 
-def test_taints():
+def test_taints() -> None:
     assert console.taints(1 << 12) == []  # out-of-tree module
     assert console.taints(1 << 12 | 1 << 9) == ["warning"]
 
 
-def test_config_round_trip():
+def test_config_round_trip() -> None:
     text = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C="x y"\n'
     assert kernels.write_config(kernels.parse_config(text)) == text
 
 
-def test_key_knows_borders():
+def test_key_knows_borders() -> None:
     assert digest([b"ab", b"c"]) != digest([b"a", b"bc"])
 
 
-def test_module_key_follows_sources(tmp_path):
+def test_module_key_follows_sources(tmp_path: Path) -> None:
     (tmp_path / "Kbuild").write_text("obj-m += sch_a.o\nobj-m += selftests/kunit/\n")
     (tmp_path / "sch_a.c").write_text("int a;\n")
     kunit = tmp_path / "selftests" / "kunit"
@@ -111,27 +118,27 @@ def test_module_key_follows_sources(tmp_path):
     assert names == {"Kbuild", "sch_a.c", "selftests/kunit/Kbuild", "selftests/kunit/t.c"}
 
 
-def test_no_kbuild_no_modules(tmp_path):
+def test_no_kbuild_no_modules(tmp_path: Path) -> None:
     assert modules.module_sources(tmp_path) == []
 
 
-def test_make_targets(tmp_path):
+def test_make_targets(tmp_path: Path) -> None:
     makefile = tmp_path / "Makefile"
     makefile.write_text("X := 1\nplugins: a b\n\techo\ntools other:\n.PHONY: no\n")
     assert modules.targets(makefile) == {"plugins", "tools", "other"}
 
 
 @pytest.mark.parametrize(("text", "size"), [("512M", 512 << 20), ("2g", 2 << 30)])
-def test_sizes(text, size):
+def test_sizes(text: str, size: int) -> None:
     assert guest.parse_size(text) == size
 
 
-def test_bad_size():
+def test_bad_size() -> None:
     with pytest.raises(LabError, match="512M"):
         guest.parse_size("much")
 
 
-def test_plan_refuses_nul(tmp_path):
+def test_plan_refuses_nul(tmp_path: Path) -> None:
     plan = guest.Plan()
     plan.add("arg", "a\0b")
     with pytest.raises(LabError, match="NUL"):
