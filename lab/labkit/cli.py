@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from . import boot, kernels, uml
+from . import boot
 from .common import EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
 from .guest import Request
 
@@ -56,9 +56,11 @@ def parser() -> argparse.ArgumentParser:
 def listing() -> str:
     """The table that --list prints."""
     rows = [("engine", "kernel", "flavours", "clocks", "same seed, same bytes")]
-    for name in kernels.UML_SOURCES:
-        sure = "yes (virtual clock)" if name in uml.DETERMINISTIC else "no"
-        rows.append(("uml", name, " ".join(kernels.FLAVOURS), " ".join(boot.CLOCKS), sure))
+    for engine, names in boot.ENGINES.items():
+        for name in names:
+            sure = "yes (virtual clock)" if (engine, name) in boot.DETERMINISTIC else "no"
+            flavours = " ".join(boot.FLAVOURS[engine])
+            rows.append((engine, name, flavours, " ".join(boot.CLOCKS[engine]), sure))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -96,7 +98,8 @@ def main(argv: list[str] | None = None) -> int:
         signal.signal(number, stop)
     request = Request(
         command=command, engine=options.engine, kernel=options.kernel or "",
-        clock=options.clock or "virtual", flavour=options.flavour, seed=options.seed,
+        clock=options.clock or boot.CLOCKS.get(options.engine, ("",))[0],
+        flavour=options.flavour, seed=options.seed,
         time_limit=options.time_limit, memory=options.memory, icount=options.icount,
         share=options.share,
     )

@@ -96,34 +96,52 @@ def private_apt(suite: str) -> list[str]:
     return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
 
-def cached(package: str, version: str = "") -> Path | None:
-    """The newest package file in build/dl, if one is there."""
-    found = sorted((BUILD / "dl").glob(f"{package}_{version}*.deb"))
-    return found[-1] if found else None
+def cached(package: str) -> Path | None:
+    """PACKAGE's file in build/dl that was fetched last, if one is there."""
+    found = (BUILD / "dl").glob(f"{package}_*.deb")
+    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def update(suite: str) -> list[str]:
+    """Fetch SUITE's package list; returns the options that make apt use it, and it alone."""
+    options = private_apt(suite)
+    apt_get(["update", "-q"], options)
+    return options
+
+
+def apt_get(words: list[str], options: list[str]) -> None:
+    """Run apt-get in build/dl; raises LabError with what it complained of."""
+    target = BUILD / "dl"
+    target.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [need("apt-get", "apt"), *options, *words],
+        cwd=target, capture_output=True, text=True, check=False,
+    )
+    if done.returncode:
+        raise LabError(f"apt-get {' '.join(words)}: {done.stderr.strip()[-400:]}")
+
+
+def download_with(package: str, options: list[str]) -> Path:
+    """Fetch PACKAGE as OPTIONS say; returns the file in build/dl."""
+    apt_get(["download", "-q", package], options)
+    ready = cached(package)
+    if not ready:
+        raise LabError(f"apt-get brought no {package}")
+    return ready
 
 
 def download(package: str, suites: tuple[str, ...]) -> Path:
-    """Fetch PACKAGE from the first of SUITES that has it; returns the file in build/dl."""
+    """Fetch PACKAGE from the first of SUITES that has it, unless build/dl has it already."""
     ready = cached(package)
     if ready:
         return ready
-    apt = need("apt-get", "apt")
-    target = BUILD / "dl"
-    target.mkdir(parents=True, exist_ok=True)
     problems = []
     for suite in suites:
-        options = private_apt(suite)
         say(f"fetching {package} from Debian {suite}")
-        for step in (["update", "-q"], ["download", "-q", package]):
-            done = subprocess.run(
-                [apt, *options, *step], cwd=target, capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                problems.append(f"{suite}: {' '.join(step)}: {done.stderr.strip()[-400:]}")
-                break
-        ready = cached(package)
-        if ready:
-            return ready
+        try:
+            return download_with(package, update(suite))
+        except LabError as problem:
+            problems.append(f"{suite}: {problem}")
     reasons = "\n  ".join(problems)
     raise LabError(f"cannot fetch {package}:\n  {reasons}")
 

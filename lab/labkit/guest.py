@@ -7,7 +7,6 @@ import contextlib
 import fcntl
 import os
 import shutil
-import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -169,17 +168,6 @@ def new_log() -> Path:
         old.unlink(missing_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     return folder / f"boot-{stamp}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}.log"
-
-
-def kill_session(leader: int) -> None:
-    """End every process of the session that LEADER leads; they are all the lab's own."""
-    with contextlib.suppress(OSError):
-        os.killpg(leader, signal.SIGKILL)
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-            if int(fields[3]) == leader:
-                os.kill(int(entry.name), signal.SIGKILL)
 
 
 def judge(job: Path, log: Path, timed_out: bool, limit: float) -> Result:

@@ -13,6 +13,7 @@ from . import fetch
 from .common import (
     BUILD,
     LAB,
+    LabError,
     compiler,
     digest,
     lock,
@@ -28,6 +29,25 @@ FLAVOURS = ("fast", "kasan", "lockdep")
 UML_SOURCES = {
     "7.3": ("trixie-backports",),
     "6.12": ("bookworm-security", "trixie-security", "trixie"),
+}
+
+#: Edits to a source before it is built: file, text, what takes its place.
+EDITS = {
+    # The host's floating-point state, in bytes. 6.12 knows sizes up to AVX-512 only and its
+    # first process dies on a processor with AMX, which has 11 KiB of it (later kernels ask).
+    "6.12": (
+        (
+            "arch/x86/um/user-offsets.c",
+            "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
+            "DEFINE_LONGS(HOST_FP_SIZE, 16384);",
+        ),
+    ),
+}
+
+#: Symbols that one version needs beside the fragments.
+EXTRA_CONFIG = {
+    # Signal handlers keep that state on the kernel's stack: 64 KiB rather than 16.
+    "6.12": {"CONFIG_KERNEL_STACK_ORDER": "4"},
 }
 
 #: Directories whose C files no user-mode kernel compiles; their Kconfig files stay.
@@ -58,19 +78,20 @@ class Source:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel. `key` names it in every directory that depends on it."""
+    """A kernel to boot. `key` names it in every directory that depends on it.
+
+    `path` is what modules are built against, `modules` the directory of its own modules.
+    """
 
     name: str
     flavour: str
     key: str
     path: Path
     release: str
+    image: Path
+    modules: Path
     arch: str = "um"
-
-    @property
-    def image(self) -> Path:
-        """The kernel as an executable."""
-        return self.path / "linux"
+    cc: str = "cc"
 
 
 def ensure_source(name: str) -> Source:
@@ -147,8 +168,9 @@ def ensure_uml(name: str, flavour: str) -> Kernel:
     """
     source = ensure_source(name)
     wanted = [path.read_bytes() for path in fragments(flavour)]
+    special = [repr((EDITS[name], EXTRA_CONFIG[name])).encode()] if name in EDITS else []
     key = digest([source.version.encode(), *wanted, os.uname().machine.encode(),
-                  compiler().encode()])
+                  compiler().encode(), *special])
     path = BUILD / "kernels" / f"{name}-{flavour}-{key}"
     release = path / "release"
     if not release.exists():
@@ -156,7 +178,9 @@ def ensure_uml(name: str, flavour: str) -> Kernel:
             if not release.exists():
                 build_uml(name, flavour, source, path)
     touch(path)
-    return Kernel(name, flavour, path.name, path, release.read_text().strip())
+    text = release.read_text().strip()
+    modules = path / "installed" / "lib" / "modules" / text
+    return Kernel(name, flavour, path.name, path, text, path / "linux", modules)
 
 
 def check_tools() -> None:
@@ -166,6 +190,17 @@ def check_tools() -> None:
         ("perl", "perl"), ("depmod", "kmod"),
     ):
         need(tool, package)
+
+
+def edit_source(name: str, tree: Path) -> None:
+    """Carry out EDITS, which may have been done already."""
+    for file, old, new in EDITS.get(name, ()):
+        path = tree / file
+        text = path.read_text()
+        if old in text:
+            path.write_text(text.replace(old, new))
+        elif new not in text:
+            raise LabError(f"{file} of Linux {name} is not as expected: {old!r} is missing")
 
 
 def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
@@ -182,11 +217,13 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
         "KBUILD_BUILD_TIMESTAMP=2001-06-04", "KBUILD_BUILD_USER=lab", "KBUILD_BUILD_HOST=lab",
         "KBUILD_BUILD_VERSION=1",
     ]
+    edit_source(name, source.tree)
     run_logged([*make, "tinyconfig"], log, f"{what}: configuring")
     config = path / ".config"
     wanted: dict[str, str] = {}
     for fragment in fragments(flavour):
         wanted |= parse_config(fragment.read_text())
+    wanted |= EXTRA_CONFIG.get(name, {})
     tiny = parse_config(config.read_text())
     # The fragments come last: of the members of a choice, the last one set wins.
     rest = {name: value for name, value in tiny.items() if name not in wanted}

@@ -7,6 +7,7 @@ nothing stale is ever loaded, and several checkouts may share one build/.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -55,7 +56,12 @@ def module_sources(root: Path) -> list[Path]:
 def make_arguments(kernel: Kernel) -> list[str]:
     """What make needs to build modules for KERNEL."""
     arguments = ["-C", str(kernel.path)]
-    return [*arguments, "ARCH=um"] if kernel.arch == "um" else arguments
+    if kernel.arch == "um":
+        arguments.append("ARCH=um")
+    elif not shutil.which(kernel.cc):
+        # Debian's headers ask for the very compiler of the kernel; a newer one will do.
+        arguments.append("CC=gcc")
+    return arguments
 
 
 def compile_copy(kernel: Kernel, root: Path, files: list[Path], copy: Path, what: str) -> None:
@@ -74,7 +80,8 @@ def compile_copy(kernel: Kernel, root: Path, files: list[Path], copy: Path, what
 def ensure_modules(kernel: Kernel, root: Path = ROOT) -> Path:
     """A module tree (as modprobe wants it) with KERNEL's modules and ours; built when needed.
 
-    Returns the directory that belongs at /lib/modules/RELEASE's parent, that is /lib/modules.
+    Returns the directory that belongs at /lib/modules. A stock kernel's own modules are not
+    in it: it is to be laid over them.
     """
     files = module_sources(root)
     key = digest_files(files, root, kernel.key, compiler())
@@ -91,12 +98,26 @@ def ensure_modules(kernel: Kernel, root: Path = ROOT) -> Path:
     return tree
 
 
+def link_tree(source: Path, target: Path) -> None:
+    """Make TARGET a module directory with the modules of SOURCE, linked rather than copied.
+
+    modprobe and depmod want real directories, and follow links to files.
+    """
+    for folder, _, files in os.walk(source):
+        here = target / Path(folder).relative_to(source)
+        here.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            if ".ko" in file:
+                (here / file).symlink_to(Path(folder) / file)
+            elif file in {"modules.order", "modules.builtin", "modules.builtin.modinfo"}:
+                shutil.copy(Path(folder) / file, here)
+
+
 def build_modules(kernel: Kernel, root: Path, files: list[Path], path: Path) -> None:
     """Build FILES for KERNEL and install them beside the kernel's own modules under PATH."""
     tree = path / "lib" / "modules" / kernel.release
     shutil.rmtree(path, ignore_errors=True)
-    installed = kernel.path / "installed" / "lib" / "modules" / kernel.release
-    shutil.copytree(installed, tree, ignore=shutil.ignore_patterns("build", "source"))
+    link_tree(kernel.modules, tree)
     if files:
         names = " ".join(file.stem for file in files if file.name.startswith("sch_"))
         say(f"building modules for Linux {kernel.release} ({kernel.flavour}): {names}")
@@ -111,6 +132,9 @@ def build_modules(kernel: Kernel, root: Path, files: list[Path], path: Path) -> 
     )
     if depmod.returncode:
         raise LabError(f"depmod failed: {depmod.stderr.strip()}")
+    if kernel.arch != "um":
+        # Laid over the stock modules in the guest; the links were for depmod.
+        shutil.rmtree(tree / "kernel")
 
 
 def ensure_module(kernel: Kernel, folder: Path) -> Path:
@@ -186,7 +210,7 @@ def build_extras(root: Path, wanted: list[str], path: Path, extras: Extras) -> N
 
 
 def ensure_helpers() -> Path:
-    """The lab's own two C programs, init and seeded.so; returns their directory."""
+    """The lab's own C programs, init, seeded.so and leash.so; returns their directory."""
     source = LAB / "src"
     files = files_under(source)
     path = BUILD / "lab" / digest_files(files, source, compiler())
@@ -195,12 +219,11 @@ def ensure_helpers() -> Path:
         with lock(BUILD / "lab" / f"{path.name}.lock"):
             if not mark.exists():
                 path.mkdir(parents=True, exist_ok=True)
-                cc = [need("cc", "gcc"), "-O2", "-Wall", "-Wextra"]
+                cc: list[str | Path] = [need("cc", "gcc"), "-O2", "-Wall", "-Wextra"]
                 log = BUILD / "logs" / "helpers.log"
                 run_logged([*cc, "-o", path / "init", source / "init.c"], log, "building init")
-                run_logged(
-                    [*cc, "-shared", "-fPIC", "-o", path / "seeded.so", source / "seeded.c"],
-                    log, "building seeded.so",
-                )
+                for name in ("seeded", "leash"):
+                    words = [*cc, "-shared", "-fPIC", "-o", path / f"{name}.so"]
+                    run_logged([*words, source / f"{name}.c"], log, f"building {name}.so")
                 mark.touch()
     return path

@@ -7,24 +7,14 @@ names) writable, and /tmp, /run and /dev of its own. Its memory is a file in a t
 
 from __future__ import annotations
 
-import contextlib
-import os
-import select
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
-from typing import BinaryIO
 
-from . import guest, kernels, modules
+from . import guest, kernels, modules, process
 from .common import LabError
 from .guest import JOB_IN_GUEST, Plan, Request, Result
 from .kernels import Kernel
 from .modules import Extras
-
-#: Kernels whose runs are the same to the byte under one seed and a virtual clock.
-DETERMINISTIC = {"7.3"}
 
 #: The guest's virtual clock at boot, in nanoseconds since 1970 (January 2027); without it the
 #: host's time would seed the guest's random numbers.
@@ -78,97 +68,17 @@ def command_line(request: Request, kernel: Kernel, job: Path) -> list[str]:
     return words
 
 
-class Follower:
-    """Copies what is appended to a file, as it comes, to a stream."""
-
-    def __init__(self, path: Path, sink: BinaryIO | None) -> None:
-        self.path = path
-        self.sink = sink
-        self.file: BinaryIO | None = None
-        self.taken: list[bytes] = []
-
-    def poll(self) -> bool:
-        """Move what is new; whether there was something."""
-        if self.file is None:
-            if not self.path.exists():
-                return False
-            self.file = self.path.open("rb")
-        fresh = self.file.read()
-        if fresh and self.sink:
-            self.sink.write(fresh)
-            self.sink.flush()
-        elif fresh:
-            self.taken.append(fresh)
-        return bool(fresh)
-
-    def close(self) -> bytes:
-        """Take the rest; returns all that was not passed on."""
-        self.poll()
-        if self.file:
-            self.file.close()
-        return b"".join(self.taken)
-
-
-def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: float) -> bool:
-    """Follow the guest to its end; False when LIMIT seconds were not enough."""
-    end = time.monotonic() + limit
-    pidfd = os.pidfd_open(process.pid)
-    nap = 0.005
-    try:
-        poller = select.poll()
-        poller.register(pidfd, select.POLLIN)
-        while True:
-            left = end - time.monotonic()
-            if left <= 0:
-                return False
-            if poller.poll(1000 * min(nap, left)):
-                return True
-            busy = [follower.poll() for follower in followers]
-            nap = 0.005 if any(busy) else min(0.1, nap * 1.3)
-    finally:
-        os.close(pidfd)
-
-
 def run(request: Request, capture: bool) -> Result:
     """Boot a user-mode kernel for REQUEST and see it through."""
     kernel = kernels.ensure_uml(request.kernel, request.flavour)
     tree = modules.ensure_modules(kernel)
     extras = modules.ensure_extras()
     helpers = modules.ensure_helpers()
-    log = guest.new_log()
     with guest.job_directory(request.memory) as job:
         shutil.copy(helpers / "init", job)
-        shutil.copy(helpers / "seeded.so", job)
         write_plan(request, kernel, tree, extras, job)
-        followers = [
-            Follower(job / "stdout", None if capture else sys.stdout.buffer),
-            Follower(job / "stderr", None if capture else sys.stderr.buffer),
-        ]
-        begin = time.monotonic()
-        process: subprocess.Popen[bytes] | None = None
-        try:
-            with log.open("wb") as console:
-                process = subprocess.Popen(
-                    command_line(request, kernel, job),
-                    cwd=job,
-                    stdin=subprocess.DEVNULL,
-                    stdout=console,
-                    stderr=subprocess.STDOUT,
-                    env={
-                        "PATH": guest.PATH, "HOME": str(job), "TMPDIR": str(job),
-                        "LD_PRELOAD": f"{job}/seeded.so", "LAB_SEED": str(request.seed),
-                        "LAB_STARTER": str(os.getpid()),
-                    },
-                    start_new_session=True,
-                )
-            in_time = wait(process, followers, request.time_limit)
-        finally:
-            if process:
-                guest.kill_session(process.pid)
-                with contextlib.suppress(ChildProcessError):
-                    process.wait()
-        stdout, stderr = (follower.close() for follower in followers)
-        result = guest.judge(job, log, not in_time, request.time_limit)
-    result.stdout, result.stderr = stdout, stderr
-    result.wall = time.monotonic() - begin
-    return result
+        environment = {"LD_PRELOAD": f"{helpers}/leash.so:{helpers}/seeded.so",
+                       "LAB_SEED": str(request.seed)}
+        return process.supervise(
+            command_line(request, kernel, job), job, request, environment, capture
+        )

@@ -48,3 +48,35 @@ def oops_module() -> Callable[[str], str]:
         return str(modules.ensure_module(kernel, ROOT / "selftests" / "lab_oops") / "lab_oops.ko")
 
     return build
+
+
+@pytest.fixture(scope="session")
+def leftovers() -> Callable[[str], list[str]]:
+    """Processes, mounts and job directories of guests, by the marker in their names.
+
+    A guest's processes need not bear the marker, but they share a session with one that did
+    when it was last looked for.
+    """
+    sessions: dict[str, set[int]] = {}
+
+    def find(marker: str) -> list[str]:
+        known = sessions.setdefault(marker, set())
+        running = {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes()
+                state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+            except OSError:
+                continue
+            if state == "Z":
+                continue
+            running[entry.name] = (int(session), words)
+            if marker.encode() in words:
+                known.add(int(session))
+        found = [f"process {pid}: {words.decode(errors='replace')}"
+                 for pid, (session, words) in running.items() if session in known]
+        found += [line for line in Path("/proc/mounts").read_text().splitlines() if marker in line]
+        found += [str(path) for path in Path("/dev/shm").glob(f"{marker}*")]
+        return found
+
+    return find

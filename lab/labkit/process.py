@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs a guest as a process group of the host: follow its output, end it, judge it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from . import guest
+from .guest import Request, Result
+
+
+class Follower:
+    """Copies what is appended to a file, as it comes, to a stream."""
+
+    def __init__(self, path: Path, sink: BinaryIO | None) -> None:
+        self.path = path
+        self.sink = sink
+        self.file: BinaryIO | None = None
+        self.taken: list[bytes] = []
+
+    def poll(self) -> bool:
+        """Move what is new; whether there was something."""
+        if self.file is None:
+            if not self.path.exists():
+                return False
+            self.file = self.path.open("rb")
+        fresh = self.file.read()
+        if fresh and self.sink:
+            self.sink.write(fresh)
+            self.sink.flush()
+        elif fresh:
+            self.taken.append(fresh)
+        return bool(fresh)
+
+    def close(self) -> bytes:
+        """Take the rest; returns all that was not passed on."""
+        self.poll()
+        if self.file:
+            self.file.close()
+        return b"".join(self.taken)
+
+
+def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: float) -> bool:
+    """Follow the guest to its end; False when LIMIT seconds were not enough."""
+    end = time.monotonic() + limit
+    pidfd = os.pidfd_open(process.pid)
+    nap = 0.005
+    try:
+        poller = select.poll()
+        poller.register(pidfd, select.POLLIN)
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            if poller.poll(1000 * min(nap, left)):
+                return True
+            busy = [follower.poll() for follower in followers]
+            nap = 0.005 if any(busy) else min(0.1, nap * 1.3)
+    finally:
+        os.close(pidfd)
+
+
+def kill_session(leader: int) -> None:
+    """End every process of the session that LEADER leads; they are all the lab's own."""
+    with contextlib.suppress(OSError):
+        os.killpg(leader, signal.SIGKILL)
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            if int(fields[3]) == leader:
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
+def supervise(
+    command: Sequence[str],
+    job: Path,
+    request: Request,
+    environment: Mapping[str, str],
+    capture: bool,
+) -> Result:
+    """Run COMMAND, which boots a guest that reports to JOB, and judge how it went.
+
+    The kernel's console is COMMAND's output and becomes the log. COMMAND gets a session of its
+    own, so that a terminal's Ctrl-C reaches the lab alone, and so that all of it can be ended.
+    """
+    log = guest.new_log()
+    followers = [
+        Follower(job / "stdout", None if capture else sys.stdout.buffer),
+        Follower(job / "stderr", None if capture else sys.stderr.buffer),
+    ]
+    begin = time.monotonic()
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        with log.open("wb") as console:
+            process = subprocess.Popen(
+                command,
+                cwd=job,
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=subprocess.STDOUT,
+                env={
+                    "PATH": guest.PATH, "HOME": str(job), "TMPDIR": str(job),
+                    "LAB_STARTER": str(os.getpid()), **environment,
+                },
+                start_new_session=True,
+            )
+        in_time = wait(process, followers, request.time_limit)
+    finally:
+        if process:
+            kill_session(process.pid)
+            process.wait()
+    stdout, stderr = (follower.close() for follower in followers)
+    result = guest.judge(job, log, not in_time, request.time_limit)
+    result.stdout, result.stderr = stdout, stderr
+    result.wall = time.monotonic() - begin
+    return result

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The QEMU engine: Debian's stock kernels through virtme-ng, by the wall clock.
+
+virtme-ng gives the guest the host's files read-only under overlays; the checkout, build/ and
+what --share names are passed through writable.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from . import guest, modules, process, stock
+from .common import BUILD, LabError, digest, lock, need, say
+from .guest import Plan, Request, Result
+from .kernels import Kernel
+from .modules import Extras
+
+#: Drivers of QEMU's default devices, slow to start under emulation and of no use here.
+BLACKLIST = (
+    "ahci,ata_piix,ata_generic,sr_mod,cdrom,sg,i2c_i801,iTCO_wdt,lpc_ich,i6300esb,kvm_amd,"
+    "kvm_intel,psmouse,pcspkr,evdev,serio_raw,button,aesni_intel,ghash_clmulni_intel,"
+    "sha1_ssse3,sha256_ssse3,sha512_ssse3,intel_pmc_bxt,e1000,e1000e,bochs,powernow_k8"
+)
+
+#: Seconds in which a guest under KVM must have come up; without working KVM it never does.
+TRIAL = 60.0
+
+
+def find_vng() -> Path:
+    """virtme-ng's program: in the virtual environment, else on the PATH."""
+    for candidate in (BUILD / "venv" / "bin" / "vng", Path(shutil.which("vng") or "/none")):
+        if candidate.exists():
+            return candidate
+    raise LabError("virtme-ng is missing: make setup  (or pip install virtme-ng)")
+
+
+def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
+    """From virtme-ng's guest to the running command."""
+    plan = Plan()
+    here = f"/lib/modules/{kernel.release}"
+    below = f"lowerdir={tree / kernel.release}:{kernel.modules}"
+    plan.add("mkdir", here, "mount", "overlay", here, below)
+    plan.add("loopback", "report", job)
+    plan.command(request, extras)
+    plan.write(job / "plan")
+
+
+def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list[str]:
+    """virtme-ng's command line."""
+    cpus = 1 if request.icount else min(2, len(os.sched_getaffinity(0)))
+    words = [
+        str(find_vng()), "--verbose", "--force-9p", "--user", "root",
+        "--run", str(kernel.image), "--cpus", str(cpus), "--memory", request.memory,
+        "--append", f"oops=panic panic=-1 module_blacklist={BLACKLIST}",
+    ]
+    if not kvm:
+        words.append("--disable-kvm")
+    if request.icount:
+        # One instruction takes 2^0 ns of the guest's clock, and idling no time of the host's.
+        words.append("--qemu-opts=-icount shift=0,sleep=off")
+    for path in [*guest.writable_dirs(request), job]:
+        words += ["--rwdir", str(path)]
+    return [*words, "--exec", f"{job}/init {job}"]
+
+
+def kvm_works() -> bool:
+    """Whether a guest comes up under KVM here, tried once per host kernel and QEMU.
+
+    That the device exists says nothing: on a virtual machine a guest may die all the same.
+    """
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return False
+    version = subprocess.run(
+        [need("qemu-system-x86_64", "qemu-system-x86"), "--version"],
+        capture_output=True, text=True, check=True,
+    ).stdout
+    key = digest([version.encode(), os.uname().release.encode(), os.uname().version.encode()])
+    verdict = BUILD / "lab" / f"kvm-{key}"
+    if not verdict.exists():
+        with lock(BUILD / "lab" / "kvm.lock"):
+            if not verdict.exists():
+                say("trying whether KVM works here")
+                trial = Request(command=["true"], engine="qemu", kernel="6.12", clock="wall",
+                                time_limit=TRIAL, memory="1G")
+                works = boot(trial, kvm=True, capture=True).status == 0
+                verdict.write_text("yes\n" if works else "no\n")
+                say("KVM works" if works else "KVM does not work here: emulating, which is slow")
+    return verdict.read_text().strip() == "yes"
+
+
+def boot(request: Request, kvm: bool, capture: bool) -> Result:
+    """Boot REQUEST's kernel and see it through."""
+    kernel = stock.ensure_stock(request.kernel)
+    tree = modules.ensure_modules(kernel)
+    extras = modules.ensure_extras()
+    helpers = modules.ensure_helpers()
+    with guest.job_directory("64M") as job:
+        shutil.copy(helpers / "init", job)
+        write_plan(request, kernel, tree, extras, job)
+        environment = {
+            "LD_PRELOAD": str(helpers / "leash.so"),
+            # virtme-ng finds its parts by the PATH, and QEMU there or in /usr/bin.
+            "PATH": f"{find_vng().parent}:{guest.PATH}",
+            "XDG_CACHE_HOME": str(job), "XDG_RUNTIME_DIR": str(job),
+        }
+        return process.supervise(
+            command_line(request, kernel, job, kvm), job, request, environment, capture
+        )
+
+
+def run(request: Request, capture: bool) -> Result:
+    """Boot a stock kernel for REQUEST, with KVM where that works, and see it through."""
+    need("qemu-system-x86_64", "qemu-system-x86")
+    find_vng()
+    request = replace(request, share=[path.resolve() for path in request.share])
+    kvm = not request.icount and kvm_works()
+    return boot(request, kvm, capture)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Stock Debian kernels give the same guarantees; few guests do much, for they boot slowly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Done = subprocess.CompletedProcess[bytes]
+Lab = Callable[..., Done]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.qemu
+
+AWKWARD = ["", "two words", "it's", 'say "hi"', "$HOME", "new\nline", "*", "é ✓"]
+
+
+@pytest.fixture(scope="session")
+def qemu(lab: Lab) -> Lab:
+    """lab/boot with the QEMU engine."""
+
+    def run(*arguments: str | bytes) -> Done:
+        return lab("--engine", "qemu", *arguments, timeout=900)
+
+    return run
+
+
+@pytest.mark.parametrize("kernel", ["6.1", "6.12"])
+def test_stock(qemu: Lab, kernel: str, tmp_path: Path) -> None:
+    """Arguments, output, files, modules, status: one guest answers for all of them."""
+    script = f"""
+        uname -r
+        modprobe -n --show-depends sch_qsdrr | grep -q extra/sch_qsdrr.ko || exit 10
+        modprobe sch_qsdrr || exit 11
+        tc qdisc add dev lo root netem delay 1ms 1ms distribution normal || exit 12
+        tc qdisc replace dev lo root qsdrr || exit 13
+        echo shared > '{tmp_path}/a file' || exit 14
+        touch /etc/lab-was-here || exit 15
+        pwd >&2
+        printf '%s\\0' "$@"
+        exit 42
+    """
+    done = qemu("--kernel", kernel, "--share", str(tmp_path), "--", "sh", "-c", script, "sh",
+                *AWKWARD)
+    assert done.returncode == 42, done.stderr
+    release, _, words = done.stdout.partition(b"\n")
+    assert release.decode().startswith(f"{kernel}.")
+    assert release.endswith(b"-amd64")
+    assert words.decode().split("\0")[:-1] == AWKWARD
+    assert done.stderr.decode().splitlines()[-1] == str(ROOT)
+    assert (tmp_path / "a file").read_text() == "shared\n"
+    assert not Path("/etc/lab-was-here").exists()
+
+
+def test_oops(qemu: Lab) -> None:
+    """A crash of the stock kernel is told apart from a command that fails."""
+    done = qemu("--", "sh", "-c", "echo c > /proc/sysrq-trigger")
+    assert done.returncode == 70
+    assert b"kernel log: " in done.stderr
+
+
+def test_time_limit(qemu: Lab) -> None:
+    begin = time.monotonic()
+    done = qemu("--time-limit", "5", "--", "sleep", "1000")
+    assert done.returncode == 124
+    assert time.monotonic() - begin < 60
+
+
+def test_interrupted(lab: Lab, leftovers: Callable[[str], list[str]]) -> None:
+    """Ctrl-C in mid-boot leaves nothing behind."""
+    boot = subprocess.Popen(
+        [str(ROOT / "lab" / "boot"), "--engine", "qemu", "--", "sleep", "1000"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )
+    marker = f"lab-boot-{boot.pid}-"
+    end = time.monotonic() + 60
+    while not any("qemu-system" in what for what in leftovers(marker)):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    os.kill(boot.pid, signal.SIGINT)
+    boot.communicate(timeout=20)
+    assert boot.returncode == 128 + signal.SIGINT
+    assert leftovers(marker) == []
+
+
+def test_instruction_count(qemu: Lab) -> None:
+    """Under --icount a second of sleep is no second of the host's, and time still passes."""
+    script = "a=$(date +%s); sleep 100; b=$(date +%s); echo $((b - a))"
+    begin = time.monotonic()
+    done = qemu("--icount", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) in (100, 101)
+    assert time.monotonic() - begin < 95
