@@ -405,20 +405,7 @@ static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
 
-	/* What the parents counted and is gone again. After NET_XMIT_CN they
-	 * do not count the arrival, so it stands for one of the discards. A
-	 * queue that lost a packet was not empty: the parents know it as active.
-	 */
-	qlen += 1 - sch->q.qlen;
-	backlog += len - sch->qstats.backlog;
-	if (!qlen)
-		return NET_XMIT_SUCCESS;
-	if (hit) {
-		qdisc_tree_reduce_backlog(sch, qlen - 1, backlog - len);
-		return NET_XMIT_CN;
-	}
-	qdisc_tree_reduce_backlog(sch, qlen, backlog);
-	return NET_XMIT_SUCCESS;
+	return flow_queues_settle(sch, qlen, backlog, len, hit);
 }
 
 static struct sk_buff *qsdrr_dequeue(struct Qdisc *sch)
@@ -460,16 +447,8 @@ static void qsdrr_trim(struct Qdisc *sch)
 static void qsdrr_reset(struct Qdisc *sch)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_queue *fq, *next;
 
-	list_for_each_entry_safe(fq, next, &q->vars.ring.turns, turn) {
-		rtnl_kfree_skbs(fq->head, fq->tail);
-		fq->head = NULL;
-		fq->backlog = 0;
-		fq->qlen = 0;
-		list_del_init(&fq->turn);
-	}
-	flow_ring_init(&q->vars.ring);
+	flow_ring_purge(&q->vars.ring);
 	length_index_init(&q->vars.by_length);
 	q->vars.q = NULL;
 }
@@ -521,41 +500,12 @@ static int qsdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-static struct Qdisc *qsdrr_leaf(struct Qdisc *sch, unsigned long cl)
-{
-	return NULL;
-}
-
-static unsigned long qsdrr_find(struct Qdisc *sch, u32 classid)
-{
-	return 0;
-}
-
-static unsigned long qsdrr_bind(struct Qdisc *sch, unsigned long parent,
-				u32 classid)
-{
-	/* A filter must see every packet. */
-	sch->flags &= ~TCQ_F_CAN_BYPASS;
-	return 0;
-}
-
-static void qsdrr_unbind(struct Qdisc *sch, unsigned long cl)
-{
-}
-
 static struct tcf_block *qsdrr_tcf_block(struct Qdisc *sch, unsigned long cl,
 					 struct netlink_ext_ack *extack)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 
 	return cl ? NULL : q->block;
-}
-
-static int qsdrr_dump_class(struct Qdisc *sch, unsigned long cl,
-			    struct sk_buff *skb, struct tcmsg *tcm)
-{
-	tcm->tcm_handle |= TC_H_MIN(cl);
-	return 0;
 }
 
 static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -598,13 +548,13 @@ static void qsdrr_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 }
 
 static const struct Qdisc_class_ops qsdrr_class_ops = {
-	.leaf		= qsdrr_leaf,
-	.find		= qsdrr_find,
+	.leaf		= flow_queues_leaf,
+	.find		= flow_queues_find,
 	.walk		= qsdrr_walk,
 	.tcf_block	= qsdrr_tcf_block,
-	.bind_tcf	= qsdrr_bind,
-	.unbind_tcf	= qsdrr_unbind,
-	.dump		= qsdrr_dump_class,
+	.bind_tcf	= flow_queues_bind,
+	.unbind_tcf	= flow_queues_unbind,
+	.dump		= flow_queues_dump_class,
 	.dump_stats	= qsdrr_dump_class_stats,
 };
 

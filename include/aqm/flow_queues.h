@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Hashed flow queues with deficit round robin.
+ * Hashed flow queues with deficit round robin, and what disciplines built on
+ * them share.
  *
  * A queue is active while it holds a packet. Active queues stand in a ring;
  * the first is served while its deficit is positive. A packet's length is
@@ -149,6 +150,51 @@ static inline void flow_ring_charge(struct flow_ring *ring,
 	list_move_tail(&fq->turn, &ring->turns);
 }
 
+/* Free all packets that wait. The discipline resets its own counters. */
+static inline void flow_ring_purge(struct flow_ring *ring)
+{
+	struct flow_queue *fq, *next;
+
+	list_for_each_entry_safe(fq, next, &ring->turns, turn) {
+		rtnl_kfree_skbs(fq->head, fq->tail);
+		fq->head = NULL;
+		fq->backlog = 0;
+		fq->qlen = 0;
+		list_del_init(&fq->turn);
+	}
+	flow_ring_init(ring);
+}
+
+/**
+ * flow_queues_settle() - what enqueue tells the parents
+ * @sch: the discipline; the arrival is queued and counted
+ * @qlen: packets that it held before
+ * @backlog: bytes that it held before
+ * @len: length of the arrival, bytes
+ * @hit: the arrival's queue lost a packet to make room
+ *
+ * What the parents counted and is gone again is taken from them. After
+ * NET_XMIT_CN they do not count the arrival, so it stands for one of the
+ * discards. A queue that lost a packet was not empty: the parents know the
+ * discipline as active.
+ *
+ * Return: the verdict.
+ */
+static inline int flow_queues_settle(struct Qdisc *sch, u32 qlen, u32 backlog,
+				     u32 len, bool hit)
+{
+	qlen += 1 - sch->q.qlen;
+	backlog += len - sch->qstats.backlog;
+	if (!qlen)
+		return NET_XMIT_SUCCESS;
+	if (hit) {
+		qdisc_tree_reduce_backlog(sch, qlen - 1, backlog - len);
+		return NET_XMIT_CN;
+	}
+	qdisc_tree_reduce_backlog(sch, qlen, backlog);
+	return NET_XMIT_SUCCESS;
+}
+
 /**
  * flow_queues_classify() - number of the queue for a packet
  * @skb: the packet
@@ -199,6 +245,41 @@ static inline u32 flow_queues_classify(struct sk_buff *skb,
 hash:
 	return 1 + reciprocal_scale(jhash_1word(skb_get_hash(skb), salt),
 				    queues);
+}
+
+/*
+ * Class operations: a class is a queue, numbered from 1; there is nothing to
+ * look up, graft or change.
+ */
+static inline struct Qdisc *flow_queues_leaf(struct Qdisc *sch,
+					     unsigned long cl)
+{
+	return NULL;
+}
+
+static inline unsigned long flow_queues_find(struct Qdisc *sch, u32 classid)
+{
+	return 0;
+}
+
+static inline unsigned long flow_queues_bind(struct Qdisc *sch,
+					     unsigned long parent, u32 classid)
+{
+	/* A filter must see every packet. */
+	sch->flags &= ~TCQ_F_CAN_BYPASS;
+	return 0;
+}
+
+static inline void flow_queues_unbind(struct Qdisc *sch, unsigned long cl)
+{
+}
+
+static inline int flow_queues_dump_class(struct Qdisc *sch, unsigned long cl,
+					 struct sk_buff *skb,
+					 struct tcmsg *tcm)
+{
+	tcm->tcm_handle |= TC_H_MIN(cl);
+	return 0;
 }
 
 #endif /* _AQM_FLOW_QUEUES_H */

@@ -6,6 +6,7 @@
 
 #define BIT(n)		(1UL << (n))
 #define BIT_ULL(n)	(1ULL << (n))
+#define GENMASK(h, l)	((~0UL << (l)) & (~0UL >> (8 * sizeof(long) - 1 - (h))))
 
 static inline unsigned long __ffs(unsigned long x)
 {
@@ -26,6 +27,11 @@ static inline int fls(u32 x)
 static inline int fls64(u64 x)
 {
 	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+static inline u64 ror64(u64 x, unsigned int shift)
+{
+	return (x >> (shift & 63)) | (x << (-shift & 63));
 }
 
 #endif

@@ -39,6 +39,11 @@ static inline u64 mul_u64_u64_shr(u64 a, u64 mul, unsigned int shift)
 	return ((unsigned __int128)a * mul) >> shift;
 }
 
+static inline u64 mul_u64_u32_div(u64 a, u32 mul, u32 divisor)
+{
+	return (unsigned __int128)a * mul / divisor;
+}
+
 static inline u64 mul_u64_u64_div_u64(u64 a, u64 mul, u64 div)
 {
 	return (unsigned __int128)a * mul / div;

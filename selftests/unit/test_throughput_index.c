@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * throughput_index against long double arithmetic and a scan over all queues.
+ * The bounds are those that the header states.
+ */
+#include <math.h>
+#include <string.h>
+
+#include <aqm/throughput_index.h>
+
+#include "unit.h"
+
+#define QUEUES	100
+#define UNIT	0x1p-20L	/* byte */
+
+struct queue {
+	struct throughput_score score;
+	long double bytes;	/* decayed to @last, by the formula */
+	u64 last;		/* ns */
+	u64 entered;		/* when it came into its bucket */
+	bool active;
+};
+
+/* The time constant that a clock really has, ns. */
+static long double time_constant(const struct throughput_clock *clock)
+{
+	return clock->length / logl(2);
+}
+
+/* The formula: what is left of @q's bytes at @now. */
+static long double oracle(const struct throughput_clock *clock,
+			  const struct queue *q, u64 now)
+{
+	return q->bytes * expl(-(long double)(now - q->last) /
+			       time_constant(clock));
+}
+
+static void oracle_count(const struct throughput_clock *clock, struct queue *q,
+			 u32 bytes, u64 now)
+{
+	q->bytes = oracle(clock, q, now) + bytes;
+	q->last = now;
+}
+
+/* The header's number decayed to @now, without its arithmetic. */
+static long double kept(const struct throughput_clock *clock,
+			const struct throughput_score *score, u64 now)
+{
+	long double halves = (long double)(now - clock->start) / clock->length;
+
+	halves += clock->half_life - score->half_life;
+	return score->units * UNIT * exp2l(-halves);
+}
+
+static void exp2_is_within_its_bound(void)
+{
+	long double worst = 0;
+	bool rising = true;
+	u64 f, last = 0;
+
+	for (f = 0; f < 1ULL << 32; f += 997) {
+		u64 got = throughput_exp2(f);
+		long double want = exp2l(f * 0x1p-32L);
+		long double error = fabsl(got * 0x1p-31L / want - 1);
+
+		worst = error > worst ? error : worst;
+		rising &= got >= last && got < 1ULL << 32;
+		last = got;
+	}
+	f = throughput_exp2(U32_MAX);
+	unit_ok(worst <= 0x1p-26L, "2^f is within 2^-26 (2^%.2Lf)",
+		log2l(worst));
+	unit_ok(rising && f >= last && f < 1ULL << 32,
+		"2^f never falls and stays below 2");
+}
+
+static void the_time_constant_is_met(void)
+{
+	long double worst = 0;
+	u32 us;
+
+	for (us = THROUGHPUT_MIN_TIME_CONSTANT;
+	     us <= THROUGHPUT_MAX_TIME_CONSTANT; us += 1 + us / 1000) {
+		struct throughput_clock clock;
+		long double error;
+
+		throughput_clock_init(&clock, us, 0);
+		error = fabsl(time_constant(&clock) / (us * 1e3L) - 1);
+		error *= us / 1e3L;
+		worst = error > worst ? error : worst;
+	}
+	unit_ok(worst <= 0.8e-6L,
+		"T is within 0.8 ppm at 1 ms and in proportion above (%.2Le)",
+		worst);
+}
+
+/* Packets that come @gap ns apart on average, in bursts and with pauses. */
+static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
+					u32 least, u32 most, int packets,
+					long double bound)
+{
+	static struct throughput_index ti;
+	long double worst = 0, rate;
+	struct queue q = {};
+	u64 now;
+	int i;
+
+	now = unit_random() >> 2;
+	throughput_index_init(&ti, us, now);
+	throughput_score_init(&q.score);
+	for (i = 0; i < packets; i++) {
+		u32 bytes = least + unit_below(most - least + 1);
+		long double error;
+
+		if (unit_below(3))
+			now += unit_random() % (2 * gap);
+		if (!unit_below(packets / 8))	/* up to 40 half-lives */
+			now += unit_random() % (40 * ti.clock.length);
+		throughput_index_count(&ti, &q.score, bytes, now);
+		oracle_count(&ti.clock, &q, bytes, now);
+		error = fabsl(kept(&ti.clock, &q.score, now) / q.bytes - 1);
+		worst = error > worst ? error : worst;
+	}
+	unit_ok(worst <= bound, "%s: %d packets within 2^%.0Lf (2^%.2Lf)", what,
+		packets, log2l(bound), log2l(worst));
+
+	now += ti.clock.length * 3 / 7;
+	rate = 8 * oracle(&ti.clock, &q, now) / (us * 1e-6L);
+	worst = fabsl(throughput_score_rate(&q.score, &ti.clock, now) - rate);
+	unit_ok(worst <= 1 + rate * 2 * bound, "%s: the rate, %.0Lf bit/s", what,
+		rate);
+}
+
+/* Sixteen buckets an octave, from the four bits behind the highest. */
+static u64 oracle_bucket(const struct throughput_index *ti,
+			 const struct queue *q)
+{
+	long double units = q->score.units;
+	long double octave;
+	u64 key;
+
+	if (!q->score.units)
+		return 0;
+	octave = floorl(log2l(units));
+	/* log2l() may round up to the next octave */
+	if (exp2l(octave) > units)
+		octave--;
+	key = 16 * (q->score.half_life + (u64)octave) +
+	      (u64)floorl(16 * (units / exp2l(octave) - 1));
+	return key < 16 * ti->clock.half_life ? 0 : key + 1;
+}
+
+static bool maps_match_lists(struct throughput_index *ti)
+{
+	u32 o, s;
+
+	for (o = 0; o < THROUGHPUT_INDEX_OCTAVES; o++) {
+		if (!(ti->octaves & BIT_ULL(o)) != !ti->steps[o])
+			return false;
+		for (s = 0; s < THROUGHPUT_INDEX_STEPS; s++)
+			if (list_empty(&ti->buckets[16 * o + s]) !=
+			    !(ti->steps[o] & BIT(s)))
+				return false;
+	}
+	return true;
+}
+
+static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
+				      int steps)
+{
+	static struct throughput_index ti;
+	static struct queue queues[QUEUES];
+	bool first = true, maps = true, found = true;
+	u64 now = unit_random() >> 2, buckets[QUEUES];
+	long double worst = 1, octaves;
+	int step, i, spent = 0, told = 0;
+
+	throughput_index_init(&ti, us, now);
+	for (i = 0; i < QUEUES; i++) {
+		queues[i] = (struct queue) { .last = now };
+		throughput_score_init(&queues[i].score);
+	}
+	for (step = 1; step <= steps; step++) {
+		struct queue *q = &queues[unit_below(QUEUES)], *top, *best;
+		struct throughput_score *named;
+		long double most = 0, own;
+		u64 highest = 0;
+
+		/* Long stretches in which few queues send. */
+		if ((step / 500) % 2)
+			q = &queues[unit_below(3)];
+		for (i = 0; i < QUEUES; i++)
+			buckets[i] = oracle_bucket(&ti, &queues[i]);
+
+		now += unit_random() % (unit_below(50) ? pause : 1000 * pause);
+		switch (unit_below(4)) {
+		case 0:
+			if (q->active)
+				throughput_index_del(&ti, &q->score);
+			else
+				throughput_index_add(&ti, &q->score);
+			q->active = !q->active;
+			q->entered = step;
+			break;
+		default:
+			i = unit_below(10) ? 1514 : 14 + unit_below(65536);
+			throughput_index_count(&ti, &q->score, i, now);
+			oracle_count(&ti.clock, q, i, now);
+		}
+
+		best = NULL;
+		for (i = 0; i < QUEUES; i++) {
+			u64 bucket = oracle_bucket(&ti, &queues[i]);
+
+			/* Spent queues lie in the order of their octaves, and
+			 * in no stated one if they were spent together.
+			 */
+			if (bucket != buckets[i])
+				queues[i].entered = step;
+			if (!queues[i].active)
+				continue;
+			own = oracle(&ti.clock, &queues[i], now);
+			most = own > most ? own : most;
+			if (!best || bucket > highest ||
+			    (bucket == highest &&
+			     queues[i].entered < best->entered)) {
+				best = &queues[i];
+				highest = bucket;
+			}
+		}
+		named = throughput_index_top(&ti);
+		found &= !named == !best;
+		if (!(step % 97))
+			maps &= maps_match_lists(&ti);
+		if (!named)
+			continue;
+		top = container_of(named, struct queue, score);
+		found &= top->active;
+		if (!highest) {
+			/* At the last departure, less than a unit each. */
+			spent++;
+			found &= oracle(&ti.clock, top, ti.clock.start) <= UNIT;
+			continue;
+		}
+		first &= top == best;
+		told++;
+		octaves = most / oracle(&ti.clock, top, now);
+		worst = octaves > worst ? octaves : worst;
+	}
+	unit_ok(found && told > steps / 4,
+		"%s: an active queue is named if there is one (%d steps, %d of them spent)",
+		what, told + spent, spent);
+	unit_ok(worst <= 17.L / 16 * (1 + 0x1p-20L),
+		"%s: it is within 0.0875 octave of the highest (%.4Lf)", what,
+		log2l(worst));
+	unit_ok(first, "%s: it came into its bucket first", what);
+	unit_ok(maps, "%s: the maps say what the lists hold", what);
+}
+
+static void an_idle_queue_loses_its_lead(u64 idle_ns, bool again)
+{
+	static struct throughput_index ti;
+	struct throughput_score old, new;
+	u64 now = 1000;
+	int i;
+
+	throughput_index_init(&ti, 1000000, now);
+	throughput_score_init(&old);
+	throughput_score_init(&new);
+	throughput_index_add(&ti, &old);
+	throughput_index_add(&ti, &new);
+	for (i = 0; i < 1000; i++)
+		throughput_index_count(&ti, &old, 1514, now += 1000);
+	throughput_index_count(&ti, &new, 100, now);
+	now += idle_ns;
+	unit_ok(throughput_index_top(&ti) == &old,
+		"the one that sent more is on top until another sends");
+	if (again)	/* it takes the clock along, in two steps */
+		throughput_index_count(&ti, &new, 100, now - idle_ns / 3);
+	throughput_index_count(&ti, &new, 100, now);
+	unit_ok(throughput_index_top(&ti) == &new,
+		"after %.3g time constants a fresh packet outweighs a thousand",
+		idle_ns / 1e9);
+	throughput_index_del(&ti, &new);
+	unit_ok(throughput_index_top(&ti) == &old,
+		"and the old one is still there");
+	throughput_index_del(&ti, &old);
+	unit_ok(!throughput_index_top(&ti) && !ti.octaves, "until it leaves");
+}
+
+static void another_time_constant_keeps_the_throughput(u32 from, u32 to)
+{
+	static struct throughput_index ti;
+	struct throughput_score score;
+	struct throughput_clock next;
+	u64 now = 5000000000, before, after;
+	int i;
+
+	throughput_index_init(&ti, from, now);
+	throughput_score_init(&score);
+	for (i = 0; i < 5000; i++)
+		throughput_index_count(&ti, &score, 1514, now += 100000);
+	now += 12345678;
+	before = throughput_score_rate(&score, &ti.clock, now);
+	throughput_clock_init(&next, to, now);
+	throughput_score_rebase(&score, &ti.clock, &next);
+	after = throughput_score_rate(&score, &next, now);
+	unit_ok(llabs((long long)(after - before)) <= before * 1e-6 + 1,
+		"from %u to %u us: %llu bit/s, then %llu", from, to,
+		(unsigned long long)before, (unsigned long long)after);
+}
+
+static void a_steady_rate_reads_as_itself(void)
+{
+	static struct throughput_index ti;
+	struct throughput_score score;
+	long double rate;
+	u64 now = 1;
+	int i;
+
+	/* 1250 bytes every 10 us: 1 Gb/s, for 20 time constants */
+	throughput_index_init(&ti, 100000, now);
+	throughput_score_init(&score);
+	for (i = 0; i < 200000; i++)
+		throughput_index_count(&ti, &score, 1250, now += 10000);
+	rate = throughput_score_rate(&score, &ti.clock, now + 5000);
+	unit_ok(fabsl(rate / 1e9L - 1) <= 1e-6L, "1 Gb/s reads as %.0Lf bit/s",
+		rate);
+}
+
+static void a_score_saturates(void)
+{
+	static struct throughput_index ti;
+	struct throughput_score score, other;
+	bool never_falls = true;
+	u64 now = 1, last = 0;
+	int i;
+
+	throughput_index_init(&ti, THROUGHPUT_MAX_TIME_CONSTANT, now);
+	throughput_score_init(&score);
+	throughput_score_init(&other);
+	throughput_index_add(&ti, &score);
+	throughput_index_add(&ti, &other);
+	throughput_index_count(&ti, &other, 1514, now);
+	for (i = 0; i < 20000; i++) {
+		throughput_index_count(&ti, &score, U32_MAX, now);
+		never_falls &= score.units >= last;
+		last = score.units;
+	}
+	unit_ok(never_falls && last == U64_MAX &&
+		throughput_index_top(&ti) == &score,
+		"a score too large for its type stays at the largest");
+}
+
+int main(int argc, char **argv)
+{
+	unit_start(argc, argv);
+	exp2_is_within_its_bound();
+	the_time_constant_is_met();
+	a_score_is_within_its_bound("1 s, 10 Mb/s", 1000000, 1200000, 64, 1514,
+				    100000, 0x1p-21L);
+	a_score_is_within_its_bound("1 s, 100 Gb/s of small packets", 1000000,
+				    5, 64, 64, 3000000, 0x1p-21L);
+	a_score_is_within_its_bound("1 ms, slow", 1000, 3000000, 14, 200,
+				    100000, 0x1p-21L);
+	a_score_is_within_its_bound("100 s, GSO", 100000000, 5000000, 64,
+				    524288, 100000, 0x1p-21L);
+	a_score_is_within_its_bound("1 s, bytes", 1000000, 100000000, 1, 3,
+				    100000, 0x1p-18L);
+	the_top_is_that_of_a_scan("busy", 1000000, 100000, 40000);
+	the_top_is_that_of_a_scan("slow", 1000000, 100000000, 40000);
+	the_top_is_that_of_a_scan("mostly spent", 1000, 200000000, 40000);
+	an_idle_queue_loses_its_lead(10000000000, false);
+	an_idle_queue_loses_its_lead(10000000000, true);
+	an_idle_queue_loses_its_lead(60000000000, true);
+	an_idle_queue_loses_its_lead(1ULL << 60, false);
+	another_time_constant_keeps_the_throughput(1000000, 1000000);
+	another_time_constant_keeps_the_throughput(1000000, 100000000);
+	another_time_constant_keeps_the_throughput(1000000, 1000);
+	another_time_constant_keeps_the_throughput(1000, 100000000);
+	a_steady_rate_reads_as_itself();
+	a_score_saturates();
+	return unit_end();
+}
