@@ -30,14 +30,13 @@
  * others in at most 16 splices an octave.
  *
  * Errors:
- *  - 2^f is within 2^-26 of its value, and a score, when a packet of at least
- *    14 bytes has just been counted, within 2^-21 (1 byte: 2^-18), relative, of
- *    the formula above, however many packets it is made of and however fast
- *    they came;
- *  - the half-life is a whole number of ns: T is met within 0.8 ppm at 1 ms,
- *    and better in proportion above;
- *  - the queue named is within 0.0875 octave of the highest (bound asked for:
- *    1/8 octave), unless all are spent;
+ *  - 2^f is within 2^-26 of its value, relative, and a score made of packets of
+ *    at least 14 bytes within 2^-21 (of 1 byte: 2^-18) of the formula above,
+ *    however many they are, however fast they came, and at whatever time it is
+ *    looked at;
+ *  - the half-life is a whole number of ns: T is met within 1.2 ns;
+ *  - the queue named is within 0.0875 octave of the highest (asked for: 1/8),
+ *    unless all are spent;
  *  - a score of 2^64 units, 400 Gb/s for 100 s out of one queue, saturates.
  *
  * Among queues of one bucket the index names the one that entered it first.
@@ -261,8 +260,7 @@ static inline u32 throughput_index_bucket(const struct throughput_index *ti,
 	octave = score->half_life + top;
 	if (octave < ti->clock.half_life)
 		return THROUGHPUT_INDEX_SPENT;
-	step = (top < 4 ? score->units << (4 - top) :
-			  score->units >> (top - 4)) % THROUGHPUT_INDEX_STEPS;
+	step = (score->units << (63 - top) >> 59) % THROUGHPUT_INDEX_STEPS;
 	return octave % THROUGHPUT_INDEX_OCTAVES * THROUGHPUT_INDEX_STEPS +
 	       step;
 }
