@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * throughput_index against long double arithmetic and a scan over all queues.
- * The bounds are those that the header states.
+ * throughput_index against floating point and a scan over all queues. The bounds are those that the header states.
  */
 #include <math.h>
 
@@ -10,28 +9,27 @@
 #include "unit.h"
 
 #define QUEUES	100
-#define UNIT	0x1p-20L	/* byte */
+#define UNIT	ldexp(1, -20)	/* byte */
 
 struct queue {
 	struct throughput_score score;
-	long double bytes;	/* decayed to @last, by the formula */
+	double bytes;	/* decayed to @last, by the formula */
 	u64 last;		/* ns */
 	u64 entered;		/* when it came into its bucket */
 	bool active;
 };
 
 /* The time constant that a clock really has, ns. */
-static long double time_constant(const struct throughput_clock *clock)
+static double time_constant(const struct throughput_clock *clock)
 {
-	return clock->length / logl(2);
+	return clock->length / log(2);
 }
 
 /* The formula: what is left of @q's bytes at @now. */
-static long double oracle(const struct throughput_clock *clock,
-			  const struct queue *q, u64 now)
+static double oracle(const struct throughput_clock *clock,
+		     const struct queue *q, u64 now)
 {
-	return q->bytes * expl(-(long double)(now - q->last) /
-			       time_constant(clock));
+	return q->bytes * exp(-(double)(now - q->last) / time_constant(clock));
 }
 
 static void oracle_count(const struct throughput_clock *clock, struct queue *q,
@@ -42,61 +40,61 @@ static void oracle_count(const struct throughput_clock *clock, struct queue *q,
 }
 
 /* The header's number decayed to @now, without its arithmetic. */
-static long double kept(const struct throughput_clock *clock,
-			const struct throughput_score *score, u64 now)
+static double kept(const struct throughput_clock *clock,
+		   const struct throughput_score *score, u64 now)
 {
-	long double halves = (long double)(now - clock->start) / clock->length;
+	double halves = (double)(now - clock->start) / clock->length;
 
 	halves += clock->half_life - score->half_life;
-	return score->units * UNIT * exp2l(-halves);
+	return score->units * UNIT * exp2(-halves);
 }
 
 static void exp2_is_within_its_bound(void)
 {
-	long double worst = 0;
+	double worst = 0;
 	bool rising = true;
 	u64 f, last = 0;
 
 	for (f = 0; f < 1ULL << 32; f += 997) {
 		u64 got = throughput_exp2(f);
-		long double want = exp2l(f * 0x1p-32L);
-		long double error = fabsl(got * 0x1p-31L / want - 1);
+		double want = exp2(f * ldexp(1, -32));
+		double error = fabs(got * ldexp(1, -31) / want - 1);
 
 		worst = error > worst ? error : worst;
 		rising &= got >= last && got < 1ULL << 32;
 		last = got;
 	}
 	f = throughput_exp2(U32_MAX);
-	unit_ok(worst <= 0x1p-26L, "2^f is within 2^-26 (2^%.2Lf)",
-		log2l(worst));
+	unit_ok(worst <= ldexp(1, -26), "2^f is within 2^-26 (2^%.2f)",
+		log2(worst));
 	unit_ok(rising && f >= last && f < 1ULL << 32,
 		"2^f never falls and stays below 2");
 }
 
 static void the_time_constant_is_met(void)
 {
-	long double worst = 0;
+	double worst = 0;
 	u32 us;
 
 	for (us = THROUGHPUT_MIN_TIME_CONSTANT;
 	     us <= THROUGHPUT_MAX_TIME_CONSTANT; us += 1 + us / 1000) {
 		struct throughput_clock clock;
-		long double error;
+		double error;
 
 		throughput_clock_init(&clock, us, 0);
-		error = fabsl(time_constant(&clock) - us * 1e3L);
+		error = fabs(time_constant(&clock) - us * 1e3);
 		worst = error > worst ? error : worst;
 	}
-	unit_ok(worst <= 1.2L, "T is met within 1.2 ns (%.2Lf)", worst);
+	unit_ok(worst <= 1.2, "T is met within 1.2 ns (%.2f)", worst);
 }
 
 /* Packets that come @gap ns apart on average, in bursts and with pauses. */
 static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 					u32 least, u32 most, int packets,
-					long double bound)
+					double bound)
 {
 	static struct throughput_index ti;
-	long double worst = 0, rate;
+	double worst = 0, rate;
 	struct queue q = {};
 	u64 now;
 	int i;
@@ -106,7 +104,7 @@ static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 	throughput_score_init(&q.score);
 	for (i = 0; i < packets; i++) {
 		u32 bytes = least + unit_below(most - least + 1);
-		long double error;
+		double error;
 
 		if (unit_below(3))
 			now += unit_random() % (2 * gap);
@@ -114,16 +112,16 @@ static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 			now += unit_random() % (40 * ti.clock.length);
 		throughput_index_count(&ti, &q.score, bytes, now);
 		oracle_count(&ti.clock, &q, bytes, now);
-		error = fabsl(kept(&ti.clock, &q.score, now) / q.bytes - 1);
+		error = fabs(kept(&ti.clock, &q.score, now) / q.bytes - 1);
 		worst = error > worst ? error : worst;
 	}
-	unit_ok(worst <= bound, "%s: %d packets within 2^%.0Lf (2^%.2Lf)", what,
-		packets, log2l(bound), log2l(worst));
+	unit_ok(worst <= bound, "%s: %d packets within 2^%.0f (2^%.2f)", what,
+		packets, log2(bound), log2(worst));
 
 	now += ti.clock.length * 3 / 7;
-	rate = 8 * oracle(&ti.clock, &q, now) / (us * 1e-6L);
-	worst = fabsl(throughput_score_rate(&q.score, &ti.clock, now) - rate);
-	unit_ok(worst <= 1 + rate * 2 * bound, "%s: the rate, %.0Lf bit/s", what,
+	rate = 8000000 * oracle(&ti.clock, &q, now) / us;
+	worst = fabs(throughput_score_rate(&q.score, &ti.clock, now) - rate);
+	unit_ok(worst <= 1 + rate * 2 * bound, "%s: the rate, %.0f bit/s", what,
 		rate);
 }
 
@@ -131,18 +129,18 @@ static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 static u64 oracle_bucket(const struct throughput_index *ti,
 			 const struct queue *q)
 {
-	long double units = q->score.units;
-	long double octave;
+	double units = q->score.units;
+	double octave;
 	u64 key;
 
 	if (!q->score.units)
 		return 0;
-	octave = floorl(log2l(units));
-	/* log2l() may round up to the next octave */
-	if (exp2l(octave) > units)
+	octave = floor(log2(units));
+	/* log2() may round up to the next octave */
+	if (exp2(octave) > units)
 		octave--;
 	key = 16 * (q->score.half_life + (u64)octave) +
-	      (u64)floorl(16 * (units / exp2l(octave) - 1));
+	      (u64)floor(16 * (units / exp2(octave) - 1));
 	return key < 16 * ti->clock.half_life ? 0 : key + 1;
 }
 
@@ -168,7 +166,7 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 	static struct queue queues[QUEUES];
 	bool first = true, maps = true, found = true;
 	u64 now = unit_random() >> 2, buckets[QUEUES];
-	long double worst = 1, octaves;
+	double worst = 1, octaves;
 	int step, i, spent = 0, told = 0;
 
 	throughput_index_init(&ti, us, now);
@@ -179,7 +177,7 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 	for (step = 1; step <= steps; step++) {
 		struct queue *q = &queues[unit_below(QUEUES)], *top, *best;
 		struct throughput_score *named;
-		long double most = 0, own;
+		double most = 0, own;
 		u64 highest = 0;
 
 		/* Long stretches in which few queues send. */
@@ -246,9 +244,9 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 	unit_ok(found && told > steps / 4,
 		"%s: an active queue is named if there is one (%d steps, %d of them spent)",
 		what, told + spent, spent);
-	unit_ok(worst <= 17.L / 16 * (1 + 0x1p-20L),
-		"%s: it is within 0.0875 octave of the highest (%.4Lf)", what,
-		log2l(worst));
+	unit_ok(worst <= 17. / 16 * (1 + ldexp(1, -20)),
+		"%s: it is within 0.0875 octave of the highest (%.4f)", what,
+		log2(worst));
 	unit_ok(first, "%s: it came into its bucket first", what);
 	unit_ok(maps, "%s: the maps say what the lists hold", what);
 }
@@ -301,7 +299,7 @@ static void another_time_constant_keeps_the_throughput(u32 from, u32 to)
 	throughput_clock_init(&next, to, now);
 	throughput_score_rebase(&score, &ti.clock, &next);
 	after = throughput_score_rate(&score, &next, now);
-	unit_ok(llabs((long long)(after - before)) <= before * 1e-6 + 1,
+	unit_ok(llabs((long long)(after - before)) <= before / 1000000. + 1,
 		"from %u to %u us: %llu bit/s, then %llu", from, to,
 		(unsigned long long)before, (unsigned long long)after);
 }
@@ -310,7 +308,7 @@ static void a_steady_rate_reads_as_itself(void)
 {
 	static struct throughput_index ti;
 	struct throughput_score score;
-	long double rate;
+	double rate;
 	u64 now = 1;
 	int i;
 
@@ -320,7 +318,7 @@ static void a_steady_rate_reads_as_itself(void)
 	for (i = 0; i < 200000; i++)
 		throughput_index_count(&ti, &score, 1250, now += 10000);
 	rate = throughput_score_rate(&score, &ti.clock, now + 5000);
-	unit_ok(fabsl(rate / 1e9L - 1) <= 1e-6L, "1 Gb/s reads as %.0Lf bit/s",
+	unit_ok(fabs(rate - 1e9) <= 1000, "1 Gb/s reads as %.0f bit/s",
 		rate);
 }
 
@@ -354,15 +352,15 @@ int main(int argc, char **argv)
 	exp2_is_within_its_bound();
 	the_time_constant_is_met();
 	a_score_is_within_its_bound("1 s, 10 Mb/s", 1000000, 1200000, 64, 1514,
-				    100000, 0x1p-21L);
+				    100000, ldexp(1, -21));
 	a_score_is_within_its_bound("1 s, 100 Gb/s of small packets", 1000000,
-				    5, 64, 64, 3000000, 0x1p-21L);
+				    5, 64, 64, 3000000, ldexp(1, -21));
 	a_score_is_within_its_bound("1 ms, slow", 1000, 3000000, 14, 200,
-				    100000, 0x1p-21L);
+				    100000, ldexp(1, -21));
 	a_score_is_within_its_bound("100 s, GSO", 100000000, 5000000, 64,
-				    524288, 100000, 0x1p-21L);
+				    524288, 100000, ldexp(1, -21));
 	a_score_is_within_its_bound("1 s, bytes", 1000000, 100000000, 1, 3,
-				    100000, 0x1p-18L);
+				    100000, ldexp(1, -18));
 	the_top_is_that_of_a_scan("busy", 1000000, 100000, 40000);
 	the_top_is_that_of_a_scan("slow", 1000000, 100000000, 40000);
 	the_top_is_that_of_a_scan("mostly spent", 1000, 200000000, 40000);
