@@ -4,39 +4,20 @@
  * header states. The model is written from the two papers' formulas.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <aqm/gentle_red.h>
+#include "unit.h"
 
 #define ONE	4294967296.0	/* 1 in Q0.32 */
 
-static int tests, failures;
-static u64 state = 1;
-
-/* xorshift64*: Vigna 2016 */
 static u32 rnd(void)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (state * 2685821657736338717ULL) >> 32;
-}
-
-static u32 rnd_below(u32 n)
-{
-	return ((u64)rnd() * n) >> 32;
+	return unit_random() >> 32;
 }
 
 /* Uniform in the exponent, so that every magnitude is met. */
 static u32 rnd_any(void)
 {
-	return rnd() >> rnd_below(32);
-}
-
-static void ok(bool pass, const char *what)
-{
-	printf("%sok %d - %s\n", pass ? "" : "not ", ++tests, what);
-	failures += !pass;
+	return rnd() >> unit_below(32);
 }
 
 static double avg_of(u64 avg)
@@ -52,20 +33,22 @@ static void test_fold(void)
 	for (int run = 0; run < 2000 && pass; run++) {
 		u32 weight = rnd_any() >> 1 | 64;
 		u32 scale = rnd_any() | 1;
+
 		long double w = weight / (long double)ONE;
 		long double exact = 0;
 		u64 avg = 0;
 
 		for (int i = 0; i < 500; i++) {
-			u32 q = rnd_below(scale);
+			u32 q = unit_below(scale);
+
 			long double err;
 
 			avg = gentle_red_fold(avg, weight, q);
 			exact += w * (q - exact);
 			err = exact - avg / (long double)ONE;
 			/* the model's own rounding: 64 bits of mantissa */
-			if (err < -1e-9L * scale ||
-			    err > 1 / (ONE * w) + 1e-9L * scale) {
+			if (err < -1e - 9L * scale ||
+			    err > 1 / (ONE * w) + 1e - 9L * scale) {
 				printf("# w %u q %u avg %Lf exact %Lf\n",
 				       weight, q, avg / (long double)ONE, exact);
 				pass = false;
@@ -73,7 +56,7 @@ static void test_fold(void)
 			}
 		}
 	}
-	ok(pass, "fold follows the recursion within 2^-32 / w");
+	unit_ok(pass, "fold follows the recursion within 2^-32 / w");
 
 	pass = gentle_red_fold(0, 1, 1) == 1;
 	for (u64 i = 0, avg = 5ULL << 32; i < 2000; i++) {
@@ -81,7 +64,7 @@ static void test_fold(void)
 		if (i == 1999)
 			pass &= !avg;
 	}
-	ok(pass, "fold of an empty queue reaches 0, of any queue leaves it");
+	unit_ok(pass, "fold of an empty queue reaches 0, of any queue leaves it");
 }
 
 static void test_decay(void)
@@ -91,19 +74,20 @@ static void test_decay(void)
 	for (int i = 0; i < 200000 && pass; i++) {
 		u32 weight = rnd_any() | 1, m = rnd_any();
 		u64 avg = (u64)rnd_any() << 32 | rnd();
+
 		long double exact = avg * expl(m * log1pl(-(weight / (long double)ONE)));
 		u64 got = gentle_red_decay(avg, weight, m);
 
 		/* the m 2^-63 of the header, on avg, and one unit a factor */
-		if (fabsl(got - exact) > avg * (m * 0x1p-63L + 0x1p-58L) + 33) {
+		if (fabsl(got - exact) > avg * (m * 0x1p - 63L + 0x1p - 58L) + 33) {
 			printf("# avg %llu w %u m %u: %llu, not %Lf\n",
 			       (unsigned long long)avg, weight, m,
 			       (unsigned long long)got, exact);
 			pass = false;
 		}
 	}
-	ok(pass, "decay is (1 - w)^m within m 2^-63");
-	ok(gentle_red_decay(12345, 1 << 20, 0) == 12345, "no time, no decay");
+	unit_ok(pass, "decay is (1 - w)^m within m 2^-63");
+	unit_ok(gentle_red_decay(12345, 1 << 20, 0) == 12345, "no time, no decay");
 }
 
 static void test_auto_weight(void)
@@ -120,9 +104,9 @@ static void test_auto_weight(void)
 			pass = false;
 		}
 	}
-	ok(pass, "auto weight is 1 - exp(-1/rate)");
-	ok(gentle_red_auto_weight(0) && gentle_red_auto_weight(U32_MAX),
-	   "auto weight is never 0");
+	unit_ok(pass, "auto weight is 1 - exp(-1/rate)");
+	unit_ok(gentle_red_auto_weight(0) && gentle_red_auto_weight(U32_MAX),
+		"auto weight is never 0");
 }
 
 static struct gentle_red_params random_params(void)
@@ -134,7 +118,7 @@ static struct gentle_red_params random_params(void)
 	};
 
 	p.max_th = (rnd_any() >> 1) | 1;
-	p.min_th = rnd_below(p.max_th);
+	p.min_th = unit_below(p.max_th);
 	return p;
 }
 
@@ -162,16 +146,16 @@ static void test_probability(void)
 		double exact, got, slack;
 
 		/* a third of the range beyond each side of the corners */
-		v.avg = (u64)rnd_below(min_t(u64, 5ULL * p.max_th / 2, U32_MAX)) << 32 |
+		v.avg = (u64)unit_below(min_t(u64, 5ULL * p.max_th / 2, U32_MAX)) << 32 |
 			rnd();
-		if (rnd_below(8) == 0)
+		if (unit_below(8) == 0)
 			v.avg = (u64)p.max_th << 32 << (rnd() & 1);
-		if (rnd_below(8) == 0)
+		if (unit_below(8) == 0)
 			v.avg = (u64)p.min_th << 32;
 		exact = probability(&p, v.max_p, avg_of(v.avg));
 		got = gentle_red_probability(&p, &v) / ONE;
 		/* a double holds avg to 2^-52 of itself */
-		slack = 2 / ONE + avg_of(v.avg) * 0x1p-51 /
+		slack = 2 / ONE + avg_of(v.avg) * 0x1p - 51 /
 			((double)p.max_th - p.min_th);
 		if (fabs(got - exact) > slack) {
 			printf("# %u..%u max_p %u avg %f: %g, not %g\n",
@@ -180,7 +164,7 @@ static void test_probability(void)
 			pass = false;
 		}
 	}
-	ok(pass, "p_b within 2^-31 of the formula, gentle and hard");
+	unit_ok(pass, "p_b within 2^-31 of the formula, gentle and hard");
 }
 
 /* Find by bisection the probability that chance gives, exactly. */
@@ -205,7 +189,7 @@ static void test_chance(void)
 
 	for (int i = 0; i < 200000 && pass; i++) {
 		u64 p_b = rnd_any() | 1;
-		u32 count = rnd_below(2.2 * ONE / p_b < ONE ?
+		u32 count = unit_below(2.2 * ONE / p_b < ONE ?
 				      (u32)(2.2 * ONE / p_b) + 1 : U32_MAX);
 		double p = p_b / ONE, cp = count * p, exact;
 		bool wait = rnd() & 1;
@@ -217,13 +201,13 @@ static void test_chance(void)
 		if (exact > 1)
 			exact = 1;
 		if (fabs(chance_of(p_b, count, wait) - exact) >
-		    1.01 / ONE + exact * 1e-9) {
+		    1.01 / ONE + exact * 1e - 9) {
 			printf("# p %g count %u wait %d: %g, not %g\n", p,
 			       count, wait, chance_of(p_b, count, wait), exact);
 			pass = false;
 		}
 	}
-	ok(pass, "chance is p_b / (1 - c p_b), with wait p_b / (2 - c p_b)");
+	unit_ok(pass, "chance is p_b / (1 - c p_b), with wait p_b / (2 - c p_b)");
 }
 
 /* Spacing of the drops at a constant p_b: each distance equally likely. */
@@ -263,13 +247,13 @@ static void test_spacing(void)
 			chi2 += (seen[g] - 2000.0) * (seen[g] - 2000.0) / 2000;
 		}
 		/* 15 degrees of freedom: above 37.7 one time in 1000 */
-		ok(inside, wait ? "wait: 1/p + 1 to 2/p arrivals between drops" :
-				  "1 to 1/p arrivals between drops");
+		unit_ok(inside, "%s arrivals between drops",
+			wait ? "wait: 1/p + 1 to 2/p" : "1 to 1/p");
 		if (chi2 >= 37.7)
 			printf("# chi2 %f\n", chi2);
-		ok(chi2 < 37.7, "the distances are uniform, p > 0.001");
-		ok(st.early == drops && !st.gentle && !st.forced,
-		   "counted as early");
+		unit_ok(chi2 < 37.7, "the distances are uniform, p > 0.001");
+		unit_ok(st.early == drops && !st.gentle && !st.forced,
+			"counted as early");
 	}
 }
 
@@ -283,29 +267,29 @@ static void test_regions(void)
 	struct gentle_red_stats st = {};
 
 	v.avg = (10ULL << 32) - 1;
-	ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_PASS && !v.count,
-	   "below min nothing is dropped and the count starts again");
+	unit_ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_PASS && !v.count,
+		"below min nothing is dropped and the count starts again");
 	v.avg = 20ULL << 32;
 	gentle_red_decide(&p, &v, &st, U32_MAX);
 	gentle_red_decide(&p, &v, &st, U32_MAX);
-	ok(v.count == 2, "what passes is counted");
-	ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_EARLY && !v.count,
-	   "early");
+	unit_ok(v.count == 2, "what passes is counted");
+	unit_ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_EARLY && !v.count,
+		"early");
 	v.avg = 30ULL << 32;
-	ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_GENTLE, "gentle");
+	unit_ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_GENTLE, "gentle");
 	v.avg = 60ULL << 32;
-	ok(gentle_red_decide(&p, &v, &st, U32_MAX) == GENTLE_RED_FORCED,
-	   "forced above 2 max");
+	unit_ok(gentle_red_decide(&p, &v, &st, U32_MAX) == GENTLE_RED_FORCED,
+		"forced above 2 max");
 	p.gentle = false;
 	v.avg = 30ULL << 32;
-	ok(gentle_red_decide(&p, &v, &st, U32_MAX) == GENTLE_RED_FORCED,
-	   "forced above max if not gentle");
-	ok(st.early == 1 && st.gentle == 1 && st.forced == 2, "each counted");
+	unit_ok(gentle_red_decide(&p, &v, &st, U32_MAX) == GENTLE_RED_FORCED,
+		"forced above max if not gentle");
+	unit_ok(st.early == 1 && st.gentle == 1 && st.forced == 2, "each counted");
 	v.count = 7;
 	gentle_red_decide(&p, &v, &st, 0);
-	ok(!v.count, "a forced drop starts the count again too");
-	ok(gentle_red_chance(1U << 31, 0, false, (1U << 31) - 1) &&
-	   !gentle_red_chance(1U << 31, 0, false, 1U << 31),
+	unit_ok(!v.count, "a forced drop starts the count again too");
+	unit_ok(gentle_red_chance(1U << 31, 0, false, (1U << 31) - 1) &&
+		!gentle_red_chance(1U << 31, 0, false, 1U << 31),
 	   "half of the random numbers drop at p = 1/2, not one more");
 }
 
@@ -337,14 +321,14 @@ static void test_adapt(void)
 
 	gentle_red_init(&v, &p, now);
 	for (i = 0; i < 3000; i++) {
-		u32 steps = 1 + rnd_below(4);
+		u32 steps = 1 + unit_below(4);
 
 		/* short of the half second nothing changes */
 		w = v;
 		gentle_red_adapt(&p, &w, &st, w.adapt_at - 1);
 		pass &= w.max_p == v.max_p;
 
-		v.avg = (u64)rnd_below(100000) << 32;
+		v.avg = (u64)unit_below(100000) << 32;
 		/* runs in one direction, to meet the bounds */
 		if (i % 300 < 120)
 			v.avg = (i / 300 & 1 ? 70000ULL : 10000ULL) << 32;
@@ -352,28 +336,28 @@ static void test_adapt(void)
 		gentle_red_adapt(&p, &v, &st, now);
 		for (u32 s = 0; s < steps; s++)
 			model = adapted(model, avg_of(v.avg), &p);
-		if (fabs(v.max_p / ONE - model) > 1e-6) {
+		if (fabs(v.max_p / ONE - model) > 1e - 6) {
 			printf("# step %d: max_p %g, not %g\n", i,
 			       v.max_p / ONE, model);
 			pass = false;
 			break;
 		}
 	}
-	ok(pass, "max_p as in the 2001 paper, missed half seconds included");
-	ok(st.raised > 100 && st.lowered > 100, "both directions counted");
+	unit_ok(pass, "max_p as in the 2001 paper, missed half seconds included");
+	unit_ok(st.raised > 100 && st.lowered > 100, "both directions counted");
 
 	v.avg = 0;
 	now = v.adapt_at + 1000000 * GENTLE_RED_INTERVAL;
 	gentle_red_adapt(&p, &v, &st, now);
-	ok(v.max_p == p.bottom && v.adapt_at > now, "a long gap ends at the bottom");
+	unit_ok(v.max_p == p.bottom && v.adapt_at > now, "a long gap ends at the bottom");
 	v.avg = 90000ULL << 32;
 	gentle_red_adapt(&p, &v, &st, now + 1000000 * GENTLE_RED_INTERVAL);
-	ok(v.max_p == p.top, "or at the top");
+	unit_ok(v.max_p == p.top, "or at the top");
 
 	p.adaptive = false;
 	w = v;
 	gentle_red_adapt(&p, &v, &st, now + 3000000 * GENTLE_RED_INTERVAL);
-	ok(v.max_p == w.max_p, "and stays where it is without adaptive");
+	unit_ok(v.max_p == w.max_p, "and stays where it is without adaptive");
 }
 
 /* A queue's life with idle times, against the papers' formulas in one piece. */
@@ -391,9 +375,9 @@ static void test_idle(void)
 
 	gentle_red_init(&v, &p, now);
 	for (int i = 0; i < 100000 && pass; i++) {
-		u32 q = idle ? 0 : 1 + rnd_below(40);
+		u32 q = idle ? 0 : 1 + unit_below(40);
 
-		now += rnd_any() >> rnd_below(8);
+		now += rnd_any() >> unit_below(8);
 		gentle_red_arrival(&p, &v, &st, q, now);
 		if (idle) {
 			u64 m = (now - since) / p.ptime;
@@ -403,18 +387,18 @@ static void test_idle(void)
 		} else {
 			exact += w * (q - exact);
 		}
-		if (rnd_below(3)) {	/* else it is dropped: still empty */
+		if (unit_below(3)) {	/* else it is dropped: still empty */
 			gentle_red_busy(&v);
 			idle = false;
 		}
-		if (!idle && rnd_below(10) == 0) {
+		if (!idle && unit_below(10) == 0) {
 			gentle_red_idle(&v, now);
 			since = now;
 			idle = true;
 		}
-		pass = fabsl(v.avg / (long double)ONE - exact) < 1e-6L;
+		pass = fabsl(v.avg / (long double)ONE - exact) < 1e - 6L;
 	}
-	ok(pass, "average over busy and idle times");
+	unit_ok(pass, "average over busy and idle times");
 }
 
 static void test_change(void)
@@ -428,37 +412,38 @@ static void test_change(void)
 
 	b.min_th = 7;
 	gentle_red_change(&v, &a, &b);
-	ok(v.avg == 99 && v.count == 3 && v.max_p == 123456789,
-	   "change keeps the average and the adapted max_p");
+	unit_ok(v.avg == 99 && v.count == 3 && v.max_p == 123456789,
+		"change keeps the average and the adapted max_p");
 	b.max_p = 20 * GENTLE_RED_PERCENT;
 	gentle_red_change(&v, &a, &b);
-	ok(v.max_p == b.max_p, "but takes a new max_p");
+	unit_ok(v.max_p == b.max_p, "but takes a new max_p");
 	a = b;
 	b.top = 15 * GENTLE_RED_PERCENT;
 	gentle_red_change(&v, &a, &b);
-	ok(v.max_p == b.top, "and keeps it inside new bounds");
+	unit_ok(v.max_p == b.top, "and keeps it inside new bounds");
 	a = b;
 	b.adaptive = false;
 	gentle_red_change(&v, &a, &b);
-	ok(v.max_p == b.max_p, "without adaptive, max_p is what was configured");
+	unit_ok(v.max_p == b.max_p, "without adaptive, max_p is what was configured");
 
-	ok(!gentle_red_check(&a), "a good configuration passes the check");
+	unit_ok(!gentle_red_check(&a), "a good configuration passes the check");
 	b = a; b.min_th = b.max_th;
-	ok(gentle_red_check(&b), "min = max does not");
+	unit_ok(gentle_red_check(&b), "min = max does not");
 	b = a; b.weight = 0;
-	ok(gentle_red_check(&b), "nor weight 0");
+	unit_ok(gentle_red_check(&b), "nor weight 0");
 	b = a; b.ptime = 0;
-	ok(gentle_red_check(&b), "nor ptime 0");
+	unit_ok(gentle_red_check(&b), "nor ptime 0");
 	b = a; b.max_th = 1U << 31;
-	ok(gentle_red_check(&b), "nor max of 2^31");
+	unit_ok(gentle_red_check(&b), "nor max of 2^31");
 	b = a; b.bottom = b.top + 1;
-	ok(gentle_red_check(&b), "nor bottom above top");
+	unit_ok(gentle_red_check(&b), "nor bottom above top");
 	b = a; b.bottom = 1;
-	ok(gentle_red_check(&b), "nor a bottom that rounding would stop at");
+	unit_ok(gentle_red_check(&b), "nor a bottom that rounding would stop at");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	unit_start(argc, argv);
 	test_fold();
 	test_decay();
 	test_auto_weight();
@@ -469,6 +454,5 @@ int main(void)
 	test_adapt();
 	test_idle();
 	test_change();
-	printf("1..%d\n", tests);
-	return failures ? 1 : 0;
+	return unit_end();
 }
