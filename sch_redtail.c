@@ -504,7 +504,7 @@ static int redtail_init(struct Qdisc *sch, struct nlattr *opt,
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_params p = {
 		.bandwidth	= REDTAIL_TABLE_BANDWIDTH,
-		.share_max	= 80 * GENTLE_RED_PERCENT,
+		.share_max	= U32_MAX / 5 * 4,
 		.avpkt		= 1000,
 		.probability	= 2 * GENTLE_RED_PERCENT,
 		.packets	= 128,
