@@ -47,8 +47,8 @@ static void test_fold(void)
 			exact += w * (q - exact);
 			err = exact - avg / (long double)ONE;
 			/* the model's own rounding: 64 bits of mantissa */
-			if (err < -1e - 9L * scale ||
-			    err > 1 / (ONE * w) + 1e - 9L * scale) {
+			if (err < -0.000000001L * scale ||
+			    err > 1 / (ONE * w) + 0.000000001L * scale) {
 				printf("# w %u q %u avg %Lf exact %Lf\n",
 				       weight, q, avg / (long double)ONE, exact);
 				pass = false;
@@ -79,7 +79,7 @@ static void test_decay(void)
 		u64 got = gentle_red_decay(avg, weight, m);
 
 		/* the m 2^-63 of the header, on avg, and one unit a factor */
-		if (fabsl(got - exact) > avg * (m * 0x1p - 63L + 0x1p - 58L) + 33) {
+		if (fabsl(got - exact) > avg * (ldexpl(m, -63) + ldexpl(1, -58)) + 33) {
 			printf("# avg %llu w %u m %u: %llu, not %Lf\n",
 			       (unsigned long long)avg, weight, m,
 			       (unsigned long long)got, exact);
@@ -155,7 +155,7 @@ static void test_probability(void)
 		exact = probability(&p, v.max_p, avg_of(v.avg));
 		got = gentle_red_probability(&p, &v) / ONE;
 		/* a double holds avg to 2^-52 of itself */
-		slack = 2 / ONE + avg_of(v.avg) * 0x1p - 51 /
+		slack = 2 / ONE + ldexp(avg_of(v.avg), -51) /
 			((double)p.max_th - p.min_th);
 		if (fabs(got - exact) > slack) {
 			printf("# %u..%u max_p %u avg %f: %g, not %g\n",
@@ -201,7 +201,7 @@ static void test_chance(void)
 		if (exact > 1)
 			exact = 1;
 		if (fabs(chance_of(p_b, count, wait) - exact) >
-		    1.01 / ONE + exact * 1e - 9) {
+		    1.01 / ONE + exact * 0.000000001) {
 			printf("# p %g count %u wait %d: %g, not %g\n", p,
 			       count, wait, chance_of(p_b, count, wait), exact);
 			pass = false;
@@ -336,7 +336,7 @@ static void test_adapt(void)
 		gentle_red_adapt(&p, &v, &st, now);
 		for (u32 s = 0; s < steps; s++)
 			model = adapted(model, avg_of(v.avg), &p);
-		if (fabs(v.max_p / ONE - model) > 1e - 6) {
+		if (fabs(v.max_p / ONE - model) > 0.000001) {
 			printf("# step %d: max_p %g, not %g\n", i,
 			       v.max_p / ONE, model);
 			pass = false;
@@ -396,7 +396,7 @@ static void test_idle(void)
 			since = now;
 			idle = true;
 		}
-		pass = fabsl(v.avg / (long double)ONE - exact) < 1e - 6L;
+		pass = fabsl(v.avg / (long double)ONE - exact) < 0.000001L;
 	}
 	unit_ok(pass, "average over busy and idle times");
 }

@@ -276,7 +276,7 @@ class Redtail:
         return 1
 
     def _red(self, now: int) -> str:
-        """"", "early" or "forced"."""
+        """ "", "early" or "forced"."""
         self._move(now)
         self._average(now)
         self._adapt(now)

@@ -21,14 +21,44 @@ from tests.redtail.model import LONG, SHORT, Options, Packet, Redtail, q32
 
 HEADER = struct.calcsize("<II")
 QDISC = struct.Struct("<QQi31I")
-QDISC_NAMES = (
-    "sent_short sent_long credit limit min1 max1 min2 max2 share_min share_max weight "
-    "backlog_short backlog_long qlen_short qlen_long share avg max_p loss_short loss_long "
-    "early_drop early_mark forced_drop forced_mark overflow_short overflow_long drop_change "
-    "max_p_raised max_p_lowered min2_raised min2_lowered flows_new flows_long flows_evicted"
-).split()
+QDISC_NAMES = [
+    "sent_short",
+    "sent_long",
+    "credit",
+    "limit",
+    "min1",
+    "max1",
+    "min2",
+    "max2",
+    "share_min",
+    "share_max",
+    "weight",
+    "backlog_short",
+    "backlog_long",
+    "qlen_short",
+    "qlen_long",
+    "share",
+    "avg",
+    "max_p",
+    "loss_short",
+    "loss_long",
+    "early_drop",
+    "early_mark",
+    "forced_drop",
+    "forced_mark",
+    "overflow_short",
+    "overflow_long",
+    "drop_change",
+    "max_p_raised",
+    "max_p_lowered",
+    "min2_raised",
+    "min2_lowered",
+    "flows_new",
+    "flows_long",
+    "flows_evicted",
+]
 CLASS = struct.Struct("<Q8I")
-CLASS_NAMES = "sent arrived share loss min max avg max_p marked".split()
+CLASS_NAMES = ["sent", "arrived", "share", "loss", "min", "max", "avg", "max_p", "marked"]
 
 SETUP = 2  # operations before the case's own
 
@@ -191,11 +221,13 @@ CASES = [
         lambda m: m.count.evicted > 50 and m.count.long > 20, seed=10,
     ),
     Case(
-        "flows are forgotten", opt(tau=15_000_000, packets=4), tuple(Source(n) for n in range(1, 8)),
+        "flows are forgotten", opt(tau=15_000_000, packets=4),
+        tuple(Source(n) for n in range(1, 8)),
         lambda m: m.count.new > 50 and m.count.evicted == 0 and m.count.long > 10, seed=11,
     ),
     Case(
-        "age", opt(packets=2, age=60_000_000, tau=200_000_000), tuple(Source(n) for n in range(1, 7)),
+        "age", opt(packets=2, age=60_000_000, tau=200_000_000),
+        tuple(Source(n) for n in range(1, 7)),
         lambda m: m.count.long > 5, seed=12,
     ),
     Case(
@@ -234,7 +266,8 @@ CASES = [
         lambda m: m.count.long == 3 and m.count.early_drop > 10, seed=17,
     ),
     Case(
-        "dynamic thresholds", opt(dynamic=True, gamma=0.1, min2=10_000, max2=25_000, low=0.05, high=0.08),
+        "dynamic thresholds",
+        opt(dynamic=True, gamma=0.1, min2=10_000, max2=25_000, low=0.05, high=0.08),
         (*TCP, UDP),
         lambda m: m.count.min2_raised > 3 and m.count.min2_lowered > 3, seed=24,
         wait=2_400_000, steps=9000, load=1.05,
