@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A network device that sends only what it is told to, for tests of queue
- * disciplines: `ip link add g0 type gate`. Its one transmit queue is stopped
+ * disciplines: `ip link add g0 type gate`. Its transmit queues are stopped
  * unless it has credit; writing N to /sys/class/net/g0/gate/credit lets N
  * packets leave. What leaves is counted and dropped, and packet sockets see it.
  *
@@ -27,7 +27,7 @@ static netdev_tx_t gate_xmit(struct sk_buff *skb, struct net_device *dev)
 	struct gate *gate = netdev_priv(dev);
 
 	if (!--gate->credit)
-		netif_stop_queue(dev);
+		netif_tx_stop_all_queues(dev);
 	DEV_STATS_INC(dev, tx_packets);
 	DEV_STATS_ADD(dev, tx_bytes, skb->len);
 	consume_skb(skb);
@@ -39,13 +39,13 @@ static int gate_open(struct net_device *dev)
 	struct gate *gate = netdev_priv(dev);
 
 	gate->credit = 0;
-	netif_stop_queue(dev);
+	netif_tx_stop_all_queues(dev);
 	return 0;
 }
 
 static int gate_stop(struct net_device *dev)
 {
-	netif_stop_queue(dev);
+	netif_tx_stop_all_queues(dev);
 	return 0;
 }
 
@@ -74,9 +74,9 @@ static ssize_t credit_store(struct device *d, struct device_attribute *attr,
 	netif_tx_lock_bh(dev);
 	gate->credit = credit;
 	if (credit)
-		netif_wake_queue(dev);
+		netif_tx_wake_all_queues(dev);
 	else
-		netif_stop_queue(dev);
+		netif_tx_stop_all_queues(dev);
 	/* Runs the softirq that sends, so the packets have left on return. */
 	netif_tx_unlock_bh(dev);
 	return count;

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Send a burst of packets through a device's queue discipline, and say how
+ * many it was given: "offered N". For the shell tests, which need exact counts.
+ */
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/types.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define MAX_PACKET	65535
+
+static const char usage[] =
+	"usage: burst [OPTION]... DEV COUNT\n"
+	"  -f N  spread over N flows, in turn (1)\n"
+	"  -l N  bytes on the wire with the Ethernet header (1000)\n"
+	"  -6    IPv6\n"
+	"  -v N  with VLAN tag N in the packet\n"
+	"  -g N  GSO: TCP packets of N segments of 1000 bytes each\n"
+	"  -m N  mark\n"
+	"  -p N  priority, skb->priority\n";
+
+struct burst {
+	unsigned int	flows;
+	unsigned int	len;
+	unsigned int	vlan;
+	unsigned int	segments;
+	bool		v6;
+};
+
+/* Append @len bytes of @src at @p and return what comes behind. */
+static unsigned char *put(unsigned char *p, const void *src, size_t len)
+{
+	memcpy(p, src, len);
+	return p + len;
+}
+
+static unsigned char *put16(unsigned char *p, unsigned int value)
+{
+	*p++ = value >> 8;
+	*p++ = value;
+	return p;
+}
+
+static __be16 ip_checksum(const void *data, size_t len)
+{
+	const __u8 *p = data;
+	__u32 sum = 0;
+
+	for (; len > 1; len -= 2, p += 2)
+		sum += p[0] << 8 | p[1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return htons(~sum);
+}
+
+/* Build the packet of a flow; *l4 is where its transport header begins. */
+static size_t build(const struct burst *b, unsigned int flow,
+		    unsigned char *buf, size_t *l4)
+{
+	static const unsigned char mac[12] = { 2, 0, 0, 0, 0, 2,
+					       2, 0, 0, 0, 0, 1 };
+	size_t ip_len = b->v6 ? sizeof(struct ip6_hdr) : sizeof(struct iphdr);
+	size_t l2 = sizeof(mac) + 2 + (b->vlan ? 4 : 0);
+	int proto = b->segments ? IPPROTO_TCP : IPPROTO_UDP;
+	unsigned char *p = put(buf, mac, sizeof(mac));
+	size_t payload;
+	size_t total;
+
+	*l4 = l2 + ip_len;
+	total = b->len;
+	if (b->segments)
+		total = *l4 + sizeof(struct tcphdr) + b->segments * 1000;
+	if (total > MAX_PACKET)
+		errx(1, "a packet of %zu bytes is too large", total);
+	if (total < *l4 + sizeof(struct udphdr))
+		total = *l4 + sizeof(struct udphdr);
+	payload = total - *l4;
+
+	if (b->vlan) {
+		p = put16(p, ETH_P_8021Q);
+		p = put16(p, b->vlan);
+	}
+	p = put16(p, b->v6 ? ETH_P_IPV6 : ETH_P_IP);
+	if (b->v6) {
+		struct ip6_hdr ip6 = {
+			.ip6_flow = htonl(6 << 28),
+			.ip6_plen = htons(payload),
+			.ip6_nxt = proto,
+			.ip6_hlim = 64,
+		};
+
+		inet_pton(AF_INET6, "fd00::1", &ip6.ip6_src);
+		inet_pton(AF_INET6, "fd00::2", &ip6.ip6_dst);
+		p = put(p, &ip6, sizeof(ip6));
+	} else {
+		struct iphdr ip = {
+			.version = 4, .ihl = 5, .ttl = 64,
+			.tot_len = htons(total - l2),
+			.protocol = proto,
+			.saddr = htonl(0x0a010001),
+			.daddr = htonl(0x0a020001),
+		};
+
+		ip.check = ip_checksum(&ip, sizeof(ip));
+		p = put(p, &ip, sizeof(ip));
+	}
+	if (b->segments) {
+		struct tcphdr tcp = {
+			.source = htons(10000 + flow), .dest = htons(9),
+			.doff = 5, .ack = 1, .window = htons(1000),
+		};
+
+		p = put(p, &tcp, sizeof(tcp));
+	} else {
+		struct udphdr udp = {
+			.source = htons(10000 + flow), .dest = htons(9),
+			.len = htons(payload),
+		};
+
+		p = put(p, &udp, sizeof(udp));
+	}
+	memset(p, 0, buf + total - p);
+	return total;
+}
+
+static unsigned int to_number(const char *arg)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(arg, &end, 0);
+	if (errno || end == arg || *end || value > 0xffffffff)
+		errx(1, "\"%s\": not a whole number", arg);
+	return value;
+}
+
+int main(int argc, char **argv)
+{
+	struct burst b = { .flows = 1, .len = 1000 };
+	struct virtio_net_hdr vnet = {};
+	struct sockaddr_ll to = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_IP),
+	};
+	unsigned char buf[MAX_PACKET];
+	struct iovec iov[2] = {
+		{ &vnet, sizeof(vnet) },
+		{ buf, 0 },
+	};
+	struct msghdr msg = { &to, sizeof(to), iov, 2 };
+	unsigned int mark = 0, prio = 0, count, i;
+	int sndbuf = 1 << 30;
+	int one = 1;
+	size_t l4;
+	int opt;
+	int fd;
+
+	while ((opt = getopt(argc, argv, "f:l:6v:g:m:p:")) != -1) {
+		switch (opt) {
+		case 'f':
+			b.flows = to_number(optarg);
+			break;
+		case 'l':
+			b.len = to_number(optarg);
+			break;
+		case '6':
+			b.v6 = true;
+			break;
+		case 'v':
+			b.vlan = to_number(optarg);
+			break;
+		case 'g':
+			b.segments = to_number(optarg);
+			break;
+		case 'm':
+			mark = to_number(optarg);
+			break;
+		case 'p':
+			prio = to_number(optarg);
+			break;
+		default:
+			errx(1, "%s", usage);
+		}
+	}
+	if (argc - optind != 2 || !b.flows)
+		errx(1, "%s", usage);
+	to.sll_ifindex = if_nametoindex(argv[optind]);
+	if (!to.sll_ifindex)
+		err(1, "%s", argv[optind]);
+	count = to_number(argv[optind + 1]);
+	if (b.v6)
+		to.sll_protocol = htons(ETH_P_IPV6);
+	if (b.vlan)
+		to.sll_protocol = htons(ETH_P_8021Q);
+
+	fd = socket(AF_PACKET, SOCK_RAW, 0);
+	if (fd < 0)
+		err(1, "packet socket");
+	/* What waits in the discipline counts against the socket. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf, sizeof(sndbuf)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &prio, sizeof(prio)) ||
+	    setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)))
+		err(1, "setsockopt");
+
+	for (i = 0; i < count; i++) {
+		iov[1].iov_len = build(&b, i % b.flows, buf, &l4);
+		if (b.segments) {
+			vnet.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+			vnet.gso_type = b.v6 ? VIRTIO_NET_HDR_GSO_TCPV6 :
+					       VIRTIO_NET_HDR_GSO_TCPV4;
+			vnet.gso_size = 1000;
+			vnet.hdr_len = l4 + sizeof(struct tcphdr);
+			vnet.csum_start = l4;
+			vnet.csum_offset = offsetof(struct tcphdr, check);
+		}
+		/* ENOBUFS: the discipline dropped this packet. */
+		if (sendmsg(fd, &msg, 0) < 0 && errno != ENOBUFS)
+			err(1, "packet %u", i);
+	}
+	printf("offered %u\n", count);
+	return 0;
+}

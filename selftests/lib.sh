@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# For the shell tests: TAP, kselftest exit codes, a private network namespace
+# with a device that sends only what it is told to.
+
+readonly KSFT_FAIL=1
+readonly KSFT_SKIP=4
+DEV=g0
+SELFTESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+PATH=$PATH:/sbin:/usr/sbin
+
+tap_count=0
+tap_failed=0
+tap_passed=0
+
+tap_start() {
+	echo "TAP version 13"
+}
+
+# tap_result STATUS NAME [COMMENT]: STATUS is ok, fail or skip
+tap_result() {
+	tap_count=$((tap_count + 1))
+	case $1 in
+	ok)
+		tap_passed=$((tap_passed + 1))
+		echo "ok $tap_count $2" ;;
+	skip)
+		echo "ok $tap_count $2 # SKIP ${3:-}" ;;
+	fail)
+		tap_failed=$((tap_failed + 1))
+		echo "not ok $tap_count $2"
+		[ -z "${3:-}" ] || echo "# ${3//$'\n'/$'\n'# }" ;;
+	esac
+}
+
+# Print the plan and exit as kselftest wants it.
+tap_end() {
+	echo "1..$tap_count"
+	echo "# passed $tap_passed failed $tap_failed skipped $((tap_count - tap_passed - tap_failed))"
+	[ "$tap_failed" -eq 0 ] || exit "$KSFT_FAIL"
+	[ "$tap_passed" -gt 0 ] || exit "$KSFT_SKIP"
+	exit 0
+}
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit "$KSFT_SKIP"
+}
+
+# Run this script again in a network namespace of its own, which goes with it.
+enter_namespace() {
+	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+	if [ -z "${AQM_IN_NAMESPACE:-}" ]; then
+		AQM_IN_NAMESPACE=1 exec unshare --net --mount -- "$0" "$@"
+	fi
+	# /sys/class/net is the one of the namespace that mounted it.
+	mount -t sysfs sysfs /sys
+	ip link set lo up
+	# Nothing but the test sends.
+	if [ -e /proc/sys/net/ipv6 ]; then
+		echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+	fi
+}
+
+# need_tools NAME...: the small C programs beside this file
+need_tools() {
+	local tool
+	for tool; do
+		[ -x "${TOOLS_DIR:=$SELFTESTS/../build/tools}/$tool" ] ||
+			skip_all "$TOOLS_DIR/$tool is not built: make -C selftests"
+	done
+}
+
+burst() {
+	"$TOOLS_DIR/burst" "$@" > /dev/null
+}
+
+# gate_up [QUEUES]: a fresh, shut device
+gate_up() {
+	ip link add "$DEV" up numtxqueues "${1:-1}" type gate
+}
+
+gate_open() {
+	echo 1000000000 > "/sys/class/net/$DEV/gate/credit"
+}
+
+gate_credit() {
+	echo "$1" > "/sys/class/net/$DEV/gate/credit"
+}
+
+# shellcheck disable=SC2034 # for the caller
+# Set $sent to the number of packets that have left.
+gate_sent() {
+	read -r sent < "/sys/class/net/$DEV/statistics/tx_packets"
+}
+
+# Sleep without a process: nobody writes to that pipe.
+exec {nap_fd}<> <(:)
+nap() {
+	read -rt "$1" -u "$nap_fd" || :
+}
+
+# wait_until COMMAND...: for what happens soon, 5 s at most
+wait_until() {
+	local left=500
+	while ! "$@"; do
+		[ $((left--)) -gt 0 ] || return 1
+		nap 0.01
+	done
+}
+
+# run_parts "ARGUMENTS|OPTIONS|..."...: parents.sh for each, and one verdict:
+# failed if any failed, skipped if none ran.
+run_parts() {
+	local part status verdict=$KSFT_SKIP
+	local -a words sets
+	for part; do
+		IFS='|' read -ra sets <<< "$part"
+		read -ra words <<< "${sets[0]}"
+		status=0
+		"$SELFTESTS/parents.sh" "${words[@]}" "${sets[@]:1}" || status=$?
+		case $status in
+		0) [ "$verdict" -eq "$KSFT_FAIL" ] || verdict=0 ;;
+		"$KSFT_SKIP") ;;
+		*) verdict=$KSFT_FAIL ;;
+		esac
+	done
+	exit "$verdict"
+}

@@ -1,0 +1,518 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Does a queue discipline keep its contract with parents and core?
+#
+#	parents.sh [-p PARENT]... [-c CASE]... KIND ['OPTIONS']...
+#
+# (-h PARENT: set up, leave packets waiting, exit; for the case netns) runs every case under every parent with every set of options. The device
+# sends only what it is told to, so each case decides what waits and what
+# leaves. A case holds if
+#   - while packets wait, parent and child agree on how many, in packets and
+#     bytes;
+#   - after all have left, both are at 0;
+#   - every packet offered was sent or counted as dropped;
+#   - traffic goes on afterwards.
+# shellcheck disable=SC2317 # the cases are called by name
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+ALL_PARENTS="root tbf tbf-slow htb htb-slow hfsc drr qfq ets-strict ets prio red sfb netem cbs multiq mq"
+ALL_CASES="overflow turns change replace delete down filter-drop filter-steal gso stab vlan ipv6 unlink netns"
+
+parents=()
+cases=()
+hold=
+while getopts p:c:h: opt; do
+	case $opt in
+	h) hold=$OPTARG ;;
+	p) parents+=("$OPTARG") ;;
+	c) cases+=("$OPTARG") ;;
+	*) exit 2 ;;
+	esac
+done
+[ ${#parents[@]} -gt 0 ] || read -ra parents <<< "$ALL_PARENTS"
+[ ${#cases[@]} -gt 0 ] || read -ra cases <<< "$ALL_CASES"
+args=("$@")
+shift $((OPTIND - 1))
+if [ $# -eq 0 ]; then
+	echo "usage: parents.sh [-p PARENT]... [-c CASE]... KIND ['OPTIONS']..." >&2
+	exit 2
+fi
+kind=$1
+shift
+[ $# -gt 0 ] || set -- "limit 1" "limit 2" "limit 1000"
+option_sets=("$@")
+
+enter_namespace "${args[@]}"
+need_tools burst
+modprobe -q aqm_gate || [ -d /sys/module/aqm_gate ] || skip_all "no module aqm_gate"
+modprobe -q "sch_$kind" || :
+
+# ---- parents: the root is 1:, the child 10:; $at says where it goes ----
+
+fails() {
+	why=$*
+	return 1
+}
+
+# Say in $plan what makes the parent, and in $unslow what takes its brake off.
+plan_parent() {
+	local everything="filter add dev $DEV parent 1: matchall classid 1:1"
+	local one="priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+	local root="qdisc add dev $DEV root handle 1:"
+	local class="class add dev $DEV parent 1: classid 1:1"
+	at="parent 1:1"
+	queues=1
+	unslow=
+	case $1 in
+	root)
+		at=root
+		plan= ;;
+	tbf)
+		plan="$root tbf rate 10gbit burst 1mb limit 100mb" ;;
+	tbf-slow)
+		plan="$root tbf rate 8kbit burst 80kb limit 100mb"
+		unslow="qdisc change dev $DEV root handle 1: tbf rate 10gbit burst 1mb limit 100mb" ;;
+	htb)
+		plan="$root htb default 1
+			$class htb rate 10gbit burst 1mb cburst 1mb quantum 1514" ;;
+	htb-slow)
+		plan="$root htb default 1
+			$class htb rate 8kbit burst 2kb cburst 2kb quantum 1514"
+		unslow="class change dev $DEV parent 1: classid 1:1 htb rate 10gbit burst 1mb cburst 1mb quantum 1514" ;;
+	hfsc)
+		plan="$root hfsc default 1
+			$class hfsc sc rate 10gbit" ;;
+	drr)
+		plan="$root drr
+			$class drr quantum 1514
+			$everything" ;;
+	qfq)
+		plan="$root qfq
+			$class qfq weight 1 maxpkt 65536
+			$everything" ;;
+	ets-strict)
+		plan="$root ets bands 2 strict 2 $one" ;;
+	ets)
+		plan="$root ets bands 2 quanta 1514 1514 $one" ;;
+	prio)
+		plan="$root prio bands 2 $one" ;;
+	red)
+		plan="$root red limit 10mb min 1mb max 3mb avpkt 1000 burst 1500 probability 0.01 bandwidth 1gbit" ;;
+	sfb)
+		plan="$root sfb limit 100000 max 50000 target 40000 penalty_rate 100000 penalty_burst 100000" ;;
+	netem)
+		plan="$root netem limit 100000" ;;
+	cbs)
+		plan="$root cbs offload 0 idleslope 10000000 sendslope -1 hicredit 1000000000 locredit -1000000000" ;;
+	multiq | mq)
+		queues=2
+		plan="$root $1
+			qdisc add dev $DEV parent 1:2 handle 30: pfifo limit 1000" ;;
+	*)
+		echo "no parent \"$1\"; there are: $ALL_PARENTS" >&2
+		exit 2 ;;
+	esac
+}
+
+# must COMMAND...: a refusal is a failure of the case
+must() {
+	"$@" 2> "$scratch" || fails "$*: $(cat "$scratch")"
+}
+
+# child add|change|replace HANDLE KIND [OPTION]...
+child() {
+	local verb=$1 handle=$2
+	shift 2
+	# shellcheck disable=SC2086
+	must tc qdisc "$verb" dev "$DEV" $at handle "$handle" $stab "$@"
+}
+
+tear_down() {
+	[ ! -d "/sys/class/net/$DEV" ] || ip link del "$DEV"
+}
+
+# ---- what the kernel says ----
+
+# Fill qlen[HANDLE], bytes[HANDLE], drops[HANDLE], and the sums over all that
+# are not parents: leaves (packets), leaf_bytes, lost.
+declare -A qlen bytes drops
+read_stats() {
+	local text one
+	local handle='"handle":"([0-9a-f]+:)"'
+	local counts='"drops":([0-9]+),"overlimits":[0-9]+,"requeues":[0-9]+,"backlog":([0-9]+),"qlen":([0-9]+)'
+	qlen=() bytes=() drops=()
+	leaves=0 leaf_bytes=0 lost=0
+	text=$(tc -s -j qdisc show dev "$DEV")
+	while read -r one; do
+		[[ $one =~ $handle ]] || continue
+		local h=${BASH_REMATCH[1]}
+		[[ $one =~ $counts ]] || continue
+		drops[$h]=${BASH_REMATCH[1]}
+		bytes[$h]=${BASH_REMATCH[2]}
+		qlen[$h]=${BASH_REMATCH[3]}
+		[ "$h" != 1: ] || continue
+		lost=$((lost + drops[$h]))
+		leaf_bytes=$((leaf_bytes + bytes[$h]))
+		leaves=$((leaves + qlen[$h]))
+	done <<< "${text//'{"kind":'/$'\n'}"
+}
+
+is_drained() {
+	read_stats
+	[ "${qlen[$root]}" = 0 ]
+}
+
+# While packets wait. netem keeps its own; multiq may hold one that the device
+# sent back.
+agree() {
+	read_stats
+	local r=${qlen[$root]}
+	case $parent in
+	netem)
+		[ "$r" -ge "$leaves" ] || fails "$1: netem holds $r packets, its child $leaves" ;;
+	multiq)
+		[ "$r" -eq "$leaves" ] || [ "$r" -eq $((leaves + 1)) ] ||
+			fails "$1: the parent counts $r packets, the children $leaves" ;;
+	*)
+		[ "$r" = "$leaves" ] || fails "$1: the parent counts $r packets, the children $leaves"
+		[ -n "$no_bytes" ] || [ "${bytes[$root]}" = "$leaf_bytes" ] ||
+			fails "$1: the parent counts ${bytes[$root]} bytes, the children $leaf_bytes" ;;
+	esac
+}
+
+offered=0
+offer() {
+	local count=${*: -1}
+	burst "${@:1:$#-1}" "$DEV" "$count"
+	offered=$((offered + count))
+}
+
+# All leaves, all is at 0, and what left and what was dropped is what came.
+# $1: packets that neither left nor count as dropped (stolen), or "any".
+drain() {
+	local handle
+	gate_open
+	if [ -n "$unslow" ]; then
+		# shellcheck disable=SC2086
+		tc $unslow
+	fi
+	wait_until is_drained || fails "stalled with ${qlen[$root]} packets" || return
+	for handle in "${!qlen[@]}"; do
+		[ "${qlen[$handle]}" = 0 ] || fails "$handle still counts ${qlen[$handle]} packets" || return
+		[ -n "$no_bytes" ] || [ "${bytes[$handle]}" = 0 ] ||
+			fails "$handle still counts ${bytes[$handle]} bytes" || return
+	done
+	[ "${1:-0}" != any ] || return 0
+	local sent
+	gate_sent
+	[ $((sent + lost + ${1:-0})) -eq "$offered" ] ||
+		fails "of $offered packets $sent left and ${1:-0} were taken, but $lost count as dropped"
+}
+
+# A packet gets through, if the discipline takes any.
+goes_on() {
+	local before sent
+	gate_open
+	gate_sent
+	before=$sent
+	offer 1
+	wait_until is_drained || fails "a packet is stuck after $1" || return
+	gate_sent
+	[ "$sent" -gt "$before" ] || $takes_nothing ||
+		fails "a packet does not leave after $1"
+}
+
+# ---- cases ----
+
+# Of many flows, of one alone (which then loses its own packets), of many.
+case_overflow() {
+	offer -f 8 40
+	agree "backlogged" || return
+	offer -f 1 20
+	agree "backlogged by one flow" || return
+	offer -f 3 20
+	agree "backlogged again" || return
+	must tc -s class show dev "$DEV" > /dev/null || return
+	drain && goes_on "the overflow"
+}
+
+# Arrivals and departures in turns, so that parents peek and drop in between.
+case_turns() {
+	local i
+	for i in {1..8}; do
+		offer -f 2 -l $((60 + 150 * i)) 3
+		offer 2
+		gate_credit 1
+		agree "turn $i" || return
+	done
+	gate_credit 0
+	offer -f 5 7
+	drain && goes_on "the turns"
+}
+
+case_change() {
+	offer -f 8 40
+	child change 10: "$kind" limit 1 || return
+	agree "after a change to limit 1" || return
+	[ "$parent" = netem ] || [ "${qlen[10:]}" -le 1 ] ||
+		fails "${qlen[10:]} packets after a change to limit 1" || return
+	offer -f 8 5
+	child change 10: "$kind" limit 1000 || return
+	offer -f 8 5
+	agree "after a change to limit 1000" || return
+	drain && goes_on "the changes"
+}
+
+case_replace() {
+	offer -f 8 20
+	child replace 20: pfifo limit 100 || return
+	gone "the replacement by pfifo" || return
+	offer -f 8 5
+	child replace 10: "$kind" || return
+	gone "the replacement of pfifo" || return
+	offer -f 8 5
+	agree "replaced" || return
+	drain any && goes_on "replacing"
+}
+
+# The child went with what it held: all that is still counted is what netem
+# had not passed on, and what the other child of multiq or mq holds.
+gone() {
+	read_stats
+	[ "${qlen[10:]:-0}" = 0 ] || fails "after $1 10: still counts ${qlen[10:]} packets" || return
+	case $parent in
+	netem | root)
+		return ;;
+	multiq | mq)
+		[ "${qlen[1:]}" -le $((${qlen[30:]:-0} + 1)) ] || fails "after $1 1: still counts ${qlen[1:]} packets" ;;
+	*)
+		[ "${qlen[1:]}" = 0 ] || fails "after $1 1: still counts ${qlen[1:]} packets" || return
+		[ "${bytes[1:]}" = 0 ] || fails "after $1 1: still counts ${bytes[1:]} bytes" ;;
+	esac
+}
+
+case_delete() {
+	offer -f 8 20
+	case $parent in
+	htb* | hfsc | drr | qfq)
+		tc filter del dev "$DEV" parent 1: 2> /dev/null || :
+		must tc class del dev "$DEV" classid 1:1 || return ;;
+	*)
+		# shellcheck disable=SC2086
+		must tc qdisc del dev "$DEV" $at || return ;;
+	esac
+	if [ "$parent" = root ]; then
+		root=0:
+		return 0
+	fi
+	gone "the deletion" || return
+	case $parent in
+	htb* | hfsc | drr | qfq) return ;;
+	esac
+	# shellcheck disable=SC2086
+	child add 10: "$kind" $options || return
+	drain any && goes_on "the deletion"
+}
+
+case_down() {
+	offer -f 8 20
+	ip link set "$DEV" down
+	gone "link down" || return
+	ip link set "$DEV" up
+	gone "link up" || return
+	offer -f 8 20
+	agree "up again" || return
+	drain any && goes_on "link down and up"
+}
+
+filter() {
+	tc filter add dev "$DEV" parent 10: protocol ip pref 1 matchall "$@" 2> /dev/null
+}
+
+case_filter-drop() {
+	filter action drop || return "$KSFT_SKIP"
+	offer -f 8 20
+	tc filter del dev "$DEV" parent 10:
+	offer -f 8 20
+	agree "after a filter dropped" || return
+	drain && goes_on "the filter"
+}
+
+case_filter-steal() {
+	local stolen
+	filter action mirred egress redirect dev lo || return "$KSFT_SKIP"
+	offer -f 8 20
+	# netem asks its child only when the packets are due.
+	[ "$parent" != netem ] || drain any || return
+	gate_credit 0
+	[[ $(tc -s filter show dev "$DEV" parent 10:) =~ Sent\ [0-9]+\ bytes\ ([0-9]+)\ pkt ]]
+	stolen=${BASH_REMATCH[1]}
+	[ "$stolen" -gt 0 ] || fails "the filter stole nothing" || return
+	tc filter del dev "$DEV" parent 10:
+	offer -f 8 20
+	agree "after a filter stole" || return
+	drain "$stolen" && goes_on "the filter"
+}
+
+case_gso() {
+	offer -f 4 -g 8 20
+	offer -f 4 -l 200 10
+	agree "GSO backlogged" || return
+	drain && goes_on "GSO"
+}
+
+case_stab() {
+	stab="stab overhead 24 mpu 84"
+	no_bytes=1
+	# shellcheck disable=SC2086
+	child replace 10: "$kind" $options || return
+	case_overflow
+}
+
+case_vlan() {
+	offer -f 8 -v 5 40
+	agree "VLAN backlogged" || return
+	drain && goes_on "VLAN"
+}
+
+case_ipv6() {
+	offer -f 8 -6 40
+	agree "IPv6 backlogged" || return
+	drain && goes_on "IPv6"
+}
+
+# The device goes while packets wait.
+case_unlink() {
+	offer -f 8 20
+	ip link del "$DEV"
+}
+
+# The namespace goes while packets wait, and with it the last user.
+case_netns() {
+	unshare --net --mount -- "$0" -h "$parent" "$kind" "$options" ||
+		fails "no packets were left waiting" || return
+	tear_down
+	[ ! -e "/sys/module/sch_$kind/refcnt" ] || wait_until unused ||
+		fails "sch_$kind is still in use"
+}
+
+unused() {
+	local users
+	read -r users < "/sys/module/sch_$kind/refcnt"
+	[ "$users" -eq 0 ]
+}
+
+# ---- the matrix ----
+
+fresh() {
+	stab=
+	offered=0
+	root=1:
+	[ "$parent" != root ] || root=10:
+	# Bytes are not compared: multiq does not count them, and a size table at
+	# the child makes the parent count each packet by two different lengths.
+	no_bytes=
+	[ "$parent" != multiq ] || no_bytes=1
+	takes_nothing=false
+	[[ $1 != *"memory_limit 1" ]] || takes_nothing=true
+	plan_parent "$parent"
+	gate_up "$queues"
+	tc -batch - <<< "$plan
+		qdisc add dev $DEV $at handle 10: $kind $1"
+}
+
+run_case() {
+	local status=0
+	if ! fresh "$options" 2> "$scratch"; then
+		why=$(cat "$scratch")
+		tear_down
+		gate_up "$queues"
+		tc -batch - <<< "$plan" 2> /dev/null || status=$KSFT_SKIP
+		tear_down
+		[ "$status" -ne 0 ] || fails "$why"
+		[ "$status" -ne 0 ] || status=1
+		return "$status"
+	fi
+	"case_$1" || status=$?
+	tear_down
+	# A stall that pfifo meets as well is the parent's own.
+	if [ "$status" -eq 1 ] && [ "$parent $1" = "hfsc down" ] &&
+	   [ "$kind" != pfifo ] && ! control "$1"; then
+		status=$KSFT_SKIP
+	fi
+	return "$status"
+}
+
+# The same case with pfifo.
+control() {
+	local kind=pfifo options="limit 20" status=0
+	run_case "$1" || status=$?
+	why="with pfifo too: $why"
+	return "$status"
+}
+
+# Refused while in use; possible afterwards, and it comes back.
+unloads() {
+	[ -e "/sys/module/sch_$kind/refcnt" ] || return "$KSFT_SKIP"
+	parent=root options=
+	fresh ""
+	if rmmod "sch_$kind" 2> /dev/null; then
+		fails "the module could be unloaded while in use"
+		return
+	fi
+	tear_down
+	wait_until unused || fails "the module is still in use" || return
+	# Where modprobe does not find it, it could not be loaded again.
+	modprobe -nq "sch_$kind" || return "$KSFT_SKIP"
+	rmmod "sch_$kind" || fails "the module cannot be unloaded" || return
+	modprobe "sch_$kind" || fails "the module cannot be loaded again"
+}
+
+# report NAME COMMAND...
+report() {
+	local name=$1 status=0
+	shift
+	why=
+	"$@" || status=$?
+	case $status in
+	0) tap_result ok "$name" ;;
+	"$KSFT_SKIP") tap_result skip "$name" "$why" ;;
+	*) tap_result fail "$name" "$why" ;;
+	esac
+}
+
+if [ -n "$hold" ]; then
+	parent=$hold options=$1
+	fresh "$1"
+	# A packet in a queue holds its socket, and that the namespace. A copy
+	# made on the way belongs to no socket.
+	ip link add d0 up type dummy
+	tc qdisc add dev d0 clsact
+	tc filter add dev d0 egress matchall action mirred egress mirror dev "$DEV"
+	burst -f 8 d0 20
+	read_stats
+	[ "${qlen[$root]}" -gt 0 ] || $takes_nothing
+	exit
+fi
+
+ip link add "$DEV" up type gate
+tc qdisc add dev "$DEV" root "$kind" || skip_all "tc or the kernel lacks $kind"
+ip link del "$DEV"
+
+scratch=$(mktemp)
+trap 'rm -f "$scratch"' EXIT
+
+tap_start
+for options in "${option_sets[@]}"; do
+	for parent in "${parents[@]}"; do
+		for case in "${cases[@]}"; do
+			report "$parent: $kind $options: $case" run_case "$case"
+		done
+	done
+done
+report "$kind: unload" unloads
+tap_end
