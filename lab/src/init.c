@@ -30,7 +30,6 @@
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +45,7 @@
 
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
 #define PIPE_BYTES 65536
+#define MAX_WORDS 3
 
 struct plan {
 	char **argv;
@@ -75,19 +75,17 @@ static void finish(void)
 }
 
 /* The console is the log; the missing status file tells the rest. */
-__attribute__((format(printf, 1, 2))) static void die(const char *format, ...)
+static int console(void)
 {
-	char text[1024];
-	va_list ap;
-	int fd;
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
-	dprintf(fd < 0 ? STDERR_FILENO : fd, "lab init: %s\n", text);
-	finish();
+	return fd < 0 ? STDERR_FILENO : fd;
 }
+
+#define die(...) do {						\
+	dprintf(console(), "lab init: " __VA_ARGS__);		\
+	finish();						\
+} while (0)
 
 static void make_dirs(const char *dir)
 {
@@ -103,16 +101,6 @@ static void make_dirs(const char *dir)
 	}
 	if (mkdir(path, 0755) && errno != EEXIST)
 		die("mkdir %s: %m", path);
-}
-
-static void loopback_up(void)
-{
-	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request))
-		die("lo: %m");
-	close(fd);
 }
 
 static char **append(char **list, size_t *count, char *word)
@@ -147,8 +135,108 @@ static char *load(const char *path, size_t *size)
 	return text;
 }
 
+/* One verb each; the words after it are in w. */
+
+static void do_mkdir(char **w)
+{
+	make_dirs(w[0]);
+}
+
+static void do_mount(char **w)
+{
+	if (mount(w[0], w[1], w[0], 0, w[2]) && errno != EBUSY)
+		die("mount %s on %s: %m", w[0], w[1]);
+}
+
+static void do_bind(char **w)
+{
+	if (mount(w[0], w[1], NULL, MS_BIND, NULL))
+		die("bind %s to %s: %m", w[0], w[1]);
+}
+
+static void do_link(char **w)
+{
+	if (symlink(w[0], w[1]) && errno != EEXIST)
+		die("link %s: %m", w[1]);
+}
+
+static void do_lock(char **w)
+{
+	if (mount(NULL, w[0], NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL))
+		die("lock %s: %m", w[0]);
+}
+
+static void do_detach(char **w)
+{
+	if (umount2(w[0], MNT_DETACH))
+		die("detach %s: %m", w[0]);
+}
+
+static void do_loopback(char **w)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)w;
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request))
+		die("lo: %m");
+	close(fd);
+}
+
+static void do_env(char **w)
+{
+	plan.env = append(plan.env, &plan.envs, w[0]);
+}
+
+static void do_arg(char **w)
+{
+	plan.argv = append(plan.argv, &plan.args, w[0]);
+}
+
+static void do_cwd(char **w)
+{
+	plan.cwd = w[0];
+}
+
+static void do_report(char **w)
+{
+	plan.report = w[0];
+}
+
+static void do_deadline(char **w)
+{
+	plan.deadline = strtoul(w[0], NULL, 10);
+}
+
+static void do_leaks(char **w)
+{
+	(void)w;
+	plan.leaks = 1;
+}
+
+static const struct {
+	const char *name;
+	size_t words;
+	void (*act)(char **words);
+} verbs[] = {
+	{ "mkdir", 1, do_mkdir },
+	{ "mount", 3, do_mount },
+	{ "bind", 2, do_bind },
+	{ "link", 2, do_link },
+	{ "lock", 1, do_lock },
+	{ "detach", 1, do_detach },
+	{ "loopback", 0, do_loopback },
+	{ "env", 1, do_env },
+	{ "arg", 1, do_arg },
+	{ "cwd", 1, do_cwd },
+	{ "report", 1, do_report },
+	{ "deadline", 1, do_deadline },
+	{ "leaks", 0, do_leaks },
+	{}
+};
+
 /* The next word of the plan. */
-static char *word(char **at, const char *end)
+static char *next_word(char **at, const char *end)
 {
 	char *here = *at;
 
@@ -163,57 +251,20 @@ static void prepare(const char *path)
 	size_t size;
 	char *at = load(path, &size);
 	const char *end = at + size;
+	size_t i, n;
 
 	while (at < end) {
-		const char *verb = word(&at, end);
+		const char *name = next_word(&at, end);
+		char *words[MAX_WORDS];
 
-		if (!strcmp(verb, "leaks")) {
-			plan.leaks = 1;
-		} else if (!strcmp(verb, "loopback")) {
-			loopback_up();
-		} else if (!strcmp(verb, "mount")) {
-			const char *type = word(&at, end);
-			const char *dir = word(&at, end);
-			const char *options = word(&at, end);
-
-			if (mount(type, dir, type, 0, options) && errno != EBUSY)
-				die("mount %s on %s: %m", type, dir);
-		} else if (!strcmp(verb, "link")) {
-			const char *target = word(&at, end);
-			const char *where = word(&at, end);
-
-			if (symlink(target, where) && errno != EEXIST)
-				die("link %s: %m", where);
-		} else if (!strcmp(verb, "bind")) {
-			const char *from = word(&at, end);
-			const char *to = word(&at, end);
-
-			if (mount(from, to, NULL, MS_BIND, NULL))
-				die("bind %s to %s: %m", from, to);
-		} else {
-			char *what = word(&at, end);
-
-			if (!strcmp(verb, "mkdir"))
-				make_dirs(what);
-			else if (!strcmp(verb, "lock")) {
-				if (mount(NULL, what, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL))
-					die("lock %s: %m", what);
-			} else if (!strcmp(verb, "detach")) {
-				if (umount2(what, MNT_DETACH))
-					die("detach %s: %m", what);
-			} else if (!strcmp(verb, "env"))
-				plan.env = append(plan.env, &plan.envs, what);
-			else if (!strcmp(verb, "arg"))
-				plan.argv = append(plan.argv, &plan.args, what);
-			else if (!strcmp(verb, "cwd"))
-				plan.cwd = what;
-			else if (!strcmp(verb, "report"))
-				plan.report = what;
-			else if (!strcmp(verb, "deadline"))
-				plan.deadline = strtoul(what, NULL, 10);
-			else
-				die("the plan says '%s'", verb);
-		}
+		for (i = 0; verbs[i].name; i++)
+			if (!strcmp(name, verbs[i].name))
+				break;
+		if (!verbs[i].name)
+			die("the plan says '%s'", name);
+		for (n = 0; n < verbs[i].words; n++)
+			words[n] = next_word(&at, end);
+		verbs[i].act(words);
 	}
 	if (!plan.args || !plan.report)
 		die("the plan has no command or no report");
@@ -357,7 +408,7 @@ static void kill_rest(void)
 		;
 }
 
-static void kmemleak(const char *order)
+static void tell_kmemleak(const char *order)
 {
 	int fd = open(KMEMLEAK, O_WRONLY | O_CLOEXEC);
 
@@ -378,9 +429,9 @@ static long find_leaks(void)
 	int from, to;
 
 	kill_rest();
-	kmemleak("scan");
+	tell_kmemleak("scan");
 	sleep(6);
-	kmemleak("scan");
+	tell_kmemleak("scan");
 	from = open(KMEMLEAK, O_RDONLY | O_CLOEXEC);
 	to = report_file("leaks");
 	while ((got = read(from, text, sizeof(text))) > 0) {
