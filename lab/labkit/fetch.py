@@ -86,6 +86,8 @@ def private_apt(suite: str) -> list[str]:
         "Dir::Etc::preferences": "/dev/null",
         "Dir::Etc::preferencesparts": "/dev/null",
         "Dir::State::Lists": home / "lists",
+        # As if nothing were installed, or apt asks for the installed version.
+        "Dir::State::status": "/dev/null",
         "Dir::Cache": home / "cache",
         "APT::Sandbox::User": "root",
         "Acquire::Languages": "none",

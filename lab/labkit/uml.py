@@ -20,6 +20,13 @@ from .modules import Extras
 #: host's time would seed the guest's random numbers.
 START = 1_800_000_000 * 10**9
 
+#: When the command begins by the virtual clock, in milliseconds since boot; far enough for any
+#: guest to be ready.
+BEGIN = "100"
+
+#: Directories made in every guest, needed or not; above what the longest paths take.
+DIRECTORIES = "256"
+
 
 def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
     """The steps from a bare kernel on the host's files to the running command."""
@@ -40,9 +47,15 @@ def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job
         if guest.hidden(path):
             plan.add("mkdir", path)
         plan.add("bind", f"/run/host{path}", path)
+    plan.add("even", DIRECTORIES)
     plan.add("bind", f"/run/host{job}", JOB_IN_GUEST)
     plan.add("bind", f"/run/host{tree}", "/lib/modules")
-    plan.add("lock", "/", "detach", "/run/host", "loopback", "report", JOB_IN_GUEST)
+    plan.add("lock", "/", "detach", "/run/host", "report", JOB_IN_GUEST)
+    if request.clock == "virtual":
+        plan.add("until", BEGIN)
+    # A device that comes up stirs the time into the random numbers: not before the guests are
+    # in step.
+    plan.add("loopback")
     if request.flavour == "lockdep":
         plan.add("leaks")
     plan.command(request, extras)
@@ -62,7 +75,7 @@ def command_line(request: Request, kernel: Kernel, job: Path) -> list[str]:
         f"uml_dir={job}/", "umid=lab", "con=null", "con0=null,fd:1", "console=tty0", "panic=-1",
     ]
     if kernel.name != "6.12":
-        words.append("seccomp=on")
+        words.append("seccomp=auto")
     if request.clock == "virtual":
         words += ["time-travel=inf-cpu", f"time-travel-start={START}"]
     return words

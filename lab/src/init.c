@@ -6,6 +6,8 @@
  * other, so that no byte of an argument is ever quoted or parsed:
  *
  *	mkdir DIR			also the parents; existing ones are fine
+ *	even COUNT			make directories until COUNT were made in all
+ *	until MILLISECONDS		wait for that time on the guest's clock since boot
  *	mount TYPE DIR OPTIONS		a fresh file system
  *	bind FROM TO			FROM becomes visible at TO, writable
  *	link TARGET PATH		a symbolic link; an existing one is fine
@@ -65,6 +67,7 @@ struct stream {
 };
 
 static struct plan plan = { .cwd = "/" };
+static unsigned long dirs_made;
 
 static void finish(void)
 {
@@ -96,10 +99,12 @@ static void make_dirs(const char *dir)
 		die("path too long: %s", dir);
 	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		mkdir(path, 0755);
+		dirs_made += !mkdir(path, 0755);
 		*slash = '/';
 	}
-	if (mkdir(path, 0755) && errno != EEXIST)
+	if (!mkdir(path, 0755))
+		dirs_made++;
+	else if (errno != EEXIST)
 		die("mkdir %s: %m", path);
 }
 
@@ -140,6 +145,31 @@ static char *load(const char *path, size_t *size)
 static void do_mkdir(char **w)
 {
 	make_dirs(w[0]);
+}
+
+/*
+ * A new inode of a tmpfs takes a random number. How many there are depends on
+ * where the checkout lies; after this, every guest has taken the same.
+ */
+static void do_even(char **w)
+{
+	unsigned long count = strtoul(w[0], NULL, 10);
+	char path[64];
+
+	make_dirs("/run/even");
+	while (dirs_made < count) {
+		snprintf(path, sizeof(path), "/run/even/%lu", dirs_made);
+		make_dirs(path);
+	}
+}
+
+/* What came before took a time that depends on paths; from here on all guests are in step. */
+static void do_until(char **w)
+{
+	long ms = strtol(w[0], NULL, 10);
+	struct timespec when = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
 }
 
 static void do_mount(char **w)
@@ -220,6 +250,8 @@ static const struct {
 	void (*act)(char **words);
 } verbs[] = {
 	{ "mkdir", 1, do_mkdir },
+	{ "even", 1, do_even },
+	{ "until", 1, do_until },
 	{ "mount", 3, do_mount },
 	{ "bind", 2, do_bind },
 	{ "link", 2, do_link },

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,13 @@ def runs(lab: Lab) -> list[str]:
 
 def test_same_seed(runs: list[str]) -> None:
     assert runs[0] == runs[1]
+
+
+def test_same_seed_elsewhere(lab: Lab, runs: list[str], tmp_path: Path) -> None:
+    """Where the results go does not matter."""
+    deep = tmp_path / "some" / "deeper" / "place"
+    done = lab("--share", str(deep), "--", "tests/lab/traffic.sh")
+    assert done.stdout.decode() == runs[0]
 
 
 def test_other_seed(runs: list[str]) -> None:
