@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .era import ERAS, Era
 from .errors import UserError
 from .params import Param
 from .plan import Plan
-from .scenario import Request
-from .topology import Bottleneck, frame_bytes, payload_share
+from .scenario import Facts, GroupFacts, Request
+from .topology import Bottleneck, Group, build, frame_bytes, payload_share
 
 BOTTLENECK = (
     Param("rate", 500.0, "Mb/s", "rate of the bottleneck, Ethernet headers included", 0.1, 100e3),
@@ -19,6 +20,7 @@ BOTTLENECK = (
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time, on the "
           "wall clock what passes in 0.5 ms, at least 2", 0, 1000),
 )
+ACCESS = Param("access", 10.0, "Mb/s", "rate of each source's own link; 0: no limit", 0.0, 10e3)
 TCP = (
     Param("era", "2001", "", "2001: Reno as in the papers; today: the kernel's defaults",
           choices=tuple(ERAS)),
@@ -100,3 +102,50 @@ def with_generator(plan: Plan, request: Request) -> Plan:
 def end_ms(request: Request) -> int:
     """Length of the run, warm-up included, ms."""
     return round((request.number("warmup") + request.number("duration")) * 1000)
+
+
+def bulk_group(
+    request: Request, rng: random.Random, name: str, flows: int, rtt_ms: float
+) -> Group:
+    """Flows of bulk TCP that start within the spread, behind links of the `access` rate."""
+    return Group(
+        name=name,
+        start_ns=starts(rng, flows, request.number("spread")),
+        rtt_ms=rtt_ms,
+        access_bps=request.number("access") * 1e6,
+        congestion_control=cc_of(request),
+        flow=flow_keys(request),
+    )
+
+
+def plan_of(request: Request, groups: Sequence[Group]) -> Plan:
+    """The run with these groups before the bottleneck."""
+    made = build(
+        groups,
+        bottleneck_of(request),
+        era_of(request),
+        ecn=request.text("ecn") == "on",
+        ip=ip_of(request),
+        mtu=request.count("mtu"),
+        duration_ms=end_ms(request),
+        interval_ms=request.count("interval"),
+        sample_ms=request.count("sample"),
+    )
+    return with_generator(made, request)
+
+
+def equal_share(request: Request, groups: Sequence[Group]) -> Facts:
+    """Facts of a run in which every flow has a right to as much as any other: its part of the
+    bottleneck, or its own link where that is less, in payload."""
+    rate_bps = bottleneck_of(request).rate_bps
+    share_bps = rate_bps / sum(len(g.start_ns) for g in groups)
+    if access_bps := request.number("access") * 1e6:
+        share_bps = min(share_bps, access_bps)
+    fair_bps = share_bps * payload_of(request)
+    return Facts(
+        rate_bps=rate_bps,
+        warmup_s=request.number("warmup"),
+        end_s=end_ms(request) / 1000,
+        fair_share_bps=fair_bps,
+        groups={g.name: GroupFacts(len(g.start_ns), g.rtt_ms, fair_bps) for g in groups},
+    )

@@ -67,7 +67,7 @@ class Scenario:
     build: Callable[[Request], tuple[Plan, Facts]]
 
 
-_MODULES = ("dumbbell",)
+_MODULES = ("dumbbell", "multi_rtt")
 
 
 def scenarios() -> dict[str, Scenario]:

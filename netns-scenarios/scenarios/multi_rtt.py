@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Kantawala and Turner, figure 3: near and far sources share one bottleneck."""
+
+from __future__ import annotations
+
+import random
+
+from . import common
+from .params import Param
+from .plan import Plan
+from .scenario import Facts, Request, Scenario
+
+PARAMS = (
+    Param("near_flows", 50, "flows", "TCP sources with the shorter RTT", 1, 10000),
+    Param("near_rtt", 40.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
+    Param("far_flows", 50, "flows", "TCP sources with the longer RTT", 1, 10000),
+    Param("far_rtt", 200.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
+    common.ACCESS,
+)
+
+
+def plan(request: Request) -> tuple[Plan, Facts]:
+    """The run, and what its analysis must know."""
+    rng = random.Random(request.seed)
+    groups = [
+        common.bulk_group(request, rng, name, request.count(f"{name}_flows"),
+                          request.number(f"{name}_rtt"))
+        for name in ("near", "far")
+    ]
+    return common.plan_of(request, groups), common.equal_share(request, groups)
+
+
+SCENARIO = Scenario(
+    "multi-rtt",
+    "near and far TCP sources over one bottleneck (Kantawala and Turner 2001, figure 3)",
+    (*PARAMS, *common.BOTTLENECK, *common.TCP, *common.TIME),
+    plan,
+)
