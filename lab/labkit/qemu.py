@@ -33,7 +33,7 @@ TRIAL = 60.0
 def find_vng() -> Path:
     """virtme-ng's program: in the virtual environment, else on the PATH."""
     for candidate in (BUILD / "venv" / "bin" / "vng", Path(shutil.which("vng") or "/none")):
-        if candidate.exists():
+        if os.access(candidate, os.X_OK):
             return candidate
     raise LabError("virtme-ng is missing: make setup  (or pip install virtme-ng)")
 

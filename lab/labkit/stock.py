@@ -18,7 +18,7 @@ from .kernels import Kernel
 
 #: For each kernel the suites that carry it: suite, then what its packages' names end in.
 STOCK = {
-    "6.1": (("bookworm", "amd64"),),
+    "6.1": (("bookworm-security", "amd64"), ("bookworm", "amd64")),
     "6.12": (("bookworm-security", "6.12-amd64"), ("trixie", "amd64")),
 }
 
