@@ -32,6 +32,7 @@
 
 #define MAX_FIELDS	64
 #define LOG_BUFFER	(1 << 20)
+#define REPLY_BYTES	16384
 
 /*
  * @offset: bytes from the start of TCA_STATS_APP
@@ -351,6 +352,9 @@ int main(int argc, char **argv)
 	/* One reply ends the wait: no second message just for the ACK. */
 	nl_socket_disable_auto_ack(q.sock);
 	nl_socket_disable_seq_check(q.sock);
+	/* Nor a peek to learn the length of each. */
+	nl_socket_disable_msg_peek(q.sock);
+	nl_socket_set_msg_buf_size(q.sock, REPLY_BYTES);
 	sample_take(&first);
 	if (fields)
 		fields_read(fields, first.kind);

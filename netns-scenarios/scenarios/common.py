@@ -33,7 +33,7 @@ TIME = (
     Param("warmup", 10.0, "s", "left out of every figure", 0.0, 3600.0),
     Param("duration", 50.0, "s", "measured time, after the warm-up", 0.1, 36000.0),
     Param("spread", 1.0, "s", "flows start at seeded random instants in 0..spread", 0.0, 600.0),
-    Param("interval", 100, "ms", "between two readings of every flow's bytes", 1, 60000),
+    Param("interval", 500, "ms", "between two readings of every flow's bytes", 1, 60000),
     Param("sample", 10, "ms", "between two readings of the queue", 1, 60000),
     Param("generator", "flowgen", "", "iperf3: on the wall clock only; starts all flows at once",
           choices=("flowgen", "iperf3")),

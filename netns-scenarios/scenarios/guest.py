@@ -211,8 +211,8 @@ class Runner:
             server.wait()
         if failed:
             raise Failure(f"{' and '.join(failed)} failed")
-        shown = self.command([tool("tc"), "-s", "-n", self.netns(sample["netns"]), "qdisc", "show",
-                              "dev", sample["dev"]])
+        shown = self.command([tool("tc"), "-s", "-d", "-n", self.netns(sample["netns"]), "qdisc",
+                              "show", "dev", sample["dev"]])
         Path(self.path("qdisc.txt")).write_text(shown)
 
     def tear_down(self) -> None:

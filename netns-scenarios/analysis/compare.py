@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Several runs of one setting that differ in the seed only: means and 95 % intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import stats
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean and half the width of its 95 % interval (Student's t); NaN with one value."""
+
+    value: float
+    half: float
+
+    def text(self, scale: float = 1.0, digits: int = 1) -> str:
+        """`12.3 ±0.4`, multiplied by `scale`."""
+        value = f"{self.value * scale:.{digits}f}"
+        return value if math.isnan(self.half) else f"{value} ±{self.half * scale:.{digits}f}"
+
+
+def mean(values: Sequence[float]) -> Mean:
+    """Mean of independent repetitions."""
+    n = len(values)
+    middle = math.fsum(values) / n
+    if n < 2:
+        return Mean(middle, math.nan)
+    variance = math.fsum((v - middle) ** 2 for v in values) / (n - 1)
+    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    return Mean(middle, t * math.sqrt(variance / n))
+
+
+def combine(objects: Sequence[Any]) -> Any:
+    """The same structure with each number replaced by the mean over `objects`."""
+    first = objects[0]
+    if isinstance(first, Mapping):
+        return {key: combine([o[key] for o in objects]) for key in first}
+    if first is None:
+        return None
+    return mean([float(o) for o in objects]).value
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of `summary`: its title with unit, how to get it, and how to print it.
+
+    better: 1 when more is better, -1 when less is, 0 when neither.
+    """
+
+    title: str
+    get: Callable[[Mapping[str, Any]], float]
+    scale: float
+    digits: int
+    better: int
+
+
+COLUMNS = (
+    Column("utilization, %", lambda s: s["utilization"], 100, 1, 1),
+    Column("goodput / fair share, %",
+           lambda s: s["goodput_bps"]["mean"] / s["fair_share_bps"], 100, 1, 1),
+    Column("sd / fair share, %", lambda s: s["sd_over_fair_share"], 100, 1, -1),
+    Column("Jain's index", lambda s: s["jain"], 1, 4, 1),
+    Column("queue delay p50, ms", lambda s: s["queue_delay_ms"]["p50"], 1, 2, -1),
+    Column("queue delay p99, ms", lambda s: s["queue_delay_ms"]["p99"], 1, 2, -1),
+    Column("dropped, packets", lambda s: s["dropped"], 1, 0, 0),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One discipline at one buffer: `results` are result.json of each seed."""
+
+    name: str
+    buffer: int
+    results: Sequence[Mapping[str, Any]]
+
+    def cell(self, column: Column) -> Mean:
+        """A column's mean and interval over the seeds."""
+        return mean([column.get(r["summary"]) for r in self.results])
+
+    def as_json(self) -> dict[str, Any]:
+        """As in summary.json: what is in each result's summary, averaged over the seeds."""
+        return {
+            "qdisc": self.name,
+            "buffer": self.buffer,
+            "seeds": [r["seed"] for r in self.results],
+            "summary": combine([r["summary"] for r in self.results]),
+            "ci95": {c.title: _number(self.cell(c).half) for c in COLUMNS},
+        }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN."""
+    return None if math.isnan(value) else value
+
+
+def text_table(rows: Sequence[Row]) -> str:
+    """For a terminal: one block per buffer."""
+    header = ["", *(c.title for c in COLUMNS)]
+    lines = []
+    for buffer in sorted({r.buffer for r in rows}):
+        cells = [header]
+        cells += [[r.name, *(r.cell(c).text(c.scale, c.digits) for c in COLUMNS)]
+                  for r in rows if r.buffer == buffer]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+        lines.append(f"buffer {buffer} packets")
+        for row in cells:
+            first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w)
+                            for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+            lines.append("  " + "  ".join([first, *rest]))
+        lines.append("")
+    return "\n".join(lines)

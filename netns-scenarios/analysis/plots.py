@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Pictures, as PNG in a data: URL. Every panel of a picture has the same scales."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .compare import Column, Row
+
+BLUE, GREY, RED = "#1f5fa8", "#9aa3ad", "#c0392b"
+COLUMNS = 3
+
+plt.rcParams.update({
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.grid": True,
+    "grid.color": "#e6e8eb",
+    "figure.constrained_layout.use": True,
+})
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One run's data: title, x and y of the same length."""
+
+    title: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+def _data_url(figure: Figure) -> str:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=110)
+    plt.close(figure)
+    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
+
+
+def _grid(panels: Sequence[Panel], xlabel: str, ylabel: str, top: float) -> tuple[
+    Figure, list[Axes]
+]:
+    rows = math.ceil(len(panels) / COLUMNS)
+    figure, axes = plt.subplots(rows, COLUMNS, figsize=(11, 2.5 * rows + 0.3), sharex=True,
+                                sharey=True, squeeze=False)
+    flat = list(axes.flat)
+    for axis, panel in zip(flat, panels, strict=False):
+        axis.set_title(panel.title, loc="left")
+        axis.set_ylim(0, top)
+    for axis in flat[len(panels):]:
+        axis.set_visible(False)
+    for at, axis in enumerate(flat[: len(panels)]):
+        if at + COLUMNS >= len(panels):
+            axis.set_xlabel(xlabel)
+            axis.tick_params(labelbottom=True)
+        if at % COLUMNS == 0:
+            axis.set_ylabel(ylabel)
+    return figure, flat[: len(panels)]
+
+
+def goodputs(panels: Sequence[Panel], fair_mbps: float) -> str:
+    """Each flow's goodput, Mb/s, with the fair share as a line: figure 5 of the paper."""
+    top = 1.05 * max(fair_mbps, *(float(np.max(p.y)) for p in panels))
+    figure, axes = _grid(panels, "flow", "goodput, Mb/s", top)
+    for axis, panel in zip(axes, panels, strict=True):
+        axis.axhline(fair_mbps, color=RED, linewidth=1, zorder=1)
+        axis.plot(panel.x, panel.y, ".", color=BLUE, markersize=4, zorder=2)
+    return _data_url(figure)
+
+
+def queues(panels: Sequence[Panel], limit: float) -> str:
+    """Packets in the queue over time, with the buffer as a line."""
+    figure, axes = _grid(panels, "time, s", "packets", 1.05 * limit)
+    for axis, panel in zip(axes, panels, strict=True):
+        axis.axhline(limit, color=RED, linewidth=1, zorder=1)
+        axis.plot(panel.x, panel.y, color=BLUE, linewidth=0.6, zorder=2)
+    return _data_url(figure)
+
+
+def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> str:
+    """Means with 95 % intervals: a panel per column, a line per discipline, a mark per buffer."""
+    names = list(dict.fromkeys(r.name for r in rows))
+    buffers = sorted({r.buffer for r in rows})
+    figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.1),
+                                sharey=True, squeeze=False)
+    for axis, column in zip(axes.flat, columns, strict=True):
+        for at, (buffer, colour) in enumerate(zip(buffers, (BLUE, RED, GREY), strict=False)):
+            mine = [r for r in rows if r.buffer == buffer]
+            cells = [r.cell(column) for r in mine]
+            shift = 0.16 * (at - (len(buffers) - 1) / 2)
+            axis.errorbar(
+                [c.value * column.scale for c in cells],
+                [names.index(r.name) + shift for r in mine],
+                xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells],
+                fmt="o", markersize=4, capsize=3, linewidth=1, color=colour,
+                label=f"{buffer} packets",
+            )
+        axis.set_title(column.title, loc="left")
+        axis.set_yticks(range(len(names)), names)
+        axis.grid(visible=False, axis="y")
+    axes[0, 0].invert_yaxis()
+    axes[0, -1].legend(frameon=False, fontsize=8)
+    return _data_url(figure)
