@@ -403,7 +403,7 @@ static void bulk_start(struct flow *f)
 	if (connect(f->source_fd, (struct sockaddr *)&f->sink_addr.sa,
 		    f->sink_addr.len) && errno != EINPROGRESS)
 		err(1, "connect to %s port %u", f->sink_host, f->sink_port);
-	watch(f->source_fd, f, END_SOURCE, EPOLLOUT);
+	watch(f->source_fd, f, END_SOURCE, EPOLLOUT | EPOLLET);
 }
 
 static void bulk_source_event(struct flow *f, uint32_t events)
@@ -418,8 +418,10 @@ static void bulk_source_event(struct flow *f, uint32_t events)
 		return;
 	}
 	/*
-	 * More than the send buffer takes: it is full afterwards, and the
-	 * level-triggered event comes back when a third of it is free again.
+	 * More than the send buffer takes: it is full afterwards, and the next
+	 * edge comes when a third of it is free again. (By level, a socket that
+	 * is writable but refused memory would be tried again and again, and in
+	 * virtual time nothing would ever change.)
 	 */
 	if (send(f->source_fd, payload, sizeof(payload), MSG_NOSIGNAL) < 0 &&
 	    errno != EAGAIN)
@@ -439,7 +441,7 @@ static void bulk_accept(struct flow *f)
 	if (f->lowat)
 		set_option(f->sink_fd, SOL_SOCKET, SO_RCVLOWAT, "SO_RCVLOWAT",
 			   f->lowat);
-	watch(f->sink_fd, f, END_SINK, EPOLLIN);
+	watch(f->sink_fd, f, END_SINK, EPOLLIN | EPOLLET);
 }
 
 static void bulk_sink_event(struct flow *f, uint32_t events)
