@@ -27,35 +27,42 @@ def convert(directory: Path) -> None:
     What is counted is what the server received. Its intervals begin with its own start, which is
     up to a few 10 ms after the client's.
     """
-    first_flow = 0
-    rows: list[tuple[float, int, int]] = []
+    samples: list[list[tuple[float, int, int]]] = []
     ends: list[str] = []
     groups = sorted(directory.glob("iperf3-*.json"))
+    if not groups:
+        return
+    first = 0
     for path in groups:
         report = json.loads(path.read_text())
         server = _server_report(report, path)
-        group = path.stem.removeprefix("iperf3-")
-        flows = len(report["end"]["streams"])
-        totals = [0] * flows
+        streams = report["end"]["streams"]
         mss = report["start"]["tcp_mss_default"]
-        rows.extend((0.0, first_flow + i, 0) for i in range(flows))
-        for interval in server["intervals"]:
+        totals = [0] * len(streams)
+        _add(samples, 0, [(0.0, first + i, 0) for i in range(len(streams))])
+        for at, interval in enumerate(server["intervals"], start=1):
             for i, stream in enumerate(interval["streams"]):
                 totals[i] += stream["bytes"]
-                rows.append((stream["end"], first_flow + i, totals[i]))
-        for i, stream in enumerate(report["end"]["streams"]):
+            # One time per sample, whatever the microseconds between streams and groups.
+            end_s = interval["streams"][0]["end"]
+            _add(samples, at, [(end_s, first + i, total) for i, total in enumerate(totals)])
+        for i, stream in enumerate(streams):
             sender = stream["sender"]
             again = sender["retransmits"]
-            values = (first_flow + i, group, "iperf3", 0, sender["end"], totals[i],
-                      sender["bytes"], again * mss, again, sender["mean_rtt"] / 1e3,
+            values = (first + i, path.stem.removeprefix("iperf3-"), "iperf3", 0, sender["end"],
+                      totals[i], sender["bytes"], again * mss, again, sender["mean_rtt"] / 1e3,
                       sender["min_rtt"] / 1e3, sender["max_snd_cwnd"] // mss, mss, 0, 0)
             ends.append(",".join(str(v) for v in values))
-        first_flow += flows
-    if not groups:
-        return
-    # One time per sample, whatever the microseconds between streams.
-    by_sample = [rows[i : i + first_flow] for i in range(0, len(rows), first_flow)]
-    lines = [f"{sample[0][0]:.3f},{flow},{count}"
-             for sample in by_sample for _, flow, count in sample]
+        first += len(streams)
+    # A group's server may report one interval more than another's.
+    whole = [sample for sample in samples if len(sample) == first]
+    lines = [f"{sample[0][0]:.3f},{flow},{count}" for sample in whole for _, flow, count in sample]
     (directory / "progress.csv").write_text("time_s,flow,bytes\n" + "\n".join(lines) + "\n")
     (directory / "flows.csv").write_text(",".join(ENDS) + "\n" + "\n".join(ends) + "\n")
+
+
+def _add(samples: list[list[tuple[float, int, int]]], at: int,
+         rows: list[tuple[float, int, int]]) -> None:
+    if at == len(samples):
+        samples.append([])
+    samples[at].extend(rows)

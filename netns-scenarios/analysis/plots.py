@@ -83,12 +83,14 @@ def goodputs(panels: Sequence[Panel], fair_mbps: float) -> str:
     return _data_url(figure)
 
 
-def queues(panels: Sequence[Panel], limit: float) -> str:
-    """Packets in the queue over time, with the buffer as a line."""
+def queues(panels: Sequence[Panel], limit: float, warmup_s: float) -> str:
+    """Packets in the queue over time, with the buffer as a line and the warm-up shaded."""
     figure, axes = _grid(panels, "time, s", "packets", 1.05 * limit)
     for axis, panel in zip(axes, panels, strict=True):
         axis.axhline(limit, color=RED, linewidth=1, zorder=1)
+        axis.axvspan(0, warmup_s, color=GREY, alpha=0.25, linewidth=0, zorder=0)
         axis.plot(panel.x, panel.y, color=BLUE, linewidth=0.6, zorder=2)
+        axis.set_xlim(0, float(panel.x[-1]))
     return _data_url(figure)
 
 
@@ -96,7 +98,7 @@ def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> str:
     """Means with 95 % intervals: a panel per column, a line per discipline, a mark per buffer."""
     names = list(dict.fromkeys(r.name for r in rows))
     buffers = sorted({r.buffer for r in rows})
-    figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.1),
+    figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.3),
                                 sharey=True, squeeze=False)
     for axis, column in zip(axes.flat, columns, strict=True):
         for at, (buffer, colour) in enumerate(zip(buffers, (BLUE, RED, GREY), strict=False)):
@@ -114,5 +116,6 @@ def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> str:
         axis.set_yticks(range(len(names)), names)
         axis.grid(visible=False, axis="y")
     axes[0, 0].invert_yaxis()
-    axes[0, -1].legend(frameon=False, fontsize=8)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(buffers), frameon=False)
     return _data_url(figure)

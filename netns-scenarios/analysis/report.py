@@ -95,8 +95,8 @@ def queue_sentence(runs: Sequence[tuple[str, Run]], buffer: int) -> str:
     most_empty, least_empty = max(empty, key=empty.get), min(empty, key=empty.get)
     most_full = max(full, key=full.get)
     return (
-        f"In this run the queue is empty, and the link idle, in {empty[most_empty]:.1f} % of the "
-        f"readings under {most_empty} and in {empty[least_empty]:.1f} % under {least_empty}; "
+        f"In this run the queue is empty in {empty[most_empty]:.1f} % of the readings under "
+        f"{most_empty} and in {empty[least_empty]:.1f} % under {least_empty}; "
         f"most often nearly full (90 % of the buffer) is {most_full}, in "
         f"{full[most_full]:.1f} % of the readings."
     )
@@ -112,14 +112,15 @@ def delay_sentence(rows: Sequence[Row]) -> str:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    best = {c.title: _ranked(rows, c)[0][0].name for c in COLUMNS if c.better}
+    best = {c.title: _ranked(rows, c)[0][1].text(c.scale, c.digits).split()[0]
+            for c in COLUMNS if c.better}
     head = "".join(f"<th>{html.escape(c.title)}</th>" for c in COLUMNS)
     body = []
     for row in rows:
         cells = []
         for column in COLUMNS:
             value, _, half = row.cell(column).text(column.scale, column.digits).partition(" ")
-            mark = ' class="best"' if best.get(column.title) == row.name else ""
+            mark = ' class="best"' if best.get(column.title) == value else ""
             cells.append(f"<td{mark}>{value} <small>{half}</small></td>")
         body.append(f"<tr><td>{html.escape(row.name)}</td>{''.join(cells)}</tr>")
     return (f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
@@ -195,10 +196,10 @@ def write(path: Path, runs: Mapping[tuple[str, int], Sequence[Run]]) -> None:
             + fairness_sentence(mine)))
         parts.append(f"<h2>The queue over time, buffer {buffer} packets</h2>")
         parts.append(_figure(
-            plots.queues([_queue_panel(*nr) for nr in first], buffer),
+            plots.queues([_queue_panel(*nr) for nr in first], buffer, p["warmup"]),
             f"queue over time at {buffer} packets",
-            f"Packets in the queue every {p['sample']} ms, the red line the buffer; seed "
-            f"{seeds[0]}. " + queue_sentence(first, buffer)))
+            f"Packets in the queue every {p['sample']} ms, the red line the buffer, the warm-up "
+            f"grey; seed {seeds[0]}. " + queue_sentence(first, buffer)))
     parts.append(
         "<h2>How to read the figures</h2><p class='note'>Goodput is what reached the sink in "
         "order. Queue delay is the backlog divided by the rate, read every sample: an arrival "

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Logs written by hand, small enough that every figure can be worked out on paper."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+# Two flows, 1 s warm-up, 2 s measured, over 1 Mb/s. Bytes at 0, 1, 2, 3 s.
+FLOW_BYTES = {0: (0, 10_000, 30_000, 60_000), 1: (0, 90_000, 100_000, 110_000)}
+# time, packets, bytes, dropped, sent packets, sent bytes, marked
+QUEUE = (
+    (0.0, 0, 0, 0, 0, 0, 0),
+    (1.0, 4, 5_000, 7, 100, 100_000, 2),
+    (2.0, 2, 2_500, 8, 150, 180_000, 2),
+    (3.0, 0, 0, 12, 220, 300_000, 5),
+)
+
+RUN = {
+    "scenario": "dumbbell", "qdisc": "pfifo limit 200", "seed": 1, "clock": "virtual",
+    "parameters": {"flows": 2},
+    "facts": {
+        "rate_bps": 1e6, "warmup_s": 1.0, "end_s": 3.0, "fair_share_bps": 250_000.0,
+        "groups": {
+            "near": {"flows": 1, "rtt_ms": 40.0, "fair_share_bps": 250_000.0},
+            "far": {"flows": 1, "rtt_ms": 200.0, "fair_share_bps": 250_000.0},
+        },
+    },
+}
+
+ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,"
+               "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error")
+
+
+def write(directory: Path) -> Path:
+    """A run's directory with the logs above; no result.json."""
+    (directory / "run.json").write_text(json.dumps(RUN))
+    (directory / "guest.json").write_text('{"kernel": "7.3"}')
+    (directory / "flows.csv").write_text(
+        f"{ENDS_HEADER}\n"
+        "1,far,bulk,0,3,110000,120000,6000,4,200,200,9,1460,0,0\n"
+        "0,near,bulk,0,3,60000,60000,0,0,40,40,9,1460,0,0\n"
+    )
+    progress = ["time_s,flow,bytes"]
+    for at in range(4):
+        # The order of the file is not the order of the numbers.
+        progress += [f"{at}.000,{flow},{FLOW_BYTES[flow][at]}" for flow in (1, 0)]
+    (directory / "progress.csv").write_text("\n".join(progress) + "\n")
+    queue = ["time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes,"
+             "x_marked,xstats"]
+    queue += [f"{t:.6f},{p},{b},{d},0,0,{sp},{sb},{m},{m:08x}" for t, p, b, d, sp, sb, m in QUEUE]
+    (directory / "queue.csv").write_text("\n".join(queue) + "\n")
+    return directory

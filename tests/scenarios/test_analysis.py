@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures against values worked out by hand from handmade.py."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from analysis import compare, iperf3, logs, result
+from analysis.summary import jain, summarize, window
+
+from tests.scenarios import handmade
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return handmade.write(tmp_path)
+
+
+def test_summary(run: Path) -> None:
+    summary, groups = summarize(logs.read(run))
+    # flow 0: 50000 bytes in 2 s; flow 1: 20000 bytes in 2 s
+    assert summary["goodput_bps"] == pytest.approx(
+        {"mean": 140_000, "sd": 60_000, "min": 80_000, "max": 200_000}
+    )
+    assert summary["fair_share_bps"] == 250_000
+    assert summary["sd_over_fair_share"] == pytest.approx(0.24)
+    # (280)^2 / (2 * (200^2 + 80^2))
+    assert summary["jain"] == pytest.approx(78_400 / 92_800)
+    # 200000 bytes in 2 s of 1 Mb/s
+    assert summary["utilization"] == pytest.approx(0.8)
+    assert (summary["dropped"], summary["marked"], summary["sent"]) == (5, 3, 120)
+    # backlogs of 5000, 2500 and 0 bytes at 1 Mb/s: 40, 20, 0 ms
+    assert summary["queue_delay_ms"] == pytest.approx(
+        {"mean": 20, "p50": 20, "p95": 38, "p99": 39.6}
+    )
+    assert summary["queue_packets"] == {"mean": 2.0, "max": 4}
+    assert groups["near"]["share_of_fair"] == pytest.approx(0.8)
+    assert groups["near"]["loss"] == 0
+    assert groups["far"]["share_of_fair"] == pytest.approx(0.32)
+    assert groups["far"]["loss"] == pytest.approx(0.05)
+    assert groups["far"]["rtt_ms"] == 200
+
+
+def test_jain_bounds() -> None:
+    assert jain(np.array([3.0, 3.0, 3.0])) == pytest.approx(1)
+    assert jain(np.array([9.0, 0.0, 0.0])) == pytest.approx(1 / 3)
+    assert jain(np.array([0.0, 0.0])) == 0
+
+
+def test_window_takes_the_samples_inside() -> None:
+    time_s = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5])
+    assert window(time_s, 1.0, 2.0) == (2, 4)
+
+
+@pytest.mark.parametrize(("from_s", "to_s"), [(1.0, 9.0), (-5.0, 1.0), (2.4, 2.5)])
+def test_window_refuses_what_was_not_sampled(from_s: float, to_s: float) -> None:
+    with pytest.raises(logs.BadLog, match="do not cover"):
+        window(np.array([0.0, 1.0, 2.0, 3.0]), from_s, to_s)
+
+
+def test_result_has_the_schema(run: Path) -> None:
+    result.write(run, 1.5)
+    written = logs.load_result(run)
+    assert list(written) == [
+        "schema", "scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary",
+        "groups", "digest", "wall_seconds", "virtual_seconds",
+    ]
+    assert written["schema"] == 1
+    assert written["virtual_seconds"] == 3
+    assert written["wall_seconds"] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("flows.csv", "1,far,bulk,0,3,110000", "1,far,bulk,0,3,110001"),
+        ("queue.csv", "12,0,0,220,300000,5", "13,0,0,220,300000,5"),
+        ("queue.csv", "220,300000,5,00000005", "220,300000,5,00000006"),
+    ],
+)
+def test_digest_sees_every_byte_and_counter(run: Path, file: str, old: str, new: str) -> None:
+    before = result.digest(logs.read(run))
+    assert result.digest(logs.read(run)) == before
+    text = (run / file).read_text()
+    assert old in text
+    (run / file).write_text(text.replace(old, new))
+    assert result.digest(logs.read(run)) != before
+
+
+def test_incomplete_directory_is_never_a_result(run: Path) -> None:
+    result.write(run, 1.0)
+    (run / "INCOMPLETE").write_text("")
+    with pytest.raises(logs.BadLog, match="incomplete"):
+        logs.load_result(run)
+
+
+def test_log_cut_short_is_refused(run: Path) -> None:
+    text = (run / "progress.csv").read_text().splitlines()
+    (run / "progress.csv").write_text("\n".join(text[:-1]) + "\n")
+    with pytest.raises(logs.BadLog, match="cut short"):
+        logs.read(run)
+
+
+def test_missing_flow_is_noticed(run: Path) -> None:
+    record = json.loads((run / "run.json").read_text())
+    record["facts"]["groups"]["far"]["flows"] = 2
+    (run / "run.json").write_text(json.dumps(record))
+    with pytest.raises(logs.BadLog, match="2 flows were asked for, 1 ran"):
+        summarize(logs.read(run))
+
+
+def test_mean_and_interval() -> None:
+    # Student's t for 2 degrees of freedom, 97.5 %: 4.302653; sd of 1, 2, 3 is 1
+    three = compare.mean([1.0, 2.0, 3.0])
+    assert three.value == pytest.approx(2)
+    assert three.half == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+    assert math.isnan(compare.mean([5.0]).half)
+
+
+def test_combine_keeps_the_shape() -> None:
+    combined = compare.combine([{"a": 1, "b": {"c": 2.0, "d": None}},
+                                {"a": 3, "b": {"c": 4.0, "d": None}}])
+    assert combined == {"a": 2.0, "b": {"c": 3.0, "d": None}}
+
+
+def _stream(end: float, count: int) -> dict[str, float]:
+    return {"end": end, "bytes": count}
+
+
+def test_iperf3_becomes_the_same_logs(tmp_path: Path) -> None:
+    ends = [{"sender": {"end": 2.0, "bytes": 400, "retransmits": 3, "mean_rtt": 50_000,
+                        "min_rtt": 40_000, "max_snd_cwnd": 2920}} for _ in range(2)]
+    for group, base in (("a", 100), ("b", 1000)):
+        intervals = [{"streams": [_stream(at, base), _stream(at, 2 * base)]}
+                     for at in (1.0001, 2.0001)]
+        (tmp_path / f"iperf3-{group}.json").write_text(json.dumps({
+            "start": {"tcp_mss_default": 1460}, "end": {"streams": ends},
+            "server_output_json": {"intervals": intervals},
+        }))
+    iperf3.convert(tmp_path)
+    progress = logs.read_progress(tmp_path / "progress.csv")
+    assert progress.flows.tolist() == [0, 1, 2, 3]
+    assert progress.bytes.tolist() == [[0, 0, 0, 0], [100, 200, 1000, 2000],
+                                       [200, 400, 2000, 4000]]
+    rows = logs.read_ends(tmp_path / "flows.csv")
+    assert [(r["group"], r["bytes"]) for r in rows] == [
+        ("a", "200"), ("a", "400"), ("b", "2000"), ("b", "4000")]
+    assert rows[0]["bytes_retransmitted"] == str(3 * 1460)
+
+
+def test_iperf3_error_is_told(tmp_path: Path) -> None:
+    (tmp_path / "iperf3-all.json").write_text('{"error": "unable to connect"}')
+    with pytest.raises(logs.BadLog, match="unable to connect"):
+        iperf3.convert(tmp_path)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a scenario plans to do, and what wrong input gets; nothing is run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from scenarios import execute, kinds
+from scenarios.cli import main
+from scenarios.errors import UserError
+from scenarios.params import Param, resolve
+from scenarios.plan import Plan
+from scenarios.scenario import Facts, Request, scenario, scenarios
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def plan_of(*settings: str, seed: int = 1, clock: str = "virtual") -> tuple[Plan, Facts]:
+    found = scenario("dumbbell")
+    return found.build(
+        Request(resolve(found.params, settings), "pfifo limit 200", seed, clock)
+    )
+
+
+def starts(plan: Plan) -> list[int]:
+    return [int(flow["start_ns"]) for flow in plan.flows]
+
+
+def line(plan: Plan, pattern: str) -> str:
+    lines = [ln for batch in plan.batches for ln in batch.lines if re.search(pattern, ln)]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def test_seed_decides_the_start_offsets() -> None:
+    assert starts(plan_of(seed=1)[0]) == starts(plan_of(seed=1)[0])
+    assert starts(plan_of(seed=1)[0]) != starts(plan_of(seed=2)[0])
+    assert all(0 <= s < 2e9 for s in starts(plan_of("spread=2")[0]))
+    assert max(starts(plan_of("spread=2")[0])) > 1e9
+
+
+def test_fair_share_is_payload_of_an_equal_part() -> None:
+    # 5 Mb/s * (1500 - 20 - 20) / 1514
+    assert plan_of()[1].fair_share_bps == pytest.approx(5e6 * 1460 / 1514)
+    # timestamps take 12 bytes more
+    assert plan_of("era=today")[1].fair_share_bps == pytest.approx(5e6 * 1448 / 1514)
+    assert plan_of("ip=6")[1].fair_share_bps == pytest.approx(5e6 * 1440 / 1514)
+    # the access link where that is less, the bottleneck where there is no limit
+    assert plan_of("flows=10")[1].fair_share_bps == pytest.approx(10e6 * 1460 / 1514)
+    assert plan_of("flows=10", "access=0")[1].fair_share_bps == pytest.approx(50e6 * 1460 / 1514)
+
+
+def test_bottleneck_serialises_packet_by_packet() -> None:
+    assert "rate 500000000bit burst 1514 " in line(plan_of()[0], " tbf ")
+    # 0.5 ms of 500 Mb/s is 21 packets; never less than 2
+    assert "burst 31794 " in line(plan_of(clock="wall")[0], " tbf ")
+    assert "burst 3028 " in line(plan_of("rate=1", clock="wall")[0], " tbf ")
+    assert line(plan_of()[0], "parent 1:1") == (
+        "qdisc add dev b0 parent 1:1 handle 2: pfifo limit 200"
+    )
+
+
+def test_era_is_applied_to_both_ends_and_not_to_the_router() -> None:
+    plan, _ = plan_of("ecn=on")
+    for ns in ("src-all", "dst"):
+        assert plan.sysctls[ns]["net/ipv4/tcp_sack"] == "0"
+        assert plan.sysctls[ns]["net/ipv4/tcp_ecn"] == "1"
+    assert "net/ipv4/tcp_sack" not in plan.sysctls["rtr"]
+    assert line(plan, r"route add 10\.16\.0\.0/16 via 192\.0\.2\.1 ").endswith(
+        "quickack 1 initcwnd 2")
+    today, _ = plan_of("era=today")
+    assert "net/ipv4/tcp_sack" not in today.sysctls["dst"]
+    assert {flow["cc"] for flow in today.flows} == {"cubic"}
+    assert {flow["cc"] for flow in plan_of("era=today", "cc=bbr")[0].flows} == {"bbr"}
+
+
+def test_every_flow_has_its_own_addresses() -> None:
+    for settings in (("flows=1000",), ("flows=1000", "ip=6")):
+        plan, _ = plan_of(*settings)
+        assert len({flow["source"] for flow in plan.flows}) == 1000
+        assert len({flow["sink"] for flow in plan.flows}) == 1000
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["dumbell"], 'no scenario "dumbell": did you mean dumbbell?'),
+        (["dumbbell", "--set", "flow=3"], 'no parameter "flow": did you mean flows?'),
+        (["dumbbell", "--set", "flows=0"], "flows: 0 given, allowed: 1 to 10000 flows"),
+        (["dumbbell", "--set", "rtt=soon"], 'rtt: "soon" given, needs a number from 0 to'),
+        (["dumbbell", "--set", "flows=1.5"], 'flows: "1.5" given, needs a whole number'),
+        (["dumbbell", "--set", "era=1999"], 'era: "1999" given, allowed: 2001 | today'),
+        (["dumbbell", "--set", "rtt"], '--set "rtt": needs NAME=VALUE'),
+        (["dumbbell", "--set", "ip=5"], "ip: 5 given, allowed: 4 or 6"),
+        (["dumbbell", "--set", "generator=iperf3"], "give --clock wall"),
+        (["dumbbell", "--here", "--clock", "virtual"], "--here has this machine's clock"),
+        (["dumbbell", "--here", "--kernel", "7.3"], "--kernel chooses the lab's kernel"),
+        (["dumbbell", "--qdisc", " "], "--qdisc: needs a kind"),
+        ([], "no scenario given; --list shows them"),
+    ],
+)
+def test_mistakes(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_list_names_every_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    shown = capsys.readouterr().out
+    for item in scenarios().values():
+        assert item.name in shown
+        for param in item.params:
+            assert re.search(rf"^  {param.name} +{re.escape(f'{param.default}'.split('.')[0])}",
+                             shown, re.M)
+
+
+def test_defaults_are_allowed() -> None:
+    for item in scenarios().values():
+        for param in item.params:
+            assert param.parse(str(param.default)) == param.default
+            assert param.help
+
+
+def test_not_a_number_is_not_a_number() -> None:
+    with pytest.raises(UserError, match="allowed: 0 to 1"):
+        Param("p", 0.5, "", "", 0.0, 1.0).parse("nan")
+
+
+def test_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(UserError, match=r"holds thesis\.tex"):
+        execute.prepare(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_directory_is_marked_from_the_start_and_old_results_go(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text("{}")
+    execute.prepare(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["INCOMPLETE"]
+    execute.finish(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def tc_wlog(burst: int, min_packets: int) -> int:
+    """W as tc derives it, in the form of Floyd and Jacobson's equation 2."""
+    for w in range(1, 32):
+        weight = 2.0**-w
+        length = burst + 1 + ((1 - weight) ** (burst + 1) - 1) / weight
+        # tc leaves the last term's exponent one lower than the paper does
+        length_tc = burst + 1 - (1 - (1 - weight) ** burst) / weight
+        assert abs(length - length_tc) <= 1
+        if length_tc <= min_packets:
+            return w
+    return 0
+
+
+@pytest.mark.parametrize("buffer", [100, 200, 1000, 5000])
+def test_red_weight_is_that_of_the_paper(buffer: int) -> None:
+    burst = int(re.search(r"burst (\d+)", kinds.red(buffer))[1])
+    assert tc_wlog(burst, buffer // 5) == 10
+
+
+def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
+    flowgen = ROOT / "build" / "tools" / "flowgen"
+    subprocess.run(["make", "-s", "-C", ROOT / "tools"], check=True)
+    flows = tmp_path / "flows"
+    for text, said in (
+        ("id=1 speed=3\n", f'{flows}:1: unknown key "speed"'),
+        ("# none\n\nid=1 source=10.0.0.1 sink=10.0.0.2\n", f"{flows}:3: sink_port is missing"),
+        ("id=1 source=host sink=10.0.0.2 sink_port=1\n", "not an IPv4 or IPv6 address: host"),
+        ("id=x\n", 'id: "x" is not a whole number'),
+        ("kind=flood\n", f"{flows}:1: no such kind of flow: flood"),
+        ("# none\n", f"{flows} has no flows"),
+    ):
+        flows.write_text(text)
+        done = subprocess.run(
+            [flowgen, "--flows", flows, "--progress", "/dev/null", "--ends", "/dev/null",
+             "--duration-ms", "1"], capture_output=True, text=True)
+        assert done.returncode == 2
+        assert said in done.stderr
+
+

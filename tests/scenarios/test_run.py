@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Short runs in the lab, end to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ROOT / "netns-scenarios" / "run"
+SMALL = ("--set", "flows=10", "--set", "rate=50", "--set", "warmup=1", "--set", "duration=2")
+
+
+def run(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([RUN, "dumbbell", "--out", out, *SMALL, *words], capture_output=True,
+                          text=True, timeout=300)
+
+
+def result(out: Path, *words: str) -> dict[str, Any]:
+    done = run(out, *words)
+    assert done.returncode == 0, done.stderr
+    assert not (out / "INCOMPLETE").exists()
+    return json.loads((out / "result.json").read_text())
+
+
+def test_same_seed_same_digest(tmp_path: Path) -> None:
+    first = result(tmp_path / "a", "--seed", "7", "--qdisc", "qsdrr limit 50")
+    again = result(tmp_path / "b", "--seed", "7", "--qdisc", "qsdrr limit 50")
+    other = result(tmp_path / "c", "--seed", "8", "--qdisc", "qsdrr limit 50")
+    assert first["digest"] == again["digest"]
+    assert first["summary"] == again["summary"]
+    assert first["digest"] != other["digest"]
+
+
+def test_figures_agree_with_each_other(tmp_path: Path) -> None:
+    r = result(tmp_path / "r", "--qdisc", "pfifo limit 50")
+    s = r["summary"]
+    # Ten flows with 10 Mb/s links over 50 Mb/s: the link must be busy, and what arrives is
+    # what leaves, but for the packets under way at both ends of the window.
+    assert 0.8 < s["utilization"] <= 1.001
+    carried = s["goodput_bps"]["mean"] * 10 / (50e6 * 1460 / 1514)
+    assert carried == pytest.approx(s["utilization"], abs=0.06)
+    assert s["queue_packets"]["max"] <= 51
+    assert s["dropped"] > 0
+    # 51 packets of 1514 bytes at 50 Mb/s
+    assert 0 < s["queue_delay_ms"]["p99"] <= 12.36
+    assert r["groups"]["all"]["flows"] == 10
+    queue = (tmp_path / "r" / "queue.csv").read_text().splitlines()
+    assert len(queue) == 1 + 301
+
+
+def test_access_links_limit_each_source(tmp_path: Path) -> None:
+    s = result(tmp_path / "r", "--set", "rate=500", "--qdisc", "pfifo limit 1000")["summary"]
+    assert s["goodput_bps"]["max"] <= 10e6 * 1460 / 1514 * 1.001
+    assert s["goodput_bps"]["min"] > 0.9 * 10e6 * 1460 / 1514
+    assert s["queue_packets"]["max"] <= 10
+
+
+@pytest.mark.parametrize("words", [
+    ("--set", "era=today", "--set", "ecn=on", "--qdisc", "fq_codel limit 1000"),
+    ("--set", "ip=6"),
+    ("--set", "cc=bbr", "--set", "era=today"),
+])
+def test_other_transports(tmp_path: Path, words: tuple[str, ...]) -> None:
+    s = result(tmp_path / "r", *words)["summary"]
+    assert s["goodput_bps"]["min"] > 0
+    assert s["utilization"] > 0.7
+    if "ecn=on" in words:
+        assert s["marked"] > 0
+        assert s["dropped"] == 0
+
+
+def test_mistake_in_the_discipline(tmp_path: Path) -> None:
+    done = run(tmp_path / "r", "--qdisc", "qsdr limit 3")
+    assert done.returncode == 1
+    assert "no qsdr" in done.stderr
+    assert (tmp_path / "r" / "INCOMPLETE").exists()
+    assert not (tmp_path / "r" / "result.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_is_marked_and_gone(tmp_path: Path, number: signal.Signals) -> None:
+    out = tmp_path / "r"
+    child = subprocess.Popen([RUN, "dumbbell", "--out", out, "--set", "duration=3000"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 120
+    while not (out / "progress.csv").exists():
+        assert time.monotonic() < end, "the run did not start"
+        assert child.poll() is None, child.stderr.read()
+        time.sleep(0.05)
+    mine = [pid for pid in guests() if str(out) in guests()[pid]]
+    assert mine, "no guest of this run is seen, so the check below would prove nothing"
+    child.send_signal(number)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "interrupted" in said
+    assert (out / "INCOMPLETE").exists()
+    assert not (out / "result.json").exists()
+    assert not [pid for pid in guests() if str(out) in guests()[pid]]
+
+
+def guests() -> dict[int, str]:
+    """Command lines of all processes of this machine."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                found[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
+            except OSError:
+                continue
+    return found
+
+
+def test_here_as_root_of_a_wall_clock_guest() -> None:
+    """The lab's guest stands in for a machine with the modules; nothing may be left on it."""
+    out = ROOT / "build" / f"here-test-{os.getpid()}"
+    script = (
+        f"{RUN} dumbbell --here --out {out} --qdisc 'qsdrr limit 50' --set flows=4 --set rate=10 "
+        "--set warmup=0.5 --set duration=1.5 && test -z \"$(ip netns list)\""
+    )
+    try:
+        done = subprocess.run([ROOT / "lab" / "boot", "--clock", "wall", "--", "sh", "-c", script],
+                              capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+        r = json.loads((out / "result.json").read_text())
+        assert r["clock"] == "wall"
+        assert r["summary"]["utilization"] > 0.5
+    finally:
+        subprocess.run(["rm", "-rf", out], check=True)
