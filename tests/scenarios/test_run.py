@@ -95,27 +95,31 @@ def test_interrupted_run_is_marked_and_gone(tmp_path: Path, number: signal.Signa
         assert time.monotonic() < end, "the run did not start"
         assert child.poll() is None, child.stderr.read()
         time.sleep(0.05)
-    mine = [pid for pid in guests() if str(out) in guests()[pid]]
-    assert mine, "no guest of this run is seen, so the check below would prove nothing"
+    mine = descendants(child.pid)
+    assert any("linux" in name for name in mine.values()), mine
     child.send_signal(number)
     _, said = child.communicate(timeout=60)
     assert child.returncode == 130
     assert "interrupted" in said
     assert (out / "INCOMPLETE").exists()
     assert not (out / "result.json").exists()
-    assert not [pid for pid in guests() if str(out) in guests()[pid]]
+    assert not [pid for pid in mine if Path(f"/proc/{pid}").exists()]
 
 
-def guests() -> dict[int, str]:
-    """Command lines of all processes of this machine."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                found[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
-            except OSError:
-                continue
-    return found
+def descendants(ancestor: int) -> dict[int, str]:
+    """Processes below one: number to name."""
+    below: dict[int, str] = {}
+    parents = {ancestor}
+    found = [p.name for p in Path("/proc").iterdir() if p.name.isdigit()]
+    for pid in sorted(map(int, found)):
+        try:
+            name, _, rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+        except OSError:
+            continue
+        if int(rest.split()[1]) in parents:
+            parents.add(pid)
+            below[pid] = name.partition("(")[2]
+    return below
 
 
 def test_here_as_root_of_a_wall_clock_guest() -> None:
