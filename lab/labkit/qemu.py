@@ -55,7 +55,7 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
     words = [
         str(find_vng()), "--verbose", "--force-9p", "--user", "root",
         "--run", str(kernel.image), "--cpus", str(cpus), "--memory", request.memory,
-        "--append", f"oops=panic panic=-1 module_blacklist={BLACKLIST}",
+        "--append", f"oops=panic panic=-1 ignore_loglevel module_blacklist={BLACKLIST}",
     ]
     if not kvm:
         words.append("--disable-kvm")

@@ -73,6 +73,7 @@ def command_line(request: Request, kernel: Kernel, job: Path) -> list[str]:
         str(kernel.image), f"mem={request.memory}", "root=/dev/root", "rootfstype=hostfs",
         "rootflags=/", "rw", "init=/proc/self/cwd/init", "labjob=/proc/self/cwd",
         f"uml_dir={job}/", "umid=lab", "con=null", "con0=null,fd:1", "console=tty0", "panic=-1",
+        "ignore_loglevel",
     ]
     if kernel.name != "6.12":
         words.append("seccomp=auto")

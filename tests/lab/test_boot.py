@@ -80,13 +80,14 @@ def test_place(lab: Lab) -> None:
 def test_files(lab: Lab, tmp_path: Path) -> None:
     """The checkout's build/ and shared directories can be written, the rest of the host cannot."""
     inside = ROOT / "build" / f"lab-test-{os.getpid()}"
-    script = f"echo one > {inside} && echo two > '{tmp_path}/shared file' && ! touch /etc/lab"
+    outside = Path(f"/etc/lab-test-{os.getpid()}")
+    script = f"echo one > {inside} && echo two > '{tmp_path}/shared file' && ! touch {outside}"
     try:
         done = lab("--share", str(tmp_path), "--", "sh", "-c", script)
         assert done.returncode == 0, done.stderr
         assert inside.read_text() == "one\n"
         assert (tmp_path / "shared file").read_text() == "two\n"
-        assert not Path("/etc/lab").exists()
+        assert not outside.exists()
     finally:
         inside.unlink(missing_ok=True)
 

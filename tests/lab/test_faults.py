@@ -38,6 +38,13 @@ def test_fast(
     complaint(lab("--", "sh", "-c", f"insmod {module} fault={fault}; exit 0"), *words)
 
 
+def test_hushed_console(lab: Lab, oops_module: Callable[[str], str]) -> None:
+    """A command that silences the console cannot hide a report."""
+    script = f"echo 1 > /proc/sys/kernel/printk; insmod {oops_module('fast')} fault=warn"
+    done = lab("--", "sh", "-c", script)
+    complaint(done, "WARNING")
+
+
 def test_innocent(lab: Lab, oops_module: Callable[[str], str]) -> None:
     """The module alone is no reason to complain."""
     done = lab("--", "insmod", oops_module("fast"))

@@ -143,3 +143,35 @@ def test_plan_refuses_nul(tmp_path: Path) -> None:
     plan.add("arg", "a\0b")
     with pytest.raises(LabError, match="NUL"):
         plan.write(tmp_path / "plan")
+
+
+@pytest.mark.parametrize(
+    ("status", "log", "timed_out", "verdict"),
+    [
+        ("end exit 0\ntaint 4096\nleaks 0\nclock 1.5\n", "", False, 0),
+        ("end exit 3\ntaint 0\nleaks 0\nclock 1.5\n", "", False, 3),
+        ("end signal 15\ntaint 0\nleaks 0\nclock 1.5\n", "", False, 143),
+        ("end exit 0\ntaint 512\nleaks 0\nclock 1.5\n", "", False, 70),
+        ("end stuck 0\ntaint 0\nleaks 0\nclock 1e6\n", "", False, 70),
+        ("end exit 0\ntaint 0\nleaks 0\nclock 1.5\n", "[ 1.0] BUG: bad", False, 70),
+        ("", "", False, 70),
+        ("", "", True, 124),
+        ("", "[ 1.0] Kernel panic - not syncing: x", True, 70),
+    ],
+)
+def test_verdict(tmp_path: Path, status: str, log: str, timed_out: bool, verdict: int) -> None:
+    """A clean status counts only with a clean kernel; a report explains a time limit."""
+    if status:
+        (tmp_path / "status").write_text(status)
+    (tmp_path / "log").write_text(log)
+    result = guest.judge(tmp_path, tmp_path / "log", timed_out, 5)
+    assert result.status == verdict
+    assert bool(result.reason) == (verdict in (70, 124))
+
+
+def test_leaks_are_a_verdict(tmp_path: Path) -> None:
+    (tmp_path / "status").write_text("end exit 0\ntaint 0\nleaks 9\nclock 1.5\n")
+    (tmp_path / "leaks").write_text("unreferenced object 0x1 (size 64):\n")
+    result = guest.judge(tmp_path, tmp_path / "log", False, 5)
+    assert result.status == 70
+    assert "unreferenced object" in (tmp_path / "log").read_text()
