@@ -140,10 +140,13 @@ def job_directory(memory: str) -> Iterator[Path]:
         with contextlib.suppress(OSError), (old / "lock").open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(old, ignore_errors=True)
-    path = base / f"lab-boot-{os.getpid()}-{time.monotonic_ns():x}"
-    path.mkdir(mode=0o700)
-    with (path / "lock").open("w") as file:
+    name = f"lab-boot-{os.getpid()}-{time.monotonic_ns():x}"
+    fresh, path = base / f".{name}", base / name
+    fresh.mkdir(mode=0o700)
+    with (fresh / "lock").open("w") as file:
+        # Locked before others can see it, or their sweep might take it.
         fcntl.flock(file, fcntl.LOCK_EX)
+        fresh.rename(path)
         try:
             yield path
         finally:

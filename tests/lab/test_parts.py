@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import console, fetch, guest, kernels, modules
+from labkit import boot, console, fetch, guest, kernels, modules
 from labkit.common import LabError, digest
 
 Done = subprocess.CompletedProcess[bytes]
@@ -175,3 +175,28 @@ def test_leaks_are_a_verdict(tmp_path: Path) -> None:
     result = guest.judge(tmp_path, tmp_path / "log", False, 5)
     assert result.status == 70
     assert "unreferenced object" in (tmp_path / "log").read_text()
+
+
+def test_older_kernel_where_the_newest_is_not_to_be_had(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the default kernel has a stand-in, and only when it cannot be fetched."""
+    tried = []
+
+    def run(request: guest.Request, capture: bool) -> guest.Result:
+        tried.append(request.kernel)
+        if request.kernel == "7.3":
+            raise LabError(problem)
+        return guest.Result(0, tmp_path)
+
+    monkeypatch.setattr(boot.uml, "run", run)
+    request = guest.Request(command=["true"])
+    problem = "cannot fetch linux-source-7.3: no such package"
+    assert boot.run_default_kernel(request).status == 0
+    assert tried == ["7.3", "6.12"]
+    assert "6.12" in capsys.readouterr().err
+    with pytest.raises(LabError, match="cannot fetch"):
+        boot.run(request)
+    problem = "flex is missing"
+    with pytest.raises(LabError, match="flex"):
+        boot.run_default_kernel(request)
