@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""qsdrr's selftests in the lab: its contract with parents, and tc and netlink by tdc."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.selftests import TOP, few_parents, run_selftest
+
+CASES = TOP / "selftests" / "tdc" / "qsdrr.json"
+
+
+def test_tdc() -> None:
+    tap = run_selftest(["selftests/tdc/run", "selftests/tdc/qsdrr.json"])
+    assert not tap.failed
+    assert not tap.skipped
+    assert len(tap.passed) == len(json.loads(CASES.read_text()))
+    assert tap.status == 0
+
+
+def test_tdc_ids_are_unique() -> None:
+    ids = [case["id"] for path in CASES.parent.glob("*.json")
+           for case in json.loads(path.read_text())]  # fmt: skip
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.slow
+def test_under_every_parent() -> None:
+    tap = run_selftest(["make", "-s", "-C", "selftests", "run_tests", "TEST_PROGS=qsdrr.sh"])
+    assert not tap.failed
+    assert len(tap.passed) > 400
+    # hfsc stalls by itself when its link goes down and up.
+    assert [name for name in tap.skipped if not name.startswith("hfsc: qsdrr limit 2: down")] == []
+    assert tap.status == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flavour", ["kasan", "lockdep"])
+def test_under_a_checking_kernel(flavour: str) -> None:
+    tap = run_selftest(few_parents("qsdrr", "limit 2"), ["--flavour", flavour])
+    assert not tap.failed
+    assert len(tap.passed) > 70
+    assert tap.status == 0
