@@ -30,7 +30,7 @@ def test_tdc_ids_are_unique() -> None:
 def test_under_every_parent() -> None:
     tap = run_selftest(["make", "-s", "-C", "selftests", "run_tests", "TEST_PROGS=qsdrr.sh"])
     assert not tap.failed
-    assert len(tap.passed) > 400
+    assert len(tap.passed) > 300
     # hfsc stalls by itself when its link goes down and up.
     assert [name for name in tap.skipped if not name.startswith("hfsc: qsdrr limit 2: down")] == []
     assert tap.status == 0
