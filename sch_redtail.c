@@ -351,10 +351,10 @@ static int redtail_parse(struct redtail_params *p, struct nlattr *opt,
 	return 0;
 }
 
-/* Table II's threshold, whose part of the buffer is @num / @den, unless given. */
-static u32 redtail_threshold(u32 given, u32 limit, u32 num, u32 den)
+/* Table II's threshold, @num / @den of the buffer, unless one is given. */
+static u32 redtail_threshold(u32 given, u32 limit, u32 num, u32 den, u32 least)
 {
-	return given ?: max_t(u32, div_u64((u64)limit * num, den), 1);
+	return given ?: max_t(u32, div_u64((u64)limit * num, den), least);
 }
 
 static int redtail_derive(struct redtail_law *law,
@@ -368,10 +368,10 @@ static int redtail_derive(struct redtail_law *law,
 
 	law->limit = p->limit ?: div_u64(scale * REDTAIL_TABLE_LIMIT,
 					 REDTAIL_TABLE_BANDWIDTH);
-	law->min1 = redtail_threshold(p->min1, law->limit, 1, 80);
-	law->max1 = redtail_threshold(p->max1, law->limit, 3, 16);
-	red->min_th = redtail_threshold(p->min2, law->limit, 1, 8);
-	red->max_th = redtail_threshold(p->max2, law->limit, 1, 2);
+	law->min1 = redtail_threshold(p->min1, law->limit, 1, 80, 1);
+	law->max1 = redtail_threshold(p->max1, law->limit, 3, 16, 2);
+	red->min_th = redtail_threshold(p->min2, law->limit, 1, 8, 1);
+	red->max_th = redtail_threshold(p->max2, law->limit, 1, 2, 2);
 
 	law->share_max = p->share_max;
 	law->share_min = p->share_min;
@@ -399,12 +399,8 @@ static int redtail_derive(struct redtail_law *law,
 
 	if (law->min1 >= law->max1)
 		wrong = "min1 must be below max1";
-	else if (law->max1 > law->limit)
-		wrong = "max1 must not be above the limit";
 	else if (red->min_th >= red->max_th)
 		wrong = "min2 must be below max2";
-	else if (red->max_th > law->limit)
-		wrong = "max2 must not be above the limit";
 	else if (law->share_min > law->share_max)
 		wrong = "share_min must not be above share_max";
 	else if (p->low >= p->high)

@@ -103,7 +103,7 @@ flow_age_see(struct flow_age_table *t, struct flow_age_stats *st,
 	struct flow_age *fa, *oldest = set;
 
 	for (fa = set; fa < set + FLOW_AGE_WAYS; fa++) {
-		if (fa->packets && !memcmp(&fa->key, key, sizeof(*key)))
+		if (!memcmp(&fa->key, key, sizeof(*key)))
 			break;
 		if (fa->last < oldest->last)
 			oldest = fa;

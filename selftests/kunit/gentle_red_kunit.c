@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * gentle_red inside the kernel. There is no floating point here: the expected
+ * values were computed with 60 decimal digits from the formulas, and the
+ * tolerances are the bounds that the header states.
+ */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+
+#include <aqm/gentle_red.h>
+
+#define SEED	1
+#define WEIGHT	8589935U	/* 0.002 */
+
+static void expect_near(struct kunit *test, u64 got, u64 exact, u64 slack)
+{
+	KUNIT_EXPECT_LE(test, got, exact + slack);
+	KUNIT_EXPECT_GE(test, got, exact - slack);
+}
+
+static void the_average_follows_the_recursion(struct kunit *test)
+{
+	u64 avg = 0;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		avg = gentle_red_fold(avg, WEIGHT, 50000);
+	/* 2^-32 / w is 500 units of 2^-32 */
+	expect_near(test, avg, 185743482222919, 500);
+	for (i = 0; i < 100000; i++)
+		avg = gentle_red_fold(avg, WEIGHT, 0);
+	KUNIT_EXPECT_EQ(test, avg >> 32, 0);
+}
+
+static void an_idle_queues_average_decays(struct kunit *test)
+{
+	expect_near(test, gentle_red_decay(4000000000ULL << 32, WEIGHT, 100),
+		    14062870489054250223ULL, 400);
+	expect_near(test, gentle_red_decay(50000ULL << 32, WEIGHT, 12345),
+		    3966, 33);
+	KUNIT_EXPECT_EQ(test, gentle_red_decay(12345, WEIGHT, 0), 12345);
+	KUNIT_EXPECT_EQ(test, gentle_red_decay(U64_MAX, WEIGHT, U32_MAX), 0);
+}
+
+static void the_weight_of_a_rate(struct kunit *test)
+{
+	expect_near(test, gentle_red_auto_weight(2), 1689937949, 1200000);
+	expect_near(test, gentle_red_auto_weight(375), 11437989, 5);
+	expect_near(test, gentle_red_auto_weight(1000000), 4295, 5);
+	KUNIT_EXPECT_GT(test, gentle_red_auto_weight(U32_MAX), 0);
+}
+
+static void the_probability_has_a_gentle_slope(struct kunit *test)
+{
+	static const struct {
+		u32 avg;
+		u64 gentle, hard;
+	} points[] = {
+		{ 19999, 0, 0 },
+		{ 20000, 0, 0 },
+		{ 35000, 21474836, 21474836 },
+		{ 79999, 85897914, 85897914 },
+		{ 80000, 85899346, GENTLE_RED_ONE },
+		{ 120000, 2190433321, GENTLE_RED_ONE },
+		{ 159999, 4294914682, GENTLE_RED_ONE },
+		{ 160000, GENTLE_RED_ONE, GENTLE_RED_ONE },
+	};
+	struct gentle_red_params p = { .min_th = 20000, .max_th = 80000 };
+	struct gentle_red_vars v = { .max_p = 2 * GENTLE_RED_PERCENT };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(points); i++) {
+		v.avg = (u64)points[i].avg << 32;
+		p.gentle = true;
+		expect_near(test, gentle_red_probability(&p, &v) + 2,
+			    points[i].gentle + 2, 2);
+		p.gentle = false;
+		expect_near(test, gentle_red_probability(&p, &v) + 2,
+			    points[i].hard + 2, 2);
+	}
+}
+
+/* Distances between drops at p = 1/16, and how often each was seen. */
+static void drops_are_spaced_uniformly(struct kunit *test)
+{
+	u32 seen[40], first, gap, drops, count, i, wait;
+	const u64 p_b = GENTLE_RED_ONE / 16;
+	struct rnd_state rnd;
+	u64 chi2;
+
+	for (wait = 0; wait < 2; wait++) {
+		prandom_seed_state(&rnd, SEED);
+		memset(seen, 0, sizeof(seen));
+		first = wait ? 17 : 1;
+		for (drops = 0; drops < 16000; drops++) {
+			for (gap = 1, count = 0;
+			     !gentle_red_chance(p_b, count, wait,
+						prandom_u32_state(&rnd));
+			     gap++, count++)
+				KUNIT_ASSERT_LT(test, gap, 39);
+			seen[gap]++;
+		}
+		for (chi2 = 0, i = 0; i < 40; i++) {
+			if (i < first || i >= first + 16)
+				KUNIT_EXPECT_EQ(test, seen[i], 0);
+			else
+				chi2 += abs_diff(seen[i], 1000U) *
+					abs_diff(seen[i], 1000U);
+		}
+		/* 15 degrees of freedom: above 37.7 one time in 1000 */
+		KUNIT_EXPECT_LT(test, chi2, 37700);
+	}
+}
+
+static void max_p_adapts_each_half_second(struct kunit *test)
+{
+	struct gentle_red_params p = {
+		.min_th = 20000, .max_th = 80000, .max_p = 5 * GENTLE_RED_PERCENT,
+		.bottom = GENTLE_RED_BOTTOM, .top = GENTLE_RED_TOP,
+		.weight = WEIGHT, .ptime = 1000000, .adaptive = true,
+	};
+	struct gentle_red_stats st = {};
+	struct gentle_red_vars v;
+
+	gentle_red_init(&v, &p, 7);
+	v.avg = 56001ULL << 32;			/* above min + 0.6 d */
+	gentle_red_adapt(&p, &v, &st, 7 + GENTLE_RED_INTERVAL - 1);
+	KUNIT_EXPECT_EQ(test, v.max_p, 5 * GENTLE_RED_PERCENT);
+	gentle_red_adapt(&p, &v, &st, 7 + GENTLE_RED_INTERVAL);
+	KUNIT_EXPECT_EQ(test, v.max_p, 6 * GENTLE_RED_PERCENT);
+	gentle_red_adapt(&p, &v, &st, 7 + 4 * GENTLE_RED_INTERVAL);
+	KUNIT_EXPECT_EQ(test, v.max_p, 9 * GENTLE_RED_PERCENT);
+	v.avg = 50000ULL << 32;			/* on target */
+	gentle_red_adapt(&p, &v, &st, 7 + 6 * GENTLE_RED_INTERVAL);
+	KUNIT_EXPECT_EQ(test, v.max_p, 9 * GENTLE_RED_PERCENT);
+	v.avg = 43999ULL << 32;			/* below min + 0.4 d */
+	gentle_red_adapt(&p, &v, &st, 7 + 7 * GENTLE_RED_INTERVAL);
+	expect_near(test, v.max_p, 347892351, 1);
+	gentle_red_adapt(&p, &v, &st, U64_MAX / 2);
+	KUNIT_EXPECT_EQ(test, v.max_p, GENTLE_RED_BOTTOM);
+	v.avg = 80000ULL << 32;
+	gentle_red_adapt(&p, &v, &st, U64_MAX - GENTLE_RED_INTERVAL);
+	KUNIT_EXPECT_EQ(test, v.max_p, GENTLE_RED_TOP);
+}
+
+static struct kunit_case gentle_red_cases[] = {
+	KUNIT_CASE(the_average_follows_the_recursion),
+	KUNIT_CASE(an_idle_queues_average_decays),
+	KUNIT_CASE(the_weight_of_a_rate),
+	KUNIT_CASE(the_probability_has_a_gentle_slope),
+	KUNIT_CASE(drops_are_spaced_uniformly),
+	KUNIT_CASE(max_p_adapts_each_half_second),
+	{}
+};
+
+static struct kunit_suite gentle_red_suite = {
+	.name		= "aqm_gentle_red",
+	.test_cases	= gentle_red_cases,
+};
+
+kunit_test_suite(gentle_red_suite);
+
+MODULE_DESCRIPTION("KUnit tests of aqm/gentle_red.h");
+MODULE_LICENSE("GPL");
