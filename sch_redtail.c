@@ -960,6 +960,7 @@ static int redtail_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	o->flows_new = c->flows.new;
 	o->flows_long = c->flows_long;
 	o->flows_evicted = c->flows.evicted;
+	o->marked = c->early_mark + c->forced_mark;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }

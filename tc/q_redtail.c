@@ -102,6 +102,7 @@ static const struct plugin_field redtail_qdisc_fields[] = {
 	QDISC_FIELD(overflow_short),
 	QDISC_FIELD(overflow_long),
 	QDISC_FIELD(drop_change),
+	QDISC_FIELD(marked),
 	PLUGIN_NEWLINE,
 	QDISC_FIELD(max_p_raised),
 	QDISC_FIELD(max_p_lowered),

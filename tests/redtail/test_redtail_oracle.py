@@ -20,7 +20,7 @@ from tests.drive import Step, Trace, drive_many
 from tests.redtail.model import LONG, SHORT, Options, Packet, Redtail, q32
 
 HEADER = struct.calcsize("<II")
-QDISC = struct.Struct("<QQi31I")
+QDISC = struct.Struct("<QQi33I")
 QDISC_NAMES = [
     "sent_short",
     "sent_long",
@@ -56,6 +56,8 @@ QDISC_NAMES = [
     "flows_new",
     "flows_long",
     "flows_evicted",
+    "marked",
+    "reserved",
 ]
 CLASS = struct.Struct("<Q8I")
 CLASS_NAMES = ["sent", "arrived", "share", "loss", "min", "max", "avg", "max_p", "marked"]
@@ -322,6 +324,7 @@ def check_state(model: Redtail, step: Step, where: str) -> None:
         "max_p_raised": c.raised, "max_p_lowered": c.lowered, "min2_raised": c.min2_raised,
         "min2_lowered": c.min2_lowered, "flows_new": c.new, "flows_long": c.long,
         "flows_evicted": c.evicted,
+        "marked": c.early_mark + c.forced_mark, "reserved": 0,
     }  # fmt: skip
     assert {name: st[name] for name in exact} == exact, where
     # whole bytes, rounded down from 2^-32; the model's own error is smaller
@@ -354,6 +357,9 @@ def test_every_decision_is_the_models(case: Case, runs: dict[str, list[Step]]) -
     # the command that set it up began at its step's t and was over at the next one's
     model = Redtail(case.options, (steps[SETUP - 1].t + steps[SETUP].t) // 2)
     number = 0
+    largest = max(
+        source.packet(0, size, "").size for source in case.sources for size in source.sizes
+    )
     for op, step in zip(case.operations(), steps[SETUP:], strict=True):
         left: list[tuple[int, bool]] = []
         match op:
@@ -367,6 +373,8 @@ def test_every_decision_is_the_models(case: Case, runs: dict[str, list[Step]]) -
                 assert step.rc == 0
                 model.change(options, step.t)
         where = f"step {step.i} {op}"
+        # what the short queue got is the sum of its shares, to within one packet
+        assert abs(model.credit) <= largest, where
         assert [(n, tos & 3 == 3) for n, tos in step.out] == left, where
         check_state(model, step, where)
     assert case.shown(model), f"the trace does not show it: {model.count} {model.sent}"

@@ -101,6 +101,8 @@ enum {
  * @flows_new: flows that were new
  * @flows_long: flows that became long
  * @flows_evicted: flows forgotten early for want of a slot
+ * @marked: packets marked, by chance or not
+ * @reserved: 0
  */
 struct tc_redtail_qdisc_stats {
 	__u64	sent_short;
@@ -137,6 +139,8 @@ struct tc_redtail_qdisc_stats {
 	__u32	flows_new;
 	__u32	flows_long;
 	__u32	flows_evicted;
+	__u32	marked;
+	__u32	reserved;
 };
 
 /**
