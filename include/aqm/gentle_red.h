@@ -62,7 +62,7 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-#define GENTLE_RED_ONE		(1ULL << 32)	/* 1 in Q0.32 */
+#define GENTLE_RED_ONE		0x100000000ULL	/* 1 in Q0.32 */
 #define GENTLE_RED_PERCENT	42949673U	/* 0.01 in Q0.32, rounded */
 
 #define GENTLE_RED_INTERVAL	500000000ULL	/* ns between adaptations */
