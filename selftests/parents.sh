@@ -3,9 +3,9 @@
 #
 # Does a queue discipline keep its contract with parents and core?
 #
-#	parents.sh [-p PARENT]... [-c CASE]... KIND ['OPTIONS']...
+#	parents.sh [-p PARENT]... [-c CASE]... [-l LIMIT] KIND ['OPTIONS']...
 #
-# (-h PARENT: set up, leave packets waiting, exit; for the case netns) runs every case under every parent with every set of options. The device
+# runs every case under every parent with every set of options. The device
 # sends only what it is told to, so each case decides what waits and what
 # leaves. A case holds if
 #   - while packets wait, parent and child agree on how many, in packets and
@@ -13,6 +13,9 @@
 #   - after all have left, both are at 0;
 #   - every packet offered was sent or counted as dropped;
 #   - traffic goes on afterwards.
+#
+# -l: the limit that the case "change" goes down to, 1 unless the discipline
+# does not take that.
 # shellcheck disable=SC2317 # the cases are called by name
 set -euo pipefail
 
@@ -24,9 +27,11 @@ ALL_CASES="overflow turns change replace delete down filter-drop filter-steal gs
 
 parents=()
 cases=()
+least=1
 hold=
-while getopts p:c:h: opt; do
+while getopts p:c:l:h: opt; do
 	case $opt in
+	l) least=$OPTARG ;;
 	h) hold=$OPTARG ;;
 	p) parents+=("$OPTARG") ;;
 	c) cases+=("$OPTARG") ;;
@@ -38,7 +43,7 @@ done
 args=("$@")
 shift $((OPTIND - 1))
 if [ $# -eq 0 ]; then
-	echo "usage: parents.sh [-p PARENT]... [-c CASE]... KIND ['OPTIONS']..." >&2
+	echo "usage: parents.sh [-p PARENT]... [-c CASE]... [-l LIMIT] KIND ['OPTIONS']..." >&2
 	exit 2
 fi
 kind=$1
@@ -256,10 +261,10 @@ case_turns() {
 
 case_change() {
 	offer -f 8 40
-	child change 10: "$kind" limit 1 || return
-	agree "after a change to limit 1" || return
-	[ "$parent" = netem ] || [ "${qlen[10:]}" -le 1 ] ||
-		fails "${qlen[10:]} packets after a change to limit 1" || return
+	child change 10: "$kind" limit "$least" || return
+	agree "after a change to limit $least" || return
+	[ "$parent" = netem ] || [ "${qlen[10:]}" -le "$least" ] ||
+		fails "${qlen[10:]} packets after a change to limit $least" || return
 	offer -f 8 5
 	child change 10: "$kind" limit 1000 || return
 	offer -f 8 5
