@@ -286,7 +286,7 @@ static void tworr_thresholds(const struct tworr_params *p,
 
 	if (!p->n_1dpr)
 		n_1dpr = two_region_n_1dpr(law->pipe);
-	d->n_1dpr = n_1dpr >> 32;
+	d->n_1dpr = two_region_floor(n_1dpr);
 	law->bmin = p->bmin;
 	if (!law->bmin)
 		law->bmin = two_region_bmin(law->pipe, p->flows);
@@ -298,11 +298,13 @@ static void tworr_thresholds(const struct tworr_params *p,
 		law->target = law->bflat;
 	law->bmax = p->bmax;
 	if (!law->bmax)
-		law->bmax = max_t(u32, law->pipe >> 33, 2 * law->target);
+		law->bmax = max(two_region_floor(law->pipe / 2),
+				2 * law->target);
 	d->limit = p->limit;
 	if (!d->limit)
-		d->limit = clamp_t(u64, (3 * law->pipe) >> 33,
-				   2ULL * law->bmax, TWO_REGION_MAX_QUEUE);
+		d->limit = min_t(u32, TWO_REGION_MAX_QUEUE,
+				 max(two_region_floor(3 * law->pipe / 2),
+				     2 * law->bmax));
 }
 
 static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
@@ -313,11 +315,11 @@ static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
 
 	law->pipe = two_region_pipe(p->bandwidth, p->rtt, p->avpkt);
 	if (law->pipe < (u64)TWO_REGION_MIN_PIPE << 32) {
-		NL_SET_ERR_MSG_MOD(extack, "bandwidth times rtt must be at least 10 packets of avpkt");
+		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is below 10 packets of avpkt");
 		return -EINVAL;
 	}
 	if (law->pipe == U64_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "bandwidth times rtt must be below 2^23 packets of avpkt");
+		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is 2^23 packets of avpkt or more");
 		return -EINVAL;
 	}
 	law->rtt = p->rtt;
@@ -353,7 +355,7 @@ static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
 	window = two_region_window(law->pipe, p->flows);
 	if (!p->bmin && p->flows != TWORR_DEFAULT_FLOWS &&
 	    two_region_rtts_per_drop(law->pipe, window) < TWO_REGION_ONE)
-		NL_SET_ERR_MSG_MOD(extack, "so many flows need more than one drop per round trip: bmin will not hold them");
+		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: bmin will not hold them");
 	return 0;
 }
 
@@ -440,7 +442,7 @@ static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 	q->params = p;
 	q->derived = d;
 	sch->limit = d.limit;
-	persistent_queue_init(&q->vars.queue, ktime_get_ns());
+	persistent_queue_init(&q->vars.queue);
 	two_region_init(&q->vars.control, p.seed);
 	return 0;
 }
@@ -509,7 +511,7 @@ static void tworr_reset(struct Qdisc *sch)
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
 	qdisc_reset_queue(sch);
-	persistent_queue_init(&q->vars.queue, ktime_get_ns());
+	persistent_queue_init(&q->vars.queue);
 	two_region_reset(&q->vars.control);
 }
 

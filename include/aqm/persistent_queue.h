@@ -11,7 +11,8 @@
  *	have ended, looked up when one ends. The fifteenth under way does not
  *	count. q is followed through departures too, so it is the least of all
  *	times and not only of those at which a packet came; a fifteenth without
- *	packets has the q that stood throughout.
+ *	packets has the q that stood throughout. Fifteenths end at the multiples
+ *	of their length of the caller's clock.
  * EWMA (5.2.1): at each arrival avg += w (q - avg), q before it, with
  *	w = 1 - exp(-1 / pipe) (equation 3.3): a time constant of one interval
  *	when packets come at the link's rate. The thesis has no rule for an empty
@@ -87,10 +88,16 @@ static inline void persistent_queue_set(struct persistent_queue_params *p,
 	};
 }
 
-/* A queue that has been empty for ever. */
-static inline void persistent_queue_init(struct persistent_queue *pq, u64 now)
+/* A queue that has been empty since the clock began. */
+static inline void persistent_queue_init(struct persistent_queue *pq)
 {
-	*pq = (struct persistent_queue) { .since = now };
+	*pq = (struct persistent_queue) {};
+}
+
+static inline u64
+persistent_queue_fifteenth(const struct persistent_queue_params *p)
+{
+	return div_u64(p->interval, PERSISTENT_QUEUE_MINIMA);
 }
 
 static inline void persistent_queue_minimum(struct persistent_queue *pq, u32 q)
@@ -105,7 +112,7 @@ persistent_queue_end_fifteenths(struct persistent_queue *pq,
 				const struct persistent_queue_params *p,
 				u32 q, u64 now)
 {
-	u64 fifteenth = div_u64(p->interval, PERSISTENT_QUEUE_MINIMA);
+	u64 fifteenth = persistent_queue_fifteenth(p);
 	u64 n = div64_u64(now - pq->since, fifteenth);
 	u32 i, lowest = U32_MAX;
 
@@ -204,6 +211,7 @@ persistent_queue_change(struct persistent_queue *pq,
 			const struct persistent_queue_params *new,
 			u32 q, u64 now)
 {
+	u64 rest;
 	u32 i;
 
 	persistent_queue_advance(pq, old, q, now);
@@ -214,6 +222,10 @@ persistent_queue_change(struct persistent_queue *pq,
 			pq->minima[i] = pq->estimate >> 32;
 	pq->lowest = q;
 	pq->since = now;
+	if (new->estimator == PERSISTENT_QUEUE_ABSMIN) {
+		div64_u64_rem(now, persistent_queue_fifteenth(new), &rest);
+		pq->since -= rest;
+	}
 }
 
 #endif /* _AQM_PERSISTENT_QUEUE_H */

@@ -31,6 +31,7 @@
 #include <aqm/seeded_random.h>
 
 #define TWO_REGION_ONE		BIT_ULL(32)
+#define TWO_REGION_SLACK	BIT_ULL(12)	/* more than 1.5 pipe is off by */
 #define TWO_REGION_MIN_PIPE	10U		/* packets */
 #define TWO_REGION_MAX_PIPE	BIT(23)	/* packets */
 #define TWO_REGION_MAX_QUEUE	(BIT(24) - 1)	/* packets */
@@ -192,18 +193,29 @@ static inline u64 two_region_n_1dpr(u64 pipe)
 	return two_region_window_of(pipe);
 }
 
+/* Whole packets; what rounding took off a whole number is put back. */
+static inline u32 two_region_floor(u64 x)
+{
+	return (x + TWO_REGION_SLACK) >> 32;
+}
+
+static inline u32 two_region_ceil(u64 x)
+{
+	return (x + TWO_REGION_ONE - 1 - TWO_REGION_SLACK) >> 32;
+}
+
 /* Equation 4.12, to the nearest packet. */
 static inline u32 two_region_bmin(u64 pipe, u32 flows)
 {
 	u64 w = two_region_window(pipe, flows);
 
-	return max_t(u32, (w + TWO_REGION_ONE / 2) >> 32, 1);
+	return max_t(u32, two_region_floor(w + TWO_REGION_ONE / 2), 1);
 }
 
 /* Equation 4.13, rounded up: table 6.1 comes out with no other rounding. */
 static inline u32 two_region_bflat(u32 bmin, u64 n_1dpr)
 {
-	return bmin + ((n_1dpr + n_1dpr / 2 + TWO_REGION_ONE - 1) >> 32);
+	return bmin + two_region_ceil(n_1dpr + n_1dpr / 2);
 }
 
 static inline void two_region_init(struct two_region_vars *v, u32 seed)

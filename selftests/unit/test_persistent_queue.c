@@ -64,7 +64,7 @@ static void absmin_is_that_of_a_scan(void)
 	int i;
 
 	persistent_queue_set(&p, PERSISTENT_QUEUE_ABSMIN, INTERVAL, 833);
-	persistent_queue_init(&pq, 0);
+	persistent_queue_init(&pq);
 	for (i = 1; i <= EVENTS; i++) {
 		now += gap() + 1;
 		if (!(i % 2000))
@@ -102,7 +102,7 @@ static void ewma_is_the_recursion(u32 pipe, bool drain)
 
 	persistent_queue_set(&p, drain ? PERSISTENT_QUEUE_EWMA_DRAIN :
 			     PERSISTENT_QUEUE_EWMA, INTERVAL, pipe);
-	persistent_queue_init(&pq, 0);
+	persistent_queue_init(&pq);
 	for (i = 0; i < 200000; i++) {
 		/* Fill for a while, drain for a while, now and then sit idle. */
 		u32 filling = (i / 3000) % 2 == 0;
@@ -149,7 +149,7 @@ static void idle_forgets_in_intervals(void)
 	double left;
 
 	persistent_queue_set(&p, PERSISTENT_QUEUE_EWMA, INTERVAL, 8333);
-	persistent_queue_init(&pq, 0);
+	persistent_queue_init(&pq);
 	pq.estimate = 1000ULL << 32;
 	persistent_queue_departure(&pq, &p, 0, 1000);
 	persistent_queue_advance(&pq, &p, 0, 1000 + INTERVAL);
@@ -183,7 +183,7 @@ static void a_change_keeps_the_estimate(void)
 
 			persistent_queue_set(&old, from, INTERVAL, 833);
 			persistent_queue_set(&new, to, 2 * INTERVAL, 1667);
-			persistent_queue_init(&pq, 0);
+			persistent_queue_init(&pq);
 			persistent_queue_advance(&pq, &old, 77, now - 1);
 			pq.estimate = 77ULL << 32;
 			persistent_queue_change(&pq, &old, &new, 80, now);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* seeded_random: the numbers that tests/seeded_random.py draws, and uniform. */
+#include <linux/kernel.h>
 #include <aqm/seeded_random.h>
 
 #include "unit.h"
@@ -20,7 +21,7 @@ static void a_seed_names_a_sequence(void)
 	bool same = true;
 	u32 i, k;
 
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
 		seeded_random_init(&r, known[i].seed);
 		for (k = 0; k < 4; k++)
 			same &= seeded_random_u32(&r) == known[i].first[k];

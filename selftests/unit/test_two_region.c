@@ -6,11 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+#include <linux/kernel.h>
 #include <aqm/two_region.h>
 
 #include "unit.h"
 
 #define GBIT	125000000ULL	/* bytes/s */
+#define TWO_30	1073741824.L
+#define TWO_32	4294967296.L
 
 static double real(u64 x)
 {
@@ -85,7 +88,7 @@ static void tables_of_chapter_8(void)
 {
 	u32 t, i;
 
-	for (t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+	for (t = 0; t < ARRAY_SIZE(tables); t++) {
 		u64 pipe = two_region_pipe(tables[t].bandwidth, 100000, 1500);
 		u32 wrong = 0;
 
@@ -164,19 +167,20 @@ static void arithmetic_keeps_its_bounds(void)
 
 	for (i = 0; i < 1000000; i++) {
 		u64 a = any(63), b = any(63);
-		long double exact = (long double)a / b;
+		long double exact;
 
-		if (exact < 0x1p30L)
-			ratio &= fabsl(two_region_ratio(a, b) / 0x1p32L - exact) <=
-				 exact * 0x1p-30L + 0x1p-32L;
-		exact = (long double)a * b / 0x1p64L;
-		mul &= exact >= 0x1p30L ?
+		exact = (long double)a / b;
+		if (exact < TWO_30)
+			ratio &= fabsl(two_region_ratio(a, b) / TWO_32 - exact) <=
+				 exact / TWO_30 + 1 / TWO_32;
+		exact = (long double)a * b / TWO_32 / TWO_32;
+		mul &= exact >= TWO_30 ?
 		       two_region_mul(a, b) >= TWO_REGION_ONE << 29 :
-		       fabsl(two_region_mul(a, b) / 0x1p32L - exact) <=
-		       0x1p-32L || two_region_mul(a, b) == TWO_REGION_ONE << 30;
+		       fabsl(two_region_mul(a, b) / TWO_32 - exact) <=
+		       1 / TWO_32 || two_region_mul(a, b) == TWO_REGION_ONE << 30;
 		a = TWO_REGION_ONE + any(59);
-		exact = sqrtl(a / 0x1p32L);
-		root &= fabsl(two_region_sqrt(a) / 0x1p32L - exact) <= exact * 0x1p-31L;
+		exact = sqrtl(a / TWO_32);
+		root &= fabsl(two_region_sqrt(a) / TWO_32 - exact) <= exact / TWO_32 * 2;
 	}
 	unit_ok(ratio, "a quotient is within 2^-30, relatively, plus 2^-32");
 	unit_ok(mul, "a product is cut below 2^-32, and saturates from 2^29 on");
@@ -270,14 +274,15 @@ static double next_queue(const struct model *m, u32 n, double noise)
 static void packets_per_drop_within_1_percent(bool literal)
 {
 	static const u32 mbits[] = { 10, 34, 155, 622, 1000, 10000, 40000, 100000 };
+	static const double noises[] = { 0, 0.001, 0.01, 0.1 };
 	double worst = 0, worst_step = 0, worst_nudged = 0, lowest = 1e9, highest = 0, hunted = 0;
 	struct two_region_stats st = {};
 	u64 steps = 0, inside = 0;
 	u32 i, n, k;
 
-	for (i = 0; i < sizeof(mbits) / sizeof(mbits[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(mbits); i++) {
 		for (n = 1; n <= 2000; n += n < 50 ? 1 : 13) {
-			double noise = (double[]){ 0, 0.001, 0.01, 0.1 }[unit_below(4)];
+			double noise = noises[unit_below(4)];
 			struct two_region_params p;
 			struct two_region_vars v;
 			struct model m, nudged;
@@ -315,8 +320,8 @@ static void packets_per_drop_within_1_percent(bool literal)
 			}
 		}
 	}
-	printf("# PPD %.6g to %.6g, %.0f %% of %" PRIu64 " steps between the bounds, largest ratio of two in a row %.3g\n",
-	       lowest, highest, 100. * inside / steps, steps, exp(hunted));
+	printf("# PPD %.6g to %.6g, %.0f %% of steps between the bounds, up to %.3g-fold in one\n",
+	       lowest, highest, 100. * inside / steps, exp(hunted));
 	unit_ok(lowest == 10 && highest > 800000 && inside > steps / 4,
 		"the runs go from bound to bound and stay between them for a while");
 	printf("# floating point beginning 1e-9 apart ends up to %.2g apart\n", worst_nudged);
@@ -364,7 +369,8 @@ static void a_draining_queue_is_not_punished(void)
 		setup(&p, &v, &m, GBIT, literal);
 		v.q_old = 900ULL << 32;
 		two_region_update(&p, &v, &st, 820ULL << 32);
-		unit_ok(v.ppd == p.pipe, "dQ -80: PPD is DB, %s", literal ? "as printed" : "corrected");
+		unit_ok(v.ppd == p.pipe, "dQ -80: PPD is DB, %s",
+			literal ? "as printed" : "corrected");
 		setup(&p, &v, &m, GBIT, literal);
 		v.q_old = 900ULL << 32;
 		two_region_update(&p, &v, &st, 800ULL << 32);

@@ -6,6 +6,7 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 
 /* A number in 0 to n - 1 from one in 0 to 2^32 - 1. */

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every drop, mark and departure of the real 2regionred, against the thesis in plain Python."""
+
+from __future__ import annotations
+
+import errno
+import random
+import struct
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from tests.drive import Step, Trace, drive_many
+from tests.tworegionred.model import HIGH, LOW, MAX, Options, TwoRegionRed, whole
+
+XSTATS = struct.Struct("<II4Q24I")
+NAMES = [
+    *("q_est", "ppd", "window", "pipe", "phase", "limit", "bmin", "bflat", "target", "bmax"),
+    *("n_1dpr", "hold_off", "entered_quiet", "entered_low", "entered_high", "entered_max"),
+    *("updates", "negative", "dropped_low", "dropped_high", "dropped_max", "dropped_limit"),
+    *("dropped_change", "marked_low", "marked_high", "marked_max", "spared", "reserved"),
+]
+
+# 100 Mb/s and 10 ms: DB is 83.3 packets, a packet takes 120 us, a fifteenth 667 us. The
+# thresholds are 6, 18, 18 and 41 packets, the limit 125.
+BASE = Options(bandwidth=1e8, rtt=10_000)
+PACKET = 120_000  # ns
+OVERHEAD = 1_300  # ns that qdrive's own looking at the clock adds to an operation
+
+BURST = 140  # packets; queues as long as this are filled at once, others one by one
+
+# (packets, packet times): how long the queue is to be, and for how long.
+TOUR = [
+    (3, 150),
+    (11, 500),  # II: several hold-offs
+    (4, 60),  # a dip below Bmin within one
+    (12, 250),
+    (25, 700),  # III: several runs of the controller
+    (38, 250),
+    (60, 250),  # IV, on the slope
+    (95, 250),  # beyond 2 Bmax
+    (10, 350),  # down to II: a hold-off
+    (28, 300),  # III again, W kept
+    (5, 150),
+    (BURST, 4),  # at once: the estimate lags, the limit is hit
+    (0, 60),
+    (-1, 5000),  # idle for 60 round trips
+    (30, 300),  # III again, W anew
+    (8, 200),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Options, a tour of lengths, and what to change when: (stop of the tour, tc words)."""
+
+    name: str
+    options: Options
+    words: str = ""
+    ect: float = 0.0  # fraction of the packets that can be marked
+    changes: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+    must: tuple[str, ...] = ()
+    tour: list[tuple[int, int]] = field(default_factory=lambda: TOUR)
+    seed: int = 1
+
+    def operations(self) -> list[tuple[Any, ...]]:
+        """("e", tos), ("d",), ("t", ns) and ("c", words, options), drawn from the seed.
+
+        A model with a clock of its own says how long the queue is, and so how many packets
+        it takes to keep it near where the tour wants it.
+        """
+        rng = random.Random(self.seed)
+        plan, now = TwoRegionRed(self.options), 1_000_000_000
+        ops: list[tuple[Any, ...]] = []
+        options = self.options
+        for stop, (length, slots) in enumerate(self.tour):
+            if stop in self.changes:
+                words, values = self.changes[stop]
+                options = replace(options, **values)
+                ops.append(("c", words, options, "seed" in values))
+                plan.change(options, now, "seed" in values)
+            if length < 0:
+                ops.append(("t", slots * PACKET))
+                now += slots * PACKET
+                continue
+            for _ in range(slots):
+                have = len(plan.queue)
+                few = 0 if have > length else 1 + (have < length)
+                few = max(0, few + rng.choice((-1, 0, 0, 0, 1)))
+                if length == BURST:
+                    few = BURST
+                for _ in range(few):
+                    tos = 2 if rng.random() < self.ect else 0
+                    ops.append(("e", tos))
+                    plan.enqueue(now, 0, tos)
+                    now += OVERHEAD
+                ops.append(("d",))
+                plan.dequeue(now)
+                ops.append(("t", PACKET - 3 * OVERHEAD))
+                now += PACKET - OVERHEAD
+        return ops
+
+    def trace(self) -> Trace:
+        """The same for qdrive."""
+        lines = []
+        for op in self.operations():
+            match op:
+                case ("e", tos):
+                    lines.append(f"e flow=1 len=200 tos={tos}")
+                case ("d",):
+                    lines.append("d 1")
+                case ("t", ns):
+                    lines.append(f"t {ns}")
+                case ("c", words, _, _):
+                    lines.append(f"c tc qdisc change dev g0 root handle 1: 2regionred {words}")
+        words = f"bandwidth 100mbit rtt 10ms seed {self.options.seed} {self.words}"
+        return Trace(f"2regionred {words}", lines, bypass=True)
+
+
+CONTROL = ("dropped_low", "dropped_high", "dropped_max", "updates")
+PHASES = (*CONTROL, "dropped_limit")  # an average follows a burst too soon for that
+MARKS = ("marked_low", "marked_high", "marked_max")
+CASES = [
+    Case("absmin", BASE, must=(*PHASES, "negative")),
+    Case("absmin, another seed", replace(BASE, seed=77), must=PHASES, seed=2),
+    Case("ewma", replace(BASE, estimator="ewma"), "estimator ewma", must=CONTROL),
+    Case("ewma-drain", replace(BASE, estimator="ewma-drain"), "estimator ewma-drain", must=CONTROL),
+    Case("as printed", replace(BASE, literal=True), "literal", must=(*PHASES, "negative"), seed=3),
+    Case("not gentle", replace(BASE, gentle=False), "nogentle", must=PHASES),
+    Case(
+        "ecn, half the packets",
+        replace(BASE, ecn=True),
+        "ecn",
+        ect=0.5,
+        must=(*PHASES, *MARKS),
+    ),
+    Case(
+        "ecn nodrop",
+        replace(BASE, ecn=True, nodrop=True),
+        "ecn nodrop",
+        ect=0.5,
+        must=(*MARKS, "spared", "dropped_limit"),
+    ),
+    Case(
+        "ecn harddrop",
+        replace(BASE, ecn=True, harddrop=True),
+        "ecn harddrop",
+        ect=1.0,
+        must=("marked_low", "marked_high", "dropped_max"),
+    ),
+    Case(
+        "thresholds by hand",
+        replace(BASE, bmin=4, bflat=15, target=22, bmax=35, limit=90),
+        "bmin 4 bflat 15 target 22 bmax 35 limit 90",
+        must=PHASES,
+    ),
+    Case(
+        "changed while it works",
+        BASE,
+        changes={
+            2: ("estimator ewma", {"estimator": "ewma"}),
+            4: ("seed 5", {"seed": 5}),
+            5: ("estimator absmin literal", {"estimator": "absmin", "literal": True}),
+            6: ("bandwidth 50mbit", {"bandwidth": 5e7}),
+            7: ("bandwidth 100mbit rtt 12ms", {"bandwidth": 1e8, "rtt": 12_000}),
+            8: ("limit 40", {"limit": 40}),
+            9: ("limit 0 n_1dpr 4 flows 5", {"limit": None, "n_1dpr": 4, "flows": 5}),
+            14: ("estimator ewma-drain nogentle", {"estimator": "ewma-drain", "gentle": False}),
+        },
+        must=(*PHASES, "dropped_change"),
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def logs() -> list[list[Step]]:
+    return drive_many([case.trace() for case in CASES])
+
+
+def expected(model: TwoRegionRed) -> dict[str, int]:
+    """What the statistics that count must read."""
+    law = model.law
+    counts = {
+        "phase": model.phase + 1,
+        "limit": law.limit,
+        "bmin": law.bmin,
+        "bflat": law.bflat,
+        "target": law.target,
+        "bmax": law.bmax,
+        "n_1dpr": whole(law.n_1dpr),
+        "updates": model.controller.updates,
+        "negative": model.controller.negative,
+        "dropped_limit": model.dropped_limit,
+        "dropped_change": model.dropped_change,
+        "spared": model.spared,
+    }
+    for phase, name in ((LOW, "low"), (HIGH, "high"), (MAX, "max")):
+        counts[f"dropped_{name}"] = model.dropped[phase]
+        counts[f"marked_{name}"] = model.marked[phase]
+    for phase, name in enumerate(("quiet", "low", "high", "max")):
+        counts[f"entered_{name}"] = model.entered[phase]
+    return counts
+
+
+def compare(case: Case, log: list[Step]) -> dict[str, int]:
+    """Let the model live through what the kernel lived through; return the last statistics."""
+    model = TwoRegionRed(case.options)
+    packet, stats = 0, {}
+    for op, step, after in zip(case.operations(), log, [*log[1:], log[-1]], strict=True):
+        where = f"operation {step.i}, {op}"
+        match op:
+            case ("e", tos):
+                full = len(model.queue) >= model.law.limit
+                model.enqueue(step.t, packet, tos)
+                assert step.rc == (errno.ENOBUFS if full else 0), where
+                packet += 1
+            case ("d",):
+                leaves = model.dequeue(step.t)
+                assert step.out == ([leaves] if leaves else []), where
+            case ("c", _, options, reseed):
+                assert step.rc == 0, where
+                model.change(options, step.t, reseed)
+        assert step.qlen == len(model.queue), where
+        stats = dict(zip(NAMES, XSTATS.unpack(step.xstats)[2:], strict=True))
+        want = expected(model)
+        assert {name: stats[name] for name in want} == want, where
+
+        near = {"ppd": model.controller.ppd, "window": model.controller.window}
+        near |= {"pipe": model.law.pipe}
+        for name, value in near.items():
+            assert stats[name] / 2**32 == pytest.approx(value, rel=1e-5, abs=1e-5), (where, name)
+        # The estimate is as of the report, which is between the two operations.
+        either = [model.estimator.estimate]
+        model.estimator.advance(after.t, len(model.queue))
+        either.append(model.estimator.estimate)
+        assert any(
+            stats["q_est"] / 2**32 == pytest.approx(value, rel=1e-5, abs=1e-5) for value in either
+        ), (where, stats["q_est"] / 2**32, either)
+    return stats
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
+def test_every_decision_is_the_models(number: int, logs: list[list[Step]]) -> None:
+    case = CASES[number]
+    stats = compare(case, logs[number])
+    print(stats)
+    for name in case.must:
+        assert stats[name] > 0, f"the trace has no {name}: it tests less than it should"
+    assert all(stats[f"entered_{phase}"] > 1 for phase in ("low", "high", "max"))
