@@ -74,11 +74,14 @@ def _run(args: argparse.Namespace) -> None:
     if args.here and lab_options:
         raise UserError(f"{lab_options[0]} chooses the lab's kernel: leave it out with --here")
     # Late, so that --list and every mistake above need no numpy.
-    from analysis import result
+    from analysis import logs, result
 
     wall_seconds = execute.run(plan, facts, request, found.name, directory, here=args.here,
                                lab_options=lab_options)
-    summary = result.write(directory, wall_seconds)
+    try:
+        summary = result.write(directory, wall_seconds)
+    except logs.BadLog as error:
+        raise RunError(str(error)) from error
     execute.finish(directory)
     print(result.describe(summary))
     print(f"{directory}")

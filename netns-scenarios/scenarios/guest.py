@@ -173,7 +173,7 @@ class Runner:
         for number, (group, flows) in enumerate(groups.items()):
             first = flows[0]
             port = str(5201 + number)
-            server = self.within(first["sink_netns"], "iperf3", "-s", "-1", "-p", port,
+            server = self.within(first["sink_netns"], "iperf3", "-s", "-1", "-J", "-p", port,
                                  "-B", first["sink"])
             self.servers.append(
                 subprocess.Popen(server, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
