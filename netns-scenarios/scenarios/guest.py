@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -211,14 +212,26 @@ class Runner:
         ])
         if plan["generator"] == "flowgen":
             self.start_flowgen(common)
-        failed = [name for name, child in self.children if child.wait()]
+        self.wait_for_children()
         for server in self.servers:
             server.wait()
-        if failed:
-            raise Failure(f"{' and '.join(failed)} failed")
         shown = self.command([tool("tc"), "-s", "-d", "-n", self.netns(sample["netns"]), "qdisc",
                               "show", "dev", sample["dev"]])
         Path(self.path("qdisc.txt")).write_text(shown)
+
+    def wait_for_children(self) -> None:
+        """Until all have ended; Failure as soon as one fails, without waiting for the others."""
+        left = {os.pidfd_open(child.pid): (name, child) for name, child in self.children}
+        poller = select.poll()
+        for fd in left:
+            poller.register(fd, select.POLLIN)
+        while left:
+            for fd, _ in poller.poll():
+                poller.unregister(fd)
+                os.close(fd)
+                name, child = left.pop(fd)
+                if child.wait():
+                    raise Failure(f"{name} failed with status {child.returncode}")
 
     def tear_down(self) -> None:
         """End what still runs, remove the namespaces and with them everything in them."""
