@@ -4,8 +4,8 @@
  *
  * Written for virtual time, where a system call is the most expensive thing a
  * program can do: the sink asks to be woken per SO_RCVLOWAT bytes and throws
- * them away uncopied (MSG_TRUNC), the source offers a whole send buffer in one
- * write, one epoll instance serves all flows, one timerfd all instants.
+ * them away uncopied (MSG_TRUNC), the source sends the same pages over and over
+ * (sendfile), one epoll instance serves all flows, one timerfd all instants.
  *
  * A process handles both ends of every flow; each socket is made inside the
  * namespace its end lives in and stays there.
@@ -27,7 +27,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
@@ -36,6 +38,7 @@
 #define MAX_NAMESPACES	64
 #define LOG_BUFFER	(1 << 20)
 #define WRITE_CHUNK	(1 << 20)
+#define READ_CHUNK	(1 << 20)
 
 struct flow;
 
@@ -66,7 +69,7 @@ struct address {
 
 /*
  * @start_ns, @stop_ns: instants after the epoch, in nanoseconds
- * @sndbuf, @rcvbuf, @clamp, @lowat: bytes; 0 leaves the kernel's default
+ * @sndbuf, @rcvbuf, @clamp, @lowat, @notsent: bytes; 0 leaves the kernel's default
  * @listen_fd, @sink_fd, @source_fd: -1 when absent
  * @bytes: last known count of bytes received in order
  */
@@ -87,6 +90,7 @@ struct flow {
 	unsigned int rcvbuf;
 	unsigned int clamp;
 	unsigned int lowat;
+	unsigned int notsent;
 	unsigned int nodelay;
 
 	enum flow_phase phase;
@@ -116,6 +120,7 @@ static struct {
 	unsigned int nr_instants;
 	int epoll_fd;
 	int timer_fd;
+	int payload_fd;
 	int64_t epoch_ns;
 	int64_t duration_ns;
 	int64_t interval_ns;
@@ -124,7 +129,7 @@ static struct {
 } run;
 
 static volatile sig_atomic_t interrupted;
-static char payload[WRITE_CHUNK];
+static char discarded[READ_CHUNK];
 
 static void on_signal(int sig)
 {
@@ -170,6 +175,7 @@ static const struct flow_key flow_keys[] = {
 	UINT_KEY("rcvbuf", rcvbuf, false, "SO_RCVBUF, bytes"),
 	UINT_KEY("clamp", clamp, false, "TCP_WINDOW_CLAMP, bytes"),
 	UINT_KEY("lowat", lowat, false, "SO_RCVLOWAT, bytes"),
+	UINT_KEY("notsent", notsent, false, "TCP_NOTSENT_LOWAT, bytes"),
 	UINT_KEY("nodelay", nodelay, false, "1: TCP_NODELAY"),
 };
 
@@ -365,7 +371,7 @@ static void bulk_open(struct flow *f)
 		err(1, "socket");
 	set_option(f->listen_fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
 	if (f->rcvbuf)
-		set_option(f->listen_fd, SOL_SOCKET, SO_RCVBUF, "SO_RCVBUF",
+		set_option(f->listen_fd, SOL_SOCKET, SO_RCVBUFFORCE, "SO_RCVBUF",
 			   f->rcvbuf);
 	if (f->clamp)
 		set_option(f->listen_fd, IPPROTO_TCP, TCP_WINDOW_CLAMP,
@@ -384,8 +390,11 @@ static void bulk_open(struct flow *f)
 		err(1, "socket");
 	set_option(f->source_fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
 	if (f->sndbuf)
-		set_option(f->source_fd, SOL_SOCKET, SO_SNDBUF, "SO_SNDBUF",
+		set_option(f->source_fd, SOL_SOCKET, SO_SNDBUFFORCE, "SO_SNDBUF",
 			   f->sndbuf);
+	if (f->notsent)
+		set_option(f->source_fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+			   "TCP_NOTSENT_LOWAT", f->notsent);
 	if (f->nodelay)
 		set_option(f->source_fd, IPPROTO_TCP, TCP_NODELAY,
 			   "TCP_NODELAY", 1);
@@ -408,6 +417,7 @@ static void bulk_start(struct flow *f)
 
 static void bulk_source_event(struct flow *f, uint32_t events)
 {
+	off_t from_start = 0;
 	socklen_t len = sizeof(f->source_error);
 
 	if (events & (EPOLLERR | EPOLLHUP)) {
@@ -418,14 +428,14 @@ static void bulk_source_event(struct flow *f, uint32_t events)
 		return;
 	}
 	/*
-	 * More than the send buffer takes: it is full afterwards, and the next
-	 * edge comes when a third of it is free again. (By level, a socket that
+	 * More than the socket takes: the next edge comes when half of what it
+	 * may hold unsent has gone. (By level, a socket that
 	 * is writable but refused memory would be tried again and again, and in
 	 * virtual time nothing would ever change.)
 	 */
-	if (send(f->source_fd, payload, sizeof(payload), MSG_NOSIGNAL) < 0 &&
-	    errno != EAGAIN)
-		warn("flow %u: send", f->id);
+	if (sendfile(f->source_fd, run.payload_fd, &from_start,
+		     WRITE_CHUNK) < 0 && errno != EAGAIN)
+		warn("flow %u: sendfile", f->id);
 }
 
 static void bulk_accept(struct flow *f)
@@ -449,7 +459,7 @@ static void bulk_sink_event(struct flow *f, uint32_t events)
 	ssize_t got;
 
 	(void)events;
-	got = recv(f->sink_fd, payload, sizeof(payload), MSG_TRUNC);
+	got = recv(f->sink_fd, discarded, sizeof(discarded), MSG_TRUNC);
 	if (got == 0 || (got < 0 && errno != EAGAIN))
 		epoll_ctl(run.epoll_fd, EPOLL_CTL_DEL, f->sink_fd, NULL);
 }
@@ -761,6 +771,7 @@ int main(int argc, char **argv)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
 	flows_read(flows);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
@@ -771,6 +782,9 @@ int main(int argc, char **argv)
 				      TFD_NONBLOCK | TFD_CLOEXEC);
 	if (run.epoll_fd < 0 || run.timer_fd < 0)
 		err(1, "epoll or timerfd");
+	run.payload_fd = memfd_create("payload", MFD_CLOEXEC);
+	if (run.payload_fd < 0 || ftruncate(run.payload_fd, WRITE_CHUNK))
+		err(1, "memfd");
 	watch(run.timer_fd, NULL, END_TIMER, EPOLLIN);
 	run.progress = log_open(progress, "time_s,flow,bytes\n");
 	run.ends = log_open(ends, ends_header);

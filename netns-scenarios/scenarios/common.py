@@ -39,8 +39,11 @@ TIME = (
           choices=("flowgen", "iperf3")),
 )
 
-# Segments are discarded unread, so a wake-up per 64 KiB and buffers beyond any window are free.
+# A sink is woken per 64 KiB, a source when half of this is sent: few system calls, and little
+# memory between them. The send buffer as such is beyond any window and never binds.
 LOWAT_BYTES = 65536
+NOTSENT_BYTES = 131072
+SNDBUF_BYTES = 8_000_000
 
 
 def era_of(request: Request) -> Era:
@@ -85,7 +88,8 @@ def flow_keys(request: Request) -> dict[str, int | str]:
     """Keys of flowgen's flow file that all flows share, bytes."""
     # The kernel doubles what SO_RCVBUF and SO_SNDBUF ask for, to account for overhead.
     buffer = request.count("window") * 1000 // 2
-    return {"rcvbuf": buffer, "sndbuf": 200_000, "lowat": min(LOWAT_BYTES, buffer // 4)}
+    return {"rcvbuf": buffer, "sndbuf": SNDBUF_BYTES, "notsent": NOTSENT_BYTES,
+            "lowat": min(LOWAT_BYTES, buffer // 4)}
 
 
 def with_generator(plan: Plan, request: Request) -> Plan:
