@@ -24,6 +24,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/epoll.h>
@@ -36,9 +37,9 @@
 #include "clock.h"
 
 #define MAX_NAMESPACES	64
-#define LOG_BUFFER	(1 << 20)
-#define WRITE_CHUNK	(1 << 20)
-#define READ_CHUNK	(1 << 20)
+#define LOG_BUFFER	(1024 * 1024)
+#define WRITE_CHUNK	(1024 * 1024)
+#define READ_CHUNK	(1024 * 1024)
 
 struct flow;
 
@@ -128,7 +129,7 @@ static struct {
 	FILE *ends;
 } run;
 
-static volatile sig_atomic_t interrupted;
+static atomic_int interrupted;
 static char discarded[READ_CHUNK];
 
 static void on_signal(int sig)
@@ -483,8 +484,7 @@ static uint64_t bulk_received(struct flow *f)
 }
 
 static const char ends_header[] =
-	"flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,"
-	"retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error\n";
+	"flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error\n";
 
 static void bulk_stop(struct flow *f)
 {
@@ -696,7 +696,7 @@ static void log_close(FILE *out, const char *path)
 		err(1, "%s", path);
 }
 
-static void usage(FILE *out)
+static void help_print(FILE *out)
 {
 	unsigned int i;
 
@@ -757,15 +757,15 @@ int main(int argc, char **argv)
 						    INT64_MAX);
 			break;
 		case 'h':
-			usage(stdout);
+			help_print(stdout);
 			return 0;
 		default:
-			usage(stderr);
+			help_print(stderr);
 			return 2;
 		}
 	}
 	if (!flows || !progress || !ends || !run.duration_ns) {
-		usage(stderr);
+		help_print(stderr);
 		return 2;
 	}
 

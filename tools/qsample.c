@@ -25,13 +25,14 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
 
 #include "clock.h"
 
 #define MAX_FIELDS	64
-#define LOG_BUFFER	(1 << 20)
+#define LOG_BUFFER	(1024 * 1024)
 #define REPLY_BYTES	16384
 
 /*
@@ -63,7 +64,7 @@ static struct {
 	FILE *log;
 } q;
 
-static volatile sig_atomic_t interrupted;
+static atomic_int interrupted;
 
 static void on_signal(int sig)
 {
@@ -264,7 +265,7 @@ static void run_samples(int64_t epoch, int64_t interval, int64_t duration)
 	}
 }
 
-static void usage(FILE *out)
+static void help_print(FILE *out)
 {
 	fputs("usage: qsample --dev NAME --out FILE --duration-ms MS [--parent root|MAJ:MIN]\n"
 	      "               [--netns NAME] [--interval-ms MS] [--epoch-ns NS] [--fields FILE]\n\n"
@@ -325,15 +326,15 @@ int main(int argc, char **argv)
 					     INT64_MAX);
 			break;
 		case 'h':
-			usage(stdout);
+			help_print(stdout);
 			return 0;
 		default:
-			usage(stderr);
+			help_print(stderr);
 			return 2;
 		}
 	}
 	if (!dev || !out || !duration) {
-		usage(stderr);
+		help_print(stderr);
 		return 2;
 	}
 
