@@ -16,7 +16,7 @@
  *
  * Logs (CSV with a header line; times in seconds from the epoch):
  *   --progress  time_s,flow,bytes          bytes received in order so far
- *   --ends      one row a flow when it stops or the run ends; see ends_header
+ *   --ends      one row a flow when it stops or the run ends; see ends_columns
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -483,8 +483,11 @@ static uint64_t bulk_received(struct flow *f)
 	return f->bytes;
 }
 
-static const char ends_header[] =
-	"flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error\n";
+static const char *const ends_columns[] = {
+	"flow", "group", "kind", "start_s", "end_s", "bytes", "bytes_sent",
+	"bytes_retransmitted", "retransmits", "rtt_ms", "min_rtt_ms", "cwnd",
+	"mss", "delivered_ce", "error",
+};
 
 static void bulk_stop(struct flow *f)
 {
@@ -679,14 +682,19 @@ static void run_flows(void)
 	}
 }
 
-static FILE *log_open(const char *path, const char *header)
+static const char *const progress_columns[] = { "time_s", "flow", "bytes" };
+
+static FILE *log_open(const char *path, const char *const *columns,
+		      unsigned int nr_columns)
 {
 	FILE *out = fopen(path, "w");
+	unsigned int i;
 
 	if (!out)
 		err(2, "%s", path);
 	setvbuf(out, NULL, _IOFBF, LOG_BUFFER);
-	fputs(header, out);
+	for (i = 0; i < nr_columns; i++)
+		fprintf(out, "%s%c", columns[i], i + 1 < nr_columns ? ',' : '\n');
 	return out;
 }
 
@@ -786,8 +794,9 @@ int main(int argc, char **argv)
 	if (run.payload_fd < 0 || ftruncate(run.payload_fd, WRITE_CHUNK))
 		err(1, "memfd");
 	watch(run.timer_fd, NULL, END_TIMER, EPOLLIN);
-	run.progress = log_open(progress, "time_s,flow,bytes\n");
-	run.ends = log_open(ends, ends_header);
+	run.progress = log_open(progress, progress_columns,
+				ARRAY_SIZE(progress_columns));
+	run.ends = log_open(ends, ends_columns, ARRAY_SIZE(ends_columns));
 	instants_make();
 	for (i = 0; i < run.nr_flows; i++)
 		run.flows[i].kind->open(&run.flows[i]);
