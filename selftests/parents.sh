@@ -3,7 +3,7 @@
 #
 # Does a queue discipline keep its contract with parents and core?
 #
-#	parents.sh [-p PARENT]... [-c CASE]... [-l LIMIT] KIND ['OPTIONS']...
+#	parents.sh [-p PARENT]... [-c CASE]... [-l LIMIT] [-u] KIND ['OPTIONS']...
 #
 # runs every case under every parent with every set of options. The device
 # sends only what it is told to, so each case decides what waits and what
@@ -15,7 +15,7 @@
 #   - traffic goes on afterwards.
 #
 # -l: the limit that the case "change" goes down to, 1 unless the discipline
-# does not take that.
+# does not take that. -u: leave the module loaded at the end.
 # shellcheck disable=SC2317 # the cases are called by name
 set -euo pipefail
 
@@ -29,8 +29,10 @@ parents=()
 cases=()
 least=1
 hold=
-while getopts p:c:l:h: opt; do
+unload=true
+while getopts p:c:l:uh: opt; do
 	case $opt in
+	u) unload=false ;;
 	l) least=$OPTARG ;;
 	h) hold=$OPTARG ;;
 	p) parents+=("$OPTARG") ;;
@@ -43,7 +45,7 @@ done
 args=("$@")
 shift $((OPTIND - 1))
 if [ $# -eq 0 ]; then
-	echo "usage: parents.sh [-p PARENT]... [-c CASE]... [-l LIMIT] KIND ['OPTIONS']..." >&2
+	echo "usage: parents.sh [-p PARENT]... [-c CASE]... [-l LIMIT] [-u] KIND ['OPTIONS']..." >&2
 	exit 2
 fi
 kind=$1
@@ -519,5 +521,5 @@ for options in "${option_sets[@]}"; do
 		done
 	done
 done
-report "$kind: unload" unloads
+! $unload || report "$kind: unload" unloads
 tap_end
