@@ -47,9 +47,14 @@
  *  - A class's threshold is not marked at: it is what bounds traffic that may
  *    not respond. ecn marks where RED would drop by chance and, unless
  *    harddrop, above max; nodrop queues there what cannot be marked.
- *  - RED's random victim may be of any class, as in the paper's RED. TCP far
- *    above its share and deaf to losses so makes the others pay a little; real
- *    TCP stays below max.
+ *  - The weight of RED's average is the paper's. That of the other two is not
+ *    in the text. A class that sends blindly is switched on and off by its own
+ *    average; with 1/512 its packets in the queue swing between none and twice
+ *    the threshold, with 1/4 by a few packets.
+ *  - RED's random victim may be of any class, as in the paper's RED. For that
+ *    reason the share law needs TCP that heeds losses: TCP that does not, and
+ *    offers a times the link, gets a / (a + 1) of the packets with red tcp if
+ *    that is more than its share.
  *  - Lengths are in packets; a GSO packet is one packet.
  *  - A packet that a parent has peeked at still counts against the limit; it
  *    is no longer among its class's packets and cannot be a victim.
@@ -63,7 +68,7 @@
  *	min, max, threshold_*	1/256 packet; 0: from the shares
  *	red		tcp or all
  *	probability	max_p, in units of 2^-32
- *	weight		in units of 2^-32
+ *	weight, class_weight	in units of 2^-32
  *	dscp		set of 0 to 63
  *	mark		value and mask
  *	gentle, ecn, harddrop, nodrop	0 or 1
@@ -89,6 +94,7 @@
 #define CBT_DEFAULT_LATENCY	100000		/* us */
 #define CBT_DEFAULT_MAX_P	(10 * GENTLE_RED_PERCENT)
 #define CBT_DEFAULT_WEIGHT	8388608U	/* 1/512, the paper's, in Q0.32 */
+#define CBT_DEFAULT_CLASS_WEIGHT 1073741824U	/* 1/4 in Q0.32 */
 
 /**
  * struct cbt_params - configuration; written by change under the tree lock
@@ -102,6 +108,7 @@
  * @given: thresholds as given, 1/256 packet, by class; 0: from the shares.
  *	That of TCP is RED's max, with red all too.
  * @min_th: RED's min as given, 1/256 packet; 0: from the shares
+ * @class_weight: of the averages of tagged and other, Q0.32
  * @seed: of the random numbers
  * @mark: value of a firewall mark that tags
  * @mark_mask: bits of it that are compared; 0: none tags
@@ -121,6 +128,7 @@ struct cbt_params {
 	u32	packet[CBT_CLASSES];
 	u32	given[CBT_CLASSES];
 	u32	min_th;
+	u32	class_weight;
 	u32	seed;
 	u32	mark;
 	u32	mark_mask;
@@ -230,6 +238,7 @@ static const struct nla_policy cbt_policy[TCA_CBT_MAX + 1] = {
 	[TCA_CBT_RED]		= CBT_FLAG,
 	[TCA_CBT_PROBABILITY]	= { .type = NLA_U32 },
 	[TCA_CBT_WEIGHT]	= CBT_POSITIVE,
+	[TCA_CBT_CLASS_WEIGHT]	= CBT_POSITIVE,
 	[TCA_CBT_DSCP]		= { .type = NLA_U64 },
 	[TCA_CBT_MARK]		= { .type = NLA_U32 },
 	[TCA_CBT_MARK_MASK]	= { .type = NLA_U32 },
@@ -274,6 +283,8 @@ static int cbt_derive(struct cbt_params *p, struct netlink_ext_ack *extack)
 		}
 		p->red[i] = *all;
 		p->red[i].max_th = th;
+		if (i != CBT_TCP)
+			p->red[i].weight = p->class_weight;
 		p->red[i].ptime = max_t(u32, ptime, 1);
 	}
 	/* Each share may have been rounded up by half a unit. */
@@ -342,6 +353,8 @@ static int cbt_parse(struct cbt_params *p, bool *reseed, struct nlattr *opt,
 		all->max_p = nla_get_u32(tb[TCA_CBT_PROBABILITY]);
 	if (tb[TCA_CBT_WEIGHT])
 		all->weight = nla_get_u32(tb[TCA_CBT_WEIGHT]);
+	if (tb[TCA_CBT_CLASS_WEIGHT])
+		p->class_weight = nla_get_u32(tb[TCA_CBT_CLASS_WEIGHT]);
 	if (tb[TCA_CBT_DSCP])
 		p->dscp = nla_get_u64(tb[TCA_CBT_DSCP]);
 	if (tb[TCA_CBT_MARK])
@@ -509,6 +522,7 @@ static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
 		.share[CBT_TCP]		= 75 * GENTLE_RED_PERCENT,
 		.share[CBT_TAGGED]	= 15 * GENTLE_RED_PERCENT,
 		.share[CBT_OTHER]	= 10 * GENTLE_RED_PERCENT,
+		.class_weight		= CBT_DEFAULT_CLASS_WEIGHT,
 		.packet[CBT_TCP]	= 1500,
 		.packet[CBT_TAGGED]	= 800,
 		.packet[CBT_OTHER]	= 1000,
@@ -786,6 +800,7 @@ static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
 		       p.red_all ? CBT_RED_ALL : CBT_RED_TCP) ||
 	    nla_put_u32(skb, TCA_CBT_PROBABILITY, red->max_p) ||
 	    nla_put_u32(skb, TCA_CBT_WEIGHT, red->weight) ||
+	    nla_put_u32(skb, TCA_CBT_CLASS_WEIGHT, p.class_weight) ||
 	    nla_put_u64_64bit(skb, TCA_CBT_DSCP, p.dscp, TCA_CBT_PAD) ||
 	    nla_put_u32(skb, TCA_CBT_MARK, p.mark) ||
 	    nla_put_u32(skb, TCA_CBT_MARK_MASK, p.mark_mask) ||

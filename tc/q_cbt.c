@@ -14,6 +14,7 @@ static const char cbt_help[] =
 	"               [ min PACKETS ] [ max PACKETS ]\n"
 	"               [ threshold_tagged PACKETS ] [ threshold_other PACKETS ]\n"
 	"               [ red tcp|all ] [ probability P ] [ weight W ]\n"
+	"               [ class_weight W ]\n"
 	"               [ dscp none|LIST ] [ mark VALUE/MASK ] [ [no]gentle ]\n"
 	"               [ [no]ecn ] [ [no]harddrop ] [ [no]drop ]\n"
 	"               [ seed NUMBER ]\n"
@@ -50,6 +51,8 @@ static const struct plugin_option cbt_options[] = {
 	{ "probability", OPT_REAL, TCA_CBT_PROBABILITY, 0, UINT32_MAX,
 	  .scale = SCALE },
 	{ "weight", OPT_REAL, TCA_CBT_WEIGHT, 1, UINT32_MAX, .scale = SCALE },
+	{ "class_weight", OPT_REAL, TCA_CBT_CLASS_WEIGHT, 1, UINT32_MAX,
+	  .scale = SCALE },
 	{ "gentle", OPT_FLAG, TCA_CBT_GENTLE },
 	{ "ecn", OPT_FLAG, TCA_CBT_ECN },
 	{ "harddrop", OPT_FLAG, TCA_CBT_HARDDROP },

@@ -47,7 +47,8 @@ enum {
 	TCA_CBT_OTHER_TH,	/* u32 */
 	TCA_CBT_RED,		/* u8, CBT_RED_TCP or _ALL */
 	TCA_CBT_PROBABILITY,	/* u32, 2^-32: max_p, at max */
-	TCA_CBT_WEIGHT,		/* u32, 2^-32: of the averages, >= 1 */
+	TCA_CBT_WEIGHT,		/* u32, 2^-32: of RED's averages, >= 1 */
+	TCA_CBT_CLASS_WEIGHT,	/* u32, 2^-32: of tagged's and other's, >= 1 */
 	TCA_CBT_DSCP,		/* u64: bit n tags packets with DSCP n */
 	TCA_CBT_MARK,		/* u32: value of skb->mark that tags */
 	TCA_CBT_MARK_MASK,	/* u32: the bits compared; 0: none tags */
