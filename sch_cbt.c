@@ -89,10 +89,11 @@
 #include <aqm/seeded_random.h>
 #include <uapi/linux/pkt_sched_cbt.h>
 
+#define CBT_PERCENT(n)		((u32)((GENTLE_RED_ONE * (n) + 50) / 100))
 #define CBT_DEFAULT_LIMIT	200
 #define CBT_DEFAULT_BANDWIDTH	1250000		/* 10 Mb/s */
 #define CBT_DEFAULT_LATENCY	100000		/* us */
-#define CBT_DEFAULT_MAX_P	(10 * GENTLE_RED_PERCENT)
+#define CBT_DEFAULT_MAX_P	CBT_PERCENT(10)
 #define CBT_DEFAULT_WEIGHT	8388608U	/* 1/512, the paper's, in Q0.32 */
 #define CBT_DEFAULT_CLASS_WEIGHT 1073741824U	/* 1/4 in Q0.32 */
 
@@ -255,7 +256,8 @@ static u32 cbt_share_law(u64 bandwidth, u32 latency, u32 share, u32 packet)
 	/* C L in bytes; below 2^55 / 10^6 of a second's, so the shift is safe */
 	u64 bytes = min_t(u64, mul_u64_u32_div(bandwidth, latency, USEC_PER_SEC),
 			  1ULL << 55);
-	u64 q = div_u64(mul_u64_u32_shr(bytes * CBT_UNIT, share, 32), packet);
+	u64 q = div_u64(mul_u64_u32_shr(bytes * CBT_UNIT, share, 32) +
+			packet / 2, packet);
 
 	return clamp_t(u64, q, 1, CBT_MAX_THRESHOLD);
 }
@@ -519,9 +521,9 @@ static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
 		.bandwidth		= CBT_DEFAULT_BANDWIDTH,
 		.latency		= CBT_DEFAULT_LATENCY,
 		.limit			= CBT_DEFAULT_LIMIT,
-		.share[CBT_TCP]		= 75 * GENTLE_RED_PERCENT,
-		.share[CBT_TAGGED]	= 15 * GENTLE_RED_PERCENT,
-		.share[CBT_OTHER]	= 10 * GENTLE_RED_PERCENT,
+		.share[CBT_TCP]		= CBT_PERCENT(75),
+		.share[CBT_TAGGED]	= CBT_PERCENT(15),
+		.share[CBT_OTHER]	= CBT_PERCENT(10),
 		.class_weight		= CBT_DEFAULT_CLASS_WEIGHT,
 		.packet[CBT_TCP]	= 1500,
 		.packet[CBT_TAGGED]	= 800,

@@ -107,7 +107,7 @@ class Case:
         if self.by_hand:
             return self.low, self.high, self.tagged, self.other
         law = [
-            int(UNIT * share_law(share, RATE, 0.02048, SIZE)) / UNIT for share in (0.5, 0.3, 0.2)
+            round(UNIT * share_law(share, RATE, 0.02048, SIZE)) / UNIT for share in (0.5, 0.3, 0.2)
         ]
         return int(UNIT * 0.8 * law[0]) / UNIT, *law
 
