@@ -15,6 +15,7 @@ from .common import LabError
 from .guest import JOB_IN_GUEST, Plan, Request, Result
 from .kernels import Kernel
 from .modules import Extras
+from .onecpu import one_cpu
 
 #: The guest's virtual clock at boot, in nanoseconds since 1970 (January 2027); without it the
 #: host's time would seed the guest's random numbers.
@@ -93,6 +94,7 @@ def run(request: Request, capture: bool) -> Result:
         write_plan(request, kernel, tree, extras, job)
         environment = {"LD_PRELOAD": f"{helpers}/leash.so:{helpers}/seeded.so",
                        "LAB_SEED": str(request.seed)}
-        return process.supervise(
-            command_line(request, kernel, job), job, request, environment, capture
-        )
+        with one_cpu():
+            return process.supervise(
+                command_line(request, kernel, job), job, request, environment, capture
+            )

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import boot, console, fetch, guest, kernels, modules
+from labkit import boot, console, fetch, guest, kernels, modules, onecpu
 from labkit.common import LabError, digest
 
 Done = subprocess.CompletedProcess[bytes]
@@ -200,3 +201,25 @@ def test_older_kernel_where_the_newest_is_not_to_be_had(
     problem = "flex is missing"
     with pytest.raises(LabError, match="flex"):
         boot.run_default_kernel(request)
+
+
+def test_one_cpu_each_and_given_back() -> None:
+    before = os.sched_getaffinity(0)
+    with onecpu.one_cpu() as first:
+        pinned = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, before)
+        with onecpu.one_cpu() as second:
+            assert first is None or first != second
+            assert os.sched_getaffinity(0) == ({second} if second is not None else before)
+    assert pinned == ({first} if first is not None else before)
+    assert os.sched_getaffinity(0) == before
+
+
+def test_one_cpu_is_claimed_once() -> None:
+    taken = onecpu.claim(10_000)
+    assert taken
+    assert onecpu.claim(10_000) is None
+    taken.close()
+    again = onecpu.claim(10_000)
+    assert again
+    again.close()
