@@ -778,13 +778,12 @@ static u32 redtail_pick(const struct redtail_law *law, s64 *credit,
 			u32 short_len, u32 long_len, u32 q1)
 {
 	if (!long_len) {
-		*credit = max_t(s64, *credit, 0);
-		*credit -= min_t(s64, *credit, (s64)short_len << 32);
+		*credit = max_t(s64, *credit - ((s64)short_len << 32), 0);
 		return REDTAIL_SHORT;
 	}
 	if (!short_len) {
-		*credit = min_t(s64, *credit, 0);
-		*credit += min_t(s64, -*credit, (s64)law->share_min * long_len);
+		*credit = min_t(s64, *credit + (s64)law->share_min * long_len,
+				0);
 		return REDTAIL_LONG;
 	}
 	if (*credit >= 0) {
