@@ -633,7 +633,7 @@ static void dispatch(const struct epoll_event *ev)
 
 static void run_flows(void)
 {
-	int64_t next_sample = run.interval_ns;
+	int64_t next_sample = 0;
 	struct epoll_event events[64];
 	unsigned int done = 0;
 	int64_t now, next;

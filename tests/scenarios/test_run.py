@@ -146,3 +146,9 @@ def test_here_as_root_of_a_wall_clock_guest() -> None:
         assert r["summary"]["utilization"] > 0.5
     finally:
         subprocess.run(["rm", "-rf", out], check=True)
+
+
+def test_no_warmup_is_measured_from_the_start(tmp_path: Path) -> None:
+    r = result(tmp_path / "r", "--set", "warmup=0", "--set", "duration=1", "--set", "spread=0")
+    assert r["virtual_seconds"] == 1
+    assert r["summary"]["sent"] > 0
