@@ -101,7 +101,7 @@ def run_logged(
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress(what, expected)
-    with log.open("a", encoding="utf-8", errors="replace") as out:
+    with log.open("a", buffering=1, encoding="utf-8", errors="replace") as out:
         process = subprocess.Popen(
             [str(word) for word in command],
             cwd=cwd,
