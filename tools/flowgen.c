@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * flowgen - TCP sources and sinks for many flows, in one process.
+ * flowgen - sources and sinks for many flows, in one process.
  *
  * Written for virtual time, where a system call is the most expensive thing a
  * program can do: the sink asks to be woken per SO_RCVLOWAT bytes and throws
@@ -12,16 +12,18 @@
  *
  * The flow file has one flow a line, KEY=VALUE separated by blanks; see
  * `flow_keys` below, or `flowgen --help`. A kind of flow is a `struct
- * flow_kind`; bulk TCP is the first.
+ * flow_kind`: bulk TCP is in this file, udp in flowgen_udp.c, web in
+ * flowgen_web.c.
  *
  * Logs (CSV with a header line; times in seconds from the epoch):
  *   --progress  time_s,flow,bytes          bytes received in order so far
  *   --ends      one row a flow when it stops or the run ends; see ends_columns
+ *   --datagrams, --delays   written by flowgen_udp.c
+ *   --requests              written by flowgen_web.c
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <getopt.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -35,102 +37,39 @@
 #include <sys/timerfd.h>
 
 #include "clock.h"
+#include "flowgen.h"
 
 #define MAX_NAMESPACES	64
 #define LOG_BUFFER	(1024 * 1024)
-#define WRITE_CHUNK	(1024 * 1024)
-#define READ_CHUNK	(1024 * 1024)
 
-struct flow;
+#define LINGER_STEP_NS	(100 * NSEC_PER_MSEC)
+#define LINGER_QUIET	10	/* steps without a datagram: nothing is left */
+#define LINGER_MOST	100	/* steps */
 
-/*
- * A kind of traffic.
- * @open: make both ends' sockets, at start-up; nothing is sent yet
- * @start: begin, at the flow's start instant
- * @stop: end it, at its stop instant or when the run is over
- * @source_event, @sink_event: epoll events of the end's descriptor
- * @received: bytes that have arrived at the sink, in order
- */
-struct flow_kind {
-	const char *name;
-	void (*open)(struct flow *f);
-	void (*start)(struct flow *f);
-	void (*stop)(struct flow *f);
-	void (*source_event)(struct flow *f, uint32_t events);
-	void (*sink_event)(struct flow *f, uint32_t events);
-	uint64_t (*received)(struct flow *f);
-};
+/* One thing to do at an instant; ties keep the order of the file. */
+enum instant_what { INSTANT_START, INSTANT_TICK, INSTANT_STOP };
 
-enum flow_phase { FLOW_WAITING, FLOW_RUNNING, FLOW_DONE };
-
-struct address {
-	struct sockaddr_storage sa;
-	socklen_t len;
-};
-
-/*
- * @start_ns, @stop_ns: instants after the epoch, in nanoseconds
- * @sndbuf, @rcvbuf, @clamp, @lowat, @notsent: bytes; 0 leaves the kernel's default
- * @listen_fd, @sink_fd, @source_fd: -1 when absent
- * @bytes: last known count of bytes received in order
- */
-struct flow {
-	unsigned int id;
-	char group[32];
-	const struct flow_kind *kind;
-	char source_netns[64];
-	char sink_netns[64];
-	char source_host[64];
-	char sink_host[64];
-	unsigned int source_port;
-	unsigned int sink_port;
-	int64_t start_ns;
-	int64_t stop_ns;
-	char cc[16];
-	unsigned int sndbuf;
-	unsigned int rcvbuf;
-	unsigned int clamp;
-	unsigned int lowat;
-	unsigned int notsent;
-	unsigned int nodelay;
-
-	enum flow_phase phase;
-	int listen_fd;
-	int sink_fd;
-	int source_fd;
-	int source_error;
-	struct address source_addr;
-	struct address sink_addr;
-	uint64_t bytes;
-};
-
-/* One event of the run, ordered by instant; ties keep the order of the file. */
 struct instant {
 	int64_t at_ns;
 	struct flow *flow;
-	bool is_stop;
+	enum instant_what what;
 };
 
-/* Which end of a flow an epoll event belongs to: low bits of its data. */
-enum flow_end { END_LISTEN, END_SINK, END_SOURCE, END_TIMER };
-
-static struct {
-	struct flow *flows;
-	unsigned int nr_flows;
-	struct instant *instants;
-	unsigned int nr_instants;
-	int epoll_fd;
-	int timer_fd;
-	int payload_fd;
-	int64_t epoch_ns;
-	int64_t duration_ns;
-	int64_t interval_ns;
-	FILE *progress;
-	FILE *ends;
-} run;
+struct flowgen run;
 
 static atomic_int interrupted;
-static char discarded[READ_CHUNK];
+char discarded[READ_CHUNK];
+
+struct flow_log log_datagrams = {
+	.option = "--datagrams", .header = "time_s,flow,sent,received",
+};
+struct flow_log log_delays = {
+	.option = "--delays", .header = "sent_s,flow,delay_ms",
+};
+struct flow_log log_requests = {
+	.option = "--requests",
+	.header = "start_s,flow,request,bytes,completion_s",
+};
 
 static void on_signal(int sig)
 {
@@ -139,7 +78,7 @@ static void on_signal(int sig)
 
 /* ---- flow file ------------------------------------------------------ */
 
-enum key_type { KEY_UINT, KEY_NS, KEY_TEXT };
+enum key_type { KEY_UINT, KEY_NS, KEY_TEXT, KEY_LONG_TEXT };
 
 struct flow_key {
 	const char *name;
@@ -178,9 +117,15 @@ static const struct flow_key flow_keys[] = {
 	UINT_KEY("lowat", lowat, false, "SO_RCVLOWAT, bytes"),
 	UINT_KEY("notsent", notsent, false, "TCP_NOTSENT_LOWAT, bytes"),
 	UINT_KEY("nodelay", nodelay, false, "1: TCP_NODELAY"),
+	UINT_KEY("tos", tos, false, "TOS or traffic class byte"),
+	NS_KEY("gap_ns", gap_ns, "udp: between two datagrams, ns"),
+	UINT_KEY("size", size, false, "udp: payload bytes of a datagram"),
+	NS_KEY("delay_ns", delay_ns, "udp: propagation before the first hop, ns"),
+	UINT_KEY("log_every", log_every, false, "udp: log the delay of every n-th (default 1)"),
+	{ "requests", KEY_LONG_TEXT, offsetof(struct flow, requests), 0, false,
+	  "web: THINK_NS:BYTES,... in this order" },
+	UINT_KEY("keep", keep, false, "web: 1: one connection for all requests"),
 };
-
-#define ARRAY_SIZE(x) (sizeof(x) / sizeof((x)[0]))
 
 static const struct flow_kind *flow_kind_find(const char *name);
 
@@ -216,6 +161,11 @@ static void flow_set(struct flow *f, const char *where, const char *key,
 				errx(2, "%s: %s is too long: %s", where, key,
 				     value);
 			strcpy(at, value);
+			break;
+		case KEY_LONG_TEXT:
+			*(char **)at = strdup(value);
+			if (!*(char **)at)
+				err(1, "memory for %s", key);
 			break;
 		}
 		return;
@@ -254,6 +204,7 @@ static void flow_parse(struct flow *f, const char *where, char *line)
 	*f = (struct flow){
 		.kind = flow_kind_find("bulk"),
 		.group = "all",
+		.log_every = 1,
 		.listen_fd = -1,
 		.sink_fd = -1,
 		.source_fd = -1,
@@ -309,7 +260,7 @@ static void flows_read(const char *path)
 
 /* ---- sockets -------------------------------------------------------- */
 
-static void enter(const char *name)
+void enter(const char *name)
 {
 	static struct { char name[64]; int fd; } cache[MAX_NAMESPACES];
 	static const char *current = "";
@@ -334,29 +285,111 @@ static void enter(const char *name)
 	current = cache[i].name;
 }
 
-static void set_option(int fd, int level, int option, const char *name,
-		       unsigned int value)
+void set_option(int fd, int level, int option, const char *name,
+		unsigned int value)
 {
 	if (setsockopt(fd, level, option, &value, sizeof(value)))
 		err(1, "%s %u", name, value);
 }
 
-static void watch(int fd, struct flow *f, enum flow_end end, uint32_t events)
+void set_congestion_control(int fd, const char *name)
+{
+	if (*name && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
+				strlen(name)))
+		err(1, "congestion control %s (see net.ipv4.tcp_available_congestion_control)",
+		    name);
+}
+
+static void watch_with(int operation, int fd, struct flow *f,
+		       enum flow_end end, uint32_t events)
 {
 	struct epoll_event ev = {
 		.events = events,
 		.data.u64 = ((uint64_t)(f ? f - run.flows : 0) << 2) | end,
 	};
 
-	if (epoll_ctl(run.epoll_fd, EPOLL_CTL_ADD, fd, &ev))
+	if (epoll_ctl(run.epoll_fd, operation, fd, &ev))
 		err(1, "epoll_ctl");
 }
 
-static void forget(int *fd)
+void watch(int fd, struct flow *f, enum flow_end end, uint32_t events)
+{
+	watch_with(EPOLL_CTL_ADD, fd, f, end, events);
+}
+
+void watch_again(int fd, struct flow *f, enum flow_end end, uint32_t events)
+{
+	watch_with(EPOLL_CTL_MOD, fd, f, end, events);
+}
+
+void forget(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
+}
+
+bool tcp_info(int fd, struct tcp_info *info)
+{
+	socklen_t len = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	return fd >= 0 && !getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len);
+}
+
+/* ---- logs ----------------------------------------------------------- */
+
+static FILE *log_open(const char *path, const char *const *columns,
+		      unsigned int nr_columns)
+{
+	FILE *out = fopen(path, "w");
+	unsigned int i;
+
+	if (!out)
+		err(2, "%s", path);
+	setvbuf(out, NULL, _IOFBF, LOG_BUFFER);
+	for (i = 0; i < nr_columns; i++)
+		fprintf(out, "%s%c", columns[i], i + 1 < nr_columns ? ',' : '\n');
+	return out;
+}
+
+static void log_close(FILE *out, const char *path)
+{
+	if (ferror(out) || fclose(out))
+		err(1, "%s", path);
+}
+
+FILE *flow_log(struct flow_log *log)
+{
+	if (!log->path)
+		errx(2, "a flow of this kind needs %s FILE", log->option);
+	if (!log->file)
+		log->file = log_open(log->path, &log->header, 1);
+	return log->file;
+}
+
+static const char *const progress_columns[] = { "time_s", "flow", "bytes" };
+static const char *const ends_columns[] = {
+	"flow", "group", "kind", "start_s", "end_s", "bytes", "bytes_sent",
+	"bytes_retransmitted", "retransmits", "rtt_ms", "min_rtt_ms", "cwnd",
+	"mss", "delivered_ce", "error",
+};
+
+/* The flow's row in --ends; @info is all zero for what is not TCP. */
+void flow_end_row(struct flow *f, const struct tcp_info *info)
+{
+	int64_t now = mono_ns() - run.epoch_ns;
+
+	fprintf(run.ends,
+		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%d\n",
+		f->id, f->group, f->kind->name,
+		(double)f->start_ns / NSEC_PER_SEC, (double)now / NSEC_PER_SEC,
+		(unsigned long long)f->bytes,
+		(unsigned long long)f->bytes_sent,
+		(unsigned long long)f->bytes_again, f->again,
+		info->tcpi_rtt / 1e3, info->tcpi_min_rtt / 1e3,
+		info->tcpi_snd_cwnd, info->tcpi_snd_mss,
+		info->tcpi_delivered_ce, f->source_error);
 }
 
 /* ---- bulk TCP ------------------------------------------------------- */
@@ -399,10 +432,7 @@ static void bulk_open(struct flow *f)
 	if (f->nodelay)
 		set_option(f->source_fd, IPPROTO_TCP, TCP_NODELAY,
 			   "TCP_NODELAY", 1);
-	if (*f->cc && setsockopt(f->source_fd, IPPROTO_TCP, TCP_CONGESTION,
-				 f->cc, strlen(f->cc)))
-		err(1, "congestion control %s (see net.ipv4.tcp_available_congestion_control)",
-		    f->cc);
+	set_congestion_control(f->source_fd, f->cc);
 	if (bind(f->source_fd, (struct sockaddr *)&f->source_addr.sa,
 		 f->source_addr.len))
 		err(1, "bind %s port %u", f->source_host, f->source_port);
@@ -439,8 +469,9 @@ static void bulk_source_event(struct flow *f, uint32_t events)
 		warn("flow %u: sendfile", f->id);
 }
 
-static void bulk_accept(struct flow *f)
+static void bulk_listen_event(struct flow *f, uint32_t events)
 {
+	(void)events;
 	f->sink_fd = accept4(f->listen_fd, NULL, NULL,
 			     SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (f->sink_fd < 0) {
@@ -465,14 +496,6 @@ static void bulk_sink_event(struct flow *f, uint32_t events)
 		epoll_ctl(run.epoll_fd, EPOLL_CTL_DEL, f->sink_fd, NULL);
 }
 
-static bool tcp_info(int fd, struct tcp_info *info)
-{
-	socklen_t len = sizeof(*info);
-
-	memset(info, 0, sizeof(*info));
-	return fd >= 0 && !getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len);
-}
-
 /* From the sink's TCP: exact at any instant, whatever is still unread. */
 static uint64_t bulk_received(struct flow *f)
 {
@@ -483,31 +506,17 @@ static uint64_t bulk_received(struct flow *f)
 	return f->bytes;
 }
 
-static const char *const ends_columns[] = {
-	"flow", "group", "kind", "start_s", "end_s", "bytes", "bytes_sent",
-	"bytes_retransmitted", "retransmits", "rtt_ms", "min_rtt_ms", "cwnd",
-	"mss", "delivered_ce", "error",
-};
-
 static void bulk_stop(struct flow *f)
 {
 	struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
-	int64_t now = mono_ns() - run.epoch_ns;
 	struct tcp_info info;
 
 	bulk_received(f);
 	tcp_info(f->source_fd, &info);
-	fprintf(run.ends,
-		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%d\n",
-		f->id, f->group, f->kind->name,
-		(double)f->start_ns / NSEC_PER_SEC, (double)now / NSEC_PER_SEC,
-		(unsigned long long)f->bytes,
-		(unsigned long long)info.tcpi_bytes_sent,
-		(unsigned long long)info.tcpi_bytes_retrans,
-		info.tcpi_total_retrans,
-		info.tcpi_rtt / 1e3, info.tcpi_min_rtt / 1e3,
-		info.tcpi_snd_cwnd, info.tcpi_snd_mss, info.tcpi_delivered_ce,
-		f->source_error);
+	f->bytes_sent = info.tcpi_bytes_sent;
+	f->bytes_again = info.tcpi_bytes_retrans;
+	f->again = info.tcpi_total_retrans;
+	flow_end_row(f, &info);
 	/* A reset: what is still buffered must not go on loading the link. */
 	if (f->source_fd >= 0)
 		setsockopt(f->source_fd, SOL_SOCKET, SO_LINGER, &at_once,
@@ -515,18 +524,24 @@ static void bulk_stop(struct flow *f)
 	forget(&f->source_fd);
 	forget(&f->sink_fd);
 	forget(&f->listen_fd);
+	f->phase = FLOW_DONE;
 }
 
-static const struct flow_kind flow_kinds[] = {
-	{
-		.name = "bulk",
-		.open = bulk_open,
-		.start = bulk_start,
-		.stop = bulk_stop,
-		.source_event = bulk_source_event,
-		.sink_event = bulk_sink_event,
-		.received = bulk_received,
-	},
+const struct flow_kind flow_kind_bulk = {
+	.name = "bulk",
+	.open = bulk_open,
+	.start = bulk_start,
+	.stop = bulk_stop,
+	.listen_event = bulk_listen_event,
+	.source_event = bulk_source_event,
+	.sink_event = bulk_sink_event,
+	.received = bulk_received,
+};
+
+/* ---- the run -------------------------------------------------------- */
+
+static const struct flow_kind *const flow_kinds[] = {
+	&flow_kind_bulk, &flow_kind_udp, &flow_kind_web,
 };
 
 static const struct flow_kind *flow_kind_find(const char *name)
@@ -534,57 +549,126 @@ static const struct flow_kind *flow_kind_find(const char *name)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(flow_kinds); i++)
-		if (!strcmp(flow_kinds[i].name, name))
-			return &flow_kinds[i];
+		if (!strcmp(flow_kinds[i]->name, name))
+			return flow_kinds[i];
 	return NULL;
 }
 
-/* ---- the run -------------------------------------------------------- */
-
-static int instant_compare(const void *left, const void *right)
+/* Instants are a binary heap, the earliest at its root. */
+static bool instant_before(const struct instant *a, const struct instant *b)
 {
-	const struct instant *a = left, *b = right;
-
 	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
+		return a->at_ns < b->at_ns;
 	if (a->flow != b->flow)
-		return a->flow < b->flow ? -1 : 1;
-	return (int)a->is_stop - (int)b->is_stop;
+		return a->flow < b->flow;
+	return a->what < b->what;
+}
+
+static void instant_swap(unsigned int i, unsigned int j)
+{
+	struct instant t = run.instants[i];
+
+	run.instants[i] = run.instants[j];
+	run.instants[j] = t;
+}
+
+static void instant_add(struct flow *f, int64_t at_ns, enum instant_what what)
+{
+	unsigned int i = run.nr_instants++;
+
+	run.instants[i] = (struct instant){
+		.at_ns = at_ns, .flow = f, .what = what,
+	};
+	while (i && instant_before(&run.instants[i],
+				   &run.instants[(i - 1) / 2])) {
+		instant_swap(i, (i - 1) / 2);
+		i = (i - 1) / 2;
+	}
+}
+
+static struct instant instant_take(void)
+{
+	struct instant first = run.instants[0];
+	unsigned int i = 0, child;
+
+	run.instants[0] = run.instants[--run.nr_instants];
+	for (;;) {
+		child = 2 * i + 1;
+		if (child >= run.nr_instants)
+			break;
+		if (child + 1 < run.nr_instants &&
+		    instant_before(&run.instants[child + 1],
+				   &run.instants[child]))
+			child++;
+		if (!instant_before(&run.instants[child], &run.instants[i]))
+			break;
+		instant_swap(i, child);
+		i = child;
+	}
+	return first;
+}
+
+/* Ask for the kind's tick(); a flow waits for one at a time. */
+void flow_tick_at(struct flow *f, int64_t at_ns)
+{
+	instant_add(f, at_ns, INSTANT_TICK);
 }
 
 static void instants_make(void)
 {
 	unsigned int i;
 
-	run.instants = calloc(2 * run.nr_flows, sizeof(*run.instants));
+	/* A start, a stop and a tick at most are waited for. */
+	run.instants = calloc(3 * run.nr_flows, sizeof(*run.instants));
 	if (!run.instants)
 		err(1, "memory for the timetable");
 	for (i = 0; i < run.nr_flows; i++) {
 		struct flow *f = &run.flows[i];
 
-		run.instants[run.nr_instants++] = (struct instant){
-			.at_ns = f->start_ns, .flow = f,
-		};
+		instant_add(f, f->start_ns, INSTANT_START);
 		if (f->stop_ns)
-			run.instants[run.nr_instants++] = (struct instant){
-				.at_ns = f->stop_ns, .flow = f, .is_stop = true,
-			};
+			instant_add(f, f->stop_ns, INSTANT_STOP);
 	}
-	qsort(run.instants, run.nr_instants, sizeof(*run.instants),
-	      instant_compare);
 }
 
 static void flow_stop(struct flow *f)
 {
-	if (f->phase == FLOW_DONE)
-		return;
-	f->kind->stop(f);
-	f->phase = FLOW_DONE;
+	if (f->phase != FLOW_DONE && f->kind->stop)
+		f->kind->stop(f);
+}
+
+static void instant_run(const struct instant *in)
+{
+	struct flow *f = in->flow;
+
+	switch (in->what) {
+	case INSTANT_START:
+		f->kind->start(f);
+		f->phase = FLOW_RUNNING;
+		break;
+	case INSTANT_TICK:
+		if (f->phase == FLOW_RUNNING)
+			f->kind->tick(f);
+		break;
+	case INSTANT_STOP:
+		flow_stop(f);
+		break;
+	}
+}
+
+static int64_t realtime_offset_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec - mono_ns();
 }
 
 static void progress_write(int64_t at_ns)
 {
 	unsigned int i;
+
+	run.realtime_ns = realtime_offset_ns();
 
 	for (i = 0; i < run.nr_flows; i++) {
 		struct flow *f = &run.flows[i];
@@ -615,7 +699,7 @@ static void dispatch(const struct epoll_event *ev)
 
 	switch (end) {
 	case END_LISTEN:
-		bulk_accept(f);
+		f->kind->listen_event(f, ev->events);
 		break;
 	case END_SINK:
 		f->kind->sink_event(f, ev->events);
@@ -635,22 +719,15 @@ static void run_flows(void)
 {
 	int64_t next_sample = 0;
 	struct epoll_event events[64];
-	unsigned int done = 0;
 	int64_t now, next;
 	int i, ready;
 
 	for (;;) {
 		now = mono_ns() - run.epoch_ns;
-		while (done < run.nr_instants &&
-		       run.instants[done].at_ns <= now) {
-			struct instant *in = &run.instants[done++];
+		while (run.nr_instants && run.instants[0].at_ns <= now) {
+			struct instant in = instant_take();
 
-			if (in->is_stop) {
-				flow_stop(in->flow);
-			} else {
-				in->flow->kind->start(in->flow);
-				in->flow->phase = FLOW_RUNNING;
-			}
+			instant_run(&in);
 		}
 		/* A late sample is stamped with when it was taken. */
 		if (next_sample <= now) {
@@ -662,8 +739,8 @@ static void run_flows(void)
 			return;
 		next = next_sample < run.duration_ns ? next_sample :
 						       run.duration_ns;
-		if (done < run.nr_instants && run.instants[done].at_ns < next)
-			next = run.instants[done].at_ns;
+		if (run.nr_instants && run.instants[0].at_ns < next)
+			next = run.instants[0].at_ns;
 		timer_arm(next);
 		do {
 			bool timer = false;
@@ -676,32 +753,50 @@ static void run_flows(void)
 				dispatch(&events[i]);
 				timer |= (events[i].data.u64 & 3) == END_TIMER;
 			}
-			if (timer)
+			/* An event may have asked for an earlier tick. */
+			if (timer || (run.nr_instants &&
+				      run.instants[0].at_ns < next))
 				break;
 		} while (!interrupted);
 	}
 }
 
-static const char *const progress_columns[] = { "time_s", "flow", "bytes" };
-
-static FILE *log_open(const char *path, const char *const *columns,
-		      unsigned int nr_columns)
+/*
+ * The sources are silent; wait until datagrams that are still queued somewhere
+ * have arrived, or are known to be lost.
+ */
+static void datagrams_arrive(void)
 {
-	FILE *out = fopen(path, "w");
+	const struct timespec step = { .tv_nsec = LINGER_STEP_NS };
+	uint64_t before, now = 0;
+	int quiet = 0, steps = 0;
 	unsigned int i;
 
-	if (!out)
-		err(2, "%s", path);
-	setvbuf(out, NULL, _IOFBF, LOG_BUFFER);
-	for (i = 0; i < nr_columns; i++)
-		fprintf(out, "%s%c", columns[i], i + 1 < nr_columns ? ',' : '\n');
-	return out;
+	while (quiet < LINGER_QUIET && steps++ < LINGER_MOST && !interrupted) {
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
+		before = now;
+		now = 0;
+		for (i = 0; i < run.nr_flows; i++)
+			if (run.flows[i].phase == FLOW_RUNNING)
+				now += run.flows[i].kind->received(&run.flows[i]);
+		quiet = now == before ? quiet + 1 : 0;
+	}
 }
 
-static void log_close(FILE *out, const char *path)
+static void flows_finish(void)
 {
-	if (ferror(out) || fclose(out))
-		err(1, "%s", path);
+	bool under_way = false;
+	unsigned int i;
+
+	for (i = 0; i < run.nr_flows; i++) {
+		flow_stop(&run.flows[i]);
+		under_way |= run.flows[i].phase == FLOW_RUNNING;
+	}
+	if (under_way)
+		datagrams_arrive();
+	for (i = 0; i < run.nr_flows; i++)
+		if (run.flows[i].phase != FLOW_DONE && run.flows[i].kind->finish)
+			run.flows[i].kind->finish(&run.flows[i]);
 }
 
 static void help_print(FILE *out)
@@ -709,11 +804,12 @@ static void help_print(FILE *out)
 	unsigned int i;
 
 	fputs("usage: flowgen --flows FILE --progress FILE --ends FILE --duration-ms MS\n"
-	      "               [--interval-ms MS] [--epoch-ns NS]\n\n"
+	      "               [--interval-ms MS] [--epoch-ns NS]\n"
+	      "               [--datagrams FILE --delays FILE] [--requests FILE]\n\n"
 	      "Runs the flows of FILE from the epoch (an instant of CLOCK_MONOTONIC, default\n"
 	      "now) for MS, and logs each flow's bytes every interval (default 100 ms).\n\n"
 	      "The flow file has one flow a line, KEY=VALUE separated by blanks:\n"
-	      "  kind         bulk (the default)\n", out);
+	      "  kind         bulk (the default), udp or web\n", out);
 	for (i = 0; i < ARRAY_SIZE(flow_keys); i++)
 		fprintf(out, "  %-12s %s%s\n", flow_keys[i].name,
 			flow_keys[i].help,
@@ -729,8 +825,14 @@ int main(int argc, char **argv)
 		{ "duration-ms", required_argument, NULL, 'd' },
 		{ "interval-ms", required_argument, NULL, 'i' },
 		{ "epoch-ns", required_argument, NULL, 'z' },
+		{ "datagrams", required_argument, NULL, 'g' },
+		{ "delays", required_argument, NULL, 'y' },
+		{ "requests", required_argument, NULL, 'r' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
+	};
+	struct flow_log *const logs[] = {
+		&log_datagrams, &log_delays, &log_requests,
 	};
 	const char *flows = NULL, *progress = NULL, *ends = NULL;
 	struct sigaction action = { .sa_handler = on_signal };
@@ -763,6 +865,15 @@ int main(int argc, char **argv)
 		case 'z':
 			run.epoch_ns = parse_number("--epoch-ns", optarg, 1,
 						    INT64_MAX);
+			break;
+		case 'g':
+			log_datagrams.path = optarg;
+			break;
+		case 'y':
+			log_delays.path = optarg;
+			break;
+		case 'r':
+			log_requests.path = optarg;
 			break;
 		case 'h':
 			help_print(stdout);
@@ -802,11 +913,14 @@ int main(int argc, char **argv)
 		run.flows[i].kind->open(&run.flows[i]);
 	if (!run.epoch_ns)
 		run.epoch_ns = mono_ns();
+	run.realtime_ns = realtime_offset_ns();
 
 	run_flows();
-	for (i = 0; i < run.nr_flows; i++)
-		flow_stop(&run.flows[i]);
+	flows_finish();
 	log_close(run.progress, progress);
 	log_close(run.ends, ends);
+	for (i = 0; i < ARRAY_SIZE(logs); i++)
+		if (logs[i]->file)
+			log_close(logs[i]->file, logs[i]->path);
 	return interrupted ? 128 + interrupted : 0;
 }

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What flowgen's kinds of traffic share with its core.
+ */
+#ifndef AQM_TOOLS_FLOWGEN_H
+#define AQM_TOOLS_FLOWGEN_H
+
+#include <linux/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#define ARRAY_SIZE(x) (sizeof(x) / sizeof((x)[0]))
+#define WRITE_CHUNK	(1024 * 1024)
+#define READ_CHUNK	(1024 * 1024)
+
+struct flow;
+
+/*
+ * A kind of traffic. Callbacks that a kind does not need are NULL.
+ * @open: make the sockets, at start-up; nothing is sent yet
+ * @start: begin, at the flow's start instant
+ * @tick: at the instant asked for by flow_tick_at()
+ * @stop: send no more, at the stop instant or when the run is over
+ * @finish: the run is over and what was under way has arrived: write logs
+ * @listen_event, @source_event, @sink_event: epoll events of that descriptor
+ * @received: read what has arrived; payload bytes at the sink so far
+ */
+struct flow_kind {
+	const char *name;
+	void (*open)(struct flow *f);
+	void (*start)(struct flow *f);
+	void (*tick)(struct flow *f);
+	void (*stop)(struct flow *f);
+	void (*finish)(struct flow *f);
+	void (*listen_event)(struct flow *f, uint32_t events);
+	void (*source_event)(struct flow *f, uint32_t events);
+	void (*sink_event)(struct flow *f, uint32_t events);
+	uint64_t (*received)(struct flow *f);
+};
+
+extern const struct flow_kind flow_kind_bulk;
+extern const struct flow_kind flow_kind_udp;
+extern const struct flow_kind flow_kind_web;
+
+enum flow_phase { FLOW_WAITING, FLOW_RUNNING, FLOW_DONE };
+
+struct address {
+	struct sockaddr_storage sa;
+	socklen_t len;
+};
+
+/*
+ * @start_ns, @stop_ns: instants after the epoch, in nanoseconds
+ * @sndbuf, @rcvbuf, @clamp, @lowat, @notsent: bytes; 0 leaves the kernel's default
+ * @tos: byte for the IP header (DSCP in its upper six bits)
+ * @gap_ns, @size, @delay_ns, @log_every: of kind udp
+ * @requests, @keep: of kind web
+ * @listen_fd, @sink_fd, @source_fd: -1 when absent
+ * @bytes: last known count of bytes received in order
+ * @bytes_sent, @bytes_again: payload sent, and of it sent again
+ * @again: segments sent again
+ * @state: the kind's own
+ */
+struct flow {
+	unsigned int id;
+	char group[32];
+	const struct flow_kind *kind;
+	char source_netns[64];
+	char sink_netns[64];
+	char source_host[64];
+	char sink_host[64];
+	unsigned int source_port;
+	unsigned int sink_port;
+	int64_t start_ns;
+	int64_t stop_ns;
+	char cc[16];
+	unsigned int sndbuf;
+	unsigned int rcvbuf;
+	unsigned int clamp;
+	unsigned int lowat;
+	unsigned int notsent;
+	unsigned int nodelay;
+	unsigned int tos;
+	int64_t gap_ns;
+	unsigned int size;
+	int64_t delay_ns;
+	unsigned int log_every;
+	char *requests;
+	unsigned int keep;
+
+	enum flow_phase phase;
+	int listen_fd;
+	int sink_fd;
+	int source_fd;
+	int source_error;
+	struct address source_addr;
+	struct address sink_addr;
+	uint64_t bytes;
+	uint64_t bytes_sent;
+	uint64_t bytes_again;
+	unsigned int again;
+	void *state;
+};
+
+/* Which end of a flow an epoll event belongs to: low bits of its data. */
+enum flow_end { END_LISTEN, END_SINK, END_SOURCE, END_TIMER };
+
+/*
+ * @epoch_ns: the zero of all times in files, on CLOCK_MONOTONIC
+ * @payload_fd: a file of WRITE_CHUNK bytes, to send from
+ * @realtime_ns: CLOCK_REALTIME minus CLOCK_MONOTONIC, brought up to date
+ *	every interval: packets carry time stamps of the former
+ */
+struct flowgen {
+	struct flow *flows;
+	unsigned int nr_flows;
+	struct instant *instants;
+	unsigned int nr_instants;
+	int epoll_fd;
+	int timer_fd;
+	int payload_fd;
+	int64_t epoch_ns;
+	int64_t duration_ns;
+	int64_t interval_ns;
+	int64_t realtime_ns;
+	FILE *progress;
+	FILE *ends;
+};
+
+extern struct flowgen run;
+extern char discarded[READ_CHUNK];
+
+/* A log that only some kinds write: made, with its header, when first needed. */
+struct flow_log {
+	const char *option;
+	const char *header;
+	const char *path;
+	FILE *file;
+};
+
+extern struct flow_log log_datagrams;
+extern struct flow_log log_delays;
+extern struct flow_log log_requests;
+
+FILE *flow_log(struct flow_log *log);
+
+void flow_tick_at(struct flow *f, int64_t at_ns);
+void flow_end_row(struct flow *f, const struct tcp_info *info);
+
+void enter(const char *netns);
+void set_option(int fd, int level, int option, const char *name,
+		unsigned int value);
+void set_congestion_control(int fd, const char *name);
+void watch(int fd, struct flow *f, enum flow_end end, uint32_t events);
+void watch_again(int fd, struct flow *f, enum flow_end end, uint32_t events);
+void forget(int *fd);
+bool tcp_info(int fd, struct tcp_info *info);
+
+#endif /* AQM_TOOLS_FLOWGEN_H */

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Web traffic: a client thinks, asks its server for so many bytes, gets them,
+ * thinks again. Think times and sizes come with the flow file
+ * (requests=THINK_NS:BYTES,...): whoever wrote it drew them.
+ *
+ * The server is the flow's source, since it is its data that crosses the
+ * bottleneck, the client is the sink. Each request has a connection of its own,
+ * or with keep=1 all share one. A request's completion time counts from the
+ * client's connect(), or from its asking where the connection exists already,
+ * to the arrival of the last byte.
+ *
+ * Log: --requests  start_s,flow,request,bytes,completion_s, a row per request
+ * that was made; without a completion time when it failed or the run ended
+ * first.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/sendfile.h>
+
+#include "clock.h"
+#include "flowgen.h"
+
+#define REQUEST_BYTES	300	/* of an HTTP request, about */
+
+struct request {
+	int64_t think_ns;
+	uint64_t bytes;
+};
+
+/*
+ * @requests, @nr: the whole session; @next: the one that is thought about, or
+ *	under way
+ * @asked_ns: since when it is under way, after the epoch
+ * @under_way: asked, and neither complete nor failed
+ * @asking: the connection is still to come
+ * @to_get, @to_send: bytes that client and server still have to do
+ * @ask_left: bytes of the request that the server has not seen yet
+ * @lowat: SO_RCVLOWAT of the client's socket now
+ */
+struct web {
+	struct request *requests;
+	unsigned int nr;
+	unsigned int next;
+	int64_t asked_ns;
+	bool under_way;
+	bool asking;
+	uint64_t to_get;
+	uint64_t to_send;
+	unsigned int ask_left;
+	unsigned int lowat;
+};
+
+static void web_parse(struct flow *f, struct web *w)
+{
+	char *at = f->requests, *end;
+	unsigned int i;
+
+	w->nr = 1;
+	for (end = at; *end; end++)
+		w->nr += *end == ',';
+	w->requests = calloc(w->nr, sizeof(*w->requests));
+	if (!w->requests)
+		err(1, "memory for flow %u", f->id);
+	for (i = 0; i < w->nr; i++) {
+		struct request *r = &w->requests[i];
+
+		r->think_ns = strtoll(at, &end, 10);
+		if (*end != ':' || r->think_ns < 0)
+			goto bad;
+		at = end + 1;
+		r->bytes = strtoull(at, &end, 10);
+		if ((*end && *end != ',') || end == at || !r->bytes)
+			goto bad;
+		at = end + 1;
+	}
+	return;
+bad:
+	errx(2, "flow %u: requests: number %u is not THINK_NS:BYTES", f->id,
+	     i + 1);
+}
+
+static void web_open(struct flow *f)
+{
+	int family = f->source_addr.sa.ss_family;
+	struct web *w = calloc(1, sizeof(*w));
+
+	if (!f->requests)
+		errx(2, "flow %u: web needs requests", f->id);
+	if (!w)
+		err(1, "memory for flow %u", f->id);
+	f->state = w;
+	web_parse(f, w);
+	flow_log(&log_requests);
+
+	enter(f->source_netns);
+	f->listen_fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			      IPPROTO_TCP);
+	if (f->listen_fd < 0)
+		err(1, "socket");
+	set_option(f->listen_fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
+	/* What follows passes on to the sockets that accept() makes. */
+	if (f->sndbuf)
+		set_option(f->listen_fd, SOL_SOCKET, SO_SNDBUFFORCE,
+			   "SO_SNDBUF", f->sndbuf);
+	set_option(f->listen_fd, IPPROTO_TCP, TCP_NODELAY, "TCP_NODELAY", 1);
+	set_congestion_control(f->listen_fd, f->cc);
+	if (bind(f->listen_fd, (struct sockaddr *)&f->source_addr.sa,
+		 f->source_addr.len))
+		err(1, "bind %s port %u", f->source_host, f->source_port);
+	if (listen(f->listen_fd, 8))
+		err(1, "listen");
+	watch(f->listen_fd, f, END_LISTEN, EPOLLIN);
+}
+
+static void web_connect(struct flow *f)
+{
+	struct address any_port = f->sink_addr;
+
+	enter(f->sink_netns);
+	f->sink_fd = socket(f->sink_addr.sa.ss_family,
+			    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			    IPPROTO_TCP);
+	if (f->sink_fd < 0)
+		err(1, "socket");
+	if (f->rcvbuf)
+		set_option(f->sink_fd, SOL_SOCKET, SO_RCVBUFFORCE, "SO_RCVBUF",
+			   f->rcvbuf);
+	set_option(f->sink_fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT,
+		   "IP_BIND_ADDRESS_NO_PORT", 1);
+	/* The port, in the same place for both families. */
+	((struct sockaddr_in *)&any_port.sa)->sin_port = 0;
+	if (bind(f->sink_fd, (struct sockaddr *)&any_port.sa, any_port.len))
+		err(1, "bind %s", f->sink_host);
+	if (connect(f->sink_fd, (struct sockaddr *)&f->source_addr.sa,
+		    f->source_addr.len) && errno != EINPROGRESS)
+		err(1, "connect to %s port %u", f->source_host, f->source_port);
+	watch(f->sink_fd, f, END_SINK, EPOLLOUT);
+}
+
+/* Be woken when all is there, or enough to make reading worth while. */
+static void web_set_lowat(struct flow *f)
+{
+	struct web *w = f->state;
+	unsigned int lowat = f->lowat ? f->lowat : 1;
+
+	if (w->to_get < lowat)
+		lowat = w->to_get;
+	if (lowat == w->lowat)
+		return;
+	set_option(f->sink_fd, SOL_SOCKET, SO_RCVLOWAT, "SO_RCVLOWAT", lowat);
+	w->lowat = lowat;
+}
+
+static void web_ask(struct flow *f)
+{
+	static const char request[REQUEST_BYTES];
+	struct web *w = f->state;
+
+	w->asking = false;
+	w->ask_left = REQUEST_BYTES;
+	web_set_lowat(f);
+	if (send(f->sink_fd, request, REQUEST_BYTES, MSG_NOSIGNAL) !=
+	    REQUEST_BYTES)
+		err(1, "flow %u: sending a request", f->id);
+}
+
+/* The thinking is over. */
+static void web_tick(struct flow *f)
+{
+	struct web *w = f->state;
+
+	w->asked_ns = mono_ns() - run.epoch_ns;
+	w->under_way = true;
+	w->to_get = w->requests[w->next].bytes;
+	if (f->sink_fd >= 0) {
+		web_ask(f);
+	} else {
+		w->asking = true;
+		w->lowat = 1;
+		web_connect(f);
+	}
+}
+
+static void web_think(struct flow *f)
+{
+	struct web *w = f->state;
+
+	if (w->next < w->nr)
+		flow_tick_at(f, mono_ns() - run.epoch_ns +
+			     w->requests[w->next].think_ns);
+}
+
+static void web_log(struct flow *f, bool complete)
+{
+	struct web *w = f->state;
+	double seconds = (double)(mono_ns() - run.epoch_ns - w->asked_ns) /
+			 NSEC_PER_SEC;
+
+	fprintf(log_requests.file, "%.6f,%u,%u,%llu,",
+		(double)w->asked_ns / NSEC_PER_SEC, f->id, w->next,
+		(unsigned long long)w->requests[w->next].bytes);
+	if (complete)
+		fprintf(log_requests.file, "%.6f", seconds);
+	fputc('\n', log_requests.file);
+	w->under_way = false;
+	w->next++;
+}
+
+/* The client gives up on what is under way, and goes on thinking. */
+static void web_failed(struct flow *f, int fd)
+{
+	socklen_t len = sizeof(f->source_error);
+
+	getsockopt(fd, SOL_SOCKET, SO_ERROR, &f->source_error, &len);
+	warnx("flow %u: request failed: %s", f->id,
+	      strerror(f->source_error));
+	web_log(f, false);
+	forget(&f->sink_fd);
+	web_think(f);
+}
+
+static void web_sink_event(struct flow *f, uint32_t events)
+{
+	struct web *w = f->state;
+	ssize_t got;
+
+	if (f->sink_fd < 0)
+		return;
+	if (events & EPOLLERR) {
+		if (w->under_way)
+			web_failed(f, f->sink_fd);
+		else
+			forget(&f->sink_fd);
+		return;
+	}
+	if (w->asking && events & EPOLLOUT) {
+		watch_again(f->sink_fd, f, END_SINK, EPOLLIN);
+		web_ask(f);
+		return;
+	}
+	got = recv(f->sink_fd, discarded, sizeof(discarded), MSG_TRUNC);
+	if (got <= 0) {
+		if (got < 0 && errno == EAGAIN)
+			return;
+		if (w->under_way)
+			web_failed(f, f->sink_fd);
+		else
+			forget(&f->sink_fd);
+		return;
+	}
+	if (!w->under_way || (uint64_t)got > w->to_get)
+		errx(1, "flow %u: more bytes than were asked for", f->id);
+	f->bytes += got;
+	w->to_get -= got;
+	if (w->to_get) {
+		web_set_lowat(f);
+		return;
+	}
+	web_log(f, true);
+	if (!f->keep)
+		forget(&f->sink_fd);
+	web_think(f);
+}
+
+/* The server's connection is over: what it sent goes into the counts. */
+static void web_server_close(struct flow *f)
+{
+	struct tcp_info info;
+
+	if (!tcp_info(f->source_fd, &info))
+		return;
+	f->bytes_sent += info.tcpi_bytes_sent;
+	f->bytes_again += info.tcpi_bytes_retrans;
+	f->again += info.tcpi_total_retrans;
+	forget(&f->source_fd);
+}
+
+static void web_listen_event(struct flow *f, uint32_t events)
+{
+	struct web *w = f->state;
+
+	(void)events;
+	/* The client has a new connection, so it is done with the old one. */
+	web_server_close(f);
+	f->source_fd = accept4(f->listen_fd, NULL, NULL,
+			       SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (f->source_fd < 0) {
+		if (errno != EAGAIN)
+			warn("flow %u: accept", f->id);
+		return;
+	}
+	w->to_send = 0;
+	w->ask_left = REQUEST_BYTES;
+	watch(f->source_fd, f, END_SOURCE, EPOLLIN);
+}
+
+static void web_serve(struct flow *f)
+{
+	struct web *w = f->state;
+	off_t from_start;
+	ssize_t sent;
+
+	while (w->to_send) {
+		from_start = 0;
+		sent = sendfile(f->source_fd, run.payload_fd, &from_start,
+				w->to_send < WRITE_CHUNK ? w->to_send :
+							   WRITE_CHUNK);
+		if (sent < 0)
+			return;
+		w->to_send -= sent;
+	}
+}
+
+static void web_source_event(struct flow *f, uint32_t events)
+{
+	struct web *w = f->state;
+	char request[REQUEST_BYTES];
+	ssize_t got;
+
+	if (f->source_fd < 0)
+		return;
+	if (events & EPOLLIN && !w->to_send) {
+		got = recv(f->source_fd, request, sizeof(request), 0);
+		if (!got || (got < 0 && errno != EAGAIN)) {
+			web_server_close(f);
+			return;
+		}
+		if (got > 0)
+			w->ask_left -= got;
+		/* A client that gave up has nothing under way. */
+		if (w->ask_left || !w->under_way)
+			return;
+		w->ask_left = REQUEST_BYTES;
+		w->to_send = w->requests[w->next].bytes;
+		web_serve(f);
+		if (w->to_send)
+			watch_again(f->source_fd, f, END_SOURCE,
+				    EPOLLOUT | EPOLLET);
+		return;
+	}
+	if (events & (EPOLLERR | EPOLLHUP)) {
+		web_server_close(f);
+		return;
+	}
+	if (w->to_send) {
+		web_serve(f);
+		if (!w->to_send)
+			watch_again(f->source_fd, f, END_SOURCE, EPOLLIN);
+	}
+}
+
+/* What the client has read; the rest is at most SO_RCVLOWAT. */
+static uint64_t web_received(struct flow *f)
+{
+	return f->bytes;
+}
+
+static void web_stop(struct flow *f)
+{
+	struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+	struct web *w = f->state;
+	struct tcp_info info;
+
+	if (w->under_way)
+		web_log(f, false);
+	tcp_info(f->source_fd, &info);
+	if (f->source_fd >= 0)
+		setsockopt(f->source_fd, SOL_SOCKET, SO_LINGER, &at_once,
+			   sizeof(at_once));
+	web_server_close(f);
+	flow_end_row(f, &info);
+	forget(&f->sink_fd);
+	forget(&f->listen_fd);
+	free(w->requests);
+	free(w);
+	f->phase = FLOW_DONE;
+}
+
+const struct flow_kind flow_kind_web = {
+	.name = "web",
+	.open = web_open,
+	.start = web_think,
+	.tick = web_tick,
+	.stop = web_stop,
+	.listen_event = web_listen_event,
+	.source_event = web_source_event,
+	.sink_event = web_sink_event,
+	.received = web_received,
+};
