@@ -119,6 +119,8 @@ static const struct flow_key flow_keys[] = {
 	UINT_KEY("nodelay", nodelay, false, "1: TCP_NODELAY"),
 	UINT_KEY("tos", tos, false, "TOS or traffic class byte"),
 	NS_KEY("gap_ns", gap_ns, "udp: between two datagrams, ns"),
+	NS_KEY("jitter_ns", jitter_ns, "udp: a datagram is late by up to this, at most a gap"),
+	UINT_KEY("seed", seed, false, "udp: of the jitter"),
 	UINT_KEY("size", size, false, "udp: payload bytes of a datagram"),
 	NS_KEY("delay_ns", delay_ns, "udp: propagation before the first hop, ns"),
 	UINT_KEY("log_every", log_every, false, "udp: log the delay of every n-th (default 1)"),

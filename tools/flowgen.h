@@ -55,7 +55,7 @@ struct address {
  * @start_ns, @stop_ns: instants after the epoch, in nanoseconds
  * @sndbuf, @rcvbuf, @clamp, @lowat, @notsent: bytes; 0 leaves the kernel's default
  * @tos: byte for the IP header (DSCP in its upper six bits)
- * @gap_ns, @size, @delay_ns, @log_every: of kind udp
+ * @gap_ns, @jitter_ns, @seed, @size, @delay_ns, @log_every: of kind udp
  * @requests, @keep: of kind web
  * @listen_fd, @sink_fd, @source_fd: -1 when absent
  * @bytes: last known count of bytes received in order
@@ -87,6 +87,8 @@ struct flow {
 	unsigned int size;
 	int64_t delay_ns;
 	unsigned int log_every;
+	int64_t jitter_ns;
+	unsigned int seed;
 	char *requests;
 	unsigned int keep;
 

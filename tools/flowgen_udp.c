@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unresponsive UDP at a constant rate: datagram k leaves at start + k * gap.
+ * Unresponsive UDP at a constant rate: datagram k leaves at start + k * gap,
+ * plus a share of the jitter that is a hash of the flow's seed and k.
  *
  * Few system calls, yet each datagram leaves at its own instant: a tick hands
  * the kernel all those that are due until the next tick but one, each with its
@@ -60,9 +61,25 @@ struct udp {
 	uint64_t room;
 };
 
+/* splitmix64 (Steele, Lea and Flood 2014): the k-th number of a seeded stream. */
+static uint64_t udp_random(uint64_t seed, uint64_t k)
+{
+	uint64_t z = (seed << 32) + (k + 1) * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* When datagram @k is sent; never before datagram @k - 1. */
 static int64_t udp_instant(const struct flow *f, uint64_t k)
 {
-	return f->start_ns + (int64_t)k * f->gap_ns;
+	int64_t late_ns = 0;
+
+	if (f->jitter_ns)
+		late_ns = (unsigned __int128)udp_random(f->seed, k) *
+			  f->jitter_ns >> 64;
+	return f->start_ns + (int64_t)k * f->gap_ns + late_ns;
 }
 
 static int udp_socket(const struct flow *f, const struct address *address,
@@ -85,9 +102,9 @@ static void udp_open(struct flow *f)
 	int64_t held;
 	struct udp *u;
 
-	if (f->gap_ns < 1 || f->size < sizeof(struct datagram) ||
-	    f->size > SIZE_MOST || !f->log_every)
-		errx(2, "flow %u: udp needs gap_ns from 1, size from %zu to %d, log_every from 1",
+	if (f->gap_ns < 1 || f->jitter_ns > f->gap_ns || !f->log_every ||
+	    f->size < sizeof(struct datagram) || f->size > SIZE_MOST)
+		errx(2, "flow %u: udp needs gap_ns from 1, jitter_ns up to gap_ns, size from %zu to %d, log_every from 1",
 		     f->id, sizeof(struct datagram), SIZE_MOST);
 	u = calloc(1, sizeof(*u));
 	if (!u)

@@ -44,12 +44,17 @@ class Queue:
 
 @dataclass(frozen=True)
 class Logs:
-    """run: what was asked for and the facts. ends: a row per flow, as text."""
+    """run: what was asked for and the facts. ends: a row per flow, as text. datagrams, delays and
+    requests: (rows, columns) of those logs as flowgen describes them, without rows where there
+    was no such traffic; a request without a completion time has NaN there."""
 
     run: dict[str, Any]
     ends: list[dict[str, str]]
     progress: Progress
     queue: Queue
+    datagrams: NDArray[np.float64]
+    delays: NDArray[np.float64]
+    requests: NDArray[np.float64]
 
 
 def read_progress(path: Path) -> Progress:
@@ -87,6 +92,17 @@ def read_ends(path: Path) -> list[dict[str, str]]:
     return sorted(rows, key=lambda row: int(row["flow"]))
 
 
+def read_table(path: Path, columns: int) -> NDArray[np.float64]:
+    """A log of numbers, (rows, columns); empty fields are NaN, a missing file has no rows."""
+    if not path.exists():
+        return np.empty((0, columns))
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    if any(len(row) != columns for row in rows):
+        raise BadLog(f"{path}: a row that has not {columns} fields")
+    return np.array([[float(x or "nan") for x in row] for row in rows]).reshape(-1, columns)
+
+
 def read(directory: Path) -> Logs:
     """The logs in `directory`, finished or not: whoever reads results calls `load_result`."""
     for name in ("run.json", "flows.csv", "progress.csv", "queue.csv"):
@@ -97,6 +113,9 @@ def read(directory: Path) -> Logs:
         read_ends(directory / "flows.csv"),
         read_progress(directory / "progress.csv"),
         read_queue(directory / "queue.csv"),
+        read_table(directory / "datagrams.csv", 4),
+        read_table(directory / "delays.csv", 3),
+        read_table(directory / "requests.csv", 5),
     )
 
 

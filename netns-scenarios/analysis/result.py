@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import iperf3, logs
-from .summary import summarize
+from .summary import phases, summarize
 
 SCHEMA = 1
 
@@ -39,12 +39,25 @@ def write(directory: Path, wall_seconds: float) -> dict[str, Any]:
         "parameters": read.run["parameters"],
         "summary": summary,
         "groups": groups,
+        "phases": phases(read),
         "digest": digest(read),
         "wall_seconds": round(wall_seconds, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
     }
     (directory / "result.json").write_text(json.dumps(result, indent=1) + "\n")
     return result
+
+
+def _describe_group(group: dict[str, Any]) -> str:
+    words = [f"{group['flows']} flows at {group['rtt_ms']:g} ms, "
+             f"{100 * group['share_of_fair']:.1f} % of the fair share",
+             f"loss {100 * group['loss']:.2f} %"]
+    if delay := group["delay_ms"]:
+        words.append(f"delay mean {delay['mean']:.1f}, p99 {delay['p99']:.1f} ms")
+    if (completion := group["completion_s"]) and completion["completed"]:
+        words.append(f"{completion['completed']} requests in mean {completion['mean']:.2f}, "
+                     f"p95 {completion['p95']:.2f} s, {completion['unfinished']} unfinished")
+    return ", ".join(words)
 
 
 def describe(result: dict[str, Any]) -> str:
@@ -64,9 +77,16 @@ def describe(result: dict[str, Any]) -> str:
     ]
     if len(result["groups"]) > 1:
         for name, group in result["groups"].items():
+            lines.append(f"  {name}: {_describe_group(group)}")
+    if len(result["phases"]) > 1:
+        for phase in result["phases"]:
+            means = ", ".join(f"{name} {goodput['mean'] / 1e6:.3f}"
+                              for name, goodput in phase["groups"].items())
             lines.append(
-                f"  {name}: {group['flows']} flows at {group['rtt_ms']:g} ms, "
-                f"{100 * group['share_of_fair']:.1f} % of the fair share"
+                f"  {phase['from_s']:g} to {phase['to_s']:g} s: utilization "
+                f"{100 * phase['utilization']:.1f} %, queue delay p50 "
+                f"{phase['queue_delay_ms']['p50']:.2f} ms, Jain {phase['jain']:.4f}, "
+                f"Mb/s a flow: {means}"
             )
     lines.append(
         f"  {result['virtual_seconds']:g} s in {result['wall_seconds']:.1f} s of wall time; "

@@ -15,8 +15,13 @@ All cover the measured time: from the end of the warm-up to the end of the run.
   takes to leave. An arrival waits just that long in a FIFO; under a fair queue it is the wait
   averaged over the queued bytes, and a flow with a short queue waits less.
 - dropped, marked, sent: packets of the discipline during the measured time.
-- loss of a group: retransmitted bytes / sent bytes of its flows, over the whole run (the
-  sender's counters, which include needless retransmissions).
+- loss of a group of TCP: retransmitted bytes / sent bytes of its flows, over the whole run (the
+  sender's counters, which include needless retransmissions). Of UDP, delay and completion times:
+  see `traffic`.
+- A group that sends for a part of the measured time has its goodput over that part.
+- Goodput, sd and Jain's index of the summary and of a phase are of the elastic flows: bulk TCP
+  through the measured bottleneck. UDP at its own rate and web sessions are not to be equal.
+- A phase is a part of the measured time in which the same groups send.
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import traffic
 from .logs import BadLog, Logs, Progress, Queue
 
 Array = NDArray[np.float64]
@@ -72,10 +78,41 @@ def _spread(x: Array) -> dict[str, float]:
     return {"mean": float(np.mean(x)), "sd": float(np.std(x))}
 
 
+def _names(logs: Logs) -> NDArray[np.str_]:
+    """Group of each flow, (flows,), in the order of progress.flows."""
+    name_of = {int(row["flow"]): row["group"] for row in logs.ends}
+    return np.array([name_of[int(flow)] for flow in logs.progress.flows])
+
+
+def _span(group: dict[str, Any], from_s: float, to_s: float) -> tuple[float, float]:
+    """The part of from_s..to_s in which a group sends."""
+    begin, end = group.get("from_s"), group.get("to_s")
+    return (max(from_s, from_s if begin is None else begin),
+            min(to_s, to_s if end is None else end))
+
+
+def _elastic(facts: dict[str, Any], names: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Which flows are elastic, (flows,)."""
+    return np.isin(names, [n for n, g in facts["groups"].items() if g.get("elastic", True)])
+
+
+def _own_goodput(logs: Logs) -> Array:
+    """Payload bit/s of each flow, (flows,), over the part of the measured time in which its
+    group sends; 0 when it does not."""
+    facts = logs.run["facts"]
+    names = _names(logs)
+    out = np.zeros(len(names))
+    for name, group in facts["groups"].items():
+        from_s, to_s = _span(group, facts["warmup_s"], facts["end_s"])
+        if from_s < to_s:
+            mine = names == name
+            out[mine] = goodput_bps(logs.progress, from_s, to_s)[mine]
+    return out
+
+
 def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
     facts = logs.run["facts"]
-    name_of = {int(row["flow"]): row["group"] for row in logs.ends}
-    names = np.array([name_of[int(flow)] for flow in logs.progress.flows])
+    names = _names(logs)
     groups: dict[str, Any] = {}
     for name, group in facts["groups"].items():
         mine = goodput[names == name]
@@ -84,38 +121,43 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
         rows = [row for row in logs.ends if row["group"] == name]
         sent = sum(int(row["bytes_sent"]) for row in rows)
         again = sum(int(row["bytes_retransmitted"]) for row in rows)
+        flows = logs.progress.flows[names == name]
+        span = _span(group, facts["warmup_s"], facts["end_s"])
+        datagrams, delays, requests = (traffic.of_flows(table, flows, *span) for table in
+                                       (logs.datagrams, logs.delays, logs.requests))
+        fair = group["fair_share_bps"]
         groups[name] = {
             "flows": len(mine),
             "rtt_ms": group["rtt_ms"],
             "goodput_bps": _spread(mine),
-            "share_of_fair": float(np.mean(mine)) / group["fair_share_bps"],
-            "loss": again / sent if sent else 0.0,
-            "delay_ms": None,
-            "completion_s": None,
+            "share_of_fair": float(np.mean(mine)) / fair if fair else 0.0,
+            "loss": (traffic.loss(datagrams) if len(datagrams)
+                     else again / sent if sent else 0.0),
+            "delay_ms": traffic.spread(delays[:, 2]),
+            "completion_s": traffic.completion(requests),
         }
     return groups
 
 
-def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(summary, groups) as in result.json."""
-    facts = logs.run["facts"]
-    from_s, to_s, rate_bps = facts["warmup_s"], facts["end_s"], facts["rate_bps"]
-    goodput = goodput_bps(logs.progress, from_s, to_s)
-    queue = logs.queue
+def _figures(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
+             to_s: float) -> dict[str, Any]:
+    """What summary and phase have in common; goodput is that of the elastic flows, (flows,)."""
+    queue, rate_bps = logs.queue, logs.run["facts"]["rate_bps"]
     first, last = window(queue["time_s"], from_s, to_s)
     seconds = queue["time_s"][last] - queue["time_s"][first]
     delay = queue_delay_ms(queue, rate_bps, from_s, to_s)
     packets = queue["packets"][first : last + 1]
-    fair = facts["fair_share_bps"]
-    summary = {
+    if not len(goodput):
+        goodput = np.zeros(1)
+    return {
         "utilization": _counted(queue, "sent_bytes", first, last) * 8 / (rate_bps * seconds),
-        "fair_share_bps": fair,
+        "fair_share_bps": fair_bps,
         "goodput_bps": {
             **_spread(goodput),
             "min": float(np.min(goodput)),
             "max": float(np.max(goodput)),
         },
-        "sd_over_fair_share": float(np.std(goodput)) / fair,
+        "sd_over_fair_share": float(np.std(goodput)) / fair_bps if fair_bps else 0.0,
         "jain": jain(goodput),
         "queue_delay_ms": {
             "mean": float(np.mean(delay)),
@@ -128,4 +170,34 @@ def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
         ),
         "sent": int(_counted(queue, "sent_packets", first, last)),
     }
+
+
+def _phase(logs: Logs, phase: dict[str, Any]) -> dict[str, Any]:
+    facts = logs.run["facts"]
+    from_s, to_s = phase["from_s"], phase["to_s"]
+    names = _names(logs)
+    active = [name for name, group in facts["groups"].items()
+              if _span(group, from_s, to_s) == (from_s, to_s)]
+    goodput = goodput_bps(logs.progress, from_s, to_s)
+    elastic = _elastic(facts, names) & np.isin(names, active)
+    return {
+        "name": phase["name"],
+        "from_s": from_s,
+        "to_s": to_s,
+        **_figures(logs, goodput[elastic], phase["fair_share_bps"], from_s, to_s),
+        "groups": {name: _spread(goodput[names == name]) for name in active},
+    }
+
+
+def phases(logs: Logs) -> list[dict[str, Any]]:
+    """The figures of each phase, with the goodput in bit/s of the groups that send in it."""
+    return [_phase(logs, phase) for phase in logs.run["facts"].get("phases", ())]
+
+
+def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(summary, groups) as in result.json."""
+    facts = logs.run["facts"]
+    goodput = _own_goodput(logs)
+    elastic = goodput[_elastic(facts, _names(logs))]
+    summary = _figures(logs, elastic, facts["fair_share_bps"], facts["warmup_s"], facts["end_s"])
     return summary, _groups(logs, goodput)

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from .era import ERAS, Era
 from .errors import UserError
-from .params import Param
+from .params import Param, Value
 from .plan import Plan
-from .scenario import Facts, GroupFacts, Request
+from .scenario import Facts, Request
+from .shares import Part, facts
 from .topology import Bottleneck, Group, build, frame_bytes, payload_share
 
 BOTTLENECK = (
@@ -20,7 +23,6 @@ BOTTLENECK = (
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time, on the "
           "wall clock what passes in 0.5 ms, at least 2", 0, 1000),
 )
-ACCESS = Param("access", 10.0, "Mb/s", "rate of each source's own link; 0: no limit", 0.0, 10e3)
 TCP = (
     Param("era", "2001", "", "2001: Reno as in the papers; today: the kernel's defaults",
           choices=tuple(ERAS)),
@@ -38,6 +40,16 @@ TIME = (
     Param("generator", "flowgen", "", "iperf3: on the wall clock only; starts all flows at once",
           choices=("flowgen", "iperf3")),
 )
+# iperf3 knows neither start and stop times nor groups that differ.
+TIME_FLOWGEN = tuple(p for p in TIME if p.name != "generator")
+
+
+
+def access(rate: float) -> Param:
+    """The parameter `access`, with its default in Mb/s."""
+    return Param("access", rate, "Mb/s", "rate of each TCP source's own link; 0: no limit",
+                 0.0, 10e3)
+
 
 # A sink is woken per 64 KiB, a source when half of this is sent: few system calls, and little
 # memory between them. The send buffer as such is beyond any window and never binds.
@@ -94,6 +106,8 @@ def flow_keys(request: Request) -> dict[str, int | str]:
 
 def with_generator(plan: Plan, request: Request) -> Plan:
     """The plan with the generator that was asked for, if the clock allows it."""
+    if "generator" not in request.values:
+        return plan
     generator = request.text("generator")
     if generator == "iperf3" and request.clock == "virtual":
         raise UserError(
@@ -138,18 +152,19 @@ def plan_of(request: Request, groups: Sequence[Group]) -> Plan:
     return with_generator(made, request)
 
 
-def equal_share(request: Request, groups: Sequence[Group]) -> Facts:
-    """Facts of a run in which every flow has a right to as much as any other: its part of the
-    bottleneck, or its own link where that is less, in payload."""
-    rate_bps = bottleneck_of(request).rate_bps
-    share_bps = rate_bps / sum(len(g.start_ns) for g in groups)
-    if access_bps := request.number("access") * 1e6:
-        share_bps = min(share_bps, access_bps)
-    fair_bps = share_bps * payload_of(request)
-    return Facts(
-        rate_bps=rate_bps,
-        warmup_s=request.number("warmup"),
-        end_s=end_ms(request) / 1000,
-        fair_share_bps=fair_bps,
-        groups={g.name: GroupFacts(len(g.start_ns), g.rtt_ms, fair_bps) for g in groups},
-    )
+def bulk_part(request: Request, group: Group, **more: Any) -> Part:
+    """A group made by bulk_group, as a claim on the bottleneck; `more` are fields of Part."""
+    demand_bps = group.access_bps or math.inf
+    return Part(group.name, len(group.start_ns), group.rtt_ms, demand_bps, payload_of(request),
+                **more)
+
+
+def facts_of(request: Request, parts: Sequence[Part]) -> Facts:
+    """What the analysis must know of a run in which these claim the bottleneck."""
+    return facts(bottleneck_of(request).rate_bps, request.number("warmup"),
+                 end_ms(request) / 1000, parts, request.count("interval") / 1000)
+
+
+def with_defaults(params: Sequence[Param], **defaults: Value) -> tuple[Param, ...]:
+    """The same parameters, some with other defaults."""
+    return tuple(replace(p, default=defaults.get(p.name, p.default)) for p in params)

@@ -12,7 +12,7 @@ from .scenario import Facts, Request, Scenario
 
 PARAMS = (
     Param("flows", 100, "flows", "TCP sources", 1, 10000),
-    common.ACCESS,
+    common.access(10.0),
     Param("rtt", 50.0, "ms", "round-trip time without queueing", 0.0, 10e3),
 )
 
@@ -23,7 +23,8 @@ def plan(request: Request) -> tuple[Plan, Facts]:
     groups = [
         common.bulk_group(request, rng, "all", request.count("flows"), request.number("rtt"))
     ]
-    return common.plan_of(request, groups), common.equal_share(request, groups)
+    parts = [common.bulk_part(request, group) for group in groups]
+    return common.plan_of(request, groups), common.facts_of(request, parts)
 
 
 SCENARIO = Scenario(

@@ -25,7 +25,8 @@ TOOLS = ROOT / "build" / "tools"
 MARKER = "INCOMPLETE"
 LOG = "log"
 _OURS = {MARKER, LOG, "run.json", "plan.json", "flows.txt", "flows.csv", "progress.csv",
-         "queue.csv", "qdisc.txt", "guest.json", "result.json"}
+         "datagrams.csv", "delays.csv", "requests.csv", "queue.csv", "qdisc.txt", "guest.json",
+         "result.json"}
 
 
 def prepare(directory: Path) -> None:

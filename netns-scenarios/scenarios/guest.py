@@ -163,6 +163,8 @@ class Runner:
             tool("flowgen"), *common, "--flows", self.path("flows.txt"),
             "--progress", self.path("progress.csv"), "--ends", self.path("flows.csv"),
             "--interval-ms", str(self.plan["interval_ms"]),
+            "--datagrams", self.path("datagrams.csv"), "--delays", self.path("delays.csv"),
+            "--requests", self.path("requests.csv"),
         ])
 
     def start_iperf3(self) -> None:

@@ -15,7 +15,7 @@ PARAMS = (
     Param("near_rtt", 40.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     Param("far_flows", 50, "flows", "TCP sources with the longer RTT", 1, 10000),
     Param("far_rtt", 200.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
-    common.ACCESS,
+    common.access(10.0),
 )
 
 
@@ -27,7 +27,8 @@ def plan(request: Request) -> tuple[Plan, Facts]:
                           request.number(f"{name}_rtt"))
         for name in ("near", "far")
     ]
-    return common.plan_of(request, groups), common.equal_share(request, groups)
+    parts = [common.bulk_part(request, group) for group in groups]
+    return common.plan_of(request, groups), common.facts_of(request, parts)
 
 
 SCENARIO = Scenario(

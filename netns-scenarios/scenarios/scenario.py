@@ -17,10 +17,26 @@ from .plan import Plan
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """A group of flows as the analysis needs it. fair_share_bps: payload bit/s of one flow."""
+    """A group of flows as the analysis needs it. fair_share_bps: payload bit/s of one flow.
+    elastic: its flows take what they get, and belong into figures of fairness. from_s, to_s:
+    when it sends, after the epoch; None: from the start, to the end."""
 
     flows: int
     rtt_ms: float
+    fair_share_bps: float
+    elastic: bool = True
+    from_s: float | None = None
+    to_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the measured time in which the same groups send. fair_share_bps: payload bit/s of
+    one of its elastic flows."""
+
+    name: str
+    from_s: float
+    to_s: float
     fair_share_bps: float
 
 
@@ -33,6 +49,7 @@ class Facts:
     end_s: float
     fair_share_bps: float
     groups: dict[str, GroupFacts]
+    phases: tuple[Phase, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +84,7 @@ class Scenario:
     build: Callable[[Request], tuple[Plan, Facts]]
 
 
-_MODULES = ("dumbbell", "multi_rtt")
+_MODULES = ("dumbbell", "multi_rtt", "udp_blast")
 
 
 def scenarios() -> dict[str, Scenario]:

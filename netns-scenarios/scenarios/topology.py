@@ -16,7 +16,8 @@ as that allows, since each costs time:
 - The whole round-trip time is on the way back (`netem` towards each group). For a closed loop
   this is the same system as one with the delay in parts: only the instants at which a flow's
   packets are seen shift, by a constant.
-- The way back is otherwise unlimited: ACKs are never queued or lost.
+- The way back is otherwise unlimited: ACKs are never queued or lost. Unless there are groups
+  whose data goes that way: then it has the same rate and the same discipline.
 - The addresses are whole prefixes made local, so 1000 flows cost what 1 does.
 
 Segmentation offloads are off everywhere and TCP is told to make one-segment packets
@@ -47,7 +48,9 @@ class Group:
 
     start_ns: when each flow starts, after the epoch; its length is the number of flows
     access_bps: bit/s of each source's own link, 0 for no limit
-    flow: more keys for flowgen's flow file
+    flow: more keys for flowgen's flow file; each: those that differ from flow to flow
+    timed: the sources give their packets departure times, which `fq` must keep
+    reverse: the sources are where the other groups' sinks are
     """
 
     name: str
@@ -56,6 +59,9 @@ class Group:
     access_bps: float
     congestion_control: str
     flow: dict[str, int | str] = field(default_factory=dict)
+    each: Sequence[dict[str, int | str]] = ()
+    timed: bool = False
+    reverse: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,14 @@ def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]])
         into.setdefault(ns, []).extend(lines)
 
 
+def _shaped(dev: str, bottleneck: Bottleneck, frame: int) -> list[str]:
+    return [
+        f"qdisc add dev {dev} root handle 1: tbf rate {bottleneck.rate_bps:.0f}bit "
+        f"burst {bottleneck.burst * frame} limit {bottleneck.burst * frame}",
+        f"qdisc add dev {dev} parent 1:1 handle 2: {bottleneck.qdisc}",
+    ]
+
+
 def build(
     groups: Sequence[Group],
     bottleneck: Bottleneck,
@@ -165,13 +179,9 @@ def build(
     for link in (exit_link, *links):
         _merge(ip_lines, link.commands(ip, mtu))
     options = " ".join(era.route)
-    tc_lines: dict[str | None, list[str]] = {
-        "rtr": [
-            f"qdisc add dev b0 root handle 1: tbf rate {bottleneck.rate_bps:.0f}bit "
-            f"burst {bottleneck.burst * frame} limit {bottleneck.burst * frame}",
-            f"qdisc add dev b0 parent 1:1 handle 2: {bottleneck.qdisc}",
-        ]
-    }
+    tc_lines: dict[str | None, list[str]] = {"rtr": _shaped("b0", bottleneck, frame)}
+    if any(g.reverse for g in groups):
+        tc_lines["dst"] = _shaped("d0", bottleneck, frame)
     flows: list[dict[str, int | str]] = []
     for i, (group, link) in enumerate(zip(groups, links, strict=True)):
         src, snk = source_net(ip, i), sink_net(ip, i)
@@ -194,11 +204,14 @@ def build(
                 ],
             },
         )
-        if group.access_bps:
+        if group.access_bps or group.timed:
+            pace = (f"maxrate {group.access_bps:.0f}bit "
+                    f"low_rate_threshold {2 * group.access_bps:.0f}bit "
+                    if group.access_bps else "")
+            if group.timed:
+                pace += "timer_slack 0 "
             tc_lines[link.near_ns] = [
-                f"qdisc add dev s0 root fq maxrate {group.access_bps:.0f}bit "
-                f"low_rate_threshold {2 * group.access_bps:.0f}bit "
-                f"quantum {frame} initial_quantum {frame} "
+                f"qdisc add dev s0 root fq {pace}quantum {frame} initial_quantum {frame} "
                 f"flow_limit {ACCESS_LIMIT} limit {ACCESS_LIMIT}"
             ]
         if group.rtt_ms:
@@ -206,20 +219,23 @@ def build(
                 f"qdisc add dev {link.far} root netem delay {group.rtt_ms:g}ms "
                 f"limit {DELAY_LIMIT}"
             )
+        ends = [(link.near_ns, src), ("dst", snk)]
+        (source_ns, source_of), (sink_ns, sink_of) = reversed(ends) if group.reverse else ends
         for index, start_ns in enumerate(group.start_ns):
             flows.append(
                 {
                     "id": len(flows),
                     "group": group.name,
-                    "source_netns": link.near_ns,
-                    "sink_netns": "dst",
-                    "source": host(src, index),
+                    "source_netns": source_ns,
+                    "sink_netns": sink_ns,
+                    "source": host(source_of, index),
                     "source_port": 10000,
-                    "sink": host(snk, index),
+                    "sink": host(sink_of, index),
                     "sink_port": 5001,
                     "start_ns": start_ns,
                     "cc": group.congestion_control,
                     **group.flow,
+                    **(group.each[index] if group.each else {}),
                 }
             )
 

@@ -67,7 +67,7 @@ def test_result_has_the_schema(run: Path) -> None:
     written = logs.load_result(run)
     assert list(written) == [
         "schema", "scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary",
-        "groups", "digest", "wall_seconds", "virtual_seconds",
+        "groups", "phases", "digest", "wall_seconds", "virtual_seconds",
     ]
     assert written["schema"] == 1
     assert written["virtual_seconds"] == 3

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures of UDP and web traffic, from the logs that flowgen writes for them.
+
+All are of what was sent, or asked for, from `from_s` to `to_s`: a datagram counts where it was
+sent, a request where it began, whenever they ended.
+
+- Loss: datagrams that did not arrive / datagrams sent. flowgen waits after the run for what is
+  still queued, so what did not arrive is lost.
+- Delay: from the instant a datagram was sent to its arrival, propagation included, of a regular
+  sample of those that arrived.
+- Completion: from the client's connect() to the last byte, of requests that completed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+SIZES_KB = (10, 20, 50, 100, 200)  # edges of the classes of `by_size`, kB
+
+
+def of_flows(table: Array, flows: Array, from_s: float, to_s: float) -> Array:
+    """The rows of a log, whose first columns are time and flow, that belong to these flows and
+    times; the last instant is not included."""
+    mine = np.isin(table[:, 1], flows)
+    return table[mine & (table[:, 0] >= from_s - 1e-9) & (table[:, 0] < to_s - 1e-9)]
+
+
+def loss(datagrams: Array) -> float:
+    """Share of datagrams lost, 0..1; 0 when none was sent."""
+    sent = float(np.sum(datagrams[:, 2]))
+    return 1 - float(np.sum(datagrams[:, 3])) / sent if sent else 0.0
+
+
+def spread(x: Array) -> dict[str, float] | None:
+    """Mean, sd, percentiles and largest of x, in its unit; None when there is none."""
+    if not len(x):
+        return None
+    return {
+        "mean": float(np.mean(x)),
+        "sd": float(np.std(x)),
+        **{f"p{p}": float(np.percentile(x, p)) for p in (50, 95, 99)},
+        "max": float(np.max(x)),
+    }
+
+
+def completion(requests: Array) -> dict[str, Any] | None:
+    """Of all requests, and of each class of size (`10-20 kB` holds 10 kB and not 20 kB); with the
+    number that completed and that did not. None when there was no request."""
+    if not len(requests):
+        return None
+    seconds = requests[:, 4]
+    done = ~np.isnan(seconds)
+    size_class = np.digitize(requests[:, 3] / 1000, SIZES_KB)
+    edges = ("0", *map(str, SIZES_KB), "up")
+    by_size = {}
+    for i in range(len(SIZES_KB) + 1):
+        mine = seconds[done & (size_class == i)]
+        if len(mine):
+            by_size[f"{edges[i]}-{edges[i + 1]} kB"] = {
+                "completed": len(mine), "mean": float(np.mean(mine)), "sd": float(np.std(mine)),
+            }
+    return {
+        **(spread(seconds[done]) or {}),
+        "completed": int(np.sum(done)),
+        "unfinished": int(np.sum(~done)),
+        "by_size": by_size,
+    }

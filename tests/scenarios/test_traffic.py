@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures of UDP, web and phases against values worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from analysis import logs, result, traffic
+from analysis.summary import phases, summarize
+from scenarios.shares import Part, facts, max_min
+
+from tests.scenarios import handmade
+
+# A UDP flow (2) that sends from 2 s on, and a web flow (3), beside handmade's two of TCP.
+DATAGRAMS = ((0.0, 9, 50, 0), (2.0, 2, 10, 8), (2.5, 2, 10, 7), (3.0, 2, 10, 0))
+DELAYS = ((2.0, 2, 10.0), (2.1, 2, 20.0), (2.5, 2, 30.0), (3.0, 2, 900.0), (2.0, 9, 900.0))
+REQUESTS = ((0.5, 3, 0, 1_000, 0.1), (1.0, 3, 1, 9_999, 0.2), (1.5, 3, 2, 10_000, 0.4),
+            (2.0, 3, 3, 10_000, 0.8), (2.5, 3, 4, 1e6, math.nan))
+
+
+def with_traffic(directory: Path) -> Path:
+    """handmade's run with two more groups."""
+    handmade.write(directory)
+    run = json.loads((directory / "run.json").read_text())
+    run["facts"]["groups"] |= {
+        "udp": {"flows": 1, "rtt_ms": 50.0, "fair_share_bps": 160_000.0, "elastic": False,
+                "from_s": 2.0, "to_s": None},
+        "web": {"flows": 1, "rtt_ms": 50.0, "fair_share_bps": 80_000.0, "elastic": False,
+                "from_s": None, "to_s": None},
+    }
+    run["facts"]["phases"] = [
+        {"name": "near+far+web", "from_s": 1.0, "to_s": 2.0, "fair_share_bps": 400_000.0},
+        {"name": "near+far+web+udp", "from_s": 2.0, "to_s": 3.0, "fair_share_bps": 100_000.0},
+    ]
+    (directory / "run.json").write_text(json.dumps(run))
+    with (directory / "flows.csv").open("a") as file:
+        file.write("2,udp,udp,2,3,10000,20000,0,0,0,0,0,0,0,0\n"
+                   "3,web,web,0,3,31000,35000,350,1,0,0,0,0,0,0\n")
+    progress = ["time_s,flow,bytes"]
+    more = {2: (0, 0, 0, 10_000), 3: (0, 1_000, 21_000, 31_000)}
+    for at in range(4):
+        progress += [f"{at}.000,{flow},{counts[at]}"
+                     for flow, counts in (handmade.FLOW_BYTES | more).items()]
+    (directory / "progress.csv").write_text("\n".join(progress) + "\n")
+    for name, header, rows in (
+        ("datagrams", "time_s,flow,sent,received", DATAGRAMS),
+        ("delays", "sent_s,flow,delay_ms", DELAYS),
+        ("requests", "start_s,flow,request,bytes,completion_s", REQUESTS),
+    ):
+        lines = [",".join("" if isinstance(x, float) and math.isnan(x) else f"{x:g}" for x in row)
+                 for row in rows]
+        (directory / f"{name}.csv").write_text("\n".join([header, *lines]) + "\n")
+    return directory
+
+
+def test_udp(tmp_path: Path) -> None:
+    _, groups = summarize(logs.read(with_traffic(tmp_path)))
+    udp = groups["udp"]
+    # 10000 bytes in the one second in which it sends
+    assert udp["goodput_bps"]["mean"] == pytest.approx(80_000)
+    assert udp["share_of_fair"] == pytest.approx(0.5)
+    # what is sent at the end of the run or later, or by another flow, does not count
+    assert udp["loss"] == pytest.approx(5 / 20)
+    assert udp["delay_ms"]["mean"] == pytest.approx(20)
+    assert udp["delay_ms"]["p50"] == pytest.approx(20)
+    assert udp["delay_ms"]["max"] == pytest.approx(30)
+    assert udp["completion_s"] is None
+    assert groups["near"]["delay_ms"] is None
+
+
+def test_web(tmp_path: Path) -> None:
+    _, groups = summarize(logs.read(with_traffic(tmp_path)))
+    web = groups["web"]
+    assert web["loss"] == pytest.approx(0.01)
+    done = web["completion_s"]
+    # what began in the warm-up does not count
+    assert (done["completed"], done["unfinished"]) == (3, 1)
+    assert done["mean"] == pytest.approx(1.4 / 3)
+    assert done["p50"] == pytest.approx(0.4)
+    assert done["by_size"] == {
+        "0-10 kB": {"completed": 1, "mean": pytest.approx(0.2), "sd": 0},
+        "10-20 kB": {"completed": 2, "mean": pytest.approx(0.6), "sd": pytest.approx(0.2)},
+    }
+
+
+def test_fairness_is_of_the_elastic_flows(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    plain, _ = summarize(logs.read(handmade.write(tmp_path / "a")))
+    more, _ = summarize(logs.read(with_traffic(tmp_path / "b")))
+    assert more == plain
+
+
+def test_phases(tmp_path: Path) -> None:
+    first, second = phases(logs.read(with_traffic(tmp_path)))
+    assert list(first["groups"]) == ["near", "far", "web"]
+    assert list(second["groups"]) == ["near", "far", "udp", "web"]
+    # 20000 and 10000 bytes in a second; then 30000 and 10000
+    assert first["goodput_bps"]["mean"] == pytest.approx(120_000)
+    assert first["jain"] == pytest.approx(30**2 / (2 * (20**2 + 10**2)))
+    assert second["sd_over_fair_share"] == pytest.approx(0.8)
+    assert (first["dropped"], second["dropped"]) == (1, 4)
+    assert first["utilization"] == pytest.approx(0.64)
+    assert second["groups"]["udp"]["mean"] == pytest.approx(80_000)
+
+
+def test_result_describes_all_of_it(tmp_path: Path) -> None:
+    said = result.describe(result.write(with_traffic(tmp_path), 1.0))
+    assert "loss 25.00 %, delay mean 20.0" in said
+    assert "3 requests in mean 0.47" in said
+    assert "2 to 3 s: utilization 96.0 %" in said
+
+
+def test_a_log_cut_short_is_refused(tmp_path: Path) -> None:
+    with_traffic(tmp_path)
+    with (tmp_path / "delays.csv").open("a") as file:
+        file.write("2.6,2\n")
+    with pytest.raises(logs.BadLog, match=r"delays\.csv"):
+        logs.read(tmp_path)
+
+
+def test_nothing_sent_is_no_loss() -> None:
+    assert traffic.loss(np.empty((0, 4))) == 0
+    assert traffic.spread(np.empty(0)) is None
+    assert traffic.completion(np.empty((0, 5))) is None
+
+
+def test_max_min() -> None:
+    assert max_min(100, [(10, math.inf)]) == [10]
+    # two ask for 5 each; eight share the other 90
+    assert max_min(100, [(2, 5), (8, math.inf)]) == [5, pytest.approx(11.25)]
+    assert max_min(100, [(1, 1000), (1, 60)]) == [50, 50]
+    assert max_min(100, [(1, 20), (0, 5), (1, 30)]) == [20, 0, 30]
+
+
+def test_facts_follow_who_sends() -> None:
+    tcp = Part("tcp", 4, 50, math.inf, 0.5)
+    udp = Part("udp", 1, 50, 30, 1.0, elastic=False, from_s=5.0, to_s=7.02)
+    made = facts(100, 1, 9, [tcp, udp], step_s=0.5)
+    assert [(p.name, p.from_s, p.to_s) for p in made.phases] == [
+        ("tcp", 1, 5), ("tcp+udp", 5, 7), ("tcp", 7, 9)]
+    # alone a flow of TCP has 25, half of it payload; with UDP, which gets a fifth, 20
+    assert made.groups["tcp"].fair_share_bps == pytest.approx((12.5 * 6 + 10 * 2) / 8)
+    assert made.groups["udp"].fair_share_bps == pytest.approx(20)
+    assert made.fair_share_bps == made.groups["tcp"].fair_share_bps
+    assert [p.fair_share_bps for p in made.phases] == [12.5, 10, 12.5]
+
+
+def test_facts_of_two_directions() -> None:
+    there = Part("there", 2, 50, math.inf, 1.0)
+    back = Part("back", 5, 50, math.inf, 1.0, elastic=False, apart=True)
+    made = facts(100, 0, 10, [there, back], step_s=0.1)
+    assert made.groups["there"].fair_share_bps == 50
+    assert made.groups["back"].fair_share_bps == 20
+    assert made.fair_share_bps == 50
