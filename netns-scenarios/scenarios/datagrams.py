@@ -28,6 +28,11 @@ class Cbr:
     start_s: float | None = None
     stop_s: float | None = None
 
+    @classmethod
+    def every(cls, gap_s: float, size: int, start_s: float | None = None) -> Cbr:
+        """A packet of `size` bytes every gap_s, evenly."""
+        return cls((size + ETHERNET_HEADER) * 8 / gap_s, size, start_s=start_s)
+
     @property
     def gap_ns(self) -> int:
         """Time between two datagrams."""

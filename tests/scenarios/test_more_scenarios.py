@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scenarios import web_mix
 from scenarios.errors import UserError
 from scenarios.params import resolve
 from scenarios.plan import Plan
@@ -23,7 +25,14 @@ SHORT = {
     "multi-rtt": ("near_flows=5", "far_flows=5", "rate=50", "warmup=1", "duration=3"),
     "udp-blast": ("flows=4", "tagged_flows=2", "warmup=1", "duration=4", "udp_start=2",
                   "udp_stop=4"),
+    "step-load": ("base_flows=2", "step_flows=2", "steps=1", "step_every=2", "warmup=1",
+                  "rate=20", "directions=2"),
+    "web-mix": ("clients=20", "think=1", "long_flows=2", "web_start=1", "warmup=2",
+                "duration=4"),
 }
+ALONE = ("long_flows=0", "cbr_flows=0", "web_start=0", "warmup=0", "rate=100", "rtt_low=100",
+         "rtt_high=100", "rtt_steps=1", "clients=10", "think=2", "size_dist=fixed", "access=0",
+         "duration=20")
 
 
 def run(scenario: str, out: Path, *settings: str, qdisc: str = "pfifo limit 50",
@@ -61,7 +70,8 @@ def test_list_has_them_all() -> None:
     assert done.returncode == 0
     for name in SHORT:
         assert f"\n{name}: " in done.stdout
-    assert "udp_rate" in done.stdout
+    for parameter in ("udp_rate", "near_rtt", "step_every", "size_shape"):
+        assert parameter in done.stdout
 
 
 def test_near_flows_get_more_from_a_fifo(tmp_path: Path) -> None:
@@ -130,6 +140,14 @@ def test_a_datagram_that_leaves_early_fails_the_run() -> None:
     ("udp-blast", ("flows=0", "udp_flows=0"), "no flows"),
     ("udp-blast", ("udp_rate=0",), "udp_rate: 0 given"),
     ("multi-rtt", ("near_flow=3",), "near_flows"),
+    ("step-load", ("duration=10",), "no parameter"),
+    ("step-load", ("directions=3",), "allowed: 1 to 2"),
+    ("web-mix", ("size_dist=cauchy",), "pareto"),
+    ("web-mix", ("size_shape=0.9",), "a mean only above 1"),
+    ("web-mix", ("web_start=500",), "over at 200 s"),
+    ("web-mix", ("rtt_low=300",), "above rtt_high"),
+    ("web-mix", ("think=0.01", "clients=10000"), "more than 1000000 requests"),
+    ("web-mix", ("clients=0", "long_flows=0", "cbr_flows=0"), "no flows"),
 ])
 def test_bad_input(name: str, settings: tuple[str, ...], said: str) -> None:
     with pytest.raises(UserError, match=said):
@@ -140,3 +158,84 @@ def test_fair_share_of_multi_rtt_is_equal() -> None:
     groups = plan_of("multi-rtt")[1].groups
     assert groups["near"].fair_share_bps == groups["far"].fair_share_bps
     assert groups["near"].fair_share_bps == pytest.approx(5e6 * 1460 / 1514)
+
+
+@pytest.mark.parametrize(("keep", "round_trips"), [("off", 4), ("on", 3)])
+def test_web_alone_takes_its_round_trips(tmp_path: Path, keep: str, round_trips: int) -> None:
+    """10 kB are 11 segments: windows of 2, 4 and 8, after the handshake if there is one. On a
+    connection that is kept, the window starts anew after the silence."""
+    r = run("web-mix", tmp_path / "r", *ALONE, f"keep={keep}", "think_dist=fixed")
+    web = r["groups"]["web"]
+    rows = [row for row in table(tmp_path / "r" / "requests.csv") if row["completion_s"]]
+    assert web["loss"] == 0
+    assert web["completion_s"]["unfinished"] == 0
+    # one begins every 2 s and the time of the response
+    assert web["completion_s"]["completed"] == 10 * 8
+    later = [float(row["completion_s"]) for row in rows if row["request"] != "0"]
+    assert min(later) == pytest.approx(round_trips * 0.1, abs=0.005)
+    assert max(later) == pytest.approx(round_trips * 0.1, abs=0.005)
+    assert web["goodput_bps"]["mean"] == pytest.approx(8 * 10_000 * 8 / 20, rel=1e-6)
+
+
+def test_large_responses_arrive_whole(tmp_path: Path) -> None:
+    r = run("web-mix", tmp_path / "r", *ALONE, "size=3000", "clients=3", qdisc="pfifo limit 50")
+    rows = table(tmp_path / "r" / "requests.csv")
+    done = [row for row in rows if row["completion_s"]]
+    assert len(done) > 6
+    assert all(float(row["completion_s"]) > 0.5 for row in done)
+    received = sum(int(row["bytes"]) for row in table(tmp_path / "r" / "flows.csv"))
+    assert received >= 3_000_000 * len(done)
+    assert r["groups"]["web"]["goodput_bps"]["mean"] * 3 * 20 / 8 == pytest.approx(received,
+                                                                               rel=0.01)
+
+
+def test_draws_have_the_mean_that_was_asked_for() -> None:
+    rng = random.Random(5)
+    for dist, shape in (("pareto", 2.5), ("lognormal", 0.8), ("exponential", 1), ("fixed", 1)):
+        draw = web_mix.drawing(rng, "size", dist, 10.0, shape)
+        values = [draw() for _ in range(50_000)]
+        assert sum(values) / len(values) == pytest.approx(10, rel=0.05), dist
+    draw = web_mix.drawing(rng, "size", "pareto", 10.0, 1.3)
+    values = sorted(draw() for _ in range(10_000))
+    assert values[0] == pytest.approx(2.308, rel=0.01)
+    # P(size > x) = (2.308 / x) ** 1.3
+    assert values[9_000] == pytest.approx(2.308 * 10 ** (1 / 1.3), rel=0.06)
+
+
+def test_same_seed_same_requests_whatever_the_qdisc() -> None:
+    def requests(seed: int) -> list[Any]:
+        return [f.get("requests") for f in plan_of("web-mix", seed=seed)[0].flows]
+
+    assert requests(1) == requests(1)
+    assert requests(1) != requests(2)
+
+
+def test_steps_join_and_leave() -> None:
+    plan, facts = plan_of("step-load", "warmup=5", "steps=2", "step_every=10", "directions=2")
+    assert plan.duration_ms == 55_000
+    assert [(p.from_s, p.to_s) for p in facts.phases] == [
+        (5, 15), (15, 25), (25, 35), (35, 45), (45, 55)]
+    assert [round(facts.rate_bps * 1460 / 1514 / p.fair_share_bps) for p in facts.phases] == [
+        20, 40, 60, 40, 20]
+    back = [f for f in plan.flows if f["group"] == "back1"]
+    assert {f["source_netns"] for f in back} == {"dst"}
+    assert all(15e9 <= int(f["start_ns"]) <= 16e9 and f["stop_ns"] == 45e9 for f in back)
+    shaped = [line for b in plan.batches for line in b.lines if " tbf " in line]
+    assert len(shaped) == 2
+    one_way = plan_of("step-load")[0]
+    assert sum(" tbf " in line for b in one_way.batches for line in b.lines) == 1
+
+
+def test_who_has_left_gets_nothing(tmp_path: Path) -> None:
+    r = run("step-load", tmp_path / "r", *SHORT["step-load"])
+    assert [sorted(p["groups"]) for p in r["phases"]] == [
+        ["back0", "step0"], ["back0", "back1", "step0", "step1"], ["back0", "step0"]]
+    progress = table(tmp_path / "r" / "progress.csv")
+    ids = {str(f["id"]) for f in json.loads((tmp_path / "r" / "plan.json").read_text())["flows"]
+           if f["group"] == "step1"}
+    counts = {at: sum(int(row["bytes"]) for row in progress
+                      if row["flow"] in ids and float(row["time_s"]) == at)
+              for at in (3.0, 5.0, 7.0)}
+    assert counts[3.0] == 0
+    assert counts[5.0] > 0
+    assert counts[7.0] == counts[5.0]
