@@ -25,7 +25,7 @@
  *    weight exp(-t / T) / T, and an idle queue's throughput decays all the
  *    while, with or without packets. <aqm/throughput_index.h> says how, and
  *    how exactly: the queue named is within 1/8 octave of the highest.
- *  - T, for which the paper has no value: 1 s. docs/tdrr-time-constant.md.
+ *  - T, for which the paper has no value: 100 ms; docs/tdrr-time-constant.md.
  *  - Active is a queue that holds a packet. The arrival is not counted: it may
  *    be the first packet of its queue, and is itself never discarded, except
  *    when even an empty buffer could not hold it.
@@ -61,7 +61,7 @@
 #define TDRR_DEFAULT_LIMIT		1000
 #define TDRR_DEFAULT_MEMORY_LIMIT	(32 << 20)
 #define TDRR_DEFAULT_FLOWS		1024
-#define TDRR_DEFAULT_TIME_CONSTANT	1000000		/* us */
+#define TDRR_DEFAULT_TIME_CONSTANT	100000		/* us */
 
 static_assert(TDRR_MIN_TIME_CONSTANT == THROUGHPUT_MIN_TIME_CONSTANT);
 static_assert(TDRR_MAX_TIME_CONSTANT == THROUGHPUT_MAX_TIME_CONSTANT);
