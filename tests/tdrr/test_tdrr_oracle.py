@@ -340,11 +340,15 @@ def test_an_idle_queue_keeps_no_lead() -> None:
     fifty = ["e flow=1 len=1514 prio=0x10001"] * 50 + ["d 50"]
     both = ["e flow=2 len=1514 prio=0x10002"] * 3 + ["e flow=1 len=64 prio=0x10001"] * 3
     overflow = ["d 1", "e flow=3 len=64 prio=0x10003", "e flow=4 len=64 prio=0x10004"]
+    smaller = "c tc qdisc change dev g0 root tdrr limit 6"
     traces = [
-        Trace("tdrr limit 50 time_constant 1s", [*fifty, *wait, *both, "c tc qdisc change dev g0 root tdrr limit 6",
-                                *overflow], classes=True)
+        Trace(
+            "tdrr limit 50 time_constant 1s",
+            [*fifty, *wait, *both, smaller, *overflow],
+            classes=True,
+        )
         for wait in ([], [f"t {9000 * MS}"])
-    ]  # fmt: skip
+    ]
     left = []
     for steps in drive_many(traces):
         assert steps[-1].drops == 1
