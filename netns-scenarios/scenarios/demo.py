@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from .execute import ROOT
+from .execute import ROOT, terminated_as_interrupt
 from .kinds import KINDS, slug
 
 SNAKEFILE = ROOT / "netns-scenarios" / "demo.smk"
@@ -59,7 +59,7 @@ def _sweep(directory: Path, names: Sequence[str], config: Path, jobs: int) -> in
             "--keep-going", "--rerun-incomplete", "--nolock"]
     with log.open("wb") as out:
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
-                                 stderr=subprocess.STDOUT)
+                                 stderr=subprocess.STDOUT, start_new_session=True)
 
         def done() -> int:
             return sum((directory / name / "result.json").exists() for name in names)
@@ -77,7 +77,8 @@ def _sweep(directory: Path, names: Sequence[str], config: Path, jobs: int) -> in
                     bar.n = done()
                     bar.refresh()
         except KeyboardInterrupt:
-            child.send_signal(signal.SIGTERM)
+            # To Snakemake and to the runs, each of which ends its guest.
+            os.killpg(child.pid, signal.SIGINT)
             child.wait()
             raise
     return child.returncode
@@ -99,7 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     config.write_text(json.dumps({"runs": {n: words for n, (*_, words) in runs.items()}}))
     print(f"demo: {len(runs)} runs of {WARMUP + DURATION} s, {args.jobs} at a time", flush=True)
     try:
-        status = _sweep(directory, list(runs), config.resolve(), args.jobs)
+        with terminated_as_interrupt():
+            status = _sweep(directory, list(runs), config.resolve(), args.jobs)
     except KeyboardInterrupt:
         print("demo: interrupted; `demo --resume` keeps the finished runs", file=sys.stderr)
         return 130

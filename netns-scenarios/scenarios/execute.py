@@ -61,7 +61,7 @@ def tools_or_fail() -> None:
 
 
 @contextlib.contextmanager
-def _terminated_as_interrupt() -> Iterator[None]:
+def terminated_as_interrupt() -> Iterator[None]:
     """SIGTERM unwinds like Ctrl-C, so that children and namespaces go."""
 
     def raise_interrupt(_number: int, _frame: object) -> None:
@@ -131,7 +131,7 @@ def run(
                 "--time-limit", f"{limit:.0f}", "--share", str(directory),
                 *lab_options, "--", *guest]
     began = time.monotonic()
-    with _terminated_as_interrupt():
+    with terminated_as_interrupt():
         status = _run_logged(argv, log)
     if status:
         raise RunError(f"{_tail(log)}\nrun failed with status {status}; see {log}")
