@@ -54,10 +54,10 @@ def test_fair_share_is_payload_of_an_equal_part() -> None:
 
 
 def test_bottleneck_serialises_packet_by_packet() -> None:
-    assert "rate 500000000bit burst 1514 " in line(plan_of()[0], " tbf ")
-    # 0.5 ms of 500 Mb/s is 21 packets; never less than 2
-    assert "burst 31794 " in line(plan_of(clock="wall")[0], " tbf ")
-    assert "burst 3028 " in line(plan_of("rate=1", clock="wall")[0], " tbf ")
+    assert "rate 500000000bit burst 1577 " in line(plan_of()[0], " tbf ")
+    # and what passes in 1 us, rounded up. 0.5 ms of 500 Mb/s is 21 packets; never less than 2
+    assert "burst 31857 " in line(plan_of(clock="wall")[0], " tbf ")
+    assert "burst 3029 " in line(plan_of("rate=1", clock="wall")[0], " tbf ")
     assert line(plan_of()[0], "parent 1:1") == (
         "qdisc add dev b0 parent 1:1 handle 2: pfifo limit 200"
     )

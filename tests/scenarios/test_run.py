@@ -152,3 +152,12 @@ def test_no_warmup_is_measured_from_the_start(tmp_path: Path) -> None:
     r = result(tmp_path / "r", "--set", "warmup=0", "--set", "duration=1", "--set", "spread=0")
     assert r["virtual_seconds"] == 1
     assert r["summary"]["sent"] > 0
+
+
+def test_full_link_is_exactly_full(tmp_path: Path) -> None:
+    """Windows that fill the path and a part of the queue, which is never empty and never full."""
+    s = result(tmp_path / "r", "--set", "rate=500", "--set", "access=100", "--set", "warmup=2",
+               "--set", "window=1000", "--qdisc", "pfifo limit 10000")["summary"]
+    assert s["dropped"] == 0
+    assert s["queue_packets"]["mean"] > 100
+    assert s["utilization"] == pytest.approx(1, abs=0.0005)
