@@ -29,10 +29,20 @@ BEGIN = "100"
 DIRECTORIES = "256"
 
 
+def mount_point(path: Path) -> None:
+    """Make sure that the host has PATH, for the guest can only cover what is there.
+
+    A machine that never had a kernel of its own, such as a container, has no /lib/modules.
+    """
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise LabError(f"{path} is missing on this machine: as root, mkdir {path}") from error
+
+
 def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
     """The steps from a bare kernel on the host's files to the running command."""
-    if not Path("/lib/modules").is_dir():
-        raise LabError("the host has no /lib/modules to cover: as root, mkdir /lib/modules")
+    mount_point(Path("/lib/modules"))
     plan = Plan()
     plan.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
     if request.flavour != "fast":

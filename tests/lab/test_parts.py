@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import boot, console, fetch, guest, kernels, modules, onecpu
+from labkit import boot, console, fetch, guest, kernels, modules, onecpu, uml
 from labkit.common import LabError, digest
 
 Done = subprocess.CompletedProcess[bytes]
@@ -223,3 +223,12 @@ def test_one_cpu_is_claimed_once() -> None:
     again = onecpu.claim(10_000)
     assert again
     again.close()
+
+
+def test_mount_point(tmp_path: Path) -> None:
+    """Made where it can be, left where it is; else the error says what to do."""
+    for _ in range(2):
+        uml.mount_point(tmp_path / "modules")
+    assert (tmp_path / "modules").is_dir()
+    with pytest.raises(LabError, match="as root, mkdir"):
+        uml.mount_point(tmp_path / "none" / "modules")
