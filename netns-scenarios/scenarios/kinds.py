@@ -58,6 +58,11 @@ def red(buffer: int) -> str:
     )
 
 
+def thresholds(buffer: int) -> str:
+    """Table 1's thresholds for our disciplines that hold a RED: packets, hard above max."""
+    return f"min {buffer // 5} max {buffer} probability 0.01 bandwidth 500mbit"
+
+
 KINDS = (
     Kind("pfifo", lambda n: f"pfifo limit {n}"),
     Kind("red", red),
@@ -65,6 +70,11 @@ KINDS = (
     Kind("fq_codel", lambda n: f"fq_codel limit {n} flows 65536"),
     Kind("qsdrr nohysteresis", lambda n: f"qsdrr limit {n} flows 65536 nohysteresis"),
     Kind("qsdrr", lambda n: f"qsdrr limit {n} flows 65536 hysteresis"),
+    Kind("tdrr", lambda n: f"tdrr limit {n} flows 65536"),
+    Kind("2regionred", lambda n: f"2regionred limit {n} bandwidth 500mbit rtt 50ms avpkt {FRAME}"),
+    Kind("chokex", lambda n: f"chokex limit {n} {thresholds(n)} avpkt {FRAME}"),
+    Kind("redtail", lambda n: f"redtail limit {n * FRAME} bandwidth 500mbit avpkt {FRAME}"),
+    Kind("cbt", lambda n: f"cbt limit {n} {thresholds(n)}"),
 )
 
 
