@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Callable
@@ -203,24 +204,44 @@ def test_older_kernel_where_the_newest_is_not_to_be_had(
         boot.run_default_kernel(request)
 
 
-def test_one_cpu_each_and_given_back() -> None:
+def test_one_cpu_is_the_emptiest_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: set[tuple[int, int]] = set()
+
+    class Holder:
+        def __init__(self, place: tuple[int, int]) -> None:
+            self.place = place
+
+        def __enter__(self) -> None:
+            taken.add(self.place)
+
+        def __exit__(self, *_: object) -> None:
+            taken.remove(self.place)
+
+    def claim(cpu: int, place: int) -> Holder | None:
+        return None if (cpu, place) in taken else Holder((cpu, place))
+
+    monkeypatch.setattr(onecpu, "claim", claim)
     before = os.sched_getaffinity(0)
-    with onecpu.one_cpu() as first:
-        pinned = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, before)
-        with onecpu.one_cpu() as second:
-            assert first is None or first != second
-            assert os.sched_getaffinity(0) == ({second} if second is not None else before)
-    assert pinned == ({first} if first is not None else before)
+    cpus = len(before)
+    with contextlib.ExitStack() as stack:
+        got = []
+        for _ in range(cpus * onecpu.PLACES + 1):
+            got.append(stack.enter_context(onecpu.one_cpu()))
+            assert os.sched_getaffinity(0) == ({got[-1]} if got[-1] is not None else before)
+            os.sched_setaffinity(0, before)
+        assert set(got[:cpus]) == before
+        assert set(got[cpus : 2 * cpus]) == before
+        assert got[-1] is None
     assert os.sched_getaffinity(0) == before
+    assert not taken
 
 
 def test_one_cpu_is_claimed_once() -> None:
-    taken = onecpu.claim(10_000)
+    taken = onecpu.claim(10_000, 0)
     assert taken
-    assert onecpu.claim(10_000) is None
+    assert onecpu.claim(10_000, 0) is None
     taken.close()
-    again = onecpu.claim(10_000)
+    again = onecpu.claim(10_000, 0)
     assert again
     again.close()
 
