@@ -92,7 +92,7 @@ class Row:
             "buffer": self.buffer,
             "seeds": [r["seed"] for r in self.results],
             "summary": combine([r["summary"] for r in self.results]),
-            "ci95": {c.title: _number(self.cell(c).half) for c in COLUMNS},
+            "ci95": {c.title: _number(self.cell(c).half * c.scale) for c in COLUMNS},
         }
 
 

@@ -127,6 +127,20 @@ def test_combine_keeps_the_shape() -> None:
     assert combined == {"a": 2.0, "b": {"c": 3.0, "d": None}}
 
 
+def test_row_of_the_comparison(run: Path) -> None:
+    results = []
+    for utilization in (0.7, 0.8, 0.9):
+        result.write(run, 1.0)
+        results.append(logs.load_result(run))
+        results[-1]["summary"]["utilization"] = utilization
+    row = compare.Row("pfifo", 200, results).as_json()
+    assert (row["qdisc"], row["buffer"], row["seeds"]) == ("pfifo", 200, [1, 1, 1])
+    assert row["summary"]["utilization"] == pytest.approx(0.8)
+    # in the unit that the key names: t * 10 % / sqrt(3)
+    assert row["ci95"]["utilization, %"] == pytest.approx(4.302653 * 10 / math.sqrt(3), rel=1e-6)
+    assert "80.0 ±24.8" in compare.text_table([compare.Row("pfifo", 200, results)])
+
+
 def _stream(end: float, count: int) -> dict[str, float]:
     return {"end": end, "bytes": count}
 
