@@ -355,7 +355,7 @@ static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
 	window = two_region_window(law->pipe, p->flows);
 	if (!p->bmin && p->flows != TWORR_DEFAULT_FLOWS &&
 	    two_region_rtts_per_drop(law->pipe, window) < TWO_REGION_ONE)
-		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: bmin will not hold them");
+		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
 	return 0;
 }
 

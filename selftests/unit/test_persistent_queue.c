@@ -134,7 +134,7 @@ static void ewma_is_the_recursion(u32 pipe, bool drain)
 		above |= drain && real(pq.estimate) > q;
 	}
 	unit_ok(highest > 20, "pipe %u: the average reaches %.1f packets", pipe, highest);
-	unit_ok(worst < 1e-5 + pipe / 4294967296.,
+	unit_ok(worst < 0.00001 + pipe / 4294967296.,
 		"pipe %u, %s: the recursion's average (worst %.2g)", pipe,
 		drain ? "EWMA'" : "EWMA", worst);
 	if (drain)
@@ -154,7 +154,7 @@ static void idle_forgets_in_intervals(void)
 	persistent_queue_departure(&pq, &p, 0, 1000);
 	persistent_queue_advance(&pq, &p, 0, 1000 + INTERVAL);
 	left = real(pq.estimate);
-	unit_ok(fabs(left / (1000 / M_E) - 1) < 1e-3,
+	unit_ok(fabs(left / (1000 / M_E) - 1) < 0.001,
 		"an empty queue's average falls to 1/e in one interval (%.2f of 1000)", left);
 	persistent_queue_advance(&pq, &p, 0, 1000 + 1000 * INTERVAL);
 	unit_ok(!pq.estimate, "and to 0 in a thousand");
@@ -165,7 +165,7 @@ static void idle_forgets_in_intervals(void)
 	for (u64 now = 0; now < 2 * INTERVAL; now += 100)
 		persistent_queue_arrival(&pq, &p, 0, now);
 	left = real(pq.estimate);
-	unit_ok(fabs(left / (1000 / M_E / M_E) - 1) < 1e-3,
+	unit_ok(fabs(left / (1000 / M_E / M_E) - 1) < 0.001,
 		"also under arrivals that never queue (%.2f)", left);
 }
 
