@@ -63,9 +63,11 @@ char discarded[READ_CHUNK];
 struct flow_log log_datagrams = {
 	.option = "--datagrams", .header = "time_s,flow,sent,received",
 };
+
 struct flow_log log_delays = {
 	.option = "--delays", .header = "sent_s,flow,delay_ms",
 };
+
 struct flow_log log_requests = {
 	.option = "--requests",
 	.header = "start_s,flow,request,bytes,completion_s",

@@ -77,8 +77,8 @@ static int64_t udp_instant(const struct flow *f, uint64_t k)
 	int64_t late_ns = 0;
 
 	if (f->jitter_ns)
-		late_ns = (unsigned __int128)udp_random(f->seed, k) *
-			  f->jitter_ns >> 64;
+		/* 24 bits leave room for gaps of many minutes. */
+		late_ns = (udp_random(f->seed, k) >> 40) * f->jitter_ns >> 24;
 	return f->start_ns + (int64_t)k * f->gap_ns + late_ns;
 }
 
@@ -104,7 +104,7 @@ static void udp_open(struct flow *f)
 
 	if (f->gap_ns < 1 || f->jitter_ns > f->gap_ns || !f->log_every ||
 	    f->size < sizeof(struct datagram) || f->size > SIZE_MOST)
-		errx(2, "flow %u: udp needs gap_ns from 1, jitter_ns up to gap_ns, size from %zu to %d, log_every from 1",
+		errx(2, "flow %u: needs gap_ns, log_every from 1; jitter_ns to gap_ns; size %zu to %d",
 		     f->id, sizeof(struct datagram), SIZE_MOST);
 	u = calloc(1, sizeof(*u));
 	if (!u)
@@ -211,7 +211,7 @@ static void udp_arrived(struct flow *f, const struct datagram *d,
 		errx(1, "flow %u: a datagram that it did not send", f->id);
 	delay_ns = at_ns - udp_instant(f, d->sequence);
 	if (delay_ns < f->delay_ns - EARLY_NS)
-		errx(1, "flow %u: a datagram left before its time: is the discipline of the source's device fq?",
+		errx(1, "flow %u: a datagram left before its time: does its device have fq?",
 		     f->id);
 	if (delay_ns < 0)
 		delay_ns = 0;

@@ -111,8 +111,11 @@ def test_udp_overload_loses_what_does_not_fit(tmp_path: Path) -> None:
 
 def test_udp_sends_when_and_as_it_is_told(tmp_path: Path) -> None:
     r = run("udp-blast", tmp_path / "r", "flows=1", "rtt=10", "tagged_flows=1", "tagged_dscp=46",
-            "warmup=0", "duration=4", "udp_start=1", "udp_stop=2.5", "udp_rate=2",
-            qdisc="prio bands 3 priomap 2 2 2 2 2 2 0 0 2 2 2 2 2 2 2 2")
+            "warmup=0", "duration=4", "udp_start=1", "udp_stop=2.5", "udp_rate=20",
+            qdisc="prio bands 3 priomap 2 2 2 2 0 2 2 2 2 2 2 2 2 2 2 2")
+    # A router gives DSCP 46 priority 4, hence band 0, which never waits for more than one packet.
+    assert r["groups"]["tagged"]["delay_ms"]["max"] < 5 + 1.3
+    assert r["groups"]["udp"]["delay_ms"]["p50"] > 5 + 100
     rows = table(tmp_path / "r" / "datagrams.csv")
     udp = str(next(f["id"] for f in json.loads((tmp_path / "r" / "plan.json").read_text())["flows"]
                    if f["group"] == "udp"))
