@@ -104,7 +104,7 @@ static void udp_open(struct flow *f)
 
 	if (f->gap_ns < 1 || f->jitter_ns > f->gap_ns || !f->log_every ||
 	    f->size < sizeof(struct datagram) || f->size > SIZE_MOST)
-		errx(2, "flow %u: needs gap_ns, log_every from 1; jitter_ns to gap_ns; size %zu to %d",
+		errx(2, "flow %u: gap_ns, log_every from 1; jitter_ns to gap_ns; size %zu to %d",
 		     f->id, sizeof(struct datagram), SIZE_MOST);
 	u = calloc(1, sizeof(*u));
 	if (!u)
