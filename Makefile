@@ -11,7 +11,7 @@ TESTS	?=
 DESTDIR	?=
 PREFIX	?= /usr
 
-.PHONY: help modules plugins tools install setup demo kernels test check bench clean
+.PHONY: help modules plugins tools install setup demo kernels test check clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,9 +59,6 @@ test: kernels ## run every test: units, the lab, the real kernel, stock kernels
 
 check: kernels ## checkpatch, sparse, shellcheck, ruff, man pages
 	.ci/check
-
-bench: kernels ## cost per packet
-	bench/run
 
 clean: ## remove what was built in the tree (build/ keeps the kernels)
 	-[ ! -d $(KDIR) ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
