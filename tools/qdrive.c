@@ -336,10 +336,11 @@ static void print_sample(struct drive *d)
 	if (!q.found)
 		errx(1, "%s: no statistics", d->dev);
 	d->sampled = q.s.handle;
-	printf(",\"qlen\":%u,\"backlog\":%u,\"drops\":%u,\"overlimits\":%u,\"bytes\":%" PRIu64 ",\"packets\":%u,\"xstats\":\"%s\"",
+	printf(",\"qlen\":%u,\"backlog\":%u,\"drops\":%u,\"overlimits\":%u",
 	       q.s.queue.qlen, q.s.queue.backlog, q.s.queue.drops,
-	       q.s.queue.overlimits, (uint64_t)q.s.basic.bytes,
-	       q.s.basic.packets, q.s.xstats);
+	       q.s.queue.overlimits);
+	printf(",\"bytes\":%" PRIu64 ",\"packets\":%u,\"xstats\":\"%s\"",
+	       (uint64_t)q.s.basic.bytes, q.s.basic.packets, q.s.xstats);
 	if (d->classes) {
 		struct tcmsg all = {
 			.tcm_family	= AF_UNSPEC,
@@ -353,7 +354,7 @@ static void print_sample(struct drive *d)
 	}
 }
 
-static unsigned int credit(struct drive *d, const char *write_this)
+static unsigned int gate_credit(struct drive *d, const char *write_this)
 {
 	char path[128];
 	unsigned int left = 0;
@@ -381,16 +382,16 @@ static void let_leave(struct drive *d, const char *count)
 	unsigned int left, before = UINT32_MAX;
 	struct query q = { .d = d };
 
-	credit(d, count);
+	gate_credit(d, count);
 	/* More than the core sends in one go is left to later softirqs. */
-	while ((left = credit(d, NULL)) && left != before) {
+	while ((left = gate_credit(d, NULL)) && left != before) {
 		ask(d, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_ECHO, &t, on_qdisc, &q);
 		if (!q.s.queue.qlen)
 			break;
 		before = left;
 		usleep(1000);
 	}
-	credit(d, "0");
+	gate_credit(d, "0");
 }
 
 static void print_departures(struct drive *d)

@@ -36,9 +36,9 @@ static void buckets_are_monotonic_and_fine(void)
 
 		same &= b == oracle_bucket(length) && b < LENGTH_INDEX_BUCKETS;
 		monotonic &= b >= last;
-		if (b != last)
+		if (b != last) {
 			lowest = length;
-		else if ((double)(length - lowest) / length > worst) {
+		} else if ((double)(length - lowest) / length > worst) {
 			worst = (double)(length - lowest) / length;
 			worst_at = length;
 		}

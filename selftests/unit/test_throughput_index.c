@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * throughput_index against floating point and a scan over all queues. The bounds are those that the header states.
+ * throughput_index against floating point and a scan over all queues. The bounds
+ * are those that the header states.
  */
 #include <math.h>
 
