@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures, as PNG in a data: URL. Every panel of a picture has the same scales."""
+"""Pictures as PNG in a data: URL. Every panel of a picture has the same scales."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -33,6 +34,8 @@ plt.rcParams.update({
     "axes.grid": True,
     "grid.color": "#e6e8eb",
     "figure.constrained_layout.use": True,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "one picture, one text",
 })
 
 
@@ -73,13 +76,18 @@ def _grid(panels: Sequence[Panel], xlabel: str, ylabel: str, top: float) -> tupl
     return figure, flat[: len(panels)]
 
 
-def goodputs(panels: Sequence[Panel], fair_mbps: float) -> str:
-    """Each flow's goodput, Mb/s, with the fair share as a line: figure 5 of the paper."""
+def goodputs(panels: Sequence[Panel], fair_mbps: float, copy: Path | None = None) -> str:
+    """Each flow's goodput, Mb/s, with the fair share as a line: figure 5 of the paper.
+
+    `copy` also gets the picture, as SVG.
+    """
     top = 1.05 * max(fair_mbps, *(float(np.max(p.y)) for p in panels))
     figure, axes = _grid(panels, "flow", "goodput, Mb/s", top)
     for axis, panel in zip(axes, panels, strict=True):
         axis.axhline(fair_mbps, color=RED, linewidth=1, zorder=1)
         axis.plot(panel.x, panel.y, ".", color=BLUE, markersize=4, zorder=2)
+    if copy:
+        figure.savefig(copy, metadata={"Date": None})
     return _data_url(figure)
 
 

@@ -156,7 +156,10 @@ def _commands(runs: Mapping[tuple[str, int], Sequence[Run]]) -> str:
 
 
 def write(path: Path, runs: Mapping[tuple[str, int], Sequence[Run]]) -> None:
-    """The report of `runs`: a discipline's name and buffer to its runs, one per seed."""
+    """The report of `runs`: a discipline's name and buffer to its runs, one per seed.
+
+    Beside it, goodput-BUFFER.svg: the picture of each flow's goodput.
+    """
     rows = [Row(name, buffer, [r.result for r in several])
             for (name, buffer), several in runs.items()]
     any_run = next(iter(runs.values()))[0].result
@@ -190,7 +193,8 @@ def write(path: Path, runs: Mapping[tuple[str, int], Sequence[Run]]) -> None:
         first = [(name, several[0]) for (name, b), several in runs.items() if b == buffer]
         parts.append(f"<h2>Goodput of each flow, buffer {buffer} packets</h2>")
         parts.append(_figure(
-            plots.goodputs([_goodput_panel(*nr) for nr in first], fair / 1e6),
+            plots.goodputs([_goodput_panel(*nr) for nr in first], fair / 1e6,
+                           path.with_name(f"goodput-{buffer}.svg")),
             f"goodput of each flow at {buffer} packets",
             f"A dot is a flow, the red line the fair share; seed {seeds[0]}. Over all seeds: "
             + fairness_sentence(mine)))
