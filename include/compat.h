@@ -35,6 +35,18 @@ static inline void qstats_backlog_sub(struct Qdisc *sch, u32 bytes)
 }
 #endif
 
+/* Filters of a discipline cannot redirect: their packets are lost. */
+#ifndef HAVE_TCF_CLASSIFY_QDISC
+static inline int tcf_classify_qdisc(struct sk_buff *skb,
+				     const struct tcf_proto *filters,
+				     struct tcf_result *res, bool compat_mode)
+{
+	int verdict = tcf_classify(skb, NULL, filters, res, compat_mode);
+
+	return verdict == TC_ACT_REDIRECT ? TC_ACT_SHOT : verdict;
+}
+#endif
+
 /* Before drops had reasons of their own, all of them read QDISC_DROP. */
 #ifndef HAVE_QDISC_DROP_REASON
 enum qdisc_drop_reason {
