@@ -23,7 +23,7 @@ from .kinds import KINDS, slug
 SNAKEFILE = ROOT / "netns-scenarios" / "demo.smk"
 BUFFERS = (200, 1000)  # packets
 SEEDS = (1, 2, 3)
-WARMUP, DURATION = 8, 20  # seconds of virtual time
+WARMUP, DURATION = 8, 15  # seconds of virtual time
 
 
 def _parser() -> argparse.ArgumentParser:
