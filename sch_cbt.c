@@ -54,7 +54,10 @@
  *  - RED's random victim may be of any class, as in the paper's RED. For that
  *    reason the share law needs TCP that heeds losses: TCP that does not, and
  *    offers a times the link, gets a / (a + 1) of the packets with red tcp if
- *    that is more than its share.
+ *    that is more than its share; and so many TCP flows that each is down to a
+ *    packet or two are nearly deaf, and cost the tagged losses. With "victim
+ *    arrival" a forced drop takes the arrival: both go away, at the price of
+ *    the paper's random drop.
  *  - Lengths are in packets; a GSO packet is one packet.
  *  - A packet that a parent has peeked at still counts against the limit; it
  *    is no longer among its class's packets and cannot be a victim.
@@ -72,6 +75,7 @@
  *	dscp		set of 0 to 63
  *	mark		value and mask
  *	gentle, ecn, harddrop, nodrop	0 or 1
+ *	victim		random or arrival
  *	seed		0: unpredictable
  */
 
@@ -118,6 +122,7 @@
  * @ecn: mark instead of dropping early
  * @harddrop: above max, drop all the same
  * @nodrop: queue what should be marked and cannot be
+ * @victim_arrival: a forced drop takes the arrival
  */
 struct cbt_params {
 	struct gentle_red_params red[CBT_CLASSES];
@@ -137,6 +142,7 @@ struct cbt_params {
 	bool	ecn;
 	bool	harddrop;
 	bool	nodrop;
+	bool	victim_arrival;
 };
 
 /**
@@ -248,6 +254,7 @@ static const struct nla_policy cbt_policy[TCA_CBT_MAX + 1] = {
 	[TCA_CBT_HARDDROP]	= CBT_FLAG,
 	[TCA_CBT_DROP]		= CBT_FLAG,
 	[TCA_CBT_SEED]		= { .type = NLA_U32 },
+	[TCA_CBT_VICTIM]	= CBT_FLAG,
 };
 
 /* Q_i of the share law in 1/256 packet, at most CBT_MAX_THRESHOLD. */
@@ -373,6 +380,9 @@ static int cbt_parse(struct cbt_params *p, bool *reseed, struct nlattr *opt,
 		p->nodrop = !nla_get_u8(tb[TCA_CBT_DROP]);
 	if (tb[TCA_CBT_SEED])
 		p->seed = nla_get_u32(tb[TCA_CBT_SEED]);
+	if (tb[TCA_CBT_VICTIM])
+		p->victim_arrival = nla_get_u8(tb[TCA_CBT_VICTIM]) ==
+				    CBT_VICTIM_ARRIVAL;
 	*reseed = tb[TCA_CBT_SEED];
 	return cbt_derive(p, extack);
 }
@@ -656,9 +666,10 @@ static struct sk_buff *cbt_random_drop(struct Qdisc *sch, u32 *class)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_vars *v = &q->vars;
-	u32 slot;
+	u32 slot = v->fifo.count + 1;
 
-	slot = 1 + seeded_random_below(&v->random, v->fifo.count + 1);
+	if (!q->params.victim_arrival)
+		slot = 1 + seeded_random_below(&v->random, slot);
 	if (slot <= v->fifo.count)
 		*class = v->fifo.slots[slot].tag;
 	q->stats.cls[*class].random_drop++;
@@ -810,7 +821,10 @@ static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u8(skb, TCA_CBT_ECN, p.ecn) ||
 	    nla_put_u8(skb, TCA_CBT_HARDDROP, p.harddrop) ||
 	    nla_put_u8(skb, TCA_CBT_DROP, !p.nodrop) ||
-	    nla_put_u32(skb, TCA_CBT_SEED, p.seed))
+	    nla_put_u32(skb, TCA_CBT_SEED, p.seed) ||
+	    nla_put_u8(skb, TCA_CBT_VICTIM,
+		       p.victim_arrival ? CBT_VICTIM_ARRIVAL :
+					  CBT_VICTIM_RANDOM))
 		goto full;
 	return nla_nest_end(skb, opts);
 full:

@@ -10,4 +10,4 @@ cd "$(dirname "$0")"
 
 run_parts \
 	"cbt|limit 2 bandwidth 100gbit" \
-	"-c overflow -c turns cbt|limit 1 bandwidth 100gbit|limit 1000|limit 8 bandwidth 100gbit red all min 1 max 2 weight 0.5|limit 100 bandwidth 100gbit threshold_other 2|limit 100 bandwidth 100gbit min 0.5 max 1 weight 0.9 latency 1us"
+	"-c overflow -c turns cbt|limit 1 bandwidth 100gbit|limit 1000 bandwidth 100gbit|limit 8 bandwidth 100gbit red all min 1 max 2 weight 0.5|limit 100 bandwidth 100gbit threshold_other 2|limit 100 bandwidth 100gbit min 0.5 max 1 weight 0.9 latency 1us"

@@ -17,13 +17,14 @@ static const char cbt_help[] =
 	"               [ class_weight W ]\n"
 	"               [ dscp none|LIST ] [ mark VALUE/MASK ] [ [no]gentle ]\n"
 	"               [ [no]ecn ] [ [no]harddrop ] [ [no]drop ]\n"
-	"               [ seed NUMBER ]\n"
+	"               [ victim random|arrival ] [ seed NUMBER ]\n"
 	"B is a part of 1; LIST is codepoints from 0 to 63, with commas between\n";
 
 /* So that 1 is the greatest value of 32 bits. */
 #define SCALE	((double)UINT32_MAX)
 
 static const char *const cbt_red[] = { "tcp", "all", NULL };
+static const char *const cbt_victim[] = { "random", "arrival", NULL };
 
 #define SHARE(name, attr) \
 	{ name, OPT_REAL, attr, 1, UINT32_MAX, .scale = SCALE }
@@ -57,6 +58,7 @@ static const struct plugin_option cbt_options[] = {
 	{ "ecn", OPT_FLAG, TCA_CBT_ECN },
 	{ "harddrop", OPT_FLAG, TCA_CBT_HARDDROP },
 	{ "drop", OPT_FLAG, TCA_CBT_DROP },
+	{ "victim", OPT_CHOICE, TCA_CBT_VICTIM, .choices = cbt_victim },
 	{ "seed", OPT_NUMBER, TCA_CBT_SEED, 0, UINT32_MAX },
 	{},
 };

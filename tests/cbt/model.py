@@ -40,6 +40,7 @@ class Cbt:
     ecn: bool = False
     harddrop: bool = False
     nodrop: bool = False
+    victim_arrival: bool = False
     queue: RandomQueue = field(default_factory=RandomQueue)
     kind: dict[int, str] = field(default_factory=dict)
     tos: dict[int, int] = field(default_factory=dict)
@@ -93,7 +94,9 @@ class Cbt:
             cause = "full_drop"
         victim = None
         if cause:
-            place = self.rng.below(len(self.queue) + 1)
+            place = len(self.queue)
+            if not self.victim_arrival:
+                place = self.rng.below(place + 1)
             if place == len(self.queue):
                 self._lose(kind, cause, f"{kind} random")
                 return

@@ -83,7 +83,9 @@ class Case:
     changes: dict[int, tuple[str, dict[str, float]]] = field(default_factory=dict)
 
     def options(self) -> str:
-        words = [self.tag, *(name for name in self.model if name != "red_all")]
+        words = [self.tag, *(n for n in self.model if n not in ("red_all", "victim_arrival"))]
+        if self.model.get("victim_arrival"):
+            words.append("victim arrival")
         if self.model.get("red_all"):
             words.append("red all")
         if self.gentle:
@@ -181,6 +183,8 @@ CASES = [
             model={"ecn": True, "harddrop": True}, wants=("early_mark", "forced_drop")),
     replace(BASE, name="ecn nodrop", seed=10, packets=BY_ECN, limit=40,
             model={"ecn": True, "nodrop": True, "red_all": True}, wants=("spared", "forced_mark")),
+    replace(BASE, name="victim arrival", seed=13, model={"victim_arrival": True},
+            wants=("tagged_drop", "other_drop", "early_drop", "forced_drop")),
     replace(BASE, name="gentle", seed=11, gentle=True, low=3, high=5, load=2.5),
     replace(BASE, name="live change", seed=12, limit=50, high=30, low=25, tagged=20, other=20,
             load=2.5, wants=("drop_change", "full_drop"),

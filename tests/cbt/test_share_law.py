@@ -35,6 +35,7 @@ class Setting:
     latency_ms: int = 100
     spread: bool = False  # sizes from half to one and a half of the mean
     red: str = "tcp"
+    victim: str = "random"
     seed: int = 1
     seconds: float = 3.0
     warm_up: float = 1.0
@@ -44,7 +45,7 @@ class Setting:
         sizes = " ".join(f"packet_{c} {p}" for c, p in zip(CLASSES, self.sizes, strict=True))
         return (
             f"cbt limit 1000 bandwidth 10mbit latency {self.latency_ms}ms {shares} {sizes} "
-            f"dscp 46 red {self.red} seed {self.seed}"
+            f"dscp 46 red {self.red} victim {self.victim} seed {self.seed}"
         )
 
     def schedule(self) -> list[tuple[float, str, int]]:
@@ -165,3 +166,15 @@ def test_deaf_tcp_gets_more_which_is_the_limit_of_the_rule() -> None:
     ops = setting.operations()
     got = shares_of(setting, ops, drive_many([Trace(setting.options(), ops)])[0])
     assert got[TCP] == pytest.approx(1.5 / 2.5, rel=TOLERANCE)
+
+
+def test_the_law_holds_for_deaf_tcp_too_where_the_arrival_is_the_victim() -> None:
+    for shares in ((1 / 3, 1 / 3, 1 / 3), (0.25, 0.25, 0.5)):
+        setting = Setting(
+            "deaf", shares, (1000, 1000, 1000), tcp_over_share=4.5, warm_up=1.5, victim="arrival"
+        )
+        ops = setting.operations()
+        got = shares_of(setting, ops, drive_many([Trace(setting.options(), ops)])[0])
+        print(got)
+        for kind, share in zip(CLASSES, shares, strict=True):
+            assert got[kind] == pytest.approx(share, rel=TOLERANCE)

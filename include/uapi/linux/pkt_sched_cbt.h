@@ -31,6 +31,11 @@ enum {
 };
 
 enum {
+	CBT_VICTIM_RANDOM,	/* a forced drop takes any packet of the queue */
+	CBT_VICTIM_ARRIVAL,	/* a forced drop takes the arrival */
+};
+
+enum {
 	TCA_CBT_UNSPEC,
 	TCA_CBT_LIMIT,		/* u32, packets, 1 to CBT_MAX_LIMIT */
 	TCA_CBT_BANDWIDTH,	/* u64, bytes per second, >= 1 */
@@ -58,6 +63,7 @@ enum {
 	TCA_CBT_DROP,		/* u8; 0: queue what cannot be marked, needs ecn */
 	TCA_CBT_SEED,		/* u32; 0: unpredictable */
 	TCA_CBT_PAD,
+	TCA_CBT_VICTIM,		/* u8, CBT_VICTIM_RANDOM or _ARRIVAL */
 	__TCA_CBT_MAX
 };
 
