@@ -8,7 +8,8 @@ cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . ./lib.sh
 
-early="bandwidth 1mbit rtt 120ms estimator ewma bmin 1 bflat 2 bmax 3 seed 1"
+# ewma-drain follows the queue down at once, so a lone packet passes after a burst.
+early="bandwidth 1mbit rtt 120ms estimator ewma-drain bmin 1 bflat 2 bmax 3 seed 1"
 run_parts \
 	"2regionred|limit 2" \
 	"-p root -p htb -p tbf-slow -p drr -p netem -p mq -c overflow -c turns 2regionred|limit 1|limit 1000|$early|$early ecn|$early ecn nodrop|$early ecn harddrop nogentle"

@@ -24,7 +24,7 @@ def test_tdc() -> None:
 def test_under_every_parent() -> None:
     tap = run_selftest(["make", "-s", "-C", "selftests", "run_tests", "TEST_PROGS=cbt.sh"])
     assert not tap.failed
-    assert len(tap.passed) > 400
+    assert len(tap.passed) > 270
     # hfsc stalls by itself when its link goes down and up.
     assert [name for name in tap.skipped if not name.startswith("hfsc: cbt")] == []
     assert tap.status == 0
