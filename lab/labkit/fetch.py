@@ -16,8 +16,6 @@ from pathlib import Path
 
 from .common import BUILD, LabError, need, say
 
-MIRROR = "http://deb.debian.org/debian"
-SECURITY = "http://deb.debian.org/debian-security"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -61,16 +59,19 @@ def parse_sources(etc: Path) -> list[Mirror]:
 def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
     """The host's mirror of Debian's main archive or of its security archive.
 
-    Falls back to Debian's own address where the host has none (a security archive is often
-    absent in containers).
+    A security archive is often absent in containers: it is then looked for beside the main one.
+    Raises LabError where apt has no Debian archive at all.
     """
     keyring = KEYRING if Path(KEYRING).exists() else ""
-    for found in parse_sources(etc):
-        # The security archive is known by its address: .../debian-security.
-        path = found.uri.rstrip("/")
-        if re.search(r"security" if security else r"/debian$", path):
-            return Mirror(found.uri, found.signed_by or keyring)
-    return Mirror(SECURITY if security else MIRROR, keyring)
+    known = {found.uri.rstrip("/"): found.signed_by or keyring for found in parse_sources(etc)}
+    main = [uri for uri in known if uri.endswith("/debian")]
+    # The security archive is known by its address: .../debian-security.
+    wanted = [uri for uri in known if "security" in uri] if security else main
+    if wanted:
+        return Mirror(wanted[0], known[wanted[0]])
+    if main:
+        return Mirror(f"{main[0]}-security", known[main[0]])
+    raise LabError(f"apt knows no Debian archive: {etc}/sources.list and sources.list.d name none")
 
 
 def private_apt(suite: str) -> list[str]:

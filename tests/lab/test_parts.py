@@ -46,12 +46,14 @@ def test_sources_classic(tmp_path: Path) -> None:
         "deb-src http://src.example/debian bookworm main\n"
         "deb [arch=amd64 signed-by=/k.gpg] http://mirror.example/debian/ trixie main contrib\n"
     )
-    assert fetch.mirror(False, tmp_path) == fetch.Mirror("http://mirror.example/debian/", "/k.gpg")
-    assert fetch.mirror(True, tmp_path).uri == fetch.SECURITY
+    assert fetch.mirror(False, tmp_path) == fetch.Mirror("http://mirror.example/debian", "/k.gpg")
+    # No security archive is listed: it is looked for beside the main one.
+    assert fetch.mirror(True, tmp_path).uri == "http://mirror.example/debian-security"
 
 
 def test_sources_none(tmp_path: Path) -> None:
-    assert fetch.mirror(False, tmp_path).uri == fetch.MIRROR
+    with pytest.raises(LabError, match="no Debian archive"):
+        fetch.mirror(False, tmp_path)
 
 
 @pytest.mark.parametrize(
