@@ -693,7 +693,7 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u64 now;
 
 	verdict = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
-			       &class);
+			       CBT_CLASSES - 1, &class);
 	if (verdict)
 		return filter_class_drop(skb, sch, verdict, to_free);
 	if (!class || class >= CBT_CLASSES)
@@ -877,39 +877,12 @@ static int cbt_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-static struct Qdisc *cbt_leaf(struct Qdisc *sch, unsigned long cl)
-{
-	return NULL;
-}
-
-static unsigned long cbt_find(struct Qdisc *sch, u32 classid)
-{
-	return 0;
-}
-
-static unsigned long cbt_bind(struct Qdisc *sch, unsigned long parent,
-			      u32 classid)
-{
-	return 0;
-}
-
-static void cbt_unbind(struct Qdisc *sch, unsigned long cl)
-{
-}
-
 static struct tcf_block *cbt_tcf_block(struct Qdisc *sch, unsigned long cl,
 				       struct netlink_ext_ack *extack)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
 	return cl ? NULL : q->block;
-}
-
-static int cbt_dump_class(struct Qdisc *sch, unsigned long cl,
-			  struct sk_buff *skb, struct tcmsg *tcm)
-{
-	tcm->tcm_handle |= TC_H_MIN(cl);
-	return 0;
 }
 
 static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -950,13 +923,13 @@ static void cbt_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 }
 
 static const struct Qdisc_class_ops cbt_class_ops = {
-	.leaf		= cbt_leaf,
-	.find		= cbt_find,
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
 	.walk		= cbt_walk,
 	.tcf_block	= cbt_tcf_block,
-	.bind_tcf	= cbt_bind,
-	.unbind_tcf	= cbt_unbind,
-	.dump		= cbt_dump_class,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
 	.dump_stats	= cbt_dump_class_stats,
 };
 

@@ -543,7 +543,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	int verdict;
 
 	verdict = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
-			       &minor);
+			       TC_H_MIN_MASK, &minor);
 	if (verdict)
 		return filter_class_drop(skb, sch, verdict, to_free);
 	if (minor)
@@ -680,26 +680,6 @@ static int chokex_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-static struct Qdisc *chokex_leaf(struct Qdisc *sch, unsigned long cl)
-{
-	return NULL;
-}
-
-static unsigned long chokex_find(struct Qdisc *sch, u32 classid)
-{
-	return 0;
-}
-
-static unsigned long chokex_bind(struct Qdisc *sch, unsigned long parent,
-				 u32 classid)
-{
-	return 0;
-}
-
-static void chokex_unbind(struct Qdisc *sch, unsigned long cl)
-{
-}
-
 static struct tcf_block *chokex_tcf_block(struct Qdisc *sch, unsigned long cl,
 					  struct netlink_ext_ack *extack)
 {
@@ -714,12 +694,12 @@ static void chokex_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 }
 
 static const struct Qdisc_class_ops chokex_class_ops = {
-	.leaf		= chokex_leaf,
-	.find		= chokex_find,
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
 	.walk		= chokex_walk,
 	.tcf_block	= chokex_tcf_block,
-	.bind_tcf	= chokex_bind,
-	.unbind_tcf	= chokex_unbind,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
 };
 
 static struct Qdisc_ops chokex_qdisc_ops __read_mostly = {

@@ -48,18 +48,15 @@
 
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/random.h>
 #include <linux/vmalloc.h>
 #include <net/netlink.h>
-#include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
-#include <aqm/flow_queues.h>
+#include <aqm/flow_buffer.h>
 #include <aqm/length_index.h>
 #include <uapi/linux/pkt_sched_qsdrr.h>
 
-#define QSDRR_DEFAULT_LIMIT		1000
-#define QSDRR_DEFAULT_MEMORY_LIMIT	(32 << 20)
-#define QSDRR_DEFAULT_FLOWS		1024
+static_assert(QSDRR_MIN_QUANTUM == FLOW_BUFFER_MIN_QUANTUM);
+static_assert(QSDRR_MAX_QUANTUM == FLOW_BUFFER_MAX_QUANTUM);
 
 /**
  * struct qsdrr_flow - one queue
@@ -76,64 +73,49 @@ static_assert(sizeof(struct qsdrr_flow) <= 64);
 
 /**
  * struct qsdrr_params - configuration; written by change under the tree lock
- * @limit: packets held at most
- * @memory_limit: truesize held at most, bytes
- * @flows: number of queues
- * @quantum: bytes a queue may send per turn
  * @hysteresis: keep Q until it is the shortest
  */
 struct qsdrr_params {
-	u32	limit;
-	u32	memory_limit;
-	u32	flows;
-	u32	quantum;
 	bool	hysteresis;
 };
 
 /**
  * struct qsdrr_vars - state of the datapath; under the qdisc lock
- * @ring: the active queues
  * @by_length: the active queues by backlog, bytes
  * @q: the paper's Q; NULL while undefined
- * @salt: of the flow hash
  */
 struct qsdrr_vars {
-	struct flow_ring	ring;
 	struct length_index	by_length;
 	struct qsdrr_flow	*q;
-	u32			salt;
 };
 
 /**
  * struct qsdrr_stats - counters; see struct tc_qsdrr_qdisc_stats
- * @dropped_bytes: bytes of the packets discarded
- * @drop_limit: packets discarded for want of packet slots
- * @drop_memory: packets discarded for want of memory
- * @drop_oversize: arrivals larger than memory_limit
- * @drop_change: packets discarded because a change lowered a limit
- * @overflows: arrivals that found no room
  * @q_chosen: times Q was chosen afresh
  */
 struct qsdrr_stats {
-	u64	dropped_bytes;
-	u32	drop_limit;
-	u32	drop_memory;
-	u32	drop_oversize;
-	u32	drop_change;
-	u32	overflows;
 	u32	q_chosen;
 };
 
+/**
+ * struct qsdrr_sched_data - private data of one discipline
+ * @buffer: packets, queues, limits and what was lost
+ * @params: what is qsdrr's own
+ * @vars: state
+ * @stats: counters
+ * @flows: the queues by number, less one
+ */
 struct qsdrr_sched_data {
+	struct flow_buffer	buffer;
 	struct qsdrr_params	params;
 	struct qsdrr_vars	vars;
 	struct qsdrr_stats	stats;
 	struct qsdrr_flow	*flows;
-	struct tcf_proto __rcu	*filter_list;
-	struct tcf_block	*block;
 };
 
-static void qsdrr_trim(struct Qdisc *sch);
+static_assert(!offsetof(struct qsdrr_sched_data, buffer));
+
+static const struct flow_buffer_ops qsdrr_buffer_ops;
 
 static struct netlink_range_validation qsdrr_flows_range = {
 	.min = 1, .max = QSDRR_MAX_FLOWS,
@@ -153,9 +135,9 @@ static const struct nla_policy qsdrr_policy[TCA_QSDRR_MAX + 1] = {
 	[TCA_QSDRR_HYSTERESIS]	 = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
-/* Read the options given over @p, which holds what is in force. */
-static int qsdrr_parse(struct qsdrr_params *p, struct nlattr *opt,
-		       struct netlink_ext_ack *extack)
+/* Read the options given over @b and @p, which hold what is in force. */
+static int qsdrr_parse(struct flow_buffer_params *b, struct qsdrr_params *p,
+		       struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_QSDRR_MAX + 1];
 	int err;
@@ -165,13 +147,13 @@ static int qsdrr_parse(struct qsdrr_params *p, struct nlattr *opt,
 		return err;
 
 	if (tb[TCA_QSDRR_LIMIT])
-		p->limit = nla_get_u32(tb[TCA_QSDRR_LIMIT]);
+		b->limit = nla_get_u32(tb[TCA_QSDRR_LIMIT]);
 	if (tb[TCA_QSDRR_MEMORY_LIMIT])
-		p->memory_limit = nla_get_u32(tb[TCA_QSDRR_MEMORY_LIMIT]);
+		b->memory_limit = nla_get_u32(tb[TCA_QSDRR_MEMORY_LIMIT]);
 	if (tb[TCA_QSDRR_FLOWS])
-		p->flows = nla_get_u32(tb[TCA_QSDRR_FLOWS]);
+		b->flows = nla_get_u32(tb[TCA_QSDRR_FLOWS]);
 	if (tb[TCA_QSDRR_QUANTUM])
-		p->quantum = nla_get_u32(tb[TCA_QSDRR_QUANTUM]);
+		b->quantum = nla_get_u32(tb[TCA_QSDRR_QUANTUM]);
 	if (tb[TCA_QSDRR_HYSTERESIS])
 		p->hysteresis = nla_get_u8(tb[TCA_QSDRR_HYSTERESIS]);
 	return 0;
@@ -181,24 +163,21 @@ static int qsdrr_change(struct Qdisc *sch, struct nlattr *opt,
 			struct netlink_ext_ack *extack)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_buffer_params b = q->buffer.params;
 	struct qsdrr_params p = q->params;
 	int err;
 
-	err = qsdrr_parse(&p, opt, extack);
+	err = qsdrr_parse(&b, &p, opt, extack);
 	if (err < 0)
 		return err;
-	if (p.flows != q->params.flows) {
-		NL_SET_ERR_MSG_MOD(extack, "flows cannot be changed on a live qdisc");
-		return -EOPNOTSUPP;
-	}
+	err = flow_buffer_can_change(sch, &b, extack);
+	if (err < 0)
+		return err;
 
 	sch_tree_lock(sch);
-	WRITE_ONCE(sch->limit, p.limit);
-	WRITE_ONCE(q->params.limit, p.limit);
-	WRITE_ONCE(q->params.memory_limit, p.memory_limit);
-	WRITE_ONCE(q->params.quantum, p.quantum);
+	flow_buffer_set(sch, &b);
 	WRITE_ONCE(q->params.hysteresis, p.hysteresis);
-	qsdrr_trim(sch);
+	flow_buffer_trim(sch, &qsdrr_buffer_ops);
 	sch_tree_unlock(sch);
 	return 0;
 }
@@ -207,39 +186,32 @@ static int qsdrr_init(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct qsdrr_params p = {
-		.limit		= QSDRR_DEFAULT_LIMIT,
-		.memory_limit	= QSDRR_DEFAULT_MEMORY_LIMIT,
-		.flows		= QSDRR_DEFAULT_FLOWS,
-		.quantum	= clamp_t(u32, psched_mtu(qdisc_dev(sch)),
-					  QSDRR_MIN_QUANTUM, QSDRR_MAX_QUANTUM),
-		.hysteresis	= true,
-	};
+	struct qsdrr_params p = { .hysteresis = true };
+	struct flow_buffer_params b;
 	int err;
 	u32 i;
 
-	flow_ring_init(&q->vars.ring);
 	length_index_init(&q->vars.by_length);
-	q->vars.salt = get_random_u32();
+	err = flow_buffer_init(sch, extack);
+	if (err)
+		return err;
 
+	b = q->buffer.params;
 	if (opt) {
-		err = qsdrr_parse(&p, opt, extack);
+		err = qsdrr_parse(&b, &p, opt, extack);
 		if (err < 0)
 			return err;
 	}
-	err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
-	if (err)
-		return err;
-	q->flows = kvcalloc(p.flows, sizeof(*q->flows), GFP_KERNEL);
+	q->flows = kvcalloc(b.flows, sizeof(*q->flows), GFP_KERNEL);
 	if (!q->flows) {
 		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
 		return -ENOMEM;
 	}
-	for (i = 0; i < p.flows; i++)
+	for (i = 0; i < b.flows; i++)
 		flow_queue_init(&q->flows[i].fq);
 
+	flow_buffer_set(sch, &b);
 	q->params = p;
-	sch->limit = p.limit;
 	sch->flags |= TCQ_F_CAN_BYPASS;
 	return 0;
 }
@@ -248,22 +220,20 @@ static void qsdrr_destroy(struct Qdisc *sch)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 
-	tcf_block_put(q->block);
+	tcf_block_put(q->buffer.block);
 	kvfree(q->flows);
 }
 
-/* Packets peeked at have left their queues but still count in sch->q.qlen. */
-static bool qsdrr_has_slot(struct Qdisc *sch, u32 arriving)
+static struct qsdrr_flow *qsdrr_flow(struct flow_queue *fq)
 {
-	const struct qsdrr_sched_data *q = qdisc_priv(sch);
-
-	return sch->q.qlen + arriving <= q->params.limit;
+	return container_of(fq, struct qsdrr_flow, fq);
 }
 
-static bool qsdrr_has_memory(const struct qsdrr_sched_data *q, u32 arriving)
+static struct flow_queue *qsdrr_queue(struct Qdisc *sch, u32 number)
 {
-	return (u64)q->vars.ring.memory_used + arriving <=
-	       q->params.memory_limit;
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+
+	return &q->flows[number - 1].fq;
 }
 
 static struct qsdrr_flow *qsdrr_longest(const struct qsdrr_vars *v)
@@ -272,183 +242,65 @@ static struct qsdrr_flow *qsdrr_longest(const struct qsdrr_vars *v)
 				struct qsdrr_flow, by_length);
 }
 
-/* Figure 1: the queue to discard from, or NULL if all are empty. */
-static struct qsdrr_flow *qsdrr_choose(struct qsdrr_sched_data *q)
+static bool qsdrr_q_is_shortest(const struct qsdrr_vars *v)
 {
+	return length_index_is_strictly_shortest(&v->by_length,
+						 &v->q->by_length,
+						 v->q->fq.backlog);
+}
+
+/* Figure 1: the queue to discard from; one arrival stays with its choice. */
+static struct flow_queue *qsdrr_victim(struct Qdisc *sch,
+				       struct flow_queue *last)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct qsdrr_vars *v = &q->vars;
 
-	if (v->q && q->params.hysteresis &&
-	    !length_index_is_strictly_shortest(&v->by_length, &v->q->by_length,
-					       v->q->fq.backlog))
-		return v->q;
-
-	v->q = qsdrr_longest(v);
-	if (v->q)
-		q->stats.q_chosen++;
-	return v->q;
-}
-
-/* Take the first packet of a queue, and all that goes with its leaving. */
-static struct sk_buff *qsdrr_take(struct Qdisc *sch, struct qsdrr_flow *flow)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	u32 before = flow->fq.backlog;
-	struct sk_buff *skb;
-
-	skb = flow_queue_take(&q->vars.ring, &flow->fq);
-	length_index_move(&q->vars.by_length, &flow->by_length, before,
-			  flow->fq.backlog);
-	qdisc_qlen_dec(sch);
-	qdisc_qstats_backlog_dec(sch, skb);
-	return skb;
-}
-
-/* As qsdrr_take(), for a packet that is lost; @cause is the counter. */
-static struct sk_buff *qsdrr_discard(struct Qdisc *sch, struct qsdrr_flow *flow,
-				     u32 *cause)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct sk_buff *skb = qsdrr_take(sch, flow);
-
-	q->stats.dropped_bytes += qdisc_pkt_len(skb);
-	++*cause;
-	flow->fq.dropped++;
-	qdisc_qstats_drop(sch);
-	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
-	return skb;
-}
-
-/**
- * qsdrr_make_room() - discard from Q until an arrival fits
- * @sch: the discipline
- * @truesize: of the arrival, bytes; at most memory_limit
- * @arriving: the arrival's queue
- * @to_free: list that takes the discarded packets
- * @hit: set to true if the arrival's queue lost a packet
- *
- * Return: false if the queues are empty and there is still no room, which
- * happens when a packet that a parent has peeked at fills the limit.
- */
-static bool qsdrr_make_room(struct Qdisc *sch, u32 truesize,
-			    const struct qsdrr_flow *arriving,
-			    struct sk_buff **to_free, bool *hit)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct qsdrr_flow *flow = NULL;
-	bool slot;
-
-	while (!(slot = qsdrr_has_slot(sch, 1)) ||
-	       !qsdrr_has_memory(q, truesize)) {
-		if (!flow || !flow->fq.qlen || !q->params.hysteresis)
-			flow = qsdrr_choose(q);
-		if (!flow)
-			return false;
-		*hit |= flow == arriving;
-		__qdisc_drop(qsdrr_discard(sch, flow,
-					   slot ? &q->stats.drop_memory :
-						  &q->stats.drop_limit),
-			     to_free);
+	if (q->params.hysteresis) {
+		if (last && last->qlen)
+			return last;
+		if (v->q && !qsdrr_q_is_shortest(v))
+			return &v->q->fq;
 	}
-	return true;
+	v->q = qsdrr_longest(v);
+	if (!v->q)
+		return NULL;
+	q->stats.q_chosen++;
+	return &v->q->fq;
 }
 
-static int qsdrr_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
-			      u32 *cause, struct sk_buff **to_free)
+static void qsdrr_resized(struct Qdisc *sch, struct flow_queue *fq, u32 before)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 
-	q->stats.dropped_bytes += qdisc_pkt_len(skb);
-	++*cause;
-	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
-	return qdisc_drop(skb, sch, to_free);
+	length_index_move(&q->vars.by_length, &qsdrr_flow(fq)->by_length,
+			  before, fq->backlog);
 }
+
+static const struct flow_buffer_ops qsdrr_buffer_ops = {
+	.queue		= qsdrr_queue,
+	.victim		= qsdrr_victim,
+	.resized	= qsdrr_resized,
+};
 
 static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			 struct sk_buff **to_free)
 {
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 len = qdisc_pkt_len(skb);
-	struct qsdrr_flow *flow;
-	u32 qlen = sch->q.qlen;
-	bool hit = false;
-	u32 before, nr;
-	int verdict;
-
-	nr = flow_queues_classify(skb, sch, rcu_dereference_bh(q->filter_list),
-				  q->vars.salt, q->params.flows, &verdict);
-	if (!nr) {
-		if (verdict & __NET_XMIT_BYPASS)
-			qdisc_qstats_drop(sch);
-		__qdisc_drop(skb, to_free);
-		return verdict;
-	}
-	flow = &q->flows[nr - 1];
-
-	if (unlikely(!qsdrr_has_slot(sch, 1) ||
-		     !qsdrr_has_memory(q, skb->truesize))) {
-		q->stats.overflows++;
-		if (skb->truesize > q->params.memory_limit)
-			return qsdrr_drop_arrival(skb, sch,
-						  &q->stats.drop_oversize,
-						  to_free);
-		if (!qsdrr_make_room(sch, skb->truesize, flow, to_free, &hit))
-			return qsdrr_drop_arrival(skb, sch,
-						  &q->stats.drop_limit,
-						  to_free);
-	}
-
-	before = flow->fq.backlog;
-	flow_queue_add(&q->vars.ring, &flow->fq, skb, q->params.quantum);
-	length_index_move(&q->vars.by_length, &flow->by_length, before,
-			  flow->fq.backlog);
-	qdisc_qstats_backlog_inc(sch, skb);
-	qdisc_qlen_inc(sch);
-
-	return flow_queues_settle(sch, qlen, backlog, len, hit);
+	return flow_buffer_enqueue(skb, sch, to_free, &qsdrr_buffer_ops);
 }
 
 static struct sk_buff *qsdrr_dequeue(struct Qdisc *sch)
 {
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_ring *ring = &q->vars.ring;
-	struct flow_queue *fq;
-	struct sk_buff *skb;
+	struct flow_queue *from;
 
-	fq = flow_ring_next(ring, q->params.quantum);
-	if (!fq)
-		return NULL;
-	skb = qsdrr_take(sch, container_of(fq, struct qsdrr_flow, fq));
-	flow_ring_charge(ring, fq, qdisc_pkt_len(skb), q->params.quantum);
-	qdisc_bstats_update(sch, skb);
-	return skb;
-}
-
-/* A change made the buffer smaller: discard as for an arrival of no size. */
-static void qsdrr_trim(struct Qdisc *sch)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
-	struct qsdrr_flow *flow;
-	struct sk_buff *skb;
-
-	while (!qsdrr_has_slot(sch, 0) || !qsdrr_has_memory(q, 0)) {
-		flow = qsdrr_choose(q);
-		if (!flow)
-			break;
-		skb = qsdrr_discard(sch, flow, &q->stats.drop_change);
-		rtnl_kfree_skbs(skb, skb);
-	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
+	return flow_buffer_dequeue(sch, &from, &qsdrr_buffer_ops);
 }
 
 static void qsdrr_reset(struct Qdisc *sch)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 
-	flow_ring_purge(&q->vars.ring);
+	flow_ring_purge(&q->buffer.ring);
 	length_index_init(&q->vars.by_length);
 	q->vars.q = NULL;
 }
@@ -456,18 +308,19 @@ static void qsdrr_reset(struct Qdisc *sch)
 static int qsdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	const struct qsdrr_params *p = &q->params;
+	const struct flow_buffer_params *b = &q->buffer.params;
 	struct nlattr *opts;
 
 	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_QSDRR_LIMIT, READ_ONCE(p->limit)) ||
+	if (nla_put_u32(skb, TCA_QSDRR_LIMIT, READ_ONCE(b->limit)) ||
 	    nla_put_u32(skb, TCA_QSDRR_MEMORY_LIMIT,
-			READ_ONCE(p->memory_limit)) ||
-	    nla_put_u32(skb, TCA_QSDRR_FLOWS, p->flows) ||
-	    nla_put_u32(skb, TCA_QSDRR_QUANTUM, READ_ONCE(p->quantum)) ||
-	    nla_put_u8(skb, TCA_QSDRR_HYSTERESIS, READ_ONCE(p->hysteresis))) {
+			READ_ONCE(b->memory_limit)) ||
+	    nla_put_u32(skb, TCA_QSDRR_FLOWS, b->flows) ||
+	    nla_put_u32(skb, TCA_QSDRR_QUANTUM, READ_ONCE(b->quantum)) ||
+	    nla_put_u8(skb, TCA_QSDRR_HYSTERESIS,
+		       READ_ONCE(q->params.hysteresis))) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}
@@ -484,28 +337,21 @@ static int qsdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct tc_qsdrr_xstats st = { .type = TCA_QSDRR_XSTATS_QDISC };
+	const struct flow_buffer *b = &q->buffer;
 
 	sch_tree_lock(sch);
-	st.qdisc.dropped_bytes = q->stats.dropped_bytes;
-	st.qdisc.drop_limit = q->stats.drop_limit;
-	st.qdisc.drop_memory = q->stats.drop_memory;
-	st.qdisc.drop_oversize = q->stats.drop_oversize;
-	st.qdisc.drop_change = q->stats.drop_change;
-	st.qdisc.overflows = q->stats.overflows;
+	st.qdisc.dropped_bytes = b->stats.dropped_bytes;
+	st.qdisc.drop_limit = b->stats.drop_limit;
+	st.qdisc.drop_memory = b->stats.drop_memory;
+	st.qdisc.drop_oversize = b->stats.drop_oversize;
+	st.qdisc.drop_change = b->stats.drop_change;
+	st.qdisc.overflows = b->stats.overflows;
 	st.qdisc.q_chosen = q->stats.q_chosen;
 	st.qdisc.q = qsdrr_number(q, q->vars.q);
-	st.qdisc.active = q->vars.ring.active;
-	st.qdisc.memory_used = q->vars.ring.memory_used;
+	st.qdisc.active = b->ring.active;
+	st.qdisc.memory_used = b->ring.memory_used;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
-}
-
-static struct tcf_block *qsdrr_tcf_block(struct Qdisc *sch, unsigned long cl,
-					 struct netlink_ext_ack *extack)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-
-	return cl ? NULL : q->block;
 }
 
 static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -532,29 +378,17 @@ static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 
 static void qsdrr_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	u32 i;
-
-	if (arg->stop)
-		return;
-	for (i = 0; i < q->params.flows; i++) {
-		if (!READ_ONCE(q->flows[i].fq.qlen)) {
-			arg->count++;
-			continue;
-		}
-		if (!tc_qdisc_stats_dump(sch, i + 1, arg))
-			break;
-	}
+	flow_buffer_walk(sch, arg, &qsdrr_buffer_ops);
 }
 
 static const struct Qdisc_class_ops qsdrr_class_ops = {
-	.leaf		= flow_queues_leaf,
-	.find		= flow_queues_find,
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
 	.walk		= qsdrr_walk,
-	.tcf_block	= qsdrr_tcf_block,
-	.bind_tcf	= flow_queues_bind,
-	.unbind_tcf	= flow_queues_unbind,
-	.dump		= flow_queues_dump_class,
+	.tcf_block	= flow_buffer_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
 	.dump_stats	= qsdrr_dump_class_stats,
 };
 

@@ -705,7 +705,8 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u32 minor;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list), &minor);
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
+			   REDTAIL_QUEUES, &minor);
 	if (ret)
 		return filter_class_drop(skb, sch, ret, to_free);
 	if (!minor || minor > REDTAIL_QUEUES)
@@ -964,39 +965,12 @@ static int redtail_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-static struct Qdisc *redtail_leaf(struct Qdisc *sch, unsigned long cl)
-{
-	return NULL;
-}
-
-static unsigned long redtail_find(struct Qdisc *sch, u32 classid)
-{
-	return 0;
-}
-
-static unsigned long redtail_bind(struct Qdisc *sch, unsigned long parent,
-				  u32 classid)
-{
-	return 0;
-}
-
-static void redtail_unbind(struct Qdisc *sch, unsigned long cl)
-{
-}
-
 static struct tcf_block *redtail_tcf_block(struct Qdisc *sch, unsigned long cl,
 					   struct netlink_ext_ack *extack)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 
 	return cl ? NULL : q->block;
-}
-
-static int redtail_dump_class(struct Qdisc *sch, unsigned long cl,
-			      struct sk_buff *skb, struct tcmsg *tcm)
-{
-	tcm->tcm_handle |= TC_H_MIN(cl);
-	return 0;
 }
 
 static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -1047,13 +1021,13 @@ static void redtail_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 }
 
 static const struct Qdisc_class_ops redtail_class_ops = {
-	.leaf		= redtail_leaf,
-	.find		= redtail_find,
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
 	.walk		= redtail_walk,
 	.tcf_block	= redtail_tcf_block,
-	.bind_tcf	= redtail_bind,
-	.unbind_tcf	= redtail_unbind,
-	.dump		= redtail_dump_class,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
 	.dump_stats	= redtail_dump_class_stats,
 };
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# 2regionred under every parent; and where enqueue decides otherwise (marking,
-# sparing, early drops from the first packet on), under one parent of each sort.
+# 2regionred under every parent; and the corners of its configuration, where enqueue
+# decides otherwise: marking, sparing, early drops from the first packet on.
 set -euo pipefail
 
 cd "$(dirname "$0")"
@@ -11,5 +11,5 @@ cd "$(dirname "$0")"
 # ewma-drain follows the queue down at once, so a lone packet passes after a burst.
 early="bandwidth 1mbit rtt 120ms estimator ewma-drain bmin 1 bflat 2 bmax 3 seed 1"
 run_parts \
-	"2regionred|limit 2" \
-	"-p root -p htb -p tbf-slow -p drr -p netem -p mq -c overflow -c turns 2regionred|limit 1|limit 1000|$early|$early ecn|$early ecn nodrop|$early ecn harddrop nogentle"
+	"$ONE_FIFO 2regionred|limit 2" \
+	"$CORNERS 2regionred|limit 1|limit 1000|$early|$early ecn|$early ecn nodrop|$early ecn harddrop nogentle"

@@ -109,6 +109,15 @@ wait_until() {
 	done
 }
 
+# shellcheck disable=SC2034 # for the caller
+# Arguments of parents.sh, for run_parts. Corners of a configuration: under one
+# parent of each sort.
+readonly CORNERS="-p root -p htb -p tbf-slow -p drr -p netem -p mq -c overflow -c turns"
+# shellcheck disable=SC2034
+# A GSO packet at the head of a FIFO puts htb-slow into debt for longer than the
+# matrix waits, with pfifo as well.
+readonly ONE_FIFO="-x htb-slow:gso"
+
 # run_parts "ARGUMENTS|OPTIONS|..."...: parents.sh for each, and one verdict:
 # failed if any failed, skipped if none ran.
 run_parts() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # tdrr under every parent; and the corners of its configuration, where enqueue
-# decides otherwise, under one parent of each sort.
+# decides otherwise.
 set -euo pipefail
 
 cd "$(dirname "$0")"
@@ -10,4 +10,4 @@ cd "$(dirname "$0")"
 
 run_parts \
 	"tdrr|limit 2" \
-	"-p root -p htb -p tbf-slow -p drr -p netem -p mq -c overflow -c turns tdrr|limit 1|limit 1000|memory_limit 1|memory_limit 8kb|limit 8 flows 1|limit 8 time_constant 1ms"
+	"$CORNERS tdrr|limit 1|limit 1000|memory_limit 1|memory_limit 8kb|limit 8 flows 1|limit 8 time_constant 1ms"

@@ -50,11 +50,13 @@ def run_selftest(command: Sequence[str], lab: Sequence[str] = (), limit: int = 1
     return parse_tap(done.stdout, done.returncode)
 
 
-def few_parents(kind: str, *options: str) -> list[str]:
+def few_parents(kind: str, options: str, excluded: Sequence[str] = ()) -> list[str]:
     """The command for a small matrix, for kernels on which each packet is expensive.
 
-    The module stays loaded: where user-mode Linux has loaded and unloaded a module, KASAN
-    takes the loading of the next one for a write out of bounds.
+    ``excluded`` are PARENT:CASE to leave out. The module stays loaded: where user-mode Linux
+    has loaded and unloaded a module, KASAN takes the loading of the next one for a write out
+    of bounds.
     """
     chosen = [word for parent in FEW_PARENTS for word in ("-p", parent)]
-    return ["selftests/parents.sh", "-u", *chosen, kind, *options]
+    chosen += [word for case in excluded for word in ("-x", case)]
+    return ["selftests/parents.sh", "-u", *chosen, kind, options]

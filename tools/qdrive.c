@@ -431,11 +431,24 @@ static int run(const char *command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* A device that went down has left an error on its sockets: reading clears it. */
+static void clear_error(int fd)
+{
+	socklen_t len = sizeof(int);
+	int error;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len))
+		err(1, "SO_ERROR");
+	if (error && error != ENETDOWN)
+		errx(1, "%s", strerror(error));
+}
+
 static int operate(struct drive *d, char *line)
 {
 	char *args = line + 1 + strspn(line + 1, " ");
 	struct timespec ts;
 	uint64_t ns;
+	int status;
 
 	switch (line[0]) {
 	case 'e':
@@ -449,7 +462,10 @@ static int operate(struct drive *d, char *line)
 		ts.tv_nsec = ns % 1000000000;
 		return clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 	case 'c':
-		return run(args);
+		status = run(args);
+		clear_error(d->tx);
+		clear_error(d->rx);
+		return status;
 	}
 	errx(1, "'%s': e, d, t or c expected", line);
 }

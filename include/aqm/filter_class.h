@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The class that a packet is told to belong to, for disciplines that use the
- * answer as they like: as a flow (chokex), as one of a few classes (cbt).
+ * Classes that filters name and that are shown, and that nobody adds, removes
+ * or grafts onto: flows (chokex), the few classes that a paper has (cbt,
+ * redtail), queues (qsdrr, tdrr).
  */
 #ifndef _AQM_FILTER_CLASS_H
 #define _AQM_FILTER_CLASS_H
@@ -15,21 +16,27 @@
  * @skb: the packet
  * @sch: the discipline
  * @filters: its filters, or NULL
+ * @classes: number of its classes
  * @minor: set to the minor number of the class; 0 if none is named
  *
- * In order: skb->priority naming a class of this discipline; the filters.
+ * In order: skb->priority naming one of the @classes of this discipline; the
+ * filters, whose class may be beyond @classes.
  *
  * Return: 0, or what enqueue returns because a filter took the packet away;
  * with __NET_XMIT_BYPASS the loss is to be counted.
  */
 static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
-			       const struct tcf_proto *filters, u32 *minor)
+			       const struct tcf_proto *filters, u32 classes,
+			       u32 *minor)
 {
 	struct tcf_result res;
 
 	*minor = TC_H_MAJ(skb->priority) == sch->handle ?
 		 TC_H_MIN(skb->priority) : 0;
-	if (*minor || !filters)
+	if (*minor && *minor <= classes)
+		return 0;
+	*minor = 0;
+	if (!filters)
 		return 0;
 
 	switch (tcf_classify_qdisc(skb, filters, &res, false)) {
@@ -54,6 +61,37 @@ static inline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
 		qdisc_qstats_drop(sch);
 	__qdisc_drop(skb, to_free);
 	return verdict;
+}
+
+/* Class operations that do nothing, or the same for all. */
+static inline struct Qdisc *filter_class_leaf(struct Qdisc *sch,
+					      unsigned long cl)
+{
+	return NULL;
+}
+
+static inline unsigned long filter_class_find(struct Qdisc *sch, u32 classid)
+{
+	return 0;
+}
+
+static inline unsigned long filter_class_bind(struct Qdisc *sch,
+					      unsigned long parent, u32 classid)
+{
+	/* A filter must see every packet. */
+	sch->flags &= ~TCQ_F_CAN_BYPASS;
+	return 0;
+}
+
+static inline void filter_class_unbind(struct Qdisc *sch, unsigned long cl)
+{
+}
+
+static inline int filter_class_dump(struct Qdisc *sch, unsigned long cl,
+				    struct sk_buff *skb, struct tcmsg *tcm)
+{
+	tcm->tcm_handle |= TC_H_MIN(cl);
+	return 0;
 }
 
 #endif /* _AQM_FILTER_CLASS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Hashed flow queues with deficit round robin, and what disciplines built on
- * them share.
+ * Flow queues with deficit round robin.
  *
  * A queue is active while it holds a packet. Active queues stand in a ring;
  * the first is served while its deficit is positive. A packet's length is
@@ -18,12 +17,9 @@
 #ifndef _AQM_FLOW_QUEUES_H
 #define _AQM_FLOW_QUEUES_H
 
-#include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/skbuff.h>
-#include <net/pkt_cls.h>
 #include <net/sch_generic.h>
-#include "../compat.h"
 
 /**
  * struct flow_queue - a FIFO of packets that takes part in the round robin
@@ -163,123 +159,6 @@ static inline void flow_ring_purge(struct flow_ring *ring)
 		list_del_init(&fq->turn);
 	}
 	flow_ring_init(ring);
-}
-
-/**
- * flow_queues_settle() - what enqueue tells the parents
- * @sch: the discipline; the arrival is queued and counted
- * @qlen: packets that it held before
- * @backlog: bytes that it held before
- * @len: length of the arrival, bytes
- * @hit: the arrival's queue lost a packet to make room
- *
- * What the parents counted and is gone again is taken from them. After
- * NET_XMIT_CN they do not count the arrival, so it stands for one of the
- * discards. A queue that lost a packet was not empty: the parents know the
- * discipline as active.
- *
- * Return: the verdict.
- */
-static inline int flow_queues_settle(struct Qdisc *sch, u32 qlen, u32 backlog,
-				     u32 len, bool hit)
-{
-	qlen += 1 - sch->q.qlen;
-	backlog += len - sch->qstats.backlog;
-	if (!qlen)
-		return NET_XMIT_SUCCESS;
-	if (hit) {
-		qdisc_tree_reduce_backlog(sch, qlen - 1, backlog - len);
-		return NET_XMIT_CN;
-	}
-	qdisc_tree_reduce_backlog(sch, qlen, backlog);
-	return NET_XMIT_SUCCESS;
-}
-
-/**
- * flow_queues_classify() - number of the queue for a packet
- * @skb: the packet
- * @sch: the discipline
- * @filters: its filters, or NULL
- * @salt: this discipline's salt
- * @queues: number of queues
- * @verdict: what enqueue returns if the packet has no queue; with
- *	__NET_XMIT_BYPASS the loss is to be counted
- *
- * In order: skb->priority naming a class of this discipline; the filters; where
- * none names a class, the packet's flow hash (ports, addresses of either family,
- * the inner headers of a tunnel that the flow dissector knows). A filter that
- * names a class beyond @queues loses the packet.
- *
- * Return: 1 to @queues, or 0.
- */
-static inline u32 flow_queues_classify(struct sk_buff *skb,
-				       const struct Qdisc *sch,
-				       const struct tcf_proto *filters,
-				       u32 salt, u32 queues, int *verdict)
-{
-	struct tcf_result res;
-	u32 minor;
-
-	minor = TC_H_MIN(skb->priority);
-	if (TC_H_MAJ(skb->priority) == sch->handle && minor && minor <= queues)
-		return minor;
-
-	if (!filters)
-		goto hash;
-
-	*verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
-	switch (tcf_classify_qdisc(skb, filters, &res, false)) {
-	case TC_ACT_UNSPEC:
-		goto hash;
-	case TC_ACT_SHOT:
-		return 0;
-	case TC_ACT_STOLEN:
-	case TC_ACT_QUEUED:
-	case TC_ACT_TRAP:
-		*verdict = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
-		return 0;
-	}
-	minor = TC_H_MIN(res.classid);
-	if (minor)
-		return minor <= queues ? minor : 0;
-hash:
-	return 1 + reciprocal_scale(jhash_1word(skb_get_hash(skb), salt),
-				    queues);
-}
-
-/*
- * Class operations: a class is a queue, numbered from 1; there is nothing to
- * look up, graft or change.
- */
-static inline struct Qdisc *flow_queues_leaf(struct Qdisc *sch,
-					     unsigned long cl)
-{
-	return NULL;
-}
-
-static inline unsigned long flow_queues_find(struct Qdisc *sch, u32 classid)
-{
-	return 0;
-}
-
-static inline unsigned long flow_queues_bind(struct Qdisc *sch,
-					     unsigned long parent, u32 classid)
-{
-	/* A filter must see every packet. */
-	sch->flags &= ~TCQ_F_CAN_BYPASS;
-	return 0;
-}
-
-static inline void flow_queues_unbind(struct Qdisc *sch, unsigned long cl)
-{
-}
-
-static inline int flow_queues_dump_class(struct Qdisc *sch, unsigned long cl,
-					 struct sk_buff *skb,
-					 struct tcmsg *tcm)
-{
-	tcm->tcm_handle |= TC_H_MIN(cl);
-	return 0;
 }
 
 #endif /* _AQM_FLOW_QUEUES_H */

@@ -134,3 +134,10 @@ class Qsdrr:
             queue.deficit += self.quantum
             self.turns.move_to_end(number)
         return packet
+
+    def reset(self) -> None:
+        """The device went down: all packets are gone, uncounted, and Q is undefined."""
+        for queue in self.queues.values():
+            queue.packets.clear()
+        self.turns.clear()
+        self.q = None

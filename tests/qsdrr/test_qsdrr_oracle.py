@@ -34,9 +34,10 @@ class Case:
     steps: int = 1500
     seed: int = 1
     memory_limit: int = 32 << 20
+    resets: bool = False
 
     def operations(self) -> list[tuple[str, int, int]]:
-        """("e", queue, bytes) or ("d", packets, 0), drawn from the seed.
+        """("e", queue, bytes), ("d", packets, 0) or ("r", 0, 0), drawn from the seed.
 
         The arrivals of a queue come in runs, and which queues are busy changes, so that
         queues become longest and shortest in turn.
@@ -54,13 +55,17 @@ class Case:
                 ops.append(("d", rng.randint(1, 3), 0))
             if rng.random() < 0.002:
                 ops.append(("d", 2 * self.limit, 0))
+            if self.resets and rng.random() < 0.02:
+                ops.append(("r", 0, 0))
         return ops[: self.steps]
 
     def trace(self) -> Trace:
-        lines = [
-            f"e flow={a} len={b} prio={0x10000 + a}" if kind == "e" else f"d {a}"
-            for kind, a, b in self.operations()
-        ]
+        form = {
+            "e": "e flow={0} len={1} prio={2}",
+            "d": "d {0}",
+            "r": "c ip link set g0 down && ip link set g0 up",
+        }
+        lines = [form[kind].format(a, b, 0x10000 + a) for kind, a, b in self.operations()]
         options = f"limit {self.limit} quantum {self.quantum} flows 1024 {self.options}"
         options += f" memory_limit {self.memory_limit}"
         return Trace(f"qsdrr {options}", lines, classes=True, before=BIG_MTU)
@@ -117,6 +122,7 @@ CASES = [
         seed=14,
         memory_limit=9000,
     ),
+    Case("resets", "", 20, 1514, True, 8, MIXED, 1.5, seed=15, resets=True),
 ]
 
 
@@ -155,6 +161,9 @@ def test_every_discard_and_departure_is_the_models(
             queued = model.enqueue(a, packet, b, truesizes[b])
             assert step.rc == (0 if queued else errno.ENOBUFS), where
             packet += 1
+        elif kind == "r":
+            assert step.rc == 0, where
+            model.reset()
         else:
             left = [p for _ in range(a) if (p := model.dequeue()) is not None]
         assert [number for number, _ in step.out] == left, where
@@ -191,13 +200,16 @@ def test_every_discard_and_departure_is_the_models(
 def test_the_trace_exercises_the_rule(case: Case, truesizes: dict[int, int]) -> None:
     """A trace without overflow, or where Q never changes, would prove nothing."""
     model = case.model()
-    kept = several = 0
+    kept = several = emptied = 0
     for n, (kind, a, b) in enumerate(case.operations()):
         if kind == "e":
             before = model.chosen, len(model.victims)
             model.enqueue(a, n, b, truesizes[b])
             kept += model.chosen == before[0] and len(model.victims) > before[1]
             several += len(model.victims) > before[1] + 1
+        elif kind == "r":
+            emptied += model.qlen > 0
+            model.reset()
         else:
             for _ in range(a):
                 model.dequeue()
@@ -207,3 +219,5 @@ def test_the_trace_exercises_the_rule(case: Case, truesizes: dict[int, int]) -> 
         assert kept > 10, "Q was never kept from one overflow to the next"
     if case.memory_limit < 1 << 20:
         assert several > 10 or model.causes["oversize"] > 10
+    if case.resets:
+        assert emptied > 5
