@@ -124,7 +124,10 @@ def build_modules(kernel: Kernel, root: Path, files: list[Path], path: Path) -> 
         compile_copy(kernel, root, files, path / "src", "building the modules")
         extra = tree / "extra"
         extra.mkdir()
-        for module in sorted((path / "src").rglob("*.ko")):
+        built = sorted((path / "src").rglob("*.ko"))
+        if not built:
+            raise LabError(f"the build left no module in {path / 'src'}")
+        for module in built:
             shutil.copy(module, extra)
     depmod = subprocess.run(
         [need("depmod", "kmod"), "-b", str(path), kernel.release],
