@@ -259,6 +259,8 @@ static inline const char *plugin_format(char *buf, size_t size,
 						  "Gbit", "Tbit" };
 	const char *const *units = size_units;
 	unsigned int step = 1000, last = 3, i = 0;
+	int digits = 0;
+	__u64 back;
 
 	switch (o->type) {
 	case OPT_SIZE:
@@ -277,7 +279,11 @@ static inline const char *plugin_format(char *buf, size_t size,
 		v *= 8;
 		break;
 	case OPT_REAL:
-		snprintf(buf, size, "%.9g", v / o->scale);
+		/* The fewest digits, up to 9, that mean the same when typed. */
+		do {
+			snprintf(buf, size, "%.*g", ++digits, v / o->scale);
+		} while (digits < 9 &&
+			 !(plugin_value(&back, buf, o) && back == v));
 		return buf;
 	default:
 		snprintf(buf, size, "%llu", v);

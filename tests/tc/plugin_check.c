@@ -270,6 +270,7 @@ int main(void)
 	expect("rate 8mbit", "rate 8Mbit ");
 	expect("rate fast", "refused");
 	expect("real 0.5", "real 0.5 ");
+	expect("real 0.3", "real 0.3 ");
 	expect("real 1.01", "refused");
 	expect("flag", "flag ");
 	expect("noflag", "noflag ");
