@@ -166,3 +166,11 @@ class Tdrr:
             queue.deficit += self.quantum
             self.turns.move_to_end(number)
         return packet
+
+    def reset(self) -> None:
+        """The device went down: packets, uncounted, and throughputs are gone."""
+        for queue in self.queues.values():
+            queue.packets.clear()
+            queue.sent = 0
+        self.turns.clear()
+        self.last_victim = None

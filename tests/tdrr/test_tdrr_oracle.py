@@ -32,14 +32,14 @@ MIXED = (64, 110, 190, 330, 576, 770, 1000, 1230, 1514)
 JUMBO = (64, 576, 1514, 3000, 9014)
 MS = 1_000_000
 
-# No operation but "t" and "c" takes longer, s: a clock read costs a moment in virtual time.
+# No operation but "t", "c" and "r" takes longer, s: a clock read costs a moment in virtual time.
 MAX_STEP_S = 20e-6
 MAX_CHANGE_S = 1e-3
 
 
 @dataclass(frozen=True)
 class Op:
-    """One line of a trace: e(nqueue), d(equeue), t(ime) or c(hange)."""
+    """One line of a trace: e(nqueue), d(equeue), t(ime), c(hange) or r(eset)."""
 
     kind: str
     queue: int = 0
@@ -58,6 +58,8 @@ class Op:
                     [f"time_constant {self.time_constant_ms}ms"] if self.time_constant_ms else []
                 )
                 return " ".join(words)
+            case "r":
+                return "c ip link set g0 down && ip link set g0 up"
         return f"{self.kind} {self.size}"
 
 
@@ -158,6 +160,7 @@ CASES = [
             Op("c", limit=30),
         ),
     ),
+    Case("resets", 20, 1514, 8, MIXED, 2.0, seed=16, changes=(Op("r"),) * 12),
 ]
 
 
@@ -230,6 +233,9 @@ def apply(model: Tdrr, op: Op, step: Step, packet: int, truesizes: dict[int, int
             model = discard_as(model, op, step, enqueue)
         case "c":
             model = discard_as(model, op, step, change)
+        case "r":
+            assert step.rc == 0
+            model.reset()
         case "d":
             left = [p for _ in range(op.size) if (p := model.dequeue(now)) is not None]
     assert [number for number, _ in step.out] == left, f"step {step.i} {op}"
@@ -302,7 +308,7 @@ def test_operations_take_no_time(runs: dict[str, list[Step]]) -> None:
     for case in CASES:
         gaps = pairwise(runs[case.name])
         for op, (step, following) in zip(case.operations()[:-1], gaps, strict=True):
-            if op.kind != "t":
+            if op.kind not in "tr":
                 most = MAX_CHANGE_S if op.kind == "c" else MAX_STEP_S
                 assert following.t - step.t <= most * 1e9, f"{case.name} step {step.i}"
 
