@@ -51,6 +51,7 @@ demo: setup ## compare the disciplines on the papers' dumbbell, in virtual time
 
 kernels: setup ## build the lab kernels that the tests boot
 	lab/boot --build
+	lab/boot --build --kernel 6.12
 	lab/boot --build --flavour kasan
 	lab/boot --build --flavour lockdep
 

@@ -18,7 +18,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
 }
 CLOCKS = {"uml": ("virtual", "wall"), "qemu": ("wall",)}
 #: Engines and kernels that give the same bytes for the same seed, by the virtual clock.
-DETERMINISTIC = {("uml", "7.3")}
+DETERMINISTIC = {("uml", "7.3"), ("uml", "6.12")}
 FLAVOURS = {"uml": kernels.FLAVOURS, "qemu": ("fast",)}
 
 

@@ -83,7 +83,7 @@ def command_line(request: Request, kernel: Kernel, job: Path) -> list[str]:
     words = [
         str(kernel.image), f"mem={request.memory}", "root=/dev/root", "rootfstype=hostfs",
         "rootflags=/", "rw", "init=/proc/self/cwd/init", "labjob=/proc/self/cwd",
-        f"uml_dir={job}/", "umid=lab", "con=null", "con0=null,fd:1", "console=tty0", "panic=-1",
+        "uml_dir=./", "umid=lab", "con=null", "con0=null,fd:1", "console=tty0", "panic=-1",
         "ignore_loglevel",
     ]
     if kernel.name != "6.12":
