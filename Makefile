@@ -56,7 +56,7 @@ kernels: setup ## build the lab kernels that the tests boot
 	lab/boot --build --flavour lockdep
 
 test: kernels ## run every test: units, the lab, the real kernel, stock kernels
-	$(VENV)/bin/pytest -n 2 --dist loadgroup $(TESTS)
+	$(VENV)/bin/pytest -n 2 --dist loadfile $(TESTS)
 
 check: kernels ## checkpatch, sparse, shellcheck, ruff, man pages
 	.ci/check

@@ -279,11 +279,14 @@ static inline const char *plugin_format(char *buf, size_t size,
 		v *= 8;
 		break;
 	case OPT_REAL:
-		/* The fewest digits, up to 9, that mean the same when typed. */
+		/* The fewest digits, up to 9, that mean the same when typed; 20
+		 * rather than 2e+01.
+		 */
 		do {
 			snprintf(buf, size, "%.*g", ++digits, v / o->scale);
 		} while (digits < 9 &&
-			 !(plugin_value(&back, buf, o) && back == v));
+			 (strstr(buf, "e+") ||
+			  !plugin_value(&back, buf, o) || back != v));
 		return buf;
 	default:
 		snprintf(buf, size, "%llu", v);

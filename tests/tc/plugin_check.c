@@ -271,6 +271,7 @@ int main(void)
 	expect("rate fast", "refused");
 	expect("real 0.5", "real 0.5 ");
 	expect("real 0.3", "real 0.3 ");
+	expect("real 1", "real 1 ");
 	expect("real 1.01", "refused");
 	expect("flag", "flag ");
 	expect("noflag", "noflag ");
