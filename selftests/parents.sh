@@ -15,8 +15,9 @@
 #   - every packet offered was sent or counted as dropped;
 #   - traffic goes on afterwards.
 #
-# -x: leave out this case under this parent. -l: the limit that the case "change" goes down to, 1 unless the discipline
-# does not take that. -u: leave the module loaded at the end.
+# -x: leave out this case under this parent. -l: the limit that the case
+# "change" goes down to, 1 unless the discipline does not take that. -u: leave
+# the module loaded at the end.
 # shellcheck disable=SC2317 # the cases are called by name
 set -euo pipefail
 
