@@ -54,8 +54,8 @@ def oops_module() -> Callable[[str], str]:
 def leftovers() -> Callable[[str], list[str]]:
     """Processes, mounts and job directories of guests, by the marker in their names.
 
-    A guest's processes need not bear the marker, but they share a session with one that did
-    when it was last looked for.
+    A process bears the marker in its command line or works in the job's directory; or it
+    shares a session with one that did when it was last looked for.
     """
     sessions: dict[str, set[int]] = {}
 
@@ -65,13 +65,14 @@ def leftovers() -> Callable[[str], list[str]]:
         for entry in Path("/proc").glob("[0-9]*"):
             try:
                 words = (entry / "cmdline").read_bytes()
+                folder = str((entry / "cwd").readlink())
                 state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
             except OSError:
                 continue
             if state == "Z":
                 continue
             running[entry.name] = (int(session), words)
-            if marker.encode() in words:
+            if marker.encode() in words or marker in folder:
                 known.add(int(session))
         found = [f"process {pid}: {words.decode(errors='replace')}"
                  for pid, (session, words) in running.items() if session in known]
