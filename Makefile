@@ -55,8 +55,10 @@ kernels: setup ## build the lab kernels that the tests boot
 	lab/boot --build --flavour kasan
 	lab/boot --build --flavour lockdep
 
+# In the order of the files: the longest, test_checking_kernels and test_selftests, run last
+# and side by side; xdist's own order ends with a few slow tests in one process.
 test: kernels ## run every test: units, the lab, the real kernel, stock kernels
-	$(VENV)/bin/pytest -n 2 --dist loadfile $(TESTS)
+	$(VENV)/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 check: kernels ## checkpatch, sparse, shellcheck, ruff, man pages
 	.ci/check
