@@ -10,7 +10,6 @@ cd "$(dirname "$0")"
 
 # ewma-drain follows the queue down at once, so a lone packet passes after a burst.
 early="bandwidth 1mbit rtt 120ms estimator ewma-drain bmin 1 bflat 2 bmax 3 seed 1"
-# multiq counts what the device sends back, with pfifo as well.
 run_parts \
-	"$ONE_FIFO -x multiq:turns 2regionred|limit 2" \
+	"$ONE_FIFO 2regionred|limit 2" \
 	"$CORNERS 2regionred|limit 1|limit 1000|$early|$early ecn|$early ecn nodrop|$early ecn harddrop nogentle"
