@@ -25,6 +25,9 @@ NO_BYPASS = (
     "basic match 'meta(priority eq 99)' classid 1:1"
 )
 
+# The operation that resets the discipline: its packets are gone, uncounted.
+RESET = "c ip link set g0 down && ip link set g0 up"
+
 
 @dataclass(frozen=True)
 class ClassState:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.drive import Step, Trace, drive_many
+from tests.drive import RESET, Step, Trace, drive_many
 from tests.qsdrr.model import Qsdrr
 
 HEADER = struct.Struct("<II")
@@ -63,7 +63,7 @@ class Case:
         form = {
             "e": "e flow={0} len={1} prio={2}",
             "d": "d {0}",
-            "r": "c ip link set g0 down && ip link set g0 up",
+            "r": RESET,
         }
         lines = [form[kind].format(a, b, 0x10000 + a) for kind, a, b in self.operations()]
         options = f"limit {self.limit} quantum {self.quantum} flows 1024 {self.options}"

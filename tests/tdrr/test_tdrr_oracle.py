@@ -19,7 +19,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from tests.drive import Step, Trace, drive_many
+from tests.drive import RESET, Step, Trace, drive_many
 from tests.tdrr.model import Refusal, Tdrr
 
 HEADER = struct.Struct("<II")
@@ -59,7 +59,7 @@ class Op:
                 )
                 return " ".join(words)
             case "r":
-                return "c ip link set g0 down && ip link set g0 up"
+                return RESET
         return f"{self.kind} {self.size}"
 
 
