@@ -102,7 +102,8 @@ struct gentle_red_params {
 /**
  * struct gentle_red_vars - state
  * @avg: average queue length, units, Q32.32
- * @idle_since: since when the queue is empty, ns; with @idle only
+ * @idle_since: since when the queue is empty, ns; while it is not, the idle
+ *	time that has not been taken off @avg yet, below ptime
  * @adapt_at: time of the next adaptation, ns
  * @max_p: in force, Q0.32
  * @count: arrivals passed since the last drop, while avg >= min
@@ -257,17 +258,25 @@ static inline void gentle_red_adapt(const struct gentle_red_params *p,
 	}
 }
 
-/* The queue holds something from now on. */
-static inline void gentle_red_busy(struct gentle_red_vars *v)
+/*
+ * The queue holds something from now on: gentle_red_arrival() has been called
+ * with the same @now. What is left of the idle time, less than one ptime, is
+ * kept for the next: else a queue that is empty for less than one ptime at a
+ * time would never forget.
+ */
+static inline void gentle_red_busy(struct gentle_red_vars *v, u64 now)
 {
+	if (v->idle)
+		v->idle_since = now - v->idle_since;
 	v->idle = false;
 }
 
 /* The queue has run empty. */
 static inline void gentle_red_idle(struct gentle_red_vars *v, u64 now)
 {
+	if (!v->idle)
+		v->idle_since = now - v->idle_since;
 	v->idle = true;
-	v->idle_since = now;
 }
 
 /**
