@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a discipline holds, in the two measures that its limits are given in.
+ *
+ * A limit in packets counts what the wire will carry: a GSO packet is as many
+ * packets as the device or the stack will cut it into. Both a packet's number
+ * of segments and its truesize can change while it waits (a clone is freed, a
+ * filter pulls data), so what was added is remembered with the packet and the
+ * same is taken off again.
+ *
+ * Packets that have left for a parent's peek, or that a driver handed back,
+ * are held by somebody else: they do not count here.
+ */
+#ifndef _AQM_HELD_H
+#define _AQM_HELD_H
+
+#include <linux/build_bug.h>
+#include <linux/kernel.h>
+#include <linux/skbuff.h>
+#include <net/sch_generic.h>
+
+/**
+ * struct held - what the queues of a discipline hold
+ * @segments: packets that the wire will carry
+ * @truesize: memory, bytes
+ */
+struct held {
+	u32	segments;
+	u32	truesize;
+};
+
+/**
+ * struct held_cb - what is remembered with a packet while it is held
+ * @segments: packets that it counts as
+ * @truesize: bytes that it counts as
+ *
+ * A discipline that remembers more puts this first in its own structure.
+ */
+struct held_cb {
+	u32	segments;
+	u32	truesize;
+};
+
+static inline struct held_cb *held_cb(const struct sk_buff *skb)
+{
+	qdisc_cb_private_validate(skb, sizeof(struct held_cb));
+	return (struct held_cb *)qdisc_skb_cb(skb)->data;
+}
+
+/* Packets on the wire that @skb will become. */
+static inline u32 held_segments(const struct sk_buff *skb)
+{
+	const struct skb_shared_info *shinfo = skb_shinfo(skb);
+
+	if (likely(!shinfo->gso_size))
+		return 1;
+	/* What comes from a guest may name a size and leave the count out. */
+	return shinfo->gso_segs ?:
+	       max(DIV_ROUND_UP(skb->len, shinfo->gso_size), 1U);
+}
+
+/*
+ * Whether a packet of so many segments and bytes fits beside what is held. One
+ * that is larger than the limit by itself fits where nothing else is held:
+ * refusing it would cut its flow off for good.
+ */
+static inline bool held_fits(const struct held *held, u32 segments,
+			     u32 truesize, u32 limit, u32 memory_limit)
+{
+	return (!held->segments || (u64)held->segments + segments <= limit) &&
+	       (u64)held->truesize + truesize <= memory_limit;
+}
+
+static inline void held_add(struct held *held, const struct sk_buff *skb)
+{
+	struct held_cb *cb = held_cb(skb);
+
+	cb->segments = held_segments(skb);
+	cb->truesize = skb->truesize;
+	held->segments += cb->segments;
+	held->truesize += cb->truesize;
+}
+
+static inline void held_sub(struct held *held, const struct sk_buff *skb)
+{
+	const struct held_cb *cb = held_cb(skb);
+
+	held->segments -= cb->segments;
+	held->truesize -= cb->truesize;
+}
+
+#endif /* _AQM_HELD_H */

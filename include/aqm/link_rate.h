@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rate of the link, for disciplines whose settings follow from it.
+ *
+ * A rate that was given holds. Else it is the speed that the device reports,
+ * as for cbs and taprio, taken anew when the device comes up or its link
+ * changes; a device that knows none counts as LINK_RATE_DEFAULT. Below a
+ * shaper the device cannot know the rate: there it must be given.
+ *
+ * A module includes this once, has a struct link_rate in its private data, and
+ * names a function that takes on a new rate:
+ *
+ *	static void x_new_rate(struct Qdisc *sch, u64 rate);
+ *	LINK_RATE_NOTIFIER(x, x_new_rate);
+ *
+ * which gives it x_link_rate_register() and x_link_rate_unregister() for its
+ * init and exit.
+ */
+#ifndef _AQM_LINK_RATE_H
+#define _AQM_LINK_RATE_H
+
+#include <linux/ethtool.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/sch_generic.h>
+
+#define LINK_RATE_DEFAULT	125000000ULL	/* bytes/s: 1 Gb/s */
+
+/**
+ * struct link_rate - one discipline that follows its device
+ * @node: in the module's list
+ * @sch: the discipline
+ * @rate: what it was last told, bytes/s; 0: the device knows none
+ */
+struct link_rate {
+	struct list_head	node;
+	struct Qdisc		*sch;
+	u64			rate;
+};
+
+/* The device's speed in bytes/s, 0 if it knows none; under RTNL. */
+static inline u64 link_rate_of(struct net_device *dev)
+{
+	struct ethtool_link_ksettings link;
+	int err;
+
+	/* Newer kernels hold the device's own lock here as well. */
+#ifdef HAVE_NETIF_GET_LINK_KSETTINGS
+	err = netif_get_link_ksettings(dev, &link);
+#else
+	err = __ethtool_get_link_ksettings(dev, &link);
+#endif
+	if (err || !link.base.speed || link.base.speed == (u32)SPEED_UNKNOWN)
+		return 0;
+	return (u64)link.base.speed * 125000;	/* Mb/s */
+}
+
+/* The first thing that init does: from then on link_rate_stop() is right. */
+static inline void link_rate_start(struct link_rate *lr, struct Qdisc *sch,
+				   struct list_head *all)
+{
+	lr->sch = sch;
+	lr->rate = link_rate_of(qdisc_dev(sch));
+	list_add(&lr->node, all);
+}
+
+static inline void link_rate_stop(struct link_rate *lr)
+{
+	if (lr->sch)
+		list_del(&lr->node);
+	lr->sch = NULL;
+}
+
+/* The list, which RTNL guards, and the notifier of a module. */
+#define LINK_RATE_NOTIFIER(name, changed)				\
+static LIST_HEAD(name##_link_rates);					\
+									\
+static int name##_link_event(struct notifier_block *nb,			\
+			     unsigned long event, void *info)		\
+{									\
+	struct net_device *dev = netdev_notifier_info_to_dev(info);	\
+	struct link_rate *lr;						\
+	u64 rate;							\
+									\
+	if (event != NETDEV_UP && event != NETDEV_CHANGE)		\
+		return NOTIFY_DONE;					\
+	list_for_each_entry(lr, &name##_link_rates, node) {		\
+		if (qdisc_dev(lr->sch) != dev)				\
+			continue;					\
+		rate = link_rate_of(dev);				\
+		if (rate == lr->rate)					\
+			continue;					\
+		lr->rate = rate;					\
+		changed(lr->sch, rate);					\
+	}								\
+	return NOTIFY_DONE;						\
+}									\
+									\
+static struct notifier_block name##_link_notifier = {			\
+	.notifier_call	= name##_link_event,				\
+};									\
+									\
+static int name##_link_rate_register(void)				\
+{									\
+	return register_netdevice_notifier(&name##_link_notifier);	\
+}									\
+									\
+static void name##_link_rate_unregister(void)				\
+{									\
+	unregister_netdevice_notifier(&name##_link_notifier);		\
+}
+
+#endif /* _AQM_LINK_RATE_H */
