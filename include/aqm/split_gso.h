@@ -62,7 +62,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	bool was_empty = !sch->q.qlen;
 	u32 len = qdisc_pkt_len(skb);
 	netdev_features_t features;
-	bool untold = false;
+	bool untold = false, queued = false;
 	int verdict, result;
 
 	features = netif_skb_features(skb);
@@ -80,6 +80,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			result = verdict;
 			continue;
 		}
+		queued = true;
 		if (untold)
 			qdisc_tree_reduce_backlog(sch, -1, -untold_len);
 		untold = was_empty || !next;
@@ -92,8 +93,10 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (untold && (was_empty || result == NET_XMIT_SUCCESS)) {
 		qdisc_tree_reduce_backlog(sch, 0, len - untold_len);
 		result = NET_XMIT_SUCCESS;
-	} else if (untold) {
-		qdisc_tree_reduce_backlog(sch, -1, -untold_len);
+	} else if (queued) {
+		if (untold)
+			qdisc_tree_reduce_backlog(sch, -1, -untold_len);
+		/* Not DROP: a sender would send all of it again. */
 		result = NET_XMIT_CN;
 	}
 	lost -= lost && net_xmit_drop_count(result);
