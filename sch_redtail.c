@@ -731,7 +731,7 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 
 	redtail_count_loss(rq, marked);
 	if (minor - 1 == REDTAIL_LONG)
-		gentle_red_busy(&q->vars.red);
+		gentle_red_busy(&q->vars.red, now);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
 	qdisc_qstats_backlog_inc(sch, skb);

@@ -24,13 +24,13 @@ class AmbiguousTraceError(AssertionError):
     """The trace has an event too near to a moment that decides: choose other waits."""
 
 
-def elapsed(since: int, now: int, period: int) -> int:
-    """Whole periods from ``since`` to ``now``; refuses what a little less or more would change."""
-    whole = (now - since) // period
-    if (now - since + SLACK) // period != whole or (now - since - SLACK) // period != whole:
-        if 0 <= now - since <= SLACK < period:
+def whole_periods(time: int, period: int) -> int:
+    """Whole periods in ``time``; refuses what a little less or more would change."""
+    whole = time // period
+    if (time + SLACK) // period != whole or (time - SLACK) // period != whole:
+        if 0 <= time <= SLACK < period:
             return 0
-        raise AmbiguousTraceError(f"{now - since} ns are nearly a multiple of {period}")
+        raise AmbiguousTraceError(f"{time} ns are nearly a multiple of {period}")
     return whole
 
 
@@ -156,6 +156,7 @@ class Redtail:
         self.max_p = min(max(o.probability, 0.01), 0.5) if o.adaptive else o.probability
         self.since_drop = 0
         self.idle_since: int | None = self.start
+        self.idle_owed = 0  # idle time that the average has not been told of, ns
         self.next_tick = self.start + HALF_SECOND
         self.next_move = self.start + HALF_SECOND
         self.min2, self.max2 = o.min2, o.max2
@@ -220,15 +221,17 @@ class Redtail:
             self.avg += weight * (self.length(LONG) - self.avg)
             return
         ptime = o.avpkt * 10**9 // o.bandwidth
-        m = elapsed(self.idle_since, now, ptime)
+        self.idle_owed += now - self.idle_since
+        self.idle_since = now
+        m = whole_periods(self.idle_owed, ptime)
         self.avg *= (1 - weight) ** m
-        self.idle_since += m * ptime
+        self.idle_owed -= m * ptime
 
     def _adapt(self, now: int) -> None:
         """Floyd, Gummadi, Shenker 2001, figure 1 of section 4, each half second."""
         if now < self.next_tick - SLACK:
             return
-        ticks = elapsed(self.next_tick, now, HALF_SECOND) + 1
+        ticks = whole_periods(now - self.next_tick, HALF_SECOND) + 1
         self.next_tick += ticks * HALF_SECOND
         if not self.options.adaptive:
             return
