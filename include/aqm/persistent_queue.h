@@ -17,7 +17,8 @@
  *	w = 1 - exp(-1 / pipe) (equation 3.3): a time constant of one interval
  *	when packets come at the link's rate. The thesis has no rule for an empty
  *	queue; here it counts as a sample of 0 for each packet that the link
- *	could have sent, as in RED.
+ *	could have sent, as in RED. What is less than a packet's time is kept
+ *	for the next time that the queue is empty.
  * EWMA' (5.2.2): EWMA, but never above q after a departure. The thesis prints
  *	the inequality of equation 5.3 the other way round, which would push the
  *	average up while the queue drains.
@@ -49,12 +50,14 @@ enum persistent_queue_estimator {
  * struct persistent_queue_params - configuration
  * @estimator: which
  * @interval: ns, 1 ms to 10 s: a round trip
+ * @fifteenth: of @interval, ns
  * @pipe: packets that the link sends in @interval, 2 to 2^23
  * @weight: w, Q0.32
  */
 struct persistent_queue_params {
 	enum persistent_queue_estimator	estimator;
 	u64				interval;
+	u64				fifteenth;
 	u32				pipe;
 	u32				weight;
 };
@@ -62,8 +65,10 @@ struct persistent_queue_params {
 /**
  * struct persistent_queue - state
  * @estimate: packets, Q32.32
- * @since: ABSMIN: when the fifteenth under way began; else since when the queue
- *	has been empty without the average having been told; ns
+ * @since: ABSMIN: when the fifteenth under way began; else, while the queue is
+ *	empty, up to when the average or @owed has been told; ns
+ * @owed: averages: time that the queue was empty and the average has not been
+ *	told of, less than a packet's; ns
  * @lowest: least q of the fifteenth under way, packets
  * @oldest: which of @minima is replaced next
  * @minima: least q of each fifteenth that has ended, packets
@@ -71,6 +76,7 @@ struct persistent_queue_params {
 struct persistent_queue {
 	u64	estimate;
 	u64	since;
+	u64	owed;
 	u32	lowest;
 	u32	oldest;
 	u32	minima[PERSISTENT_QUEUE_MINIMA];
@@ -83,6 +89,7 @@ static inline void persistent_queue_set(struct persistent_queue_params *p,
 	*p = (struct persistent_queue_params) {
 		.estimator	= e,
 		.interval	= interval,
+		.fifteenth	= div_u64(interval, PERSISTENT_QUEUE_MINIMA),
 		.pipe		= pipe,
 		.weight		= gentle_red_auto_weight(pipe),
 	};
@@ -92,12 +99,6 @@ static inline void persistent_queue_set(struct persistent_queue_params *p,
 static inline void persistent_queue_init(struct persistent_queue *pq)
 {
 	*pq = (struct persistent_queue) {};
-}
-
-static inline u64
-persistent_queue_fifteenth(const struct persistent_queue_params *p)
-{
-	return div_u64(p->interval, PERSISTENT_QUEUE_MINIMA);
 }
 
 static inline void persistent_queue_minimum(struct persistent_queue *pq, u32 q)
@@ -112,13 +113,13 @@ persistent_queue_end_fifteenths(struct persistent_queue *pq,
 				const struct persistent_queue_params *p,
 				u32 q, u64 now)
 {
-	u64 fifteenth = persistent_queue_fifteenth(p);
-	u64 n = div64_u64(now - pq->since, fifteenth);
 	u32 i, lowest = U32_MAX;
+	u64 n;
 
-	if (!n)
+	if (likely(now - pq->since < p->fifteenth))
 		return;
-	pq->since += n * fifteenth;
+	n = div64_u64(now - pq->since, p->fifteenth);
+	pq->since += n * p->fifteenth;
 	persistent_queue_minimum(pq, pq->lowest);
 	for (i = 1; i < min_t(u64, n, PERSISTENT_QUEUE_MINIMA + 1); i++)
 		persistent_queue_minimum(pq, q);
@@ -133,18 +134,21 @@ static inline void
 persistent_queue_idle(struct persistent_queue *pq,
 		      const struct persistent_queue_params *p, u64 now)
 {
-	u64 idle = now - pq->since;
+	u64 idle = pq->owed + now - pq->since;
 	u64 m;
 
+	pq->since = now;
+	pq->owed = idle;
 	if (idle >= PERSISTENT_QUEUE_FORGOTTEN * p->interval) {
 		pq->estimate = 0;
-		pq->since = now;
+		pq->owed = 0;
 		return;
 	}
+	if (idle * p->pipe < p->interval)
+		return;
 	m = div64_u64(idle * p->pipe, p->interval);
 	pq->estimate = gentle_red_decay(pq->estimate, p->weight, m);
-	/* What does not make a whole packet counts the next time. */
-	pq->since += div_u64(m * p->interval, p->pipe);
+	pq->owed -= div_u64(m * p->interval, p->pipe);
 }
 
 /**
@@ -221,9 +225,10 @@ persistent_queue_change(struct persistent_queue *pq,
 		for (i = 0; i < PERSISTENT_QUEUE_MINIMA; i++)
 			pq->minima[i] = pq->estimate >> 32;
 	pq->lowest = q;
+	pq->owed = 0;
 	pq->since = now;
 	if (new->estimator == PERSISTENT_QUEUE_ABSMIN) {
-		div64_u64_rem(now, persistent_queue_fifteenth(new), &rest);
+		div64_u64_rem(now, new->fifteenth, &rest);
 		pq->since -= rest;
 	}
 }

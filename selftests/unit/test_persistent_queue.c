@@ -89,7 +89,10 @@ static void absmin_is_that_of_a_scan(void)
 		"a queue that stood for longer than the interval is the estimate");
 }
 
-/* An average in floating point, with the idle decay as a power. */
+/*
+ * An average in floating point, which decays continuously while the queue is
+ * empty: the header, which counts in whole packets, may lag by one of them.
+ */
 static void ewma_is_the_recursion(u32 pipe, bool drain)
 {
 	double w = 1 - exp(-1. / pipe), avg = 0, worst = 0, highest = 0;
@@ -118,14 +121,10 @@ static void ewma_is_the_recursion(u32 pipe, bool drain)
 			if (!q)
 				since = now;
 		} else {
-			if (!q) {
-				u64 m = (now - since) * pipe / INTERVAL;
-
-				avg *= pow(1 - w, m);
-				since += m * INTERVAL / pipe;
-			} else {
+			if (!q)
+				avg *= pow(1 - w, (double)(now - since) * pipe / INTERVAL);
+			else
 				avg += w * (q - avg);
-			}
 			persistent_queue_arrival(&pq, &p, q, now);
 			q++;
 		}
@@ -134,7 +133,7 @@ static void ewma_is_the_recursion(u32 pipe, bool drain)
 		above |= drain && real(pq.estimate) > q;
 	}
 	unit_ok(highest > 20, "pipe %u: the average reaches %.1f packets", pipe, highest);
-	unit_ok(worst < 0.00001 + pipe / 4294967296.,
+	unit_ok(worst < w + 0.00001 + pipe / 4294967296.,
 		"pipe %u, %s: the recursion's average (worst %.2g)", pipe,
 		drain ? "EWMA'" : "EWMA", worst);
 	if (drain)
@@ -167,6 +166,43 @@ static void idle_forgets_in_intervals(void)
 	left = real(pq.estimate);
 	unit_ok(fabs(left / (1000 / M_E / M_E) - 1) < 0.001,
 		"also under arrivals that never queue (%.2f)", left);
+}
+
+/*
+ * Small packets, each sent at once, so that every arrival finds the queue empty
+ * after less than a packet's time. What the queue once was is then forgotten as
+ * if no packet came, up to the time that it really held one.
+ */
+static void an_empty_queue_forgets_whatever_comes(enum persistent_queue_estimator e)
+{
+	u64 now = 1000, busy = 0, empty;
+	struct persistent_queue_params p;
+	struct persistent_queue pq;
+	double left;
+
+	persistent_queue_set(&p, e, INTERVAL, 8333);
+	persistent_queue_init(&pq);
+	pq.estimate = 1000ULL << 32;
+	persistent_queue_departure(&pq, &p, 1000, now);
+	for (; now < 5 * INTERVAL; now += 1 + unit_below(11000)) {
+		u64 sent = now + unit_below(300);
+
+		persistent_queue_arrival(&pq, &p, 0, now);
+		persistent_queue_departure(&pq, &p, 0, sent);
+		busy += sent - now;
+		now = sent;
+	}
+	empty = now - busy;
+	left = real(pq.estimate) / 1000 / exp(-(double)empty / INTERVAL);
+	unit_ok(e == PERSISTENT_QUEUE_EWMA ? fabs(left - 1) < 0.01 : !pq.estimate,
+		"estimator %u: an average dies away under packets sent at once (%.4f)", e, left);
+	for (; now < 15 * INTERVAL; now += 10000) {
+		persistent_queue_arrival(&pq, &p, 0, now);
+		persistent_queue_departure(&pq, &p, 0, now);
+	}
+	unit_ok(real(pq.estimate) < 0.05,
+		"estimator %u: of 1000 packets %.4f are left after ten intervals of nothing", e,
+		real(pq.estimate));
 }
 
 static void a_change_keeps_the_estimate(void)
@@ -207,6 +243,9 @@ int main(int argc, char **argv)
 	ewma_is_the_recursion(8333, true);
 	ewma_is_the_recursion(100000, true);
 	idle_forgets_in_intervals();
+	an_empty_queue_forgets_whatever_comes(PERSISTENT_QUEUE_EWMA);
+	an_empty_queue_forgets_whatever_comes(PERSISTENT_QUEUE_EWMA_DRAIN);
+	an_empty_queue_forgets_whatever_comes(PERSISTENT_QUEUE_ABSMIN);
 	a_change_keeps_the_estimate();
 	return unit_end();
 }

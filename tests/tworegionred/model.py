@@ -103,14 +103,17 @@ class Ewma:
         self.drain = drain
         self.estimate = 0.0
         self.since = 0
+        self.idle = 0  # time that the queue was empty and no sample of 0 stands for, ns
 
     def advance(self, now: int, length: int) -> None:
         """An empty queue counts as a sample of 0 for each packet the link could send."""
         if length:
             return
-        packets = (now - self.since) * self.pipe // self.interval
+        self.idle += now - self.since
+        self.since = now
+        packets = self.idle * self.pipe // self.interval
         self.estimate *= (1 - self.weight) ** packets
-        self.since += packets * self.interval // self.pipe
+        self.idle -= packets * self.interval // self.pipe
 
     def arrival(self, now: int, length: int) -> None:
         """A packet comes; ``length`` without it."""
@@ -206,6 +209,8 @@ class TwoRegionRed:
                     self.estimator.lowest = old.lowest
         elif isinstance(old, Ewma):
             self.estimator.since = old.since
+            if old.interval == self.estimator.interval:
+                self.estimator.idle = old.idle
         else:
             self.estimator.since = now
         self.o, self.law = new, law
