@@ -415,7 +415,7 @@ static struct sk_buff *cbt_take(struct Qdisc *sch, u32 slot)
 	return skb;
 }
 
-static void cbt_add(struct Qdisc *sch, struct sk_buff *skb, u32 class)
+static void cbt_add(struct Qdisc *sch, struct sk_buff *skb, u32 class, u64 now)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_vars *v = &q->vars;
@@ -423,8 +423,8 @@ static void cbt_add(struct Qdisc *sch, struct sk_buff *skb, u32 class)
 	random_fifo_add(&v->fifo, skb, class);
 	v->qlen[class]++;
 	v->backlog[class] += qdisc_pkt_len(skb);
-	gentle_red_busy(&v->red[class]);
-	gentle_red_busy(&v->red[CBT_ALL]);
+	gentle_red_busy(&v->red[class], now);
+	gentle_red_busy(&v->red[CBT_ALL], now);
 	qdisc_qlen_inc(sch);
 	qdisc_qstats_backlog_inc(sch, skb);
 }
@@ -728,7 +728,7 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			goto drop;
 	}
 
-	cbt_add(sch, skb, class);
+	cbt_add(sch, skb, class, now);
 	if (victim) {
 		/* The arrival is in the queue: no parent sees it run empty. */
 		cbt_note_idle(v, lost);

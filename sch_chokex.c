@@ -538,6 +538,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	const struct chokex_params *p = &q->params;
 	struct chokex_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
 	u32 *cause, minor;
 	u64 flow = 0;
 	int verdict;
@@ -551,16 +552,15 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 
 	/* The FIFO ran empty when a parent peeked at its last packet. */
 	if (sch->q.qlen)
-		gentle_red_busy(&v->red);
-	gentle_red_arrival(&p->red, &v->red, &q->stats.red, sch->q.qlen,
-			   ktime_get_ns());
+		gentle_red_busy(&v->red, now);
+	gentle_red_arrival(&p->red, &v->red, &q->stats.red, sch->q.qlen, now);
 
 	if (v->red.avg >= chokex_avg_at(p->red.min_th)) {
 		if (!flow)
 			flow = chokex_flow_of(v, skb);
 		if (chokex_match(sch, flow, to_free)) {
 			if (!v->fifo.count)
-				gentle_red_idle(&v->red, ktime_get_ns());
+				gentle_red_idle(&v->red, now);
 			cause = &q->stats.matched;
 			goto drop;
 		}
@@ -576,7 +576,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return NET_XMIT_DROP;
 	}
 	random_fifo_add(&v->fifo, skb, flow);
-	gentle_red_busy(&v->red);
+	gentle_red_busy(&v->red, now);
 	qdisc_qlen_inc(sch);
 	qdisc_qstats_backlog_inc(sch, skb);
 	return NET_XMIT_SUCCESS;

@@ -25,21 +25,32 @@ class Red:
     avg: float = 0.0
     count: int = 0
     idle_since: int | None = 0
+    idle_time: int = 0
+    zeros: int = 0
 
     def arrival(self, length: int, now: int) -> None:
-        """Fold the queue's length, or the idle time, into the average."""
+        """Fold the queue's length, or the idle time, into the average.
+
+        1993: idle for T is as if T / s packets had found the queue empty. Whole packets: after
+        T of idle time in all, whatever its pieces, there have been floor(T / s) of them.
+        """
         if self.idle_since is None:
             self.avg += self.weight * (length - self.avg)
             return
-        slots = (now - self.idle_since) // self.ptime
-        self.avg *= (1 - self.weight) ** slots
-        self.idle_since += slots * self.ptime
+        due = (self.idle_time + now - self.idle_since) // self.ptime
+        self.avg *= (1 - self.weight) ** (due - self.zeros)
+        self.zeros = due
 
-    def busy(self) -> None:
+    def busy(self, now: int) -> None:
+        """Note that the queue holds something from now on."""
+        if self.idle_since is not None:
+            self.idle_time += now - self.idle_since
         self.idle_since = None
 
     def idle(self, now: int) -> None:
-        self.idle_since = now
+        """Note that the queue is empty; it may have been before."""
+        if self.idle_since is None:
+            self.idle_since = now
 
     def probability(self) -> float:
         if self.avg < self.min_th:

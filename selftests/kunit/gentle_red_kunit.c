@@ -43,6 +43,24 @@ static void an_idle_queues_average_decays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, gentle_red_decay(U64_MAX, WEIGHT, U32_MAX), 0);
 }
 
+static void short_idle_times_add_up(struct kunit *test)
+{
+	struct gentle_red_params p = { .weight = WEIGHT, .ptime = 1000000 };
+	struct gentle_red_vars v = { .avg = 50000ULL << 32, .idle = true };
+	struct gentle_red_stats st = {};
+	u64 now = 0;
+	int i;
+
+	/* 12345 ptimes in pieces of three quarters, each arrival sent at once */
+	for (i = 0; i < 16460; i++) {
+		now += 750000;
+		gentle_red_arrival(&p, &v, &st, 0, now);
+		gentle_red_busy(&v, now);
+		gentle_red_idle(&v, now);
+	}
+	expect_near(test, v.avg, 3966, 500);
+}
+
 static void the_weight_of_a_rate(struct kunit *test)
 {
 	expect_near(test, gentle_red_auto_weight(2), 1689937949, 1200000);
@@ -147,6 +165,7 @@ static void max_p_adapts_each_half_second(struct kunit *test)
 static struct kunit_case gentle_red_cases[] = {
 	KUNIT_CASE(the_average_follows_the_recursion),
 	KUNIT_CASE(an_idle_queues_average_decays),
+	KUNIT_CASE(short_idle_times_add_up),
 	KUNIT_CASE(the_weight_of_a_rate),
 	KUNIT_CASE(the_probability_has_a_gentle_slope),
 	KUNIT_CASE(drops_are_spaced_uniformly),

@@ -360,7 +360,11 @@ static void test_adapt(void)
 	unit_ok(v.max_p == w.max_p, "and stays where it is without adaptive");
 }
 
-/* A queue's life with idle times, against the papers' formulas in one piece. */
+/*
+ * A queue's life with idle times. Floyd 1993: an idle time of T counts as T/s
+ * arrivals that found the queue empty. They are taken whole, so what has been
+ * idle since the start decides how many there have been.
+ */
 static void test_idle(void)
 {
 	struct gentle_red_params p = {
@@ -368,9 +372,9 @@ static void test_idle(void)
 		.weight = 8589935, /* 0.002 */ .ptime = 1000000,
 	};
 	long double w = p.weight / (long double)ONE, exact = 0;
+	u64 now = 1000, begun = now, before = 0, zeros = 0, due;
 	struct gentle_red_stats st = {};
 	struct gentle_red_vars v;
-	u64 now = 1000, since = now;
 	bool pass = true, idle = true;
 
 	gentle_red_init(&v, &p, now);
@@ -380,25 +384,63 @@ static void test_idle(void)
 		now += rnd_any() >> unit_below(8);
 		gentle_red_arrival(&p, &v, &st, q, now);
 		if (idle) {
-			u64 m = (now - since) / p.ptime;
-
-			exact *= powl(1 - w, m);
-			since += m * p.ptime;
+			due = (before + now - begun) / p.ptime;
+			exact *= powl(1 - w, due - zeros);
+			zeros = due;
 		} else {
 			exact += w * (q - exact);
 		}
 		if (unit_below(3)) {	/* else it is dropped: still empty */
-			gentle_red_busy(&v);
+			gentle_red_busy(&v, now);
+			if (idle)
+				before += now - begun;
 			idle = false;
 		}
 		if (!idle && unit_below(10) == 0) {
+			now += rnd_any() >> unit_below(32);
 			gentle_red_idle(&v, now);
-			since = now;
+			begun = now;
 			idle = true;
 		}
 		pass = fabsl(v.avg / (long double)ONE - exact) < 0.000001L;
 	}
 	unit_ok(pass, "average over busy and idle times");
+}
+
+/* However idle time comes in pieces, it is the sum that the queue forgets by. */
+static void test_forgetting(void)
+{
+	struct gentle_red_params p = {
+		.min_th = 5, .max_th = 15, .max_p = GENTLE_RED_PERCENT,
+		.weight = 1 << 24, /* 1/256 */ .ptime = 1000000,
+	};
+	long double w = 1 / 256.0L;
+	bool pass = true;
+
+	for (int run = 0; run < 200 && pass; run++) {
+		u64 now = 0, idle = 0, step = 1 + unit_below(2 * p.ptime);
+		struct gentle_red_vars v = { .avg = 100ULL << 32, .idle = true };
+		struct gentle_red_stats st = {};
+		long double exact;
+
+		for (int i = 0; i < 2000; i++) {
+			now += step;
+			idle += step;
+			gentle_red_arrival(&p, &v, &st, 0, now);
+			gentle_red_busy(&v, now);
+			/* it is sent at once, or some time later */
+			now += run & 1 ? 0 : unit_below(5 * p.ptime);
+			gentle_red_idle(&v, now);
+		}
+		exact = 100 * powl(1 - w, idle / (long double)p.ptime);
+		pass = v.avg / (long double)ONE <= exact / (1 - w) + 0.000001L &&
+		       v.avg / (long double)ONE >= exact - 0.000001L;
+		if (!pass)
+			printf("# empty for %llu ns at a time: %Lf, not %Lf\n",
+			       (unsigned long long)step,
+			       v.avg / (long double)ONE, exact);
+	}
+	unit_ok(pass, "idle times shorter than a packet's add up");
 }
 
 static void test_change(void)
@@ -453,6 +495,7 @@ int main(int argc, char **argv)
 	test_regions();
 	test_adapt();
 	test_idle();
+	test_forgetting();
 	test_change();
 	return unit_end();
 }

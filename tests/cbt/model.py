@@ -54,9 +54,9 @@ class Cbt:
 
     def _note_idle(self, now: int) -> None:
         for kind in CLASSES:
-            if not self.held(kind) and self.averages[kind].idle_since is None:
+            if not self.held(kind):
                 self.averages[kind].idle(now)
-        if not len(self.queue) and self.whole.idle_since is None:
+        if not len(self.queue):
             self.whole.idle(now)
 
     def _red(self, packet: int, kind: str) -> str:
@@ -104,8 +104,8 @@ class Cbt:
             self.queue.remove(victim)
             self._lose(self.kind[victim], cause, "victims", f"{self.kind[victim]} random")
         self.queue.add(packet)
-        self.averages[kind].busy()
-        self.whole.busy()
+        self.averages[kind].busy(now)
+        self.whole.busy(now)
         self._note_idle(now)
 
     def dequeue(self, now: int) -> tuple[int, int] | None:

@@ -93,7 +93,7 @@ class Chokex:
             self._lose("drop_limit")
             return
         self.queue.add(packet)
-        self.red.busy()
+        self.red.busy(now)
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
         """(packet, TOS) of the packet that leaves, or None."""
