@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's lists, as far as include/aqm uses them. */
+/*
+ * The kernel's lists, as far as the tree uses them. They check themselves as
+ * under CONFIG_DEBUG_LIST: an entry added twice or removed twice is a trap.
+ */
 #ifndef SHIM_LINUX_LIST_H
 #define SHIM_LINUX_LIST_H
 
@@ -9,9 +12,32 @@ struct list_head {
 	struct list_head *next, *prev;
 };
 
+#define LIST_HEAD_INIT(name)	{ &(name), &(name) }
+#define LIST_HEAD(name)		struct list_head name = LIST_HEAD_INIT(name)
+
+#define LIST_POISON1		((void *)0x100)
+#define LIST_POISON2		((void *)0x122)
+
 #define list_entry(ptr, type, member)	container_of(ptr, type, member)
+#define list_first_entry(head, type, member) \
+	list_entry((head)->next, type, member)
+#define list_last_entry(head, type, member) \
+	list_entry((head)->prev, type, member)
+#define list_next_entry(pos, member) \
+	list_entry((pos)->member.next, __typeof__(*(pos)), member)
 #define list_first_entry_or_null(head, type, member) \
 	(list_empty(head) ? NULL : list_entry((head)->next, type, member))
+
+#define list_for_each_entry(pos, head, member)				\
+	for (pos = list_first_entry(head, __typeof__(*pos), member);	\
+	     &pos->member != (head);					\
+	     pos = list_next_entry(pos, member))
+
+#define list_for_each_entry_safe(pos, n, head, member)			\
+	for (pos = list_first_entry(head, __typeof__(*pos), member),	\
+	     n = list_next_entry(pos, member);				\
+	     &pos->member != (head);					\
+	     pos = n, n = list_next_entry(n, member))
 
 static inline void INIT_LIST_HEAD(struct list_head *h)
 {
@@ -24,19 +50,64 @@ static inline bool list_empty(const struct list_head *h)
 	return h->next == h;
 }
 
+static inline bool list_is_singular(const struct list_head *h)
+{
+	return !list_empty(h) && h->next == h->prev;
+}
+
+static inline void shim_list_insert(struct list_head *n, struct list_head *prev,
+				    struct list_head *next)
+{
+	if (next->prev != prev || prev->next != next || n == prev || n == next)
+		SHIM_TRAP("list corruption: add");
+	next->prev = n;
+	n->next = next;
+	n->prev = prev;
+	prev->next = n;
+}
+
+static inline void shim_list_unlink(struct list_head *n)
+{
+	if (n->next == LIST_POISON1 || n->prev == LIST_POISON2 || !n->next ||
+	    n->prev->next != n || n->next->prev != n)
+		SHIM_TRAP("list corruption: del");
+	n->prev->next = n->next;
+	n->next->prev = n->prev;
+}
+
+static inline void list_add(struct list_head *n, struct list_head *h)
+{
+	shim_list_insert(n, h, h->next);
+}
+
 static inline void list_add_tail(struct list_head *n, struct list_head *h)
 {
-	n->prev = h->prev;
-	n->next = h;
-	h->prev->next = n;
-	h->prev = n;
+	shim_list_insert(n, h->prev, h);
+}
+
+static inline void list_del(struct list_head *n)
+{
+	shim_list_unlink(n);
+	n->next = LIST_POISON1;
+	n->prev = LIST_POISON2;
 }
 
 static inline void list_del_init(struct list_head *n)
 {
-	n->prev->next = n->next;
-	n->next->prev = n->prev;
+	shim_list_unlink(n);
 	INIT_LIST_HEAD(n);
+}
+
+static inline void list_move(struct list_head *n, struct list_head *h)
+{
+	shim_list_unlink(n);
+	list_add(n, h);
+}
+
+static inline void list_move_tail(struct list_head *n, struct list_head *h)
+{
+	shim_list_unlink(n);
+	list_add_tail(n, h);
 }
 
 /* Append what @from holds to @to. */
@@ -60,6 +131,12 @@ struct hlist_head {
 	struct hlist_node *first;
 };
 
+#define hlist_entry(ptr, type, member)	container_of(ptr, type, member)
+#define hlist_entry_safe(ptr, type, member) ({				\
+	__typeof__(ptr) _ptr = (ptr);					\
+	_ptr ? hlist_entry(_ptr, type, member) : NULL;			\
+})
+
 static inline bool hlist_empty(const struct hlist_head *h)
 {
 	return !h->first;
@@ -67,6 +144,8 @@ static inline bool hlist_empty(const struct hlist_head *h)
 
 static inline void hlist_add_head(struct hlist_node *n, struct hlist_head *h)
 {
+	if (h->first == n || (h->first && h->first->pprev != &h->first))
+		SHIM_TRAP("hlist corruption: add");
 	n->next = h->first;
 	if (n->next)
 		n->next->pprev = &n->next;
@@ -76,6 +155,9 @@ static inline void hlist_add_head(struct hlist_node *n, struct hlist_head *h)
 
 static inline void __hlist_del(struct hlist_node *n)
 {
+	if (!n->pprev || *n->pprev != n ||
+	    (n->next && n->next->pprev != &n->next))
+		SHIM_TRAP("hlist corruption: del");
 	*n->pprev = n->next;
 	if (n->next)
 		n->next->pprev = n->pprev;

@@ -6,6 +6,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include_next <linux/types.h>
+
+/* Where the kernel would stop with an oops or a warning, so does the test. */
+#ifndef SHIM_TRAP
+#define SHIM_TRAP(what)	(fprintf(stderr, "trap: %s\n", what), abort())
+#endif
 
 typedef uint8_t u8;
 typedef uint16_t u16;

@@ -1,0 +1,913 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel as far as a queue discipline sees it, for user space.
+ *
+ * Every file that is built against it gets this one header first (-include);
+ * the <linux/...> and <net/...> that the sources name are the system's uapi
+ * headers, those of selftests/unit/shim, or empty files that the Makefile
+ * writes. To add what a module calls is therefore to add it here, or in
+ * qdisc_api.c where it needs a body.
+ *
+ * -DUSERSPACE_OLD builds as for a kernel that has none of what Kbuild probes.
+ */
+#ifndef USERSPACE_KERNEL_H
+#define USERSPACE_KERNEL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is wrong ends the operation: see world.h. */
+void userspace_violation(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2), noreturn));
+#define SHIM_TRAP(what)		userspace_violation("%s", what)
+
+#include <asm/types.h>
+#include <asm/byteorder.h>
+
+#include <linux/types.h>
+#include <linux/build_bug.h>
+#include <linux/bitops.h>
+#include <linux/minmax.h>
+#include <linux/math64.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/prandom.h>
+
+#ifndef __always_inline
+#define __always_inline		inline __attribute__((__always_inline__))
+#endif
+#undef noinline
+#define noinline		__attribute__((__noinline__))
+#define __init
+#define __exit
+#define __rcu
+#define __force
+#define __user
+#define __read_mostly
+#define __maybe_unused		__attribute__((__unused__))
+#define __must_check		__attribute__((__warn_unused_result__))
+#define ____cacheline_aligned	__attribute__((__aligned__(64)))
+#define ____cacheline_aligned_in_smp ____cacheline_aligned
+#define __aligned(n)		__attribute__((__aligned__(n)))
+#define __packed		__attribute__((__packed__))
+#define barrier()		__asm__ __volatile__("" ::: "memory")
+#define smp_store_release(p, v)	WRITE_ONCE(*(p), v)
+#define smp_load_acquire(p)	READ_ONCE(*(p))
+#define data_race(x)		(x)
+#define prefetch(p)		__builtin_prefetch(p)
+#define prefetchw(p)		__builtin_prefetch(p, 1)
+
+#ifndef swap
+#define swap(a, b) do { __typeof__(a) _t = (a); (a) = (b); (b) = _t; } while (0)
+#endif
+#ifndef struct_size
+#define struct_size(p, member, n) \
+	(sizeof(*(p)) + (size_t)(n) * sizeof((p)->member[0]))
+#endif
+#ifndef USEC_PER_SEC
+#define USEC_PER_SEC		1000000L
+#define NSEC_PER_SEC		1000000000L
+#define NSEC_PER_MSEC		1000000L
+#define NSEC_PER_USEC		1000L
+#define MSEC_PER_SEC		1000L
+#define USEC_PER_MSEC		1000L
+#endif
+#define SZ_1K			0x400
+#define SZ_4K			0x1000
+#define SZ_64K			0x10000
+#define SZ_1M			0x100000
+#define SZ_16M			0x1000000
+#define SZ_32M			0x2000000
+
+#define BUILD_BUG_ON(x)		_Static_assert(!(x), #x)
+#define BUG_ON(x)		do { if (x) SHIM_TRAP("BUG: " #x); } while (0)
+#define WARN_ON_ONCE(x)		({ if (x) SHIM_TRAP("WARN: " #x); 0; })
+#define WARN_ON(x)		WARN_ON_ONCE(x)
+#define DEBUG_NET_WARN_ON_ONCE(x) WARN_ON_ONCE(x)
+#define pr_warn(...)		do { } while (0)
+#define pr_warn_once(...)	do { } while (0)
+#define pr_info(...)		do { } while (0)
+#define pr_debug(...)		do { } while (0)
+
+#define MAX_ERRNO		4095
+static inline bool IS_ERR(const void *p)
+{
+	return (unsigned long)p >= (unsigned long)-MAX_ERRNO;
+}
+static inline bool IS_ERR_OR_NULL(const void *p) { return !p || IS_ERR(p); }
+static inline long PTR_ERR(const void *p) { return (long)p; }
+static inline void *ERR_PTR(long e) { return (void *)e; }
+
+#define htons(x)		__cpu_to_be16(x)
+#define ntohs(x)		__be16_to_cpu(x)
+#define htonl(x)		__cpu_to_be32(x)
+#define ntohl(x)		__be32_to_cpu(x)
+#define cpu_to_be16(x)		__cpu_to_be16(x)
+#define be16_to_cpu(x)		__be16_to_cpu(x)
+#define be32_to_cpu(x)		__be32_to_cpu(x)
+
+#include <linux/gen_stats.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/pkt_cls.h>
+
+#define ENOTSUPP		524
+
+/* ---- modules ---- */
+
+struct module;
+#define THIS_MODULE		NULL
+#define KBUILD_MODNAME		"userspace"
+#define module_init(fn)		int userspace_module_init(void) { return fn(); }
+#define module_exit(fn)		void userspace_module_exit(void) { fn(); }
+#define MODULE_AUTHOR(x)
+#define MODULE_DESCRIPTION(x)
+#define MODULE_LICENSE(x)
+#define MODULE_VERSION(x)
+#define MODULE_ALIAS(x)
+#define MODULE_PARM_DESC(a, b)
+#define MODULE_ALIAS_NET_SCH(x)	struct userspace_no_alias
+#define EXPORT_SYMBOL_GPL(x)
+#define subsys_initcall(fn)	module_init(fn)
+
+int userspace_module_init(void);
+void userspace_module_exit(void);
+
+/* ---- memory; every allocation may fail and is counted ---- */
+
+typedef unsigned int gfp_t;
+#define GFP_KERNEL		1u
+#define GFP_KERNEL_ACCOUNT	3u
+#define GFP_ATOMIC		4u
+#define __GFP_ACCOUNT		2u
+#define __GFP_NOWARN		8u
+#define __GFP_ZERO		16u
+
+void *userspace_alloc(size_t n, size_t size, gfp_t gfp);
+void kvfree(const void *p);
+#define kfree(p)		kvfree(p)
+#define vfree(p)		kvfree(p)
+#define kmalloc(n, gfp)			userspace_alloc(1, n, gfp)
+#define kzalloc(n, gfp)			userspace_alloc(1, n, (gfp) | __GFP_ZERO)
+#define kcalloc(n, s, gfp)		userspace_alloc(n, s, (gfp) | __GFP_ZERO)
+#define kmalloc_array(n, s, gfp)	userspace_alloc(n, s, gfp)
+#define kvmalloc(n, gfp)		kmalloc(n, gfp)
+#define kvzalloc(n, gfp)		kzalloc(n, gfp)
+#define kvcalloc(n, s, gfp)		kcalloc(n, s, gfp)
+#define kvmalloc_array(n, s, gfp)	kmalloc_array(n, s, gfp)
+#define vmalloc(n)			kmalloc(n, GFP_KERNEL)
+#define vzalloc(n)			kzalloc(n, GFP_KERNEL)
+
+/* ---- time and chance, both the test's ---- */
+
+typedef s64 ktime_t;
+u64 ktime_get_ns(void);
+static inline ktime_t ktime_get(void) { return ktime_get_ns(); }
+static inline s64 ktime_to_ns(ktime_t t) { return t; }
+
+u64 get_random_u64(void);
+static inline u32 get_random_u32(void) { return get_random_u64() >> 32; }
+static inline u32 get_random_u32_below(u32 n)
+{
+	return reciprocal_scale(get_random_u32(), n);
+}
+void get_random_bytes(void *to, size_t n);
+
+/* ---- hashes ---- */
+
+typedef struct {
+	u64 key[2];
+} siphash_key_t;
+
+u64 siphash(const void *data, size_t len, const siphash_key_t *key);
+static inline u64 siphash_1u32(u32 a, const siphash_key_t *key)
+{
+	return siphash(&a, sizeof(a), key);
+}
+static inline u64 siphash_1u64(u64 a, const siphash_key_t *key)
+{
+	return siphash(&a, sizeof(a), key);
+}
+u32 jhash(const void *data, u32 len, u32 initval);
+static inline u32 jhash2(const u32 *k, u32 words, u32 initval)
+{
+	return jhash(k, 4 * words, initval);
+}
+static inline u32 jhash_1word(u32 a, u32 initval)
+{
+	return jhash(&a, sizeof(a), initval);
+}
+
+/* ---- locks: one for the tree, held also around enqueue and dequeue ---- */
+
+void userspace_lock(void);
+void userspace_unlock(void);
+#define ASSERT_RTNL()		do { } while (0)
+#define rcu_read_lock()		do { } while (0)
+#define rcu_read_unlock()	do { } while (0)
+#define rcu_dereference_bh(p)	(p)
+#define rcu_dereference(p)	(p)
+#define rtnl_dereference(p)	(p)
+#define rcu_assign_pointer(p, v) ((p) = (v))
+#define lockdep_assert_held(x)	do { } while (0)
+
+/* ---- devices ---- */
+
+typedef u64 netdev_features_t;
+#define NETIF_F_SG		1ULL
+#define NETIF_F_TSO		2ULL
+#define NETIF_F_GSO_MASK	0xff00ULL
+
+struct net_device {
+	char		name[16];
+	unsigned int	mtu;
+	unsigned short	hard_header_len;
+	unsigned int	flags;
+	unsigned int	tx_queue_len;
+	unsigned int	gso_max_size;
+	u32		speed;	/* Mb/s, told by ethtool */
+	int		refcnt;
+};
+
+struct netdev_queue {
+	struct net_device	*dev;
+};
+
+#define SPEED_UNKNOWN		-1
+struct ethtool_link_settings_base {
+	u32	speed;
+	u8	duplex;
+};
+struct ethtool_link_ksettings {
+	struct ethtool_link_settings_base base;
+};
+
+int __ethtool_get_link_ksettings(struct net_device *dev,
+				 struct ethtool_link_ksettings *link);
+#ifndef USERSPACE_OLD
+#define netif_get_link_ksettings __ethtool_get_link_ksettings
+#endif
+
+#define NOTIFY_DONE		0
+#define NOTIFY_OK		1
+#define NETDEV_UP		1
+#define NETDEV_DOWN		2
+#define NETDEV_CHANGE		4
+#define NETDEV_CHANGEMTU	7
+
+struct notifier_block {
+	int (*notifier_call)(struct notifier_block *nb, unsigned long event,
+			     void *info);
+	struct notifier_block *next;
+};
+struct netdev_notifier_info {
+	struct net_device *dev;
+};
+static inline struct net_device *
+netdev_notifier_info_to_dev(const struct netdev_notifier_info *info)
+{
+	return info->dev;
+}
+int register_netdevice_notifier(struct notifier_block *nb);
+int unregister_netdevice_notifier(struct notifier_block *nb);
+
+/* ---- packets ---- */
+
+struct skb_shared_info {
+	u16	gso_size;
+	u16	gso_segs;
+	u32	gso_type;
+};
+
+#define SKB_GSO_TCPV4		1
+#define SKB_GSO_DODGY		2
+#define SKB_GSO_TCPV6		16
+
+#define USERSPACE_HEAD		96	/* bytes of a packet that exist */
+#define USERSPACE_MSG		8192	/* bytes of a netlink message */
+
+/* Where a packet is; what holds it says which leaf. */
+enum userspace_where {
+	USERSPACE_ARRIVING, USERSPACE_HELD, USERSPACE_OUT, USERSPACE_GONE,
+};
+
+struct sk_buff {
+	struct sk_buff	*next;
+	struct sk_buff	*prev;
+	char		cb[48] __aligned(8);
+	unsigned int	len;
+	unsigned int	data_len;
+	unsigned int	truesize;
+	u32		priority;
+	u32		mark;
+	u32		hash;
+	bool		l4_hash, sw_hash;
+	__be16		protocol;
+	u16		vlan_tci;
+	__be16		vlan_proto;
+	bool		vlan_present;
+	u16		network_offset;
+	u16		queue_mapping;
+	struct net_device *dev;
+	struct skb_shared_info shinfo;
+	u8		*data;
+	u8		*tail;
+	u8		*end;
+	int		drop_reason;
+	/* the harness's own */
+	struct list_head alive;
+	enum userspace_where where;
+	u32		number;
+	u32		leaf;		/* 0: the kind; else a sibling of that level */
+	u32		act;		/* what the filters say */
+	u32		act_class;
+	bool		lost;
+};
+
+struct sk_buff_head {
+	struct sk_buff	*next;	/* NULL if empty */
+	struct sk_buff	*last;
+	u32		qlen;
+};
+
+static inline struct skb_shared_info *skb_shinfo(const struct sk_buff *skb)
+{
+	return (struct skb_shared_info *)&skb->shinfo;
+}
+static inline bool skb_is_gso(const struct sk_buff *skb)
+{
+	return skb->shinfo.gso_size;
+}
+static inline unsigned int skb_headlen(const struct sk_buff *skb)
+{
+	return skb->len - skb->data_len;
+}
+static inline void skb_mark_not_on_list(struct sk_buff *skb)
+{
+	skb->next = NULL;
+}
+#define skb_list_walk_safe(first, skb, next_skb)			\
+	for ((skb) = (first), (next_skb) = (skb) ? (skb)->next : NULL; (skb);	\
+	     (skb) = (next_skb), (next_skb) = (skb) ? (skb)->next : NULL)
+
+static inline int skb_network_offset(const struct sk_buff *skb)
+{
+	return skb->network_offset;
+}
+static inline u8 *skb_network_header(const struct sk_buff *skb)
+{
+	return skb->data + skb->network_offset;
+}
+static inline u8 *skb_tail_pointer(const struct sk_buff *skb)
+{
+	return skb->tail;
+}
+static inline struct iphdr *ip_hdr(const struct sk_buff *skb)
+{
+	return (struct iphdr *)skb_network_header(skb);
+}
+static inline struct ipv6hdr *ipv6_hdr(const struct sk_buff *skb)
+{
+	return (struct ipv6hdr *)skb_network_header(skb);
+}
+static inline void *skb_header_pointer(const struct sk_buff *skb, int offset,
+				       int len, void *buf)
+{
+	if (offset < 0 || offset + len > (int)skb->len)
+		return NULL;
+	if (skb->data + offset + len <= skb->tail)
+		return skb->data + offset;
+	memset(buf, 0, len);
+	return buf;
+}
+static inline bool pskb_may_pull(struct sk_buff *skb, unsigned int len)
+{
+	return len <= skb->len && skb->data + len <= skb->tail;
+}
+static inline bool pskb_network_may_pull(struct sk_buff *skb, unsigned int len)
+{
+	return pskb_may_pull(skb, skb->network_offset + len);
+}
+__be16 skb_protocol(const struct sk_buff *skb, bool skip_vlan);
+int INET_ECN_set_ce(struct sk_buff *skb);
+u32 skb_get_hash(struct sk_buff *skb);
+struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f);
+static inline netdev_features_t netif_skb_features(struct sk_buff *skb)
+{
+	return ~0ULL;
+}
+
+/* ---- the flow dissector ---- */
+
+#define FLOW_DISSECTOR_F_STOP_AT_ENCAP		8u
+#define FLOW_DISSECTOR_F_PARSE_1ST_FRAG		1u
+#define FLOW_DISSECTOR_KEY_IPV4_ADDRS		2
+#define FLOW_DISSECTOR_KEY_IPV6_ADDRS		3
+
+struct flow_dissector_key_basic {
+	__be16	n_proto;
+	u8	ip_proto;
+	u8	padding;
+};
+struct flow_keys {
+	struct {
+		u16	thoff;
+		u16	addr_type;
+		u32	flags;
+	} control;
+	struct flow_dissector_key_basic basic;
+	struct {
+		u32	flow_label;
+	} tags;
+	struct {
+		u16	vlan_id:12, vlan_dei:1, vlan_priority:3;
+		__be16	vlan_tpid;
+	} vlan, cvlan;
+	struct {
+		__be32	keyid;
+	} keyid;
+	union {
+		__be32	ports;
+		struct {
+			__be16	src, dst;
+		};
+	} ports;
+	u32	icmp;
+	union {
+		struct {
+			__be32	src, dst;
+		} v4addrs;
+		struct {
+			struct in6_addr src, dst;
+		} v6addrs;
+	} addrs;
+};
+struct flow_keys_basic {
+	struct {
+		u16	thoff;
+		u16	addr_type;
+		u32	flags;
+	} control;
+	struct flow_dissector_key_basic basic;
+};
+
+struct net;
+bool skb_flow_dissect_flow_keys(const struct sk_buff *skb,
+				struct flow_keys *keys, unsigned int flags);
+bool skb_flow_dissect_flow_keys_basic(const struct net *net,
+				      const struct sk_buff *skb,
+				      struct flow_keys_basic *keys,
+				      const void *data, __be16 proto,
+				      int nhoff, int hlen, unsigned int flags);
+
+/* ---- netlink ---- */
+
+struct netlink_ext_ack {
+	const char *_msg;
+	char buf[256];
+	const struct nlattr *bad_attr;
+};
+#define NETLINK_MAX_FMTMSG_LEN	80
+#define NL_SET_ERR_MSG(extack, msg) \
+	do { if (extack) (extack)->_msg = (msg); } while (0)
+#define NL_SET_ERR_MSG_MOD(extack, msg) NL_SET_ERR_MSG(extack, msg)
+#define NL_SET_BAD_ATTR(extack, attr) \
+	do { if (extack) (extack)->bad_attr = (attr); } while (0)
+#define NL_SET_ERR_MSG_ATTR(extack, attr, msg) \
+	do { NL_SET_ERR_MSG(extack, msg); NL_SET_BAD_ATTR(extack, attr); } while (0)
+#define NL_SET_ERR_MSG_ATTR_MOD(extack, attr, msg) \
+	NL_SET_ERR_MSG_ATTR(extack, attr, msg)
+void userspace_extack(struct netlink_ext_ack *extack, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+#define NL_SET_ERR_MSG_FMT(extack, ...)	userspace_extack(extack, __VA_ARGS__)
+#define NL_SET_ERR_MSG_FMT_MOD(extack, ...) userspace_extack(extack, __VA_ARGS__)
+#define NL_SET_ERR_MSG_ATTR_FMT(extack, attr, ...) \
+	do { userspace_extack(extack, __VA_ARGS__); NL_SET_BAD_ATTR(extack, attr); } while (0)
+
+enum {
+	NLA_UNSPEC, NLA_U8, NLA_U16, NLA_U32, NLA_U64, NLA_STRING, NLA_FLAG,
+	NLA_MSECS, NLA_NESTED, NLA_NUL_STRING, NLA_BINARY, NLA_S8, NLA_S16,
+	NLA_S32, NLA_S64, NLA_BITFIELD32, NLA_REJECT,
+};
+enum {
+	NLA_VALIDATE_NONE, NLA_VALIDATE_RANGE, NLA_VALIDATE_RANGE_PTR,
+	NLA_VALIDATE_MIN, NLA_VALIDATE_MAX, NLA_VALIDATE_MASK,
+	NLA_VALIDATE_FUNCTION,
+};
+struct netlink_range_validation {
+	u64 min, max;
+};
+struct nla_policy {
+	u8	type;
+	u8	validation_type;
+	u16	len;
+	union {
+		u16	strict_start_type;
+		u32	bitfield32_valid;
+		u32	mask;
+		const struct netlink_range_validation *range;
+		struct {
+			s16 min, max;
+		};
+		int	(*validate)(const struct nlattr *attr,
+				    struct netlink_ext_ack *extack);
+	};
+};
+#define NLA_POLICY_FULL_RANGE(tp, r) \
+	{ .type = (tp), .validation_type = NLA_VALIDATE_RANGE_PTR, .range = (r) }
+#define NLA_POLICY_RANGE(tp, lo, hi) \
+	{ .type = (tp), .validation_type = NLA_VALIDATE_RANGE, .min = (lo), .max = (hi) }
+#define NLA_POLICY_MIN(tp, lo) \
+	{ .type = (tp), .validation_type = NLA_VALIDATE_MIN, .min = (lo) }
+#define NLA_POLICY_MAX(tp, hi) \
+	{ .type = (tp), .validation_type = NLA_VALIDATE_MAX, .max = (hi) }
+#define NLA_POLICY_MASK(tp, m) \
+	{ .type = (tp), .validation_type = NLA_VALIDATE_MASK, .mask = (m) }
+#define NLA_POLICY_VALIDATE_FN(tp, fn) \
+	{ .type = (tp), .validation_type = NLA_VALIDATE_FUNCTION, .validate = (fn) }
+
+static inline int nla_type(const struct nlattr *nla)
+{
+	return nla->nla_type & NLA_TYPE_MASK;
+}
+static inline void *nla_data(const struct nlattr *nla)
+{
+	return (char *)nla + NLA_HDRLEN;
+}
+static inline int nla_len(const struct nlattr *nla)
+{
+	return nla->nla_len - NLA_HDRLEN;
+}
+int nla_parse_nested(struct nlattr *tb[], int maxtype, const struct nlattr *nla,
+		     const struct nla_policy *policy,
+		     struct netlink_ext_ack *extack);
+#define USERSPACE_NLA_GET(name, type)					\
+static inline type nla_get_##name(const struct nlattr *nla)		\
+{									\
+	type value;							\
+	memcpy(&value, nla_data(nla), sizeof(value));			\
+	return value;							\
+}									\
+static inline int nla_put_##name(struct sk_buff *skb, int attr, type value) \
+{									\
+	return nla_put(skb, attr, sizeof(value), &value);		\
+}
+int nla_put(struct sk_buff *skb, int attr, int len, const void *data);
+USERSPACE_NLA_GET(u8, u8)
+USERSPACE_NLA_GET(u16, u16)
+USERSPACE_NLA_GET(u32, u32)
+USERSPACE_NLA_GET(u64, u64)
+USERSPACE_NLA_GET(s32, s32)
+USERSPACE_NLA_GET(s64, s64)
+static inline int nla_put_u64_64bit(struct sk_buff *skb, int attr, u64 value,
+				    int padattr)
+{
+	return nla_put_u64(skb, attr, value);
+}
+static inline int nla_put_flag(struct sk_buff *skb, int attr)
+{
+	return nla_put(skb, attr, 0, NULL);
+}
+struct nlattr *nla_nest_start_noflag(struct sk_buff *skb, int attr);
+#define nla_nest_start(skb, attr) \
+	nla_nest_start_noflag(skb, (attr) | NLA_F_NESTED)
+int nla_nest_end(struct sk_buff *skb, struct nlattr *nest);
+void nla_nest_cancel(struct sk_buff *skb, struct nlattr *nest);
+
+/* ---- filters: a packet brings what they say of it ---- */
+
+struct tcf_proto {
+	int dummy;
+};
+struct tcf_block {
+	int dummy;
+};
+struct tcf_result {
+	unsigned long	class;
+	u32		classid;
+};
+struct Qdisc;
+int tcf_block_get(struct tcf_block **block, struct tcf_proto **filters,
+		  struct Qdisc *sch, struct netlink_ext_ack *extack);
+void tcf_block_put(struct tcf_block *block);
+int tcf_classify(struct sk_buff *skb, const struct tcf_block *block,
+		 const struct tcf_proto *filters, struct tcf_result *res,
+		 bool compat_mode);
+
+/* ---- statistics ---- */
+
+struct gnet_dump {
+	struct gnet_stats_basic	basic;
+	struct gnet_stats_queue	queue;
+	u32			app_len;
+	u8			app[512];
+};
+struct gnet_stats_basic_sync {
+	u64	bytes;
+	u64	packets;
+};
+static inline void gnet_stats_basic_sync_init(struct gnet_stats_basic_sync *b)
+{
+	b->bytes = 0;
+	b->packets = 0;
+}
+struct gnet_stats_queue_percpu;
+int gnet_stats_copy_app(struct gnet_dump *d, void *st, int len);
+int gnet_stats_copy_queue(struct gnet_dump *d, void *percpu,
+			  struct gnet_stats_queue *q, u32 qlen);
+int gnet_stats_copy_basic(struct gnet_dump *d, void *percpu,
+			  struct gnet_stats_basic_sync *b, bool running);
+
+/* ---- disciplines ---- */
+
+#define NET_XMIT_SUCCESS	0x00
+#define NET_XMIT_DROP		0x01
+#define NET_XMIT_CN		0x02
+#define __NET_XMIT_STOLEN	0x00010000
+#define __NET_XMIT_BYPASS	0x00020000
+#define net_xmit_drop_count(e)	((e) & __NET_XMIT_STOLEN ? 0 : 1)
+
+#define TCQ_F_BUILTIN		1
+#define TCQ_F_CAN_BYPASS	4
+#define TCQ_F_NOPARENT		0x40
+#define TCQ_F_DEQUEUE_DROPS	0x400
+
+struct qdisc_skb_head {
+	struct sk_buff	*head;
+	struct sk_buff	*tail;
+	u32		qlen;
+};
+
+struct qdisc_walker {
+	int	stop;
+	int	skip;
+	int	count;
+	int	(*fn)(struct Qdisc *sch, unsigned long cl,
+		      struct qdisc_walker *w);
+};
+
+struct Qdisc_class_ops {
+	unsigned int	flags;
+	int		(*graft)(struct Qdisc *sch, unsigned long cl,
+				 struct Qdisc *new, struct Qdisc **old,
+				 struct netlink_ext_ack *extack);
+	struct Qdisc *	(*leaf)(struct Qdisc *sch, unsigned long cl);
+	void		(*qlen_notify)(struct Qdisc *sch, unsigned long cl);
+	unsigned long	(*find)(struct Qdisc *sch, u32 classid);
+	void		(*walk)(struct Qdisc *sch, struct qdisc_walker *arg);
+	struct tcf_block *(*tcf_block)(struct Qdisc *sch, unsigned long arg,
+				       struct netlink_ext_ack *extack);
+	unsigned long	(*bind_tcf)(struct Qdisc *sch, unsigned long parent,
+				    u32 classid);
+	void		(*unbind_tcf)(struct Qdisc *sch, unsigned long cl);
+	int		(*dump)(struct Qdisc *sch, unsigned long cl,
+				struct sk_buff *skb, struct tcmsg *tcm);
+	int		(*dump_stats)(struct Qdisc *sch, unsigned long cl,
+				      struct gnet_dump *d);
+};
+
+struct Qdisc_ops {
+	const struct Qdisc_class_ops *cl_ops;
+	char		id[16];
+	int		priv_size;
+	unsigned int	static_flags;
+	int		(*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
+				   struct sk_buff **to_free);
+	struct sk_buff *(*dequeue)(struct Qdisc *sch);
+	struct sk_buff *(*peek)(struct Qdisc *sch);
+	int		(*init)(struct Qdisc *sch, struct nlattr *arg,
+				struct netlink_ext_ack *extack);
+	void		(*reset)(struct Qdisc *sch);
+	void		(*destroy)(struct Qdisc *sch);
+	int		(*change)(struct Qdisc *sch, struct nlattr *arg,
+				  struct netlink_ext_ack *extack);
+	void		(*attach)(struct Qdisc *sch);
+	int		(*change_tx_queue_len)(struct Qdisc *sch,
+					       unsigned int new_len);
+	int		(*dump)(struct Qdisc *sch, struct sk_buff *skb);
+	int		(*dump_stats)(struct Qdisc *sch, struct gnet_dump *d);
+	struct module	*owner;
+};
+
+struct Qdisc {
+	int		(*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
+				   struct sk_buff **to_free);
+	struct sk_buff *(*dequeue)(struct Qdisc *sch);
+	unsigned int	flags;
+	u32		limit;
+	const struct Qdisc_ops *ops;
+	u32		handle;
+	u32		parent;
+	struct Qdisc	*above;		/* who parent names; the harness's */
+	struct netdev_queue *dev_queue;
+	struct sk_buff_head gso_skb;
+	struct qdisc_skb_head q;
+	struct gnet_stats_basic_sync bstats;
+	struct gnet_stats_queue qstats;
+	int		owner;
+	long		privdata[] __aligned(64);
+};
+
+struct qdisc_skb_cb {
+	unsigned int	pkt_len;
+#ifndef USERSPACE_OLD
+	u16		pkt_segs;
+#else
+	u16		slave_dev_queue_mapping;
+#endif
+	u16		tc_classid;
+#define QDISC_CB_PRIV_LEN	20
+	unsigned char	data[QDISC_CB_PRIV_LEN];
+};
+
+#define qdisc_cb_private_validate(skb, sz) BUILD_BUG_ON((sz) > QDISC_CB_PRIV_LEN)
+
+static inline struct qdisc_skb_cb *qdisc_skb_cb(const struct sk_buff *skb)
+{
+	return (struct qdisc_skb_cb *)skb->cb;
+}
+static inline unsigned int qdisc_pkt_len(const struct sk_buff *skb)
+{
+	return qdisc_skb_cb(skb)->pkt_len;
+}
+#ifndef USERSPACE_OLD
+static inline unsigned int qdisc_pkt_segs(const struct sk_buff *skb)
+{
+	return qdisc_skb_cb(skb)->pkt_segs;
+}
+#endif
+static inline void *qdisc_priv(const struct Qdisc *sch)
+{
+	return (void *)sch->privdata;
+}
+static inline struct net_device *qdisc_dev(const struct Qdisc *sch)
+{
+	return sch->dev_queue->dev;
+}
+static inline unsigned int psched_mtu(const struct net_device *dev)
+{
+	return READ_ONCE(dev->mtu) + dev->hard_header_len;
+}
+static inline int qdisc_qlen(const struct Qdisc *sch)
+{
+	return sch->q.qlen;
+}
+static inline void sch_tree_lock(struct Qdisc *sch) { userspace_lock(); }
+static inline void sch_tree_unlock(struct Qdisc *sch) { userspace_unlock(); }
+
+#ifndef USERSPACE_OLD
+static inline void qdisc_qlen_inc(struct Qdisc *sch) { sch->q.qlen++; }
+static inline void qdisc_qlen_dec(struct Qdisc *sch) { sch->q.qlen--; }
+static inline void qstats_backlog_add(struct Qdisc *sch, u32 n)
+{
+	sch->qstats.backlog += n;
+}
+static inline void qstats_backlog_sub(struct Qdisc *sch, u32 n)
+{
+	sch->qstats.backlog -= n;
+}
+int tcf_classify_qdisc(struct sk_buff *skb, const struct tcf_proto *filters,
+		       struct tcf_result *res, bool compat_mode);
+enum qdisc_drop_reason {
+	QDISC_DROP_UNSPEC, QDISC_DROP_GENERIC, QDISC_DROP_OVERLIMIT,
+	QDISC_DROP_CONGESTED, QDISC_DROP_FLOOD_PROTECTION,
+	QDISC_DROP_MAXFLOWS, QDISC_DROP_BAND_LIMIT, QDISC_DROP_HORIZON_LIMIT,
+	QDISC_DROP_FLOW_LIMIT, QDISC_DROP_L4S_STEP_NON_ECN,
+};
+static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
+					     enum qdisc_drop_reason reason)
+{
+	((struct sk_buff *)skb)->drop_reason = reason;
+}
+#endif
+
+static inline void qdisc_qstats_backlog_inc(struct Qdisc *sch,
+					    const struct sk_buff *skb)
+{
+	sch->qstats.backlog += qdisc_pkt_len(skb);
+}
+static inline void qdisc_qstats_backlog_dec(struct Qdisc *sch,
+					    const struct sk_buff *skb)
+{
+	sch->qstats.backlog -= qdisc_pkt_len(skb);
+}
+static inline void __qdisc_qstats_drop(struct Qdisc *sch, int n)
+{
+	sch->qstats.drops += n;
+}
+static inline void qdisc_qstats_drop(struct Qdisc *sch) { sch->qstats.drops++; }
+static inline void qdisc_qstats_overlimit(struct Qdisc *sch)
+{
+	sch->qstats.overlimits++;
+}
+static inline void bstats_update(struct gnet_stats_basic_sync *b,
+				 const struct sk_buff *skb)
+{
+	b->bytes += qdisc_pkt_len(skb);
+	b->packets += skb_is_gso(skb) ? skb->shinfo.gso_segs : 1;
+}
+static inline void qdisc_bstats_update(struct Qdisc *sch,
+				       const struct sk_buff *skb)
+{
+	bstats_update(&sch->bstats, skb);
+}
+
+int register_qdisc(struct Qdisc_ops *ops);
+void unregister_qdisc(struct Qdisc_ops *ops);
+void qdisc_tree_reduce_backlog(struct Qdisc *sch, int n, int len);
+struct sk_buff *qdisc_peek_dequeued(struct Qdisc *sch);
+struct sk_buff *qdisc_dequeue_peeked(struct Qdisc *sch);
+void qdisc_reset(struct Qdisc *sch);
+bool tc_qdisc_stats_dump(struct Qdisc *sch, unsigned long cl,
+			 struct qdisc_walker *arg);
+
+void kfree_skb(struct sk_buff *skb);
+void consume_skb(struct sk_buff *skb);
+void rtnl_kfree_skbs(struct sk_buff *head, struct sk_buff *tail);
+void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free);
+#define kfree_skb_reason(skb, reason) kfree_skb(skb)
+static inline int qdisc_drop(struct sk_buff *skb, struct Qdisc *sch,
+			     struct sk_buff **to_free)
+{
+	__qdisc_drop(skb, to_free);
+	qdisc_qstats_drop(sch);
+	return NET_XMIT_DROP;
+}
+#ifndef USERSPACE_OLD
+static inline int qdisc_drop_reason(struct sk_buff *skb, struct Qdisc *sch,
+				    struct sk_buff **to_free,
+				    enum qdisc_drop_reason reason)
+{
+	tcf_set_qdisc_drop_reason(skb, reason);
+	return qdisc_drop(skb, sch, to_free);
+}
+#endif
+
+static inline void __qdisc_enqueue_tail(struct sk_buff *skb,
+					struct qdisc_skb_head *qh)
+{
+	skb->next = NULL;
+	if (qh->tail)
+		qh->tail->next = skb;
+	else
+		qh->head = skb;
+	qh->tail = skb;
+	qh->qlen++;
+}
+static inline struct sk_buff *__qdisc_dequeue_head(struct qdisc_skb_head *qh)
+{
+	struct sk_buff *skb = qh->head;
+
+	if (!skb)
+		return NULL;
+	qh->head = skb->next;
+	if (!qh->head)
+		qh->tail = NULL;
+	skb->next = NULL;
+	qh->qlen--;
+	return skb;
+}
+static inline int qdisc_enqueue_tail(struct sk_buff *skb, struct Qdisc *sch)
+{
+	__qdisc_enqueue_tail(skb, &sch->q);
+	qdisc_qstats_backlog_inc(sch, skb);
+	return NET_XMIT_SUCCESS;
+}
+static inline struct sk_buff *qdisc_dequeue_head(struct Qdisc *sch)
+{
+	struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
+
+	if (skb) {
+		qdisc_qstats_backlog_dec(sch, skb);
+		qdisc_bstats_update(sch, skb);
+	}
+	return skb;
+}
+static inline struct sk_buff *qdisc_peek_head(struct Qdisc *sch)
+{
+	return sch->q.head;
+}
+static inline void __qdisc_reset_queue(struct qdisc_skb_head *qh)
+{
+	if (qh->qlen)
+		rtnl_kfree_skbs(qh->head, qh->tail);
+	qh->head = NULL;
+	qh->tail = NULL;
+	qh->qlen = 0;
+}
+static inline void qdisc_reset_queue(struct Qdisc *sch)
+{
+	__qdisc_reset_queue(&sch->q);
+}
+
+#endif /* USERSPACE_KERNEL_H */

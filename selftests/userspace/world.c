@@ -1,0 +1,1036 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One world: its operations, and the account that must hold after each. */
+#include <stdio.h>
+
+#include "world.h"
+
+#define TC_MSG		16384
+#define DRIVER_BULK	64
+
+/* ---- the beginning and the end ---- */
+
+static struct nlattr *options_of(char *msg, const char *words, int *err)
+{
+	struct nlattr *a;
+
+	memset(msg, 0, TC_MSG);
+	*err = tc_options(words, msg, TC_MSG);
+	if (*err <= 0)
+		return NULL;
+	a = (struct nlattr *)msg;
+	*err = 0;
+	return a;
+}
+
+static struct Qdisc *kind_new(u32 handle)
+{
+	return world_qdisc(world_ops, handle, TC_H_ROOT);
+}
+
+static void keep_message(const struct netlink_ext_ack *extack)
+{
+	snprintf(world->message, sizeof(world->message), "%s",
+		 extack->_msg ?: "");
+}
+
+/* As qdisc_create() does it; false after a failure, with all freed. */
+static bool kind_init(struct Qdisc *sch, struct nlattr *opt, bool by_default)
+{
+	struct netlink_ext_ack extack = {};
+
+	if (!sch->ops->init(sch, opt, &extack)) {
+		keep_message(&extack);
+		return true;
+	}
+	keep_message(&extack);
+	/* qdisc_create_dflt() resets what it could not set up. */
+	if (by_default) {
+		world->locked = true;
+		qdisc_reset(sch);
+		world->locked = false;
+	}
+	if (sch->ops->destroy)
+		sch->ops->destroy(sch);
+	free(sch);
+	return false;
+}
+
+static void module_loaded(void)
+{
+	if (!world_ops && userspace_module_init())
+		userspace_violation("the module does not load");
+}
+
+struct world *world_new(const char *options, const char *topology, u64 seed,
+			const char **error)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	char names[128], msg[TC_MSG], *name, *save;
+	const char *above[WORLD_LEVELS];
+	struct nlattr *opt;
+	u32 n = 0;
+	int err;
+
+	if (!w)
+		abort();
+	*error = NULL;
+	world = w;
+	INIT_LIST_HEAD(&w->alive);
+	w->random = seed;
+	w->now = 1000000000ULL + seed % 1000003;
+	w->dev = (struct net_device) {
+		.name = "g0", .mtu = 1500, .hard_header_len = 14,
+		.tx_queue_len = 1000, .gso_max_size = 65536,
+		.speed = (u32)SPEED_UNKNOWN,
+	};
+	w->txq.dev = &w->dev;
+	if (setjmp(w->entry)) {
+		*error = w->violation;
+		return w;
+	}
+	module_loaded();
+	opt = options_of(msg, options, &err);
+	if (err < 0) {
+		*error = "tc refuses the options";
+		goto refused;
+	}
+	w->kind = kind_new(0x10000);
+	if (!kind_init(w->kind, opt, false)) {
+		*error = "the module refuses the options";
+		snprintf(w->violation, sizeof(w->violation), "%s: %s", *error,
+			 w->message);
+		*error = w->violation;
+		w->kind = NULL;
+		if (w->allocations)
+			userspace_violation("a failed init leaves %u allocations",
+					    w->allocations);
+		return w;
+	}
+	w->levels[w->depth++] = w->kind;
+
+	snprintf(names, sizeof(names), "%s", topology);
+	for (name = strtok_r(names, " ", &save); name && n < WORLD_LEVELS;
+	     name = strtok_r(NULL, " ", &save))
+		above[n++] = name;
+	if (n == WORLD_LEVELS) {
+		*error = "more than two parents";
+		goto refused;
+	}
+	while (n--) {
+		w->levels[w->depth] = world_parent(above[n],
+						   w->levels[w->depth - 1],
+						   w->depth);
+		if (!w->levels[w->depth]) {
+			*error = "no such parent";
+			goto refused;
+		}
+		w->depth++;
+	}
+	return w;
+refused:
+	snprintf(w->violation, sizeof(w->violation), "%s", *error);
+	*error = w->violation;
+	return w;
+}
+
+/* All is freed; returns WORLD_BROKEN where something was left. */
+int world_free(struct world *w)
+{
+	int rc = 0;
+	u32 i;
+
+	world = w;
+	if (!w->violation[0] && setjmp(w->entry))
+		rc = WORLD_BROKEN;
+	if (!w->violation[0]) {
+		struct sk_buff *skb;
+
+		while ((skb = w->flight.next)) {
+			w->flight.next = skb->next;
+			world_gone(skb, &w->sent);
+		}
+		w->locked = true;
+		qdisc_reset(w->levels[w->depth - 1]);
+		w->locked = false;
+		if (w->kind->ops->destroy)
+			w->kind->ops->destroy(w->kind);
+		if (w->allocations)
+			userspace_violation("%u allocations are not freed",
+					    w->allocations);
+		if (!list_empty(&w->alive))
+			userspace_violation("a packet is not freed");
+		free(w->kind);
+		for (i = 1; i < w->depth; i++)
+			parent_free(w->levels[i]);
+	}
+	if (rc)
+		fprintf(stderr, "violation at the end: %s\n", w->violation);
+	free(w->out);
+	free(w);
+	world = NULL;
+	return rc;
+}
+
+/* ---- the account ---- */
+
+static struct Qdisc *root(void)
+{
+	return world->levels[world->depth - 1];
+}
+
+static void read_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	memset(d, 0, sizeof(*d));
+	if (sch->ops->dump_stats && sch->ops->dump_stats(sch, d))
+		userspace_violation("dump_stats fails");
+}
+
+/* What is held, by those who hold it; see the list in README.md. */
+void world_check(void)
+{
+	struct world_account held = {};
+	struct sk_buff *skb;
+	const char *wrong;
+	u32 i;
+
+	list_for_each_entry(skb, &world->alive, alive) {
+		if (skb->leaf || skb->where != USERSPACE_HELD)
+			continue;
+		held.n++;
+		held.bytes += qdisc_pkt_len(skb);
+	}
+	if (world->kind->q.qlen != held.n)
+		userspace_violation("qlen is %u, and %llu packets are held",
+				    world->kind->q.qlen,
+				    (unsigned long long)held.n);
+	if (world->kind->qstats.backlog != (u32)held.bytes)
+		userspace_violation("backlog is %u, and %llu bytes are held",
+				    world->kind->qstats.backlog,
+				    (unsigned long long)held.bytes);
+	if (world->kind->qstats.drops != world->lost.n + world->filtered.n)
+		userspace_violation("drops is %u, and %llu packets were lost",
+				    world->kind->qstats.drops,
+				    (unsigned long long)(world->lost.n + world->filtered.n));
+	for (i = 1; i < world->depth; i++) {
+		wrong = parent_wrong(world->levels[i]);
+		if (wrong)
+			userspace_violation("level %u, %s: %s is wrong: qlen %u backlog %u drops %u; below %u %u %u",
+					    i, world->levels[i]->ops->id, wrong,
+					    world->levels[i]->q.qlen,
+					    world->levels[i]->qstats.backlog,
+					    world->levels[i]->qstats.drops,
+					    world->levels[i - 1]->q.qlen,
+					    world->levels[i - 1]->qstats.backlog,
+					    world->levels[i - 1]->qstats.drops);
+	}
+	if (world->locked)
+		userspace_violation("the lock is held");
+}
+
+/* ---- packets come and go ---- */
+
+struct packet {
+	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, gso;
+	unsigned int segs, truesize, size, class, other;
+	u32 act;
+	u8 proto;
+	bool v6, has_segs, has_truesize, has_size;
+};
+
+static void put16(u8 *p, u16 v)
+{
+	p[0] = v >> 8;
+	p[1] = v;
+}
+
+/* Headers as tools/qdrive.c builds them, as far as they fit into the length. */
+static void write_headers(struct sk_buff *skb, const struct packet *p)
+{
+	u8 buf[USERSPACE_HEAD] = { 2, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1 };
+	u8 *ip = buf + 14, *l4;
+
+	if (p->vlan) {
+		put16(ip - 2, ETH_P_8021Q);
+		put16(ip, p->vlan);
+		ip += 4;
+		skb->vlan_tci = p->vlan;
+	}
+	put16(ip - 2, p->proto ? p->v6 ? ETH_P_IPV6 : ETH_P_IP : ETH_P_ARP);
+	skb->protocol = p->vlan ? htons(ETH_P_8021Q) : 
+			p->proto ? p->v6 ? htons(ETH_P_IPV6) : htons(ETH_P_IP) :
+				   htons(ETH_P_ARP);
+	skb->network_offset = ip - buf;
+	if (!p->proto) {
+		put16(ip, 1);
+	} else if (p->v6) {
+		l4 = ip + 40;
+		ip[0] = 0x60 | p->tos >> 4;
+		ip[1] = p->tos << 4;
+		ip[6] = p->proto;
+		ip[7] = 64;
+		put16(ip + 8, 0xfd00);
+		put16(ip + 10, 1);
+		put16(ip + 20, p->flow >> 16);
+		put16(ip + 22, p->flow);
+		put16(ip + 24, 0xfd00);
+		put16(ip + 26, 2);
+		ip[39] = 1;
+	} else {
+		l4 = ip + 20;
+		ip[0] = 0x45;
+		ip[1] = p->tos;
+		put16(ip + 2, p->len - 14);
+		ip[8] = 64;
+		ip[9] = p->proto;
+		ip[12] = 10;
+		ip[13] = 1;
+		put16(ip + 14, p->flow);
+		ip[16] = 10;
+		ip[17] = 2;
+		ip[19] = 1;
+	}
+	if (p->proto == IPPROTO_TCP || p->proto == IPPROTO_UDP) {
+		put16(l4, p->sport ?: 1024 + p->flow % 60000);
+		put16(l4 + 2, p->dport);
+	}
+	memcpy(skb->data, buf, skb->tail - skb->data);
+}
+
+static u8 tos_of(const struct sk_buff *skb)
+{
+	const u8 *ip = skb_network_header(skb);
+
+	if (ip + 2 > skb->tail)
+		return 0;
+	if (skb_protocol(skb, true) == htons(ETH_P_IPV6))
+		return ip[0] << 4 | ip[1] >> 4;
+	return skb_protocol(skb, true) == htons(ETH_P_IP) ? ip[1] : 0;
+}
+
+static struct sk_buff *make_packet(const struct packet *p)
+{
+	u32 headers = 14 + (p->vlan ? 4 : 0) + (p->v6 ? 40 : 20) +
+		      (p->proto == IPPROTO_TCP ? 20 : 8);
+	u32 level, truesize = 256 + ((p->len + 384 + 511) & ~511U);
+	struct sk_buff *skb;
+
+	skb = world_skb(p->len, p->has_truesize ? p->truesize : truesize);
+	skb->where = USERSPACE_ARRIVING;
+	skb->number = world->number++;
+	skb->priority = p->prio;
+	skb->mark = p->mark;
+	skb->act = p->act;
+	skb->act_class = p->class;
+	level = min_t(u32, p->other, world->depth - 1);
+	if (level && parent_has_sibling(world->levels[level]))
+		skb->leaf = level;
+	write_headers(skb, p);
+	if (p->gso && p->len > headers && p->gso < p->len - headers) {
+		u32 segs = DIV_ROUND_UP(p->len - headers, p->gso);
+
+		skb->shinfo.gso_size = p->gso;
+		skb->shinfo.gso_segs = p->has_segs ? p->segs : segs;
+		skb->shinfo.gso_type = p->proto != IPPROTO_TCP ? 0 :
+				       p->v6 ? SKB_GSO_TCPV6 : SKB_GSO_TCPV4;
+		qdisc_skb_cb(skb)->pkt_len += (segs - 1) * headers;
+#ifndef USERSPACE_OLD
+		qdisc_skb_cb(skb)->pkt_segs = segs;
+	} else {
+		qdisc_skb_cb(skb)->pkt_segs = 1;
+#endif
+	}
+	if (p->has_size)
+		qdisc_skb_cb(skb)->pkt_len = p->size;
+	return skb;
+}
+
+static void requeue(struct Qdisc *sch, struct sk_buff *first, u32 n)
+{
+	struct sk_buff *last = first;
+
+	for (;; last = last->next) {
+		last->where = USERSPACE_HELD;
+		sch->q.qlen++;
+		sch->qstats.requeues++;
+		sch->qstats.backlog += qdisc_pkt_len(last);
+		sch->gso_skb.qlen++;
+		if (!--n)
+			break;
+	}
+	last->next = sch->gso_skb.next;
+	sch->gso_skb.next = first;
+}
+
+static int do_enqueue(const struct packet *p)
+{
+	struct sk_buff *to_free = NULL, *skb = make_packet(p), *next, *s;
+	u32 qlen = world->kind->q.qlen, backlog = world->kind->qstats.backlog;
+	u32 drops = world->kind->qstats.drops;
+	u64 lost = world->lost.n;
+	u32 len = qdisc_pkt_len(skb);
+	bool to_kind = !skb->leaf;
+	struct Qdisc *sch = root();
+	bool gone = false;
+	s64 n, bytes;
+	int verdict;
+
+	if (to_kind) {
+		world->offered.n++;
+		world->offered.bytes += len;
+	}
+	if (world->bypass && (sch->flags & TCQ_F_CAN_BYPASS) && !sch->q.qlen) {
+		qdisc_bstats_update(sch, skb);
+		requeue(sch, skb, 1);
+		return 0;
+	}
+	world->arriving = skb;
+	world->locked = true;
+	verdict = sch->enqueue(skb, sch, &to_free);
+	world->locked = false;
+	world->arriving = NULL;
+
+	for (s = to_free; s; s = next) {
+		next = s->next;
+		gone |= s == skb;
+		if (s == skb && (verdict & __NET_XMIT_STOLEN))
+			world_gone(s, &world->stolen);
+		else if (s == skb && (verdict & __NET_XMIT_BYPASS))
+			world_gone(s, &world->filtered);
+		else
+			world_gone(s, &world->lost);
+	}
+	/* The arrival and its segments: those that are left are held. */
+	list_for_each_entry(s, &world->alive, alive)
+		if (s->where == USERSPACE_ARRIVING)
+			s->where = USERSPACE_HELD;
+	if (!to_kind)
+		return verdict;
+
+	/* The contract with the parents, whether there are any or not. */
+	n = (verdict == NET_XMIT_SUCCESS) - world->told_n;
+	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - world->told_len;
+	if ((s64)world->kind->q.qlen - qlen != n ||
+	    (u32)(world->kind->qstats.backlog - backlog) != (u32)bytes)
+		userspace_violation("enqueue returns %#x and tells %lld packets of %lld bytes: the parents count %+lld of %+lld; qlen changed by %+d, backlog by %+d",
+				    verdict, (long long)world->told_n,
+				    (long long)world->told_len, (long long)n,
+				    (long long)bytes,
+				    (int)(world->kind->q.qlen - qlen),
+				    (int)(world->kind->qstats.backlog - backlog));
+	n = world->told_drops + (verdict != NET_XMIT_SUCCESS &&
+				 net_xmit_drop_count(verdict));
+	if (n != world->kind->qstats.drops - drops)
+		userspace_violation("enqueue counts %u drops and tells of %lld",
+				    world->kind->qstats.drops - drops,
+				    (long long)n);
+	if (verdict == NET_XMIT_DROP && !gone && lost == world->lost.n)
+		userspace_violation("enqueue returns NET_XMIT_DROP and frees nothing");
+	return verdict;
+}
+
+static void note_out(struct sk_buff *skb)
+{
+	if (world->n_out == world->out_room) {
+		world->out_room = 2 * world->out_room + 64;
+		world->out = realloc(world->out,
+				     world->out_room * sizeof(*world->out));
+		if (!world->out)
+			abort();
+	}
+	world->out[world->n_out][0] = skb->number;
+	world->out[world->n_out++][1] = tos_of(skb);
+}
+
+static struct sk_buff *take(void)
+{
+	struct Qdisc *sch = root();
+	u32 qlen = sch->q.qlen, i;
+	struct sk_buff *skb;
+	bool waits = false;
+
+	world->locked = true;
+	skb = qdisc_dequeue_peeked(sch);
+	world->locked = false;
+	for (i = 1; i < world->depth; i++)
+		waits |= parent_may_wait(world->levels[i]);
+	if (!skb) {
+		if (qlen && !waits)
+			userspace_violation("stall: %u packets are held and none comes out",
+					    qlen);
+		return NULL;
+	}
+	if (skb->where != USERSPACE_HELD)
+		userspace_violation("packet %u comes out, which was not held",
+				    skb->number);
+	if (world->peeked && world->depth == 1 && skb != world->peeked)
+		userspace_violation("peek saw packet %u, and %u comes out",
+				    world->peeked->number, skb->number);
+	world->peeked = NULL;
+	skb->where = USERSPACE_OUT;
+	skb->next = NULL;
+	return skb;
+}
+
+static void do_dequeue(u32 n)
+{
+	struct sk_buff *skb;
+
+	while (n-- && (skb = take())) {
+		note_out(skb);
+		world_gone(skb, &world->sent);
+	}
+}
+
+/* The driver takes up to @n packets and keeps them. */
+static void do_bulk(u32 n)
+{
+	struct sk_buff *skb;
+
+	while (n-- && (skb = take())) {
+		skb->next = NULL;
+		if (world->flight.qlen++)
+			world->flight.last->next = skb;
+		else
+			world->flight.next = skb;
+		world->flight.last = skb;
+	}
+}
+
+static void send_flight(u32 n)
+{
+	struct sk_buff *skb;
+
+	while (n-- && (skb = world->flight.next)) {
+		world->flight.next = skb->next;
+		world->flight.qlen--;
+		note_out(skb);
+		world_gone(skb, &world->sent);
+	}
+}
+
+/* Of what the driver has, the last @n come back, and the others are sent. */
+static void do_requeue(u32 n)
+{
+	if (!world->flight.qlen)
+		do_bulk(min_t(u32, n, DRIVER_BULK));
+	n = min_t(u32, n, world->flight.qlen);
+	send_flight(world->flight.qlen - n);
+	if (n)
+		requeue(root(), world->flight.next, n);
+	world->flight = (struct sk_buff_head) {};
+	world->peeked = NULL;
+}
+
+/* Only parents peek; at the root this stands in for one. */
+static void do_peek(void)
+{
+	struct Qdisc *sch = root();
+
+	world->locked = true;
+	world->peeked = sch->ops->peek(sch);
+	world->locked = false;
+	if (!world->peeked != !sch->q.qlen && world->depth == 1)
+		userspace_violation("peek sees %s, qlen is %u",
+				    world->peeked ? "a packet" : "nothing",
+				    sch->q.qlen);
+}
+
+static void do_reset(struct Qdisc *sch)
+{
+	u32 qlen = sch->q.qlen, backlog = sch->qstats.backlog;
+
+	world->locked = true;
+	qdisc_reset(sch);
+	/* qdisc_purge_queue(): a class is deleted or its child replaced. */
+	if (sch != root())
+		qdisc_tree_reduce_backlog(sch, qlen, backlog);
+	world->locked = false;
+	world->peeked = NULL;
+	if (sch != root()) {
+		/* The purge counts as losses with the parents alone. */
+		sch->qstats.drops += qlen;
+		world->lost.n += qlen;
+	}
+}
+
+/* ---- configuration and statistics ---- */
+
+static int do_change(const char *words)
+{
+	struct netlink_ext_ack extack = {};
+	size_t size = world_ops->priv_size;
+	u32 drops = world->kind->qstats.drops;
+	u64 told = world->told_drops;
+	char msg[TC_MSG];
+	struct nlattr *opt;
+	void *before;
+	int err;
+
+	opt = options_of(msg, words, &err);
+	if (err < 0)
+		return -EINVAL;
+	if (!opt || !world_ops->change)
+		return -EOPNOTSUPP;
+	before = malloc(size);
+	if (!before)
+		abort();
+	memcpy(before, qdisc_priv(world->kind), size);
+	world->message[0] = 0;
+	err = world_ops->change(world->kind, opt, &extack);
+	keep_message(&extack);
+	if (err > 0)
+		userspace_violation("change returns %d", err);
+	if (err && memcmp(before, qdisc_priv(world->kind), size))
+		userspace_violation("change is refused (%d), and changes something", err);
+	free(before);
+	if (world->kind->qstats.drops - drops != world->told_drops - told)
+		userspace_violation("change drops %u packets and tells of %llu",
+				    world->kind->qstats.drops - drops,
+				    (unsigned long long)(world->told_drops - told));
+	return err;
+}
+
+static struct sk_buff *message_skb(void)
+{
+	struct sk_buff *skb = calloc(1, sizeof(*skb));
+
+	if (!skb)
+		abort();
+	skb->data = malloc(USERSPACE_MSG);
+	if (!skb->data)
+		abort();
+	skb->tail = skb->data;
+	skb->end = skb->data + USERSPACE_MSG;
+	return skb;
+}
+
+static void message_free(struct sk_buff *skb)
+{
+	free(skb->data);
+	free(skb);
+}
+
+static struct sk_buff *dump(struct Qdisc *sch)
+{
+	struct sk_buff *skb = message_skb();
+
+	if (sch->ops->dump && sch->ops->dump(sch, skb) < 0)
+		userspace_violation("dump fails");
+	return skb;
+}
+
+/* Statistics are read without a trace of it, in any room there is. */
+static void do_look(void)
+{
+	size_t size = world_ops->priv_size;
+	void *before = malloc(size);
+	struct sk_buff *skb, *small;
+	struct gnet_dump d;
+
+	if (!before)
+		abort();
+	memcpy(before, qdisc_priv(world->kind), size);
+	read_stats(world->kind, &d);
+	skb = dump(world->kind);
+	for (small = message_skb(); small->end > small->data; small->end -= 4) {
+		small->tail = small->data;
+		if (small->end - small->data > (int)skb->len)
+			continue;
+		if (world_ops->dump(world->kind, small) >= 0 &&
+		    small->end - small->data < (int)skb->len)
+			userspace_violation("dump does not see that there is no room");
+		if (small->end - small->data < (int)skb->len &&
+		    small->tail != small->data)
+			userspace_violation("dump leaves half a message");
+	}
+	small->end = small->data + USERSPACE_MSG;
+	message_free(small);
+	message_free(skb);
+	if (memcmp(before, qdisc_priv(world->kind), size))
+		userspace_violation("reading statistics changes something");
+	free(before);
+}
+
+/* What is dumped sets up another that dumps the same. */
+static void do_again(void)
+{
+	struct netlink_ext_ack extack = {};
+	struct sk_buff *one = dump(world->kind), *two;
+	u32 allocations = world->allocations, fail_in = world->fail_in;
+	struct nlattr *opt = (struct nlattr *)one->data;
+	struct Qdisc *sch = kind_new(0x20000);
+
+	world->fail_in = 0;
+	opt->nla_type |= NLA_F_NESTED;
+	if (world_ops->init(sch, opt, &extack))
+		userspace_violation("what is dumped is refused: %s",
+				    extack._msg ?: "without a word");
+	opt->nla_type &= ~NLA_F_NESTED;
+	two = dump(sch);
+	if (one->len != two->len || memcmp(one->data, two->data, one->len))
+		userspace_violation("what is dumped sets up something else");
+	world->locked = true;
+	qdisc_reset(sch);
+	world->locked = false;
+	if (world_ops->destroy)
+		world_ops->destroy(sch);
+	if (world->allocations != allocations)
+		userspace_violation("init and destroy leave %d allocations",
+				    (int)(world->allocations - allocations));
+	free(sch);
+	message_free(one);
+	message_free(two);
+	world->fail_in = fail_in;
+}
+
+/* A second one is set up and may fail, on either path of the core. */
+static int do_init(const char *words, bool by_default)
+{
+	u32 allocations = world->allocations;
+	struct Qdisc *sch = kind_new(by_default ? 0 : 0x30000);
+	char msg[TC_MSG];
+	struct nlattr *opt;
+	bool good;
+	int err;
+
+	opt = options_of(msg, words, &err);
+	if (err < 0) {
+		free(sch);
+		return -EINVAL;
+	}
+	good = kind_init(sch, by_default ? NULL : opt, by_default);
+	if (good) {
+		world->locked = true;
+		qdisc_reset(sch);
+		world->locked = false;
+		if (world_ops->destroy)
+			world_ops->destroy(sch);
+		free(sch);
+	}
+	if (world->allocations != allocations)
+		userspace_violation("init%s leaves %d allocations",
+				    good ? " and destroy" : ", which fails,",
+				    (int)(world->allocations - allocations));
+	return good ? 0 : -EINVAL;
+}
+
+static void do_speed(u32 speed)
+{
+	world->dev.speed = speed;
+	world_notify(&world->dev, NETDEV_CHANGE);
+}
+
+/* ---- the language ---- */
+
+static int read_packet(struct packet *p, const char *words)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} numbers[] = {
+#define FIELD(name) { #name, offsetof(struct packet, name) }
+		FIELD(flow), FIELD(len), FIELD(tos), FIELD(mark), FIELD(prio),
+		FIELD(sport), FIELD(dport), FIELD(vlan), FIELD(gso),
+		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
+		FIELD(other),
+#undef FIELD
+	};
+	static const struct {
+		const char *name;
+		int act;
+	} acts[] = {
+		{ "ok", TC_ACT_OK }, { "shot", TC_ACT_SHOT },
+		{ "stolen", TC_ACT_STOLEN }, { "queued", TC_ACT_QUEUED },
+		{ "trap", TC_ACT_TRAP }, { "redirect", TC_ACT_REDIRECT },
+	};
+	static const struct {
+		const char *name;
+		u8 proto;
+	} protos[] = {
+		{ "udp", IPPROTO_UDP }, { "tcp", IPPROTO_TCP },
+		{ "icmp", IPPROTO_ICMP }, { "sctp", IPPROTO_SCTP },
+		{ "dccp", IPPROTO_DCCP }, { "arp", 0 },
+	};
+	const char *value;
+	size_t i, n;
+
+	*p = (struct packet) {
+		.len = 1514, .dport = 5001, .proto = IPPROTO_UDP,
+		.act = TC_ACT_UNSPEC,
+	};
+	for (; *words; words += strcspn(words, " "), words += *words == ' ') {
+		value = strchr(words, '=');
+		if (!value)
+			return WORLD_MALFORMED;
+		n = value++ - words;
+#define IS(text) (n == strlen(text) && !strncmp(words, text, n))
+#define SAYS(text) (strcspn(value, " ") == strlen(text) && \
+		    !strncmp(value, text, strlen(text)))
+		if (IS("v6")) {
+			p->v6 = *value == '1';
+			continue;
+		}
+		if (IS("act")) {
+			for (i = 0; i < ARRAY_SIZE(acts) && !SAYS(acts[i].name); i++)
+				;
+			if (i == ARRAY_SIZE(acts))
+				return WORLD_MALFORMED;
+			p->act = acts[i].act;
+			continue;
+		}
+		if (IS("proto")) {
+			for (i = 0; i < ARRAY_SIZE(protos) && !SAYS(protos[i].name); i++)
+				;
+			if (i == ARRAY_SIZE(protos))
+				return WORLD_MALFORMED;
+			p->proto = protos[i].proto;
+			continue;
+		}
+		for (i = 0; i < ARRAY_SIZE(numbers) && !IS(numbers[i].name); i++)
+			;
+		if (i == ARRAY_SIZE(numbers))
+			return WORLD_MALFORMED;
+		*(unsigned int *)((char *)p + numbers[i].offset) =
+			strtoul(value, NULL, 0);
+		p->has_segs |= IS("segs");
+		p->has_truesize |= IS("truesize");
+		p->has_size |= IS("size");
+		if (IS("class") && p->act == (u32)TC_ACT_UNSPEC)
+			p->act = TC_ACT_OK;
+#undef IS
+#undef SAYS
+	}
+	return 0;
+}
+
+static int operation(const char *op)
+{
+	const char *rest = op + (op[0] && op[1] == ' ' ? 2 : 1);
+	struct packet p;
+	u64 n = strtoull(rest, NULL, 0);
+	u32 i;
+	int rc;
+
+	if (!op[0] || (op[1] && op[1] != ' '))
+		return WORLD_MALFORMED;
+	switch (op[0]) {
+	case 'e':
+		rc = read_packet(&p, rest);
+		if (rc)
+			return rc;
+		rc = do_enqueue(&p) & 0xffff;
+		return rc == NET_XMIT_DROP ? ENOBUFS : 0;
+	case 'd':
+		do_dequeue(n);
+		return 0;
+	case 't':
+		world->now += n;
+		return 0;
+	case 'p':
+		do_peek();
+		return 0;
+	case 'r':
+		do_reset(root());
+		return 0;
+	case 'v':
+		do_reset(world->kind);
+		return 0;
+	case 'b':
+		do_bulk(n);
+		return 0;
+	case 'q':
+		do_requeue(n);
+		return 0;
+	case 'a':
+		world->fail_in = n;
+		return 0;
+	case 'k':
+		for (i = 1; i < world->depth; i++)
+			parent_tokens(world->levels[i],
+				      strtoll(rest, NULL, 0));
+		return 0;
+	case 'x':
+		return -do_change(rest);
+	case 'i':
+		return -do_init(rest, false);
+	case 'j':
+		return -do_init("", true);
+	case 's':
+		do_look();
+		return 0;
+	case 'u':
+		do_again();
+		return 0;
+	case 'l':
+		do_speed(strtol(rest, NULL, 0));
+		return 0;
+	case 'm':
+		world->dev.mtu = n;
+		return 0;
+	case 'y':
+		world->bypass = n;
+		return 0;
+	}
+	return WORLD_MALFORMED;
+}
+
+int world_do(struct world *w, const char *op)
+{
+	int rc;
+
+	world = w;
+	if (w->violation[0] || setjmp(w->entry))
+		return WORLD_BROKEN;
+	w->n_out = 0;
+	w->told_n = 0;
+	w->told_len = 0;
+	w->told_drops = 0;
+	rc = operation(op);
+	world_check();
+	return rc;
+}
+
+/* ---- for Python ---- */
+
+const u32 *world_out(const struct world *w, u32 *n)
+{
+	*n = w->n_out;
+	return w->out ? w->out[0] : NULL;
+}
+
+static void fill(struct world_stats *st, const struct gnet_dump *d)
+{
+	st->xstats_len = d->app_len;
+	memcpy(st->xstats, d->app, d->app_len);
+}
+
+int world_stats(struct world *w, u32 level, struct world_stats *st)
+{
+	struct gnet_dump d;
+	struct Qdisc *sch;
+
+	world = w;
+	if (w->violation[0] || setjmp(w->entry))
+		return WORLD_BROKEN;
+	if (level >= w->depth)
+		return WORLD_MALFORMED;
+	sch = w->levels[level];
+	memset(st, 0, sizeof(*st));
+	read_stats(sch, &d);
+	st->qlen = sch->q.qlen;
+	st->backlog = sch->qstats.backlog;
+	st->drops = sch->qstats.drops;
+	st->overlimits = sch->qstats.overlimits;
+	st->requeues = sch->qstats.requeues;
+	st->bytes = sch->bstats.bytes;
+	st->packets = sch->bstats.packets;
+	st->active = level + 1 == w->depth ||
+		     parent_is_active(w->levels[level + 1], sch);
+	fill(st, &d);
+	return 0;
+}
+
+struct walk {
+	struct qdisc_walker w;
+	struct world_stats *st;
+	u32 n, room;
+};
+
+static int on_class(struct Qdisc *sch, unsigned long cl, struct qdisc_walker *w)
+{
+	struct walk *walk = container_of(w, struct walk, w);
+	struct tcmsg t = { .tcm_handle = sch->handle };
+	struct sk_buff *skb = message_skb();
+	struct world_stats *st;
+	struct gnet_dump d;
+
+	if (sch->ops->cl_ops->dump(sch, cl, skb, &t) < 0)
+		userspace_violation("dump of a class fails");
+	message_free(skb);
+	memset(&d, 0, sizeof(d));
+	if (sch->ops->cl_ops->dump_stats(sch, cl, &d) < 0)
+		userspace_violation("dump_stats of a class fails");
+	if (walk->n++ >= walk->room)
+		return 0;
+	st = &walk->st[walk->n - 1];
+	memset(st, 0, sizeof(*st));
+	st->minor = TC_H_MIN(t.tcm_handle);
+	st->qlen = d.queue.qlen;
+	st->backlog = d.queue.backlog;
+	st->drops = d.queue.drops;
+	st->overlimits = d.queue.overlimits;
+	st->bytes = d.basic.bytes;
+	st->packets = d.basic.packets;
+	fill(st, &d);
+	return 0;
+}
+
+/* Returns how many there are, which may be more than there is room for. */
+int world_classes(struct world *w, struct world_stats *st, u32 room)
+{
+	struct walk walk = { .w.fn = on_class, .st = st, .room = room };
+
+	world = w;
+	if (w->violation[0] || setjmp(w->entry))
+		return WORLD_BROKEN;
+	if (world_ops->cl_ops && world_ops->cl_ops->walk)
+		world_ops->cl_ops->walk(w->kind, &walk.w);
+	return walk.n;
+}
+
+/* The statistics as tc's plugin names them; of the qdisc for minor 0. */
+int world_named(struct world *w, u32 minor, char *json, u32 room)
+{
+	struct {
+		struct rtattr a;
+		u8 app[512];
+	} attr;
+	struct gnet_dump d = {};
+
+	world = w;
+	if (w->violation[0] || setjmp(w->entry))
+		return WORLD_BROKEN;
+	if (minor && world_ops->cl_ops->dump_stats(w->kind, minor, &d) < 0)
+		return WORLD_MALFORMED;
+	if (!minor)
+		read_stats(w->kind, &d);
+	attr.a.rta_type = TCA_STATS_APP;
+	attr.a.rta_len = RTA_LENGTH(d.app_len);
+	memcpy(RTA_DATA(&attr.a), d.app, d.app_len);
+	return tc_print(&attr, true, json, room);
+}
+
+/* The options that are dumped, as tc's plugin names them. */
+int world_options(struct world *w, char *json, u32 room)
+{
+	struct sk_buff *skb;
+	int rc;
+
+	world = w;
+	if (w->violation[0] || setjmp(w->entry))
+		return WORLD_BROKEN;
+	skb = dump(w->kind);
+	rc = tc_print(skb->data, false, json, room);
+	message_free(skb);
+	return rc;
+}
+
+u64 world_now(const struct world *w)
+{
+	return w->now;
+}
+
+const char *world_violation(const struct world *w)
+{
+	return w->violation;
+}
+
+const char *world_message(const struct world *w)
+{
+	return w->message;
+}
+
+void world_fatal(struct world *w)
+{
+	w->fatal = true;
+}
