@@ -59,17 +59,8 @@
  *
  * A GSO packet counts as one packet throughout.
  *
- * Parameters: 0 means "derive" for those marked *.
- *	limit*		packets			1 to 2^24 - 1
- *	bandwidth	bytes/s			bandwidth rtt / avpkt = DB must be
- *	rtt		us			10 to 2^23 - 1 packets
- *	avpkt		bytes			64 to 65535
- *	flows		N_Bmin			1 to 65535
- *	bmin* bflat* target* bmax*	packets	bmin < bflat <= target < bmax
- *	n_1dpr*		flows
- *	estimator	absmin, ewma, ewma-drain
- *	gentle, literal, ecn, nodrop, harddrop
- *	seed		of the random numbers; 0: a random one
+ * Parameters, their units and ranges: TC_2REGIONRED_OPTIONS. The thresholds are
+ * held to bmin < bflat <= target < bmax.
  */
 
 #include <linux/module.h>
@@ -78,14 +69,10 @@
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <compat.h>
+#include <aqm/options.h>
 #include <aqm/persistent_queue.h>
 #include <aqm/two_region.h>
 #include <uapi/linux/pkt_sched_2regionred.h>
-
-#define TWORR_DEFAULT_BANDWIDTH	125000000	/* the thesis's 1 Gb/s */
-#define TWORR_DEFAULT_RTT	100000		/* its canonical 100 ms */
-#define TWORR_DEFAULT_FLOWS	10
-#define TWORR_DEFAULT_AVPKT	1500
 
 static_assert(TC_2REGIONRED_MAX_PACKETS == TWO_REGION_MAX_QUEUE);
 static_assert(TC_2REGIONRED_ABSMIN == (int)PERSISTENT_QUEUE_ABSMIN);
@@ -95,43 +82,17 @@ static_assert(TC_2REGIONRED_EWMA_DRAIN == (int)PERSISTENT_QUEUE_EWMA_DRAIN);
 /**
  * struct tworr_params - configuration as given; written by change under the
  *	tree lock
- * @bandwidth: of the link, bytes/s
- * @rtt: canonical round trip, us
- * @flows: N_Bmin
- * @avpkt: size of a packet, bytes
- * @limit: packets held at most; 0: derived, as are the next five
- * @bmin: packets
- * @bflat: packets
- * @target: packets
- * @bmax: packets
- * @n_1dpr: flows
- * @seed: of the random numbers; 0: none given
- * @estimator: of the persistent queue
- * @gentle: phase IV has a slope
- * @literal: figure 4-7 as printed
- * @ecn: mark what can be marked
- * @nodrop: with @ecn, keep what cannot be marked
- * @harddrop: drop in phase IV also what could be marked
+ * @given: which options were; the members for them follow from the list
  */
 struct tworr_params {
-	u64	bandwidth;
-	u32	rtt;
-	u32	flows;
-	u32	avpkt;
-	u32	limit;
-	u32	bmin;
-	u32	bflat;
-	u32	target;
-	u32	bmax;
-	u32	n_1dpr;
-	u32	seed;
-	u8	estimator;
-	bool	gentle;
-	bool	literal;
-	bool	ecn;
-	bool	nodrop;
-	bool	harddrop;
+	struct aqm_given	given;
+
+	TC_2REGIONRED_OPTIONS(AQM_PARAM, 0)
 };
+
+AQM_OPTIONS(tworr_options, struct tworr_params, TC_2REGIONRED_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
+		    TC_2REGIONRED_QDISC_STATS);
 
 /**
  * struct tworr_derived - what follows from struct tworr_params, and is in force
@@ -158,124 +119,21 @@ struct tworr_vars {
 };
 
 /**
- * struct tworr_stats - counters; see struct tc_2regionred_qdisc_stats
- * @control: of phases and controller
- * @dropped: arrivals dropped for each phase
- * @marked: arrivals marked for each phase
- * @spared: arrivals that nodrop kept although they could not be marked
- * @dropped_limit: arrivals that found the buffer full
- * @dropped_change: packets dropped because a change lowered the limit
+ * struct tworr_sched_data - a discipline
+ * @params: configuration
+ * @derived: what follows from it
+ * @vars: state of the datapath
+ * @control: counters of phases and controller, of which @stats takes a copy
+ *	when it is dumped
+ * @stats: counters; what is no counter is filled in for a dump only
  */
-struct tworr_stats {
-	struct two_region_stats	control;
-	u32			dropped[TWO_REGION_PHASES];
-	u32			marked[TWO_REGION_PHASES];
-	u32			spared;
-	u32			dropped_limit;
-	u32			dropped_change;
-};
-
 struct tworr_sched_data {
 	struct tworr_params	params;
 	struct tworr_derived	derived;
 	struct tworr_vars	vars;
-	struct tworr_stats	stats;
+	struct two_region_stats	control;
+	struct tc_2regionred_qdisc_stats	stats;
 };
-
-static struct netlink_range_validation tworr_bandwidth_range = {
-	.min = 1, .max = TC_2REGIONRED_MAX_BANDWIDTH,
-};
-
-static struct netlink_range_validation tworr_rtt_range = {
-	.min = TC_2REGIONRED_MIN_RTT, .max = TC_2REGIONRED_MAX_RTT,
-};
-
-static struct netlink_range_validation tworr_flows_range = {
-	.min = 1, .max = TC_2REGIONRED_MAX_FLOWS,
-};
-
-static struct netlink_range_validation tworr_avpkt_range = {
-	.min = TC_2REGIONRED_MIN_AVPKT, .max = TC_2REGIONRED_MAX_AVPKT,
-};
-
-static struct netlink_range_validation tworr_packets_range = {
-	.min = 0, .max = TC_2REGIONRED_MAX_PACKETS,
-};
-
-#define TWORR_PACKETS	NLA_POLICY_FULL_RANGE(NLA_U32, &tworr_packets_range)
-#define TWORR_SWITCH	NLA_POLICY_MAX(NLA_U8, 1)
-
-static const struct nla_policy tworr_policy[TCA_2REGIONRED_MAX + 1] = {
-	[TCA_2REGIONRED_LIMIT]	   = TWORR_PACKETS,
-	[TCA_2REGIONRED_BANDWIDTH] = NLA_POLICY_FULL_RANGE(NLA_U64,
-							   &tworr_bandwidth_range),
-	[TCA_2REGIONRED_RTT]	   = NLA_POLICY_FULL_RANGE(NLA_U32,
-							   &tworr_rtt_range),
-	[TCA_2REGIONRED_FLOWS]	   = NLA_POLICY_FULL_RANGE(NLA_U32,
-							   &tworr_flows_range),
-	[TCA_2REGIONRED_AVPKT]	   = NLA_POLICY_FULL_RANGE(NLA_U32,
-							   &tworr_avpkt_range),
-	[TCA_2REGIONRED_BMIN]	   = TWORR_PACKETS,
-	[TCA_2REGIONRED_BFLAT]	   = TWORR_PACKETS,
-	[TCA_2REGIONRED_TARGET]	   = TWORR_PACKETS,
-	[TCA_2REGIONRED_BMAX]	   = TWORR_PACKETS,
-	[TCA_2REGIONRED_N_1DPR]	   = TWORR_PACKETS,
-	[TCA_2REGIONRED_ESTIMATOR] = NLA_POLICY_MAX(NLA_U8,
-						    __TC_2REGIONRED_ESTIMATORS - 1),
-	[TCA_2REGIONRED_GENTLE]	   = TWORR_SWITCH,
-	[TCA_2REGIONRED_LITERAL]   = TWORR_SWITCH,
-	[TCA_2REGIONRED_ECN]	   = TWORR_SWITCH,
-	[TCA_2REGIONRED_NODROP]	   = TWORR_SWITCH,
-	[TCA_2REGIONRED_HARDDROP]  = TWORR_SWITCH,
-	[TCA_2REGIONRED_SEED]	   = { .type = NLA_U32 },
-};
-
-static void tworr_read_u32(u32 *value, const struct nlattr *attr)
-{
-	if (attr)
-		*value = nla_get_u32(attr);
-}
-
-static void tworr_read_switch(bool *value, const struct nlattr *attr)
-{
-	if (attr)
-		*value = nla_get_u8(attr);
-}
-
-/* Read the options given over @p; @reseed: was a seed among them? */
-static int tworr_parse(struct tworr_params *p, bool *reseed, struct nlattr *opt,
-		       struct netlink_ext_ack *extack)
-{
-	struct nlattr *tb[TCA_2REGIONRED_MAX + 1];
-	int err;
-
-	err = nla_parse_nested(tb, TCA_2REGIONRED_MAX, opt, tworr_policy,
-			       extack);
-	if (err < 0)
-		return err;
-
-	if (tb[TCA_2REGIONRED_BANDWIDTH])
-		p->bandwidth = nla_get_u64(tb[TCA_2REGIONRED_BANDWIDTH]);
-	tworr_read_u32(&p->rtt, tb[TCA_2REGIONRED_RTT]);
-	tworr_read_u32(&p->flows, tb[TCA_2REGIONRED_FLOWS]);
-	tworr_read_u32(&p->avpkt, tb[TCA_2REGIONRED_AVPKT]);
-	tworr_read_u32(&p->limit, tb[TCA_2REGIONRED_LIMIT]);
-	tworr_read_u32(&p->bmin, tb[TCA_2REGIONRED_BMIN]);
-	tworr_read_u32(&p->bflat, tb[TCA_2REGIONRED_BFLAT]);
-	tworr_read_u32(&p->target, tb[TCA_2REGIONRED_TARGET]);
-	tworr_read_u32(&p->bmax, tb[TCA_2REGIONRED_BMAX]);
-	tworr_read_u32(&p->n_1dpr, tb[TCA_2REGIONRED_N_1DPR]);
-	tworr_read_u32(&p->seed, tb[TCA_2REGIONRED_SEED]);
-	if (tb[TCA_2REGIONRED_ESTIMATOR])
-		p->estimator = nla_get_u8(tb[TCA_2REGIONRED_ESTIMATOR]);
-	tworr_read_switch(&p->gentle, tb[TCA_2REGIONRED_GENTLE]);
-	tworr_read_switch(&p->literal, tb[TCA_2REGIONRED_LITERAL]);
-	tworr_read_switch(&p->ecn, tb[TCA_2REGIONRED_ECN]);
-	tworr_read_switch(&p->nodrop, tb[TCA_2REGIONRED_NODROP]);
-	tworr_read_switch(&p->harddrop, tb[TCA_2REGIONRED_HARDDROP]);
-	*reseed = tb[TCA_2REGIONRED_SEED];
-	return 0;
-}
 
 /* The thresholds, from what was given and where nothing was, from DB. */
 static void tworr_thresholds(const struct tworr_params *p,
@@ -353,7 +211,7 @@ static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
 	 * meet it with few flows.
 	 */
 	window = two_region_window(law->pipe, p->flows);
-	if (!p->bmin && p->flows != TWORR_DEFAULT_FLOWS &&
+	if (!p->bmin && aqm_given(p, TCA_2REGIONRED_FLOWS) &&
 	    two_region_rtts_per_drop(law->pipe, window) < TWO_REGION_ONE)
 		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
 	return 0;
@@ -373,7 +231,7 @@ static void tworr_trim(struct Qdisc *sch, u64 now)
 			break;
 		qdisc_qstats_backlog_dec(sch, skb);
 		qdisc_qstats_drop(sch);
-		q->stats.dropped_change++;
+		q->stats.drop_change++;
 		rtnl_kfree_skbs(skb, skb);
 		persistent_queue_departure(&q->vars.queue, &q->derived.queue,
 					   sch->q.qlen, now);
@@ -388,11 +246,10 @@ static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tworr_params p = q->params;
 	struct tworr_derived d = {};
-	bool reseed;
 	u64 now;
 	int err;
 
-	err = tworr_parse(&p, &reseed, opt, extack);
+	err = aqm_options_read(&tworr_options, &p, opt, extack);
 	if (err < 0)
 		return err;
 	err = tworr_derive(&p, &d, extack);
@@ -404,7 +261,7 @@ static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
 	persistent_queue_change(&q->vars.queue, &q->derived.queue, &d.queue,
 				sch->q.qlen, now);
 	two_region_change(&d.law, &q->vars.control);
-	if (reseed)
+	if (aqm_changed(&p, TCA_2REGIONRED_SEED))
 		seeded_random_init(&q->vars.control.random, p.seed);
 	q->params = p;
 	q->derived = d;
@@ -418,23 +275,14 @@ static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	struct tworr_params p = {
-		.bandwidth	= TWORR_DEFAULT_BANDWIDTH,
-		.rtt		= TWORR_DEFAULT_RTT,
-		.flows		= TWORR_DEFAULT_FLOWS,
-		.avpkt		= TWORR_DEFAULT_AVPKT,
-		.estimator	= TC_2REGIONRED_ABSMIN,
-		.gentle		= true,
-	};
 	struct tworr_derived d = {};
-	bool reseed;
+	struct tworr_params p;
 	int err;
 
-	if (opt) {
-		err = tworr_parse(&p, &reseed, opt, extack);
-		if (err < 0)
-			return err;
-	}
+	aqm_options_default(&tworr_options, &p);
+	err = aqm_options_read(&tworr_options, &p, opt, extack);
+	if (err < 0)
+		return err;
 	err = tworr_derive(&p, &d, extack);
 	if (err < 0)
 		return err;
@@ -447,6 +295,21 @@ static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
+/* Where the packets that were lost in a phase are counted. */
+static u32 *tworr_dropped(struct tc_2regionred_qdisc_stats *st,
+			  enum two_region_phase phase)
+{
+	return phase == TWO_REGION_LOW ? &st->dropped_low :
+	       phase == TWO_REGION_HIGH ? &st->dropped_high : &st->dropped_max;
+}
+
+static u32 *tworr_marked(struct tc_2regionred_qdisc_stats *st,
+			 enum two_region_phase phase)
+{
+	return phase == TWO_REGION_LOW ? &st->marked_low :
+	       phase == TWO_REGION_HIGH ? &st->marked_high : &st->marked_max;
+}
+
 /* Tell the sender: false if the packet must be dropped for that. */
 static bool tworr_mark(struct tworr_sched_data *q, struct sk_buff *skb,
 		       enum two_region_phase phase)
@@ -456,7 +319,8 @@ static bool tworr_mark(struct tworr_sched_data *q, struct sk_buff *skb,
 	if (!p->ecn || (p->harddrop && phase == TWO_REGION_MAX))
 		return false;
 	if (INET_ECN_set_ce(skb)) {
-		q->stats.marked[phase]++;
+		++*tworr_marked(&q->stats, phase);
+		q->stats.marked++;
 		return true;
 	}
 	if (!p->nodrop)
@@ -475,18 +339,18 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	persistent_queue_arrival(&q->vars.queue, &q->derived.queue,
 				 sch->q.qlen, now);
 	phase = two_region_arrival(&q->derived.law, &q->vars.control,
-				   &q->stats.control, q->vars.queue.estimate,
+				   &q->control, q->vars.queue.estimate,
 				   now);
 
 	if (unlikely(sch->q.qlen >= q->derived.limit)) {
-		q->stats.dropped_limit++;
+		q->stats.drop_limit++;
 		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
 		return qdisc_drop(skb, sch, to_free);
 	}
 	if (unlikely(phase != TWO_REGION_QUIET)) {
 		qdisc_qstats_overlimit(sch);
 		if (!tworr_mark(q, skb, phase)) {
-			q->stats.dropped[phase]++;
+			++*tworr_dropped(&q->stats, phase);
 			tcf_set_qdisc_drop_reason(skb, QDISC_DROP_CONGESTED);
 			qdisc_drop(skb, sch, to_free);
 			return NET_XMIT_CN;
@@ -515,58 +379,24 @@ static void tworr_reset(struct Qdisc *sch)
 	two_region_reset(&q->vars.control);
 }
 
-/* What was derived is not sent: sent back, it would count as given. */
-static int tworr_put_given(struct sk_buff *skb, int attr, u32 value)
-{
-	return value ? nla_put_u32(skb, attr, value) : 0;
-}
-
 static int tworr_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	struct tworr_params p;
-	struct nlattr *opts;
 
-	sch_tree_lock(sch);
-	p = q->params;
-	sch_tree_unlock(sch);
-
-	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
-	if (!opts)
-		return -EMSGSIZE;
-	if (nla_put_u64_64bit(skb, TCA_2REGIONRED_BANDWIDTH, p.bandwidth,
-			      TCA_2REGIONRED_PAD) ||
-	    nla_put_u32(skb, TCA_2REGIONRED_RTT, p.rtt) ||
-	    nla_put_u32(skb, TCA_2REGIONRED_FLOWS, p.flows) ||
-	    nla_put_u32(skb, TCA_2REGIONRED_AVPKT, p.avpkt) ||
-	    tworr_put_given(skb, TCA_2REGIONRED_LIMIT, p.limit) ||
-	    tworr_put_given(skb, TCA_2REGIONRED_BMIN, p.bmin) ||
-	    tworr_put_given(skb, TCA_2REGIONRED_BFLAT, p.bflat) ||
-	    tworr_put_given(skb, TCA_2REGIONRED_TARGET, p.target) ||
-	    tworr_put_given(skb, TCA_2REGIONRED_BMAX, p.bmax) ||
-	    tworr_put_given(skb, TCA_2REGIONRED_N_1DPR, p.n_1dpr) ||
-	    nla_put_u8(skb, TCA_2REGIONRED_ESTIMATOR, p.estimator) ||
-	    nla_put_u8(skb, TCA_2REGIONRED_GENTLE, p.gentle) ||
-	    nla_put_u8(skb, TCA_2REGIONRED_LITERAL, p.literal) ||
-	    nla_put_u8(skb, TCA_2REGIONRED_ECN, p.ecn) ||
-	    nla_put_u8(skb, TCA_2REGIONRED_NODROP, p.nodrop) ||
-	    nla_put_u8(skb, TCA_2REGIONRED_HARDDROP, p.harddrop) ||
-	    nla_put_u32(skb, TCA_2REGIONRED_SEED, p.seed)) {
-		nla_nest_cancel(skb, opts);
-		return -EMSGSIZE;
-	}
-	return nla_nest_end(skb, opts);
+	return aqm_options_dump(sch, skb, &tworr_options, &q->params);
 }
 
+/* What is in force, and the state as it would be now. */
 static void tworr_copy_state(struct tc_2regionred_qdisc_stats *st,
-			     const struct tworr_derived *d,
-			     const struct tworr_vars *v, u32 qlen, u64 now)
+			     const struct tworr_sched_data *q, u32 qlen, u64 now)
 {
+	const struct tworr_derived *d = &q->derived;
+	const struct tworr_vars *v = &q->vars;
 	struct persistent_queue queue = v->queue;
 	u64 left = v->control.quiet_until;
 
-	/* As it would be now, without disturbing it. */
 	persistent_queue_advance(&queue, &d->queue, qlen, now);
+	st->bandwidth = q->params.bandwidth;
 	st->q_est = queue.estimate;
 	st->ppd = v->control.ppd;
 	st->window = v->control.window;
@@ -580,37 +410,25 @@ static void tworr_copy_state(struct tc_2regionred_qdisc_stats *st,
 	st->n_1dpr = d->n_1dpr;
 	if (left > now)
 		st->hold_off = div_u64(left - now, 1000);
-}
-
-static void tworr_copy_stats(struct tc_2regionred_qdisc_stats *st,
-			     const struct tworr_stats *s)
-{
-	st->entered_quiet = s->control.entered[TWO_REGION_QUIET];
-	st->entered_low = s->control.entered[TWO_REGION_LOW];
-	st->entered_high = s->control.entered[TWO_REGION_HIGH];
-	st->entered_max = s->control.entered[TWO_REGION_MAX];
-	st->updates = s->control.updates;
-	st->negative = s->control.negative;
-	st->dropped_low = s->dropped[TWO_REGION_LOW];
-	st->dropped_high = s->dropped[TWO_REGION_HIGH];
-	st->dropped_max = s->dropped[TWO_REGION_MAX];
-	st->dropped_limit = s->dropped_limit;
-	st->dropped_change = s->dropped_change;
-	st->marked_low = s->marked[TWO_REGION_LOW];
-	st->marked_high = s->marked[TWO_REGION_HIGH];
-	st->marked_max = s->marked[TWO_REGION_MAX];
-	st->spared = s->spared;
+	st->entered_quiet = q->control.entered[TWO_REGION_QUIET];
+	st->entered_low = q->control.entered[TWO_REGION_LOW];
+	st->entered_high = q->control.entered[TWO_REGION_HIGH];
+	st->entered_max = q->control.entered[TWO_REGION_MAX];
+	st->updates = q->control.updates;
+	st->negative = q->control.negative;
 }
 
 static int tworr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
-	struct tc_2regionred_xstats st = { .type = TCA_2REGIONRED_XSTATS_QDISC };
 	struct tworr_sched_data *q = qdisc_priv(sch);
+	struct {
+		struct tc_aqm_xstats			head;
+		struct tc_2regionred_qdisc_stats	qdisc;
+	} st = { .head.type = TC_AQM_XSTATS_QDISC };
 
 	sch_tree_lock(sch);
-	tworr_copy_state(&st.qdisc, &q->derived, &q->vars, sch->q.qlen,
-			 ktime_get_ns());
-	tworr_copy_stats(&st.qdisc, &q->stats);
+	st.qdisc = q->stats;
+	tworr_copy_state(&st.qdisc, q, sch->q.qlen, ktime_get_ns());
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
@@ -630,18 +448,7 @@ static struct Qdisc_ops tworr_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("2regionred");
 
-static int __init tworr_module_init(void)
-{
-	return register_qdisc(&tworr_qdisc_ops);
-}
-
-static void __exit tworr_module_exit(void)
-{
-	unregister_qdisc(&tworr_qdisc_ops);
-}
-
-module_init(tworr_module_init)
-module_exit(tworr_module_exit)
+module_qdisc(tworr_qdisc_ops);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("2RegionRED queue discipline");
 MODULE_LICENSE("GPL");

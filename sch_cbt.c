@@ -247,12 +247,11 @@ static const struct nla_policy cbt_policy[TCA_CBT_MAX + 1] = {
 	[TCA_CBT_WEIGHT]	= CBT_POSITIVE,
 	[TCA_CBT_CLASS_WEIGHT]	= CBT_POSITIVE,
 	[TCA_CBT_DSCP]		= { .type = NLA_U64 },
-	[TCA_CBT_MARK]		= { .type = NLA_U32 },
-	[TCA_CBT_MARK_MASK]	= { .type = NLA_U32 },
+	[TCA_CBT_MARK]		= NLA_POLICY_BITFIELD32(U32_MAX),
 	[TCA_CBT_GENTLE]	= CBT_FLAG,
 	[TCA_CBT_ECN]		= CBT_FLAG,
 	[TCA_CBT_HARDDROP]	= CBT_FLAG,
-	[TCA_CBT_DROP]		= CBT_FLAG,
+	[TCA_CBT_NODROP]	= CBT_FLAG,
 	[TCA_CBT_SEED]		= { .type = NLA_U32 },
 	[TCA_CBT_VICTIM]	= CBT_FLAG,
 };
@@ -317,10 +316,6 @@ static int cbt_derive(struct cbt_params *p, struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
 		return -EINVAL;
 	}
-	if (p->mark & ~p->mark_mask) {
-		NL_SET_ERR_MSG_MOD(extack, "the mark has bits that its mask has not");
-		return -EINVAL;
-	}
 	return 0;
 }
 
@@ -366,18 +361,18 @@ static int cbt_parse(struct cbt_params *p, bool *reseed, struct nlattr *opt,
 		p->class_weight = nla_get_u32(tb[TCA_CBT_CLASS_WEIGHT]);
 	if (tb[TCA_CBT_DSCP])
 		p->dscp = nla_get_u64(tb[TCA_CBT_DSCP]);
-	if (tb[TCA_CBT_MARK])
-		p->mark = nla_get_u32(tb[TCA_CBT_MARK]);
-	if (tb[TCA_CBT_MARK_MASK])
-		p->mark_mask = nla_get_u32(tb[TCA_CBT_MARK_MASK]);
+	if (tb[TCA_CBT_MARK]) {
+		p->mark = nla_get_bitfield32(tb[TCA_CBT_MARK]).value;
+		p->mark_mask = nla_get_bitfield32(tb[TCA_CBT_MARK]).selector;
+	}
 	if (tb[TCA_CBT_GENTLE])
 		all->gentle = nla_get_u8(tb[TCA_CBT_GENTLE]);
 	if (tb[TCA_CBT_ECN])
 		p->ecn = nla_get_u8(tb[TCA_CBT_ECN]);
 	if (tb[TCA_CBT_HARDDROP])
 		p->harddrop = nla_get_u8(tb[TCA_CBT_HARDDROP]);
-	if (tb[TCA_CBT_DROP])
-		p->nodrop = !nla_get_u8(tb[TCA_CBT_DROP]);
+	if (tb[TCA_CBT_NODROP])
+		p->nodrop = nla_get_u8(tb[TCA_CBT_NODROP]);
 	if (tb[TCA_CBT_SEED])
 		p->seed = nla_get_u32(tb[TCA_CBT_SEED]);
 	if (tb[TCA_CBT_VICTIM])
@@ -815,12 +810,11 @@ static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u32(skb, TCA_CBT_WEIGHT, red->weight) ||
 	    nla_put_u32(skb, TCA_CBT_CLASS_WEIGHT, p.class_weight) ||
 	    nla_put_u64_64bit(skb, TCA_CBT_DSCP, p.dscp, TCA_CBT_PAD) ||
-	    nla_put_u32(skb, TCA_CBT_MARK, p.mark) ||
-	    nla_put_u32(skb, TCA_CBT_MARK_MASK, p.mark_mask) ||
+	    nla_put_bitfield32(skb, TCA_CBT_MARK, p.mark, p.mark_mask) ||
 	    nla_put_u8(skb, TCA_CBT_GENTLE, red->gentle) ||
 	    nla_put_u8(skb, TCA_CBT_ECN, p.ecn) ||
 	    nla_put_u8(skb, TCA_CBT_HARDDROP, p.harddrop) ||
-	    nla_put_u8(skb, TCA_CBT_DROP, !p.nodrop) ||
+	    nla_put_u8(skb, TCA_CBT_NODROP, p.nodrop) ||
 	    nla_put_u32(skb, TCA_CBT_SEED, p.seed) ||
 	    nla_put_u8(skb, TCA_CBT_VICTIM,
 		       p.victim_arrival ? CBT_VICTIM_ARRIVAL :

@@ -194,7 +194,7 @@ static const struct nla_policy chokex_policy[TCA_CHOKEX_MAX + 1] = {
 	[TCA_CHOKEX_GENTLE]	 = NLA_POLICY_MAX(NLA_U8, 1),
 	[TCA_CHOKEX_ECN]	 = NLA_POLICY_MAX(NLA_U8, 1),
 	[TCA_CHOKEX_HARDDROP]	 = NLA_POLICY_MAX(NLA_U8, 1),
-	[TCA_CHOKEX_DROP]	 = NLA_POLICY_MAX(NLA_U8, 1),
+	[TCA_CHOKEX_NODROP]	 = NLA_POLICY_MAX(NLA_U8, 1),
 	[TCA_CHOKEX_SEED]	 = { .type = NLA_U32 },
 };
 
@@ -263,8 +263,8 @@ static int chokex_parse(struct chokex_params *p, bool *reseed,
 		p->ecn = nla_get_u8(tb[TCA_CHOKEX_ECN]);
 	if (tb[TCA_CHOKEX_HARDDROP])
 		p->harddrop = nla_get_u8(tb[TCA_CHOKEX_HARDDROP]);
-	if (tb[TCA_CHOKEX_DROP])
-		p->nodrop = !nla_get_u8(tb[TCA_CHOKEX_DROP]);
+	if (tb[TCA_CHOKEX_NODROP])
+		p->nodrop = nla_get_u8(tb[TCA_CHOKEX_NODROP]);
 	if (tb[TCA_CHOKEX_SEED])
 		p->seed = nla_get_u32(tb[TCA_CHOKEX_SEED]);
 	*reseed = tb[TCA_CHOKEX_SEED];
@@ -642,7 +642,7 @@ static int chokex_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u8(skb, TCA_CHOKEX_GENTLE, READ_ONCE(p->red.gentle)) ||
 	    nla_put_u8(skb, TCA_CHOKEX_ECN, READ_ONCE(p->ecn)) ||
 	    nla_put_u8(skb, TCA_CHOKEX_HARDDROP, READ_ONCE(p->harddrop)) ||
-	    nla_put_u8(skb, TCA_CHOKEX_DROP, !READ_ONCE(p->nodrop)) ||
+	    nla_put_u8(skb, TCA_CHOKEX_NODROP, READ_ONCE(p->nodrop)) ||
 	    nla_put_u32(skb, TCA_CHOKEX_SEED, READ_ONCE(p->seed))) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;

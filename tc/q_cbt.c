@@ -3,306 +3,175 @@
  * tc plugin for the cbt queue discipline; see tc-cbt(8).
  */
 
-#include "tc_plugin.h"
+#include "plugin.h"
 #include <linux/pkt_sched_cbt.h>
 
-static const char cbt_help[] =
-	"Usage: ... cbt [ limit PACKETS ] [ bandwidth RATE ] [ latency TIME ]\n"
-	"               [ share_tcp B ] [ share_tagged B ] [ share_other B ]\n"
-	"               [ packet_tcp BYTES ] [ packet_tagged BYTES ]\n"
-	"               [ packet_other BYTES ]\n"
-	"               [ min PACKETS ] [ max PACKETS ]\n"
-	"               [ threshold_tagged PACKETS ] [ threshold_other PACKETS ]\n"
-	"               [ red tcp|all ] [ probability P ] [ weight W ]\n"
-	"               [ class_weight W ]\n"
-	"               [ dscp none|LIST ] [ mark VALUE/MASK ] [ [no]gentle ]\n"
-	"               [ [no]ecn ] [ [no]harddrop ] [ [no]drop ]\n"
-	"               [ victim random|arrival ] [ seed NUMBER ]\n"
-	"B is a part of 1; LIST is codepoints from 0 to 63, with commas between\n";
-
-/* So that 1 is the greatest value of 32 bits. */
-#define SCALE	((double)UINT32_MAX)
-
-static const char *const cbt_red[] = { "tcp", "all", NULL };
-static const char *const cbt_victim[] = { "random", "arrival", NULL };
-
-#define SHARE(name, attr) \
-	{ name, OPT_REAL, attr, 1, UINT32_MAX, .scale = SCALE }
-#define SIZE(name, attr) \
-	{ name, OPT_SIZE, attr, 1, UINT32_MAX }
-#define THRESHOLD(name, attr) \
-	{ name, OPT_REAL, attr, 0, CBT_MAX_THRESHOLD, .unit = "packets", \
-	  .scale = CBT_UNIT }
-
-static const struct plugin_option cbt_options[] = {
-	{ "limit", OPT_PACKETS, TCA_CBT_LIMIT, 1, CBT_MAX_LIMIT },
-	{ "bandwidth", OPT_RATE, TCA_CBT_BANDWIDTH, 1, INT64_MAX },
-	{ "latency", OPT_TIME_US, TCA_CBT_LATENCY, 1, UINT32_MAX },
-	SHARE("share_tcp", TCA_CBT_SHARE_TCP),
-	SHARE("share_tagged", TCA_CBT_SHARE_TAGGED),
-	SHARE("share_other", TCA_CBT_SHARE_OTHER),
-	SIZE("packet_tcp", TCA_CBT_PACKET_TCP),
-	SIZE("packet_tagged", TCA_CBT_PACKET_TAGGED),
-	SIZE("packet_other", TCA_CBT_PACKET_OTHER),
-	THRESHOLD("min", TCA_CBT_MIN_TH),
-	THRESHOLD("max", TCA_CBT_MAX_TH),
-	THRESHOLD("threshold_tagged", TCA_CBT_TAGGED_TH),
-	THRESHOLD("threshold_other", TCA_CBT_OTHER_TH),
-	{ "red", OPT_CHOICE, TCA_CBT_RED, .choices = cbt_red },
-	{ "probability", OPT_REAL, TCA_CBT_PROBABILITY, 0, UINT32_MAX,
-	  .scale = SCALE },
-	{ "weight", OPT_REAL, TCA_CBT_WEIGHT, 1, UINT32_MAX, .scale = SCALE },
-	{ "class_weight", OPT_REAL, TCA_CBT_CLASS_WEIGHT, 1, UINT32_MAX,
-	  .scale = SCALE },
-	{ "gentle", OPT_FLAG, TCA_CBT_GENTLE },
-	{ "ecn", OPT_FLAG, TCA_CBT_ECN },
-	{ "harddrop", OPT_FLAG, TCA_CBT_HARDDROP },
-	{ "drop", OPT_FLAG, TCA_CBT_DROP },
-	{ "victim", OPT_CHOICE, TCA_CBT_VICTIM, .choices = cbt_victim },
-	{ "seed", OPT_NUMBER, TCA_CBT_SEED, 0, UINT32_MAX },
-	{},
+/* The names that RFCs give to codepoints; the first of a codepoint is shown. */
+static const struct {
+	const char	*name;
+	unsigned char	codepoint;
+} codepoints[] = {
+	{ "cs0", 0 }, { "df", 0 }, { "be", 0 }, { "le", 1 }, { "cs1", 8 },
+	{ "af11", 10 }, { "af12", 12 }, { "af13", 14 }, { "cs2", 16 },
+	{ "af21", 18 }, { "af22", 20 }, { "af23", 22 }, { "cs3", 24 },
+	{ "af31", 26 }, { "af32", 28 }, { "af33", 30 }, { "cs4", 32 },
+	{ "af41", 34 }, { "af42", 36 }, { "af43", 38 }, { "cs5", 40 },
+	{ "va", 44 }, { "ef", 46 }, { "cs6", 48 }, { "cs7", 56 }, {},
 };
 
-#define QDISC_FIELD(name) PLUGIN_FIELD(struct tc_cbt_qdisc_stats, name)
-#define QDISC_REAL(name, by) \
-	PLUGIN_FIELD_AS(struct tc_cbt_qdisc_stats, name, FIELD_REAL, \
-			.scale = (by))
-#define AVERAGE_SCALE	(0x1p32 * CBT_UNIT)
-
-static const struct plugin_field cbt_qdisc_fields[] = {
-	QDISC_REAL(avg, AVERAGE_SCALE),
-	QDISC_REAL(avg_tcp, AVERAGE_SCALE),
-	QDISC_REAL(avg_tagged, AVERAGE_SCALE),
-	QDISC_REAL(avg_other, AVERAGE_SCALE),
-	QDISC_REAL(probability, SCALE),
-	PLUGIN_NEWLINE,
-	QDISC_FIELD(tcp),
-	QDISC_FIELD(tagged),
-	QDISC_FIELD(other),
-	QDISC_FIELD(tagged_drop),
-	QDISC_FIELD(other_drop),
-	QDISC_FIELD(early_drop),
-	QDISC_FIELD(early_mark),
-	PLUGIN_NEWLINE,
-	QDISC_FIELD(forced_drop),
-	QDISC_FIELD(forced_mark),
-	QDISC_FIELD(spared),
-	QDISC_FIELD(full_drop),
-	QDISC_FIELD(victims),
-	QDISC_FIELD(drop_change),
-	QDISC_FIELD(dropped_bytes),
-	{},
-};
-
-#define CLASS_FIELD(name) PLUGIN_FIELD(struct tc_cbt_class_stats, name)
-#define CLASS_REAL(name, by) \
-	PLUGIN_FIELD_AS(struct tc_cbt_class_stats, name, FIELD_REAL, \
-			.scale = (by))
-
-static const struct plugin_field cbt_class_fields[] = {
-	CLASS_REAL(avg, AVERAGE_SCALE),
-	CLASS_REAL(threshold, CBT_UNIT),
-	CLASS_FIELD(arrivals),
-	CLASS_FIELD(threshold_drop),
-	CLASS_FIELD(early_drop),
-	CLASS_FIELD(random_drop),
-	CLASS_FIELD(mark),
-	{},
-};
-
-/* "none", or numbers with commas between them. */
-static bool cbt_parse_dscp(__u64 *set, const char *arg)
+static bool one_codepoint(__u64 *codepoint, const char *word)
 {
-	unsigned long codepoint;
 	char *end;
+	int i;
 
+	if (plugin_whole(codepoint, word, &end))
+		return !*end && *codepoint < 64;
+	for (i = 0; codepoints[i].name; i++) {
+		*codepoint = codepoints[i].codepoint;
+		if (!strcasecmp(codepoints[i].name, word))
+			return true;
+	}
+	return false;
+}
+
+/* "none", or codepoints with commas between them. */
+static bool parse_codepoints(__u64 *set, const char *arg,
+			     const struct plugin_option *o,
+			     const struct plugin_line *line)
+{
+	char word[8];
+	__u64 one;
+	size_t len;
+
+	(void)o;
+	(void)line;
 	*set = 0;
 	if (!strcmp(arg, "none"))
 		return true;
-	for (;; arg = end + 1) {
-		if (*arg < '0' || *arg > '9')
+	for (;; arg += len + 1) {
+		len = strcspn(arg, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)len, arg);
+		if (len >= sizeof(word) || !one_codepoint(&one, word))
 			return false;
-		codepoint = strtoul(arg, &end, 10);
-		if (codepoint > 63)
-			return false;
-		*set |= 1ULL << codepoint;
-		if (!*end)
+		*set |= 1ULL << one;
+		if (!arg[len])
 			return true;
-		if (*end != ',')
-			return false;
 	}
 }
 
-/* VALUE/MASK, in decimal or hexadecimal; without a mask, all bits. */
-static bool cbt_parse_mark(__u32 *value, __u32 *mask, const char *arg)
-{
-	unsigned long long v, m = UINT32_MAX;
-	char *end;
-
-	if (*arg < '0' || *arg > '9')
-		return false;
-	v = strtoull(arg, &end, 0);
-	if (*end == '/' && end[1] >= '0' && end[1] <= '9')
-		m = strtoull(end + 1, &end, 0);
-	*value = v;
-	*mask = m;
-	return !*end && v <= UINT32_MAX && m <= UINT32_MAX;
-}
-
-static int cbt_parse_opt(const struct qdisc_util *qu, int argc, char **argv,
-			 struct nlmsghdr *n, const char *dev)
-{
-	struct rtattr *opts;
-	__u64 seen = 0, set;
-	__u32 value, mask;
-	int found;
-
-	(void)dev;
-	opts = addattr_nest(n, PLUGIN_MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
-	while (argc > 0) {
-		if (!strcmp(*argv, "help")) {
-			fputs(cbt_help, stderr);
-			return -1;
-		}
-		if (!strcmp(*argv, "dscp")) {
-			if (argc < 2 || !cbt_parse_dscp(&set, argv[1])) {
-				fprintf(stderr, "cbt: \"dscp %s\" is not possible; allowed: none, or numbers from 0 to 63 with commas between\n",
-					argc < 2 ? "" : argv[1]);
-				return -1;
-			}
-			addattr_l(n, PLUGIN_MAX_MSG, TCA_CBT_DSCP, &set,
-				  sizeof(set));
-			argc -= 2;
-			argv += 2;
-			continue;
-		}
-		if (!strcmp(*argv, "mark")) {
-			if (argc < 2 ||
-			    !cbt_parse_mark(&value, &mask, argv[1])) {
-				fprintf(stderr, "cbt: \"mark %s\" is not possible; allowed: VALUE or VALUE/MASK, each 0 to 0xffffffff\n",
-					argc < 2 ? "" : argv[1]);
-				return -1;
-			}
-			addattr_l(n, PLUGIN_MAX_MSG, TCA_CBT_MARK, &value,
-				  sizeof(value));
-			addattr_l(n, PLUGIN_MAX_MSG, TCA_CBT_MARK_MASK, &mask,
-				  sizeof(mask));
-			argc -= 2;
-			argv += 2;
-			continue;
-		}
-		found = plugin_parse_one(qu->id, cbt_options, &seen, &argc,
-					 &argv, n);
-		if (found < 0)
-			return -1;
-		if (!found) {
-			fprintf(stderr, "%s: what is \"%s\"?\n%s", qu->id,
-				*argv, cbt_help);
-			return -1;
-		}
-	}
-	addattr_nest_end(n, opts);
-	return 0;
-}
-
-static void cbt_print_dscp(FILE *f, __u64 set)
+static void text_codepoints(char *buf, const struct plugin_option *o, __u64 set)
 {
 	const char *gap = "";
-	int i;
+	int i, name;
 
-	if (is_json_context()) {
-		open_json_array(PRINT_JSON, "dscp");
-		for (i = 0; i < 64; i++)
-			if (set >> i & 1)
-				print_color_u64(PRINT_JSON, COLOR_UNUSED, NULL,
-						NULL, i);
-		close_json_array(PRINT_JSON, NULL);
-		return;
-	}
-	fputs(set ? "dscp " : "dscp none", f);
+	(void)o;
+	snprintf(buf, PLUGIN_TEXT, "%s", set ? "" : "none");
 	for (i = 0; i < 64; i++) {
 		if (!(set >> i & 1))
 			continue;
-		fprintf(f, "%s%d", gap, i);
+		for (name = 0; codepoints[name].name; name++)
+			if (codepoints[name].codepoint == i)
+				break;
+		if (codepoints[name].name)
+			buf += sprintf(buf, "%s%s", gap, codepoints[name].name);
+		else
+			buf += sprintf(buf, "%s%d", gap, i);
 		gap = ",";
 	}
-	fputc(' ', f);
 }
 
-static void cbt_print_mark(FILE *f, __u32 value, __u32 mask)
+static void json_codepoints(const struct plugin_option *o, __u64 set)
 {
-	if (is_json_context()) {
-		print_color_u64(PRINT_JSON, COLOR_UNUSED, "mark", NULL, value);
-		print_color_u64(PRINT_JSON, COLOR_UNUSED, "mark_mask", NULL,
-				mask);
-		return;
-	}
-	fprintf(f, "mark %#x/%#x ", value, mask);
+	int i;
+
+	open_json_array(PRINT_JSON, o->name);
+	for (i = 0; i < 64; i++)
+		if (set >> i & 1)
+			print_color_u64(PRINT_JSON, COLOR_UNUSED, NULL, NULL,
+					i);
+	close_json_array(PRINT_JSON, NULL);
 }
 
-static int cbt_print_opt(const struct qdisc_util *qu, FILE *f,
-			 struct rtattr *opt)
+static void allowed_codepoints(char *buf, const struct plugin_option *o)
 {
-	struct rtattr *tb[TCA_CBT_MAX + 1];
-	__u32 value, mask;
-	__u64 set;
-
-	(void)qu;
-	if (plugin_print(cbt_options, TCA_CBT_MAX, f, opt))
-		return -1;
-	if (!opt ||
-	    parse_rtattr_flags(tb, TCA_CBT_MAX, RTA_DATA(opt),
-			       RTA_PAYLOAD(opt), NLA_F_NESTED))
-		return opt ? -1 : 0;
-	if (tb[TCA_CBT_DSCP] && RTA_PAYLOAD(tb[TCA_CBT_DSCP]) >= sizeof(set)) {
-		memcpy(&set, RTA_DATA(tb[TCA_CBT_DSCP]), sizeof(set));
-		cbt_print_dscp(f, set);
-	}
-	if (tb[TCA_CBT_MARK] && tb[TCA_CBT_MARK_MASK] &&
-	    RTA_PAYLOAD(tb[TCA_CBT_MARK]) >= sizeof(value) &&
-	    RTA_PAYLOAD(tb[TCA_CBT_MARK_MASK]) >= sizeof(mask)) {
-		memcpy(&value, RTA_DATA(tb[TCA_CBT_MARK]), sizeof(value));
-		memcpy(&mask, RTA_DATA(tb[TCA_CBT_MARK_MASK]), sizeof(mask));
-		cbt_print_mark(f, value, mask);
-	}
-	return 0;
+	(void)o;
+	snprintf(buf, PLUGIN_TEXT, "none, or names (ef, af41, cs1) and numbers from 0 to 63 with commas between");
 }
 
-static int cbt_print_xstats(const struct qdisc_util *qu, FILE *f,
-			    struct rtattr *xstats)
+static const struct plugin_type plugin_type_CODEPOINTS = {
+	.size		= sizeof(__u64),
+	.word		= "LIST",
+	.parse		= parse_codepoints,
+	.text		= text_codepoints,
+	.json		= json_codepoints,
+	.allowed	= allowed_codepoints,
+};
+
+/* VALUE/MASK, in decimal or hexadecimal; without a mask, all bits. */
+static bool parse_masked(__u64 *value, const char *arg,
+			 const struct plugin_option *o,
+			 const struct plugin_line *line)
 {
-	static const char *const names[CBT_CLASSES] = {
-		[CBT_TCP] = "tcp", [CBT_TAGGED] = "tagged",
-		[CBT_OTHER] = "other",
-	};
-	struct tc_cbt_xstats st;
+	struct nla_bitfield32 masked;
+	__u64 v, mask = UINT32_MAX;
+	char *end;
 
-	(void)qu;
-	if (!xstats)
-		return 0;
-	plugin_copy_xstats(&st, sizeof(st), xstats);
-	switch (st.type) {
-	case TCA_CBT_XSTATS_QDISC:
-		plugin_print_fields(f, cbt_qdisc_fields, &st.qdisc);
-		break;
-	case TCA_CBT_XSTATS_CLASS:
-		if (st.cls.class_id > CBT_ALL && st.cls.class_id < CBT_CLASSES) {
-			if (is_json_context())
-				print_color_string(PRINT_JSON, COLOR_UNUSED,
-						   "name", NULL,
-						   names[st.cls.class_id]);
-			else
-				fprintf(f, "  %s", names[st.cls.class_id]);
-		}
-		plugin_print_fields(f, cbt_class_fields, &st.cls);
-		break;
-	}
-	return 0;
+	(void)o;
+	(void)line;
+	if (!plugin_whole(&v, arg, &end))
+		return false;
+	if (*end == '/' && !plugin_whole(&mask, end + 1, &end))
+		return false;
+	/* The kernel, too, refuses a value with bits that do not count. */
+	if (*end || mask > UINT32_MAX || v & ~mask)
+		return false;
+	masked.value = v;
+	masked.selector = mask;
+	memcpy(value, &masked, sizeof(masked));
+	return true;
 }
 
-QDISC_UTIL(cbt) = {
-	.id		= "cbt",
-	.parse_qopt	= cbt_parse_opt,
-	.print_qopt	= cbt_print_opt,
-	.print_xstats	= cbt_print_xstats,
+static void text_masked(char *buf, const struct plugin_option *o, __u64 value)
+{
+	struct nla_bitfield32 masked;
+
+	(void)o;
+	memcpy(&masked, &value, sizeof(masked));
+	snprintf(buf, PLUGIN_TEXT, "%#x/%#x", masked.value, masked.selector);
+}
+
+static void json_masked(const struct plugin_option *o, __u64 value)
+{
+	struct nla_bitfield32 masked;
+
+	memcpy(&masked, &value, sizeof(masked));
+	print_color_u64(PRINT_JSON, COLOR_UNUSED, o->name, NULL, masked.value);
+	print_color_u64(PRINT_JSON, COLOR_UNUSED, "mark_mask", NULL,
+			masked.selector);
+}
+
+static void allowed_masked(char *buf, const struct plugin_option *o)
+{
+	(void)o;
+	snprintf(buf, PLUGIN_TEXT, "VALUE or VALUE/MASK, each 0 to 0xffffffff, no bit of the value outside the mask");
+}
+
+static const struct plugin_type plugin_type_MASKED = {
+	.size		= sizeof(struct nla_bitfield32),
+	.word		= "VALUE/MASK",
+	.parse		= parse_masked,
+	.text		= text_masked,
+	.json		= json_masked,
+	.allowed	= allowed_masked,
+};
+
+PLUGIN_OPTIONS(TC_CBT_OPTIONS);
+PLUGIN_STATS(qdisc_stats, struct tc_cbt_qdisc_stats, TC_CBT_QDISC_STATS);
+PLUGIN_STATS(class_stats, struct tc_cbt_class_stats, TC_CBT_CLASS_STATS);
+
+PLUGIN(cbt) = {
+	.util		= PLUGIN_UTIL("cbt"),
+	.options	= plugin_options,
+	.qdisc		= qdisc_stats,
+	.cls		= class_stats,
 };

@@ -1,137 +1,99 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Netlink interface of the 2regionred queue discipline.
- *
- * Attributes are only ever added at the end. The statistics are a fixed
- * layout that grows only at its end: a reader takes as many bytes as it knows
- * and treats what an older kernel did not send as 0.
+ * Netlink interface of the 2regionred queue discipline; <linux/pkt_sched_aqm.h>
+ * says how to read the lists.
  */
 #ifndef _UAPI_LINUX_PKT_SCHED_2REGIONRED_H
 #define _UAPI_LINUX_PKT_SCHED_2REGIONRED_H
 
-#include <linux/types.h>
+#include "pkt_sched_aqm.h"
 
-/*
- * LIMIT, BMIN, BFLAT, TARGET, BMAX and N_1DPR follow from the others where
- * they are 0, and are sent to userspace as they were given. What is in force
- * is in the statistics.
- */
+#define TC_2REGIONRED_MAX_PACKETS	16777215	/* 2^24 - 1 */
+
+#define TC_2REGIONRED_OPTIONS(_, x) \
+	_(x, TCA_2REGIONRED_BANDWIDTH, bandwidth, RATE, "", \
+	  1, 137438953472, 125000000, \
+	  "rate of the link; times rtt it is 10 to 2^23 - 1 packets") \
+	_(x, TCA_2REGIONRED_RTT, rtt, TIME, "", 1000, 10000000, 100000, \
+	  "typical round trip") \
+	_(x, TCA_2REGIONRED_AVPKT, avpkt, BYTES, "", 64, 65535, 1500, \
+	  "size of a packet") \
+	_(x, TCA_2REGIONRED_FLOWS, flows, NUMBER, "flows", 1, 65535, 10, \
+	  "N_Bmin: at least so many keep the link busy with bmin") \
+	_(x, TCA_2REGIONRED_LIMIT, limit, PACKETS, "", \
+	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
+	  "held at most; auto: 1.5 bandwidth times rtt, or 2 bmax") \
+	_(x, TCA_2REGIONRED_BMIN, bmin, PACKETS, "", \
+	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
+	  "phase I ends; auto: a flow's window after a drop") \
+	_(x, TCA_2REGIONRED_BFLAT, bflat, PACKETS, "", \
+	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
+	  "phase II ends; auto: bmin + 1.5 n_1dpr") \
+	_(x, TCA_2REGIONRED_TARGET, target, PACKETS, "", \
+	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
+	  "phase III steers to it; auto: bflat") \
+	_(x, TCA_2REGIONRED_BMAX, bmax, PACKETS, "", \
+	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
+	  "phase III ends; auto: half of bandwidth times rtt, or 2 target") \
+	_(x, TCA_2REGIONRED_N_1DPR, n_1dpr, NUMBER, "flows", \
+	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
+	  "that need one drop per rtt; auto: from bandwidth times rtt") \
+	_(x, TCA_2REGIONRED_ESTIMATOR, estimator, CHOICE, \
+	  "absmin|ewma|ewma-drain", 0, 2, 0, "of the persistent queue") \
+	_(x, TCA_2REGIONRED_GENTLE, gentle, FLAG, "", 0, 1, 1, \
+	  "phase IV begins with a slope") \
+	_(x, TCA_2REGIONRED_LITERAL, literal, FLAG, "", 0, 1, 0, \
+	  "phase III is the thesis's figure 4-7 as printed") \
+	TC_AQM_MARK_OPTIONS(_, x, TCA_2REGIONRED) \
+	TC_AQM_SEED_OPTION(_, x, TCA_2REGIONRED)
+
 enum {
 	TCA_2REGIONRED_UNSPEC,
 	TCA_2REGIONRED_PAD,
-	TCA_2REGIONRED_LIMIT,		/* u32, packets */
-	TCA_2REGIONRED_BANDWIDTH,	/* u64, bytes/s, to _MAX_BANDWIDTH */
-	TCA_2REGIONRED_RTT,		/* u32, us, _MIN_RTT to _MAX_RTT */
-	TCA_2REGIONRED_FLOWS,		/* u32, N_Bmin, 1 to _MAX_FLOWS */
-	TCA_2REGIONRED_AVPKT,		/* u32, bytes, _MIN_AVPKT to _MAX_ */
-	TCA_2REGIONRED_BMIN,		/* u32, packets */
-	TCA_2REGIONRED_BFLAT,		/* u32, packets */
-	TCA_2REGIONRED_TARGET,		/* u32, packets */
-	TCA_2REGIONRED_BMAX,		/* u32, packets */
-	TCA_2REGIONRED_N_1DPR,		/* u32, flows */
-	TCA_2REGIONRED_ESTIMATOR,	/* u8, TC_2REGIONRED_ABSMIN... */
-	TCA_2REGIONRED_GENTLE,		/* u8, 0 or 1 */
-	TCA_2REGIONRED_LITERAL,		/* u8, 0 or 1 */
-	TCA_2REGIONRED_ECN,		/* u8, 0 or 1 */
-	TCA_2REGIONRED_NODROP,		/* u8, 0 or 1; 1 only with ECN */
-	TCA_2REGIONRED_HARDDROP,	/* u8, 0 or 1 */
-	TCA_2REGIONRED_SEED,		/* u32, 0: random; giving it restarts */
+	TC_2REGIONRED_OPTIONS(TC_AQM_ATTRIBUTE, 0)
 	__TCA_2REGIONRED_MAX
 };
 
 #define TCA_2REGIONRED_MAX		(__TCA_2REGIONRED_MAX - 1)
 
-#define TC_2REGIONRED_MAX_BANDWIDTH	(1ULL << 37)
-#define TC_2REGIONRED_MIN_RTT		1000
-#define TC_2REGIONRED_MAX_RTT		10000000
-#define TC_2REGIONRED_MAX_FLOWS		65535
-#define TC_2REGIONRED_MIN_AVPKT		64
-#define TC_2REGIONRED_MAX_AVPKT		65535
-#define TC_2REGIONRED_MAX_PACKETS	((1 << 24) - 1)
-
 enum {
 	TC_2REGIONRED_ABSMIN,
 	TC_2REGIONRED_EWMA,
 	TC_2REGIONRED_EWMA_DRAIN,
-	__TC_2REGIONRED_ESTIMATORS
 };
 
-enum {
-	TCA_2REGIONRED_XSTATS_QDISC,
-};
+#define TC_2REGIONRED_QDISC_STATS(_, x) \
+	TC_AQM_COMMON_STATS(_, x) \
+	_(x, __u64, q_est, PACKETS_Q32, "", "estimated persistent queue") \
+	_(x, __u64, ppd, PACKETS_Q32, "", \
+	  "per drop, says phase III; 0 before the queue first passed bflat") \
+	_(x, __u64, window, PACKETS_Q32, "", "phase III's W; 0 likewise") \
+	_(x, __u64, pipe, PACKETS_Q32, "", "bandwidth times rtt") \
+	_(x, __u32, phase, CHOICE, "none|quiet|low|high|max", \
+	  "the thesis's I to IV, at the last arrival") \
+	_(x, __u32, bmin, COUNT, "packets", "in force") \
+	_(x, __u32, bflat, COUNT, "packets", "in force") \
+	_(x, __u32, target, COUNT, "packets", "in force") \
+	_(x, __u32, bmax, COUNT, "packets", "in force") \
+	_(x, __u32, n_1dpr, COUNT, "flows", "in force, rounded down") \
+	_(x, __u32, hold_off, US, "", "what is left of phase II's silence") \
+	_(x, __u32, entered_quiet, COUNT, "times", "phase I was entered") \
+	_(x, __u32, entered_low, COUNT, "times", "phase II was entered") \
+	_(x, __u32, entered_high, COUNT, "times", "phase III was entered") \
+	_(x, __u32, entered_max, COUNT, "times", "phase IV was entered") \
+	_(x, __u32, updates, COUNT, "times", "phase III's controller ran") \
+	_(x, __u32, negative, COUNT, "times", \
+	  "the new drop rate was not positive") \
+	_(x, __u32, dropped_low, COUNT, "packets", "dropped in phase II") \
+	_(x, __u32, dropped_high, COUNT, "packets", "dropped in phase III") \
+	_(x, __u32, dropped_max, COUNT, "packets", "dropped in phase IV") \
+	_(x, __u32, marked_low, COUNT, "packets", "marked in phase II") \
+	_(x, __u32, marked_high, COUNT, "packets", "marked in phase III") \
+	_(x, __u32, marked_max, COUNT, "packets", "marked in phase IV") \
+	_(x, __u32, reserved, HIDDEN, "", "0")
 
-/**
- * struct tc_2regionred_qdisc_stats - statistics of the discipline
- * @q_est: estimated persistent queue, 2^-32 packets
- * @ppd: packets per drop as the High-N controller has it, 2^-32 packets; 0
- *	before the queue first crosses Bflat
- * @window: the controller's W, 2^-32 packets; 0 as above
- * @pipe: bandwidth times rtt, 2^-32 packets
- * @phase: 1 to 4, the thesis's I to IV, at the last arrival
- * @limit: in force, packets; so are the next five
- * @bmin: packets
- * @bflat: packets
- * @target: packets
- * @bmax: packets
- * @n_1dpr: flows that need one drop per round trip, rounded down
- * @hold_off: what is left of the Low-N silence, us
- * @entered_quiet: times phase I was entered
- * @entered_low: times phase II was entered
- * @entered_high: times phase III was entered
- * @entered_max: times phase IV was entered
- * @updates: runs of the controller
- * @negative: runs in which the new drop rate was not positive
- * @dropped_low: arrivals dropped in phase II
- * @dropped_high: arrivals dropped in phase III
- * @dropped_max: arrivals dropped in phase IV
- * @dropped_limit: arrivals that found @limit packets queued
- * @dropped_change: packets dropped because a change lowered the limit
- * @marked_low: arrivals marked in phase II
- * @marked_high: arrivals marked in phase III
- * @marked_max: arrivals marked in phase IV
- * @spared: arrivals that nodrop kept although they could not be marked
- */
 struct tc_2regionred_qdisc_stats {
-	__u64	q_est;
-	__u64	ppd;
-	__u64	window;
-	__u64	pipe;
-	__u32	phase;
-	__u32	limit;
-	__u32	bmin;
-	__u32	bflat;
-	__u32	target;
-	__u32	bmax;
-	__u32	n_1dpr;
-	__u32	hold_off;
-	__u32	entered_quiet;
-	__u32	entered_low;
-	__u32	entered_high;
-	__u32	entered_max;
-	__u32	updates;
-	__u32	negative;
-	__u32	dropped_low;
-	__u32	dropped_high;
-	__u32	dropped_max;
-	__u32	dropped_limit;
-	__u32	dropped_change;
-	__u32	marked_low;
-	__u32	marked_high;
-	__u32	marked_max;
-	__u32	spared;
-	__u32	reserved;
-};
-
-/**
- * struct tc_2regionred_xstats - what TCA_STATS_APP holds
- * @type: TCA_2REGIONRED_XSTATS_QDISC
- */
-struct tc_2regionred_xstats {
-	__u32	type;
-	__u32	reserved;
-	union {
-		struct tc_2regionred_qdisc_stats	qdisc;
-	};
+	TC_2REGIONRED_QDISC_STATS(TC_AQM_MEMBER, 0)
 };
 
 #endif /* _UAPI_LINUX_PKT_SCHED_2REGIONRED_H */

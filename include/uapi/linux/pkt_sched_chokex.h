@@ -1,98 +1,95 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Netlink interface of the chokex queue discipline.
- *
- * Attributes are only ever added at the end. The statistics are a fixed
- * layout that grows only at its end: a reader takes as many bytes as it knows
- * and treats what an older kernel did not send as 0.
+ * Netlink interface of the chokex queue discipline; <linux/pkt_sched_aqm.h>
+ * says how to read the lists.
  */
 #ifndef _UAPI_LINUX_PKT_SCHED_CHOKEX_H
 #define _UAPI_LINUX_PKT_SCHED_CHOKEX_H
 
-#include <linux/types.h>
+#include "pkt_sched_aqm.h"
+
+#define CHOKEX_MAX_LIMIT	1048576
+#define CHOKEX_MAX_CANDIDATES	64
+#define CHOKEX_MAX_REGIONS	32	/* half of that */
+
+#define TC_CHOKEX_OPTIONS(_, x) \
+	_(x, TCA_CHOKEX_LIMIT, limit, PACKETS, "", 1, CHOKEX_MAX_LIMIT, 300, \
+	  "held at most") \
+	_(x, TCA_CHOKEX_MIN_TH, min, PACKETS, "", 1, 2147483647, \
+	  TC_AQM_DERIVED, "average where RED begins; auto: limit / 3") \
+	_(x, TCA_CHOKEX_MAX_TH, max, PACKETS, "", 1, 2147483647, \
+	  TC_AQM_DERIVED, \
+	  "average where probability is reached, above min; auto: 2 limit / 3") \
+	_(x, TCA_CHOKEX_PROBABILITY, probability, FRACTION, "", 0, 4294967295, \
+	  85899346, "of an early drop at max") \
+	_(x, TCA_CHOKEX_WEIGHT, weight, FRACTION, "", 1, 4294967295, 8589935, \
+	  "of an arrival in the average") \
+	_(x, TCA_CHOKEX_BANDWIDTH, bandwidth, RATE, "", 1, 9223372036854775807, \
+	  1250000, "rate of the link") \
+	_(x, TCA_CHOKEX_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
+	  "size of a packet") \
+	_(x, TCA_CHOKEX_CANDIDATES, candidates, NUMBER, "packets", 1, \
+	  CHOKEX_MAX_CANDIDATES, 1, \
+	  "drawn and compared with each arrival; not together with adaptive") \
+	_(x, TCA_CHOKEX_ADAPTIVE, adaptive, NUMBER, "regions", 1, \
+	  CHOKEX_MAX_REGIONS, TC_AQM_DERIVED, \
+	  "of the average, with 2 candidates more in each; auto: candidates") \
+	_(x, TCA_CHOKEX_GENTLE, gentle, FLAG, "", 0, 1, 0, \
+	  "drop more and more from max to 2 max, not all") \
+	TC_AQM_MARK_OPTIONS(_, x, TCA_CHOKEX) \
+	TC_AQM_SEED_OPTION(_, x, TCA_CHOKEX)
 
 enum {
 	TCA_CHOKEX_UNSPEC,
-	TCA_CHOKEX_LIMIT,	/* u32, packets, 1 to CHOKEX_MAX_LIMIT */
-	TCA_CHOKEX_MIN_TH,	/* u32, packets; 0: limit / 3 */
-	TCA_CHOKEX_MAX_TH,	/* u32, packets, above min; 0: 2 limit / 3 */
-	TCA_CHOKEX_PROBABILITY,	/* u32, 2^-32: max_p, at max */
-	TCA_CHOKEX_WEIGHT,	/* u32, 2^-32: of the average, >= 1 */
-	TCA_CHOKEX_BANDWIDTH,	/* u64, bytes per second, >= 1 */
-	TCA_CHOKEX_AVPKT,	/* u32, bytes, >= 1 */
-	TCA_CHOKEX_CANDIDATES,	/* u32, 1 to CHOKEX_MAX_CANDIDATES */
-	TCA_CHOKEX_ADAPTIVE,	/* u32, regions, 1 to CHOKEX_MAX_REGIONS; not
-				 * together with _CANDIDATES. Either of the
-				 * two replaces the other.
-				 */
-	TCA_CHOKEX_GENTLE,	/* u8, 0 or 1 */
-	TCA_CHOKEX_ECN,		/* u8, 0 or 1 */
-	TCA_CHOKEX_HARDDROP,	/* u8, 0 or 1 */
-	TCA_CHOKEX_DROP,	/* u8; 0: queue what cannot be marked, needs ecn */
-	TCA_CHOKEX_SEED,	/* u32; 0: unpredictable */
 	TCA_CHOKEX_PAD,
+	TC_CHOKEX_OPTIONS(TC_AQM_ATTRIBUTE, 0)
 	__TCA_CHOKEX_MAX
 };
 
 #define TCA_CHOKEX_MAX		(__TCA_CHOKEX_MAX - 1)
 
-#define CHOKEX_MAX_LIMIT	(1 << 20)
-#define CHOKEX_MAX_CANDIDATES	64
-#define CHOKEX_MAX_REGIONS	(CHOKEX_MAX_CANDIDATES / 2)
+#define TC_CHOKEX_QDISC_STATS(_, x) \
+	_(x, __u64, avg, PACKETS_Q32, "", "average queue length") \
+	_(x, __u64, drawn, COUNT, "candidates", "drawn and compared") \
+	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped") \
+	_(x, __u32, matched, COUNT, "arrivals", \
+	  "dropped because a candidate was of their flow") \
+	_(x, __u32, victims, COUNT, "packets", \
+	  "dropped from the queue because an arrival was of their flow") \
+	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
+	_(x, __u32, early_mark, COUNT, "arrivals", "marked by chance") \
+	_(x, __u32, forced_drop, COUNT, "arrivals", \
+	  "dropped because the average was too high") \
+	_(x, __u32, forced_mark, COUNT, "arrivals", \
+	  "marked because the average was too high") \
+	_(x, __u32, spared, COUNT, "arrivals", \
+	  "queued because of nodrop though they could not be marked") \
+	_(x, __u32, drop_limit, COUNT, "arrivals", \
+	  "dropped because the queue held limit packets") \
+	_(x, __u32, drop_change, COUNT, "packets", \
+	  "dropped because a change lowered the limit") \
+	_(x, __u32, candidates, COUNT, "packets", \
+	  "that an arrival would draw at this average; 0 below min") \
+	_(x, __u32, probability, FRACTION, "", "RED's p_b at this average") \
+	_(x, __u32, ptime, NS, "", "transmission time of an average packet") \
+	_(x, __u32, count, COUNT, "arrivals", \
+	  "since the last early drop or mark, at or above min") \
+	_(x, __u32, reserved, HIDDEN, "", "0")
 
-enum {
-	TCA_CHOKEX_XSTATS_QDISC,
-};
-
-/**
- * struct tc_chokex_qdisc_stats - statistics of the discipline
- * @avg: average queue length, 2^-32 packets
- * @drawn: candidates drawn and compared
- * @dropped_bytes: bytes of all packets dropped
- * @matched: arrivals dropped because a candidate was of their flow
- * @victims: queued packets dropped because an arrival was of their flow
- * @early_drop: arrivals dropped by chance
- * @early_mark: arrivals marked by chance
- * @forced_drop: arrivals dropped because the average was too high
- * @forced_mark: arrivals marked because the average was too high
- * @spared: arrivals queued because of nodrop though they could not be marked
- * @drop_limit: arrivals dropped because the queue held limit packets
- * @drop_change: packets dropped because a change lowered the limit
- * @candidates: m, what an arrival would draw at this average; 0 below min
- * @probability: RED's p_b at this average, 2^-32; 2^32 - 1 stands for 1
- * @ptime: transmission time of an average packet, ns
- * @count: arrivals since the last early drop or mark, at or above min
- */
 struct tc_chokex_qdisc_stats {
-	__u64	avg;
-	__u64	drawn;
-	__u64	dropped_bytes;
-	__u32	matched;
-	__u32	victims;
-	__u32	early_drop;
-	__u32	early_mark;
-	__u32	forced_drop;
-	__u32	forced_mark;
-	__u32	spared;
-	__u32	drop_limit;
-	__u32	drop_change;
-	__u32	candidates;
-	__u32	probability;
-	__u32	ptime;
-	__u32	count;
-	__u32	reserved;
+	TC_CHOKEX_QDISC_STATS(TC_AQM_MEMBER, 0)
 };
 
-/**
- * struct tc_chokex_xstats - what TCA_STATS_APP holds
- * @type: TCA_CHOKEX_XSTATS_QDISC
- */
 struct tc_chokex_xstats {
 	__u32	type;
 	__u32	reserved;
 	union {
 		struct tc_chokex_qdisc_stats	qdisc;
 	};
+};
+
+enum {
+	TCA_CHOKEX_XSTATS_QDISC = TC_AQM_XSTATS_QDISC,
 };
 
 #endif /* _UAPI_LINUX_PKT_SCHED_CHOKEX_H */

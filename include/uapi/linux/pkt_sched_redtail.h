@@ -1,55 +1,79 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Netlink interface of the redtail queue discipline.
- *
- * Attributes are only ever added at the end. The statistics are a fixed
- * layout that grows only at its end: a reader takes as many bytes as it knows
- * and treats what an older kernel did not send as 0. Probabilities and shares
- * are Q0.32: 2^32 would be 1.
+ * Netlink interface of the redtail queue discipline; <linux/pkt_sched_aqm.h>
+ * says how to read the lists.
  */
 #ifndef _UAPI_LINUX_PKT_SCHED_REDTAIL_H
 #define _UAPI_LINUX_PKT_SCHED_REDTAIL_H
 
-#include <linux/types.h>
+#include "pkt_sched_aqm.h"
+
+#define REDTAIL_MIN_BANDWIDTH	1000
+#define REDTAIL_MAX_BANDWIDTH	1099511627776
+#define REDTAIL_MAX_LIMIT	1073741824
+#define REDTAIL_MIN_AVPKT	64
+#define REDTAIL_MAX_AVPKT	65535
+#define REDTAIL_MAX_FLOWS	1048576
+
+#define TC_REDTAIL_OPTIONS(_, x) \
+	_(x, TCA_REDTAIL_BANDWIDTH, bandwidth, RATE, "", REDTAIL_MIN_BANDWIDTH, \
+	  REDTAIL_MAX_BANDWIDTH, 375000, "rate of the link") \
+	_(x, TCA_REDTAIL_LIMIT, limit, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
+	  TC_AQM_DERIVED, "held at most; auto: 0.43 s of the bandwidth") \
+	_(x, TCA_REDTAIL_MIN1, min1, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
+	  TC_AQM_DERIVED, \
+	  "of the short queue, where its share begins to grow; auto: limit / 80") \
+	_(x, TCA_REDTAIL_MAX1, max1, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
+	  TC_AQM_DERIVED, \
+	  "of the short queue, where its share is share_max; auto: 3 limit / 16") \
+	_(x, TCA_REDTAIL_MIN2, min2, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
+	  TC_AQM_DERIVED, \
+	  "of the long queue, where RED begins; auto: limit / 8") \
+	_(x, TCA_REDTAIL_MAX2, max2, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
+	  TC_AQM_DERIVED, \
+	  "of the long queue, where probability is reached; auto: limit / 2") \
+	_(x, TCA_REDTAIL_SHARE_MIN, share_min, FRACTION, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "of the link for the short queue, least; auto: min1 / max1") \
+	_(x, TCA_REDTAIL_SHARE_MAX, share_max, FRACTION, "", 1, 4294967295, \
+	  3435973836, "of the link for the short queue, greatest") \
+	_(x, TCA_REDTAIL_AVPKT, avpkt, BYTES, "", REDTAIL_MIN_AVPKT, \
+	  REDTAIL_MAX_AVPKT, 1000, "size of a packet") \
+	_(x, TCA_REDTAIL_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "of an arrival in the average; auto: from bandwidth and avpkt") \
+	_(x, TCA_REDTAIL_PROBABILITY, probability, FRACTION, "", 1, 4294967295, \
+	  85899346, "of an early drop at max2; with adaptive, at the start") \
+	_(x, TCA_REDTAIL_ADAPTIVE, adaptive, FLAG, "", 0, 1, 1, "Adaptive RED") \
+	TC_AQM_MARK_OPTIONS(_, x, TCA_REDTAIL) \
+	_(x, TCA_REDTAIL_PACKETS, packets, PACKETS, "", 0, 4294967295, 128, \
+	  "after which a flow is long; 0: no bound") \
+	_(x, TCA_REDTAIL_AGE, age, TIME, "", 0, 4294967295, 0, \
+	  "after which a flow is long; 0: no bound") \
+	_(x, TCA_REDTAIL_TAU, tau, TIME, "", 1, 4294967295, 5000000, \
+	  "of silence after which a flow is new") \
+	_(x, TCA_REDTAIL_FLOWS, flows, NUMBER, "slots", 1, REDTAIL_MAX_FLOWS, \
+	  4096, "of the table of flows") \
+	_(x, TCA_REDTAIL_KEY, key, CHOICE, "addresses|flow", 0, 1, 0, \
+	  "what makes a flow: two addresses, or also the ports") \
+	_(x, TCA_REDTAIL_DYNAMIC, dynamic, FLAG, "", 0, 1, 0, \
+	  "move min2 and max2 by the loss of the short queue") \
+	_(x, TCA_REDTAIL_LOW, low, FRACTION, "", 0, 4294967295, 42949673, \
+	  "loss below which dynamic lowers them") \
+	_(x, TCA_REDTAIL_HIGH, high, FRACTION, "", 0, 4294967295, 85899346, \
+	  "loss above which dynamic raises them, above low") \
+	_(x, TCA_REDTAIL_GAMMA, gamma, FRACTION, "", 1, 4294967295, 85899346, \
+	  "weight of a packet in the loss") \
+	TC_AQM_SEED_OPTION(_, x, TCA_REDTAIL)
 
 enum {
 	TCA_REDTAIL_UNSPEC,
-	TCA_REDTAIL_BANDWIDTH,	/* u64, bytes per second */
-	TCA_REDTAIL_LIMIT,	/* u32, bytes; 0: from the bandwidth */
-	TCA_REDTAIL_MIN1,	/* u32, bytes; 0: from the limit */
-	TCA_REDTAIL_MAX1,	/* u32, bytes; 0: from the limit */
-	TCA_REDTAIL_MIN2,	/* u32, bytes; 0: from the limit */
-	TCA_REDTAIL_MAX2,	/* u32, bytes; 0: from the limit */
-	TCA_REDTAIL_SHARE_MIN,	/* u32, Q0.32; 0: min1 / max1 */
-	TCA_REDTAIL_SHARE_MAX,	/* u32, Q0.32, > 0 */
-	TCA_REDTAIL_AVPKT,	/* u32, bytes, REDTAIL_MIN_AVPKT to _MAX_ */
-	TCA_REDTAIL_WEIGHT,	/* u32, Q0.32; 0: from bandwidth and avpkt */
-	TCA_REDTAIL_PROBABILITY, /* u32, Q0.32, > 0 */
-	TCA_REDTAIL_ADAPTIVE,	/* u8, 0 or 1 */
-	TCA_REDTAIL_ECN,	/* u8, 0 or 1 */
-	TCA_REDTAIL_HARDDROP,	/* u8, 0 or 1 */
-	TCA_REDTAIL_NODROP,	/* u8, 0 or 1 */
-	TCA_REDTAIL_PACKETS,	/* u32, packets of a flow that count as short */
-	TCA_REDTAIL_AGE,	/* u32, us that a flow counts as short */
-	TCA_REDTAIL_TAU,	/* u32, us, >= 1 */
-	TCA_REDTAIL_FLOWS,	/* u32, slots, 1 to REDTAIL_MAX_FLOWS */
-	TCA_REDTAIL_KEY,	/* u8, enum redtail_key */
-	TCA_REDTAIL_DYNAMIC,	/* u8, 0 or 1 */
-	TCA_REDTAIL_LOW,	/* u32, Q0.32 */
-	TCA_REDTAIL_HIGH,	/* u32, Q0.32 */
-	TCA_REDTAIL_GAMMA,	/* u32, Q0.32, > 0 */
-	TCA_REDTAIL_SEED,	/* u32; 0: random */
+	TCA_REDTAIL_PAD,
+	TC_REDTAIL_OPTIONS(TC_AQM_ATTRIBUTE, 0)
 	__TCA_REDTAIL_MAX
 };
 
 #define TCA_REDTAIL_MAX		(__TCA_REDTAIL_MAX - 1)
-
-#define REDTAIL_MIN_BANDWIDTH	1000
-#define REDTAIL_MAX_BANDWIDTH	(1ULL << 40)
-#define REDTAIL_MAX_LIMIT	(1U << 30)
-#define REDTAIL_MIN_AVPKT	64
-#define REDTAIL_MAX_AVPKT	65535
-#define REDTAIL_MAX_FLOWS	(1U << 20)
 
 enum redtail_key {
 	REDTAIL_KEY_ADDRESSES,	/* source and destination address */
@@ -59,119 +83,81 @@ enum redtail_key {
 
 #define REDTAIL_KEY_MAX		(__REDTAIL_KEY_MAX - 1)
 
-enum {
-	TCA_REDTAIL_XSTATS_QDISC,
-	TCA_REDTAIL_XSTATS_CLASS,
-};
+#define TC_REDTAIL_QDISC_STATS(_, x) \
+	_(x, __u64, sent_short, BYTES, "", "served from the short queue") \
+	_(x, __u64, sent_long, BYTES, "", "served from the long queue") \
+	_(x, __s32, credit, BYTES, "", \
+	  "that the short queue is owed; negative: it was served ahead of its share") \
+	_(x, __u32, limit, BYTES, "", \
+	  "in force; so for the rest of the thresholds") \
+	_(x, __u32, min1, BYTES, "", "lower threshold of the short queue") \
+	_(x, __u32, max1, BYTES, "", "upper threshold of the short queue") \
+	_(x, __u32, min2, BYTES, "", \
+	  "lower threshold of the long queue; moves with dynamic") \
+	_(x, __u32, max2, BYTES, "", \
+	  "upper threshold of the long queue; moves with dynamic") \
+	_(x, __u32, share_min, FRACTION, "", "least share of the short queue") \
+	_(x, __u32, share_max, FRACTION, "", \
+	  "greatest share of the short queue") \
+	_(x, __u32, weight, FRACTION, "", "of the average") \
+	_(x, __u32, backlog_short, BYTES, "", "held in the short queue") \
+	_(x, __u32, backlog_long, BYTES, "", "held in the long queue") \
+	_(x, __u32, qlen_short, COUNT, "packets", "held in the short queue") \
+	_(x, __u32, qlen_long, COUNT, "packets", "held in the long queue") \
+	_(x, __u32, share, FRACTION, "", \
+	  "of the short queue at its present length") \
+	_(x, __u32, avg, BYTES, "", "average length of the long queue") \
+	_(x, __u32, max_p, FRACTION, "", "Adaptive RED's") \
+	_(x, __u32, loss_short, FRACTION, "", \
+	  "average of lost to arrived packets, short queue") \
+	_(x, __u32, loss_long, FRACTION, "", \
+	  "average of lost or marked to arrived, long queue") \
+	_(x, __u32, early_drop, COUNT, "packets", "dropped by chance") \
+	_(x, __u32, early_mark, COUNT, "packets", "marked by chance") \
+	_(x, __u32, forced_drop, COUNT, "packets", \
+	  "dropped because the average was above 2 max2") \
+	_(x, __u32, forced_mark, COUNT, "packets", \
+	  "marked because the average was above 2 max2") \
+	_(x, __u32, overflow_short, COUNT, "arrivals", \
+	  "at the short queue that found the buffer full") \
+	_(x, __u32, overflow_long, COUNT, "arrivals", \
+	  "at the long queue that found the buffer full") \
+	_(x, __u32, drop_change, COUNT, "packets", \
+	  "discarded because a change lowered the limit") \
+	_(x, __u32, max_p_raised, COUNT, "steps", "of max_p up") \
+	_(x, __u32, max_p_lowered, COUNT, "steps", "of max_p down") \
+	_(x, __u32, min2_raised, COUNT, "steps", \
+	  "of the dynamic thresholds up") \
+	_(x, __u32, min2_lowered, COUNT, "steps", \
+	  "of the dynamic thresholds down") \
+	_(x, __u32, flows_new, COUNT, "flows", "that were new") \
+	_(x, __u32, flows_long, COUNT, "flows", "that became long") \
+	_(x, __u32, flows_evicted, COUNT, "flows", \
+	  "forgotten early for want of a slot") \
+	_(x, __u32, marked, COUNT, "packets", "marked, by chance or not") \
+	_(x, __u32, reserved, HIDDEN, "", "0")
 
-/**
- * struct tc_redtail_qdisc_stats - statistics of the discipline
- * @sent_short: bytes served from the short queue
- * @sent_long: bytes served from the long queue
- * @credit: bytes that the short queue is owed; negative: that it was served
- *	ahead of its share
- * @limit: bytes held at most, in force; so for the rest of the thresholds
- * @min1: lower threshold of the short queue, bytes
- * @max1: upper threshold of the short queue, bytes
- * @min2: lower threshold of the long queue, bytes; moves with dynamic
- * @max2: upper threshold of the long queue, bytes; moves with dynamic
- * @share_min: least share of the short queue, Q0.32
- * @share_max: greatest share of the short queue, Q0.32
- * @weight: of the average, Q0.32
- * @backlog_short: bytes held in the short queue
- * @backlog_long: bytes held in the long queue
- * @qlen_short: packets held in the short queue
- * @qlen_long: packets held in the long queue
- * @share: of the short queue at its present length, Q0.32
- * @avg: average length of the long queue, bytes
- * @max_p: Adaptive RED's, Q0.32
- * @loss_short: average of lost to arrived packets, short queue, Q0.32
- * @loss_long: average of lost or marked to arrived, long queue, Q0.32
- * @early_drop: packets dropped by chance
- * @early_mark: packets marked by chance
- * @forced_drop: packets dropped because the average was above 2 max2
- * @forced_mark: packets marked because the average was above 2 max2
- * @overflow_short: short queue's arrivals that found the buffer full
- * @overflow_long: long queue's arrivals that found the buffer full
- * @drop_change: packets discarded because a change lowered the limit
- * @max_p_raised: steps of max_p up
- * @max_p_lowered: steps of max_p down
- * @min2_raised: steps of the dynamic thresholds up
- * @min2_lowered: steps of the dynamic thresholds down
- * @flows_new: flows that were new
- * @flows_long: flows that became long
- * @flows_evicted: flows forgotten early for want of a slot
- * @marked: packets marked, by chance or not
- * @reserved: 0
- */
 struct tc_redtail_qdisc_stats {
-	__u64	sent_short;
-	__u64	sent_long;
-	__s32	credit;
-	__u32	limit;
-	__u32	min1;
-	__u32	max1;
-	__u32	min2;
-	__u32	max2;
-	__u32	share_min;
-	__u32	share_max;
-	__u32	weight;
-	__u32	backlog_short;
-	__u32	backlog_long;
-	__u32	qlen_short;
-	__u32	qlen_long;
-	__u32	share;
-	__u32	avg;
-	__u32	max_p;
-	__u32	loss_short;
-	__u32	loss_long;
-	__u32	early_drop;
-	__u32	early_mark;
-	__u32	forced_drop;
-	__u32	forced_mark;
-	__u32	overflow_short;
-	__u32	overflow_long;
-	__u32	drop_change;
-	__u32	max_p_raised;
-	__u32	max_p_lowered;
-	__u32	min2_raised;
-	__u32	min2_lowered;
-	__u32	flows_new;
-	__u32	flows_long;
-	__u32	flows_evicted;
-	__u32	marked;
-	__u32	reserved;
+	TC_REDTAIL_QDISC_STATS(TC_AQM_MEMBER, 0)
 };
 
-/**
- * struct tc_redtail_class_stats - statistics of one queue, 1 short or 2 long
- * @sent: bytes served
- * @arrived: packets that came for this queue
- * @share: of the service while both queues hold packets, Q0.32
- * @loss: average of lost (or marked) to arrived packets, Q0.32
- * @min: lower threshold in force, bytes
- * @max: upper threshold in force, bytes
- * @avg: average length, bytes; long queue only
- * @max_p: Adaptive RED's, Q0.32; long queue only
- * @marked: packets marked; long queue only
- */
+#define TC_REDTAIL_CLASS_STATS(_, x) \
+	_(x, __u64, sent, BYTES, "", "served") \
+	_(x, __u32, arrived, COUNT, "packets", "that came for this queue") \
+	_(x, __u32, share, FRACTION, "", \
+	  "of the service while both queues hold packets") \
+	_(x, __u32, loss, FRACTION, "", \
+	  "average of lost (or marked) to arrived packets") \
+	_(x, __u32, min, BYTES, "", "lower threshold in force") \
+	_(x, __u32, max, BYTES, "", "upper threshold in force") \
+	_(x, __u32, avg, BYTES, "", "average length; long queue only") \
+	_(x, __u32, max_p, FRACTION, "", "Adaptive RED's; long queue only") \
+	_(x, __u32, marked, COUNT, "packets", "long queue only")
+
 struct tc_redtail_class_stats {
-	__u64	sent;
-	__u32	arrived;
-	__u32	share;
-	__u32	loss;
-	__u32	min;
-	__u32	max;
-	__u32	avg;
-	__u32	max_p;
-	__u32	marked;
+	TC_REDTAIL_CLASS_STATS(TC_AQM_MEMBER, 0)
 };
 
-/**
- * struct tc_redtail_xstats - what TCA_STATS_APP holds
- * @type: TCA_REDTAIL_XSTATS_QDISC or _CLASS
- * @reserved: 0
- */
 struct tc_redtail_xstats {
 	__u32	type;
 	__u32	reserved;
@@ -179,6 +165,11 @@ struct tc_redtail_xstats {
 		struct tc_redtail_qdisc_stats	qdisc;
 		struct tc_redtail_class_stats	cls;
 	};
+};
+
+enum {
+	TCA_REDTAIL_XSTATS_QDISC = TC_AQM_XSTATS_QDISC,
+	TCA_REDTAIL_XSTATS_CLASS = TC_AQM_XSTATS_CLASS,
 };
 
 #endif /* _UAPI_LINUX_PKT_SCHED_REDTAIL_H */

@@ -1,91 +1,80 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Netlink interface of the tdrr queue discipline.
- *
- * Attributes are only ever added at the end. The statistics are a fixed
- * layout that grows only at its end: a reader takes as many bytes as it knows
- * and treats what an older kernel did not send as 0.
+ * Netlink interface of the tdrr queue discipline; <linux/pkt_sched_aqm.h>
+ * says how to read the lists.
  */
 #ifndef _UAPI_LINUX_PKT_SCHED_TDRR_H
 #define _UAPI_LINUX_PKT_SCHED_TDRR_H
 
-#include <linux/types.h>
+#include "pkt_sched_aqm.h"
+
+#define TDRR_MAX_FLOWS		1048576
+#define TDRR_MIN_QUANTUM	256
+#define TDRR_MAX_QUANTUM	1048576
+#define TDRR_MIN_TIME_CONSTANT	1000		/* us */
+#define TDRR_MAX_TIME_CONSTANT	100000000
+
+#define TC_TDRR_OPTIONS(_, x) \
+	_(x, TCA_TDRR_LIMIT, limit, PACKETS, "", 1, 4294967295, 1000, \
+	  "held at most") \
+	_(x, TCA_TDRR_MEMORY_LIMIT, memory_limit, BYTES, "", 1, 4294967295, \
+	  33554432, "that packets take at most, truesize") \
+	_(x, TCA_TDRR_FLOWS, flows, NUMBER, "queues", 1, TDRR_MAX_FLOWS, 1024, \
+	  "into which flows are hashed; fixed once set up") \
+	_(x, TCA_TDRR_QUANTUM, quantum, BYTES, "", TDRR_MIN_QUANTUM, \
+	  TDRR_MAX_QUANTUM, TC_AQM_DERIVED, \
+	  "that a queue sends in its turn; auto: the device's MTU and header") \
+	_(x, TCA_TDRR_TIME_CONSTANT, time_constant, TIME, "", \
+	  TDRR_MIN_TIME_CONSTANT, TDRR_MAX_TIME_CONSTANT, 100000, \
+	  "of the average that is a queue's throughput")
 
 enum {
 	TCA_TDRR_UNSPEC,
-	TCA_TDRR_LIMIT,		/* u32, packets, >= 1 */
-	TCA_TDRR_MEMORY_LIMIT,	/* u32, bytes of skb truesize, >= 1 */
-	TCA_TDRR_FLOWS,		/* u32, queues, 1 to TDRR_MAX_FLOWS */
-	TCA_TDRR_QUANTUM,	/* u32, bytes, TDRR_MIN_QUANTUM to _MAX_ */
-	TCA_TDRR_TIME_CONSTANT,	/* u32, us, TDRR_MIN_TIME_CONSTANT to _MAX_ */
+	TCA_TDRR_PAD,
+	TC_TDRR_OPTIONS(TC_AQM_ATTRIBUTE, 0)
 	__TCA_TDRR_MAX
 };
 
 #define TCA_TDRR_MAX		(__TCA_TDRR_MAX - 1)
 
-#define TDRR_MAX_FLOWS		(1 << 20)
-#define TDRR_MIN_QUANTUM	256
-#define TDRR_MAX_QUANTUM	(1 << 20)
-#define TDRR_MIN_TIME_CONSTANT	1000		/* 1 ms */
-#define TDRR_MAX_TIME_CONSTANT	100000000	/* 100 s */
+#define TC_TDRR_QDISC_STATS(_, x) \
+	_(x, __u64, dropped_bytes, BYTES, "", "of the packets discarded") \
+	_(x, __u64, top_throughput, BITRATE, "", "of queue top") \
+	_(x, __u32, drop_limit, COUNT, "packets", \
+	  "discarded because the buffer held limit packets") \
+	_(x, __u32, drop_memory, COUNT, "packets", \
+	  "discarded because the buffer held memory_limit bytes") \
+	_(x, __u32, drop_oversize, COUNT, "packets", \
+	  "whose truesize alone exceeds memory_limit") \
+	_(x, __u32, drop_change, COUNT, "packets", \
+	  "discarded because a change lowered a limit") \
+	_(x, __u32, overflows, COUNT, "packets", "that found no room") \
+	_(x, __u32, victims, COUNT, "times", \
+	  "a discard hit another queue than the discard before") \
+	_(x, __u32, top, COUNT, "", \
+	  "number of the active queue with the highest throughput, from 1; 0: none is active") \
+	_(x, __u32, active, COUNT, "queues", "that hold at least one packet") \
+	_(x, __u32, memory_used, BYTES, "", "truesize of the packets held") \
+	_(x, __u32, reserved, HIDDEN, "", "0")
 
-enum {
-	TCA_TDRR_XSTATS_QDISC,
-	TCA_TDRR_XSTATS_CLASS,
-};
-
-/**
- * struct tc_tdrr_qdisc_stats - statistics of the discipline
- * @dropped_bytes: bytes of the packets discarded
- * @top_throughput: throughput of queue @top, bits per second
- * @drop_limit: packets discarded because the buffer held @limit packets
- * @drop_memory: packets discarded because the buffer held memory_limit bytes
- * @drop_oversize: arrivals whose truesize alone exceeds memory_limit
- * @drop_change: packets discarded because a change lowered a limit
- * @overflows: arrivals that found no room
- * @victims: times that a discard hit another queue than the discard before
- * @top: number of the active queue with the highest throughput, counted from
- *	1; 0 if none is active
- * @active: queues that hold at least one packet
- * @memory_used: truesize of the packets held, bytes
- */
 struct tc_tdrr_qdisc_stats {
-	__u64	dropped_bytes;
-	__u64	top_throughput;
-	__u32	drop_limit;
-	__u32	drop_memory;
-	__u32	drop_oversize;
-	__u32	drop_change;
-	__u32	overflows;
-	__u32	victims;
-	__u32	top;
-	__u32	active;
-	__u32	memory_used;
-	__u32	reserved;
+	TC_TDRR_QDISC_STATS(TC_AQM_MEMBER, 0)
 };
 
-/**
- * struct tc_tdrr_class_stats - statistics of one queue
- * @throughput: what the queue has sent, averaged with the time constant up to
- *	now, bits per second
- * @queue: number of the queue, counted from 1. The minor number of the class
- *	holds only its low 16 bits.
- * @deficit: bytes that the queue may still send in this round; negative after
- *	a packet that was larger than what was left
- * @is_top: 1 if the next discard would hit this queue
- */
+#define TC_TDRR_CLASS_STATS(_, x) \
+	_(x, __u64, throughput, BITRATE, "", \
+	  "what the queue has sent, averaged up to now") \
+	_(x, __u32, queue, COUNT, "", \
+	  "number of the queue, from 1; the minor number of the class has only its low 16 bits") \
+	_(x, __s32, deficit, BYTES, "", \
+	  "that it may still send in this round; negative after a packet larger than that") \
+	_(x, __u32, is_top, FLAG, "", "the next discard would hit this queue") \
+	_(x, __u32, reserved, HIDDEN, "", "0")
+
 struct tc_tdrr_class_stats {
-	__u64	throughput;
-	__u32	queue;
-	__s32	deficit;
-	__u32	is_top;
-	__u32	reserved;
+	TC_TDRR_CLASS_STATS(TC_AQM_MEMBER, 0)
 };
 
-/**
- * struct tc_tdrr_xstats - what TCA_STATS_APP holds
- * @type: TCA_TDRR_XSTATS_QDISC or _CLASS
- */
 struct tc_tdrr_xstats {
 	__u32	type;
 	__u32	reserved;
@@ -93,6 +82,11 @@ struct tc_tdrr_xstats {
 		struct tc_tdrr_qdisc_stats	qdisc;
 		struct tc_tdrr_class_stats	cls;
 	};
+};
+
+enum {
+	TCA_TDRR_XSTATS_QDISC = TC_AQM_XSTATS_QDISC,
+	TCA_TDRR_XSTATS_CLASS = TC_AQM_XSTATS_CLASS,
 };
 
 #endif /* _UAPI_LINUX_PKT_SCHED_TDRR_H */

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A discipline's configuration, from the list of options in its uapi header
+ * (<uapi/linux/pkt_sched_aqm.h> says what such a list is): the parameters, the
+ * netlink policy, the parser with its messages, and the dump.
+ *
+ *	struct kind_params {
+ *		struct aqm_given	given;
+ *
+ *		TC_KIND_OPTIONS(AQM_PARAM, 0)
+ *	};
+ *	AQM_OPTIONS(kind_options, struct kind_params, TC_KIND_OPTIONS);
+ *
+ * change() copies the parameters, reads the options over the copy, derives and
+ * checks what follows from them, allocates, and commits under the tree lock:
+ *
+ *	struct kind_params p = q->params;
+ *
+ *	err = aqm_options_read(&kind_options, &p, opt, extack);
+ *	...
+ *	sch_tree_lock(sch);
+ *	q->params = p;
+ *	...trim...
+ *	sch_tree_unlock(sch);
+ *
+ * init() is the same with aqm_options_default() in the place of the copy, and no
+ * lock. The datapath holds the qdisc lock, so it reads plainly. A dump may
+ * come while the queue is at work, and takes the parameters in one piece, under
+ * the tree lock, as dump_stats does: a struct cannot be read without one.
+ *
+ * An option is dumped if it was given, and not else: a dump that is fed back
+ * configures the same, and leaves derived what was derived. What is in force
+ * stands in the statistics. A parameter with default TC_AQM_DERIVED is 0 as long
+ * as it was not given; derived values are kept elsewhere, not in the parameters.
+ *
+ * How to convert a kind:
+ *  1. uapi: write the lists, with TC_AQM_COMMON_STATS first among the
+ *     statistics; the ranges that policy and derive checked move into them.
+ *  2. Delete the policy, the range structs, parse, and the defaults in init; write
+ *     the two declarations above. Derived values move from params to derived.
+ *  3. change and init as above; "was a seed given?" is aqm_changed(&p, TCA_...),
+ *     "was it ever given?" is aqm_given(&p, TCA_...).
+ *  4. dump is one call of aqm_options_dump().
+ *  5. Count in the uapi struct (q->stats is one), delete the copying of
+ *     counters; dump_stats copies it under the lock and adds the state.
+ *  6. module_qdisc(kind_qdisc_ops) replaces the module's init and exit.
+ *  7. tc/q_KIND.c needs nothing but the names of the lists; look at its help.
+ */
+#ifndef _AQM_OPTIONS_H
+#define _AQM_OPTIONS_H
+
+#include <linux/build_bug.h>
+#include <linux/device/driver.h>
+#include <linux/stringify.h>
+#include <net/netlink.h>
+#include <net/sch_generic.h>
+#include <uapi/linux/pkt_sched_aqm.h>
+
+#define AQM_MAX_ATTRIBUTE	63	/* a bit each in struct aqm_given */
+#define AQM_MAX_PARAMS		512	/* bytes, on the stack of a dump */
+
+/**
+ * struct aqm_given - which options were given, a bit for each attribute
+ * @ever: since the discipline was made; forgotten where an option is derived
+ *	again
+ * @now: in the last message
+ */
+struct aqm_given {
+	u64	ever;
+	u64	now;
+};
+
+#define aqm_given(params, attr)		((params)->given.ever >> (attr) & 1)
+#define aqm_changed(params, attr)	((params)->given.now >> (attr) & 1)
+
+/**
+ * struct aqm_option - one option
+ * @message: its range in words
+ * @least: in the unit of the attribute
+ * @greatest: in the unit of the attribute
+ * @value: default, or TC_AQM_DERIVED
+ * @offset: in the parameters, bytes
+ * @size: there and in the attribute, bytes; 0: no option has this attribute
+ */
+struct aqm_option {
+	const char	*message;
+	u64		least;
+	u64		greatest;
+	u64		value;
+	u16		offset;
+	u16		size;
+};
+
+/**
+ * struct aqm_options - the options of a kind
+ * @options: by attribute
+ * @policy: by attribute
+ * @last: the highest attribute
+ * @size: of the parameters, bytes
+ */
+struct aqm_options {
+	const struct aqm_option	*options;
+	const struct nla_policy	*policy;
+	u16			last;
+	u16			size;
+};
+
+/* The C type of each type of option, and what netlink calls it. */
+#define AQM_FLAG_TYPE		bool
+#define AQM_CHOICE_TYPE		u8
+#define AQM_NUMBER_TYPE		u32
+#define AQM_PACKETS_TYPE	u32
+#define AQM_PACKETS_Q8_TYPE	u32
+#define AQM_BYTES_TYPE		u32
+#define AQM_LENGTH_TYPE		u32
+#define AQM_TIME_TYPE		u32
+#define AQM_FRACTION_TYPE	u32
+#define AQM_RATE_TYPE		u64
+#define AQM_CODEPOINTS_TYPE	u64
+#define AQM_MASKED_TYPE		struct nla_bitfield32
+
+#define AQM_FLAG_POLICY		{ .type = NLA_U8 }
+#define AQM_CHOICE_POLICY	{ .type = NLA_U8 }
+#define AQM_NUMBER_POLICY	{ .type = NLA_U32 }
+#define AQM_PACKETS_POLICY	{ .type = NLA_U32 }
+#define AQM_PACKETS_Q8_POLICY	{ .type = NLA_U32 }
+#define AQM_BYTES_POLICY	{ .type = NLA_U32 }
+#define AQM_LENGTH_POLICY	{ .type = NLA_U32 }
+#define AQM_TIME_POLICY		{ .type = NLA_U32 }
+#define AQM_FRACTION_POLICY	{ .type = NLA_U32 }
+#define AQM_RATE_POLICY		{ .type = NLA_U64 }
+#define AQM_CODEPOINTS_POLICY	{ .type = NLA_U64 }
+#define AQM_MASKED_POLICY	NLA_POLICY_BITFIELD32(U32_MAX)
+
+/* What a number in a message counts. */
+#define AQM_FLAG_UNIT		""
+#define AQM_CHOICE_UNIT		""
+#define AQM_NUMBER_UNIT		""
+#define AQM_PACKETS_UNIT	" packets"
+#define AQM_PACKETS_Q8_UNIT	" times 1/256 packet"
+#define AQM_BYTES_UNIT		" bytes"
+#define AQM_LENGTH_UNIT		" bytes"
+#define AQM_TIME_UNIT		" us"
+#define AQM_FRACTION_UNIT	" times 2^-32"
+#define AQM_RATE_UNIT		" bytes/s"
+#define AQM_CODEPOINTS_UNIT	""
+#define AQM_MASKED_UNIT		""
+
+#define AQM_PARAM(x, attr, name, type, ...) \
+	AQM_##type##_TYPE name;
+
+#define AQM_POLICY_ENTRY(x, attr, name, type, ...) \
+	[attr] = AQM_##type##_POLICY,
+
+#define AQM_RANGE_TEXT(name, type, least, greatest) \
+	#name " must be " __stringify(least) " to " __stringify(greatest) \
+	AQM_##type##_UNIT
+
+#define AQM_OPTION_ENTRY(strct, attr, param, type, unit, lo, hi, dflt, help) \
+	[attr] = { \
+		.message = __builtin_choose_expr((dflt) == TC_AQM_DERIVED, \
+			AQM_RANGE_TEXT(param, type, lo, hi) \
+			", or 0: auto", \
+			AQM_RANGE_TEXT(param, type, lo, hi)), \
+		.least = lo, \
+		.greatest = hi, \
+		.value = dflt, \
+		.offset = offsetof(strct, param), \
+		.size = sizeof_field(strct, param), \
+	},
+
+/**
+ * AQM_OPTIONS() - define the struct aqm_options of a kind
+ * @name: of the variable
+ * @params: type of the parameters; begins with struct aqm_given given
+ * @list: the list of options
+ */
+#define AQM_OPTIONS(name, params, list) \
+static_assert(offsetof(params, given) == 0); \
+static_assert(sizeof(params) <= AQM_MAX_PARAMS); \
+static const struct aqm_option name##_list[] = { \
+	list(AQM_OPTION_ENTRY, params) \
+}; \
+static const struct nla_policy name##_policy[] = { \
+	list(AQM_POLICY_ENTRY, 0) \
+}; \
+static_assert(ARRAY_SIZE(name##_list) <= AQM_MAX_ATTRIBUTE + 1); \
+static const struct aqm_options name = { \
+	.options = name##_list, \
+	.policy = name##_policy, \
+	.last = ARRAY_SIZE(name##_list) - 1, \
+	.size = sizeof(params), \
+}
+
+/* A struct of statistics holds its members and nothing else. */
+#define AQM_STAT_SIZE(x, type, ...)	+ sizeof(type)
+#define AQM_STATS_ARE_WHOLE(strct, list) \
+	static_assert(sizeof(strct) == (0 list(AQM_STAT_SIZE, 0)) && \
+		      sizeof(strct) % 8 == 0)
+
+/* What a module of one discipline does when it comes and goes. */
+#define module_qdisc(ops)	module_driver(ops, register_qdisc, \
+					      unregister_qdisc)
+
+/* Attributes are aligned to 4 bytes only. */
+static inline u64 aqm_option_load(const void *from, u16 size)
+{
+	u64 value;
+
+	switch (size) {
+	case sizeof(u8):
+		return *(const u8 *)from;
+	case sizeof(u32):
+		return *(const u32 *)from;
+	default:
+		memcpy(&value, from, sizeof(value));
+		return value;
+	}
+}
+
+static inline void aqm_option_store(void *to, u16 size, u64 value)
+{
+	switch (size) {
+	case sizeof(u8):
+		*(u8 *)to = value;
+		break;
+	case sizeof(u32):
+		*(u32 *)to = value;
+		break;
+	default:
+		memcpy(to, &value, sizeof(value));
+	}
+}
+
+/**
+ * aqm_options_default() - set each parameter to its default, derived ones to 0
+ * @set: the options
+ * @params: the parameters
+ */
+static inline void aqm_options_default(const struct aqm_options *set,
+				       void *params)
+{
+	const struct aqm_option *o;
+
+	memset(params, 0, set->size);
+	for (o = set->options; o <= set->options + set->last; o++)
+		if (o->size && o->value != TC_AQM_DERIVED)
+			aqm_option_store(params + o->offset, o->size, o->value);
+}
+
+/**
+ * aqm_options_read() - read the options of a message over the parameters
+ * @set: the options
+ * @params: the parameters in force, or the defaults; unspecified after an error
+ * @opt: TCA_OPTIONS; NULL: no option
+ * @extack: names the option and its range in case of an error
+ *
+ * Return: 0 or an error
+ */
+static inline int aqm_options_read(const struct aqm_options *set, void *params,
+				   struct nlattr *opt,
+				   struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[AQM_MAX_ATTRIBUTE + 1];
+	struct aqm_given *given = params;
+	const struct aqm_option *o;
+	u64 value;
+	int err;
+	u16 i;
+
+	given->now = 0;
+	if (!opt)
+		return 0;
+	err = nla_parse_nested(tb, set->last, opt, set->policy, extack);
+	if (err < 0)
+		return err;
+
+	for (i = 0; i <= set->last; i++) {
+		o = &set->options[i];
+		if (!o->size || !tb[i])
+			continue;
+		value = aqm_option_load(nla_data(tb[i]), o->size);
+		given->now |= BIT_ULL(i);
+		given->ever |= BIT_ULL(i);
+		if (o->value == TC_AQM_DERIVED && !value) {
+			given->ever &= ~BIT_ULL(i);
+		} else if (value < o->least || value > o->greatest) {
+			/* NL_SET_ERR_MSG() takes only a literal. */
+			if (extack)
+				extack->_msg = o->message;
+			NL_SET_BAD_ATTR(extack, tb[i]);
+			return -EINVAL;
+		}
+		aqm_option_store(params + o->offset, o->size, value);
+	}
+	return 0;
+}
+
+static inline int aqm_option_put(struct sk_buff *skb, int attr, u16 size,
+				 const void *param)
+{
+	u64 value = aqm_option_load(param, size);
+
+	switch (size) {
+	case sizeof(u8):
+		return nla_put_u8(skb, attr, value);
+	case sizeof(u32):
+		return nla_put_u32(skb, attr, value);
+	default:
+		return nla_put_u64_64bit(skb, attr, value, TC_AQM_PAD);
+	}
+}
+
+/**
+ * aqm_options_dump() - dump of a discipline: the options that were given
+ * @sch: the discipline
+ * @skb: takes TCA_OPTIONS
+ * @set: the options
+ * @params: the parameters
+ *
+ * Return: what a dump returns
+ */
+static inline int aqm_options_dump(struct Qdisc *sch, struct sk_buff *skb,
+				   const struct aqm_options *set,
+				   const void *params)
+{
+	u8 copy[AQM_MAX_PARAMS] __aligned(8);
+	const struct aqm_given *given = (void *)copy;
+	const struct aqm_option *o;
+	struct nlattr *opts;
+	u16 i;
+
+	sch_tree_lock(sch);
+	memcpy(copy, params, set->size);
+	sch_tree_unlock(sch);
+
+	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
+	if (!opts)
+		return -EMSGSIZE;
+	for (i = 0; i <= set->last; i++) {
+		o = &set->options[i];
+		if (!(given->ever >> i & 1))
+			continue;
+		if (aqm_option_put(skb, i, o->size, copy + o->offset)) {
+			nla_nest_cancel(skb, opts);
+			return -EMSGSIZE;
+		}
+	}
+	return nla_nest_end(skb, opts);
+}
+
+#endif /* _AQM_OPTIONS_H */

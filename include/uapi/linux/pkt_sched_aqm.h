@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * How a discipline describes its options and its statistics, once for all.
+ *
+ * pkt_sched_KIND.h has two or three lists. A list is a macro that calls the
+ * macro given to it, "_", once an entry, with "x" passed through:
+ *
+ *	#define TC_KIND_OPTIONS(_, x) \
+ *		_(x, TCA_KIND_LIMIT, limit, PACKETS, "", 1, 1000000, 1000, \
+ *		  "packets held at most") \
+ *		...
+ *	_(x, attribute, name, type, unit, least, greatest, default, help)
+ *
+ *	#define TC_KIND_QDISC_STATS(_, x) \
+ *		_(x, __u32, marked, COUNT, "packets", "packets marked") \
+ *		...
+ *	_(x, C type, name, show, unit, meaning)
+ *
+ * The attributes, the module's parameters, policy, parser, range messages and
+ * dump (<aqm/options.h>), tc's parser, help and output (tc/plugin.h) and the
+ * structs of statistics follow from them. Why a table in C, and not a YAML spec
+ * with a generator: both sides are C, and compile this as it stands; nothing
+ * generated can be out of date, and a module builds with nothing but a kernel's
+ * headers. Other languages get the lists from the preprocessor
+ * (tests/uapi.py), and a YAML spec can be written from them.
+ *
+ * Least, greatest and default are plain decimal numbers, or macros for such:
+ * the kernel's messages quote them as text. The default TC_AQM_DERIVED says that
+ * the option follows from others, or from the device, until it is given; the
+ * value 0 makes it follow again, and is no value that it can have.
+ *
+ * Entries of both lists are added at the end only. An entry of statistics never
+ * needs padding: 64-bit members are at multiples of 8, and a struct's size is
+ * one. A reader takes as many bytes as it knows; what an older kernel did not
+ * send is not known.
+ *
+ * Types of options. The unit is what tc's help and messages say; of NUMBER, what
+ * is counted; of CHOICE, the words for 0, 1, 2..., with "|" between:
+ *
+ *	FLAG		u8	0 or 1
+ *	CHOICE		u8	one of some words
+ *	NUMBER		u32	a number
+ *	PACKETS		u32	packets
+ *	PACKETS_Q8	u32	1/256 packets
+ *	BYTES		u32	bytes
+ *	LENGTH		u32	bytes of a queue; for tc also the time to send them
+ *	TIME		u32	us
+ *	FRACTION	u32	2^32 - 1 is 1
+ *	RATE		u64	bytes per second
+ *	CODEPOINTS	u64	a set of DSCPs: bit n for DSCP n
+ *	MASKED		bitfield32	a value and the mask of its bits that count
+ *
+ * How statistics are shown. The unit is for people, but for CHOICE:
+ *
+ *	COUNT		a number
+ *	PACKETS_Q32	2^-32 packets
+ *	PACKETS_Q40	2^-40 packets
+ *	PACKETS_Q8	1/256 packets
+ *	BYTES		bytes
+ *	NS, US		time
+ *	FRACTION	2^32 - 1 is 1
+ *	RATE		bytes per second
+ *	BITRATE		bits per second
+ *	FLAG		0 or 1
+ *	CHOICE		as above
+ *	HIDDEN		not at all: fills a struct to a multiple of 8 bytes
+ */
+#ifndef _UAPI_LINUX_PKT_SCHED_AQM_H
+#define _UAPI_LINUX_PKT_SCHED_AQM_H
+
+#include <linux/types.h>
+
+/* The default of an option that follows from others or from the device. */
+#define TC_AQM_DERIVED		0xffffffffffffffffULL
+
+/* Each kind's attribute that aligns 64-bit ones. */
+#define TC_AQM_PAD		1
+
+/* Entries of the enum of attributes; and members of a struct of statistics. */
+#define TC_AQM_ATTRIBUTE(x, attr, ...)		attr,
+#define TC_AQM_MEMBER(x, type, name, ...)	type name;
+
+/**
+ * struct tc_aqm_xstats - what TCA_STATS_APP begins with
+ * @type: TC_AQM_XSTATS_QDISC or _CLASS: which of the kind's structs follows
+ * @reserved: 0
+ */
+struct tc_aqm_xstats {
+	__u32	type;
+	__u32	reserved;
+};
+
+enum {
+	TC_AQM_XSTATS_QDISC,
+	TC_AQM_XSTATS_CLASS,
+};
+
+/*
+ * Options that mean the same in each kind that has them. K is the prefix of
+ * the kind's attributes, TCA_KIND.
+ */
+#define TC_AQM_BANDWIDTH_OPTION(_, x, K) \
+	_(x, K##_BANDWIDTH, bandwidth, RATE, "", 1, 1099511627776, \
+	  TC_AQM_DERIVED, "rate of the link; auto: the device's speed")
+
+#define TC_AQM_MEMORY_OPTION(_, x, K) \
+	_(x, K##_MEMORY_LIMIT, memory_limit, BYTES, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, "memory that packets take at most")
+
+#define TC_AQM_SPLIT_OPTION(_, x, K, dflt) \
+	_(x, K##_SPLIT_GSO, split_gso, FLAG, "", 0, 1, dflt, \
+	  "split GSO packets into those that the wire carries")
+
+#define TC_AQM_MARK_OPTIONS(_, x, K) \
+	_(x, K##_ECN, ecn, FLAG, "", 0, 1, 0, \
+	  "mark instead of dropping, where ECN allows") \
+	_(x, K##_NODROP, nodrop, FLAG, "", 0, 1, 0, \
+	  "with ecn: queue what cannot be marked") \
+	_(x, K##_HARDDROP, harddrop, FLAG, "", 0, 1, 0, \
+	  "with ecn: drop where the queue is too long for marks")
+
+#define TC_AQM_SEED_OPTION(_, x, K) \
+	_(x, K##_SEED, seed, NUMBER, "", 1, 4294967295, TC_AQM_DERIVED, \
+	  "of the random numbers, which begin anew; auto: unpredictable")
+
+/*
+ * What the statistics of each kind begin with, so that a reader finds these
+ * without knowing the kind.
+ */
+#define TC_AQM_COMMON_STATS(_, x) \
+	_(x, __u64, bandwidth, RATE, "", "in force; 0: the kind needs none") \
+	_(x, __u64, delay, NS, "", "that a sampled packet spent in the queue") \
+	_(x, __u64, delay_avg, NS, "", "moving average of delay") \
+	_(x, __u64, delay_max, NS, "", "greatest delay seen") \
+	_(x, __u32, limit, COUNT, "", "in force, in the option's unit") \
+	_(x, __u32, memory_limit, BYTES, "", "in force; 0: none") \
+	_(x, __u32, memory_used, BYTES, "", "memory that the packets held take") \
+	_(x, __u32, marked, COUNT, "packets", "marked, whatever the cause") \
+	_(x, __u32, spared, COUNT, "packets", \
+	  "queued because of nodrop though they could not be marked") \
+	_(x, __u32, drop_limit, COUNT, "packets", "dropped: limit was reached") \
+	_(x, __u32, drop_memory, COUNT, "packets", \
+	  "dropped: memory_limit was reached") \
+	_(x, __u32, drop_change, COUNT, "packets", \
+	  "dropped because a change lowered a limit")
+
+#endif /* _UAPI_LINUX_PKT_SCHED_AQM_H */

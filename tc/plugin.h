@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A plugin is data: the lists of options and statistics in the discipline's
+ * uapi header (<linux/pkt_sched_aqm.h>). From them come the parsing, the range
+ * checks and their messages, help, and the output in text and JSON.
+ *
+ *	#include "plugin.h"
+ *	#include <linux/pkt_sched_kind.h>
+ *
+ *	PLUGIN_OPTIONS(TC_KIND_OPTIONS);
+ *	PLUGIN_STATS(qdisc_stats, struct tc_kind_qdisc_stats,
+ *		     TC_KIND_QDISC_STATS);
+ *
+ *	PLUGIN(kind) = {
+ *		.util		= PLUGIN_UTIL("kind"),
+ *		.options	= plugin_options,
+ *		.qdisc		= qdisc_stats,
+ *	};
+ *
+ * A type of option that only one kind has is defined in that kind's plugin:
+ * static const struct plugin_type plugin_type_NAME, before PLUGIN_OPTIONS().
+ *
+ * Text output is accepted as input. JSON has plain numbers in the attributes'
+ * units, fractions as real numbers that read back as the same attribute.
+ */
+#ifndef _PLUGIN_H
+#define _PLUGIN_H
+
+#include "tc_abi.h"
+
+#include <linux/pkt_sched_aqm.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#define PLUGIN_TEXT	1024	/* bytes, for one value in text */
+#define PLUGIN_MAX_MSG	16384	/* bytes; tc's own buffer is larger */
+
+struct plugin_option;
+
+/**
+ * struct plugin_line - the words of a command
+ * @options: those of the plugin
+ * @argc: number of words
+ * @argv: the words
+ * @dev: name of the device; may be NULL
+ */
+struct plugin_line {
+	const struct plugin_option	*options;
+	int				argc;
+	char				**argv;
+	const char			*dev;
+};
+
+/**
+ * struct plugin_type - how values are written and shown
+ * @size: of the attribute, bytes
+ * @word: stands for a value in help
+ * @parse: value of a word; false if it is none. A value out of range is one.
+ * @text: the word that means just this value; at most PLUGIN_TEXT bytes
+ * @json: print it in JSON
+ * @allowed: what may be given, in words; NULL: from least to greatest of @text
+ */
+struct plugin_type {
+	unsigned int	size;
+	const char	*word;
+	bool (*parse)(__u64 *value, const char *arg,
+		      const struct plugin_option *o,
+		      const struct plugin_line *line);
+	void (*text)(char *buf, const struct plugin_option *o, __u64 value);
+	void (*json)(const struct plugin_option *o, __u64 value);
+	void (*allowed)(char *buf, const struct plugin_option *o);
+};
+
+/**
+ * struct plugin_option - one option of a discipline
+ * @name: as typed, and its key in JSON
+ * @type: how it is written, and its attribute
+ * @attr: its netlink attribute
+ * @least: in the attribute's unit
+ * @greatest: in the attribute's unit
+ * @value: default, or TC_AQM_DERIVED
+ * @unit: what a plain number counts; of a choice, its words with "|" between
+ * @help: in a line
+ */
+struct plugin_option {
+	const char			*name;
+	const struct plugin_type	*type;
+	unsigned short			attr;
+	__u64				least;
+	__u64				greatest;
+	__u64				value;
+	const char			*unit;
+	const char			*help;
+};
+
+extern const struct plugin_type plugin_type_FLAG;
+extern const struct plugin_type plugin_type_CHOICE;
+extern const struct plugin_type plugin_type_NUMBER;
+extern const struct plugin_type plugin_type_PACKETS;
+extern const struct plugin_type plugin_type_PACKETS_Q8;
+extern const struct plugin_type plugin_type_BYTES;
+extern const struct plugin_type plugin_type_TIME;
+extern const struct plugin_type plugin_type_FRACTION;
+extern const struct plugin_type plugin_type_RATE;
+
+enum plugin_show {
+	SHOW_COUNT,
+	SHOW_PACKETS_Q32,
+	SHOW_PACKETS_Q40,
+	SHOW_PACKETS_Q8,
+	SHOW_BYTES,
+	SHOW_NS,
+	SHOW_US,
+	SHOW_FRACTION,
+	SHOW_RATE,
+	SHOW_BITRATE,
+	SHOW_FLAG,
+	SHOW_CHOICE,
+	SHOW_HIDDEN,
+};
+
+/**
+ * struct plugin_stat - one statistic
+ * @name: its name in text and its key in JSON
+ * @show: how
+ * @negative: the type has a sign
+ * @offset: where it lies, bytes
+ * @size: 4 or 8 bytes
+ * @unit: of a choice, its words with "|" between
+ */
+struct plugin_stat {
+	const char		*name;
+	enum plugin_show	show;
+	bool			negative;
+	unsigned short		offset;
+	unsigned short		size;
+	const char		*unit;
+};
+
+/**
+ * struct plugin - one discipline
+ * @util: what tc knows of it
+ * @options: in the order of output, one without a name at the end
+ * @qdisc: statistics of the discipline, one without a name at the end
+ * @cls: of its classes; NULL: they have none
+ */
+struct plugin {
+	struct qdisc_util		util;
+	const struct plugin_option	*options;
+	const struct plugin_stat	*qdisc;
+	const struct plugin_stat	*cls;
+};
+
+#define PLUGIN_OPTION(x, at, opt, kind, units, lo, hi, dflt, about) { \
+	.name = #opt, \
+	.type = &plugin_type_##kind, \
+	.attr = at, \
+	.least = lo, \
+	.greatest = hi, \
+	.value = dflt, \
+	.unit = units, \
+	.help = about, \
+},
+
+#define PLUGIN_STAT(strct, ctype, member, shown, units, about) { \
+	.name = #member, \
+	.show = SHOW_##shown, \
+	.negative = (ctype)(-1) < 1, \
+	.offset = offsetof(strct, member), \
+	.size = sizeof(ctype), \
+	.unit = units, \
+},
+
+#define PLUGIN_OPTIONS(list) \
+	static const struct plugin_option plugin_options[] = { \
+		list(PLUGIN_OPTION, 0) {} \
+	}
+
+#define PLUGIN_STATS(name, strct, list) \
+	static const struct plugin_stat name[] = { list(PLUGIN_STAT, strct) {} }
+
+/*
+ * The name that tc looks up for a kind. One that begins with a digit is no C
+ * identifier: PLUGIN_AS(tworegionred, "2regionred"). GCC hands the label to the
+ * assembler as it stands, which wants it quoted; clang quotes by itself.
+ */
+#define PLUGIN_SEEN	__attribute__((visibility("default")))
+#define PLUGIN(kind)	PLUGIN_SEEN struct plugin kind##_qdisc_util
+#ifdef __clang__
+#define PLUGIN_AS(ident, kind) \
+	PLUGIN_SEEN struct plugin ident __asm__(kind "_qdisc_util")
+#else
+#define PLUGIN_AS(ident, kind) \
+	PLUGIN_SEEN struct plugin ident __asm__("\"" kind "_qdisc_util\"")
+#endif
+
+#define PLUGIN_UTIL(kind) { \
+	.id = kind, \
+	.parse_qopt = plugin_parse, \
+	.print_qopt = plugin_print, \
+	.print_xstats = plugin_print_xstats, \
+}
+
+int plugin_parse(const struct qdisc_util *qu, int argc, char **argv,
+		 struct nlmsghdr *n, const char *dev);
+int plugin_print(const struct qdisc_util *qu, FILE *f, struct rtattr *opt);
+int plugin_print_xstats(const struct qdisc_util *qu, FILE *f,
+			struct rtattr *xstats);
+
+/* For types of their own. */
+bool plugin_whole(__u64 *value, const char *arg, char **end);
+bool plugin_time(__u64 *ns, const char *arg);
+bool plugin_given(__u64 *value, const struct plugin_line *line,
+		  const char *name);
+void plugin_json_number(const struct plugin_option *o, __u64 value);
+
+#endif /* _PLUGIN_H */
