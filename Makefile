@@ -8,31 +8,89 @@ PLUGINS_DIR ?= $(BUILD)/plugins
 TOOLS_DIR ?= $(BUILD)/tools
 VENV	?= $(BUILD)/venv
 TESTS	?=
-DESTDIR	?=
+override DESTDIR := $(abspath $(DESTDIR))
 PREFIX	?= /usr
+AQM_VERSION ?= $(shell tools/version)
+AQM_TESTS ?=
 
-.PHONY: help modules plugins tools install setup demo kernels test check clean
+MODULES	:= $(patsubst %.c,%.ko,$(filter-out %.mod.c,$(wildcard sch_*.c)))
+PAGES	:= $(wildcard man/man8/*.8)
+MANDIR	= $(DESTDIR)$(PREFIX)/share/man/man8
+SBINDIR	= $(DESTDIR)$(PREFIX)/sbin
+
+# What the kernel calls itself. Debian's 6.1 headers answer `make kernelrelease` with another.
+KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
+EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
+
+.PHONY: help headers modules plugins tools doctor install install-modules install-tools
+.PHONY: uninstall setup demo kernels test check deb dist clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  KDIR=DIR    build for the kernel whose headers are in DIR (default: the running one)"
-	@echo "  KVER=VER    the same, by version, and where modules are installed"
+	@echo "  KVER=VER    the same, by version"
+	@echo "  DESTDIR=DIR install below DIR instead of /"
+	@echo "  PREFIX=DIR  where plugins, man pages and doctor go, /usr unless told"
+	@echo "  TESTS=PATH  run these tests only: make test TESTS=tests/tdrr"
 
-modules: ## build the modules for KDIR
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+headers:
+	@[ -e $(KDIR)/Makefile ] || { \
+		echo "No kernel headers in $(KDIR). On Debian: apt-get install linux-headers-$(KVER)" >&2; \
+		echo "Other headers: make KDIR=DIR" >&2; exit 1; }
+
+modules: headers ## build the modules for KDIR
+	$(EXTMOD) modules
 
 plugins: ## build the tc plugins
-	$(MAKE) -C tc PLUGINS_DIR=$(PLUGINS_DIR)
+	$(MAKE) -C tc PLUGINS_DIR=$(PLUGINS_DIR) AQM_VERSION=$(AQM_VERSION)
 
 tools: ## build the traffic generator and the queue sampler
 	$(MAKE) -C tools TOOLS_DIR=$(TOOLS_DIR)
 
-install: modules plugins ## install modules, plugins and man pages
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
-	$(MAKE) -C tc PLUGINS_DIR=$(PLUGINS_DIR) install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
-	install -d $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 644 man/man8/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
+doctor: ## say what keeps the disciplines from working here
+	@tools/sch-aqm-doctor
+
+install: install-modules install-tools ## install modules, plugins, man pages and doctor
+
+# Test modules are never installed. Debian's kernels ask for a signature by a key
+# that its headers lack, and the kernel's own depmod for a System.map that they lack.
+install-modules: override AQM_TESTS =
+install-modules: modules
+	$(EXTMOD) KERNELRELEASE=$(KRELEASE) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
+		INSTALL_MOD_STRIP=1 cmd_depmod=: quiet_cmd_depmod= \
+		$(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=) modules_install
+	$(call depmod,$(KRELEASE))
+
+# $(call depmod,RELEASE): below a DESTDIR that will become a package there are only our
+# modules, and nothing to map.
+depmod = [ ! -e $(DESTDIR)/lib/modules/$(1)/modules.builtin ] || depmod $(DESTDIR:%=-b %) $(1)
+
+# The pages' footers name the version; outside the tree doctor cannot look it up.
+install-tools: plugins
+	$(MAKE) -C tc PLUGINS_DIR=$(PLUGINS_DIR) AQM_VERSION=$(AQM_VERSION) install \
+		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
+	install -d $(MANDIR) $(SBINDIR)
+	install -m 644 $(PAGES) $(MANDIR)
+	sed -i '/^\.TH/s/"sch-aqm"/"sch-aqm $(AQM_VERSION)"/' $(addprefix $(MANDIR)/,$(notdir $(PAGES)))
+	install -m 755 tools/sch-aqm-doctor $(SBINDIR)
+	sed -i -e 's/^version=$$/version=$(AQM_VERSION)/' \
+		-e 's/^kinds=$$/kinds="$(patsubst sch_%.ko,%,$(MODULES))"/' $(SBINDIR)/sch-aqm-doctor
+
+# From every kernel: who installed for one and upgraded has them in two.
+uninstall: ## remove all that install installed
+	@set -e; cd $(DESTDIR)/lib/modules 2>/dev/null || exit 0; \
+	for kernel in *; do \
+		[ -d $$kernel/updates ] || continue; \
+		gone=$$(find $$kernel/updates -maxdepth 1 -type f \
+			\( -false $(foreach m,$(MODULES),-o -name '$(m)*') \) -print -delete); \
+		[ "$$gone" ] || continue; \
+		echo removed $$gone; \
+		rmdir --ignore-fail-on-non-empty $$kernel/updates; \
+		$(call depmod,$$kernel); \
+	done
+	$(MAKE) -C tc uninstall DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
+	rm -f $(addprefix $(MANDIR)/,$(notdir $(PAGES))) $(SBINDIR)/sch-aqm-doctor
 
 setup: $(VENV)/.ready ## install what a fresh Debian machine lacks
 
@@ -60,9 +118,16 @@ kernels: setup ## build the lab kernels that the tests boot
 test: kernels ## run every test: units, the lab, the real kernel, stock kernels
 	$(VENV)/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
 
-check: kernels ## checkpatch, sparse, shellcheck, ruff, man pages
+check: setup ## checkpatch, sparse, shellcheck, ruff, man pages
 	.ci/check
 
+deb: ## build Debian packages: sch-aqm-dkms, iproute2-aqm
+	tools/deb $(BUILD)/deb
+
+dist: ## archive the last commit's source
+	@mkdir -p $(BUILD)
+	git archive --prefix=sch-aqm-$(AQM_VERSION)/ -o $(BUILD)/sch-aqm-$(AQM_VERSION).tar.gz HEAD
+
 clean: ## remove what was built in the tree (build/ keeps the kernels)
-	-[ ! -d $(KDIR) ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
-	rm -rf $(PLUGINS_DIR) $(TOOLS_DIR)
+	-[ ! -d $(KDIR) ] || $(EXTMOD) clean
+	rm -rf $(PLUGINS_DIR) $(TOOLS_DIR) $(BUILD)/deb

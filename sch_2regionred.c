@@ -452,3 +452,4 @@ module_qdisc(tworr_qdisc_ops);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("2RegionRED queue discipline");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -959,3 +959,4 @@ module_exit(cbt_module_exit)
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Class-Based Thresholds (CBT) queue discipline");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -734,3 +734,4 @@ module_exit(chokex_module_exit)
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("CHOKe, M-CHOKe and A-CHOKe queue discipline");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

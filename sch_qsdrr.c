@@ -424,3 +424,4 @@ module_exit(qsdrr_module_exit)
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Queue State Deficit Round Robin (QSDRR) queue discipline");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -1063,3 +1063,4 @@ module_exit(redtail_module_exit)
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("RED+Tail queue discipline");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -483,3 +483,4 @@ module_exit(tdrr_module_exit)
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Throughput Deficit Round Robin (TDRR) queue discipline");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

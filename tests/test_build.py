@@ -39,12 +39,12 @@ def clang_suffix() -> str | None:
 
 def build(command: Sequence[str], copy: Path) -> str:
     """Build the modules in ``copy``, an empty directory, for a kernel; make's output."""
-    for path in [TOP / "Kbuild", *TOP.glob("sch_*.c")]:
+    for path in [TOP / "Kbuild", TOP / "VERSION", *TOP.glob("sch_*.c")]:
         shutil.copy(path, copy)
     for name in ("include", "selftests"):
         shutil.copytree(TOP / name, copy / name)
     done = subprocess.run(
-        [*command, f"M={copy}", "W=1"],
+        [*command, f"M={copy}", "W=1", "AQM_TESTS=1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

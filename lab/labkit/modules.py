@@ -49,7 +49,7 @@ def module_sources(root: Path) -> list[Path]:
         return []
     folders = re.findall(r"\b((?:selftests|bench)/[\w/]+?)/(?:\s|$|\w+\.o)", kbuild.read_text())
     tops = [root / "include", *(root / folder for folder in sorted(set(folders)))]
-    return [kbuild, *sorted(root.glob("sch_*.c")),
+    return [kbuild, *root.glob("VERSION"), *sorted(root.glob("sch_*.c")),
             *files_under(*(top for top in tops if top.is_dir()))]
 
 
@@ -73,7 +73,7 @@ def compile_copy(kernel: Kernel, root: Path, files: list[Path], copy: Path, what
         shutil.copy(file, target)
     log = BUILD / "logs" / f"modules-{copy.parent.name}.log"
     log.unlink(missing_ok=True)
-    make = ["make", *make_arguments(kernel), f"M={copy}", f"-j{jobs()}", "modules"]
+    make = ["make", *make_arguments(kernel), f"M={copy}", f"-j{jobs()}", "AQM_TESTS=1", "modules"]
     run_logged(make, log, what)
 
 
@@ -178,7 +178,7 @@ def ensure_extras(root: Path = ROOT) -> Extras:
         name for name, folder in (("plugins", "tc"), ("tools", "tools"))
         if name in known and (root / folder / "Makefile").exists()
     ]
-    tops = [root / name for name in ("tc", "tools", "include", "Makefile")]
+    tops = [root / name for name in ("tc", "tools", "include", "Makefile", "VERSION")]
     files = files_under(*(top for top in tops if top.exists()))
     key = digest_files(files, root, compiler(), *wanted)
     path = BUILD / "guest" / key
@@ -207,7 +207,7 @@ def build_extras(root: Path, wanted: list[str], path: Path, extras: Extras) -> N
         log.unlink(missing_ok=True)
         run_logged(
             ["make", "-s", "-C", root, *wanted, f"PLUGINS_DIR={extras.tc}",
-             f"TOOLS_DIR={extras.tools}"],
+             f"TOOLS_DIR={extras.tools}", "AQM_VERSION=$(shell cat VERSION)"],
             log, f"building {' and '.join(wanted)}",
         )
 
