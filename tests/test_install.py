@@ -194,3 +194,16 @@ def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
         run(["dpkg", "--compare-versions", f"1.2+1.g{commit}", "gt", "1.2"], TOP)
         run(["dpkg", "--compare-versions", f"1.2+10.g{commit}", "gt", f"1.2+9.g{commit}"], TOP)
         run(["dpkg", "--compare-versions", "1.3", "gt", f"1.2+9.g{commit}"], TOP)
+
+
+def test_the_package_is_of_the_same_release() -> None:
+    newest = (TOP / "debian" / "changelog").read_text().splitlines()[0]
+    assert newest.startswith(f"sch-aqm ({(TOP / 'VERSION').read_text().strip()}) ")
+
+
+def test_every_page_is_found_by_its_file_name() -> None:
+    """whatis tc-qsdrr looks for the name in NAME."""
+    for page in (TOP / "man" / "man8").glob("*.8"):
+        name = re.search(r"^\.SH NAME\n(\S+) ", page.read_text(), flags=re.MULTILINE)
+        assert name
+        assert name[1].replace("\\-", "-") == page.stem
