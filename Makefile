@@ -23,7 +23,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo kernels test check deb dist clean
+.PHONY: uninstall setup demo kernels test check deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ dist: ## archive the last commit's source
 	@mkdir -p $(BUILD)
 	git archive --prefix=sch-aqm-$(AQM_VERSION)/ -o $(BUILD)/sch-aqm-$(AQM_VERSION).tar.gz HEAD
 
-clean: ## remove what was built in the tree (build/ keeps the kernels)
+clean: ## remove what was built in the tree
 	-[ ! -d $(KDIR) ] || $(EXTMOD) clean
 	rm -rf $(PLUGINS_DIR) $(TOOLS_DIR) $(BUILD)/deb
+
+clean-cache: ## remove the kernels, sources and packages that all checkouts of a user share
+	lab/boot --clean-cache

@@ -4,23 +4,25 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
 
 from . import boot
-from .common import EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
+from .common import CACHE, EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
 from .guest import Request
 
 EPILOG = """\
 Runs COMMAND as root in a freshly booted kernel, in the checkout's directory, with the
 checkout's modules for modprobe and its plugins for tc, and returns COMMAND's exit status.
-What is missing (kernel, modules, plugins, tools) is built first, under build/.
+What is missing is built first: kernels in ~/.cache/sch-aqm or what LAB_CACHE names, modules,
+plugins and tools under build/.
 
 The guest sees the host's files read-only; it can write to the checkout, to build/ and to what
 --share names, and has /tmp, /run and /dev of its own. Its environment is LAB=1, LAB_SEED,
-LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, PATH, HOME, LANG, TC_LIB_DIR, and the host's
+LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, PATH, HOME, LANG, TC_LIB_DIR, and the host's
 variables that begin with AQM_. Its stdin is empty.
 
 exit status: COMMAND's own (128 + n when signal n ended it); 2 wrong usage; 69 the lab cannot
@@ -38,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--engine", default="uml", help="uml (default) or qemu")
     p.add_argument("--kernel", help="its version, see --list (default: 7.3 for uml, 6.12 for qemu)")
     p.add_argument("--clock", help="virtual (default for uml) or wall")
-    p.add_argument("--flavour", default="fast", help="fast (default), kasan or lockdep")
+    p.add_argument("--flavour", default="fast", help="fast (default), kasan, lockdep, or checked: both")
     p.add_argument("--seed", type=int, default=1, help="of all the guest's randomness (default 1)")
     p.add_argument("--icount", action="store_true",
                    help="qemu: one guest instruction is one guest nanosecond")
@@ -48,6 +50,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--share", action="append", default=[], type=Path, metavar="DIR",
                    help="a further host directory that the guest may write to")
     p.add_argument("--build", action="store_true", help="only build what a run would need")
+    p.add_argument("--clean-cache", action="store_true",
+                   help="remove the kernels, sources and packages that all checkouts share")
     p.add_argument("--list", action="store_true", help="what there is to choose from")
     p.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     return p
@@ -88,6 +92,10 @@ def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
     if options.list:
         print(listing())
+        return 0
+    if options.clean_cache:
+        shutil.rmtree(CACHE, ignore_errors=True)
+        say(f"{CACHE} is gone")
         return 0
     command = options.command
     if command[:1] == ["--"]:

@@ -11,13 +11,25 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # Resolved: kernel builds write their own paths down, and build/ may be a link.
 BUILD = (ROOT / "build").resolve()
 LAB = ROOT / "lab"
+
+
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """Where kernels, their sources and fetched packages live, for all checkouts of a user."""
+    named = environment.get("LAB_CACHE")
+    if named:
+        return Path(named).expanduser().resolve()
+    home = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    return (Path(home).expanduser() / "sch-aqm").resolve()
+
+
+CACHE = cache_directory(os.environ)
 
 EXIT_USAGE = 2
 EXIT_UNAVAILABLE = 69  # EX_UNAVAILABLE: the lab itself could not be set up
@@ -59,6 +71,31 @@ def digest_files(files: Iterable[Path], base: Path, *more: str) -> str:
     return digest(parts)
 
 
+def write_manifest(folder: Path) -> None:
+    """Say in FOLDER/manifest which files it holds, last of all: it is whole now.
+
+    With where it lies, for kernel builds write that down in many places.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    lines = [f"{path.stat().st_size} {path.relative_to(folder)}" for path in files
+             if path.name != "manifest"]
+    fresh = folder / "manifest.part"
+    fresh.write_text("\n".join([str(folder), *lines]) + "\n")
+    fresh.replace(folder / "manifest")
+
+
+def whole(folder: Path) -> bool:
+    """Whether FOLDER lies where it was made and has all files of its manifest, in their sizes."""
+    try:
+        place, *lines = (folder / "manifest").read_text().splitlines()
+        pairs = (line.split(" ", 1) for line in lines)
+        return place == str(folder) and all(
+            (folder / name).lstat().st_size == int(size) for size, name in pairs
+        )
+    except (OSError, ValueError):
+        return False
+
+
 def files_under(*tops: Path) -> list[Path]:
     """Every regular file below TOPS (or TOPS themselves), without what builds leave behind."""
     found = []
@@ -76,8 +113,13 @@ def files_under(*tops: Path) -> list[Path]:
 @contextlib.contextmanager
 def lock(path: Path) -> Iterator[None]:
     """Hold PATH exclusively against other labs; says so when it has to wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    except OSError as error:
+        raise LabError(f"cannot write to {path.parent}: {error.strerror}; LAB_CACHE names another "
+                       "place for kernels") from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

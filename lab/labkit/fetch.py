@@ -2,8 +2,8 @@
 """Debian packages from other releases than the host's, without touching the host's apt.
 
 The host's own list of Debian mirrors is copied with another suite into a private directory
-under build/, with private package lists; apt then works as any user. Only packages that are
-unpacked under build/ are fetched this way, never installed.
+of the cache, with private package lists; apt then works as any user. Only packages that are
+unpacked there are fetched this way, never installed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .common import BUILD, LabError, need, say
+from .common import CACHE, LabError, lock, need, say
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -75,8 +75,8 @@ def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
 
 
 def private_apt(suite: str) -> list[str]:
-    """Options that make apt-get use SUITE only, with all its state under build/apt."""
-    home = BUILD / "apt" / suite
+    """Options that make apt-get use SUITE only, with all its state in the cache."""
+    home = CACHE / "apt" / suite
     for part in ("parts", "lists/partial", "cache/archives/partial"):
         (home / part).mkdir(parents=True, exist_ok=True)
     sources = home / "parts" / "debian.sources"
@@ -100,21 +100,22 @@ def private_apt(suite: str) -> list[str]:
 
 
 def cached(package: str) -> Path | None:
-    """PACKAGE's file in build/dl that was fetched last, if one is there."""
-    found = (BUILD / "dl").glob(f"{package}_*.deb")
+    """PACKAGE's file in the cache that was fetched last, if one is there."""
+    found = (CACHE / "dl").glob(f"{package}_*.deb")
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def update(suite: str) -> list[str]:
     """Fetch SUITE's package list; returns the options that make apt use it, and it alone."""
-    options = private_apt(suite)
-    apt_get(["update", "-q"], options)
+    with lock(CACHE / "apt" / f"{suite}.lock"):
+        options = private_apt(suite)
+        apt_get(["update", "-q"], options)
     return options
 
 
 def apt_get(words: list[str], options: list[str]) -> None:
-    """Run apt-get in build/dl; raises LabError with what it complained of."""
-    target = BUILD / "dl"
+    """Run apt-get in the cache's dl; raises LabError with what it complained of."""
+    target = CACHE / "dl"
     target.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         [need("apt-get", "apt"), *options, *words],
@@ -125,7 +126,7 @@ def apt_get(words: list[str], options: list[str]) -> None:
 
 
 def download_with(package: str, options: list[str]) -> Path:
-    """Fetch PACKAGE as OPTIONS say; returns the file in build/dl."""
+    """Fetch PACKAGE as OPTIONS say; returns the file."""
     apt_get(["download", "-q", package], options)
     ready = cached(package)
     if not ready:
@@ -134,7 +135,7 @@ def download_with(package: str, options: list[str]) -> Path:
 
 
 def download(package: str, suites: tuple[str, ...]) -> Path:
-    """Fetch PACKAGE from the first of SUITES that has it, unless build/dl has it already."""
+    """Fetch PACKAGE from the first of SUITES that has it, unless the cache has it already."""
     ready = cached(package)
     if ready:
         return ready

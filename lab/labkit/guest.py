@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from . import console
 from .common import BUILD, EXIT_GUEST, EXIT_TIME, ROOT, LabError
+from .kernels import Kernel
 from .modules import Extras
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -68,7 +70,7 @@ def writable_dirs(request: Request) -> list[Path]:
     return dirs
 
 
-def environment(request: Request, extras: Extras) -> dict[str, str]:
+def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, str]:
     """The command's whole environment: nothing leaks in from the host but AQM_* variables."""
     values = {
         "PATH": f"{extras.tools}:{PATH}",
@@ -80,6 +82,7 @@ def environment(request: Request, extras: Extras) -> dict[str, str]:
         "LAB_ENGINE": request.engine,
         "LAB_KERNEL": request.kernel,
         "LAB_FLAVOUR": request.flavour,
+        "LAB_IMAGE": hashlib.sha256(kernel.image.read_bytes()).hexdigest(),
         "LAB_SEED": str(request.seed),
         "LAB_CLOCK": request.clock,
     }
@@ -104,9 +107,9 @@ class Plan:
             raise LabError("a NUL byte cannot be part of a command")
         path.write_bytes(b"".join(word + b"\0" for word in encoded))
 
-    def command(self, request: Request, extras: Extras) -> None:
+    def command(self, request: Request, kernel: Kernel, extras: Extras) -> None:
         """What to run, with what around it."""
-        for name, value in environment(request, extras).items():
+        for name, value in environment(request, kernel, extras).items():
             self.add("env", f"{name}={value}")
         self.add("cwd", ROOT)
         if request.clock == "virtual":

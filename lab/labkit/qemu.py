@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import guest, modules, process, stock
-from .common import BUILD, LabError, digest, lock, need, say
+from .common import BUILD, CACHE, LabError, digest, lock, need, say
 from .guest import Plan, Request, Result
 from .kernels import Kernel
 from .modules import Extras
@@ -45,7 +45,7 @@ def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job
     below = f"lowerdir={tree / kernel.release}:{kernel.modules}"
     plan.add("mkdir", here, "mount", "overlay", here, below)
     plan.add("loopback", "report", job)
-    plan.command(request, extras)
+    plan.command(request, kernel, extras)
     plan.write(job / "plan")
 
 
@@ -64,6 +64,8 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
         words.append("--qemu-opts=-icount shift=0,sleep=off")
     for path in [*guest.writable_dirs(request), job]:
         words += ["--rwdir", str(path)]
+    if guest.hidden(CACHE):
+        words += ["--rodir", str(CACHE)]
     return [*words, "--exec", f"{job}/init {job}"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian's own kernels, as they are: the installed ones, else unpacked under build/stock.
+"""Debian's own kernels, as they are: the installed ones, else unpacked in the cache.
 
 Nothing is installed for them: the packages of another release would bring their kernel into
 the host's boot menu.
@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from . import fetch
-from .common import BUILD, LabError, lock, need, say
+from .common import CACHE, LabError, lock, need, say
 from .kernels import Kernel
 
 #: For each kernel the suites that carry it: suite, then what its packages' names end in.
@@ -110,10 +110,10 @@ def ensure_stock(name: str) -> Kernel:
     kernel = installed(name)
     if kernel:
         return kernel
-    target = BUILD / "stock" / name
+    target = CACHE / "stock" / name
     mark = target / "complete"
     if not mark.exists():
-        with lock(BUILD / "stock" / f"{name}.lock"):
+        with lock(CACHE / "stock" / f"{name}.lock"):
             if not mark.exists():
                 shutil.rmtree(target, ignore_errors=True)
                 fetch_stock(name, target)

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from . import guest, kernels, modules, process
-from .common import LabError
+from .common import CACHE, LabError
 from .guest import JOB_IN_GUEST, Plan, Request, Result
 from .kernels import Kernel
 from .modules import Extras
@@ -58,6 +58,8 @@ def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job
         if guest.hidden(path):
             plan.add("mkdir", path)
         plan.add("bind", f"/run/host{path}", path)
+    if guest.hidden(CACHE):
+        plan.add("mkdir", CACHE, "bind", f"/run/host{CACHE}", CACHE)
     plan.add("even", DIRECTORIES)
     plan.add("bind", f"/run/host{job}", JOB_IN_GUEST)
     plan.add("bind", f"/run/host{tree}", "/lib/modules")
@@ -69,7 +71,7 @@ def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job
     plan.add("loopback")
     if request.flavour == "lockdep":
         plan.add("leaks")
-    plan.command(request, extras)
+    plan.command(request, kernel, extras)
     plan.write(job / "plan")
 
 
