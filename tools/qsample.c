@@ -4,14 +4,13 @@
  *
  * One RTM_GETQDISC for exactly that qdisc per sample, at absolute instants of
  * CLOCK_MONOTONIC, sleeping in between, so that virtual time can pass. What a
- * kind exports in TCA_STATS_APP is logged as hex, and decoded where the file
- * of layouts (xstats.fields) describes the kind.
+ * kind exports in TCA_STATS_APP is logged as it comes; who reads the log
+ * knows the layouts.
  *
  * Log (CSV with a header line):
  *   time_s        seconds after the epoch
  *   packets,bytes backlog of the discipline
  *   dropped,overlimits,requeues,sent_packets,sent_bytes   counters since `add`
- *   x_NAME        each described field of the kind
  *   xstats        the raw TCA_STATS_APP, hex
  */
 #define _GNU_SOURCE
@@ -31,20 +30,9 @@
 
 #include "clock.h"
 
-#define MAX_FIELDS	64
 #define LOG_BUFFER	(1024 * 1024)
 #define REPLY_BYTES	16384
-
-/*
- * @offset: bytes from the start of TCA_STATS_APP
- * @size: bytes; @is_signed: how to print it
- */
-struct field {
-	char name[32];
-	unsigned int offset;
-	unsigned int size;
-	bool is_signed;
-};
+#define XSTATS_BYTES	8192
 
 struct sample {
 	char kind[16];
@@ -52,15 +40,13 @@ struct sample {
 	uint64_t sent_packets;
 	struct gnet_stats_queue queue;
 	unsigned int xstats_len;
-	unsigned char xstats[1024];
+	unsigned char xstats[XSTATS_BYTES];
 };
 
 static struct {
 	struct nl_sock *sock;
 	unsigned int ifindex;
 	uint32_t parent;
-	struct field fields[MAX_FIELDS];
-	unsigned int nr_fields;
 	FILE *log;
 } q;
 
@@ -86,42 +72,6 @@ static uint32_t parse_parent(const char *text)
 		errx(2, "--parent: \"%s\" is neither root nor MAJOR:MINOR",
 		     text);
 	return TC_H_MAKE(major << 16, minor);
-}
-
-static bool field_parse(struct field *f, const char *type)
-{
-	f->is_signed = *type == 's';
-	f->size = strtoul(type + 1, NULL, 10) / 8;
-	return (*type == 's' || *type == 'u') &&
-	       (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8);
-}
-
-static void fields_read(const char *path, const char *kind)
-{
-	char line[256], of_kind[32], type[8];
-	unsigned int line_nr = 0;
-	struct field f;
-	FILE *in;
-
-	in = fopen(path, "r");
-	if (!in)
-		err(2, "%s", path);
-	while (fgets(line, sizeof(line), in)) {
-		line_nr++;
-		if (line[strspn(line, " \t\n")] == '\0' || *line == '#')
-			continue;
-		if (sscanf(line, "%31s %u %7s %31s", of_kind, &f.offset, type,
-			   f.name) != 4 || !field_parse(&f, type))
-			errx(2, "%s:%u: not KIND OFFSET TYPE NAME", path,
-			     line_nr);
-		if (strcmp(of_kind, kind))
-			continue;
-		if (q.nr_fields == MAX_FIELDS)
-			errx(2, "%s: more than %d fields for %s", path,
-			     MAX_FIELDS, kind);
-		q.fields[q.nr_fields++] = f;
-	}
-	fclose(in);
 }
 
 static void stats_parse(struct nlattr *nested, struct sample *s)
@@ -189,33 +139,8 @@ static void sample_take(struct sample *s)
 
 static void header_write(void)
 {
-	unsigned int i;
-
-	fputs("time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes",
+	fputs("time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes,xstats\n",
 	      q.log);
-	for (i = 0; i < q.nr_fields; i++)
-		fprintf(q.log, ",x_%s", q.fields[i].name);
-	fputs(",xstats\n", q.log);
-}
-
-static void field_write(const struct field *f, const struct sample *s)
-{
-	unsigned int shift = 64 - 8 * f->size;
-	uint64_t raw = 0;
-
-	fputc(',', q.log);
-	if (f->offset + f->size > s->xstats_len)
-		return;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	memcpy(&raw, s->xstats + f->offset, f->size);
-#else
-	memcpy((char *)&raw + 8 - f->size, s->xstats + f->offset, f->size);
-#endif
-	if (f->is_signed)
-		fprintf(q.log, "%lld",
-			(long long)((int64_t)(raw << shift) >> shift));
-	else
-		fprintf(q.log, "%llu", (unsigned long long)raw);
 }
 
 static void sample_write(const struct sample *s, int64_t at_ns)
@@ -227,8 +152,6 @@ static void sample_write(const struct sample *s, int64_t at_ns)
 		s->queue.drops, s->queue.overlimits, s->queue.requeues,
 		(unsigned long long)s->sent_packets,
 		(unsigned long long)s->sent_bytes);
-	for (i = 0; i < q.nr_fields; i++)
-		field_write(&q.fields[i], s);
 	fputc(',', q.log);
 	for (i = 0; i < s->xstats_len; i++)
 		fprintf(q.log, "%02x", s->xstats[i]);
@@ -268,10 +191,10 @@ static void run_samples(int64_t epoch, int64_t interval, int64_t duration)
 static void help_print(FILE *out)
 {
 	fputs("usage: qsample --dev NAME --out FILE --duration-ms MS [--parent root|MAJ:MIN]\n"
-	      "               [--netns NAME] [--interval-ms MS] [--epoch-ns NS] [--fields FILE]\n\n"
+	      "               [--netns NAME] [--interval-ms MS] [--epoch-ns NS]\n\n"
 	      "Logs the counters of the qdisc below --parent (default root) of a device, from\n"
 	      "the epoch (an instant of CLOCK_MONOTONIC, default now) for MS, every interval\n"
-	      "(default 10 ms). --fields names the layouts of the kinds' own statistics.\n",
+	      "(default 10 ms).\n",
 	      out);
 }
 
@@ -282,14 +205,13 @@ int main(int argc, char **argv)
 		{ "parent", required_argument, NULL, 'p' },
 		{ "netns", required_argument, NULL, 'n' },
 		{ "out", required_argument, NULL, 'o' },
-		{ "fields", required_argument, NULL, 'f' },
 		{ "interval-ms", required_argument, NULL, 'i' },
 		{ "duration-ms", required_argument, NULL, 't' },
 		{ "epoch-ns", required_argument, NULL, 'z' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *dev = NULL, *netns = NULL, *out = NULL, *fields = NULL;
+	const char *dev = NULL, *netns = NULL, *out = NULL;
 	int64_t interval = 10, duration = 0, epoch = 0;
 	struct sigaction action = { .sa_handler = on_signal };
 	struct sample first;
@@ -309,9 +231,6 @@ int main(int argc, char **argv)
 			break;
 		case 'o':
 			out = optarg;
-			break;
-		case 'f':
-			fields = optarg;
 			break;
 		case 'i':
 			interval = parse_number("--interval-ms", optarg, 1,
@@ -357,8 +276,6 @@ int main(int argc, char **argv)
 	nl_socket_disable_msg_peek(q.sock);
 	nl_socket_set_msg_buf_size(q.sock, REPLY_BYTES);
 	sample_take(&first);
-	if (fields)
-		fields_read(fields, first.kind);
 	q.log = fopen(out, "w");
 	if (!q.log)
 		err(2, "%s", out);

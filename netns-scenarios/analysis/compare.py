@@ -38,11 +38,12 @@ def mean(values: Sequence[float]) -> Mean:
 
 
 def combine(objects: Sequence[Any]) -> Any:
-    """The same structure with each number replaced by the mean over `objects`."""
+    """The same structure with each number replaced by the mean over `objects`, and by None where
+    one of them does not know it."""
     first = objects[0]
     if isinstance(first, Mapping):
         return {key: combine([o[key] for o in objects]) for key in first}
-    if first is None:
+    if any(o is None for o in objects):
         return None
     return mean([float(o) for o in objects]).value
 

@@ -32,9 +32,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class Queue:
-    """One array (samples,) per numeric column of queue.csv, see qsample; last_row as text."""
+    """One array (samples,) per numeric column of queue.csv, see qsample; the discipline's own
+    statistics of each sample as they came; last_row as text."""
 
     columns: dict[str, NDArray[np.float64]]
+    xstats: list[bytes]
     last_row: dict[str, str]
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
@@ -73,14 +75,14 @@ def read_progress(path: Path) -> Progress:
 
 
 def read_queue(path: Path) -> Queue:
-    """queue.csv; fields that the kernel did not send are NaN."""
+    """queue.csv; BadLog when it is empty."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     if not rows:
         raise BadLog(f"{path}: no samples")
     numeric = [name for name in rows[0] if name != "xstats"]
-    columns = {name: np.array([float(row[name] or "nan") for row in rows]) for name in numeric}
-    return Queue(columns, rows[-1])
+    columns = {name: np.array([float(row[name]) for row in rows]) for name in numeric}
+    return Queue(columns, [bytes.fromhex(row["xstats"]) for row in rows], rows[-1])
 
 
 def read_ends(path: Path) -> list[dict[str, str]]:

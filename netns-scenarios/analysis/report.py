@@ -55,13 +55,18 @@ def _column(title: str) -> Column:
     return next(c for c in COLUMNS if c.title.startswith(title))
 
 
-def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str]) -> str:
-    """A clause about the best and the worst of a column, and whether the best is alone."""
+def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str],
+              same: Callable[[str], str]) -> str:
+    """A clause about the best and the worst of a column, and whether the best is alone; `same`
+    is the clause when the figures, as they are printed, do not differ."""
     column = _column(title)
     ranked = _ranked(rows, column)
-    (best, b), (second, s), (worst, w) = ranked[0], ranked[1], ranked[-1]
-    text = verb(best.name, b.text(column.scale, column.digits), worst.name,
-                w.text(column.scale, column.digits))
+    (best, b), (worst, w) = ranked[0], ranked[-1]
+    texts = [m.text(column.scale, column.digits) for m in (b, w)]
+    if texts[0].split()[0] == texts[1].split()[0]:
+        return same(texts[0].split()[0])
+    text = verb(best.name, texts[0], worst.name, texts[1])
+    second, s = ranked[1]
     if _overlap(b, s):
         text += f" (the intervals of {best.name} and {second.name} overlap)"
     return text
@@ -73,13 +78,22 @@ def fairness_sentence(rows: Sequence[Row]) -> str:
         rows, "sd",
         lambda best, b, worst, w: f"The flows are most alike under {best}, where their standard "
         f"deviation is {b} % of the fair share, and least alike under {worst}, with {w} %",
+        lambda x: "The flows are equally alike under each discipline: their standard deviation is "
+        f"{x} % of the fair share",
     )
     goodput = _extremes(
         rows, "goodput",
         lambda best, b, worst, w: f"on average they get from {w} % of the fair share ({worst}) "
         f"to {b} % ({best})",
+        lambda x: f"on average they get {x} % of the fair share under each",
     )
     return f"{spread}; {goodput}."
+
+
+def _share_of_readings(percent: Mapping[str, float]) -> tuple[str, str, str, str]:
+    """Who has the most and the least, and how much that is as it is printed."""
+    most, least = max(percent, key=percent.__getitem__), min(percent, key=percent.__getitem__)
+    return most, f"{percent[most]:.1f} %", least, f"{percent[least]:.1f} %"
 
 
 def queue_sentence(runs: Sequence[tuple[str, Run]], buffer: int) -> str:
@@ -92,14 +106,13 @@ def queue_sentence(runs: Sequence[tuple[str, Run]], buffer: int) -> str:
         packets = read.queue["packets"][first : last + 1]
         empty[name] = 100 * float(np.mean(packets == 0))
         full[name] = 100 * float(np.mean(packets >= 0.9 * buffer))
-    most_empty, least_empty = max(empty, key=empty.get), min(empty, key=empty.get)
-    most_full = max(full, key=full.get)
-    return (
-        f"In this run the queue is empty in {empty[most_empty]:.1f} % of the readings under "
-        f"{most_empty} and in {empty[least_empty]:.1f} % under {least_empty}; "
-        f"most often nearly full (90 % of the buffer) is {most_full}, in "
-        f"{full[most_full]:.1f} % of the readings."
-    )
+    most, m, least, x = _share_of_readings(empty)
+    emptiness = (f"in {m} of the readings under each discipline" if m == x else
+                 f"in {m} of the readings under {most} and in {x} under {least}")
+    most, m, _, x = _share_of_readings(full)
+    fullness = (f"nearly full (90 % of the buffer) it is in {m} under each" if m == x else
+                f"most often nearly full (90 % of the buffer) is {most}, in {m} of the readings")
+    return f"In this run the queue is empty {emptiness}; {fullness}."
 
 
 def delay_sentence(rows: Sequence[Row]) -> str:
@@ -108,6 +121,7 @@ def delay_sentence(rows: Sequence[Row]) -> str:
         rows, "queue delay p50",
         lambda best, b, worst, w: f"The median queue delay is shortest under {best} ({b} ms) "
         f"and longest under {worst} ({w} ms)",
+        lambda x: f"The median queue delay is {x} ms under each discipline",
     ) + "."
 
 

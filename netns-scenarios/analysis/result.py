@@ -11,7 +11,7 @@ from typing import Any
 from . import iperf3, logs
 from .summary import phases, summarize
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def digest(read: logs.Logs) -> str:
@@ -41,6 +41,8 @@ def write(directory: Path, wall_seconds: float) -> dict[str, Any]:
         "groups": groups,
         "phases": phases(read),
         "digest": digest(read),
+        "provenance": {**read.run["made_with"],
+                       **{key: guest[key] for key in ("build", "lab", "modules", "tc")}},
         "wall_seconds": round(wall_seconds, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
     }
@@ -73,7 +75,8 @@ def describe(result: dict[str, Any]) -> str:
         f"sd / fair share {100 * s['sd_over_fair_share']:.1f} %, Jain {s['jain']:.4f}",
         f"  queue delay mean {delay['mean']:.2f}, p50 {delay['p50']:.2f}, p95 "
         f"{delay['p95']:.2f}, p99 {delay['p99']:.2f} ms; {s['dropped']} dropped, "
-        f"{s['marked']} marked, {s['sent']} sent",
+        f"{'an unknown number' if s['marked'] is None else s['marked']} marked, "
+        f"{s['sent']} sent",
     ]
     if len(result["groups"]) > 1:
         for name, group in result["groups"].items():

@@ -14,7 +14,8 @@ All cover the measured time: from the end of the warm-up to the end of the run.
 - Queue delay: backlog in bytes * 8 / rate, read every sample interval: how long what is queued
   takes to leave. An arrival waits just that long in a FIFO; under a fair queue it is the wait
   averaged over the queued bytes, and a flow with a short queue waits less.
-- dropped, marked, sent: packets of the discipline during the measured time.
+- dropped, marked, sent: packets of the discipline during the measured time. marked is None when
+  the kind's statistics do not tell, see `uapi`.
 - loss of a group of TCP: retransmitted bytes / sent bytes of its flows, over the whole run (the
   sender's counters, which include needless retransmissions). Of UDP, delay and completion times:
   see `traffic`.
@@ -31,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import traffic
+from . import traffic, uapi
 from .logs import BadLog, Logs, Progress, Queue
 
 Array = NDArray[np.float64]
@@ -72,6 +73,13 @@ def queue_delay_ms(queue: Queue, rate_bps: float, from_s: float, to_s: float) ->
 
 def _counted(queue: Queue, name: str, first: int, last: int) -> float:
     return float(queue[name][last] - queue[name][first])
+
+
+def marked(logs: Logs, first: int, last: int) -> int | None:
+    """Packets marked between two samples; None when that is not known."""
+    before, after = (uapi.marked(logs.run["qdisc"], logs.queue.xstats[at])
+                     for at in (first, last))
+    return None if before is None or after is None else after - before
 
 
 def _spread(x: Array) -> dict[str, float]:
@@ -165,9 +173,7 @@ def _figures(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
         },
         "queue_packets": {"mean": float(np.mean(packets)), "max": int(np.max(packets))},
         "dropped": int(_counted(queue, "dropped", first, last)),
-        "marked": (
-            int(_counted(queue, "x_marked", first, last)) if "x_marked" in queue.columns else 0
-        ),
+        "marked": marked(logs, first, last),
         "sent": int(_counted(queue, "sent_packets", first, last)),
     }
 

@@ -13,6 +13,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+from labkit.common import compiler
 
 from .errors import RunError, UserError
 from .plan import Plan
@@ -25,7 +28,8 @@ TOOLS = ROOT / "build" / "tools"
 MARKER = "INCOMPLETE"
 LOG = "log"
 _OURS = {MARKER, LOG, "run.json", "plan.json", "flows.txt", "flows.csv", "progress.csv",
-         "datagrams.csv", "delays.csv", "requests.csv", "queue.csv", "qdisc.txt", "guest.json",
+         "datagrams.csv", "delays.csv", "requests.csv", "queue.csv", "qdisc.txt", "qdisc.json",
+         "guest.json",
          "result.json"}
 
 
@@ -51,6 +55,19 @@ def prepare(directory: Path) -> None:
 def finish(directory: Path) -> None:
     """Last of all: from here on the directory is a result."""
     (directory / MARKER).unlink()
+
+
+def made_with() -> dict[str, Any]:
+    """The checkout, the compiler and the command that this run is of; the guest adds the rest."""
+    version = ROOT / "VERSION"
+    described = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
+                               capture_output=True, text=True)
+    return {
+        "version": version.read_text().strip() if version.exists() else None,
+        "commit": described.stdout.strip() or None,
+        "compiler": compiler(),
+        "argv": sys.argv,
+    }
 
 
 def tools_or_fail() -> None:
@@ -114,7 +131,7 @@ def run(
     log = directory / LOG
     run_json = {"scenario": scenario, "qdisc": request.qdisc, "seed": request.seed,
                 "clock": request.clock, "parameters": dict(request.values),
-                "facts": asdict(facts)}
+                "facts": asdict(facts), "made_with": made_with()}
     (directory / "run.json").write_text(json.dumps(run_json, indent=1) + "\n")
     (directory / "plan.json").write_text(json.dumps(plan.as_json(), indent=1) + "\n")
 

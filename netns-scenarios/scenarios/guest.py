@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-FIELDS = ROOT / "tools" / "xstats.fields"
 # The lab has its own copies of flowgen and qsample in PATH.
 SEARCH = ":".join(
     (os.environ.get("PATH", ""), str(ROOT / "build" / "tools"), "/usr/sbin:/sbin:/usr/bin:/bin")
@@ -209,7 +208,7 @@ class Runner:
         common = ["--duration-ms", str(plan["duration_ms"]), "--epoch-ns", str(epoch)]
         self.start("qsample", [
             tool("qsample"), *common, "--netns", self.netns(sample["netns"]),
-            "--dev", sample["dev"], "--parent", sample["parent"], "--fields", str(FIELDS),
+            "--dev", sample["dev"], "--parent", sample["parent"],
             "--interval-ms", str(sample["interval_ms"]), "--out", self.path("queue.csv"),
         ])
         if plan["generator"] == "flowgen":
@@ -217,9 +216,40 @@ class Runner:
         self.wait_for_children()
         for server in self.servers:
             server.wait()
-        shown = self.command([tool("tc"), "-s", "-d", "-n", self.netns(sample["netns"]), "qdisc",
-                              "show", "dev", sample["dev"]])
-        Path(self.path("qdisc.txt")).write_text(shown)
+        for name, option in (("qdisc.txt", "-d"), ("qdisc.json", "-j")):
+            shown = self.command([tool("tc"), "-s", option, "-n", self.netns(sample["netns"]),
+                                  "qdisc", "show", "dev", sample["dev"]])
+            Path(self.path(name)).write_text(shown)
+
+    def facts(self) -> dict[str, Any]:
+        """What the run was made with, and the CE marks that each namespace received."""
+        modules = {
+            path.name: version.read_text().strip() if version.exists() else None
+            for path in sorted(Path("/sys/module").glob("sch_*"))
+            if (version := path / "srcversion") and (path / "initstate").exists()
+        }
+        return {
+            "kernel": platform.release(),
+            "build": Path("/proc/version").read_text().strip(),
+            "lab": {name.removeprefix("LAB_").lower(): value
+                    for name, value in sorted(os.environ.items()) if name.startswith("LAB_")},
+            "modules": modules,
+            "tc": self.command([tool("tc"), "-V"]).strip(),
+            "received_ce": {ns: self.received_ce(ns) for ns in self.plan["namespaces"]},
+        }
+
+    def received_ce(self, ns: str) -> int:
+        """Packets with a CE mark that came in to a namespace, of both versions of IP."""
+        enter = [tool("ip"), "netns", "exec", self.netns(ns), "cat"]
+        names, values = (line.split() for line in
+                         self.command([*enter, "/proc/net/netstat"]).splitlines()
+                         if line.startswith("IpExt:"))
+        count = int(values[names.index("InCEPkts")])
+        if Path("/proc/net/snmp6").exists():
+            count += sum(int(line.split()[1]) for line in
+                         self.command([*enter, "/proc/net/snmp6"]).splitlines()
+                         if line.startswith("Ip6InCEPkts"))
+        return count
 
     def wait_for_children(self) -> None:
         """Until all have ended; Failure as soon as one fails, without waiting for the others."""
@@ -266,8 +296,8 @@ def main(argv: list[str]) -> int:
         runner.set_up()
         made = time.monotonic_ns()
         runner.run()
-        facts = {"kernel": platform.release(), "set_up_seconds": (made - began) / 1e9}
-        (directory / "guest.json").write_text(json.dumps(facts) + "\n")
+        facts = {**runner.facts(), "set_up_seconds": (made - began) / 1e9}
+        (directory / "guest.json").write_text(json.dumps(facts, indent=1) + "\n")
     except Failure as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 # Two flows, 1 s warm-up, 2 s measured, over 1 Mb/s. Bytes at 0, 1, 2, 3 s.
@@ -17,8 +18,10 @@ QUEUE = (
 )
 
 RUN = {
-    "scenario": "dumbbell", "qdisc": "pfifo limit 200", "seed": 1, "clock": "virtual",
-    "parameters": {"flows": 2},
+    "scenario": "dumbbell", "qdisc": "red limit 300000 ecn", "seed": 1, "clock": "virtual",
+    "parameters": {"flows": 2, "rate": 1, "access": 10, "rtt": 40, "era": "2001", "duration": 2,
+                   "warmup": 1, "sample": 1000},
+    "made_with": {"version": "1.2", "commit": "0123abc", "compiler": "cc", "argv": ["run"]},
     "facts": {
         "rate_bps": 1e6, "warmup_s": 1.0, "end_s": 3.0, "fair_share_bps": 250_000.0,
         "groups": {
@@ -28,14 +31,22 @@ RUN = {
     },
 }
 
+GUEST = {"kernel": "7.3", "build": "Linux version 7.3", "lab": {"engine": "uml"},
+         "modules": {"sch_red": "0A1B"}, "tc": "tc utility, iproute2-6.1.0", "received_ce": {}}
+
 ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,"
                "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error")
+
+
+def red_xstats(marked: int) -> str:
+    """struct tc_red_xstats in hex: early, pdrop, other, marked."""
+    return struct.pack("=4I", 0, 0, 0, marked).hex()
 
 
 def write(directory: Path) -> Path:
     """A run's directory with the logs above; no result.json."""
     (directory / "run.json").write_text(json.dumps(RUN))
-    (directory / "guest.json").write_text('{"kernel": "7.3"}')
+    (directory / "guest.json").write_text(json.dumps(GUEST))
     (directory / "flows.csv").write_text(
         f"{ENDS_HEADER}\n"
         "1,far,bulk,0,3,110000,120000,6000,4,200,200,9,1460,0,0\n"
@@ -47,7 +58,8 @@ def write(directory: Path) -> Path:
         progress += [f"{at}.000,{flow},{FLOW_BYTES[flow][at]}" for flow in (1, 0)]
     (directory / "progress.csv").write_text("\n".join(progress) + "\n")
     queue = ["time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes,"
-             "x_marked,xstats"]
-    queue += [f"{t:.6f},{p},{b},{d},0,0,{sp},{sb},{m},{m:08x}" for t, p, b, d, sp, sb, m in QUEUE]
+             "xstats"]
+    queue += [f"{t:.6f},{p},{b},{d},0,0,{sp},{sb},{red_xstats(m)}"
+              for t, p, b, d, sp, sb, m in QUEUE]
     (directory / "queue.csv").write_text("\n".join(queue) + "\n")
     return directory

@@ -45,6 +45,15 @@ def test_summary(run: Path) -> None:
     assert groups["far"]["rtt_ms"] == 200
 
 
+@pytest.mark.parametrize("qdisc", ["unheard-of limit 200", "sfq limit 200 ecn", "drr"])
+def test_marks_that_nobody_counts_are_not_0(run: Path, qdisc: str) -> None:
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"qdisc": qdisc}))
+    written = result.write(run, 1.0)
+    assert written["summary"]["marked"] is None
+    assert "an unknown number marked" in result.describe(written)
+
+
 def test_jain_bounds() -> None:
     assert jain(np.array([3.0, 3.0, 3.0])) == pytest.approx(1)
     assert jain(np.array([9.0, 0.0, 0.0])) == pytest.approx(1 / 3)
@@ -67,9 +76,14 @@ def test_result_has_the_schema(run: Path) -> None:
     written = logs.load_result(run)
     assert list(written) == [
         "schema", "scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary",
-        "groups", "phases", "digest", "wall_seconds", "virtual_seconds",
+        "groups", "phases", "digest", "provenance", "wall_seconds", "virtual_seconds",
     ]
-    assert written["schema"] == 1
+    assert written["schema"] == 2
+    assert written["provenance"] == {
+        "version": "1.2", "commit": "0123abc", "compiler": "cc", "argv": ["run"],
+        "build": "Linux version 7.3", "lab": {"engine": "uml"}, "modules": {"sch_red": "0A1B"},
+        "tc": "tc utility, iproute2-6.1.0",
+    }
     assert written["virtual_seconds"] == 3
     assert written["wall_seconds"] == 1.5
 
@@ -78,8 +92,9 @@ def test_result_has_the_schema(run: Path) -> None:
     ("file", "old", "new"),
     [
         ("flows.csv", "1,far,bulk,0,3,110000", "1,far,bulk,0,3,110001"),
-        ("queue.csv", "12,0,0,220,300000,5", "13,0,0,220,300000,5"),
-        ("queue.csv", "220,300000,5,00000005", "220,300000,5,00000006"),
+        ("queue.csv", "12,0,0,220,300000,", "13,0,0,220,300000,"),
+        ("queue.csv", f"220,300000,{handmade.red_xstats(5)}",
+         f"220,300000,{handmade.red_xstats(6)}"),
     ],
 )
 def test_digest_sees_every_byte_and_counter(run: Path, file: str, old: str, new: str) -> None:
@@ -123,7 +138,7 @@ def test_mean_and_interval() -> None:
 
 def test_combine_keeps_the_shape() -> None:
     combined = compare.combine([{"a": 1, "b": {"c": 2.0, "d": None}},
-                                {"a": 3, "b": {"c": 4.0, "d": None}}])
+                                {"a": 3, "b": {"c": 4.0, "d": 5}}])
     assert combined == {"a": 2.0, "b": {"c": 3.0, "d": None}}
 
 
