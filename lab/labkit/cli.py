@@ -94,8 +94,10 @@ def main(argv: list[str] | None = None) -> int:
         print(listing())
         return 0
     if options.clean_cache:
-        shutil.rmtree(CACHE, ignore_errors=True)
-        say(f"{CACHE} is gone")
+        # What the lab put there and nothing else: the directory may have been named by hand.
+        for name in ("apt", "dl", "kernels", "src", "stock"):
+            shutil.rmtree(CACHE / name, ignore_errors=True)
+        say(f"{CACHE} is empty")
         return 0
     command = options.command
     if command[:1] == ["--"]:
