@@ -420,11 +420,8 @@ static void tworr_copy_state(struct tc_2regionred_qdisc_stats *st,
 
 static int tworr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
+	struct tc_2regionred_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	struct {
-		struct tc_aqm_xstats			head;
-		struct tc_2regionred_qdisc_stats	qdisc;
-	} st = { .head.type = TC_AQM_XSTATS_QDISC };
 
 	sch_tree_lock(sch);
 	st.qdisc = q->stats;

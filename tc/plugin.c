@@ -85,6 +85,13 @@ static bool real(double *value, const char *arg, char **end)
 	return *end != arg;
 }
 
+static const struct unit *unit_of(const struct unit *units, const char *name)
+{
+	while (units->name && strcasecmp(units->name, name))
+		units++;
+	return units->name ? units : NULL;
+}
+
 /*
  * A number with a unit, in @divisor of the smallest; more than 64 bits is the
  * greatest. Where it does not come out even, @even asks for a refusal.
@@ -92,28 +99,30 @@ static bool real(double *value, const char *arg, char **end)
 static bool measure(__u64 *value, const char *arg, const struct unit *units,
 		    unsigned int divisor, bool even)
 {
-	double exact, rounded;
 	const struct unit *u;
-	__u64 whole;
+	double exact, rounded;
+	__u64 whole, factor;
 	char *end;
 
 	if (plugin_whole(&whole, arg, &end)) {
-		for (u = units; u->name && strcasecmp(u->name, end); u++)
-			;
-		if (u->name) {
-			if (whole > UINT64_MAX / u->factor) {
-				*value = UINT64_MAX;
-				return true;
+		u = unit_of(units, end);
+		if (u) {
+			factor = u->factor;
+			if (factor % divisor == 0) {
+				factor /= divisor;
+				divisor = 1;
 			}
-			*value = whole * u->factor / divisor;
-			return !even || *value * divisor == whole * u->factor;
+			*value = UINT64_MAX;
+			if (whole > UINT64_MAX / factor)
+				return true;
+			*value = whole * factor / divisor;
+			return !even || *value * divisor == whole * factor;
 		}
 	}
 	if (!real(&exact, arg, &end))
 		return false;
-	for (u = units; u->name && strcasecmp(u->name, end); u++)
-		;
-	if (!u->name)
+	u = unit_of(units, end);
+	if (!u)
 		return false;
 	exact = exact * u->factor / divisor;
 	if (exact >= 0x1p63) {
@@ -189,21 +198,28 @@ static void put_real(char *buf, __u64 v, double scale)
 		  (__u64)(strtod(buf, NULL) * scale + 0.5) != v));
 }
 
+/* The fewest digits that give the same double again. */
+static void put_double(char *buf, double v)
+{
+	int digits = 0;
+
+	do {
+		snprintf(buf, PLUGIN_TEXT, "%.*g", ++digits, v);
+	} while (digits < 17 && strtod(buf, NULL) != v);
+}
+
 /* ---- JSON ---- */
 
-static void json_real(const char *name, __u64 v, double scale)
+/* A real number whose digits are @digits. */
+static void json_real(const char *name, double value, const char *digits)
 {
-	char buf[PLUGIN_TEXT];
-
-	/* print_color_float() has six digits: too few to mean the same. */
+	/* print_color_float() has six of them: too few to mean the same. */
 	if (!get_json_writer || !jsonw_name || !jsonw_printf) {
-		print_color_float(PRINT_JSON, COLOR_UNUSED, name, NULL,
-				  v / scale);
+		print_color_float(PRINT_JSON, COLOR_UNUSED, name, NULL, value);
 		return;
 	}
-	put_real(buf, v, scale);
 	jsonw_name(get_json_writer(), name);
-	jsonw_printf(get_json_writer(), "%s", buf);
+	jsonw_printf(get_json_writer(), "%s", digits);
 }
 
 void plugin_json_number(const struct plugin_option *o, __u64 v)
@@ -427,7 +443,10 @@ static void text_real(char *buf, const struct plugin_option *o, __u64 v)
 
 static void json_fraction(const struct plugin_option *o, __u64 v)
 {
-	json_real(o->name, v, scale_of(o));
+	char digits[PLUGIN_TEXT];
+
+	put_real(digits, v, scale_of(o));
+	json_real(o->name, v / scale_of(o), digits);
 }
 
 static void allowed_real(char *buf, const struct plugin_option *o)
@@ -921,7 +940,8 @@ static void stat_json(const struct plugin_stat *s, __u64 u, __s64 v)
 		print_color_string(PRINT_JSON, COLOR_UNUSED, s->name, NULL,
 				   word);
 	} else if (stat_scale(s)) {
-		json_real(s->name, u, stat_scale(s));
+		put_double(word, u / stat_scale(s));
+		json_real(s->name, u / stat_scale(s), word);
 	} else if (s->negative) {
 		print_color_s64(PRINT_JSON, COLOR_UNUSED, s->name, NULL, v);
 	} else {
@@ -969,18 +989,18 @@ int plugin_print_xstats(const struct qdisc_util *qu, FILE *f,
 			struct rtattr *xstats)
 {
 	const struct plugin *p = (const struct plugin *)qu;
-	struct tc_aqm_xstats head;
+	__u32 head[2];		/* type and 0, in each kind's xstats */
 	size_t len;
 	char *base;
 
 	if (!xstats || RTA_PAYLOAD(xstats) < sizeof(head))
 		return 0;
-	memcpy(&head, RTA_DATA(xstats), sizeof(head));
+	memcpy(head, RTA_DATA(xstats), sizeof(head));
 	base = (char *)RTA_DATA(xstats) + sizeof(head);
 	len = RTA_PAYLOAD(xstats) - sizeof(head);
-	if (head.type == TC_AQM_XSTATS_QDISC)
+	if (head[0] == TC_AQM_XSTATS_QDISC)
 		put_stats(f, p->qdisc, base, len);
-	else if (head.type == TC_AQM_XSTATS_CLASS && p->cls)
+	else if (head[0] == TC_AQM_XSTATS_CLASS && p->cls)
 		put_stats(f, p->cls, base, len);
 	return 0;
 }

@@ -183,18 +183,16 @@ struct plugin {
 
 /*
  * The name that tc looks up for a kind. One that begins with a digit is no C
- * identifier: PLUGIN_AS(tworegionred, "2regionred"). GCC hands the label to the
- * assembler as it stands, which wants it quoted; clang quotes by itself.
+ * identifier, and gets it from the assembler: PLUGIN_AS(tworegionred,
+ * "2regionred").
  */
-#define PLUGIN_SEEN	__attribute__((visibility("default")))
-#define PLUGIN(kind)	PLUGIN_SEEN struct plugin kind##_qdisc_util
-#ifdef __clang__
+#define PLUGIN(ident) \
+	__attribute__((visibility("default"))) \
+	struct plugin ident##_qdisc_util
 #define PLUGIN_AS(ident, kind) \
-	PLUGIN_SEEN struct plugin ident __asm__(kind "_qdisc_util")
-#else
-#define PLUGIN_AS(ident, kind) \
-	PLUGIN_SEEN struct plugin ident __asm__("\"" kind "_qdisc_util\"")
-#endif
+	__asm__(".globl \"" kind "_qdisc_util\"\n" \
+		".set \"" kind "_qdisc_util\", " #ident "_qdisc_util"); \
+	PLUGIN(ident)
 
 #define PLUGIN_UTIL(kind) { \
 	.id = kind, \

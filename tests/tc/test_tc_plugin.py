@@ -1,20 +1,103 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tc plugins outside the lab: their shared helpers, and that tc can load what is built."""
+"""The tc plugins as their users meet them: in the real tc, and in one that exports little.
+
+No kernel takes part: ``kernel.c``, loaded before tc, keeps the discipline that tc asks for and
+shows it again.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import random
 import re
+import struct
 import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.selftests import TOP, parse_tap
+from tests import lists
 
+HERE = Path(__file__).parent
+TOP = HERE.parent.parent
 TC = TOP / "tc"
-CHECK = Path(__file__).parent / "plugin_check.c"
 TC_PATH = {"PATH": "/usr/sbin:/sbin:/usr/bin:/bin"}
 KINDS = sorted(path.stem.removeprefix("q_") for path in TC.glob("q_*.c"))
+U32 = 2**32 - 1
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+@dataclass(frozen=True)
+class Tc:
+    """tc, with its plugins and without a kernel; ``state`` is the discipline it has set up."""
+
+    plugins: Path
+    kernel: Path
+    small: Path
+    state: Path
+
+    def run(self, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run the distribution's tc."""
+        environment = {**TC_PATH, "TC_LIB_DIR": str(self.plugins), "LD_PRELOAD": str(self.kernel),
+                       "TC_STATE": str(self.state), **extra}  # fmt: skip
+        return subprocess.run(
+            ["tc", *words], capture_output=True, text=True, check=False, env=environment
+        )
+
+    def add(self, kind: str, words: str) -> subprocess.CompletedProcess[str]:
+        """Add a discipline to lo, which has no speed."""
+        return self.run("qdisc", "add", "dev", "lo", "root", "handle", "1:", kind, *words.split())
+
+    def refusal(self, kind: str, words: str) -> str:
+        """What tc says about a command that it refuses without sending anything."""
+        self.state.unlink(missing_ok=True)
+        done = self.add(kind, words)
+        assert done.returncode == 1, words
+        assert not self.state.exists(), f"{words}: sent all the same"
+        return done.stderr
+
+    def options(self, kind: str, words: str) -> str:
+        """The options that tc shows for what it has sent, in text."""
+        done = self.add(kind, words)
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+        text = self.run("qdisc", "show").stdout
+        head = f"qdisc {kind} 1: dev lo root refcnt 0 "
+        assert text.startswith(head), text
+        return text.removeprefix(head).strip()
+
+    def json(self, **extra: str) -> dict[str, Any]:
+        """What tc shows of the discipline that it has sent, in JSON."""
+        (shown,) = json.loads(self.run("-s", "-j", "qdisc", "show", **extra).stdout)
+        return dict(shown)
+
+    def sent(self, kind: str, words: str) -> dict[int, bytes]:
+        """The attributes of TCA_OPTIONS that tc has sent."""
+        assert self.add(kind, words).returncode == 0, words
+        message = self.state.read_bytes()
+        outer = attributes(message[16 + 20 :])
+        return attributes(outer[2])
+
+
+def attributes(data: bytes) -> dict[int, bytes]:
+    """Netlink attributes by type."""
+    found = {}
+    while data:
+        length, kind = struct.unpack_from("=HH", data)
+        assert length >= 4, data
+        found[kind & 0x3FFF] = data[4:length]
+        data = data[(length + 3) & ~3 :]
+    return found
+
+
+def build(output: Path, *words: str | Path, cc: str = "cc") -> None:
+    """Compile a test's program."""
+    subprocess.run([cc, *WARNINGS, "-o", output, *words], check=True)
 
 
 @pytest.fixture(scope="module")
@@ -24,67 +107,458 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def test_helpers(tmp_path: Path) -> None:
-    program = tmp_path / "plugin_check"
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """kernel.so and small_tc; and the plugins once more, under sanitizers."""
+    where = tmp_path_factory.mktemp("programs")
+    build(where / "kernel.so", "-fPIC", "-shared", HERE / "kernel.c", "-ldl")
+    build(where / "small_tc", *SANITIZERS, f"-I{TC}", f"-Wl,--dynamic-list={HERE}/openwrt.list",
+          HERE / "small_tc.c", "-ldl")  # fmt: skip
     subprocess.run(
-        [
-            "cc", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers",
-            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-            f"-I{TC}", f"-I{TOP / 'include/uapi'}", CHECK, "-o", program,
-        ],
+        ["make", "-s", "-C", TC, f"PLUGINS_DIR={where}", f"CFLAGS={' '.join(SANITIZERS)}"],
         check=True,
-    )  # fmt: skip
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
-    tap = parse_tap(done.stdout, done.returncode)
-    assert not tap.failed
-    assert len(tap.passed) > 45
-    assert tap.status == 0
+    )
+    return where
+
+
+@pytest.fixture
+def tc(plugins: Path, programs: Path, tmp_path: Path) -> Tc:
+    return Tc(plugins, programs / "kernel.so", programs / "small_tc", tmp_path / "state")
+
+
+# ---- what is typed ----
+
+# (kind, words, as shown): units, percentages, hexadecimal and names are understood, and shown
+# in the largest unit that loses nothing. What was not given is not shown.
+UNDERSTOOD = [
+    ("qsdrr", "", ""),
+    ("qsdrr", "limit 100", "limit 100p"),
+    ("qsdrr", "limit 100p", "limit 100p"),
+    ("qsdrr", "limit 0x10", "limit 16p"),
+    ("qsdrr", "limit 010", "limit 10p"),
+    ("qsdrr", "memory_limit 32mb quantum 1.5KB", "memory_limit 32Mb quantum 1536b"),
+    ("qsdrr", "memory_limit 8kbit", "memory_limit 1Kb"),
+    ("qsdrr", "memory_limit 0x400", "memory_limit 1Kb"),
+    ("qsdrr", "nohysteresis", "nohysteresis"),
+    ("qsdrr", "quantum auto", ""),
+    ("tdrr", "time_constant 0.1s", "time_constant 100ms"),
+    ("tdrr", "time_constant 1500", "time_constant 1500us"),
+    ("tdrr", "time_constant 5000us", "time_constant 5ms"),
+    ("chokex", "bandwidth 10mbit", "bandwidth 10Mbit"),
+    ("chokex", "bandwidth 1.5Gbit", "bandwidth 1500Mbit"),
+    ("chokex", "bandwidth 1250kbps", "bandwidth 10Mbit"),
+    ("chokex", "bandwidth 8kibit", "bandwidth 8192bit"),
+    ("chokex", "bandwidth 9223372036854775807bps", "bandwidth 9223372036854775807bps"),
+    ("chokex", "probability 2% weight 0.002", "probability 0.02 weight 0.002"),
+    ("chokex", "probability 100%", "probability 1"),
+    ("chokex", "ecn nodrop", "ecn nodrop"),
+    ("chokex", "ecn drop", "ecn drop"),
+    ("cbt", "dscp ef", "dscp ef"),
+    ("cbt", "dscp 46,AF41,cs1,3", "dscp 3,cs1,af41,ef"),
+    ("cbt", "dscp none", "dscp none"),
+    ("cbt", "dscp be,0x2e", "dscp cs0,ef"),
+    ("cbt", "mark 7", "mark 0x7/0xffffffff"),
+    ("cbt", "mark 0x10/0xf0", "mark 0x10/0xf0"),
+    ("cbt", "min 1.5 max 20p", "min 1.5p max 20p"),
+    ("cbt", "red all victim arrival", "red all victim arrival"),
+    ("redtail", "bandwidth 8mbit limit 100ms", "bandwidth 8Mbit limit 100000b"),
+    ("redtail", "limit 100ms bandwidth 8mbit", "bandwidth 8Mbit limit 100000b"),
+    ("redtail", "max1 10kb share_min 20%", "max1 10Kb share_min 0.2"),
+    ("2regionred", "rtt 0.02s target 7", "rtt 20ms target 7p"),
+    ("2regionred", "estimator ewma-drain", "estimator ewma-drain"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "words", "shown"), UNDERSTOOD)
+def test_what_is_typed_is_understood_and_shown(kind: str, words: str, shown: str, tc: Tc) -> None:
+    assert tc.options(kind, words) == shown
+
+
+# (kind, words, part of the message)
+REFUSED = [
+    ("qsdrr", "limit", '"limit" lacks its value; allowed: 1 to 4294967295 packets'),
+    ("qsdrr", "limit 0", '"limit 0" is not possible; allowed: 1 to 4294967295 packets'),
+    ("qsdrr", "limit 4294967296", "not possible"),
+    ("qsdrr", "limit 99999999999999999999", "not possible"),
+    ("qsdrr", "limit -2", "not possible"),
+    ("qsdrr", "limit +2", "not possible"),
+    ("qsdrr", "limit 0x", "not possible"),
+    ("qsdrr", "limit 1e3", "not possible"),
+    ("qsdrr", "limit 7pp", "not possible"),
+    ("qsdrr", "limit auto", "not possible"),
+    ("qsdrr", "flows 7p", "not possible"),
+    ("qsdrr", "memory_limit 4096mb", "allowed: 1b to 4Gb"),
+    ("qsdrr", "memory_limit 300.3", "not possible"),
+    ("qsdrr", "memory_limit nan", "not possible"),
+    ("qsdrr", "memory_limit inf", "not possible"),
+    ("qsdrr", "memory_limit 1e400", "not possible"),
+    ("qsdrr", "memory_limit 1kk", "not possible"),
+    ("qsdrr", "memlimit 1mb", "did you mean memory_limit?"),
+    ("qsdrr", "lim 7", "did you mean limit?"),
+    ("qsdrr", "limt 7", "did you mean limit?"),
+    ("qsdrr", "hystersis", "did you mean hysteresis?"),
+    ("qsdrr", "limit 5 limit 5", '"limit" is given twice'),
+    ("qsdrr", "hysteresis nohysteresis", '"nohysteresis" contradicts "hysteresis"'),
+    ("qsdrr", "hysteresis hysteresis", '"hysteresis" is given twice'),
+    ("qsdrr", "nolimit 3", 'what is "nolimit"?'),
+    ("tdrr", "time_constant 1us", "allowed: 1ms to 100s"),
+    ("tdrr", "time_constant 1000.5us", "not possible"),
+    ("chokex", "drop nodrop", '"nodrop" contradicts "drop"'),
+    ("chokex", "nonodrop", 'what is "nonodrop"?'),
+    ("chokex", "weight 0", '"weight 0" is not possible; allowed: above 0 to 1'),
+    ("chokex", "weight 101%", "allowed: above 0 to 1"),
+    ("chokex", "bandwidth fast", "allowed: 8bit to"),
+    ("chokex", "bandwidth 50%", "the speed of lo is not known; give the rate itself"),
+    ("cbt", "dscp 46 dscp 10", '"dscp" is given twice'),
+    ("cbt", "mark 1 mark 2", '"mark" is given twice'),
+    ("cbt", "dscp 64", "allowed: none, or names (ef, af41, cs1) and numbers from 0 to 63"),
+    ("cbt", "dscp ef,", "not possible"),
+    ("cbt", "dscp ,ef", "not possible"),
+    ("cbt", "dscp", '"dscp" lacks its value'),
+    ("cbt", "mark 3/2", "no bit of the value outside the mask"),
+    ("cbt", "mark 1/", "not possible"),
+    ("cbt", "mark 0x100000000", "not possible"),
+    ("redtail", "limit 10ms", "is a time: give the bandwidth too"),
+    ("redtail", "key addr", "allowed: addresses | flow"),
+    ("2regionred", "bandwidth 2tbit", "allowed: 8bit to 1.1Tbit"),
+    ("2regionred", "bmax 0", "allowed: 1 to 16777215 packets, or auto"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "words", "message"), REFUSED)
+def test_what_is_wrong_is_refused_in_words(kind: str, words: str, message: str, tc: Tc) -> None:
+    said = tc.refusal(kind, words)
+    assert message in said
+    assert said.startswith((f"{kind}: ", '"bandwidth'))
+    assert said.count("\n") <= 2
+
+
+def test_a_percentage_is_of_the_devices_speed(tc: Tc) -> None:
+    """Of a device that states one, where there is such a device."""
+    speeds = {
+        path.parent.name: int(path.read_text())
+        for path in Path("/sys/class/net").glob("*/speed")
+        if os.access(path, os.R_OK) and _read(path).lstrip("-").isdigit()
+    }
+    known = {name: speed for name, speed in speeds.items() if speed > 0}
+    if not known:
+        pytest.skip("no device here states its speed")
+    name, speed = known.popitem()
+    words = ["qdisc", "add", "dev", name, "root", "handle", "1:", "2regionred", "bandwidth", "95%"]
+    assert tc.run(*words).returncode == 0
+    assert tc.json()["options"]["bandwidth"] == round(0.95 * speed * 1e6 / 8)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tc_loads_the_plugin_and_it_has_help(kind: str, plugins: Path) -> None:
-    """The kernel is not asked for help, so no lab is needed."""
-    done = subprocess.run(
-        ["tc", "qdisc", "add", "dev", "lo", "root", kind, "help"],
-        capture_output=True, text=True, check=False, env={**TC_PATH, "TC_LIB_DIR": str(plugins)},
-    )  # fmt: skip
-    assert done.stderr.startswith(f"Usage: ... {kind} "), done.stderr
-    assert done.returncode == 1
+def test_help_tells_all(kind: str, tc: Tc) -> None:
+    said = tc.refusal(kind, "help")
+    assert said.startswith(f"Usage: ... {kind} ")
+    assert said.endswith(f"\nman tc-{kind}\n")
+    assert max(map(len, said.splitlines())) <= 80
+    entries = re.split(r"\n  (?=\S)", said.removesuffix(f"\nman tc-{kind}\n"))[1:]
+    options = lists.read(kind).options
+    assert len(entries) == len(options)
+    for entry, option in zip(entries, options, strict=True):
+        plain = " ".join(entry.split())
+        assert plain.split()[0] in {option.name, f"[no]{option.name.removeprefix('no')}"}
+        assert option.help in plain
+        if option.type not in ("FLAG", "CHOICE"):
+            assert re.match(r"\w+ [A-Z/]+ ", plain), plain
+            assert " to " in plain, plain
+        default = plain.rsplit("default ", 1)[1]
+        if option.default is None:
+            assert default == "auto"
+        else:
+            assert tc.add(kind, f"{option.name} {default}" if option.type != "FLAG" else default
+                          ).returncode == 0  # fmt: skip
+
+
+def values(option: lists.Option, rng: random.Random) -> int:
+    """A value that the option may have: a corner, or any."""
+    middle = rng.randint(option.least, option.greatest)
+    small = min(option.greatest, option.least + rng.randint(0, 999))
+    return rng.choice([option.least, option.greatest, small, middle])
+
+
+def word(option: lists.Option, value: int) -> str:
+    """VALUE as a person might type it, by the unit that the list of options names."""
+    match option.type:
+        case "FLAG":
+            return "" if value else "no"
+        case "CHOICE":
+            return option.unit.split("|")[value]
+        case "RATE":
+            return f"{value}bps"
+        case "TIME":
+            return f"{value}us"
+        case "FRACTION":
+            return f"{value / U32:.17f}"
+        case "PACKETS_Q8":
+            return f"{value / 256:.8f}"
+        case "CODEPOINTS":
+            return ",".join(str(n) for n in range(64) if value >> n & 1) or "none"
+        case "MASKED":
+            mask = value >> 32
+            return f"{value & mask:#x}/{mask:#x}"
+        case _:
+            return str(value)
+
+
+def packed(option: lists.Option, value: int) -> bytes:
+    """The attribute that must be sent for VALUE."""
+    match option.type:
+        case "FLAG" | "CHOICE":
+            return struct.pack("=B", value)
+        case "RATE" | "CODEPOINTS":
+            return struct.pack("=Q", value)
+        case "MASKED":
+            mask = value >> 32
+            return struct.pack("=II", value & mask, mask)
+        case _:
+            return struct.pack("=I", value)
+
+
+def line(options: Sequence[lists.Option], given: dict[str, int]) -> str:
+    """The words for some options."""
+    words = []
+    for option in options:
+        if option.name in given:
+            text = word(option, given[option.name])
+            if option.type == "FLAG":
+                off = option.name[2:] if option.name.startswith("no") else f"no{option.name}"
+                words.append(off if text else option.name)
+            else:
+                words.append(f"{option.name} {text}")
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_value_is_sent_exactly_and_what_is_shown_means_the_same(kind: str, tc: Tc) -> None:
+    seed = 20
+    rng = random.Random(f"{kind} {seed}")
+    options = lists.read(kind).options
+    for _ in range(25):
+        chosen = [option for option in options if rng.random() < 0.6]
+        given = {option.name: values(option, rng) for option in chosen}
+        words = line(chosen, given)
+        sent = tc.sent(kind, words)
+        assert sent == {o.attribute: packed(o, given[o.name]) for o in chosen}, words
+        shown = tc.options(kind, words)
+        assert tc.sent(kind, shown) == sent, f"{words} is shown as {shown}"
+        if chosen:
+            check_json(tc.json()["options"], chosen, given)
+
+
+def check_json(shown: dict[str, Any], chosen: list[lists.Option], given: dict[str, int]) -> None:
+    """JSON has plain numbers in base units, and fractions that read back as the same."""
+    names = [option.name for option in chosen]
+    if "mark" in names:
+        names.insert(names.index("mark") + 1, "mark_mask")
+    assert list(shown) == names
+    for option in chosen:
+        value, got = given[option.name], shown[option.name]
+        match option.type:
+            case "FLAG":
+                assert got is bool(value)
+            case "CHOICE":
+                assert got == option.unit.split("|")[value]
+            case "FRACTION":
+                assert round(got * U32) == value
+            case "PACKETS_Q8":
+                assert round(got * 256) == value
+            case "CODEPOINTS":
+                assert got == [n for n in range(64) if value >> n & 1]
+            case "MASKED":
+                assert (got, shown["mark_mask"]) == (value & value >> 32, value >> 32)
+            case _:
+                assert got == value
+
+
+# ---- statistics ----
+
+
+def stats_file(tmp_path: Path, kind: str, which: int, data: bytes) -> Path:
+    path = tmp_path / f"{kind}-{which}"
+    path.write_bytes(struct.pack("=II", which, 0) + data)
+    return path
+
+
+def test_statistics_in_text_have_units(tc: Tc, tmp_path: Path) -> None:
+    """2regionred's, laid out here by hand: packets, times, rates, bytes, and a phase by name."""
+    common = struct.pack("=4Q8I", 12_500_000, 1_500_000, 999, 2_000_000_000,
+                         125, 0, 3_145_728, 4, 5, 6, 7, 8)  # fmt: skip
+    own = struct.pack("=4Q", 3 << 31, 10 << 32, 1, 83 << 32)
+    rest = struct.pack("=20I", 2, 6, 18, 19, 41, 7, 12_345, *range(20, 32), 0)
+    path = stats_file(tmp_path, "2regionred", 0, common + own + rest)
+    tc.add("2regionred", "")
+    text = tc.run("-s", "qdisc", "show", TC_STATS=str(path)).stdout
+    for shown in (
+        "bandwidth 100Mbit", "delay 1.5ms", "delay_avg 999ns", "delay_max 2s", "limit 125",
+        "memory_used 3Mb", "marked 4", "spared 5", "drop_limit 6", "drop_memory 7", "drop_change 8",
+        "q_est 1.5p", "ppd 10p", "window 2.32831e-10p", "pipe 83p", "phase low", "bmin 6",
+        "hold_off 12.35ms", "entered_quiet 20", "marked_max 31",
+    ):  # fmt: skip
+        assert re.search(rf"(?<!\S){re.escape(shown)}(?!\S)", text), shown
+    assert max(map(len, text.splitlines())) <= 80
+    shown_json = tc.json(TC_STATS=str(path))
+    assert shown_json["phase"] == "low"
+    assert shown_json["bandwidth"] == 12_500_000
+    assert shown_json["delay"] == 1_500_000
+    assert shown_json["window"] == 2**-32
+    assert shown_json["q_est"] == 1.5
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["discipline", "class"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_statistic_is_shown_under_its_name(
+    kind: str, which: int, tc: Tc, tmp_path: Path
+) -> None:
+    """Each member of the struct has a value of its own, and is found by the compiler's offset."""
+    name = ("qdisc", "class")[which]
+    known = (lists.read(kind).qdisc, lists.read(kind).cls)[which]
+    if not known:
+        pytest.skip(f"{kind} has no statistics of classes")
+    source = tmp_path / "offsets.c"
+    members = [s.name for s in known]
+    source.write_text(
+        f"#include <stddef.h>\n#include <stdio.h>\n#include <linux/pkt_sched_{kind}.h>\n"
+        f"#define S struct tc_{kind}_{name}_stats\nint main(void)\n{{\n"
+        + "".join(
+            f'printf("%zu %zu\\n", offsetof(S, {m}), sizeof(((S *)0)->{m}));\n' for m in members
+        )
+        + 'printf("%zu 0\\n", sizeof(S));\n}\n'
+    )
+    build(tmp_path / "offsets", f"-I{TOP / 'include/uapi'}", source)
+    out = subprocess.run([tmp_path / "offsets"], capture_output=True, text=True, check=True).stdout
+    layout = [(int(at), int(size)) for at, size in map(str.split, out.splitlines())]
+    assert [(s.offset - 8, s.size) for s in known] == layout[:-1]
+
+    data = bytearray(layout[-1][0])
+    want: dict[str, int] = {}
+    for n, (statistic, (at, size)) in enumerate(zip(known, layout[:-1], strict=True), 1):
+        value = 1 if statistic.show in ("FLAG", "CHOICE") else n * 0x1234567
+        value = -value if statistic.signed else value
+        data[at : at + size] = value.to_bytes(size, sys.byteorder, signed=statistic.signed)
+        if statistic.show != "HIDDEN":
+            want[statistic.name] = value
+    path = stats_file(tmp_path, kind, which, bytes(data))
+    tc.add(kind, "")
+
+    def check(names: set[str]) -> None:
+        """tc shows these, in JSON where it has that: not for classes, in Debian 12's."""
+        if which:
+            text = tc.run("-s", "class", "show", "dev", "lo", TC_STATS=str(path), TC_CLASS="1")
+            assert text.stdout.startswith(f"class {kind} 1:1 root")
+            words = text.stdout.split()[4:]
+            assert names == {s.name for s in known if s.name in words}
+            for s in known:
+                if s.show == "COUNT" and s.name in names:
+                    assert words[words.index(s.name) + 1] == str(want[s.name])
+            return
+        found = tc.json(TC_STATS=str(path))
+        assert names == set(found) & set(want)
+        for s in known:
+            if s.name in names:
+                assert found[s.name] == s.value(want[s.name]), s
+
+    check(set(want))
+    # A newer kernel sends more; an older one less, and what it did not send is not there.
+    path.write_bytes(path.read_bytes() + bytes(32))
+    check(set(want))
+    some = known[len(known) // 2]
+    path.write_bytes(path.read_bytes()[: some.offset + some.size - 1])
+    check({s.name for s in known if s.offset < some.offset and s.show != "HIDDEN"})
+    path.write_bytes(b"")
+    check(set())
+
+
+# ---- a tc that exports little ----
+
+# The functions that OpenWrt's tc exports, and that a plugin cannot do without.
+NEEDED = {"addattr_l", "addattr_nest", "addattr_nest_end", "parse_rtattr_flags"}
+
+
+def symbols(path: str | Path, kinds: str) -> set[str]:
+    out = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout
+    return {name.partition("@")[0] for name in re.findall(rf" [{kinds}] (\S+)", out)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tc_that_exports_ten_symbols_runs_the_plugin(
+    kind: str, tc: Tc, programs: Path, tmp_path: Path
+) -> None:
+    """Under sanitizers: all of its options, its help, and its statistics, in text."""
+    exported = set(re.findall(r"\w+(?=;)", (HERE / "openwrt.list").read_text()))
+    assert exported <= symbols(tc.small, "TWBD")
+    assert not {"is_json_context", "get_rate64"} & symbols(tc.small, "TWBD")
+
+    def small(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [tc.small, programs, kind, *words], capture_output=True, text=True, check=False
+        )
+
+    rng = random.Random(f"{kind} 7")
+    options = lists.read(kind).options
+    for _ in range(5):
+        words = line(options, {option.name: values(option, rng) for option in options})
+        done = small(*words.split())
+        assert (done.returncode, done.stdout.strip()) == (0, tc.options(kind, words)), done.stderr
+    asked = small("help")
+    assert (asked.returncode, asked.stderr) == (1, tc.refusal(kind, "help"))
+    for which, known in enumerate((lists.read(kind).qdisc, lists.read(kind).cls)):
+        if known:
+            path = stats_file(tmp_path, kind, which, bytes(range(256)))
+            done = small(f"={path}")
+            assert done.returncode == 0, done.stderr
+            assert known[0].name in done.stdout
+    for bad_kind, words, message in REFUSED:
+        if bad_kind == kind:
+            done = small(*words.split())
+            assert (done.returncode, message in done.stderr) == (1, True), words
+
+
+def test_plugins_need_nothing_that_a_tc_lacks(plugins: Path) -> None:
+    """Only four functions, of the ten that even a small tc has; the rest may be missing."""
+    declared = set(
+        re.findall(r"(\w+)\((?=[a-z])[^{};*]*[^{};]*?\);", (TC / "tc_abi.h").read_text())
+    )
+    assert {"addattr_l", "print_color_u64", "is_json_context"} <= declared
+    strong = {name for path in plugins.glob("*.so") for name in symbols(path, "U")}
+    assert strong & declared == NEEDED
+    where = subprocess.run(
+        ["sh", "-c", "command -v tc"], capture_output=True, text=True, check=True, env=TC_PATH
+    ).stdout.strip()
+    weak = {name for path in plugins.glob("*.so") for name in symbols(path, "w")} & declared
+    assert weak | NEEDED <= symbols(where, "TWi")
+
+
+# ---- loading and installing ----
 
 
 def test_a_kind_may_begin_with_a_digit(plugins: Path, tmp_path: Path) -> None:
     source = tmp_path / "q_9th.c"
     source.write_text(
-        '#include "tc_plugin.h"\n'
-        "static int parse(const struct qdisc_util *qu, int argc, char **argv,\n"
-        "\t\t struct nlmsghdr *n, const char *dev)\n"
-        "{ (void)dev; return plugin_parse(qu->id, (const struct plugin_option[]){ {} },\n"
-        '\t"Usage: ... 9th\\n", argc, argv, n); }\n'
-        'QDISC_UTIL_AS(ninth, "9th") = { .id = "9th", .parse_qopt = parse };\n'
+        '#include "plugin.h"\n'
+        "static const struct plugin_option none[] = { {} };\n"
+        'PLUGIN_AS(ninth, "9th") = { .util = PLUGIN_UTIL("9th"), .options = none };\n'
     )
-    subprocess.run(
-        ["cc", f"-I{TC}", "-fPIC", "-shared", "-o", plugins / "q_9th.so", source], check=True
-    )
-    done = subprocess.run(
-        ["tc", "qdisc", "add", "dev", "lo", "root", "9th", "help"],
-        capture_output=True, text=True, check=False, env={**TC_PATH, "TC_LIB_DIR": str(plugins)},
-    )  # fmt: skip
-    assert done.stderr == "Usage: ... 9th\n"
-
-
-def test_plugins_need_nothing_that_tc_lacks(plugins: Path) -> None:
-    def symbols(path: str | Path, kinds: str) -> set[str]:
-        out = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout
-        return set(re.findall(rf" [{kinds}] (\w+)", out))
-
-    tc = subprocess.run(
-        ["sh", "-c", "command -v tc"], capture_output=True, text=True, check=True, env=TC_PATH
-    ).stdout.strip()
-    header = (TC / "tc_plugin.h").read_text()
-    declared = set(re.findall(r"^(?!static)[\w ]+[ *](\w+)\([^{]*?\);", header, re.MULTILINE))
-    used = {name for path in plugins.glob("*.so") for name in symbols(path, "U")} & declared
-    assert {"addattr_l", "print_color_u64", "parse_rtattr_flags"} <= used
-    assert used <= symbols(tc, "TWi")
+    words = [f"-I{TC}", f"-I{TOP / 'include/uapi'}", "-fPIC", "-shared", source, TC / "plugin.c"]
+    for cc in ("gcc", "clang"):
+        build(plugins / "q_9th.so", "-Wno-missing-field-initializers", *words, cc=cc)
+        done = subprocess.run(
+            ["tc", "qdisc", "add", "dev", "lo", "root", "9th", "help"],
+            capture_output=True, text=True, check=False,
+            env={**TC_PATH, "TC_LIB_DIR": str(plugins)},
+        )  # fmt: skip
+        assert done.stderr == "Usage: ... 9th [ OPTION ]...\nman tc-9th\n"
+    (plugins / "q_9th.so").unlink()
 
 
 @pytest.mark.parametrize("prefix", ["/usr", "/opt/x"])
@@ -105,3 +579,24 @@ def test_install_puts_them_where_tc_looks(prefix: str, plugins: Path, tmp_path: 
         assert where == f"{prefix}/lib/tc"
     subprocess.run([*arguments, "uninstall"], check=True)
     assert not list(tmp_path.rglob("q_*.so"))
+
+
+# ---- the lists themselves ----
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_lists_keep_their_own_rules(kind: str) -> None:
+    described = lists.read(kind)
+    names = [option.name for option in described.options]
+    assert len(set(names)) == len(names)
+    for option in described.options:
+        assert option.least <= option.greatest, option
+        assert option.default is None or option.least <= option.default <= option.greatest, option
+        assert option.default is not None or option.least >= 1, f"{option}: 0 means derived"
+        if option.type == "CHOICE":
+            assert option.greatest == option.unit.count("|"), option
+    for statistics in (described.qdisc, described.cls):
+        members = [statistic.name for statistic in statistics]
+        assert len(set(members)) == len(members)
+        assert all((s.offset % s.size) == 0 for s in statistics)
+        assert not statistics or (statistics[-1].offset + statistics[-1].size) % 8 == 0

@@ -96,4 +96,12 @@ struct tc_2regionred_qdisc_stats {
 	TC_2REGIONRED_QDISC_STATS(TC_AQM_MEMBER, 0)
 };
 
+struct tc_2regionred_xstats {
+	__u32	type;
+	__u32	reserved;
+	union {
+		struct tc_2regionred_qdisc_stats	qdisc;
+	};
+};
+
 #endif /* _UAPI_LINUX_PKT_SCHED_2REGIONRED_H */

@@ -22,7 +22,7 @@
  * with a generator: both sides are C, and compile this as it stands; nothing
  * generated can be out of date, and a module builds with nothing but a kernel's
  * headers. Other languages get the lists from the preprocessor
- * (tests/uapi.py), and a YAML spec can be written from them.
+ * (tests/lists.py), and a YAML spec can be written from them.
  *
  * Least, greatest and default are plain decimal numbers, or macros for such:
  * the kernel's messages quote them as text. The default TC_AQM_DERIVED says that
@@ -80,16 +80,10 @@
 #define TC_AQM_ATTRIBUTE(x, attr, ...)		attr,
 #define TC_AQM_MEMBER(x, type, name, ...)	type name;
 
-/**
- * struct tc_aqm_xstats - what TCA_STATS_APP begins with
- * @type: TC_AQM_XSTATS_QDISC or _CLASS: which of the kind's structs follows
- * @reserved: 0
+/*
+ * TCA_STATS_APP holds a struct tc_KIND_xstats: its type, one of these, says
+ * which of the kind's structs follows 8 bytes after its start.
  */
-struct tc_aqm_xstats {
-	__u32	type;
-	__u32	reserved;
-};
-
 enum {
 	TC_AQM_XSTATS_QDISC,
 	TC_AQM_XSTATS_CLASS,
