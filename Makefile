@@ -32,6 +32,7 @@ help: ## list the targets
 	@echo "  KVER=VER    the same, by version"
 	@echo "  DESTDIR=DIR install below DIR instead of /"
 	@echo "  PREFIX=DIR  where plugins, man pages and doctor go, /usr unless told"
+	@echo "  AQM_TESTS=1 build the test modules, too"
 	@echo "  TESTS=PATH  run these tests only: make test TESTS=tests/tdrr"
 
 headers:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make install` installs what a user needs, where it belongs, and `make uninstall` takes it away.
 
-With the headers of Debian's kernels, below DESTDIR; nothing of this machine is touched.
+With the headers of Debian's kernels, below DESTDIR, where nothing of this machine is touched,
+and in guests with these kernels.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from labkit import boot
 from labkit.common import need
+from labkit.guest import Request
 from labkit.kernels import Kernel
 from labkit.modules import make_arguments
 from labkit.stock import STOCK, ensure_stock
@@ -151,6 +154,21 @@ def test_another_prefix_takes_all_but_the_modules(installed: Installed, tmp_path
     assert {str(Path(*Path(name).parts[:2])) for name in files(tmp_path)} == {"opt/aqm"}
     make(installed.tree, installed.kernel, f"DESTDIR={tmp_path}", "uninstall", "PREFIX=/opt/aqm")
     assert files(tmp_path) == []
+
+
+@pytest.mark.qemu
+@pytest.mark.slow
+def test_the_readme_works_as_typed_in_a_stock_guest(installed: Installed) -> None:
+    """What it says is in tests/install_guest.sh; the host built the modules, the guest is slow."""
+    make(installed.tree, installed.kernel, "modules", "plugins")
+    words = f"cd {installed.tree} && tests/install_guest.sh {installed.kernel.path}"
+    request = Request(["sh", "-c", words], engine="qemu", kernel=installed.kernel.name,
+                      clock="wall", time_limit=1800, share=[installed.tree])
+    result = boot.run(request, capture=True)
+    said = result.stdout.decode()
+    print(said, result.stderr.decode())
+    assert result.status == 0
+    assert "typed to the end" in said
 
 
 def test_missing_headers_are_named_with_the_package_to_install() -> None:

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# In a guest with a stock kernel: the README's lines, typed as they stand, by root in the source.
+#
+#	install_guest.sh KDIR	the kernel's headers
+set -euo pipefail
+
+kernel=$(uname -r)
+here=/lib/modules/$kernel
+unset TC_LIB_DIR
+
+# A module directory as the kernel's packages make it, without what the lab has laid over it.
+# What our modules need is in the kernel itself, so that the list of the others will do.
+mkdir /run/list
+cp "$here"/modules.{order,builtin,builtin.modinfo} /run/list
+umount "$here"
+mount -t tmpfs tmpfs "$here"
+cp /run/list/* "$here"
+ln -s "$1" "$here/build"
+tc_dir=$(dirname "$(find /usr/lib -path '*/tc/normal.dist')")
+[[ ! -e $tc_dir/q_qsdrr.so ]]
+
+type_in() { echo "# $*"; "$@" || { echo "FAILED ($?): $*"; exit 1; }; }
+
+type_in make modules plugins
+type_in make install
+ip link add eth0 type dummy
+for source in sch_*.c; do
+	[[ $source = *.mod.c ]] && continue
+	kind=${source#sch_}
+	kind=${kind%.c}
+	type_in tc qdisc add dev eth0 root "$kind"
+	tc -s -j qdisc show dev eth0 | grep "\"kind\":\"$kind\""
+	[[ -e /usr/share/man/man8/tc-$kind.8 ]]
+	modinfo -F version "sch_$kind"
+	type_in tc qdisc del dev eth0 root
+done
+type_in tc qdisc add dev eth0 root qsdrr limit 1000
+type_in tc -s qdisc show dev eth0
+type_in sch-aqm-doctor
+type_in tc qdisc del dev eth0 root
+type_in make uninstall
+lsmod | sed -n 's/^\(sch_[^ ]*\) .*/\1/p' | xargs rmmod
+if tc qdisc add dev eth0 root qsdrr 2>&1; then exit 1; fi
+left=$(find "$here" /usr/share/man "$tc_dir" /usr/sbin \( -name 'sch_*' -o -name 'q_qsdrr*' -o -name 'tc-qsdrr*' -o -name 'sch-aqm*' \))
+[[ -z $left ]] || { echo "left: $left"; exit 1; }
+echo "typed to the end"
