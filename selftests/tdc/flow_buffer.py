@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What qsdrr and tdrr have in common: the options and the queues of include/aqm/flow_buffer.h."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from table import Case, Option, number, on_gate
+
+U32 = "4294967295"
+BY_FILTER = "$TC filter add dev g0 parent 1: "
+
+OPTIONS: Sequence[Option] = (
+    number(
+        "limit", 1000, {"9p": 9, "1": 1, U32: int(U32)}, f"1 to {U32} packets",
+        bad="0 -1 4294967296 10.5 ten", raw=[0],
+    ),
+    number(
+        "memory_limit", 32 << 20, {"2Mb": 2 << 20, "1": 1, U32: int(U32)}, f"1b to {U32}b",
+        bad="0 4gb 5x", raw=[0],
+    ),
+    number(
+        "flows", 1024, {"7": 7, "8": 8}, "1 to 1048576 queues",
+        bad="0 1048577", raw=[0, 1 << 20 | 1],
+        fixed="flows cannot be changed on a live qdisc",
+    ),
+    number(
+        "quantum", 1514, {"300": 300, "256": 256, "1mb": 1 << 20}, "256b to 1Mb",
+        bad="255 1048577", raw=[255, 1 << 20 | 1],
+    ),
+)  # fmt: skip
+
+
+def special(kind: str) -> Sequence[Case]:
+    """How the buffer overflows and how packets find their queue."""
+    one_queue = f"{BY_FILTER}matchall classid 1:1"
+    return (
+        Case(
+            f"Change {kind} to the flows it has",
+            f"$TC qdisc change dev $DUMMY handle 1: root {kind} flows 10 limit 3",
+            "$TC -j qdisc show dev $DUMMY",
+            json=[{"kind": kind, "options": {"flows": 10, "limit": 3}}],
+            setup=(f"$TC qdisc add dev $DUMMY handle 1: root {kind} flows 10",),
+        ),
+        Case(
+            f"Replace {kind} by itself with other flows",
+            f"$TC qdisc replace dev $DUMMY handle 2: root {kind} flows 20",
+            "$TC -j qdisc show dev $DUMMY",
+            json=[{"kind": kind, "handle": "2:", "options": {"flows": 20}}],
+            setup=(f"$TC qdisc add dev $DUMMY handle 1: root {kind} flows 10",),
+        ),
+        *(
+            Case(
+                f"{kind} on a device of MTU {mtu}: quantum {quantum}",
+                f"$TC qdisc add dev $DUMMY handle 1: root {kind}",
+                "$TC -j qdisc show dev $DUMMY",
+                json=[{"kind": kind, "options": {"quantum": quantum}}],
+                setup=(f"$IP link set $DUMMY mtu {mtu}",),
+            )
+            for mtu, quantum in ((9000, 9014), (68, 256))
+        ),
+        on_gate(
+            f"{kind}: what an overflow counts", f"{kind} limit 4 flows 1",
+            "$BURST -l 1000 g0 10", then=[one_queue], smoke=True,
+            json=[{"kind": kind, "drops": 6, "qlen": 4, "overflows": 6, "dropped_bytes": 6000,
+                   "drop_limit": 6, "drop_memory": 0, "drop_oversize": 0, "drop_change": 0,
+                   "active": 1}],
+        ),
+        on_gate(
+            f"{kind}: what a change to less counts", f"{kind} limit 4 flows 1",
+            f"$TC qdisc change dev g0 handle 1: root {kind} limit 1",
+            then=[one_queue, "$BURST g0 4"],
+            json=[{"kind": kind, "drops": 3, "qlen": 1, "drop_change": 3, "drop_limit": 0,
+                   "overflows": 0}],
+        ),
+        on_gate(
+            f"{kind}: what arrivals count that never fit", f"{kind} memory_limit 100",
+            "$BURST -l 1000 g0 5", then=[one_queue],
+            json=[{"kind": kind, "drops": 5, "qlen": 0, "drop_oversize": 5, "drop_memory": 0,
+                   "drop_limit": 0}],
+        ),
+        on_gate(
+            f"{kind} has no class for an idle queue", kind, "true", "$TC class show dev g0",
+            pattern=f"class {kind}", count=0,
+        ),
+        on_gate(
+            f"skb->priority names a queue of {kind}", f"{kind} flows 10",
+            "$BURST -p 0x10005 g0 3", "$TC class show dev g0", pattern=f"class {kind} 1:5 ",
+        ),
+        on_gate(
+            f"A filter names a queue of {kind}", f"{kind} flows 10",
+            "$BURST -m 3 g0 3", "$TC class show dev g0", pattern=f"class {kind} 1:3 ",
+            then=[f"{BY_FILTER}handle 3 fw classid 1:3"], smoke=True,
+        ),
+        on_gate(
+            f"A filter names a queue beyond {kind}'s flows: the packet is lost",
+            f"{kind} flows 10", "$BURST g0 3", then=[f"{BY_FILTER}matchall classid 1:b"],
+            json=[{"kind": kind, "drops": 3, "qlen": 0}],
+        ),
+    )  # fmt: skip

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The cases of redtail."""
+
+from table import (
+    Case,
+    Conflict,
+    Kind,
+    Option,
+    choice,
+    ecn,
+    flag,
+    long_number,
+    number,
+    on_gate,
+    stats,
+)
+
+U32 = 4294967295
+PART = "2e-10 to 1"
+
+
+def length(name: str, good: int, other: int) -> Option:
+    """A length of a queue, which follows from the bandwidth if it is not given."""
+    return number(
+        name, 0, {f"{good}b": good, str(other): other, "0": 0}, "0b to 1Gb", bad="2gb x",
+        raw=[(1 << 30) + 1],
+    )  # fmt: skip
+
+
+NODROP = flag("nodrop")
+
+KIND = Kind(
+    "redtail",
+    text="bandwidth 3Mbit limit 0b min1 0b max1 0b min2 0b max2 0b share_min 0 share_max 0.8 "
+    "avpkt 1000b weight 0 probability 0.02 adaptive noecn noharddrop nonodrop packets 128p "
+    "age 0us tau 5s flows 4096 key addresses nodynamic low 0.01 high 0.02 gamma 0.02 seed 0",
+    options=[
+        long_number(
+            "bandwidth", 375000, {"100mbit": 12500000, "1gbit": 125000000},
+            "8Kbit to 8796093022208bit", bad="1kbit",
+        ),
+        length("limit", 200000, 250000),
+        length("min1", 3000, 500), length("max1", 40000, 60000),
+        length("min2", 25000, 9000), length("max2", 90000, 100000),
+        number("share_min", 0, {"0.1": 0.1, "0.2": 0.2}, "0 to 1", bad="-1"),
+        number("share_max", 0.8, {"0.6": 0.6, "1": 1}, PART, bad="0 1.1", raw=[0]),
+        number("avpkt", 1000, {"1500": 1500, "64": 64}, "64b to 65535b", bad="63 65536",
+               raw=[63, 65536]),
+        number("weight", 0, {"0.002": 0.002, "1": 1}, "0 to 1", bad="-1"),
+        number("probability", 0.02, {"0.05": 0.05, "1": 1}, PART, bad="0", raw=[0]),
+        flag("adaptive", default=True), ecn(NODROP), flag("harddrop"), NODROP,
+        number("packets", 128, {"50p": 50, "0": 0}, f"0 to {U32} packets", bad="-1"),
+        number("age", 0, {"100ms": 100000, "1s": 1000000}, f"0us to {U32}us", bad="x"),
+        number("tau", 5000000, {"2s": 2000000, "1us": 1}, f"1us to {U32}us", bad="0", raw=[0]),
+        number("flows", 4096, {"1000": 1000, "1": 1, "1048576": 1 << 20}, "1 to 1048576 flows",
+               bad="0 1048577", raw=[0, 1 << 20 | 1]),
+        choice("key", "addresses flow"),
+        flag("dynamic"),
+        number("low", 0.01, {"0.02": 0.02, "0": 0}, "0 to 1", bad="-1"),
+        number("high", 0.02, {"0.04": 0.04, "1": 1}, "0 to 1", bad="2"),
+        number("gamma", 0.02, {"0.05": 0.05, "0.5": 0.5}, PART, bad="0", raw=[0]),
+        number("seed", 0, {"7": 7, str(U32): U32}, f"0 to {U32}", bad="x"),
+    ],
+    conflicts=[
+        Conflict("min1 5000 max1 5000", "min1 must be below max1"),
+        Conflict("min2 80000", "min2 must be below max2"),
+        Conflict("share_min 0.9", "share_min must not be above share_max"),
+        Conflict("low 0.02", "low must be below high"),
+        Conflict("nodrop", "nodrop needs ecn"),
+    ],
+    idle={
+        "limit": 160000, "min1": 2000, "max1": 30000, "min2": 20000, "max2": 80000,
+        "share_min": 0.0666667, "share_max": 0.8, "weight": 0.00266311, "qlen_short": 0,
+        "sent_short": 0, "qlen_long": 0, "sent_long": 0, "avg": 0, "max_p": 0.02,
+        "early_drop": 0, "early_mark": 0, "forced_drop": 0, "forced_mark": 0,
+        "overflow_short": 0, "overflow_long": 0, "drop_change": 0, "marked": 0, "flows_new": 0,
+    },
+    special=[
+        stats(
+            "What redtail derives follows the bandwidth", "redtail bandwidth 30mbit",
+            limit=1600000, min1=20000, max1=300000, min2=200000, max2=800000,
+        ),
+        stats(
+            "What redtail derives follows the limit", "redtail bandwidth 30mbit limit 80000",
+            limit=80000, min1=1000, max1=15000, min2=10000, max2=40000,
+        ),
+        stats(
+            "redtail's derived limit stops growing at 16gbit", "redtail bandwidth 100gbit",
+            limit=853333333, min1=10666666,
+        ),
+        stats(
+            "redtail's derived limit stops shrinking at 1mbit", "redtail bandwidth 8kbit",
+            limit=53333,
+        ),
+        stats("redtail with the least limit", "redtail limit 1", limit=1, min1=1, max1=2, min2=1,
+              max2=2),
+        Case(
+            "Lengths of redtail as times, and one in bytes",
+            "$TC qdisc add dev $DUMMY handle 1: root redtail limit 100ms min1 1ms max1 100kb "
+            "min2 5ms max2 30ms bandwidth 100mbit",
+            "$TC -j qdisc show dev $DUMMY",
+            json=[{"kind": "redtail", "options": {
+                "limit": 1250000, "min1": 12500, "max1": 102400, "min2": 62500, "max2": 375000}}],
+            status=0,
+        ),
+        Case(
+            "A length of redtail as a time needs the bandwidth",
+            "$TC qdisc add dev $DUMMY handle 1: root redtail max1 10ms",
+            "$TC qdisc add dev $DUMMY handle 1: root redtail max1 10ms 2>&1",
+            pattern='^redtail: "max1 10ms" is a time: give the bandwidth too$',
+            status=1,
+        ),
+        Case(
+            "The classes of redtail", "$TC qdisc add dev $DUMMY handle 1: root redtail",
+            "$TC -s class show dev $DUMMY",
+            pattern=r"class redtail 1:1 parent 1: \n[^:]*  sent 0 arrived 0 share 0 loss 0 "
+                    r"min 2000 max 30000 avg 0 max_p 0 marked 0.*"
+                    r"class redtail 1:2 parent 1: \n[^:]*  sent 0 arrived 0 share 1 loss 0 "
+                    r"min 20000 max 80000 avg 0 max_p 0\.02 marked 0",
+        ),
+        on_gate(
+            "UDP waits in redtail's short queue", "redtail", "$BURST -l 1000 g0 3",
+            json=[{"kind": "redtail", "qlen_short": 3, "backlog_short": 3000, "qlen_long": 0,
+                   "flows_new": 0}],
+        ),
+        on_gate(
+            "skb->priority names redtail's queue", "redtail", "$BURST -l 1000 -p 0x10002 g0 3",
+            json=[{"kind": "redtail", "qlen_short": 0, "qlen_long": 3, "backlog_long": 3000}],
+        ),
+        on_gate(
+            "A filter names redtail's queue", "redtail", "$BURST -m 3 g0 3",
+            then=["$TC filter add dev g0 parent 1: handle 3 fw classid 1:2", "$BURST -m 4 g0 2"],
+            smoke=True, json=[{"kind": "redtail", "qlen_short": 2, "qlen_long": 3}],
+        ),
+        on_gate(
+            "A filter that names no queue leaves the choice to redtail", "redtail",
+            "$BURST -m 3 g0 3", then=["$TC filter add dev g0 parent 1: handle 3 fw classid 1:7"],
+            json=[{"kind": "redtail", "qlen_short": 3, "qlen_long": 0, "drops": 0}],
+        ),
+        on_gate(
+            "redtail: what an overflow counts", "redtail limit 3500", "$BURST -l 1000 g0 5",
+            json=[{"kind": "redtail", "qlen_short": 3, "overflow_short": 2, "drops": 2}],
+        ),
+        on_gate(
+            "redtail: what a change to less counts", "redtail",
+            "$TC qdisc change dev g0 handle 1: root redtail limit 1500",
+            then=["$BURST -l 1000 g0 3"],
+            json=[{"kind": "redtail", "qlen_short": 1, "drop_change": 2, "drops": 2}],
+        ),
+    ],
+)  # fmt: skip

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The cases of tdrr."""
+
+import flow_buffer
+from table import Kind, number, on_gate
+
+KIND = Kind(
+    "tdrr",
+    text="limit 1000p memory_limit 32Mb flows 1024 quantum 1514b time_constant 100ms",
+    options=[
+        *flow_buffer.OPTIONS,
+        number(
+            "time_constant", 100000, {"1.5s": 1500000, "1ms": 1000, "100s": 100000000},
+            "1ms to 100s", bad="999us 100001ms 1h fast", raw=[999, 100000001],
+        ),
+    ],
+    idle={
+        "active": 0, "top": 0, "top_throughput": 0, "victims": 0, "overflows": 0,
+        "dropped_bytes": 0, "drop_limit": 0, "drop_memory": 0, "drop_oversize": 0,
+        "drop_change": 0,
+    },
+    special=[
+        *flow_buffer.special("tdrr"),
+        on_gate(
+            "Class of tdrr: a queue that holds packets, the next to be discarded from",
+            "tdrr flows 10", "$BURST -l 1000 g0 3", "$TC -s class show dev g0",
+            then=["$TC filter add dev g0 parent 1: matchall classid 1:7"],
+            pattern=r"class tdrr 1:7 parent 1: \n.*backlog 3000b 3p.*\n"
+                    r" +queue 7 throughput 0 deficit 1514 is_top$",
+        ),
+    ],
+)  # fmt: skip
