@@ -53,6 +53,10 @@ def check(request: Request) -> None:
         raise LabError(f"time limit {request.time_limit:g} s is not above 0")
     if request.icount and request.engine != "qemu":
         raise LabError("--icount counts instructions under --engine qemu only")
+    if request.nics and request.engine != "qemu":
+        raise LabError("--nics plugs network cards in under --engine qemu only")
+    if not 0 <= request.nics <= 8:
+        raise LabError(f"--nics {request.nics} is not in 0 .. 8")
     for path in request.share:
         if Path(path).exists() and not Path(path).is_dir():
             raise LabError(f"--share {path}: not a directory")

@@ -44,6 +44,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--seed", type=int, default=1, help="of all the guest's randomness (default 1)")
     p.add_argument("--icount", action="store_true",
                    help="qemu: one guest instruction is one guest nanosecond")
+    p.add_argument("--nics", type=int, default=0, metavar="N",
+                   help="qemu: N network cards (e1000e) on one hub, up to 8 (default 0)")
     p.add_argument("--time-limit", type=float, default=600.0, metavar="S",
                    help="wall-clock seconds after which the guest is ended (default 600)")
     p.add_argument("--memory", default="2G", help="the guest's memory (default 2G)")
@@ -111,6 +113,7 @@ def main(argv: list[str] | None = None) -> int:
         clock=options.clock or boot.CLOCKS.get(options.engine, ("",))[0],
         flavour=options.flavour, seed=options.seed,
         time_limit=options.time_limit, memory=options.memory, icount=options.icount,
+        nics=options.nics,
         share=options.share,
     )
     if not command:

@@ -43,6 +43,7 @@ class Request:
     time_limit: float = 600.0
     memory: str = "2G"
     icount: bool = False
+    nics: int = 0
     share: Sequence[Path] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 

@@ -23,8 +23,11 @@ from .modules import Extras
 BLACKLIST = (
     "ahci,ata_piix,ata_generic,sr_mod,cdrom,sg,i2c_i801,iTCO_wdt,lpc_ich,i6300esb,kvm_amd,"
     "kvm_intel,psmouse,pcspkr,evdev,serio_raw,button,aesni_intel,ghash_clmulni_intel,"
-    "sha1_ssse3,sha256_ssse3,sha512_ssse3,intel_pmc_bxt,e1000,e1000e,bochs,powernow_k8"
+    "sha1_ssse3,sha256_ssse3,sha512_ssse3,intel_pmc_bxt,e1000,bochs,powernow_k8"
 )
+
+#: The card for --nics: a driver with byte queue limits, segmentation offload and one queue.
+NIC = "e1000e"
 
 #: Seconds in which a guest under KVM must have come up; without working KVM it never does.
 TRIAL = 60.0
@@ -52,16 +55,20 @@ def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job
 def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list[str]:
     """virtme-ng's command line."""
     cpus = 1 if request.icount else min(2, len(os.sched_getaffinity(0)))
+    unwanted = BLACKLIST if request.nics else f"{BLACKLIST},{NIC}"
     words = [
         str(find_vng()), "--verbose", "--force-9p", "--user", "root",
         "--run", str(kernel.image), "--cpus", str(cpus), "--memory", request.memory,
-        "--append", f"oops=panic panic=-1 ignore_loglevel module_blacklist={BLACKLIST}",
+        "--append", f"oops=panic panic=-1 ignore_loglevel module_blacklist={unwanted}",
     ]
     if not kvm:
         words.append("--disable-kvm")
     if request.icount:
         # One instruction takes 2^0 ns of the guest's clock, and idling no time of the host's.
         words.append("--qemu-opts=-icount shift=0,sleep=off")
+    for number in range(request.nics):
+        words.append(f"--qemu-opts=-netdev hubport,id=lab{number},hubid=0 -device {NIC},"
+                     f"netdev=lab{number},mac=02:00:00:00:00:{number + 1:02x}")
     for path in [*guest.writable_dirs(request), job]:
         words += ["--rwdir", str(path)]
     if guest.hidden(CACHE):

@@ -33,6 +33,8 @@ def test_list(call: Lab) -> None:
         (["--seed", "x"], 2, ["seed"]),
         (["--time-limit", "0"], 69, ["time limit"]),
         (["--icount"], 69, ["--engine qemu"]),
+        (["--nics", "2"], 69, ["--engine qemu"]),
+        (["--engine", "qemu", "--nics", "9"], 69, ["0 .. 8"]),
         (["--memory", "lots"], 69, ["512M"]),
         (["--no-such-option"], 2, ["--no-such-option"]),
     ],

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Marks in result.json are those that tc counts and the receivers see, for each kind that marks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ROOT / "netns-scenarios" / "run"
+OURS = {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
+# Neither discards a packet for being of a class, a flow or a length: nothing to mark instead.
+NEVER_MARK = {"qsdrr", "tdrr"}
+# These discard packets that are queued, and may have been marked.
+VICTIMS = {"chokex", "choke", "cbt"}
+
+# What a buffer of some 50 packets takes at 50 Mb/s, so that ten flows are marked in 3 s.
+QDISCS = {
+    "chokex": "chokex limit 200 min 5 max 40 bandwidth 50mbit ecn",
+    "cbt": "cbt limit 200 min 5 max 40 bandwidth 50mbit ecn",
+    "redtail": "redtail limit 100kb bandwidth 50mbit ecn",
+    "2regionred": "2regionred limit 100 bandwidth 50mbit rtt 50ms ecn",
+    "red": "red limit 300kb min 8kb max 60kb avpkt 1514 burst 10 probability 0.1 bandwidth 50mbit"
+           " ecn",
+    "choke": "choke limit 200 min 5 max 40 bandwidth 50mbit ecn",
+    "codel": "codel limit 200 ecn",
+    "fq_codel": "fq_codel limit 200 ecn",
+    "pie": "pie limit 200 ecn",
+    "fq_pie": "fq_pie limit 200 ecn",
+    "sfb": "sfb limit 200 target 2 max 20",
+    "cake": "cake bandwidth 45mbit",
+}
+
+
+def test_every_kind_of_ours_is_here() -> None:
+    assert set(QDISCS) | NEVER_MARK >= OURS
+    assert not NEVER_MARK & set(QDISCS)
+
+
+def counted_by_tc(shown: dict[str, object]) -> int | None:
+    """The marks in `tc -s -j`, by the names that tc gives them; None when it prints none.
+
+    A total where there is one; else the parts.
+    """
+    flat: dict[str, int] = {}
+
+    def walk(value: object) -> None:
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            if isinstance(inner, dict):
+                walk(inner)
+            elif isinstance(inner, list):
+                for item in inner:
+                    walk(item)
+            elif isinstance(inner, int) and not isinstance(inner, bool):
+                flat[key] = flat.get(key, 0) + inner
+
+    walk(shown)
+    if "marked" in flat:
+        return flat["marked"]
+    parts = {"ecn_mark", "ce_mark", "early_mark", "forced_mark", "marked_low", "marked_high",
+             "marked_max"} & set(flat)
+    return sum(flat[name] for name in parts) if parts else None
+
+
+@pytest.mark.parametrize("kind", QDISCS)
+def test_marks_are_what_tc_says_and_the_receivers_see(kind: str, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    words = ["--qdisc", QDISCS[kind]]
+    for setting in ("flows=10", "rate=50", "warmup=0", "duration=3", "ecn=on", "rtt=20"):
+        words += ["--set", setting]
+    done = subprocess.run([RUN, "dumbbell", "--out", out, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((out / "result.json").read_text())
+    shown = next(q for q in json.loads((out / "qdisc.json").read_text()) if q["kind"] == kind)
+    marked = result["summary"]["marked"]
+    assert marked > 0
+    # There was no warm-up, and by the virtual clock tc looked when the last sample was taken.
+    assert marked == counted_by_tc(shown)
+    received = json.loads((out / "guest.json").read_text())["received_ce"]
+    assert received["src-all"] == 0
+    # A marked packet is with the receiver, in the queue, in the shaper's hands, or was thrown out
+    # of the queue later.
+    lost = shown["drops"] if kind in VICTIMS else 0
+    assert 0 <= marked - received["dst"] <= shown["qlen"] + 1 + lost
+    assert received["dst"] > 0.9 * marked
