@@ -259,10 +259,10 @@ static inline void gentle_red_adapt(const struct gentle_red_params *p,
 }
 
 /*
- * The queue holds something from now on: gentle_red_arrival() has been called
- * with the same @now. What is left of the idle time, less than one ptime, is
- * kept for the next: else a queue that is empty for less than one ptime at a
- * time would never forget.
+ * The queue holds something from now on. What is left of the idle time, less
+ * than one ptime after gentle_red_average() at the same time, is kept for the
+ * next: else a queue that is empty for less than one ptime at a time would never
+ * forget.
  */
 static inline void gentle_red_busy(struct gentle_red_vars *v, u64 now)
 {
@@ -280,32 +280,50 @@ static inline void gentle_red_idle(struct gentle_red_vars *v, u64 now)
 }
 
 /**
- * gentle_red_arrival() - bring average and max_p up to date at an arrival
+ * gentle_red_average() - bring the average up to date at an arrival
  * @p: configuration
  * @v: state
- * @st: counters
  * @length: of the queue before the arrival, units
- * @now: ns
+ * @now: ns; matters only while the queue is idle
  *
  * An arrival that finds the queue empty and is not queued leaves it idle: the
  * time up to it has been taken off the average and does not count again.
  */
+static inline void gentle_red_average(const struct gentle_red_params *p,
+				      struct gentle_red_vars *v, u32 length,
+				      u64 now)
+{
+	u64 m;
+
+	if (!v->idle) {
+		v->avg = gentle_red_fold(v->avg, p->weight, length);
+		return;
+	}
+	m = div_u64(now - v->idle_since, p->ptime);
+	v->avg = gentle_red_decay(v->avg, p->weight, min_t(u64, m, U32_MAX));
+	v->idle_since += m * p->ptime;
+}
+
+/* The same for Adaptive RED: @now matters always. */
 static inline void gentle_red_arrival(const struct gentle_red_params *p,
 				      struct gentle_red_vars *v,
 				      struct gentle_red_stats *st, u32 length,
 				      u64 now)
 {
-	u64 m;
-
-	if (v->idle) {
-		m = div_u64(now - v->idle_since, p->ptime);
-		v->avg = gentle_red_decay(v->avg, p->weight,
-					  min_t(u64, m, U32_MAX));
-		v->idle_since += m * p->ptime;
-	} else {
-		v->avg = gentle_red_fold(v->avg, p->weight, length);
-	}
+	gentle_red_average(p, v, length, now);
 	gentle_red_adapt(p, v, st, now);
+}
+
+/* The state as an arrival at @now finds it, but for its own sample: to show. */
+static inline struct gentle_red_vars
+gentle_red_seen(const struct gentle_red_params *p,
+		const struct gentle_red_vars *v, u64 now)
+{
+	struct gentle_red_vars seen = *v;
+
+	if (seen.idle)
+		gentle_red_average(p, &seen, 0, now);
+	return seen;
 }
 
 /* p_b for the average as it is, Q0.32, up to GENTLE_RED_ONE */
@@ -340,26 +358,29 @@ static inline bool gentle_red_chance(u64 p_b, u32 count, bool wait, u32 random)
 	return spent >= full || random * (full - spent) < p_b << 32;
 }
 
+/* Whether chance decides at @p_b: only then is a random number needed. */
+static inline bool gentle_red_open(u64 p_b)
+{
+	return p_b && p_b < GENTLE_RED_ONE;
+}
+
 /**
- * gentle_red_decide() - drop (or mark) the arrival?
+ * gentle_red_verdict() - drop (or mark) the arrival?
  * @p: configuration
- * @v: state, brought up to date by gentle_red_arrival()
- * @st: counters
- * @random: uniform over the whole range of u32
+ * @v: state, brought up to date by gentle_red_average()
+ * @p_b: gentle_red_probability() of the two
+ * @random: uniform over the whole range of u32; matters if gentle_red_open()
  */
 static inline enum gentle_red_verdict
-gentle_red_decide(const struct gentle_red_params *p, struct gentle_red_vars *v,
-		  struct gentle_red_stats *st, u32 random)
+gentle_red_verdict(const struct gentle_red_params *p, struct gentle_red_vars *v,
+		   u64 p_b, u32 random)
 {
-	u64 p_b = gentle_red_probability(p, v);
-
 	if (v->avg < (u64)p->min_th << 32) {
 		v->count = 0;
 		return GENTLE_RED_PASS;
 	}
 	if (p_b >= GENTLE_RED_ONE) {
 		v->count = 0;
-		st->forced++;
 		return GENTLE_RED_FORCED;
 	}
 	if (!gentle_red_chance(p_b, v->count, p->wait, random)) {
@@ -368,12 +389,22 @@ gentle_red_decide(const struct gentle_red_params *p, struct gentle_red_vars *v,
 		return GENTLE_RED_PASS;
 	}
 	v->count = 0;
-	if (v->avg < (u64)p->max_th << 32) {
-		st->early++;
-		return GENTLE_RED_EARLY;
-	}
-	st->gentle++;
-	return GENTLE_RED_GENTLE;
+	return v->avg < (u64)p->max_th << 32 ? GENTLE_RED_EARLY :
+					       GENTLE_RED_GENTLE;
+}
+
+/* The same, counted. */
+static inline enum gentle_red_verdict
+gentle_red_decide(const struct gentle_red_params *p, struct gentle_red_vars *v,
+		  struct gentle_red_stats *st, u32 random)
+{
+	enum gentle_red_verdict verdict;
+
+	verdict = gentle_red_verdict(p, v, gentle_red_probability(p, v), random);
+	st->early += verdict == GENTLE_RED_EARLY;
+	st->gentle += verdict == GENTLE_RED_GENTLE;
+	st->forced += verdict == GENTLE_RED_FORCED;
+	return verdict;
 }
 
 #endif /* _AQM_GENTLE_RED_H */

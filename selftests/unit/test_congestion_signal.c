@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * congestion_signal.h: all policies and packets, against the rule written out
+ * as tc-red(8) has it for ecn, harddrop and nodrop.
+ */
+#include <aqm/congestion_signal.h>
+#include "unit.h"
+
+static void test_every_policy(void)
+{
+	bool right = true, left_alone = true, counted = true;
+
+	for (int bits = 0; bits < 64; bits++) {
+		struct congestion_policy p = {
+			.ecn = bits & 1, .harddrop = bits & 2, .nodrop = bits & 4,
+		};
+		bool ect = bits & 8, forced = bits & 16, dscp = bits & 32;
+		struct sk_buff skb = { .tos = (dscp ? 0xb8 : 0) | (ect ? 2 : 0) };
+		u8 was = skb.tos;
+		struct congestion_stats st = {};
+		enum congestion_signal want, got;
+		u32 sum;
+
+		want = CONGESTION_DROP;
+		if (p.ecn && ect && !(forced && p.harddrop))
+			want = CONGESTION_MARKED;
+		if (p.ecn && !ect && p.nodrop && !(forced && p.harddrop))
+			want = CONGESTION_SPARED;
+		got = congestion_signal(&p, &skb, forced);
+		right &= got == want;
+		left_alone &= skb.tos == (want == CONGESTION_MARKED ? (was | 3) : was);
+
+		congestion_count(&st, got, forced);
+		sum = st.early_drop + st.early_mark + st.forced_drop +
+		      st.forced_mark + st.spared;
+		counted &= sum == 1;
+		counted &= (st.early_drop + st.forced_drop == 1) == (want == CONGESTION_DROP);
+		counted &= congestion_marked(&st) == (want == CONGESTION_MARKED);
+		counted &= st.spared == (want == CONGESTION_SPARED);
+		counted &= (st.early_drop + st.early_mark == 1) ==
+			   (!forced && want != CONGESTION_SPARED);
+	}
+	unit_ok(right, "ecn marks what can be, nodrop spares the rest, harddrop drops what is forced");
+	unit_ok(left_alone, "only what is marked is changed, and only its two bits");
+	unit_ok(counted, "each is counted once, as what became of it");
+}
+
+int main(int argc, char **argv)
+{
+	struct congestion_stats st = {};
+
+	unit_start(argc, argv);
+	test_every_policy();
+	congestion_count(&st, CONGESTION_PASS, false);
+	congestion_count(&st, CONGESTION_PASS, true);
+	unit_ok(!(st.early_drop | st.early_mark | st.forced_drop | st.forced_mark |
+		  st.spared), "what was not chosen is not counted");
+	return unit_end();
+}
