@@ -28,7 +28,7 @@
  * the link that its bytes have of the queue. For rate C, latency L, shares b_i
  * and mean packet sizes P_i the thresholds are
  *
- *	Q_i = b_i C L / P_i packets,	sum Q_i P_i <= C L
+ *	Q_i = b_i C L / P_i packets,	sum Q_i P_i <= C L	<aqm/share_law.h>
  *
  * TCP: max = Q_TCP, min = 4/5 of it. With red all: of the sum of the Q_i.
  *
@@ -58,16 +58,18 @@
  *    packet or two are nearly deaf, and cost the tagged losses. With "victim
  *    arrival" a forced drop takes the arrival: both go away, at the price of
  *    the paper's random drop.
- *  - Lengths are in packets; a GSO packet is one packet.
- *  - A packet that a parent has peeked at still counts against the limit; it
- *    is no longer among its class's packets and cannot be a victim.
+ *  - Lengths are in packets on the wire: a GSO packet counts its segments in
+ *    averages, thresholds and limit. It is one arrival, and one victim; where a
+ *    full queue needs more room than its victim had, another one goes.
+ *  - A packet that a parent has peeked at, or that the driver handed back, has
+ *    left the queue: it is not counted for its class and cannot be a victim.
  *
  * Parameters:
- *	limit		packets held			1 to 2^20
- *	bandwidth	bytes per second
+ *	limit		packets, up to 2^20; 0: twice the sum of the thresholds
+ *	bandwidth	bytes per second, 1 to 2^40
  *	latency		us
  *	share_*		in units of 2^-32; at most 1 together
- *	packet_*	bytes
+ *	packet_*	bytes, 1 to 2^20
  *	min, max, threshold_*	1/256 packet; 0: from the shares
  *	red		tcp or all
  *	probability	max_p, in units of 2^-32
@@ -79,35 +81,41 @@
  *	seed		0: unpredictable
  */
 
-#include <linux/mm.h>
+#include <linux/in6.h>
 #include <linux/module.h>
 #include <net/dsfield.h>
 #include <net/flow_dissector.h>
-#include <net/inet_ecn.h>
+#include <net/gen_stats.h>
 #include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
+#include <aqm/congestion_signal.h>
 #include <aqm/filter_class.h>
 #include <aqm/gentle_red.h>
-#include <aqm/random_fifo.h>
-#include <aqm/seeded_random.h>
+#include <aqm/red_fifo.h>
+#include <aqm/share_law.h>
 #include <uapi/linux/pkt_sched_cbt.h>
 
-#define CBT_PERCENT(n)		((u32)((GENTLE_RED_ONE * (n) + 50) / 100))
-#define CBT_DEFAULT_LIMIT	200
+#define CBT_PERCENT(n)		((u32)((SHARE_LAW_ONE * (n) + 50) / 100))
 #define CBT_DEFAULT_BANDWIDTH	1250000		/* 10 Mb/s */
 #define CBT_DEFAULT_LATENCY	100000		/* us */
 #define CBT_DEFAULT_MAX_P	CBT_PERCENT(10)
 #define CBT_DEFAULT_WEIGHT	8388608U	/* 1/512, the paper's, in Q0.32 */
 #define CBT_DEFAULT_CLASS_WEIGHT 1073741824U	/* 1/4 in Q0.32 */
 
+static_assert(CBT_UNIT == SHARE_LAW_UNIT);
+static_assert(CBT_MAX_BANDWIDTH <= SHARE_LAW_MAX_RATE);
+
 /**
  * struct cbt_params - configuration; written by change under the tree lock
  * @red: for the whole queue and each class: how it is averaged, and its
  *	threshold, 1/256 packet, as max_th. The rest of RED where RED is faced.
+ * @signal: what becomes of what RED chooses
  * @bandwidth: bytes per second
+ * @dscp: set of codepoints that tag
  * @latency: us
- * @limit: packets held at most
+ * @limit: as given, packets on the wire; 0: derived from the thresholds
+ * @room: the limit in force
  * @share: of the bytes, Q0.32, by class
  * @packet: mean size, bytes, by class
  * @given: thresholds as given, 1/256 packet, by class; 0: from the shares.
@@ -117,19 +125,17 @@
  * @seed: of the random numbers
  * @mark: value of a firewall mark that tags
  * @mark_mask: bits of it that are compared; 0: none tags
- * @dscp: set of codepoints that tag
  * @red_all: all face RED, on the whole queue's average
- * @ecn: mark instead of dropping early
- * @harddrop: above max, drop all the same
- * @nodrop: queue what should be marked and cannot be
  * @victim_arrival: a forced drop takes the arrival
  */
 struct cbt_params {
 	struct gentle_red_params red[CBT_CLASSES];
+	struct congestion_policy signal;
 	u64	bandwidth;
 	u64	dscp;
 	u32	latency;
 	u32	limit;
+	u32	room;
 	u32	share[CBT_CLASSES];
 	u32	packet[CBT_CLASSES];
 	u32	given[CBT_CLASSES];
@@ -139,26 +145,33 @@ struct cbt_params {
 	u32	mark;
 	u32	mark_mask;
 	bool	red_all;
-	bool	ecn;
-	bool	harddrop;
-	bool	nodrop;
 	bool	victim_arrival;
 };
 
 /**
- * struct cbt_vars - state of the datapath; under the qdisc lock
- * @red: averages of the whole queue and of the classes
- * @qlen: packets in the FIFO, by class
+ * struct cbt_class - what is in the queue of a class, and what left it
+ * @red: its average
+ * @held: its packets, as they will be on the wire
+ * @qlen: its packets
  * @backlog: their bytes
- * @fifo: the packets; a tag is the packet's class
- * @random: RED's, and the victims'
+ * @sent: packets and bytes that left
+ */
+struct cbt_class {
+	struct gentle_red_vars		red;
+	struct held			held;
+	u32				qlen;
+	u32				backlog;
+	struct gnet_stats_basic_sync	sent;
+};
+
+/**
+ * struct cbt_vars - state of the datapath; under the qdisc lock
+ * @queue: the packets; a tag is the packet's class
+ * @cls: its parts, by class; CBT_ALL is not used
  */
 struct cbt_vars {
-	struct gentle_red_vars	red[CBT_CLASSES];
-	u32			qlen[CBT_CLASSES];
-	u32			backlog[CBT_CLASSES];
-	struct random_fifo	fifo;
-	struct seeded_random	random;
+	struct red_fifo		queue;
+	struct cbt_class	cls[CBT_CLASSES];
 };
 
 /**
@@ -167,7 +180,7 @@ struct cbt_vars {
  * @drops: packets lost
  * @threshold_drop: above the threshold
  * @early_drop: by chance
- * @mark: marked
+ * @marked: marked
  * @random_drop: as the victim of a forced drop
  */
 struct cbt_class_stats {
@@ -175,34 +188,24 @@ struct cbt_class_stats {
 	u32	drops;
 	u32	threshold_drop;
 	u32	early_drop;
-	u32	mark;
+	u32	marked;
 	u32	random_drop;
 };
 
 /**
  * struct cbt_stats - counters; see struct tc_cbt_qdisc_stats
- * @red: RED's own
+ * @signal: what became of what RED chose
  * @cls: by class
  * @dropped_bytes: bytes of all packets dropped
- * @early_drop: by chance
- * @early_mark: by chance
- * @forced_drop: RED's average above max
- * @forced_mark: RED's average above max
- * @spared: queued because of nodrop
- * @full_drop: queue full
+ * @drop_limit: no room
  * @drop_change: limit lowered
  * @victims: forced drops that took a packet out of the queue
  */
 struct cbt_stats {
-	struct gentle_red_stats	red;
+	struct congestion_stats	signal;
 	struct cbt_class_stats	cls[CBT_CLASSES];
 	u64	dropped_bytes;
-	u32	early_drop;
-	u32	early_mark;
-	u32	forced_drop;
-	u32	forced_mark;
-	u32	spared;
-	u32	full_drop;
+	u32	drop_limit;
 	u32	drop_change;
 	u32	victims;
 };
@@ -215,8 +218,334 @@ struct cbt_sched_data {
 	struct tcf_block	*block;
 };
 
+/* Protocol of an IP packet behind its extension headers. */
+static u8 cbt_dissect(const struct sk_buff *skb)
+{
+	struct flow_keys_basic keys;
+
+	skb_flow_dissect_flow_keys_basic(NULL, skb, &keys, NULL, 0, 0, 0,
+					 FLOW_DISSECTOR_F_STOP_AT_ENCAP);
+	return keys.basic.ip_proto;
+}
+
+/*
+ * Protocol and DSCP of an IP packet; its header need not be in the linear part.
+ * Both stand in the first ten bytes unless there are extension headers, or a
+ * VLAN tag in the packet's data. Return: false for what is not IP.
+ */
+static bool cbt_read(const struct sk_buff *skb, u8 *protocol, u32 *dscp)
+{
+	__be16 proto = skb_protocol(skb, true);
+	u8 buf[10];
+	const u8 *ip;
+
+	if (proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6))
+		return false;
+	*protocol = 0;
+	*dscp = 0;
+	ip = skb_header_pointer(skb, skb_network_offset(skb), sizeof(buf), buf);
+	if (!ip)
+		return true;
+
+	if (proto == htons(ETH_P_IP)) {
+		*dscp = ip[1] >> 2;
+		*protocol = ip[9];
+	} else {
+		*dscp = (ip[0] & 0xf) << 2 | ip[1] >> 6;
+		*protocol = ip[6];
+	}
+	switch (*protocol) {
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_FRAGMENT:
+	case IPPROTO_DSTOPTS:
+		*protocol = cbt_dissect(skb);
+		break;
+	default:
+		if (unlikely(skb->protocol != proto))
+			*protocol = cbt_dissect(skb);
+	}
+	return true;
+}
+
+/* The class of a packet that no filter decided. */
+static u32 cbt_classify(const struct cbt_params *p, const struct sk_buff *skb)
+{
+	u8 protocol;
+	u32 dscp;
+
+	if (!cbt_read(skb, &protocol, &dscp))
+		return CBT_TCP;
+	switch (protocol) {
+	case IPPROTO_TCP:
+	case IPPROTO_DCCP:
+	case IPPROTO_SCTP:
+		return CBT_TCP;
+	}
+	if (p->mark_mask && (skb->mark & p->mark_mask) == p->mark)
+		return CBT_TAGGED;
+	if (p->dscp & BIT_ULL(dscp))
+		return CBT_TAGGED;
+	return CBT_OTHER;
+}
+
+/* Add an arrival, for which there is room. */
+static void cbt_add(struct Qdisc *sch, struct sk_buff *skb, u32 class)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct cbt_class *cl = &q->vars.cls[class];
+
+	red_fifo_add(sch, &q->vars.queue, skb, class);
+	held_add(&cl->held, skb);
+	cl->qlen++;
+	cl->backlog += qdisc_pkt_len(skb);
+	red_queue_added(&cl->red);
+}
+
+/* Take out the packet in @slot. */
+static struct sk_buff *cbt_take(struct Qdisc *sch, u32 slot, u32 *class)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct cbt_class *cl;
+	struct sk_buff *skb;
+
+	*class = q->vars.queue.fifo.slots[slot].tag;
+	cl = &q->vars.cls[*class];
+	skb = red_fifo_take(sch, &q->vars.queue, slot);
+	held_sub(&cl->held, skb);
+	cl->qlen--;
+	cl->backlog -= qdisc_pkt_len(skb);
+	red_queue_taken(&cl->red, cl->qlen);
+	return skb;
+}
+
+/* Count a packet of @class that is lost, taken out or never added. */
+static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
+		     u32 *cause, enum qdisc_drop_reason reason)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+
+	q->stats.cls[class].drops++;
+	red_fifo_lose(sch, skb, cause, &q->stats.dropped_bytes, reason);
+}
+
+/* Drop an arrival. */
+static int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
+		    u32 *cause, struct sk_buff **to_free)
+{
+	cbt_lose(sch, skb, class, cause, QDISC_DROP_CONGESTED);
+	__qdisc_drop(skb, to_free);
+	return NET_XMIT_CN;
+}
+
+/* RED on the average that TCP, or with red all everything, faces. */
+static enum congestion_signal cbt_red(struct Qdisc *sch, struct sk_buff *skb,
+				      bool *forced)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	const struct cbt_params *p = &q->params;
+	struct cbt_vars *v = &q->vars;
+	u32 on = p->red_all ? CBT_ALL : CBT_TCP;
+
+	return red_queue_signal(sch, skb, &p->red[on],
+				p->red_all ? &v->queue.red : &v->cls[on].red,
+				&v->queue.random, &p->signal, forced);
+}
+
+/**
+ * cbt_forced_drop() - drop one of the queue and the arrival, at random
+ * @skb: the arrival
+ * @sch: the discipline
+ * @class: the arrival's
+ * @cause: the counter of the drop
+ * @to_free: list that takes what is dropped
+ *
+ * Once more while the arrival has no room.
+ *
+ * Return: false if it was the arrival.
+ */
+static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
+			    u32 *cause, struct sk_buff **to_free)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *queue = &q->vars.queue;
+	enum qdisc_drop_reason reason;
+	struct sk_buff *victim;
+	u32 slot, hit;
+
+	do {
+		reason = cause == &q->stats.drop_limit ? QDISC_DROP_OVERLIMIT :
+							 QDISC_DROP_CONGESTED;
+		slot = queue->fifo.count + 1;
+		if (!q->params.victim_arrival)
+			slot = 1 + seeded_random_below(&queue->random, slot);
+		victim = skb;
+		hit = class;
+		if (slot <= queue->fifo.count) {
+			victim = cbt_take(sch, slot, &hit);
+			q->stats.victims++;
+		}
+		q->stats.cls[hit].random_drop++;
+		cbt_lose(sch, victim, hit, cause, reason);
+		__qdisc_drop(victim, to_free);
+		if (victim == skb)
+			return false;
+		cause = &q->stats.drop_limit;
+	} while (!red_fifo_fits(queue, skb, q->params.room));
+	return true;
+}
+
+/**
+ * cbt_verdict() - what a parent is told of an arrival that has been queued
+ * @sch: the discipline
+ * @qlen: what it held before
+ * @backlog: the same in bytes
+ * @len: of the arrival, bytes
+ *
+ * If others went for it, the parents take those off their counts here, and add
+ * the arrival on success. Where it is all that is left, a parent's count would
+ * pass through 0 in between, and what stands above that parent would take it for
+ * empty, for good (hfsc). Then the arrival takes the place of one that went, and
+ * is not added.
+ */
+static int cbt_verdict(struct Qdisc *sch, u32 qlen, u32 backlog, u32 len)
+{
+	u32 bytes = backlog + len - sch->qstats.backlog;
+	u32 lost = qlen + 1 - sch->q.qlen;
+
+	if (!lost)
+		return NET_XMIT_SUCCESS;
+	if (sch->q.qlen > 1) {
+		qdisc_tree_reduce_backlog(sch, lost, bytes);
+		return NET_XMIT_SUCCESS;
+	}
+	qdisc_tree_reduce_backlog(sch, lost - 1, bytes - len);
+	return NET_XMIT_CN;
+}
+
+static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+		       struct sk_buff **to_free)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	enum congestion_signal signal = CONGESTION_PASS;
+	const struct cbt_params *p = &q->params;
+	struct cbt_stats *st = &q->stats;
+	u32 backlog = sch->qstats.backlog;
+	struct cbt_vars *v = &q->vars;
+	u32 len = qdisc_pkt_len(skb);
+	u32 qlen = sch->q.qlen;
+	struct cbt_class *cl;
+	bool forced = false;
+	u32 *cause = NULL;
+	u32 class;
+	int ret;
+
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
+			   CBT_CLASSES - 1, &class);
+	if (ret)
+		return filter_class_drop(skb, sch, ret, to_free);
+	if (!class || class >= CBT_CLASSES)
+		class = cbt_classify(p, skb);
+	cl = &v->cls[class];
+	st->cls[class].arrivals++;
+
+	red_queue_arrival(&p->red[class], &cl->red,
+			  cl->held.segments * CBT_UNIT);
+	red_queue_arrival(&p->red[CBT_ALL], &v->queue.red,
+			  v->queue.held.segments * CBT_UNIT);
+
+	if (class != CBT_TCP && cl->red.avg > (u64)p->red[class].max_th << 32)
+		return cbt_drop(skb, sch, class,
+				&st->cls[class].threshold_drop, to_free);
+
+	if (class == CBT_TCP || p->red_all)
+		signal = cbt_red(sch, skb, &forced);
+	if (signal == CONGESTION_DROP && !forced) {
+		st->cls[class].early_drop++;
+		return cbt_drop(skb, sch, class, &st->signal.early_drop,
+				to_free);
+	}
+
+	if (signal == CONGESTION_DROP)
+		cause = &st->signal.forced_drop;
+	else if (unlikely(!red_fifo_fits(&v->queue, skb, p->room)))
+		cause = &st->drop_limit;
+	if (cause && !cbt_forced_drop(skb, sch, class, cause, to_free)) {
+		red_fifo_tell(sch, qlen, backlog);
+		return NET_XMIT_CN;
+	}
+
+	if (signal != CONGESTION_DROP)
+		congestion_count(&st->signal, signal, forced);
+	if (signal == CONGESTION_MARKED)
+		st->cls[class].marked++;
+	cbt_add(sch, skb, class);
+	return cbt_verdict(sch, qlen, backlog, len);
+}
+
+static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct random_fifo *fifo = &q->vars.queue.fifo;
+	struct sk_buff *skb;
+	u32 class;
+
+	if (!fifo->count)
+		return NULL;
+	skb = cbt_take(sch, random_fifo_first(fifo), &class);
+	bstats_update(&q->vars.cls[class].sent, skb);
+	qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
+/* Nothing is in the queue. */
+static void cbt_restart(struct cbt_sched_data *q)
+{
+	struct cbt_class *cl;
+	int i;
+
+	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
+		cl = &q->vars.cls[i];
+		gentle_red_init(&cl->red, &q->params.red[i], ktime_get_ns());
+		cl->held = (struct held) {};
+		cl->qlen = 0;
+		cl->backlog = 0;
+	}
+}
+
+static void cbt_reset(struct Qdisc *sch)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+
+	/* Also called after an init that failed. */
+	if (!q->vars.queue.fifo.slots)
+		return;
+	red_fifo_reset(&q->vars.queue, &q->params.red[CBT_ALL]);
+	cbt_restart(q);
+}
+
+/* A change left no room for the packet in @slot. */
+static struct sk_buff *cbt_evict(struct Qdisc *sch, u32 slot)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+	u32 class;
+
+	skb = cbt_take(sch, slot, &class);
+	cbt_lose(sch, skb, class, &q->stats.drop_change, QDISC_DROP_OVERLIMIT);
+	return skb;
+}
+
 static struct netlink_range_validation cbt_limit_range = {
-	.min = 1, .max = CBT_MAX_LIMIT,
+	.min = 0, .max = CBT_MAX_LIMIT,
+};
+
+static struct netlink_range_validation cbt_bandwidth_range = {
+	.min = 1, .max = CBT_MAX_BANDWIDTH,
+};
+
+static struct netlink_range_validation cbt_packet_range = {
+	.min = 1, .max = CBT_MAX_PACKET,
 };
 
 static struct netlink_range_validation cbt_threshold_range = {
@@ -224,20 +553,22 @@ static struct netlink_range_validation cbt_threshold_range = {
 };
 
 #define CBT_POSITIVE	NLA_POLICY_MIN(NLA_U32, 1)
+#define CBT_PACKET	NLA_POLICY_FULL_RANGE(NLA_U32, &cbt_packet_range)
 #define CBT_THRESHOLD	NLA_POLICY_FULL_RANGE(NLA_U32, &cbt_threshold_range)
 #define CBT_FLAG	NLA_POLICY_MAX(NLA_U8, 1)
 
 static const struct nla_policy cbt_policy[TCA_CBT_MAX + 1] = {
 	[TCA_CBT_LIMIT]		= NLA_POLICY_FULL_RANGE(NLA_U32,
 							&cbt_limit_range),
-	[TCA_CBT_BANDWIDTH]	= NLA_POLICY_MIN(NLA_U64, 1),
+	[TCA_CBT_BANDWIDTH]	= NLA_POLICY_FULL_RANGE(NLA_U64,
+							&cbt_bandwidth_range),
 	[TCA_CBT_LATENCY]	= CBT_POSITIVE,
-	[TCA_CBT_SHARE_TCP]	= CBT_POSITIVE,
-	[TCA_CBT_SHARE_TAGGED]	= CBT_POSITIVE,
-	[TCA_CBT_SHARE_OTHER]	= CBT_POSITIVE,
-	[TCA_CBT_PACKET_TCP]	= CBT_POSITIVE,
-	[TCA_CBT_PACKET_TAGGED]	= CBT_POSITIVE,
-	[TCA_CBT_PACKET_OTHER]	= CBT_POSITIVE,
+	[TCA_CBT_SHARE_TCP]	= { .type = NLA_U32 },
+	[TCA_CBT_SHARE_TAGGED]	= { .type = NLA_U32 },
+	[TCA_CBT_SHARE_OTHER]	= { .type = NLA_U32 },
+	[TCA_CBT_PACKET_TCP]	= CBT_PACKET,
+	[TCA_CBT_PACKET_TAGGED]	= CBT_PACKET,
+	[TCA_CBT_PACKET_OTHER]	= CBT_PACKET,
 	[TCA_CBT_MIN_TH]	= CBT_THRESHOLD,
 	[TCA_CBT_MAX_TH]	= CBT_THRESHOLD,
 	[TCA_CBT_TAGGED_TH]	= CBT_THRESHOLD,
@@ -251,38 +582,25 @@ static const struct nla_policy cbt_policy[TCA_CBT_MAX + 1] = {
 	[TCA_CBT_GENTLE]	= CBT_FLAG,
 	[TCA_CBT_ECN]		= CBT_FLAG,
 	[TCA_CBT_HARDDROP]	= CBT_FLAG,
-	[TCA_CBT_NODROP]	= CBT_FLAG,
+	[TCA_CBT_NODROP]		= CBT_FLAG,
 	[TCA_CBT_SEED]		= { .type = NLA_U32 },
 	[TCA_CBT_VICTIM]	= CBT_FLAG,
 };
 
-/* Q_i of the share law in 1/256 packet, at most CBT_MAX_THRESHOLD. */
-static u32 cbt_share_law(u64 bandwidth, u32 latency, u32 share, u32 packet)
-{
-	/* C L in bytes; below 2^55 / 10^6 of a second's, so the shift is safe */
-	u64 bytes = min_t(u64, mul_u64_u32_div(bandwidth, latency, USEC_PER_SEC),
-			  1ULL << 55);
-	u64 q = div_u64(mul_u64_u32_shr(bytes * CBT_UNIT, share, 32) +
-			packet / 2, packet);
-
-	return clamp_t(u64, q, 1, CBT_MAX_THRESHOLD);
-}
-
 /* Derive what follows from the options, and see whether it makes sense. */
 static int cbt_derive(struct cbt_params *p, struct netlink_ext_ack *extack)
 {
-	u64 ptime, shares = 0, sum = 0, bytes = 0;
 	struct gentle_red_params *all = &p->red[CBT_ALL];
-	u32 th, i;
+	u64 ptime, shares = 0, sum = 0, bytes = 0;
+	u64 law;
+	u32 i;
 
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
 		shares += p->share[i];
-		th = cbt_share_law(p->bandwidth, p->latency, p->share[i],
-				   p->packet[i]);
-		sum += th;
-		if (p->given[i])
-			th = p->given[i];
 		bytes += p->packet[i];
+		law = share_law(p->bandwidth, p->latency, p->share[i],
+				p->packet[i]);
+		law = min_t(u64, law, CBT_MAX_THRESHOLD);
 		ptime = div64_u64((u64)p->packet[i] * NSEC_PER_SEC,
 				  p->bandwidth);
 		if (ptime > U32_MAX) {
@@ -290,18 +608,20 @@ static int cbt_derive(struct cbt_params *p, struct netlink_ext_ack *extack)
 			return -EINVAL;
 		}
 		p->red[i] = *all;
-		p->red[i].max_th = th;
+		p->red[i].max_th = p->given[i] ?: law;
 		if (i != CBT_TCP)
 			p->red[i].weight = p->class_weight;
 		p->red[i].ptime = max_t(u32, ptime, 1);
+		sum += p->red_all ? law : p->red[i].max_th;
 	}
 	/* Each share may have been rounded up by half a unit. */
-	if (shares > GENTLE_RED_ONE + CBT_CLASSES) {
+	if (shares > SHARE_LAW_ONE + CBT_CLASSES) {
 		NL_SET_ERR_MSG_MOD(extack, "the shares are more than 1 together");
 		return -EINVAL;
 	}
-	all->max_th = p->given[CBT_TCP] ?:
-		      min_t(u64, sum, CBT_MAX_THRESHOLD);
+	if (p->red_all && p->given[CBT_TCP])
+		sum = p->given[CBT_TCP];
+	all->max_th = min_t(u64, sum, CBT_MAX_THRESHOLD);
 	all->ptime = max_t(u32, div64_u64(div_u64(bytes, 3) * NSEC_PER_SEC,
 					  p->bandwidth), 1);
 
@@ -312,10 +632,13 @@ static int cbt_derive(struct cbt_params *p, struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
 		return -EINVAL;
 	}
-	if (p->nodrop && !p->ecn) {
+	if (p->signal.nodrop && !p->signal.ecn) {
 		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
 		return -EINVAL;
 	}
+	p->room = p->limit ?: min_t(u64, share_law_limit(sum), CBT_MAX_LIMIT);
+	if ((u64)p->room * CBT_UNIT < sum)
+		NL_SET_ERR_MSG_MOD(extack, "limit is below the sum of the thresholds");
 	return 0;
 }
 
@@ -368,11 +691,11 @@ static int cbt_parse(struct cbt_params *p, bool *reseed, struct nlattr *opt,
 	if (tb[TCA_CBT_GENTLE])
 		all->gentle = nla_get_u8(tb[TCA_CBT_GENTLE]);
 	if (tb[TCA_CBT_ECN])
-		p->ecn = nla_get_u8(tb[TCA_CBT_ECN]);
+		p->signal.ecn = nla_get_u8(tb[TCA_CBT_ECN]);
 	if (tb[TCA_CBT_HARDDROP])
-		p->harddrop = nla_get_u8(tb[TCA_CBT_HARDDROP]);
+		p->signal.harddrop = nla_get_u8(tb[TCA_CBT_HARDDROP]);
 	if (tb[TCA_CBT_NODROP])
-		p->nodrop = nla_get_u8(tb[TCA_CBT_NODROP]);
+		p->signal.nodrop = nla_get_u8(tb[TCA_CBT_NODROP]);
 	if (tb[TCA_CBT_SEED])
 		p->seed = nla_get_u32(tb[TCA_CBT_SEED]);
 	if (tb[TCA_CBT_VICTIM])
@@ -382,98 +705,11 @@ static int cbt_parse(struct cbt_params *p, bool *reseed, struct nlattr *opt,
 	return cbt_derive(p, extack);
 }
 
-static struct random_fifo_slot *cbt_alloc(u32 limit,
-					  struct netlink_ext_ack *extack)
-{
-	struct random_fifo_slot *slots;
-
-	slots = kvmalloc_array(random_fifo_slots(limit), sizeof(*slots),
-			       GFP_KERNEL);
-	if (!slots)
-		NL_SET_ERR_MSG_MOD(extack, "no memory for the queue");
-	return slots;
-}
-
-/* Take a packet out of the queue, and all that goes with its leaving. */
-static struct sk_buff *cbt_take(struct Qdisc *sch, u32 slot)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct cbt_vars *v = &q->vars;
-	u32 class = v->fifo.slots[slot].tag;
-	struct sk_buff *skb;
-
-	skb = random_fifo_remove(&v->fifo, slot);
-	v->qlen[class]--;
-	v->backlog[class] -= qdisc_pkt_len(skb);
-	qdisc_qlen_dec(sch);
-	qdisc_qstats_backlog_dec(sch, skb);
-	return skb;
-}
-
-static void cbt_add(struct Qdisc *sch, struct sk_buff *skb, u32 class, u64 now)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct cbt_vars *v = &q->vars;
-
-	random_fifo_add(&v->fifo, skb, class);
-	v->qlen[class]++;
-	v->backlog[class] += qdisc_pkt_len(skb);
-	gentle_red_busy(&v->red[class], now);
-	gentle_red_busy(&v->red[CBT_ALL], now);
-	qdisc_qlen_inc(sch);
-	qdisc_qstats_backlog_inc(sch, skb);
-}
-
-/* Packets have left: averages of what is empty now begin to decay. */
-static void cbt_note_idle(struct cbt_vars *v, u32 class)
-{
-	u64 now = ktime_get_ns();
-
-	if (!v->qlen[class])
-		gentle_red_idle(&v->red[class], now);
-	if (!v->fifo.count)
-		gentle_red_idle(&v->red[CBT_ALL], now);
-}
-
-/* Count a packet that is lost. */
-static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
-		     enum qdisc_drop_reason reason)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-
-	q->stats.dropped_bytes += qdisc_pkt_len(skb);
-	q->stats.cls[class].drops++;
-	qdisc_qstats_drop(sch);
-	tcf_set_qdisc_drop_reason(skb, reason);
-}
-
-/* A change made the queue smaller: the last to come are the first to go. */
-static void cbt_trim(struct Qdisc *sch)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct random_fifo *fifo = &q->vars.fifo;
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
-	struct sk_buff *skb;
-	u32 slot, class;
-
-	while (sch->q.qlen > q->params.limit && fifo->count) {
-		slot = random_fifo_last(fifo);
-		class = fifo->slots[slot].tag;
-		skb = cbt_take(sch, slot);
-		cbt_note_idle(&q->vars, class);
-		q->stats.drop_change++;
-		cbt_lose(sch, skb, class, QDISC_DROP_OVERLIMIT);
-		rtnl_kfree_skbs(skb, skb);
-	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
-}
-
 static int cbt_change(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *queue = &q->vars.queue;
 	struct random_fifo_slot *slots = NULL;
 	struct cbt_params p = q->params;
 	bool reseed;
@@ -482,38 +718,25 @@ static int cbt_change(struct Qdisc *sch, struct nlattr *opt,
 	err = cbt_parse(&p, &reseed, opt, extack);
 	if (err < 0)
 		return err;
-	if (p.limit != q->params.limit) {
-		slots = cbt_alloc(p.limit, extack);
+	if (p.room != q->params.room) {
+		slots = red_fifo_alloc(p.room, extack);
 		if (!slots)
 			return -ENOMEM;
 	}
 
 	sch_tree_lock(sch);
-	for (i = 0; i < CBT_CLASSES; i++)
-		gentle_red_change(&q->vars.red[i], &q->params.red[i],
+	gentle_red_change(&queue->red, &q->params.red[CBT_ALL],
+			  &p.red[CBT_ALL]);
+	for (i = CBT_TCP; i < CBT_CLASSES; i++)
+		gentle_red_change(&q->vars.cls[i].red, &q->params.red[i],
 				  &p.red[i]);
-	WRITE_ONCE(sch->limit, p.limit);
 	q->params = p;
 	if (reseed)
-		seeded_random_init(&q->vars.random, p.seed);
-	cbt_trim(sch);
-	if (slots)
-		slots = random_fifo_move(&q->vars.fifo, slots, p.limit);
+		seeded_random_init(&queue->random, p.seed);
+	slots = red_fifo_resize(sch, queue, slots, p.room, cbt_evict);
 	sch_tree_unlock(sch);
 	kvfree(slots);
 	return 0;
-}
-
-static void cbt_restart(struct cbt_sched_data *q)
-{
-	u64 now = ktime_get_ns();
-	int i;
-
-	for (i = 0; i < CBT_CLASSES; i++) {
-		gentle_red_init(&q->vars.red[i], &q->params.red[i], now);
-		q->vars.qlen[i] = 0;
-		q->vars.backlog[i] = 0;
-	}
 }
 
 static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
@@ -525,7 +748,6 @@ static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
 		.red[CBT_ALL].weight	= CBT_DEFAULT_WEIGHT,
 		.bandwidth		= CBT_DEFAULT_BANDWIDTH,
 		.latency		= CBT_DEFAULT_LATENCY,
-		.limit			= CBT_DEFAULT_LIMIT,
 		.share[CBT_TCP]		= CBT_PERCENT(75),
 		.share[CBT_TAGGED]	= CBT_PERCENT(15),
 		.share[CBT_OTHER]	= CBT_PERCENT(10),
@@ -536,7 +758,7 @@ static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
 	};
 	struct random_fifo_slot *slots;
 	bool reseed;
-	int err;
+	int err, i;
 
 	err = opt ? cbt_parse(&p, &reseed, opt, extack) :
 		    cbt_derive(&p, extack);
@@ -545,15 +767,16 @@ static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
 	err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
 	if (err)
 		return err;
-	slots = cbt_alloc(p.limit, extack);
+	slots = red_fifo_alloc(p.room, extack);
 	if (!slots)
 		return -ENOMEM;
 
 	q->params = p;
-	random_fifo_init(&q->vars.fifo, slots, p.limit);
-	seeded_random_init(&q->vars.random, p.seed);
+	red_fifo_init(&q->vars.queue, slots, p.room, &p.red[CBT_ALL], p.seed);
+	for (i = CBT_TCP; i < CBT_CLASSES; i++)
+		gnet_stats_basic_sync_init(&q->vars.cls[i].sent);
 	cbt_restart(q);
-	sch->limit = p.limit;
+	sch->limit = p.room;
 	return 0;
 }
 
@@ -562,215 +785,7 @@ static void cbt_destroy(struct Qdisc *sch)
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
 	tcf_block_put(q->block);
-	kvfree(q->vars.fifo.slots);
-}
-
-/* The DSCP of an IP packet; its header need not be in the linear part. */
-static u32 cbt_dscp(const struct sk_buff *skb, __be16 proto)
-{
-	u8 buf[2];
-	const u8 *ip;
-
-	ip = skb_header_pointer(skb, skb_network_offset(skb), sizeof(buf), buf);
-	if (!ip)
-		return 0;
-	if (proto == htons(ETH_P_IP))
-		return ip[1] >> 2;
-	return (ip[0] & 0xf) << 2 | ip[1] >> 6;
-}
-
-/* The class of a packet that no filter decided. */
-static u32 cbt_classify(const struct cbt_params *p, const struct sk_buff *skb)
-{
-	__be16 proto = skb_protocol(skb, true);
-	struct flow_keys_basic keys;
-
-	if (proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6))
-		return CBT_TCP;
-	skb_flow_dissect_flow_keys_basic(NULL, skb, &keys, NULL, 0, 0, 0,
-					 FLOW_DISSECTOR_F_STOP_AT_ENCAP);
-	switch (keys.basic.ip_proto) {
-	case IPPROTO_TCP:
-	case IPPROTO_DCCP:
-	case IPPROTO_SCTP:
-		return CBT_TCP;
-	}
-	if (p->mark_mask && (skb->mark & p->mark_mask) == p->mark)
-		return CBT_TAGGED;
-	if (p->dscp && p->dscp & BIT_ULL(cbt_dscp(skb, proto)))
-		return CBT_TAGGED;
-	return CBT_OTHER;
-}
-
-/**
- * cbt_red() - RED's part, for a class that faces it
- * @sch: the discipline
- * @skb: the arrival
- * @class: its class
- * @forced: set to true if a forced drop is due
- *
- * Return: false if the arrival is to be dropped.
- */
-static bool cbt_red(struct Qdisc *sch, struct sk_buff *skb, u32 class,
-		    bool *forced)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_params *p = &q->params;
-	u32 on = p->red_all ? CBT_ALL : CBT_TCP;
-	enum gentle_red_verdict verdict;
-	bool force;
-
-	verdict = gentle_red_decide(&p->red[on], &q->vars.red[on],
-				    &q->stats.red,
-				    seeded_random_u32(&q->vars.random));
-	if (verdict == GENTLE_RED_PASS)
-		return true;
-	qdisc_qstats_overlimit(sch);
-	force = verdict == GENTLE_RED_FORCED;
-
-	if (p->ecn && !(force && p->harddrop)) {
-		if (INET_ECN_set_ce(skb)) {
-			q->stats.cls[class].mark++;
-			if (force)
-				q->stats.forced_mark++;
-			else
-				q->stats.early_mark++;
-			return true;
-		}
-		if (p->nodrop) {
-			q->stats.spared++;
-			return true;
-		}
-	}
-	*forced = force;
-	if (force)
-		return true;
-	q->stats.early_drop++;
-	q->stats.cls[class].early_drop++;
-	return false;
-}
-
-/**
- * cbt_random_drop() - a forced drop: one of the queue and the arrival
- * @sch: the discipline
- * @class: the arrival's; set to that of the packet lost
- *
- * Return: the packet, taken out of the queue; NULL: the arrival.
- */
-static struct sk_buff *cbt_random_drop(struct Qdisc *sch, u32 *class)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct cbt_vars *v = &q->vars;
-	u32 slot = v->fifo.count + 1;
-
-	if (!q->params.victim_arrival)
-		slot = 1 + seeded_random_below(&v->random, slot);
-	if (slot <= v->fifo.count)
-		*class = v->fifo.slots[slot].tag;
-	q->stats.cls[*class].random_drop++;
-	if (slot > v->fifo.count)
-		return NULL;
-	q->stats.victims++;
-	return cbt_take(sch, slot);
-}
-
-static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		       struct sk_buff **to_free)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_params *p = &q->params;
-	enum qdisc_drop_reason reason = QDISC_DROP_CONGESTED;
-	struct sk_buff *victim = NULL;
-	struct cbt_vars *v = &q->vars;
-	u32 class, lost, len;
-	bool forced = false;
-	int verdict;
-	u64 now;
-
-	verdict = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
-			       CBT_CLASSES - 1, &class);
-	if (verdict)
-		return filter_class_drop(skb, sch, verdict, to_free);
-	if (!class || class >= CBT_CLASSES)
-		class = cbt_classify(p, skb);
-	q->stats.cls[class].arrivals++;
-	lost = class;
-
-	now = ktime_get_ns();
-	gentle_red_arrival(&p->red[class], &v->red[class], &q->stats.red,
-			   v->qlen[class] * CBT_UNIT, now);
-	gentle_red_arrival(&p->red[CBT_ALL], &v->red[CBT_ALL], &q->stats.red,
-			   v->fifo.count * CBT_UNIT, now);
-
-	if (class != CBT_TCP &&
-	    v->red[class].avg > (u64)p->red[class].max_th << 32) {
-		q->stats.cls[class].threshold_drop++;
-		goto drop;
-	}
-	if ((class == CBT_TCP || p->red_all) &&
-	    !cbt_red(sch, skb, class, &forced))
-		goto drop;
-	if (forced) {
-		q->stats.forced_drop++;
-	} else if (unlikely(sch->q.qlen >= p->limit)) {
-		q->stats.full_drop++;
-		reason = QDISC_DROP_OVERLIMIT;
-		forced = true;
-	}
-	if (forced) {
-		victim = cbt_random_drop(sch, &lost);
-		if (!victim)
-			goto drop;
-	}
-
-	cbt_add(sch, skb, class, now);
-	if (victim) {
-		/* The arrival is in the queue: no parent sees it run empty. */
-		cbt_note_idle(v, lost);
-		len = qdisc_pkt_len(victim);
-		cbt_lose(sch, victim, lost, reason);
-		__qdisc_drop(victim, to_free);
-		qdisc_tree_reduce_backlog(sch, 1, len);
-	}
-	return NET_XMIT_SUCCESS;
-
-drop:
-	cbt_lose(sch, skb, class, reason);
-	__qdisc_drop(skb, to_free);
-	return NET_XMIT_CN;
-}
-
-static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct random_fifo *fifo = &q->vars.fifo;
-	struct sk_buff *skb;
-	u32 slot, class;
-
-	if (!fifo->count)
-		return NULL;
-	slot = random_fifo_first(fifo);
-	class = fifo->slots[slot].tag;
-	skb = cbt_take(sch, slot);
-	cbt_note_idle(&q->vars, class);
-	qdisc_bstats_update(sch, skb);
-	return skb;
-}
-
-static void cbt_reset(struct Qdisc *sch)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct random_fifo *fifo = &q->vars.fifo;
-	struct sk_buff *skb;
-
-	/* Also called after an init that failed. */
-	if (!fifo->slots)
-		return;
-	while (fifo->count) {
-		skb = random_fifo_remove(fifo, random_fifo_first(fifo));
-		rtnl_kfree_skbs(skb, skb);
-	}
-	cbt_restart(q);
+	red_fifo_destroy(&q->vars.queue);
 }
 
 static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -794,16 +809,16 @@ static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
 		if (nla_put_u32(skb, TCA_CBT_SHARE_TCP + i - CBT_TCP,
 				p.share[i]) ||
 		    nla_put_u32(skb, TCA_CBT_PACKET_TCP + i - CBT_TCP,
-				p.packet[i]))
+				p.packet[i]) ||
+		    (p.given[i] && nla_put_u32(skb,
+					       TCA_CBT_MAX_TH + i - CBT_TCP,
+					       p.given[i])))
 			goto full;
-	if (nla_put_u32(skb, TCA_CBT_LIMIT, p.limit) ||
+	if ((p.limit && nla_put_u32(skb, TCA_CBT_LIMIT, p.limit)) ||
 	    nla_put_u64_64bit(skb, TCA_CBT_BANDWIDTH, p.bandwidth,
 			      TCA_CBT_PAD) ||
 	    nla_put_u32(skb, TCA_CBT_LATENCY, p.latency) ||
-	    nla_put_u32(skb, TCA_CBT_MIN_TH, red->min_th) ||
-	    nla_put_u32(skb, TCA_CBT_MAX_TH, red->max_th) ||
-	    nla_put_u32(skb, TCA_CBT_TAGGED_TH, p.red[CBT_TAGGED].max_th) ||
-	    nla_put_u32(skb, TCA_CBT_OTHER_TH, p.red[CBT_OTHER].max_th) ||
+	    (p.min_th && nla_put_u32(skb, TCA_CBT_MIN_TH, p.min_th)) ||
 	    nla_put_u8(skb, TCA_CBT_RED,
 		       p.red_all ? CBT_RED_ALL : CBT_RED_TCP) ||
 	    nla_put_u32(skb, TCA_CBT_PROBABILITY, red->max_p) ||
@@ -812,9 +827,9 @@ static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u64_64bit(skb, TCA_CBT_DSCP, p.dscp, TCA_CBT_PAD) ||
 	    nla_put_bitfield32(skb, TCA_CBT_MARK, p.mark, p.mark_mask) ||
 	    nla_put_u8(skb, TCA_CBT_GENTLE, red->gentle) ||
-	    nla_put_u8(skb, TCA_CBT_ECN, p.ecn) ||
-	    nla_put_u8(skb, TCA_CBT_HARDDROP, p.harddrop) ||
-	    nla_put_u8(skb, TCA_CBT_NODROP, p.nodrop) ||
+	    nla_put_u8(skb, TCA_CBT_ECN, p.signal.ecn) ||
+	    nla_put_u8(skb, TCA_CBT_HARDDROP, p.signal.harddrop) ||
+	    nla_put_u8(skb, TCA_CBT_NODROP, p.signal.nodrop) ||
 	    nla_put_u32(skb, TCA_CBT_SEED, p.seed) ||
 	    nla_put_u8(skb, TCA_CBT_VICTIM,
 		       p.victim_arrival ? CBT_VICTIM_ARRIVAL :
@@ -826,47 +841,53 @@ full:
 	return -EMSGSIZE;
 }
 
-/* An average as the next arrival would find it, without its own sample. */
-static u64 cbt_avg_now(const struct cbt_sched_data *q, u32 class)
+/* RED's state of a class, or of all, as the next arrival would find it. */
+static struct gentle_red_vars cbt_seen(const struct cbt_sched_data *q, u32 class)
 {
-	struct gentle_red_vars v = q->vars.red[class];
-	struct gentle_red_stats ignored = {};
-
-	if (v.idle)
-		gentle_red_arrival(&q->params.red[class], &v, &ignored, 0,
-				   ktime_get_ns());
-	return v.avg;
+	return gentle_red_seen(&q->params.red[class], class == CBT_ALL ?
+			       &q->vars.queue.red : &q->vars.cls[class].red,
+			       ktime_get_ns());
 }
 
 static int cbt_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct tc_cbt_xstats st = { .type = TCA_CBT_XSTATS_QDISC };
+	const struct cbt_class *cls = q->vars.cls;
+	const struct gentle_red_params *p;
+	struct gentle_red_vars red;
 	u32 on;
 
 	sch_tree_lock(sch);
 	on = q->params.red_all ? CBT_ALL : CBT_TCP;
-	st.qdisc.avg = cbt_avg_now(q, CBT_ALL);
-	st.qdisc.avg_tcp = cbt_avg_now(q, CBT_TCP);
-	st.qdisc.avg_tagged = cbt_avg_now(q, CBT_TAGGED);
-	st.qdisc.avg_other = cbt_avg_now(q, CBT_OTHER);
+	p = &q->params.red[on];
+	red = cbt_seen(q, on);
+	st.qdisc.avg = cbt_seen(q, CBT_ALL).avg;
+	st.qdisc.avg_tcp = cbt_seen(q, CBT_TCP).avg;
+	st.qdisc.avg_tagged = cbt_seen(q, CBT_TAGGED).avg;
+	st.qdisc.avg_other = cbt_seen(q, CBT_OTHER).avg;
 	st.qdisc.dropped_bytes = q->stats.dropped_bytes;
-	st.qdisc.tcp = q->vars.qlen[CBT_TCP];
-	st.qdisc.tagged = q->vars.qlen[CBT_TAGGED];
-	st.qdisc.other = q->vars.qlen[CBT_OTHER];
+	st.qdisc.segments = q->vars.queue.held.segments;
+	st.qdisc.tcp = cls[CBT_TCP].held.segments;
+	st.qdisc.tagged = cls[CBT_TAGGED].held.segments;
+	st.qdisc.other = cls[CBT_OTHER].held.segments;
+	st.qdisc.limit = q->params.room;
+	st.qdisc.min_th = p->min_th;
+	st.qdisc.max_th = p->max_th;
 	st.qdisc.tagged_drop = q->stats.cls[CBT_TAGGED].threshold_drop;
 	st.qdisc.other_drop = q->stats.cls[CBT_OTHER].threshold_drop;
-	st.qdisc.early_drop = q->stats.early_drop;
-	st.qdisc.early_mark = q->stats.early_mark;
-	st.qdisc.forced_drop = q->stats.forced_drop;
-	st.qdisc.forced_mark = q->stats.forced_mark;
-	st.qdisc.spared = q->stats.spared;
-	st.qdisc.full_drop = q->stats.full_drop;
+	st.qdisc.early_drop = q->stats.signal.early_drop;
+	st.qdisc.early_mark = q->stats.signal.early_mark;
+	st.qdisc.forced_drop = q->stats.signal.forced_drop;
+	st.qdisc.forced_mark = q->stats.signal.forced_mark;
+	st.qdisc.marked = congestion_marked(&q->stats.signal);
+	st.qdisc.spared = q->stats.signal.spared;
+	st.qdisc.drop_limit = q->stats.drop_limit;
 	st.qdisc.drop_change = q->stats.drop_change;
 	st.qdisc.victims = q->stats.victims;
-	st.qdisc.probability = min_t(u64, U32_MAX,
-				     gentle_red_probability(&q->params.red[on],
-							    &q->vars.red[on]));
+	st.qdisc.probability = min_t(u64, gentle_red_probability(p, &red),
+				     U32_MAX);
+	st.qdisc.max_p = red.max_p;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
@@ -884,23 +905,27 @@ static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 {
 	struct tc_cbt_xstats st = { .type = TCA_CBT_XSTATS_CLASS };
 	struct cbt_sched_data *q = qdisc_priv(sch);
+	const struct cbt_class_stats *counts = &q->stats.cls[cl];
+	struct cbt_class *class = &q->vars.cls[cl];
 	struct gnet_stats_queue qs = {};
 
 	sch_tree_lock(sch);
-	qs.qlen = q->vars.qlen[cl];
-	qs.backlog = q->vars.backlog[cl];
-	qs.drops = q->stats.cls[cl].drops;
-	st.cls.avg = cbt_avg_now(q, cl);
-	st.cls.arrivals = q->stats.cls[cl].arrivals;
+	qs.qlen = class->qlen;
+	qs.backlog = class->backlog;
+	qs.drops = counts->drops;
+	st.cls.avg = cbt_seen(q, cl).avg;
+	st.cls.arrivals = counts->arrivals;
 	st.cls.class_id = cl;
 	st.cls.threshold = q->params.red[cl].max_th;
-	st.cls.threshold_drop = q->stats.cls[cl].threshold_drop;
-	st.cls.early_drop = q->stats.cls[cl].early_drop;
-	st.cls.mark = q->stats.cls[cl].mark;
-	st.cls.random_drop = q->stats.cls[cl].random_drop;
+	st.cls.segments = class->held.segments;
+	st.cls.threshold_drop = counts->threshold_drop;
+	st.cls.early_drop = counts->early_drop;
+	st.cls.marked = counts->marked;
+	st.cls.random_drop = counts->random_drop;
 	sch_tree_unlock(sch);
 
-	if (gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
+	if (gnet_stats_copy_basic(d, NULL, &class->sent, true) < 0 ||
+	    gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
 		return -1;
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }

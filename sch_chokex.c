@@ -44,21 +44,24 @@
  *    discipline: two flows are mistaken for one with probability 2^-64 per
  *    comparison, and nobody outside can bring it about. Fragments have no ports.
  *    Packets that the flow dissector cannot read are one flow per protocol.
- *  - Queue lengths are in packets; a GSO packet is one packet, one candidate.
+ *  - Queue lengths are in packets on the wire: a GSO packet counts its segments
+ *    in the average and against the limit. It is one candidate, and one arrival.
  *  - With ecn, what RED would drop is marked where the packet allows it, also
  *    above max unless harddrop; with nodrop, what cannot be marked is queued.
- *    A match is always dropped: a flow found by it did not heed marks.
+ *    See <aqm/congestion_signal.h>. A match is always dropped: a flow found by
+ *    it did not heed marks.
  *  - With gentle, RED's probability rises from max_p to 1 between max and
  *    twice max. The paper's rule is without.
- *  - A packet that a parent has peeked at is in the queue for the average and
- *    the limit, and cannot be drawn.
+ *  - A packet that a parent has peeked at, or that the driver handed back, has
+ *    left the queue: it is not averaged, not limited and not drawn.
+ *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
  *
  * Parameters:
- *	limit		packets held			1 to 2^20
+ *	limit		packets				1 to 2^20
  *	min, max	packets				min < max < 2^31
  *	probability	max_p, in units of 2^-32
  *	weight		of the average, in units of 2^-32
- *	bandwidth	bytes per second
+ *	bandwidth	bytes per second		1 to 2^40
  *	avpkt		bytes; with bandwidth: how fast avg decays when idle
  *	candidates	m				1 to 64
  *	adaptive	k				1 to 32
@@ -66,18 +69,16 @@
  *	seed		of the draws; 0: unpredictable
  */
 
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/siphash.h>
 #include <net/flow_dissector.h>
-#include <net/inet_ecn.h>
 #include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
+#include <aqm/congestion_signal.h>
 #include <aqm/filter_class.h>
 #include <aqm/gentle_red.h>
-#include <aqm/random_fifo.h>
-#include <aqm/seeded_random.h>
+#include <aqm/red_fifo.h>
 #include <uapi/linux/pkt_sched_chokex.h>
 
 #define CHOKEX_DEFAULT_LIMIT		300	/* Pan et al.; min 100, max 200 */
@@ -89,20 +90,19 @@
 /**
  * struct chokex_params - configuration; written by change under the tree lock
  * @red: the thresholds in force, and the rest of RED
+ * @signal: what becomes of what RED chooses
  * @bandwidth: bytes per second
- * @limit: packets held at most
+ * @limit: packets on the wire, at most
  * @min_th: threshold as given, packets; 0: derived from the limit
  * @max_th: threshold as given, packets; 0: derived from the limit
  * @avpkt: bytes
  * @candidates: m, while @regions is 0
  * @regions: k
- * @seed: of the draws
- * @ecn: mark instead of dropping early
- * @harddrop: above max, drop all the same
- * @nodrop: queue what should be marked and cannot be
+ * @seed: of the random numbers
  */
 struct chokex_params {
 	struct gentle_red_params red;
+	struct congestion_policy signal;
 	u64	bandwidth;
 	u32	limit;
 	u32	min_th;
@@ -111,51 +111,34 @@ struct chokex_params {
 	u32	candidates;
 	u32	regions;
 	u32	seed;
-	bool	ecn;
-	bool	harddrop;
-	bool	nodrop;
 };
 
 /**
  * struct chokex_vars - state of the datapath; under the qdisc lock
- * @red: the average
- * @fifo: the packets; a tag is the packet's flow, 0 while nobody has asked
- * @random: of the draws and of RED
+ * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
  * @flow_key: of the flows' hashes
  */
 struct chokex_vars {
-	struct gentle_red_vars	red;
-	struct random_fifo	fifo;
-	struct seeded_random	random;
+	struct red_fifo		queue;
 	siphash_key_t		flow_key;
 };
 
 /**
  * struct chokex_stats - counters; see struct tc_chokex_qdisc_stats
- * @red: RED's own
+ * @signal: what became of what RED chose
  * @drawn: candidates
  * @dropped_bytes: bytes of all packets dropped
  * @matched: arrivals dropped by a match
  * @victims: queued packets dropped by a match
- * @early_drop: by chance
- * @early_mark: by chance
- * @forced_drop: avg too high
- * @forced_mark: avg too high
- * @spared: queued because of nodrop
- * @drop_limit: queue full
+ * @drop_limit: no room
  * @drop_change: limit lowered
  */
 struct chokex_stats {
-	struct gentle_red_stats	red;
+	struct congestion_stats	signal;
 	u64	drawn;
 	u64	dropped_bytes;
 	u32	matched;
 	u32	victims;
-	u32	early_drop;
-	u32	early_mark;
-	u32	forced_drop;
-	u32	forced_mark;
-	u32	spared;
 	u32	drop_limit;
 	u32	drop_change;
 };
@@ -168,12 +151,186 @@ struct chokex_sched_data {
 	struct tcf_block	*block;
 };
 
+/* Average at which avg reaches @th packets. */
+static u64 chokex_avg_at(u32 th)
+{
+	return (u64)th << 32;
+}
+
+/* Draws for an arrival; avg >= min. */
+static u32 chokex_candidates(const struct chokex_params *p, u64 avg)
+{
+	u64 above = avg - chokex_avg_at(p->red.min_th);
+
+	if (!p->regions)
+		return p->candidates;
+	if (avg >= chokex_avg_at(p->red.max_th))
+		return 2 * p->regions;
+	/* avg is at most 2^20 packets, so this stays below 2^57. */
+	return 2 + 2 * (u32)(div_u64(above * p->regions,
+				     p->red.max_th - p->red.min_th) >> 32);
+}
+
+/* The flow of a packet as a number that is never 0. */
+static u64 chokex_flow_of(const struct chokex_vars *v, const struct sk_buff *skb)
+{
+	const size_t from = offsetof(struct flow_keys, basic);
+	struct flow_keys keys;
+
+	skb_flow_dissect_flow_keys(skb, &keys, 0);
+	/* A sender may change these within a connection, and Linux does. */
+	keys.tags.flow_label = 0;
+	keys.vlan.vlan_priority = 0;
+	keys.vlan.vlan_dei = 0;
+	return siphash((u8 *)&keys + from, sizeof(keys) - from,
+		       &v->flow_key) ?: 1;
+}
+
+/* The flow that a filter named, in the same number space. */
+static u64 chokex_flow_of_class(const struct chokex_vars *v, u32 minor)
+{
+	return siphash_1u32(minor, &v->flow_key) ?: 1;
+}
+
+/* Count a packet that is lost. */
+static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u32 *cause,
+			enum qdisc_drop_reason reason)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+
+	red_fifo_lose(sch, skb, cause, &q->stats.dropped_bytes, reason);
+}
+
+/**
+ * chokex_match() - draw candidates and drop those of the arrival's flow
+ * @sch: the discipline
+ * @flow: the arrival's
+ * @to_free: list that takes the dropped packets
+ *
+ * Return: true if there was one.
+ */
+static bool chokex_match(struct Qdisc *sch, u64 flow, struct sk_buff **to_free)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *queue = &q->vars.queue;
+	u32 m = chokex_candidates(&q->params, queue->red.avg);
+	struct random_fifo *fifo = &queue->fifo;
+	u32 backlog = sch->qstats.backlog;
+	u32 qlen = sch->q.qlen;
+	struct random_fifo_slot *s;
+	struct sk_buff *skb;
+	u32 slot;
+
+	for (; m && fifo->count; m--) {
+		slot = 1 + seeded_random_below(&queue->random, fifo->count);
+		s = &fifo->slots[slot];
+		q->stats.drawn++;
+		if (!s->tag)
+			s->tag = chokex_flow_of(&q->vars, s->item);
+		if (s->tag != flow)
+			continue;
+		skb = red_fifo_take(sch, queue, slot);
+		chokex_lose(sch, skb, &q->stats.victims, QDISC_DROP_CONGESTED);
+		__qdisc_drop(skb, to_free);
+	}
+	red_fifo_tell(sch, qlen, backlog);
+	return qlen != sch->q.qlen;
+}
+
+static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			  struct sk_buff **to_free)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	const struct chokex_params *p = &q->params;
+	struct red_fifo *queue = &q->vars.queue;
+	struct chokex_stats *st = &q->stats;
+	enum congestion_signal signal;
+	u64 flow = 0;
+	bool forced;
+	u32 minor;
+	int ret;
+
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
+			   TC_H_MIN_MASK, &minor);
+	if (ret)
+		return filter_class_drop(skb, sch, ret, to_free);
+	if (minor)
+		flow = chokex_flow_of_class(&q->vars, minor);
+
+	red_queue_arrival(&p->red, &queue->red, queue->held.segments);
+
+	if (queue->red.avg >= chokex_avg_at(p->red.min_th)) {
+		if (!flow)
+			flow = chokex_flow_of(&q->vars, skb);
+		if (chokex_match(sch, flow, to_free)) {
+			chokex_lose(sch, skb, &st->matched,
+				    QDISC_DROP_CONGESTED);
+			__qdisc_drop(skb, to_free);
+			return NET_XMIT_CN;
+		}
+	}
+
+	signal = red_queue_signal(sch, skb, &p->red, &queue->red,
+				  &queue->random, &p->signal, &forced);
+	if (signal == CONGESTION_DROP) {
+		chokex_lose(sch, skb, forced ? &st->signal.forced_drop :
+					       &st->signal.early_drop,
+			    QDISC_DROP_CONGESTED);
+		__qdisc_drop(skb, to_free);
+		return NET_XMIT_CN;
+	}
+	if (unlikely(!red_fifo_fits(queue, skb, p->limit))) {
+		chokex_lose(sch, skb, &st->drop_limit, QDISC_DROP_OVERLIMIT);
+		__qdisc_drop(skb, to_free);
+		return NET_XMIT_DROP;
+	}
+	congestion_count(&st->signal, signal, forced);
+	red_fifo_add(sch, queue, skb, flow);
+	return NET_XMIT_SUCCESS;
+}
+
+static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *queue = &q->vars.queue;
+	struct sk_buff *skb;
+
+	if (!queue->fifo.count)
+		return NULL;
+	skb = red_fifo_take(sch, queue, random_fifo_first(&queue->fifo));
+	qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
+static void chokex_reset(struct Qdisc *sch)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+
+	/* Also called after an init that failed. */
+	if (q->vars.queue.fifo.slots)
+		red_fifo_reset(&q->vars.queue, &q->params.red);
+}
+
+/* A change left no room for the packet in @slot. */
+static struct sk_buff *chokex_evict(struct Qdisc *sch, u32 slot)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb = red_fifo_take(sch, &q->vars.queue, slot);
+
+	chokex_lose(sch, skb, &q->stats.drop_change, QDISC_DROP_OVERLIMIT);
+	return skb;
+}
+
 static struct netlink_range_validation chokex_limit_range = {
 	.min = 1, .max = CHOKEX_MAX_LIMIT,
 };
 
 static struct netlink_range_validation chokex_max_th_range = {
 	.min = 0, .max = GENTLE_RED_MAX_TH,
+};
+
+static struct netlink_range_validation chokex_bandwidth_range = {
+	.min = 1, .max = CHOKEX_MAX_BANDWIDTH,
 };
 
 static const struct nla_policy chokex_policy[TCA_CHOKEX_MAX + 1] = {
@@ -185,7 +342,8 @@ static const struct nla_policy chokex_policy[TCA_CHOKEX_MAX + 1] = {
 							 &chokex_max_th_range),
 	[TCA_CHOKEX_PROBABILITY] = { .type = NLA_U32 },
 	[TCA_CHOKEX_WEIGHT]	 = NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_CHOKEX_BANDWIDTH]	 = NLA_POLICY_MIN(NLA_U64, 1),
+	[TCA_CHOKEX_BANDWIDTH]	 = NLA_POLICY_FULL_RANGE(NLA_U64,
+							 &chokex_bandwidth_range),
 	[TCA_CHOKEX_AVPKT]	 = NLA_POLICY_MIN(NLA_U32, 1),
 	[TCA_CHOKEX_CANDIDATES]	 = NLA_POLICY_RANGE(NLA_U32, 1,
 						    CHOKEX_MAX_CANDIDATES),
@@ -215,7 +373,7 @@ static int chokex_derive(struct chokex_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
 		return -EINVAL;
 	}
-	if (p->nodrop && !p->ecn) {
+	if (p->signal.nodrop && !p->signal.ecn) {
 		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
 		return -EINVAL;
 	}
@@ -260,74 +418,22 @@ static int chokex_parse(struct chokex_params *p, bool *reseed,
 	if (tb[TCA_CHOKEX_GENTLE])
 		p->red.gentle = nla_get_u8(tb[TCA_CHOKEX_GENTLE]);
 	if (tb[TCA_CHOKEX_ECN])
-		p->ecn = nla_get_u8(tb[TCA_CHOKEX_ECN]);
+		p->signal.ecn = nla_get_u8(tb[TCA_CHOKEX_ECN]);
 	if (tb[TCA_CHOKEX_HARDDROP])
-		p->harddrop = nla_get_u8(tb[TCA_CHOKEX_HARDDROP]);
+		p->signal.harddrop = nla_get_u8(tb[TCA_CHOKEX_HARDDROP]);
 	if (tb[TCA_CHOKEX_NODROP])
-		p->nodrop = nla_get_u8(tb[TCA_CHOKEX_NODROP]);
+		p->signal.nodrop = nla_get_u8(tb[TCA_CHOKEX_NODROP]);
 	if (tb[TCA_CHOKEX_SEED])
 		p->seed = nla_get_u32(tb[TCA_CHOKEX_SEED]);
 	*reseed = tb[TCA_CHOKEX_SEED];
 	return chokex_derive(p, extack);
 }
 
-static struct random_fifo_slot *chokex_alloc(u32 limit,
-					     struct netlink_ext_ack *extack)
-{
-	struct random_fifo_slot *slots;
-
-	slots = kvmalloc_array(random_fifo_slots(limit), sizeof(*slots),
-			       GFP_KERNEL);
-	if (!slots)
-		NL_SET_ERR_MSG_MOD(extack, "no memory for the queue");
-	return slots;
-}
-
-/* Take a packet out of the queue, and all that goes with its leaving. */
-static struct sk_buff *chokex_take(struct Qdisc *sch, u32 slot)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct sk_buff *skb = random_fifo_remove(&q->vars.fifo, slot);
-
-	qdisc_qlen_dec(sch);
-	qdisc_qstats_backlog_dec(sch, skb);
-	return skb;
-}
-
-/* Count a packet that is lost. */
-static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u32 *cause,
-			enum qdisc_drop_reason reason)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-
-	q->stats.dropped_bytes += qdisc_pkt_len(skb);
-	++*cause;
-	qdisc_qstats_drop(sch);
-	tcf_set_qdisc_drop_reason(skb, reason);
-}
-
-/* A change made the queue smaller: the last to come are the first to go. */
-static void chokex_trim(struct Qdisc *sch)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
-	struct sk_buff *skb;
-
-	while (sch->q.qlen > q->params.limit && q->vars.fifo.count) {
-		skb = chokex_take(sch, random_fifo_last(&q->vars.fifo));
-		chokex_lose(sch, skb, &q->stats.drop_change,
-			    QDISC_DROP_OVERLIMIT);
-		rtnl_kfree_skbs(skb, skb);
-	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
-}
-
 static int chokex_change(struct Qdisc *sch, struct nlattr *opt,
 			 struct netlink_ext_ack *extack)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *queue = &q->vars.queue;
 	struct random_fifo_slot *slots = NULL;
 	struct chokex_params p = q->params;
 	bool reseed;
@@ -337,36 +443,17 @@ static int chokex_change(struct Qdisc *sch, struct nlattr *opt,
 	if (err < 0)
 		return err;
 	if (p.limit != q->params.limit) {
-		slots = chokex_alloc(p.limit, extack);
+		slots = red_fifo_alloc(p.limit, extack);
 		if (!slots)
 			return -ENOMEM;
 	}
 
 	sch_tree_lock(sch);
-	gentle_red_change(&q->vars.red, &q->params.red, &p.red);
-	WRITE_ONCE(sch->limit, p.limit);
-	WRITE_ONCE(q->params.red.min_th, p.red.min_th);
-	WRITE_ONCE(q->params.red.max_th, p.red.max_th);
-	WRITE_ONCE(q->params.red.max_p, p.red.max_p);
-	WRITE_ONCE(q->params.red.weight, p.red.weight);
-	WRITE_ONCE(q->params.red.ptime, p.red.ptime);
-	WRITE_ONCE(q->params.red.gentle, p.red.gentle);
-	WRITE_ONCE(q->params.bandwidth, p.bandwidth);
-	WRITE_ONCE(q->params.limit, p.limit);
-	WRITE_ONCE(q->params.min_th, p.min_th);
-	WRITE_ONCE(q->params.max_th, p.max_th);
-	WRITE_ONCE(q->params.avpkt, p.avpkt);
-	WRITE_ONCE(q->params.candidates, p.candidates);
-	WRITE_ONCE(q->params.regions, p.regions);
-	WRITE_ONCE(q->params.seed, p.seed);
-	WRITE_ONCE(q->params.ecn, p.ecn);
-	WRITE_ONCE(q->params.harddrop, p.harddrop);
-	WRITE_ONCE(q->params.nodrop, p.nodrop);
+	gentle_red_change(&queue->red, &q->params.red, &p.red);
+	q->params = p;
 	if (reseed)
-		seeded_random_init(&q->vars.random, p.seed);
-	chokex_trim(sch);
-	if (slots)
-		slots = random_fifo_move(&q->vars.fifo, slots, p.limit);
+		seeded_random_init(&queue->random, p.seed);
+	slots = red_fifo_resize(sch, queue, slots, p.limit, chokex_evict);
 	sch_tree_unlock(sch);
 	kvfree(slots);
 	return 0;
@@ -395,13 +482,11 @@ static int chokex_init(struct Qdisc *sch, struct nlattr *opt,
 	err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
 	if (err)
 		return err;
-	slots = chokex_alloc(p.limit, extack);
+	slots = red_fifo_alloc(p.limit, extack);
 	if (!slots)
 		return -ENOMEM;
 
-	random_fifo_init(&q->vars.fifo, slots, p.limit);
-	gentle_red_init(&q->vars.red, &p.red, ktime_get_ns());
-	seeded_random_init(&q->vars.random, p.seed);
+	red_fifo_init(&q->vars.queue, slots, p.limit, &p.red, p.seed);
 	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
 	q->params = p;
 	sch->limit = p.limit;
@@ -413,237 +498,39 @@ static void chokex_destroy(struct Qdisc *sch)
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
 	tcf_block_put(q->block);
-	kvfree(q->vars.fifo.slots);
-}
-
-/* Average at which avg reaches @th packets. */
-static u64 chokex_avg_at(u32 th)
-{
-	return (u64)th << 32;
-}
-
-/* Draws for an arrival; avg >= min. */
-static u32 chokex_candidates(const struct chokex_params *p, u64 avg)
-{
-	u64 above = avg - chokex_avg_at(p->red.min_th);
-
-	if (!p->regions)
-		return p->candidates;
-	if (avg >= chokex_avg_at(p->red.max_th))
-		return 2 * p->regions;
-	/* avg is at most 2^20 packets, so this stays below 2^57. */
-	return 2 + 2 * (u32)(div_u64(above * p->regions,
-				     p->red.max_th - p->red.min_th) >> 32);
-}
-
-/* The flow of a packet as a number that is never 0. */
-static u64 chokex_flow_of(const struct chokex_vars *v, const struct sk_buff *skb)
-{
-	const size_t from = offsetof(struct flow_keys, basic);
-	struct flow_keys keys;
-
-	skb_flow_dissect_flow_keys(skb, &keys, 0);
-	/* A sender may change these within a connection, and Linux does. */
-	keys.tags.flow_label = 0;
-	keys.vlan.vlan_priority = 0;
-	keys.cvlan.vlan_priority = 0;
-	return siphash((u8 *)&keys + from, sizeof(keys) - from,
-		       &v->flow_key) ?: 1;
-}
-
-/* The flow that a filter named, in the same number space. */
-static u64 chokex_flow_of_class(const struct chokex_vars *v, u32 minor)
-{
-	return siphash_1u32(minor, &v->flow_key) ?: 1;
-}
-
-/**
- * chokex_match() - draw candidates and drop those of the arrival's flow
- * @sch: the discipline
- * @flow: the arrival's
- * @to_free: list that takes the dropped packets
- *
- * Return: true if there was one.
- */
-static bool chokex_match(struct Qdisc *sch, u64 flow, struct sk_buff **to_free)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	u32 m = chokex_candidates(&q->params, q->vars.red.avg);
-	struct random_fifo *fifo = &q->vars.fifo;
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
-	struct random_fifo_slot *s;
-	struct sk_buff *skb;
-	u32 slot;
-
-	for (; m && fifo->count; m--) {
-		slot = 1 + seeded_random_below(&q->vars.random, fifo->count);
-		s = &fifo->slots[slot];
-		q->stats.drawn++;
-		if (!s->tag)
-			s->tag = chokex_flow_of(&q->vars, s->item);
-		if (s->tag != flow)
-			continue;
-		skb = chokex_take(sch, slot);
-		chokex_lose(sch, skb, &q->stats.victims, QDISC_DROP_CONGESTED);
-		__qdisc_drop(skb, to_free);
-	}
-	if (qlen == sch->q.qlen)
-		return false;
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
-	return true;
-}
-
-/**
- * chokex_red() - RED's part: drop, mark or pass the arrival
- * @sch: the discipline
- * @skb: the arrival
- *
- * Return: the counter of the drop, or NULL if the arrival may be queued.
- */
-static u32 *chokex_red(struct Qdisc *sch, struct sk_buff *skb)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = &q->params;
-	enum gentle_red_verdict verdict;
-	bool forced;
-
-	verdict = gentle_red_decide(&p->red, &q->vars.red, &q->stats.red,
-				    seeded_random_u32(&q->vars.random));
-	if (verdict == GENTLE_RED_PASS)
-		return NULL;
-	qdisc_qstats_overlimit(sch);
-	forced = verdict == GENTLE_RED_FORCED;
-
-	if (p->ecn && !(forced && p->harddrop)) {
-		if (INET_ECN_set_ce(skb)) {
-			if (forced)
-				q->stats.forced_mark++;
-			else
-				q->stats.early_mark++;
-			return NULL;
-		}
-		if (p->nodrop) {
-			q->stats.spared++;
-			return NULL;
-		}
-	}
-	return forced ? &q->stats.forced_drop : &q->stats.early_drop;
-}
-
-static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			  struct sk_buff **to_free)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = &q->params;
-	struct chokex_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
-	u32 *cause, minor;
-	u64 flow = 0;
-	int verdict;
-
-	verdict = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
-			       TC_H_MIN_MASK, &minor);
-	if (verdict)
-		return filter_class_drop(skb, sch, verdict, to_free);
-	if (minor)
-		flow = chokex_flow_of_class(v, minor);
-
-	/* The FIFO ran empty when a parent peeked at its last packet. */
-	if (sch->q.qlen)
-		gentle_red_busy(&v->red, now);
-	gentle_red_arrival(&p->red, &v->red, &q->stats.red, sch->q.qlen, now);
-
-	if (v->red.avg >= chokex_avg_at(p->red.min_th)) {
-		if (!flow)
-			flow = chokex_flow_of(v, skb);
-		if (chokex_match(sch, flow, to_free)) {
-			if (!v->fifo.count)
-				gentle_red_idle(&v->red, now);
-			cause = &q->stats.matched;
-			goto drop;
-		}
-	}
-	cause = chokex_red(sch, skb);
-	if (cause)
-		goto drop;
-
-	if (unlikely(sch->q.qlen >= p->limit)) {
-		chokex_lose(sch, skb, &q->stats.drop_limit,
-			    QDISC_DROP_OVERLIMIT);
-		__qdisc_drop(skb, to_free);
-		return NET_XMIT_DROP;
-	}
-	random_fifo_add(&v->fifo, skb, flow);
-	gentle_red_busy(&v->red, now);
-	qdisc_qlen_inc(sch);
-	qdisc_qstats_backlog_inc(sch, skb);
-	return NET_XMIT_SUCCESS;
-
-drop:
-	chokex_lose(sch, skb, cause, QDISC_DROP_CONGESTED);
-	__qdisc_drop(skb, to_free);
-	return NET_XMIT_CN;
-}
-
-static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct random_fifo *fifo = &q->vars.fifo;
-	struct sk_buff *skb;
-
-	if (!fifo->count)
-		return NULL;
-	skb = chokex_take(sch, random_fifo_first(fifo));
-	if (!fifo->count)
-		gentle_red_idle(&q->vars.red, ktime_get_ns());
-	qdisc_bstats_update(sch, skb);
-	return skb;
-}
-
-static void chokex_reset(struct Qdisc *sch)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct random_fifo *fifo = &q->vars.fifo;
-	struct sk_buff *skb;
-
-	/* Also called after an init that failed. */
-	if (!fifo->slots)
-		return;
-	while (fifo->count) {
-		skb = random_fifo_remove(fifo, random_fifo_first(fifo));
-		rtnl_kfree_skbs(skb, skb);
-	}
-	gentle_red_init(&q->vars.red, &q->params.red, ktime_get_ns());
+	red_fifo_destroy(&q->vars.queue);
 }
 
 static int chokex_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = &q->params;
-	u32 regions = READ_ONCE(p->regions);
+	struct chokex_params p;
 	struct nlattr *opts;
+
+	/* The options hang together: show those of one configuration. */
+	sch_tree_lock(sch);
+	p = q->params;
+	sch_tree_unlock(sch);
 
 	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_CHOKEX_LIMIT, READ_ONCE(p->limit)) ||
-	    nla_put_u32(skb, TCA_CHOKEX_MIN_TH, READ_ONCE(p->red.min_th)) ||
-	    nla_put_u32(skb, TCA_CHOKEX_MAX_TH, READ_ONCE(p->red.max_th)) ||
-	    nla_put_u32(skb, TCA_CHOKEX_PROBABILITY, READ_ONCE(p->red.max_p)) ||
-	    nla_put_u32(skb, TCA_CHOKEX_WEIGHT, READ_ONCE(p->red.weight)) ||
-	    nla_put_u64_64bit(skb, TCA_CHOKEX_BANDWIDTH,
-			      READ_ONCE(p->bandwidth), TCA_CHOKEX_PAD) ||
-	    nla_put_u32(skb, TCA_CHOKEX_AVPKT, READ_ONCE(p->avpkt)) ||
-	    nla_put_u32(skb, regions ? TCA_CHOKEX_ADAPTIVE :
-				       TCA_CHOKEX_CANDIDATES,
-			regions ?: READ_ONCE(p->candidates)) ||
-	    nla_put_u8(skb, TCA_CHOKEX_GENTLE, READ_ONCE(p->red.gentle)) ||
-	    nla_put_u8(skb, TCA_CHOKEX_ECN, READ_ONCE(p->ecn)) ||
-	    nla_put_u8(skb, TCA_CHOKEX_HARDDROP, READ_ONCE(p->harddrop)) ||
-	    nla_put_u8(skb, TCA_CHOKEX_NODROP, READ_ONCE(p->nodrop)) ||
-	    nla_put_u32(skb, TCA_CHOKEX_SEED, READ_ONCE(p->seed))) {
+	if (nla_put_u32(skb, TCA_CHOKEX_LIMIT, p.limit) ||
+	    (p.min_th && nla_put_u32(skb, TCA_CHOKEX_MIN_TH, p.min_th)) ||
+	    (p.max_th && nla_put_u32(skb, TCA_CHOKEX_MAX_TH, p.max_th)) ||
+	    nla_put_u32(skb, TCA_CHOKEX_PROBABILITY, p.red.max_p) ||
+	    nla_put_u32(skb, TCA_CHOKEX_WEIGHT, p.red.weight) ||
+	    nla_put_u64_64bit(skb, TCA_CHOKEX_BANDWIDTH, p.bandwidth,
+			      TCA_CHOKEX_PAD) ||
+	    nla_put_u32(skb, TCA_CHOKEX_AVPKT, p.avpkt) ||
+	    nla_put_u32(skb, p.regions ? TCA_CHOKEX_ADAPTIVE :
+					 TCA_CHOKEX_CANDIDATES,
+			p.regions ?: p.candidates) ||
+	    nla_put_u8(skb, TCA_CHOKEX_GENTLE, p.red.gentle) ||
+	    nla_put_u8(skb, TCA_CHOKEX_ECN, p.signal.ecn) ||
+	    nla_put_u8(skb, TCA_CHOKEX_HARDDROP, p.signal.harddrop) ||
+	    nla_put_u8(skb, TCA_CHOKEX_NODROP, p.signal.nodrop) ||
+	    nla_put_u32(skb, TCA_CHOKEX_SEED, p.seed)) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}
@@ -654,28 +541,34 @@ static int chokex_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct tc_chokex_xstats st = { .type = TCA_CHOKEX_XSTATS_QDISC };
-	const struct chokex_params *p = &q->params;
-	const struct gentle_red_vars *red = &q->vars.red;
+	const struct gentle_red_params *p = &q->params.red;
+	struct gentle_red_vars red;
 
 	sch_tree_lock(sch);
-	st.qdisc.avg = red->avg;
+	red = gentle_red_seen(p, &q->vars.queue.red, ktime_get_ns());
+	st.qdisc.avg = red.avg;
 	st.qdisc.drawn = q->stats.drawn;
 	st.qdisc.dropped_bytes = q->stats.dropped_bytes;
 	st.qdisc.matched = q->stats.matched;
 	st.qdisc.victims = q->stats.victims;
-	st.qdisc.early_drop = q->stats.early_drop;
-	st.qdisc.early_mark = q->stats.early_mark;
-	st.qdisc.forced_drop = q->stats.forced_drop;
-	st.qdisc.forced_mark = q->stats.forced_mark;
-	st.qdisc.spared = q->stats.spared;
+	st.qdisc.early_drop = q->stats.signal.early_drop;
+	st.qdisc.early_mark = q->stats.signal.early_mark;
+	st.qdisc.forced_drop = q->stats.signal.forced_drop;
+	st.qdisc.forced_mark = q->stats.signal.forced_mark;
+	st.qdisc.marked = congestion_marked(&q->stats.signal);
+	st.qdisc.spared = q->stats.signal.spared;
 	st.qdisc.drop_limit = q->stats.drop_limit;
 	st.qdisc.drop_change = q->stats.drop_change;
-	if (red->avg >= chokex_avg_at(p->red.min_th))
-		st.qdisc.candidates = chokex_candidates(p, red->avg);
-	st.qdisc.probability = min_t(u64, gentle_red_probability(&p->red, red),
+	st.qdisc.segments = q->vars.queue.held.segments;
+	if (red.avg >= chokex_avg_at(p->min_th))
+		st.qdisc.candidates = chokex_candidates(&q->params, red.avg);
+	st.qdisc.probability = min_t(u64, gentle_red_probability(p, &red),
 				     U32_MAX);
-	st.qdisc.ptime = p->red.ptime;
-	st.qdisc.count = red->count;
+	st.qdisc.max_p = red.max_p;
+	st.qdisc.min_th = p->min_th;
+	st.qdisc.max_th = p->max_th;
+	st.qdisc.ptime = p->ptime;
+	st.qdisc.count = red.count;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }

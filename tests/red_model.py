@@ -7,7 +7,7 @@ manual pages' description of the order in which random numbers are used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.seeded_random import SeededRandom
 
@@ -52,6 +52,11 @@ class Red:
         if self.idle_since is None:
             self.idle_since = now
 
+    def reset(self, now: int) -> None:
+        """Start again with an empty queue."""
+        self.avg, self.count = 0.0, 0
+        self.idle_since, self.idle_time, self.zeros = now, 0, 0
+
     def probability(self) -> float:
         if self.avg < self.min_th:
             return 0.0
@@ -61,9 +66,10 @@ class Red:
             return 1.0
         return self.max_p + (1 - self.max_p) * (self.avg - self.max_th) / self.max_th
 
-    def decide(self, chance: float) -> str:
-        """Tell "pass", "early" or "forced" for a number drawn from 0 to 1."""
+    def decide(self, rng: SeededRandom) -> str:
+        """Tell "pass", "early" or "forced"; draw a number if chance has a say."""
         p = self.probability()
+        chance = rng.u32() / 2**32 if 0 < p < 1 else 0.0
         if self.avg < self.min_th:
             self.count = 0
             return "pass"
@@ -71,11 +77,20 @@ class Red:
             self.count = 0
             return "forced"
         spent = self.count * p
-        if spent < 1 and chance * (1 - spent) >= p:
+        if p == 0 or (spent < 1 and chance * (1 - spent) >= p):
             self.count += 1
             return "pass"
         self.count = 0
         return "early"
+
+
+def reported(red: Red, since: int, until: int, seen: float) -> bool:
+    """Whether ``seen`` is an average as reported between two times: an idle one decays."""
+    latest, earliest = replace(red), replace(red)
+    if red.idle_since is not None:
+        latest.arrival(0, until)
+        earliest.arrival(0, since)
+    return latest.avg - 1e-6 <= seen <= earliest.avg + 1e-6
 
 
 @dataclass

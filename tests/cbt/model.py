@@ -2,8 +2,8 @@
 """Class-Based Thresholds in plain Python.
 
 Written from Parris, Jeffay and Smith 1999 and tc-cbt(8), to be compared with the kernel decision
-by decision. Random numbers are used in this order: one for RED if the arrival faces it; one for
-the victim of a forced drop.
+by decision. Random numbers are used in this order: one for RED if the arrival faces it and its
+probability is neither 0 nor 1; one for the victim of a forced drop.
 """
 
 from __future__ import annotations
@@ -59,22 +59,19 @@ class Cbt:
         if not len(self.queue):
             self.whole.idle(now)
 
-    def _red(self, packet: int, kind: str) -> str:
-        """Tell "queue", "drop" or "forced"."""
+    def _red(self, packet: int) -> str:
+        """What becomes of an arrival that faces RED: "pass", or the name of its counter."""
         red = self.whole if self.red_all else self.averages[TCP]
-        verdict = red.decide(self.rng.u32() / 2**32)
+        verdict = red.decide(self.rng)
         if verdict == "pass":
-            return "queue"
+            return "pass"
         self.counts["overlimits"] += 1
-        if self.ecn and not (verdict == "forced" and self.harddrop):
-            if self.tos[packet] & 3:
-                self.tos[packet] |= 3
-                self.counts.update((f"{verdict}_mark", f"{kind} mark"))
-                return "queue"
-            if self.nodrop:
-                self.counts["spared"] += 1
-                return "queue"
-        return "forced" if verdict == "forced" else "drop"
+        if not self.ecn or (verdict == "forced" and self.harddrop):
+            return f"{verdict}_drop"
+        if self.tos[packet] & 3:
+            self.tos[packet] |= 3
+            return f"{verdict}_mark"
+        return "spared" if self.nodrop else f"{verdict}_drop"
 
     def enqueue(self, packet: int, kind: str, tos: int, now: int) -> None:
         self.kind[packet], self.tos[packet] = kind, tos
@@ -83,16 +80,15 @@ class Cbt:
         self.whole.arrival(len(self.queue), now)
 
         if kind != TCP and self.averages[kind].avg > self.thresholds[kind]:
-            self._lose(kind, f"{kind}_drop")
+            self._lose(kind, f"{kind}_drop", f"{kind} threshold")
             return
-        fate = self._red(packet, kind) if kind == TCP or self.red_all else "queue"
-        if fate == "drop":
+        fate = self._red(packet) if kind == TCP or self.red_all else "pass"
+        if fate == "early_drop":
             self._lose(kind, "early_drop", f"{kind} early")
             return
-        cause = "forced_drop" if fate == "forced" else None
+        cause = "forced_drop" if fate == "forced_drop" else None
         if cause is None and len(self.queue) >= self.limit:
-            cause = "full_drop"
-        victim = None
+            cause = "drop_limit"
         if cause:
             place = len(self.queue)
             if not self.victim_arrival:
@@ -103,10 +99,14 @@ class Cbt:
             victim = self.queue.numbered[place]
             self.queue.remove(victim)
             self._lose(self.kind[victim], cause, "victims", f"{self.kind[victim]} random")
+            self._note_idle(now)
+        if fate != "forced_drop":
+            self.counts[fate] += 1
+        if fate.endswith("mark"):
+            self.counts.update(("marked", f"{kind} marked"))
         self.queue.add(packet)
         self.averages[kind].busy(now)
         self.whole.busy(now)
-        self._note_idle(now)
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
         """(packet, TOS) of the packet that leaves, or None."""
@@ -124,3 +124,9 @@ class Cbt:
             self.queue.remove(packet)
             self._lose(self.kind[packet], "drop_change")
             self._note_idle(now)
+
+    def reset(self, now: int) -> None:
+        """Forget the packets, uncounted, and the averages."""
+        self.queue = RandomQueue()
+        for red in (*self.averages.values(), self.whole):
+            red.reset(now)

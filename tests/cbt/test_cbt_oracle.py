@@ -11,32 +11,34 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tests.cbt.model import CLASSES, OTHER, TAGGED, TCP, Cbt, share_law
-from tests.drive import Step, Trace, drive_many
-from tests.red_model import Red
+from tests.drive import RESET, Step, Trace, drive_many
+from tests.red_model import Red, reported
 from tests.seeded_random import SeededRandom
 
 Q32 = 2**32
 UNIT = 256
-QDISC = struct.Struct("<II5Q14I")
+QDISC = struct.Struct("<II5Q20I")
 QDISC_FIELDS = (
-    "type", "reserved", "avg", "avg_tcp", "avg_tagged", "avg_other", "dropped_bytes", "tcp",
-    "tagged", "other", "tagged_drop", "other_drop", "early_drop", "early_mark", "forced_drop",
-    "forced_mark", "spared", "full_drop", "drop_change", "victims", "probability",
+    "type", "reserved", "avg", "avg_tcp", "avg_tagged", "avg_other", "dropped_bytes",
+    "segments", "tcp", "tagged", "other", "limit", "min_th", "max_th", "tagged_drop", "other_drop",
+    "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
+    "drop_change", "victims", "probability", "max_p",
 )  # fmt: skip
 COUNTED = (
     "tagged_drop", "other_drop", "early_drop", "early_mark", "forced_drop", "forced_mark",
-    "spared", "full_drop", "drop_change", "victims",
+    "marked", "spared", "drop_limit", "drop_change", "victims",
 )  # fmt: skip
-CLASS = struct.Struct("<II2Q6I")
+CLASS = struct.Struct("<II2Q8I")
 CLASS_FIELDS = (
-    "type", "reserved", "avg", "arrivals", "class_id", "threshold", "threshold_drop",
-    "early_drop", "mark", "random_drop",
+    "type", "reserved", "avg", "arrivals", "class_id", "threshold", "segments",
+    "threshold_drop", "early_drop", "marked", "random_drop", "reserved2",
 )  # fmt: skip
 MINOR = {TCP: 1, TAGGED: 2, OTHER: 3}
 
-RATE = 1_250_000  # bytes per second
 SIZE = 1000  # bytes, of every packet and as every class's mean
-PTIME = 800_000  # ns
+# ns: 1000 bytes at 20 kb/s. Long: a kernel's clock goes on by a microsecond or two within each
+# operation, which must not decide how many packet times a queue has been idle in all.
+PTIME = 400_000_000
 
 # (class, fields of the packet) by what is configured
 BY_DSCP = (
@@ -97,9 +99,9 @@ class Case:
             )
         else:
             # 25.6 packets in all, min 4/5 of TCP's
-            words.append("latency 20480us share_tcp 0.5 share_tagged 0.3 share_other 0.2")
+            words.append("latency 10240ms share_tcp 0.5 share_tagged 0.3 share_other 0.2")
         return (
-            f"cbt limit {self.limit} bandwidth 10mbit packet_tcp {SIZE} packet_tagged {SIZE} "
+            f"cbt limit {self.limit} bandwidth 20kbit packet_tcp {SIZE} packet_tagged {SIZE} "
             f"packet_other {SIZE} probability {self.max_p} weight {self.weight} "
             f"class_weight {self.class_weight} seed {self.seed} "
             f"{' '.join(words)}"
@@ -109,7 +111,7 @@ class Case:
         if self.by_hand:
             return self.low, self.high, self.tagged, self.other
         law = [
-            round(UNIT * share_law(share, RATE, 0.02048, SIZE)) / UNIT for share in (0.5, 0.3, 0.2)
+            round(UNIT * share_law(share, 2500, 10.24, SIZE)) / UNIT for share in (0.5, 0.3, 0.2)
         ]
         return int(UNIT * 0.8 * law[0]) / UNIT, *law
 
@@ -137,6 +139,10 @@ class Case:
         rng = random.Random(self.seed)
         load, weights = self.load, [1.0] * len(self.packets)
         for step in range(self.steps):
+            if step % 1000 == 0:
+                # From here on idle times are whole packet times, and their sum far from whole.
+                yield "r", None, RESET
+                yield "t", None, f"t {round(0.37 * PTIME)}"
             if step in self.changes:
                 options, change = self.changes[step]
                 yield "c", change, f"c tc qdisc change dev g0 root handle 1: cbt {options}"
@@ -150,8 +156,7 @@ class Case:
                 ]
                 weights[rng.randrange(len(weights))] += 0.1
             if rng.random() < 0.01:
-                # 0.37: far from a whole number of packet times
-                yield "t", None, f"t {round((rng.randint(0, 40) + 0.37) * PTIME)}"
+                yield "t", None, f"t {rng.randint(0, 40) * PTIME}"
             elif rng.random() < 0.003:
                 yield "d", 1000, "d 1000"
             elif rng.random() < load / (1 + load):
@@ -170,11 +175,11 @@ BASE = Case("red tcp", 1, ("tagged_drop", "other_drop", "early_drop", "forced_dr
 CASES = [
     BASE,
     replace(BASE, name="red all", seed=2, model={"red_all": True}, low=12, high=20),
-    replace(BASE, name="thresholds from the shares", seed=3, by_hand=False, load=2.2),
+    replace(BASE, name="thresholds from the shares", seed=3, by_hand=False, load=2.2, steps=4000),
     replace(BASE, name="tagged by mark", seed=4, packets=BY_MARK, tag="mark 0x10/0x10"),
     replace(BASE, name="a filter decides", seed=5, packets=BY_FILTER),
-    replace(BASE, name="a full queue", seed=6, limit=12,
-            wants=("full_drop", "victims", "tagged_drop")),
+    replace(BASE, name="a full queue", seed=6, limit=14, tagged=5.5, load=2.2,
+            wants=("drop_limit", "victims", "tagged_drop")),
     replace(BASE, name="one packet", seed=7, limit=1, low=0.25, high=0.75, tagged=0.3, other=0.2,
             wants=("victims", "tagged_drop", "other_drop")),
     replace(BASE, name="ecn", seed=8, packets=BY_ECN, low=6, high=14, model={"ecn": True},
@@ -187,7 +192,7 @@ CASES = [
             wants=("tagged_drop", "other_drop", "early_drop", "forced_drop")),
     replace(BASE, name="gentle", seed=11, gentle=True, low=3, high=5, load=2.5),
     replace(BASE, name="live change", seed=12, limit=50, high=30, low=25, tagged=20, other=20,
-            load=2.5, wants=("drop_change", "full_drop"),
+            load=2.5, wants=("drop_change", "drop_limit"),
             changes={500: ("limit 20", {"limit": 20}), 1000: ("limit 60", {"limit": 60}),
                      1500: ("threshold_other 5 seed 77", {"other": 5, "seed": 77}),
                      2000: ("limit 10", {"limit": 10}), 2500: ("red all", {"red_all": True})}),
@@ -212,15 +217,6 @@ def apply(model: Cbt, change: dict[str, float], now: int) -> None:
         model.rng = SeededRandom(int(change["seed"]))
 
 
-def reported(red: Red, since: int, until: int, seen: float) -> bool:
-    """Whether ``seen`` is an average as reported between two times: an idle one decays."""
-    latest, earliest = replace(red), replace(red)
-    if red.idle_since is not None:
-        latest.arrival(0, until)
-        earliest.arrival(0, since)
-    return latest.avg - 1e-6 <= seen <= earliest.avg + 1e-6
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_decision_is_the_models(case: Case, runs: dict[str, list[Step]]) -> None:
     print("seed", case.seed)
@@ -239,6 +235,9 @@ def test_every_decision_is_the_models(case: Case, runs: dict[str, list[Step]]) -
         elif kind == "c":
             assert step.rc == 0, where
             apply(model, what, step.t)
+        elif kind == "r":
+            assert step.rc == 0, where
+            model.reset(step.t)
         assert step.out == left, where
         assert step.qlen == len(model.queue), where
         assert step.backlog == SIZE * len(model.queue), where
@@ -249,6 +248,13 @@ def test_every_decision_is_the_models(case: Case, runs: dict[str, list[Step]]) -
         assert {n: seen[n] for n in COUNTED} == {n: model.counts[n] for n in COUNTED}, where
         assert reported(model.whole, step.t, now, seen["avg"] / Q32 / UNIT), where
         assert seen["dropped_bytes"] == SIZE * step.drops, where
+        faced = model.whole if model.red_all else model.averages[TCP]
+        faced = replace(faced, avg=seen["avg" if model.red_all else "avg_tcp"] / Q32 / UNIT)
+        assert seen["probability"] / Q32 == pytest.approx(faced.probability(), abs=1e-6), where
+        assert seen["max_p"] / Q32 == pytest.approx(case.max_p, abs=1e-9)
+        assert (seen["min_th"], seen["max_th"]) == (faced.min_th * UNIT, faced.max_th * UNIT)
+        assert seen["limit"] == model.limit, where
+        assert seen["segments"] == len(model.queue), where
         for name in CLASSES:
             cl = step.classes[MINOR[name]]
             own = dict(zip(CLASS_FIELDS, CLASS.unpack_from(cl.xstats), strict=True))
@@ -259,8 +265,12 @@ def test_every_decision_is_the_models(case: Case, runs: dict[str, list[Step]]) -
             assert cl.drops == model.counts[f"{name} drops"], where
             assert own["arrivals"] == model.counts[f"{name} arrivals"], where
             assert own["random_drop"] == model.counts[f"{name} random"], where
+            assert own["threshold_drop"] == model.counts[f"{name} threshold"], where
+            threshold = model.thresholds.get(name, model.averages[TCP].max_th)
+            assert own["threshold"] == round(threshold * UNIT), where
+            assert own["segments"] == held, where
             assert own["early_drop"] == model.counts[f"{name} early"], where
-            assert own["mark"] == model.counts[f"{name} mark"], where
+            assert own["marked"] == model.counts[f"{name} marked"], where
             assert own["class_id"] == MINOR[name]
             assert reported(model.averages[name], step.t, now, avg), where
             assert reported(model.averages[name], step.t, now, own["avg"] / Q32 / UNIT), where

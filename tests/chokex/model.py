@@ -3,7 +3,8 @@
 
 Written from Ali Ahammed and Banu, section 2.5, and tc-chokex(8), to be compared with the kernel
 decision by decision. Random numbers are used in this order: at or above min one for each
-candidate; then, if the arrival is still there, one for RED.
+candidate; then, if the arrival is still there and RED's probability is neither 0 nor 1, one for
+RED.
 """
 
 from __future__ import annotations
@@ -62,17 +63,14 @@ class Chokex:
                 hit = True
         return hit
 
-    def _marked(self, packet: int, verdict: str) -> bool:
-        """What RED would drop: may it stay all the same?"""
+    def _signal(self, packet: int, verdict: str) -> str:
+        """What becomes of what RED would drop, as the name of its counter."""
         if not self.ecn or (verdict == "forced" and self.harddrop):
-            return False
+            return f"{verdict}_drop"
         if self.tos[packet] & 3 in (*ECT, CE):
             self.tos[packet] |= CE
-            self.counts[f"{verdict}_mark"] += 1
-            return True
-        if self.nodrop:
-            self.counts["spared"] += 1
-        return self.nodrop
+            return f"{verdict}_mark"
+        return "spared" if self.nodrop else f"{verdict}_drop"
 
     def enqueue(self, packet: int, flow: object, tos: int, now: int) -> None:
         self.flow[packet] = flow
@@ -83,15 +81,19 @@ class Chokex:
                 self.red.idle(now)
             self._lose("matched")
             return
-        verdict = self.red.decide(self.rng.u32() / 2**32)
+        verdict = self.red.decide(self.rng)
+        fate = "pass"
         if verdict != "pass":
             self.counts["overlimits"] += 1
-            if not self._marked(packet, verdict):
-                self._lose(f"{verdict}_drop")
-                return
+            fate = self._signal(packet, verdict)
+        if fate.endswith("drop"):
+            self._lose(fate)
+            return
         if len(self.queue) >= self.limit:
             self._lose("drop_limit")
             return
+        self.counts[fate] += 1
+        self.counts["marked"] += fate.endswith("mark")
         self.queue.add(packet)
         self.red.busy(now)
 
@@ -110,3 +112,8 @@ class Chokex:
         while len(self.queue) > limit:
             self.queue.remove(self.queue.last())
             self._lose("drop_change")
+
+    def reset(self, now: int) -> None:
+        """Forget the packets, uncounted, and the averages."""
+        self.queue = RandomQueue()
+        self.red.reset(now)

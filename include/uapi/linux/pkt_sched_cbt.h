@@ -20,26 +20,29 @@ enum {
 /* Thresholds and averages are in 1/256 packet. */
 #define CBT_UNIT		256
 #define CBT_MAX_LIMIT		1048576
+#define CBT_MAX_BANDWIDTH	1099511627776	/* 2^40 */
+#define CBT_MAX_PACKET		1048576
 #define CBT_MAX_THRESHOLD	268435456	/* CBT_MAX_LIMIT in CBT_UNIT */
 
 #define TC_CBT_OPTIONS(_, x) \
-	_(x, TCA_CBT_LIMIT, limit, PACKETS, "", 1, CBT_MAX_LIMIT, 200, \
-	  "held at most") \
-	_(x, TCA_CBT_BANDWIDTH, bandwidth, RATE, "", 1, 9223372036854775807, \
+	_(x, TCA_CBT_LIMIT, limit, PACKETS, "", 1, CBT_MAX_LIMIT, \
+	  TC_AQM_DERIVED, \
+	  "on the wire, held at most; auto: twice the thresholds' sum") \
+	_(x, TCA_CBT_BANDWIDTH, bandwidth, RATE, "", 1, CBT_MAX_BANDWIDTH, \
 	  1250000, "rate of the link") \
 	_(x, TCA_CBT_LATENCY, latency, TIME, "", 1, 4294967295, 100000, \
 	  "queueing delay that the shares are meant for") \
-	_(x, TCA_CBT_SHARE_TCP, share_tcp, FRACTION, "", 1, 4294967295, \
+	_(x, TCA_CBT_SHARE_TCP, share_tcp, FRACTION, "", 0, 4294967295, \
 	  3221225472, "of the bytes") \
-	_(x, TCA_CBT_SHARE_TAGGED, share_tagged, FRACTION, "", 1, 4294967295, \
+	_(x, TCA_CBT_SHARE_TAGGED, share_tagged, FRACTION, "", 0, 4294967295, \
 	  644245094, "of the bytes") \
-	_(x, TCA_CBT_SHARE_OTHER, share_other, FRACTION, "", 1, 4294967295, \
+	_(x, TCA_CBT_SHARE_OTHER, share_other, FRACTION, "", 0, 4294967295, \
 	  429496730, "of the bytes") \
-	_(x, TCA_CBT_PACKET_TCP, packet_tcp, BYTES, "", 1, 4294967295, 1500, \
+	_(x, TCA_CBT_PACKET_TCP, packet_tcp, BYTES, "", 1, CBT_MAX_PACKET, 1500, \
 	  "mean size of TCP's packets") \
-	_(x, TCA_CBT_PACKET_TAGGED, packet_tagged, BYTES, "", 1, 4294967295, \
+	_(x, TCA_CBT_PACKET_TAGGED, packet_tagged, BYTES, "", 1, CBT_MAX_PACKET, \
 	  800, "mean size of tagged packets") \
-	_(x, TCA_CBT_PACKET_OTHER, packet_other, BYTES, "", 1, 4294967295, \
+	_(x, TCA_CBT_PACKET_OTHER, packet_other, BYTES, "", 1, CBT_MAX_PACKET, \
 	  1000, "mean size of other packets") \
 	_(x, TCA_CBT_MIN_TH, min, PACKETS_Q8, "", 1, CBT_MAX_THRESHOLD, \
 	  TC_AQM_DERIVED, "average where RED begins; auto: 0.8 max") \
@@ -95,10 +98,15 @@ enum {
 	_(x, __u64, avg_tcp, PACKETS_Q40, "", "of TCP's packets") \
 	_(x, __u64, avg_tagged, PACKETS_Q40, "", "of tagged packets") \
 	_(x, __u64, avg_other, PACKETS_Q40, "", "of other packets") \
-	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped") \
-	_(x, __u32, tcp, COUNT, "packets", "in the queue") \
-	_(x, __u32, tagged, COUNT, "packets", "in the queue") \
-	_(x, __u32, other, COUNT, "packets", "in the queue") \
+	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped, but for those that a filter did") \
+	_(x, __u32, segments, COUNT, "packets", \
+	  "in the queue, as the wire will carry them") \
+	_(x, __u32, tcp, COUNT, "packets", "of them TCP's") \
+	_(x, __u32, tagged, COUNT, "packets", "of them tagged") \
+	_(x, __u32, other, COUNT, "packets", "of them others") \
+	_(x, __u32, limit, COUNT, "packets", "limit in force") \
+	_(x, __u32, min_th, PACKETS_Q8, "", "min in force") \
+	_(x, __u32, max_th, PACKETS_Q8, "", "max in force") \
 	_(x, __u32, tagged_drop, COUNT, "arrivals", \
 	  "dropped above their threshold") \
 	_(x, __u32, other_drop, COUNT, "arrivals", \
@@ -106,17 +114,19 @@ enum {
 	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by RED's chance") \
 	_(x, __u32, early_mark, COUNT, "arrivals", "marked by RED's chance") \
 	_(x, __u32, forced_drop, COUNT, "packets", \
-	  "dropped at random because RED's average was too high") \
+	  "dropped because RED's average was too high") \
 	_(x, __u32, forced_mark, COUNT, "arrivals", "marked for that reason") \
+	_(x, __u32, marked, COUNT, "arrivals", "early_mark and forced_mark") \
 	_(x, __u32, spared, COUNT, "arrivals", \
 	  "queued because of nodrop though they could not be marked") \
-	_(x, __u32, full_drop, COUNT, "packets", \
-	  "dropped at random because the queue held limit packets") \
+	_(x, __u32, drop_limit, COUNT, "packets", \
+	  "dropped because limit left an arrival no room") \
 	_(x, __u32, drop_change, COUNT, "packets", \
 	  "dropped because a change lowered the limit") \
 	_(x, __u32, victims, COUNT, "packets", \
-	  "of forced_drop and full_drop that were in the queue") \
-	_(x, __u32, probability, FRACTION, "", "RED's p_b")
+	  "of forced_drop and drop_limit that were in the queue") \
+	_(x, __u32, probability, FRACTION, "", "RED's p_b") \
+	_(x, __u32, max_p, FRACTION, "", "RED's probability at max")
 
 struct tc_cbt_qdisc_stats {
 	TC_CBT_QDISC_STATS(TC_AQM_MEMBER, 0)
@@ -129,12 +139,15 @@ struct tc_cbt_qdisc_stats {
 	_(x, __u32, class_id, CHOICE, "all|tcp|tagged|other", "which class") \
 	_(x, __u32, threshold, PACKETS_Q8, "", \
 	  "of the average; TCP: RED's max") \
+	_(x, __u32, segments, COUNT, "packets", \
+	  "in the queue, as the wire will carry them") \
 	_(x, __u32, threshold_drop, COUNT, "arrivals", \
 	  "dropped above the threshold") \
 	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by RED's chance") \
-	_(x, __u32, mark, COUNT, "arrivals", "marked") \
+	_(x, __u32, marked, COUNT, "arrivals", "marked") \
 	_(x, __u32, random_drop, COUNT, "packets", \
-	  "lost to a forced drop, RED's or of a full queue")
+	  "lost to a forced drop, RED's or of a full queue") \
+	_(x, __u32, reserved, HIDDEN, "", "0")
 
 struct tc_cbt_class_stats {
 	TC_CBT_CLASS_STATS(TC_AQM_MEMBER, 0)

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A FIFO under RED from which any packet can be taken.
+ *
+ * This is where packets come and go: each function that adds or takes one keeps
+ * the discipline's qlen and backlog, what is held, and RED's idle time. Lengths
+ * are packets on the wire: a GSO packet counts its segments. A packet that has
+ * left for a parent's peek, or that the driver handed back, is not in the FIFO:
+ * it is neither drawn nor averaged nor limited.
+ *
+ * The rule of idleness, for this FIFO and for any other queue under RED: a queue
+ * is idle while it holds no packet. Waking belongs to the moment when a packet
+ * is added, falling idle to that when the last is taken, for whatever reason. An
+ * arrival that is not added changes nothing; where the last packet waits with a
+ * parent, neither. Only then is the clock read, and when an arrival finds an
+ * idle queue.
+ */
+#ifndef _AQM_RED_FIFO_H
+#define _AQM_RED_FIFO_H
+
+#include <linux/mm.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/sch_generic.h>
+#include <aqm/congestion_signal.h>
+#include <aqm/gentle_red.h>
+#include <aqm/held.h>
+#include <aqm/random_fifo.h>
+#include <aqm/seeded_random.h>
+#include "../compat.h"
+
+/**
+ * struct red_fifo - the FIFO; under the qdisc lock
+ * @fifo: the packets; what a tag means is the discipline's to say
+ * @held: what they come to
+ * @red: RED's state for the whole of it
+ * @random: RED's numbers, and those of the draws
+ */
+struct red_fifo {
+	struct random_fifo	fifo;
+	struct held		held;
+	struct gentle_red_vars	red;
+	struct seeded_random	random;
+};
+
+/* The rule of idleness. */
+
+/* An arrival: bring the average of a queue of @length up to date. */
+static inline void red_queue_arrival(const struct gentle_red_params *p,
+				     struct gentle_red_vars *v, u32 length)
+{
+	gentle_red_average(p, v, length, v->idle ? ktime_get_ns() : 0);
+}
+
+/* A packet has been added to the queue. */
+static inline void red_queue_added(struct gentle_red_vars *v)
+{
+	if (v->idle)
+		gentle_red_busy(v, ktime_get_ns());
+}
+
+/* A packet has been taken from the queue, which holds @packets now. */
+static inline void red_queue_taken(struct gentle_red_vars *v, u32 packets)
+{
+	if (!packets)
+		gentle_red_idle(v, ktime_get_ns());
+}
+
+/**
+ * red_queue_signal() - RED's word on an arrival, and what becomes of it
+ * @sch: the discipline
+ * @skb: the arrival; red_queue_arrival() has been called for it
+ * @p: configuration
+ * @v: RED's state
+ * @random: drawn from only where chance decides
+ * @policy: what becomes of what RED chooses
+ * @forced: set to whether RED chose it without chance
+ *
+ * Return: what to do; for congestion_count() when it has been done.
+ */
+static inline enum congestion_signal
+red_queue_signal(struct Qdisc *sch, struct sk_buff *skb,
+		 const struct gentle_red_params *p, struct gentle_red_vars *v,
+		 struct seeded_random *random,
+		 const struct congestion_policy *policy, bool *forced)
+{
+	u64 p_b = gentle_red_probability(p, v);
+	enum gentle_red_verdict verdict;
+
+	verdict = gentle_red_verdict(p, v, p_b, gentle_red_open(p_b) ?
+						seeded_random_u32(random) : 0);
+	*forced = verdict == GENTLE_RED_FORCED;
+	if (verdict == GENTLE_RED_PASS)
+		return CONGESTION_PASS;
+	qdisc_qstats_overlimit(sch);
+	return congestion_signal(policy, skb, *forced);
+}
+
+/* The FIFO. */
+
+static inline struct random_fifo_slot *
+red_fifo_alloc(u32 limit, struct netlink_ext_ack *extack)
+{
+	struct random_fifo_slot *slots;
+
+	slots = kvmalloc_array(random_fifo_slots(limit), sizeof(*slots),
+			       GFP_KERNEL_ACCOUNT);
+	if (!slots)
+		NL_SET_ERR_MSG_MOD(extack, "no memory for the queue");
+	return slots;
+}
+
+/* An empty FIFO in the @slots of red_fifo_alloc(@limit). */
+static inline void red_fifo_init(struct red_fifo *rf,
+				 struct random_fifo_slot *slots, u32 limit,
+				 const struct gentle_red_params *p, u32 seed)
+{
+	random_fifo_init(&rf->fifo, slots, limit);
+	gentle_red_init(&rf->red, p, ktime_get_ns());
+	seeded_random_init(&rf->random, seed);
+}
+
+/* Also right after an init that failed. */
+static inline void red_fifo_destroy(struct red_fifo *rf)
+{
+	kvfree(rf->fifo.slots);
+}
+
+/* Whether an arrival has room. */
+static inline bool red_fifo_fits(const struct red_fifo *rf,
+				 const struct sk_buff *skb, u32 limit)
+{
+	return held_fits(&rf->held, held_segments(skb), 0, limit, U32_MAX);
+}
+
+/* Add an arrival, for which there is room. */
+static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
+				struct sk_buff *skb, u64 tag)
+{
+	random_fifo_add(&rf->fifo, skb, tag);
+	held_add(&rf->held, skb);
+	red_queue_added(&rf->red);
+	qdisc_qlen_inc(sch);
+	qdisc_qstats_backlog_inc(sch, skb);
+}
+
+/* Take out the packet in @slot. */
+static inline struct sk_buff *red_fifo_take(struct Qdisc *sch,
+					    struct red_fifo *rf, u32 slot)
+{
+	struct sk_buff *skb = random_fifo_remove(&rf->fifo, slot);
+
+	held_sub(&rf->held, skb);
+	red_queue_taken(&rf->red, rf->fifo.count);
+	qdisc_qlen_dec(sch);
+	qdisc_qstats_backlog_dec(sch, skb);
+	return skb;
+}
+
+/* Count a packet that is lost, taken out or never added, under its @cause. */
+static inline void red_fifo_lose(struct Qdisc *sch, struct sk_buff *skb,
+				 u32 *cause, u64 *bytes,
+				 enum qdisc_drop_reason reason)
+{
+	++*cause;
+	*bytes += qdisc_pkt_len(skb);
+	qdisc_qstats_drop(sch);
+	tcf_set_qdisc_drop_reason(skb, reason);
+}
+
+/* Tell the parents what has been lost since the discipline held so much. */
+static inline void red_fifo_tell(struct Qdisc *sch, u32 qlen, u32 backlog)
+{
+	if (qlen != sch->q.qlen)
+		qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
+					  backlog - sch->qstats.backlog);
+}
+
+/**
+ * red_fifo_resize() - make room for another number of packets
+ * @sch: the discipline
+ * @rf: the FIFO
+ * @slots: from red_fifo_alloc(@limit); NULL: as many as so far
+ * @limit: packets on the wire
+ * @evict: takes the packet in a slot out and counts it
+ *
+ * What has no room any more goes, the last to come first. A single packet that
+ * is larger than the limit stays, as it would have been let in.
+ *
+ * Return: slots to free after the tree is unlocked, or NULL.
+ */
+static inline struct random_fifo_slot *
+red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf,
+		struct random_fifo_slot *slots, u32 limit,
+		struct sk_buff *(*evict)(struct Qdisc *sch, u32 slot))
+{
+	u32 backlog = sch->qstats.backlog;
+	u32 qlen = sch->q.qlen;
+	struct sk_buff *skb;
+
+	while (rf->held.segments > limit && rf->fifo.count > 1) {
+		skb = evict(sch, random_fifo_last(&rf->fifo));
+		rtnl_kfree_skbs(skb, skb);
+	}
+	red_fifo_tell(sch, qlen, backlog);
+	WRITE_ONCE(sch->limit, limit);
+	return slots ? random_fifo_move(&rf->fifo, slots, limit) : NULL;
+}
+
+/* Forget all packets, uncounted. RED starts again. */
+static inline void red_fifo_reset(struct red_fifo *rf,
+				  const struct gentle_red_params *p)
+{
+	struct sk_buff *skb;
+
+	while (rf->fifo.count) {
+		skb = random_fifo_remove(&rf->fifo,
+					 random_fifo_first(&rf->fifo));
+		rtnl_kfree_skbs(skb, skb);
+	}
+	rf->held = (struct held) {};
+	gentle_red_init(&rf->red, p, ktime_get_ns());
+}
+
+#endif /* _AQM_RED_FIFO_H */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Thresholds that share a link out (CBT).
+ *
+ * A FIFO that never runs empty sends what is in it: a class gets the part of
+ * the link that its bytes are of the bytes held. So that class i gets the part
+ * b_i of a link of rate C, and the whole queue takes time L to leave, it may
+ * have, in packets of mean size P_i,
+ *
+ *	Q_i = b_i C L / P_i
+ *
+ * Fixed point: C in bytes/s, L in us, b in Q0.32, P in bytes, Q in 1/256 packet,
+ * rounded to the nearest. C L is cut to whole bytes, so Q is within half a unit
+ * and 256 b / P units of exact. With C at most SHARE_LAW_MAX_RATE:
+ *
+ *	C L		< 2^40 2^32 / 10^6 < 2^53
+ *	256 C L b	< 2^61, the product itself in 96 bits
+ *
+ * No quotient exceeds 64 bits, at which x86-64 would trap.
+ */
+#ifndef _AQM_SHARE_LAW_H
+#define _AQM_SHARE_LAW_H
+
+#include <linux/bits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#define SHARE_LAW_UNIT		256	/* of a packet */
+#define SHARE_LAW_ONE		0x100000000ULL	/* the whole link, Q0.32 */
+#define SHARE_LAW_MAX_RATE	BIT_ULL(40)	/* bytes/s: 8.8 Tb/s */
+
+/**
+ * share_law() - a class's threshold
+ * @rate: C, bytes/s, at most SHARE_LAW_MAX_RATE
+ * @latency: L, us
+ * @share: b, Q0.32
+ * @packet: P, bytes, not 0
+ *
+ * Return: Q, 1/256 packet, at least 1.
+ */
+static inline u64 share_law(u64 rate, u32 latency, u32 share, u32 packet)
+{
+	u64 bytes = mul_u64_u32_div(rate, latency, 1000000);
+	u64 q = mul_u64_u32_shr(bytes * SHARE_LAW_UNIT, share, 32);
+
+	return max_t(u64, div_u64(q + packet / 2, packet), 1);
+}
+
+/**
+ * share_law_limit() - packets that a queue of these thresholds must have room for
+ * @sum: of the thresholds, 1/256 packet
+ *
+ * What averages bound, the queue itself exceeds for a while.
+ *
+ * Return: packets, at least 1.
+ */
+static inline u64 share_law_limit(u64 sum)
+{
+	return max_t(u64, (2 * sum + SHARE_LAW_UNIT - 1) >> 8, 1);
+}
+
+#endif /* _AQM_SHARE_LAW_H */
