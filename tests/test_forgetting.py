@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Whatever has been: a queue under RED that stays empty for ten time constants drops nothing.
+
+RED's average has a time constant of 1 / w packet times. After ten of them on an empty queue it
+is e^-10 of what it was, below every threshold here. That holds at the root and below a parent
+that peeks (tbf), which may hold the last packet while arrivals are dropped; and however the
+empty time is cut up by packets that are sent as soon as they come.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from tests.userspace import World
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A discipline with RED, its time per packet and its weight; lengths in bytes."""
+
+    name: str
+    options: str
+    ptime: int  # ns
+    weight: float
+    length: int = 1000
+    proto: str = "tcp"
+
+    def time_constants(self, n: float) -> int:
+        """As long, ns."""
+        return round(n * self.ptime / self.weight)
+
+
+# 8 Mb/s and packets of 1000 bytes: 1 ms each
+KINDS = [
+    Kind("chokex", "bandwidth 8mbit avpkt 1000 seed 1", 1_000_000, 0.002),
+    Kind("chokex", "bandwidth 8mbit avpkt 1000 adaptive 4 weight 0.01 seed 1", 1_000_000, 0.01),
+    Kind("cbt", "bandwidth 8mbit packet_tcp 1000 seed 1", 1_000_000, 1 / 512),
+    Kind("cbt", "bandwidth 8mbit packet_other 1000 seed 1", 1_000_000, 0.25, proto="udp"),
+    Kind("cbt", "bandwidth 8mbit packet_tcp 1000 packet_tagged 1000 packet_other 1000 red all "
+         "seed 1", 1_000_000, 1 / 512),
+    Kind("redtail", "bandwidth 8mbit avpkt 1000 seed 1", 1_000_000, 0.001, proto="tcp"),
+]  # fmt: skip
+
+
+def lost(w: World) -> int:
+    """Packets dropped or chosen by RED so far."""
+    st = w.stats()
+    return st.drops + st.overlimits
+
+
+def send(w: World, kind: Kind, rng: random.Random) -> None:
+    w.enqueue(flow=rng.randrange(3), len=kind.length, proto=kind.proto)
+
+
+def overload(w: World, kind: Kind, rng: random.Random) -> None:
+    """Offer twice what leaves until RED has had enough."""
+    for _ in range(4000):
+        send(w, kind, rng)
+        send(w, kind, rng)
+        w.advance(kind.ptime)
+        w.dequeue(1)
+    assert lost(w), "the overload was none"
+
+
+def run_empty(w: World, kind: Kind, below: str, rng: random.Random) -> None:
+    """Let all leave; with tbf, arrivals are dropped while it holds the last."""
+    while w.stats().qlen > 1:
+        w.advance(kind.ptime)
+        w.dequeue(1)
+    if "tbf" in below:
+        w.do("k 0")
+        w.dequeue(1)  # tbf looks at the last packet and has no tokens for it
+        for _ in range(20):
+            send(w, kind, rng)
+        w.do("k -1")
+    w.dequeue(1000)
+    assert not w.stats().qlen
+
+
+@pytest.mark.parametrize("spacing", [0.3, 0.97, 7.3], ids=lambda s: f"every {s} packet times")
+@pytest.mark.parametrize("below", ["", "tbf", "hfsc tbf"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: f"{k.name} {k.options}")
+def test_a_queue_empty_for_ten_time_constants_drops_nothing(
+    kind: Kind, below: str, spacing: float
+) -> None:
+    rng = random.Random(1)
+    gap = round(spacing * kind.ptime)
+    with World(kind.name, kind.options, below=below) as w:
+        overload(w, kind, rng)
+        run_empty(w, kind, below, rng)
+        for _ in range(kind.time_constants(10) // gap + 1):
+            w.advance(gap)
+            send(w, kind, rng)
+            w.dequeue(1)
+        before = lost(w)
+        for _ in range(1000):
+            w.advance(gap)
+            send(w, kind, rng)
+            assert len(w.dequeue(1)) == 1
+        assert lost(w) == before
+
+
+@pytest.mark.parametrize(
+    "kind", [k for k in KINDS if k.name != "redtail"], ids=lambda k: f"{k.name} {k.options}"
+)
+def test_what_is_shown_of_an_idle_queue_is_what_an_arrival_would_find(kind: Kind) -> None:
+    rng = random.Random(1)
+    with World(kind.name, kind.options) as w:
+        overload(w, kind, rng)
+        run_empty(w, kind, "", rng)
+        w.advance(40 * 1000 * kind.ptime)  # the least weight is 0.001
+        shown = w.named()
+        averages = {name: value for name, value in shown.items() if name.startswith("avg")}
+        assert averages
+        assert all(value == pytest.approx(0, abs=0.01) for value in averages.values()), averages
+        assert shown.get("probability", 0) == 0
