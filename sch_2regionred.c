@@ -41,10 +41,17 @@
  *  - A draining queue can make DPR negative. As printed, PPD is then negative
  *    and the bound makes it 10: one drop in ten, at the very time the queue
  *    drains. Here a DPR of 0 or less makes PPD DB. "literal" is as printed.
- *  - target is Bflat (4.3.2); the simulations have Bflat + 100. Bmax is DB / 2
- *    and the limit 1.5 DB (table 6.7), but Bmax is never less than 2 target nor
- *    the limit less than 2 Bmax, or few flows would leave III and IV no room.
- *  - II: the silence goes on while q dips below Bmin. It ends with q above
+ *  - target and Bmax are SIM 2's (table 6.4): Bflat + 100, which is 1.35 N_1DPR
+ *    there, and DB. Section 4.3.2 has Bflat as the target, table 6.7 DB / 2 as
+ *    Bmax; both at once, which the thesis never ran, oscillates:
+ *    docs/2regionred-target.md. The limit is 1.5 DB (table 6.7). But Bmax is
+ *    never less than 2 target nor the limit less than 1.5 Bmax, or few flows
+ *    would leave III and IV no room.
+ *  - flows is 10, but on a slow link as few as N_1DPR: more would break
+ *    condition (a) of 4.3.1. For (b), protection against idle periods, the
+ *    thesis has no rule, and neither has this.
+ *  - II: the silence goes on while q dips below Bmin, where 4.3.1 and 5.2.2 can
+ *    also be read as a drop each time that q crosses it. It ends with q above
  *    Bflat, and begins anew as q comes back from there: High-N's last drops
  *    have yet to show.
  *  - III: the n-th arrival since the last drop is dropped, n uniform between
@@ -52,29 +59,33 @@
  *    between PPD and 2 PPD, with PPD as its mean, which is what it is called.
  *    n follows PPD when that changes.
  *  - W starts as sqrt(2/3 DB). It survives an excursion below Bflat of up to
- *    10 round trips, its own memory; PPD is reset each time (section 6.3.1).
+ *    10 round trips, its own memory, counted from the last packet that came
+ *    before it; PPD is reset each time (section 6.3.1).
  *  - The controller goes on in IV, though its PPD is not applied there. What
  *    came due while no packet came is done once, at the next packet.
  *  - A packet that finds the buffer full is dropped, and counts as an arrival.
  *
- * A GSO packet counts as one packet throughout.
+ * Packets are those of the wire, as in the thesis, whatever their size: a GSO
+ * packet counts as all its segments against the limit, in q, in the averages and
+ * in PPD. It is dropped or marked whole, and what is left of it then counts
+ * towards the next drop.
  *
  * Parameters, their units and ranges: TC_2REGIONRED_OPTIONS. The thresholds are
  * held to bmin < bflat <= target < bmax.
  */
 
 #include <linux/module.h>
-#include <net/inet_ecn.h>
 #include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <compat.h>
+#include <aqm/congestion_signal.h>
+#include <aqm/held.h>
 #include <aqm/options.h>
 #include <aqm/persistent_queue.h>
 #include <aqm/two_region.h>
 #include <uapi/linux/pkt_sched_2regionred.h>
 
-static_assert(TC_2REGIONRED_MAX_PACKETS == TWO_REGION_MAX_QUEUE);
 static_assert(TC_2REGIONRED_ABSMIN == (int)PERSISTENT_QUEUE_ABSMIN);
 static_assert(TC_2REGIONRED_EWMA == (int)PERSISTENT_QUEUE_EWMA);
 static_assert(TC_2REGIONRED_EWMA_DRAIN == (int)PERSISTENT_QUEUE_EWMA_DRAIN);
@@ -98,24 +109,30 @@ AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
  * struct tworr_derived - what follows from struct tworr_params, and is in force
  * @law: thresholds and DB
  * @queue: of the estimator
+ * @signal: mark, spare or drop
  * @limit: packets
  * @n_1dpr: flows, rounded down
+ * @flows: N_Bmin
  */
 struct tworr_derived {
 	struct two_region_params	law;
 	struct persistent_queue_params	queue;
+	struct congestion_policy	signal;
 	u32				limit;
 	u32				n_1dpr;
+	u32				flows;
 };
 
 /**
  * struct tworr_vars - state of the datapath; under the qdisc lock
- * @control: phases and controller
+ * @held: what waits here; its segments are the thesis's q
  * @queue: estimator
+ * @control: phases and controller
  */
 struct tworr_vars {
-	struct two_region_vars	control;
+	struct held		held;
 	struct persistent_queue	queue;
+	struct two_region_vars	control;
 };
 
 /**
@@ -135,6 +152,114 @@ struct tworr_sched_data {
 	struct tc_2regionred_qdisc_stats	stats;
 };
 
+/* Tell the sender: false if the packet must be dropped for that. */
+static bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
+			 enum two_region_phase phase)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+	struct tc_2regionred_qdisc_stats *st = &q->stats;
+
+	qdisc_qstats_overlimit(sch);
+	switch (congestion_signal(&q->derived.signal, skb,
+				  phase == TWO_REGION_MAX)) {
+	case CONGESTION_MARKED:
+		st->marked++;
+		++*(phase == TWO_REGION_LOW ? &st->marked_low :
+		    phase == TWO_REGION_HIGH ? &st->marked_high :
+					       &st->marked_max);
+		return true;
+	case CONGESTION_SPARED:
+		st->spared++;
+		return true;
+	default:
+		++*(phase == TWO_REGION_LOW ? &st->dropped_low :
+		    phase == TWO_REGION_HIGH ? &st->dropped_high :
+					       &st->dropped_max);
+		return false;
+	}
+}
+
+static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			 struct sk_buff **to_free)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+	u32 packets = held_segments(skb);
+	struct tworr_vars *v = &q->vars;
+	enum two_region_phase phase;
+	u64 now = ktime_get_ns();
+
+	persistent_queue_arrival(&v->queue, &q->derived.queue,
+				 v->held.segments, packets, now);
+	phase = two_region_arrival(&q->derived.law, &v->control,
+				   &q->control, v->queue.estimate,
+				   packets, now);
+
+	if (unlikely(!held_fits(&v->held, packets, skb->truesize,
+				q->derived.limit, U32_MAX))) {
+		q->stats.drop_limit++;
+		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
+		return qdisc_drop(skb, sch, to_free);
+	}
+	if (unlikely(phase != TWO_REGION_QUIET) && !tworr_signal(sch, skb, phase)) {
+		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_CONGESTED);
+		qdisc_drop(skb, sch, to_free);
+		return NET_XMIT_CN;
+	}
+	held_add(&v->held, skb);
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+/* The first packet has left the queue. */
+static void tworr_departed(struct tworr_sched_data *q,
+			   const struct sk_buff *skb, u64 now)
+{
+	struct tworr_vars *v = &q->vars;
+
+	held_sub(&v->held, skb);
+	persistent_queue_departure(&v->queue, &q->derived.queue,
+				   v->held.segments, held_cb(skb)->segments,
+				   now);
+}
+
+static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = qdisc_dequeue_head(sch);
+
+	if (skb)
+		tworr_departed(qdisc_priv(sch), skb, ktime_get_ns());
+	return skb;
+}
+
+/* A change made the buffer smaller: the oldest packets go. */
+static void tworr_trim(struct Qdisc *sch, u64 now)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+	u32 backlog = sch->qstats.backlog;
+	u32 qlen = sch->q.qlen;
+	struct sk_buff *skb;
+
+	while (q->vars.held.segments > q->derived.limit) {
+		skb = __qdisc_dequeue_head(&sch->q);
+		qdisc_qstats_backlog_dec(sch, skb);
+		qdisc_qstats_drop(sch);
+		q->stats.drop_change++;
+		tworr_departed(q, skb, now);
+		rtnl_kfree_skbs(skb, skb);
+	}
+	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
+				  backlog - sch->qstats.backlog);
+}
+
+static void tworr_reset(struct Qdisc *sch)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+
+	qdisc_reset_queue(sch);
+	q->vars.held = (struct held) {};
+	persistent_queue_init(&q->vars.queue);
+	two_region_reset(&q->vars.control);
+}
+
 /* The thresholds, from what was given and where nothing was, from DB. */
 static void tworr_thresholds(const struct tworr_params *p,
 			     struct tworr_derived *d)
@@ -145,31 +270,41 @@ static void tworr_thresholds(const struct tworr_params *p,
 	if (!p->n_1dpr)
 		n_1dpr = two_region_n_1dpr(law->pipe);
 	d->n_1dpr = two_region_floor(n_1dpr);
-	law->bmin = p->bmin;
-	if (!law->bmin)
-		law->bmin = two_region_bmin(law->pipe, p->flows);
-	law->bflat = p->bflat;
-	if (!law->bflat)
-		law->bflat = two_region_bflat(law->bmin, n_1dpr);
-	law->target = p->target;
-	if (!law->target)
-		law->target = law->bflat;
-	law->bmax = p->bmax;
-	if (!law->bmax)
-		law->bmax = max(two_region_floor(law->pipe / 2),
-				2 * law->target);
-	d->limit = p->limit;
-	if (!d->limit)
-		d->limit = min_t(u32, TWO_REGION_MAX_QUEUE,
-				 max(two_region_floor(3 * law->pipe / 2),
-				     2 * law->bmax));
+	d->flows = p->flows ?: two_region_flows(two_region_n_1dpr(law->pipe));
+	law->bmin = p->bmin ?: two_region_bmin(law->pipe, d->flows);
+	law->bflat = p->bflat ?: two_region_bflat(law->bmin, n_1dpr);
+	law->target = p->target ?: two_region_target(law->bflat, n_1dpr);
+	law->bmax = p->bmax ?: two_region_bmax(law->pipe, law->target);
+	d->limit = p->limit ?: two_region_limit(law->pipe, law->bmax);
+}
+
+/* What is legal but will not do what the thesis says. */
+static void tworr_warn(const struct tworr_params *p,
+		       const struct tworr_derived *d,
+		       struct netlink_ext_ack *extack)
+{
+	const struct two_region_params *law = &d->law;
+	u64 window = two_region_window(law->pipe, d->flows);
+
+	/* q is below the limit while a packet that can be signalled comes. */
+	if (d->limit <= law->bmin)
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: a plain FIFO, no phase but I is reached");
+	else if (d->limit <= law->bflat)
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bflat: phases III and IV are not reached");
+	else if (d->limit <= law->target)
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above target: phase III cannot push, IV is not reached");
+	else if (d->limit <= law->bmax)
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmax: phase IV is not reached");
+	/* Section 4.3.1's condition (a). */
+	else if (!p->bmin &&
+		 two_region_rtts_per_drop(law->pipe, window) < TWO_REGION_ONE)
+		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
 }
 
 static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
 			struct netlink_ext_ack *extack)
 {
 	struct two_region_params *law = &d->law;
-	u64 window;
 
 	law->pipe = two_region_pipe(p->bandwidth, p->rtt, p->avpkt);
 	if (law->pipe < (u64)TWO_REGION_MIN_PIPE << 32) {
@@ -183,6 +318,11 @@ static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
 	law->rtt = p->rtt;
 	law->gentle = p->gentle;
 	law->literal = p->literal;
+	d->signal = (struct congestion_policy) {
+		.ecn		= p->ecn,
+		.harddrop	= p->harddrop,
+		.nodrop		= p->nodrop,
+	};
 	tworr_thresholds(p, d);
 	if (law->bmin >= law->bflat) {
 		NL_SET_ERR_MSG_MOD(extack, "bflat must be above bmin");
@@ -206,38 +346,8 @@ static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
 	}
 	persistent_queue_set(&d->queue, p->estimator, 1000ULL * p->rtt,
 			     (law->pipe + TWO_REGION_ONE / 2) >> 32);
-
-	/* Section 4.3.1's condition (a): a warning, for a slow link can only
-	 * meet it with few flows.
-	 */
-	window = two_region_window(law->pipe, p->flows);
-	if (!p->bmin && aqm_given(p, TCA_2REGIONRED_FLOWS) &&
-	    two_region_rtts_per_drop(law->pipe, window) < TWO_REGION_ONE)
-		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
+	tworr_warn(p, d, extack);
 	return 0;
-}
-
-/* A change made the buffer smaller: the oldest packets go. */
-static void tworr_trim(struct Qdisc *sch, u64 now)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
-	struct sk_buff *skb;
-
-	while (sch->q.qlen > q->derived.limit) {
-		skb = __qdisc_dequeue_head(&sch->q);
-		if (!skb)
-			break;
-		qdisc_qstats_backlog_dec(sch, skb);
-		qdisc_qstats_drop(sch);
-		q->stats.drop_change++;
-		rtnl_kfree_skbs(skb, skb);
-		persistent_queue_departure(&q->vars.queue, &q->derived.queue,
-					   sch->q.qlen, now);
-	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
 }
 
 static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
@@ -259,8 +369,8 @@ static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
 	sch_tree_lock(sch);
 	now = ktime_get_ns();
 	persistent_queue_change(&q->vars.queue, &q->derived.queue, &d.queue,
-				sch->q.qlen, now);
-	two_region_change(&d.law, &q->vars.control);
+				q->vars.held.segments, now);
+	two_region_change(&d.law, &q->vars.control, now);
 	if (aqm_changed(&p, TCA_2REGIONRED_SEED))
 		seeded_random_init(&q->vars.control.random, p.seed);
 	q->params = p;
@@ -295,90 +405,6 @@ static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
-/* Where the packets that were lost in a phase are counted. */
-static u32 *tworr_dropped(struct tc_2regionred_qdisc_stats *st,
-			  enum two_region_phase phase)
-{
-	return phase == TWO_REGION_LOW ? &st->dropped_low :
-	       phase == TWO_REGION_HIGH ? &st->dropped_high : &st->dropped_max;
-}
-
-static u32 *tworr_marked(struct tc_2regionred_qdisc_stats *st,
-			 enum two_region_phase phase)
-{
-	return phase == TWO_REGION_LOW ? &st->marked_low :
-	       phase == TWO_REGION_HIGH ? &st->marked_high : &st->marked_max;
-}
-
-/* Tell the sender: false if the packet must be dropped for that. */
-static bool tworr_mark(struct tworr_sched_data *q, struct sk_buff *skb,
-		       enum two_region_phase phase)
-{
-	const struct tworr_params *p = &q->params;
-
-	if (!p->ecn || (p->harddrop && phase == TWO_REGION_MAX))
-		return false;
-	if (INET_ECN_set_ce(skb)) {
-		++*tworr_marked(&q->stats, phase);
-		q->stats.marked++;
-		return true;
-	}
-	if (!p->nodrop)
-		return false;
-	q->stats.spared++;
-	return true;
-}
-
-static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			 struct sk_buff **to_free)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-	enum two_region_phase phase;
-	u64 now = ktime_get_ns();
-
-	persistent_queue_arrival(&q->vars.queue, &q->derived.queue,
-				 sch->q.qlen, now);
-	phase = two_region_arrival(&q->derived.law, &q->vars.control,
-				   &q->control, q->vars.queue.estimate,
-				   now);
-
-	if (unlikely(sch->q.qlen >= q->derived.limit)) {
-		q->stats.drop_limit++;
-		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
-		return qdisc_drop(skb, sch, to_free);
-	}
-	if (unlikely(phase != TWO_REGION_QUIET)) {
-		qdisc_qstats_overlimit(sch);
-		if (!tworr_mark(q, skb, phase)) {
-			++*tworr_dropped(&q->stats, phase);
-			tcf_set_qdisc_drop_reason(skb, QDISC_DROP_CONGESTED);
-			qdisc_drop(skb, sch, to_free);
-			return NET_XMIT_CN;
-		}
-	}
-	return qdisc_enqueue_tail(skb, sch);
-}
-
-static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-	struct sk_buff *skb = qdisc_dequeue_head(sch);
-
-	if (skb)
-		persistent_queue_departure(&q->vars.queue, &q->derived.queue,
-					   sch->q.qlen, ktime_get_ns());
-	return skb;
-}
-
-static void tworr_reset(struct Qdisc *sch)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-
-	qdisc_reset_queue(sch);
-	persistent_queue_init(&q->vars.queue);
-	two_region_reset(&q->vars.control);
-}
-
 static int tworr_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
@@ -388,14 +414,14 @@ static int tworr_dump(struct Qdisc *sch, struct sk_buff *skb)
 
 /* What is in force, and the state as it would be now. */
 static void tworr_copy_state(struct tc_2regionred_qdisc_stats *st,
-			     const struct tworr_sched_data *q, u32 qlen, u64 now)
+			     const struct tworr_sched_data *q, u64 now)
 {
 	const struct tworr_derived *d = &q->derived;
 	const struct tworr_vars *v = &q->vars;
 	struct persistent_queue queue = v->queue;
 	u64 left = v->control.quiet_until;
 
-	persistent_queue_advance(&queue, &d->queue, qlen, now);
+	persistent_queue_advance(&queue, &d->queue, v->held.segments, now);
 	st->bandwidth = q->params.bandwidth;
 	st->q_est = queue.estimate;
 	st->ppd = v->control.ppd;
@@ -403,6 +429,8 @@ static void tworr_copy_state(struct tc_2regionred_qdisc_stats *st,
 	st->pipe = d->law.pipe;
 	st->phase = v->control.phase + 1;
 	st->limit = d->limit;
+	st->memory_used = v->held.truesize;
+	st->flows = d->flows;
 	st->bmin = d->law.bmin;
 	st->bflat = d->law.bflat;
 	st->target = d->law.target;
@@ -425,7 +453,7 @@ static int tworr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 
 	sch_tree_lock(sch);
 	st.qdisc = q->stats;
-	tworr_copy_state(&st.qdisc, q, sch->q.qlen, ktime_get_ns());
+	tworr_copy_state(&st.qdisc, q, ktime_get_ns());
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }

@@ -5,7 +5,7 @@
  *
  * K. Wang, "2RegionRED: a Congestion Control Mechanism for the High Speed
  * Internet", MIT-LCS-TR-829, December 2001, chapter 5. q is the queue's length
- * in packets.
+ * in packets; a GSO packet is as many as the wire will carry.
  *
  * ABSMIN (5.2.3): the least q of the last 15 fifteenths of the interval that
  *	have ended, looked up when one ends. The fifteenth under way does not
@@ -30,6 +30,7 @@
 #ifndef _AQM_PERSISTENT_QUEUE_H
 #define _AQM_PERSISTENT_QUEUE_H
 
+#include <linux/compiler.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
@@ -108,17 +109,14 @@ static inline void persistent_queue_minimum(struct persistent_queue *pq, u32 q)
 }
 
 /* ABSMIN: end the fifteenths that have passed; @q has stood since the last call. */
-static inline void
+static noinline void
 persistent_queue_end_fifteenths(struct persistent_queue *pq,
 				const struct persistent_queue_params *p,
 				u32 q, u64 now)
 {
+	u64 n = div64_u64(now - pq->since, p->fifteenth);
 	u32 i, lowest = U32_MAX;
-	u64 n;
 
-	if (likely(now - pq->since < p->fifteenth))
-		return;
-	n = div64_u64(now - pq->since, p->fifteenth);
 	pq->since += n * p->fifteenth;
 	persistent_queue_minimum(pq, pq->lowest);
 	for (i = 1; i < min_t(u64, n, PERSISTENT_QUEUE_MINIMA + 1); i++)
@@ -164,31 +162,51 @@ persistent_queue_advance(struct persistent_queue *pq,
 			 const struct persistent_queue_params *p, u32 q,
 			 u64 now)
 {
-	if (p->estimator == PERSISTENT_QUEUE_ABSMIN)
+	if (p->estimator != PERSISTENT_QUEUE_ABSMIN) {
+		if (!q)
+			persistent_queue_idle(pq, p, now);
+	} else if (unlikely(now - pq->since >= p->fifteenth)) {
 		persistent_queue_end_fifteenths(pq, p, q, now);
-	else if (!q)
-		persistent_queue_idle(pq, p, now);
+	}
 }
 
-/* A packet comes; @q is the length before it, whether or not it is queued. */
+/* EWMA: @packets arrivals that find @q. */
+static inline void
+persistent_queue_fold(struct persistent_queue *pq,
+		      const struct persistent_queue_params *p, u32 q,
+		      u32 packets)
+{
+	u64 length = (u64)q << 32;
+
+	if (likely(packets == 1))
+		pq->estimate = gentle_red_fold(pq->estimate, p->weight, q);
+	else if (length < pq->estimate)
+		pq->estimate = length + gentle_red_decay(pq->estimate - length,
+							 p->weight, packets);
+	else
+		pq->estimate = length - gentle_red_decay(length - pq->estimate,
+							 p->weight, packets);
+}
+
+/* @packets come at once; @q is the length before them, queued or not. */
 static inline void
 persistent_queue_arrival(struct persistent_queue *pq,
 			 const struct persistent_queue_params *p, u32 q,
-			 u64 now)
+			 u32 packets, u64 now)
 {
 	persistent_queue_advance(pq, p, q, now);
 	if (p->estimator != PERSISTENT_QUEUE_ABSMIN && q)
-		pq->estimate = gentle_red_fold(pq->estimate, p->weight, q);
+		persistent_queue_fold(pq, p, q, packets);
 }
 
-/* A packet has left; @q is the length after it. */
+/* @packets have left at once; @q is the length after that. */
 static inline void
 persistent_queue_departure(struct persistent_queue *pq,
 			   const struct persistent_queue_params *p, u32 q,
-			   u64 now)
+			   u32 packets, u64 now)
 {
 	if (p->estimator == PERSISTENT_QUEUE_ABSMIN) {
-		persistent_queue_end_fifteenths(pq, p, q + 1, now);
+		persistent_queue_advance(pq, p, q + packets, now);
 		pq->lowest = min(pq->lowest, q);
 		return;
 	}

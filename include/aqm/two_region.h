@@ -11,6 +11,8 @@
  *	queue, thresholds	below 2^24 packets
  *	PPD			10 to pipe
  *	W			sqrt(20/3) to sqrt(2/3 pipe)
+ *	packets of an arrival	1 to 2^16: a GSO packet is as many as the wire
+ *				will carry
  * A quotient is within 2^-30 of exact, relatively, plus 2^-32; a square root
  * within 2^-31, relatively. The controller may have to subtract one drop rate
  * of up to (pipe + q) / 10 from another, and uses the difference only where it
@@ -24,6 +26,7 @@
 #define _AQM_TWO_REGION_H
 
 #include <linux/bitops.h>
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -79,12 +82,16 @@ struct two_region_params {
  * @q_old: estimated queue when the controller last ran, packets, Q32.32
  * @update_at: when it runs next, ns
  * @quiet_until: end of the Low-N hold-off, ns
- * @left_at: when the queue last fell below Bflat, ns
- * @count: arrivals in phase III or IV since the last signal
- * @draw: where in its range the spacing to the next signal lies, Q0.32
- * @phase: at the last arrival
+ * @left_at: of the last arrival before the queue fell below Bflat, ns
  * @entered: any time in High-N yet
+ * @draw: where in its range the spacing to the next signal lies, Q0.32
  * @random: for the hold-off, the jitter and the spacing
+ * @q: estimated queue for which the following holds, packets, Q32.32
+ * @look_at: until when it holds if the estimate stands, ns
+ * @last: time of the last arrival, ns
+ * @count: packets since the last signal
+ * @due: the arrival that reaches so many is signalled; U64_MAX: none is
+ * @phase: at the last arrival
  */
 struct two_region_vars {
 	u64			ppd;
@@ -94,11 +101,15 @@ struct two_region_vars {
 	u64			update_at;
 	u64			quiet_until;
 	u64			left_at;
-	u32			count;
-	u32			draw;
-	enum two_region_phase	phase;
 	bool			entered;
+	u32			draw;
 	struct seeded_random	random;
+	u64			q;
+	u64			look_at;
+	u64			last;
+	u64			count;
+	u64			due;
+	enum two_region_phase	phase;
 };
 
 /**
@@ -218,6 +229,34 @@ static inline u32 two_region_bflat(u32 bmin, u64 n_1dpr)
 	return bmin + two_region_ceil(n_1dpr + n_1dpr / 2);
 }
 
+/* N_Bmin: the thesis's 10, or as many as need no more than one drop per round
+ * trip, which is section 4.3.1's condition on Bmin.
+ */
+static inline u32 two_region_flows(u64 n_1dpr)
+{
+	return clamp(two_region_floor(n_1dpr), 1U, 10U);
+}
+
+/* Table 6.4 has Bflat + 100 where N_1DPR is 74.5: for other links in proportion. */
+static inline u32 two_region_target(u32 bflat, u64 n_1dpr)
+{
+	return bflat + two_region_floor(n_1dpr + div_u64(7 * n_1dpr, 20));
+}
+
+/* Table 6.4's DB; a slow link's phase III is as wide as what lies below it. */
+static inline u32 two_region_bmax(u64 pipe, u32 target)
+{
+	return max(two_region_floor(pipe), 2 * target);
+}
+
+/* Table 6.7's 1.5 DB; at least half of phase IV's slope is within reach. */
+static inline u32 two_region_limit(u64 pipe, u32 bmax)
+{
+	return min_t(u64, TWO_REGION_MAX_QUEUE,
+		     max_t(u64, two_region_floor(pipe + pipe / 2),
+			   (u64)bmax + bmax / 2));
+}
+
 static inline void two_region_init(struct two_region_vars *v, u32 seed)
 {
 	*v = (struct two_region_vars) {};
@@ -273,6 +312,13 @@ static inline void two_region_update(const struct two_region_params *p,
 	v->q_old = q;
 	v->ppd_old = v->ppd;
 	v->ppd = max(ppd, (u64)TWO_REGION_MIN_PPD << 32);
+}
+
+/* 144 ms for a round trip of 100 ms; ns */
+static inline u64
+two_region_longest_interval(const struct two_region_params *p)
+{
+	return 1000ULL * (p->rtt + p->rtt / 25 * 11);
 }
 
 /* 96 to 144 ms for a round trip of 100 ms; ns */
@@ -333,7 +379,7 @@ static inline u64 two_region_max_ppd(const struct two_region_params *p, u64 q)
 	return two_region_ratio(10 * bmax, bmax + 9 * (q - bmax));
 }
 
-/* Arrivals from one signal to the next: @draw's place between 2/3 and 4/3 PPD,
+/* Packets from one signal to the next: @draw's place between 2/3 and 4/3 PPD,
  * to the nearest whole number; @draw uniform, their mean is PPD.
  */
 static inline u32 two_region_spacing(u64 ppd, u32 draw)
@@ -343,23 +389,42 @@ static inline u32 two_region_spacing(u64 ppd, u32 draw)
 	return (x + TWO_REGION_ONE / 2) >> 32;
 }
 
-/**
- * two_region_arrival() - is the sender of this arrival to be told to slow down?
- * @p: configuration
- * @v: state
- * @st: counters
- * @q: estimated queue, packets, Q32.32
- * @now: ns
- *
- * Return: the phase that says yes, or TWO_REGION_QUIET for no.
- */
-static inline enum two_region_phase
-two_region_arrival(const struct two_region_params *p, struct two_region_vars *v,
-		   struct two_region_stats *st, u64 q, u64 now)
+/* What the arrivals to come are measured with, until something changes. */
+static inline void two_region_plan(const struct two_region_params *p,
+				   struct two_region_vars *v, u64 now)
 {
-	enum two_region_phase was = v->phase, phase = two_region_phase(p, q);
 	u64 ppd = v->ppd;
 
+	v->due = U64_MAX;
+	v->look_at = U64_MAX;
+	switch (v->phase) {
+	case TWO_REGION_LOW:
+		if (now < v->quiet_until)
+			v->look_at = v->quiet_until;
+		else
+			v->due = 0;
+		return;
+	case TWO_REGION_MAX:
+		ppd = two_region_max_ppd(p, v->q);
+		fallthrough;
+	case TWO_REGION_HIGH:
+		v->look_at = v->update_at;
+		v->due = two_region_spacing(ppd, v->draw);
+		return;
+	default:
+		return;
+	}
+}
+
+/* The estimate has changed to @q, or something has come due. */
+static noinline void two_region_look(const struct two_region_params *p,
+				     struct two_region_vars *v,
+				     struct two_region_stats *st, u64 q,
+				     u64 now)
+{
+	enum two_region_phase was = v->phase, phase = two_region_phase(p, q);
+
+	v->q = q;
 	if (phase != was) {
 		v->phase = phase;
 		st->entered[phase]++;
@@ -371,39 +436,69 @@ two_region_arrival(const struct two_region_params *p, struct two_region_vars *v,
 			two_region_update(p, v, st, q);
 			v->update_at = now + two_region_interval(p, v);
 		}
-		ppd = v->ppd;
 	} else if (was >= TWO_REGION_HIGH) {
 		/* The last drops of High-N have yet to show. */
-		v->left_at = now;
-		v->quiet_until = now + two_region_hold_off(p, v);
+		v->left_at = v->last;
+		v->quiet_until = v->last + two_region_hold_off(p, v);
 	}
-
-	switch (phase) {
-	case TWO_REGION_LOW:
-		if (now < v->quiet_until)
-			return TWO_REGION_QUIET;
-		v->quiet_until = now + two_region_hold_off(p, v);
-		return phase;
-	case TWO_REGION_MAX:
-		ppd = two_region_max_ppd(p, q);
-		fallthrough;
-	case TWO_REGION_HIGH:
-		if (++v->count < two_region_spacing(ppd, v->draw))
-			return TWO_REGION_QUIET;
-		v->count = 0;
-		v->draw = seeded_random_u32(&v->random);
-		return phase;
-	default:
-		return TWO_REGION_QUIET;
-	}
+	two_region_plan(p, v, now);
 }
 
-/* The configuration changed: what is remembered stays, within its bounds. */
+/* An arrival of @packets is signalled: when is the next? */
+static noinline void two_region_signalled(const struct two_region_params *p,
+					  struct two_region_vars *v,
+					  u32 packets, u64 now)
+{
+	if (v->phase == TWO_REGION_LOW) {
+		v->quiet_until = now + two_region_hold_off(p, v);
+	} else {
+		/* A GSO packet's later segments belong to the next spacing. */
+		v->count = min(v->count - v->due, (u64)packets - 1);
+		v->draw = seeded_random_u32(&v->random);
+	}
+	two_region_plan(p, v, now);
+}
+
+/**
+ * two_region_arrival() - is the sender of this arrival to be told to slow down?
+ * @p: configuration
+ * @v: state
+ * @st: counters
+ * @q: estimated queue, packets, Q32.32
+ * @packets: that the arrival counts as, not 0
+ * @now: ns
+ *
+ * Return: the phase that says yes, or TWO_REGION_QUIET for no.
+ */
+static inline enum two_region_phase
+two_region_arrival(const struct two_region_params *p, struct two_region_vars *v,
+		   struct two_region_stats *st, u64 q, u32 packets, u64 now)
+{
+	enum two_region_phase phase;
+
+	if (unlikely(q != v->q || now >= v->look_at))
+		two_region_look(p, v, st, q, now);
+	v->last = now;
+	v->count += packets;
+	if (likely(v->count < v->due))
+		return TWO_REGION_QUIET;
+	phase = v->phase;
+	two_region_signalled(p, v, packets, now);
+	return phase;
+}
+
+/*
+ * The configuration changed: what is remembered stays, within its bounds; what
+ * was to come comes no later than it would if it were decided now.
+ */
 static inline void two_region_change(const struct two_region_params *new,
-				     struct two_region_vars *v)
+				     struct two_region_vars *v, u64 now)
 {
 	v->ppd = min(v->ppd, new->pipe);
 	v->ppd_old = min(v->ppd_old, new->pipe);
+	v->update_at = min(v->update_at, now + two_region_longest_interval(new));
+	v->quiet_until = min(v->quiet_until, now + 2000ULL * new->rtt);
+	v->look_at = 0;
 }
 
 #endif /* _AQM_TWO_REGION_H */

@@ -54,9 +54,9 @@ static void absmin_is_that_of_a_scan(struct kunit *test)
 			now += (r % 40) * FIFTEENTH;
 		if (q && r % 7 < 2 + (i / 500) % 3) {
 			q--;
-			persistent_queue_departure(&pq, &p, q, now);
+			persistent_queue_departure(&pq, &p, q, 1, now);
 		} else {
-			persistent_queue_arrival(&pq, &p, q, now);
+			persistent_queue_arrival(&pq, &p, q, 1, now);
 			q++;
 		}
 		h->at[i] = now;
@@ -77,20 +77,20 @@ static void averages_rise_alike_and_fall_each_in_its_way(struct kunit *test)
 	persistent_queue_init(&a);
 	persistent_queue_init(&b);
 	for (i = 0; i < 833; i++) {
-		persistent_queue_arrival(&a, &ewma, 1000, INTERVAL);
-		persistent_queue_arrival(&b, &drain, 1000, INTERVAL);
+		persistent_queue_arrival(&a, &ewma, 1000, 1, INTERVAL);
+		persistent_queue_arrival(&b, &drain, 1000, 1, INTERVAL);
 	}
 	/* 1000 (1 - 1/e) = 632.12 */
 	KUNIT_EXPECT_EQ(test, a.estimate >> 32, 632ULL);
 	KUNIT_EXPECT_EQ(test, a.estimate, b.estimate);
 
-	persistent_queue_departure(&a, &ewma, 100, INTERVAL);
-	persistent_queue_departure(&b, &drain, 100, INTERVAL);
+	persistent_queue_departure(&a, &ewma, 100, 1, INTERVAL);
+	persistent_queue_departure(&b, &drain, 100, 1, INTERVAL);
 	KUNIT_EXPECT_EQ(test, a.estimate >> 32, 632ULL);
 	KUNIT_EXPECT_EQ(test, b.estimate, 100ULL << 32);
 
 	/* Empty for an interval: 632.12 / e = 232.54 */
-	persistent_queue_departure(&a, &ewma, 0, INTERVAL);
+	persistent_queue_departure(&a, &ewma, 0, 1, INTERVAL);
 	persistent_queue_advance(&a, &ewma, 0, 2 * INTERVAL);
 	KUNIT_EXPECT_EQ(test, a.estimate >> 32, 232ULL);
 	persistent_queue_advance(&a, &ewma, 0, 100 * INTERVAL);

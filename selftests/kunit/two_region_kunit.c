@@ -22,8 +22,8 @@ static void setup(struct two_region_params *p, u64 mbit, bool literal)
 	};
 	p->bmin = two_region_bmin(p->pipe, 10);
 	p->bflat = two_region_bflat(p->bmin, two_region_n_1dpr(p->pipe));
-	p->target = p->bflat;
-	p->bmax = max(two_region_floor(p->pipe / 2), 2 * p->target);
+	p->target = two_region_target(p->bflat, two_region_n_1dpr(p->pipe));
+	p->bmax = two_region_bmax(p->pipe, p->target);
 }
 
 /* |got - want| is at most want / 1000 and the half of a thousandth stored. */
@@ -86,14 +86,14 @@ static void phases_signal_as_often_as_they_say(struct kunit *test)
 	setup(&p, 1000, false);
 	two_region_init(&v, 1);
 	for (i = 0; i < 1000000; i++, now += 12000)	/* 12 s */
-		low += two_region_arrival(&p, &v, &st, (u64)p.bmin << 32, now) ==
+		low += two_region_arrival(&p, &v, &st, (u64)p.bmin << 32, 1, now) ==
 		       TWO_REGION_LOW;
 	KUNIT_EXPECT_GE(test, low, 60U);	/* every 150 to 200 ms */
 	KUNIT_EXPECT_LE(test, low, 81U);
 
 	p.target = p.bmax - 1;	/* nothing to push down */
 	for (i = 0; i < 1000000; i++, now += 12000)
-		high += two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, now) ==
+		high += two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, 1, now) ==
 			TWO_REGION_HIGH;
 	KUNIT_EXPECT_GE(test, high, 1000000U / 8334 - 3);	/* PPD is DB */
 	KUNIT_EXPECT_LE(test, high, 1000000U / 8333 + 3);
@@ -101,7 +101,7 @@ static void phases_signal_as_often_as_they_say(struct kunit *test)
 	KUNIT_EXPECT_LE(test, st.updates, 125U);
 
 	for (i = 0; i < 1000; i++, now += 12000)
-		most += two_region_arrival(&p, &v, &st, 2ULL * p.bmax << 32, now) ==
+		most += two_region_arrival(&p, &v, &st, 2ULL * p.bmax << 32, 1, now) ==
 			TWO_REGION_MAX;
 	KUNIT_EXPECT_EQ(test, most, 1000U);
 }

@@ -71,9 +71,9 @@ static void absmin_is_that_of_a_scan(void)
 			bias = unit_below(3);
 		if (q && unit_below(4) < 1 + bias) {
 			q--;
-			persistent_queue_departure(&pq, &p, q, now);
+			persistent_queue_departure(&pq, &p, q, 1, now);
 		} else {
-			persistent_queue_arrival(&pq, &p, q, now);
+			persistent_queue_arrival(&pq, &p, q, 1, now);
 			q++;
 		}
 		at[i] = now;
@@ -115,7 +115,7 @@ static void ewma_is_the_recursion(u32 pipe, bool drain)
 			now += unit_below(2 * INTERVAL);
 		if (q && unit_below(3) >= 1 + filling) {
 			q--;
-			persistent_queue_departure(&pq, &p, q, now);
+			persistent_queue_departure(&pq, &p, q, 1, now);
 			if (drain && avg > q)
 				avg = q;
 			if (!q)
@@ -125,7 +125,7 @@ static void ewma_is_the_recursion(u32 pipe, bool drain)
 				avg *= pow(1 - w, (double)(now - since) * pipe / INTERVAL);
 			else
 				avg += w * (q - avg);
-			persistent_queue_arrival(&pq, &p, q, now);
+			persistent_queue_arrival(&pq, &p, q, 1, now);
 			q++;
 		}
 		highest = fmax(highest, avg);
@@ -150,7 +150,7 @@ static void idle_forgets_in_intervals(void)
 	persistent_queue_set(&p, PERSISTENT_QUEUE_EWMA, INTERVAL, 8333);
 	persistent_queue_init(&pq);
 	pq.estimate = 1000ULL << 32;
-	persistent_queue_departure(&pq, &p, 0, 1000);
+	persistent_queue_departure(&pq, &p, 0, 1, 1000);
 	persistent_queue_advance(&pq, &p, 0, 1000 + INTERVAL);
 	left = real(pq.estimate);
 	unit_ok(fabs(left / (1000 / M_E) - 1) < 0.001,
@@ -162,7 +162,7 @@ static void idle_forgets_in_intervals(void)
 	pq.estimate = 1000ULL << 32;
 	pq.since = 0;
 	for (u64 now = 0; now < 2 * INTERVAL; now += 100)
-		persistent_queue_arrival(&pq, &p, 0, now);
+		persistent_queue_arrival(&pq, &p, 0, 1, now);
 	left = real(pq.estimate);
 	unit_ok(fabs(left / (1000 / M_E / M_E) - 1) < 0.001,
 		"also under arrivals that never queue (%.2f)", left);
@@ -183,12 +183,12 @@ static void an_empty_queue_forgets_whatever_comes(enum persistent_queue_estimato
 	persistent_queue_set(&p, e, INTERVAL, 8333);
 	persistent_queue_init(&pq);
 	pq.estimate = 1000ULL << 32;
-	persistent_queue_departure(&pq, &p, 1000, now);
+	persistent_queue_departure(&pq, &p, 1000, 1, now);
 	for (; now < 5 * INTERVAL; now += 1 + unit_below(11000)) {
 		u64 sent = now + unit_below(300);
 
-		persistent_queue_arrival(&pq, &p, 0, now);
-		persistent_queue_departure(&pq, &p, 0, sent);
+		persistent_queue_arrival(&pq, &p, 0, 1, now);
+		persistent_queue_departure(&pq, &p, 0, 1, sent);
 		busy += sent - now;
 		now = sent;
 	}
@@ -197,8 +197,8 @@ static void an_empty_queue_forgets_whatever_comes(enum persistent_queue_estimato
 	unit_ok(e == PERSISTENT_QUEUE_EWMA ? fabs(left - 1) < 0.01 : !pq.estimate,
 		"estimator %u: an average dies away under packets sent at once (%.4f)", e, left);
 	for (; now < 15 * INTERVAL; now += 10000) {
-		persistent_queue_arrival(&pq, &p, 0, now);
-		persistent_queue_departure(&pq, &p, 0, now);
+		persistent_queue_arrival(&pq, &p, 0, 1, now);
+		persistent_queue_departure(&pq, &p, 0, 1, now);
 	}
 	unit_ok(real(pq.estimate) < 0.05,
 		"estimator %u: of 1000 packets %.4f are left after ten intervals of nothing", e,
@@ -226,7 +226,7 @@ static void a_change_keeps_the_estimate(void)
 			before = pq.estimate;
 			kept &= before == 77ULL << 32;
 			/* One packet comes, time passes: no jump. */
-			persistent_queue_arrival(&pq, &new, 80, now + INTERVAL / 4);
+			persistent_queue_arrival(&pq, &new, 80, 1, now + INTERVAL / 4);
 			carries &= real(pq.estimate) >= 77 && real(pq.estimate) <= 80;
 		}
 	}

@@ -466,14 +466,14 @@ static void low_n_holds_off(void)
 
 	setup(&p, &v, &m, GBIT, false);
 	two_region_init(&v, 3);
-	first = two_region_arrival(&p, &v, &st, (u64)p.bmin << 32, 5) == TWO_REGION_LOW;
+	first = two_region_arrival(&p, &v, &st, (u64)p.bmin << 32, 1, 5) == TWO_REGION_LOW;
 	unit_ok(first, "the arrival that finds Bmin crossed is the one");
 	last = 5;
 	for (now = 12005; now < 300000000000; now += 12000) {
 		/* The estimate dips below Bmin all the time. */
 		u64 q = (u64)(p.bmin - (now / 12000) % 2) << 32;
 
-		if (two_region_arrival(&p, &v, &st, q, now) == TWO_REGION_QUIET)
+		if (two_region_arrival(&p, &v, &st, q, 1, now) == TWO_REGION_QUIET)
 			continue;
 		low = min(low, now - last);
 		high = max(high, now - last);
@@ -501,7 +501,7 @@ static void high_n_starts_afresh_and_then_holds_off(void)
 	q_high = (u64)(p.bflat + 50) << 32;
 	mid = (u64)(p.bmin + 1) << 32;
 	for (now = 0; now < 100000000000; now += 12000) {
-		two_region_arrival(&p, &v, &st, q_high, now);
+		two_region_arrival(&p, &v, &st, q_high, 1, now);
 		if (st.updates == updates)
 			continue;
 		updates = st.updates;
@@ -514,18 +514,18 @@ static void high_n_starts_afresh_and_then_holds_off(void)
 		high / 1e6);
 	unit_ok(v.ppd < p.pipe, "a queue above target: PPD %.1f, below DB", real(v.ppd));
 
-	two_region_arrival(&p, &v, &st, mid, now);
-	for (silent = now; two_region_arrival(&p, &v, &st, mid, silent) == TWO_REGION_QUIET;)
+	two_region_arrival(&p, &v, &st, mid, 1, now);
+	for (silent = now; two_region_arrival(&p, &v, &st, mid, 1, silent) == TWO_REGION_QUIET;)
 		silent += 12000;
 	unit_ok(silent - now >= 150000000 && silent - now <= 200012000,
 		"back in phase II: silence for %.1f ms", (silent - now) / 1e6);
 
 	mid = v.window;
-	two_region_arrival(&p, &v, &st, q_high, silent);
+	two_region_arrival(&p, &v, &st, q_high, 1, silent);
 	unit_ok(v.ppd == p.pipe && v.ppd_old == p.pipe && v.window == mid,
 		"back above Bflat: PPD is DB, W stays");
-	two_region_arrival(&p, &v, &st, 0, silent + 1);
-	two_region_arrival(&p, &v, &st, q_high, silent + 1000000001);
+	two_region_arrival(&p, &v, &st, 0, 1, silent + 1);
+	two_region_arrival(&p, &v, &st, q_high, 1, silent + 1000000001);
 	unit_ok(v.window == two_region_window_of(p.pipe),
 		"after 10 round trips below, W starts again as sqrt(2/3 DB)");
 }

@@ -17,6 +17,7 @@ from tests.seeded_random import SeededRandom
 HALF_SECOND = 500_000_000
 LOSS_WEIGHT = 2**-10
 SLACK = 20_000  # ns by which the model may be wrong about when something happened
+IDLE_SLACK = 2_000  # and about how long the queue was empty: both ends are late by the same
 SHORT, LONG = 1, 2
 
 
@@ -24,11 +25,11 @@ class AmbiguousTraceError(AssertionError):
     """The trace has an event too near to a moment that decides: choose other waits."""
 
 
-def whole_periods(time: int, period: int) -> int:
+def whole_periods(time: int, period: int, slack: int = SLACK) -> int:
     """Whole periods in ``time``; refuses what a little less or more would change."""
     whole = time // period
-    if (time + SLACK) // period != whole or (time - SLACK) // period != whole:
-        if 0 <= time <= SLACK < period:
+    if (time + slack) // period != whole or (time - slack) // period != whole:
+        if 0 <= time <= slack < period:
             return 0
         raise AmbiguousTraceError(f"{time} ns are nearly a multiple of {period}")
     return whole
@@ -223,7 +224,7 @@ class Redtail:
         ptime = o.avpkt * 10**9 // o.bandwidth
         self.idle_owed += now - self.idle_since
         self.idle_since = now
-        m = whole_periods(self.idle_owed, ptime)
+        m = whole_periods(self.idle_owed, ptime, IDLE_SLACK)
         self.avg *= (1 - weight) ** m
         self.idle_owed -= m * ptime
 

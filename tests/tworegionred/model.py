@@ -3,7 +3,7 @@
 
 K. Wang, "2RegionRED", MIT-LCS-TR-829, 2001: thresholds and phases from section 4.3, the
 controller from figure 4-7, the estimators from chapter 5. What the thesis leaves open is
-decided as tc-2regionred(8) says. Lengths are in packets, times in integer nanoseconds.
+decided as tc-2regionred(8) says. Lengths are in packets of the wire, times in integer nanoseconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Options:
 
     bandwidth: float = 1e9  # bit/s
     rtt: int = 100_000  # us
-    flows: int = 10
+    flows: int | None = None
     avpkt: int = 1500  # bytes
     limit: int | None = None
     bmin: int | None = None
@@ -50,15 +50,17 @@ class Law:
     """The thresholds: equations 4.3, 4.10, 4.12 and 4.13, rounded as in table 6.1."""
 
     def __init__(self, o: Options) -> None:
-        """Derive what is not given."""
+        """Derive what is not given; target, Bmax and limit as in tables 6.4 and 6.7."""
         self.pipe = o.bandwidth / 8 * o.rtt / 1e6 / o.avpkt
-        self.n_1dpr = o.n_1dpr or math.sqrt(2 / 3 * self.pipe)
-        window = 2 * self.pipe / (3 * o.flows - 1)
+        one_drop = math.sqrt(2 / 3 * self.pipe)
+        self.n_1dpr = o.n_1dpr or one_drop
+        self.flows = o.flows or max(1, min(10, whole(one_drop)))
+        window = 2 * self.pipe / (3 * self.flows - 1)
         self.bmin = o.bmin or max(1, whole(window + 0.5))
         self.bflat = o.bflat or self.bmin + -whole(-1.5 * self.n_1dpr)
-        self.target = o.target or self.bflat
-        self.bmax = o.bmax or max(whole(self.pipe / 2), 2 * self.target)
-        self.limit = o.limit or max(whole(1.5 * self.pipe), 2 * self.bmax)
+        self.target = o.target or self.bflat + whole(1.35 * self.n_1dpr)
+        self.bmax = o.bmax or max(whole(self.pipe), 2 * self.target)
+        self.limit = o.limit or max(whole(1.5 * self.pipe), whole(1.5 * self.bmax))
 
 
 class AbsMin:
@@ -82,13 +84,13 @@ class AbsMin:
             self.lowest = length
             self.end += self.fifteenth
 
-    def arrival(self, now: int, length: int) -> None:
-        """A packet comes; ``length`` without it."""
+    def arrival(self, now: int, length: int, packets: int = 1) -> None:
+        """``packets`` come at once; ``length`` without them."""
         self.advance(now, length)
 
-    def departure(self, now: int, length: int) -> None:
-        """A packet has left ``length`` behind."""
-        self.advance(now, length + 1)
+    def departure(self, now: int, length: int, packets: int = 1) -> None:
+        """``packets`` have left ``length`` behind."""
+        self.advance(now, length + packets)
         self.lowest = min(self.lowest, length)
 
 
@@ -115,14 +117,14 @@ class Ewma:
         self.estimate *= (1 - self.weight) ** packets
         self.idle -= packets * self.interval // self.pipe
 
-    def arrival(self, now: int, length: int) -> None:
-        """A packet comes; ``length`` without it."""
+    def arrival(self, now: int, length: int, packets: int = 1) -> None:
+        """``packets`` come at once, and all find ``length``."""
         self.advance(now, length)
-        if length:
+        for _ in range(packets if length else 0):
             self.estimate += self.weight * (length - self.estimate)
 
-    def departure(self, now: int, length: int) -> None:
-        """A packet has left ``length`` behind."""
+    def departure(self, now: int, length: int, packets: int = 1) -> None:
+        """``packets`` have left ``length`` behind."""
         if self.drain:
             self.estimate = min(self.estimate, float(length))
         if not length:
@@ -173,7 +175,7 @@ class Controller:
 
 
 class TwoRegionRed:
-    """The discipline: a FIFO of (packet number, TOS) and the rule of figure 4-4."""
+    """The discipline: a FIFO of (packet number, TOS, segments) and the rule of figure 4-4."""
 
     def __init__(self, options: Options) -> None:
         """An empty queue."""
@@ -182,26 +184,47 @@ class TwoRegionRed:
         self.estimator = make_estimator(options, self.law)
         self.controller = Controller()
         self.random = SeededRandom(options.seed)
-        self.queue: deque[tuple[int, int]] = deque()
-        self.phase = QUIET
+        self.queue: deque[tuple[int, int, int]] = deque()
+        self.length = 0  # packets of the wire
+        self.stats_reset()
+        self.state_reset()
+
+    def stats_reset(self) -> None:
+        """Nothing has been counted."""
+        self.controller.updates = self.controller.negative = 0
         self.entered = [0, 0, 0, 0]
         self.dropped = [0, 0, 0, 0]
         self.marked = [0, 0, 0, 0]
         self.spared = self.dropped_limit = self.dropped_change = 0
+
+    def state_reset(self) -> None:
+        """Nothing is remembered."""
+        self.phase = QUIET
         self.quiet_until = self.update_at = 0
+        self.last_arrival = 0
         self.left_at: int | None = None
         self.count = 0
         self.draw = 0.0
 
+    def reset(self) -> None:
+        """The device went down: as new, but for counters and random numbers."""
+        updates, negative = self.controller.updates, self.controller.negative
+        self.queue.clear()
+        self.length = 0
+        self.estimator = make_estimator(self.o, self.law)
+        self.controller = Controller()
+        self.controller.updates, self.controller.negative = updates, negative
+        self.state_reset()
+
     def change(self, new: Options, now: int, reseed: bool) -> None:
         """Go over to other options; the estimate and the controller's state stay."""
         law = Law(new)
-        self.estimator.advance(now, len(self.queue))
+        self.estimator.advance(now, self.length)
         old, self.estimator = self.estimator, make_estimator(new, law)
         self.estimator.estimate = old.estimate
         if isinstance(self.estimator, AbsMin):
             self.estimator.minima = [int(old.estimate)] * 15
-            self.estimator.lowest = len(self.queue)
+            self.estimator.lowest = self.length
             self.estimator.end = (now // self.estimator.fifteenth + 1) * self.estimator.fifteenth
             if isinstance(old, AbsMin):
                 self.estimator.minima = old.minima
@@ -216,12 +239,15 @@ class TwoRegionRed:
         self.o, self.law = new, law
         self.controller.ppd = min(self.controller.ppd, law.pipe)
         self.controller.ppd_old = min(self.controller.ppd_old, law.pipe)
+        # What was put off by the old round trip is not put off for longer than by the new.
+        longest = 1000 * (new.rtt - new.rtt // 25 + 12 * (new.rtt // 25))
+        self.update_at = min(self.update_at, now + longest)
+        self.quiet_until = min(self.quiet_until, now + 2000 * new.rtt)
         if reseed:
             self.random = SeededRandom(new.seed)
-        while len(self.queue) > law.limit:
-            self.queue.popleft()
+        while self.length > law.limit:
+            self._take(now)
             self.dropped_change += 1
-            self.estimator.departure(now, len(self.queue))
 
     def _hold_off(self) -> int:
         return 1000 * (self.o.rtt + self.o.rtt // 2 + self.random.below(self.o.rtt // 2 + 1))
@@ -241,8 +267,9 @@ class TwoRegionRed:
         self.count = 0
         self.draw = self.random.u32() / 2**32
 
-    def _signal(self, now: int) -> int:
+    def _signal(self, now: int, segments: int) -> int:
         """The phase that wants this arrival's sender told, or QUIET."""
+        before, self.last_arrival = self.last_arrival, now
         q = self.estimator.estimate
         was, self.phase = self.phase, self._phase_of(q)
         if self.phase != was:
@@ -253,8 +280,8 @@ class TwoRegionRed:
             self.controller.update(self.law, q, self.o.literal)
             self.update_at = now + self._interval()
         elif self.phase < HIGH <= was:
-            self.left_at = now
-            self.quiet_until = now + self._hold_off()
+            self.left_at = before
+            self.quiet_until = before + self._hold_off()
 
         if self.phase == LOW and now >= self.quiet_until:
             self.quiet_until = now + self._hold_off()
@@ -265,18 +292,21 @@ class TwoRegionRed:
         if self.phase == MAX:
             over = (q - self.law.bmax) / self.law.bmax if self.o.gentle else 0
             ppd = 1 / min(1.0, 0.1 + 0.9 * over)
-        self.count += 1
-        if self.count < math.floor(ppd * (1 + self.draw) * 2 / 3 + 0.5):
-            return QUIET
-        self.count = 0
-        self.draw = self.random.u32() / 2**32
-        return self.phase
+        answer = QUIET
+        for _ in range(segments):  # one packet is told once
+            self.count += 1
+            due = math.floor(ppd * (1 + self.draw) * 2 / 3 + 0.5)
+            if answer == QUIET and self.count >= due:
+                answer = self.phase
+                self.count = 0
+                self.draw = self.random.u32() / 2**32
+        return answer
 
-    def enqueue(self, now: int, packet: int, tos: int) -> bool:
+    def enqueue(self, now: int, packet: int, tos: int, segments: int = 1) -> bool:
         """A packet comes. Return whether it is queued; it may be marked in the queue."""
-        self.estimator.arrival(now, len(self.queue))
-        phase = self._signal(now)
-        if len(self.queue) >= self.law.limit:
+        self.estimator.arrival(now, self.length, segments)
+        phase = self._signal(now, segments)
+        if self.length and self.length + segments > self.law.limit:
             self.dropped_limit += 1
             return False
         if phase != QUIET:
@@ -289,13 +319,18 @@ class TwoRegionRed:
             else:
                 self.dropped[phase] += 1
                 return False
-        self.queue.append((packet, tos))
+        self.queue.append((packet, tos, segments))
+        self.length += segments
         return True
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
         """The packet that leaves and its TOS, or None."""
         if not self.queue:
             return None
-        packet = self.queue.popleft()
-        self.estimator.departure(now, len(self.queue))
-        return packet
+        return self._take(now)
+
+    def _take(self, now: int) -> tuple[int, int]:
+        packet, tos, segments = self.queue.popleft()
+        self.length -= segments
+        self.estimator.departure(now, self.length, segments)
+        return packet, tos

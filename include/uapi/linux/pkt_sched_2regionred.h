@@ -18,11 +18,12 @@
 	  "typical round trip") \
 	_(x, TCA_2REGIONRED_AVPKT, avpkt, BYTES, "", 64, 65535, 1500, \
 	  "size of a packet") \
-	_(x, TCA_2REGIONRED_FLOWS, flows, NUMBER, "flows", 1, 65535, 10, \
-	  "N_Bmin: at least so many keep the link busy with bmin") \
+	_(x, TCA_2REGIONRED_FLOWS, flows, NUMBER, "flows", \
+	  1, 65535, TC_AQM_DERIVED, \
+	  "N_Bmin: at least so many keep the link busy; auto: 10, or n_1dpr") \
 	_(x, TCA_2REGIONRED_LIMIT, limit, PACKETS, "", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
-	  "held at most; auto: 1.5 bandwidth times rtt, or 2 bmax") \
+	  "held at most; auto: 1.5 times bmax, or bandwidth times rtt") \
 	_(x, TCA_2REGIONRED_BMIN, bmin, PACKETS, "", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
 	  "phase I ends; auto: a flow's window after a drop") \
@@ -31,10 +32,10 @@
 	  "phase II ends; auto: bmin + 1.5 n_1dpr") \
 	_(x, TCA_2REGIONRED_TARGET, target, PACKETS, "", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
-	  "phase III steers to it; auto: bflat") \
+	  "phase III steers to it; auto: bflat + 1.35 n_1dpr") \
 	_(x, TCA_2REGIONRED_BMAX, bmax, PACKETS, "", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
-	  "phase III ends; auto: half of bandwidth times rtt, or 2 target") \
+	  "phase III ends; auto: bandwidth times rtt, or 2 target") \
 	_(x, TCA_2REGIONRED_N_1DPR, n_1dpr, NUMBER, "flows", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
 	  "that need one drop per rtt; auto: from bandwidth times rtt") \
@@ -90,7 +91,7 @@ enum {
 	_(x, __u32, marked_low, COUNT, "packets", "marked in phase II") \
 	_(x, __u32, marked_high, COUNT, "packets", "marked in phase III") \
 	_(x, __u32, marked_max, COUNT, "packets", "marked in phase IV") \
-	_(x, __u32, reserved, HIDDEN, "", "0")
+	_(x, __u32, flows, COUNT, "flows", "in force: N_Bmin")
 
 struct tc_2regionred_qdisc_stats {
 	TC_2REGIONRED_QDISC_STATS(TC_AQM_MEMBER, 0)
