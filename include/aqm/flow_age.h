@@ -12,6 +12,9 @@
  * been forgotten early, which is counted: it will be new again with its next
  * packet. Those that send most are seen last and so are lost last.
  *
+ * All flows are forgotten at once by a new generation of the table: a slot of an
+ * older one counts as free.
+ *
  * The caller brings the key, its hash and the time.
  */
 #ifndef _AQM_FLOW_AGE_H
@@ -48,13 +51,15 @@ struct flow_age_key {
  * @key: which
  * @packets: seen of it, up to 2^32 - 1; 0: the slot was never used
  * @tag: the caller's; 0 when the flow is new
+ * @generation: of the table when it was last seen
  * @first: when it was new, ns
  * @last: when it was last seen, ns
  */
 struct flow_age {
 	struct flow_age_key	key;
 	u32			packets;
-	u32			tag;
+	u16			tag;
+	u16			generation;
 	u64			first;
 	u64			last;
 };
@@ -65,10 +70,12 @@ static_assert(sizeof(struct flow_age) == 64);
  * struct flow_age_table - the flows
  * @slots: FLOW_AGE_WAYS for each set, zeroed at first
  * @sets: number of sets, not 0
+ * @generation: of the flows that it knows
  */
 struct flow_age_table {
 	struct flow_age	*slots;
 	u32		sets;
+	u16		generation;
 };
 
 /**
@@ -80,6 +87,21 @@ struct flow_age_stats {
 	u32	new;
 	u32	evicted;
 };
+
+/* Forget all flows: O(1), but for one call in 65536. */
+static inline void flow_age_forget(struct flow_age_table *t)
+{
+	if (!++t->generation)
+		memset(t->slots, 0, sizeof(*t->slots) * FLOW_AGE_WAYS * t->sets);
+}
+
+/* Is there a flow in the slot that is not forgotten? */
+static inline bool flow_age_known(const struct flow_age_table *t,
+				  const struct flow_age *fa, u64 now, u64 tau)
+{
+	return fa->packets && fa->generation == t->generation &&
+	       now - fa->last <= tau;
+}
 
 /**
  * flow_age_see() - a packet of a flow arrived
@@ -101,24 +123,28 @@ flow_age_see(struct flow_age_table *t, struct flow_age_stats *st,
 	struct flow_age *set = t->slots +
 			       FLOW_AGE_WAYS * (((u64)hash * t->sets) >> 32);
 	struct flow_age *fa, *oldest = set;
+	u64 last, least = U64_MAX;
 
 	for (fa = set; fa < set + FLOW_AGE_WAYS; fa++) {
 		if (!memcmp(&fa->key, key, sizeof(*key)))
 			break;
-		if (fa->last < oldest->last)
+		last = fa->generation == t->generation ? fa->last : 0;
+		if (last < least) {
+			least = last;
 			oldest = fa;
+		}
 	}
 	if (fa == set + FLOW_AGE_WAYS) {
 		fa = oldest;
-		if (fa->packets && now - fa->last <= tau)
-			st->evicted++;
+		st->evicted += flow_age_known(t, fa, now, tau);
 		fa->key = *key;
 		fa->packets = 0;
 	}
-	if (!fa->packets || now - fa->last > tau) {
+	if (!flow_age_known(t, fa, now, tau)) {
 		st->new++;
 		fa->packets = 0;
 		fa->tag = 0;
+		fa->generation = t->generation;
 		fa->first = now;
 	}
 	fa->packets += packets < U32_MAX - fa->packets ?

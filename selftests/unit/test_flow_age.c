@@ -72,7 +72,7 @@ static void test_against_the_model(void)
 		.slots = calloc(SETS * FLOW_AGE_WAYS, sizeof(struct flow_age)),
 		.sets = SETS,
 	};
-	u32 tagged[FLOWS] = {}, misplaced = 0, wrong = 0, tags = 0;
+	u32 tagged[FLOWS] = {}, misplaced = 0, wrong = 0, tags = 0, forgotten = 0;
 	struct flow_age_stats st = {};
 	static struct model m;
 	u64 now = 5;
@@ -89,6 +89,11 @@ static void test_against_the_model(void)
 		now += unit_below(4) ? unit_below(20) : unit_below(TAU / 4);
 		if (unit_below(500) == 0)
 			now += TAU - 1 + unit_below(3);
+		if (unit_below(3000) == 0) {
+			flow_age_forget(&t);
+			memset(m.held, 0, sizeof(m.held));
+			forgotten++;
+		}
 		n = model_see(&m, id, packets, now, &first);
 		fa = flow_age_see(&t, &st, &key, hash_of(id), packets, now, TAU);
 		wrong += fa->packets != n || fa->first != first ||
@@ -104,6 +109,7 @@ static void test_against_the_model(void)
 	unit_ok(!wrong, "packets, first and last of every flow");
 	unit_ok(!misplaced, "a flow stays in its hash's set");
 	unit_ok(!tags, "the caller's tag lasts as long as the flow");
+	unit_ok(forgotten > 20, "all flows forgotten at once, %u times", forgotten);
 	unit_ok(st.new == m.new && m.new > 1000, "%u new flows", m.new);
 	unit_ok(st.evicted == m.evicted && m.evicted > 1000 &&
 		m.new - m.evicted > 1000, "%u evicted", m.evicted);
@@ -126,10 +132,27 @@ static void test_saturation(void)
 		"one more is");
 }
 
+/* A slot that was not used for 65536 generations is not taken for a new one. */
+static void test_a_generation_does_not_come_back(void)
+{
+	struct flow_age slots[FLOW_AGE_WAYS] = {};
+	struct flow_age_table t = { .slots = slots, .sets = 1 };
+	struct flow_age_key key = key_of(1);
+	struct flow_age_stats st = {};
+	u32 i;
+
+	flow_age_see(&t, &st, &key, 0, 7, 1, TAU);
+	for (i = 0; i < 65536; i++)
+		flow_age_forget(&t);
+	unit_ok(flow_age_see(&t, &st, &key, 0, 1, 1, TAU)->packets == 1 && st.new == 2 &&
+		!st.evicted, "after 65536 times a forgotten flow is still forgotten");
+}
+
 int main(int argc, char **argv)
 {
 	unit_start(argc, argv);
 	test_against_the_model();
 	test_saturation();
+	test_a_generation_does_not_come_back();
 	return unit_end();
 }
