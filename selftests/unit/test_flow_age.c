@@ -78,7 +78,7 @@ static void test_against_the_model(void)
 	u64 now = 5;
 
 	for (int i = 0; i < 200000; i++) {
-		/* few flows for a while, then many */
+		/* few flows for a while, then many; never two at one time */
 		u32 id = unit_below(i / 5000 % 3 ? FLOWS : 12);
 		u32 packets = 1 + unit_below(3), before = m.new;
 		struct flow_age_key key = key_of(id);
@@ -86,7 +86,7 @@ static void test_against_the_model(void)
 		u64 first;
 		u32 n;
 
-		now += unit_below(4) ? unit_below(20) : unit_below(TAU / 4);
+		now += 1 + (unit_below(4) ? unit_below(20) : unit_below(TAU / 4));
 		if (unit_below(500) == 0)
 			now += TAU - 1 + unit_below(3);
 		if (unit_below(3000) == 0) {
