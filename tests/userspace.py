@@ -20,6 +20,7 @@ import ctypes
 import fcntl
 import json
 import os
+import struct
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -58,6 +59,9 @@ class Stats(NamedTuple):
     xstats: bytes
 
 
+_NUMBERS = struct.Struct("<6I2Q2I")
+
+
 class _Stats(ctypes.Structure):
     _fields_ = [
         ("minor", ctypes.c_uint32),
@@ -74,10 +78,9 @@ class _Stats(ctypes.Structure):
     ]
 
     def read(self) -> Stats:
-        return Stats(
-            self.minor, self.qlen, self.backlog, self.drops, self.overlimits, self.requeues,
-            self.bytes, self.packets, bool(self.active), bytes(self.xstats[: self.xstats_len]),
-        )  # fmt: skip
+        *numbers, active, length = _NUMBERS.unpack_from(self)
+        at = ctypes.addressof(self) + _NUMBERS.size
+        return Stats(*numbers, bool(active), ctypes.string_at(at, length))
 
 
 def build(*targets: str, out: Path = BUILD, **variables: str) -> None:

@@ -230,7 +230,7 @@ void world_check(void)
 /* ---- packets come and go ---- */
 
 struct packet {
-	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, gso;
+	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, tag, gso;
 	unsigned int segs, truesize, size, class, other;
 	u32 act;
 	u8 proto;
@@ -325,6 +325,11 @@ static struct sk_buff *make_packet(const struct packet *p)
 	if (level && parent_has_sibling(world->levels[level]))
 		skb->leaf = level;
 	write_headers(skb, p);
+	if (p->tag) {
+		skb->vlan_present = true;
+		skb->vlan_proto = htons(ETH_P_8021Q);
+		skb->vlan_tci = p->tag;
+	}
 	if (p->gso && p->len > headers && p->gso < p->len - headers) {
 		u32 segs = DIV_ROUND_UP(p->len - headers, p->gso);
 
@@ -730,7 +735,8 @@ static int read_packet(struct packet *p, const char *words)
 	} numbers[] = {
 #define FIELD(name) { #name, offsetof(struct packet, name) }
 		FIELD(flow), FIELD(len), FIELD(tos), FIELD(mark), FIELD(prio),
-		FIELD(sport), FIELD(dport), FIELD(vlan), FIELD(gso),
+		FIELD(sport), FIELD(dport), FIELD(vlan), FIELD(tag),
+		FIELD(gso),
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
 		FIELD(other),
 #undef FIELD
@@ -758,7 +764,8 @@ static int read_packet(struct packet *p, const char *words)
 		.len = 1514, .dport = 5001, .proto = IPPROTO_UDP,
 		.act = TC_ACT_UNSPEC,
 	};
-	for (; *words; words += strcspn(words, " "), words += *words == ' ') {
+	for (words += strspn(words, " "); *words;
+	     words += strcspn(words, " "), words += strspn(words, " ")) {
 		value = strchr(words, '=');
 		if (!value)
 			return WORLD_MALFORMED;

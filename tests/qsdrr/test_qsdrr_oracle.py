@@ -7,11 +7,12 @@ import errno
 import random
 import struct
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import pytest
 
-from tests.drive import RESET, Step, Trace, drive_many
+from tests.drive import Engine, Oracle, Run, Step, Trace
 from tests.qsdrr.model import Qsdrr
 
 HEADER = struct.Struct("<II")
@@ -63,7 +64,7 @@ class Case:
         form = {
             "e": "e flow={0} len={1} prio={2}",
             "d": "d {0}",
-            "r": RESET,
+            "r": "r",
         }
         lines = [form[kind].format(a, b, 0x10000 + a) for kind, a, b in self.operations()]
         options = f"limit {self.limit} quantum {self.quantum} flows 1024 {self.options}"
@@ -126,39 +127,38 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def runs() -> dict[str, list[Step]]:
-    """All traces in one boot; under "truesize", one packet of each size into empty queues."""
-    lines = [f"e len={size}" for size in sorted({*FULL, *MIXED, *JUMBO})]
-    sizes = Trace("qsdrr", lines, before=BIG_MTU)
-    steps = drive_many([*(case.trace() for case in CASES), sizes])
-    names = [*(case.name for case in CASES), "truesize"]
-    return dict(zip(names, steps, strict=True))
+# One packet of each size into empty queues.
+SIZES = Trace(
+    "qsdrr", [f"e len={size}" for size in sorted({*FULL, *MIXED, *JUMBO})], before=BIG_MTU
+)
+ORACLE = Oracle(
+    CASES, kernel=("mixed sizes", "plain DRR", "memory and slots", "resets"),
+    extra={"truesize": SIZES},
+)  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def truesizes(runs: dict[str, list[Step]]) -> dict[int, int]:
-    """What the kernel allocates for a packet of each size, bytes."""
-    used = [0, *(QDISC.unpack_from(step.xstats, HEADER.size)[9] for step in runs["truesize"])]
+@cache
+def truesizes(engine: Engine) -> dict[int, int]:
+    """What is allocated for a packet of each size, bytes."""
+    steps = ORACLE.extra(engine, "truesize")
+    used = [0, *(QDISC.unpack_from(step.xstats, HEADER.size)[9] for step in steps)]
     sizes = sorted({*FULL, *MIXED, *JUMBO})
     grown = [after - before for before, after in pairwise(used)]
     assert all(size < true for size, true in zip(sizes, grown, strict=True))
     return dict(zip(sizes, grown, strict=True))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_discard_and_departure_is_the_models(
-    case: Case, runs: dict[str, list[Step]], truesizes: dict[int, int]
-) -> None:
-    print("seed", case.seed)
+@ORACLE.each
+def test_every_discard_and_departure_is_the_models(run: Run[Case], steps: list[Step]) -> None:
+    case, sizes = run.case, truesizes(run.engine)
     model = case.model()
     packet = 0
-    for op, step in zip(case.operations(), runs[case.name], strict=True):
+    for op, step in zip(case.operations(), steps, strict=True):
         kind, a, b = op
         where = f"step {step.i} {op}"
         left: list[int] = []
         if kind == "e":
-            queued = model.enqueue(a, packet, b, truesizes[b])
+            queued = model.enqueue(a, packet, b, sizes[b])
             assert step.rc == (0 if queued else errno.ENOBUFS), where
             packet += 1
         elif kind == "r":
@@ -197,14 +197,14 @@ def test_every_discard_and_departure_is_the_models(
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_trace_exercises_the_rule(case: Case, truesizes: dict[int, int]) -> None:
+def test_the_trace_exercises_the_rule(case: Case) -> None:
     """A trace without overflow, or where Q never changes, would prove nothing."""
     model = case.model()
     kept = several = emptied = 0
     for n, (kind, a, b) in enumerate(case.operations()):
         if kind == "e":
             before = model.chosen, len(model.victims)
-            model.enqueue(a, n, b, truesizes[b])
+            model.enqueue(a, n, b, truesizes("user")[b])
             kept += model.chosen == before[0] and len(model.victims) > before[1]
             several += len(model.victims) > before[1] + 1
         elif kind == "r":
