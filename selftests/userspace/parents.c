@@ -403,7 +403,8 @@ const char *parent_wrong(const struct Qdisc *sch)
 		return "qlen";
 	if (sch->qstats.backlog != backlog)
 		return "backlog";
-	if (sch->qstats.drops != a->qstats.drops + b->qstats.drops)
+	if (sch->qstats.drops != a->qstats.drops + b->qstats.drops +
+	    (p->level == 1 ? world->purge_drops : 0))
 		return "drops";
 	if (p->kind == PRIO || p->kind == TBF)
 		return NULL;

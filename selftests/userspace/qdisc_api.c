@@ -7,6 +7,10 @@
 
 struct world *world;
 struct Qdisc_ops *world_ops;
+const struct nla_policy *world_policy;
+int world_policy_max;
+u32 world_most_alloc = S32_MAX;
+int world_stderr = 2;
 
 void userspace_violation(const char *fmt, ...)
 {
@@ -17,7 +21,7 @@ void userspace_violation(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (!world || world->fatal) {
-		fprintf(stderr, "violation: %s\n", text);
+		dprintf(world_stderr, "violation: %s\n", text);
 		abort();
 	}
 	strcpy(world->violation, text);
@@ -40,7 +44,7 @@ void *userspace_alloc(size_t n, size_t size, gfp_t gfp)
 	if (world->locked && (gfp & GFP_KERNEL))
 		userspace_violation("an allocation that may sleep, under the lock");
 	if (fails() || __builtin_mul_overflow(n, size, &bytes) ||
-	    bytes > S32_MAX)
+	    bytes > world_most_alloc)
 		return NULL;
 	p = gfp & __GFP_ZERO ? calloc(1, bytes ?: 1) : malloc(bytes ?: 1);
 	if (!p)
@@ -529,6 +533,8 @@ int nla_parse_nested(struct nlattr *tb[], int maxtype, const struct nlattr *nla,
 		NL_SET_ERR_MSG_ATTR(extack, nla, "NLA_F_NESTED is missing");
 		return -EINVAL;
 	}
+	world_policy = policy;
+	world_policy_max = maxtype;
 	memset(tb, 0, sizeof(*tb) * (maxtype + 1));
 	a = nla_data(nla);
 	for (left = nla_len(nla); left >= NLA_HDRLEN && a->nla_len >= NLA_HDRLEN &&

@@ -7,19 +7,60 @@
 #define TC_MSG		16384
 #define DRIVER_BULK	64
 
+/*
+ * What a kind's own statistics must add up to: its losses but those to filters,
+ * in packets and in bytes. Whether its classes hold all its packets.
+ */
+static const struct {
+	const char *kind;
+	const char *causes;
+	bool in_classes;
+} kinds[] = {
+	{ "qsdrr", "drop_limit drop_memory drop_oversize drop_change", true },
+	{ "tdrr", "drop_limit drop_memory drop_oversize drop_change", true },
+	{ "chokex", "matched victims early_drop forced_drop drop_limit drop_change", false },
+	{ "cbt", "tagged_drop other_drop early_drop forced_drop full_drop drop_change", true },
+	{ "redtail", "early_drop forced_drop overflow_short overflow_long drop_change", true },
+	{ "2regionred", "dropped_low dropped_high dropped_max dropped_limit dropped_change", false },
+};
+
 /* ---- the beginning and the end ---- */
+
+/* "TYPE:VALUE:BYTES ...": attributes as no tc would send them. */
+static void raw_options(char *msg, const char *words)
+{
+	struct nlattr *nest = (struct nlattr *)msg, *a;
+	char *end;
+	u64 value;
+	u32 bytes;
+
+	nest->nla_type = TCA_OPTIONS | NLA_F_NESTED;
+	nest->nla_len = NLA_HDRLEN;
+	for (; *words; words = end + strspn(end, " ")) {
+		a = (struct nlattr *)(msg + NLA_ALIGN(nest->nla_len));
+		a->nla_type = strtoul(words, &end, 0);
+		value = *end == ':' ? strtoull(end + 1, &end, 0) : 0;
+		bytes = *end == ':' ? strtoul(end + 1, &end, 0) : 0;
+		if ((*end && *end != ' ') || bytes > sizeof(value))
+			break;
+		a->nla_len = NLA_HDRLEN + bytes;
+		memcpy(nla_data(a), &value, bytes);
+		nest->nla_len = NLA_ALIGN(nest->nla_len) + NLA_ALIGN(a->nla_len);
+		if (nest->nla_len > TC_MSG - 64)
+			break;
+	}
+}
 
 static struct nlattr *options_of(char *msg, const char *words, int *err)
 {
-	struct nlattr *a;
-
 	memset(msg, 0, TC_MSG);
-	*err = tc_options(words, msg, TC_MSG);
-	if (*err <= 0)
-		return NULL;
-	a = (struct nlattr *)msg;
 	*err = 0;
-	return a;
+	if (!strncmp(words, "raw ", 4)) {
+		raw_options(msg, words + 4);
+		return (struct nlattr *)msg;
+	}
+	*err = tc_options(words, msg, TC_MSG);
+	return *err > 0 ? (struct nlattr *)msg : NULL;
 }
 
 static struct Qdisc *kind_new(u32 handle)
@@ -198,6 +239,13 @@ void world_check(void)
 			continue;
 		held.n++;
 		held.bytes += qdisc_pkt_len(skb);
+	}
+	/* Those that a parent has peeked at, or that came back to it. */
+	for (i = 1; i < world->depth; i++) {
+		for (skb = world->levels[i]->gso_skb.next; skb; skb = skb->next) {
+			held.n -= !skb->leaf;
+			held.bytes -= skb->leaf ? 0 : qdisc_pkt_len(skb);
+		}
 	}
 	if (world->kind->q.qlen != held.n)
 		userspace_violation("qlen is %u, and %llu packets are held",
@@ -551,11 +599,8 @@ static void do_reset(struct Qdisc *sch)
 		qdisc_tree_reduce_backlog(sch, qlen, backlog);
 	world->locked = false;
 	world->peeked = NULL;
-	if (sch != root()) {
-		/* The purge counts as losses with the parents alone. */
-		sch->qstats.drops += qlen;
-		world->lost.n += qlen;
-	}
+	if (sch != root())
+		world->purge_drops += qlen;
 }
 
 /* ---- configuration and statistics ---- */
@@ -624,6 +669,126 @@ static struct sk_buff *dump(struct Qdisc *sch)
 	return skb;
 }
 
+struct walk {
+	struct qdisc_walker w;
+	struct world_stats *st;
+	u32 n, room;
+	u64 qlen, backlog;
+};
+
+static void fill(struct world_stats *st, const struct gnet_dump *d)
+{
+	st->xstats_len = d->app_len;
+	memcpy(st->xstats, d->app, d->app_len);
+}
+
+static int on_class(struct Qdisc *sch, unsigned long cl, struct qdisc_walker *w)
+{
+	struct walk *walk = container_of(w, struct walk, w);
+	struct tcmsg t = { .tcm_handle = sch->handle };
+	struct sk_buff *skb = message_skb();
+	struct world_stats *st;
+	struct gnet_dump d;
+
+	if (sch->ops->cl_ops->dump(sch, cl, skb, &t) < 0)
+		userspace_violation("dump of a class fails");
+	message_free(skb);
+	memset(&d, 0, sizeof(d));
+	if (sch->ops->cl_ops->dump_stats(sch, cl, &d) < 0)
+		userspace_violation("dump_stats of a class fails");
+	walk->qlen += d.queue.qlen;
+	walk->backlog += d.queue.backlog;
+	if (walk->n++ >= walk->room)
+		return 0;
+	st = &walk->st[walk->n - 1];
+	memset(st, 0, sizeof(*st));
+	st->minor = TC_H_MIN(t.tcm_handle);
+	st->qlen = d.queue.qlen;
+	st->backlog = d.queue.backlog;
+	st->drops = d.queue.drops;
+	st->overlimits = d.queue.overlimits;
+	st->bytes = d.basic.bytes;
+	st->packets = d.basic.packets;
+	fill(st, &d);
+	return 0;
+}
+
+/* The classes hold what the qdisc holds, but for what a parent peeked at. */
+static void check_classes(void)
+{
+	struct walk walk = { .w.fn = on_class };
+	u32 qlen = world->kind->q.qlen;
+	u32 backlog = world->kind->qstats.backlog;
+	const struct sk_buff *skb;
+
+	for (skb = world->kind->gso_skb.next; skb; skb = skb->next) {
+		qlen--;
+		backlog -= qdisc_pkt_len(skb);
+	}
+	world_ops->cl_ops->walk(world->kind, &walk.w);
+	if (walk.qlen != qlen || (u32)walk.backlog != backlog)
+		userspace_violation("the classes hold %llu packets of %llu bytes, the qdisc %u of %u",
+				    (unsigned long long)walk.qlen,
+				    (unsigned long long)walk.backlog, qlen,
+				    backlog);
+}
+
+/* A number in JSON; false if there is none of that name. */
+static bool number_of(const char *json, const char *name, size_t n, u64 *value)
+{
+	char key[64];
+	const char *at;
+
+	snprintf(key, sizeof(key), "\"%.*s\":", (int)n, name);
+	at = strstr(json, key);
+	if (at)
+		*value = strtoull(at + strlen(key), NULL, 10);
+	return at;
+}
+
+/* Each loss has one cause, and the bytes are those of what was lost. */
+static void check_causes(const struct gnet_dump *d)
+{
+	struct {
+		struct rtattr a;
+		u8 app[512];
+	} attr;
+	char json[16384];
+	const char *name;
+	u64 value, sum = 0;
+	size_t i, n;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(kinds[i].kind, world_ops->id))
+			break;
+	if (i == ARRAY_SIZE(kinds) || !d->app_len)
+		return;
+	attr.a.rta_type = TCA_STATS_APP;
+	attr.a.rta_len = RTA_LENGTH(d->app_len);
+	memcpy(RTA_DATA(&attr.a), d->app, d->app_len);
+	if (tc_print(&attr, true, json, sizeof(json)) < 0)
+		userspace_violation("the plugin does not print the statistics");
+	for (name = kinds[i].causes; *name; name += n + strspn(name + n, " ")) {
+		n = strcspn(name, " ");
+		if (!number_of(json, name, n, &value))
+			userspace_violation("no statistic %.*s, which kinds[] names",
+					    (int)n, name);
+		sum += value;
+	}
+	if (sum != world->lost.n)
+		userspace_violation("%llu packets were lost, and %s add up to %llu: %s",
+				    (unsigned long long)world->lost.n,
+				    kinds[i].causes, (unsigned long long)sum,
+				    json);
+	if (number_of(json, "dropped_bytes", 13, &value) &&
+	    value != world->lost.bytes)
+		userspace_violation("%llu bytes were lost, and dropped_bytes is %llu",
+				    (unsigned long long)world->lost.bytes,
+				    (unsigned long long)value);
+	if (kinds[i].in_classes)
+		check_classes();
+}
+
 /* Statistics are read without a trace of it, in any room there is. */
 static void do_look(void)
 {
@@ -636,6 +801,7 @@ static void do_look(void)
 		abort();
 	memcpy(before, qdisc_priv(world->kind), size);
 	read_stats(world->kind, &d);
+	check_causes(&d);
 	skb = dump(world->kind);
 	for (small = message_skb(); small->end > small->data; small->end -= 4) {
 		small->tail = small->data;
@@ -905,12 +1071,6 @@ const u32 *world_out(const struct world *w, u32 *n)
 	return w->out ? w->out[0] : NULL;
 }
 
-static void fill(struct world_stats *st, const struct gnet_dump *d)
-{
-	st->xstats_len = d->app_len;
-	memcpy(st->xstats, d->app, d->app_len);
-}
-
 int world_stats(struct world *w, u32 level, struct world_stats *st)
 {
 	struct gnet_dump d;
@@ -937,40 +1097,6 @@ int world_stats(struct world *w, u32 level, struct world_stats *st)
 	return 0;
 }
 
-struct walk {
-	struct qdisc_walker w;
-	struct world_stats *st;
-	u32 n, room;
-};
-
-static int on_class(struct Qdisc *sch, unsigned long cl, struct qdisc_walker *w)
-{
-	struct walk *walk = container_of(w, struct walk, w);
-	struct tcmsg t = { .tcm_handle = sch->handle };
-	struct sk_buff *skb = message_skb();
-	struct world_stats *st;
-	struct gnet_dump d;
-
-	if (sch->ops->cl_ops->dump(sch, cl, skb, &t) < 0)
-		userspace_violation("dump of a class fails");
-	message_free(skb);
-	memset(&d, 0, sizeof(d));
-	if (sch->ops->cl_ops->dump_stats(sch, cl, &d) < 0)
-		userspace_violation("dump_stats of a class fails");
-	if (walk->n++ >= walk->room)
-		return 0;
-	st = &walk->st[walk->n - 1];
-	memset(st, 0, sizeof(*st));
-	st->minor = TC_H_MIN(t.tcm_handle);
-	st->qlen = d.queue.qlen;
-	st->backlog = d.queue.backlog;
-	st->drops = d.queue.drops;
-	st->overlimits = d.queue.overlimits;
-	st->bytes = d.basic.bytes;
-	st->packets = d.basic.packets;
-	fill(st, &d);
-	return 0;
-}
 
 /* Returns how many there are, which may be more than there is room for. */
 int world_classes(struct world *w, struct world_stats *st, u32 room)

@@ -42,6 +42,7 @@ struct world_account {
  * @purging: packets that are freed are neither sent nor lost
  * @bypass: TCQ_F_CAN_BYPASS counts
  * @allocations: not freed yet
+ * @purge_drops: losses that only the parents know of
  * @kind: the discipline
  * @levels: @kind, its parent, its parent
  * @depth: entries of @levels
@@ -76,6 +77,7 @@ struct world {
 	bool			purging;
 	bool			bypass;
 	u32			allocations;
+	u32			purge_drops;
 	struct net_device	dev;
 	struct netdev_queue	txq;
 	struct Qdisc		*kind;
@@ -103,6 +105,10 @@ struct world {
 
 extern struct world *world;		/* whose turn it is */
 extern struct Qdisc_ops *world_ops;	/* of the discipline compiled in */
+extern const struct nla_policy *world_policy;	/* the last one parsed by */
+extern int world_policy_max;
+extern u32 world_most_alloc;		/* larger ones fail; as the kernel's */
+extern int world_stderr;		/* where a fatal violation is told */
 
 /* What Python sees of a qdisc or a class. */
 struct world_stats {

@@ -109,7 +109,8 @@ class Case:
 
     def thresholds(self) -> tuple[float, float, float, float]:
         if self.by_hand:
-            return self.low, self.high, self.tagged, self.other
+            given = (self.low, self.high, self.tagged, self.other)
+            return tuple(round(UNIT * packets) / UNIT for packets in given)
         law = [
             round(UNIT * share_law(share, 2500, 10.24, SIZE)) / UNIT for share in (0.5, 0.3, 0.2)
         ]

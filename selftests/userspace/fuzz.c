@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libFuzzer on sequences of operations: bytes become the lines of a trace.
+ *
+ * The options come from the policy that the module itself parses by, so that
+ * no kind is known here. With TRACE=1 in the environment the trace is printed:
+ * TRACE=1 build/userspace/fuzz-qsdrr crash-... gives what replay-qsdrr reads.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "world.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+static const u8 *at, *end;
+static bool tell;
+
+static u8 byte(void)
+{
+	return at < end ? *at++ : 0;
+}
+
+static u32 below(u32 n)
+{
+	return byte() % n;
+}
+
+static struct world *run(struct world *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static struct world *run(struct world *w, const char *fmt, ...)
+{
+	char line[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (tell)
+		dprintf(1, "%s\n", line);
+	if (world_do(w, line) == WORLD_MALFORMED) {
+		dprintf(world_stderr, "malformed: %s\n", line);
+		abort();
+	}
+	return w;
+}
+
+/* A value of an attribute: mostly one that is allowed, small or at an edge. */
+static u64 value_of(const struct nla_policy *p)
+{
+	u64 lo = 0, hi = p->type == NLA_U8 ? 255 : p->type == NLA_U32 ? U32_MAX :
+					     p->type == NLA_U16 ? 65535 : U64_MAX;
+	u8 how = byte();
+	u64 off = (1ULL << (how & 63)) - 1;
+
+	off = off / 2 + off * byte() / 512;
+	switch (p->validation_type) {
+	case NLA_VALIDATE_RANGE_PTR:
+		lo = p->range->min;
+		hi = p->range->max;
+		break;
+	case NLA_VALIDATE_RANGE:
+		lo = p->min;
+		hi = p->max;
+		break;
+	case NLA_VALIDATE_MIN:
+		lo = p->min;
+		break;
+	case NLA_VALIDATE_MAX:
+		hi = p->max;
+		break;
+	}
+	if (how >= 250)
+		return off;
+	if (off > hi - lo)
+		off %= hi - lo + 1 ?: U64_MAX;
+	return how & 64 ? hi - off : lo + off;
+}
+
+static const u8 lengths[] = {
+	[NLA_U8] = 1, [NLA_U16] = 2, [NLA_U32] = 4, [NLA_U64] = 8,
+};
+
+/* Up to six attributes, as raw_options() reads them. */
+static void write_options(char *text, size_t room)
+{
+	u32 n = below(7), used = snprintf(text, room, "raw ");
+	const struct nla_policy *p;
+	u32 type;
+
+	while (n-- && world_policy_max) {
+		type = 1 + below(world_policy_max);
+		p = &world_policy[type];
+		used += snprintf(text + used, room - used, "%u:%llu:%u ", type,
+				 (unsigned long long)value_of(p),
+				 p->type < sizeof(lengths) ? lengths[p->type] : 4);
+	}
+}
+
+static void one_packet(struct world *w)
+{
+	static const u32 sizes[] = { 60, 1514, 300, 9014, 65549, 0, 14, 1514 };
+	static const char *const acts[] = {
+		"shot", "stolen", "queued", "trap", "redirect", "ok",
+	};
+	u8 a = byte(), b = byte();
+	u32 what = b >> 2, len = sizes[a >> 4 & 7];
+	char more[128] = "";
+
+	if (what >= 40 && what < 48)
+		snprintf(more, sizeof(more), " prio=0x%x", 0x10000 + what - 39);
+	else if (what >= 48 && what < 53)
+		snprintf(more, sizeof(more), " act=%s", acts[what - 48]);
+	else if (what == 53)
+		snprintf(more, sizeof(more), " class=0x%x", 0x10000 + byte());
+	else if (what < 58 && what >= 54)
+		snprintf(more, sizeof(more), " gso=%u%s", 1 + byte() * 8,
+			 what == 57 ? " segs=0" : "");
+	else if (what == 58)
+		snprintf(more, sizeof(more), " v6=1");
+	else if (what == 59)
+		snprintf(more, sizeof(more), " %s=%u", byte() & 1 ? "vlan" : "tag",
+			 byte());
+	else if (what == 60 || what == 61)
+		snprintf(more, sizeof(more), " other=%u", what - 59);
+	else if (what == 62)
+		snprintf(more, sizeof(more), " truesize=%u", byte() * 300);
+	else if (what == 63)
+		snprintf(more, sizeof(more), " size=%u", byte() << 12);
+	run(w, "e flow=%u len=%u proto=%s tos=%u mark=%u%s", a & 15, len,
+	    what == 39 ? "arp" : what == 38 ? "icmp" : a >> 7 ? "tcp" : "udp",
+	    (b & 3) | (what & 3 ? 0 : 0xb8), what & 7, more);
+}
+
+static const char *const topologies[] = {
+	"", "", "", "prio", "tbf", "drr", "ets", "qfq", "htb", "hfsc", "hfsc-rt",
+	"hfsc prio", "hfsc drr", "hfsc tbf", "hfsc htb", "drr prio", "htb tbf",
+	"qfq prio", "ets drr", "hfsc hfsc", "hfsc qfq", "prio hfsc", "drr hfsc-rt",
+	"hfsc ets", "tbf prio", "ets prio",
+};
+
+static void one_operation(struct world *w)
+{
+	char text[1024];
+	u8 op = byte();
+	u32 n;
+
+	if (op < 120) {
+		for (n = 1 + (op > 100) * below(40); n; n--)
+			one_packet(w);
+	} else if (op < 160) {
+		run(w, "d %u", op < 150 ? 1 : byte());
+	} else if (op < 180) {
+		run(w, "t %llu", (op < 178 ? 1ULL << below(36) : 1ULL << below(57)) *
+		    (1 + byte()));
+	} else if (op < 190) {
+		run(w, "p");
+	} else if (op < 196) {
+		run(w, "b %u", below(70));
+	} else if (op < 204) {
+		run(w, "q %u", below(70));
+	} else if (op < 220) {
+		write_options(text, sizeof(text));
+		run(w, "x %s", text);
+	} else if (op < 224) {
+		write_options(text, sizeof(text));
+		run(w, "a %u", byte() & 7);
+		run(w, "i %s", text);
+		run(w, "a 0");
+	} else if (op < 226) {
+		run(w, "a %u", byte() & 7);
+		run(w, "j");
+		run(w, "a 0");
+	} else if (op < 234) {
+		run(w, "s");
+	} else if (op < 238) {
+		run(w, "u");
+	} else if (op < 241) {
+		run(w, "a %u", byte());
+	} else if (op < 245) {
+		run(w, "k %d", (int)below(20) - 1);
+	} else if (op < 247) {
+		run(w, "v");
+	} else if (op < 249) {
+		run(w, "r");
+	} else if (op < 252) {
+		static const int speeds[] = { -1, 0, 10, 100, 1000, 10000, 400000 };
+
+		run(w, "l %d", speeds[below(7)]);
+	} else {
+		run(w, "m %u", 68 + 256 * byte());
+	}
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const char *error;
+	struct world *w = world_new("raw ", "", 1, &error);
+
+	/* Another than none, as the policy is not known before. */
+	world_free(w);
+	world_stderr = dup(2);
+	world_most_alloc = 1 << 20;	/* a million queues take too long */
+	tell = getenv("TRACE");
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	const char *error, *topology;
+	struct world *w;
+	char text[1024];
+	u32 i;
+
+	at = data;
+	end = data + size;
+	topology = topologies[below(ARRAY_SIZE(topologies))];
+	write_options(text, sizeof(text));
+	if (tell)
+		dprintf(1, "# replay '%s' '%s' %u\n", text, topology, 1);
+	w = world_new(text, topology, 1, &error);
+	if (error) {
+		if (!strstr(error, "refuses")) {
+			dprintf(world_stderr, "violation: %s\n", error);
+			abort();
+		}
+		world_free(w);
+		return 0;
+	}
+	world_fatal(w);
+	while (at < end)
+		one_operation(w);
+
+	/* Whatever happened, it runs empty, all counts are 0, and it goes on. */
+	run(w, "a 0");
+	run(w, "k -1");
+	run(w, "q 0");
+	run(w, "d 100000");
+	for (i = 0; i < w->depth; i++)
+		if (w->levels[i]->q.qlen || w->levels[i]->qstats.backlog)
+			userspace_violation("drained, level %u: qlen %u backlog %u",
+					    i, w->levels[i]->q.qlen,
+					    w->levels[i]->qstats.backlog);
+	run(w, "t 400000000000");
+	run(w, "e len=60");
+	run(w, "d 2");
+	run(w, "s");
+	run(w, "u");
+	if (world_free(w))
+		abort();
+	return 0;
+}
