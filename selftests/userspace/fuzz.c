@@ -96,7 +96,9 @@ static void write_options(char *text, size_t room)
 		p = &world_policy[type];
 		used += snprintf(text + used, room - used, "%u:%llu:%u ", type,
 				 (unsigned long long)value_of(p),
-				 p->type < sizeof(lengths) ? lengths[p->type] : 4);
+				 p->type == NLA_BITFIELD32 ? 8 :
+				 p->type < sizeof(lengths) && lengths[p->type] ?
+				 lengths[p->type] : 4);
 	}
 }
 

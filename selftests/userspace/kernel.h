@@ -83,6 +83,12 @@ void userspace_violation(const char *fmt, ...)
 #define SZ_16M			0x1000000
 #define SZ_32M			0x2000000
 
+#ifndef sizeof_field
+#define sizeof_field(type, member)	sizeof(((type *)0)->member)
+#endif
+#define __stringify_1(x...)	#x
+#define __stringify(x...)	__stringify_1(x)
+
 #define BUILD_BUG_ON(x)		_Static_assert(!(x), #x)
 #define BUG_ON(x)		do { if (x) SHIM_TRAP("BUG: " #x); } while (0)
 #define WARN_ON_ONCE(x)		({ if (x) SHIM_TRAP("WARN: " #x); 0; })
@@ -130,6 +136,9 @@ struct module;
 #define KBUILD_MODNAME		"userspace"
 #define module_init(fn)		int userspace_module_init(void) { return fn(); }
 #define module_exit(fn)		void userspace_module_exit(void) { fn(); }
+#define module_driver(ops, register, unregister, ...)			\
+	int userspace_module_init(void) { return register(&(ops)); }	\
+	void userspace_module_exit(void) { unregister(&(ops)); }
 #define MODULE_AUTHOR(x)
 #define MODULE_DESCRIPTION(x)
 #define MODULE_LICENSE(x)
@@ -531,6 +540,8 @@ struct nla_policy {
 	{ .type = (tp), .validation_type = NLA_VALIDATE_MIN, .min = (lo) }
 #define NLA_POLICY_MAX(tp, hi) \
 	{ .type = (tp), .validation_type = NLA_VALIDATE_MAX, .max = (hi) }
+#define NLA_POLICY_BITFIELD32(valid) \
+	{ .type = NLA_BITFIELD32, .bitfield32_valid = (valid) }
 #define NLA_POLICY_MASK(tp, m) \
 	{ .type = (tp), .validation_type = NLA_VALIDATE_MASK, .mask = (m) }
 #define NLA_POLICY_VALIDATE_FN(tp, fn) \
@@ -569,6 +580,14 @@ USERSPACE_NLA_GET(u32, u32)
 USERSPACE_NLA_GET(u64, u64)
 USERSPACE_NLA_GET(s32, s32)
 USERSPACE_NLA_GET(s64, s64)
+USERSPACE_NLA_GET(bitfield, struct nla_bitfield32)
+#define nla_get_bitfield32(nla)	nla_get_bitfield(nla)
+static inline int nla_put_bitfield32(struct sk_buff *skb, int attr, u32 value,
+				     u32 selector)
+{
+	return nla_put_bitfield(skb, attr, (struct nla_bitfield32) {
+		value, selector });
+}
 static inline int nla_put_u64_64bit(struct sk_buff *skb, int attr, u64 value,
 				    int padattr)
 {

@@ -565,6 +565,17 @@ int nla_parse_nested(struct nlattr *tb[], int maxtype, const struct nlattr *nla,
 		case NLA_REJECT:
 			NL_SET_ERR_MSG_ATTR(extack, a, "Attribute failed policy validation");
 			return -EINVAL;
+		case NLA_BITFIELD32: {
+			struct nla_bitfield32 bits;
+
+			if (len != sizeof(bits))
+				return -ERANGE;
+			bits = nla_get_bitfield32(a);
+			if ((bits.selector | bits.value) & ~pt->bitfield32_valid ||
+			    bits.value & ~bits.selector)
+				return -EINVAL;
+			break;
+		}
 		case NLA_FLAG:
 			if (len)
 				return -ERANGE;

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The user-space build: under sanitizers and two compilers, fuzzed, and itself put to the test.
+
+A harness that finds nothing proves nothing: MUTANTS are copies of the disciplines with one
+slip each, and every one must be caught.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.userspace import BUILD, KINDS, TOP, Violation, World, build, load
+
+PARENTS = ("", "prio", "tbf", "drr", "ets", "qfq", "htb", "hfsc", "hfsc-rt")
+GRANDPARENTS = ("hfsc prio", "hfsc drr", "drr prio", "hfsc tbf", "qfq htb", "prio hfsc")
+
+# Options under which each kind does what it is for within a few dozen packets.
+OPTIONS = {
+    "qsdrr": "limit 12 flows 16 memory_limit 40000",
+    "tdrr": "limit 12 flows 16 memory_limit 40000 time_constant 10ms",
+    "chokex": "limit 20 min 2 max 6 weight 0.2 bandwidth 10mbit avpkt 1000 candidates 3 ecn",
+    "cbt": "limit 20 bandwidth 10mbit min 2 max 5 threshold_tagged 3 threshold_other 3"
+    " weight 0.2 class_weight 0.2 dscp 46 ecn",
+    "redtail": "bandwidth 10mbit limit 20000 min1 500 max1 4000 min2 2000 max2 6000"
+    " weight 0.2 packets 4 ecn",
+    "2regionred": "bandwidth 100mbit rtt 10ms limit 60 ecn",
+}
+
+
+def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
+    """A trace with some of everything, drawn from the seed; it ends with an empty queue."""
+    rng = random.Random(f"{kind} {seed}")
+    ops: list[str] = []
+    changes = [OPTIONS[kind]]
+    if kind not in ("redtail",):
+        changes += ["limit 3", "limit 1", "limit 25"]
+    else:
+        changes += ["limit 3000", "limit 1600", "limit 25000"]
+    if kind in ("qsdrr", "tdrr"):
+        changes = [words.replace(" flows 16", "") for words in changes]
+    while len(ops) < steps:
+        size = rng.choice((60, 300, 1000, 1514, 1514, 9014, 20000))
+        proto = rng.choice(("proto=tcp", "proto=udp tos=0xb8", "proto=udp"))
+        words = f"e flow={rng.randrange(6)} len={size} {proto}"
+        if proto == "proto=tcp":
+            words += f" tos={rng.randrange(4)}"
+        if size > 2000:
+            words += " gso=1448"
+        if rng.random() < 0.03:
+            words += " act=" + rng.choice(("shot", "stolen", "ok"))
+        if rng.random() < 0.05:
+            words += f" prio={0x10000 + rng.randrange(1, 6)}"
+        if rng.random() < 0.1:
+            words += f" other={rng.choice((1, 2))}"
+        ops.append(words)
+        draw = rng.random()
+        if draw < 0.4:
+            ops.append(f"d {rng.randint(1, 3)}")
+        elif draw < 0.55:
+            ops.append(f"t {rng.randrange(3_000_000)}")
+        elif draw < 0.58:
+            ops.append("p")
+        elif draw < 0.60:
+            ops += [f"b {rng.randint(1, 20)}", words, f"q {rng.randint(0, 20)}"]
+        elif draw < 0.62:
+            ops.append(f"x {rng.choice(changes)}")
+        elif draw < 0.63:
+            ops.append(f"k {rng.randint(-1, 3)}")
+        elif draw < 0.64:
+            ops += ["s", "u"]
+        elif draw < 0.65:
+            ops.append(rng.choice(("r", "v", "t 9000000000")))
+        elif draw < 0.66:
+            ops += [f"a {rng.randint(1, 4)}", f"x {rng.choice(changes)}", "a 0"]
+        elif draw < 0.68:
+            ops += [f"a {rng.randint(1, 4)}", rng.choice(("j", f"i {OPTIONS[kind]}")), "a 0"]
+        elif draw < 0.70:
+            ops.append("d 100000")
+    return [*ops, "k -1", "q 0", "d 100000", "s", "u"]
+
+
+@pytest.mark.parametrize("below", [*PARENTS, *GRANDPARENTS])
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_counts_agree_below_every_parent(kind: str, below: str) -> None:
+    for seed in (1, 2):
+        print("seed", seed)
+        with World(kind, OPTIONS[kind], below=below, seed=seed) as world:
+            for op in traffic(kind, seed):
+                world.do(op)
+            for level in range(1 + len(below.split())):
+                left = world.stats(level)
+                assert (left.qlen, left.backlog) == (0, 0), level
+            assert world.stats().packets > 50, "the trace shows nothing"
+            assert world.stats().drops > 50, "the trace shows nothing"
+
+
+COMPILERS = [
+    pytest.param("gcc", "", id="gcc"),
+    pytest.param("clang", "", id="clang"),
+    pytest.param("gcc", "1", id="gcc, an old kernel"),
+]
+
+
+@pytest.mark.parametrize(("compiler", "old"), COMPILERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Path) -> None:
+    out = BUILD / f"{compiler}{'-old' if old else ''}"
+    program = out / f"replay-{kind}"
+    build(str(program), out=out, CC=compiler, OLD=old, OPT="-O1")
+    for seed, below in enumerate(("", "drr", "hfsc prio")):
+        trace = "\n".join(traffic(kind, seed, 2500)) + "\n"
+        done = subprocess.run(
+            [program, OPTIONS[kind], below], input=trace, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        if done.returncode:
+            (tmp_path / "trace").write_text(trace)
+            print(f"{program} '{OPTIONS[kind]}' '{below}' < {tmp_path / 'trace'}")
+        assert done.returncode == 0, done.stderr[-4000:]
+
+
+# Runs of about a millisecond: with the same seed and the same corpus always the same.
+FUZZ_RUNS = 4000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fuzzing_finds_nothing(kind: str, tmp_path: Path) -> None:
+    build(str(BUILD / f"fuzz-{kind}"))
+    done = subprocess.run(
+        [BUILD / f"fuzz-{kind}", f"-runs={FUZZ_RUNS}", "-seed=1", "-max_len=1000",
+         "-close_fd_mask=2", "-rss_limit_mb=4000", "-timeout=120", tmp_path],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    for found in (*tmp_path.glob("crash-*"), *tmp_path.glob("leak-*")):
+        kept = TOP / "build" / "fuzz" / f"{kind}-{found.name}"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(found, kept)
+        trace = subprocess.run(
+            [BUILD / f"fuzz-{kind}", kept], capture_output=True, text=True, check=False,
+            env={**os.environ, "TRACE": "1"},
+        )  # fmt: skip
+        kept.with_suffix(".trace").write_text(trace.stdout)
+        print(f"again: build/userspace/fuzz-{kind} {kept}; as a trace: {kept}.trace")
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A slip: in ``path`` the text ``right``, which stands there, becomes ``wrong``."""
+
+    kind: str
+    path: str
+    right: str
+    wrong: str
+    below: Sequence[str] = ("", "drr", "hfsc prio")
+
+
+TELL = "qdisc_tree_reduce_backlog(sch, "
+MUTANTS = [
+    Mutant("qsdrr", "include/aqm/flow_buffer.h", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
+    Mutant("qsdrr", "include/aqm/flow_buffer.h", TELL + "qlen, backlog);", "(void)0;"),
+    Mutant("qsdrr", "include/aqm/flow_buffer.h", TELL + "qlen - 1,", TELL + "qlen,"),
+    Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
+    Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_drop(sch);", ""),
+    Mutant("qsdrr", "include/aqm/flow_buffer.h", "b->stats.dropped_bytes += ", "(void)"),
+    Mutant("qsdrr", "sch_qsdrr.c", "kvfree(q->flows);", ""),
+    Mutant("qsdrr", "sch_qsdrr.c", "READ_ONCE(b->quantum)", "READ_ONCE(b->quantum) + 1"),
+    Mutant("qsdrr", "sch_qsdrr.c", "nla_nest_cancel(skb, opts);", ""),
+    Mutant("tdrr", "sch_tdrr.c", "throughput_index_init(ti, time_constant", "(void)(time_constant"),
+    Mutant("tdrr", "sch_tdrr.c", "tcf_block_put(q->buffer.block);", ""),
+    Mutant("chokex", "sch_chokex.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
+    Mutant("chokex", "sch_chokex.c", "qdisc_qlen_dec(sch);", ""),
+    Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),
+    Mutant("chokex", "sch_chokex.c", "\tkvfree(slots);\n\treturn 0;", "\treturn 0;"),
+    Mutant("cbt", "sch_cbt.c", "v->qlen[class]--;", ""),
+    Mutant("cbt", "sch_cbt.c", "sch_tree_unlock(sch);", ""),
+    Mutant("redtail", "sch_redtail.c", "rq->backlog -= qdisc_pkt_len(skb);", ""),
+    Mutant("redtail", "sch_redtail.c", "qdisc_qlen_inc(sch);", "sch->q.qlen += 2;"),
+    Mutant("2regionred", "sch_2regionred.c", "persistent_queue_departure(", "if (!skb) ("),
+    Mutant("2regionred", "sch_2regionred.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
+]
+
+
+def copy_of_the_tree(where: Path) -> Path:
+    for name in ("include", "tc"):
+        shutil.copytree(TOP / name, where / name)
+    for path in TOP.glob("sch_*.c"):
+        shutil.copy(path, where)
+    return where
+
+
+@pytest.mark.parametrize(
+    "mutant", MUTANTS, ids=lambda m: f"{m.kind} {m.path.split('/')[-1]} {MUTANTS.index(m)}"
+)
+def test_a_slip_is_caught(mutant: Mutant, tmp_path: Path) -> None:
+    source = copy_of_the_tree(tmp_path / "tree")
+    path = source / mutant.path
+    text = path.read_text()
+    if mutant.right not in text:
+        pytest.fail(f"{mutant.path} has no {mutant.right!r} any more: find another slip")
+    path.write_text(text.replace(mutant.right, mutant.wrong))
+    library = tmp_path / f"lib{mutant.kind}.so"
+    build(str(library), out=tmp_path, SRC=str(source), OPT="-O0")
+    lib = load(library)
+    with pytest.raises(Violation) as caught:  # noqa: PT012: any operation may be the one
+        for seed in range(3):
+            for below in mutant.below:
+                with World(mutant.kind, OPTIONS[mutant.kind], below=below, lib=lib) as world:
+                    for op in traffic(mutant.kind, seed):
+                        world.do(op)
+    print(caught.value)
