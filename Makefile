@@ -23,10 +23,10 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo kernels test check deb dist clean clean-cache
+.PHONY: uninstall setup demo kernels test test-extra test-drivers check deb dist clean clean-cache
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  KDIR=DIR    build for the kernel whose headers are in DIR (default: the running one)"
 	@echo "  KVER=VER    the same, by version"
@@ -110,14 +110,19 @@ demo: setup ## compare the disciplines on the papers' dumbbell, in virtual time
 
 kernels: setup ## build the lab kernels that the tests boot
 	lab/boot --build
-	lab/boot --build --kernel 6.12
-	lab/boot --build --flavour kasan
-	lab/boot --build --flavour lockdep
+	lab/boot --build --flavour checked
 
-# In the order of the files: the longest, test_checking_kernels and test_selftests, run last
-# and side by side; xdist's own order ends with a few slow tests in one process.
-test: kernels ## run every test: units, the lab, the real kernel, stock kernels
-	$(VENV)/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+# Slow tests one by one, then the others by file, in the order that tests/conftest.py makes.
+PYTEST = $(VENV)/bin/pytest -n 2 --dist loadgroup --no-loadscope-reorder
+
+test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
+	$(PYTEST) -m "not extra" $(TESTS)
+
+test-extra: kernels ## run what make test leaves out: 6.12 in user mode, all drivers' tests
+	$(PYTEST) -m extra $(TESTS)
+
+test-drivers: setup ## every discipline on a real driver (BQL, TSO) in Debian's 6.1 and 6.12
+	$(VENV)/bin/pytest tests/drivers
 
 check: setup ## checkpatch, sparse, shellcheck, ruff, man pages
 	.ci/check

@@ -22,8 +22,8 @@ plugins and tools under build/.
 
 The guest sees the host's files read-only; it can write to the checkout, to build/ and to what
 --share names, and has /tmp, /run and /dev of its own. Its environment is LAB=1, LAB_SEED,
-LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, PATH, HOME, LANG, TC_LIB_DIR, and the host's
-variables that begin with AQM_. Its stdin is empty.
+LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, PATH, HOME, LANG, TC_LIB_DIR, and the
+host's variables that begin with AQM_. Its stdin is empty.
 
 exit status: COMMAND's own (128 + n when signal n ended it); 2 wrong usage; 69 the lab cannot
 be set up; 70 oops, warning, KASAN, lockdep or kmemleak report, panic, hang, or a guest that
@@ -40,7 +40,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--engine", default="uml", help="uml (default) or qemu")
     p.add_argument("--kernel", help="its version, see --list (default: 7.3 for uml, 6.12 for qemu)")
     p.add_argument("--clock", help="virtual (default for uml) or wall")
-    p.add_argument("--flavour", default="fast", help="fast (default), kasan, lockdep, or checked: both")
+    p.add_argument("--flavour", default="fast",
+                   help="fast (default), kasan, lockdep, or checked: both")
     p.add_argument("--seed", type=int, default=1, help="of all the guest's randomness (default 1)")
     p.add_argument("--icount", action="store_true",
                    help="qemu: one guest instruction is one guest nanosecond")

@@ -13,7 +13,7 @@ Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
 
 
-@pytest.fixture(scope="module", params=["7.3", "6.12"])
+@pytest.fixture(scope="module", params=["7.3", pytest.param("6.12", marks=pytest.mark.extra)])
 def kernel(request: pytest.FixtureRequest, lab: Lab) -> str:
     """A user-mode kernel that --list calls deterministic, built if need be."""
     done = lab("--build", "--kernel", request.param, timeout=3600)

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import boot, console, fetch, guest, kernels, modules, onecpu, uml
+from labkit import boot, common, console, fetch, guest, kernels, modules, onecpu, uml
 from labkit.common import LabError, digest
 
 Done = subprocess.CompletedProcess[bytes]
@@ -255,3 +257,84 @@ def test_mount_point(tmp_path: Path) -> None:
     assert (tmp_path / "modules").is_dir()
     with pytest.raises(LabError, match="as root, mkdir"):
         uml.mount_point(tmp_path / "none" / "modules")
+
+
+def test_cache_is_where_the_user_keeps_such_things(tmp_path: Path) -> None:
+    home = Path.home()
+    assert common.cache_directory({}) == (home / ".cache" / "sch-aqm").resolve()
+    xdg = {"XDG_CACHE_HOME": str(tmp_path)}
+    assert common.cache_directory(xdg) == tmp_path / "sch-aqm"
+    assert common.cache_directory({**xdg, "LAB_CACHE": str(tmp_path / "k")}) == tmp_path / "k"
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    place = tmp_path / "kernel"
+    (place / "a dir").mkdir(parents=True)
+    (place / "a dir" / "file").write_text("12345")
+    (place / "link").symlink_to("/nowhere")
+    assert not common.whole(place)
+    common.write_manifest(place)
+    assert common.whole(place)
+    (place / "a dir" / "new").write_text("what a build leaves")
+    assert common.whole(place)
+    (place / "a dir" / "file").write_text("1234")
+    assert not common.whole(place)
+    (place / "a dir" / "file").unlink()
+    assert not common.whole(place)
+
+
+def test_a_moved_kernel_is_not_whole(tmp_path: Path) -> None:
+    """Kernel builds write their place down."""
+    (tmp_path / "kernel").mkdir()
+    common.write_manifest(tmp_path / "kernel")
+    (tmp_path / "kernel").rename(tmp_path / "moved")
+    assert not common.whole(tmp_path / "moved")
+
+
+def test_cache_that_cannot_be_written_is_told() -> None:
+    with pytest.raises(LabError, match="LAB_CACHE names another place"), common.lock(
+        Path("/proc/nowhere/x.lock")
+    ):
+        pass
+
+
+def test_two_checkouts_make_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ask at once; one unpacks, the other waits and takes what is there."""
+    monkeypatch.setattr(kernels, "CACHE", tmp_path)
+    unpacked = []
+
+    def unpack(name: str, path: Path) -> None:
+        unpacked.append(name)
+        time.sleep(0.3)
+        path.mkdir()
+        (path / "version").write_text("7.3.4-1\n")
+
+    monkeypatch.setattr(kernels, "unpack_source", unpack)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        both = list(pool.map(kernels.ensure_source, ["7.3", "7.3"]))
+    assert unpacked == ["7.3"]
+    assert both[0] == both[1]
+    assert both[0].version == "7.3.4-1"
+
+
+def test_a_comment_needs_no_new_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config").mkdir()
+    base = tmp_path / "config" / "base.config"
+    monkeypatch.setattr(kernels, "LAB", tmp_path)
+    base.write_text("# why\nCONFIG_A=y\n")
+    before = kernels.wanted_config("7.3", "fast")
+    base.write_text("# because\n\nCONFIG_A=y\n")
+    assert kernels.wanted_config("7.3", "fast") == before
+    base.write_text("CONFIG_A=m\n")
+    assert kernels.wanted_config("7.3", "fast") != before
+
+
+def test_only_what_is_not_known_to_be_missing_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = {"CONFIG_NET_SCH_DUALPI2": "y", "CONFIG_NET": "y"}
+    kernels.report_lost("6.12", wanted, {"CONFIG_NET": "y"}, tmp_path)
+    assert capsys.readouterr().err == ""
+    kernels.report_lost("7.3", wanted, {"CONFIG_NET": "y"}, tmp_path)
+    assert "NET_SCH_DUALPI2" in capsys.readouterr().err
+    assert "NET_SCH_DUALPI2" in (tmp_path / "config.lost").read_text()
