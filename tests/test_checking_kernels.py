@@ -12,7 +12,7 @@ from tests.selftests import Kind, every_kind, few_parents, run_selftest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flavour", ["kasan", "lockdep"])
+@pytest.mark.parametrize("flavour", ["checked"])
 @every_kind
 def test_no_report_and_no_failure(kind: Kind, flavour: str) -> None:
     tap = run_selftest(few_parents(kind), ["--flavour", flavour])

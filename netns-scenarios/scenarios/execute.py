@@ -59,12 +59,10 @@ def finish(directory: Path) -> None:
 
 def made_with() -> dict[str, Any]:
     """The checkout, the compiler and the command that this run is of; the guest adds the rest."""
-    version = ROOT / "VERSION"
-    described = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
-                               capture_output=True, text=True)
+    version = subprocess.run([ROOT / "tools" / "version"], capture_output=True, text=True,
+                             check=True)
     return {
-        "version": version.read_text().strip() if version.exists() else None,
-        "commit": described.stdout.strip() or None,
+        "version": version.stdout.strip(),
         "compiler": compiler(),
         "argv": sys.argv,
     }

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 INTERRUPTS = 100  # a second, the fewest that the driver takes
-GSO_BYTES = 16384  # a larger packet would take more than its share of such a slow card
+GSO_BYTES = 6144  # a larger packet would take more than its share of such a slow card
 ENDS = {"left": "02:00:00:00:00:01", "right": "02:00:00:00:00:02"}
 ADDRESS = {"left": "10.9.0.1", "right": "10.9.0.2"}
 SECONDS = 4

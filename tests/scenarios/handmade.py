@@ -21,7 +21,7 @@ RUN = {
     "scenario": "dumbbell", "qdisc": "red limit 300000 ecn", "seed": 1, "clock": "virtual",
     "parameters": {"flows": 2, "rate": 1, "access": 10, "rtt": 40, "era": "2001", "duration": 2,
                    "warmup": 1, "sample": 1000},
-    "made_with": {"version": "1.2", "commit": "0123abc", "compiler": "cc", "argv": ["run"]},
+    "made_with": {"version": "1.2+3.g0123abc", "compiler": "cc", "argv": ["run"]},
     "facts": {
         "rate_bps": 1e6, "warmup_s": 1.0, "end_s": 3.0, "fair_share_bps": 250_000.0,
         "groups": {

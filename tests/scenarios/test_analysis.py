@@ -80,7 +80,7 @@ def test_result_has_the_schema(run: Path) -> None:
     ]
     assert written["schema"] == 2
     assert written["provenance"] == {
-        "version": "1.2", "commit": "0123abc", "compiler": "cc", "argv": ["run"],
+        "version": "1.2+3.g0123abc", "compiler": "cc", "argv": ["run"],
         "build": "Linux version 7.3", "lab": {"engine": "uml"}, "modules": {"sch_red": "0A1B"},
         "tc": "tc utility, iproute2-6.1.0",
     }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from labkit.common import compiler
+from labkit.kernels import ensure_uml
+from labkit.modules import ensure_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
@@ -37,6 +41,24 @@ def test_same_seed_same_digest(tmp_path: Path) -> None:
     assert first["digest"] == again["digest"]
     assert first["summary"] == again["summary"]
     assert first["digest"] != other["digest"]
+
+
+def test_result_says_what_it_was_made_with(tmp_path: Path) -> None:
+    made = result(tmp_path / "r", "--qdisc", "qsdrr limit 50")["provenance"]
+    said = subprocess.run([ROOT / "tools" / "version"], capture_output=True, text=True, check=True)
+    assert made["version"] == said.stdout.strip()
+    assert made["argv"][1:4] == ["dumbbell", "--out", str(tmp_path / "r")]
+    lab = {"engine": "uml", "kernel": "7.3", "flavour": "fast", "clock": "virtual", "seed": "1"}
+    assert made["lab"].items() >= lab.items()
+    kernel = ensure_uml("7.3", "fast")
+    assert made["lab"]["image"] == hashlib.sha256(kernel.image.read_bytes()).hexdigest()
+    assert kernel.release in made["build"]
+    module = next(ensure_modules(kernel).rglob("sch_qsdrr.ko"))
+    told = subprocess.run(["modinfo", "-F", "srcversion", module], capture_output=True, text=True,
+                          check=True)
+    assert made["modules"] == {"sch_qsdrr": told.stdout.strip()}
+    assert made["compiler"] == compiler()
+    assert made["tc"].startswith("tc utility, iproute2-")
 
 
 def test_figures_agree_with_each_other(tmp_path: Path) -> None:
