@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -73,7 +74,8 @@ def test_macros_padding_arrays_and_unions(tmp_path: Path) -> None:
 def test_every_kind_of_ours_has_a_layout(kind: str) -> None:
     assert uapi.header_of(kind).parent == ROOT / "include" / "uapi" / "linux"
     layout = uapi.layout_of(kind)
-    takes_ecn = "_ECN" in (ROOT / f"sch_{kind}.c").read_text()
+    manual = (ROOT / "man" / "man8" / f"tc-{kind}.8").read_text()
+    takes_ecn = re.search(r"\becn\b", manual) is not None
     assert bool(uapi.counters(kind, layout)) == takes_ecn
 
 
