@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #define MAX_PACKET	65535
+#define MAX_PRIORITIES	8
 
 static const char usage[] =
 	"usage: burst [OPTION]... DEV COUNT\n"
@@ -34,13 +35,15 @@ static const char usage[] =
 	"  -v N  with VLAN tag N in the packet\n"
 	"  -g N  GSO: TCP packets of N segments of 1000 bytes each\n"
 	"  -m N  mark\n"
-	"  -p N  priority, skb->priority\n";
+	"  -e    ECN: the packets can be marked (ECT(0))\n"
+	"  -p N  priority, skb->priority; given several times: each in turn\n";
 
 struct burst {
 	unsigned int	flows;
 	unsigned int	len;
 	unsigned int	vlan;
 	unsigned int	segments;
+	unsigned int	ecn;
 	bool		v6;
 };
 
@@ -100,7 +103,7 @@ static size_t build(const struct burst *b, unsigned int flow,
 	p = put16(p, b->v6 ? ETH_P_IPV6 : ETH_P_IP);
 	if (b->v6) {
 		struct ip6_hdr ip6 = {
-			.ip6_flow = htonl(6 << 28),
+			.ip6_flow = htonl(6 << 28 | b->ecn << 20),
 			.ip6_plen = htons(payload),
 			.ip6_nxt = proto,
 			.ip6_hlim = 64,
@@ -111,7 +114,7 @@ static size_t build(const struct burst *b, unsigned int flow,
 		p = put(p, &ip6, sizeof(ip6));
 	} else {
 		struct iphdr ip = {
-			.version = 4, .ihl = 5, .ttl = 64,
+			.version = 4, .ihl = 5, .ttl = 64, .tos = b->ecn,
 			.tot_len = htons(total - l2),
 			.protocol = proto,
 			.saddr = htonl(0x0a010001),
@@ -166,14 +169,15 @@ int main(int argc, char **argv)
 		{ buf, 0 },
 	};
 	struct msghdr msg = { &to, sizeof(to), iov, 2 };
-	unsigned int mark = 0, prio = 0, count, i;
+	unsigned int prio[MAX_PRIORITIES] = {}, prios = 0;
+	unsigned int mark = 0, count, i;
 	int sndbuf = 1 << 30;
 	int one = 1;
 	size_t l4;
 	int opt;
 	int fd;
 
-	while ((opt = getopt(argc, argv, "f:l:6v:g:m:p:")) != -1) {
+	while ((opt = getopt(argc, argv, "f:l:6v:g:m:ep:")) != -1) {
 		switch (opt) {
 		case 'f':
 			b.flows = to_number(optarg);
@@ -193,8 +197,13 @@ int main(int argc, char **argv)
 		case 'm':
 			mark = to_number(optarg);
 			break;
+		case 'e':
+			b.ecn = 2;
+			break;
 		case 'p':
-			prio = to_number(optarg);
+			if (prios == MAX_PRIORITIES)
+				errx(1, "more than %u priorities", prios);
+			prio[prios++] = to_number(optarg);
 			break;
 		default:
 			errx(1, "%s", usage);
@@ -217,11 +226,13 @@ int main(int argc, char **argv)
 	/* What waits in the discipline counts against the socket. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf, sizeof(sndbuf)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &prio, sizeof(prio)) ||
 	    setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)))
 		err(1, "setsockopt");
 
 	for (i = 0; i < count; i++) {
+		if (prios && setsockopt(fd, SOL_SOCKET, SO_PRIORITY,
+					&prio[i % prios], sizeof(*prio)))
+			err(1, "priority %u", prio[i % prios]);
 		iov[1].iov_len = build(&b, i % b.flows, buf, &l4);
 		if (b.segments) {
 			vnet.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;

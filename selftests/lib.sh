@@ -108,31 +108,3 @@ wait_until() {
 		nap 0.01
 	done
 }
-
-# shellcheck disable=SC2034 # for the caller
-# Arguments of parents.sh, for run_parts. Corners of a configuration: under one
-# parent of each sort.
-readonly CORNERS="-p root -p htb -p tbf-slow -p drr -p netem -p mq -c overflow -c turns"
-# shellcheck disable=SC2034
-# A GSO packet at the head of a FIFO puts htb-slow into debt for longer than the
-# matrix waits, with pfifo as well.
-readonly ONE_FIFO="-x htb-slow:gso"
-
-# run_parts "ARGUMENTS|OPTIONS|..."...: parents.sh for each, and one verdict:
-# failed if any failed, skipped if none ran.
-run_parts() {
-	local part status verdict=$KSFT_SKIP
-	local -a words sets
-	for part; do
-		IFS='|' read -ra sets <<< "$part"
-		read -ra words <<< "${sets[0]}"
-		status=0
-		"$SELFTESTS/parents.sh" "${words[@]}" "${sets[@]:1}" || status=$?
-		case $status in
-		0) [ "$verdict" -eq "$KSFT_FAIL" ] || verdict=0 ;;
-		"$KSFT_SKIP") ;;
-		*) verdict=$KSFT_FAIL ;;
-		esac
-	done
-	exit "$verdict"
-}

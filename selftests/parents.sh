@@ -3,29 +3,55 @@
 #
 # Does a queue discipline keep its contract with parents and core?
 #
-#	parents.sh [-p PARENT]... [-c CASE]... [-x PARENT:CASE]... [-l LIMIT] [-u]
-#		KIND ['OPTIONS']...
+#	parents.sh [-p PARENT]... [-c CASE]... [-x PARENT:CASE]... [-b WORDS]
+#		[-f CLASS] [-s NAMES] [-l LIMIT] [-u] [-n] KIND ['OPTIONS']...
 #
-# runs every case under every parent with every set of options. The device
-# sends only what it is told to, so each case decides what waits and what
-# leaves. A case holds if
+# runs each case under the parents that can make a difference to it, with every
+# set of options. The device sends only what it is told to, so each case decides
+# what waits and what leaves. A case holds if
 #   - while packets wait, parent and child agree on how many, in packets and
 #     bytes;
 #   - after all have left, both are at 0;
 #   - every packet offered was sent or counted as dropped;
 #   - traffic goes on afterwards.
 #
-# -x: leave out this case under this parent. -l: the limit that the case
-# "change" goes down to, 1 unless the discipline does not take that. -u: leave
-# the module loaded at the end.
+# -p, -c: only these parents, only these cases; with both, each under each.
+# -x: leave out this case under this parent. -b: words for each burst. -f: the
+# case "filter-class" names this class; "flow" if the discipline does not list
+# what it is named. -s: the statistics that tell where packets went, for the case
+# "handle-0". -l: the limit that the case "change" goes down to, 1 unless given.
+# -u: leave the module loaded at the end. -n: only say what would run.
 # shellcheck disable=SC2317 # the cases are called by name
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-ALL_PARENTS="root tbf tbf-slow htb htb-slow hfsc drr qfq ets-strict ets prio red sfb netem cbs multiq mq"
-ALL_CASES="overflow turns change replace delete down filter-drop filter-steal gso stab vlan ipv6 unlink netns"
+# What a case asks of a parent decides under which it runs. EVERY: how packets
+# enter and leave is each parent's own. SORTS: a child that goes or comes; one
+# parent of each sort in how it knows that a child holds packets: no parent, a
+# token bucket, a tree, two service curves, a ring, strict bands, one with a
+# queue of its own, several device queues, a parent's parent that never looks
+# again. FEW: what is in the packet does not reach the parent, so root and two.
+EVERY="root tbf tbf-slow htb htb-slow hfsc drr qfq ets-strict ets prio red sfb netem cbs multiq mq
+	hfsc-ls:prio hfsc-ls:drr hfsc-ls:tbf"
+SORTS="root tbf htb hfsc drr ets netem mq hfsc-ls:prio"
+FEW="root tbf drr"
+ALL_CASES="overflow turns change replace delete down filter-drop filter-steal filter-class gso stab
+	vlan ipv6 unlink netns requeue handle-0"
+
+# parents_of CASE
+parents_of() {
+	case $1 in
+	overflow | turns | change | gso) echo "$EVERY" ;;
+	replace | delete | down) echo "$SORTS" ;;
+	# The counts by which a parent knows a child: those that have some.
+	filter-drop | filter-steal) echo "root tbf htb hfsc drr netem hfsc-ls:prio" ;;
+	# A device queue's own: there is no other parent.
+	requeue | handle-0) echo root ;;
+	*) echo "$FEW" ;;
+	esac
+}
 
 parents=()
 cases=()
@@ -33,10 +59,18 @@ declare -A left_out
 least=1
 hold=
 unload=true
-while getopts p:c:x:l:uh: opt; do
+only_say=false
+burst_words=()
+class=
+choice=
+while getopts p:c:x:b:f:s:l:unh: opt; do
 	case $opt in
 	u) unload=false ;;
+	n) only_say=true ;;
 	l) least=$OPTARG ;;
+	b) read -ra burst_words <<< "$OPTARG" ;;
+	f) class=$OPTARG ;;
+	s) choice=$OPTARG ;;
 	h) hold=$OPTARG ;;
 	p) parents+=("$OPTARG") ;;
 	c) cases+=("$OPTARG") ;;
@@ -44,12 +78,11 @@ while getopts p:c:x:l:uh: opt; do
 	*) exit 2 ;;
 	esac
 done
-[ ${#parents[@]} -gt 0 ] || read -ra parents <<< "$ALL_PARENTS"
-[ ${#cases[@]} -gt 0 ] || read -ra cases <<< "$ALL_CASES"
 args=("$@")
 shift $((OPTIND - 1))
 if [ $# -eq 0 ]; then
-	echo "usage: parents.sh [-p PARENT]... [-c CASE]... [-x PARENT:CASE]... [-l LIMIT] [-u] KIND ['OPTIONS']..." >&2
+	echo "usage: parents.sh [-p PARENT]... [-c CASE]... [-x PARENT:CASE]... [-b WORDS] [-f CLASS]" \
+		"[-s NAMES] [-l LIMIT] [-u] [-n] KIND ['OPTIONS']..." >&2
 	exit 2
 fi
 kind=$1
@@ -57,12 +90,41 @@ shift
 [ $# -gt 0 ] || set -- "limit 1" "limit 2" "limit 1000"
 option_sets=("$@")
 
+# Lines "PARENT CASE" of what runs with each set of options.
+cells() {
+	local case parent
+	local -a some
+	read -rd '' -a some <<< "$ALL_CASES" || :
+	[ ${#cases[@]} -eq 0 ] || some=("${cases[@]}")
+	for case in "${some[@]}"; do
+		if [ ${#parents[@]} -gt 0 ] && [ ${#cases[@]} -gt 0 ]; then
+			printf "%s $case\n" "${parents[@]}"
+			continue
+		fi
+		for parent in $(parents_of "$case"); do
+			[ ${#parents[@]} -eq 0 ] || [[ " ${parents[*]} " == *" $parent "* ]] || continue
+			echo "$parent $case"
+		done
+	done | while read -r parent case; do
+		[ -n "${left_out[$parent:$case]:-}" ] || echo "$parent $case"
+	done
+}
+
+if $only_say; then
+	for options in "${option_sets[@]}"; do
+		while read -r parent case; do
+			echo "$parent: $kind $options: $case"
+		done < <(cells)
+	done
+	exit
+fi
+
 enter_namespace "${args[@]}"
 need_tools burst
 modprobe -q aqm_gate || [ -d /sys/module/aqm_gate ] || skip_all "no module aqm_gate"
 modprobe -q "sch_$kind" || :
 
-# ---- parents: the root is 1:, the child 10:; $at says where it goes ----
+# ---- parents: the root is 1:, one below it 2:, the child 10:; $at says where ----
 
 fails() {
 	why=$*
@@ -123,8 +185,28 @@ plan_parent() {
 		queues=2
 		plan="$root $1
 			qdisc add dev $DEV parent 1:2 handle 30: pfifo limit 1000" ;;
+	# With ls alone, hfsc looks whether a class holds packets before it hands one
+	# on; should the count pass through 0 meanwhile, it never looks again.
+	hfsc-ls:*)
+		at="parent 2:1"
+		plan="$root hfsc default 1
+			$class hfsc ls rate 10gbit"
+		local below="qdisc add dev $DEV parent 1:1 handle 2:"
+		case $1 in
+		*:prio)
+			plan+="
+			$below prio bands 2 $one" ;;
+		*:drr)
+			plan+="
+			$below drr
+			class add dev $DEV parent 2: classid 2:1 drr quantum 1514
+			filter add dev $DEV parent 2: matchall classid 2:1" ;;
+		*:tbf)
+			plan+="
+			$below tbf rate 10gbit burst 1mb limit 100mb" ;;
+		esac ;;
 	*)
-		echo "no parent \"$1\"; there are: $ALL_PARENTS" >&2
+		echo "no parent \"$1\"; there are: $EVERY" >&2
 		exit 2 ;;
 	esac
 }
@@ -165,7 +247,10 @@ read_stats() {
 		drops[$h]=${BASH_REMATCH[1]}
 		bytes[$h]=${BASH_REMATCH[2]}
 		qlen[$h]=${BASH_REMATCH[3]}
-		[ "$h" != 1: ] || continue
+		case $h in
+		1: | 2:) continue ;;
+		0:) [[ $one != '"mq"'* ]] || continue ;;
+		esac
 		lost=$((lost + drops[$h]))
 		leaf_bytes=$((leaf_bytes + bytes[$h]))
 		leaves=$((leaves + qlen[$h]))
@@ -199,7 +284,7 @@ agree() {
 offered=0
 offer() {
 	local count=${*: -1}
-	burst "${@:1:$#-1}" "$DEV" "$count"
+	burst "${burst_words[@]}" "${@:1:$#-1}" "$DEV" "$count"
 	offered=$((offered + count))
 }
 
@@ -225,26 +310,32 @@ drain() {
 		fails "of $offered packets $sent left and ${1:-0} were taken, but $lost count as dropped"
 }
 
-# A packet gets through, if the discipline takes any.
+# A packet gets through, if the discipline takes any: one of 20, for some may
+# fall to a random drop.
 goes_on() {
-	local before sent
+	local before sent i
 	gate_open
 	gate_sent
 	before=$sent
-	offer 1
-	wait_until is_drained || fails "a packet is stuck after $1" || return
-	gate_sent
-	[ "$sent" -gt "$before" ] || $takes_nothing ||
-		fails "a packet does not leave after $1"
+	for i in {1..20}; do
+		offer 1
+		wait_until is_drained || fails "packet $i is stuck after $1" || return
+		gate_sent
+		if [ "$sent" -gt "$before" ] || $takes_nothing; then
+			return
+		fi
+	done
+	fails "no packet leaves after $1"
 }
 
 # ---- cases ----
 
-# Of many flows, of one alone (which then loses its own packets), of many.
+# Of many flows, of one alone (which then loses its own packets, or has them
+# marked), of many.
 case_overflow() {
 	offer -f 8 40
 	agree "backlogged" || return
-	offer -f 1 20
+	offer -e -f 1 20
 	agree "backlogged by one flow" || return
 	offer -f 3 20
 	agree "backlogged again" || return
@@ -255,8 +346,8 @@ case_overflow() {
 # Arrivals and departures in turns, so that parents peek and drop in between.
 case_turns() {
 	local i
-	for i in {1..8}; do
-		offer -f 2 -l $((60 + 150 * i)) 3
+	for i in {1..5}; do
+		offer -f 2 -l $((60 + 240 * i)) 3
 		offer 2
 		gate_credit 1
 		agree "turn $i" || return
@@ -370,6 +461,104 @@ case_filter-steal() {
 	drain "$stolen" && goes_on "the filter"
 }
 
+# What a filter names is where the packets go.
+case_filter-class() {
+	local minor=${class/flow/3} classes
+	[ -n "$class" ] || return "$KSFT_SKIP"
+	must tc filter add dev "$DEV" parent 10: handle 3 fw classid "10:$minor" || return
+	offer -m 3 3
+	agree "after a filter named a class" || return
+	if [ "$class" != flow ]; then
+		classes=$(tc -s class show dev "$DEV" parent 10:)
+		[[ $classes =~ class\ $kind\ 10:$minor\ parent\ 10:[^:]*backlog\ [0-9]+b\ [1-9] ]] ||
+			fails "class 10:$minor holds nothing: $classes" || return
+	fi
+	offer -f 8 20
+	drain && goes_on "the filter"
+}
+
+# Packets that the device sends back are the discipline's again: up to 64 of
+# them, and they must not cost those that arrive more than their places.
+case_requeue() {
+	local before
+	echo 1000000 > "/sys/class/net/$DEV/gate/bulk"
+	offer -f 8 40
+	gate_credit 1
+	read_stats
+	before=$lost
+	offer -f 1 1
+	agree "after packets came back" || return
+	[ "$lost" -le $((before + 1)) ] ||
+		fails "one packet arrives after others came back, and $((lost - before)) are dropped" || return
+	offer -f 8 8
+	gate_credit 1
+	offer -f 3 20
+	drain && goes_on "packets came back"
+}
+
+# As net.core.default_qdisc, alone and below mq, where its handle is 0: that the
+# priority of a packet has no major number must not make it name a class.
+case_handle-0() {
+	local queues priority first=
+	for queues in 1 4; do
+		for priority in 0 1 2 3; do
+			by_default "$queues" 2> "$scratch" || { read -r why < "$scratch"; return "$KSFT_SKIP"; }
+			offered=0
+			burst -p "$priority" "$DEV" 6
+			offered=6
+			where_packets_are
+			[ -n "$first" ] || first=$where
+			[ "$where" = "$first" ] ||
+				fails "with priority $priority: $where, and with 0: $first" || return
+			read_stats
+			drain_all || return
+		done
+		by_default "$queues"
+		offered=0
+		offer -f 40 80
+		drain_all || return
+	done
+}
+
+# by_default QUEUES: a device that gets the discipline without being told. The
+# default is set for as long as it takes, where all namespaces find it.
+by_default() {
+	local all="nsenter --target 1 --net" found
+	[ ! -d "/sys/class/net/$DEV" ] || ip link del "$DEV"
+	default=$($all cat /proc/sys/net/core/default_qdisc)
+	$all sh -c "echo $kind > /proc/sys/net/core/default_qdisc"
+	gate_up "$1" || :
+	$all sh -c "echo $default > /proc/sys/net/core/default_qdisc"
+	default=
+	found=$(tc qdisc show dev "$DEV" | grep -c "^qdisc $kind 0:")
+	[ "$found" -eq "$1" ]
+}
+
+# Set $where to what the statistics say of where packets are, summed over queues.
+where_packets_are() {
+	local name text
+	text=$(tc -s -j qdisc show dev "$DEV")
+	where=
+	for name in $choice; do
+		where+=" $name=$(grep -o "\"$name\":[0-9]*" <<< "$text" | awk -F: '{ n += $2 } END { print n }')"
+	done
+}
+
+all_drained() {
+	read_stats
+	[ "$leaves" -eq 0 ]
+}
+
+drain_all() {
+	local sent
+	gate_open
+	wait_until all_drained || fails "stalled with $leaves packets" || return
+	[ "$leaf_bytes" -eq 0 ] || fails "$leaf_bytes bytes are still counted" || return
+	gate_sent
+	[ $((sent + lost)) -eq "$offered" ] ||
+		fails "of $offered packets $sent left, but $lost count as dropped"
+}
+
 case_gso() {
 	offer -f 4 -g 8 20
 	offer -f 4 -l 200 10
@@ -452,7 +641,7 @@ run_case() {
 	"case_$1" || status=$?
 	tear_down
 	# A stall that pfifo meets as well is the parent's own.
-	if [ "$status" -eq 1 ] && [ "$parent $1" = "hfsc down" ] &&
+	if [ "$status" -eq 1 ] && [[ "$parent $1" == hfsc*" down" ]] &&
 	   [ "$kind" != pfifo ] && ! control "$1"; then
 		status=$KSFT_SKIP
 	fi
@@ -482,6 +671,12 @@ unloads() {
 	modprobe -nq "sch_$kind" || return "$KSFT_SKIP"
 	rmmod "sch_$kind" || fails "the module cannot be unloaded" || return
 	modprobe "sch_$kind" || fails "the module cannot be loaded again"
+}
+
+restore() {
+	rm -f "$scratch"
+	[ -z "$default" ] ||
+		nsenter --target 1 --net sh -c "echo $default > /proc/sys/net/core/default_qdisc"
 }
 
 # report NAME COMMAND...
@@ -516,16 +711,14 @@ tc qdisc add dev "$DEV" root "$kind" || skip_all "tc or the kernel lacks $kind"
 ip link del "$DEV"
 
 scratch=$(mktemp)
-trap 'rm -f "$scratch"' EXIT
+default=
+trap restore EXIT
 
 tap_start
 for options in "${option_sets[@]}"; do
-	for parent in "${parents[@]}"; do
-		for case in "${cases[@]}"; do
-			[ -z "${left_out[$parent:$case]:-}" ] || continue
-			report "$parent: $kind $options: $case" run_case "$case"
-		done
-	done
+	while read -ru "$cells_fd" parent case; do
+		report "$parent: $kind $options: $case" run_case "$case"
+	done {cells_fd}< <(cells)
 done
 ! $unload || report "$kind: unload" unloads
 tap_end

@@ -3,49 +3,62 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
+from typing import Any
 
 import pytest
 
 TOP = Path(__file__).resolve().parent.parent
-TDC = TOP / "selftests" / "tdc"
-
-# One parent of each sort: none, shaping, peeking, round robin, one with a queue of its own.
-FEW_PARENTS = ("root", "htb", "tbf-slow", "drr", "hfsc", "netem")
+CARDS = TOP / "selftests" / "kinds"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A discipline.
-
-    ``options`` go with the small matrix: a limit that a burst overflows, and with which a lone
-    packet passes afterwards. ``excluded`` are PARENT:CASE as in its script, which says why.
-    Without ``filters`` it takes none, as mainline's red.
-    """
+    """A discipline, with what its card in selftests/kinds says of it."""
 
     name: str
-    options: str
-    excluded: tuple[str, ...] = ()
-    filters: bool = True
+    card: Mapping[str, str]
 
     @property
-    def cases(self) -> Path:
-        return TDC / f"{self.name}.json"
+    def filters(self) -> bool:
+        """Whether it takes filters."""
+        return bool(self.card.get("FILTERS"))
 
 
-KINDS = [
-    Kind("qsdrr", "limit 2"),
-    Kind("tdrr", "limit 2"),
-    Kind("2regionred", "limit 2", filters=False),
-    Kind("chokex", "limit 2 min 5 max 6 bandwidth 100gbit"),
-    Kind("redtail", "limit 3kb"),
-    Kind("cbt", "limit 2 bandwidth 100gbit", ("netem:replace",)),
-]
+def read_card(text: str) -> dict[str, str]:
+    """A card as the shell reads it: KEY="VALUE", where $KEY stands for what went before."""
+    card: dict[str, str] = {}
+    for word in shlex.split(text, comments=True):
+        key, value = word.split("=", 1)
+        card[key] = Template(value).substitute(card)
+    return card
+
+
+KINDS = [Kind(path.name, read_card(path.read_text())) for path in sorted(CARDS.iterdir())]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+
+
+def tdc_cases(kind: str, directory: Path) -> list[dict[str, Any]]:
+    """The cases that a kind's table makes, as tdc has them."""
+    program = TOP / "selftests" / "tdc" / "cases.py"
+    subprocess.run([sys.executable, program, "--write", directory, kind], check=True)
+    cases: list[dict[str, Any]] = json.loads((directory / f"{kind}.json").read_text())
+    return cases
+
+
+def matrix_names(kind: Kind, *words: str) -> list[str]:
+    """The cells that the matrix of a kind has, by name."""
+    command = [TOP / "selftests" / "matrix", *words, "-n", kind.name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.splitlines()
 
 
 @dataclass(frozen=True)
@@ -81,14 +94,3 @@ def run_selftest(command: Sequence[str], lab: Sequence[str] = (), limit: int = 1
     )  # fmt: skip
     print(done.stdout)
     return parse_tap(done.stdout, done.returncode)
-
-
-def few_parents(kind: Kind) -> list[str]:
-    """The command for a small matrix, for kernels on which each packet is expensive.
-
-    The module stays loaded: where user-mode Linux has loaded and unloaded a module, KASAN
-    takes the loading of the next one for a write out of bounds.
-    """
-    chosen = [word for parent in FEW_PARENTS for word in ("-p", parent)]
-    chosen += [word for case in kind.excluded for word in ("-x", case)]
-    return ["selftests/parents.sh", "-u", *chosen, kind.name, kind.options]

@@ -4,6 +4,8 @@
  * disciplines: `ip link add g0 type gate`. Its transmit queues are stopped
  * unless it has credit; writing N to /sys/class/net/g0/gate/credit lets N
  * packets leave. What leaves is counted and dropped, and packet sockets see it.
+ * With N in gate/bulk the core takes packets of N bytes in all at a time; those
+ * beyond the credit go back.
  *
  * With the queue stopped nothing calls the discipline's dequeue, so a test
  * decides exactly which enqueues and which dequeues happen, in which order.
@@ -17,9 +19,12 @@
 /**
  * struct gate - private part of the device
  * @credit: packets that may still leave; under the transmit lock
+ * @bulk: bytes that the core may take from the discipline at once, where that
+ *	is the only one and the device has one queue; else one packet
  */
 struct gate {
 	u32	credit;
+	u32	bulk;
 };
 
 static netdev_tx_t gate_xmit(struct sk_buff *skb, struct net_device *dev)
@@ -84,8 +89,42 @@ static ssize_t credit_store(struct device *d, struct device_attribute *attr,
 
 static DEVICE_ATTR_RW(credit);
 
+static ssize_t bulk_show(struct device *d, struct device_attribute *attr,
+			 char *buf)
+{
+	struct gate *gate = netdev_priv(to_net_dev(d));
+
+	return sysfs_emit(buf, "%u\n", gate->bulk);
+}
+
+/* As a driver with byte queue limits that has room for so much. */
+static ssize_t bulk_store(struct device *d, struct device_attribute *attr,
+			  const char *buf, size_t count)
+{
+	struct net_device *dev = to_net_dev(d);
+	struct gate *gate = netdev_priv(dev);
+	u32 bulk;
+	int err;
+
+	err = kstrtou32(buf, 0, &bulk);
+	if (err)
+		return err;
+	if (!IS_ENABLED(CONFIG_BQL))
+		return -EOPNOTSUPP;
+
+	gate->bulk = bulk;
+#ifdef CONFIG_BQL
+	for (unsigned int i = 0; i < dev->num_tx_queues; i++)
+		netdev_get_tx_queue(dev, i)->dql.adj_limit = bulk;
+#endif
+	return count;
+}
+
+static DEVICE_ATTR_RW(bulk);
+
 static struct attribute *gate_attrs[] = {
 	&dev_attr_credit.attr,
+	&dev_attr_bulk.attr,
 	NULL
 };
 

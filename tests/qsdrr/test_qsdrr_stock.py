@@ -8,16 +8,16 @@ The whole of both runs on the lab kernel.
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import pytest
 
-from tests.selftests import TOP, run_selftest
+from tests.selftests import run_selftest, tdc_cases
 
 PARENTS = ("root", "htb", "tbf-slow", "hfsc", "drr", "qfq", "ets", "prio", "netem", "mq")
 CASES = ("overflow", "turns", "change")
 SCRIPT = """
-selftests/tdc/run selftests/tdc/qsdrr.json -- -c smoke; tdc=$?
+selftests/tdc/run qsdrr -- -c smoke; tdc=$?
 selftests/parents.sh {words} qsdrr 'limit 2'; parents=$?
 exit $((tdc | parents))
 """
@@ -26,15 +26,14 @@ exit $((tdc | parents))
 @pytest.mark.qemu
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["6.1", "6.12"])
-def test_on_a_stock_kernel(kernel: str) -> None:
+def test_on_a_stock_kernel(kernel: str, tmp_path: Path) -> None:
     words = " ".join([*(f"-p {name}" for name in PARENTS), *(f"-c {name}" for name in CASES)])
     tap = run_selftest(
         ["bash", "-c", SCRIPT.format(words=words)],
         ["--engine", "qemu", "--kernel", kernel],
         limit=1800,
     )
-    cases = json.loads((TOP / "selftests" / "tdc" / "qsdrr.json").read_text())
-    smoke = [case for case in cases if "smoke" in case["category"]]
+    smoke = [case for case in tdc_cases("qsdrr", tmp_path) if "smoke" in case["category"]]
     assert not tap.failed
     assert tap.skipped == []
     # One more: the module can be unloaded and loaded again.
