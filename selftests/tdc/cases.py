@@ -6,11 +6,12 @@
 
 writes DIR/KIND.json, for tdc or for tools/testing/selftests/tc-testing/tc-tests/qdiscs of a kernel.
 
-What is proven of each kind: what it is with nothing given, in text and JSON; every option at once;
-that its text output is accepted as input; for each option, that a live change of it keeps the
-rest, and what tc and the kernel refuse, each with its message; what its options exclude; its life
-(replace, delete); its statistics when idle. That it keeps its contract with parents is proven by
-parents.sh, and that the plugins' shared parser reads each type of value by tests/tc.
+What is proven of each kind: with nothing given nothing is shown, and the statistics have what is in
+force; help has each range and default; every option at once; that its text output is accepted as
+input; for each option, that a live change of it keeps the rest, and what tc and the kernel refuse,
+each with its message; what its options exclude; its life (replace, delete). That it keeps its
+contract with parents is proven by parents.sh, and that the plugins' shared parser reads each type
+of value by tests/tc.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +34,45 @@ from table import Case, Kind, Option, Shown  # noqa: E402
 
 SHOW = "$TC qdisc show dev $DUMMY"
 SHOW_JSON = "$TC -j qdisc show dev $DUMMY"
-OUT_OF_RANGE = r"(?:ERANGE|EINVAL): (?:integer out of range|Numerical result out of range)[^\n]*"
 WRONG_LENGTH = r"(?:ERANGE|EINVAL): invalid attribute length[^\n]*"
 EXTACK = r"Error: (?:sch_\w+: )?%s\."
+HEADERS = HERE.parent.parent / "include" / "uapi" / "linux"
+BYTES = {"FLAG": 1, "CHOICE": 1, "RATE": 8, "CODEPOINTS": 8, "MASKED": 8}  # of others: 4
 
 
-def attributes(kind: str) -> dict[str, int]:
-    """The numbers of a kind's netlink attributes, from its uapi header."""
-    header = HERE.parent.parent / "include" / "uapi" / "linux" / f"pkt_sched_{kind}.h"
-    prefix = f"TCA_{kind.upper()}_"
-    names = re.findall(rf"^\t(?:__)?{prefix}(\w+),?(?=\s|$)", header.read_text(), re.MULTILINE)
-    numbers: dict[str, int] = {}
-    for name in names[names.index("UNSPEC") : names.index("MAX") + 1]:
-        numbers[name] = len(numbers)
-    return numbers
+@dataclass(frozen=True)
+class Attribute:
+    """A netlink attribute: its number, and how many bytes it has."""
+
+    number: int
+    width: int
+
+
+def attributes(kind: str) -> tuple[dict[str, Attribute], int]:
+    """A kind's netlink attributes by option, from its uapi header, and the greatest number."""
+    text = (HEADERS / f"pkt_sched_{kind}.h").read_text()
+    text += (HEADERS / "pkt_sched_aqm.h").read_text()
+    text = text.replace("\\\n", " ")
+    lists = dict(
+        re.findall(r"^#define (TC_\w+_OPTIONS?)\(_, x\b[^)]*\) +(.*)$", text, re.MULTILINE)
+    )
+    listed = f"TC_{kind.upper()}_OPTIONS"
+
+    def expand(name: str) -> Iterator[tuple[str, str]]:
+        for found in re.finditer(r"\b_\(x, *[\w#]+, *(\w+), *(\w+)|(\w+)\(_, x\b", lists[name]):
+            if found[3]:
+                yield from expand(found[3])
+            else:
+                yield found[1], found[2]
+
+    before, _ = re.split(rf"\b{listed}\(TC_AQM_ATTRIBUTE", text)
+    first = len(re.findall(r"\w+,", before[before.rindex("enum {") :]))
+    options = list(expand(listed))
+    numbers = {
+        option: Attribute(first + i, BYTES.get(type_, 4))
+        for i, (option, type_) in enumerate(options)
+    }
+    return numbers, first + len(options) - 1
 
 
 def load(path: Path) -> Kind:
@@ -67,11 +94,11 @@ class Writer:
     def __init__(self, kind: Kind) -> None:
         """``kind`` is its table."""
         self.kind = kind
-        self.attributes = attributes(kind.name)
+        self.attributes, self.last = attributes(kind.name)
         together = [o for o in kind.options if o.name not in kind.alone]
         firsts = [(o, next(iter(o.good))) for o in together]
         self.every = " ".join(o.words(typed) for o, typed in firsts)
-        self.every_shown = kind.defaults()
+        self.every_shown: dict[str, Shown] = {}
         for option, typed in firsts:
             self.every_shown = overlay(self.every_shown, option, typed)
 
@@ -79,10 +106,10 @@ class Writer:
         """A tc command on the root of the dummy device."""
         return f"$TC qdisc {verb} dev $DUMMY handle 1: root {self.kind.name} {words}".strip()
 
-    def raw(self, option: Option, value: int, width: int | None = None) -> str:
+    def raw(self, option: Option, value: int) -> str:
         """An attribute as rawqdisc takes it."""
-        attr = self.attributes[option.attr or option.name.upper()]
-        return f"{attr}:{option.width if width is None else width}:{value}"
+        attribute = self.attributes[option.name]
+        return f"{attribute.number}:{attribute.width}:{value}"
 
     def shown(self, options: dict[str, Shown]) -> list[dict[str, Shown]]:
         """JSON output with these options."""
@@ -94,6 +121,7 @@ class Writer:
         for option in self.kind.options:
             yield from self.changes(option)
             yield self.refusals(option)
+        yield from self.derived()
         yield from self.other_refusals()
         yield from self.conflicts()
         yield from self.life()
@@ -108,25 +136,25 @@ class Writer:
 
     def added(self) -> Iterator[Case]:
         """Set up, with nothing given and with everything."""
-        name, defaults = self.kind.name, self.shown(self.kind.defaults())
+        name = self.kind.name
         yield Case(
-            f"Add {name} with nothing given: all that is shown", self.qdisc("add"), SHOW,
-            pattern=rf"\Aqdisc {name} 1: root refcnt [0-9]+ {re.escape(self.kind.text)} ?\n\Z",
-            smoke=True,
+            f"Add {name} with nothing given: nothing is shown", self.qdisc("add"), SHOW,
+            pattern=rf"\Aqdisc {name} 1: root refcnt [0-9]+ *\n\Z", smoke=True,
         )  # fmt: skip
         yield Case(
             f"Add {name} with nothing given: JSON", self.qdisc("add"), SHOW_JSON,
-            json=defaults, smoke=True,
+            json=self.shown({}), smoke=True,
         )  # fmt: skip
         yield Case(
             f"Add {name} without an options attribute", f"$RAW -n $DUMMY {name}", SHOW_JSON,
-            json=defaults,
+            json=self.shown({}),
         )  # fmt: skip
-        every_name = "".join(rf"(?=.*\b(?:no)?{re.escape(o.name)}\b)" for o in self.kind.options)
+        lines = "".join(rf"(?=.* {help_line(option)} )" for option in self.kind.options)
         yield Case(
-            f"{name} help names every option and sets nothing up", self.qdisc("add", "help"),
-            script(f"{self.qdisc('add', 'help')} 2>&1", SHOW),
-            pattern=rf"\A{every_name}Usage: .*\nqdisc noqueue [^\n]*\n\Z", status=1,
+            f"{name} help has each option's range and default, and sets nothing up",
+            self.qdisc("add", "help"),
+            script(f"echo $({self.qdisc('add', 'help')} 2>&1)", SHOW),
+            pattern=rf"\A{lines}Usage: .* man tc-{name}\nqdisc noqueue [^\n]*\n\Z", status=1,
         )  # fmt: skip
         yield Case(
             f"Add {name} with every option", self.qdisc("add", self.every), SHOW_JSON,
@@ -156,7 +184,7 @@ class Writer:
             return
         for typed in [first, *others] if alone else others:
             words = option.words(typed)
-            before = self.kind.defaults() if alone else self.every_shown
+            before = {} if alone else self.every_shown
             yield Case(
                 f"Change {self.kind.name} to {words}, the rest stays",
                 self.qdisc("change", words), SHOW_JSON,
@@ -167,21 +195,35 @@ class Writer:
     def refusals(self, option: Option) -> Case:
         """What tc refuses for one option, then what the kernel does; nothing is changed."""
         bad = option.bad.split()
+        or_auto = ", or auto" if option.default == "auto" else ""
         tried = [self.qdisc("change", f"{option.name} {value}") for value in bad]
         expected = [
             re.escape(f'{self.kind.name}: "{option.name} {value}" is not possible; allowed: ')
-            + re.escape(option.allowed)
+            + re.escape(option.allowed + or_auto)
             for value in bad
         ]
-        raw = [self.raw(option, value) for value in option.raw]
-        expected += [OUT_OF_RANGE for _ in option.raw]
-        raw += [self.raw(option, 1, option.width // 2)]
-        expected += [WRONG_LENGTH]
         if option.fixed:
             tried += [self.qdisc("change", option.words(list(option.good)[-1]))]
-            expected[len(bad) : len(bad)] = [EXTACK % re.escape(option.fixed)]
-        tried += [f"$RAW -c $DUMMY {self.kind.name} {attribute}" for attribute in raw]
+            expected += [EXTACK % re.escape(option.fixed)]
+        attribute = self.attributes[option.name]
+        raw = [self.raw(option, value) for value in option.raw]
+        raw += [f"{attribute.number}:{attribute.width // 2}:1"]
+        tried += [f"$RAW -c $DUMMY {self.kind.name} {one}" for one in raw]
+        expected += [rf"EINVAL: {option.name} must be [^\n]+" for _ in option.raw]
+        expected += [WRONG_LENGTH]
         return self.refused(f"Wrong values of {self.kind.name}'s {option.name}", tried, expected)
+
+    def derived(self) -> Iterator[Case]:
+        """What follows from others is shown if it is given, and no more once it is "auto"."""
+        names = [o.name for o in self.kind.options if o.default == "auto" and not o.fixed]
+        names = [name for name in names if name not in self.kind.alone]
+        if names:
+            yield Case(
+                f"{self.kind.name}: auto forgets what was given",
+                self.qdisc("change", " ".join(f"{name} auto" for name in names)), SHOW,
+                pattern=rf"\A(?!.* (?:{'|'.join(names)}) )qdisc {self.kind.name} 1: ",
+                setup=(self.qdisc("add", self.every),),
+            )  # fmt: skip
 
     def other_refusals(self) -> Iterator[Case]:
         """What is no option, or given twice, or not of the kind's netlink interface."""
@@ -193,19 +235,19 @@ class Writer:
             [
                 self.qdisc("change", valued.name),
                 self.qdisc("change", f"{typed} {typed}"),
-                self.qdisc("change", "nonsense 1") + " 2>&1 | head -n 1",
+                self.qdisc("change", "nonsense 1"),
             ],
             [
-                re.escape(f'{name}: "{valued.name}" lacks its value; allowed: {valued.allowed}'),
+                re.escape(f'{name}: "{valued.name}" lacks its value; allowed: {valued.allowed}')
+                + "(?:, or auto)?",
                 re.escape(f'{name}: "{valued.name}" is given twice'),
-                re.escape(f'{name}: what is "nonsense"?'),
+                re.escape(f'{name}: what is "nonsense"? "help" lists the options'),
             ],
         )
-        unknown = self.attributes["MAX"]
         yield self.refused(
             f"Attributes that {name} does not know",
             [
-                f"$RAW -c $DUMMY {name} {unknown}:4:1",
+                f"$RAW -c $DUMMY {name} {self.last + 1}:4:1",
                 f"$RAW -c -o $DUMMY {name} {self.raw(valued, 5)}",
             ],
             ["EINVAL: Unknown attribute type", "EINVAL: NLA_F_NESTED is missing"],
@@ -269,6 +311,17 @@ class Writer:
             ),
             pattern=rf"\Ano\nqdisc {name} 1:", status=2, setup=(add,),
         )  # fmt: skip
+
+
+def help_line(option: Option) -> str:
+    """An option as help has it, spaces squeezed: name, meaning, range, default."""
+    name = option.name
+    if option.is_flag:
+        name = f"[no]{name.removeprefix('no')}"
+    allowed = f" {option.allowed};" if option.allowed else ""
+    part = r"(?:(?!default )[^;])*;"
+    end = re.escape(f"{allowed} default {option.default}")
+    return rf"{re.escape(name)} {part}(?:{part}){{0,2}}?{end}"
 
 
 def overlay(shown: dict[str, Shown], option: Option, typed: str) -> dict[str, Shown]:

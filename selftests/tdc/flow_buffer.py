@@ -5,27 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from table import Case, Option, number, on_gate
+from table import GATE, Case, Option, on_gate
 
 U32 = "4294967295"
 BY_FILTER = "$TC filter add dev g0 parent 1: "
 
 OPTIONS: Sequence[Option] = (
-    number(
-        "limit", 1000, {"9p": 9, "1": 1, U32: int(U32)}, f"1 to {U32} packets",
+    Option(
+        "limit", "1000p", f"1 to {U32} packets", {"9p": 9, "1": 1, U32: int(U32)},
         bad="0 -1 4294967296 10.5 ten", raw=[0],
     ),
-    number(
-        "memory_limit", 32 << 20, {"2Mb": 2 << 20, "1": 1, U32: int(U32)}, f"1b to {U32}b",
-        bad="0 4gb 5x", raw=[0],
+    Option(
+        "memory_limit", "32Mb", "1b to 4Gb", {"2Mb": 2 << 20, "1": 1, U32: int(U32)},
+        bad="0 5gb 5x", raw=[0],
     ),
-    number(
-        "flows", 1024, {"7": 7, "8": 8}, "1 to 1048576 queues",
-        bad="0 1048577", raw=[0, 1 << 20 | 1],
-        fixed="flows cannot be changed on a live qdisc",
+    Option(
+        "flows", "1024", "1 to 1048576 queues", {"7": 7, "8": 8}, bad="0 1048577",
+        raw=[0, 1 << 20 | 1], fixed="flows cannot be changed on a live qdisc",
     ),
-    number(
-        "quantum", 1514, {"300": 300, "256": 256, "1mb": 1 << 20}, "256b to 1Mb",
+    Option(
+        "quantum", "auto", "256b to 1Mb", {"300": 300, "256": 256, "1mb": 1 << 20},
         bad="255 1048577", raw=[255, 1 << 20 | 1],
     ),
 )  # fmt: skip
@@ -33,6 +32,10 @@ OPTIONS: Sequence[Option] = (
 
 def special(kind: str) -> Sequence[Case]:
     """How the buffer overflows and how packets find their queue."""
+    script_of_a_class = (
+        "sh -c '$TC filter add dev g0 parent 1: matchall classid 1:7; $BURST -l 60 g0 2 > /dev/null; "
+        "$TC -s class show dev g0'"
+    )
     one_queue = f"{BY_FILTER}matchall classid 1:1"
     return (
         Case(
@@ -52,10 +55,9 @@ def special(kind: str) -> Sequence[Case]:
         *(
             Case(
                 f"{kind} on a device of MTU {mtu}: quantum {quantum}",
-                f"$TC qdisc add dev $DUMMY handle 1: root {kind}",
-                "$TC -j qdisc show dev $DUMMY",
-                json=[{"kind": kind, "options": {"quantum": quantum}}],
-                setup=(f"$IP link set $DUMMY mtu {mtu}",),
+                f"$TC qdisc add dev g0 handle 1: root {kind} flows 10",
+                script_of_a_class, pattern=f"queue 7 .*deficit {quantum}b$",
+                setup=(*GATE, f"$IP link set g0 mtu {mtu}"),
             )
             for mtu, quantum in ((9000, 9014), (68, 256))
         ),

@@ -19,22 +19,20 @@ Shown = Any
 class Option:
     """One option.
 
-    ``default`` is what JSON shows when the option is not given; None: nothing, as where it is
-    derived. ``good`` maps what is typed to what JSON shows: the first is the option's part of
-    "every option at once" and differs from the default, each other one is the target of a change
-    from there. ``bad`` are values, with spaces between, that tc refuses, with ``allowed`` at the
-    end of its message, and ``raw`` values, in the attribute's unit, that the kernel refuses by
-    itself. ``fixed`` is the kernel's answer to a change, if the option cannot be changed.
+    ``default`` is how help names it; "auto": it follows from others unless it is given.
+    ``allowed`` is its range in tc's words. ``good`` maps what is typed to what JSON then shows:
+    the first is the option's part of "every option at once", each other one is the target of a
+    change from there. ``bad`` are values, with spaces between, that tc refuses, and ``raw``
+    values, in the attribute's unit, that the kernel refuses by itself. ``fixed`` is the kernel's
+    answer to a change, if the option cannot be changed.
     """
 
     name: str
-    width: int
-    default: Shown
+    default: str
+    allowed: str
     good: Mapping[str, Shown]
-    allowed: str = ""
     bad: str = ""
     raw: Sequence[int] = ()
-    attr: str = ""
     fixed: str = ""
     is_flag: bool = False
 
@@ -43,46 +41,35 @@ class Option:
         return typed if self.is_flag else f"{self.name} {typed}"
 
 
-def number(
-    name: str, default: Shown, good: Mapping[str, Shown], allowed: str, **more: Any
-) -> Option:
-    """An option of 32 bits."""
-    return Option(name, 4, default, good, allowed, **more)
-
-
-def long_number(
-    name: str, default: Shown, good: Mapping[str, Shown], allowed: str, **more: Any
-) -> Option:
-    """An option of 64 bits."""
-    return Option(name, 8, default, good, allowed, **more)
-
-
-def choice(name: str, words: str, **more: Any) -> Option:
-    """One of some words, of which the first is the default; all others are tried."""
+def choice(name: str, words: str) -> Option:
+    """One of some words, of which the first is the default; all are tried."""
     default, *others = words.split()
     return Option(
-        name,
-        1,
-        default,
-        {word: word for word in [*others, default]},
-        allowed=" | ".join(words.split()),
-        bad="nonsense",
-        raw=[len(others) + 1],
-        **more,
-    )
+        name, default, " | ".join(words.split()), {word: word for word in [*others, default]},
+        bad="nonsense", raw=[len(others) + 1],
+    )  # fmt: skip
 
 
-def flag(name: str, default: bool = False, **more: Any) -> Option:
-    """A flag: "NAME" sets it, "noNAME" clears it."""
-    words = {name: True, f"no{name}": False} if not default else {f"no{name}": False, name: True}
-    return Option(name, 1, default, words, raw=[2], is_flag=True, **more)
+def flag(name: str, default: bool = False) -> Option:
+    """A flag: "NAME" sets it, "noNAME" clears it, or "NAME" clears what is called "noNAME"."""
+    clear = name[2:] if name.startswith("no") else f"no{name}"
+    words = {clear: False, name: True} if default else {name: True, clear: False}
+    return Option(name, name if default else clear, "", words, raw=[2], is_flag=True)
 
 
-def ecn(nodrop: Option) -> Option:
-    """The flag that marks instead of dropping. ``nodrop`` cannot stay when it goes."""
-    back = list(nodrop.good)[-1]
-    off = {"ecn": False, nodrop.name: nodrop.good[back]}
-    return Option("ecn", 1, False, {"ecn": True, f"noecn {back}": off}, raw=[2], is_flag=True)
+# Marking instead of dropping, as each RED has it. nodrop cannot stay when ecn goes.
+MARKING = (
+    Option(
+        "ecn", "noecn", "", {"ecn": True, "noecn drop": {"ecn": False, "nodrop": False}},
+        raw=[2], is_flag=True,
+    ),
+    flag("nodrop"),
+    flag("harddrop"),
+)  # fmt: skip
+
+SEED = Option(
+    "seed", "auto", "1 to 4294967295", {"9": 9, "4294967295": 4294967295}, bad="-1 4294967296"
+)
 
 
 @dataclass(frozen=True)
@@ -117,22 +104,16 @@ class Conflict:
 class Kind:
     """All that tdc is to know of a kind.
 
-    ``text`` is what ``tc qdisc show`` prints with nothing given. ``idle`` is what the statistics
-    of an empty queue have. ``alone`` are options that "every option at once" leaves out,
-    because they exclude another.
+    ``idle`` is what the statistics of an empty queue have, with nothing given. ``alone`` are
+    options that "every option at once" leaves out, because they exclude another.
     """
 
     name: str
-    text: str
     options: Sequence[Option]
     conflicts: Sequence[Conflict] = ()
     idle: Mapping[str, Shown] = field(default_factory=dict)
     alone: Sequence[str] = ()
     special: Sequence[Case] = ()
-
-    def defaults(self) -> dict[str, Shown]:
-        """What JSON shows as options when nothing is given."""
-        return {o.name: o.default for o in self.options if o.default is not None}
 
 
 GATE = (

@@ -1,57 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of 2regionred."""
 
-from table import (
-    Case,
-    Conflict,
-    Kind,
-    Option,
-    choice,
-    ecn,
-    flag,
-    long_number,
-    number,
-    on_gate,
-    stats,
-)
+from table import MARKING, SEED, Case, Conflict, Kind, Option, choice, flag, on_gate, stats
 
-U32 = 4294967295
 PACKETS = (1 << 24) - 1
 
 
 def packets(name: str, good: str, *others: str, unit: str = "packets") -> Option:
     """A length that follows from the others if it is not given."""
-    return number(
-        name, None,
-        {typed: int(typed) for typed in (good, *others)},
-        f"0 to {PACKETS} {unit}", bad=f"{PACKETS + 1} -1 x", raw=[PACKETS + 1],
+    return Option(
+        name, "auto", f"1 to {PACKETS} {unit}", {typed: int(typed) for typed in (good, *others)},
+        bad=f"{PACKETS + 1} 0 -1 x", raw=[PACKETS + 1],
     )  # fmt: skip
 
 
-NODROP = flag("nodrop")
-
 KIND = Kind(
     "2regionred",
-    text="bandwidth 1Gbit rtt 100ms avpkt 1500b flows 10 estimator absmin gentle noliteral "
-    "noecn nonodrop noharddrop seed 0",
     options=[
-        long_number(
-            "bandwidth", 125000000, {"10mbit": 1250000, "100gbit": 12500000000},
-            "8bit to 1099511627776bit", bad="0", raw=[0, (1 << 37) + 1],
+        Option(
+            "bandwidth", "1Gbit", "8bit to 1.1Tbit", {"10mbit": 1250000, "100gbit": 12500000000},
+            bad="0 2tbit", raw=[0, (1 << 37) + 1],
         ),
-        number("rtt", 100000, {"50ms": 50000, "40000us": 40000}, "1ms to 10s",
+        Option("rtt", "100ms", "1ms to 10s", {"50ms": 50000, "40000us": 40000},
                bad="999us 11s", raw=[999, 10000001]),
-        number("avpkt", 1500, {"500": 500, "400": 400}, "64b to 65535b", bad="63 65536",
+        Option("avpkt", "1500b", "64b to 64Kb", {"500": 500, "400": 400}, bad="63 65536",
                raw=[63, 65536]),
-        number("flows", 10, {"5": 5, "1": 1}, "1 to 65535 flows", bad="0 65536",
+        Option("flows", "10", "1 to 65535 flows", {"5": 5, "1": 1}, bad="0 65536",
                raw=[0, 65536]),
         packets("limit", "90", "1", str(PACKETS)),
         packets("bmin", "4", "5"), packets("bflat", "15", "16"), packets("target", "22", "21"),
         packets("bmax", "35", "36"), packets("n_1dpr", "8", "9", unit="flows"),
         choice("estimator", "absmin ewma ewma-drain"),
-        flag("gentle", default=True), flag("literal"), ecn(NODROP), NODROP,
-        flag("harddrop"),
-        number("seed", 0, {"9": 9, str(U32): U32}, f"0 to {U32}", bad=str(U32 + 1)),
+        flag("gentle", default=True), flag("literal"), *MARKING, SEED,
     ],
     conflicts=[
         Conflict("bandwidth 1mbit rtt 10ms", r"bandwidth \* rtt is below 10 packets of avpkt"),
@@ -64,8 +44,9 @@ KIND = Kind(
         Conflict("nodrop", "nodrop needs ecn"),
     ],
     idle={
-        "q_est": 0, "phase": 1, "ppd": 0, "window": 0, "updates": 0, "entered_low": 0,
-        "dropped_low": 0, "dropped_limit": 0, "marked_low": 0, "spared": 0,
+        "bandwidth": 125000000, "limit": 12500, "marked": 0, "q_est": 0,
+        "phase": "quiet", "ppd": 0, "window": 0, "updates": 0, "entered_low": 0,
+        "dropped_low": 0, "drop_limit": 0, "marked_low": 0, "spared": 0,
     },
     special=[
         *(
@@ -81,16 +62,6 @@ KIND = Kind(
             }.items()
         ),
         Case(
-            "0 makes 2regionred derive again",
-            "$TC qdisc change dev $DUMMY handle 1: root 2regionred limit 0 bmin 0 bflat 0 "
-            "target 0 bmax 0 n_1dpr 0",
-            "$TC -s -j qdisc show dev $DUMMY",
-            json=[{"kind": "2regionred", "limit": 1937, "bmin": 89, "bflat": 134, "target": 134,
-                   "bmax": 645, "n_1dpr": 29}],
-            setup=("$TC qdisc add dev $DUMMY handle 1: root 2regionred bandwidth 155mbit "
-                   "limit 90 bmin 4 bflat 15 target 22 bmax 35 n_1dpr 8",),
-        ),
-        Case(
             "2regionred warns of more flows than one drop per round trip can hold",
             "$TC qdisc add dev $DUMMY handle 1: root 2regionred flows 100",
             "$TC qdisc change dev $DUMMY handle 1: root 2regionred flows 100 2>&1",
@@ -98,12 +69,12 @@ KIND = Kind(
         ),
         on_gate(
             "2regionred: what an overflow counts", "2regionred limit 4", "$BURST -l 1000 g0 10",
-            smoke=True, json=[{"kind": "2regionred", "drops": 6, "qlen": 4, "dropped_limit": 6}],
+            smoke=True, json=[{"kind": "2regionred", "drops": 6, "qlen": 4, "drop_limit": 6}],
         ),
         on_gate(
             "2regionred: what a change to less counts", "2regionred",
             "$TC qdisc change dev g0 handle 1: root 2regionred limit 3", then=["$BURST g0 4"],
-            json=[{"kind": "2regionred", "drops": 1, "qlen": 3, "dropped_change": 1}],
+            json=[{"kind": "2regionred", "drops": 1, "qlen": 3, "drop_change": 1}],
         ),
     ],
 )  # fmt: skip

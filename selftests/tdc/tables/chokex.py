@@ -1,43 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of chokex."""
 
-from table import Conflict, Kind, changed, ecn, flag, long_number, number, on_gate
+from table import MARKING, SEED, Conflict, Kind, Option, changed, flag, on_gate
 
-LIMIT = "1 to 1048576 packets"
-MAX = str((1 << 31) - 1)
-
-NODROP = flag("drop", default=True)
+TO_INT_MAX = "1 to 2147483647 packets"
 
 KIND = Kind(
     "chokex",
-    text="limit 300p min 100p max 200p probability 0.02 weight 0.002 bandwidth 10Mbit "
-    "avpkt 1000b candidates 1 nogentle noecn noharddrop drop seed 0",
     options=[
-        number(
-            "limit", 300, {"150": 150, "1": 1, "1048576": 1 << 20}, LIMIT,
+        Option(
+            "limit", "300p", "1 to 1048576 packets", {"150": 150, "1": 1, "1048576": 1 << 20},
             bad="0 1048577 ten", raw=[0, 1 << 20 | 1],
         ),
-        number("min", 100, {"20": 20, "0": 50}, f"0 to {MAX} packets", bad="-1", attr="MIN_TH"),
-        number("max", 200, {"90": 90, "0": 100}, f"0 to {MAX} packets", bad="x", attr="MAX_TH"),
-        number(
-            "probability", 0.02, {"0.5": 0.5, "1": 1, "0": 0}, "0 to 1", bad="1.1 -1",
+        Option("min", "auto", TO_INT_MAX, {"20": 20, "30": 30}, bad="0 -1", raw=[1 << 31]),
+        Option("max", "auto", TO_INT_MAX, {"90": 90, "80": 80}, bad="0 x", raw=[1 << 31]),
+        Option("probability", "0.02", "0 to 1", {"0.5": 0.5, "1": 1, "0": 0}, bad="1.1 -1"),
+        Option("weight", "0.002", "above 0 to 1", {"0.25": 0.25, "1": 1}, bad="0", raw=[0]),
+        Option(
+            "bandwidth", "10Mbit", "8bit to 8.796Tbit",
+            {"100mbit": 12500000, "100gbit": 12500000000}, bad="fast 9tbit", raw=[0],
         ),
-        number("weight", 0.002, {"0.25": 0.25, "1": 1}, "2e-10 to 1", bad="0", raw=[0]),
-        long_number(
-            "bandwidth", 1250000, {"100mbit": 12500000, "100gbit": 12500000000},
-            "8bit to 18446744073709551608bit", bad="fast", raw=[0],
-        ),
-        number("avpkt", 1000, {"1500": 1500, "64": 64}, "1b to 4294967295b", bad="0", raw=[0]),
-        number(
-            "candidates", 1, {"64": 64, "3": 3}, "1 to 64 packets", bad="0 65",
-            raw=[0, 65],
-        ),
-        number(
-            "adaptive", None, {"5": {"adaptive": 5, "candidates": None}},
-            "1 to 32 regions", bad="0 33", raw=[0, 33],
-        ),
-        flag("gentle"), ecn(NODROP), flag("harddrop"), NODROP,
-        number("seed", 0, {"9": 9, "4294967295": 4294967295}, "0 to 4294967295", bad="-1"),
+        Option("avpkt", "1000b", "1b to 4Gb", {"1500": 1500, "64": 64}, bad="0", raw=[0]),
+        Option("candidates", "1", "1 to 64 packets", {"64": 64, "3": 3}, bad="0 65", raw=[0, 65]),
+        Option("adaptive", "auto", "1 to 32 regions", {"5": 5, "32": 32}, bad="0 33", raw=[33]),
+        flag("gentle"), *MARKING, SEED,
     ],
     alone=["adaptive"],
     conflicts=[
@@ -55,15 +41,7 @@ KIND = Kind(
     special=[
         changed(
             "Changing chokex's candidates ends adaptive", "chokex adaptive 5",
-            "chokex candidates 3", " candidates 3 nogentle ",
-        ),
-        changed(
-            "Thresholds of chokex that are not given follow the limit", "chokex limit 900",
-            "chokex limit 30", "limit 30p min 10p max 20p ",
-        ),
-        changed(
-            "Thresholds of chokex that are given do not follow the limit",
-            "chokex min 10 max 90", "chokex limit 600", "limit 600p min 10p max 90p ",
+            "chokex candidates 3", r"refcnt 2 candidates 3 *$",
         ),
         on_gate(
             "chokex: what an overflow counts", "chokex limit 4 min 100 max 200",

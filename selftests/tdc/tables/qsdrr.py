@@ -6,7 +6,6 @@ from table import Kind, flag, on_gate
 
 KIND = Kind(
     "qsdrr",
-    text="limit 1000p memory_limit 32Mb flows 1024 quantum 1514b hysteresis",
     options=[*flow_buffer.OPTIONS, flag("hysteresis", default=True)],
     idle={
         "active": 0, "q": 0, "q_chosen": 0, "overflows": 0, "dropped_bytes": 0,
@@ -18,12 +17,12 @@ KIND = Kind(
             "Class of qsdrr: a queue that holds packets", "qsdrr flows 10",
             "$BURST -l 1000 g0 3", "$TC -s class show dev g0",
             then=["$TC filter add dev g0 parent 1: matchall classid 1:7"],
-            pattern=r"class qsdrr 1:7 parent 1: \n.*backlog 3000b 3p.*\n +queue 7 deficit 1514$",
+            pattern=r"class qsdrr 1:7 parent 1: \n.*backlog 3000b 3p.*\n +queue 7 deficit 1514b$",
         ),
         on_gate(
             "Class of qsdrr: Q is marked", "qsdrr flows 10 limit 3",
             "$BURST -p 0x10007 g0 5", "$TC -s class show dev g0",
-            pattern="queue 7 deficit 1514 is_q$",
+            pattern="queue 7 deficit 1514b is_q$",
         ),
     ],
 )  # fmt: skip

@@ -1,65 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of redtail."""
 
-from table import (
-    Case,
-    Conflict,
-    Kind,
-    Option,
-    choice,
-    ecn,
-    flag,
-    long_number,
-    number,
-    on_gate,
-    stats,
-)
+from table import MARKING, SEED, Case, Conflict, Kind, Option, choice, flag, on_gate, stats
 
 U32 = 4294967295
-PART = "2e-10 to 1"
+PART = "0 to 1"
+SOME = "above 0 to 1"
 
 
 def length(name: str, good: int, other: int) -> Option:
     """A length of a queue, which follows from the bandwidth if it is not given."""
-    return number(
-        name, 0, {f"{good}b": good, str(other): other, "0": 0}, "0b to 1Gb", bad="2gb x",
-        raw=[(1 << 30) + 1],
+    return Option(
+        name, "auto", "1b to 1Gb, or with bandwidth a time",
+        {f"{good}b": good, str(other): other}, bad="0 2gb x", raw=[(1 << 30) + 1],
     )  # fmt: skip
 
 
-NODROP = flag("nodrop")
-
 KIND = Kind(
     "redtail",
-    text="bandwidth 3Mbit limit 0b min1 0b max1 0b min2 0b max2 0b share_min 0 share_max 0.8 "
-    "avpkt 1000b weight 0 probability 0.02 adaptive noecn noharddrop nonodrop packets 128p "
-    "age 0us tau 5s flows 4096 key addresses nodynamic low 0.01 high 0.02 gamma 0.02 seed 0",
     options=[
-        long_number(
-            "bandwidth", 375000, {"100mbit": 12500000, "1gbit": 125000000},
-            "8Kbit to 8796093022208bit", bad="1kbit",
+        Option(
+            "bandwidth", "3Mbit", "8Kbit to 8.796Tbit", {"100mbit": 12500000, "1gbit": 125000000},
+            bad="1kbit 9tbit", raw=[999],
         ),
         length("limit", 200000, 250000),
         length("min1", 3000, 500), length("max1", 40000, 60000),
         length("min2", 25000, 9000), length("max2", 90000, 100000),
-        number("share_min", 0, {"0.1": 0.1, "0.2": 0.2}, "0 to 1", bad="-1"),
-        number("share_max", 0.8, {"0.6": 0.6, "1": 1}, PART, bad="0 1.1", raw=[0]),
-        number("avpkt", 1000, {"1500": 1500, "64": 64}, "64b to 65535b", bad="63 65536",
+        Option("share_min", "auto", SOME, {"0.1": 0.1, "0.2": 0.2}, bad="0 -1"),
+        Option("share_max", "0.8", SOME, {"0.6": 0.6, "1": 1}, bad="0 1.1", raw=[0]),
+        Option("avpkt", "1000b", "64b to 64Kb", {"1500": 1500, "64": 64}, bad="63 65536",
                raw=[63, 65536]),
-        number("weight", 0, {"0.002": 0.002, "1": 1}, "0 to 1", bad="-1"),
-        number("probability", 0.02, {"0.05": 0.05, "1": 1}, PART, bad="0", raw=[0]),
-        flag("adaptive", default=True), ecn(NODROP), flag("harddrop"), NODROP,
-        number("packets", 128, {"50p": 50, "0": 0}, f"0 to {U32} packets", bad="-1"),
-        number("age", 0, {"100ms": 100000, "1s": 1000000}, f"0us to {U32}us", bad="x"),
-        number("tau", 5000000, {"2s": 2000000, "1us": 1}, f"1us to {U32}us", bad="0", raw=[0]),
-        number("flows", 4096, {"1000": 1000, "1": 1, "1048576": 1 << 20}, "1 to 1048576 flows",
-               bad="0 1048577", raw=[0, 1 << 20 | 1]),
+        Option("weight", "auto", SOME, {"0.002": 0.002, "1": 1}, bad="0 -1"),
+        Option("probability", "0.02", SOME, {"0.05": 0.05, "1": 1}, bad="0", raw=[0]),
+        flag("adaptive", default=True), *MARKING,
+        Option("packets", "128p", f"0 to {U32} packets", {"50p": 50, "0": 0}, bad="-1"),
+        Option("age", "0us", "0us to 4295s", {"100ms": 100000, "1s": 1000000}, bad="x"),
+        Option("tau", "5s", "1us to 4295s", {"2s": 2000000, "1us": 1}, bad="0", raw=[0]),
+        Option("flows", "4096", "1 to 1048576 slots",
+               {"1000": 1000, "1": 1, "1048576": 1 << 20}, bad="0 1048577",
+               raw=[0, 1 << 20 | 1]),
         choice("key", "addresses flow"),
         flag("dynamic"),
-        number("low", 0.01, {"0.02": 0.02, "0": 0}, "0 to 1", bad="-1"),
-        number("high", 0.02, {"0.04": 0.04, "1": 1}, "0 to 1", bad="2"),
-        number("gamma", 0.02, {"0.05": 0.05, "0.5": 0.5}, PART, bad="0", raw=[0]),
-        number("seed", 0, {"7": 7, str(U32): U32}, f"0 to {U32}", bad="x"),
+        Option("low", "0.01", PART, {"0.02": 0.02, "0": 0}, bad="-1"),
+        Option("high", "0.02", PART, {"0.04": 0.04, "1": 1}, bad="2"),
+        Option("gamma", "0.02", SOME, {"0.05": 0.05, "0.5": 0.5}, bad="0", raw=[0]),
+        SEED,
     ],
     conflicts=[
         Conflict("min1 5000 max1 5000", "min1 must be below max1"),

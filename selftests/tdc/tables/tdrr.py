@@ -2,16 +2,16 @@
 """The cases of tdrr."""
 
 import flow_buffer
-from table import Kind, number, on_gate
+from table import Kind, Option, on_gate
 
 KIND = Kind(
     "tdrr",
-    text="limit 1000p memory_limit 32Mb flows 1024 quantum 1514b time_constant 100ms",
     options=[
         *flow_buffer.OPTIONS,
-        number(
-            "time_constant", 100000, {"1.5s": 1500000, "1ms": 1000, "100s": 100000000},
-            "1ms to 100s", bad="999us 100001ms 1h fast", raw=[999, 100000001],
+        Option(
+            "time_constant", "100ms", "1ms to 100s",
+            {"1.5s": 1500000, "1ms": 1000, "100s": 100000000},
+            bad="999us 100001ms 1h fast", raw=[999, 100000001],
         ),
     ],
     idle={
@@ -26,7 +26,7 @@ KIND = Kind(
             "tdrr flows 10", "$BURST -l 1000 g0 3", "$TC -s class show dev g0",
             then=["$TC filter add dev g0 parent 1: matchall classid 1:7"],
             pattern=r"class tdrr 1:7 parent 1: \n.*backlog 3000b 3p.*\n"
-                    r" +queue 7 throughput 0 deficit 1514 is_top$",
+                    r" +queue 7 throughput [^ ]* deficit 1514b is_top$",
         ),
     ],
 )  # fmt: skip
