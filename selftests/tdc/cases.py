@@ -34,7 +34,8 @@ from table import Case, Kind, Option, Shown  # noqa: E402
 
 SHOW = "$TC qdisc show dev $DUMMY"
 SHOW_JSON = "$TC -j qdisc show dev $DUMMY"
-WRONG_LENGTH = r"(?:ERANGE|EINVAL): invalid attribute length[^\n]*"
+OUT_OF_RANGE = r"(?:EINVAL: %s must be [^\n]+|ERANGE: integer out of range)"
+WRONG_LENGTH = r"E\w+: (?:invalid attribute length|Attribute failed policy validation)"
 EXTACK = r"Error: (?:sch_\w+: )?%s\."
 HEADERS = HERE.parent.parent / "include" / "uapi" / "linux"
 BYTES = {"FLAG": 1, "CHOICE": 1, "RATE": 8, "CODEPOINTS": 8, "MASKED": 8}  # of others: 4
@@ -209,7 +210,7 @@ class Writer:
         raw = [self.raw(option, value) for value in option.raw]
         raw += [f"{attribute.number}:{attribute.width // 2}:1"]
         tried += [f"$RAW -c $DUMMY {self.kind.name} {one}" for one in raw]
-        expected += [rf"EINVAL: {option.name} must be [^\n]+" for _ in option.raw]
+        expected += [OUT_OF_RANGE % option.name for _ in option.raw]
         expected += [WRONG_LENGTH]
         return self.refused(f"Wrong values of {self.kind.name}'s {option.name}", tried, expected)
 

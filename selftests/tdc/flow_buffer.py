@@ -56,7 +56,7 @@ def special(kind: str) -> Sequence[Case]:
             Case(
                 f"{kind} on a device of MTU {mtu}: quantum {quantum}",
                 f"$TC qdisc add dev g0 handle 1: root {kind} flows 10",
-                script_of_a_class, pattern=f"queue 7 .*deficit {quantum}b$",
+                script_of_a_class, pattern=f"queue 7 .*deficit {quantum}b( is_top)?$",
                 setup=(*GATE, f"$IP link set g0 mtu {mtu}"),
             )
             for mtu, quantum in ((9000, 9014), (68, 256))

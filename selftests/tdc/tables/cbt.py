@@ -75,13 +75,13 @@ KIND = Kind(
     idle={
         "avg": 0, "avg_tcp": 0, "avg_tagged": 0, "avg_other": 0, "probability": 0, "tcp": 0,
         "tagged": 0, "other": 0, "tagged_drop": 0, "other_drop": 0, "early_drop": 0,
-        "early_mark": 0, "forced_drop": 0, "forced_mark": 0, "spared": 0, "full_drop": 0,
+        "early_mark": 0, "forced_drop": 0, "forced_mark": 0, "spared": 0, "drop_limit": 0,
         "victims": 0, "drop_change": 0, "dropped_bytes": 0,
     },
     special=[
         changed(
             "dscp of cbt, in the order of the codepoints", "cbt", "cbt dscp 46,34,0",
-            "dscp 0,34,46 ",
+            "dscp cs0,af41,ef ",
         ),
         changed("dscp none of cbt", "cbt dscp 46", "cbt dscp none", "dscp none "),
         Case(
@@ -100,7 +100,7 @@ KIND = Kind(
         on_gate(
             "cbt: what an overflow counts", "cbt limit 4 bandwidth 100gbit min 10 max 20 "
             "threshold_other 100", "$BURST g0 10",
-            json=[{"kind": "cbt", "drops": 6, "qlen": 4, "full_drop": 6, "other_drop": 0}],
+            json=[{"kind": "cbt", "drops": 6, "qlen": 4, "drop_limit": 6, "other_drop": 0}],
         ),
     ],
 )  # fmt: skip
