@@ -32,9 +32,9 @@ OPTIONS: Sequence[Option] = (
 
 def special(kind: str) -> Sequence[Case]:
     """How the buffer overflows and how packets find their queue."""
-    script_of_a_class = (
-        "sh -c '$TC filter add dev g0 parent 1: matchall classid 1:7; $BURST -l 60 g0 2 > /dev/null; "
-        "$TC -s class show dev g0'"
+    a_class = (
+        "sh -c '$TC filter add dev g0 parent 1: matchall classid 1:7; "
+        "$BURST -l 60 g0 2 > /dev/null; $TC -s class show dev g0'"
     )
     one_queue = f"{BY_FILTER}matchall classid 1:1"
     return (
@@ -56,7 +56,7 @@ def special(kind: str) -> Sequence[Case]:
             Case(
                 f"{kind} on a device of MTU {mtu}: quantum {quantum}",
                 f"$TC qdisc add dev g0 handle 1: root {kind} flows 10",
-                script_of_a_class, pattern=f"queue 7 .*deficit {quantum}b( is_top)?$",
+                a_class, pattern=f"queue 7 .*deficit {quantum}b( is_top)?$",
                 setup=(*GATE, f"$IP link set g0 mtu {mtu}"),
             )
             for mtu, quantum in ((9000, 9014), (68, 256))
