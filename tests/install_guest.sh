@@ -18,7 +18,7 @@ umount "$here"
 mount -t tmpfs tmpfs "$here"
 cp /run/list/* "$here"
 ln -s "$1" "$here/build"
-tc_dir=$(dirname "$(find /usr/lib -path '*/tc/normal.dist')")
+tc_dir=$(dirname /usr/lib/*/tc/normal.dist)
 [[ ! -e $tc_dir/q_qsdrr.so ]]
 
 type_in() { echo "# $*"; "$@" || { echo "FAILED ($?): $*"; exit 1; }; }
@@ -43,6 +43,8 @@ type_in tc qdisc del dev eth0 root
 type_in make uninstall
 lsmod | sed -n 's/^\(sch_[^ ]*\) .*/\1/p' | xargs rmmod
 if tc qdisc add dev eth0 root qsdrr 2>&1; then exit 1; fi
-left=$(find "$here" /usr/share/man "$tc_dir" /usr/sbin \( -name 'sch_*' -o -name 'q_qsdrr*' -o -name 'tc-qsdrr*' -o -name 'sch-aqm*' \))
-[[ -z $left ]] || { echo "left: $left"; exit 1; }
+for left in "$here"/updates "$here"/*/sch_* "$tc_dir"/q_qsdrr* /usr/share/man/man8/tc-qsdrr* \
+	/usr/sbin/sch-aqm*; do
+	[[ ! -e $left ]] || { echo "left: $left"; exit 1; }
+done
 echo "typed to the end"
