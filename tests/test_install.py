@@ -190,11 +190,12 @@ def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
     (tree / "VERSION").write_text("1.2\n")
     assert version(tree) == "1.2"  # a package: no git
 
-    def git(*words: str) -> str:
+    def git(*words: str, top: Path = tree) -> str:
         who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        return run(["git", *who, *words], tree).strip()
+        return run(["git", *who, *words], top).strip()
 
-    run(["git", "init", "-q"], tmp_path)
+    git("init", "-q", top=tmp_path)
+    git("commit", "-q", "--allow-empty", "-m", "other", top=tmp_path)
     assert version(tree) == "1.2"  # inside somebody else's checkout
     shutil.rmtree(tmp_path / ".git")
     git("init", "-q")
