@@ -49,8 +49,7 @@
 #ifndef _AQM_OPTIONS_H
 #define _AQM_OPTIONS_H
 
-#include <linux/build_bug.h>
-#include <linux/device/driver.h>
+#include <linux/module.h>
 #include <linux/stringify.h>
 #include <net/netlink.h>
 #include <net/sch_generic.h>
@@ -199,8 +198,17 @@ static const struct aqm_options name = { \
 		      sizeof(strct) % 8 == 0)
 
 /* What a module of one discipline does when it comes and goes. */
-#define module_qdisc(ops)	module_driver(ops, register_qdisc, \
-					      unregister_qdisc)
+#define module_qdisc(ops) \
+static int __init ops##_register(void) \
+{ \
+	return register_qdisc(&(ops)); \
+} \
+static void __exit ops##_unregister(void) \
+{ \
+	unregister_qdisc(&(ops)); \
+} \
+module_init(ops##_register); \
+module_exit(ops##_unregister)
 
 /* Attributes are aligned to 4 bytes only. */
 static inline u64 aqm_option_load(const void *from, u16 size)
