@@ -4,12 +4,11 @@
  * declarations stand here.
  *
  * tc opens q_KIND.so in its library directory and looks up KIND_qdisc_util. The
- * functions resolve against the tc binary, which exports them. They hold from
- * iproute2 5.0 to 7.1. What differs between versions and is without effect: a
- * const before the first argument of the callbacks (not before 6.?: as C
- * callers pass a pointer all the same), the return types of the print_color
- * functions, which nobody reads, and the arguments of has_block, which is left
- * NULL here.
+ * functions resolve against the tc binary, which exports them. They hold for
+ * iproute2 5.0 to 7.1. What differs without effect: older versions have no const
+ * before the callbacks' first argument; the print_color functions return
+ * nothing in some and a count in others, which nobody reads; and has_block,
+ * which stays NULL here, has one argument more in the newest.
  *
  * A weak function may be missing: a distribution for small machines (OpenWrt)
  * exports only what its own plugins need. Without is_json_context there is

@@ -8,7 +8,6 @@ shows it again.
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import struct
@@ -234,26 +233,12 @@ def test_what_is_wrong_is_refused_in_words(kind: str, words: str, message: str, 
 
 
 def test_a_percentage_is_of_the_devices_speed(tc: Tc) -> None:
-    """Of a device that states one, where there is such a device."""
-    speeds = {
-        path.parent.name: int(path.read_text())
-        for path in Path("/sys/class/net").glob("*/speed")
-        if os.access(path, os.R_OK) and _read(path).lstrip("-").isdigit()
-    }
-    known = {name: speed for name, speed in speeds.items() if speed > 0}
-    if not known:
-        pytest.skip("no device here states its speed")
-    name, speed = known.popitem()
-    words = ["qdisc", "add", "dev", name, "root", "handle", "1:", "2regionred", "bandwidth", "95%"]
-    assert tc.run(*words).returncode == 0
-    assert tc.json()["options"]["bandwidth"] == round(0.95 * speed * 1e6 / 8)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
+    words = ["qdisc", "add", "dev", "lo", "root", "handle", "1:", "2regionred", "bandwidth"]
+    for percent, mbit in (("95%", 950), ("0.5%", 5), ("100%", 1000)):
+        assert tc.run(*words, percent, TC_SPEED="1000").returncode == 0
+        assert tc.json()["options"]["bandwidth"] == mbit * 125_000
+    for percent, speed in (("101%", "1000"), ("95%", "-1"), ("95%", "0"), ("95%", "nonsense")):
+        assert tc.run(*words, percent, TC_SPEED=speed).returncode == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
