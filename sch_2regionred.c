@@ -90,10 +90,9 @@ static_assert(TC_2REGIONRED_ABSMIN == (int)PERSISTENT_QUEUE_ABSMIN);
 static_assert(TC_2REGIONRED_EWMA == (int)PERSISTENT_QUEUE_EWMA);
 static_assert(TC_2REGIONRED_EWMA_DRAIN == (int)PERSISTENT_QUEUE_EWMA_DRAIN);
 
-/**
- * struct tworr_params - configuration as given; written by change under the
- *	tree lock
- * @given: which options were; the members for them follow from the list
+/*
+ * Configuration as given; written by change under the tree lock. A member for
+ * each option.
  */
 struct tworr_params {
 	struct aqm_given	given;
