@@ -147,7 +147,7 @@ UNDERSTOOD = [
     ("chokex", "bandwidth 1.5Gbit", "bandwidth 1500Mbit"),
     ("chokex", "bandwidth 1250kbps", "bandwidth 10Mbit"),
     ("chokex", "bandwidth 8kibit", "bandwidth 8192bit"),
-    ("chokex", "bandwidth 9223372036854775807bps", "bandwidth 9223372036854775807bps"),
+    ("chokex", "bandwidth 1000000000001bps", "bandwidth 8000000000008bit"),
     ("chokex", "probability 2% weight 0.002", "probability 0.02 weight 0.002"),
     ("chokex", "probability 100%", "probability 1"),
     ("chokex", "ecn nodrop", "ecn nodrop"),
@@ -171,6 +171,14 @@ UNDERSTOOD = [
 @pytest.mark.parametrize(("kind", "words", "shown"), UNDERSTOOD)
 def test_what_is_typed_is_understood_and_shown(kind: str, words: str, shown: str, tc: Tc) -> None:
     assert tc.options(kind, words) == shown
+
+
+def test_a_rate_beyond_64_bits_of_bits_is_shown_in_bytes(tc: Tc) -> None:
+    tc.add("chokex", "bandwidth 8mbit")
+    greatest = struct.pack("=Q", 2**63 - 1)
+    tc.state.write_bytes(tc.state.read_bytes().replace(struct.pack("=Q", 1_000_000), greatest))
+    assert "bandwidth 9223372036854775807bps " in tc.run("qdisc", "show").stdout
+    assert tc.json()["options"]["bandwidth"] == 2**63 - 1
 
 
 # (kind, words, part of the message)
