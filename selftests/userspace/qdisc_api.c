@@ -449,8 +449,6 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 		s->leaf = skb->leaf;
 		s->act = skb->act;
 		s->act_class = skb->act_class;
-		world->offered.n++;
-		world->offered.bytes += s->len;
 		*last = s;
 		last = &s->next;
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One world: its operations, and the account that must hold after each. */
+#include <signal.h>
 #include <stdio.h>
 
 #include "world.h"
@@ -23,6 +24,8 @@ static const struct {
 	{ "redtail", "early_drop forced_drop overflow_short overflow_long", true },
 	{ "2regionred", "dropped_low dropped_high dropped_max dropped_limit dropped_change", false },
 };
+
+static bool world_busy;	/* an operation is under way */
 
 /* ---- the beginning and the end ---- */
 
@@ -96,11 +99,50 @@ static bool kind_init(struct Qdisc *sch, struct nlattr *opt, bool by_default)
 	return false;
 }
 
+/*
+ * In the library an oops ends the operation, not the program that loaded it.
+ * There may be several of them, each with its own handler: the one that no
+ * operation of this one has caused goes on to the one before.
+ */
+#ifdef USERSPACE_LIBRARY
+static struct sigaction before_segv, before_fpe;
+
+static void on_oops(int sig, siginfo_t *info, void *context)
+{
+	const struct sigaction *before = sig == SIGSEGV ? &before_segv : &before_fpe;
+
+	if (world_busy)
+		userspace_violation("oops: signal %d at address %p", sig,
+				    info->si_addr);
+	sigaction(sig, before, NULL);
+}
+
+static void catch_oopses(void)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_oops,
+		.sa_flags = SA_SIGINFO | SA_NODEFER,
+	};
+
+	sigaction(SIGSEGV, &action, &before_segv);
+	sigaction(SIGFPE, &action, &before_fpe);
+}
+#else
+static void catch_oopses(void)
+{
+}
+#endif
+
 static void module_loaded(void)
 {
+	if (!world_ops)
+		catch_oopses();
 	if (!world_ops && userspace_module_init())
 		userspace_violation("the module does not load");
 }
+
+static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free);
 
 struct world *world_new(const char *options, const char *topology, u64 seed,
 			const char **error)
@@ -147,6 +189,7 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 					    w->allocations);
 		return w;
 	}
+	w->kind->enqueue = kind_enqueue;
 	w->levels[w->depth++] = w->kind;
 
 	snprintf(names, sizeof(names), "%s", topology);
@@ -397,6 +440,40 @@ static struct sk_buff *make_packet(const struct packet *p)
 	return skb;
 }
 
+/* The discipline's enqueue, and its contract with parents, if any or not. */
+static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	s64 told_n = world->told_n, told_len = world->told_len, n, bytes;
+	u32 backlog = sch->qstats.backlog, drops = sch->qstats.drops;
+	u32 qlen = sch->q.qlen, len = qdisc_pkt_len(skb);
+	u64 told_drops = world->told_drops;
+	struct sk_buff *freed = *to_free;
+	int verdict;
+
+	verdict = sch->ops->enqueue(skb, sch, to_free);
+	told_n = world->told_n - told_n;
+	told_len = world->told_len - told_len;
+	told_drops = world->told_drops - told_drops;
+	n = (verdict == NET_XMIT_SUCCESS) - told_n;
+	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - told_len;
+	if ((s64)sch->q.qlen - qlen != n ||
+	    (u32)(sch->qstats.backlog - backlog) != (u32)bytes)
+		userspace_violation("enqueue returns %#x and tells %lld packets of %lld bytes: the parents count %+lld of %+lld; qlen changed by %+d, backlog by %+d",
+				    verdict, (long long)told_n,
+				    (long long)told_len, (long long)n,
+				    (long long)bytes, (int)(sch->q.qlen - qlen),
+				    (int)(sch->qstats.backlog - backlog));
+	n = told_drops + (verdict != NET_XMIT_SUCCESS &&
+			  net_xmit_drop_count(verdict));
+	if (n != sch->qstats.drops - drops)
+		userspace_violation("enqueue counts %u drops and tells of %lld",
+				    sch->qstats.drops - drops, (long long)n);
+	if (verdict == NET_XMIT_DROP && freed == *to_free)
+		userspace_violation("enqueue returns NET_XMIT_DROP and frees nothing");
+	return verdict;
+}
+
 static void requeue(struct Qdisc *sch, struct sk_buff *first, u32 n)
 {
 	struct sk_buff *last = first;
@@ -417,34 +494,20 @@ static void requeue(struct Qdisc *sch, struct sk_buff *first, u32 n)
 static int do_enqueue(const struct packet *p)
 {
 	struct sk_buff *to_free = NULL, *skb = make_packet(p), *next, *s;
-	u32 qlen = world->kind->q.qlen, backlog = world->kind->qstats.backlog;
-	u32 drops = world->kind->qstats.drops;
-	u64 lost = world->lost.n;
-	u32 len = qdisc_pkt_len(skb);
-	bool to_kind = !skb->leaf;
 	struct Qdisc *sch = root();
-	bool gone = false;
-	s64 n, bytes;
 	int verdict;
 
-	if (to_kind) {
-		world->offered.n++;
-		world->offered.bytes += len;
-	}
 	if (world->bypass && (sch->flags & TCQ_F_CAN_BYPASS) && !sch->q.qlen) {
 		qdisc_bstats_update(sch, skb);
 		requeue(sch, skb, 1);
 		return 0;
 	}
-	world->arriving = skb;
 	world->locked = true;
 	verdict = sch->enqueue(skb, sch, &to_free);
 	world->locked = false;
-	world->arriving = NULL;
 
 	for (s = to_free; s; s = next) {
 		next = s->next;
-		gone |= s == skb;
 		if (s == skb && (verdict & __NET_XMIT_STOLEN))
 			world_gone(s, &world->stolen);
 		else if (s == skb && (verdict & __NET_XMIT_BYPASS))
@@ -452,32 +515,10 @@ static int do_enqueue(const struct packet *p)
 		else
 			world_gone(s, &world->lost);
 	}
-	/* The arrival and its segments: those that are left are held. */
+	/* The arrival or its segments: those that are left are held. */
 	list_for_each_entry(s, &world->alive, alive)
 		if (s->where == USERSPACE_ARRIVING)
 			s->where = USERSPACE_HELD;
-	if (!to_kind)
-		return verdict;
-
-	/* The contract with the parents, whether there are any or not. */
-	n = (verdict == NET_XMIT_SUCCESS) - world->told_n;
-	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - world->told_len;
-	if ((s64)world->kind->q.qlen - qlen != n ||
-	    (u32)(world->kind->qstats.backlog - backlog) != (u32)bytes)
-		userspace_violation("enqueue returns %#x and tells %lld packets of %lld bytes: the parents count %+lld of %+lld; qlen changed by %+d, backlog by %+d",
-				    verdict, (long long)world->told_n,
-				    (long long)world->told_len, (long long)n,
-				    (long long)bytes,
-				    (int)(world->kind->q.qlen - qlen),
-				    (int)(world->kind->qstats.backlog - backlog));
-	n = world->told_drops + (verdict != NET_XMIT_SUCCESS &&
-				 net_xmit_drop_count(verdict));
-	if (n != world->kind->qstats.drops - drops)
-		userspace_violation("enqueue counts %u drops and tells of %lld",
-				    world->kind->qstats.drops - drops,
-				    (long long)n);
-	if (verdict == NET_XMIT_DROP && !gone && lost == world->lost.n)
-		userspace_violation("enqueue returns NET_XMIT_DROP and frees nothing");
 	return verdict;
 }
 
@@ -579,6 +620,9 @@ static void do_peek(void)
 {
 	struct Qdisc *sch = root();
 
+	/* What a driver handed back goes first, and no parent knows of it. */
+	if (world->depth == 1 && sch->gso_skb.next)
+		return;
 	world->locked = true;
 	world->peeked = sch->ops->peek(sch);
 	world->locked = false;
@@ -1058,14 +1102,18 @@ int world_do(struct world *w, const char *op)
 	int rc;
 
 	world = w;
-	if (w->violation[0] || setjmp(w->entry))
+	if (w->violation[0] || setjmp(w->entry)) {
+		world_busy = false;
 		return WORLD_BROKEN;
+	}
 	w->n_out = 0;
 	w->told_n = 0;
 	w->told_len = 0;
 	w->told_drops = 0;
+	world_busy = true;
 	rc = operation(op);
 	world_check();
+	world_busy = false;
 	return rc;
 }
 

@@ -48,8 +48,6 @@ struct world_account {
  * @depth: entries of @levels
  * @alive: packets not yet freed
  * @flight: packets that the driver took and has not sent
- * @arriving: the packet that is in enqueue
- * @offered: all packets made for @kind
  * @sent: by the driver
  * @lost: freed without having been sent
  * @stolen: taken by a filter
@@ -85,8 +83,6 @@ struct world {
 	u32			depth;
 	struct list_head	alive;
 	struct sk_buff_head	flight;
-	struct sk_buff		*arriving;
-	struct world_account	offered;
 	struct world_account	sent;
 	struct world_account	lost;
 	struct world_account	stolen;
