@@ -25,8 +25,8 @@ KIND = Kind(
                bad="999us 11s", raw=[999, 10000001]),
         Option("avpkt", "1500b", "64b to 64Kb", {"500": 500, "400": 400}, bad="63 65536",
                raw=[63, 65536]),
-        Option("flows", "10", "1 to 65535 flows", {"5": 5, "1": 1}, bad="0 65536",
-               raw=[0, 65536]),
+        Option("flows", "auto", "1 to 65535 flows", {"5": 5, "1": 1}, bad="0 65536",
+               raw=[65536]),
         packets("limit", "90", "1", str(PACKETS)),
         packets("bmin", "4", "5"), packets("bflat", "15", "16"), packets("target", "22", "21"),
         packets("bmax", "35", "36"), packets("n_1dpr", "8", "9", unit="flows"),
@@ -53,11 +53,11 @@ KIND = Kind(
             stats(f"2regionred at {rate} has the thresholds of table 6.1",
                   f"2regionred bandwidth {rate}", **of_the_table)
             for rate, of_the_table in {
-                "155mbit": {"bmin": 89, "n_1dpr": 29, "bflat": 134, "target": 134, "bmax": 645,
+                "155mbit": {"bmin": 89, "n_1dpr": 29, "bflat": 134, "target": 173, "bmax": 1291,
                             "limit": 1937},
-                "622mbit": {"bmin": 357, "n_1dpr": 58, "bflat": 446, "target": 446, "bmax": 2591,
+                "622mbit": {"bmin": 357, "n_1dpr": 58, "bflat": 446, "target": 525, "bmax": 5183,
                             "limit": 7775},
-                "1gbit": {"bmin": 575, "n_1dpr": 74, "bflat": 687, "target": 687, "bmax": 4166,
+                "1gbit": {"bmin": 575, "n_1dpr": 74, "bflat": 687, "target": 787, "bmax": 8333,
                           "limit": 12500},
             }.items()
         ),
