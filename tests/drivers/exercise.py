@@ -123,29 +123,14 @@ def traffic(loads: tuple[tuple[str, ...], ...]) -> list[dict[str, Any]]:
     return [json.loads(child.communicate()[0]) for child in children]
 
 
-def received(report: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """Bytes that arrived: for each end that sent, those of each stream by the second. What a
-    sender in a bidirectional run calls its receiver is at the far end; of TCP from left only the
-    sender's count is by the second, and differs by what is under way."""
-    seconds: dict[str, dict[int, list[int]]] = {"left": {}, "right": {}}
-    for interval in report.get("intervals", []):
-        for stream in interval["streams"]:
-            end = "left" if stream["sender"] else "right"
-            seconds[end].setdefault(stream["socket"], []).append(stream["bytes"])
-    return {end: list(streams.values()) for end, streams in seconds.items()}
-
-
-def totals(report: dict[str, Any]) -> dict[str, list[int]]:
-    """Bytes that arrived in all, of each stream, by the end that sent."""
+def received(report: dict[str, Any]) -> dict[str, list[int]]:
+    """Bytes of each TCP stream that arrived, by the end that sent. Of UDP a client only knows
+    what was lost before the last datagram that came through."""
     out: dict[str, list[int]] = {"left": [], "right": []}
     for stream in report.get("end", {}).get("streams", []):
-        if "udp" in stream:
-            side = stream["udp"]
-            count = round(side["bytes"] * (1 - side["lost_percent"] / 100))
-        else:
+        if "receiver" in stream:
             side = stream["receiver"]
-            count = side["bytes"]
-        out["left" if side["sender"] else "right"].append(count)
+            out["left" if side["sender"] else "right"].append(side["bytes"])
     return out
 
 
@@ -173,8 +158,7 @@ def measure(qdisc: str, run: str) -> dict[str, Any]:
     return {
         "run": run, "qdisc": " ".join(words),
         "errors": [report["error"] for report in reports if "error" in report],
-        "seconds": [received(report) for report in reports],
-        "received": [totals(report) for report in reports],
+        "received": [received(report) for report in reports],
         "held": {"most": max(held), "mean": round(sum(held) / len(held), 1)},
         "counted": {end: {key: after[end][key] - before[end][key] for key in after[end]}
                     for end in ENDS},
