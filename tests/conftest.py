@@ -57,7 +57,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 if name == CPU:
                     spent[report.nodeid.partition("::")[0]] += value
     total = sum(spent.values())
-    if total < 1:
+    if total < 60:
         return
     terminalreporter.section("CPU time")
     for name, seconds in sorted(spent.items(), key=lambda entry: -entry[1])[:LONGEST]:
