@@ -14,7 +14,6 @@ unset TC_LIB_DIR
 # What our modules need is in the kernel itself, so that the list of the others will do.
 mkdir /run/list
 cp "$here"/modules.{order,builtin,builtin.modinfo} /run/list
-umount "$here"
 mount -t tmpfs tmpfs "$here"
 cp /run/list/* "$here"
 ln -s "$1" "$here/build"
