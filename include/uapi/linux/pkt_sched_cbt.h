@@ -45,9 +45,9 @@ enum {
 	_(x, TCA_CBT_PACKET_OTHER, packet_other, BYTES, "", 1, CBT_MAX_PACKET, \
 	  1000, "mean size of other packets") \
 	_(x, TCA_CBT_MIN_TH, min, PACKETS_Q8, "", 1, CBT_MAX_THRESHOLD, \
-	  TC_AQM_DERIVED, "average where RED begins; auto: 0.8 max") \
+	  TC_AQM_DERIVED, "average where RED begins; auto: 9/11 max") \
 	_(x, TCA_CBT_MAX_TH, max, PACKETS_Q8, "", 1, CBT_MAX_THRESHOLD, \
-	  TC_AQM_DERIVED, "RED's upper threshold; auto: from TCP's share") \
+	  TC_AQM_DERIVED, "RED's upper threshold; auto: 1.1 of TCP's share") \
 	_(x, TCA_CBT_TAGGED_TH, threshold_tagged, PACKETS_Q8, "", 1, \
 	  CBT_MAX_THRESHOLD, TC_AQM_DERIVED, \
 	  "average above which tagged arrivals are dropped; auto: from their share") \
@@ -70,7 +70,7 @@ enum {
 	  "drop more and more from max to 2 max, not all") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_CBT) \
 	TC_AQM_SEED_OPTION(_, x, TCA_CBT) \
-	_(x, TCA_CBT_VICTIM, victim, CHOICE, "random|arrival", 0, 1, 0, \
+	_(x, TCA_CBT_VICTIM, victim, CHOICE, "random|arrival", 0, 1, 1, \
 	  "of a forced drop")
 
 enum {
