@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """The share law: with all classes saturating, each gets the part of the bytes asked for.
 
-Open-loop traffic through the gate, one packet leaving whenever the link has had the time to send
-it. UDP offers a multiple of the link, TCP 15 % more than its share: what senders offer that heed
-losses. And lending: when a class is silent the others take the whole link.
+Open-loop traffic, one packet leaving whenever the link has had the time to send it. UDP offers a
+multiple of the link, TCP 15 % more than its share: what senders offer that heed losses. And
+lending: when a class is silent the others take the whole link. And the guarantee of the paper's
+section 1, that the level of TCP traffic does not matter to the tagged.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from tests.cbt.model import CLASSES, OTHER, TAGGED, TCP
-from tests.drive import Step, Trace, drive_many
+from tests.userspace import World
 
 RATE = 1_250_000  # bytes per second
 FIELDS = {TCP: "proto=tcp", TAGGED: "tos=0xb8", OTHER: ""}
@@ -35,16 +35,16 @@ class Setting:
     latency_ms: int = 100
     spread: bool = False  # sizes from half to one and a half of the mean
     red: str = "tcp"
-    victim: str = "random"
+    victim: str = "arrival"
     seed: int = 1
-    seconds: float = 3.0
+    seconds: float = 11.0
     warm_up: float = 1.0
 
     def options(self) -> str:
         shares = " ".join(f"share_{c} {b}" for c, b in zip(CLASSES, self.shares, strict=True))
         sizes = " ".join(f"packet_{c} {p}" for c, p in zip(CLASSES, self.sizes, strict=True))
         return (
-            f"cbt limit 1000 bandwidth 10mbit latency {self.latency_ms}ms {shares} {sizes} "
+            f"bandwidth 10mbit latency {self.latency_ms}ms {shares} {sizes} "
             f"dscp 46 red {self.red} victim {self.victim} seed {self.seed}"
         )
 
@@ -92,89 +92,91 @@ SETTINGS = [
 ]
 
 
-def shares_of(setting: Setting, ops: Sequence[str], steps: Sequence[Step]) -> dict[str, float]:
+def shares_of(setting: Setting) -> dict[str, float]:
     """Part of the bytes that left after the warm-up, by class."""
-    kind_of, size_of = {}, {}
+    packets: list[tuple[str, int]] = []
     names = {fields: kind for kind, fields in FIELDS.items()}
-    packet = 0
     out = dict.fromkeys(CLASSES, 0)
-    departures = sum(op.startswith("d") for op in ops)
-    skip, seen = departures * setting.warm_up / setting.seconds, 0
-    for op, step in zip(ops, steps, strict=True):
-        if op.startswith("t"):
-            continue
-        if op.startswith("e"):
-            _, length, *fields = op.split()
-            kind_of[packet], size_of[packet] = names[" ".join(fields)], int(length[4:])
-            packet += 1
-            continue
-        seen += 1
-        if seen > skip:
-            for number, _ in step.out:
-                out[kind_of[number]] += size_of[number]
+    idle = 0
+    with World("cbt", setting.options()) as w:
+        start = w.now + round(setting.warm_up * 1e9)
+        for op in setting.operations():
+            if op.startswith("e"):
+                _, length, *fields = op.split()
+                packets.append((names[" ".join(fields)], int(length[4:])))
+            w.do(op)
+            if op.startswith("d") and w.now > start:
+                idle += not w.out
+                for number, _ in w.out:
+                    kind, size = packets[number]
+                    out[kind] += size
+        assert not idle, "the link stood idle with packets on offer"
+        classes = w.classes()
+    assert sum(st.bytes for st in classes.values()) >= sum(out.values())
     total = sum(out.values())
     return {kind: sent / total for kind, sent in out.items()}
 
 
-def test_every_class_gets_its_share_when_all_saturate() -> None:
-    ops = [setting.operations() for setting in SETTINGS]
-    runs = drive_many([Trace(s.options(), o) for s, o in zip(SETTINGS, ops, strict=True)])
-    off = []
-    for setting, o, steps in zip(SETTINGS, ops, runs, strict=True):
-        got = shares_of(setting, o, steps)
-        worst = max(abs(got[k] / b - 1) for k, b in zip(CLASSES, setting.shares, strict=True))
-        asked = dict(zip(CLASSES, setting.shares, strict=True))
-        print(
-            f"{setting.name}: " + ", ".join(f"{k} {got[k]:.3f} of {asked[k]:.3f}" for k in CLASSES)
-        )
-        if worst > TOLERANCE:
-            off.append((setting.name, got))
-    assert not off
+def off(setting: Setting, got: dict[str, float]) -> float:
+    """How far the class that is worst off, or best, is from its share."""
+    asked = zip(CLASSES, setting.shares, strict=True)
+    return max((got[kind] / share - 1 for kind, share in asked), key=abs)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
+def test_every_class_gets_its_share_when_all_saturate(setting: Setting, seed: int) -> None:
+    got = shares_of(replace(setting, seed=seed))
+    print(setting.name, "seed", seed, got)
+    assert abs(off(setting, got)) < TOLERANCE
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
+def test_so_it_does_with_the_papers_random_victims_where_tcp_heeds_losses(setting: Setting) -> None:
+    got = shares_of(replace(setting, victim="random"))
+    print(setting.name, got)
+    assert abs(off(setting, got)) < TOLERANCE
 
 
 @pytest.mark.parametrize("silent", CLASSES)
 def test_the_others_take_what_a_silent_class_leaves(silent: str) -> None:
     asked = {TCP: 0.6, TAGGED: 0.2, OTHER: 0.2}
     setting = Setting(
-        "lending",
-        tuple(asked.values()),
-        (1000, 1000, 1000),
-        tcp_over_share=3.0,
-        silent=silent,
-    )
-    ops = setting.operations()
-    steps = drive_many([Trace(setting.options(), ops)])[0]
-    got = shares_of(setting, ops, steps)
+        "lending", tuple(asked.values()), (1000, 1000, 1000), tcp_over_share=3.0, silent=silent,
+        seconds=5,
+    )  # fmt: skip
+    got = shares_of(setting)
     rest = {kind: share for kind, share in asked.items() if kind != silent}
     print(got)
     for kind, share in rest.items():
         assert got[kind] == pytest.approx(share / sum(rest.values()), rel=TOLERANCE)
-    departures = [s for op, s in zip(ops, steps, strict=True) if op == "d 1"]
-    late = departures[len(departures) // 10 :]
-    assert all(step.out for step in late), "the link stood idle with packets on offer"
 
 
-def test_deaf_tcp_gets_more_which_is_the_limit_of_the_rule() -> None:
-    """RED's random victims are of all classes: each TCP arrival above max ousts UDP as well.
+@pytest.mark.parametrize(("links", "kept"), [(1.5, 0.9), (4.0, 0.75)], ids=lambda n: str(n))
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
+def test_tagged_traffic_keeps_its_rate_beside_deaf_tcp(
+    setting: Setting, links: float, kept: float
+) -> None:
+    """Section 1: "independent of the level of TCP traffic", as far as tc-cbt(8) says it holds.
 
-    UDP fills up again to its thresholds, so TCP grows until as many of its packets leave as
-    arrive in place of UDP's: TCP / UDP in the queue = TCP offered / link. See tc-cbt(8).
+    TCP's band ends a tenth above its share. At four times the link RED's average, at the
+    paper's weight, lags behind a queue that swings.
+    """
+    got = shares_of(replace(setting, tcp_over_share=links / setting.shares[0], seconds=6))
+    print(setting.name, got)
+    assert got[TAGGED] > kept * setting.shares[CLASSES.index(TAGGED)]
+
+
+def test_random_victims_let_deaf_tcp_take_the_others_share() -> None:
+    """Each TCP arrival above max ousts UDP as well, which fills up again to its thresholds.
+
+    So TCP grows until as many of its packets leave as arrive in place of UDP's: TCP / UDP in the
+    queue = TCP offered / link. See tc-cbt(8).
     """
     setting = Setting(
-        "deaf", (1 / 3, 1 / 3, 1 / 3), (1000, 1000, 1000), tcp_over_share=4.5, warm_up=1.5
-    )
-    ops = setting.operations()
-    got = shares_of(setting, ops, drive_many([Trace(setting.options(), ops)])[0])
+        "deaf", (1 / 3, 1 / 3, 1 / 3), (1000, 1000, 1000), tcp_over_share=4.5, victim="random",
+        seconds=5,
+    )  # fmt: skip
+    got = shares_of(setting)
+    print(got)
     assert got[TCP] == pytest.approx(1.5 / 2.5, rel=TOLERANCE)
-
-
-def test_the_law_holds_for_deaf_tcp_too_where_the_arrival_is_the_victim() -> None:
-    for shares in ((1 / 3, 1 / 3, 1 / 3), (0.25, 0.25, 0.5)):
-        setting = Setting(
-            "deaf", shares, (1000, 1000, 1000), tcp_over_share=4.5, warm_up=1.5, victim="arrival"
-        )
-        ops = setting.operations()
-        got = shares_of(setting, ops, drive_many([Trace(setting.options(), ops)])[0])
-        print(got)
-        for kind, share in zip(CLASSES, shares, strict=True):
-            assert got[kind] == pytest.approx(share, rel=TOLERANCE)

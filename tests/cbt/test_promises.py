@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tc-cbt(8) promises beside the rule itself: classes, limit, GSO, changes, counts."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.userspace import Refused, World
+
+TCP, TAGGED, OTHER = 1, 2, 3
+# 1 ms for a packet of 1000 bytes
+PACE = "bandwidth 8mbit packet_tcp 1000 packet_tagged 1000 packet_other 1000"
+
+
+def arrivals(w: World) -> list[int]:
+    return [w.named(minor)["arrivals"] for minor in (TCP, TAGGED, OTHER)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "minor"),
+    [
+        ({"proto": "tcp"}, TCP),
+        ({"proto": "sctp"}, TCP),
+        ({"proto": "dccp"}, TCP),
+        ({"proto": "arp"}, TCP),
+        ({"proto": "udp"}, OTHER),
+        ({"proto": "icmp"}, OTHER),
+        ({"proto": "tcp", "v6": 1}, TCP),
+        ({"proto": "sctp", "v6": 1}, TCP),
+        ({"proto": "udp", "v6": 1}, OTHER),
+        ({"proto": "udp", "tos": 0xB8}, TAGGED),
+        ({"proto": "udp", "tos": 0xBB, "v6": 1}, TAGGED),
+        ({"proto": "icmp", "tos": 0xB8}, TAGGED),
+        ({"proto": "udp", "mark": 0x15}, TAGGED),
+        ({"proto": "udp", "mark": 0x25}, OTHER),
+        ({"proto": "tcp", "tos": 0xB8, "mark": 0x15}, TCP),
+        ({"proto": "tcp", "class": TAGGED}, TAGGED),
+        ({"proto": "udp", "tos": 0xB8, "class": OTHER}, OTHER),
+        ({"proto": "udp", "class": TCP}, TCP),
+        ({"proto": "udp", "class": 4}, OTHER),
+    ],
+    ids=str,
+)
+def test_a_packet_counts_for_its_class(fields: dict[str, int | str], minor: int) -> None:
+    with World("cbt", "dscp 46 mark 0x10/0xf0") as w:
+        assert w.enqueue(len=1000, **fields)
+        assert arrivals(w) == [int(minor == n) for n in (TCP, TAGGED, OTHER)]
+        cl = w.classes()[minor]
+        assert (cl.qlen, cl.backlog, cl.packets) == (1, 1000, 0)
+        w.dequeue()
+        cl = w.classes()[minor]
+        assert (cl.qlen, cl.backlog, cl.packets, cl.bytes) == (0, 0, 1, 1000)
+
+
+def test_the_limit_is_twice_the_thresholds_unless_given() -> None:
+    """10 Mb/s, 100 ms: 62.5 + 23.4375 + 12.5 packets, twice that and no part of one less."""
+    with World("cbt") as w:
+        assert w.named()["limit"] == 197
+        assert "limit" not in w.options()
+        w.change("bandwidth 100mbit")
+        assert w.named()["limit"] == 1969
+        w.change("limit 500")
+        assert w.message.endswith("limit is below the sum of the thresholds")
+        assert w.named()["limit"] == w.options()["limit"] == 500
+        w.change("limit 1000")
+        w.change("bandwidth 10mbit")
+        assert w.named()["limit"] == 1000
+        w.change("threshold_other 100")
+        assert w.named()["limit"] == 1000
+
+
+def test_a_shares_threshold_follows_the_bandwidth_also_after_a_dump_was_fed_back() -> None:
+    with World("cbt", "share_tcp 0.5 share_tagged 0.25 share_other 0.25") as w:
+        given = w.options()
+    assert not {"min", "max", "threshold_tagged", "threshold_other", "limit"} & set(given)
+
+
+@pytest.mark.parametrize("huge", ["bandwidth 8.7tbit latency 4000s", "bandwidth 8.7tbit"])
+def test_no_bandwidth_and_latency_make_the_kernel_divide_too_far(huge: str) -> None:
+    """On x86-64 a quotient of more than 64 bits is a trap; here it is a violation."""
+    with World("cbt", huge) as w:
+        assert w.named()["limit"] <= 1 << 20
+    with pytest.raises(Refused):
+        World("cbt", "bandwidth 18000000tbit latency 10s")
+
+
+def test_a_gso_packet_counts_its_segments() -> None:
+    with World("cbt", f"limit 100 {PACE} seed 1 threshold_other 50") as w:
+        assert w.enqueue(len=40_000, segs=40, gso=1000, proto="udp")
+        st = w.named()
+        assert (st["segments"], st["other"]) == (40, 40)
+        assert w.stats().qlen == w.classes()[OTHER].qlen == 1
+        assert w.enqueue(len=40_000, segs=40, gso=1000, proto="tcp")
+        assert w.stats().qlen == 2
+        w.enqueue(len=40_000, segs=40, gso=1000, proto="tcp")
+        st = w.named()
+        assert st["segments"] == 80
+        assert st["drop_limit"] == 1
+        w.dequeue(10)
+        assert w.named()["segments"] == 0
+
+
+def test_a_gso_packet_larger_than_the_limit_passes_an_empty_queue() -> None:
+    with World("cbt", f"limit 30 {PACE}") as w:
+        for _ in range(5):
+            assert w.enqueue(len=40_000, segs=40, gso=1000, proto="tcp")
+            assert len(w.dequeue()) == 1
+
+
+def test_a_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
+    """Random victims go until it fits or is itself chosen; each loss is counted once."""
+    with World("cbt", "limit 50 min 900 max 1000 victim random seed 3") as w:
+        for i in range(300):
+            w.enqueue(len=1000, proto="tcp", flow=i)
+            w.enqueue(len=20_000, segs=20, gso=1000, proto="tcp", flow=i)
+            st = w.named()
+            assert st["segments"] <= 50
+            assert st["drop_limit"] == w.stats().drops
+            if i % 7 == 0:
+                w.dequeue(2)
+        assert w.named()["victims"] > 100
+
+
+@pytest.mark.parametrize(
+    "below", ["", "hfsc", "hfsc prio", "hfsc tbf", "drr prio", "qfq prio", "htb"]
+)
+@pytest.mark.parametrize("victim", ["random", "arrival"])
+def test_nothing_above_stalls_when_a_forced_drop_takes_the_last_packet(
+    below: str, victim: str
+) -> None:
+    """RED's average stays above max while the queue is down to a packet."""
+    rng = random.Random(1)
+    with World("cbt", f"{PACE} min 2 max 3 victim {victim} seed 1", below=below) as w:
+        for _ in range(20):
+            for _ in range(400):
+                for _ in range(rng.choice((1, 2, 2, 3))):
+                    w.enqueue(len=rng.choice((100, 1000)), proto="tcp", flow=rng.randrange(9))
+                w.dequeue(2)
+            w.enqueue(len=1000, proto="tcp")
+            w.dequeue(100)
+            assert not w.stats().qlen
+            w.advance(30_000_000_000)
+            assert w.enqueue(len=1000, proto="tcp")
+            assert len(w.dequeue(1)) == 1, "stalled"
+
+
+def chosen_at(w: World) -> int:
+    """How many of 200 arrivals RED chooses while the queue holds ten."""
+    before = w.stats().overlimits
+    for _ in range(200):
+        w.enqueue(len=1000, proto="tcp")
+        while w.stats().qlen > 10:
+            w.dequeue(1)
+    return w.stats().overlimits - before
+
+
+def test_a_change_of_probability_is_in_force_at_once() -> None:
+    with World("cbt", f"{PACE} min 5 max 100 weight 1 probability 0 seed 1") as w:
+        assert chosen_at(w) == 0
+        w.change("probability 1")
+        assert 5 < chosen_at(w) < 50  # p_b about 0.05
+        w.change("probability 0")
+        assert chosen_at(w) == 0
+
+
+@pytest.mark.parametrize("which", ["avg", "avg_tcp", "avg_tagged", "avg_other"])
+def test_a_change_of_bandwidth_changes_how_fast_an_idle_queue_is_forgotten(which: str) -> None:
+    """After 100 packet times at weight 0.01 the average is 0.99^100 of what it was."""
+    options = f"{PACE} weight 0.01 class_weight 0.01 dscp 46 limit 1000 latency 10s"
+    packet = {"avg": ("udp", 0), "avg_tcp": ("tcp", 0), "avg_tagged": ("udp", 0xB8),
+              "avg_other": ("udp", 0)}[which]  # fmt: skip
+    with World("cbt", options) as w:
+        for ms, bandwidth in ((1, "8mbit"), (10, "800kbit")):
+            w.change(f"bandwidth {bandwidth}")
+            for _ in range(100):
+                w.enqueue(len=1000, proto=packet[0], tos=packet[1])
+            w.dequeue(1000)
+            full = w.named()[which]
+            assert full > 1
+            w.advance(100 * ms * 1_000_000)
+            assert w.named()[which] == pytest.approx(full * 0.99**100, rel=0.011)
+
+
+def test_a_peeked_packet_has_left_the_queue() -> None:
+    with World("cbt", "limit 2 min 10 max 20", below="tbf") as w:
+        w.do("k 0")
+        w.enqueue(len=1000, proto="tcp")
+        w.dequeue(1)  # tbf holds it now
+        assert w.enqueue(len=1000, proto="tcp")
+        assert w.enqueue(len=1000, proto="tcp")
+        assert w.stats().drops == 0
+        assert w.classes()[TCP].qlen == 2
+        w.enqueue(len=1000, proto="tcp")
+        assert w.named()["drop_limit"] == 1
+        w.do("k -1")
+        assert len(w.dequeue(10)) == 3
+
+
+def test_what_was_marked_and_then_found_no_room_is_lost_not_marked() -> None:
+    with World("cbt", "limit 5 min 0.1 max 0.2 weight 1 ecn seed 1") as w:
+        for _ in range(50):
+            w.enqueue(len=1000, proto="tcp", tos=2)
+        st = w.named()
+        assert w.stats().qlen == 5
+        assert st["marked"] == st["forced_mark"] == w.named(TCP)["marked"] <= 5
+        assert st["drop_limit"] == w.stats().drops == 45

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tc-chokex(8) promises beside the rule itself: flows, GSO, changes, counts, the result."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from tests.userspace import World
+
+PACE = "bandwidth 8mbit avpkt 1000"  # 1 ms for a packet
+
+
+def match(first: dict[str, int | str], second: dict[str, int | str]) -> bool:
+    """Are two packets of one flow? With so many draws from three the second draws the first."""
+    with World("chokex", "limit 20 min 1 max 19 weight 1 candidates 64 seed 1") as w:
+        w.enqueue(len=1000, flow=901)
+        w.enqueue(len=1000, flow=902)
+        w.enqueue(len=1000, **first)
+        w.enqueue(len=1000, **second)
+        assert w.named()["drawn"] >= 64
+        return bool(w.named()["matched"])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ({"flow": 1}, {"flow": 1}, True),
+        ({"flow": 1}, {"flow": 2}, False),
+        ({"flow": 1, "tos": 0}, {"flow": 1, "tos": 0xB8}, True),
+        ({"flow": 1, "proto": "tcp"}, {"flow": 1, "proto": "udp"}, False),
+        ({"flow": 1, "sport": 5}, {"flow": 1, "sport": 6}, False),
+        ({"flow": 1, "v6": 1}, {"flow": 1, "v6": 1}, True),
+        ({"flow": 1, "class": 7}, {"flow": 2, "class": 7}, True),
+        ({"flow": 1, "class": 7}, {"flow": 1, "class": 8}, False),
+        ({"flow": 1, "prio": 0x10007}, {"flow": 2, "prio": 0x10007}, True),
+    ],
+    ids=str,
+)
+def test_what_one_flow_is(
+    first: dict[str, int | str], second: dict[str, int | str], same: bool
+) -> None:
+    assert match(first, second) is same
+
+
+def test_a_gso_packet_counts_its_segments_and_is_one_candidate() -> None:
+    with World("chokex", "limit 100 min 50 max 90 weight 1 candidates 64 seed 1") as w:
+        assert w.enqueue(len=60_000, segs=60, gso=1000, flow=1)
+        assert w.named()["segments"] == 60
+        assert w.stats().qlen == 1
+        w.enqueue(len=60_000, segs=60, gso=1000, flow=2)
+        assert w.named()["avg"] == pytest.approx(60, abs=0.01)
+        assert w.named()["drop_limit"] == 1
+        w.enqueue(len=1000, flow=1)
+        assert w.named()["victims"] == w.named()["matched"] == 1
+        assert w.named()["segments"] == w.stats().qlen == 0
+
+
+def test_a_gso_packet_larger_than_the_limit_passes_an_empty_queue() -> None:
+    with World("chokex", "limit 30") as w:
+        for _ in range(5):
+            assert w.enqueue(len=40_000, segs=40, gso=1000)
+            assert len(w.dequeue()) == 1
+
+
+def test_a_peeked_packet_has_left_the_queue() -> None:
+    with World("chokex", "limit 2 min 1 max 2 weight 0.00001", below="tbf") as w:
+        w.do("k 0")
+        w.enqueue(len=1000, flow=1)
+        w.dequeue(1)  # tbf holds it now
+        assert w.enqueue(len=1000, flow=2)
+        assert w.enqueue(len=1000, flow=3)
+        assert w.stats().drops == 0
+        w.enqueue(len=1000, flow=4)
+        assert w.named()["drop_limit"] == 1
+        w.do("k -1")
+        assert len(w.dequeue(10)) == 3
+
+
+def test_what_was_marked_and_then_found_no_room_is_lost_not_marked() -> None:
+    with World("chokex", "limit 5 min 1 max 2 weight 1 ecn seed 1") as w:
+        for i in range(50):
+            w.enqueue(len=1000, flow=i, tos=2)
+        st = w.named()
+        assert st["marked"] == st["early_mark"] + st["forced_mark"] <= 5
+        assert st["drop_limit"] == w.stats().drops == 45
+
+
+def chosen_at(w: World) -> int:
+    """How many of 200 arrivals RED chooses while the queue holds ten, each of its own flow."""
+    before = w.stats().overlimits
+    for _ in range(200):
+        w.enqueue(len=1000, flow=w.named()["drawn"] % 50000, sport=1 + w.now % 60000)
+        w.advance(1)
+        while w.stats().qlen > 10:
+            w.dequeue(1)
+    return w.stats().overlimits - before
+
+
+def test_a_change_of_probability_is_in_force_at_once() -> None:
+    with World("chokex", f"{PACE} limit 200 min 5 max 100 weight 1 probability 0 seed 1") as w:
+        assert chosen_at(w) == 0
+        w.change("probability 1")
+        assert 3 < chosen_at(w) < 50  # p_b about 0.05
+        w.change("probability 0")
+        assert chosen_at(w) == 0
+
+
+def test_a_change_of_bandwidth_changes_how_fast_an_idle_queue_is_forgotten() -> None:
+    """After 100 packet times at weight 0.01 the average is 0.99^100 of what it was."""
+    with World("chokex", f"{PACE} weight 0.01 min 200 max 250") as w:
+        for ms, bandwidth in ((1, "8mbit"), (10, "800kbit")):
+            w.change(f"bandwidth {bandwidth}")
+            for i in range(100):
+                w.enqueue(len=1000, flow=i)
+            w.dequeue(1000)
+            full = w.named()["avg"]
+            assert full > 1
+            w.advance(100 * ms * 1_000_000)
+            assert w.named()["avg"] == pytest.approx(full * 0.99**100, rel=0.011)
+
+
+def test_derived_thresholds_are_in_the_statistics_and_not_in_the_options() -> None:
+    with World("chokex", "limit 90") as w:
+        assert (w.named()["min_th"], w.named()["max_th"]) == (30, 60)
+        assert not {"min", "max"} & set(w.options())
+        w.change("limit 300")
+        assert (w.named()["min_th"], w.named()["max_th"]) == (100, 200)
+        w.change("max 150")
+        assert w.options()["max"] == 150
+
+
+@pytest.mark.parametrize(
+    "below", ["", "hfsc", "hfsc prio", "hfsc tbf", "drr prio", "qfq prio", "htb"]
+)
+def test_nothing_above_stalls_when_a_match_empties_the_queue(below: str) -> None:
+    rng = random.Random(1)
+    options = f"{PACE} limit 8 min 1 max 4 weight 0.5 gentle candidates 8 seed 1"
+    with World("chokex", options, below=below) as w:
+        for _ in range(20):
+            for _ in range(200):
+                for _ in range(rng.choice((1, 2, 2, 3))):
+                    w.enqueue(len=rng.choice((100, 1000)), flow=rng.randrange(3))
+                w.dequeue(1)
+            assert w.named()["victims"]
+            w.dequeue(100)
+            assert not w.stats().qlen
+            w.advance(1_000_000_000)
+            assert w.enqueue(len=1000)
+            assert len(w.dequeue(1)) == 1, "stalled"
+
+
+def fluid(a: float, light: float) -> float:
+    """The part of the link that a blast of ``a`` links gets beside ``light`` links of many flows.
+
+    One candidate, RED dropping each arrival that is left with probability r. A blast's arrival
+    matches with probability h, the part of the queue that is the blast's. A packet of the blast
+    in a queue of b dies at rate a / b and stays for t = b (1 - h) / L, as all else passes through
+    at rate L = light (1 - r). So e^-(a t / b) of them survive, and
+
+        h = (1 - r) (1 - h) (1 - s),  s = e^-(a (1 - h) / L),  x = a (1 - r) (1 - h) s,  x + L = 1
+
+    (the model of Tang, Wang and Low 2003, with packets of one size).
+    """
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        r = (low + high) / 2
+        rest = light * (1 - r)
+        bottom, top = 0.0, 1.0
+        for _ in range(60):
+            h = (bottom + top) / 2
+            survive = math.exp(-a * (1 - h) / rest)
+            if h < (1 - r) * (1 - h) * (1 - survive):
+                bottom = h
+            else:
+                top = h
+        x = a * (1 - r) * (1 - h) * survive
+        low, high = (r, high) if x + rest > 1 else (low, r)
+    return x
+
+
+@pytest.mark.parametrize("a", [0.8, 1.5, 2.5])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_blast_gets_what_the_fluid_model_leaves_it(a: float, seed: int) -> None:
+    """RED alone would give it a / (a + 1.2) of the link: 40, 56 and 68 %."""
+    rng = random.Random(seed)
+    light, flows, seconds = 1.2, 300, 40
+    options = f"limit 2000 min 20 max 1500 probability 0.99 weight 0.002 {PACE} seed {seed}"
+    sent = {True: 0, False: 0}
+    blast: list[bool] = []
+    with World("chokex", options) as w:
+        gap = 1_000_000 / (a + light)
+        due = clock = 0.0
+        while clock < seconds * 1e9:
+            clock += rng.expovariate(1 / gap)
+            while due < clock:
+                for n, _ in w.dequeue(1):
+                    if clock > 10e9:
+                        sent[blast[n]] += 1
+                due += 1_000_000
+            heavy = rng.random() < a / (a + light)
+            w.enqueue(len=1000, flow=0 if heavy else 1 + rng.randrange(flows))
+            blast.append(heavy)
+        assert w.named()["drop_limit"] == 0
+    got = sent[True] / sum(sent.values())
+    print("seed", seed, "blast", got, "fluid", fluid(a, light))
+    assert got == pytest.approx(fluid(a, light), rel=0.1)
