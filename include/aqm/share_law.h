@@ -21,7 +21,7 @@
 #ifndef _AQM_SHARE_LAW_H
 #define _AQM_SHARE_LAW_H
 
-#include <linux/bits.h>
+#include <linux/bitops.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/types.h>

@@ -142,7 +142,7 @@ static void test_probability(void)
 
 	for (int i = 0; i < 1000000 && pass; i++) {
 		struct gentle_red_params p = random_params();
-		struct gentle_red_vars v = { .max_p = p.max_p };
+		struct gentle_red_vars v = { .max_p = rnd_any() };
 		double exact, got, slack;
 
 		/* a third of the range beyond each side of the corners */
@@ -443,6 +443,50 @@ static void test_forgetting(void)
 	unit_ok(pass, "idle times shorter than a packet's add up");
 }
 
+/* What an arrival does beside the average, and the ends of the ranges. */
+static void test_arrival(void)
+{
+	struct gentle_red_params p = {
+		.min_th = 10, .max_th = 20, .max_p = 90 * GENTLE_RED_PERCENT,
+		.bottom = GENTLE_RED_BOTTOM, .top = GENTLE_RED_TOP,
+		.weight = 1 << 28, .ptime = 1, .adaptive = true,
+	};
+	const u64 start = 123456789012345ULL;
+	struct gentle_red_stats st = {};
+	struct gentle_red_vars v, w;
+
+	gentle_red_init(&v, &p, start);
+	unit_ok(v.idle && v.idle_since == start && !v.avg && !v.count,
+		"it starts with an empty queue");
+	unit_ok(v.max_p == GENTLE_RED_TOP, "and with max_p between its bounds");
+	w = v;
+	gentle_red_arrival(&p, &w, &st, 0, start + GENTLE_RED_INTERVAL - 1);
+	unit_ok(w.max_p == v.max_p, "max_p adapts after half a second, not before");
+	gentle_red_arrival(&p, &w, &st, 0, start + GENTLE_RED_INTERVAL);
+	unit_ok(w.max_p < v.max_p && st.lowered == 1,
+		"an arrival at an idle queue adapts it");
+	gentle_red_busy(&w, start + GENTLE_RED_INTERVAL);
+	w.max_p = p.bottom;
+	w.avg = 100ULL << 32;
+	gentle_red_arrival(&p, &w, &st, 100, start + 2 * GENTLE_RED_INTERVAL);
+	unit_ok(w.max_p > p.bottom && st.raised == 1,
+		"and one at a busy queue");
+
+	v.avg = 100ULL << 32;
+	w = gentle_red_seen(&p, &v, start + (1ULL << 32));
+	unit_ok(!w.avg, "2^32 packet times forget everything");
+	unit_ok(v.avg == 100ULL << 32, "and looking changes nothing");
+	gentle_red_average(&p, &v, 0, start + (1ULL << 32));
+	unit_ok(v.avg == w.avg, "what is seen is what an arrival finds");
+
+	v = (struct gentle_red_vars) { .avg = 10ULL << 32, .max_p = 1, .count = U32_MAX };
+	gentle_red_verdict(&p, &v, 0, U32_MAX);
+	unit_ok(v.count == U32_MAX, "the count of arrivals stops, it does not wrap");
+	unit_ok(!gentle_red_open(0) && gentle_red_open(1) &&
+		gentle_red_open(GENTLE_RED_ONE - 1) && !gentle_red_open(GENTLE_RED_ONE),
+		"chance has a say between 0 and 1");
+}
+
 static void test_change(void)
 {
 	struct gentle_red_params a = {
@@ -496,6 +540,7 @@ int main(int argc, char **argv)
 	test_adapt();
 	test_idle();
 	test_forgetting();
+	test_arrival();
 	test_change();
 	return unit_end();
 }
