@@ -175,10 +175,10 @@ static void arithmetic_keeps_its_bounds(void)
 			ratio &= fabsl(two_region_ratio(a, b) / TWO_32 - exact) <=
 				 exact / TWO_30 + 1 / TWO_32;
 		exact = (long double)a * b / TWO_32 / TWO_32;
-		mul &= exact >= TWO_30 ?
-		       two_region_mul(a, b) >= TWO_REGION_ONE << 29 :
-		       fabsl(two_region_mul(a, b) / TWO_32 - exact) <=
-		       1 / TWO_32 || two_region_mul(a, b) == TWO_REGION_ONE << 30;
+		if (exact >= TWO_30)
+			mul &= two_region_mul(a, b) >= TWO_REGION_ONE << 29;
+		else if (exact < TWO_30 / 2 || two_region_mul(a, b) != TWO_REGION_ONE << 30)
+			mul &= fabsl(two_region_mul(a, b) / TWO_32 - exact) <= 1 / TWO_32;
 		a = TWO_REGION_ONE + any(59);
 		exact = sqrtl(a / TWO_32);
 		root &= fabsl(two_region_sqrt(a) / TWO_32 - exact) <= exact / TWO_32 * 2;
@@ -530,6 +530,215 @@ static void high_n_starts_afresh_and_then_holds_off(void)
 		"after 10 round trips below, W starts again as sqrt(2/3 DB)");
 }
 
+/* The arrival of one packet. */
+static enum two_region_phase
+one(const struct two_region_params *p, struct two_region_vars *v, double q, u64 now)
+{
+	static struct two_region_stats st;
+
+	return two_region_arrival(p, v, &st, q * 4294967296., 1, now);
+}
+
+/* The pair of table 6.4, and what slow links make of it. */
+static void the_defaults_are_those_of_sim_2(void)
+{
+	u64 pipe = two_region_pipe(GBIT, 100000, 1500);
+	u64 n_1dpr = two_region_n_1dpr(pipe);
+	u32 mbit;
+
+	unit_ok(two_region_target(687, n_1dpr) == 787 && two_region_bmax(pipe, 787) == 8333,
+		"1 Gb/s: target Bflat + 100, Bmax DB, as in table 6.4");
+	unit_ok(two_region_limit(two_region_pipe(155 * GBIT / 1000, 100000, 1500), 1291) == 1937,
+		"155 Mb/s: limit 1937, as in table 6.7");
+	for (mbit = 2; mbit <= 100000; mbit += 1 + mbit / 10) {
+		u32 flows, bmin, bflat, target, bmax;
+
+		pipe = two_region_pipe(mbit * GBIT / 1000, 100000, 1500);
+		n_1dpr = two_region_n_1dpr(pipe);
+		flows = two_region_flows(n_1dpr);
+		bmin = two_region_bmin(pipe, flows);
+		bflat = two_region_bflat(bmin, n_1dpr);
+		target = two_region_target(bflat, n_1dpr);
+		bmax = two_region_bmax(pipe, target);
+		if (!(flows >= 1 && flows <= 10 && bmin < bflat && bflat <= target &&
+		      2 * target <= bmax && bmax < two_region_limit(pipe, bmax) &&
+		      two_region_rtts_per_drop(pipe, two_region_window(pipe, flows)) >=
+		      TWO_REGION_ONE))
+			break;
+	}
+	unit_ok(mbit > 100000,
+		"2 Mb/s to 100 Gb/s: every phase has room, flows need one drop per round trip or less");
+}
+
+/* What a long round trip put off is not put off once it is short. */
+static void a_shorter_round_trip_takes_effect_at_once(void)
+{
+	struct two_region_params p, fast;
+	struct two_region_vars v;
+	u64 now = 1000000000, t;
+	struct model m;
+
+	setup(&p, &v, &m, GBIT, false);
+	fast = p;
+	fast.pipe = p.pipe / 2;
+	fast.rtt = 10000;
+	p.rtt = 10000000;
+	two_region_init(&v, 5);
+	one(&p, &v, p.bmin, now);
+	two_region_change(&fast, &v, now + 1000);
+	for (t = now + 1000; one(&fast, &v, fast.bmin, t) == TWO_REGION_QUIET; t += 1000)
+		;
+	unit_ok(t - now <= 20001000, "phase II speaks after %.1f ms of the new 10 ms round trip",
+		(t - now) / 1e6);
+
+	two_region_init(&v, 5);
+	one(&p, &v, p.bflat + 50, now);
+	two_region_change(&fast, &v, now + 1000);
+	unit_ok(v.ppd == fast.pipe && v.ppd_old == fast.pipe, "PPD is within the new DB");
+	for (t = now + 1000; v.q_old == (u64)(p.bflat + 50) << 32; t += 1000)
+		one(&fast, &v, fast.bflat + 60, t);
+	unit_ok(t - now <= 14402000, "phase III's controller runs after %.1f ms", (t - now) / 1e6);
+}
+
+/* A silence ends an excursion, too: the first packet after it knows nothing. */
+static void a_silence_forgets_w(void)
+{
+	struct two_region_params p;
+	struct two_region_vars v;
+	u64 hour = 3600000000000, now, fresh;
+	struct model m;
+
+	setup(&p, &v, &m, GBIT, false);
+	fresh = two_region_window_of(p.pipe);
+	two_region_init(&v, 5);
+	for (now = 0; now < 20000000000; now += 1000000)
+		one(&p, &v, p.bmax - 1, now);
+	unit_ok(v.window < fresh / 10, "a long queue: W %.1f", real(v.window));
+	one(&p, &v, 0, now + hour);
+	unit_ok(one(&p, &v, p.bmin, now + hour + 1000) == TWO_REGION_LOW,
+		"after an hour phase II has no hold-off left");
+	one(&p, &v, p.bflat, now + hour + 2000);
+	unit_ok(v.window == fresh, "and W starts again as sqrt(2/3 DB)");
+}
+
+/* Arrivals from signal to signal, phase III with PPD as it is, or phase IV. */
+static void signals_are_as_far_apart_as_they_say(bool max)
+{
+	u32 i, since = 0, low = U32_MAX, high = 0, signals = 0, same = 0, before = 0;
+	struct two_region_params p;
+	struct two_region_vars v;
+	double ppd, sum = 0;
+	struct model m;
+
+	setup(&p, &v, &m, GBIT / 10, false);
+	p.gentle = false;
+	p.target = p.bmax - 1;
+	two_region_init(&v, 9);
+	one(&p, &v, max ? p.bmax : p.bflat, 0);
+	v.ppd = 50ULL << 32;
+	two_region_plan(&p, &v, 0);
+	for (i = 2, since = 1; signals < 3000; i++) {
+		since++;
+		if (one(&p, &v, max ? p.bmax : p.bflat, i) == TWO_REGION_QUIET)
+			continue;
+		low = min(low, since);
+		high = max(high, since);
+		sum += since;
+		same += since == before;
+		before = since;
+		since = 0;
+		signals++;
+	}
+	ppd = max ? 10 : 50;
+	unit_ok(fabs(sum / signals / ppd - 1) < 0.02 && low >= ppd * 2 / 3 - 0.5 &&
+		high <= ppd * 4 / 3 + 0.5 && same < signals / 3,
+		"phase %s: every %.1f arrivals, %u to %u", max ? "IV" : "III", sum / signals, low,
+		high);
+}
+
+/* The first signal of phase III comes with the arrival that the draw says. */
+static void the_first_signal_is_not_early_or_late(void)
+{
+	struct two_region_params p;
+	struct two_region_vars v;
+	bool exact = true;
+	u32 seed, i, due;
+	struct model m;
+
+	setup(&p, &v, &m, GBIT / 100, false);
+	for (seed = 1; seed < 50; seed++) {
+		two_region_init(&v, seed);
+		one(&p, &v, p.bflat, 1);
+		due = floor(real(v.ppd) * 2 / 3 * (1 + v.draw / 4294967296.) + 0.5);
+		for (i = 2; one(&p, &v, p.bflat, i) == TWO_REGION_QUIET; i++)
+			;
+		exact &= i == due;
+	}
+	unit_ok(exact, "the arrival that crosses Bflat is the first that counts");
+}
+
+/* GSO packets: signals for as many packets of the wire, however they come. */
+static void a_gso_packet_counts_as_its_segments(void)
+{
+	static const u32 sizes[] = { 1, 4, 16, 45 };
+	struct two_region_stats st = {};
+	struct two_region_params p;
+	struct two_region_vars v;
+	struct model m;
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		u32 k, signals = 0, n = 4000000 / sizes[i];
+
+		setup(&p, &v, &m, GBIT, false);
+		two_region_init(&v, 3);
+		two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, 1, 0);
+		v.ppd = 400ULL << 32;
+		two_region_plan(&p, &v, 0);
+		for (k = 0; k < n; k++)
+			signals += two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, sizes[i],
+						      0) != TWO_REGION_QUIET;
+		unit_ok(fabs(signals * 400. / 4000000 - 1) < 0.01,
+			"%u segments a packet: one signal in %.1f segments", sizes[i],
+			4000000. / signals);
+	}
+}
+
+static void phases_are_counted_and_a_reset_forgets(void)
+{
+	struct two_region_stats st = {};
+	struct two_region_vars v, other;
+	struct two_region_params p;
+	struct model m;
+	u64 fresh;
+	u32 i;
+
+	setup(&p, &v, &m, GBIT, false);
+	fresh = two_region_window_of(p.pipe);
+	two_region_init(&v, 4);
+	for (i = 0; i < 5; i++) {
+		two_region_arrival(&p, &v, &st, (u64)p.bmax << 32, 1, i);
+		two_region_arrival(&p, &v, &st, (u64)p.bmax << 32, 1, i);
+		two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, 1, i);
+		two_region_arrival(&p, &v, &st, (u64)p.bmin << 32, 1, i);
+		two_region_arrival(&p, &v, &st, 0, 1, i);
+	}
+	unit_ok(st.entered[TWO_REGION_QUIET] == 5 && st.entered[TWO_REGION_LOW] == 5 &&
+		st.entered[TWO_REGION_HIGH] == 5 && st.entered[TWO_REGION_MAX] == 5,
+		"each phase was entered five times");
+
+	v.window = fresh / 5;
+	other = v;
+	two_region_reset(&v);
+	unit_ok(one(&p, &v, p.bmin, 10) == TWO_REGION_LOW, "after a reset there is no hold-off");
+	unit_ok(one(&p, &other, p.bmin, 10) == TWO_REGION_QUIET, "which there was");
+	one(&p, &v, p.bflat, 11);
+	unit_ok(v.window == fresh, "nor a W");
+	two_region_init(&other, 4);
+	unit_ok(seeded_random_u32(&v.random) != seeded_random_u32(&other.random),
+		"the random numbers go on");
+}
+
 int main(int argc, char **argv)
 {
 	unit_start(argc, argv);
@@ -547,5 +756,13 @@ int main(int argc, char **argv)
 	phases_follow_the_queue();
 	low_n_holds_off();
 	high_n_starts_afresh_and_then_holds_off();
+	the_defaults_are_those_of_sim_2();
+	a_shorter_round_trip_takes_effect_at_once();
+	a_silence_forgets_w();
+	signals_are_as_far_apart_as_they_say(false);
+	signals_are_as_far_apart_as_they_say(true);
+	the_first_signal_is_not_early_or_late();
+	a_gso_packet_counts_as_its_segments();
+	phases_are_counted_and_a_reset_forgets();
 	return unit_end();
 }

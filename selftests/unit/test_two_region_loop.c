@@ -247,8 +247,9 @@ static const struct {
 } links[] = {
 	{ 10, { 10, 20 } },
 	{ 100, { 30, 100 } },
-	{ 155, { 40, 100, 200 } },
-	{ 1000, { 100, 300, 1000 } },
+	{ 155, { 40, 200 } },
+	{ 622, { 100, 500 } },
+	{ 1000, { 100, 300, 600, 1000 } },
 };
 
 /* With a second argument: what target Bflat and Bmax DB / 2 make of the same. */

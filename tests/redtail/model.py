@@ -25,8 +25,8 @@ class AmbiguousTraceError(AssertionError):
     """The trace has an event too near to a moment that decides: choose other waits."""
 
 
-def whole_periods(time: int, period: int, slack: int = SLACK) -> int:
-    """Whole periods in ``time``; refuses what a little less or more would change."""
+def whole_periods(time: int, period: int, slack: int) -> int:
+    """Whole periods in ``time``; refuses what ``slack`` less or more would change."""
     whole = time // period
     if (time + slack) // period != whole or (time - slack) // period != whole:
         if 0 <= time <= slack < period:
@@ -71,8 +71,9 @@ class Options:
         share = "" if self.share_min is None else f"share_min {self.share_min}"
         flags = " ".join(
             ("" if getattr(self, name) else "no") + name
-            for name in ("adaptive", "ecn", "harddrop", "nodrop", "dynamic")
+            for name in ("adaptive", "ecn", "harddrop", "dynamic")
         )
+        flags += " nodrop" * self.nodrop
         return (
             f"bandwidth {self.bandwidth * 8}bit limit {self.limit} min1 {self.min1} "
             f"max1 {self.max1} min2 {self.min2} max2 {self.max2} {share} "
@@ -127,7 +128,7 @@ class Count:
     new: int = 0
     long: int = 0
     evicted: int = 0
-    passed_unmarked: int = 0  # nodrop let it pass
+    spared: int = 0  # nodrop let it pass
     gentle: int = 0  # early drops or marks with max2 <= avg
 
 
@@ -152,6 +153,11 @@ class Redtail:
 
     def __post_init__(self) -> None:
         """Everything begins empty and idle."""
+        self.random = SeededRandom(self.options.seed)
+        self.random.u32()  # the salt of the flow table
+        self._begin()
+
+    def _begin(self) -> None:
         o = self.options
         self.avg = 0.0
         self.max_p = min(max(o.probability, 0.01), 0.5) if o.adaptive else o.probability
@@ -163,8 +169,14 @@ class Redtail:
         self.min2, self.max2 = o.min2, o.max2
         self.credit = Fraction(0)
         self.table: list[Flow | None] = [None] * o.flows
-        self.random = SeededRandom(o.seed)
-        self.random.u32()  # the salt of the flow table
+
+    def reset(self, now: int) -> None:
+        """The device went down: as new, but for the counters and the random numbers."""
+        self.start = now
+        self.short.clear()
+        self.long.clear()
+        self.loss = {SHORT: 0.0, LONG: 0.0}
+        self._begin()
 
     # Section III-B: classification
 
@@ -232,7 +244,7 @@ class Redtail:
         """Floyd, Gummadi, Shenker 2001, figure 1 of section 4, each half second."""
         if now < self.next_tick - SLACK:
             return
-        ticks = whole_periods(now - self.next_tick, HALF_SECOND) + 1
+        ticks = whole_periods(now - self.next_tick, HALF_SECOND, SLACK) + 1
         self.next_tick += ticks * HALF_SECOND
         if not self.options.adaptive:
             return
@@ -284,8 +296,8 @@ class Redtail:
         self._move(now)
         self._average(now)
         self._adapt(now)
-        draw = self.random.u32() / 2**32
         p, c = self.probability(), self.since_drop
+        draw = self.random.u32() / 2**32 if 0 < p < 1 else 0
         if self.avg < self.min2:
             self.since_drop = 0
             return ""
@@ -319,7 +331,7 @@ class Redtail:
         o, c = self.options, self.count
         queue = self.classify(p, now)
         verdict = self._red(now) if queue == LONG else ""
-        if self.backlog + p.size > o.limit:
+        if self.backlog and self.backlog + p.size > o.limit:
             if queue == SHORT:
                 c.overflow_short += 1
             else:
@@ -334,7 +346,7 @@ class Redtail:
                 else:
                     c.forced_mark += 1
             elif o.nodrop and not (verdict == "forced" and o.harddrop):
-                c.passed_unmarked += 1
+                c.spared += 1
             elif verdict == "early":
                 c.early_drop += 1
                 return self._lose(queue, verdict)
@@ -369,7 +381,9 @@ class Redtail:
             return Fraction(0)
         if q1 <= o.min1:
             return self.share_min
-        law = Fraction((q1 << 32) // o.max1, 2**32)
+        if q1 >= o.max1:
+            return Fraction(q32(o.share_max), 2**32)
+        law = Fraction(q1 * (2**62 // o.max1) >> 30, 2**32)  # q1 / max1, up to 2^-31 less
         return max(self.share_min, min(law, Fraction(q32(o.share_max), 2**32)))
 
     def dequeue(self, now: int) -> Packet | None:

@@ -47,9 +47,9 @@
 	_(x, TCA_REDTAIL_ADAPTIVE, adaptive, FLAG, "", 0, 1, 1, "Adaptive RED") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_REDTAIL) \
 	_(x, TCA_REDTAIL_PACKETS, packets, PACKETS, "", 0, 4294967295, 128, \
-	  "after which a flow is long; 0: no bound") \
+	  "of a flow that are short, as long as it is young") \
 	_(x, TCA_REDTAIL_AGE, age, TIME, "", 0, 4294967295, 0, \
-	  "after which a flow is long; 0: no bound") \
+	  "up to which a flow is short, whatever it has sent") \
 	_(x, TCA_REDTAIL_TAU, tau, TIME, "", 1, 4294967295, 5000000, \
 	  "of silence after which a flow is new") \
 	_(x, TCA_REDTAIL_FLOWS, flows, NUMBER, "slots", 1, REDTAIL_MAX_FLOWS, \
@@ -57,13 +57,13 @@
 	_(x, TCA_REDTAIL_KEY, key, CHOICE, "addresses|flow", 0, 1, 0, \
 	  "what makes a flow: two addresses, or also the ports") \
 	_(x, TCA_REDTAIL_DYNAMIC, dynamic, FLAG, "", 0, 1, 0, \
-	  "move min2 and max2 by the loss of the short queue") \
+	  "move min2 and max2 by the loss of the long queue") \
 	_(x, TCA_REDTAIL_LOW, low, FRACTION, "", 0, 4294967295, 42949673, \
 	  "loss below which dynamic lowers them") \
 	_(x, TCA_REDTAIL_HIGH, high, FRACTION, "", 0, 4294967295, 85899346, \
 	  "loss above which dynamic raises them, above low") \
 	_(x, TCA_REDTAIL_GAMMA, gamma, FRACTION, "", 1, 4294967295, 85899346, \
-	  "weight of a packet in the loss") \
+	  "part of min2 that dynamic moves it by") \
 	TC_AQM_SEED_OPTION(_, x, TCA_REDTAIL)
 
 enum {
@@ -84,12 +84,11 @@ enum redtail_key {
 #define REDTAIL_KEY_MAX		(__REDTAIL_KEY_MAX - 1)
 
 #define TC_REDTAIL_QDISC_STATS(_, x) \
+	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, sent_short, BYTES, "", "served from the short queue") \
 	_(x, __u64, sent_long, BYTES, "", "served from the long queue") \
 	_(x, __s32, credit, BYTES, "", \
 	  "that the short queue is owed; negative: it was served ahead of its share") \
-	_(x, __u32, limit, BYTES, "", \
-	  "in force; so for the rest of the thresholds") \
 	_(x, __u32, min1, BYTES, "", "lower threshold of the short queue") \
 	_(x, __u32, max1, BYTES, "", "upper threshold of the short queue") \
 	_(x, __u32, min2, BYTES, "", \
@@ -122,8 +121,6 @@ enum redtail_key {
 	  "at the short queue that found the buffer full") \
 	_(x, __u32, overflow_long, COUNT, "arrivals", \
 	  "at the long queue that found the buffer full") \
-	_(x, __u32, drop_change, COUNT, "packets", \
-	  "discarded because a change lowered the limit") \
 	_(x, __u32, max_p_raised, COUNT, "steps", "of max_p up") \
 	_(x, __u32, max_p_lowered, COUNT, "steps", "of max_p down") \
 	_(x, __u32, min2_raised, COUNT, "steps", \
@@ -133,9 +130,7 @@ enum redtail_key {
 	_(x, __u32, flows_new, COUNT, "flows", "that were new") \
 	_(x, __u32, flows_long, COUNT, "flows", "that became long") \
 	_(x, __u32, flows_evicted, COUNT, "flows", \
-	  "forgotten early for want of a slot") \
-	_(x, __u32, marked, COUNT, "packets", "marked, by chance or not") \
-	_(x, __u32, reserved, HIDDEN, "", "0")
+	  "forgotten early for want of a slot")
 
 struct tc_redtail_qdisc_stats {
 	TC_REDTAIL_QDISC_STATS(TC_AQM_MEMBER, 0)
@@ -165,11 +160,6 @@ struct tc_redtail_xstats {
 		struct tc_redtail_qdisc_stats	qdisc;
 		struct tc_redtail_class_stats	cls;
 	};
-};
-
-enum {
-	TCA_REDTAIL_XSTATS_QDISC = TC_AQM_XSTATS_QDISC,
-	TCA_REDTAIL_XSTATS_CLASS = TC_AQM_XSTATS_CLASS,
 };
 
 #endif /* _UAPI_LINUX_PKT_SCHED_REDTAIL_H */
