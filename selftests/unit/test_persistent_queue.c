@@ -234,6 +234,76 @@ static void a_change_keeps_the_estimate(void)
 	unit_ok(carries, "and the new estimator goes on from it");
 }
 
+/* What a change must not lose, and must not invent. */
+static void a_change_happens_at_its_time(void)
+{
+	struct persistent_queue_params old, new;
+	struct persistent_queue pq;
+	u64 now = 1000 * FIFTEENTH + 77, end;
+
+	persistent_queue_set(&old, PERSISTENT_QUEUE_ABSMIN, INTERVAL, 833);
+	persistent_queue_set(&new, PERSISTENT_QUEUE_ABSMIN, 3 * INTERVAL / 2, 1250);
+	persistent_queue_init(&pq);
+	persistent_queue_arrival(&pq, &old, 0, 50, now);
+	persistent_queue_change(&pq, &old, &new, 50, now + 2 * INTERVAL);
+	unit_ok(pq.estimate == 50ULL << 32,
+		"a queue that stood for two intervals up to the change is the estimate");
+
+	/* It drops to 20: the first fifteenth that has 20 throughout ends at a multiple. */
+	now += 2 * INTERVAL;
+	persistent_queue_departure(&pq, &new, 20, 30, now);
+	end = (now / new.fifteenth + 1) * new.fifteenth;
+	persistent_queue_advance(&pq, &new, 20, end - 1);
+	unit_ok(pq.estimate == 50ULL << 32, "up to the next multiple of the new fifteenth: 50");
+	persistent_queue_advance(&pq, &new, 20, end);
+	unit_ok(pq.estimate == 20ULL << 32, "from there on 20");
+
+	/* A dip in the fifteenth under way is not lost by a change of nothing. */
+	persistent_queue_departure(&pq, &new, 5, 15, end + 10);
+	persistent_queue_arrival(&pq, &new, 5, 15, end + 20);
+	persistent_queue_change(&pq, &new, &new, 20, end + 30);
+	persistent_queue_advance(&pq, &new, 20, end + new.fifteenth);
+	unit_ok(pq.estimate == 5ULL << 32, "a change of nothing changes nothing");
+
+	/* An empty queue has not been told of the time before the average began. */
+	now = end + 20 * INTERVAL + new.fifteenth / 2;
+	persistent_queue_departure(&pq, &new, 0, 20, now);
+	pq.estimate = 77ULL << 32;
+	persistent_queue_set(&old, PERSISTENT_QUEUE_EWMA, 3 * INTERVAL / 2, 1250);
+	persistent_queue_change(&pq, &new, &old, 0, now);
+	persistent_queue_advance(&pq, &old, 0, now);
+	unit_ok(pq.estimate == 77ULL << 32, "an average begins to decay when it begins");
+}
+
+/* Several packets at once are as many of the wire. */
+static void packets_at_once_count_as_many(void)
+{
+	struct persistent_queue_params p;
+	struct persistent_queue a, b;
+	double worst = 0;
+	int i, k;
+
+	persistent_queue_set(&p, PERSISTENT_QUEUE_ABSMIN, INTERVAL, 833);
+	persistent_queue_init(&a);
+	persistent_queue_arrival(&a, &p, 0, 40, 1000);
+	persistent_queue_departure(&a, &p, 0, 40, 1000 + 3 * INTERVAL);
+	unit_ok(a.estimate == 40ULL << 32,
+		"ABSMIN: 40 packets that stood and left at once were 40 until then");
+
+	persistent_queue_set(&p, PERSISTENT_QUEUE_EWMA, INTERVAL, 833);
+	persistent_queue_init(&a);
+	persistent_queue_init(&b);
+	for (i = 0; i < 2000; i++) {
+		u32 q = 1 + unit_below(2000), packets = 1 + unit_below(45);
+
+		persistent_queue_arrival(&a, &p, q, packets, INTERVAL);
+		for (k = 0; k < (int)packets; k++)
+			persistent_queue_arrival(&b, &p, q, 1, INTERVAL);
+		worst = fmax(worst, fabs(real(a.estimate) / real(b.estimate) - 1));
+	}
+	unit_ok(worst < 1e-6, "averages: as if each came by itself (worst %.2g)", worst);
+}
+
 int main(int argc, char **argv)
 {
 	unit_start(argc, argv);
@@ -247,5 +317,7 @@ int main(int argc, char **argv)
 	an_empty_queue_forgets_whatever_comes(PERSISTENT_QUEUE_EWMA_DRAIN);
 	an_empty_queue_forgets_whatever_comes(PERSISTENT_QUEUE_ABSMIN);
 	a_change_keeps_the_estimate();
+	a_change_happens_at_its_time();
+	packets_at_once_count_as_many();
 	return unit_end();
 }

@@ -103,6 +103,9 @@ static void nothing_is_saved_up(void)
 	s64 credit;
 
 	short_share_set(&p, 2000, 30000, 0, 0.8 * ONE);
+	credit = 0;
+	unit_ok(short_share_pick(&p, &credit, true, 100, true, 100, 100) == SHORT_SHARE_SHORT,
+		"who is owed nothing and owes nothing goes first if it is short");
 	credit = 5000LL << 32;
 	unit_ok(short_share_pick(&p, &credit, false, 0, true, 1000, 0) == SHORT_SHARE_LONG &&
 		credit == 0, "a short queue that is empty has no claim left");
