@@ -287,13 +287,13 @@ static void tworr_warn(const struct tworr_params *p,
 
 	/* q is below the limit while a packet that can be signalled comes. */
 	if (d->limit <= law->bmin)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: a plain FIFO, no phase but I is reached");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: no phase but I is reached");
 	else if (d->limit <= law->bflat)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above bflat: phases III and IV are not reached");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bflat: III and IV are not reached");
 	else if (d->limit <= law->target)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above target: phase III cannot push, IV is not reached");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above target: IV is not reached");
 	else if (d->limit <= law->bmax)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmax: phase IV is not reached");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmax: IV is not reached");
 	/* Section 4.3.1's condition (a). */
 	else if (!p->bmin &&
 		 two_region_rtts_per_drop(law->pipe, window) < TWO_REGION_ONE)

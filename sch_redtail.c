@@ -565,11 +565,11 @@ static void redtail_warn(const struct Qdisc *sch, const struct redtail_law *law,
 			 struct netlink_ext_ack *extack)
 {
 	if (law->limit < psched_mtu(qdisc_dev(sch)))
-		NL_SET_ERR_MSG_MOD(extack, "limit is in bytes, and below one full packet of the device");
+		NL_SET_ERR_MSG_MOD(extack, "limit, in bytes, is below one full packet");
 	else if (law->limit <= law->red.min_th)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above min2: RED never acts");
 	else if (law->limit <= law->red.max_th)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above max2: the buffer is full before RED is at max_p");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above max2: full before RED is at max_p");
 }
 
 static int redtail_derive(const struct Qdisc *sch, struct redtail_law *law,

@@ -63,6 +63,20 @@ def thresholds(buffer: int) -> str:
     return f"min {buffer // 5} max {buffer} probability 0.01 bandwidth 500mbit"
 
 
+def two_region(buffer: int) -> str:
+    """2RegionRED in a buffer far below the 1.5 bandwidth-delay products that it asks for.
+
+    With the thesis's 10 flows its thresholds (142, 198, 248 and 2064 packets) lie beyond the
+    buffer. N_Bmin = N_1DPR = 37, as many as one drop per round trip holds, gives the lowest that
+    its condition on Bmin allows (38, 94, 144); Bmax is 9/10 of the buffer, or phase IV would be
+    out of reach.
+    """
+    return (
+        f"2regionred limit {buffer} bandwidth 500mbit rtt 50ms avpkt {FRAME} flows 37 "
+        f"bmax {buffer * 9 // 10}"
+    )
+
+
 KINDS = (
     Kind("pfifo", lambda n: f"pfifo limit {n}"),
     Kind("red", red),
@@ -71,7 +85,7 @@ KINDS = (
     Kind("qsdrr nohysteresis", lambda n: f"qsdrr limit {n} flows 65536 nohysteresis"),
     Kind("qsdrr", lambda n: f"qsdrr limit {n} flows 65536 hysteresis"),
     Kind("tdrr", lambda n: f"tdrr limit {n} flows 65536"),
-    Kind("2regionred", lambda n: f"2regionred limit {n} bandwidth 500mbit rtt 50ms avpkt {FRAME}"),
+    Kind("2regionred", two_region),
     Kind("chokex", lambda n: f"chokex limit {n} {thresholds(n)} avpkt {FRAME}"),
     Kind("redtail", lambda n: f"redtail limit {n * FRAME} bandwidth 500mbit avpkt {FRAME}"),
     Kind("cbt", lambda n: f"cbt limit {n} {thresholds(n)}"),

@@ -206,7 +206,7 @@ CASES = [
         must=CONTROL,
         gso=0.3,
         # never empty: an idle time of nearly a packet time could count either way
-        tour=[(14, 500), (25, 400), (40, 300), (70, 300), (14, 400), (28, 200), (70, 200), (14, 200)],
+        tour=[(14, 500), (25, 400), (40, 300), (70, 300), (14, 400), (28, 200), (70, 300)],
         seed=6,
     ),
     Case("reset", BASE, must=PHASES, resets=(4, 7, 12), seed=7),
