@@ -385,6 +385,11 @@ static inline struct iphdr *ip_hdr(const struct sk_buff *skb)
 {
 	return (struct iphdr *)skb_network_header(skb);
 }
+
+static inline bool ip_is_fragment(const struct iphdr *iph)
+{
+	return iph->frag_off & htons(0x3fff);	/* more to come, or an offset */
+}
 static inline struct ipv6hdr *ipv6_hdr(const struct sk_buff *skb)
 {
 	return (struct ipv6hdr *)skb_network_header(skb);
