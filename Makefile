@@ -10,6 +10,8 @@ VENV	?= $(BUILD)/venv
 TESTS	?=
 override DESTDIR := $(abspath $(DESTDIR))
 PREFIX	?= /usr
+KIND	?= all
+SECONDS	?= 0
 AQM_VERSION ?= $(shell tools/version)
 AQM_TESTS ?=
 
@@ -23,7 +25,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo kernels test test-extra test-drivers check deb dist clean clean-cache
+.PHONY: uninstall setup demo kernels test test-extra test-drivers fuzz check deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +125,10 @@ test-extra: kernels ## run what make test leaves out: 6.12 in user mode, all dri
 
 test-drivers: setup ## every discipline on a real driver (BQL, TSO) in Debian's 6.1 and 6.12
 	$(VENV)/bin/pytest tests/drivers
+
+# The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
+fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=
+	selftests/userspace/fuzz $(KIND) $(SECONDS)
 
 check: setup ## checkpatch, sparse, shellcheck, ruff, man pages
 	.ci/check

@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import pytest
 
@@ -137,7 +137,9 @@ def _on_kernel(trace: Trace, op: str) -> str:
 class _Lines:
     """The operations of a trace as user space knows them; what the shell would do is done here."""
 
-    CHANGE = re.compile(r"tc qdisc change dev g0 root (?:handle 1: )?(?P<kind>\S+) ?(?P<options>.*)")
+    CHANGE = re.compile(
+        r"tc qdisc change dev g0 root (?:handle 1: )?(?P<kind>\S+) ?(?P<options>.*)"
+    )
     ADD = re.compile(r"tc qdisc add dev g0 root handle 1: (?P<kind>\S+) ?(?P<options>.*)")
     VLAN = re.compile(
         r"tc filter add dev g0 egress (?:matchall|protocol all handle (?P<mark>\d+) fw)"

@@ -249,9 +249,7 @@ class World:
         """The classes that are shown, by minor number."""
         while True:
             room = len(self._room)
-            n = self._checked(
-                self._lib.world_classes(self._world, self._room, room), "classes"
-            )
+            n = self._checked(self._lib.world_classes(self._world, self._room, room), "classes")
             if n <= room:
                 return {st.minor: st for st in (self._room[i].read() for i in range(n))}
             self._room = (_Stats * n)()
