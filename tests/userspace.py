@@ -153,6 +153,7 @@ class World:
             raise Refused(f"{kind} {options}: {text}")
 
     def __enter__(self) -> World:
+        """For with: it is closed at the end."""
         return self
 
     def __exit__(
@@ -161,6 +162,7 @@ class World:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Close it."""
         self.close()
 
     def close(self) -> None:
