@@ -69,7 +69,7 @@ def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job
     # A device that comes up stirs the time into the random numbers: not before the guests are
     # in step.
     plan.add("loopback")
-    if request.flavour == "lockdep":
+    if "lockdep" in kernels.FRAGMENTS[request.flavour]:
         plan.add("leaks")
     plan.command(request, kernel, extras)
     plan.write(job / "plan")
