@@ -12,12 +12,14 @@
  *
  * The rule, when a packet arrives and there is no room for it:
  *
- *	discard from the front of the active queue with the highest throughput,
- *	an exponentially weighted average, until the packet fits
+ *	discard from the active queue with the highest throughput, an
+ *	exponentially weighted average, until the packet fits
  *
  * and deficit round robin over the queues.
  *
  * What the paper leaves open, and what is done here:
+ *  - Discards are from the front, as in figure 1 for QSDRR, and as ns-2's DRR,
+ *    with which the paper's were simulated, does.
  *  - Throughput counts bytes that depart, at the moment they do; what is
  *    discarded never counts. A packet departs when it is dequeued, or when the
  *    parent peeks at it, which commits the choice.
@@ -33,7 +35,10 @@
  *    it is empty, or another one has sent more.
  *  - Equally high: as close as <aqm/throughput_index.h> tells apart; the queue
  *    that came to that throughput first.
- *  - Round robin charges a packet after it was sent: <aqm/flow_queues.h>.
+ *  - The buffer is full: <aqm/held.h>. A GSO packet is as many packets as the
+ *    wire will carry, and fits where nothing else is held.
+ *  - Deficit round robin charges a packet after it was sent, and forgives no
+ *    debts: <aqm/flow_queues.h>, with the bound on unfairness.
  *
  * Nothing is marked instead of discarded: a discard happens because there is
  * no room, and a mark makes none.
@@ -41,8 +46,8 @@
  * Parameters:
  *	limit		packets held			1 to 2^32 - 1
  *	memory_limit	bytes of truesize held		1 to 2^32 - 1
- *	flows		number of queues		1 to 2^20; fixed once set up
- *	quantum		bytes per turn			256 to 2^20
+ *	flows		number of queues		1 to 2^16; fixed once set up
+ *	quantum		bytes per round			256 to 2^20
  *	time_constant	T, microseconds			1 ms to 100 s
  */
 
@@ -58,6 +63,7 @@
 
 #define TDRR_DEFAULT_TIME_CONSTANT	100000		/* us */
 
+static_assert(TDRR_MAX_FLOWS == FLOW_BUFFER_MAX_FLOWS);
 static_assert(TDRR_MIN_QUANTUM == FLOW_BUFFER_MIN_QUANTUM);
 static_assert(TDRR_MAX_QUANTUM == FLOW_BUFFER_MAX_QUANTUM);
 static_assert(TDRR_MIN_TIME_CONSTANT == THROUGHPUT_MIN_TIME_CONSTANT);
@@ -65,7 +71,8 @@ static_assert(TDRR_MAX_TIME_CONSTANT == THROUGHPUT_MAX_TIME_CONSTANT);
 
 /**
  * struct tdrr_flow - one queue
- * @fq: its packets and its place in the round robin
+ * @fq: its packets and its place in the round robin; @fq.word is the half-life
+ *	of @sent
  * @sent: its throughput; in the index while the queue holds a packet
  */
 struct tdrr_flow {
@@ -73,7 +80,8 @@ struct tdrr_flow {
 	struct throughput_score	sent;
 };
 
-static_assert(sizeof(struct tdrr_flow) <= 80);
+/* One cache line on 64 bit. */
+static_assert(sizeof(struct tdrr_flow) <= 64);
 
 /**
  * struct tdrr_params - configuration; written by change under the tree lock
@@ -86,9 +94,11 @@ struct tdrr_params {
 /**
  * struct tdrr_vars - state of the datapath; under the qdisc lock
  * @victim: the queue that lost the last discard; NULL before the first
+ * @by_throughput: the queues that hold packets by throughput
  */
 struct tdrr_vars {
 	struct tdrr_flow	*victim;
+	struct throughput_index	by_throughput;
 };
 
 /**
@@ -100,34 +110,135 @@ struct tdrr_stats {
 };
 
 /**
- * struct tdrr_queues - all queues
- * @by_throughput: the active ones
- * @flows: by number, less one
- */
-struct tdrr_queues {
-	struct throughput_index	by_throughput;
-	struct tdrr_flow	flows[];
-};
-
-/**
  * struct tdrr_sched_data - private data of one discipline
  * @buffer: packets, limits and what was lost
  * @params: what is tdrr's own
- * @vars: state
  * @stats: counters
- * @queues: the queues
+ * @flows: the queues by number, less one
+ * @vars: state
  */
 struct tdrr_sched_data {
 	struct flow_buffer	buffer;
 	struct tdrr_params	params;
-	struct tdrr_vars	vars;
 	struct tdrr_stats	stats;
-	struct tdrr_queues	*queues;
+	struct tdrr_flow	*flows;
+	struct tdrr_vars	vars;
 };
 
 static_assert(!offsetof(struct tdrr_sched_data, buffer));
 
-static const struct flow_buffer_ops tdrr_buffer_ops;
+static u32 tdrr_number(const struct tdrr_sched_data *q,
+		       const struct tdrr_flow *flow)
+{
+	return flow - q->flows + 1;
+}
+
+static struct tdrr_flow *tdrr_flow(struct flow_queue *fq)
+{
+	return container_of(fq, struct tdrr_flow, fq);
+}
+
+/* The queue with the highest throughput, or NULL if all are empty. */
+static struct tdrr_flow *tdrr_top(struct tdrr_sched_data *q)
+{
+	struct throughput_score *top;
+
+	top = throughput_index_top(&q->vars.by_throughput);
+	return top ? container_of(top, struct tdrr_flow, sent) : NULL;
+}
+
+/* A queue that was empty holds a packet. */
+static void tdrr_activated(struct tdrr_sched_data *q, struct tdrr_flow *flow)
+{
+	throughput_index_add(&q->vars.by_throughput, &flow->sent,
+			     flow->fq.word);
+}
+
+/* A queue has lost or sent its last packet, and keeps its throughput. */
+static void tdrr_emptied(struct tdrr_sched_data *q, struct tdrr_flow *flow)
+{
+	throughput_index_del(&q->vars.by_throughput, &flow->sent,
+			     flow->fq.word);
+}
+
+/* The rule: the queue to discard from; @q holds a packet. */
+static struct tdrr_flow *tdrr_victim(struct tdrr_sched_data *q)
+{
+	struct tdrr_flow *top = tdrr_top(q);
+
+	if (top != q->vars.victim)
+		q->stats.victims++;
+	q->vars.victim = top;
+	return top;
+}
+
+static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_buffer *b = &q->buffer;
+	struct flow_losses losses = {};
+	struct tdrr_flow *flow, *victim;
+	u32 len = qdisc_pkt_len(skb);
+	bool was_empty;
+	int verdict;
+	u32 number;
+
+	verdict = flow_buffer_classify(skb, sch, to_free, &number);
+	if (unlikely(verdict))
+		return verdict;
+	flow = &q->flows[number - 1];
+
+	if (flow_buffer_is_full(b, skb)) {
+		flow_buffer_overflow(sch);
+		if (flow_buffer_is_oversize(b, skb))
+			return flow_buffer_refuse(skb, sch, to_free);
+		do {
+			victim = tdrr_victim(q);
+			flow_buffer_discard(sch, &victim->fq,
+					    tdrr_number(q, victim), skb,
+					    &losses, to_free);
+			if (!victim->fq.head)
+				tdrr_emptied(q, victim);
+			losses.own |= victim == flow;
+		} while (flow_buffer_is_full(b, skb));
+	}
+
+	was_empty = !flow->fq.head;
+	flow_buffer_add(sch, &flow->fq, skb);
+	if (was_empty)
+		tdrr_activated(q, flow);
+	return flow_buffer_settle(sch, &losses, len);
+}
+
+static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct tdrr_flow *flow;
+	struct flow_queue *fq;
+	struct sk_buff *skb;
+
+	fq = flow_rounds_next(&q->buffer.rounds);
+	if (!fq)
+		return NULL;
+	flow = tdrr_flow(fq);
+	skb = flow_buffer_send(sch, fq);
+	if (!fq->head)
+		tdrr_emptied(q, flow);
+	throughput_index_count(&q->vars.by_throughput, &flow->sent, &fq->word,
+			       fq->head, qdisc_pkt_len(skb), ktime_get_ns());
+	return skb;
+}
+
+static void tdrr_reset(struct Qdisc *sch)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	while (flow_buffer_purge(sch))
+		;
+	throughput_index_forget(&q->vars.by_throughput);
+	q->vars.victim = NULL;
+}
 
 static struct netlink_range_validation tdrr_flows_range = {
 	.min = 1, .max = TDRR_MAX_FLOWS,
@@ -176,23 +287,21 @@ static int tdrr_parse(struct flow_buffer_params *b, struct tdrr_params *p,
 	return 0;
 }
 
-/* Another time constant: each queue's throughput stays, and decays anew. */
-static void tdrr_rebase(struct tdrr_sched_data *q, u32 time_constant)
+/* A change left too little room: discard as for an arrival. */
+static void tdrr_trim(struct Qdisc *sch)
 {
-	struct throughput_index *ti = &q->queues->by_throughput;
-	struct throughput_clock before = ti->clock;
-	struct tdrr_flow *flow;
-	u32 i;
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_losses losses = {};
+	struct tdrr_flow *victim;
 
-	throughput_index_init(ti, time_constant, ktime_get_ns());
-	for (i = 0; i < q->buffer.params.flows; i++) {
-		flow = &q->queues->flows[i];
-		INIT_LIST_HEAD(&flow->sent.node);
-		throughput_score_rebase(&flow->sent, &before, &ti->clock);
-		if (flow->fq.qlen)
-			throughput_index_add(ti, &flow->sent);
+	while (flow_buffer_is_over(&q->buffer)) {
+		victim = tdrr_victim(q);
+		flow_buffer_trim(sch, &victim->fq, tdrr_number(q, victim),
+				 &losses);
+		if (!victim->fq.head)
+			tdrr_emptied(q, victim);
 	}
-	WRITE_ONCE(q->params.time_constant, time_constant);
+	qdisc_tree_reduce_backlog(sch, losses.packets, losses.bytes);
 }
 
 static int tdrr_change(struct Qdisc *sch, struct nlattr *opt,
@@ -213,21 +322,12 @@ static int tdrr_change(struct Qdisc *sch, struct nlattr *opt,
 	sch_tree_lock(sch);
 	flow_buffer_set(sch, &b);
 	if (p.time_constant != q->params.time_constant)
-		tdrr_rebase(q, p.time_constant);
-	flow_buffer_trim(sch, &tdrr_buffer_ops);
+		throughput_index_change(&q->vars.by_throughput,
+					p.time_constant, ktime_get_ns());
+	WRITE_ONCE(q->params.time_constant, p.time_constant);
+	tdrr_trim(sch);
 	sch_tree_unlock(sch);
 	return 0;
-}
-
-/* No queue has sent anything, and none is in the index. */
-static void tdrr_forget(struct tdrr_sched_data *q)
-{
-	u32 i;
-
-	throughput_index_init(&q->queues->by_throughput,
-			      q->params.time_constant, ktime_get_ns());
-	for (i = 0; i < q->buffer.params.flows; i++)
-		throughput_score_init(&q->queues->flows[i].sent);
 }
 
 static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
@@ -237,7 +337,6 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer_params b;
 	int err;
-	u32 i;
 
 	err = flow_buffer_init(sch, extack);
 	if (err)
@@ -249,18 +348,14 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 		if (err < 0)
 			return err;
 	}
-	q->queues = kvzalloc(struct_size(q->queues, flows, b.flows),
-			     GFP_KERNEL);
-	if (!q->queues) {
-		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
+	q->flows = flow_buffer_alloc(sch, b.flows, sizeof(*q->flows), extack);
+	if (!q->flows)
 		return -ENOMEM;
-	}
-	for (i = 0; i < b.flows; i++)
-		flow_queue_init(&q->queues->flows[i].fq);
 
 	flow_buffer_set(sch, &b);
+	throughput_index_init(&q->vars.by_throughput, p.time_constant,
+			      ktime_get_ns());
 	q->params = p;
-	tdrr_forget(q);
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
 	return 0;
 }
@@ -269,90 +364,8 @@ static void tdrr_destroy(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
-	tcf_block_put(q->buffer.block);
-	kvfree(q->queues);
-}
-
-static struct tdrr_flow *tdrr_flow(struct flow_queue *fq)
-{
-	return container_of(fq, struct tdrr_flow, fq);
-}
-
-static struct flow_queue *tdrr_queue(struct Qdisc *sch, u32 number)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-
-	return &q->queues->flows[number - 1].fq;
-}
-
-/* The queue with the highest throughput, or NULL if all are empty. */
-static struct tdrr_flow *tdrr_top(const struct tdrr_sched_data *q)
-{
-	struct throughput_score *top;
-
-	top = throughput_index_top(&q->queues->by_throughput);
-	return top ? container_of(top, struct tdrr_flow, sent) : NULL;
-}
-
-/* The rule: discard from the top, whatever was discarded from before. */
-static struct flow_queue *tdrr_victim(struct Qdisc *sch,
-				      struct flow_queue *last)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tdrr_flow *top = tdrr_top(q);
-
-	if (!top)
-		return NULL;
-	if (top != q->vars.victim)
-		q->stats.victims++;
-	q->vars.victim = top;
-	return &top->fq;
-}
-
-static void tdrr_resized(struct Qdisc *sch, struct flow_queue *fq, u32 before)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct throughput_index *ti = &q->queues->by_throughput;
-
-	if (!before)
-		throughput_index_add(ti, &tdrr_flow(fq)->sent);
-	else if (!fq->backlog)
-		throughput_index_del(ti, &tdrr_flow(fq)->sent);
-}
-
-static const struct flow_buffer_ops tdrr_buffer_ops = {
-	.queue		= tdrr_queue,
-	.victim		= tdrr_victim,
-	.resized	= tdrr_resized,
-};
-
-static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
-{
-	return flow_buffer_enqueue(skb, sch, to_free, &tdrr_buffer_ops);
-}
-
-static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_queue *from;
-	struct sk_buff *skb;
-
-	skb = flow_buffer_dequeue(sch, &from, &tdrr_buffer_ops);
-	if (skb)
-		throughput_index_count(&q->queues->by_throughput,
-				       &tdrr_flow(from)->sent,
-				       qdisc_pkt_len(skb), ktime_get_ns());
-	return skb;
-}
-
-static void tdrr_reset(struct Qdisc *sch)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-
-	flow_ring_purge(&q->buffer.ring);
-	tdrr_forget(q);
-	q->vars.victim = NULL;
+	flow_buffer_destroy(sch);
+	kvfree(q->flows);
 }
 
 static int tdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -381,8 +394,8 @@ static int tdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
 static u64 tdrr_throughput(const struct tdrr_sched_data *q,
 			   const struct tdrr_flow *flow)
 {
-	return throughput_score_rate(&flow->sent,
-				     &q->queues->by_throughput.clock,
+	return throughput_score_rate(&flow->sent, flow->fq.word,
+				     &q->vars.by_throughput.clock,
 				     ktime_get_ns());
 }
 
@@ -396,7 +409,7 @@ static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	sch_tree_lock(sch);
 	top = tdrr_top(q);
 	if (top) {
-		st.qdisc.top = top - q->queues->flows + 1;
+		st.qdisc.top = tdrr_number(q, top);
 		st.qdisc.top_throughput = tdrr_throughput(q, top);
 	}
 	st.qdisc.dropped_bytes = b->stats.dropped_bytes;
@@ -404,10 +417,11 @@ static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	st.qdisc.drop_memory = b->stats.drop_memory;
 	st.qdisc.drop_oversize = b->stats.drop_oversize;
 	st.qdisc.drop_change = b->stats.drop_change;
+	st.qdisc.drop_filter = b->stats.drop_filter;
 	st.qdisc.overflows = b->stats.overflows;
 	st.qdisc.victims = q->stats.victims;
-	st.qdisc.active = b->ring.active;
-	st.qdisc.memory_used = b->ring.memory_used;
+	st.qdisc.active = b->rounds.active;
+	st.qdisc.memory_used = b->held.truesize;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
@@ -417,15 +431,15 @@ static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 {
 	struct tc_tdrr_xstats st = { .type = TCA_TDRR_XSTATS_CLASS };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tdrr_flow *flow = &q->queues->flows[cl - 1];
+	struct tdrr_flow *flow = &q->flows[cl - 1];
 	struct gnet_stats_queue qs = {};
 
 	sch_tree_lock(sch);
-	qs.qlen = flow->fq.qlen;
-	qs.backlog = flow->fq.backlog;
-	qs.drops = flow->fq.dropped;
+	flow_queue_count(&flow->fq, &qs);
+	qs.drops = q->buffer.dropped[cl - 1];
 	st.cls.queue = cl;
-	st.cls.deficit = flow->fq.deficit;
+	st.cls.deficit = flow_queue_account(&q->buffer.rounds, &flow->fq,
+					    q->buffer.params.quantum);
 	st.cls.is_top = flow == tdrr_top(q);
 	st.cls.throughput = tdrr_throughput(q, flow);
 	sch_tree_unlock(sch);
@@ -437,7 +451,9 @@ static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 
 static void tdrr_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
-	flow_buffer_walk(sch, arg, &tdrr_buffer_ops);
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	flow_buffer_walk(sch, arg, q->flows, sizeof(*q->flows));
 }
 
 static const struct Qdisc_class_ops tdrr_class_ops = {

@@ -112,6 +112,7 @@ def load(path: Path) -> ctypes.CDLL:
         ("world_options", ctypes.c_int, handle, text, ctypes.c_uint32),
         ("world_now", ctypes.c_uint64, handle),
         ("world_violation", text, handle),
+        ("world_verdict", ctypes.c_int, handle),
         ("world_message", text, handle),
         ("world_free", ctypes.c_int, handle),
     ):
@@ -230,6 +231,11 @@ class World:
         """``tc qdisc change``; raises Refused."""
         if rc := self.do(f"x {options}"):
             raise Refused(f"{os.strerror(rc)}: {self.message}")
+
+    @property
+    def verdict(self) -> int:
+        """What the last enqueue returned, a NET_XMIT_..."""
+        return self._lib.world_verdict(self._world)
 
     @property
     def message(self) -> str:

@@ -11,6 +11,9 @@
 #include <net/sch_generic.h>
 #include "../compat.h"
 
+/* What filter_class() returns of a packet that is no longer there to be freed. */
+#define FILTER_CLASS_CONSUMED	(NET_XMIT_SUCCESS | __NET_XMIT_STOLEN | BIT(30))
+
 /**
  * filter_class() - the class named for a packet
  * @skb: the packet
@@ -20,10 +23,12 @@
  * @minor: set to the minor number of the class; 0 if none is named
  *
  * In order: skb->priority naming one of the @classes of this discipline; the
- * filters, whose class may be beyond @classes.
+ * filters, whose class may be beyond @classes. A discipline without a handle
+ * (net.core.default_qdisc, children of mq) has no class that a priority could
+ * name: 1 to 15 would be the priorities that sockets and TOS give.
  *
- * Return: 0, or what enqueue returns because a filter took the packet away;
- * with __NET_XMIT_BYPASS the loss is to be counted.
+ * Return: 0, or what to give to filter_class_drop() because a filter took the
+ * packet away; with __NET_XMIT_BYPASS the loss is to be counted.
  */
 static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
 			       const struct tcf_proto *filters, u32 classes,
@@ -31,7 +36,7 @@ static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
 {
 	struct tcf_result res;
 
-	*minor = TC_H_MAJ(skb->priority) == sch->handle ?
+	*minor = sch->handle && TC_H_MAJ(skb->priority) == sch->handle ?
 		 TC_H_MIN(skb->priority) : 0;
 	if (*minor && *minor <= classes)
 		return 0;
@@ -48,15 +53,23 @@ static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
 	case TC_ACT_QUEUED:
 	case TC_ACT_TRAP:
 		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+	case TC_ACT_CONSUMED:
+		return FILTER_CLASS_CONSUMED;
 	}
 	*minor = TC_H_MIN(res.classid);
 	return 0;
 }
 
-/* Lose a packet that filter_class() returned @verdict for. */
+/*
+ * Lose a packet that filter_class() returned @verdict for.
+ *
+ * Return: what enqueue returns.
+ */
 static inline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
 				    int verdict, struct sk_buff **to_free)
 {
+	if (verdict == FILTER_CLASS_CONSUMED)
+		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
 	if (verdict & __NET_XMIT_BYPASS)
 		qdisc_qstats_drop(sch);
 	__qdisc_drop(skb, to_free);
@@ -78,8 +91,6 @@ static inline unsigned long filter_class_find(struct Qdisc *sch, u32 classid)
 static inline unsigned long filter_class_bind(struct Qdisc *sch,
 					      unsigned long parent, u32 classid)
 {
-	/* A filter must see every packet. */
-	sch->flags &= ~TCQ_F_CAN_BYPASS;
 	return 0;
 }
 

@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A buffer that hashed flow queues share, for disciplines that differ in one
- * thing: whose packet goes when an arrival finds no room.
+ * A buffer that hashed flow queues share: Kantawala and Turner's one scheduler,
+ * to which a discipline adds a discard policy.
  *
- * The buffer holds at most so many packets and so many bytes of truesize. A
- * packet's queue is the class that its priority or a filter names, else the
- * hash of its flow. The queues are served by deficit round robin,
- * <aqm/flow_queues.h>. Packets are discarded until an arrival fits, from the
- * front of the queue that the discipline names; the arrival is not counted
- * while it names one, and is itself discarded only when even an empty buffer
- * could not hold it.
+ * The buffer holds at most so many packets, counted as the wire will carry
+ * them, and so many bytes of truesize: <aqm/held.h>. A packet's queue is the
+ * class that its priority or a filter names, else the hash of its flow. The
+ * queues are served by deficit round robin: <aqm/flow_queues.h>.
  *
- * A discipline has a struct flow_buffer at the start of its private data and
- * passes its struct flow_buffer_ops as a constant: the functions are inlined,
- * so that no call through a pointer remains in the datapath.
+ * A discipline's enqueue reads:
+ *
+ *	flow_buffer_classify()		which queue
+ *	while flow_buffer_is_full():
+ *		its policy		whose packet goes
+ *		flow_buffer_discard()	that queue's first one
+ *	flow_buffer_add()
+ *	flow_buffer_settle()		what the parents are told
+ *
+ * and its dequeue is flow_rounds_next() and flow_buffer_send(). In between it
+ * keeps the index that its policy asks.
+ *
+ * An arrival is itself discarded only when even an empty buffer could not hold
+ * it: flow_buffer_refuse().
+ *
+ * A discipline has a struct flow_buffer at the start of its private data.
  */
 #ifndef _AQM_FLOW_BUFFER_H
 #define _AQM_FLOW_BUFFER_H
 
 #include <linux/jhash.h>
+#include <linux/mm.h>
 #include <linux/random.h>
-#include <linux/rtnetlink.h>
 #include <linux/sizes.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
@@ -28,17 +38,19 @@
 #include "../compat.h"
 #include "filter_class.h"
 #include "flow_queues.h"
+#include "held.h"
 
+#define FLOW_BUFFER_MAX_FLOWS		SZ_64K
 #define FLOW_BUFFER_MIN_QUANTUM		256
 #define FLOW_BUFFER_MAX_QUANTUM		SZ_1M
 
 /**
  * struct flow_buffer_params - configuration; written by change under the tree
  *	lock
- * @limit: packets held at most
+ * @limit: packets held at most, in segments
  * @memory_limit: truesize held at most, bytes
  * @flows: number of queues; fixed once set up
- * @quantum: bytes a queue may send per turn
+ * @quantum: bytes a queue may send per round
  */
 struct flow_buffer_params {
 	u32	limit;
@@ -49,11 +61,12 @@ struct flow_buffer_params {
 
 /**
  * struct flow_buffer_stats - counters
- * @dropped_bytes: bytes of the packets discarded
- * @drop_limit: packets discarded for want of packet slots
- * @drop_memory: packets discarded for want of memory
+ * @dropped_bytes: bytes of the packets lost
+ * @drop_limit: packets discarded because @limit packets were held
+ * @drop_memory: packets discarded because @memory_limit bytes were held
  * @drop_oversize: arrivals larger than memory_limit
  * @drop_change: packets discarded because a change lowered a limit
+ * @drop_filter: arrivals lost to a filter
  * @overflows: arrivals that found no room
  */
 struct flow_buffer_stats {
@@ -62,40 +75,42 @@ struct flow_buffer_stats {
 	u32	drop_memory;
 	u32	drop_oversize;
 	u32	drop_change;
+	u32	drop_filter;
 	u32	overflows;
 };
 
 /**
  * struct flow_buffer - the buffer; first member of the private data
  * @params: configuration
- * @ring: the active queues
- * @stats: counters
+ * @held: what the queues hold
  * @salt: of the flow hash
  * @filter_list: filters that choose the queue
- * @block: their block
+ * @rounds: the queues that hold packets
+ * @stats: counters
+ * @dropped: packets discarded from each queue, by number, less one
+ * @block: block of the filters
  */
 struct flow_buffer {
 	struct flow_buffer_params	params;
-	struct flow_ring		ring;
-	struct flow_buffer_stats	stats;
+	struct held			held;
 	u32				salt;
 	struct tcf_proto __rcu		*filter_list;
+	struct flow_rounds		rounds;
+	struct flow_buffer_stats	stats;
+	u32				*dropped;
 	struct tcf_block		*block;
 };
 
 /**
- * struct flow_buffer_ops - what a discipline adds; called under the qdisc lock
- * @queue: the queue with a number, 1 to flows
- * @victim: the queue to discard from, or NULL if all are empty; @last is the
- *	queue that the same arrival has already discarded from, or NULL
- * @resized: a queue that held @before bytes holds its present backlog now;
- *	it is active while that is not 0
+ * struct flow_losses - what one arrival costs others
+ * @packets: packets discarded
+ * @bytes: their length
+ * @own: one of them was of the arrival's queue
  */
-struct flow_buffer_ops {
-	struct flow_queue *(*queue)(struct Qdisc *sch, u32 number);
-	struct flow_queue *(*victim)(struct Qdisc *sch,
-				     struct flow_queue *last);
-	void (*resized)(struct Qdisc *sch, struct flow_queue *fq, u32 before);
+struct flow_losses {
+	u32	packets;
+	u32	bytes;
+	bool	own;
 };
 
 /* An empty buffer with the defaults that do not depend on the discipline. */
@@ -104,7 +119,7 @@ static inline int flow_buffer_init(struct Qdisc *sch,
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	flow_ring_init(&b->ring);
+	flow_rounds_init(&b->rounds);
 	b->salt = get_random_u32();
 	b->params.limit = 1000;
 	b->params.memory_limit = SZ_32M;
@@ -113,6 +128,52 @@ static inline int flow_buffer_init(struct Qdisc *sch,
 				    FLOW_BUFFER_MIN_QUANTUM,
 				    FLOW_BUFFER_MAX_QUANTUM);
 	return tcf_block_get(&b->block, &b->filter_list, sch, extack);
+}
+
+/**
+ * flow_buffer_alloc() - the queues of a new buffer
+ * @sch: the discipline
+ * @flows: their number
+ * @size: of one queue with what the discipline adds; bytes
+ * @extack: takes the reason
+ *
+ * Return: @flows times @size bytes of 0, or NULL.
+ */
+static inline void *flow_buffer_alloc(struct Qdisc *sch, u32 flows, size_t size,
+				      struct netlink_ext_ack *extack)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	void *queues;
+
+	b->dropped = kvcalloc(flows, sizeof(*b->dropped), GFP_KERNEL_ACCOUNT);
+	queues = kvcalloc(flows, size, GFP_KERNEL_ACCOUNT);
+	if (!b->dropped || !queues) {
+		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
+		kvfree(queues);
+		return NULL;
+	}
+	return queues;
+}
+
+static inline void flow_buffer_destroy(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	tcf_block_put(b->block);
+	kvfree(b->dropped);
+}
+
+/*
+ * Free what one queue holds; the core resets qlen and backlog.
+ *
+ * Return: the queue; NULL once all are empty.
+ */
+static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	b->held = (struct held) {};
+	return flow_rounds_purge(&b->rounds);
 }
 
 /* Whether a live buffer can take on @p. */
@@ -141,37 +202,6 @@ static inline void flow_buffer_set(struct Qdisc *sch,
 	WRITE_ONCE(b->params.quantum, p->quantum);
 }
 
-/* Packets peeked at have left their queues but still count in sch->q.qlen. */
-static inline bool flow_buffer_has_slot(struct Qdisc *sch, u32 arriving)
-{
-	const struct flow_buffer *b = qdisc_priv(sch);
-
-	return sch->q.qlen + arriving <= b->params.limit;
-}
-
-static inline bool flow_buffer_has_memory(struct Qdisc *sch, u32 arriving)
-{
-	const struct flow_buffer *b = qdisc_priv(sch);
-
-	return (u64)b->ring.memory_used + arriving <= b->params.memory_limit;
-}
-
-/* Take the first packet of a queue, and all that goes with its leaving. */
-static __always_inline struct sk_buff *
-__flow_buffer_take(struct Qdisc *sch, struct flow_queue *fq,
-		   const struct flow_buffer_ops *ops)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	u32 before = fq->backlog;
-	struct sk_buff *skb;
-
-	skb = flow_queue_take(&b->ring, fq);
-	ops->resized(sch, fq, before);
-	qdisc_qlen_dec(sch);
-	qdisc_qstats_backlog_dec(sch, skb);
-	return skb;
-}
-
 /* Count a packet that is lost; @cause is its counter. */
 static inline void __flow_buffer_lose(struct Qdisc *sch, struct sk_buff *skb,
 				      u32 *cause)
@@ -184,192 +214,208 @@ static inline void __flow_buffer_lose(struct Qdisc *sch, struct sk_buff *skb,
 	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
 }
 
-/* As __flow_buffer_take(), for a packet that is lost. */
-static __always_inline struct sk_buff *
-__flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u32 *cause,
-		      const struct flow_buffer_ops *ops)
+/**
+ * flow_buffer_classify() - which queue an arrival goes to
+ * @skb: the arrival
+ * @sch: the discipline
+ * @to_free: list that takes it if a filter does not let it pass
+ * @number: set to the queue's number, from 1
+ *
+ * A filter that names a class beyond the number of queues loses the packet.
+ *
+ * Return: 0, or the verdict on an arrival that is gone.
+ */
+static inline int flow_buffer_classify(struct sk_buff *skb, struct Qdisc *sch,
+				       struct sk_buff **to_free, u32 *number)
 {
-	struct sk_buff *skb = __flow_buffer_take(sch, fq, ops);
+	struct flow_buffer *b = qdisc_priv(sch);
+	int verdict;
 
-	fq->dropped++;
+	verdict = filter_class(skb, sch, rcu_dereference_bh(b->filter_list),
+			       b->params.flows, number);
+	if (!verdict && *number > b->params.flows)
+		verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+	if (unlikely(verdict)) {
+		if (verdict & __NET_XMIT_BYPASS) {
+			b->stats.dropped_bytes += qdisc_pkt_len(skb);
+			b->stats.drop_filter++;
+		}
+		return filter_class_drop(skb, sch, verdict, to_free);
+	}
+	if (!*number)
+		*number = 1 + reciprocal_scale(jhash_1word(skb_get_hash(skb),
+							   b->salt),
+					       b->params.flows);
+	return 0;
+}
+
+/* Whether an arrival does not fit beside what is held. */
+static inline bool flow_buffer_is_full(const struct flow_buffer *b,
+				       const struct sk_buff *skb)
+{
+	return unlikely(!held_fits(&b->held, held_segments(skb), skb->truesize,
+				   b->params.limit, b->params.memory_limit));
+}
+
+/* Count an arrival that found the buffer full. */
+static inline void flow_buffer_overflow(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	b->stats.overflows++;
+	qdisc_qstats_overlimit(sch);
+}
+
+/* Whether an arrival would not even fit into an empty buffer. */
+static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
+					   const struct sk_buff *skb)
+{
+	return skb->truesize > b->params.memory_limit;
+}
+
+/* Lose an arrival that no discard makes room for. Return: the verdict. */
+static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
+				     struct sk_buff **to_free)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	__flow_buffer_lose(sch, skb, &b->stats.drop_oversize);
+	__qdisc_drop(skb, to_free);
+	return NET_XMIT_DROP;
+}
+
+/* A packet has left its queue: it is held no more. */
+static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	held_sub(&b->held, skb);
+	qdisc_qlen_dec(sch);
+	qdisc_qstats_backlog_dec(sch, skb);
+}
+
+/* Lose the first packet of queue @number, @fq; @cause is the counter. */
+static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
+						  struct flow_queue *fq,
+						  u32 number, u32 *cause,
+						  struct flow_losses *losses)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	skb = flow_queue_discard(&b->rounds, fq);
+	__flow_buffer_left(sch, skb);
+	b->dropped[number - 1]++;
+	losses->packets++;
+	losses->bytes += qdisc_pkt_len(skb);
 	__flow_buffer_lose(sch, skb, cause);
 	return skb;
 }
 
 /**
- * __flow_buffer_make_room() - discard until an arrival fits
+ * flow_buffer_discard() - lose the first packet of a queue to an arrival
  * @sch: the discipline
- * @truesize: of the arrival, bytes
- * @arriving: the arrival's queue
- * @to_free: list that takes the discarded packets
- * @hit: set to true if the arrival's queue lost a packet
- * @ops: the discipline's
+ * @fq: the queue, which holds a packet
+ * @number: its number
+ * @arrival: the packet that does not fit
+ * @losses: what it has cost so far
+ * @to_free: list that takes the packet lost
  *
- * Return: NULL if there is room; the counter for the arrival's own loss if
- * there cannot be, because it is larger than the memory, or because a packet
- * that a parent has peeked at fills the limit.
+ * Return: the packet lost, to read its length.
  */
-static __always_inline u32 *
-__flow_buffer_make_room(struct Qdisc *sch, u32 truesize,
-			const struct flow_queue *arriving,
-			struct sk_buff **to_free, bool *hit,
-			const struct flow_buffer_ops *ops)
+static inline struct sk_buff *
+flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u32 number,
+		    const struct sk_buff *arrival, struct flow_losses *losses,
+		    struct sk_buff **to_free)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *fq = NULL;
+	struct flow_buffer_stats *st = &b->stats;
 	struct sk_buff *skb;
 	bool slot;
 
-	b->stats.overflows++;
-	if (truesize > b->params.memory_limit)
-		return &b->stats.drop_oversize;
-
-	while (!(slot = flow_buffer_has_slot(sch, 1)) ||
-	       !flow_buffer_has_memory(sch, truesize)) {
-		fq = ops->victim(sch, fq);
-		if (!fq)
-			return &b->stats.drop_limit;
-		*hit |= fq == arriving;
-		skb = __flow_buffer_discard(sch, fq,
-					    slot ? &b->stats.drop_memory :
-						   &b->stats.drop_limit, ops);
-		__qdisc_drop(skb, to_free);
-	}
-	return NULL;
-}
-
-/**
- * __flow_buffer_settle() - what enqueue tells the parents
- * @sch: the discipline; the arrival is queued and counted
- * @qlen: packets that it held before
- * @backlog: bytes that it held before
- * @len: length of the arrival, bytes
- * @hit: the arrival's queue lost a packet to make room
- *
- * What the parents counted and is gone again is taken from them. After
- * NET_XMIT_CN they do not count the arrival, so it stands for one of the
- * discards. A queue that lost a packet was not empty: the parents know the
- * discipline as active.
- *
- * Return: the verdict.
- */
-static inline int __flow_buffer_settle(struct Qdisc *sch, u32 qlen,
-				       u32 backlog, u32 len, bool hit)
-{
-	qlen += 1 - sch->q.qlen;
-	backlog += len - sch->qstats.backlog;
-	if (!qlen)
-		return NET_XMIT_SUCCESS;
-	if (hit) {
-		qdisc_tree_reduce_backlog(sch, qlen - 1, backlog - len);
-		return NET_XMIT_CN;
-	}
-	qdisc_tree_reduce_backlog(sch, qlen, backlog);
-	return NET_XMIT_SUCCESS;
-}
-
-/**
- * flow_buffer_enqueue() - queue an arrival
- * @skb: the arrival
- * @sch: the discipline
- * @to_free: list that takes the discarded packets
- * @ops: the discipline's
- *
- * A filter that names a class beyond the number of queues loses the packet.
- *
- * Return: the verdict.
- */
-static __always_inline int
-flow_buffer_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		    struct sk_buff **to_free, const struct flow_buffer_ops *ops)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 len = qdisc_pkt_len(skb);
-	u32 before, number, *cause;
-	u32 qlen = sch->q.qlen;
-	struct flow_queue *fq;
-	bool hit = false;
-	int verdict;
-
-	verdict = filter_class(skb, sch, rcu_dereference_bh(b->filter_list),
-			       b->params.flows, &number);
-	if (!verdict && number > b->params.flows)
-		verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
-	if (unlikely(verdict))
-		return filter_class_drop(skb, sch, verdict, to_free);
-	if (!number)
-		number = 1 + reciprocal_scale(jhash_1word(skb_get_hash(skb),
-							  b->salt),
-					      b->params.flows);
-	fq = ops->queue(sch, number);
-
-	if (unlikely(!flow_buffer_has_slot(sch, 1) ||
-		     !flow_buffer_has_memory(sch, skb->truesize))) {
-		cause = __flow_buffer_make_room(sch, skb->truesize, fq,
-						to_free, &hit, ops);
-		if (cause) {
-			__flow_buffer_lose(sch, skb, cause);
-			__qdisc_drop(skb, to_free);
-			return NET_XMIT_DROP;
-		}
-	}
-
-	before = fq->backlog;
-	flow_queue_add(&b->ring, fq, skb, b->params.quantum);
-	ops->resized(sch, fq, before);
-	qdisc_qstats_backlog_inc(sch, skb);
-	qdisc_qlen_inc(sch);
-	return __flow_buffer_settle(sch, qlen, backlog, len, hit);
-}
-
-/**
- * flow_buffer_dequeue() - the next packet to send
- * @sch: the discipline
- * @from: set to the queue that it comes from
- * @ops: the discipline's
- *
- * Return: the packet, or NULL if all queues are empty.
- */
-static __always_inline struct sk_buff *
-flow_buffer_dequeue(struct Qdisc *sch, struct flow_queue **from,
-		    const struct flow_buffer_ops *ops)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *fq;
-	struct sk_buff *skb;
-
-	fq = flow_ring_next(&b->ring, b->params.quantum);
-	if (!fq)
-		return NULL;
-	skb = __flow_buffer_take(sch, fq, ops);
-	flow_ring_charge(&b->ring, fq, qdisc_pkt_len(skb), b->params.quantum);
-	qdisc_bstats_update(sch, skb);
-	*from = fq;
+	slot = held_fits(&b->held, held_segments(arrival), 0, b->params.limit,
+			 U32_MAX);
+	skb = __flow_buffer_evict(sch, fq, number,
+				  slot ? &st->drop_memory : &st->drop_limit,
+				  losses);
+	__qdisc_drop(skb, to_free);
 	return skb;
 }
 
-/* A change made the buffer smaller; each discard is as for an arrival. */
-static __always_inline void
-flow_buffer_trim(struct Qdisc *sch, const struct flow_buffer_ops *ops)
+/* Queue an arrival that fits. */
+static inline void flow_buffer_add(struct Qdisc *sch, struct flow_queue *fq,
+				   struct sk_buff *skb)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
-	struct flow_queue *fq;
+
+	held_add(&b->held, skb);
+	flow_queue_add(&b->rounds, fq, skb, b->params.quantum);
+	qdisc_qstats_backlog_inc(sch, skb);
+	qdisc_qlen_inc(sch);
+}
+
+/**
+ * flow_buffer_settle() - tell the parents what an arrival cost others
+ * @sch: the discipline; the arrival is queued and counted
+ * @losses: what it cost
+ * @len: its length, bytes
+ *
+ * The parents count the arrival after NET_XMIT_SUCCESS only. After NET_XMIT_CN
+ * it stands for one of the packets lost: if one of them was of its own flow,
+ * so that a local sender slows down; and if they were all that was held, so
+ * that no parent's count passes through 0, at which a grandparent would take
+ * the class out of service and not put it back (hfsc). Either way the
+ * discipline was not empty, so that the parents know it as active.
+ *
+ * Return: the verdict.
+ */
+static inline int flow_buffer_settle(struct Qdisc *sch,
+				     const struct flow_losses *losses, u32 len)
+{
+	if (likely(!losses->packets))
+		return NET_XMIT_SUCCESS;
+	if (losses->own || sch->q.qlen == 1) {
+		qdisc_tree_reduce_backlog(sch, losses->packets - 1,
+					  losses->bytes - len);
+		return NET_XMIT_CN;
+	}
+	qdisc_tree_reduce_backlog(sch, losses->packets, losses->bytes);
+	return NET_XMIT_SUCCESS;
+}
+
+/* Take the first packet of a queue, whose turn it is, to send it. */
+static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
+					       struct flow_queue *fq)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
 
-	while (!flow_buffer_has_slot(sch, 0) ||
-	       !flow_buffer_has_memory(sch, 0)) {
-		fq = ops->victim(sch, NULL);
-		if (!fq)
-			break;
-		skb = __flow_buffer_discard(sch, fq, &b->stats.drop_change,
-					    ops);
-		rtnl_kfree_skbs(skb, skb);
-	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
+	skb = flow_queue_send(&b->rounds, fq, b->params.quantum);
+	__flow_buffer_left(sch, skb);
+	qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
+/* Whether a change of the limits has left no room for what is held. */
+static inline bool flow_buffer_is_over(const struct flow_buffer *b)
+{
+	return b->held.segments > b->params.limit ||
+	       b->held.truesize > b->params.memory_limit;
+}
+
+/* Lose the first packet of a queue to a change. Return: its length, bytes. */
+static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq,
+				   u32 number, struct flow_losses *losses)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct sk_buff *skb;
+	u32 len;
+
+	skb = __flow_buffer_evict(sch, fq, number, &b->stats.drop_change,
+				  losses);
+	len = qdisc_pkt_len(skb);
+	rtnl_kfree_skbs(skb, skb);
+	return len;
 }
 
 /* Class operations: a class is a queue. See also <aqm/filter_class.h>. */
@@ -382,22 +428,29 @@ flow_buffer_tcf_block(struct Qdisc *sch, unsigned long cl,
 	return cl ? NULL : b->block;
 }
 
-/* Show the queues that hold a packet. */
-static __always_inline void flow_buffer_walk(struct Qdisc *sch,
-					     struct qdisc_walker *arg,
-					     const struct flow_buffer_ops *ops)
+/**
+ * flow_buffer_walk() - show the queues that hold a packet
+ * @sch: the discipline
+ * @arg: the walk
+ * @queues: what flow_buffer_alloc() returned
+ * @size: of one, bytes
+ */
+static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg,
+				    const void *queues, size_t size)
 {
-	struct flow_buffer *b = qdisc_priv(sch);
+	const struct flow_buffer *b = qdisc_priv(sch);
+	const struct flow_queue *fq;
 	u32 i;
 
 	if (arg->stop)
 		return;
-	for (i = 1; i <= b->params.flows; i++) {
-		if (!READ_ONCE(ops->queue(sch, i)->qlen)) {
+	for (i = 0; i < b->params.flows; i++) {
+		fq = queues + i * size;
+		if (!READ_ONCE(fq->head)) {
 			arg->count++;
 			continue;
 		}
-		if (!tc_qdisc_stats_dump(sch, i, arg))
+		if (!tc_qdisc_stats_dump(sch, i + 1, arg))
 			break;
 	}
 }

@@ -2,163 +2,295 @@
 /*
  * Flow queues with deficit round robin.
  *
- * A queue is active while it holds a packet. Active queues stand in a ring;
- * the first is served while its deficit is positive. A packet's length is
- * charged when it has been taken, and a queue whose deficit is spent gets one
- * quantum and goes to the end of the ring. (Shreedhar and Varghese compare the
- * head's length with the deficit before sending; charging afterwards shares
- * the link the same way, within one packet, without looking at the packet.)
+ * M. Shreedhar, G. Varghese, "Efficient Fair Queueing using Deficit Round
+ * Robin", 1995: in each round every queue may send a quantum of bytes, and what
+ * it sends is settled to the byte over the rounds. Here:
  *
- * Cost: with a quantum of at least the largest packet no queue in the ring has
- * spent its deficit, so a dequeue touches one queue. A packet of k quanta (GSO)
- * makes its queue pass k - 1 turns more, each paid for by bytes already sent:
- * amortised O(length / quantum) per packet, whatever the number of queues.
+ *	a queue with credit sends, and its credit falls by what it sent
+ *	a queue without credit waits for the first round in which it has some:
+ *		each round gives it one quantum
+ *	a queue that has run empty keeps credit to the end of the round, and debt
+ *		until it is paid, or until no queue holds a packet
+ *
+ * (The paper compares the head's length with the credit before it sends, which
+ * is the same, within a packet, without debts. But a queue that it finds
+ * without enough credit costs a turn in which nothing is sent, so its O(1)
+ * needs a quantum of at least the largest packet, 64 kB and more with GSO,
+ * which every other queue would have to wait for, too. And it takes credit
+ * from a queue that runs empty, so that a sender of small packets who keeps one
+ * queued gets less than others.)
+ *
+ * O(1): queues wait in a list for each of the next 64 rounds, with a bitmap of
+ * the lists in use. The round that a queue has to wait for is known when its
+ * credit is spent. So whoever is first in the present round, or in the next
+ * that is in use, sends: there is no turn without a packet sent, whatever
+ * quantum and sizes. A packet of more than 63 quanta raises the quantum to a
+ * 63rd of its length, until all queues are empty.
+ *
+ * Fair: let Q be the quantum, L the largest packet, and a queue's account what
+ * it may send up to the end of the present round (credit less one Q for each
+ * round that it has to wait). A queue sends while its account is above 0, so
+ *
+ *	-L < account <= Q	at any time, and
+ *	-L < account <= 0	at the end of a round, if it holds packets.
+ *
+ * All accounts rise by Q a round and fall by what is sent. So queues that hold
+ * packets from the same round on have sent the same at the end of any round, to
+ * within L, and at any time to within Q + L. And no pattern of arrivals helps:
+ * in n rounds a queue sends less than n Q + L, one that always holds a packet
+ * more than n Q - L. (A live change of Q costs a queue in debt at most L, once.)
  */
 #ifndef _AQM_FLOW_QUEUES_H
 #define _AQM_FLOW_QUEUES_H
 
+#include <linux/bitops.h>
 #include <linux/list.h>
+#include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
 
+#define FLOW_ROUNDS	64
+
+/* Longer packets are charged as if they had this length. */
+#define FLOW_MAX_CHARGE	0x80000000U
+
 /**
  * struct flow_queue - a FIFO of packets that takes part in the round robin
- * @head: next packet to send
+ * @head: next packet to send; NULL: the queue is idle
  * @tail: last packet queued; meaningful while @head is set
- * @turn: place in the ring of active queues
- * @deficit: bytes it may still send in this turn
- * @backlog: bytes held
- * @qlen: packets held
- * @dropped: packets lost from this queue since it was set up
+ * @turn: place in the list of its round; while @head is set
+ * @round: first round in which it has credit; while @head is not set
+ * @credit: bytes that it may send in that round, at least 1 if that is not over
+ * @slot: that round's number mod FLOW_ROUNDS; while @head is set
+ * @word: the discipline's own: a queue of tdrr would not fit a cache line with
+ *	a hole here
+ *
+ * All 0 is an idle queue that owes nothing.
  */
 struct flow_queue {
 	struct sk_buff		*head;
 	struct sk_buff		*tail;
-	struct list_head	turn;
-	s32			deficit;
-	u32			backlog;
-	u32			qlen;
-	u32			dropped;
+	union {
+		struct list_head	turn;
+		u64			round;
+	};
+	u32			credit : 26;
+	u32			slot : 6;
+	u32			word;
 };
 
+/* The largest credit is a quantum, given or raised. */
+static_assert(FLOW_MAX_CHARGE / (FLOW_ROUNDS - 1) < 1 << 26);
+
 /**
- * struct flow_ring - the active queues
- * @turns: active queues in the order of service
- * @active: their number
- * @memory_used: truesize of the packets they hold, bytes
+ * struct flow_rounds - the queues that hold packets
+ * @round: number of the present round
+ * @used: bit (r % FLOW_ROUNDS) is set if a queue waits for round r; r is from
+ *	@round to @round + FLOW_ROUNDS - 1
+ * @least: smallest quantum by which no packet sent was too long; bytes
+ * @active: number of queues that hold packets
+ * @slots: the queues of each round, in the order of service
  */
-struct flow_ring {
-	struct list_head	turns;
+struct flow_rounds {
+	u64			round;
+	u64			used;
+	u32			least;
 	u32			active;
-	u32			memory_used;
+	struct list_head	slots[FLOW_ROUNDS];
 };
 
-/* What is remembered with a packet: its truesize can change while it waits. */
-struct flow_queue_cb {
-	u32	truesize;
-};
-
-static inline struct flow_queue_cb *flow_queue_cb(const struct sk_buff *skb)
+static inline void flow_rounds_init(struct flow_rounds *fr)
 {
-	qdisc_cb_private_validate(skb, sizeof(struct flow_queue_cb));
-	return (struct flow_queue_cb *)qdisc_skb_cb(skb)->data;
+	int i;
+
+	*fr = (struct flow_rounds) { .round = 1 };
+	for (i = 0; i < FLOW_ROUNDS; i++)
+		INIT_LIST_HEAD(&fr->slots[i]);
 }
 
-static inline void flow_ring_init(struct flow_ring *ring)
+/* All queues are empty: no debt lasts longer than FLOW_ROUNDS - 1 rounds. */
+static inline void flow_rounds_settle(struct flow_rounds *fr)
 {
-	INIT_LIST_HEAD(&ring->turns);
-	ring->active = 0;
-	ring->memory_used = 0;
+	fr->round += FLOW_ROUNDS;
+	fr->least = 0;
 }
 
-static inline void flow_queue_init(struct flow_queue *fq)
+static inline void __flow_queue_wait(struct flow_rounds *fr,
+				     struct flow_queue *fq, u64 round)
 {
-	INIT_LIST_HEAD(&fq->turn);
+	fq->slot = round % FLOW_ROUNDS;
+	list_add_tail(&fq->turn, &fr->slots[fq->slot]);
+	fr->used |= BIT_ULL(fq->slot);
 }
 
-static inline void flow_queue_add(struct flow_ring *ring, struct flow_queue *fq,
-				  struct sk_buff *skb, u32 quantum)
+/* Return: the round that it waited for. */
+static inline u64 __flow_queue_leave(struct flow_rounds *fr,
+				     struct flow_queue *fq)
 {
-	skb->next = NULL;
-	if (fq->head) {
-		fq->tail->next = skb;
-	} else {
-		fq->head = skb;
-		fq->deficit = quantum;
-		list_add_tail(&fq->turn, &ring->turns);
-		ring->active++;
-	}
-	fq->tail = skb;
-	fq->backlog += qdisc_pkt_len(skb);
-	fq->qlen++;
-	flow_queue_cb(skb)->truesize = skb->truesize;
-	ring->memory_used += skb->truesize;
+	list_del(&fq->turn);
+	if (list_empty(&fr->slots[fq->slot]))
+		fr->used &= ~BIT_ULL(fq->slot);
+	return fr->round + (fq->slot - fr->round) % FLOW_ROUNDS;
 }
 
-/**
- * flow_queue_take() - remove the first packet of an active queue
- * @ring: the ring of the queue
- * @fq: the queue
- *
- * An emptied queue leaves the ring. The deficit is the caller's to charge.
- */
-static inline struct sk_buff *flow_queue_take(struct flow_ring *ring,
-					      struct flow_queue *fq)
+static inline struct sk_buff *__flow_queue_pop(struct flow_queue *fq)
 {
 	struct sk_buff *skb = fq->head;
 
-	fq->head = skb->next;
+	/* The class walk looks at it without the lock. */
+	WRITE_ONCE(fq->head, skb->next);
 	skb_mark_not_on_list(skb);
-	fq->backlog -= qdisc_pkt_len(skb);
-	fq->qlen--;
-	ring->memory_used -= flow_queue_cb(skb)->truesize;
+	return skb;
+}
+
+/**
+ * flow_queue_add() - append a packet to a queue
+ * @fr: the rounds
+ * @fq: the queue
+ * @skb: the packet
+ * @quantum: bytes per round
+ */
+static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
+				  struct sk_buff *skb, u32 quantum)
+{
+	u64 round;
+
+	skb->next = NULL;
+	if (fq->head) {
+		fq->tail->next = skb;
+		fq->tail = skb;
+		return;
+	}
+	round = fq->round;
+	if (round < fr->round) {
+		round = fr->round;
+		fq->credit = max(quantum, fr->least);
+	}
+	WRITE_ONCE(fq->head, skb);
+	fq->tail = skb;
+	__flow_queue_wait(fr, fq, round);
+	fr->active++;
+}
+
+/* Take a queue's first packet, which will not be sent. */
+static inline struct sk_buff *flow_queue_discard(struct flow_rounds *fr,
+						 struct flow_queue *fq)
+{
+	struct sk_buff *skb = __flow_queue_pop(fq);
+
 	if (!fq->head) {
-		list_del_init(&fq->turn);
-		ring->active--;
+		fq->round = __flow_queue_leave(fr, fq);
+		fr->active--;
 	}
 	return skb;
 }
 
-/* The queue to serve now, or NULL if none is active. */
-static inline struct flow_queue *flow_ring_next(struct flow_ring *ring,
-						u32 quantum)
+/* The queue to serve now, or NULL if none holds a packet. */
+static inline struct flow_queue *flow_rounds_next(struct flow_rounds *fr)
 {
-	struct flow_queue *fq;
+	if (!fr->used)
+		return NULL;
+	fr->round += __ffs64(ror64(fr->used, fr->round % FLOW_ROUNDS));
+	return list_first_entry(&fr->slots[fr->round % FLOW_ROUNDS],
+				struct flow_queue, turn);
+}
 
-	for (;;) {
-		fq = list_first_entry_or_null(&ring->turns, struct flow_queue,
-					      turn);
-		if (!fq || likely(fq->deficit > 0))
-			return fq;
-		fq->deficit += quantum;
-		list_move_tail(&fq->turn, &ring->turns);
+/*
+ * Charge a queue, which is served now, for @len bytes.
+ *
+ * Return: how many rounds it has to wait for credit; 0 if it still has some.
+ */
+static inline u32 __flow_queue_charge(struct flow_rounds *fr,
+				      struct flow_queue *fq, u32 len,
+				      u32 quantum)
+{
+	u32 debt, rounds = 1;
+
+	if (len < fq->credit) {
+		fq->credit -= len;
+		return 0;
+	}
+	quantum = max(quantum, fr->least);
+	debt = min(len, FLOW_MAX_CHARGE) - fq->credit;
+	if (unlikely(debt >= quantum)) {
+		rounds += debt / quantum;
+		if (unlikely(rounds >= FLOW_ROUNDS)) {
+			quantum = debt / (FLOW_ROUNDS - 1) + 1;
+			fr->least = quantum;
+			rounds = 1 + debt / quantum;
+		}
+	}
+	fq->credit = rounds * quantum - debt;
+	return rounds;
+}
+
+/**
+ * flow_queue_send() - take a packet to send it
+ * @fr: the rounds
+ * @fq: the queue that flow_rounds_next() returned
+ * @quantum: bytes per round
+ */
+static inline struct sk_buff *flow_queue_send(struct flow_rounds *fr,
+					      struct flow_queue *fq,
+					      u32 quantum)
+{
+	struct sk_buff *skb = __flow_queue_pop(fq);
+	u32 rounds;
+
+	rounds = __flow_queue_charge(fr, fq, qdisc_pkt_len(skb), quantum);
+	if (fq->head && !rounds)
+		return skb;
+	__flow_queue_leave(fr, fq);
+	if (fq->head) {
+		__flow_queue_wait(fr, fq, fr->round + rounds);
+		return skb;
+	}
+	fq->round = fr->round + rounds;
+	fr->active--;
+	if (!fr->used)
+		flow_rounds_settle(fr);
+	return skb;
+}
+
+/* Bytes that a queue may send up to the end of the present round. */
+static inline s32 flow_queue_account(const struct flow_rounds *fr,
+				     const struct flow_queue *fq, u32 quantum)
+{
+	u32 rounds = (fq->slot - fr->round) % FLOW_ROUNDS;
+
+	return fq->head ? fq->credit - rounds * max(quantum, fr->least) : 0;
+}
+
+/* Packets and bytes that a queue holds, by looking at each. */
+static inline void flow_queue_count(const struct flow_queue *fq,
+				    struct gnet_stats_queue *qs)
+{
+	const struct sk_buff *skb;
+
+	for (skb = fq->head; skb; skb = skb->next) {
+		qs->qlen++;
+		qs->backlog += qdisc_pkt_len(skb);
 	}
 }
 
-/* Charge a queue for @len bytes sent; it passes on its turn if it has spent it. */
-static inline void flow_ring_charge(struct flow_ring *ring,
-				    struct flow_queue *fq, u32 len, u32 quantum)
+/*
+ * Free what one queue holds.
+ *
+ * Return: the queue; NULL once all are empty, and none owes anything.
+ */
+static inline struct flow_queue *flow_rounds_purge(struct flow_rounds *fr)
 {
-	fq->deficit -= len;
-	if (!fq->head || fq->deficit > 0)
-		return;
-	fq->deficit += quantum;
-	list_move_tail(&fq->turn, &ring->turns);
-}
+	struct flow_queue *fq = flow_rounds_next(fr);
 
-/* Free all packets that wait. The discipline resets its own counters. */
-static inline void flow_ring_purge(struct flow_ring *ring)
-{
-	struct flow_queue *fq, *next;
-
-	list_for_each_entry_safe(fq, next, &ring->turns, turn) {
-		rtnl_kfree_skbs(fq->head, fq->tail);
-		fq->head = NULL;
-		fq->backlog = 0;
-		fq->qlen = 0;
-		list_del_init(&fq->turn);
+	if (!fq) {
+		flow_rounds_settle(fr);
+		return NULL;
 	}
-	flow_ring_init(ring);
+	rtnl_kfree_skbs(fq->head, fq->tail);
+	WRITE_ONCE(fq->head, NULL);
+	fq->round = __flow_queue_leave(fr, fq);
+	fr->active--;
+	return fq;
 }
 
 #endif /* _AQM_FLOW_QUEUES_H */

@@ -6,42 +6,51 @@
  * what has left it, with time constant T: packets of L_k bytes at times t_k
  * give
  *
- *	throughput(t) = score(t) / T,  score(t) = sum L_k exp(-(t - t_k) / T)
+ *	throughput(t) = sum L_k / T exp(-(t - t_k) / T)
  *
- * which for a steady rate settles at that rate. As time passes every score
- * loses the same factor, so the order of two queues changes only when one of
+ * which for a steady rate settles at that rate. As time passes all throughputs
+ * lose the same factor, so the order of two queues changes only when one of
  * them sends. Time is therefore counted in half-lives, u = t / (T ln 2), and a
- * queue keeps its score in forward-decayed form,
+ * queue keeps its throughput in forward-decayed form,
  *
- *	sum L_k 2^(u_k) = score(t) 2^u,
+ *	sum L_k / T 2^(u_k) = throughput(t) 2^u,
  *
  * as a number of its own, units * 2^(half_life), where half_life is floor(u) at
- * its last departure. Counting a packet adds L 2^(u - floor(u)) to units, after
- * a shift if another half-life has begun; nothing is ever multiplied by a decay
- * factor, so errors do not add up with the number of packets.
+ * its last departure. Counting a packet adds L / T 2^(u - floor(u)) to units,
+ * after a shift if another half-life has begun; nothing is ever multiplied by a
+ * decay factor, so errors do not add up with the number of packets. Another T
+ * changes what a packet adds and how fast u runs from then on, and nothing that
+ * is kept.
  *
  * Queues hang in buckets by that number cut down to its highest bit and the
- * four that follow: sixteen buckets an octave. Scores in one bucket differ by a
- * factor of less than 17/16, 0.0875 octave. The octaves stand in a ring of 64.
- * The lowest is the one of a score that has decayed to one unit, 2^-20 byte, at
- * the beginning of the present half-life, the highest that of the largest
- * possible score; the ring turns by one octave a half-life. What falls off its
- * lower end is spent: it counts as nothing, and goes to a bucket below all the
- * others in at most 16 splices an octave.
+ * four that follow: sixteen buckets an octave. What is in one bucket differs by
+ * a factor of less than 17/16, 0.0875 octave. The octaves stand in a ring of
+ * 64. The lowest is the one of a throughput that has decayed to one unit, 2^-24
+ * byte/s, at the beginning of the present half-life, the highest that of the
+ * largest possible one; the ring turns by one octave a half-life. What falls
+ * off its lower end is spent: it counts as nothing, and goes to a bucket below
+ * all the others in at most 16 splices an octave.
  *
  * Errors:
- *  - 2^f is within 2^-26 of its value, relative, and a score made of packets of
- *    at least 14 bytes within 2^-21 (of 1 byte: 2^-18) of the formula above,
- *    however many they are, however fast they came, and at whatever time it is
- *    looked at;
+ *  - 2^f is within 2^-26 of its value, relative, and a throughput made of
+ *    packets of at least 14 bytes (of 1 byte) within 2^-21 (2^-17) of the
+ *    formula above, however many they are and however fast they came;
  *  - the half-life is a whole number of ns: T is met within 1.2 ns;
  *  - the queue named is within 0.0875 octave of the highest (asked for: 1/8),
  *    unless all are spent;
- *  - a score of 2^64 units, 400 Gb/s for 100 s out of one queue, saturates.
+ *  - a throughput of 2^64 units, 1.1 TB/s, saturates, and a packet counts as
+ *    at most 2^28 bytes;
+ *  - half-lives in which a packet leaves are numbered modulo 2^32: a queue that
+ *    is silent for 2^32 of them (34 days if T is 1 ms, 9 years if it is 100 ms)
+ *    may once be taken for what it was then.
  *
- * Among queues of one bucket the index names the one that entered it first.
+ * Among queues of one bucket the index names the one that entered it first: were
+ * it the last, queues that have sent nothing yet would push each other out, and
+ * leave the whole buffer to whoever came before them.
  *
- * The index sees list nodes, lengths and times, no sk_buff and no Qdisc.
+ * The index sees list nodes, lengths and times, no sk_buff and no Qdisc. The
+ * caller keeps each queue's half_life, which would leave a hole in its struct
+ * if it stood here.
  */
 #ifndef _AQM_THROUGHPUT_INDEX_H
 #define _AQM_THROUGHPUT_INDEX_H
@@ -55,7 +64,8 @@
 #define THROUGHPUT_MIN_TIME_CONSTANT	1000U		/* us */
 #define THROUGHPUT_MAX_TIME_CONSTANT	100000000U	/* us */
 
-#define THROUGHPUT_UNIT_SHIFT		20	/* a unit is 2^-20 byte */
+#define THROUGHPUT_UNIT_SHIFT		24	/* a unit is 2^-24 byte/s */
+#define THROUGHPUT_MAX_BYTES		0x10000000U
 
 #define THROUGHPUT_INDEX_OCTAVES	64
 #define THROUGHPUT_INDEX_STEPS		16
@@ -64,14 +74,14 @@
 
 /**
  * struct throughput_score - what one queue has sent, forward-decayed
- * @node: its place in the index; empty while it is not there
- * @units: score at the beginning of half-life @half_life, 2^-20 byte
- * @half_life: number of the half-life of the last departure
+ * @node: its place in the index, while it is there
+ * @units: throughput at the beginning of its half-life, 2^-24 byte/s
+ *
+ * All 0 is a queue that has sent nothing.
  */
 struct throughput_score {
 	struct list_head	node;
 	u64			units;
-	u64			half_life;
 };
 
 /**
@@ -80,14 +90,14 @@ struct throughput_score {
  * @start: when it began, ns
  * @length: of a half-life, ns
  * @inverse: floor(2^64 / @length)
- * @time_constant: T, us
+ * @per_byte: 1 / T, per second, in units of 2^-40
  */
 struct throughput_clock {
-	u64	half_life;
+	u32	half_life;
 	u64	start;
 	u64	length;
 	u64	inverse;
-	u32	time_constant;
+	u64	per_byte;
 };
 
 /**
@@ -140,17 +150,24 @@ static inline u64 throughput_exp2(u32 fraction)
 	return base + ((base * rest) >> 32);
 }
 
-static inline void throughput_clock_init(struct throughput_clock *clock,
-					 u32 time_constant, u64 now)
+/* Count by the time constant @time_constant, us. */
+static inline void __throughput_clock_run(struct throughput_clock *clock,
+					  u32 time_constant)
 {
 	/* 1000 ln 2, in units of 2^-26 */
 	const u64 ln2 = 46516319872ULL;
 
-	clock->half_life = 0;
-	clock->start = now;
 	clock->length = (time_constant * ln2 + BIT(25)) >> 26;
 	clock->inverse = div64_u64(U64_MAX, clock->length);
-	clock->time_constant = time_constant;
+	clock->per_byte = div_u64(1000000ULL << 40, time_constant);
+}
+
+static inline void throughput_clock_init(struct throughput_clock *clock,
+					 u32 time_constant, u64 now)
+{
+	clock->half_life = 0;
+	clock->start = now;
+	__throughput_clock_run(clock, time_constant);
 }
 
 /* Advance to @now. Return: the part of the half-life gone, units of 2^-32. */
@@ -161,38 +178,43 @@ static inline u32 throughput_clock_set(struct throughput_clock *clock, u64 now)
 
 	if (unlikely(gone >= clock->length)) {
 		whole = div64_u64(gone, clock->length);
-		clock->half_life += whole;
 		clock->start += whole * clock->length;
 		gone = now - clock->start;
+		/* After 64 in silence all is spent; more would only wrap sooner. */
+		clock->half_life += min_t(u64, whole, THROUGHPUT_INDEX_OCTAVES);
 	}
 	return mul_u64_u64_shr(gone, clock->inverse, 32);
 }
 
-static inline void throughput_score_init(struct throughput_score *score)
+/* Throughput that @bytes add, at a part of the half-life; units. */
+static inline u64 throughput_clock_weigh(const struct throughput_clock *clock,
+					 u32 bytes, u32 fraction)
 {
-	INIT_LIST_HEAD(&score->node);
-	score->units = 0;
-	score->half_life = 0;
+	bytes = min(bytes, THROUGHPUT_MAX_BYTES);
+	return mul_u64_u64_shr(bytes * throughput_exp2(fraction),
+			       clock->per_byte,
+			       31 + 40 - THROUGHPUT_UNIT_SHIFT);
 }
 
-/* The score at the beginning of half-life @now, units. */
-static inline u64 throughput_score_at(const struct throughput_score *score,
-				      u64 now)
+/* A throughput of half-life @half_life at the beginning of a later one. */
+static inline u64 throughput_decay(u64 units, u32 half_life, u32 later)
 {
-	u64 age = now - score->half_life;
+	u32 age = later - half_life;
 
-	return age < 64 ? score->units >> age : 0;
+	return age < 64 ? units >> age : 0;
 }
 
 /**
- * throughput_score_now() - a score decayed to a point in time
- * @score: the score
+ * throughput_score_now() - a throughput decayed to a point in time
+ * @score: of the queue
+ * @half_life: of the score
  * @clock: the clock it was counted by
  * @now: the time, ns; not before the clock's last
  *
- * Return: the score at @now, in units of 2^-20 byte.
+ * Return: the throughput at @now, in units of 2^-24 byte/s.
  */
 static inline u64 throughput_score_now(const struct throughput_score *score,
+				       u32 half_life,
 				       const struct throughput_clock *clock,
 				       u64 now)
 {
@@ -201,68 +223,49 @@ static inline u64 throughput_score_now(const struct throughput_score *score,
 	u64 units;
 
 	fraction = throughput_clock_set(&at, now);
-	units = throughput_score_at(score, at.half_life);
+	units = throughput_decay(score->units, half_life, at.half_life);
 	/* 2^-f = 2^(1 - f) / 2, and f = 0 does not fit */
 	if (!fraction)
 		return units;
 	return mul_u64_u64_shr(units, throughput_exp2(-fraction), 32);
 }
 
-/**
- * throughput_score_rate() - throughput of a queue
- * @score: its score
- * @clock: the clock it was counted by
- * @now: the time, ns
- *
- * Return: bits per second.
- */
+/* The throughput of a queue at @now, bits per second. */
 static inline u64 throughput_score_rate(const struct throughput_score *score,
+					u32 half_life,
 					const struct throughput_clock *clock,
 					u64 now)
 {
-	u64 units = throughput_score_now(score, clock, now);
-
-	return mul_u64_u32_div(units, 8 * 1000000, clock->time_constant) >>
-	       THROUGHPUT_UNIT_SHIFT;
-}
-
-/**
- * throughput_score_rebase() - express a score by another clock
- * @score: a score that is not in an index
- * @from: the clock it was counted by
- * @to: a clock that begins now, maybe with another time constant
- *
- * The throughput stays what it was.
- */
-static inline void throughput_score_rebase(struct throughput_score *score,
-					   const struct throughput_clock *from,
-					   const struct throughput_clock *to)
-{
-	u32 t1 = from->time_constant, t2 = to->time_constant;
-	u64 units = throughput_score_now(score, from, to->start);
-
-	score->half_life = to->half_life;
-	if (t2 > t1 && units > mul_u64_u32_div(U64_MAX, t1, t2))
-		score->units = U64_MAX;
-	else
-		score->units = mul_u64_u32_div(units, t2, t1);
+	return throughput_score_now(score, half_life, clock, now) >>
+	       (THROUGHPUT_UNIT_SHIFT - 3);
 }
 
 static inline u32 throughput_index_bucket(const struct throughput_index *ti,
-					  const struct throughput_score *score)
+					  u64 units, u32 half_life)
 {
-	u32 top, step;
-	u64 octave;
+	u32 top, octave, step;
 
-	if (!score->units)
+	if (!units)
 		return THROUGHPUT_INDEX_SPENT;
-	top = fls64(score->units) - 1;
-	octave = score->half_life + top;
-	if (octave < ti->clock.half_life)
+	top = fls64(units) - 1;
+	octave = half_life + top;
+	if ((s32)(octave - ti->clock.half_life) < 0)
 		return THROUGHPUT_INDEX_SPENT;
-	step = (score->units << (63 - top) >> 59) % THROUGHPUT_INDEX_STEPS;
+	step = (units << (63 - top) >> 59) % THROUGHPUT_INDEX_STEPS;
 	return octave % THROUGHPUT_INDEX_OCTAVES * THROUGHPUT_INDEX_STEPS +
 	       step;
+}
+
+/* Empty an index, wherever its queues are. */
+static inline void __throughput_index_clear(struct throughput_index *ti)
+{
+	u32 i;
+
+	ti->octaves = 0;
+	for (i = 0; i < THROUGHPUT_INDEX_OCTAVES; i++)
+		ti->steps[i] = 0;
+	for (i = 0; i <= THROUGHPUT_INDEX_SPENT; i++)
+		INIT_LIST_HEAD(&ti->buckets[i]);
 }
 
 /**
@@ -274,14 +277,15 @@ static inline u32 throughput_index_bucket(const struct throughput_index *ti,
 static inline void throughput_index_init(struct throughput_index *ti,
 					 u32 time_constant, u64 now)
 {
-	u32 i;
-
 	throughput_clock_init(&ti->clock, time_constant, now);
-	ti->octaves = 0;
-	for (i = 0; i < THROUGHPUT_INDEX_OCTAVES; i++)
-		ti->steps[i] = 0;
-	for (i = 0; i <= THROUGHPUT_INDEX_SPENT; i++)
-		INIT_LIST_HEAD(&ti->buckets[i]);
+	__throughput_index_clear(ti);
+}
+
+/* Nothing has ever been sent, and no queue is in the index. */
+static inline void throughput_index_forget(struct throughput_index *ti)
+{
+	ti->clock.half_life += THROUGHPUT_INDEX_OCTAVES;
+	__throughput_index_clear(ti);
 }
 
 static inline void __throughput_index_del(struct throughput_index *ti,
@@ -290,7 +294,7 @@ static inline void __throughput_index_del(struct throughput_index *ti,
 {
 	u32 o = bucket / THROUGHPUT_INDEX_STEPS;
 
-	list_del_init(&score->node);
+	list_del(&score->node);
 	if (bucket == THROUGHPUT_INDEX_SPENT ||
 	    !list_empty(&ti->buckets[bucket]))
 		return;
@@ -314,16 +318,22 @@ static inline void __throughput_index_add(struct throughput_index *ti,
 
 /* A queue that is not in the index enters it. */
 static inline void throughput_index_add(struct throughput_index *ti,
-					struct throughput_score *score)
+					struct throughput_score *score,
+					u32 half_life)
 {
-	__throughput_index_add(ti, score, throughput_index_bucket(ti, score));
+	__throughput_index_add(ti, score,
+			       throughput_index_bucket(ti, score->units,
+						       half_life));
 }
 
 /* A queue that is in the index leaves it, and keeps its score. */
 static inline void throughput_index_del(struct throughput_index *ti,
-					struct throughput_score *score)
+					struct throughput_score *score,
+					u32 half_life)
 {
-	__throughput_index_del(ti, score, throughput_index_bucket(ti, score));
+	__throughput_index_del(ti, score,
+			       throughput_index_bucket(ti, score->units,
+						       half_life));
 }
 
 /* Move what octave @o of the ring holds to the spent ones. */
@@ -343,14 +353,13 @@ static inline void __throughput_index_spend(struct throughput_index *ti, u32 o)
 /* Turn the ring to @now. Return: the part of the half-life gone, 2^-32. */
 static inline u32 throughput_index_advance(struct throughput_index *ti, u64 now)
 {
-	u64 octave = ti->clock.half_life;
+	u32 octave = ti->clock.half_life;
 	u32 fraction, turned, o;
 
 	fraction = throughput_clock_set(&ti->clock, now);
 	if (likely(ti->clock.half_life == octave))
 		return fraction;
-	turned = min_t(u64, ti->clock.half_life - octave,
-		       THROUGHPUT_INDEX_OCTAVES);
+	turned = ti->clock.half_life - octave;
 	for (; turned && ti->octaves; turned--, octave++) {
 		o = octave % THROUGHPUT_INDEX_OCTAVES;
 		if (ti->octaves & BIT_ULL(o))
@@ -359,37 +368,51 @@ static inline u32 throughput_index_advance(struct throughput_index *ti, u64 now)
 	return fraction;
 }
 
+/* Another time constant: each queue's throughput stays, and decays anew. */
+static inline void throughput_index_change(struct throughput_index *ti,
+					   u32 time_constant, u64 now)
+{
+	struct throughput_clock *clock = &ti->clock;
+	u32 fraction = throughput_index_advance(ti, now);
+
+	__throughput_clock_run(clock, time_constant);
+	clock->start = now - mul_u64_u32_shr(clock->length, fraction, 32);
+}
+
 /**
  * throughput_index_count() - a packet left a queue
  * @ti: the index
- * @score: the queue's score, in the index or not
+ * @score: the queue's score
+ * @half_life: of the score
+ * @listed: the queue is in the index
  * @bytes: length of the packet
  * @now: the time, ns; not before any earlier one
  */
 static inline void throughput_index_count(struct throughput_index *ti,
 					  struct throughput_score *score,
+					  u32 *half_life, bool listed,
 					  u32 bytes, u64 now)
 {
-	bool listed = !list_empty(&score->node);
-	u32 fraction, from, to;
-	u64 units, more;
+	u32 fraction = throughput_index_advance(ti, now);
+	u32 present = ti->clock.half_life;
+	u64 was = score->units, units;
+	u32 from, to;
 
-	fraction = throughput_index_advance(ti, now);
-	from = throughput_index_bucket(ti, score);
+	units = throughput_decay(was, *half_life, present);
+	score->units = units + throughput_clock_weigh(&ti->clock, bytes,
+						      fraction);
+	if (unlikely(score->units < units))
+		score->units = U64_MAX;
 
-	units = throughput_score_at(score, ti->clock.half_life);
-	more = (bytes * throughput_exp2(fraction)) >>
-	       (31 - THROUGHPUT_UNIT_SHIFT);
-	score->units = units + more < units ? U64_MAX : units + more;
-	score->half_life = ti->clock.half_life;
-
-	if (!listed)
-		return;
-	to = throughput_index_bucket(ti, score);
-	if (from == to)
-		return;
-	__throughput_index_del(ti, score, from);
-	__throughput_index_add(ti, score, to);
+	if (listed) {
+		from = throughput_index_bucket(ti, was, *half_life);
+		to = throughput_index_bucket(ti, score->units, present);
+		if (from != to) {
+			__throughput_index_del(ti, score, from);
+			__throughput_index_add(ti, score, to);
+		}
+	}
+	*half_life = present;
 }
 
 /* The queue of the highest throughput, or NULL if the index is empty. */

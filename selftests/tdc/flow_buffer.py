@@ -20,8 +20,8 @@ OPTIONS: Sequence[Option] = (
         bad="0 5gb 5x", raw=[0],
     ),
     Option(
-        "flows", "1024", "1 to 1048576 queues", {"7": 7, "8": 8}, bad="0 1048577",
-        raw=[0, 1 << 20 | 1], fixed="flows cannot be changed on a live qdisc",
+        "flows", "1024", "1 to 65536 queues", {"7": 7, "8": 8}, bad="0 65537",
+        raw=[0, 1 << 16 | 1], fixed="flows cannot be changed on a live qdisc",
     ),
     Option(
         "quantum", "auto", "256b to 1Mb", {"300": 300, "256": 256, "1mb": 1 << 20},

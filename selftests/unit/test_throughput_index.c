@@ -10,11 +10,12 @@
 #include "unit.h"
 
 #define QUEUES	100
-#define UNIT	ldexp(1, -20)	/* byte */
+#define UNIT	ldexp(1, -24)	/* byte/s */
 
 struct queue {
 	struct throughput_score score;
-	double bytes;	/* decayed to @last, by the formula */
+	u32 half_life;
+	double rate;		/* byte/s at @last, by the formula */
 	u64 last;		/* ns */
 	u64 entered;		/* when it came into its bucket */
 	bool active;
@@ -26,28 +27,51 @@ static double time_constant(const struct throughput_clock *clock)
 	return clock->length / log(2);
 }
 
-/* The formula: what is left of @q's bytes at @now. */
+/* The formula: @q's throughput at @now, byte/s. */
 static double oracle(const struct throughput_clock *clock,
 		     const struct queue *q, u64 now)
 {
-	return q->bytes * exp(-(double)(now - q->last) / time_constant(clock));
+	return q->rate * exp(-(double)(now - q->last) / time_constant(clock));
 }
 
 static void oracle_count(const struct throughput_clock *clock, struct queue *q,
 			 u32 bytes, u64 now)
 {
-	q->bytes = oracle(clock, q, now) + bytes;
+	q->rate = oracle(clock, q, now) +
+		  bytes * 1e9 / time_constant(clock);
 	q->last = now;
 }
 
 /* The header's number decayed to @now, without its arithmetic. */
 static double kept(const struct throughput_clock *clock,
-		   const struct throughput_score *score, u64 now)
+		   const struct queue *q, u64 now)
 {
 	double halves = (double)(now - clock->start) / clock->length;
 
-	halves += clock->half_life - score->half_life;
-	return score->units * UNIT * exp2(-halves);
+	halves += clock->half_life - q->half_life;
+	return q->score.units * UNIT * exp2(-halves);
+}
+
+static void count(struct throughput_index *ti, struct queue *q, u32 bytes,
+		  u64 now)
+{
+	throughput_index_count(ti, &q->score, &q->half_life, q->active, bytes,
+			       now);
+}
+
+static void toggle(struct throughput_index *ti, struct queue *q)
+{
+	if (q->active)
+		throughput_index_del(ti, &q->score, q->half_life);
+	else
+		throughput_index_add(ti, &q->score, q->half_life);
+	q->active = !q->active;
+}
+
+static u64 rate(const struct throughput_index *ti, const struct queue *q,
+		u64 now)
+{
+	return throughput_score_rate(&q->score, q->half_life, &ti->clock, now);
 }
 
 static void exp2_is_within_its_bound(void)
@@ -95,14 +119,13 @@ static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 					double bound)
 {
 	static struct throughput_index ti;
-	double worst = 0, rate;
+	double worst = 0, want;
 	struct queue q = {};
 	u64 now;
 	int i;
 
 	now = unit_random() >> 2;
 	throughput_index_init(&ti, us, now);
-	throughput_score_init(&q.score);
 	for (i = 0; i < packets; i++) {
 		u32 bytes = least + unit_below(most - least + 1);
 		double error;
@@ -111,19 +134,19 @@ static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 			now += unit_random() % (2 * gap);
 		if (!unit_below(packets / 8))	/* up to 40 half-lives */
 			now += unit_random() % (40 * ti.clock.length);
-		throughput_index_count(&ti, &q.score, bytes, now);
+		count(&ti, &q, bytes, now);
 		oracle_count(&ti.clock, &q, bytes, now);
-		error = fabs(kept(&ti.clock, &q.score, now) / q.bytes - 1);
+		error = fabs(kept(&ti.clock, &q, now) / q.rate - 1);
 		worst = error > worst ? error : worst;
 	}
 	unit_ok(worst <= bound, "%s: %d packets within 2^%.0f (2^%.2f)", what,
 		packets, log2(bound), log2(worst));
 
 	now += ti.clock.length * 3 / 7;
-	rate = 8000000 * oracle(&ti.clock, &q, now) / us;
-	worst = fabs(throughput_score_rate(&q.score, &ti.clock, now) - rate);
-	unit_ok(worst <= 1 + rate * 2 * bound, "%s: the rate, %.0f bit/s", what,
-		rate);
+	want = 8 * oracle(&ti.clock, &q, now);
+	worst = fabs(rate(&ti, &q, now) - want);
+	unit_ok(worst <= 1 + want * 2 * bound, "%s: the rate, %.0f bit/s", what,
+		want);
 }
 
 /* Sixteen buckets an octave, from the four bits behind the highest. */
@@ -140,9 +163,9 @@ static u64 oracle_bucket(const struct throughput_index *ti,
 	/* log2() may round up to the next octave */
 	if (exp2(octave) > units)
 		octave--;
-	key = 16 * (q->score.half_life + (u64)octave) +
+	key = 16 * (q->half_life + (u64)octave) +
 	      (u64)floor(16 * (units / exp2(octave) - 1));
-	return key < 16 * ti->clock.half_life ? 0 : key + 1;
+	return key < 16 * (u64)ti->clock.half_life ? 0 : key + 1;
 }
 
 static bool maps_match_lists(struct throughput_index *ti)
@@ -171,10 +194,8 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 	int step, i, spent = 0, told = 0;
 
 	throughput_index_init(&ti, us, now);
-	for (i = 0; i < QUEUES; i++) {
+	for (i = 0; i < QUEUES; i++)
 		queues[i] = (struct queue) { .last = now };
-		throughput_score_init(&queues[i].score);
-	}
 	for (step = 1; step <= steps; step++) {
 		struct queue *q = &queues[unit_below(QUEUES)], *top, *best;
 		struct throughput_score *named;
@@ -190,16 +211,12 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 		now += unit_random() % (unit_below(50) ? pause : 1000 * pause);
 		switch (unit_below(4)) {
 		case 0:
-			if (q->active)
-				throughput_index_del(&ti, &q->score);
-			else
-				throughput_index_add(&ti, &q->score);
-			q->active = !q->active;
+			toggle(&ti, q);
 			q->entered = step;
 			break;
 		default:
 			i = unit_below(10) ? 1514 : 14 + unit_below(65536);
-			throughput_index_count(&ti, &q->score, i, now);
+			count(&ti, q, i, now);
 			oracle_count(&ti.clock, q, i, now);
 		}
 
@@ -255,96 +272,157 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 static void an_idle_queue_loses_its_lead(u64 idle_ns, bool again)
 {
 	static struct throughput_index ti;
-	struct throughput_score old, new;
+	struct queue old = {}, new = {};
 	u64 now = 1000;
 	int i;
 
 	throughput_index_init(&ti, 1000000, now);
-	throughput_score_init(&old);
-	throughput_score_init(&new);
-	throughput_index_add(&ti, &old);
-	throughput_index_add(&ti, &new);
+	toggle(&ti, &old);
+	toggle(&ti, &new);
 	for (i = 0; i < 1000; i++)
-		throughput_index_count(&ti, &old, 1514, now += 1000);
-	throughput_index_count(&ti, &new, 100, now);
+		count(&ti, &old, 1514, now += 1000);
+	count(&ti, &new, 100, now);
 	now += idle_ns;
-	unit_ok(throughput_index_top(&ti) == &old,
+	unit_ok(throughput_index_top(&ti) == &old.score,
 		"the one that sent more is on top until another sends");
 	if (again)	/* it takes the clock along, in two steps */
-		throughput_index_count(&ti, &new, 100, now - idle_ns / 3);
-	throughput_index_count(&ti, &new, 100, now);
-	unit_ok(throughput_index_top(&ti) == &new,
+		count(&ti, &new, 100, now - idle_ns / 3);
+	count(&ti, &new, 100, now);
+	unit_ok(throughput_index_top(&ti) == &new.score,
 		"after %.3g time constants a fresh packet outweighs a thousand",
 		idle_ns / 1e9);
-	throughput_index_del(&ti, &new);
-	unit_ok(throughput_index_top(&ti) == &old,
+	toggle(&ti, &new);
+	unit_ok(throughput_index_top(&ti) == &old.score,
 		"and the old one is still there");
-	throughput_index_del(&ti, &old);
+	toggle(&ti, &old);
 	unit_ok(!throughput_index_top(&ti) && !ti.octaves, "until it leaves");
+}
+
+/*
+ * Two queues in the topmost octave and in the lowest one of the ring, while it
+ * turns by one half-life at a time: every slot is once where it goes round.
+ */
+static void all_octaves_of_the_ring_are_used(void)
+{
+	static struct throughput_index ti;
+	struct queue low = {}, high = {};
+	bool top = true, kept_low = true;
+	u64 now = 1;
+	int i;
+
+	throughput_index_init(&ti, 1000, now);
+	toggle(&ti, &low);
+	toggle(&ti, &high);
+	for (i = 0; i < 1000; i++) {
+		now += ti.clock.length;
+		while (high.score.units < 1ULL << 63 ||
+		       high.half_life != ti.clock.half_life)
+			count(&ti, &high, 1 << 28, now);
+		/* one unit, as nothing but the decay makes it */
+		low.score.units >>= 1;
+		throughput_index_del(&ti, &low.score, low.half_life);
+		low.score.units = 1;
+		low.half_life = ti.clock.half_life;
+		throughput_index_add(&ti, &low.score, low.half_life);
+		top &= throughput_index_top(&ti) == &high.score;
+		kept_low &= fls64(ti.octaves) && (ti.octaves & (ti.octaves - 1));
+	}
+	unit_ok(top && kept_low,
+		"the largest and the smallest throughput are told apart in every position of the ring");
 }
 
 static void another_time_constant_keeps_the_throughput(u32 from, u32 to)
 {
 	static struct throughput_index ti;
-	struct throughput_score score;
-	struct throughput_clock next;
+	struct queue q = {}, other = {};
+	double want;
 	u64 now = 5000000000, before, after;
 	int i;
 
 	throughput_index_init(&ti, from, now);
-	throughput_score_init(&score);
+	toggle(&ti, &q);
+	toggle(&ti, &other);
 	for (i = 0; i < 5000; i++)
-		throughput_index_count(&ti, &score, 1514, now += 100000);
+		count(&ti, &q, 1514, now += 100000);
+	count(&ti, &other, 64, now);
 	now += 12345678;
-	before = throughput_score_rate(&score, &ti.clock, now);
-	throughput_clock_init(&next, to, now);
-	throughput_score_rebase(&score, &ti.clock, &next);
-	after = throughput_score_rate(&score, &next, now);
-	unit_ok(llabs((long long)(after - before)) <= before / 1000000. + 1,
+	before = rate(&ti, &q, now);
+	throughput_index_change(&ti, to, now);
+	after = rate(&ti, &q, now);
+	unit_ok(llabs((long long)(after - before)) <= before / 1000000. + 1 &&
+		throughput_index_top(&ti) == (before ? &q.score : &other.score),
 		"from %u to %u us: %llu bit/s, then %llu", from, to,
 		(unsigned long long)before, (unsigned long long)after);
+
+	/* What comes now weighs and decays by the new one. */
+	now += 1000 * (u64)to / 2;
+	want = after * exp(-0.5) + 8 * 1000000.0 * 1000000 / to;
+	count(&ti, &q, 1000000, now);
+	after = rate(&ti, &q, now);
+	unit_ok(fabs(after / want - 1) < 1e-4,
+		"and half of %u us later, with a packet: %llu bit/s", to,
+		(unsigned long long)after);
+}
+
+static void nothing_is_left_of_what_is_forgotten(void)
+{
+	static struct throughput_index ti;
+	struct queue q = {}, fresh = {};
+	u64 now = 1;
+	int i;
+
+	throughput_index_init(&ti, 100000000, now);
+	toggle(&ti, &q);
+	for (i = 0; i < 10000; i++)
+		count(&ti, &q, 1 << 20, now += 1000);
+	throughput_index_forget(&ti);
+	q.active = false;
+	unit_ok(!throughput_index_top(&ti) && !ti.octaves && !rate(&ti, &q, now),
+		"nothing is in the index, and nothing has been sent");
+	toggle(&ti, &q);
+	toggle(&ti, &fresh);
+	count(&ti, &fresh, 14, now);
+	unit_ok(throughput_index_top(&ti) == &fresh.score,
+		"a small packet then is the highest throughput");
 }
 
 static void a_steady_rate_reads_as_itself(void)
 {
 	static struct throughput_index ti;
-	struct throughput_score score;
-	double rate;
+	struct queue q = {};
+	double got;
 	u64 now = 1;
 	int i;
 
 	/* 1250 bytes every 10 us: 1 Gb/s, for 20 time constants */
 	throughput_index_init(&ti, 100000, now);
-	throughput_score_init(&score);
 	for (i = 0; i < 200000; i++)
-		throughput_index_count(&ti, &score, 1250, now += 10000);
-	rate = throughput_score_rate(&score, &ti.clock, now + 5000);
-	unit_ok(fabs(rate - 1e9) <= 1000, "1 Gb/s reads as %.0f bit/s",
-		rate);
+		count(&ti, &q, 1250, now += 10000);
+	got = rate(&ti, &q, now + 5000);
+	unit_ok(fabs(got - 1e9) <= 1000, "1 Gb/s reads as %.0f bit/s", got);
 }
 
 static void a_score_saturates(void)
 {
 	static struct throughput_index ti;
-	struct throughput_score score, other;
+	struct queue q = {}, other = {};
 	bool never_falls = true;
 	u64 now = 1, last = 0;
 	int i;
 
-	throughput_index_init(&ti, THROUGHPUT_MAX_TIME_CONSTANT, now);
-	throughput_score_init(&score);
-	throughput_score_init(&other);
-	throughput_index_add(&ti, &score);
-	throughput_index_add(&ti, &other);
-	throughput_index_count(&ti, &other, 1514, now);
+	throughput_index_init(&ti, THROUGHPUT_MIN_TIME_CONSTANT, now);
+	toggle(&ti, &q);
+	toggle(&ti, &other);
+	count(&ti, &other, 1514, now);
 	for (i = 0; i < 20000; i++) {
-		throughput_index_count(&ti, &score, U32_MAX, now);
-		never_falls &= score.units >= last;
-		last = score.units;
+		count(&ti, &q, U32_MAX, now);
+		never_falls &= q.score.units >= last;
+		last = q.score.units;
 	}
 	unit_ok(never_falls && last == U64_MAX &&
-		throughput_index_top(&ti) == &score,
-		"a score too large for its type stays at the largest");
+		throughput_index_top(&ti) == &q.score &&
+		rate(&ti, &q, now) == U64_MAX >> 21,
+		"a throughput too large for its type stays at the largest");
 }
 
 int main(int argc, char **argv)
@@ -362,6 +440,8 @@ int main(int argc, char **argv)
 				    524288, 100000, ldexp(1, -21));
 	a_score_is_within_its_bound("1 s, bytes", 1000000, 100000000, 1, 3,
 				    100000, ldexp(1, -18));
+	a_score_is_within_its_bound("100 s, bytes", 100000000, 100000000, 1, 3,
+				    100000, ldexp(1, -17));
 	the_top_is_that_of_a_scan("busy", 1000000, 100000, 40000);
 	the_top_is_that_of_a_scan("slow", 1000000, 100000000, 40000);
 	the_top_is_that_of_a_scan("mostly spent", 1000, 200000000, 40000);
@@ -373,6 +453,8 @@ int main(int argc, char **argv)
 	another_time_constant_keeps_the_throughput(1000000, 100000000);
 	another_time_constant_keeps_the_throughput(1000000, 1000);
 	another_time_constant_keeps_the_throughput(1000, 100000000);
+	all_octaves_of_the_ring_are_used();
+	nothing_is_left_of_what_is_forgotten();
 	a_steady_rate_reads_as_itself();
 	a_score_saturates();
 	return unit_end();

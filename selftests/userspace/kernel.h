@@ -127,6 +127,9 @@ static inline void *ERR_PTR(long e) { return (void *)e; }
 #include <linux/pkt_sched.h>
 #include <linux/pkt_cls.h>
 
+/* Kernel only: a filter sent the packet on; it is not to be freed. */
+#define TC_ACT_CONSUMED		(TC_ACT_VALUE_MAX + 1)
+
 #define ENOTSUPP		524
 
 /* ---- modules ---- */

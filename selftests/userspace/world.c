@@ -504,6 +504,7 @@ static int do_enqueue(const struct packet *p)
 	}
 	world->locked = true;
 	verdict = sch->enqueue(skb, sch, &to_free);
+	world->verdict = verdict;
 	world->locked = false;
 
 	for (s = to_free; s; s = next) {
@@ -1210,6 +1211,11 @@ u64 world_now(const struct world *w)
 const char *world_violation(const struct world *w)
 {
 	return w->violation;
+}
+
+int world_verdict(const struct world *w)
+{
+	return w->verdict;
 }
 
 const char *world_message(const struct world *w)

@@ -32,6 +32,7 @@ struct world_account {
 /**
  * struct world - the whole
  * @violation: what went wrong; empty while nothing did
+ * @verdict: of the last enqueue at the root, a NET_XMIT_...
  * @message: of the last extack; empty if there was none
  * @fatal: abort() on a violation
  * @entry: where a violation returns to
@@ -65,6 +66,7 @@ struct world_account {
  */
 struct world {
 	char			violation[512];
+	int			verdict;
 	char			message[256];
 	bool			fatal;
 	jmp_buf			entry;
@@ -138,6 +140,7 @@ int world_named(struct world *w, u32 minor, char *json, u32 room);
 int world_options(struct world *w, char *json, u32 room);
 u64 world_now(const struct world *w);
 const char *world_violation(const struct world *w);
+int world_verdict(const struct world *w);
 const char *world_message(const struct world *w);
 int world_free(struct world *w);
 void world_fatal(struct world *w);

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every discard and every departure of the real qsdrr, against figure 1 in plain Python."""
+"""Every discard and every departure of the real qsdrr, against figure 1 in plain Python.
+
+In user space over many seeds, and on the kernel over one.
+"""
 
 from __future__ import annotations
 
 import errno
 import random
 import struct
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
 
-from tests.drive import Engine, Oracle, Run, Step, Trace
+from tests.drive import RESET, Step, Trace, drive_many
+from tests.fair_queueing import Packet
 from tests.qsdrr.model import Qsdrr
 
 HEADER = struct.Struct("<II")
@@ -20,55 +24,93 @@ QDISC = struct.Struct("<QIIIIIIIIII")
 CLASS = struct.Struct("<IiII")
 
 
+# A packet: its bytes, and those of a segment if it is a GSO packet.
+Size = tuple[int, int]
+HEADERS = 14 + 20 + 8
+
+
+@dataclass(frozen=True)
+class Op:
+    """One line of a trace: e(nqueue), d(equeue), r(eset), or c(hange)."""
+
+    kind: str
+    queue: int = 0
+    size: Size = (0, 0)
+    packets: int = 0
+    change: tuple[tuple[str, int], ...] = ()
+
+    def line(self) -> str:
+        match self.kind:
+            case "e":
+                length, segment = self.size
+                gso = f" gso={segment}" if segment else ""
+                return f"e flow={self.queue} len={length} prio={0x10000 + self.queue}{gso}"
+            case "d":
+                return f"d {self.packets}"
+            case "r":
+                return RESET
+        words = " ".join(f"{name} {value}" for name, value in self.change)
+        words = words.replace("hysteresis 1", "hysteresis").replace("hysteresis 0", "nohysteresis")
+        return f"c tc qdisc change dev g0 root qsdrr {words}"
+
+
+def segments(size: Size) -> int:
+    """Packets that the wire will carry."""
+    length, segment = size
+    return -(-(length - HEADERS) // segment) if segment else 1
+
+
 @dataclass(frozen=True)
 class Case:
-    """A trace: packets of ``sizes`` bytes for ``queues`` queues, ``load`` arrivals a departure."""
+    """A trace: packets of ``sizes`` for ``queues`` queues, ``load`` arrivals a departure.
+
+    ``changes`` come one by one.
+    """
 
     name: str
-    options: str
     limit: int
     quantum: int
-    hysteresis: bool
     queues: int
-    sizes: tuple[int, ...]
+    sizes: tuple[Size, ...]
     load: float
+    hysteresis: bool = True
     steps: int = 1500
     seed: int = 1
     memory_limit: int = 32 << 20
     resets: bool = False
+    changes: tuple[tuple[tuple[str, int], ...], ...] = ()
 
-    def operations(self) -> list[tuple[str, int, int]]:
-        """("e", queue, bytes), ("d", packets, 0) or ("r", 0, 0), drawn from the seed.
+    def operations(self) -> list[Op]:
+        """Drawn from the seed.
 
         The arrivals of a queue come in runs, and which queues are busy changes, so that
         queues become longest and shortest in turn.
         """
         rng = random.Random(self.seed)
-        ops: list[tuple[str, int, int]] = []
+        ops: list[Op] = []
+        changes = list(self.changes)
         weights = [1.0] * self.queues
         while len(ops) < self.steps:
             if rng.random() < 0.05:
                 weights = [rng.random() ** 4 for _ in range(self.queues)]
             queue = rng.choices(range(1, self.queues + 1), weights)[0]
             for _ in range(rng.randint(1, 4)):
-                ops.append(("e", queue, rng.choice(self.sizes)))
+                ops.append(Op("e", queue, rng.choice(self.sizes)))
             while rng.random() < 1 / (1 + self.load):
-                ops.append(("d", rng.randint(1, 3), 0))
+                ops.append(Op("d", packets=rng.randint(1, 3)))
             if rng.random() < 0.002:
-                ops.append(("d", 2 * self.limit, 0))
+                ops.append(Op("d", packets=2 * self.limit))
             if self.resets and rng.random() < 0.02:
-                ops.append(("r", 0, 0))
+                ops.append(Op("r"))
+            if changes and len(ops) > self.steps * (1 - len(changes) / (len(self.changes) + 1)):
+                ops.append(Op("c", change=changes.pop(0)))
         return ops[: self.steps]
 
     def trace(self) -> Trace:
-        form = {
-            "e": "e flow={0} len={1} prio={2}",
-            "d": "d {0}",
-            "r": "r",
-        }
-        lines = [form[kind].format(a, b, 0x10000 + a) for kind, a, b in self.operations()]
-        options = f"limit {self.limit} quantum {self.quantum} flows 1024 {self.options}"
+        options = f"limit {self.limit} quantum {self.quantum} flows 1024"
         options += f" memory_limit {self.memory_limit}"
+        options += "" if self.hysteresis else " nohysteresis"
+        lines = [op.line() for op in self.operations()]
         return Trace(f"qsdrr {options}", lines, classes=True, before=BIG_MTU)
 
     def model(self) -> Qsdrr:
@@ -81,100 +123,147 @@ class Case:
         )
 
 
-FULL = (1514,)
-MIXED = (64, 200, 576, 1000, 1514)
-JUMBO = (64, 1514, 9014)
+FULL: tuple[Size, ...] = ((1514, 0),)
+MIXED: tuple[Size, ...] = ((64, 0), (200, 0), (576, 0), (1000, 0), (1514, 0))
+JUMBO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 0))
+GSO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 1000), (5000, 400))
 BIG_MTU = ("ip link set g0 mtu 9000",)
+SIZES = sorted({*FULL, *MIXED, *JUMBO, *GSO})
 CASES = [
-    Case("full-size packets", "", 50, 1514, True, 10, FULL, 1.0),
-    Case("full-size packets, overload", "", 50, 1514, True, 30, FULL, 2.0, seed=2),
-    Case("mixed sizes", "", 40, 1514, True, 8, MIXED, 1.5, seed=3),
-    Case("small quantum", "", 40, 300, True, 8, MIXED, 1.0, seed=4),
-    Case("large quantum", "", 40, 9000, True, 8, MIXED, 1.0, seed=5),
-    Case("two queues", "", 10, 1514, True, 2, MIXED, 1.5, seed=6),
-    Case("more queues than slots", "", 10, 1514, True, 40, FULL, 1.5, seed=7),
-    Case("one packet of buffer", "", 1, 1514, True, 5, FULL, 1.0, steps=400, seed=8),
-    Case("plain DRR", "nohysteresis", 50, 1514, False, 10, FULL, 1.5, seed=9),
-    Case("plain DRR, mixed sizes", "nohysteresis", 40, 1514, False, 8, MIXED, 1.5, seed=10),
+    Case("full-size packets", 50, 1514, 10, FULL, 1.0),
+    Case("full-size packets, overload", 50, 1514, 30, FULL, 2.0, seed=2),
+    Case("mixed sizes", 40, 1514, 8, MIXED, 1.5, seed=3),
+    Case("small quantum", 40, 300, 8, MIXED, 1.0, seed=4),
+    Case("large quantum", 40, 9000, 8, MIXED, 1.0, seed=5),
+    Case("two queues", 10, 1514, 2, MIXED, 1.5, seed=6),
+    Case("more queues than slots", 10, 1514, 40, FULL, 1.5, seed=7),
+    Case("one packet of buffer", 1, 1514, 5, FULL, 1.0, steps=400, seed=8),
+    Case("plain DRR", 50, 1514, 10, FULL, 1.5, hysteresis=False, seed=9),
+    Case("plain DRR, mixed sizes", 40, 1514, 8, MIXED, 1.5, hysteresis=False, seed=10),
     # Room for a jumbo packet takes many small ones: several discards an arrival.
-    Case("memory", "", 1000, 1514, True, 8, JUMBO, 1.5, seed=11, memory_limit=60000),
+    Case("memory", 1000, 1514, 8, JUMBO, 1.5, seed=11, memory_limit=60000),
     Case(
         "memory, plain DRR",
-        "nohysteresis",
         1000,
         1514,
-        False,
         8,
         JUMBO,
         1.5,
+        hysteresis=False,
         seed=12,
         memory_limit=60000,
     ),
-    Case("memory and slots", "", 25, 1514, True, 8, JUMBO, 1.5, seed=13, memory_limit=60000),
+    Case("memory and slots", 25, 1514, 8, JUMBO, 1.5, seed=13, memory_limit=60000),
+    Case("larger than the memory", 25, 1514, 3, JUMBO, 1.5, seed=14, memory_limit=9000),
+    Case("resets", 20, 1514, 8, MIXED, 1.5, seed=15, resets=True),
+    Case("GSO", 60, 1514, 8, GSO, 1.2, seed=16),
+    Case("GSO, small quantum", 60, 256, 8, GSO, 1.0, seed=17),
+    Case("GSO, few slots", 20, 1514, 8, GSO, 1.2, seed=18),
+    Case("GSO, memory", 1000, 1514, 8, GSO, 1.2, seed=19, memory_limit=60000),
     Case(
-        "arrivals larger than the memory",
-        "",
-        25,
+        "changes",
+        60,
         1514,
-        True,
-        3,
-        JUMBO,
-        1.5,
-        seed=14,
-        memory_limit=9000,
+        8,
+        MIXED,
+        2.5,
+        seed=20,
+        changes=(
+            (("limit", 10),),
+            (("hysteresis", 0), ("limit", 40)),
+            (("memory_limit", 9000),),
+            (("memory_limit", 100000), ("hysteresis", 1)),
+            (("limit", 1),),
+            (("limit", 30), ("hysteresis", 0)),
+        ),
     ),
-    Case("resets", "", 20, 1514, True, 8, MIXED, 1.5, seed=15, resets=True),
 ]
 
 
-# One packet of each size into empty queues.
-SIZES = Trace(
-    "qsdrr", [f"e len={size}" for size in sorted({*FULL, *MIXED, *JUMBO})], before=BIG_MTU
+@dataclass(frozen=True)
+class Shape:
+    """What a packet of one size counts as: length on the wire, and memory."""
+
+    size: int
+    truesize: int
+
+
+Runs = dict[str, Sequence[Step]]
+TRUESIZE = Trace(
+    "qsdrr limit 1000", [Op("e", queue=1, size=size).line() for size in SIZES], before=BIG_MTU
 )
-ORACLE = Oracle(
-    CASES, kernel=("mixed sizes", "plain DRR", "memory and slots", "resets"),
-    extra={"truesize": SIZES},
-)  # fmt: skip
 
 
-@cache
-def truesizes(engine: Engine) -> dict[int, int]:
-    """What is allocated for a packet of each size, bytes."""
-    steps = ORACLE.extra(engine, "truesize")
+def shapes_of(steps: Sequence[Step]) -> dict[Size, Shape]:
+    """What each size is, from one packet of each."""
     used = [0, *(QDISC.unpack_from(step.xstats, HEADER.size)[9] for step in steps)]
-    sizes = sorted({*FULL, *MIXED, *JUMBO})
-    grown = [after - before for before, after in pairwise(used)]
-    assert all(size < true for size, true in zip(sizes, grown, strict=True))
-    return dict(zip(sizes, grown, strict=True))
+    backlog = [0, *(step.backlog for step in steps)]
+    shapes = {}
+    for size, (before, after), (short, long) in zip(
+        SIZES, pairwise(used), pairwise(backlog), strict=True
+    ):
+        shapes[size] = Shape(long - short, after - before)
+        length, _ = size
+        assert shapes[size].size == length + (segments(size) - 1) * HEADERS
+        assert shapes[size].truesize > length
+    return shapes
 
 
-@ORACLE.each
-def test_every_discard_and_departure_is_the_models(run: Run[Case], steps: list[Step]) -> None:
-    case, sizes = run.case, truesizes(run.engine)
+@pytest.fixture(scope="module")
+def runs() -> Runs:
+    """All traces in one boot; under "truesize", one packet of each size into empty queues."""
+    steps = drive_many([*(case.trace() for case in CASES), TRUESIZE])
+    names = [*(case.name for case in CASES), "truesize"]
+    return dict(zip(names, steps, strict=True))
+
+
+def apply(model: Qsdrr, op: Op, packet: int, shapes: dict[Size, Shape]) -> tuple[bool, list[int]]:
+    """Whether the arrival was queued, and which packets left."""
+    match op.kind:
+        case "e":
+            shape = shapes[op.size]
+            arrival = Packet(packet, shape.size, shape.truesize, segments(op.size))
+            return model.enqueue(op.queue, arrival), []
+        case "r":
+            model.reset()
+        case "c":
+            model.change(**{name: value for name, value in op.change})  # type: ignore[arg-type]
+        case _:
+            left = [model.dequeue() for _ in range(op.packets)]
+            return True, [number for number in left if number is not None]
+    return True, []
+
+
+def compare(case: Case, steps: Sequence[Step], shapes: dict[Size, Shape]) -> None:
+    print("seed", case.seed)
     model = case.model()
     packet = 0
+    overflows = 0
     for op, step in zip(case.operations(), steps, strict=True):
-        kind, a, b = op
         where = f"step {step.i} {op}"
-        left: list[int] = []
-        if kind == "e":
-            queued = model.enqueue(a, packet, b, sizes[b])
-            assert step.rc == (0 if queued else errno.ENOBUFS), where
-            packet += 1
-        elif kind == "r":
-            assert step.rc == 0, where
-            model.reset()
-        else:
-            left = [p for _ in range(a) if (p := model.dequeue()) is not None]
+        before = len(model.victims)
+        queued, left = apply(model, op, packet, shapes)
+        packet += op.kind == "e"
+        overflows += op.kind == "e" and len(model.victims) > before
+        assert step.rc == (0 if queued else errno.ENOBUFS), where
         assert [number for number, _ in step.out] == left, where
         assert step.qlen == model.qlen, where
         assert step.drops == len(model.victims), where
 
         stats = QDISC.unpack_from(step.xstats, HEADER.size)
-        _, limit, memory, oversize, _, _, chosen, q, active, memory_used, _ = stats
+        dropped, limit, memory, oversize, change, over, chosen, q, active, used, filtered = stats
         assert (chosen, q) == (model.chosen, model.q or 0), where
-        assert {"limit": limit, "memory": memory, "oversize": oversize} == model.causes, where
-        assert memory_used == model.memory, where
+        causes = {
+            "limit": limit,
+            "memory": memory,
+            "oversize": oversize,
+            "change": change,
+            "filter": filtered,
+        }
+        assert causes == model.causes, where
+        assert used == model.memory, where
+        assert dropped == model.dropped_bytes, where
+        assert over == step.overlimits == overflows, where
 
         state = {
             number: (
@@ -182,42 +271,61 @@ def test_every_discard_and_departure_is_the_models(run: Run[Case], steps: list[S
                 queue.length,
                 queue.dropped,
                 number,
-                queue.deficit,
+                queue.account,
                 number == model.q,
             )
-            for number, queue in model.queues.items()
-            if queue.packets
+            for number, queue in model.active.items()
         }
         assert active == len(state), where
         seen = {}
         for minor, cl in step.classes.items():
-            number, deficit, is_q, _ = CLASS.unpack_from(cl.xstats, HEADER.size)
-            seen[minor] = (cl.qlen, cl.backlog, cl.drops, number, deficit, bool(is_q))
+            number, account, is_q, _ = CLASS.unpack_from(cl.xstats, HEADER.size)
+            seen[minor] = (cl.qlen, cl.backlog, cl.drops, number, account, bool(is_q))
         assert seen == state, where
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_discard_and_departure_is_the_models(case: Case, runs: Runs) -> None:
+    compare(case, runs[case.name], shapes_of(runs["truesize"]))
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_in_user_space(case: Case, seed: int) -> None:
+    case = replace(case, seed=100 * seed + case.seed)
+    compare(
+        case,
+        drive_many([case.trace()], engine="user")[0],
+        shapes_of(drive_many([TRUESIZE], engine="user")[0]),
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_trace_exercises_the_rule(case: Case) -> None:
     """A trace without overflow, or where Q never changes, would prove nothing."""
     model = case.model()
-    kept = several = emptied = 0
-    for n, (kind, a, b) in enumerate(case.operations()):
-        if kind == "e":
-            before = model.chosen, len(model.victims)
-            model.enqueue(a, n, b, truesizes("user")[b])
+    shapes = shapes_of(drive_many([TRUESIZE], engine="user")[0])
+    kept = several = emptied = debts = 0
+    for n, op in enumerate(case.operations()):
+        before = model.chosen, len(model.victims), model.qlen
+        apply(model, op, n, shapes)
+        if op.kind == "e":
             kept += model.chosen == before[0] and len(model.victims) > before[1]
             several += len(model.victims) > before[1] + 1
-        elif kind == "r":
-            emptied += model.qlen > 0
-            model.reset()
-        else:
-            for _ in range(a):
-                model.dequeue()
+        emptied += op.kind == "r" and before[2] > 0
+        debts += any(
+            queue.account <= -model.quantum or (not queue.packets and queue.account <= 0)
+            for queue in model.queues.values()
+        )
     assert len(model.victims) > 100
     assert model.chosen > 10
     if case.hysteresis and case.limit > 1:
         assert kept > 10, "Q was never kept from one overflow to the next"
-    if case.memory_limit < 1 << 20:
+    if case.memory_limit < 1 << 20 or any(segment for _, segment in case.sizes):
         assert several > 10 or model.causes["oversize"] > 10
     if case.resets:
         assert emptied > 5
+    if case.changes:
+        assert model.causes["change"] > 10
+    if case.limit > 1 and case.quantum < 9000:
+        assert debts > 5, "no queue ever waited for a round, or owed anything when empty"

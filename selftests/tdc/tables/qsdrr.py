@@ -9,7 +9,7 @@ KIND = Kind(
     options=[*flow_buffer.OPTIONS, flag("hysteresis", default=True)],
     idle={
         "active": 0, "q": 0, "q_chosen": 0, "overflows": 0, "dropped_bytes": 0,
-        "drop_limit": 0, "drop_memory": 0, "drop_oversize": 0, "drop_change": 0,
+        "drop_limit": 0, "drop_memory": 0, "drop_oversize": 0, "drop_change": 0, "drop_filter": 0,
     },
     special=[
         *flow_buffer.special("qsdrr"),

@@ -17,7 +17,7 @@ KIND = Kind(
     idle={
         "active": 0, "top": 0, "top_throughput": 0, "victims": 0, "overflows": 0,
         "dropped_bytes": 0, "drop_limit": 0, "drop_memory": 0, "drop_oversize": 0,
-        "drop_change": 0,
+        "drop_change": 0, "drop_filter": 0,
     },
     special=[
         *flow_buffer.special("tdrr"),

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The one scheduler of Kantawala and Turner (2001, section 2), in plain Python.
+
+What qsdrr and tdrr share: queues, limits, and Shreedhar and Varghese's deficit round robin
+(1995), told by rounds and accounts. Nothing here is fast: a round is a step of the loop, and
+who is next is found by looking at every queue.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple
+
+
+class Packet(NamedTuple):
+    """Of ``size`` bytes; takes ``truesize`` bytes of memory, and ``segments`` of the limit."""
+
+    number: int
+    size: int
+    truesize: int
+    segments: int = 1
+
+
+@dataclass
+class Queue:
+    """One flow queue, its packets from the front.
+
+    ``account`` is what it may send up to the end of the present round, in bytes; ``filed`` says
+    which of the queues that may send in a round came first. ``sent`` and ``at`` are tdrr's:
+    bytes that have left, each with the weight exp(-age / T) at time ``at``, s.
+    """
+
+    packets: deque[Packet] = field(default_factory=deque)
+    account: int = 0
+    filed: int = 0
+    dropped: int = 0
+    since: int = 0  # qsdrr's: when it came to its present length
+    sent: float = 0.0
+    at: float = 0.0
+
+    @property
+    def length(self) -> int:
+        return sum(packet.size for packet in self.packets)
+
+
+class SharedBuffer:
+    """Queues that share ``limit`` segments and ``memory_limit`` bytes.
+
+    In each round every queue may send ``quantum`` bytes. It sends while its account is above 0.
+    What it sends too much is taken from the rounds that follow, also if it runs empty; what it
+    does not use is lost with the round. Once no queue holds a packet all accounts begin anew.
+    """
+
+    def __init__(self, *, limit: int, quantum: int, memory_limit: int = 1 << 32) -> None:
+        self.limit = limit
+        self.quantum = quantum
+        self.memory_limit = memory_limit
+        self.queues: dict[int, Queue] = {}
+        self.causes = {"limit": 0, "memory": 0, "oversize": 0, "change": 0, "filter": 0}
+        self.dropped_bytes = 0
+        self._filings = 0
+
+    @property
+    def active(self) -> dict[int, Queue]:
+        return {number: queue for number, queue in self.queues.items() if queue.packets}
+
+    @property
+    def qlen(self) -> int:
+        return sum(len(queue.packets) for queue in self.queues.values())
+
+    @property
+    def segments(self) -> int:
+        return sum(p.segments for queue in self.queues.values() for p in queue.packets)
+
+    @property
+    def memory(self) -> int:
+        return sum(p.truesize for queue in self.queues.values() for p in queue.packets)
+
+    def queue(self, number: int) -> Queue:
+        return self.queues.setdefault(number, Queue(account=self.quantum))
+
+    def why_full(self, packet: Packet) -> str | None:
+        """What the arrival lacks: "limit", "memory" or nothing.
+
+        A packet of more segments than the limit fits where nothing else is held.
+        """
+        if self.qlen and self.segments + packet.segments > self.limit:
+            return "limit"
+        return "memory" if self.memory + packet.truesize > self.memory_limit else None
+
+    def _file(self, queue: Queue) -> None:
+        self._filings += 1
+        queue.filed = self._filings
+
+    def append(self, number: int, packet: Packet) -> None:
+        queue = self.queue(number)
+        if not queue.packets:
+            self._file(queue)
+        queue.packets.append(packet)
+
+    def lose(self, packet: Packet, cause: str) -> None:
+        self.causes[cause] += 1
+        self.dropped_bytes += packet.size
+
+    def discard_front(self, number: int, cause: str) -> Packet:
+        queue = self.queues[number]
+        queue.dropped += 1
+        packet = queue.packets.popleft()
+        self.lose(packet, cause)
+        return packet
+
+    def send(self) -> tuple[int, Packet] | None:
+        """The queue and the packet that leave; or None."""
+        if not self.active:
+            return None
+        while not any(queue.account > 0 for queue in self.active.values()):
+            for queue in self.queues.values():
+                queue.account += self.quantum
+                if not queue.packets:
+                    queue.account = min(queue.account, self.quantum)
+        number = min(
+            self.active,
+            key=lambda n: self.queues[n].filed if self.queues[n].account > 0 else inf,
+        )
+        queue = self.queues[number]
+        packet = queue.packets.popleft()
+        queue.account -= packet.size
+        if queue.account <= 0:
+            self._file(queue)
+        if not self.active:
+            self._forgive()
+        return number, packet
+
+    def _forgive(self) -> None:
+        for queue in self.queues.values():
+            queue.account = self.quantum
+
+    def reset(self) -> None:
+        """The device went down: all packets are gone, uncounted."""
+        for queue in self.queues.values():
+            queue.packets.clear()
+        self._forgive()

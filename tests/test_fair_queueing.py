@@ -1,0 +1,499 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What qsdrr and tdrr promise whatever their code says: shares, counts, and survival.
+
+The shares come from exact fluid fair queueing: of n queues that always hold a packet each gets
+1/n of what is sent. Deficit round robin may be off by one quantum and one largest packet at any
+moment (Shreedhar and Varghese 1995), however many packets have been sent.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations, pairwise
+
+import pytest
+
+from tests.userspace import Refused, World
+
+KINDS = ("qsdrr", "tdrr")
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_seed = pytest.mark.parametrize("seed", [1, 2, 3])
+
+MTU = 1514
+GSO = 64000
+# Bytes beyond which a packet would wait for more than the 63 rounds that a queue can wait.
+ROUNDS = 63
+
+
+@dataclass
+class Sender:
+    """Keeps ``depth`` packets queued, of lengths drawn from ``sizes``."""
+
+    sizes: tuple[int, ...]
+    depth: int = 1
+    queued: int = 0
+    sent: int = 0
+    rng: random.Random = field(default_factory=random.Random)
+
+
+class Link:
+    """A discipline with room for all, and senders that refill their queues after each departure."""
+
+    def __init__(self, kind: str, quantum: int, senders: list[Sender], seed: int) -> None:
+        print("seed", seed)
+        self.world = World(kind, f"limit 100000 memory_limit 1gb flows 256 quantum {quantum}")
+        self.senders = senders
+        self.packets: list[tuple[int, int]] = []
+        for number, sender in enumerate(senders):
+            sender.rng = random.Random(1000 * seed + number)
+
+    def arrive(self, number: int) -> None:
+        sender = self.senders[number]
+        size = sender.rng.choice(sender.sizes)
+        self.packets.append((number, size))
+        sender.queued += 1
+        # The size is what the discipline sees of a GSO packet: all its segments.
+        assert self.world.enqueue(prio=0x10001 + number, len=60, size=size)
+
+    def refill(self) -> None:
+        for number, sender in enumerate(self.senders):
+            while sender.queued < sender.depth:
+                self.arrive(number)
+
+    def depart(self) -> int:
+        """One packet; returns whose."""
+        ((packet, _),) = self.world.dequeue(1)
+        number, size = self.packets[packet]
+        self.senders[number].queued -= 1
+        self.senders[number].sent += size
+        self.world.advance(1000)
+        return number
+
+
+def bound(quantum: int, senders: list[Sender]) -> int:
+    largest = max(max(sender.sizes) for sender in senders)
+    return max(quantum, largest // ROUNDS + 1) + largest
+
+
+MIXES = {
+    "one GSO packet queued against ten of MTU": [
+        Sender((GSO,)),
+        *(Sender((MTU,), 20) for _ in range(10)),
+    ],
+    "one GSO packet queued against one small one": [Sender((GSO,)), Sender((60,))],
+    "one small packet queued against nine of GSO": [
+        Sender((60,)),
+        *(Sender((GSO,), 3) for _ in range(9)),
+    ],
+    "one packet each, all sizes": [
+        Sender((size,)) for size in (60, 200, 576, MTU, 3000, 9014, 20000, GSO)
+    ],
+    "mixed sizes": [Sender((60, 576, MTU, 9014, GSO), depth) for depth in (1, 1, 2, 5, 20)],
+    "BIG TCP": [Sender((524288,)), *(Sender((MTU,), 2) for _ in range(5))],
+    "just above and below the quantum": [
+        Sender((MTU - 1,)), Sender((MTU,)), Sender((MTU + 1,)), Sender((MTU + 1, 60), 3),
+        Sender((2 * MTU - 1,)), Sender((2 * MTU + 1,)),
+    ],
+}  # fmt: skip
+
+
+@every_kind
+@pytest.mark.parametrize("quantum", [256, MTU, 9014, 262144])
+@pytest.mark.parametrize("mix", MIXES)
+def test_queues_that_always_hold_a_packet_share_as_fluid_does(
+    kind: str, quantum: int, mix: str
+) -> None:
+    senders = [Sender(s.sizes, s.depth) for s in MIXES[mix]]
+    link = Link(kind, quantum, senders, 1)
+    most = bound(quantum, senders)
+    largest = max(max(sender.sizes) for sender in senders)
+    if quantum * ROUNDS < largest:
+        most += largest  # the quantum is raised on the way
+    worst = Fraction(0)
+    link.refill()
+    total = 0
+    while total < 60 * most * len(senders) and len(link.packets) < 15000:
+        link.depart()
+        link.refill()
+        total = sum(sender.sent for sender in senders)
+        for sender in senders:
+            worst = max(worst, abs(sender.sent - Fraction(total, len(senders))))
+    print(f"{total} bytes, off by {float(worst):.0f} at most, allowed {most}")
+    assert worst < most
+    link.world.close()
+
+
+@every_kind
+@every_seed
+@pytest.mark.parametrize("quantum", [256, MTU, 9014])
+def test_no_pattern_of_arrivals_gets_more_than_one_that_always_holds_a_packet(
+    kind: str, seed: int, quantum: int
+) -> None:
+    """Senders come and go as they please: one packet, trains, pauses of any length."""
+    steady = [Sender((MTU,), 3), Sender((GSO, 60), 2), Sender((60,), 1)]
+    fickle = [
+        Sender(sizes)
+        for sizes in ((GSO,), (GSO, 60), (60,), (MTU + 1,), (MTU, 9014), (20000,), (1,))
+    ]
+    senders = [*steady, *fickle]
+    link = Link(kind, quantum, senders, seed)
+    most = bound(quantum, senders)
+    rng = random.Random(seed)
+    likes = [rng.choice((0.02, 0.2, 0.9, 1.0)) for _ in fickle]
+    # What one has sent more than another, and the least of it up to now.
+    ahead: Counter[tuple[int, int]] = Counter()
+    least: Counter[tuple[int, int]] = Counter()
+    for _ in range(8000):
+        for number in range(len(steady)):
+            while senders[number].queued < senders[number].depth:
+                link.arrive(number)
+        for number in range(len(steady), len(senders)):
+            if rng.random() < likes[number - len(steady)] and senders[number].queued < 40:
+                for _ in range(rng.choice((1, 1, 1, 5))):
+                    link.arrive(number)
+        if rng.random() < 0.001:
+            likes = [rng.choice((0.02, 0.2, 0.9, 1.0)) for _ in fickle]
+        link.depart()
+        for number, sender in enumerate(senders):
+            for other in range(len(steady)):
+                pair = number, other
+                ahead[pair] = sender.sent - senders[other].sent
+                least[pair] = min(least[pair], ahead[pair])
+                assert ahead[pair] - least[pair] <= 2 * most, pair
+    for number, other in combinations(range(len(steady)), 2):
+        assert abs(ahead[number, other]) < most
+    assert min(sender.sent for sender in senders) > 0
+    link.world.close()
+
+
+@every_kind
+def test_a_discard_forgives_no_debt(kind: str) -> None:
+    """A queue that sent 64 kB and then loses its only packet waits as long as it would have."""
+    with World(kind, f"limit 40 flows 8 quantum {MTU}") as w:
+        big, small = 0x10001, 0x10002
+        w.enqueue(prio=big, len=60, size=GSO)
+        w.enqueue(prio=big, len=60, size=GSO)
+        for _ in range(38):
+            w.enqueue(prio=small, len=MTU)
+        assert w.dequeue(1) == [(0, 0)]
+        w.enqueue(prio=small, len=MTU)
+        w.enqueue(prio=0x10003, len=60)  # overflow: queue 1 is the longest, and has sent most
+        assert w.classes().keys() == {2, 3}
+        w.enqueue(prio=big, len=60, size=GSO)  # and costs queue 2 a packet
+        # 62486 bytes are 42 rounds: the 38 packets of queue 2 come first.
+        assert 42 not in [number for number, _ in w.dequeue(39)]
+        assert w.dequeue(1) == [(42, 0)]
+
+
+@every_kind
+def test_all_begin_anew_once_nothing_is_queued(kind: str) -> None:
+    with World(kind, f"limit 100 flows 8 quantum {MTU}") as w:
+        w.enqueue(prio=0x10001, len=60, size=GSO)
+        w.dequeue(1)
+        for queue in (1, 2, 1, 2):
+            w.enqueue(prio=0x10000 + queue, len=MTU)
+        assert [number for number, _ in w.dequeue(4)] == [1, 2, 3, 4]
+
+
+@every_kind
+def test_a_changed_quantum_takes_effect(kind: str) -> None:
+    with World(kind, "limit 1000 flows 8 quantum 1514") as w:
+        for _ in range(100):
+            w.enqueue(prio=0x10001, len=1000, tos=4)
+            w.enqueue(prio=0x10002, len=1000, tos=8)
+
+        def runs(packets: int) -> float:
+            """Packets of one queue in a row, on average."""
+            sent = [tos for _, tos in w.dequeue(packets)]
+            return packets / (1 + sum(a != b for a, b in pairwise(sent)))
+
+        assert 1.3 < runs(60) < 1.7
+        w.change("quantum 10000")
+        assert runs(100) > 8
+
+
+@every_kind
+@pytest.mark.parametrize("flows", [8, 100, 1024])
+def test_flows_are_spread_over_the_queues(kind: str, flows: int) -> None:
+    """As many queues in use as balls in bins would have, and others with another salt."""
+    hits = []
+    for seed in (1, 2):
+        with World(kind, f"limit 5000 flows {flows}", seed=seed) as w:
+            for flow in range(1, 2001):
+                w.enqueue(flow=flow, len=100)
+            hits.append({minor: cl.qlen for minor, cl in w.classes().items()})
+    expected = flows * (1 - (1 - 1 / flows) ** 2000)
+    for hit in hits:
+        assert len(hit) >= 0.95 * expected
+        assert max(hit.values()) < 2000 / flows + 6 * (2000 / flows) ** 0.5 + 3
+    assert flows == 8 or hits[0] != hits[1]
+
+
+@every_kind
+def test_packets_of_one_flow_share_a_queue(kind: str) -> None:
+    with World(kind, "limit 100 flows 1024") as w:
+        for size in (100, 1514, 64, 700):
+            w.enqueue(flow=7, len=size)
+        assert [cl.qlen for cl in w.classes().values()] == [4]
+
+
+@every_kind
+@pytest.mark.parametrize("k", [1, 8, 20])
+def test_what_the_driver_hands_back_costs_nobody_a_packet(kind: str, k: int) -> None:
+    """The limit is the queues': an arrival that finds them full takes one place."""
+    with World(kind, "limit 20 flows 16") as w:
+        for i in range(20):
+            w.enqueue(flow=i % 5, len=MTU)
+        w.bulk(k)
+        for i in range(k):
+            w.enqueue(flow=i % 5, len=MTU)
+        w.requeue(k)
+        assert w.stats().drops == 0
+        w.enqueue(flow=99, len=64)
+        assert w.stats().drops == 1
+        assert w.stats().qlen == 20 + k
+        assert len(w.dequeue(100)) == 20 + k
+
+
+@every_kind
+def test_the_limit_counts_what_the_wire_will_carry(kind: str) -> None:
+    with World(kind, "limit 50 flows 16") as w:
+        segment = 1448
+        for flow in range(4):  # 10 segments each
+            w.enqueue(prio=0x10001 + flow, len=10 * segment, gso=segment, proto="tcp")
+        assert w.stats().drops == 0
+        for _ in range(10):
+            w.enqueue(prio=0x10005, len=100)
+        assert (w.stats().drops, w.stats().qlen) == (0, 14)
+        w.enqueue(prio=0x10006, len=100)  # one GSO packet goes: nine places are left
+        assert (w.stats().drops, w.stats().qlen) == (1, 14)
+        for _ in range(9):
+            w.enqueue(prio=0x10006, len=100)
+        assert w.stats().drops == 1
+        w.enqueue(prio=0x10006, len=100)
+        assert w.stats().drops == 2
+
+
+@every_kind
+def test_a_packet_larger_than_the_limit_passes_alone(kind: str) -> None:
+    with World(kind, "limit 5 flows 16", below="hfsc prio") as w:
+        for _ in range(5):
+            w.enqueue(flow=1, len=60)
+        w.enqueue(flow=2, len=GSO, gso=1448, proto="tcp")
+        assert (w.stats().qlen, w.stats().drops) == (1, 5)
+        assert w.dequeue(2) == [(5, 0)]
+        w.enqueue(flow=2, len=GSO, gso=1448, proto="tcp")
+        assert len(w.dequeue(2)) == 1
+
+
+SUCCESS, DROP, CN = 0, 1, 2
+
+
+@every_kind
+def test_a_sender_is_told_of_its_own_losses_and_of_no_others(kind: str) -> None:
+    """NET_XMIT_CN if the arrival's own flow was hit: what a local TCP slows down by."""
+    own = other = 0
+    rng = random.Random(3)
+    with World(kind, "limit 10 flows 16") as w:
+        for _ in range(2000):
+            queue = rng.randint(1, 4)
+            before = {minor: cl.drops for minor, cl in w.classes().items()}
+            held = {minor: cl.qlen for minor, cl in w.classes().items()}
+            w.enqueue(prio=0x10000 + queue, len=rng.choice((64, MTU)))
+            after = w.classes()
+            hit = {
+                minor for minor in held if minor not in after or after[minor].drops > before[minor]
+            }
+            assert w.verdict == (CN if queue in hit else SUCCESS)
+            own += queue in hit
+            other += bool(hit - {queue})
+            if not rng.randrange(3):
+                w.dequeue(1)
+            w.advance(1000)
+        assert own > 50
+        assert other > 50
+        w.change("memory_limit 1000")
+        w.enqueue(prio=0x10001, len=MTU)
+        assert w.verdict == DROP
+
+
+@every_kind
+def test_nothing_of_what_was_held_is_left_so_the_parents_are_told_cn(kind: str) -> None:
+    """Their count would pass through 0, which takes a class of a grandparent out of service."""
+    with World(kind, "limit 1000 memory_limit 100000 flows 16", below="hfsc prio") as w:
+        for flow in range(12):
+            w.enqueue(prio=0x10001 + flow, len=60)
+        w.enqueue(prio=0x1000F, len=60000, truesize=100000)
+        assert w.verdict == CN
+        assert w.stats().drops == 12
+        assert w.dequeue(2) == [(12, 0)]
+        w.enqueue(prio=0x10001, len=60)
+        assert w.dequeue(2) == [(13, 0)]
+
+
+@every_kind
+def test_a_lost_packet_counts_once_with_its_cause(kind: str) -> None:
+    with World(kind, "limit 10 memory_limit 30000 flows 16") as w:
+        rng = random.Random(5)
+        for i in range(2000):
+            act = rng.choice(("", "", "", " act=shot", " act=stolen", " act=ok class=99"))
+            size = rng.choice((64, 64, 64, 64, 1514, 9014))
+            w.do(f"e flow={rng.randint(1, 9)} len={size} truesize={size + 500}{act}")
+            if not rng.randrange(3):
+                w.dequeue(1)
+            if not i % 100:
+                w.change(f"limit {rng.choice((3, 10, 20))}")
+        w.do("e flow=1 len=1514 truesize=40000")
+        named = w.named()
+        causes = {key: value for key, value in named.items() if key.startswith("drop_")}
+        assert all(causes.values()), causes
+        assert sum(causes.values()) == w.stats().drops
+        assert named["overflows"] == w.stats().overlimits
+
+
+@every_kind
+@pytest.mark.parametrize("below", ["", "prio", "hfsc prio", "drr prio", "hfsc drr", "qfq prio",
+                                   "ets prio", "htb prio", "hfsc tbf", "hfsc-rt prio"])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    ["limit 1", "limit 20", "limit 1000 memory_limit 70000", "limit 8 flows 1"],
+)  # fmt: skip
+def test_every_ancestor_counts_what_is_there(kind: str, below: str, options: str) -> None:
+    """World compares after each operation; a class that stalls is a Violation, too."""
+    rng = random.Random(f"{below} {options}")
+    with World(kind, options, below=below) as w:
+        for _ in range(800):
+            # Parents peek by themselves, and what a driver hands back stays with the root.
+            words, weights = "etdxrpbq", (40, 4, 20, 1, 0.3, 4, 2, 2)
+            known = len(words) if not below else 5
+            match rng.choices(words[:known], weights[:known])[0]:
+                case "e":
+                    size, gso = rng.choice(((60, 0), (1514, 0), (9014, 0), (60000, 1448)))
+                    zero = " size=0" if not rng.randrange(6) else ""
+                    stab = " size=1048576" if not rng.randrange(50) else zero
+                    w.do(f"e flow={rng.randint(1, 9)} len={size} gso={gso} proto=tcp{stab}")
+                case "t":
+                    w.advance(rng.choice((10, 10**6, 10**9)))
+                case "d":
+                    w.dequeue(rng.choice((1, 1, 2, 50)))
+                case "p":
+                    w.peek()
+                case "x":
+                    w.change(rng.choice(("limit 2", "limit 50", "memory_limit 5000", options)))
+                case "r":
+                    w.reset()
+                case "b":
+                    w.bulk(rng.randint(1, 8))
+                case "q":
+                    w.requeue(rng.randint(1, 8))
+        w.dequeue(5000)
+        assert w.stats().qlen == w.stats().backlog == w.named()["memory_used"] == 0
+        assert w.named()["active"] == 0
+        w.change("limit 10 memory_limit 1mb")
+        w.enqueue(flow=1, len=60)
+        assert len(w.dequeue(1)) == 1
+
+
+@every_kind
+def test_packets_without_length_are_packets(kind: str) -> None:
+    """They take places, can be discarded, and their queue is empty only without them."""
+    with World(kind, "limit 4 flows 16") as w:
+        for _ in range(4):
+            w.enqueue(prio=0x10001, len=60, size=0)
+        for _ in range(4):
+            w.enqueue(prio=0x10002, len=60)
+        assert w.stats().drops == 4
+        assert sum(cl.qlen for cl in w.classes().values()) == 4
+        w.dequeue(4)
+        assert not w.classes()
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("memory_limit", "before", "arrival"),
+    [
+        (2000, ("1 0 768", "2 60 700"), "3 1514 1400"),
+        (3200000, ("1 1048576 768",) * 4096 + ("2 60 768",), "3 65550 80000"),
+    ],
+    ids=("no length", "2^32 bytes in one queue"),
+)
+def test_an_enqueue_that_discards_tells_the_parent(
+    kind: str, memory_limit: int, before: tuple[str, ...], arrival: str
+) -> None:
+    """queue, bytes, truesize of each; whatever is discarded, the parents learn of it."""
+    with World(kind, f"limit 5000 memory_limit {memory_limit}", below="prio") as w:
+        for words in (*before, arrival):
+            queue, size, truesize = words.split()
+            w.do(f"e prio={0x10000 + int(queue)} len=60 size={size} truesize={truesize}")
+        w.dequeue(5000)
+        assert w.stats(1).qlen == w.stats(1).backlog == 0
+
+
+@every_kind
+def test_an_init_that_fails_leaves_nothing(kind: str) -> None:
+    """Whichever allocation fails, and whichever way the core takes."""
+    with World(kind, "limit 10") as w:
+        failed = 0
+        for way in ("i", "j"):
+            for which in range(1, 6):
+                w.fail_alloc(which)
+                failed += bool(w.do(way))
+        assert failed >= 4
+
+
+@every_kind
+def test_a_throughput_or_length_beyond_any_link_harms_nobody(kind: str) -> None:
+    """2^20 bytes every 10 ns, as a size table makes of small packets; statistics in between."""
+    with World(kind, "limit 100 flows 4" + (" time_constant 1ms" if kind == "tdrr" else "")) as w:
+        for i in range(20000):
+            w.enqueue(prio=0x10001 + i % 2, len=60, size=1 << 20)
+            w.advance(10)
+            w.dequeue(1)
+            if not i % 1000:
+                w.do("s")
+                w.named(1 + i % 2)
+
+
+def test_a_reset_forgets_every_throughput() -> None:
+    with World("tdrr", "limit 4 flows 16 time_constant 100s") as w:
+        for _ in range(50):
+            w.enqueue(prio=0x10001, len=MTU)
+            w.dequeue(1)
+        w.reset()
+        w.enqueue(prio=0x10002, len=64)
+        w.dequeue(1)
+        for queue in (1, 2, 1, 2, 1):
+            w.enqueue(prio=0x10000 + queue, len=64)
+        assert {minor: cl.qlen for minor, cl in w.classes().items()} == {1: 3, 2: 1}
+
+
+@pytest.mark.parametrize("below", ["", "prio"])
+def test_a_packet_counts_when_the_parent_takes_or_peeks_at_it(below: str) -> None:
+    with World("tdrr", "limit 10 flows 16 time_constant 1s", below=below) as w:
+        w.enqueue(prio=0x10001, len=1000)
+        w.enqueue(prio=0x10001, len=1000)
+        assert w.named(1)["throughput"] == 0
+        w.peek()
+        assert w.named(1)["throughput"] == pytest.approx(8000, rel=1e-3)
+        w.dequeue(1)
+        assert w.named(1)["throughput"] == pytest.approx(8000, rel=1e-3)
+
+
+@every_kind
+def test_memory_that_a_change_takes_is_freed(kind: str) -> None:
+    with World(kind, "limit 1000 flows 16") as w:
+        for i in range(100):
+            w.enqueue(flow=i % 7, len=MTU)
+        w.change("memory_limit 20000")
+        assert 0 < w.named()["memory_used"] <= 20000
+        assert w.named()["drop_change"] == w.stats().drops > 80
+
+
+@every_kind
+@pytest.mark.parametrize("options", ["flows 0", "flows 65537", "quantum 255", "limit 0"])
+def test_what_is_out_of_range_is_refused(kind: str, options: str) -> None:
+    with pytest.raises(Refused):
+        World(kind, options)
