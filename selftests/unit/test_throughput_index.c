@@ -305,7 +305,7 @@ static void an_idle_queue_loses_its_lead(u64 idle_ns, bool again)
 static void all_octaves_of_the_ring_are_used(void)
 {
 	static struct throughput_index ti;
-	struct queue low = {}, high = {};
+	struct queue low = {}, high = {}, silent = {};
 	bool top = true, kept_low = true;
 	u64 now = 1;
 	int i;
@@ -329,6 +329,8 @@ static void all_octaves_of_the_ring_are_used(void)
 	}
 	unit_ok(top && kept_low,
 		"the largest and the smallest throughput are told apart in every position of the ring");
+	count(&ti, &silent, 14, now + 100 * ti.clock.length);
+	unit_ok(!ti.octaves, "a hundred half-lives later both are spent");
 }
 
 static void another_time_constant_keeps_the_throughput(u32 from, u32 to)
@@ -359,7 +361,7 @@ static void another_time_constant_keeps_the_throughput(u32 from, u32 to)
 	want = after * exp(-0.5) + 8 * 1000000.0 * 1000000 / to;
 	count(&ti, &q, 1000000, now);
 	after = rate(&ti, &q, now);
-	unit_ok(fabs(after / want - 1) < 1e-4,
+	unit_ok(fabs(after / want - 1) < 0.0001,
 		"and half of %u us later, with a packet: %llu bit/s", to,
 		(unsigned long long)after);
 }
