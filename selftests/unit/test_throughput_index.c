@@ -407,7 +407,7 @@ static void a_steady_rate_reads_as_itself(void)
 static void a_score_saturates(void)
 {
 	static struct throughput_index ti;
-	struct queue q = {}, other = {};
+	struct queue q = {}, other = {}, huge = {};
 	bool never_falls = true;
 	u64 now = 1, last = 0;
 	int i;
@@ -425,6 +425,9 @@ static void a_score_saturates(void)
 		throughput_index_top(&ti) == &q.score &&
 		rate(&ti, &q, now) == U64_MAX >> 21,
 		"a throughput too large for its type stays at the largest");
+	count(&ti, &huge, U32_MAX, now);
+	unit_ok(rate(&ti, &huge, now) >= 8000ULL << 28,
+		"a packet of 2^32 bytes counts as 2^28 at least");
 }
 
 int main(int argc, char **argv)
