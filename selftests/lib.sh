@@ -100,11 +100,13 @@ nap() {
 	read -rt "$1" -u "$nap_fd" || :
 }
 
-# wait_until COMMAND...: for what happens soon, 5 s at most
+# wait_until COMMAND...: for what happens soon, 5 s at most; asked less and less
+# often, for each time costs processes
 wait_until() {
-	local left=500
-	while ! "$@"; do
-		[ $((left--)) -gt 0 ] || return 1
-		nap 0.01
+	local pause
+	for pause in 0.01 0.02 0.04 0.08 0.16 0.32 0.64 1.28 2.56; do
+		! "$@" || return 0
+		nap "$pause"
 	done
+	"$@"
 }
