@@ -27,7 +27,7 @@ SECONDS = 4
 PATIENCE_S = 20.0
 PORTS = ("5201", "5202")
 SAMPLE_MS = 20
-BLAST = ("-u", "-b", "40M", "-l", "1448")
+BLAST = ("-u", "-b", "400M", "-l", "1448")
 
 #: What follows the discipline, and the words for one iperf3 each, all at once.
 RUNS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
