@@ -15,7 +15,7 @@ from .params import Param, Value
 from .plan import Plan
 from .scenario import Facts, Request
 from .shares import Part, facts
-from .topology import Bottleneck, Group, build, frame_bytes, payload_share
+from .topology import Bottleneck, Group, build, frame_bytes, gso_packets, payload_share
 
 BOTTLENECK = (
     Param("rate", 500.0, "Mb/s", "rate of the bottleneck, Ethernet headers included", 0.1, 100e3),
@@ -76,13 +76,16 @@ def ip_of(request: Request) -> int:
     return request.count("ip")
 
 
-def bottleneck_of(request: Request) -> Bottleneck:
-    """The bottleneck with the burst that the clock allows."""
+def bottleneck_of(request: Request, *, offloads: bool = False) -> Bottleneck:
+    """The bottleneck with the burst that the clock allows. With offloads, one large packet must
+    fit, or tbf would segment it before the discipline sees it."""
     rate_bps = request.number("rate") * 1e6
     burst = request.count("burst")
     if not burst:
         half_ms = rate_bps * 0.0005 / 8 / frame_bytes(request.count("mtu"))
         burst = 1 if request.clock == "virtual" else max(2, round(half_ms))
+        if offloads:
+            burst = max(burst, gso_packets(request.count("mtu")))
     return Bottleneck(rate_bps, request.qdisc, burst)
 
 
@@ -136,11 +139,11 @@ def bulk_group(
     )
 
 
-def plan_of(request: Request, groups: Sequence[Group]) -> Plan:
+def plan_of(request: Request, groups: Sequence[Group], *, offloads: bool = False) -> Plan:
     """The run with these groups before the bottleneck."""
     made = build(
         groups,
-        bottleneck_of(request),
+        bottleneck_of(request, offloads=offloads),
         era_of(request),
         ecn=request.text("ecn") == "on",
         ip=ip_of(request),
@@ -148,6 +151,7 @@ def plan_of(request: Request, groups: Sequence[Group]) -> Plan:
         duration_ms=end_ms(request),
         interval_ms=request.count("interval"),
         sample_ms=request.count("sample"),
+        offloads=offloads,
     )
     return with_generator(made, request)
 

@@ -29,9 +29,10 @@ class Cbr:
     stop_s: float | None = None
 
     @classmethod
-    def every(cls, gap_s: float, size: int, start_s: float | None = None) -> Cbr:
-        """A packet of `size` bytes every gap_s, evenly."""
-        return cls((size + ETHERNET_HEADER) * 8 / gap_s, size, start_s=start_s)
+    def every(cls, gap_s: float, size: int, start_s: float | None = None,
+              jitter: float = 0.0) -> Cbr:
+        """A packet of `size` bytes every gap_s; without jitter, evenly."""
+        return cls((size + ETHERNET_HEADER) * 8 / gap_s, size, jitter=jitter, start_s=start_s)
 
     @property
     def gap_ns(self) -> int:

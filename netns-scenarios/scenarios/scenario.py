@@ -84,7 +84,7 @@ class Scenario:
     build: Callable[[Request], tuple[Plan, Facts]]
 
 
-_MODULES = ("dumbbell", "multi_rtt", "udp_blast", "step_load", "web_mix")
+_MODULES = ("dumbbell", "multi_rtt", "udp_blast", "step_load", "web_mix", "first_use")
 
 
 def scenarios() -> dict[str, Scenario]:

@@ -21,7 +21,8 @@ as that allows, since each costs time:
 - The addresses are whole prefixes made local, so 1000 flows cost what 1 does.
 
 Segmentation offloads are off everywhere and TCP is told to make one-segment packets
-(`gso_max_segs 1`), so the disciplines see what the wire would.
+(`gso_max_segs 1`), so the disciplines see what the wire would; unless the scenario has them on,
+when they see what a network card with TSO leaves to them.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ CLOCK_S = 1e-6
 ACCESS_LIMIT = 1_000_000  # packets
 DELAY_LIMIT = 1_000_000  # packets
 
-OFFLOADS = ("tso", "off", "gso", "off", "gro", "off")
+OFFLOADS = ("tso", "gso", "gro")
+GSO_BYTES = 65536  # of payload and headers, at most, in one packet for TSO
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,12 @@ class Bottleneck:
 def frame_bytes(mtu: int) -> int:
     """Length of a full packet as the kernel's disciplines count it."""
     return mtu + ETHERNET_HEADER
+
+
+def gso_packets(mtu: int) -> int:
+    """How many full packets are as long as the largest that TSO takes, as the kernel's disciplines
+    count it: with the headers of each segment. IPv6 and TCP's timestamps leave least to payload."""
+    return math.ceil(GSO_BYTES / (mtu - IP_HEADER[6] - 32))
 
 
 def payload_share(mtu: int, ip: int, era: Era) -> float:
@@ -125,7 +133,7 @@ class _Link:
             return f"192.0.2.{4 * self.number + end + 1}"
         return f"fd00:0:{self.number:x}::{end + 1}"
 
-    def commands(self, ip: int, mtu: int) -> dict[str | None, list[str]]:
+    def commands(self, ip: int, mtu: int, segments: str) -> dict[str | None, list[str]]:
         length = 30 if ip == 4 else 64
         nodad = "" if ip == 4 else " nodad"
         out: dict[str | None, list[str]] = {
@@ -139,7 +147,7 @@ class _Link:
         for end, (ns, dev) in enumerate(ends):
             out.setdefault(ns, []).extend(
                 [
-                    f"link set {dev} gso_max_segs 1 up",
+                    f"link set {dev} {segments}up",
                     f"addr add {self.address(ip, end)}/{length} dev {dev}{nodad}",
                     f"neigh add {self.address(ip, 1 - end)} lladdr {self.mac(1 - end)} "
                     f"dev {dev} nud permanent",
@@ -173,8 +181,10 @@ def build(
     duration_ms: int,
     interval_ms: int,
     sample_ms: int,
+    offloads: bool = False,
 ) -> Plan:
-    """Everything that has to be done for a run, as data (times in ms, see Plan)."""
+    """Everything that has to be done for a run, as data (times in ms, see Plan). offloads: packets
+    of many segments."""
     frame = frame_bytes(mtu)
     sources = [f"src-{g.name}" for g in groups]
     namespaces = [*sources, "rtr", "dst"]
@@ -183,7 +193,7 @@ def build(
 
     ip_lines: dict[str | None, list[str]] = {}
     for link in (exit_link, *links):
-        _merge(ip_lines, link.commands(ip, mtu))
+        _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
     options = " ".join(era.route)
     tc_lines: dict[str | None, list[str]] = {"rtr": _shaped("b0", bottleneck, frame)}
     if any(g.reverse for g in groups):
@@ -261,6 +271,7 @@ def build(
     sysctls["rtr"] = {**family, **forward}
 
     family_option = ["-6"] if ip == 6 else []
+    switch = [word for name in OFFLOADS for word in (name, "on" if offloads else "off")]
     batches = [Batch("ip", None, [f"netns add {ns}" for ns in namespaces])]
     batches.append(Batch("ip", None, ip_lines.pop(None)))
     devices = [(e, d) for ln in (exit_link, *links)
@@ -271,7 +282,7 @@ def build(
         namespaces=namespaces,
         sysctls=sysctls,
         batches=batches,
-        offloads=[(ns, dev, list(OFFLOADS)) for ns, dev in devices],
+        offloads=[(ns, dev, switch) for ns, dev in devices],
         flows=flows,
         duration_ms=duration_ms,
         interval_ms=interval_ms,

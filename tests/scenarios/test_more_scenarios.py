@@ -29,6 +29,7 @@ SHORT = {
                   "rate=20", "directions=2"),
     "web-mix": ("clients=20", "think=1", "long_flows=2", "web_start=1", "warmup=2",
                 "duration=4"),
+    "first-use": ("rate=20", "warmup=1", "duration=3"),
 }
 ALONE = ("long_flows=0", "cbr_flows=0", "web_start=0", "warmup=0", "rate=100", "rtt_low=100",
          "rtt_high=100", "rtt_steps=1", "clients=10", "think=2", "size_dist=fixed", "access=0",
@@ -190,6 +191,45 @@ def test_large_responses_arrive_whole(tmp_path: Path) -> None:
     assert received >= 3_000_000 * len(done)
     assert r["groups"]["web"]["goodput_bps"]["mean"] * 3 * 20 / 8 == pytest.approx(received,
                                                                                rel=0.01)
+
+
+def test_probe_of_first_use_has_the_delay_of_the_queue_and_no_other(tmp_path: Path) -> None:
+    full = run("first-use", tmp_path / "full", "rate=10", "warmup=3", "duration=5", "era=2001",
+               "rtt=60")
+    queue = full["summary"]["queue_packets"]
+    # Behind n packets of 1514 bytes at 10 Mb/s; at most one is not full, at most one is leaving.
+    probe = full["groups"]["probe"]["delay_ms"]
+    assert probe["max"] <= 50 * 1.2112 + 0.001
+    assert probe["mean"] == pytest.approx(queue["mean"] * 1.2112, abs=2 * 1.2112)
+    # A queue that never builds: the probe waits until its own 114 bytes may leave.
+    idle = run("first-use", tmp_path / "idle", "rate=10", "access=5", "warmup=3", "duration=5")
+    assert idle["groups"]["probe"]["loss"] == 0
+    assert idle["groups"]["probe"]["delay_ms"]["max"] < 114 * 8 / 10e3 + 0.001
+    sent = sum(int(row["sent"]) for row in table(tmp_path / "idle" / "datagrams.csv")
+               if row["flow"] == "1")
+    assert sent == pytest.approx(8000 / 20, abs=1)
+
+
+@pytest.mark.parametrize(("offloads", "least", "most"), [("off", 64, 1514), ("on", 3 * 1514, 7e4)])
+def test_offloads_bring_packets_of_many_segments(tmp_path: Path, offloads: str, least: float,
+                                                 most: float) -> None:
+    r = run("first-use", tmp_path / "r", "rate=50", "warmup=1", "duration=3",
+            f"offloads={offloads}", qdisc="pfifo limit 1000")
+    summary = r["summary"]
+    queued_bytes = summary["queue_delay_ms"]["mean"] * 50e3 / 8
+    assert summary["queue_packets"]["mean"] > 1
+    assert least < queued_bytes / summary["queue_packets"]["mean"] <= most
+
+
+def test_with_offloads_the_bucket_holds_one_packet_for_tso() -> None:
+    for mtu in (1500, 576, 9000):
+        plan, _ = plan_of("first-use", "offloads=on", f"mtu={mtu}", "ip=6")
+        burst = next(int(line.split(" burst ")[1].split()[0]) for b in plan.batches
+                     for line in b.lines if " tbf " in line)
+        segments = -(-65536 // (mtu - 40 - 32))
+        assert burst >= 65536 + segments * (14 + 40 + 32)
+        assert {" ".join(words) for _, _, words in plan.offloads} == {"tso on gso on gro on"}
+        assert not any("gso_max_segs" in line for b in plan.batches for line in b.lines)
 
 
 def test_draws_have_the_mean_that_was_asked_for() -> None:
