@@ -52,7 +52,7 @@ def lost(w: World) -> int:
 
 
 def send(w: World, kind: Kind, rng: random.Random) -> None:
-    w.enqueue(flow=rng.randrange(3), len=kind.length, proto=kind.proto)
+    w.enqueue(flow=rng.randrange(1000), len=kind.length, proto=kind.proto)
 
 
 def overload(w: World, kind: Kind, rng: random.Random) -> None:
@@ -80,7 +80,7 @@ def run_empty(w: World, kind: Kind, below: str, rng: random.Random) -> None:
     assert not w.stats().qlen
 
 
-@pytest.mark.parametrize("spacing", [0.3, 0.97, 7.3], ids=lambda s: f"every {s} packet times")
+@pytest.mark.parametrize("spacing", [0.3, 0.97, 7.3, 100], ids=lambda s: f"every {s} packet times")
 @pytest.mark.parametrize("below", ["", "tbf", "hfsc tbf"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: f"{k.name} {k.options}")
 def test_a_queue_empty_for_ten_time_constants_drops_nothing(
