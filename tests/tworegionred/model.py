@@ -113,6 +113,8 @@ class Ewma:
             return
         self.idle += now - self.since
         self.since = now
+        if self.idle >= 64 * self.interval:  # below e^-64: all is forgotten, the rest too
+            self.estimate, self.idle = 0.0, 0
         packets = self.idle * self.pipe // self.interval
         self.estimate *= (1 - self.weight) ** packets
         self.idle -= packets * self.interval // self.pipe
