@@ -56,12 +56,14 @@ def send(w: World, kind: Kind, rng: random.Random) -> None:
 
 
 def overload(w: World, kind: Kind, rng: random.Random) -> None:
-    """Offer twice what leaves until RED has had enough."""
+    """Offer twice what leaves until RED has had enough; a burst takes it far above max."""
     for _ in range(4000):
         send(w, kind, rng)
         send(w, kind, rng)
         w.advance(kind.ptime)
         w.dequeue(1)
+    for _ in range(400):
+        send(w, kind, rng)
     assert lost(w), "the overload was none"
 
 

@@ -140,7 +140,7 @@ def test_nothing_above_stalls_when_a_forced_drop_takes_the_last_packet(
                 w.dequeue(2)
             for _ in range(300):
                 w.enqueue(len=1000, proto="tcp", flow=rng.randrange(9))
-            # The average stays above max for long: each arrival may take the place of the only packet.
+            # The average stays above max: each arrival may take the place of the only packet.
             for _ in range(10):
                 while w.stats().qlen > 1:
                     assert len(w.dequeue(1)) == 1, "stalled"
