@@ -75,7 +75,7 @@ def run_empty(w: World, kind: Kind, below: str, rng: random.Random) -> None:
     if "tbf" in below:
         w.do("k 0")
         w.dequeue(1)  # tbf looks at the last packet and has no tokens for it
-        for _ in range(20):
+        for _ in range(3):
             send(w, kind, rng)
         w.do("k -1")
     w.dequeue(1000)
