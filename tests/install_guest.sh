@@ -10,6 +10,8 @@ kernel=$(uname -r)
 here=/lib/modules/$kernel
 unset TC_LIB_DIR
 
+ip link add eth0 type dummy
+
 # A module directory as the kernel's packages make it, without what the lab has laid over it.
 # What our modules need is in the kernel itself, so that the list of the others will do.
 mkdir /run/list
@@ -24,7 +26,6 @@ type_in() { echo "# $*"; "$@" || { echo "FAILED ($?): $*"; exit 1; }; }
 
 type_in make modules plugins
 type_in make install
-ip link add eth0 type dummy
 for source in sch_*.c; do
 	[[ $source = *.mod.c ]] && continue
 	kind=${source#sch_}
