@@ -158,6 +158,7 @@ def test_another_prefix_takes_all_but_the_modules(installed: Installed, tmp_path
 
 @pytest.mark.qemu
 @pytest.mark.slow
+@pytest.mark.extra
 def test_the_readme_works_as_typed_in_a_stock_guest(installed: Installed) -> None:
     """What it says is in tests/install_guest.sh; the host built the modules, the guest is slow."""
     make(installed.tree, installed.kernel, "modules", "plugins")
