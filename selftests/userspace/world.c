@@ -10,7 +10,8 @@
 
 /*
  * Which of a kind's statistics, with those that all kinds have, add up to its
- * losses (but those to filters). Whether its classes hold all its packets.
+ * losses: with those to filters where it counts them, as drop_filter. Whether
+ * its classes hold all its packets.
  */
 static const struct {
 	const char *kind;
@@ -20,9 +21,9 @@ static const struct {
 	{ "qsdrr", "drop_oversize", true },
 	{ "tdrr", "drop_oversize", true },
 	{ "chokex", "matched victims early_drop forced_drop", false },
-	{ "cbt", "tagged_drop other_drop early_drop forced_drop full_drop", true },
-	{ "redtail", "early_drop forced_drop overflow_short overflow_long", true },
-	{ "2regionred", "dropped_low dropped_high dropped_max dropped_limit dropped_change", false },
+	{ "cbt", "tagged_drop other_drop early_drop forced_drop", true },
+	{ "redtail", "early_drop forced_drop", true },
+	{ "2regionred", "dropped_low dropped_high dropped_max", false },
 };
 
 static bool world_busy;	/* an operation is under way */
@@ -812,7 +813,7 @@ static void check_causes(const struct gnet_dump *d)
 		u8 app[512];
 	} attr;
 	char json[16384];
-	u64 value, sum;
+	u64 value, sum, lost = world->lost.n, bytes = world->lost.bytes;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -827,14 +828,19 @@ static void check_causes(const struct gnet_dump *d)
 		userspace_violation("the plugin does not print the statistics");
 	sum = causes(json, "drop_limit drop_memory drop_change") +
 	      causes(json, kinds[i].causes);
-	if (sum != world->lost.n)
+	if (number_of(json, "drop_filter", strlen("drop_filter"), &value)) {
+		sum += value;
+		lost += world->filtered.n;
+		bytes += world->filtered.bytes;
+	}
+	if (sum != lost)
 		userspace_violation("%llu packets were lost, and the causes add up to %llu; see kinds[]: %s",
-				    (unsigned long long)world->lost.n,
+				    (unsigned long long)lost,
 				    (unsigned long long)sum, json);
 	if (number_of(json, "dropped_bytes", 13, &value) &&
-	    value != world->lost.bytes)
+	    value != bytes)
 		userspace_violation("%llu bytes were lost, and dropped_bytes is %llu",
-				    (unsigned long long)world->lost.bytes,
+				    (unsigned long long)bytes,
 				    (unsigned long long)value);
 	if (kinds[i].in_classes)
 		check_classes();
