@@ -52,7 +52,9 @@ def access(rate: float) -> Param:
 
 
 # A sink is woken per 64 KiB, a source when half of this is sent: few system calls, and little
-# memory between them. The send buffer as such is beyond any window and never binds.
+# memory between them. The send buffer as such is beyond any window and never binds: the kernel
+# counts up to 2304 bytes of it for a packet with 1448 of payload, and a source whose buffer is full
+# is not woken again.
 LOWAT_BYTES = 65536
 NOTSENT_BYTES = 131072
 SNDBUF_BYTES = 8_000_000
@@ -103,7 +105,7 @@ def flow_keys(request: Request) -> dict[str, int | str]:
     """Keys of flowgen's flow file that all flows share, bytes."""
     # The kernel doubles what SO_RCVBUF and SO_SNDBUF ask for, to account for overhead.
     buffer = request.count("window") * 1000 // 2
-    return {"rcvbuf": buffer, "sndbuf": SNDBUF_BYTES, "notsent": NOTSENT_BYTES,
+    return {"rcvbuf": buffer, "sndbuf": max(SNDBUF_BYTES, 4 * buffer), "notsent": NOTSENT_BYTES,
             "lowat": min(LOWAT_BYTES, buffer // 4)}
 
 
