@@ -486,6 +486,8 @@ case_requeue() {
 	echo 1000000 > "/sys/class/net/$DEV/gate/bulk"
 	child change 10: "$kind" limit 100000 || return
 	offer -f 8 40
+	# The first to go is the one that the core handed past an idle queue.
+	gate_credit 1
 	gate_credit 1
 	agree "after packets came back" || return
 	child change 10: "$kind" limit $((4 * least)) || return
