@@ -39,20 +39,17 @@
  *    100 Mb/s with 20 packets of buffer, three seeds, give the distant ones
  *    90.8 % of their share this way and 91.4 % the other, at 97.9 and 98.0 % of
  *    the link (plain DRR: 81.7 and 80.9 %, at 91.9 and 89.9 %).
- *  - The buffer is full: <aqm/held.h>. A GSO packet is as many packets as the
- *    wire will carry, and fits where nothing else is held.
+ *  - The buffer is full: <aqm/held.h>. GSO packets are split; one that is not
+ *    is as many packets as the wire will carry, and fits where nothing else is
+ *    held.
+ *  - The buffer's size, which the paper varies: 80 ms of the link.
  *  - Deficit round robin charges a packet after it was sent, and forgives no
  *    debts: <aqm/flow_queues.h>, with the bound on unfairness.
  *
  * Nothing is marked instead of discarded: a discard happens because there is
  * no room, and a mark makes none.
  *
- * Parameters:
- *	limit		packets held			1 to 2^32 - 1
- *	memory_limit	bytes of truesize held		1 to 2^32 - 1
- *	flows		number of queues		1 to 2^16; fixed once set up
- *	quantum		bytes per round			256 to 2^20
- *	hysteresis	0: plain DRR			0 or 1
+ * Parameters, their units and ranges: TC_QSDRR_OPTIONS.
  */
 
 #include <linux/mm.h>
@@ -62,11 +59,8 @@
 #include <net/pkt_sched.h>
 #include <aqm/flow_buffer.h>
 #include <aqm/length_index.h>
+#include <aqm/options.h>
 #include <uapi/linux/pkt_sched_qsdrr.h>
-
-static_assert(QSDRR_MAX_FLOWS == FLOW_BUFFER_MAX_FLOWS);
-static_assert(QSDRR_MIN_QUANTUM == FLOW_BUFFER_MIN_QUANTUM);
-static_assert(QSDRR_MAX_QUANTUM == FLOW_BUFFER_MAX_QUANTUM);
 
 /**
  * struct qsdrr_flow - one queue
@@ -83,13 +77,19 @@ struct qsdrr_flow {
 /* One cache line on 64 bit. */
 static_assert(sizeof(struct qsdrr_flow) <= 64);
 
-/**
- * struct qsdrr_params - configuration; written by change under the tree lock
- * @hysteresis: keep Q until it is the shortest
+/*
+ * Configuration as given; written by change under the tree lock. A member for
+ * each option.
  */
 struct qsdrr_params {
-	bool	hysteresis;
+	struct aqm_given	given;
+
+	TC_QSDRR_OPTIONS(AQM_PARAM, 0)
 };
+
+AQM_OPTIONS(qsdrr_options, struct qsdrr_params, TC_QSDRR_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_qsdrr_qdisc_stats, TC_QSDRR_QDISC_STATS);
+AQM_STATS_ARE_WHOLE(struct tc_qsdrr_class_stats, TC_QSDRR_CLASS_STATS);
 
 /**
  * struct qsdrr_vars - state of the datapath; under the qdisc lock
@@ -112,7 +112,7 @@ struct qsdrr_stats {
 /**
  * struct qsdrr_sched_data - private data of one discipline
  * @buffer: packets, queues, limits and what was lost
- * @params: what is qsdrr's own
+ * @params: configuration
  * @stats: counters
  * @flows: the queues by number, less one
  * @vars: state
@@ -187,24 +187,21 @@ static struct qsdrr_flow *qsdrr_victim(struct qsdrr_sched_data *q,
 	return v->q;
 }
 
-static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			 struct sk_buff **to_free)
+/* Queue one packet. */
+static int qsdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+			     struct sk_buff **to_free)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct qsdrr_flow *flow, *victim = NULL;
 	struct flow_buffer *b = &q->buffer;
+	struct qsdrr_flow *flow = &q->flows[b->number - 1];
+	struct qsdrr_flow *victim = NULL;
 	struct flow_losses losses = {};
 	u32 len = qdisc_pkt_len(skb);
 	struct sk_buff *lost;
-	u32 before, number;
-	int verdict;
+	u32 before, *cause;
 
-	verdict = flow_buffer_classify(skb, sch, to_free, &number);
-	if (unlikely(verdict))
-		return verdict;
-	flow = &q->flows[number - 1];
-
-	if (flow_buffer_is_full(b, skb)) {
+	cause = flow_buffer_lacks(b, skb);
+	if (cause) {
 		flow_buffer_overflow(sch);
 		if (flow_buffer_is_oversize(b, skb))
 			return flow_buffer_refuse(skb, sch, to_free);
@@ -213,11 +210,12 @@ static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			before = qsdrr_length(victim);
 			lost = flow_buffer_discard(sch, &victim->fq,
 						   qsdrr_number(q, victim),
-						   skb, &losses, to_free);
+						   cause, &losses, to_free);
 			victim->backlog -= qdisc_pkt_len(lost);
 			qsdrr_file(q, victim, before);
 			losses.own |= victim == flow;
-		} while (flow_buffer_is_full(b, skb));
+			cause = flow_buffer_lacks(b, skb);
+		} while (cause);
 	}
 
 	before = qsdrr_length(flow);
@@ -225,6 +223,12 @@ static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	flow->backlog += len;
 	qsdrr_file(q, flow, before);
 	return flow_buffer_settle(sch, &losses, len);
+}
+
+static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			 struct sk_buff **to_free)
+{
+	return flow_buffer_enqueue(skb, sch, to_free, qsdrr_enqueue_one);
 }
 
 static struct sk_buff *qsdrr_dequeue(struct Qdisc *sch)
@@ -257,48 +261,6 @@ static void qsdrr_reset(struct Qdisc *sch)
 	q->vars.q = NULL;
 }
 
-static struct netlink_range_validation qsdrr_flows_range = {
-	.min = 1, .max = QSDRR_MAX_FLOWS,
-};
-
-static struct netlink_range_validation qsdrr_quantum_range = {
-	.min = QSDRR_MIN_QUANTUM, .max = QSDRR_MAX_QUANTUM,
-};
-
-static const struct nla_policy qsdrr_policy[TCA_QSDRR_MAX + 1] = {
-	[TCA_QSDRR_LIMIT]	 = NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_QSDRR_MEMORY_LIMIT] = NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_QSDRR_FLOWS]	 = NLA_POLICY_FULL_RANGE(NLA_U32,
-							 &qsdrr_flows_range),
-	[TCA_QSDRR_QUANTUM]	 = NLA_POLICY_FULL_RANGE(NLA_U32,
-							 &qsdrr_quantum_range),
-	[TCA_QSDRR_HYSTERESIS]	 = NLA_POLICY_MAX(NLA_U8, 1),
-};
-
-/* Read the options given over @b and @p, which hold what is in force. */
-static int qsdrr_parse(struct flow_buffer_params *b, struct qsdrr_params *p,
-		       struct nlattr *opt, struct netlink_ext_ack *extack)
-{
-	struct nlattr *tb[TCA_QSDRR_MAX + 1];
-	int err;
-
-	err = nla_parse_nested(tb, TCA_QSDRR_MAX, opt, qsdrr_policy, extack);
-	if (err < 0)
-		return err;
-
-	if (tb[TCA_QSDRR_LIMIT])
-		b->limit = nla_get_u32(tb[TCA_QSDRR_LIMIT]);
-	if (tb[TCA_QSDRR_MEMORY_LIMIT])
-		b->memory_limit = nla_get_u32(tb[TCA_QSDRR_MEMORY_LIMIT]);
-	if (tb[TCA_QSDRR_FLOWS])
-		b->flows = nla_get_u32(tb[TCA_QSDRR_FLOWS]);
-	if (tb[TCA_QSDRR_QUANTUM])
-		b->quantum = nla_get_u32(tb[TCA_QSDRR_QUANTUM]);
-	if (tb[TCA_QSDRR_HYSTERESIS])
-		p->hysteresis = nla_get_u8(tb[TCA_QSDRR_HYSTERESIS]);
-	return 0;
-}
-
 /* A change left too little room: discard as for an arrival. */
 static void qsdrr_trim(struct Qdisc *sch)
 {
@@ -322,44 +284,61 @@ static int qsdrr_change(struct Qdisc *sch, struct nlattr *opt,
 			struct netlink_ext_ack *extack)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer_params b = q->buffer.params;
 	struct qsdrr_params p = q->params;
+	struct flow_buffer_params b;
 	int err;
 
-	err = qsdrr_parse(&b, &p, opt, extack);
+	err = aqm_options_read(&qsdrr_options, &p, opt, extack);
 	if (err < 0)
 		return err;
+	b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(&p);
 	err = flow_buffer_can_change(sch, &b, extack);
 	if (err < 0)
 		return err;
+	flow_buffer_derive(sch, &b, extack);
 
 	sch_tree_lock(sch);
 	flow_buffer_set(sch, &b);
-	WRITE_ONCE(q->params.hysteresis, p.hysteresis);
+	q->params = p;
 	qsdrr_trim(sch);
 	sch_tree_unlock(sch);
 	return 0;
 }
 
+/* The device has another speed. */
+static void qsdrr_new_rate(struct Qdisc *sch, u64 rate)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_buffer_params b = FLOW_BUFFER_PARAMS(&q->params);
+
+	flow_buffer_derive(sch, &b, NULL);
+	sch_tree_lock(sch);
+	flow_buffer_set(sch, &b);
+	qsdrr_trim(sch);
+	sch_tree_unlock(sch);
+}
+
+LINK_RATE_NOTIFIER(qsdrr, qsdrr_new_rate);
+
 static int qsdrr_init(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct qsdrr_params p = { .hysteresis = true };
 	struct flow_buffer_params b;
+	struct qsdrr_params p;
 	int err;
 
 	length_index_init(&q->vars.by_length);
-	err = flow_buffer_init(sch, extack);
+	err = flow_buffer_init(sch, &qsdrr_link_rates, extack);
 	if (err)
 		return err;
 
-	b = q->buffer.params;
-	if (opt) {
-		err = qsdrr_parse(&b, &p, opt, extack);
-		if (err < 0)
-			return err;
-	}
+	aqm_options_default(&qsdrr_options, &p);
+	err = aqm_options_read(&qsdrr_options, &p, opt, extack);
+	if (err < 0)
+		return err;
+	b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(&p);
+	flow_buffer_derive(sch, &b, extack);
 	q->flows = flow_buffer_alloc(sch, b.flows, sizeof(*q->flows), extack);
 	if (!q->flows)
 		return -ENOMEM;
@@ -381,43 +360,20 @@ static void qsdrr_destroy(struct Qdisc *sch)
 static int qsdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	const struct flow_buffer_params *b = &q->buffer.params;
-	struct nlattr *opts;
 
-	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
-	if (!opts)
-		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_QSDRR_LIMIT, READ_ONCE(b->limit)) ||
-	    nla_put_u32(skb, TCA_QSDRR_MEMORY_LIMIT,
-			READ_ONCE(b->memory_limit)) ||
-	    nla_put_u32(skb, TCA_QSDRR_FLOWS, b->flows) ||
-	    nla_put_u32(skb, TCA_QSDRR_QUANTUM, READ_ONCE(b->quantum)) ||
-	    nla_put_u8(skb, TCA_QSDRR_HYSTERESIS,
-		       READ_ONCE(q->params.hysteresis))) {
-		nla_nest_cancel(skb, opts);
-		return -EMSGSIZE;
-	}
-	return nla_nest_end(skb, opts);
+	return aqm_options_dump(sch, skb, &qsdrr_options, &q->params);
 }
 
 static int qsdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
+	struct tc_qsdrr_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct tc_qsdrr_xstats st = { .type = TCA_QSDRR_XSTATS_QDISC };
-	const struct flow_buffer *b = &q->buffer;
+	struct flow_buffer_stats *shared = (void *)&st.qdisc;
 
 	sch_tree_lock(sch);
-	st.qdisc.dropped_bytes = b->stats.dropped_bytes;
-	st.qdisc.drop_limit = b->stats.drop_limit;
-	st.qdisc.drop_memory = b->stats.drop_memory;
-	st.qdisc.drop_oversize = b->stats.drop_oversize;
-	st.qdisc.drop_change = b->stats.drop_change;
-	st.qdisc.drop_filter = b->stats.drop_filter;
-	st.qdisc.overflows = b->stats.overflows;
+	flow_buffer_dump_stats(&q->buffer, shared);
 	st.qdisc.q_chosen = q->stats.q_chosen;
 	st.qdisc.q = q->vars.q ? qsdrr_number(q, q->vars.q) : 0;
-	st.qdisc.active = b->rounds.active;
-	st.qdisc.memory_used = b->held.truesize;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
@@ -425,7 +381,7 @@ static int qsdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 				  struct gnet_dump *d)
 {
-	struct tc_qsdrr_xstats st = { .type = TCA_QSDRR_XSTATS_CLASS };
+	struct tc_qsdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct qsdrr_flow *flow = &q->flows[cl - 1];
 	struct gnet_stats_queue qs = {};
@@ -479,18 +435,7 @@ static struct Qdisc_ops qsdrr_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("qsdrr");
 
-static int __init qsdrr_module_init(void)
-{
-	return register_qdisc(&qsdrr_qdisc_ops);
-}
-
-static void __exit qsdrr_module_exit(void)
-{
-	unregister_qdisc(&qsdrr_qdisc_ops);
-}
-
-module_init(qsdrr_module_init)
-module_exit(qsdrr_module_exit)
+module_link_qdisc(qsdrr_qdisc_ops, qsdrr);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Queue State Deficit Round Robin (QSDRR) queue discipline");
 MODULE_LICENSE("GPL");

@@ -35,20 +35,17 @@
  *    it is empty, or another one has sent more.
  *  - Equally high: as close as <aqm/throughput_index.h> tells apart; the queue
  *    that came to that throughput first.
- *  - The buffer is full: <aqm/held.h>. A GSO packet is as many packets as the
- *    wire will carry, and fits where nothing else is held.
+ *  - The buffer is full: <aqm/held.h>. GSO packets are split; one that is not
+ *    is as many packets as the wire will carry, and fits where nothing else is
+ *    held.
+ *  - The buffer's size, which the paper varies: 80 ms of the link.
  *  - Deficit round robin charges a packet after it was sent, and forgives no
  *    debts: <aqm/flow_queues.h>, with the bound on unfairness.
  *
  * Nothing is marked instead of discarded: a discard happens because there is
  * no room, and a mark makes none.
  *
- * Parameters:
- *	limit		packets held			1 to 2^32 - 1
- *	memory_limit	bytes of truesize held		1 to 2^32 - 1
- *	flows		number of queues		1 to 2^16; fixed once set up
- *	quantum		bytes per round			256 to 2^20
- *	time_constant	T, microseconds			1 ms to 100 s
+ * Parameters, their units and ranges: TC_TDRR_OPTIONS.
  */
 
 #include <linux/ktime.h>
@@ -58,14 +55,10 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 #include <aqm/flow_buffer.h>
+#include <aqm/options.h>
 #include <aqm/throughput_index.h>
 #include <uapi/linux/pkt_sched_tdrr.h>
 
-#define TDRR_DEFAULT_TIME_CONSTANT	100000		/* us */
-
-static_assert(TDRR_MAX_FLOWS == FLOW_BUFFER_MAX_FLOWS);
-static_assert(TDRR_MIN_QUANTUM == FLOW_BUFFER_MIN_QUANTUM);
-static_assert(TDRR_MAX_QUANTUM == FLOW_BUFFER_MAX_QUANTUM);
 static_assert(TDRR_MIN_TIME_CONSTANT == THROUGHPUT_MIN_TIME_CONSTANT);
 static_assert(TDRR_MAX_TIME_CONSTANT == THROUGHPUT_MAX_TIME_CONSTANT);
 
@@ -83,13 +76,19 @@ struct tdrr_flow {
 /* One cache line on 64 bit. */
 static_assert(sizeof(struct tdrr_flow) <= 64);
 
-/**
- * struct tdrr_params - configuration; written by change under the tree lock
- * @time_constant: of the throughput, us
+/*
+ * Configuration as given; written by change under the tree lock. A member for
+ * each option.
  */
 struct tdrr_params {
-	u32	time_constant;
+	struct aqm_given	given;
+
+	TC_TDRR_OPTIONS(AQM_PARAM, 0)
 };
+
+AQM_OPTIONS(tdrr_options, struct tdrr_params, TC_TDRR_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_tdrr_qdisc_stats, TC_TDRR_QDISC_STATS);
+AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
 
 /**
  * struct tdrr_vars - state of the datapath; under the qdisc lock
@@ -112,7 +111,7 @@ struct tdrr_stats {
 /**
  * struct tdrr_sched_data - private data of one discipline
  * @buffer: packets, limits and what was lost
- * @params: what is tdrr's own
+ * @params: configuration
  * @stats: counters
  * @flows: the queues by number, less one
  * @vars: state
@@ -172,36 +171,34 @@ static struct tdrr_flow *tdrr_victim(struct tdrr_sched_data *q)
 	return top;
 }
 
-static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
+/* Queue one packet. */
+static int tdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+			    struct sk_buff **to_free)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer *b = &q->buffer;
+	struct tdrr_flow *flow = &q->flows[b->number - 1];
 	struct flow_losses losses = {};
-	struct tdrr_flow *flow, *victim;
 	u32 len = qdisc_pkt_len(skb);
+	struct tdrr_flow *victim;
 	bool was_empty;
-	int verdict;
-	u32 number;
+	u32 *cause;
 
-	verdict = flow_buffer_classify(skb, sch, to_free, &number);
-	if (unlikely(verdict))
-		return verdict;
-	flow = &q->flows[number - 1];
-
-	if (flow_buffer_is_full(b, skb)) {
+	cause = flow_buffer_lacks(b, skb);
+	if (cause) {
 		flow_buffer_overflow(sch);
 		if (flow_buffer_is_oversize(b, skb))
 			return flow_buffer_refuse(skb, sch, to_free);
 		do {
 			victim = tdrr_victim(q);
 			flow_buffer_discard(sch, &victim->fq,
-					    tdrr_number(q, victim), skb,
+					    tdrr_number(q, victim), cause,
 					    &losses, to_free);
 			if (!victim->fq.head)
 				tdrr_emptied(q, victim);
 			losses.own |= victim == flow;
-		} while (flow_buffer_is_full(b, skb));
+			cause = flow_buffer_lacks(b, skb);
+		} while (cause);
 	}
 
 	was_empty = !flow->fq.head;
@@ -209,6 +206,12 @@ static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (was_empty)
 		tdrr_activated(q, flow);
 	return flow_buffer_settle(sch, &losses, len);
+}
+
+static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	return flow_buffer_enqueue(skb, sch, to_free, tdrr_enqueue_one);
 }
 
 static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
@@ -240,53 +243,6 @@ static void tdrr_reset(struct Qdisc *sch)
 	q->vars.victim = NULL;
 }
 
-static struct netlink_range_validation tdrr_flows_range = {
-	.min = 1, .max = TDRR_MAX_FLOWS,
-};
-
-static struct netlink_range_validation tdrr_quantum_range = {
-	.min = TDRR_MIN_QUANTUM, .max = TDRR_MAX_QUANTUM,
-};
-
-static struct netlink_range_validation tdrr_time_constant_range = {
-	.min = TDRR_MIN_TIME_CONSTANT, .max = TDRR_MAX_TIME_CONSTANT,
-};
-
-static const struct nla_policy tdrr_policy[TCA_TDRR_MAX + 1] = {
-	[TCA_TDRR_LIMIT]	 = NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_TDRR_MEMORY_LIMIT] = NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_TDRR_FLOWS]	 = NLA_POLICY_FULL_RANGE(NLA_U32,
-							 &tdrr_flows_range),
-	[TCA_TDRR_QUANTUM]	 = NLA_POLICY_FULL_RANGE(NLA_U32,
-							 &tdrr_quantum_range),
-	[TCA_TDRR_TIME_CONSTANT] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &tdrr_time_constant_range),
-};
-
-/* Read the options given over @b and @p, which hold what is in force. */
-static int tdrr_parse(struct flow_buffer_params *b, struct tdrr_params *p,
-		      struct nlattr *opt, struct netlink_ext_ack *extack)
-{
-	struct nlattr *tb[TCA_TDRR_MAX + 1];
-	int err;
-
-	err = nla_parse_nested(tb, TCA_TDRR_MAX, opt, tdrr_policy, extack);
-	if (err < 0)
-		return err;
-
-	if (tb[TCA_TDRR_LIMIT])
-		b->limit = nla_get_u32(tb[TCA_TDRR_LIMIT]);
-	if (tb[TCA_TDRR_MEMORY_LIMIT])
-		b->memory_limit = nla_get_u32(tb[TCA_TDRR_MEMORY_LIMIT]);
-	if (tb[TCA_TDRR_FLOWS])
-		b->flows = nla_get_u32(tb[TCA_TDRR_FLOWS]);
-	if (tb[TCA_TDRR_QUANTUM])
-		b->quantum = nla_get_u32(tb[TCA_TDRR_QUANTUM]);
-	if (tb[TCA_TDRR_TIME_CONSTANT])
-		p->time_constant = nla_get_u32(tb[TCA_TDRR_TIME_CONSTANT]);
-	return 0;
-}
-
 /* A change left too little room: discard as for an arrival. */
 static void tdrr_trim(struct Qdisc *sch)
 {
@@ -308,54 +264,71 @@ static int tdrr_change(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer_params b = q->buffer.params;
 	struct tdrr_params p = q->params;
+	struct flow_buffer_params b;
 	int err;
 
-	err = tdrr_parse(&b, &p, opt, extack);
+	err = aqm_options_read(&tdrr_options, &p, opt, extack);
 	if (err < 0)
 		return err;
+	b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(&p);
 	err = flow_buffer_can_change(sch, &b, extack);
 	if (err < 0)
 		return err;
+	flow_buffer_derive(sch, &b, extack);
 
 	sch_tree_lock(sch);
 	flow_buffer_set(sch, &b);
 	if (p.time_constant != q->params.time_constant)
 		throughput_index_change(&q->vars.by_throughput,
 					p.time_constant, ktime_get_ns());
-	WRITE_ONCE(q->params.time_constant, p.time_constant);
+	q->params = p;
 	tdrr_trim(sch);
 	sch_tree_unlock(sch);
 	return 0;
 }
 
+/* The device has another speed. */
+static void tdrr_new_rate(struct Qdisc *sch, u64 rate)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_buffer_params b = FLOW_BUFFER_PARAMS(&q->params);
+
+	flow_buffer_derive(sch, &b, NULL);
+	sch_tree_lock(sch);
+	flow_buffer_set(sch, &b);
+	tdrr_trim(sch);
+	sch_tree_unlock(sch);
+}
+
+LINK_RATE_NOTIFIER(tdrr, tdrr_new_rate);
+
 static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 		     struct netlink_ext_ack *extack)
 {
-	struct tdrr_params p = { .time_constant = TDRR_DEFAULT_TIME_CONSTANT };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer_params b;
+	struct tdrr_params p;
 	int err;
 
-	err = flow_buffer_init(sch, extack);
+	err = flow_buffer_init(sch, &tdrr_link_rates, extack);
 	if (err)
 		return err;
 
-	b = q->buffer.params;
-	if (opt) {
-		err = tdrr_parse(&b, &p, opt, extack);
-		if (err < 0)
-			return err;
-	}
+	aqm_options_default(&tdrr_options, &p);
+	err = aqm_options_read(&tdrr_options, &p, opt, extack);
+	if (err < 0)
+		return err;
+	b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(&p);
+	flow_buffer_derive(sch, &b, extack);
 	q->flows = flow_buffer_alloc(sch, b.flows, sizeof(*q->flows), extack);
 	if (!q->flows)
 		return -ENOMEM;
 
 	flow_buffer_set(sch, &b);
+	q->params = p;
 	throughput_index_init(&q->vars.by_throughput, p.time_constant,
 			      ktime_get_ns());
-	q->params = p;
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
 	return 0;
 }
@@ -371,23 +344,8 @@ static void tdrr_destroy(struct Qdisc *sch)
 static int tdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	const struct flow_buffer_params *b = &q->buffer.params;
-	struct nlattr *opts;
 
-	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
-	if (!opts)
-		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_TDRR_LIMIT, READ_ONCE(b->limit)) ||
-	    nla_put_u32(skb, TCA_TDRR_MEMORY_LIMIT,
-			READ_ONCE(b->memory_limit)) ||
-	    nla_put_u32(skb, TCA_TDRR_FLOWS, b->flows) ||
-	    nla_put_u32(skb, TCA_TDRR_QUANTUM, READ_ONCE(b->quantum)) ||
-	    nla_put_u32(skb, TCA_TDRR_TIME_CONSTANT,
-			READ_ONCE(q->params.time_constant))) {
-		nla_nest_cancel(skb, opts);
-		return -EMSGSIZE;
-	}
-	return nla_nest_end(skb, opts);
+	return aqm_options_dump(sch, skb, &tdrr_options, &q->params);
 }
 
 /* Throughput of a queue, bits per second. */
@@ -401,27 +359,19 @@ static u64 tdrr_throughput(const struct tdrr_sched_data *q,
 
 static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
+	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tc_tdrr_xstats st = { .type = TCA_TDRR_XSTATS_QDISC };
-	const struct flow_buffer *b = &q->buffer;
+	struct flow_buffer_stats *shared = (void *)&st.qdisc;
 	const struct tdrr_flow *top;
 
 	sch_tree_lock(sch);
+	flow_buffer_dump_stats(&q->buffer, shared);
 	top = tdrr_top(q);
 	if (top) {
 		st.qdisc.top = tdrr_number(q, top);
 		st.qdisc.top_throughput = tdrr_throughput(q, top);
 	}
-	st.qdisc.dropped_bytes = b->stats.dropped_bytes;
-	st.qdisc.drop_limit = b->stats.drop_limit;
-	st.qdisc.drop_memory = b->stats.drop_memory;
-	st.qdisc.drop_oversize = b->stats.drop_oversize;
-	st.qdisc.drop_change = b->stats.drop_change;
-	st.qdisc.drop_filter = b->stats.drop_filter;
-	st.qdisc.overflows = b->stats.overflows;
 	st.qdisc.victims = q->stats.victims;
-	st.qdisc.active = b->rounds.active;
-	st.qdisc.memory_used = b->held.truesize;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
@@ -429,7 +379,7 @@ static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 				 struct gnet_dump *d)
 {
-	struct tc_tdrr_xstats st = { .type = TCA_TDRR_XSTATS_CLASS };
+	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct tdrr_flow *flow = &q->flows[cl - 1];
 	struct gnet_stats_queue qs = {};
@@ -484,18 +434,7 @@ static struct Qdisc_ops tdrr_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("tdrr");
 
-static int __init tdrr_module_init(void)
-{
-	return register_qdisc(&tdrr_qdisc_ops);
-}
-
-static void __exit tdrr_module_exit(void)
-{
-	unregister_qdisc(&tdrr_qdisc_ops);
-}
-
-module_init(tdrr_module_init)
-module_exit(tdrr_module_exit)
+module_link_qdisc(tdrr_qdisc_ops, tdrr);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Throughput Deficit Round Robin (TDRR) queue discipline");
 MODULE_LICENSE("GPL");

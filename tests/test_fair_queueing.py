@@ -260,7 +260,7 @@ def test_what_the_driver_hands_back_costs_nobody_a_packet(kind: str, k: int) -> 
 
 @every_kind
 def test_the_limit_counts_what_the_wire_will_carry(kind: str) -> None:
-    with World(kind, "limit 50 flows 16") as w:
+    with World(kind, "limit 50 flows 16 nosplit_gso") as w:
         segment = 1448
         for flow in range(4):  # 10 segments each
             w.enqueue(prio=0x10001 + flow, len=10 * segment, gso=segment, proto="tcp")
@@ -279,7 +279,7 @@ def test_the_limit_counts_what_the_wire_will_carry(kind: str) -> None:
 
 @every_kind
 def test_a_packet_larger_than_the_limit_passes_alone(kind: str) -> None:
-    with World(kind, "limit 5 flows 16", below="hfsc prio") as w:
+    with World(kind, "limit 5 flows 16 nosplit_gso", below="hfsc prio") as w:
         for _ in range(5):
             w.enqueue(flow=1, len=60)
         w.enqueue(flow=2, len=GSO, gso=1448, proto="tcp")

@@ -166,16 +166,26 @@ class Mutant:
 TELL = "qdisc_tree_reduce_backlog(sch, "
 MUTANTS = [
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
-    Mutant("qsdrr", "include/aqm/flow_buffer.h", TELL + "qlen, backlog);", "(void)0;"),
-    Mutant("qsdrr", "include/aqm/flow_buffer.h", TELL + "qlen - 1,", TELL + "qlen,"),
+    Mutant(
+        "qsdrr", "include/aqm/flow_buffer.h", TELL + "losses->packets, losses->bytes);", "(void)0;"
+    ),
+    Mutant(
+        "qsdrr",
+        "include/aqm/flow_buffer.h",
+        TELL + "losses->packets - 1,",
+        TELL + "losses->packets,",
+    ),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "b->stats.dropped_bytes += ", "(void)"),
     Mutant("qsdrr", "sch_qsdrr.c", "kvfree(q->flows);", ""),
-    Mutant("qsdrr", "sch_qsdrr.c", "READ_ONCE(b->quantum)", "READ_ONCE(b->quantum) + 1"),
-    Mutant("qsdrr", "sch_qsdrr.c", "nla_nest_cancel(skb, opts);", ""),
-    Mutant("tdrr", "sch_tdrr.c", "throughput_index_init(ti, time_constant", "(void)(time_constant"),
-    Mutant("tdrr", "sch_tdrr.c", "tcf_block_put(q->buffer.block);", ""),
+    Mutant("qsdrr", "include/aqm/options.h", "nla_nest_cancel(skb, opts);", ""),
+    Mutant(
+        "qsdrr", "include/aqm/split_gso.h", "if (lost && result != NET_XMIT_SUCCESS)", "if (lost)"
+    ),
+    Mutant("qsdrr", "include/aqm/split_gso.h", TELL + "-1, -segment_len);", "(void)0;"),
+    Mutant("tdrr", "include/aqm/flow_buffer.h", "tcf_block_put(b->block);", ""),
+    Mutant("tdrr", "include/aqm/flow_buffer.h", "held_sub(&b->held, skb);", ""),
     Mutant("chokex", "sch_chokex.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("chokex", "include/aqm/red_fifo.h", "qdisc_qlen_dec(sch);", ""),
     Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),

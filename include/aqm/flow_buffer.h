@@ -8,10 +8,11 @@
  * class that its priority or a filter names, else the hash of its flow. The
  * queues are served by deficit round robin: <aqm/flow_queues.h>.
  *
- * A discipline's enqueue reads:
+ * A discipline's enqueue is flow_buffer_enqueue(), which finds the queue of an
+ * arrival, cuts it up (<aqm/split_gso.h>) and hands it, or each segment, to what
+ * the discipline does with one packet:
  *
- *	flow_buffer_classify()		which queue
- *	while flow_buffer_is_full():
+ *	while flow_buffer_lacks():
  *		its policy		whose packet goes
  *		flow_buffer_discard()	that queue's first one
  *	flow_buffer_add()
@@ -23,82 +24,85 @@
  * An arrival is itself discarded only when even an empty buffer could not hold
  * it: flow_buffer_refuse().
  *
- * A discipline has a struct flow_buffer at the start of its private data.
+ * A discipline has a struct flow_buffer at the start of its private data. Its
+ * parameters and its statistics begin with those of this buffer, which the lists
+ * TC_AQM_FLOWS_... name: FLOW_BUFFER_PARAMS() takes the former over, and
+ * flow_buffer_dump_stats() fills in the latter.
  */
 #ifndef _AQM_FLOW_BUFFER_H
 #define _AQM_FLOW_BUFFER_H
 
 #include <linux/jhash.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sizes.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
+#include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
+#include "delay.h"
 #include "filter_class.h"
 #include "flow_queues.h"
 #include "held.h"
+#include "link_rate.h"
+#include "options.h"
+#include "split_gso.h"
 
-#define FLOW_BUFFER_MAX_FLOWS		SZ_64K
 #define FLOW_BUFFER_MIN_QUANTUM		256
 #define FLOW_BUFFER_MAX_QUANTUM		SZ_1M
+#define FLOW_BUFFER_MIN_LIMIT		8	/* packets; where it is derived */
+#define FLOW_BUFFER_DELAY		80	/* ms of the link, likewise */
+#define FLOW_BUFFER_MIN_PACKET		1500	/* bytes, likewise */
 
-/**
- * struct flow_buffer_params - configuration; written by change under the tree
- *	lock
- * @limit: packets held at most, in segments
- * @memory_limit: truesize held at most, bytes
- * @flows: number of queues; fixed once set up
- * @quantum: bytes a queue may send per round
+/*
+ * A member for each option that the disciplines share: what was given, or what
+ * is in force, where what was not given has been derived.
  */
 struct flow_buffer_params {
-	u32	limit;
-	u32	memory_limit;
-	u32	flows;
-	u32	quantum;
+	TC_AQM_FLOWS_OPTIONS(AQM_PARAM, 0, FLOW_BUFFER)
 };
 
-/**
- * struct flow_buffer_stats - counters
- * @dropped_bytes: bytes of the packets lost
- * @drop_limit: packets discarded because @limit packets were held
- * @drop_memory: packets discarded because @memory_limit bytes were held
- * @drop_oversize: arrivals larger than memory_limit
- * @drop_change: packets discarded because a change lowered a limit
- * @drop_filter: arrivals lost to a filter
- * @overflows: arrivals that found no room
- */
+#define FLOW_BUFFER_TAKE(from, attr, name, ...)	.name = (from)->name,
+
+/* The shared ones of a discipline's parameters: an initializer. */
+#define FLOW_BUFFER_PARAMS(from) \
+	{ TC_AQM_FLOWS_OPTIONS(FLOW_BUFFER_TAKE, from, FLOW_BUFFER) }
+
+/* Counters; what is no counter is filled in for a dump only. */
 struct flow_buffer_stats {
-	u64	dropped_bytes;
-	u32	drop_limit;
-	u32	drop_memory;
-	u32	drop_oversize;
-	u32	drop_change;
-	u32	drop_filter;
-	u32	overflows;
+	TC_AQM_FLOWS_STATS(TC_AQM_MEMBER, 0)
 };
+
+AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
 
 /**
  * struct flow_buffer - the buffer; first member of the private data
- * @params: configuration
+ * @params: in force; written under the tree lock
  * @held: what the queues hold
  * @salt: of the flow hash
+ * @number: the queue of the packet that arrives, from 1
  * @filter_list: filters that choose the queue
+ * @delay: how long packets wait
  * @rounds: the queues that hold packets
  * @stats: counters
  * @dropped: packets discarded from each queue, by number, less one
  * @block: block of the filters
+ * @link: the device's speed
  */
 struct flow_buffer {
 	struct flow_buffer_params	params;
 	struct held			held;
 	u32				salt;
+	u32				number;
 	struct tcf_proto __rcu		*filter_list;
+	struct delay_sample		delay;
 	struct flow_rounds		rounds;
 	struct flow_buffer_stats	stats;
 	u32				*dropped;
 	struct tcf_block		*block;
+	struct link_rate		link;
 };
 
 /**
@@ -113,21 +117,69 @@ struct flow_losses {
 	bool	own;
 };
 
-/* An empty buffer with the defaults that do not depend on the discipline. */
-static inline int flow_buffer_init(struct Qdisc *sch,
+/**
+ * flow_buffer_init() - an empty buffer that follows its link
+ * @sch: the discipline
+ * @links: the module's list of LINK_RATE_NOTIFIER()
+ * @extack: takes the reason
+ *
+ * From then on flow_buffer_destroy() is right.
+ *
+ * Return: 0 or an error
+ */
+static inline int flow_buffer_init(struct Qdisc *sch, struct list_head *links,
 				   struct netlink_ext_ack *extack)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
+	link_rate_start(&b->link, sch, links);
 	flow_rounds_init(&b->rounds);
 	b->salt = get_random_u32();
-	b->params.limit = 1000;
-	b->params.memory_limit = SZ_32M;
-	b->params.flows = 1024;
-	b->params.quantum = clamp_t(u32, psched_mtu(qdisc_dev(sch)),
-				    FLOW_BUFFER_MIN_QUANTUM,
-				    FLOW_BUFFER_MAX_QUANTUM);
 	return tcf_block_get(&b->block, &b->filter_list, sch, extack);
+}
+
+/*
+ * The packets that a link carries in FLOW_BUFFER_DELAY, at 2^40 bytes/s 59 * 10^6
+ * of them. Up to FLOW_BUFFER_MIN_LIMIT are needed whatever the rate: fewer would
+ * leave TCP no window.
+ */
+static inline u32 flow_buffer_limit(u64 bandwidth, u32 mtu)
+{
+	u32 packet = clamp_t(u32, mtu, FLOW_BUFFER_MIN_PACKET, SZ_64K);
+	u64 packets = div_u64(bandwidth * FLOW_BUFFER_DELAY, 1000 * packet);
+
+	return max_t(u64, packets, FLOW_BUFFER_MIN_LIMIT);
+}
+
+/**
+ * flow_buffer_derive() - what is in force
+ * @sch: the discipline
+ * @p: what was given; takes the rest
+ * @extack: takes a warning; may be NULL
+ */
+static inline void flow_buffer_derive(struct Qdisc *sch,
+				      struct flow_buffer_params *p,
+				      struct netlink_ext_ack *extack)
+{
+	const struct flow_buffer *b = qdisc_priv(sch);
+	struct net_device *dev = qdisc_dev(sch);
+
+	if (!p->memory_limit)
+		p->memory_limit = SZ_32M;
+	if (!p->quantum)
+		p->quantum = clamp_t(u32, psched_mtu(dev),
+				     FLOW_BUFFER_MIN_QUANTUM,
+				     FLOW_BUFFER_MAX_QUANTUM);
+	/* Nothing else depends on the bandwidth. */
+	if (p->limit)
+		return;
+	if (!p->bandwidth)
+		p->bandwidth = b->link.rate;
+	if (!p->bandwidth) {
+		p->bandwidth = LINK_RATE_DEFAULT;
+		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: limit is for a bandwidth of 1Gbit");
+	}
+	p->limit = flow_buffer_limit(p->bandwidth, READ_ONCE(dev->mtu));
 }
 
 /**
@@ -159,6 +211,7 @@ static inline void flow_buffer_destroy(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
+	link_rate_stop(&b->link);
 	tcf_block_put(b->block);
 	kvfree(b->dropped);
 }
@@ -173,6 +226,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	struct flow_buffer *b = qdisc_priv(sch);
 
 	b->held = (struct held) {};
+	delay_reset(&b->delay);
 	return flow_rounds_purge(&b->rounds);
 }
 
@@ -196,10 +250,7 @@ static inline void flow_buffer_set(struct Qdisc *sch,
 	struct flow_buffer *b = qdisc_priv(sch);
 
 	WRITE_ONCE(sch->limit, p->limit);
-	WRITE_ONCE(b->params.limit, p->limit);
-	WRITE_ONCE(b->params.memory_limit, p->memory_limit);
-	WRITE_ONCE(b->params.flows, p->flows);
-	WRITE_ONCE(b->params.quantum, p->quantum);
+	b->params = *p;
 }
 
 /* Count a packet that is lost; @cause is its counter. */
@@ -214,21 +265,18 @@ static inline void __flow_buffer_lose(struct Qdisc *sch, struct sk_buff *skb,
 	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
 }
 
-/**
- * flow_buffer_classify() - which queue an arrival goes to
- * @skb: the arrival
- * @sch: the discipline
- * @to_free: list that takes it if a filter does not let it pass
- * @number: set to the queue's number, from 1
- *
- * A filter that names a class beyond the number of queues loses the packet.
+/*
+ * Find the queue of an arrival: @number. A filter that names a class beyond the
+ * number of queues loses the packet.
  *
  * Return: 0, or the verdict on an arrival that is gone.
  */
-static inline int flow_buffer_classify(struct sk_buff *skb, struct Qdisc *sch,
-				       struct sk_buff **to_free, u32 *number)
+static inline int __flow_buffer_classify(struct sk_buff *skb,
+					 struct Qdisc *sch,
+					 struct sk_buff **to_free)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
+	u32 *number = &b->number;
 	int verdict;
 
 	verdict = filter_class(skb, sch, rcu_dereference_bh(b->filter_list),
@@ -236,10 +284,8 @@ static inline int flow_buffer_classify(struct sk_buff *skb, struct Qdisc *sch,
 	if (!verdict && *number > b->params.flows)
 		verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
 	if (unlikely(verdict)) {
-		if (verdict & __NET_XMIT_BYPASS) {
-			b->stats.dropped_bytes += qdisc_pkt_len(skb);
+		if (verdict & __NET_XMIT_BYPASS)
 			b->stats.drop_filter++;
-		}
 		return filter_class_drop(skb, sch, verdict, to_free);
 	}
 	if (!*number)
@@ -249,12 +295,51 @@ static inline int flow_buffer_classify(struct sk_buff *skb, struct Qdisc *sch,
 	return 0;
 }
 
-/* Whether an arrival does not fit beside what is held. */
-static inline bool flow_buffer_is_full(const struct flow_buffer *b,
-				       const struct sk_buff *skb)
+/**
+ * flow_buffer_enqueue() - a discipline's enqueue
+ * @skb: the arrival
+ * @sch: the discipline
+ * @to_free: list that takes what is lost
+ * @one: what the discipline does with one packet, whose queue is @number
+ *
+ * The segments of a packet are one flow: they are classified as one, so that
+ * filters and their actions see what they would see without this discipline.
+ *
+ * Return: the verdict.
+ */
+static __always_inline int
+flow_buffer_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+		    struct sk_buff **to_free,
+		    int (*one)(struct sk_buff *skb, struct Qdisc *sch,
+			       struct sk_buff **to_free))
 {
-	return unlikely(!held_fits(&b->held, held_segments(skb), skb->truesize,
-				   b->params.limit, b->params.memory_limit));
+	const struct flow_buffer *b = qdisc_priv(sch);
+	int verdict;
+
+	verdict = __flow_buffer_classify(skb, sch, to_free);
+	if (unlikely(verdict))
+		return verdict;
+	if (skb_is_gso(skb) && b->params.split_gso)
+		return split_gso_enqueue(skb, sch, to_free, one);
+	return one(skb, sch, to_free);
+}
+
+/*
+ * What an arrival lacks to fit beside what is held.
+ *
+ * Return: the counter of what is discarded for it; NULL if it fits.
+ */
+static inline u32 *flow_buffer_lacks(struct flow_buffer *b,
+				     const struct sk_buff *skb)
+{
+	const struct flow_buffer_params *p = &b->params;
+	u32 segments = held_segments(skb);
+
+	if (likely(held_fits(&b->held, segments, skb->truesize, p->limit,
+			     p->memory_limit)))
+		return NULL;
+	return held_fits(&b->held, segments, 0, p->limit, U32_MAX) ?
+	       &b->stats.drop_memory : &b->stats.drop_limit;
 }
 
 /* Count an arrival that found the buffer full. */
@@ -305,6 +390,7 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
 
 	skb = flow_queue_discard(&b->rounds, fq);
 	__flow_buffer_left(sch, skb);
+	delay_lost(&b->delay, skb);
 	b->dropped[number - 1]++;
 	losses->packets++;
 	losses->bytes += qdisc_pkt_len(skb);
@@ -317,27 +403,20 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
  * @sch: the discipline
  * @fq: the queue, which holds a packet
  * @number: its number
- * @arrival: the packet that does not fit
- * @losses: what it has cost so far
+ * @cause: what flow_buffer_lacks() returned
+ * @losses: what the arrival has cost so far
  * @to_free: list that takes the packet lost
  *
  * Return: the packet lost, to read its length.
  */
 static inline struct sk_buff *
 flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u32 number,
-		    const struct sk_buff *arrival, struct flow_losses *losses,
+		    u32 *cause, struct flow_losses *losses,
 		    struct sk_buff **to_free)
 {
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_buffer_stats *st = &b->stats;
 	struct sk_buff *skb;
-	bool slot;
 
-	slot = held_fits(&b->held, held_segments(arrival), 0, b->params.limit,
-			 U32_MAX);
-	skb = __flow_buffer_evict(sch, fq, number,
-				  slot ? &st->drop_memory : &st->drop_limit,
-				  losses);
+	skb = __flow_buffer_evict(sch, fq, number, cause, losses);
 	__qdisc_drop(skb, to_free);
 	return skb;
 }
@@ -352,6 +431,8 @@ static inline void flow_buffer_add(struct Qdisc *sch, struct flow_queue *fq,
 	flow_queue_add(&b->rounds, fq, skb, b->params.quantum);
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
+	if (delay_due(&b->delay))
+		delay_start(&b->delay, skb, ktime_get_ns());
 }
 
 /**
@@ -392,6 +473,8 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 
 	skb = flow_queue_send(&b->rounds, fq, b->params.quantum);
 	__flow_buffer_left(sch, skb);
+	if (delay_timed(&b->delay, skb))
+		delay_end(&b->delay, ktime_get_ns());
 	qdisc_bstats_update(sch, skb);
 	return skb;
 }
@@ -416,6 +499,23 @@ static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq,
 	len = qdisc_pkt_len(skb);
 	rtnl_kfree_skbs(skb, skb);
 	return len;
+}
+
+/* The statistics that the disciplines share, under the tree lock. */
+static inline void flow_buffer_dump_stats(const struct flow_buffer *b,
+					  struct flow_buffer_stats *st)
+{
+	*st = b->stats;
+	st->bandwidth = b->params.bandwidth;
+	st->delay = b->delay.last;
+	st->delay_avg = b->delay.avg;
+	st->delay_max = b->delay.max;
+	st->limit = b->params.limit;
+	st->memory_limit = b->params.memory_limit;
+	st->memory_used = b->held.truesize;
+	st->active = b->rounds.active;
+	st->flows = b->params.flows;
+	st->quantum = b->params.quantum;
 }
 
 /* Class operations: a class is a queue. See also <aqm/filter_class.h>. */

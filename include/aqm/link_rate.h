@@ -13,14 +13,18 @@
  *	static void x_new_rate(struct Qdisc *sch, u64 rate);
  *	LINK_RATE_NOTIFIER(x, x_new_rate);
  *
- * which gives it x_link_rate_register() and x_link_rate_unregister() for its
- * init and exit.
+ * and after its operations
+ *
+ *	module_link_qdisc(x_qdisc_ops, x);
+ *
+ * in the place of module_qdisc().
  */
 #ifndef _AQM_LINK_RATE_H
 #define _AQM_LINK_RATE_H
 
 #include <linux/ethtool.h>
 #include <linux/list.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/sch_generic.h>
@@ -99,16 +103,27 @@ static int name##_link_event(struct notifier_block *nb,			\
 									\
 static struct notifier_block name##_link_notifier = {			\
 	.notifier_call	= name##_link_event,				\
-};									\
-									\
-static int name##_link_rate_register(void)				\
-{									\
-	return register_netdevice_notifier(&name##_link_notifier);	\
-}									\
-									\
-static void name##_link_rate_unregister(void)				\
-{									\
-	unregister_netdevice_notifier(&name##_link_notifier);		\
 }
+
+/* What a module of one discipline does when it comes and goes. */
+#define module_link_qdisc(ops, name)					\
+static int __init ops##_register(void)					\
+{									\
+	int err = register_netdevice_notifier(&name##_link_notifier);	\
+									\
+	if (err)							\
+		return err;						\
+	err = register_qdisc(&(ops));					\
+	if (err)							\
+		unregister_netdevice_notifier(&name##_link_notifier);	\
+	return err;							\
+}									\
+static void __exit ops##_unregister(void)				\
+{									\
+	unregister_qdisc(&(ops));					\
+	unregister_netdevice_notifier(&name##_link_notifier);		\
+}									\
+module_init(ops##_register);						\
+module_exit(ops##_unregister)
 
 #endif /* _AQM_LINK_RATE_H */

@@ -99,7 +99,9 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		/* Not DROP: a sender would send all of it again. */
 		result = NET_XMIT_CN;
 	}
-	lost -= lost && net_xmit_drop_count(result);
+	/* The parents count one for a verdict that is no NET_XMIT_SUCCESS. */
+	if (lost && result != NET_XMIT_SUCCESS)
+		lost -= net_xmit_drop_count(result);
 	if (lost) {
 		qdisc_tree_reduce_backlog(sch, -lost, 0);
 		qdisc_tree_reduce_backlog(sch, lost, 0);

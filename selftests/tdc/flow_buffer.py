@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from table import GATE, Case, Option, on_gate
+from table import GATE, Case, Option, flag, on_gate, stats
 
 U32 = "4294967295"
 BY_FILTER = "$TC filter add dev g0 parent 1: "
 
 OPTIONS: Sequence[Option] = (
     Option(
-        "limit", "1000p", f"1 to {U32} packets", {"9p": 9, "1": 1, U32: int(U32)},
-        bad="0 -1 4294967296 10.5 ten", raw=[0],
+        "limit", "auto", f"1 to {U32} packets", {"9p": 9, "1": 1, U32: int(U32)},
+        bad="0 -1 4294967296 10.5 ten",
     ),
     Option(
-        "memory_limit", "32Mb", "1b to 4Gb", {"2Mb": 2 << 20, "1": 1, U32: int(U32)},
-        bad="0 5gb 5x", raw=[0],
+        "memory_limit", "auto", "1b to 4Gb", {"2Mb": 2 << 20, "1": 1, U32: int(U32)},
+        bad="0 5gb 5x",
     ),
     Option(
         "flows", "1024", "1 to 65536 queues", {"7": 7, "8": 8}, bad="0 65537",
@@ -27,7 +27,21 @@ OPTIONS: Sequence[Option] = (
         "quantum", "auto", "256b to 1Mb", {"300": 300, "256": 256, "1mb": 1 << 20},
         bad="255 1048577", raw=[255, 1 << 20 | 1],
     ),
+    Option(
+        "bandwidth", "auto", "8bit to 8.8Tbit", {"10mbit": 1250000, "100gbit": 12500000000},
+        bad="0 9tbit", raw=[(1 << 40) + 1],
+    ),
+    flag("split_gso", default=True),
 )  # fmt: skip
+
+
+# A link whose speed is not known, with nothing given and nothing queued.
+IDLE = {
+    "bandwidth": 125000000, "limit": 6666, "memory_limit": 32 << 20, "memory_used": 0,
+    "delay": 0, "delay_avg": 0, "delay_max": 0, "marked": 0, "spared": 0,
+    "drop_limit": 0, "drop_memory": 0, "drop_change": 0, "drop_oversize": 0, "drop_filter": 0,
+    "dropped_bytes": 0, "overflows": 0, "active": 0, "flows": 1024, "quantum": 1514,
+}  # fmt: skip
 
 
 def special(kind: str) -> Sequence[Case]:
@@ -60,6 +74,24 @@ def special(kind: str) -> Sequence[Case]:
                 setup=(*GATE, f"$IP link set g0 mtu {mtu}"),
             )
             for mtu, quantum in ((9000, 9014), (68, 256))
+        ),
+        *(
+            stats(f"{kind} at {rate}: the limit is 80 ms of it", f"{kind} bandwidth {rate}",
+                  limit=limit, memory_limit=32 << 20)
+            for rate, limit in (("100mbit", 666), ("10gbit", 66666), ("100kbit", 8))
+        ),
+        stats(f"{kind} with a limit needs no bandwidth", f"{kind} limit 20", limit=20, bandwidth=0),
+        Case(
+            f"{kind} warns that it does not know the link's speed",
+            f"$TC qdisc add dev $DUMMY handle 1: root {kind}",
+            f"$TC qdisc change dev $DUMMY handle 1: root {kind} 2>&1",
+            pattern="Warning: .*the device tells no speed",
+        ),
+        Case(
+            f"{kind} does not warn of what it does not need",
+            f"$TC qdisc add dev $DUMMY handle 1: root {kind} limit 9",
+            f"$TC qdisc change dev $DUMMY handle 1: root {kind} quantum 3000 2>&1",
+            pattern="Warning", count=0,
         ),
         on_gate(
             f"{kind}: what an overflow counts", f"{kind} limit 4 flows 1",

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import errno
 import random
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
 
+from tests import lists
 from tests.drive import RESET, Step, Trace, drive_many
 from tests.fair_queueing import Packet
 from tests.qsdrr.model import Qsdrr
 
-HEADER = struct.Struct("<II")
-QDISC = struct.Struct("<QIIIIIIIIII")
-CLASS = struct.Struct("<IiII")
+LISTS = lists.read("qsdrr")
 
 
 # A packet: its bytes, and those of a segment if it is a GSO packet.
@@ -107,7 +105,7 @@ class Case:
         return ops[: self.steps]
 
     def trace(self) -> Trace:
-        options = f"limit {self.limit} quantum {self.quantum} flows 1024"
+        options = f"limit {self.limit} quantum {self.quantum} flows 1024 nosplit_gso"
         options += f" memory_limit {self.memory_limit}"
         options += "" if self.hysteresis else " nohysteresis"
         lines = [op.line() for op in self.operations()]
@@ -190,13 +188,13 @@ class Shape:
 
 Runs = dict[str, Sequence[Step]]
 TRUESIZE = Trace(
-    "qsdrr limit 1000", [Op("e", queue=1, size=size).line() for size in SIZES], before=BIG_MTU
+    "qsdrr limit 1000 nosplit_gso", [Op("e", queue=1, size=size).line() for size in SIZES], before=BIG_MTU
 )
 
 
 def shapes_of(steps: Sequence[Step]) -> dict[Size, Shape]:
     """What each size is, from one packet of each."""
-    used = [0, *(QDISC.unpack_from(step.xstats, HEADER.size)[9] for step in steps)]
+    used = [0, *(LISTS.statistics(step.xstats)["memory_used"] for step in steps)]
     backlog = [0, *(step.backlog for step in steps)]
     shapes = {}
     for size, (before, after), (short, long) in zip(
@@ -250,20 +248,14 @@ def compare(case: Case, steps: Sequence[Step], shapes: dict[Size, Shape]) -> Non
         assert step.qlen == model.qlen, where
         assert step.drops == len(model.victims), where
 
-        stats = QDISC.unpack_from(step.xstats, HEADER.size)
-        dropped, limit, memory, oversize, change, over, chosen, q, active, used, filtered = stats
-        assert (chosen, q) == (model.chosen, model.q or 0), where
-        causes = {
-            "limit": limit,
-            "memory": memory,
-            "oversize": oversize,
-            "change": change,
-            "filter": filtered,
-        }
-        assert causes == model.causes, where
-        assert used == model.memory, where
-        assert dropped == model.dropped_bytes, where
-        assert over == step.overlimits == overflows, where
+        stats = LISTS.statistics(step.xstats)
+        assert (stats["q_chosen"], stats["q"]) == (model.chosen, model.q or 0), where
+        assert {cause: stats[f"drop_{cause}"] for cause in model.causes} == model.causes, where
+        assert stats["memory_used"] == model.memory, where
+        assert stats["dropped_bytes"] == model.dropped_bytes, where
+        assert stats["overflows"] == step.overlimits == overflows, where
+        assert stats["limit"] == model.limit, where
+        assert stats["memory_limit"] == model.memory_limit, where
 
         state = {
             number: (
@@ -276,11 +268,13 @@ def compare(case: Case, steps: Sequence[Step], shapes: dict[Size, Shape]) -> Non
             )
             for number, queue in model.active.items()
         }
-        assert active == len(state), where
+        assert stats["active"] == len(state), where
         seen = {}
         for minor, cl in step.classes.items():
-            number, account, is_q, _ = CLASS.unpack_from(cl.xstats, HEADER.size)
-            seen[minor] = (cl.qlen, cl.backlog, cl.drops, number, account, bool(is_q))
+            own = LISTS.statistics(cl.xstats)
+            seen[minor] = (
+                cl.qlen, cl.backlog, cl.drops, own["queue"], own["deficit"], bool(own["is_q"])
+            )  # fmt: skip
         assert seen == state, where
 
 

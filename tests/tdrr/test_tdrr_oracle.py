@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 import errno
 import random
-import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +18,12 @@ from itertools import pairwise, permutations
 
 import pytest
 
+from tests import lists
 from tests.drive import RESET, Step, Trace, drive_many
 from tests.fair_queueing import Packet
 from tests.tdrr.model import Refusal, Tdrr
 
-HEADER = struct.Struct("<II")
-QDISC = struct.Struct("<QQIIIIIIIIII")
-CLASS = struct.Struct("<QIiII")
+LISTS = lists.read("tdrr")
 BIG_MTU = ("ip link set g0 mtu 9000",)
 
 # A packet: its bytes, and those of a segment if it is a GSO packet.
@@ -127,7 +125,7 @@ class Case:
         return ops[: self.steps]
 
     def trace(self) -> Trace:
-        options = f"limit {self.limit} quantum {self.quantum} flows 1024"
+        options = f"limit {self.limit} quantum {self.quantum} flows 1024 nosplit_gso"
         options += f" time_constant {self.time_constant_ms}ms memory_limit {self.memory_limit}"
         before = BIG_MTU if max(self.sizes) > (1514, 0) else ()
         lines = [op.line() for op in self.operations()]
@@ -194,13 +192,13 @@ class Shape:
 Shapes = dict[Size, Shape]
 Runs = dict[str, Sequence[Step]]
 TRUESIZE = Trace(
-    "tdrr limit 1000", [Op("e", queue=1, size=size).line() for size in SIZES], before=BIG_MTU
+    "tdrr limit 1000 nosplit_gso", [Op("e", queue=1, size=size).line() for size in SIZES], before=BIG_MTU
 )
 
 
 def shapes_of(steps: Sequence[Step]) -> Shapes:
     """What each size is, from one packet of each."""
-    used = [0, *(QDISC.unpack_from(step.xstats, HEADER.size)[10] for step in steps)]
+    used = [0, *(LISTS.statistics(step.xstats)["memory_used"] for step in steps)]
     backlog = [0, *(step.backlog for step in steps)]
     shapes = {}
     for (length, segment), (before, after), (short, long) in zip(
@@ -241,7 +239,7 @@ def lost_by_queue(model: Tdrr, step: Step) -> Counter[int]:
 def discard_as(model: Tdrr, op: Op, step: Step, do: Callable[[Tdrr, Counter[int]], None]) -> Tdrr:
     """Let the model discard what the kernel did, in any order of the queues that it allows."""
     lost = lost_by_queue(model, step)
-    victims = QDISC.unpack_from(step.xstats, HEADER.size)[7]
+    victims = LISTS.statistics(step.xstats)["victims"]
     reason: object = f"{dict(lost)}, {victims} victims, counted {model.victims} before"
     for order in permutations(+lost):
         trial = copy.deepcopy(model)
@@ -300,23 +298,17 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
         model = apply(model, op, step, packet, shapes)
         packet += op.kind == "e"
 
-        stats = QDISC.unpack_from(step.xstats, HEADER.size)
-        lost, top_rate, limit, memory, oversize, change = stats[:6]
-        overflows, _, top, active, used, filtered = stats[6:]
-        causes = {
-            "limit": limit,
-            "memory": memory,
-            "oversize": oversize,
-            "change": change,
-            "filter": filtered,
-        }
-        assert causes == model.causes, where
-        assert lost == model.dropped_bytes, where
-        assert overflows == step.overlimits, where
+        stats = LISTS.statistics(step.xstats)
+        top = stats["top"]
+        assert {cause: stats[f"drop_{cause}"] for cause in model.causes} == model.causes, where
+        assert stats["dropped_bytes"] == model.dropped_bytes, where
+        assert stats["overflows"] == step.overlimits, where
         assert step.qlen == model.qlen, where
         assert step.drops == sum(model.causes.values()), where
-        assert used == model.memory, where
-        assert active == len(model.active), where
+        assert stats["memory_used"] == model.memory, where
+        assert stats["active"] == len(model.active), where
+        assert stats["limit"] == model.limit, where
+        assert stats["memory_limit"] == model.memory_limit, where
 
         state = {
             number: (len(queue.packets), queue.length, queue.dropped, number, queue.account)
@@ -325,9 +317,10 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
         seen = {}
         rates = {}
         for minor, cl in step.classes.items():
-            rates[minor], number, deficit, is_top, _ = CLASS.unpack_from(cl.xstats, HEADER.size)
-            seen[minor] = (cl.qlen, cl.backlog, cl.drops, number, deficit)
-            assert is_top == (number == top), where
+            own = LISTS.statistics(cl.xstats)
+            rates[minor] = own["throughput"]
+            seen[minor] = (cl.qlen, cl.backlog, cl.drops, own["queue"], own["deficit"])
+            assert own["is_top"] == (own["queue"] == top), where
         assert seen == state, where
 
         # The top is named all the time, also when nothing needs to be discarded.
@@ -346,7 +339,7 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
             want = model.throughput(number, now)
             assert abs(rate - want) <= want * slack + 1, f"{where}: {rate} {want}"
         if top:
-            assert abs(top_rate - rates[top]) <= rates[top] * slack + 1, where
+            assert abs(stats["top_throughput"] - rates[top]) <= rates[top] * slack + 1, where
 
     print(
         f"{len(model.decisions)} discards, {sum(n > 1 for n in model.decisions)} of them with"

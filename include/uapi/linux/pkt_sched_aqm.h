@@ -138,4 +138,31 @@ enum {
 	_(x, __u32, drop_change, COUNT, "packets", \
 	  "dropped because a change lowered a limit")
 
+/*
+ * Options and statistics of flow queues that share one buffer: qsdrr, tdrr.
+ * Each begins with them.
+ */
+#define TC_AQM_FLOWS_OPTIONS(_, x, K) \
+	_(x, K##_LIMIT, limit, PACKETS, "", 1, 4294967295, TC_AQM_DERIVED, \
+	  "held at most, as the wire carries them; auto: 80 ms of bandwidth") \
+	TC_AQM_MEMORY_OPTION(_, x, K) \
+	_(x, K##_FLOWS, flows, NUMBER, "queues", 1, 65536, 1024, \
+	  "into which flows are hashed; fixed once set up") \
+	_(x, K##_QUANTUM, quantum, BYTES, "", 256, 1048576, TC_AQM_DERIVED, \
+	  "that a queue sends in a round; auto: the device's MTU and header") \
+	TC_AQM_BANDWIDTH_OPTION(_, x, K) \
+	TC_AQM_SPLIT_OPTION(_, x, K, 1)
+
+#define TC_AQM_FLOWS_STATS(_, x) \
+	TC_AQM_COMMON_STATS(_, x) \
+	_(x, __u64, dropped_bytes, BYTES, "", \
+	  "of all packets dropped, but for those that a filter did") \
+	_(x, __u32, drop_oversize, COUNT, "packets", \
+	  "whose truesize alone exceeds memory_limit") \
+	_(x, __u32, drop_filter, COUNT, "packets", "lost to a filter") \
+	_(x, __u32, overflows, COUNT, "packets", "that found no room") \
+	_(x, __u32, active, COUNT, "queues", "that hold at least one packet") \
+	_(x, __u32, flows, COUNT, "queues", "in all") \
+	_(x, __u32, quantum, BYTES, "", "in force")
+
 #endif /* _UAPI_LINUX_PKT_SCHED_AQM_H */

@@ -7,10 +7,7 @@ from table import Kind, flag, on_gate
 KIND = Kind(
     "qsdrr",
     options=[*flow_buffer.OPTIONS, flag("hysteresis", default=True)],
-    idle={
-        "active": 0, "q": 0, "q_chosen": 0, "overflows": 0, "dropped_bytes": 0,
-        "drop_limit": 0, "drop_memory": 0, "drop_oversize": 0, "drop_change": 0, "drop_filter": 0,
-    },
+    idle={**flow_buffer.IDLE, "q": 0, "q_chosen": 0},
     special=[
         *flow_buffer.special("qsdrr"),
         on_gate(

@@ -14,11 +14,7 @@ KIND = Kind(
             bad="999us 100001ms 1h fast", raw=[999, 100000001],
         ),
     ],
-    idle={
-        "active": 0, "top": 0, "top_throughput": 0, "victims": 0, "overflows": 0,
-        "dropped_bytes": 0, "drop_limit": 0, "drop_memory": 0, "drop_oversize": 0,
-        "drop_change": 0, "drop_filter": 0,
-    },
+    idle={**flow_buffer.IDLE, "top": 0, "top_throughput": 0, "victims": 0},
     special=[
         *flow_buffer.special("tdrr"),
         on_gate(
