@@ -188,7 +188,9 @@ class Shape:
 
 Runs = dict[str, Sequence[Step]]
 TRUESIZE = Trace(
-    "qsdrr limit 1000 nosplit_gso", [Op("e", queue=1, size=size).line() for size in SIZES], before=BIG_MTU
+    "qsdrr limit 1000 nosplit_gso",
+    [Op("e", queue=1, size=size).line() for size in SIZES],
+    before=BIG_MTU,
 )
 
 

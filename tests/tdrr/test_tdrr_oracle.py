@@ -192,7 +192,9 @@ class Shape:
 Shapes = dict[Size, Shape]
 Runs = dict[str, Sequence[Step]]
 TRUESIZE = Trace(
-    "tdrr limit 1000 nosplit_gso", [Op("e", queue=1, size=size).line() for size in SIZES], before=BIG_MTU
+    "tdrr limit 1000 nosplit_gso",
+    [Op("e", queue=1, size=size).line() for size in SIZES],
+    before=BIG_MTU,
 )
 
 
