@@ -48,8 +48,9 @@
  *  - A class's threshold is not marked at: it is what bounds traffic that may
  *    not respond. ecn marks where RED would drop by chance and, unless
  *    harddrop, above max; nodrop queues there what cannot be marked.
- *  - The weight of RED's average is the paper's. That of the other two is not
- *    in the text. A class that sends blindly is switched on and off by its own
+ *  - The weight of RED's average is the paper's 1/512 at a few Mb/s, the weight
+ *    of 1 s of packets at any rate: red_fifo_weight() says why. That of the other
+ *    two is not in the text. A class that sends blindly is switched on and off by its own
  *    average; with 1/512 its packets in the queue swing between none and twice
  *    the threshold, with 1/4 by a few packets.
  *  - The victim of a forced drop. Section 2.1's is any packet of the queue or
@@ -61,27 +62,35 @@
  *    1/3 each: tagged gets 0.20 of the link with random victims, 0.31 where the
  *    arrival is dropped. So that is the default, and "victim random" the paper's
  *    RED. Where TCP heeds losses both hold the shares within 8 % (tc-cbt(8)).
- *  - Lengths are in packets on the wire: a GSO packet counts its segments in
- *    averages, thresholds and limit. It is one arrival, and one victim; where a
- *    full queue needs more room than its victim had, another one goes.
+ *  - Thresholds from the default latency are at least CBT_LEAST packets: the law
+ *    would give a class less than one on slow links. A latency that was given is
+ *    taken at its word.
+ *  - A GSO packet is cut up, each of its packets being an arrival. With
+ *    nosplit_gso it is one arrival, and one victim; where a full queue needs more
+ *    room than its victim had, another one goes. It counts its segments in
+ *    averages, thresholds and limit all the same: lengths are in packets on the
+ *    wire.
  *  - A packet that a parent has peeked at, or that the driver handed back, has
  *    left the queue: it is not counted for its class and cannot be a victim.
  *
- * Parameters:
- *	limit		packets, up to 2^20; 0: twice the sum of the thresholds
- *	bandwidth	bytes per second, 1 to 2^40
- *	latency		us
- *	share_*		in units of 2^-32; at most 1 together
- *	packet_*	bytes, 1 to 2^20
- *	min, max, threshold_*	1/256 packet; 0: from the shares
- *	red		tcp or all
- *	probability	max_p, in units of 2^-32
- *	weight, class_weight	in units of 2^-32
- *	dscp		set of 0 to 63
- *	mark		value and mask
- *	gentle, ecn, harddrop, nodrop	0 or 1
- *	victim		random or arrival
- *	seed		0: unpredictable
+ * Parameters, each unless given:
+ *	limit		packets			twice the sum of the thresholds
+ *	bandwidth	bytes per second	the device's
+ *	latency		us			40 ms, as memory permits
+ *	share_*		in units of 2^-32	0.75, 0.15, 0.10
+ *	packet_*	bytes			1500, 800, 1000
+ *	min, max, threshold_*	1/256 packet	from the shares
+ *	red		tcp or all		tcp
+ *	probability	max_p, in units of 2^-32	0.1
+ *	weight		in units of 2^-32	1 s of packets
+ *	class_weight	in units of 2^-32	1/4
+ *	dscp		set of 0 to 63		none
+ *	mark		value and mask		none
+ *	gentle, ecn, harddrop, nodrop		0
+ *	victim		random or arrival	arrival
+ *	seed					unpredictable
+ *	memory_limit	bytes			32 MB
+ *	split_gso				1
  */
 
 #include <linux/in6.h>
@@ -89,66 +98,73 @@
 #include <net/dsfield.h>
 #include <net/flow_dissector.h>
 #include <net/gen_stats.h>
-#include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <aqm/congestion_signal.h>
 #include <aqm/filter_class.h>
 #include <aqm/gentle_red.h>
+#include <aqm/link_rate.h>
+#include <aqm/options.h>
 #include <aqm/red_fifo.h>
 #include <aqm/share_law.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_cbt.h>
 
-#define CBT_PERCENT(n)		((u32)((SHARE_LAW_ONE * (n) + 50) / 100))
-#define CBT_DEFAULT_BANDWIDTH	1250000		/* 10 Mb/s */
-#define CBT_DEFAULT_LATENCY	100000		/* us */
-#define CBT_DEFAULT_MAX_P	CBT_PERCENT(10)
-#define CBT_DEFAULT_WEIGHT	8388608U	/* 1/512, the paper's, in Q0.32 */
-#define CBT_DEFAULT_CLASS_WEIGHT 1073741824U	/* 1/4 in Q0.32 */
+#define CBT_LATENCY	40000U	/* us: twice as many full packets take 95 ms */
 
 static_assert(CBT_UNIT == SHARE_LAW_UNIT);
-static_assert(CBT_MAX_BANDWIDTH <= SHARE_LAW_MAX_RATE);
+
+/* Packets that a class may have at least, with the default latency. */
+static const u32 cbt_least[CBT_CLASSES] = {
+	[CBT_TCP] = 4, [CBT_TAGGED] = 2, [CBT_OTHER] = 2,
+};
 
 /**
- * struct cbt_params - configuration; written by change under the tree lock
+ * struct cbt_params - the options
+ * @given: which of them were given
+ */
+struct cbt_params {
+	struct aqm_given	given;
+
+	TC_CBT_OPTIONS(AQM_PARAM, 0)
+};
+
+AQM_OPTIONS(cbt_options, struct cbt_params, TC_CBT_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_cbt_qdisc_stats, TC_CBT_QDISC_STATS);
+AQM_STATS_ARE_WHOLE(struct tc_cbt_class_stats, TC_CBT_CLASS_STATS);
+static_assert(sizeof(struct red_fifo_stats) ==
+	      offsetof(struct tc_cbt_qdisc_stats, avg));
+
+/**
+ * struct cbt_law - what follows from the options; written by change under the
+ *	tree lock
  * @red: for the whole queue and each class: how it is averaged, and its
  *	threshold, 1/256 packet, as max_th. The rest of RED where RED is faced.
  * @signal: what becomes of what RED chooses
  * @bandwidth: bytes per second
  * @dscp: set of codepoints that tag
  * @latency: us
- * @limit: as given, packets on the wire; 0: derived from the thresholds
- * @room: the limit in force
- * @share: of the bytes, Q0.32, by class
- * @packet: mean size, bytes, by class
- * @given: thresholds as given, 1/256 packet, by class; 0: from the shares.
- *	That of TCP is RED's max, with red all too.
- * @min_th: RED's min as given, 1/256 packet; 0: from the shares
- * @class_weight: of the averages of tagged and other, Q0.32
- * @seed: of the random numbers
+ * @limit: packets on the wire
+ * @memory_limit: bytes
  * @mark: value of a firewall mark that tags
  * @mark_mask: bits of it that are compared; 0: none tags
  * @red_all: all face RED, on the whole queue's average
  * @victim_arrival: a forced drop takes the arrival
+ * @split: cut GSO packets up
  */
-struct cbt_params {
+struct cbt_law {
 	struct gentle_red_params red[CBT_CLASSES];
 	struct congestion_policy signal;
 	u64	bandwidth;
 	u64	dscp;
 	u32	latency;
 	u32	limit;
-	u32	room;
-	u32	share[CBT_CLASSES];
-	u32	packet[CBT_CLASSES];
-	u32	given[CBT_CLASSES];
-	u32	min_th;
-	u32	class_weight;
-	u32	seed;
+	u32	memory_limit;
 	u32	mark;
 	u32	mark_mask;
 	bool	red_all;
 	bool	victim_arrival;
+	bool	split;
 };
 
 /**
@@ -199,24 +215,20 @@ struct cbt_class_stats {
  * struct cbt_stats - counters; see struct tc_cbt_qdisc_stats
  * @signal: what became of what RED chose
  * @cls: by class
- * @dropped_bytes: bytes of all packets dropped
- * @drop_limit: no room
- * @drop_change: limit lowered
  * @victims: forced drops that took a packet out of the queue
  */
 struct cbt_stats {
 	struct congestion_stats	signal;
 	struct cbt_class_stats	cls[CBT_CLASSES];
-	u64	dropped_bytes;
-	u32	drop_limit;
-	u32	drop_change;
 	u32	victims;
 };
 
 struct cbt_sched_data {
-	struct cbt_params	params;
+	struct cbt_law		law;
 	struct cbt_vars		vars;
 	struct cbt_stats	stats;
+	struct cbt_params	params;
+	struct link_rate	link;
 	struct tcf_proto __rcu	*filter_list;
 	struct tcf_block	*block;
 };
@@ -272,7 +284,7 @@ static bool cbt_read(const struct sk_buff *skb, u8 *protocol, u32 *dscp)
 }
 
 /* The class of a packet that no filter decided. */
-static u32 cbt_classify(const struct cbt_params *p, const struct sk_buff *skb)
+static u32 cbt_classify(const struct cbt_law *p, const struct sk_buff *skb)
 {
 	u8 protocol;
 	u32 dscp;
@@ -329,7 +341,7 @@ static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
 	q->stats.cls[class].drops++;
-	red_fifo_lose(sch, skb, cause, &q->stats.dropped_bytes, reason);
+	red_fifo_lose(sch, &q->vars.queue, skb, cause, reason);
 }
 
 /* Drop an arrival. */
@@ -346,7 +358,7 @@ static enum congestion_signal cbt_red(struct Qdisc *sch, struct sk_buff *skb,
 				      bool *forced)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_params *p = &q->params;
+	const struct cbt_law *p = &q->law;
 	struct cbt_vars *v = &q->vars;
 	u32 on = p->red_all ? CBT_ALL : CBT_TCP;
 
@@ -377,10 +389,10 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	u32 slot, hit;
 
 	do {
-		reason = cause == &q->stats.drop_limit ? QDISC_DROP_OVERLIMIT :
-							 QDISC_DROP_CONGESTED;
+		reason = cause == &q->stats.signal.forced_drop ?
+			 QDISC_DROP_CONGESTED : QDISC_DROP_OVERLIMIT;
 		slot = queue->fifo.count + 1;
-		if (!q->params.victim_arrival)
+		if (!q->law.victim_arrival)
 			slot = 1 + seeded_random_below(&queue->random, slot);
 		victim = skb;
 		hit = class;
@@ -393,8 +405,8 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		__qdisc_drop(victim, to_free);
 		if (victim == skb)
 			return false;
-		cause = &q->stats.drop_limit;
-	} while (!red_fifo_fits(queue, skb, q->params.room));
+		cause = red_fifo_full(queue, skb);
+	} while (cause);
 	return true;
 }
 
@@ -426,12 +438,13 @@ static int cbt_verdict(struct Qdisc *sch, u32 qlen, u32 backlog, u32 len)
 	return NET_XMIT_CN;
 }
 
-static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+/* An arrival, or a segment of one. */
+static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	enum congestion_signal signal = CONGESTION_PASS;
-	const struct cbt_params *p = &q->params;
+	const struct cbt_law *p = &q->law;
 	struct cbt_stats *st = &q->stats;
 	u32 backlog = sch->qstats.backlog;
 	struct cbt_vars *v = &q->vars;
@@ -471,8 +484,8 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 
 	if (signal == CONGESTION_DROP)
 		cause = &st->signal.forced_drop;
-	else if (unlikely(!red_fifo_fits(&v->queue, skb, p->room)))
-		cause = &st->drop_limit;
+	else
+		cause = red_fifo_full(&v->queue, skb);
 	if (cause && !cbt_forced_drop(skb, sch, class, cause, to_free)) {
 		red_fifo_tell(sch, qlen, backlog);
 		return NET_XMIT_CN;
@@ -486,18 +499,28 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	return cbt_verdict(sch, qlen, backlog, len);
 }
 
+static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+		       struct sk_buff **to_free)
+{
+	const struct cbt_sched_data *q = qdisc_priv(sch);
+
+	if (skb_is_gso(skb) && q->law.split)
+		return split_gso_enqueue(skb, sch, to_free, cbt_arrival);
+	return cbt_arrival(skb, sch, to_free);
+}
+
 static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct random_fifo *fifo = &q->vars.queue.fifo;
+	struct red_fifo *queue = &q->vars.queue;
 	struct sk_buff *skb;
 	u32 class;
 
-	if (!fifo->count)
+	if (!queue->fifo.count)
 		return NULL;
-	skb = cbt_take(sch, random_fifo_first(fifo), &class);
+	skb = cbt_take(sch, random_fifo_first(&queue->fifo), &class);
 	bstats_update(&q->vars.cls[class].sent, skb);
-	qdisc_bstats_update(sch, skb);
+	red_fifo_sent(sch, queue, skb);
 	return skb;
 }
 
@@ -509,7 +532,7 @@ static void cbt_restart(struct cbt_sched_data *q)
 
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
 		cl = &q->vars.cls[i];
-		gentle_red_init(&cl->red, &q->params.red[i], ktime_get_ns());
+		gentle_red_init(&cl->red, &q->law.red[i], ktime_get_ns());
 		cl->held = (struct held) {};
 		cl->qlen = 0;
 		cl->backlog = 0;
@@ -523,7 +546,7 @@ static void cbt_reset(struct Qdisc *sch)
 	/* Also called after an init that failed. */
 	if (!q->vars.queue.fifo.slots)
 		return;
-	red_fifo_reset(&q->vars.queue, &q->params.red[CBT_ALL]);
+	red_fifo_reset(&q->vars.queue, &q->law.red[CBT_ALL]);
 	cbt_restart(q);
 }
 
@@ -535,60 +558,10 @@ static struct sk_buff *cbt_evict(struct Qdisc *sch, u32 slot)
 	u32 class;
 
 	skb = cbt_take(sch, slot, &class);
-	cbt_lose(sch, skb, class, &q->stats.drop_change, QDISC_DROP_OVERLIMIT);
+	cbt_lose(sch, skb, class, &q->vars.queue.stats.drop_change,
+		 QDISC_DROP_OVERLIMIT);
 	return skb;
 }
-
-static struct netlink_range_validation cbt_limit_range = {
-	.min = 0, .max = CBT_MAX_LIMIT,
-};
-
-static struct netlink_range_validation cbt_bandwidth_range = {
-	.min = 1, .max = CBT_MAX_BANDWIDTH,
-};
-
-static struct netlink_range_validation cbt_packet_range = {
-	.min = 1, .max = CBT_MAX_PACKET,
-};
-
-static struct netlink_range_validation cbt_threshold_range = {
-	.min = 0, .max = CBT_MAX_THRESHOLD,
-};
-
-#define CBT_POSITIVE	NLA_POLICY_MIN(NLA_U32, 1)
-#define CBT_PACKET	NLA_POLICY_FULL_RANGE(NLA_U32, &cbt_packet_range)
-#define CBT_THRESHOLD	NLA_POLICY_FULL_RANGE(NLA_U32, &cbt_threshold_range)
-#define CBT_FLAG	NLA_POLICY_MAX(NLA_U8, 1)
-
-static const struct nla_policy cbt_policy[TCA_CBT_MAX + 1] = {
-	[TCA_CBT_LIMIT]		= NLA_POLICY_FULL_RANGE(NLA_U32,
-							&cbt_limit_range),
-	[TCA_CBT_BANDWIDTH]	= NLA_POLICY_FULL_RANGE(NLA_U64,
-							&cbt_bandwidth_range),
-	[TCA_CBT_LATENCY]	= CBT_POSITIVE,
-	[TCA_CBT_SHARE_TCP]	= { .type = NLA_U32 },
-	[TCA_CBT_SHARE_TAGGED]	= { .type = NLA_U32 },
-	[TCA_CBT_SHARE_OTHER]	= { .type = NLA_U32 },
-	[TCA_CBT_PACKET_TCP]	= CBT_PACKET,
-	[TCA_CBT_PACKET_TAGGED]	= CBT_PACKET,
-	[TCA_CBT_PACKET_OTHER]	= CBT_PACKET,
-	[TCA_CBT_MIN_TH]	= CBT_THRESHOLD,
-	[TCA_CBT_MAX_TH]	= CBT_THRESHOLD,
-	[TCA_CBT_TAGGED_TH]	= CBT_THRESHOLD,
-	[TCA_CBT_OTHER_TH]	= CBT_THRESHOLD,
-	[TCA_CBT_RED]		= CBT_FLAG,
-	[TCA_CBT_PROBABILITY]	= { .type = NLA_U32 },
-	[TCA_CBT_WEIGHT]	= CBT_POSITIVE,
-	[TCA_CBT_CLASS_WEIGHT]	= CBT_POSITIVE,
-	[TCA_CBT_DSCP]		= { .type = NLA_U64 },
-	[TCA_CBT_MARK]		= NLA_POLICY_BITFIELD32(U32_MAX),
-	[TCA_CBT_GENTLE]	= CBT_FLAG,
-	[TCA_CBT_ECN]		= CBT_FLAG,
-	[TCA_CBT_HARDDROP]	= CBT_FLAG,
-	[TCA_CBT_NODROP]		= CBT_FLAG,
-	[TCA_CBT_SEED]		= { .type = NLA_U32 },
-	[TCA_CBT_VICTIM]	= CBT_FLAG,
-};
 
 /* RED's max for @q of the share law: the average keeps to 0.9 q to 1.1 q. */
 static u32 cbt_max(u64 q)
@@ -596,199 +569,249 @@ static u32 cbt_max(u64 q)
 	return min_t(u64, q + q / 10, CBT_MAX_THRESHOLD);
 }
 
-/* Derive what follows from the options, and see whether it makes sense. */
-static int cbt_derive(struct cbt_params *p, struct netlink_ext_ack *extack)
+/* The options of the share law, by class. */
+struct cbt_shares {
+	u32	share[CBT_CLASSES];
+	u32	packet[CBT_CLASSES];
+	u32	given[CBT_CLASSES];	/* threshold; that of TCP is RED's max */
+};
+
+static struct cbt_shares cbt_shares(const struct cbt_params *p)
 {
-	struct gentle_red_params *all = &p->red[CBT_ALL];
-	u64 ptime, shares = 0, sum = 0, bytes = 0;
-	u64 law, q;
+	return (struct cbt_shares) {
+		.share	= { 0, p->share_tcp, p->share_tagged, p->share_other },
+		.packet	= { 0, p->packet_tcp, p->packet_tagged,
+			    p->packet_other },
+		.given	= { 0, p->max, p->threshold_tagged,
+			    p->threshold_other },
+	};
+}
+
+/* The default latency, cut so that a full queue's packets fit into memory. */
+static u32 cbt_latency(const struct cbt_shares *sh, u64 rate, u32 memory_limit)
+{
+	u32 room = red_fifo_room(memory_limit);
+	u64 limit, sum = 0;
 	u32 i;
 
+	for (i = CBT_TCP; i < CBT_CLASSES; i++)
+		sum += share_law(rate, CBT_LATENCY, sh->share[i],
+				 sh->packet[i]);
+	limit = share_law_limit(sum);
+	if (limit <= room)
+		return CBT_LATENCY;
+	return max_t(u32, div64_u64((u64)room * CBT_LATENCY, limit), 1);
+}
+
+/*
+ * What each class may have and how it is averaged, and the limit. What slow links'
+ * thresholds are raised by gets a place in the queue, but not twice: nobody is to
+ * wait for it. Return: the sum of the thresholds, 1/256 packet.
+ */
+static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
+			  const struct cbt_shares *sh)
+{
+	struct gentle_red_params *all = &law->red[CBT_ALL];
+	u64 q, room, least, sum = 0, raised = 0;
+	u64 rate = law->bandwidth;
+	u32 i, given;
+
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
-		shares += p->share[i];
-		bytes += p->packet[i];
-		law = share_law(p->bandwidth, p->latency, p->share[i],
-				p->packet[i]);
-		ptime = div64_u64((u64)p->packet[i] * NSEC_PER_SEC,
-				  p->bandwidth);
-		if (ptime > U32_MAX) {
-			NL_SET_ERR_MSG_MOD(extack, "a packet takes too long at this bandwidth");
-			return -EINVAL;
+		struct gentle_red_params *red = &law->red[i];
+
+		given = sh->given[i];
+		least = p->latency ? 0 : cbt_least[i] * CBT_UNIT;
+		q = share_law(rate, law->latency, sh->share[i], sh->packet[i]);
+		if (given && !law->red_all) {
+			sum += given;
+		} else {
+			sum += max(q, least);
+			raised += max(q, least) - q;
 		}
-		p->red[i] = *all;
-		q = p->given[i] ?: min_t(u64, law, CBT_MAX_THRESHOLD);
-		p->red[i].max_th = q;
-		if (i != CBT_TCP)
-			p->red[i].weight = p->class_weight;
-		else if (!p->given[i])
-			p->red[i].max_th = cbt_max(law);
-		p->red[i].ptime = max_t(u32, ptime, 1);
-		sum += p->red_all ? law : q;
+		q = max(q, least);
+		*red = *all;
+		red->ptime = red_fifo_ptime(rate, sh->packet[i]);
+		if (i == CBT_TCP) {
+			red->max_th = given ?: cbt_max(q);
+			red->weight = p->weight ?:
+				      red_fifo_weight(rate, sh->packet[i]);
+		} else {
+			red->max_th = given ?: min_t(u64, q, CBT_MAX_THRESHOLD);
+			red->weight = p->class_weight;
+		}
+	}
+	if (law->red_all && p->max) {
+		sum = p->max;
+		raised = 0;
+	}
+	all->max_th = p->max ?: cbt_max(sum);
+	for (i = CBT_ALL; i <= CBT_TCP; i++)
+		law->red[i].min_th = p->min ?: 9ULL * law->red[i].max_th / 11;
+
+	room = max_t(u64, share_law_limit(sum - raised),
+		     (sum + CBT_UNIT - 1) / CBT_UNIT);
+	law->limit = p->limit ?: min_t(u64, room, CBT_MAX_LIMIT);
+	return sum;
+}
+
+/* Derive what follows from the options, and see whether it makes sense. */
+static int cbt_derive(struct cbt_law *law, const struct cbt_params *p,
+		      const struct link_rate *link,
+		      struct netlink_ext_ack *extack)
+{
+	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
+	u32 mean = (p->packet_tcp + p->packet_tagged + p->packet_other) / 3;
+	u32 memory_limit = p->memory_limit ?: RED_FIFO_MEMORY;
+	u32 longest = max(p->packet_tcp,
+			  max(p->packet_tagged, p->packet_other));
+	const struct gentle_red_params *red;
+	struct cbt_shares sh = cbt_shares(p);
+	u64 sum;
+
+	*law = (struct cbt_law) {
+		.red[CBT_ALL]	= {
+			.max_p	= p->probability,
+			.weight	= p->weight ?: red_fifo_weight(rate, mean),
+			.ptime	= red_fifo_ptime(rate, mean),
+			.gentle	= p->gentle,
+		},
+		.signal		= {
+			.ecn		= p->ecn,
+			.harddrop	= p->harddrop,
+			.nodrop		= p->nodrop,
+		},
+		.bandwidth	= rate,
+		.dscp		= p->dscp,
+		.latency	= p->latency ?:
+				  cbt_latency(&sh, rate, memory_limit),
+		.memory_limit	= memory_limit,
+		.mark		= p->mark.value,
+		.mark_mask	= p->mark.selector,
+		.red_all	= p->red == CBT_RED_ALL,
+		.victim_arrival	= p->victim == CBT_VICTIM_ARRIVAL,
+		.split		= p->split_gso,
+	};
+	sum = cbt_thresholds(law, p, &sh);
+
+	if (red_fifo_ptime(rate, longest) == U32_MAX) {
+		NL_SET_ERR_MSG_MOD(extack, "a packet takes too long at this bandwidth");
+		return -EINVAL;
 	}
 	/* Each share may have been rounded up by half a unit. */
-	if (shares > SHARE_LAW_ONE + CBT_CLASSES) {
+	if ((u64)p->share_tcp + p->share_tagged + p->share_other >
+	    SHARE_LAW_ONE + CBT_CLASSES) {
 		NL_SET_ERR_MSG_MOD(extack, "the shares are more than 1 together");
 		return -EINVAL;
 	}
-	if (p->red_all && p->given[CBT_TCP])
-		sum = p->given[CBT_TCP];
-	all->max_th = p->given[CBT_TCP] ?: cbt_max(sum);
-	all->ptime = max_t(u32, div64_u64(div_u64(bytes, 3) * NSEC_PER_SEC,
-					  p->bandwidth), 1);
-
-	for (i = CBT_ALL; i <= CBT_TCP; i++)
-		p->red[i].min_th = p->min_th ?: 9ULL * p->red[i].max_th / 11;
-	i = p->red_all ? CBT_ALL : CBT_TCP;
-	if (p->red[i].min_th >= p->red[i].max_th) {
+	red = &law->red[law->red_all ? CBT_ALL : CBT_TCP];
+	if (red->min_th >= red->max_th) {
 		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
 		return -EINVAL;
 	}
-	if (p->signal.nodrop && !p->signal.ecn) {
+	if (p->nodrop && !p->ecn) {
 		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
 		return -EINVAL;
 	}
-	p->room = p->limit ?: min_t(u64, share_law_limit(sum), CBT_MAX_LIMIT);
-	if ((u64)p->room * CBT_UNIT < sum)
+	if ((u64)law->limit * CBT_UNIT < sum)
 		NL_SET_ERR_MSG_MOD(extack, "limit is below the sum of the thresholds");
 	return 0;
 }
 
-/* Read the options given over @p, which holds what is in force. */
-static int cbt_parse(struct cbt_params *p, bool *reseed, struct nlattr *opt,
-		     struct netlink_ext_ack *extack)
+/* Take on a law; the queue keeps what it has room for. */
+static int cbt_take_on(struct Qdisc *sch, const struct cbt_params *p,
+		       const struct cbt_law *law,
+		       struct netlink_ext_ack *extack)
 {
-	struct gentle_red_params *all = &p->red[CBT_ALL];
-	struct nlattr *tb[TCA_CBT_MAX + 1];
-	int err, i;
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *queue = &q->vars.queue;
+	struct random_fifo_slot *slots = NULL;
+	int i;
 
-	err = nla_parse_nested(tb, TCA_CBT_MAX, opt, cbt_policy, extack);
-	if (err < 0)
-		return err;
-
-	if (tb[TCA_CBT_LIMIT])
-		p->limit = nla_get_u32(tb[TCA_CBT_LIMIT]);
-	if (tb[TCA_CBT_BANDWIDTH])
-		p->bandwidth = nla_get_u64(tb[TCA_CBT_BANDWIDTH]);
-	if (tb[TCA_CBT_LATENCY])
-		p->latency = nla_get_u32(tb[TCA_CBT_LATENCY]);
-	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
-		struct nlattr *share = tb[TCA_CBT_SHARE_TCP + i - CBT_TCP];
-		struct nlattr *packet = tb[TCA_CBT_PACKET_TCP + i - CBT_TCP];
-		struct nlattr *given = tb[TCA_CBT_MAX_TH + i - CBT_TCP];
-
-		if (share)
-			p->share[i] = nla_get_u32(share);
-		if (packet)
-			p->packet[i] = nla_get_u32(packet);
-		if (given)
-			p->given[i] = nla_get_u32(given);
+	if (law->limit != q->law.limit) {
+		slots = red_fifo_alloc(law->limit, extack);
+		if (!slots)
+			return -ENOMEM;
 	}
-	if (tb[TCA_CBT_MIN_TH])
-		p->min_th = nla_get_u32(tb[TCA_CBT_MIN_TH]);
-	if (tb[TCA_CBT_RED])
-		p->red_all = nla_get_u8(tb[TCA_CBT_RED]) == CBT_RED_ALL;
-	if (tb[TCA_CBT_PROBABILITY])
-		all->max_p = nla_get_u32(tb[TCA_CBT_PROBABILITY]);
-	if (tb[TCA_CBT_WEIGHT])
-		all->weight = nla_get_u32(tb[TCA_CBT_WEIGHT]);
-	if (tb[TCA_CBT_CLASS_WEIGHT])
-		p->class_weight = nla_get_u32(tb[TCA_CBT_CLASS_WEIGHT]);
-	if (tb[TCA_CBT_DSCP])
-		p->dscp = nla_get_u64(tb[TCA_CBT_DSCP]);
-	if (tb[TCA_CBT_MARK]) {
-		p->mark = nla_get_bitfield32(tb[TCA_CBT_MARK]).value;
-		p->mark_mask = nla_get_bitfield32(tb[TCA_CBT_MARK]).selector;
-	}
-	if (tb[TCA_CBT_GENTLE])
-		all->gentle = nla_get_u8(tb[TCA_CBT_GENTLE]);
-	if (tb[TCA_CBT_ECN])
-		p->signal.ecn = nla_get_u8(tb[TCA_CBT_ECN]);
-	if (tb[TCA_CBT_HARDDROP])
-		p->signal.harddrop = nla_get_u8(tb[TCA_CBT_HARDDROP]);
-	if (tb[TCA_CBT_NODROP])
-		p->signal.nodrop = nla_get_u8(tb[TCA_CBT_NODROP]);
-	if (tb[TCA_CBT_SEED])
-		p->seed = nla_get_u32(tb[TCA_CBT_SEED]);
-	if (tb[TCA_CBT_VICTIM])
-		p->victim_arrival = nla_get_u8(tb[TCA_CBT_VICTIM]) ==
-				    CBT_VICTIM_ARRIVAL;
-	*reseed = tb[TCA_CBT_SEED];
-	return cbt_derive(p, extack);
+
+	sch_tree_lock(sch);
+	gentle_red_change(&queue->red, &q->law.red[CBT_ALL],
+			  &law->red[CBT_ALL]);
+	for (i = CBT_TCP; i < CBT_CLASSES; i++)
+		gentle_red_change(&q->vars.cls[i].red, &q->law.red[i],
+				  &law->red[i]);
+	q->params = *p;
+	q->law = *law;
+	if (aqm_changed(p, TCA_CBT_SEED))
+		seeded_random_init(&queue->random, p->seed);
+	slots = red_fifo_resize(sch, queue, slots, law->limit,
+				law->memory_limit, cbt_evict);
+	sch_tree_unlock(sch);
+	kvfree(slots);
+	return 0;
 }
 
 static int cbt_change(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
-	struct random_fifo_slot *slots = NULL;
 	struct cbt_params p = q->params;
-	bool reseed;
-	int err, i;
+	struct cbt_law law;
+	int err;
 
-	err = cbt_parse(&p, &reseed, opt, extack);
+	err = aqm_options_read(&cbt_options, &p, opt, extack);
 	if (err < 0)
 		return err;
-	if (p.room != q->params.room) {
-		slots = red_fifo_alloc(p.room, extack);
-		if (!slots)
-			return -ENOMEM;
-	}
-
-	sch_tree_lock(sch);
-	gentle_red_change(&queue->red, &q->params.red[CBT_ALL],
-			  &p.red[CBT_ALL]);
-	for (i = CBT_TCP; i < CBT_CLASSES; i++)
-		gentle_red_change(&q->vars.cls[i].red, &q->params.red[i],
-				  &p.red[i]);
-	q->params = p;
-	if (reseed)
-		seeded_random_init(&queue->random, p.seed);
-	slots = red_fifo_resize(sch, queue, slots, p.room, cbt_evict);
-	sch_tree_unlock(sch);
-	kvfree(slots);
-	return 0;
+	err = cbt_derive(&law, &p, &q->link, extack);
+	if (err < 0)
+		return err;
+	return cbt_take_on(sch, &p, &law, extack);
 }
+
+/* The link has another speed. What makes no sense with it leaves all as it is. */
+static void cbt_new_rate(struct Qdisc *sch, u64 rate)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct cbt_params p = q->params;
+	struct cbt_law law;
+
+	if (p.bandwidth)
+		return;
+	p.given.now = 0;
+	if (!cbt_derive(&law, &p, &q->link, NULL))
+		cbt_take_on(sch, &p, &law, NULL);
+}
+
+LINK_RATE_NOTIFIER(cbt, cbt_new_rate);
 
 static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
 		    struct netlink_ext_ack *extack)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct cbt_params p = {
-		.red[CBT_ALL].max_p	= CBT_DEFAULT_MAX_P,
-		.red[CBT_ALL].weight	= CBT_DEFAULT_WEIGHT,
-		.bandwidth		= CBT_DEFAULT_BANDWIDTH,
-		.latency		= CBT_DEFAULT_LATENCY,
-		.share[CBT_TCP]		= CBT_PERCENT(75),
-		.share[CBT_TAGGED]	= CBT_PERCENT(15),
-		.share[CBT_OTHER]	= CBT_PERCENT(10),
-		.class_weight		= CBT_DEFAULT_CLASS_WEIGHT,
-		.victim_arrival		= true,
-		.packet[CBT_TCP]	= 1500,
-		.packet[CBT_TAGGED]	= 800,
-		.packet[CBT_OTHER]	= 1000,
-	};
 	struct random_fifo_slot *slots;
-	bool reseed;
+	struct cbt_params p;
 	int err, i;
 
-	err = opt ? cbt_parse(&p, &reseed, opt, extack) :
-		    cbt_derive(&p, extack);
+	link_rate_start(&q->link, sch, &cbt_link_rates);
+	aqm_options_default(&cbt_options, &p);
+	err = aqm_options_read(&cbt_options, &p, opt, extack);
+	if (err < 0)
+		return err;
+	err = cbt_derive(&q->law, &p, &q->link, extack);
 	if (err < 0)
 		return err;
 	err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
 	if (err)
 		return err;
-	slots = red_fifo_alloc(p.room, extack);
+	slots = red_fifo_alloc(q->law.limit, extack);
 	if (!slots)
 		return -ENOMEM;
 
-	q->params = p;
-	red_fifo_init(&q->vars.queue, slots, p.room, &p.red[CBT_ALL], p.seed);
+	red_fifo_init(sch, &q->vars.queue, slots, q->law.limit,
+		      q->law.memory_limit, &q->law.red[CBT_ALL], p.seed);
 	for (i = CBT_TCP; i < CBT_CLASSES; i++)
 		gnet_stats_basic_sync_init(&q->vars.cls[i].sent);
 	cbt_restart(q);
-	sch->limit = p.room;
+	q->params = p;
 	return 0;
 }
 
@@ -796,6 +819,7 @@ static void cbt_destroy(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
+	link_rate_stop(&q->link);
 	tcf_block_put(q->block);
 	red_fifo_destroy(&q->vars.queue);
 }
@@ -803,103 +827,65 @@ static void cbt_destroy(struct Qdisc *sch)
 static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct gentle_red_params *red;
-	struct nlattr *opts;
-	struct cbt_params p;
-	u32 i;
 
-	/* The options hang together: show those of one configuration. */
-	sch_tree_lock(sch);
-	p = q->params;
-	sch_tree_unlock(sch);
-	red = &p.red[p.red_all ? CBT_ALL : CBT_TCP];
-
-	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
-	if (!opts)
-		return -EMSGSIZE;
-	for (i = CBT_TCP; i < CBT_CLASSES; i++)
-		if (nla_put_u32(skb, TCA_CBT_SHARE_TCP + i - CBT_TCP,
-				p.share[i]) ||
-		    nla_put_u32(skb, TCA_CBT_PACKET_TCP + i - CBT_TCP,
-				p.packet[i]) ||
-		    (p.given[i] && nla_put_u32(skb,
-					       TCA_CBT_MAX_TH + i - CBT_TCP,
-					       p.given[i])))
-			goto full;
-	if ((p.limit && nla_put_u32(skb, TCA_CBT_LIMIT, p.limit)) ||
-	    nla_put_u64_64bit(skb, TCA_CBT_BANDWIDTH, p.bandwidth,
-			      TCA_CBT_PAD) ||
-	    nla_put_u32(skb, TCA_CBT_LATENCY, p.latency) ||
-	    (p.min_th && nla_put_u32(skb, TCA_CBT_MIN_TH, p.min_th)) ||
-	    nla_put_u8(skb, TCA_CBT_RED,
-		       p.red_all ? CBT_RED_ALL : CBT_RED_TCP) ||
-	    nla_put_u32(skb, TCA_CBT_PROBABILITY, red->max_p) ||
-	    nla_put_u32(skb, TCA_CBT_WEIGHT, red->weight) ||
-	    nla_put_u32(skb, TCA_CBT_CLASS_WEIGHT, p.class_weight) ||
-	    nla_put_u64_64bit(skb, TCA_CBT_DSCP, p.dscp, TCA_CBT_PAD) ||
-	    nla_put_bitfield32(skb, TCA_CBT_MARK, p.mark, p.mark_mask) ||
-	    nla_put_u8(skb, TCA_CBT_GENTLE, red->gentle) ||
-	    nla_put_u8(skb, TCA_CBT_ECN, p.signal.ecn) ||
-	    nla_put_u8(skb, TCA_CBT_HARDDROP, p.signal.harddrop) ||
-	    nla_put_u8(skb, TCA_CBT_NODROP, p.signal.nodrop) ||
-	    nla_put_u32(skb, TCA_CBT_SEED, p.seed) ||
-	    nla_put_u8(skb, TCA_CBT_VICTIM,
-		       p.victim_arrival ? CBT_VICTIM_ARRIVAL :
-					  CBT_VICTIM_RANDOM))
-		goto full;
-	return nla_nest_end(skb, opts);
-full:
-	nla_nest_cancel(skb, opts);
-	return -EMSGSIZE;
+	return aqm_options_dump(sch, skb, &cbt_options, &q->params);
 }
 
 /* RED's state of a class, or of all, as the next arrival would find it. */
 static struct gentle_red_vars cbt_seen(const struct cbt_sched_data *q, u32 class)
 {
-	return gentle_red_seen(&q->params.red[class], class == CBT_ALL ?
+	return gentle_red_seen(&q->law.red[class], class == CBT_ALL ?
 			       &q->vars.queue.red : &q->vars.cls[class].red,
 			       ktime_get_ns());
 }
 
+static void cbt_copy_stats(struct tc_cbt_qdisc_stats *st,
+			   const struct cbt_sched_data *q)
+{
+	u32 on = q->law.red_all ? CBT_ALL : CBT_TCP;
+	const struct gentle_red_params *p = &q->law.red[on];
+	const struct red_fifo *queue = &q->vars.queue;
+	const struct cbt_class *cls = q->vars.cls;
+	const struct cbt_stats *c = &q->stats;
+	struct gentle_red_vars red;
+	struct red_fifo_stats own;
+
+	red = cbt_seen(q, on);
+	own = red_fifo_seen(queue, &c->signal, q->law.bandwidth);
+	*st = (struct tc_cbt_qdisc_stats) {
+		.avg		= cbt_seen(q, CBT_ALL).avg,
+		.avg_tcp	= cbt_seen(q, CBT_TCP).avg,
+		.avg_tagged	= cbt_seen(q, CBT_TAGGED).avg,
+		.avg_other	= cbt_seen(q, CBT_OTHER).avg,
+		.dropped_bytes	= queue->dropped_bytes,
+		.segments	= queue->held.segments,
+		.tcp		= cls[CBT_TCP].held.segments,
+		.tagged		= cls[CBT_TAGGED].held.segments,
+		.other		= cls[CBT_OTHER].held.segments,
+		.min_th		= p->min_th,
+		.max_th		= p->max_th,
+		.tagged_drop	= c->cls[CBT_TAGGED].threshold_drop,
+		.other_drop	= c->cls[CBT_OTHER].threshold_drop,
+		.early_drop	= c->signal.early_drop,
+		.early_mark	= c->signal.early_mark,
+		.forced_drop	= c->signal.forced_drop,
+		.forced_mark	= c->signal.forced_mark,
+		.victims	= c->victims,
+		.probability	= min_t(u64, gentle_red_probability(p, &red),
+					U32_MAX),
+		.max_p		= red.max_p,
+		.latency	= q->law.latency,
+		.weight		= p->weight,
+	};
+	memcpy(st, &own, sizeof(own));
+}
+
 static int cbt_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
-	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct tc_cbt_xstats st = { .type = TCA_CBT_XSTATS_QDISC };
-	const struct cbt_class *cls = q->vars.cls;
-	const struct gentle_red_params *p;
-	struct gentle_red_vars red;
-	u32 on;
 
 	sch_tree_lock(sch);
-	on = q->params.red_all ? CBT_ALL : CBT_TCP;
-	p = &q->params.red[on];
-	red = cbt_seen(q, on);
-	st.qdisc.avg = cbt_seen(q, CBT_ALL).avg;
-	st.qdisc.avg_tcp = cbt_seen(q, CBT_TCP).avg;
-	st.qdisc.avg_tagged = cbt_seen(q, CBT_TAGGED).avg;
-	st.qdisc.avg_other = cbt_seen(q, CBT_OTHER).avg;
-	st.qdisc.dropped_bytes = q->stats.dropped_bytes;
-	st.qdisc.segments = q->vars.queue.held.segments;
-	st.qdisc.tcp = cls[CBT_TCP].held.segments;
-	st.qdisc.tagged = cls[CBT_TAGGED].held.segments;
-	st.qdisc.other = cls[CBT_OTHER].held.segments;
-	st.qdisc.limit = q->params.room;
-	st.qdisc.min_th = p->min_th;
-	st.qdisc.max_th = p->max_th;
-	st.qdisc.tagged_drop = q->stats.cls[CBT_TAGGED].threshold_drop;
-	st.qdisc.other_drop = q->stats.cls[CBT_OTHER].threshold_drop;
-	st.qdisc.early_drop = q->stats.signal.early_drop;
-	st.qdisc.early_mark = q->stats.signal.early_mark;
-	st.qdisc.forced_drop = q->stats.signal.forced_drop;
-	st.qdisc.forced_mark = q->stats.signal.forced_mark;
-	st.qdisc.marked = congestion_marked(&q->stats.signal);
-	st.qdisc.spared = q->stats.signal.spared;
-	st.qdisc.drop_limit = q->stats.drop_limit;
-	st.qdisc.drop_change = q->stats.drop_change;
-	st.qdisc.victims = q->stats.victims;
-	st.qdisc.probability = min_t(u64, gentle_red_probability(p, &red),
-				     U32_MAX);
-	st.qdisc.max_p = red.max_p;
+	cbt_copy_stats(&st.qdisc, qdisc_priv(sch));
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
@@ -928,7 +914,7 @@ static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	st.cls.avg = cbt_seen(q, cl).avg;
 	st.cls.arrivals = counts->arrivals;
 	st.cls.class_id = cl;
-	st.cls.threshold = q->params.red[cl].max_th;
+	st.cls.threshold = q->law.red[cl].max_th;
 	st.cls.segments = class->held.segments;
 	st.cls.threshold_drop = counts->threshold_drop;
 	st.cls.early_drop = counts->early_drop;
@@ -983,12 +969,20 @@ MODULE_ALIAS_NET_SCH("cbt");
 
 static int __init cbt_module_init(void)
 {
-	return register_qdisc(&cbt_qdisc_ops);
+	int err = cbt_link_rate_register();
+
+	if (err)
+		return err;
+	err = register_qdisc(&cbt_qdisc_ops);
+	if (err)
+		cbt_link_rate_unregister();
+	return err;
 }
 
 static void __exit cbt_module_exit(void)
 {
 	unregister_qdisc(&cbt_qdisc_ops);
+	cbt_link_rate_unregister();
 }
 
 module_init(cbt_module_init)

@@ -44,8 +44,10 @@
  *    discipline: two flows are mistaken for one with probability 2^-64 per
  *    comparison, and nobody outside can bring it about. Fragments have no ports.
  *    Packets that the flow dissector cannot read are one flow per protocol.
- *  - Queue lengths are in packets on the wire: a GSO packet counts its segments
- *    in the average and against the limit. It is one candidate, and one arrival.
+ *  - A GSO packet is cut up, each of its packets being an arrival. With
+ *    nosplit_gso it is one arrival and one candidate; it counts its segments in
+ *    the average and against the limit all the same: queue lengths are in packets
+ *    on the wire.
  *  - With ecn, what RED would drop is marked where the packet allows it, also
  *    above max unless harddrop; with nodrop, what cannot be marked is queued.
  *    See <aqm/congestion_signal.h>. A match is always dropped: a flow found by
@@ -56,61 +58,71 @@
  *    left the queue: it is not averaged, not limited and not drawn.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
  *
- * Parameters:
- *	limit		packets				1 to 2^20
- *	min, max	packets				min < max < 2^31
- *	probability	max_p, in units of 2^-32
- *	weight		of the average, in units of 2^-32
- *	bandwidth	bytes per second		1 to 2^40
- *	avpkt		bytes; with bandwidth: how fast avg decays when idle
- *	candidates	m				1 to 64
- *	adaptive	k				1 to 32
- *	gentle, ecn, harddrop, nodrop		0 or 1
- *	seed		of the draws; 0: unpredictable
+ * Parameters, each unless given:
+ *	limit		packets				80 ms of the link
+ *	min, max	packets				limit / 3, 2 limit / 3
+ *	probability	max_p, in units of 2^-32	0.02
+ *	weight		of the average, in units of 2^-32	1 s of packets
+ *	bandwidth	bytes per second		the device's
+ *	avpkt		bytes				1000
+ *	candidates	m				1
+ *	adaptive	k				candidates instead
+ *	gentle, ecn, harddrop, nodrop			0
+ *	seed		of the draws			unpredictable
+ *	memory_limit	bytes				32 MB
+ *	split_gso					1
  */
 
 #include <linux/module.h>
 #include <linux/siphash.h>
 #include <net/flow_dissector.h>
-#include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <aqm/congestion_signal.h>
 #include <aqm/filter_class.h>
 #include <aqm/gentle_red.h>
+#include <aqm/link_rate.h>
+#include <aqm/options.h>
 #include <aqm/red_fifo.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_chokex.h>
 
-#define CHOKEX_DEFAULT_LIMIT		300	/* Pan et al.; min 100, max 200 */
-#define CHOKEX_DEFAULT_MAX_P		(2 * GENTLE_RED_PERCENT)
-#define CHOKEX_DEFAULT_WEIGHT		8589935U	/* 0.002 in Q0.32 */
-#define CHOKEX_DEFAULT_BANDWIDTH	1250000		/* 10 Mb/s */
-#define CHOKEX_DEFAULT_AVPKT		1000
-
 /**
- * struct chokex_params - configuration; written by change under the tree lock
- * @red: the thresholds in force, and the rest of RED
- * @signal: what becomes of what RED chooses
- * @bandwidth: bytes per second
- * @limit: packets on the wire, at most
- * @min_th: threshold as given, packets; 0: derived from the limit
- * @max_th: threshold as given, packets; 0: derived from the limit
- * @avpkt: bytes
- * @candidates: m, while @regions is 0
- * @regions: k
- * @seed: of the random numbers
+ * struct chokex_params - the options
+ * @given: which of them were given
  */
 struct chokex_params {
+	struct aqm_given	given;
+
+	TC_CHOKEX_OPTIONS(AQM_PARAM, 0)
+};
+
+AQM_OPTIONS(chokex_options, struct chokex_params, TC_CHOKEX_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_chokex_qdisc_stats, TC_CHOKEX_QDISC_STATS);
+static_assert(sizeof(struct red_fifo_stats) ==
+	      offsetof(struct tc_chokex_qdisc_stats, avg));
+
+/**
+ * struct chokex_law - what follows from the options; written by change under the
+ *	tree lock
+ * @red: RED
+ * @signal: what becomes of what RED chooses
+ * @bandwidth: bytes per second
+ * @limit: packets on the wire
+ * @memory_limit: bytes
+ * @candidates: m, while @regions is 0
+ * @regions: k
+ * @split: cut GSO packets up
+ */
+struct chokex_law {
 	struct gentle_red_params red;
 	struct congestion_policy signal;
 	u64	bandwidth;
 	u32	limit;
-	u32	min_th;
-	u32	max_th;
-	u32	avpkt;
+	u32	memory_limit;
 	u32	candidates;
 	u32	regions;
-	u32	seed;
+	bool	split;
 };
 
 /**
@@ -123,32 +135,15 @@ struct chokex_vars {
 	siphash_key_t		flow_key;
 };
 
-/**
- * struct chokex_stats - counters; see struct tc_chokex_qdisc_stats
- * @signal: what became of what RED chose
- * @drawn: candidates
- * @dropped_bytes: bytes of all packets dropped
- * @matched: arrivals dropped by a match
- * @victims: queued packets dropped by a match
- * @drop_limit: no room
- * @drop_change: limit lowered
- */
-struct chokex_stats {
-	struct congestion_stats	signal;
-	u64	drawn;
-	u64	dropped_bytes;
-	u32	matched;
-	u32	victims;
-	u32	drop_limit;
-	u32	drop_change;
-};
-
 struct chokex_sched_data {
-	struct chokex_params	params;
-	struct chokex_vars	vars;
-	struct chokex_stats	stats;
-	struct tcf_proto __rcu	*filter_list;
-	struct tcf_block	*block;
+	struct chokex_law		law;
+	struct chokex_vars		vars;
+	struct congestion_stats		signal;
+	struct tc_chokex_qdisc_stats	stats;
+	struct chokex_params		params;
+	struct link_rate		link;
+	struct tcf_proto __rcu		*filter_list;
+	struct tcf_block		*block;
 };
 
 /* Average at which avg reaches @th packets. */
@@ -158,7 +153,7 @@ static u64 chokex_avg_at(u32 th)
 }
 
 /* Draws for an arrival; avg >= min. */
-static u32 chokex_candidates(const struct chokex_params *p, u64 avg)
+static u32 chokex_candidates(const struct chokex_law *p, u64 avg)
 {
 	u64 above = avg - chokex_avg_at(p->red.min_th);
 
@@ -198,7 +193,7 @@ static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u32 *cause,
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_lose(sch, skb, cause, &q->stats.dropped_bytes, reason);
+	red_fifo_lose(sch, &q->vars.queue, skb, cause, reason);
 }
 
 /**
@@ -213,7 +208,7 @@ static bool chokex_match(struct Qdisc *sch, u64 flow, struct sk_buff **to_free)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
-	u32 m = chokex_candidates(&q->params, queue->red.avg);
+	u32 m = chokex_candidates(&q->law, queue->red.avg);
 	struct random_fifo *fifo = &queue->fifo;
 	u32 backlog = sch->qstats.backlog;
 	u32 qlen = sch->q.qlen;
@@ -237,17 +232,18 @@ static bool chokex_match(struct Qdisc *sch, u64 flow, struct sk_buff **to_free)
 	return qlen != sch->q.qlen;
 }
 
-static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+/* An arrival, or a segment of one. */
+static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = &q->params;
 	struct red_fifo *queue = &q->vars.queue;
-	struct chokex_stats *st = &q->stats;
+	const struct chokex_law *p = &q->law;
 	enum congestion_signal signal;
 	u64 flow = 0;
 	bool forced;
 	u32 minor;
+	u32 *full;
 	int ret;
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
@@ -263,7 +259,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		if (!flow)
 			flow = chokex_flow_of(&q->vars, skb);
 		if (chokex_match(sch, flow, to_free)) {
-			chokex_lose(sch, skb, &st->matched,
+			chokex_lose(sch, skb, &q->stats.matched,
 				    QDISC_DROP_CONGESTED);
 			__qdisc_drop(skb, to_free);
 			return NET_XMIT_CN;
@@ -273,20 +269,31 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	signal = red_queue_signal(sch, skb, &p->red, &queue->red,
 				  &queue->random, &p->signal, &forced);
 	if (signal == CONGESTION_DROP) {
-		chokex_lose(sch, skb, forced ? &st->signal.forced_drop :
-					       &st->signal.early_drop,
+		chokex_lose(sch, skb, forced ? &q->signal.forced_drop :
+					       &q->signal.early_drop,
 			    QDISC_DROP_CONGESTED);
 		__qdisc_drop(skb, to_free);
 		return NET_XMIT_CN;
 	}
-	if (unlikely(!red_fifo_fits(queue, skb, p->limit))) {
-		chokex_lose(sch, skb, &st->drop_limit, QDISC_DROP_OVERLIMIT);
+	full = red_fifo_full(queue, skb);
+	if (unlikely(full)) {
+		chokex_lose(sch, skb, full, QDISC_DROP_OVERLIMIT);
 		__qdisc_drop(skb, to_free);
 		return NET_XMIT_DROP;
 	}
-	congestion_count(&st->signal, signal, forced);
+	congestion_count(&q->signal, signal, forced);
 	red_fifo_add(sch, queue, skb, flow);
 	return NET_XMIT_SUCCESS;
+}
+
+static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			  struct sk_buff **to_free)
+{
+	const struct chokex_sched_data *q = qdisc_priv(sch);
+
+	if (skb_is_gso(skb) && q->law.split)
+		return split_gso_enqueue(skb, sch, to_free, chokex_arrival);
+	return chokex_arrival(skb, sch, to_free);
 }
 
 static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
@@ -298,7 +305,7 @@ static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
 	if (!queue->fifo.count)
 		return NULL;
 	skb = red_fifo_take(sch, queue, random_fifo_first(&queue->fifo));
-	qdisc_bstats_update(sch, skb);
+	red_fifo_sent(sch, queue, skb);
 	return skb;
 }
 
@@ -308,7 +315,7 @@ static void chokex_reset(struct Qdisc *sch)
 
 	/* Also called after an init that failed. */
 	if (q->vars.queue.fifo.slots)
-		red_fifo_reset(&q->vars.queue, &q->params.red);
+		red_fifo_reset(&q->vars.queue, &q->law.red);
 }
 
 /* A change left no room for the packet in @slot. */
@@ -317,63 +324,50 @@ static struct sk_buff *chokex_evict(struct Qdisc *sch, u32 slot)
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct sk_buff *skb = red_fifo_take(sch, &q->vars.queue, slot);
 
-	chokex_lose(sch, skb, &q->stats.drop_change, QDISC_DROP_OVERLIMIT);
+	chokex_lose(sch, skb, &q->vars.queue.stats.drop_change,
+		    QDISC_DROP_OVERLIMIT);
 	return skb;
 }
 
-static struct netlink_range_validation chokex_limit_range = {
-	.min = 1, .max = CHOKEX_MAX_LIMIT,
-};
-
-static struct netlink_range_validation chokex_max_th_range = {
-	.min = 0, .max = GENTLE_RED_MAX_TH,
-};
-
-static struct netlink_range_validation chokex_bandwidth_range = {
-	.min = 1, .max = CHOKEX_MAX_BANDWIDTH,
-};
-
-static const struct nla_policy chokex_policy[TCA_CHOKEX_MAX + 1] = {
-	[TCA_CHOKEX_LIMIT]	 = NLA_POLICY_FULL_RANGE(NLA_U32,
-							 &chokex_limit_range),
-	[TCA_CHOKEX_MIN_TH]	 = NLA_POLICY_FULL_RANGE(NLA_U32,
-							 &chokex_max_th_range),
-	[TCA_CHOKEX_MAX_TH]	 = NLA_POLICY_FULL_RANGE(NLA_U32,
-							 &chokex_max_th_range),
-	[TCA_CHOKEX_PROBABILITY] = { .type = NLA_U32 },
-	[TCA_CHOKEX_WEIGHT]	 = NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_CHOKEX_BANDWIDTH]	 = NLA_POLICY_FULL_RANGE(NLA_U64,
-							 &chokex_bandwidth_range),
-	[TCA_CHOKEX_AVPKT]	 = NLA_POLICY_MIN(NLA_U32, 1),
-	[TCA_CHOKEX_CANDIDATES]	 = NLA_POLICY_RANGE(NLA_U32, 1,
-						    CHOKEX_MAX_CANDIDATES),
-	[TCA_CHOKEX_ADAPTIVE]	 = NLA_POLICY_RANGE(NLA_U32, 1,
-						    CHOKEX_MAX_REGIONS),
-	[TCA_CHOKEX_GENTLE]	 = NLA_POLICY_MAX(NLA_U8, 1),
-	[TCA_CHOKEX_ECN]	 = NLA_POLICY_MAX(NLA_U8, 1),
-	[TCA_CHOKEX_HARDDROP]	 = NLA_POLICY_MAX(NLA_U8, 1),
-	[TCA_CHOKEX_NODROP]	 = NLA_POLICY_MAX(NLA_U8, 1),
-	[TCA_CHOKEX_SEED]	 = { .type = NLA_U32 },
-};
-
 /* Derive what follows from the options, and see whether it makes sense. */
-static int chokex_derive(struct chokex_params *p,
+static int chokex_derive(struct chokex_law *law, const struct chokex_params *p,
+			 const struct link_rate *link,
 			 struct netlink_ext_ack *extack)
 {
-	u64 ptime = div64_u64((u64)p->avpkt * NSEC_PER_SEC, p->bandwidth);
+	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
+	u32 memory_limit = p->memory_limit ?: RED_FIFO_MEMORY;
+	u32 limit = p->limit ?: red_fifo_limit(rate, memory_limit);
 
-	if (ptime > U32_MAX) {
+	*law = (struct chokex_law) {
+		.red		= {
+			.min_th	= p->min ?: limit / 3,
+			.max_th	= p->max ?: max(2 * limit / 3, 1U),
+			.max_p	= p->probability,
+			.weight	= p->weight ?: red_fifo_weight(rate, p->avpkt),
+			.ptime	= red_fifo_ptime(rate, p->avpkt),
+			.gentle	= p->gentle,
+		},
+		.signal		= {
+			.ecn		= p->ecn,
+			.harddrop	= p->harddrop,
+			.nodrop		= p->nodrop,
+		},
+		.bandwidth	= rate,
+		.limit		= limit,
+		.memory_limit	= memory_limit,
+		.candidates	= p->candidates,
+		.regions	= p->adaptive,
+		.split		= p->split_gso,
+	};
+	if (law->red.ptime == U32_MAX) {
 		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth");
 		return -EINVAL;
 	}
-	p->red.ptime = max_t(u32, ptime, 1);
-	p->red.min_th = p->min_th ?: p->limit / 3;
-	p->red.max_th = p->max_th ?: max(2 * p->limit / 3, 1U);
-	if (p->red.min_th >= p->red.max_th) {
+	if (law->red.min_th >= law->red.max_th) {
 		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
 		return -EINVAL;
 	}
-	if (p->signal.nodrop && !p->signal.ecn) {
+	if (p->nodrop && !p->ecn) {
 		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
 		return -EINVAL;
 	}
@@ -381,115 +375,118 @@ static int chokex_derive(struct chokex_params *p,
 }
 
 /* Read the options given over @p, which holds what is in force. */
-static int chokex_parse(struct chokex_params *p, bool *reseed,
-			struct nlattr *opt, struct netlink_ext_ack *extack)
+static int chokex_read(struct chokex_params *p, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
 {
-	struct nlattr *tb[TCA_CHOKEX_MAX + 1];
-	int err;
+	int err = aqm_options_read(&chokex_options, p, opt, extack);
+	bool candidates, adaptive;
 
-	err = nla_parse_nested(tb, TCA_CHOKEX_MAX, opt, chokex_policy, extack);
 	if (err < 0)
 		return err;
-	if (tb[TCA_CHOKEX_CANDIDATES] && tb[TCA_CHOKEX_ADAPTIVE]) {
+	candidates = aqm_changed(p, TCA_CHOKEX_CANDIDATES);
+	adaptive = aqm_changed(p, TCA_CHOKEX_ADAPTIVE) && p->adaptive;
+	if (candidates && adaptive) {
 		NL_SET_ERR_MSG_MOD(extack, "candidates and adaptive exclude each other");
 		return -EINVAL;
 	}
-
-	if (tb[TCA_CHOKEX_LIMIT])
-		p->limit = nla_get_u32(tb[TCA_CHOKEX_LIMIT]);
-	if (tb[TCA_CHOKEX_MIN_TH])
-		p->min_th = nla_get_u32(tb[TCA_CHOKEX_MIN_TH]);
-	if (tb[TCA_CHOKEX_MAX_TH])
-		p->max_th = nla_get_u32(tb[TCA_CHOKEX_MAX_TH]);
-	if (tb[TCA_CHOKEX_PROBABILITY])
-		p->red.max_p = nla_get_u32(tb[TCA_CHOKEX_PROBABILITY]);
-	if (tb[TCA_CHOKEX_WEIGHT])
-		p->red.weight = nla_get_u32(tb[TCA_CHOKEX_WEIGHT]);
-	if (tb[TCA_CHOKEX_BANDWIDTH])
-		p->bandwidth = nla_get_u64(tb[TCA_CHOKEX_BANDWIDTH]);
-	if (tb[TCA_CHOKEX_AVPKT])
-		p->avpkt = nla_get_u32(tb[TCA_CHOKEX_AVPKT]);
-	if (tb[TCA_CHOKEX_CANDIDATES]) {
-		p->candidates = nla_get_u32(tb[TCA_CHOKEX_CANDIDATES]);
-		p->regions = 0;
+	/* Each takes the other's place. */
+	if (candidates) {
+		p->given.ever &= ~BIT_ULL(TCA_CHOKEX_ADAPTIVE);
+		p->adaptive = 0;
 	}
-	if (tb[TCA_CHOKEX_ADAPTIVE])
-		p->regions = nla_get_u32(tb[TCA_CHOKEX_ADAPTIVE]);
-	if (tb[TCA_CHOKEX_GENTLE])
-		p->red.gentle = nla_get_u8(tb[TCA_CHOKEX_GENTLE]);
-	if (tb[TCA_CHOKEX_ECN])
-		p->signal.ecn = nla_get_u8(tb[TCA_CHOKEX_ECN]);
-	if (tb[TCA_CHOKEX_HARDDROP])
-		p->signal.harddrop = nla_get_u8(tb[TCA_CHOKEX_HARDDROP]);
-	if (tb[TCA_CHOKEX_NODROP])
-		p->signal.nodrop = nla_get_u8(tb[TCA_CHOKEX_NODROP]);
-	if (tb[TCA_CHOKEX_SEED])
-		p->seed = nla_get_u32(tb[TCA_CHOKEX_SEED]);
-	*reseed = tb[TCA_CHOKEX_SEED];
-	return chokex_derive(p, extack);
+	if (adaptive)
+		p->given.ever &= ~BIT_ULL(TCA_CHOKEX_CANDIDATES);
+	return 0;
+}
+
+/* Take on a law; the queue keeps what it has room for. */
+static int chokex_take_on(struct Qdisc *sch, const struct chokex_params *p,
+			  const struct chokex_law *law,
+			  struct netlink_ext_ack *extack)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *queue = &q->vars.queue;
+	struct random_fifo_slot *slots = NULL;
+
+	if (law->limit != q->law.limit) {
+		slots = red_fifo_alloc(law->limit, extack);
+		if (!slots)
+			return -ENOMEM;
+	}
+
+	sch_tree_lock(sch);
+	gentle_red_change(&queue->red, &q->law.red, &law->red);
+	q->params = *p;
+	q->law = *law;
+	if (aqm_changed(p, TCA_CHOKEX_SEED))
+		seeded_random_init(&queue->random, p->seed);
+	slots = red_fifo_resize(sch, queue, slots, law->limit,
+				law->memory_limit, chokex_evict);
+	sch_tree_unlock(sch);
+	kvfree(slots);
+	return 0;
 }
 
 static int chokex_change(struct Qdisc *sch, struct nlattr *opt,
 			 struct netlink_ext_ack *extack)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
-	struct random_fifo_slot *slots = NULL;
 	struct chokex_params p = q->params;
-	bool reseed;
+	struct chokex_law law;
 	int err;
 
-	err = chokex_parse(&p, &reseed, opt, extack);
+	err = chokex_read(&p, opt, extack);
 	if (err < 0)
 		return err;
-	if (p.limit != q->params.limit) {
-		slots = red_fifo_alloc(p.limit, extack);
-		if (!slots)
-			return -ENOMEM;
-	}
-
-	sch_tree_lock(sch);
-	gentle_red_change(&queue->red, &q->params.red, &p.red);
-	q->params = p;
-	if (reseed)
-		seeded_random_init(&queue->random, p.seed);
-	slots = red_fifo_resize(sch, queue, slots, p.limit, chokex_evict);
-	sch_tree_unlock(sch);
-	kvfree(slots);
-	return 0;
+	err = chokex_derive(&law, &p, &q->link, extack);
+	if (err < 0)
+		return err;
+	return chokex_take_on(sch, &p, &law, extack);
 }
+
+/* The link has another speed. What makes no sense with it leaves all as it is. */
+static void chokex_new_rate(struct Qdisc *sch, u64 rate)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct chokex_params p = q->params;
+	struct chokex_law law;
+
+	if (p.bandwidth)
+		return;
+	p.given.now = 0;
+	if (!chokex_derive(&law, &p, &q->link, NULL))
+		chokex_take_on(sch, &p, &law, NULL);
+}
+
+LINK_RATE_NOTIFIER(chokex, chokex_new_rate);
 
 static int chokex_init(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct chokex_params p = {
-		.red.max_p	= CHOKEX_DEFAULT_MAX_P,
-		.red.weight	= CHOKEX_DEFAULT_WEIGHT,
-		.bandwidth	= CHOKEX_DEFAULT_BANDWIDTH,
-		.limit		= CHOKEX_DEFAULT_LIMIT,
-		.avpkt		= CHOKEX_DEFAULT_AVPKT,
-		.candidates	= 1,
-	};
 	struct random_fifo_slot *slots;
-	bool reseed;
+	struct chokex_params p;
 	int err;
 
-	err = opt ? chokex_parse(&p, &reseed, opt, extack) :
-		    chokex_derive(&p, extack);
+	link_rate_start(&q->link, sch, &chokex_link_rates);
+	aqm_options_default(&chokex_options, &p);
+	err = chokex_read(&p, opt, extack);
+	if (err < 0)
+		return err;
+	err = chokex_derive(&q->law, &p, &q->link, extack);
 	if (err < 0)
 		return err;
 	err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
 	if (err)
 		return err;
-	slots = red_fifo_alloc(p.limit, extack);
+	slots = red_fifo_alloc(q->law.limit, extack);
 	if (!slots)
 		return -ENOMEM;
 
-	red_fifo_init(&q->vars.queue, slots, p.limit, &p.red, p.seed);
+	red_fifo_init(sch, &q->vars.queue, slots, q->law.limit,
+		      q->law.memory_limit, &q->law.red, p.seed);
 	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
 	q->params = p;
-	sch->limit = p.limit;
 	return 0;
 }
 
@@ -497,6 +494,7 @@ static void chokex_destroy(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
+	link_rate_stop(&q->link);
 	tcf_block_put(q->block);
 	red_fifo_destroy(&q->vars.queue);
 }
@@ -504,71 +502,46 @@ static void chokex_destroy(struct Qdisc *sch)
 static int chokex_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct chokex_params p;
-	struct nlattr *opts;
 
-	/* The options hang together: show those of one configuration. */
-	sch_tree_lock(sch);
-	p = q->params;
-	sch_tree_unlock(sch);
+	return aqm_options_dump(sch, skb, &chokex_options, &q->params);
+}
 
-	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
-	if (!opts)
-		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_CHOKEX_LIMIT, p.limit) ||
-	    (p.min_th && nla_put_u32(skb, TCA_CHOKEX_MIN_TH, p.min_th)) ||
-	    (p.max_th && nla_put_u32(skb, TCA_CHOKEX_MAX_TH, p.max_th)) ||
-	    nla_put_u32(skb, TCA_CHOKEX_PROBABILITY, p.red.max_p) ||
-	    nla_put_u32(skb, TCA_CHOKEX_WEIGHT, p.red.weight) ||
-	    nla_put_u64_64bit(skb, TCA_CHOKEX_BANDWIDTH, p.bandwidth,
-			      TCA_CHOKEX_PAD) ||
-	    nla_put_u32(skb, TCA_CHOKEX_AVPKT, p.avpkt) ||
-	    nla_put_u32(skb, p.regions ? TCA_CHOKEX_ADAPTIVE :
-					 TCA_CHOKEX_CANDIDATES,
-			p.regions ?: p.candidates) ||
-	    nla_put_u8(skb, TCA_CHOKEX_GENTLE, p.red.gentle) ||
-	    nla_put_u8(skb, TCA_CHOKEX_ECN, p.signal.ecn) ||
-	    nla_put_u8(skb, TCA_CHOKEX_HARDDROP, p.signal.harddrop) ||
-	    nla_put_u8(skb, TCA_CHOKEX_NODROP, p.signal.nodrop) ||
-	    nla_put_u32(skb, TCA_CHOKEX_SEED, p.seed)) {
-		nla_nest_cancel(skb, opts);
-		return -EMSGSIZE;
-	}
-	return nla_nest_end(skb, opts);
+static void chokex_copy_stats(struct tc_chokex_qdisc_stats *st,
+			      const struct chokex_sched_data *q)
+{
+	const struct red_fifo *queue = &q->vars.queue;
+	const struct gentle_red_params *p = &q->law.red;
+	struct gentle_red_vars red;
+	struct red_fifo_stats own;
+
+	red = gentle_red_seen(p, &queue->red, ktime_get_ns());
+	own = red_fifo_seen(queue, &q->signal, q->law.bandwidth);
+	*st = q->stats;
+	memcpy(st, &own, sizeof(own));
+	st->avg = red.avg;
+	st->dropped_bytes = queue->dropped_bytes;
+	st->early_drop = q->signal.early_drop;
+	st->early_mark = q->signal.early_mark;
+	st->forced_drop = q->signal.forced_drop;
+	st->forced_mark = q->signal.forced_mark;
+	st->segments = queue->held.segments;
+	if (red.avg >= chokex_avg_at(p->min_th))
+		st->candidates = chokex_candidates(&q->law, red.avg);
+	st->probability = min_t(u64, gentle_red_probability(p, &red), U32_MAX);
+	st->max_p = red.max_p;
+	st->min_th = p->min_th;
+	st->max_th = p->max_th;
+	st->weight = p->weight;
+	st->ptime = p->ptime;
+	st->count = red.count;
 }
 
 static int chokex_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
-	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct tc_chokex_xstats st = { .type = TCA_CHOKEX_XSTATS_QDISC };
-	const struct gentle_red_params *p = &q->params.red;
-	struct gentle_red_vars red;
 
 	sch_tree_lock(sch);
-	red = gentle_red_seen(p, &q->vars.queue.red, ktime_get_ns());
-	st.qdisc.avg = red.avg;
-	st.qdisc.drawn = q->stats.drawn;
-	st.qdisc.dropped_bytes = q->stats.dropped_bytes;
-	st.qdisc.matched = q->stats.matched;
-	st.qdisc.victims = q->stats.victims;
-	st.qdisc.early_drop = q->stats.signal.early_drop;
-	st.qdisc.early_mark = q->stats.signal.early_mark;
-	st.qdisc.forced_drop = q->stats.signal.forced_drop;
-	st.qdisc.forced_mark = q->stats.signal.forced_mark;
-	st.qdisc.marked = congestion_marked(&q->stats.signal);
-	st.qdisc.spared = q->stats.signal.spared;
-	st.qdisc.drop_limit = q->stats.drop_limit;
-	st.qdisc.drop_change = q->stats.drop_change;
-	st.qdisc.segments = q->vars.queue.held.segments;
-	if (red.avg >= chokex_avg_at(p->min_th))
-		st.qdisc.candidates = chokex_candidates(&q->params, red.avg);
-	st.qdisc.probability = min_t(u64, gentle_red_probability(p, &red),
-				     U32_MAX);
-	st.qdisc.max_p = red.max_p;
-	st.qdisc.min_th = p->min_th;
-	st.qdisc.max_th = p->max_th;
-	st.qdisc.ptime = p->ptime;
-	st.qdisc.count = red.count;
+	chokex_copy_stats(&st.qdisc, qdisc_priv(sch));
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
@@ -614,12 +587,20 @@ MODULE_ALIAS_NET_SCH("chokex");
 
 static int __init chokex_module_init(void)
 {
-	return register_qdisc(&chokex_qdisc_ops);
+	int err = chokex_link_rate_register();
+
+	if (err)
+		return err;
+	err = register_qdisc(&chokex_qdisc_ops);
+	if (err)
+		chokex_link_rate_unregister();
+	return err;
 }
 
 static void __exit chokex_module_exit(void)
 {
 	unregister_qdisc(&chokex_qdisc_ops);
+	chokex_link_rate_unregister();
 }
 
 module_init(chokex_module_init)

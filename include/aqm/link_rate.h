@@ -76,6 +76,15 @@ static inline void link_rate_stop(struct link_rate *lr)
 	lr->sch = NULL;
 }
 
+/* The rate in force, bytes/s; says so where it is neither given nor known. */
+static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
+				     struct netlink_ext_ack *extack)
+{
+	if (!given && !lr->rate)
+		NL_SET_ERR_MSG_MOD(extack, "bandwidth is taken to be 1Gbit: the device knows none");
+	return given ?: lr->rate ?: LINK_RATE_DEFAULT;
+}
+
 /* The list, which RTNL guards, and the notifier of a module. */
 #define LINK_RATE_NOTIFIER(name, changed)				\
 static LIST_HEAD(name##_link_rates);					\

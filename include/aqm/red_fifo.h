@@ -23,11 +23,24 @@
 #include <linux/rtnetlink.h>
 #include <net/sch_generic.h>
 #include <aqm/congestion_signal.h>
+#include <aqm/delay.h>
 #include <aqm/gentle_red.h>
 #include <aqm/held.h>
 #include <aqm/random_fifo.h>
 #include <aqm/seeded_random.h>
+#include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
+
+#define RED_FIFO_MEMORY		33554432U	/* memory_limit unless given */
+#define RED_FIFO_PACKET		1500U	/* bytes of a full packet */
+#define RED_FIFO_TRUESIZE	2304U	/* what one takes in memory: 2048 + 256 */
+#define RED_FIFO_DELAY		80000U	/* us in which a full queue is sent */
+#define RED_FIFO_LEAST		8U	/* packets, however slow the link */
+
+/* What the statistics of each kind begin with. */
+struct red_fifo_stats {
+	TC_AQM_COMMON_STATS(TC_AQM_MEMBER, 0)
+};
 
 /**
  * struct red_fifo - the FIFO; under the qdisc lock
@@ -35,13 +48,64 @@
  * @held: what they come to
  * @red: RED's state for the whole of it
  * @random: RED's numbers, and those of the draws
+ * @delay: how long packets wait
+ * @stats: the limits in force, and what was lost to them
+ * @dropped_bytes: of all packets lost
  */
 struct red_fifo {
 	struct random_fifo	fifo;
 	struct held		held;
 	struct gentle_red_vars	red;
 	struct seeded_random	random;
+	struct delay_sample	delay;
+	struct red_fifo_stats	stats;
+	u64			dropped_bytes;
 };
+
+/* What follows from the rate of the link. */
+
+/* Packets that a queue may hold of which each takes RED_FIFO_TRUESIZE. */
+static inline u32 red_fifo_room(u32 memory_limit)
+{
+	return max(memory_limit / RED_FIFO_TRUESIZE, RED_FIFO_LEAST);
+}
+
+/*
+ * The limit for a link of @rate bytes/s, at most 2^40:
+ *
+ *	rate 80 ms / 1500 bytes
+ *
+ * A full queue then makes nobody wait 100 ms, and has room for the window of a
+ * TCP flow on most paths. Not more than fits into memory: else thresholds that
+ * follow from the limit would be out of reach.
+ */
+static inline u32 red_fifo_limit(u64 rate, u32 memory_limit)
+{
+	u64 packets = div_u64(mul_u64_u32_div(rate, RED_FIFO_DELAY, 1000000),
+			      RED_FIFO_PACKET);
+
+	return clamp_t(u64, packets, RED_FIFO_LEAST,
+		       red_fifo_room(memory_limit));
+}
+
+/*
+ * The weight for a link of @rate bytes/s and packets of @avpkt bytes: that of
+ * Adaptive RED's authors, with which the average has a time constant of 1 s, ten
+ * round trips of 100 ms, at any rate. A fixed weight has one of so many packets:
+ * 1/512 forgets in 6 s at 1 Mb/s, so that TCP is punished long after it has
+ * slowed down, and in 0.6 ms at 10 Gb/s, where each burst counts as congestion.
+ */
+static inline u32 red_fifo_weight(u64 rate, u32 avpkt)
+{
+	return gentle_red_auto_weight(min_t(u64, div_u64(rate, avpkt), U32_MAX));
+}
+
+/* Time to send @bytes at @rate bytes/s, ns, 1 at least; U32_MAX: more than 4 s. */
+static inline u32 red_fifo_ptime(u64 rate, u32 bytes)
+{
+	return clamp_t(u64, div64_u64((u64)bytes * NSEC_PER_SEC, rate), 1,
+		       U32_MAX);
+}
 
 /* The rule of idleness. */
 
@@ -111,11 +175,15 @@ red_fifo_alloc(u32 limit, struct netlink_ext_ack *extack)
 }
 
 /* An empty FIFO in the @slots of red_fifo_alloc(@limit). */
-static inline void red_fifo_init(struct red_fifo *rf,
+static inline void red_fifo_init(struct Qdisc *sch, struct red_fifo *rf,
 				 struct random_fifo_slot *slots, u32 limit,
+				 u32 memory_limit,
 				 const struct gentle_red_params *p, u32 seed)
 {
 	random_fifo_init(&rf->fifo, slots, limit);
+	rf->stats.limit = limit;
+	rf->stats.memory_limit = memory_limit;
+	sch->limit = limit;
 	gentle_red_init(&rf->red, p, ktime_get_ns());
 	seeded_random_init(&rf->random, seed);
 }
@@ -126,11 +194,17 @@ static inline void red_fifo_destroy(struct red_fifo *rf)
 	kvfree(rf->fifo.slots);
 }
 
-/* Whether an arrival has room. */
-static inline bool red_fifo_fits(const struct red_fifo *rf,
-				 const struct sk_buff *skb, u32 limit)
+/* The counter of arrivals that have no room, for this reason; NULL: it has. */
+static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb)
 {
-	return held_fits(&rf->held, held_segments(skb), 0, limit, U32_MAX);
+	struct red_fifo_stats *st = &rf->stats;
+	u32 segments = held_segments(skb);
+
+	if (likely(held_fits(&rf->held, segments, skb->truesize, st->limit,
+			     st->memory_limit)))
+		return NULL;
+	return held_fits(&rf->held, segments, 0, st->limit, U32_MAX) ?
+	       &st->drop_memory : &st->drop_limit;
 }
 
 /* Add an arrival, for which there is room. */
@@ -140,6 +214,8 @@ static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
 	random_fifo_add(&rf->fifo, skb, tag);
 	held_add(&rf->held, skb);
 	red_queue_added(&rf->red);
+	if (unlikely(delay_due(&rf->delay)))
+		delay_start(&rf->delay, skb, ktime_get_ns());
 	qdisc_qlen_inc(sch);
 	qdisc_qstats_backlog_inc(sch, skb);
 }
@@ -157,13 +233,23 @@ static inline struct sk_buff *red_fifo_take(struct Qdisc *sch,
 	return skb;
 }
 
+/* A packet that was taken out leaves for the link. */
+static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
+				 struct sk_buff *skb)
+{
+	if (delay_timed(&rf->delay, skb))
+		delay_end(&rf->delay, ktime_get_ns());
+	qdisc_bstats_update(sch, skb);
+}
+
 /* Count a packet that is lost, taken out or never added, under its @cause. */
-static inline void red_fifo_lose(struct Qdisc *sch, struct sk_buff *skb,
-				 u32 *cause, u64 *bytes,
+static inline void red_fifo_lose(struct Qdisc *sch, struct red_fifo *rf,
+				 struct sk_buff *skb, u32 *cause,
 				 enum qdisc_drop_reason reason)
 {
 	++*cause;
-	*bytes += qdisc_pkt_len(skb);
+	rf->dropped_bytes += qdisc_pkt_len(skb);
+	delay_lost(&rf->delay, skb);
 	qdisc_qstats_drop(sch);
 	tcf_set_qdisc_drop_reason(skb, reason);
 }
@@ -182,6 +268,7 @@ static inline void red_fifo_tell(struct Qdisc *sch, u32 qlen, u32 backlog)
  * @rf: the FIFO
  * @slots: from red_fifo_alloc(@limit); NULL: as many as so far
  * @limit: packets on the wire
+ * @memory_limit: bytes
  * @evict: takes the packet in a slot out and counts it
  *
  * What has no room any more goes, the last to come first. A single packet that
@@ -191,18 +278,21 @@ static inline void red_fifo_tell(struct Qdisc *sch, u32 qlen, u32 backlog)
  */
 static inline struct random_fifo_slot *
 red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf,
-		struct random_fifo_slot *slots, u32 limit,
+		struct random_fifo_slot *slots, u32 limit, u32 memory_limit,
 		struct sk_buff *(*evict)(struct Qdisc *sch, u32 slot))
 {
 	u32 backlog = sch->qstats.backlog;
 	u32 qlen = sch->q.qlen;
 	struct sk_buff *skb;
 
-	while (rf->held.segments > limit && rf->fifo.count > 1) {
+	while ((rf->held.segments > limit && rf->fifo.count > 1) ||
+	       rf->held.truesize > memory_limit) {
 		skb = evict(sch, random_fifo_last(&rf->fifo));
 		rtnl_kfree_skbs(skb, skb);
 	}
 	red_fifo_tell(sch, qlen, backlog);
+	rf->stats.limit = limit;
+	rf->stats.memory_limit = memory_limit;
 	WRITE_ONCE(sch->limit, limit);
 	return slots ? random_fifo_move(&rf->fifo, slots, limit) : NULL;
 }
@@ -219,7 +309,25 @@ static inline void red_fifo_reset(struct red_fifo *rf,
 		rtnl_kfree_skbs(skb, skb);
 	}
 	rf->held = (struct held) {};
+	delay_reset(&rf->delay);
 	gentle_red_init(&rf->red, p, ktime_get_ns());
+}
+
+/* The statistics that all kinds have. */
+static inline struct red_fifo_stats
+red_fifo_seen(const struct red_fifo *rf, const struct congestion_stats *signal,
+	      u64 bandwidth)
+{
+	struct red_fifo_stats st = rf->stats;
+
+	st.bandwidth = bandwidth;
+	st.delay = rf->delay.last;
+	st.delay_avg = rf->delay.avg;
+	st.delay_max = rf->delay.max;
+	st.memory_used = rf->held.truesize;
+	st.marked = congestion_marked(signal);
+	st.spared = signal->spared;
+	return st;
 }
 
 #endif /* _AQM_RED_FIFO_H */

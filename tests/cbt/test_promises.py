@@ -56,7 +56,7 @@ def test_a_packet_counts_for_its_class(fields: dict[str, int | str], minor: int)
 
 def test_the_limit_is_twice_the_thresholds_unless_given() -> None:
     """10 Mb/s, 100 ms: 62.5 + 23.4375 + 12.5 packets, twice that and no part of one less."""
-    with World("cbt") as w:
+    with World("cbt", "bandwidth 10mbit latency 100ms") as w:
         assert w.named()["limit"] == 197
         assert "limit" not in w.options()
         w.change("bandwidth 100mbit")
@@ -87,7 +87,7 @@ def test_no_bandwidth_and_latency_make_the_kernel_divide_too_far(huge: str) -> N
 
 
 def test_a_gso_packet_counts_its_segments() -> None:
-    with World("cbt", f"limit 100 {PACE} seed 1 threshold_other 50") as w:
+    with World("cbt", f"limit 100 {PACE} latency 100ms seed 1 threshold_other 50 nosplit_gso") as w:
         assert w.enqueue(len=40_000, segs=40, gso=1000, proto="udp")
         st = w.named()
         assert (st["segments"], st["other"]) == (40, 40)
@@ -103,7 +103,7 @@ def test_a_gso_packet_counts_its_segments() -> None:
 
 
 def test_a_gso_packet_larger_than_the_limit_passes_an_empty_queue() -> None:
-    with World("cbt", f"limit 30 {PACE}") as w:
+    with World("cbt", f"limit 30 {PACE} nosplit_gso") as w:
         for _ in range(5):
             assert w.enqueue(len=40_000, segs=40, gso=1000, proto="tcp")
             assert len(w.dequeue()) == 1
@@ -111,7 +111,7 @@ def test_a_gso_packet_larger_than_the_limit_passes_an_empty_queue() -> None:
 
 def test_a_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
     """Random victims go until it fits or is itself chosen; each loss is counted once."""
-    with World("cbt", "limit 50 min 900 max 1000 victim random seed 3") as w:
+    with World("cbt", "limit 50 min 900 max 1000 victim random seed 3 nosplit_gso") as w:
         for i in range(300):
             w.enqueue(len=1000, proto="tcp", flow=i)
             w.enqueue(len=20_000, segs=20, gso=1000, proto="tcp", flow=i)

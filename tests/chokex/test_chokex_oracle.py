@@ -15,12 +15,15 @@ from tests.drive import Oracle, Run, Step, Trace
 from tests.red_model import Red, reported
 from tests.seeded_random import SeededRandom
 
-# struct tc_chokex_xstats: type, reserved; avg, drawn, dropped_bytes; then u32s
-XSTATS = struct.Struct("<II3Q18I")
+# struct tc_chokex_xstats: type, reserved; what all kinds have; avg, drawn, dropped_bytes; u32s
+XSTATS = struct.Struct("<II4Q8I3Q16I")
 FIELDS = (
-    "type", "reserved", "avg", "drawn", "dropped_bytes", "matched", "victims", "early_drop",
-    "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit", "drop_change",
-    "segments", "candidates", "probability", "max_p", "min_th", "max_th", "ptime", "count",
+    "type", "reserved",
+    "bandwidth", "delay", "delay_avg", "delay_max", "limit", "memory_limit", "memory_used",
+    "marked", "spared", "drop_limit", "drop_memory", "drop_change",
+    "avg", "drawn", "dropped_bytes", "matched", "victims", "early_drop",
+    "early_mark", "forced_drop", "forced_mark", "segments", "candidates", "probability", "max_p",
+    "min_th", "max_th", "weight", "ptime", "count", "reserved2",
 )  # fmt: skip
 COUNTED = (
     "drawn", "matched", "victims", "early_drop", "early_mark", "forced_drop", "forced_mark",

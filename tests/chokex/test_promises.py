@@ -46,7 +46,7 @@ def test_what_one_flow_is(
 
 
 def test_a_gso_packet_counts_its_segments_and_is_one_candidate() -> None:
-    with World("chokex", "limit 100 min 50 max 90 weight 1 candidates 64 seed 1") as w:
+    with World("chokex", "limit 100 min 50 max 90 weight 1 candidates 64 seed 1 nosplit_gso") as w:
         assert w.enqueue(len=60_000, segs=60, gso=1000, flow=1)
         assert w.named()["segments"] == 60
         assert w.stats().qlen == 1
@@ -59,7 +59,7 @@ def test_a_gso_packet_counts_its_segments_and_is_one_candidate() -> None:
 
 
 def test_a_gso_packet_larger_than_the_limit_passes_an_empty_queue() -> None:
-    with World("chokex", "limit 30") as w:
+    with World("chokex", "limit 30 nosplit_gso") as w:
         for _ in range(5):
             assert w.enqueue(len=40_000, segs=40, gso=1000)
             assert len(w.dequeue()) == 1
@@ -110,7 +110,7 @@ def test_a_change_of_probability_is_in_force_at_once() -> None:
 
 def test_a_change_of_bandwidth_changes_how_fast_an_idle_queue_is_forgotten() -> None:
     """After 100 packet times at weight 0.01 the average is 0.99^100 of what it was."""
-    with World("chokex", f"{PACE} weight 0.01 min 200 max 250") as w:
+    with World("chokex", f"{PACE} limit 300 weight 0.01 min 200 max 250") as w:
         for ms, bandwidth in ((1, "8mbit"), (10, "800kbit")):
             w.change(f"bandwidth {bandwidth}")
             for i in range(100):

@@ -20,7 +20,6 @@ enum {
 /* Thresholds and averages are in 1/256 packet. */
 #define CBT_UNIT		256
 #define CBT_MAX_LIMIT		1048576
-#define CBT_MAX_BANDWIDTH	1099511627776	/* 2^40 */
 #define CBT_MAX_PACKET		1048576
 #define CBT_MAX_THRESHOLD	268435456	/* CBT_MAX_LIMIT in CBT_UNIT */
 
@@ -28,10 +27,10 @@ enum {
 	_(x, TCA_CBT_LIMIT, limit, PACKETS, "", 1, CBT_MAX_LIMIT, \
 	  TC_AQM_DERIVED, \
 	  "on the wire, held at most; auto: twice the thresholds' sum") \
-	_(x, TCA_CBT_BANDWIDTH, bandwidth, RATE, "", 1, CBT_MAX_BANDWIDTH, \
-	  1250000, "rate of the link") \
-	_(x, TCA_CBT_LATENCY, latency, TIME, "", 1, 4294967295, 100000, \
-	  "queueing delay that the shares are meant for") \
+	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_CBT) \
+	_(x, TCA_CBT_LATENCY, latency, TIME, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "queueing delay that the shares are meant for; auto: 40 ms, as memory_limit permits") \
 	_(x, TCA_CBT_SHARE_TCP, share_tcp, FRACTION, "", 0, 4294967295, \
 	  3221225472, "of the bytes") \
 	_(x, TCA_CBT_SHARE_TAGGED, share_tagged, FRACTION, "", 0, 4294967295, \
@@ -58,8 +57,9 @@ enum {
 	  "TCP faces RED on its own average, or all on that of the queue") \
 	_(x, TCA_CBT_PROBABILITY, probability, FRACTION, "", 0, 4294967295, \
 	  429496730, "of RED's early drop at max") \
-	_(x, TCA_CBT_WEIGHT, weight, FRACTION, "", 1, 4294967295, 8388608, \
-	  "of an arrival in RED's averages") \
+	_(x, TCA_CBT_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "of an arrival in RED's averages; auto: 1 s of packets in all") \
 	_(x, TCA_CBT_CLASS_WEIGHT, class_weight, FRACTION, "", 1, 4294967295, \
 	  1073741824, "of an arrival in the averages of tagged and other") \
 	_(x, TCA_CBT_DSCP, dscp, CODEPOINTS, "", 0, 18446744073709551615ULL, 0, \
@@ -71,7 +71,9 @@ enum {
 	TC_AQM_MARK_OPTIONS(_, x, TCA_CBT) \
 	TC_AQM_SEED_OPTION(_, x, TCA_CBT) \
 	_(x, TCA_CBT_VICTIM, victim, CHOICE, "random|arrival", 0, 1, 1, \
-	  "of a forced drop")
+	  "of a forced drop") \
+	TC_AQM_MEMORY_OPTION(_, x, TCA_CBT) \
+	TC_AQM_SPLIT_OPTION(_, x, TCA_CBT, 1)
 
 enum {
 	TCA_CBT_UNSPEC,
@@ -93,6 +95,7 @@ enum {
 };
 
 #define TC_CBT_QDISC_STATS(_, x) \
+	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q40, "", \
 	  "average number of packets in the queue") \
 	_(x, __u64, avg_tcp, PACKETS_Q40, "", "of TCP's packets") \
@@ -104,7 +107,6 @@ enum {
 	_(x, __u32, tcp, COUNT, "packets", "of them TCP's") \
 	_(x, __u32, tagged, COUNT, "packets", "of them tagged") \
 	_(x, __u32, other, COUNT, "packets", "of them others") \
-	_(x, __u32, limit, COUNT, "packets", "limit in force") \
 	_(x, __u32, min_th, PACKETS_Q8, "", "min in force") \
 	_(x, __u32, max_th, PACKETS_Q8, "", "max in force") \
 	_(x, __u32, tagged_drop, COUNT, "arrivals", \
@@ -116,17 +118,13 @@ enum {
 	_(x, __u32, forced_drop, COUNT, "packets", \
 	  "dropped because RED's average was too high") \
 	_(x, __u32, forced_mark, COUNT, "arrivals", "marked for that reason") \
-	_(x, __u32, marked, COUNT, "arrivals", "early_mark and forced_mark") \
-	_(x, __u32, spared, COUNT, "arrivals", \
-	  "queued because of nodrop though they could not be marked") \
-	_(x, __u32, drop_limit, COUNT, "packets", \
-	  "dropped because limit left an arrival no room") \
-	_(x, __u32, drop_change, COUNT, "packets", \
-	  "dropped because a change lowered the limit") \
 	_(x, __u32, victims, COUNT, "packets", \
-	  "of forced_drop and drop_limit that were in the queue") \
+	  "of forced_drop, drop_limit and drop_memory that were in the queue") \
 	_(x, __u32, probability, FRACTION, "", "RED's p_b") \
-	_(x, __u32, max_p, FRACTION, "", "RED's probability at max")
+	_(x, __u32, max_p, FRACTION, "", "RED's probability at max") \
+	_(x, __u32, latency, US, "", "in force") \
+	_(x, __u32, weight, FRACTION, "", "of the average that RED faces, in force") \
+	_(x, __u32, reserved, HIDDEN, "", "0")
 
 struct tc_cbt_qdisc_stats {
 	TC_CBT_QDISC_STATS(TC_AQM_MEMBER, 0)

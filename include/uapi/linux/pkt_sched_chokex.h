@@ -9,13 +9,13 @@
 #include "pkt_sched_aqm.h"
 
 #define CHOKEX_MAX_LIMIT	1048576
-#define CHOKEX_MAX_BANDWIDTH	1099511627776	/* 2^40 */
 #define CHOKEX_MAX_CANDIDATES	64
 #define CHOKEX_MAX_REGIONS	32	/* half of that */
 
 #define TC_CHOKEX_OPTIONS(_, x) \
-	_(x, TCA_CHOKEX_LIMIT, limit, PACKETS, "", 1, CHOKEX_MAX_LIMIT, 300, \
-	  "on the wire, held at most") \
+	_(x, TCA_CHOKEX_LIMIT, limit, PACKETS, "", 1, CHOKEX_MAX_LIMIT, \
+	  TC_AQM_DERIVED, \
+	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
 	_(x, TCA_CHOKEX_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, "average where RED begins; auto: limit / 3") \
 	_(x, TCA_CHOKEX_MAX_TH, max, PACKETS, "", 1, 2147483647, \
@@ -23,10 +23,10 @@
 	  "average where probability is reached, above min; auto: 2 limit / 3") \
 	_(x, TCA_CHOKEX_PROBABILITY, probability, FRACTION, "", 0, 4294967295, \
 	  85899346, "of an early drop at max") \
-	_(x, TCA_CHOKEX_WEIGHT, weight, FRACTION, "", 1, 4294967295, 8589935, \
-	  "of an arrival in the average") \
-	_(x, TCA_CHOKEX_BANDWIDTH, bandwidth, RATE, "", 1, CHOKEX_MAX_BANDWIDTH, \
-	  1250000, "rate of the link") \
+	_(x, TCA_CHOKEX_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "of an arrival in the average; auto: 1 s of packets in all") \
+	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_CHOKEX) \
 	_(x, TCA_CHOKEX_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
 	  "size of a packet") \
 	_(x, TCA_CHOKEX_CANDIDATES, candidates, NUMBER, "packets", 1, \
@@ -38,7 +38,9 @@
 	_(x, TCA_CHOKEX_GENTLE, gentle, FLAG, "", 0, 1, 0, \
 	  "drop more and more from max to 2 max, not all") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_CHOKEX) \
-	TC_AQM_SEED_OPTION(_, x, TCA_CHOKEX)
+	TC_AQM_SEED_OPTION(_, x, TCA_CHOKEX) \
+	TC_AQM_MEMORY_OPTION(_, x, TCA_CHOKEX) \
+	TC_AQM_SPLIT_OPTION(_, x, TCA_CHOKEX, 1)
 
 enum {
 	TCA_CHOKEX_UNSPEC,
@@ -50,6 +52,7 @@ enum {
 #define TCA_CHOKEX_MAX		(__TCA_CHOKEX_MAX - 1)
 
 #define TC_CHOKEX_QDISC_STATS(_, x) \
+	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
 	_(x, __u64, drawn, COUNT, "candidates", "drawn and compared") \
 	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped, but for those that a filter did") \
@@ -63,13 +66,6 @@ enum {
 	  "dropped because the average was too high") \
 	_(x, __u32, forced_mark, COUNT, "arrivals", \
 	  "marked because the average was too high") \
-	_(x, __u32, marked, COUNT, "arrivals", "early_mark and forced_mark") \
-	_(x, __u32, spared, COUNT, "arrivals", \
-	  "queued because of nodrop though they could not be marked") \
-	_(x, __u32, drop_limit, COUNT, "arrivals", \
-	  "dropped because limit left them no room") \
-	_(x, __u32, drop_change, COUNT, "packets", \
-	  "dropped because a change lowered the limit") \
 	_(x, __u32, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \
 	_(x, __u32, candidates, COUNT, "packets", \
@@ -78,9 +74,11 @@ enum {
 	_(x, __u32, max_p, FRACTION, "", "RED's probability at max") \
 	_(x, __u32, min_th, COUNT, "packets", "min in force") \
 	_(x, __u32, max_th, COUNT, "packets", "max in force") \
+	_(x, __u32, weight, FRACTION, "", "of the average, in force") \
 	_(x, __u32, ptime, NS, "", "transmission time of an average packet") \
 	_(x, __u32, count, COUNT, "arrivals", \
-	  "since the last early drop or mark, at or above min")
+	  "since the last early drop or mark, at or above min") \
+	_(x, __u32, reserved, HIDDEN, "", "0")
 
 struct tc_chokex_qdisc_stats {
 	TC_CHOKEX_QDISC_STATS(TC_AQM_MEMBER, 0)
