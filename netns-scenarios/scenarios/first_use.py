@@ -43,7 +43,7 @@ SCENARIO = Scenario(
     "first-use",
     "one bulk TCP flow and a ping-like probe (what a discipline's defaults do)",
     (*PARAMS, *common.with_defaults(common.BOTTLENECK, rate=100.0),
-     *common.with_defaults(common.TCP, era="today", window=16000),
+     *common.with_defaults(common.TCP, era="today", window=64000),
      *common.with_defaults(common.TIME_FLOWGEN, warmup=5.0, duration=20.0)),
     plan,
 )
