@@ -967,26 +967,7 @@ static struct Qdisc_ops cbt_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("cbt");
 
-static int __init cbt_module_init(void)
-{
-	int err = cbt_link_rate_register();
-
-	if (err)
-		return err;
-	err = register_qdisc(&cbt_qdisc_ops);
-	if (err)
-		cbt_link_rate_unregister();
-	return err;
-}
-
-static void __exit cbt_module_exit(void)
-{
-	unregister_qdisc(&cbt_qdisc_ops);
-	cbt_link_rate_unregister();
-}
-
-module_init(cbt_module_init)
-module_exit(cbt_module_exit)
+module_link_qdisc(cbt_qdisc_ops, cbt);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Class-Based Thresholds (CBT) queue discipline");
 MODULE_LICENSE("GPL");

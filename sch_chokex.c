@@ -585,26 +585,7 @@ static struct Qdisc_ops chokex_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("chokex");
 
-static int __init chokex_module_init(void)
-{
-	int err = chokex_link_rate_register();
-
-	if (err)
-		return err;
-	err = register_qdisc(&chokex_qdisc_ops);
-	if (err)
-		chokex_link_rate_unregister();
-	return err;
-}
-
-static void __exit chokex_module_exit(void)
-{
-	unregister_qdisc(&chokex_qdisc_ops);
-	chokex_link_rate_unregister();
-}
-
-module_init(chokex_module_init)
-module_exit(chokex_module_exit)
+module_link_qdisc(chokex_qdisc_ops, chokex);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("CHOKe, M-CHOKe and A-CHOKe queue discipline");
 MODULE_LICENSE("GPL");
