@@ -86,9 +86,9 @@ KINDS = (
     Kind("qsdrr", lambda n: f"qsdrr limit {n} flows 65536 hysteresis"),
     Kind("tdrr", lambda n: f"tdrr limit {n} flows 65536"),
     Kind("2regionred", two_region),
-    Kind("chokex", lambda n: f"chokex limit {n} {thresholds(n)} avpkt {FRAME}"),
+    Kind("chokex", lambda n: f"chokex limit {n} {thresholds(n)} weight 0.002 avpkt {FRAME}"),
     Kind("redtail", lambda n: f"redtail limit {n * FRAME} bandwidth 500mbit avpkt {FRAME}"),
-    Kind("cbt", lambda n: f"cbt limit {n} {thresholds(n)}"),
+    Kind("cbt", lambda n: f"cbt limit {n} {thresholds(n)} latency 100ms weight 0.001953125"),
 )
 
 

@@ -36,11 +36,11 @@ KIND = Kind(
             bad="0 1048577", raw=[1 << 20 | 1],
         ),
         Option(
-            "bandwidth", "10Mbit", "8bit to 8.796Tbit",
-            {"100mbit": 12500000, "100gbit": 12500000000}, bad="fast 9tbit", raw=[0],
+            "bandwidth", "auto", "8bit to 8.796Tbit",
+            {"100mbit": 12500000, "100gbit": 12500000000}, bad="fast 9tbit",
+            raw=[(1 << 40) + 1],
         ),
-        Option("latency", "100ms", "1us to 4295s", {"20ms": 20000, "1us": 1}, bad="fast 0",
-               raw=[0]),
+        Option("latency", "auto", "1us to 4295s", {"20ms": 20000, "1us": 1}, bad="fast 0"),
         share("share_tcp", "0.7500000002", 0.5),
         share("share_tagged", "0.15", 0.25),
         share("share_other", "0.1", 0.2),
@@ -50,7 +50,7 @@ KIND = Kind(
         threshold("threshold_tagged", "7.25", "9"), threshold("threshold_other", "3", "4"),
         choice("red", "tcp all"),
         Option("probability", "0.1", PART, {"0.5": 0.5, "1": 1}, bad="1.5"),
-        Option("weight", "0.001953125", SOME, {"0.5": 0.5, "1": 1}, bad="0", raw=[0]),
+        Option("weight", "auto", SOME, {"0.5": 0.5, "1": 1}, bad="0 -1"),
         Option("class_weight", "0.25", SOME, {"0.5": 0.5, "1": 1}, bad="0", raw=[0]),
         # tdc cannot compare JSON lists of numbers: what is shown is compared as text, below.
         Option(
@@ -64,11 +64,15 @@ KIND = Kind(
             {"0x10/0xf0": {"mark": 16, "mark_mask": 240}, "7": {"mark": 7, "mark_mask": U32}},
             bad="x 1/ 0x100/0xf0",
         ),
-        flag("gentle"), *MARKING, SEED, choice("victim", "random arrival"),
+        flag("gentle"), *MARKING, SEED,
+        Option("victim", "arrival", "random | arrival", {"random": "random", "arrival": "arrival"},
+               bad="nonsense", raw=[2]),
+        Option("memory_limit", "auto", "1b to 4Gb", {"1000000b": 1000000, "4096": 4096}, bad="0 x"),
+        flag("split_gso", default=True),
     ],
     conflicts=[
         Conflict("share_tcp 0.9", "the shares are more than 1 together"),
-        Conflict("min 70", "min must be below max"),
+        Conflict("bandwidth 10mbit min 70", "min must be below max"),
         Conflict("nodrop", "nodrop needs ecn"),
         Conflict("bandwidth 800bit", "a packet takes too long at this bandwidth"),
     ],
@@ -76,7 +80,9 @@ KIND = Kind(
         "avg": 0, "avg_tcp": 0, "avg_tagged": 0, "avg_other": 0, "probability": 0, "tcp": 0,
         "tagged": 0, "other": 0, "tagged_drop": 0, "other_drop": 0, "early_drop": 0,
         "early_mark": 0, "forced_drop": 0, "forced_mark": 0, "spared": 0, "drop_limit": 0,
-        "victims": 0, "drop_change": 0, "dropped_bytes": 0,
+        "victims": 0, "drop_change": 0, "drop_memory": 0, "bandwidth": 125000000, "limit": 7875,
+        "min_th": 2250, "max_th": 2750, "latency": 40000, "memory_limit": 1 << 25, "marked": 0,
+        "dropped_bytes": 0,
     },
     special=[
         changed(
