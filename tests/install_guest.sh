@@ -36,7 +36,7 @@ for source in sch_*.c; do
 	modinfo -F version "sch_$kind"
 	type_in tc qdisc del dev eth0 root
 done
-type_in tc qdisc add dev eth0 root qsdrr limit 1000
+type_in tc qdisc add dev eth0 root qsdrr
 type_in tc -s qdisc show dev eth0
 type_in sch-aqm-doctor
 type_in tc qdisc del dev eth0 root

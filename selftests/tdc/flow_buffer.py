@@ -28,7 +28,7 @@ OPTIONS: Sequence[Option] = (
         bad="255 1048577", raw=[255, 1 << 20 | 1],
     ),
     Option(
-        "bandwidth", "auto", "8bit to 8.8Tbit", {"10mbit": 1250000, "100gbit": 12500000000},
+        "bandwidth", "auto", "8bit to 8.796Tbit", {"10mbit": 1250000, "100gbit": 12500000000},
         bad="0 9tbit", raw=[(1 << 40) + 1],
     ),
     flag("split_gso", default=True),
