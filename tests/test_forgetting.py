@@ -35,10 +35,12 @@ class Kind:
 
 # 8 Mb/s and packets of 1000 bytes: 1 ms each
 KINDS = [
-    Kind("chokex", "limit 1000 min 100 max 200 bandwidth 8mbit avpkt 1000 seed 1", 1_000_000,
-         0.002),
-    Kind("chokex", "bandwidth 8mbit avpkt 1000 adaptive 4 weight 0.01 seed 1", 1_000_000, 0.01),
-    Kind("cbt", "bandwidth 8mbit packet_tcp 1000 seed 1", 1_000_000, 1 / 512),
+    Kind("chokex", "limit 1000 min 100 max 200 weight 0.002 bandwidth 8mbit avpkt 1000 seed 1",
+         1_000_000, 0.002),
+    Kind("chokex", "limit 300 bandwidth 8mbit avpkt 1000 adaptive 4 weight 0.01 seed 1",
+         1_000_000, 0.01),
+    Kind("cbt", "latency 100ms weight 0.001953125 bandwidth 8mbit packet_tcp 1000 seed 1",
+         1_000_000, 1 / 512),
     Kind("cbt", "bandwidth 8mbit packet_other 1000 seed 1", 1_000_000, 0.25, proto="udp"),
     Kind("cbt", "bandwidth 8mbit packet_tcp 1000 packet_tagged 1000 packet_other 1000 red all "
          "seed 1", 1_000_000, 1 / 512),

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What chokex and cbt share: settings that follow from the link, memory, GSO, delays.
+
+tc-chokex(8) and tc-cbt(8) promise: a full queue never makes anybody wait 100 ms; it follows the
+link's speed as that changes; what is given is dumped, and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from tests.userspace import Refused, World
+
+KINDS = ("chokex", "cbt")
+MEMORY = 32 << 20
+UNKNOWN = "bandwidth is taken to be 1Gbit"
+# Options with which packets of one flow are lost by all causes at once, in the midst of GSO packets.
+LOSING = {
+    "chokex": "limit 30 min 2 max 8 weight 0.5 candidates 3 bandwidth 8mbit gentle seed 1",
+    "cbt": "limit 20 min 4 max 9 weight 0.3 threshold_other 3 victim random bandwidth 8mbit seed 1",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_device_knows_not_is_said_and_what_is_given_is_not(kind: str) -> None:
+    with World(kind) as w:
+        assert UNKNOWN in w.message
+        assert w.named()["bandwidth"] == 125_000_000
+    with World(kind, "bandwidth 10mbit") as w:
+        assert not w.message
+        assert w.named()["bandwidth"] == 1_250_000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_that_follows_from_the_link_follows_it_live(kind: str) -> None:
+    keys = ("bandwidth", "limit", "min_th", "max_th", "weight")
+    with World(kind) as w:
+        w.do("l 10")
+        slow = w.named()
+        for i in range(slow["limit"]):
+            w.enqueue(len=1000, proto="tcp", flow=i)
+        w.do("l 1")
+        assert w.named()["bandwidth"] == 125_000
+        assert w.named()["segments"] <= w.named()["limit"] < slow["limit"]
+        assert w.named()["drop_change"] > 0
+        w.do("l 10")
+        assert {k: w.named()[k] for k in keys} == {k: slow[k] for k in keys}
+        w.do("l -1")
+        assert w.named()["bandwidth"] == 125_000_000
+        w.change("bandwidth 1mbit")
+        given = w.named()
+        w.do("l 1000")
+        assert {k: w.named()[k] for k in keys} == {k: given[k] for k in keys}
+        w.change("bandwidth auto")
+        assert w.named()["bandwidth"] == 125_000_000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_link_without_memory_for_its_queue_keeps_the_old_one(kind: str) -> None:
+    with World(kind) as w:
+        w.do("l 10")
+        before = w.named()
+        w.fail_alloc()
+        w.do("l 100")
+        assert w.named()["limit"] == before["limit"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mbit", [1, 2, 10, 100, 1000, 2500, 10_000, 100_000, 400_000])
+def test_the_defaults_harm_no_link(kind: str, mbit: int) -> None:
+    """A full queue of full packets: below 100 ms, within memory, thresholds within reach."""
+    with World(kind, f"bandwidth {mbit}mbit") as w:
+        st = w.named()
+        assert st["limit"] * 1500 * 8 / (mbit * 1e6) < 0.1
+        assert st["memory_limit"] == MEMORY
+        assert st["limit"] * 2304 <= MEMORY
+        assert 2 <= st["min_th"] < st["max_th"] < st["limit"]
+        packet = 1000 if kind == "chokex" else 1500
+        constant = -1 / math.log(1 - st["weight"]) * packet * 8 / (mbit * 1e6)
+        # The weight is in units of 2^-32: 1 part in 30 000 at 400 Gb/s is rounding.
+        assert constant == pytest.approx(1, rel=0.02)
+        if kind == "cbt":
+            assert all(w.named(minor)["threshold"] >= 2 for minor in (1, 2, 3))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_limit_bounds_what_packets_take(kind: str) -> None:
+    wide = {"chokex": "limit 1000 min 900 max 999", "cbt": "limit 1000 min 900 max 999"}[kind]
+    with World(kind, f"{wide} memory_limit 10000b bandwidth 100gbit") as w:
+        for i in range(9):
+            w.enqueue(len=100, truesize=3000, proto="tcp", flow=i)
+        st = w.named()
+        assert (st["memory_used"], st["drop_memory"], st["drop_limit"]) == (9000, 6, 0)
+        assert w.stats().drops == 6
+        w.change("memory_limit 6000b")
+        assert w.named()["memory_used"] == 6000
+        assert w.named()["drop_change"] == 1
+        w.dequeue(9)
+        assert w.named()["memory_used"] == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gso_packet_is_cut_up_unless_asked_not_to(kind: str) -> None:
+    for word, packets in (("split_gso", 10), ("nosplit_gso", 1)):
+        with World(kind, f"bandwidth 1gbit {word}") as w:
+            assert w.enqueue(len=40 + 10 * 1000, gso=1000, proto="tcp")
+            assert w.stats().qlen == packets
+            assert w.named()["segments"] == 10
+            assert len(w.dequeue(20)) == packets
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("below", ["", "hfsc", "hfsc prio", "drr", "htb", "qfq", "ets prio"])
+@pytest.mark.parametrize("split", ["split_gso", "nosplit_gso"])
+def test_losses_in_the_midst_of_gso_packets_are_known_to_all_above(
+    kind: str, below: str, split: str
+) -> None:
+    """The counts are compared after each call by World; here it must not stall, either."""
+    rng = random.Random(5)
+    with World(kind, f"{LOSING[kind]} {split}", below=below) as w:
+        for _ in range(600):
+            segments = rng.choice((1, 1, 2, 5, 40))
+            proto = rng.choice(("tcp", "udp"))
+            headers = 40 if proto == "tcp" else 28
+            w.enqueue(
+                len=headers + 500 * segments, gso=500, proto=proto, flow=rng.randrange(3),
+            )  # fmt: skip
+            w.dequeue(rng.choice((0, 1, 3, 60)))
+            w.advance(rng.choice((0, 100_000, 50_000_000)))
+        assert w.stats().drops > 100
+        w.dequeue(1000)
+        assert not w.stats().qlen
+        w.advance(100_000_000_000)
+        assert w.enqueue(len=500, proto="tcp")
+        assert len(w.dequeue(1)) == 1, "stalled"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_delays_are_those_of_every_17th_packet(kind: str) -> None:
+    """One packet is timed, then 16 arrivals pass; avg moves by an eighth."""
+    with World(kind, "bandwidth 1gbit") as w:
+        average = 0.0
+        for n in range(5):
+            ms = (n + 1) * 3_000_000
+            for i in range(17):
+                w.enqueue(len=1000, proto="tcp", flow=i)
+                w.advance(ms if not i else 1)
+                w.dequeue(1)
+            average = ms if not n else average + (ms - average) / 8
+            assert w.named()["delay"] == w.named()["delay_max"] == ms
+            assert w.named()["delay_avg"] == pytest.approx(average, abs=2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_what_was_given_is_dumped(kind: str) -> None:
+    with World(kind) as w:
+        assert w.options() == {}
+        w.change("memory_limit 1000000b ecn nosplit_gso limit 50")
+        assert w.options() == {
+            "memory_limit": 1_000_000, "ecn": True, "split_gso": False, "limit": 50,
+        }  # fmt: skip
+        w.change("limit auto memory_limit auto")
+        assert set(w.options()) == {"ecn", "split_gso"}
+        with pytest.raises(Refused):
+            w.change("memory_limit x")
