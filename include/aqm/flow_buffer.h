@@ -64,11 +64,9 @@ struct flow_buffer_params {
 	TC_AQM_FLOWS_OPTIONS(AQM_PARAM, 0, FLOW_BUFFER)
 };
 
-#define FLOW_BUFFER_TAKE(from, attr, name, ...)	.name = (from)->name,
-
 /* The shared ones of a discipline's parameters: an initializer. */
 #define FLOW_BUFFER_PARAMS(from) \
-	{ TC_AQM_FLOWS_OPTIONS(FLOW_BUFFER_TAKE, from, FLOW_BUFFER) }
+	{ TC_AQM_FLOWS_OPTIONS(AQM_TAKE, from, FLOW_BUFFER) }
 
 /* Counters; what is no counter is filled in for a dump only. */
 struct flow_buffer_stats {
@@ -173,12 +171,7 @@ static inline void flow_buffer_derive(struct Qdisc *sch,
 	/* Nothing else depends on the bandwidth. */
 	if (p->limit)
 		return;
-	if (!p->bandwidth)
-		p->bandwidth = b->link.rate;
-	if (!p->bandwidth) {
-		p->bandwidth = LINK_RATE_DEFAULT;
-		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: limit is for a bandwidth of 1Gbit");
-	}
+	p->bandwidth = link_rate_in_force(&b->link, p->bandwidth, extack);
 	p->limit = flow_buffer_limit(p->bandwidth, READ_ONCE(dev->mtu));
 }
 

@@ -148,6 +148,10 @@ struct aqm_options {
 #define AQM_PARAM(x, attr, name, type, ...) \
 	AQM_##type##_TYPE name;
 
+/* An initializer of a struct that has members of the same names. */
+#define AQM_TAKE(from, attr, name, ...) \
+	.name = (from)->name,
+
 #define AQM_POLICY_ENTRY(x, attr, name, type, ...) \
 	[attr] = AQM_##type##_POLICY,
 

@@ -25,7 +25,7 @@
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
-#if __has_include(<net/gso.h>)
+#ifdef HAVE_NET_GSO_H
 #include <net/gso.h>
 #endif
 

@@ -85,7 +85,7 @@ def special(kind: str) -> Sequence[Case]:
             f"{kind} warns that it does not know the link's speed",
             f"$TC qdisc add dev $DUMMY handle 1: root {kind}",
             f"$TC qdisc change dev $DUMMY handle 1: root {kind} 2>&1",
-            pattern="Warning: .*the device tells no speed",
+            pattern="Warning: .*bandwidth is taken to be 1Gbit",
         ),
         Case(
             f"{kind} does not warn of what it does not need",
