@@ -17,7 +17,7 @@ from tests.userspace import Refused, World
 KINDS = ("chokex", "cbt")
 MEMORY = 32 << 20
 UNKNOWN = "bandwidth is taken to be 1Gbit"
-# Options with which packets of one flow are lost by all causes at once, in the midst of GSO packets.
+# Options with which packets are lost in the midst of GSO packets, for every cause.
 LOSING = {
     "chokex": "limit 30 min 2 max 8 weight 0.5 candidates 3 bandwidth 8mbit gentle seed 1",
     "cbt": "limit 20 min 4 max 9 weight 0.3 threshold_other 3 victim random bandwidth 8mbit seed 1",
@@ -128,9 +128,9 @@ def test_losses_in_the_midst_of_gso_packets_are_known_to_all_above(
             w.enqueue(
                 len=headers + 500 * segments, gso=500, proto=proto, flow=rng.randrange(3),
             )  # fmt: skip
-            w.dequeue(rng.choice((0, 1, 3, 60)))
+            w.dequeue(rng.choice((0, 0, 1, 3, 20)))
             w.advance(rng.choice((0, 100_000, 50_000_000)))
-        assert w.stats().drops > 100
+        assert w.stats().drops > 300
         w.dequeue(1000)
         assert not w.stats().qlen
         w.advance(100_000_000_000)
