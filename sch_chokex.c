@@ -129,10 +129,14 @@ struct chokex_law {
  * struct chokex_vars - state of the datapath; under the qdisc lock
  * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
  * @flow_key: of the flows' hashes
+ * @lost: packets taken out by matches that the parents have not been told of
+ * @lost_bytes: the same in bytes
  */
 struct chokex_vars {
 	struct red_fifo		queue;
 	siphash_key_t		flow_key;
+	u32			lost;
+	u32			lost_bytes;
 };
 
 struct chokex_sched_data {
@@ -210,10 +214,9 @@ static bool chokex_match(struct Qdisc *sch, u64 flow, struct sk_buff **to_free)
 	struct red_fifo *queue = &q->vars.queue;
 	u32 m = chokex_candidates(&q->law, queue->red.avg);
 	struct random_fifo *fifo = &queue->fifo;
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
 	struct random_fifo_slot *s;
 	struct sk_buff *skb;
+	bool match = false;
 	u32 slot;
 
 	for (; m && fifo->count; m--) {
@@ -226,10 +229,12 @@ static bool chokex_match(struct Qdisc *sch, u64 flow, struct sk_buff **to_free)
 			continue;
 		skb = red_fifo_take(sch, queue, slot);
 		chokex_lose(sch, skb, &q->stats.victims, QDISC_DROP_CONGESTED);
+		q->vars.lost++;
+		q->vars.lost_bytes += qdisc_pkt_len(skb);
 		__qdisc_drop(skb, to_free);
+		match = true;
 	}
-	red_fifo_tell(sch, qlen, backlog);
-	return qlen != sch->q.qlen;
+	return match;
 }
 
 /* An arrival, or a segment of one. */
@@ -286,14 +291,41 @@ static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	return NET_XMIT_SUCCESS;
 }
 
+/*
+ * Tell the parents of the matches of an arrival of @len bytes, all of its segments
+ * included. In between they would see a queue that is empty, and close it, and
+ * one that held something before is not opened again. If nothing is left of an
+ * arrival that they would count (@verdict), it is one of the lost.
+ */
+static int chokex_tell(struct Qdisc *sch, u32 len, int verdict)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	u32 bytes = q->vars.lost_bytes;
+	u32 lost = q->vars.lost;
+
+	q->vars.lost = 0;
+	q->vars.lost_bytes = 0;
+	if (verdict == NET_XMIT_SUCCESS && !sch->q.qlen) {
+		verdict = NET_XMIT_CN;
+		bytes -= len;
+		lost--;
+	}
+	qdisc_tree_reduce_backlog(sch, lost, bytes);
+	return verdict;
+}
+
 static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free)
 {
 	const struct chokex_sched_data *q = qdisc_priv(sch);
+	u32 len = qdisc_pkt_len(skb);
+	int verdict;
 
 	if (skb_is_gso(skb) && q->law.split)
-		return split_gso_enqueue(skb, sch, to_free, chokex_arrival);
-	return chokex_arrival(skb, sch, to_free);
+		verdict = split_gso_enqueue(skb, sch, to_free, chokex_arrival);
+	else
+		verdict = chokex_arrival(skb, sch, to_free);
+	return likely(!q->vars.lost) ? verdict : chokex_tell(sch, len, verdict);
 }
 
 static struct sk_buff *chokex_dequeue(struct Qdisc *sch)

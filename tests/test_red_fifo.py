@@ -130,7 +130,7 @@ def test_losses_in_the_midst_of_gso_packets_are_known_to_all_above(
             )  # fmt: skip
             w.dequeue(rng.choice((0, 0, 1, 3, 20)))
             w.advance(rng.choice((0, 100_000, 50_000_000)))
-        assert w.stats().drops > 300
+        assert w.stats().drops > 80
         w.dequeue(1000)
         assert not w.stats().qlen
         w.advance(100_000_000_000)
