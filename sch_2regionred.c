@@ -47,6 +47,10 @@
  *    docs/2regionred-target.md. The limit is 1.5 DB (table 6.7). But Bmax is
  *    never less than 2 target nor the limit less than 1.5 Bmax, or few flows
  *    would leave III and IV no room.
+ *  - With no threshold given, the limit is no more than what the link carries in
+ *    100 ms, or memory_limit holds; Bmax is 2/3 of it then, and where that is
+ *    below the other thresholds they are 1/4, 3/8 and 1/2 of it at most.
+ *  - DB is 10 packets at least.
  *  - flows is 10, but on a slow link as few as N_1DPR: more would break
  *    condition (a) of 4.3.1. For (b), protection against idle periods, the
  *    thesis has no rule, and neither has this.
@@ -75,14 +79,18 @@
  */
 
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <compat.h>
 #include <aqm/congestion_signal.h>
+#include <aqm/delay.h>
 #include <aqm/held.h>
+#include <aqm/link_rate.h>
 #include <aqm/options.h>
 #include <aqm/persistent_queue.h>
+#include <aqm/split_gso.h>
 #include <aqm/two_region.h>
 #include <uapi/linux/pkt_sched_2regionred.h>
 
@@ -109,7 +117,9 @@ AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
  * @law: thresholds and DB
  * @queue: of the estimator
  * @signal: mark, spare or drop
+ * @bandwidth: of the link, bytes/s
  * @limit: packets
+ * @memory_limit: truesize, bytes
  * @n_1dpr: flows, rounded down
  * @flows: N_Bmin
  */
@@ -117,7 +127,9 @@ struct tworr_derived {
 	struct two_region_params	law;
 	struct persistent_queue_params	queue;
 	struct congestion_policy	signal;
+	u64				bandwidth;
 	u32				limit;
+	u32				memory_limit;
 	u32				n_1dpr;
 	u32				flows;
 };
@@ -127,11 +139,13 @@ struct tworr_derived {
  * @held: what waits here; its segments are the thesis's q
  * @queue: estimator
  * @control: phases and controller
+ * @delay: how long packets wait
  */
 struct tworr_vars {
 	struct held		held;
 	struct persistent_queue	queue;
 	struct two_region_vars	control;
+	struct delay_sample	delay;
 };
 
 /**
@@ -142,6 +156,7 @@ struct tworr_vars {
  * @control: counters of phases and controller, of which @stats takes a copy
  *	when it is dumped
  * @stats: counters; what is no counter is filled in for a dump only
+ * @link: the device's speed
  */
 struct tworr_sched_data {
 	struct tworr_params	params;
@@ -149,6 +164,7 @@ struct tworr_sched_data {
 	struct tworr_vars	vars;
 	struct two_region_stats	control;
 	struct tc_2regionred_qdisc_stats	stats;
+	struct link_rate	link;
 };
 
 /* Tell the sender: false if the packet must be dropped for that. */
@@ -178,8 +194,9 @@ static bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	}
 }
 
-static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			 struct sk_buff **to_free)
+/* One packet, or segment. */
+static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+			     struct sk_buff **to_free)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	u32 packets = held_segments(skb);
@@ -194,8 +211,11 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				   packets, now);
 
 	if (unlikely(!held_fits(&v->held, packets, skb->truesize,
-				q->derived.limit, U32_MAX))) {
-		q->stats.drop_limit++;
+				q->derived.limit, q->derived.memory_limit))) {
+		if (held_fits(&v->held, packets, 0, q->derived.limit, U32_MAX))
+			q->stats.drop_memory++;
+		else
+			q->stats.drop_limit++;
 		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
 		return qdisc_drop(skb, sch, to_free);
 	}
@@ -205,7 +225,19 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return NET_XMIT_CN;
 	}
 	held_add(&v->held, skb);
+	if (unlikely(delay_due(&v->delay)))
+		delay_start(&v->delay, skb, now);
 	return qdisc_enqueue_tail(skb, sch);
+}
+
+static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			 struct sk_buff **to_free)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+
+	if (skb_is_gso(skb) && q->params.split_gso)
+		return split_gso_enqueue(skb, sch, to_free, tworr_enqueue_one);
+	return tworr_enqueue_one(skb, sch, to_free);
 }
 
 /* The first packet has left the queue. */
@@ -223,9 +255,15 @@ static void tworr_departed(struct tworr_sched_data *q,
 static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 {
 	struct sk_buff *skb = qdisc_dequeue_head(sch);
+	struct tworr_sched_data *q = qdisc_priv(sch);
+	u64 now;
 
-	if (skb)
-		tworr_departed(qdisc_priv(sch), skb, ktime_get_ns());
+	if (!skb)
+		return NULL;
+	now = ktime_get_ns();
+	tworr_departed(q, skb, now);
+	if (delay_timed(&q->vars.delay, skb))
+		delay_end(&q->vars.delay, now);
 	return skb;
 }
 
@@ -237,12 +275,14 @@ static void tworr_trim(struct Qdisc *sch, u64 now)
 	u32 qlen = sch->q.qlen;
 	struct sk_buff *skb;
 
-	while (q->vars.held.segments > q->derived.limit) {
+	while (q->vars.held.segments > q->derived.limit ||
+	       q->vars.held.truesize > q->derived.memory_limit) {
 		skb = __qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
 		qdisc_qstats_drop(sch);
 		q->stats.drop_change++;
 		tworr_departed(q, skb, now);
+		delay_lost(&q->vars.delay, skb);
 		rtnl_kfree_skbs(skb, skb);
 	}
 	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
@@ -255,6 +295,7 @@ static void tworr_reset(struct Qdisc *sch)
 
 	qdisc_reset_queue(sch);
 	q->vars.held = (struct held) {};
+	delay_reset(&q->vars.delay);
 	persistent_queue_init(&q->vars.queue);
 	two_region_reset(&q->vars.control);
 }
@@ -263,6 +304,7 @@ static void tworr_reset(struct Qdisc *sch)
 static void tworr_thresholds(const struct tworr_params *p,
 			     struct tworr_derived *d)
 {
+	u32 most = two_region_most(d->bandwidth, p->avpkt, d->memory_limit);
 	struct two_region_params *law = &d->law;
 	u64 n_1dpr = (u64)p->n_1dpr << 32;
 
@@ -275,6 +317,11 @@ static void tworr_thresholds(const struct tworr_params *p,
 	law->target = p->target ?: two_region_target(law->bflat, n_1dpr);
 	law->bmax = p->bmax ?: two_region_bmax(law->pipe, law->target);
 	d->limit = p->limit ?: two_region_limit(law->pipe, law->bmax);
+	if (d->limit > most && !p->limit && !p->bmin && !p->bflat &&
+	    !p->target && !p->bmax && !p->flows && !p->n_1dpr) {
+		d->limit = most;
+		two_region_squeeze(law, most);
+	}
 }
 
 /* What is legal but will not do what the thesis says. */
@@ -300,16 +347,20 @@ static void tworr_warn(const struct tworr_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
 }
 
-static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
-			struct netlink_ext_ack *extack)
+static int tworr_derive(const struct Qdisc *sch, const struct tworr_params *p,
+			struct tworr_derived *d, struct netlink_ext_ack *extack)
 {
+	const struct tworr_sched_data *q = qdisc_priv(sch);
 	struct two_region_params *law = &d->law;
 
-	law->pipe = two_region_pipe(p->bandwidth, p->rtt, p->avpkt);
-	if (law->pipe < (u64)TWO_REGION_MIN_PIPE << 32) {
-		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is below 10 packets of avpkt");
-		return -EINVAL;
+	d->bandwidth = p->bandwidth ?: q->link.rate;
+	if (!d->bandwidth) {
+		d->bandwidth = LINK_RATE_DEFAULT;
+		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: reckoned with a bandwidth of 1Gbit");
 	}
+	d->memory_limit = p->memory_limit ?: SZ_32M;
+	law->pipe = max(two_region_pipe(d->bandwidth, p->rtt, p->avpkt),
+			(u64)TWO_REGION_MIN_PIPE << 32);
 	if (law->pipe == U64_MAX) {
 		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is 2^23 packets of avpkt or more");
 		return -EINVAL;
@@ -349,36 +400,60 @@ static int tworr_derive(const struct tworr_params *p, struct tworr_derived *d,
 	return 0;
 }
 
+/* Go over to what was derived; under the tree lock. */
+static void tworr_commit(struct Qdisc *sch, const struct tworr_derived *d)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+	u64 now = ktime_get_ns();
+
+	persistent_queue_change(&q->vars.queue, &q->derived.queue, &d->queue,
+				q->vars.held.segments, now);
+	two_region_change(&d->law, &q->vars.control, now);
+	q->derived = *d;
+	WRITE_ONCE(sch->limit, d->limit);
+	tworr_trim(sch, now);
+}
+
 static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
 			struct netlink_ext_ack *extack)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tworr_params p = q->params;
 	struct tworr_derived d = {};
-	u64 now;
 	int err;
 
 	err = aqm_options_read(&tworr_options, &p, opt, extack);
 	if (err < 0)
 		return err;
-	err = tworr_derive(&p, &d, extack);
+	err = tworr_derive(sch, &p, &d, extack);
 	if (err < 0)
 		return err;
 
 	sch_tree_lock(sch);
-	now = ktime_get_ns();
-	persistent_queue_change(&q->vars.queue, &q->derived.queue, &d.queue,
-				q->vars.held.segments, now);
-	two_region_change(&d.law, &q->vars.control, now);
 	if (aqm_changed(&p, TCA_2REGIONRED_SEED))
 		seeded_random_init(&q->vars.control.random, p.seed);
 	q->params = p;
-	q->derived = d;
-	WRITE_ONCE(sch->limit, d.limit);
-	tworr_trim(sch, now);
+	tworr_commit(sch, &d);
 	sch_tree_unlock(sch);
 	return 0;
 }
+
+/* The device has another speed. Where what was given does not go with what
+ * follows from it, all stays as it is.
+ */
+static void tworr_new_rate(struct Qdisc *sch, u64 rate)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+	struct tworr_derived d = {};
+
+	if (q->params.bandwidth || tworr_derive(sch, &q->params, &d, NULL) < 0)
+		return;
+	sch_tree_lock(sch);
+	tworr_commit(sch, &d);
+	sch_tree_unlock(sch);
+}
+
+LINK_RATE_NOTIFIER(tworr, tworr_new_rate);
 
 static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
@@ -388,11 +463,12 @@ static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 	struct tworr_params p;
 	int err;
 
+	link_rate_start(&q->link, sch, &tworr_link_rates);
 	aqm_options_default(&tworr_options, &p);
 	err = aqm_options_read(&tworr_options, &p, opt, extack);
 	if (err < 0)
 		return err;
-	err = tworr_derive(&p, &d, extack);
+	err = tworr_derive(sch, &p, &d, extack);
 	if (err < 0)
 		return err;
 
@@ -402,6 +478,13 @@ static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 	persistent_queue_init(&q->vars.queue);
 	two_region_init(&q->vars.control, p.seed);
 	return 0;
+}
+
+static void tworr_destroy(struct Qdisc *sch)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+
+	link_rate_stop(&q->link);
 }
 
 static int tworr_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -421,7 +504,11 @@ static void tworr_copy_state(struct tc_2regionred_qdisc_stats *st,
 	u64 left = v->control.quiet_until;
 
 	persistent_queue_advance(&queue, &d->queue, v->held.segments, now);
-	st->bandwidth = q->params.bandwidth;
+	st->bandwidth = d->bandwidth;
+	st->delay = v->delay.last;
+	st->delay_avg = v->delay.avg;
+	st->delay_max = v->delay.max;
+	st->memory_limit = d->memory_limit;
 	st->q_est = queue.estimate;
 	st->ppd = v->control.ppd;
 	st->window = v->control.window;
@@ -465,6 +552,7 @@ static struct Qdisc_ops tworr_qdisc_ops __read_mostly = {
 	.peek		= qdisc_peek_head,
 	.init		= tworr_init,
 	.reset		= tworr_reset,
+	.destroy	= tworr_destroy,
 	.change		= tworr_change,
 	.dump		= tworr_dump,
 	.dump_stats	= tworr_dump_stats,
@@ -472,7 +560,26 @@ static struct Qdisc_ops tworr_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("2regionred");
 
-module_qdisc(tworr_qdisc_ops);
+static int __init tworr_module_init(void)
+{
+	int err = tworr_link_rate_register();
+
+	if (err)
+		return err;
+	err = register_qdisc(&tworr_qdisc_ops);
+	if (err)
+		tworr_link_rate_unregister();
+	return err;
+}
+
+static void __exit tworr_module_exit(void)
+{
+	unregister_qdisc(&tworr_qdisc_ops);
+	tworr_link_rate_unregister();
+}
+
+module_init(tworr_module_init);
+module_exit(tworr_module_exit);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("2RegionRED queue discipline");
 MODULE_LICENSE("GPL");

@@ -61,6 +61,7 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include <linux/vmalloc.h>
 #include <net/flow_dissector.h>
 #include <net/ip.h>
@@ -68,13 +69,16 @@
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <aqm/congestion_signal.h>
+#include <aqm/delay.h>
 #include <aqm/filter_class.h>
 #include <aqm/flow_age.h>
 #include <aqm/gentle_red.h>
 #include <aqm/held.h>
+#include <aqm/link_rate.h>
 #include <aqm/options.h>
 #include <aqm/seeded_random.h>
 #include <aqm/short_share.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_redtail.h>
 
 #define REDTAIL_SHORT	((u32)SHORT_SHARE_SHORT)
@@ -83,14 +87,13 @@
 
 #define REDTAIL_LOSS_SHIFT	10	/* weight 2^-10 of an arrival in P */
 
-/* What is not given is Table II's: a buffer of 160 KB for 3 Mb/s, and the
- * thresholds in proportion to the buffer. The buffer grows with the bandwidth
- * within these bounds.
+/* What the link sends in 100 ms is the buffer if none is given; not less than
+ * 1 Mb/s would send, 8 full packets, or TCP has no window. Memory holds half as
+ * many bytes: a packet takes up to twice its length.
  */
-#define REDTAIL_TABLE_BANDWIDTH	375000U
-#define REDTAIL_TABLE_LIMIT	160000U
-#define REDTAIL_LEAST_SCALE	125000ULL
-#define REDTAIL_MOST_SCALE	2000000000ULL
+#define REDTAIL_BUFFERS_PER_S	10U
+#define REDTAIL_LEAST_LIMIT	12500U
+#define REDTAIL_MEMORY		SZ_32M
 
 /**
  * struct redtail_params - configuration as given; written by change under the
@@ -111,7 +114,9 @@ static_assert(REDTAIL_MAX_LIMIT == SHORT_SHARE_MAX_TH);
 
 /**
  * struct redtail_law - what follows from the configuration, and is in force
+ * @bandwidth: of the link, bytes/s
  * @limit: bytes held at most
+ * @memory_limit: truesize held at most
  * @packets: N
  * @age: of the youngest long flow, ns
  * @tau: after which a flow is forgotten, ns
@@ -124,7 +129,9 @@ static_assert(REDTAIL_MAX_LIMIT == SHORT_SHARE_MAX_TH);
  * @red: of the long queue, bytes; min2 and max2 before they move
  */
 struct redtail_law {
+	u64				bandwidth;
 	u32				limit;
+	u32				memory_limit;
 	u32				packets;
 	u64				age;
 	u64				tau;
@@ -160,6 +167,9 @@ struct redtail_queue {
 /**
  * struct redtail_vars - state of the datapath; under the qdisc lock
  * @queues: short and long
+ * @held: what waits in both
+ * @arriving: queue of the packet that arrives
+ * @delay: how long packets wait
  * @credit: bytes that the short queue is owed, times 2^32
  * @red: average and max_p of the long queue
  * @red_now: RED's configuration with the thresholds as they stand
@@ -170,6 +180,9 @@ struct redtail_queue {
  */
 struct redtail_vars {
 	struct redtail_queue		queues[REDTAIL_QUEUES];
+	struct held			held;
+	u32				arriving;
+	struct delay_sample		delay;
 	s64				credit;
 	struct gentle_red_vars		red;
 	struct gentle_red_params	red_now;
@@ -185,7 +198,8 @@ struct redtail_vars {
  * @red: steps of the adaptation
  * @flows: of the flow table
  * @flows_long: flows that became long
- * @drop_change: packets discarded because a change lowered the limit
+ * @drop_memory: arrivals that found memory_limit reached
+ * @drop_change: packets discarded because a change lowered a limit
  * @min2_raised: steps of the dynamic thresholds up
  * @min2_lowered: steps of the dynamic thresholds down
  */
@@ -194,6 +208,7 @@ struct redtail_stats {
 	struct gentle_red_stats	red;
 	struct flow_age_stats	flows;
 	u32			flows_long;
+	u32			drop_memory;
 	u32			drop_change;
 	u32			min2_raised;
 	u32			min2_lowered;
@@ -207,6 +222,7 @@ struct redtail_stats {
  * @stats: counters
  * @params: configuration
  * @block: of the filters
+ * @link: the device's speed
  */
 struct redtail_sched_data {
 	struct tcf_proto __rcu	*filter_list;
@@ -215,6 +231,7 @@ struct redtail_sched_data {
 	struct redtail_stats	stats;
 	struct redtail_params	params;
 	struct tcf_block	*block;
+	struct link_rate	link;
 };
 
 /* Addresses and ports where a plain IPv4 header has them at once. */
@@ -395,51 +412,43 @@ static int redtail_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* Bytes held. */
-static u32 redtail_held(const struct redtail_sched_data *q)
+static u32 redtail_backlog(const struct redtail_sched_data *q)
 {
 	return q->vars.queues[REDTAIL_SHORT].backlog +
 	       q->vars.queues[REDTAIL_LONG].backlog;
 }
 
-static bool redtail_fits(const struct redtail_sched_data *q, u32 len)
+/* Whether the buffer has room for so many bytes; alone, a packet fits. */
+static bool redtail_has_room(const struct redtail_sched_data *q, u32 len)
 {
-	u32 held = redtail_held(q);
-
-	return !held || (u64)held + len <= q->law.limit;
+	return !q->vars.held.segments ||
+	       (u64)redtail_backlog(q) + len <= q->law.limit;
 }
 
-static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			   struct sk_buff **to_free)
+static bool redtail_has_memory(const struct redtail_sched_data *q, u32 truesize)
+{
+	return (u64)q->vars.held.truesize + truesize <= q->law.memory_limit;
+}
+
+/* One packet, or segment, for the queue vars.arriving. */
+static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+			       struct sk_buff **to_free)
 {
 	enum congestion_signal signal = CONGESTION_PASS;
 	struct redtail_sched_data *q = qdisc_priv(sch);
+	u32 nr = q->vars.arriving;
+	struct redtail_queue *rq = &q->vars.queues[nr];
+	bool has_memory = redtail_has_memory(q, skb->truesize);
+	bool has_room = redtail_has_room(q, qdisc_pkt_len(skb));
 	enum gentle_red_verdict verdict;
-	struct flow_age_key key;
-	struct redtail_queue *rq;
-	u32 minor, nr;
 	u64 now = 0;
-	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
-			   REDTAIL_QUEUES, &minor);
-	if (ret)
-		return filter_class_drop(skb, sch, ret, to_free);
-	if (minor && minor <= REDTAIL_QUEUES) {
-		nr = minor - 1;
-	} else if (redtail_flow(skb, q->law.key, &key)) {
-		now = ktime_get_ns();
-		nr = redtail_classify(q, skb, &key, now);
-	} else {
-		nr = REDTAIL_SHORT;
-	}
-	rq = &q->vars.queues[nr];
 	rq->arrived++;
-
 	if (nr == REDTAIL_LONG) {
-		now = now ?: ktime_get_ns();
+		now = ktime_get_ns();
 		verdict = redtail_red(q, now);
-		if (unlikely(verdict != GENTLE_RED_PASS &&
-			     redtail_fits(q, qdisc_pkt_len(skb)))) {
+		if (unlikely(verdict != GENTLE_RED_PASS && has_room &&
+			     has_memory)) {
 			signal = congestion_signal(&q->law.signal, skb,
 						   verdict == GENTLE_RED_FORCED);
 			congestion_count(&q->stats.signal, signal,
@@ -447,8 +456,11 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			qdisc_qstats_overlimit(sch);
 		}
 	}
-	if (unlikely(!redtail_fits(q, qdisc_pkt_len(skb)))) {
-		rq->overflow++;
+	if (unlikely(!has_room || !has_memory)) {
+		if (!has_room)
+			rq->overflow++;
+		else
+			q->stats.drop_memory++;
 		return redtail_drop_arrival(skb, sch, rq, QDISC_DROP_OVERLIMIT,
 					    to_free);
 	}
@@ -461,11 +473,40 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	redtail_count_loss(rq, signal == CONGESTION_MARKED);
 	if (nr == REDTAIL_LONG)
 		gentle_red_busy(&q->vars.red, now);
+	held_add(&q->vars.held, skb);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
+	if (unlikely(delay_due(&q->vars.delay)))
+		delay_start(&q->vars.delay, skb, now ?: ktime_get_ns());
 	return NET_XMIT_SUCCESS;
+}
+
+static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			   struct sk_buff **to_free)
+{
+	struct redtail_sched_data *q = qdisc_priv(sch);
+	struct flow_age_key key;
+	u32 minor;
+	int ret;
+
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
+			   REDTAIL_QUEUES, &minor);
+	if (ret)
+		return filter_class_drop(skb, sch, ret, to_free);
+	if (minor && minor <= REDTAIL_QUEUES)
+		q->vars.arriving = minor - 1;
+	else if (redtail_flow(skb, q->law.key, &key))
+		q->vars.arriving = redtail_classify(q, skb, &key,
+						    ktime_get_ns());
+	else
+		q->vars.arriving = REDTAIL_SHORT;
+	/* The segments of a packet stay together. */
+	if (skb_is_gso(skb) && q->params.split_gso)
+		return split_gso_enqueue(skb, sch, to_free,
+					 redtail_enqueue_one);
+	return redtail_enqueue_one(skb, sch, to_free);
 }
 
 /* Take the first packet of a queue that has one. */
@@ -476,6 +517,7 @@ static struct sk_buff *redtail_take(struct Qdisc *sch, u32 nr)
 	struct sk_buff *skb;
 
 	skb = __qdisc_dequeue_head(&rq->packets);
+	held_sub(&q->vars.held, skb);
 	rq->backlog -= qdisc_pkt_len(skb);
 	if (nr == REDTAIL_LONG && !rq->packets.qlen)
 		gentle_red_idle(&q->vars.red, ktime_get_ns());
@@ -508,6 +550,8 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	if (!s->packets.qlen && !l->packets.qlen)
 		v->credit = 0;
 	v->queues[nr].sent += qdisc_pkt_len(skb);
+	if (delay_timed(&v->delay, skb))
+		delay_end(&v->delay, ktime_get_ns());
 	qdisc_bstats_update(sch, skb);
 	return skb;
 }
@@ -521,12 +565,14 @@ static void redtail_trim(struct Qdisc *sch)
 	struct sk_buff *skb;
 	u32 nr;
 
-	while (redtail_held(q) > q->law.limit) {
+	while (redtail_backlog(q) > q->law.limit ||
+	       q->vars.held.truesize > q->law.memory_limit) {
 		nr = q->vars.queues[REDTAIL_LONG].packets.qlen ? REDTAIL_LONG :
 								 REDTAIL_SHORT;
 		skb = redtail_take(sch, nr);
 		q->vars.queues[nr].dropped++;
 		q->stats.drop_change++;
+		delay_lost(&q->vars.delay, skb);
 		qdisc_qstats_drop(sch);
 		rtnl_kfree_skbs(skb, skb);
 	}
@@ -549,6 +595,8 @@ static void redtail_reset(struct Qdisc *sch)
 	v->red_now = q->law.red;
 	gentle_red_init(&v->red, &v->red_now, now);
 	v->move_at = now + GENTLE_RED_INTERVAL;
+	v->held = (struct held) {};
+	delay_reset(&v->delay);
 	v->credit = 0;
 	if (v->flows.slots)
 		flow_age_forget(&v->flows);
@@ -560,10 +608,15 @@ static u32 redtail_threshold(u32 given, u32 limit, u32 num, u32 den, u32 least)
 	return given ?: max_t(u32, div_u64((u64)limit * num, den), least);
 }
 
-/* What is legal but will not do what the paper says. */
+/* What is legal but will not do what the paper says, or rests on a guess. */
 static void redtail_warn(const struct Qdisc *sch, const struct redtail_law *law,
+			 const struct redtail_params *p,
 			 struct netlink_ext_ack *extack)
 {
+	const struct redtail_sched_data *q = qdisc_priv(sch);
+
+	if (!p->bandwidth && !q->link.rate && (!p->limit || !p->weight))
+		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: reckoned with a bandwidth of 1Gbit");
 	if (law->limit < psched_mtu(qdisc_dev(sch)))
 		NL_SET_ERR_MSG_MOD(extack, "limit, in bytes, is below one full packet");
 	else if (law->limit <= law->red.min_th)
@@ -572,20 +625,32 @@ static void redtail_warn(const struct Qdisc *sch, const struct redtail_law *law,
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above max2: full before RED is at max_p");
 }
 
+/* The buffer that follows from the bandwidth and the memory. */
+static u32 redtail_limit(u64 bandwidth, u32 memory_limit)
+{
+	u64 limit = max_t(u64, div_u64(bandwidth, REDTAIL_BUFFERS_PER_S),
+			  REDTAIL_LEAST_LIMIT);
+
+	return min_t(u64, limit, min_t(u32, memory_limit / 2 ?: 1,
+				       REDTAIL_MAX_LIMIT));
+}
+
 static int redtail_derive(const struct Qdisc *sch, struct redtail_law *law,
 			  const struct redtail_params *p,
 			  struct netlink_ext_ack *extack)
 {
-	u64 scale = clamp(p->bandwidth, REDTAIL_LEAST_SCALE,
-			  REDTAIL_MOST_SCALE);
+	const struct redtail_sched_data *q = qdisc_priv(sch);
+	u64 bandwidth = p->bandwidth ?: q->link.rate ?: LINK_RATE_DEFAULT;
+	u32 memory_limit = p->memory_limit ?: REDTAIL_MEMORY;
 	struct gentle_red_params *red = &law->red;
 	const char *wrong = NULL;
 	u32 min1, max1;
 
 	*law = (struct redtail_law) {
+		.bandwidth	= bandwidth,
 		.limit		= p->limit ?:
-				  div_u64(scale * REDTAIL_TABLE_LIMIT,
-					  REDTAIL_TABLE_BANDWIDTH),
+				  redtail_limit(bandwidth, memory_limit),
+		.memory_limit	= memory_limit,
 		.packets	= p->packets,
 		.age		= (u64)p->age * NSEC_PER_USEC,
 		.tau		= (u64)p->tau * NSEC_PER_USEC,
@@ -609,14 +674,14 @@ static int redtail_derive(const struct Qdisc *sch, struct redtail_law *law,
 		.top		= GENTLE_RED_TOP,
 		.weight		= p->weight,
 		.ptime		= clamp_t(u64, div64_u64((u64)p->avpkt * NSEC_PER_SEC,
-							 p->bandwidth), 1, U32_MAX),
+							 bandwidth), 1, U32_MAX),
 		.gentle		= true,
 		.wait		= true,
 		.adaptive	= p->adaptive,
 	};
 	if (!red->weight)
 		red->weight = gentle_red_auto_weight(min_t(u64, U32_MAX,
-							   div_u64(p->bandwidth,
+							   div_u64(bandwidth,
 								   p->avpkt)));
 	law->min2_floor = min(p->avpkt, red->min_th);
 	law->max2_ceiling = max(red->max_th, law->limit -
@@ -640,7 +705,7 @@ static int redtail_derive(const struct Qdisc *sch, struct redtail_law *law,
 			extack->_msg = wrong;
 		return -EINVAL;
 	}
-	redtail_warn(sch, law, extack);
+	redtail_warn(sch, law, p, extack);
 	return 0;
 }
 
@@ -719,6 +784,28 @@ static int redtail_change(struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
+/* The device has another speed. Where what was given does not go with what
+ * follows from it, all stays as it is.
+ */
+static void redtail_new_rate(struct Qdisc *sch, u64 rate)
+{
+	struct redtail_sched_data *q = qdisc_priv(sch);
+	struct redtail_law law;
+
+	if (q->params.bandwidth ||
+	    redtail_derive(sch, &law, &q->params, NULL) < 0)
+		return;
+
+	sch_tree_lock(sch);
+	redtail_change_red(q, &law, q->params.dynamic);
+	q->law = law;
+	WRITE_ONCE(sch->limit, law.limit);
+	redtail_trim(sch);
+	sch_tree_unlock(sch);
+}
+
+LINK_RATE_NOTIFIER(redtail, redtail_new_rate);
+
 static int redtail_init(struct Qdisc *sch, struct nlattr *opt,
 			struct netlink_ext_ack *extack)
 {
@@ -727,6 +814,7 @@ static int redtail_init(struct Qdisc *sch, struct nlattr *opt,
 	struct redtail_params p;
 	int err;
 
+	link_rate_start(&q->link, sch, &redtail_link_rates);
 	aqm_options_default(&redtail_options, &p);
 	err = aqm_options_read(&redtail_options, &p, opt, extack);
 	if (err < 0)
@@ -754,6 +842,7 @@ static void redtail_destroy(struct Qdisc *sch)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 
+	link_rate_stop(&q->link);
 	tcf_block_put(q->block);
 	kvfree(q->vars.flows.slots);
 }
@@ -774,11 +863,17 @@ static void redtail_copy_stats(struct tc_redtail_qdisc_stats *st,
 	const struct redtail_law *law = &q->law;
 
 	*st = (struct tc_redtail_qdisc_stats) {
-		.bandwidth	= q->params.bandwidth,
+		.bandwidth	= law->bandwidth,
+		.delay		= q->vars.delay.last,
+		.delay_avg	= q->vars.delay.avg,
+		.delay_max	= q->vars.delay.max,
 		.limit		= law->limit,
+		.memory_limit	= law->memory_limit,
+		.memory_used	= q->vars.held.truesize,
 		.marked		= congestion_marked(&c->signal),
 		.spared		= c->signal.spared,
 		.drop_limit	= s->overflow + l->overflow,
+		.drop_memory	= c->drop_memory,
 		.drop_change	= c->drop_change,
 		.sent_short	= s->sent,
 		.sent_long	= l->sent,
@@ -909,7 +1004,26 @@ static struct Qdisc_ops redtail_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("redtail");
 
-module_qdisc(redtail_qdisc_ops);
+static int __init redtail_module_init(void)
+{
+	int err = redtail_link_rate_register();
+
+	if (err)
+		return err;
+	err = register_qdisc(&redtail_qdisc_ops);
+	if (err)
+		redtail_link_rate_unregister();
+	return err;
+}
+
+static void __exit redtail_module_exit(void)
+{
+	unregister_qdisc(&redtail_qdisc_ops);
+	redtail_link_rate_unregister();
+}
+
+module_init(redtail_module_init);
+module_exit(redtail_module_exit);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("RED+Tail queue discipline");
 MODULE_LICENSE("GPL");

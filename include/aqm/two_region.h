@@ -40,6 +40,10 @@
 #define TWO_REGION_MAX_QUEUE	(BIT(24) - 1)	/* packets */
 #define TWO_REGION_MIN_PPD	10U		/* "10 % or worst-case" */
 
+#define TWO_REGION_DELAY	100000U	/* us: of a full queue, by default */
+#define TWO_REGION_LEAST_LIMIT	8U	/* packets, likewise */
+#define TWO_REGION_OVERHEAD	1024U	/* bytes of memory beside a packet's own */
+
 /* W's average has forgotten two thirds of what it knew after this many RTTs. */
 #define TWO_REGION_W_MEMORY	10
 
@@ -167,7 +171,7 @@ static inline u64 two_region_window_of(u64 ppd)
 
 /**
  * two_region_pipe() - DB
- * @bandwidth: bytes/s; at most 2^37
+ * @bandwidth: bytes/s; at most 2^40
  * @rtt: us; at most 2^24
  * @avpkt: bytes, not 0; at most 2^16
  *
@@ -255,6 +259,31 @@ static inline u32 two_region_limit(u64 pipe, u32 bmax)
 	return min_t(u64, TWO_REGION_MAX_QUEUE,
 		     max_t(u64, two_region_floor(pipe + pipe / 2),
 			   (u64)bmax + bmax / 2));
+}
+
+/* What a link carries in TWO_REGION_DELAY, and as many packets as memory holds:
+ * the default of the limit is no more, but leaves room for four thresholds.
+ */
+static inline u32 two_region_most(u64 bandwidth, u32 avpkt, u32 memory)
+{
+	u64 pipe = two_region_pipe(bandwidth, TWO_REGION_DELAY, avpkt);
+	u32 most = pipe == U64_MAX ? TWO_REGION_MAX_PIPE :
+				     two_region_floor(pipe);
+
+	most = min(most, memory / (avpkt + TWO_REGION_OVERHEAD));
+	return max(most, TWO_REGION_LEAST_LIMIT);
+}
+
+/* Thresholds for a buffer of @limit, 8 or more, that is shorter than they ask
+ * for: each phase keeps a part of it, and IV the upper third, as where the
+ * limit is 1.5 Bmax.
+ */
+static inline void two_region_squeeze(struct two_region_params *p, u32 limit)
+{
+	p->bmin = min(p->bmin, limit / 4);
+	p->bflat = min(p->bflat, 3 * limit / 8);
+	p->target = min(p->target, limit / 2);
+	p->bmax = min(p->bmax, 2 * limit / 3);
 }
 
 static inline void two_region_init(struct two_region_vars *v, u32 seed)

@@ -71,6 +71,15 @@ SEED = Option(
     "seed", "auto", "1 to 4294967295", {"9": 9, "4294967295": 4294967295}, bad="-1 4294967296"
 )
 
+# What bounds and cuts up the packets held.
+HOLDING = (
+    Option(
+        "memory_limit", "auto", "1b to 4Gb", {"2Mb": 2 << 20, "1": 1, "4294967295": 4294967295},
+        bad="0 -1 4294967296",
+    ),
+    flag("split_gso", default=True),
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Case:

@@ -80,7 +80,7 @@ class Options:
             f"share_max {self.share_max} avpkt {self.avpkt} weight {self.weight} "
             f"probability {self.probability} packets {self.packets} age {self.age}ns "
             f"tau {self.tau}ns flows {self.flows} key {self.key} low {self.low} "
-            f"high {self.high} gamma {self.gamma} {seed} {flags}"
+            f"high {self.high} gamma {self.gamma} nosplit_gso {seed} {flags}"
         )
 
 

@@ -37,7 +37,7 @@ def test_long_and_short_packets_leave_in_turn_below_parents(below: str) -> None:
 
 def test_a_queue_empty_for_ten_time_constants_loses_nothing() -> None:
     """Floyd and Jacobson 1993: an idle queue's average dies away, however traffic comes."""
-    with World("redtail", "packets 1 ecn seed 1") as w:
+    with World("redtail", "bandwidth 3mbit limit 160000 packets 1 ecn seed 1") as w:
         for _ in range(60):  # a burst: the average rises
             w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
         for _ in range(4000):
@@ -91,8 +91,10 @@ def test_a_packet_larger_than_the_buffer_passes_when_it_is_empty() -> None:
     [
         ("limit 10000 min2 10000 max2 20000", "RED never acts"),
         ("limit 10000 min2 2000 max2 10000", "before RED is at max_p"),
-        ("limit 160000", ""),
-        ("", ""),
+        ("limit 160000 weight 0.002", ""),
+        ("bandwidth 10mbit", ""),
+        ("limit 160000", "tells no speed"),
+        ("", "tells no speed"),
     ],
 )
 def test_a_limit_that_keeps_red_from_its_work_is_warned_of(options: str, warning: str) -> None:
@@ -122,3 +124,141 @@ def test_the_queues_are_classes_1_and_2() -> None:
         w.enqueue(flow=1, proto="udp", len=300, prio=0x10002)
         w.enqueue(flow=1, proto="tcp", len=300, prio=0x10001)
         assert {minor: c.qlen for minor, c in w.classes().items()} == {SHORT: 1, LONG: 1}
+
+
+PAPER = {"limit": 160_000, "min1": 2_000, "max1": 30_000, "min2": 20_000, "max2": 80_000}
+MBIT = 125_000
+
+
+def in_force(w: World) -> dict[str, int]:
+    """The lengths that follow from the bandwidth."""
+    st = w.named()
+    return {name: st[name] for name in PAPER}
+
+
+def test_the_papers_setting_is_two_options_away() -> None:
+    with World("redtail", "bandwidth 3mbit limit 160000") as w:
+        assert in_force(w) == PAPER
+
+
+@pytest.mark.parametrize("mbit", [1, 3, 10, 100, 1000, 2500, 10_000, 100_000, 800_000])
+def test_a_full_queue_of_the_defaults_is_at_most_100_ms_and_in_the_papers_proportions(
+    mbit: int,
+) -> None:
+    with World("redtail", f"bandwidth {mbit}mbit") as w:
+        got, st = in_force(w), w.named()
+        assert st["bandwidth"] == mbit * MBIT
+        assert 8 * 1514 <= got["limit"] <= mbit * MBIT / 10
+        assert got["limit"] == mbit * MBIT // 10 or 2 * got["limit"] == st["memory_limit"]
+        for name, value in PAPER.items():
+            assert got[name] == value * got["limit"] // 160_000, name
+
+
+def test_the_buffer_follows_the_link_while_packets_wait() -> None:
+    with World("redtail", "packets 0 seed 1", below="hfsc prio") as w:
+        assert in_force(w)["limit"] == 12_500_000  # 1 Gb/s in place of what nobody knows
+        w.do("l 100")
+        assert in_force(w)["limit"] == 1_250_000
+        fill_long(w, 100)
+        w.do("l 1")
+        st = w.named()
+        assert (st["limit"], st["bandwidth"]) == (12_500, MBIT)
+        assert st["backlog_short"] + st["backlog_long"] <= 12_500
+        assert st["drop_change"] == w.stats().drops > 0
+        w.do("l -1")
+        assert w.named()["bandwidth"] == 1000 * MBIT
+        assert w.options() == {"packets": 0, "seed": 1}
+        w.dequeue(1000)
+        assert w.stats().qlen == 0
+
+
+def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:
+    with World("redtail", "bandwidth 10mbit") as w:
+        w.do("l 100")
+        assert w.named()["bandwidth"] == 10 * MBIT
+        w.change("bandwidth auto")
+        assert w.named()["bandwidth"] == 100 * MBIT
+        assert "bandwidth" not in w.options()
+
+
+def test_a_speed_that_does_not_go_with_what_was_given_changes_nothing() -> None:
+    with World("redtail", "min2 30000") as w:
+        w.do("l 100")
+        before = in_force(w)
+        w.do("l 1")  # max2 would be 6250
+        assert in_force(w) == before
+        w.do("l 10")
+        assert in_force(w)["max2"] == 62_500
+
+
+def test_the_memory_that_packets_take_is_bounded() -> None:
+    with World("redtail", "limit 1000000 memory_limit 20000 packets 0", below="drr") as w:
+        fill_long(w, 100)
+        st = w.named()
+        assert 0 < st["memory_used"] <= 20_000
+        assert st["drop_memory"] == w.stats().drops > 0
+        assert st["drop_limit"] == 0
+        w.change("memory_limit 5000")
+        st = w.named()
+        assert 0 < st["memory_used"] <= 5_000
+        assert st["drop_change"] > 0
+        w.dequeue(1000)
+        assert w.named()["memory_used"] == 0
+
+
+GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
+
+
+@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
+def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+    with World("redtail", "limit 16000 packets 0 max2 15999", below=below) as w:
+        w.enqueue(**GSO)
+        st = w.named()
+        assert (st["qlen_long"], st["backlog_long"]) == (10, 10 * 1054)
+        w.enqueue(**GSO)
+        st = w.named()
+        assert st["qlen_long"] == 16000 // 1054
+        assert st["drop_limit"] == 20 - 16000 // 1054
+        assert w.stats().drops == w.stats(level=1).drops == st["drop_limit"]
+        assert st["flows_new"] == 1
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_nosplit_gso_is_one_arrival_of_all_its_bytes() -> None:
+    with World("redtail", "limit 5000 packets 0 nosplit_gso") as w:
+        assert w.enqueue(**GSO)  # larger than the buffer, which is empty
+        assert not w.enqueue(**GSO)
+        st = w.named()
+        assert (st["qlen_long"], st["backlog_long"]) == (1, 10 * 1054)
+        assert w.options()["split_gso"] is False
+
+
+def test_the_delay_is_that_of_the_packet_that_was_timed() -> None:
+    with World("redtail", "bandwidth 100mbit packets 0") as w:
+        w.enqueue(flow=1, proto="tcp", len=1000)
+        w.advance(3_000_000)
+        w.enqueue(flow=1, proto="udp", len=1000)  # not timed: one at a time
+        w.dequeue(2)
+        st = w.named()
+        assert (st["delay"], st["delay_avg"], st["delay_max"]) == (3e6, 3e6, 3e6)
+        for i in range(17):  # 16 arrivals pass untimed
+            w.enqueue(flow=1, proto="tcp", len=1000)
+            w.advance(1_000_000 if i < 16 else 11_000_000)
+            w.dequeue(1)
+        st = w.named()
+        assert (st["delay"], st["delay_avg"], st["delay_max"]) == (11e6, 4e6, 11e6)
+
+
+def test_a_timed_packet_that_a_change_discards_is_forgotten() -> None:
+    with World("redtail", "bandwidth 100mbit packets 0") as w:
+        w.enqueue(flow=1, proto="tcp", len=1000)
+        w.enqueue(flow=1, proto="tcp", len=1000)
+        w.change("limit 1500")
+        w.advance(5_000_000)
+        w.dequeue(1)
+        assert w.named()["delay_max"] == 0
+        w.enqueue(flow=1, proto="tcp", len=1000)
+        w.advance(2_000_000)
+        w.dequeue(1)
+        assert w.named()["delay_max"] == 2e6

@@ -27,6 +27,7 @@ class Options:
     flows: int | None = None
     avpkt: int = 1500  # bytes
     limit: int | None = None
+    memory_limit: int = 32 << 20
     bmin: int | None = None
     bflat: int | None = None
     target: int | None = None
@@ -51,7 +52,7 @@ class Law:
 
     def __init__(self, o: Options) -> None:
         """Derive what is not given; target, Bmax and limit as in tables 6.4 and 6.7."""
-        self.pipe = o.bandwidth / 8 * o.rtt / 1e6 / o.avpkt
+        self.pipe = max(10.0, o.bandwidth / 8 * o.rtt / 1e6 / o.avpkt)
         one_drop = math.sqrt(2 / 3 * self.pipe)
         self.n_1dpr = o.n_1dpr or one_drop
         self.flows = o.flows or max(1, min(10, whole(one_drop)))
@@ -61,6 +62,21 @@ class Law:
         self.target = o.target or self.bflat + whole(1.35 * self.n_1dpr)
         self.bmax = o.bmax or max(whole(self.pipe), 2 * self.target)
         self.limit = o.limit or max(whole(1.5 * self.pipe), whole(1.5 * self.bmax))
+        given = (o.limit, o.bmin, o.bflat, o.target, o.bmax, o.flows, o.n_1dpr)
+        if not any(given):
+            self._keep_short(o)
+
+    def _keep_short(self, o: Options) -> None:
+        """A buffer of 100 ms, or of what the memory holds, and thresholds within it."""
+        most = min(whole(o.bandwidth / 8 / 10 / o.avpkt), o.memory_limit // (o.avpkt + 1024))
+        most = max(most, 8)
+        if self.limit <= most:
+            return
+        self.limit = most
+        self.bmin = min(self.bmin, most // 4)
+        self.bflat = min(self.bflat, most * 3 // 8)
+        self.target = min(self.target, most // 2)
+        self.bmax = min(self.bmax, most * 2 // 3)
 
 
 class AbsMin:

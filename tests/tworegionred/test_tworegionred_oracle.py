@@ -150,7 +150,7 @@ class Case:
                     lines.append(f"c tc qdisc change dev g0 root handle 1: 2regionred {words}")
         given = {name: getattr(self.options, name) for name in GIVEN}
         words = " ".join(f"{name} {value}" for name, value in given.items() if value)
-        link = f"bandwidth {self.options.bandwidth:.0f}bit rtt {self.options.rtt}us"
+        link = f"bandwidth {self.options.bandwidth:.0f}bit rtt {self.options.rtt}us nosplit_gso"
         words = f"{link} seed {self.options.seed} {words} {self.words}"
         return Trace(f"2regionred {words}", lines, bypass=True)
 

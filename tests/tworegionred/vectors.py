@@ -31,7 +31,7 @@ static const struct {
 
 def row(mbit: int, n: int, literal: bool, rng: random.Random) -> str:
     """One row: a queue of ``n`` flows, near the drop rate that they need."""
-    law = Law(Options(bandwidth=mbit * 1e6))
+    law = Law(Options(bandwidth=mbit * 1e6, flows=10))
     window = 2 * law.pipe / (3 * n - 1)
     need = max(10.0, min(law.pipe, 1.5 * window * (window + 1)))
     near = [max(10.0, min(law.pipe, need * math.exp(rng.gauss(0, 1)))) for _ in range(2)]

@@ -11,9 +11,7 @@
 #define TC_2REGIONRED_MAX_PACKETS	16777215	/* 2^24 - 1 */
 
 #define TC_2REGIONRED_OPTIONS(_, x) \
-	_(x, TCA_2REGIONRED_BANDWIDTH, bandwidth, RATE, "", \
-	  1, 137438953472, 125000000, \
-	  "rate of the link; times rtt it is 10 to 2^23 - 1 packets") \
+	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_2REGIONRED) \
 	_(x, TCA_2REGIONRED_RTT, rtt, TIME, "", 1000, 10000000, 100000, \
 	  "typical round trip") \
 	_(x, TCA_2REGIONRED_AVPKT, avpkt, BYTES, "", 64, 65535, 1500, \
@@ -23,7 +21,9 @@
 	  "N_Bmin: at least so many keep the link busy; auto: 10, or n_1dpr") \
 	_(x, TCA_2REGIONRED_LIMIT, limit, PACKETS, "", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
-	  "held at most; auto: 1.5 times bmax, or bandwidth times rtt") \
+	  "held at most; auto: 1.5 times bmax, up to 100 ms of the bandwidth") \
+	TC_AQM_MEMORY_OPTION(_, x, TCA_2REGIONRED) \
+	TC_AQM_SPLIT_OPTION(_, x, TCA_2REGIONRED, 1) \
 	_(x, TCA_2REGIONRED_BMIN, bmin, PACKETS, "", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
 	  "phase I ends; auto: a flow's window after a drop") \
@@ -35,7 +35,7 @@
 	  "phase III steers to it; auto: bflat + 1.35 n_1dpr") \
 	_(x, TCA_2REGIONRED_BMAX, bmax, PACKETS, "", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
-	  "phase III ends; auto: bandwidth times rtt, or 2 target") \
+	  "phase III ends; auto: bandwidth times rtt, up to 2/3 limit") \
 	_(x, TCA_2REGIONRED_N_1DPR, n_1dpr, NUMBER, "flows", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
 	  "that need one drop per rtt; auto: from bandwidth times rtt") \

@@ -8,18 +8,17 @@
 
 #include "pkt_sched_aqm.h"
 
-#define REDTAIL_MIN_BANDWIDTH	1000
-#define REDTAIL_MAX_BANDWIDTH	1099511627776
 #define REDTAIL_MAX_LIMIT	1073741824
 #define REDTAIL_MIN_AVPKT	64
 #define REDTAIL_MAX_AVPKT	65535
 #define REDTAIL_MAX_FLOWS	1048576
 
 #define TC_REDTAIL_OPTIONS(_, x) \
-	_(x, TCA_REDTAIL_BANDWIDTH, bandwidth, RATE, "", REDTAIL_MIN_BANDWIDTH, \
-	  REDTAIL_MAX_BANDWIDTH, 375000, "rate of the link") \
+	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_REDTAIL) \
 	_(x, TCA_REDTAIL_LIMIT, limit, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
-	  TC_AQM_DERIVED, "held at most; auto: 0.43 s of the bandwidth") \
+	  TC_AQM_DERIVED, "held at most; auto: 100 ms of the bandwidth") \
+	TC_AQM_MEMORY_OPTION(_, x, TCA_REDTAIL) \
+	TC_AQM_SPLIT_OPTION(_, x, TCA_REDTAIL, 1) \
 	_(x, TCA_REDTAIL_MIN1, min1, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
 	  TC_AQM_DERIVED, \
 	  "of the short queue, where its share begins to grow; auto: limit / 80") \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of 2regionred."""
 
-from table import MARKING, SEED, Case, Conflict, Kind, Option, choice, flag, on_gate, stats
+from table import HOLDING, MARKING, SEED, Case, Conflict, Kind, Option, choice, flag, on_gate, stats
 
 PACKETS = (1 << 24) - 1
 
@@ -18,8 +18,8 @@ KIND = Kind(
     "2regionred",
     options=[
         Option(
-            "bandwidth", "1Gbit", "8bit to 1.1Tbit", {"10mbit": 1250000, "100gbit": 12500000000},
-            bad="0 2tbit", raw=[0, (1 << 37) + 1],
+            "bandwidth", "auto", "8bit to 8.796Tbit", {"10mbit": 1250000, "100gbit": 12500000000},
+            bad="0 9tbit", raw=[(1 << 40) + 1],
         ),
         Option("rtt", "100ms", "1ms to 10s", {"50ms": 50000, "40000us": 40000},
                bad="999us 11s", raw=[999, 10000001]),
@@ -31,10 +31,9 @@ KIND = Kind(
         packets("bmin", "4", "5"), packets("bflat", "15", "16"), packets("target", "22", "21"),
         packets("bmax", "35", "36"), packets("n_1dpr", "8", "9", unit="flows"),
         choice("estimator", "absmin ewma ewma-drain"),
-        flag("gentle", default=True), flag("literal"), *MARKING, SEED,
+        flag("gentle", default=True), flag("literal"), *HOLDING, *MARKING, SEED,
     ],
     conflicts=[
-        Conflict("bandwidth 1mbit rtt 10ms", r"bandwidth \* rtt is below 10 packets of avpkt"),
         Conflict(
             "bandwidth 100gbit rtt 10s avpkt 64",
             r"bandwidth \* rtt is 2\^23 packets of avpkt or more"),
@@ -44,7 +43,8 @@ KIND = Kind(
         Conflict("nodrop", "nodrop needs ecn"),
     ],
     idle={
-        "bandwidth": 125000000, "limit": 12500, "marked": 0, "q_est": 0,
+        "bandwidth": 125000000, "limit": 8333, "memory_limit": 32 << 20, "memory_used": 0,
+        "delay_avg": 0, "drop_memory": 0, "marked": 0, "q_est": 0,
         "phase": "quiet", "ppd": 0, "window": 0, "updates": 0, "entered_low": 0,
         "dropped_low": 0, "drop_limit": 0, "marked_low": 0, "spared": 0,
     },
@@ -53,13 +53,27 @@ KIND = Kind(
             stats(f"2regionred at {rate} has the thresholds of table 6.1",
                   f"2regionred bandwidth {rate}", **of_the_table)
             for rate, of_the_table in {
-                "155mbit": {"bmin": 89, "n_1dpr": 29, "bflat": 134, "target": 173, "bmax": 1291,
-                            "limit": 1937},
-                "622mbit": {"bmin": 357, "n_1dpr": 58, "bflat": 446, "target": 525, "bmax": 5183,
-                            "limit": 7775},
-                "1gbit": {"bmin": 575, "n_1dpr": 74, "bflat": 687, "target": 787, "bmax": 8333,
-                          "limit": 12500},
+                "155mbit": {"bmin": 89, "n_1dpr": 29, "bflat": 134, "target": 173, "bmax": 860,
+                            "limit": 1291},
+                "622mbit": {"bmin": 357, "n_1dpr": 58, "bflat": 446, "target": 525, "bmax": 3455,
+                            "limit": 5183},
+                "1gbit": {"bmin": 575, "n_1dpr": 74, "bflat": 687, "target": 787, "bmax": 5555,
+                          "limit": 8333},
             }.items()
+        ),
+        stats(
+            "2regionred with Bmax and limit of table 6.4", "2regionred bandwidth 1gbit bmax 8333",
+            bmin=575, bflat=687, target=787, bmax=8333, limit=12500,
+        ),
+        stats(
+            "2regionred on a slow link has 8 packets and four phases",
+            "2regionred bandwidth 500kbit", bmin=2, bflat=3, target=4, bmax=5, limit=8,
+        ),
+        Case(
+            "2regionred says that it guesses the bandwidth",
+            "$TC qdisc add dev $DUMMY handle 1: root 2regionred",
+            "$TC qdisc change dev $DUMMY handle 1: root 2regionred 2>&1",
+            pattern="Warning: .*the device tells no speed",
         ),
         Case(
             "2regionred warns of more flows than one drop per round trip can hold",

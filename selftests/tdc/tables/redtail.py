@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of redtail."""
 
-from table import MARKING, SEED, Case, Conflict, Kind, Option, choice, flag, on_gate, stats
+from table import HOLDING, MARKING, SEED, Case, Conflict, Kind, Option, choice, flag, on_gate, stats
 
 U32 = 4294967295
 PART = "0 to 1"
@@ -20,10 +20,10 @@ KIND = Kind(
     "redtail",
     options=[
         Option(
-            "bandwidth", "3Mbit", "8Kbit to 8.796Tbit", {"100mbit": 12500000, "1gbit": 125000000},
-            bad="1kbit 9tbit", raw=[999],
+            "bandwidth", "auto", "8bit to 8.796Tbit", {"100mbit": 12500000, "1gbit": 125000000},
+            bad="0 9tbit", raw=[(1 << 40) + 1],
         ),
-        length("limit", 200000, 250000),
+        length("limit", 200000, 250000), *HOLDING,
         length("min1", 3000, 500), length("max1", 40000, 60000),
         length("min2", 25000, 9000), length("max2", 90000, 100000),
         Option("share_min", "auto", SOME, {"0.1": 0.1, "0.2": 0.2}, bad="0 -1"),
@@ -48,14 +48,15 @@ KIND = Kind(
     ],
     conflicts=[
         Conflict("min1 5000 max1 5000", "min1 must be below max1"),
-        Conflict("min2 80000", "min2 must be below max2"),
+        Conflict("limit 160000 min2 80000", "min2 must be below max2"),
         Conflict("share_min 0.9", "share_min must not be above share_max"),
         Conflict("low 0.02", "low must be below high"),
         Conflict("nodrop", "nodrop needs ecn"),
     ],
     idle={
-        "limit": 160000, "min1": 2000, "max1": 30000, "min2": 20000, "max2": 80000,
-        "share_max": 0.8, "qlen_short": 0,
+        "bandwidth": 125000000, "limit": 12500000, "min1": 156250, "max1": 2343750,
+        "min2": 1562500, "max2": 6250000, "memory_limit": 32 << 20, "memory_used": 0,
+        "delay_avg": 0, "drop_memory": 0, "share_max": 0.8, "qlen_short": 0,
         "sent_short": 0, "qlen_long": 0, "sent_long": 0, "avg": 0, "max_p": 0.02,
         "early_drop": 0, "early_mark": 0, "forced_drop": 0, "forced_mark": 0,
         "overflow_short": 0, "overflow_long": 0, "drop_change": 0, "marked": 0, "flows_new": 0,
@@ -63,19 +64,23 @@ KIND = Kind(
     special=[
         stats(
             "What redtail derives follows the bandwidth", "redtail bandwidth 30mbit",
-            limit=1600000, min1=20000, max1=300000, min2=200000, max2=800000,
+            limit=375000, min1=4687, max1=70312, min2=46875, max2=187500,
+        ),
+        stats(
+            "The setting of redtail's paper", "redtail bandwidth 3mbit limit 160000",
+            limit=160000, min1=2000, max1=30000, min2=20000, max2=80000,
         ),
         stats(
             "What redtail derives follows the limit", "redtail bandwidth 30mbit limit 80000",
             limit=80000, min1=1000, max1=15000, min2=10000, max2=40000,
         ),
         stats(
-            "redtail's derived limit stops growing at 16gbit", "redtail bandwidth 100gbit",
-            limit=853333333, min1=10666666,
+            "redtail's derived limit is half of its memory at most", "redtail bandwidth 100gbit",
+            limit=16 << 20, min1=209715,
         ),
         stats(
             "redtail's derived limit stops shrinking at 1mbit", "redtail bandwidth 8kbit",
-            limit=53333,
+            limit=12500,
         ),
         stats("redtail with the least limit", "redtail limit 1", limit=1, min1=1, max1=2, min2=1,
               max2=2),
@@ -89,6 +94,12 @@ KIND = Kind(
             status=0,
         ),
         Case(
+            "redtail says that it guesses the bandwidth",
+            "$TC qdisc add dev $DUMMY handle 1: root redtail",
+            "$TC qdisc change dev $DUMMY handle 1: root redtail 2>&1",
+            pattern="Warning: .*the device tells no speed",
+        ),
+        Case(
             "A length of redtail as a time needs the bandwidth",
             "$TC qdisc add dev $DUMMY handle 1: root redtail max1 10ms",
             "$TC qdisc add dev $DUMMY handle 1: root redtail max1 10ms 2>&1",
@@ -96,7 +107,8 @@ KIND = Kind(
             status=1,
         ),
         Case(
-            "The classes of redtail", "$TC qdisc add dev $DUMMY handle 1: root redtail",
+            "The classes of redtail",
+            "$TC qdisc add dev $DUMMY handle 1: root redtail limit 160000",
             "$TC -s class show dev $DUMMY",
             pattern=r"class redtail 1:1 parent 1: .* min 2000b max 30000b .*"
                     r"class redtail 1:2 parent 1: .* min 20000b max 80000b ",

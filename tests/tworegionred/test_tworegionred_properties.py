@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What 2regionred promises of its defaults, its limits and GSO packets, in user space."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from tests.userspace import World
+
+MBIT = 125_000
+THRESHOLDS = ("bmin", "bflat", "target", "bmax", "limit")
+GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
+
+
+def in_force(w: World) -> list[int]:
+    """The lengths that follow from the bandwidth, shortest first."""
+    st = w.named()
+    return [st[name] for name in THRESHOLDS]
+
+
+@pytest.mark.parametrize("rtt", ["100ms", "20ms", "5ms", "1s"])
+@pytest.mark.parametrize("kbit", [64, 500, 1000, 2000, 3600, 10_000, 100_000, 10**6, 10**7, 10**8])
+def test_by_default_every_phase_has_room_and_a_full_queue_is_at_most_100_ms(
+    kbit: int, rtt: str
+) -> None:
+    with World("2regionred", f"bandwidth {kbit}kbit rtt {rtt}") as w:
+        lengths, st = in_force(w), w.named()
+        assert lengths[0] >= 1
+        assert all(a < b for a, b in pairwise(lengths)), lengths
+        assert w.message == ""
+        assert lengths[-1] <= max(8, kbit * 125 / 10 / 1500)
+        # with a frame of 1514 bytes at about 2.3 kB each
+        assert lengths[-1] * 2304 <= st["memory_limit"]
+        # a third and more of the buffer for the last phase's slope
+        assert lengths[-2] <= lengths[-1] * 2 / 3
+
+
+def test_table_6_4_is_two_options_away() -> None:
+    with World("2regionred", "bandwidth 1gbit bmax 8333") as w:
+        assert in_force(w) == [575, 687, 787, 8333, 12_500]
+
+
+@pytest.mark.parametrize("given", ["bmin 4000", "target 3000", "bmax 8333", "flows 1", "n_1dpr 300"])
+def test_who_gives_a_threshold_gets_the_thesiss_for_the_others(given: str) -> None:
+    with World("2regionred", f"bandwidth 1gbit {given}") as w:
+        assert w.named()["limit"] >= 12_500
+
+
+def test_the_thresholds_follow_the_link_while_packets_wait() -> None:
+    with World("2regionred", "seed 1", below="hfsc prio") as w:
+        assert "tells no speed" in w.message
+        assert w.named()["limit"] == 8333
+        w.do("l 100")
+        assert (w.named()["limit"], w.named()["bandwidth"]) == (833, 100 * MBIT)
+        for _ in range(100):
+            w.enqueue(flow=1, len=1514)
+        w.do("l 1")
+        st = w.named()
+        assert (st["limit"], w.stats().qlen) == (8, 8)
+        assert st["drop_change"] == w.stats().drops == 92
+        w.do("l -1")
+        assert w.named()["bandwidth"] == 1000 * MBIT
+        assert w.options() == {"seed": 1}
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:
+    with World("2regionred", "bandwidth 10mbit") as w:
+        assert w.message == ""
+        w.do("l 100")
+        assert w.named()["bandwidth"] == 10 * MBIT
+        w.change("bandwidth auto")
+        assert (w.named()["bandwidth"], w.message) == (100 * MBIT, "")
+
+
+def test_a_speed_that_does_not_go_with_what_was_given_changes_nothing() -> None:
+    with World("2regionred", "target 800") as w:
+        before = in_force(w)
+        w.do("l 2000")  # bflat would be above the target
+        assert in_force(w) == before
+        w.do("l 100")
+        assert w.named()["bandwidth"] == 100 * MBIT
+
+
+def test_the_memory_that_packets_take_is_bounded() -> None:
+    with World("2regionred", "limit 1000 memory_limit 20000", below="drr") as w:
+        for _ in range(100):
+            w.enqueue(flow=1, len=1514)
+        st = w.named()
+        assert 0 < st["memory_used"] <= 20_000
+        assert st["drop_memory"] == w.stats().drops > 0
+        assert st["drop_limit"] == 0
+        w.change("memory_limit 5000")
+        assert 0 < w.named()["memory_used"] <= 5_000
+        w.dequeue(1000)
+        assert w.named()["memory_used"] == 0
+
+
+@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
+def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+    with World("2regionred", "limit 15", below=below) as w:
+        w.enqueue(**GSO)
+        assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
+        w.enqueue(**GSO)
+        assert w.stats().qlen == 15
+        assert w.stats().drops == w.stats(level=1).drops == w.named()["drop_limit"] == 5
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
+    with World("2regionred", "limit 5 nosplit_gso") as w:
+        assert w.enqueue(**GSO)  # larger than the limit, and nothing else is queued
+        assert not w.enqueue(flow=1, len=100)
+        assert (w.stats().qlen, w.named()["drop_limit"]) == (1, 1)
+        assert w.options()["split_gso"] is False
+
+
+def test_the_delay_is_that_of_the_packet_that_was_timed() -> None:
+    with World("2regionred", "bandwidth 100mbit", below="tbf") as w:
+        w.enqueue(flow=1, len=1000)
+        w.advance(3_000_000)
+        w.enqueue(flow=1, len=1000)  # not timed: one at a time
+        w.dequeue(2)
+        st = w.named()
+        assert (st["delay"], st["delay_avg"], st["delay_max"]) == (3e6, 3e6, 3e6)
+        for i in range(17):  # 16 arrivals pass untimed
+            w.enqueue(flow=1, len=1000)
+            w.advance(1_000_000 if i < 16 else 11_000_000)
+            w.dequeue(1)
+        st = w.named()
+        assert (st["delay"], st["delay_avg"], st["delay_max"]) == (11e6, 4e6, 11e6)
+
+
+def test_a_timed_packet_that_a_change_discards_is_forgotten() -> None:
+    with World("2regionred", "bandwidth 100mbit") as w:
+        w.enqueue(flow=1, len=1000)
+        w.enqueue(flow=1, len=1000)
+        w.change("limit 1")
+        w.advance(5_000_000)
+        w.dequeue(1)
+        assert w.named()["delay_max"] == 0
