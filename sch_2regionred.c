@@ -71,8 +71,9 @@
  *
  * Packets are those of the wire, as in the thesis, whatever their size: a GSO
  * packet counts as all its segments against the limit, in q, in the averages and
- * in PPD. It is dropped or marked whole, and what is left of it then counts
- * towards the next drop.
+ * in PPD. Unless nosplit_gso leaves it whole it is split, and each segment is an
+ * arrival of its own. Whole, it is dropped or marked so, and what is left of it
+ * then counts towards the next drop.
  *
  * Parameters, their units and ranges: TC_2REGIONRED_OPTIONS. The thresholds are
  * held to bmin < bflat <= target < bmax.
@@ -356,7 +357,7 @@ static int tworr_derive(const struct Qdisc *sch, const struct tworr_params *p,
 	d->bandwidth = p->bandwidth ?: q->link.rate;
 	if (!d->bandwidth) {
 		d->bandwidth = LINK_RATE_DEFAULT;
-		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: reckoned with a bandwidth of 1Gbit");
+		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: bandwidth is taken as 1Gbit");
 	}
 	d->memory_limit = p->memory_limit ?: SZ_32M;
 	law->pipe = max(two_region_pipe(d->bandwidth, p->rtt, p->avpkt),

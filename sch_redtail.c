@@ -42,9 +42,12 @@
  *  - An arrival larger than the buffer fits while the buffer is empty, or a GSO
  *    packet could never pass. What a parent's peek or a driver holds takes no
  *    room here.
- *  - Bytes count as on the wire, the link header included. A GSO packet is
- *    one arrival of all its bytes, and as many packets of its flow as it has
- *    segments.
+ *  - Bytes count as on the wire, the link header included. A GSO packet is as
+ *    many packets of its flow as it has segments. It is classified once and then
+ *    split; unsplit it is one arrival of all its bytes.
+ *  - The buffer is 100 ms of the link unless given, the paper's 427 ms, and the
+ *    thresholds have the paper's proportions to it. memory_limit bounds what the
+ *    packets take of the machine.
  *  - Marks count as losses in P: both tell the sender the same.
  *  - The floating thresholds move at most once in 0.5 s, and only as packets
  *    arrive, since P says nothing new without them. They stay between avpkt
@@ -616,7 +619,7 @@ static void redtail_warn(const struct Qdisc *sch, const struct redtail_law *law,
 	const struct redtail_sched_data *q = qdisc_priv(sch);
 
 	if (!p->bandwidth && !q->link.rate && (!p->limit || !p->weight))
-		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: reckoned with a bandwidth of 1Gbit");
+		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: bandwidth is taken as 1Gbit");
 	if (law->limit < psched_mtu(qdisc_dev(sch)))
 		NL_SET_ERR_MSG_MOD(extack, "limit, in bytes, is below one full packet");
 	else if (law->limit <= law->red.min_th)

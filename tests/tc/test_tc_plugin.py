@@ -227,7 +227,7 @@ REFUSED = [
     ("cbt", "mark 0x100000000", "not possible"),
     ("redtail", "limit 10ms", "is a time: give the bandwidth too"),
     ("redtail", "key addr", "allowed: addresses | flow"),
-    ("2regionred", "bandwidth 2tbit", "allowed: 8bit to 1.1Tbit"),
+    ("2regionred", "bandwidth 9tbit", "allowed: 8bit to 8.796Tbit"),
     ("2regionred", "bmax 0", "allowed: 1 to 16777215 packets, or auto"),
 ]  # fmt: skip
 

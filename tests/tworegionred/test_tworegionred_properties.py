@@ -42,7 +42,9 @@ def test_table_6_4_is_two_options_away() -> None:
         assert in_force(w) == [575, 687, 787, 8333, 12_500]
 
 
-@pytest.mark.parametrize("given", ["bmin 4000", "target 3000", "bmax 8333", "flows 1", "n_1dpr 300"])
+@pytest.mark.parametrize(
+    "given", ["bmin 4000", "target 3000", "bmax 8333", "flows 1", "n_1dpr 300"]
+)
 def test_who_gives_a_threshold_gets_the_thesiss_for_the_others(given: str) -> None:
     with World("2regionred", f"bandwidth 1gbit {given}") as w:
         assert w.named()["limit"] >= 12_500
