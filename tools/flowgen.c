@@ -452,8 +452,9 @@ static void bulk_start(struct flow *f)
 
 static void bulk_source_event(struct flow *f, uint32_t events)
 {
-	off_t from_start = 0;
 	socklen_t len = sizeof(f->source_error);
+	off_t from_start;
+	ssize_t sent;
 
 	if (events & (EPOLLERR | EPOLLHUP)) {
 		getsockopt(f->source_fd, SOL_SOCKET, SO_ERROR,
@@ -463,13 +464,18 @@ static void bulk_source_event(struct flow *f, uint32_t events)
 		return;
 	}
 	/*
-	 * More than the socket takes: the next edge comes when half of what it
-	 * may hold unsent has gone. (By level, a socket that
-	 * is writable but refused memory would be tried again and again, and in
-	 * virtual time nothing would ever change.)
+	 * More than the socket takes, however far its window has opened: only
+	 * then the next edge comes, when half of what it may hold unsent has
+	 * gone. (By level, a socket that is writable but refused memory would
+	 * be tried again and again, and in virtual time nothing would ever
+	 * change.)
 	 */
-	if (sendfile(f->source_fd, run.payload_fd, &from_start,
-		     WRITE_CHUNK) < 0 && errno != EAGAIN)
+	do {
+		from_start = 0;
+		sent = sendfile(f->source_fd, run.payload_fd, &from_start,
+				WRITE_CHUNK);
+	} while (sent == WRITE_CHUNK);
+	if (sent < 0 && errno != EAGAIN)
 		warn("flow %u: sendfile", f->id);
 }
 

@@ -53,8 +53,7 @@ def access(rate: float) -> Param:
 
 # A sink is woken per 64 KiB, a source when half of this is sent: few system calls, and little
 # memory between them. The send buffer as such is beyond any window and never binds: the kernel
-# counts up to 2304 bytes of it for a packet with 1448 of payload, and a source whose buffer is full
-# is not woken again.
+# counts up to 2304 bytes of it for a packet with 1448 of payload.
 LOWAT_BYTES = 65536
 NOTSENT_BYTES = 131072
 SNDBUF_BYTES = 8_000_000

@@ -210,6 +210,15 @@ def test_probe_of_first_use_has_the_delay_of_the_queue_and_no_other(tmp_path: Pa
     assert sent == pytest.approx(8000 / 20, abs=1)
 
 
+def test_a_source_whose_window_opens_wide_goes_on(tmp_path: Path) -> None:
+    """In a queue that drops nothing, the window grows to its 8 MB, by more than one write at a
+    time; the link is then never idle."""
+    r = run("first-use", tmp_path / "r", "rate=1000", "warmup=2", "duration=1", "window=16000",
+            qdisc="pfifo limit 100000")
+    assert r["summary"]["dropped"] == 0
+    assert r["summary"]["utilization"] == pytest.approx(1, abs=0.001)
+
+
 @pytest.mark.parametrize(("offloads", "least", "most"), [("off", 64, 1514), ("on", 3 * 1514, 7e4)])
 def test_offloads_bring_packets_of_many_segments(tmp_path: Path, offloads: str, least: float,
                                                  most: float) -> None:
