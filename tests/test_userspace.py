@@ -127,8 +127,8 @@ def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Pa
         assert done.returncode == 0, done.stderr[-4000:]
 
 
-# Runs of about a millisecond: with the same seed and the same corpus always the same.
-FUZZ_RUNS = 4000
+# Half a minute of the processor each. With the same seed and the same corpus always the same.
+FUZZ_RUNS = 25000
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -306,6 +306,7 @@ struct skb_shared_info {
 #define SKB_GSO_TCPV6		16
 
 #define USERSPACE_HEAD		96	/* bytes of a packet that exist */
+#define NET_IP_ALIGN		2
 #define USERSPACE_MSG		8192	/* bytes of a netlink message */
 
 /* Where a packet is; what holds it says which leaf. */
@@ -332,6 +333,7 @@ struct sk_buff {
 	u16		queue_mapping;
 	struct net_device *dev;
 	struct skb_shared_info shinfo;
+	u8		*head;
 	u8		*data;
 	u8		*tail;
 	u8		*end;

@@ -230,9 +230,10 @@ struct sk_buff *world_skb(u32 len, u32 truesize)
 
 	if (!skb)
 		abort();
-	skb->data = calloc(1, USERSPACE_HEAD);
-	if (!skb->data)
+	skb->head = calloc(1, NET_IP_ALIGN + USERSPACE_HEAD);
+	if (!skb->head)
 		abort();
+	skb->data = skb->head + NET_IP_ALIGN;
 	skb->tail = skb->data + min_t(u32, len, USERSPACE_HEAD);
 	skb->end = skb->data + USERSPACE_HEAD;
 	skb->len = len;
@@ -257,7 +258,7 @@ void world_gone(struct sk_buff *skb, struct world_account *account)
 	if (skb == world->peeked)
 		world->peeked = NULL;
 	list_del(&skb->alive);
-	free(skb->data);
+	free(skb->head);
 	free(skb);
 }
 
