@@ -561,26 +561,7 @@ static struct Qdisc_ops tworr_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("2regionred");
 
-static int __init tworr_module_init(void)
-{
-	int err = tworr_link_rate_register();
-
-	if (err)
-		return err;
-	err = register_qdisc(&tworr_qdisc_ops);
-	if (err)
-		tworr_link_rate_unregister();
-	return err;
-}
-
-static void __exit tworr_module_exit(void)
-{
-	unregister_qdisc(&tworr_qdisc_ops);
-	tworr_link_rate_unregister();
-}
-
-module_init(tworr_module_init);
-module_exit(tworr_module_exit);
+module_link_qdisc(tworr_qdisc_ops, tworr);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("2RegionRED queue discipline");
 MODULE_LICENSE("GPL");

@@ -1007,26 +1007,7 @@ static struct Qdisc_ops redtail_qdisc_ops __read_mostly = {
 };
 MODULE_ALIAS_NET_SCH("redtail");
 
-static int __init redtail_module_init(void)
-{
-	int err = redtail_link_rate_register();
-
-	if (err)
-		return err;
-	err = register_qdisc(&redtail_qdisc_ops);
-	if (err)
-		redtail_link_rate_unregister();
-	return err;
-}
-
-static void __exit redtail_module_exit(void)
-{
-	unregister_qdisc(&redtail_qdisc_ops);
-	redtail_link_rate_unregister();
-}
-
-module_init(redtail_module_init);
-module_exit(redtail_module_exit);
+module_link_qdisc(redtail_qdisc_ops, redtail);
 MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("RED+Tail queue discipline");
 MODULE_LICENSE("GPL");
