@@ -57,7 +57,7 @@ KIND = Kind(
         "bandwidth": 125000000, "limit": 12500000, "min1": 156250, "max1": 2343750,
         "min2": 1562500, "max2": 6250000, "memory_limit": 32 << 20, "memory_used": 0,
         "delay_avg": 0, "drop_memory": 0, "share_max": 0.8, "qlen_short": 0,
-        "sent_short": 0, "qlen_long": 0, "sent_long": 0, "avg": 0, "max_p": 0.02,
+        "sent_short": 0, "qlen_long": 0, "sent_long": 0, "avg": 0, "max_p": 85899346 / U32,
         "early_drop": 0, "early_mark": 0, "forced_drop": 0, "forced_mark": 0,
         "overflow_short": 0, "overflow_long": 0, "drop_change": 0, "marked": 0, "flows_new": 0,
     },
