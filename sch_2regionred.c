@@ -354,11 +354,7 @@ static int tworr_derive(const struct Qdisc *sch, const struct tworr_params *p,
 	const struct tworr_sched_data *q = qdisc_priv(sch);
 	struct two_region_params *law = &d->law;
 
-	d->bandwidth = p->bandwidth ?: q->link.rate;
-	if (!d->bandwidth) {
-		d->bandwidth = LINK_RATE_DEFAULT;
-		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: bandwidth is taken as 1Gbit");
-	}
+	d->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	d->memory_limit = p->memory_limit ?: SZ_32M;
 	law->pipe = max(two_region_pipe(d->bandwidth, p->rtt, p->avpkt),
 			(u64)TWO_REGION_MIN_PIPE << 32);

@@ -618,8 +618,8 @@ static void redtail_warn(const struct Qdisc *sch, const struct redtail_law *law,
 {
 	const struct redtail_sched_data *q = qdisc_priv(sch);
 
-	if (!p->bandwidth && !q->link.rate && (!p->limit || !p->weight))
-		NL_SET_ERR_MSG_MOD(extack, "the device tells no speed: bandwidth is taken as 1Gbit");
+	if (!p->limit || !p->weight)
+		link_rate_in_force(&q->link, p->bandwidth, extack);
 	if (law->limit < psched_mtu(qdisc_dev(sch)))
 		NL_SET_ERR_MSG_MOD(extack, "limit, in bytes, is below one full packet");
 	else if (law->limit <= law->red.min_th)

@@ -422,8 +422,9 @@ static void test_forgetting(void)
 		struct gentle_red_vars v = { .avg = 100ULL << 32, .idle = true };
 		struct gentle_red_stats st = {};
 		long double exact;
+		int i;
 
-		for (int i = 0; i < 2000; i++) {
+		for (i = 0; i < 2000; i++) {
 			now += step;
 			idle += step;
 			gentle_red_arrival(&p, &v, &st, 0, now);

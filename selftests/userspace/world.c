@@ -348,7 +348,7 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 		skb->vlan_tci = p->vlan;
 	}
 	put16(ip - 2, p->proto ? p->v6 ? ETH_P_IPV6 : ETH_P_IP : ETH_P_ARP);
-	skb->protocol = p->vlan ? htons(ETH_P_8021Q) : 
+	skb->protocol = p->vlan ? htons(ETH_P_8021Q) :
 			p->proto ? p->v6 ? htons(ETH_P_IPV6) : htons(ETH_P_IP) :
 				   htons(ETH_P_ARP);
 	skb->network_offset = ip - buf;
@@ -1157,7 +1157,6 @@ int world_stats(struct world *w, u32 level, struct world_stats *st)
 	fill(st, &d);
 	return 0;
 }
-
 
 /* Returns how many there are, which may be more than there is room for. */
 int world_classes(struct world *w, struct world_stats *st, u32 room)

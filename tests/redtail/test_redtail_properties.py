@@ -93,8 +93,8 @@ def test_a_packet_larger_than_the_buffer_passes_when_it_is_empty() -> None:
         ("limit 10000 min2 2000 max2 10000", "before RED is at max_p"),
         ("limit 160000 weight 0.002", ""),
         ("bandwidth 10mbit", ""),
-        ("limit 160000", "tells no speed"),
-        ("", "tells no speed"),
+        ("limit 160000", "the device knows none"),
+        ("", "the device knows none"),
     ],
 )
 def test_a_limit_that_keeps_red_from_its_work_is_warned_of(options: str, warning: str) -> None:

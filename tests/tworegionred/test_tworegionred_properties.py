@@ -52,7 +52,7 @@ def test_who_gives_a_threshold_gets_the_thesiss_for_the_others(given: str) -> No
 
 def test_the_thresholds_follow_the_link_while_packets_wait() -> None:
     with World("2regionred", "seed 1", below="hfsc prio") as w:
-        assert "tells no speed" in w.message
+        assert "the device knows none" in w.message
         assert w.named()["limit"] == 8333
         w.do("l 100")
         assert (w.named()["limit"], w.named()["bandwidth"]) == (833, 100 * MBIT)

@@ -101,7 +101,7 @@ enum {
 	_(x, __u64, avg_tcp, PACKETS_Q40, "", "of TCP's packets") \
 	_(x, __u64, avg_tagged, PACKETS_Q40, "", "of tagged packets") \
 	_(x, __u64, avg_other, PACKETS_Q40, "", "of other packets") \
-	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped, but for those that a filter did") \
+	_(x, __u64, dropped_bytes, BYTES, "", "of packets dropped, but not by a filter") \
 	_(x, __u32, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \
 	_(x, __u32, tcp, COUNT, "packets", "of them TCP's") \

@@ -55,7 +55,7 @@ enum {
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
 	_(x, __u64, drawn, COUNT, "candidates", "drawn and compared") \
-	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped, but for those that a filter did") \
+	_(x, __u64, dropped_bytes, BYTES, "", "of packets dropped, but not by a filter") \
 	_(x, __u32, matched, COUNT, "arrivals", \
 	  "dropped because a candidate was of their flow") \
 	_(x, __u32, victims, COUNT, "packets", \

@@ -73,7 +73,7 @@ KIND = Kind(
             "2regionred says that it guesses the bandwidth",
             "$TC qdisc add dev $DUMMY handle 1: root 2regionred",
             "$TC qdisc change dev $DUMMY handle 1: root 2regionred 2>&1",
-            pattern="Warning: .*the device tells no speed",
+            pattern="Warning: .*bandwidth is taken to be 1Gbit",
         ),
         Case(
             "2regionred warns of more flows than one drop per round trip can hold",
