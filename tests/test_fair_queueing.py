@@ -634,13 +634,13 @@ def test_a_gso_packet_is_queued_as_its_segments(kind: str) -> None:
     """Ten segments and a short one, in order, which the wire carries for as many bytes."""
     with World(kind, "limit 100 flows 16", below="hfsc prio") as w:
         whole = HEADERS + 10 * SEGMENT + 100
-        w.enqueue(flow=1, len=whole, gso=SEGMENT, proto="tcp")
+        w.enqueue(prio=0x10001, len=whole, gso=SEGMENT, proto="tcp")
         assert w.verdict == SUCCESS
         for level in range(3):
             assert w.stats(level).qlen == 11
             assert w.stats(level).backlog == 10 * SEGMENT + 100 + 11 * HEADERS
         assert [cl.qlen for cl in w.classes().values()] == [11]
-        w.enqueue(flow=2, len=60)
+        w.enqueue(prio=0x10002, len=60)
         left = [number for number, _ in w.dequeue(20)]
         assert Counter(left) == {0: 11, 1: 1}
         assert left.index(1) <= 2, "a turn is a quantum, and not the GSO packet"
