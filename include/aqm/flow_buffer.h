@@ -277,8 +277,10 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 	if (!verdict && *number > b->params.flows)
 		verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
 	if (unlikely(verdict)) {
-		if (verdict & __NET_XMIT_BYPASS)
+		if (verdict & __NET_XMIT_BYPASS) {
+			b->stats.dropped_bytes += qdisc_pkt_len(skb);
 			b->stats.drop_filter++;
+		}
 		return filter_class_drop(skb, sch, verdict, to_free);
 	}
 	if (!*number)

@@ -155,8 +155,7 @@ enum {
 
 #define TC_AQM_FLOWS_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u64, dropped_bytes, BYTES, "", \
-	  "of all packets dropped, but for those that a filter did") \
+	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped") \
 	_(x, __u32, drop_oversize, COUNT, "packets", \
 	  "whose truesize alone exceeds memory_limit") \
 	_(x, __u32, drop_filter, COUNT, "packets", "lost to a filter") \
