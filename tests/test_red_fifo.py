@@ -155,6 +155,19 @@ def test_delays_are_those_of_every_17th_packet(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_when_a_timed_packet_is_lost_the_next_is_timed(kind: str) -> None:
+    with World(kind, "bandwidth 1gbit") as w:
+        w.enqueue(len=1000, proto="tcp")
+        w.change("memory_limit 1")
+        assert not w.stats().qlen
+        w.change("memory_limit auto")
+        w.enqueue(len=1000, proto="tcp", flow=1)
+        w.advance(5_000_000)
+        w.dequeue(1)
+        assert w.named()["delay"] == w.named()["delay_max"] == 5_000_000
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_only_what_was_given_is_dumped(kind: str) -> None:
     with World(kind) as w:
         assert w.options() == {}
