@@ -345,6 +345,7 @@ struct sk_buff {
 	u32		leaf;		/* 0: the kind; else a sibling of that level */
 	u32		act;		/* what the filters say */
 	u32		act_class;
+	int		said;		/* what they have said; TC_ACT_OK at first */
 	bool		lost;
 };
 

@@ -661,6 +661,7 @@ int tcf_classify(struct sk_buff *skb, const struct tcf_block *block,
 		 const struct tcf_proto *filters, struct tcf_result *res,
 		 bool compat_mode)
 {
+	skb->said = skb->act;
 	res->classid = skb->act_class;
 	res->class = 0;
 	return (int)skb->act;

@@ -492,10 +492,32 @@ static void requeue(struct Qdisc *sch, struct sk_buff *first, u32 n)
 	sch->gso_skb.next = first;
 }
 
+/*
+ * Why enqueue freed @skb. Segments have their packet's number, and what the
+ * filters said of each; a class that does not exist is the same for all.
+ */
+static struct world_account *why_freed(const struct sk_buff *skb, u32 number,
+				       int verdict)
+{
+	switch (skb->said) {
+	case TC_ACT_STOLEN:
+	case TC_ACT_QUEUED:
+	case TC_ACT_TRAP:
+		return &world->stolen;
+	case TC_ACT_SHOT:
+	case TC_ACT_REDIRECT:
+		return &world->filtered;
+	}
+	if (skb->number == number && verdict & __NET_XMIT_BYPASS)
+		return &world->filtered;
+	return &world->lost;
+}
+
 static int do_enqueue(const struct packet *p)
 {
 	struct sk_buff *to_free = NULL, *skb = make_packet(p), *next, *s;
 	struct Qdisc *sch = root();
+	u32 number = skb->number;
 	int verdict;
 
 	if (world->bypass && (sch->flags & TCQ_F_CAN_BYPASS) && !sch->q.qlen) {
@@ -510,12 +532,7 @@ static int do_enqueue(const struct packet *p)
 
 	for (s = to_free; s; s = next) {
 		next = s->next;
-		if (s == skb && (verdict & __NET_XMIT_STOLEN))
-			world_gone(s, &world->stolen);
-		else if (s == skb && (verdict & __NET_XMIT_BYPASS))
-			world_gone(s, &world->filtered);
-		else
-			world_gone(s, &world->lost);
+		world_gone(s, why_freed(s, number, verdict));
 	}
 	/* The arrival or its segments: those that are left are held. */
 	list_for_each_entry(s, &world->alive, alive)
