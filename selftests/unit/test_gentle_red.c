@@ -416,8 +416,9 @@ static void test_forgetting(void)
 	};
 	long double w = 1 / 256.0L;
 	bool pass = true;
+	int run;
 
-	for (int run = 0; run < 200 && pass; run++) {
+	for (run = 0; run < 200 && pass; run++) {
 		u64 now = 0, idle = 0, step = 1 + unit_below(2 * p.ptime);
 		struct gentle_red_vars v = { .avg = 100ULL << 32, .idle = true };
 		struct gentle_red_stats st = {};
