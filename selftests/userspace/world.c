@@ -902,10 +902,12 @@ static void do_again(void)
 	struct netlink_ext_ack extack = {};
 	struct sk_buff *one = dump(world->kind), *two;
 	u32 allocations = world->allocations, fail_in = world->fail_in;
+	u32 most_alloc = world_most_alloc;
 	struct nlattr *opt = (struct nlattr *)one->data;
 	struct Qdisc *sch = kind_new(0x20000);
 
 	world->fail_in = 0;
+	world_most_alloc = S32_MAX;
 	opt->nla_type |= NLA_F_NESTED;
 	if (world_ops->init(sch, opt, &extack))
 		userspace_violation("what is dumped is refused: %s",
@@ -926,6 +928,7 @@ static void do_again(void)
 	message_free(one);
 	message_free(two);
 	world->fail_in = fail_in;
+	world_most_alloc = most_alloc;
 }
 
 /* A second one is set up and may fail, on either path of the core. */
