@@ -86,9 +86,9 @@ def shares(run: Run) -> tuple[list[float], float]:
     return tcp, run["counted"]["left"]["bytes"] - sum(tcp)
 
 
-@pytest.mark.slow
+@pytest.mark.extra
 def test_one_kind_on_one_kernel() -> None:
-    """The part of the matrix below that is run every time."""
+    """The part of the matrix below that takes minutes rather than an hour."""
     runs = exercise("6.12", ("both",), ("tdrr",))
     for run in runs:
         sound(run)
