@@ -216,6 +216,31 @@ def test_a_changed_quantum_takes_effect(kind: str) -> None:
 
 
 @every_kind
+@pytest.mark.parametrize(("before", "after"), [(256, 1 << 20), (1 << 20, 256), (MTU, 9014)])
+def test_from_a_change_of_the_quantum_on_queues_share_by_the_new_one(
+    kind: str, before: int, after: int
+) -> None:
+    """Whatever they owed or had saved by the old one: long debts, and much credit."""
+    senders = [Sender((16000,)), Sender((1000,), 3), Sender((MTU, 9014), 2)]
+    link = Link(kind, before, senders, 1)
+    for packets in (1, 7, 40):
+        for _ in range(packets):
+            link.refill()
+            link.depart()
+        link.refill()
+        link.world.change(f"quantum {after}")
+        for sender in senders:
+            sender.sent = 0
+        for _ in range(3000):
+            link.depart()
+            link.refill()
+            sent = [sender.sent for sender in senders]
+            assert max(sent) - min(sent) < bound(after, senders)
+        link.world.change(f"quantum {before}")
+    link.world.close()
+
+
+@every_kind
 @pytest.mark.parametrize("flows", [8, 100, 1024])
 def test_flows_are_spread_over_the_queues(kind: str, flows: int) -> None:
     """As many queues in use as balls in bins would have, and others with another salt."""

@@ -243,6 +243,8 @@ static inline void flow_buffer_set(struct Qdisc *sch,
 	struct flow_buffer *b = qdisc_priv(sch);
 
 	WRITE_ONCE(sch->limit, p->limit);
+	if (p->quantum != b->params.quantum)
+		flow_rounds_restart(&b->rounds, p->quantum);
 	b->params = *p;
 }
 

@@ -38,7 +38,13 @@
  * packets from the same round on have sent the same at the end of any round, to
  * within L, and at any time to within Q + L. And no pattern of arrivals helps:
  * in n rounds a queue sends less than n Q + L, one that always holds a packet
- * more than n Q - L. (A live change of Q costs a queue in debt at most L, once.)
+ * more than n Q - L.
+ *
+ * Where Q changes: a packet that raises it costs a queue in debt, which waits
+ * for up to 63 rounds counted in the old Q, at most L, and all such packets
+ * together no more. A live change of the quantum begins all accounts anew:
+ * flow_rounds_restart(). So it costs a queue at most Q + L, of the old Q, which
+ * is by how much its account may be above another's.
  */
 #ifndef _AQM_FLOW_QUEUES_H
 #define _AQM_FLOW_QUEUES_H
@@ -108,11 +114,32 @@ static inline void flow_rounds_init(struct flow_rounds *fr)
 		INIT_LIST_HEAD(&fr->slots[i]);
 }
 
-/* All queues are empty: no debt lasts longer than FLOW_ROUNDS - 1 rounds. */
+/* Empty queues owe nothing: no debt lasts longer than FLOW_ROUNDS - 1 rounds. */
 static inline void flow_rounds_settle(struct flow_rounds *fr)
 {
 	fr->round += FLOW_ROUNDS;
 	fr->least = 0;
+}
+
+/*
+ * All accounts begin anew, with another quantum: rounds and credit that were
+ * counted in the old one mean nothing in the new. Queues that hold packets keep
+ * their order. Takes as long as there are such queues.
+ */
+static inline void flow_rounds_restart(struct flow_rounds *fr, u32 quantum)
+{
+	u32 i, slot = fr->round % FLOW_ROUNDS;
+	struct flow_queue *fq;
+
+	for (i = 1; i < FLOW_ROUNDS; i++)
+		list_splice_tail_init(&fr->slots[(slot + i) % FLOW_ROUNDS],
+				      &fr->slots[slot]);
+	list_for_each_entry(fq, &fr->slots[slot], turn) {
+		fq->slot = slot;
+		fq->credit = quantum;
+	}
+	fr->used = fr->used ? BIT_ULL(slot) : 0;
+	flow_rounds_settle(fr);
 }
 
 static inline void __flow_queue_wait(struct flow_rounds *fr,
