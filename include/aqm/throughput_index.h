@@ -33,16 +33,20 @@
  *
  * Errors:
  *  - 2^f is within 2^-26 of its value, relative, and a throughput made of
- *    packets of at least 14 bytes (of 1 byte) within 2^-21 (2^-17) of the
- *    formula above, however many they are and however fast they came;
+ *    packets of at least 14 bytes (of 1 byte) within 2^-20 (2^-16) of the
+ *    formula above when one of them leaves, however many they are and however
+ *    fast they come: a packet loses less than a unit, and so does the shift of
+ *    each half-life, which halves what was lost before. With the longest T a
+ *    byte is 167772 units, so one packet a half-life is the worst, 2^-16.36;
  *  - the half-life is a whole number of ns: T is met within 1.2 ns;
  *  - the queue named is within 0.0875 octave of the highest (asked for: 1/8),
  *    unless all are spent;
  *  - a throughput of 2^64 units, 1.1 TB/s, saturates, and a packet counts as
  *    at most 2^28 bytes;
- *  - half-lives in which a packet leaves are numbered modulo 2^32: a queue that
- *    is silent for 2^32 of them (34 days if T is 1 ms, 9 years if it is 100 ms)
- *    may once be taken for what it was then.
+ *  - half-lives are numbered modulo 2^32, where a silence of all queues counts
+ *    as 64 at most: a queue that is silent for 2^32 of them, in which others
+ *    send (34 days if T is 1 ms, 9 years if it is 100 ms), is for as long as
+ *    its throughput would have lasted then, 64 at most, taken for what it was.
  *
  * Among queues of one bucket the index names the one that entered it first: were
  * it the last, queues that have sent nothing yet would push each other out, and
@@ -176,6 +180,9 @@ static inline u32 throughput_clock_set(struct throughput_clock *clock, u64 now)
 	u64 gone = now - clock->start;
 	u64 whole;
 
+	/* A time before the present half-life is its beginning. */
+	if (unlikely((s64)gone < 0))
+		return 0;
 	if (unlikely(gone >= clock->length)) {
 		whole = div64_u64(gone, clock->length);
 		clock->start += whole * clock->length;
@@ -243,14 +250,15 @@ static inline u64 throughput_score_rate(const struct throughput_score *score,
 static inline u32 throughput_index_bucket(const struct throughput_index *ti,
 					  u64 units, u32 half_life)
 {
+	u32 age = ti->clock.half_life - half_life;
+	u32 bits = fls64(units);
 	u32 top, octave, step;
 
-	if (!units)
+	/* It has decayed to less than a unit: each half-life takes a bit. */
+	if (age >= bits)
 		return THROUGHPUT_INDEX_SPENT;
-	top = fls64(units) - 1;
+	top = bits - 1;
 	octave = half_life + top;
-	if ((s32)(octave - ti->clock.half_life) < 0)
-		return THROUGHPUT_INDEX_SPENT;
 	step = (units << (63 - top) >> 59) % THROUGHPUT_INDEX_STEPS;
 	return octave % THROUGHPUT_INDEX_OCTAVES * THROUGHPUT_INDEX_STEPS +
 	       step;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * throughput_index against floating point and a scan over all queues. The bounds
- * are those that the header states.
+ * are those that the header states, or closer.
  */
 #include <math.h>
 
@@ -147,6 +147,36 @@ static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 	worst = fabs(rate(&ti, &q, now) - want);
 	unit_ok(worst <= 1 + want * 2 * bound, "%s: the rate, %.0f bit/s", what,
 		want);
+}
+
+/*
+ * The worst case: each half-life a packet of the least weight, which with T of
+ * 100 s is 167772 units a byte, loses a part of a unit, and the shift another.
+ */
+static void a_packet_a_half_life_is_within_its_bound(u32 bytes, double bound)
+{
+	static struct throughput_index ti;
+	double worst = 0, error;
+	int trial, i;
+
+	for (trial = 0; trial < 3000; trial++) {
+		struct queue q = {};
+		u64 begin, now = 1;
+
+		throughput_index_init(&ti, THROUGHPUT_MAX_TIME_CONSTANT, now);
+		begin = now + unit_random() % (ti.clock.length / 40);
+		for (i = 0; i < 60; i++) {
+			now = begin + i * ti.clock.length +
+			      unit_random() % (ti.clock.length / 1000);
+			count(&ti, &q, bytes, now);
+			oracle_count(&ti.clock, &q, bytes, now);
+			error = fabs(kept(&ti.clock, &q, now) / q.rate - 1);
+			worst = error > worst ? error : worst;
+		}
+	}
+	unit_ok(worst <= bound && worst > bound / 2,
+		"%u bytes a half-life: within 2^%.0f (2^%.2f), and not much closer",
+		bytes, log2(bound), log2(worst));
 }
 
 /* Sixteen buckets an octave, from the four bits behind the highest. */
@@ -388,6 +418,48 @@ static void nothing_is_left_of_what_is_forgotten(void)
 		"a small packet then is the highest throughput");
 }
 
+/* Half-lives in which others have sent, up to where their number wraps. */
+static void a_queue_long_silent_stays_spent(void)
+{
+	static const u32 ages[] = { 64, 1U << 30, (1U << 31) - 1, 1U << 31,
+				    (1U << 31) + 100, 3U << 30, U32_MAX - 64 };
+	static struct throughput_index ti;
+	bool told = true;
+	u64 now = 1;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ages); i++) {
+		struct queue silent = {}, sends = {};
+
+		throughput_index_init(&ti, 1000, now);
+		count(&ti, &silent, 65536, now);
+		ti.clock.half_life += ages[i];
+		count(&ti, &sends, 14, now);
+		toggle(&ti, &silent);
+		toggle(&ti, &sends);
+		told &= throughput_index_top(&ti) == &sends.score;
+		told &= !rate(&ti, &silent, now) && rate(&ti, &sends, now);
+	}
+	unit_ok(told, "a queue that was silent for 64 to 2^32 half-lives is spent");
+}
+
+static void a_time_before_the_last_one_is_the_last_one(void)
+{
+	static struct throughput_index ti;
+	struct queue q = {};
+	u64 now = 1000000, before;
+
+	throughput_index_init(&ti, 1000, now);
+	count(&ti, &q, 1514, now);
+	before = rate(&ti, &q, now);
+	unit_ok(before && rate(&ti, &q, now - 1) == before,
+		"a clock that goes back by 1 ns spends nothing: %llu bit/s",
+		(unsigned long long)rate(&ti, &q, now - 1));
+	count(&ti, &q, 1514, now - 1);
+	unit_ok(rate(&ti, &q, now) / 2 == before && ti.clock.start == now,
+		"and a packet then counts as one now");
+}
+
 static void a_steady_rate_reads_as_itself(void)
 {
 	static struct throughput_index ti;
@@ -448,6 +520,8 @@ int main(int argc, char **argv)
 				    100000, ldexp(1, -18));
 	a_score_is_within_its_bound("100 s, bytes", 100000000, 100000000, 1, 3,
 				    100000, ldexp(1, -17));
+	a_packet_a_half_life_is_within_its_bound(14, ldexp(1, -20));
+	a_packet_a_half_life_is_within_its_bound(1, ldexp(1, -16));
 	the_top_is_that_of_a_scan("busy", 1000000, 100000, 40000);
 	the_top_is_that_of_a_scan("slow", 1000000, 100000000, 40000);
 	the_top_is_that_of_a_scan("mostly spent", 1000, 200000000, 40000);
@@ -461,6 +535,8 @@ int main(int argc, char **argv)
 	another_time_constant_keeps_the_throughput(1000, 100000000);
 	all_octaves_of_the_ring_are_used();
 	nothing_is_left_of_what_is_forgotten();
+	a_queue_long_silent_stays_spent();
+	a_time_before_the_last_one_is_the_last_one();
 	a_steady_rate_reads_as_itself();
 	a_score_saturates();
 	return unit_end();
