@@ -50,7 +50,8 @@ class SharedBuffer:
 
     In each round every queue may send ``quantum`` bytes. It sends while its account is above 0.
     What it sends too much is taken from the rounds that follow, also if it runs empty; what it
-    does not use is lost with the round. Once no queue holds a packet all accounts begin anew.
+    does not use is lost with the round. All accounts begin anew when a packet finds all queues
+    empty.
     """
 
     def __init__(self, *, limit: int, quantum: int, memory_limit: int = 1 << 32) -> None:
@@ -95,6 +96,9 @@ class SharedBuffer:
         queue.filed = self._filings
 
     def append(self, number: int, packet: Packet) -> None:
+        if not self.active:
+            for queue in self.queues.values():
+                queue.account = self.quantum
         queue = self.queue(number)
         if not queue.packets:
             self._file(queue)
@@ -129,16 +133,9 @@ class SharedBuffer:
         queue.account -= packet.size
         if queue.account <= 0:
             self._file(queue)
-        if not self.active:
-            self._forgive()
         return number, packet
-
-    def _forgive(self) -> None:
-        for queue in self.queues.values():
-            queue.account = self.quantum
 
     def reset(self) -> None:
         """The device went down: all packets are gone, uncounted."""
         for queue in self.queues.values():
             queue.packets.clear()
-        self._forgive()

@@ -189,13 +189,20 @@ def test_a_discard_forgives_no_debt(kind: str) -> None:
 
 
 @every_kind
-def test_all_begin_anew_once_nothing_is_queued(kind: str) -> None:
-    with World(kind, f"limit 100 flows 8 quantum {MTU}") as w:
-        w.enqueue(prio=0x10001, len=60, size=GSO)
+@pytest.mark.parametrize("emptied", ["d 2", "r", "x memory_limit 1"])
+def test_all_begin_anew_once_nothing_is_queued(kind: str, emptied: str) -> None:
+    """However it came to that, and in the quantum that was given."""
+    with World(kind, "limit 100 flows 8 quantum 256") as w:
+        for _ in range(3):
+            w.enqueue(prio=0x10001, len=60, size=GSO)
         w.dequeue(1)
+        w.do(emptied)
+        assert w.stats().qlen == 0
+        w.change("memory_limit auto")
         for queue in (1, 2, 1, 2):
             w.enqueue(prio=0x10000 + queue, len=MTU)
-        assert [number for number, _ in w.dequeue(4)] == [1, 2, 3, 4]
+        assert [w.named(queue)["deficit"] for queue in (1, 2)] == [256, 256]
+        assert [number for number, _ in w.dequeue(4)] == [3, 4, 5, 6]
 
 
 @every_kind

@@ -10,7 +10,7 @@
  *	a queue without credit waits for the first round in which it has some:
  *		each round gives it one quantum
  *	a queue that has run empty keeps credit to the end of the round, and debt
- *		until it is paid, or until no queue holds a packet
+ *		until it is paid, or until a packet finds all queues empty
  *
  * (The paper compares the head's length with the credit before it sends, which
  * is the same, within a packet, without debts. But a queue that it finds
@@ -188,6 +188,8 @@ static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
 		fq->tail = skb;
 		return;
 	}
+	if (!fr->used)
+		flow_rounds_settle(fr);
 	round = fq->round;
 	if (round < fr->round) {
 		round = fr->round;
@@ -274,8 +276,6 @@ static inline struct sk_buff *flow_queue_send(struct flow_rounds *fr,
 	}
 	fq->round = fr->round + rounds;
 	fr->active--;
-	if (!fr->used)
-		flow_rounds_settle(fr);
 	return skb;
 }
 
@@ -300,19 +300,13 @@ static inline void flow_queue_count(const struct flow_queue *fq,
 	}
 }
 
-/*
- * Free what one queue holds.
- *
- * Return: the queue; NULL once all are empty, and none owes anything.
- */
+/* Free what one queue holds. Return: the queue; NULL once all are empty. */
 static inline struct flow_queue *flow_rounds_purge(struct flow_rounds *fr)
 {
 	struct flow_queue *fq = flow_rounds_next(fr);
 
-	if (!fq) {
-		flow_rounds_settle(fr);
+	if (!fq)
 		return NULL;
-	}
 	rtnl_kfree_skbs(fq->head, fq->tail);
 	WRITE_ONCE(fq->head, NULL);
 	fq->round = __flow_queue_leave(fr, fq);
