@@ -27,8 +27,7 @@
  *    packets of one size; a longer Q is kept until it is 1/16 shorter.
  *  - The arrival is not counted when Q is chosen: figure 1 discards to make
  *    room, then queues. An arrival may so be the first packet of its queue and
- *    is itself never discarded, except when even an empty buffer could not
- *    hold it.
+ *    is itself never discarded, unless it is larger than a limit by itself.
  *  - An empty Q counts as shorter than the others. When Q runs dry before the
  *    arrival fits, Q is chosen again.
  *  - Q stays Q while it is empty: figure 1 looks at it only when the buffer is

@@ -29,8 +29,8 @@
  *    how exactly: the queue named is within 1/8 octave of the highest.
  *  - T, for which the paper has no value: 100 ms; docs/tdrr-time-constant.md.
  *  - Active is a queue that holds a packet. The arrival is not counted: it may
- *    be the first packet of its queue, and is itself never discarded, except
- *    when even an empty buffer could not hold it.
+ *    be the first packet of its queue, and is itself never discarded, unless
+ *    it is larger than a limit by itself.
  *  - A queue that is discarded from keeps its throughput: it is hit again until
  *    it is empty, or another one has sent more.
  *  - Equally high: as close as <aqm/throughput_index.h> tells apart; the queue

@@ -91,6 +91,10 @@ class SharedBuffer:
             return "limit"
         return "memory" if self.memory + packet.truesize > self.memory_limit else None
 
+    def is_oversize(self, packet: Packet) -> bool:
+        """A packet that is itself lost if anything has to be discarded for it."""
+        return packet.truesize > self.memory_limit or packet.segments > self.limit
+
     def _file(self, queue: Queue) -> None:
         self._filings += 1
         queue.filed = self._filings

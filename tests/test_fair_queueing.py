@@ -310,15 +310,15 @@ def test_the_limit_counts_what_the_wire_will_carry(kind: str) -> None:
 
 
 @every_kind
-def test_a_packet_larger_than_the_limit_passes_alone(kind: str) -> None:
-    with World(kind, "limit 5 flows 16 nosplit_gso", below="hfsc prio") as w:
-        for _ in range(5):
-            w.enqueue(flow=1, len=60)
-        w.enqueue(flow=2, len=GSO, gso=1448, proto="tcp")
-        assert (w.stats().qlen, w.stats().drops) == (1, 5)
-        assert w.dequeue(2) == [(5, 0)]
-        w.enqueue(flow=2, len=GSO, gso=1448, proto="tcp")
-        assert len(w.dequeue(2)) == 1
+def test_a_packet_larger_than_the_limit_passes_alone_and_costs_nobody_a_packet(kind: str) -> None:
+    with World(kind, "limit 1000 flows 16 nosplit_gso", below="hfsc prio") as w:
+        for flow in range(900):
+            w.enqueue(flow=flow, len=60)
+        assert not w.enqueue(flow=2, len=60054, gso=44, proto="tcp")
+        assert (w.stats().qlen, w.stats().drops, w.named()["drop_oversize"]) == (900, 1, 1)
+        w.dequeue(900)
+        assert w.enqueue(flow=2, len=60054, gso=44, proto="tcp")
+        assert w.dequeue(2) == [(901, 0)]
 
 
 SUCCESS, DROP, CN = 0, 1, 2
@@ -703,7 +703,7 @@ def test_a_packet_of_more_segments_than_the_limit(kind: str, option: str) -> Non
         with World(kind, f"limit 20 flows 16 {option}", below=below) as w:
             for n in range(3):
                 w.enqueue(flow=1, len=HEADERS + 44 * SEGMENT, gso=SEGMENT, proto="tcp")
-                assert w.verdict != DROP
+                assert (w.verdict == DROP) == (option == "nosplit_gso" and n > 0)
                 dropped = 44 * (n + 1) - 20 if option == "split_gso" else n
                 assert w.stats().drops == dropped
                 assert w.stats().qlen == (20 if option == "split_gso" else 1)

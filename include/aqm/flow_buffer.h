@@ -21,8 +21,8 @@
  * and its dequeue is flow_rounds_next() and flow_buffer_send(). In between it
  * keeps the index that its policy asks.
  *
- * An arrival is itself discarded only when even an empty buffer could not hold
- * it: flow_buffer_refuse().
+ * An arrival that does not fit, and is larger than a limit by itself, is itself
+ * lost, and nothing else: flow_buffer_refuse().
  *
  * A discipline has a struct flow_buffer at the start of its private data. Its
  * parameters and its statistics begin with those of this buffer, which the lists
@@ -348,11 +348,15 @@ static inline void flow_buffer_overflow(struct Qdisc *sch)
 	qdisc_qstats_overlimit(sch);
 }
 
-/* Whether an arrival would not even fit into an empty buffer. */
+/*
+ * Whether an arrival that does not fit is larger than a limit by itself: all
+ * that others hold would have to go for it, if that were enough.
+ */
 static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
 					   const struct sk_buff *skb)
 {
-	return skb->truesize > b->params.memory_limit;
+	return held_segments(skb) > b->params.limit ||
+	       skb->truesize > b->params.memory_limit;
 }
 
 /* Lose an arrival that no discard makes room for. Return: the verdict. */

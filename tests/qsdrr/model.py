@@ -72,9 +72,9 @@ class Qsdrr(SharedBuffer):
     def enqueue(self, number: int, packet: Packet) -> bool:
         """A packet arrives for queue ``number``.
 
-        Returns whether it was queued: a packet larger than all the memory is not.
+        Returns whether it was queued: a packet larger than a limit is not, if it does not fit.
         """
-        if packet.truesize > self.memory_limit:
+        if self.why_full(packet) and self.is_oversize(packet):
             self.victims.append(packet.number)
             self.lose(packet, "oversize")
             return False

@@ -72,10 +72,10 @@ class Tdrr(SharedBuffer):
         """A packet arrives for queue ``number``.
 
         ``lost`` holds what the kernel discarded, by queue; where several queues may be the
-        victim, the first of them is. Returns whether the packet was
-        queued: one larger than all the memory is not.
+        victim, the first of them is. Returns whether the packet was queued: one larger than a
+        limit is not, if it does not fit.
         """
-        if packet.truesize > self.memory_limit:
+        if self.why_full(packet) and self.is_oversize(packet):
             self.lose(packet, "oversize")
             return False
         while cause := self.why_full(packet):

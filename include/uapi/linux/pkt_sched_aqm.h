@@ -157,7 +157,7 @@ enum {
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped") \
 	_(x, __u32, drop_oversize, COUNT, "packets", \
-	  "whose truesize alone exceeds memory_limit") \
+	  "larger than memory_limit alone, or than limit, with others held") \
 	_(x, __u32, drop_filter, COUNT, "packets", "lost to a filter") \
 	_(x, __u32, overflows, COUNT, "packets", "that found no room") \
 	_(x, __u32, active, COUNT, "queues", "that hold at least one packet") \
