@@ -3,7 +3,7 @@
 
 The shares come from exact fluid fair queueing: of n queues that always hold a packet each gets
 1/n of what is sent. Deficit round robin may be off by one quantum and one largest packet at any
-moment (Shreedhar and Varghese 1995), however many packets have been sent.
+moment (Shreedhar and Varghese 1995), however many packets have been sent since all began.
 """
 
 from __future__ import annotations
@@ -186,6 +186,19 @@ def test_a_discard_forgives_no_debt(kind: str) -> None:
         # 62486 bytes are 42 rounds: the 38 packets of queue 2 come first.
         assert 42 not in [number for number, _ in w.dequeue(39)]
         assert w.dequeue(1) == [(42, 0)]
+
+
+@every_kind
+def test_from_a_debt_on_another_is_ahead_by_two_packets_at_most(kind: str) -> None:
+    """One to work the debt off, and one that the other sends just before it is worked off."""
+    with World(kind, f"limit 1000 flows 8 quantum {MTU}") as w:
+        sizes = (GSO, GSO, *(41 * (MTU,)), GSO, GSO)
+        for number, size in enumerate(sizes):
+            w.enqueue(prio=0x10001 if number < 2 else 0x10002, len=60, size=size)
+        assert w.dequeue(1) == [(0, 0)]
+        left = [number for number, _ in w.dequeue(len(sizes))]
+        ahead = sum(sizes[number] for number in left[: left.index(1)])
+        assert MTU + GSO < ahead < MTU + 2 * GSO
 
 
 @every_kind

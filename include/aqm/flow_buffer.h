@@ -349,8 +349,8 @@ static inline void flow_buffer_overflow(struct Qdisc *sch)
 }
 
 /*
- * Whether an arrival that does not fit is larger than a limit by itself: all
- * that others hold would have to go for it, if that were enough.
+ * Whether an arrival that does not fit is larger than a limit by itself: to make
+ * room for it all that is held would have to go, and not even that might do.
  */
 static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
 					   const struct sk_buff *skb)
@@ -448,6 +448,10 @@ static inline void flow_buffer_add(struct Qdisc *sch, struct flow_queue *fq,
  * that no parent's count passes through 0, at which a grandparent would take
  * the class out of service and not put it back (hfsc). Either way the
  * discipline was not empty, so that the parents know it as active.
+ *
+ * (Below mainline's tbf, where that segments a packet itself, a parent's count
+ * does pass through 0: tbf counts the segments only once all are queued, when
+ * they may have cost all that had been counted before.)
  *
  * Return: the verdict.
  */

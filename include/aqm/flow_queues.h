@@ -35,10 +35,11 @@
  *	-L < account <= 0	at the end of a round, if it holds packets.
  *
  * All accounts rise by Q a round and fall by what is sent. So queues that hold
- * packets from the same round on have sent the same at the end of any round, to
- * within L, and at any time to within Q + L. And no pattern of arrivals helps:
- * in n rounds a queue sends less than n Q + L, one that always holds a packet
- * more than n Q - L.
+ * packets from the same round on, and had equal accounts then, have sent the
+ * same at the end of any round, to within L, and at any time to within Q + L.
+ * If one was in debt, that is less than L, and comes on top: 2 L, and Q + 2 L.
+ * And no pattern of arrivals helps: in n rounds a queue sends less than n Q + L,
+ * one that always holds a packet more than n Q - L.
  *
  * Where Q changes: a packet that raises it costs a queue in debt, which waits
  * for up to 63 rounds counted in the old Q, at most L, and all such packets
