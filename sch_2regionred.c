@@ -348,7 +348,7 @@ static void tworr_warn(const struct tworr_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
 }
 
-static int tworr_derive(const struct Qdisc *sch, const struct tworr_params *p,
+static int tworr_derive(struct Qdisc *sch, const struct tworr_params *p,
 			struct tworr_derived *d, struct netlink_ext_ack *extack)
 {
 	const struct tworr_sched_data *q = qdisc_priv(sch);

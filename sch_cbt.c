@@ -119,10 +119,7 @@ static const u32 cbt_least[CBT_CLASSES] = {
 	[CBT_TCP] = 4, [CBT_TAGGED] = 2, [CBT_OTHER] = 2,
 };
 
-/**
- * struct cbt_params - the options
- * @given: which of them were given
- */
+/* The options, and which of them were given. */
 struct cbt_params {
 	struct aqm_given	given;
 

@@ -87,10 +87,7 @@
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_chokex.h>
 
-/**
- * struct chokex_params - the options
- * @given: which of them were given
- */
+/* The options, and which of them were given. */
 struct chokex_params {
 	struct aqm_given	given;
 

@@ -98,11 +98,7 @@
 #define REDTAIL_LEAST_LIMIT	12500U
 #define REDTAIL_MEMORY		SZ_32M
 
-/**
- * struct redtail_params - configuration as given; written by change under the
- *	tree lock
- * @given: which options were; the members for them follow from the list
- */
+/* The options as given, and which were; written by change under the tree lock. */
 struct redtail_params {
 	struct aqm_given	given;
 
@@ -612,7 +608,7 @@ static u32 redtail_threshold(u32 given, u32 limit, u32 num, u32 den, u32 least)
 }
 
 /* What is legal but will not do what the paper says, or rests on a guess. */
-static void redtail_warn(const struct Qdisc *sch, const struct redtail_law *law,
+static void redtail_warn(struct Qdisc *sch, const struct redtail_law *law,
 			 const struct redtail_params *p,
 			 struct netlink_ext_ack *extack)
 {
@@ -638,7 +634,7 @@ static u32 redtail_limit(u64 bandwidth, u32 memory_limit)
 				       REDTAIL_MAX_LIMIT));
 }
 
-static int redtail_derive(const struct Qdisc *sch, struct redtail_law *law,
+static int redtail_derive(struct Qdisc *sch, struct redtail_law *law,
 			  const struct redtail_params *p,
 			  struct netlink_ext_ack *extack)
 {

@@ -192,7 +192,7 @@ REFUSED = [
     ("qsdrr", "limit 0x", "not possible"),
     ("qsdrr", "limit 1e3", "not possible"),
     ("qsdrr", "limit 7pp", "not possible"),
-    ("qsdrr", "limit auto", "not possible"),
+    ("qsdrr", "flows auto", "not possible"),
     ("qsdrr", "flows 7p", "not possible"),
     ("qsdrr", "memory_limit 4096mb", "allowed: 1b to 4Gb"),
     ("qsdrr", "memory_limit 300.3", "not possible"),
