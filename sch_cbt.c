@@ -563,7 +563,7 @@ static struct sk_buff *cbt_evict(struct Qdisc *sch, u32 slot)
 /* RED's max for @q of the share law: the average keeps to 0.9 q to 1.1 q. */
 static u32 cbt_max(u64 q)
 {
-	return min_t(u64, q + q / 10, CBT_MAX_THRESHOLD);
+	return min_t(u64, q + div_u64(q, 10), CBT_MAX_THRESHOLD);
 }
 
 /* The options of the share law, by class. */
@@ -643,10 +643,11 @@ static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
 	}
 	all->max_th = p->max ?: cbt_max(sum);
 	for (i = CBT_ALL; i <= CBT_TCP; i++)
-		law->red[i].min_th = p->min ?: 9ULL * law->red[i].max_th / 11;
+		law->red[i].min_th = p->min ?:
+				     div_u64(9ULL * law->red[i].max_th, 11);
 
 	room = max_t(u64, share_law_limit(sum - raised),
-		     (sum + CBT_UNIT - 1) / CBT_UNIT);
+		     div_u64(sum + CBT_UNIT - 1, CBT_UNIT));
 	law->limit = p->limit ?: min_t(u64, room, CBT_MAX_LIMIT);
 	return sum;
 }
