@@ -22,10 +22,8 @@ CASES = ("overflow", "gso")
 @pytest.mark.parametrize("kernel", ["6.1", "6.12"])
 def test_on_a_stock_kernel(kernel: str) -> None:
     words = " ".join([*(f"-p {name}" for name in PARENTS), *(f"-c {name}" for name in CASES)])
-    runs = "; ".join(
-        f"selftests/parents.sh -u {words} {kind.name} '{kind.options}' || failed=1"
-        for kind in KINDS
-    )
+    one = "selftests/parents.sh -u {} {} '{}' || failed=1"
+    runs = "; ".join(one.format(words, kind.name, kind.card["OPTIONS"]) for kind in KINDS)
     tap = run_selftest(
         ["bash", "-c", f"failed=0; {runs}; exit $failed"],
         ["--engine", "qemu", "--kernel", kernel],

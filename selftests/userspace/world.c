@@ -691,6 +691,8 @@ static int do_change(const char *words)
 	world->message[0] = 0;
 	err = world_ops->change(world->kind, opt, &extack);
 	keep_message(&extack);
+	if (!err)
+		world->moved = false;
 	if (err > 0)
 		userspace_violation("change returns %d", err);
 	if (err && memcmp(before, qdisc_priv(world->kind), size))
@@ -909,9 +911,14 @@ static void do_again(void)
 	world->fail_in = 0;
 	world_most_alloc = S32_MAX;
 	opt->nla_type |= NLA_F_NESTED;
-	if (world_ops->init(sch, opt, &extack))
-		userspace_violation("what is dumped is refused: %s",
-				    extack._msg ?: "without a word");
+	if (world_ops->init(sch, opt, &extack)) {
+		/* What was given may not go with what follows from another link. */
+		if (!world->moved)
+			userspace_violation("what is dumped is refused: %s",
+					    extack._msg ?: "without a word");
+		two = NULL;
+		goto destroy;
+	}
 	opt->nla_type &= ~NLA_F_NESTED;
 	two = dump(sch);
 	if (one->len != two->len || memcmp(one->data, two->data, one->len))
@@ -919,6 +926,7 @@ static void do_again(void)
 	world->locked = true;
 	qdisc_reset(sch);
 	world->locked = false;
+destroy:
 	if (world_ops->destroy)
 		world_ops->destroy(sch);
 	if (world->allocations != allocations)
@@ -926,7 +934,8 @@ static void do_again(void)
 				    (int)(world->allocations - allocations));
 	free(sch);
 	message_free(one);
-	message_free(two);
+	if (two)
+		message_free(two);
 	world->fail_in = fail_in;
 	world_most_alloc = most_alloc;
 }
@@ -965,6 +974,7 @@ static int do_init(const char *words, bool by_default)
 static void do_speed(u32 speed)
 {
 	world->dev.speed = speed;
+	world->moved = true;
 	world_notify(&world->dev, NETDEV_CHANGE);
 }
 
@@ -1116,6 +1126,7 @@ static int operation(const char *op)
 		return 0;
 	case 'm':
 		world->dev.mtu = n;
+		world->moved = true;
 		return 0;
 	case 'y':
 		world->bypass = n;

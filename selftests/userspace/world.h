@@ -69,6 +69,7 @@ struct world {
 	int			verdict;
 	char			message[256];
 	bool			fatal;
+	bool			moved;	/* another speed or MTU since options were taken */
 	jmp_buf			entry;
 	u64			now;
 	u64			random;

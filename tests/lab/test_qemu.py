@@ -96,5 +96,7 @@ def test_instruction_count(qemu: Lab) -> None:
     begin = time.monotonic()
     done = qemu("--icount", "--", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) in (2000, 2001)
-    assert time.monotonic() - begin < 1000
+    host = time.monotonic() - begin
+    # What a process is read from takes the host's time, and the guest's goes on meanwhile.
+    assert 2000 <= int(done.stdout) <= 2001 + host
+    assert host < 1000
