@@ -419,11 +419,11 @@ static void test_forgetting(void)
 	int run;
 
 	for (run = 0; run < 200 && pass; run++) {
+		long double exact;
 		u64 step = 1 + unit_below(2 * p.ptime);
 		struct gentle_red_vars v = { .avg = 100ULL << 32, .idle = true };
 		struct gentle_red_stats st = {};
 		u64 now = 0, idle = 0;
-		long double exact = 0;
 		int i;
 
 		for (i = 0; i < 2000; i++) {
