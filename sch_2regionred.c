@@ -195,6 +195,17 @@ static bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	}
 }
 
+/* Drop an arrival, whose cause has been counted. */
+static int tworr_drop(struct sk_buff *skb, struct Qdisc *sch,
+		      enum qdisc_drop_reason reason, struct sk_buff **to_free)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+
+	q->stats.dropped_bytes += qdisc_pkt_len(skb);
+	tcf_set_qdisc_drop_reason(skb, reason);
+	return qdisc_drop(skb, sch, to_free);
+}
+
 /* One packet, or segment. */
 static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 			     struct sk_buff **to_free)
@@ -217,12 +228,10 @@ static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 			q->stats.drop_memory++;
 		else
 			q->stats.drop_limit++;
-		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
-		return qdisc_drop(skb, sch, to_free);
+		return tworr_drop(skb, sch, QDISC_DROP_OVERLIMIT, to_free);
 	}
 	if (unlikely(phase != TWO_REGION_QUIET) && !tworr_signal(sch, skb, phase)) {
-		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_CONGESTED);
-		qdisc_drop(skb, sch, to_free);
+		tworr_drop(skb, sch, QDISC_DROP_CONGESTED, to_free);
 		return NET_XMIT_CN;
 	}
 	held_add(&v->held, skb);
@@ -282,6 +291,7 @@ static void tworr_trim(struct Qdisc *sch, u64 now)
 		qdisc_qstats_backlog_dec(sch, skb);
 		qdisc_qstats_drop(sch);
 		q->stats.drop_change++;
+		q->stats.dropped_bytes += qdisc_pkt_len(skb);
 		tworr_departed(q, skb, now);
 		delay_lost(&q->vars.delay, skb);
 		rtnl_kfree_skbs(skb, skb);

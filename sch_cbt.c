@@ -213,11 +213,13 @@ struct cbt_class_stats {
  * @signal: what became of what RED chose
  * @cls: by class
  * @victims: forced drops that took a packet out of the queue
+ * @drop_filter: dropped by a filter
  */
 struct cbt_stats {
 	struct congestion_stats	signal;
 	struct cbt_class_stats	cls[CBT_CLASSES];
 	u32	victims;
+	u32	drop_filter;
 };
 
 struct cbt_sched_data {
@@ -456,7 +458,9 @@ static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
 			   CBT_CLASSES - 1, &class);
 	if (ret)
-		return filter_class_drop(skb, sch, ret, to_free);
+		return filter_class_drop(skb, sch, ret, &st->drop_filter,
+					 &v->queue.stats.dropped_bytes,
+					 to_free);
 	if (!class || class >= CBT_CLASSES)
 		class = cbt_classify(p, skb);
 	cl = &v->cls[class];
@@ -855,7 +859,6 @@ static void cbt_copy_stats(struct tc_cbt_qdisc_stats *st,
 		.avg_tcp	= cbt_seen(q, CBT_TCP).avg,
 		.avg_tagged	= cbt_seen(q, CBT_TAGGED).avg,
 		.avg_other	= cbt_seen(q, CBT_OTHER).avg,
-		.dropped_bytes	= queue->dropped_bytes,
 		.segments	= queue->held.segments,
 		.tcp		= cls[CBT_TCP].held.segments,
 		.tagged		= cls[CBT_TAGGED].held.segments,
@@ -874,6 +877,7 @@ static void cbt_copy_stats(struct tc_cbt_qdisc_stats *st,
 		.max_p		= red.max_p,
 		.latency	= q->law.latency,
 		.weight		= p->weight,
+		.drop_filter	= c->drop_filter,
 	};
 	memcpy(st, &own, sizeof(own));
 }

@@ -251,7 +251,8 @@ static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
 			   TC_H_MIN_MASK, &minor);
 	if (ret)
-		return filter_class_drop(skb, sch, ret, to_free);
+		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
+					 &queue->stats.dropped_bytes, to_free);
 	if (minor)
 		flow = chokex_flow_of_class(&q->vars, minor);
 
@@ -548,7 +549,6 @@ static void chokex_copy_stats(struct tc_chokex_qdisc_stats *st,
 	*st = q->stats;
 	memcpy(st, &own, sizeof(own));
 	st->avg = red.avg;
-	st->dropped_bytes = queue->dropped_bytes;
 	st->early_drop = q->signal.early_drop;
 	st->early_mark = q->signal.early_mark;
 	st->forced_drop = q->signal.forced_drop;

@@ -199,6 +199,8 @@ struct redtail_vars {
  * @flows_long: flows that became long
  * @drop_memory: arrivals that found memory_limit reached
  * @drop_change: packets discarded because a change lowered a limit
+ * @drop_filter: arrivals that a filter dropped
+ * @dropped_bytes: of all packets dropped
  * @min2_raised: steps of the dynamic thresholds up
  * @min2_lowered: steps of the dynamic thresholds down
  */
@@ -209,6 +211,8 @@ struct redtail_stats {
 	u32			flows_long;
 	u32			drop_memory;
 	u32			drop_change;
+	u32			drop_filter;
+	u64			dropped_bytes;
 	u32			min2_raised;
 	u32			min2_lowered;
 };
@@ -404,7 +408,10 @@ static int redtail_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				enum qdisc_drop_reason reason,
 				struct sk_buff **to_free)
 {
+	struct redtail_sched_data *q = qdisc_priv(sch);
+
 	rq->dropped++;
+	q->stats.dropped_bytes += qdisc_pkt_len(skb);
 	redtail_count_loss(rq, true);
 	tcf_set_qdisc_drop_reason(skb, reason);
 	return qdisc_drop(skb, sch, to_free);
@@ -493,7 +500,8 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
 			   REDTAIL_QUEUES, &minor);
 	if (ret)
-		return filter_class_drop(skb, sch, ret, to_free);
+		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
+					 &q->stats.dropped_bytes, to_free);
 	if (minor && minor <= REDTAIL_QUEUES)
 		q->vars.arriving = minor - 1;
 	else if (redtail_flow(skb, q->law.key, &key))
@@ -571,6 +579,7 @@ static void redtail_trim(struct Qdisc *sch)
 		skb = redtail_take(sch, nr);
 		q->vars.queues[nr].dropped++;
 		q->stats.drop_change++;
+		q->stats.dropped_bytes += qdisc_pkt_len(skb);
 		delay_lost(&q->vars.delay, skb);
 		qdisc_qstats_drop(sch);
 		rtnl_kfree_skbs(skb, skb);
@@ -866,6 +875,7 @@ static void redtail_copy_stats(struct tc_redtail_qdisc_stats *st,
 		.delay		= q->vars.delay.last,
 		.delay_avg	= q->vars.delay.avg,
 		.delay_max	= q->vars.delay.max,
+		.dropped_bytes	= c->dropped_bytes,
 		.limit		= law->limit,
 		.memory_limit	= law->memory_limit,
 		.memory_used	= q->vars.held.truesize,
@@ -903,6 +913,7 @@ static void redtail_copy_stats(struct tc_redtail_qdisc_stats *st,
 		.max_p_lowered	= c->red.lowered,
 		.min2_raised	= c->min2_raised,
 		.min2_lowered	= c->min2_lowered,
+		.drop_filter	= c->drop_filter,
 		.flows_new	= c->flows.new,
 		.flows_long	= c->flows_long,
 		.flows_evicted	= c->flows.evicted,

@@ -47,16 +47,27 @@ static inline int tcf_classify_qdisc(struct sk_buff *skb,
 }
 #endif
 
-/* Before drops had reasons of their own, all of them read QDISC_DROP. */
+/*
+ * A qdisc's reasons to drop: of their own in the newest kernels; before (6.14)
+ * among those of all of networking; and before that all drops read QDISC_DROP.
+ */
 #ifndef HAVE_QDISC_DROP_REASON
 enum qdisc_drop_reason {
-	QDISC_DROP_OVERLIMIT,
-	QDISC_DROP_CONGESTED,
+#ifdef HAVE_SKB_DROP_REASON_QDISC
+	QDISC_DROP_OVERLIMIT = SKB_DROP_REASON_QDISC_OVERLIMIT,
+	QDISC_DROP_CONGESTED = SKB_DROP_REASON_QDISC_CONGESTED,
+#else
+	QDISC_DROP_OVERLIMIT = SKB_DROP_REASON_QDISC_DROP,
+	QDISC_DROP_CONGESTED = SKB_DROP_REASON_QDISC_DROP,
+#endif
 };
 
 static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 					     enum qdisc_drop_reason reason)
 {
+#ifdef HAVE_SKB_DROP_REASON_QDISC
+	tcf_set_drop_reason(skb, (enum skb_drop_reason)reason);
+#endif
 }
 #endif
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import lists
 from tests.userspace import BUILD, KINDS, TOP, Violation, World, build, load
 
 PARENTS = ("", "prio", "tbf", "drr", "ets", "qfq", "htb", "hfsc", "hfsc-rt")
@@ -100,6 +101,45 @@ def test_all_counts_agree_below_every_parent(kind: str, below: str) -> None:
                 assert (left.qlen, left.backlog) == (0, 0), level
             assert world.stats().packets > 50, "the trace shows nothing"
             assert world.stats().drops > 50, "the trace shows nothing"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_loss_has_one_cause_and_all_are_in_dropped_bytes(kind: str) -> None:
+    """What came and did not leave, against every counter that says it counts what was dropped."""
+    causes = [
+        statistic.name
+        for statistic in lists.read(kind).qdisc
+        if statistic.name.startswith("drop_") or statistic.help.startswith("dropped ")
+    ]
+    filters = "drop_filter" in causes
+    assert filters == (kind != "2regionred")
+    rng = random.Random(3)
+    print("seed 3")
+    limit = 1600 if kind == "redtail" else 1
+    length: dict[int, int] = {}
+    with World(kind, f"{OPTIONS[kind]} nosplit_gso") as world:
+        for number in range(3000):
+            length[number] = rng.choice((60, 300, 1000, 1514))
+            fields: dict[str, int | str] = {"flow": rng.randrange(6), "len": length[number]}
+            fields["proto"] = rng.choice(("tcp", "udp"))
+            if filters and rng.random() < 0.05:
+                fields["act"] = "shot"
+            world.enqueue(**fields)
+            if rng.random() < 0.3:
+                world.advance(rng.randrange(3_000_000))
+                for sent, _ in world.dequeue():
+                    del length[sent]
+            if rng.random() < 0.01:
+                world.change(f"limit {limit}")
+                world.change(OPTIONS[kind].replace(" flows 16", ""))
+        for sent, _ in world.dequeue(len(length)):
+            del length[sent]
+        seen = world.named()
+        counted = {name: seen[name] for name in causes}
+        assert sum(counted.values()) == world.stats().drops == len(length), counted
+        assert seen["dropped_bytes"] == sum(length.values())
+        assert counted["drop_change"] > 0
+        assert not filters or counted["drop_filter"] > 0
 
 
 COMPILERS = [

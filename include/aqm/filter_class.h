@@ -60,18 +60,29 @@ static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
 	return 0;
 }
 
-/*
- * Lose a packet that filter_class() returned @verdict for.
+/**
+ * filter_class_drop() - lose a packet to a filter
+ * @skb: the packet
+ * @sch: the discipline
+ * @verdict: what filter_class() returned
+ * @drop_filter: counter of packets dropped by filters
+ * @dropped_bytes: of all that is dropped
+ * @to_free: list that takes the packet
  *
  * Return: what enqueue returns.
  */
 static inline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
-				    int verdict, struct sk_buff **to_free)
+				    int verdict, u32 *drop_filter,
+				    u64 *dropped_bytes,
+				    struct sk_buff **to_free)
 {
 	if (verdict == FILTER_CLASS_CONSUMED)
 		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
-	if (verdict & __NET_XMIT_BYPASS)
+	if (verdict & __NET_XMIT_BYPASS) {
+		++*drop_filter;
+		*dropped_bytes += qdisc_pkt_len(skb);
 		qdisc_qstats_drop(sch);
+	}
 	__qdisc_drop(skb, to_free);
 	return verdict;
 }

@@ -278,13 +278,10 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 			       b->params.flows, number);
 	if (!verdict && *number > b->params.flows)
 		verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
-	if (unlikely(verdict)) {
-		if (verdict & __NET_XMIT_BYPASS) {
-			b->stats.dropped_bytes += qdisc_pkt_len(skb);
-			b->stats.drop_filter++;
-		}
-		return filter_class_drop(skb, sch, verdict, to_free);
-	}
+	if (unlikely(verdict))
+		return filter_class_drop(skb, sch, verdict,
+					 &b->stats.drop_filter,
+					 &b->stats.dropped_bytes, to_free);
 	if (!*number)
 		*number = 1 + reciprocal_scale(jhash_1word(skb_get_hash(skb),
 							   b->salt),

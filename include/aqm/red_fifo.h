@@ -49,8 +49,7 @@ struct red_fifo_stats {
  * @red: RED's state for the whole of it
  * @random: RED's numbers, and those of the draws
  * @delay: how long packets wait
- * @stats: the limits in force, and what was lost to them
- * @dropped_bytes: of all packets lost
+ * @stats: the limits in force, and what was lost
  */
 struct red_fifo {
 	struct random_fifo	fifo;
@@ -59,7 +58,6 @@ struct red_fifo {
 	struct seeded_random	random;
 	struct delay_sample	delay;
 	struct red_fifo_stats	stats;
-	u64			dropped_bytes;
 };
 
 /* What follows from the rate of the link. */
@@ -248,7 +246,7 @@ static inline void red_fifo_lose(struct Qdisc *sch, struct red_fifo *rf,
 				 enum qdisc_drop_reason reason)
 {
 	++*cause;
-	rf->dropped_bytes += qdisc_pkt_len(skb);
+	rf->stats.dropped_bytes += qdisc_pkt_len(skb);
 	delay_lost(&rf->delay, skb);
 	qdisc_qstats_drop(sch);
 	tcf_set_qdisc_drop_reason(skb, reason);

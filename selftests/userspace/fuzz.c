@@ -106,7 +106,7 @@ static void one_packet(struct world *w)
 {
 	static const u32 sizes[] = { 60, 1514, 300, 9014, 65549, 0, 14, 1514 };
 	static const char *const acts[] = {
-		"shot", "stolen", "queued", "trap", "redirect", "ok",
+		"shot", "stolen", "queued", "trap", "consumed", "redirect",
 	};
 	u8 a = byte(), b = byte();
 	u32 what = b >> 2, len = sizes[a >> 4 & 7];
@@ -114,9 +114,9 @@ static void one_packet(struct world *w)
 
 	if (what >= 40 && what < 48)
 		snprintf(more, sizeof(more), " prio=0x%x", 0x10000 + what - 39);
-	else if (what >= 48 && what < 53)
+	else if (what >= 48 && what < 54)
 		snprintf(more, sizeof(more), " act=%s", acts[what - 48]);
-	else if (what == 53)
+	else if (what == 37)
 		snprintf(more, sizeof(more), " class=0x%x", 0x10000 + byte());
 	else if (what < 58 && what >= 54)
 		snprintf(more, sizeof(more), " gso=%u%s", 1 + byte() * 8,

@@ -8,7 +8,8 @@
  * writes. To add what a module calls is therefore to add it here, or in
  * qdisc_api.c where it needs a body.
  *
- * -DUSERSPACE_OLD builds as for a kernel that has none of what Kbuild probes.
+ * -DUSERSPACE_OLD builds as for a kernel that has none of what Kbuild probes for,
+ * but the first reasons to drop.
  */
 #ifndef USERSPACE_KERNEL_H
 #define USERSPACE_KERNEL_H
@@ -816,6 +817,17 @@ enum qdisc_drop_reason {
 };
 static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 					     enum qdisc_drop_reason reason)
+{
+	((struct sk_buff *)skb)->drop_reason = reason;
+}
+#else	/* as 6.14; before, no packet could be given a reason of a qdisc's */
+#define HAVE_SKB_DROP_REASON_QDISC
+enum skb_drop_reason {
+	SKB_DROP_REASON_QDISC_OVERLIMIT = 70,
+	SKB_DROP_REASON_QDISC_CONGESTED,
+};
+static inline void tcf_set_drop_reason(const struct sk_buff *skb,
+				       enum skb_drop_reason reason)
 {
 	((struct sk_buff *)skb)->drop_reason = reason;
 }

@@ -254,6 +254,8 @@ void world_gone(struct sk_buff *skb, struct world_account *account)
 	if (!skb->leaf) {
 		account->n++;
 		account->bytes += qdisc_pkt_len(skb);
+		world->congested += account == &world->lost &&
+				    skb->drop_reason == QDISC_DROP_CONGESTED;
 	}
 	if (skb == world->peeked)
 		world->peeked = NULL;
@@ -664,6 +666,10 @@ int tcf_classify(struct sk_buff *skb, const struct tcf_block *block,
 	skb->said = skb->act;
 	res->classid = skb->act_class;
 	res->class = 0;
+	if ((int)skb->act == TC_ACT_CONSUMED) {
+		world_gone(skb, &world->stolen);
+		return TC_ACT_CONSUMED;
+	}
 	return (int)skb->act;
 }
 

@@ -9,17 +9,16 @@
 #define DRIVER_BULK	64
 
 /*
- * Which of a kind's statistics, with those that all kinds have, add up to its
- * losses: with those to filters where it counts them, as drop_filter. Whether
- * its classes hold all its packets.
+ * Which of a kind's statistics count what its algorithm dropped: with drop_...,
+ * all its losses. Whether its classes hold all its packets.
  */
 static const struct {
 	const char *kind;
 	const char *causes;
 	bool in_classes;
 } kinds[] = {
-	{ "qsdrr", "drop_oversize", true },
-	{ "tdrr", "drop_oversize", true },
+	{ "qsdrr", "", true },
+	{ "tdrr", "", true },
 	{ "chokex", "matched victims early_drop forced_drop", false },
 	{ "cbt", "tagged_drop other_drop early_drop forced_drop", true },
 	{ "redtail", "early_drop forced_drop", true },
@@ -516,6 +515,7 @@ static struct world_account *why_freed(const struct sk_buff *skb, u32 number,
 static int do_enqueue(const struct packet *p)
 {
 	struct sk_buff *to_free = NULL, *skb = make_packet(p), *next, *s;
+	struct world_account *why;
 	struct Qdisc *sch = root();
 	u32 number = skb->number;
 	int verdict;
@@ -532,7 +532,13 @@ static int do_enqueue(const struct packet *p)
 
 	for (s = to_free; s; s = next) {
 		next = s->next;
-		world_gone(s, why_freed(s, number, verdict));
+		why = why_freed(s, number, verdict);
+		if (!s->leaf && why == &world->lost &&
+		    s->drop_reason != QDISC_DROP_OVERLIMIT &&
+		    s->drop_reason != QDISC_DROP_CONGESTED)
+			userspace_violation("packet %u is dropped for reason %d",
+					    s->number, s->drop_reason);
+		world_gone(s, why);
 	}
 	/* The arrival or its segments: those that are left are held. */
 	list_for_each_entry(s, &world->alive, alive)
@@ -832,7 +838,9 @@ static void check_causes(const struct gnet_dump *d)
 		u8 app[512];
 	} attr;
 	char json[16384];
-	u64 value, sum, lost = world->lost.n, bytes = world->lost.bytes;
+	u64 lost = world->lost.n + world->filtered.n;
+	u64 bytes = world->lost.bytes + world->filtered.bytes;
+	u64 value = 0, sum, chosen;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -845,19 +853,18 @@ static void check_causes(const struct gnet_dump *d)
 	memcpy(RTA_DATA(&attr.a), d->app, d->app_len);
 	if (tc_print(&attr, true, json, sizeof(json)) < 0)
 		userspace_violation("the plugin does not print the statistics");
-	sum = causes(json, "drop_limit drop_memory drop_change") +
-	      causes(json, kinds[i].causes);
-	if (number_of(json, "drop_filter", strlen("drop_filter"), &value)) {
-		sum += value;
-		lost += world->filtered.n;
-		bytes += world->filtered.bytes;
-	}
+	chosen = causes(json, kinds[i].causes);
+	if (chosen != world->congested)
+		userspace_violation("%llu packets were lost to congestion, and the causes add up to %llu; see kinds[]: %s",
+				    (unsigned long long)world->congested,
+				    (unsigned long long)chosen, json);
+	sum = chosen + causes(json, "drop_limit drop_memory drop_change drop_filter drop_oversize");
 	if (sum != lost)
 		userspace_violation("%llu packets were lost, and the causes add up to %llu; see kinds[]: %s",
 				    (unsigned long long)lost,
 				    (unsigned long long)sum, json);
-	if (number_of(json, "dropped_bytes", 13, &value) &&
-	    value != bytes)
+	number_of(json, "dropped_bytes", 13, &value);
+	if (value != bytes)
 		userspace_violation("%llu bytes were lost, and dropped_bytes is %llu",
 				    (unsigned long long)bytes,
 				    (unsigned long long)value);
@@ -1000,7 +1007,8 @@ static int read_packet(struct packet *p, const char *words)
 	} acts[] = {
 		{ "ok", TC_ACT_OK }, { "shot", TC_ACT_SHOT },
 		{ "stolen", TC_ACT_STOLEN }, { "queued", TC_ACT_QUEUED },
-		{ "trap", TC_ACT_TRAP }, { "redirect", TC_ACT_REDIRECT },
+		{ "trap", TC_ACT_TRAP }, { "consumed", TC_ACT_CONSUMED },
+		{ "redirect", TC_ACT_REDIRECT },
 	};
 	static const struct {
 		const char *name;

@@ -15,6 +15,8 @@
 
 #include <setjmp.h>
 
+#include <compat.h>
+
 #define WORLD_LEVELS	3	/* the discipline and two parents */
 #define WORLD_BROKEN	(-1000)	/* world_do(): a violation */
 #define WORLD_MALFORMED	(-1001)	/* world_do(): not an operation */
@@ -51,6 +53,7 @@ struct world_account {
  * @flight: packets that the driver took and has not sent
  * @sent: by the driver
  * @lost: freed without having been sent
+ * @congested: of them those whose reason is congestion
  * @stolen: taken by a filter
  * @filtered: lost to a filter
  * @purged: by a reset
@@ -88,6 +91,7 @@ struct world {
 	struct sk_buff_head	flight;
 	struct world_account	sent;
 	struct world_account	lost;
+	u64			congested;
 	struct world_account	stolen;
 	struct world_account	filtered;
 	struct world_account	purged;

@@ -17,15 +17,16 @@ from tests.seeded_random import SeededRandom
 
 Q32 = 2**32
 UNIT = 256
-QDISC = struct.Struct("<II4Q8I5Q18I")
+QDISC = struct.Struct("<II5Q8I4Q18I")
 QDISC_FIELDS = (
     "type", "reserved",
-    "bandwidth", "delay", "delay_avg", "delay_max", "limit", "memory_limit", "memory_used",
-    "marked", "spared", "drop_limit", "drop_memory", "drop_change",
-    "avg", "avg_tcp", "avg_tagged", "avg_other", "dropped_bytes",
+    "bandwidth", "delay", "delay_avg", "delay_max", "dropped_bytes",
+    "limit", "memory_limit", "memory_used", "marked",
+    "spared", "drop_limit", "drop_memory", "drop_change",
+    "avg", "avg_tcp", "avg_tagged", "avg_other",
     "segments", "tcp", "tagged", "other", "min_th", "max_th", "tagged_drop", "other_drop",
     "early_drop", "early_mark", "forced_drop", "forced_mark", "victims", "probability", "max_p",
-    "latency", "weight", "reserved2",
+    "latency", "weight", "drop_filter",
 )  # fmt: skip
 COUNTED = (
     "tagged_drop", "other_drop", "early_drop", "early_mark", "forced_drop", "forced_mark",

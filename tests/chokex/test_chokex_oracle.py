@@ -15,15 +15,16 @@ from tests.drive import Oracle, Run, Step, Trace
 from tests.red_model import Red, reported
 from tests.seeded_random import SeededRandom
 
-# struct tc_chokex_xstats: type, reserved; what all kinds have; avg, drawn, dropped_bytes; u32s
-XSTATS = struct.Struct("<II4Q8I3Q16I")
+# struct tc_chokex_xstats: type, reserved; what all kinds have; avg, drawn; u32s
+XSTATS = struct.Struct("<II5Q8I2Q16I")
 FIELDS = (
     "type", "reserved",
-    "bandwidth", "delay", "delay_avg", "delay_max", "limit", "memory_limit", "memory_used",
-    "marked", "spared", "drop_limit", "drop_memory", "drop_change",
-    "avg", "drawn", "dropped_bytes", "matched", "victims", "early_drop",
+    "bandwidth", "delay", "delay_avg", "delay_max", "dropped_bytes",
+    "limit", "memory_limit", "memory_used", "marked",
+    "spared", "drop_limit", "drop_memory", "drop_change",
+    "avg", "drawn", "matched", "victims", "early_drop",
     "early_mark", "forced_drop", "forced_mark", "segments", "candidates", "probability", "max_p",
-    "min_th", "max_th", "weight", "ptime", "count", "reserved2",
+    "min_th", "max_th", "weight", "ptime", "count", "drop_filter",
 )  # fmt: skip
 COUNTED = (
     "drawn", "matched", "victims", "early_drop", "early_mark", "forced_drop", "forced_mark",

@@ -120,12 +120,18 @@ enum {
 /*
  * What the statistics of each kind begin with, so that a reader finds these
  * without knowing the kind.
+ *
+ * A packet that the discipline's "dropped" counts has one cause, and is in the
+ * counter of that cause alone: one of drop_..., or of what the kind itself adds
+ * as dropped. dropped_bytes is their length. What a filter stole or trapped is
+ * not lost, and neither is what a reset frees.
  */
 #define TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, bandwidth, RATE, "", "in force; 0: the kind needs none") \
 	_(x, __u64, delay, NS, "", "that a sampled packet spent in the queue") \
 	_(x, __u64, delay_avg, NS, "", "moving average of delay") \
 	_(x, __u64, delay_max, NS, "", "greatest delay seen") \
+	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped") \
 	_(x, __u32, limit, COUNT, "", "in force, in the option's unit") \
 	_(x, __u32, memory_limit, BYTES, "", "in force; 0: none") \
 	_(x, __u32, memory_used, BYTES, "", "memory that the packets held take") \
@@ -137,6 +143,10 @@ enum {
 	  "dropped: memory_limit was reached") \
 	_(x, __u32, drop_change, COUNT, "packets", \
 	  "dropped because a change lowered a limit")
+
+/* Of the kinds that take filters. */
+#define TC_AQM_FILTER_STATS(_, x) \
+	_(x, __u32, drop_filter, COUNT, "packets", "dropped by a filter")
 
 /*
  * Options and statistics of flow queues that share one buffer: qsdrr, tdrr.
@@ -155,10 +165,9 @@ enum {
 
 #define TC_AQM_FLOWS_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped") \
 	_(x, __u32, drop_oversize, COUNT, "packets", \
 	  "larger than memory_limit alone, or than limit, with others held") \
-	_(x, __u32, drop_filter, COUNT, "packets", "lost to a filter") \
+	TC_AQM_FILTER_STATS(_, x) \
 	_(x, __u32, overflows, COUNT, "packets", "that found no room") \
 	_(x, __u32, active, COUNT, "queues", "that hold at least one packet") \
 	_(x, __u32, flows, COUNT, "queues", "in all") \

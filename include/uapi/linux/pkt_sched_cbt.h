@@ -101,7 +101,6 @@ enum {
 	_(x, __u64, avg_tcp, PACKETS_Q40, "", "of TCP's packets") \
 	_(x, __u64, avg_tagged, PACKETS_Q40, "", "of tagged packets") \
 	_(x, __u64, avg_other, PACKETS_Q40, "", "of other packets") \
-	_(x, __u64, dropped_bytes, BYTES, "", "of packets dropped, but not by a filter") \
 	_(x, __u32, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \
 	_(x, __u32, tcp, COUNT, "packets", "of them TCP's") \
@@ -124,7 +123,7 @@ enum {
 	_(x, __u32, max_p, FRACTION, "", "RED's probability at max") \
 	_(x, __u32, latency, US, "", "in force") \
 	_(x, __u32, weight, FRACTION, "", "of the average that RED faces, in force") \
-	_(x, __u32, reserved, HIDDEN, "", "0")
+	TC_AQM_FILTER_STATS(_, x)
 
 struct tc_cbt_qdisc_stats {
 	TC_CBT_QDISC_STATS(TC_AQM_MEMBER, 0)

@@ -55,7 +55,6 @@ enum {
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
 	_(x, __u64, drawn, COUNT, "candidates", "drawn and compared") \
-	_(x, __u64, dropped_bytes, BYTES, "", "of packets dropped, but not by a filter") \
 	_(x, __u32, matched, COUNT, "arrivals", \
 	  "dropped because a candidate was of their flow") \
 	_(x, __u32, victims, COUNT, "packets", \
@@ -78,7 +77,7 @@ enum {
 	_(x, __u32, ptime, NS, "", "transmission time of an average packet") \
 	_(x, __u32, count, COUNT, "arrivals", \
 	  "since the last early drop or mark, at or above min") \
-	_(x, __u32, reserved, HIDDEN, "", "0")
+	TC_AQM_FILTER_STATS(_, x)
 
 struct tc_chokex_qdisc_stats {
 	TC_CHOKEX_QDISC_STATS(TC_AQM_MEMBER, 0)

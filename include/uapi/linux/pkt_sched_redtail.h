@@ -129,7 +129,9 @@ enum redtail_key {
 	_(x, __u32, flows_new, COUNT, "flows", "that were new") \
 	_(x, __u32, flows_long, COUNT, "flows", "that became long") \
 	_(x, __u32, flows_evicted, COUNT, "flows", \
-	  "forgotten early for want of a slot")
+	  "forgotten early for want of a slot") \
+	TC_AQM_FILTER_STATS(_, x) \
+	_(x, __u32, reserved, HIDDEN, "", "0")
 
 struct tc_redtail_qdisc_stats {
 	TC_REDTAIL_QDISC_STATS(TC_AQM_MEMBER, 0)

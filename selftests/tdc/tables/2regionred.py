@@ -44,7 +44,7 @@ KIND = Kind(
     ],
     idle={
         "bandwidth": 125000000, "limit": 8333, "memory_limit": 32 << 20, "memory_used": 0,
-        "delay_avg": 0, "drop_memory": 0, "marked": 0, "q_est": 0,
+        "delay_avg": 0, "dropped_bytes": 0, "drop_memory": 0, "marked": 0, "q_est": 0,
         "phase": "quiet", "ppd": 0, "window": 0, "updates": 0, "entered_low": 0,
         "dropped_low": 0, "drop_limit": 0, "marked_low": 0, "spared": 0,
     },

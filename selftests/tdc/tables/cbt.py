@@ -82,7 +82,7 @@ KIND = Kind(
         "early_mark": 0, "forced_drop": 0, "forced_mark": 0, "spared": 0, "drop_limit": 0,
         "victims": 0, "drop_change": 0, "drop_memory": 0, "bandwidth": 125000000, "limit": 7875,
         "min_th": 2250, "max_th": 2750, "latency": 40000, "memory_limit": 1 << 25, "marked": 0,
-        "dropped_bytes": 0,
+        "dropped_bytes": 0, "drop_filter": 0,
     },
     special=[
         changed(

@@ -43,6 +43,7 @@ KIND = Kind(
         "drawn": 0,
         "matched": 0, "victims": 0, "early_drop": 0, "early_mark": 0, "forced_drop": 0,
         "forced_mark": 0, "spared": 0, "drop_limit": 0, "drop_change": 0, "dropped_bytes": 0,
+        "drop_filter": 0,
     },
     special=[
         changed(

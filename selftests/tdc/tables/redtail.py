@@ -59,7 +59,8 @@ KIND = Kind(
         "delay_avg": 0, "drop_memory": 0, "share_max": 0.8, "qlen_short": 0,
         "sent_short": 0, "qlen_long": 0, "sent_long": 0, "avg": 0, "max_p": 85899346 / U32,
         "early_drop": 0, "early_mark": 0, "forced_drop": 0, "forced_mark": 0,
-        "overflow_short": 0, "overflow_long": 0, "drop_change": 0, "marked": 0, "flows_new": 0,
+        "overflow_short": 0, "overflow_long": 0, "drop_change": 0, "drop_filter": 0,
+        "dropped_bytes": 0, "marked": 0, "flows_new": 0,
     },
     special=[
         stats(
