@@ -114,3 +114,34 @@ def test_builds_for_32_bit_without_64_bit_division(
             ["nm", "-u", module], check=True, capture_output=True, text=True
         ).stdout
         assert not re.search(r"__u?(div|mod)di3", symbols), module.name
+
+
+DROP_REASONS = {
+    "6.12": ((), set()),
+    "6.14": (
+        ("net/dropreason-core.h: SKB_DROP_REASON_QDISC_OVERLIMIT,",),
+        {"HAVE_SKB_DROP_REASON_QDISC"},
+    ),
+    "7.3": (
+        ("net/sch_generic.h: static inline void tcf_set_qdisc_drop_reason(",),
+        {"HAVE_QDISC_DROP_REASON"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kernel", DROP_REASONS)
+def test_drop_reasons_are_those_that_the_headers_have(kernel: str, tmp_path: Path) -> None:
+    """Three ages of kernels: no reasons of qdiscs, among all others, and of their own."""
+    found, expected = DROP_REASONS[kernel]
+    for line in found:
+        name, text = line.split(": ")
+        path = tmp_path / "include" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"\t{text}\n")
+    (tmp_path / "Makefile").write_text(
+        f"src = {TOP}\nsrctree = {tmp_path}\ninclude $(src)/Kbuild\nall:\n\t@echo $(ccflags-y)\n"
+    )
+    flags = subprocess.run(
+        ["make", "-s", "-C", tmp_path], capture_output=True, text=True, check=True
+    ).stdout
+    assert {flag for flag in re.findall(r"HAVE_\w+", flags) if "DROP" in flag} == expected
