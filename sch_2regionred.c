@@ -448,7 +448,7 @@ static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
 /* The device has another speed. Where what was given does not go with what
  * follows from it, all stays as it is.
  */
-static void tworr_new_rate(struct Qdisc *sch, u64 rate)
+static void tworr_new_rate(struct Qdisc *sch)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tworr_derived d = {};
@@ -460,7 +460,7 @@ static void tworr_new_rate(struct Qdisc *sch, u64 rate)
 	sch_tree_unlock(sch);
 }
 
-LINK_RATE_NOTIFIER(tworr, tworr_new_rate);
+LINK_RATE_NOTIFIER(tworr, tworr_new_rate, false);
 
 static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)

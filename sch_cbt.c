@@ -770,7 +770,7 @@ static int cbt_change(struct Qdisc *sch, struct nlattr *opt,
 }
 
 /* The link has another speed. What makes no sense with it leaves all as it is. */
-static void cbt_new_rate(struct Qdisc *sch, u64 rate)
+static void cbt_new_rate(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_params p = q->params;
@@ -783,7 +783,7 @@ static void cbt_new_rate(struct Qdisc *sch, u64 rate)
 		cbt_take_on(sch, &p, &law, NULL);
 }
 
-LINK_RATE_NOTIFIER(cbt, cbt_new_rate);
+LINK_RATE_NOTIFIER(cbt, cbt_new_rate, false);
 
 static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
 		    struct netlink_ext_ack *extack)

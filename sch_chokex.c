@@ -475,7 +475,7 @@ static int chokex_change(struct Qdisc *sch, struct nlattr *opt,
 }
 
 /* The link has another speed. What makes no sense with it leaves all as it is. */
-static void chokex_new_rate(struct Qdisc *sch, u64 rate)
+static void chokex_new_rate(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct chokex_params p = q->params;
@@ -488,7 +488,7 @@ static void chokex_new_rate(struct Qdisc *sch, u64 rate)
 		chokex_take_on(sch, &p, &law, NULL);
 }
 
-LINK_RATE_NOTIFIER(chokex, chokex_new_rate);
+LINK_RATE_NOTIFIER(chokex, chokex_new_rate, false);
 
 static int chokex_init(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)

@@ -304,8 +304,8 @@ static int qsdrr_change(struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
-/* The device has another speed. */
-static void qsdrr_new_rate(struct Qdisc *sch, u64 rate)
+/* The device has another speed or MTU. */
+static void qsdrr_new_link(struct Qdisc *sch)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer_params b = FLOW_BUFFER_PARAMS(&q->params);
@@ -317,7 +317,7 @@ static void qsdrr_new_rate(struct Qdisc *sch, u64 rate)
 	sch_tree_unlock(sch);
 }
 
-LINK_RATE_NOTIFIER(qsdrr, qsdrr_new_rate);
+LINK_RATE_NOTIFIER(qsdrr, qsdrr_new_link, true);
 
 static int qsdrr_init(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)

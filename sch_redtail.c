@@ -795,7 +795,7 @@ static int redtail_change(struct Qdisc *sch, struct nlattr *opt,
 /* The device has another speed. Where what was given does not go with what
  * follows from it, all stays as it is.
  */
-static void redtail_new_rate(struct Qdisc *sch, u64 rate)
+static void redtail_new_rate(struct Qdisc *sch)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_law law;
@@ -812,7 +812,7 @@ static void redtail_new_rate(struct Qdisc *sch, u64 rate)
 	sch_tree_unlock(sch);
 }
 
-LINK_RATE_NOTIFIER(redtail, redtail_new_rate);
+LINK_RATE_NOTIFIER(redtail, redtail_new_rate, false);
 
 static int redtail_init(struct Qdisc *sch, struct nlattr *opt,
 			struct netlink_ext_ack *extack)

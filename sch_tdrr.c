@@ -288,8 +288,8 @@ static int tdrr_change(struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
-/* The device has another speed. */
-static void tdrr_new_rate(struct Qdisc *sch, u64 rate)
+/* The device has another speed or MTU. */
+static void tdrr_new_link(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer_params b = FLOW_BUFFER_PARAMS(&q->params);
@@ -301,7 +301,7 @@ static void tdrr_new_rate(struct Qdisc *sch, u64 rate)
 	sch_tree_unlock(sch);
 }
 
-LINK_RATE_NOTIFIER(tdrr, tdrr_new_rate);
+LINK_RATE_NOTIFIER(tdrr, tdrr_new_link, true);
 
 static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 		     struct netlink_ext_ack *extack)

@@ -604,8 +604,8 @@ def test_the_limit_follows_the_link(kind: str) -> None:
         assert w.stats().qlen == 66
         assert w.named()["drop_change"] == w.stats().drops == 134
         assert w.options() == {}
-        w.do("l -1")
-        assert (w.named()["bandwidth"], w.named()["limit"]) == (125_000_000, 6666)
+        w.do("l -1")  # it is down
+        assert (w.named()["bandwidth"], w.named()["limit"]) == (1_250_000, 66)
         w.do("l 100")
         w.change("limit 50")
         w.do("l 1")
@@ -617,6 +617,24 @@ def test_the_limit_follows_the_link(kind: str) -> None:
         assert w.named()["limit"] == 66
         w.change("bandwidth auto")
         assert w.named()["limit"] == 66_666
+
+
+@every_kind
+def test_quantum_and_limit_follow_the_mtu(kind: str) -> None:
+    with World(kind, "bandwidth 100mbit", below="hfsc prio") as w:
+        assert (w.named()["quantum"], w.named()["limit"]) == (1514, 666)
+        for i in range(300):
+            w.enqueue(flow=i % 7, len=MTU)
+        w.do("m 9000")
+        assert (w.named()["quantum"], w.named()["limit"]) == (9014, 111)
+        assert w.stats().qlen == 111
+        assert w.named()["drop_change"] == w.stats().drops == 189
+        w.do("m 1500")
+        assert (w.named()["quantum"], w.named()["limit"]) == (1514, 666)
+        w.change("quantum 3000 limit 50")
+        w.do("m 9000")
+        assert (w.named()["quantum"], w.named()["limit"]) == (3000, 50)
+        assert len(w.dequeue(1000)) == 50
 
 
 @every_kind

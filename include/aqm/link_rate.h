@@ -4,14 +4,16 @@
  *
  * A rate that was given holds. Else it is the speed that the device reports,
  * as for cbs and taprio, taken anew when the device comes up or its link
- * changes; a device that knows none counts as LINK_RATE_DEFAULT. Below a
- * shaper the device cannot know the rate: there it must be given.
+ * changes. A device that no longer knows, its link being down, keeps what it
+ * last said; one that never knew counts as LINK_RATE_DEFAULT. Below a shaper
+ * the device cannot know the rate: there it must be given.
  *
  * A module includes this once, has a struct link_rate in its private data, and
- * names a function that takes on a new rate:
+ * names a function that takes on a new rate, and whether it is to be called for
+ * another MTU, too:
  *
- *	static void x_new_rate(struct Qdisc *sch, u64 rate);
- *	LINK_RATE_NOTIFIER(x, x_new_rate);
+ *	static void x_new_rate(struct Qdisc *sch);
+ *	LINK_RATE_NOTIFIER(x, x_new_rate, false);
  *
  * and after its operations
  *
@@ -35,7 +37,7 @@
  * struct link_rate - one discipline that follows its device
  * @node: in the module's list
  * @sch: the discipline
- * @rate: what it was last told, bytes/s; 0: the device knows none
+ * @rate: what it was last told, bytes/s; 0: the device never knew one
  */
 struct link_rate {
 	struct list_head	node;
@@ -85,8 +87,25 @@ static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
 	return given ?: lr->rate ?: LINK_RATE_DEFAULT;
 }
 
+/* Take in what a notifier tells of the device. Return: whether it matters. */
+static inline bool link_rate_news(struct link_rate *lr, unsigned long event,
+				  bool mtu)
+{
+	u64 rate;
+
+	if (event == NETDEV_CHANGEMTU)
+		return mtu;
+	if (event != NETDEV_UP && event != NETDEV_CHANGE)
+		return false;
+	rate = link_rate_of(qdisc_dev(lr->sch));
+	if (!rate || rate == lr->rate)
+		return false;
+	lr->rate = rate;
+	return true;
+}
+
 /* The list, which RTNL guards, and the notifier of a module. */
-#define LINK_RATE_NOTIFIER(name, changed)				\
+#define LINK_RATE_NOTIFIER(name, changed, mtu)				\
 static LIST_HEAD(name##_link_rates);					\
 									\
 static int name##_link_event(struct notifier_block *nb,			\
@@ -94,19 +113,11 @@ static int name##_link_event(struct notifier_block *nb,			\
 {									\
 	struct net_device *dev = netdev_notifier_info_to_dev(info);	\
 	struct link_rate *lr;						\
-	u64 rate;							\
 									\
-	if (event != NETDEV_UP && event != NETDEV_CHANGE)		\
-		return NOTIFY_DONE;					\
-	list_for_each_entry(lr, &name##_link_rates, node) {		\
-		if (qdisc_dev(lr->sch) != dev)				\
-			continue;					\
-		rate = link_rate_of(dev);				\
-		if (rate == lr->rate)					\
-			continue;					\
-		lr->rate = rate;					\
-		changed(lr->sch, rate);					\
-	}								\
+	list_for_each_entry(lr, &name##_link_rates, node)		\
+		if (qdisc_dev(lr->sch) == dev &&			\
+		    link_rate_news(lr, event, mtu))			\
+			changed(lr->sch);				\
 	return NOTIFY_DONE;						\
 }									\
 									\

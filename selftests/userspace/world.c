@@ -1135,6 +1135,7 @@ static int operation(const char *op)
 	case 'm':
 		world->dev.mtu = n;
 		world->moved = true;
+		world_notify(&world->dev, NETDEV_CHANGEMTU);
 		return 0;
 	case 'y':
 		world->bypass = n;

@@ -166,7 +166,7 @@ def test_the_buffer_follows_the_link_while_packets_wait() -> None:
         assert st["backlog_short"] + st["backlog_long"] <= 12_500
         assert st["drop_change"] == w.stats().drops > 0
         w.do("l -1")
-        assert w.named()["bandwidth"] == 1000 * MBIT
+        assert w.named()["bandwidth"] == MBIT
         assert w.options() == {"packets": 0, "seed": 1}
         w.dequeue(1000)
         assert w.stats().qlen == 0

@@ -63,7 +63,7 @@ def test_the_thresholds_follow_the_link_while_packets_wait() -> None:
         assert (st["limit"], w.stats().qlen) == (8, 8)
         assert st["drop_change"] == w.stats().drops == 92
         w.do("l -1")
-        assert w.named()["bandwidth"] == 1000 * MBIT
+        assert w.named()["bandwidth"] == MBIT
         assert w.options() == {"seed": 1}
         w.dequeue(100)
         assert w.stats().qlen == 0
