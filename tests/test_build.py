@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from labkit.kernels import ensure_source
-from labkit.modules import make_arguments
-from labkit.stock import STOCK, ensure_stock
+from labkit import records
+from labkit.engines import default_kernel
+from labkit.kernels import prepare
+from labkit.modules import compile_copy, make_arguments, module_sources
+from labkit.stock import ensure_stock
 
 TOP = Path(__file__).resolve().parent.parent
 # What our modules need to compile, on top of tinyconfig.
@@ -37,21 +39,9 @@ def clang_suffix() -> str | None:
     return None
 
 
-def build(command: Sequence[str], copy: Path) -> str:
-    """Build the modules in ``copy``, an empty directory, for a kernel; make's output."""
-    for path in [TOP / "Kbuild", TOP / "VERSION", *TOP.glob("sch_*.c")]:
-        shutil.copy(path, copy)
-    for name in ("include", "selftests"):
-        shutil.copytree(TOP / name, copy / name)
-    done = subprocess.run(
-        [*command, f"M={copy}", "W=1", "AQM_TESTS=1"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+def build(arguments: Sequence[str], copy: Path) -> str:
+    """Build the modules in ``copy`` for the kernel that make's arguments name; make's output."""
+    return compile_copy(arguments, TOP, module_sources(), copy, "W=1")
 
 
 def own_warnings(output: str) -> list[str]:
@@ -67,24 +57,11 @@ def modules(copy: Path) -> list[Path]:
     return built
 
 
-@pytest.mark.parametrize("version", STOCK)
+@pytest.mark.parametrize("version", records.names("qemu"))
 def test_builds_without_warnings_for_stock_kernels(version: str, tmp_path: Path) -> None:
-    output = build(["make", *make_arguments(ensure_stock(version))], tmp_path)
+    output = build(make_arguments(ensure_stock(version)), tmp_path)
     assert not own_warnings(output)
     assert modules(tmp_path)
-
-
-def prepare(version: str, kdir: Path, *arguments: str) -> list[str]:
-    """Make ``kdir`` a kernel's build directory for external modules; the command to use it."""
-    tree = ensure_source(version).tree
-    make = ["make", "-s", "-C", str(tree), f"O={kdir}", *arguments]
-    subprocess.run([*make, "tinyconfig"], check=True)
-    with (kdir / ".config").open("a") as config:
-        config.write(CONFIG)
-    subprocess.run([*make, "olddefconfig"], check=True)
-    subprocess.run([*make, "modules_prepare"], check=True)
-    # Only prepared: there is no vmlinux that could list what it exports.
-    return ["make", "-C", str(kdir), *arguments, "KBUILD_MODPOST_WARN=1"]
 
 
 def test_builds_without_warnings_with_clang(
@@ -95,9 +72,10 @@ def test_builds_without_warnings_with_clang(
     if suffix is None:
         pytest.skip("no clang with lld: apt-get install clang lld llvm")
     kdir = tmp_path_factory.mktemp("clang")
-    command = prepare("6.12", kdir, "ARCH=x86_64", f"LLVM={suffix}")
+    oldest = records.names("uml")[-1]
+    arguments = prepare(oldest, kdir, CONFIG, ["ARCH=x86_64", f"LLVM={suffix}"])
     assert "CONFIG_CC_IS_CLANG=y" in (kdir / ".config").read_text()
-    output = build(command, tmp_path)
+    output = build(arguments, tmp_path)
     assert not own_warnings(output)
     assert modules(tmp_path)
 
@@ -106,8 +84,9 @@ def test_builds_for_32_bit_without_64_bit_division(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
     """A plain / or % on u64 compiles there but leaves a call that no kernel has."""
-    command = prepare("7.3", tmp_path_factory.mktemp("i386"), "ARCH=i386")
-    output = build(command, tmp_path)
+    kdir = tmp_path_factory.mktemp("i386")
+    arguments = prepare(default_kernel(), kdir, CONFIG, ["ARCH=i386"])
+    output = build(arguments, tmp_path)
     assert not own_warnings(output)
     for module in modules(tmp_path):
         symbols = subprocess.run(

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit.common import need
+from labkit.errors import need
 
 TOP = Path(__file__).resolve().parent.parent
 KINDS = sorted(path.stem.removeprefix("sch_") for path in TOP.glob("sch_*.c")

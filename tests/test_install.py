@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from labkit import boot
-from labkit.common import need
-from labkit.guest import Request
+from labkit import engines, records
+from labkit.errors import need
 from labkit.kernels import Kernel
 from labkit.modules import make_arguments
-from labkit.stock import STOCK, ensure_stock
+from labkit.request import Request
+from labkit.stock import ensure_stock
 
 TOP = Path(__file__).resolve().parent.parent
 KINDS = sorted(path.stem.removeprefix("sch_") for path in TOP.glob("sch_*.c")
@@ -73,7 +73,7 @@ def make(tree: Path, kernel: Kernel, *words: str) -> str:
     return run(["make", f"KDIR={kdir}", *rest, *words], tree)
 
 
-@pytest.fixture(scope="module", params=STOCK)
+@pytest.fixture(scope="module", params=records.names("qemu"))
 def installed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Installed:
@@ -164,8 +164,8 @@ def test_the_readme_works_as_typed_in_a_stock_guest(installed: Installed) -> Non
     make(installed.tree, installed.kernel, "modules", "plugins")
     words = f"cd {installed.tree} && tests/install_guest.sh {installed.kernel.path}"
     request = Request(["sh", "-c", words], engine="qemu", kernel=installed.kernel.name,
-                      clock="wall", time_limit=1800, share=[installed.tree])
-    result = boot.run(request, capture=True)
+                      time_limit=1800, share=[installed.tree])
+    result = engines.run(request, capture=True)
     said = result.stdout.decode()
     print(said, result.stderr.decode())
     assert result.status == 0

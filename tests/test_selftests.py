@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from labkit.kernels import ensure_source
+from labkit.engines import default_kernel
+from labkit.sources import ensure_source
 
 from tests.selftests import KINDS, TOP, Kind, every_kind, matrix_names, run_selftest, tdc_cases
 
@@ -54,7 +55,7 @@ def test_no_card_is_of_nothing() -> None:
 
 @every_kind
 def test_tdc(kind: Kind, tmp_path: Path) -> None:
-    tdc = ensure_source("7.3").tree / "tools" / "testing" / "selftests" / "tc-testing"
+    tdc = ensure_source(default_kernel()).tree / "tools" / "testing" / "selftests" / "tc-testing"
     tap = run_selftest(["env", f"TDC_DIR={tdc}", "selftests/tdc/run", kind.name])
     assert not tap.failed
     assert not tap.skipped

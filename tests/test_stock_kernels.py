@@ -10,6 +10,7 @@ the lab kernel.
 from __future__ import annotations
 
 import pytest
+from labkit import records
 
 from tests.selftests import KINDS, run_selftest
 
@@ -19,7 +20,7 @@ CASES = ("overflow", "gso")
 
 @pytest.mark.qemu
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", ["6.1", "6.12"])
+@pytest.mark.parametrize("kernel", records.names("qemu"))
 def test_on_a_stock_kernel(kernel: str) -> None:
     words = " ".join([*(f"-p {name}" for name in PARENTS), *(f"-c {name}" for name in CASES)])
     one = "selftests/parents.sh -u {} {} '{}' || failed=1"

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from . import boot
-from .common import CACHE, EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
-from .guest import Request
+from . import engines, records
+from .errors import EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
+from .paths import CACHE
+from .request import Request
 
 EPILOG = """\
 Runs COMMAND as root in a freshly booted kernel, in the checkout's directory, with the
@@ -38,8 +39,9 @@ def parser() -> argparse.ArgumentParser:
         usage="lab/boot [OPTION]... -- COMMAND [ARGUMENT]...", allow_abbrev=False,
     )
     p.add_argument("--engine", default="uml", help="uml (default) or qemu")
-    p.add_argument("--kernel", help="its version, see --list (default: 7.3 for uml, 6.12 for qemu)")
-    p.add_argument("--clock", help="virtual (default for uml) or wall")
+    defaults = " and ".join(f"{records.names(e)[0]} for {e}" for e in engines.ENGINES)
+    p.add_argument("--kernel", default="", help=f"its version, see --list (default: {defaults})")
+    p.add_argument("--clock", default="", help="virtual (default for uml) or wall")
     p.add_argument("--flavour", default="fast",
                    help="fast (default), kasan, lockdep, or checked: both")
     p.add_argument("--seed", type=int, default=1, help="of all the guest's randomness (default 1)")
@@ -63,11 +65,12 @@ def parser() -> argparse.ArgumentParser:
 def listing() -> str:
     """The table that --list prints."""
     rows = [("engine", "kernel", "flavours", "clocks", "same seed, same bytes")]
-    for engine, names in boot.ENGINES.items():
-        for name in names:
-            sure = "yes (virtual clock)" if (engine, name) in boot.DETERMINISTIC else "no"
-            flavours = " ".join(boot.FLAVOURS[engine])
-            rows.append((engine, name, flavours, " ".join(boot.CLOCKS[engine]), sure))
+    for engine in engines.ENGINES:
+        for name in engines.kernel_names(engine):
+            same = engine == "uml" and records.user_mode_of(name).deterministic
+            sure = "yes (virtual clock)" if same else "no"
+            flavours = " ".join(engines.FLAVOURS[engine])
+            rows.append((engine, name, flavours, " ".join(engines.CLOCKS[engine]), sure))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -110,8 +113,7 @@ def main(argv: list[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     request = Request(
-        command=command, engine=options.engine, kernel=options.kernel or "",
-        clock=options.clock or boot.CLOCKS.get(options.engine, ("",))[0],
+        command=command, engine=options.engine, kernel=options.kernel, clock=options.clock,
         flavour=options.flavour, seed=options.seed,
         time_limit=options.time_limit, memory=options.memory, icount=options.icount,
         nics=options.nics,
@@ -121,9 +123,7 @@ def main(argv: list[str] | None = None) -> int:
         say("no command given; try: lab/boot -- uname -a")
         return EXIT_USAGE
     try:
-        if request.engine not in boot.ENGINES:
-            raise boot.nearest("engine", request.engine, tuple(boot.ENGINES))
-        result = boot.run(request) if options.kernel else boot.run_default_kernel(request)
+        result = engines.run(request)
     except LabError as error:
         say(str(error))
         return EXIT_UNAVAILABLE

@@ -14,7 +14,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .common import CACHE, LabError, lock, need, say
+from .cache import lock
+from .errors import LabError, need, say
+from .paths import CACHE
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -123,6 +125,17 @@ def apt_get(words: list[str], options: list[str]) -> None:
     )
     if done.returncode:
         raise LabError(f"apt-get {' '.join(words)}: {done.stderr.strip()[-400:]}")
+
+
+def names(prefix: str, suite: str) -> set[str]:
+    """Names of the packages in SUITE that begin with PREFIX."""
+    done = subprocess.run(
+        [need("apt-cache", "apt"), *update(suite), "pkgnames", prefix],
+        capture_output=True, text=True, check=False,
+    )
+    if done.returncode:
+        raise LabError(f"apt-cache pkgnames: {done.stderr.strip()[-400:]}")
+    return set(done.stdout.split())
 
 
 def download_with(package: str, options: list[str]) -> Path:

@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from . import guest
-from .guest import Request, Result
+from .job import new_log
+from .orders import PATH
+from .request import Request, Result
+from .verdict import judge
 
 
 class Follower:
@@ -92,7 +94,7 @@ def supervise(
     The kernel's console is COMMAND's output and becomes the log. COMMAND gets a session of its
     own, so that a terminal's Ctrl-C reaches the lab alone, and so that all of it can be ended.
     """
-    log = guest.new_log()
+    log = new_log()
     followers = [
         Follower(job / "stdout", None if capture else sys.stdout.buffer),
         Follower(job / "stderr", None if capture else sys.stderr.buffer),
@@ -108,7 +110,7 @@ def supervise(
                 stdout=console,
                 stderr=subprocess.STDOUT,
                 env={
-                    "PATH": guest.PATH, "HOME": str(job), "TMPDIR": str(job),
+                    "PATH": PATH, "HOME": str(job), "TMPDIR": str(job),
                     "LAB_STARTER": str(os.getpid()), **environment,
                 },
                 start_new_session=True,
@@ -119,7 +121,7 @@ def supervise(
             kill_session(process.pid)
             process.wait()
     stdout, stderr = (follower.close() for follower in followers)
-    result = guest.judge(job, log, not in_time, request.time_limit)
+    result = judge(job, log, not in_time, request.time_limit)
     result.stdout, result.stderr = stdout, stderr
     result.wall = time.monotonic() - begin
     return result

@@ -13,11 +13,16 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from . import guest, modules, process, stock
-from .common import BUILD, CACHE, LabError, digest, lock, need, say
-from .guest import Plan, Request, Result
+from . import modules, process, stock
+from .cache import built, digest
+from .errors import LabError, need, say
+from .job import job_directory
 from .kernels import Kernel
 from .modules import Extras
+from .orders import PATH, Orders, hidden, writable_dirs
+from .paths import BUILD, CACHE
+from .records import names
+from .request import Request, Result
 
 #: Drivers of QEMU's default devices, slow to start under emulation and of no use here.
 BLACKLIST = (
@@ -41,15 +46,15 @@ def find_vng() -> Path:
     raise LabError("virtme-ng is missing: make setup  (or pip install virtme-ng)")
 
 
-def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
+def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
     """From virtme-ng's guest to the running command."""
-    plan = Plan()
+    orders = Orders()
     here = f"/lib/modules/{kernel.release}"
     below = f"lowerdir={tree / kernel.release}:{kernel.modules}"
-    plan.add("mkdir", here, "mount", "overlay", here, below)
-    plan.add("loopback", "report", job)
-    plan.command(request, kernel, extras)
-    plan.write(job / "plan")
+    orders.add("mkdir", here, "mount", "overlay", here, below)
+    orders.add("loopback", "report", job)
+    orders.command(request, kernel, extras)
+    orders.write(job / "orders")
 
 
 def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list[str]:
@@ -69,9 +74,9 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
     for number in range(request.nics):
         words.append(f"--qemu-opts=-netdev hubport,id=lab{number},hubid=0 -device {NIC},"
                      f"netdev=lab{number},mac=02:00:00:00:00:{number + 1:02x}")
-    for path in [*guest.writable_dirs(request), job]:
+    for path in [*writable_dirs(request), job]:
         words += ["--rwdir", str(path)]
-    if guest.hidden(CACHE):
+    if hidden(CACHE):
         words += ["--rodir", str(CACHE)]
     return [*words, "--exec", f"{job}/init {job}"]
 
@@ -88,17 +93,18 @@ def kvm_works() -> bool:
         capture_output=True, text=True, check=True,
     ).stdout
     key = digest([version.encode(), os.uname().release.encode(), os.uname().version.encode()])
-    verdict = BUILD / "lab" / f"kvm-{key}"
-    if not verdict.exists():
-        with lock(BUILD / "lab" / "kvm.lock"):
-            if not verdict.exists():
-                say("trying whether KVM works here")
-                trial = Request(command=["true"], engine="qemu", kernel="6.12", clock="wall",
-                                time_limit=TRIAL, memory="1G")
-                works = boot(trial, kvm=True, capture=True).status == 0
-                verdict.write_text("yes\n" if works else "no\n")
-                say("KVM works" if works else "KVM does not work here: emulating, which is slow")
+    verdict = built(BUILD / "lab" / f"kvm-{key}", try_kvm, Path.exists)
     return verdict.read_text().strip() == "yes"
+
+
+def try_kvm(verdict: Path) -> None:
+    """Write into VERDICT whether a guest comes up under KVM."""
+    say("trying whether KVM works here")
+    trial = Request(command=["true"], engine="qemu", kernel=names("qemu")[0], clock="wall",
+                    time_limit=TRIAL, memory="1G")
+    works = boot(trial, kvm=True, capture=True).status == 0
+    verdict.write_text("yes\n" if works else "no\n")
+    say("KVM works" if works else "KVM does not work here: emulating, which is slow")
 
 
 def boot(request: Request, kvm: bool, capture: bool) -> Result:
@@ -107,13 +113,13 @@ def boot(request: Request, kvm: bool, capture: bool) -> Result:
     tree = modules.ensure_modules(kernel)
     extras = modules.ensure_extras()
     helpers = modules.ensure_helpers()
-    with guest.job_directory("64M") as job:
+    with job_directory("64M") as job:
         shutil.copy(helpers / "init", job)
-        write_plan(request, kernel, tree, extras, job)
+        write_orders(request, kernel, tree, extras, job)
         environment = {
             "LD_PRELOAD": str(helpers / "leash.so"),
             # virtme-ng finds its parts by the PATH, and QEMU there or in /usr/bin.
-            "PATH": f"{find_vng().parent}:{guest.PATH}",
+            "PATH": f"{find_vng().parent}:{PATH}",
             "XDG_CACHE_HOME": str(job), "XDG_RUNTIME_DIR": str(job),
         }
         return process.supervise(

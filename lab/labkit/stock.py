@@ -12,15 +12,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import fetch
-from .common import CACHE, LabError, lock, need, say
+from . import fetch, records
+from .cache import built, mark
+from .errors import LabError, need, say
 from .kernels import Kernel
-
-#: For each kernel the suites that carry it: suite, then what its packages' names end in.
-STOCK = {
-    "6.1": (("bookworm-security", "amd64"), ("bookworm", "amd64")),
-    "6.12": (("bookworm-security", "6.12-amd64"), ("trixie", "amd64")),
-}
+from .paths import CACHE
 
 #: Packages that are followed from one to the next and unpacked.
 WANTED = re.compile(r"linux-(image|binary|modules|headers|kbuild)-[\w.+~-]+")
@@ -75,7 +71,8 @@ def fetch_stock(name: str, target: Path) -> None:
     own = re.search(r"^VERSION_CODENAME=(\w+)", release, flags=re.MULTILINE)
     codename = own[1] if own else ""
     # The host's own release first: its build tools run with the host's C library.
-    order = sorted(STOCK[name], key=lambda entry: not entry[0].startswith(codename or "-"))
+    order = sorted(records.packages_of(name),
+                   key=lambda entry: not entry[0].startswith(codename or "-"))
     problems = []
     for suite, ending in order:
         try:
@@ -105,20 +102,20 @@ def relocate(target: Path) -> None:
         makefile.write_text(text.replace("include /usr/src/", f"include {target}/usr/src/"))
 
 
+def unpack_stock(name: str, target: Path) -> None:
+    """Make TARGET hold kernel NAME, ready for modules to be built against."""
+    shutil.rmtree(target, ignore_errors=True)
+    fetch_stock(name, target)
+    relocate(target)
+    mark(target)
+
+
 def ensure_stock(name: str) -> Kernel:
     """Debian's kernel NAME with modules and headers."""
     kernel = installed(name)
     if kernel:
         return kernel
-    target = CACHE / "stock" / name
-    mark = target / "complete"
-    if not mark.exists():
-        with lock(CACHE / "stock" / f"{name}.lock"):
-            if not mark.exists():
-                shutil.rmtree(target, ignore_errors=True)
-                fetch_stock(name, target)
-                relocate(target)
-                mark.touch()
+    target = built(CACHE / "stock" / name, lambda place: unpack_stock(name, place))
     for image in target.glob("boot/vmlinuz-*"):
         found = describe(name, target, image.name.removeprefix("vmlinuz-"))
         if found:

@@ -10,12 +10,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from . import guest, kernels, modules, process
-from .common import CACHE, LabError
-from .guest import JOB_IN_GUEST, Plan, Request, Result
+from . import kernels, modules, process
+from .errors import LabError
+from .job import job_directory
 from .kernels import Kernel
 from .modules import Extras
 from .onecpu import one_cpu
+from .orders import JOB_IN_GUEST, Orders, hidden, writable_dirs
+from .paths import CACHE
+from .records import user_mode_of
+from .request import Request, Result
 
 #: The guest's virtual clock at boot, in nanoseconds since 1970 (January 2027); without it the
 #: host's time would seed the guest's random numbers.
@@ -40,39 +44,39 @@ def mount_point(path: Path) -> None:
         raise LabError(f"{path} is missing on this machine: as root, mkdir {path}") from error
 
 
-def write_plan(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
+def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
     """The steps from a bare kernel on the host's files to the running command."""
     mount_point(Path("/lib/modules"))
-    plan = Plan()
-    plan.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
+    orders = Orders()
+    orders.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
     if request.flavour != "fast":
-        plan.add("mount", "debugfs", "/sys/kernel/debug", "")
-    plan.add("mount", "tmpfs", "/run", "mode=755", "mkdir", "/run/host", "mkdir", JOB_IN_GUEST)
-    plan.add("bind", "/", "/run/host")
-    plan.add("mount", "tmpfs", "/tmp", "mode=1777", "mount", "devtmpfs", "/dev", "")
-    plan.add("mkdir", "/dev/pts", "mount", "devpts", "/dev/pts", "")
-    plan.add("mkdir", "/dev/shm", "mount", "tmpfs", "/dev/shm", "mode=1777")
+        orders.add("mount", "debugfs", "/sys/kernel/debug", "")
+    orders.add("mount", "tmpfs", "/run", "mode=755", "mkdir", "/run/host", "mkdir", JOB_IN_GUEST)
+    orders.add("bind", "/", "/run/host")
+    orders.add("mount", "tmpfs", "/tmp", "mode=1777", "mount", "devtmpfs", "/dev", "")
+    orders.add("mkdir", "/dev/pts", "mount", "devpts", "/dev/pts", "")
+    orders.add("mkdir", "/dev/shm", "mount", "tmpfs", "/dev/shm", "mode=1777")
     for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
-        plan.add("link", f"/proc/self/fd{target}", f"/dev/{name}")
-    for path in guest.writable_dirs(request):
-        if guest.hidden(path):
-            plan.add("mkdir", path)
-        plan.add("bind", f"/run/host{path}", path)
-    if guest.hidden(CACHE):
-        plan.add("mkdir", CACHE, "bind", f"/run/host{CACHE}", CACHE)
-    plan.add("even", DIRECTORIES)
-    plan.add("bind", f"/run/host{job}", JOB_IN_GUEST)
-    plan.add("bind", f"/run/host{tree}", "/lib/modules")
-    plan.add("lock", "/", "detach", "/run/host", "report", JOB_IN_GUEST)
+        orders.add("link", f"/proc/self/fd{target}", f"/dev/{name}")
+    for path in writable_dirs(request):
+        if hidden(path):
+            orders.add("mkdir", path)
+        orders.add("bind", f"/run/host{path}", path)
+    if hidden(CACHE):
+        orders.add("mkdir", CACHE, "bind", f"/run/host{CACHE}", CACHE)
+    orders.add("even", DIRECTORIES)
+    orders.add("bind", f"/run/host{job}", JOB_IN_GUEST)
+    orders.add("bind", f"/run/host{tree}", "/lib/modules")
+    orders.add("lock", "/", "detach", "/run/host", "report", JOB_IN_GUEST)
     if request.clock == "virtual":
-        plan.add("until", BEGIN)
+        orders.add("until", BEGIN)
     # A device that comes up stirs the time into the random numbers: not before the guests are
     # in step.
-    plan.add("loopback")
+    orders.add("loopback")
     if "lockdep" in kernels.FRAGMENTS[request.flavour]:
-        plan.add("leaks")
-    plan.command(request, kernel, extras)
-    plan.write(job / "plan")
+        orders.add("leaks")
+    orders.command(request, kernel, extras)
+    orders.write(job / "orders")
 
 
 def command_line(request: Request, kernel: Kernel, job: Path) -> list[str]:
@@ -86,10 +90,8 @@ def command_line(request: Request, kernel: Kernel, job: Path) -> list[str]:
         str(kernel.image), f"mem={request.memory}", "root=/dev/root", "rootfstype=hostfs",
         "rootflags=/", "rw", "init=/proc/self/cwd/init", "labjob=/proc/self/cwd",
         "uml_dir=./", "umid=lab", "con=null", "con0=null,fd:1", "console=tty0", "panic=-1",
-        "ignore_loglevel",
+        "ignore_loglevel", *user_mode_of(kernel.name).words,
     ]
-    if kernel.name != "6.12":
-        words.append("seccomp=auto")
     if request.clock == "virtual":
         words += ["time-travel=inf-cpu", f"time-travel-start={START}"]
     return words
@@ -101,9 +103,9 @@ def run(request: Request, capture: bool) -> Result:
     tree = modules.ensure_modules(kernel)
     extras = modules.ensure_extras()
     helpers = modules.ensure_helpers()
-    with guest.job_directory(request.memory) as job:
+    with job_directory(request.memory) as job:
         shutil.copy(helpers / "init", job)
-        write_plan(request, kernel, tree, extras, job)
+        write_orders(request, kernel, tree, extras, job)
         environment = {"LD_PRELOAD": f"{helpers}/leash.so:{helpers}/seeded.so",
                        "LAB_SEED": str(request.seed)}
         with one_cpu():

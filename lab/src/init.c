@@ -2,7 +2,7 @@
 /*
  * init: the first process of a lab guest.
  *
- * Carries out the plan that labkit wrote, one NUL-terminated word after the
+ * Carries out the orders that labkit wrote, one NUL-terminated word after the
  * other, so that no byte of an argument is ever quoted or parsed:
  *
  *	mkdir DIR			also the parents; existing ones are fine
@@ -49,7 +49,7 @@
 #define PIPE_BYTES 65536
 #define MAX_WORDS 3
 
-struct plan {
+struct orders {
 	char **argv;
 	char **env;
 	size_t args;
@@ -66,7 +66,7 @@ struct stream {
 	int to;
 };
 
-static struct plan plan = { .cwd = "/" };
+static struct orders orders = { .cwd = "/" };
 static unsigned long dirs_made;
 
 static void finish(void)
@@ -215,33 +215,33 @@ static void do_loopback(char **w)
 
 static void do_env(char **w)
 {
-	plan.env = append(plan.env, &plan.envs, w[0]);
+	orders.env = append(orders.env, &orders.envs, w[0]);
 }
 
 static void do_arg(char **w)
 {
-	plan.argv = append(plan.argv, &plan.args, w[0]);
+	orders.argv = append(orders.argv, &orders.args, w[0]);
 }
 
 static void do_cwd(char **w)
 {
-	plan.cwd = w[0];
+	orders.cwd = w[0];
 }
 
 static void do_report(char **w)
 {
-	plan.report = w[0];
+	orders.report = w[0];
 }
 
 static void do_deadline(char **w)
 {
-	plan.deadline = strtoul(w[0], NULL, 10);
+	orders.deadline = strtoul(w[0], NULL, 10);
 }
 
 static void do_leaks(char **w)
 {
 	(void)w;
-	plan.leaks = 1;
+	orders.leaks = 1;
 }
 
 static const struct {
@@ -267,13 +267,13 @@ static const struct {
 	{}
 };
 
-/* The next word of the plan. */
+/* The next word of the orders. */
 static char *next_word(char **at, const char *end)
 {
 	char *here = *at;
 
 	if (here >= end)
-		die("the plan ends in mid-sentence");
+		die("the orders end in mid-sentence");
 	*at = here + strlen(here) + 1;
 	return here;
 }
@@ -293,13 +293,13 @@ static void prepare(const char *path)
 			if (!strcmp(name, verbs[i].name))
 				break;
 		if (!verbs[i].name)
-			die("the plan says '%s'", name);
+			die("the orders say '%s'", name);
 		for (n = 0; n < verbs[i].words; n++)
 			words[n] = next_word(&at, end);
 		verbs[i].act(words);
 	}
-	if (!plan.args || !plan.report)
-		die("the plan has no command or no report");
+	if (!orders.args || !orders.report)
+		die("the orders name no command or no report");
 }
 
 static int report_file(const char *name)
@@ -307,7 +307,7 @@ static int report_file(const char *name)
 	char path[PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", plan.report, name);
+	snprintf(path, sizeof(path), "%s/%s", orders.report, name);
 	/* Written through: the reader on the other side sees the host's file. */
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_DSYNC | O_CLOEXEC, 0644);
 	if (fd < 0)
@@ -359,13 +359,13 @@ static pid_t start_command(int out, int err, const sigset_t *mask)
 	sigprocmask(SIG_UNBLOCK, mask, NULL);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
-	if (chdir(plan.cwd)) {
-		dprintf(STDERR_FILENO, "lab: %s: %s\n", plan.cwd, strerror(errno));
+	if (chdir(orders.cwd)) {
+		dprintf(STDERR_FILENO, "lab: %s: %s\n", orders.cwd, strerror(errno));
 		_exit(126);
 	}
-	environ = plan.env;
-	execvp(plan.argv[0], plan.argv);
-	dprintf(STDERR_FILENO, "lab: %s: %s\n", plan.argv[0], strerror(errno));
+	environ = orders.env;
+	execvp(orders.argv[0], orders.argv);
+	dprintf(STDERR_FILENO, "lab: %s: %s\n", orders.argv[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -396,8 +396,8 @@ static int run_command(void)
 	for (i = 0; i < 2; i++)
 		fds[i] = (struct pollfd){ .fd = streams[i].from, .events = POLLIN };
 	fds[2] = (struct pollfd){ .fd = signalfd(-1, &mask, SFD_CLOEXEC), .events = POLLIN };
-	if (plan.deadline)
-		alarm(plan.deadline);
+	if (orders.deadline)
+		alarm(orders.deadline);
 
 	for (;;) {
 		struct signalfd_siginfo info;
@@ -512,7 +512,7 @@ int main(int argc, char **argv)
 		job = argv[1];
 	if (!job)
 		die("no labjob");
-	snprintf(path, sizeof(path), "%s/plan", job);
+	snprintf(path, sizeof(path), "%s/orders", job);
 	prepare(path);
 
 	fd = open("/dev/null", O_RDWR);
@@ -522,7 +522,7 @@ int main(int argc, char **argv)
 	if (fd > STDERR_FILENO)
 		close(fd);
 	status = run_command();
-	if (plan.leaks && !access(KMEMLEAK, F_OK))
+	if (orders.leaks && !access(KMEMLEAK, F_OK))
 		leaks = find_leaks();
 	kill_rest();
 	write_status(status, leaks);

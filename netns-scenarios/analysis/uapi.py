@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from labkit import kernels
+from labkit import sources
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -193,10 +193,9 @@ def header_of(kind: str) -> Path:
     own = ROOT / "include" / "uapi" / "linux" / f"pkt_sched_{kind}.h"
     if own.exists():
         return own
-    for name in kernels.UML_SOURCES:
-        source = kernels.source_at_hand(name)
-        if source:
-            return source.tree / "include" / "uapi" / "linux" / "pkt_sched.h"
+    source = sources.newest_at_hand()
+    if source:
+        return source.tree / "include" / "uapi" / "linux" / "pkt_sched.h"
     return Path("/usr/include/linux/pkt_sched.h")
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from labkit.common import compiler
+from labkit.toolchain import compiler
 
 from .errors import RunError, UserError
 from .plan import Plan

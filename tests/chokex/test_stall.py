@@ -97,7 +97,7 @@ STOCK = pytest.param(
 )
 
 
-@pytest.mark.parametrize("lab", [pytest.param((), id="7.3"), STOCK])
+@pytest.mark.parametrize("lab", [pytest.param((), id="the lab's kernel"), STOCK])
 def test_mainline_choke_stalls_where_chokex_does_not(lab: tuple[str, ...]) -> None:
     """The finding, kept: dequeue says empty while packets are held, and never recovers."""
     qdiscs = {("choke", n): choke(n) for n in MAINLINE_LIMITS}

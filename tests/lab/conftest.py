@@ -41,10 +41,10 @@ def lab() -> Callable[..., Done]:
 @pytest.fixture(scope="session")
 def oops_module() -> Callable[[str], str]:
     """Path of lab_oops.ko for a flavour of the lab kernel."""
-    from labkit import kernels, modules
+    from labkit import engines, kernels, modules
 
     def build(flavour: str) -> str:
-        kernel = kernels.ensure_uml("7.3", flavour)
+        kernel = kernels.ensure_uml(engines.default_kernel(), flavour)
         return str(modules.ensure_module(kernel, ROOT / "selftests" / "lab_oops") / "lab_oops.ko")
 
     return build

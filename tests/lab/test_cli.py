@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
+from labkit import records
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -16,8 +17,9 @@ def test_list(call: Lab) -> None:
     done = call("--list")
     rows = done.stdout.decode().splitlines()
     assert done.returncode == 0
-    assert any(row.split()[:2] == ["uml", "7.3"] and "yes" in row for row in rows)
-    assert any(row.split()[:2] == ["uml", "6.12"] for row in rows)
+    for engine in ("uml", "qemu"):
+        listed = [row.split()[1] for row in rows if row.split()[0] == engine]
+        assert listed[: len(records.names(engine))] == list(records.names(engine))
     for word in ("fast", "kasan", "lockdep", "virtual", "wall"):
         assert word in done.stdout.decode()
 
@@ -25,7 +27,7 @@ def test_list(call: Lab) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["--kernel", "7.2"], 69, ["7.2", "nearest: 7.3"]),
+        (["--kernel", "7.2"], 69, ["7.2", "nearest: 7."]),
         (["--engine", "umls"], 69, ["umls", "nearest: uml"]),
         (["--flavour", "kazan"], 69, ["nearest: kasan"]),
         (["--clock", "vritual"], 69, ["nearest: virtual"]),

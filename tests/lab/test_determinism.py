@@ -8,12 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from labkit import records
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
 
 
-@pytest.fixture(scope="module", params=["7.3", pytest.param("6.12", marks=pytest.mark.extra)])
+NEWEST, *OLDER = (name for name in records.names("uml")
+                  if records.user_mode_of(name).deterministic)
+
+
+@pytest.fixture(scope="module",
+                params=[NEWEST, *(pytest.param(name, marks=pytest.mark.extra) for name in OLDER)])
 def kernel(request: pytest.FixtureRequest, lab: Lab) -> str:
     """A user-mode kernel that --list calls deterministic, built if need be."""
     done = lab("--build", "--kernel", request.param, timeout=3600)

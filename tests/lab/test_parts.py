@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import boot, common, console, fetch, guest, kernels, modules, onecpu, uml
-from labkit.common import LabError, digest
+from labkit import cache, fetch, job, onecpu, paths, uml, verdict
+from labkit.cache import digest
+from labkit.errors import LabError
+from labkit.orders import Orders
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -78,7 +78,7 @@ def test_sources_none(tmp_path: Path) -> None:
     ],
 )
 def test_reports(line: str) -> None:
-    assert console.reports(f"[    0.1] fine\n{line}\n[    2.0] fine\n")
+    assert verdict.reports(f"[    0.1] fine\n{line}\n[    2.0] fine\n")
 
 
 @pytest.mark.parametrize(
@@ -95,64 +95,37 @@ def test_reports(line: str) -> None:
     ],
 )
 def test_no_report(line: str) -> None:
-    assert console.reports(line) == []
+    assert verdict.reports(line) == []
 
 
 def test_taints() -> None:
-    assert console.taints(1 << 12) == []  # out-of-tree module
-    assert console.taints(1 << 12 | 1 << 9) == ["warning"]
-
-
-def test_config_round_trip() -> None:
-    text = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C="x y"\n'
-    assert kernels.write_config(kernels.parse_config(text)) == text
+    assert verdict.taints(1 << 12) == []  # out-of-tree module
+    assert verdict.taints(1 << 12 | 1 << 9) == ["warning"]
 
 
 def test_key_knows_borders() -> None:
     assert digest([b"ab", b"c"]) != digest([b"a", b"bc"])
 
 
-def test_module_key_follows_sources(tmp_path: Path) -> None:
-    (tmp_path / "Kbuild").write_text("obj-m += sch_a.o\nobj-m += selftests/kunit/\n")
-    (tmp_path / "sch_a.c").write_text("int a;\n")
-    kunit = tmp_path / "selftests" / "kunit"
-    kunit.mkdir(parents=True)
-    (kunit / "Kbuild").write_text("obj-m += t.o\n")
-    (kunit / "t.c").write_text("int t;\n")
-    (kunit / "t.o").write_text("stale")
-    names = {str(path.relative_to(tmp_path)) for path in modules.module_sources(tmp_path)}
-    assert names == {"Kbuild", "sch_a.c", "selftests/kunit/Kbuild", "selftests/kunit/t.c"}
-
-
-def test_no_kbuild_no_modules(tmp_path: Path) -> None:
-    assert modules.module_sources(tmp_path) == []
-
-
-def test_make_targets(tmp_path: Path) -> None:
-    makefile = tmp_path / "Makefile"
-    makefile.write_text("X := 1\nplugins: a b\n\techo\ntools other:\n.PHONY: no\n")
-    assert modules.targets(makefile) == {"plugins", "tools", "other"}
-
-
 @pytest.mark.parametrize(("text", "size"), [("512M", 512 << 20), ("2g", 2 << 30)])
 def test_sizes(text: str, size: int) -> None:
-    assert guest.parse_size(text) == size
+    assert job.parse_size(text) == size
 
 
 def test_bad_size() -> None:
     with pytest.raises(LabError, match="512M"):
-        guest.parse_size("much")
+        job.parse_size("much")
 
 
-def test_plan_refuses_nul(tmp_path: Path) -> None:
-    plan = guest.Plan()
-    plan.add("arg", "a\0b")
+def test_orders_refuse_nul(tmp_path: Path) -> None:
+    orders = Orders()
+    orders.add("arg", "a\0b")
     with pytest.raises(LabError, match="NUL"):
-        plan.write(tmp_path / "plan")
+        orders.write(tmp_path / "orders")
 
 
 @pytest.mark.parametrize(
-    ("status", "log", "timed_out", "verdict"),
+    ("status", "log", "timed_out", "wanted"),
     [
         ("end exit 0\ntaint 4096\nleaks 0\nclock 1.5\n", "", False, 0),
         ("end exit 3\ntaint 0\nleaks 0\nclock 1.5\n", "", False, 3),
@@ -165,47 +138,22 @@ def test_plan_refuses_nul(tmp_path: Path) -> None:
         ("", "[ 1.0] Kernel panic - not syncing: x", True, 70),
     ],
 )
-def test_verdict(tmp_path: Path, status: str, log: str, timed_out: bool, verdict: int) -> None:
+def test_verdict(tmp_path: Path, status: str, log: str, timed_out: bool, wanted: int) -> None:
     """A clean status counts only with a clean kernel; a report explains a time limit."""
     if status:
         (tmp_path / "status").write_text(status)
     (tmp_path / "log").write_text(log)
-    result = guest.judge(tmp_path, tmp_path / "log", timed_out, 5)
-    assert result.status == verdict
-    assert bool(result.reason) == (verdict in (70, 124))
+    result = verdict.judge(tmp_path, tmp_path / "log", timed_out, 5)
+    assert result.status == wanted
+    assert bool(result.reason) == (wanted in (70, 124))
 
 
 def test_leaks_are_a_verdict(tmp_path: Path) -> None:
     (tmp_path / "status").write_text("end exit 0\ntaint 0\nleaks 9\nclock 1.5\n")
     (tmp_path / "leaks").write_text("unreferenced object 0x1 (size 64):\n")
-    result = guest.judge(tmp_path, tmp_path / "log", False, 5)
+    result = verdict.judge(tmp_path, tmp_path / "log", False, 5)
     assert result.status == 70
     assert "unreferenced object" in (tmp_path / "log").read_text()
-
-
-def test_older_kernel_where_the_newest_is_not_to_be_had(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Only the default kernel has a stand-in, and only when it cannot be fetched."""
-    tried = []
-
-    def run(request: guest.Request, capture: bool) -> guest.Result:
-        tried.append(request.kernel)
-        if request.kernel == "7.3":
-            raise LabError(problem)
-        return guest.Result(0, tmp_path)
-
-    monkeypatch.setattr(boot.uml, "run", run)
-    request = guest.Request(command=["true"])
-    problem = "cannot fetch linux-source-7.3: no such package"
-    assert boot.run_default_kernel(request).status == 0
-    assert tried == ["7.3", "6.12"]
-    assert "6.12" in capsys.readouterr().err
-    with pytest.raises(LabError, match="cannot fetch"):
-        boot.run(request)
-    problem = "flex is missing"
-    with pytest.raises(LabError, match="flex"):
-        boot.run_default_kernel(request)
 
 
 def test_one_cpu_is_the_emptiest_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,10 +209,10 @@ def test_mount_point(tmp_path: Path) -> None:
 
 def test_cache_is_where_the_user_keeps_such_things(tmp_path: Path) -> None:
     home = Path.home()
-    assert common.cache_directory({}) == (home / ".cache" / "sch-aqm").resolve()
+    assert paths.cache_directory({}) == (home / ".cache" / "sch-aqm").resolve()
     xdg = {"XDG_CACHE_HOME": str(tmp_path)}
-    assert common.cache_directory(xdg) == tmp_path / "sch-aqm"
-    assert common.cache_directory({**xdg, "LAB_CACHE": str(tmp_path / "k")}) == tmp_path / "k"
+    assert paths.cache_directory(xdg) == tmp_path / "sch-aqm"
+    assert paths.cache_directory({**xdg, "LAB_CACHE": str(tmp_path / "k")}) == tmp_path / "k"
 
 
 def test_damage_is_noticed(tmp_path: Path) -> None:
@@ -272,69 +220,27 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
     (place / "a dir").mkdir(parents=True)
     (place / "a dir" / "file").write_text("12345")
     (place / "link").symlink_to("/nowhere")
-    assert not common.whole(place)
-    common.write_manifest(place)
-    assert common.whole(place)
+    assert not cache.whole(place)
+    cache.write_manifest(place)
+    assert cache.whole(place)
     (place / "a dir" / "new").write_text("what a build leaves")
-    assert common.whole(place)
+    assert cache.whole(place)
     (place / "a dir" / "file").write_text("1234")
-    assert not common.whole(place)
+    assert not cache.whole(place)
     (place / "a dir" / "file").unlink()
-    assert not common.whole(place)
+    assert not cache.whole(place)
 
 
 def test_a_moved_kernel_is_not_whole(tmp_path: Path) -> None:
     """Kernel builds write their place down."""
     (tmp_path / "kernel").mkdir()
-    common.write_manifest(tmp_path / "kernel")
+    cache.write_manifest(tmp_path / "kernel")
     (tmp_path / "kernel").rename(tmp_path / "moved")
-    assert not common.whole(tmp_path / "moved")
+    assert not cache.whole(tmp_path / "moved")
 
 
 def test_cache_that_cannot_be_written_is_told() -> None:
-    with pytest.raises(LabError, match="LAB_CACHE names another place"), common.lock(
+    with pytest.raises(LabError, match="LAB_CACHE names another place"), cache.lock(
         Path("/proc/nowhere/x.lock")
     ):
         pass
-
-
-def test_two_checkouts_make_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ask at once; one unpacks, the other waits and takes what is there."""
-    monkeypatch.setattr(kernels, "CACHE", tmp_path)
-    unpacked = []
-
-    def unpack(name: str, path: Path) -> None:
-        unpacked.append(name)
-        time.sleep(0.3)
-        path.mkdir()
-        (path / "version").write_text("7.3.4-1\n")
-
-    monkeypatch.setattr(kernels, "unpack_source", unpack)
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        both = list(pool.map(kernels.ensure_source, ["7.3", "7.3"]))
-    assert unpacked == ["7.3"]
-    assert both[0] == both[1]
-    assert both[0].version == "7.3.4-1"
-
-
-def test_a_comment_needs_no_new_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "config").mkdir()
-    base = tmp_path / "config" / "base.config"
-    monkeypatch.setattr(kernels, "LAB", tmp_path)
-    base.write_text("# why\nCONFIG_A=y\n")
-    before = kernels.wanted_config("7.3", "fast")
-    base.write_text("# because\n\nCONFIG_A=y\n")
-    assert kernels.wanted_config("7.3", "fast") == before
-    base.write_text("CONFIG_A=m\n")
-    assert kernels.wanted_config("7.3", "fast") != before
-
-
-def test_only_what_is_not_known_to_be_missing_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wanted = {"CONFIG_NET_SCH_DUALPI2": "y", "CONFIG_NET": "y"}
-    kernels.report_lost("6.12", wanted, {"CONFIG_NET": "y"}, tmp_path)
-    assert capsys.readouterr().err == ""
-    kernels.report_lost("7.3", wanted, {"CONFIG_NET": "y"}, tmp_path)
-    assert "NET_SCH_DUALPI2" in capsys.readouterr().err
-    assert "NET_SCH_DUALPI2" in (tmp_path / "config.lost").read_text()

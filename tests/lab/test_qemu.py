@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from labkit import records
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -32,7 +33,7 @@ def qemu(lab: Lab) -> Lab:
     return run
 
 
-@pytest.mark.parametrize("kernel", ["6.1", "6.12"])
+@pytest.mark.parametrize("kernel", records.names("qemu"))
 def test_stock(qemu: Lab, kernel: str, tmp_path: Path) -> None:
     """Arguments, output, files, modules, status: one guest answers for all of them."""
     script = f"""

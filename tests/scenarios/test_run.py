@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labkit.common import compiler
+from labkit.engines import default_kernel
 from labkit.kernels import ensure_uml
 from labkit.modules import ensure_modules
+from labkit.toolchain import compiler
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
@@ -48,9 +49,10 @@ def test_result_says_what_it_was_made_with(tmp_path: Path) -> None:
     said = subprocess.run([ROOT / "tools" / "version"], capture_output=True, text=True, check=True)
     assert made["version"] == said.stdout.strip()
     assert made["argv"][1:4] == ["dumbbell", "--out", str(tmp_path / "r")]
-    lab = {"engine": "uml", "kernel": "7.3", "flavour": "fast", "clock": "virtual", "seed": "1"}
+    lab = {"engine": "uml", "kernel": default_kernel(), "flavour": "fast", "clock": "virtual",
+           "seed": "1"}
     assert made["lab"].items() >= lab.items()
-    kernel = ensure_uml("7.3", "fast")
+    kernel = ensure_uml(default_kernel(), "fast")
     assert made["lab"]["image"] == hashlib.sha256(kernel.image.read_bytes()).hexdigest()
     assert kernel.release in made["build"]
     module = next(ensure_modules(kernel).rglob("sch_qsdrr.ko"))

@@ -3,29 +3,35 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 from pathlib import Path
 
-from . import kernels, qemu, stock, uml
-from .common import LabError, say
-from .guest import Request, Result
+from . import kernels, qemu, records, sources, uml
+from .errors import LabError, nearest
+from .request import Request, Result
 
-#: The kernels of each engine, the default first.
-ENGINES: dict[str, tuple[str, ...]] = {
-    "uml": tuple(kernels.UML_SOURCES),
-    "qemu": tuple(reversed(stock.STOCK)),
-}
+ENGINES = ("uml", "qemu")
+#: An engine's clocks, the default first.
 CLOCKS = {"uml": ("virtual", "wall"), "qemu": ("wall",)}
-#: Engines and kernels that give the same bytes for the same seed, by the virtual clock.
-DETERMINISTIC = {("uml", "7.3"), ("uml", "6.12")}
 FLAVOURS = {"uml": kernels.FLAVOURS, "qemu": ("fast",)}
 
 
-def nearest(what: str, name: str, known: tuple[str, ...]) -> LabError:
-    """An error that names what there is, the closest first."""
-    close = difflib.get_close_matches(name, known, n=len(known), cutoff=0.0)
-    return LabError(f"no {what} {name!r}; nearest: {', '.join(close)}")
+def kernel_names(engine: str) -> tuple[str, ...]:
+    """The kernels that ENGINE boots, the newest first; last, what stands in for that one."""
+    known = records.names(engine)
+    other = sources.stand_in(known[0]) if engine == "uml" else ""
+    return (*known, other) if other and other not in known else known
+
+
+def default_kernel(engine: str = "uml") -> str:
+    """The newest kernel that ENGINE boots, or what stands in for it where it is not to be had."""
+    newest = records.names(engine)[0]
+    return sources.to_be_had(newest) if engine == "uml" else newest
+
+
+def clock_of(request: Request) -> str:
+    """REQUEST's clock, or its engine's default."""
+    return request.clock or CLOCKS[request.engine][0]
 
 
 def check(request: Request) -> None:
@@ -33,18 +39,18 @@ def check(request: Request) -> None:
     if not request.command:
         raise LabError("no command given")
     if request.engine not in ENGINES:
-        raise nearest("engine", request.engine, tuple(ENGINES))
+        raise nearest("engine", request.engine, ENGINES)
     for what, name, known, every in (
-        ("clock", request.clock, CLOCKS[request.engine], CLOCKS["uml"]),
+        ("clock", clock_of(request), CLOCKS[request.engine], CLOCKS["uml"]),
         ("flavour", request.flavour, FLAVOURS[request.engine], FLAVOURS["uml"]),
     ):
         if name not in every:
             raise nearest(what, name, every)
         if name not in known:
             raise LabError(f"engine {request.engine} has no {what} {name}, only {known[0]}")
-    if request.kernel not in ENGINES[request.engine]:
-        error = nearest("kernel", request.kernel, ENGINES[request.engine])
-        others = [name for name, has in ENGINES.items() if request.kernel in has]
+    if request.kernel and request.kernel not in kernel_names(request.engine):
+        error = nearest("kernel", request.kernel, kernel_names(request.engine))
+        others = [name for name in ENGINES if request.kernel in kernel_names(name)]
         hint = f"; --engine {others[0]} has {request.kernel}" if others else ""
         raise LabError(f"{error} (engine {request.engine}){hint}")
     if not 0 <= request.seed < 1 << 64:
@@ -69,17 +75,7 @@ def run(request: Request, capture: bool = False) -> Result:
     LabError when the lab cannot be set up; whatever happens inside the guest is a Result.
     """
     check(request)
+    kernel = request.kernel or default_kernel(request.engine)
+    request = replace(request, kernel=kernel, clock=clock_of(request))
     engine = uml.run if request.engine == "uml" else qemu.run
     return engine(request, capture)
-
-
-def run_default_kernel(request: Request, capture: bool = False) -> Result:
-    """As run(), with the engine's default kernel, or an older one where that is not to be had."""
-    first = ENGINES[request.engine][0]
-    try:
-        return run(replace(request, kernel=first), capture)
-    except LabError as problem:
-        if request.engine != "uml" or not str(problem).startswith("cannot fetch"):
-            raise
-        say(f"Linux {first} is not to be had, taking 6.12: {problem}")
-        return run(replace(request, kernel="6.12"), capture)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a guest needs on the host while it runs: a directory of its own, and a log that stays."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import LabError
+from .paths import LOGS
+
+
+def scratch_base(need_bytes: int) -> Path:
+    """Where a guest's memory and job files live: a tmpfs that can be executed from, else /tmp."""
+    for base in (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")), Path("/tmp")):
+        if not os.access(base, os.W_OK | os.X_OK) or " " in str(base):
+            continue
+        stat = os.statvfs(base)
+        if stat.f_flag & os.ST_NOEXEC or stat.f_bavail * stat.f_frsize < need_bytes:
+            continue
+        return base
+    raise LabError(f"no directory with {need_bytes >> 20} MiB to hold the guest's memory")
+
+
+@contextlib.contextmanager
+def job_directory(memory: str) -> Iterator[Path]:
+    """A private directory for one guest, gone at the end; those of dead labs are swept away."""
+    base = scratch_base(parse_size(memory) // 4)
+    for old in base.glob("lab-boot-*"):
+        with contextlib.suppress(OSError), (old / "lock").open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(old, ignore_errors=True)
+    name = f"lab-boot-{os.getpid()}-{time.monotonic_ns():x}"
+    fresh, path = base / f".{name}", base / name
+    fresh.mkdir(mode=0o700)
+    with (fresh / "lock").open("w") as file:
+        # Locked before others can see it, or their sweep might take it.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        fresh.rename(path)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as 512M or 2G."""
+    units = {"K": 10, "M": 20, "G": 30}
+    number, unit = text[:-1], text[-1:].upper()
+    if unit not in units or not number.isdigit():
+        raise LabError(f"memory: {text!r} is not a size such as 512M or 2G")
+    return int(number) << units[unit]
+
+
+def new_log() -> Path:
+    """A console log's name, unlike any other; old ones are removed beyond the last 200."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    logs = sorted(LOGS.glob("boot-*.log"))
+    for old in logs[:-200]:
+        old.unlink(missing_ok=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return LOGS / f"boot-{stamp}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}.log"

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a guest's first process is told to do: lab/src/init.c carries it out, word by word."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from .errors import LabError
+from .kernels import Kernel
+from .modules import Extras
+from .paths import BUILD, ROOT
+from .request import Request
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+#: Seconds by a virtual clock after which a command that has not ended never will: everything
+#: sleeps and only the kernel's own timers make time fly.
+VIRTUAL_DEADLINE = 1_000_000
+
+#: Directories of the guest that are its own, empty at the start.
+PRIVATE = ("/run", "/tmp", "/dev")
+
+JOB_IN_GUEST = "/run/lab"
+
+
+def writable_dirs(request: Request) -> list[Path]:
+    """Host directories that the guest may write to: the checkout, build/, and what is shared."""
+    dirs = [ROOT, BUILD]
+    for path in request.share:
+        path = path.resolve()
+        path.mkdir(parents=True, exist_ok=True)
+        dirs.append(path)
+    return dirs
+
+
+def hidden(path: Path) -> bool:
+    """Whether one of the guest's own directories covers PATH."""
+    return any(path.is_relative_to(top) for top in PRIVATE)
+
+
+def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, str]:
+    """The command's whole environment: nothing leaks in from the host but AQM_* variables."""
+    values = {
+        "PATH": f"{extras.tools}:{PATH}",
+        "HOME": "/tmp",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TC_LIB_DIR": str(extras.tc),
+        "LAB": "1",
+        "LAB_ENGINE": request.engine,
+        "LAB_KERNEL": request.kernel,
+        "LAB_FLAVOUR": request.flavour,
+        "LAB_IMAGE": hashlib.sha256(kernel.image.read_bytes()).hexdigest(),
+        "LAB_SEED": str(request.seed),
+        "LAB_CLOCK": request.clock,
+    }
+    values |= {name: value for name, value in os.environ.items() if name.startswith("AQM_")}
+    return values | dict(request.environment)
+
+
+class Orders:
+    """The words that lab/src/init.c carries out."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def add(self, *words: str | Path) -> None:
+        """Append WORDS."""
+        self.words += [str(word) for word in words]
+
+    def write(self, path: Path) -> None:
+        """Write them as init reads them."""
+        encoded = [os.fsencode(word) for word in self.words]
+        if any(b"\0" in word for word in encoded):
+            raise LabError("a NUL byte cannot be part of a command")
+        path.write_bytes(b"".join(word + b"\0" for word in encoded))
+
+    def command(self, request: Request, kernel: Kernel, extras: Extras) -> None:
+        """What to run, with what around it."""
+        for name, value in environment(request, kernel, extras).items():
+            self.add("env", f"{name}={value}")
+        self.add("cwd", ROOT)
+        if request.clock == "virtual":
+            self.add("deadline", str(VIRTUAL_DEADLINE))
+        for word in request.command:
+            self.add("arg", word)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where things are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Resolved: kernel builds write their own paths down, and build/ may be a link.
+BUILD = (ROOT / "build").resolve()
+LOGS = BUILD / "logs"
+LAB = ROOT / "lab"
+
+
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """Where kernels, their sources and fetched packages live, for all checkouts of a user."""
+    named = environment.get("LAB_CACHE")
+    if named:
+        return Path(named).expanduser().resolve()
+    home = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    return (Path(home).expanduser() / "sch-aqm").resolve()
+
+
+CACHE = cache_directory(os.environ)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is asked of the lab, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run and in what: the whole of lab/boot's command line."""
+
+    command: Sequence[str]
+    engine: str = "uml"
+    kernel: str = ""  # the engine's default
+    clock: str = ""
+    flavour: str = "fast"
+    seed: int = 1
+    time_limit: float = 600.0
+    memory: str = "2G"
+    icount: bool = False
+    nics: int = 0
+    share: Sequence[Path] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Result:
+    """How it ended: the status to exit with, why if not the command's own, and the log."""
+
+    status: int
+    log: Path
+    reason: str = ""
+    clock: float = 0.0
+    wall: float = 0.0
+    stdout: bytes = b""
+    stderr: bytes = b""

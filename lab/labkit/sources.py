@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Debian's kernel sources, unpacked in the cache without what no user-mode kernel compiles."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import fetch, records
+from .cache import built, digest, lock
+from .errors import LabError, need, say
+from .paths import CACHE, LOGS
+from .progress import run_logged
+
+#: Directories whose C files no user-mode kernel compiles; their Kconfig files stay.
+UNUSED = (
+    "arch/[!ux]*", "arch/xtensa", "sound", "Documentation", "samples", "rust",
+    "drivers/gpu", "drivers/media", "drivers/staging", "drivers/infiniband", "drivers/scsi",
+    "drivers/net/ethernet", "drivers/net/wireless", "drivers/iio", "drivers/clk",
+    "drivers/pinctrl", "drivers/usb", "drivers/accel", "drivers/soc", "tools/perf",
+)
+UNUSED_SUFFIXES = ("[chS]", "dts", "dtsi", "rst", "yaml", "svg", "json", "rs", "txt")
+
+
+@dataclass(frozen=True)
+class Source:
+    """An unpacked kernel source: its tree and the exact Debian version."""
+
+    tree: Path
+    version: str
+
+
+def source_place(name: str) -> Path:
+    """The directory of the source NAME, keyed by what is left out of it and edited in it."""
+    edits = records.user_mode_of(name).edits
+    recipe = repr((UNUSED, UNUSED_SUFFIXES, edits or None)).encode()
+    return CACHE / "src" / f"{name}-{digest([recipe])}"
+
+
+def unpacked(path: Path) -> bool:
+    """Whether PATH holds a whole source: its version comes with it, by a rename."""
+    return (path / "version").exists()
+
+
+def ensure_source(name: str) -> Source:
+    """Debian's kernel source NAME in the cache, fetched and unpacked when missing."""
+    path = built(source_place(name), lambda place: unpack_source(name, place), unpacked)
+    return Source(path / f"linux-source-{name}", (path / "version").read_text().strip())
+
+
+def newest_at_hand() -> Source | None:
+    """The newest source in the cache, if there is one; nothing is fetched."""
+    for name in (*records.names("uml"), stand_in(records.names("uml")[0])):
+        if name and unpacked(source_place(name)):
+            return ensure_source(name)
+    return None
+
+
+def unpack_source(name: str, path: Path) -> None:
+    """Make PATH the directory with the source NAME and its version; renamed into place whole."""
+    deb = fetch.download(f"linux-source-{name}", records.user_mode_of(name).suites)
+    version = deb.name.split("_")[1].replace("%3a", ":")
+    say(f"unpacking Linux {version}")
+    scratch, fresh = (path.with_name(f"{path.name}.{part}") for part in ("deb", "part"))
+    for folder in (scratch, fresh, path):
+        shutil.rmtree(folder, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    fetch.unpack_deb(deb, scratch)
+    need("xz", "xz-utils")
+    excludes = [
+        f"--exclude=linux-source-{name}/{folder}/*.{suffix}"
+        for folder in UNUSED
+        for suffix in UNUSED_SUFFIXES
+    ]
+    tar = ["tar", "--wildcards", "--wildcards-match-slash", *excludes, "-xJf"]
+    run_logged(
+        ["nice", *tar, scratch / "usr" / "src" / f"linux-source-{name}.tar.xz", "-C", fresh],
+        LOGS / f"unpack-{name}.log",
+        f"unpacking Linux {version}",
+    )
+    shutil.rmtree(scratch)
+    edit_source(name, fresh / f"linux-source-{name}")
+    (fresh / "version").write_text(version + "\n")
+    fresh.rename(path)
+
+
+def edit_source(name: str, tree: Path) -> None:
+    """Carry out the edits of NAME's record."""
+    for file, old, new in records.user_mode_of(name).edits:
+        path = tree / file
+        text = path.read_text()
+        if old not in text:
+            raise LabError(f"{file} of Linux {name} is not as expected: {old!r} is missing")
+        path.write_text(text.replace(old, new))
+
+
+def stand_in_note(name: str) -> Path:
+    """The file that remembers what stands in for NAME; gone with the cache."""
+    return CACHE / "src" / f"instead-of-{name}"
+
+
+def stand_in(name: str) -> str:
+    """What has been taken in NAME's place, "" when nothing has."""
+    note = stand_in_note(name)
+    return note.read_text().strip() if note.exists() else ""
+
+
+def to_be_had(name: str) -> str:
+    """NAME, or the kernel that stands in for it where Debian no longer has its source.
+
+    A suite such as backports holds one kernel at a time and goes on to the next.
+    """
+    if unpacked(source_place(name)) or fetch.cached(f"linux-source-{name}"):
+        return name
+    note = stand_in_note(name)
+    with lock(note.with_name(f"{note.name}.lock")):
+        return stand_in(name) or look_for(name, note)
+
+
+def look_for(name: str, note: Path) -> str:
+    """Ask the archive for NAME; where it is gone, take the newest that is there, and say so.
+
+    NOTE is written when all suites of NAME have answered: one out of reach may come back.
+    """
+    own = records.user_mode_of(name).suites
+    problems: list[str] = []
+    there = offered(own, problems)
+    if name in there:
+        return name
+    gone = not problems
+    if not any(map(records.boots, there)):
+        suites = (records.user_mode_of(other).suites for other in records.names("uml"))
+        others = dict.fromkeys(suite for each in suites for suite in each if suite not in own)
+        there = offered(tuple(others), problems)
+    newest = max(filter(records.boots, there), key=records.order, default=None)
+    if not newest:
+        reasons = "\n  ".join(problems or [f"it is not in {', '.join(own)}"])
+        raise LabError(f"cannot fetch Linux {name}, nor another that boots:\n  {reasons}")
+    why = "has gone on" if gone else f"cannot be reached ({problems[0]})"
+    known = "" if newest in records.names("uml") else ", which has not been tried"
+    again = "; --clean-cache forgets this" if gone else ""
+    say(f"Linux {name} is no longer to be had, Debian {' and '.join(own)} {why}: "
+        f"taking {newest}{known}{again}")
+    if gone:
+        note.write_text(newest + "\n")
+    return newest
+
+
+def offered(suites: tuple[str, ...], problems: list[str]) -> set[str]:
+    """Versions of the kernel sources in SUITES; who cannot be asked is added to PROBLEMS."""
+    found: set[str] = set()
+    for suite in suites:
+        try:
+            packages = fetch.names("linux-source-", suite)
+        except LabError as problem:
+            problems.append(f"{suite}: {problem}")
+        else:
+            found |= {package.removeprefix("linux-source-") for package in packages}
+    return found

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Kernels as records, what is built once, and what is taken where a source is gone. No guest."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+import shlex
+import threading
+from pathlib import Path
+
+import pytest
+from labkit import cache, engines, fetch, kernels, modules, records, sources
+from labkit.errors import LabError
+
+NEWEST = records.names("uml")[0]
+
+
+def test_a_record_is_a_file(tmp_path: Path) -> None:
+    """One more file is one more kernel, and the newest version comes first, as numbers go."""
+    (tmp_path / "6.9.toml").write_text('[uml]\nsuites = ["one"]\ndeterministic = true\n')
+    (tmp_path / "6.10.toml").write_text('[qemu]\npackages = [["two", "amd64"]]\n')
+    found = records.records(tmp_path)
+    assert list(found) == ["6.10", "6.9"]
+    assert found["6.9"] == records.Record("6.9", records.UserMode(("one",), True))
+    assert found["6.10"] == records.Record("6.10", None, records.Stock((("two", "amd64"),)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [
+        ("6.9", '[uml]\nsuite = ["one"]\n', "suite"),
+        ("6.9", "[uml]\ndeterministic = true\n", "suites"),
+        ("6.9", '[uml]\nsuites = ["one"]\n[kvm]\nx = 1\n', "kvm"),
+        ("6.9", "", "neither"),
+        ("6.9", "[uml\n", "line 1"),
+        ("six", '[uml]\nsuites = ["one"]\n', "six"),
+    ],
+)
+def test_a_wrong_record_is_refused_by_name(
+    tmp_path: Path, name: str, text: str, word: str
+) -> None:
+    path = tmp_path / f"{name}.toml"
+    path.write_text(text)
+    with pytest.raises(LabError, match=word) as caught:
+        records.read(path)
+    assert str(path) in str(caught.value)
+
+
+def test_kernels_are_named_in_their_records_only() -> None:
+    """The lab's programs and make take versions from the records: a new one is one file."""
+    top = Path(__file__).resolve().parents[2]
+    programs = [*(top / "lab" / "labkit").glob("*.py"), top / "Makefile", top / ".ci" / "check",
+                top / "lab" / "boot", top / "lab" / "setup"]
+    # As a value, not where a comment tells why a version wants something.
+    said = re.compile(r"""["']({})["']|--kernel \d""".format(
+        "|".join(map(re.escape, records.records()))))
+    found = [f"{path.name}: {line.strip()}" for path in programs
+             for line in path.read_text().splitlines() if said.search(line)]
+    assert found == [f'records.py: OLDEST = "{records.OLDEST}"']
+
+
+def test_settings_come_once_and_the_last_one_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "base.config").write_text("# why\nCONFIG_A=y\n# CONFIG_B is not set\n")
+    (tmp_path / "config" / "kasan.config").write_text('CONFIG_B="x y"\nCONFIG_C=m\n')
+    monkeypatch.setattr(kernels, "LAB", tmp_path)
+    assert kernels.settings(NEWEST, "fast") == "CONFIG_A=y\n# CONFIG_B is not set\n"
+    assert kernels.settings(NEWEST, "kasan") == 'CONFIG_A=y\nCONFIG_B="x y"\nCONFIG_C=m\n'
+
+
+def test_every_line_of_the_fragments_is_a_setting_or_a_comment() -> None:
+    """CONFIG_X=n, which is no way to write it, would be taken for a value."""
+    for path in (kernels.LAB / "config").glob("*.config"):
+        for line in path.read_text().splitlines():
+            assert not line or line.startswith("# ") or kernels.SETTING.match(line), line
+            assert not line.endswith("=n"), line
+
+
+def test_a_comment_needs_no_new_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config").mkdir()
+    base = tmp_path / "config" / "base.config"
+    monkeypatch.setattr(kernels, "LAB", tmp_path)
+    base.write_text("# why\nCONFIG_A=y\n")
+    before = kernels.settings(NEWEST, "fast")
+    base.write_text("# because\n\nCONFIG_A=y\n")
+    assert kernels.settings(NEWEST, "fast") == before
+    base.write_text("CONFIG_A=m\n")
+    assert kernels.settings(NEWEST, "fast") != before
+
+
+WANTED = "CONFIG_A=y\nCONFIG_B=y\n# CONFIG_C is not set\nCONFIG_D=7\n"
+#: What merge_config.sh of 6.12 and of 7.3 print of the same loss of A, C and D, and of E that
+#: only tinyconfig asked for.
+COMPLAINTS = {
+    "6.12": """\
+Value of CONFIG_D is redefined by fragment lab.config:
+Value requested for CONFIG_A not in final .config
+Requested value:  CONFIG_A=y
+Actual value:\x20\x20\x20\x20\x20
+
+Value requested for CONFIG_C not in final .config
+Requested value:  # CONFIG_C is not set
+Actual value:     CONFIG_C=y
+
+Value requested for CONFIG_D not in final .config
+Requested value:  CONFIG_D=7
+Actual value:     CONFIG_D=8
+
+Value requested for CONFIG_E not in final .config
+""",
+    "7.3": """\
+Value of CONFIG_D is redefined by fragment lab.config:
+WARNING: Value requested for CONFIG_A not in final .config
+Requested value: CONFIG_A=y
+Actual value:\x20\x20\x20\x20
+WARNING: CONFIG_C differs:
+Requested value: # CONFIG_C is not set
+Actual value:    CONFIG_C=y
+WARNING: CONFIG_D differs:
+WARNING: CONFIG_E differs:
+WARNING: CONFIG_F not in merged config but added in final .config:
+""",
+}
+
+
+@pytest.mark.parametrize("said", COMPLAINTS.values(), ids=COMPLAINTS)
+def test_what_the_kernel_did_not_take_is_known(said: str) -> None:
+    assert kernels.lost_settings(said, WANTED) == {"A", "C", "D"}
+
+
+def test_built_once_however_many_ask(tmp_path: Path) -> None:
+    """All ask at once; one builds, the others wait and take what is there."""
+    begun, made = threading.Barrier(4), []
+
+    def make(path: Path) -> None:
+        made.append(path)
+        path.mkdir()
+        (path / "thing").touch()
+        cache.mark(path)
+
+    def ask(_: int) -> bool:
+        begun.wait()
+        return (cache.built(tmp_path / "it", make) / "thing").exists()
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(ask, range(4)))
+    assert made == [tmp_path / "it"]
+
+
+def test_what_was_interrupted_is_made_again(tmp_path: Path) -> None:
+    def broken(path: Path) -> None:
+        path.mkdir()
+        raise LabError("interrupted")
+
+    with pytest.raises(LabError, match="interrupted"):
+        cache.built(tmp_path / "it", broken)
+    cache.built(tmp_path / "it", cache.mark)
+    cache.built(tmp_path / "it", broken)  # not called: it is whole
+
+
+def test_the_modules_are_made_of_what_kbuild_names() -> None:
+    """And of nothing else: a test that changes builds no modules."""
+    listed = {str(path.relative_to(modules.ROOT)) for path in modules.module_sources()}
+    kbuild = (modules.ROOT / "Kbuild").read_text()
+    objects = re.findall(r"^obj-m \+= (\S+)\.o$", kbuild, flags=re.MULTILINE)
+    assert objects
+    assert {f"{name}.c" for name in objects} <= listed
+    assert not [name for name in listed if re.match(r"selftests/(unit|tdc|kinds|userspace)/", name)]
+
+
+class Archive:
+    """Debian's archive as apt-get and apt-cache show it: suites, and what they hold."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.suites = home / "suites"
+        self.suites.mkdir(parents=True)
+        tools = home / "bin"
+        tools.mkdir()
+        lists = r"s|^Dir::State::Lists=.*/apt/\(.*\)/lists$|\1|p"
+        head = (f"#!/bin/sh\nsuite=$(printf '%s\\n' \"$@\" | sed -n '{lists}')\n"
+                f"file={shlex.quote(str(self.suites))}/$suite\n")
+        self.program(tools / "apt-get", head + (
+            f'echo "$suite" >>{shlex.quote(str(home / "asked"))}\n'
+            '[ -e "$file" ] || { echo "E: cannot reach $suite" >&2; exit 100; }\n'))
+        self.program(tools / "apt-cache", head + 'for last; do :; done; grep "^$last" "$file"\n')
+
+    @staticmethod
+    def program(path: Path, text: str) -> None:
+        """Write an executable file."""
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def holds(self, suite: str, *packages: str) -> None:
+        """From now on SUITE is there and has PACKAGES."""
+        (self.suites / suite).write_text("".join(f"{name}\n" for name in packages))
+
+    def asked(self) -> list[str]:
+        """Suites that apt was asked to update, since the last call."""
+        file = self.home / "asked"
+        asked = file.read_text().split() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return asked
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
+    """An empty archive that nothing reaches yet, and an empty cache."""
+    made = Archive(tmp_path / "archive")
+    for room in (sources, fetch):
+        monkeypatch.setattr(room, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(fetch, "mirror", lambda _: fetch.Mirror("http://mirror.example/debian", ""))
+    monkeypatch.setenv("PATH", f"{made.home / 'bin'}:/usr/bin:/bin")
+    return made
+
+
+OWN, *OTHERS = (records.user_mode_of(name).suites for name in records.names("uml"))
+
+
+def test_the_default_kernel_is_taken_while_it_is_there(
+    archive: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive.holds(OWN[0], "linux-source-99.1", f"linux-source-{NEWEST}", "linux-source")
+    assert engines.default_kernel() == NEWEST
+    assert capsys.readouterr().err == ""
+
+
+def test_the_newest_that_is_there_stands_in_for_one_that_is_gone(
+    archive: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said once; remembered, so that no later run asks; known to --list and to --kernel."""
+    for suite in OWN:
+        archive.holds(suite, "linux-source-99.9", "linux-source-99.10", "linux-source-99.2",
+                      "linux-source", "linux-source-rt-99.11")
+    assert engines.default_kernel() == "99.10"
+    said = capsys.readouterr().err
+    assert f"Linux {NEWEST} is no longer to be had" in said
+    assert "99.10" in said
+    assert "not been tried" in said
+    assert archive.asked()
+    assert engines.default_kernel() == "99.10"
+    assert archive.asked() == []
+    assert capsys.readouterr().err == ""
+    assert engines.kernel_names("uml") == (*records.names("uml"), "99.10")
+    engines.check(engines.Request(["true"], kernel="99.10"))
+    # Built as the newest that is known, and not promised to give the same bytes.
+    known, new = records.user_mode_of(NEWEST), records.user_mode_of("99.10")
+    assert (new.suites, new.words, new.config) == (known.suites, known.words, known.config)
+    assert not new.deterministic
+
+
+def test_an_older_known_kernel_stands_in_where_nothing_newer_boots(
+    archive: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for suite in OWN:
+        archive.holds(suite, "linux-source-5.10")
+    older = records.names("uml")[1]
+    archive.holds(OTHERS[0][-1], "linux-source-6.1", f"linux-source-{older}")
+    assert engines.default_kernel() == older
+    said = capsys.readouterr().err
+    assert f"taking {older}" in said
+    assert "not been tried" not in said
+
+
+def test_a_suite_out_of_reach_is_asked_again(
+    archive: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may come back, and NEWEST with it; the sentence tells why another is taken."""
+    older = records.names("uml")[1]
+    archive.holds(OTHERS[0][0], f"linux-source-{older}")
+    assert engines.default_kernel() == older
+    assert f"cannot reach {OWN[0]}" in capsys.readouterr().err
+    archive.holds(OWN[0], f"linux-source-{NEWEST}")
+    assert engines.default_kernel() == NEWEST
+
+
+def test_no_network_is_no_reason_for_another_kernel(archive: Archive) -> None:
+    with pytest.raises(LabError, match=f"cannot fetch Linux {re.escape(NEWEST)}") as caught:
+        engines.default_kernel()
+    assert f"cannot reach {OWN[0]}" in str(caught.value)
+
+
+def test_what_is_in_the_cache_is_not_asked_for(archive: Archive, tmp_path: Path) -> None:
+    (tmp_path / "cache" / "dl").mkdir(parents=True)
+    (tmp_path / "cache" / "dl" / f"linux-source-{NEWEST}_1_all.deb").touch()
+    assert engines.default_kernel() == NEWEST
+    assert archive.asked() == []
