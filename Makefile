@@ -25,7 +25,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo kernels test test-extra test-drivers fuzz check deb dist clean clean-cache
+.PHONY: uninstall setup demo kernels test test-extra test-drivers fuzz check spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,6 +132,11 @@ fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrup
 
 check: setup ## checkpatch, sparse, shellcheck, ruff, man pages
 	.ci/check
+
+spec: setup ## write the netlink interface as a YAML spec for the kernel's ynl tool
+	@mkdir -p $(BUILD)/netlink
+	$(VENV)/bin/python tools/netlink-spec > $(BUILD)/netlink/tc-aqm.yaml
+	@echo wrote $(BUILD)/netlink/tc-aqm.yaml
 
 deb: ## build Debian packages: sch-aqm-dkms, iproute2-aqm
 	tools/deb $(BUILD)/deb

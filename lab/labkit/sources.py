@@ -15,7 +15,8 @@ from .progress import run_logged
 
 #: Directories whose C files no user-mode kernel compiles; their Kconfig files stay.
 UNUSED = (
-    "arch/[!ux]*", "arch/xtensa", "sound", "Documentation", "samples", "rust",
+    "arch/[!ux]*", "arch/xtensa", "sound", "samples", "rust",
+    "Documentation/[!n]*", "Documentation/n[!e]*",
     "drivers/gpu", "drivers/media", "drivers/staging", "drivers/infiniband", "drivers/scsi",
     "drivers/net/ethernet", "drivers/net/wireless", "drivers/iio", "drivers/clk",
     "drivers/pinctrl", "drivers/usb", "drivers/accel", "drivers/soc", "tools/perf",

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The netlink spec that `make spec` writes: the kernel tree's own tool reads it, configures the
+disciplines by it, and shows what tc shows."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.selftests import KINDS, TOP, Kind, every_kind
+
+SOURCE = TOP / "build" / "src" / "linux-source-7.3"
+NETLINK = SOURCE / "Documentation" / "netlink"
+YNL = SOURCE / "tools" / "net" / "ynl" / "pyynl" / "cli.py"
+MEMORY = 1_000_000
+#: What tc shows of any qdisc.
+CORE = frozenset((
+    "kind", "handle", "root", "refcnt", "options", "bytes", "packets", "drops", "overlimits",
+     "requeues", "backlog", "qlen",
+))  # fmt: skip
+Node = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("netlink") / "tc-aqm.yaml"
+    with path.open("w") as stream:
+        subprocess.run([sys.executable, TOP / "tools" / "netlink-spec"], stdout=stream, check=True)
+    return path
+
+
+def test_it_follows_the_kernels_schema(written: Path) -> None:
+    schema = yaml.safe_load((NETLINK / "netlink-raw.yaml").read_text())
+    spec = yaml.safe_load(written.read_text())
+    jsonschema.Draft7Validator(schema).validate(spec)
+    described = {row["value"] for row in spec["sub-messages"][0]["formats"]}
+    assert described == {kind.name for kind in KINDS}
+
+
+# Of each kind: made by ynl with a memory limit, read back by tc and by ynl; then a value that the
+# kernel refuses.
+GUEST = r"""
+set -e
+ip link add d0 type dummy
+ip link set d0 up
+index=$(cat /sys/class/net/d0/ifindex)
+ynl="$1 $2 --spec $3 --schema $4 --process-unknown"
+eval "$5"
+shift 5
+line() { echo "$kind $1 $(shift; "$@" 2>&1 | tr '\n' ' ')"; }
+for kind; do
+	at="'ifindex': $index, 'parent': 4294967295, 'handle': 65536, 'kind': '$kind'"
+	json() { echo "{$at, 'options': {$1}}" | tr "'" '"'; }
+	$ynl --do newqdisc --create --json "$(json "'memory-limit': MEMORY")" >&2
+	line tc tc -j -s qdisc show dev d0
+	line ynl $ynl --output-json --dump getqdisc
+	line tc_classes tc class show dev d0
+	line classes $ynl --output-json --dump gettclass --json "{\"ifindex\": $index}"
+	line refused $ynl --do newqdisc --json "$(json "'split-gso': 2")"
+	tc qdisc del dev d0 root
+	tc qdisc add dev d0 root $kind $(eval "echo \$options_$kind")
+	line tc_card tc -j qdisc show dev d0
+	line ynl_card $ynl --output-json --dump getqdisc
+	tc qdisc del dev d0 root
+done
+""".replace("MEMORY", str(MEMORY))
+
+
+@pytest.fixture(scope="module")
+def answers(written: Path) -> dict[tuple[str, str], str]:
+    """What the guest said, by kind and by who said it."""
+    spec = TOP / "build" / "netlink" / f"{written.parent.name}.yaml"
+    spec.parent.mkdir(parents=True, exist_ok=True)  # the guest has another /tmp
+    spec.write_text(written.read_text())
+    options = "; ".join(f"options_{kind.name}='{kind.card['OPTIONS']}'" for kind in KINDS)
+    done = subprocess.run(
+        [TOP / "lab" / "boot", "--", "sh", "-c", GUEST, "sh", sys.executable, YNL, spec,
+         NETLINK / "netlink-raw.yaml", options, *(kind.name for kind in KINDS)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    spec.unlink()
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = (line.split(" ", 2) for line in done.stdout.splitlines())
+    return {(kind, what): text for kind, what, text in lines}
+
+
+def ours(text: str, kind: Kind) -> Node:
+    """The one object of KIND in a JSON array."""
+    (found,) = (row for row in json.loads(text) if row["kind"] == kind.name)
+    return found
+
+
+@every_kind
+def test_it_configures(answers: dict[tuple[str, str], str], kind: Kind) -> None:
+    for who, name in (("tc", "memory_limit"), ("ynl", "memory-limit")):
+        assert ours(answers[kind.name, who], kind)["options"] == {name: MEMORY}
+
+
+@every_kind
+def test_it_shows_the_options_that_were_given(
+    answers: dict[tuple[str, str], str], kind: Kind
+) -> None:
+    tc = ours(answers[kind.name, "tc_card"], kind)["options"]
+    shown = ours(answers[kind.name, "ynl_card"], kind)["options"]
+    assert list(shown) == [name.replace("_", "-") for name in tc]
+    for name, value in tc.items():
+        if type(value) in (int, bool, str):
+            assert shown[name.replace("_", "-")] == value, name
+
+
+@every_kind
+def test_it_shows_each_statistic_as_tc_does(
+    answers: dict[tuple[str, str], str], kind: Kind
+) -> None:
+    tc = ours(answers[kind.name, "tc"], kind)
+    shown = ours(answers[kind.name, "ynl"], kind)["stats2"]["app"]
+    same = {name: value for name, value in tc.items() if type(value) is int}
+    known = {name: shown.get(name.replace("_", "-")) for name in tc if name not in CORE}
+    assert None not in known.values()
+    assert len(known) > len(shown) - 4  # two of the header, and one that is not shown
+    assert known["memory_limit"] == MEMORY
+    assert {name: known[name] for name in known if name in same} == {
+        name: same[name] for name in known if name in same
+    }
+
+
+@every_kind
+def test_it_names_classes(answers: dict[tuple[str, str], str], kind: Kind) -> None:
+    handles = re.findall(r"class \w+ 1:(\w+)", answers[kind.name, "tc_classes"])
+    shown = json.loads(answers[kind.name, "classes"])
+    assert [row["handle"] for row in shown] == [0x10000 + int(minor, 16) for minor in handles]
+    assert all(row["stats2"]["app"]["xstats-type"] == 1 for row in shown)
+    if kind.name == "cbt":
+        assert [row["stats2"]["app"]["class-id"] for row in shown] == ["tcp", "tagged", "other"]
+
+
+@every_kind
+def test_a_refusal_names_the_option(answers: dict[tuple[str, str], str], kind: Kind) -> None:
+    said = answers[kind.name, "refused"]
+    assert "split_gso must be 0 to 1" in said  # the kernel's words
+    assert f".options({kind.name}).split-gso" in said  # and the attribute, by the spec
