@@ -6,7 +6,9 @@
 #define AQM_TOOLS_FLOWGEN_H
 
 #include <linux/tcp.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -17,8 +19,42 @@
 
 struct flow;
 
+enum key_type { KEY_UINT, KEY_NS, KEY_TEXT, KEY_LONG_TEXT };
+
+/*
+ * A word of the flow file.
+ * @offset: of its value in struct flow, or in the kind's state if it is the kind's
+ * @size: bytes there
+ * @help: what it means; a required one must be given
+ */
+struct flow_key {
+	const char *name;
+	enum key_type type;
+	size_t offset;
+	size_t size;
+	bool required;
+	const char *help;
+};
+
+#define FLOW_KEY(_name, _type, _struct, _field, _required, _help) \
+	{ _name, _type, offsetof(_struct, _field), \
+	  sizeof(((_struct *)0)->_field), _required, _help }
+
+/*
+ * A log that only some kinds write: made, with its header, when first needed.
+ * @option: of the command line, without "--"
+ */
+struct flow_log {
+	const char *option;
+	const char *header;
+	const char *path;
+	FILE *file;
+};
+
 /*
  * A kind of traffic. Callbacks that a kind does not need are NULL.
+ * @state_size: bytes of a flow's state, 0 at first; the keys fill some of it
+ * @keys, @logs: beside those of every flow
  * @open: make the sockets, at start-up; nothing is sent yet
  * @start: begin, at the flow's start instant
  * @tick: at the instant asked for by flow_tick_at()
@@ -29,6 +65,11 @@ struct flow;
  */
 struct flow_kind {
 	const char *name;
+	size_t state_size;
+	const struct flow_key *keys;
+	unsigned int nr_keys;
+	struct flow_log *logs;
+	unsigned int nr_logs;
 	void (*open)(struct flow *f);
 	void (*start)(struct flow *f);
 	void (*tick)(struct flow *f);
@@ -44,6 +85,10 @@ extern const struct flow_kind flow_kind_bulk;
 extern const struct flow_kind flow_kind_udp;
 extern const struct flow_kind flow_kind_web;
 
+/* In the order of the help; the first is what a flow is unless told. */
+extern const struct flow_kind *const flow_kinds[];
+extern const unsigned int nr_flow_kinds;
+
 enum flow_phase { FLOW_WAITING, FLOW_RUNNING, FLOW_DONE };
 
 struct address {
@@ -55,8 +100,6 @@ struct address {
  * @start_ns, @stop_ns: instants after the epoch, in nanoseconds
  * @sndbuf, @rcvbuf, @clamp, @lowat, @notsent: bytes; 0 leaves the kernel's default
  * @tos: byte for the IP header (DSCP in its upper six bits)
- * @gap_ns, @jitter_ns, @seed, @size, @delay_ns, @log_every: of kind udp
- * @requests, @keep: of kind web
  * @listen_fd, @sink_fd, @source_fd: -1 when absent
  * @bytes: last known count of bytes received in order
  * @bytes_sent, @bytes_again: payload sent, and of it sent again
@@ -83,14 +126,6 @@ struct flow {
 	unsigned int notsent;
 	unsigned int nodelay;
 	unsigned int tos;
-	int64_t gap_ns;
-	unsigned int size;
-	int64_t delay_ns;
-	unsigned int log_every;
-	int64_t jitter_ns;
-	unsigned int seed;
-	char *requests;
-	unsigned int keep;
 
 	enum flow_phase phase;
 	int listen_fd;
@@ -133,24 +168,38 @@ struct flowgen {
 
 extern struct flowgen run;
 extern char discarded[READ_CHUNK];
+extern atomic_int interrupted;
 
-/* A log that only some kinds write: made, with its header, when first needed. */
-struct flow_log {
-	const char *option;
-	const char *header;
-	const char *path;
-	FILE *file;
+/* flows.c */
+void flows_read(const char *path);
+void flow_keys_print(FILE *out);
+const struct flow_kind *flow_kind_find(const char *name);
+
+/* timetable.c: what happens at an instant; ties keep the order of the file. */
+enum instant_what { INSTANT_START, INSTANT_TICK, INSTANT_STOP };
+
+struct instant {
+	int64_t at_ns;
+	struct flow *flow;
+	enum instant_what what;
 };
 
-extern struct flow_log log_datagrams;
-extern struct flow_log log_delays;
-extern struct flow_log log_requests;
-
-FILE *flow_log(struct flow_log *log);
-
+void instants_make(void);
+struct instant instant_take(void);
 void flow_tick_at(struct flow *f, int64_t at_ns);
+
+/* run.c */
+int64_t realtime_offset_ns(void);
+void run_flows(void);
+void flows_finish(void);
+
+/* logs.c */
+void logs_open(const char *progress, const char *ends);
+void logs_close(void);
+FILE *flow_log(struct flow_log *log);
 void flow_end_row(struct flow *f, const struct tcp_info *info);
 
+/* sockets.c */
 void enter(const char *netns);
 void set_option(int fd, int level, int option, const char *name,
 		unsigned int value);

@@ -26,7 +26,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "clock.h"
+#include "../clock.h"
 #include "flowgen.h"
 
 #define BATCH		128	/* datagrams per system call */
@@ -46,6 +46,11 @@ struct datagram {
 };
 
 /*
+ * @gap_ns: between two datagrams; each is late by up to @jitter_ns
+ * @delay_ns: propagation before the first hop
+ * @seed: of the jitter
+ * @size: payload bytes of a datagram
+ * @log_every: the delay of every n-th is logged
  * @tick_ns: how often the source and the sink are served
  * @sent, @received: datagrams
  * @overflows: that the sink's socket had no room for
@@ -53,12 +58,43 @@ struct datagram {
  * @room: entries of @delay
  */
 struct udp {
+	int64_t gap_ns;
+	int64_t jitter_ns;
+	int64_t delay_ns;
+	unsigned int seed;
+	unsigned int size;
+	unsigned int log_every;
 	int64_t tick_ns;
 	uint64_t sent;
 	uint64_t received;
 	uint32_t overflows;
 	uint32_t *delay;
 	uint64_t room;
+};
+
+static const struct flow_key udp_keys[] = {
+	FLOW_KEY("gap_ns", KEY_NS, struct udp, gap_ns, true,
+		 "between two datagrams, ns"),
+	FLOW_KEY("jitter_ns", KEY_NS, struct udp, jitter_ns, false,
+		 "a datagram is late by up to this, at most a gap"),
+	FLOW_KEY("seed", KEY_UINT, struct udp, seed, false, "of the jitter"),
+	FLOW_KEY("size", KEY_UINT, struct udp, size, true,
+		 "payload bytes of a datagram"),
+	FLOW_KEY("delay_ns", KEY_NS, struct udp, delay_ns, false,
+		 "propagation before the first hop, ns"),
+	FLOW_KEY("log_every", KEY_UINT, struct udp, log_every, false,
+		 "log the delay of every n-th (default 1)"),
+};
+
+enum { LOG_DATAGRAMS, LOG_DELAYS };
+
+static struct flow_log udp_logs[] = {
+	[LOG_DATAGRAMS] = {
+		.option = "datagrams", .header = "time_s,flow,sent,received",
+	},
+	[LOG_DELAYS] = {
+		.option = "delays", .header = "sent_s,flow,delay_ms",
+	},
 };
 
 /* splitmix64 (Steele, Lea and Flood 2014): the k-th number of a seeded stream. */
@@ -74,12 +110,13 @@ static uint64_t udp_random(uint64_t seed, uint64_t k)
 /* When datagram @k is sent; never before datagram @k - 1. */
 static int64_t udp_instant(const struct flow *f, uint64_t k)
 {
+	const struct udp *u = f->state;
 	int64_t late_ns = 0;
 
-	if (f->jitter_ns)
+	if (u->jitter_ns)
 		/* 24 bits leave room for gaps of many minutes. */
-		late_ns = (udp_random(f->seed, k) >> 40) * f->jitter_ns >> 24;
-	return f->start_ns + (int64_t)k * f->gap_ns + late_ns;
+		late_ns = (udp_random(u->seed, k) >> 40) * u->jitter_ns >> 24;
+	return f->start_ns + (int64_t)k * u->gap_ns + late_ns;
 }
 
 static int udp_socket(const struct flow *f, const struct address *address,
@@ -99,31 +136,29 @@ static void udp_open(struct flow *f)
 {
 	struct sock_txtime txtime = { .clockid = CLOCK_MONOTONIC };
 	bool v6 = f->sink_addr.sa.ss_family == AF_INET6;
+	struct udp *u = f->state;
 	int64_t held;
-	struct udp *u;
 
-	if (f->gap_ns < 1 || f->jitter_ns > f->gap_ns || !f->log_every ||
-	    f->size < sizeof(struct datagram) || f->size > SIZE_MOST)
-		errx(2, "flow %u: gap_ns, log_every from 1; jitter_ns to gap_ns; size %zu to %d",
+	if (!u->log_every)
+		u->log_every = 1;
+	if (u->gap_ns < 1 || u->jitter_ns > u->gap_ns ||
+	    u->size < sizeof(struct datagram) || u->size > SIZE_MOST)
+		errx(2, "flow %u: gap_ns from 1; jitter_ns to gap_ns; size %zu to %d",
 		     f->id, sizeof(struct datagram), SIZE_MOST);
-	u = calloc(1, sizeof(*u));
-	if (!u)
-		err(1, "memory for flow %u", f->id);
-	f->state = u;
-	u->tick_ns = TICK_DATAGRAMS * f->gap_ns;
+	u->tick_ns = TICK_DATAGRAMS * u->gap_ns;
 	if (u->tick_ns < TICK_LEAST_NS)
 		u->tick_ns = TICK_LEAST_NS;
 	if (u->tick_ns > TICK_MOST_NS)
 		u->tick_ns = TICK_MOST_NS;
-	flow_log(&log_datagrams);
-	flow_log(&log_delays);
+	flow_log(&udp_logs[LOG_DATAGRAMS]);
+	flow_log(&udp_logs[LOG_DELAYS]);
 
 	enter(f->sink_netns);
 	f->sink_fd = udp_socket(f, &f->sink_addr, f->sink_host);
 	set_option(f->sink_fd, SOL_SOCKET, SO_TIMESTAMPNS, "SO_TIMESTAMPNS", 1);
 	set_option(f->sink_fd, SOL_SOCKET, SO_RXQ_OVFL, "SO_RXQ_OVFL", 1);
 	/* A tick may be late on a busy machine, and a queue may drain fast. */
-	held = (8 * u->tick_ns / f->gap_ns + 1024) * (f->size + OVERHEAD);
+	held = (8 * u->tick_ns / u->gap_ns + 1024) * (u->size + OVERHEAD);
 	set_option(f->sink_fd, SOL_SOCKET, SO_RCVBUFFORCE, "SO_RCVBUFFORCE",
 		   held < INT32_MAX / 2 ? held : INT32_MAX / 2);
 
@@ -140,8 +175,8 @@ static void udp_open(struct flow *f)
 			   "IPV6_TCLASS", f->tos);
 	else if (f->tos)
 		set_option(f->source_fd, IPPROTO_IP, IP_TOS, "IP_TOS", f->tos);
-	held = ((f->delay_ns + 4 * u->tick_ns) / f->gap_ns + 64) *
-	       (f->size + OVERHEAD);
+	held = ((u->delay_ns + 4 * u->tick_ns) / u->gap_ns + 64) *
+	       (u->size + OVERHEAD);
 	set_option(f->source_fd, SOL_SOCKET, SO_SNDBUFFORCE, "SO_SNDBUFFORCE",
 		   held < INT32_MAX / 2 ? held : INT32_MAX / 2);
 }
@@ -175,7 +210,7 @@ static void udp_send(struct flow *f, int64_t until_ns)
 				&head[n], sizeof(head[n]),
 			};
 			parts[n][1] = (struct iovec){
-				payload, f->size - sizeof(head[n]),
+				payload, u->size - sizeof(head[n]),
 			};
 			messages[n].msg_hdr = (struct msghdr){
 				.msg_iov = parts[n],
@@ -183,7 +218,7 @@ static void udp_send(struct flow *f, int64_t until_ns)
 				.msg_control = control[n].room,
 				.msg_controllen = sizeof(control[n].room),
 			};
-			leaves = run.epoch_ns + udp_instant(f, k) + f->delay_ns;
+			leaves = run.epoch_ns + udp_instant(f, k) + u->delay_ns;
 			c = CMSG_FIRSTHDR(&messages[n].msg_hdr);
 			c->cmsg_level = SOL_SOCKET;
 			c->cmsg_type = SCM_TXTIME;
@@ -210,7 +245,7 @@ static void udp_arrived(struct flow *f, const struct datagram *d,
 	if (d->flow != f->id || d->sequence >= u->sent)
 		errx(1, "flow %u: a datagram that it did not send", f->id);
 	delay_ns = at_ns - udp_instant(f, d->sequence);
-	if (delay_ns < f->delay_ns - EARLY_NS)
+	if (delay_ns < u->delay_ns - EARLY_NS)
 		errx(1, "flow %u: a datagram left before its time: does its device have fq?",
 		     f->id);
 	if (delay_ns < 0)
@@ -227,7 +262,7 @@ static void udp_arrived(struct flow *f, const struct datagram *d,
 	u->delay[d->sequence] = (delay_ns + DELAY_UNIT_NS / 2) /
 				DELAY_UNIT_NS + 1;
 	u->received++;
-	f->bytes += f->size;
+	f->bytes += u->size;
 }
 
 static uint64_t udp_received(struct flow *f)
@@ -310,19 +345,19 @@ static void udp_finish(struct flow *f)
 
 			sent++;
 			received += arrived;
-			if (arrived && k % f->log_every == 0)
-				fprintf(log_delays.file, "%.6f,%u,%.4f\n",
+			if (arrived && k % u->log_every == 0)
+				fprintf(udp_logs[LOG_DELAYS].file, "%.6f,%u,%.4f\n",
 					(double)udp_instant(f, k) /
 					NSEC_PER_SEC, f->id,
 					(double)(u->delay[k] - 1) *
 					DELAY_UNIT_NS / NSEC_PER_MSEC);
 		}
-		fprintf(log_datagrams.file, "%.3f,%u,%llu,%llu\n",
+		fprintf(udp_logs[LOG_DATAGRAMS].file, "%.3f,%u,%llu,%llu\n",
 			(double)from_ns / NSEC_PER_SEC, f->id,
 			(unsigned long long)sent,
 			(unsigned long long)received);
 	}
-	f->bytes_sent = u->sent * f->size;
+	f->bytes_sent = u->sent * u->size;
 	flow_end_row(f, &none);
 	forget(&f->source_fd);
 	forget(&f->sink_fd);
@@ -332,6 +367,11 @@ static void udp_finish(struct flow *f)
 
 const struct flow_kind flow_kind_udp = {
 	.name = "udp",
+	.state_size = sizeof(struct udp),
+	.keys = udp_keys,
+	.nr_keys = ARRAY_SIZE(udp_keys),
+	.logs = udp_logs,
+	.nr_logs = ARRAY_SIZE(udp_logs),
 	.open = udp_open,
 	.start = udp_tick,
 	.tick = udp_tick,

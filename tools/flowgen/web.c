@@ -20,7 +20,7 @@
 #include <sys/epoll.h>
 #include <sys/sendfile.h>
 
-#include "clock.h"
+#include "../clock.h"
 #include "flowgen.h"
 
 #define REQUEST_BYTES	300	/* of an HTTP request, about */
@@ -31,6 +31,7 @@ struct request {
 };
 
 /*
+ * @session: the requests as the flow file has them; @keep: one connection for all
  * @requests, @nr: the whole session; @next: the one that is thought about, or
  *	under way
  * @asked_ns: since when it is under way, after the epoch
@@ -41,6 +42,8 @@ struct request {
  * @lowat: SO_RCVLOWAT of the client's socket now
  */
 struct web {
+	char *session;
+	unsigned int keep;
 	struct request *requests;
 	unsigned int nr;
 	unsigned int next;
@@ -53,9 +56,21 @@ struct web {
 	unsigned int lowat;
 };
 
+static const struct flow_key web_keys[] = {
+	FLOW_KEY("requests", KEY_LONG_TEXT, struct web, session, true,
+		 "THINK_NS:BYTES,... in this order"),
+	FLOW_KEY("keep", KEY_UINT, struct web, keep, false,
+		 "1: one connection for all requests"),
+};
+
+static struct flow_log web_log_requests = {
+	.option = "requests",
+	.header = "start_s,flow,request,bytes,completion_s",
+};
+
 static void web_parse(struct flow *f, struct web *w)
 {
-	char *at = f->requests, *end;
+	char *at = w->session, *end;
 	unsigned int i;
 
 	w->nr = 1;
@@ -85,15 +100,10 @@ bad:
 static void web_open(struct flow *f)
 {
 	int family = f->source_addr.sa.ss_family;
-	struct web *w = calloc(1, sizeof(*w));
+	struct web *w = f->state;
 
-	if (!f->requests)
-		errx(2, "flow %u: web needs requests", f->id);
-	if (!w)
-		err(1, "memory for flow %u", f->id);
-	f->state = w;
 	web_parse(f, w);
-	flow_log(&log_requests);
+	flow_log(&web_log_requests);
 
 	enter(f->source_netns);
 	f->listen_fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
@@ -199,12 +209,12 @@ static void web_log(struct flow *f, bool complete)
 	double seconds = (double)(mono_ns() - run.epoch_ns - w->asked_ns) /
 			 NSEC_PER_SEC;
 
-	fprintf(log_requests.file, "%.6f,%u,%u,%llu,",
+	fprintf(web_log_requests.file, "%.6f,%u,%u,%llu,",
 		(double)w->asked_ns / NSEC_PER_SEC, f->id, w->next,
 		(unsigned long long)w->requests[w->next].bytes);
 	if (complete)
-		fprintf(log_requests.file, "%.6f", seconds);
-	fputc('\n', log_requests.file);
+		fprintf(web_log_requests.file, "%.6f", seconds);
+	fputc('\n', web_log_requests.file);
 	w->under_way = false;
 	w->next++;
 }
@@ -260,7 +270,7 @@ static void web_sink_event(struct flow *f, uint32_t events)
 		return;
 	}
 	web_log(f, true);
-	if (!f->keep)
+	if (!w->keep)
 		forget(&f->sink_fd);
 	web_think(f);
 }
@@ -375,12 +385,18 @@ static void web_stop(struct flow *f)
 	forget(&f->sink_fd);
 	forget(&f->listen_fd);
 	free(w->requests);
+	free(w->session);
 	free(w);
 	f->phase = FLOW_DONE;
 }
 
 const struct flow_kind flow_kind_web = {
 	.name = "web",
+	.state_size = sizeof(struct web),
+	.keys = web_keys,
+	.nr_keys = ARRAY_SIZE(web_keys),
+	.logs = &web_log_requests,
+	.nr_logs = 1,
 	.open = web_open,
 	.start = web_think,
 	.tick = web_tick,

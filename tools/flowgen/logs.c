@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Logs: CSV with a header line; times in seconds from the epoch.
+ */
+#define _GNU_SOURCE
+#include "../clock.h"
+#include "flowgen.h"
+
+#define LOG_BUFFER	(1024 * 1024)
+
+static const char progress_columns[] = "time_s,flow,bytes";
+static const char ends_columns[] =
+	"flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,"
+	"retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error";
+
+static const char *progress_path, *ends_path;
+
+static FILE *log_open(const char *path, const char *header)
+{
+	FILE *out = fopen(path, "w");
+
+	if (!out)
+		err(2, "%s", path);
+	setvbuf(out, NULL, _IOFBF, LOG_BUFFER);
+	fprintf(out, "%s\n", header);
+	return out;
+}
+
+static void log_close(FILE *out, const char *path)
+{
+	if (ferror(out) || fclose(out))
+		err(1, "%s", path);
+}
+
+FILE *flow_log(struct flow_log *log)
+{
+	if (!log->path)
+		errx(2, "a flow of this kind needs --%s FILE", log->option);
+	if (!log->file)
+		log->file = log_open(log->path, log->header);
+	return log->file;
+}
+
+/* The flow's row in --ends; @info is all zero for what is not TCP. */
+void flow_end_row(struct flow *f, const struct tcp_info *info)
+{
+	int64_t now = mono_ns() - run.epoch_ns;
+
+	fprintf(run.ends,
+		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%d\n",
+		f->id, f->group, f->kind->name,
+		(double)f->start_ns / NSEC_PER_SEC, (double)now / NSEC_PER_SEC,
+		(unsigned long long)f->bytes,
+		(unsigned long long)f->bytes_sent,
+		(unsigned long long)f->bytes_again, f->again,
+		info->tcpi_rtt / 1e3, info->tcpi_min_rtt / 1e3,
+		info->tcpi_snd_cwnd, info->tcpi_snd_mss,
+		info->tcpi_delivered_ce, f->source_error);
+}
+
+/* Those that every run writes; flow_log() opens the others. */
+void logs_open(const char *progress, const char *ends)
+{
+	progress_path = progress;
+	ends_path = ends;
+	run.progress = log_open(progress, progress_columns);
+	run.ends = log_open(ends, ends_columns);
+}
+
+void logs_close(void)
+{
+	unsigned int i, j;
+
+	log_close(run.progress, progress_path);
+	log_close(run.ends, ends_path);
+	for (i = 0; i < nr_flow_kinds; i++) {
+		for (j = 0; j < flow_kinds[i]->nr_logs; j++) {
+			struct flow_log *log = &flow_kinds[i]->logs[j];
+
+			if (log->file)
+				log_close(log->file, log->path);
+		}
+	}
+}

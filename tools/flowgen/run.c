@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The run: one epoll instance for all flows, one timerfd for all instants.
+ */
+#define _GNU_SOURCE
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include "../clock.h"
+#include "flowgen.h"
+
+#define LINGER_STEP_NS	(100 * NSEC_PER_MSEC)
+#define LINGER_QUIET	10	/* steps without a datagram: nothing is left */
+#define LINGER_MOST	100	/* steps */
+
+static void flow_stop(struct flow *f)
+{
+	if (f->phase != FLOW_DONE && f->kind->stop)
+		f->kind->stop(f);
+}
+
+static void instant_run(const struct instant *in)
+{
+	struct flow *f = in->flow;
+
+	switch (in->what) {
+	case INSTANT_START:
+		f->kind->start(f);
+		f->phase = FLOW_RUNNING;
+		break;
+	case INSTANT_TICK:
+		if (f->phase == FLOW_RUNNING)
+			f->kind->tick(f);
+		break;
+	case INSTANT_STOP:
+		flow_stop(f);
+		break;
+	}
+}
+
+int64_t realtime_offset_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec - mono_ns();
+}
+
+static void progress_write(int64_t at_ns)
+{
+	unsigned int i;
+
+	run.realtime_ns = realtime_offset_ns();
+
+	for (i = 0; i < run.nr_flows; i++) {
+		struct flow *f = &run.flows[i];
+
+		if (f->phase == FLOW_RUNNING)
+			f->kind->received(f);
+		fprintf(run.progress, "%.3f,%u,%llu\n",
+			(double)at_ns / NSEC_PER_SEC, f->id,
+			(unsigned long long)f->bytes);
+	}
+}
+
+static void timer_arm(int64_t at_ns)
+{
+	struct itimerspec when = {
+		.it_value = ns_to_timespec(run.epoch_ns + at_ns),
+	};
+
+	if (timerfd_settime(run.timer_fd, TFD_TIMER_ABSTIME, &when, NULL))
+		err(1, "timerfd_settime");
+}
+
+static void dispatch(const struct epoll_event *ev)
+{
+	struct flow *f = &run.flows[ev->data.u64 >> 2];
+	enum flow_end end = ev->data.u64 & 3;
+	uint64_t expirations;
+
+	switch (end) {
+	case END_LISTEN:
+		f->kind->listen_event(f, ev->events);
+		break;
+	case END_SINK:
+		f->kind->sink_event(f, ev->events);
+		break;
+	case END_SOURCE:
+		f->kind->source_event(f, ev->events);
+		break;
+	case END_TIMER:
+		if (read(run.timer_fd, &expirations, sizeof(expirations)) < 0 &&
+		    errno != EAGAIN)
+			err(1, "timerfd");
+		break;
+	}
+}
+
+void run_flows(void)
+{
+	int64_t next_sample = 0;
+	struct epoll_event events[64];
+	int64_t now, next;
+	int i, ready;
+
+	for (;;) {
+		now = mono_ns() - run.epoch_ns;
+		while (run.nr_instants && run.instants[0].at_ns <= now) {
+			struct instant in = instant_take();
+
+			instant_run(&in);
+		}
+		/* A late sample is stamped with when it was taken. */
+		if (next_sample <= now) {
+			progress_write(now);
+			next_sample += (now - next_sample) / run.interval_ns *
+				       run.interval_ns + run.interval_ns;
+		}
+		if (now >= run.duration_ns || interrupted)
+			return;
+		next = next_sample < run.duration_ns ? next_sample :
+						       run.duration_ns;
+		if (run.nr_instants && run.instants[0].at_ns < next)
+			next = run.instants[0].at_ns;
+		timer_arm(next);
+		do {
+			bool timer = false;
+
+			ready = epoll_wait(run.epoll_fd, events,
+					   ARRAY_SIZE(events), -1);
+			if (ready < 0 && errno != EINTR)
+				err(1, "epoll_wait");
+			for (i = 0; i < ready; i++) {
+				dispatch(&events[i]);
+				timer |= (events[i].data.u64 & 3) == END_TIMER;
+			}
+			/* An event may have asked for an earlier tick. */
+			if (timer || (run.nr_instants &&
+				      run.instants[0].at_ns < next))
+				break;
+		} while (!interrupted);
+	}
+}
+
+/*
+ * The sources are silent; wait until datagrams that are still queued somewhere
+ * have arrived, or are known to be lost.
+ */
+static void datagrams_arrive(void)
+{
+	const struct timespec step = { .tv_nsec = LINGER_STEP_NS };
+	uint64_t before, now = 0;
+	int quiet = 0, steps = 0;
+	unsigned int i;
+
+	while (quiet < LINGER_QUIET && steps++ < LINGER_MOST && !interrupted) {
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
+		before = now;
+		now = 0;
+		for (i = 0; i < run.nr_flows; i++)
+			if (run.flows[i].phase == FLOW_RUNNING)
+				now += run.flows[i].kind->received(&run.flows[i]);
+		quiet = now == before ? quiet + 1 : 0;
+	}
+}
+
+void flows_finish(void)
+{
+	bool under_way = false;
+	unsigned int i;
+
+	for (i = 0; i < run.nr_flows; i++) {
+		flow_stop(&run.flows[i]);
+		under_way |= run.flows[i].phase == FLOW_RUNNING;
+	}
+	if (under_way)
+		datagrams_arrive();
+	for (i = 0; i < run.nr_flows; i++)
+		if (run.flows[i].phase != FLOW_DONE && run.flows[i].kind->finish)
+			run.flows[i].kind->finish(&run.flows[i]);
+}
