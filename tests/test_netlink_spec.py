@@ -14,12 +14,11 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from labkit.engines import default_kernel
+from labkit.sources import ensure_source
 
 from tests.selftests import KINDS, TOP, Kind, every_kind
 
-SOURCE = TOP / "build" / "src" / "linux-source-7.3"
-NETLINK = SOURCE / "Documentation" / "netlink"
-YNL = SOURCE / "tools" / "net" / "ynl" / "pyynl" / "cli.py"
 MEMORY = 1_000_000
 #: What tc shows of any qdisc.
 CORE = frozenset((
@@ -30,6 +29,12 @@ Node = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
+def source() -> Path:
+    """The source of the lab's kernel, which has the schema and the tool."""
+    return ensure_source(default_kernel()).tree
+
+
+@pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("netlink") / "tc-aqm.yaml"
     with path.open("w") as stream:
@@ -37,8 +42,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_it_follows_the_kernels_schema(written: Path) -> None:
-    schema = yaml.safe_load((NETLINK / "netlink-raw.yaml").read_text())
+def schema_of(source: Path) -> Path:
+    return source / "Documentation" / "netlink" / "netlink-raw.yaml"
+
+
+def test_it_follows_the_kernels_schema(written: Path, source: Path) -> None:
+    schema = yaml.safe_load(schema_of(source).read_text())
     spec = yaml.safe_load(written.read_text())
     jsonschema.Draft7Validator(schema).validate(spec)
     described = {row["value"] for row in spec["sub-messages"][0]["formats"]}
@@ -75,15 +84,16 @@ done
 
 
 @pytest.fixture(scope="module")
-def answers(written: Path) -> dict[tuple[str, str], str]:
+def answers(written: Path, source: Path) -> dict[tuple[str, str], str]:
     """What the guest said, by kind and by who said it."""
     spec = TOP / "build" / "netlink" / f"{written.parent.name}.yaml"
     spec.parent.mkdir(parents=True, exist_ok=True)  # the guest has another /tmp
     spec.write_text(written.read_text())
     options = "; ".join(f"options_{kind.name}='{kind.card['OPTIONS']}'" for kind in KINDS)
     done = subprocess.run(
-        [TOP / "lab" / "boot", "--", "sh", "-c", GUEST, "sh", sys.executable, YNL, spec,
-         NETLINK / "netlink-raw.yaml", options, *(kind.name for kind in KINDS)],
+        [TOP / "lab" / "boot", "--", "sh", "-c", GUEST, "sh", sys.executable,
+         source / "tools" / "net" / "ynl" / "pyynl" / "cli.py", spec,
+         schema_of(source), options, *(kind.name for kind in KINDS)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     spec.unlink()
