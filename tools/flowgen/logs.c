@@ -10,8 +10,7 @@
 
 static const char progress_columns[] = "time_s,flow,bytes";
 static const char ends_columns[] =
-	"flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,"
-	"retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error";
+	"flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error";
 
 static const char *progress_path, *ends_path;
 
