@@ -123,8 +123,8 @@ test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 test-extra: kernels ## run what make test leaves out: 6.12 in user mode, all drivers' tests
 	$(PYTEST) -m extra $(TESTS)
 
-test-drivers: setup ## every discipline on a real driver (BQL, TSO) in Debian's 6.1 and 6.12
-	$(VENV)/bin/pytest tests/drivers
+test-drivers: setup ## every discipline on a real driver in Debian's 6.1 and 6.12; resumes
+	$(VENV)/bin/pytest -s --durations=0 $(or $(TESTS),tests/drivers)
 
 # The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
 fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=

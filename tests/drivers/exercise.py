@@ -1,73 +1,135 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs in a QEMU guest with two network cards on one hub: disciplines at their roots.
 
-    exercise.py RATE RUNS QDISC...
+    exercise.py 'RUN QDISC'...
 
 Each card is in a namespace of its own, with the offloads that its driver turns on. The cards are
-slowed down to some RATE Mb/s, so that their drivers stop the queue and hand packets back: a card
-reports what it has sent INTERRUPTS times a second, and may hold only so many bytes meanwhile.
-RUNS are names out of RUNS below, with commas between them; QDISC is what tc gets. Prints a line of
-JSON per run; whoever reads it judges.
+slowed down to some 10 Mb/s, so that their drivers stop the queue and hand packets back: a card may
+hold so many bytes, and reports what it has sent INTERRUPTS times a second. (Twice as often in fact:
+QEMU holds back every other interrupt only.) RUN is a name out of RUNS below; QDISC is what tc gets.
+Prints what the cards offer, and then a line of JSON per run; whoever reads it judges.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import itertools
 import json
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 INTERRUPTS = 100  # a second, the fewest that the driver takes
+RING = 64  # transmit descriptors, the fewest; some 14 packets of TCP fill it
 GSO_BYTES = 6144  # a larger packet would take more than its share of such a slow card
 ENDS = {"left": "02:00:00:00:00:01", "right": "02:00:00:00:00:02"}
 ADDRESS = {"left": "10.9.0.1", "right": "10.9.0.2"}
-SECONDS = 4
+LIMIT = 20
 PATIENCE_S = 20.0
-PORTS = ("5201", "5202")
-SAMPLE_MS = 20
-BLAST = ("-u", "-b", "400M", "-l", "1448")
+SAMPLE_MS = 7  # not a divisor of the interrupts' interval, or all samples would see one phase
+TCP_PORT, UDP_PORT = "5201", "5202"
+COUNTERS = ("tx_bytes", "tx_packets", "tx_dropped")
+BQL = "queues/tx-0/byte_queue_limits"
+LIBC = ctypes.CDLL(None, use_errno=True)
 
-#: What follows the discipline, and the words for one iperf3 each, all at once.
-RUNS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
+
+@dataclass(frozen=True)
+class Run:
+    """What follows the discipline, the bytes that BQL lets a card hold, and the seconds that are
+    measured; iperf3's words for what is measured, and those for what goes on all the while."""
+
+    options: str
+    card: int
+    seconds: int
+    measured: tuple[str, ...]
+    around: tuple[str, ...] = ()
+
+
+SLOW_START = ("-O", "1")  # a second that is left out of the report
+RUNS = {
     # TCP in both directions: segmentation offload, and nothing that overflows.
-    "both": ("", (("--bidir", "-P", "3"),)),
-    # UDP in both directions through a queue that is always full.
-    "short": ("limit 20", (("--bidir", *BLAST),)),
-    # TCP in large packets against UDP that does not give way.
-    "mixed": ("", (("-P", "3"), BLAST)),
+    "both": Run("", 5000, 3, ("--bidir", "-P", "3", *SLOW_START)),
+    # TCP in both directions through a queue that overflows. BQL lets the core take all that is
+    # queued at once; the card's ring has no room for it, so the driver hands the rest back.
+    "short": Run(f"limit {LIMIT}", 100_000, 2, ("--bidir", "-P", "6")),
+    # TCP in large packets against UDP that offers twice what the card takes.
+    "mixed": Run("", 5000, 3, ("-P", "3", *SLOW_START), ("-u", "-b", "20M", "-l", "1448")),
 }
 
 
-def sh(*words: str) -> str:
-    """Output of a command that must not fail."""
-    done = subprocess.run(words, capture_output=True, text=True)
+def sh(*words: str, text: str = "") -> str:
+    """Output of a command that must not fail, with TEXT as its input."""
+    done = subprocess.run(words, input=text, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)}: {done.stderr}{done.stdout}")
     return done.stdout
 
 
-def within(end: str, *words: str) -> list[str]:
-    """The command line in a namespace."""
-    return ["ip", "netns", "exec", end, *words]
+def enter(namespace: IO[str]) -> None:
+    """This process, and what it starts from now on, into a namespace."""
+    if LIBC.setns(namespace.fileno(), 0):
+        raise OSError(ctypes.get_errno(), f"setns {namespace.name}")
 
 
-def until(what: str, holds: Any) -> None:
-    """Wait for a condition; it has to come."""
+@contextlib.contextmanager
+def inside(end: str) -> Iterator[None]:
+    """In a namespace for a while. (One process less than with `ip netns exec`: without KVM, most
+    of the time goes into starting them.)"""
+    with Path("/proc/self/ns/net").open() as home, Path(f"/run/netns/{end}").open() as there:
+        enter(there)
+        try:
+            yield
+        finally:
+            enter(home)
+
+
+def comes(holds: Callable[[], bool]) -> bool:
+    """Whether it comes true while patience lasts."""
     end = time.monotonic() + PATIENCE_S
     while not holds():
         if time.monotonic() > end:
-            raise SystemExit(f"waited in vain: {what}")
+            return False
         time.sleep(0.1)
+    return True
 
 
-def set_up(rate: float) -> dict[str, Any]:
+def until(what: str, holds: Callable[[], bool]) -> None:
+    """Wait for a condition; it has to come."""
+    if not comes(holds):
+        raise SystemExit(f"waited in vain: {what}")
+
+
+def sysfs(end: str) -> Path:
+    """Where a namespace's sysfs is mounted."""
+    return Path("/tmp") / end
+
+
+def card(end: str, name: str) -> Path:
+    """A file of a card in sysfs."""
+    return sysfs(end) / "class" / "net" / "nic" / name
+
+
+def read(end: str, name: str) -> int:
+    """A number that the card shows."""
+    return int(card(end, name).read_text())
+
+
+def set_up() -> dict[str, Any]:
     """Two namespaces with a slow card each; what the driver offers."""
+    # The guest has loaded the driver already, with its own idea of interrupts.
+    sh("modprobe", "-r", "e1000e")
     sh("modprobe", "e1000e", f"InterruptThrottleRate={INTERRUPTS},{INTERRUPTS}")
+    sh("udevadm", "settle")  # it renames them
     cards: dict[str, Path] = {}
 
     def found() -> bool:
+        cards.clear()
         for path in Path("/sys/class/net").iterdir():
             cards[(path / "address").read_text().strip()] = path
         return set(ENDS.values()) <= set(cards)
@@ -76,103 +138,170 @@ def set_up(rate: float) -> dict[str, Any]:
     offers: dict[str, Any] = {}
     for end, mac in ENDS.items():
         path = cards[mac]
-        limit = path / "queues" / "tx-0" / "byte_queue_limits" / "limit_max"
-        bql = limit.exists()
-        limit.write_text(f"{rate * 1e6 / 8 / INTERRUPTS:.0f}")
+        bql = (path / BQL).exists()
         sh("ip", "netns", "add", end)
         sh("ip", "link", "set", path.name, "down")
+        sh("ethtool", "-G", path.name, "tx", str(RING))
         sh("ip", "link", "set", path.name, "netns", end, "name", "nic", "gso_max_size",
            str(GSO_BYTES))
-        sh("ip", "-n", end, "addr", "add", f"{ADDRESS[end]}/24", "dev", "nic")
-        sh("ip", "-n", end, "link", "set", "lo", "up")
-        sh("ip", "-n", end, "link", "set", "nic", "up")
-        features = sh(*within(end, "ethtool", "-k", "nic"))
+        (other,) = ENDS.keys() - {end}
+        with inside(end):
+            # No packet that iperf3 has not sent.
+            Path("/proc/sys/net/ipv6/conf/nic/disable_ipv6").write_text("1")
+            sh("ip", "addr", "add", f"{ADDRESS[end]}/24", "dev", "nic")
+            sh("ip", "link", "set", "lo", "up")
+            sh("ip", "link", "set", "nic", "up")
+            sh("ip", "neigh", "replace", ADDRESS[other], "lladdr", ENDS[other], "dev", "nic")
+            # Counts what is offered to the root, before the discipline sees it.
+            sh("tc", "qdisc", "add", "dev", "nic", "clsact")
+            sh("tc", "filter", "add", "dev", "nic", "egress", "matchall", "action", "pass")
+            features = sh("ethtool", "-k", "nic")
+            # What is mounted here shows this namespace's devices wherever it is read.
+            sysfs(end).mkdir()
+            sh("mount", "-t", "sysfs", "sysfs", str(sysfs(end)))
         offers[end] = {"tso": "tcp-segmentation-offload: on" in features, "bql": bql}
     for end in ENDS:
-        until(f"a link at {end}", lambda end=end: "LOWER_UP" in sh("ip", "-n", end, "link"))
-    for port in PORTS:
-        subprocess.Popen(within("right", "iperf3", "-s", "-p", port), stdout=subprocess.DEVNULL)
-        until("iperf3", lambda port=port: sh(*within("right", "ss", "-Hltn", f"sport = :{port}")))
+        until(f"a link at {end}", lambda end=end: read(end, "carrier") == 1)
     return offers
 
 
 def statistics(end: str) -> dict[str, int]:
-    """What the discipline and the driver have counted."""
-    shown = json.loads(sh("tc", "-n", end, "-s", "-j", "qdisc", "show", "dev", "nic", "root"))[0]
+    """What was offered, what the discipline has counted, and what the driver has; and the bytes
+    that the card still holds."""
+    asked = "qdisc show dev nic root\nfilter show dev nic egress\n"
+    said = sh("tc", "-n", end, "-s", "-j", "-batch", "-", text=asked)
+    qdisc, filters = filter(None, said.splitlines())
+    shown = json.loads(qdisc)[0]
     out = {key: shown[key] for key in ("bytes", "packets", "drops", "requeues", "backlog", "qlen")}
-    for name in ("tx_bytes", "tx_packets", "tx_dropped"):
-        place = f"/sys/class/net/nic/statistics/{name}"
-        out[name] = int(sh(*within(end, "cat", place)))
-    return out
+    (action,) = (action for entry in json.loads(filters)
+                 for action in entry.get("options", {}).get("actions", ()))
+    out |= {f"offered_{key}": action["stats"][key] for key in ("bytes", "packets")}
+    out |= {name: read(end, f"statistics/{name}") for name in COUNTERS}
+    return out | {"inflight": read(end, f"{BQL}/inflight")}
 
 
-def drained() -> bool:
-    """Whether both disciplines are empty."""
-    return not any(statistics(end)["qlen"] for end in ENDS)
+def allow(end: str, held: int) -> None:
+    """BQL lets a card hold so many bytes."""
+    for name in ("limit_max", "limit_min"):
+        card(end, f"{BQL}/{name}").write_text(str(held))
 
 
-def traffic(loads: tuple[tuple[str, ...], ...]) -> list[dict[str, Any]]:
-    """The reports of iperf3 from left to right, one for each of the loads."""
-    children = [
-        subprocess.Popen(
-            within("left", "iperf3", "-c", ADDRESS["right"], "-p", port, "-J", "-t", str(SECONDS),
-                   "--connect-timeout", "5000", *words),
-            stdout=subprocess.PIPE, text=True)
-        for port, words in zip(PORTS, loads, strict=False)
-    ]
-    return [json.loads(child.communicate()[0]) for child in children]
+def rest() -> tuple[bool, dict[str, dict[str, int]]]:
+    """Whether disciplines and cards run empty while patience lasts; what was counted by then, of
+    which nothing has changed while it was read."""
+    before: dict[str, dict[str, int]] = {}
+    now = {end: statistics(end) for end in ENDS}
+
+    def quiet() -> bool:
+        nonlocal before, now
+        before, now = now, {end: statistics(end) for end in ENDS}
+        return before == now and not any(n["qlen"] or n["inflight"] for n in now.values())
+
+    return comes(quiet), now
+
+
+@contextlib.contextmanager
+def iperf3(port: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A client at the left and its server at the right, both gone at the end."""
+    listens = f":{int(port):04X} 00000000:0000 0A "
+    with inside("right"):
+        server = subprocess.Popen(["iperf3", "-4", "-s", "-1", "-p", port],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until("iperf3", lambda: listens in Path("/proc/self/net/tcp").read_text())
+    with inside("left"):
+        client = subprocess.Popen(["iperf3", "-c", ADDRESS["right"], "-p", port, "-J", *words],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield client
+    finally:
+        for child in (client, server):
+            child.send_signal(signal.SIGINT)
+            child.wait()
+
+
+def traffic(load: Run) -> dict[str, Any]:
+    """iperf3's report from left to right."""
+    with contextlib.ExitStack() as stack:
+        if load.around:
+            before = statistics("left")["bytes"]
+            stack.enter_context(iperf3(UDP_PORT, "-t", "1000", *load.around))
+            until("UDP", lambda: statistics("left")["bytes"] > before + 20000)
+        client = stack.enter_context(iperf3(TCP_PORT, "-t", str(load.seconds), *load.measured))
+        return json.loads(client.communicate()[0])
 
 
 def received(report: dict[str, Any]) -> dict[str, list[int]]:
-    """Bytes of each TCP stream that arrived, by the end that sent. Of UDP a client only knows
-    what was lost before the last datagram that came through."""
+    """Bits a second of each TCP stream that arrived, by the end that sent. Of UDP a client only
+    knows what was lost before the last datagram that came through."""
     out: dict[str, list[int]] = {"left": [], "right": []}
     for stream in report.get("end", {}).get("streams", []):
         if "receiver" in stream:
             side = stream["receiver"]
-            out["left" if side["sender"] else "right"].append(side["bytes"])
+            out["left" if side["sender"] else "right"].append(round(side["bits_per_second"]))
     return out
+
+
+def seen(log: Path) -> dict[str, Any]:
+    """Of the queue at the left: how many packets it held; how fast it sent while it held some; and
+    for how long it held some and sent none. (The traffic's beginning and end are no measure: the
+    guest's clock jumps whenever it waits for the host.)"""
+    samples = [(float(row[0]), int(row[1]), int(row[6]), int(row[7])) for row in
+               (line.split(",") for line in log.read_text().splitlines()[1:])]
+    silence, since = 0.0, samples[0]
+    busy, sent = 0.0, 0
+    for before, now in itertools.pairwise(samples):
+        if before[1]:
+            busy += now[0] - before[0]
+            sent += now[3] - before[3]
+        if now[2] != since[2] or not since[1]:
+            since = now
+        silence = max(silence, now[0] - since[0])
+    held = [sample[1] for sample in samples if sample[1]]
+    return {"most": max(held), "mean": round(sum(held) / len(held), 1),
+            "silence_ms": round(silence * 1000), "busy_s": round(busy, 2),
+            "mbit": round(sent * 8e-6 / busy, 3)}
 
 
 def measure(qdisc: str, run: str) -> dict[str, Any]:
     """One run with the discipline at both roots."""
-    options, loads = RUNS[run]
+    load = RUNS[run]
+    options = load.options
     if options and qdisc.startswith("redtail"):
-        options = f"limit {20 * 1514}"
+        options = f"limit {LIMIT * 1514}"  # its limit is in bytes
     words = f"{qdisc} {options}".split()
     for end in ENDS:
+        allow(end, load.card)
         sh("tc", "-n", end, "qdisc", "replace", "dev", "nic", "root", *words)
-    before = {end: statistics(end) for end in ENDS}
+    _, before = rest()
     log = Path("/tmp/queue.csv")
     sampler = subprocess.Popen(
-        ["qsample", "--netns", "left", "--dev", "nic", "--out", str(log), "--interval-ms",
-         str(SAMPLE_MS), "--duration-ms", "100000"])
-    reports = traffic(loads)
-    sampler.terminate()
-    sampler.wait()
-    until(f"{' '.join(words)} to run empty", drained)
-    after = {end: statistics(end) for end in ENDS}
+        ["qsample", "--netns", "left", "--dev", "nic", "--out", str(log),
+         "--interval-ms", str(SAMPLE_MS), "--duration-ms", "1000000"])
+    try:
+        report = traffic(load)
+    finally:
+        sampler.terminate()
+        sampler.wait()
+    empty, after = rest()
     for end in ENDS:
         sh("tc", "-n", end, "qdisc", "del", "dev", "nic", "root")
-    held = [int(line.split(",")[1]) for line in log.read_text().splitlines()[1:]]
     return {
-        "run": run, "qdisc": " ".join(words),
-        "errors": [report["error"] for report in reports if "error" in report],
-        "received": [received(report) for report in reports],
-        "held": {"most": max(held), "mean": round(sum(held) / len(held), 1)},
+        "run": run, "qdisc": qdisc, "words": " ".join(words), "empty": empty,
+        "error": report.get("error"), "received": received(report),
+        "seen": seen(log),
         "counted": {end: {key: after[end][key] - before[end][key] for key in after[end]}
                     for end in ENDS},
-        "left_over": {end: [after[end]["backlog"], after[end]["qlen"]] for end in ENDS},
+        "left_over": {end: [after[end][key] for key in ("backlog", "qlen", "inflight")]
+                      for end in ENDS},
     }
 
 
 def main() -> None:
-    """Every run of every discipline."""
-    rate, runs, *qdiscs = sys.argv[1:]
-    print(json.dumps({"offers": set_up(float(rate))}), flush=True)
-    for qdisc in qdiscs:
-        for run in runs.split(","):
-            print(json.dumps(measure(qdisc, run)), flush=True)
+    """Every run that is asked for."""
+    print(json.dumps({"offers": set_up()}), flush=True)
+    for words in sys.argv[1:]:
+        run, _, qdisc = words.partition(" ")
+        print(json.dumps(measure(qdisc, run)), flush=True)
 
 
 if __name__ == "__main__":

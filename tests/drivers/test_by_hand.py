@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""In guests with Debian's kernels: what the documentation tells to type, typed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from labkit.stock import STOCK
+
+from tests.selftests import KINDS, Kind, every_kind, matrix_names, run_selftest, tdc_cases
+
+TOP = Path(__file__).resolve().parents[2]
+# `rate` and `flows` of by_hand.sh, and how much of a full packet is payload.
+RATE, FLOWS, PAYLOAD = 4e6, 4, 1460 / 1514
+
+pytestmark = [pytest.mark.qemu, pytest.mark.extra]
+
+
+@pytest.fixture(scope="module", params=STOCK)
+def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the result of each kind; nothing else is left in the guest."""
+    subprocess.run(["make", "-s", "tools"], cwd=TOP, check=True)
+    out = tmp_path_factory.mktemp("by-hand")
+    # Counting instructions: the guest is in time by its own clock, whatever else the host does.
+    done = subprocess.run(
+        [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", request.param, "--icount",
+         "--time-limit", "7200", "--share", out, "--",
+         "tests/drivers/by_hand.sh", out, *(kind.name for kind in KINDS)],
+        cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    print(done.stdout)
+    assert done.returncode == 0
+    return out
+
+
+@every_kind
+def test_a_scenario_on_the_machines_own_kernel(results: Path, kind: Kind) -> None:
+    directory = results / kind.name
+    result = json.loads((directory / "result.json").read_text())
+    summary: dict[str, Any] = result["summary"]
+    assert 0 < summary["utilization"] <= 1
+
+    with (directory / "flows.csv").open() as file:
+        flows = list(csv.DictReader(file))
+    root, child = json.loads((directory / "qdisc.json").read_text())
+    assert child["kind"] == kind.name
+    # Each flow has its figures, and what arrived had been sent.
+    assert len(flows) == FLOWS
+    arrived = [int(flow["bytes"]) for flow in flows]
+    assert all(arrived)
+    assert sum(arrived) <= PAYLOAD * child["bytes"]
+    assert summary["goodput_bps"]["min"] > 0
+    # The parent agrees.
+    for key in ("bytes", "packets", "drops", "backlog", "qlen"):
+        assert root[key] == child[key]
+    # What was lost was sent again, but for what the end came before.
+    again = sum(int(flow["retransmits"]) for flow in flows)
+    assert child["drops"] <= again + sum(int(flow["cwnd"]) for flow in flows)
+
+
+@pytest.mark.parametrize("kernel", STOCK)
+@every_kind
+def test_run_tests_passes(kernel: str, kind: Kind, tmp_path: Path) -> None:
+    """On kernels that the lab has not built."""
+    tap = run_selftest(["make", "-C", "selftests", "run_tests", f"KINDS={kind.name}", "QUICK=1"],
+                       ["--engine", "qemu", "--kernel", kernel], limit=7200)
+    assert not tap.failed
+    asked = len(matrix_names(kind, "-q")) + len(tdc_cases(kind.name, tmp_path))
+    assert len(tap.passed) + len(tap.skipped) == asked
+    assert tap.status == 0
