@@ -50,7 +50,8 @@
  *  - With no threshold given, the limit is no more than what the link carries in
  *    100 ms, or memory_limit holds; Bmax is 2/3 of it then, and where that is
  *    below the other thresholds they are 1/4, 3/8 and 1/2 of it at most.
- *  - DB is 10 packets at least.
+ *  - DB is 10 packets at least; on a device so fast that it is more than 2^23, it
+ *    counts as that.
  *  - flows is 10, but on a slow link as few as N_1DPR: more would break
  *    condition (a) of 4.3.1. For (b), protection against idle periods, the
  *    thesis has no rule, and neither has this.
@@ -285,7 +286,9 @@ static void tworr_trim(struct Qdisc *sch, u64 now)
 	u32 qlen = sch->q.qlen;
 	struct sk_buff *skb;
 
-	while (q->vars.held.segments > q->derived.limit ||
+	/* A packet that is larger than the limit by itself is let in: it stays. */
+	while ((q->vars.held.segments > q->derived.limit &&
+		sch->q.head != sch->q.tail) ||
 	       q->vars.held.truesize > q->derived.memory_limit) {
 		skb = __qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
@@ -336,15 +339,17 @@ static void tworr_thresholds(const struct tworr_params *p,
 }
 
 /* What is legal but will not do what the thesis says. */
-static void tworr_warn(const struct tworr_params *p,
+static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 		       const struct tworr_derived *d,
 		       struct netlink_ext_ack *extack)
 {
 	const struct two_region_params *law = &d->law;
 	u64 window = two_region_window(law->pipe, d->flows);
 
+	if (d->memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
+		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
 	/* q is below the limit while a packet that can be signalled comes. */
-	if (d->limit <= law->bmin)
+	else if (d->limit <= law->bmin)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: no phase but I is reached");
 	else if (d->limit <= law->bflat)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above bflat: III and IV are not reached");
@@ -368,10 +373,11 @@ static int tworr_derive(struct Qdisc *sch, const struct tworr_params *p,
 	d->memory_limit = p->memory_limit ?: SZ_32M;
 	law->pipe = max(two_region_pipe(d->bandwidth, p->rtt, p->avpkt),
 			(u64)TWO_REGION_MIN_PIPE << 32);
-	if (law->pipe == U64_MAX) {
+	if (law->pipe == U64_MAX && p->bandwidth) {
 		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is 2^23 packets of avpkt or more");
 		return -EINVAL;
 	}
+	law->pipe = min(law->pipe, (u64)TWO_REGION_MAX_PIPE << 32);
 	law->rtt = p->rtt;
 	law->gentle = p->gentle;
 	law->literal = p->literal;
@@ -403,7 +409,7 @@ static int tworr_derive(struct Qdisc *sch, const struct tworr_params *p,
 	}
 	persistent_queue_set(&d->queue, p->estimator, 1000ULL * p->rtt,
 			     (law->pipe + TWO_REGION_ONE / 2) >> 32);
-	tworr_warn(p, d, extack);
+	tworr_warn(sch, p, d, extack);
 	return 0;
 }
 

@@ -424,6 +424,13 @@ static u32 redtail_backlog(const struct redtail_sched_data *q)
 	       q->vars.queues[REDTAIL_LONG].backlog;
 }
 
+/* Packets held. */
+static u32 redtail_packets(const struct redtail_sched_data *q)
+{
+	return q->vars.queues[REDTAIL_SHORT].packets.qlen +
+	       q->vars.queues[REDTAIL_LONG].packets.qlen;
+}
+
 /* Whether the buffer has room for so many bytes; alone, a packet fits. */
 static bool redtail_has_room(const struct redtail_sched_data *q, u32 len)
 {
@@ -572,7 +579,8 @@ static void redtail_trim(struct Qdisc *sch)
 	struct sk_buff *skb;
 	u32 nr;
 
-	while (redtail_backlog(q) > q->law.limit ||
+	/* A packet that is larger than the buffer by itself is let in: it stays. */
+	while ((redtail_backlog(q) > q->law.limit && redtail_packets(q) > 1) ||
 	       q->vars.held.truesize > q->law.memory_limit) {
 		nr = q->vars.queues[REDTAIL_LONG].packets.qlen ? REDTAIL_LONG :
 								 REDTAIL_SHORT;
@@ -616,16 +624,15 @@ static u32 redtail_threshold(u32 given, u32 limit, u32 num, u32 den, u32 least)
 	return given ?: max_t(u32, div_u64((u64)limit * num, den), least);
 }
 
-/* What is legal but will not do what the paper says, or rests on a guess. */
+/* What is legal but will not do what the paper says. */
 static void redtail_warn(struct Qdisc *sch, const struct redtail_law *law,
-			 const struct redtail_params *p,
 			 struct netlink_ext_ack *extack)
 {
-	const struct redtail_sched_data *q = qdisc_priv(sch);
+	u32 packet = psched_mtu(qdisc_dev(sch));
 
-	if (!p->limit || !p->weight)
-		link_rate_in_force(&q->link, p->bandwidth, extack);
-	if (law->limit < psched_mtu(qdisc_dev(sch)))
+	if (law->memory_limit < SKB_TRUESIZE(packet))
+		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
+	else if (law->limit < packet)
 		NL_SET_ERR_MSG_MOD(extack, "limit, in bytes, is below one full packet");
 	else if (law->limit <= law->red.min_th)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above min2: RED never acts");
@@ -648,7 +655,7 @@ static int redtail_derive(struct Qdisc *sch, struct redtail_law *law,
 			  struct netlink_ext_ack *extack)
 {
 	const struct redtail_sched_data *q = qdisc_priv(sch);
-	u64 bandwidth = p->bandwidth ?: q->link.rate ?: LINK_RATE_DEFAULT;
+	u64 bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	u32 memory_limit = p->memory_limit ?: REDTAIL_MEMORY;
 	struct gentle_red_params *red = &law->red;
 	const char *wrong = NULL;
@@ -713,7 +720,7 @@ static int redtail_derive(struct Qdisc *sch, struct redtail_law *law,
 			extack->_msg = wrong;
 		return -EINVAL;
 	}
-	redtail_warn(sch, law, p, extack);
+	redtail_warn(sch, law, extack);
 	return 0;
 }
 
@@ -869,7 +876,9 @@ static void redtail_copy_stats(struct tc_redtail_qdisc_stats *st,
 	const struct redtail_queue *l = &q->vars.queues[REDTAIL_LONG];
 	const struct redtail_stats *c = &q->stats;
 	const struct redtail_law *law = &q->law;
+	struct gentle_red_vars red;
 
+	red = gentle_red_seen(&q->vars.red_now, &q->vars.red, ktime_get_ns());
 	*st = (struct tc_redtail_qdisc_stats) {
 		.bandwidth	= law->bandwidth,
 		.delay		= q->vars.delay.last,
@@ -899,8 +908,8 @@ static void redtail_copy_stats(struct tc_redtail_qdisc_stats *st,
 		.qlen_short	= s->packets.qlen,
 		.qlen_long	= l->packets.qlen,
 		.share		= short_share(&law->share, s->backlog),
-		.avg		= q->vars.red.avg >> 32,
-		.max_p		= q->vars.red.max_p,
+		.avg		= red.avg >> 32,
+		.max_p		= red.max_p,
 		.loss_short	= s->loss,
 		.loss_long	= l->loss,
 		.early_drop	= c->signal.early_drop,
@@ -945,6 +954,7 @@ static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	const struct redtail_queue *rq = &q->vars.queues[cl - 1];
 	struct gnet_stats_queue qs = {};
+	struct gentle_red_vars red;
 	u32 share;
 
 	sch_tree_lock(sch);
@@ -964,8 +974,10 @@ static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 		st.cls.share = U32_MAX - share;
 		st.cls.min = q->vars.red_now.min_th;
 		st.cls.max = q->vars.red_now.max_th;
-		st.cls.avg = q->vars.red.avg >> 32;
-		st.cls.max_p = q->vars.red.max_p;
+		red = gentle_red_seen(&q->vars.red_now, &q->vars.red,
+				      ktime_get_ns());
+		st.cls.avg = red.avg >> 32;
+		st.cls.max_p = red.max_p;
 		st.cls.marked = congestion_marked(&q->stats.signal);
 	}
 	sch_tree_unlock(sch);

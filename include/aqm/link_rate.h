@@ -26,10 +26,12 @@
 
 #include <linux/ethtool.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/sch_generic.h>
+#include <uapi/linux/pkt_sched_aqm.h>
 
 #define LINK_RATE_DEFAULT	125000000ULL	/* bytes/s: 1 Gb/s */
 
@@ -45,7 +47,10 @@ struct link_rate {
 	u64			rate;
 };
 
-/* The device's speed in bytes/s, 0 if it knows none; under RTNL. */
+/*
+ * The device's speed in bytes/s, 0 if it knows none; under RTNL. Virtual devices
+ * claim what they were told: no more than can be given.
+ */
 static inline u64 link_rate_of(struct net_device *dev)
 {
 	struct ethtool_link_ksettings link;
@@ -59,7 +64,8 @@ static inline u64 link_rate_of(struct net_device *dev)
 #endif
 	if (err || !link.base.speed || link.base.speed == (u32)SPEED_UNKNOWN)
 		return 0;
-	return (u64)link.base.speed * 125000;	/* Mb/s */
+	return min_t(u64, TC_AQM_MAX_BANDWIDTH,
+		     (u64)link.base.speed * 125000);	/* Mb/s */
 }
 
 /* The first thing that init does: from then on link_rate_stop() is right. */

@@ -785,6 +785,10 @@ static inline struct net_device *qdisc_dev(const struct Qdisc *sch)
 {
 	return sch->dev_queue->dev;
 }
+
+/* What a packet of so many bytes takes of the machine. */
+#define SKB_TRUESIZE(len)	((len) + 576)
+
 static inline unsigned int psched_mtu(const struct net_device *dev)
 {
 	return READ_ONCE(dev->mtu) + dev->hard_header_len;

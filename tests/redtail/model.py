@@ -240,6 +240,19 @@ class Redtail:
         self.avg *= (1 - weight) ** m
         self.idle_owed -= m * ptime
 
+    def reported(self, since: int, until: int) -> tuple[float, float]:
+        """The average, least and greatest, as shown between two times: an idle one decays."""
+        if self.idle_since is None:
+            return self.avg, self.avg
+        ptime = self.options.avpkt * 10**9 // self.options.bandwidth
+        left = 1 - q32(self.options.weight) / 2**32
+        owed = self.idle_owed - self.idle_since
+        latest, earliest = (
+            self.avg * left ** max(0, (owed + when) // ptime)
+            for when in (until + IDLE_SLACK, since - IDLE_SLACK)
+        )
+        return latest, earliest
+
     def _adapt(self, now: int) -> None:
         """Floyd, Gummadi, Shenker 2001, figure 1 of section 4, each half second."""
         if now < self.next_tick - SLACK:

@@ -307,7 +307,7 @@ ORACLE = Oracle(
 )
 
 
-def check_state(model: Redtail, step: Step, where: str) -> None:
+def check_state(model: Redtail, step: Step, until: int, where: str) -> None:
     """All that the kernel reports, against the model."""
     st = dict(zip(QDISC_NAMES, QDISC.unpack_from(step.xstats, HEADER), strict=True))
     o, c = model.options, model.count
@@ -330,7 +330,8 @@ def check_state(model: Redtail, step: Step, where: str) -> None:
     }  # fmt: skip
     assert {name: st[name] for name in exact} == exact, where
     # whole bytes, rounded down from 2^-32; the model's own error is smaller
-    assert -1 - 1e-3 < st["avg"] - model.avg < 1e-3, where
+    least, greatest = model.reported(step.t, until)
+    assert least - 1 - 1e-3 < st["avg"] < greatest + 1e-3, where
     assert st["max_p"] / 2**32 == pytest.approx(model.max_p, rel=1e-6), where
     for name, queue in (("loss_short", SHORT), ("loss_long", LONG)):
         assert st[name] / 2**32 == pytest.approx(model.loss[queue], abs=1e-6), where
@@ -361,7 +362,8 @@ def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None
     # the command that set it up began at its step's t and was over at the next one's
     model = Redtail(case.options, (steps[SETUP - 1].t + steps[SETUP].t) // 2)
     number = 0
-    for op, step in zip(case.operations(), steps[SETUP:], strict=True):
+    ends = [step.t for step in steps[SETUP + 1 :]] + [steps[-1].t + model_of_redtail.SLACK]
+    for op, step, until in zip(case.operations(), steps[SETUP:], ends, strict=True):
         left: list[tuple[int, bool]] = []
         match op:
             case ("e", source, size):
@@ -378,6 +380,6 @@ def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None
                 model.reset(step.t)
         where = f"step {step.i} {op}"
         assert [(n, tos & 3 == 3) for n, tos in step.out] == left, where
-        check_state(model, step, where)
+        check_state(model, step, until, where)
     shown = not run.designed or case.shown(model)
     assert shown, f"the trace does not show it: {model.count} {model.sent}"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tests.redtail.model import LONG, SHORT
@@ -61,6 +63,26 @@ def test_a_queue_empty_for_ten_time_constants_loses_nothing() -> None:
         assert w.named()["avg"] == 0
 
 
+def test_the_average_that_is_shown_dies_away_while_nothing_comes() -> None:
+    """A time constant is 1 s: e^-10 of 60 packets after ten of them is less than 5 bytes."""
+    with World("redtail", "bandwidth 3mbit limit 160000 packets 0") as w:
+        for _ in range(40):
+            w.enqueue(flow=1, proto="tcp", len=1514)
+        for _ in range(4000):
+            w.enqueue(flow=1, proto="tcp", len=1514)
+            w.dequeue(1)
+            w.advance(100_000)
+        before = w.named()["avg"]
+        w.advance(1_000_000_000)
+        assert w.named()["avg"] == before, "the queue is not empty, and nobody looked"
+        w.dequeue(1000)
+        w.advance(1_000_000_000)
+        assert w.named()["avg"] == pytest.approx(before / math.e, rel=0.01)
+        assert w.named(minor=LONG)["avg"] == w.named()["avg"]
+        w.advance(9_000_000_000)
+        assert w.named()["avg"] < 5
+
+
 def test_a_reset_forgets_every_flow_at_once() -> None:
     with World("redtail", "packets 2 flows 1048576") as w:
         fill_long(w, 10)
@@ -86,12 +108,28 @@ def test_a_packet_larger_than_the_buffer_passes_when_it_is_empty() -> None:
         assert len(w.dequeue(5)) == 1
 
 
+def test_a_change_of_something_else_keeps_a_packet_larger_than_the_buffer() -> None:
+    with World("redtail", "limit 5000 packets 0 nosplit_gso", below="drr") as w:
+        assert w.enqueue(**GSO)
+        w.change("ecn")
+        w.change("limit 4000")  # it would be let in, so it stays
+        assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
+        w.enqueue(flow=2, proto="udp", len=100)  # no room beside it
+        w.change("limit 20000")
+        assert w.enqueue(flow=2, proto="udp", len=100)
+        w.change("limit 4000")  # the small one is within it, the large one is not
+        assert [number for number, _ in w.dequeue(5)] == [2]
+        assert w.named()["drop_change"] == 1
+
+
 @pytest.mark.parametrize(
     ("options", "warning"),
     [
         ("limit 10000 min2 10000 max2 20000", "RED never acts"),
         ("limit 10000 min2 2000 max2 10000", "before RED is at max_p"),
-        ("limit 160000 weight 0.002", ""),
+        # how fast the average of an empty queue decays rests on it
+        ("limit 160000 weight 0.002", "the device knows none"),
+        ("bandwidth 10mbit memory_limit 1000 limit 160000", "memory_limit has no room"),
         ("bandwidth 10mbit", ""),
         ("limit 160000", "the device knows none"),
         ("", "the device knows none"),
@@ -170,6 +208,16 @@ def test_the_buffer_follows_the_link_while_packets_wait() -> None:
         assert w.options() == {"packets": 0, "seed": 1}
         w.dequeue(1000)
         assert w.stats().qlen == 0
+
+
+@pytest.mark.parametrize("mbit", [1_600_000, 2**31 - 1, 2**32 - 2])
+def test_no_speed_that_a_device_may_claim_is_too_much(mbit: int) -> None:
+    """Virtual devices say whatever they were told; bandwidth may be given up to 2^40."""
+    with World("redtail", "seed 1") as w:
+        w.do(f"l {mbit}")
+        assert w.named()["bandwidth"] == min(mbit * MBIT, 2**40)
+        assert in_force(w)["limit"] == 16 << 20
+        w.change("seed 2")
 
 
 def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:

@@ -69,6 +69,26 @@ def test_the_thresholds_follow_the_link_while_packets_wait() -> None:
         assert w.stats().qlen == 0
 
 
+@pytest.mark.parametrize("mbit", [800_000, 1_600_000, 2**31 - 1, 2**32 - 2])
+def test_no_speed_that_a_device_may_claim_is_too_much(mbit: int) -> None:
+    """Virtual devices say whatever they were told; bandwidth may be given up to 2^40."""
+    with World("2regionred", "seed 1") as w:
+        w.do(f"l {mbit}")
+        st, lengths = w.named(), in_force(w)
+        assert st["bandwidth"] == min(mbit * MBIT, 2**40)
+        assert st["pipe"] == pytest.approx(min(st["bandwidth"] / 10 / 1500, 2**23))
+        assert all(a < b for a, b in pairwise(lengths)), lengths
+        assert lengths[-1] == (32 << 20) // (1500 + 1024)
+        w.change("seed 2")
+
+
+def test_a_memory_that_holds_no_packet_is_warned_of() -> None:
+    with World("2regionred", "bandwidth 10mbit memory_limit 1000") as w:
+        assert "memory_limit has no room" in w.message
+    with World("2regionred", "bandwidth 10mbit memory_limit 4000") as w:
+        assert w.message == ""
+
+
 def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:
     with World("2regionred", "bandwidth 10mbit") as w:
         assert w.message == ""
@@ -119,6 +139,19 @@ def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
         assert not w.enqueue(flow=1, len=100)
         assert (w.stats().qlen, w.named()["drop_limit"]) == (1, 1)
         assert w.options()["split_gso"] is False
+
+
+def test_a_change_of_something_else_keeps_a_packet_larger_than_the_limit() -> None:
+    with World("2regionred", "limit 5 nosplit_gso", below="drr") as w:
+        assert w.enqueue(**GSO)
+        w.change("ecn")
+        w.change("limit 4")  # it would be let in, so it stays
+        assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
+        w.change("limit 20")
+        assert w.enqueue(flow=1, len=100)
+        w.change("limit 4")  # the small one is within it, the large one is not
+        assert [number for number, _ in w.dequeue(5)] == [1]
+        assert w.named()["drop_change"] == 1
 
 
 def test_the_delay_is_that_of_the_packet_that_was_timed() -> None:

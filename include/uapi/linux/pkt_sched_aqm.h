@@ -93,8 +93,10 @@ enum {
  * Options that mean the same in each kind that has them. K is the prefix of
  * the kind's attributes, TCA_KIND.
  */
+#define TC_AQM_MAX_BANDWIDTH	1099511627776	/* bytes/s: 2^40 */
+
 #define TC_AQM_BANDWIDTH_OPTION(_, x, K) \
-	_(x, K##_BANDWIDTH, bandwidth, RATE, "", 1, 1099511627776, \
+	_(x, K##_BANDWIDTH, bandwidth, RATE, "", 1, TC_AQM_MAX_BANDWIDTH, \
 	  TC_AQM_DERIVED, "rate of the link; auto: the device's speed")
 
 #define TC_AQM_MEMORY_OPTION(_, x, K) \
