@@ -42,14 +42,15 @@
  *    and the bound makes it 10: one drop in ten, at the very time the queue
  *    drains. Here a DPR of 0 or less makes PPD DB. "literal" is as printed.
  *  - target and Bmax are SIM 2's (table 6.4): Bflat + 100, which is 1.35 N_1DPR
- *    there, and DB. Section 4.3.2 has Bflat as the target, table 6.7 DB / 2 as
+ *    more, and DB. Section 4.3.2 has Bflat as the target, table 6.7 DB / 2 as
  *    Bmax; both at once, which the thesis never ran, oscillates:
  *    docs/2regionred-target.md. The limit is 1.5 DB (table 6.7). But Bmax is
  *    never less than 2 target nor the limit less than 1.5 Bmax, or few flows
  *    would leave III and IV no room.
  *  - With no threshold given, the limit is no more than what the link carries in
- *    100 ms, or memory_limit holds; Bmax is 2/3 of it then, and where that is
- *    below the other thresholds they are 1/4, 3/8 and 1/2 of it at most.
+ *    100 ms (table 6.4: DB), or memory_limit holds; Bmax is 7/8 of it then, so
+ *    that IV can be reached, and where that is not above the other thresholds
+ *    they are 1/4, 3/8 and 1/2 of it at most.
  *  - DB is 10 packets at least; on a device so fast that it is more than 2^23, it
  *    counts as that.
  *  - flows is 10, but on a slow link as few as N_1DPR: more would break

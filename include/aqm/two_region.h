@@ -275,15 +275,16 @@ static inline u32 two_region_most(u64 bandwidth, u32 avpkt, u32 memory)
 }
 
 /* Thresholds for a buffer of @limit, 8 or more, that is shorter than they ask
- * for: each phase keeps a part of it, and IV the upper third, as where the
- * limit is 1.5 Bmax.
+ * for: each phase keeps a part of it. IV gets no more than an eighth: table 6.4
+ * has DB for Bmax and for the limit, and with less for Bmax the controller pushes
+ * harder, until the queue oscillates.
  */
 static inline void two_region_squeeze(struct two_region_params *p, u32 limit)
 {
 	p->bmin = min(p->bmin, limit / 4);
 	p->bflat = min(p->bflat, 3 * limit / 8);
 	p->target = min(p->target, limit / 2);
-	p->bmax = min(p->bmax, 2 * limit / 3);
+	p->bmax = min(p->bmax, 7 * limit / 8);
 }
 
 static inline void two_region_init(struct two_region_vars *v, u32 seed)

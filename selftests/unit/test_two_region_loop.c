@@ -2,7 +2,8 @@
 /*
  * two_region and persistent_queue in a closed loop with a toy TCP: does the
  * queue stand near the target, however many flows there are? That is the
- * thesis's claim (figure 6-2), and what target and Bmax are chosen for.
+ * thesis's claim (figure 6-2), and what target and Bmax are chosen for. They are
+ * the defaults in force, those that a buffer of 100 ms leaves.
  *
  * Time goes in packet times of the link. N flows with round trips of 60 to 140
  * ms add a packet a round trip to their windows and halve them at a mark, once
@@ -21,6 +22,7 @@
 #define MBIT	125000ULL	/* bytes/s */
 #define RTT	100000U		/* us, canonical */
 #define SIZE	1500U		/* bytes */
+#define MEMORY	(1U << 25)	/* bytes */
 
 struct flow {
 	double window;
@@ -76,6 +78,10 @@ static void start(struct loop *l, u64 bandwidth, u32 n, bool old)
 		l->p.bmax = max_t(u32, l->p.pipe >> 33, 2 * l->p.target);
 	}
 	l->limit = two_region_limit(l->p.pipe, l->p.bmax);
+	if (!old) {
+		l->limit = min(l->limit, two_region_most(bandwidth, SIZE, MEMORY));
+		two_region_squeeze(&l->p, l->limit);
+	}
 	persistent_queue_set(&l->pp, PERSISTENT_QUEUE_ABSMIN, RTT * 1000ULL,
 			     l->p.pipe >> 32);
 	persistent_queue_init(&l->pq);

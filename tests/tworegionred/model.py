@@ -76,7 +76,7 @@ class Law:
         self.bmin = min(self.bmin, most // 4)
         self.bflat = min(self.bflat, most * 3 // 8)
         self.target = min(self.target, most // 2)
-        self.bmax = min(self.bmax, most * 2 // 3)
+        self.bmax = min(self.bmax, most * 7 // 8)
 
 
 class AbsMin:

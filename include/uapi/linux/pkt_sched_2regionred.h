@@ -35,7 +35,7 @@
 	  "phase III steers to it; auto: bflat + 1.35 n_1dpr") \
 	_(x, TCA_2REGIONRED_BMAX, bmax, PACKETS, "", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
-	  "phase III ends; auto: bandwidth times rtt, up to 2/3 limit") \
+	  "phase III ends; auto: bandwidth times rtt, up to 7/8 limit") \
 	_(x, TCA_2REGIONRED_N_1DPR, n_1dpr, NUMBER, "flows", \
 	  1, TC_2REGIONRED_MAX_PACKETS, TC_AQM_DERIVED, \
 	  "that need one drop per rtt; auto: from bandwidth times rtt") \

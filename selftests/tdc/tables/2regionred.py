@@ -53,21 +53,22 @@ KIND = Kind(
             stats(f"2regionred at {rate} has the thresholds of table 6.1",
                   f"2regionred bandwidth {rate}", **of_the_table)
             for rate, of_the_table in {
-                "155mbit": {"bmin": 89, "n_1dpr": 29, "bflat": 134, "target": 173, "bmax": 860,
+                "155mbit": {"bmin": 89, "n_1dpr": 29, "bflat": 134, "target": 173, "bmax": 1129,
                             "limit": 1291},
-                "622mbit": {"bmin": 357, "n_1dpr": 58, "bflat": 446, "target": 525, "bmax": 3455,
+                "622mbit": {"bmin": 357, "n_1dpr": 58, "bflat": 446, "target": 525, "bmax": 4535,
                             "limit": 5183},
-                "1gbit": {"bmin": 575, "n_1dpr": 74, "bflat": 687, "target": 787, "bmax": 5555,
+                "1gbit": {"bmin": 575, "n_1dpr": 74, "bflat": 687, "target": 787, "bmax": 7291,
                           "limit": 8333},
             }.items()
         ),
         stats(
-            "2regionred with Bmax and limit of table 6.4", "2regionred bandwidth 1gbit bmax 8333",
-            bmin=575, bflat=687, target=787, bmax=8333, limit=12500,
+            "2regionred with Bmax and limit of table 6.4",
+            "2regionred bandwidth 1gbit bmax 8333 limit 8333",
+            bmin=575, bflat=687, target=787, bmax=8333, limit=8333,
         ),
         stats(
             "2regionred on a slow link has 8 packets and four phases",
-            "2regionred bandwidth 500kbit", bmin=2, bflat=3, target=4, bmax=5, limit=8,
+            "2regionred bandwidth 500kbit", bmin=2, bflat=3, target=4, bmax=7, limit=8,
         ),
         Case(
             "2regionred says that it guesses the bandwidth",
