@@ -27,6 +27,13 @@ TOOLS = ROOT / "build" / "tools"
 
 MARKER = "INCOMPLETE"
 LOG = "log"
+
+# The virtual clock's instants, ns after boot: each program begins at one of its own, and the
+# traffic at the one after the last, whatever this machine's programs do before. A turn is far
+# longer than the slowest of them needs.
+FIRST_NS = 1_000_000_000
+TURN_NS = 50_000_000
+
 _OURS = {MARKER, LOG, "run.json", "plan.json", "flows.txt", "flows.csv", "progress.csv",
          "datagrams.csv", "delays.csv", "requests.csv", "queue.csv", "qdisc.txt", "qdisc.json",
          "guest.json",
@@ -70,7 +77,7 @@ def made_with() -> dict[str, Any]:
 
 def tools_or_fail() -> None:
     """UserError when a tool has not been built; the lab builds its own."""
-    for name in ("flowgen", "qsample"):
+    for name in ("conduct", "flowgen", "qsample"):
         if not (TOOLS / name).exists():
             raise UserError(f"{name} is missing: make tools")
 
@@ -138,13 +145,14 @@ def run(
     if here:
         if os.geteuid():
             raise UserError("--here makes namespaces and qdiscs: run it as root")
-        argv = [*guest, f"aqm{os.getpid()}-"]
+        argv = [str(TOOLS / "conduct"), *guest, f"aqm{os.getpid()}-"]
     else:
         # Boot, set-up, and no more than the slowest machine would need.
         limit = 300 + plan.duration_ms / 1000 * (1 if request.clock == "wall" else 2)
+        turns = ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
         argv = [str(ROOT / "lab" / "boot"), "--clock", request.clock, "--seed", str(request.seed),
-                "--time-limit", f"{limit:.0f}", "--share", str(directory),
-                *lab_options, "--", *guest]
+                "--time-limit", f"{limit:.0f}", "--share", str(directory), *lab_options,
+                "--", "conduct", *(turns if request.clock == "virtual" else []), *guest]
     began = time.monotonic()
     with terminated_as_interrupt():
         status = _run_logged(argv, log)

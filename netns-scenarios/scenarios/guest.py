@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Carries out a plan as root: makes the namespaces, starts the tools, waits, and leaves nothing.
 
-    guest.py DIRECTORY [PREFIX]
+    conduct [--first NS --turn NS] guest.py DIRECTORY [PREFIX]
 
 DIRECTORY holds plan.json and gets flows.csv, progress.csv, queue.csv, qdisc.txt and guest.json.
 PREFIX goes before each namespace's name; without one the machine is taken to be a lab guest that
@@ -17,14 +17,13 @@ import json
 import os
 import platform
 import re
-import select
 import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 # The lab has its own copies of flowgen and qsample in PATH.
@@ -44,8 +43,7 @@ HOW_TO_GET = {
 # Pages that all of TCP may use, of 4 KiB: the flows' buffers, not a small guest's default, decide.
 TCP_PAGES = "393216 393216 393216"
 
-# Virtual time stands still while programs start; on the wall clock they need a moment.
-SETTLE_NS = 200_000_000
+EPOCH = "@EPOCH"
 
 
 class Failure(Exception):
@@ -60,7 +58,7 @@ def tool(name: str) -> str:
     return path
 
 
-def batch_failure(program: str, lines: list[str], said: str) -> Failure:
+def batch_failure(program: str, lines: list[str], said: str) -> str:
     """What `ip -batch` or `tc -batch` complained about, with the line, and a remedy if known."""
     at = re.search(r"Command failed -:(\d+)", said)
     line = lines[int(at[1]) - 1] if at else " ; ".join(lines)
@@ -72,18 +70,40 @@ def batch_failure(program: str, lines: list[str], said: str) -> Failure:
             f"\nThis kernel or this tc has no {kind[1]}: of mainline's, modprobe sch_{kind[1]}; "
             "of this project's, make install"
         )
-    return Failure(f"{program} {line}\n{said}{hint}")
+    return f"{program} {line}\n{said}{hint}"
+
+
+class Step(NamedTuple):
+    """A program for tools/conduct.c, which waits for it or only starts it, with its input and the
+    file for its output; lines: if it carries out a batch."""
+
+    name: str
+    argv: list[str]
+    wait: bool = True
+    input: str = ""
+    out: str = ""
+    lines: Sequence[str] = ()
+
+    def words(self) -> list[str]:
+        """As conduct reads it."""
+        verb = "run" if self.wait else "start"
+        return [verb, self.name, self.input, self.out, *self.argv, ""]
+
+    def failure(self, status: int, said: str) -> str:
+        """For people: why it has failed."""
+        if self.lines:
+            return batch_failure(self.name, list(self.lines), said)
+        if self.wait:
+            return f"{' '.join(self.argv)}: {said.strip()}"
+        return f"{self.name} failed with status {status}"
 
 
 class Runner:
-    """One plan, carried out once. What it made and started is in `made` and `children`."""
+    """One plan, carried out once."""
 
     def __init__(self, directory: Path, prefix: str) -> None:
         self.directory = directory
         self.prefix = prefix
-        self.children: list[tuple[str, subprocess.Popen[bytes]]] = []
-        self.servers: list[subprocess.Popen[bytes]] = []
-        self.made: list[str] = []
         self.plan: dict[str, Any] = json.loads((directory / "plan.json").read_text())
 
     def path(self, name: str) -> str:
@@ -98,128 +118,126 @@ class Runner:
         """The command line that runs a program in a namespace of the plan."""
         return [tool("ip"), "netns", "exec", self.netns(netns), tool(program), *arguments]
 
-    def command(self, argv: list[str], text: str = "") -> str:
-        """Output of argv with `text` as its input; Failure when it fails."""
-        done = subprocess.run(argv, input=text, capture_output=True, text=True)
+    def command(self, argv: list[str]) -> str:
+        """Output of argv; Failure when it fails."""
+        done = subprocess.run(argv, capture_output=True, text=True)
         if done.returncode:
             said = done.stderr.strip() or done.stdout.strip()
             raise Failure(f"{' '.join(argv)}: {said}")
         return done.stdout
 
-    def batch(self, step: dict[str, Any]) -> None:
-        """Run one Batch of the plan."""
+    def batch(self, step: dict[str, Any]) -> Step:
+        """One Batch of the plan."""
         lines = [self.with_prefix(line) for line in step["lines"]]
         argv = [tool(step["tool"]), *step["options"]]
         if step["netns"]:
             argv += ["-n", self.netns(step["netns"])]
-        done = subprocess.run([*argv, "-batch", "-"], input="\n".join(lines) + "\n",
-                              capture_output=True, text=True)
-        if done.returncode:
-            raise batch_failure(step["tool"], lines, done.stderr)
+        return Step(step["tool"], [*argv, "-batch", "-"], input="\n".join(lines) + "\n",
+                    lines=lines)
 
     def with_prefix(self, line: str) -> str:
         """The line of a batch with this run's names of namespaces."""
         return re.sub(r"\bnetns (add )?(\S+)", lambda m: f"netns {m[1] or ''}{self.netns(m[2])}",
                       line)
 
-    def set_up(self) -> None:
+    def set_up(self) -> list[Step]:
         """Namespaces, links, TCP's options, disciplines."""
         plan = self.plan
-        if not self.prefix:
-            Path("/proc/sys/net/ipv4/tcp_mem").write_text(TCP_PAGES)
-        self.made = list(plan["namespaces"])
-        batches = plan["batches"]
-        self.batch(batches[0])
+        first, *rest = plan["batches"]
+        steps = [self.batch(first)]
         for ns, values in plan["sysctls"].items():
             # A name that this kernel has not is a feature that it has not.
             script = "".join(
                 f"[ ! -e /proc/sys/{k} ] || echo {v} > /proc/sys/{k}\n" for k, v in values.items()
             )
-            self.command([tool("ip"), "netns", "exec", self.netns(ns), "sh", "-e"], script)
-        for step in batches[1:]:
-            if step["tool"] == "ip":
-                self.batch(step)
-        for ns, dev, words in plan["offloads"]:
-            self.command(self.within(ns, "ethtool", "-K", dev, *words))
-        for step in batches[1:]:
-            if step["tool"] == "tc":
-                self.batch(step)
+            enter = [tool("ip"), "netns", "exec", self.netns(ns), "sh", "-e"]
+            steps.append(Step("sysctl", enter, input=script))
+        steps += [self.batch(step) for step in rest if step["tool"] == "ip"]
+        steps += [Step("ethtool", self.within(ns, "ethtool", "-K", dev, *words))
+                  for ns, dev, words in plan["offloads"]]
+        return steps + [self.batch(step) for step in rest if step["tool"] == "tc"]
 
-    def start(self, name: str, argv: list[str], out: str = os.devnull) -> None:
-        """Start a child whose failure is the run's; its output goes to the file `out`."""
-        with Path(out).open("wb") as stdout:
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stdout)
-        self.children.append((name, child))
-
-    def start_flowgen(self, common: list[str]) -> None:
+    def flowgen(self) -> Step:
         """One process for all flows."""
+        plan = self.plan
         with Path(self.path("flows.txt")).open("w") as file:
-            for flow in self.plan["flows"]:
+            for flow in plan["flows"]:
                 words = (f"{k}={self.netns(v) if k.endswith('_netns') else v}"
                          for k, v in flow.items())
                 file.write(" ".join(words) + "\n")
-        self.start("flowgen", [
-            tool("flowgen"), *common, "--flows", self.path("flows.txt"),
+        return Step("flowgen", [
+            tool("flowgen"), "--duration-ms", str(plan["duration_ms"]), "--epoch-ns", EPOCH,
+            "--flows", self.path("flows.txt"),
             "--progress", self.path("progress.csv"), "--ends", self.path("flows.csv"),
-            "--interval-ms", str(self.plan["interval_ms"]),
+            "--interval-ms", str(plan["interval_ms"]),
             "--datagrams", self.path("datagrams.csv"), "--delays", self.path("delays.csv"),
             "--requests", self.path("requests.csv"),
-        ])
+        ], wait=False)
 
-    def start_iperf3(self) -> None:
+    def iperf3(self) -> list[Step]:
         """One server, and one client with parallel streams, per group."""
         plan = self.plan
         groups: dict[str, list[dict[str, Any]]] = {}
         for flow in plan["flows"]:
             groups.setdefault(flow["group"], []).append(flow)
+        steps = []
         for number, (group, flows) in enumerate(groups.items()):
             first = flows[0]
             port = str(5201 + number)
-            server = self.within(first["sink_netns"], "iperf3", "-s", "-1", "-J", "-p", port,
-                                 "-B", first["sink"])
-            self.servers.append(
-                subprocess.Popen(server, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            )
-            self.wait_listening(first["sink_netns"], port)
-            client = self.within(
+            steps.append(Step("iperf3", self.within(
+                first["sink_netns"], "iperf3", "-s", "-1", "-J", "-p", port, "-B", first["sink"],
+            ), wait=False))
+            listening = " ".join(self.within(first["sink_netns"], "ss", "-Hltn"))
+            steps.append(Step("iperf3 to listen", ["sh", "-c", (
+                f"for i in $(seq 100); do [ \"$({listening} 'sport = :{port}')\" ] && exit; "
+                f"sleep 0.05; done; echo nobody listens on port {port} after 5 s; exit 1"
+            )]))
+            steps.append(Step("iperf3", self.within(
                 first["source_netns"], "iperf3", "-c", first["sink"], "-B", first["source"],
                 "-p", port, "-J", "-t", f"{plan['duration_ms'] / 1000:g}",
                 "-i", f"{max(0.1, plan['interval_ms'] / 1000):g}", "-P", str(len(flows)),
                 "-C", first["cc"], "--get-server-output",
-            )
-            self.start("iperf3", client, self.path(f"iperf3-{group}.json"))
+            ), wait=False, out=self.path(f"iperf3-{group}.json")))
+        return steps
 
-    def wait_listening(self, ns: str, port: str) -> None:
-        """Until a server has its port; Failure after 5 s."""
-        for _ in range(100):
-            if self.command(self.within(ns, "ss", "-Hltn", f"sport = :{port}")).strip():
-                return
-            time.sleep(0.05)
-        raise Failure(f"iperf3 does not listen on port {port} in {ns}")
-
-    def run(self) -> None:
-        """The measurement itself."""
-        plan, sample = self.plan, self.plan["sample"]
-        if plan["generator"] == "iperf3":
-            self.start_iperf3()
-            epoch = time.monotonic_ns()
-        else:
-            epoch = time.monotonic_ns() + SETTLE_NS
-        common = ["--duration-ms", str(plan["duration_ms"]), "--epoch-ns", str(epoch)]
-        self.start("qsample", [
-            tool("qsample"), *common, "--netns", self.netns(sample["netns"]),
+    def sampler(self, *epoch: str) -> Step:
+        """What reads the discipline's statistics."""
+        sample = self.plan["sample"]
+        return Step("qsample", [
+            tool("qsample"), "--duration-ms", str(self.plan["duration_ms"]), *epoch,
+            "--netns", self.netns(sample["netns"]),
             "--dev", sample["dev"], "--parent", sample["parent"],
             "--interval-ms", str(sample["interval_ms"]), "--out", self.path("queue.csv"),
-        ])
-        if plan["generator"] == "flowgen":
-            self.start_flowgen(common)
-        self.wait_for_children()
-        for server in self.servers:
-            server.wait()
+        ], wait=False)
+
+    def score(self) -> bytes:
+        """What tools/conduct.c is to do."""
+        if not self.prefix:
+            Path("/proc/sys/net/ipv4/tcp_mem").write_text(TCP_PAGES)
+        words = (word for step in self.steps() for word in step.words())
+        return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+    def steps(self) -> list[Step]:
+        """Everything that has to be done, in this order."""
+        if self.plan["generator"] == "iperf3":
+            # Its clients begin at once, and so does the sampler.
+            return [*self.set_up(), *self.iperf3(), self.sampler()]
+        return [*self.set_up(), self.sampler("--epoch-ns", EPOCH), self.flowgen()]
+
+    def end(self, report: str) -> None:
+        """Write down how it went, from what tools/conduct.c reports; Failure when it went badly."""
+        if report:
+            told, _, said = report.partition("\n")
+            number, status = map(int, told.split())
+            if number < 0:
+                raise KeyboardInterrupt
+            raise Failure(self.steps()[number].failure(status, said))
+        sample = self.plan["sample"]
         for name, option in (("qdisc.txt", "-d"), ("qdisc.json", "-j")):
             shown = self.command([tool("tc"), "-s", option, "-n", self.netns(sample["netns"]),
                                   "qdisc", "show", "dev", sample["dev"]])
             Path(self.path(name)).write_text(shown)
+        Path(self.path("guest.json")).write_text(json.dumps(self.facts(), indent=1) + "\n")
 
     def facts(self) -> dict[str, Any]:
         """What the run was made with, and the CE marks that each namespace received."""
@@ -251,53 +269,23 @@ class Runner:
                          if line.startswith("Ip6InCEPkts"))
         return count
 
-    def wait_for_children(self) -> None:
-        """Until all have ended; Failure as soon as one fails, without waiting for the others."""
-        left = {os.pidfd_open(child.pid): (name, child) for name, child in self.children}
-        poller = select.poll()
-        for fd in left:
-            poller.register(fd, select.POLLIN)
-        while left:
-            for fd, _ in poller.poll():
-                poller.unregister(fd)
-                os.close(fd)
-                name, child = left.pop(fd)
-                if child.wait():
-                    raise Failure(f"{name} failed with status {child.returncode}")
-
     def tear_down(self) -> None:
-        """End what still runs, remove the namespaces and with them everything in them."""
-        children = [*(child for _, child in self.children), *self.servers]
-        for child in children:
-            if child.poll() is None:
-                child.terminate()
-        for child in children:
-            try:
-                child.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-        for ns in reversed(self.made):
+        """Remove the namespaces and with them everything in them."""
+        for ns in reversed(self.plan["namespaces"]):
             subprocess.run([tool("ip"), "netns", "del", self.netns(ns)], capture_output=True)
-
-
-def interrupt(_number: int, _frame: object) -> None:
-    """SIGTERM unwinds as Ctrl-C does."""
-    raise KeyboardInterrupt
 
 
 def main(argv: list[str]) -> int:
     """Exit status: 0, 1 when something failed, 130 interrupted."""
-    directory, prefix = Path(argv[0]), argv[1] if len(argv) > 1 else ""
-    signal.signal(signal.SIGTERM, interrupt)
-    runner = Runner(directory, prefix)
-    began = time.monotonic_ns()
+    directory, *prefix = argv
+    runner = Runner(Path(directory), "".join(prefix))
+    # conduct is told, and ends what it has begun; nothing else must end this.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        runner.set_up()
-        made = time.monotonic_ns()
-        runner.run()
-        facts = {**runner.facts(), "set_up_seconds": (made - began) / 1e9}
-        (directory / "guest.json").write_text(json.dumps(facts, indent=1) + "\n")
+        os.write(1, runner.score())
+        os.close(1)
+        runner.end(sys.stdin.read())
     except Failure as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
@@ -305,9 +293,7 @@ def main(argv: list[str]) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     finally:
-        if prefix:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if runner.prefix:
             runner.tear_down()
     return 0
 

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * conduct - begins the programs of a run, each at its instant, and waits.
+ *
+ * In virtual time a read of the clock moves it. Every program that is started
+ * takes random numbers from the kernel, and every fork and every end of a
+ * process stirs the time into them. An interpreter that did that would leave its
+ * version and its path in the clock and in the random numbers, and so in every
+ * figure of the run. So it is asked before the first program begins, sleeps
+ * while they run, and is told afterwards. Before each program begins, the kernel
+ * seeds its generator anew, from a pool that no reader of random numbers
+ * touches.
+ *
+ *	conduct [--first NS --turn NS] COMPOSER [WORD...]
+ *
+ * COMPOSER's standard output is the score: commands of NUL-terminated words,
+ *
+ *	run|start NAME INPUT OUT WORD... ""
+ *
+ * `run` waits for the program, whose output is told only if it fails; `start`
+ * goes on at once, and its output goes to the file OUT. INPUT is the program's
+ * standard input. A WORD "@EPOCH" is replaced by the run's zero of time, one
+ * turn after the last program begins. With --first and --turn, instants of
+ * CLOCK_MONOTONIC: the first program begins at --first and each one after it
+ * --turn later. Without, they begin at once, and the epoch is 200 ms later.
+ *
+ * When all programs have ended, or one has failed and the others were ended,
+ * COMPOSER's standard input is what became of it: nothing if all is well; else
+ * the number of the command that failed, from 0, its status, and on the
+ * following lines what it said; -1 and the signal for an interruption. Its
+ * status is conduct's.
+ */
+#define _GNU_SOURCE
+#include <linux/random.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "clock.h"
+
+#define SCORE_BYTES	(16 * 1024 * 1024)
+#define MAX_COMMANDS	4096
+#define MAX_WORDS	256
+#define SETTLE_NS	(200 * NSEC_PER_MSEC)
+#define EPOCH		"@EPOCH"
+
+struct command {
+	bool wait;
+	char *name;
+	char *input;
+	char *out;
+	char *words[MAX_WORDS + 1];
+	int output_fd;
+	pid_t pid;
+};
+
+static struct command commands[MAX_COMMANDS];
+static unsigned int nr_commands;
+static volatile sig_atomic_t interrupted;
+static int64_t first_ns, turn_ns;
+static char epoch[32];
+static int report_fd;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+static char *next_word(char **at, const char *end)
+{
+	char *word = *at;
+
+	if (word >= end)
+		errx(2, "the score ends within a command");
+	*at += strlen(word) + 1;
+	return word;
+}
+
+static void score_read(int fd)
+{
+	char *text = malloc(SCORE_BYTES + 1), *at = text, *end;
+	size_t size = 0;
+	ssize_t got;
+
+	if (!text)
+		err(1, "memory for the score");
+	while ((got = read(fd, text + size, SCORE_BYTES - size)) > 0 ||
+	       (got < 0 && errno == EINTR))
+		size += got > 0 ? got : 0;
+	if (got < 0)
+		err(1, "the score");
+	if (size == SCORE_BYTES)
+		errx(2, "the score is longer than %d bytes", SCORE_BYTES);
+	end = text + size;
+	*end = '\0';
+	while (at < end) {
+		struct command *c = &commands[nr_commands++];
+		unsigned int n = 0;
+		char *verb, *word;
+
+		if (nr_commands > MAX_COMMANDS)
+			errx(2, "more than %d commands", MAX_COMMANDS);
+		verb = next_word(&at, end);
+		if (strcmp(verb, "run") && strcmp(verb, "start"))
+			errx(2, "the score says '%s'", verb);
+		c->wait = !strcmp(verb, "run");
+		c->name = next_word(&at, end);
+		c->input = next_word(&at, end);
+		c->out = next_word(&at, end);
+		while (*(word = next_word(&at, end))) {
+			if (n == MAX_WORDS)
+				errx(2, "%s: more than %d words", c->name, MAX_WORDS);
+			c->words[n++] = word;
+		}
+		if (!n)
+			errx(2, "%s: no program", c->name);
+	}
+}
+
+/* A file without a name, that holds @text and is read from its beginning. */
+static int file_of(const char *text)
+{
+	size_t left = strlen(text);
+	int fd = memfd_create("conduct", MFD_CLOEXEC);
+
+	if (fd < 0)
+		err(1, "memfd");
+	while (left) {
+		ssize_t n = write(fd, text, left);
+
+		if (n < 0)
+			err(1, "memfd");
+		text += n;
+		left -= n;
+	}
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+/* In virtual time: until it is the turn of the command @number. */
+static void await_turn(unsigned int number)
+{
+	struct timespec when = ns_to_timespec(first_ns + number * turn_ns);
+	int64_t late = mono_ns() - first_ns - number * turn_ns;
+	static int random_fd = -1;
+
+	if (late >= 0)
+		errx(1, "%s comes %.6f s after its turn has begun",
+		     commands[number].name, (double)late / NSEC_PER_SEC);
+	if (random_fd < 0)
+		random_fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) &&
+	       !interrupted)
+		;
+	if (random_fd < 0 || ioctl(random_fd, RNDRESEEDCRNG))
+		err(2, "/dev/urandom (needs root)");
+}
+
+static void begin(struct command *c)
+{
+	int in = file_of(c->input), out = STDOUT_FILENO, error = STDERR_FILENO;
+	pid_t self = getpid();
+	unsigned int i;
+
+	if (c->wait) {
+		c->output_fd = file_of("");
+		out = c->output_fd;
+		error = out;
+	} else {
+		out = open(*c->out ? c->out : "/dev/null",
+			   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		if (out < 0)
+			err(1, "%s", c->out);
+	}
+	for (i = 0; c->words[i]; i++)
+		if (!strcmp(c->words[i], EPOCH))
+			c->words[i] = epoch;
+	c->pid = fork();
+	if (c->pid < 0)
+		err(1, "fork");
+	if (!c->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != self)
+			_exit(1);
+		dup2(in, STDIN_FILENO);
+		dup2(out, STDOUT_FILENO);
+		dup2(error, STDERR_FILENO);
+		execvp(c->words[0], c->words);
+		fprintf(stderr, "%s: %s\n", c->words[0], strerror(errno));
+		_exit(127);
+	}
+	close(in);
+	if (!c->wait)
+		close(out);
+}
+
+/* Say which command failed, and how. */
+static void tell(const struct command *c, int status)
+{
+	char buffer[4096];
+	ssize_t got;
+
+	dprintf(report_fd, "%td %d\n", c - commands,
+		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	if (!c->wait)
+		return;
+	lseek(c->output_fd, 0, SEEK_SET);
+	while ((got = read(c->output_fd, buffer, sizeof(buffer))) > 0)
+		if (write(report_fd, buffer, got) != got)
+			err(1, "report");
+}
+
+static void end_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_commands; i++)
+		if (commands[i].pid)
+			kill(commands[i].pid, SIGTERM);
+	for (i = 0; i < nr_commands; i++)
+		while (commands[i].pid &&
+		       waitpid(commands[i].pid, NULL, 0) < 0 && errno == EINTR)
+			;
+}
+
+/* Until the program of @awaited has ended; false if one failed. */
+static bool await(struct command *awaited)
+{
+	while (awaited->pid && !interrupted) {
+		int status;
+		pid_t pid = waitpid(-1, &status, 0);
+		unsigned int i;
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		for (i = 0; i < nr_commands && commands[i].pid != pid; i++)
+			;
+		if (i == nr_commands)
+			errx(1, "whoever made the score has died");
+		commands[i].pid = 0;
+		if (status) {
+			tell(&commands[i], status);
+			return false;
+		}
+		if (commands[i].wait)
+			close(commands[i].output_fd);
+	}
+	return !interrupted;
+}
+
+/* Begin what writes the score to *@score, and reads what became of it from *@report. */
+static pid_t composer_begin(char **argv, int *score, int *report)
+{
+	int from[2], to[2];
+	pid_t pid;
+
+	if (pipe2(from, O_CLOEXEC) || pipe2(to, O_CLOEXEC))
+		err(1, "pipe");
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid) {
+		dup2(to[0], STDIN_FILENO);
+		dup2(from[1], STDOUT_FILENO);
+		execv(argv[0], argv);
+		err(127, "%s", argv[0]);
+	}
+	close(from[1]);
+	close(to[0]);
+	*score = from[0];
+	*report = to[1];
+	return pid;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	int score, report, status;
+	unsigned int i;
+	pid_t composer;
+	bool good = true;
+	char c;
+
+	argv++;
+	if (argc > 5 && !strcmp(argv[0], "--first") && !strcmp(argv[2], "--turn")) {
+		first_ns = parse_number("--first", argv[1], 1, INT64_MAX / 2);
+		turn_ns = parse_number("--turn", argv[3], 1, INT64_MAX / 2 / MAX_COMMANDS);
+		argv += 4;
+	}
+	if (!argv[0] || argv[0][0] == '-')
+		errx(2, "usage: conduct [--first NS --turn NS] COMPOSER [WORD...]");
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	composer = composer_begin(argv, &score, &report);
+	score_read(score);
+	report_fd = file_of("");
+	snprintf(epoch, sizeof(epoch), "%lld",
+		 (long long)(first_ns + nr_commands * turn_ns));
+	for (i = 0; i < nr_commands && good && !interrupted; i++) {
+		if (turn_ns)
+			await_turn(i);
+		else if (!commands[i].wait && (!i || commands[i - 1].wait))
+			snprintf(epoch, sizeof(epoch), "%lld",
+				 (long long)(mono_ns() + SETTLE_NS));
+		begin(&commands[i]);
+		if (commands[i].wait)
+			good = await(&commands[i]);
+	}
+	for (i = 0; i < nr_commands && good && !interrupted; i++)
+		if (commands[i].pid)
+			good = await(&commands[i]);
+	if (interrupted)
+		dprintf(report_fd, "-1 %d\n", (int)interrupted);
+	end_all();
+	lseek(report_fd, 0, SEEK_SET);
+	while (read(report_fd, &c, 1) == 1)
+		if (write(report, &c, 1) != 1)
+			break;
+	close(report);
+	while (waitpid(composer, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
