@@ -25,7 +25,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo kernels test test-extra test-drivers fuzz check spec deb dist clean clean-cache
+.PHONY: uninstall setup demo kernels test test-extra test-drivers fuzz check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,6 +132,10 @@ fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrup
 
 check: setup ## checkpatch, sparse, shellcheck, ruff, man pages
 	.ci/check
+
+generate: ## write again what the sources say elsewhere: README's table
+	@mkdir -p $(BUILD)
+	tools/generate
 
 spec: setup ## write the netlink interface as a YAML spec for the kernel's ynl tool
 	@mkdir -p $(BUILD)/netlink
