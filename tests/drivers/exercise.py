@@ -55,9 +55,11 @@ SLOW_START = ("-O", "1")  # a second that is left out of the report
 RUNS = {
     # TCP in both directions: segmentation offload, and nothing that overflows.
     "both": Run("", 5000, 3, ("--bidir", "-P", "3", *SLOW_START)),
-    # TCP in both directions through a queue that overflows. BQL lets the core take all that is
-    # queued at once; the card's ring has no room for it, so the driver hands the rest back.
-    "short": Run(f"limit {LIMIT}", 100_000, 2, ("--bidir", "-P", "6")),
+    # TCP in both directions, and UDP, through a queue that is always full. BQL lets the core take
+    # all that is queued at once; the card's ring has no room for it, so the driver hands the rest
+    # back.
+    "short": Run(f"limit {LIMIT}", 100_000, 2, ("--bidir", "-P", "4"),
+                 ("-u", "-b", "60M", "-l", "1448")),
     # TCP in large packets against UDP that offers twice what the card takes.
     "mixed": Run("", 5000, 3, ("-P", "3", *SLOW_START), ("-u", "-b", "20M", "-l", "1448")),
 }
