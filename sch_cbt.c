@@ -48,9 +48,9 @@
  *  - A class's threshold is not marked at: it is what bounds traffic that may
  *    not respond. ecn marks where RED would drop by chance and, unless
  *    harddrop, above max; nodrop queues there what cannot be marked.
- *  - The weight of RED's average is the paper's 1/512 at a few Mb/s, the weight
- *    of 1 s of packets at any rate: red_fifo_weight() says why. That of the other
- *    two is not in the text. A class that sends blindly is switched on and off by its own
+ *  - The weight of RED's averages remembers ten full queues, as the paper's 1/512
+ *    does with its queue of 60 packets, or 1 s: red_fifo_weight() says why. That
+ *    of the other two is not in the text. A class that sends blindly is switched on and off by its own
  *    average; with 1/512 its packets in the queue swing between none and twice
  *    the threshold, with 1/4 by a few packets.
  *  - The victim of a forced drop. Section 2.1's is any packet of the queue or
@@ -62,9 +62,9 @@
  *    1/3 each: tagged gets 0.20 of the link with random victims, 0.31 where the
  *    arrival is dropped. So that is the default, and "victim random" the paper's
  *    RED. Where TCP heeds losses both hold the shares within 8 % (tc-cbt(8)).
- *  - Thresholds from the default latency are at least CBT_LEAST packets: the law
- *    would give a class less than one on slow links. A latency that was given is
- *    taken at its word.
+ *  - Thresholds from the default latency are at least cbt_least[] packets: the
+ *    law would give a class less than one on slow links. A latency that was given
+ *    is taken at its word.
  *  - A GSO packet is cut up, each of its packets being an arrival. With
  *    nosplit_gso it is one arrival, and one victim; where a full queue needs more
  *    room than its victim had, another one goes. It counts its segments in
@@ -82,7 +82,7 @@
  *	min, max, threshold_*	1/256 packet	from the shares
  *	red		tcp or all		tcp
  *	probability	max_p, in units of 2^-32	0.1
- *	weight		in units of 2^-32	1 s of packets
+ *	weight		in units of 2^-32	10 limit or 1 s of packets
  *	class_weight	in units of 2^-32	1/4
  *	dscp		set of 0 to 63		none
  *	mark		value and mask		none
@@ -114,9 +114,14 @@
 
 static_assert(CBT_UNIT == SHARE_LAW_UNIT);
 
-/* Packets that a class may have at least, with the default latency. */
+/*
+ * Packets that a class may have at least, with the default latency: together as
+ * many full ones as 1 Mb/s sends in 100 ms. With one that is being sent, 3 are
+ * the 4 that TCP needs to see a loss by its duplicates; and what a call of 50
+ * packets a second has in a queue of 60 ms.
+ */
 static const u32 cbt_least[CBT_CLASSES] = {
-	[CBT_TCP] = 4, [CBT_TAGGED] = 2, [CBT_OTHER] = 2,
+	[CBT_TCP] = 3, [CBT_TAGGED] = 2, [CBT_OTHER] = 3,
 };
 
 /* The options, and which of them were given. */
@@ -614,9 +619,11 @@ static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
 {
 	struct gentle_red_params *all = &law->red[CBT_ALL];
 	u64 q, room, least, sum = 0, raised = 0;
+	u32 mean = (p->packet_tcp + p->packet_tagged + p->packet_other) / 3;
 	u64 rate = law->bandwidth;
 	u32 i, given;
 
+	all->ptime = red_fifo_ptime(rate, mean);
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
 		struct gentle_red_params *red = &law->red[i];
 
@@ -634,8 +641,6 @@ static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
 		red->ptime = red_fifo_ptime(rate, sh->packet[i]);
 		if (i == CBT_TCP) {
 			red->max_th = given ?: cbt_max(q);
-			red->weight = p->weight ?:
-				      red_fifo_weight(rate, sh->packet[i]);
 		} else {
 			red->max_th = given ?: min_t(u64, q, CBT_MAX_THRESHOLD);
 			red->weight = p->class_weight;
@@ -653,6 +658,10 @@ static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
 	room = max_t(u64, share_law_limit(sum - raised),
 		     div_u64(sum + CBT_UNIT - 1, CBT_UNIT));
 	law->limit = p->limit ?: min_t(u64, room, CBT_MAX_LIMIT);
+
+	all->weight = p->weight ?: red_fifo_weight(rate, mean, law->limit);
+	law->red[CBT_TCP].weight = p->weight ?:
+		red_fifo_weight(rate, p->packet_tcp, law->limit);
 	return sum;
 }
 
@@ -662,7 +671,6 @@ static int cbt_derive(struct cbt_law *law, const struct cbt_params *p,
 		      struct netlink_ext_ack *extack)
 {
 	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
-	u32 mean = (p->packet_tcp + p->packet_tagged + p->packet_other) / 3;
 	u32 memory_limit = p->memory_limit ?: RED_FIFO_MEMORY;
 	u32 longest = max(p->packet_tcp,
 			  max(p->packet_tagged, p->packet_other));
@@ -673,8 +681,6 @@ static int cbt_derive(struct cbt_law *law, const struct cbt_params *p,
 	*law = (struct cbt_law) {
 		.red[CBT_ALL]	= {
 			.max_p	= p->probability,
-			.weight	= p->weight ?: red_fifo_weight(rate, mean),
-			.ptime	= red_fifo_ptime(rate, mean),
 			.gentle	= p->gentle,
 		},
 		.signal		= {

@@ -60,9 +60,10 @@
  *
  * Parameters, each unless given:
  *	limit		packets				80 ms of the link
- *	min, max	packets				limit / 3, 2 limit / 3
+ *	min		packets				limit / 3, at least 5
+ *	max		packets				(min + limit) / 2
  *	probability	max_p, in units of 2^-32	0.02
- *	weight		of the average, in units of 2^-32	1 s of packets
+ *	weight		of the average, in units of 2^-32	10 limit or 1 s
  *	bandwidth	bytes per second		the device's
  *	avpkt		bytes				1000
  *	candidates	m				1
@@ -359,6 +360,19 @@ static struct sk_buff *chokex_evict(struct Qdisc *sch, u32 slot)
 	return skb;
 }
 
+/*
+ * The papers' min is a third of limit, RED's authors' 5 packets at least: TCP
+ * loses 1.5 / W^2 of its packets to have a window of W, 6 % at 5, and with it
+ * whoever shares the queue. Of a limit below 8, five eighths. It is half of a max
+ * that was given at most.
+ */
+static u32 chokex_min_th(u32 limit, u32 max_th)
+{
+	u32 min_th = max(limit / 3, min(5U, 5 * limit / 8));
+
+	return max_th ? min(min_th, max_th / 2) : min_th;
+}
+
 /* Derive what follows from the options, and see whether it makes sense. */
 static int chokex_derive(struct chokex_law *law, const struct chokex_params *p,
 			 const struct link_rate *link,
@@ -367,13 +381,15 @@ static int chokex_derive(struct chokex_law *law, const struct chokex_params *p,
 	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
 	u32 memory_limit = p->memory_limit ?: RED_FIFO_MEMORY;
 	u32 limit = p->limit ?: red_fifo_limit(rate, memory_limit);
+	u32 min_th = p->min ?: chokex_min_th(limit, p->max);
 
 	*law = (struct chokex_law) {
 		.red		= {
-			.min_th	= p->min ?: limit / 3,
-			.max_th	= p->max ?: max(2 * limit / 3, 1U),
+			.min_th	= min_th,
+			.max_th	= p->max ?: DIV_ROUND_UP(min_th + limit, 2),
 			.max_p	= p->probability,
-			.weight	= p->weight ?: red_fifo_weight(rate, p->avpkt),
+			.weight	= p->weight ?:
+				  red_fifo_weight(rate, p->avpkt, limit),
 			.ptime	= red_fifo_ptime(rate, p->avpkt),
 			.gentle	= p->gentle,
 		},

@@ -87,15 +87,24 @@ static inline u32 red_fifo_limit(u64 rate, u32 memory_limit)
 }
 
 /*
- * The weight for a link of @rate bytes/s and packets of @avpkt bytes: that of
- * Adaptive RED's authors, with which the average has a time constant of 1 s, ten
- * round trips of 100 ms, at any rate. A fixed weight has one of so many packets:
- * 1/512 forgets in 6 s at 1 Mb/s, so that TCP is punished long after it has
- * slowed down, and in 0.6 ms at 10 Gb/s, where each burst counts as congestion.
+ * The weight for a link of @rate bytes/s, packets of @avpkt bytes, and a queue of
+ * @limit packets: w = 1 - exp(-1 / n) remembers n packets,
+ *
+ *	n = min(1 s of packets, 10 limit)
+ *
+ * 1 s is what Adaptive RED's authors advise, ten round trips of 100 ms. A fixed
+ * weight is right at one rate only: 1/512 forgets in 6 s at 1 Mb/s, so that TCP
+ * is punished long after it has slowed down, and in 0.6 ms at 10 Gb/s, where each
+ * burst counts as congestion. But a queue that is sent in less than 100 ms suits
+ * round trips of that length; ten of them are ten full queues. An average that
+ * remembers more goes on dropping for many round trips after the queue is gone,
+ * each of which makes the window smaller.
  */
-static inline u32 red_fifo_weight(u64 rate, u32 avpkt)
+static inline u32 red_fifo_weight(u64 rate, u32 avpkt, u32 limit)
 {
-	return gentle_red_auto_weight(min_t(u64, div_u64(rate, avpkt), U32_MAX));
+	u64 packets = min_t(u64, div_u64(rate, avpkt), 10ULL * limit);
+
+	return gentle_red_auto_weight(min_t(u64, packets, U32_MAX));
 }
 
 /* Time to send @bytes at @rate bytes/s, ns, 1 at least; U32_MAX: more than 4 s. */

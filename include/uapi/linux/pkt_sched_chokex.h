@@ -17,15 +17,16 @@
 	  TC_AQM_DERIVED, \
 	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
 	_(x, TCA_CHOKEX_MIN_TH, min, PACKETS, "", 1, 2147483647, \
-	  TC_AQM_DERIVED, "average where RED begins; auto: limit / 3") \
+	  TC_AQM_DERIVED, \
+	  "average where RED begins; auto: limit / 3, at least 5") \
 	_(x, TCA_CHOKEX_MAX_TH, max, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "average where probability is reached, above min; auto: 2 limit / 3") \
+	  "average where probability is reached, above min; auto: halfway from min to limit") \
 	_(x, TCA_CHOKEX_PROBABILITY, probability, FRACTION, "", 0, 4294967295, \
 	  85899346, "of an early drop at max") \
 	_(x, TCA_CHOKEX_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of an arrival in the average; auto: 1 s of packets in all") \
+	  "of an arrival in the average; auto: 10 limit or 1 s of packets in all") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_CHOKEX) \
 	_(x, TCA_CHOKEX_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
 	  "size of a packet") \
