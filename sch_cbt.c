@@ -379,7 +379,8 @@ static enum congestion_signal cbt_red(struct Qdisc *sch, struct sk_buff *skb,
  * @cause: the counter of the drop
  * @to_free: list that takes what is dropped
  *
- * Once more while the arrival has no room.
+ * Once more while the arrival has no room. One that is larger than a limit by
+ * itself costs nobody else a packet.
  *
  * Return: false if it was the arrival.
  */
@@ -396,7 +397,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		reason = cause == &q->stats.signal.forced_drop ?
 			 QDISC_DROP_CONGESTED : QDISC_DROP_OVERLIMIT;
 		slot = queue->fifo.count + 1;
-		if (!q->law.victim_arrival)
+		if (!q->law.victim_arrival && !red_fifo_is_oversize(queue, skb))
 			slot = 1 + seeded_random_below(&queue->random, slot);
 		victim = skb;
 		hit = class;
@@ -618,8 +619,8 @@ static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
 			  const struct cbt_shares *sh)
 {
 	struct gentle_red_params *all = &law->red[CBT_ALL];
-	u64 q, room, least, sum = 0, raised = 0;
 	u32 mean = (p->packet_tcp + p->packet_tagged + p->packet_other) / 3;
+	u64 q, room, least, sum = 0, raised = 0;
 	u64 rate = law->bandwidth;
 	u32 i, given;
 
@@ -630,7 +631,8 @@ static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
 		given = sh->given[i];
 		least = p->latency ? 0 : cbt_least[i] * CBT_UNIT;
 		q = share_law(rate, law->latency, sh->share[i], sh->packet[i]);
-		if (given && !law->red_all) {
+		/* With red all, max is not TCP's. */
+		if (given && (i != CBT_TCP || !law->red_all)) {
 			sum += given;
 		} else {
 			sum += max(q, least);
@@ -720,6 +722,7 @@ static int cbt_derive(struct cbt_law *law, const struct cbt_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
 		return -EINVAL;
 	}
+	red_fifo_warn(link->sch, memory_limit, extack);
 	if ((u64)law->limit * CBT_UNIT < sum)
 		NL_SET_ERR_MSG_MOD(extack, "limit is below the sum of the thresholds");
 	return 0;

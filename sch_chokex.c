@@ -417,6 +417,7 @@ static int chokex_derive(struct chokex_law *law, const struct chokex_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
 		return -EINVAL;
 	}
+	red_fifo_warn(link->sch, memory_limit, extack);
 	return 0;
 }
 

@@ -153,6 +153,17 @@ def test_memory_limit_bounds_what_packets_take(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_memory_limit_that_lets_nothing_pass_is_said(kind: str) -> None:
+    says = "memory_limit has no room for one full packet"
+    with World(kind, "bandwidth 1gbit memory_limit 1000b") as w:
+        assert w.message.endswith(says)
+        w.change("memory_limit 100000b")
+        assert not w.message
+        w.change("memory_limit 1000b")
+        assert w.message.endswith(says)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_gso_packet_is_cut_up_unless_asked_not_to(kind: str) -> None:
     for word, packets in (("split_gso", 10), ("nosplit_gso", 1)):
         with World(kind, f"bandwidth 1gbit {word}") as w:

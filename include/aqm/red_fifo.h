@@ -21,6 +21,7 @@
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <aqm/congestion_signal.h>
 #include <aqm/delay.h>
@@ -112,6 +113,14 @@ static inline u32 red_fifo_ptime(u64 rate, u32 bytes)
 {
 	return clamp_t(u64, div64_u64((u64)bytes * NSEC_PER_SEC, rate), 1,
 		       U32_MAX);
+}
+
+/* Say so where a limit lets nothing pass. */
+static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
+				 struct netlink_ext_ack *extack)
+{
+	if (memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
+		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
 }
 
 /* The rule of idleness. */
@@ -212,6 +221,17 @@ static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb)
 		return NULL;
 	return held_fits(&rf->held, segments, 0, st->limit, U32_MAX) ?
 	       &st->drop_memory : &st->drop_limit;
+}
+
+/*
+ * Whether an arrival that has no room is larger than a limit by itself: all that
+ * is held would have to go for it, if that were enough.
+ */
+static inline bool red_fifo_is_oversize(const struct red_fifo *rf,
+					const struct sk_buff *skb)
+{
+	return held_segments(skb) > rf->stats.limit ||
+	       skb->truesize > rf->stats.memory_limit;
 }
 
 /* Add an arrival, for which there is room. */

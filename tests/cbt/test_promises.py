@@ -123,6 +123,29 @@ def test_a_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
         assert w.named()["victims"] > 100
 
 
+@pytest.mark.parametrize("victim", ["random", "arrival"])
+@pytest.mark.parametrize(
+    ("larger", "cause"), [("segs=40 gso=1000", "limit"), ("truesize=30000", "memory")]
+)
+def test_what_is_larger_than_a_limit_costs_nobody_else_a_packet(
+    larger: str, cause: str, victim: str
+) -> None:
+    options = f"limit 30 memory_limit 20000b victim {victim} nosplit_gso {PACE} latency 10s"
+    with World("cbt", f"{options} seed 3") as w:
+        for i in range(20):
+            w.enqueue(len=500, truesize=768, proto="tcp", flow=i)
+        for _ in range(50):
+            w.do(f"e len=40000 proto=tcp {larger}")
+        assert w.stats().qlen == 20
+        assert w.named()[f"drop_{cause}"] == w.stats().drops == 50
+
+
+def test_with_red_all_the_limit_follows_from_thresholds_that_were_given() -> None:
+    """62.5 and 12.5 packets of the share law, 100 given: twice the sum."""
+    with World("cbt", "red all bandwidth 10mbit latency 100ms threshold_tagged 100") as w:
+        assert w.named()["limit"] == 350
+
+
 @pytest.mark.parametrize(
     "below", ["", "hfsc", "hfsc prio", "hfsc tbf", "drr prio", "qfq prio", "htb"]
 )
