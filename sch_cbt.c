@@ -50,9 +50,9 @@
  *    harddrop, above max; nodrop queues there what cannot be marked.
  *  - The weight of RED's averages remembers ten full queues, as the paper's 1/512
  *    does with its queue of 60 packets, or 1 s: red_fifo_weight() says why. That
- *    of the other two is not in the text. A class that sends blindly is switched on and off by its own
- *    average; with 1/512 its packets in the queue swing between none and twice
- *    the threshold, with 1/4 by a few packets.
+ *    of the other two is not in the text. A class that sends blindly is switched
+ *    on and off by its own average; with 1/512 its packets in the queue swing
+ *    between none and twice the threshold, with 1/4 by a few packets.
  *  - The victim of a forced drop. Section 2.1's is any packet of the queue or
  *    the arrival; section 1 guarantees a rate to tagged traffic "independent of
  *    the level of TCP traffic". Both cannot be had: a TCP arrival above max that

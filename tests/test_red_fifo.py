@@ -17,6 +17,11 @@ from tests.userspace import Refused, World
 KINDS = ("chokex", "cbt")
 MEMORY = 32 << 20
 UNKNOWN = "bandwidth is taken to be 1Gbit"
+# 1 ms for a packet of 1000 bytes
+PACE = {
+    "chokex": "bandwidth 8mbit avpkt 1000",
+    "cbt": "bandwidth 8mbit packet_tcp 1000 packet_tagged 1000 packet_other 1000",
+}
 # Options with which packets are lost in the midst of GSO packets, for every cause.
 LOSING = {
     "chokex": "limit 30 min 2 max 8 weight 0.5 candidates 3 bandwidth 8mbit gentle seed 1",
@@ -240,3 +245,91 @@ def test_only_what_was_given_is_dumped(kind: str) -> None:
         assert set(w.options()) == {"ecn", "split_gso"}
         with pytest.raises(Refused):
             w.change("memory_limit x")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gso_packet_larger_than_the_limit_passes_an_empty_queue(kind: str) -> None:
+    with World(kind, f"limit 30 {PACE[kind]} nosplit_gso") as w:
+        for _ in range(5):
+            assert w.enqueue(len=40_000, segs=40, gso=1000, proto="tcp")
+            w.change("ecn")
+            assert len(w.dequeue()) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_peeked_packet_has_left_the_queue(kind: str) -> None:
+    with World(kind, "limit 2 min 1 max 2 weight 0.00001", below="tbf") as w:
+        w.do("k 0")
+        w.enqueue(len=1000, proto="tcp", flow=1)
+        w.dequeue(1)  # tbf holds it now
+        assert w.enqueue(len=1000, proto="tcp", flow=2)
+        assert w.enqueue(len=1000, proto="tcp", flow=3)
+        assert w.stats().drops == 0
+        assert w.named()["segments"] == 2
+        w.enqueue(len=1000, proto="tcp", flow=4)
+        assert w.named()["drop_limit"] == 1
+        w.do("k -1")
+        assert len(w.dequeue(10)) == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_marked_and_then_found_no_room_is_lost_not_marked(kind: str) -> None:
+    with World(kind, "limit 5 min 1 max 2 weight 1 ecn seed 1") as w:
+        for i in range(50):
+            w.enqueue(len=1000, proto="tcp", flow=i, tos=2)
+        st = w.named()
+        assert w.stats().qlen == 5
+        assert 0 < st["marked"] == st["early_mark"] + st["forced_mark"] <= 5
+        if kind == "cbt":
+            assert w.named(1)["marked"] == st["marked"]
+        assert st["drop_limit"] == w.stats().drops == 45
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_change_of_probability_is_in_force_at_once(kind: str) -> None:
+    """RED chooses so many of 200 arrivals, each of its own flow, while the queue holds ten."""
+
+    def chosen(flow: int) -> int:
+        before = w.stats().overlimits
+        for i in range(200):
+            w.enqueue(len=1000, proto="tcp", flow=flow, sport=1 + i)
+            while w.stats().qlen > 10:
+                w.dequeue(1)
+        return w.stats().overlimits - before
+
+    with World(kind, f"{PACE[kind]} limit 200 min 5 max 100 weight 1 probability 0 seed 1") as w:
+        assert chosen(1) == 0
+        w.change("probability 1")
+        assert 3 < chosen(2) < 50  # p_b about 0.05
+        w.change("probability 0")
+        assert chosen(3) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "which", "fields"),
+    [
+        ("chokex", "avg", {}),
+        ("cbt", "avg", {}),
+        ("cbt", "avg_tcp", {"proto": "tcp"}),
+        ("cbt", "avg_tagged", {"tos": 0xB8}),
+        ("cbt", "avg_other", {}),
+    ],
+)
+def test_a_change_of_bandwidth_changes_how_fast_an_idle_queue_is_forgotten(
+    kind: str, which: str, fields: dict[str, int | str]
+) -> None:
+    """After 100 packet times at weight 0.01 the average is 0.99^100 of what it was."""
+    more = {
+        "chokex": "min 200 max 250",
+        "cbt": "class_weight 0.01 dscp 46 latency 10s",
+    }[kind]
+    with World(kind, f"{PACE[kind]} weight 0.01 limit 1000 {more}") as w:
+        for ms, bandwidth in ((1, "8mbit"), (10, "800kbit")):
+            w.change(f"bandwidth {bandwidth}")
+            for i in range(100):
+                w.enqueue(len=1000, flow=i, **fields)
+            w.dequeue(1000)
+            full = w.named()[which]
+            assert full > 1
+            w.advance(100 * ms * 1_000_000)
+            assert w.named()[which] == pytest.approx(full * 0.99**100, rel=0.011)

@@ -102,13 +102,6 @@ def test_a_gso_packet_counts_its_segments() -> None:
         assert w.named()["segments"] == 0
 
 
-def test_a_gso_packet_larger_than_the_limit_passes_an_empty_queue() -> None:
-    with World("cbt", f"limit 30 {PACE} nosplit_gso") as w:
-        for _ in range(5):
-            assert w.enqueue(len=40_000, segs=40, gso=1000, proto="tcp")
-            assert len(w.dequeue()) == 1
-
-
 def test_a_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
     """Random victims go until it fits or is itself chosen; each loss is counted once."""
     with World("cbt", "limit 50 min 900 max 1000 victim random seed 3 nosplit_gso") as w:
@@ -173,65 +166,3 @@ def test_nothing_above_stalls_when_a_forced_drop_takes_the_last_packet(
             w.advance(30_000_000_000)
             assert w.enqueue(len=1000, proto="tcp")
             assert len(w.dequeue(1)) == 1, "stalled"
-
-
-def chosen_at(w: World) -> int:
-    """How many of 200 arrivals RED chooses while the queue holds ten."""
-    before = w.stats().overlimits
-    for _ in range(200):
-        w.enqueue(len=1000, proto="tcp")
-        while w.stats().qlen > 10:
-            w.dequeue(1)
-    return w.stats().overlimits - before
-
-
-def test_a_change_of_probability_is_in_force_at_once() -> None:
-    with World("cbt", f"{PACE} min 5 max 100 weight 1 probability 0 seed 1") as w:
-        assert chosen_at(w) == 0
-        w.change("probability 1")
-        assert 5 < chosen_at(w) < 50  # p_b about 0.05
-        w.change("probability 0")
-        assert chosen_at(w) == 0
-
-
-@pytest.mark.parametrize("which", ["avg", "avg_tcp", "avg_tagged", "avg_other"])
-def test_a_change_of_bandwidth_changes_how_fast_an_idle_queue_is_forgotten(which: str) -> None:
-    """After 100 packet times at weight 0.01 the average is 0.99^100 of what it was."""
-    options = f"{PACE} weight 0.01 class_weight 0.01 dscp 46 limit 1000 latency 10s"
-    packet = {"avg": ("udp", 0), "avg_tcp": ("tcp", 0), "avg_tagged": ("udp", 0xB8),
-              "avg_other": ("udp", 0)}[which]  # fmt: skip
-    with World("cbt", options) as w:
-        for ms, bandwidth in ((1, "8mbit"), (10, "800kbit")):
-            w.change(f"bandwidth {bandwidth}")
-            for _ in range(100):
-                w.enqueue(len=1000, proto=packet[0], tos=packet[1])
-            w.dequeue(1000)
-            full = w.named()[which]
-            assert full > 1
-            w.advance(100 * ms * 1_000_000)
-            assert w.named()[which] == pytest.approx(full * 0.99**100, rel=0.011)
-
-
-def test_a_peeked_packet_has_left_the_queue() -> None:
-    with World("cbt", "limit 2 min 10 max 20", below="tbf") as w:
-        w.do("k 0")
-        w.enqueue(len=1000, proto="tcp")
-        w.dequeue(1)  # tbf holds it now
-        assert w.enqueue(len=1000, proto="tcp")
-        assert w.enqueue(len=1000, proto="tcp")
-        assert w.stats().drops == 0
-        assert w.classes()[TCP].qlen == 2
-        w.enqueue(len=1000, proto="tcp")
-        assert w.named()["drop_limit"] == 1
-        w.do("k -1")
-        assert len(w.dequeue(10)) == 3
-
-
-def test_what_was_marked_and_then_found_no_room_is_lost_not_marked() -> None:
-    with World("cbt", "limit 5 min 0.1 max 0.2 weight 1 ecn seed 1") as w:
-        for _ in range(50):
-            w.enqueue(len=1000, proto="tcp", tos=2)
-        st = w.named()
-        assert w.stats().qlen == 5
-        assert st["marked"] == st["forced_mark"] == w.named(TCP)["marked"] <= 5
-        assert st["drop_limit"] == w.stats().drops == 45
