@@ -212,7 +212,7 @@ struct redtail_stats {
 	u32			drop_memory;
 	u32			drop_change;
 	u32			drop_filter;
-	u64			dropped_bytes;
+	__u64			dropped_bytes;
 	u32			min2_raised;
 	u32			min2_lowered;
 };

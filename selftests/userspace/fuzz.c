@@ -184,6 +184,8 @@ static void one_operation(struct world *w)
 		run(w, "a %u", byte());
 	} else if (op < 245) {
 		run(w, "k %d", (int)below(20) - 1);
+	} else if (op < 246) {
+		run(w, "z %u", byte() * 300);
 	} else if (op < 247) {
 		run(w, "v");
 	} else if (op < 249) {
@@ -233,6 +235,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	}
 	world_fatal(w);
+	world_walk(w);
 	while (at < end)
 		one_operation(w);
 

@@ -138,8 +138,13 @@ static inline void *ERR_PTR(long e) { return (void *)e; }
 struct module;
 #define THIS_MODULE		NULL
 #define KBUILD_MODNAME		"userspace"
+#ifdef USERSPACE_INNER	/* for its types alone */
+#define module_init(fn)		struct userspace_no_init
+#define module_exit(fn)		struct userspace_no_exit
+#else
 #define module_init(fn)		int userspace_module_init(void) { return fn(); }
 #define module_exit(fn)		void userspace_module_exit(void) { fn(); }
+#endif
 #define module_driver(ops, register, unregister, ...)			\
 	int userspace_module_init(void) { return register(&(ops)); }	\
 	void userspace_module_exit(void) { unregister(&(ops)); }

@@ -28,6 +28,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", error);
 		return 2;
 	}
+	world_walk(w);
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = 0;
 		if (!line[0] || line[0] == '#')

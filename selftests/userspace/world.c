@@ -316,6 +316,8 @@ void world_check(void)
 	}
 	if (world->locked)
 		userspace_violation("the lock is held");
+	if (world->walk && userspace_inner)
+		userspace_inner(world->kind, false);
 }
 
 /* ---- packets come and go ---- */
@@ -883,6 +885,8 @@ static void do_look(void)
 	if (!before)
 		abort();
 	memcpy(before, qdisc_priv(world->kind), size);
+	if (world->walk && userspace_inner)
+		userspace_inner(world->kind, true);
 	read_stats(world->kind, &d);
 	check_causes(&d);
 	skb = dump(world->kind);
@@ -976,6 +980,16 @@ static int do_init(const char *words, bool by_default)
 				    good ? " and destroy" : ", which fails,",
 				    (int)(world->allocations - allocations));
 	return good ? 0 : -EINVAL;
+}
+
+/* Whoever holds a clone pulls data, or lets go of it. */
+static void do_truesize(u32 truesize)
+{
+	struct sk_buff *skb;
+
+	list_for_each_entry(skb, &world->alive, alive)
+		if (skb->where == USERSPACE_HELD)
+			skb->truesize = truesize;
 }
 
 static void do_speed(u32 speed)
@@ -1140,6 +1154,9 @@ static int operation(const char *op)
 	case 'y':
 		world->bypass = n;
 		return 0;
+	case 'z':
+		do_truesize(n);
+		return 0;
 	}
 	return WORLD_MALFORMED;
 }
@@ -1266,6 +1283,11 @@ int world_verdict(const struct world *w)
 const char *world_message(const struct world *w)
 {
 	return w->message;
+}
+
+void world_walk(struct world *w)
+{
+	w->walk = true;
 }
 
 void world_fatal(struct world *w)

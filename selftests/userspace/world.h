@@ -42,6 +42,7 @@ struct world_account {
  * @random: state of the random numbers
  * @fail_in: the allocation that will fail, counted from 1; 0: none
  * @locked: the qdisc lock is held
+ * @walk: the inner structures are walked over after each operation
  * @purging: packets that are freed are neither sent nor lost
  * @bypass: TCQ_F_CAN_BYPASS counts
  * @allocations: not freed yet
@@ -78,6 +79,7 @@ struct world {
 	u64			random;
 	u32			fail_in;
 	bool			locked;
+	bool			walk;
 	bool			purging;
 	bool			bypass;
 	u32			allocations;
@@ -149,8 +151,13 @@ int world_verdict(const struct world *w);
 const char *world_message(const struct world *w);
 int world_free(struct world *w);
 void world_fatal(struct world *w);
+void world_walk(struct world *w);
 
 /* ---- inside ---- */
+
+/* Of inner/KIND.c, for those that have one; @deep: also what takes long. */
+void userspace_inner(struct Qdisc *sch, bool deep) __attribute__((weak));
+
 
 struct sk_buff *world_skb(u32 len, u32 truesize);
 void world_lose(struct sk_buff *skb);

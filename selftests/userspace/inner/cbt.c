@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <sch_cbt.c>
+#include "red_fifo.h"
+
+static struct inner of_class[CBT_CLASSES];
+
+static void packet_is_right(struct Qdisc *sch,
+			    const struct random_fifo_slot *slot)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+
+	inner_must(slot->tag > CBT_ALL && slot->tag < CBT_CLASSES);
+	inner_packet(&of_class[slot->tag], slot->item, &q->vars.queue.delay);
+}
+
+void userspace_inner(struct Qdisc *sch, bool deep)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	const struct cbt_class *cl;
+	u32 i;
+
+	memset(of_class, 0, sizeof(of_class));
+	inner_fifo(sch, &q->vars.queue, packet_is_right);
+	for (i = CBT_ALL + 1; i < CBT_CLASSES; i++) {
+		cl = &q->vars.cls[i];
+		inner_is(&of_class[i], cl->qlen, cl->backlog, &cl->held);
+		inner_must(cl->red.idle == !cl->qlen);
+	}
+}

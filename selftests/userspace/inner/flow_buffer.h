@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The rounds of qsdrr and tdrr; see inner.h. */
+#ifndef USERSPACE_INNER_FLOW_BUFFER_H
+#define USERSPACE_INNER_FLOW_BUFFER_H
+
+#include "inner.h"
+
+/* One queue that holds packets: @flow adds what its discipline knows of it. */
+static void inner_rounds(struct Qdisc *sch,
+			 void (*flow)(struct Qdisc *sch, struct flow_queue *fq,
+				      const struct inner *in))
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_rounds *fr = &b->rounds;
+	struct flow_queue *fq;
+	struct inner all = {}, in;
+	u32 slot, active = 0;
+
+	for (slot = 0; slot < FLOW_ROUNDS; slot++) {
+		inner_must(!(fr->used & BIT_ULL(slot)) ==
+			   list_empty(&fr->slots[slot]));
+		list_for_each_entry(fq, &fr->slots[slot], turn) {
+			active++;
+			inner_must(active <= b->params.flows);
+			inner_must(fq->slot == slot);
+			inner_must(fq->head);
+			inner_must(fq->credit);
+			inner_must(fq->credit <= max(b->params.quantum, fr->least));
+			in = (struct inner) {};
+			inner_list(&in, fq->head, fq->tail, &b->delay);
+			flow(sch, fq, &in);
+			all.qlen += in.qlen;
+			all.backlog += in.backlog;
+			all.held.segments += in.held.segments;
+			all.held.truesize += in.held.truesize;
+			all.timed |= in.timed;
+		}
+	}
+	inner_must(active == fr->active);
+	inner_whole(&all, sch, &b->held, &b->delay);
+	inner_must(all.held.segments <= b->params.limit || all.qlen == 1);
+	inner_must(all.held.truesize <= b->params.memory_limit);
+}
+
+#endif /* USERSPACE_INNER_FLOW_BUFFER_H */

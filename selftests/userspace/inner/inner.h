@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What stands behind the counts: a walk over a discipline's own structures.
+ *
+ * inner/KIND.c includes sch_KIND.c for its types alone, and says of each list,
+ * index and table what must hold between operations. The discipline itself is
+ * compiled as it stands, elsewhere. The fuzzer and replay-KIND walk after each
+ * operation; what takes as long as there are queues or slots, when statistics
+ * are read.
+ */
+#ifndef USERSPACE_INNER_H
+#define USERSPACE_INNER_H
+
+#include <aqm/delay.h>
+#include <aqm/held.h>
+
+#define inner_must(condition) do {					\
+	if (!(condition))						\
+		userspace_violation("%s:%d: not %s",			\
+				    strrchr(__FILE__, '/') + 1, __LINE__, \
+				    #condition);			\
+} while (0)
+
+/**
+ * struct inner - the packets that a walk has met
+ * @qlen: packets
+ * @backlog: bytes
+ * @held: segments and memory, as remembered with each
+ * @timed: one of them is the sampled one
+ */
+struct inner {
+	u32		qlen;
+	u64		backlog;
+	struct held	held;
+	bool		timed;
+};
+
+static inline void inner_packet(struct inner *in, const struct sk_buff *skb,
+				const struct delay_sample *delay)
+{
+	const struct held_cb *cb = held_cb(skb);
+
+	inner_must(skb->where == USERSPACE_HELD);
+	inner_must(cb->segments);
+	in->qlen++;
+	in->backlog += qdisc_pkt_len(skb);
+	in->held.segments += cb->segments;
+	in->held.truesize += cb->truesize;
+	in->timed |= skb == delay->packet;
+}
+
+/* A list of packets that ends at @tail. */
+static inline void inner_list(struct inner *in, const struct sk_buff *skb,
+			      const struct sk_buff *tail,
+			      const struct delay_sample *delay)
+{
+	for (; skb; skb = skb->next) {
+		inner_packet(in, skb, delay);
+		inner_must(skb->next || skb == tail);
+	}
+}
+
+static inline void inner_is(const struct inner *in, u32 qlen, u64 backlog,
+			    const struct held *held)
+{
+	inner_must(in->qlen == qlen);
+	inner_must(in->backlog == backlog);
+	inner_must(in->held.segments == held->segments);
+	inner_must(in->held.truesize == held->truesize);
+}
+
+/* All packets have been met: they are what the discipline says that it holds. */
+static inline void inner_whole(const struct inner *in, const struct Qdisc *sch,
+			       const struct held *held,
+			       const struct delay_sample *delay)
+{
+	u32 qlen = sch->q.qlen, backlog = sch->qstats.backlog;
+	const struct sk_buff *skb;
+
+	/* What a parent has peeked at is counted, and held no more. */
+	for (skb = sch->gso_skb.next; skb; skb = skb->next) {
+		qlen--;
+		backlog -= qdisc_pkt_len(skb);
+	}
+	inner_must((u32)in->backlog == backlog);
+	inner_is(in, qlen, in->backlog, held);
+	inner_must(in->timed == !!delay->packet);
+}
+
+#endif /* USERSPACE_INNER_H */
