@@ -142,6 +142,65 @@ def test_each_loss_has_one_cause_and_all_are_in_dropped_bytes(kind: str) -> None
         assert not filters or counted["drop_filter"] > 0
 
 
+# 2regionred takes no filters, and has no classes.
+TAKE_FILTERS = [kind for kind in KINDS if kind != "2regionred"]
+STOLEN, BYPASS = 0x10000, 0x20000  # of a verdict: not lost; lost, and no sign of congestion
+
+
+@pytest.mark.parametrize("below", ["", "hfsc prio"])
+@pytest.mark.parametrize("kind", TAKE_FILTERS)
+def test_what_a_filter_takes_is_gone_and_what_it_drops_is_lost(kind: str, below: str) -> None:
+    for act in ("shot", "redirect", "stolen", "queued", "trap", "consumed"):
+        lost = act in ("shot", "redirect")
+        with World(kind, OPTIONS[kind], below=below) as world:
+            world.enqueue(flow=1, len=300)
+            for fields in ({"len": 500}, {"len": 3000, "gso": 500, "proto": "tcp"}):
+                before, told = world.stats().drops, world.named()
+                assert world.enqueue(flow=2, act=act, **fields), act
+                drops = world.stats().drops - before
+                assert (drops > 0) == lost, act
+                assert world.verdict == (BYPASS if lost else STOLEN), act
+                assert world.named()["drop_filter"] - told["drop_filter"] == drops
+                assert (world.named()["dropped_bytes"] > told["dropped_bytes"]) == lost
+                assert world.stats().qlen == 1
+            assert [number for number, _ in world.dequeue(9)] == [0]
+
+
+@pytest.mark.parametrize("kind", TAKE_FILTERS)
+def test_without_a_handle_a_priority_names_no_class(kind: str) -> None:
+    """As net.core.default_qdisc: sockets and TOS give priorities from 1 to 15."""
+    seen = []
+    for priorities in (1, 7):
+        rng = random.Random(5)
+        with World(kind, OPTIONS[kind], seed=5) as world:
+            world.do("h 0")
+            out = []
+            for i in range(400):
+                proto = rng.choice(("tcp", "udp"))
+                world.enqueue(flow=rng.randrange(4), len=1000, proto=proto, prio=i % priorities)
+                if rng.random() < 0.6:
+                    out += world.dequeue()
+            classes = {minor: st.qlen for minor, st in world.classes().items()}
+            seen.append((out, world.stats(), classes, world.named()))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_is_given_back_whatever_a_packet_has_become(kind: str) -> None:
+    with World(kind, OPTIONS[kind], below="hfsc prio") as world:
+        for truesize in (100, 60000):
+            for i in range(8):
+                world.enqueue(flow=i % 3, len=600, proto=("tcp", "udp")[i % 2], truesize=1000)
+            held = world.stats().qlen
+            assert world.named()["memory_used"] == 1000 * held > 0
+            world.do(f"z {truesize}")
+            assert len(world.dequeue(held // 2)) == held // 2
+            assert world.named()["memory_used"] == 1000 * (held - held // 2)
+            world.dequeue(100)
+            assert world.named()["memory_used"] == world.stats().qlen == 0
+            world.advance(10_000_000_000)
+
+
 COMPILERS = [
     pytest.param("gcc", "", id="gcc"),
     pytest.param("clang", "", id="clang"),

@@ -1151,6 +1151,9 @@ static int operation(const char *op)
 		world->moved = true;
 		world_notify(&world->dev, NETDEV_CHANGEMTU);
 		return 0;
+	case 'h':
+		world->kind->handle = n;
+		return 0;
 	case 'y':
 		world->bypass = n;
 		return 0;
