@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
 
-from . import engines, records
+from . import engines, records, terminal
 from .errors import EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
 from .paths import CACHE
 from .request import Request
@@ -24,7 +25,8 @@ plugins and tools under build/.
 The guest sees the host's files read-only; it can write to the checkout, to build/ and to what
 --share names, and has /tmp, /run and /dev of its own. Its environment is LAB=1, LAB_SEED,
 LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, PATH, HOME, LANG, TC_LIB_DIR, and the
-host's variables that begin with AQM_. Its stdin is empty.
+host's variables that begin with AQM_. Its stdin is empty,
+but for --shell.
 
 exit status: COMMAND's own (128 + n when signal n ended it); 2 wrong usage; 69 the lab cannot
 be set up; 70 oops, warning, KASAN, lockdep or kmemleak report, panic, hang, or a guest that
@@ -49,8 +51,12 @@ def parser() -> argparse.ArgumentParser:
                    help="qemu: one guest instruction is one guest nanosecond")
     p.add_argument("--nics", type=int, default=0, metavar="N",
                    help="qemu: N network cards (e1000e) on one hub, up to 8 (default 0)")
-    p.add_argument("--time-limit", type=float, default=600.0, metavar="S",
-                   help="wall-clock seconds after which the guest is ended (default 600)")
+    p.add_argument("--shell", action="store_true",
+                   help="your terminal is COMMAND's, by the wall clock; without COMMAND it is a "
+                        "shell that has the modules loaded")
+    p.add_argument("--time-limit", type=float, metavar="S",
+                   help="wall-clock seconds after which the guest is ended (default 600; none "
+                        "with --shell)")
     p.add_argument("--memory", default="2G", help="the guest's memory (default 2G)")
     p.add_argument("--share", action="append", default=[], type=Path, metavar="DIR",
                    help="a further host directory that the guest may write to")
@@ -110,14 +116,18 @@ def main(argv: list[str] | None = None) -> int:
         command = command[1:]
     if options.build:
         command = ["true"]
+    elif options.shell and not command:
+        command = terminal.shell()
+    limit = options.time_limit
+    if limit is None:
+        limit = math.inf if options.shell else Request.time_limit
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     request = Request(
         command=command, engine=options.engine, kernel=options.kernel, clock=options.clock,
-        flavour=options.flavour, seed=options.seed,
-        time_limit=options.time_limit, memory=options.memory, icount=options.icount,
-        nics=options.nics,
-        share=options.share,
+        flavour=options.flavour, seed=options.seed, time_limit=limit, memory=options.memory,
+        icount=options.icount, nics=options.nics, terminal=options.shell, share=options.share,
+        environment=terminal.environment() if options.shell else {},
     )
     if not command:
         say("no command given; try: lab/boot -- uname -a")

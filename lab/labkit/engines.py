@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,8 +31,8 @@ def default_kernel(engine: str = "uml") -> str:
 
 
 def clock_of(request: Request) -> str:
-    """REQUEST's clock, or its engine's default."""
-    return request.clock or CLOCKS[request.engine][0]
+    """REQUEST's clock, or its engine's default; with a terminal that of the person who types."""
+    return request.clock or CLOCKS[request.engine][-1 if request.terminal else 0]
 
 
 def check(request: Request) -> None:
@@ -63,6 +64,12 @@ def check(request: Request) -> None:
         raise LabError("--nics plugs network cards in under --engine qemu only")
     if not 0 <= request.nics <= 8:
         raise LabError(f"--nics {request.nics} is not in 0 .. 8")
+    if request.terminal and request.engine != "uml":
+        raise LabError("--shell opens one in --engine uml only")
+    if request.terminal and clock_of(request) != "wall":
+        raise LabError("--shell goes by the wall clock: in virtual time nobody can type")
+    if request.terminal and not os.isatty(0):
+        raise LabError("--shell needs a terminal; for a script: lab/boot -- sh -c SCRIPT")
     for path in request.share:
         if Path(path).exists() and not Path(path).is_dir():
             raise LabError(f"--share {path}: not a directory")

@@ -17,6 +17,7 @@ from typing import BinaryIO
 from .job import new_log
 from .orders import PATH
 from .request import Request, Result
+from .terminal import Terminal
 from .verdict import judge
 
 
@@ -51,7 +52,8 @@ class Follower:
         return b"".join(self.taken)
 
 
-def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: float) -> bool:
+def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: float,
+         terminal: Terminal | None) -> bool:
     """Follow the guest to its end; False when LIMIT seconds were not enough."""
     end = time.monotonic() + limit
     pidfd = os.pidfd_open(process.pid)
@@ -63,8 +65,13 @@ def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: flo
             left = end - time.monotonic()
             if left <= 0:
                 return False
-            if poller.poll(1000 * min(nap, left)):
+            if terminal:
+                terminal.watch(poller)
+            ready = {fd for fd, _ in poller.poll(1000 * min(nap, left))}
+            if pidfd in ready:
                 return True
+            if terminal:
+                terminal.move()
             busy = [follower.poll() for follower in followers]
             nap = 0.005 if any(busy) else min(0.1, nap * 1.3)
     finally:
@@ -88,11 +95,13 @@ def supervise(
     request: Request,
     environment: Mapping[str, str],
     capture: bool,
+    terminal: Terminal | None = None,
 ) -> Result:
     """Run COMMAND, which boots a guest that reports to JOB, and judge how it went.
 
     The kernel's console is COMMAND's output and becomes the log. COMMAND gets a session of its
     own, so that a terminal's Ctrl-C reaches the lab alone, and so that all of it can be ended.
+    What is typed and shown on TERMINAL passes through meanwhile.
     """
     log = new_log()
     followers = [
@@ -114,8 +123,9 @@ def supervise(
                     "LAB_STARTER": str(os.getpid()), **environment,
                 },
                 start_new_session=True,
+                pass_fds=[terminal.theirs] if terminal else [],
             )
-        in_time = wait(process, followers, request.time_limit)
+        in_time = wait(process, followers, request.time_limit, terminal)
     finally:
         if process:
             kill_session(process.pid)

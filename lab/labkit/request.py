@@ -22,6 +22,7 @@ class Request:
     memory: str = "2G"
     icount: bool = False
     nics: int = 0
+    terminal: bool = False  # the command's is the one that the lab was started from
     share: Sequence[Path] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 

@@ -7,6 +7,7 @@ names) writable, and /tmp, /run and /dev of its own. Its memory is a file in a t
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from .orders import JOB_IN_GUEST, Orders, hidden, writable_dirs
 from .paths import CACHE
 from .records import user_mode_of
 from .request import Request, Result
+from .terminal import Terminal, size
 
 #: The guest's virtual clock at boot, in nanoseconds since 1970 (January 2027); without it the
 #: host's time would seed the guest's random numbers.
@@ -75,11 +77,13 @@ def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, j
     orders.add("loopback")
     if "lockdep" in kernels.FRAGMENTS[request.flavour]:
         orders.add("leaks")
+    if request.terminal:
+        orders.add("terminal", "/dev/tty1", *size())
     orders.command(request, kernel, extras)
     orders.write(job / "orders")
 
 
-def command_line(request: Request, kernel: Kernel, job: Path) -> list[str]:
+def command_line(request: Request, kernel: Kernel) -> list[str]:
     """The kernel's command line.
 
     The kernel mixes it into its random numbers, so nothing in it may differ from run to run.
@@ -103,12 +107,15 @@ def run(request: Request, capture: bool) -> Result:
     tree = modules.ensure_modules(kernel)
     extras = modules.ensure_extras()
     helpers = modules.ensure_helpers()
-    with job_directory(request.memory) as job:
+    with contextlib.ExitStack() as stack:
+        job = stack.enter_context(job_directory(request.memory))
+        terminal = stack.enter_context(Terminal(job)) if request.terminal else None
         shutil.copy(helpers / "init", job)
         write_orders(request, kernel, tree, extras, job)
         environment = {"LD_PRELOAD": f"{helpers}/leash.so:{helpers}/seeded.so",
                        "LAB_SEED": str(request.seed)}
-        with one_cpu():
-            return process.supervise(
-                command_line(request, kernel, job), job, request, environment, capture
-            )
+        words = command_line(request, kernel)
+        if terminal:
+            words.append(f"con1=fd:{terminal.theirs}")
+        stack.enter_context(one_cpu())
+        return process.supervise(words, job, request, environment, capture, terminal)

@@ -15,6 +15,7 @@
  *	detach DIR			unmount
  *	env NAME=VALUE			the command's environment, nothing else is in it
  *	cwd DIR
+ *	terminal DEVICE ROWS COLUMNS	the command's, in place of files and an empty input
  *	deadline SECONDS		by the guest's clock; then the command is stuck
  *	leaks				ask kmemleak once the command is over
  *	loopback			bring lo up
@@ -23,6 +24,7 @@
  *
  * The command's output goes through pipes into two files of the report
  * directory, written through, so that whoever started the guest can follow it.
+ * With a terminal both stay empty, but for what init itself has to say.
  * As process 1 it turns the machine off at the end.
  */
 #define _GNU_SOURCE
@@ -56,6 +58,8 @@ struct orders {
 	size_t envs;
 	const char *cwd;
 	const char *report;
+	const char *terminal;		/* NULL: none */
+	struct winsize size;
 	unsigned int deadline;	/* seconds of guest time, 0: none */
 	int leaks;
 };
@@ -233,6 +237,13 @@ static void do_report(char **w)
 	orders.report = w[0];
 }
 
+static void do_terminal(char **w)
+{
+	orders.terminal = w[0];
+	orders.size.ws_row = strtoul(w[1], NULL, 10);
+	orders.size.ws_col = strtoul(w[2], NULL, 10);
+}
+
 static void do_deadline(char **w)
 {
 	orders.deadline = strtoul(w[0], NULL, 10);
@@ -262,6 +273,7 @@ static const struct {
 	{ "arg", 1, do_arg },
 	{ "cwd", 1, do_cwd },
 	{ "report", 1, do_report },
+	{ "terminal", 3, do_terminal },
 	{ "deadline", 1, do_deadline },
 	{ "leaks", 0, do_leaks },
 	{}
@@ -350,6 +362,7 @@ static int pump(struct stream *stream)
 static pid_t start_command(int out, int err, const sigset_t *mask)
 {
 	pid_t pid = fork();
+	int in;
 
 	if (pid < 0)
 		die("fork: %m");
@@ -357,6 +370,19 @@ static pid_t start_command(int out, int err, const sigset_t *mask)
 		return pid;
 	setsid();
 	sigprocmask(SIG_UNBLOCK, mask, NULL);
+	if (orders.terminal) {
+		/* The first terminal that a session opens is the one that Ctrl-C comes from. */
+		in = open(orders.terminal, O_RDWR);
+		if (in < 0 || ioctl(in, TIOCSWINSZ, &orders.size)) {
+			dprintf(err, "lab: %s: %s\n", orders.terminal, strerror(errno));
+			_exit(126);
+		}
+		/* What was typed before would wait in the device until more is typed. */
+		close(report_file("terminal"));
+		dup2(in, STDIN_FILENO);
+		out = in;
+		err = in;
+	}
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
 	if (chdir(orders.cwd)) {

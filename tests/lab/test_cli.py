@@ -37,6 +37,7 @@ def test_list(call: Lab) -> None:
         (["--icount"], 69, ["--engine qemu"]),
         (["--nics", "2"], 69, ["--engine qemu"]),
         (["--engine", "qemu", "--nics", "9"], 69, ["0 .. 8"]),
+        (["--shell", "--engine", "qemu"], 69, ["--engine uml"]),
         (["--memory", "lots"], 69, ["512M"]),
         (["--no-such-option"], 2, ["--no-such-option"]),
     ],

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`lab/boot --shell`: a person at a terminal, in the guest."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Iterator
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+Done = subprocess.CompletedProcess[bytes]
+Lab = Callable[..., Done]
+
+ROOT = Path(__file__).resolve().parents[2]
+KINDS = sorted(path.stem for path in ROOT.glob("sch_*.c") if not path.name.endswith(".mod.c"))
+
+
+class Person:
+    """Sits at a terminal of 30 rows and 100 columns and has typed lab/boot."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.screen, keyboard = os.openpty()
+        ioctl(keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        self.keyboard = keyboard
+        self.before = termios.tcgetattr(keyboard)
+        self.boot = subprocess.Popen(
+            [str(ROOT / "lab" / "boot"), *arguments], stdin=keyboard, stdout=keyboard,
+            stderr=keyboard, start_new_session=True, env={**os.environ, "TERM": "dumb"},
+        )
+        self.seen = ""
+
+    def types(self, text: str) -> None:
+        """Press the keys of TEXT."""
+        os.write(self.screen, text.encode())
+
+    def reads(self, pattern: str, limit: float = 60) -> re.Match[str]:
+        """Wait until PATTERN is on the screen, after what was read before."""
+        end = time.monotonic() + limit
+        while not (found := re.search(pattern, self.seen)):
+            left = end - time.monotonic()
+            assert left > 0, f"{pattern!r} is not in {self.seen!r}"
+            if select.select([self.screen], [], [], left)[0]:
+                self.seen += os.read(self.screen, 65536).decode(errors="replace")
+        self.seen = self.seen[found.end():]
+        return found
+
+    def leaves(self) -> int:
+        """lab/boot's exit status; the terminal must be as it was."""
+        status = self.boot.wait(60)
+        assert termios.tcgetattr(self.keyboard) == self.before
+        return status
+
+
+@pytest.fixture
+def sit(lab: Lab) -> Iterator[Callable[..., Person]]:
+    """A person at a terminal; whoever does not get up is thrown out."""
+    people: list[Person] = []
+
+    def start(*arguments: str) -> Person:
+        people.append(Person(*arguments))
+        return people[-1]
+
+    yield start
+    for person in people:
+        person.boot.kill()
+        person.boot.wait()
+        os.close(person.screen)
+        os.close(person.keyboard)
+
+
+def test_a_shell_has_all_that_a_command_has(sit: Callable[..., Person]) -> None:
+    """Modules loaded, root, the checkout, a terminal of the right size, and its exit status."""
+    person = sit("--shell")
+    person.reads(r"lab:.*# ")
+    person.types("echo $(id -u) $PWD $LAB_CLOCK $(stty size)\n")
+    person.reads(rf"\n0 {re.escape(str(ROOT))} wall 30 100\r\n")
+    person.types("cut -d' ' -f1 /proc/modules | grep ^sch_ | sort | tr '\\n' ' '\n")
+    person.reads(rf"\n{' '.join(KINDS)} ")
+    person.types("tc qdisc add dev lo root tdrr && tc qdisc show dev lo\n")
+    person.reads(r"\nqdisc tdrr ")
+    person.types("exit 7\n")
+    assert person.leaves() == 7
+
+
+def test_keys_act_in_the_guest(sit: Callable[..., Person]) -> None:
+    """Ctrl-C ends the command there and not the lab; Ctrl-D ends the shell."""
+    person = sit("--shell")
+    person.reads(r"lab:.*# ")
+    person.types("echo be''gun; cat\n")
+    person.reads(r"\nbegun\r\n")
+    person.types("word\n")
+    person.reads(r"word\r\nword\r\n")
+    person.types("\x03")
+    person.reads(r"lab:.*# ")
+    person.types("echo status $?\n")
+    person.reads(r"\nstatus 130\r\n")
+    person.types("\x04")
+    assert person.leaves() == 0
+
+
+def test_another_command_has_the_terminal(sit: Callable[..., Person]) -> None:
+    """To its last word; what is typed and never read is no reason to stay."""
+    person = sit("--shell", "--", "sh", "-c", "read x; seq 5000; echo last $x; exit 3")
+    person.types("one\ntwo\nthree")
+    person.reads(r"4999\r\n5000\r\nlast one\r\n")
+    assert person.leaves() == 3
+
+
+def test_a_kernel_report_is_told_at_the_terminal(
+    sit: Callable[..., Person], oops_module: Callable[[str], str]
+) -> None:
+    person = sit("--shell", "--", "insmod", oops_module("fast"), "fault=warn")
+    person.reads(r"the kernel reported: WARNING.*kernel log: ")
+    assert person.leaves() == 70
+
+
+@pytest.mark.parametrize("how", ["escape", "signal"])
+def test_a_guest_that_no_longer_answers_can_be_left(
+    sit: Callable[..., Person], leftovers: Callable[[str], list[str]], how: str
+) -> None:
+    """By Ctrl-] three times, or by a signal; no process stays and the terminal is as it was."""
+    script = "stty -isig; trap '' INT QUIT HUP; echo deaf; while :; do sleep 100; done"
+    person = sit("--shell", "--", "sh", "-c", script)
+    person.reads(r"deaf\r\n")
+    marker = f"lab-boot-{person.boot.pid}-"
+    assert leftovers(marker)
+    if how == "escape":
+        person.types("\x03\x1d\x1dx\x1d")
+        person.types("\x1d\x1d")
+    else:
+        person.boot.send_signal(signal.SIGTERM)
+    assert person.leaves() == 128 + signal.SIGTERM
+    assert leftovers(marker) == []
+
+
+def test_virtual_time_has_no_shell(sit: Callable[..., Person]) -> None:
+    person = sit("--shell", "--clock", "virtual")
+    person.reads("wall clock")
+    assert person.leaves() == 69
+
+
+def test_a_shell_needs_a_terminal(call: Lab) -> None:
+    done = call("--shell")
+    assert done.returncode == 69
+    assert b"needs a terminal" in done.stderr
