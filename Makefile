@@ -130,7 +130,7 @@ test-drivers: setup ## every discipline on a real driver in Debian's 6.1 and 6.1
 fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=
 	selftests/userspace/fuzz $(KIND) $(SECONDS)
 
-check: setup ## checkpatch, sparse, shellcheck, ruff, man pages
+check: setup ## checkpatch, sparse, shellcheck, ruff, mypy, man pages; builds no kernel
 	.ci/check
 
 generate: ## write again what the sources say elsewhere: README's table

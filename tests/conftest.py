@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import resource
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -40,7 +40,9 @@ BEGAN = pytest.StashKey[float]()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put the CPU time into the report of the tear-down."""
     report = yield
     if report.when == "teardown":

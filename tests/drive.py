@@ -18,6 +18,7 @@ runs it again.
 from __future__ import annotations
 
 import argparse
+import builtins
 import dataclasses
 import json
 import re
@@ -30,7 +31,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import pytest
 
@@ -58,7 +59,7 @@ class ClassState:
     qlen: int
     backlog: int
     drops: int
-    xstats: bytes
+    xstats: builtins.bytes
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Step:
     overlimits: int
     bytes: int
     packets: int
-    xstats: bytes
+    xstats: builtins.bytes
     classes: dict[int, ClassState]
 
 
@@ -284,6 +285,7 @@ def drive(
 class Case(Protocol):
     """What an oracle has cases of: a dataclass with a name and a seed that gives a trace."""
 
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     name: str
     seed: int
 

@@ -56,7 +56,7 @@ def tdc_cases(kind: str, directory: Path) -> list[dict[str, Any]]:
 
 def matrix_names(kind: Kind, *words: str) -> list[str]:
     """The cells that the matrix of a kind has, by name."""
-    command = [TOP / "selftests" / "matrix", *words, "-n", kind.name]
+    command: list[str | Path] = [TOP / "selftests" / "matrix", *words, "-n", kind.name]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.splitlines()
 

@@ -16,6 +16,7 @@ selftests/userspace/README.md for the language of operations and for what is che
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import fcntl
 import json
@@ -56,7 +57,7 @@ class Stats(NamedTuple):
     bytes: int
     packets: int
     active: bool
-    xstats: bytes
+    xstats: builtins.bytes
 
 
 _NUMBERS = struct.Struct("<6I2Q2I")
@@ -80,7 +81,7 @@ class _Stats(ctypes.Structure):
     def read(self) -> Stats:
         *numbers, active, length = _NUMBERS.unpack_from(self)
         at = ctypes.addressof(self) + _NUMBERS.size
-        return Stats(*numbers, bool(active), ctypes.string_at(at, length))
+        return Stats._make([*numbers, bool(active), ctypes.string_at(at, length)])
 
 
 def build(*targets: str, out: Path = BUILD, **variables: str) -> None:

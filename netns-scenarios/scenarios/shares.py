@@ -73,7 +73,7 @@ def facts(rate_bps: float, begin_s: float, end_s: float, parts: Sequence[Part],
     phases = []
     for from_s, to_s in itertools.pairwise(instants):
         active = [p for p in parts if _active(p, from_s, to_s)]
-        share_of = {}
+        share_of: dict[str, float] = {}
         for side in ([p for p in active if not p.apart], [p for p in active if p.apart]):
             shares = max_min(rate_bps, [(p.flows, p.demand_bps) for p in side])
             share_of |= {p.name: s * p.payload for p, s in zip(side, shares, strict=True)}

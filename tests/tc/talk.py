@@ -39,7 +39,7 @@ def ask(sock: socket.socket, kind: int, flags: int, payload: bytes = b"") -> lis
     tcmsg = struct.pack("=BBHiIII", 0, 0, 0, LO, HANDLE, ROOT, 0)
     length = 16 + len(tcmsg) + len(payload)
     sock.send(struct.pack("=IHHII", length, kind, REQUEST | flags, 1, 0) + tcmsg + payload)
-    answers = []
+    answers: list[bytes] = []
     while True:
         data = sock.recv(1 << 16)
         while data:
