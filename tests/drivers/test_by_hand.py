@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labkit.stock import STOCK
+from labkit.records import names
 
 from tests.selftests import KINDS, Kind, every_kind, matrix_names, run_selftest, tdc_cases
 
@@ -22,7 +22,7 @@ BUCKET = 2 * 1514 * 8  # bits that the bottleneck may send at once
 pytestmark = [pytest.mark.qemu, pytest.mark.extra]
 
 
-@pytest.fixture(scope="module", params=STOCK)
+@pytest.fixture(scope="module", params=names("qemu"))
 def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the result of each kind; nothing else is left in the guest."""
     subprocess.run(["make", "-s", "tools"], cwd=TOP, check=True)
@@ -65,7 +65,7 @@ def test_a_scenario_on_the_machines_own_kernel(results: Path, kind: Kind) -> Non
     assert child["drops"] <= again + sum(int(flow["cwnd"]) for flow in flows)
 
 
-@pytest.mark.parametrize("kernel", STOCK)
+@pytest.mark.parametrize("kernel", names("qemu"))
 @every_kind
 def test_run_tests_passes(kernel: str, kind: Kind, tmp_path: Path) -> None:
     """On kernels that the lab has not built."""
