@@ -24,9 +24,8 @@ plugins and tools under build/.
 
 The guest sees the host's files read-only; it can write to the checkout, to build/ and to what
 --share names, and has /tmp, /run and /dev of its own. Its environment is LAB=1, LAB_SEED,
-LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, PATH, HOME, LANG, TC_LIB_DIR, and the
-host's variables that begin with AQM_. Its stdin is empty,
-but for --shell.
+LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, LAB_CACHE, PATH, HOME, LANG,
+TC_LIB_DIR, and the host's variables that begin with AQM_. Its stdin is empty, but for --shell.
 
 exit status: COMMAND's own (128 + n when signal n ended it); 2 wrong usage; 69 the lab cannot
 be set up; 70 oops, warning, KASAN, lockdep or kmemleak report, panic, hang, or a guest that

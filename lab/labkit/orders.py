@@ -10,7 +10,7 @@ from pathlib import Path
 from .errors import LabError
 from .kernels import Kernel
 from .modules import Extras
-from .paths import BUILD, ROOT
+from .paths import BUILD, CACHE, ROOT
 from .request import Request
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -55,6 +55,7 @@ def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, s
         "LAB_IMAGE": hashlib.sha256(kernel.image.read_bytes()).hexdigest(),
         "LAB_SEED": str(request.seed),
         "LAB_CLOCK": request.clock,
+        "LAB_CACHE": str(CACHE),
     }
     values |= {name: value for name, value in os.environ.items() if name.startswith("AQM_")}
     return values | dict(request.environment)

@@ -180,7 +180,13 @@ def test_fair_kinds_share_equally(matrix: Runs, kind: str) -> None:
     assert error < 0.1
 
 
-def test_a_fifo_does_not(matrix: Runs) -> None:
-    """Or the test above would prove nothing."""
+@pytest.mark.parametrize("kind", ["chokex", "cbt"])
+def test_udp_takes_less_than_of_a_fifo(matrix: Runs, kind: str) -> None:
+    """What both are for, with one FIFO and no state per flow."""
+    assert shares(matrix[kind, "mixed"])[-1] < shares(matrix["pfifo", "mixed"])[-1]
+
+
+def test_a_fifo_does_not_share_equally(matrix: Runs) -> None:
+    """Or the tests above would prove nothing."""
     *tcp, udp = shares(matrix["pfifo", "mixed"])
     assert udp > 2 * max(tcp)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from labkit.paths import CACHE
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -68,6 +69,8 @@ def test_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     assert values["LAB_SEED"] == "9"
     assert values["LAB_CLOCK"] == "virtual"
     assert (values["LANG"], values["LAB"]) == ("C.UTF-8", "1")
+    # Where selftests/tdc/run looks for tdc: the guest's HOME is not the host's.
+    assert values["LAB_CACHE"] == str(CACHE)
 
 
 def test_place(lab: Lab) -> None:
