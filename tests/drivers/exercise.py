@@ -30,6 +30,7 @@ RING = 64  # transmit descriptors, the fewest; some 14 packets of TCP fill it
 GSO_BYTES = 6144  # a larger packet would take more than its share of such a slow card
 ENDS = {"left": "02:00:00:00:00:01", "right": "02:00:00:00:00:02"}
 ADDRESS = {"left": "10.9.0.1", "right": "10.9.0.2"}
+FRAME = 1514  # bytes of a full packet
 LIMIT = 20
 PATIENCE_S = 20.0
 SAMPLE_MS = 7  # not a divisor of the interrupts' interval, or all samples would see one phase
@@ -244,10 +245,10 @@ def received(report: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def seen(log: Path) -> dict[str, Any]:
-    """Of the queue at the left: how many packets it held; how fast it sent while it held some; and
-    for how long it held some and sent none. (The traffic's beginning and end are no measure: the
-    guest's clock jumps whenever it waits for the host.)"""
-    samples = [(float(row[0]), int(row[1]), int(row[6]), int(row[7])) for row in
+    """Of the queue at the left: how much it held; how fast it sent while it held some; and for how
+    long it held some and sent none. (The traffic's beginning and end are no measure: the guest's
+    clock jumps whenever it waits for the host.)"""
+    samples = [(float(row[0]), int(row[1]), int(row[6]), int(row[7]), int(row[2])) for row in
                (line.split(",") for line in log.read_text().splitlines()[1:])]
     silence, since = 0.0, samples[0]
     busy, sent = 0.0, 0
@@ -259,7 +260,8 @@ def seen(log: Path) -> dict[str, Any]:
             since = now
         silence = max(silence, now[0] - since[0])
     held = [sample[1] for sample in samples if sample[1]]
-    return {"most": max(held), "mean": round(sum(held) / len(held), 1),
+    most_bytes = max(sample[4] for sample in samples)
+    return {"most": max(held), "most_bytes": most_bytes, "mean": round(sum(held) / len(held), 1),
             "silence_ms": round(silence * 1000), "busy_s": round(busy, 2),
             "mbit": round(sent * 8e-6 / busy, 3)}
 
@@ -269,7 +271,7 @@ def measure(qdisc: str, run: str) -> dict[str, Any]:
     load = RUNS[run]
     options = load.options
     if options and qdisc.startswith("redtail"):
-        options = f"limit {LIMIT * 1514}"  # its limit is in bytes
+        options = f"limit {LIMIT * FRAME}"  # its limit is in bytes
     words = f"{qdisc} {options}".split()
     for end in ENDS:
         allow(end, load.card)

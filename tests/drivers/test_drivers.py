@@ -45,7 +45,9 @@ FAIR = ("qsdrr", "tdrr")
 ENDS = ("left", "right")
 OFFERS = {"tso": True, "bql": True}  # what the test is about
 HEADERS = 14 + 20 + 32  # bytes before TCP's payload, timestamps included
-FRAME, PAYLOAD = 1514, 1448  # bytes of a full packet
+SACK = 28  # bytes that TCP's options have left
+FRAME = exercise.FRAME
+PAYLOAD = FRAME - HEADERS
 SEGMENTS = -(-exercise.GSO_BYTES // PAYLOAD)  # at most, of a large packet
 
 pytestmark = [pytest.mark.qemu, pytest.mark.extra]
@@ -117,8 +119,9 @@ def test_each_packet_is_sent_or_counted_as_lost(matrix: Runs, kind: str, run: st
         now = matrix[kind, run]["counted"][end]
         assert now["tx_dropped"] == 0
         # Of a large packet the card counts one packet, and its headers once; tc counts segments,
-        # each with its headers. Nobody sends large packets but TCP.
-        assert now["bytes"] - now["tx_bytes"] == HEADERS * (now["packets"] - now["tx_packets"])
+        # each with its headers. Nobody sends large packets but TCP, whose headers may have SACK.
+        segments = now["packets"] - now["tx_packets"]
+        assert HEADERS * segments <= now["bytes"] - now["tx_bytes"] <= (HEADERS + SACK) * segments
         lost = now["offered_packets"] - now["packets"]
         # A large packet that is lost whole counts once.
         assert now["drops"] <= lost <= SEGMENTS * now["drops"]
@@ -131,7 +134,9 @@ def test_each_packet_is_sent_or_counted_as_lost(matrix: Runs, kind: str, run: st
 def test_nothing_stalls(matrix: Runs, kind: str, run: str) -> None:
     now = matrix[kind, run]
     assert now["empty"], now["left_over"]
-    assert all(rate for end in ENDS for rate in now["received"][end])
+    # (Where UDP takes the queue, a flow of TCP may well get nothing of a FIFO.)
+    if run == "both" or kind in FAIR:
+        assert all(rate for end in ENDS for rate in now["received"][end])
     # With packets in the queue some leave at each interrupt, so between any two samples. Ten: the
     # processor has other things to do.
     assert now["seen"]["silence_ms"] <= 10 * 1000 / exercise.INTERRUPTS
@@ -150,9 +155,13 @@ def test_the_link_is_as_busy_as_mainline_keeps_it(matrix: Runs, kind: str) -> No
 def test_a_short_queue_stays_short(matrix: Runs, kind: str) -> None:
     """What the driver hands back costs no others, and is of one bulk: no more than was queued."""
     now = matrix[kind, "short"]
-    assert all(now["counted"][end]["requeues"] > 0 for end in ENDS)
+    # At the left UDP keeps it full.
+    assert now["counted"]["left"]["requeues"] > 0
     assert now["counted"]["left"]["drops"] > 0
-    assert now["seen"]["most"] <= 2 * exercise.LIMIT
+    if kind == "redtail":
+        assert now["seen"]["most_bytes"] <= 2 * exercise.LIMIT * FRAME
+    else:
+        assert now["seen"]["most"] <= 2 * exercise.LIMIT
     # A kind that counts what was handed back, as pfifo does, never holds more than its limit.
     # (Those not named here drop before their queue is full.)
     if kind in FAIR:
