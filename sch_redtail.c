@@ -24,10 +24,8 @@
  *
  * Buffer: an arrival for either queue is lost if it does not fit.
  *
- * Dynamic thresholds (V), off unless asked for: with P the average of lost
- * packets to arrivals and d = max2 - min2,
- *	P > high:	min2 = min2 (1 + gamma), max2 = min2 + d
- *	P < low:	min2 = min2 (1 - gamma), max2 = min2 + d
+ * Dynamic thresholds (V), off unless asked for, follow the average of lost packets
+ * to arrivals: <aqm/floating_red.h>.
  *
  * What is done otherwise than the paper says, or where it is silent:
  *  - The paper's C1 and C2 are rates on a link of known rate. Here they are
@@ -57,38 +55,34 @@
  * tau, C1min, C1max and gamma: the man page says what was chosen and why.
  */
 
-#include <linux/in.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
 #include <linux/jhash.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
-#include <net/flow_dissector.h>
-#include <net/ip.h>
 #include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <aqm/congestion_signal.h>
 #include <aqm/delay.h>
 #include <aqm/filter_class.h>
+#include <aqm/floating_red.h>
 #include <aqm/flow_age.h>
 #include <aqm/gentle_red.h>
 #include <aqm/held.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
+#include <aqm/red_fifo.h>
 #include <aqm/seeded_random.h>
 #include <aqm/short_share.h>
 #include <aqm/split_gso.h>
+#include <aqm/tcp_flow.h>
 #include <uapi/linux/pkt_sched_redtail.h>
 
 #define REDTAIL_SHORT	((u32)SHORT_SHARE_SHORT)
 #define REDTAIL_LONG	((u32)SHORT_SHARE_LONG)
 #define REDTAIL_QUEUES	((u32)SHORT_SHARE_QUEUES)
-
-#define REDTAIL_LOSS_SHIFT	10	/* weight 2^-10 of an arrival in P */
 
 /* What the link sends in 100 ms is the buffer if none is given; not less than
  * 1 Mb/s would send, 8 full packets, or TCP has no window. Memory holds half as
@@ -119,12 +113,11 @@ static_assert(REDTAIL_MAX_LIMIT == SHORT_SHARE_MAX_TH);
  * @packets: N
  * @age: of the youngest long flow, ns
  * @tau: after which a flow is forgotten, ns
- * @key: what makes a flow
+ * @ports: they are part of what makes a flow
  * @signal: mark, spare or drop
  * @dynamic: thresholds follow P
  * @share: of the service
- * @min2_floor: least min2 that the dynamic thresholds reach, bytes
- * @max2_ceiling: greatest max2 that they reach, bytes
+ * @floating: how, and how far
  * @red: of the long queue, bytes; min2 and max2 before they move
  */
 struct redtail_law {
@@ -134,12 +127,11 @@ struct redtail_law {
 	u32				packets;
 	u64				age;
 	u64				tau;
-	enum redtail_key		key;
+	bool				ports;
 	struct congestion_policy	signal;
 	bool				dynamic;
 	struct short_share_params	share;
-	u32				min2_floor;
-	u32				max2_ceiling;
+	struct floating_red_params	floating;
 	struct gentle_red_params	red;
 };
 
@@ -237,102 +229,6 @@ struct redtail_sched_data {
 	struct link_rate	link;
 };
 
-/* Addresses and ports where a plain IPv4 header has them at once. */
-static bool redtail_flow_v4(const struct sk_buff *skb, enum redtail_key kind,
-			    struct flow_age_key *key, u8 *protocol)
-{
-	const struct iphdr *ip = ip_hdr(skb);
-	const void *tail = skb_tail_pointer(skb);
-	const u8 *ports = (const u8 *)(ip + 1);
-
-	if ((const void *)(ip + 1) > tail || ip->version != 4 || ip->ihl != 5 ||
-	    ip_is_fragment(ip))
-		return false;
-	*protocol = ip->protocol;
-	*key = (struct flow_age_key) {
-		.src[0]	= (__force u32)ip->saddr,
-		.dst[0]	= (__force u32)ip->daddr,
-		.kind	= FLOW_DISSECTOR_KEY_IPV4_ADDRS,
-	};
-	if (kind != REDTAIL_KEY_FLOW)
-		return true;
-	if ((const void *)(ports + sizeof(key->ports)) > tail)
-		return false;
-	memcpy(&key->ports, ports, sizeof(key->ports));
-	return true;
-}
-
-/* The same for IPv6 without extension headers. */
-static bool redtail_flow_v6(const struct sk_buff *skb, enum redtail_key kind,
-			    struct flow_age_key *key, u8 *protocol)
-{
-	const struct ipv6hdr *ip = ipv6_hdr(skb);
-	const void *tail = skb_tail_pointer(skb);
-	const u8 *ports = (const u8 *)(ip + 1);
-
-	if ((const void *)(ip + 1) > tail || ip->version != 6)
-		return false;
-	*protocol = ip->nexthdr;
-	*key = (struct flow_age_key) { .kind = FLOW_DISSECTOR_KEY_IPV6_ADDRS };
-	memcpy(key->src, &ip->saddr, sizeof(key->src));
-	memcpy(key->dst, &ip->daddr, sizeof(key->dst));
-	if (kind != REDTAIL_KEY_FLOW)
-		return true;
-	if ((const void *)(ports + sizeof(key->ports)) > tail)
-		return false;
-	memcpy(&key->ports, ports, sizeof(key->ports));
-	return true;
-}
-
-/* Whatever else the kernel can look into. */
-static noinline bool redtail_dissect(const struct sk_buff *skb,
-				     enum redtail_key kind,
-				     struct flow_age_key *key)
-{
-	struct flow_keys keys;
-
-	if (!skb_flow_dissect_flow_keys(skb, &keys, 0) ||
-	    keys.basic.ip_proto != IPPROTO_TCP)
-		return false;
-
-	*key = (struct flow_age_key) { .kind = keys.control.addr_type };
-	switch (keys.control.addr_type) {
-	case FLOW_DISSECTOR_KEY_IPV4_ADDRS:
-		key->src[0] = (__force u32)keys.addrs.v4addrs.src;
-		key->dst[0] = (__force u32)keys.addrs.v4addrs.dst;
-		break;
-	case FLOW_DISSECTOR_KEY_IPV6_ADDRS:
-		memcpy(key->src, &keys.addrs.v6addrs.src, sizeof(key->src));
-		memcpy(key->dst, &keys.addrs.v6addrs.dst, sizeof(key->dst));
-		break;
-	default:
-		return false;
-	}
-	if (kind == REDTAIL_KEY_FLOW)
-		key->ports = (__force u32)keys.ports.ports;
-	return true;
-}
-
-/* Key of a TCP packet's flow; false if it is none. */
-static bool redtail_flow(const struct sk_buff *skb, enum redtail_key kind,
-			 struct flow_age_key *key)
-{
-	u8 protocol = 0;
-	bool plain;
-
-	if (skb->protocol == htons(ETH_P_IP))
-		plain = redtail_flow_v4(skb, kind, key, &protocol);
-	else if (skb->protocol == htons(ETH_P_IPV6))
-		plain = redtail_flow_v6(skb, kind, key, &protocol);
-	else
-		plain = false;
-	if (protocol == IPPROTO_UDP)
-		return false;
-	if (plain && protocol == IPPROTO_TCP)
-		return true;
-	return redtail_dissect(skb, kind, key);
-}
-
 /* III-B: which queue does a packet of this flow belong to? */
 static u32 redtail_classify(struct redtail_sched_data *q,
 			    const struct sk_buff *skb,
@@ -352,36 +248,30 @@ static u32 redtail_classify(struct redtail_sched_data *q,
 	return fa->tag ? REDTAIL_LONG : REDTAIL_SHORT;
 }
 
-/* Section V. The distance of the thresholds stays. */
+/* Section V */
 static void redtail_move_thresholds(struct redtail_sched_data *q, u64 now)
 {
-	const struct redtail_params *p = &q->params;
 	struct redtail_vars *v = &q->vars;
-	struct gentle_red_params *red = &v->red_now;
-	u32 loss = v->queues[REDTAIL_LONG].loss;
-	u32 step;
+	s32 step;
 
 	if (!q->law.dynamic || now < v->move_at)
 		return;
 	v->move_at = now + GENTLE_RED_INTERVAL;
-	step = max_t(u32, ((u64)red->min_th * p->gamma) >> 32, 1);
-	if (loss > p->high) {
-		step = min(step, q->law.max2_ceiling - red->max_th);
-		q->stats.min2_raised += !!step;
-	} else if (loss < p->low) {
-		step = -min(step, red->min_th - q->law.min2_floor);
-		q->stats.min2_lowered += !!step;
-	} else {
-		return;
-	}
-	red->min_th += step;
-	red->max_th += step;
+	step = floating_red_move(&q->law.floating, &v->red_now,
+				 v->queues[REDTAIL_LONG].loss);
+	q->stats.min2_raised += step > 0;
+	q->stats.min2_lowered += step < 0;
 }
 
-static enum gentle_red_verdict redtail_red(struct redtail_sched_data *q,
-					   u64 now)
+/* Queue 2: RED's word on an arrival, and what becomes of it if it @fits. */
+static enum congestion_signal redtail_red(struct Qdisc *sch,
+					  struct sk_buff *skb, bool fits)
 {
+	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_vars *v = &q->vars;
+	enum congestion_signal signal;
+	enum gentle_red_verdict verdict;
+	u64 now = ktime_get_ns();
 	u32 random = 0;
 	u64 p_b;
 
@@ -391,16 +281,15 @@ static enum gentle_red_verdict redtail_red(struct redtail_sched_data *q,
 	p_b = gentle_red_probability(&v->red_now, &v->red);
 	if (gentle_red_open(p_b))
 		random = seeded_random_u32(&v->random);
-	return gentle_red_verdict(&v->red_now, &v->red, p_b, random);
-}
-
-/* Fold an arrival into its queue's average loss. */
-static void redtail_count_loss(struct redtail_queue *rq, bool lost)
-{
-	if (lost)
-		rq->loss += (U32_MAX - rq->loss) >> REDTAIL_LOSS_SHIFT;
-	else
-		rq->loss -= rq->loss >> REDTAIL_LOSS_SHIFT;
+	verdict = gentle_red_verdict(&v->red_now, &v->red, p_b, random);
+	if (likely(verdict == GENTLE_RED_PASS || !fits))
+		return CONGESTION_PASS;
+	qdisc_qstats_overlimit(sch);
+	signal = congestion_signal(&q->law.signal, skb,
+				   verdict == GENTLE_RED_FORCED);
+	congestion_count(&q->stats.signal, signal,
+			 verdict == GENTLE_RED_FORCED);
+	return signal;
 }
 
 static int redtail_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
@@ -412,7 +301,7 @@ static int redtail_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
 
 	rq->dropped++;
 	q->stats.dropped_bytes += qdisc_pkt_len(skb);
-	redtail_count_loss(rq, true);
+	rq->loss = floating_red_loss(rq->loss, true);
 	tcf_set_qdisc_drop_reason(skb, reason);
 	return qdisc_drop(skb, sch, to_free);
 }
@@ -431,16 +320,20 @@ static u32 redtail_packets(const struct redtail_sched_data *q)
 	       q->vars.queues[REDTAIL_LONG].packets.qlen;
 }
 
-/* Whether the buffer has room for so many bytes; alone, a packet fits. */
-static bool redtail_has_room(const struct redtail_sched_data *q, u32 len)
+/* The counter of arrivals for @rq that have no room, for this reason; NULL: it
+ * has. Alone, a packet fits into the buffer.
+ */
+static u32 *redtail_full(struct redtail_sched_data *q, struct redtail_queue *rq,
+			 const struct sk_buff *skb)
 {
-	return !q->vars.held.segments ||
-	       (u64)redtail_backlog(q) + len <= q->law.limit;
-}
+	const struct redtail_law *law = &q->law;
 
-static bool redtail_has_memory(const struct redtail_sched_data *q, u32 truesize)
-{
-	return (u64)q->vars.held.truesize + truesize <= q->law.memory_limit;
+	if (redtail_packets(q) &&
+	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > law->limit)
+		return &rq->overflow;
+	if ((u64)q->vars.held.truesize + skb->truesize > law->memory_limit)
+		return &q->stats.drop_memory;
+	return NULL;
 }
 
 /* One packet, or segment, for the queue vars.arriving. */
@@ -451,29 +344,13 @@ static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	u32 nr = q->vars.arriving;
 	struct redtail_queue *rq = &q->vars.queues[nr];
-	bool has_memory = redtail_has_memory(q, skb->truesize);
-	bool has_room = redtail_has_room(q, qdisc_pkt_len(skb));
-	enum gentle_red_verdict verdict;
-	u64 now = 0;
+	u32 *full = redtail_full(q, rq, skb);
 
 	rq->arrived++;
-	if (nr == REDTAIL_LONG) {
-		now = ktime_get_ns();
-		verdict = redtail_red(q, now);
-		if (unlikely(verdict != GENTLE_RED_PASS && has_room &&
-			     has_memory)) {
-			signal = congestion_signal(&q->law.signal, skb,
-						   verdict == GENTLE_RED_FORCED);
-			congestion_count(&q->stats.signal, signal,
-					 verdict == GENTLE_RED_FORCED);
-			qdisc_qstats_overlimit(sch);
-		}
-	}
-	if (unlikely(!has_room || !has_memory)) {
-		if (!has_room)
-			rq->overflow++;
-		else
-			q->stats.drop_memory++;
+	if (nr == REDTAIL_LONG)
+		signal = redtail_red(sch, skb, !full);
+	if (unlikely(full)) {
+		++*full;
 		return redtail_drop_arrival(skb, sch, rq, QDISC_DROP_OVERLIMIT,
 					    to_free);
 	}
@@ -483,16 +360,16 @@ static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 		return NET_XMIT_CN;
 	}
 
-	redtail_count_loss(rq, signal == CONGESTION_MARKED);
+	rq->loss = floating_red_loss(rq->loss, signal == CONGESTION_MARKED);
 	if (nr == REDTAIL_LONG)
-		gentle_red_busy(&q->vars.red, now);
+		red_queue_added(&q->vars.red);
 	held_add(&q->vars.held, skb);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
 	if (unlikely(delay_due(&q->vars.delay)))
-		delay_start(&q->vars.delay, skb, now ?: ktime_get_ns());
+		delay_start(&q->vars.delay, skb, ktime_get_ns());
 	return NET_XMIT_SUCCESS;
 }
 
@@ -511,7 +388,7 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 					 &q->stats.dropped_bytes, to_free);
 	if (minor && minor <= REDTAIL_QUEUES)
 		q->vars.arriving = minor - 1;
-	else if (redtail_flow(skb, q->law.key, &key))
+	else if (tcp_flow_key(skb, q->law.ports, &key))
 		q->vars.arriving = redtail_classify(q, skb, &key,
 						    ktime_get_ns());
 	else
@@ -533,8 +410,11 @@ static struct sk_buff *redtail_take(struct Qdisc *sch, u32 nr)
 	skb = __qdisc_dequeue_head(&rq->packets);
 	held_sub(&q->vars.held, skb);
 	rq->backlog -= qdisc_pkt_len(skb);
-	if (nr == REDTAIL_LONG && !rq->packets.qlen)
-		gentle_red_idle(&q->vars.red, ktime_get_ns());
+	if (nr == REDTAIL_LONG)
+		red_queue_taken(&q->vars.red, rq->packets.qlen);
+	/* The link goes idle: nobody is owed anything. */
+	if (!redtail_packets(q))
+		q->vars.credit = 0;
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 	return skb;
@@ -554,15 +434,12 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb;
 	u32 nr;
 
-	if (!s->packets.qlen && !l->packets.qlen)
+	if (!redtail_packets(q))
 		return NULL;
 	nr = short_share_pick(&q->law.share, &v->credit, s->packets.qlen,
 			      redtail_first_len(s), l->packets.qlen,
 			      redtail_first_len(l), s->backlog);
 	skb = redtail_take(sch, nr);
-	/* The link goes idle: nobody is owed anything. */
-	if (!s->packets.qlen && !l->packets.qlen)
-		v->credit = 0;
 	v->queues[nr].sent += qdisc_pkt_len(skb);
 	if (delay_timed(&v->delay, skb))
 		delay_end(&v->delay, ktime_get_ns());
@@ -669,7 +546,7 @@ static int redtail_derive(struct Qdisc *sch, struct redtail_law *law,
 		.packets	= p->packets,
 		.age		= (u64)p->age * NSEC_PER_USEC,
 		.tau		= (u64)p->tau * NSEC_PER_USEC,
-		.key		= p->key,
+		.ports		= p->key == REDTAIL_KEY_FLOW,
 		.signal		= {
 			.ecn		= p->ecn,
 			.harddrop	= p->harddrop,
@@ -698,9 +575,14 @@ static int redtail_derive(struct Qdisc *sch, struct redtail_law *law,
 		red->weight = gentle_red_auto_weight(min_t(u64, U32_MAX,
 							   div_u64(bandwidth,
 								   p->avpkt)));
-	law->min2_floor = min(p->avpkt, red->min_th);
-	law->max2_ceiling = max(red->max_th, law->limit -
-				min(max1, law->limit));
+	law->floating = (struct floating_red_params) {
+		.low		= p->low,
+		.high		= p->high,
+		.gamma		= p->gamma,
+		.floor		= min(p->avpkt, red->min_th),
+		.ceiling	= max(red->max_th, law->limit -
+						   min(max1, law->limit)),
+	};
 
 	if (min1 >= max1)
 		wrong = "min1 must be below max1";
@@ -744,20 +626,28 @@ static void redtail_seed(struct redtail_vars *v, u32 seed)
 
 /* RED as configured, but with thresholds that have moved where they are. */
 static void redtail_change_red(struct redtail_sched_data *q,
-			       const struct redtail_law *law, bool dynamic)
+			       const struct redtail_law *law)
 {
 	struct redtail_vars *v = &q->vars;
 	u32 min_th = v->red_now.min_th;
-	bool keep = dynamic && law->red.min_th == q->law.red.min_th &&
+	bool keep = law->dynamic && law->red.min_th == q->law.red.min_th &&
 		    law->red.max_th == q->law.red.max_th;
 
 	gentle_red_change(&v->red, &q->law.red, &law->red);
 	v->red_now = law->red;
-	if (!keep)
-		return;
-	v->red_now.min_th = clamp(min_th, law->min2_floor, law->max2_ceiling -
-				  (law->red.max_th - law->red.min_th));
-	v->red_now.max_th += v->red_now.min_th - law->red.min_th;
+	if (keep)
+		floating_red_keep(&law->floating, &v->red_now, min_th);
+}
+
+/* Go over to what was derived; under the tree lock. */
+static void redtail_commit(struct Qdisc *sch, const struct redtail_law *law)
+{
+	struct redtail_sched_data *q = qdisc_priv(sch);
+
+	redtail_change_red(q, law);
+	q->law = *law;
+	WRITE_ONCE(sch->limit, law->limit);
+	redtail_trim(sch);
 }
 
 static int redtail_change(struct Qdisc *sch, struct nlattr *opt,
@@ -782,7 +672,6 @@ static int redtail_change(struct Qdisc *sch, struct nlattr *opt,
 	}
 
 	sch_tree_lock(sch);
-	redtail_change_red(q, &law, p.dynamic);
 	if (aqm_changed(&p, TCA_REDTAIL_SEED))
 		redtail_seed(&q->vars, p.seed);
 	/* These change where a flow is found: begin with an empty table. */
@@ -791,9 +680,7 @@ static int redtail_change(struct Qdisc *sch, struct nlattr *opt,
 	else if (aqm_changed(&p, TCA_REDTAIL_SEED) || p.key != q->params.key)
 		flow_age_forget(&q->vars.flows);
 	q->params = p;
-	q->law = law;
-	WRITE_ONCE(sch->limit, law.limit);
-	redtail_trim(sch);
+	redtail_commit(sch, &law);
 	sch_tree_unlock(sch);
 	kvfree(flows.slots);
 	return 0;
@@ -812,10 +699,7 @@ static void redtail_new_rate(struct Qdisc *sch)
 		return;
 
 	sch_tree_lock(sch);
-	redtail_change_red(q, &law, q->params.dynamic);
-	q->law = law;
-	WRITE_ONCE(sch->limit, law.limit);
-	redtail_trim(sch);
+	redtail_commit(sch, &law);
 	sch_tree_unlock(sch);
 }
 

@@ -44,8 +44,8 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	inner_must(v->red.idle == !v->queues[REDTAIL_LONG].packets.qlen);
 	inner_must(all.qlen || !v->credit);
 	if (q->law.dynamic) {
-		inner_must(v->red_now.min_th >= q->law.min2_floor);
-		inner_must(v->red_now.max_th <= q->law.max2_ceiling);
+		inner_must(v->red_now.min_th >= q->law.floating.floor);
+		inner_must(v->red_now.max_th <= q->law.floating.ceiling);
 	}
 	if (deep && v->flows.slots)
 		table_is_right(&v->flows);
