@@ -164,6 +164,24 @@ def test_the_queues_are_classes_1_and_2() -> None:
         assert {minor: c.qlen for minor, c in w.classes().items()} == {SHORT: 1, LONG: 1}
 
 
+def test_a_filter_names_a_queue_and_what_names_none_leaves_the_choice() -> None:
+    with World("redtail") as w:
+        w.do("e flow=1 proto=udp len=300 class=2")
+        w.do("e flow=1 proto=udp len=300 class=7")
+        w.do("e flow=1 proto=udp len=300 prio=0x10007 class=2")  # no such class: ask the filter
+        w.do("e flow=1 proto=udp len=300 prio=0x20002")  # another discipline's
+        assert {minor: c.qlen for minor, c in w.classes().items()} == {SHORT: 2, LONG: 2}
+
+
+def test_a_gso_packet_is_as_many_packets_of_its_flow_as_it_has_segments() -> None:
+    for split in ("split_gso", "nosplit_gso"):
+        with World("redtail", f"bandwidth 100mbit packets 10 {split}") as w:
+            w.enqueue(**GSO)  # ten
+            assert w.named()["qlen_long"] == 0
+            w.enqueue(flow=1, proto="tcp", len=100)
+            assert w.named()["qlen_long"] == 1
+
+
 PAPER = {"limit": 160_000, "min1": 2_000, "max1": 30_000, "min2": 20_000, "max2": 80_000}
 MBIT = 125_000
 
@@ -239,6 +257,14 @@ def test_a_speed_that_does_not_go_with_what_was_given_changes_nothing() -> None:
         assert in_force(w)["max2"] == 62_500
 
 
+def test_memory_is_used_to_the_last_byte() -> None:
+    with World("redtail", "limit 1000000 memory_limit 3000") as w:
+        for _ in range(4):
+            w.enqueue(flow=1, len=100, truesize=1000)
+        st = w.named()
+        assert (st["memory_used"], st["drop_memory"], w.stats().qlen) == (3000, 1, 3)
+
+
 def test_the_memory_that_packets_take_is_bounded() -> None:
     with World("redtail", "limit 1000000 memory_limit 20000 packets 0", below="drr") as w:
         fill_long(w, 100)
@@ -254,6 +280,7 @@ def test_the_memory_that_packets_take_is_bounded() -> None:
         assert w.named()["memory_used"] == 0
 
 
+CN = 2  # NET_XMIT_CN
 GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 
 
@@ -264,11 +291,13 @@ def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> 
         st = w.named()
         assert (st["qlen_long"], st["backlog_long"]) == (10, 10 * 1054)
         w.enqueue(**GSO)
+        assert w.verdict == CN, "some are queued: who sent it must not send all again"
         st = w.named()
         assert st["qlen_long"] == 16000 // 1054
         assert st["drop_limit"] == 20 - 16000 // 1054
         assert w.stats().drops == w.stats(level=1).drops == st["drop_limit"]
         assert st["flows_new"] == 1
+        assert not w.enqueue(**GSO), "none is queued"
         w.dequeue(100)
         assert w.stats().qlen == 0
 
@@ -296,6 +325,27 @@ def test_the_delay_is_that_of_the_packet_that_was_timed() -> None:
             w.dequeue(1)
         st = w.named()
         assert (st["delay"], st["delay_avg"], st["delay_max"]) == (11e6, 4e6, 11e6)
+
+
+def test_the_greatest_delay_stays_and_a_reset_times_again() -> None:
+    with World("redtail", "bandwidth 100mbit packets 0") as w:
+        for delay, qlen in ((5_000_000, 1), (2_000_000, 1)):
+            w.enqueue(flow=1, proto="tcp", len=100)
+            w.advance(delay)
+            w.dequeue(qlen)
+            for _ in range(16):  # not timed
+                w.enqueue(flow=1, proto="tcp", len=100)
+                w.dequeue(1)
+        st = w.named()
+        assert (st["delay"], st["delay_max"]) == (2e6, 5e6)
+        w.enqueue(flow=1, proto="tcp", len=100)  # timed, and lost in the reset
+        w.reset()
+        w.advance(60_000_000_000)
+        w.enqueue(flow=1, proto="tcp", len=100)
+        w.advance(7_000_000)
+        w.dequeue(1)
+        st = w.named()
+        assert (st["delay"], st["delay_max"]) == (7e6, 7e6)
 
 
 def test_a_timed_packet_that_a_change_discards_is_forgotten() -> None:

@@ -11,6 +11,7 @@ from tests.userspace import World
 
 MBIT = 125_000
 THRESHOLDS = ("bmin", "bflat", "target", "bmax", "limit")
+CN = 2  # NET_XMIT_CN
 GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 
 
@@ -134,10 +135,26 @@ def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> 
         w.enqueue(**GSO)
         assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
         w.enqueue(**GSO)
+        assert w.verdict == CN, "some are queued: who sent it must not send all again"
         assert w.stats().qlen == 15
         assert w.stats().drops == w.stats(level=1).drops == w.named()["drop_limit"] == 5
         w.dequeue(100)
         assert w.stats().qlen == 0
+
+
+def test_nosplit_gso_counts_all_segments_of_a_packet_that_comes() -> None:
+    with World("2regionred", "limit 15 nosplit_gso") as w:
+        assert w.enqueue(**GSO)
+        assert not w.enqueue(**GSO)  # 20
+        assert w.enqueue(flow=1, len=100)
+
+
+def test_memory_is_used_to_the_last_byte() -> None:
+    with World("2regionred", "limit 1000 memory_limit 3000") as w:
+        for _ in range(4):
+            w.enqueue(flow=1, len=100, truesize=1000)
+        st = w.named()
+        assert (st["memory_used"], st["drop_memory"], w.stats().qlen) == (3000, 1, 3)
 
 
 def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
@@ -185,3 +202,18 @@ def test_a_timed_packet_that_a_change_discards_is_forgotten() -> None:
         w.advance(5_000_000)
         w.dequeue(1)
         assert w.named()["delay_max"] == 0
+        w.enqueue(flow=1, len=1000)  # the next is timed in its place
+        w.advance(2_000_000)
+        w.dequeue(1)
+        assert w.named()["delay_max"] == 2e6
+
+
+def test_a_reset_forgets_the_packet_that_is_timed() -> None:
+    with World("2regionred", "bandwidth 100mbit") as w:
+        w.enqueue(flow=1, len=1000)
+        w.reset()
+        w.advance(60_000_000_000)
+        w.enqueue(flow=1, len=1000)
+        w.advance(7_000_000)
+        w.dequeue(1)
+        assert w.named()["delay_max"] == 7e6
