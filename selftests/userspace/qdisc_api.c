@@ -664,7 +664,8 @@ int tcf_classify(struct sk_buff *skb, const struct tcf_block *block,
 		 bool compat_mode)
 {
 	skb->said = skb->act;
-	res->classid = skb->act_class;
+	/* Where no filter matches nothing is written there: a class is named. */
+	res->classid = (int)skb->act == TC_ACT_UNSPEC ? 2 : skb->act_class;
 	res->class = 0;
 	if ((int)skb->act == TC_ACT_CONSUMED) {
 		world_gone(skb, &world->stolen);
