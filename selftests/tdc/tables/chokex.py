@@ -32,7 +32,7 @@ KIND = Kind(
     conflicts=[
         Conflict("candidates 2 adaptive 2", "candidates and adaptive exclude each other"),
         Conflict("min 200 max 200", "min must be below max"),
-        Conflict("limit 300 min 201", "min must be below max"),
+        Conflict("limit 300 min 300", "min must be below max"),
         Conflict("nodrop", "nodrop needs ecn"),
         Conflict("bandwidth 8bit avpkt 5", "avpkt takes more than 4 s at this bandwidth"),
     ],
