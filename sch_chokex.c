@@ -361,10 +361,10 @@ static struct sk_buff *chokex_evict(struct Qdisc *sch, u32 slot)
 }
 
 /*
- * The papers' min is a third of limit, RED's authors' 5 packets at least: TCP
- * loses 1.5 / W^2 of its packets to have a window of W, 6 % at 5, and with it
- * whoever shares the queue. Of a limit below 8, five eighths. It is half of a max
- * that was given at most.
+ * The papers' min is a third of limit, here 5 packets at least: TCP loses
+ * 1.5 / W^2 of its packets to have a window of W, 6 % at 5, and with it whoever
+ * shares the queue. Of a limit below 8, five eighths. It is half of a max that
+ * was given at most.
  */
 static u32 chokex_min_th(u32 limit, u32 max_th)
 {
