@@ -357,6 +357,7 @@ bool skb_flow_dissect_flow_keys(const struct sk_buff *skb,
 	memset(keys, 0, sizeof(*keys));
 	if (skb->vlan_present || skb->protocol == htons(ETH_P_8021Q)) {
 		keys->vlan.vlan_id = skb->vlan_tci & 0xfff;
+		keys->vlan.vlan_dei = skb->vlan_tci >> 12;
 		keys->vlan.vlan_priority = skb->vlan_tci >> 13;
 		keys->vlan.vlan_tpid = htons(ETH_P_8021Q);
 	}

@@ -324,7 +324,7 @@ void world_check(void)
 
 struct packet {
 	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, tag, gso;
-	unsigned int segs, truesize, size, class, other;
+	unsigned int label, segs, truesize, size, class, other;
 	u32 act;
 	u8 proto;
 	bool v6, has_segs, has_truesize, has_size;
@@ -358,7 +358,8 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 	} else if (p->v6) {
 		l4 = ip + 40;
 		ip[0] = 0x60 | p->tos >> 4;
-		ip[1] = p->tos << 4;
+		ip[1] = p->tos << 4 | (p->label >> 16 & 0xf);
+		put16(ip + 2, p->label);
 		ip[6] = p->proto;
 		ip[7] = 64;
 		put16(ip + 8, 0xfd00);
@@ -1010,7 +1011,7 @@ static int read_packet(struct packet *p, const char *words)
 #define FIELD(name) { #name, offsetof(struct packet, name) }
 		FIELD(flow), FIELD(len), FIELD(tos), FIELD(mark), FIELD(prio),
 		FIELD(sport), FIELD(dport), FIELD(vlan), FIELD(tag),
-		FIELD(gso),
+		FIELD(gso), FIELD(label),
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
 		FIELD(other),
 #undef FIELD
