@@ -48,11 +48,12 @@
  *  - A class's threshold is not marked at: it is what bounds traffic that may
  *    not respond. ecn marks where RED would drop by chance and, unless
  *    harddrop, above max; nodrop queues there what cannot be marked.
- *  - The weight of RED's averages remembers ten full queues, as the paper's 1/512
- *    does with its queue of 60 packets, or 1 s: red_fifo_weight() says why. That
- *    of the other two is not in the text. A class that sends blindly is switched
- *    on and off by its own average; with 1/512 its packets in the queue swing
- *    between none and twice the threshold, with 1/4 by a few packets.
+ *  - The weight of RED's averages remembers three full queues, 1 s at most:
+ *    red_fifo_weight() says why. The paper's 1/512 remembers nine of 60 packets,
+ *    among hundreds of flows. That of the other two is not in the text. A class
+ *    that sends blindly is switched on and off by its own average; with 1/512 its
+ *    packets in the queue swing between none and twice the threshold, with 1/4 by
+ *    a few packets.
  *  - The victim of a forced drop. Section 2.1's is any packet of the queue or
  *    the arrival; section 1 guarantees a rate to tagged traffic "independent of
  *    the level of TCP traffic". Both cannot be had: a TCP arrival above max that
@@ -82,7 +83,7 @@
  *	min, max, threshold_*	1/256 packet	from the shares
  *	red		tcp or all		tcp
  *	probability	max_p, in units of 2^-32	0.1
- *	weight		in units of 2^-32	10 limit or 1 s of packets
+ *	weight		in units of 2^-32	3 limit or 1 s of packets
  *	class_weight	in units of 2^-32	1/4
  *	dscp		set of 0 to 63		none
  *	mark		value and mask		none

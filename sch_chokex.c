@@ -63,7 +63,7 @@
  *	min		packets				limit / 3, at least 5
  *	max		packets				(min + limit) / 2
  *	probability	max_p, in units of 2^-32	0.02
- *	weight		of the average, in units of 2^-32	10 limit or 1 s
+ *	weight		of the average, in units of 2^-32	3 limit or 1 s
  *	bandwidth	bytes per second		the device's
  *	avpkt		bytes				1000
  *	candidates	m				1

@@ -122,7 +122,7 @@ def test_the_defaults_harm_no_link(kind: str, mbit: int) -> None:
         remembered = -1 / math.log(1 - st["weight"])  # packets
         # The weight is in units of 2^-32: 1 part in 30 000 at 400 Gb/s is rounding.
         assert remembered == pytest.approx(
-            min(mbit * 1e6 / 8 / packet, 10 * st["limit"]), rel=0.02)  # fmt: skip
+            min(mbit * 1e6 / 8 / packet, 3 * st["limit"]), rel=0.02)  # fmt: skip
         if kind == "chokex":
             assert st["min_th"] >= 5
         else:

@@ -59,7 +59,7 @@ enum {
 	  429496730, "of RED's early drop at max") \
 	_(x, TCA_CBT_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of an arrival in RED's averages; auto: 10 limit or 1 s of packets in all") \
+	  "of an arrival in RED's averages; auto: 3 limit or 1 s of packets in all") \
 	_(x, TCA_CBT_CLASS_WEIGHT, class_weight, FRACTION, "", 1, 4294967295, \
 	  1073741824, "of an arrival in the averages of tagged and other") \
 	_(x, TCA_CBT_DSCP, dscp, CODEPOINTS, "", 0, 18446744073709551615ULL, 0, \

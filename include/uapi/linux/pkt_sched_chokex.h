@@ -26,7 +26,7 @@
 	  85899346, "of an early drop at max") \
 	_(x, TCA_CHOKEX_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of an arrival in the average; auto: 10 limit or 1 s of packets in all") \
+	  "of an arrival in the average; auto: 3 limit or 1 s of packets in all") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_CHOKEX) \
 	_(x, TCA_CHOKEX_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
 	  "size of a packet") \
