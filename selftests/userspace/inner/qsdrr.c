@@ -18,6 +18,10 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 
 	inner_rounds(sch, flow_is_whole);
 	for (i = 0; i < LENGTH_INDEX_BUCKETS; i++) {
+		if (!deep && !(li->octaves & BIT(i / 16))) {
+			i |= 15;
+			continue;
+		}
 		inner_must(!(li->steps[i / 16] & BIT(i % 16)) ==
 			   hlist_empty(&li->buckets[i]));
 		for (node = li->buckets[i].first; node; node = node->next) {
