@@ -145,9 +145,13 @@ spec: setup ## write the netlink interface as a YAML spec for the kernel's ynl t
 deb: ## build Debian packages: sch-aqm-dkms, iproute2-aqm
 	tools/deb $(BUILD)/deb
 
+# There is no git in it to tell the version by.
+dist: override AQM_VERSION := $(AQM_VERSION:%.dirty=%)
 dist: ## archive the last commit's source
 	@mkdir -p $(BUILD)
-	git archive --prefix=sch-aqm-$(AQM_VERSION)/ -o $(BUILD)/sch-aqm-$(AQM_VERSION).tar.gz HEAD
+	echo $(AQM_VERSION) >$(BUILD)/VERSION
+	git archive --prefix=sch-aqm-$(AQM_VERSION)/ --add-file=$(BUILD)/VERSION \
+		-o $(BUILD)/sch-aqm-$(AQM_VERSION).tar.gz HEAD . ':!VERSION'
 
 clean: ## remove what was built in the tree
 	-[ ! -d $(KDIR) ] || $(EXTMOD) clean
