@@ -164,8 +164,13 @@ def set_up() -> dict[str, Any]:
             sh("mount", "-t", "sysfs", "sysfs", str(sysfs(end)))
         offers[end] = {"tso": "tcp-segmentation-offload: on" in features, "bql": bql}
     for end in ENDS:
-        until(f"a link at {end}", lambda end=end: read(end, "carrier") == 1)
+        wait_for_link(end)
     return offers
+
+
+def wait_for_link(end: str) -> None:
+    """Until the card at END hears the other."""
+    until(f"a link at {end}", lambda: read(end, "carrier") == 1)
 
 
 def statistics(end: str) -> dict[str, int]:
