@@ -132,8 +132,9 @@ def test_what_the_kernel_did_not_take_is_known(said: str) -> None:
 
 
 def test_built_once_however_many_ask(tmp_path: Path) -> None:
-    """All ask at once; one builds, the others wait and take what is there."""
-    begun, made = threading.Barrier(4), []
+    """All see that it is missing; one builds, the others wait and take what is there."""
+    all_have_looked, made = threading.Barrier(4), []
+    here = threading.local()
 
     def make(path: Path) -> None:
         made.append(path)
@@ -141,9 +142,15 @@ def test_built_once_however_many_ask(tmp_path: Path) -> None:
         (path / "thing").touch()
         cache.mark(path)
 
+    def whole(path: Path) -> bool:
+        answer = cache.marked(path)
+        if not hasattr(here, "looked"):
+            here.looked = True
+            all_have_looked.wait()
+        return answer
+
     def ask(_: int) -> bool:
-        begun.wait()
-        return (cache.built(tmp_path / "it", make) / "thing").exists()
+        return (cache.built(tmp_path / "it", make, whole) / "thing").exists()
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         assert all(pool.map(ask, range(4)))
@@ -158,6 +165,7 @@ def test_what_was_interrupted_is_made_again(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="interrupted"):
         cache.built(tmp_path / "it", broken)
     cache.built(tmp_path / "it", cache.mark)
+    assert (tmp_path / "it" / cache.MARK).exists()
     cache.built(tmp_path / "it", broken)  # not called: it is whole
 
 
