@@ -28,16 +28,19 @@ EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(A
 .PHONY: uninstall setup demo kernels test test-extra test-drivers fuzz check generate spec deb dist clean clean-cache
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  KDIR=DIR    build for the kernel whose headers are in DIR (default: the running one)"
 	@echo "  KVER=VER    the same, by version"
 	@echo "  DESTDIR=DIR install below DIR instead of /"
 	@echo "  PREFIX=DIR  where plugins, man pages and doctor go, /usr unless told"
 	@echo "  AQM_TESTS=1 build the test modules, too"
-	@echo "  TESTS=PATH  run these tests only: make test TESTS=tests/tdrr"
+	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
+	@echo "  TESTS=...   run these tests only: make test TESTS=tests/tdrr"
+	@echo "              one of them: make test TESTS=\"tests/test_build.py -k clang\""
+	@echo "              with no kernel built first: build/venv/bin/pytest tests/test_unit.py"
 
-headers:
+headers: ## check that KDIR has what modules are built with
 	@[ -e $(KDIR)/Makefile ] || { \
 		echo "No kernel headers in $(KDIR). On Debian: apt-get install linux-headers-$(KVER)" >&2; \
 		echo "Other headers: make KDIR=DIR" >&2; exit 1; }
@@ -59,7 +62,7 @@ install: install-modules install-tools ## install modules, plugins, man pages an
 # Test modules are never installed. Debian's kernels ask for a signature by a key
 # that its headers lack, and the kernel's own depmod for a System.map that they lack.
 install-modules: override AQM_TESTS =
-install-modules: modules
+install-modules: modules ## install the modules only
 	$(EXTMOD) KERNELRELEASE=$(KRELEASE) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
 		INSTALL_MOD_STRIP=1 cmd_depmod=: quiet_cmd_depmod= \
 		$(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=) modules_install
@@ -70,7 +73,7 @@ install-modules: modules
 depmod = [ ! -e $(DESTDIR)/lib/modules/$(1)/modules.builtin ] || depmod $(DESTDIR:%=-b %) $(1)
 
 # The pages' footers name the version; outside the tree doctor cannot look it up.
-install-tools: plugins
+install-tools: plugins ## install plugins, man pages and doctor only
 	$(MAKE) -C tc PLUGINS_DIR=$(PLUGINS_DIR) AQM_VERSION=$(AQM_VERSION) install \
 		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 	install -d $(MANDIR) $(SBINDIR)
@@ -98,7 +101,7 @@ uninstall: ## remove all that install installed
 setup: $(VENV)/.ready ## install what a fresh Debian machine lacks
 
 .PHONY: packages
-packages:
+packages: ## install the Debian packages that are missing
 	lab/setup
 
 $(VENV)/.ready: requirements.txt | packages
@@ -120,10 +123,10 @@ PYTEST = $(VENV)/bin/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 	$(PYTEST) -m "not extra" $(TESTS)
 
-test-extra: kernels ## run what make test leaves out: 6.12 in user mode, all drivers' tests
+test-extra: kernels ## run what make test leaves out: older kernels in user mode, all drivers' tests
 	$(PYTEST) -m extra $(TESTS)
 
-test-drivers: setup ## every discipline on a real driver in Debian's 6.1 and 6.12; resumes
+test-drivers: setup ## every discipline on a real driver in Debian's kernels; resumes
 	$(VENV)/bin/pytest -s --durations=0 $(or $(TESTS),tests/drivers)
 
 # The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
