@@ -76,7 +76,8 @@ def ensure_modules(kernel: Kernel) -> Path:
     in it: it is to be laid over them.
     """
     files = module_sources()
-    key = digest_files(files, ROOT, kernel.key, compiler())
+    # The kernel's own modules are linked to, so where it lies counts, too.
+    key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler())
     path = built(BUILD / "modules" / f"{kernel.key}-{key}",
                  lambda place: build_modules(kernel, files, place))
     prune(path.parent, f"{kernel.name}-{kernel.flavour}-*[0-9a-f]", KEEP)
