@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from analysis import lists
 
-from tests import lists
 from tests.userspace import BUILD, KINDS, TOP, Violation, World, build, load
 
 PARENTS = ("", "prio", "tbf", "drr", "ets", "qfq", "htb", "hfsc", "hfsc-rt")

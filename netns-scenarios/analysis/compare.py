@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy import stats
+from . import student
 
 CONFIDENCE = 0.95
 
@@ -33,7 +33,7 @@ def mean(values: Sequence[float]) -> Mean:
     if n < 2:
         return Mean(middle, math.nan)
     variance = math.fsum((v - middle) ** 2 for v in values) / (n - 1)
-    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    t = student.quantile((1 + CONFIDENCE) / 2, n - 1)
     return Mean(middle, t * math.sqrt(variance / n))
 
 
@@ -62,10 +62,15 @@ class Column:
     better: int
 
 
+def _ratio(part: float, whole: float) -> float:
+    """0 where there is nothing to share, as `summary` has it."""
+    return part / whole if whole else 0.0
+
+
 COLUMNS = (
     Column("utilization, %", lambda s: s["utilization"], 100, 1, 1),
     Column("goodput / fair share, %",
-           lambda s: s["goodput_bps"]["mean"] / s["fair_share_bps"], 100, 1, 1),
+           lambda s: _ratio(s["goodput_bps"]["mean"], s["fair_share_bps"]), 100, 1, 1),
     Column("sd / fair share, %", lambda s: s["sd_over_fair_share"], 100, 1, -1),
     Column("Jain's index", lambda s: s["jain"], 1, 4, 1),
     Column("queue delay p50, ms", lambda s: s["queue_delay_ms"]["p50"], 1, 2, -1),
@@ -76,10 +81,11 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Row:
-    """One discipline at one buffer: `results` are result.json of each seed."""
+    """One discipline, at one buffer if that is what differs: `results` are result.json of each
+    seed."""
 
     name: str
-    buffer: int
+    buffer: int | None
     results: Sequence[Mapping[str, Any]]
 
     def cell(self, column: Column) -> Mean:
@@ -106,12 +112,13 @@ def text_table(rows: Sequence[Row]) -> str:
     """For a terminal: one block per buffer."""
     header = ["", *(c.title for c in COLUMNS)]
     lines = []
-    for buffer in sorted({r.buffer for r in rows}):
+    for buffer in dict.fromkeys(r.buffer for r in rows):
         cells = [header]
         cells += [[r.name, *(r.cell(c).text(c.scale, c.digits) for c in COLUMNS)]
                   for r in rows if r.buffer == buffer]
         widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-        lines.append(f"buffer {buffer} packets")
+        if buffer is not None:
+            lines.append(f"buffer {buffer} packets")
         for row in cells:
             first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w)
                             for i, (cell, w) in enumerate(zip(row, widths, strict=True)))

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from netns import rundir
+
 from . import logs
 
 ENDS = ("flow", "group", "kind", "start_s", "end_s", "bytes", "bytes_sent", "bytes_retransmitted",
@@ -29,7 +31,7 @@ def convert(directory: Path) -> None:
     """
     samples: list[list[tuple[float, int, int]]] = []
     ends: list[str] = []
-    groups = sorted(directory.glob("iperf3-*.json"))
+    groups = sorted(directory.glob(rundir.IPERF3.format("*")))
     if not groups:
         return
     first = 0
@@ -49,7 +51,7 @@ def convert(directory: Path) -> None:
         for i, stream in enumerate(streams):
             sender = stream["sender"]
             again = sender["retransmits"]
-            values = (first + i, path.stem.removeprefix("iperf3-"), "iperf3", 0, sender["end"],
+            values = (first + i, path.stem.partition("-")[2], "iperf3", 0, sender["end"],
                       totals[i], sender["bytes"], again * mss, again, sender["mean_rtt"] / 1e3,
                       sender["min_rtt"] / 1e3, sender["max_snd_cwnd"] // mss, mss, 0, 0)
             ends.append(",".join(str(v) for v in values))
@@ -57,8 +59,8 @@ def convert(directory: Path) -> None:
     # A group's server may report one interval more than another's.
     whole = [sample for sample in samples if len(sample) == first]
     lines = [f"{sample[0][0]:.3f},{flow},{count}" for sample in whole for _, flow, count in sample]
-    (directory / "progress.csv").write_text("time_s,flow,bytes\n" + "\n".join(lines) + "\n")
-    (directory / "flows.csv").write_text(",".join(ENDS) + "\n" + "\n".join(ends) + "\n")
+    (directory / rundir.PROGRESS).write_text("time_s,flow,bytes\n" + "\n".join(lines) + "\n")
+    (directory / rundir.ENDS).write_text(",".join(ENDS) + "\n" + "\n".join(ends) + "\n")
 
 
 def _add(samples: list[list[tuple[float, int, int]]], at: int,

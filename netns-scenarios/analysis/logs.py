@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from netns import rundir
 from numpy.typing import NDArray
 
-MARKER = "INCOMPLETE"
+#: What comparison/sweep.py leaves beside its runs.
+SWEEP = "sweep.json"
+
 COUNTERS = ("dropped", "overlimits", "requeues", "sent_packets", "sent_bytes")
 
 
@@ -107,25 +110,25 @@ def read_table(path: Path, columns: int) -> NDArray[np.float64]:
 
 def read(directory: Path) -> Logs:
     """The logs in `directory`, finished or not: whoever reads results calls `load_result`."""
-    for name in ("run.json", "flows.csv", "progress.csv", "queue.csv"):
+    for name in (rundir.RUN, rundir.ENDS, rundir.PROGRESS, rundir.QUEUE):
         if not (directory / name).exists():
             raise BadLog(f"{directory / name} is missing")
     return Logs(
-        json.loads((directory / "run.json").read_text()),
-        read_ends(directory / "flows.csv"),
-        read_progress(directory / "progress.csv"),
-        read_queue(directory / "queue.csv"),
-        read_table(directory / "datagrams.csv", 4),
-        read_table(directory / "delays.csv", 3),
-        read_table(directory / "requests.csv", 5),
+        json.loads((directory / rundir.RUN).read_text()),
+        read_ends(directory / rundir.ENDS),
+        read_progress(directory / rundir.PROGRESS),
+        read_queue(directory / rundir.QUEUE),
+        read_table(directory / rundir.DATAGRAMS, 4),
+        read_table(directory / rundir.DELAYS, 3),
+        read_table(directory / rundir.REQUESTS, 5),
     )
 
 
 def load_result(directory: Path) -> dict[str, Any]:
     """result.json of a run that is whole; BadLog for one that is not."""
-    if (directory / MARKER).exists():
+    if (directory / rundir.MARKER).exists():
         raise BadLog(f"{directory} is incomplete: interrupted, failed, or still running")
-    path = directory / "result.json"
+    path = directory / rundir.RESULT
     if not path.exists():
         raise BadLog(f"{path} is missing")
     return json.loads(path.read_text())

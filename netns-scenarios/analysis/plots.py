@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures as PNG in a data: URL. Every panel of a picture has the same scales."""
+"""Pictures as PNG. Every panel of a picture has the same scales."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -19,11 +18,13 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 from .compare import Column, Row
 
 BLUE, GREY, RED = "#1f5fa8", "#9aa3ad", "#c0392b"
 COLUMNS = 3
+DPI, PALETTE = 110, 48
 
 plt.rcParams.update({
     "font.size": 9,
@@ -34,8 +35,6 @@ plt.rcParams.update({
     "axes.grid": True,
     "grid.color": "#e6e8eb",
     "figure.constrained_layout.use": True,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "one picture, one text",
 })
 
 
@@ -48,19 +47,26 @@ class Panel:
     y: NDArray[np.float64]
 
 
-def _data_url(figure: Figure) -> str:
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=110)
+def data_url(png: bytes) -> str:
+    """As a page holds it."""
+    return "data:image/png;base64," + base64.b64encode(png).decode()
+
+
+def _png(figure: Figure) -> bytes:
+    """Few colours do, and make it small."""
+    drawn, out = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=DPI)
     plt.close(figure)
-    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
+    Image.open(drawn).convert("RGB").quantize(PALETTE).save(out, format="png", optimize=True)
+    return out.getvalue()
 
 
 def _grid(panels: Sequence[Panel], xlabel: str, ylabel: str, top: float) -> tuple[
     Figure, list[Axes]
 ]:
-    rows = math.ceil(len(panels) / COLUMNS)
-    figure, axes = plt.subplots(rows, COLUMNS, figsize=(11, 2.5 * rows + 0.3), sharex=True,
-                                sharey=True, squeeze=False)
+    rows, columns = math.ceil(len(panels) / COLUMNS), min(COLUMNS, len(panels))
+    figure, axes = plt.subplots(rows, columns, sharex=True, sharey=True, squeeze=False,
+                                figsize=(11 * columns / COLUMNS, 2.5 * rows + 0.3))
     flat = list(axes.flat)
     for axis, panel in zip(flat, panels, strict=False):
         axis.set_title(panel.title, loc="left")
@@ -68,44 +74,42 @@ def _grid(panels: Sequence[Panel], xlabel: str, ylabel: str, top: float) -> tupl
     for axis in flat[len(panels):]:
         axis.set_visible(False)
     for at, axis in enumerate(flat[: len(panels)]):
-        if at + COLUMNS >= len(panels):
+        if at + columns >= len(panels):
             axis.set_xlabel(xlabel)
             axis.tick_params(labelbottom=True)
-        if at % COLUMNS == 0:
+        if at % columns == 0:
             axis.set_ylabel(ylabel)
     return figure, flat[: len(panels)]
 
 
-def goodputs(panels: Sequence[Panel], fair_mbps: float, copy: Path | None = None) -> str:
-    """Each flow's goodput, Mb/s, with the fair share as a line: figure 5 of the paper.
-
-    `copy` also gets the picture, as SVG.
-    """
+def goodputs(panels: Sequence[Panel], fair_mbps: float) -> bytes:
+    """Each flow's goodput, Mb/s, with the fair share as a line: figure 5 of the paper."""
     top = 1.05 * max(fair_mbps, *(float(np.max(p.y)) for p in panels))
     figure, axes = _grid(panels, "flow", "goodput, Mb/s", top)
     for axis, panel in zip(axes, panels, strict=True):
         axis.axhline(fair_mbps, color=RED, linewidth=1, zorder=1)
         axis.plot(panel.x, panel.y, ".", color=BLUE, markersize=4, zorder=2)
-    if copy:
-        figure.savefig(copy, metadata={"Date": None})
-    return _data_url(figure)
+    return _png(figure)
 
 
-def queues(panels: Sequence[Panel], limit: float, warmup_s: float) -> str:
-    """Packets in the queue over time, with the buffer as a line and the warm-up shaded."""
-    figure, axes = _grid(panels, "time, s", "packets", 1.05 * limit)
+def queues(panels: Sequence[Panel], limit: float | None, warmup_s: float) -> bytes:
+    """Packets in the queue over time, with the buffer, if known, as a line, and the warm-up
+    shaded."""
+    top = limit or max(1.0, *(float(np.max(p.y)) for p in panels))
+    figure, axes = _grid(panels, "time, s", "packets", 1.05 * top)
     for axis, panel in zip(axes, panels, strict=True):
-        axis.axhline(limit, color=RED, linewidth=1, zorder=1)
+        if limit:
+            axis.axhline(limit, color=RED, linewidth=1, zorder=1)
         axis.axvspan(0, warmup_s, color=GREY, alpha=0.25, linewidth=0, zorder=0)
         axis.plot(panel.x, panel.y, color=BLUE, linewidth=0.6, zorder=2)
         axis.set_xlim(0, float(panel.x[-1]))
-    return _data_url(figure)
+    return _png(figure)
 
 
-def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> str:
+def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
     """Means with 95 % intervals: a panel per column, a line per discipline, a mark per buffer."""
     names = list(dict.fromkeys(r.name for r in rows))
-    buffers = sorted({r.buffer for r in rows})
+    buffers = list(dict.fromkeys(r.buffer for r in rows))
     figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.3),
                                 sharey=True, squeeze=False)
     for axis, column in zip(axes.flat, columns, strict=True):
@@ -118,12 +122,14 @@ def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> str:
                 [names.index(r.name) + shift for r in mine],
                 xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells],
                 fmt="o", markersize=4, capsize=3, linewidth=1, color=colour,
-                label=f"{buffer} packets",
+                label=None if buffer is None else f"{buffer} packets",
             )
         axis.set_title(column.title, loc="left")
         axis.set_yticks(range(len(names)), names)
         axis.grid(visible=False, axis="y")
     axes[0, 0].invert_yaxis()
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(buffers), frameon=False)
-    return _data_url(figure)
+    if labels:
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(buffers),
+                      frameon=False)
+    return _png(figure)

@@ -1,36 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demo's report: one HTML file that needs nothing else. Every statement is computed."""
+"""The report of any run or runs: one HTML file that needs nothing else. All of it is computed.
+
+Runs that differ in the seed only are one row; those that differ in the discipline are one section;
+and those of another setting, or at another buffer of a sweep, another section.
+"""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import numpy as np
+from netns import rundir
+from netns.errors import UserError
+from netns.params import Param
+from netns.scenario import find
 
 from . import logs, plots
-from .compare import COLUMNS, Column, Mean, Row
-from .summary import goodput_bps, window
+from .compare import COLUMNS, Column, Mean, Row, mean
+from .summary import elastic_goodput_bps, window
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1c2733; max-width: 70rem;
-       margin: 2rem auto; padding: 0 1.5rem; }
-h1 { font-size: 1.7rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem;
-        width: 100%; }
-th, td { padding: .35rem .6rem; text-align: right; border-bottom: 1px solid #e1e5ea;
-         white-space: nowrap; }
-th { font-weight: 600; white-space: normal; vertical-align: bottom; }
-th:first-child, td:first-child { text-align: left; }
-td.best { font-weight: 700; background: #eaf2fb; }
-td small { color: #6b7785; }
-figure { margin: 1rem 0; } figure img { max-width: 100%; height: auto; }
-figcaption, .note { color: #3c4856; } .note { font-size: .92rem; }
-code { font-size: .85rem; } details { margin-top: .8rem; }
-"""
+TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
 @dataclass(frozen=True)
@@ -39,6 +36,67 @@ class Run:
 
     directory: Path
     result: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Runs of one setting, of each discipline in the order of the seeds. notes: see sweep.py."""
+
+    buffer: int | None
+    runs: dict[str, list[Run]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Row]:
+        """As `compare` takes them."""
+        return [Row(name, self.buffer, [r.result for r in several])
+                for name, several in self.runs.items()]
+
+    @property
+    def any(self) -> Mapping[str, Any]:
+        """result.json of one of the runs; what makes the setting is alike in all."""
+        return next(iter(self.runs.values()))[0].result
+
+    @property
+    def first(self) -> list[tuple[str, Run]]:
+        """The first seed's run of each discipline."""
+        return [(name, several[0]) for name, several in self.runs.items()]
+
+
+def _directories(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any], str]]:
+    """Every directory with a result.json in these or below; with what its sweep says of it."""
+    for place in places:
+        found = sorted(place.rglob(rundir.RESULT))
+        if not found:
+            raise UserError(f"{place}: no {rundir.RESULT} here or below")
+        sweeps: dict[Path, Any] = {}
+        for path in place.rglob(logs.SWEEP):
+            sweeps[path.parent] = json.loads(path.read_text())
+        order = {parent / name: at for parent, sweep in sweeps.items()
+                 for at, name in enumerate(sweep["runs"])}
+        for path in sorted(found, key=lambda p: order.get(p.parent, len(order))):
+            sweep = sweeps.get(path.parent.parent, {})
+            yield (path.parent, sweep.get("runs", {}).get(path.parent.name, {}),
+                   sweep.get("note", ""))
+
+
+def collect(places: Sequence[Path]) -> list[Section]:
+    """All runs in these directories or below, put together with their like."""
+    sections: dict[str, Section] = {}
+    for directory, label, note in _directories(places):
+        result = logs.load_result(directory)
+        buffer = label.get("buffer")
+        setting = json.dumps([result[key] for key in ("scenario", "clock", "kernel", "parameters")]
+                             + [buffer])
+        section = sections.setdefault(setting, Section(buffer))
+        name = label.get("name", result["qdisc"])
+        section.runs.setdefault(name, []).append(Run(directory, result))
+        if note and note not in section.notes:
+            section.notes.append(note)
+    for section in sections.values():
+        for several in section.runs.values():
+            several.sort(key=lambda run: run.result["seed"])
+    return sorted(sections.values(), key=lambda s: (s.any["scenario"], s.buffer or 0))
 
 
 def _ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
@@ -125,32 +183,143 @@ def delay_sentence(rows: Sequence[Row]) -> str:
     ) + "."
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _params(scenario: str) -> dict[str, Param]:
+    """The parameters of a scenario, by name; none of one that this checkout does not know."""
+    try:
+        return {p.name: p for p in find(scenario).params}
+    except UserError:
+        return {}
+
+
+def _changed(result: Mapping[str, Any]) -> str:
+    """The parameters that are not the defaults, as `run --set` takes them."""
+    known = _params(result["scenario"])
+    return " ".join(f"{key}={value}" for key, value in result["parameters"].items()
+                    if key not in known or known[key].default != value)
+
+
+def _heading(section: Section, several: bool) -> str:
+    if section.buffer is not None:
+        return f"Buffer {section.buffer} packets"
+    changed = _changed(section.any)
+    return f"{section.any['scenario']}, {changed}" if several and changed else (
+        section.any["scenario"])
+
+
+def _text(section: Section) -> str:
+    """The setting, in words."""
+    result, known = section.any, _params(section.any["scenario"])
+    values = ", ".join(
+        f"{key} {f'{value:g}' if isinstance(value, float) else value}"
+        f"{' ' + known[key].unit if key in known and known[key].unit else ''}"
+        for key, value in result["parameters"].items())
+    summary = f"{find(result['scenario']).summary}. " if known else ""
+    fair = result["summary"]["fair_share_bps"]
+    share = f" The fair share of a flow is {fair / 1e6:.3g} Mb/s of payload." if fair else ""
+    seeds = max(len(several) for several in section.runs.values())
+    return (f"{summary[:1].upper()}{summary[1:]}{values}. By the {result['clock']} clock on Linux "
+            f"{result['kernel']}; {seeds} seed{'s' if seeds > 1 else ''}.{share}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """text, half of the interval, and whether it is the best of its column."""
+
+    text: str
+    half: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A row of titles, and rows of cells."""
+
+    head: list[str]
+    rows: list[list[Cell]]
+
+
+def _table(rows: Sequence[Row]) -> Table:
     best = {c.title: _ranked(rows, c)[0][1].text(c.scale, c.digits).split()[0]
-            for c in COLUMNS if c.better}
-    head = "".join(f"<th>{html.escape(c.title)}</th>" for c in COLUMNS)
-    body = []
+            for c in COLUMNS if c.better and len(rows) > 1}
+    lines = []
     for row in rows:
-        cells = []
+        cells = [Cell(row.name)]
         for column in COLUMNS:
             value, _, half = row.cell(column).text(column.scale, column.digits).partition(" ")
-            mark = ' class="best"' if best.get(column.title) == value else ""
-            cells.append(f"<td{mark}>{value} <small>{half}</small></td>")
-        body.append(f"<tr><td>{html.escape(row.name)}</td>{''.join(cells)}</tr>")
-    return (f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
-            "</table>")
+            cells.append(Cell(value, half, best.get(column.title) == value))
+        lines.append(cells)
+    return Table(["", *(c.title for c in COLUMNS)], lines)
 
 
-def _figure(image: str, what: str, caption: str) -> str:
-    return (f'<figure><img src="{image}" alt="{html.escape(what)}">'
-            f"<figcaption>{html.escape(caption)}</figcaption></figure>")
+def _cell(values: Sequence[float | None], scale: float, digits: int) -> Cell:
+    known = [v for v in values if v is not None]
+    if not known or len(known) < len(values):
+        return Cell("")
+    text, _, half = mean(known).text(scale, digits).partition(" ")
+    return Cell(text, half)
 
 
-def _goodput_panel(name: str, run: Run) -> plots.Panel:
-    read = logs.read(run.directory)
-    facts = read.run["facts"]
-    goodput = goodput_bps(read.progress, facts["warmup_s"], facts["end_s"])
-    return plots.Panel(name, np.arange(1, len(goodput) + 1, dtype=float), goodput / 1e6)
+def _deep(what: Mapping[str, Any], path: str) -> float | None:
+    value: Any = what
+    for key in path.split("."):
+        value = value.get(key) if value else None
+    return value
+
+
+#: Title, where it stands, factor, digits.
+GROUP_COLUMNS = (
+    ("flows", "flows", 1, 0), ("RTT, ms", "rtt_ms", 1, 0),
+    ("goodput / fair share, %", "share_of_fair", 100, 1), ("loss, %", "loss", 100, 2),
+    ("delay p50, ms", "delay_ms.p50", 1, 1), ("delay p99, ms", "delay_ms.p99", 1, 1),
+    ("requests done", "completion_s.completed", 1, 0),
+    ("completion mean, s", "completion_s.mean", 1, 3),
+    ("completion p95, s", "completion_s.p95", 1, 3),
+)
+PHASE_COLUMNS = (
+    ("utilization, %", "utilization", 100, 1), ("Jain's index", "jain", 1, 4),
+    ("queue delay p50, ms", "queue_delay_ms.p50", 1, 2),
+    ("queue delay p99, ms", "queue_delay_ms.p99", 1, 2), ("dropped, packets", "dropped", 1, 0),
+)
+
+
+def _detail(section: Section, kind: str, columns: Sequence[tuple[str, str, float, int]],
+            parts: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A table with a row for each discipline and part, if there are two parts at least; columns
+    that are empty all over are left out."""
+    lines = []
+    for name, several in section.runs.items():
+        of_run = [parts(run.result) for run in several]
+        for part in of_run[0]:
+            lines.append([Cell(name), Cell(part), *(
+                _cell([_deep(one[part], path) for one in of_run], scale, digits)
+                for _, path, scale, digits in columns)])
+    if len(lines) <= len(section.runs):
+        return []
+    head = ["", kind, *(title for title, *_ in columns)]
+    used = [i for i in range(len(head)) if i < 2 or any(line[i].text for line in lines)]
+    return [{"heading": f"Each {kind}", "table": Table(
+        [head[i] for i in used], [[line[i] for i in used] for line in lines])}]
+
+
+def _phases(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{p['from_s']:g} to {p['to_s']:g} s: {p['name']}": p for p in result["phases"]}
+
+
+def _goodput_panels(section: Section) -> list[plots.Panel]:
+    """Of the first seed; none where there is no elastic flow."""
+    panels = []
+    for name, run in section.first:
+        goodput = elastic_goodput_bps(logs.read(run.directory))
+        if not len(goodput):
+            return []
+        panels.append(plots.Panel(name, np.arange(1, len(goodput) + 1, dtype=float),
+                                  goodput / 1e6))
+    return panels
+
+
+def goodput_picture(section: Section) -> bytes:
+    """Each flow's goodput, a panel for each discipline, as PNG."""
+    return plots.goodputs(_goodput_panels(section), section.any["summary"]["fair_share_bps"] / 1e6)
 
 
 def _queue_panel(name: str, run: Run) -> plots.Panel:
@@ -158,77 +327,84 @@ def _queue_panel(name: str, run: Run) -> plots.Panel:
     return plots.Panel(name, queue["time_s"], queue["packets"])
 
 
-def _commands(runs: Mapping[tuple[str, int], Sequence[Run]]) -> str:
-    lines = []
-    for several in runs.values():
-        r = several[0].result
-        changed = " ".join(f"--set {k}={v:g}" for k, v in r["parameters"].items()
-                           if k in ("warmup", "duration"))
-        lines.append(f"netns-scenarios/run dumbbell --qdisc '{r['qdisc']}' {changed} "
-                     f"--seed {r['seed']}\n  digest {r['digest']}")
-    return html.escape("\n".join(lines))
+def _figure(heading: str, image: bytes, *caption: str) -> dict[str, str]:
+    return {"heading": heading, "what": heading, "image": plots.data_url(image),
+            "caption": " ".join(c for c in caption if c)}
 
 
-def write(path: Path, runs: Mapping[tuple[str, int], Sequence[Run]]) -> None:
-    """The report of `runs`: a discipline's name and buffer to its runs, one per seed.
+def _figures(section: Section) -> list[dict[str, str]]:
+    rows, several = section.rows, len(section.runs) > 1
+    made = []
+    if several:
+        wanted = [_column(t) for t in ("utilization", "sd", "queue delay p50")]
+        made.append(_figure("The same as a picture", plots.intervals(rows, wanted),
+                            delay_sentence(rows)))
+    seed = section.first[0][1].result["seed"]
+    if _goodput_panels(section):
+        made.append(_figure(
+            "Goodput of each flow", goodput_picture(section),
+            f"A dot is a flow, the red line the fair share; seed {seed}.",
+            f"Over all seeds: {fairness_sentence(rows)}" if several else ""))
+    panels = [_queue_panel(*named) for named in section.first]
+    p, buffer = section.any["parameters"], section.buffer
+    made.append(_figure(
+        "The queue over time", plots.queues(panels, buffer, p["warmup"]),
+        f"Packets in the queue every {p['sample']} ms, {'the red line the buffer, ' * bool(buffer)}"
+        f"the warm-up grey; seed {seed}.",
+        queue_sentence(section.first, buffer) if buffer and several else ""))
+    return made
 
-    Beside it, goodput-BUFFER.svg: the picture of each flow's goodput.
-    """
-    rows = [Row(name, buffer, [r.result for r in several])
-            for (name, buffer), several in runs.items()]
-    any_run = next(iter(runs.values()))[0].result
-    p = any_run["parameters"]
-    fair = any_run["summary"]["fair_share_bps"]
-    seeds = [r.result["seed"] for r in next(iter(runs.values()))]
-    parts = [
-        f"<h1>{p['flows']} TCP flows share {p['rate']:g} Mb/s, under {len({r.name for r in rows})}"
-        " queue disciplines</h1>",
-        f"<p>Each of {p['flows']} sources has an access link of {p['access']:g} Mb/s and a "
-        f"round-trip time of {p['rtt']:g} ms; the bottleneck is one link of {p['rate']:g} Mb/s "
-        f"with a buffer of {' or '.join(str(b) for b in sorted({r.buffer for r in rows}))} "
-        f"packets (Kantawala and Turner 2001, figure 2). TCP is that of "
-        f"{html.escape(str(p['era']))}. A flow's fair share is {fair / 1e6:.2f} Mb/s of payload. "
-        f"Measured for {p['duration']:g} s after {p['warmup']:g} s of warm-up, in virtual time, "
-        f"on Linux {html.escape(any_run['kernel'])}; means over {len(seeds)} seeds, ± half of "
-        "the 95 % interval (Student's t). The best mean of a column is marked.</p>",
-    ]
-    for buffer in sorted({r.buffer for r in rows}):
-        parts.append(f"<h2>Buffer {buffer} packets</h2>")
-        parts.append(_table([r for r in rows if r.buffer == buffer]))
-    wanted = [_column(t) for t in ("utilization", "sd", "queue delay p50")]
-    parts.append("<h2>The same as a picture</h2>")
-    parts.append(_figure(plots.intervals(rows, wanted),
-                         "means with 95 % intervals",
-                         " ".join(f"Buffer {b}: "
-                                  + delay_sentence([r for r in rows if r.buffer == b])
-                                  for b in sorted({r.buffer for r in rows}))))
-    for buffer in sorted({r.buffer for r in rows}):
-        mine = [r for r in rows if r.buffer == buffer]
-        first = [(name, several[0]) for (name, b), several in runs.items() if b == buffer]
-        parts.append(f"<h2>Goodput of each flow, buffer {buffer} packets</h2>")
-        parts.append(_figure(
-            plots.goodputs([_goodput_panel(*nr) for nr in first], fair / 1e6,
-                           path.with_name(f"goodput-{buffer}.svg")),
-            f"goodput of each flow at {buffer} packets",
-            f"A dot is a flow, the red line the fair share; seed {seeds[0]}. Over all seeds: "
-            + fairness_sentence(mine)))
-        parts.append(f"<h2>The queue over time, buffer {buffer} packets</h2>")
-        parts.append(_figure(
-            plots.queues([_queue_panel(*nr) for nr in first], buffer, p["warmup"]),
-            f"queue over time at {buffer} packets",
-            f"Packets in the queue every {p['sample']} ms, the red line the buffer, the warm-up "
-            f"grey; seed {seeds[0]}. " + queue_sentence(first, buffer)))
-    parts.append(
-        "<h2>How to read the figures</h2><p class='note'>Goodput is what reached the sink in "
-        "order. Queue delay is the backlog divided by the rate, read every sample: an arrival "
-        "waits that long in a FIFO, and in a fair queue it is an average over flows. Fair queues "
-        "have 65536 queues here (sfq 1024 slots), so that collisions of the hash play no part. "
-        "red has table 1 of the paper: max_p 0.01, w_q 2<sup>-10</sup>, min 20 % and max 100 % "
-        "of the buffer; mainline's drops every arrival while the average is above max.</p>"
-        f"<details><summary>Commands and digests, first seed</summary><pre><code>"
-        f"{_commands(runs)}</code></pre></details>")
-    path.write_text(
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>Queue disciplines compared</title><style>{STYLE}</style></head><body>\n"
-        + "\n".join(parts) + "\n</body></html>\n")
+
+def _commands(section: Section) -> Iterator[str]:
+    for several in section.runs.values():
+        for run in several:
+            r = run.result
+            words = [word for pair in _changed(r).split() for word in ("--set", pair)]
+            yield shlex.join(["netns-scenarios/run", r["scenario"], "--qdisc", r["qdisc"], *words,
+                              "--seed", str(r["seed"])]) + f"\n  digest {r['digest']}"
+
+
+def write(path: Path, sections: Sequence[Section]) -> None:
+    """The report of these."""
+    scenarios = sorted({s.any["scenario"] for s in sections})
+    names = dict.fromkeys(name for s in sections for name in s.runs)
+    what = f"{len(names)} queue disciplines" if len(names) > 1 else next(iter(names))
+    engine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+                                lstrip_blocks=True)
+    path.write_text(engine.from_string(TEMPLATE.read_text()).render(
+        title=f"{what}: {', '.join(scenarios)}",
+        sections=[{
+            "heading": _heading(section, len(sections) > 1),
+            "text": _text(section),
+            "table": _table(section.rows),
+            "more": [*_detail(section, "group", GROUP_COLUMNS, lambda r: r["groups"]),
+                     *_detail(section, "phase", PHASE_COLUMNS, _phases)],
+            "figures": _figures(section),
+        } for section in sections],
+        notes=list(dict.fromkeys(note for s in sections for note in s.notes)),
+        commands=[line for section in sections for line in _commands(section)],
+    ) + "\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status: 0, 1 when a run is not whole, 2 when it was asked wrongly."""
+    parser = argparse.ArgumentParser(
+        prog="report", description="Draw any run or runs as one HTML file.")
+    parser.add_argument("directories", nargs="+", type=Path, metavar="DIR",
+                        help="a run's directory, or one that holds some")
+    parser.add_argument("--out", type=Path, metavar="FILE",
+                        help="default: report.html in the first DIR's parent, or in a sweep's DIR")
+    args = parser.parse_args(argv)
+    first = args.directories[0]
+    out = args.out or (first if not (first / rundir.RESULT).exists() else
+                       first.resolve().parent) / "report.html"
+    try:
+        write(out, collect(args.directories))
+    except UserError as error:
+        print(f"report: {error}", file=sys.stderr)
+        return 2
+    except logs.BadLog as error:
+        print(f"report: {error}", file=sys.stderr)
+        return 1
+    print(out)
+    return 0

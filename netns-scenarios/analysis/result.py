@@ -8,6 +8,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from netns import rundir
+from netns.execute import Cost
+
 from . import iperf3, logs
 from .summary import phases, summarize
 
@@ -26,11 +29,11 @@ def digest(read: logs.Logs) -> str:
     return h.hexdigest()
 
 
-def write(directory: Path, wall_seconds: float) -> dict[str, Any]:
+def write(directory: Path, cost: Cost) -> dict[str, Any]:
     """Compute result.json of the run in `directory`, write it, and return it."""
     iperf3.convert(directory)
     read = logs.read(directory)
-    guest = json.loads((directory / "guest.json").read_text())
+    guest = json.loads((directory / rundir.GUEST).read_text())
     summary, groups = summarize(read)
     result = {
         "schema": SCHEMA,
@@ -43,10 +46,11 @@ def write(directory: Path, wall_seconds: float) -> dict[str, Any]:
         "digest": digest(read),
         "provenance": {**read.run["made_with"],
                        **{key: guest[key] for key in ("build", "lab", "modules", "tc")}},
-        "wall_seconds": round(wall_seconds, 3),
+        "wall_seconds": round(cost.wall_s, 3),
+        "cpu_seconds": round(cost.cpu_s, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
     }
-    (directory / "result.json").write_text(json.dumps(result, indent=1) + "\n")
+    (directory / rundir.RESULT).write_text(json.dumps(result, indent=1) + "\n")
     return result
 
 

@@ -118,6 +118,11 @@ def _own_goodput(logs: Logs) -> Array:
     return out
 
 
+def elastic_goodput_bps(logs: Logs) -> Array:
+    """Payload bit/s of each elastic flow, over the part of the measured time in which it sends."""
+    return _own_goodput(logs)[_elastic(logs.run["facts"], _names(logs))]
+
+
 def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
     facts = logs.run["facts"]
     names = _names(logs)
@@ -204,6 +209,6 @@ def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
     """(summary, groups) as in result.json."""
     facts = logs.run["facts"]
     goodput = _own_goodput(logs)
-    elastic = goodput[_elastic(facts, _names(logs))]
-    summary = _figures(logs, elastic, facts["fair_share_bps"], facts["warmup_s"], facts["end_s"])
+    summary = _figures(logs, elastic_goodput_bps(logs), facts["fair_share_bps"],
+                       facts["warmup_s"], facts["end_s"])
     return summary, _groups(logs, goodput)

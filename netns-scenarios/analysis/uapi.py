@@ -141,14 +141,19 @@ def _lay_out(tokens: Iterator[str], header: Header, *, union: bool) -> Layout:
 @functools.cache
 def read_header(path: Path) -> Header:
     """What the header at `path` defines."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
+    return parse(preprocessed(f'#include "{path}"\n'))
+
+
+def preprocessed(source: str) -> str:
+    """C source as the compiler sees it once all macros are expanded."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
         raise NoLayout("cc is missing: apt-get install gcc")
-    done = subprocess.run([compiler, "-E", "-P", "-x", "c", path], capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run([compiler, "-E", "-P", "-x", "c", "-"], input=source,
+                          capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NoLayout(f"{path}: {done.stderr.strip()}")
-    return parse(done.stdout)
+        raise NoLayout(done.stderr.strip())
+    return done.stdout
 
 
 def parse(text: str) -> Header:

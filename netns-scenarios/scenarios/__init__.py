@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Topologies and scenarios, and what runs them. Figures are computed in `analysis`."""
+"""The scenarios, a module each, and nothing else: whatever has a `SCENARIO` here is one."""

@@ -5,31 +5,27 @@ from __future__ import annotations
 
 import random
 
-from . import common
-from .params import Param
-from .plan import Plan
-from .scenario import Facts, Request, Scenario
+from netns import flows
+from netns.params import Param
+from netns.scenario import Scenario
+from netns.settings import BOTTLENECK, TCP, TIME, Settings, access
+from netns.topology import Group
 
 PARAMS = (
     Param("flows", 100, "flows", "TCP sources", 1, 10000),
-    common.access(10.0),
+    access(10.0),
     Param("rtt", 50.0, "ms", "round-trip time without queueing", 0.0, 10e3),
 )
 
 
-def plan(request: Request) -> tuple[Plan, Facts]:
-    """The run, and what its analysis must know."""
-    rng = random.Random(request.seed)
-    groups = [
-        common.bulk_group(request, rng, "all", request.count("flows"), request.number("rtt"))
-    ]
-    parts = [common.bulk_part(request, group) for group in groups]
-    return common.plan_of(request, groups), common.facts_of(request, parts)
+def groups(settings: Settings, rng: random.Random) -> list[Group]:
+    """All flows alike."""
+    return flows.bulk(settings, rng, "all", settings.count("flows"), settings.number("rtt"))
 
 
 SCENARIO = Scenario(
     "dumbbell",
     "N TCP sources over one bottleneck (Kantawala and Turner 2001, figure 2)",
-    (*PARAMS, *common.BOTTLENECK, *common.TCP, *common.TIME),
-    plan,
+    (*PARAMS, *BOTTLENECK, *TCP, *TIME),
+    groups,
 )

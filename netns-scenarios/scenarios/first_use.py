@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import random
 
-from . import common, datagrams
-from .datagrams import Cbr
-from .params import Param
-from .plan import Plan
-from .scenario import Facts, Request, Scenario
+from netns import flows
+from netns.params import Param
+from netns.scenario import Scenario
+from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from netns.topology import Group
 
 PARAMS = (
     Param("flows", 1, "flows", "bulk TCP sources", 1, 10000),
     Param("rtt", 20.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
-    common.access(0.0),
+    access(0.0),
     Param("probe_gap", 20.0, "ms", "between two datagrams of the probe, in the mean", 1.0, 10e3),
     Param("probe_size", 100, "bytes", "of its packets, IP header included", 100, 1500),
     Param("offloads", "off", "", "on: TSO, GSO and GRO on every device, packets of up to 64 KiB at "
@@ -27,23 +27,21 @@ PARAMS = (
 )
 
 
-def plan(request: Request) -> tuple[Plan, Facts]:
-    """The run, and what its analysis must know."""
-    rng = random.Random(request.seed)
-    bulk = common.bulk_group(request, rng, "bulk", request.count("flows"), request.number("rtt"))
-    gap_s, size = request.number("probe_gap") / 1e3, request.count("probe_size")
-    probe = Cbr.every(gap_s, size, jitter=1.0)
-    groups = [bulk, datagrams.group(request, rng, "probe", 1, 0.0, probe)]
-    parts = [common.bulk_part(request, bulk), datagrams.part(request, "probe", 1, 0.0, probe)]
-    offloads = request.text("offloads") == "on"
-    return common.plan_of(request, groups, offloads=offloads), common.facts_of(request, parts)
+def groups(settings: Settings, rng: random.Random) -> list[Group]:
+    """The download and the probe."""
+    probe = flows.Cbr.every(settings.number("probe_gap") / 1e3, settings.count("probe_size"),
+                            jitter=1.0)
+    return [
+        *flows.bulk(settings, rng, "bulk", settings.count("flows"), settings.number("rtt")),
+        *flows.udp(settings, rng, "probe", 1, 0.0, probe),
+    ]
 
 
 SCENARIO = Scenario(
     "first-use",
     "one bulk TCP flow and a ping-like probe (what a discipline's defaults do)",
-    (*PARAMS, *common.with_defaults(common.BOTTLENECK, rate=100.0),
-     *common.with_defaults(common.TCP, era="today", window=64000),
-     *common.with_defaults(common.TIME_FLOWGEN, warmup=5.0, duration=20.0)),
-    plan,
+    (*PARAMS, *with_defaults(BOTTLENECK, rate=100.0),
+     *with_defaults(TCP, era="today", window=64000),
+     *with_defaults(TIME_FLOWGEN, warmup=5.0, duration=20.0)),
+    groups,
 )

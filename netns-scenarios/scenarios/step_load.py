@@ -8,12 +8,12 @@ his simulation 3 has data in both directions.
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
-from . import common
-from .params import Param
-from .plan import Plan
-from .scenario import Facts, Request, Scenario
+from netns import flows
+from netns.params import Param
+from netns.scenario import Scenario
+from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from netns.topology import Group
 
 PARAMS = (
     Param("base_flows", 20, "flows", "TCP sources from the start to the end", 1, 10000),
@@ -25,45 +25,37 @@ PARAMS = (
     Param("directions", 1, "", "2: as many flows the other way, through the same discipline", 1,
           2),
     Param("rtt", 50.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
-    common.access(100.0),
+    access(100.0),
 )
 
 
-def plan(request: Request) -> tuple[Plan, Facts]:
-    """The run, and what its analysis must know."""
-    rng = random.Random(request.seed)
-    steps, every_s = request.count("steps"), request.number("step_every")
-    leave = request.text("leave") == "on"
-    periods = 1 + steps * (2 if leave else 1)
-    # The steps decide how long the run is.
-    request = replace(request, values={**request.values, "duration": periods * every_s})
-    begin_s, rtt_ms = request.number("warmup"), request.number("rtt")
-    groups, parts = [], []
-    for direction in range(request.count("directions")):
-        for step in range(steps + 1):
-            from_s = begin_s + step * every_s if step else None
-            to_s = begin_s + (periods - step) * every_s if step and leave else None
-            flows = request.count("step_flows" if step else "base_flows")
-            name = f"{'back' if direction else 'step'}{step}"
-            group = common.bulk_group(request, rng, name, flows, rtt_ms)
-            later_ns = round((from_s or 0) * 1e9)
-            group = replace(
-                group,
-                start_ns=[later_ns + at for at in group.start_ns],
-                flow={**group.flow, "stop_ns": round((to_s or 0) * 1e9)},
-                reverse=bool(direction),
+def periods(settings: Settings) -> int:
+    """How many times of `step_every` the measured time has."""
+    return 1 + settings.count("steps") * (2 if settings.on("leave") else 1)
+
+
+def groups(settings: Settings, rng: random.Random) -> list[Group]:
+    """One that stays, and one for each step; the same the other way."""
+    begin_s, every_s = settings.number("warmup"), settings.number("step_every")
+    made = []
+    for back in range(settings.count("directions")):
+        for step in range(settings.count("steps") + 1):
+            stop = periods(settings) - step if settings.on("leave") else None
+            made += flows.bulk(
+                settings, rng, f"{'back' if back else 'step'}{step}",
+                settings.count("step_flows" if step else "base_flows"), settings.number("rtt"),
+                from_s=begin_s + step * every_s if step else None,
+                to_s=begin_s + stop * every_s if step and stop else None,
+                reverse=bool(back),
             )
-            groups.append(group)
-            # What goes the other way does not cross the queue that is measured.
-            parts.append(common.bulk_part(request, group, from_s=from_s, to_s=to_s,
-                                          elastic=not direction, apart=bool(direction)))
-    return common.plan_of(request, groups), common.facts_of(request, parts)
+    return made
 
 
 SCENARIO = Scenario(
     "step-load",
     "TCP flows join and leave in steps, in one direction or both (Wang 2001, simulations 2 and 3)",
-    (*PARAMS, *common.with_defaults(common.BOTTLENECK, rate=100.0), *common.TCP,
-     *(p for p in common.TIME_FLOWGEN if p.name != "duration")),
-    plan,
+    (*PARAMS, *with_defaults(BOTTLENECK, rate=100.0), *TCP,
+     *(p for p in TIME_FLOWGEN if p.name != "duration")),
+    groups,
+    lambda settings: periods(settings) * settings.number("step_every"),
 )

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import random
 
-from . import common, datagrams
-from .datagrams import Cbr
-from .errors import UserError
-from .params import Param
-from .plan import Plan
-from .scenario import Facts, Request, Scenario
+from netns import flows
+from netns.flows import Cbr
+from netns.params import Param
+from netns.scenario import Scenario
+from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from netns.topology import Group
 
 PARAMS = (
     Param("flows", 32, "flows", "TCP sources", 0, 10000),
     Param("rtt", 50.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
-    common.access(100.0),
+    access(100.0),
     Param("udp_flows", 1, "flows", "unresponsive UDP sources", 0, 1000),
     Param("udp_rate", 10.0, "Mb/s", "of each of them, Ethernet headers included", 0.001, 100e3),
     Param("udp_size", 1000, "bytes", "their packets, IP header included", 100, 9000),
@@ -35,33 +35,21 @@ PARAMS = (
 )
 
 
-def plan(request: Request) -> tuple[Plan, Facts]:
-    """The run, and what its analysis must know."""
-    rng = random.Random(request.seed)
-    rtt_ms = request.number("rtt")
-    start_s, stop_s = datagrams.interval(request, "udp_start", "udp_stop")
-    groups, parts = [], []
-    if request.count("flows"):
-        groups.append(common.bulk_group(request, rng, "tcp", request.count("flows"), rtt_ms))
-        parts.append(common.bulk_part(request, groups[0]))
-    tagged = Cbr(request.number("tagged_rate") * 1e6, request.count("tagged_size"),
-                 request.count("tagged_dscp"), jitter=request.number("udp_jitter"))
-    udp = Cbr(request.number("udp_rate") * 1e6, request.count("udp_size"),
-              request.count("udp_dscp"), request.number("udp_jitter"), start_s, stop_s)
-    for name, count, cbr in (("tagged", request.count("tagged_flows"), tagged),
-                             ("udp", request.count("udp_flows"), udp)):
-        if count:
-            groups.append(datagrams.group(request, rng, name, count, rtt_ms, cbr))
-            parts.append(datagrams.part(request, name, count, rtt_ms, cbr))
-    if not groups:
-        raise UserError("no flows: set flows, udp_flows or tagged_flows")
-    return common.plan_of(request, groups), common.facts_of(request, parts)
+def groups(settings: Settings, rng: random.Random) -> list[Group]:
+    """TCP, the well-behaved, and the blast."""
+    rtt_ms, jitter = settings.number("rtt"), settings.number("udp_jitter")
+    span = flows.interval(settings, "udp_start", "udp_stop")
+    made = flows.bulk(settings, rng, "tcp", settings.count("flows"), rtt_ms)
+    for name, times in (("tagged", (None, None)), ("udp", span)):
+        cbr = Cbr(settings.number(f"{name}_rate") * 1e6, settings.count(f"{name}_size"),
+                  settings.count(f"{name}_dscp"), jitter, *times)
+        made += flows.udp(settings, rng, name, settings.count(f"{name}_flows"), rtt_ms, cbr)
+    return made
 
 
 SCENARIO = Scenario(
     "udp-blast",
     "TCP sources against unresponsive UDP, tagged and untagged (as in the papers of CBT and CHOKe)",
-    (*PARAMS, *common.with_defaults(common.BOTTLENECK, rate=10.0), *common.TCP,
-     *common.TIME_FLOWGEN),
-    plan,
+    (*PARAMS, *with_defaults(BOTTLENECK, rate=10.0), *TCP, *TIME_FLOWGEN),
+    groups,
 )

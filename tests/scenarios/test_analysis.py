@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
-from analysis import compare, iperf3, logs, result
+from analysis import compare, iperf3, logs, result, student
 from analysis.summary import jain, summarize, window
+from netns.execute import Cost
 
 from tests.scenarios import handmade
 
@@ -49,7 +51,7 @@ def test_summary(run: Path) -> None:
 def test_marks_that_nobody_counts_are_not_0(run: Path, qdisc: str) -> None:
     record = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(record | {"qdisc": qdisc}))
-    written = result.write(run, 1.0)
+    written = result.write(run, Cost(1.0, 0.5))
     assert written["summary"]["marked"] is None
     assert "an unknown number marked" in result.describe(written)
 
@@ -72,11 +74,12 @@ def test_window_refuses_what_was_not_sampled(from_s: float, to_s: float) -> None
 
 
 def test_result_has_the_schema(run: Path) -> None:
-    result.write(run, 1.5)
+    result.write(run, Cost(1.5, 0.5))
     written = logs.load_result(run)
     assert list(written) == [
         "schema", "scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary",
-        "groups", "phases", "digest", "provenance", "wall_seconds", "virtual_seconds",
+        "groups", "phases", "digest", "provenance", "wall_seconds", "cpu_seconds",
+        "virtual_seconds",
     ]
     assert written["schema"] == 2
     assert written["provenance"] == {
@@ -107,7 +110,7 @@ def test_digest_sees_every_byte_and_counter(run: Path, file: str, old: str, new:
 
 
 def test_incomplete_directory_is_never_a_result(run: Path) -> None:
-    result.write(run, 1.0)
+    result.write(run, Cost(1.0, 0.5))
     (run / "INCOMPLETE").write_text("")
     with pytest.raises(logs.BadLog, match="incomplete"):
         logs.load_result(run)
@@ -136,6 +139,25 @@ def test_mean_and_interval() -> None:
     assert math.isnan(compare.mean([5.0]).half)
 
 
+@pytest.mark.parametrize(("p", "freedom", "t"), [
+    # Abramowitz and Stegun, table 26.10
+    (0.95, 1, 6.314), (0.975, 1, 12.706), (0.995, 1, 63.657), (0.975, 2, 4.303),
+    (0.99, 3, 4.541), (0.975, 4, 2.776), (0.975, 9, 2.262), (0.9, 10, 1.372), (0.995, 30, 2.750),
+    (0.975, 120, 1.980),
+])
+def test_quantile_of_student(p: float, freedom: int, t: float) -> None:
+    assert student.quantile(p, freedom) == pytest.approx(t, abs=6e-4)
+
+
+def test_quantile_of_student_in_closed_form() -> None:
+    for p in (0.6, 0.9, 0.975, 0.9995):
+        assert student.quantile(p, 1) == pytest.approx(math.tan(math.pi * (p - 0.5)), rel=1e-9)
+        a = 4 * p * (1 - p)
+        assert student.quantile(p, 2) == pytest.approx(2 * (p - 0.5) * math.sqrt(2 / a), rel=1e-9)
+        # the normal distribution
+        assert student.quantile(p, 10**7) == pytest.approx(NormalDist().inv_cdf(p), rel=1e-5)
+
+
 def test_combine_keeps_the_shape() -> None:
     combined = compare.combine([{"a": 1, "b": {"c": 2.0, "d": None}},
                                 {"a": 3, "b": {"c": 4.0, "d": 5}}])
@@ -145,7 +167,7 @@ def test_combine_keeps_the_shape() -> None:
 def test_row_of_the_comparison(run: Path) -> None:
     results = []
     for utilization in (0.7, 0.8, 0.9):
-        result.write(run, 1.0)
+        result.write(run, Cost(1.0, 0.5))
         results.append(logs.load_result(run))
         results[-1]["summary"]["utilization"] = utilization
     row = compare.Row("pfifo", 200, results).as_json()

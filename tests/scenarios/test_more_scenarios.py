@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The scenarios beside the dumbbell: short runs in the lab, and what they plan."""
+"""The scenarios beside the dumbbell: short runs in the lab, and what is made of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenarios import web_mix
-from scenarios.errors import UserError
-from scenarios.params import resolve
-from scenarios.plan import Plan
-from scenarios.scenario import Facts, Request, scenario
+from netns import sessions
+from netns.errors import UserError
+from netns.params import resolve
+from netns.recipe import Recipe
+from netns.scenario import compose, find
+from netns.settings import Settings
+from netns.shares import Facts
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
@@ -46,9 +48,10 @@ def run(scenario: str, out: Path, *settings: str, qdisc: str = "pfifo limit 50",
     return json.loads((out / "result.json").read_text())
 
 
-def plan_of(name: str, *settings: str, seed: int = 1) -> tuple[Plan, Facts]:
-    found = scenario(name)
-    return found.build(Request(resolve(found.params, settings), "pfifo", seed, "virtual"))
+def recipe_of(name: str, *settings: str, seed: int = 1) -> tuple[Recipe, Facts]:
+    found = find(name)
+    asked = Settings(resolve(found.params, settings), "pfifo", seed, "virtual")
+    return compose(found, asked)
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -118,8 +121,8 @@ def test_udp_sends_when_and_as_it_is_told(tmp_path: Path) -> None:
     assert r["groups"]["tagged"]["delay_ms"]["max"] < 5 + 1.3
     assert r["groups"]["udp"]["delay_ms"]["p50"] > 5 + 100
     rows = table(tmp_path / "r" / "datagrams.csv")
-    udp = str(next(f["id"] for f in json.loads((tmp_path / "r" / "plan.json").read_text())["flows"]
-                   if f["group"] == "udp"))
+    flows = json.loads((tmp_path / "r" / "recipe.json").read_text())["flows"]
+    udp = str(next(f["id"] for f in flows if f["group"] == "udp"))
     when = [float(row["time_s"]) for row in rows if row["flow"] == udp and int(row["sent"])]
     # Rows are of half a second each; the stop is at the end of the last.
     assert when == [1.0, 1.5, 2.0]
@@ -155,11 +158,11 @@ def test_a_datagram_that_leaves_early_fails_the_run() -> None:
 ])
 def test_bad_input(name: str, settings: tuple[str, ...], said: str) -> None:
     with pytest.raises(UserError, match=said):
-        plan_of(name, *settings)
+        recipe_of(name, *settings)
 
 
 def test_fair_share_of_multi_rtt_is_equal() -> None:
-    groups = plan_of("multi-rtt")[1].groups
+    groups = recipe_of("multi-rtt")[1].groups
     assert groups["near"].fair_share_bps == groups["far"].fair_share_bps
     assert groups["near"].fair_share_bps == pytest.approx(5e6 * 1460 / 1514)
 
@@ -232,22 +235,22 @@ def test_offloads_bring_packets_of_many_segments(tmp_path: Path, offloads: str, 
 
 def test_with_offloads_the_bucket_holds_one_packet_for_tso() -> None:
     for mtu in (1500, 576, 9000):
-        plan, _ = plan_of("first-use", "offloads=on", f"mtu={mtu}", "ip=6")
-        burst = next(int(line.split(" burst ")[1].split()[0]) for b in plan.batches
+        recipe, _ = recipe_of("first-use", "offloads=on", f"mtu={mtu}", "ip=6")
+        burst = next(int(line.split(" burst ")[1].split()[0]) for b in recipe.batches
                      for line in b.lines if " tbf " in line)
         segments = -(-65536 // (mtu - 40 - 32))
         assert burst >= 65536 + segments * (14 + 40 + 32)
-        assert {" ".join(words) for _, _, words in plan.offloads} == {"tso on gso on gro on"}
-        assert not any("gso_max_segs" in line for b in plan.batches for line in b.lines)
+        assert {" ".join(words) for _, _, words in recipe.offloads} == {"tso on gso on gro on"}
+        assert not any("gso_max_segs" in line for b in recipe.batches for line in b.lines)
 
 
 def test_draws_have_the_mean_that_was_asked_for() -> None:
     rng = random.Random(5)
     for dist, shape in (("pareto", 2.5), ("lognormal", 0.8), ("exponential", 1), ("fixed", 1)):
-        draw = web_mix.drawing(rng, "size", dist, 10.0, shape)
+        draw = sessions.drawing(rng, "size", dist, 10.0, shape)
         values = [draw() for _ in range(50_000)]
         assert sum(values) / len(values) == pytest.approx(10, rel=0.05), dist
-    draw = web_mix.drawing(rng, "size", "pareto", 10.0, 1.3)
+    draw = sessions.drawing(rng, "size", "pareto", 10.0, 1.3)
     values = sorted(draw() for _ in range(10_000))
     assert values[0] == pytest.approx(2.308, rel=0.01)
     # P(size > x) = (2.308 / x) ** 1.3
@@ -256,25 +259,25 @@ def test_draws_have_the_mean_that_was_asked_for() -> None:
 
 def test_same_seed_same_requests_whatever_the_qdisc() -> None:
     def requests(seed: int) -> list[Any]:
-        return [f.get("requests") for f in plan_of("web-mix", seed=seed)[0].flows]
+        return [f.get("requests") for f in recipe_of("web-mix", seed=seed)[0].flows]
 
     assert requests(1) == requests(1)
     assert requests(1) != requests(2)
 
 
 def test_steps_join_and_leave() -> None:
-    plan, facts = plan_of("step-load", "warmup=5", "steps=2", "step_every=10", "directions=2")
-    assert plan.duration_ms == 55_000
+    recipe, facts = recipe_of("step-load", "warmup=5", "steps=2", "step_every=10", "directions=2")
+    assert recipe.duration_ms == 55_000
     assert [(p.from_s, p.to_s) for p in facts.phases] == [
         (5, 15), (15, 25), (25, 35), (35, 45), (45, 55)]
     assert [round(facts.rate_bps * 1460 / 1514 / p.fair_share_bps) for p in facts.phases] == [
         20, 40, 60, 40, 20]
-    back = [f for f in plan.flows if f["group"] == "back1"]
+    back = [f for f in recipe.flows if f["group"] == "back1"]
     assert {f["source_netns"] for f in back} == {"dst"}
     assert all(15e9 <= int(f["start_ns"]) <= 16e9 and f["stop_ns"] == 45e9 for f in back)
-    shaped = [line for b in plan.batches for line in b.lines if " tbf " in line]
+    shaped = [line for b in recipe.batches for line in b.lines if " tbf " in line]
     assert len(shaped) == 2
-    one_way = plan_of("step-load")[0]
+    one_way = recipe_of("step-load")[0]
     assert sum(" tbf " in line for b in one_way.batches for line in b.lines) == 1
 
 
@@ -283,7 +286,7 @@ def test_who_has_left_gets_nothing(tmp_path: Path) -> None:
     assert [sorted(p["groups"]) for p in r["phases"]] == [
         ["back0", "step0"], ["back0", "back1", "step0", "step1"], ["back0", "step0"]]
     progress = table(tmp_path / "r" / "progress.csv")
-    ids = {str(f["id"]) for f in json.loads((tmp_path / "r" / "plan.json").read_text())["flows"]
+    ids = {str(f["id"]) for f in json.loads((tmp_path / "r" / "recipe.json").read_text())["flows"]
            if f["group"] == "step1"}
     counts = {at: sum(int(row["bytes"]) for row in progress
                       if row["flow"] in ids and float(row["time_s"]) == at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demo's report, drawn from runs made by hand and read back as HTML."""
+"""Reports drawn from runs made by hand and read back as HTML."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from analysis import logs, report, result
+from analysis import compare, report, result
+from netns.execute import Cost
 
 from tests.scenarios import handmade
-
-Runs = dict[tuple[str, int], list[report.Run]]
 
 
 @dataclass
@@ -52,9 +51,9 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def make(directory: Path, settings: dict[tuple[str, int], float]) -> Runs:
-    """Runs of each (name, buffer), alike but for a factor to what flow 1 received."""
-    runs: Runs = {}
+def make(directory: Path, settings: dict[tuple[str, int], float]) -> None:
+    """A sweep's runs of each (name, buffer), alike but for a factor to what flow 1 received."""
+    labels = {}
     for (name, buffer), factor in settings.items():
         place = directory / f"{name}-{buffer}"
         place.mkdir(parents=True)
@@ -63,25 +62,37 @@ def make(directory: Path, settings: dict[tuple[str, int], float]) -> Runs:
         scaled = [f"{at},{flow},{float(count) * (factor if flow == '1' else 1):.0f}"
                   for at, flow, count in (row.split(",") for row in rows[1:])]
         (place / "progress.csv").write_text("\n".join([rows[0], *scaled]) + "\n")
-        result.write(place, 1.0)
-        runs[name, buffer] = [report.Run(place, logs.load_result(place))]
-    return runs
+        result.write(place, Cost(1.0, 0.5))
+        labels[place.name] = {"name": name, "buffer": buffer, "words": []}
+    (directory / "sweep.json").write_text(json.dumps({"note": "a < note", "runs": labels}))
 
 
 def render(tmp_path: Path, settings: dict[tuple[str, int], float]) -> Page:
-    report.write(tmp_path / "report.html", make(tmp_path / "runs", settings))
+    make(tmp_path / "runs", settings)
+    return read_back(tmp_path / "runs")
+
+
+def read_back(*directories: Path) -> Page:
+    out = directories[0].parent / "report.html"
+    assert report.main([*map(str, directories), "--out", str(out)]) == 0
     page = Page()
-    page.feed((tmp_path / "report.html").read_text())
+    page.feed(out.read_text())
     page.close()
     assert page.open == []
     return page
+
+
+def rows_of(page: Page) -> list[list[str]]:
+    """The rows of the tables of disciplines."""
+    width = 1 + len(compare.COLUMNS)
+    return [row for row in page.rows if row[0] and len(row) == width]
 
 
 def test_two_kinds_at_two_buffers(tmp_path: Path) -> None:
     page = render(tmp_path, {("fair", 2): 2.5, ("fair", 4): 2.5, ("plain", 2): 1.0,
                              ("plain", 4): 0.5})
     # Flow 0 gets 200 kb/s; flow 1 gets 80 kb/s times the factor; the fair share is 250 kb/s.
-    assert [(row[0], row[3].split()[0]) for row in page.rows if row[0]] == [
+    assert [(row[0], row[3].split()[0]) for row in rows_of(page)] == [
         ("fair", "0.0"), ("plain", "24.0"), ("fair", "0.0"), ("plain", "32.0")]
     captions = page.texts["figcaption"]
     goodputs = [text for text in captions if "A dot is a flow" in text]
@@ -96,7 +107,7 @@ def test_two_kinds_at_two_buffers(tmp_path: Path) -> None:
         kind, _, data = image.partition(";base64,")
         assert kind.startswith("data:image/")
         assert len(base64.b64decode(data)) > 1000
-    assert {path.name for path in tmp_path.glob("*.svg")} == {"goodput-2.svg", "goodput-4.svg"}
+    assert "a < note" in page.texts["p"][-1]
 
 
 def test_a_tie_is_called_one(tmp_path: Path) -> None:
@@ -114,12 +125,50 @@ def test_a_tie_is_called_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("buffer", [4, 8])
 def test_who_is_full_is_named(tmp_path: Path, buffer: int) -> None:
-    runs = make(tmp_path, {("one", buffer): 1.0, ("two", buffer): 1.0})
-    place = runs["two", buffer][0].directory
+    make(tmp_path, {("one", buffer): 1.0, ("two", buffer): 1.0})
+    place = tmp_path / f"two-{buffer}"
     queue = (place / "queue.csv").read_text()
     (place / "queue.csv").write_text(queue.replace("2.000000,2,", "2.000000,8,"))
-    said = report.queue_sentence([(name, several[0]) for (name, _), several in runs.items()],
-                                 buffer)
+    (section,) = report.collect([tmp_path])
+    said = report.queue_sentence(section.first, buffer)
     assert json.loads((place / "run.json").read_text())["facts"]["warmup_s"] == 1
     full = {4: "66.7 %", 8: "33.3 %"}[buffer]
     assert f"most often nearly full (90 % of the buffer) is two, in {full} of the readings" in said
+
+
+def test_single_runs_of_several_settings(tmp_path: Path) -> None:
+    """Seeds of one discipline are a row, disciplines of one setting a section."""
+    for place, changes in (
+        ("a", {"seed": 2}), ("b", {"seed": 1}), ("c", {"qdisc": "pfifo limit 9"}),
+        ("deep/d", {"scenario": "multi-rtt"}),
+    ):
+        (tmp_path / place).mkdir(parents=True)
+        handmade.write(tmp_path / place)
+        record = json.loads((tmp_path / place / "run.json").read_text()) | changes
+        (tmp_path / place / "run.json").write_text(json.dumps(record))
+        result.write(tmp_path / place, Cost(1.0, 0.5))
+    page = read_back(tmp_path / "a", tmp_path / "b", tmp_path / "c", tmp_path / "deep")
+    assert [row[0] for row in rows_of(page)] == [
+        "red limit 300000 ecn", "pfifo limit 9", "red limit 300000 ecn"]
+    # two seeds that are alike have an interval of no width; one seed has none
+    assert ["±" in row[1] for row in rows_of(page)] == [True, False, False]
+    assert [text.split(",")[0] for text in page.texts["h2"][:2]] == ["dumbbell", "multi-rtt"]
+    groups = [row for row in page.rows if row[1:2] in (["near"], ["far"])]
+    assert len(groups) == 6
+    # near: 200 of 250 kb/s
+    assert "80.0" in groups[0][4]
+    commands = "".join(page.texts["code"])
+    assert commands.count("netns-scenarios/run dumbbell") == 3
+    assert "--qdisc 'pfifo limit 9'" in commands
+
+
+def test_no_run_and_half_a_run_are_refused(tmp_path: Path,
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    assert report.main([str(tmp_path)]) == 2
+    assert "no result.json here or below" in capsys.readouterr().err
+    handmade.write(tmp_path)
+    result.write(tmp_path, Cost(1.0, 0.5))
+    (tmp_path / "INCOMPLETE").touch()
+    assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 1
+    assert "incomplete" in capsys.readouterr().err
+    assert not (tmp_path / "x.html").exists()

@@ -6,8 +6,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -35,12 +37,60 @@ def result(out: Path, *words: str) -> dict[str, Any]:
     return json.loads((out / "result.json").read_text())
 
 
-def test_same_seed_same_digest(tmp_path: Path) -> None:
-    first = result(tmp_path / "a", "--seed", "7", "--qdisc", "qsdrr limit 50")
-    again = result(tmp_path / "b", "--seed", "7", "--qdisc", "qsdrr limit 50")
+LOGS = ("flows.csv", "progress.csv", "queue.csv")
+
+# Run by a second interpreter, which the guest then gets, too.
+ELSEWHERE = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+sys.executable = sys.argv[3]
+from netns.cli import main
+sys.exit(main(sys.argv[4:]))
+"""
+
+
+def elsewhere(tmp_path: Path, *words: str) -> Path:
+    """A run from a copy of the checkout in a deeper folder, into a deeper folder, in a larger
+    environment, with an interpreter of another path that reads the clock and takes random numbers
+    as another version might; its directory."""
+    deep = tmp_path.joinpath(*["a-deeper-folder-than-the-other"] * 5)
+    checkout, out = deep / "checkout", deep / "out"
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
+                             "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, checkout / name)
+    (checkout / "build").symlink_to(ROOT / "build")
+    python = checkout / "python"
+    shutil.copy(Path(sys.executable).resolve(), python)
+    composer = checkout / "netns-scenarios" / "netns" / "carry_out.py"
+    composer.write_text(composer.read_text().replace(
+        "\nROOT = ", "\nimport time\nfor _ in range(1234):\n"
+        "    os.urandom(7), time.monotonic_ns()\nROOT = ", 1))
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, checkout / "netns-scenarios", checkout / "lab", python,
+         "dumbbell", "--out", out, *SMALL, *words],
+        capture_output=True, text=True, timeout=300, cwd=checkout,
+        env=os.environ | {"AQM_FILLER": "x" * 5000})
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_same_seed_same_bytes_wherever(tmp_path: Path) -> None:
+    words = ("--seed", "7", "--qdisc", "qsdrr limit 50")
+    first = result(tmp_path / "a", *words)
+    there = elsewhere(tmp_path, *words)
+    again = json.loads((there / "result.json").read_text())
     other = result(tmp_path / "c", "--seed", "8", "--qdisc", "qsdrr limit 50")
+    same = ("image", "kernel", "flavour", "seed", "clock")
+    assert [first["provenance"]["lab"][key] for key in same] == [
+        again["provenance"]["lab"][key] for key in same]
+    assert first["provenance"]["modules"] == again["provenance"]["modules"]
     assert first["digest"] == again["digest"]
     assert first["summary"] == again["summary"]
+    for log in LOGS:
+        assert (tmp_path / "a" / log).read_bytes() == (there / log).read_bytes(), log
     assert first["digest"] != other["digest"]
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from analysis import logs, result, traffic
 from analysis.summary import phases, summarize
-from scenarios.shares import Part, facts, max_min
+from netns.execute import Cost
+from netns.shares import facts, max_min
+from netns.topology import Group
 
 from tests.scenarios import handmade
 
@@ -109,7 +113,7 @@ def test_phases(tmp_path: Path) -> None:
 
 
 def test_result_describes_all_of_it(tmp_path: Path) -> None:
-    said = result.describe(result.write(with_traffic(tmp_path), 1.0))
+    said = result.describe(result.write(with_traffic(tmp_path), Cost(1.0, 0.5)))
     assert "loss 25.00 %, delay mean 20.0" in said
     assert "3 requests in mean 0.47" in said
     assert "2 to 3 s: utilization 96.0 %" in said
@@ -137,9 +141,13 @@ def test_max_min() -> None:
     assert max_min(100, [(1, 20), (0, 5), (1, 30)]) == [20, 0, 30]
 
 
+def group(name: str, flows: int, payload: float, **more: Any) -> Group:
+    return Group(name, [0] * flows, 50.0, 0.0, "reno", payload=payload, **more)
+
+
 def test_facts_follow_who_sends() -> None:
-    tcp = Part("tcp", 4, 50, math.inf, 0.5)
-    udp = Part("udp", 1, 50, 30, 1.0, elastic=False, from_s=5.0, to_s=7.02)
+    tcp = group("tcp", 4, 0.5)
+    udp = group("udp", 1, 1.0, demand_bps=30, elastic=False, from_s=5.0, to_s=7.02)
     made = facts(100, 1, 9, [tcp, udp], step_s=0.5)
     assert [(p.name, p.from_s, p.to_s) for p in made.phases] == [
         ("tcp", 1, 5), ("tcp+udp", 5, 7), ("tcp", 7, 9)]
@@ -151,9 +159,20 @@ def test_facts_follow_who_sends() -> None:
 
 
 def test_facts_of_two_directions() -> None:
-    there = Part("there", 2, 50, math.inf, 1.0)
-    back = Part("back", 5, 50, math.inf, 1.0, elastic=False, apart=True)
+    there = group("there", 2, 1.0)
+    back = group("back", 5, 1.0, elastic=False, reverse=True)
     made = facts(100, 0, 10, [there, back], step_s=0.1)
     assert made.groups["there"].fair_share_bps == 50
     assert made.groups["back"].fair_share_bps == 20
     assert made.fair_share_bps == 50
+
+
+def test_groups_counted_together_are_one_claim() -> None:
+    near = replace(group("web0", 1, 1.0, demand_bps=10.0, elastic=False), counted_in="web")
+    far = replace(group("web1", 3, 1.0, demand_bps=10.0, elastic=False), counted_in="web",
+                  rtt_ms=90.0)
+    made = facts(100, 0, 10, [near, far, group("tcp", 2, 1.0)], step_s=0.1)
+    assert list(made.groups) == ["web", "tcp"]
+    assert (made.groups["web"].flows, made.groups["web"].rtt_ms) == (4, 80)
+    assert made.groups["web"].fair_share_bps == 10
+    assert made.groups["tcp"].fair_share_bps == 30

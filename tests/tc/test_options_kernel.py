@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests import lists
+from analysis import lists
 
 TOP = Path(__file__).resolve().parents[2]
 TALK = Path(__file__).with_name("talk.py")

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests import lists
+from analysis import lists
 
 HERE = Path(__file__).parent
 TOP = HERE.parent.parent

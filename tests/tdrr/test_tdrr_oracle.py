@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 
 import pytest
+from analysis import lists
 
-from tests import lists
 from tests.drive import RESET, Step, Trace, drive_many
 from tests.fair_queueing import Packet
 from tests.tdrr.model import Refusal, Tdrr

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import execute
+from . import execute, rundir
 from .errors import RunError, UserError
 from .params import resolve
-from .scenario import Request, scenario, scenarios
+from .scenario import compose, find, find_all
+from .settings import Settings
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list() -> None:
-    for item in scenarios().values():
+    for item in find_all().values():
         print(f"{item.name}: {item.summary}")
         for p in item.params:
             default = f"{p.default:g}" if isinstance(p.default, float) else str(p.default)
@@ -47,9 +48,9 @@ def _list() -> None:
             print(f"  {p.name:<10} {value:<14} {p.help} ({p.allowed()})")
 
 
-def _default_out(name: str, request: Request) -> Path:
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", request.qdisc).strip("-")
-    return execute.ROOT / "out" / f"{name}-{slug}-{request.seed}"
+def _default_out(name: str, settings: Settings) -> Path:
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", settings.qdisc).strip("-")
+    return execute.ROOT / "out" / f"{name}-{slug}-{settings.seed}"
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -58,7 +59,7 @@ def _run(args: argparse.Namespace) -> None:
         return
     if not args.scenario:
         raise UserError("no scenario given; --list shows them")
-    found = scenario(args.scenario)
+    found = find(args.scenario)
     clock = args.clock or ("wall" if args.here else "virtual")
     if args.here and clock == "virtual":
         raise UserError("--here has this machine's clock: leave out --clock virtual")
@@ -66,9 +67,9 @@ def _run(args: argparse.Namespace) -> None:
         raise UserError(f"--seed: {args.seed} given, allowed: 0 and up")
     if not args.qdisc.split():
         raise UserError("--qdisc: needs a kind, as in --qdisc 'pfifo limit 200'")
-    request = Request(resolve(found.params, args.set), args.qdisc, args.seed, clock)
-    plan, facts = found.build(request)
-    directory = args.out or _default_out(found.name, request)
+    settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
+    recipe, facts = compose(found, settings)
+    directory = args.out or _default_out(found.name, settings)
     lab_options = [word for option in ("engine", "kernel", "flavour")
                    if (value := getattr(args, option)) for word in (f"--{option}", value)]
     if args.here and lab_options:
@@ -76,13 +77,13 @@ def _run(args: argparse.Namespace) -> None:
     # Late, so that --list and every mistake above need no numpy.
     from analysis import logs, result
 
-    wall_seconds = execute.run(plan, facts, request, found.name, directory, here=args.here,
-                               lab_options=lab_options)
+    cost = execute.run(recipe, facts, settings, found.name, directory, here=args.here,
+                       lab_options=lab_options)
     try:
-        summary = result.write(directory, wall_seconds)
+        summary = result.write(directory, cost)
     except logs.BadLog as error:
         raise RunError(str(error)) from error
-    execute.finish(directory)
+    rundir.finish(directory)
     print(result.describe(summary))
     print(f"{directory}")
 

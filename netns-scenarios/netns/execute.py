@@ -1,67 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs a plan in the lab or on this machine, into a directory that is marked until it is whole."""
+"""Has a recipe carried out in the lab or on this machine, into a directory of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from labkit.toolchain import compiler
 
+from . import rundir
 from .errors import RunError, UserError
-from .plan import Plan
-from .scenario import Facts, Request
+from .recipe import Recipe
+from .settings import Settings
+from .shares import Facts
 
 ROOT = Path(__file__).resolve().parents[2]
-GUEST = Path(__file__).with_name("guest.py")
+CARRY_OUT = Path(__file__).with_name("carry_out.py")
 TOOLS = ROOT / "build" / "tools"
-
-MARKER = "INCOMPLETE"
-LOG = "log"
 
 # The virtual clock's instants, ns after boot: each program begins at one of its own, and the
 # traffic at the one after the last, whatever this machine's programs do before. A turn is far
 # longer than the slowest of them needs.
 FIRST_NS = 1_000_000_000
 TURN_NS = 50_000_000
-
-_OURS = {MARKER, LOG, "run.json", "plan.json", "flows.txt", "flows.csv", "progress.csv",
-         "datagrams.csv", "delays.csv", "requests.csv", "queue.csv", "qdisc.txt", "qdisc.json",
-         "guest.json",
-         "result.json"}
-
-
-def prepare(directory: Path) -> None:
-    """Make `directory` an empty result directory, marked as incomplete. An earlier result is
-    replaced; anything that is not one is left alone, with a UserError."""
-    if directory.exists():
-        if not directory.is_dir():
-            raise UserError(f"--out {directory}: exists and is not a directory")
-        present = {p.name for p in directory.iterdir()}
-        foreign = {n for n in present - _OURS if not n.startswith("iperf3-")}
-        if foreign:
-            raise UserError(
-                f"--out {directory}: holds {sorted(foreign)[0]}, which is no run's: "
-                "choose another directory"
-            )
-        for name in present:
-            (directory / name).unlink()
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / MARKER).write_text("This run was interrupted, or failed, or is going on.\n")
-
-
-def finish(directory: Path) -> None:
-    """Last of all: from here on the directory is a result."""
-    (directory / MARKER).unlink()
 
 
 def made_with() -> dict[str, Any]:
@@ -80,6 +51,19 @@ def tools_or_fail() -> None:
     for name in ("conduct", "flowgen", "qsample"):
         if not (TOOLS / name).exists():
             raise UserError(f"{name} is missing: make tools")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a run: seconds on the wall, and of a CPU."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @contextlib.contextmanager
@@ -119,43 +103,43 @@ def _tail(log: Path, lines: int = 12) -> str:
 
 
 def run(
-    plan: Plan,
+    recipe: Recipe,
     facts: Facts,
-    request: Request,
+    settings: Settings,
     scenario: str,
     directory: Path,
     *,
     here: bool,
     lab_options: Sequence[str] = (),
-) -> float:
-    """Carry out `plan`; the logs are in `directory` afterwards. Wall seconds that it took."""
+) -> Cost:
+    """Carry out `recipe`; the logs are in `directory` afterwards."""
     if here:
         tools_or_fail()
     directory = directory.resolve()
-    prepare(directory)
-    log = directory / LOG
-    run_json = {"scenario": scenario, "qdisc": request.qdisc, "seed": request.seed,
-                "clock": request.clock, "parameters": dict(request.values),
+    rundir.prepare(directory)
+    log = directory / rundir.LOG
+    run_json = {"scenario": scenario, "qdisc": settings.qdisc, "seed": settings.seed,
+                "clock": settings.clock, "parameters": dict(settings.values),
                 "facts": asdict(facts), "made_with": made_with()}
-    (directory / "run.json").write_text(json.dumps(run_json, indent=1) + "\n")
-    (directory / "plan.json").write_text(json.dumps(plan.as_json(), indent=1) + "\n")
+    (directory / rundir.RUN).write_text(json.dumps(run_json, indent=1) + "\n")
+    (directory / rundir.RECIPE).write_text(json.dumps(recipe.as_json(), indent=1) + "\n")
 
-    python = os.path.realpath(sys.executable)
-    guest = [python, "-I", "-S", str(GUEST), str(directory)]
+    composer = [os.path.realpath(sys.executable), "-I", "-S", str(CARRY_OUT), str(directory)]
     if here:
         if os.geteuid():
             raise UserError("--here makes namespaces and qdiscs: run it as root")
-        argv = [str(TOOLS / "conduct"), *guest, f"aqm{os.getpid()}-"]
+        argv = [str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"]
     else:
         # Boot, set-up, and no more than the slowest machine would need.
-        limit = 300 + plan.duration_ms / 1000 * (1 if request.clock == "wall" else 2)
+        limit = 300 + recipe.duration_ms / 1000 * (1 if settings.clock == "wall" else 2)
         turns = ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
-        argv = [str(ROOT / "lab" / "boot"), "--clock", request.clock, "--seed", str(request.seed),
+        argv = [str(ROOT / "lab" / "boot"), "--clock", settings.clock,
+                "--seed", str(settings.seed),
                 "--time-limit", f"{limit:.0f}", "--share", str(directory), *lab_options,
-                "--", "conduct", *(turns if request.clock == "virtual" else []), *guest]
-    began = time.monotonic()
+                "--", "conduct", *(turns if settings.clock == "virtual" else []), *composer]
+    began, used = time.monotonic(), _children_s()
     with terminated_as_interrupt():
         status = _run_logged(argv, log)
     if status:
         raise RunError(f"{_tail(log)}\nrun failed with status {status}; see {log}")
-    return time.monotonic() - began
+    return Cost(time.monotonic() - began, _children_s() - used)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run as plain data: what `guest.py` carries out, in the lab or here.
+"""A run as plain data: what `carry_out.py` carries out, in the lab or here.
 
-Names of namespaces are without the prefix that makes them unique on a machine; `guest.py` adds
+Names of namespaces are without the prefix that makes them unique on a machine; `carry_out.py` adds
 it. All times count from the run's epoch.
 """
 
@@ -32,7 +32,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Recipe:
     """sysctls: namespace to path below /proc/sys to value. offloads: namespace, device, words
     for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3."""
 

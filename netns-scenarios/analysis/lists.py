@@ -2,23 +2,21 @@
 """The disciplines' options and statistics, from the lists in their uapi headers.
 
 The lists are macros (see ``include/uapi/linux/pkt_sched_aqm.h``); the C preprocessor expands
-them, so that nothing of C has to be understood here but numbers and strings. A struct of
-statistics has no padding, and so each member begins where the one before it ends.
+them, so that nothing of C has to be understood here but numbers and strings. Where a statistic
+lies is for `uapi` to say.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[1]
-HEADERS = TOP / "include" / "uapi" / "linux"
+from . import uapi
+
+HEADERS = uapi.ROOT / "include" / "uapi" / "linux"
 HEADER_BYTES = 8  # before the statistics: their type, and 0
 
 _DERIVED = 2**64 - 1
@@ -29,7 +27,6 @@ _SCALES = {
     "PACKETS_Q8": 2.0**8,
     "FRACTION": 2.0**32 - 1,
 }
-_BYTES = {"__u32": 4, "__s32": 4, "__u64": 8, "__s64": 8}
 
 Value = int | float | bool | str
 
@@ -120,17 +117,14 @@ def read(kind: str) -> Kind:
     """The lists of KIND. Needs a C compiler, as building the modules does."""
     header = HEADERS / f"pkt_sched_{kind}.h"
     prefix = f"TC_{kind.upper()}"
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if not header.exists() or compiler is None:
-        raise FileNotFoundError(header if compiler else "a C compiler")
+    if not header.exists():
+        raise FileNotFoundError(header)
     source = f'#include "{header}"\n' + "".join(
         f"#ifdef {prefix}_{name}\n{prefix}_{name}(AQM_{name}, x)\n#endif\n"
         for name in ("OPTIONS", "QDISC_STATS", "CLASS_STATS")
     )
-    text = subprocess.run(
-        [compiler, "-E", "-P", "-x", "c", "-"],
-        input=source, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    text = uapi.preprocessed(source)
+    structures = uapi.read_header(header)
 
     options = []
     for number, row in enumerate(_rows(text, "AQM_OPTIONS"), _FIRST_ATTRIBUTE):
@@ -139,11 +133,12 @@ def read(kind: str) -> Kind:
         options.append(Option(number, name, what, unit, _number(least), _number(greatest),
                               None if given == _DERIVED else given, about))  # fmt: skip
     layouts = []
-    for mark in ("AQM_QDISC_STATS", "AQM_CLASS_STATS"):
-        at, layout = HEADER_BYTES, []
-        for _, ctype, name, show, unit, about in _rows(text, mark):
-            size = _BYTES[ctype]
-            layout.append(Statistic(name, show, unit, about, at, size, ctype[2] == "s"))
-            at += size
-        layouts.append(tuple(layout))
+    for what in ("qdisc", "class"):
+        rows = list(_rows(text, f"AQM_{what.upper()}_STATS"))
+        laid = structures.layout(f"tc_{kind}_{what}_stats").fields if rows else ()
+        layouts.append(tuple(
+            Statistic(name, show, unit, about, HEADER_BYTES + field.offset, field.size,
+                      field.code.islower())
+            for (_, _, name, show, unit, about), field in zip(rows, laid, strict=True)
+        ))
     return Kind(kind, tuple(options), layouts[0], layouts[1])

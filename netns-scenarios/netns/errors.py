@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -17,6 +16,8 @@ class RunError(Exception):
 
 def unknown(what: str, given: str, known: Iterable[str]) -> UserError:
     """An error for a name that does not exist, with the nearest that do."""
+    import difflib  # late: carry_out starts with every run and needs none of it
+
     names = sorted(known)
     near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"

@@ -8,80 +8,82 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from scenarios import execute, kinds
-from scenarios.cli import main
-from scenarios.errors import UserError
-from scenarios.params import Param, resolve
-from scenarios.plan import Plan
-from scenarios.scenario import Facts, Request, scenario, scenarios
+from comparison import disciplines
+from netns import rundir
+from netns.cli import main
+from netns.errors import UserError
+from netns.params import Param, resolve
+from netns.recipe import Recipe
+from netns.scenario import compose, find, find_all
+from netns.settings import Settings
+from netns.shares import Facts
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def plan_of(*settings: str, seed: int = 1, clock: str = "virtual") -> tuple[Plan, Facts]:
-    found = scenario("dumbbell")
-    return found.build(
-        Request(resolve(found.params, settings), "pfifo limit 200", seed, clock)
-    )
+def recipe_of(*settings: str, seed: int = 1, clock: str = "virtual") -> tuple[Recipe, Facts]:
+    found = find("dumbbell")
+    asked = Settings(resolve(found.params, settings), "pfifo limit 200", seed, clock)
+    return compose(found, asked)
 
 
-def starts(plan: Plan) -> list[int]:
-    return [int(flow["start_ns"]) for flow in plan.flows]
+def starts(recipe: Recipe) -> list[int]:
+    return [int(flow["start_ns"]) for flow in recipe.flows]
 
 
-def line(plan: Plan, pattern: str) -> str:
-    lines = [ln for batch in plan.batches for ln in batch.lines if re.search(pattern, ln)]
+def line(recipe: Recipe, pattern: str) -> str:
+    lines = [ln for batch in recipe.batches for ln in batch.lines if re.search(pattern, ln)]
     assert len(lines) == 1, lines
     return lines[0]
 
 
 def test_seed_decides_the_start_offsets() -> None:
-    assert starts(plan_of(seed=1)[0]) == starts(plan_of(seed=1)[0])
-    assert starts(plan_of(seed=1)[0]) != starts(plan_of(seed=2)[0])
-    assert all(0 <= s < 2e9 for s in starts(plan_of("spread=2")[0]))
-    assert max(starts(plan_of("spread=2")[0])) > 1e9
+    assert starts(recipe_of(seed=1)[0]) == starts(recipe_of(seed=1)[0])
+    assert starts(recipe_of(seed=1)[0]) != starts(recipe_of(seed=2)[0])
+    assert all(0 <= s < 2e9 for s in starts(recipe_of("spread=2")[0]))
+    assert max(starts(recipe_of("spread=2")[0])) > 1e9
 
 
 def test_fair_share_is_payload_of_an_equal_part() -> None:
     # 5 Mb/s * (1500 - 20 - 20) / 1514
-    assert plan_of()[1].fair_share_bps == pytest.approx(5e6 * 1460 / 1514)
+    assert recipe_of()[1].fair_share_bps == pytest.approx(5e6 * 1460 / 1514)
     # timestamps take 12 bytes more
-    assert plan_of("era=today")[1].fair_share_bps == pytest.approx(5e6 * 1448 / 1514)
-    assert plan_of("ip=6")[1].fair_share_bps == pytest.approx(5e6 * 1440 / 1514)
+    assert recipe_of("era=today")[1].fair_share_bps == pytest.approx(5e6 * 1448 / 1514)
+    assert recipe_of("ip=6")[1].fair_share_bps == pytest.approx(5e6 * 1440 / 1514)
     # the access link where that is less, the bottleneck where there is no limit
-    assert plan_of("flows=10")[1].fair_share_bps == pytest.approx(10e6 * 1460 / 1514)
-    assert plan_of("flows=10", "access=0")[1].fair_share_bps == pytest.approx(50e6 * 1460 / 1514)
+    assert recipe_of("flows=10")[1].fair_share_bps == pytest.approx(10e6 * 1460 / 1514)
+    assert recipe_of("flows=10", "access=0")[1].fair_share_bps == pytest.approx(50e6 * 1460 / 1514)
 
 
 def test_bottleneck_serialises_packet_by_packet() -> None:
-    assert "rate 500000000bit burst 1577 " in line(plan_of()[0], " tbf ")
+    assert "rate 500000000bit burst 1577 " in line(recipe_of()[0], " tbf ")
     # and what passes in 1 us, rounded up. 0.5 ms of 500 Mb/s is 21 packets; never less than 2
-    assert "burst 31857 " in line(plan_of(clock="wall")[0], " tbf ")
-    assert "burst 3029 " in line(plan_of("rate=1", clock="wall")[0], " tbf ")
-    assert line(plan_of()[0], "parent 1:1") == (
+    assert "burst 31857 " in line(recipe_of(clock="wall")[0], " tbf ")
+    assert "burst 3029 " in line(recipe_of("rate=1", clock="wall")[0], " tbf ")
+    assert line(recipe_of()[0], "parent 1:1") == (
         "qdisc add dev b0 parent 1:1 handle 2: pfifo limit 200"
     )
 
 
 def test_era_is_applied_to_both_ends_and_not_to_the_router() -> None:
-    plan, _ = plan_of("ecn=on")
+    recipe, _ = recipe_of("ecn=on")
     for ns in ("src-all", "dst"):
-        assert plan.sysctls[ns]["net/ipv4/tcp_sack"] == "0"
-        assert plan.sysctls[ns]["net/ipv4/tcp_ecn"] == "1"
-    assert "net/ipv4/tcp_sack" not in plan.sysctls["rtr"]
-    assert line(plan, r"route add 10\.16\.0\.0/16 via 192\.0\.2\.1 ").endswith(
+        assert recipe.sysctls[ns]["net/ipv4/tcp_sack"] == "0"
+        assert recipe.sysctls[ns]["net/ipv4/tcp_ecn"] == "1"
+    assert "net/ipv4/tcp_sack" not in recipe.sysctls["rtr"]
+    assert line(recipe, r"route add 10\.16\.0\.0/16 via 192\.0\.2\.1 ").endswith(
         "quickack 1 initcwnd 2")
-    today, _ = plan_of("era=today")
+    today, _ = recipe_of("era=today")
     assert "net/ipv4/tcp_sack" not in today.sysctls["dst"]
     assert {flow["cc"] for flow in today.flows} == {"cubic"}
-    assert {flow["cc"] for flow in plan_of("era=today", "cc=bbr")[0].flows} == {"bbr"}
+    assert {flow["cc"] for flow in recipe_of("era=today", "cc=bbr")[0].flows} == {"bbr"}
 
 
 def test_every_flow_has_its_own_addresses() -> None:
     for settings in (("flows=1000",), ("flows=1000", "ip=6")):
-        plan, _ = plan_of(*settings)
-        assert len({flow["source"] for flow in plan.flows}) == 1000
-        assert len({flow["sink"] for flow in plan.flows}) == 1000
+        recipe, _ = recipe_of(*settings)
+        assert len({flow["source"] for flow in recipe.flows}) == 1000
+        assert len({flow["sink"] for flow in recipe.flows}) == 1000
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_mistakes(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
 def test_list_names_every_parameter(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out
-    for item in scenarios().values():
+    for item in find_all().values():
         assert item.name in shown
         for param in item.params:
             assert re.search(rf"^  {param.name} +{re.escape(f'{param.default}'.split('.')[0])}",
@@ -118,7 +120,7 @@ def test_list_names_every_parameter(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_defaults_are_allowed() -> None:
-    for item in scenarios().values():
+    for item in find_all().values():
         for param in item.params:
             assert param.parse(str(param.default)) == param.default
             assert param.help
@@ -132,15 +134,15 @@ def test_not_a_number_is_not_a_number() -> None:
 def test_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(UserError, match=r"holds thesis\.tex"):
-        execute.prepare(tmp_path)
+        rundir.prepare(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_directory_is_marked_from_the_start_and_old_results_go(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text("{}")
-    execute.prepare(tmp_path)
+    rundir.prepare(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["INCOMPLETE"]
-    execute.finish(tmp_path)
+    rundir.finish(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -159,7 +161,7 @@ def tc_wlog(burst: int, min_packets: int) -> int:
 
 @pytest.mark.parametrize("buffer", [100, 200, 1000, 5000])
 def test_red_weight_is_that_of_the_paper(buffer: int) -> None:
-    burst = int(re.search(r"burst (\d+)", kinds.red(buffer))[1])
+    burst = int(re.search(r"burst (\d+)", disciplines.red(buffer))[1])
     assert tc_wlog(burst, buffer // 5) == 10
 
 

@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .era import Era
-from .plan import Batch, Plan, Sample
+from .recipe import Batch, Recipe, Sample
 
 ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
 IP_HEADER = {4: 20, 6: 40}
@@ -51,13 +51,19 @@ GSO_BYTES = 65536  # of payload and headers, at most, in one packet for TSO
 
 @dataclass(frozen=True)
 class Group:
-    """Flows that share a round-trip time and a kind of access link.
+    """Flows that share a round-trip time and a kind of access link, and what they claim of the
+    bottleneck.
 
     start_ns: when each flow starts, after the epoch; its length is the number of flows
     access_bps: bit/s of each source's own link, 0 for no limit
     flow: more keys for flowgen's flow file; each: those that differ from flow to flow
     timed: the sources give their packets departure times, which `fq` must keep
-    reverse: the sources are where the other groups' sinks are
+    reverse: the sources are where the other groups' sinks are; then it does not cross the
+        bottleneck that is measured, but its mirror image
+    counted_in: the group of which these flows are a part in the figures, if not one by themselves
+    demand_bps: what one of its flows would take at most, headers included; inf: anything
+    payload: share of its packets' length that is payload, 0..1
+    elastic, from_s, to_s: see shares.GroupFacts
     """
 
     name: str
@@ -69,6 +75,12 @@ class Group:
     each: Sequence[dict[str, int | str]] = ()
     timed: bool = False
     reverse: bool = False
+    counted_in: str = ""
+    demand_bps: float = math.inf
+    payload: float = 1.0
+    elastic: bool = True
+    from_s: float | None = None
+    to_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -182,9 +194,9 @@ def build(
     interval_ms: int,
     sample_ms: int,
     offloads: bool = False,
-) -> Plan:
-    """Everything that has to be done for a run, as data (times in ms, see Plan). offloads: packets
-    of many segments."""
+) -> Recipe:
+    """Everything that has to be done for a run, as data (times in ms). offloads: packets of many
+    segments."""
     frame = frame_bytes(mtu)
     sources = [f"src-{g.name}" for g in groups]
     namespaces = [*sources, "rtr", "dst"]
@@ -241,7 +253,7 @@ def build(
             flows.append(
                 {
                     "id": len(flows),
-                    "group": group.name,
+                    "group": group.counted_in or group.name,
                     "source_netns": source_ns,
                     "sink_netns": sink_ns,
                     "source": host(source_of, index),
@@ -278,7 +290,7 @@ def build(
                for e, d in ((ln.near_ns, ln.near), (ln.far_ns, ln.far))]
     batches.extend(Batch("ip", ns, ip_lines[ns], family_option) for ns in namespaces)
     batches.extend(Batch("tc", ns, tc_lines[ns]) for ns in namespaces if ns in tc_lines)
-    return Plan(
+    return Recipe(
         namespaces=namespaces,
         sysctls=sysctls,
         batches=batches,

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Carries out a plan as root: makes the namespaces, starts the tools, waits, and leaves nothing.
+"""Carries out a recipe as root: makes the namespaces, starts the tools, waits, and leaves nothing.
 
-    conduct [--first NS --turn NS] guest.py DIRECTORY [PREFIX]
+    conduct [--first NS --turn NS] carry_out.py DIRECTORY [PREFIX]
 
-DIRECTORY holds plan.json and gets flows.csv, progress.csv, queue.csv, qdisc.txt and guest.json.
+DIRECTORY is a run's, see rundir.py.
 PREFIX goes before each namespace's name; without one the machine is taken to be a lab guest that
 vanishes afterwards, and nothing is taken down.
 
-Standard library only, and this file only: it starts with the bare interpreter of whatever
-kernel the lab has booted, where every import costs time.
+Standard library only: it starts with the bare interpreter of whatever kernel the lab has booted,
+where every import costs time.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "netns-scenarios"))
+
+from netns import rundir  # noqa: E402
+
 # The lab has its own copies of flowgen and qsample in PATH.
 SEARCH = ":".join(
     (os.environ.get("PATH", ""), str(ROOT / "build" / "tools"), "/usr/sbin:/sbin:/usr/bin:/bin")
@@ -47,7 +51,7 @@ EPOCH = "@EPOCH"
 
 
 class Failure(Exception):
-    """Something that the plan needs did not work; the message says what."""
+    """Something that the recipe needs did not work; the message says what."""
 
 
 def tool(name: str) -> str:
@@ -98,24 +102,24 @@ class Step(NamedTuple):
         return f"{self.name} failed with status {status}"
 
 
-class Runner:
-    """One plan, carried out once."""
+class CarryOut:
+    """One recipe, carried out once."""
 
     def __init__(self, directory: Path, prefix: str) -> None:
         self.directory = directory
         self.prefix = prefix
-        self.plan: dict[str, Any] = json.loads((directory / "plan.json").read_text())
+        self.recipe: dict[str, Any] = json.loads((directory / rundir.RECIPE).read_text())
 
     def path(self, name: str) -> str:
         """Of a file in the result directory."""
         return str(self.directory / name)
 
     def netns(self, name: str) -> str:
-        """The name that a namespace of the plan has on this machine."""
+        """The name that a namespace of the recipe has on this machine."""
         return self.prefix + name
 
     def within(self, netns: str, program: str, *arguments: str) -> list[str]:
-        """The command line that runs a program in a namespace of the plan."""
+        """The command line that runs a program in a namespace of the recipe."""
         return [tool("ip"), "netns", "exec", self.netns(netns), tool(program), *arguments]
 
     def command(self, argv: list[str]) -> str:
@@ -127,7 +131,7 @@ class Runner:
         return done.stdout
 
     def batch(self, step: dict[str, Any]) -> Step:
-        """One Batch of the plan."""
+        """One Batch of the recipe."""
         lines = [self.with_prefix(line) for line in step["lines"]]
         argv = [tool(step["tool"]), *step["options"]]
         if step["netns"]:
@@ -142,10 +146,10 @@ class Runner:
 
     def set_up(self) -> list[Step]:
         """Namespaces, links, TCP's options, disciplines."""
-        plan = self.plan
-        first, *rest = plan["batches"]
+        recipe = self.recipe
+        first, *rest = recipe["batches"]
         steps = [self.batch(first)]
-        for ns, values in plan["sysctls"].items():
+        for ns, values in recipe["sysctls"].items():
             # A name that this kernel has not is a feature that it has not.
             script = "".join(
                 f"[ ! -e /proc/sys/{k} ] || echo {v} > /proc/sys/{k}\n" for k, v in values.items()
@@ -154,31 +158,31 @@ class Runner:
             steps.append(Step("sysctl", enter, input=script))
         steps += [self.batch(step) for step in rest if step["tool"] == "ip"]
         steps += [Step("ethtool", self.within(ns, "ethtool", "-K", dev, *words))
-                  for ns, dev, words in plan["offloads"]]
+                  for ns, dev, words in recipe["offloads"]]
         return steps + [self.batch(step) for step in rest if step["tool"] == "tc"]
 
     def flowgen(self) -> Step:
         """One process for all flows."""
-        plan = self.plan
-        with Path(self.path("flows.txt")).open("w") as file:
-            for flow in plan["flows"]:
+        recipe = self.recipe
+        with Path(self.path(rundir.FLOWS)).open("w") as file:
+            for flow in recipe["flows"]:
                 words = (f"{k}={self.netns(v) if k.endswith('_netns') else v}"
                          for k, v in flow.items())
                 file.write(" ".join(words) + "\n")
         return Step("flowgen", [
-            tool("flowgen"), "--duration-ms", str(plan["duration_ms"]), "--epoch-ns", EPOCH,
-            "--flows", self.path("flows.txt"),
-            "--progress", self.path("progress.csv"), "--ends", self.path("flows.csv"),
-            "--interval-ms", str(plan["interval_ms"]),
-            "--datagrams", self.path("datagrams.csv"), "--delays", self.path("delays.csv"),
-            "--requests", self.path("requests.csv"),
+            tool("flowgen"), "--duration-ms", str(recipe["duration_ms"]), "--epoch-ns", EPOCH,
+            "--flows", self.path(rundir.FLOWS),
+            "--progress", self.path(rundir.PROGRESS), "--ends", self.path(rundir.ENDS),
+            "--interval-ms", str(recipe["interval_ms"]),
+            "--datagrams", self.path(rundir.DATAGRAMS), "--delays", self.path(rundir.DELAYS),
+            "--requests", self.path(rundir.REQUESTS),
         ], wait=False)
 
     def iperf3(self) -> list[Step]:
         """One server, and one client with parallel streams, per group."""
-        plan = self.plan
+        recipe = self.recipe
         groups: dict[str, list[dict[str, Any]]] = {}
-        for flow in plan["flows"]:
+        for flow in recipe["flows"]:
             groups.setdefault(flow["group"], []).append(flow)
         steps = []
         for number, (group, flows) in enumerate(groups.items()):
@@ -194,20 +198,20 @@ class Runner:
             )]))
             steps.append(Step("iperf3", self.within(
                 first["source_netns"], "iperf3", "-c", first["sink"], "-B", first["source"],
-                "-p", port, "-J", "-t", f"{plan['duration_ms'] / 1000:g}",
-                "-i", f"{max(0.1, plan['interval_ms'] / 1000):g}", "-P", str(len(flows)),
+                "-p", port, "-J", "-t", f"{recipe['duration_ms'] / 1000:g}",
+                "-i", f"{max(0.1, recipe['interval_ms'] / 1000):g}", "-P", str(len(flows)),
                 "-C", first["cc"], "--get-server-output",
-            ), wait=False, out=self.path(f"iperf3-{group}.json")))
+            ), wait=False, out=self.path(rundir.IPERF3.format(group))))
         return steps
 
     def sampler(self, *epoch: str) -> Step:
         """What reads the discipline's statistics."""
-        sample = self.plan["sample"]
+        sample = self.recipe["sample"]
         return Step("qsample", [
-            tool("qsample"), "--duration-ms", str(self.plan["duration_ms"]), *epoch,
+            tool("qsample"), "--duration-ms", str(self.recipe["duration_ms"]), *epoch,
             "--netns", self.netns(sample["netns"]),
             "--dev", sample["dev"], "--parent", sample["parent"],
-            "--interval-ms", str(sample["interval_ms"]), "--out", self.path("queue.csv"),
+            "--interval-ms", str(sample["interval_ms"]), "--out", self.path(rundir.QUEUE),
         ], wait=False)
 
     def score(self) -> bytes:
@@ -219,7 +223,7 @@ class Runner:
 
     def steps(self) -> list[Step]:
         """Everything that has to be done, in this order."""
-        if self.plan["generator"] == "iperf3":
+        if self.recipe["generator"] == "iperf3":
             # Its clients begin at once, and so does the sampler.
             return [*self.set_up(), *self.iperf3(), self.sampler()]
         return [*self.set_up(), self.sampler("--epoch-ns", EPOCH), self.flowgen()]
@@ -232,12 +236,12 @@ class Runner:
             if number < 0:
                 raise KeyboardInterrupt
             raise Failure(self.steps()[number].failure(status, said))
-        sample = self.plan["sample"]
-        for name, option in (("qdisc.txt", "-d"), ("qdisc.json", "-j")):
+        sample = self.recipe["sample"]
+        for name, option in ((rundir.QDISC_TEXT, "-d"), (rundir.QDISC_JSON, "-j")):
             shown = self.command([tool("tc"), "-s", option, "-n", self.netns(sample["netns"]),
                                   "qdisc", "show", "dev", sample["dev"]])
             Path(self.path(name)).write_text(shown)
-        Path(self.path("guest.json")).write_text(json.dumps(self.facts(), indent=1) + "\n")
+        Path(self.path(rundir.GUEST)).write_text(json.dumps(self.facts(), indent=1) + "\n")
 
     def facts(self) -> dict[str, Any]:
         """What the run was made with, and the CE marks that each namespace received."""
@@ -253,7 +257,7 @@ class Runner:
                     for name, value in sorted(os.environ.items()) if name.startswith("LAB_")},
             "modules": modules,
             "tc": self.command([tool("tc"), "-V"]).strip(),
-            "received_ce": {ns: self.received_ce(ns) for ns in self.plan["namespaces"]},
+            "received_ce": {ns: self.received_ce(ns) for ns in self.recipe["namespaces"]},
         }
 
     def received_ce(self, ns: str) -> int:
@@ -271,21 +275,21 @@ class Runner:
 
     def tear_down(self) -> None:
         """Remove the namespaces and with them everything in them."""
-        for ns in reversed(self.plan["namespaces"]):
+        for ns in reversed(self.recipe["namespaces"]):
             subprocess.run([tool("ip"), "netns", "del", self.netns(ns)], capture_output=True)
 
 
 def main(argv: list[str]) -> int:
     """Exit status: 0, 1 when something failed, 130 interrupted."""
     directory, *prefix = argv
-    runner = Runner(Path(directory), "".join(prefix))
+    run = CarryOut(Path(directory), "".join(prefix))
     # conduct is told, and ends what it has begun; nothing else must end this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        os.write(1, runner.score())
+        os.write(1, run.score())
         os.close(1)
-        runner.end(sys.stdin.read())
+        run.end(sys.stdin.read())
     except Failure as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
@@ -293,8 +297,8 @@ def main(argv: list[str]) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     finally:
-        if runner.prefix:
-            runner.tear_down()
+        if run.prefix:
+            run.tear_down()
     return 0
 
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The demo: every discipline of disciplines.py at two buffers under some seeds, and a report."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+
+from analysis import report
+from analysis.compare import text_table
+from netns.execute import ROOT
+
+from . import sweep
+from .disciplines import DISCIPLINES, NOTE
+
+BUFFERS = (200, 1000)  # packets
+SEEDS = (1, 2, 3)
+TIME = {"warmup": 8, "duration": 15}  # seconds of virtual time
+
+
+def jobs() -> dict[str, sweep.Job]:
+    """All runs, by the name of their directory."""
+    return {
+        f"{one.name.replace(' ', '-')}-{buffer}-{seed}": sweep.Job(
+            ["dumbbell", "--qdisc", one.qdisc(buffer), "--seed", str(seed),
+             *sweep.settings(TIME)],
+            one.name, buffer)
+        for one in DISCIPLINES for buffer in BUFFERS for seed in SEEDS
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status: 0, 1 when a run failed, 130 interrupted."""
+    args = sweep.parser("demo", "Compare queue disciplines on the papers' dumbbell.",
+                        ROOT / "out" / "demo", resume=False).parse_args(argv)
+    began = time.monotonic()
+    wanted = jobs()
+    try:
+        done = sweep.run(args, wanted, NOTE)
+    except KeyboardInterrupt:
+        print("demo: interrupted; `demo --resume` keeps the finished runs", file=sys.stderr)
+        return 130
+    if failed := [name for name in wanted if name not in done]:
+        print(f"demo: {len(failed)} runs failed, {failed[0]} first; see its log, and "
+              f"{args.out / sweep.LOG}", file=sys.stderr)
+        return 1
+    found = report.collect([args.out])
+    report.write(args.out / "report.html", found)
+    rows = [row for section in found for row in section.rows]
+    (args.out / "summary.json").write_text(
+        json.dumps([row.as_json() for row in rows], indent=1) + "\n")
+    for section in found:
+        picture = args.out / f"goodput-{section.buffer}.png"
+        picture.write_bytes(report.goodput_picture(section))
+    print()
+    print(text_table(rows))
+    print(f"demo: {args.out / 'report.html'}, {time.monotonic() - began:.0f} s in all")
+    return 0

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Many runs, by Snakemake: several at a time, those that are there already not again."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis import logs
+from netns import rundir
+from netns.execute import ROOT, terminated_as_interrupt
+from tqdm import tqdm
+
+SNAKEFILE = Path(__file__).with_name("sweep.smk")
+LOG = "snakemake.log"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: the words after `run`; and where it belongs in tables and pictures: the
+    discipline's name, and its buffer in packets, if that is what is compared."""
+
+    words: list[str]
+    name: str
+    buffer: int | None = None
+
+
+def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.ArgumentParser:
+    """The options that every sweep has; `resume` is a default."""
+    made = argparse.ArgumentParser(prog=prog, description=description)
+    made.add_argument("--out", type=Path, default=out, metavar="DIR",
+                      help=f"default: {out.relative_to(ROOT)}")
+    made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+                      help="runs at a time (%(default)s)")
+    made.add_argument("--resume", action=argparse.BooleanOptionalAction, default=resume,
+                      help="keep the runs that are there already, whatever they were made with")
+    return made
+
+
+def settings(values: Mapping[str, float | str]) -> list[str]:
+    """Words for `run` that set parameters."""
+    return [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
+
+
+def run(args: argparse.Namespace, jobs: Mapping[str, Job],
+        note: str = "") -> dict[str, dict[str, Any]]:
+    """result.json of each job, by the name of its directory in `args.out`; of a run that failed,
+    none. `note` is for who reads the report."""
+    directory: Path = args.out.resolve()
+    if not args.resume and (directory / logs.SWEEP).exists():
+        for name in json.loads((directory / logs.SWEEP).read_text())["runs"]:
+            shutil.rmtree(directory / name, ignore_errors=True)
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / logs.SWEEP).write_text(json.dumps(
+        {"note": note, "runs": {name: asdict(job) for name, job in jobs.items()}}, indent=1) + "\n")
+    print("the lab's kernel, modules and tools", file=sys.stderr, flush=True)
+    if subprocess.run([ROOT / "lab" / "boot", "--build"]).returncode:
+        raise SystemExit(1)
+    with terminated_as_interrupt():
+        _snakemake(directory, list(jobs), args.jobs)
+    results = {}
+    for name in jobs:
+        with contextlib.suppress(logs.BadLog):
+            results[name] = logs.load_result(directory / name)
+    return results
+
+
+def _snakemake(directory: Path, names: list[str], jobs: int) -> None:
+    """Make what is missing, with a bar that counts results."""
+    argv = [str(Path(sys.prefix) / "bin" / "snakemake"), "--snakefile", str(SNAKEFILE),
+            "--configfile", str(directory / logs.SWEEP), "--directory", str(directory),
+            "--cores", str(jobs), "--keep-going", "--rerun-incomplete", "--nolock"]
+    with (directory / LOG).open("wb") as out:
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
+                                 stderr=subprocess.STDOUT, start_new_session=True)
+
+        def done() -> int:
+            return sum((directory / name / rundir.RESULT).exists() for name in names)
+
+        form = "{l_bar}{bar}| {n_fmt}/{total_fmt} runs, {elapsed} gone, {remaining} left"
+        # In a file or a pipe a line now and then does.
+        every = 0.5 if sys.stderr.isatty() else 15.0
+        try:
+            with tqdm(total=len(names), initial=done(), bar_format=form, ascii=" =") as bar:
+                ended = False
+                while not ended:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        child.wait(every)
+                        ended = True
+                    bar.n = done()
+                    bar.refresh()
+        except KeyboardInterrupt:
+            # To Snakemake and to the runs, each of which ends its guest.
+            os.killpg(child.pid, signal.SIGINT)
+            child.wait()
+            raise
