@@ -18,6 +18,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from .compare import Column, Row
@@ -87,6 +88,7 @@ def goodputs(panels: Sequence[Panel], fair_mbps: float) -> bytes:
     top = 1.05 * max(fair_mbps, *(float(np.max(p.y)) for p in panels))
     figure, axes = _grid(panels, "flow", "goodput, Mb/s", top)
     for axis, panel in zip(axes, panels, strict=True):
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.axhline(fair_mbps, color=RED, linewidth=1, zorder=1)
         axis.plot(panel.x, panel.y, ".", color=BLUE, markersize=4, zorder=2)
     return _png(figure)

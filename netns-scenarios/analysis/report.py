@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -106,7 +107,9 @@ def _ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
 
 
 def _overlap(a: Mean, b: Mean) -> bool:
-    return not (a.value + a.half < b.value - b.half or b.value + b.half < a.value - a.half)
+    """Of the intervals; one seed has none."""
+    return not (math.isnan(a.half) or math.isnan(b.half)) and not (
+        a.value + a.half < b.value - b.half or b.value + b.half < a.value - a.half)
 
 
 def _column(title: str) -> Column:
@@ -194,7 +197,8 @@ def _params(scenario: str) -> dict[str, Param]:
 def _changed(result: Mapping[str, Any]) -> str:
     """The parameters that are not the defaults, as `run --set` takes them."""
     known = _params(result["scenario"])
-    return " ".join(f"{key}={value}" for key, value in result["parameters"].items()
+    return " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+                    for key, value in result["parameters"].items()
                     if key not in known or known[key].default != value)
 
 
@@ -211,7 +215,7 @@ def _text(section: Section) -> str:
     result, known = section.any, _params(section.any["scenario"])
     values = ", ".join(
         f"{key} {f'{value:g}' if isinstance(value, float) else value}"
-        f"{' ' + known[key].unit if key in known and known[key].unit else ''}"
+        f"{' ' + known[key].unit if key in known and known[key].unit not in key else ''}"
         for key, value in result["parameters"].items())
     summary = f"{find(result['scenario']).summary}. " if known else ""
     fair = result["summary"]["fair_share_bps"]
