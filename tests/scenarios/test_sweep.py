@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the demo and the papers' sweeps ask for; nothing is run but one sweep of two jobs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+
+from analysis import report
+from comparison import demo, sweep
+from netns.params import resolve
+from netns.scenario import compose, find
+from netns.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def paper(name: str) -> ModuleType:
+    path = ROOT / "netns-scenarios" / "papers" / name
+    loader = SourceFileLoader(name.replace("-", "_"), str(path))
+    module = module_from_spec(ModuleSpec(loader.name, loader, origin=str(path)))
+    sys.modules[loader.name] = module  # for its dataclasses
+    loader.exec_module(module)
+    return module
+
+
+def all_jobs() -> dict[str, dict[str, sweep.Job]]:
+    defaults, constant = paper("defaults"), paper("tdrr-time-constant")
+    return {
+        "demo": demo.jobs(),
+        "defaults": (defaults.jobs((defaults.PFIFO, *defaults.KINDS), defaults.RATES)
+                     | defaults.jobs(defaults.gso_lines(defaults.KINDS), defaults.GSO_RATES)),
+        "tdrr-time-constant": {
+            constant.name_of(q, r, 1): constant.job(q, r, 1)
+            for q in (rival.format(20) for rival in constant.RIVALS) for r in constant.RTTS_MS},
+    }
+
+
+def test_every_job_is_a_run_that_can_be_asked_for() -> None:
+    for name, jobs in all_jobs().items():
+        assert len({tuple(job.words) for job in jobs.values()}) == len(jobs) > 5, name
+        for directory, job in jobs.items():
+            assert "/" not in directory
+            scenario, *words = job.words
+            options = list(zip(words[::2], words[1::2], strict=True))
+            given = [value for option, value in options if option == "--set"]
+            others = {option: value for option, value in options if option != "--set"}
+            assert set(others) == {"--qdisc", "--seed"}
+            found = find(scenario)
+            settings = Settings(resolve(found.params, given), others["--qdisc"],
+                                int(others["--seed"]), "virtual")
+            assert compose(found, settings)[0].flows
+
+
+def test_the_demo_compares_each_discipline_alike() -> None:
+    jobs = demo.jobs().values()
+    names = {job.name for job in jobs}
+    assert {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")} <= names
+    assert len(jobs) == len(names) * len(demo.BUFFERS) * len(demo.SEEDS)
+
+
+def test_a_failure_costs_no_other_run_and_what_is_there_stays(
+        tmp_path: Path) -> None:
+    short = sweep.settings({"flows": 2, "rate": 10, "warmup": 0, "duration": 1})
+    jobs = {
+        "good": sweep.Job(["dumbbell", "--qdisc", "pfifo limit 9", *short], "first in", 9),
+        "bad": sweep.Job(["dumbbell", "--qdisc", "pfifo limit x", *short], "mistaken", 9),
+    }
+    args = sweep.parser("x", "x", ROOT / "out", resume=True).parse_args(
+        ["--out", str(tmp_path), "--jobs", "1"])
+    done = sweep.run(args, jobs, "a note")
+    assert list(done) == ["good"]
+    assert done["good"]["qdisc"] == "pfifo limit 9"
+    (section,) = report.collect([tmp_path])
+    assert (section.buffer, list(section.runs), section.notes) == (9, ["first in"], ["a note"])
+    made = (tmp_path / "good" / "result.json").stat().st_mtime_ns
+    del jobs["bad"]
+    assert list(sweep.run(args, jobs)) == ["good"]
+    assert (tmp_path / "good" / "result.json").stat().st_mtime_ns == made
+    assert "bad" not in json.loads((tmp_path / "sweep.json").read_text())["runs"]
