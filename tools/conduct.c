@@ -33,6 +33,7 @@
 #define _GNU_SOURCE
 #include <linux/random.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -59,7 +60,7 @@ struct command {
 
 static struct command commands[MAX_COMMANDS];
 static unsigned int nr_commands;
-static volatile sig_atomic_t interrupted;
+static atomic_int interrupted;
 static int64_t first_ns, turn_ns;
 static char epoch[32];
 static int report_fd;
@@ -162,6 +163,7 @@ static void await_turn(unsigned int number)
 static void begin(struct command *c)
 {
 	int in = file_of(c->input), out = STDOUT_FILENO, error = STDERR_FILENO;
+	sigset_t ends, before;
 	pid_t self = getpid();
 	unsigned int i;
 
@@ -178,11 +180,20 @@ static void begin(struct command *c)
 	for (i = 0; c->words[i]; i++)
 		if (!strcmp(c->words[i], EPOCH))
 			c->words[i] = epoch;
+	/* A child that is told to end before it has become the program must not miss it. */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &before);
 	c->pid = fork();
 	if (c->pid < 0)
 		err(1, "fork");
 	if (!c->pid) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		signal(SIGPIPE, SIG_DFL);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		if (getppid() != self)
 			_exit(1);
 		dup2(in, STDIN_FILENO);
@@ -192,6 +203,7 @@ static void begin(struct command *c)
 		fprintf(stderr, "%s: %s\n", c->words[0], strerror(errno));
 		_exit(127);
 	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(in);
 	if (!c->wait)
 		close(out);
@@ -263,6 +275,7 @@ static pid_t composer_begin(char **argv, int *score, int *report)
 	if (pid < 0)
 		err(1, "fork");
 	if (!pid) {
+		signal(SIGPIPE, SIG_DFL);
 		dup2(to[0], STDIN_FILENO);
 		dup2(from[1], STDOUT_FILENO);
 		execv(argv[0], argv);
@@ -314,7 +327,7 @@ int main(int argc, char **argv)
 		if (commands[i].pid)
 			good = await(&commands[i]);
 	if (interrupted)
-		dprintf(report_fd, "-1 %d\n", (int)interrupted);
+		dprintf(report_fd, "-1 %d\n", interrupted);
 	end_all();
 	lseek(report_fd, 0, SEEK_SET);
 	while (read(report_fd, &c, 1) == 1)

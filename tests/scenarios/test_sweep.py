@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import module_from_spec
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def paper(name: str) -> ModuleType:
     path = ROOT / "netns-scenarios" / "papers" / name
     loader = SourceFileLoader(name.replace("-", "_"), str(path))
-    module = module_from_spec(ModuleSpec(loader.name, loader, origin=str(path)))
+    module = module_from_spec(spec_from_loader(loader.name, loader))
     sys.modules[loader.name] = module  # for its dataclasses
     loader.exec_module(module)
     return module
