@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tc without tc: what its plugins call, so that options are written and
- * statistics are read as a person would. KIND is the plugin's kind, in quotes.
+ * statistics are read as a person would. KIND is the plugin's kind, in quotes,
+ * HEADER the file and STATS the name of its list of statistics.
  */
 #include <stdarg.h>
 
@@ -9,15 +10,28 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tc_abi.h"
+#include "plugin.h"
+#include HEADER
 
 /* clang quotes the label by itself; the assembler wants it if it has a digit first. */
 #ifdef __clang__
-extern struct qdisc_util kind_util __asm__(KIND "_qdisc_util");
+extern struct plugin kind_plugin __asm__(KIND "_qdisc_util");
 #else
-extern struct qdisc_util kind_util __asm__("\"" KIND "_qdisc_util\"");
+extern struct plugin kind_plugin __asm__("\"" KIND "_qdisc_util\"");
 #endif
 
+struct tc_statistic {
+	const char *name;
+	const char *meaning;
+};
+
+#define TC_STATISTIC(x, type, member, shown, units, about) { #member, about },
+
+/* Of the discipline; one without a name at the end. */
+extern const struct tc_statistic tc_statistics[];
+const struct tc_statistic tc_statistics[] = { STATS(TC_STATISTIC, 0) {} };
+
+bool tc_has_classes(void);
 int tc_options(const char *words, void *msg, size_t room);
 int tc_print(const void *attr, bool xstats, char *json, size_t room);
 
@@ -178,7 +192,7 @@ int tc_options(const char *words, void *msg, size_t room)
 		argv[argc++] = w;
 	memset(&m, 0, 4096);
 	m.n.nlmsg_len = NLMSG_LENGTH(20);
-	if (kind_util.parse_qopt(&kind_util, argc, argv, &m.n, "g0"))
+	if (kind_plugin.util.parse_qopt(&kind_plugin.util, argc, argv, &m.n, "g0"))
 		return -1;
 	if (m.n.nlmsg_len == NLMSG_LENGTH(20) || opt->rta_len > room)
 		return 0;
@@ -194,9 +208,15 @@ int tc_print(const void *attr, bool xstats, char *json, size_t room)
 	out_used = 0;
 	overflow = false;
 	add("{");
-	if ((xstats ? kind_util.print_xstats : kind_util.print_qopt)
-	    (&kind_util, stderr, (void *)attr))
+	if ((xstats ? kind_plugin.util.print_xstats : kind_plugin.util.print_qopt)
+	    (&kind_plugin.util, stderr, (void *)attr))
 		return -1;
 	add("}");
 	return overflow ? -1 : (int)out_used;
+}
+
+/* Whether its classes have statistics: then they hold all that it holds. */
+bool tc_has_classes(void)
+{
+	return kind_plugin.cls;
 }

@@ -8,23 +8,6 @@
 #define TC_MSG		16384
 #define DRIVER_BULK	64
 
-/*
- * Which of a kind's statistics count what its algorithm dropped: with drop_...,
- * all its losses. Whether its classes hold all its packets.
- */
-static const struct {
-	const char *kind;
-	const char *causes;
-	bool in_classes;
-} kinds[] = {
-	{ "qsdrr", "", true },
-	{ "tdrr", "", true },
-	{ "chokex", "matched victims early_drop forced_drop", false },
-	{ "cbt", "tagged_drop other_drop early_drop forced_drop", true },
-	{ "redtail", "early_drop forced_drop", true },
-	{ "2regionred", "dropped_low dropped_high dropped_max", false },
-};
-
 static bool world_busy;	/* an operation is under way */
 
 /* ---- the beginning and the end ---- */
@@ -808,26 +791,33 @@ static void check_classes(void)
 }
 
 /* A number in JSON; false if there is none of that name. */
-static bool number_of(const char *json, const char *name, size_t n, u64 *value)
+static bool number_of(const char *json, const char *name, u64 *value)
 {
 	char key[64];
 	const char *at;
 
-	snprintf(key, sizeof(key), "\"%.*s\":", (int)n, name);
+	snprintf(key, sizeof(key), "\"%s\":", name);
 	at = strstr(json, key);
 	if (at)
 		*value = strtoull(at + strlen(key), NULL, 10);
 	return at;
 }
 
-static u64 causes(const char *json, const char *names)
+/*
+ * The counters of what the algorithm chose, or of all other losses, as
+ * <linux/pkt_sched_aqm.h> tells them apart.
+ */
+static u64 causes(const char *json, bool chosen)
 {
+	const struct tc_statistic *st;
 	u64 value, sum = 0;
-	size_t n;
+	bool other;
 
-	for (; *names; names += n + strspn(names + n, " ")) {
-		n = strcspn(names, " ");
-		if (number_of(json, names, n, &value))
+	for (st = tc_statistics; st->name; st++) {
+		other = !strncmp(st->name, "drop_", 5);
+		if (!other && strncmp(st->meaning, "dropped ", 8))
+			continue;
+		if (chosen != other && number_of(json, st->name, &value))
 			sum += value;
 	}
 	return sum;
@@ -844,34 +834,30 @@ static void check_causes(const struct gnet_dump *d)
 	u64 lost = world->lost.n + world->filtered.n;
 	u64 bytes = world->lost.bytes + world->filtered.bytes;
 	u64 value = 0, sum, chosen;
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(kinds[i].kind, world_ops->id))
-			break;
-	if (i == ARRAY_SIZE(kinds) || !d->app_len)
+	if (!d->app_len)
 		return;
 	attr.a.rta_type = TCA_STATS_APP;
 	attr.a.rta_len = RTA_LENGTH(d->app_len);
 	memcpy(RTA_DATA(&attr.a), d->app, d->app_len);
 	if (tc_print(&attr, true, json, sizeof(json)) < 0)
 		userspace_violation("the plugin does not print the statistics");
-	chosen = causes(json, kinds[i].causes);
+	chosen = causes(json, true);
 	if (chosen != world->congested)
-		userspace_violation("%llu packets were lost to congestion, and the causes add up to %llu; see kinds[]: %s",
+		userspace_violation("%llu packets were lost to congestion, and the causes add up to %llu: %s",
 				    (unsigned long long)world->congested,
 				    (unsigned long long)chosen, json);
-	sum = chosen + causes(json, "drop_limit drop_memory drop_change drop_filter drop_oversize");
+	sum = chosen + causes(json, false);
 	if (sum != lost)
-		userspace_violation("%llu packets were lost, and the causes add up to %llu; see kinds[]: %s",
+		userspace_violation("%llu packets were lost, and the causes add up to %llu: %s",
 				    (unsigned long long)lost,
 				    (unsigned long long)sum, json);
-	number_of(json, "dropped_bytes", 13, &value);
+	number_of(json, "dropped_bytes", &value);
 	if (value != bytes)
 		userspace_violation("%llu bytes were lost, and dropped_bytes is %llu",
 				    (unsigned long long)bytes,
 				    (unsigned long long)value);
-	if (kinds[i].in_classes)
+	if (tc_has_classes())
 		check_classes();
 }
 

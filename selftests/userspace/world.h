@@ -177,5 +177,14 @@ void parent_free(struct Qdisc *parent);
 
 int tc_options(const char *words, void *msg, size_t room);
 int tc_print(const void *attr, bool xstats, char *json, size_t room);
+bool tc_has_classes(void);
+
+/* The discipline's, as its uapi header lists them; one without a name at the end. */
+struct tc_statistic {
+	const char *name;
+	const char *meaning;
+};
+
+extern const struct tc_statistic tc_statistics[];
 
 #endif /* USERSPACE_WORLD_H */
