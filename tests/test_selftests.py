@@ -9,7 +9,16 @@ import pytest
 from labkit.engines import default_kernel
 from labkit.sources import ensure_source
 
-from tests.selftests import KINDS, TOP, Kind, every_kind, matrix_names, run_selftest, tdc_cases
+from tests.selftests import (
+    KINDS,
+    TOP,
+    Kind,
+    every_kind,
+    matrix_names,
+    read_card,
+    run_selftest,
+    tdc_cases,
+)
 
 # What a discipline X consists of, besides sch_X.c.
 PARTS = {
@@ -24,7 +33,10 @@ PARTS = {
 LINES = {
     "Kbuild": "obj-m += sch_{}.o",
     "README.md": "| `{}` |",
+    "netns-scenarios/scenarios/kinds.py": 'Kind("{}',
 }
+# What a card must say, if only that there is nothing.
+CARD = ("ABOUT", "FROM", "OPTIONS", "CORNERS", "FILTERS", "BUSY", "MARKS")
 
 
 def lacking(top: Path, kind: str) -> list[str]:
@@ -40,6 +52,10 @@ def lacking(top: Path, kind: str) -> list[str]:
     for path, pattern in LINES.items():
         if pattern.format(kind) not in (top / path).read_text():
             missing.append(f'a line with "{pattern.format(kind)}" in {path}')
+    card = top / "selftests" / "kinds" / kind
+    if card.is_file():
+        said = read_card(card.read_text())
+        missing += [f"{key} in selftests/kinds/{kind}" for key in CARD if key not in said]
     return missing
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -18,35 +19,29 @@ from pathlib import Path
 import pytest
 from analysis import lists
 
+from tests import selftests
 from tests.userspace import BUILD, KINDS, TOP, Violation, World, build, load
 
 PARENTS = ("", "prio", "tbf", "drr", "ets", "qfq", "htb", "hfsc", "hfsc-rt")
 GRANDPARENTS = ("hfsc prio", "hfsc drr", "drr prio", "hfsc tbf", "qfq htb", "prio hfsc")
 
-# Options under which each kind does what it is for within a few dozen packets.
-OPTIONS = {
-    "qsdrr": "limit 12 flows 16 memory_limit 40000",
-    "tdrr": "limit 12 flows 16 memory_limit 40000 time_constant 10ms",
-    "chokex": "limit 20 min 2 max 6 weight 0.2 bandwidth 10mbit avpkt 1000 candidates 3 ecn",
-    "cbt": "limit 20 bandwidth 10mbit red all min 1 max 2 threshold_tagged 3 threshold_other 3"
-    " weight 0.5 class_weight 0.2 dscp 46 victim random",
-    "redtail": "bandwidth 10mbit limit 20000 min1 500 max1 4000 min2 2000 max2 6000"
-    " weight 0.2 packets 4 ecn",
-    "2regionred": "bandwidth 100mbit rtt 10ms limit 60 ecn",
-}
+CARDS = {kind.name: kind for kind in selftests.KINDS}
+OPTIONS = {name: kind.card["BUSY"] for name, kind in CARDS.items()}
+# The least limit that a change goes down to, in the kind's unit.
+LEAST = {name: int(kind.card.get("LEAST", "1")) for name, kind in CARDS.items()}
+
+
+def changeable(kind: str) -> str:
+    """The options of a busy discipline that a change may name."""
+    fixed = [option.name for option in lists.read(kind).options if "fixed once" in option.help]
+    return re.sub(rf"\b({'|'.join(fixed)}) \S+ ?", "", OPTIONS[kind]) if fixed else OPTIONS[kind]
 
 
 def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
     """A trace with some of everything, drawn from the seed; it ends with an empty queue."""
     rng = random.Random(f"{kind} {seed}")
     ops: list[str] = []
-    changes = [OPTIONS[kind]]
-    if kind not in ("redtail",):
-        changes += ["limit 3", "limit 1", "limit 25"]
-    else:
-        changes += ["limit 3000", "limit 1600", "limit 25000"]
-    if kind in ("qsdrr", "tdrr"):
-        changes = [words.replace(" flows 16", "") for words in changes]
+    changes = [changeable(kind), *(f"limit {n * LEAST[kind]}" for n in (3, 1, 25))]
     while len(ops) < steps:
         size = rng.choice((60, 300, 1000, 1514, 1514, 9014, 20000))
         proto = rng.choice(("proto=tcp", "proto=udp tos=0xb8", "proto=udp"))
@@ -112,10 +107,9 @@ def test_each_loss_has_one_cause_and_all_are_in_dropped_bytes(kind: str) -> None
         if statistic.name.startswith("drop_") or statistic.help.startswith("dropped ")
     ]
     filters = "drop_filter" in causes
-    assert filters == (kind != "2regionred")
+    assert filters == CARDS[kind].filters
     rng = random.Random(3)
     print("seed 3")
-    limit = 1600 if kind == "redtail" else 1
     length: dict[int, int] = {}
     with World(kind, f"{OPTIONS[kind]} nosplit_gso") as world:
         for number in range(3000):
@@ -130,8 +124,8 @@ def test_each_loss_has_one_cause_and_all_are_in_dropped_bytes(kind: str) -> None
                 for sent, _ in world.dequeue():
                     del length[sent]
             if rng.random() < 0.01:
-                world.change(f"limit {limit}")
-                world.change(OPTIONS[kind].replace(" flows 16", ""))
+                world.change(f"limit {LEAST[kind]}")
+                world.change(changeable(kind))
         for sent, _ in world.dequeue(len(length)):
             del length[sent]
         seen = world.named()

@@ -25,6 +25,7 @@ from labkit.records import names
 from labkit.stock import ensure_stock
 
 from tests.drivers import exercise
+from tests.selftests import KINDS
 
 TOP = Path(__file__).resolve().parents[2]
 # As fast as the cards, more or less, for those that want to know.
@@ -33,12 +34,7 @@ RATE = "bandwidth 10mbit"
 QDISCS = {
     "pfifo": "pfifo",
     "fq_codel": "fq_codel",
-    "qsdrr": "qsdrr",
-    "tdrr": "tdrr",
-    "chokex": f"chokex {RATE}",
-    "cbt": f"cbt {RATE}",
-    "2regionred": f"2regionred {RATE}",
-    "redtail": f"redtail {RATE}",
+    **{kind.name: f"{kind.name} {RATE}" if kind.card.get("SLOW") else kind.name for kind in KINDS},
 }
 YARDSTICKS = {"pfifo", "fq_codel"}
 FAIR = ("qsdrr", "tdrr")

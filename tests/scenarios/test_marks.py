@@ -10,20 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from tests import lists
+from tests.selftests import KINDS, Kind
+
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
-OURS = {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
-# Neither discards a packet for being of a class, a flow or a length: nothing to mark instead.
-NEVER_MARK = {"qsdrr", "tdrr"}
+OURS = [kind for kind in KINDS if kind.card["MARKS"]]
 # These discard packets that are queued, and may have been marked.
-VICTIMS = {"chokex", "choke", "cbt"}
+VICTIMS = {"choke", *(kind.name for kind in OURS if kind.card.get("VICTIMS"))}
 
 # What a buffer of some 50 packets takes at 50 Mb/s, so that ten flows are marked in 3 s.
 QDISCS = {
-    "chokex": "chokex limit 200 min 2 max 6 bandwidth 50mbit ecn",
-    "cbt": "cbt limit 200 min 5 max 40 bandwidth 50mbit ecn",
-    "redtail": "redtail limit 100kb bandwidth 50mbit ecn",
-    "2regionred": "2regionred limit 100 bandwidth 50mbit rtt 50ms ecn",
+    **{kind.name: f"{kind.name} {kind.card['MARKS']}" for kind in OURS},
     "red": "red limit 300kb min 8kb max 60kb avpkt 1514 burst 10 probability 0.1 bandwidth 50mbit"
            " ecn",
     "choke": "choke limit 200 min 2 max 6 bandwidth 50mbit ecn",
@@ -36,9 +34,11 @@ QDISCS = {
 }
 
 
-def test_every_kind_of_ours_is_here() -> None:
-    assert set(QDISCS) | NEVER_MARK >= OURS
-    assert not NEVER_MARK & set(QDISCS)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_who_can_mark_has_a_line_for_it(kind: Kind) -> None:
+    """A discipline that has the option "ecn" is measured below."""
+    options = {option.name for option in lists.read(kind.name).options}
+    assert bool(kind.card["MARKS"]) == ("ecn" in options)
 
 
 def counted_by_tc(shown: dict[str, object]) -> int | None:
