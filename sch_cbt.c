@@ -598,7 +598,7 @@ static struct cbt_shares cbt_shares(const struct cbt_params *p)
 /* The default latency, cut so that a full queue's packets fit into memory. */
 static u32 cbt_latency(const struct cbt_shares *sh, u64 rate, u32 memory_limit)
 {
-	u32 room = red_fifo_room(memory_limit);
+	u32 room = fifo_room(memory_limit);
 	u64 limit, sum = 0;
 	u32 i;
 
@@ -674,7 +674,7 @@ static int cbt_derive(struct cbt_law *law, const struct cbt_params *p,
 		      struct netlink_ext_ack *extack)
 {
 	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: RED_FIFO_MEMORY;
+	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
 	u32 longest = max(p->packet_tcp,
 			  max(p->packet_tagged, p->packet_other));
 	const struct gentle_red_params *red;

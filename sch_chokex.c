@@ -379,8 +379,8 @@ static int chokex_derive(struct chokex_law *law, const struct chokex_params *p,
 			 struct netlink_ext_ack *extack)
 {
 	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: RED_FIFO_MEMORY;
-	u32 limit = p->limit ?: red_fifo_limit(rate, memory_limit);
+	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
 	u32 min_th = p->min ?: chokex_min_th(limit, p->max);
 
 	*law = (struct chokex_law) {

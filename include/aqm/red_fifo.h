@@ -25,18 +25,13 @@
 #include <net/sch_generic.h>
 #include <aqm/congestion_signal.h>
 #include <aqm/delay.h>
+#include <aqm/fifo_limit.h>
 #include <aqm/gentle_red.h>
 #include <aqm/held.h>
 #include <aqm/random_fifo.h>
 #include <aqm/seeded_random.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
-
-#define RED_FIFO_MEMORY		33554432U	/* memory_limit unless given */
-#define RED_FIFO_PACKET		1500U	/* bytes of a full packet */
-#define RED_FIFO_TRUESIZE	2304U	/* what one takes in memory: 2048 + 256 */
-#define RED_FIFO_DELAY		80000U	/* us in which a full queue is sent */
-#define RED_FIFO_LEAST		8U	/* packets, however slow the link */
 
 /* What the statistics of each kind begin with. */
 struct red_fifo_stats {
@@ -62,30 +57,6 @@ struct red_fifo {
 };
 
 /* What follows from the rate of the link. */
-
-/* Packets that a queue may hold of which each takes RED_FIFO_TRUESIZE. */
-static inline u32 red_fifo_room(u32 memory_limit)
-{
-	return max(memory_limit / RED_FIFO_TRUESIZE, RED_FIFO_LEAST);
-}
-
-/*
- * The limit for a link of @rate bytes/s, at most 2^40:
- *
- *	rate 80 ms / 1500 bytes
- *
- * A full queue then makes nobody wait 100 ms, and has room for the window of a
- * TCP flow on most paths. Not more than fits into memory: else thresholds that
- * follow from the limit would be out of reach.
- */
-static inline u32 red_fifo_limit(u64 rate, u32 memory_limit)
-{
-	u64 packets = div_u64(mul_u64_u32_div(rate, RED_FIFO_DELAY, 1000000),
-			      RED_FIFO_PACKET);
-
-	return clamp_t(u64, packets, RED_FIFO_LEAST,
-		       red_fifo_room(memory_limit));
-}
 
 /*
  * The weight for a link of @rate bytes/s, packets of @avpkt bytes, and a queue of
