@@ -26,9 +26,10 @@ def conduct(*commands: tuple[str, ...], turns: tuple[str, ...] = TURNS) -> tuple
 
 def test_random_numbers_do_not_depend_on_who_took_some_before() -> None:
     seen = set()
-    for count in ("1", "100000"):
+    for count in (1, 1000):
         status, told, _ = conduct(
-            ("run", "head", "", "", "head", "-c", count, "/dev/urandom"),
+            ("run", "dd", "", "", "dd", "if=/dev/urandom", "of=/dev/null", "bs=1",
+             f"count={count}"),
             ("run", "cat", "", "", "sh", "-c", "cat /proc/sys/kernel/random/uuid; exit 3"))
         assert status == 0
         number, _, uuid = told.partition("\n")
