@@ -270,6 +270,8 @@ static void qsdrr_trim(struct Qdisc *sch)
 
 	while (flow_buffer_is_over(&q->buffer)) {
 		victim = qsdrr_victim(q, victim);
+		if (flow_buffer_is_alone(&q->buffer, &victim->fq))
+			break;
 		before = qsdrr_length(victim);
 		victim->backlog -= flow_buffer_trim(sch, &victim->fq,
 						    qsdrr_number(q, victim),

@@ -252,6 +252,8 @@ static void tdrr_trim(struct Qdisc *sch)
 
 	while (flow_buffer_is_over(&q->buffer)) {
 		victim = tdrr_victim(q);
+		if (flow_buffer_is_alone(&q->buffer, &victim->fq))
+			break;
 		flow_buffer_trim(sch, &victim->fq, tdrr_number(q, victim),
 				 &losses);
 		if (!victim->fq.head)

@@ -338,6 +338,23 @@ SUCCESS, DROP, CN = 0, 1, 2
 
 
 @every_kind
+def test_a_change_keeps_a_packet_that_is_larger_than_the_limit_and_alone(kind: str) -> None:
+    with World(kind, "limit 20 nosplit_gso", below="drr") as w:
+        assert w.enqueue(flow=1, len=1500, gso=1448, segs=10)
+        w.change("limit 5")  # it would be let in, so it stays
+        w.change("memory_limit 16mb")
+        assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
+        w.change("limit 20")
+        assert w.enqueue(flow=2, len=100)
+        w.change("limit 5")  # the small one is within it, the large one is not
+        assert w.named()["drop_change"] == 1
+        assert [number for number, _ in w.dequeue(5)] == [1]
+        assert w.enqueue(flow=1, len=1500, gso=1448, segs=10)
+        w.change("memory_limit 1")
+        assert w.stats().qlen == 0  # memory is memory
+
+
+@every_kind
 def test_a_sender_is_told_of_its_own_losses_and_of_no_others(kind: str) -> None:
     """NET_XMIT_CN if the arrival's own flow was hit: what a local TCP slows down by."""
     own = other = 0

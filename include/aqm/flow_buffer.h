@@ -488,6 +488,17 @@ static inline bool flow_buffer_is_over(const struct flow_buffer *b)
 	       b->held.truesize > b->params.memory_limit;
 }
 
+/*
+ * Whether @fq has nothing but the one packet that is held, and that may stay: what
+ * is larger than the limit by itself is let in where nothing else is held.
+ */
+static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
+					const struct flow_queue *fq)
+{
+	return b->rounds.active == 1 && fq->head == fq->tail &&
+	       b->held.truesize <= b->params.memory_limit;
+}
+
 /* Lose the first packet of a queue to a change. Return: its length, bytes. */
 static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq,
 				   u32 number, struct flow_losses *losses)
