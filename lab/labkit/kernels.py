@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import records
-from .cache import built, digest, prune, whole, write_manifest
+from .cache import built, digest, mark, prune, whole, write_manifest
 from .errors import LabError, need, say
 from .paths import CACHE, LAB, LOGS
 from .progress import run_logged
@@ -144,6 +144,25 @@ def prepare(name: str, path: Path, wanted: str, arguments: Sequence[str]) -> lis
     configure(source, path, wanted, arguments, what)
     run_logged([*make_kernel(source, path, arguments), "modules_prepare"],
                LOGS / f"config-{path.name}.log", what)
+    return module_arguments(path, arguments)
+
+
+def ensure_prepared(name: str) -> list[str]:
+    """As `prepare` for user mode, with the settings of the flavour fast; kept in the cache."""
+    wanted = settings(name, "fast")
+    key = digest(part.encode() for part in (ensure_source(name).version, wanted, compiler()))
+
+    def make(place: Path) -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        prepare(name, place, wanted, UML)
+        mark(place)
+
+    return module_arguments(built(CACHE / "kernels" / f"{name}-prepared-{key}", make), UML)
+
+
+def module_arguments(path: Path, arguments: Sequence[str]) -> list[str]:
+    """What make needs to know to compile modules in PATH, where a kernel was prepared."""
     # There is no vmlinux that could list what it exports.
     return ["-C", str(path), *arguments, "KBUILD_MODPOST_WARN=1"]
 
