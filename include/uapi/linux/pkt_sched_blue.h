@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Netlink interface of the blue queue discipline; <linux/pkt_sched_aqm.h> says
+ * how to read the lists.
+ */
+#ifndef _UAPI_LINUX_PKT_SCHED_BLUE_H
+#define _UAPI_LINUX_PKT_SCHED_BLUE_H
+
+#include "pkt_sched_aqm.h"
+
+#define TC_BLUE_OPTIONS(_, x) \
+	_(x, TCA_BLUE_LIMIT, limit, PACKETS, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
+	_(x, TCA_BLUE_THRESHOLD, threshold, PACKETS, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "L: a longer queue counts as a loss; auto: limit") \
+	_(x, TCA_BLUE_INCREMENT, increment, FRACTION, "", 1, 4294967295, \
+	  10737418, "d1: by which the probability rises after a loss") \
+	_(x, TCA_BLUE_DECREMENT, decrement, FRACTION, "", 1, 4294967295, \
+	  1073742, "d2: by which it falls while the link is idle") \
+	_(x, TCA_BLUE_FREEZE_TIME, freeze_time, TIME, "", 1, 10000000, \
+	  100000, "least time between two rises, and between two falls") \
+	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_BLUE) \
+	TC_AQM_MARK_OPTIONS(_, x, TCA_BLUE) \
+	TC_AQM_SEED_OPTION(_, x, TCA_BLUE) \
+	TC_AQM_MEMORY_OPTION(_, x, TCA_BLUE) \
+	TC_AQM_SPLIT_OPTION(_, x, TCA_BLUE, 1)
+
+enum {
+	TCA_BLUE_UNSPEC,
+	TCA_BLUE_PAD,
+	TC_BLUE_OPTIONS(TC_AQM_ATTRIBUTE, 0)
+	__TCA_BLUE_MAX
+};
+
+#define TCA_BLUE_MAX		(__TCA_BLUE_MAX - 1)
+
+#define TC_BLUE_QDISC_STATS(_, x) \
+	TC_AQM_COMMON_STATS(_, x) \
+	_(x, __u32, probability, FRACTION, "", "p_m, fallen to the present") \
+	_(x, __u32, threshold, COUNT, "packets", "L in force") \
+	_(x, __u32, segments, COUNT, "packets", \
+	  "in the queue, as the wire will carry them") \
+	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
+	_(x, __u32, rises, COUNT, "times", "the probability rose") \
+	_(x, __u32, falls, COUNT, "times", "the probability fell")
+
+struct tc_blue_qdisc_stats {
+	TC_BLUE_QDISC_STATS(TC_AQM_MEMBER, 0)
+};
+
+struct tc_blue_xstats {
+	__u32	type;
+	__u32	reserved;
+	union {
+		struct tc_blue_qdisc_stats	qdisc;
+	};
+};
+
+#endif /* _UAPI_LINUX_PKT_SCHED_BLUE_H */

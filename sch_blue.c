@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * BLUE
+ *
+ * RED reads congestion off the queue's length, which says little of how many
+ * flows there are: so it drops too little for many and too much for few, as long
+ * as nobody tunes it. BLUE has no average and no thresholds. It learns one
+ * probability from the two things that are to be avoided: packets that are lost
+ * because the queue is full, and a link that is idle.
+ *
+ * W. Feng, D. D. Kandlur, D. Saha, K. G. Shin, "BLUE: A New Class of Active Queue
+ * Management Algorithms", U. Michigan CSE-TR-387-99, April 1999, and "The BLUE
+ * Active Queue Management Algorithms", IEEE/ACM Transactions on Networking 10(4),
+ * August 2002:
+ *
+ *	on packet loss (or queue longer than L):
+ *		if now - last_update > freeze_time:
+ *			p_m = p_m + d1,  last_update = now
+ *	on link idle:
+ *		if now - last_update > freeze_time:
+ *			p_m = p_m - d2,  last_update = now
+ *	each arrival: mark it, or drop it, with probability p_m
+ *
+ * The rule of p_m is in <aqm/marking_probability.h>, with what is decided there.
+ *
+ * "Drop" is "mark" with ecn, but for harddrop: above L an arrival that is chosen
+ * is dropped.
+ *
+ * What the papers leave open, and what is done here:
+ *  - A packet is lost when the queue has no room for it. What is dropped by chance
+ *    is no loss.
+ *  - The queue is longer than L if it would be with the arrival. L is the limit
+ *    unless given: then only losses count.
+ *  - The link is idle from the moment when the last packet leaves until the next
+ *    is queued. That is when dequeue would find nothing; but neither drr, htb nor
+ *    others ask a child that they know is empty, and with a p_m of 1 no arrival
+ *    would ever be queued that makes them ask.
+ *  - An arrival that finds no room is lost before chance is asked. One that raises
+ *    p_m by itself is subject to the new one.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso it is
+ *    one arrival. It counts its segments in the queue's length all the same, which
+ *    is in packets on the wire.
+ *  - The defaults are the smallest steps that the authors give, those of A.
+ *    Kantawala and J. Turner, "Efficient Queue Management for TCP Flows", 2001:
+ *    d1 = 0.0025, d2 = 0.00025, 100 ms. With the report's fast ones (0.02, 0.002,
+ *    10 ms) one overflow, which lasts a round trip, takes p_m to 0.2, where
+ *    a few flows leave the link idle for seconds.
+ *
+ * Parameters, each unless given:
+ *	limit		packets				80 ms of the link
+ *	threshold	L, packets			limit
+ *	increment	d1, in units of 2^-32		0.0025
+ *	decrement	d2, in units of 2^-32		0.00025
+ *	freeze_time	us				100000
+ *	bandwidth	bytes per second		the device's
+ *	ecn, harddrop, nodrop				0
+ *	seed		of the random numbers		unpredictable
+ *	memory_limit	bytes				32 MB
+ *	split_gso					1
+ */
+
+#include <linux/module.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+#include <compat.h>
+#include <aqm/congestion_signal.h>
+#include <aqm/delay.h>
+#include <aqm/fifo_limit.h>
+#include <aqm/held.h>
+#include <aqm/link_rate.h>
+#include <aqm/marking_probability.h>
+#include <aqm/options.h>
+#include <aqm/seeded_random.h>
+#include <aqm/split_gso.h>
+#include <uapi/linux/pkt_sched_blue.h>
+
+/* The options, and which of them were given. */
+struct blue_params {
+	struct aqm_given	given;
+
+	TC_BLUE_OPTIONS(AQM_PARAM, 0)
+};
+
+AQM_OPTIONS(blue_options, struct blue_params, TC_BLUE_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_blue_qdisc_stats, TC_BLUE_QDISC_STATS);
+
+/**
+ * struct blue_law - what follows from the options; written by change under the
+ *	tree lock
+ * @marking: d1, d2 and freeze_time
+ * @bandwidth: bytes per second
+ * @limit: packets on the wire
+ * @memory_limit: bytes
+ * @threshold: L, packets on the wire
+ * @signal: what becomes of what is chosen
+ * @split: cut GSO packets up
+ */
+struct blue_law {
+	struct marking_law	marking;
+	u64			bandwidth;
+	u32			limit;
+	u32			memory_limit;
+	u32			threshold;
+	struct congestion_policy signal;
+	bool			split;
+};
+
+/**
+ * struct blue_vars - state of the datapath; under the qdisc lock
+ * @held: what waits here; its segments are the queue's length
+ * @marking: p_m
+ * @random: numbers for arrivals
+ * @delay: how long packets wait
+ */
+struct blue_vars {
+	struct held			held;
+	struct marking_probability	marking;
+	struct seeded_random		random;
+	struct delay_sample		delay;
+};
+
+/**
+ * struct blue_sched_data - a discipline
+ * @law: what is in force
+ * @vars: state of the datapath
+ * @stats: counters; what is no counter is filled in for a dump only
+ * @params: configuration
+ * @link: the device's speed
+ */
+struct blue_sched_data {
+	struct blue_law			law;
+	struct blue_vars		vars;
+	struct tc_blue_qdisc_stats	stats;
+	struct blue_params		params;
+	struct link_rate		link;
+};
+
+/* Of a packet that is queued and sent, nothing else is touched. */
+static_assert(offsetof(struct blue_sched_data, stats) <= 3 * 64);
+
+/* A packet is lost, or the queue is longer than L. */
+static void blue_congested(struct blue_sched_data *q)
+{
+	q->stats.rises += marking_lost(&q->law.marking, &q->vars.marking,
+				       ktime_get_ns());
+}
+
+/* Whether the arrival is to be marked or dropped. */
+static bool blue_choose(struct blue_vars *v)
+{
+	return marking_chosen(&v->marking, marking_open(&v->marking) ?
+					   seeded_random_u32(&v->random) : 0);
+}
+
+/* Tell the sender: false if the arrival must be dropped for that. */
+static bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool above)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	qdisc_qstats_overlimit(sch);
+	switch (congestion_signal(&q->law.signal, skb, above)) {
+	case CONGESTION_MARKED:
+		q->stats.marked++;
+		return true;
+	case CONGESTION_SPARED:
+		q->stats.spared++;
+		return true;
+	default:
+		q->stats.early_drop++;
+		return false;
+	}
+}
+
+/* Drop an arrival, whose cause has been counted. */
+static int blue_drop(struct sk_buff *skb, struct Qdisc *sch,
+		     enum qdisc_drop_reason reason, struct sk_buff **to_free)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	q->stats.dropped_bytes += qdisc_pkt_len(skb);
+	tcf_set_qdisc_drop_reason(skb, reason);
+	return qdisc_drop(skb, sch, to_free);
+}
+
+/* An arrival, or a segment of one. */
+static int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+	const struct blue_law *p = &q->law;
+	u32 packets = held_segments(skb);
+	struct blue_vars *v = &q->vars;
+	bool above;
+
+	if (!v->held.segments && v->marking.p)
+		q->stats.falls += marking_idled(&p->marking, &v->marking,
+						ktime_get_ns());
+
+	if (unlikely(!held_fits(&v->held, packets, skb->truesize, p->limit,
+				p->memory_limit))) {
+		if (held_fits(&v->held, packets, 0, p->limit, U32_MAX))
+			q->stats.drop_memory++;
+		else
+			q->stats.drop_limit++;
+		blue_congested(q);
+		return blue_drop(skb, sch, QDISC_DROP_OVERLIMIT, to_free);
+	}
+	above = (u64)v->held.segments + packets > p->threshold;
+	if (unlikely(above))
+		blue_congested(q);
+	if (v->marking.p && blue_choose(v) && !blue_signal(sch, skb, above)) {
+		blue_drop(skb, sch, QDISC_DROP_CONGESTED, to_free);
+		return NET_XMIT_CN;
+	}
+	held_add(&v->held, skb);
+	if (unlikely(delay_due(&v->delay)))
+		delay_start(&v->delay, skb, ktime_get_ns());
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	if (skb_is_gso(skb) && q->law.split)
+		return split_gso_enqueue(skb, sch, to_free, blue_arrival);
+	return blue_arrival(skb, sch, to_free);
+}
+
+/* The first packet has left the queue. */
+static void blue_departed(struct blue_vars *v, const struct sk_buff *skb)
+{
+	held_sub(&v->held, skb);
+	if (!v->held.segments && v->marking.p)
+		marking_idle(&v->marking, ktime_get_ns());
+}
+
+static struct sk_buff *blue_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = qdisc_dequeue_head(sch);
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	if (!skb)
+		return NULL;
+	blue_departed(&q->vars, skb);
+	if (delay_timed(&q->vars.delay, skb))
+		delay_end(&q->vars.delay, ktime_get_ns());
+	return skb;
+}
+
+/* A change made the buffer smaller: the oldest packets go. */
+static void blue_trim(struct Qdisc *sch)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+	u32 backlog = sch->qstats.backlog;
+	u32 qlen = sch->q.qlen;
+	struct sk_buff *skb;
+
+	/* A packet that is larger than the limit by itself is let in: it stays. */
+	while ((q->vars.held.segments > q->law.limit &&
+		sch->q.head != sch->q.tail) ||
+	       q->vars.held.truesize > q->law.memory_limit) {
+		skb = __qdisc_dequeue_head(&sch->q);
+		qdisc_qstats_backlog_dec(sch, skb);
+		qdisc_qstats_drop(sch);
+		q->stats.drop_change++;
+		q->stats.dropped_bytes += qdisc_pkt_len(skb);
+		blue_departed(&q->vars, skb);
+		delay_lost(&q->vars.delay, skb);
+		rtnl_kfree_skbs(skb, skb);
+	}
+	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
+				  backlog - sch->qstats.backlog);
+}
+
+static void blue_reset(struct Qdisc *sch)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	qdisc_reset_queue(sch);
+	q->vars.held = (struct held) {};
+	q->vars.marking = (struct marking_probability) {};
+	delay_reset(&q->vars.delay);
+}
+
+/* Derive what follows from the options, and see whether it makes sense. */
+static int blue_derive(struct blue_law *law, const struct blue_params *p,
+		       const struct link_rate *link,
+		       struct netlink_ext_ack *extack)
+{
+	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
+	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
+
+	*law = (struct blue_law) {
+		.marking	= {
+			.freeze	= (u64)p->freeze_time * NSEC_PER_USEC,
+			.up	= p->increment,
+			.down	= p->decrement,
+		},
+		.bandwidth	= rate,
+		.limit		= limit,
+		.memory_limit	= memory_limit,
+		.threshold	= p->threshold ?: limit,
+		.signal		= {
+			.ecn		= p->ecn,
+			.harddrop	= p->harddrop,
+			.nodrop		= p->nodrop,
+		},
+		.split		= p->split_gso,
+	};
+	if (p->nodrop && !p->ecn) {
+		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
+		return -EINVAL;
+	}
+	if (law->threshold > limit)
+		NL_SET_ERR_MSG_MOD(extack, "threshold is above limit: only losses count");
+	return 0;
+}
+
+/* Go over to another law; under the tree lock. */
+static void blue_commit(struct Qdisc *sch, const struct blue_law *law)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+	struct blue_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+
+	/* Idle time that is over fell under the old one. */
+	if (!v->held.segments)
+		q->stats.falls += marking_idled(&q->law.marking, &v->marking,
+						now);
+	marking_change(&law->marking, &v->marking, now);
+	q->law = *law;
+	WRITE_ONCE(sch->limit, law->limit);
+	blue_trim(sch);
+}
+
+static int blue_change(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+	struct blue_params p = q->params;
+	struct blue_law law;
+	int err;
+
+	err = aqm_options_read(&blue_options, &p, opt, extack);
+	if (err < 0)
+		return err;
+	err = blue_derive(&law, &p, &q->link, extack);
+	if (err < 0)
+		return err;
+
+	sch_tree_lock(sch);
+	if (aqm_changed(&p, TCA_BLUE_SEED))
+		seeded_random_init(&q->vars.random, p.seed);
+	q->params = p;
+	blue_commit(sch, &law);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+/* The device has another speed: the limit may follow from it. */
+static void blue_new_rate(struct Qdisc *sch)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+	struct blue_law law;
+
+	if (q->params.bandwidth ||
+	    blue_derive(&law, &q->params, &q->link, NULL) < 0)
+		return;
+	sch_tree_lock(sch);
+	blue_commit(sch, &law);
+	sch_tree_unlock(sch);
+}
+
+LINK_RATE_NOTIFIER(blue, blue_new_rate, false);
+
+static int blue_init(struct Qdisc *sch, struct nlattr *opt,
+		     struct netlink_ext_ack *extack)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+	struct blue_params p;
+	int err;
+
+	link_rate_start(&q->link, sch, &blue_link_rates);
+	aqm_options_default(&blue_options, &p);
+	err = aqm_options_read(&blue_options, &p, opt, extack);
+	if (err < 0)
+		return err;
+	err = blue_derive(&q->law, &p, &q->link, extack);
+	if (err < 0)
+		return err;
+
+	seeded_random_init(&q->vars.random, p.seed);
+	sch->limit = q->law.limit;
+	q->params = p;
+	return 0;
+}
+
+static void blue_destroy(struct Qdisc *sch)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	link_rate_stop(&q->link);
+}
+
+static int blue_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	return aqm_options_dump(sch, skb, &blue_options, &q->params);
+}
+
+/* What is in force, and the state as it would be now. */
+static void blue_copy_stats(struct tc_blue_qdisc_stats *st,
+			    const struct blue_sched_data *q)
+{
+	struct marking_probability marking = q->vars.marking;
+	const struct blue_vars *v = &q->vars;
+
+	*st = q->stats;
+	if (!v->held.segments)
+		st->falls += marking_idled(&q->law.marking, &marking,
+					   ktime_get_ns());
+	st->bandwidth = q->law.bandwidth;
+	st->delay = v->delay.last;
+	st->delay_avg = v->delay.avg;
+	st->delay_max = v->delay.max;
+	st->limit = q->law.limit;
+	st->memory_limit = q->law.memory_limit;
+	st->memory_used = v->held.truesize;
+	st->probability = marking.p;
+	st->threshold = q->law.threshold;
+	st->segments = v->held.segments;
+}
+
+static int blue_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_blue_xstats st = { .type = TC_AQM_XSTATS_QDISC };
+
+	sch_tree_lock(sch);
+	blue_copy_stats(&st.qdisc, qdisc_priv(sch));
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static struct Qdisc_ops blue_qdisc_ops __read_mostly = {
+	.id		= "blue",
+	.priv_size	= sizeof(struct blue_sched_data),
+	.enqueue	= blue_enqueue,
+	.dequeue	= blue_dequeue,
+	.peek		= qdisc_peek_head,
+	.init		= blue_init,
+	.reset		= blue_reset,
+	.destroy	= blue_destroy,
+	.change		= blue_change,
+	.dump		= blue_dump,
+	.dump_stats	= blue_dump_stats,
+	.owner		= THIS_MODULE,
+};
+MODULE_ALIAS_NET_SCH("blue");
+
+module_link_qdisc(blue_qdisc_ops, blue);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_DESCRIPTION("BLUE queue discipline");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);
