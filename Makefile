@@ -36,9 +36,9 @@ help: ## list the targets
 	@echo "  PREFIX=DIR  where plugins, man pages and doctor go, /usr unless told"
 	@echo "  AQM_TESTS=1 build the test modules, too"
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
-	@echo "  TESTS=...   run these tests only: make test TESTS=tests/tdrr"
-	@echo "              one of them: make test TESTS=\"tests/test_build.py -k clang\""
-	@echo "              with no kernel built first: build/venv/bin/pytest tests/test_unit.py"
+	@echo "  TESTS=...   run these tests only: make test TESTS=tests/oracle/tdrr"
+	@echo "              one of them: make test TESTS=\"tests/build/test_build.py -k clang\""
+	@echo "              with no kernel built first: build/venv/bin/pytest tests/unit/test_unit.py"
 
 headers: ## check that KDIR has what modules are built with
 	@[ -e $(KDIR)/Makefile ] || { \

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import pytest
+from comparison.cards import cards
 
 TOP = Path(__file__).resolve().parent.parent
-CARDS = TOP / "selftests" / "kinds"
 
 
 @dataclass(frozen=True)
@@ -33,16 +31,7 @@ class Kind:
         return bool(self.card.get("FILTERS"))
 
 
-def read_card(text: str) -> dict[str, str]:
-    """A card as the shell reads it: KEY="VALUE", where $KEY stands for what went before."""
-    card: dict[str, str] = {}
-    for word in shlex.split(text, comments=True):
-        key, value = word.split("=", 1)
-        card[key] = Template(value).substitute(card)
-    return card
-
-
-KINDS = [Kind(path.name, read_card(path.read_text())) for path in sorted(CARDS.iterdir())]
+KINDS = [Kind(name, card) for name, card in cards().items()]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 

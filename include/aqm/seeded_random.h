@@ -6,7 +6,7 @@
  * registers, period 2^113), started by prandom_seed_state(). That fills all
  * four registers from one word and leaves the first outputs of small seeds
  * alike, so the first ten are thrown away, as the kernel does for its own
- * state. tests/seeded_random.py draws the same numbers.
+ * state. tests/oracle/seeded_random.py draws the same numbers.
  *
  * Not for secrets: whoever sees the drops can work the state out.
  */

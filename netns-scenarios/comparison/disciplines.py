@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .cards import cards
+
 FRAME = 1514  # bytes of a full packet in the kernel's count
 RED_WLOG = 10  # w_q = 2^-10, the nearest power of two to the paper's 0.001
 
@@ -65,35 +67,28 @@ def red(buffer: int) -> str:
     )
 
 
-def thresholds(buffer: int) -> str:
-    """Table 1's thresholds for our disciplines that hold a RED: packets, hard above max."""
-    return f"min {buffer // 5} max {buffer} probability 0.01 bandwidth 500mbit"
+def fields(buffer: int) -> dict[str, int]:
+    """What the DEMO line of a card may name, for a buffer of so many packets."""
+    return {
+        "buffer": buffer,  # packets
+        "bytes": buffer * FRAME,
+        "fifth": buffer // 5,  # packets: table 1's min
+        "most": buffer * 9 // 10,  # packets
+        "frame": FRAME,  # bytes of a packet
+    }
 
 
-def two_region(buffer: int) -> str:
-    """2RegionRED in a buffer far below the 1.5 bandwidth-delay products that it asks for.
-
-    With the thesis's 10 flows its thresholds (142, 198, 248 and 2064 packets) lie beyond the
-    buffer. N_Bmin = N_1DPR = 37, as many as one drop per round trip holds, gives the lowest that
-    its condition on Bmin allows (38, 94, 144); Bmax is 9/10 of the buffer, or phase IV would be
-    out of reach.
-    """
-    return (
-        f"2regionred limit {buffer} bandwidth 500mbit rtt 50ms avpkt {FRAME} flows 37 "
-        f"bmax {buffer * 9 // 10}"
-    )
+def ours(kind: str, demo: str) -> Discipline:
+    """A discipline of this project, as its card has it."""
+    return Discipline(kind, lambda buffer: f"{kind} {demo.format(**fields(buffer))}")
 
 
-DISCIPLINES = (
+#: What ours are set beside: mainline's, and plain deficit round robin.
+BASELINES = (
     Discipline("pfifo", lambda n: f"pfifo limit {n}"),
     Discipline("red", red),
     Discipline("sfq", lambda n: f"sfq limit {n} depth 127 flows 1024 divisor 65536"),
     Discipline("fq_codel", lambda n: f"fq_codel limit {n} flows 65536"),
     Discipline("qsdrr nohysteresis", lambda n: f"qsdrr limit {n} flows 65536 nohysteresis"),
-    Discipline("qsdrr", lambda n: f"qsdrr limit {n} flows 65536 hysteresis"),
-    Discipline("tdrr", lambda n: f"tdrr limit {n} flows 65536"),
-    Discipline("2regionred", two_region),
-    Discipline("chokex", lambda n: f"chokex limit {n} {thresholds(n)} weight 0.002 avpkt {FRAME}"),
-    Discipline("redtail", lambda n: f"redtail limit {n * FRAME} bandwidth 500mbit avpkt {FRAME}"),
-    Discipline("cbt", lambda n: f"cbt limit {n} {thresholds(n)} latency 100ms weight 0.001953125"),
 )
+DISCIPLINES = (*BASELINES, *(ours(kind, card["DEMO"]) for kind, card in cards().items()))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One run of figure 4-7 a row, computed in floating point by
- * tests/tworegionred/vectors.py, which also tells the units.
+ * tests/oracle/tworegionred/vectors.py, which also tells the units.
  */
 static const struct {
 	u32 mbit, literal;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* seeded_random: the numbers that tests/seeded_random.py draws, and uniform. */
+/* seeded_random: the numbers that tests/oracle/seeded_random.py draws, and uniform. */
 #include <linux/kernel.h>
 #include <aqm/seeded_random.h>
 
 #include "unit.h"
 
-/* From tests/seeded_random.py: the first four of each seed. */
+/* From tests/oracle/seeded_random.py: the first four of each seed. */
 static const struct {
 	u32 seed, first[4];
 } known[] = {

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The cards of the disciplines in selftests/kinds, which shell scripts read as well."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+
+CARDS = Path(__file__).resolve().parents[2] / "selftests" / "kinds"
+
+
+def read_card(text: str) -> dict[str, str]:
+    """A card as the shell reads it: KEY="VALUE", where $KEY stands for what went before."""
+    card: dict[str, str] = {}
+    for word in shlex.split(text, comments=True):
+        key, value = word.split("=", 1)
+        card[key] = Template(value).substitute(card)
+    return card
+
+
+def cards() -> dict[str, Mapping[str, str]]:
+    """All cards, by kind."""
+    return {path.name: read_card(path.read_text()) for path in sorted(CARDS.iterdir())}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The modules build without a warning for every target that the design names."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from labkit import records
+from labkit.engines import default_kernel
+from labkit.kernels import prepare
+from labkit.modules import compile_copy, make_arguments, module_sources
+from labkit.stock import ensure_stock
+
+TOP = Path(__file__).resolve().parents[2]
+# What our modules need to compile, on top of tinyconfig.
+CONFIG = """
+CONFIG_MODULES=y
+CONFIG_NET=y
+CONFIG_INET=y
+CONFIG_IPV6=y
+CONFIG_NETDEVICES=y
+CONFIG_NET_SCHED=y
+CONFIG_NET_CLS=y
+CONFIG_NET_CLS_ACT=y
+CONFIG_SYSFS=y
+"""
+
+
+def clang_suffix() -> str | None:
+    """The argument of make LLVM= for a clang with its linker, or None."""
+    for suffix in ("", *(f"-{version}" for version in range(30, 14, -1))):
+        if shutil.which(f"clang{suffix}") and shutil.which(f"ld.lld{suffix}"):
+            return suffix or "1"
+    return None
+
+
+def build(arguments: Sequence[str], copy: Path) -> str:
+    """Build the modules in ``copy`` for the kernel that make's arguments name; make's output."""
+    return compile_copy(arguments, TOP, module_sources(), copy, "W=1")
+
+
+def own_warnings(output: str) -> list[str]:
+    """Warnings about our files; the target's headers have warnings of their own."""
+    ours = re.compile(r"(sch_\w+\.c|include/aqm/\w+\.h|compat\.h|selftests/\S+\.c):.*warning:")
+    return [line for line in output.splitlines() if ours.search(line)]
+
+
+def modules(copy: Path) -> list[Path]:
+    """What was built; every discipline must be among it."""
+    built = sorted(copy.rglob("*.ko"))
+    assert {path.stem for path in TOP.glob("sch_*.c")} <= {path.stem for path in built}
+    return built
+
+
+@pytest.mark.parametrize("version", records.names("qemu"))
+def test_builds_without_warnings_for_stock_kernels(version: str, tmp_path: Path) -> None:
+    output = build(make_arguments(ensure_stock(version)), tmp_path)
+    assert not own_warnings(output)
+    assert modules(tmp_path)
+
+
+def test_builds_without_warnings_with_clang(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    """For a kernel configured for clang: Debian's are built with gcc and take gcc's options."""
+    suffix = clang_suffix()
+    if suffix is None:
+        pytest.skip("no clang with lld: apt-get install clang lld llvm")
+    kdir = tmp_path_factory.mktemp("clang")
+    oldest = records.names("uml")[-1]
+    arguments = prepare(oldest, kdir, CONFIG, ["ARCH=x86_64", f"LLVM={suffix}"])
+    assert "CONFIG_CC_IS_CLANG=y" in (kdir / ".config").read_text()
+    output = build(arguments, tmp_path)
+    assert not own_warnings(output)
+    assert modules(tmp_path)
+
+
+def test_builds_for_32_bit_without_64_bit_division(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    """A plain / or % on u64 compiles there but leaves a call that no kernel has."""
+    kdir = tmp_path_factory.mktemp("i386")
+    arguments = prepare(default_kernel(), kdir, CONFIG, ["ARCH=i386"])
+    output = build(arguments, tmp_path)
+    assert not own_warnings(output)
+    for module in modules(tmp_path):
+        symbols = subprocess.run(
+            ["nm", "-u", module], check=True, capture_output=True, text=True
+        ).stdout
+        assert not re.search(r"__u?(div|mod)di3", symbols), module.name
+
+
+DROP_REASONS = {
+    "6.12": ((), set()),
+    "6.14": (
+        ("net/dropreason-core.h: SKB_DROP_REASON_QDISC_OVERLIMIT,",),
+        {"HAVE_SKB_DROP_REASON_QDISC"},
+    ),
+    "7.3": (
+        ("net/sch_generic.h: static inline void tcf_set_qdisc_drop_reason(",),
+        {"HAVE_QDISC_DROP_REASON"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kernel", DROP_REASONS)
+def test_drop_reasons_are_those_that_the_headers_have(kernel: str, tmp_path: Path) -> None:
+    """Three ages of kernels: no reasons of qdiscs, among all others, and of their own."""
+    found, expected = DROP_REASONS[kernel]
+    for line in found:
+        name, text = line.split(": ")
+        path = tmp_path / "include" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"\t{text}\n")
+    (tmp_path / "Makefile").write_text(
+        f"src = {TOP}\nsrctree = {tmp_path}\ninclude $(src)/Kbuild\nall:\n\t@echo $(ccflags-y)\n"
+    )
+    flags = subprocess.run(
+        ["make", "-s", "-C", tmp_path], capture_output=True, text=True, check=True
+    ).stdout
+    assert {flag for flag in re.findall(r"HAVE_\w+", flags) if "DROP" in flag} == expected

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make install` installs what a user needs, where it belongs, and `make uninstall` takes it away.
+
+With the headers of Debian's kernels, below DESTDIR, where nothing of this machine is touched,
+and in guests with these kernels.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from labkit import engines, records
+from labkit.errors import need
+from labkit.kernels import Kernel
+from labkit.modules import make_arguments
+from labkit.request import Request
+from labkit.stock import ensure_stock
+
+TOP = Path(__file__).resolve().parents[2]
+KINDS = sorted(path.stem.removeprefix("sch_") for path in TOP.glob("sch_*.c")
+               if not path.name.endswith(".mod.c"))
+ELSEWHERE = [Path("/lib/modules"), Path("/usr/share/man/man8"), Path("/usr/sbin"),
+             *Path("/usr/lib").glob("*/tc"), Path("/usr/lib/tc")]
+
+
+def run(words: list[str | Path], cwd: Path, **environment: str) -> str:
+    """Run a command that must succeed; what it printed."""
+    done = subprocess.run(words, cwd=cwd, env={**os.environ, **environment}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def files(top: Path) -> list[str]:
+    """All files below TOP."""
+    return sorted(str(path.relative_to(top)) for path in top.rglob("*") if not path.is_dir())
+
+
+def source(copy: Path) -> Path:
+    """A copy of what is under version control, without the control."""
+    listed = run(["git", "ls-files", "-z"], TOP)
+    for name in listed.split("\0"):
+        if name and (TOP / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(TOP / name, copy / name)
+    return copy
+
+
+@dataclass
+class Installed:
+    """A source tree and what was installed from it below DESTDIR."""
+
+    kernel: Kernel
+    tree: Path
+    destdir: Path
+    before: list[list[str]]
+    output: str
+
+    def make(self, *words: str) -> str:
+        """Run make in the source tree for the kernel, into DESTDIR."""
+        return make(self.tree, self.kernel, f"DESTDIR={self.destdir}", *words)
+
+
+def make(tree: Path, kernel: Kernel, *words: str) -> str:
+    """Run make in TREE as a user would who has headers for KERNEL."""
+    _, kdir, *rest = make_arguments(kernel)
+    return run(["make", f"KDIR={kdir}", *rest, *words], tree)
+
+
+@pytest.fixture(scope="module", params=records.names("qemu"))
+def installed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Installed:
+    """Installed below an empty directory, after a build that had test modules."""
+    kernel = ensure_stock(request.param)
+    tree = source(tmp_path_factory.mktemp("source"))
+    destdir = tmp_path_factory.mktemp("root")
+    before = [files(path) for path in ELSEWHERE]
+    output = make(tree, kernel, "modules", "AQM_TESTS=1")
+    assert (tree / "selftests" / "gate" / "aqm_gate.ko").exists()
+    output = make(tree, kernel, "install", f"DESTDIR={destdir}", "AQM_TESTS=1")
+    return Installed(kernel, tree, destdir, before, output)
+
+
+def test_installs_exactly_this_and_nothing_elsewhere(installed: Installed) -> None:
+    found = files(installed.destdir)
+    modules = f"lib/modules/{installed.kernel.release}/updates"
+    patterns = [
+        *(rf"{re.escape(modules)}/sch_{kind}\.ko(\.\w+)?" for kind in KINDS),
+        *(rf"usr/lib/([\w-]+/)?tc/q_{kind}\.so" for kind in KINDS),
+        *(rf"usr/share/man/man8/tc-{kind}\.8" for kind in KINDS),
+        r"usr/share/man/man8/sch-aqm-doctor\.8",
+        r"usr/sbin/sch-aqm-doctor",
+    ]
+    for pattern in patterns:
+        assert sum(bool(re.fullmatch(pattern, name)) for name in found) == 1, pattern
+    assert len(found) == len(patterns)
+    assert [files(path) for path in ELSEWHERE] == installed.before
+
+
+def test_install_says_nothing_that_looks_like_failure(installed: Installed) -> None:
+    assert not re.search(r"sign-file|SSL error|System\.map|Skipping depmod", installed.output)
+
+
+def test_everything_installed_names_one_version(installed: Installed) -> None:
+    version = (installed.tree / "VERSION").read_text().strip()
+    for name in files(installed.destdir):
+        path = installed.destdir / name
+        if ".ko" in name:
+            said = run(["modinfo", "-F", "version", path], TOP).strip()
+            assert said == version, name
+        elif name.endswith(".so"):
+            assert f"sch-aqm version {version}\0".encode() in path.read_bytes(), name
+        elif name.endswith(".8"):
+            assert f'"sch-aqm {version}"' in path.read_text(), name
+        else:
+            assert f"\nversion={version}\n" in path.read_text()
+            assert f'\nkinds="{" ".join(KINDS)}"\n' in path.read_text()
+
+
+def test_uninstall_leaves_nothing(installed: Installed) -> None:
+    installed.make("uninstall")
+    assert files(installed.destdir) == []
+    assert not list(installed.destdir.rglob("updates"))
+    installed.make("install")
+
+
+def test_modprobe_finds_what_tc_asks_for_until_it_is_uninstalled(installed: Installed) -> None:
+    """The core asks for net-sch-KIND. The kernel's own modules and their map stay as they are."""
+    release = installed.kernel.release
+    own = installed.destdir / "lib" / "modules" / release
+    for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+        shutil.copy(installed.kernel.modules / name, own)
+    ask = [need("modprobe", "kmod"), "-d", installed.destdir, "-S", release, "--show-depends"]
+    installed.make("install")
+    for kind in KINDS:
+        assert f"/updates/sch_{kind}.ko" in run([*ask, f"net-sch-{kind}"], TOP)
+    installed.make("uninstall")
+    assert "sch_" not in (own / "modules.dep").read_text() + (own / "modules.alias").read_text()
+    for path in own.glob("modules.*"):
+        path.unlink()
+    installed.make("install")
+
+
+def test_another_prefix_takes_all_but_the_modules(installed: Installed, tmp_path: Path) -> None:
+    words = ["install-tools", "PREFIX=/opt/aqm"]
+    make(installed.tree, installed.kernel, f"DESTDIR={tmp_path}", *words)
+    assert {str(Path(*Path(name).parts[:2])) for name in files(tmp_path)} == {"opt/aqm"}
+    make(installed.tree, installed.kernel, f"DESTDIR={tmp_path}", "uninstall", "PREFIX=/opt/aqm")
+    assert files(tmp_path) == []
+
+
+@pytest.mark.qemu
+@pytest.mark.slow
+@pytest.mark.extra
+def test_the_readme_works_as_typed_in_a_stock_guest(installed: Installed) -> None:
+    """What it says is in tests/build/install_guest.sh; the host built the modules, the guest is slow."""
+    make(installed.tree, installed.kernel, "modules", "plugins")
+    words = f"cd {installed.tree} && tests/build/install_guest.sh {installed.kernel.path}"
+    request = Request(["sh", "-c", words], engine="qemu", kernel=installed.kernel.name,
+                      time_limit=1800, share=[installed.tree])
+    result = engines.run(request, capture=True)
+    said = result.stdout.decode()
+    print(said, result.stderr.decode())
+    assert result.status == 0
+    assert "typed to the end" in said
+
+
+def test_missing_headers_are_named_with_the_package_to_install() -> None:
+    done = subprocess.run(["make", "modules", "KVER=6.1.0-99-amd64"], cwd=TOP, text=True,
+                          capture_output=True, check=False)
+    assert done.returncode != 0
+    assert "apt-get install linux-headers-6.1.0-99-amd64" in done.stderr
+
+
+def version(tree: Path) -> str:
+    """What TREE's tools/version says."""
+    return run([tree / "tools" / "version"], TOP).strip()
+
+
+def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "tools").mkdir(parents=True)
+    shutil.copy(TOP / "tools" / "version", tree / "tools")
+    (tree / "VERSION").write_text("1.2\n")
+    assert version(tree) == "1.2"  # a package: no git
+
+    def git(*words: str, top: Path = tree) -> str:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        return run(["git", *who, *words], top).strip()
+
+    git("init", "-q", top=tmp_path)
+    git("commit", "-q", "--allow-empty", "-m", "other", top=tmp_path)
+    assert version(tree) == "1.2"  # inside somebody else's checkout
+    shutil.rmtree(tmp_path / ".git")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    assert version(tree) == "1.2"
+    (tree / "file").write_text("a\n")
+    git("add", ".")
+    git("commit", "-qm", "two")
+    commit = git("rev-parse", "--short", "HEAD")
+    assert version(tree) == f"1.2+1.g{commit}"
+    (tree / "file").write_text("b\n")
+    assert version(tree) == f"1.2+1.g{commit}.dirty"
+    if shutil.which("dpkg"):
+        run(["dpkg", "--compare-versions", f"1.2+1.g{commit}", "gt", "1.2"], TOP)
+        run(["dpkg", "--compare-versions", f"1.2+10.g{commit}", "gt", f"1.2+9.g{commit}"], TOP)
+        run(["dpkg", "--compare-versions", "1.3", "gt", f"1.2+9.g{commit}"], TOP)
+
+
+def test_the_package_is_of_the_same_release() -> None:
+    newest = (TOP / "debian" / "changelog").read_text().splitlines()[0]
+    assert newest.startswith(f"sch-aqm ({(TOP / 'VERSION').read_text().strip()}) ")
+
+
+def test_every_page_is_found_by_its_file_name() -> None:
+    """whatis tc-qsdrr looks for the name in NAME."""
+    for page in (TOP / "man" / "man8").glob("*.8"):
+        name = re.search(r"^\.SH NAME\n(\S+) ", page.read_text(), flags=re.MULTILINE)
+        assert name
+        assert name[1].replace("\\-", "-") == page.stem

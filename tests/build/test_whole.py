@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a discipline consists of: whatever one lacks is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from comparison.cards import read_card
+
+from tests.selftests import KINDS, TOP
+
+# What a discipline X consists of, besides sch_X.c.
+PARTS = {
+    "the netlink interface": "include/uapi/linux/pkt_sched_{}.h",
+    "the tc plugin": "tc/q_{}.c",
+    "the man page": "man/man8/tc-{}.8",
+    "the card for the tests": "selftests/kinds/{}",
+    "the table for tdc": "selftests/tdc/tables/{}.py",
+    "the oracle": "tests/oracle/{}/test_{}_oracle.py",
+    "the oracle's model": "tests/oracle/{}/model.py",
+}
+LINES = {
+    "Kbuild": "obj-m += sch_{}.o",
+    "README.md": "| `{}` |",
+}
+# What a card must say, if only that there is nothing.
+CARD = ("ABOUT", "FROM", "DEMO", "OPTIONS", "CORNERS", "FILTERS", "BUSY", "MARKS")
+
+
+def lacking(top: Path, kind: str) -> list[str]:
+    """What a discipline has not, in words that say where it belongs."""
+    # A package of Python cannot begin with a digit.
+    package = {"2regionred": "tworegionred"}.get(kind, kind)
+    missing = []
+    for what, pattern in PARTS.items():
+        name = package if pattern.startswith("tests/") else kind
+        path = pattern.replace("{}", name)
+        if not (top / path).is_file():
+            missing.append(f"{what}: {path}")
+    for path, pattern in LINES.items():
+        if pattern.format(kind) not in (top / path).read_text():
+            missing.append(f'a line with "{pattern.format(kind)}" in {path}')
+    card = top / "selftests" / "kinds" / kind
+    if card.is_file():
+        said = read_card(card.read_text())
+        missing += [f"{key} in selftests/kinds/{kind}" for key in CARD if key not in said]
+    return missing
+
+
+def test_each_discipline_is_whole() -> None:
+    kinds = sorted(path.stem.removeprefix("sch_") for path in TOP.glob("sch_*.c"))
+    assert kinds
+    assert {kind: lacking(TOP, kind) for kind in kinds} == {kind: [] for kind in kinds}
+
+
+def test_no_card_is_of_nothing() -> None:
+    assert [kind.name for kind in KINDS if not (TOP / f"sch_{kind.name}.c").is_file()] == []

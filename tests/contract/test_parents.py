@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each discipline's contract with the core and with its parents, on the lab's kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.selftests import Kind, every_kind, matrix_names, run_selftest
+
+
+@pytest.mark.slow
+@every_kind
+def test_under_every_parent(kind: Kind) -> None:
+    tap = run_selftest(["selftests/matrix", kind.name])
+    assert not tap.failed
+    wanted = matrix_names(kind)
+    assert len(wanted) > 100
+    # hfsc stalls by itself when its link goes down and up.
+    own = [name for name in wanted if name.startswith("hfsc") and name.endswith(": down")]
+    if not kind.filters:
+        own += [name for name in wanted if ": filter-" in name]
+    skipped = [name.split(" # ")[0] for name in tap.skipped]
+    assert sorted(set(skipped) - set(own)) == []
+    # Once for each of the two parts: the module can be unloaded and loaded again.
+    assert sorted([*tap.passed, *skipped]) == sorted([*wanted, *2 * [f"{kind.name}: unload"]])
+    assert tap.status == 0

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The share law: with all classes saturating, each gets the part of the bytes asked for.
+
+Open-loop traffic, one packet leaving whenever the link has had the time to send it. UDP offers a
+multiple of the link, TCP 15 % more than its share: what senders offer that heed losses. And
+lending: when a class is silent the others take the whole link. And the guarantee of the paper's
+section 1, that the level of TCP traffic does not matter to the tagged.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+import pytest
+
+from tests.oracle.cbt.model import CLASSES, OTHER, TAGGED, TCP
+from tests.userspace import World
+
+RATE = 1_250_000  # bytes per second
+FIELDS = {TCP: "proto=tcp", TAGGED: "tos=0xb8", OTHER: ""}
+TOLERANCE = 0.10
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Shares and mean sizes (bytes) in the order of CLASSES; what UDP offers, in links."""
+
+    name: str
+    shares: tuple[float, float, float]
+    sizes: tuple[int, int, int]
+    udp: tuple[float, float] = (1.5, 1.5)
+    tcp_over_share: float = 1.15
+    silent: str = ""
+    latency_ms: int = 100
+    spread: bool = False  # sizes from half to one and a half of the mean
+    red: str = "tcp"
+    victim: str = "arrival"
+    seed: int = 1
+    seconds: float = 11.0
+    warm_up: float = 1.0
+
+    def options(self) -> str:
+        shares = " ".join(f"share_{c} {b}" for c, b in zip(CLASSES, self.shares, strict=True))
+        sizes = " ".join(f"packet_{c} {p}" for c, p in zip(CLASSES, self.sizes, strict=True))
+        return (
+            f"bandwidth 10mbit latency {self.latency_ms}ms {shares} {sizes} "
+            f"dscp 46 red {self.red} victim {self.victim} seed {self.seed}"
+        )
+
+    def schedule(self) -> list[tuple[float, str, int]]:
+        """(time in s, class, bytes) of the arrivals: Poisson, in order."""
+        rng = random.Random(self.seed)
+        arrivals = []
+        offered = (self.tcp_over_share * self.shares[0], *self.udp)
+        for kind, size, links in zip(CLASSES, self.sizes, offered, strict=True):
+            now = 0.0
+            while (
+                kind != self.silent
+                and (now := now + rng.expovariate(links * RATE / size)) < self.seconds
+            ):
+                low, high = (size // 2, size + size // 2) if self.spread else (size, size)
+                arrivals.append((now, kind, min(rng.randint(low, high), 1514)))
+        return sorted(arrivals)
+
+    def operations(self) -> list[str]:
+        """Departures are spaced by the mean packet that waits, which keeps the law's terms.
+
+        How the link is paced does not enter the law: a share of a FIFO is a share of what
+        leaves it. What matters is the ratio of arrivals to departures.
+        """
+        mean = sum(b / p for b, p in zip(self.shares, self.sizes, strict=True))
+        gap = 1 / (RATE * mean)  # s per departure, at the shares asked for
+        ops, due = [], gap
+        for now, kind, size in self.schedule():
+            while due <= now:
+                ops += [f"t {round(gap * 1e9)}", "d 1"]
+                due += gap
+            ops.append(f"e len={size} {FIELDS[kind]}")
+        return ops
+
+
+SETTINGS = [
+    Setting("the worked example", (0.75, 0.15, 0.10), (1500, 800, 1000)),
+    Setting("equal shares and sizes", (1 / 3, 1 / 3, 1 / 3), (1000, 1000, 1000)),
+    Setting("mostly tagged", (0.30, 0.60, 0.10), (1500, 200, 1000), udp=(2, 3)),
+    Setting("little for UDP", (0.90, 0.05, 0.05), (1500, 500, 1400), latency_ms=200),
+    Setting("a fierce blast", (0.70, 0.20, 0.10), (1500, 1000, 1000), udp=(1, 6)),
+    Setting("low latency", (0.60, 0.20, 0.20), (1000, 400, 600), latency_ms=40),
+    Setting("sizes that vary", (0.60, 0.25, 0.15), (1000, 400, 800), spread=True),
+    Setting("half for other UDP", (0.25, 0.25, 0.50), (1200, 600, 300), udp=(1, 3)),
+]
+
+
+def shares_of(setting: Setting) -> dict[str, float]:
+    """Part of the bytes that left after the warm-up, by class."""
+    packets: list[tuple[str, int]] = []
+    names = {fields: kind for kind, fields in FIELDS.items()}
+    out = dict.fromkeys(CLASSES, 0)
+    idle = 0
+    with World("cbt", setting.options()) as w:
+        start = w.now + round(setting.warm_up * 1e9)
+        for op in setting.operations():
+            if op.startswith("e"):
+                _, length, *fields = op.split()
+                packets.append((names[" ".join(fields)], int(length[4:])))
+            w.do(op)
+            if op.startswith("d") and w.now > start:
+                idle += not w.out
+                for number, _ in w.out:
+                    kind, size = packets[number]
+                    out[kind] += size
+        assert not idle, "the link stood idle with packets on offer"
+        classes = w.classes()
+    assert sum(st.bytes for st in classes.values()) >= sum(out.values())
+    total = sum(out.values())
+    return {kind: sent / total for kind, sent in out.items()}
+
+
+def off(setting: Setting, got: dict[str, float]) -> float:
+    """How far the class that is worst off, or best, is from its share."""
+    asked = zip(CLASSES, setting.shares, strict=True)
+    return max((got[kind] / share - 1 for kind, share in asked), key=abs)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
+def test_every_class_gets_its_share_when_all_saturate(setting: Setting, seed: int) -> None:
+    got = shares_of(replace(setting, seed=seed))
+    print(setting.name, "seed", seed, got)
+    assert abs(off(setting, got)) < TOLERANCE
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
+def test_so_it_does_with_the_papers_random_victims_where_tcp_heeds_losses(setting: Setting) -> None:
+    got = shares_of(replace(setting, victim="random"))
+    print(setting.name, got)
+    assert abs(off(setting, got)) < TOLERANCE
+
+
+@pytest.mark.parametrize("silent", CLASSES)
+def test_the_others_take_what_a_silent_class_leaves(silent: str) -> None:
+    asked = {TCP: 0.6, TAGGED: 0.2, OTHER: 0.2}
+    setting = Setting(
+        "lending", tuple(asked.values()), (1000, 1000, 1000), tcp_over_share=3.0, silent=silent,
+        seconds=5,
+    )  # fmt: skip
+    got = shares_of(setting)
+    rest = {kind: share for kind, share in asked.items() if kind != silent}
+    print(got)
+    for kind, share in rest.items():
+        assert got[kind] == pytest.approx(share / sum(rest.values()), rel=TOLERANCE)
+
+
+@pytest.mark.parametrize(("links", "kept"), [(1.5, 0.9), (4.0, 0.75)], ids=lambda n: str(n))
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
+def test_tagged_traffic_keeps_its_rate_beside_deaf_tcp(
+    setting: Setting, links: float, kept: float
+) -> None:
+    """Section 1: "independent of the level of TCP traffic", as far as tc-cbt(8) says it holds.
+
+    TCP's band ends a tenth above its share. At four times the link RED's average, at the
+    paper's weight, lags behind a queue that swings.
+    """
+    got = shares_of(replace(setting, tcp_over_share=links / setting.shares[0], seconds=6))
+    print(setting.name, got)
+    assert got[TAGGED] > kept * setting.shares[CLASSES.index(TAGGED)]
+
+
+def test_random_victims_let_deaf_tcp_take_the_others_share() -> None:
+    """Each TCP arrival above max ousts UDP as well, which fills up again to its thresholds.
+
+    So TCP grows until as many of its packets leave as arrive in place of UDP's: TCP / UDP in the
+    queue = TCP offered / link. See tc-cbt(8).
+    """
+    setting = Setting(
+        "deaf", (1 / 3, 1 / 3, 1 / 3), (1000, 1000, 1000), tcp_over_share=4.5, victim="random",
+        seconds=5,
+    )  # fmt: skip
+    got = shares_of(setting)
+    print(got)
+    assert got[TCP] == pytest.approx(1.5 / 2.5, rel=TOLERANCE)

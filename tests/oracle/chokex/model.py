@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+"""CHOKe, M-CHOKe and A-CHOKe in plain Python.
+
+Written from Ali Ahammed and Banu, section 2.5, and tc-chokex(8), to be compared with the kernel
+decision by decision. Random numbers are used in this order: at or above min one for each
+candidate; then, if the arrival is still there and RED's probability is neither 0 nor 1, one for
+RED.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from tests.oracle.red_model import RandomQueue, Red
+from tests.oracle.seeded_random import SeededRandom
+
+ECT = (1, 2)
+CE = 3
+
+
+@dataclass
+class Chokex:
+    """The queue; ``regions`` 0 means a fixed number of candidates. Lengths in packets."""
+
+    red: Red
+    limit: int
+    rng: SeededRandom
+    candidates: int = 1
+    regions: int = 0
+    ecn: bool = False
+    harddrop: bool = False
+    nodrop: bool = False
+    queue: RandomQueue = field(default_factory=RandomQueue)
+    flow: dict[int, object] = field(default_factory=dict)
+    tos: dict[int, int] = field(default_factory=dict)
+    counts: Counter = field(default_factory=Counter)
+
+    def draws(self) -> int:
+        """Candidates for an arrival at the present average."""
+        if not self.regions:
+            return self.candidates
+        red = self.red
+        share = (Fraction(red.avg) - Fraction(red.min_th)) / Fraction(red.max_th - red.min_th)
+        region = 1 + int(self.regions * share)
+        return 2 * min(region, self.regions)
+
+    def _lose(self, why: str) -> None:
+        self.counts[why] += 1
+        self.counts["drops"] += 1
+
+    def _match(self, flow: object) -> bool:
+        hit = False
+        for _ in range(self.draws()):
+            if not len(self.queue):
+                break
+            self.counts["drawn"] += 1
+            candidate = self.queue.draw(self.rng)
+            if self.flow[candidate] == flow:
+                self.queue.remove(candidate)
+                self._lose("victims")
+                hit = True
+        return hit
+
+    def _signal(self, packet: int, verdict: str) -> str:
+        """What becomes of what RED would drop, as the name of its counter."""
+        if not self.ecn or (verdict == "forced" and self.harddrop):
+            return f"{verdict}_drop"
+        if self.tos[packet] & 3 in (*ECT, CE):
+            self.tos[packet] |= CE
+            return f"{verdict}_mark"
+        return "spared" if self.nodrop else f"{verdict}_drop"
+
+    def enqueue(self, packet: int, flow: object, tos: int, now: int) -> None:
+        self.flow[packet] = flow
+        self.tos[packet] = tos
+        self.red.arrival(len(self.queue), now)
+        if self.red.avg >= self.red.min_th and self._match(flow):
+            if not len(self.queue):
+                self.red.idle(now)
+            self._lose("matched")
+            return
+        verdict = self.red.decide(self.rng)
+        fate = "pass"
+        if verdict != "pass":
+            self.counts["overlimits"] += 1
+            fate = self._signal(packet, verdict)
+        if fate.endswith("drop"):
+            self._lose(fate)
+            return
+        if len(self.queue) >= self.limit:
+            self._lose("drop_limit")
+            return
+        self.counts[fate] += 1
+        self.counts["marked"] += fate.endswith("mark")
+        self.queue.add(packet)
+        self.red.busy(now)
+
+    def dequeue(self, now: int) -> tuple[int, int] | None:
+        """(packet, TOS) of the packet that leaves, or None."""
+        if not len(self.queue):
+            return None
+        packet = self.queue.first()
+        self.queue.remove(packet)
+        if not len(self.queue):
+            self.red.idle(now)
+        return packet, self.tos[packet]
+
+    def set_limit(self, limit: int) -> None:
+        self.limit = limit
+        while len(self.queue) > limit:
+            self.queue.remove(self.queue.last())
+            self._lose("drop_change")
+
+    def reset(self, now: int) -> None:
+        """Forget the packets, uncounted, and the averages."""
+        self.queue = RandomQueue()
+        self.red.reset(now)

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Drive a discipline, one enqueue or dequeue at a time: in user space, or on a kernel.
+
+A trace is a list of operations in the language of ``tools/qdrive.c``. On the kernel it runs on
+a gate device, whose transmit queue is stopped unless told otherwise, so nothing happens that
+the trace does not say; all traces of one call share one boot. In user space
+(``tests/userspace.py``) it runs on the same source thousands of times faster, and time passes
+only where the trace says so.
+
+``x OPTIONS`` (change) and ``r`` (reset) are for both. What else selftests/userspace/README.md
+has is for user space only. A trace that failed lies under build/drive, and
+
+    build/venv/bin/python -m tests.oracle.drive build/drive/NAME.trace [--engine kernel]
+
+runs it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import dataclasses
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+import pytest
+
+from tests.userspace import Refused, World
+
+Engine = Literal["user", "kernel"]
+
+TOP = Path(__file__).resolve().parents[2]
+
+# A filter that matches nothing. Its presence takes TCQ_F_CAN_BYPASS from the discipline:
+# with it the core hands the first packet of an idle queue straight to the (stopped) device.
+NO_BYPASS = (
+    "tc filter add dev g0 parent 1: protocol all prio 1 "
+    "basic match 'meta(priority eq 99)' classid 1:1"
+)
+
+# What "r" is on the kernel: the packets are gone, uncounted.
+RESET = "c ip link set g0 down && ip link set g0 up"
+
+
+@dataclass(frozen=True)
+class ClassState:
+    """One class at one moment: packets, bytes, packets dropped, raw TCA_STATS_APP."""
+
+    qlen: int
+    backlog: int
+    drops: int
+    xstats: builtins.bytes
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one operation did, and the discipline's statistics after it.
+
+    ``t`` is CLOCK_MONOTONIC before the operation, ns. ``out`` holds (packet number, TOS)
+    of the packets that left, in order. ``classes`` maps a minor number to its class.
+    """
+
+    i: int
+    t: int
+    rc: int
+    out: list[tuple[int, int]]
+    qlen: int
+    backlog: int
+    drops: int
+    overlimits: int
+    bytes: int
+    packets: int
+    xstats: builtins.bytes
+    classes: dict[int, ClassState]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A discipline and what to do to it.
+
+    ``setup`` runs after the discipline is in place, ``before`` before the device goes up.
+    ``bypass`` leaves TCQ_F_CAN_BYPASS alone. ``sample`` is the handle of the discipline to
+    report when it is not the root.
+    """
+
+    qdisc: str
+    ops: Sequence[str]
+    classes: bool = False
+    bypass: bool = False
+    setup: Sequence[str] = ()
+    before: Sequence[str] = ()
+    sample: str | None = None
+    modules: Sequence[str] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """The discipline's."""
+        return self.qdisc.partition(" ")[0]
+
+
+class DriveError(RuntimeError):
+    """The lab or the driver failed; the text holds what they printed."""
+
+
+def _parse(line: str) -> Step:
+    raw = json.loads(line)
+    raw["out"] = [(number, tos) for number, tos in raw["out"]]
+    raw["xstats"] = bytes.fromhex(raw["xstats"])
+    raw["classes"] = {
+        minor: ClassState(qlen, backlog, drops, bytes.fromhex(xstats))
+        for minor, qlen, backlog, drops, xstats in raw.get("classes", [])
+    }
+    return Step(**raw)
+
+
+def _on_kernel(trace: Trace, op: str) -> str:
+    """An operation as tools/qdrive.c knows it."""
+    word, _, rest = op.partition(" ")
+    if word == "x":
+        return f"c tc qdisc change dev g0 root handle 1: {trace.kind} {rest}"
+    if word == "r":
+        return RESET
+    if word not in ("e", "d", "t", "c"):
+        raise DriveError(f"only in user space: {op}")
+    return op
+
+
+class _Lines:
+    """The operations of a trace as user space knows them; what the shell would do is done here."""
+
+    CHANGE = re.compile(
+        r"tc qdisc change dev g0 root (?:handle 1: )?(?P<kind>\S+) ?(?P<options>.*)"
+    )
+    ADD = re.compile(r"tc qdisc add dev g0 root handle 1: (?P<kind>\S+) ?(?P<options>.*)")
+    VLAN = re.compile(
+        r"tc filter add dev g0 egress (?:matchall|protocol all handle (?P<mark>\d+) fw)"
+        r" action vlan push id (?P<id>\d+)"
+    )
+    MTU = re.compile(r"ip link set g0 mtu (?P<mtu>\d+)")
+
+    def __init__(self, trace: Trace) -> None:
+        self.tags: dict[str | None, str] = {}
+        self.first = ["y 1"] if trace.bypass else []
+        for line in (*trace.before, *trace.setup):
+            if tag := self.VLAN.fullmatch(line):
+                self.tags[tag["mark"]] = tag["id"]
+            elif mtu := self.MTU.fullmatch(line):
+                self.first.append(f"m {mtu['mtu']}")
+            elif line != "tc qdisc add dev g0 clsact":
+                raise DriveError(f"not in user space: {line}")
+
+    def __call__(self, op: str) -> tuple[str, str | None]:
+        """The operation, and the discipline that is to take the place of the present one."""
+        if op.startswith("e "):
+            mark = next((word[5:] for word in op.split() if word.startswith("mark=")), None)
+            tag = self.tags.get(mark) or self.tags.get(None)
+            return (f"{op} tag={tag}" if tag else op), None
+        if not op.startswith("c "):
+            return op, None
+        command = op[2:]
+        if op == RESET:
+            return "r", None
+        if change := self.CHANGE.fullmatch(command):
+            return f"x {change['options']}".strip(), None
+        if add := self.ADD.fullmatch(command):
+            return "t 0", f"{add['kind']} {add['options']}"
+        if command == "tc qdisc del dev g0 root":
+            return "t 0", None
+        raise DriveError(f"not in user space: {op}")
+
+
+def _in_user_space(trace: Trace, seed: int) -> list[Step]:
+    lines = _Lines(trace)
+    steps: list[Step] = []
+
+    def world(qdisc: str) -> World:
+        kind, _, options = qdisc.partition(" ")
+        try:
+            w = World(kind, options, seed=seed)
+        except Refused as error:
+            raise DriveError(str(error)) from None
+        for line in lines.first:
+            w.do(line)
+        return w
+
+    w = world(trace.qdisc)
+    try:
+        for i, given in enumerate(trace.ops):
+            op, qdisc = lines(given)
+            if qdisc:
+                before, w = w, world(qdisc)
+                w.advance(max(0, before.now - w.now))
+                before.close()
+            t = w.now
+            rc = w.do(op)
+            st, out = w.stats(), w.out
+            classes = {
+                minor: ClassState(cl.qlen, cl.backlog, cl.drops, cl.xstats)
+                for minor, cl in (w.classes() if trace.classes else {}).items()
+            }
+            steps.append(
+                Step(i, t, rc, out, st.qlen, st.backlog, st.drops, st.overlimits, st.bytes,
+                     st.packets, st.xstats, classes)
+            )  # fmt: skip
+    finally:
+        w.close()
+    return steps
+
+
+def _script(traces: Sequence[Trace], where: Path) -> str:
+    lines = ["set -eu", "modprobe aqm_gate"]
+    for n, trace in enumerate(traces):
+        options = ("-c " if trace.classes else "") + (f"-h {trace.sample} " if trace.sample else "")
+        lines += [f"modprobe {module}" for module in trace.modules]
+        lines += [
+            "ip link add g0 type gate",
+            "echo 1 > /proc/sys/net/ipv6/conf/g0/disable_ipv6",
+            *trace.before,
+            "ip link set g0 up",
+            f"tc qdisc add dev g0 root handle 1: {trace.qdisc}",
+            *trace.setup,
+            *([] if trace.bypass else [NO_BYPASS]),
+            f"qdrive {options}g0 < {shlex.quote(str(where / f'{n}.trace'))} "
+            f"> {shlex.quote(str(where / f'{n}.log'))}",
+            "ip link del g0",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def drive_many(
+    traces: Sequence[Trace], *, engine: Engine = "kernel", seed: int = 1, lab: Sequence[str] = ()
+) -> list[list[Step]]:
+    """Run traces in user space, or in one boot of the lab; one list of steps for each trace.
+
+    ``lab`` holds further options of ``lab/boot``. Raises DriveError if the lab returns
+    anything but 0, and if a trace yields fewer steps than operations.
+    """
+    if engine == "user":
+        return [_in_user_space(trace, seed) for trace in traces]
+    scratch = TOP / "build" / "drive"
+    scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch) as name:
+        where = Path(name)
+        for n, trace in enumerate(traces):
+            lines = [_on_kernel(trace, op) for op in trace.ops]
+            (where / f"{n}.trace").write_text("\n".join(lines) + "\n")
+        (where / "script").write_text(_script(traces, where))
+        done = subprocess.run(
+            [TOP / "lab" / "boot", "--seed", str(seed), *lab, "--", "sh", where / "script"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=TOP,
+        )
+        if done.returncode:
+            raise DriveError(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
+        steps = [
+            [_parse(line) for line in (where / f"{n}.log").read_text().splitlines()]
+            for n in range(len(traces))
+        ]
+    for trace, got in zip(traces, steps, strict=True):
+        if len(got) != len(trace.ops):
+            raise DriveError(f"{len(got)} steps of {len(trace.ops)}\n{done.stdout}\n{done.stderr}")
+    return steps
+
+
+def drive(
+    qdisc: str, ops: Sequence[str], *, classes: bool = False, engine: Engine = "kernel",
+    seed: int = 1,
+) -> list[Step]:  # fmt: skip
+    """Run one trace; see drive_many()."""
+    return drive_many([Trace(qdisc, ops, classes=classes)], engine=engine, seed=seed)[0]
+
+
+class Case(Protocol):
+    """What an oracle has cases of: a dataclass with a name and a seed that gives a trace."""
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    name: str
+    seed: int
+
+    def trace(self) -> Trace: ...
+
+
+C = TypeVar("C", bound=Case)
+
+
+@dataclass(frozen=True)
+class Run(Generic[C]):
+    """A case on an engine. ``designed``: with the seed that the case was made with."""
+
+    case: C
+    engine: Engine
+    designed: bool
+
+
+class Oracle(Generic[C]):
+    """The cases of one discipline, each in user space on many seeds, some on the kernel too.
+
+    ``kernel`` names the cases that run there, in one boot. Whether a case shows what it was
+    made for is a question to ``Run.designed`` ones; that the model agrees, to all.
+    """
+
+    def __init__(
+        self, cases: Sequence[C], *, kernel: Collection[str], seeds: int = 3,
+        extra: Mapping[str, Trace] | None = None,
+    ) -> None:  # fmt: skip
+        self.cases = cases
+        self.on_kernel = [case for case in cases if case.name in kernel]
+        assert len(self.on_kernel) == len(kernel), "kernel names a case that is not there"
+        self.extra_traces = dict(extra or {})
+        self.runs = [Run(case, "kernel", True) for case in self.on_kernel]
+        self.runs += [
+            Run(dataclasses.replace(case, seed=case.seed + 1000 * n), "user", not n)
+            for case in cases
+            for n in range(seeds)
+        ]
+
+    def each(self, test: Callable[[Run[C], list[Step]], None]) -> Callable[[Run[C]], None]:
+        """Decorate a test of one run and its steps."""
+        return self._each(test, self.runs)
+
+    def each_on(self, engine: Engine) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """The same for the runs on one engine."""
+        runs = [run for run in self.runs if run.engine == engine]
+        return lambda test: self._each(test, runs)
+
+    def _each(self, test: Callable[..., None], runs: Sequence[Run[C]]) -> Callable[..., None]:
+        names = [f"{run.case.name}-{run.engine}-{run.case.seed}" for run in runs]
+
+        @pytest.mark.parametrize("run", runs, ids=names)
+        def with_steps(run: Run[C]) -> None:
+            print(f"seed {run.case.seed}, {run.engine}")
+            with self.steps(run) as steps:
+                test(run, steps)
+
+        with_steps.__name__ = test.__name__
+        with_steps.__doc__ = test.__doc__
+        with_steps.__module__ = test.__module__
+        return with_steps
+
+    @cached_property
+    def _kernel(self) -> dict[str, list[Step]]:
+        names = [*(case.name for case in self.on_kernel), *self.extra_traces]
+        traces = [*(case.trace() for case in self.on_kernel), *self.extra_traces.values()]
+        return dict(zip(names, drive_many(traces), strict=True))
+
+    @cached_property
+    def _user(self) -> dict[str, list[Step]]:
+        traces = list(self.extra_traces.values())
+        return dict(zip(self.extra_traces, drive_many(traces, engine="user"), strict=True))
+
+    def extra(self, engine: Engine, name: str) -> list[Step]:
+        """The steps of an extra trace."""
+        return (self._kernel if engine == "kernel" else self._user)[name]
+
+    @contextmanager
+    def steps(self, run: Run[C]) -> Iterator[list[Step]]:
+        """The steps of a run. Where the block fails, trace and log stay under build/drive."""
+        steps: list[Step] = []
+        try:
+            if run.engine == "kernel":
+                steps = self._kernel[run.case.name]
+            else:
+                steps = _in_user_space(run.case.trace(), run.case.seed)
+            yield steps
+        except Exception:
+            keep(run.case.trace(), steps, run.engine, f"{run.case.name} {run.case.seed}")
+            raise
+
+
+def keep(trace: Trace, steps: Sequence[Step], engine: Engine, name: str) -> Path:
+    """Write a trace and what came of it, and say how to run it again."""
+    where = TOP / "build" / "drive"
+    where.mkdir(parents=True, exist_ok=True)
+    slug = re.sub(r"\W+", "-", f"{trace.kind} {name} {engine}")
+    path = where / f"{slug}.trace"
+    about = {
+        field.name: getattr(trace, field.name)
+        for field in dataclasses.fields(Trace)
+        if field.name != "ops"
+    }
+    path.write_text("\n".join([f"# {json.dumps(about)}", *trace.ops]) + "\n")
+    path.with_suffix(".log").write_text("".join(f"{step}\n" for step in steps))
+    print(f"to run it again: build/venv/bin/python -m tests.oracle.drive {path} --engine {engine}")
+    return path
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a kept trace and print its steps."""
+    parser = argparse.ArgumentParser(prog="tests.oracle.drive", description=main.__doc__)
+    parser.add_argument("trace", type=Path)
+    parser.add_argument("--engine", choices=("user", "kernel"), default="user")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    about, *ops = options.trace.read_text().splitlines()
+    trace = Trace(**json.loads(about.removeprefix("# ")), ops=ops)
+    for step in drive_many([trace], engine=options.engine, seed=options.seed)[0]:
+        print(step)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every discard and every departure of the real qsdrr, against figure 1 in plain Python.
+
+In user space over many seeds, and on the kernel over one.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import pytest
+from analysis import lists
+
+from tests.oracle.drive import RESET, Step, Trace, drive_many
+from tests.oracle.fair_queueing import Packet
+from tests.oracle.qsdrr.model import Qsdrr
+
+LISTS = lists.read("qsdrr")
+
+
+# A packet: its bytes, and those of a segment if it is a GSO packet.
+Size = tuple[int, int]
+HEADERS = 14 + 20 + 8
+
+
+@dataclass(frozen=True)
+class Op:
+    """One line of a trace: e(nqueue), d(equeue), r(eset), or c(hange)."""
+
+    kind: str
+    queue: int = 0
+    size: Size = (0, 0)
+    packets: int = 0
+    change: tuple[tuple[str, int], ...] = ()
+
+    def line(self) -> str:
+        match self.kind:
+            case "e":
+                length, segment = self.size
+                gso = f" gso={segment}" if segment else ""
+                return f"e flow={self.queue} len={length} prio={0x10000 + self.queue}{gso}"
+            case "d":
+                return f"d {self.packets}"
+            case "r":
+                return RESET
+        words = " ".join(f"{name} {value}" for name, value in self.change)
+        words = words.replace("hysteresis 1", "hysteresis").replace("hysteresis 0", "nohysteresis")
+        return f"c tc qdisc change dev g0 root qsdrr {words}"
+
+
+def segments(size: Size) -> int:
+    """Packets that the wire will carry."""
+    length, segment = size
+    return -(-(length - HEADERS) // segment) if segment else 1
+
+
+@dataclass(frozen=True)
+class Case:
+    """A trace: packets of ``sizes`` for ``queues`` queues, ``load`` arrivals a departure.
+
+    ``changes`` come one by one.
+    """
+
+    name: str
+    limit: int
+    quantum: int
+    queues: int
+    sizes: tuple[Size, ...]
+    load: float
+    hysteresis: bool = True
+    steps: int = 1500
+    seed: int = 1
+    memory_limit: int = 32 << 20
+    resets: bool = False
+    changes: tuple[tuple[tuple[str, int], ...], ...] = ()
+
+    def operations(self) -> list[Op]:
+        """Drawn from the seed.
+
+        The arrivals of a queue come in runs, and which queues are busy changes, so that
+        queues become longest and shortest in turn.
+        """
+        rng = random.Random(self.seed)
+        ops: list[Op] = []
+        changes = list(self.changes)
+        weights = [1.0] * self.queues
+        while len(ops) < self.steps:
+            if rng.random() < 0.05:
+                weights = [rng.random() ** 4 for _ in range(self.queues)]
+            queue = rng.choices(range(1, self.queues + 1), weights)[0]
+            for _ in range(rng.randint(1, 4)):
+                ops.append(Op("e", queue, rng.choice(self.sizes)))
+            while rng.random() < 1 / (1 + self.load):
+                ops.append(Op("d", packets=rng.randint(1, 3)))
+            if rng.random() < 0.002:
+                ops.append(Op("d", packets=2 * self.limit))
+            if self.resets and rng.random() < 0.02:
+                ops.append(Op("r"))
+            if changes and len(ops) > self.steps * (1 - len(changes) / (len(self.changes) + 1)):
+                ops.append(Op("c", change=changes.pop(0)))
+        return ops[: self.steps]
+
+    def trace(self) -> Trace:
+        options = f"limit {self.limit} quantum {self.quantum} flows 1024 nosplit_gso"
+        options += f" memory_limit {self.memory_limit}"
+        options += "" if self.hysteresis else " nohysteresis"
+        lines = [op.line() for op in self.operations()]
+        return Trace(f"qsdrr {options}", lines, classes=True, before=BIG_MTU)
+
+    def model(self) -> Qsdrr:
+        """The model that ought to behave the same."""
+        return Qsdrr(
+            limit=self.limit,
+            quantum=self.quantum,
+            hysteresis=self.hysteresis,
+            memory_limit=self.memory_limit,
+        )
+
+
+FULL: tuple[Size, ...] = ((1514, 0),)
+MIXED: tuple[Size, ...] = ((64, 0), (200, 0), (576, 0), (1000, 0), (1514, 0))
+JUMBO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 0))
+GSO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 1000), (5000, 400))
+BIG_MTU = ("ip link set g0 mtu 9000",)
+SIZES = sorted({*FULL, *MIXED, *JUMBO, *GSO})
+CASES = [
+    Case("full-size packets", 50, 1514, 10, FULL, 1.0),
+    Case("full-size packets, overload", 50, 1514, 30, FULL, 2.0, seed=2),
+    Case("mixed sizes", 40, 1514, 8, MIXED, 1.5, seed=3),
+    Case("small quantum", 40, 300, 8, MIXED, 1.0, seed=4),
+    Case("large quantum", 40, 9000, 8, MIXED, 1.0, seed=5),
+    Case("two queues", 10, 1514, 2, MIXED, 1.5, seed=6),
+    Case("more queues than slots", 10, 1514, 40, FULL, 1.5, seed=7),
+    Case("one packet of buffer", 1, 1514, 5, FULL, 1.0, steps=400, seed=8),
+    Case("plain DRR", 50, 1514, 10, FULL, 1.5, hysteresis=False, seed=9),
+    Case("plain DRR, mixed sizes", 40, 1514, 8, MIXED, 1.5, hysteresis=False, seed=10),
+    # Room for a jumbo packet takes many small ones: several discards an arrival.
+    Case("memory", 1000, 1514, 8, JUMBO, 1.5, seed=11, memory_limit=60000),
+    Case(
+        "memory, plain DRR",
+        1000,
+        1514,
+        8,
+        JUMBO,
+        1.5,
+        hysteresis=False,
+        seed=12,
+        memory_limit=60000,
+    ),
+    Case("memory and slots", 25, 1514, 8, JUMBO, 1.5, seed=13, memory_limit=60000),
+    Case("larger than the memory", 25, 1514, 3, JUMBO, 1.5, seed=14, memory_limit=9000),
+    Case("resets", 20, 1514, 8, MIXED, 1.5, seed=15, resets=True),
+    Case("GSO", 60, 1514, 8, GSO, 1.2, seed=16),
+    Case("GSO, small quantum", 60, 256, 8, GSO, 1.0, seed=17),
+    Case("GSO, few slots", 20, 1514, 8, GSO, 1.2, seed=18),
+    Case("GSO, memory", 1000, 1514, 8, GSO, 1.2, seed=19, memory_limit=60000),
+    Case(
+        "changes",
+        60,
+        1514,
+        8,
+        MIXED,
+        2.5,
+        seed=20,
+        changes=(
+            (("limit", 10),),
+            (("hysteresis", 0), ("limit", 40)),
+            (("memory_limit", 9000),),
+            (("memory_limit", 100000), ("hysteresis", 1)),
+            (("limit", 1),),
+            (("limit", 30), ("hysteresis", 0)),
+        ),
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a packet of one size counts as: length on the wire, and memory."""
+
+    size: int
+    truesize: int
+
+
+Runs = dict[str, Sequence[Step]]
+TRUESIZE = Trace(
+    "qsdrr limit 1000 nosplit_gso",
+    [Op("e", queue=1, size=size).line() for size in SIZES],
+    before=BIG_MTU,
+)
+
+
+def shapes_of(steps: Sequence[Step]) -> dict[Size, Shape]:
+    """What each size is, from one packet of each."""
+    used = [0, *(LISTS.statistics(step.xstats)["memory_used"] for step in steps)]
+    backlog = [0, *(step.backlog for step in steps)]
+    shapes = {}
+    for size, (before, after), (short, long) in zip(
+        SIZES, pairwise(used), pairwise(backlog), strict=True
+    ):
+        shapes[size] = Shape(long - short, after - before)
+        length, _ = size
+        assert shapes[size].size == length + (segments(size) - 1) * HEADERS
+        assert shapes[size].truesize > length
+    return shapes
+
+
+@pytest.fixture(scope="module")
+def runs() -> Runs:
+    """All traces in one boot; under "truesize", one packet of each size into empty queues."""
+    steps = drive_many([*(case.trace() for case in CASES), TRUESIZE])
+    names = [*(case.name for case in CASES), "truesize"]
+    return dict(zip(names, steps, strict=True))
+
+
+def apply(model: Qsdrr, op: Op, packet: int, shapes: dict[Size, Shape]) -> tuple[bool, list[int]]:
+    """Whether the arrival was queued, and which packets left."""
+    match op.kind:
+        case "e":
+            shape = shapes[op.size]
+            arrival = Packet(packet, shape.size, shape.truesize, segments(op.size))
+            return model.enqueue(op.queue, arrival), []
+        case "r":
+            model.reset()
+        case "c":
+            model.change(**{name: value for name, value in op.change})  # type: ignore[arg-type]
+        case _:
+            left = [model.dequeue() for _ in range(op.packets)]
+            return True, [number for number in left if number is not None]
+    return True, []
+
+
+def compare(case: Case, steps: Sequence[Step], shapes: dict[Size, Shape]) -> None:
+    print("seed", case.seed)
+    model = case.model()
+    packet = 0
+    overflows = 0
+    for op, step in zip(case.operations(), steps, strict=True):
+        where = f"step {step.i} {op}"
+        before = len(model.victims)
+        queued, left = apply(model, op, packet, shapes)
+        packet += op.kind == "e"
+        overflows += op.kind == "e" and len(model.victims) > before
+        assert step.rc == (0 if queued else errno.ENOBUFS), where
+        assert [number for number, _ in step.out] == left, where
+        assert step.qlen == model.qlen, where
+        assert step.drops == len(model.victims), where
+
+        stats = LISTS.statistics(step.xstats)
+        assert (stats["q_chosen"], stats["q"]) == (model.chosen, model.q or 0), where
+        assert {cause: stats[f"drop_{cause}"] for cause in model.causes} == model.causes, where
+        assert stats["memory_used"] == model.memory, where
+        assert stats["dropped_bytes"] == model.dropped_bytes, where
+        assert stats["overflows"] == step.overlimits == overflows, where
+        assert stats["limit"] == model.limit, where
+        assert stats["memory_limit"] == model.memory_limit, where
+
+        state = {
+            number: (
+                len(queue.packets),
+                queue.length,
+                queue.dropped,
+                number,
+                queue.account,
+                number == model.q,
+            )
+            for number, queue in model.active.items()
+        }
+        assert stats["active"] == len(state), where
+        seen = {}
+        for minor, cl in step.classes.items():
+            own = LISTS.statistics(cl.xstats)
+            seen[minor] = (
+                cl.qlen, cl.backlog, cl.drops, own["queue"], own["deficit"], bool(own["is_q"])
+            )  # fmt: skip
+        assert seen == state, where
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_discard_and_departure_is_the_models(case: Case, runs: Runs) -> None:
+    compare(case, runs[case.name], shapes_of(runs["truesize"]))
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_in_user_space(case: Case, seed: int) -> None:
+    case = replace(case, seed=100 * seed + case.seed)
+    compare(
+        case,
+        drive_many([case.trace()], engine="user")[0],
+        shapes_of(drive_many([TRUESIZE], engine="user")[0]),
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_trace_exercises_the_rule(case: Case) -> None:
+    """A trace without overflow, or where Q never changes, would prove nothing."""
+    model = case.model()
+    shapes = shapes_of(drive_many([TRUESIZE], engine="user")[0])
+    kept = several = emptied = debts = 0
+    for n, op in enumerate(case.operations()):
+        before = model.chosen, len(model.victims), model.qlen
+        apply(model, op, n, shapes)
+        if op.kind == "e":
+            kept += model.chosen == before[0] and len(model.victims) > before[1]
+            several += len(model.victims) > before[1] + 1
+        emptied += op.kind == "r" and before[2] > 0
+        debts += any(
+            queue.account <= -model.quantum or (not queue.packets and queue.account <= 0)
+            for queue in model.queues.values()
+        )
+    assert len(model.victims) > 100
+    assert model.chosen > 10
+    if case.hysteresis and case.limit > 1:
+        assert kept > 10, "Q was never kept from one overflow to the next"
+    if case.memory_limit < 1 << 20 or any(segment for _, segment in case.sizes):
+        assert several > 10 or model.causes["oversize"] > 10
+    if case.resets:
+        assert emptied > 5
+    if case.changes:
+        assert model.causes["change"] > 10
+    if case.limit > 1 and case.quantum < 9000:
+        assert debts > 5, "no queue ever waited for a round, or owed anything when empty"

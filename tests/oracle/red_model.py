@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RED as its papers write it, and a FIFO that loses packets at random, in floating point.
+
+Floyd and Jacobson 1993; the gentle slope of 2000. Written from the papers and from the
+manual pages' description of the order in which random numbers are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tests.oracle.seeded_random import SeededRandom
+
+
+@dataclass
+class Red:
+    """RED's average and its chance; lengths in packets, times in ns, probabilities 0 to 1."""
+
+    min_th: float
+    max_th: float
+    max_p: float
+    weight: float
+    ptime: int
+    gentle: bool = False
+    avg: float = 0.0
+    count: int = 0
+    idle_since: int | None = 0
+    idle_time: int = 0
+    zeros: int = 0
+
+    def arrival(self, length: int, now: int) -> None:
+        """Fold the queue's length, or the idle time, into the average.
+
+        1993: idle for T is as if T / s packets had found the queue empty. Whole packets: after
+        T of idle time in all, whatever its pieces, there have been floor(T / s) of them.
+        """
+        if self.idle_since is None:
+            self.avg += self.weight * (length - self.avg)
+            return
+        due = (self.idle_time + now - self.idle_since) // self.ptime
+        self.avg *= (1 - self.weight) ** (due - self.zeros)
+        self.zeros = due
+
+    def busy(self, now: int) -> None:
+        """Note that the queue holds something from now on."""
+        if self.idle_since is not None:
+            self.idle_time += now - self.idle_since
+        self.idle_since = None
+
+    def idle(self, now: int) -> None:
+        """Note that the queue is empty; it may have been before."""
+        if self.idle_since is None:
+            self.idle_since = now
+
+    def reset(self, now: int) -> None:
+        """Start again with an empty queue."""
+        self.avg, self.count = 0.0, 0
+        self.idle_since, self.idle_time, self.zeros = now, 0, 0
+
+    def probability(self) -> float:
+        if self.avg < self.min_th:
+            return 0.0
+        if self.avg < self.max_th:
+            return self.max_p * (self.avg - self.min_th) / (self.max_th - self.min_th)
+        if not self.gentle or self.avg >= 2 * self.max_th:
+            return 1.0
+        return self.max_p + (1 - self.max_p) * (self.avg - self.max_th) / self.max_th
+
+    def decide(self, rng: SeededRandom) -> str:
+        """Tell "pass", "early" or "forced"; draw a number if chance has a say."""
+        p = self.probability()
+        chance = rng.u32() / 2**32 if 0 < p < 1 else 0.0
+        if self.avg < self.min_th:
+            self.count = 0
+            return "pass"
+        if p >= 1:
+            self.count = 0
+            return "forced"
+        spent = self.count * p
+        if p == 0 or (spent < 1 and chance * (1 - spent) >= p):
+            self.count += 1
+            return "pass"
+        self.count = 0
+        return "early"
+
+
+def reported(red: Red, since: int, until: int, seen: float) -> bool:
+    """Whether ``seen`` is an average as reported between two times: an idle one decays."""
+    latest, earliest = replace(red), replace(red)
+    if red.idle_since is not None:
+        latest.arrival(0, until)
+        earliest.arrival(0, since)
+    return latest.avg - 1e-6 <= seen <= earliest.avg + 1e-6
+
+
+@dataclass
+class RandomQueue:
+    """Packets in order of arrival, and the order in which a draw numbers them.
+
+    A draw numbers the packets 0 to n - 1: an arrival gets the next number, and when a packet
+    leaves, the one with the highest number takes its place.
+    """
+
+    numbered: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """Packets held."""
+        return len(self.numbered)
+
+    def add(self, packet: int) -> None:
+        self.numbered.append(packet)
+
+    def remove(self, packet: int) -> None:
+        place = self.numbered.index(packet)
+        last = self.numbered.pop()
+        if place < len(self.numbered):
+            self.numbered[place] = last
+
+    def first(self) -> int:
+        """Packets are numbered in the order in which they come."""
+        return min(self.numbered)
+
+    def last(self) -> int:
+        return max(self.numbered)
+
+    def draw(self, rng: SeededRandom) -> int:
+        return self.numbered[rng.below(len(self.numbered))]

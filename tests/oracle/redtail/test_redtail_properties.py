@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What redtail promises, whatever its code: properties, in user space."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.oracle.redtail.model import LONG, SHORT
+from tests.userspace import World
+
+
+def fill_long(w: World, packets: int) -> None:
+    """Packets of one TCP flow, and a few UDP ones between."""
+    for i in range(packets):
+        w.enqueue(flow=1, proto="tcp", len=1514)
+        if not i % 4:
+            w.enqueue(flow=2, proto="udp", len=200)
+
+
+@pytest.mark.parametrize("below", ["tbf", "hfsc", "prio tbf", "hfsc prio", "drr", "qfq", "htb"])
+def test_long_and_short_packets_leave_in_turn_below_parents(below: str) -> None:
+    """Peeked at or not, the short queue has its share and nothing is left behind."""
+    with World("redtail", "limit 400000 packets 3 min2 200000 max2 390000", below=below) as w:
+        fill_long(w, 200)
+        w.peek()
+        before = w.named()
+        gone = w.dequeue(60)
+        st = w.named()
+        assert before["qlen_long"] > 100
+        assert st["sent_long"] > 30_000
+        assert st["sent_short"] > 3_000
+        assert len(gone) == 60
+        w.change("limit 30000")
+        w.dequeue(1000)
+        assert w.stats().qlen == 0
+
+
+def test_a_queue_empty_for_ten_time_constants_loses_nothing() -> None:
+    """Floyd and Jacobson 1993: an idle queue's average dies away, however traffic comes."""
+    with World("redtail", "bandwidth 3mbit limit 160000 packets 1 ecn seed 1") as w:
+        for _ in range(60):  # a burst: the average rises
+            w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
+        for _ in range(4000):
+            w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
+            w.dequeue(1)
+            w.advance(100_000)
+        assert w.named()["avg"] > 20_000
+        w.dequeue(1000)
+        for _ in range(5000):  # 10 s with a packet every 2 ms, each sent at once
+            w.enqueue(flow=1, proto="tcp", len=66, tos=2)
+            w.dequeue(1)
+            w.advance(2_000_000)
+        marked = w.named()["marked"]
+        drops = w.stats().drops
+        for _ in range(2000):
+            w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
+            w.dequeue(1)
+            w.advance(1_000_000)
+        assert w.named()["marked"] == marked
+        assert w.stats().drops == drops
+        assert w.named()["avg"] == 0
+
+
+def test_the_average_that_is_shown_dies_away_while_nothing_comes() -> None:
+    """A time constant is 1 s: e^-10 of 60 packets after ten of them is less than 5 bytes."""
+    with World("redtail", "bandwidth 3mbit limit 160000 packets 0") as w:
+        for _ in range(40):
+            w.enqueue(flow=1, proto="tcp", len=1514)
+        for _ in range(4000):
+            w.enqueue(flow=1, proto="tcp", len=1514)
+            w.dequeue(1)
+            w.advance(100_000)
+        before = w.named()["avg"]
+        w.advance(1_000_000_000)
+        assert w.named()["avg"] == before, "the queue is not empty, and nobody looked"
+        w.dequeue(1000)
+        w.advance(1_000_000_000)
+        assert w.named()["avg"] == pytest.approx(before / math.e, rel=0.01)
+        assert w.named(minor=LONG)["avg"] == w.named()["avg"]
+        w.advance(9_000_000_000)
+        assert w.named()["avg"] < 5
+
+
+def test_a_reset_forgets_every_flow_at_once() -> None:
+    with World("redtail", "packets 2 flows 1048576") as w:
+        fill_long(w, 10)
+        assert w.named()["flows_long"] == 1
+        w.reset()
+        fill_long(w, 2)
+        st = w.named()
+        assert (st["flows_new"], st["flows_long"], st["qlen_long"]) == (2, 1, 0)
+
+
+def test_a_packet_without_length_alone_in_either_queue_leaves() -> None:
+    with World("redtail", "packets 0") as w:
+        for proto in ("tcp", "udp"):
+            w.enqueue(flow=1, proto=proto, len=100, size=0)
+            assert len(w.dequeue(5)) == 1
+
+
+def test_a_packet_larger_than_the_buffer_passes_when_it_is_empty() -> None:
+    with World("redtail", "limit 1000") as w:
+        assert "below one full packet" in w.message
+        assert w.enqueue(flow=1, len=1514)
+        assert not w.enqueue(flow=1, len=1514)
+        assert len(w.dequeue(5)) == 1
+
+
+def test_a_change_of_something_else_keeps_a_packet_larger_than_the_buffer() -> None:
+    with World("redtail", "limit 5000 packets 0 nosplit_gso", below="drr") as w:
+        assert w.enqueue(**GSO)
+        w.change("ecn")
+        w.change("limit 4000")  # it would be let in, so it stays
+        assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
+        w.enqueue(flow=2, proto="udp", len=100)  # no room beside it
+        w.change("limit 20000")
+        assert w.enqueue(flow=2, proto="udp", len=100)
+        w.change("limit 4000")  # the small one is within it, the large one is not
+        assert [number for number, _ in w.dequeue(5)] == [2]
+        assert w.named()["drop_change"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        ("limit 10000 min2 10000 max2 20000", "RED never acts"),
+        ("limit 10000 min2 2000 max2 10000", "before RED is at max_p"),
+        # how fast the average of an empty queue decays rests on it
+        ("limit 160000 weight 0.002", "the device knows none"),
+        ("bandwidth 10mbit memory_limit 1000 limit 160000", "memory_limit has no room"),
+        ("bandwidth 10mbit", ""),
+        ("limit 160000", "the device knows none"),
+        ("", "the device knows none"),
+    ],
+)
+def test_a_limit_that_keeps_red_from_its_work_is_warned_of(options: str, warning: str) -> None:
+    with World("redtail", options) as w:
+        assert warning in w.message
+        assert bool(warning) == bool(w.message)
+
+
+def test_seed_auto_on_change_is_another_sequence_and_no_seed_in_the_dump() -> None:
+    with World("redtail", "seed 7") as w:
+        assert w.options()["seed"] == 7
+        w.change("seed auto")
+        assert "seed" not in w.options()
+
+
+def test_what_is_not_tcp_never_enters_the_flow_table() -> None:
+    with World("redtail", "packets 0") as w:
+        for proto in ("udp", "icmp", "sctp", "dccp", "arp"):
+            w.enqueue(flow=3, proto=proto, len=300)
+        w.enqueue(flow=3, proto="udp", len=300, v6=1)
+        st = w.named()
+        assert (st["flows_new"], st["qlen_short"], st["qlen_long"]) == (0, 6, 0)
+
+
+def test_the_queues_are_classes_1_and_2() -> None:
+    with World("redtail") as w:
+        w.enqueue(flow=1, proto="udp", len=300, prio=0x10002)
+        w.enqueue(flow=1, proto="tcp", len=300, prio=0x10001)
+        assert {minor: c.qlen for minor, c in w.classes().items()} == {SHORT: 1, LONG: 1}
+
+
+def test_a_filter_names_a_queue_and_what_names_none_leaves_the_choice() -> None:
+    with World("redtail") as w:
+        w.do("e flow=1 proto=udp len=300 class=2")
+        w.do("e flow=1 proto=udp len=300 class=7")
+        w.do("e flow=1 proto=udp len=300 prio=0x10007 class=2")  # no such class: ask the filter
+        w.do("e flow=1 proto=udp len=300 prio=0x20002")  # another discipline's
+        assert {minor: c.qlen for minor, c in w.classes().items()} == {SHORT: 2, LONG: 2}
+
+
+def test_a_gso_packet_is_as_many_packets_of_its_flow_as_it_has_segments() -> None:
+    for split in ("split_gso", "nosplit_gso"):
+        with World("redtail", f"bandwidth 100mbit packets 10 {split}") as w:
+            w.enqueue(**GSO)  # ten
+            assert w.named()["qlen_long"] == 0
+            w.enqueue(flow=1, proto="tcp", len=100)
+            assert w.named()["qlen_long"] == 1
+
+
+PAPER = {"limit": 160_000, "min1": 2_000, "max1": 30_000, "min2": 20_000, "max2": 80_000}
+MBIT = 125_000
+
+
+def in_force(w: World) -> dict[str, int]:
+    """The lengths that follow from the bandwidth."""
+    st = w.named()
+    return {name: st[name] for name in PAPER}
+
+
+def test_the_papers_setting_is_two_options_away() -> None:
+    with World("redtail", "bandwidth 3mbit limit 160000") as w:
+        assert in_force(w) == PAPER
+
+
+@pytest.mark.parametrize("mbit", [1, 3, 10, 100, 1000, 2500, 10_000, 100_000, 800_000])
+def test_a_full_queue_of_the_defaults_is_at_most_100_ms_and_in_the_papers_proportions(
+    mbit: int,
+) -> None:
+    with World("redtail", f"bandwidth {mbit}mbit") as w:
+        got, st = in_force(w), w.named()
+        assert st["bandwidth"] == mbit * MBIT
+        assert 8 * 1514 <= got["limit"] <= mbit * MBIT / 10
+        assert got["limit"] == mbit * MBIT // 10 or 2 * got["limit"] == st["memory_limit"]
+        for name, value in PAPER.items():
+            assert got[name] == value * got["limit"] // 160_000, name
+
+
+def test_the_buffer_follows_the_link_while_packets_wait() -> None:
+    with World("redtail", "packets 0 seed 1", below="hfsc prio") as w:
+        assert in_force(w)["limit"] == 12_500_000  # 1 Gb/s in place of what nobody knows
+        w.do("l 100")
+        assert in_force(w)["limit"] == 1_250_000
+        fill_long(w, 100)
+        w.do("l 1")
+        st = w.named()
+        assert (st["limit"], st["bandwidth"]) == (12_500, MBIT)
+        assert st["backlog_short"] + st["backlog_long"] <= 12_500
+        assert st["drop_change"] == w.stats().drops > 0
+        w.do("l -1")
+        assert w.named()["bandwidth"] == MBIT
+        assert w.options() == {"packets": 0, "seed": 1}
+        w.dequeue(1000)
+        assert w.stats().qlen == 0
+
+
+@pytest.mark.parametrize("mbit", [1_600_000, 2**31 - 1, 2**32 - 2])
+def test_no_speed_that_a_device_may_claim_is_too_much(mbit: int) -> None:
+    """Virtual devices say whatever they were told; bandwidth may be given up to 2^40."""
+    with World("redtail", "seed 1") as w:
+        w.do(f"l {mbit}")
+        assert w.named()["bandwidth"] == min(mbit * MBIT, 2**40)
+        assert in_force(w)["limit"] == 16 << 20
+        w.change("seed 2")
+
+
+def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:
+    with World("redtail", "bandwidth 10mbit") as w:
+        w.do("l 100")
+        assert w.named()["bandwidth"] == 10 * MBIT
+        w.change("bandwidth auto")
+        assert w.named()["bandwidth"] == 100 * MBIT
+        assert "bandwidth" not in w.options()
+
+
+def test_a_speed_that_does_not_go_with_what_was_given_changes_nothing() -> None:
+    with World("redtail", "min2 30000") as w:
+        w.do("l 100")
+        before = in_force(w)
+        w.do("l 1")  # max2 would be 6250
+        assert in_force(w) == before
+        w.do("l 10")
+        assert in_force(w)["max2"] == 62_500
+
+
+def test_memory_is_used_to_the_last_byte() -> None:
+    with World("redtail", "limit 1000000 memory_limit 3000") as w:
+        for _ in range(4):
+            w.enqueue(flow=1, len=100, truesize=1000)
+        st = w.named()
+        assert (st["memory_used"], st["drop_memory"], w.stats().qlen) == (3000, 1, 3)
+
+
+def test_the_memory_that_packets_take_is_bounded() -> None:
+    with World("redtail", "limit 1000000 memory_limit 20000 packets 0", below="drr") as w:
+        fill_long(w, 100)
+        st = w.named()
+        assert 0 < st["memory_used"] <= 20_000
+        assert st["drop_memory"] == w.stats().drops > 0
+        assert st["drop_limit"] == 0
+        w.change("memory_limit 5000")
+        st = w.named()
+        assert 0 < st["memory_used"] <= 5_000
+        assert st["drop_change"] > 0
+        w.dequeue(1000)
+        assert w.named()["memory_used"] == 0
+
+
+CN = 2  # NET_XMIT_CN
+GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
+
+
+@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
+def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+    with World("redtail", "limit 16000 packets 0 max2 15999", below=below) as w:
+        w.enqueue(**GSO)
+        st = w.named()
+        assert (st["qlen_long"], st["backlog_long"]) == (10, 10 * 1054)
+        w.enqueue(**GSO)
+        assert w.verdict == CN, "some are queued: who sent it must not send all again"
+        st = w.named()
+        assert st["qlen_long"] == 16000 // 1054
+        assert st["drop_limit"] == 20 - 16000 // 1054
+        assert w.stats().drops == w.stats(level=1).drops == st["drop_limit"]
+        assert st["flows_new"] == 1
+        assert not w.enqueue(**GSO), "none is queued"
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_nosplit_gso_is_one_arrival_of_all_its_bytes() -> None:
+    with World("redtail", "limit 5000 packets 0 nosplit_gso") as w:
+        assert w.enqueue(**GSO)  # larger than the buffer, which is empty
+        assert not w.enqueue(**GSO)
+        st = w.named()
+        assert (st["qlen_long"], st["backlog_long"]) == (1, 10 * 1054)
+        assert w.options()["split_gso"] is False
+
+
+def test_the_delay_is_that_of_the_packet_that_was_timed() -> None:
+    with World("redtail", "bandwidth 100mbit packets 0") as w:
+        w.enqueue(flow=1, proto="tcp", len=1000)
+        w.advance(3_000_000)
+        w.enqueue(flow=1, proto="udp", len=1000)  # not timed: one at a time
+        w.dequeue(2)
+        st = w.named()
+        assert (st["delay"], st["delay_avg"], st["delay_max"]) == (3e6, 3e6, 3e6)
+        for i in range(17):  # 16 arrivals pass untimed
+            w.enqueue(flow=1, proto="tcp", len=1000)
+            w.advance(1_000_000 if i < 16 else 11_000_000)
+            w.dequeue(1)
+        st = w.named()
+        assert (st["delay"], st["delay_avg"], st["delay_max"]) == (11e6, 4e6, 11e6)
+
+
+def test_the_greatest_delay_stays_and_a_reset_times_again() -> None:
+    with World("redtail", "bandwidth 100mbit packets 0") as w:
+        for delay, qlen in ((5_000_000, 1), (2_000_000, 1)):
+            w.enqueue(flow=1, proto="tcp", len=100)
+            w.advance(delay)
+            w.dequeue(qlen)
+            for _ in range(16):  # not timed
+                w.enqueue(flow=1, proto="tcp", len=100)
+                w.dequeue(1)
+        st = w.named()
+        assert (st["delay"], st["delay_max"]) == (2e6, 5e6)
+        w.enqueue(flow=1, proto="tcp", len=100)  # timed, and lost in the reset
+        w.reset()
+        w.advance(60_000_000_000)
+        w.enqueue(flow=1, proto="tcp", len=100)
+        w.advance(7_000_000)
+        w.dequeue(1)
+        st = w.named()
+        assert (st["delay"], st["delay_max"]) == (7e6, 7e6)
+
+
+def test_a_timed_packet_that_a_change_discards_is_forgotten() -> None:
+    with World("redtail", "bandwidth 100mbit packets 0") as w:
+        w.enqueue(flow=1, proto="tcp", len=1000)
+        w.enqueue(flow=1, proto="tcp", len=1000)
+        w.change("limit 1500")
+        w.advance(5_000_000)
+        w.dequeue(1)
+        assert w.named()["delay_max"] == 0
+        w.enqueue(flow=1, proto="tcp", len=1000)
+        w.advance(2_000_000)
+        w.dequeue(1)
+        assert w.named()["delay_max"] == 2e6

@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every discard, departure and throughput of the real tdrr, against floating point in Python.
+
+Where several queues are within an eighth of an octave of the highest throughput the kernel
+may take any of them, and the model follows; how often that happened is counted, and the
+traces are made so that it is rare. In user space over many seeds, and on the kernel over one.
+"""
+
+from __future__ import annotations
+
+import copy
+import errno
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, permutations
+
+import pytest
+from analysis import lists
+
+from tests.oracle.drive import RESET, Step, Trace, drive_many
+from tests.oracle.fair_queueing import Packet
+from tests.oracle.tdrr.model import Refusal, Tdrr
+
+LISTS = lists.read("tdrr")
+BIG_MTU = ("ip link set g0 mtu 9000",)
+
+# A packet: its bytes, and those of a segment if it is a GSO packet.
+Size = tuple[int, int]
+HEADERS = 14 + 20 + 8
+
+FULL: tuple[Size, ...] = ((1514, 0),)
+MIXED: tuple[Size, ...] = tuple(
+    (size, 0) for size in (64, 110, 190, 330, 576, 770, 1000, 1230, 1514)
+)
+JUMBO: tuple[Size, ...] = ((64, 0), (576, 0), (1514, 0), (3000, 0), (9014, 0))
+GSO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 1000), (5000, 400))
+SIZES = sorted({*FULL, *MIXED, *JUMBO, *GSO})
+MS = 1_000_000
+
+# No operation but "t", "c" and "r" takes longer, s: a clock read costs a moment in virtual time.
+MAX_STEP_S = 20e-6
+MAX_CHANGE_S = 1e-3
+
+
+@dataclass(frozen=True)
+class Op:
+    """One line of a trace: e(nqueue), d(equeue), t(ime), c(hange) or r(eset)."""
+
+    kind: str
+    queue: int = 0
+    size: Size = (0, 0)
+    number: int = 0  # packets of a "d", ns of a "t"
+    limit: int | None = None
+    memory_limit: int | None = None
+    time_constant_ms: int | None = None
+
+    def line(self) -> str:
+        match self.kind:
+            case "e":
+                length, segment = self.size
+                gso = f" gso={segment}" if segment else ""
+                return f"e flow={self.queue} len={length} prio={0x10000 + self.queue}{gso}"
+            case "c":
+                words = ["c tc qdisc change dev g0 root tdrr"]
+                words += [f"limit {self.limit}"] if self.limit else []
+                words += [f"memory_limit {self.memory_limit}"] if self.memory_limit else []
+                words += (
+                    [f"time_constant {self.time_constant_ms}ms"] if self.time_constant_ms else []
+                )
+                return " ".join(words)
+            case "r":
+                return RESET
+        return f"{self.kind} {self.number}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A trace: packets of ``sizes`` for ``queues`` queues, ``load`` arrivals a departure.
+
+    ``pause`` is the mean time between rounds, time constants; ``changes`` come one by one.
+    """
+
+    name: str
+    limit: int
+    quantum: int
+    queues: int
+    sizes: tuple[Size, ...]
+    load: float
+    time_constant_ms: int = 1000
+    pause: float = 0.3
+    steps: int = 1200
+    seed: int = 1
+    memory_limit: int = 32 << 20
+    changes: tuple[Op, ...] = ()
+
+    def operations(self) -> list[Op]:
+        """Drawn from the seed.
+
+        Few queues are busy at a time, and which they are changes after about a time constant:
+        round robin would otherwise give all the same throughput.
+        """
+        rng = random.Random(self.seed)
+        ops: list[Op] = []
+        weights = [1.0] * self.queues
+        changes = list(self.changes)
+        while len(ops) < self.steps:
+            if rng.random() < 0.1:
+                weights = [rng.random() ** 10 for _ in range(self.queues)]
+            queue = rng.choices(range(1, self.queues + 1), weights)[0]
+            for _ in range(rng.randint(1, 4)):
+                ops.append(Op("e", queue, rng.choice(self.sizes)))
+            while rng.random() < 1 / (1 + self.load):
+                ops.append(Op("d", number=rng.choice((1, 1, 1, 2))))
+                pause = rng.expovariate(1 / self.pause) * self.time_constant_ms
+                ops.append(Op("t", number=1000 + round(pause * MS)))
+            if rng.random() < 0.002:
+                ops.append(Op("d", number=2 * self.limit))
+            if rng.random() < 0.004:  # a score shrinks to between 0.7 and 1e-17 of itself
+                ops.append(Op("t", number=rng.randint(self.time_constant_ms // 3,
+                                                    40 * self.time_constant_ms) * MS))  # fmt: skip
+            if changes and len(ops) > self.steps * (1 - len(changes) / (len(self.changes) + 1)):
+                ops.append(changes.pop(0))
+        return ops[: self.steps]
+
+    def trace(self) -> Trace:
+        options = f"limit {self.limit} quantum {self.quantum} flows 1024 nosplit_gso"
+        options += f" time_constant {self.time_constant_ms}ms memory_limit {self.memory_limit}"
+        before = BIG_MTU if max(self.sizes) > (1514, 0) else ()
+        lines = [op.line() for op in self.operations()]
+        return Trace(f"tdrr {options}", lines, classes=True, before=before)
+
+    def model(self) -> Tdrr:
+        return Tdrr(
+            limit=self.limit,
+            quantum=self.quantum,
+            time_constant=self.time_constant_ms / 1e3,
+            memory_limit=self.memory_limit,
+        )
+
+
+CASES = [
+    Case("full-size packets", 50, 1514, 10, FULL, 1.0, pause=0.5),
+    Case("overload", 50, 1514, 30, MIXED, 2.0, seed=2),
+    Case("mixed sizes", 40, 1514, 8, MIXED, 1.5, seed=3),
+    Case("small quantum", 40, 300, 8, MIXED, 1.0, seed=4),
+    Case("large quantum", 40, 9000, 8, MIXED, 1.0, seed=5),
+    Case("two queues", 10, 1514, 2, MIXED, 1.5, seed=6),
+    Case("more queues than slots", 10, 1514, 40, MIXED, 1.5, seed=7),
+    Case("one packet of buffer", 1, 1514, 5, FULL, 1.0, steps=400, seed=8),
+    Case("short memory", 30, 1514, 10, MIXED, 1.5, time_constant_ms=50, seed=9),
+    Case("long memory", 30, 1514, 10, MIXED, 1.5, time_constant_ms=100000, seed=10),
+    Case("mostly idle", 10, 1514, 6, MIXED, 4.0, time_constant_ms=10, pause=2, seed=11),
+    Case("memory", 1000, 1514, 8, JUMBO, 1.5, seed=12, memory_limit=60000),
+    Case("memory and slots", 25, 1514, 8, JUMBO, 1.5, seed=13, memory_limit=60000),
+    Case("arrivals larger than the memory", 20, 1514, 8, JUMBO, 1.5, seed=14, memory_limit=9000),
+    Case(
+        "changes",
+        60,
+        1514,
+        8,
+        MIXED,
+        1.5,
+        seed=15,
+        changes=(
+            Op("c", limit=10),
+            Op("c", limit=50, time_constant_ms=100),
+            Op("c", limit=7),
+            Op("c", limit=40, time_constant_ms=5000),
+            Op("c", limit=1),
+            Op("c", limit=30),
+            Op("c", memory_limit=9000),
+        ),
+    ),
+    Case("GSO", 60, 1514, 8, GSO, 1.2, seed=17),
+    Case("GSO, small quantum", 60, 256, 8, GSO, 1.0, seed=18),
+    Case("GSO, few slots", 20, 1514, 8, GSO, 1.2, seed=19),
+    Case("resets", 20, 1514, 8, MIXED, 2.0, seed=16, changes=(Op("r"),) * 12),
+]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a packet of one size counts as: length on the wire, memory, packets on the wire."""
+
+    size: int
+    truesize: int
+    segments: int
+
+
+Shapes = dict[Size, Shape]
+Runs = dict[str, Sequence[Step]]
+TRUESIZE = Trace(
+    "tdrr limit 1000 nosplit_gso",
+    [Op("e", queue=1, size=size).line() for size in SIZES],
+    before=BIG_MTU,
+)
+
+
+def shapes_of(steps: Sequence[Step]) -> Shapes:
+    """What each size is, from one packet of each."""
+    used = [0, *(LISTS.statistics(step.xstats)["memory_used"] for step in steps)]
+    backlog = [0, *(step.backlog for step in steps)]
+    shapes = {}
+    for (length, segment), (before, after), (short, long) in zip(
+        SIZES, pairwise(used), pairwise(backlog), strict=True
+    ):
+        segments = -(-(length - HEADERS) // segment) if segment else 1
+        shapes[(length, segment)] = Shape(long - short, after - before, segments)
+        assert long - short == length + (segments - 1) * HEADERS
+        assert after - before > length
+    return shapes
+
+
+@pytest.fixture(scope="module")
+def runs() -> Runs:
+    """All traces in one boot; under "truesize", one packet of each size into empty queues."""
+    steps = drive_many([*(case.trace() for case in CASES), TRUESIZE])
+    names = [*(case.name for case in CASES), "truesize"]
+    return dict(zip(names, steps, strict=True))
+
+
+@pytest.fixture(scope="module")
+def user_shapes() -> Shapes:
+    return shapes_of(drive_many([TRUESIZE], engine="user")[0])
+
+
+def lost_by_queue(model: Tdrr, step: Step) -> Counter[int]:
+    """What each queue has lost since the model's state: one that is gone has lost all."""
+    lost: Counter[int] = Counter()
+    for number, queue in model.active.items():
+        if number not in step.classes:
+            lost[number] = len(queue.packets)
+    for number, state in step.classes.items():
+        known = model.queues.get(number)
+        lost[number] = state.drops - (known.dropped if known else 0)
+    return lost
+
+
+def discard_as(model: Tdrr, op: Op, step: Step, do: Callable[[Tdrr, Counter[int]], None]) -> Tdrr:
+    """Let the model discard what the kernel did, in any order of the queues that it allows."""
+    lost = lost_by_queue(model, step)
+    victims = LISTS.statistics(step.xstats)["victims"]
+    reason: object = f"{dict(lost)}, {victims} victims, counted {model.victims} before"
+    for order in permutations(+lost):
+        trial = copy.deepcopy(model)
+        left = Counter({number: lost[number] for number in order})
+        try:
+            do(trial, left)
+        except Refusal as refusal:
+            reason = refusal
+            continue
+        if not +left and trial.victims == victims:
+            return trial
+    pytest.fail(f"step {step.i} {op}: {reason}")
+
+
+def apply(model: Tdrr, op: Op, step: Step, packet: int, shapes: Shapes) -> Tdrr:
+    """The model after one operation; what left and what was discarded is compared."""
+    now = step.t / 1e9
+    left: list[int] = []
+
+    def enqueue(model: Tdrr, lost: Counter[int]) -> None:
+        shape = shapes[op.size]
+        arrival = Packet(packet, shape.size, shape.truesize, shape.segments)
+        queued = model.enqueue(op.queue, arrival, now, lost)
+        assert step.rc == (0 if queued else errno.ENOBUFS)
+
+    def change(model: Tdrr, lost: Counter[int]) -> None:
+        constant = op.time_constant_ms / 1e3 if op.time_constant_ms else None
+        model.change(
+            now, lost, limit=op.limit, memory_limit=op.memory_limit, time_constant=constant
+        )
+        assert step.rc == 0
+
+    match op.kind:
+        case "e":
+            model = discard_as(model, op, step, enqueue)
+        case "c":
+            model = discard_as(model, op, step, change)
+        case "r":
+            assert step.rc == 0
+            model.reset()
+        case "d":
+            left = [p for _ in range(op.number) if (p := model.dequeue(now)) is not None]
+    assert [number for number, _ in step.out] == left, f"step {step.i} {op}"
+    return model
+
+
+def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int]:
+    """Of the tops named, the number, and that of those where another one was close."""
+    print("seed", case.seed)
+    model = case.model()
+    packet = ambiguous_tops = tops = 0
+    changing = 0.0
+    for op, step, following in zip(case.operations(), steps, [*steps[1:], None], strict=True):
+        where = f"step {step.i} {op}"
+        was = model.time_constant
+        model = apply(model, op, step, packet, shapes)
+        packet += op.kind == "e"
+
+        stats = LISTS.statistics(step.xstats)
+        top = stats["top"]
+        assert {cause: stats[f"drop_{cause}"] for cause in model.causes} == model.causes, where
+        assert stats["dropped_bytes"] == model.dropped_bytes, where
+        assert stats["overflows"] == step.overlimits, where
+        assert step.qlen == model.qlen, where
+        assert step.drops == sum(model.causes.values()), where
+        assert stats["memory_used"] == model.memory, where
+        assert stats["active"] == len(model.active), where
+        assert stats["limit"] == model.limit, where
+        assert stats["memory_limit"] == model.memory_limit, where
+
+        state = {
+            number: (len(queue.packets), queue.length, queue.dropped, number, queue.account)
+            for number, queue in model.active.items()
+        }
+        seen = {}
+        rates = {}
+        for minor, cl in step.classes.items():
+            own = LISTS.statistics(cl.xstats)
+            rates[minor] = own["throughput"]
+            seen[minor] = (cl.qlen, cl.backlog, cl.drops, own["queue"], own["deficit"])
+            assert own["is_top"] == (own["queue"] == top), where
+        assert seen == state, where
+
+        # The top is named all the time, also when nothing needs to be discarded.
+        if not following:
+            continue
+        now = following.t / 1e9
+        close = model.tops(now)
+        assert top in close if close else top == 0, where
+        tops += bool(close)
+        ambiguous_tops += len(close) > 1
+        # Departures, changes and samples lie somewhere between the times of two steps.
+        if op.kind == "c":
+            changing += (following.t - step.t) / 1e9 / min(was, model.time_constant)
+        slack = 2 * MAX_STEP_S / model.time_constant + 2e-6 + changing
+        for number, rate in rates.items():
+            want = model.throughput(number, now)
+            assert abs(rate - want) <= want * slack + 1, f"{where}: {rate} {want}"
+        if top:
+            assert abs(stats["top_throughput"] - rates[top]) <= rates[top] * slack + 1, where
+
+    print(
+        f"{len(model.decisions)} discards, {sum(n > 1 for n in model.decisions)} of them with"
+        f" more than one queue close to the top; {tops} tops, {ambiguous_tops} ambiguous"
+    )
+    return tops, ambiguous_tops
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_discard_departure_and_throughput_is_the_models(case: Case, runs: Runs) -> None:
+    tops, ambiguous = compare(case, runs[case.name], shapes_of(runs["truesize"]))
+    assert ambiguous <= 0.25 * tops
+
+
+@pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_in_user_space(case: Case, seed: int, user_shapes: Shapes) -> None:
+    case = replace(case, seed=100 * seed + case.seed)
+    compare(case, drive_many([case.trace()], engine="user")[0], user_shapes)
+
+
+def test_operations_take_no_time(runs: Runs) -> None:
+    """What the comparison of throughputs takes for granted."""
+    for case in CASES:
+        gaps = pairwise(runs[case.name])
+        for op, (step, following) in zip(case.operations()[:-1], gaps, strict=True):
+            if op.kind not in "tr":
+                most = MAX_CHANGE_S if op.kind == "c" else MAX_STEP_S
+                assert following.t - step.t <= most * 1e9, f"{case.name} step {step.i}"
+
+
+def test_the_traces_exercise_the_rule(user_shapes: Shapes) -> None:
+    """Most decisions have one right answer, and the highest is often not the longest queue."""
+    alone = total = not_longest = 0
+    for case in CASES:
+        model = case.model()
+        packet = 0
+        for op, step in zip(
+            case.operations(), drive_many([case.trace()], engine="user")[0], strict=True
+        ):
+            before = len(model.decisions)
+            longest = max((q.length for q in model.active.values()), default=0)
+            tops = model.tops(step.t / 1e9)
+            model = apply(model, op, step, packet, user_shapes)
+            packet += op.kind == "e"
+            if len(model.decisions) > before and len(tops) == 1:
+                not_longest += model.active.keys() >= tops and longest > max(
+                    model.queues[n].length for n in tops
+                )
+        alone += model.decisions.count(1)
+        total += len(model.decisions)
+        print(f"{case.name}: {len(model.decisions)} discards, {model.victims} victims")
+        assert len(model.decisions) > 50, case.name
+        assert model.victims > 5, case.name
+    print(f"{alone} of {total} discards had one right victim; in {not_longest} not the longest")
+    assert alone >= 0.9 * total
+    assert not_longest > 0.1 * total
+
+
+def test_an_idle_queue_keeps_no_lead() -> None:
+    """Fifty packets nine time constants ago weigh less than one now; just now they weigh more."""
+    fifty = ["e flow=1 len=1514 prio=0x10001"] * 50 + ["d 50"]
+    both = ["e flow=2 len=1514 prio=0x10002"] * 3 + ["e flow=1 len=64 prio=0x10001"] * 3
+    overflow = ["d 1", "e flow=3 len=64 prio=0x10003", "e flow=4 len=64 prio=0x10004"]
+    smaller = "c tc qdisc change dev g0 root tdrr limit 6"
+    traces = [
+        Trace(
+            "tdrr limit 50 time_constant 1s",
+            [*fifty, *wait, *both, smaller, *overflow],
+            classes=True,
+        )
+        for wait in ([], [f"t {9000 * MS}"])
+    ]
+    left = []
+    for steps in drive_many(traces):
+        assert steps[-1].drops == 1
+        left.append({number: cl.qlen for number, cl in steps[-1].classes.items()})
+    assert left[0] == {1: 2, 2: 2, 3: 1, 4: 1}
+    assert left[1] == {1: 3, 2: 1, 3: 1, 4: 1}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The vectors that KUnit uses are those of the formula."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.oracle.tworegionred import vectors
+
+STORED = Path(__file__).resolve().parents[2] / "selftests" / "kunit" / "two_region_vectors.h"
+
+
+def test_stored_vectors_are_what_the_model_computes() -> None:
+    assert STORED.read_text() == vectors.text()
