@@ -79,7 +79,7 @@ def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
         elif draw < 0.68:
             ops += [f"a {rng.randint(1, 4)}", rng.choice(("j", f"i {OPTIONS[kind]}")), "a 0"]
         elif draw < 0.70:
-            ops.append("d 100000")
+            ops += ["k -1", "d 100000"]  # else a tbf without tokens may keep all out
     return [*ops, "k -1", "q 0", "d 100000", "s", "u"]
 
 
