@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from comparison.cards import read_card
@@ -51,6 +52,21 @@ def test_each_discipline_is_whole() -> None:
     kinds = sorted(path.stem.removeprefix("sch_") for path in TOP.glob("sch_*.c"))
     assert kinds
     assert {kind: lacking(TOP, kind) for kind in kinds} == {kind: [] for kind in kinds}
+
+
+def test_each_pure_header_has_its_unit_test() -> None:
+    """A header that says that it sees neither packets nor disciplines can be tried by itself."""
+    pure = re.compile(r"sk_buff[\s*]+(?:or|and)[\s*]+(?:a|no)[\s*]+Qdisc")
+    headers = [p for p in (TOP / "include" / "aqm").glob("*.h") if pure.search(p.read_text())]
+    assert headers
+    tests = [TOP / "selftests" / "unit" / f"test_{header.stem}.c" for header in headers]
+    assert [str(test.relative_to(TOP)) for test in tests if not test.is_file()] == []
+
+
+def test_each_kunit_suite_is_built() -> None:
+    lines = (TOP / "Kbuild").read_text()
+    listed = set(re.findall(r"^obj-m \+= selftests/kunit/(\w+)\.o$", lines, re.MULTILINE))
+    assert listed == {path.stem for path in (TOP / "selftests" / "kunit").glob("*_kunit.c")}
 
 
 def test_no_card_is_of_nothing() -> None:
