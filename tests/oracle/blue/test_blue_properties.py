@@ -220,3 +220,24 @@ def test_a_shorter_freeze_time_holds_at_once() -> None:
         for _ in range(3):
             w.enqueue(flow=1, len=100)
         assert w.named()["rises"] == 2
+
+
+def test_idle_time_before_a_change_fell_by_the_old_decrement() -> None:
+    with World("blue", "limit 2 increment 0.5 decrement 0.01 freeze_time 100ms") as w:
+        for _ in range(3):
+            w.enqueue(flow=1, len=100)
+        w.dequeue(2)
+        w.advance(950 * MS)
+        w.change("decrement 0.1")
+        assert w.named()["probability"] == pytest.approx(0.4)  # at once, and 9 times since
+        w.advance(100 * MS)
+        assert w.named()["probability"] == pytest.approx(0.3)
+
+
+def test_a_change_keeps_a_packet_that_is_larger_than_the_limit_and_alone() -> None:
+    with World("blue", "limit 20 nosplit_gso", below="drr") as w:
+        w.enqueue(**GSO)
+        w.change("limit 5")
+        assert (w.stats().qlen, w.named()["segments"], w.stats().drops) == (1, 10, 0)
+        w.change("memory_limit 1")
+        assert (w.stats().qlen, w.named()["drop_change"]) == (0, 1)
