@@ -40,11 +40,13 @@
  *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso it is
  *    one arrival. It counts its segments in the queue's length all the same, which
  *    is in packets on the wire.
- *  - The defaults are the smallest steps that the authors give, those of A.
- *    Kantawala and J. Turner, "Efficient Queue Management for TCP Flows", 2001:
- *    d1 = 0.0025, d2 = 0.00025, 100 ms. With the report's fast ones (0.02, 0.002,
- *    10 ms) one overflow, which lasts a round trip, takes p_m to 0.2, where
- *    a few flows leave the link idle for seconds.
+ *  - The defaults are those of A. Kantawala, J. Turner, "Efficient Queue Management
+ *    for TCP Flows", WUCS-01-22, August 2001, who found them best of the authors'
+ *    sets: d1 = 0.0025, d2 = 0.00025, 100 ms. Those of G. F. Ali Ahammed, R. Banu,
+ *    "Analyzing the Performance of Active Queue Management Algorithms", are 0.02,
+ *    0.002 and 10 ms: 80 times as fast up and down. At 50 Mb/s and 50 ms both
+ *    fill the link with 40 flows, and lose 1.5 and 2.0 %; with 6 flows 92 and 96 %
+ *    of it are used, for one step up is much where p_m should be near 0.
  *
  * Parameters, each unless given:
  *	limit		packets				80 ms of the link

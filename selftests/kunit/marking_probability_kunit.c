@@ -5,7 +5,7 @@
 
 #include <aqm/marking_probability.h>
 
-/* The report's 0.02, 0.002 and 10 ms. */
+/* 0.02, 0.002 and 10 ms */
 static const struct marking_law law = {
 	.freeze	= 10 * NSEC_PER_MSEC,
 	.up	= 85899346,

@@ -90,7 +90,7 @@ class Case:
 
 
 UPDATES = ("rises", "falls", "early_drop")
-# Kantawala and Turner's steps, which are Feng's smallest, and the report's large ones.
+# Kantawala and Turner's steps, and Ali Ahammed and Banu's.
 SMALL = Options(30, None, fraction(0.0025), fraction(0.00025), 100_000)
 LARGE = Options(30, None, fraction(0.02), fraction(0.002), 10_000)
 QUICK = Options(30, None, fraction(0.1), fraction(0.03), 3_000)
