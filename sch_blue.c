@@ -69,6 +69,7 @@
 #include <aqm/delay.h>
 #include <aqm/fifo_limit.h>
 #include <aqm/held.h>
+#include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/marking_probability.h>
 #include <aqm/options.h>
@@ -106,6 +107,8 @@ struct blue_law {
 	struct congestion_policy signal;
 	bool			split;
 };
+
+static_assert(sizeof(struct blue_law) <= AQM_MAX_LAW);
 
 /**
  * struct blue_vars - state of the datapath; under the qdisc lock
@@ -287,13 +290,15 @@ static void blue_reset(struct Qdisc *sch)
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int blue_derive(struct blue_law *law, const struct blue_params *p,
-		       const struct link_rate *link,
+static int blue_derive(struct Qdisc *sch, struct aqm_config *to,
 		       struct netlink_ext_ack *extack)
 {
-	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
+	const struct blue_sched_data *q = qdisc_priv(sch);
+	const struct blue_params *p = to->params;
+	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
 	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
 	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
+	struct blue_law *law = to->law;
 
 	*law = (struct blue_law) {
 		.marking	= {
@@ -305,166 +310,88 @@ static int blue_derive(struct blue_law *law, const struct blue_params *p,
 		.limit		= limit,
 		.memory_limit	= memory_limit,
 		.threshold	= p->threshold ?: limit,
-		.signal		= {
-			.ecn		= p->ecn,
-			.harddrop	= p->harddrop,
-			.nodrop		= p->nodrop,
-		},
+		.signal		= AQM_CONGESTION_POLICY(p),
 		.split		= p->split_gso,
 	};
-	if (p->nodrop && !p->ecn) {
-		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
+	if (!aqm_policy_is_right(&law->signal, extack))
 		return -EINVAL;
-	}
 	if (law->threshold > limit)
 		NL_SET_ERR_MSG_MOD(extack, "threshold is above limit: only losses count");
 	return 0;
 }
 
-/* Go over to another law; under the tree lock. */
-static void blue_commit(struct Qdisc *sch, const struct blue_law *law)
+static void blue_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
+	const struct blue_params *p = to->params;
+	const struct blue_law *law = to->law;
+
+	q->params = *p;
+	q->law = *law;
+	sch->limit = law->limit;
+	seeded_random_init(&q->vars.random, p->seed);
+}
+
+static void blue_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+	const struct blue_params *p = to->params;
+	const struct blue_law *law = to->law;
 	struct blue_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 
-	/* Idle time that is over fell under the old one. */
+	if (aqm_changed(p, TCA_BLUE_SEED))
+		seeded_random_init(&v->random, p->seed);
+	/* Idle time that is over fell under the old law. */
 	if (!v->held.segments)
 		q->stats.falls += marking_idled(&q->law.marking, &v->marking,
 						now);
 	marking_change(&law->marking, &v->marking, now);
+	q->params = *p;
 	q->law = *law;
 	WRITE_ONCE(sch->limit, law->limit);
 	blue_trim(sch);
 }
 
-static int blue_change(struct Qdisc *sch, struct nlattr *opt,
-		       struct netlink_ext_ack *extack)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-	struct blue_params p = q->params;
-	struct blue_law law;
-	int err;
-
-	err = aqm_options_read(&blue_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	err = blue_derive(&law, &p, &q->link, extack);
-	if (err < 0)
-		return err;
-
-	sch_tree_lock(sch);
-	if (aqm_changed(&p, TCA_BLUE_SEED))
-		seeded_random_init(&q->vars.random, p.seed);
-	q->params = p;
-	blue_commit(sch, &law);
-	sch_tree_unlock(sch);
-	return 0;
-}
-
-/* The device has another speed: the limit may follow from it. */
-static void blue_new_rate(struct Qdisc *sch)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-	struct blue_law law;
-
-	if (q->params.bandwidth ||
-	    blue_derive(&law, &q->params, &q->link, NULL) < 0)
-		return;
-	sch_tree_lock(sch);
-	blue_commit(sch, &law);
-	sch_tree_unlock(sch);
-}
-
-LINK_RATE_NOTIFIER(blue, blue_new_rate, false);
-
-static int blue_init(struct Qdisc *sch, struct nlattr *opt,
-		     struct netlink_ext_ack *extack)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-	struct blue_params p;
-	int err;
-
-	link_rate_start(&q->link, sch, &blue_link_rates);
-	aqm_options_default(&blue_options, &p);
-	err = aqm_options_read(&blue_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	err = blue_derive(&q->law, &p, &q->link, extack);
-	if (err < 0)
-		return err;
-
-	seeded_random_init(&q->vars.random, p.seed);
-	sch->limit = q->law.limit;
-	q->params = p;
-	return 0;
-}
-
-static void blue_destroy(struct Qdisc *sch)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-
-	link_rate_stop(&q->link);
-}
-
-static int blue_dump(struct Qdisc *sch, struct sk_buff *skb)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-
-	return aqm_options_dump(sch, skb, &blue_options, &q->params);
-}
-
 /* What is in force, and the state as it would be now. */
-static void blue_copy_stats(struct tc_blue_qdisc_stats *st,
-			    const struct blue_sched_data *q)
+static void blue_stats(struct Qdisc *sch, void *stats)
 {
+	const struct blue_sched_data *q = qdisc_priv(sch);
 	struct marking_probability marking = q->vars.marking;
 	const struct blue_vars *v = &q->vars;
+	const struct blue_law *law = &q->law;
+	struct tc_blue_qdisc_stats *st = stats;
 
 	*st = q->stats;
+	aqm_common_stats(st, law->bandwidth, law->limit, law->memory_limit,
+			 &v->held, &v->delay);
 	if (!v->held.segments)
-		st->falls += marking_idled(&q->law.marking, &marking,
+		st->falls += marking_idled(&law->marking, &marking,
 					   ktime_get_ns());
-	st->bandwidth = q->law.bandwidth;
-	st->delay = v->delay.last;
-	st->delay_avg = v->delay.avg;
-	st->delay_max = v->delay.max;
-	st->limit = q->law.limit;
-	st->memory_limit = q->law.memory_limit;
-	st->memory_used = v->held.truesize;
 	st->probability = marking.p;
-	st->threshold = q->law.threshold;
+	st->threshold = law->threshold;
 	st->segments = v->held.segments;
 }
 
-static int blue_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	struct tc_blue_xstats st = { .type = TC_AQM_XSTATS_QDISC };
-
-	sch_tree_lock(sch);
-	blue_copy_stats(&st.qdisc, qdisc_priv(sch));
-	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &st, sizeof(st));
-}
-
-static struct Qdisc_ops blue_qdisc_ops __read_mostly = {
-	.id		= "blue",
-	.priv_size	= sizeof(struct blue_sched_data),
-	.enqueue	= blue_enqueue,
-	.dequeue	= blue_dequeue,
-	.peek		= qdisc_peek_head,
-	.init		= blue_init,
-	.reset		= blue_reset,
-	.destroy	= blue_destroy,
-	.change		= blue_change,
-	.dump		= blue_dump,
-	.dump_stats	= blue_dump_stats,
-	.owner		= THIS_MODULE,
+static struct aqm_kind blue_kind __read_mostly = {
+	.options	= &blue_options,
+	.params		= offsetof(struct blue_sched_data, params),
+	.bandwidth	= offsetof(struct blue_sched_data, params.bandwidth),
+	.link		= offsetof(struct blue_sched_data, link),
+	.xstats		= sizeof(struct tc_blue_xstats),
+	.derive		= blue_derive,
+	.setup		= blue_setup,
+	.commit		= blue_commit,
+	.stats		= blue_stats,
+	.ops		= {
+		.id		= "blue",
+		.priv_size	= sizeof(struct blue_sched_data),
+		.enqueue	= blue_enqueue,
+		.dequeue	= blue_dequeue,
+		.peek		= qdisc_peek_head,
+		.reset		= blue_reset,
+	},
 };
 MODULE_ALIAS_NET_SCH("blue");
-
-module_link_qdisc(blue_qdisc_ops, blue);
-MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("BLUE queue discipline");
-MODULE_LICENSE("GPL");
-MODULE_VERSION(AQM_VERSION);
+module_aqm_kind(blue_kind);

@@ -15,6 +15,16 @@
 #define FILTER_CLASS_CONSUMED	(NET_XMIT_SUCCESS | __NET_XMIT_STOLEN | BIT(30))
 
 /**
+ * struct filter_block - the filters of a discipline
+ * @list: what a packet goes through
+ * @block: to which they are attached
+ */
+struct filter_block {
+	struct tcf_proto __rcu	*list;
+	struct tcf_block	*block;
+};
+
+/**
  * filter_class() - the class named for a packet
  * @skb: the packet
  * @sch: the discipline

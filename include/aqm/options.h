@@ -11,40 +11,18 @@
  *	};
  *	AQM_OPTIONS(kind_options, struct kind_params, TC_KIND_OPTIONS);
  *
- * change() copies the parameters, reads the options over the copy, derives and
- * checks what follows from them, allocates, and commits under the tree lock:
- *
- *	struct kind_params p = q->params;
- *
- *	err = aqm_options_read(&kind_options, &p, opt, extack);
- *	...
- *	sch_tree_lock(sch);
- *	q->params = p;
- *	...trim...
- *	sch_tree_unlock(sch);
- *
- * init() is the same with aqm_options_default() in the place of the copy, and no
- * lock. The datapath holds the qdisc lock, so it reads plainly. A dump may
- * come while the queue is at work, and takes the parameters in one piece, under
- * the tree lock, as dump_stats does: a struct cannot be read without one.
+ * What happens to them after they were read is in <aqm/kind.h>. The datapath holds
+ * the qdisc lock, so it reads plainly. A dump may come while the queue is at work,
+ * and takes the parameters in one piece, under the tree lock: a struct cannot be
+ * read without one.
  *
  * An option is dumped if it was given, and not else: a dump that is fed back
  * configures the same, and leaves derived what was derived. What is in force
  * stands in the statistics. A parameter with default TC_AQM_DERIVED is 0 as long
  * as it was not given; derived values are kept elsewhere, not in the parameters.
  *
- * How to convert a kind:
- *  1. uapi: write the lists, with TC_AQM_COMMON_STATS first among the
- *     statistics; the ranges that policy and derive checked move into them.
- *  2. Delete the policy, the range structs, parse, and the defaults in init; write
- *     the two declarations above. Derived values move from params to derived.
- *  3. change and init as above; "was a seed given?" is aqm_changed(&p, TCA_...),
- *     "was it ever given?" is aqm_given(&p, TCA_...).
- *  4. dump is one call of aqm_options_dump().
- *  5. Count in the uapi struct (q->stats is one), delete the copying of
- *     counters; dump_stats copies it under the lock and adds the state.
- *  6. module_qdisc(kind_qdisc_ops) replaces the module's init and exit.
- *  7. tc/q_KIND.c needs nothing but the names of the lists; look at its help.
+ * "Was a seed given?" is aqm_changed(p, TCA_...), "was it ever given?" is
+ * aqm_given(p, TCA_...).
  */
 #ifndef _AQM_OPTIONS_H
 #define _AQM_OPTIONS_H
@@ -56,7 +34,8 @@
 #include <uapi/linux/pkt_sched_aqm.h>
 
 #define AQM_MAX_ATTRIBUTE	63	/* a bit each in struct aqm_given */
-#define AQM_MAX_PARAMS		512	/* bytes, on the stack of a dump */
+#define AQM_MAX_PARAMS		192	/* bytes, on the stack */
+#define AQM_MAX_XSTATS		512	/* bytes, on the stack of a dump */
 
 /**
  * struct aqm_given - which options were given, a bit for each attribute
@@ -199,20 +178,8 @@ static const struct aqm_options name = { \
 #define AQM_STAT_SIZE(x, type, ...)	+ sizeof(type)
 #define AQM_STATS_ARE_WHOLE(strct, list) \
 	static_assert(sizeof(strct) == (0 list(AQM_STAT_SIZE, 0)) && \
-		      sizeof(strct) % 8 == 0)
-
-/* What a module of one discipline does when it comes and goes. */
-#define module_qdisc(ops) \
-static int __init ops##_register(void) \
-{ \
-	return register_qdisc(&(ops)); \
-} \
-static void __exit ops##_unregister(void) \
-{ \
-	unregister_qdisc(&(ops)); \
-} \
-module_init(ops##_register); \
-module_exit(ops##_unregister)
+		      sizeof(strct) % 8 == 0 && \
+		      sizeof(strct) <= AQM_MAX_XSTATS - 8)
 
 /* Attributes are aligned to 4 bytes only. */
 static inline u64 aqm_option_load(const void *from, u16 size)

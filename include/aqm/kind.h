@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What every kind of discipline does around its algorithm: it reads options,
+ * follows the device, dumps, comes and goes. No packet passes through here.
+ *
+ * A kind has a struct aqm_kind, which says what is its own at each step, and
+ * where its private data has what is read here; and after it
+ *
+ *	module_aqm_kind(x_kind);
+ *
+ * Its struct Qdisc_ops is in there, without the operations that are the same for
+ * all: init, change, destroy, dump, dump_stats.
+ *
+ * A configuration is a step, or nothing: the options are read over a copy, what
+ * follows is derived and checked, memory is taken, and only then is the tree
+ * locked and the new configuration taken over.
+ *
+ *	init			change			another rate of the link
+ *
+ *	options over defaults	options over a copy	a copy
+ *	reconcile()		reconcile()
+ *	derive()		derive()		derive()
+ *	block of the filters
+ *	alloc()			alloc()			alloc()
+ *				lock			lock
+ *	setup()			commit()		commit()
+ *				unlock			unlock
+ *
+ * Where what was given does not go with another rate, all stays as it is.
+ */
+#ifndef _AQM_KIND_H
+#define _AQM_KIND_H
+
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <net/gen_stats.h>
+#include <net/pkt_cls.h>
+#include <net/pkt_sched.h>
+#include <net/sch_generic.h>
+#include <uapi/linux/pkt_sched_aqm.h>
+#include "../compat.h"
+#include "congestion_signal.h"
+#include "delay.h"
+#include "filter_class.h"
+#include "held.h"
+#include "link_rate.h"
+#include "options.h"
+
+#define AQM_MAX_LAW	320	/* bytes, on the stack of a change */
+
+/**
+ * struct aqm_config - a configuration on its way into force
+ * @params: the kind's parameters
+ * @law: what the kind derives from them; 0 at first
+ * @memory: what it needs for that; after commit, what is to be freed
+ */
+struct aqm_config {
+	void	*params;
+	void	*law;
+	void	*memory;
+};
+
+/**
+ * struct aqm_kind - a kind of discipline
+ * @ops: what a packet meets, and what only this kind has
+ * @options: its options
+ * @params: where its private data has the parameters; bytes from the start
+ * @bandwidth: where it has, among them, the rate of the link
+ * @link: where it has a struct link_rate
+ * @filters: where it has a struct filter_block; of a kind with classes
+ * @xstats: size of its struct tc_KIND_xstats, bytes
+ * @follows_mtu: what is derived depends on the device's MTU, too
+ * @reconcile: let options that were given go together, or refuse; optional
+ * @derive: derive the law, and refuse what makes no sense. Without extack if the
+ *	link has another rate.
+ * @alloc: take the memory that the law needs beyond what there is; optional
+ * @setup: begin with a configuration
+ * @commit: go over to a configuration; under the tree lock
+ * @destroy: free what is the kind's own, also after an init that failed; optional
+ * @stats: fill in the kind's struct tc_KIND_qdisc_stats, which is 0; under the
+ *	tree lock
+ * @links: the disciplines of this kind, which follow their devices; under RTNL
+ * @notifier: tells of the devices
+ */
+struct aqm_kind {
+	struct Qdisc_ops		ops;
+	const struct aqm_options	*options;
+	u16				params;
+	u16				bandwidth;
+	u16				link;
+	u16				filters;
+	u16				xstats;
+	bool				follows_mtu;
+	int	(*reconcile)(void *params, struct netlink_ext_ack *extack);
+	int	(*derive)(struct Qdisc *sch, struct aqm_config *to,
+			  struct netlink_ext_ack *extack);
+	int	(*alloc)(struct Qdisc *sch, struct aqm_config *to,
+			 struct netlink_ext_ack *extack);
+	void	(*setup)(struct Qdisc *sch, const struct aqm_config *to);
+	void	(*commit)(struct Qdisc *sch, struct aqm_config *to);
+	void	(*destroy)(struct Qdisc *sch);
+	void	(*stats)(struct Qdisc *sch, void *stats);
+	struct list_head		links;
+	struct notifier_block		notifier;
+};
+
+/* The struct aqm_kind of a discipline. */
+static inline struct aqm_kind *aqm_kind(const struct Qdisc *sch)
+{
+	return container_of(sch->ops, struct aqm_kind, ops);
+}
+
+static inline void *aqm_params(const struct aqm_kind *k, struct Qdisc *sch)
+{
+	return qdisc_priv(sch) + k->params;
+}
+
+static inline struct link_rate *aqm_link(const struct aqm_kind *k,
+					 struct Qdisc *sch)
+{
+	return qdisc_priv(sch) + k->link;
+}
+
+static inline struct filter_block *aqm_filters(const struct aqm_kind *k,
+					       struct Qdisc *sch)
+{
+	return k->ops.cl_ops ? qdisc_priv(sch) + k->filters : NULL;
+}
+
+/* Go over to what the parameters @p ask. Return: 0, or an error and no change. */
+static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
+			       void *p, struct netlink_ext_ack *extack)
+{
+	u8 law[AQM_MAX_LAW] __aligned(8) = {};
+	struct aqm_config to = { .params = p, .law = law };
+	int err;
+
+	err = k->derive(sch, &to, extack);
+	if (!err && k->alloc)
+		err = k->alloc(sch, &to, extack);
+	if (err < 0)
+		return err;
+
+	sch_tree_lock(sch);
+	k->commit(sch, &to);
+	sch_tree_unlock(sch);
+	kvfree(to.memory);
+	return 0;
+}
+
+static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
+			     struct netlink_ext_ack *extack)
+{
+	u8 p[AQM_MAX_PARAMS] __aligned(8);
+	const struct aqm_kind *k = aqm_kind(sch);
+	int err;
+
+	memcpy(p, aqm_params(k, sch), k->options->size);
+	err = aqm_options_read(k->options, p, opt, extack);
+	if (!err && k->reconcile)
+		err = k->reconcile(p, extack);
+	return err ?: __aqm_change(sch, k, p, extack);
+}
+
+/* The device has another rate or MTU. */
+static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k)
+{
+	const u64 *bandwidth = qdisc_priv(sch) + k->bandwidth;
+	u8 p[AQM_MAX_PARAMS] __aligned(8);
+	struct aqm_given *given = (void *)p;
+
+	if (*bandwidth && !k->follows_mtu)
+		return;
+	memcpy(p, aqm_params(k, sch), k->options->size);
+	given->now = 0;
+	__aqm_change(sch, k, p, NULL);
+}
+
+static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
+			   struct netlink_ext_ack *extack)
+{
+	u8 p[AQM_MAX_PARAMS] __aligned(8), law[AQM_MAX_LAW] __aligned(8) = {};
+	struct aqm_config to = { .params = p, .law = law };
+	struct aqm_kind *k = aqm_kind(sch);
+	struct filter_block *filters;
+	int err;
+
+	/* The first thing: from then on aqm_destroy() is right. */
+	link_rate_start(aqm_link(k, sch), sch, &k->links);
+	aqm_options_default(k->options, p);
+	err = aqm_options_read(k->options, p, opt, extack);
+	if (!err && k->reconcile)
+		err = k->reconcile(p, extack);
+	if (!err)
+		err = k->derive(sch, &to, extack);
+	filters = aqm_filters(k, sch);
+	if (!err && filters)
+		err = tcf_block_get(&filters->block, &filters->list, sch,
+				    extack);
+	if (!err && k->alloc)
+		err = k->alloc(sch, &to, extack);
+	if (!err)
+		k->setup(sch, &to);
+	return err;
+}
+
+/* Also called after an init that failed. */
+static inline void aqm_destroy(struct Qdisc *sch)
+{
+	const struct aqm_kind *k = aqm_kind(sch);
+	struct filter_block *filters = aqm_filters(k, sch);
+
+	link_rate_stop(aqm_link(k, sch));
+	if (filters)
+		tcf_block_put(filters->block);
+	if (k->destroy)
+		k->destroy(sch);
+}
+
+static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	const struct aqm_kind *k = aqm_kind(sch);
+
+	return aqm_options_dump(sch, skb, k->options, aqm_params(k, sch));
+}
+
+/* A struct congestion_policy of parameters with TC_AQM_MARK_OPTIONS. */
+#define AQM_CONGESTION_POLICY(params) \
+	{ TC_AQM_MARK_OPTIONS(AQM_TAKE, params, AQM) }
+
+static inline bool aqm_policy_is_right(const struct congestion_policy *p,
+				       struct netlink_ext_ack *extack)
+{
+	if (p->ecn || !p->nodrop)
+		return true;
+	NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
+	return false;
+}
+
+/* What the statistics of each kind begin with. */
+struct aqm_common_stats {
+	TC_AQM_COMMON_STATS(TC_AQM_MEMBER, 0)
+};
+
+/* Fill in those of them that are no counters. */
+static inline void aqm_common_stats(void *stats, u64 bandwidth, u32 limit,
+				    u32 memory_limit, const struct held *held,
+				    const struct delay_sample *delay)
+{
+	struct aqm_common_stats *st = stats;
+
+	st->bandwidth = bandwidth;
+	st->delay = delay->last;
+	st->delay_avg = delay->avg;
+	st->delay_max = delay->max;
+	st->limit = limit;
+	st->memory_limit = memory_limit;
+	st->memory_used = held->truesize;
+}
+
+static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	u64 xstats[AQM_MAX_XSTATS / sizeof(u64)] = {};
+	const struct aqm_kind *k = aqm_kind(sch);
+
+	BUILD_BUG_ON(TC_AQM_XSTATS_QDISC);	/* the type, which is 0 */
+	sch_tree_lock(sch);
+	k->stats(sch, xstats + 1);
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, xstats, k->xstats);
+}
+
+/* Class operation: classes have no filters of their own. */
+static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
+					      unsigned long cl,
+					      struct netlink_ext_ack *extack)
+{
+	return cl ? NULL : aqm_filters(aqm_kind(sch), sch)->block;
+}
+
+/* A device has news. */
+static inline int aqm_link_event(struct notifier_block *nb,
+				 unsigned long event, void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+	struct aqm_kind *k = container_of(nb, struct aqm_kind, notifier);
+	struct link_rate *lr;
+
+	list_for_each_entry(lr, &k->links, node)
+		if (qdisc_dev(lr->sch) == dev &&
+		    link_rate_news(lr, event, k->follows_mtu))
+			aqm_new_link(lr->sch, k);
+	return NOTIFY_DONE;
+}
+
+static inline int aqm_register(struct aqm_kind *k, struct module *owner)
+{
+	int err;
+
+	k->ops.init = aqm_init;
+	k->ops.change = aqm_change;
+	k->ops.destroy = aqm_destroy;
+	k->ops.dump = aqm_dump;
+	k->ops.dump_stats = aqm_dump_stats;
+	k->ops.owner = owner;
+	k->notifier.notifier_call = aqm_link_event;
+	INIT_LIST_HEAD(&k->links);
+	err = register_netdevice_notifier(&k->notifier);
+	if (err)
+		return err;
+	err = register_qdisc(&k->ops);
+	if (err)
+		unregister_netdevice_notifier(&k->notifier);
+	return err;
+}
+
+static inline void aqm_unregister(struct aqm_kind *k)
+{
+	unregister_qdisc(&k->ops);
+	unregister_netdevice_notifier(&k->notifier);
+}
+
+/* What a module of one kind does when it comes and goes. */
+#define module_aqm_kind(kind)						\
+static int __init kind##_register(void)					\
+{									\
+	return aqm_register(&(kind), THIS_MODULE);			\
+}									\
+static void __exit kind##_unregister(void)				\
+{									\
+	aqm_unregister(&(kind));					\
+}									\
+module_init(kind##_register);						\
+module_exit(kind##_unregister);						\
+MODULE_AUTHOR("The sch-aqm maintainers");				\
+MODULE_LICENSE("GPL");							\
+MODULE_VERSION(AQM_VERSION)
+
+#endif /* _AQM_KIND_H */
