@@ -104,6 +104,7 @@
 #include <aqm/congestion_signal.h>
 #include <aqm/filter_class.h>
 #include <aqm/gentle_red.h>
+#include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
 #include <aqm/red_fifo.h>
@@ -135,7 +136,7 @@ struct cbt_params {
 AQM_OPTIONS(cbt_options, struct cbt_params, TC_CBT_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_cbt_qdisc_stats, TC_CBT_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_cbt_class_stats, TC_CBT_CLASS_STATS);
-static_assert(sizeof(struct red_fifo_stats) ==
+static_assert(sizeof(struct aqm_common_stats) ==
 	      offsetof(struct tc_cbt_qdisc_stats, avg));
 
 /**
@@ -169,6 +170,8 @@ struct cbt_law {
 	bool	victim_arrival;
 	bool	split;
 };
+
+static_assert(sizeof(struct cbt_law) <= AQM_MAX_LAW);
 
 /**
  * struct cbt_class - what is in the queue of a class, and what left it
@@ -234,8 +237,7 @@ struct cbt_sched_data {
 	struct cbt_stats	stats;
 	struct cbt_params	params;
 	struct link_rate	link;
-	struct tcf_proto __rcu	*filter_list;
-	struct tcf_block	*block;
+	struct filter_block	filters;
 };
 
 /* Protocol of an IP packet behind its extension headers. */
@@ -462,7 +464,7 @@ static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	u32 class;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
 			   CBT_CLASSES - 1, &class);
 	if (ret)
 		return filter_class_drop(skb, sch, ret, &st->drop_filter,
@@ -669,16 +671,18 @@ static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int cbt_derive(struct cbt_law *law, const struct cbt_params *p,
-		      const struct link_rate *link,
+static int cbt_derive(struct Qdisc *sch, struct aqm_config *to,
 		      struct netlink_ext_ack *extack)
 {
-	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
+	const struct cbt_sched_data *q = qdisc_priv(sch);
+	const struct cbt_params *p = to->params;
+	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
 	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
 	u32 longest = max(p->packet_tcp,
 			  max(p->packet_tagged, p->packet_other));
 	const struct gentle_red_params *red;
 	struct cbt_shares sh = cbt_shares(p);
+	struct cbt_law *law = to->law;
 	u64 sum;
 
 	*law = (struct cbt_law) {
@@ -686,11 +690,7 @@ static int cbt_derive(struct cbt_law *law, const struct cbt_params *p,
 			.max_p	= p->probability,
 			.gentle	= p->gentle,
 		},
-		.signal		= {
-			.ecn		= p->ecn,
-			.harddrop	= p->harddrop,
-			.nodrop		= p->nodrop,
-		},
+		.signal		= AQM_CONGESTION_POLICY(p),
 		.bandwidth	= rate,
 		.dscp		= p->dscp,
 		.latency	= p->latency ?:
@@ -719,33 +719,48 @@ static int cbt_derive(struct cbt_law *law, const struct cbt_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
 		return -EINVAL;
 	}
-	if (p->nodrop && !p->ecn) {
-		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
+	if (!aqm_policy_is_right(&law->signal, extack))
 		return -EINVAL;
-	}
-	red_fifo_warn(link->sch, memory_limit, extack);
+	red_fifo_warn(sch, memory_limit, extack);
 	if ((u64)law->limit * CBT_UNIT < sum)
 		NL_SET_ERR_MSG_MOD(extack, "limit is below the sum of the thresholds");
 	return 0;
 }
 
-/* Take on a law; the queue keeps what it has room for. */
-static int cbt_take_on(struct Qdisc *sch, const struct cbt_params *p,
-		       const struct cbt_law *law,
-		       struct netlink_ext_ack *extack)
+static int cbt_alloc(struct Qdisc *sch, struct aqm_config *to,
+		     struct netlink_ext_ack *extack)
+{
+	const struct cbt_sched_data *q = qdisc_priv(sch);
+	const struct cbt_law *law = to->law;
+
+	return red_fifo_alloc(&q->vars.queue, law->limit, &to->memory, extack);
+}
+
+static void cbt_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
-	struct random_fifo_slot *slots = NULL;
+	const struct cbt_params *p = to->params;
+	const struct cbt_law *law = to->law;
 	int i;
 
-	if (law->limit != q->law.limit) {
-		slots = red_fifo_alloc(law->limit, extack);
-		if (!slots)
-			return -ENOMEM;
-	}
+	q->params = *p;
+	q->law = *law;
+	red_fifo_init(sch, &q->vars.queue, to->memory, law->limit,
+		      law->memory_limit, &law->red[CBT_ALL], p->seed);
+	for (i = CBT_TCP; i < CBT_CLASSES; i++)
+		gnet_stats_basic_sync_init(&q->vars.cls[i].sent);
+	cbt_restart(q);
+}
 
-	sch_tree_lock(sch);
+/* The queue keeps what it has room for. */
+static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	const struct cbt_params *p = to->params;
+	struct red_fifo *queue = &q->vars.queue;
+	const struct cbt_law *law = to->law;
+	int i;
+
 	gentle_red_change(&queue->red, &q->law.red[CBT_ALL],
 			  &law->red[CBT_ALL]);
 	for (i = CBT_TCP; i < CBT_CLASSES; i++)
@@ -755,92 +770,15 @@ static int cbt_take_on(struct Qdisc *sch, const struct cbt_params *p,
 	q->law = *law;
 	if (aqm_changed(p, TCA_CBT_SEED))
 		seeded_random_init(&queue->random, p->seed);
-	slots = red_fifo_resize(sch, queue, slots, law->limit,
-				law->memory_limit, cbt_evict);
-	sch_tree_unlock(sch);
-	kvfree(slots);
-	return 0;
-}
-
-static int cbt_change(struct Qdisc *sch, struct nlattr *opt,
-		      struct netlink_ext_ack *extack)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct cbt_params p = q->params;
-	struct cbt_law law;
-	int err;
-
-	err = aqm_options_read(&cbt_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	err = cbt_derive(&law, &p, &q->link, extack);
-	if (err < 0)
-		return err;
-	return cbt_take_on(sch, &p, &law, extack);
-}
-
-/* The link has another speed. What makes no sense with it leaves all as it is. */
-static void cbt_new_rate(struct Qdisc *sch)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct cbt_params p = q->params;
-	struct cbt_law law;
-
-	if (p.bandwidth)
-		return;
-	p.given.now = 0;
-	if (!cbt_derive(&law, &p, &q->link, NULL))
-		cbt_take_on(sch, &p, &law, NULL);
-}
-
-LINK_RATE_NOTIFIER(cbt, cbt_new_rate, false);
-
-static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
-		    struct netlink_ext_ack *extack)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct random_fifo_slot *slots;
-	struct cbt_params p;
-	int err, i;
-
-	link_rate_start(&q->link, sch, &cbt_link_rates);
-	aqm_options_default(&cbt_options, &p);
-	err = aqm_options_read(&cbt_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	err = cbt_derive(&q->law, &p, &q->link, extack);
-	if (err < 0)
-		return err;
-	err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
-	if (err)
-		return err;
-	slots = red_fifo_alloc(q->law.limit, extack);
-	if (!slots)
-		return -ENOMEM;
-
-	red_fifo_init(sch, &q->vars.queue, slots, q->law.limit,
-		      q->law.memory_limit, &q->law.red[CBT_ALL], p.seed);
-	for (i = CBT_TCP; i < CBT_CLASSES; i++)
-		gnet_stats_basic_sync_init(&q->vars.cls[i].sent);
-	cbt_restart(q);
-	q->params = p;
-	return 0;
+	to->memory = red_fifo_resize(sch, queue, to->memory, law->limit,
+				     law->memory_limit, cbt_evict);
 }
 
 static void cbt_destroy(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
-	link_rate_stop(&q->link);
-	tcf_block_put(q->block);
 	red_fifo_destroy(&q->vars.queue);
-}
-
-static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-
-	return aqm_options_dump(sch, skb, &cbt_options, &q->params);
 }
 
 /* RED's state of a class, or of all, as the next arrival would find it. */
@@ -851,19 +789,18 @@ static struct gentle_red_vars cbt_seen(const struct cbt_sched_data *q, u32 class
 			       ktime_get_ns());
 }
 
-static void cbt_copy_stats(struct tc_cbt_qdisc_stats *st,
-			   const struct cbt_sched_data *q)
+static void cbt_stats(struct Qdisc *sch, void *stats)
 {
+	const struct cbt_sched_data *q = qdisc_priv(sch);
 	u32 on = q->law.red_all ? CBT_ALL : CBT_TCP;
 	const struct gentle_red_params *p = &q->law.red[on];
 	const struct red_fifo *queue = &q->vars.queue;
 	const struct cbt_class *cls = q->vars.cls;
 	const struct cbt_stats *c = &q->stats;
+	struct tc_cbt_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
-	struct red_fifo_stats own;
 
 	red = cbt_seen(q, on);
-	own = red_fifo_seen(queue, &c->signal, q->law.bandwidth);
 	*st = (struct tc_cbt_qdisc_stats) {
 		.avg		= cbt_seen(q, CBT_ALL).avg,
 		.avg_tcp	= cbt_seen(q, CBT_TCP).avg,
@@ -889,25 +826,7 @@ static void cbt_copy_stats(struct tc_cbt_qdisc_stats *st,
 		.weight		= p->weight,
 		.drop_filter	= c->drop_filter,
 	};
-	memcpy(st, &own, sizeof(own));
-}
-
-static int cbt_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	struct tc_cbt_xstats st = { .type = TCA_CBT_XSTATS_QDISC };
-
-	sch_tree_lock(sch);
-	cbt_copy_stats(&st.qdisc, qdisc_priv(sch));
-	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &st, sizeof(st));
-}
-
-static struct tcf_block *cbt_tcf_block(struct Qdisc *sch, unsigned long cl,
-				       struct netlink_ext_ack *extack)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-
-	return cl ? NULL : q->block;
+	red_fifo_stats(st, queue, &c->signal, q->law.bandwidth);
 }
 
 static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -955,32 +874,36 @@ static const struct Qdisc_class_ops cbt_class_ops = {
 	.leaf		= filter_class_leaf,
 	.find		= filter_class_find,
 	.walk		= cbt_walk,
-	.tcf_block	= cbt_tcf_block,
+	.tcf_block	= aqm_tcf_block,
 	.bind_tcf	= filter_class_bind,
 	.unbind_tcf	= filter_class_unbind,
 	.dump		= filter_class_dump,
 	.dump_stats	= cbt_dump_class_stats,
 };
 
-static struct Qdisc_ops cbt_qdisc_ops __read_mostly = {
-	.cl_ops		= &cbt_class_ops,
-	.id		= "cbt",
-	.priv_size	= sizeof(struct cbt_sched_data),
-	.enqueue	= cbt_enqueue,
-	.dequeue	= cbt_dequeue,
-	.peek		= qdisc_peek_dequeued,
-	.init		= cbt_init,
-	.reset		= cbt_reset,
+static struct aqm_kind cbt_kind __read_mostly = {
+	.options	= &cbt_options,
+	.params		= offsetof(struct cbt_sched_data, params),
+	.bandwidth	= offsetof(struct cbt_sched_data, params.bandwidth),
+	.link		= offsetof(struct cbt_sched_data, link),
+	.filters	= offsetof(struct cbt_sched_data, filters),
+	.xstats		= sizeof(struct tc_cbt_xstats),
+	.derive		= cbt_derive,
+	.alloc		= cbt_alloc,
+	.setup		= cbt_setup,
+	.commit		= cbt_commit,
 	.destroy	= cbt_destroy,
-	.change		= cbt_change,
-	.dump		= cbt_dump,
-	.dump_stats	= cbt_dump_stats,
-	.owner		= THIS_MODULE,
+	.stats		= cbt_stats,
+	.ops		= {
+		.cl_ops		= &cbt_class_ops,
+		.id		= "cbt",
+		.priv_size	= sizeof(struct cbt_sched_data),
+		.enqueue	= cbt_enqueue,
+		.dequeue	= cbt_dequeue,
+		.peek		= qdisc_peek_dequeued,
+		.reset		= cbt_reset,
+	},
 };
 MODULE_ALIAS_NET_SCH("cbt");
-
-module_link_qdisc(cbt_qdisc_ops, cbt);
-MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Class-Based Thresholds (CBT) queue discipline");
-MODULE_LICENSE("GPL");
-MODULE_VERSION(AQM_VERSION);
+module_aqm_kind(cbt_kind);

@@ -82,6 +82,7 @@
 #include <aqm/congestion_signal.h>
 #include <aqm/filter_class.h>
 #include <aqm/gentle_red.h>
+#include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
 #include <aqm/red_fifo.h>
@@ -97,7 +98,7 @@ struct chokex_params {
 
 AQM_OPTIONS(chokex_options, struct chokex_params, TC_CHOKEX_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_chokex_qdisc_stats, TC_CHOKEX_QDISC_STATS);
-static_assert(sizeof(struct red_fifo_stats) ==
+static_assert(sizeof(struct aqm_common_stats) ==
 	      offsetof(struct tc_chokex_qdisc_stats, avg));
 
 /**
@@ -123,6 +124,8 @@ struct chokex_law {
 	bool	split;
 };
 
+static_assert(sizeof(struct chokex_law) <= AQM_MAX_LAW);
+
 /**
  * struct chokex_vars - state of the datapath; under the qdisc lock
  * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
@@ -144,8 +147,7 @@ struct chokex_sched_data {
 	struct tc_chokex_qdisc_stats	stats;
 	struct chokex_params		params;
 	struct link_rate		link;
-	struct tcf_proto __rcu		*filter_list;
-	struct tcf_block		*block;
+	struct filter_block	filters;
 };
 
 /* Average at which avg reaches @th packets. */
@@ -249,7 +251,7 @@ static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	u32 *full;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
 			   TC_H_MIN_MASK, &minor);
 	if (ret)
 		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
@@ -374,14 +376,16 @@ static u32 chokex_min_th(u32 limit, u32 max_th)
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int chokex_derive(struct chokex_law *law, const struct chokex_params *p,
-			 const struct link_rate *link,
+static int chokex_derive(struct Qdisc *sch, struct aqm_config *to,
 			 struct netlink_ext_ack *extack)
 {
-	u64 rate = link_rate_in_force(link, p->bandwidth, extack);
+	const struct chokex_sched_data *q = qdisc_priv(sch);
+	const struct chokex_params *p = to->params;
+	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
 	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
 	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
 	u32 min_th = p->min ?: chokex_min_th(limit, p->max);
+	struct chokex_law *law = to->law;
 
 	*law = (struct chokex_law) {
 		.red		= {
@@ -393,11 +397,7 @@ static int chokex_derive(struct chokex_law *law, const struct chokex_params *p,
 			.ptime	= red_fifo_ptime(rate, p->avpkt),
 			.gentle	= p->gentle,
 		},
-		.signal		= {
-			.ecn		= p->ecn,
-			.harddrop	= p->harddrop,
-			.nodrop		= p->nodrop,
-		},
+		.signal		= AQM_CONGESTION_POLICY(p),
 		.bandwidth	= rate,
 		.limit		= limit,
 		.memory_limit	= memory_limit,
@@ -413,30 +413,23 @@ static int chokex_derive(struct chokex_law *law, const struct chokex_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
 		return -EINVAL;
 	}
-	if (p->nodrop && !p->ecn) {
-		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
+	if (!aqm_policy_is_right(&law->signal, extack))
 		return -EINVAL;
-	}
-	red_fifo_warn(link->sch, memory_limit, extack);
+	red_fifo_warn(sch, memory_limit, extack);
 	return 0;
 }
 
-/* Read the options given over @p, which holds what is in force. */
-static int chokex_read(struct chokex_params *p, struct nlattr *opt,
-		       struct netlink_ext_ack *extack)
+/* Each of candidates and adaptive takes the other's place. */
+static int chokex_reconcile(void *params, struct netlink_ext_ack *extack)
 {
-	int err = aqm_options_read(&chokex_options, p, opt, extack);
-	bool candidates, adaptive;
+	struct chokex_params *p = params;
+	bool candidates = aqm_changed(p, TCA_CHOKEX_CANDIDATES);
+	bool adaptive = aqm_changed(p, TCA_CHOKEX_ADAPTIVE) && p->adaptive;
 
-	if (err < 0)
-		return err;
-	candidates = aqm_changed(p, TCA_CHOKEX_CANDIDATES);
-	adaptive = aqm_changed(p, TCA_CHOKEX_ADAPTIVE) && p->adaptive;
 	if (candidates && adaptive) {
 		NL_SET_ERR_MSG_MOD(extack, "candidates and adaptive exclude each other");
 		return -EINVAL;
 	}
-	/* Each takes the other's place. */
 	if (candidates) {
 		p->given.ever &= ~BIT_ULL(TCA_CHOKEX_ADAPTIVE);
 		p->adaptive = 0;
@@ -446,125 +439,63 @@ static int chokex_read(struct chokex_params *p, struct nlattr *opt,
 	return 0;
 }
 
-/* Take on a law; the queue keeps what it has room for. */
-static int chokex_take_on(struct Qdisc *sch, const struct chokex_params *p,
-			  const struct chokex_law *law,
-			  struct netlink_ext_ack *extack)
+static int chokex_alloc(struct Qdisc *sch, struct aqm_config *to,
+			struct netlink_ext_ack *extack)
+{
+	const struct chokex_sched_data *q = qdisc_priv(sch);
+	const struct chokex_law *law = to->law;
+
+	return red_fifo_alloc(&q->vars.queue, law->limit, &to->memory, extack);
+}
+
+static void chokex_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
+	const struct chokex_params *p = to->params;
+	const struct chokex_law *law = to->law;
+
+	q->params = *p;
+	q->law = *law;
+	red_fifo_init(sch, &q->vars.queue, to->memory, law->limit,
+		      law->memory_limit, &law->red, p->seed);
+	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
+}
+
+/* The queue keeps what it has room for. */
+static void chokex_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	const struct chokex_params *p = to->params;
 	struct red_fifo *queue = &q->vars.queue;
-	struct random_fifo_slot *slots = NULL;
+	const struct chokex_law *law = to->law;
 
-	if (law->limit != q->law.limit) {
-		slots = red_fifo_alloc(law->limit, extack);
-		if (!slots)
-			return -ENOMEM;
-	}
-
-	sch_tree_lock(sch);
 	gentle_red_change(&queue->red, &q->law.red, &law->red);
 	q->params = *p;
 	q->law = *law;
 	if (aqm_changed(p, TCA_CHOKEX_SEED))
 		seeded_random_init(&queue->random, p->seed);
-	slots = red_fifo_resize(sch, queue, slots, law->limit,
-				law->memory_limit, chokex_evict);
-	sch_tree_unlock(sch);
-	kvfree(slots);
-	return 0;
-}
-
-static int chokex_change(struct Qdisc *sch, struct nlattr *opt,
-			 struct netlink_ext_ack *extack)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct chokex_params p = q->params;
-	struct chokex_law law;
-	int err;
-
-	err = chokex_read(&p, opt, extack);
-	if (err < 0)
-		return err;
-	err = chokex_derive(&law, &p, &q->link, extack);
-	if (err < 0)
-		return err;
-	return chokex_take_on(sch, &p, &law, extack);
-}
-
-/* The link has another speed. What makes no sense with it leaves all as it is. */
-static void chokex_new_rate(struct Qdisc *sch)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct chokex_params p = q->params;
-	struct chokex_law law;
-
-	if (p.bandwidth)
-		return;
-	p.given.now = 0;
-	if (!chokex_derive(&law, &p, &q->link, NULL))
-		chokex_take_on(sch, &p, &law, NULL);
-}
-
-LINK_RATE_NOTIFIER(chokex, chokex_new_rate, false);
-
-static int chokex_init(struct Qdisc *sch, struct nlattr *opt,
-		       struct netlink_ext_ack *extack)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct random_fifo_slot *slots;
-	struct chokex_params p;
-	int err;
-
-	link_rate_start(&q->link, sch, &chokex_link_rates);
-	aqm_options_default(&chokex_options, &p);
-	err = chokex_read(&p, opt, extack);
-	if (err < 0)
-		return err;
-	err = chokex_derive(&q->law, &p, &q->link, extack);
-	if (err < 0)
-		return err;
-	err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
-	if (err)
-		return err;
-	slots = red_fifo_alloc(q->law.limit, extack);
-	if (!slots)
-		return -ENOMEM;
-
-	red_fifo_init(sch, &q->vars.queue, slots, q->law.limit,
-		      q->law.memory_limit, &q->law.red, p.seed);
-	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
-	q->params = p;
-	return 0;
+	to->memory = red_fifo_resize(sch, queue, to->memory, law->limit,
+				     law->memory_limit, chokex_evict);
 }
 
 static void chokex_destroy(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	link_rate_stop(&q->link);
-	tcf_block_put(q->block);
 	red_fifo_destroy(&q->vars.queue);
 }
 
-static int chokex_dump(struct Qdisc *sch, struct sk_buff *skb)
+static void chokex_stats(struct Qdisc *sch, void *stats)
 {
-	struct chokex_sched_data *q = qdisc_priv(sch);
-
-	return aqm_options_dump(sch, skb, &chokex_options, &q->params);
-}
-
-static void chokex_copy_stats(struct tc_chokex_qdisc_stats *st,
-			      const struct chokex_sched_data *q)
-{
+	const struct chokex_sched_data *q = qdisc_priv(sch);
 	const struct red_fifo *queue = &q->vars.queue;
 	const struct gentle_red_params *p = &q->law.red;
+	struct tc_chokex_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
-	struct red_fifo_stats own;
 
 	red = gentle_red_seen(p, &queue->red, ktime_get_ns());
-	own = red_fifo_seen(queue, &q->signal, q->law.bandwidth);
 	*st = q->stats;
-	memcpy(st, &own, sizeof(own));
+	red_fifo_stats(st, queue, &q->signal, q->law.bandwidth);
 	st->avg = red.avg;
 	st->early_drop = q->signal.early_drop;
 	st->early_mark = q->signal.early_mark;
@@ -582,24 +513,6 @@ static void chokex_copy_stats(struct tc_chokex_qdisc_stats *st,
 	st->count = red.count;
 }
 
-static int chokex_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	struct tc_chokex_xstats st = { .type = TCA_CHOKEX_XSTATS_QDISC };
-
-	sch_tree_lock(sch);
-	chokex_copy_stats(&st.qdisc, qdisc_priv(sch));
-	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &st, sizeof(st));
-}
-
-static struct tcf_block *chokex_tcf_block(struct Qdisc *sch, unsigned long cl,
-					  struct netlink_ext_ack *extack)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-
-	return cl ? NULL : q->block;
-}
-
 /* Flows have no state: there is no class to show. */
 static void chokex_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
@@ -609,30 +522,35 @@ static const struct Qdisc_class_ops chokex_class_ops = {
 	.leaf		= filter_class_leaf,
 	.find		= filter_class_find,
 	.walk		= chokex_walk,
-	.tcf_block	= chokex_tcf_block,
+	.tcf_block	= aqm_tcf_block,
 	.bind_tcf	= filter_class_bind,
 	.unbind_tcf	= filter_class_unbind,
 };
 
-static struct Qdisc_ops chokex_qdisc_ops __read_mostly = {
-	.cl_ops		= &chokex_class_ops,
-	.id		= "chokex",
-	.priv_size	= sizeof(struct chokex_sched_data),
-	.enqueue	= chokex_enqueue,
-	.dequeue	= chokex_dequeue,
-	.peek		= qdisc_peek_dequeued,
-	.init		= chokex_init,
-	.reset		= chokex_reset,
+static struct aqm_kind chokex_kind __read_mostly = {
+	.options	= &chokex_options,
+	.params		= offsetof(struct chokex_sched_data, params),
+	.bandwidth	= offsetof(struct chokex_sched_data, params.bandwidth),
+	.link		= offsetof(struct chokex_sched_data, link),
+	.filters	= offsetof(struct chokex_sched_data, filters),
+	.xstats		= sizeof(struct tc_chokex_xstats),
+	.reconcile	= chokex_reconcile,
+	.derive		= chokex_derive,
+	.alloc		= chokex_alloc,
+	.setup		= chokex_setup,
+	.commit		= chokex_commit,
 	.destroy	= chokex_destroy,
-	.change		= chokex_change,
-	.dump		= chokex_dump,
-	.dump_stats	= chokex_dump_stats,
-	.owner		= THIS_MODULE,
+	.stats		= chokex_stats,
+	.ops		= {
+		.cl_ops		= &chokex_class_ops,
+		.id		= "chokex",
+		.priv_size	= sizeof(struct chokex_sched_data),
+		.enqueue	= chokex_enqueue,
+		.dequeue	= chokex_dequeue,
+		.peek		= qdisc_peek_dequeued,
+		.reset		= chokex_reset,
+	},
 };
 MODULE_ALIAS_NET_SCH("chokex");
-
-module_link_qdisc(chokex_qdisc_ops, chokex);
-MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("CHOKe, M-CHOKe and A-CHOKe queue discipline");
-MODULE_LICENSE("GPL");
-MODULE_VERSION(AQM_VERSION);
+module_aqm_kind(chokex_kind);

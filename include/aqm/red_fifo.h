@@ -28,15 +28,11 @@
 #include <aqm/fifo_limit.h>
 #include <aqm/gentle_red.h>
 #include <aqm/held.h>
+#include <aqm/kind.h>
 #include <aqm/random_fifo.h>
 #include <aqm/seeded_random.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
-
-/* What the statistics of each kind begin with. */
-struct red_fifo_stats {
-	TC_AQM_COMMON_STATS(TC_AQM_MEMBER, 0)
-};
 
 /**
  * struct red_fifo - the FIFO; under the qdisc lock
@@ -53,7 +49,7 @@ struct red_fifo {
 	struct gentle_red_vars	red;
 	struct seeded_random	random;
 	struct delay_sample	delay;
-	struct red_fifo_stats	stats;
+	struct aqm_common_stats	stats;
 };
 
 /* What follows from the rate of the link. */
@@ -150,19 +146,26 @@ red_queue_signal(struct Qdisc *sch, struct sk_buff *skb,
 
 /* The FIFO. */
 
-static inline struct random_fifo_slot *
-red_fifo_alloc(u32 limit, struct netlink_ext_ack *extack)
+/*
+ * The slots for a FIFO of @limit packets, unless @rf has as many.
+ *
+ * Return: 0, or an error
+ */
+static inline int red_fifo_alloc(const struct red_fifo *rf, u32 limit,
+				 void **slots, struct netlink_ext_ack *extack)
 {
-	struct random_fifo_slot *slots;
-
-	slots = kvmalloc_array(random_fifo_slots(limit), sizeof(*slots),
-			       GFP_KERNEL_ACCOUNT);
-	if (!slots)
-		NL_SET_ERR_MSG_MOD(extack, "no memory for the queue");
-	return slots;
+	if (limit == rf->stats.limit)
+		return 0;
+	*slots = kvmalloc_array(random_fifo_slots(limit),
+				sizeof(struct random_fifo_slot),
+				GFP_KERNEL_ACCOUNT);
+	if (*slots)
+		return 0;
+	NL_SET_ERR_MSG_MOD(extack, "no memory for the queue");
+	return -ENOMEM;
 }
 
-/* An empty FIFO in the @slots of red_fifo_alloc(@limit). */
+/* An empty FIFO in the @slots of red_fifo_alloc(). */
 static inline void red_fifo_init(struct Qdisc *sch, struct red_fifo *rf,
 				 struct random_fifo_slot *slots, u32 limit,
 				 u32 memory_limit,
@@ -185,7 +188,7 @@ static inline void red_fifo_destroy(struct red_fifo *rf)
 /* The counter of arrivals that have no room, for this reason; NULL: it has. */
 static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb)
 {
-	struct red_fifo_stats *st = &rf->stats;
+	struct aqm_common_stats *st = &rf->stats;
 	u32 segments = held_segments(skb);
 
 	if (likely(held_fits(&rf->held, segments, skb->truesize, st->limit,
@@ -265,7 +268,7 @@ static inline void red_fifo_tell(struct Qdisc *sch, u32 qlen, u32 backlog)
  * red_fifo_resize() - make room for another number of packets
  * @sch: the discipline
  * @rf: the FIFO
- * @slots: from red_fifo_alloc(@limit); NULL: as many as so far
+ * @slots: from red_fifo_alloc(); NULL: as many as so far
  * @limit: packets on the wire
  * @memory_limit: bytes
  * @evict: takes the packet in a slot out and counts it
@@ -313,20 +316,17 @@ static inline void red_fifo_reset(struct red_fifo *rf,
 }
 
 /* The statistics that all kinds have. */
-static inline struct red_fifo_stats
-red_fifo_seen(const struct red_fifo *rf, const struct congestion_stats *signal,
-	      u64 bandwidth)
+static inline void red_fifo_stats(void *stats, const struct red_fifo *rf,
+				  const struct congestion_stats *signal,
+				  u64 bandwidth)
 {
-	struct red_fifo_stats st = rf->stats;
+	struct aqm_common_stats *st = stats;
 
-	st.bandwidth = bandwidth;
-	st.delay = rf->delay.last;
-	st.delay_avg = rf->delay.avg;
-	st.delay_max = rf->delay.max;
-	st.memory_used = rf->held.truesize;
-	st.marked = congestion_marked(signal);
-	st.spared = signal->spared;
-	return st;
+	*st = rf->stats;
+	aqm_common_stats(st, bandwidth, st->limit, st->memory_limit, &rf->held,
+			 &rf->delay);
+	st->marked = congestion_marked(signal);
+	st->spared = signal->spared;
 }
 
 #endif /* _AQM_RED_FIFO_H */

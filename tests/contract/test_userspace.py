@@ -284,7 +284,7 @@ MUTANTS = [
     Mutant("chokex", "sch_chokex.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("chokex", "include/aqm/red_fifo.h", "qdisc_qlen_dec(sch);", ""),
     Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),
-    Mutant("chokex", "sch_chokex.c", "\tkvfree(slots);\n\treturn 0;", "\treturn 0;"),
+    Mutant("chokex", "include/aqm/kind.h", "kvfree(to.memory);", ""),
     Mutant("cbt", "sch_cbt.c", TELL + "lost, bytes);", "(void)0;"),
     Mutant("cbt", "include/aqm/red_fifo.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("cbt", "sch_cbt.c", "sch_tree_unlock(sch);", ""),
