@@ -71,6 +71,7 @@
 #include <aqm/flow_age.h>
 #include <aqm/gentle_red.h>
 #include <aqm/held.h>
+#include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
 #include <aqm/red_fifo.h>
@@ -134,6 +135,8 @@ struct redtail_law {
 	struct floating_red_params	floating;
 	struct gentle_red_params	red;
 };
+
+static_assert(sizeof(struct redtail_law) <= AQM_MAX_LAW);
 
 /**
  * struct redtail_queue - a virtual queue
@@ -211,21 +214,19 @@ struct redtail_stats {
 
 /**
  * struct redtail_sched_data - a discipline; what a packet needs comes first
- * @filter_list: filters that name a queue
+ * @filters: they name a queue
  * @law: in force
  * @vars: state of the datapath
  * @stats: counters
  * @params: configuration
- * @block: of the filters
  * @link: the device's speed
  */
 struct redtail_sched_data {
-	struct tcf_proto __rcu	*filter_list;
+	struct filter_block	filters;
 	struct redtail_law	law;
 	struct redtail_vars	vars;
 	struct redtail_stats	stats;
 	struct redtail_params	params;
-	struct tcf_block	*block;
 	struct link_rate	link;
 };
 
@@ -381,7 +382,7 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u32 minor;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filter_list),
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
 			   REDTAIL_QUEUES, &minor);
 	if (ret)
 		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
@@ -527,13 +528,14 @@ static u32 redtail_limit(u64 bandwidth, u32 memory_limit)
 				       REDTAIL_MAX_LIMIT));
 }
 
-static int redtail_derive(struct Qdisc *sch, struct redtail_law *law,
-			  const struct redtail_params *p,
+static int redtail_derive(struct Qdisc *sch, struct aqm_config *to,
 			  struct netlink_ext_ack *extack)
 {
 	const struct redtail_sched_data *q = qdisc_priv(sch);
+	const struct redtail_params *p = to->params;
 	u64 bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	u32 memory_limit = p->memory_limit ?: REDTAIL_MEMORY;
+	struct redtail_law *law = to->law;
 	struct gentle_red_params *red = &law->red;
 	const char *wrong = NULL;
 	u32 min1, max1;
@@ -547,11 +549,7 @@ static int redtail_derive(struct Qdisc *sch, struct redtail_law *law,
 		.age		= (u64)p->age * NSEC_PER_USEC,
 		.tau		= (u64)p->tau * NSEC_PER_USEC,
 		.ports		= p->key == REDTAIL_KEY_FLOW,
-		.signal		= {
-			.ecn		= p->ecn,
-			.harddrop	= p->harddrop,
-			.nodrop		= p->nodrop,
-		},
+		.signal		= AQM_CONGESTION_POLICY(p),
 		.dynamic	= p->dynamic,
 	};
 	min1 = redtail_threshold(p->min1, law->limit, 1, 80, 1);
@@ -606,13 +604,23 @@ static int redtail_derive(struct Qdisc *sch, struct redtail_law *law,
 	return 0;
 }
 
-static int redtail_alloc_flows(struct flow_age_table *t, u32 flows,
-			       struct netlink_ext_ack *extack)
+static u32 redtail_sets(const struct redtail_params *p)
 {
-	t->sets = DIV_ROUND_UP(flows, FLOW_AGE_WAYS);
-	t->slots = kvcalloc(t->sets * FLOW_AGE_WAYS, sizeof(*t->slots),
-			    GFP_KERNEL_ACCOUNT);
-	if (t->slots)
+	return DIV_ROUND_UP(p->flows, FLOW_AGE_WAYS);
+}
+
+/* A flow table, unless there is one of that size. */
+static int redtail_alloc(struct Qdisc *sch, struct aqm_config *to,
+			 struct netlink_ext_ack *extack)
+{
+	const struct redtail_sched_data *q = qdisc_priv(sch);
+	const struct redtail_params *p = to->params;
+
+	if (p->flows == q->params.flows)
+		return 0;
+	to->memory = kvcalloc(redtail_sets(p) * FLOW_AGE_WAYS,
+			      sizeof(struct flow_age), GFP_KERNEL_ACCOUNT);
+	if (to->memory)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow table");
 	return -ENOMEM;
@@ -639,139 +647,68 @@ static void redtail_change_red(struct redtail_sched_data *q,
 		floating_red_keep(&law->floating, &v->red_now, min_th);
 }
 
-/* Go over to what was derived; under the tree lock. */
-static void redtail_commit(struct Qdisc *sch, const struct redtail_law *law)
+static void redtail_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
+	const struct redtail_params *p = to->params;
+	const struct redtail_law *law = to->law;
+	struct redtail_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
 
+	q->params = *p;
+	q->law = *law;
+	sch->limit = law->limit;
+	v->flows.slots = to->memory;
+	v->flows.sets = redtail_sets(p);
+	redtail_seed(v, p->seed);
+	v->red_now = law->red;
+	gentle_red_init(&v->red, &law->red, now);
+	v->move_at = now + GENTLE_RED_INTERVAL;
+}
+
+static void redtail_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct redtail_sched_data *q = qdisc_priv(sch);
+	const struct redtail_params *p = to->params;
+	const struct redtail_law *law = to->law;
+	struct redtail_vars *v = &q->vars;
+
+	if (aqm_changed(p, TCA_REDTAIL_SEED))
+		redtail_seed(v, p->seed);
+	/* These change where a flow is found: begin with an empty table. */
+	if (to->memory) {
+		swap(to->memory, v->flows.slots);
+		v->flows.sets = redtail_sets(p);
+	} else if (aqm_changed(p, TCA_REDTAIL_SEED) || p->key != q->params.key) {
+		flow_age_forget(&v->flows);
+	}
 	redtail_change_red(q, law);
+	q->params = *p;
 	q->law = *law;
 	WRITE_ONCE(sch->limit, law->limit);
 	redtail_trim(sch);
-}
-
-static int redtail_change(struct Qdisc *sch, struct nlattr *opt,
-			  struct netlink_ext_ack *extack)
-{
-	struct redtail_sched_data *q = qdisc_priv(sch);
-	struct redtail_params p = q->params;
-	struct flow_age_table flows = {};
-	struct redtail_law law;
-	int err;
-
-	err = aqm_options_read(&redtail_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	err = redtail_derive(sch, &law, &p, extack);
-	if (err < 0)
-		return err;
-	if (p.flows != q->params.flows) {
-		err = redtail_alloc_flows(&flows, p.flows, extack);
-		if (err < 0)
-			return err;
-	}
-
-	sch_tree_lock(sch);
-	if (aqm_changed(&p, TCA_REDTAIL_SEED))
-		redtail_seed(&q->vars, p.seed);
-	/* These change where a flow is found: begin with an empty table. */
-	if (flows.slots)
-		swap(flows, q->vars.flows);
-	else if (aqm_changed(&p, TCA_REDTAIL_SEED) || p.key != q->params.key)
-		flow_age_forget(&q->vars.flows);
-	q->params = p;
-	redtail_commit(sch, &law);
-	sch_tree_unlock(sch);
-	kvfree(flows.slots);
-	return 0;
-}
-
-/* The device has another speed. Where what was given does not go with what
- * follows from it, all stays as it is.
- */
-static void redtail_new_rate(struct Qdisc *sch)
-{
-	struct redtail_sched_data *q = qdisc_priv(sch);
-	struct redtail_law law;
-
-	if (q->params.bandwidth ||
-	    redtail_derive(sch, &law, &q->params, NULL) < 0)
-		return;
-
-	sch_tree_lock(sch);
-	redtail_commit(sch, &law);
-	sch_tree_unlock(sch);
-}
-
-LINK_RATE_NOTIFIER(redtail, redtail_new_rate, false);
-
-static int redtail_init(struct Qdisc *sch, struct nlattr *opt,
-			struct netlink_ext_ack *extack)
-{
-	struct redtail_sched_data *q = qdisc_priv(sch);
-	u64 now = ktime_get_ns();
-	struct redtail_params p;
-	int err;
-
-	link_rate_start(&q->link, sch, &redtail_link_rates);
-	aqm_options_default(&redtail_options, &p);
-	err = aqm_options_read(&redtail_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	err = redtail_derive(sch, &q->law, &p, extack);
-	if (err < 0)
-		return err;
-	err = tcf_block_get(&q->block, &q->filter_list, sch, extack);
-	if (err)
-		return err;
-	err = redtail_alloc_flows(&q->vars.flows, p.flows, extack);
-	if (err)
-		return err;
-
-	redtail_seed(&q->vars, p.seed);
-	q->vars.red_now = q->law.red;
-	gentle_red_init(&q->vars.red, &q->law.red, now);
-	q->vars.move_at = now + GENTLE_RED_INTERVAL;
-	q->params = p;
-	sch->limit = q->law.limit;
-	return 0;
 }
 
 static void redtail_destroy(struct Qdisc *sch)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 
-	link_rate_stop(&q->link);
-	tcf_block_put(q->block);
 	kvfree(q->vars.flows.slots);
 }
 
-static int redtail_dump(struct Qdisc *sch, struct sk_buff *skb)
+static void redtail_stats(struct Qdisc *sch, void *stats)
 {
-	struct redtail_sched_data *q = qdisc_priv(sch);
-
-	return aqm_options_dump(sch, skb, &redtail_options, &q->params);
-}
-
-static void redtail_copy_stats(struct tc_redtail_qdisc_stats *st,
-			       const struct redtail_sched_data *q)
-{
+	const struct redtail_sched_data *q = qdisc_priv(sch);
 	const struct redtail_queue *s = &q->vars.queues[REDTAIL_SHORT];
 	const struct redtail_queue *l = &q->vars.queues[REDTAIL_LONG];
 	const struct redtail_stats *c = &q->stats;
 	const struct redtail_law *law = &q->law;
+	struct tc_redtail_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
 	red = gentle_red_seen(&q->vars.red_now, &q->vars.red, ktime_get_ns());
 	*st = (struct tc_redtail_qdisc_stats) {
-		.bandwidth	= law->bandwidth,
-		.delay		= q->vars.delay.last,
-		.delay_avg	= q->vars.delay.avg,
-		.delay_max	= q->vars.delay.max,
 		.dropped_bytes	= c->dropped_bytes,
-		.limit		= law->limit,
-		.memory_limit	= law->memory_limit,
-		.memory_used	= q->vars.held.truesize,
 		.marked		= congestion_marked(&c->signal),
 		.spared		= c->signal.spared,
 		.drop_limit	= s->overflow + l->overflow,
@@ -811,24 +748,8 @@ static void redtail_copy_stats(struct tc_redtail_qdisc_stats *st,
 		.flows_long	= c->flows_long,
 		.flows_evicted	= c->flows.evicted,
 	};
-}
-
-static int redtail_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	struct tc_redtail_xstats st = { .type = TC_AQM_XSTATS_QDISC };
-
-	sch_tree_lock(sch);
-	redtail_copy_stats(&st.qdisc, qdisc_priv(sch));
-	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &st, sizeof(st));
-}
-
-static struct tcf_block *redtail_tcf_block(struct Qdisc *sch, unsigned long cl,
-					   struct netlink_ext_ack *extack)
-{
-	struct redtail_sched_data *q = qdisc_priv(sch);
-
-	return cl ? NULL : q->block;
+	aqm_common_stats(st, law->bandwidth, law->limit, law->memory_limit,
+			 &q->vars.held, &q->vars.delay);
 }
 
 static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -886,32 +807,36 @@ static const struct Qdisc_class_ops redtail_class_ops = {
 	.leaf		= filter_class_leaf,
 	.find		= filter_class_find,
 	.walk		= redtail_walk,
-	.tcf_block	= redtail_tcf_block,
+	.tcf_block	= aqm_tcf_block,
 	.bind_tcf	= filter_class_bind,
 	.unbind_tcf	= filter_class_unbind,
 	.dump		= filter_class_dump,
 	.dump_stats	= redtail_dump_class_stats,
 };
 
-static struct Qdisc_ops redtail_qdisc_ops __read_mostly = {
-	.cl_ops		= &redtail_class_ops,
-	.id		= "redtail",
-	.priv_size	= sizeof(struct redtail_sched_data),
-	.enqueue	= redtail_enqueue,
-	.dequeue	= redtail_dequeue,
-	.peek		= qdisc_peek_dequeued,
-	.init		= redtail_init,
-	.reset		= redtail_reset,
+static struct aqm_kind redtail_kind __read_mostly = {
+	.options	= &redtail_options,
+	.params		= offsetof(struct redtail_sched_data, params),
+	.bandwidth	= offsetof(struct redtail_sched_data, params.bandwidth),
+	.link		= offsetof(struct redtail_sched_data, link),
+	.filters	= offsetof(struct redtail_sched_data, filters),
+	.xstats		= sizeof(struct tc_redtail_xstats),
+	.derive		= redtail_derive,
+	.alloc		= redtail_alloc,
+	.setup		= redtail_setup,
+	.commit		= redtail_commit,
 	.destroy	= redtail_destroy,
-	.change		= redtail_change,
-	.dump		= redtail_dump,
-	.dump_stats	= redtail_dump_stats,
-	.owner		= THIS_MODULE,
+	.stats		= redtail_stats,
+	.ops		= {
+		.cl_ops		= &redtail_class_ops,
+		.id		= "redtail",
+		.priv_size	= sizeof(struct redtail_sched_data),
+		.enqueue	= redtail_enqueue,
+		.dequeue	= redtail_dequeue,
+		.peek		= qdisc_peek_dequeued,
+		.reset		= redtail_reset,
+	},
 };
 MODULE_ALIAS_NET_SCH("redtail");
-
-module_link_qdisc(redtail_qdisc_ops, redtail);
-MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("RED+Tail queue discipline");
-MODULE_LICENSE("GPL");
-MODULE_VERSION(AQM_VERSION);
+module_aqm_kind(redtail_kind);
