@@ -90,6 +90,7 @@
 #include <aqm/congestion_signal.h>
 #include <aqm/delay.h>
 #include <aqm/held.h>
+#include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
 #include <aqm/persistent_queue.h>
@@ -136,6 +137,8 @@ struct tworr_derived {
 	u32				n_1dpr;
 	u32				flows;
 };
+
+static_assert(sizeof(struct tworr_derived) <= AQM_MAX_LAW);
 
 /**
  * struct tworr_vars - state of the datapath; under the qdisc lock
@@ -364,10 +367,12 @@ static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
 }
 
-static int tworr_derive(struct Qdisc *sch, const struct tworr_params *p,
-			struct tworr_derived *d, struct netlink_ext_ack *extack)
+static int tworr_derive(struct Qdisc *sch, struct aqm_config *to,
+			struct netlink_ext_ack *extack)
 {
 	const struct tworr_sched_data *q = qdisc_priv(sch);
+	const struct tworr_params *p = to->params;
+	struct tworr_derived *d = to->law;
 	struct two_region_params *law = &d->law;
 
 	d->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
@@ -382,11 +387,7 @@ static int tworr_derive(struct Qdisc *sch, const struct tworr_params *p,
 	law->rtt = p->rtt;
 	law->gentle = p->gentle;
 	law->literal = p->literal;
-	d->signal = (struct congestion_policy) {
-		.ecn		= p->ecn,
-		.harddrop	= p->harddrop,
-		.nodrop		= p->nodrop,
-	};
+	d->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	tworr_thresholds(p, d);
 	if (law->bmin >= law->bflat) {
 		NL_SET_ERR_MSG_MOD(extack, "bflat must be above bmin");
@@ -404,132 +405,65 @@ static int tworr_derive(struct Qdisc *sch, const struct tworr_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "bmax must be below 2^24 packets");
 		return -EINVAL;
 	}
-	if (p->nodrop && !p->ecn) {
-		NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
+	if (!aqm_policy_is_right(&d->signal, extack))
 		return -EINVAL;
-	}
 	persistent_queue_set(&d->queue, p->estimator, 1000ULL * p->rtt,
 			     (law->pipe + TWO_REGION_ONE / 2) >> 32);
 	tworr_warn(sch, p, d, extack);
 	return 0;
 }
 
-/* Go over to what was derived; under the tree lock. */
-static void tworr_commit(struct Qdisc *sch, const struct tworr_derived *d)
+static void tworr_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
+	const struct tworr_params *p = to->params;
+	const struct tworr_derived *d = to->law;
+
+	q->params = *p;
+	q->derived = *d;
+	sch->limit = d->limit;
+	persistent_queue_init(&q->vars.queue);
+	two_region_init(&q->vars.control, p->seed);
+}
+
+static void tworr_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+	const struct tworr_params *p = to->params;
+	const struct tworr_derived *d = to->law;
 	u64 now = ktime_get_ns();
 
+	if (aqm_changed(p, TCA_2REGIONRED_SEED))
+		seeded_random_init(&q->vars.control.random, p->seed);
 	persistent_queue_change(&q->vars.queue, &q->derived.queue, &d->queue,
 				q->vars.held.segments, now);
 	two_region_change(&d->law, &q->vars.control, now);
+	q->params = *p;
 	q->derived = *d;
 	WRITE_ONCE(sch->limit, d->limit);
 	tworr_trim(sch, now);
 }
 
-static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
-			struct netlink_ext_ack *extack)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-	struct tworr_params p = q->params;
-	struct tworr_derived d = {};
-	int err;
-
-	err = aqm_options_read(&tworr_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	err = tworr_derive(sch, &p, &d, extack);
-	if (err < 0)
-		return err;
-
-	sch_tree_lock(sch);
-	if (aqm_changed(&p, TCA_2REGIONRED_SEED))
-		seeded_random_init(&q->vars.control.random, p.seed);
-	q->params = p;
-	tworr_commit(sch, &d);
-	sch_tree_unlock(sch);
-	return 0;
-}
-
-/* The device has another speed. Where what was given does not go with what
- * follows from it, all stays as it is.
- */
-static void tworr_new_rate(struct Qdisc *sch)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-	struct tworr_derived d = {};
-
-	if (q->params.bandwidth || tworr_derive(sch, &q->params, &d, NULL) < 0)
-		return;
-	sch_tree_lock(sch);
-	tworr_commit(sch, &d);
-	sch_tree_unlock(sch);
-}
-
-LINK_RATE_NOTIFIER(tworr, tworr_new_rate, false);
-
-static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
-		      struct netlink_ext_ack *extack)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-	struct tworr_derived d = {};
-	struct tworr_params p;
-	int err;
-
-	link_rate_start(&q->link, sch, &tworr_link_rates);
-	aqm_options_default(&tworr_options, &p);
-	err = aqm_options_read(&tworr_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	err = tworr_derive(sch, &p, &d, extack);
-	if (err < 0)
-		return err;
-
-	q->params = p;
-	q->derived = d;
-	sch->limit = d.limit;
-	persistent_queue_init(&q->vars.queue);
-	two_region_init(&q->vars.control, p.seed);
-	return 0;
-}
-
-static void tworr_destroy(struct Qdisc *sch)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-
-	link_rate_stop(&q->link);
-}
-
-static int tworr_dump(struct Qdisc *sch, struct sk_buff *skb)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-
-	return aqm_options_dump(sch, skb, &tworr_options, &q->params);
-}
-
 /* What is in force, and the state as it would be now. */
-static void tworr_copy_state(struct tc_2regionred_qdisc_stats *st,
-			     const struct tworr_sched_data *q, u64 now)
+static void tworr_stats(struct Qdisc *sch, void *stats)
 {
+	const struct tworr_sched_data *q = qdisc_priv(sch);
 	const struct tworr_derived *d = &q->derived;
 	const struct tworr_vars *v = &q->vars;
 	struct persistent_queue queue = v->queue;
+	struct tc_2regionred_qdisc_stats *st = stats;
 	u64 left = v->control.quiet_until;
+	u64 now = ktime_get_ns();
 
+	*st = q->stats;
+	aqm_common_stats(st, d->bandwidth, d->limit, d->memory_limit, &v->held,
+			 &v->delay);
 	persistent_queue_advance(&queue, &d->queue, v->held.segments, now);
-	st->bandwidth = d->bandwidth;
-	st->delay = v->delay.last;
-	st->delay_avg = v->delay.avg;
-	st->delay_max = v->delay.max;
-	st->memory_limit = d->memory_limit;
 	st->q_est = queue.estimate;
 	st->ppd = v->control.ppd;
 	st->window = v->control.window;
 	st->pipe = d->law.pipe;
 	st->phase = v->control.phase + 1;
-	st->limit = d->limit;
-	st->memory_used = v->held.truesize;
 	st->flows = d->flows;
 	st->bmin = d->law.bmin;
 	st->bflat = d->law.bflat;
@@ -546,36 +480,25 @@ static void tworr_copy_state(struct tc_2regionred_qdisc_stats *st,
 	st->negative = q->control.negative;
 }
 
-static int tworr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	struct tc_2regionred_xstats st = { .type = TC_AQM_XSTATS_QDISC };
-	struct tworr_sched_data *q = qdisc_priv(sch);
-
-	sch_tree_lock(sch);
-	st.qdisc = q->stats;
-	tworr_copy_state(&st.qdisc, q, ktime_get_ns());
-	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &st, sizeof(st));
-}
-
-static struct Qdisc_ops tworr_qdisc_ops __read_mostly = {
-	.id		= "2regionred",
-	.priv_size	= sizeof(struct tworr_sched_data),
-	.enqueue	= tworr_enqueue,
-	.dequeue	= tworr_dequeue,
-	.peek		= qdisc_peek_head,
-	.init		= tworr_init,
-	.reset		= tworr_reset,
-	.destroy	= tworr_destroy,
-	.change		= tworr_change,
-	.dump		= tworr_dump,
-	.dump_stats	= tworr_dump_stats,
-	.owner		= THIS_MODULE,
+static struct aqm_kind tworr_kind __read_mostly = {
+	.options	= &tworr_options,
+	.params		= offsetof(struct tworr_sched_data, params),
+	.bandwidth	= offsetof(struct tworr_sched_data, params.bandwidth),
+	.link		= offsetof(struct tworr_sched_data, link),
+	.xstats		= sizeof(struct tc_2regionred_xstats),
+	.derive		= tworr_derive,
+	.setup		= tworr_setup,
+	.commit		= tworr_commit,
+	.stats		= tworr_stats,
+	.ops		= {
+		.id		= "2regionred",
+		.priv_size	= sizeof(struct tworr_sched_data),
+		.enqueue	= tworr_enqueue,
+		.dequeue	= tworr_dequeue,
+		.peek		= qdisc_peek_head,
+		.reset		= tworr_reset,
+	},
 };
 MODULE_ALIAS_NET_SCH("2regionred");
-
-module_link_qdisc(tworr_qdisc_ops, tworr);
-MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("2RegionRED queue discipline");
-MODULE_LICENSE("GPL");
-MODULE_VERSION(AQM_VERSION);
+module_aqm_kind(tworr_kind);
