@@ -254,6 +254,9 @@ static void qsdrr_reset(struct Qdisc *sch)
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_queue *fq;
 
+	/* Also called after an init that failed. */
+	if (!q->flows)
+		return;
 	while ((fq = flow_buffer_purge(sch)))
 		qsdrr_flow(fq)->backlog = 0;
 	length_index_init(&q->vars.by_length);
@@ -281,73 +284,45 @@ static void qsdrr_trim(struct Qdisc *sch)
 	qdisc_tree_reduce_backlog(sch, losses.packets, losses.bytes);
 }
 
-static int qsdrr_change(struct Qdisc *sch, struct nlattr *opt,
+static int qsdrr_derive(struct Qdisc *sch, struct aqm_config *to,
 			struct netlink_ext_ack *extack)
 {
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct qsdrr_params p = q->params;
-	struct flow_buffer_params b;
-	int err;
+	const struct qsdrr_params *p = to->params;
+	struct flow_buffer_params *b = to->law;
 
-	err = aqm_options_read(&qsdrr_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(&p);
-	err = flow_buffer_can_change(sch, &b, extack);
-	if (err < 0)
-		return err;
-	flow_buffer_derive(sch, &b, extack);
-
-	sch_tree_lock(sch);
-	flow_buffer_set(sch, &b);
-	q->params = p;
-	qsdrr_trim(sch);
-	sch_tree_unlock(sch);
-	return 0;
+	*b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(p);
+	return flow_buffer_derive(sch, b, extack);
 }
 
-/* The device has another speed or MTU. */
-static void qsdrr_new_link(struct Qdisc *sch)
+static int qsdrr_alloc(struct Qdisc *sch, struct aqm_config *to,
+		       struct netlink_ext_ack *extack)
 {
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer_params b = FLOW_BUFFER_PARAMS(&q->params);
+	const struct qsdrr_params *p = to->params;
 
-	flow_buffer_derive(sch, &b, NULL);
-	sch_tree_lock(sch);
-	flow_buffer_set(sch, &b);
-	qsdrr_trim(sch);
-	sch_tree_unlock(sch);
+	return flow_buffer_alloc(sch, p->flows, sizeof(struct qsdrr_flow),
+				 &to->memory, extack);
 }
 
-LINK_RATE_NOTIFIER(qsdrr, qsdrr_new_link, true);
-
-static int qsdrr_init(struct Qdisc *sch, struct nlattr *opt,
-		      struct netlink_ext_ack *extack)
+static void qsdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer_params b;
-	struct qsdrr_params p;
-	int err;
+	const struct qsdrr_params *p = to->params;
 
+	flow_buffer_init(sch, to->law);
+	q->params = *p;
+	q->flows = to->memory;
 	length_index_init(&q->vars.by_length);
-	err = flow_buffer_init(sch, &qsdrr_link_rates, extack);
-	if (err)
-		return err;
-
-	aqm_options_default(&qsdrr_options, &p);
-	err = aqm_options_read(&qsdrr_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(&p);
-	flow_buffer_derive(sch, &b, extack);
-	q->flows = flow_buffer_alloc(sch, b.flows, sizeof(*q->flows), extack);
-	if (!q->flows)
-		return -ENOMEM;
-
-	flow_buffer_set(sch, &b);
-	q->params = p;
 	sch->flags |= TCQ_F_CAN_BYPASS;
-	return 0;
+}
+
+static void qsdrr_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	const struct qsdrr_params *p = to->params;
+
+	flow_buffer_set(sch, to->law);
+	q->params = *p;
+	qsdrr_trim(sch);
 }
 
 static void qsdrr_destroy(struct Qdisc *sch)
@@ -358,25 +333,14 @@ static void qsdrr_destroy(struct Qdisc *sch)
 	kvfree(q->flows);
 }
 
-static int qsdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
+static void qsdrr_stats(struct Qdisc *sch, void *stats)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct tc_qsdrr_qdisc_stats *st = stats;
 
-	return aqm_options_dump(sch, skb, &qsdrr_options, &q->params);
-}
-
-static int qsdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	struct tc_qsdrr_xstats st = { .type = TC_AQM_XSTATS_QDISC };
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer_stats *shared = (void *)&st.qdisc;
-
-	sch_tree_lock(sch);
-	flow_buffer_dump_stats(&q->buffer, shared);
-	st.qdisc.q_chosen = q->stats.q_chosen;
-	st.qdisc.q = q->vars.q ? qsdrr_number(q, q->vars.q) : 0;
-	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	flow_buffer_stats(&q->buffer, st);
+	st->q_chosen = q->stats.q_chosen;
+	st->q = q->vars.q ? qsdrr_number(q, q->vars.q) : 0;
 }
 
 static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -412,32 +376,37 @@ static const struct Qdisc_class_ops qsdrr_class_ops = {
 	.leaf		= filter_class_leaf,
 	.find		= filter_class_find,
 	.walk		= qsdrr_walk,
-	.tcf_block	= flow_buffer_tcf_block,
+	.tcf_block	= aqm_tcf_block,
 	.bind_tcf	= filter_class_bind,
 	.unbind_tcf	= filter_class_unbind,
 	.dump		= filter_class_dump,
 	.dump_stats	= qsdrr_dump_class_stats,
 };
 
-static struct Qdisc_ops qsdrr_qdisc_ops __read_mostly = {
-	.cl_ops		= &qsdrr_class_ops,
-	.id		= "qsdrr",
-	.priv_size	= sizeof(struct qsdrr_sched_data),
-	.enqueue	= qsdrr_enqueue,
-	.dequeue	= qsdrr_dequeue,
-	.peek		= qdisc_peek_dequeued,
-	.init		= qsdrr_init,
-	.reset		= qsdrr_reset,
+static struct aqm_kind qsdrr_kind __read_mostly = {
+	.options	= &qsdrr_options,
+	.params		= offsetof(struct qsdrr_sched_data, params),
+	.bandwidth	= offsetof(struct qsdrr_sched_data, params.bandwidth),
+	.link		= offsetof(struct qsdrr_sched_data, buffer.link),
+	.filters	= offsetof(struct qsdrr_sched_data, buffer.filters),
+	.xstats		= sizeof(struct tc_qsdrr_xstats),
+	.follows_mtu	= true,
+	.derive		= qsdrr_derive,
+	.alloc		= qsdrr_alloc,
+	.setup		= qsdrr_setup,
+	.commit		= qsdrr_commit,
 	.destroy	= qsdrr_destroy,
-	.change		= qsdrr_change,
-	.dump		= qsdrr_dump,
-	.dump_stats	= qsdrr_dump_stats,
-	.owner		= THIS_MODULE,
+	.stats		= qsdrr_stats,
+	.ops		= {
+		.cl_ops		= &qsdrr_class_ops,
+		.id		= "qsdrr",
+		.priv_size	= sizeof(struct qsdrr_sched_data),
+		.enqueue	= qsdrr_enqueue,
+		.dequeue	= qsdrr_dequeue,
+		.peek		= qdisc_peek_dequeued,
+		.reset		= qsdrr_reset,
+	},
 };
 MODULE_ALIAS_NET_SCH("qsdrr");
-
-module_link_qdisc(qsdrr_qdisc_ops, qsdrr);
-MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Queue State Deficit Round Robin (QSDRR) queue discipline");
-MODULE_LICENSE("GPL");
-MODULE_VERSION(AQM_VERSION);
+module_aqm_kind(qsdrr_kind);

@@ -237,6 +237,9 @@ static void tdrr_reset(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
+	/* Also called after an init that failed. */
+	if (!q->flows)
+		return;
 	while (flow_buffer_purge(sch))
 		;
 	throughput_index_forget(&q->vars.by_throughput);
@@ -262,77 +265,49 @@ static void tdrr_trim(struct Qdisc *sch)
 	qdisc_tree_reduce_backlog(sch, losses.packets, losses.bytes);
 }
 
-static int tdrr_change(struct Qdisc *sch, struct nlattr *opt,
+static int tdrr_derive(struct Qdisc *sch, struct aqm_config *to,
 		       struct netlink_ext_ack *extack)
 {
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tdrr_params p = q->params;
-	struct flow_buffer_params b;
-	int err;
+	const struct tdrr_params *p = to->params;
+	struct flow_buffer_params *b = to->law;
 
-	err = aqm_options_read(&tdrr_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(&p);
-	err = flow_buffer_can_change(sch, &b, extack);
-	if (err < 0)
-		return err;
-	flow_buffer_derive(sch, &b, extack);
-
-	sch_tree_lock(sch);
-	flow_buffer_set(sch, &b);
-	if (p.time_constant != q->params.time_constant)
-		throughput_index_change(&q->vars.by_throughput,
-					p.time_constant, ktime_get_ns());
-	q->params = p;
-	tdrr_trim(sch);
-	sch_tree_unlock(sch);
-	return 0;
+	*b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(p);
+	return flow_buffer_derive(sch, b, extack);
 }
 
-/* The device has another speed or MTU. */
-static void tdrr_new_link(struct Qdisc *sch)
+static int tdrr_alloc(struct Qdisc *sch, struct aqm_config *to,
+		      struct netlink_ext_ack *extack)
 {
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer_params b = FLOW_BUFFER_PARAMS(&q->params);
+	const struct tdrr_params *p = to->params;
 
-	flow_buffer_derive(sch, &b, NULL);
-	sch_tree_lock(sch);
-	flow_buffer_set(sch, &b);
-	tdrr_trim(sch);
-	sch_tree_unlock(sch);
+	return flow_buffer_alloc(sch, p->flows, sizeof(struct tdrr_flow),
+				 &to->memory, extack);
 }
 
-LINK_RATE_NOTIFIER(tdrr, tdrr_new_link, true);
-
-static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
-		     struct netlink_ext_ack *extack)
+static void tdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer_params b;
-	struct tdrr_params p;
-	int err;
+	const struct tdrr_params *p = to->params;
 
-	err = flow_buffer_init(sch, &tdrr_link_rates, extack);
-	if (err)
-		return err;
-
-	aqm_options_default(&tdrr_options, &p);
-	err = aqm_options_read(&tdrr_options, &p, opt, extack);
-	if (err < 0)
-		return err;
-	b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(&p);
-	flow_buffer_derive(sch, &b, extack);
-	q->flows = flow_buffer_alloc(sch, b.flows, sizeof(*q->flows), extack);
-	if (!q->flows)
-		return -ENOMEM;
-
-	flow_buffer_set(sch, &b);
-	q->params = p;
-	throughput_index_init(&q->vars.by_throughput, p.time_constant,
+	flow_buffer_init(sch, to->law);
+	q->params = *p;
+	q->flows = to->memory;
+	throughput_index_init(&q->vars.by_throughput, p->time_constant,
 			      ktime_get_ns());
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
-	return 0;
+}
+
+static void tdrr_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	const struct tdrr_params *p = to->params;
+
+	flow_buffer_set(sch, to->law);
+	if (p->time_constant != q->params.time_constant)
+		throughput_index_change(&q->vars.by_throughput,
+					p->time_constant, ktime_get_ns());
+	q->params = *p;
+	tdrr_trim(sch);
 }
 
 static void tdrr_destroy(struct Qdisc *sch)
@@ -341,13 +316,6 @@ static void tdrr_destroy(struct Qdisc *sch)
 
 	flow_buffer_destroy(sch);
 	kvfree(q->flows);
-}
-
-static int tdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-
-	return aqm_options_dump(sch, skb, &tdrr_options, &q->params);
 }
 
 /* Throughput of a queue, bits per second. */
@@ -359,23 +327,19 @@ static u64 tdrr_throughput(const struct tdrr_sched_data *q,
 				     ktime_get_ns());
 }
 
-static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+static void tdrr_stats(struct Qdisc *sch, void *stats)
 {
-	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer_stats *shared = (void *)&st.qdisc;
+	struct tc_tdrr_qdisc_stats *st = stats;
 	const struct tdrr_flow *top;
 
-	sch_tree_lock(sch);
-	flow_buffer_dump_stats(&q->buffer, shared);
+	flow_buffer_stats(&q->buffer, st);
 	top = tdrr_top(q);
 	if (top) {
-		st.qdisc.top = tdrr_number(q, top);
-		st.qdisc.top_throughput = tdrr_throughput(q, top);
+		st->top = tdrr_number(q, top);
+		st->top_throughput = tdrr_throughput(q, top);
 	}
-	st.qdisc.victims = q->stats.victims;
-	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	st->victims = q->stats.victims;
 }
 
 static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -412,32 +376,37 @@ static const struct Qdisc_class_ops tdrr_class_ops = {
 	.leaf		= filter_class_leaf,
 	.find		= filter_class_find,
 	.walk		= tdrr_walk,
-	.tcf_block	= flow_buffer_tcf_block,
+	.tcf_block	= aqm_tcf_block,
 	.bind_tcf	= filter_class_bind,
 	.unbind_tcf	= filter_class_unbind,
 	.dump		= filter_class_dump,
 	.dump_stats	= tdrr_dump_class_stats,
 };
 
-static struct Qdisc_ops tdrr_qdisc_ops __read_mostly = {
-	.cl_ops		= &tdrr_class_ops,
-	.id		= "tdrr",
-	.priv_size	= sizeof(struct tdrr_sched_data),
-	.enqueue	= tdrr_enqueue,
-	.dequeue	= tdrr_dequeue,
-	.peek		= qdisc_peek_dequeued,
-	.init		= tdrr_init,
-	.reset		= tdrr_reset,
+static struct aqm_kind tdrr_kind __read_mostly = {
+	.options	= &tdrr_options,
+	.params		= offsetof(struct tdrr_sched_data, params),
+	.bandwidth	= offsetof(struct tdrr_sched_data, params.bandwidth),
+	.link		= offsetof(struct tdrr_sched_data, buffer.link),
+	.filters	= offsetof(struct tdrr_sched_data, buffer.filters),
+	.xstats		= sizeof(struct tc_tdrr_xstats),
+	.follows_mtu	= true,
+	.derive		= tdrr_derive,
+	.alloc		= tdrr_alloc,
+	.setup		= tdrr_setup,
+	.commit		= tdrr_commit,
 	.destroy	= tdrr_destroy,
-	.change		= tdrr_change,
-	.dump		= tdrr_dump,
-	.dump_stats	= tdrr_dump_stats,
-	.owner		= THIS_MODULE,
+	.stats		= tdrr_stats,
+	.ops		= {
+		.cl_ops		= &tdrr_class_ops,
+		.id		= "tdrr",
+		.priv_size	= sizeof(struct tdrr_sched_data),
+		.enqueue	= tdrr_enqueue,
+		.dequeue	= tdrr_dequeue,
+		.peek		= qdisc_peek_dequeued,
+		.reset		= tdrr_reset,
+	},
 };
 MODULE_ALIAS_NET_SCH("tdrr");
-
-module_link_qdisc(tdrr_qdisc_ops, tdrr);
-MODULE_AUTHOR("The sch-aqm maintainers");
 MODULE_DESCRIPTION("Throughput Deficit Round Robin (TDRR) queue discipline");
-MODULE_LICENSE("GPL");
-MODULE_VERSION(AQM_VERSION);
+module_aqm_kind(tdrr_kind);

@@ -27,7 +27,7 @@
  * A discipline has a struct flow_buffer at the start of its private data. Its
  * parameters and its statistics begin with those of this buffer, which the lists
  * TC_AQM_FLOWS_... name: FLOW_BUFFER_PARAMS() takes the former over, and
- * flow_buffer_dump_stats() fills in the latter.
+ * flow_buffer_stats() fills in the latter.
  */
 #ifndef _AQM_FLOW_BUFFER_H
 #define _AQM_FLOW_BUFFER_H
@@ -46,6 +46,7 @@
 #include "filter_class.h"
 #include "flow_queues.h"
 #include "held.h"
+#include "kind.h"
 #include "link_rate.h"
 #include "options.h"
 #include "split_gso.h"
@@ -74,6 +75,7 @@ struct flow_buffer_stats {
 };
 
 AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
+static_assert(sizeof(struct flow_buffer_params) <= AQM_MAX_LAW);
 
 /**
  * struct flow_buffer - the buffer; first member of the private data
@@ -81,12 +83,11 @@ AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
  * @held: what the queues hold
  * @salt: of the flow hash
  * @number: the queue of the packet that arrives, from 1
- * @filter_list: filters that choose the queue
+ * @filters: they choose the queue
  * @delay: how long packets wait
  * @rounds: the queues that hold packets
  * @stats: counters
  * @dropped: packets discarded from each queue, by number, less one
- * @block: block of the filters
  * @link: the device's speed
  */
 struct flow_buffer {
@@ -94,12 +95,11 @@ struct flow_buffer {
 	struct held			held;
 	u32				salt;
 	u32				number;
-	struct tcf_proto __rcu		*filter_list;
+	struct filter_block		filters;
 	struct delay_sample		delay;
 	struct flow_rounds		rounds;
 	struct flow_buffer_stats	stats;
 	u32				*dropped;
-	struct tcf_block		*block;
 	struct link_rate		link;
 };
 
@@ -114,27 +114,6 @@ struct flow_losses {
 	u32	bytes;
 	bool	own;
 };
-
-/**
- * flow_buffer_init() - an empty buffer that follows its link
- * @sch: the discipline
- * @links: the module's list of LINK_RATE_NOTIFIER()
- * @extack: takes the reason
- *
- * From then on flow_buffer_destroy() is right.
- *
- * Return: 0 or an error
- */
-static inline int flow_buffer_init(struct Qdisc *sch, struct list_head *links,
-				   struct netlink_ext_ack *extack)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	link_rate_start(&b->link, sch, links);
-	flow_rounds_init(&b->rounds);
-	b->salt = get_random_u32();
-	return tcf_block_get(&b->block, &b->filter_list, sch, extack);
-}
 
 /*
  * The packets that a link carries in FLOW_BUFFER_DELAY, at 2^40 bytes/s 59 * 10^6
@@ -153,15 +132,21 @@ static inline u32 flow_buffer_limit(u64 bandwidth, u32 mtu)
  * flow_buffer_derive() - what is in force
  * @sch: the discipline
  * @p: what was given; takes the rest
- * @extack: takes a warning; may be NULL
+ * @extack: takes a warning, or why a live buffer cannot take on @p; may be NULL
+ *
+ * Return: 0 or an error
  */
-static inline void flow_buffer_derive(struct Qdisc *sch,
-				      struct flow_buffer_params *p,
-				      struct netlink_ext_ack *extack)
+static inline int flow_buffer_derive(struct Qdisc *sch,
+				     struct flow_buffer_params *p,
+				     struct netlink_ext_ack *extack)
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
 	struct net_device *dev = qdisc_dev(sch);
 
+	if (b->params.flows && p->flows != b->params.flows) {
+		NL_SET_ERR_MSG_MOD(extack, "flows cannot be changed on a live qdisc");
+		return -EOPNOTSUPP;
+	}
 	if (!p->memory_limit)
 		p->memory_limit = SZ_32M;
 	if (!p->quantum)
@@ -170,9 +155,10 @@ static inline void flow_buffer_derive(struct Qdisc *sch,
 				     FLOW_BUFFER_MAX_QUANTUM);
 	/* Nothing else depends on the bandwidth. */
 	if (p->limit)
-		return;
+		return 0;
 	p->bandwidth = link_rate_in_force(&b->link, p->bandwidth, extack);
 	p->limit = flow_buffer_limit(p->bandwidth, READ_ONCE(dev->mtu));
+	return 0;
 }
 
 /**
@@ -180,32 +166,55 @@ static inline void flow_buffer_derive(struct Qdisc *sch,
  * @sch: the discipline
  * @flows: their number
  * @size: of one queue with what the discipline adds; bytes
+ * @queues: takes @flows times @size bytes of 0; a live buffer has its queues
  * @extack: takes the reason
  *
- * Return: @flows times @size bytes of 0, or NULL.
+ * Return: 0 or an error
  */
-static inline void *flow_buffer_alloc(struct Qdisc *sch, u32 flows, size_t size,
-				      struct netlink_ext_ack *extack)
+static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows, size_t size,
+				    void **queues,
+				    struct netlink_ext_ack *extack)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	void *queues;
 
+	if (b->dropped)
+		return 0;
 	b->dropped = kvcalloc(flows, sizeof(*b->dropped), GFP_KERNEL_ACCOUNT);
-	queues = kvcalloc(flows, size, GFP_KERNEL_ACCOUNT);
-	if (!b->dropped || !queues) {
-		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
-		kvfree(queues);
-		return NULL;
-	}
-	return queues;
+	*queues = kvcalloc(flows, size, GFP_KERNEL_ACCOUNT);
+	if (b->dropped && *queues)
+		return 0;
+	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
+	kvfree(*queues);
+	return -ENOMEM;
+}
+
+/* Take on @p: before the discipline is in use, or under the tree lock. */
+static inline void flow_buffer_set(struct Qdisc *sch,
+				   const struct flow_buffer_params *p)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	WRITE_ONCE(sch->limit, p->limit);
+	if (p->quantum != b->params.quantum)
+		flow_rounds_restart(&b->rounds, p->quantum);
+	b->params = *p;
+}
+
+/* Begin with @p: an empty buffer. */
+static inline void flow_buffer_init(struct Qdisc *sch,
+				    const struct flow_buffer_params *p)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	flow_rounds_init(&b->rounds);
+	b->salt = get_random_u32();
+	flow_buffer_set(sch, p);
 }
 
 static inline void flow_buffer_destroy(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	link_rate_stop(&b->link);
-	tcf_block_put(b->block);
 	kvfree(b->dropped);
 }
 
@@ -221,31 +230,6 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	b->held = (struct held) {};
 	delay_reset(&b->delay);
 	return flow_rounds_purge(&b->rounds);
-}
-
-/* Whether a live buffer can take on @p. */
-static inline int flow_buffer_can_change(struct Qdisc *sch,
-					 const struct flow_buffer_params *p,
-					 struct netlink_ext_ack *extack)
-{
-	const struct flow_buffer *b = qdisc_priv(sch);
-
-	if (p->flows == b->params.flows)
-		return 0;
-	NL_SET_ERR_MSG_MOD(extack, "flows cannot be changed on a live qdisc");
-	return -EOPNOTSUPP;
-}
-
-/* Take on @p: before the discipline is in use, or under the tree lock. */
-static inline void flow_buffer_set(struct Qdisc *sch,
-				   const struct flow_buffer_params *p)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	WRITE_ONCE(sch->limit, p->limit);
-	if (p->quantum != b->params.quantum)
-		flow_rounds_restart(&b->rounds, p->quantum);
-	b->params = *p;
 }
 
 /* Count a packet that is lost; @cause is its counter. */
@@ -274,7 +258,7 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 	u32 *number = &b->number;
 	int verdict;
 
-	verdict = filter_class(skb, sch, rcu_dereference_bh(b->filter_list),
+	verdict = filter_class(skb, sch, rcu_dereference_bh(b->filters.list),
 			       b->params.flows, number);
 	if (!verdict && *number > b->params.flows)
 		verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
@@ -515,32 +499,19 @@ static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq,
 }
 
 /* The statistics that the disciplines share, under the tree lock. */
-static inline void flow_buffer_dump_stats(const struct flow_buffer *b,
-					  struct flow_buffer_stats *st)
+static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
 {
+	struct flow_buffer_stats *st = stats;
+
 	*st = b->stats;
-	st->bandwidth = b->params.bandwidth;
-	st->delay = b->delay.last;
-	st->delay_avg = b->delay.avg;
-	st->delay_max = b->delay.max;
-	st->limit = b->params.limit;
-	st->memory_limit = b->params.memory_limit;
-	st->memory_used = b->held.truesize;
+	aqm_common_stats(st, b->params.bandwidth, b->params.limit,
+			 b->params.memory_limit, &b->held, &b->delay);
 	st->active = b->rounds.active;
 	st->flows = b->params.flows;
 	st->quantum = b->params.quantum;
 }
 
 /* Class operations: a class is a queue. See also <aqm/filter_class.h>. */
-static inline struct tcf_block *
-flow_buffer_tcf_block(struct Qdisc *sch, unsigned long cl,
-		      struct netlink_ext_ack *extack)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	return cl ? NULL : b->block;
-}
-
 /**
  * flow_buffer_walk() - show the queues that hold a packet
  * @sch: the discipline

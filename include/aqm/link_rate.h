@@ -8,18 +8,8 @@
  * last said; one that never knew counts as LINK_RATE_DEFAULT. Below a shaper
  * the device cannot know the rate: there it must be given.
  *
- * A module includes this once, has a struct link_rate in its private data, and
- * names a function that takes on a new rate, and whether it is to be called for
- * another MTU, too:
- *
- *	static void x_new_rate(struct Qdisc *sch);
- *	LINK_RATE_NOTIFIER(x, x_new_rate, false);
- *
- * and after its operations
- *
- *	module_link_qdisc(x_qdisc_ops, x);
- *
- * in the place of module_qdisc().
+ * A discipline has a struct link_rate in its private data; <aqm/kind.h> starts and
+ * stops it and listens to the device.
  */
 #ifndef _AQM_LINK_RATE_H
 #define _AQM_LINK_RATE_H
@@ -27,7 +17,6 @@
 #include <linux/ethtool.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/sch_generic.h>
@@ -109,47 +98,5 @@ static inline bool link_rate_news(struct link_rate *lr, unsigned long event,
 	lr->rate = rate;
 	return true;
 }
-
-/* The list, which RTNL guards, and the notifier of a module. */
-#define LINK_RATE_NOTIFIER(name, changed, mtu)				\
-static LIST_HEAD(name##_link_rates);					\
-									\
-static int name##_link_event(struct notifier_block *nb,			\
-			     unsigned long event, void *info)		\
-{									\
-	struct net_device *dev = netdev_notifier_info_to_dev(info);	\
-	struct link_rate *lr;						\
-									\
-	list_for_each_entry(lr, &name##_link_rates, node)		\
-		if (qdisc_dev(lr->sch) == dev &&			\
-		    link_rate_news(lr, event, mtu))			\
-			changed(lr->sch);				\
-	return NOTIFY_DONE;						\
-}									\
-									\
-static struct notifier_block name##_link_notifier = {			\
-	.notifier_call	= name##_link_event,				\
-}
-
-/* What a module of one discipline does when it comes and goes. */
-#define module_link_qdisc(ops, name)					\
-static int __init ops##_register(void)					\
-{									\
-	int err = register_netdevice_notifier(&name##_link_notifier);	\
-									\
-	if (err)							\
-		return err;						\
-	err = register_qdisc(&(ops));					\
-	if (err)							\
-		unregister_netdevice_notifier(&name##_link_notifier);	\
-	return err;							\
-}									\
-static void __exit ops##_unregister(void)				\
-{									\
-	unregister_qdisc(&(ops));					\
-	unregister_netdevice_notifier(&name##_link_notifier);		\
-}									\
-module_init(ops##_register);						\
-module_exit(ops##_unregister)
 
 #endif /* _AQM_LINK_RATE_H */

@@ -279,7 +279,7 @@ MUTANTS = [
         "qsdrr", "include/aqm/split_gso.h", "if (lost && result != NET_XMIT_SUCCESS)", "if (lost)"
     ),
     Mutant("qsdrr", "include/aqm/split_gso.h", TELL + "-1, -segment_len);", "(void)0;"),
-    Mutant("tdrr", "include/aqm/flow_buffer.h", "tcf_block_put(b->block);", ""),
+    Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(filters->block);", ""),
     Mutant("tdrr", "include/aqm/flow_buffer.h", "held_sub(&b->held, skb);", ""),
     Mutant("chokex", "sch_chokex.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("chokex", "include/aqm/red_fifo.h", "qdisc_qlen_dec(sch);", ""),
