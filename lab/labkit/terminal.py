@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -35,9 +34,9 @@ def environment() -> dict[str, str]:
 
 
 def size() -> tuple[str, str]:
-    """Rows and columns of the person's terminal."""
-    found = shutil.get_terminal_size()
-    return str(found.lines), str(found.columns)
+    """Rows and columns of the person's terminal, whatever LINES and COLUMNS say."""
+    found = os.get_terminal_size(0)
+    return str(found.lines or 24), str(found.columns or 80)
 
 
 class Terminal:

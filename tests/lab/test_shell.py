@@ -34,7 +34,8 @@ class Person:
         self.before = termios.tcgetattr(keyboard)
         self.boot = subprocess.Popen(
             [str(ROOT / "lab" / "boot"), *arguments], stdin=keyboard, stdout=keyboard,
-            stderr=keyboard, start_new_session=True, env={**os.environ, "TERM": "dumb"},
+            stderr=keyboard, start_new_session=True,
+            env={**os.environ, "TERM": "dumb", "LINES": "24", "COLUMNS": "80"},
         )
         self.seen = ""
 

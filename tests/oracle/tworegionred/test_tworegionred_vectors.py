@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.oracle.tworegionred import vectors
 
-STORED = Path(__file__).resolve().parents[2] / "selftests" / "kunit" / "two_region_vectors.h"
+TOP = Path(__file__).resolve().parents[3]
+STORED = TOP / "selftests" / "kunit" / "two_region_vectors.h"
 
 
 def test_stored_vectors_are_what_the_model_computes() -> None:
