@@ -358,9 +358,9 @@ static void blue_stats(struct Qdisc *sch, void *stats)
 {
 	const struct blue_sched_data *q = qdisc_priv(sch);
 	struct marking_probability marking = q->vars.marking;
+	struct tc_blue_qdisc_stats *st = stats;
 	const struct blue_vars *v = &q->vars;
 	const struct blue_law *law = &q->law;
-	struct tc_blue_qdisc_stats *st = stats;
 
 	*st = q->stats;
 	aqm_common_stats(st, law->bandwidth, law->limit, law->memory_limit,

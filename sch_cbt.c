@@ -756,8 +756,8 @@ static void cbt_setup(struct Qdisc *sch, const struct aqm_config *to)
 static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_params *p = to->params;
 	struct red_fifo *queue = &q->vars.queue;
+	const struct cbt_params *p = to->params;
 	const struct cbt_law *law = to->law;
 	int i;
 

@@ -466,8 +466,8 @@ static void chokex_commit(struct Qdisc *sch, struct aqm_config *to)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	const struct chokex_params *p = to->params;
-	struct red_fifo *queue = &q->vars.queue;
 	const struct chokex_law *law = to->law;
+	struct red_fifo *queue = &q->vars.queue;
 
 	gentle_red_change(&queue->red, &q->law.red, &law->red);
 	q->params = *p;

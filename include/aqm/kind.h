@@ -129,6 +129,17 @@ static inline struct filter_block *aqm_filters(const struct aqm_kind *k,
 	return k->ops.cl_ops ? qdisc_priv(sch) + k->filters : NULL;
 }
 
+/* Read options over the parameters @p. Return: 0 or an error */
+static inline int aqm_read(const struct aqm_kind *k, void *p,
+			   struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	int err = aqm_options_read(k->options, p, opt, extack);
+
+	if (err || !k->reconcile)
+		return err;
+	return k->reconcile(p, extack);
+}
+
 /* Go over to what the parameters @p ask. Return: 0, or an error and no change. */
 static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 			       void *p, struct netlink_ext_ack *extack)
@@ -138,10 +149,13 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 	int err;
 
 	err = k->derive(sch, &to, extack);
-	if (!err && k->alloc)
-		err = k->alloc(sch, &to, extack);
-	if (err < 0)
+	if (err)
 		return err;
+	if (k->alloc) {
+		err = k->alloc(sch, &to, extack);
+		if (err)
+			return err;
+	}
 
 	sch_tree_lock(sch);
 	k->commit(sch, &to);
@@ -153,15 +167,15 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 			     struct netlink_ext_ack *extack)
 {
-	u8 p[AQM_MAX_PARAMS] __aligned(8);
 	const struct aqm_kind *k = aqm_kind(sch);
+	u8 p[AQM_MAX_PARAMS] __aligned(8);
 	int err;
 
 	memcpy(p, aqm_params(k, sch), k->options->size);
-	err = aqm_options_read(k->options, p, opt, extack);
-	if (!err && k->reconcile)
-		err = k->reconcile(p, extack);
-	return err ?: __aqm_change(sch, k, p, extack);
+	err = aqm_read(k, p, opt, extack);
+	if (err)
+		return err;
+	return __aqm_change(sch, k, p, extack);
 }
 
 /* The device has another rate or MTU. */
@@ -184,26 +198,31 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 	u8 p[AQM_MAX_PARAMS] __aligned(8), law[AQM_MAX_LAW] __aligned(8) = {};
 	struct aqm_config to = { .params = p, .law = law };
 	struct aqm_kind *k = aqm_kind(sch);
-	struct filter_block *filters;
+	struct filter_block *filters = aqm_filters(k, sch);
 	int err;
 
 	/* The first thing: from then on aqm_destroy() is right. */
 	link_rate_start(aqm_link(k, sch), sch, &k->links);
 	aqm_options_default(k->options, p);
-	err = aqm_options_read(k->options, p, opt, extack);
-	if (!err && k->reconcile)
-		err = k->reconcile(p, extack);
-	if (!err)
-		err = k->derive(sch, &to, extack);
-	filters = aqm_filters(k, sch);
-	if (!err && filters)
+	err = aqm_read(k, p, opt, extack);
+	if (err)
+		return err;
+	err = k->derive(sch, &to, extack);
+	if (err)
+		return err;
+	if (filters) {
 		err = tcf_block_get(&filters->block, &filters->list, sch,
 				    extack);
-	if (!err && k->alloc)
+		if (err)
+			return err;
+	}
+	if (k->alloc) {
 		err = k->alloc(sch, &to, extack);
-	if (!err)
-		k->setup(sch, &to);
-	return err;
+		if (err)
+			return err;
+	}
+	k->setup(sch, &to);
+	return 0;
 }
 
 /* Also called after an init that failed. */
@@ -272,7 +291,7 @@ static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	return gnet_stats_copy_app(d, xstats, k->xstats);
 }
 
-/* Class operation: classes have no filters of their own. */
+/* A class operation: classes have no filters of their own. */
 static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
 					      unsigned long cl,
 					      struct netlink_ext_ack *extack)
@@ -284,8 +303,8 @@ static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
 static inline int aqm_link_event(struct notifier_block *nb,
 				 unsigned long event, void *info)
 {
-	struct net_device *dev = netdev_notifier_info_to_dev(info);
 	struct aqm_kind *k = container_of(nb, struct aqm_kind, notifier);
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
 	struct link_rate *lr;
 
 	list_for_each_entry(lr, &k->links, node)
