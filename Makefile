@@ -25,7 +25,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo kernels test test-extra test-drivers fuzz check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup demo kernels test test-extra test-drivers bench fuzz check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ test-extra: kernels ## run what make test leaves out: older kernels in user mode
 
 test-drivers: setup ## every discipline on a real driver in Debian's kernels; resumes
 	$(VENV)/bin/pytest -s --durations=0 $(or $(TESTS),tests/drivers)
+
+bench: setup ## count what a packet costs, of ours and of mainline's, into docs/performance.md
+	$(VENV)/bin/python bench/run --write
 
 # The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
 fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=

@@ -46,7 +46,7 @@ def build(arguments: Sequence[str], copy: Path) -> str:
 
 def own_warnings(output: str) -> list[str]:
     """Warnings about our files; the target's headers have warnings of their own."""
-    ours = re.compile(r"(sch_\w+\.c|include/aqm/\w+\.h|compat\.h|selftests/\S+\.c):.*warning:")
+    ours = re.compile(r"(sch_\w+\.c|include/aqm/\w+\.h|compat\.h|(bench|selftests)/\S+\.c):.*warning:")
     return [line for line in output.splitlines() if ours.search(line)]
 
 

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a queue discipline takes for a packet, in instructions, on Debian's kernel.
+
+module/qdisc_bench.c says what is counted. QEMU counts instructions as nanoseconds of the
+guest's clock, so neither this machine's load nor its make is in the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from comparison.cards import cards
+
+TOP = Path(__file__).resolve().parent.parent
+PAGE = TOP / "docs" / "performance.md"
+LIMIT = 1000  # packets
+PASSES = 3
+FREED = 8192  # packets, to learn what it takes to free one
+TURNS = 1_000_000  # of a loop of two instructions, to learn what the clock counts
+
+#: Of mainline: RED's thresholds as ours have them, where RED decides on packets of 1000 bytes.
+RED = "min 300{k} max 900{k} probability 0.02 burst 500 bandwidth 1gbit"
+MAINLINE = {
+    "pfifo": f"limit {LIMIT}",
+    "red": f"limit {LIMIT}kb avpkt 1000 " + RED.format(k="kb"),
+    "choke": f"limit {LIMIT} " + RED.format(k=""),
+    "codel": f"limit {LIMIT}",
+    "pie": f"limit {LIMIT}",
+    "sfb": f"limit {LIMIT}",
+    "sfq": f"limit {LIMIT}",
+    "fq_codel": f"limit {LIMIT} flows 1024",
+    "fq_pie": f"limit {LIMIT} flows 1024",
+    "fq": f"limit {LIMIT} flow_limit {LIMIT}",
+    "cake": "memlimit 2304kb",
+}
+
+
+@dataclass(frozen=True)
+class Regime:
+    """A pattern of arrivals and departures; counts are packets. The module says what each is."""
+
+    about: str
+    into: int
+    out: int
+    fill: int = 0
+    keep: int = 0
+    total: int = 8192
+    pareto: bool = False
+    size: int = 1000
+
+
+REGIMES = {
+    "empty": Regime("one in, one out", 1, 1),
+    "standing": Regime("one in, one out, 800 held", 1, 1, fill=800, keep=800),
+    "overload": Regime("two in, one out, full", 2, 1, fill=LIMIT),
+    "burst": Regime("64 in, 64 out", 64, 64),
+    "mixed": Regime("two in, one out, full, flow k has 1/k of what flow 1 has", 2, 1,
+                    fill=LIMIT, pareto=True),
+    "flood": Regime("64 in, one out, full", 64, 1, fill=LIMIT, total=1_000_000),
+    "gso": Regime("64 kB in, all out", 1, 64, total=512, size=54 + 44 * 1448),
+}  # fmt: skip
+STANDARD = ("empty", "standing", "overload")
+WARM = 1024
+HOLD = 2 * LIMIT  # the most that a discipline here holds
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one row measures."""
+
+    qdisc: str
+    regime: str
+    flows: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a cell came to. Instructions are per offered packet, what is dropped freed."""
+
+    qdisc: str
+    regime: str
+    flows: int
+    instructions_per_packet: float | None
+    bytes_per_flow: float | None
+    dropped: float | None  # share of what was offered
+    spread: float | None  # instructions per packet between the passes
+    worst_tenth: float | None  # the dearest tenth of the run, by the first
+    error: str | None = None
+
+
+def options(qdisc: str) -> str:
+    """With what a discipline is measured."""
+    if qdisc in MAINLINE:
+        return MAINLINE[qdisc]
+    return cards()[qdisc].get("BENCH", f"limit {LIMIT}")
+
+
+def script(cells: Iterable[Cell]) -> str:
+    """What the guest runs. It prints a line of words for each thing, and its outcome."""
+    lines = [
+        "set -u",
+        "modprobe aqm_gate && modprobe qdisc_bench || exit 1",
+        "run=/sys/module/qdisc_bench/parameters/run",
+        'measure() { echo "$1" > $run 2> /dev/null; echo $(cat $run); }',
+        "ip link add g0 type gate",
+        "echo 1 > /proc/sys/net/ipv6/conf/g0/disable_ipv6",
+        "ip link set g0 up",
+        f"measure 'loop {TURNS}'",
+        f"for n in {' '.join(map(str, range(PASSES)))}; do measure 'free {FREED}'; done",
+    ]
+    for cell in cells:
+        regime = REGIMES[cell.regime]
+        job = (f"g0 {cell.flows} {regime.size} {regime.total} {regime.into} {regime.out} "
+               f"{regime.fill} {regime.keep} {min(WARM, regime.total)} {HOLD} "
+               f"{int(regime.pareto)}")  # fmt: skip
+        passes = 1 if cell.regime == "flood" else PASSES
+        lines += [
+            f"echo cell {cell.qdisc} {cell.regime} {cell.flows}",
+            f"tc qdisc replace dev g0 root handle 1: {cell.qdisc} {options(cell.qdisc)} 2>&1 &&",
+            f"for n in {' '.join(map(str, range(passes)))}; do measure '{job}'; done",
+            "tc qdisc del dev g0 root 2> /dev/null",
+        ]
+    return "\n".join([*lines, "true", ""])
+
+
+def outcome(line: str) -> dict[str, list[int]]:
+    """What the module said of a run: names, each with its numbers."""
+    said: dict[str, list[int]] = {}
+    for word in line.split():
+        if word.isdigit() and said:
+            said[next(reversed(said))].append(int(word))
+        else:
+            said[word] = []
+    return said
+
+
+def conserved(said: Mapping[str, list[int]], regime: Regime) -> bool:
+    """Whether as many packets were offered as asked for, and each was sent or dropped."""
+    offered = said["offered"][0]
+    asked = regime.fill + min(WARM, regime.total) + regime.total
+    sent, dropped = said["sent"][0], said["dropped"][0]
+    if regime.size > 1500:
+        return offered == asked
+    return offered == asked == sent + dropped
+
+
+def row_of(cell: Cell, lines: Sequence[str], freeing: float) -> Row:
+    """The row of a cell, from what the guest printed for it."""
+    regime = REGIMES[cell.regime]
+    passes = [said for line in lines if "offered" in (said := outcome(line))]
+    if not passes or any(line.split()[0] == "failed" for line in lines):
+        error = " ".join(lines) or "nothing came back"
+        return Row(**asdict(cell), instructions_per_packet=None, bytes_per_flow=None, dropped=None,
+                   spread=None, worst_tenth=None, error=error)
+    wrong = [said for said in passes if not conserved(said, regime)]
+    costs = [(said["time"][0] - said["overhead"][0]) / regime.total for said in passes]
+    best = passes[costs.index(min(costs))]
+    dropped = best["lost"][0] / regime.total
+    tenths = best["tenths"]
+    return Row(
+        **asdict(cell),
+        instructions_per_packet=round(min(costs) + dropped * freeing, 1),
+        bytes_per_flow=None,
+        dropped=round(dropped, 4),
+        spread=round(max(costs) - min(costs), 2),
+        worst_tenth=round(max(tenths) / tenths[0], 3) if tenths[0] else None,
+        error=f"packets do not add up: {wrong[0]}" if wrong else None,
+    )
+
+
+def rows(cells: Sequence[Cell], text: str) -> Iterator[Row]:
+    """The rows that the guest's output holds."""
+    head, *parts = text.split("\ncell ")
+    loop, *frees = [said for line in head.splitlines() if "time" in (said := outcome(line))]
+    if not 0 <= loop["time"][0] - 2 * TURNS < 100:
+        raise SystemExit(f"{2 * TURNS} instructions took {loop['time'][0]} ticks of the clock")
+    freeing = min(said["time"][0] for said in frees) / FREED
+    print(f"bench: freeing a packet takes {freeing:.0f} instructions", file=sys.stderr)
+    for cell, part in zip(cells, parts, strict=True):
+        name, *lines = part.splitlines()
+        if name != f"{cell.qdisc} {cell.regime} {cell.flows}":
+            raise SystemExit(f"{name} came in the place of {cell}")
+        yield row_of(cell, [line for line in lines if line], freeing)
+
+
+def guest(cells: Sequence[Cell]) -> str:
+    """What the guest prints for these cells."""
+    boot: list[str | Path] = [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", "6.12"]
+    boot += ["--icount", "--time-limit", str(300 + 60 * len(cells)), "--"]
+    done = subprocess.run([*boot, "sh", "-c", script(cells)], stdout=subprocess.PIPE, text=True,
+                          check=True)  # fmt: skip
+    return done.stdout
+
+
+def table(found: Sequence[Row]) -> str:
+    """The rows as a Markdown table: a line a kind, a column a regime and number of flows."""
+    columns = list(dict.fromkeys((row.regime, row.flows) for row in found))
+    costs = {(row.qdisc, row.regime, row.flows): row.instructions_per_packet for row in found}
+    lines = ["| | " + " | ".join(f"{regime}, {flows}" for regime, flows in columns) + " |",
+             "|---|" + "---:|" * len(columns)]  # fmt: skip
+    for qdisc in dict.fromkeys(row.qdisc for row in found):
+        here = [costs.get((qdisc, *column)) for column in columns]
+        shown = ["" if cost is None else f"{cost:.0f}" for cost in here]
+        lines.append(f"| {qdisc} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def write_page(found: Sequence[Row]) -> None:
+    """Put the table into the page, between its two marks."""
+    begin, end = "<!-- bench/run: begin -->", "<!-- end -->"
+    before, rest = PAGE.read_text().split(begin)
+    after = rest.split(end)[1]
+    spread = max(row.spread or 0 for row in found)
+    note = f"Passes of a row differ by {spread:.1f} instructions per packet at most."
+    PAGE.write_text(f"{before}{begin}\n{table(found)}\n\n{note}\n{end}{after}")
+
+
+def main() -> int:
+    """Measure what the command line names."""
+    kinds = [*MAINLINE, *cards()]
+    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__)
+    parser.add_argument("--qdisc", action="append", choices=kinds, metavar="KIND",
+                        help=f"again for more (default: all): {' '.join(kinds)}")  # fmt: skip
+    parser.add_argument("--regime", action="append", choices=REGIMES, metavar="NAME",
+                        help="; ".join(f"{name}: {r.about}" for name, r in REGIMES.items())
+                        + f" (default: {', '.join(STANDARD)})")  # fmt: skip
+    parser.add_argument("--flows", action="append", type=int, metavar="N",
+                        help="that packets are drawn from (default: 100)")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each row")
+    parser.add_argument("--write", action="store_true", help=f"into {PAGE.relative_to(TOP)}")
+    asked = parser.parse_args()
+    cells = [Cell(qdisc, regime, flows) for qdisc in asked.qdisc or kinds
+             for regime in asked.regime or STANDARD for flows in asked.flows or [100]]  # fmt: skip
+    found = list(rows(cells, guest(cells)))
+    for row in found:
+        if row.error:
+            print(f"bench: {row.qdisc} {row.regime} {row.flows}: {row.error}", file=sys.stderr)
+    if asked.json:
+        for row in found:
+            print(json.dumps(asdict(row)))
+    else:
+        print(table(found))
+    if asked.write:
+        write_page(found)
+    return int(any(row.error for row in found))

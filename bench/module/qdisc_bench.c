@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Drives the root qdisc of a device, of any kind, and says what that took.
+ *
+ * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO" (struct job) to
+ * /sys/module/qdisc_bench/parameters/run and read there what came of it.
+ *
+ * Enqueue and dequeue are called as the core calls them: under the root lock,
+ * discarded packets freed from a list after it. The device's queue must be
+ * stopped (a gate device without credit), so that nobody else dequeues.
+ *
+ * Packets are made once and used again: the module holds a reference to each,
+ * so "freeing" one here takes a few instructions, always as many, and not the
+ * path through the allocator that the packet's place in memory decides. What
+ * it takes to free one for good is measured by itself: run "free TOTAL".
+ *
+ * What is timed: enqueues, dequeues and the release of what was discarded, in
+ * batches, with interrupts off. What is not: making a packet up, its flow
+ * hash (it has one, as packets have from a card or a socket), its length as
+ * the core computes it. The unit is get_cycles(), which under QEMU's -icount
+ * shift=0 is one instruction; where there is none, the raw clock's ns.
+ */
+#include <linux/ip.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/skbuff.h>
+#include <linux/tcp.h>
+#include <linux/timex.h>
+#include <linux/vmalloc.h>
+#include <net/ip.h>
+#include <net/pkt_sched.h>
+#include <net/sch_generic.h>
+
+#define BATCH		64U
+#define HEADERS		(ETH_HLEN + sizeof(struct iphdr) + sizeof(struct tcphdr))
+#define LINEAR		1536U	/* a larger packet has the rest in pages */
+#define MSS		1448U
+#define SEED		1U
+
+/**
+ * struct job - what is asked for
+ * @dev: name of the device
+ * @flows: TCP flows among which arrivals are drawn
+ * @size: bytes of a packet, Ethernet header included
+ * @total: packets to offer in what is timed
+ * @in: arrivals in a row, at most %BATCH
+ * @out: departures in a row after them, at most %BATCH
+ * @fill: packets that are offered before, untimed
+ * @keep: departures only while more packets than that are held
+ * @warm: further packets offered before, untimed, in the pattern that is timed
+ * @hold: packets that the qdisc may come to hold
+ * @pareto: flow k or one beyond it has 1/(k + 1) of the arrivals, else all alike
+ */
+struct job {
+	char	dev[IFNAMSIZ];
+	u32	flows;
+	u32	size;
+	u32	total;
+	u32	in;
+	u32	out;
+	u32	fill;
+	u32	keep;
+	u32	warm;
+	u32	hold;
+	u32	pareto;
+};
+
+/**
+ * struct bench - a run
+ * @job: what is asked for
+ * @dev: device
+ * @q: its root qdisc
+ * @pool: packets, each with a reference of ours; in the qdisc if it has others
+ * @packets: number of @pool
+ * @next: where in @pool to look for one that is free
+ * @page: what a large packet carries
+ * @arrivals: made up for the next row of arrivals
+ * @departures: what the last row of departures gave
+ * @random: state of the generator that draws flows
+ * @keep: departures only while more packets than that are held
+ * @offered: packets that were enqueued, whatever became of them
+ * @sent: packets that were dequeued
+ * @tenths: time per tenth of the total
+ */
+struct bench {
+	struct job	job;
+	struct net_device *dev;
+	struct Qdisc	*q;
+	struct sk_buff	**pool;
+	u32		packets;
+	u32		next;
+	struct page	*page;
+	struct sk_buff	*arrivals[BATCH];
+	struct sk_buff	*departures[BATCH];
+	u64		random;
+	u32		keep;
+	u64		offered;
+	u64		sent;
+	u64		tenths[10];
+};
+
+/* The lock of the module's parameters is theirs. */
+static struct bench bench;
+static char result[1024] = "none";
+
+static u64 now(void)
+{
+	cycles_t cycles = get_cycles();
+
+	return cycles ?: ktime_get_raw_ns();
+}
+
+static struct sk_buff *make_packet(struct bench *b)
+{
+	u32 rest = b->job.size > LINEAR ? b->job.size - HEADERS : 0;
+	struct sk_buff *skb;
+	struct tcphdr *tcp;
+	struct iphdr *ip;
+
+	skb = alloc_skb(LINEAR, GFP_KERNEL);
+	if (!skb)
+		return NULL;
+	skb_reset_mac_header(skb);
+	skb_put_zero(skb, b->job.size - rest);
+	skb->protocol = htons(ETH_P_IP);
+	eth_hdr(skb)->h_proto = skb->protocol;
+	skb_set_network_header(skb, ETH_HLEN);
+	skb_set_transport_header(skb, ETH_HLEN + sizeof(*ip));
+	skb->dev = b->dev;
+
+	ip = ip_hdr(skb);
+	ip->version = 4;
+	ip->ihl = 5;
+	ip->ttl = 64;
+	ip->protocol = IPPROTO_TCP;
+	ip->tot_len = htons(b->job.size - ETH_HLEN);
+	ip->daddr = htonl(0xc0000201);
+	ip_send_check(ip);
+	tcp = tcp_hdr(skb);
+	tcp->doff = sizeof(*tcp) / 4;
+	tcp->dest = htons(80);
+	tcp->ack = 1;
+
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct tcphdr, check);
+
+	if (!rest)
+		return skb;
+	skb_shinfo(skb)->gso_size = MSS;
+	skb_shinfo(skb)->gso_type = SKB_GSO_TCPV4;
+	skb_shinfo(skb)->gso_segs = DIV_ROUND_UP(rest, MSS);
+	while (rest) {
+		u32 part = min_t(u32, rest, PAGE_SIZE << 3);
+
+		get_page(b->page);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, b->page, 0,
+				part, part);
+		rest -= part;
+	}
+	return skb;
+}
+
+/* Which flow the next arrival is of. */
+static u32 draw_flow(struct bench *b)
+{
+	u32 random;
+
+	b->random = b->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	random = b->random >> 32;
+	if (b->job.pareto)
+		return (U32_MAX / max(random, 1U) - 1) % b->job.flows;
+	return reciprocal_scale(random, b->job.flows);
+}
+
+/* A packet that nobody holds but us, made up as the next arrival. */
+static struct sk_buff *next_arrival(struct bench *b)
+{
+	struct sk_buff *skb = NULL;
+	u32 flow = draw_flow(b);
+	u32 segs;
+
+	for (u32 looked = 0; looked < b->packets; looked++) {
+		skb = b->pool[b->next];
+		if (++b->next == b->packets)
+			b->next = 0;
+		if (refcount_read(&skb->users) == 1)
+			break;
+		skb = NULL;
+	}
+	if (!skb)
+		return NULL;
+
+	skb_get(skb);
+	skb->next = NULL;
+	skb->prev = NULL;
+	skb->tstamp = 0;
+	memset(skb->cb, 0, sizeof(skb->cb));
+	ip_hdr(skb)->saddr = htonl(0x0a000000 | flow >> 14);
+	ip_hdr(skb)->tos = 0;
+	tcp_hdr(skb)->source = htons(1024 + (flow & 0x3fff));
+	ip_send_check(ip_hdr(skb));
+	skb_clear_hash(skb);
+	skb_get_hash(skb);
+
+	segs = max_t(u32, 1, skb_shinfo(skb)->gso_segs);
+	qdisc_skb_cb(skb)->pkt_len = skb->len + (segs - 1) * HEADERS;
+#ifdef HAVE_QDISC_PKT_SEGS
+	qdisc_skb_cb(skb)->pkt_segs = segs;
+#endif
+	return skb;
+}
+
+/* So many arrivals, then so many departures; the time that took. */
+static u64 step(struct bench *b, u32 in, u32 out)
+{
+	struct sk_buff *to_free = NULL;
+	struct Qdisc *q = b->q;
+	u32 got = 0;
+	u64 start;
+	u64 took;
+
+	local_irq_disable();
+	start = now();
+	spin_lock(qdisc_lock(q));
+	for (u32 i = 0; i < in; i++)
+		q->enqueue(b->arrivals[i], q, &to_free);
+	while (got < out && q->q.qlen > b->keep) {
+		struct sk_buff *skb = q->dequeue(q);
+
+		if (!skb)
+			break;
+		b->departures[got++] = skb;
+	}
+	spin_unlock(qdisc_lock(q));
+	if (unlikely(to_free))
+		kfree_skb_list(to_free);
+	took = now() - start;
+	local_irq_enable();
+
+	b->offered += in;
+	b->sent += got;
+	for (u32 i = 0; i < got; i++)
+		consume_skb(b->departures[i]);
+	return took;
+}
+
+/* Offer so many packets in the pattern that is asked for. */
+static int offer(struct bench *b, u32 total, u32 in, u32 out, bool timed)
+{
+	u32 done = 0;
+
+	while (done < total) {
+		u32 row = min(in, total - done);
+		u64 took;
+
+		for (u32 i = 0; i < row; i++) {
+			b->arrivals[i] = next_arrival(b);
+			if (!b->arrivals[i])
+				return -ENOBUFS;
+		}
+		took = step(b, row, out);
+		if (timed)
+			b->tenths[(u64)done * 10 / total] += took;
+		done += row;
+		if (!(done & 0xfff))
+			cond_resched();
+	}
+	return 0;
+}
+
+static u32 drops(const struct Qdisc *q)
+{
+	u32 sum = q->qstats.drops;
+	int cpu;
+
+	if (qdisc_is_percpu_stats(q))
+		for_each_possible_cpu(cpu)
+			sum += per_cpu_ptr(q->cpu_qstats, cpu)->drops;
+	return sum;
+}
+
+/* All that is held leaves; the discipline's own count says when. */
+static void drain(struct bench *b)
+{
+	u32 left = b->q->q.qlen + b->packets;
+
+	while (left-- && b->q->q.qlen)
+		step(b, 0, 1);
+}
+
+static int make_pool(struct bench *b)
+{
+	b->pool = kvcalloc(b->packets, sizeof(*b->pool), GFP_KERNEL);
+	b->page = alloc_pages(GFP_KERNEL | __GFP_COMP, 3);
+	if (!b->pool || !b->page)
+		return -ENOMEM;
+	for (u32 i = 0; i < b->packets; i++) {
+		b->pool[i] = make_packet(b);
+		if (!b->pool[i])
+			return -ENOMEM;
+		cond_resched();
+	}
+	return 0;
+}
+
+static void free_pool(struct bench *b)
+{
+	for (u32 i = 0; b->pool && i < b->packets; i++)
+		kfree_skb(b->pool[i]);
+	kvfree(b->pool);
+	if (b->page)
+		__free_pages(b->page, 3);
+}
+
+/* What is measured in a quiet machine only: nobody else's packets, none held. */
+static int wait_idle(const struct bench *b)
+{
+	u32 before = drops(b->q);
+
+	msleep(1000);
+	return b->q->q.qlen || drops(b->q) != before ? -EBUSY : 0;
+}
+
+static int measure(struct bench *b)
+{
+	const struct job *job = &b->job;
+	u64 overhead = U64_MAX;
+	u64 sum = 0;
+	u32 before;
+	u32 lost;
+	u32 held;
+	int err;
+	int len;
+
+	err = make_pool(b);
+	if (err)
+		return err;
+	err = wait_idle(b);
+	if (err)
+		return err;
+
+	for (u32 i = 0; i < BATCH; i++)
+		overhead = min(overhead, step(b, 0, 0));
+
+	b->keep = job->keep;
+	b->random = SEED;
+	before = drops(b->q);
+	err = offer(b, job->fill, BATCH, 0, false);
+	if (!err)
+		err = offer(b, job->warm, job->in, job->out, false);
+	lost = drops(b->q);
+	if (!err)
+		err = offer(b, job->total, job->in, job->out, true);
+	lost = drops(b->q) - lost;
+	held = b->q->q.qlen;
+	b->keep = 0;
+	drain(b);
+	if (err)
+		return err;
+
+	/* Packets are ours again, whatever became of them. */
+	for (u32 i = 0; i < b->packets; i++)
+		if (refcount_read(&b->pool[i]->users) != 1)
+			return -EUCLEAN;
+
+	overhead *= DIV_ROUND_UP(job->total, job->in);
+	len = scnprintf(result, sizeof(result), "tenths");
+	for (u32 i = 0; i < ARRAY_SIZE(b->tenths); i++) {
+		len += scnprintf(result + len, sizeof(result) - len, " %llu",
+				 b->tenths[i]);
+		sum += b->tenths[i];
+	}
+	scnprintf(result + len, sizeof(result) - len,
+		  "\ntime %llu\noverhead %llu\noffered %llu\nsent %llu\ndropped %u\nheld %u\nlost %u",
+		  sum, overhead, b->offered, b->sent, drops(b->q) - before,
+		  held, lost);
+	return 0;
+}
+
+static int measure_qdisc(const struct job *job)
+{
+	struct bench *b = &bench;
+	int err;
+
+	if (!job->flows || !job->total || !job->in || job->in > BATCH ||
+	    job->out > BATCH || job->size < HEADERS || job->size > 0xffff ||
+	    (u64)job->flows > 1ULL << 30)
+		return -EINVAL;
+
+	memset(b, 0, sizeof(*b));
+	b->job = *job;
+	b->packets = job->hold + 2 * BATCH;
+	rtnl_lock();
+	b->dev = __dev_get_by_name(&init_net, job->dev);
+	if (!b->dev || !(b->dev->flags & IFF_UP)) {
+		err = -ENETDOWN;
+		goto out;
+	}
+	/* No BH while we are at it, so nobody takes it from below us; rtnl is ours. */
+	b->q = rtnl_dereference(b->dev->qdisc);
+	if (b->q->flags & TCQ_F_NOLOCK || b->q->dev_queue->dev != b->dev) {
+		err = -EOPNOTSUPP;
+		goto out;
+	}
+	err = measure(b);
+	free_pool(b);
+out:
+	rtnl_unlock();
+	return err;
+}
+
+/* What it takes to free a discarded packet for good, from a list, as the core does. */
+static int measure_free(u32 total)
+{
+	u64 sum = 0;
+
+	for (u32 done = 0; done < total; done += BATCH) {
+		struct sk_buff *list = NULL;
+		u64 start;
+
+		for (u32 i = 0; i < BATCH; i++) {
+			struct sk_buff *skb = alloc_skb(LINEAR, GFP_KERNEL);
+
+			if (!skb) {
+				kfree_skb_list(list);
+				return -ENOMEM;
+			}
+			skb->next = list;
+			list = skb;
+		}
+		local_bh_disable();
+		start = now();
+		kfree_skb_list(list);
+		sum += now() - start;
+		local_bh_enable();
+	}
+	scnprintf(result, sizeof(result), "time %llu\noffered %u", sum,
+		  DIV_ROUND_UP(total, BATCH) * BATCH);
+	return 0;
+}
+
+/* How much time a known number of instructions takes: two for each turn. */
+static int measure_loop(u32 total)
+{
+#ifdef CONFIG_X86
+	u64 start;
+	u64 took;
+
+	local_irq_disable();
+	start = now();
+	asm volatile("1: dec %0\n\tjnz 1b" : "+r" (total) : : "cc");
+	took = now() - start;
+	local_irq_enable();
+	scnprintf(result, sizeof(result), "time %llu", took);
+	return 0;
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
+static int run_set(const char *text, const struct kernel_param *param)
+{
+	struct job job = { 0 };
+	u32 total;
+
+	strscpy(result, "failed", sizeof(result));
+	if (sscanf(text, "free %u", &total) == 1)
+		return measure_free(total);
+	if (sscanf(text, "loop %u", &total) == 1)
+		return total ? measure_loop(total) : -EINVAL;
+	if (sscanf(text, "%15s %u %u %u %u %u %u %u %u %u %u", job.dev, &job.flows,
+		   &job.size, &job.total, &job.in, &job.out, &job.fill,
+		   &job.keep, &job.warm, &job.hold, &job.pareto) != 11)
+		return -EINVAL;
+	return measure_qdisc(&job);
+}
+
+static int run_get(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%s\n", result);
+}
+
+static const struct kernel_param_ops run_ops = {
+	.set	= run_set,
+	.get	= run_get,
+};
+
+module_param_cb(run, &run_ops, NULL, 0600);
+MODULE_PARM_DESC(run, "what to measure; reads as what came of it");
+
+static int __init qdisc_bench_init(void)
+{
+	return 0;
+}
+
+static void __exit qdisc_bench_exit(void)
+{
+}
+
+module_init(qdisc_bench_init);
+module_exit(qdisc_bench_exit);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_DESCRIPTION("Counts what a root qdisc takes for a packet");
+MODULE_LICENSE("GPL");
