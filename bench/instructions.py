@@ -216,8 +216,10 @@ def write_page(found: Sequence[Row]) -> None:
     begin, end = "<!-- bench/run: begin -->", "<!-- end -->"
     before, rest = PAGE.read_text().split(begin)
     after = rest.split(end)[1]
-    spread = max(row.spread or 0 for row in found)
-    note = f"Passes of a row differ by {spread:.1f} instructions per packet at most."
+    apart = [f"{row.qdisc} {row.regime} {row.spread:.1f}" for row in found
+             if row.spread and row.spread > 1]  # fmt: skip
+    note = "Passes of a row differ by at most 1 instruction per packet"
+    note += f", but for {', '.join(apart)}." if apart else "."
     PAGE.write_text(f"{before}{begin}\n{table(found)}\n\n{note}\n{end}{after}")
 
 

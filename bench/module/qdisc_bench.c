@@ -135,8 +135,6 @@ static struct sk_buff *make_packet(struct bench *b)
 	ip->ttl = 64;
 	ip->protocol = IPPROTO_TCP;
 	ip->tot_len = htons(b->job.size - ETH_HLEN);
-	ip->daddr = htonl(0xc0000201);
-	ip_send_check(ip);
 	tcp = tcp_hdr(skb);
 	tcp->doff = sizeof(*tcp) / 4;
 	tcp->dest = htons(80);
@@ -197,7 +195,9 @@ static struct sk_buff *next_arrival(struct bench *b)
 	skb->prev = NULL;
 	skb->tstamp = 0;
 	memset(skb->cb, 0, sizeof(skb->cb));
-	ip_hdr(skb)->saddr = htonl(0x0a000000 | flow >> 14);
+	/* Two hosts of its own: what shares among hosts sees as many as flows. */
+	ip_hdr(skb)->saddr = htonl(0x0a000000 + flow);
+	ip_hdr(skb)->daddr = htonl(0x64000000 + flow);
 	ip_hdr(skb)->tos = 0;
 	tcp_hdr(skb)->source = htons(1024 + (flow & 0x3fff));
 	ip_send_check(ip_hdr(skb));
