@@ -20,6 +20,8 @@ from comparison.cards import cards
 TOP = Path(__file__).resolve().parent.parent
 PAGE = TOP / "docs" / "performance.md"
 LIMIT = 1000  # packets
+BEGIN, END = "<!-- bench/run: begin -->", "<!-- end -->"
+DEARER = 1.02  # what a row of ours may grow by
 PASSES = 3
 FREED = 8192  # packets, to learn what it takes to free one
 TURNS = 1_000_000  # of a loop of two instructions, to learn what the clock counts
@@ -77,6 +79,9 @@ class Cell:
     qdisc: str
     regime: str
     flows: int
+
+
+Costs = dict[Cell, float]  # instructions per packet
 
 
 @dataclass(frozen=True)
@@ -198,29 +203,48 @@ def guest(cells: Sequence[Cell]) -> str:
     return done.stdout
 
 
-def table(found: Sequence[Row]) -> str:
-    """The rows as a Markdown table: a line a kind, a column a regime and number of flows."""
-    columns = list(dict.fromkeys((row.regime, row.flows) for row in found))
-    costs = {(row.qdisc, row.regime, row.flows): row.instructions_per_packet for row in found}
+def table(costs: Costs) -> str:
+    """Costs as a Markdown table: a line a kind, a column a regime and number of flows."""
+    order = list(REGIMES)
+    columns = sorted({(cell.regime, cell.flows) for cell in costs},
+                     key=lambda column: (order.index(column[0]), column[1]))  # fmt: skip
     lines = ["| | " + " | ".join(f"{regime}, {flows}" for regime, flows in columns) + " |",
              "|---|" + "---:|" * len(columns)]  # fmt: skip
-    for qdisc in dict.fromkeys(row.qdisc for row in found):
-        here = [costs.get((qdisc, *column)) for column in columns]
+    for qdisc in dict.fromkeys(cell.qdisc for cell in costs):
+        here = [costs.get(Cell(qdisc, *column)) for column in columns]
         shown = ["" if cost is None else f"{cost:.0f}" for cost in here]
         lines.append(f"| {qdisc} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 
-def write_page(found: Sequence[Row]) -> None:
-    """Put the table into the page, between its two marks."""
-    begin, end = "<!-- bench/run: begin -->", "<!-- end -->"
-    before, rest = PAGE.read_text().split(begin)
-    after = rest.split(end)[1]
-    apart = [f"{row.qdisc} {row.regime} {row.spread:.1f}" for row in found
-             if row.spread and row.spread > 1]  # fmt: skip
-    note = "Passes of a row differ by at most 1 instruction per packet"
-    note += f", but for {', '.join(apart)}." if apart else "."
-    PAGE.write_text(f"{before}{begin}\n{table(found)}\n\n{note}\n{end}{after}")
+def read_table(text: str) -> Costs:
+    """What table() wrote."""
+    costs = {}
+    lines = [[word.strip() for word in line.split("|")[1:-1]]
+             for line in text.splitlines() if line.startswith("|")]  # fmt: skip
+    for qdisc, *here in lines[2:]:
+        for column, cost in zip(lines[0][1:], here, strict=True):
+            regime, flows = column.split(", ")
+            if cost:
+                costs[Cell(qdisc, regime, int(flows))] = float(cost)
+    return costs
+
+
+def dearer(before: Costs, now: Costs) -> list[str]:
+    """What takes more than it did by more than 2 %, and by more than rounding and chance."""
+    return [f"{cell.qdisc} {cell.regime} {cell.flows}: {cost:.0f}, was {before[cell]:.0f}"
+            for cell, cost in now.items()
+            if cell in before and cost > before[cell] * DEARER + 2]  # fmt: skip
+
+
+def write_page(now: Costs) -> list[str]:
+    """Put costs into the page's table; what was there and has become dearer."""
+    before, rest = PAGE.read_text().split(BEGIN)
+    inside, after = rest.split(END)
+    old = read_table(inside)
+    PAGE.write_text(f"{before}{BEGIN}\n{table({**old, **now})}\n{END}{after}")
+    ours = cards()
+    return dearer(old, {cell: cost for cell, cost in now.items() if cell.qdisc in ours})
 
 
 def main() -> int:
@@ -235,7 +259,8 @@ def main() -> int:
     parser.add_argument("--flows", action="append", type=int, metavar="N",
                         help="that packets are drawn from (default: 100)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="a line of JSON for each row")
-    parser.add_argument("--write", action="store_true", help=f"into {PAGE.relative_to(TOP)}")
+    parser.add_argument("--write", action="store_true",
+                        help=f"into {PAGE.relative_to(TOP)}; fails if ours became dearer there")
     asked = parser.parse_args()
     cells = [Cell(qdisc, regime, flows) for qdisc in asked.qdisc or kinds
              for regime in asked.regime or STANDARD for flows in asked.flows or [100]]  # fmt: skip
@@ -243,11 +268,14 @@ def main() -> int:
     for row in found:
         if row.error:
             print(f"bench: {row.qdisc} {row.regime} {row.flows}: {row.error}", file=sys.stderr)
+    costs = {Cell(row.qdisc, row.regime, row.flows): row.instructions_per_packet for row in found
+             if row.instructions_per_packet is not None and not row.error}  # fmt: skip
     if asked.json:
         for row in found:
             print(json.dumps(asdict(row)))
     else:
-        print(table(found))
-    if asked.write:
-        write_page(found)
-    return int(any(row.error for row in found))
+        print(table(costs))
+    worse = write_page(costs) if asked.write else []
+    for line in worse:
+        print(f"bench: dearer: {line}", file=sys.stderr)
+    return int(bool(worse) or any(row.error for row in found))

@@ -7,7 +7,18 @@ import subprocess
 
 import pytest
 
-from bench.instructions import REGIMES, TURNS, Cell, Row, conserved, row_of, rows, script, table
+from bench.instructions import (
+    REGIMES,
+    TURNS,
+    Cell,
+    conserved,
+    dearer,
+    read_table,
+    row_of,
+    rows,
+    script,
+    table,
+)
 from tests.selftests import KINDS, TOP
 
 CELL = Cell("pfifo", "overload", 100)
@@ -56,10 +67,17 @@ def test_a_clock_that_does_not_count_instructions_is_refused() -> None:
                 next(rows([CELL], text))
 
 
-def test_the_table_has_a_line_a_kind_and_leaves_out_what_is_not_known() -> None:
-    row = row_of(CELL, [RUN], FREEING)
-    other = Row("sfq", "empty", 100, None, None, None, None, None, "no sfq")
-    assert table([row, other]).splitlines()[2:] == ["| pfifo | 350 |  |", "| sfq |  |  |"]
+def test_the_table_reads_as_what_was_written() -> None:
+    costs = {CELL: 350.0, Cell("pfifo", "empty", 10): 68.0, Cell("sfq", "empty", 2): 917.0}
+    text = table(costs)
+    assert text.splitlines()[0] == "| | empty, 2 | empty, 10 | overload, 100 |"
+    assert read_table(text) == costs
+
+
+def test_two_in_a_hundred_more_is_dearer() -> None:
+    old = {CELL: 350.0, Cell("sfq", "empty", 2): 900.0}
+    assert dearer(old, {CELL: 357.0, Cell("sfq", "empty", 1): 2000.0}) == []
+    assert dearer(old, {CELL: 361.0}) == ["pfifo overload 100: 361, was 350"]
 
 
 def test_each_packet_is_sent_or_dropped_in_every_regime() -> None:
