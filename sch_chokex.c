@@ -40,8 +40,8 @@
  *  - All m are drawn, also after a match.
  *  - One flow means: the same protocol, addresses of either family in full,
  *    ports, GRE key and VLAN number. A filter that names a class defines the flow
- *    instead. What is compared is a 64-bit SipHash of these under a key of this
- *    discipline: two flows are mistaken for one with probability 2^-64 per
+ *    instead. What is compared is a 32-bit SipHash (1-3) of these under a key of
+ *    this discipline: two flows are mistaken for one with probability 2^-32 per
  *    comparison, and nobody outside can bring it about. Fragments have no ports.
  *    Packets that the flow dissector cannot read are one flow per protocol.
  *  - A GSO packet is cut up, each of its packets being an arrival. With
@@ -135,7 +135,7 @@ static_assert(sizeof(struct chokex_law) <= AQM_MAX_LAW);
  */
 struct chokex_vars {
 	struct red_fifo		queue;
-	siphash_key_t		flow_key;
+	hsiphash_key_t		flow_key;
 	u32			lost;
 	u32			lost_bytes;
 };
@@ -170,10 +170,15 @@ static u32 chokex_candidates(const struct chokex_law *p, u64 avg)
 				     p->red.max_th - p->red.min_th) >> 32);
 }
 
-/* The flow of a packet as a number that is never 0. */
-static u64 chokex_flow_of(const struct chokex_vars *v, const struct sk_buff *skb)
+/*
+ * The flow of a packet as a number that is never 0. It is as short a hash as will
+ * do, and of no more than there is: it costs as much as the rest of a match.
+ */
+static u32 chokex_flow_of(const struct chokex_vars *v, const struct sk_buff *skb)
 {
 	const size_t from = offsetof(struct flow_keys, basic);
+	/* They come last. */
+	size_t to = offsetofend(struct flow_keys, addrs);
 	struct flow_keys keys;
 
 	skb_flow_dissect_flow_keys(skb, &keys, 0);
@@ -181,14 +186,15 @@ static u64 chokex_flow_of(const struct chokex_vars *v, const struct sk_buff *skb
 	keys.tags.flow_label = 0;
 	keys.vlan.vlan_priority = 0;
 	keys.vlan.vlan_dei = 0;
-	return siphash((u8 *)&keys + from, sizeof(keys) - from,
-		       &v->flow_key) ?: 1;
+	if (keys.control.addr_type == FLOW_DISSECTOR_KEY_IPV4_ADDRS)
+		to = offsetofend(struct flow_keys, addrs.v4addrs);
+	return hsiphash((u8 *)&keys + from, to - from, &v->flow_key) ?: 1;
 }
 
 /* The flow that a filter named, in the same number space. */
-static u64 chokex_flow_of_class(const struct chokex_vars *v, u32 minor)
+static u32 chokex_flow_of_class(const struct chokex_vars *v, u32 minor)
 {
-	return siphash_1u32(minor, &v->flow_key) ?: 1;
+	return hsiphash_1u32(minor, &v->flow_key) ?: 1;
 }
 
 /* Count a packet that is lost. */
@@ -208,7 +214,7 @@ static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u32 *cause,
  *
  * Return: true if there was one.
  */
-static bool chokex_match(struct Qdisc *sch, u64 flow, struct sk_buff **to_free)
+static bool chokex_match(struct Qdisc *sch, u32 flow, struct sk_buff **to_free)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
@@ -245,7 +251,7 @@ static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct red_fifo *queue = &q->vars.queue;
 	const struct chokex_law *p = &q->law;
 	enum congestion_signal signal;
-	u64 flow = 0;
+	u32 flow = 0;
 	bool forced;
 	u32 minor;
 	u32 *full;

@@ -201,20 +201,25 @@ static inline u32 get_random_u32_below(u32 n)
 }
 void get_random_bytes(void *to, size_t n);
 
+#define offsetofend(type, member) \
+	(offsetof(type, member) + sizeof(((type *)NULL)->member))
+
 /* ---- hashes ---- */
 
 typedef struct {
 	u64 key[2];
-} siphash_key_t;
+} siphash_key_t, hsiphash_key_t;
 
 u64 siphash(const void *data, size_t len, const siphash_key_t *key);
-static inline u64 siphash_1u32(u32 a, const siphash_key_t *key)
+/* The kernel's takes fewer rounds. */
+static inline u32 hsiphash(const void *data, size_t len,
+			   const hsiphash_key_t *key)
 {
-	return siphash(&a, sizeof(a), key);
+	return (u32)siphash(data, len, key);
 }
-static inline u64 siphash_1u64(u64 a, const siphash_key_t *key)
+static inline u32 hsiphash_1u32(u32 a, const hsiphash_key_t *key)
 {
-	return siphash(&a, sizeof(a), key);
+	return hsiphash(&a, sizeof(a), key);
 }
 u32 jhash(const void *data, u32 len, u32 initval);
 static inline u32 jhash2(const u32 *k, u32 words, u32 initval)
@@ -224,6 +229,12 @@ static inline u32 jhash2(const u32 *k, u32 words, u32 initval)
 static inline u32 jhash_1word(u32 a, u32 initval)
 {
 	return jhash(&a, sizeof(a), initval);
+}
+static inline u32 jhash_3words(u32 a, u32 b, u32 c, u32 initval)
+{
+	const u32 words[] = { a, b, c };
+
+	return jhash2(words, 3, initval);
 }
 
 /* ---- locks: one for the tree, held also around enqueue and dequeue ---- */
