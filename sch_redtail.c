@@ -230,6 +230,16 @@ struct redtail_sched_data {
 	struct link_rate	link;
 };
 
+/* Of IPv4 without the words that are 0. */
+static u32 redtail_hash(const struct redtail_vars *v,
+			const struct flow_age_key *key)
+{
+	if (likely(key->kind == FLOW_DISSECTOR_KEY_IPV4_ADDRS))
+		return jhash_3words(key->src[0], key->dst[0], key->ports,
+				    v->salt);
+	return jhash2(key->words, FLOW_AGE_KEY_WORDS, v->salt);
+}
+
 /* III-B: which queue does a packet of this flow belong to? */
 static u32 redtail_classify(struct redtail_sched_data *q,
 			    const struct sk_buff *skb,
@@ -239,7 +249,7 @@ static u32 redtail_classify(struct redtail_sched_data *q,
 	struct flow_age *fa;
 
 	fa = flow_age_see(&q->vars.flows, &q->stats.flows, key,
-			  jhash2(key->words, FLOW_AGE_KEY_WORDS, q->vars.salt),
+			  redtail_hash(&q->vars, key),
 			  held_segments(skb), now, law->tau);
 	if (!fa->tag && fa->packets > law->packets &&
 	    now - fa->first >= law->age) {
