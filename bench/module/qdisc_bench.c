@@ -21,6 +21,7 @@
  * shift=0 is one instruction; where there is none, the raw clock's ns.
  */
 #include <linux/ip.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -262,7 +263,7 @@ static int offer(struct bench *b, u32 total, u32 in, u32 out, bool timed)
 		}
 		took = step(b, row, out);
 		if (timed)
-			b->tenths[(u64)done * 10 / total] += took;
+			b->tenths[div_u64((u64)done * 10, total)] += took;
 		done += row;
 		if (!(done & 0xfff))
 			cond_resched();
