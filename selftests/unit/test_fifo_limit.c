@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 		u64 rate = 1 + unit_random() % ((1ULL << 40) >> unit_below(40));
 		u32 memory = unit_random() >> (32 + unit_below(32));
 		u32 limit = fifo_limit(rate, memory);
-		unsigned __int128 packets = (unsigned __int128)rate * 80 / 1000 / 1500;
+		__uint128_t packets = (__uint128_t)rate * 80 / 1000 / 1500;
 
 		fits &= limit == 8 || (u64)limit * 2304 <= memory;
 		if (packets < 8)

@@ -22,7 +22,7 @@
 #define MBIT	125000ULL	/* bytes/s */
 #define RTT	100000U		/* us, canonical */
 #define SIZE	1500U		/* bytes */
-#define MEMORY	(1U << 25)	/* bytes */
+#define MEMORY	33554432U	/* bytes */
 
 struct flow {
 	double window;

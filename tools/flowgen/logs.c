@@ -9,8 +9,11 @@
 #define LOG_BUFFER	(1024 * 1024)
 
 static const char progress_columns[] = "time_s,flow,bytes";
-static const char ends_columns[] =
-	"flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error";
+/* Of every flow; of TCP. */
+#define ENDS_FLOW	"flow,group,kind,start_s,end_s,bytes,bytes_sent,"
+#define ENDS_TCP	"bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,"
+
+static const char ends_columns[] = ENDS_FLOW ENDS_TCP "error";
 
 static const char *progress_path, *ends_path;
 
