@@ -46,7 +46,8 @@ def build(arguments: Sequence[str], copy: Path) -> str:
 
 def own_warnings(output: str) -> list[str]:
     """Warnings about our files; the target's headers have warnings of their own."""
-    ours = re.compile(r"(sch_\w+\.c|include/aqm/\w+\.h|compat\.h|(bench|selftests)/\S+\.c):.*warning:")
+    files = r"(sch_\w+\.c|include/aqm/\w+\.h|compat\.h|(bench|selftests)/\S+\.c)"
+    ours = re.compile(rf"{files}:.*warning:")
     return [line for line in output.splitlines() if ours.search(line)]
 
 

@@ -160,7 +160,7 @@ def test_another_prefix_takes_all_but_the_modules(installed: Installed, tmp_path
 @pytest.mark.slow
 @pytest.mark.extra
 def test_the_readme_works_as_typed_in_a_stock_guest(installed: Installed) -> None:
-    """What it says is in tests/build/install_guest.sh; the host built the modules, the guest is slow."""
+    """What it says is in install_guest.sh; the host built the modules, the guest is slow."""
     make(installed.tree, installed.kernel, "modules", "plugins")
     words = f"cd {installed.tree} && tests/build/install_guest.sh {installed.kernel.path}"
     request = Request(["sh", "-c", words], engine="qemu", kernel=installed.kernel.name,
