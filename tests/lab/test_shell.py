@@ -104,6 +104,8 @@ def test_keys_act_in_the_guest(sit: Callable[..., Person]) -> None:
     person.reads(r"lab:.*# ")
     person.types("echo status $?\n")
     person.reads(r"\nstatus 130\r\n")
+    # An end of file that comes before the shell reads again is lost when it sets the terminal.
+    person.reads(r"lab:.*# ")
     person.types("\x04")
     assert person.leaves() == 0
 
