@@ -7,9 +7,19 @@ manual pages' description of the order in which random numbers are used.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
 
+from tests.oracle.drive import Step
 from tests.oracle.seeded_random import SeededRandom
+
+Q32 = 2**32
+SIZE = 1000  # bytes, of every packet of a trace
+# ns: SIZE bytes at 20 kb/s. Long: a kernel's clock goes on by a microsecond or two within each
+# operation, which must not decide how many packet times a queue has been idle in all.
+PTIME = 400_000_000
 
 
 @dataclass
@@ -125,3 +135,65 @@ class RandomQueue:
 
     def draw(self, rng: SeededRandom) -> int:
         return self.numbered[rng.below(len(self.numbered))]
+
+
+def signal(model: Any, packet: int, verdict: str) -> str:
+    """What becomes of what RED would drop ("early" or "forced"): the name of its counter.
+
+    ECT is marked where the options allow it; what cannot be marked is dropped, or spared.
+    """
+    if not model.ecn or (verdict == "forced" and model.harddrop):
+        return f"{verdict}_drop"
+    if model.tos[packet] & 3:
+        model.tos[packet] |= 3
+        return f"{verdict}_mark"
+    return "spared" if model.nodrop else f"{verdict}_drop"
+
+
+class RedFifo(Protocol):
+    """What `replay` asks of a model."""
+
+    queue: RandomQueue
+    counts: Counter[str]
+
+    def enqueue(self, packet: int, *arrival: Any) -> None: ...
+
+    def dequeue(self, now: int) -> tuple[int, int] | None: ...
+
+    def reset(self, now: int) -> None: ...
+
+
+M = TypeVar("M", bound=RedFifo)
+
+
+def replay(
+    model: M, operations: Iterable[tuple[str, Any, str]], steps: Sequence[Step],
+    change: Callable[[M, Any, int], None],
+) -> Iterator[tuple[Step, int, str]]:  # fmt: skip
+    """Do to the model what was done to the discipline, and compare what every FIFO shows.
+
+    Operations are (kind, what the model needs, line of the trace). After each, the step, the
+    time at which the next began, ns, and how to name the place in a message.
+    """
+    packet = 0
+    nows = [step.t for step in steps[1:]] + [steps[-1].t]
+    for (kind, what, line), step, until in zip(operations, steps, nows, strict=True):
+        where = f"step {step.i}: {line}"
+        left = []
+        if kind == "e":
+            model.enqueue(packet, *what, step.t)
+            packet += 1
+        elif kind == "d":
+            left = [p for _ in range(what) if (p := model.dequeue(step.t)) is not None]
+        elif kind == "c":
+            assert step.rc == 0, where
+            change(model, what, step.t)
+        elif kind == "r":
+            assert step.rc == 0, where
+            model.reset(step.t)
+        assert step.out == left, where
+        assert step.qlen == len(model.queue), where
+        assert step.backlog == SIZE * len(model.queue), where
+        assert step.drops == model.counts["drops"], where
+        assert step.overlimits == model.counts["overlimits"], where
+        yield step, until, where

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.oracle.red_model import RandomQueue, Red
+from tests.oracle.red_model import RandomQueue, Red, signal
 from tests.oracle.seeded_random import SeededRandom
 
 TCP, TAGGED, OTHER = "tcp", "tagged", "other"
@@ -66,12 +66,7 @@ class Cbt:
         if verdict == "pass":
             return "pass"
         self.counts["overlimits"] += 1
-        if not self.ecn or (verdict == "forced" and self.harddrop):
-            return f"{verdict}_drop"
-        if self.tos[packet] & 3:
-            self.tos[packet] |= 3
-            return f"{verdict}_mark"
-        return "spared" if self.nodrop else f"{verdict}_drop"
+        return signal(self, packet, verdict)
 
     def enqueue(self, packet: int, kind: str, tos: int, now: int) -> None:
         self.kind[packet], self.tos[packet] = kind, tos

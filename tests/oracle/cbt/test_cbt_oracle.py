@@ -4,45 +4,25 @@
 from __future__ import annotations
 
 import random
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
+from analysis import lists
 
 from tests.oracle.cbt.model import CLASSES, OTHER, TAGGED, TCP, Cbt, share_law
 from tests.oracle.drive import Oracle, Run, Step, Trace
-from tests.oracle.red_model import Red, reported
+from tests.oracle.red_model import PTIME, Q32, SIZE, Red, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
-Q32 = 2**32
 UNIT = 256
-QDISC = struct.Struct("<II5Q8I4Q18I")
-QDISC_FIELDS = (
-    "type", "reserved",
-    "bandwidth", "delay", "delay_avg", "delay_max", "dropped_bytes",
-    "limit", "memory_limit", "memory_used", "marked",
-    "spared", "drop_limit", "drop_memory", "drop_change",
-    "avg", "avg_tcp", "avg_tagged", "avg_other",
-    "segments", "tcp", "tagged", "other", "min_th", "max_th", "tagged_drop", "other_drop",
-    "early_drop", "early_mark", "forced_drop", "forced_mark", "victims", "probability", "max_p",
-    "latency", "weight", "drop_filter",
-)  # fmt: skip
+LISTS = lists.read("cbt")
 COUNTED = (
     "tagged_drop", "other_drop", "early_drop", "early_mark", "forced_drop", "forced_mark",
     "marked", "spared", "drop_limit", "drop_change", "victims",
 )  # fmt: skip
-CLASS = struct.Struct("<II2Q8I")
-CLASS_FIELDS = (
-    "type", "reserved", "avg", "arrivals", "class_id", "threshold", "segments",
-    "threshold_drop", "early_drop", "marked", "random_drop", "reserved2",
-)  # fmt: skip
 MINOR = {TCP: 1, TAGGED: 2, OTHER: 3}
 
-SIZE = 1000  # bytes, of every packet and as every class's mean
-# ns: 1000 bytes at 20 kb/s. Long: a kernel's clock goes on by a microsecond or two within each
-# operation, which must not decide how many packet times a queue has been idle in all.
-PTIME = 400_000_000
 
 # (class, fields of the packet) by what is configured
 BY_DSCP = (
@@ -224,31 +204,10 @@ def apply(model: Cbt, change: dict[str, float], now: int) -> None:
 def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build()
-    packet = 0
-    nows = [step.t for step in steps[1:]] + [steps[-1].t]
-    for (kind, what, line), step, now in zip(case.operations(), steps, nows, strict=True):
-        where = f"step {step.i}: {line}"
-        left = []
-        if kind == "e":
-            model.enqueue(packet, *what, step.t)
-            packet += 1
-        elif kind == "d":
-            left = [p for _ in range(what) if (p := model.dequeue(step.t)) is not None]
-        elif kind == "c":
-            assert step.rc == 0, where
-            apply(model, what, step.t)
-        elif kind == "r":
-            assert step.rc == 0, where
-            model.reset(step.t)
-        assert step.out == left, where
-        assert step.qlen == len(model.queue), where
-        assert step.backlog == SIZE * len(model.queue), where
-        assert step.drops == model.counts["drops"], where
-        assert step.overlimits == model.counts["overlimits"], where
-
-        seen = dict(zip(QDISC_FIELDS, QDISC.unpack(step.xstats), strict=True))
+    for step, until, where in replay(model, case.operations(), steps, apply):
+        seen = LISTS.statistics(step.xstats)
         assert {n: seen[n] for n in COUNTED} == {n: model.counts[n] for n in COUNTED}, where
-        assert reported(model.whole, step.t, now, seen["avg"] / Q32 / UNIT), where
+        assert reported(model.whole, step.t, until, seen["avg"] / Q32 / UNIT), where
         assert seen["dropped_bytes"] == SIZE * step.drops, where
         faced = model.whole if model.red_all else model.averages[TCP]
         faced = replace(faced, avg=seen["avg" if model.red_all else "avg_tcp"] / Q32 / UNIT)
@@ -259,7 +218,7 @@ def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None
         assert seen["segments"] == len(model.queue), where
         for name in CLASSES:
             cl = step.classes[MINOR[name]]
-            own = dict(zip(CLASS_FIELDS, CLASS.unpack_from(cl.xstats), strict=True))
+            own = LISTS.statistics(cl.xstats)
             held = model.held(name)
             avg = seen[f"avg_{name}"] / Q32 / UNIT
             assert seen[name] == cl.qlen == held, where
@@ -274,8 +233,8 @@ def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None
             assert own["early_drop"] == model.counts[f"{name} early"], where
             assert own["marked"] == model.counts[f"{name} marked"], where
             assert own["class_id"] == MINOR[name]
-            assert reported(model.averages[name], step.t, now, avg), where
-            assert reported(model.averages[name], step.t, now, own["avg"] / Q32 / UNIT), where
+            assert reported(model.averages[name], step.t, until, avg), where
+            assert reported(model.averages[name], step.t, until, own["avg"] / Q32 / UNIT), where
 
     unmoved = [name for name in case.wants if model.counts[name] < 10]
     assert not (run.designed and unmoved), f"the trace did not exercise {unmoved}: {model.counts}"

@@ -13,11 +13,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tests.oracle.red_model import RandomQueue, Red
+from tests.oracle.red_model import RandomQueue, Red, signal
 from tests.oracle.seeded_random import SeededRandom
-
-ECT = (1, 2)
-CE = 3
 
 
 @dataclass
@@ -63,15 +60,6 @@ class Chokex:
                 hit = True
         return hit
 
-    def _signal(self, packet: int, verdict: str) -> str:
-        """What becomes of what RED would drop, as the name of its counter."""
-        if not self.ecn or (verdict == "forced" and self.harddrop):
-            return f"{verdict}_drop"
-        if self.tos[packet] & 3 in (*ECT, CE):
-            self.tos[packet] |= CE
-            return f"{verdict}_mark"
-        return "spared" if self.nodrop else f"{verdict}_drop"
-
     def enqueue(self, packet: int, flow: object, tos: int, now: int) -> None:
         self.flow[packet] = flow
         self.tos[packet] = tos
@@ -85,7 +73,7 @@ class Chokex:
         fate = "pass"
         if verdict != "pass":
             self.counts["overlimits"] += 1
-            fate = self._signal(packet, verdict)
+            fate = signal(self, packet, verdict)
         if fate.endswith("drop"):
             self._lose(fate)
             return

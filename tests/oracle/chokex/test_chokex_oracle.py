@@ -4,36 +4,22 @@
 from __future__ import annotations
 
 import random
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
+from analysis import lists
 
 from tests.oracle.chokex.model import Chokex
 from tests.oracle.drive import Oracle, Run, Step, Trace
-from tests.oracle.red_model import Red, reported
+from tests.oracle.red_model import PTIME, Q32, SIZE, Red, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
-# struct tc_chokex_xstats: type, reserved; what all kinds have; avg, drawn; u32s
-XSTATS = struct.Struct("<II5Q8I2Q16I")
-FIELDS = (
-    "type", "reserved",
-    "bandwidth", "delay", "delay_avg", "delay_max", "dropped_bytes",
-    "limit", "memory_limit", "memory_used", "marked",
-    "spared", "drop_limit", "drop_memory", "drop_change",
-    "avg", "drawn", "matched", "victims", "early_drop",
-    "early_mark", "forced_drop", "forced_mark", "segments", "candidates", "probability", "max_p",
-    "min_th", "max_th", "weight", "ptime", "count", "drop_filter",
-)  # fmt: skip
+LISTS = lists.read("chokex")
 COUNTED = (
     "drawn", "matched", "victims", "early_drop", "early_mark", "forced_drop", "forced_mark",
     "marked", "spared", "drop_limit", "drop_change",
 )  # fmt: skip
-# ns: 1000 bytes at 20 kb/s. Long: a kernel's clock goes on by a microsecond or two within each
-# operation, which must not decide how many packet times a queue has been idle in all.
-PTIME = 400_000_000
-Q32 = 2**32
 
 
 @dataclass(frozen=True)
@@ -163,7 +149,7 @@ ORACLE = Oracle(
 )
 
 
-def apply(model: Chokex, change: dict[str, int]) -> None:
+def apply(model: Chokex, change: dict[str, int], _now: int) -> None:
     if "limit" in change:
         model.set_limit(change["limit"])
     if "candidates" in change:
@@ -178,38 +164,17 @@ def apply(model: Chokex, change: dict[str, int]) -> None:
 def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build()
-    packet = 0
-    nows = [step.t for step in steps[1:]] + [steps[-1].t]
-    for (kind, what, line), step, now in zip(case.operations(), steps, nows, strict=True):
-        where = f"step {step.i}: {line}"
-        left = []
-        if kind == "e":
-            model.enqueue(packet, *what, step.t)
-            packet += 1
-        elif kind == "d":
-            left = [p for _ in range(what) if (p := model.dequeue(step.t)) is not None]
-        elif kind == "c":
-            assert step.rc == 0, where
-            apply(model, what)
-        elif kind == "r":
-            assert step.rc == 0, where
-            model.reset(step.t)
-        assert step.out == left, where
-        assert step.qlen == len(model.queue), where
-        assert step.backlog == 1000 * len(model.queue), where
-        assert step.drops == model.counts["drops"], where
-        assert step.overlimits == model.counts["overlimits"], where
-
-        seen = dict(zip(FIELDS, XSTATS.unpack(step.xstats), strict=True))
+    for step, until, where in replay(model, case.operations(), steps, apply):
+        seen = LISTS.statistics(step.xstats)
         assert {n: seen[n] for n in COUNTED} == {n: model.counts[n] for n in COUNTED}, where
-        assert reported(model.red, step.t, now, seen["avg"] / Q32), where
+        assert reported(model.red, step.t, until, seen["avg"] / Q32), where
         red = replace(model.red, avg=seen["avg"] / Q32)
         assert seen["probability"] / Q32 == pytest.approx(red.probability(), abs=1e-6), where
         above = red.avg >= red.min_th
         assert seen["candidates"] == (replace(model, red=red).draws() if above else 0), where
         assert seen["segments"] == len(model.queue), where
         assert seen["count"] == model.red.count, where
-        assert seen["dropped_bytes"] == 1000 * step.drops, where
+        assert seen["dropped_bytes"] == SIZE * step.drops, where
         assert seen["ptime"] == PTIME
         assert (seen["min_th"], seen["max_th"]) == (model.red.min_th, model.red.max_th)
         assert seen["max_p"] / Q32 == pytest.approx(model.red.max_p, abs=1e-9)

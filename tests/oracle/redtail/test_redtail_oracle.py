@@ -10,44 +10,17 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import re
-import struct
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
+from analysis import lists
 
 from tests.oracle.drive import RESET, Oracle, Run, Step, Trace
 from tests.oracle.redtail import model as model_of_redtail
 from tests.oracle.redtail.model import LONG, SHORT, Options, Packet, Redtail, q32
 
-TOP = Path(__file__).resolve().parents[3]
-
-
-def layout(stats: str) -> tuple[struct.Struct, list[str]]:
-    """Statistics as the uapi header lists them: how to unpack them, and their names."""
-    source = f"""
-        #include <linux/pkt_sched_redtail.h>
-        #define ENTRY(x, type, name, ...) !type name
-        {stats}(ENTRY, 0)
-    """
-    done = subprocess.run(
-        ["cc", "-E", "-P", "-I", TOP / "include" / "uapi", "-x", "c", "-"],
-        input=source, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    entries = re.findall(r"!__([us])(32|64)\s+(\w+)", done.stdout)
-    codes = {("u", "32"): "I", ("s", "32"): "i", ("u", "64"): "Q", ("s", "64"): "q"}
-    return (
-        struct.Struct("<" + "".join(codes[sign, bits] for sign, bits, _ in entries)),
-        [name for *_, name in entries],
-    )
-
-
-HEADER = struct.calcsize("<II")
-QDISC, QDISC_NAMES = layout("TC_REDTAIL_QDISC_STATS")
-CLASS, CLASS_NAMES = layout("TC_REDTAIL_CLASS_STATS")
+LISTS = lists.read("redtail")
 
 KERNEL_SLACK = (model_of_redtail.SLACK, model_of_redtail.IDLE_SLACK)
 SETUP = 2  # operations before the case's own
@@ -309,7 +282,7 @@ ORACLE = Oracle(
 
 def check_state(model: Redtail, step: Step, until: int, where: str) -> None:
     """All that the kernel reports, against the model."""
-    st = dict(zip(QDISC_NAMES, QDISC.unpack_from(step.xstats, HEADER), strict=True))
+    st = LISTS.statistics(step.xstats)
     o, c = model.options, model.count
     exact = {
         "sent_short": model.sent[SHORT], "sent_long": model.sent[LONG],
@@ -341,7 +314,7 @@ def check_state(model: Redtail, step: Step, until: int, where: str) -> None:
     ), where  # fmt: skip
     assert set(step.classes) == {SHORT, LONG}, where
     for minor, cl in step.classes.items():
-        got = dict(zip(CLASS_NAMES, CLASS.unpack_from(cl.xstats, HEADER), strict=True))
+        got = LISTS.statistics(cl.xstats)
         queue = model.short if minor == SHORT else model.long
         assert (cl.qlen, cl.backlog, got["sent"]) == (
             len(queue), model.length(minor), model.sent[minor],

@@ -6,40 +6,16 @@ from __future__ import annotations
 import copy
 import errno
 import random
-import re
-import struct
-import subprocess
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from analysis import lists
 
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.tworegionred.model import HIGH, LOW, MAX, Options, TwoRegionRed, whole
 
-TOP = Path(__file__).resolve().parents[3]
-
-
-def layout() -> tuple[struct.Struct, list[str]]:
-    """The statistics as the uapi header lists them: how to unpack them, and their names."""
-    source = """
-        #include <linux/pkt_sched_2regionred.h>
-        #define ENTRY(x, type, name, ...) !type name
-        TC_2REGIONRED_QDISC_STATS(ENTRY, 0)
-    """
-    done = subprocess.run(
-        ["cc", "-E", "-P", "-I", TOP / "include" / "uapi", "-x", "c", "-"],
-        input=source, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    entries = re.findall(r"!__u(32|64)\s+(\w+)", done.stdout)
-    return (
-        struct.Struct("<II" + "".join("Q" if bits == "64" else "I" for bits, _ in entries)),
-        [name for _, name in entries],
-    )
-
-
-XSTATS, NAMES = layout()
+LISTS = lists.read("2regionred")
 
 # 100 Mb/s and 10 ms: DB is 83.3 packets, a packet takes 120 us, a fifteenth 667 us. The
 # thresholds are 6, 18, 18 and 41 packets, near each other so that a short trace meets all of
@@ -293,7 +269,7 @@ def live(
             assert step.rc == 0, where
             model.reset()
     assert step.qlen == len(model.queue), where
-    stats = dict(zip(NAMES, XSTATS.unpack(step.xstats)[2:], strict=True))
+    stats = LISTS.statistics(step.xstats)
     want = expected(model)
     assert {name: stats[name] for name in want} == want, where
 
