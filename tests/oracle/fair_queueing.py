@@ -9,9 +9,73 @@ who is next is found by looking at every queue.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
+
+from analysis import lists
+
+from tests.oracle.drive import Engine, Step, Trace, drive_many
+
+BIG_MTU = ("ip link set g0 mtu 9000",)
+HEADERS = 14 + 20 + 8
+
+# What a trace asks for: a packet's bytes, and those of a segment if it is a GSO packet.
+Size = tuple[int, int]
+
+
+def arrival(queue: int, size: Size) -> str:
+    """The line of a trace that puts a packet into a queue."""
+    length, segment = size
+    gso = f" gso={segment}" if segment else ""
+    return f"e flow={queue} len={length} prio={0x10000 + queue}{gso}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a packet of one size counts as: length on the wire, memory, packets on the wire."""
+
+    size: int
+    truesize: int
+    segments: int
+
+
+Shapes = dict[Size, Shape]
+
+
+def probe(kind: str, sizes: Sequence[Size]) -> Trace:
+    """One packet of each size into empty queues, for `shapes_of`."""
+    return Trace(f"{kind} limit 1000 nosplit_gso", [arrival(1, size) for size in sizes],
+                 before=BIG_MTU)  # fmt: skip
+
+
+def shapes_of(kind: str, sizes: Sequence[Size], steps: Sequence[Step]) -> Shapes:
+    """What each size is, by what `probe` showed; its length is known without that."""
+    statistics = lists.read(kind).statistics
+    used = [0, *(statistics(step.xstats)["memory_used"] for step in steps)]
+    backlog = [0, *(step.backlog for step in steps)]
+    shapes = {}
+    for (length, segment), (before, after), (short, long) in zip(
+        sizes, pairwise(used), pairwise(backlog), strict=True
+    ):
+        segments = -(-(length - HEADERS) // segment) if segment else 1
+        shapes[(length, segment)] = Shape(long - short, after - before, segments)
+        assert long - short == length + (segments - 1) * HEADERS
+        assert after - before > length
+    return shapes
+
+
+Runs = dict[str, Sequence[Step]]
+
+
+def run_all(
+    kind: str, traces: dict[str, Trace], sizes: Sequence[Size], engine: Engine = "kernel"
+) -> tuple[Runs, Shapes]:
+    """All traces by name, on the kernel in one boot, and what the sizes are there."""
+    *steps, probed = drive_many([*traces.values(), probe(kind, sizes)], engine=engine)
+    return dict(zip(traces, steps, strict=True)), shapes_of(kind, sizes, probed)
 
 
 class Packet(NamedTuple):

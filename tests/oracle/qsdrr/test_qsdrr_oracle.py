@@ -10,21 +10,15 @@ import errno
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import pytest
 from analysis import lists
 
 from tests.oracle.drive import RESET, Step, Trace, drive_many
-from tests.oracle.fair_queueing import Packet
+from tests.oracle.fair_queueing import BIG_MTU, Packet, Runs, Shapes, Size, arrival, run_all
 from tests.oracle.qsdrr.model import Qsdrr
 
 LISTS = lists.read("qsdrr")
-
-
-# A packet: its bytes, and those of a segment if it is a GSO packet.
-Size = tuple[int, int]
-HEADERS = 14 + 20 + 8
 
 
 @dataclass(frozen=True)
@@ -40,9 +34,7 @@ class Op:
     def line(self) -> str:
         match self.kind:
             case "e":
-                length, segment = self.size
-                gso = f" gso={segment}" if segment else ""
-                return f"e flow={self.queue} len={length} prio={0x10000 + self.queue}{gso}"
+                return arrival(self.queue, self.size)
             case "d":
                 return f"d {self.packets}"
             case "r":
@@ -50,12 +42,6 @@ class Op:
         words = " ".join(f"{name} {value}" for name, value in self.change)
         words = words.replace("hysteresis 1", "hysteresis").replace("hysteresis 0", "nohysteresis")
         return f"c tc qdisc change dev g0 root qsdrr {words}"
-
-
-def segments(size: Size) -> int:
-    """Packets that the wire will carry."""
-    length, segment = size
-    return -(-(length - HEADERS) // segment) if segment else 1
 
 
 @dataclass(frozen=True)
@@ -125,7 +111,6 @@ FULL: tuple[Size, ...] = ((1514, 0),)
 MIXED: tuple[Size, ...] = ((64, 0), (200, 0), (576, 0), (1000, 0), (1514, 0))
 JUMBO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 0))
 GSO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 1000), (5000, 400))
-BIG_MTU = ("ip link set g0 mtu 9000",)
 SIZES = sorted({*FULL, *MIXED, *JUMBO, *GSO})
 CASES = [
     Case("full-size packets", 50, 1514, 10, FULL, 1.0),
@@ -178,52 +163,23 @@ CASES = [
 ]
 
 
-@dataclass(frozen=True)
-class Shape:
-    """What a packet of one size counts as: length on the wire, and memory."""
-
-    size: int
-    truesize: int
-
-
-Runs = dict[str, Sequence[Step]]
-TRUESIZE = Trace(
-    "qsdrr limit 1000 nosplit_gso",
-    [Op("e", queue=1, size=size).line() for size in SIZES],
-    before=BIG_MTU,
-)
-
-
-def shapes_of(steps: Sequence[Step]) -> dict[Size, Shape]:
-    """What each size is, from one packet of each."""
-    used = [0, *(LISTS.statistics(step.xstats)["memory_used"] for step in steps)]
-    backlog = [0, *(step.backlog for step in steps)]
-    shapes = {}
-    for size, (before, after), (short, long) in zip(
-        SIZES, pairwise(used), pairwise(backlog), strict=True
-    ):
-        shapes[size] = Shape(long - short, after - before)
-        length, _ = size
-        assert shapes[size].size == length + (segments(size) - 1) * HEADERS
-        assert shapes[size].truesize > length
-    return shapes
+@pytest.fixture(scope="module")
+def on_kernel() -> tuple[Runs, Shapes]:
+    return run_all("qsdrr", {case.name: case.trace() for case in CASES}, SIZES)
 
 
 @pytest.fixture(scope="module")
-def runs() -> Runs:
-    """All traces in one boot; under "truesize", one packet of each size into empty queues."""
-    steps = drive_many([*(case.trace() for case in CASES), TRUESIZE])
-    names = [*(case.name for case in CASES), "truesize"]
-    return dict(zip(names, steps, strict=True))
+def user_shapes() -> Shapes:
+    return run_all("qsdrr", {}, SIZES, "user")[1]
 
 
-def apply(model: Qsdrr, op: Op, packet: int, shapes: dict[Size, Shape]) -> tuple[bool, list[int]]:
+def apply(model: Qsdrr, op: Op, packet: int, shapes: Shapes) -> tuple[bool, list[int]]:
     """Whether the arrival was queued, and which packets left."""
     match op.kind:
         case "e":
             shape = shapes[op.size]
-            arrival = Packet(packet, shape.size, shape.truesize, segments(op.size))
-            return model.enqueue(op.queue, arrival), []
+            came = Packet(packet, shape.size, shape.truesize, shape.segments)
+            return model.enqueue(op.queue, came), []
         case "r":
             model.reset()
         case "c":
@@ -234,7 +190,7 @@ def apply(model: Qsdrr, op: Op, packet: int, shapes: dict[Size, Shape]) -> tuple
     return True, []
 
 
-def compare(case: Case, steps: Sequence[Step], shapes: dict[Size, Shape]) -> None:
+def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> None:
     print("seed", case.seed)
     model = case.model()
     packet = 0
@@ -281,30 +237,28 @@ def compare(case: Case, steps: Sequence[Step], shapes: dict[Size, Shape]) -> Non
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_discard_and_departure_is_the_models(case: Case, runs: Runs) -> None:
-    compare(case, runs[case.name], shapes_of(runs["truesize"]))
+def test_every_discard_and_departure_is_the_models(
+    case: Case, on_kernel: tuple[Runs, Shapes]
+) -> None:
+    runs, shapes = on_kernel
+    compare(case, runs[case.name], shapes)
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_in_user_space(case: Case, seed: int) -> None:
+def test_in_user_space(case: Case, seed: int, user_shapes: Shapes) -> None:
     case = replace(case, seed=100 * seed + case.seed)
-    compare(
-        case,
-        drive_many([case.trace()], engine="user")[0],
-        shapes_of(drive_many([TRUESIZE], engine="user")[0]),
-    )
+    compare(case, drive_many([case.trace()], engine="user")[0], user_shapes)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_trace_exercises_the_rule(case: Case) -> None:
+def test_the_trace_exercises_the_rule(case: Case, user_shapes: Shapes) -> None:
     """A trace without overflow, or where Q never changes, would prove nothing."""
     model = case.model()
-    shapes = shapes_of(drive_many([TRUESIZE], engine="user")[0])
     kept = several = emptied = debts = 0
     for n, op in enumerate(case.operations()):
         before = model.chosen, len(model.victims), model.qlen
-        apply(model, op, n, shapes)
+        apply(model, op, n, user_shapes)
         if op.kind == "e":
             kept += model.chosen == before[0] and len(model.victims) > before[1]
             several += len(model.victims) > before[1] + 1

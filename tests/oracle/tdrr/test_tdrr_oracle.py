@@ -20,15 +20,10 @@ import pytest
 from analysis import lists
 
 from tests.oracle.drive import RESET, Step, Trace, drive_many
-from tests.oracle.fair_queueing import Packet
+from tests.oracle.fair_queueing import BIG_MTU, Packet, Runs, Shapes, Size, arrival, run_all
 from tests.oracle.tdrr.model import Refusal, Tdrr
 
 LISTS = lists.read("tdrr")
-BIG_MTU = ("ip link set g0 mtu 9000",)
-
-# A packet: its bytes, and those of a segment if it is a GSO packet.
-Size = tuple[int, int]
-HEADERS = 14 + 20 + 8
 
 FULL: tuple[Size, ...] = ((1514, 0),)
 MIXED: tuple[Size, ...] = tuple(
@@ -59,9 +54,7 @@ class Op:
     def line(self) -> str:
         match self.kind:
             case "e":
-                length, segment = self.size
-                gso = f" gso={segment}" if segment else ""
-                return f"e flow={self.queue} len={length} prio={0x10000 + self.queue}{gso}"
+                return arrival(self.queue, self.size)
             case "c":
                 words = ["c tc qdisc change dev g0 root tdrr"]
                 words += [f"limit {self.limit}"] if self.limit else []
@@ -180,50 +173,14 @@ CASES = [
 ]
 
 
-@dataclass(frozen=True)
-class Shape:
-    """What a packet of one size counts as: length on the wire, memory, packets on the wire."""
-
-    size: int
-    truesize: int
-    segments: int
-
-
-Shapes = dict[Size, Shape]
-Runs = dict[str, Sequence[Step]]
-TRUESIZE = Trace(
-    "tdrr limit 1000 nosplit_gso",
-    [Op("e", queue=1, size=size).line() for size in SIZES],
-    before=BIG_MTU,
-)
-
-
-def shapes_of(steps: Sequence[Step]) -> Shapes:
-    """What each size is, from one packet of each."""
-    used = [0, *(LISTS.statistics(step.xstats)["memory_used"] for step in steps)]
-    backlog = [0, *(step.backlog for step in steps)]
-    shapes = {}
-    for (length, segment), (before, after), (short, long) in zip(
-        SIZES, pairwise(used), pairwise(backlog), strict=True
-    ):
-        segments = -(-(length - HEADERS) // segment) if segment else 1
-        shapes[(length, segment)] = Shape(long - short, after - before, segments)
-        assert long - short == length + (segments - 1) * HEADERS
-        assert after - before > length
-    return shapes
-
-
 @pytest.fixture(scope="module")
-def runs() -> Runs:
-    """All traces in one boot; under "truesize", one packet of each size into empty queues."""
-    steps = drive_many([*(case.trace() for case in CASES), TRUESIZE])
-    names = [*(case.name for case in CASES), "truesize"]
-    return dict(zip(names, steps, strict=True))
+def on_kernel() -> tuple[Runs, Shapes]:
+    return run_all("tdrr", {case.name: case.trace() for case in CASES}, SIZES)
 
 
 @pytest.fixture(scope="module")
 def user_shapes() -> Shapes:
-    return shapes_of(drive_many([TRUESIZE], engine="user")[0])
+    return run_all("tdrr", {}, SIZES, "user")[1]
 
 
 def lost_by_queue(model: Tdrr, step: Step) -> Counter[int]:
@@ -263,8 +220,8 @@ def apply(model: Tdrr, op: Op, step: Step, packet: int, shapes: Shapes) -> Tdrr:
 
     def enqueue(model: Tdrr, lost: Counter[int]) -> None:
         shape = shapes[op.size]
-        arrival = Packet(packet, shape.size, shape.truesize, shape.segments)
-        queued = model.enqueue(op.queue, arrival, now, lost)
+        came = Packet(packet, shape.size, shape.truesize, shape.segments)
+        queued = model.enqueue(op.queue, came, now, lost)
         assert step.rc == (0 if queued else errno.ENOBUFS)
 
     def change(model: Tdrr, lost: Counter[int]) -> None:
@@ -351,8 +308,11 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_discard_departure_and_throughput_is_the_models(case: Case, runs: Runs) -> None:
-    tops, ambiguous = compare(case, runs[case.name], shapes_of(runs["truesize"]))
+def test_every_discard_departure_and_throughput_is_the_models(
+    case: Case, on_kernel: tuple[Runs, Shapes]
+) -> None:
+    runs, shapes = on_kernel
+    tops, ambiguous = compare(case, runs[case.name], shapes)
     assert ambiguous <= 0.25 * tops
 
 
@@ -363,8 +323,9 @@ def test_in_user_space(case: Case, seed: int, user_shapes: Shapes) -> None:
     compare(case, drive_many([case.trace()], engine="user")[0], user_shapes)
 
 
-def test_operations_take_no_time(runs: Runs) -> None:
+def test_operations_take_no_time(on_kernel: tuple[Runs, Shapes]) -> None:
     """What the comparison of throughputs takes for granted."""
+    runs, _ = on_kernel
     for case in CASES:
         gaps = pairwise(runs[case.name])
         for op, (step, following) in zip(case.operations()[:-1], gaps, strict=True):
