@@ -8,14 +8,18 @@ and those of another setting, or at another buffer of a sweep, another section.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import math
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 import numpy as np
@@ -24,7 +28,7 @@ from netns.errors import UserError
 from netns.params import Param
 from netns.scenario import find
 
-from . import logs, plots
+from . import explore, logs, plots
 from .compare import COLUMNS, Column, Mean, Row, mean
 from .summary import elastic_goodput_bps, window
 
@@ -331,12 +335,13 @@ def _queue_panel(name: str, run: Run) -> plots.Panel:
     return plots.Panel(name, queue["time_s"], queue["packets"])
 
 
-def _figure(heading: str, image: bytes, *caption: str) -> dict[str, str]:
-    return {"heading": heading, "what": heading, "image": plots.data_url(image),
+def _figure(heading: str, image: bytes, *caption: str, moves: bool = False) -> dict[str, Any]:
+    """`moves`: explore.py draws the same for who can run scripts."""
+    return {"heading": heading, "what": heading, "image": plots.data_url(image), "moves": moves,
             "caption": " ".join(c for c in caption if c)}
 
 
-def _figures(section: Section) -> list[dict[str, str]]:
+def _figures(section: Section) -> list[dict[str, Any]]:
     rows, several = section.rows, len(section.runs) > 1
     made = []
     if several:
@@ -348,14 +353,14 @@ def _figures(section: Section) -> list[dict[str, str]]:
         made.append(_figure(
             "Goodput of each flow", goodput_picture(section),
             f"A dot is a flow, the red line the fair share; seed {seed}.",
-            f"Over all seeds: {fairness_sentence(rows)}" if several else ""))
+            f"Over all seeds: {fairness_sentence(rows)}" if several else "", moves=True))
     panels = [_queue_panel(*named) for named in section.first]
     p, buffer = section.any["parameters"], section.buffer
     made.append(_figure(
         "The queue over time", plots.queues(panels, buffer, p["warmup"]),
         f"Packets in the queue every {p['sample']} ms, {'the red line the buffer, ' * bool(buffer)}"
         f"the warm-up grey; seed {seed}.",
-        queue_sentence(section.first, buffer) if buffer and several else ""))
+        queue_sentence(section.first, buffer) if buffer and several else "", moves=True))
     return made
 
 
@@ -368,6 +373,42 @@ def _commands(section: Section) -> Iterator[str]:
                               "--seed", str(r["seed"])]) + f"\n  digest {r['digest']}"
 
 
+def _shown_first(sections: Sequence[Section]) -> list[str]:
+    """Twelve lines are none to read: the first discipline, and the best at what the sentences
+    speak of."""
+    rows = sections[0].rows
+    best = [_ranked(rows, _column(title))[0][0].name
+            for title in ("utilization", "sd", "queue delay p50", "queue delay p99")]
+    names = list(dict.fromkeys(name for section in sections for name in section.runs))
+    return names if len(names) <= 4 else list(dict.fromkeys([names[0], *best]))
+
+
+def _csv(table: Table) -> str:
+    """A table as a link that needs no script: mean and half of the interval side by side."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    first, *titles = table.head
+    writer.writerow([first or "discipline", *(t for title in titles for t in (title, "±"))])
+    for name, *cells in table.rows:
+        writer.writerow([name.text, *(t for c in cells for t in (c.text, c.half.strip("± ")))])
+    return "data:text/csv;charset=utf-8," + quote(out.getvalue())
+
+
+def _provenance(sections: Sequence[Section]) -> Table:
+    """What the runs were made with: a row for each that differs from the others."""
+    lines: dict[tuple[str, ...], None] = {}
+    for section in sections:
+        for name, several in section.runs.items():
+            for run in several:
+                made = run.result["provenance"]
+                modules = ", ".join(f"{k} {v}" for k, v in made["modules"].items())
+                image = made["lab"].get("image", "") if made.get("lab") else ""
+                lines[(name, made["version"], run.result["kernel"], image[:12], modules,
+                       made["compiler"], made["tc"])] = None
+    return Table(["", "version", "kernel", "its image", "modules' srcversion", "compiler", "tc"],
+                 [[Cell(text or "") for text in line] for line in lines])
+
+
 def write(path: Path, sections: Sequence[Section]) -> None:
     """The report of these."""
     scenarios = sorted({s.any["scenario"] for s in sections})
@@ -375,18 +416,29 @@ def write(path: Path, sections: Sequence[Section]) -> None:
     what = f"{len(names)} queue disciplines" if len(names) > 1 else next(iter(names))
     engine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
                                 lstrip_blocks=True)
+    headings = [_heading(section, len(sections) > 1) for section in sections]
+    tables = [_table(section.rows) for section in sections]
+    data = explore.data(sections, headings, _shown_first(sections))
     path.write_text(engine.from_string(TEMPLATE.read_text()).render(
         title=f"{what}: {', '.join(scenarios)}",
         sections=[{
-            "heading": _heading(section, len(sections) > 1),
+            "heading": heading,
             "text": _text(section),
-            "table": _table(section.rows),
+            "table": table,
+            "csv": _csv(table),
+            "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",
             "more": [*_detail(section, "group", GROUP_COLUMNS, lambda r: r["groups"]),
                      *_detail(section, "phase", PHASE_COLUMNS, _phases)],
             "figures": _figures(section),
-        } for section in sections],
+        } for section, heading, table in zip(sections, headings, tables, strict=True)],
         notes=list(dict.fromkeys(note for s in sections for note in s.notes)),
         commands=[line for section in sections for line in _commands(section)],
+        provenance=_provenance(sections),
+        data=explore.script_json(data),
+        left_out=data["left_out"],
+        models=explore.pictures(),
+        library=explore.library(),
+        script=explore.SCRIPT.read_text(),
     ) + "\n")
 
 

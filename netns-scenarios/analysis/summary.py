@@ -104,7 +104,7 @@ def _elastic(facts: dict[str, Any], names: NDArray[np.str_]) -> NDArray[np.bool_
     return np.isin(names, [n for n, g in facts["groups"].items() if g.get("elastic", True)])
 
 
-def _own_goodput(logs: Logs) -> Array:
+def own_goodput_bps(logs: Logs) -> Array:
     """Payload bit/s of each flow, (flows,), over the part of the measured time in which its
     group sends; 0 when it does not."""
     facts = logs.run["facts"]
@@ -120,7 +120,7 @@ def _own_goodput(logs: Logs) -> Array:
 
 def elastic_goodput_bps(logs: Logs) -> Array:
     """Payload bit/s of each elastic flow, over the part of the measured time in which it sends."""
-    return _own_goodput(logs)[_elastic(logs.run["facts"], _names(logs))]
+    return own_goodput_bps(logs)[_elastic(logs.run["facts"], _names(logs))]
 
 
 def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def phases(logs: Logs) -> list[dict[str, Any]]:
 def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
     """(summary, groups) as in result.json."""
     facts = logs.run["facts"]
-    goodput = _own_goodput(logs)
+    goodput = own_goodput_bps(logs)
     summary = _figures(logs, elastic_goodput_bps(logs), facts["fair_share_bps"],
                        facts["warmup_s"], facts["end_s"])
     return summary, _groups(logs, goodput)

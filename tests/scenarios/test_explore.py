@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The pictures that one chooses from: their data, and in extra tests what a browser makes of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from analysis import explore, report
+from PIL import Image
+
+from tests.scenarios.test_report import make
+
+SETTINGS = {("fair", 2): 2.5, ("fair", 4): 2.5, ("plain", 2): 1.0, ("plain", 4): 0.5}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("report")
+    make(where / "runs", SETTINGS)
+    assert report.main([str(where / "runs"), "--out", str(where / "report.html")]) == 0
+    return where / "report.html"
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
+    assert found
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_thinned_line_keeps_every_stretchs_peak_and_dip(seed: int) -> None:
+    rng = random.Random(seed)
+    y = np.array([rng.choice((0.0, rng.random(), 100 * rng.random())) for _ in range(5000)])
+    kept = explore.envelope(y)
+    assert len(kept) <= explore.POINTS + 1
+    assert kept[0] == 0
+    assert (np.diff(kept) > 0).all()
+    assert {y.max(), y.min()} <= set(y[kept])
+    # Between two points that are kept nothing sticks out of the stretch to which it belongs.
+    for part in np.array_split(np.arange(len(y)), explore.POINTS // 2):
+        inside = y[kept[(kept >= part[0]) & (kept <= part[-1])]]
+        assert inside.max() == y[part].max()
+        assert inside.min() == y[part].min()
+
+
+def test_the_page_holds_each_flow_of_each_run(page: Path) -> None:
+    data = data_of(page)
+    assert [s["heading"] for s in data["sections"]] == ["Buffer 2 packets", "Buffer 4 packets"]
+    for section in data["sections"]:
+        assert section["fair"] == 0.25
+        for name, runs in section["runs"].items():
+            factor = SETTINGS[name, section["buffer"]]
+            flows = runs[0]["flows"]
+            # Flow 0 gets 200 kb/s; flow 1 gets 80 kb/s times the factor.
+            assert flows["y"] == [0.2, pytest.approx(0.08 * factor)]
+            assert flows["group"] == ["near", "far"]
+            assert flows["again"] == [0, 4]
+            # 4, 2 and 0 packets of 1250 bytes at 1 Mb/s, read after the warm-up
+            assert runs[0]["delays"]["queue"][0] == 0
+            assert runs[0]["delays"]["queue"][50] == 20
+            assert runs[0]["delays"]["queue"][100] == 40
+            assert runs[0]["dropped"] == [0, 7, 8, 12]
+            assert runs[0]["marked"] == [0, 2, 2, 5]
+            assert runs[0]["state"]["marked"] == [0, 2, 2, 5]
+
+
+def test_a_table_can_be_had_as_csv_without_a_script(page: Path) -> None:
+    links = re.findall(r'<a download="([^"]+)" href="data:text/csv;charset=utf-8,([^"]+)"',
+                       page.read_text())
+    assert [name for name, _ in links] == ["buffer-2-packets.csv", "buffer-4-packets.csv"]
+    assert "fair%2C" in unescape(links[0][1])
+
+
+# What a reader does, done in the page; what came of it is left in the title.
+PROBE = """
+<script>
+addEventListener("load", () => setTimeout(() => {
+  const said = [];
+  const models = (name) => Bokeh.documents.map((d) => d.get_model_by_name(name)).find((m) => m);
+  const choose = (id, value) => {
+    const at = document.getElementById(id);
+    at.value = value;
+    at.dispatchEvent(new Event("change"));
+  };
+  const flows = () => [...models("flows").data.y].map((y) => y.toFixed(3)).join(" ");
+  said.push(["pictures", document.querySelectorAll(".pictures .bk-Figure").length]);
+  said.push(["first", flows()]);
+  choose("section", "1");
+  said.push(["other buffer", flows()]);
+  document.querySelector("#disciplines input[value=fair]").click();
+  said.push(["one discipline", flows()]);
+  choose("statistic", "marked");
+  said.push(["state", models("state").data.ys.map((y) => [...y].join(" ")).join("|")]);
+  const table = document.querySelector("table");
+  const names = () => [...table.tBodies[0].rows].map((row) => row.cells[0].textContent.trim());
+  table.tHead.rows[0].cells[3].click();
+  said.push(["by sd", names().join(" ")]);
+  table.tHead.rows[0].cells[3].click();
+  said.push(["and back", names().join(" ")]);
+  const root = document.documentElement;
+  said.push(["too wide", root.scrollWidth - root.clientWidth]);
+  said.push(["still pictures", document.querySelectorAll("details.still[open]").length]);
+  const places = [...document.querySelectorAll(".pictures figure > div")];
+  said.push(["drawn", places.filter((place) => place.clientHeight > 200).length]);
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  probe.textContent = JSON.stringify(Object.fromEntries(said));
+  document.body.append(probe);
+}, 2000));
+</script>
+"""
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("width", [500, 1400])
+def test_a_browser_draws_chooses_and_sorts(page: Path, width: int, tmp_path: Path) -> None:
+    browser = shutil.which("chromium")
+    if not browser:
+        pytest.skip("no browser: apt-get install chromium")
+    probed = tmp_path / "probed.html"
+    probed.write_text(page.read_text().replace("</body>", PROBE + "</body>"))
+    words = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+             f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000",
+             f"--window-size={width},3000"]  # fmt: skip
+    dom = subprocess.run([*words, "--dump-dom", probed.as_uri()], capture_output=True, text=True,
+                         check=True, timeout=120).stdout  # fmt: skip
+    found = re.search(r'<pre id="probe">(.*?)</pre>', dom)
+    assert found, "the page's script failed before the probe"
+    said = json.loads(unescape(found[1]))
+    assert said == {
+        "pictures": 5, "drawn": 5, "still pictures": 0, "too wide": 0,
+        "first": "0.200 0.200 0.200 0.080",
+        "other buffer": "0.200 0.200 0.200 0.040",
+        "one discipline": "0.200 0.040",
+        "state": "0 2 2 5",
+        "by sd": "fair plain", "and back": "plain fair",
+    }  # fmt: skip
+
+    picture = tmp_path / "page.png"
+    subprocess.run([*words, f"--screenshot={picture}", page.as_uri()], capture_output=True,
+                   check=True, timeout=120)  # fmt: skip
+    with Image.open(picture) as seen:
+        colours = {colour for _, colour in seen.convert("RGB").getcolors(1 << 24) or ()}
+    wanted = {tuple(bytes.fromhex(c[1:])) for c in data_of(page)["colours"].values()}
+    assert wanted <= colours, "a discipline's colour is nowhere to be seen"
+
+
+@pytest.mark.extra
+def test_without_scripts_there_are_still_pictures(page: Path, tmp_path: Path) -> None:
+    browser = shutil.which("chromium")
+    if not browser:
+        pytest.skip("no browser: apt-get install chromium")
+    bare = tmp_path / "bare.html"
+    bare.write_text(re.sub(r"<script(?! type).*?</script>", "", page.read_text(), flags=re.S))
+    picture = tmp_path / "page.png"
+    subprocess.run(
+        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}",
+         "--window-size=1000,3000", f"--screenshot={picture}", bare.as_uri()],
+        capture_output=True, check=True, timeout=120,
+    )  # fmt: skip
+    with Image.open(picture) as seen:
+        colours = {colour: n for n, colour in seen.convert("RGB").getcolors(1 << 24) or ()}
+    reds = sum(n for (r, g, b), n in colours.items() if r > 60 + max(g, b))
+    assert reds > 100, "the fair share's red line of the still pictures is not there"
