@@ -11,10 +11,10 @@ from typing import Any
 from netns import rundir
 from netns.execute import Cost
 
-from . import iperf3, logs
+from . import guards, iperf3, logs
 from .summary import phases, summarize
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 def digest(read: logs.Logs) -> str:
@@ -34,6 +34,11 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
     iperf3.convert(directory)
     read = logs.read(directory)
     guest = json.loads((directory / rundir.GUEST).read_text())
+    parameters = read.run["parameters"]
+    hops, wrong = guards.check(guest, ip=parameters.get("ip", 4),
+                               offloads=parameters.get("offloads") == "on")
+    if wrong:
+        raise logs.BadLog("this run is no result:\n" + "\n".join(wrong))
     summary, groups = summarize(read)
     result = {
         "schema": SCHEMA,
@@ -43,6 +48,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
         "summary": summary,
         "groups": groups,
         "phases": phases(read),
+        "hops": hops,
         "digest": digest(read),
         "provenance": {**read.run["made_with"],
                        **{key: guest[key] for key in ("build", "lab", "modules", "tc")}},

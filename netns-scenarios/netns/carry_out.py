@@ -49,6 +49,21 @@ TCP_PAGES = "393216 393216 393216"
 
 EPOCH = "@EPOCH"
 
+# Counters of packets that a host or a router threw away for a reason of its own.
+DISCARDS = {
+    *(f"Ip {name}" for name in ("InHdrErrors", "InAddrErrors", "InDiscards", "OutDiscards",
+                                "OutNoRoutes", "ReasmFails", "FragFails")),
+    "IpExt InNoRoutes", "IpExt InTruncatedPkts", "IpExt InCsumErrors",
+    *(f"TcpExt {name}" for name in ("PruneCalled", "RcvPruned", "OfoPruned", "TCPBacklogDrop",
+                                    "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop",
+                                    "ListenDrops", "ListenOverflows", "TCPReqQFullDrop",
+                                    "TCPWqueueTooBig", "TCPMinTTLDrop", "TCPAbortOnMemory")),
+    "Tcp InCsumErrors", "Udp InErrors", "Udp RcvbufErrors", "Udp SndbufErrors", "Udp MemErrors",
+    "Udp NoPorts",
+    "Ip6InHdrErrors", "Ip6InDiscards", "Ip6OutDiscards", "Ip6InNoRoutes", "Ip6OutNoRoutes",
+    "Udp6InErrors", "Udp6RcvbufErrors", "Udp6SndbufErrors",
+}
+
 
 class Failure(Exception):
     """Something that the recipe needs did not work; the message says what."""
@@ -100,6 +115,36 @@ class Step(NamedTuple):
         if self.wait:
             return f"{' '.join(self.argv)}: {said.strip()}"
         return f"{self.name} failed with status {status}"
+
+
+def device_counters(text: str) -> dict[str, dict[str, int]]:
+    """Of /proc/net/dev: packets received and sent, and those that the device itself lost."""
+    devices = {}
+    for name, counts in re.findall(r"^\s*(\S+):((?:\s+\d+){16})$", text, re.M):
+        rx, tx = (counts.split()[at:at + 8] for at in (0, 8))
+        devices[name] = {
+            "received": int(rx[1]), "sent": int(tx[1]),
+            "lost": sum(map(int, (*rx[2:5], *tx[2:5]))),  # errors, drops, FIFO errors
+        }
+    return devices
+
+
+def protocol_counters(text: str) -> dict[str, int]:
+    """Of /proc/net/snmp and netstat, `Ip InDelivers`, and of snmp6, `Ip6InDelivers`."""
+    counters: dict[str, int] = {}
+    for name, names, values in re.findall(r"^(\w+):((?: [A-Za-z]\w*)+)\n\1:((?: -?\d+)+)$", text,
+                                          re.M):
+        counters.update((f"{name} {key}", int(value))
+                        for key, value in zip(names.split(), values.split(), strict=True))
+    counters.update((name, int(value))
+                    for name, value in re.findall(r"^(\w+6\w+)\s+(\d+)$", text, re.M))
+    return counters
+
+
+def softnet_dropped() -> int:
+    """Packets that all CPUs found no room for on their way up."""
+    lines = Path("/proc/net/softnet_stat").read_text().splitlines()
+    return sum(int(line.split()[1], 16) for line in lines)
 
 
 class CarryOut:
@@ -245,6 +290,12 @@ class CarryOut:
 
     def facts(self) -> dict[str, Any]:
         """What the run was made with, and the CE marks that each namespace received."""
+        namespaces = self.recipe["namespaces"]
+        # Packets may pass while this is read, so devices are read before and after the disciplines.
+        before = {ns: self.counters(ns) for ns in namespaces}
+        qdiscs = {ns: json.loads(self.command([tool("tc"), "-s", "-j", "-n", self.netns(ns),
+                                               "qdisc", "show"])) for ns in namespaces}
+        after = {ns: self.counters(ns) for ns in namespaces}
         modules = {
             path.name: version.read_text().strip() if version.exists() else None
             for path in sorted(Path("/sys/module").glob("sch_*"))
@@ -257,21 +308,25 @@ class CarryOut:
                     for name, value in sorted(os.environ.items()) if name.startswith("LAB_")},
             "modules": modules,
             "tc": self.command([tool("tc"), "-V"]).strip(),
-            "received_ce": {ns: self.received_ce(ns) for ns in self.recipe["namespaces"]},
+            "received_ce": {ns: counters["received_ce"] for ns, counters in after.items()},
+            "counters": {"hops": self.recipe["hops"], "before": before, "qdiscs": qdiscs,
+                         "after": after, "softnet_dropped": softnet_dropped()},
         }
 
-    def received_ce(self, ns: str) -> int:
-        """Packets with a CE mark that came in to a namespace, of both versions of IP."""
-        enter = [tool("ip"), "netns", "exec", self.netns(ns), "cat"]
-        names, values = (line.split() for line in
-                         self.command([*enter, "/proc/net/netstat"]).splitlines()
-                         if line.startswith("IpExt:"))
-        count = int(values[names.index("InCEPkts")])
-        if Path("/proc/net/snmp6").exists():
-            count += sum(int(line.split()[1]) for line in
-                         self.command([*enter, "/proc/net/snmp6"]).splitlines()
-                         if line.startswith("Ip6InCEPkts"))
-        return count
+    def counters(self, ns: str) -> dict[str, Any]:
+        """What a namespace's kernel has counted: packets by device, what was delivered here, what
+        was discarded and why, CE marks received; of both versions of IP."""
+        shown = self.command([tool("ip"), "netns", "exec", self.netns(ns), "sh", "-c",
+                              "cat /proc/net/dev /proc/net/netstat /proc/net/snmp; "
+                              "[ ! -e /proc/net/snmp6 ] || cat /proc/net/snmp6"])
+        devices, protocols = device_counters(shown), protocol_counters(shown)
+        return {
+            "devices": devices,
+            "delivered": protocols["Ip InDelivers"] + protocols.get("Ip6InDelivers", 0),
+            "received_ce": protocols["IpExt InCEPkts"] + protocols.get("Ip6InCEPkts", 0),
+            "discarded": {name: value for name, value in protocols.items()
+                          if value and name in DISCARDS},
+        }
 
     def tear_down(self) -> None:
         """Remove the namespaces and with them everything in them."""

@@ -32,6 +32,15 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Hop:
+    """A bottleneck: the namespace whose packets all leave by the device `dev`, unless they are
+    delivered in it or come from there."""
+
+    netns: str
+    dev: str
+
+
+@dataclass(frozen=True)
 class Recipe:
     """sysctls: namespace to path below /proc/sys to value. offloads: namespace, device, words
     for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3."""
@@ -44,6 +53,7 @@ class Recipe:
     duration_ms: int
     interval_ms: int
     sample: Sample
+    hops: list[Hop]
     generator: str = "flowgen"
 
     def as_json(self) -> dict[str, Any]:

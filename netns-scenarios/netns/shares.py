@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .topology import Group
+from .topology import Group, bottlenecks
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,27 @@ def _claims(groups: Sequence[Group], step_s: float) -> list[_Claim]:
     return claims
 
 
-def max_min(rate_bps: float, demands: Sequence[tuple[int, float]]) -> list[float]:
+def max_min(rate_bps: float, demands: Sequence[tuple[int, float]],
+            ways: Sequence[range] | None = None) -> list[float]:
     """Max-min fair rate of one flow of each (flows, demand_bps): nobody gets more than it asks
-    for, and what is left is shared equally among those who would take it."""
+    for, and what is left is shared equally among those who would take it. ways: the bottlenecks
+    that each crosses, all of rate_bps; without them there is one."""
+    ways = ways or [range(1)] * len(demands)
     shares = [0.0] * len(demands)
-    left, waiting = rate_bps, sum(flows for flows, _ in demands)
-    for i in sorted(range(len(demands)), key=lambda i: demands[i][1]):
-        flows, demand_bps = demands[i]
-        if not flows:
-            continue
-        shares[i] = min(demand_bps, left / waiting)
-        left -= shares[i] * flows
-        waiting -= flows
+    left = [rate_bps] * max((way.stop for way in ways), default=0)
+    waiting = {i for i, (flows, _) in enumerate(demands) if flows}
+    while waiting:
+        counts = [sum(demands[i][0] for i in waiting if hop in ways[i])
+                  for hop in range(len(left))]
+        # What the next to be done gets: by its own demand, or the equal share of a hop.
+        hop_share = {hop: left[hop] / count for hop, count in enumerate(counts) if count}
+        bound = {i: min(hop_share[hop] for hop in ways[i]) for i in waiting}
+        least = min(min(bound[i], demands[i][1]) for i in waiting)
+        for i in [i for i in waiting if min(bound[i], demands[i][1]) <= least]:
+            shares[i] = min(bound[i], demands[i][1])
+            waiting.remove(i)
+            for hop in ways[i]:
+                left[hop] -= shares[i] * demands[i][0]
     return shares
 
 
@@ -106,6 +115,7 @@ def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group]
     mean over the phases in which it sends, the run's that over its elastic flows and their time.
     Starts and stops are taken to be at multiples of step_s, where flows are read."""
     claims = _claims(groups, step_s)
+    hops = bottlenecks(groups)
     edges = {begin_s, end_s}
     for claim in claims:
         edges |= {at for at in (claim.from_s, claim.to_s)
@@ -118,7 +128,8 @@ def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group]
         share_of: dict[str, float] = {}
         for reverse in (False, True):
             side = [c for c in active if c.of.reverse == reverse]
-            shares = max_min(rate_bps, [(c.flows, c.of.demand_bps) for c in side])
+            shares = max_min(rate_bps, [(c.flows, c.of.demand_bps) for c in side],
+                             [range(c.of.enters, c.of.leaves or hops) for c in side])
             share_of |= {c.name: s * c.of.payload for c, s in zip(side, shares, strict=True)}
         for claim in active:
             fair[claim.name] += share_of[claim.name] * (to_s - from_s)

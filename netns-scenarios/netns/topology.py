@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One bottleneck between groups of sources and their sinks (Kantawala and Turner, figures 2, 3).
+"""Bottlenecks between groups of sources and their sinks (Kantawala and Turner, figures 2 to 4).
 
     src-GROUP            rtr                      dst
     [sources]--s0    r0=[R1 ... R2]=b0 ======= d0--[sinks]
               access    ^ delay      ^ bottleneck
                         (ACKs)         (the discipline under study)
+
+With several bottlenecks there are as many routers, rtr, rtr2, ...; a group enters at one of them
+and has its sinks in a later one, or in dst.
 
 A discipline sees what it would in the papers' topology; the kernel has as few hops per packet
 as that allows, since each costs time:
@@ -17,7 +20,8 @@ as that allows, since each costs time:
   this is the same system as one with the delay in parts: only the instants at which a flow's
   packets are seen shift, by a constant.
 - The way back is otherwise unlimited: ACKs are never queued or lost. Unless there are groups
-  whose data goes that way: then it has the same rate and the same discipline.
+  whose data goes that way: then it has the same rate and the same discipline, in a router `far`
+  before dst: a loss within a sender's own host would tell TCP at once.
 - The addresses are whole prefixes made local, so 1000 flows cost what 1 does.
 
 Segmentation offloads are off everywhere and TCP is told to make one-segment packets
@@ -32,7 +36,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .era import Era
-from .recipe import Batch, Recipe, Sample
+from .recipe import Batch, Hop, Recipe, Sample
 
 ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
 IP_HEADER = {4: 20, 6: 40}
@@ -44,6 +48,8 @@ CLOCK_S = 1e-6
 # Deep enough never to drop: a source holds at most its send buffer.
 ACCESS_LIMIT = 1_000_000  # packets
 DELAY_LIMIT = 1_000_000  # packets
+
+LAST_LINK = 63  # of the /30 networks between namespaces
 
 OFFLOADS = ("tso", "gso", "gro")
 GSO_BYTES = 65536  # of payload and headers, at most, in one packet for TSO
@@ -60,6 +66,7 @@ class Group:
     timed: the sources give their packets departure times, which `fq` must keep
     reverse: the sources are where the other groups' sinks are; then it does not cross the
         bottleneck that is measured, but its mirror image
+    enters, leaves: the first bottleneck on its way, and the one before which it leaves; None: none
     counted_in: the group of which these flows are a part in the figures, if not one by themselves
     demand_bps: what one of its flows would take at most, headers included; inf: anything
     payload: share of its packets' length that is payload, 0..1
@@ -75,6 +82,8 @@ class Group:
     each: Sequence[dict[str, int | str]] = ()
     timed: bool = False
     reverse: bool = False
+    enters: int = 0
+    leaves: int | None = None
     counted_in: str = ""
     demand_bps: float = math.inf
     payload: float = 1.0
@@ -85,11 +94,17 @@ class Group:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """rate_bps: bit/s; qdisc: what `tc` calls it; burst: packets of tbf's bucket."""
+    """rate_bps: bit/s; qdisc: what `tc` calls it; burst: packets of tbf's bucket. There are as
+    many, one behind the other, as the groups cross; the first is measured."""
 
     rate_bps: float
     qdisc: str
     burst: int = 1
+
+
+def bottlenecks(groups: Sequence[Group]) -> int:
+    """How many bottlenecks these groups cross together."""
+    return max(max(g.enters + 1, g.leaves or 0) for g in groups)
 
 
 def frame_bytes(mtu: int) -> int:
@@ -199,39 +214,49 @@ def build(
     segments."""
     frame = frame_bytes(mtu)
     sources = [f"src-{g.name}" for g in groups]
-    namespaces = [*sources, "rtr", "dst"]
-    exit_link = _Link(0, "rtr", "b0", "dst", "d0")
-    links = [_Link(1 + i, ns, "s0", "rtr", f"r{i}") for i, ns in enumerate(sources)]
+    both_ways = any(g.reverse for g in groups)
+    count = bottlenecks(groups)
+    routers = ["rtr", *(f"rtr{hop}" for hop in range(2, count + 1)),
+               *(["far"] if both_ways else [])]
+    chain = [*routers, "dst"]
+    namespaces = [*sources, *chain]
+    onward = [_Link(LAST_LINK - at if at else 0, chain[at], f"b{at}", chain[at + 1], f"d{at}")
+              for at in range(len(routers))]
+    links = [_Link(1 + i, ns, "s0", chain[group.enters], f"r{i}")
+             for i, (ns, group) in enumerate(zip(sources, groups, strict=True))]
 
     ip_lines: dict[str | None, list[str]] = {}
-    for link in (exit_link, *links):
+    for link in (*onward, *links):
         _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
     options = " ".join(era.route)
-    tc_lines: dict[str | None, list[str]] = {"rtr": _shaped("b0", bottleneck, frame)}
-    if any(g.reverse for g in groups):
-        tc_lines["dst"] = _shaped("d0", bottleneck, frame)
+    hops = [Hop(link.near_ns, link.near) for link in onward[:count]]
+    if both_ways:
+        hops.append(Hop("far", onward[0].far))
+    tc_lines: dict[str | None, list[str]] = {}
+    for hop in hops:
+        tc_lines.setdefault(hop.netns, []).extend(_shaped(hop.dev, bottleneck, frame))
     flows: list[dict[str, int | str]] = []
     for i, (group, link) in enumerate(zip(groups, links, strict=True)):
         src, snk = source_net(ip, i), sink_net(ip, i)
-        _merge(
-            ip_lines,
-            {
-                link.near_ns: [
-                    "link set lo up",
-                    f"route add local {src} dev lo",
-                    f"route add {snk} via {link.address(ip, 1)} {options}",
-                ],
-                "rtr": [
-                    f"route add {src} via {link.address(ip, 0)}",
-                    f"route add {snk} via {exit_link.address(ip, 1)}",
-                ],
-                "dst": [
-                    "link set lo up",
-                    f"route add local {snk} dev lo",
-                    f"route add {src} via {exit_link.address(ip, 0)} {options}",
-                ],
-            },
-        )
+        way = onward[group.enters : group.leaves]
+        sink_ns = way[-1].far_ns
+        _merge(ip_lines, {link.near_ns: [
+            "link set lo up",
+            f"route add local {src} dev lo",
+            f"route add {snk} via {link.address(ip, 1)} {options}",
+        ]})
+        back = link
+        for step in way:
+            _merge(ip_lines, {step.near_ns: [
+                f"route add {src} via {back.address(ip, 0)}",
+                f"route add {snk} via {step.address(ip, 1)}",
+            ]})
+            back = step
+        _merge(ip_lines, {sink_ns: [
+            "link set lo up",
+            f"route add local {snk} dev lo",
+            f"route add {src} via {back.address(ip, 0)} {options}",
+        ]})
         if group.access_bps or group.timed:
             pace = (f"maxrate {group.access_bps:.0f}bit "
                     f"low_rate_threshold {2 * group.access_bps:.0f}bit "
@@ -243,11 +268,11 @@ def build(
                 f"flow_limit {ACCESS_LIMIT} limit {ACCESS_LIMIT}"
             ]
         if group.rtt_ms:
-            tc_lines["rtr"].append(
+            tc_lines.setdefault(link.far_ns, []).append(
                 f"qdisc add dev {link.far} root netem delay {group.rtt_ms:g}ms "
                 f"limit {DELAY_LIMIT}"
             )
-        ends = [(link.near_ns, src), ("dst", snk)]
+        ends = [(link.near_ns, src), (sink_ns, snk)]
         (source_ns, source_of), (sink_ns, sink_of) = reversed(ends) if group.reverse else ends
         for index, start_ns in enumerate(group.start_ns):
             flows.append(
@@ -280,13 +305,14 @@ def build(
         family = {"net/ipv6/ip_nonlocal_bind": "1"}
         forward = {"net/ipv6/conf/all/forwarding": "1"}
     sysctls = {ns: {**family, **hosts} for ns in (*sources, "dst")}
-    sysctls["rtr"] = {**family, **forward}
+    sinks = {flow["sink_netns"] for flow in flows}
+    sysctls |= {ns: {**family, **forward, **(hosts if ns in sinks else {})} for ns in routers}
 
     family_option = ["-6"] if ip == 6 else []
     switch = [word for name in OFFLOADS for word in (name, "on" if offloads else "off")]
     batches = [Batch("ip", None, [f"netns add {ns}" for ns in namespaces])]
     batches.append(Batch("ip", None, ip_lines.pop(None)))
-    devices = [(e, d) for ln in (exit_link, *links)
+    devices = [(e, d) for ln in (*onward, *links)
                for e, d in ((ln.near_ns, ln.near), (ln.far_ns, ln.far))]
     batches.extend(Batch("ip", ns, ip_lines[ns], family_option) for ns in namespaces)
     batches.extend(Batch("tc", ns, tc_lines[ns]) for ns in namespaces if ns in tc_lines)
@@ -299,4 +325,5 @@ def build(
         duration_ms=duration_ms,
         interval_ms=interval_ms,
         sample=Sample("rtr", "b0", "1:1", sample_ms),
+        hops=hops,
     )

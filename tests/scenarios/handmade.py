@@ -32,7 +32,8 @@ RUN = {
 }
 
 GUEST = {"kernel": "7.3", "build": "Linux version 7.3", "lab": {"engine": "uml"},
-         "modules": {"sch_red": "0A1B"}, "tc": "tc utility, iproute2-6.1.0", "received_ce": {}}
+         "modules": {"sch_red": "0A1B"}, "tc": "tc utility, iproute2-6.1.0", "received_ce": {},
+         "counters": {"hops": [], "before": {}, "after": {}, "qdiscs": {}, "softnet_dropped": 0}}
 
 ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,"
                "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error")

@@ -78,10 +78,10 @@ def test_result_has_the_schema(run: Path) -> None:
     written = logs.load_result(run)
     assert list(written) == [
         "schema", "scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary",
-        "groups", "phases", "digest", "provenance", "wall_seconds", "cpu_seconds",
+        "groups", "phases", "hops", "digest", "provenance", "wall_seconds", "cpu_seconds",
         "virtual_seconds",
     ]
-    assert written["schema"] == 2
+    assert written["schema"] == 3
     assert written["provenance"] == {
         "version": "1.2+3.g0123abc", "compiler": "cc", "argv": ["run"],
         "build": "Linux version 7.3", "lab": {"engine": "uml"}, "modules": {"sch_red": "0A1B"},

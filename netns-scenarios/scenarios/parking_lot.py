@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Kantawala and Turner, figure 4: flows over several bottlenecks, each with cross traffic.
+
+All bottlenecks have the same rate and discipline. What the summary tells is of the first, hence of
+the end-to-end flows and of its own cross traffic, `cross1`.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from netns import flows
+from netns.params import Param
+from netns.scenario import Scenario
+from netns.settings import BOTTLENECK, TCP, TIME, Settings, access, with_defaults
+from netns.topology import Group
+
+PARAMS = (
+    Param("hops", 3, "bottlenecks", "one behind the other", 1, 8),
+    Param("end_flows", 50, "flows", "TCP sources whose packets cross all of them", 1, 10000),
+    Param("end_rtt", 150.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
+    Param("cross_flows", 50, "flows", "TCP sources at each bottleneck that cross no other", 1,
+          10000),
+    Param("cross_rtt", 50.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
+    access(10.0),
+)
+
+
+def groups(settings: Settings, rng: random.Random) -> list[Group]:
+    """Those from end to end, and the cross traffic of each bottleneck."""
+    hops = settings.count("hops")
+    made = flows.bulk(settings, rng, "end", settings.count("end_flows"),
+                      settings.number("end_rtt"))
+    for hop in range(hops):
+        made += [
+            replace(group, enters=hop, leaves=hop + 1, elastic=hop == 0)
+            for group in flows.bulk(settings, rng, f"cross{hop + 1}",
+                                    settings.count("cross_flows"), settings.number("cross_rtt"))
+        ]
+    return [replace(made[0], leaves=hops), *made[1:]]
+
+
+SCENARIO = Scenario(
+    "parking-lot",
+    "TCP over three bottlenecks, each with cross traffic (Kantawala and Turner 2001, figure 4)",
+    # As long as multi-rtt, for the same reason.
+    (*PARAMS, *BOTTLENECK, *TCP, *with_defaults(TIME, warmup=20.0)),
+    groups,
+)

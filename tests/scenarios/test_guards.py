@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A run that lost packets where none may be lost is no result."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from analysis import guards
+
+DEVICE = {"received": 0, "sent": 0, "lost": 0}
+
+
+def namespace(delivered: int = 0, **received: int) -> dict[str, Any]:
+    return {"delivered": delivered, "received_ce": 0, "discarded": {},
+            "devices": {name: {**DEVICE, "received": count} for name, count in received.items()}}
+
+
+def guest() -> dict[str, Any]:
+    """100 packets came in to rtr, of which 3 were delivered there: 90 left, 5 were lost, 2 held."""
+    shown = {"rtr": namespace(delivered=3, r0=60, r1=40, b0=77, lo=9), "dst": namespace(d0=90)}
+    return {"counters": {
+        "hops": [{"netns": "rtr", "dev": "b0"}], "softnet_dropped": 0,
+        "before": shown, "after": copy.deepcopy(shown),
+        "qdiscs": {
+            "rtr": [
+                {"kind": "tbf", "dev": "b0", "handle": "1:", "packets": 90, "drops": 5, "qlen": 2},
+                {"kind": "red", "dev": "b0", "handle": "2:", "packets": 91, "drops": 5, "qlen": 2},
+                {"kind": "netem", "dev": "r0", "handle": "3:", "packets": 7, "drops": 0, "qlen": 0},
+            ],
+            "dst": [],
+        },
+    }}
+
+
+def said(told: dict[str, Any], ip: int = 4) -> list[str]:
+    return guards.check(told, ip=ip, offloads=False)[1]
+
+
+def test_packets_that_are_accounted_for_are_a_result() -> None:
+    hops, wrong = guards.check(guest(), ip=4, offloads=False)
+    assert wrong == []
+    assert hops == {"rtr b0": {"offered": 97, "delivered": 90, "lost": 5, "held": 2}}
+
+
+def test_what_passes_while_counters_are_read_is_no_loss() -> None:
+    told = guest()
+    told["counters"]["after"]["rtr"]["devices"]["r0"]["received"] = 64
+    for left in (90, 94):
+        told["counters"]["qdiscs"]["rtr"][0]["packets"] = left
+        assert said(told) == []
+    told["counters"]["qdiscs"]["rtr"][0]["packets"] = 95
+    assert len(said(told)) == 1
+
+
+def lost_device(counters: dict[str, Any]) -> None:
+    counters["after"]["dst"]["devices"]["d0"]["lost"] = 1
+
+
+def lost_before(counters: dict[str, Any]) -> None:
+    counters["before"]["rtr"]["devices"]["r1"]["received"] += 1
+    counters["after"]["rtr"]["devices"]["r1"]["received"] += 1
+
+
+def twice(counters: dict[str, Any]) -> None:
+    counters["qdiscs"]["rtr"][1]["drops"] += 1
+
+
+def in_the_delay(counters: dict[str, Any]) -> None:
+    counters["qdiscs"]["rtr"][2]["drops"] = 1
+
+
+def in_a_socket(counters: dict[str, Any]) -> None:
+    counters["after"]["dst"]["discarded"] = {"Udp RcvbufErrors": 1}
+
+
+def on_the_way_up(counters: dict[str, Any]) -> None:
+    counters["softnet_dropped"] = 1
+
+
+@pytest.mark.parametrize(("spoil", "name"), [
+    (lost_device, "dst: device d0 lost 1"), (lost_before, "rtr b0: 98 to 98"),
+    (twice, "98 are accounted for"), (in_the_delay, "rtr: netem on r0 lost 1"),
+    (in_a_socket, "Udp RcvbufErrors is 1"), (on_the_way_up, "no room for 1"),
+])
+def test_one_packet_lost_elsewhere_is_noticed(spoil: Callable[[dict[str, Any]], None],
+                                              name: str) -> None:
+    told = guest()
+    spoil(told["counters"])
+    (line,) = said(told)
+    assert name in line
+
+
+def test_ipv6_may_send_a_few_of_its_own() -> None:
+    told = guest()
+    lost_before(told["counters"])
+    assert said(told, ip=6) == []
+    told["counters"]["before"]["rtr"]["devices"]["r1"]["received"] += 1000
+    told["counters"]["after"]["rtr"]["devices"]["r1"]["received"] += 1000
+    assert len(said(told, ip=6)) == 1
