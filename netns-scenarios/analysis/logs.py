@@ -108,13 +108,19 @@ def read_table(path: Path, columns: int) -> NDArray[np.float64]:
     return np.array([[float(x or "nan") for x in row] for row in rows]).reshape(-1, columns)
 
 
+def read_run(directory: Path) -> dict[str, Any]:
+    """run.json."""
+    run: dict[str, Any] = json.loads((directory / rundir.RUN).read_text())
+    return run
+
+
 def read(directory: Path) -> Logs:
     """The logs in `directory`, finished or not: whoever reads results calls `load_result`."""
     for name in (rundir.RUN, rundir.ENDS, rundir.PROGRESS, rundir.QUEUE):
         if not (directory / name).exists():
             raise BadLog(f"{directory / name} is missing")
     return Logs(
-        json.loads((directory / rundir.RUN).read_text()),
+        read_run(directory),
         read_ends(directory / rundir.ENDS),
         read_progress(directory / rundir.PROGRESS),
         read_queue(directory / rundir.QUEUE),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from .cards import cards
 
 FRAME = 1514  # bytes of a full packet in the kernel's count
+PACKET_MEMORY = 340  # bytes that the kernel needs for a full packet beside its own length
 RED_WLOG = 10  # w_q = 2^-10, the nearest power of two to the paper's 0.001
 
 #: For who reads the report.
@@ -67,14 +68,16 @@ def red(buffer: int) -> str:
     )
 
 
-def fields(buffer: int) -> dict[str, int]:
-    """What the DEMO line of a card may name, for a buffer of so many packets."""
+def fields(buffer: int, frame: int = FRAME) -> dict[str, int]:
+    """What the DEMO line of a card may name, for a buffer of so many packets of `frame` bytes."""
     return {
         "buffer": buffer,  # packets
-        "bytes": buffer * FRAME,
+        "bytes": buffer * frame,
         "fifth": buffer // 5,  # packets: table 1's min
+        "fifth_bytes": buffer // 5 * frame,
         "most": buffer * 9 // 10,  # packets
-        "frame": FRAME,  # bytes of a packet
+        "frame": frame,  # bytes of a packet
+        "memory": buffer * (frame + PACKET_MEMORY),  # bytes
     }
 
 

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,11 @@ def settings(values: Mapping[str, float | str]) -> list[str]:
     return [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
 
 
-def run(args: argparse.Namespace, jobs: Mapping[str, Job],
-        note: str = "") -> dict[str, dict[str, Any]]:
+def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
+        taken: Callable[[str], None] | None = None) -> dict[str, dict[str, Any]]:
     """result.json of each job, by the name of its directory in `args.out`; of a run that failed,
-    none. `note` is for who reads the report."""
+    none. `note` is for who reads the report; `taken` gets the name of each run that is whole, as
+    soon as it is."""
     directory: Path = args.out.resolve()
     if not args.resume and (directory / logs.SWEEP).exists():
         for name in json.loads((directory / logs.SWEEP).read_text())["runs"]:
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job],
     if subprocess.run([ROOT / "lab" / "boot", "--build"]).returncode:
         raise SystemExit(1)
     with terminated_as_interrupt():
-        _snakemake(directory, list(jobs), args.jobs)
+        _snakemake(directory, list(jobs), args.jobs, taken)
     results = {}
     for name in jobs:
         with contextlib.suppress(logs.BadLog):
@@ -75,7 +76,8 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job],
     return results
 
 
-def _snakemake(directory: Path, names: list[str], jobs: int) -> None:
+def _snakemake(directory: Path, names: list[str], jobs: int,
+               taken: Callable[[str], None] | None) -> None:
     """Make what is missing, with a bar that counts results."""
     argv = [str(Path(sys.prefix) / "bin" / "snakemake"), "--snakefile", str(SNAKEFILE),
             "--configfile", str(directory / logs.SWEEP), "--directory", str(directory),
@@ -84,8 +86,16 @@ def _snakemake(directory: Path, names: list[str], jobs: int) -> None:
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
                                  stderr=subprocess.STDOUT, start_new_session=True)
 
+        waited_for = list(names)
+
         def done() -> int:
-            return sum((directory / name / rundir.RESULT).exists() for name in names)
+            for name in list(waited_for):
+                run = directory / name
+                if (run / rundir.RESULT).exists() and not (run / rundir.MARKER).exists():
+                    waited_for.remove(name)
+                    if taken:
+                        taken(name)
+            return len(names) - len(waited_for)
 
         form = "{l_bar}{bar}| {n_fmt}/{total_fmt} runs, {elapsed} gone, {remaining} left"
         # In a file or a pipe a line now and then does.

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a paper claims, as data, and what our cells say of it.
+
+A claim (`papers/NAME/claims.toml`) is a figure of the cells of one experiment: `metric` of the
+discipline `of`, at the points of `at` (axes that are left out take all their values), folded over
+these points by `fold`. With `against` it is the ratio of that figure, or their `difference`, to the
+same of other cells, point by point. It is confirmed when the 95 % interval over the seeds lies
+within `low` to `high`, differs when it lies outside of that, and is not decidable when it lies
+across a bound, when cells are absent, or with fewer than three seeds.
+
+`tries` are the same figure with one thing changed: they say what a difference comes from, and what
+turns a confirmed claim over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import statistics
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from . import compare
+
+CLAIMS = "claims.toml"
+CONFIRMED, DIFFERS, UNDECIDED = "confirmed", "differs", "not decidable"
+LEAST_SEEDS = 3
+
+Row = Mapping[str, Any]
+Figures = Mapping[str, Any]
+
+
+class Absent(Exception):
+    """A cell, or a figure of it, that a claim needs; the message names it."""
+
+
+def figure(figures: Figures, path: str) -> float:
+    """A figure by its path, `groups.far.share_of_fair`, or one of DERIVED with the group before
+    it, `udp:link_share`."""
+    group, colon, name = path.partition(":")
+    if colon:
+        return DERIVED[name](figures, group)
+    value: Any = figures
+    for key in path.split("."):
+        value = value[int(key)] if isinstance(value, list) else value.get(key) if value else None
+    if value is None:
+        raise Absent(f"no {path}")
+    return float(value)
+
+
+def _group_bps(figures: Figures, group: str) -> float:
+    one = figures["groups"][group]
+    return float(one["goodput_bps"]["mean"] * one["flows"])
+
+
+def _waiting(figures: Figures, group: str) -> float:
+    """Packets of UDP in the queue, by Little's law: their rate times their mean wait. Half of the
+    round-trip time is not in the queue."""
+    one = figures["groups"][group]
+    if not one["delay_ms"]:
+        return 0.0  # nothing arrived
+    wait_s = (one["delay_ms"]["mean"] - one["rtt_ms"] / 2) / 1e3
+    return wait_s * _group_bps(figures, group) / (8 * figures["payload"][group])
+
+
+#: Of a group.
+DERIVED: dict[str, Callable[[Figures, str], float]] = {
+    "mbps": lambda f, group: _group_bps(f, group) / 1e6,
+    "link_share": lambda f, group: _group_bps(f, group) / f["rate_bps"],
+    "variance": lambda f, _: f["summary"]["sd_over_fair_share"] ** 2,
+    "mean_over_fair": lambda f, _: (f["summary"]["goodput_bps"]["mean"]
+                                    / f["summary"]["fair_share_bps"]),
+    "loss_over": lambda f, group: f["groups"][group]["loss"],
+    "waiting": _waiting,
+}
+
+FOLDS: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": statistics.fmean, "max": max, "min": min,
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Cells of an experiment, and the figure of each."""
+
+    experiment: str
+    metric: str
+    of: str
+    at: Mapping[str, Sequence[Any]]
+
+    def changed(self, by: Mapping[str, Any]) -> Selection:
+        """The same with what `by` replaces; single values of axes, too."""
+        return Selection(by.get("experiment", self.experiment), by.get("metric", self.metric),
+                         by.get("of", self.of), {**self.at, **_lists(by.get("at", {}))})
+
+    def holds(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
+        """Whether a cell is one of these."""
+        return ((experiment, discipline) == (self.experiment, self.of)
+                and all(at.get(axis) in values for axis, values in self.at.items()))
+
+
+def _lists(at: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {axis: value if isinstance(value, list) else [value] for axis, value in at.items()}
+
+
+@dataclass(frozen=True)
+class Try:
+    """One thing changed: what, and in which cells."""
+
+    change: str
+    by: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim; `low` and `high` are infinite where there is no bound. says, published and why:
+    for people. reason: of a difference, when it is known. text: as it stands in the file."""
+
+    id: str
+    place: str
+    says: str
+    published: str
+    why: str
+    what: Selection
+    against: Selection | None
+    difference: bool
+    fold: str
+    low: float
+    high: float
+    scale: float = 1.0
+    digits: int = 2
+    tries: Sequence[Try] = ()
+    reason: str = ""
+    text: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def bounds(self) -> str:
+        """Of all that judges it: a row holds it as it was before the run."""
+        judged = {key: value for key, value in self.text.items() if key in JUDGED}
+        return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()[:10]
+
+    def judges(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
+        """Whether its verdict needs this cell."""
+        return any(s.holds(experiment, discipline, at) for s in (self.what, self.against) if s)
+
+    def varied(self, by: Mapping[str, Any]) -> Claim:
+        """The same claim of other cells. What it is set against follows, but for what the claim
+        itself says of that."""
+        what = self.what.changed(by)
+        against = self.against and what.changed(
+            {**self.text["against"], **by.get("against", {})})
+        return replace(self, what=what, against=against)
+
+    def accepted(self) -> str:
+        """The bounds, for people."""
+        low, high = (f"{x * self.scale:.4g}" for x in (self.low, self.high))
+        if math.isinf(self.high):
+            return f"at least {low}"
+        return f"at most {high}" if math.isinf(self.low) else f"{low} to {high}"
+
+
+JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
+KEYS = {*JUDGED, "id", "place", "says", "published", "why", "scale", "digits", "try", "reason"}
+
+
+def parse(text: Mapping[str, Any]) -> list[Claim]:
+    """The claims of a file's text; ValueError for a key that there is not."""
+    made = []
+    for one in text.get("claim", ()):
+        if unknown := set(one) - KEYS:
+            raise ValueError(f"{one.get('id')}: no such key: {', '.join(sorted(unknown))}")
+        if "low" not in one and "high" not in one:
+            raise ValueError(f"{one['id']}: needs low or high")
+        what = Selection(one["experiment"], one["metric"], one["of"], _lists(one.get("at", {})))
+        made.append(Claim(
+            one["id"], one["place"], one["says"], str(one["published"]), one["why"], what,
+            what.changed(one["against"]) if "against" in one else None,
+            one.get("difference", False), one.get("fold", "mean"),
+            one.get("low", -math.inf), one.get("high", math.inf), one.get("scale", 1.0),
+            one.get("digits", 2),
+            [Try(t["change"], {k: v for k, v in t.items() if k != "change"})
+             for t in one.get("try", ())],
+            one.get("reason", ""), one))
+    if len({claim.id for claim in made}) != len(made):
+        raise ValueError("two claims have the same id")
+    return made
+
+
+def load(directory: Path) -> list[Claim]:
+    """The claims of a paper; none when there is no file."""
+    path = directory / CLAIMS
+    return parse(tomllib.loads(path.read_text())) if path.exists() else []
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim's verdict. values: by seed. why_not: what kept it from being decided."""
+
+    verdict: str
+    value: compare.Mean | None
+    seeds: int
+    cells: Sequence[Row]
+    why_not: str = ""
+
+
+Cells = Mapping[tuple[str, str, int], Sequence[Row]]
+
+
+def by_cell(rows: Sequence[Row]) -> Cells:
+    """Rows by experiment, discipline and seed."""
+    made: dict[tuple[str, str, int], list[Row]] = {}
+    for row in rows:
+        made.setdefault((row["experiment"], row["discipline"], row["seed"]), []).append(row)
+    return made
+
+
+def _points(what: Selection, axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    values = [what.at.get(axis, all_) for axis, all_ in axes.items()]
+    return [dict(zip(axes, point, strict=True)) for point in itertools.product(*values)]
+
+
+def _values(what: Selection, axes: Mapping[str, Sequence[Any]], cells: Cells,
+            seed: int) -> tuple[list[float], list[Row]]:
+    """The figure at each point, in the order of the axes."""
+    rows = []
+    for point in _points(what, axes):
+        found = [row for row in cells.get((what.experiment, what.of, seed), ())
+                 if row["at"] == point]
+        if not found:
+            at = ", ".join(f"{k} {v}" for k, v in point.items())
+            raise Absent(f"{what.of} in {what.experiment}" + (f" at {at}" if at else ""))
+        rows.append(found[0])
+    return [figure(row["figures"], what.metric) for row in rows], rows
+
+
+def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
+            seed: int) -> tuple[float, list[Row]]:
+    """The claim's figure under one seed; axes: of each experiment. Absent when a cell is."""
+    values, rows = _values(claim.what, axes[claim.what.experiment], cells, seed)
+    if claim.against:
+        others, more = _values(claim.against, axes[claim.against.experiment], cells, seed)
+        rows += more
+        if len(others) == 1:
+            others *= len(values)
+        if claim.difference:
+            values = [a - b for a, b in zip(values, others, strict=True)]
+        else:
+            values = [a / b if b else math.inf for a, b in zip(values, others, strict=True)]
+    return FOLDS[claim.fold](values), rows
+
+
+def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: Sequence[Row],
+          seeds: int) -> Judged:
+    """The verdict; seeds: how many there are to be, each of which must have all cells."""
+    cells = by_cell(rows)
+    values, used, lacking = [], [], ""
+    for seed in range(1, seeds + 1):
+        try:
+            value, mine = measure(claim, axes, cells, seed)
+        except Absent as absent:
+            lacking = lacking or f"absent: {absent}, seed {seed}"
+            continue
+        values.append(value)
+        used += mine
+    if not values:
+        return Judged(UNDECIDED, None, 0, used, lacking)
+    mean = compare.mean(values)
+    if len(values) < LEAST_SEEDS:
+        return Judged(UNDECIDED, mean, len(values), used, f"{len(values)} seeds")
+    least, most = mean.value - mean.half, mean.value + mean.half
+    if claim.low <= least and most <= claim.high:
+        return Judged(CONFIRMED, mean, len(values), used, lacking)
+    if most < claim.low or least > claim.high:
+        return Judged(DIFFERS, mean, len(values), used, lacking)
+    return Judged(UNDECIDED, mean, len(values), used, "the interval lies across a bound")
+
+
+def moved(claim: Claim, cells: Sequence[Row]) -> bool:
+    """Whether a cell that judges it was made before its bounds were what they are."""
+    return any(row["bounds"].get(claim.id) != claim.bounds for row in cells
+               if claim.judges(row["experiment"], row["discipline"], row["at"]))

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is kept of a run in the repository: a line of JSON with its figures and what made it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from . import logs
+from .summary import elastic_goodput_bps
+
+DIGITS = 5  # significant, of every figure
+
+#: Of each phase; of a run's only phase the summary says as much.
+PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms", "queue_packets",
+         "dropped", "groups")
+
+
+def rounded(value: Any) -> Any:
+    """The same structure with figures of DIGITS digits."""
+    if isinstance(value, Mapping):
+        return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False) -> dict[str, Any]:
+    """The row of the run in `directory`: `head`, the figures, what made it, what it cost."""
+    result = logs.load_result(directory)
+    made = result["provenance"]
+    run = logs.read_run(directory)
+    figures: dict[str, Any] = {
+        "summary": result["summary"], "groups": result["groups"],
+        "rate_bps": run["facts"]["rate_bps"],
+        # Bytes of a datagram's payload, by group: its packet less the headers of IPv4 and UDP.
+        "payload": {key.removesuffix("_size"): value - 28
+                    for key, value in run["parameters"].items() if key.endswith("_size")},
+    }
+    if len(result["phases"]) > 1:
+        figures["phases"] = [{key: phase[key] for key in PHASE} for phase in result["phases"]]
+    if flows:
+        goodput = elastic_goodput_bps(logs.read(directory))
+        figures["flows_bps"] = [float(x) for x in goodput]
+    return {
+        **head,
+        "figures": rounded(figures),
+        "hops": result["hops"],
+        "made": {
+            "version": made["version"],
+            "modules": made["modules"],
+            "kernel": f"{result['kernel']} {made['lab'].get('image', '')[:16]}".strip(),
+            "compiler": made["compiler"],
+            "tc": made["tc"],
+        },
+        "digest": result["digest"],
+        "cpu_s": round(result["cpu_seconds"], 1),
+        "virtual_s": result["virtual_seconds"],
+    }
+
+
+def line(row: Mapping[str, Any]) -> str:
+    """As it stands in the file."""
+    return json.dumps(row, separators=(",", ":")) + "\n"
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """All rows; none of a file that is not there. A last line that was cut short is none."""
+    if not path.exists():
+        return []
+    text = path.read_text()
+    return [json.loads(one) for one in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def append(path: Path, row: Mapping[str, Any]) -> None:
+    """Add a row at once, so that an interruption costs none that is there."""
+    text = path.read_text() if path.exists() else ""
+    if text and not text.endswith("\n"):
+        path.write_text(text[: text.rfind("\n") + 1])
+    with path.open("a") as file:
+        file.write(line(row))
+
+
+def tidy(path: Path, commands: Mapping[str, str]) -> None:
+    """Keep the last row of each cell that is asked for by that command, in the order of
+    `commands`."""
+    have = {row["cell"]: row for row in read(path) if commands.get(row["cell"]) == row["command"]}
+    if have:
+        path.write_text("".join(line(have[name]) for name in commands if name in have))

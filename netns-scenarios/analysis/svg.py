@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Pictures as SVG, written here so that the same figures give the same bytes on any machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+#: Told apart in colour and, for who sees none, by the marks.
+COLOURS = ("#1f5fa8", "#c0392b", "#2e8b57", "#d98c00", "#7a4fa3", "#111111", "#17a2a2", "#e377c2",
+           "#8c6d31", "#7f7f7f", "#5b8def", "#a3b300")
+MARKS = ("circle", "square", "up", "down", "diamond", "cross")
+
+WIDTH, HEIGHT = 400, 270
+LEFT, RIGHT, TOP, BOTTOM = 58, 14, 30, 44
+LEGEND_ROW, LEGEND_COLUMN = 18, 160
+GREY, INK = "#d9dde2", "#30343a"
+
+
+@dataclass(frozen=True)
+class Line:
+    """name; x, y and half the interval (0: none) of each point; joined: by a line."""
+
+    name: str
+    points: Sequence[tuple[float, float, float]]
+    joined: bool = True
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes. at_y: a level to compare with."""
+
+    title: str
+    x_title: str
+    y_title: str
+    lines: Sequence[Line]
+    x_log: bool = False
+    at_y: float | None = None
+
+
+def _steps(low: float, high: float) -> list[float]:
+    """About five round values."""
+    span = high - low or 1.0
+    step = 10 ** math.floor(math.log10(span / 4))
+    for times in (1, 2, 5, 10):
+        if span / (step * times) <= 5:
+            step *= times
+            break
+    first = math.ceil(low / step - 1e-9)
+    return [round(i * step, 12) for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _mark(kind: str, x: float, y: float, colour: str) -> str:
+    r = 3.2
+    if kind == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"/>'
+    if kind == "cross":
+        return (f'<path d="M{x - r:.1f} {y - r:.1f}L{x + r:.1f} {y + r:.1f}M{x - r:.1f} '
+                f'{y + r:.1f}L{x + r:.1f} {y - r:.1f}" stroke="{colour}" stroke-width="1.6"/>')
+    corners = {
+        "square": [(-r, -r), (r, -r), (r, r), (-r, r)],
+        "up": [(0, -r - 0.6), (r + 0.6, r), (-r - 0.6, r)],
+        "down": [(0, r + 0.6), (r + 0.6, -r), (-r - 0.6, -r)],
+        "diamond": [(0, -r - 1), (r + 1, 0), (0, r + 1), (-r - 1, 0)],
+    }[kind]
+    at = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
+    return f'<polygon points="{at}" fill="{colour}"/>'
+
+
+class _Axes:
+    """From values to places."""
+
+    def __init__(self, panel: Panel, top: float) -> None:
+        xs = [x for line in panel.lines for x, _, _ in line.points] or [0.0, 1.0]
+        self.log = panel.x_log
+        self.low, self.high = (self._scale(f(xs)) for f in (min, max))
+        if self.low == self.high:
+            self.low, self.high = self.low - 1, self.high + 1
+        self.top = top
+
+    def _scale(self, x: float) -> float:
+        return math.log10(x) if self.log else x
+
+    def x(self, value: float) -> float:
+        """Place from the left."""
+        part = (self._scale(value) - self.low) / (self.high - self.low)
+        return LEFT + 8 + part * (WIDTH - LEFT - RIGHT - 16)
+
+    def y(self, value: float) -> float:
+        """Place from the top."""
+        return HEIGHT - BOTTOM - min(1.0, value / self.top) * (HEIGHT - TOP - BOTTOM)
+
+
+def _ticks(panel: Panel, axes: _Axes) -> list[float]:
+    if not panel.x_log:
+        return _steps(axes.low, axes.high)
+    return sorted({x for line in panel.lines for x, _, _ in line.points})
+
+
+def _panel(panel: Panel, top: float, looks: dict[str, tuple[str, str]]) -> list[str]:
+    axes = _Axes(panel, top)
+    bottom = HEIGHT - BOTTOM
+    out = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(panel.title)}</text>']
+    for value in _steps(0, top):
+        y = axes.y(value)
+        out.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="{GREY}"/><text '
+                   f'x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')
+    edge = -math.inf
+    for value in _ticks(panel, axes):
+        x, text = axes.x(value), _number(value)
+        out.append(f'<path d="M{x:.1f} {bottom}v4" stroke="{INK}"/>')
+        if x - 3.4 * len(text) > edge:
+            out.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{text}</text>')
+            edge = x + 3.4 * len(text) + 4
+    out.append(f'<path d="M{LEFT} {bottom}H{WIDTH - RIGHT}" stroke="{INK}"/>')
+    if panel.at_y is not None:
+        out.append(f'<path d="M{LEFT} {axes.y(panel.at_y):.1f}H{WIDTH - RIGHT}" stroke="{INK}" '
+                   f'stroke-dasharray="4 3"/>')
+    middle = (TOP + bottom) / 2
+    out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">'
+               f'{escape(panel.x_title)}</text>'
+               f'<text transform="translate(14 {middle}) rotate(-90)" text-anchor="middle">'
+               f'{escape(panel.y_title)}</text>')
+    for line in panel.lines:
+        colour, mark = looks[line.name]
+        places = [(axes.x(x), axes.y(y), axes.y(y + half), axes.y(max(0.0, y - half)))
+                  for x, y, half in line.points]
+        if line.joined and len(places) > 1:
+            path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in places)
+            out.append(f'<path d="M{path}" stroke="{colour}" stroke-width="1.4" fill="none"/>')
+        for x, y, high, low in places:
+            if low - high > 1:
+                out.append(f'<path d="M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {high:.1f}h6'
+                           f'M{x - 3:.1f} {low:.1f}h6" stroke="{colour}"/>')
+            out.append(_mark(mark, x, y, colour))
+    return out
+
+
+def picture(panels: Sequence[Panel], columns: int = 2, top: float | None = None) -> str:
+    """A file's text: the panels, all with one scale of y that ends at `top`, and what the lines
+    are."""
+    names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
+    looks = {name: (COLOURS[i % len(COLOURS)], MARKS[i % len(MARKS)])
+             for i, name in enumerate(names)}
+    highest = top or 1.06 * max((y + half for panel in panels for line in panel.lines
+                                 for _, y, half in line.points), default=1.0) or 1.0
+    columns = min(columns, len(panels))
+    width, height = columns * WIDTH, math.ceil(len(panels) / columns) * HEIGHT
+    per_row = max(1, width // LEGEND_COLUMN)
+    legend = math.ceil(len(names) / per_row) * LEGEND_ROW + 10 if len(names) > 1 else 0
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + legend}" '
+           f'viewBox="0 0 {width} {height + legend}" font-family="sans-serif" font-size="12" '
+           f'fill="{INK}">',
+           f'<rect width="{width}" height="{height + legend}" fill="white"/>']
+    for i, panel in enumerate(panels):
+        out.append(f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">')
+        out += _panel(panel, highest, looks)
+        out.append("</g>")
+    if legend:
+        for i, name in enumerate(names):
+            x, y = LEFT + i % per_row * LEGEND_COLUMN, height + 8 + i // per_row * LEGEND_ROW
+            out.append(_mark(looks[name][1], x, y, looks[name][0]))
+            out.append(f'<text x="{x + 9}" y="{y + 4}">{escape(name)}</text>')
+    return "\n".join([*out, "</svg>"]) + "\n"

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0
+"""docs/results: a page for each paper, made of its claims and of the rows of its cells, and of
+nothing else: whoever makes it again gets the same bytes."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis import claims, compare, rows, svg
+from analysis.claims import CONFIRMED, DIFFERS, UNDECIDED, Claim, Judged
+from netns.execute import ROOT
+
+from .paper import Experiment, Paper, load, names
+
+RESULTS = ROOT / "docs" / "results"
+
+Row = Mapping[str, Any]
+
+
+def _axes(paper: Paper) -> dict[str, Mapping[str, Sequence[Any]]]:
+    return {experiment.name: experiment.axes for experiment in paper.experiments}
+
+
+def _shown(claim: Claim, value: compare.Mean | None) -> str:
+    return value.text(claim.scale, claim.digits) if value else ""
+
+
+def verdict(claim: Claim, paper: Paper, made: Sequence[Row]) -> Judged:
+    """Its verdict; none for a claim whose bounds have changed since its cells ran."""
+    judged = claims.judge(claim, _axes(paper), made, paper.seeds)
+    if judged.value and claims.moved(claim, judged.cells):
+        return Judged(UNDECIDED, judged.value, judged.seeds, judged.cells,
+                      "its bounds are younger than the runs")
+    return judged
+
+
+def _minutes(cells: Sequence[Row]) -> float:
+    return sum({row["cell"]: row["cpu_s"] for row in cells}.values()) / 60
+
+
+def _tries(claim: Claim, paper: Paper, made: Sequence[Row]) -> list[tuple[str, Judged]]:
+    return [(one.change, claims.judge(claim.varied(one.by), _axes(paper), made, paper.seeds))
+            for one in claim.tries]
+
+
+def _turned(judged: Judged, tries: Sequence[tuple[str, Judged]], claim: Claim) -> str:
+    """What turns a confirmed claim over."""
+    if judged.verdict != CONFIRMED:
+        return ""
+    found = [f"{change}: {_shown(claim, other.value)}" for change, other in tries
+             if other.verdict == DIFFERS]
+    return "; ".join(found) or "nothing yet"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> list[str]:
+    """Markdown."""
+    out = ["| | place | what the paper says | published | accepted | measured | verdict | "
+           "turned over by | seeds | cells | CPU min |", "|---" * 11 + "|"]
+    for claim in listed:
+        judged = verdict(claim, paper, made)
+        turned = _turned(judged, _tries(claim, paper, made), claim)
+        said = f"**{judged.verdict}**" + (f": {judged.why_not}" if judged.verdict == UNDECIDED
+                                          else "")
+        out.append("| " + " | ".join(map(_cell, (
+            claim.id, claim.place, claim.says, claim.published, claim.accepted(),
+            _shown(claim, judged.value), said, turned, str(judged.seeds),
+            str(len({row["cell"] for row in judged.cells})), f"{_minutes(judged.cells):.1f}",
+        ))) + " |")
+    return out
+
+
+def _differences(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> list[str]:
+    """For each claim that differs: what was changed, and what is known of the reason."""
+    out = []
+    for claim in listed:
+        if verdict(claim, paper, made).verdict != DIFFERS:
+            continue
+        out += [f"**{claim.id}**, {_cell(claim.place)}: "
+                + (_cell(claim.reason) or "the reason is not found yet."), ""]
+        tries = [(change, judged) for change, judged in _tries(claim, paper, made)]
+        if tries:
+            out += ["| one thing changed | measured | that would be |", "|---|---|---|"]
+            out += [f"| {_cell(change)} | {_shown(claim, judged.value)} | {judged.verdict}"
+                    + (f": {judged.why_not}" if judged.why_not else "") + " |"
+                    for change, judged in tries]
+            out.append("")
+    return out
+
+
+def _bounds(paper: Paper, listed: Sequence[Claim]) -> list[str]:
+    return [f"- {claim.id}: {claim.accepted()}. {_cell(claim.why)}" for claim in listed]
+
+
+def _line(name: str, spec: Mapping[str, Any], metric: str, experiment: Experiment,
+          made: Sequence[Row]) -> svg.Line:
+    """Means over the seeds with their intervals, along the axis `x`."""
+    scale, points = spec.get("scale", 1.0), []
+    at = {axis: value for axis, value in spec.get("at", {}).items()}
+    for x in experiment.axes[spec["x"]]:
+        values = []
+        for row in made:
+            point = {**row["at"]}
+            if (row["experiment"], row["discipline"], point.pop(spec["x"])) != (
+                    experiment.name, name, x) or any(point[k] != v for k, v in at.items()):
+                continue
+            try:
+                values.append(claims.figure(row["figures"], metric) * scale)
+            except claims.Absent:
+                continue
+        if values:
+            mean = compare.mean(values)
+            points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
+    return svg.Line(name, points)
+
+
+def _flows(spec: Mapping[str, Any], experiment: Experiment, made: Sequence[Row]) -> list[svg.Panel]:
+    """A panel for each discipline: every flow's goodput, of the first seed, Mb/s."""
+    panels = []
+    for name in spec.get("disciplines", experiment.disciplines):
+        for row in made:
+            if (row["experiment"], row["discipline"], row["seed"]) == (experiment.name, name, 1) \
+                    and all(row["at"][k] == v for k, v in spec["at"].items()):
+                flows = row["figures"]["flows_bps"]
+                points = [(float(i), bps / 1e6, 0.0) for i, bps in enumerate(flows)]
+                fair = row["figures"]["summary"]["fair_share_bps"] / 1e6
+                panels.append(svg.Panel(name, "flow", "goodput, Mb/s",
+                                        [svg.Line("a flow", points, joined=False)], at_y=fair))
+    return panels
+
+
+def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> str:
+    """The text of a picture; empty when there is nothing to draw yet."""
+    (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
+    if spec.get("kind") == "flows":
+        panels = _flows(spec, experiment, made)
+        return svg.picture(panels, columns=3, top=spec.get("y_top")) if panels else ""
+    panels = []
+    for part in spec.get("panels", [{}]):
+        mine = {**spec, **part}
+        lines = [_line(name, mine, mine["metric"], experiment, made)
+                 for name in mine.get("disciplines", experiment.disciplines)]
+        panels.append(svg.Panel(mine.get("title", ""), mine["x_title"], mine["y_title"],
+                                [line for line in lines if line.points],
+                                mine.get("x_log", False), mine.get("at_y")))
+    if not any(panel.lines for panel in panels):
+        return ""
+    return svg.picture(panels, columns=2, top=spec.get("y_top"))
+
+
+def _numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
+    """What a figure shows, as a table for each of its panels."""
+    (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
+    out: list[str] = []
+    if spec.get("kind") == "flows":
+        return out
+    for part in spec.get("panels", [{}]):
+        mine = {**spec, **part}
+        values = experiment.axes[mine["x"]]
+        out += [f"| {_cell(mine.get('title', mine['y_title']))} | " + " | ".join(map(str, values))
+                + " |", "|---" * (1 + len(values)) + "|"]
+        for name in mine.get("disciplines", experiment.disciplines):
+            found = {x: (y, half) for x, y, half in
+                     _line(name, mine, mine["metric"], experiment, made).points}
+            cells = [f"{found[float(x)][0]:.3g}" + (f" ±{found[float(x)][1]:.2g}"
+                                                   if found[float(x)][1] else "")
+                     if float(x) in found else "absent" for x in values]
+            out.append(f"| {name} | " + " | ".join(cells) + " |")
+        out.append("")
+    return out
+
+
+def _made_with(made: Sequence[Row]) -> list[str]:
+    """Commits, modules, kernels, compilers and tc, each with the number of cells."""
+    def counted(values: Sequence[str]) -> str:
+        return ", ".join(f"{value} ({count})" for value, count in sorted(Counter(values).items()))
+
+    modules = [f"{name} {version}" for row in made
+               for name, version in row["made"]["modules"].items() if version]
+    return [f"- {what}: {counted(values)}" for what, values in (
+        ("version", [row["made"]["version"] for row in made]), ("modules (srcversion)", modules),
+        ("kernel, and the first half of its image's SHA-256",
+         [row["made"]["kernel"] for row in made]),
+        ("compiler", [row["made"]["compiler"] for row in made]),
+        ("tc", [row["made"]["tc"] for row in made]),
+    ) if values]
+
+
+def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> list[str]:
+    asked = {cell.name for cell in paper.cells()}
+    have = {row["cell"] for row in made} & asked
+    verdicts = Counter(verdict(claim, paper, made).verdict for claim in listed)
+    out = [f"{len(listed)} claims: " + ", ".join(
+        f"{verdicts[one]} {one}" for one in (CONFIRMED, DIFFERS, UNDECIDED)) + ". "
+        f"{len(have)} of {len(asked)} cells ({paper.seeds} seeds each), "
+        f"{_minutes(made):.0f} minutes of one CPU."]
+    for name, reason in paper.absent.items():
+        out.append(f"Absent: {name}, {reason}.")
+    return out
+
+
+def page(paper: Paper) -> dict[str, str]:
+    """The files of a paper below docs/results, by name: the page and its pictures."""
+    made, listed = rows.read(paper.results), claims.load(paper.directory)
+    text = paper.text
+    files: dict[str, str] = {}
+    out = [f"# {text['title']}", "",
+           f"Made by `make ledger` from `netns-scenarios/papers/{paper.name}`, by `make "
+           f"paper-{paper.name}`, which runs what is missing.", "",
+           *_state(paper, made, listed), "", text["note"].strip(), "", "## The claims", "",
+           "Measured: mean over the seeds with its 95 % interval. A claim is confirmed when the "
+           "whole interval is within what is accepted, differs when all of it is outside, and is "
+           "not decidable otherwise. What is accepted was in the repository before the runs.", "",
+           *claims_table(paper, listed, made), ""]
+    if differing := _differences(paper, listed, made):
+        out += ["## Where it differs", "", *differing]
+    out += ["## The figures", ""]
+    for spec in text.get("figure", ()):
+        if drawn := figure(spec, paper, made):
+            name = f"{paper.name}-{spec['name']}.svg"
+            files[name] = drawn
+            out += [f"### {spec['head']}", "", f"![{spec['head']}]({name})", "",
+                    f"{_cell(spec.get('about', ''))} {_cell(text['thinned'])}".strip(), "",
+                    *_numbers(spec, paper, made)]
+    out += ["## Why these bounds", "", *_bounds(paper, listed), "",
+            "## What the cells were made with", "", *_made_with(made), "",
+            "Each row of `results.jsonl` has the command that makes its run again, to the byte, "
+            "and the digest to compare."]
+    files[f"{paper.name}.md"] = "\n".join(out) + "\n"
+    return files
+
+
+def quick(paper: Paper, made: Sequence[Row]) -> str:
+    """A line for each claim, of what a quick look has."""
+    out = []
+    for claim in claims.load(paper.directory):
+        try:
+            judged = claims.judge(claim, _axes(paper), made, paper.seeds)
+        except KeyError:
+            continue
+        if judged.value:
+            out.append(f"{claim.id:<8} {_shown(claim, judged.value):>12}  accepted "
+                       f"{claim.accepted()}: {claim.says}")
+    return "\n".join(out)
+
+
+def write(paper: Paper) -> None:
+    """The page and its pictures."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for name, text in page(paper).items():
+        (RESULTS / name).write_text(text)
+
+
+def stale(paper: Paper) -> list[str]:
+    """Files that are not what the rows and claims give."""
+    return [name for name, text in page(paper).items()
+            if not (RESULTS / name).exists() or (RESULTS / name).read_text() != text]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status: 0, 1 with --check when a file is not what it would be."""
+    parser = argparse.ArgumentParser(prog="ledger", description="Write docs/results from the rows "
+                                     "and claims of the papers; runs nothing.")
+    parser.add_argument("--check", action="store_true", help="write nothing; say what differs")
+    args = parser.parse_args(argv)
+    wrong = []
+    for name in names():
+        if args.check:
+            wrong += stale(load(name))
+        else:
+            write(load(name))
+    for name in wrong:
+        print(f"ledger: docs/results/{name} is not what the rows and claims give: make ledger",
+              file=sys.stderr)
+    return 1 if wrong else 0
+
+

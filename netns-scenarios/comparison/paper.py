@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A paper's experiments: `papers/NAME/sweep.toml` says which cells there are, `claims.toml` what
+the paper says of them, and `results.jsonl` has a line for each cell that ran.
+
+A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
+is a parameter of the scenario sets it; any axis may be named in the discipline's options.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netns.params import Value
+from netns.scenario import find
+from netns.topology import frame_bytes
+
+from . import disciplines, sweep
+
+PAPERS = Path(__file__).resolve().parents[1] / "papers"
+SWEEP, RESULTS = "sweep.toml", "results.jsonl"
+MTU = 1500
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
+    paper's table; flows: keep each flow's goodput."""
+
+    name: str
+    scenario: str
+    set: Mapping[str, Value]
+    axes: Mapping[str, Sequence[Value]]
+    disciplines: Sequence[str]
+    flows: bool = False
+
+    @property
+    def points(self) -> list[dict[str, Value]]:
+        """All combinations of the axes' values."""
+        return [dict(zip(self.axes, values, strict=True))
+                for values in itertools.product(*self.axes.values())]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run."""
+
+    experiment: Experiment
+    discipline: str
+    at: Mapping[str, Value]
+    seed: int
+    words: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Of its directory and of its row."""
+        at = "".join(f"-{key}={value}" for key, value in self.at.items())
+        return f"{self.experiment.name}-{self.discipline}{at}-{self.seed}".replace(" ", "_")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What sweep.toml says. absent: disciplines that cannot be had yet, with the reason; quick:
+    what replaces seeds, parameters and axes for a quick look."""
+
+    name: str
+    text: Mapping[str, Any]
+    seeds: int
+    disciplines: Mapping[str, str]
+    absent: Mapping[str, str]
+    experiments: Sequence[Experiment]
+
+    @property
+    def directory(self) -> Path:
+        """Its data."""
+        return PAPERS / self.name
+
+    @property
+    def results(self) -> Path:
+        """A line for each cell that ran."""
+        return self.directory / RESULTS
+
+    def cells(self) -> Iterator[Cell]:
+        """All that can be run, one seed after the other."""
+        for seed, experiment in itertools.product(range(1, self.seeds + 1), self.experiments):
+            for point, name in itertools.product(experiment.points, experiment.disciplines):
+                if name not in self.absent:
+                    yield Cell(experiment, name, point, seed,
+                               words(experiment, self.disciplines[name], point, seed))
+
+
+def words(experiment: Experiment, discipline: str, at: Mapping[str, Value],
+          seed: int) -> tuple[str, ...]:
+    """What follows `run`."""
+    known = {p.name for p in find(experiment.scenario).params}
+    values = {**experiment.set, **{k: v for k, v in at.items() if k in known}}
+    fields: dict[str, Any] = {**values, **at}
+    if "buffer" in at:
+        buffer = int(at["buffer"])
+        frame = frame_bytes(int(values.get("mtu", MTU)))
+        fields |= disciplines.fields(buffer, frame)
+        if "{burst}" in discipline:
+            fields["burst"] = disciplines.red_burst(buffer // 5, disciplines.RED_WLOG)
+    return (experiment.scenario, "--qdisc", discipline.format(**fields),
+            *sweep.settings(values), "--seed", str(seed))
+
+
+def load(name: str, *, quick: bool = False) -> Paper:
+    """A paper by its name."""
+    text = tomllib.loads((PAPERS / name / SWEEP).read_text())
+    changed = text["quick"] if quick else {}
+    experiments = []
+    for one in text["experiment"]:
+        axes = {axis: changed.get("axes", {}).get(axis, values)
+                for axis, values in one.get("axes", {}).items()}
+        if not quick or one.get("quick", True):
+            experiments.append(Experiment(
+                one["name"], one["scenario"], {**one.get("set", {}), **changed.get("set", {})},
+                axes, one["disciplines"], one.get("flows", False)))
+    return Paper(name, text, changed.get("seeds", text["seeds"]), text["disciplines"],
+                 text.get("absent", {}), experiments)
+
+
+def names() -> list[str]:
+    """All papers."""
+    return sorted(path.parent.name for path in PAPERS.glob(f"*/{SWEEP}"))
