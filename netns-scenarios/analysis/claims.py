@@ -31,6 +31,8 @@ CLAIMS = "claims.toml"
 CONFIRMED, DIFFERS, UNDECIDED = "confirmed", "differs", "not decidable"
 LEAST_SEEDS = 3
 
+HEADERS = 42  # bytes of Ethernet, IPv4 and UDP
+
 Row = Mapping[str, Any]
 Figures = Mapping[str, Any]
 
@@ -68,15 +70,53 @@ def _waiting(figures: Figures, group: str) -> float:
     return wait_s * _group_bps(figures, group) / (8 * figures["payload"][group])
 
 
+def choke_theory(offered: float) -> float:
+    """Share of the link that CHOKe leaves to an unresponsive flow of `offered` times the link's
+    rate, beside many that respond: the fluid model of Tang, Wang and Low (INFOCOM 2003).
+
+    With s the share and X what is offered, (1 - s) ln((X + s) / 2s) = (X + s) / 2. The left side
+    less the right falls with s.
+    """
+    low, high = 1e-12, min(1.0, offered)
+    for _ in range(200):
+        share = (low + high) / 2
+        if (1 - share) * math.log((offered + share) / (2 * share)) > (offered + share) / 2:
+            low = share
+        else:
+            high = share
+    return share
+
+
+def _theory(figures: Figures, group: str) -> float:
+    """Offered is what RED's own drops leave; it drops alike of all, and TCP loses by it alone."""
+    offered = figures["offered_bps"][group] / figures["rate_bps"]
+    return choke_theory(offered * (1 - float(figures["groups"]["tcp"]["loss"])))
+
+
+def _wire_share(figures: Figures, group: str) -> float:
+    """Share of the link's bits, headers included."""
+    payload = figures["payload"][group]
+    return (_group_bps(figures, group) * (payload + HEADERS) / payload) / float(
+        figures["rate_bps"])
+
+
+def _unevenness(figures: Figures, group: str) -> float:
+    goodput = figures["groups"][group]["goodput_bps"]
+    return float(goodput["sd"] / goodput["mean"])
+
+
 #: Of a group.
 DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "mbps": lambda f, group: _group_bps(f, group) / 1e6,
-    "link_share": lambda f, group: _group_bps(f, group) / f["rate_bps"],
+    "link_share": _wire_share,
     "variance": lambda f, _: f["summary"]["sd_over_fair_share"] ** 2,
     "mean_over_fair": lambda f, _: (f["summary"]["goodput_bps"]["mean"]
                                     / f["summary"]["fair_share_bps"]),
-    "loss_over": lambda f, group: f["groups"][group]["loss"],
     "waiting": _waiting,
+    "waiting_share": lambda f, group: _waiting(f, group) / f["summary"]["queue_packets"]["mean"],
+    "unevenness": _unevenness,
+    "choke_theory": _theory,
+    "over_theory": lambda f, group: _wire_share(f, group) / _theory(f, group),
 }
 
 FOLDS: dict[str, Callable[[Sequence[float]], float]] = {

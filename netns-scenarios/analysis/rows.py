@@ -38,6 +38,10 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False) ->
         # Bytes of a datagram's payload, by group: its packet less the headers of IPv4 and UDP.
         "payload": {key.removesuffix("_size"): value - 28
                     for key, value in run["parameters"].items() if key.endswith("_size")},
+        # Of a group of UDP, headers included.
+        "offered_bps": {key.removesuffix("_rate"): value * 1e6
+                        * run["parameters"].get(f"{key.removesuffix('_rate')}_flows", 1)
+                        for key, value in run["parameters"].items() if key.endswith("_rate")},
     }
     if len(result["phases"]) > 1:
         figures["phases"] = [{key: phase[key] for key in PHASE} for phase in result["phases"]]
