@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from comparison.cards import cards
+from labkit import modules, stock
+
+from bench import tracing
 
 TOP = Path(__file__).resolve().parent.parent
 PAGE = TOP / "docs" / "performance.md"
+KERNEL = "6.12"
 LIMIT = 1000  # packets
 BEGIN, END = "<!-- bench/run: begin -->", "<!-- end -->"
 DEARER = 1.02  # what a row of ours may grow by
@@ -106,9 +111,22 @@ def options(qdisc: str) -> str:
     return cards()[qdisc].get("BENCH", f"limit {LIMIT}")
 
 
-def script(cells: Iterable[Cell]) -> str:
-    """What the guest runs. It prints a line of words for each thing, and its outcome."""
-    lines = [
+def job(cell: Cell) -> str:
+    """What the module is told to do for a row."""
+    regime = REGIMES[cell.regime]
+    return (f"g0 {cell.flows} {regime.size} {regime.total} {regime.into} {regime.out} "
+            f"{regime.fill} {regime.keep} {min(WARM, regime.total)} {HOLD} "
+            f"{int(regime.pareto)}")  # fmt: skip
+
+
+def set_up(cell: Cell) -> str:
+    """The command that puts the discipline onto the device."""
+    return f"tc qdisc replace dev g0 root handle 1: {cell.qdisc} {options(cell.qdisc)} 2>&1"
+
+
+def begin() -> list[str]:
+    """What the guest runs first."""
+    return [
         "set -u",
         "modprobe aqm_gate && modprobe qdisc_bench || exit 1",
         "run=/sys/module/qdisc_bench/parameters/run",
@@ -116,19 +134,22 @@ def script(cells: Iterable[Cell]) -> str:
         "ip link add g0 type gate",
         "echo 1 > /proc/sys/net/ipv6/conf/g0/disable_ipv6",
         "ip link set g0 up",
+    ]
+
+
+def script(cells: Iterable[Cell]) -> str:
+    """What the guest runs. It prints a line of words for each thing, and its outcome."""
+    lines = [
+        *begin(),
         f"measure 'loop {TURNS}'",
         f"for n in {' '.join(map(str, range(PASSES)))}; do measure 'free {FREED}'; done",
     ]
     for cell in cells:
-        regime = REGIMES[cell.regime]
-        job = (f"g0 {cell.flows} {regime.size} {regime.total} {regime.into} {regime.out} "
-               f"{regime.fill} {regime.keep} {min(WARM, regime.total)} {HOLD} "
-               f"{int(regime.pareto)}")  # fmt: skip
         passes = 1 if cell.regime == "flood" else PASSES
         lines += [
             f"echo cell {cell.qdisc} {cell.regime} {cell.flows}",
-            f"tc qdisc replace dev g0 root handle 1: {cell.qdisc} {options(cell.qdisc)} 2>&1 &&",
-            f"for n in {' '.join(map(str, range(passes)))}; do measure '{job}'; done",
+            f"{set_up(cell)} &&",
+            f"for n in {' '.join(map(str, range(passes)))}; do measure '{job(cell)}'; done",
             "tc qdisc del dev g0 root 2> /dev/null",
         ]
     return "\n".join([*lines, "true", ""])
@@ -194,13 +215,34 @@ def rows(cells: Sequence[Cell], text: str) -> Iterator[Row]:
         yield row_of(cell, [line for line in lines if line], freeing)
 
 
-def guest(cells: Sequence[Cell]) -> str:
+def guest(cells: Sequence[Cell], commands: str, *more: str) -> str:
     """What the guest prints for these cells."""
-    boot: list[str | Path] = [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", "6.12"]
-    boot += ["--icount", "--time-limit", str(300 + 60 * len(cells)), "--"]
-    done = subprocess.run([*boot, "sh", "-c", script(cells)], stdout=subprocess.PIPE, text=True,
+    boot: list[str | Path] = [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", KERNEL]
+    boot += ["--icount", "--time-limit", str(300 + 60 * len(cells)), *more, "--"]
+    done = subprocess.run([*boot, "sh", "-c", commands], stdout=subprocess.PIPE, text=True,
                           check=True)  # fmt: skip
     return done.stdout
+
+
+def traced(cells: Sequence[Cell]) -> Iterator[tracing.Trace]:
+    """What each row does, instruction by instruction."""
+    folder = TOP / "build" / "bench"
+    plugin = tracing.build(folder, TOP / "bench" / "trace.c")
+    out = folder / f"trace-{os.getpid()}"
+    symbols = out.with_suffix(".symbols")
+    lines = begin()
+    for cell in cells:
+        lines += [f"{set_up(cell)} && measure 'trace {job(cell)}'",
+                  "tc qdisc del dev g0 root"]  # fmt: skip
+    lines.append(f"cat /proc/kallsyms > {symbols}")
+    try:
+        said = guest(cells, "\n".join(lines), "--plugin", f"{plugin},out={out}")
+        if "failed" in said:
+            raise SystemExit(f"bench: {said}")
+        yield from tracing.read(out.read_text(), tracing.Symbols(symbols.read_text()))
+    finally:
+        out.unlink(missing_ok=True)
+        symbols.unlink(missing_ok=True)
 
 
 def table(costs: Costs) -> str:
@@ -258,13 +300,21 @@ def main() -> int:
                         + f" (default: {', '.join(STANDARD)})")  # fmt: skip
     parser.add_argument("--flows", action="append", type=int, metavar="N",
                         help="that packets are drawn from (default: 100)")  # fmt: skip
+    parser.add_argument("--profile", action="store_true",
+                        help="where the instructions go, and which cache lines are touched")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each row")
     parser.add_argument("--write", action="store_true",
                         help=f"into {PAGE.relative_to(TOP)}; fails if ours became dearer there")
     asked = parser.parse_args()
     cells = [Cell(qdisc, regime, flows) for qdisc in asked.qdisc or kinds
              for regime in asked.regime or STANDARD for flows in asked.flows or [100]]  # fmt: skip
-    found = list(rows(cells, guest(cells)))
+    if asked.profile:
+        built = modules.ensure_modules(stock.ensure_stock(KERNEL))
+        for cell, trace in zip(cells, traced(cells), strict=True):
+            print(f"\n{cell.qdisc} {options(cell.qdisc)}: {cell.regime}, {cell.flows} flows")
+            print(tracing.report(trace, built, REGIMES[cell.regime].total))
+        return 0
+    found = list(rows(cells, guest(cells, script(cells))))
     for row in found:
         if row.error:
             print(f"bench: {row.qdisc} {row.regime} {row.flows}: {row.error}", file=sys.stderr)

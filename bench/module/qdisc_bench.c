@@ -3,7 +3,8 @@
  * Drives the root qdisc of a device, of any kind, and says what that took.
  *
  * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO" (struct job) to
- * /sys/module/qdisc_bench/parameters/run and read there what came of it.
+ * /sys/module/qdisc_bench/parameters/run and read there what came of it. With
+ * "trace " before it ../trace.c is told what is going on.
  *
  * Enqueue and dequeue are called as the core calls them: under the root lock,
  * discarded packets freed from a list after it. The device's queue must be
@@ -25,6 +26,7 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
+#include <linux/sched/task_stack.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <linux/timex.h>
@@ -52,6 +54,7 @@
  * @warm: further packets offered before, untimed, in the pattern that is timed
  * @hold: packets that the qdisc may come to hold
  * @pareto: flow k or one beyond it has 1/(k + 1) of the arrivals, else all alike
+ * @traced: ../trace.c listens
  */
 struct job {
 	char	dev[IFNAMSIZ];
@@ -65,6 +68,7 @@ struct job {
 	u32	warm;
 	u32	hold;
 	u32	pareto;
+	bool	traced;
 };
 
 /**
@@ -100,6 +104,30 @@ struct bench {
 	u64		sent;
 	u64		tenths[10];
 };
+
+/* Marks for ../trace.c: a no-op each, whose displacement says which. */
+#define MARK_ARM	1
+#define MARK_ENQUEUE	2
+#define MARK_DEQUEUE	3
+#define MARK_RELEASE	4
+#define MARK_QUEUED	5
+#define MARK_DROPPED	6
+#define MARK_DONE	7
+#define MARK_PACKET	8
+#define MARK_STACK	9
+#define MARK_QDISC	10
+#define MARK_PERCPU	11
+#define MARK_SHOWN	12
+#define MARK_REPORT	13
+
+static __always_inline void mark(const u32 which)
+{
+#ifdef CONFIG_X86
+	/* nopl 0x5ab10c00 + which(%rax) */
+	asm volatile(".byte 0x0f, 0x1f, 0x80\n\t.long %c0"
+		     : : "i" (0x5ab10c00 + which) : "memory");
+#endif
+}
 
 /* The lock of the module's parameters is theirs. */
 static struct bench bench;
@@ -213,8 +241,12 @@ static struct sk_buff *next_arrival(struct bench *b)
 	return skb;
 }
 
-/* So many arrivals, then so many departures; the time that took. */
-static u64 step(struct bench *b, u32 in, u32 out)
+/*
+ * So many arrivals, then so many departures; the time that took. A constant
+ * @traced makes two of it, and the one whose time counts has no mark in it.
+ */
+static __always_inline u64 take_step(struct bench *b, u32 in, u32 out,
+				     const bool traced)
 {
 	struct sk_buff *to_free = NULL;
 	struct Qdisc *q = b->q;
@@ -225,18 +257,37 @@ static u64 step(struct bench *b, u32 in, u32 out)
 	local_irq_disable();
 	start = now();
 	spin_lock(qdisc_lock(q));
-	for (u32 i = 0; i < in; i++)
-		q->enqueue(b->arrivals[i], q, &to_free);
-	while (got < out && q->q.qlen > b->keep) {
-		struct sk_buff *skb = q->dequeue(q);
+	for (u32 i = 0; i < in; i++) {
+		u32 before = q->qstats.drops;
 
+		if (traced)
+			mark(MARK_ENQUEUE);
+		q->enqueue(b->arrivals[i], q, &to_free);
+		if (traced && q->qstats.drops == before)
+			mark(MARK_QUEUED);
+		else if (traced)
+			mark(MARK_DROPPED);
+	}
+	while (got < out && q->q.qlen > b->keep) {
+		struct sk_buff *skb;
+
+		if (traced)
+			mark(MARK_DEQUEUE);
+		skb = q->dequeue(q);
+		if (traced)
+			mark(MARK_DONE);
 		if (!skb)
 			break;
 		b->departures[got++] = skb;
 	}
 	spin_unlock(qdisc_lock(q));
-	if (unlikely(to_free))
+	if (unlikely(to_free)) {
+		if (traced)
+			mark(MARK_RELEASE);
 		kfree_skb_list(to_free);
+		if (traced)
+			mark(MARK_DONE);
+	}
 	took = now() - start;
 	local_irq_enable();
 
@@ -245,6 +296,53 @@ static u64 step(struct bench *b, u32 in, u32 out)
 	for (u32 i = 0; i < got; i++)
 		consume_skb(b->departures[i]);
 	return took;
+}
+
+static noinline u64 step(struct bench *b, u32 in, u32 out)
+{
+	return take_step(b, in, out, false);
+}
+
+static noinline u64 step_traced(struct bench *b, u32 in, u32 out)
+{
+	return take_step(b, in, out, true);
+}
+
+static void show(u32 what, const void *from, size_t size)
+{
+	const char *at = from;
+
+	if (what == MARK_PACKET)
+		mark(MARK_PACKET);
+	else
+		mark(MARK_STACK);
+	for (size_t i = 0; i < size; i += L1_CACHE_BYTES)
+		(void)READ_ONCE(at[i]);
+	(void)READ_ONCE(at[size - 1]);
+	mark(MARK_SHOWN);
+}
+
+/* Tell ../trace.c that it begins, and what is not the discipline's own. */
+static void begin_trace(const struct bench *b)
+{
+	mark(MARK_ARM);
+	msleep(20);
+	for (u32 i = 0; i < b->packets; i++) {
+		const struct sk_buff *skb = b->pool[i];
+
+		show(MARK_PACKET, skb, sizeof(*skb));
+		show(MARK_PACKET, skb->head, skb_end_offset(skb) +
+		     sizeof(struct skb_shared_info));
+		cond_resched();
+	}
+	show(MARK_STACK, task_stack_page(current), THREAD_SIZE);
+	mark(MARK_QDISC);
+	(void)READ_ONCE(*(const char *)b->q);
+#ifdef CONFIG_SMP
+	mark(MARK_PERCPU);
+	(void)READ_ONCE(*(const char *)per_cpu_offset(0));
+#endif
+	mark(MARK_SHOWN);
 }
 
 /* Offer so many packets in the pattern that is asked for. */
@@ -261,7 +359,10 @@ static int offer(struct bench *b, u32 total, u32 in, u32 out, bool timed)
 			if (!b->arrivals[i])
 				return -ENOBUFS;
 		}
-		took = step(b, row, out);
+		if (timed && b->job.traced)
+			took = step_traced(b, row, out);
+		else
+			took = step(b, row, out);
 		if (timed)
 			b->tenths[div_u64((u64)done * 10, total)] += took;
 		done += row;
@@ -345,6 +446,8 @@ static int measure(struct bench *b)
 	for (u32 i = 0; i < BATCH; i++)
 		overhead = min(overhead, step(b, 0, 0));
 
+	if (job->traced)
+		begin_trace(b);
 	b->keep = job->keep;
 	b->random = SEED;
 	before = drops(b->q);
@@ -355,6 +458,8 @@ static int measure(struct bench *b)
 	if (!err)
 		err = offer(b, job->total, job->in, job->out, true);
 	lost = drops(b->q) - lost;
+	if (job->traced)
+		mark(MARK_REPORT);
 	held = b->q->q.qlen;
 	b->keep = 0;
 	drain(b);
@@ -471,6 +576,10 @@ static int run_set(const char *text, const struct kernel_param *param)
 		return measure_free(total);
 	if (sscanf(text, "loop %u", &total) == 1)
 		return total ? measure_loop(total) : -EINVAL;
+	if (str_has_prefix(text, "trace ")) {
+		job.traced = true;
+		text += strlen("trace ");
+	}
 	if (sscanf(text, "%15s %u %u %u %u %u %u %u %u %u %u", job.dev, &job.flows,
 		   &job.size, &job.total, &job.in, &job.out, &job.fill,
 		   &job.keep, &job.warm, &job.hold, &job.pareto) != 11)

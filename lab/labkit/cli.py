@@ -48,6 +48,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--seed", type=int, default=1, help="of all the guest's randomness (default 1)")
     p.add_argument("--icount", action="store_true",
                    help="qemu: one guest instruction is one guest nanosecond")
+    p.add_argument("--plugin", default="", metavar="FILE[,NAME=VALUE]...",
+                   help="qemu, with --icount: a plugin of QEMU's that watches the guest")
     p.add_argument("--nics", type=int, default=0, metavar="N",
                    help="qemu: N network cards (e1000e) on one hub, up to 8 (default 0)")
     p.add_argument("--shell", action="store_true",
@@ -125,7 +127,8 @@ def main(argv: list[str] | None = None) -> int:
     request = Request(
         command=command, engine=options.engine, kernel=options.kernel, clock=options.clock,
         flavour=options.flavour, seed=options.seed, time_limit=limit, memory=options.memory,
-        icount=options.icount, nics=options.nics, terminal=options.shell, share=options.share,
+        icount=options.icount, plugin=options.plugin, nics=options.nics,
+        terminal=options.shell, share=options.share,
         environment=terminal.environment() if options.shell else {},
     )
     if not command:

@@ -60,6 +60,8 @@ def check(request: Request) -> None:
         raise LabError(f"time limit {request.time_limit:g} s is not above 0")
     if request.icount and request.engine != "qemu":
         raise LabError("--icount counts instructions under --engine qemu only")
+    if request.plugin and not request.icount:
+        raise LabError("--plugin needs --icount")
     if request.nics and request.engine != "qemu":
         raise LabError("--nics plugs network cards in under --engine qemu only")
     if not 0 <= request.nics <= 8:

@@ -71,6 +71,8 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
     if request.icount:
         # One instruction takes 2^0 ns of the guest's clock, and idling no time of the host's.
         words.append("--qemu-opts=-icount shift=0,sleep=off")
+    if request.plugin:
+        words.append(f"--qemu-opts=-plugin {request.plugin}")
     for number in range(request.nics):
         words.append(f"--qemu-opts=-netdev hubport,id=lab{number},hubid=0 -device {NIC},"
                      f"netdev=lab{number},mac=02:00:00:00:00:{number + 1:02x}")

@@ -21,6 +21,7 @@ class Request:
     time_limit: float = 600.0
     memory: str = "2G"
     icount: bool = False
+    plugin: str = ""  # as QEMU takes it after -plugin
     nics: int = 0
     terminal: bool = False  # the command's is the one that the lab was started from
     share: Sequence[Path] = ()

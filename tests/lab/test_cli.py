@@ -35,6 +35,7 @@ def test_list(call: Lab) -> None:
         (["--seed", "x"], 2, ["seed"]),
         (["--time-limit", "0"], 69, ["time limit"]),
         (["--icount"], 69, ["--engine qemu"]),
+        (["--engine", "qemu", "--plugin", "x.so"], 69, ["--icount"]),
         (["--nics", "2"], 69, ["--engine qemu"]),
         (["--engine", "qemu", "--nics", "9"], 69, ["0 .. 8"]),
         (["--shell", "--engine", "qemu"], 69, ["--engine uml"]),

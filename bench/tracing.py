@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where a packet's instructions go, and how many cache lines of the discipline's it touches.
+
+trace.c, a plugin of QEMU's, counts instructions by address and lines by operation while
+module/qdisc_bench.c says that the discipline is at work. Here addresses become functions: by the
+guest's /proc/kallsyms, and for ours by the modules' debugging information, so that what the
+compiler put inline is seen under its own name.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PHASES = ("enqueue", "drop", "dequeue", "release")
+IMAGE = 0xFFFFFFFF80000000  # of the kernel and its modules: code and static data
+LINE = 64
+FOREIGN = ("packet", "stack")
+
+
+class Symbols:
+    """The functions of a running kernel."""
+
+    def __init__(self, kallsyms: str) -> None:
+        """From the text of /proc/kallsyms."""
+        found = []
+        self.percpu = 0  # bytes of each CPU's static data
+        for line in kallsyms.splitlines():
+            address, kind, name, *module = line.split()
+            if name == "__per_cpu_end":
+                self.percpu = int(address, 16)
+            if kind in "tTwW":
+                found.append((int(address, 16), name, module[0].strip("[]") if module else ""))
+        self.found = sorted(found)
+        self.addresses = [address for address, _, _ in self.found]
+
+    def at(self, address: int) -> tuple[str, str, int]:
+        """The function's name, its module's or "", and how far into it an address is."""
+        start, name, module = self.found[bisect.bisect_right(self.addresses, address) - 1]
+        return name, module, address - start
+
+
+@dataclass
+class Trace:
+    """What trace.c wrote of one run."""
+
+    symbols: Symbols
+    operations: Counter[str] = field(default_factory=Counter)
+    instructions: dict[str, Counter[int]] = field(default_factory=dict)  # phase, address
+    lines: dict[str, Counter[int]] = field(default_factory=dict)  # phase, address
+    foreign: Counter[tuple[str, str]] = field(default_factory=Counter)  # phase, whose
+    qdisc: int = 0
+    percpu: int = 0
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Distinct cache lines that an operation touches on average, by whose they are."""
+
+    state: float
+    packets: float
+    kernel: float  # static data of the kernel and of modules, and the CPU's own
+
+
+def read(text: str, symbols: Symbols) -> Iterator[Trace]:
+    """The runs in a file of trace.c's."""
+    trace = Trace(symbols)
+    for line in text.splitlines():
+        match line.split():
+            case ["ops", phase, count]:
+                trace.operations[phase] = int(count)
+            case ["insn", phase, address, count]:
+                trace.instructions.setdefault(phase, Counter())[int(address, 16)] = int(count)
+            case ["line", phase, address, count]:
+                trace.lines.setdefault(phase, Counter())[int(address, 16)] = int(count)
+            case ["foreign", phase, kind, count]:
+                trace.foreign[phase, FOREIGN[int(kind)]] = int(count)
+            case ["qdisc", address]:
+                trace.qdisc = int(address, 16)
+            case ["percpu", address]:
+                trace.percpu = int(address, 16)
+            case ["end"]:
+                yield trace
+                trace = Trace(symbols)
+            case _:
+                raise SystemExit(f"bench: not a line of trace.c's: {line}")
+
+
+def inlined(module: Path, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    """The source's function at each place (function, offset) of a module with debug information."""
+    symbols = subprocess.run(["nm", module], capture_output=True, text=True, check=True).stdout
+    start = {name: int(at, 16) for at, kind, name in
+             (line.split() for line in symbols.splitlines() if line[0] != " ") if kind in "tT"}
+    known = [place for place in places if place[0] in start]
+    asked = "\n".join(f"{start[name] + offset:#x}" for name, offset in known)
+    said = subprocess.run(["addr2line", "-f", "-j", ".text", "-e", module], input=asked,
+                          capture_output=True, text=True, check=True).stdout.splitlines()
+    return {place: said[2 * i] for i, place in enumerate(known)}
+
+
+def functions(trace: Trace, modules: Path) -> dict[str, Counter[str]]:
+    """Instructions by phase and function: "inlined < function", or the function alone."""
+    places = {address: trace.symbols.at(address) for counts in trace.instructions.values()
+              for address in counts}  # fmt: skip
+    names = {address: name for address, (name, _, _) in places.items()}
+    for module in {module for _, module, _ in places.values() if module}:
+        file = next(modules.rglob(f"extra/{module}.ko"), None)
+        if not file:
+            continue
+        here = {address: (name, offset) for address, (name, owner, offset) in places.items()
+                if owner == module}  # fmt: skip
+        source = inlined(file, list(here.values()))
+        for address, (name, offset) in here.items():
+            inner = source.get((name, offset), name)
+            # A clone of the compiler's has a dot and more behind its name.
+            plain = re.sub(r"\..*", "", name)
+            names[address] = name if inner in {plain, "??"} else f"{inner} < {name}"
+    result = {}
+    for phase, counts in trace.instructions.items():
+        result[phase] = Counter[str]()
+        for address, count in counts.items():
+            result[phase][names[address]] += count
+    return result
+
+
+def profile(trace: Trace, modules: Path, offered: int) -> str:
+    """A table: instructions per offered packet by function and phase."""
+    by_phase = functions(trace, modules)
+    phases = ("enqueue", "dequeue", "release")
+    total = Counter[str]()
+    for phase in phases:
+        total.update(by_phase.get(phase, {}))
+    lines = [f"{'all':>8}" + "".join(f"{phase:>9}" for phase in phases) + "  per offered packet"]
+    sums = [sum(by_phase.get(phase, {}).values()) / offered for phase in phases]
+    lines.append(f"{sum(sums):8.1f}" + "".join(f"{part:9.1f}" for part in sums) + "  all")
+    for name, count in total.most_common():
+        if count / offered < 0.5:
+            break
+        here = [by_phase.get(phase, Counter[str]())[name] / offered for phase in phases]
+        shown = [f"{part:9.1f}" if part else " " * 9 for part in here]
+        lines.append(f"{count / offered:8.1f}{''.join(shown)}  {name}")
+    return "\n".join(lines)
+
+
+def lines_of(trace: Trace) -> dict[str, Lines]:
+    """The distinct cache lines that each operation touches."""
+    result = {}
+    for phase in PHASES:
+        count = trace.operations[phase]
+        if not count:
+            continue
+        state = kernel = 0
+        for address, touched in trace.lines.get(phase, {}).items():
+            if address >= IMAGE or 0 <= address - trace.percpu < trace.symbols.percpu:
+                kernel += touched
+            else:
+                state += touched
+        result[phase] = Lines(round(state / count, 2),
+                              round(trace.foreign[phase, "packet"] / count, 2),
+                              round(kernel / count, 2))  # fmt: skip
+    return result
+
+
+def private(trace: Trace, size: int = 4096) -> dict[int, dict[str, float]]:
+    """Of the Qdisc and its private data: line by line, in what share of operations."""
+    result: dict[int, dict[str, float]] = {}
+    for phase in PHASES:
+        for address, touched in trace.lines.get(phase, {}).items():
+            if 0 <= address - trace.qdisc < size:
+                share = touched / trace.operations[phase]
+                result.setdefault(address - trace.qdisc, {})[phase] = round(share, 2)
+    return dict(sorted(result.items()))
+
+
+def build(folder: Path, source: Path) -> Path:
+    """The plugin, for the QEMU that is installed."""
+    version = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True,
+                             check=True).stdout  # fmt: skip
+    major = re.search(r"version (\d+)", version)
+    api = 3 if major and int(major[1]) > 8 else 1
+    folder.mkdir(parents=True, exist_ok=True)
+    plugin = folder / f"trace-{api}.so"
+    if not plugin.exists() or plugin.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
+                        f"-DPLUGIN_API={api}", "-o", plugin, source], check=True)  # fmt: skip
+    return plugin
+
+
+def report(trace: Trace, modules: Path, offered: int) -> str:
+    """What became of a run, for a person."""
+    lines = [profile(trace, modules, offered),
+             "cache lines that an operation touches: the discipline's, packets', static ones"]
+    lines += [f"{phase:>9}: {mean.state:6.2f} {mean.packets:6.2f} {mean.kernel:6.2f}"
+              for phase, mean in lines_of(trace).items()]
+    lines.append("the Qdisc's and its private data's, by offset: in what share of operations")
+    for offset, shares in private(trace).items():
+        shown = "  ".join(f"{phase} {share}" for phase, share in shares.items())
+        lines.append(f"  {offset:#6x}  {shown}")
+    return "\n".join(lines)
