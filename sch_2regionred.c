@@ -86,14 +86,12 @@
 #include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
-#include <compat.h>
 #include <aqm/congestion_signal.h>
-#include <aqm/delay.h>
-#include <aqm/held.h>
 #include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
 #include <aqm/persistent_queue.h>
+#include <aqm/plain_fifo.h>
 #include <aqm/split_gso.h>
 #include <aqm/two_region.h>
 #include <uapi/linux/pkt_sched_2regionred.h>
@@ -119,7 +117,7 @@ AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
 /**
  * struct tworr_derived - what follows from struct tworr_params, and is in force
  * @law: thresholds and DB
- * @queue: of the estimator
+ * @persistent: of the estimator
  * @signal: mark, spare or drop
  * @bandwidth: of the link, bytes/s
  * @limit: packets
@@ -129,7 +127,7 @@ AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
  */
 struct tworr_derived {
 	struct two_region_params	law;
-	struct persistent_queue_params	queue;
+	struct persistent_queue_params	persistent;
 	struct congestion_policy	signal;
 	u64				bandwidth;
 	u32				limit;
@@ -142,16 +140,14 @@ static_assert(sizeof(struct tworr_derived) <= AQM_MAX_LAW);
 
 /**
  * struct tworr_vars - state of the datapath; under the qdisc lock
- * @held: what waits here; its segments are the thesis's q
- * @queue: estimator
+ * @queue: the packets; what it holds, in segments, is the thesis's q
+ * @persistent: the estimator
  * @control: phases and controller
- * @delay: how long packets wait
  */
 struct tworr_vars {
-	struct held		held;
-	struct persistent_queue	queue;
+	struct plain_fifo	queue;
+	struct persistent_queue	persistent;
 	struct two_region_vars	control;
-	struct delay_sample	delay;
 };
 
 /**
@@ -184,13 +180,13 @@ static bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	switch (congestion_signal(&q->derived.signal, skb,
 				  phase == TWO_REGION_MAX)) {
 	case CONGESTION_MARKED:
-		st->marked++;
+		q->vars.queue.stats.marked++;
 		++*(phase == TWO_REGION_LOW ? &st->marked_low :
 		    phase == TWO_REGION_HIGH ? &st->marked_high :
 					       &st->marked_max);
 		return true;
 	case CONGESTION_SPARED:
-		st->spared++;
+		q->vars.queue.stats.spared++;
 		return true;
 	default:
 		++*(phase == TWO_REGION_LOW ? &st->dropped_low :
@@ -200,17 +196,6 @@ static bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	}
 }
 
-/* Drop an arrival, whose cause has been counted. */
-static int tworr_drop(struct sk_buff *skb, struct Qdisc *sch,
-		      enum qdisc_drop_reason reason, struct sk_buff **to_free)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-
-	q->stats.dropped_bytes += qdisc_pkt_len(skb);
-	tcf_set_qdisc_drop_reason(skb, reason);
-	return qdisc_drop(skb, sch, to_free);
-}
-
 /* One packet, or segment. */
 static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 			     struct sk_buff **to_free)
@@ -218,31 +203,28 @@ static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	u32 packets = held_segments(skb);
 	struct tworr_vars *v = &q->vars;
+	struct plain_fifo *queue = &v->queue;
 	enum two_region_phase phase;
 	u64 now = ktime_get_ns();
+	u32 *full;
 
-	persistent_queue_arrival(&v->queue, &q->derived.queue,
-				 v->held.segments, packets, now);
+	persistent_queue_arrival(&v->persistent, &q->derived.persistent,
+				 queue->held.segments, packets, now);
 	phase = two_region_arrival(&q->derived.law, &v->control,
-				   &q->control, v->queue.estimate,
+				   &q->control, v->persistent.estimate,
 				   packets, now);
 
-	if (unlikely(!held_fits(&v->held, packets, skb->truesize,
-				q->derived.limit, q->derived.memory_limit))) {
-		if (held_fits(&v->held, packets, 0, q->derived.limit, U32_MAX))
-			q->stats.drop_memory++;
-		else
-			q->stats.drop_limit++;
-		return tworr_drop(skb, sch, QDISC_DROP_OVERLIMIT, to_free);
+	full = plain_fifo_full(queue, skb);
+	if (unlikely(full)) {
+		++*full;
+		return plain_fifo_drop(sch, queue, skb, QDISC_DROP_OVERLIMIT,
+				       to_free);
 	}
 	if (unlikely(phase != TWO_REGION_QUIET) && !tworr_signal(sch, skb, phase)) {
-		tworr_drop(skb, sch, QDISC_DROP_CONGESTED, to_free);
+		plain_fifo_drop(sch, queue, skb, QDISC_DROP_CONGESTED, to_free);
 		return NET_XMIT_CN;
 	}
-	held_add(&v->held, skb);
-	if (unlikely(delay_due(&v->delay)))
-		delay_start(&v->delay, skb, now);
-	return qdisc_enqueue_tail(skb, sch);
+	return plain_fifo_add(sch, queue, skb, now);
 }
 
 static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -256,65 +238,36 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* The first packet has left the queue. */
-static void tworr_departed(struct tworr_sched_data *q,
-			   const struct sk_buff *skb, u64 now)
+static void tworr_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
+	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tworr_vars *v = &q->vars;
 
-	held_sub(&v->held, skb);
-	persistent_queue_departure(&v->queue, &q->derived.queue,
-				   v->held.segments, held_cb(skb)->segments,
-				   now);
+	persistent_queue_departure(&v->persistent, &q->derived.persistent,
+				   v->queue.held.segments,
+				   held_cb(skb)->segments, ktime_get_ns());
 }
 
 static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 {
-	struct sk_buff *skb = qdisc_dequeue_head(sch);
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	u64 now;
-
-	if (!skb)
-		return NULL;
-	now = ktime_get_ns();
-	tworr_departed(q, skb, now);
-	if (delay_timed(&q->vars.delay, skb))
-		delay_end(&q->vars.delay, now);
-	return skb;
-}
-
-/* A change made the buffer smaller: the oldest packets go. */
-static void tworr_trim(struct Qdisc *sch, u64 now)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
+	struct plain_fifo *queue = &q->vars.queue;
 	struct sk_buff *skb;
 
-	/* A packet that is larger than the limit by itself is let in: it stays. */
-	while ((q->vars.held.segments > q->derived.limit &&
-		sch->q.head != sch->q.tail) ||
-	       q->vars.held.truesize > q->derived.memory_limit) {
-		skb = __qdisc_dequeue_head(&sch->q);
-		qdisc_qstats_backlog_dec(sch, skb);
-		qdisc_qstats_drop(sch);
-		q->stats.drop_change++;
-		q->stats.dropped_bytes += qdisc_pkt_len(skb);
-		tworr_departed(q, skb, now);
-		delay_lost(&q->vars.delay, skb);
-		rtnl_kfree_skbs(skb, skb);
-	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
+	skb = plain_fifo_take(sch, queue);
+	if (!skb)
+		return NULL;
+	tworr_departed(sch, skb);
+	plain_fifo_sent(queue, skb);
+	return skb;
 }
 
 static void tworr_reset(struct Qdisc *sch)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
-	qdisc_reset_queue(sch);
-	q->vars.held = (struct held) {};
-	delay_reset(&q->vars.delay);
-	persistent_queue_init(&q->vars.queue);
+	plain_fifo_reset(sch, &q->vars.queue);
+	persistent_queue_init(&q->vars.persistent);
 	two_region_reset(&q->vars.control);
 }
 
@@ -407,7 +360,7 @@ static int tworr_derive(struct Qdisc *sch, struct aqm_config *to,
 	}
 	if (!aqm_policy_is_right(&d->signal, extack))
 		return -EINVAL;
-	persistent_queue_set(&d->queue, p->estimator, 1000ULL * p->rtt,
+	persistent_queue_set(&d->persistent, p->estimator, 1000ULL * p->rtt,
 			     (law->pipe + TWO_REGION_ONE / 2) >> 32);
 	tworr_warn(sch, p, d, extack);
 	return 0;
@@ -421,8 +374,8 @@ static void tworr_setup(struct Qdisc *sch, const struct aqm_config *to)
 
 	q->params = *p;
 	q->derived = *d;
-	sch->limit = d->limit;
-	persistent_queue_init(&q->vars.queue);
+	plain_fifo_init(sch, &q->vars.queue, d->limit, d->memory_limit);
+	persistent_queue_init(&q->vars.persistent);
 	two_region_init(&q->vars.control, p->seed);
 }
 
@@ -431,17 +384,18 @@ static void tworr_commit(struct Qdisc *sch, struct aqm_config *to)
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	const struct tworr_params *p = to->params;
 	const struct tworr_derived *d = to->law;
+	struct tworr_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 
 	if (aqm_changed(p, TCA_2REGIONRED_SEED))
-		seeded_random_init(&q->vars.control.random, p->seed);
-	persistent_queue_change(&q->vars.queue, &q->derived.queue, &d->queue,
-				q->vars.held.segments, now);
-	two_region_change(&d->law, &q->vars.control, now);
+		seeded_random_init(&v->control.random, p->seed);
+	persistent_queue_change(&v->persistent, &q->derived.persistent,
+				&d->persistent, v->queue.held.segments, now);
+	two_region_change(&d->law, &v->control, now);
 	q->params = *p;
 	q->derived = *d;
-	WRITE_ONCE(sch->limit, d->limit);
-	tworr_trim(sch, now);
+	plain_fifo_resize(sch, &v->queue, d->limit, d->memory_limit,
+			  tworr_departed);
 }
 
 /* What is in force, and the state as it would be now. */
@@ -450,16 +404,16 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 	const struct tworr_sched_data *q = qdisc_priv(sch);
 	const struct tworr_derived *d = &q->derived;
 	const struct tworr_vars *v = &q->vars;
-	struct persistent_queue queue = v->queue;
+	struct persistent_queue persistent = v->persistent;
 	struct tc_2regionred_qdisc_stats *st = stats;
 	u64 left = v->control.quiet_until;
 	u64 now = ktime_get_ns();
 
 	*st = q->stats;
-	aqm_common_stats(st, d->bandwidth, d->limit, d->memory_limit, &v->held,
-			 &v->delay);
-	persistent_queue_advance(&queue, &d->queue, v->held.segments, now);
-	st->q_est = queue.estimate;
+	plain_fifo_stats(st, &v->queue, d->bandwidth);
+	persistent_queue_advance(&persistent, &d->persistent,
+				 v->queue.held.segments, now);
+	st->q_est = persistent.estimate;
 	st->ppd = v->control.ppd;
 	st->window = v->control.window;
 	st->pipe = d->law.pipe;

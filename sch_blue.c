@@ -64,15 +64,13 @@
 #include <linux/module.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include <compat.h>
 #include <aqm/congestion_signal.h>
-#include <aqm/delay.h>
 #include <aqm/fifo_limit.h>
-#include <aqm/held.h>
 #include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/marking_probability.h>
 #include <aqm/options.h>
+#include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_blue.h>
@@ -112,16 +110,14 @@ static_assert(sizeof(struct blue_law) <= AQM_MAX_LAW);
 
 /**
  * struct blue_vars - state of the datapath; under the qdisc lock
- * @held: what waits here; its segments are the queue's length
+ * @queue: the packets
  * @marking: p_m
  * @random: numbers for arrivals
- * @delay: how long packets wait
  */
 struct blue_vars {
-	struct held			held;
 	struct marking_probability	marking;
 	struct seeded_random		random;
-	struct delay_sample		delay;
+	struct plain_fifo		queue;
 };
 
 /**
@@ -141,7 +137,7 @@ struct blue_sched_data {
 };
 
 /* Of a packet that is queued and sent, nothing else is touched. */
-static_assert(offsetof(struct blue_sched_data, stats) <= 3 * 64);
+static_assert(offsetof(struct blue_sched_data, vars.queue.stats) <= 3 * 64);
 
 /* A packet is lost, or the queue is longer than L. */
 static void blue_congested(struct blue_sched_data *q)
@@ -165,26 +161,15 @@ static bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool above)
 	qdisc_qstats_overlimit(sch);
 	switch (congestion_signal(&q->law.signal, skb, above)) {
 	case CONGESTION_MARKED:
-		q->stats.marked++;
+		q->vars.queue.stats.marked++;
 		return true;
 	case CONGESTION_SPARED:
-		q->stats.spared++;
+		q->vars.queue.stats.spared++;
 		return true;
 	default:
 		q->stats.early_drop++;
 		return false;
 	}
-}
-
-/* Drop an arrival, whose cause has been counted. */
-static int blue_drop(struct sk_buff *skb, struct Qdisc *sch,
-		     enum qdisc_drop_reason reason, struct sk_buff **to_free)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-
-	q->stats.dropped_bytes += qdisc_pkt_len(skb);
-	tcf_set_qdisc_drop_reason(skb, reason);
-	return qdisc_drop(skb, sch, to_free);
 }
 
 /* An arrival, or a segment of one. */
@@ -193,34 +178,30 @@ static int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 	const struct blue_law *p = &q->law;
-	u32 packets = held_segments(skb);
 	struct blue_vars *v = &q->vars;
+	struct plain_fifo *queue = &v->queue;
 	bool above;
+	u32 *full;
 
-	if (!v->held.segments && v->marking.p)
+	if (!queue->held.segments && v->marking.p)
 		q->stats.falls += marking_idled(&p->marking, &v->marking,
 						ktime_get_ns());
 
-	if (unlikely(!held_fits(&v->held, packets, skb->truesize, p->limit,
-				p->memory_limit))) {
-		if (held_fits(&v->held, packets, 0, p->limit, U32_MAX))
-			q->stats.drop_memory++;
-		else
-			q->stats.drop_limit++;
+	full = plain_fifo_full(queue, skb);
+	if (unlikely(full)) {
+		++*full;
 		blue_congested(q);
-		return blue_drop(skb, sch, QDISC_DROP_OVERLIMIT, to_free);
+		return plain_fifo_drop(sch, queue, skb, QDISC_DROP_OVERLIMIT,
+				       to_free);
 	}
-	above = (u64)v->held.segments + packets > p->threshold;
+	above = (u64)queue->held.segments + held_segments(skb) > p->threshold;
 	if (unlikely(above))
 		blue_congested(q);
 	if (v->marking.p && blue_choose(v) && !blue_signal(sch, skb, above)) {
-		blue_drop(skb, sch, QDISC_DROP_CONGESTED, to_free);
+		plain_fifo_drop(sch, queue, skb, QDISC_DROP_CONGESTED, to_free);
 		return NET_XMIT_CN;
 	}
-	held_add(&v->held, skb);
-	if (unlikely(delay_due(&v->delay)))
-		delay_start(&v->delay, skb, ktime_get_ns());
-	return qdisc_enqueue_tail(skb, sch);
+	return plain_fifo_add(sch, queue, skb, 0);
 }
 
 static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -234,59 +215,35 @@ static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* The first packet has left the queue. */
-static void blue_departed(struct blue_vars *v, const struct sk_buff *skb)
+static void blue_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
-	held_sub(&v->held, skb);
-	if (!v->held.segments && v->marking.p)
+	struct blue_sched_data *q = qdisc_priv(sch);
+	struct blue_vars *v = &q->vars;
+
+	if (!v->queue.held.segments && v->marking.p)
 		marking_idle(&v->marking, ktime_get_ns());
 }
 
 static struct sk_buff *blue_dequeue(struct Qdisc *sch)
 {
-	struct sk_buff *skb = qdisc_dequeue_head(sch);
 	struct blue_sched_data *q = qdisc_priv(sch);
-
-	if (!skb)
-		return NULL;
-	blue_departed(&q->vars, skb);
-	if (delay_timed(&q->vars.delay, skb))
-		delay_end(&q->vars.delay, ktime_get_ns());
-	return skb;
-}
-
-/* A change made the buffer smaller: the oldest packets go. */
-static void blue_trim(struct Qdisc *sch)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
+	struct plain_fifo *queue = &q->vars.queue;
 	struct sk_buff *skb;
 
-	/* A packet that is larger than the limit by itself is let in: it stays. */
-	while ((q->vars.held.segments > q->law.limit &&
-		sch->q.head != sch->q.tail) ||
-	       q->vars.held.truesize > q->law.memory_limit) {
-		skb = __qdisc_dequeue_head(&sch->q);
-		qdisc_qstats_backlog_dec(sch, skb);
-		qdisc_qstats_drop(sch);
-		q->stats.drop_change++;
-		q->stats.dropped_bytes += qdisc_pkt_len(skb);
-		blue_departed(&q->vars, skb);
-		delay_lost(&q->vars.delay, skb);
-		rtnl_kfree_skbs(skb, skb);
-	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
+	skb = plain_fifo_take(sch, queue);
+	if (!skb)
+		return NULL;
+	blue_departed(sch, skb);
+	plain_fifo_sent(queue, skb);
+	return skb;
 }
 
 static void blue_reset(struct Qdisc *sch)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
-	qdisc_reset_queue(sch);
-	q->vars.held = (struct held) {};
+	plain_fifo_reset(sch, &q->vars.queue);
 	q->vars.marking = (struct marking_probability) {};
-	delay_reset(&q->vars.delay);
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
@@ -328,7 +285,7 @@ static void blue_setup(struct Qdisc *sch, const struct aqm_config *to)
 
 	q->params = *p;
 	q->law = *law;
-	sch->limit = law->limit;
+	plain_fifo_init(sch, &q->vars.queue, law->limit, law->memory_limit);
 	seeded_random_init(&q->vars.random, p->seed);
 }
 
@@ -343,14 +300,14 @@ static void blue_commit(struct Qdisc *sch, struct aqm_config *to)
 	if (aqm_changed(p, TCA_BLUE_SEED))
 		seeded_random_init(&v->random, p->seed);
 	/* Idle time that is over fell under the old law. */
-	if (!v->held.segments)
+	if (!v->queue.held.segments)
 		q->stats.falls += marking_idled(&q->law.marking, &v->marking,
 						now);
 	marking_change(&law->marking, &v->marking, now);
 	q->params = *p;
 	q->law = *law;
-	WRITE_ONCE(sch->limit, law->limit);
-	blue_trim(sch);
+	plain_fifo_resize(sch, &v->queue, law->limit, law->memory_limit,
+			  blue_departed);
 }
 
 /* What is in force, and the state as it would be now. */
@@ -363,14 +320,13 @@ static void blue_stats(struct Qdisc *sch, void *stats)
 	const struct blue_law *law = &q->law;
 
 	*st = q->stats;
-	aqm_common_stats(st, law->bandwidth, law->limit, law->memory_limit,
-			 &v->held, &v->delay);
-	if (!v->held.segments)
+	plain_fifo_stats(st, &v->queue, law->bandwidth);
+	if (!v->queue.held.segments)
 		st->falls += marking_idled(&law->marking, &marking,
 					   ktime_get_ns());
 	st->probability = marking.p;
 	st->threshold = law->threshold;
-	st->segments = v->held.segments;
+	st->segments = v->queue.held.segments;
 }
 
 static struct aqm_kind blue_kind __read_mostly = {

@@ -310,14 +310,9 @@ flow_buffer_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 static inline u32 *flow_buffer_lacks(struct flow_buffer *b,
 				     const struct sk_buff *skb)
 {
-	const struct flow_buffer_params *p = &b->params;
-	u32 segments = held_segments(skb);
-
-	if (likely(held_fits(&b->held, segments, skb->truesize, p->limit,
-			     p->memory_limit)))
-		return NULL;
-	return held_fits(&b->held, segments, 0, p->limit, U32_MAX) ?
-	       &b->stats.drop_memory : &b->stats.drop_limit;
+	return held_lacks(&b->held, skb, b->params.limit,
+			  b->params.memory_limit, &b->stats.drop_limit,
+			  &b->stats.drop_memory);
 }
 
 /* Count an arrival that found the buffer full. */

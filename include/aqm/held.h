@@ -60,15 +60,22 @@ static inline u32 held_segments(const struct sk_buff *skb)
 }
 
 /*
- * Whether a packet of so many segments and bytes fits beside what is held. One
- * that is larger than the limit by itself fits where nothing else is held:
- * refusing it would cut its flow off for good.
+ * What an arrival lacks to fit beside what is held: the counter of those that
+ * lack room in packets, @drop_limit, or only in memory, @drop_memory. NULL: it
+ * fits. One that is larger than the limit by itself fits where nothing else is
+ * held: refusing it would cut its flow off for good.
  */
-static inline bool held_fits(const struct held *held, u32 segments,
-			     u32 truesize, u32 limit, u32 memory_limit)
+static inline u32 *held_lacks(const struct held *held,
+			      const struct sk_buff *skb, u32 limit,
+			      u32 memory_limit, u32 *drop_limit,
+			      u32 *drop_memory)
 {
-	return (!held->segments || (u64)held->segments + segments <= limit) &&
-	       (u64)held->truesize + truesize <= memory_limit;
+	if (unlikely((u64)held->segments + held_segments(skb) > limit) &&
+	    held->segments)
+		return drop_limit;
+	if (unlikely((u64)held->truesize + skb->truesize > memory_limit))
+		return drop_memory;
+	return NULL;
 }
 
 static inline void held_add(struct held *held, const struct sk_buff *skb)

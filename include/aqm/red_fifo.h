@@ -189,13 +189,9 @@ static inline void red_fifo_destroy(struct red_fifo *rf)
 static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb)
 {
 	struct aqm_common_stats *st = &rf->stats;
-	u32 segments = held_segments(skb);
 
-	if (likely(held_fits(&rf->held, segments, skb->truesize, st->limit,
-			     st->memory_limit)))
-		return NULL;
-	return held_fits(&rf->held, segments, 0, st->limit, U32_MAX) ?
-	       &st->drop_memory : &st->drop_limit;
+	return held_lacks(&rf->held, skb, st->limit, st->memory_limit,
+			  &st->drop_limit, &st->drop_memory);
 }
 
 /*

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The FIFO of blue and 2regionred; see inner.h. */
+#ifndef USERSPACE_INNER_PLAIN_FIFO_H
+#define USERSPACE_INNER_PLAIN_FIFO_H
+
+#include "inner.h"
+
+static void inner_plain_fifo(struct Qdisc *sch, const struct plain_fifo *f)
+{
+	struct inner in = {};
+
+	inner_list(&in, sch->q.head, sch->q.tail, &f->delay);
+	inner_whole(&in, sch, &f->held, &f->delay);
+	inner_must(f->limit == sch->limit);
+	inner_must(f->held.segments <= f->limit || in.qlen == 1);
+	inner_must(f->held.truesize <= f->memory_limit);
+}
+
+#endif /* USERSPACE_INNER_PLAIN_FIFO_H */
