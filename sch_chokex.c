@@ -40,10 +40,7 @@
  *  - All m are drawn, also after a match.
  *  - One flow means: the same protocol, addresses of either family in full,
  *    ports, GRE key and VLAN number. A filter that names a class defines the flow
- *    instead. What is compared is a 32-bit SipHash (1-3) of these under a key of
- *    this discipline: two flows are mistaken for one with probability 2^-32 per
- *    comparison, and nobody outside can bring it about. Fragments have no ports.
- *    Packets that the flow dissector cannot read are one flow per protocol.
+ *    instead. What is compared is a hash of these: <aqm/flow_hash.h>.
  *  - A GSO packet is cut up, each of its packets being an arrival. With
  *    nosplit_gso it is one arrival and one candidate; it counts its segments in
  *    the average and against the limit all the same: queue lengths are in packets
@@ -76,11 +73,11 @@
 
 #include <linux/module.h>
 #include <linux/siphash.h>
-#include <net/flow_dissector.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <aqm/congestion_signal.h>
 #include <aqm/filter_class.h>
+#include <aqm/flow_hash.h>
 #include <aqm/gentle_red.h>
 #include <aqm/kind.h>
 #include <aqm/link_rate.h>
@@ -170,33 +167,6 @@ static u32 chokex_candidates(const struct chokex_law *p, u64 avg)
 				     p->red.max_th - p->red.min_th) >> 32);
 }
 
-/*
- * The flow of a packet as a number that is never 0. It is as short a hash as will
- * do, and of no more than there is: it costs as much as the rest of a match.
- */
-static u32 chokex_flow_of(const struct chokex_vars *v, const struct sk_buff *skb)
-{
-	const size_t from = offsetof(struct flow_keys, basic);
-	/* They come last. */
-	size_t to = offsetofend(struct flow_keys, addrs);
-	struct flow_keys keys;
-
-	skb_flow_dissect_flow_keys(skb, &keys, 0);
-	/* A sender may change these within a connection, and Linux does. */
-	keys.tags.flow_label = 0;
-	keys.vlan.vlan_priority = 0;
-	keys.vlan.vlan_dei = 0;
-	if (keys.control.addr_type == FLOW_DISSECTOR_KEY_IPV4_ADDRS)
-		to = offsetofend(struct flow_keys, addrs.v4addrs);
-	return hsiphash((u8 *)&keys + from, to - from, &v->flow_key) ?: 1;
-}
-
-/* The flow that a filter named, in the same number space. */
-static u32 chokex_flow_of_class(const struct chokex_vars *v, u32 minor)
-{
-	return hsiphash_1u32(minor, &v->flow_key) ?: 1;
-}
-
 /* Count a packet that is lost. */
 static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u32 *cause,
 			enum qdisc_drop_reason reason)
@@ -230,7 +200,7 @@ static bool chokex_match(struct Qdisc *sch, u32 flow, struct sk_buff **to_free)
 		s = &fifo->slots[slot];
 		q->stats.drawn++;
 		if (!s->tag)
-			s->tag = chokex_flow_of(&q->vars, s->item);
+			s->tag = flow_hash(s->item, &q->vars.flow_key);
 		if (s->tag != flow)
 			continue;
 		skb = red_fifo_take(sch, queue, slot);
@@ -263,13 +233,13 @@ static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
 					 &queue->stats.dropped_bytes, to_free);
 	if (minor)
-		flow = chokex_flow_of_class(&q->vars, minor);
+		flow = flow_hash_of_class(minor, &q->vars.flow_key);
 
 	red_queue_arrival(&p->red, &queue->red, queue->held.segments);
 
 	if (queue->red.avg >= chokex_avg_at(p->red.min_th)) {
 		if (!flow)
-			flow = chokex_flow_of(&q->vars, skb);
+			flow = flow_hash(skb, &q->vars.flow_key);
 		if (chokex_match(sch, flow, to_free)) {
 			chokex_lose(sch, skb, &q->stats.matched,
 				    QDISC_DROP_CONGESTED);
