@@ -11,10 +11,12 @@ from tests.selftests import Kind, every_kind, matrix_names, run_selftest
 @pytest.mark.slow
 @every_kind
 def test_under_every_parent(kind: Kind) -> None:
-    tap = run_selftest(["selftests/matrix", kind.name])
+    """The short matrix where the card names a kind that meets its parents with the same code."""
+    short = ["-q"] if kind.card.get("LIKE") else []
+    tap = run_selftest(["selftests/matrix", *short, kind.name])
     assert not tap.failed
-    wanted = matrix_names(kind)
-    assert len(wanted) > 100
+    wanted = matrix_names(kind, *short)
+    assert len(wanted) > (40 if short else 100)
     # hfsc stalls by itself when its link goes down and up.
     own = [name for name in wanted if name.startswith("hfsc") and name.endswith(": down")]
     if not kind.filters:
@@ -22,5 +24,6 @@ def test_under_every_parent(kind: Kind) -> None:
     skipped = [name.split(" # ")[0] for name in tap.skipped]
     assert sorted(set(skipped) - set(own)) == []
     # Once for each of the two parts: the module can be unloaded and loaded again.
-    assert sorted([*tap.passed, *skipped]) == sorted([*wanted, *2 * [f"{kind.name}: unload"]])
+    unloaded = [] if short else 2 * [f"{kind.name}: unload"]
+    assert sorted([*tap.passed, *skipped]) == sorted([*wanted, *unloaded])
     assert tap.status == 0

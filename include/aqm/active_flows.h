@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The flows that have packets in a queue, each with how many and with the
+ * strikes against it: what FRED knows of a flow, for as long as it waits.
+ *
+ * A flow is a number, which the caller chooses so that nobody else can tell which
+ * numbers go together (<aqm/flow_hash.h>). Flows stand in slots 1 to capacity of
+ * an array, and hang in chains of a table of as many buckets as there are slots
+ * or up to twice that: finding, adding and removing take O(1). A queue has no
+ * more flows than packets, so with its limit as the capacity there is always a
+ * slot, and nothing is allocated per packet.
+ *
+ * A flow keeps its slot until it is removed. Nothing here sees an sk_buff or a
+ * Qdisc. Cost: 20 to 24 bytes per slot.
+ */
+#ifndef _AQM_ACTIVE_FLOWS_H
+#define _AQM_ACTIVE_FLOWS_H
+
+#include <linux/bitops.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+/**
+ * struct active_flow - one flow
+ * @number: which
+ * @next: slot of the next in its chain, or of the next that is free; 0: the last
+ * @qlen: its packets in the queue; not 0 while it is in the table
+ * @strikes: against it, up to 2^32 - 1
+ */
+struct active_flow {
+	u32	number;
+	u32	next;
+	u32	qlen;
+	u32	strikes;
+};
+
+/**
+ * struct active_flows - the table
+ * @flows: room for @capacity flows and slot 0, and behind them the buckets: the
+ *	slot that each chain begins with
+ * @capacity: flows that it can hold
+ * @mask: number of buckets, less 1
+ * @count: flows that it holds
+ * @used: slots above this have never been used
+ * @free: the slot that was given back last; 0: none
+ */
+struct active_flows {
+	struct active_flow	*flows;
+	u32			capacity;
+	u32			mask;
+	u32			count;
+	u32			used;
+	u32			free;
+};
+
+/* @capacity rounded up to a power of two. */
+static inline u32 active_flows_buckets(u32 capacity)
+{
+	return 1U << fls(capacity - 1);
+}
+
+/* Bytes of memory for @capacity flows, at most 2^24; it need not be zeroed. */
+static inline size_t active_flows_size(u32 capacity)
+{
+	return sizeof(struct active_flow) * ((size_t)capacity + 1) +
+	       sizeof(u32) * (size_t)active_flows_buckets(capacity);
+}
+
+static inline u32 *active_flows_bucket(const struct active_flows *t, u32 number)
+{
+	u32 *buckets = (u32 *)(t->flows + t->capacity + 1);
+
+	return &buckets[number & t->mask];
+}
+
+/* Forget all flows. */
+static inline void active_flows_clear(struct active_flows *t)
+{
+	t->count = 0;
+	t->used = 0;
+	t->free = 0;
+	memset(active_flows_bucket(t, 0), 0, sizeof(u32) * ((size_t)t->mask + 1));
+}
+
+/* An empty table in @memory, of active_flows_size(@capacity) bytes. */
+static inline void active_flows_init(struct active_flows *t, void *memory,
+				     u32 capacity)
+{
+	t->flows = memory;
+	t->capacity = capacity;
+	t->mask = active_flows_buckets(capacity) - 1;
+	active_flows_clear(t);
+}
+
+/* Slot of a flow; 0: it is not in the table. */
+static inline u32 active_flows_find(const struct active_flows *t, u32 number)
+{
+	u32 slot = *active_flows_bucket(t, number);
+
+	while (slot && t->flows[slot].number != number)
+		slot = t->flows[slot].next;
+	return slot;
+}
+
+/* Add a flow that is not in the table, which has room. Return: its slot. */
+static inline u32 active_flows_add(struct active_flows *t, u32 number)
+{
+	u32 *bucket = active_flows_bucket(t, number);
+	u32 slot = t->free;
+
+	if (slot)
+		t->free = t->flows[slot].next;
+	else
+		slot = ++t->used;
+	t->flows[slot] = (struct active_flow) {
+		.number	= number,
+		.next	= *bucket,
+	};
+	*bucket = slot;
+	t->count++;
+	return slot;
+}
+
+/* Take the flow in @slot out. */
+static inline void active_flows_remove(struct active_flows *t, u32 slot)
+{
+	u32 *link = active_flows_bucket(t, t->flows[slot].number);
+
+	while (*link != slot)
+		link = &t->flows[*link].next;
+	*link = t->flows[slot].next;
+	t->flows[slot].qlen = 0;
+	t->flows[slot].next = t->free;
+	t->free = slot;
+	t->count--;
+}
+
+/**
+ * active_flows_move() - move all flows to another table
+ * @t: the table
+ * @memory: active_flows_size(@capacity) bytes
+ * @capacity: flows that it can hold from now on; at least as many as it holds
+ *
+ * In the old memory, @next of each flow is its new slot: for those who remember
+ * the old. O(capacity).
+ *
+ * Return: the old memory, which is the caller's to free.
+ */
+static inline struct active_flow *
+active_flows_move(struct active_flows *t, void *memory, u32 capacity)
+{
+	struct active_flow *old = t->flows;
+	struct active_flow *flow;
+	u32 i, slot, used = t->used;
+
+	active_flows_init(t, memory, capacity);
+	for (i = 1; i <= used; i++) {
+		flow = &old[i];
+		if (!flow->qlen)
+			continue;
+		slot = active_flows_add(t, flow->number);
+		t->flows[slot].qlen = flow->qlen;
+		t->flows[slot].strikes = flow->strikes;
+		flow->next = slot;
+	}
+	return old;
+}
+
+#endif /* _AQM_ACTIVE_FLOWS_H */

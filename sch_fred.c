@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flow Random Early Drop (FRED)
+ *
+ * RED drops from every flow the same fraction, whatever it has of the queue: a
+ * flow of few packets loses as often as one that fills the queue and does not
+ * slow down. FRED knows of each flow that has packets in the queue how many, and
+ * how often it had too many: so it spares the small, drops at random from those
+ * that have their share or more, and holds to the average those that had too
+ * many. It knows nothing of flows that have none: state comes and goes with the
+ * packets.
+ *
+ * D. Lin, R. Morris, "Dynamics of Random Early Detection", SIGCOMM 1997, as G. F.
+ * Ali Ahammed, R. Banu, "Analyzing the Performance of Active Queue Management
+ * Algorithms", sections 2.2, 3.3.1 and 4.1, tell it.
+ *
+ * The rule, for an arrival of flow i, avg being the average queue length, qlen_i
+ * the packets of i in the queue, and avgcq = max(avg / flows, 1):
+ *
+ *	maxq = min, but 2 from an average of max on		two-packet mode
+ *	qlen_i >= maxq, or
+ *	avg >= max and qlen_i > 2 avgcq, or
+ *	strike_i > 1 and qlen_i >= avgcq:
+ *		drop the arrival, strike_i = strike_i + 1
+ *	else min <= avg < max and qlen_i >= max(minq, avgcq):
+ *		drop the arrival with RED's probability
+ *	else avg >= max: drop the arrival			unless two-packet mode
+ *	else: queue it
+ *
+ * "Drop" is "mark" with ecn where RED's probability decides, and at max without
+ * two-packet mode unless harddrop. Who had too many is dropped from in any case:
+ * that is what bounds the queue of a flow that heeds nothing.
+ *
+ *	avg = avg + w (q - avg)		after each packet queued and each sent
+ *	avg = avg (1 - w)^m		after the queue was empty for m ptime
+ *
+ * An arrival that is dropped is no sample of the average, or a flow that sends
+ * more than the link would drive it.
+ *
+ * What the paper leaves open or Ali Ahammed and Banu's listing has otherwise, and
+ * what is done here:
+ *  - That listing has the second condition without avg >= max and without
+ *    qlen_i, RED's fraction upside down and without max_p, returns below min
+ *    before it queues, and never counts a flow's packets down. None of that
+ *    goes with the text.
+ *  - Two-packet mode ("many flow support"): from max on, each flow may have two
+ *    packets, and no arrival is dropped for the average's sake; what then has no
+ *    room is lost. Without it (notwo_packet) a flow may have min at any average,
+ *    and all arrivals are dropped from max on: with more flows than min / minq
+ *    that is drop tail, and the shares depend on luck (their figure 6).
+ *  - RED's count is of the arrivals that passed since the last one dropped by
+ *    chance, those that chance was not asked about included.
+ *  - avgcq is of the flows as they are when it is asked for.
+ *  - min is a quarter of the limit, or a round trip's packets if these are fewer,
+ *    and max twice min. The paper's round trip is the operator's to know: 100 ms
+ *    unless given.
+ *  - minq is "2 for small buffers, 4 for large ones": large is where a hundred
+ *    flows have 4 packets each.
+ *  - The weight follows from the link and the limit: <aqm/red_fifo.h> says why.
+ *    Two samples a packet make it half of what RED's would be. The paper's is
+ *    0.002.
+ *  - What one flow is, and that a filter's class may take its place:
+ *    <aqm/flow_hash.h>.
+ *  - A flow is forgotten with its last packet, strikes and all, as in the paper.
+ *    A packet that a parent peeks at is in the queue.
+ *  - A GSO packet is cut up, each of its packets being an arrival. With
+ *    nosplit_gso it is one arrival, which counts its segments in all lengths, that
+ *    of its flow too.
+ *
+ * Parameters, each unless given:
+ *	limit		packets				80 ms of the link
+ *	min		packets				limit / 4, at most rtt
+ *	max		packets				2 min
+ *	minq		packets				4, or 2 below a limit of 400
+ *	probability	max_p, in units of 2^-32	0.02
+ *	weight		of the average, in units of 2^-32	3 limit or 1 s
+ *	rtt		us				100000
+ *	bandwidth	bytes per second		the device's
+ *	avpkt		bytes				1000
+ *	two_packet					1
+ *	ecn, harddrop, nodrop				0
+ *	seed		of the random numbers		unpredictable
+ *	memory_limit	bytes				32 MB
+ *	split_gso					1
+ */
+
+#include <linux/module.h>
+#include <net/netlink.h>
+#include <net/pkt_cls.h>
+#include <net/pkt_sched.h>
+#include <compat.h>
+#include <aqm/active_flows.h>
+#include <aqm/congestion_signal.h>
+#include <aqm/delay.h>
+#include <aqm/fifo_limit.h>
+#include <aqm/filter_class.h>
+#include <aqm/flow_hash.h>
+#include <aqm/gentle_red.h>
+#include <aqm/held.h>
+#include <aqm/kind.h>
+#include <aqm/link_rate.h>
+#include <aqm/options.h>
+#include <aqm/red_fifo.h>
+#include <aqm/seeded_random.h>
+#include <aqm/split_gso.h>
+#include <uapi/linux/pkt_sched_fred.h>
+
+#define FRED_FEW	2U	/* packets of a flow in two-packet mode */
+#define FRED_MANY	100U	/* flows that a large buffer has 4 packets for */
+
+/* The options, and which of them were given. */
+struct fred_params {
+	struct aqm_given	given;
+
+	TC_FRED_OPTIONS(AQM_PARAM, 0)
+};
+
+AQM_OPTIONS(fred_options, struct fred_params, TC_FRED_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_fred_qdisc_stats, TC_FRED_QDISC_STATS);
+
+/**
+ * struct fred_law - what follows from the options; written by change under the
+ *	tree lock
+ * @red: RED
+ * @signal: what becomes of what RED chooses
+ * @bandwidth: bytes per second
+ * @limit: packets on the wire
+ * @memory_limit: bytes
+ * @minq: packets of a flow, below which it is spared
+ * @two_packet: queue up to two packets of each flow from max on
+ * @split: cut GSO packets up
+ */
+struct fred_law {
+	struct gentle_red_params red;
+	struct congestion_policy signal;
+	u64	bandwidth;
+	u32	limit;
+	u32	memory_limit;
+	u32	minq;
+	bool	two_packet;
+	bool	split;
+};
+
+static_assert(sizeof(struct fred_law) <= AQM_MAX_LAW);
+
+/**
+ * struct fred_vars - state of the datapath; under the qdisc lock
+ * @held: what waits here; its segments are the queue's length
+ * @red: the average, and RED's count
+ * @flows: those that have packets in the queue
+ * @struck: how many of them have more than one strike
+ * @flow_key: of the flows' hashes
+ * @random: numbers for arrivals
+ * @delay: how long packets wait
+ */
+struct fred_vars {
+	struct held		held;
+	struct gentle_red_vars	red;
+	struct active_flows	flows;
+	u32			struck;
+	hsiphash_key_t		flow_key;
+	struct seeded_random	random;
+	struct delay_sample	delay;
+};
+
+/**
+ * struct fred_sched_data - a discipline
+ * @law: what is in force
+ * @vars: state of the datapath
+ * @signal: what became of what RED chose
+ * @stats: counters; what is no counter is filled in for a dump only
+ * @params: configuration
+ * @link: the device's speed
+ * @filters: those that name flows
+ */
+struct fred_sched_data {
+	struct fred_law			law;
+	struct fred_vars		vars;
+	struct congestion_stats		signal;
+	struct tc_fred_qdisc_stats	stats;
+	struct fred_params		params;
+	struct link_rate		link;
+	struct filter_block		filters;
+};
+
+/**
+ * struct fred_cb - what is remembered with a packet
+ * @held: what it counts as
+ * @flow: the slot of its flow
+ */
+struct fred_cb {
+	struct held_cb	held;
+	u32		flow;
+};
+
+static struct fred_cb *fred_cb(const struct sk_buff *skb)
+{
+	qdisc_cb_private_validate(skb, sizeof(struct fred_cb));
+	return container_of(held_cb(skb), struct fred_cb, held);
+}
+
+/* Packets as a queue length, Q32.32. */
+static u64 fred_length(u32 packets)
+{
+	return (u64)packets << 32;
+}
+
+static bool fred_is_crowded(const struct fred_law *p, u64 avg)
+{
+	return avg >= fred_length(p->red.max_th);
+}
+
+/* avgcq, Q32.32 */
+static u64 fred_avgcq(const struct fred_vars *v, u64 avg)
+{
+	return max(div_u64(avg, max(v->flows.count, 1U)), fred_length(1));
+}
+
+static u32 fred_maxq(const struct fred_law *p, u64 avg)
+{
+	return p->two_packet && fred_is_crowded(p, avg) ? FRED_FEW :
+							  p->red.min_th;
+}
+
+/* The counter of a strike that the arrival costs its flow; NULL: none. */
+static u32 *fred_strike(struct fred_sched_data *q,
+			const struct active_flow *flow, u64 avgcq)
+{
+	u64 qlen = fred_length(flow->qlen), avg = q->vars.red.avg;
+
+	if (flow->qlen >= fred_maxq(&q->law, avg))
+		return &q->stats.maxq_drop;
+	if (fred_is_crowded(&q->law, avg) && qlen > 2 * avgcq)
+		return &q->stats.twice_drop;
+	if (flow->strikes > 1 && qlen >= avgcq)
+		return &q->stats.avgcq_drop;
+	return NULL;
+}
+
+/* Drop at random, from flows that have their share: RED's word on the arrival. */
+static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
+					   const struct active_flow *flow,
+					   u64 avgcq)
+{
+	const struct fred_law *p = &q->law;
+	struct fred_vars *v = &q->vars;
+	u64 p_b = gentle_red_probability(&p->red, &v->red);
+
+	if (fred_is_crowded(p, v->red.avg) && p->two_packet) {
+		v->red.count = 0;
+		return GENTLE_RED_PASS;
+	}
+	if (gentle_red_open(p_b) &&
+	    fred_length(flow->qlen) < max(fred_length(p->minq), avgcq))
+		p_b = 0;
+	return gentle_red_verdict(&p->red, &v->red, p_b,
+				  gentle_red_open(p_b) ?
+				  seeded_random_u32(&v->random) : 0);
+}
+
+/* Drop an arrival, under its @cause. */
+static void fred_drop(struct sk_buff *skb, struct Qdisc *sch, u32 *cause,
+		      enum qdisc_drop_reason reason, struct sk_buff **to_free)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+
+	++*cause;
+	q->stats.dropped_bytes += qdisc_pkt_len(skb);
+	tcf_set_qdisc_drop_reason(skb, reason);
+	qdisc_drop(skb, sch, to_free);
+}
+
+/* The counter of an arrival that has no room; NULL: it has. */
+static u32 *fred_full(struct fred_sched_data *q, const struct sk_buff *skb)
+{
+	const struct held *held = &q->vars.held;
+	u32 packets = held_segments(skb);
+
+	if (likely(held_fits(held, packets, skb->truesize, q->law.limit,
+			     q->law.memory_limit)))
+		return NULL;
+	return held_fits(held, packets, 0, q->law.limit, U32_MAX) ?
+	       &q->stats.drop_memory : &q->stats.drop_limit;
+}
+
+/* Queue an arrival of the flow in @slot, or of @number, which has none. */
+static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 slot,
+		    u32 number)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+	struct fred_vars *v = &q->vars;
+
+	if (!slot)
+		slot = active_flows_add(&v->flows, number);
+	held_add(&v->held, skb);
+	fred_cb(skb)->flow = slot;
+	v->flows.flows[slot].qlen += held_cb(skb)->segments;
+	red_queue_added(&v->red);
+	red_queue_arrival(&q->law.red, &v->red, v->held.segments);
+	if (unlikely(delay_due(&v->delay)))
+		delay_start(&v->delay, skb, ktime_get_ns());
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+/* An arrival, or a segment of one. */
+static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct active_flow none = {}, *flow = &none;
+	struct fred_sched_data *q = qdisc_priv(sch);
+	const struct fred_law *p = &q->law;
+	enum gentle_red_verdict verdict;
+	enum congestion_signal signal;
+	struct fred_vars *v = &q->vars;
+	u32 number, minor, slot;
+	u32 *cause;
+	bool forced;
+	u64 avgcq;
+	int ret;
+
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
+			   TC_H_MIN_MASK, &minor);
+	if (ret)
+		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
+					 &q->stats.dropped_bytes, to_free);
+	number = minor ? flow_hash_of_class(minor, &v->flow_key) :
+			 flow_hash(skb, &v->flow_key);
+	slot = active_flows_find(&v->flows, number);
+	if (slot)
+		flow = &v->flows.flows[slot];
+	if (v->red.idle)
+		red_queue_arrival(&p->red, &v->red, 0);
+	avgcq = fred_avgcq(v, v->red.avg);
+
+	/* Never of a flow without packets, so there is a slot to strike. */
+	cause = fred_strike(q, flow, avgcq);
+	if (cause) {
+		v->struck += flow->strikes == 1;
+		flow->strikes += flow->strikes < U32_MAX;
+		fred_drop(skb, sch, cause, QDISC_DROP_CONGESTED, to_free);
+		return NET_XMIT_CN;
+	}
+
+	signal = CONGESTION_PASS;
+	verdict = fred_choose(q, flow, avgcq);
+	forced = verdict == GENTLE_RED_FORCED;
+	if (verdict != GENTLE_RED_PASS) {
+		qdisc_qstats_overlimit(sch);
+		signal = congestion_signal(&p->signal, skb, forced);
+	}
+	if (signal == CONGESTION_DROP) {
+		fred_drop(skb, sch, forced ? &q->signal.forced_drop :
+					     &q->signal.early_drop,
+			  QDISC_DROP_CONGESTED, to_free);
+		return NET_XMIT_CN;
+	}
+	cause = fred_full(q, skb);
+	if (unlikely(cause)) {
+		fred_drop(skb, sch, cause, QDISC_DROP_OVERLIMIT, to_free);
+		return NET_XMIT_DROP;
+	}
+	congestion_count(&q->signal, signal, forced);
+	return fred_add(skb, sch, slot, number);
+}
+
+static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+
+	if (skb_is_gso(skb) && q->law.split)
+		return split_gso_enqueue(skb, sch, to_free, fred_arrival);
+	return fred_arrival(skb, sch, to_free);
+}
+
+/* The first packet has left the queue. */
+static void fred_departed(struct fred_vars *v, const struct sk_buff *skb)
+{
+	u32 slot = fred_cb(skb)->flow;
+	struct active_flow *flow = &v->flows.flows[slot];
+
+	held_sub(&v->held, skb);
+	flow->qlen -= held_cb(skb)->segments;
+	if (!flow->qlen) {
+		v->struck -= flow->strikes > 1;
+		active_flows_remove(&v->flows, slot);
+	}
+}
+
+static struct sk_buff *fred_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = qdisc_dequeue_head(sch);
+	struct fred_sched_data *q = qdisc_priv(sch);
+	struct fred_vars *v = &q->vars;
+
+	if (!skb)
+		return NULL;
+	fred_departed(v, skb);
+	red_queue_arrival(&q->law.red, &v->red, v->held.segments);
+	red_queue_taken(&v->red, v->held.segments);
+	if (delay_timed(&v->delay, skb))
+		delay_end(&v->delay, ktime_get_ns());
+	return skb;
+}
+
+/* A change made the buffer smaller: the oldest packets go. */
+static void fred_trim(struct Qdisc *sch)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+	u32 backlog = sch->qstats.backlog;
+	struct fred_vars *v = &q->vars;
+	u32 qlen = sch->q.qlen;
+	struct sk_buff *skb;
+
+	/* A packet that is larger than the limit by itself is let in: it stays. */
+	while ((v->held.segments > q->law.limit && sch->q.head != sch->q.tail) ||
+	       v->held.truesize > q->law.memory_limit) {
+		skb = __qdisc_dequeue_head(&sch->q);
+		qdisc_qstats_backlog_dec(sch, skb);
+		qdisc_qstats_drop(sch);
+		q->stats.drop_change++;
+		q->stats.dropped_bytes += qdisc_pkt_len(skb);
+		fred_departed(v, skb);
+		red_queue_taken(&v->red, v->held.segments);
+		delay_lost(&v->delay, skb);
+		rtnl_kfree_skbs(skb, skb);
+	}
+	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
+				  backlog - sch->qstats.backlog);
+}
+
+static void fred_reset(struct Qdisc *sch)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+	struct fred_vars *v = &q->vars;
+
+	/* Also called after an init that failed. */
+	if (!v->flows.flows)
+		return;
+	qdisc_reset_queue(sch);
+	v->held = (struct held) {};
+	gentle_red_init(&v->red, &q->law.red, ktime_get_ns());
+	active_flows_clear(&v->flows);
+	v->struck = 0;
+	delay_reset(&v->delay);
+}
+
+/* A quarter of the limit, or a round trip's packets, but two packets. */
+static u32 fred_min_th(const struct fred_params *p, u64 rate, u32 limit)
+{
+	u64 pipe = div_u64(mul_u64_u32_div(rate, p->rtt, USEC_PER_SEC),
+			   p->avpkt);
+
+	return max_t(u64, min_t(u64, limit / 4, pipe), FRED_FEW);
+}
+
+/* Derive what follows from the options, and see whether it makes sense. */
+static int fred_derive(struct Qdisc *sch, struct aqm_config *to,
+		       struct netlink_ext_ack *extack)
+{
+	const struct fred_sched_data *q = qdisc_priv(sch);
+	const struct fred_params *p = to->params;
+	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
+	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
+	u32 min_th = p->min ?: fred_min_th(p, rate, limit);
+	struct fred_law *law = to->law;
+
+	*law = (struct fred_law) {
+		.red		= {
+			.min_th	= min_th,
+			.max_th	= p->max ?: min_t(u64, 2ULL * min_th,
+						  GENTLE_RED_MAX_TH),
+			.max_p	= p->probability,
+			/* Two samples a packet. */
+			.weight	= p->weight ?:
+				  red_fifo_weight(2 * rate, p->avpkt, 2 * limit),
+			.ptime	= red_fifo_ptime(2 * rate, p->avpkt),
+		},
+		.signal		= AQM_CONGESTION_POLICY(p),
+		.bandwidth	= rate,
+		.limit		= limit,
+		.memory_limit	= memory_limit,
+		.minq		= p->minq ?: limit < 4 * FRED_MANY ? 2 : 4,
+		.two_packet	= p->two_packet,
+		.split		= p->split_gso,
+	};
+	if (law->red.ptime == U32_MAX) {
+		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 8 s at this bandwidth");
+		return -EINVAL;
+	}
+	if (law->red.min_th >= law->red.max_th) {
+		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
+		return -EINVAL;
+	}
+	if (!aqm_policy_is_right(&law->signal, extack))
+		return -EINVAL;
+	red_fifo_warn(sch, memory_limit, extack);
+	return 0;
+}
+
+/* A table of as many flows as there can be packets, unless there is one. */
+static int fred_alloc(struct Qdisc *sch, struct aqm_config *to,
+		      struct netlink_ext_ack *extack)
+{
+	const struct fred_sched_data *q = qdisc_priv(sch);
+	const struct fred_law *law = to->law;
+
+	if (law->limit == q->vars.flows.capacity)
+		return 0;
+	to->memory = kvmalloc(active_flows_size(law->limit),
+			      GFP_KERNEL_ACCOUNT);
+	if (to->memory)
+		return 0;
+	NL_SET_ERR_MSG_MOD(extack, "no memory for the flows");
+	return -ENOMEM;
+}
+
+static void fred_setup(struct Qdisc *sch, const struct aqm_config *to)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+	const struct fred_params *p = to->params;
+	const struct fred_law *law = to->law;
+	struct fred_vars *v = &q->vars;
+
+	q->params = *p;
+	q->law = *law;
+	sch->limit = law->limit;
+	gentle_red_init(&v->red, &law->red, ktime_get_ns());
+	active_flows_init(&v->flows, to->memory, law->limit);
+	seeded_random_init(&v->random, p->seed);
+	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
+}
+
+/* Another table: the packets are told their flows' new slots. */
+static void fred_move(struct Qdisc *sch, struct aqm_config *to, u32 limit)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+	struct active_flow *old;
+	struct sk_buff *skb;
+
+	old = active_flows_move(&q->vars.flows, to->memory, limit);
+	for (skb = sch->q.head; skb; skb = skb->next)
+		fred_cb(skb)->flow = old[fred_cb(skb)->flow].next;
+	to->memory = old;
+}
+
+static void fred_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+	const struct fred_params *p = to->params;
+	const struct fred_law *law = to->law;
+	struct fred_vars *v = &q->vars;
+
+	gentle_red_change(&v->red, &q->law.red, &law->red);
+	q->params = *p;
+	q->law = *law;
+	if (aqm_changed(p, TCA_FRED_SEED))
+		seeded_random_init(&v->random, p->seed);
+	WRITE_ONCE(sch->limit, law->limit);
+	fred_trim(sch);
+	if (to->memory)
+		fred_move(sch, to, law->limit);
+}
+
+static void fred_destroy(struct Qdisc *sch)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+
+	kvfree(q->vars.flows.flows);
+}
+
+/* What is in force, and the state as it would be now. */
+static void fred_stats(struct Qdisc *sch, void *stats)
+{
+	const struct fred_sched_data *q = qdisc_priv(sch);
+	const struct gentle_red_params *p = &q->law.red;
+	struct tc_fred_qdisc_stats *st = stats;
+	const struct fred_vars *v = &q->vars;
+	const struct fred_law *law = &q->law;
+	struct gentle_red_vars red;
+
+	red = gentle_red_seen(p, &v->red, ktime_get_ns());
+	*st = q->stats;
+	aqm_common_stats(st, law->bandwidth, law->limit, law->memory_limit,
+			 &v->held, &v->delay);
+	st->marked = congestion_marked(&q->signal);
+	st->spared = q->signal.spared;
+	st->early_drop = q->signal.early_drop;
+	st->early_mark = q->signal.early_mark;
+	st->forced_drop = q->signal.forced_drop;
+	st->forced_mark = q->signal.forced_mark;
+	st->avg = red.avg;
+	st->avgcq = fred_avgcq(v, red.avg);
+	st->active = v->flows.count;
+	st->struck = v->struck;
+	st->maxq = fred_maxq(law, red.avg);
+	st->segments = v->held.segments;
+	if (!law->two_packet || !fred_is_crowded(law, red.avg))
+		st->probability = min_t(u64, gentle_red_probability(p, &red),
+					U32_MAX);
+	st->max_p = red.max_p;
+	st->min_th = p->min_th;
+	st->max_th = p->max_th;
+	st->minq = law->minq;
+	st->weight = p->weight;
+	st->ptime = p->ptime;
+	st->count = red.count;
+}
+
+/* Flows come and go with their packets: there is no class to show. */
+static void fred_walk(struct Qdisc *sch, struct qdisc_walker *arg)
+{
+}
+
+static const struct Qdisc_class_ops fred_class_ops = {
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
+	.walk		= fred_walk,
+	.tcf_block	= aqm_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+};
+
+static struct aqm_kind fred_kind __read_mostly = {
+	.options	= &fred_options,
+	.params		= offsetof(struct fred_sched_data, params),
+	.bandwidth	= offsetof(struct fred_sched_data, params.bandwidth),
+	.link		= offsetof(struct fred_sched_data, link),
+	.filters	= offsetof(struct fred_sched_data, filters),
+	.xstats		= sizeof(struct tc_fred_xstats),
+	.derive		= fred_derive,
+	.alloc		= fred_alloc,
+	.setup		= fred_setup,
+	.commit		= fred_commit,
+	.destroy	= fred_destroy,
+	.stats		= fred_stats,
+	.ops		= {
+		.cl_ops		= &fred_class_ops,
+		.id		= "fred",
+		.priv_size	= sizeof(struct fred_sched_data),
+		.enqueue	= fred_enqueue,
+		.dequeue	= fred_dequeue,
+		.peek		= qdisc_peek_head,
+		.reset		= fred_reset,
+	},
+};
+MODULE_ALIAS_NET_SCH("fred");
+MODULE_DESCRIPTION("Flow Random Early Drop (FRED) queue discipline");
+module_aqm_kind(fred_kind);

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every strike, drop, mark and departure of the real fred, against plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from analysis import lists
+
+from tests.oracle.drive import Oracle, Run, Step, Trace
+from tests.oracle.fred.model import Fred
+from tests.oracle.red_model import Red, reported
+from tests.oracle.seeded_random import SeededRandom
+
+KIND = lists.read("fred")
+STRIKES = ("maxq_drop", "twice_drop", "avgcq_drop")
+COUNTED = (
+    *STRIKES, "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared",
+    "drop_limit", "drop_change",
+)  # fmt: skip
+# ns: half of what 1000 bytes take at 20 kb/s. Long: a kernel's clock goes on by a microsecond or
+# two within each operation, which must not decide how many packet times a queue has been idle.
+PTIME = 200_000_000
+Q32 = 2**32
+HEADERS = 14 + 20 + 20  # Ethernet, IP, TCP
+
+
+@dataclass(frozen=True)
+class Case:
+    """A discipline and traffic for it; ``wants`` are counters that must move in this case."""
+
+    name: str
+    seed: int
+    wants: tuple[str, ...]
+    limit: int = 40
+    min_th: int = 6
+    max_th: int = 12
+    minq: int = 2
+    max_p: float = 0.25
+    weight: float = 0.05
+    load: float = 1.3
+    flows: int = 12
+    steps: int = 4000
+    tos: tuple[int, ...] = (0,)
+    gso: float = 0.0
+    families: tuple[str, ...] = ("",)
+    filtered: bool = False
+    model: dict[str, bool] = field(default_factory=dict)
+    changes: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+
+    def options(self) -> str:
+        words = [name if on else f"no{name}" for name, on in self.model.items()]
+        return (
+            f"fred limit {self.limit} min {self.min_th} max {self.max_th} minq {self.minq} "
+            f"probability {self.max_p} weight {self.weight} bandwidth 20kbit avpkt 1000 "
+            f"nosplit_gso seed {self.seed} {' '.join(words)}"
+        )
+
+    def build(self) -> Fred:
+        red = Red(
+            self.min_th, self.max_th, round(self.max_p * Q32) / Q32,
+            round(self.weight * Q32) / Q32, PTIME,
+        )  # fmt: skip
+        return Fred(red, self.limit, self.minq, SeededRandom(self.seed), **self.model)
+
+    def operations(self) -> Iterator[tuple[str, Any, str]]:
+        """(kind, what the model needs, line of the trace); drawn from the seed.
+
+        One flow that takes a third of all, some that send now and then, and phases of one flow or
+        of many; bursts, so that the average crosses both thresholds both ways; idle periods.
+        """
+        rng = random.Random(self.seed)
+        load, flows = self.load, self.flows
+        for step in range(self.steps):
+            if step % 1000 == 0:
+                # From here on idle times are whole packet times, and their sum far from whole.
+                yield "r", None, "r"
+                yield "t", None, f"t {round(0.37 * PTIME)}"
+            if step in self.changes:
+                words, change = self.changes[step]
+                yield "x", change, f"x {words}"
+                continue
+            if step % 150 == 0:
+                load = self.load * rng.choice((0.5, 1, 1, 2.5))
+                flows = rng.choice((1, self.flows, self.flows, 8 * self.flows))
+            if rng.random() < 0.004:
+                yield "d", 1000, "d 1000"
+                yield "t", None, f"t {rng.randint(0, 60) * PTIME}"
+            elif rng.random() < load / (1 + load):
+                flow = 0 if rng.random() < 0.35 else rng.randrange(flows)
+                family = rng.choice(self.families)
+                tos = rng.choice(self.tos)
+                segments = rng.choice((2, 3, 9)) if rng.random() < self.gso else 1
+                name = flow // 2 if self.filtered else (flow, family)
+                prio = f" prio={0x10001 + flow // 2:#x}" if self.filtered else ""
+                shape = "len=1000"
+                if self.gso:
+                    shape = f"proto=tcp len={HEADERS + 100 * segments}"
+                    shape += " gso=100" if segments > 1 else ""
+                line = f"e flow={flow} {shape} sport=7777 tos={tos} {family}{prio}"
+                yield "e", (name, tos, segments), line
+            else:
+                yield "d", 1, "d 1"
+        yield "d", 1000, "d 1000"
+
+    def trace(self) -> Trace:
+        return Trace(self.options(), [line for *_, line in self.operations()])
+
+
+MIXED = ("", "v6=1", "proto=tcp", "v6=1 proto=tcp")
+BASE = Case("FRED", 1, ("maxq_drop", "avgcq_drop", "early_drop"))
+ECN = replace(BASE, tos=(0, 1, 2, 3, 0xB8), max_p=0.6, model={"ecn": True},
+              wants=("maxq_drop", "early_drop", "early_mark"))  # fmt: skip
+TAIL = {"two_packet": False}
+CASES = [
+    BASE,
+    replace(BASE, name="without two-packet mode", seed=2, model=TAIL,
+            wants=("maxq_drop", "twice_drop", "avgcq_drop", "early_drop", "forced_drop")),
+    replace(BASE, name="many flows in a small buffer", seed=3, limit=20, flows=60, load=2.0,
+            min_th=5, max_th=10, wants=("maxq_drop", "drop_limit", "early_drop")),
+    replace(BASE, name="minq of 4", seed=4, minq=4, limit=80, min_th=20, max_th=40, load=2.0),
+    replace(BASE, name="all robust", seed=5, minq=1, max_p=0.9),
+    replace(BASE, name="families, TCP and UDP", seed=6, families=MIXED, flows=4),
+    replace(BASE, name="a filter's class is the flow", seed=7, filtered=True),
+    replace(ECN, name="ecn", seed=8),
+    replace(ECN, name="ecn harddrop, no two packets", seed=9, tos=(0, 2),
+            model={"ecn": True, "harddrop": True, **TAIL},
+            wants=("early_mark", "forced_drop", "maxq_drop")),
+    replace(ECN, name="ecn nodrop, no two packets", seed=10, tos=(0, 2), limit=16,
+            model={"ecn": True, "nodrop": True, **TAIL},
+            wants=("spared", "early_mark", "forced_mark", "drop_limit")),
+    replace(BASE, name="GSO", seed=11, gso=0.3, load=0.7, limit=60, min_th=12, max_th=24,
+            max_p=0.6),
+    replace(BASE, name="GSO packets larger than the limit", seed=12, gso=0.3, load=0.7, limit=8,
+            min_th=4, max_th=7, wants=("maxq_drop", "drop_limit")),
+    replace(BASE, name="the limit before max", seed=13, limit=9, max_th=40,
+            wants=("drop_limit", "maxq_drop")),
+    replace(
+        BASE, name="live change", seed=14, load=2.0, flows=100, limit=60, min_th=15, max_th=30,
+        max_p=0.6, wants=("drop_change", "drop_limit", "maxq_drop", "early_drop"),
+        changes={
+            **{500 * n + 140: (f"limit {limit}", {"limit": limit})
+               for n, limit in enumerate((20, 64, 10, 200, 5, 60, 12))},
+            300: ("min 5 max 10", {"min_th": 5, "max_th": 10}),
+            800: ("minq 6", {"minq": 6}),
+            1200: ("notwo_packet", {"two_packet": False}),
+            1600: ("two_packet seed 99", {"two_packet": True, "seed": 99}),
+            2000: ("min 15 max 30 minq 2", {"min_th": 15, "max_th": 30, "minq": 2}),
+        },
+    ),
+]  # fmt: skip
+
+ORACLE = Oracle(CASES, kernel=("FRED", "without two-packet mode", "ecn", "live change"))
+
+
+def apply(model: Fred, change: dict[str, Any], now: int) -> None:
+    for name, value in change.items():
+        if name == "limit":
+            model.set_limit(value, now)
+        elif name == "seed":
+            model.rng = SeededRandom(value)
+        elif name in ("min_th", "max_th"):
+            setattr(model.red, name, value)
+        else:
+            setattr(model, name, value)
+    if not model.queue:
+        model.red.idle(now)
+
+
+@ORACLE.each
+def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
+    case = run.case
+    model = case.build()
+    packet, most = 0, 0
+    nows = [step.t for step in steps[1:]] + [steps[-1].t]
+    for (kind, what, line), step, now in zip(case.operations(), steps, nows, strict=True):
+        where = f"step {step.i}: {line}"
+        left = []
+        if kind == "e":
+            model.enqueue(packet, *what, step.t)
+            packet += 1
+        elif kind == "d":
+            left = [p for _ in range(what) if (p := model.dequeue(step.t)) is not None]
+        elif kind == "x":
+            assert step.rc == 0, where
+            apply(model, what, step.t)
+        elif kind == "r":
+            assert step.rc == 0, where
+            model.reset(step.t)
+        assert step.out == left, where
+        assert step.qlen == len(model.queue), where
+        assert step.drops == model.counts["drops"], where
+        assert step.overlimits == model.counts["overlimits"], where
+
+        seen = KIND.statistics(step.xstats)
+        counted = {name: model.counts[name] for name in COUNTED}
+        counted |= {
+            "segments": model.length, "active": len(model.flows), "struck": model.struck,
+            "count": model.red.count, "limit": model.limit, "minq": model.minq, "ptime": PTIME,
+            "min_th": model.red.min_th, "max_th": model.red.max_th,
+        }  # fmt: skip
+        assert {name: seen[name] for name in counted} == counted, where
+        assert reported(model.red, step.t, now, seen["avg"] / Q32), where
+        shown = replace(model, red=replace(model.red, avg=seen["avg"] / Q32))
+        assert seen["avgcq"] / Q32 == pytest.approx(shown.avgcq, abs=1e-6), where
+        assert seen["maxq"] == shown.maxq(), where
+        most = max(most, len(model.flows))
+
+    assert model.counts["drops"] == sum(model.counts[n] for n in COUNTED if "drop" in n)
+    unmoved = [name for name in case.wants if model.counts[name] < 10]
+    assert not (run.designed and unmoved), f"the trace did not exercise {unmoved}: {model.counts}"
+    assert most > 2

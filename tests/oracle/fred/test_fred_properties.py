@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What fred promises of flows, of its average, its limits and GSO packets, in user space."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from tests.oracle.tcp_loop import Loop
+from tests.userspace import World
+
+MS = 1_000_000  # ns
+GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
+LINK = "bandwidth 8mbit seed 1"  # 1 ms for a packet
+RTTS = [40 * MS] * 5 + [80 * MS] * 5
+
+
+@pytest.mark.parametrize("blast", [0.5, 2, 4])
+@pytest.mark.parametrize("limit", [60, 150])
+def test_a_blast_has_what_an_average_flow_has(limit: int, blast: float) -> None:
+    """Of 10 responsive flows and a blast, of up to 4 links, in a FIFO that would be all its own."""
+    with World("fred", f"limit {limit} {LINK}") as w:
+        loop = Loop(w, MS, RTTS, blast=blast)
+        loop.run(6000)
+        used, shares = loop.measured(15_000)
+        st = w.named()
+    assert used > 0.99
+    # avgcq is avg over the flows that have packets, some 6 of the 11: their part of the queue.
+    assert shares[0] < 2.3 / 11
+    assert min(share for flow, share in shares.items() if flow) > 0.4 / 11
+    assert st["avgcq_drop"] > 0.9 * (blast - 0.5) * 20_000
+    # Where flows are not known it has most of what it asks for.
+    with World("blue", f"limit {limit} {LINK}") as w:
+        loop = Loop(w, MS, RTTS, blast=blast)
+        loop.run(6000)
+        _, beside = loop.measured(5000)
+    assert beside[0] > 2 * shares[0]
+
+
+def test_two_packets_keep_more_flows_than_there_is_room_for_from_starving() -> None:
+    """60 flows and a blast in 60 packets: what is dropped from max on is not left to luck."""
+    seen = {}
+    for mode in ("two_packet", "notwo_packet"):
+        with World("fred", f"limit 60 {mode} {LINK}") as w:
+            loop = Loop(w, MS, [(20 + 4 * i) * MS for i in range(60)], blast=2)
+            loop.run(6000)
+            seen[mode] = loop.measured(20_000)[1]
+    few, none = seen["two_packet"], seen["notwo_packet"]
+    assert few[0] < 0.1
+    assert few[0] < 0.6 * none[0]
+    assert min(few.get(i, 0) for i in range(1, 61)) > 1.5 * min(none.get(i, 0) for i in range(61))
+
+
+@pytest.mark.parametrize("mode", ["two_packet", "notwo_packet"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_flow_has_more_than_min_and_none_is_known_that_has_nothing(mode: str, seed: int) -> None:
+    rng = random.Random(seed)
+    most = 0
+    options = f"limit 50 min 7 max 14 weight 0.05 {mode} bandwidth 100mbit seed {seed}"
+    with World("fred", options) as w:
+        flow_of: list[int] = []
+        inside: Counter = Counter()
+        for _ in range(5_000):
+            if rng.random() < 0.55:
+                flow = 0 if rng.random() < 0.4 else rng.randrange(rng.choice((2, 40)))
+                before = w.stats()
+                crowded = w.named()["avg"] >= 14
+                w.enqueue(flow=flow, len=500, v6=flow % 2)
+                if w.stats().qlen > before.qlen:
+                    inside[flow] += 1
+                    assert inside[flow] <= (2 if crowded and mode == "two_packet" else 7)
+                flow_of.append(flow)
+            else:
+                for number, _ in w.dequeue(rng.choice((1, 1, 1, 30))):
+                    inside[flow_of[number]] -= 1
+            w.advance(rng.randrange(80_000))
+            st = w.named()
+            assert st["active"] == sum(n > 0 for n in inside.values())
+            most = max(most, st["active"])
+            assert st["struck"] <= st["active"]
+            assert st["avgcq"] == pytest.approx(max(1, st["avg"] / max(1, st["active"])), abs=1e-6)
+    assert most > 5
+
+
+@pytest.mark.parametrize("minq", [1, 2, 4])
+def test_a_flow_below_minq_is_never_dropped_from(minq: int) -> None:
+    """While the average is below max and there is room, whatever the others do."""
+    rng = random.Random(minq)
+    options = f"limit 1000 min 20 max 400 minq {minq} probability 1 weight 0.01 {LINK}"
+    with World("fred", options) as w:
+        flow_of: list[int] = []
+        inside: Counter = Counter()
+        came = 0
+        for n in range(20_000):
+            flow = rng.randrange(30)
+            if flow < 10 and inside[flow] >= minq:
+                flow += 10  # the first ten flows keep below minq
+            before = w.stats().drops
+            w.enqueue(flow=flow, len=500)
+            flow_of.append(flow)
+            if w.stats().drops == before:
+                inside[flow] += 1
+            else:
+                assert flow >= 10
+            came += flow < 10
+            if n > 40 and rng.random() < 0.95:
+                for number, _ in w.dequeue(1):
+                    inside[flow_of[number]] -= 1
+        st = w.named()
+        assert st["avg"] < 400
+        assert st["early_drop"] > 100
+        assert came > 1000
+
+
+def test_strikes_are_forgotten_with_the_last_packet_and_not_before() -> None:
+    with World("fred", f"limit 100 min 5 max 50 weight 0.9 {LINK}") as w:
+        for _ in range(9):
+            w.enqueue(flow=1, len=500)
+        assert (w.named()["maxq_drop"], w.named()["struck"], w.stats().qlen) == (4, 1, 5)
+        w.dequeue(4)
+        for _ in range(9):
+            w.enqueue(flow=1, len=500)
+        # It is the only flow, and is held to the average of the queue.
+        assert w.named()["struck"] == 1
+        assert w.stats().qlen < 5
+        w.dequeue(5)
+        assert (w.named()["struck"], w.named()["active"]) == (0, 0)
+        w.advance(10**9)
+        for _ in range(9):
+            w.enqueue(flow=1, len=500)
+        assert w.stats().qlen == 5
+
+
+def test_what_is_dropped_is_no_sample_of_the_average() -> None:
+    with World("fred", f"limit 100 min 5 max 50 weight 0.1 {LINK}") as w:
+        for _ in range(5):
+            w.enqueue(flow=1, len=500)
+        avg = w.named()["avg"]
+        # After each: 1, 2, 3, 4, 5 packets
+        expected = 0.0
+        for length in range(1, 6):
+            expected += 0.1 * (length - expected)
+        assert avg == pytest.approx(expected, abs=1e-6)
+        for _ in range(1000):
+            w.enqueue(flow=1, len=500)
+        assert w.named()["avg"] == avg
+        w.dequeue(1)
+        assert w.named()["avg"] == pytest.approx(expected + 0.1 * (4 - expected), abs=1e-6)
+
+
+def test_the_average_decays_while_the_queue_is_empty() -> None:
+    """Two samples in the time of a packet: 8 Mb/s, packets of 1000 bytes."""
+    with World("fred", f"limit 100 min 50 max 90 weight 0.01 {LINK}") as w:
+        for _ in range(40):
+            w.enqueue(flow=1, len=500)
+        w.dequeue(40)
+        avg = w.named()["avg"]
+        w.advance(50 * MS)
+        assert w.named()["avg"] == pytest.approx(avg * 0.99**100, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "min_th", "minq"),
+    [
+        ("bandwidth 64kbit", 8, 2, 2),
+        ("bandwidth 10mbit", 66, 16, 2),
+        ("bandwidth 100mbit", 666, 166, 4),
+        ("limit 1000 bandwidth 8mbit rtt 50ms", 1000, 50, 4),
+        ("limit 399 bandwidth 1gbit", 399, 99, 2),
+        ("limit 400 bandwidth 1gbit min 31 minq 9", 400, 31, 9),
+    ],
+)
+def test_thresholds_follow_from_the_limit_and_the_round_trip(
+    options: str, limit: int, min_th: int, minq: int
+) -> None:
+    with World("fred", options) as w:
+        st = w.named()
+        assert w.message == ""
+        assert (st["limit"], st["min_th"], st["max_th"]) == (limit, min_th, 2 * min_th)
+        assert (st["minq"], st["maxq"]) == (minq, min_th)
+
+
+def test_the_limit_and_the_table_follow_the_link_while_packets_wait() -> None:
+    with World("fred", "seed 1", below="hfsc prio") as w:
+        w.do("l 100")
+        assert (w.named()["limit"], w.named()["min_th"]) == (666, 166)
+        for flow in range(100):
+            w.enqueue(flow=flow, len=1514)
+            w.enqueue(flow=flow, len=1514)
+        assert w.named()["active"] == 100
+        w.do("l 1")
+        st = w.named()
+        assert (st["limit"], w.stats().qlen, st["active"]) == (8, 8, 4)
+        assert st["drop_change"] == w.stats().drops == 192
+        w.do("l 10000")
+        assert w.named()["active"] == 4
+        for flow in range(96, 100):
+            w.enqueue(flow=flow, len=1514)
+        assert (w.named()["active"], w.stats().qlen) == (4, 12)
+        assert w.options() == {"seed": 1}
+        w.dequeue(100)
+        assert (w.stats().qlen, w.named()["active"]) == (0, 0)
+
+
+def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
+    def sent(seed: int) -> list[tuple[int, int]]:
+        rng = random.Random(7)
+        options = f"limit 60 min 20 max 50 minq 1 probability 0.5 weight 0.1 seed {seed}"
+        with World("fred", options) as w:
+            out = []
+            for _ in range(600):
+                for _ in range(2):
+                    w.enqueue(flow=rng.randrange(4), len=1000)
+                w.advance(MS)
+                out += w.dequeue(1)
+            assert w.named()["early_drop"] > 10
+            return out
+
+    assert sent(1) == sent(1)
+    assert sent(1) != sent(2)
+
+
+@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
+def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+    with World("fred", "limit 30 min 15 max 30", below=below) as w:
+        w.enqueue(**GSO)
+        assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
+        w.enqueue(**GSO)
+        assert w.stats().qlen == 15
+        assert w.stats().drops == w.stats(level=1).drops == w.named()["maxq_drop"] == 5
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
+    with World("fred", "limit 12 min 5 nosplit_gso") as w:
+        assert w.enqueue(**GSO)
+        assert (w.stats().qlen, w.named()["segments"]) == (1, 10)
+        w.enqueue(flow=1, len=100, proto="tcp")  # its flow has 10, and may have 5
+        assert w.named()["maxq_drop"] == 1
+        assert not w.enqueue(**GSO | {"flow": 2})
+        assert w.named()["drop_limit"] == 1
+        assert w.enqueue(flow=2, len=100)
+
+
+def test_memory_is_bounded_and_a_change_without_memory_changes_nothing() -> None:
+    with World("fred", "limit 1000 memory_limit 20000", below="drr") as w:
+        for flow in range(100):
+            w.enqueue(flow=flow, len=1514)
+        st = w.named()
+        assert 0 < st["memory_used"] <= 20_000
+        assert st["drop_memory"] == w.stats().drops > 0
+        w.fail_alloc()
+        with pytest.raises(Exception, match="no memory for the flows"):
+            w.change("limit 2")
+        assert w.named() == st
+        w.change("memory_limit 5000")
+        assert 0 < w.named()["memory_used"] <= 5_000
+        w.dequeue(1000)
+        assert w.named()["memory_used"] == 0
