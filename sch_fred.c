@@ -88,10 +88,8 @@
 #include <net/netlink.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
-#include <compat.h>
 #include <aqm/active_flows.h>
 #include <aqm/congestion_signal.h>
-#include <aqm/delay.h>
 #include <aqm/fifo_limit.h>
 #include <aqm/filter_class.h>
 #include <aqm/flow_hash.h>
@@ -100,6 +98,7 @@
 #include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
+#include <aqm/plain_fifo.h>
 #include <aqm/red_fifo.h>
 #include <aqm/seeded_random.h>
 #include <aqm/split_gso.h>
@@ -145,22 +144,20 @@ static_assert(sizeof(struct fred_law) <= AQM_MAX_LAW);
 
 /**
  * struct fred_vars - state of the datapath; under the qdisc lock
- * @held: what waits here; its segments are the queue's length
+ * @fifo: the packets; its segments are the queue's length
  * @red: the average, and RED's count
  * @flows: those that have packets in the queue
  * @struck: how many of them have more than one strike
  * @flow_key: of the flows' hashes
  * @random: numbers for arrivals
- * @delay: how long packets wait
  */
 struct fred_vars {
-	struct held		held;
+	struct plain_fifo	fifo;
 	struct gentle_red_vars	red;
 	struct active_flows	flows;
 	u32			struck;
 	hsiphash_key_t		flow_key;
 	struct seeded_random	random;
-	struct delay_sample	delay;
 };
 
 /**
@@ -168,7 +165,7 @@ struct fred_vars {
  * @law: what is in force
  * @vars: state of the datapath
  * @signal: what became of what RED chose
- * @stats: counters; what is no counter is filled in for a dump only
+ * @stats: counters of its own; the rest is filled in for a dump only
  * @params: configuration
  * @link: the device's speed
  * @filters: those that name flows
@@ -259,28 +256,13 @@ static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
 }
 
 /* Drop an arrival, under its @cause. */
-static void fred_drop(struct sk_buff *skb, struct Qdisc *sch, u32 *cause,
-		      enum qdisc_drop_reason reason, struct sk_buff **to_free)
+static int fred_drop(struct sk_buff *skb, struct Qdisc *sch, u32 *cause,
+		     enum qdisc_drop_reason reason, struct sk_buff **to_free)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
 
 	++*cause;
-	q->stats.dropped_bytes += qdisc_pkt_len(skb);
-	tcf_set_qdisc_drop_reason(skb, reason);
-	qdisc_drop(skb, sch, to_free);
-}
-
-/* The counter of an arrival that has no room; NULL: it has. */
-static u32 *fred_full(struct fred_sched_data *q, const struct sk_buff *skb)
-{
-	const struct held *held = &q->vars.held;
-	u32 packets = held_segments(skb);
-
-	if (likely(held_fits(held, packets, skb->truesize, q->law.limit,
-			     q->law.memory_limit)))
-		return NULL;
-	return held_fits(held, packets, 0, q->law.limit, U32_MAX) ?
-	       &q->stats.drop_memory : &q->stats.drop_limit;
+	return plain_fifo_drop(sch, &q->vars.fifo, skb, reason, to_free);
 }
 
 /* Queue an arrival of the flow in @slot, or of @number, which has none. */
@@ -289,17 +271,16 @@ static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 slot,
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
 	struct fred_vars *v = &q->vars;
+	int ret;
 
 	if (!slot)
 		slot = active_flows_add(&v->flows, number);
-	held_add(&v->held, skb);
+	ret = plain_fifo_add(sch, &v->fifo, skb, 0);
 	fred_cb(skb)->flow = slot;
 	v->flows.flows[slot].qlen += held_cb(skb)->segments;
 	red_queue_added(&v->red);
-	red_queue_arrival(&q->law.red, &v->red, v->held.segments);
-	if (unlikely(delay_due(&v->delay)))
-		delay_start(&v->delay, skb, ktime_get_ns());
-	return qdisc_enqueue_tail(skb, sch);
+	red_queue_arrival(&q->law.red, &v->red, v->fifo.held.segments);
+	return ret;
 }
 
 /* An arrival, or a segment of one. */
@@ -322,7 +303,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			   TC_H_MIN_MASK, &minor);
 	if (ret)
 		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
-					 &q->stats.dropped_bytes, to_free);
+					 &v->fifo.stats.dropped_bytes, to_free);
 	number = minor ? flow_hash_of_class(minor, &v->flow_key) :
 			 flow_hash(skb, &v->flow_key);
 	slot = active_flows_find(&v->flows, number);
@@ -354,11 +335,10 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			  QDISC_DROP_CONGESTED, to_free);
 		return NET_XMIT_CN;
 	}
-	cause = fred_full(q, skb);
-	if (unlikely(cause)) {
-		fred_drop(skb, sch, cause, QDISC_DROP_OVERLIMIT, to_free);
-		return NET_XMIT_DROP;
-	}
+	cause = plain_fifo_full(&v->fifo, skb);
+	if (unlikely(cause))
+		return fred_drop(skb, sch, cause, QDISC_DROP_OVERLIMIT,
+				 to_free);
 	congestion_count(&q->signal, signal, forced);
 	return fred_add(skb, sch, slot, number);
 }
@@ -374,59 +354,35 @@ static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* The first packet has left the queue. */
-static void fred_departed(struct fred_vars *v, const struct sk_buff *skb)
+static void fred_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
+	struct fred_sched_data *q = qdisc_priv(sch);
 	u32 slot = fred_cb(skb)->flow;
-	struct active_flow *flow = &v->flows.flows[slot];
+	struct fred_vars *v = &q->vars;
+	struct active_flow *flow;
 
-	held_sub(&v->held, skb);
+	flow = &v->flows.flows[slot];
 	flow->qlen -= held_cb(skb)->segments;
 	if (!flow->qlen) {
 		v->struck -= flow->strikes > 1;
 		active_flows_remove(&v->flows, slot);
 	}
+	red_queue_taken(&v->red, v->fifo.held.segments);
 }
 
 static struct sk_buff *fred_dequeue(struct Qdisc *sch)
 {
-	struct sk_buff *skb = qdisc_dequeue_head(sch);
 	struct fred_sched_data *q = qdisc_priv(sch);
 	struct fred_vars *v = &q->vars;
-
-	if (!skb)
-		return NULL;
-	fred_departed(v, skb);
-	red_queue_arrival(&q->law.red, &v->red, v->held.segments);
-	red_queue_taken(&v->red, v->held.segments);
-	if (delay_timed(&v->delay, skb))
-		delay_end(&v->delay, ktime_get_ns());
-	return skb;
-}
-
-/* A change made the buffer smaller: the oldest packets go. */
-static void fred_trim(struct Qdisc *sch)
-{
-	struct fred_sched_data *q = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	struct fred_vars *v = &q->vars;
-	u32 qlen = sch->q.qlen;
 	struct sk_buff *skb;
 
-	/* A packet that is larger than the limit by itself is let in: it stays. */
-	while ((v->held.segments > q->law.limit && sch->q.head != sch->q.tail) ||
-	       v->held.truesize > q->law.memory_limit) {
-		skb = __qdisc_dequeue_head(&sch->q);
-		qdisc_qstats_backlog_dec(sch, skb);
-		qdisc_qstats_drop(sch);
-		q->stats.drop_change++;
-		q->stats.dropped_bytes += qdisc_pkt_len(skb);
-		fred_departed(v, skb);
-		red_queue_taken(&v->red, v->held.segments);
-		delay_lost(&v->delay, skb);
-		rtnl_kfree_skbs(skb, skb);
-	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
+	skb = plain_fifo_take(sch, &v->fifo);
+	if (!skb)
+		return NULL;
+	red_queue_arrival(&q->law.red, &v->red, v->fifo.held.segments);
+	fred_departed(sch, skb);
+	plain_fifo_sent(&v->fifo, skb);
+	return skb;
 }
 
 static void fred_reset(struct Qdisc *sch)
@@ -437,12 +393,10 @@ static void fred_reset(struct Qdisc *sch)
 	/* Also called after an init that failed. */
 	if (!v->flows.flows)
 		return;
-	qdisc_reset_queue(sch);
-	v->held = (struct held) {};
+	plain_fifo_reset(sch, &v->fifo);
 	gentle_red_init(&v->red, &q->law.red, ktime_get_ns());
 	active_flows_clear(&v->flows);
 	v->struck = 0;
-	delay_reset(&v->delay);
 }
 
 /* A quarter of the limit, or a round trip's packets, but two packets. */
@@ -525,7 +479,7 @@ static void fred_setup(struct Qdisc *sch, const struct aqm_config *to)
 
 	q->params = *p;
 	q->law = *law;
-	sch->limit = law->limit;
+	plain_fifo_init(sch, &v->fifo, law->limit, law->memory_limit);
 	gentle_red_init(&v->red, &law->red, ktime_get_ns());
 	active_flows_init(&v->flows, to->memory, law->limit);
 	seeded_random_init(&v->random, p->seed);
@@ -557,8 +511,8 @@ static void fred_commit(struct Qdisc *sch, struct aqm_config *to)
 	q->law = *law;
 	if (aqm_changed(p, TCA_FRED_SEED))
 		seeded_random_init(&v->random, p->seed);
-	WRITE_ONCE(sch->limit, law->limit);
-	fred_trim(sch);
+	plain_fifo_resize(sch, &v->fifo, law->limit, law->memory_limit,
+			  fred_departed);
 	if (to->memory)
 		fred_move(sch, to, law->limit);
 }
@@ -582,8 +536,7 @@ static void fred_stats(struct Qdisc *sch, void *stats)
 
 	red = gentle_red_seen(p, &v->red, ktime_get_ns());
 	*st = q->stats;
-	aqm_common_stats(st, law->bandwidth, law->limit, law->memory_limit,
-			 &v->held, &v->delay);
+	plain_fifo_stats(st, &v->fifo, law->bandwidth);
 	st->marked = congestion_marked(&q->signal);
 	st->spared = q->signal.spared;
 	st->early_drop = q->signal.early_drop;
@@ -595,7 +548,7 @@ static void fred_stats(struct Qdisc *sch, void *stats)
 	st->active = v->flows.count;
 	st->struck = v->struck;
 	st->maxq = fred_maxq(law, red.avg);
-	st->segments = v->held.segments;
+	st->segments = v->fifo.held.segments;
 	if (!law->two_packet || !fred_is_crowded(law, red.avg))
 		st->probability = min_t(u64, gentle_red_probability(p, &red),
 					U32_MAX);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <sch_fred.c>
-#include "inner.h"
+#include "plain_fifo.h"
 
 /* Each flow stands in the chain of its number, once, and none is left out. */
 static void table_is_right(const struct fred_vars *v)
@@ -34,14 +34,10 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	const struct fred_vars *v = &q->vars;
 	struct active_flow *flow;
 	const struct sk_buff *skb;
-	struct inner in = {};
 	u32 flows = 0;
 
-	inner_list(&in, sch->q.head, sch->q.tail, &v->delay);
-	inner_whole(&in, sch, &v->held, &v->delay);
-	inner_must(v->held.segments <= q->law.limit || in.qlen == 1);
-	inner_must(v->held.truesize <= q->law.memory_limit);
-	inner_must(v->red.idle == !in.qlen);
+	inner_plain_fifo(sch, &v->fifo);
+	inner_must(v->red.idle == !sch->q.head);
 	inner_must(v->flows.capacity == q->law.limit);
 
 	/* What the packets of each flow come to. */

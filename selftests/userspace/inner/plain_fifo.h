@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The FIFO of blue and 2regionred; see inner.h. */
+/* See inner.h. */
 #ifndef USERSPACE_INNER_PLAIN_FIFO_H
 #define USERSPACE_INNER_PLAIN_FIFO_H
 
