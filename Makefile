@@ -110,7 +110,7 @@ $(VENV)/.ready: requirements.txt | packages
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
 	touch $@
 
-demo: setup ## compare the disciplines on the papers' dumbbell, in virtual time
+demo: setup ## each discipline on its own ground beside mainline's, in virtual time
 	$(VENV)/bin/python netns-scenarios/demo
 
 kernels: setup ## build the lab kernels that the tests boot

@@ -120,21 +120,75 @@ def _column(title: str) -> Column:
     return next(c for c in COLUMNS if c.title.startswith(title))
 
 
-def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str],
-              same: Callable[[str], str]) -> str:
-    """A clause about the best and the worst of a column, and whether the best is alone; `same`
-    is the clause when the figures, as they are printed, do not differ."""
-    column = _column(title)
-    ranked = _ranked(rows, column)
-    (best, b), (worst, w) = ranked[0], ranked[-1]
-    texts = [m.text(column.scale, column.digits) for m in (b, w)]
+@dataclass(frozen=True)
+class Standing:
+    """A discipline and its mean of something, from the best to the worst."""
+
+    name: str
+    mean: Mean
+
+
+def _compared(ranked: Sequence[Standing], scale: float, digits: int,
+              verb: Callable[[str, str, str, str], str], same: Callable[[str], str]) -> str:
+    """A clause about the best and the worst, and whether the best is alone; `same` is the clause
+    when the figures, as they are printed, do not differ."""
+    best, worst = ranked[0], ranked[-1]
+    texts = [one.mean.text(scale, digits) for one in (best, worst)]
     if texts[0].split()[0] == texts[1].split()[0]:
         return same(texts[0].split()[0])
     text = verb(best.name, texts[0], worst.name, texts[1])
-    second, s = ranked[1]
-    if _overlap(b, s):
-        text += f" (the intervals of {best.name} and {second.name} overlap)"
+    if _overlap(best.mean, ranked[1].mean):
+        text += f" (the intervals of {best.name} and {ranked[1].name} overlap)"
     return text
+
+
+def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str],
+              same: Callable[[str], str]) -> str:
+    """`_compared` for a column."""
+    column = _column(title)
+    ranked = [Standing(row.name, value) for row, value in _ranked(rows, column)]
+    return _compared(ranked, column.scale, column.digits, verb, same)
+
+
+def _of_group(section: Section, group: str, path: str, better: int) -> list[Standing]:
+    """A figure of a group from the best discipline to the worst; of those only that know it."""
+    found = []
+    for name, several in section.runs.items():
+        values = [_deep(run.result["groups"].get(group, {}), path) for run in several]
+        known = [v for v in values if v is not None]
+        if known and len(known) == len(values):
+            found.append(Standing(name, mean(known)))
+    return sorted(found, key=lambda one: -better * one.mean.value)
+
+
+def group_sentences(section: Section) -> str:
+    """Who leaves what to whom, where a scenario has groups that are not alike."""
+    said = []
+    groups = section.any["groups"]
+    for group in groups if len(groups) > 1 else ():
+        of = [
+            _of_group(section, group, path, better) for path, better in
+            (("completion_s.mean", -1), ("delay_ms.p50", -1), ("share_of_fair", 1), ("loss", -1))]
+        requests, datagrams, share, loss = ([] if len(one) < 2 else one for one in of)
+        if requests:
+            said.append(_compared(
+                requests, 1, 2,
+                lambda best, b, worst, w: f"A request takes {b} s in the mean under {best}, and "
+                f"{w} s under {worst}",
+                lambda x: f"A request takes {x} s in the mean under each discipline"))
+        elif datagrams:
+            said.append(_compared(
+                loss, 100, 1,
+                lambda best, b, worst, w, group=group: f"Of {group}'s datagrams {b} % are lost "
+                f"under {best}, and {w} % under {worst}",
+                lambda x, group=group: f"Of {group}'s datagrams {x} % are lost under each"))
+        elif share:
+            said.append(_compared(
+                share, 100, 1,
+                lambda best, b, worst, w, group=group: f"Group {group} gets {b} % of its fair "
+                f"share under {best}, and {w} % under {worst}",
+                lambda x, group=group: f"Group {group} gets {x} % of its fair share under each"))
+    return " ".join(f"{one}." for one in said)
 
 
 def fairness_sentence(rows: Sequence[Row]) -> str:
@@ -206,9 +260,13 @@ def _changed(result: Mapping[str, Any]) -> str:
                     if key not in known or known[key].default != value)
 
 
-def _heading(section: Section, several: bool) -> str:
+def _heading(section: Section, sections: Sequence[Section]) -> str:
+    several = len(sections) > 1
     if section.buffer is not None:
-        return f"Buffer {section.buffer} packets"
+        buffer = f"buffer {section.buffer} packets"
+        scenarios = {one.any["scenario"] for one in sections}
+        return (f"{section.any['scenario']}, {buffer}" if len(scenarios) > 1
+                else buffer[0].upper() + buffer[1:])
     changed = _changed(section.any)
     return f"{section.any['scenario']}, {changed}" if several and changed else (
         section.any["scenario"])
@@ -416,7 +474,7 @@ def write(path: Path, sections: Sequence[Section]) -> None:
     what = f"{len(names)} queue disciplines" if len(names) > 1 else next(iter(names))
     engine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
                                 lstrip_blocks=True)
-    headings = [_heading(section, len(sections) > 1) for section in sections]
+    headings = [_heading(section, sections) for section in sections]
     tables = [_table(section.rows) for section in sections]
     data = explore.data(sections, headings, _shown_first(sections))
     path.write_text(engine.from_string(TEMPLATE.read_text()).render(
@@ -424,6 +482,7 @@ def write(path: Path, sections: Sequence[Section]) -> None:
         sections=[{
             "heading": heading,
             "text": _text(section),
+            "found": group_sentences(section) if len(section.runs) > 1 else "",
             "table": table,
             "csv": _csv(table),
             "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",

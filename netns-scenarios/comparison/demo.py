@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demo: every discipline of disciplines.py at two buffers under some seeds, and a report."""
+"""The demo: every discipline of disciplines.py on its ground, under some seeds, and a report."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ from analysis.compare import text_table
 from netns.execute import ROOT
 
 from . import sweep
-from .disciplines import DISCIPLINES, NOTE
+from .disciplines import GROUNDS
 
-BUFFERS = (200, 1000)  # packets
 SEEDS = (1, 2, 3)
-TIME = {"warmup": 8, "duration": 15}  # seconds of virtual time
 
 
 def jobs() -> dict[str, sweep.Job]:
     """All runs, by the name of their directory."""
     return {
-        f"{one.name.replace(' ', '-')}-{buffer}-{seed}": sweep.Job(
-            ["dumbbell", "--qdisc", one.qdisc(buffer), "--seed", str(seed),
-             *sweep.settings(TIME)],
+        f"{ground.scenario}-{one.name.replace(' ', '-')}-{buffer}-{seed}": sweep.Job(
+            [ground.scenario, "--qdisc", one.qdisc(buffer), "--seed", str(seed),
+             *sweep.settings(ground.settings)],
             one.name, buffer)
-        for one in DISCIPLINES for buffer in BUFFERS for seed in SEEDS
+        for ground in GROUNDS.values() for one in (*ground.rivals, *ground.disciplines)
+        for buffer in ground.buffers for seed in SEEDS
     }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0, 1 when a run failed, 130 interrupted."""
-    args = sweep.parser("demo", "Compare queue disciplines on the papers' dumbbell.",
+    args = sweep.parser("demo", "Compare queue disciplines, each where it is at home.",
                         ROOT / "out" / "demo", resume=False).parse_args(argv)
     began = time.monotonic()
     wanted = jobs()
     try:
-        done = sweep.run(args, wanted, NOTE)
+        done = sweep.run(args, wanted, " ".join(g.note for g in GROUNDS.values() if g.note))
     except KeyboardInterrupt:
         print("demo: interrupted; `demo --resume` keeps the finished runs", file=sys.stderr)
         return 130
@@ -52,9 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     (args.out / "summary.json").write_text(
         json.dumps([row.as_json() for row in rows], indent=1) + "\n")
     for section in found:
-        picture = args.out / f"goodput-{section.buffer}.png"
-        picture.write_bytes(report.goodput_picture(section))
+        if section.any["scenario"] == "dumbbell":
+            picture = args.out / f"goodput-{section.buffer}.png"
+            picture.write_bytes(report.goodput_picture(section))
     print()
-    print(text_table(rows))
+    for section in found:
+        print(f"{section.any['scenario']}, {text_table(section.rows)}")
     print(f"demo: {args.out / 'report.html'}, {time.monotonic() - began:.0f} s in all")
     return 0

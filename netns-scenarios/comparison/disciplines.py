@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the demo compares: one line per discipline.
+"""What the demo compares, and where: each discipline on the ground that it is made for.
 
+A ground is a scenario, its settings, and mainline's disciplines that one would use there today.
 A line gives the name in tables and pictures, and the discipline for a buffer of a given number
-of full packets. Fair queues get 65536 queues (sfq: 1024 slots behind 65536 hash values), so that
-what is compared is the discipline and not its hash: the papers give every flow its own queue.
+of full packets. On the dumbbell fair queues get 65536 queues (sfq: 1024 slots behind 65536 hash
+values), so that what is compared is the discipline and not its hash: the papers give every flow
+its own queue.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from .cards import cards
 
 FRAME = 1514  # bytes of a full packet in the kernel's count
 PACKET_MEMORY = 340  # bytes that the kernel needs for a full packet beside its own length
 RED_WLOG = 10  # w_q = 2^-10, the nearest power of two to the paper's 0.001
-
-#: For who reads the report.
-NOTE = (
-    "Fair queues have 65536 queues here (sfq 1024 slots), so that collisions of the hash play no "
-    "part. red has table 1 of Kantawala and Turner: max_p 0.01, w_q 1/1024, min 20 % and max 100 % "
-    "of the buffer; mainline's drops every arrival while the average is above max."
-)
-
 
 @dataclass(frozen=True)
 class Discipline:
@@ -68,6 +62,14 @@ def red(buffer: int) -> str:
     )
 
 
+def adaptive_red(buffer: int, frame: int, rate: int) -> str:
+    """Mainline's Adaptive RED: min 20 % of the buffer, max three times that (Floyd, Gummadi and
+    Shenker 2001), and the averaging weight that tc takes by itself."""
+    low = buffer // 5 * frame
+    return (f"red limit {buffer * frame} min {low} max {3 * low} avpkt {frame} "
+            f"probability 0.1 bandwidth {rate}mbit adaptive")
+
+
 def fields(buffer: int, frame: int = FRAME) -> dict[str, int]:
     """What the DEMO line of a card may name, for a buffer of so many packets of `frame` bytes."""
     return {
@@ -81,17 +83,79 @@ def fields(buffer: int, frame: int = FRAME) -> dict[str, int]:
     }
 
 
-def ours(kind: str, demo: str) -> Discipline:
-    """A discipline of this project, as its card has it."""
-    return Discipline(kind, lambda buffer: f"{kind} {demo.format(**fields(buffer))}")
+#: Mainline's, for grounds where flows are few: with their own defaults, but for the limit.
+TODAY = {
+    "pfifo": "limit {buffer}",
+    "choke": "limit {buffer} min {fifth} max {most} avpkt {frame} bandwidth {rate}mbit "
+             "probability 0.02",
+    "codel": "limit {buffer}",
+    "pie": "limit {buffer}",
+    "fq_codel": "limit {buffer}",
+    "cake": "unlimited memlimit {memory}",
+}
 
 
-#: What ours are set beside: mainline's, and plain deficit round robin.
-BASELINES = (
-    Discipline("pfifo", lambda n: f"pfifo limit {n}"),
-    Discipline("red", red),
-    Discipline("sfq", lambda n: f"sfq limit {n} depth 127 flows 1024 divisor 65536"),
-    Discipline("fq_codel", lambda n: f"fq_codel limit {n} flows 65536"),
-    Discipline("qsdrr nohysteresis", lambda n: f"qsdrr limit {n} flows 65536 nohysteresis"),
-)
-DISCIPLINES = (*BASELINES, *(ours(kind, card["DEMO"]) for kind, card in cards().items()))
+@dataclass(frozen=True)
+class Ground:
+    """Where disciplines are compared.
+
+    settings: of the scenario; buffers: packets; frame: bytes of a full packet in the kernel's
+    count; rivals: what ours are set beside; note: for who reads the report.
+    """
+
+    scenario: str
+    settings: Mapping[str, float | str]
+    buffers: tuple[int, ...]
+    frame: int
+    rate: int  # Mb/s
+    rivals: tuple[Discipline, ...]
+    note: str = ""
+    disciplines: list[Discipline] = field(default_factory=list)
+
+    def line(self, kind: str, options: str) -> Discipline:
+        """A discipline whose options name what `fields` has."""
+
+        def qdisc(buffer: int) -> str:
+            known = fields(buffer, self.frame) | {"rate": self.rate}
+            return f"{kind} {options.format(**known)}".strip()
+
+        return Discipline(kind, qdisc)
+
+
+def _ground(scenario: str, settings: Mapping[str, float | str], buffers: tuple[int, ...],
+            frame: int, rate: int, rivals: tuple[str, ...], **more: str) -> Ground:
+    """One whose rivals are of TODAY, Adaptive RED among them."""
+    bare = Ground(scenario, settings, buffers, frame, rate, ())
+    made = [Discipline("red adaptive", lambda n: adaptive_red(n, frame, rate))
+            if kind == "red" else bare.line(kind, TODAY[kind]) for kind in rivals]
+    return Ground(scenario, settings, buffers, frame, rate, tuple(made), **more)
+
+
+GROUNDS = {
+    "dumbbell": Ground(
+        "dumbbell", {"warmup": 8, "duration": 15}, (200, 1000), FRAME, 500,
+        (Discipline("pfifo", lambda n: f"pfifo limit {n}"),
+         Discipline("red", red),
+         Discipline("sfq", lambda n: f"sfq limit {n} depth 127 flows 1024 divisor 65536"),
+         Discipline("fq_codel", lambda n: f"fq_codel limit {n} flows 65536"),
+         Discipline("cake", lambda n: f"cake unlimited memlimit {fields(n)['memory']}"),
+         Discipline("qsdrr nohysteresis",
+                    lambda n: f"qsdrr limit {n} flows 65536 nohysteresis")),
+        "On the dumbbell fair queues have 65536 queues (sfq 1024 slots, cake its 1024), so that "
+        "collisions of the hash play no part. red has table 1 of Kantawala and Turner there: "
+        "max_p 0.01, w_q 1/1024, min 20 % and max 100 % of the buffer; mainline's drops every "
+        "arrival while the average is above max.",
+    ),
+    "udp-blast": _ground(
+        "udp-blast", {"warmup": 5, "duration": 20, "tagged_flows": 6}, (100,), FRAME, 10,
+        ("pfifo", "red", "choke", "codel", "pie", "fq_codel"),
+        note="Against the blast, choke has min 20 % and max 90 % of the buffer."),
+    "web-mix": _ground("web-mix", {}, (160,), 1014, 3,
+                       ("pfifo", "red", "codel", "fq_codel", "cake")),
+    "step-load": _ground(
+        "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, (200,), FRAME, 50,
+        ("pfifo", "red", "codel", "pie")),
+}
+for _kind, _card in cards().items():
+    _on = GROUNDS[_card["GROUND"]]
+    _on.disciplines.append(_on.line(_kind, _card["DEMO"]))

@@ -25,7 +25,7 @@ LINES = {
     "README.md": "| `{}` |",
 }
 # What a card must say, if only that there is nothing.
-CARD = ("ABOUT", "FROM", "DEMO", "OPTIONS", "CORNERS", "FILTERS", "BUSY", "MARKS")
+CARD = ("ABOUT", "FROM", "GROUND", "DEMO", "OPTIONS", "CORNERS", "FILTERS", "BUSY", "MARKS")
 
 
 def lacking(top: Path, kind: str) -> list[str]:

@@ -123,6 +123,15 @@ def test_a_tie_is_called_one(tmp_path: Path) -> None:
         assert wrong not in said
 
 
+def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Path) -> None:
+    make(tmp_path, {("one", 4): 1.0, ("two", 4): 2.5})
+    (section,) = report.collect([tmp_path])
+    # near has 200 of 250 kb/s under both; far 80 and 200.
+    assert report.group_sentences(section) == (
+        "Group near gets 80.0 % of its fair share under each. Group far gets 80.0 % of its fair "
+        "share under two, and 32.0 % under one.")
+
+
 @pytest.mark.parametrize("buffer", [4, 8])
 def test_who_is_full_is_named(tmp_path: Path, buffer: int) -> None:
     make(tmp_path, {("one", buffer): 1.0, ("two", buffer): 1.0})

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from analysis import report
-from comparison import demo, sweep
+from comparison import demo, disciplines, sweep
 from netns.params import resolve
 from netns.scenario import compose, find
 from netns.settings import Settings
@@ -56,11 +56,16 @@ def test_every_job_is_a_run_that_can_be_asked_for() -> None:
             assert compose(found, settings)[0].flows
 
 
-def test_the_demo_compares_each_discipline_alike() -> None:
-    jobs = demo.jobs().values()
-    names = {job.name for job in jobs}
-    assert {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")} <= names
-    assert len(jobs) == len(names) * len(demo.BUFFERS) * len(demo.SEEDS)
+def test_the_demo_has_each_discipline_once_beside_mainlines() -> None:
+    ours = {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
+    seen = []
+    for scenario, ground in disciplines.GROUNDS.items():
+        jobs = [job for job in demo.jobs().values() if job.words[0] == scenario]
+        names = {job.name for job in jobs}
+        seen += sorted(ours & names)
+        assert {"pfifo"} < names - ours
+        assert len(jobs) == len(names) * len(ground.buffers) * len(demo.SEEDS)
+    assert sorted(seen) == sorted(ours)
 
 
 def test_a_failure_costs_no_other_run_and_what_is_there_stays(
