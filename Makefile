@@ -25,10 +25,10 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo kernels test test-extra test-drivers bench fuzz check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup demo ledger kernels test test-extra test-drivers bench fuzz check generate spec deb dist clean clean-cache
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  KDIR=DIR    build for the kernel whose headers are in DIR (default: the running one)"
 	@echo "  KVER=VER    the same, by version"
@@ -36,6 +36,7 @@ help: ## list the targets
 	@echo "  PREFIX=DIR  where plugins, man pages and doctor go, /usr unless told"
 	@echo "  AQM_TESTS=1 build the test modules, too"
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
+	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, and no page"
 	@echo "  TESTS=...   run these tests only: make test TESTS=tests/oracle/tdrr"
 	@echo "              one of them: make test TESTS=\"tests/build/test_build.py -k clang\""
 	@echo "              with no kernel built first: build/venv/bin/pytest tests/unit/test_unit.py"
@@ -112,6 +113,13 @@ $(VENV)/.ready: requirements.txt | packages
 
 demo: setup ## each discipline on its own ground beside mainline's, in virtual time
 	$(VENV)/bin/python netns-scenarios/demo
+
+# As long as its cells take; interrupted, the same command goes on. All cores, or JOBS.
+paper-%: setup ## run what is missing of a paper's cells, and write its page in docs/results
+	$(VENV)/bin/python netns-scenarios/paper $* $(if $(JOBS),--jobs $(JOBS)) $(if $(QUICK),--quick)
+
+ledger: setup ## write docs/results from the claims and results that are in the repository
+	$(VENV)/bin/python netns-scenarios/ledger
 
 kernels: setup ## build the lab kernels that the tests boot
 	lab/boot --build

@@ -10,6 +10,7 @@ its own queue.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ class Discipline:
     qdisc: Callable[[int], str]
 
 
+@functools.cache
 def red_burst(min_packets: int, wlog: int) -> int:
     """The `burst` from which tc derives an averaging weight of 2^-wlog.
 

@@ -8,6 +8,7 @@ is a parameter of the scenario sets it; any axis may be named in the discipline'
 
 from __future__ import annotations
 
+import functools
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,8 +65,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Paper:
-    """What sweep.toml says. absent: disciplines that cannot be had yet, with the reason; quick:
-    what replaces seeds, parameters and axes for a quick look."""
+    """What sweep.toml says. absent: disciplines that cannot be had yet, with the reason. Its
+    `quick` has the seeds, parameters and values of axes of a quick look."""
 
     name: str
     text: Mapping[str, Any]
@@ -93,10 +94,15 @@ class Paper:
                                words(experiment, self.disciplines[name], point, seed))
 
 
+@functools.cache
+def _parameters(scenario: str) -> frozenset[str]:
+    return frozenset(p.name for p in find(scenario).params)
+
+
 def words(experiment: Experiment, discipline: str, at: Mapping[str, Value],
           seed: int) -> tuple[str, ...]:
     """What follows `run`."""
-    known = {p.name for p in find(experiment.scenario).params}
+    known = _parameters(experiment.scenario)
     values = {**experiment.set, **{k: v for k, v in at.items() if k in known}}
     fields: dict[str, Any] = {**values, **at}
     if "buffer" in at:
@@ -115,7 +121,8 @@ def load(name: str, *, quick: bool = False) -> Paper:
     changed = text["quick"] if quick else {}
     experiments = []
     for one in text["experiment"]:
-        axes = {axis: changed.get("axes", {}).get(axis, values)
+        kept = changed.get("axes", {})
+        axes = {axis: [value for value in values if value in kept.get(axis, values)]
                 for axis, values in one.get("axes", {}).items()}
         if not quick or one.get("quick", True):
             experiments.append(Experiment(

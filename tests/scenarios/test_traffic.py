@@ -176,3 +176,15 @@ def test_groups_counted_together_are_one_claim() -> None:
     assert (made.groups["web"].flows, made.groups["web"].rtt_ms) == (4, 80)
     assert made.groups["web"].fair_share_bps == 10
     assert made.groups["tcp"].fair_share_bps == 30
+
+
+def test_shares_over_several_bottlenecks() -> None:
+    """10 Mb/s each: three of one hop and the one from end to end share the second; the one of the
+    first hop has what that leaves."""
+    ways = [range(0, 2), range(0, 1), range(1, 2)]
+    assert max_min(10.0, [(1, math.inf), (1, math.inf), (3, math.inf)], ways) == pytest.approx(
+        [2.5, 7.5, 2.5])
+    assert max_min(10.0, [(1, 1.0), (1, math.inf), (3, math.inf)], ways) == pytest.approx(
+        [1.0, 9.0, 3.0])
+    assert max_min(10.0, [(0, math.inf), (2, math.inf), (0, math.inf)], ways) == pytest.approx(
+        [0.0, 5.0, 0.0])

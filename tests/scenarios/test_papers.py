@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The papers' cells can be run, their claims be computed and judged, and docs/results is what rows
+and claims give; nothing is run."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import math
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysis import claims, rows, svg
+from comparison import ledger, paper
+from comparison.paper import Cell, Paper
+from netns.params import resolve
+from netns.scenario import compose, find
+from netns.settings import Settings
+from netns.shares import Facts
+
+PAPERS = paper.names()
+
+
+def facts_of(cell: Cell) -> Facts:
+    """What the run of a cell would be about, by its command line."""
+    scenario, *words = cell.words
+    options = list(zip(words[::2], words[1::2], strict=True))
+    given = [value for option, value in options if option == "--set"]
+    others = {option: value for option, value in options if option != "--set"}
+    assert set(others) == {"--qdisc", "--seed"}
+    assert others["--qdisc"].split()
+    assert "{" not in others["--qdisc"]
+    return _facts(scenario, *given)
+
+
+@functools.cache
+def _facts(scenario: str, *given: str) -> Facts:
+    found = find(scenario)
+    return compose(found, Settings(resolve(found.params, given), "pfifo", 1, "virtual"))[1]
+
+
+def plausible(facts: Facts) -> dict[str, Any]:
+    """Figures of a run that gave everybody its share, with everything that a result may have."""
+    spread = {"mean": 30.0, "sd": 1.0, "p50": 30.0, "p95": 31.0, "p99": 32.0, "max": 33.0}
+    sizes = ("0-10 kB", "10-20 kB", "20-50 kB", "50-100 kB", "100-200 kB", "200-up kB")
+    figures: dict[str, Any] = {
+        "utilization": 0.95, "fair_share_bps": facts.fair_share_bps,
+        "goodput_bps": {"mean": facts.fair_share_bps or 1.0, "sd": 1.0, "min": 1.0, "max": 2.0},
+        "sd_over_fair_share": 0.05, "jain": 0.99, "queue_delay_ms": spread,
+        "queue_packets": {"mean": 50.0, "max": 90}, "dropped": 10, "marked": 0, "sent": 1000,
+    }
+    return {
+        "summary": figures,
+        "groups": {name: {
+            "flows": group.flows, "rtt_ms": group.rtt_ms, "share_of_fair": 1.0, "loss": 0.01,
+            "goodput_bps": {"mean": group.fair_share_bps, "sd": 1.0}, "delay_ms": spread,
+            "completion_s": {**spread, "completed": 9, "unfinished": 0, "by_size": {
+                size: {"completed": 9, "mean": 1.0, "sd": 0.1} for size in sizes}},
+        } for name, group in facts.groups.items()},
+        "phases": [{"name": phase.name, **figures, "groups": {
+            name: {"mean": 1e6, "sd": 1.0} for name in facts.groups}} for phase in facts.phases],
+        "rate_bps": facts.rate_bps,
+        "payload": dict.fromkeys(facts.groups, 972),
+        "offered_bps": dict.fromkeys(facts.groups, 2e6),
+        "flows_bps": [1e6, 2e6],
+    }
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
+    """All cells, of one seed; and every claim, and what is tried on it, finds its cells and its
+    figure, unless the discipline is said to be absent."""
+    one = paper.load(name)
+    cells = [cell for cell in one.cells() if cell.seed == 1]
+    assert len({cell.words for cell in cells}) > 0.9 * len(cells)
+    made = [{"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
+             "at": cell.at, "seed": 1, "figures": plausible(facts_of(cell))} for cell in cells]
+    axes = {e.name: e.axes for e in one.experiments}
+    listed = claims.load(one.directory)
+    for claim in listed:
+        for varied in (claim, *(claim.varied(t.by) for t in claim.tries)):
+            used = [s for s in (varied.what, varied.against) if s]
+            for selection in used:
+                assert set(selection.at) <= set(axes[selection.experiment]), claim.id
+                for axis, values in selection.at.items():
+                    assert set(values) <= set(axes[selection.experiment][axis]), claim.id
+            if any(s.of in one.absent for s in used):
+                continue
+            value, behind = claims.measure(varied, axes, claims.by_cell(made), 1)
+            assert math.isfinite(value), claim.id
+            assert behind, claim.id
+    assert len(listed) >= 5
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
+    quick, whole = paper.load(name, quick=True), paper.load(name)
+    of_whole = {(c.experiment.name, c.discipline, *c.at.values(), c.seed) for c in whole.cells()}
+    of_quick = {(c.experiment.name, c.discipline, *c.at.values(), c.seed) for c in quick.cells()}
+    assert of_quick < of_whole
+    for cell in quick.cells():
+        facts_of(cell)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_pages_are_what_rows_and_claims_give(name: str) -> None:
+    assert ledger.stale(paper.load(name)) == []
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_row_is_of_a_cell_and_says_what_made_it(name: str) -> None:
+    one = paper.load(name)
+    cells = {cell.name for cell in one.cells()}
+    made = rows.read(one.results)
+    assert len({row["cell"] for row in made}) == len(made)
+    for row in made:
+        assert row["cell"] in cells
+        assert not row["made"]["version"].endswith("dirty")
+        assert len(row["digest"]) == 64
+        for hop in row["hops"].values():
+            assert hop["offered"] > 0
+    assert one.results.stat().st_size < 2_500_000 if made else True
+
+
+# A paper of one experiment, made by hand.
+
+SWEEP = """
+title = "A paper"
+seeds = 3
+thinned = "3 seeds."
+note = "Made up."
+[disciplines]
+good = "pfifo limit {buffer}"
+bad = "bfifo limit {bytes}"
+[quick]
+[[experiment]]
+name = "one"
+scenario = "dumbbell"
+axes = { buffer = [100, 200] }
+disciplines = ["good", "bad"]
+[[figure]]
+name = "1"
+head = "Figure 1"
+experiment = "one"
+metric = "summary.utilization"
+x = "buffer"
+x_title = "buffer"
+y_title = "used"
+"""
+CLAIMS = """
+[[claim]]
+id = "C1"
+place = "figure 1"
+says = "Good is good."
+published = "0.9"
+why = "Near."
+experiment = "one"
+metric = "summary.utilization"
+of = "good"
+at = { buffer = 200 }
+low = 0.8
+high = 1.0
+[[claim.try]]
+change = "bad"
+of = "bad"
+[[claim]]
+id = "C2"
+place = "figure 1"
+says = "Good is twice as good as bad."
+published = "2"
+why = "Near."
+experiment = "one"
+metric = "summary.utilization"
+of = "good"
+against = { of = "bad" }
+fold = "min"
+low = 1.5
+"""
+
+
+@pytest.fixture
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
+    """Good at 0.9 of the link and bad at 0.3, whatever the buffer, to a hundredth by the seed."""
+    monkeypatch.setattr(paper, "PAPERS", tmp_path)
+    directory = tmp_path / "made-up"
+    directory.mkdir()
+    (directory / "sweep.toml").write_text(SWEEP)
+    (directory / "claims.toml").write_text(CLAIMS)
+    one = paper.load("made-up")
+    for cell in one.cells():
+        figures = plausible(facts_of(cell))
+        figures["summary"]["utilization"] = {"good": 0.9, "bad": 0.3}[cell.discipline] \
+            + 0.01 * (cell.seed - 2)
+        rows.append(one.results, {
+            "cell": cell.name, "experiment": "one", "discipline": cell.discipline,
+            "at": dict(cell.at), "seed": cell.seed, "command": " ".join(cell.words),
+            "bounds": {c.id: c.bounds for c in claims.load(directory)
+                       if c.judges("one", cell.discipline, cell.at)},
+            "figures": figures, "hops": {}, "digest": "", "cpu_s": 6.0,
+            "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},
+        })
+    return one
+
+
+def verdicts(one: Paper) -> dict[str, claims.Judged]:
+    made = rows.read(one.results)
+    return {claim.id: ledger.verdict(claim, one, made) for claim in claims.load(one.directory)}
+
+
+def rewrite(one: Paper, change: Any) -> None:
+    """The rows, each changed by change(row), or left out when that is None."""
+    changed = [change(copy.deepcopy(row)) for row in rows.read(one.results)]
+    one.results.write_text("".join(rows.line(row) for row in changed if row))
+
+
+def test_a_claim_is_judged_by_its_interval(made_up: Paper) -> None:
+    found = verdicts(made_up)
+    assert {key: judged.verdict for key, judged in found.items()} == {
+        "C1": "confirmed", "C2": "confirmed"}
+    # 0.89, 0.90, 0.91: sd 0.01, and Student's t for 95 % and 2 degrees of freedom is 4.303
+    assert found["C1"].value
+    assert found["C1"].value.value == pytest.approx(0.9)
+    assert found["C1"].value.half == pytest.approx(4.303 * 0.01 / math.sqrt(3), rel=1e-3)
+    assert len(found["C1"].cells) == 3
+    assert len(found["C2"].cells) == 12
+
+
+def test_a_planted_result_turns_the_verdict_over(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["discipline"] == "good" and row["at"]["buffer"] == 200:
+            row["figures"]["summary"]["utilization"] -= 0.5
+        return row
+
+    rewrite(made_up, planted)
+    found = verdicts(made_up)
+    assert {key: judged.verdict for key, judged in found.items()} == {
+        "C1": "differs", "C2": "differs"}
+    assert "**differs**" in ledger.page(made_up)["made-up.md"]
+
+
+def test_one_outlier_leaves_it_open(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["seed"] == 1:
+            row["figures"]["summary"]["utilization"] *= 0.8
+        return row
+
+    rewrite(made_up, planted)
+    assert verdicts(made_up)["C1"].verdict == "not decidable"
+
+
+def test_an_absent_cell_is_absent_and_not_zero(made_up: Paper) -> None:
+    rewrite(made_up, lambda row: None if row["discipline"] == "bad" else row)
+    found = verdicts(made_up)
+    assert found["C1"].verdict == "confirmed"
+    assert found["C2"].verdict == "not decidable"
+    assert found["C2"].value is None
+    assert "absent: bad in one at buffer 100" in found["C2"].why_not
+    page = ledger.page(made_up)["made-up.md"]
+    assert "| bad | absent | absent |" in page
+    rewrite(made_up, lambda row: None if row["seed"] == 3 else row)
+    assert verdicts(made_up)["C1"].verdict == "not decidable"
+
+
+def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
+    path = made_up.directory / "claims.toml"
+    path.write_text(path.read_text().replace("low = 0.8", "low = 0.1"))
+    found = verdicts(made_up)
+    assert found["C1"].verdict == "not decidable"
+    assert found["C1"].why_not == "its bounds are younger than the runs"
+    assert found["C2"].verdict == "confirmed"
+    # Words may be mended.
+    path.write_text(CLAIMS.replace("Good is good.", "Good is very good."))
+    assert verdicts(made_up)["C1"].verdict == "confirmed"
+
+
+def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
+    page = ledger.page(made_up)["made-up.md"]
+    (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
+    assert "| **confirmed** | bad: 0.30 ±0.02 | 3 | 3 | 0.3 |" in first
+    (second,) = [line for line in page.splitlines() if line.startswith("| C2 ")]
+    assert "| **confirmed** | nothing yet |" in second
+
+
+def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
+    text = made_up.results.read_text()
+    whole = len(rows.read(made_up.results))
+    made_up.results.write_text(text[: len(text) // 2])
+    left = len(rows.read(made_up.results))
+    assert 0 < left < whole
+    rows.append(made_up.results, json.loads(text.splitlines()[-1]))
+    assert len(rows.read(made_up.results)) == left + 1
+
+
+def test_pictures_are_well_formed_and_the_same_again(made_up: Paper) -> None:
+    files = ledger.page(made_up)
+    assert files == ledger.page(made_up)
+    picture = ET.fromstring(files["made-up-1.svg"])
+    marks = [e for e in picture.iter() if e.tag.endswith(("circle", "polygon"))]
+    # 4 points, 2 of them squares, and the legend's 2
+    assert len([e for e in marks if e.tag.endswith("circle")]) == 3
+
+
+def test_a_picture_shows_the_larger_value_higher() -> None:
+    line = svg.Line("a", [(1.0, 1.0, 0.0), (2.0, 3.0, 0.0)])
+    text = svg.picture([svg.Panel("", "x", "y", [line])])
+    dots = [e for e in ET.fromstring(text).iter() if e.tag.endswith("circle")]
+    low, high = (float(e.attrib["cy"]) for e in dots)
+    assert high < low
+
+
+def test_chokes_theory_has_its_published_maximum() -> None:
+    """Tang, Wang and Low 2003: at most 1 / (1 + e) of the link, and nothing in the end."""
+    most = 1 / (1 + math.e)
+    shares = [claims.choke_theory(x / 100) for x in range(10, 2000)]
+    assert max(shares) == pytest.approx(most, rel=1e-4)
+    assert shares.index(max(shares)) / 100 + 0.1 == pytest.approx(2 - 3 * most, abs=0.02)
+    assert shares[-1] < 0.01
+
+
+def test_bad_claims_are_refused() -> None:
+    (good, _) = claims.tomllib.loads(CLAIMS)["claim"]
+    for change, said in (({"hihg": 2}, "no such key: hihg"), ({"low": None}, "needs low or high")):
+        bad = {k: v for k, v in {**good, **change}.items() if v is not None}
+        if "low" in change:
+            del bad["high"]
+        with pytest.raises(ValueError, match=said):
+            claims.parse({"claim": [bad]})
+
+
