@@ -60,14 +60,26 @@ def _group_bps(figures: Figures, group: str) -> float:
     return float(one["goodput_bps"]["mean"] * one["flows"])
 
 
-def _waiting(figures: Figures, group: str) -> float:
-    """Packets of UDP in the queue, by Little's law: their rate times their mean wait. Half of the
-    round-trip time is not in the queue."""
+def _wait_ms(figures: Figures, group: str) -> float:
+    """Of UDP in the queue, mean. Half of the round-trip time is not in the queue."""
     one = figures["groups"][group]
     if not one["delay_ms"]:
-        return 0.0  # nothing arrived
-    wait_s = (one["delay_ms"]["mean"] - one["rtt_ms"] / 2) / 1e3
-    return wait_s * _group_bps(figures, group) / (8 * figures["payload"][group])
+        raise Absent(f"no packet of {group} that arrived")
+    return float(one["delay_ms"]["mean"] - one["rtt_ms"] / 2)
+
+
+def _waiting(figures: Figures, group: str) -> float:
+    """Packets of UDP in the queue, by Little's law: their rate times their mean wait."""
+    rate_bps = _group_bps(figures, group)
+    if not rate_bps:
+        return 0.0
+    return _wait_ms(figures, group) / 1e3 * rate_bps / (8 * figures["payload"][group])
+
+
+def _kept(figures: Figures, phase: int) -> float:
+    """TCP's goodput in a phase over that in the first."""
+    first, this = (figures["phases"][i]["groups"]["tcp"]["mean"] for i in (0, phase))
+    return float(this / first)
 
 
 def choke_theory(offered: float) -> float:
@@ -112,9 +124,14 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "variance": lambda f, _: f["summary"]["sd_over_fair_share"] ** 2,
     "mean_over_fair": lambda f, _: (f["summary"]["goodput_bps"]["mean"]
                                     / f["summary"]["fair_share_bps"]),
+    "wait_ms": _wait_ms,
     "waiting": _waiting,
     "waiting_share": lambda f, group: _waiting(f, group) / f["summary"]["queue_packets"]["mean"],
     "unevenness": _unevenness,
+    "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
+                                   / f["offered_bps"][group]),
+    "kept_1": lambda f, _: _kept(f, 1),
+    "kept_2": lambda f, _: _kept(f, 2),
     "choke_theory": _theory,
     "over_theory": lambda f, group: _wire_share(f, group) / _theory(f, group),
 }

@@ -104,13 +104,12 @@ def _line(name: str, spec: Mapping[str, Any], metric: str, experiment: Experimen
           made: Sequence[Row]) -> svg.Line:
     """Means over the seeds with their intervals, along the axis `x`."""
     scale, points = spec.get("scale", 1.0), []
-    at = {axis: value for axis, value in spec.get("at", {}).items()}
+    mine = [row for row in made if (row["experiment"], row["discipline"]) == (experiment.name, name)]
     for x in experiment.axes[spec["x"]]:
+        at = {**spec.get("at", {}), spec["x"]: x}
         values = []
-        for row in made:
-            point = {**row["at"]}
-            if (row["experiment"], row["discipline"], point.pop(spec["x"])) != (
-                    experiment.name, name, x) or any(point[k] != v for k, v in at.items()):
+        for row in mine:
+            if any(row["at"][axis] != value for axis, value in at.items()):
                 continue
             try:
                 values.append(claims.figure(row["figures"], metric) * scale)

@@ -22,7 +22,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("scenario", nargs="?", help="its name; --list shows them")
     parser.add_argument("--qdisc", default="pfifo limit 200", metavar="'KIND OPTIONS'",
-                        help="the discipline at the bottleneck, as tc calls it (%(default)s)")
+                        help="the discipline at the bottleneck, as tc calls it (%(default)s); "
+                             "after semicolons its classes and filters, its handle being 2:")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="set a parameter; may be given again")
     parser.add_argument("--clock", choices=("virtual", "wall"),

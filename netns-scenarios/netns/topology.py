@@ -94,7 +94,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """rate_bps: bit/s; qdisc: what `tc` calls it; burst: packets of tbf's bucket. There are as
+    """rate_bps: bit/s; qdisc: what `tc` calls it, and after semicolons what it has below it,
+    `class parent 2: classid 2:1 htb rate 1mbit`; burst: packets of tbf's bucket. There are as
     many, one behind the other, as the groups cross; the first is measured."""
 
     rate_bps: float
@@ -190,10 +191,12 @@ def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]])
 
 def _shaped(dev: str, bottleneck: Bottleneck, frame: int) -> list[str]:
     bucket = bottleneck.burst * frame + math.ceil(bottleneck.rate_bps * CLOCK_S / 8)
+    qdisc, *more = (part.strip() for part in bottleneck.qdisc.split(";"))
     return [
         f"qdisc add dev {dev} root handle 1: tbf rate {bottleneck.rate_bps:.0f}bit "
         f"burst {bucket} limit {bucket}",
-        f"qdisc add dev {dev} parent 1:1 handle 2: {bottleneck.qdisc}",
+        f"qdisc add dev {dev} parent 1:1 handle 2: {qdisc}",
+        *(f"{what} add dev {dev} {rest}" for what, rest in (part.split(" ", 1) for part in more)),
     ]
 
 

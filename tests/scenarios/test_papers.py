@@ -135,12 +135,18 @@ note = "Made up."
 [disciplines]
 good = "pfifo limit {buffer}"
 bad = "bfifo limit {bytes}"
+third = "pfifo limit 3"
 [quick]
 [[experiment]]
 name = "one"
 scenario = "dumbbell"
 axes = { buffer = [100, 200] }
 disciplines = ["good", "bad"]
+[[experiment]]
+name = "other"
+scenario = "dumbbell"
+axes = { rtt = [10.0] }
+disciplines = ["third"]
 [[figure]]
 name = "1"
 head = "Figure 1"
@@ -192,13 +198,13 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     one = paper.load("made-up")
     for cell in one.cells():
         figures = plausible(facts_of(cell))
-        figures["summary"]["utilization"] = {"good": 0.9, "bad": 0.3}[cell.discipline] \
-            + 0.01 * (cell.seed - 2)
+        figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + {
+            "good": 0.9, "bad": 0.3, "third": 0.1}[cell.discipline]
         rows.append(one.results, {
-            "cell": cell.name, "experiment": "one", "discipline": cell.discipline,
+            "cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
             "at": dict(cell.at), "seed": cell.seed, "command": " ".join(cell.words),
             "bounds": {c.id: c.bounds for c in claims.load(directory)
-                       if c.judges("one", cell.discipline, cell.at)},
+                       if c.judges(cell.experiment.name, cell.discipline, cell.at)},
             "figures": figures, "hops": {}, "digest": "", "cpu_s": 6.0,
             "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},
         })
