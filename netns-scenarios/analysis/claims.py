@@ -120,6 +120,7 @@ def _unevenness(figures: Figures, group: str) -> float:
 #: Of a group.
 DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "mbps": lambda f, group: _group_bps(f, group) / 1e6,
+    "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,
     "link_share": _wire_share,
     "variance": lambda f, _: f["summary"]["sd_over_fair_share"] ** 2,
     "mean_over_fair": lambda f, _: (f["summary"]["goodput_bps"]["mean"]
@@ -130,6 +131,8 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "unevenness": _unevenness,
     "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
                                    / f["offered_bps"][group]),
+    "dropped_1": lambda f, _: (f["phases"][1]["dropped"]
+                               / (f["phases"][1]["dropped"] + f["phases"][1]["sent"])),
     "kept_1": lambda f, _: _kept(f, 1),
     "kept_2": lambda f, _: _kept(f, 2),
     "choke_theory": _theory,

@@ -77,7 +77,7 @@ class _Axes:
     """From values to places."""
 
     def __init__(self, panel: Panel, top: float) -> None:
-        xs = [x for line in panel.lines for x, _, _ in line.points] or [0.0, 1.0]
+        xs = [x for line in panel.lines for x, _, _ in line.points]
         self.log = panel.x_log
         self.low, self.high = (self._scale(f(xs)) for f in (min, max))
         if self.low == self.high:

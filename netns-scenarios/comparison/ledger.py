@@ -104,7 +104,8 @@ def _line(name: str, spec: Mapping[str, Any], metric: str, experiment: Experimen
           made: Sequence[Row]) -> svg.Line:
     """Means over the seeds with their intervals, along the axis `x`."""
     scale, points = spec.get("scale", 1.0), []
-    mine = [row for row in made if (row["experiment"], row["discipline"]) == (experiment.name, name)]
+    of = (experiment.name, name)
+    mine = [row for row in made if (row["experiment"], row["discipline"]) == of]
     for x in experiment.axes[spec["x"]]:
         at = {**spec.get("at", {}), spec["x"]: x}
         values = []
@@ -147,12 +148,10 @@ def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> str:
         mine = {**spec, **part}
         lines = [_line(name, mine, mine["metric"], experiment, made)
                  for name in mine.get("disciplines", experiment.disciplines)]
-        panels.append(svg.Panel(mine.get("title", ""), mine["x_title"], mine["y_title"],
-                                [line for line in lines if line.points],
-                                mine.get("x_log", False), mine.get("at_y")))
-    if not any(panel.lines for panel in panels):
-        return ""
-    return svg.picture(panels, columns=2, top=spec.get("y_top"))
+        if drawn := [line for line in lines if line.points]:
+            panels.append(svg.Panel(mine.get("title", ""), mine["x_title"], mine["y_title"], drawn,
+                                    mine.get("x_log", False), mine.get("at_y")))
+    return svg.picture(panels, columns=2, top=spec.get("y_top")) if panels else ""
 
 
 def _numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
