@@ -68,16 +68,19 @@ def _children_s() -> float:
 
 @contextlib.contextmanager
 def terminated_as_interrupt() -> Iterator[None]:
-    """SIGTERM unwinds like Ctrl-C, so that children and namespaces go."""
+    """SIGTERM unwinds like Ctrl-C, so that children and namespaces go; and Ctrl-C does, too, where
+    a shell that began this in the background has it ignored, for children inherit that."""
 
     def raise_interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, raise_interrupt)
+    before = {number: signal.signal(number, raise_interrupt)
+              for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run_logged(argv: Sequence[str], log: Path) -> int:
