@@ -41,11 +41,11 @@ class Panel:
 
 
 def _steps(low: float, high: float) -> list[float]:
-    """About five round values."""
+    """Up to seven round values."""
     span = high - low or 1.0
     step = 10 ** math.floor(math.log10(span / 4))
     for times in (1, 2, 5, 10):
-        if span / (step * times) <= 5:
+        if span / (step * times) <= 6:
             step *= times
             break
     first = math.ceil(low / step - 1e-9)

@@ -195,9 +195,8 @@ def _made_with(made: Sequence[Row]) -> list[str]:
 def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> list[str]:
     asked = {cell.name for cell in paper.cells()}
     have = {row["cell"] for row in made} & asked
-    verdicts = Counter(verdict(claim, paper, made).verdict for claim in listed)
     out = [f"{len(listed)} claims: " + ", ".join(
-        f"{verdicts[one]} {one}" for one in (CONFIRMED, DIFFERS, UNDECIDED)) + ". "
+        f"{count} {one}" for one, count in _counts(paper, made, listed).items()) + ". "
         f"{len(have)} of {len(asked)} cells ({paper.seeds} seeds each), "
         f"{_minutes(made):.0f} minutes of one CPU."]
     for name, reason in paper.absent.items():
@@ -251,16 +250,46 @@ def quick(paper: Paper, made: Sequence[Row]) -> str:
 
 
 def write(paper: Paper) -> None:
-    """The page and its pictures."""
+    """The page and its pictures, and the index."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for name, text in page(paper).items():
+    for name, text in (page(paper) | index_file()).items():
         (RESULTS / name).write_text(text)
 
 
-def stale(paper: Paper) -> list[str]:
-    """Files that are not what the rows and claims give."""
-    return [name for name, text in page(paper).items()
+def stale(files: Mapping[str, str]) -> list[str]:
+    """Those that are not in docs/results as they are here."""
+    return [name for name, text in files.items()
             if not (RESULTS / name).exists() or (RESULTS / name).read_text() != text]
+
+
+def _counts(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> dict[str, int]:
+    found = Counter(verdict(claim, paper, made).verdict for claim in listed)
+    return {one: found[one] for one in (CONFIRMED, DIFFERS, UNDECIDED)}
+
+
+def index(papers: Sequence[Paper]) -> str:
+    """docs/results/README.md."""
+    out = ["# The papers, replayed", "",
+           "What the papers behind these disciplines claim, beside what we measure on the real "
+           "kernel: one page for each paper, with its figures and a verdict for each claim.", "",
+           "| paper | claims | confirmed | differ | not decidable | cells | of | CPU min |",
+           "|---" * 8 + "|"]
+    for paper in papers:
+        made, listed = rows.read(paper.results), claims.load(paper.directory)
+        asked = {cell.name for cell in paper.cells()}
+        have = len({row["cell"] for row in made} & asked)
+        out.append(f"| [{_cell(paper.text['title'])}]({paper.name}.md) | {len(listed)} | "
+                   + " | ".join(map(str, _counts(paper, made, listed).values()))
+                   + f" | {have} | {len(asked)} | {_minutes(made):.0f} |")
+    out += ["", "Not decidable: cells are absent, or the 95 % interval lies across a bound. `make "
+            "paper-NAME` runs what is absent; [scenarios.md](../scenarios.md) says how a claim is "
+            "written and judged."]
+    return "\n".join(out) + "\n"
+
+
+def index_file() -> dict[str, str]:
+    """The index, as page() gives a paper's files."""
+    return {"README.md": index([load(name) for name in names()])}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -269,10 +298,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                                      "and claims of the papers; runs nothing.")
     parser.add_argument("--check", action="store_true", help="write nothing; say what differs")
     args = parser.parse_args(argv)
-    wrong = []
+    wrong = stale(index_file()) if args.check else []
     for name in names():
         if args.check:
-            wrong += stale(load(name))
+            wrong += stale(page(load(name)))
         else:
             write(load(name))
     for name in wrong:

@@ -107,7 +107,12 @@ def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_pages_are_what_rows_and_claims_give(name: str) -> None:
-    assert ledger.stale(paper.load(name)) == []
+    files = ledger.page(paper.load(name)) | ledger.index_file()
+    assert ledger.stale(files) == []
+    assert ledger.stale({next(iter(files)): "something else"}) != []
+    # Pictures of what is drawn no more.
+    there = {path.name for path in ledger.RESULTS.glob(f"{name}*")}
+    assert there == {file for file in files if file != "README.md"}
 
 
 @pytest.mark.parametrize("name", PAPERS)
