@@ -272,8 +272,8 @@ def index(papers: Sequence[Paper]) -> str:
     out = ["# The papers, replayed", "",
            "What the papers behind these disciplines claim, beside what we measure on the real "
            "kernel: one page for each paper, with its figures and a verdict for each claim.", "",
-           "| paper | claims | confirmed | differ | not decidable | without all cells | cells | of | "
-           "CPU min |", "|---" * 9 + "|"]
+           "| paper | claims | confirmed | differ | not decidable | without all cells | cells | of "
+           "| CPU min |", "|---" * 9 + "|"]
     for paper in papers:
         made, listed = rows.read(paper.results), claims.load(paper.directory)
         asked = {cell.name for cell in paper.cells()}
@@ -283,8 +283,8 @@ def index(papers: Sequence[Paper]) -> str:
                    + f" | {sum(verdict(c, paper, made).seeds < paper.seeds for c in listed)}"
                    + f" | {have} | {len(asked)} | {_minutes(made):.0f} |")
     out += ["", "Not decidable: not all of its cells are there, or the 95 % interval lies across a "
-            "bound. `make paper-NAME` runs what is absent; [scenarios.md](../scenarios.md) says how a claim is "
-            "written and judged."]
+            "bound. `make paper-NAME` runs what is absent; [scenarios.md](../scenarios.md) says how "
+            "a claim is written and judged."]
     return "\n".join(out) + "\n"
 
 
