@@ -283,8 +283,8 @@ def index(papers: Sequence[Paper]) -> str:
                    + f" | {sum(verdict(c, paper, made).seeds < paper.seeds for c in listed)}"
                    + f" | {have} | {len(asked)} | {_minutes(made):.0f} |")
     out += ["", "Not decidable: not all of its cells are there, or the 95 % interval lies across a "
-            "bound. `make paper-NAME` runs what is absent; [scenarios.md](../scenarios.md) says how "
-            "a claim is written and judged."]
+            "bound. `make paper-NAME` runs what is absent; how a claim is written and judged is in "
+            "[scenarios.md](../scenarios.md)."]
     return "\n".join(out) + "\n"
 
 
