@@ -74,11 +74,11 @@
 #include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
+#include <aqm/packet_flow.h>
 #include <aqm/red_fifo.h>
 #include <aqm/seeded_random.h>
 #include <aqm/short_share.h>
 #include <aqm/split_gso.h>
-#include <aqm/tcp_flow.h>
 #include <uapi/linux/pkt_sched_redtail.h>
 
 #define REDTAIL_SHORT	((u32)SHORT_SHARE_SHORT)
@@ -163,6 +163,7 @@ struct redtail_queue {
  * @queues: short and long
  * @held: what waits in both
  * @arriving: queue of the packet that arrives
+ * @now: time of its arrival, ns; 0: nobody has asked
  * @delay: how long packets wait
  * @credit: bytes that the short queue is owed, times 2^32
  * @red: average and max_p of the long queue
@@ -176,6 +177,7 @@ struct redtail_vars {
 	struct redtail_queue		queues[REDTAIL_QUEUES];
 	struct held			held;
 	u32				arriving;
+	u64				now;
 	struct delay_sample		delay;
 	s64				credit;
 	struct gentle_red_vars		red;
@@ -230,29 +232,42 @@ struct redtail_sched_data {
 	struct link_rate	link;
 };
 
-/* Of IPv4 without the words that are 0. */
+/* The time of the arrival, read once if at all, ns. */
+static u64 redtail_now(struct redtail_vars *v)
+{
+	if (!v->now)
+		v->now = ktime_get_ns();
+	return v->now;
+}
+
 static u32 redtail_hash(const struct redtail_vars *v,
-			const struct flow_age_key *key)
+			const struct flow_key *key)
 {
 	if (likely(key->kind == FLOW_DISSECTOR_KEY_IPV4_ADDRS))
 		return jhash_3words(key->src[0], key->dst[0], key->ports,
 				    v->salt);
-	return jhash2(key->words, FLOW_AGE_KEY_WORDS, v->salt);
+	return jhash(key, sizeof(*key), v->salt);
 }
 
-/* III-B: which queue does a packet of this flow belong to? */
+/* III-B: which queue does a packet belong to? */
 static u32 redtail_classify(struct redtail_sched_data *q,
-			    const struct sk_buff *skb,
-			    const struct flow_age_key *key, u64 now)
+			    const struct sk_buff *skb)
 {
 	const struct redtail_law *law = &q->law;
+	struct redtail_vars *v = &q->vars;
+	struct packet_flow f;
 	struct flow_age *fa;
 
-	fa = flow_age_see(&q->vars.flows, &q->stats.flows, key,
-			  redtail_hash(&q->vars, key),
-			  held_segments(skb), now, law->tau);
+	packet_flow_read(skb, &f);
+	if (f.protocol != IPPROTO_TCP)
+		return REDTAIL_SHORT;
+	if (!law->ports)
+		f.key.ports = 0;
+	fa = flow_age_see(&v->flows, &q->stats.flows, &f.key,
+			  redtail_hash(v, &f.key), held_segments(skb),
+			  redtail_now(v), law->tau);
 	if (!fa->tag && fa->packets > law->packets &&
-	    now - fa->first >= law->age) {
+	    redtail_now(v) - fa->first >= law->age) {
 		fa->tag = 1;
 		q->stats.flows_long++;
 	}
@@ -282,7 +297,7 @@ static enum congestion_signal redtail_red(struct Qdisc *sch,
 	struct redtail_vars *v = &q->vars;
 	enum congestion_signal signal;
 	enum gentle_red_verdict verdict;
-	u64 now = ktime_get_ns();
+	u64 now = redtail_now(v);
 	u32 random = 0;
 	u64 p_b;
 
@@ -324,13 +339,6 @@ static u32 redtail_backlog(const struct redtail_sched_data *q)
 	       q->vars.queues[REDTAIL_LONG].backlog;
 }
 
-/* Packets held. */
-static u32 redtail_packets(const struct redtail_sched_data *q)
-{
-	return q->vars.queues[REDTAIL_SHORT].packets.qlen +
-	       q->vars.queues[REDTAIL_LONG].packets.qlen;
-}
-
 /* The counter of arrivals for @rq that have no room, for this reason; NULL: it
  * has. Alone, a packet fits into the buffer.
  */
@@ -339,7 +347,7 @@ static u32 *redtail_full(struct redtail_sched_data *q, struct redtail_queue *rq,
 {
 	const struct redtail_law *law = &q->law;
 
-	if (redtail_packets(q) &&
+	if (q->vars.held.segments &&
 	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > law->limit)
 		return &rq->overflow;
 	if ((u64)q->vars.held.truesize + skb->truesize > law->memory_limit)
@@ -372,15 +380,15 @@ static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	}
 
 	rq->loss = floating_red_loss(rq->loss, signal == CONGESTION_MARKED);
-	if (nr == REDTAIL_LONG)
-		red_queue_added(&q->vars.red);
+	if (nr == REDTAIL_LONG && q->vars.red.idle)
+		gentle_red_busy(&q->vars.red, redtail_now(&q->vars));
 	held_add(&q->vars.held, skb);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
 	if (unlikely(delay_due(&q->vars.delay)))
-		delay_start(&q->vars.delay, skb, ktime_get_ns());
+		delay_start(&q->vars.delay, skb, redtail_now(&q->vars));
 	return NET_XMIT_SUCCESS;
 }
 
@@ -388,7 +396,6 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			   struct sk_buff **to_free)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
-	struct flow_age_key key;
 	u32 minor;
 	int ret;
 
@@ -397,13 +404,9 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (ret)
 		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
 					 &q->stats.dropped_bytes, to_free);
-	if (minor && minor <= REDTAIL_QUEUES)
-		q->vars.arriving = minor - 1;
-	else if (tcp_flow_key(skb, q->law.ports, &key))
-		q->vars.arriving = redtail_classify(q, skb, &key,
-						    ktime_get_ns());
-	else
-		q->vars.arriving = REDTAIL_SHORT;
+	q->vars.now = 0;
+	q->vars.arriving = minor && minor <= REDTAIL_QUEUES ?
+			   minor - 1 : redtail_classify(q, skb);
 	/* The segments of a packet stay together. */
 	if (skb_is_gso(skb) && q->params.split_gso)
 		return split_gso_enqueue(skb, sch, to_free,
@@ -424,7 +427,7 @@ static struct sk_buff *redtail_take(struct Qdisc *sch, u32 nr)
 	if (nr == REDTAIL_LONG)
 		red_queue_taken(&q->vars.red, rq->packets.qlen);
 	/* The link goes idle: nobody is owed anything. */
-	if (!redtail_packets(q))
+	if (!q->vars.held.segments)
 		q->vars.credit = 0;
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
@@ -445,7 +448,7 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb;
 	u32 nr;
 
-	if (!redtail_packets(q))
+	if (!v->held.segments)
 		return NULL;
 	nr = short_share_pick(&q->law.share, &v->credit, s->packets.qlen,
 			      redtail_first_len(s), l->packets.qlen,
@@ -468,7 +471,9 @@ static void redtail_trim(struct Qdisc *sch)
 	u32 nr;
 
 	/* A packet that is larger than the buffer by itself is let in: it stays. */
-	while ((redtail_backlog(q) > q->law.limit && redtail_packets(q) > 1) ||
+	while ((redtail_backlog(q) > q->law.limit &&
+		q->vars.queues[REDTAIL_SHORT].packets.qlen +
+		q->vars.queues[REDTAIL_LONG].packets.qlen > 1) ||
 	       q->vars.held.truesize > q->law.memory_limit) {
 		nr = q->vars.queues[REDTAIL_LONG].packets.qlen ? REDTAIL_LONG :
 								 REDTAIL_SHORT;
@@ -480,8 +485,7 @@ static void redtail_trim(struct Qdisc *sch)
 		qdisc_qstats_drop(sch);
 		rtnl_kfree_skbs(skb, skb);
 	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
+	red_fifo_tell(sch, qlen, backlog);
 }
 
 static void redtail_reset(struct Qdisc *sch)
@@ -572,17 +576,13 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_config *to,
 		.max_p		= p->probability,
 		.bottom		= GENTLE_RED_BOTTOM,
 		.top		= GENTLE_RED_TOP,
-		.weight		= p->weight,
-		.ptime		= clamp_t(u64, div64_u64((u64)p->avpkt * NSEC_PER_SEC,
-							 bandwidth), 1, U32_MAX),
+		.weight		= p->weight ?: red_fifo_weight(bandwidth,
+							       p->avpkt, U32_MAX),
+		.ptime		= red_fifo_ptime(bandwidth, p->avpkt),
 		.gentle		= true,
 		.wait		= true,
 		.adaptive	= p->adaptive,
 	};
-	if (!red->weight)
-		red->weight = gentle_red_auto_weight(min_t(u64, U32_MAX,
-							   div_u64(bandwidth,
-								   p->avpkt)));
 	law->floating = (struct floating_red_params) {
 		.low		= p->low,
 		.high		= p->high,
@@ -614,11 +614,6 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_config *to,
 	return 0;
 }
 
-static u32 redtail_sets(const struct redtail_params *p)
-{
-	return DIV_ROUND_UP(p->flows, FLOW_AGE_WAYS);
-}
-
 /* A flow table, unless there is one of that size. */
 static int redtail_alloc(struct Qdisc *sch, struct aqm_config *to,
 			 struct netlink_ext_ack *extack)
@@ -628,8 +623,7 @@ static int redtail_alloc(struct Qdisc *sch, struct aqm_config *to,
 
 	if (p->flows == q->params.flows)
 		return 0;
-	to->memory = kvcalloc(redtail_sets(p) * FLOW_AGE_WAYS,
-			      sizeof(struct flow_age), GFP_KERNEL_ACCOUNT);
+	to->memory = kvzalloc(flow_age_size(p->flows), GFP_KERNEL_ACCOUNT);
 	if (to->memory)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow table");
@@ -668,8 +662,7 @@ static void redtail_setup(struct Qdisc *sch, const struct aqm_config *to)
 	q->params = *p;
 	q->law = *law;
 	sch->limit = law->limit;
-	v->flows.slots = to->memory;
-	v->flows.sets = redtail_sets(p);
+	flow_age_init(&v->flows, to->memory, p->flows);
 	redtail_seed(v, p->seed);
 	v->red_now = law->red;
 	gentle_red_init(&v->red, &law->red, now);
@@ -682,13 +675,15 @@ static void redtail_commit(struct Qdisc *sch, struct aqm_config *to)
 	const struct redtail_params *p = to->params;
 	const struct redtail_law *law = to->law;
 	struct redtail_vars *v = &q->vars;
+	void *old;
 
 	if (aqm_changed(p, TCA_REDTAIL_SEED))
 		redtail_seed(v, p->seed);
 	/* These change where a flow is found: begin with an empty table. */
 	if (to->memory) {
-		swap(to->memory, v->flows.slots);
-		v->flows.sets = redtail_sets(p);
+		old = v->flows.slots;
+		flow_age_init(&v->flows, to->memory, p->flows);
+		to->memory = old;
 	} else if (aqm_changed(p, TCA_REDTAIL_SEED) || p->key != q->params.key) {
 		flow_age_forget(&v->flows);
 	}

@@ -13,29 +13,20 @@
 #define _AQM_FLOW_HASH_H
 
 #include <linux/siphash.h>
-#include <linux/skbuff.h>
-#include <net/flow_dissector.h>
+#include <aqm/packet_flow.h>
 
-/*
- * The flow of a packet, never 0. It is as short a hash as will do, and of no more
- * than there is: it costs as much as the rest of what is done with it.
- */
+/* The flow of a packet, never 0. */
 static inline u32 flow_hash(const struct sk_buff *skb,
 			    const hsiphash_key_t *key)
 {
-	const size_t from = offsetof(struct flow_keys, basic);
-	/* They come last. */
-	size_t to = offsetofend(struct flow_keys, addrs);
-	struct flow_keys keys;
+	struct packet_flow f;
 
-	skb_flow_dissect_flow_keys(skb, &keys, 0);
-	/* A sender may change these within a connection, and Linux does. */
-	keys.tags.flow_label = 0;
-	keys.vlan.vlan_priority = 0;
-	keys.vlan.vlan_dei = 0;
-	if (keys.control.addr_type == FLOW_DISSECTOR_KEY_IPV4_ADDRS)
-		to = offsetofend(struct flow_keys, addrs.v4addrs);
-	return hsiphash((u8 *)&keys + from, to - from, key) ?: 1;
+	packet_flow_read(skb, &f);
+	/* Most have no more than these, and a hash takes long. */
+	if (f.key.kind == FLOW_DISSECTOR_KEY_IPV4_ADDRS && !f.vlan && !f.gre)
+		return hsiphash_4u32(f.key.src[0], f.key.dst[0], f.key.ports,
+				     f.protocol, key) ?: 1;
+	return hsiphash(&f, sizeof(f), key) ?: 1;
 }
 
 /* The flow that a filter named, in the same number space. */

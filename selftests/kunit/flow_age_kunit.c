@@ -8,7 +8,6 @@
 #define TAU	1000
 
 struct world {
-	struct flow_age		slots[2 * FLOW_AGE_WAYS];
 	struct flow_age_table	t;
 	struct flow_age_stats	st;
 };
@@ -17,14 +16,18 @@ static struct world *new_world(struct kunit *test)
 {
 	struct world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 
+	void *table = kunit_kzalloc(test, flow_age_size(2 * FLOW_AGE_WAYS),
+				    GFP_KERNEL);
+
 	KUNIT_ASSERT_NOT_NULL(test, w);
-	w->t = (struct flow_age_table) { .slots = w->slots, .sets = 2 };
+	KUNIT_ASSERT_NOT_NULL(test, table);
+	flow_age_init(&w->t, table, 2 * FLOW_AGE_WAYS);
 	return w;
 }
 
 static struct flow_age *see(struct world *w, u32 id, u32 hash, u64 now)
 {
-	struct flow_age_key key = { .kind = 1, .dst[3] = id };
+	struct flow_key key = { .kind = 1, .dst[3] = id };
 
 	return flow_age_see(&w->t, &w->st, &key, hash, 1, now, TAU);
 }

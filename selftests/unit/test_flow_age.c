@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * flow_age.h against a list of flows that is searched from end to end, and
- * sorted by when each was last seen.
+ * sorted by which was seen last.
  */
 #include <string.h>
 #include <aqm/flow_age.h>
@@ -14,25 +14,34 @@
 /* What the header promises, without a table: flows of each set by key. */
 struct model {
 	struct {
-		u32 key, packets;
+		u32 key, packets, used;
 		u64 first, last;
 	} flows[SETS][FLOW_AGE_WAYS];
-	u32 held[SETS], new, evicted;
+	u32 held[SETS], arrivals, new, evicted;
 };
 
-static struct flow_age_key key_of(u32 id)
+static struct flow_key key_of(u32 id)
 {
-	/* Keys differ in any one word: all of the key must count. */
-	struct flow_age_key key = { .kind = 1 };
+	/* Keys differ in any one half of a word: all of the key must count. */
+	struct flow_key key = { .kind = 1 };
+	u32 half = id % (2 * ARRAY_SIZE(key.words));
 
-	key.words[id % FLOW_AGE_KEY_WORDS] += 100 + id;
+	key.words[half / 2] += (100ULL + id) << 32 * (half % 2);
 	return key;
 }
 
-/* A hash that falls into a set by the multiplication in the header. */
+/* A hash that falls into a set by the multiplication in the header; some share it. */
 static u32 hash_of(u32 id)
 {
-	return (u32)(((u64)(id % SETS) << 32) / SETS) + 7 + id / SETS;
+	return (u32)(((u64)(id % SETS) << 32) / SETS) + 7 + id / SETS % 13;
+}
+
+static struct flow_age_table table(u32 flows)
+{
+	struct flow_age_table t = {};
+
+	flow_age_init(&t, calloc(1, flow_age_size(flows)), flows);
+	return t;
 }
 
 static u32 model_see(struct model *m, u32 id, u32 packets, u64 now, u64 *first)
@@ -49,7 +58,7 @@ static u32 model_see(struct model *m, u32 id, u32 packets, u64 now, u64 *first)
 		m->flows[set][i].packets = 0;
 	} else if (i == n) {
 		for (i = 1; i < n; i++)
-			if (m->flows[set][i].last < m->flows[set][oldest].last)
+			if (m->flows[set][i].used < m->flows[set][oldest].used)
 				oldest = i;
 		i = oldest;
 		m->evicted += now - m->flows[set][i].last <= TAU;
@@ -62,31 +71,29 @@ static u32 model_see(struct model *m, u32 id, u32 packets, u64 now, u64 *first)
 	}
 	m->flows[set][i].packets += packets;
 	m->flows[set][i].last = now;
+	m->flows[set][i].used = m->arrivals++;
 	*first = m->flows[set][i].first;
 	return m->flows[set][i].packets;
 }
 
 static void test_against_the_model(void)
 {
-	struct flow_age_table t = {
-		.slots = calloc(SETS * FLOW_AGE_WAYS, sizeof(struct flow_age)),
-		.sets = SETS,
-	};
+	struct flow_age_table t = table(SETS * FLOW_AGE_WAYS);
 	u32 tagged[FLOWS] = {}, misplaced = 0, wrong = 0, tags = 0, forgotten = 0;
 	struct flow_age_stats st = {};
 	static struct model m;
 	u64 now = 5;
 
 	for (int i = 0; i < 200000; i++) {
-		/* few flows for a while, then many; never two at one time */
+		/* few flows for a while, then many */
 		u32 id = unit_below(i / 5000 % 3 ? FLOWS : 12);
 		u32 packets = 1 + unit_below(3), before = m.new;
-		struct flow_age_key key = key_of(id);
+		struct flow_key key = key_of(id);
 		struct flow_age *fa;
 		u64 first;
 		u32 n;
 
-		now += 1 + (unit_below(4) ? unit_below(20) : unit_below(TAU / 4));
+		now += unit_below(4) ? unit_below(20) : unit_below(TAU / 4);
 		if (unit_below(500) == 0)
 			now += TAU - 1 + unit_below(3);
 		if (unit_below(3000) == 0) {
@@ -118,9 +125,8 @@ static void test_against_the_model(void)
 
 static void test_saturation(void)
 {
-	struct flow_age slots[FLOW_AGE_WAYS] = {};
-	struct flow_age_table t = { .slots = slots, .sets = 1 };
-	struct flow_age_key key = key_of(1);
+	struct flow_age_table t = table(FLOW_AGE_WAYS);
+	struct flow_key key = key_of(1);
 	struct flow_age_stats st = {};
 
 	flow_age_see(&t, &st, &key, U32_MAX, U32_MAX - 1, 1, TAU);
@@ -130,14 +136,14 @@ static void test_saturation(void)
 		"tau itself is not too long");
 	unit_ok(flow_age_see(&t, &st, &key, U32_MAX, 5, 2 + 2 * TAU, TAU)->packets == 5,
 		"one more is");
+	free(t.slots);
 }
 
 /* A slot that was not used for 65536 generations is not taken for a new one. */
 static void test_a_generation_does_not_come_back(void)
 {
-	struct flow_age slots[FLOW_AGE_WAYS] = {};
-	struct flow_age_table t = { .slots = slots, .sets = 1 };
-	struct flow_age_key key = key_of(1);
+	struct flow_age_table t = table(FLOW_AGE_WAYS);
+	struct flow_key key = key_of(1);
 	struct flow_age_stats st = {};
 	u32 i;
 
@@ -146,6 +152,7 @@ static void test_a_generation_does_not_come_back(void)
 		flow_age_forget(&t);
 	unit_ok(flow_age_see(&t, &st, &key, 0, 1, 1, TAU)->packets == 1 && st.new == 2 &&
 		!st.evicted, "after 65536 times a forgotten flow is still forgotten");
+	free(t.slots);
 }
 
 int main(int argc, char **argv)

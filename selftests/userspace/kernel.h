@@ -221,6 +221,13 @@ static inline u32 hsiphash_1u32(u32 a, const hsiphash_key_t *key)
 {
 	return hsiphash(&a, sizeof(a), key);
 }
+static inline u32 hsiphash_4u32(u32 a, u32 b, u32 c, u32 d,
+				const hsiphash_key_t *key)
+{
+	const u32 words[] = { a, b, c, d };
+
+	return hsiphash(words, sizeof(words), key);
+}
 u32 jhash(const void *data, u32 len, u32 initval);
 static inline u32 jhash2(const u32 *k, u32 words, u32 initval)
 {
@@ -435,6 +442,14 @@ static inline bool pskb_network_may_pull(struct sk_buff *skb, unsigned int len)
 {
 	return pskb_may_pull(skb, skb->network_offset + len);
 }
+static inline bool skb_vlan_tag_present(const struct sk_buff *skb)
+{
+	return skb->vlan_present;
+}
+static inline u16 skb_vlan_tag_get_id(const struct sk_buff *skb)
+{
+	return skb->vlan_tci & 0xfff;
+}
 __be16 skb_protocol(const struct sk_buff *skb, bool skip_vlan);
 int INET_ECN_set_ce(struct sk_buff *skb);
 u32 skb_get_hash(struct sk_buff *skb);
@@ -450,6 +465,7 @@ static inline netdev_features_t netif_skb_features(struct sk_buff *skb)
 #define FLOW_DISSECTOR_F_PARSE_1ST_FRAG		1u
 #define FLOW_DISSECTOR_KEY_IPV4_ADDRS		2
 #define FLOW_DISSECTOR_KEY_IPV6_ADDRS		3
+#define FLOW_DISSECTOR_KEY_TIPC			12
 
 struct flow_dissector_key_basic {
 	__be16	n_proto;
@@ -487,6 +503,9 @@ struct flow_keys {
 		struct {
 			struct in6_addr src, dst;
 		} v6addrs;
+		struct {
+			__be32	key;
+		} tipckey;
 	} addrs;
 };
 struct flow_keys_basic {

@@ -2,19 +2,35 @@
 #include <sch_redtail.c>
 #include "inner.h"
 
-/* Each flow stands once in its set, and was not seen before it began. */
+/*
+ * Each flow stands once in its set, and was not seen before it began. The order
+ * of a set's slots names each once, and none of the flows in it was seen before
+ * one that is said to be older.
+ */
 static void table_is_right(const struct flow_age_table *t)
 {
-	const struct flow_age *fa, *other, *set;
+	const struct flow_age *fa, *other, *slots;
+	const struct flow_age_set *set;
+	u32 at, named;
+	u64 last;
 
-	for (fa = t->slots; fa < t->slots + FLOW_AGE_WAYS * t->sets; fa++) {
-		if (!fa->packets || fa->generation != t->generation)
-			continue;
-		inner_must(fa->first <= fa->last);
-		set = t->slots + (fa - t->slots) / FLOW_AGE_WAYS * FLOW_AGE_WAYS;
-		for (other = set; other < fa; other++)
-			inner_must(!other->packets ||
-				   memcmp(&other->key, &fa->key, sizeof(fa->key)));
+	for (set = t->sets; set < t->sets + t->count; set++) {
+		slots = &t->slots[FLOW_AGE_WAYS * (set - t->sets)];
+		last = U64_MAX;
+		named = 0;
+		for (at = 0; at <= FLOW_AGE_OLDEST; at += 8) {
+			named |= 1 << flow_age_slot(set, at);
+			fa = &slots[flow_age_slot(set, at)];
+			if (!fa->packets || fa->generation != t->generation)
+				continue;
+			inner_must(fa->first <= fa->last);
+			inner_must(fa->last <= last);
+			last = fa->last;
+			for (other = slots; other < fa; other++)
+				inner_must(!other->packets ||
+					   !flow_key_equal(&other->key, &fa->key));
+		}
+		inner_must(named == (1 << FLOW_AGE_WAYS) - 1);
 	}
 }
 

@@ -168,7 +168,7 @@ class Redtail:
         self.next_move = self.start + HALF_SECOND
         self.min2, self.max2 = o.min2, o.max2
         self.credit = Fraction(0)
-        self.table: list[Flow | None] = [None] * o.flows
+        self.table: list[Flow] = []
 
     def reset(self, now: int) -> None:
         """The device went down: as new, but for the counters and the random numbers."""
@@ -198,7 +198,7 @@ class Redtail:
         return LONG if flow.long else SHORT
 
     def _see(self, p: Packet, now: int) -> Flow:
-        """The flow of a packet; one set of the table is all of it here."""
+        """The flow of a packet; one set of the table is all of it here, the last seen last."""
         tau = self.options.tau
 
         def dead(flow: Flow) -> bool:
@@ -206,20 +206,15 @@ class Redtail:
                 raise AmbiguousTraceError("a flow nearly forgotten")
             return now - flow.last > tau
 
-        for i, flow in enumerate(self.table):
-            if flow and flow.flow == p.flow:
-                if dead(flow):
-                    self.table[i] = flow = Flow(p.flow, 0, now, now)
-                    self.count.new += 1
-                break
-        else:
-            ages = [flow.last if flow else -1 for flow in self.table]
-            i = ages.index(min(ages))
-            victim = self.table[i]
-            self.count.evicted += victim is not None and not dead(victim)
-            self.table[i] = flow = Flow(p.flow, 0, now, now)
+        flow = next((flow for flow in self.table if flow.flow == p.flow), None)
+        if flow:
+            self.table.remove(flow)
+        elif len(self.table) == self.options.flows:
+            self.count.evicted += not dead(self.table.pop(0))
+        if not flow or dead(flow):
+            flow = Flow(p.flow, 0, now, now)
             self.count.new += 1
-        assert flow
+        self.table.append(flow)
         flow.packets += p.segments
         flow.last = now
         return flow
@@ -437,7 +432,7 @@ class Redtail:
         if not new.dynamic or (new.min2, new.max2) != (old.min2, old.max2):
             self.min2, self.max2 = new.min2, new.max2
         if (new.flows, new.key, new.seed) != (old.flows, old.key, old.seed):
-            self.table = [None] * new.flows
+            self.table = []
         if new.seed != old.seed:
             self.random = SeededRandom(new.seed)
             self.random.u32()

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which flow a packet belongs to.
+ *
+ * TCP and UDP right behind a plain IPv4 or IPv6 header are read as they are: the
+ * kernel's flow dissector costs more than all else that is done to a packet. What
+ * it can look into beside (VLAN tags in the packet, options, fragments, tunnels)
+ * is left to it. Either way a flow reads the same.
+ */
+#ifndef _AQM_PACKET_FLOW_H
+#define _AQM_PACKET_FLOW_H
+
+#include <linux/if_vlan.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/skbuff.h>
+#include <net/flow_dissector.h>
+#include <net/ip.h>
+#include <aqm/flow_key.h>
+
+/**
+ * struct packet_flow - what the headers of a packet say; unused parts are 0
+ * @key: addresses and ports; fragments have no ports
+ * @protocol: behind IP, IPPROTO_*; 0 where the packet is cut off
+ * @network: what is neither IP nor TIPC: its ETH_P_*, as in the packet
+ * @vlan: tag protocol in the upper half, number in the lower
+ * @gre: key
+ */
+struct packet_flow {
+	struct flow_key	key;
+	u32		protocol;
+	u32		network;
+	u32		vlan;
+	u32		gre;
+};
+
+static inline u32 packet_flow_vlan(__be16 protocol, u16 number)
+{
+	return (__force u32)protocol << 16 | number;
+}
+
+/* Read plain headers. Return: whether they are. */
+static inline bool packet_flow_plain(const struct sk_buff *skb,
+				     struct packet_flow *f)
+{
+	const void *tail = skb_tail_pointer(skb);
+	const struct ipv6hdr *v6 = ipv6_hdr(skb);
+	const struct iphdr *v4 = ip_hdr(skb);
+	const void *ports;
+
+	*f = (struct packet_flow) {};
+	if (skb->protocol == htons(ETH_P_IP)) {
+		ports = v4 + 1;
+		if (ports + sizeof(f->key.ports) > tail || v4->version != 4 ||
+		    v4->ihl != 5 || ip_is_fragment(v4))
+			return false;
+		f->key.kind = FLOW_DISSECTOR_KEY_IPV4_ADDRS;
+		f->key.src[0] = (__force u32)v4->saddr;
+		f->key.dst[0] = (__force u32)v4->daddr;
+		f->protocol = v4->protocol;
+	} else if (skb->protocol == htons(ETH_P_IPV6)) {
+		ports = v6 + 1;
+		if (ports + sizeof(f->key.ports) > tail || v6->version != 6)
+			return false;
+		f->key.kind = FLOW_DISSECTOR_KEY_IPV6_ADDRS;
+		memcpy(f->key.src, &v6->saddr, sizeof(f->key.src));
+		memcpy(f->key.dst, &v6->daddr, sizeof(f->key.dst));
+		f->protocol = v6->nexthdr;
+	} else {
+		return false;
+	}
+	memcpy(&f->key.ports, ports, sizeof(f->key.ports));
+	if (skb_vlan_tag_present(skb))
+		f->vlan = packet_flow_vlan(skb->vlan_proto,
+					   skb_vlan_tag_get_id(skb));
+	return f->protocol == IPPROTO_TCP || f->protocol == IPPROTO_UDP;
+}
+
+/* Whatever else the kernel can look into. */
+static noinline void packet_flow_dissect(const struct sk_buff *skb,
+					 struct packet_flow *f)
+{
+	struct flow_keys keys;
+	bool read = skb_flow_dissect_flow_keys(skb, &keys, 0);
+
+	*f = (struct packet_flow) {
+		.key.ports	= (__force u32)keys.ports.ports,
+		.key.kind	= keys.control.addr_type,
+		.protocol	= read ? keys.basic.ip_proto : 0,
+		.vlan		= packet_flow_vlan(keys.vlan.vlan_tpid,
+						   keys.vlan.vlan_id),
+		.gre		= (__force u32)keys.keyid.keyid,
+	};
+	switch (keys.control.addr_type) {
+	case FLOW_DISSECTOR_KEY_IPV4_ADDRS:
+		f->key.src[0] = (__force u32)keys.addrs.v4addrs.src;
+		f->key.dst[0] = (__force u32)keys.addrs.v4addrs.dst;
+		break;
+	case FLOW_DISSECTOR_KEY_IPV6_ADDRS:
+		memcpy(f->key.src, &keys.addrs.v6addrs.src, sizeof(f->key.src));
+		memcpy(f->key.dst, &keys.addrs.v6addrs.dst, sizeof(f->key.dst));
+		break;
+	case FLOW_DISSECTOR_KEY_TIPC:
+		f->key.src[0] = (__force u32)keys.addrs.tipckey.key;
+		break;
+	default:
+		f->network = (__force u32)keys.basic.n_proto;
+	}
+}
+
+/* The flow of a packet. */
+static inline void packet_flow_read(const struct sk_buff *skb,
+				    struct packet_flow *f)
+{
+	if (unlikely(!packet_flow_plain(skb, f)))
+		packet_flow_dissect(skb, f);
+}
+
+#endif /* _AQM_PACKET_FLOW_H */
