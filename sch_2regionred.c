@@ -152,26 +152,26 @@ struct tworr_vars {
 
 /**
  * struct tworr_sched_data - a discipline
- * @params: configuration
- * @derived: what follows from it
+ * @derived: what is in force
  * @vars: state of the datapath
  * @control: counters of phases and controller, of which @stats takes a copy
  *	when it is dumped
  * @stats: counters; what is no counter is filled in for a dump only
+ * @params: configuration
  * @link: the device's speed
  */
 struct tworr_sched_data {
-	struct tworr_params	params;
 	struct tworr_derived	derived;
 	struct tworr_vars	vars;
 	struct two_region_stats	control;
 	struct tc_2regionred_qdisc_stats	stats;
+	struct tworr_params	params;
 	struct link_rate	link;
 };
 
 /* Tell the sender: false if the packet must be dropped for that. */
-static bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
-			 enum two_region_phase phase)
+static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
+				  enum two_region_phase phase)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tc_2regionred_qdisc_stats *st = &q->stats;
@@ -196,6 +196,17 @@ static bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	}
 }
 
+/* The arrival finds no room: @cause counts it. */
+static noinline int tworr_lost(struct sk_buff *skb, struct Qdisc *sch,
+			       u32 *cause, struct sk_buff **to_free)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+
+	++*cause;
+	return plain_fifo_drop(sch, &q->vars.queue, skb, QDISC_DROP_OVERLIMIT,
+			       to_free);
+}
+
 /* One packet, or segment. */
 static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 			     struct sk_buff **to_free)
@@ -214,17 +225,14 @@ static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 				   &q->control, v->persistent.estimate,
 				   packets, now);
 
-	full = plain_fifo_full(queue, skb);
-	if (unlikely(full)) {
-		++*full;
-		return plain_fifo_drop(sch, queue, skb, QDISC_DROP_OVERLIMIT,
-				       to_free);
-	}
+	full = plain_fifo_full(queue, skb, packets);
+	if (unlikely(full))
+		return tworr_lost(skb, sch, full, to_free);
 	if (unlikely(phase != TWO_REGION_QUIET) && !tworr_signal(sch, skb, phase)) {
 		plain_fifo_drop(sch, queue, skb, QDISC_DROP_CONGESTED, to_free);
 		return NET_XMIT_CN;
 	}
-	return plain_fifo_add(sch, queue, skb, now);
+	return plain_fifo_add(sch, queue, skb, packets, now);
 }
 
 static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -232,12 +240,12 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
-	if (skb_is_gso(skb) && q->params.split_gso)
+	if (unlikely(skb_is_gso(skb)) && q->params.split_gso)
 		return split_gso_enqueue(skb, sch, to_free, tworr_enqueue_one);
 	return tworr_enqueue_one(skb, sch, to_free);
 }
 
-/* The first packet has left the queue. */
+/* The first packet has left the queue, and the estimator is to know it. */
 static void tworr_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
@@ -257,7 +265,9 @@ static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 	skb = plain_fifo_take(sch, queue);
 	if (!skb)
 		return NULL;
-	tworr_departed(sch, skb);
+	if (persistent_queue_notes(&q->vars.persistent, &q->derived.persistent,
+				   queue->held.segments))
+		tworr_departed(sch, skb);
 	plain_fifo_sent(queue, skb);
 	return skb;
 }

@@ -139,11 +139,23 @@ struct blue_sched_data {
 /* Of a packet that is queued and sent, nothing else is touched. */
 static_assert(offsetof(struct blue_sched_data, vars.queue.stats) <= 3 * 64);
 
+/*
+ * Out of line is what few packets meet: one that is queued while p_m is 0 calls
+ * nothing.
+ */
+
 /* A packet is lost, or the queue is longer than L. */
-static void blue_congested(struct blue_sched_data *q)
+static noinline void blue_congested(struct blue_sched_data *q)
 {
 	q->stats.rises += marking_lost(&q->law.marking, &q->vars.marking,
 				       ktime_get_ns());
+}
+
+/* The link has been idle. */
+static noinline void blue_idled(struct blue_sched_data *q)
+{
+	q->stats.falls += marking_idled(&q->law.marking, &q->vars.marking,
+					ktime_get_ns());
 }
 
 /* Whether the arrival is to be marked or dropped. */
@@ -154,7 +166,7 @@ static bool blue_choose(struct blue_vars *v)
 }
 
 /* Tell the sender: false if the arrival must be dropped for that. */
-static bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool above)
+static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool above)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
@@ -172,36 +184,43 @@ static bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool above)
 	}
 }
 
+/* The arrival finds no room: @cause counts it. */
+static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
+			      u32 *cause, struct sk_buff **to_free)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	++*cause;
+	blue_congested(q);
+	return plain_fifo_drop(sch, &q->vars.queue, skb, QDISC_DROP_OVERLIMIT,
+			       to_free);
+}
+
 /* An arrival, or a segment of one. */
 static int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
-	const struct blue_law *p = &q->law;
+	u32 packets = held_segments(skb);
 	struct blue_vars *v = &q->vars;
 	struct plain_fifo *queue = &v->queue;
 	bool above;
 	u32 *full;
 
-	if (!queue->held.segments && v->marking.p)
-		q->stats.falls += marking_idled(&p->marking, &v->marking,
-						ktime_get_ns());
+	if (unlikely(!queue->held.segments && v->marking.p))
+		blue_idled(q);
 
-	full = plain_fifo_full(queue, skb);
-	if (unlikely(full)) {
-		++*full;
-		blue_congested(q);
-		return plain_fifo_drop(sch, queue, skb, QDISC_DROP_OVERLIMIT,
-				       to_free);
-	}
-	above = (u64)queue->held.segments + held_segments(skb) > p->threshold;
+	full = plain_fifo_full(queue, skb, packets);
+	if (unlikely(full))
+		return blue_lost(skb, sch, full, to_free);
+	above = (u64)queue->held.segments + packets > q->law.threshold;
 	if (unlikely(above))
 		blue_congested(q);
 	if (v->marking.p && blue_choose(v) && !blue_signal(sch, skb, above)) {
 		plain_fifo_drop(sch, queue, skb, QDISC_DROP_CONGESTED, to_free);
 		return NET_XMIT_CN;
 	}
-	return plain_fifo_add(sch, queue, skb, 0);
+	return plain_fifo_add(sch, queue, skb, packets, 0);
 }
 
 static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -209,7 +228,7 @@ static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
-	if (skb_is_gso(skb) && q->law.split)
+	if (unlikely(skb_is_gso(skb)) && q->law.split)
 		return split_gso_enqueue(skb, sch, to_free, blue_arrival);
 	return blue_arrival(skb, sch, to_free);
 }

@@ -25,21 +25,21 @@
 /**
  * struct delay_sample - the packet being timed, and the results
  * @packet: its address, never followed; NULL while none is timed
+ * @wait: arrivals that pass before the next sample
+ * @samples: packets timed so far; at 0 the rest means nothing
  * @since: its arrival, ns
  * @last: delay of the last packet timed, ns
  * @avg: average, ns
  * @max: greatest so far, ns
- * @wait: arrivals that pass before the next sample
- * @samples: packets timed so far; at 0 the rest means nothing
  */
 struct delay_sample {
 	const void	*packet;
+	u32		wait;
+	u32		samples;
 	u64		since;
 	u64		last;
 	u64		avg;
 	u64		max;
-	u32		wait;
-	u32		samples;
 };
 
 /* Whether the packet that arrives is to be timed: then delay_start() it. */

@@ -310,9 +310,9 @@ flow_buffer_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 static inline u32 *flow_buffer_lacks(struct flow_buffer *b,
 				     const struct sk_buff *skb)
 {
-	return held_lacks(&b->held, skb, b->params.limit,
-			  b->params.memory_limit, &b->stats.drop_limit,
-			  &b->stats.drop_memory);
+	return held_lacks(&b->held, held_segments(skb), skb->truesize,
+			  b->params.limit, b->params.memory_limit,
+			  &b->stats.drop_limit, &b->stats.drop_memory);
 }
 
 /* Count an arrival that found the buffer full. */

@@ -65,27 +65,33 @@ static inline u32 held_segments(const struct sk_buff *skb)
  * fits. One that is larger than the limit by itself fits where nothing else is
  * held: refusing it would cut its flow off for good.
  */
-static inline u32 *held_lacks(const struct held *held,
-			      const struct sk_buff *skb, u32 limit,
-			      u32 memory_limit, u32 *drop_limit,
-			      u32 *drop_memory)
+static inline u32 *held_lacks(const struct held *held, u32 segments,
+			      u32 truesize, u32 limit, u32 memory_limit,
+			      u32 *drop_limit, u32 *drop_memory)
 {
-	if (unlikely((u64)held->segments + held_segments(skb) > limit) &&
-	    held->segments)
+	if (unlikely((u64)held->segments + segments > limit) && held->segments)
 		return drop_limit;
-	if (unlikely((u64)held->truesize + skb->truesize > memory_limit))
+	if (unlikely((u64)held->truesize + truesize > memory_limit))
 		return drop_memory;
 	return NULL;
 }
 
-static inline void held_add(struct held *held, const struct sk_buff *skb)
+/* Add a packet that is @segments, which held_segments() has told. */
+static inline void __held_add(struct held *held, const struct sk_buff *skb,
+			      u32 segments)
 {
 	struct held_cb *cb = held_cb(skb);
+	u32 truesize = skb->truesize;
 
-	cb->segments = held_segments(skb);
-	cb->truesize = skb->truesize;
-	held->segments += cb->segments;
-	held->truesize += cb->truesize;
+	cb->segments = segments;
+	cb->truesize = truesize;
+	held->segments += segments;
+	held->truesize += truesize;
+}
+
+static inline void held_add(struct held *held, const struct sk_buff *skb)
+{
+	__held_add(held, skb, held_segments(skb));
 }
 
 static inline void held_sub(struct held *held, const struct sk_buff *skb)

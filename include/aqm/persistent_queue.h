@@ -12,7 +12,10 @@
  *	count. q is followed through departures too, so it is the least of all
  *	times and not only of those at which a packet came; a fifteenth without
  *	packets has the q that stood throughout. Fifteenths end at the multiples
- *	of their length of the caller's clock.
+ *	of their length of the caller's clock. The clock is read for arrivals,
+ *	and for a departure that leaves a new least: any other counts as if it
+ *	came with the event before it, which matters only where a fifteenth
+ *	passes without either.
  * EWMA (5.2.1): at each arrival avg += w (q - avg), q before it, with
  *	w = 1 - exp(-1 / pipe) (equation 3.3): a time constant of one interval
  *	when packets come at the link's rate. The thesis has no rule for an empty
@@ -128,7 +131,7 @@ persistent_queue_end_fifteenths(struct persistent_queue *pq,
 }
 
 /* EWMA: take off the average what an empty queue has earned since @since. */
-static inline void
+static noinline void
 persistent_queue_idle(struct persistent_queue *pq,
 		      const struct persistent_queue_params *p, u64 now)
 {
@@ -171,7 +174,7 @@ persistent_queue_advance(struct persistent_queue *pq,
 }
 
 /* EWMA: @packets arrivals that find @q. */
-static inline void
+static noinline void
 persistent_queue_fold(struct persistent_queue *pq,
 		      const struct persistent_queue_params *p, u32 q,
 		      u32 packets)
@@ -197,6 +200,24 @@ persistent_queue_arrival(struct persistent_queue *pq,
 	persistent_queue_advance(pq, p, q, now);
 	if (p->estimator != PERSISTENT_QUEUE_ABSMIN && q)
 		persistent_queue_fold(pq, p, q, packets);
+}
+
+/*
+ * Whether a departure that leaves @q makes a difference. Only then is
+ * persistent_queue_departure() called, and the time needed.
+ */
+static inline bool
+persistent_queue_notes(const struct persistent_queue *pq,
+		       const struct persistent_queue_params *p, u32 q)
+{
+	switch (p->estimator) {
+	case PERSISTENT_QUEUE_ABSMIN:
+		return q < pq->lowest;
+	case PERSISTENT_QUEUE_EWMA_DRAIN:
+		return !q || pq->estimate > (u64)q << 32;
+	default:
+		return !q;
+	}
 }
 
 /* @packets have left at once; @q is the length after that. */

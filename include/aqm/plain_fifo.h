@@ -46,19 +46,26 @@ static inline void plain_fifo_init(struct Qdisc *sch, struct plain_fifo *f,
 	sch->limit = limit;
 }
 
-/* The counter of arrivals that have no room, for this reason; NULL: it has. */
+/*
+ * The counter of arrivals of @packets that have no room, for this reason; NULL:
+ * it has.
+ */
 static inline u32 *plain_fifo_full(struct plain_fifo *f,
-				   const struct sk_buff *skb)
+				   const struct sk_buff *skb, u32 packets)
 {
-	return held_lacks(&f->held, skb, f->limit, f->memory_limit,
-			  &f->stats.drop_limit, &f->stats.drop_memory);
+	return held_lacks(&f->held, packets, skb->truesize, f->limit,
+			  f->memory_limit, &f->stats.drop_limit,
+			  &f->stats.drop_memory);
 }
 
-/* Add an arrival, for which there is room, at @now, ns; 0: nobody has looked. */
+/*
+ * Add an arrival of @packets, for which there is room, at @now, ns; 0: nobody has
+ * looked.
+ */
 static inline int plain_fifo_add(struct Qdisc *sch, struct plain_fifo *f,
-				 struct sk_buff *skb, u64 now)
+				 struct sk_buff *skb, u32 packets, u64 now)
 {
-	held_add(&f->held, skb);
+	__held_add(&f->held, skb, packets);
 	if (unlikely(delay_due(&f->delay)))
 		delay_start(&f->delay, skb, now ?: ktime_get_ns());
 	return qdisc_enqueue_tail(skb, sch);

@@ -190,8 +190,9 @@ static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb)
 {
 	struct aqm_common_stats *st = &rf->stats;
 
-	return held_lacks(&rf->held, skb, st->limit, st->memory_limit,
-			  &st->drop_limit, &st->drop_memory);
+	return held_lacks(&rf->held, held_segments(skb), skb->truesize,
+			  st->limit, st->memory_limit, &st->drop_limit,
+			  &st->drop_memory);
 }
 
 /*

@@ -51,7 +51,7 @@ static inline void split_gso_prepare(struct sk_buff *segment)
  *
  * Return: the verdict.
  */
-static __always_inline int
+static noinline int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		  struct sk_buff **to_free,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,

@@ -79,7 +79,13 @@ struct two_region_params {
 };
 
 /**
- * struct two_region_vars - state
+ * struct two_region_vars - state; each arrival looks at what comes first
+ * @q: estimated queue for which the following holds, packets, Q32.32
+ * @look_at: until when it holds if the estimate stands, ns
+ * @last: time of the last arrival, ns
+ * @count: packets since the last signal
+ * @due: the arrival that reaches so many is signalled; U64_MAX: none is
+ * @phase: at the last arrival
  * @ppd: packets per drop, Q32.32
  * @ppd_old: of the interval before, Q32.32
  * @window: W, packets, Q32.32
@@ -90,14 +96,14 @@ struct two_region_params {
  * @entered: any time in High-N yet
  * @draw: where in its range the spacing to the next signal lies, Q0.32
  * @random: for the hold-off, the jitter and the spacing
- * @q: estimated queue for which the following holds, packets, Q32.32
- * @look_at: until when it holds if the estimate stands, ns
- * @last: time of the last arrival, ns
- * @count: packets since the last signal
- * @due: the arrival that reaches so many is signalled; U64_MAX: none is
- * @phase: at the last arrival
  */
 struct two_region_vars {
+	u64			q;
+	u64			look_at;
+	u64			last;
+	u64			count;
+	u64			due;
+	enum two_region_phase	phase;
 	u64			ppd;
 	u64			ppd_old;
 	u64			window;
@@ -108,12 +114,6 @@ struct two_region_vars {
 	bool			entered;
 	u32			draw;
 	struct seeded_random	random;
-	u64			q;
-	u64			look_at;
-	u64			last;
-	u64			count;
-	u64			due;
-	enum two_region_phase	phase;
 };
 
 /**

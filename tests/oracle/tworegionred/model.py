@@ -105,9 +105,10 @@ class AbsMin:
         self.advance(now, length)
 
     def departure(self, now: int, length: int, packets: int = 1) -> None:
-        """``packets`` have left ``length`` behind."""
-        self.advance(now, length + packets)
-        self.lowest = min(self.lowest, length)
+        """``packets`` have left ``length`` behind; one that is no new least has no date."""
+        if length < self.lowest:
+            self.advance(now, length + packets)
+            self.lowest = min(self.lowest, length)
 
 
 class Ewma:
