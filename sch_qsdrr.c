@@ -64,17 +64,21 @@
 /**
  * struct qsdrr_flow - one queue
  * @fq: its packets and its place in the round robin
- * @by_length: its place in the index; there while it holds a packet
  * @backlog: bytes held
+ * @by_length: its place in the index; there while it holds a packet
  */
 struct qsdrr_flow {
-	struct flow_queue	fq;
-	struct hlist_node	by_length;
-	u64			backlog;
+	union {
+		struct {
+			struct flow_queue	fq;
+			u64			backlog;
+			struct length_entry	by_length;
+		};
+		u8 whole[NUMBERED_BYTES];
+	};
 };
 
-/* One cache line on 64 bit. */
-static_assert(sizeof(struct qsdrr_flow) <= 64);
+static_assert(sizeof(struct qsdrr_flow) == NUMBERED_BYTES);
 
 /*
  * Configuration as given; written by change under the tree lock. A member for
@@ -113,28 +117,26 @@ struct qsdrr_stats {
  * @buffer: packets, queues, limits and what was lost
  * @params: configuration
  * @stats: counters
- * @flows: the queues by number, less one
  * @vars: state
  */
 struct qsdrr_sched_data {
 	struct flow_buffer	buffer;
 	struct qsdrr_params	params;
 	struct qsdrr_stats	stats;
-	struct qsdrr_flow	*flows;
 	struct qsdrr_vars	vars;
 };
 
 static_assert(!offsetof(struct qsdrr_sched_data, buffer));
 
-static u32 qsdrr_number(const struct qsdrr_sched_data *q,
-			const struct qsdrr_flow *flow)
-{
-	return flow - q->flows + 1;
-}
-
 static struct qsdrr_flow *qsdrr_flow(struct flow_queue *fq)
 {
 	return container_of(fq, struct qsdrr_flow, fq);
+}
+
+/* The queue's class, from 1. */
+static u32 qsdrr_class(const struct qsdrr_flow *flow)
+{
+	return flow->fq.turn.number + 1;
 }
 
 /* 0 if, and only if, the queue holds no packet: packets can have no length. */
@@ -143,25 +145,24 @@ static u32 qsdrr_length(const struct qsdrr_flow *flow)
 	return flow->fq.head ? clamp_t(u64, flow->backlog, 1, U32_MAX) : 0;
 }
 
-/* A queue had the length @before: put it where it belongs now. */
-static void qsdrr_file(struct qsdrr_sched_data *q, struct qsdrr_flow *flow,
-		       u32 before)
+/* A queue has another length: put it where it belongs now. */
+static __always_inline void qsdrr_file(struct qsdrr_sched_data *q,
+				       struct qsdrr_flow *flow)
 {
-	length_index_move(&q->vars.by_length, &flow->by_length, before,
-			  qsdrr_length(flow));
+	length_index_set(&q->vars.by_length, &flow->by_length,
+			 qsdrr_length(flow));
 }
 
 static struct qsdrr_flow *qsdrr_longest(const struct qsdrr_vars *v)
 {
-	return hlist_entry_safe(length_index_longest(&v->by_length),
-				struct qsdrr_flow, by_length);
+	return container_of(length_index_longest(&v->by_length),
+			    struct qsdrr_flow, by_length);
 }
 
 static bool qsdrr_q_is_shortest(const struct qsdrr_vars *v)
 {
 	return length_index_is_strictly_shortest(&v->by_length,
-						 &v->q->by_length,
-						 qsdrr_length(v->q));
+						 &v->q->by_length);
 }
 
 /**
@@ -186,48 +187,76 @@ static struct qsdrr_flow *qsdrr_victim(struct qsdrr_sched_data *q,
 	return v->q;
 }
 
-/* Queue one packet. */
-static int qsdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
-			     struct sk_buff **to_free)
+/* Queue a packet that fits. */
+static __always_inline void qsdrr_add(struct Qdisc *sch,
+				      struct qsdrr_flow *flow,
+				      struct sk_buff *skb)
+{
+	flow_buffer_add(sch, &flow->fq, skb);
+	flow->backlog += qdisc_pkt_len(skb);
+	qsdrr_file(qdisc_priv(sch), flow);
+}
+
+/* Queue a packet that does not fit: make room for it. */
+static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
+				       struct qsdrr_flow *flow,
+				       struct sk_buff **to_free)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer *b = &q->buffer;
-	struct qsdrr_flow *flow = &q->flows[b->number - 1];
 	struct qsdrr_flow *victim = NULL;
 	struct flow_losses losses = {};
-	u32 len = qdisc_pkt_len(skb);
 	struct sk_buff *lost;
-	u32 before, *cause;
+	u32 *cause;
 
-	cause = flow_buffer_lacks(b, skb);
-	if (cause) {
-		flow_buffer_overflow(sch);
-		if (flow_buffer_is_oversize(b, skb))
-			return flow_buffer_refuse(skb, sch, to_free);
-		do {
-			victim = qsdrr_victim(q, victim);
-			before = qsdrr_length(victim);
-			lost = flow_buffer_discard(sch, &victim->fq,
-						   qsdrr_number(q, victim),
-						   cause, &losses, to_free);
-			victim->backlog -= qdisc_pkt_len(lost);
-			qsdrr_file(q, victim, before);
-			losses.own |= victim == flow;
-			cause = flow_buffer_lacks(b, skb);
-		} while (cause);
+	flow_buffer_overflow(sch);
+	if (flow_buffer_is_oversize(b, skb))
+		return flow_buffer_refuse(skb, sch, to_free);
+	while ((cause = flow_buffer_lacks(b, skb))) {
+		victim = qsdrr_victim(q, victim);
+		lost = flow_buffer_discard(sch, &victim->fq, cause, &losses,
+					   to_free);
+		victim->backlog -= qdisc_pkt_len(lost);
+		qsdrr_file(q, victim);
+		losses.own |= victim == flow;
 	}
+	qsdrr_add(sch, flow, skb);
+	return flow_buffer_settle(sch, &losses, qdisc_pkt_len(skb));
+}
 
-	before = qsdrr_length(flow);
-	flow_buffer_add(sch, &flow->fq, skb);
-	flow->backlog += len;
-	qsdrr_file(q, flow, before);
-	return flow_buffer_settle(sch, &losses, len);
+/* Queue a packet of queue @number, from 0. */
+static __always_inline int qsdrr_enqueue_one(struct sk_buff *skb,
+					     struct Qdisc *sch, u32 number,
+					     struct sk_buff **to_free)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct qsdrr_flow *flow;
+
+	flow = qsdrr_flow(flow_rounds_queue(&q->buffer.rounds, number));
+	if (unlikely(!flow_buffer_fits(&q->buffer, skb)))
+		return qsdrr_enqueue_full(skb, sch, flow, to_free);
+	qsdrr_add(sch, flow, skb);
+	return NET_XMIT_SUCCESS;
+}
+
+static int qsdrr_enqueue_classified(struct sk_buff *skb, struct Qdisc *sch,
+				    struct sk_buff **to_free)
+{
+	const struct qsdrr_sched_data *q = qdisc_priv(sch);
+
+	return qsdrr_enqueue_one(skb, sch, q->buffer.number, to_free);
 }
 
 static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			 struct sk_buff **to_free)
 {
-	return flow_buffer_enqueue(skb, sch, to_free, qsdrr_enqueue_one);
+	const struct flow_buffer *b = qdisc_priv(sch);
+
+	if (likely(flow_buffer_is_plain(b, sch, skb)))
+		return qsdrr_enqueue_one(skb, sch, flow_buffer_hash(b, skb),
+					 to_free);
+	return flow_buffer_enqueue_other(skb, sch, to_free,
+					 qsdrr_enqueue_classified);
 }
 
 static struct sk_buff *qsdrr_dequeue(struct Qdisc *sch)
@@ -236,16 +265,14 @@ static struct sk_buff *qsdrr_dequeue(struct Qdisc *sch)
 	struct qsdrr_flow *flow;
 	struct flow_queue *fq;
 	struct sk_buff *skb;
-	u32 before;
 
 	fq = flow_rounds_next(&q->buffer.rounds);
 	if (!fq)
 		return NULL;
 	flow = qsdrr_flow(fq);
-	before = qsdrr_length(flow);
 	skb = flow_buffer_send(sch, fq);
 	flow->backlog -= qdisc_pkt_len(skb);
-	qsdrr_file(q, flow, before);
+	qsdrr_file(q, flow);
 	return skb;
 }
 
@@ -255,11 +282,12 @@ static void qsdrr_reset(struct Qdisc *sch)
 	struct flow_queue *fq;
 
 	/* Also called after an init that failed. */
-	if (!q->flows)
+	if (!q->buffer.rounds.queues)
 		return;
-	while ((fq = flow_buffer_purge(sch)))
+	while ((fq = flow_buffer_purge(sch))) {
 		qsdrr_flow(fq)->backlog = 0;
-	length_index_init(&q->vars.by_length);
+		qsdrr_file(q, qsdrr_flow(fq));
+	}
 	q->vars.q = NULL;
 }
 
@@ -269,17 +297,13 @@ static void qsdrr_trim(struct Qdisc *sch)
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct qsdrr_flow *victim = NULL;
 	struct flow_losses losses = {};
-	u32 before;
 
 	while (flow_buffer_is_over(&q->buffer)) {
 		victim = qsdrr_victim(q, victim);
 		if (flow_buffer_is_alone(&q->buffer, &victim->fq))
 			break;
-		before = qsdrr_length(victim);
-		victim->backlog -= flow_buffer_trim(sch, &victim->fq,
-						    qsdrr_number(q, victim),
-						    &losses);
-		qsdrr_file(q, victim, before);
+		victim->backlog -= flow_buffer_trim(sch, &victim->fq, &losses);
+		qsdrr_file(q, victim);
 	}
 	qdisc_tree_reduce_backlog(sch, losses.packets, losses.bytes);
 }
@@ -299,8 +323,7 @@ static int qsdrr_alloc(struct Qdisc *sch, struct aqm_config *to,
 {
 	const struct qsdrr_params *p = to->params;
 
-	return flow_buffer_alloc(sch, p->flows, sizeof(struct qsdrr_flow),
-				 &to->memory, extack);
+	return flow_buffer_alloc(sch, p->flows, extack);
 }
 
 static void qsdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
@@ -310,8 +333,9 @@ static void qsdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
 
 	flow_buffer_init(sch, to->law);
 	q->params = *p;
-	q->flows = to->memory;
-	length_index_init(&q->vars.by_length);
+	length_index_init(&q->vars.by_length,
+			  &qsdrr_flow(q->buffer.rounds.queues)->by_length,
+			  p->flows);
 	sch->flags |= TCQ_F_CAN_BYPASS;
 }
 
@@ -325,14 +349,6 @@ static void qsdrr_commit(struct Qdisc *sch, struct aqm_config *to)
 	qsdrr_trim(sch);
 }
 
-static void qsdrr_destroy(struct Qdisc *sch)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-
-	flow_buffer_destroy(sch);
-	kvfree(q->flows);
-}
-
 static void qsdrr_stats(struct Qdisc *sch, void *stats)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
@@ -340,7 +356,7 @@ static void qsdrr_stats(struct Qdisc *sch, void *stats)
 
 	flow_buffer_stats(&q->buffer, st);
 	st->q_chosen = q->stats.q_chosen;
-	st->q = q->vars.q ? qsdrr_number(q, q->vars.q) : 0;
+	st->q = q->vars.q ? qsdrr_class(q->vars.q) : 0;
 }
 
 static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -348,12 +364,13 @@ static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 {
 	struct tc_qsdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct qsdrr_flow *flow = &q->flows[cl - 1];
 	struct gnet_stats_queue qs = {};
+	struct qsdrr_flow *flow;
 
+	flow = qsdrr_flow(flow_rounds_queue(&q->buffer.rounds, cl - 1));
 	sch_tree_lock(sch);
 	flow_queue_count(&flow->fq, &qs);
-	qs.drops = q->buffer.dropped[cl - 1];
+	qs.drops = flow->fq.dropped;
 	st.cls.queue = cl;
 	st.cls.deficit = flow_queue_account(&q->buffer.rounds, &flow->fq,
 					    q->buffer.params.quantum);
@@ -365,17 +382,10 @@ static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-static void qsdrr_walk(struct Qdisc *sch, struct qdisc_walker *arg)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-
-	flow_buffer_walk(sch, arg, q->flows, sizeof(*q->flows));
-}
-
 static const struct Qdisc_class_ops qsdrr_class_ops = {
 	.leaf		= filter_class_leaf,
 	.find		= filter_class_find,
-	.walk		= qsdrr_walk,
+	.walk		= flow_buffer_walk,
 	.tcf_block	= aqm_tcf_block,
 	.bind_tcf	= filter_class_bind,
 	.unbind_tcf	= filter_class_unbind,
@@ -395,7 +405,7 @@ static struct aqm_kind qsdrr_kind __read_mostly = {
 	.alloc		= qsdrr_alloc,
 	.setup		= qsdrr_setup,
 	.commit		= qsdrr_commit,
-	.destroy	= qsdrr_destroy,
+	.destroy	= flow_buffer_destroy,
 	.stats		= qsdrr_stats,
 	.ops		= {
 		.cl_ops		= &qsdrr_class_ops,

@@ -64,17 +64,20 @@ static_assert(TDRR_MAX_TIME_CONSTANT == THROUGHPUT_MAX_TIME_CONSTANT);
 
 /**
  * struct tdrr_flow - one queue
- * @fq: its packets and its place in the round robin; @fq.word is the half-life
- *	of @sent
+ * @fq: its packets and its place in the round robin
  * @sent: its throughput; in the index while the queue holds a packet
  */
 struct tdrr_flow {
-	struct flow_queue	fq;
-	struct throughput_score	sent;
+	union {
+		struct {
+			struct flow_queue	fq;
+			struct throughput_score	sent;
+		};
+		u8 whole[NUMBERED_BYTES];
+	};
 };
 
-/* One cache line on 64 bit. */
-static_assert(sizeof(struct tdrr_flow) <= 64);
+static_assert(sizeof(struct tdrr_flow) == NUMBERED_BYTES);
 
 /*
  * Configuration as given; written by change under the tree lock. A member for
@@ -113,28 +116,26 @@ struct tdrr_stats {
  * @buffer: packets, limits and what was lost
  * @params: configuration
  * @stats: counters
- * @flows: the queues by number, less one
  * @vars: state
  */
 struct tdrr_sched_data {
 	struct flow_buffer	buffer;
 	struct tdrr_params	params;
 	struct tdrr_stats	stats;
-	struct tdrr_flow	*flows;
 	struct tdrr_vars	vars;
 };
 
 static_assert(!offsetof(struct tdrr_sched_data, buffer));
 
-static u32 tdrr_number(const struct tdrr_sched_data *q,
-		       const struct tdrr_flow *flow)
-{
-	return flow - q->flows + 1;
-}
-
 static struct tdrr_flow *tdrr_flow(struct flow_queue *fq)
 {
 	return container_of(fq, struct tdrr_flow, fq);
+}
+
+/* The queue's class, from 1. */
+static u32 tdrr_class(const struct tdrr_flow *flow)
+{
+	return flow->fq.turn.number + 1;
 }
 
 /* The queue with the highest throughput, or NULL if all are empty. */
@@ -149,15 +150,13 @@ static struct tdrr_flow *tdrr_top(struct tdrr_sched_data *q)
 /* A queue that was empty holds a packet. */
 static void tdrr_activated(struct tdrr_sched_data *q, struct tdrr_flow *flow)
 {
-	throughput_index_add(&q->vars.by_throughput, &flow->sent,
-			     flow->fq.word);
+	throughput_index_add(&q->vars.by_throughput, &flow->sent);
 }
 
 /* A queue has lost or sent its last packet, and keeps its throughput. */
 static void tdrr_emptied(struct tdrr_sched_data *q, struct tdrr_flow *flow)
 {
-	throughput_index_del(&q->vars.by_throughput, &flow->sent,
-			     flow->fq.word);
+	throughput_index_del(&q->vars.by_throughput, &flow->sent);
 }
 
 /* The rule: the queue to discard from; @q holds a packet. */
@@ -171,47 +170,76 @@ static struct tdrr_flow *tdrr_victim(struct tdrr_sched_data *q)
 	return top;
 }
 
-/* Queue one packet. */
-static int tdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
-			    struct sk_buff **to_free)
+/* Queue a packet that fits. */
+static __always_inline void tdrr_add(struct Qdisc *sch,
+				     struct tdrr_flow *flow,
+				     struct sk_buff *skb)
+{
+	bool was_empty = !flow->fq.head;
+
+	flow_buffer_add(sch, &flow->fq, skb);
+	if (was_empty)
+		tdrr_activated(qdisc_priv(sch), flow);
+}
+
+/* Queue a packet that does not fit: make room for it. */
+static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
+				      struct tdrr_flow *flow,
+				      struct sk_buff **to_free)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer *b = &q->buffer;
-	struct tdrr_flow *flow = &q->flows[b->number - 1];
 	struct flow_losses losses = {};
-	u32 len = qdisc_pkt_len(skb);
 	struct tdrr_flow *victim;
-	bool was_empty;
 	u32 *cause;
 
-	cause = flow_buffer_lacks(b, skb);
-	if (cause) {
-		flow_buffer_overflow(sch);
-		if (flow_buffer_is_oversize(b, skb))
-			return flow_buffer_refuse(skb, sch, to_free);
-		do {
-			victim = tdrr_victim(q);
-			flow_buffer_discard(sch, &victim->fq,
-					    tdrr_number(q, victim), cause,
-					    &losses, to_free);
-			if (!victim->fq.head)
-				tdrr_emptied(q, victim);
-			losses.own |= victim == flow;
-			cause = flow_buffer_lacks(b, skb);
-		} while (cause);
+	flow_buffer_overflow(sch);
+	if (flow_buffer_is_oversize(b, skb))
+		return flow_buffer_refuse(skb, sch, to_free);
+	while ((cause = flow_buffer_lacks(b, skb))) {
+		victim = tdrr_victim(q);
+		flow_buffer_discard(sch, &victim->fq, cause, &losses, to_free);
+		if (!victim->fq.head)
+			tdrr_emptied(q, victim);
+		losses.own |= victim == flow;
 	}
+	tdrr_add(sch, flow, skb);
+	return flow_buffer_settle(sch, &losses, qdisc_pkt_len(skb));
+}
 
-	was_empty = !flow->fq.head;
-	flow_buffer_add(sch, &flow->fq, skb);
-	if (was_empty)
-		tdrr_activated(q, flow);
-	return flow_buffer_settle(sch, &losses, len);
+/* Queue a packet of queue @number, from 0. */
+static __always_inline int tdrr_enqueue_one(struct sk_buff *skb,
+					    struct Qdisc *sch, u32 number,
+					    struct sk_buff **to_free)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct tdrr_flow *flow;
+
+	flow = tdrr_flow(flow_rounds_queue(&q->buffer.rounds, number));
+	if (unlikely(!flow_buffer_fits(&q->buffer, skb)))
+		return tdrr_enqueue_full(skb, sch, flow, to_free);
+	tdrr_add(sch, flow, skb);
+	return NET_XMIT_SUCCESS;
+}
+
+static int tdrr_enqueue_classified(struct sk_buff *skb, struct Qdisc *sch,
+				   struct sk_buff **to_free)
+{
+	const struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	return tdrr_enqueue_one(skb, sch, q->buffer.number, to_free);
 }
 
 static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
-	return flow_buffer_enqueue(skb, sch, to_free, tdrr_enqueue_one);
+	const struct flow_buffer *b = qdisc_priv(sch);
+
+	if (likely(flow_buffer_is_plain(b, sch, skb)))
+		return tdrr_enqueue_one(skb, sch, flow_buffer_hash(b, skb),
+					to_free);
+	return flow_buffer_enqueue_other(skb, sch, to_free,
+					 tdrr_enqueue_classified);
 }
 
 static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
@@ -228,8 +256,8 @@ static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
 	skb = flow_buffer_send(sch, fq);
 	if (!fq->head)
 		tdrr_emptied(q, flow);
-	throughput_index_count(&q->vars.by_throughput, &flow->sent, &fq->word,
-			       fq->head, qdisc_pkt_len(skb), ktime_get_ns());
+	throughput_index_count(&q->vars.by_throughput, &flow->sent, fq->head,
+			       qdisc_pkt_len(skb), ktime_get_ns());
 	return skb;
 }
 
@@ -238,7 +266,7 @@ static void tdrr_reset(struct Qdisc *sch)
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
 	/* Also called after an init that failed. */
-	if (!q->flows)
+	if (!q->buffer.rounds.queues)
 		return;
 	while (flow_buffer_purge(sch))
 		;
@@ -257,8 +285,7 @@ static void tdrr_trim(struct Qdisc *sch)
 		victim = tdrr_victim(q);
 		if (flow_buffer_is_alone(&q->buffer, &victim->fq))
 			break;
-		flow_buffer_trim(sch, &victim->fq, tdrr_number(q, victim),
-				 &losses);
+		flow_buffer_trim(sch, &victim->fq, &losses);
 		if (!victim->fq.head)
 			tdrr_emptied(q, victim);
 	}
@@ -280,8 +307,7 @@ static int tdrr_alloc(struct Qdisc *sch, struct aqm_config *to,
 {
 	const struct tdrr_params *p = to->params;
 
-	return flow_buffer_alloc(sch, p->flows, sizeof(struct tdrr_flow),
-				 &to->memory, extack);
+	return flow_buffer_alloc(sch, p->flows, extack);
 }
 
 static void tdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
@@ -291,9 +317,9 @@ static void tdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
 
 	flow_buffer_init(sch, to->law);
 	q->params = *p;
-	q->flows = to->memory;
-	throughput_index_init(&q->vars.by_throughput, p->time_constant,
-			      ktime_get_ns());
+	throughput_index_init(&q->vars.by_throughput,
+			      &tdrr_flow(q->buffer.rounds.queues)->sent,
+			      p->flows, p->time_constant, ktime_get_ns());
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
 }
 
@@ -310,20 +336,11 @@ static void tdrr_commit(struct Qdisc *sch, struct aqm_config *to)
 	tdrr_trim(sch);
 }
 
-static void tdrr_destroy(struct Qdisc *sch)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-
-	flow_buffer_destroy(sch);
-	kvfree(q->flows);
-}
-
 /* Throughput of a queue, bits per second. */
 static u64 tdrr_throughput(const struct tdrr_sched_data *q,
 			   const struct tdrr_flow *flow)
 {
-	return throughput_score_rate(&flow->sent, flow->fq.word,
-				     &q->vars.by_throughput.clock,
+	return throughput_score_rate(&flow->sent, &q->vars.by_throughput.clock,
 				     ktime_get_ns());
 }
 
@@ -336,7 +353,7 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 	flow_buffer_stats(&q->buffer, st);
 	top = tdrr_top(q);
 	if (top) {
-		st->top = tdrr_number(q, top);
+		st->top = tdrr_class(top);
 		st->top_throughput = tdrr_throughput(q, top);
 	}
 	st->victims = q->stats.victims;
@@ -347,12 +364,13 @@ static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 {
 	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tdrr_flow *flow = &q->flows[cl - 1];
 	struct gnet_stats_queue qs = {};
+	struct tdrr_flow *flow;
 
+	flow = tdrr_flow(flow_rounds_queue(&q->buffer.rounds, cl - 1));
 	sch_tree_lock(sch);
 	flow_queue_count(&flow->fq, &qs);
-	qs.drops = q->buffer.dropped[cl - 1];
+	qs.drops = flow->fq.dropped;
 	st.cls.queue = cl;
 	st.cls.deficit = flow_queue_account(&q->buffer.rounds, &flow->fq,
 					    q->buffer.params.quantum);
@@ -365,17 +383,10 @@ static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-static void tdrr_walk(struct Qdisc *sch, struct qdisc_walker *arg)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-
-	flow_buffer_walk(sch, arg, q->flows, sizeof(*q->flows));
-}
-
 static const struct Qdisc_class_ops tdrr_class_ops = {
 	.leaf		= filter_class_leaf,
 	.find		= filter_class_find,
-	.walk		= tdrr_walk,
+	.walk		= flow_buffer_walk,
 	.tcf_block	= aqm_tcf_block,
 	.bind_tcf	= filter_class_bind,
 	.unbind_tcf	= filter_class_unbind,
@@ -395,7 +406,7 @@ static struct aqm_kind tdrr_kind __read_mostly = {
 	.alloc		= tdrr_alloc,
 	.setup		= tdrr_setup,
 	.commit		= tdrr_commit,
-	.destroy	= tdrr_destroy,
+	.destroy	= flow_buffer_destroy,
 	.stats		= tdrr_stats,
 	.ops		= {
 		.cl_ops		= &tdrr_class_ops,

@@ -8,9 +8,9 @@
  * class that its priority or a filter names, else the hash of its flow. The
  * queues are served by deficit round robin: <aqm/flow_queues.h>.
  *
- * A discipline's enqueue is flow_buffer_enqueue(), which finds the queue of an
- * arrival, cuts it up (<aqm/split_gso.h>) and hands it, or each segment, to what
- * the discipline does with one packet:
+ * A discipline's enqueue finds the queue of an arrival by flow_buffer_hash(), or
+ * by flow_buffer_enqueue_other() where it takes more: a filter, or cutting it up
+ * (<aqm/split_gso.h>). What it does with an arrival, or with each segment:
  *
  *	while flow_buffer_lacks():
  *		its policy		whose packet goes
@@ -24,15 +24,15 @@
  * An arrival that does not fit, and is larger than a limit by itself, is itself
  * lost, and nothing else: flow_buffer_refuse().
  *
- * A discipline has a struct flow_buffer at the start of its private data. Its
- * parameters and its statistics begin with those of this buffer, which the lists
+ * A discipline has a struct flow_buffer at the start of its private data, and a
+ * struct flow_queue at the start of what it keeps of a queue. Its parameters and
+ * its statistics begin with those of this buffer, which the lists
  * TC_AQM_FLOWS_... name: FLOW_BUFFER_PARAMS() takes the former over, and
  * flow_buffer_stats() fills in the latter.
  */
 #ifndef _AQM_FLOW_BUFFER_H
 #define _AQM_FLOW_BUFFER_H
 
-#include <linux/jhash.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -80,28 +80,35 @@ static_assert(sizeof(struct flow_buffer_params) <= AQM_MAX_LAW);
 /**
  * struct flow_buffer - the buffer; first member of the private data
  * @params: in force; written under the tree lock
- * @held: what the queues hold
- * @salt: of the flow hash
- * @number: the queue of the packet that arrives, from 1
  * @filters: they choose the queue
+ * @salt: of the flow hash; odd
+ * @number: the queue that flow_buffer_enqueue_other() found, from 0
+ * @held: what the queues hold
  * @delay: how long packets wait
- * @rounds: the queues that hold packets
+ * @rounds: the queues, and which of them hold packets
  * @stats: counters
- * @dropped: packets discarded from each queue, by number, less one
  * @link: the device's speed
+ *
+ * A packet reads the first cache line, and writes the second and the third up to
+ * the list of its round.
  */
 struct flow_buffer {
 	struct flow_buffer_params	params;
-	struct held			held;
+	struct filter_block		filters;
 	u32				salt;
 	u32				number;
-	struct filter_block		filters;
+	struct held			held;
 	struct delay_sample		delay;
 	struct flow_rounds		rounds;
 	struct flow_buffer_stats	stats;
-	u32				*dropped;
 	struct link_rate		link;
 };
+
+#ifdef CONFIG_64BIT
+static_assert(offsetof(struct flow_buffer, held) <= 64);
+static_assert(offsetof(struct flow_buffer, rounds) <= 128);
+static_assert(offsetof(struct flow_buffer, rounds.slots) <= 192);
+#endif
 
 /**
  * struct flow_losses - what one arrival costs others
@@ -165,26 +172,23 @@ static inline int flow_buffer_derive(struct Qdisc *sch,
  * flow_buffer_alloc() - the queues of a new buffer
  * @sch: the discipline
  * @flows: their number
- * @size: of one queue with what the discipline adds; bytes
- * @queues: takes @flows times @size bytes of 0; a live buffer has its queues
  * @extack: takes the reason
+ *
+ * Each has NUMBERED_BYTES bytes of 0. A live buffer has its queues.
  *
  * Return: 0 or an error
  */
-static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows, size_t size,
-				    void **queues,
+static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows,
 				    struct netlink_ext_ack *extack)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	if (b->dropped)
+	if (b->rounds.queues)
 		return 0;
-	b->dropped = kvcalloc(flows, sizeof(*b->dropped), GFP_KERNEL_ACCOUNT);
-	*queues = kvcalloc(flows, size, GFP_KERNEL_ACCOUNT);
-	if (b->dropped && *queues)
+	b->rounds.queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
+	if (b->rounds.queues)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
-	kvfree(*queues);
 	return -ENOMEM;
 }
 
@@ -196,7 +200,7 @@ static inline void flow_buffer_set(struct Qdisc *sch,
 
 	WRITE_ONCE(sch->limit, p->limit);
 	if (p->quantum != b->params.quantum)
-		flow_rounds_restart(&b->rounds, p->quantum);
+		flow_rounds_restart(&b->rounds);
 	b->params = *p;
 }
 
@@ -206,8 +210,8 @@ static inline void flow_buffer_init(struct Qdisc *sch,
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	flow_rounds_init(&b->rounds);
-	b->salt = get_random_u32();
+	flow_rounds_init(&b->rounds, b->rounds.queues, p->flows);
+	b->salt = get_random_u32() | 1;
 	flow_buffer_set(sch, p);
 }
 
@@ -215,7 +219,7 @@ static inline void flow_buffer_destroy(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	kvfree(b->dropped);
+	kvfree(b->rounds.queues);
 }
 
 /*
@@ -229,7 +233,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 
 	b->held = (struct held) {};
 	delay_reset(&b->delay);
-	return flow_rounds_purge(&b->rounds);
+	return flow_rounds_purge(&b->rounds, b->params.quantum);
 }
 
 /* Count a packet that is lost; @cause is its counter. */
@@ -245,6 +249,17 @@ static inline void __flow_buffer_lose(struct Qdisc *sch, struct sk_buff *skb,
 }
 
 /*
+ * The queue of a flow, from 0. Two hashes that differ share one of n queues for
+ * at most a share of 2 / n of all salts: the highest bits of a product with an odd
+ * number (Dietzfelbinger and others, 1997).
+ */
+static inline u32 flow_buffer_hash(const struct flow_buffer *b,
+				   struct sk_buff *skb)
+{
+	return reciprocal_scale(skb_get_hash(skb) * b->salt, b->params.flows);
+}
+
+/*
  * Find the queue of an arrival: @number. A filter that names a class beyond the
  * number of queues loses the packet.
  *
@@ -255,26 +270,38 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 					 struct sk_buff **to_free)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	u32 *number = &b->number;
 	int verdict;
+	u32 minor;
 
 	verdict = filter_class(skb, sch, rcu_dereference_bh(b->filters.list),
-			       b->params.flows, number);
-	if (!verdict && *number > b->params.flows)
+			       b->params.flows, &minor);
+	if (!verdict && minor > b->params.flows)
 		verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
 	if (unlikely(verdict))
 		return filter_class_drop(skb, sch, verdict,
 					 &b->stats.drop_filter,
 					 &b->stats.dropped_bytes, to_free);
-	if (!*number)
-		*number = 1 + reciprocal_scale(jhash_1word(skb_get_hash(skb),
-							   b->salt),
-					       b->params.flows);
+	b->number = minor ? minor - 1 : flow_buffer_hash(b, skb);
 	return 0;
 }
 
+/*
+ * Whether an arrival's flow alone says its queue, and it is to be queued as it
+ * is. So it is with nearly all, for which this is a few comparisons: what else
+ * there may be is for flow_buffer_enqueue_other().
+ */
+static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
+					const struct Qdisc *sch,
+					struct sk_buff *skb)
+{
+	return !rcu_dereference_bh(b->filters.list) &&
+	       (TC_H_MAJ(skb->priority) != sch->handle || !sch->handle) &&
+	       !(skb_is_gso(skb) && b->params.split_gso) &&
+	       (skb->l4_hash || skb->sw_hash);
+}
+
 /**
- * flow_buffer_enqueue() - a discipline's enqueue
+ * flow_buffer_enqueue_other() - enqueue what is not flow_buffer_is_plain()
  * @skb: the arrival
  * @sch: the discipline
  * @to_free: list that takes what is lost
@@ -285,11 +312,11 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
  *
  * Return: the verdict.
  */
-static __always_inline int
-flow_buffer_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		    struct sk_buff **to_free,
-		    int (*one)(struct sk_buff *skb, struct Qdisc *sch,
-			       struct sk_buff **to_free))
+static noinline int
+flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
+			  struct sk_buff **to_free,
+			  int (*one)(struct sk_buff *skb, struct Qdisc *sch,
+				     struct sk_buff **to_free))
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
 	int verdict;
@@ -300,6 +327,14 @@ flow_buffer_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (skb_is_gso(skb) && b->params.split_gso)
 		return split_gso_enqueue(skb, sch, to_free, one);
 	return one(skb, sch, to_free);
+}
+
+/* Whether an arrival fits beside what is held. */
+static inline bool flow_buffer_fits(const struct flow_buffer *b,
+				    const struct sk_buff *skb)
+{
+	return held_fits(&b->held, held_segments(skb), skb->truesize,
+			 b->params.limit, b->params.memory_limit);
 }
 
 /*
@@ -356,19 +391,19 @@ static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 	qdisc_qstats_backlog_dec(sch, skb);
 }
 
-/* Lose the first packet of queue @number, @fq; @cause is the counter. */
+/* Lose the first packet of a queue; @cause is the counter. */
 static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
 						  struct flow_queue *fq,
-						  u32 number, u32 *cause,
+						  u32 *cause,
 						  struct flow_losses *losses)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
 
-	skb = flow_queue_discard(&b->rounds, fq);
+	skb = flow_queue_discard(&b->rounds, fq, b->params.quantum);
 	__flow_buffer_left(sch, skb);
 	delay_lost(&b->delay, skb);
-	b->dropped[number - 1]++;
+	fq->dropped++;
 	losses->packets++;
 	losses->bytes += qdisc_pkt_len(skb);
 	__flow_buffer_lose(sch, skb, cause);
@@ -379,7 +414,6 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
  * flow_buffer_discard() - lose the first packet of a queue to an arrival
  * @sch: the discipline
  * @fq: the queue, which holds a packet
- * @number: its number
  * @cause: what flow_buffer_lacks() returned
  * @losses: what the arrival has cost so far
  * @to_free: list that takes the packet lost
@@ -387,20 +421,27 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
  * Return: the packet lost, to read its length.
  */
 static inline struct sk_buff *
-flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u32 number,
-		    u32 *cause, struct flow_losses *losses,
-		    struct sk_buff **to_free)
+flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u32 *cause,
+		    struct flow_losses *losses, struct sk_buff **to_free)
 {
 	struct sk_buff *skb;
 
-	skb = __flow_buffer_evict(sch, fq, number, cause, losses);
+	skb = __flow_buffer_evict(sch, fq, cause, losses);
 	__qdisc_drop(skb, to_free);
 	return skb;
 }
 
+/* Out of line: it reads the clock, once in a while. */
+static noinline void __flow_buffer_time(struct flow_buffer *b,
+					const struct sk_buff *skb)
+{
+	delay_start(&b->delay, skb, ktime_get_ns());
+}
+
 /* Queue an arrival that fits. */
-static inline void flow_buffer_add(struct Qdisc *sch, struct flow_queue *fq,
-				   struct sk_buff *skb)
+static __always_inline void flow_buffer_add(struct Qdisc *sch,
+					    struct flow_queue *fq,
+					    struct sk_buff *skb)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
@@ -408,8 +449,8 @@ static inline void flow_buffer_add(struct Qdisc *sch, struct flow_queue *fq,
 	flow_queue_add(&b->rounds, fq, skb, b->params.quantum);
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
-	if (delay_due(&b->delay))
-		delay_start(&b->delay, skb, ktime_get_ns());
+	if (unlikely(delay_due(&b->delay)))
+		__flow_buffer_time(b, skb);
 }
 
 /**
@@ -480,14 +521,13 @@ static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 
 /* Lose the first packet of a queue to a change. Return: its length, bytes. */
 static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq,
-				   u32 number, struct flow_losses *losses)
+				   struct flow_losses *losses)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
 	u32 len;
 
-	skb = __flow_buffer_evict(sch, fq, number, &b->stats.drop_change,
-				  losses);
+	skb = __flow_buffer_evict(sch, fq, &b->stats.drop_change, losses);
 	len = qdisc_pkt_len(skb);
 	rtnl_kfree_skbs(skb, skb);
 	return len;
@@ -511,11 +551,8 @@ static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
  * flow_buffer_walk() - show the queues that hold a packet
  * @sch: the discipline
  * @arg: the walk
- * @queues: what flow_buffer_alloc() returned
- * @size: of one, bytes
  */
-static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg,
-				    const void *queues, size_t size)
+static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
 	const struct flow_queue *fq;
@@ -524,7 +561,7 @@ static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg,
 	if (arg->stop)
 		return;
 	for (i = 0; i < b->params.flows; i++) {
-		fq = queues + i * size;
+		fq = flow_rounds_queue(&b->rounds, i);
 		if (!READ_ONCE(fq->head)) {
 			arg->count++;
 			continue;

@@ -46,54 +46,52 @@
  * together no more. A live change of the quantum begins all accounts anew:
  * flow_rounds_restart(). So it costs a queue at most Q + L, of the old Q, which
  * is by how much its account may be above another's.
+ *
+ * The queues lie in an array: <aqm/numbered_list.h>.
  */
 #ifndef _AQM_FLOW_QUEUES_H
 #define _AQM_FLOW_QUEUES_H
 
 #include <linux/bitops.h>
-#include <linux/list.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
+#include "numbered_list.h"
 
 #define FLOW_ROUNDS	64
 
-/* Longer packets are charged as if they had this length. */
-#define FLOW_MAX_CHARGE	0x80000000U
+/* A packet that costs more is charged as if it cost this. */
+#define FLOW_MAX_DEBT	0x80000000U
 
 /**
  * struct flow_queue - a FIFO of packets that takes part in the round robin
  * @head: next packet to send; NULL: the queue is idle
  * @tail: last packet queued; meaningful while @head is set
- * @turn: place in the list of its round; while @head is set
- * @round: first round in which it has credit; while @head is not set
+ * @round: first round in which it has credit
  * @credit: bytes that it may send in that round, at least 1 if that is not over
- * @slot: that round's number mod FLOW_ROUNDS; while @head is set
- * @word: the discipline's own: a queue of tdrr would not fit a cache line with
- *	a hole here
+ * @dropped: packets discarded from it, which its owner counts
+ * @turn: place in the list of its round; while @head is set
  *
- * All 0 is an idle queue that owes nothing.
+ * All 0 but its number is an idle queue that owes nothing. What a discipline
+ * keeps of a queue begins with it.
  */
 struct flow_queue {
 	struct sk_buff		*head;
 	struct sk_buff		*tail;
-	union {
-		struct list_head	turn;
-		u64			round;
-	};
-	u32			credit : 26;
-	u32			slot : 6;
-	u32			word;
+	u64			round;
+	u32			credit;
+	u32			dropped;
+	struct numbered_link	turn;
 };
-
-/* The largest credit is a quantum, given or raised. */
-static_assert(FLOW_MAX_CHARGE / (FLOW_ROUNDS - 1) < 1 << 26);
 
 /**
  * struct flow_rounds - the queues that hold packets
  * @round: number of the present round
  * @used: bit (r % FLOW_ROUNDS) is set if a queue waits for round r; r is from
  *	@round to @round + FLOW_ROUNDS - 1
+ * @restarted: round of the last restart: queues that have waited since before
+ *	it wait for it
+ * @queues: the queue of number 0
  * @least: smallest quantum by which no packet sent was too long; bytes
  * @active: number of queues that hold packets
  * @slots: the queues of each round, in the order of service
@@ -101,18 +99,26 @@ static_assert(FLOW_MAX_CHARGE / (FLOW_ROUNDS - 1) < 1 << 26);
 struct flow_rounds {
 	u64			round;
 	u64			used;
+	u64			restarted;
+	struct flow_queue	*queues;
 	u32			least;
 	u32			active;
-	struct list_head	slots[FLOW_ROUNDS];
+	u16			slots[FLOW_ROUNDS];
 };
 
-static inline void flow_rounds_init(struct flow_rounds *fr)
+/* Begin with @count idle queues, which are all 0. */
+static inline void flow_rounds_init(struct flow_rounds *fr,
+				    struct flow_queue *queues, u32 count)
 {
-	int i;
+	*fr = (struct flow_rounds) { .round = 1, .queues = queues };
+	numbered_links_init(&queues->turn, count);
+}
 
-	*fr = (struct flow_rounds) { .round = 1 };
-	for (i = 0; i < FLOW_ROUNDS; i++)
-		INIT_LIST_HEAD(&fr->slots[i]);
+/* The queue of a number, from 0. */
+static inline struct flow_queue *flow_rounds_queue(const struct flow_rounds *fr,
+						   u32 number)
+{
+	return (void *)fr->queues + (size_t)number * NUMBERED_BYTES;
 }
 
 /* Empty queues owe nothing: no debt lasts longer than FLOW_ROUNDS - 1 rounds. */
@@ -125,40 +131,67 @@ static inline void flow_rounds_settle(struct flow_rounds *fr)
 /*
  * All accounts begin anew, with another quantum: rounds and credit that were
  * counted in the old one mean nothing in the new. Queues that hold packets keep
- * their order. Takes as long as there are such queues.
+ * their order, and learn of it when they are looked at next:
+ * __flow_queue_renew(). So it takes no longer if there are more of them.
  */
-static inline void flow_rounds_restart(struct flow_rounds *fr, u32 quantum)
+static inline void flow_rounds_restart(struct flow_rounds *fr)
 {
-	u32 i, slot = fr->round % FLOW_ROUNDS;
-	struct flow_queue *fq;
+	u32 i, slot, present = 0;
+	bool any = false;
 
-	for (i = 1; i < FLOW_ROUNDS; i++)
-		list_splice_tail_init(&fr->slots[(slot + i) % FLOW_ROUNDS],
-				      &fr->slots[slot]);
-	list_for_each_entry(fq, &fr->slots[slot], turn) {
-		fq->slot = slot;
-		fq->credit = quantum;
+	for (i = 0; i < FLOW_ROUNDS; i++) {
+		slot = (fr->round + i) % FLOW_ROUNDS;
+		if (!(fr->used & BIT_ULL(slot)))
+			continue;
+		if (any)
+			numbered_list_splice(&fr->queues->turn, present,
+					     fr->slots[slot]);
+		else
+			present = fr->slots[slot];
+		any = true;
 	}
-	fr->used = fr->used ? BIT_ULL(slot) : 0;
+	slot = fr->round % FLOW_ROUNDS;
+	fr->slots[slot] = present;
+	fr->used = any ? BIT_ULL(slot) : 0;
 	flow_rounds_settle(fr);
+	fr->restarted = fr->round;
 }
 
-static inline void __flow_queue_wait(struct flow_rounds *fr,
-				     struct flow_queue *fq, u64 round)
+/* A queue that holds packets may have waited since before a restart. */
+static inline void __flow_queue_renew(const struct flow_rounds *fr,
+				      struct flow_queue *fq, u32 quantum)
 {
-	fq->slot = round % FLOW_ROUNDS;
-	list_add_tail(&fq->turn, &fr->slots[fq->slot]);
-	fr->used |= BIT_ULL(fq->slot);
+	if (likely(fq->round >= fr->restarted))
+		return;
+	fq->round = fr->restarted;
+	fq->credit = quantum;
 }
 
-/* Return: the round that it waited for. */
-static inline u64 __flow_queue_leave(struct flow_rounds *fr,
+/* Wait for the first round in which it has credit. */
+static inline void __flow_queue_wait(struct flow_rounds *fr,
 				     struct flow_queue *fq)
 {
-	list_del(&fq->turn);
-	if (list_empty(&fr->slots[fq->slot]))
-		fr->used &= ~BIT_ULL(fq->slot);
-	return fr->round + (fq->slot - fr->round) % FLOW_ROUNDS;
+	u32 slot = fq->round % FLOW_ROUNDS;
+
+	if (fr->used & BIT_ULL(slot)) {
+		numbered_list_append(&fr->queues->turn, fr->slots[slot],
+				     &fq->turn);
+		return;
+	}
+	numbered_list_begin(&fr->slots[slot], &fq->turn);
+	fr->used |= BIT_ULL(slot);
+}
+
+static inline void __flow_queue_leave(struct flow_rounds *fr,
+				      struct flow_queue *fq)
+{
+	u32 slot = fq->round % FLOW_ROUNDS;
+
+	if (numbered_list_is_alone(&fq->turn))
+		fr->used &= ~BIT_ULL(slot);
+	else
+		numbered_list_remove(&fr->queues->turn, &fr->slots[slot],
+				     &fq->turn);
 }
 
 static inline struct sk_buff *__flow_queue_pop(struct flow_queue *fq)
@@ -181,8 +214,6 @@ static inline struct sk_buff *__flow_queue_pop(struct flow_queue *fq)
 static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
 				  struct sk_buff *skb, u32 quantum)
 {
-	u64 round;
-
 	skb->next = NULL;
 	if (fq->head) {
 		fq->tail->next = skb;
@@ -191,25 +222,26 @@ static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
 	}
 	if (!fr->used)
 		flow_rounds_settle(fr);
-	round = fq->round;
-	if (round < fr->round) {
-		round = fr->round;
+	if (fq->round < fr->round) {
+		fq->round = fr->round;
 		fq->credit = max(quantum, fr->least);
 	}
 	WRITE_ONCE(fq->head, skb);
 	fq->tail = skb;
-	__flow_queue_wait(fr, fq, round);
+	__flow_queue_wait(fr, fq);
 	fr->active++;
 }
 
 /* Take a queue's first packet, which will not be sent. */
 static inline struct sk_buff *flow_queue_discard(struct flow_rounds *fr,
-						 struct flow_queue *fq)
+						 struct flow_queue *fq,
+						 u32 quantum)
 {
 	struct sk_buff *skb = __flow_queue_pop(fq);
 
 	if (!fq->head) {
-		fq->round = __flow_queue_leave(fr, fq);
+		__flow_queue_renew(fr, fq, quantum);
+		__flow_queue_leave(fr, fq);
 		fr->active--;
 	}
 	return skb;
@@ -221,8 +253,7 @@ static inline struct flow_queue *flow_rounds_next(struct flow_rounds *fr)
 	if (!fr->used)
 		return NULL;
 	fr->round += __ffs64(ror64(fr->used, fr->round % FLOW_ROUNDS));
-	return list_first_entry(&fr->slots[fr->round % FLOW_ROUNDS],
-				struct flow_queue, turn);
+	return flow_rounds_queue(fr, fr->slots[fr->round % FLOW_ROUNDS]);
 }
 
 /*
@@ -241,8 +272,9 @@ static inline u32 __flow_queue_charge(struct flow_rounds *fr,
 		return 0;
 	}
 	quantum = max(quantum, fr->least);
-	debt = min(len, FLOW_MAX_CHARGE) - fq->credit;
+	debt = len - fq->credit;
 	if (unlikely(debt >= quantum)) {
+		debt = min(debt, FLOW_MAX_DEBT);
 		rounds += debt / quantum;
 		if (unlikely(rounds >= FLOW_ROUNDS)) {
 			quantum = debt / (FLOW_ROUNDS - 1) + 1;
@@ -267,26 +299,28 @@ static inline struct sk_buff *flow_queue_send(struct flow_rounds *fr,
 	struct sk_buff *skb = __flow_queue_pop(fq);
 	u32 rounds;
 
+	__flow_queue_renew(fr, fq, quantum);
 	rounds = __flow_queue_charge(fr, fq, qdisc_pkt_len(skb), quantum);
 	if (fq->head && !rounds)
 		return skb;
 	__flow_queue_leave(fr, fq);
-	if (fq->head) {
-		__flow_queue_wait(fr, fq, fr->round + rounds);
-		return skb;
-	}
-	fq->round = fr->round + rounds;
-	fr->active--;
+	fq->round += rounds;
+	if (fq->head)
+		__flow_queue_wait(fr, fq);
+	else
+		fr->active--;
 	return skb;
 }
 
 /* Bytes that a queue may send up to the end of the present round. */
 static inline s32 flow_queue_account(const struct flow_rounds *fr,
-				     const struct flow_queue *fq, u32 quantum)
+				     struct flow_queue *fq, u32 quantum)
 {
-	u32 rounds = (fq->slot - fr->round) % FLOW_ROUNDS;
-
-	return fq->head ? fq->credit - rounds * max(quantum, fr->least) : 0;
+	if (!fq->head)
+		return 0;
+	__flow_queue_renew(fr, fq, quantum);
+	return fq->credit - (u32)(fq->round - fr->round) *
+			    max(quantum, fr->least);
 }
 
 /* Packets and bytes that a queue holds, by looking at each. */
@@ -302,7 +336,8 @@ static inline void flow_queue_count(const struct flow_queue *fq,
 }
 
 /* Free what one queue holds. Return: the queue; NULL once all are empty. */
-static inline struct flow_queue *flow_rounds_purge(struct flow_rounds *fr)
+static inline struct flow_queue *flow_rounds_purge(struct flow_rounds *fr,
+						   u32 quantum)
 {
 	struct flow_queue *fq = flow_rounds_next(fr);
 
@@ -310,7 +345,8 @@ static inline struct flow_queue *flow_rounds_purge(struct flow_rounds *fr)
 		return NULL;
 	rtnl_kfree_skbs(fq->head, fq->tail);
 	WRITE_ONCE(fq->head, NULL);
-	fq->round = __flow_queue_leave(fr, fq);
+	__flow_queue_renew(fr, fq, quantum);
+	__flow_queue_leave(fr, fq);
 	fr->active--;
 	return fq;
 }

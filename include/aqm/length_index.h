@@ -4,15 +4,13 @@
  *
  * Queues hang in buckets by length in bytes. A bucket is one length below 32
  * and a sixteenth of an octave above, so every length in a bucket is within
- * 1/16 of any other:
+ * 1/16 of any other: a length is halved, h times, until it is below 32, and
  *
- *	length < 16:	bucket = length
- *	otherwise:	e = floor(log2(length)), 4 <= e <= 31
- *			bucket = 16 (e - 3) + floor(length / 2^(e-4)) - 16
+ *	bucket = 16 h + floor(length / 2^h)
  *
- * The buckets of one octave fill a 16-bit map, and a 32-bit map says which
- * octaves are in use; two find-first or find-last steps answer a query,
- * whatever the number of queues.
+ * A bitmap says which buckets are in use, and another one which words of that
+ * are; two find-first or find-last steps answer a query, whatever the number of
+ * queues.
  *
  * Among queues of one bucket the index names the one that entered it last.
  * "Strictly shortest" means alone in the lowest occupied bucket: two queues
@@ -20,125 +18,156 @@
  * every queue of up to 16 packets a bucket of its own, so there the answer is
  * exact.
  *
- * The index sees list nodes and lengths, no sk_buff and no Qdisc. The caller
- * keeps each queue's length and passes it, which saves it a copy in each queue.
+ * The index sees entries and lengths, no sk_buff and no Qdisc. An entry is a
+ * member of a queue's state; see <aqm/numbered_list.h>.
  */
 #ifndef _AQM_LENGTH_INDEX_H
 #define _AQM_LENGTH_INDEX_H
 
 #include <linux/bitops.h>
-#include <linux/list.h>
 #include <linux/types.h>
+#include "numbered_list.h"
 
-#define LENGTH_INDEX_OCTAVES	29	/* length < 16, then 2^4 to 2^31 */
-#define LENGTH_INDEX_BUCKETS	(16 * LENGTH_INDEX_OCTAVES)
+#define LENGTH_INDEX_BUCKETS	464	/* lengths below 2^32 */
+#define LENGTH_INDEX_WORDS	((LENGTH_INDEX_BUCKETS + 63) / 64)
+
+/**
+ * struct length_entry - a queue's place in the index
+ * @link: in the list of its bucket
+ * @bucket: 0 while it is not in the index
+ */
+struct length_entry {
+	struct numbered_link	link;
+	u16			bucket;
+};
 
 /**
  * struct length_index - queues by length
- * @octaves: bit o is set if any bucket of octave o holds a queue
- * @steps: bit s of @steps[o] is set if bucket 16 o + s holds a queue
+ * @entries: the entry of queue 0
+ * @words: bit w is set if word w of @used is not 0
+ * @used: bit b % 64 of word b / 64 is set if bucket b holds a queue
  * @buckets: the queues of each bucket, the last to enter first
  */
 struct length_index {
-	u32			octaves;
-	u16			steps[LENGTH_INDEX_OCTAVES];
-	struct hlist_head	buckets[LENGTH_INDEX_BUCKETS];
+	struct length_entry	*entries;
+	u32			words;
+	u64			used[LENGTH_INDEX_WORDS];
+	u16			buckets[LENGTH_INDEX_BUCKETS];
 };
 
 static inline u32 length_index_bucket(u32 length)
 {
-	u32 e;
+	u32 halvings = __fls(length | 16) - 4;
 
-	if (length < 16)
-		return length;
-	e = __fls(length);
-	return 16 * (e - 3) + (length >> (e - 4)) - 16;
+	return 16 * halvings + (length >> halvings);
 }
 
-static inline void length_index_init(struct length_index *li)
+/* An empty index of @count queues; the first one has the entry @entries. */
+static inline void length_index_init(struct length_index *li,
+				     struct length_entry *entries, u32 count)
 {
-	*li = (struct length_index) {};
+	*li = (struct length_index) { .entries = entries };
+	numbered_links_init(&entries->link, count);
 }
 
 static inline void __length_index_add(struct length_index *li,
-				      struct hlist_node *node, u32 bucket)
+				      struct numbered_link *link, u32 bucket)
 {
-	hlist_add_head(node, &li->buckets[bucket]);
-	li->steps[bucket / 16] |= BIT(bucket % 16);
-	li->octaves |= BIT(bucket / 16);
+	u64 *used = &li->used[bucket / 64];
+
+	if (*used & BIT_ULL(bucket % 64)) {
+		numbered_list_append(&li->entries->link, li->buckets[bucket],
+				     link);
+		li->buckets[bucket] = link->number;
+		return;
+	}
+	numbered_list_begin(&li->buckets[bucket], link);
+	*used |= BIT_ULL(bucket % 64);
+	li->words |= BIT(bucket / 64);
 }
 
 static inline void __length_index_del(struct length_index *li,
-				      struct hlist_node *node, u32 bucket)
+				      const struct numbered_link *link,
+				      u32 bucket)
 {
-	__hlist_del(node);
-	if (!hlist_empty(&li->buckets[bucket]))
+	u64 *used = &li->used[bucket / 64];
+
+	if (!numbered_list_is_alone(link)) {
+		numbered_list_remove(&li->entries->link, &li->buckets[bucket],
+				     link);
 		return;
-	li->steps[bucket / 16] &= ~BIT(bucket % 16);
-	if (!li->steps[bucket / 16])
-		li->octaves &= ~BIT(bucket / 16);
+	}
+	*used &= ~BIT_ULL(bucket % 64);
+	if (!*used)
+		li->words &= ~BIT(bucket / 64);
 }
 
 /**
- * length_index_move() - a queue's length changed
+ * length_index_set() - a queue's length changed
  * @li: the index
- * @node: the queue's node
- * @from: length before, bytes; 0: the queue is not in the index
- * @to: length after, bytes; 0: the queue leaves the index
+ * @entry: the queue's entry
+ * @length: bytes; 0: the queue leaves the index
  */
-static inline void length_index_move(struct length_index *li,
-				     struct hlist_node *node, u32 from, u32 to)
+static inline void length_index_set(struct length_index *li,
+				    struct length_entry *entry, u32 length)
 {
-	u32 old = length_index_bucket(from);
-	u32 new = length_index_bucket(to);
+	u32 bucket = length_index_bucket(length);
 
-	if (old == new)
+	if (bucket == entry->bucket)
 		return;
-	if (from)
-		__length_index_del(li, node, old);
-	if (to)
-		__length_index_add(li, node, new);
+	if (entry->bucket)
+		__length_index_del(li, &entry->link, entry->bucket);
+	if (bucket)
+		__length_index_add(li, &entry->link, bucket);
+	entry->bucket = bucket;
 }
 
-static inline struct hlist_node *
+/* The entry of the queue that a bucket names. */
+static inline struct length_entry *
+__length_index_first(const struct length_index *li, u32 bucket)
+{
+	return container_of(numbered_link(&li->entries->link,
+					  li->buckets[bucket]),
+			    struct length_entry, link);
+}
+
+static inline struct length_entry *
 length_index_longest(const struct length_index *li)
 {
-	u32 o, s;
+	u32 w;
 
-	if (!li->octaves)
+	if (!li->words)
 		return NULL;
-	o = __fls(li->octaves);
-	s = __fls(li->steps[o]);
-	return li->buckets[16 * o + s].first;
+	w = __fls(li->words);
+	return __length_index_first(li, 64 * w + fls64(li->used[w]) - 1);
 }
 
-static inline struct hlist_node *
+static inline struct length_entry *
 length_index_shortest(const struct length_index *li)
 {
-	u32 o, s;
+	u32 w;
 
-	if (!li->octaves)
+	if (!li->words)
 		return NULL;
-	o = __ffs(li->octaves);
-	s = __ffs(li->steps[o]);
-	return li->buckets[16 * o + s].first;
+	w = __ffs(li->words);
+	return __length_index_first(li, 64 * w + __ffs64(li->used[w]));
 }
 
 /**
  * length_index_is_strictly_shortest() - is a queue shorter than all the others?
  * @li: the index
- * @node: the queue's node
- * @length: the queue's length, bytes
+ * @entry: the queue's entry
  *
  * An empty queue is shorter than every queue in the index, and a queue that is
  * the only one there is shorter than all (none) of the others.
  */
 static inline bool
 length_index_is_strictly_shortest(const struct length_index *li,
-				  const struct hlist_node *node, u32 length)
+				  const struct length_entry *entry)
 {
-	return !length ||
-	       (length_index_shortest(li) == node && !node->next);
+	return !entry->bucket ||
+	       (length_index_shortest(li) == entry &&
+		numbered_list_is_alone(&entry->link));
 }
 
 #endif /* _AQM_LENGTH_INDEX_H */

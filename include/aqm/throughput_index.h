@@ -52,18 +52,17 @@
  * it the last, queues that have sent nothing yet would push each other out, and
  * leave the whole buffer to whoever came before them.
  *
- * The index sees list nodes, lengths and times, no sk_buff and no Qdisc. The
- * caller keeps each queue's half_life, which would leave a hole in its struct
- * if it stood here.
+ * The index sees scores, lengths and times, no sk_buff and no Qdisc. A score is
+ * a member of a queue's state; see <aqm/numbered_list.h>.
  */
 #ifndef _AQM_THROUGHPUT_INDEX_H
 #define _AQM_THROUGHPUT_INDEX_H
 
 #include <linux/bitops.h>
 #include <linux/kernel.h>
-#include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/types.h>
+#include "numbered_list.h"
 
 #define THROUGHPUT_MIN_TIME_CONSTANT	1000U		/* us */
 #define THROUGHPUT_MAX_TIME_CONSTANT	100000000U	/* us */
@@ -78,14 +77,18 @@
 
 /**
  * struct throughput_score - what one queue has sent, forward-decayed
- * @node: its place in the index, while it is there
- * @units: throughput at the beginning of its half-life, 2^-24 byte/s
+ * @units: throughput at the beginning of @half_life, 2^-24 byte/s
+ * @half_life: number of the half-life in which it last sent
+ * @link: its place in the index, while it is there
+ * @bucket: where it belongs until it is spent
  *
- * All 0 is a queue that has sent nothing.
+ * All 0 but its number is a queue that has sent nothing.
  */
 struct throughput_score {
-	struct list_head	node;
 	u64			units;
+	u32			half_life;
+	struct numbered_link	link;
+	u16			bucket;
 };
 
 /**
@@ -108,16 +111,19 @@ struct throughput_clock {
  * struct throughput_index - queues by throughput
  * @clock: time as of the last departure; @clock.half_life is also the lowest
  *	octave of the ring
+ * @scores: the score of queue 0
  * @octaves: bit (o mod 64) is set if any bucket of octave o holds a queue
- * @steps: bit s of @steps[o mod 64] is set if that bucket holds a queue
+ * @steps: bit s of @steps[o mod 64] is set if that bucket holds a queue; the
+ *	last one is 1 if a queue is spent
  * @buckets: the queues of each bucket, the first to enter first; the last
  *	bucket holds the spent ones
  */
 struct throughput_index {
 	struct throughput_clock	clock;
+	struct throughput_score	*scores;
 	u64			octaves;
-	u16			steps[THROUGHPUT_INDEX_OCTAVES];
-	struct list_head	buckets[THROUGHPUT_INDEX_SPENT + 1];
+	u16			steps[THROUGHPUT_INDEX_OCTAVES + 1];
+	u16			buckets[THROUGHPUT_INDEX_SPENT + 1];
 };
 
 /* 2^(i / 32) in units of 2^-31 */
@@ -214,14 +220,12 @@ static inline u64 throughput_decay(u64 units, u32 half_life, u32 later)
 /**
  * throughput_score_now() - a throughput decayed to a point in time
  * @score: of the queue
- * @half_life: of the score
  * @clock: the clock it was counted by
  * @now: the time, ns; not before the clock's last
  *
  * Return: the throughput at @now, in units of 2^-24 byte/s.
  */
 static inline u64 throughput_score_now(const struct throughput_score *score,
-				       u32 half_life,
 				       const struct throughput_clock *clock,
 				       u64 now)
 {
@@ -230,7 +234,7 @@ static inline u64 throughput_score_now(const struct throughput_score *score,
 	u64 units;
 
 	fraction = throughput_clock_set(&at, now);
-	units = throughput_decay(score->units, half_life, at.half_life);
+	units = throughput_decay(score->units, score->half_life, at.half_life);
 	/* 2^-f = 2^(1 - f) / 2, and f = 0 does not fit */
 	if (!fraction)
 		return units;
@@ -239,29 +243,32 @@ static inline u64 throughput_score_now(const struct throughput_score *score,
 
 /* The throughput of a queue at @now, bits per second. */
 static inline u64 throughput_score_rate(const struct throughput_score *score,
-					u32 half_life,
 					const struct throughput_clock *clock,
 					u64 now)
 {
-	return throughput_score_now(score, half_life, clock, now) >>
+	return throughput_score_now(score, clock, now) >>
 	       (THROUGHPUT_UNIT_SHIFT - 3);
 }
 
-static inline u32 throughput_index_bucket(const struct throughput_index *ti,
-					  u64 units, u32 half_life)
+/* Where @units, more than 0, of a half-life belong until they are spent. */
+static inline u32 __throughput_index_place(u64 units, u32 half_life)
 {
-	u32 age = ti->clock.half_life - half_life;
-	u32 bits = fls64(units);
-	u32 top, octave, step;
+	u32 top = fls64(units) - 1;
+	u32 step = (units << (63 - top) >> 59) % THROUGHPUT_INDEX_STEPS;
 
-	/* It has decayed to less than a unit: each half-life takes a bit. */
-	if (age >= bits)
-		return THROUGHPUT_INDEX_SPENT;
-	top = bits - 1;
-	octave = half_life + top;
-	step = (units << (63 - top) >> 59) % THROUGHPUT_INDEX_STEPS;
-	return octave % THROUGHPUT_INDEX_OCTAVES * THROUGHPUT_INDEX_STEPS +
-	       step;
+	return (half_life + top) % THROUGHPUT_INDEX_OCTAVES *
+	       THROUGHPUT_INDEX_STEPS + step;
+}
+
+/* Where a score belongs now. */
+static inline u32 throughput_index_bucket(const struct throughput_index *ti,
+					  const struct throughput_score *score)
+{
+	u32 age = ti->clock.half_life - score->half_life;
+	u32 bits = fls64(score->units);
+
+	/* Spent is what has less than a unit: each half-life takes a bit. */
+	return age < bits ? score->bucket : THROUGHPUT_INDEX_SPENT;
 }
 
 /* Empty an index, wherever its queues are. */
@@ -270,21 +277,24 @@ static inline void __throughput_index_clear(struct throughput_index *ti)
 	u32 i;
 
 	ti->octaves = 0;
-	for (i = 0; i < THROUGHPUT_INDEX_OCTAVES; i++)
+	for (i = 0; i <= THROUGHPUT_INDEX_OCTAVES; i++)
 		ti->steps[i] = 0;
-	for (i = 0; i <= THROUGHPUT_INDEX_SPENT; i++)
-		INIT_LIST_HEAD(&ti->buckets[i]);
 }
 
 /**
  * throughput_index_init() - set up an empty index
  * @ti: the index
+ * @scores: the score of queue 0
+ * @count: number of queues
  * @time_constant: T, us; THROUGHPUT_MIN_TIME_CONSTANT to _MAX_
  * @now: the time, ns
  */
 static inline void throughput_index_init(struct throughput_index *ti,
-					 u32 time_constant, u64 now)
+					 struct throughput_score *scores,
+					 u32 count, u32 time_constant, u64 now)
 {
+	ti->scores = scores;
+	numbered_links_init(&scores->link, count);
 	throughput_clock_init(&ti->clock, time_constant, now);
 	__throughput_index_clear(ti);
 }
@@ -297,76 +307,82 @@ static inline void throughput_index_forget(struct throughput_index *ti)
 }
 
 static inline void __throughput_index_del(struct throughput_index *ti,
-					  struct throughput_score *score,
+					  const struct numbered_link *link,
 					  u32 bucket)
 {
 	u32 o = bucket / THROUGHPUT_INDEX_STEPS;
 
-	list_del(&score->node);
-	if (bucket == THROUGHPUT_INDEX_SPENT ||
-	    !list_empty(&ti->buckets[bucket]))
+	if (!numbered_list_is_alone(link)) {
+		numbered_list_remove(&ti->scores->link, &ti->buckets[bucket],
+				     link);
 		return;
+	}
 	ti->steps[o] &= ~BIT(bucket % THROUGHPUT_INDEX_STEPS);
-	if (!ti->steps[o])
+	if (!ti->steps[o] && bucket != THROUGHPUT_INDEX_SPENT)
 		ti->octaves &= ~BIT_ULL(o);
 }
 
 static inline void __throughput_index_add(struct throughput_index *ti,
-					  struct throughput_score *score,
+					  struct numbered_link *link,
 					  u32 bucket)
 {
 	u32 o = bucket / THROUGHPUT_INDEX_STEPS;
 
-	list_add_tail(&score->node, &ti->buckets[bucket]);
-	if (bucket == THROUGHPUT_INDEX_SPENT)
+	if (ti->steps[o] & BIT(bucket % THROUGHPUT_INDEX_STEPS)) {
+		numbered_list_append(&ti->scores->link, ti->buckets[bucket],
+				     link);
 		return;
+	}
+	numbered_list_begin(&ti->buckets[bucket], link);
 	ti->steps[o] |= BIT(bucket % THROUGHPUT_INDEX_STEPS);
-	ti->octaves |= BIT_ULL(o);
+	if (bucket != THROUGHPUT_INDEX_SPENT)
+		ti->octaves |= BIT_ULL(o);
 }
 
 /* A queue that is not in the index enters it. */
 static inline void throughput_index_add(struct throughput_index *ti,
-					struct throughput_score *score,
-					u32 half_life)
+					struct throughput_score *score)
 {
-	__throughput_index_add(ti, score,
-			       throughput_index_bucket(ti, score->units,
-						       half_life));
+	__throughput_index_add(ti, &score->link,
+			       throughput_index_bucket(ti, score));
 }
 
 /* A queue that is in the index leaves it, and keeps its score. */
 static inline void throughput_index_del(struct throughput_index *ti,
-					struct throughput_score *score,
-					u32 half_life)
+					struct throughput_score *score)
 {
-	__throughput_index_del(ti, score,
-			       throughput_index_bucket(ti, score->units,
-						       half_life));
+	__throughput_index_del(ti, &score->link,
+			       throughput_index_bucket(ti, score));
 }
 
 /* Move what octave @o of the ring holds to the spent ones. */
 static inline void __throughput_index_spend(struct throughput_index *ti, u32 o)
 {
-	struct list_head *spent = &ti->buckets[THROUGHPUT_INDEX_SPENT];
+	u16 *spent = &ti->buckets[THROUGHPUT_INDEX_SPENT];
+	u16 *any = &ti->steps[THROUGHPUT_INDEX_OCTAVES];
 	u32 s;
 
 	for (; ti->steps[o]; ti->steps[o] &= ~BIT(s)) {
 		s = __fls(ti->steps[o]);
-		list_splice_tail_init(&ti->buckets[THROUGHPUT_INDEX_STEPS * o + s],
-				      spent);
+		if (*any)
+			numbered_list_splice(&ti->scores->link, *spent,
+					     ti->buckets[THROUGHPUT_INDEX_STEPS *
+							 o + s]);
+		else
+			*spent = ti->buckets[THROUGHPUT_INDEX_STEPS * o + s];
+		*any = 1;
 	}
 	ti->octaves &= ~BIT_ULL(o);
 }
 
 /* Turn the ring to @now. Return: the part of the half-life gone, 2^-32. */
-static inline u32 throughput_index_advance(struct throughput_index *ti, u64 now)
+static noinline u32 __throughput_index_turn(struct throughput_index *ti,
+					    u64 now)
 {
 	u32 octave = ti->clock.half_life;
 	u32 fraction, turned, o;
 
 	fraction = throughput_clock_set(&ti->clock, now);
-	if (likely(ti->clock.half_life == octave))
-		return fraction;
 	turned = ti->clock.half_life - octave;
 	for (; turned && ti->octaves; turned--, octave++) {
 		o = octave % THROUGHPUT_INDEX_OCTAVES;
@@ -374,6 +390,16 @@ static inline u32 throughput_index_advance(struct throughput_index *ti, u64 now)
 			__throughput_index_spend(ti, o);
 	}
 	return fraction;
+}
+
+/* Advance to @now. Return: the part of the half-life gone, units of 2^-32. */
+static inline u32 throughput_index_advance(struct throughput_index *ti, u64 now)
+{
+	u64 gone = now - ti->clock.start;
+
+	if (unlikely(gone >= ti->clock.length))
+		return __throughput_index_turn(ti, now);
+	return mul_u64_u64_shr(gone, ti->clock.inverse, 32);
 }
 
 /* Another time constant: each queue's throughput stays, and decays anew. */
@@ -391,36 +417,35 @@ static inline void throughput_index_change(struct throughput_index *ti,
  * throughput_index_count() - a packet left a queue
  * @ti: the index
  * @score: the queue's score
- * @half_life: of the score
  * @listed: the queue is in the index
  * @bytes: length of the packet
  * @now: the time, ns; not before any earlier one
  */
 static inline void throughput_index_count(struct throughput_index *ti,
 					  struct throughput_score *score,
-					  u32 *half_life, bool listed,
-					  u32 bytes, u64 now)
+					  bool listed, u32 bytes, u64 now)
 {
 	u32 fraction = throughput_index_advance(ti, now);
-	u32 present = ti->clock.half_life;
-	u64 was = score->units, units;
 	u32 from, to;
+	u64 units;
 
-	units = throughput_decay(was, *half_life, present);
+	from = throughput_index_bucket(ti, score);
+	units = throughput_decay(score->units, score->half_life,
+				 ti->clock.half_life);
 	score->units = units + throughput_clock_weigh(&ti->clock, bytes,
 						      fraction);
 	if (unlikely(score->units < units))
 		score->units = U64_MAX;
-
-	if (listed) {
-		from = throughput_index_bucket(ti, was, *half_life);
-		to = throughput_index_bucket(ti, score->units, present);
-		if (from != to) {
-			__throughput_index_del(ti, score, from);
-			__throughput_index_add(ti, score, to);
-		}
-	}
-	*half_life = present;
+	score->half_life = ti->clock.half_life;
+	/* It was spent, and a packet without a length weighs nothing. */
+	if (unlikely(!score->units))
+		return;
+	to = __throughput_index_place(score->units, score->half_life);
+	score->bucket = to;
+	if (!listed || from == to)
+		return;
+	__throughput_index_del(ti, &score->link, from);
+	__throughput_index_add(ti, &score->link, to);
 }
 
 /* The queue of the highest throughput, or NULL if the index is empty. */
@@ -435,8 +460,11 @@ throughput_index_top(struct throughput_index *ti)
 		o %= THROUGHPUT_INDEX_OCTAVES;
 		bucket = THROUGHPUT_INDEX_STEPS * o + __fls(ti->steps[o]);
 	}
-	return list_first_entry_or_null(&ti->buckets[bucket],
-					struct throughput_score, node);
+	if (!ti->steps[bucket / THROUGHPUT_INDEX_STEPS])
+		return NULL;
+	return container_of(numbered_link(&ti->scores->link,
+					  ti->buckets[bucket]),
+			    struct throughput_score, link);
 }
 
 #endif /* _AQM_THROUGHPUT_INDEX_H */

@@ -10,9 +10,13 @@
 #define SEED	1
 
 struct queue {
-	struct hlist_node	node;
+	struct length_entry	entry;
 	u32			length;
+	u8			rest[NUMBERED_BYTES - sizeof(struct length_entry) -
+				     sizeof(u32)];
 };
+
+static_assert(sizeof(struct queue) == NUMBERED_BYTES);
 
 struct world {
 	struct length_index	li;
@@ -26,17 +30,17 @@ static void longest_and_shortest_are_those_of_a_scan(struct kunit *test)
 	int step, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
-	length_index_init(&w->li);
+	length_index_init(&w->li, &w->queues->entry, QUEUES);
 	prandom_seed_state(&rnd, SEED);
 	for (step = 0; step < 20000; step++) {
 		struct queue *q = &w->queues[prandom_u32_state(&rnd) % QUEUES];
 		u32 to = prandom_u32_state(&rnd) >> (prandom_u32_state(&rnd) % 32);
 		u32 hi = 0, lo = U32_MAX;
-		struct hlist_node *n;
+		struct length_entry *n;
 
 		if (prandom_u32_state(&rnd) % 3 == 0)
 			to = 0;
-		length_index_move(&w->li, &q->node, q->length, to);
+		length_index_set(&w->li, &q->entry, to);
 		q->length = to;
 		for (i = 0; i < QUEUES; i++) {
 			u32 length = w->queues[i].length;
@@ -50,9 +54,9 @@ static void longest_and_shortest_are_those_of_a_scan(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, !n, !hi);
 		if (!n)
 			continue;
-		q = container_of(n, struct queue, node);
+		q = container_of(n, struct queue, entry);
 		KUNIT_ASSERT_EQ(test, length_index_bucket(q->length), hi);
-		q = container_of(length_index_shortest(&w->li), struct queue, node);
+		q = container_of(length_index_shortest(&w->li), struct queue, entry);
 		KUNIT_ASSERT_EQ(test, length_index_bucket(q->length), lo);
 	}
 }
@@ -60,22 +64,22 @@ static void longest_and_shortest_are_those_of_a_scan(struct kunit *test)
 static void strictly_shortest_is_alone_in_its_bucket(struct kunit *test)
 {
 	struct world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
-	struct hlist_node *a, *b;
+	struct length_entry *a, *b;
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
-	a = &w->queues[0].node;
-	b = &w->queues[1].node;
-	length_index_init(&w->li);
-	length_index_move(&w->li, a, 0, 3000);
-	KUNIT_EXPECT_TRUE(test, length_index_is_strictly_shortest(&w->li, a, 3000));
-	length_index_move(&w->li, b, 0, 3000);
-	KUNIT_EXPECT_FALSE(test, length_index_is_strictly_shortest(&w->li, a, 3000));
-	KUNIT_EXPECT_FALSE(test, length_index_is_strictly_shortest(&w->li, b, 3000));
-	length_index_move(&w->li, b, 3000, 4500);
-	KUNIT_EXPECT_TRUE(test, length_index_is_strictly_shortest(&w->li, a, 3000));
-	KUNIT_EXPECT_FALSE(test, length_index_is_strictly_shortest(&w->li, b, 4500));
-	length_index_move(&w->li, b, 4500, 0);
-	KUNIT_EXPECT_TRUE(test, length_index_is_strictly_shortest(&w->li, b, 0));
+	a = &w->queues[0].entry;
+	b = &w->queues[1].entry;
+	length_index_init(&w->li, &w->queues->entry, QUEUES);
+	length_index_set(&w->li, a, 3000);
+	KUNIT_EXPECT_TRUE(test, length_index_is_strictly_shortest(&w->li, a));
+	length_index_set(&w->li, b, 3000);
+	KUNIT_EXPECT_FALSE(test, length_index_is_strictly_shortest(&w->li, a));
+	KUNIT_EXPECT_FALSE(test, length_index_is_strictly_shortest(&w->li, b));
+	length_index_set(&w->li, b, 4500);
+	KUNIT_EXPECT_TRUE(test, length_index_is_strictly_shortest(&w->li, a));
+	KUNIT_EXPECT_FALSE(test, length_index_is_strictly_shortest(&w->li, b));
+	length_index_set(&w->li, b, 0);
+	KUNIT_EXPECT_TRUE(test, length_index_is_strictly_shortest(&w->li, b));
 }
 
 static struct kunit_case length_index_cases[] = {

@@ -11,9 +11,12 @@
 
 struct queue {
 	struct throughput_score	score;
-	u32			half_life;
 	bool			listed;
+	u8			rest[NUMBERED_BYTES - sizeof(bool) -
+				     sizeof(struct throughput_score)];
 };
+
+static_assert(sizeof(struct queue) == NUMBERED_BYTES);
 
 struct world {
 	struct throughput_index	ti;
@@ -25,7 +28,8 @@ static struct world *new_world(struct kunit *test, u32 time_constant, u64 now)
 	struct world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
-	throughput_index_init(&w->ti, time_constant, now);
+	throughput_index_init(&w->ti, &w->queues->score, QUEUES, time_constant,
+			      now);
 	return w;
 }
 
@@ -33,8 +37,7 @@ static void count(struct world *w, int i, u32 bytes, u64 now)
 {
 	struct queue *q = &w->queues[i];
 
-	throughput_index_count(&w->ti, &q->score, &q->half_life, q->listed,
-			       bytes, now);
+	throughput_index_count(&w->ti, &q->score, q->listed, bytes, now);
 }
 
 static void toggle(struct world *w, int i)
@@ -42,9 +45,9 @@ static void toggle(struct world *w, int i)
 	struct queue *q = &w->queues[i];
 
 	if (q->listed)
-		throughput_index_del(&w->ti, &q->score, q->half_life);
+		throughput_index_del(&w->ti, &q->score);
 	else
-		throughput_index_add(&w->ti, &q->score, q->half_life);
+		throughput_index_add(&w->ti, &q->score);
 	q->listed = !q->listed;
 }
 
@@ -52,7 +55,7 @@ static void toggle(struct world *w, int i)
 static u64 present(struct world *w, int i)
 {
 	return throughput_decay(w->queues[i].score.units,
-				w->queues[i].half_life,
+				w->queues[i].score.half_life,
 				w->ti.clock.half_life);
 }
 
@@ -120,8 +123,7 @@ static void an_idle_queue_loses_its_lead(struct kunit *test)
 
 static u64 rate(struct world *w, int i, u64 now)
 {
-	return throughput_score_rate(&w->queues[i].score,
-				     w->queues[i].half_life, &w->ti.clock, now);
+	return throughput_score_rate(&w->queues[i].score, &w->ti.clock, now);
 }
 
 static void a_steady_rate_reads_as_itself(struct kunit *test)

@@ -7,10 +7,10 @@
 #define QUEUES	200
 
 struct queue {
-	struct hlist_node node;
+	struct length_entry entry;
 	u32 length;
 	u64 entered;	/* when it came into its bucket */
-};
+} __attribute__((aligned(NUMBERED_BYTES)));
 
 /* The header's formula, computed another way: halve until below 32. */
 static u32 oracle_bucket(u32 length)
@@ -81,20 +81,20 @@ static void answers_are_those_of_a_scan(const char *what, u32 most)
 	bool longest = true, shortest = true, strictly = true;
 	int step, i;
 
-	length_index_init(&li);
 	for (i = 0; i < QUEUES; i++)
 		queues[i] = (struct queue) {};
+	length_index_init(&li, &queues->entry, QUEUES);
 
 	for (step = 0; step < 50000; step++) {
 		u32 hi = 0, lo = U32_MAX, in_lo = 0;
 		struct queue *q = &queues[unit_below(QUEUES)];
 		u32 to = unit_below(4) ? unit_below(most) + 1 : 0;
-		struct hlist_node *n;
+		struct length_entry *n;
 
 		/* Long stretches with few queues, too. */
 		if ((step / 1000) % 2)
 			q = &queues[unit_below(3)];
-		length_index_move(&li, &q->node, q->length, to);
+		length_index_set(&li, &q->entry, to);
 		if (oracle_bucket(q->length) != oracle_bucket(to))
 			q->entered = step + 1;
 		q->length = to;
@@ -109,17 +109,16 @@ static void answers_are_those_of_a_scan(const char *what, u32 most)
 			lo = b < lo ? b : lo;
 		}
 		n = length_index_longest(&li);
-		longest &= n ? container_of(n, struct queue, node) ==
+		longest &= n ? container_of(n, struct queue, entry) ==
 			       latest_in(queues, hi) : !hi;
 		n = length_index_shortest(&li);
-		shortest &= n ? container_of(n, struct queue, node) ==
+		shortest &= n ? container_of(n, struct queue, entry) ==
 				latest_in(queues, lo) : !hi;
-		strictly &= length_index_is_strictly_shortest(&li, &q->node, to) ==
+		strictly &= length_index_is_strictly_shortest(&li, &q->entry) ==
 			    (!to || (oracle_bucket(to) == lo && in_lo == 1));
 		if (!(step % 5000))	/* empty it now and then */
 			for (i = 0; i < QUEUES; i++) {
-				length_index_move(&li, &queues[i].node,
-						  queues[i].length, 0);
+				length_index_set(&li, &queues[i].entry, 0);
 				queues[i].length = 0;
 			}
 	}

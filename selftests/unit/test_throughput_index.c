@@ -14,12 +14,11 @@
 
 struct queue {
 	struct throughput_score score;
-	u32 half_life;
 	double rate;		/* byte/s at @last, by the formula */
 	u64 last;		/* ns */
 	u64 entered;		/* when it came into its bucket */
 	bool active;
-};
+} __attribute__((aligned(NUMBERED_BYTES)));
 
 /* The time constant that a clock really has, ns. */
 static double time_constant(const struct throughput_clock *clock)
@@ -48,30 +47,29 @@ static double kept(const struct throughput_clock *clock,
 {
 	double halves = (double)(now - clock->start) / clock->length;
 
-	halves += clock->half_life - q->half_life;
+	halves += clock->half_life - q->score.half_life;
 	return q->score.units * UNIT * exp2(-halves);
 }
 
 static void count(struct throughput_index *ti, struct queue *q, u32 bytes,
 		  u64 now)
 {
-	throughput_index_count(ti, &q->score, &q->half_life, q->active, bytes,
-			       now);
+	throughput_index_count(ti, &q->score, q->active, bytes, now);
 }
 
 static void toggle(struct throughput_index *ti, struct queue *q)
 {
 	if (q->active)
-		throughput_index_del(ti, &q->score, q->half_life);
+		throughput_index_del(ti, &q->score);
 	else
-		throughput_index_add(ti, &q->score, q->half_life);
+		throughput_index_add(ti, &q->score);
 	q->active = !q->active;
 }
 
 static u64 rate(const struct throughput_index *ti, const struct queue *q,
 		u64 now)
 {
-	return throughput_score_rate(&q->score, q->half_life, &ti->clock, now);
+	return throughput_score_rate(&q->score, &ti->clock, now);
 }
 
 static void exp2_is_within_its_bound(void)
@@ -125,7 +123,7 @@ static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 	int i;
 
 	now = unit_random() >> 2;
-	throughput_index_init(&ti, us, now);
+	throughput_index_init(&ti, &q.score, 1, us, now);
 	for (i = 0; i < packets; i++) {
 		u32 bytes = least + unit_below(most - least + 1);
 		double error;
@@ -163,7 +161,7 @@ static void a_packet_a_half_life_is_within_its_bound(u32 bytes, double bound)
 		struct queue q = {};
 		u64 begin, now = 1;
 
-		throughput_index_init(&ti, THROUGHPUT_MAX_TIME_CONSTANT, now);
+		throughput_index_init(&ti, &q.score, 1, THROUGHPUT_MAX_TIME_CONSTANT, now);
 		begin = now + unit_random() % (ti.clock.length / 40);
 		for (i = 0; i < 60; i++) {
 			now = begin + i * ti.clock.length +
@@ -193,24 +191,45 @@ static u64 oracle_bucket(const struct throughput_index *ti,
 	/* log2() may round up to the next octave */
 	if (exp2(octave) > units)
 		octave--;
-	key = 16 * (q->half_life + (u64)octave) +
+	key = 16 * (q->score.half_life + (u64)octave) +
 	      (u64)floor(16 * (units / exp2(octave) - 1));
 	return key < 16 * (u64)ti->clock.half_life ? 0 : key + 1;
 }
 
-static bool maps_match_lists(struct throughput_index *ti)
+/* How many queues hang in a bucket that is in use, all of them listed there. */
+static u32 members(struct throughput_index *ti, u32 bucket)
 {
-	u32 o, s;
+	u32 number = ti->buckets[bucket], n = 0;
+	const struct throughput_score *score;
+
+	do {
+		score = container_of(numbered_link(&ti->scores->link, number),
+				     struct throughput_score, link);
+		if (throughput_index_bucket(ti, score) != bucket)
+			return QUEUES + 1;
+		number = score->link.next;
+	} while (++n <= QUEUES && number != ti->buckets[bucket]);
+	return n;
+}
+
+/* What the maps say is in use holds each listed queue once, and nothing else. */
+static bool maps_match_lists(struct throughput_index *ti,
+			     const struct queue *queues)
+{
+	u32 o, s, i, held = 0;
 
 	for (o = 0; o < THROUGHPUT_INDEX_OCTAVES; o++) {
 		if (!(ti->octaves & BIT_ULL(o)) != !ti->steps[o])
 			return false;
 		for (s = 0; s < THROUGHPUT_INDEX_STEPS; s++)
-			if (list_empty(&ti->buckets[16 * o + s]) !=
-			    !(ti->steps[o] & BIT(s)))
-				return false;
+			if (ti->steps[o] & BIT(s))
+				held += members(ti, 16 * o + s);
 	}
-	return true;
+	if (ti->steps[THROUGHPUT_INDEX_OCTAVES])
+		held += members(ti, THROUGHPUT_INDEX_SPENT);
+	for (i = 0; i < QUEUES; i++)
+		held -= queues[i].active;
+	return !held;
 }
 
 static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
@@ -223,9 +242,9 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 	double worst = 1, octaves;
 	int step, i, spent = 0, told = 0;
 
-	throughput_index_init(&ti, us, now);
 	for (i = 0; i < QUEUES; i++)
 		queues[i] = (struct queue) { .last = now };
+	throughput_index_init(&ti, &queues->score, QUEUES, us, now);
 	for (step = 1; step <= steps; step++) {
 		struct queue *q = &queues[unit_below(QUEUES)], *top, *best;
 		struct throughput_score *named;
@@ -273,7 +292,7 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 		named = throughput_index_top(&ti);
 		found &= !named == !best;
 		if (!(step % 97))
-			maps &= maps_match_lists(&ti);
+			maps &= maps_match_lists(&ti, queues);
 		if (!named)
 			continue;
 		top = container_of(named, struct queue, score);
@@ -302,29 +321,30 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 static void an_idle_queue_loses_its_lead(u64 idle_ns, bool again)
 {
 	static struct throughput_index ti;
-	struct queue old = {}, new = {};
+	struct queue queues[2] = {};
+	struct queue *old = &queues[0], *new = &queues[1];
 	u64 now = 1000;
 	int i;
 
-	throughput_index_init(&ti, 1000000, now);
-	toggle(&ti, &old);
-	toggle(&ti, &new);
+	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 1000000, now);
+	toggle(&ti, old);
+	toggle(&ti, new);
 	for (i = 0; i < 1000; i++)
-		count(&ti, &old, 1514, now += 1000);
-	count(&ti, &new, 100, now);
+		count(&ti, old, 1514, now += 1000);
+	count(&ti, new, 100, now);
 	now += idle_ns;
-	unit_ok(throughput_index_top(&ti) == &old.score,
+	unit_ok(throughput_index_top(&ti) == &old->score,
 		"the one that sent more is on top until another sends");
 	if (again)	/* it takes the clock along, in two steps */
-		count(&ti, &new, 100, now - idle_ns / 3);
-	count(&ti, &new, 100, now);
-	unit_ok(throughput_index_top(&ti) == &new.score,
+		count(&ti, new, 100, now - idle_ns / 3);
+	count(&ti, new, 100, now);
+	unit_ok(throughput_index_top(&ti) == &new->score,
 		"after %.3g time constants a fresh packet outweighs a thousand",
 		idle_ns / 1e9);
-	toggle(&ti, &new);
-	unit_ok(throughput_index_top(&ti) == &old.score,
+	toggle(&ti, new);
+	unit_ok(throughput_index_top(&ti) == &old->score,
 		"and the old one is still there");
-	toggle(&ti, &old);
+	toggle(&ti, old);
 	unit_ok(!throughput_index_top(&ti) && !ti.octaves, "until it leaves");
 }
 
@@ -335,62 +355,66 @@ static void an_idle_queue_loses_its_lead(u64 idle_ns, bool again)
 static void all_octaves_of_the_ring_are_used(void)
 {
 	static struct throughput_index ti;
-	struct queue low = {}, high = {}, silent = {};
+	struct queue queues[3] = {};
+	struct queue *low = &queues[0], *high = &queues[1], *silent = &queues[2];
 	bool top = true, kept_low = true;
 	u64 now = 1;
 	int i;
 
-	throughput_index_init(&ti, 1000, now);
-	toggle(&ti, &low);
-	toggle(&ti, &high);
+	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
+	toggle(&ti, low);
+	toggle(&ti, high);
 	for (i = 0; i < 1000; i++) {
 		now += ti.clock.length;
-		while (high.score.units < 1ULL << 63 ||
-		       high.half_life != ti.clock.half_life)
-			count(&ti, &high, 1 << 28, now);
+		while (high->score.units < 1ULL << 63 ||
+		       high->score.half_life != ti.clock.half_life)
+			count(&ti, high, 1 << 28, now);
 		/* one unit, as nothing but the decay makes it */
-		low.score.units >>= 1;
-		throughput_index_del(&ti, &low.score, low.half_life);
-		low.score.units = 1;
-		low.half_life = ti.clock.half_life;
-		throughput_index_add(&ti, &low.score, low.half_life);
-		top &= throughput_index_top(&ti) == &high.score;
+		low->score.units >>= 1;
+		throughput_index_del(&ti, &low->score);
+		low->score.units = 1;
+		low->score.half_life = ti.clock.half_life;
+		low->score.bucket =
+			__throughput_index_place(1, ti.clock.half_life);
+		throughput_index_add(&ti, &low->score);
+		top &= throughput_index_top(&ti) == &high->score;
 		kept_low &= fls64(ti.octaves) && (ti.octaves & (ti.octaves - 1));
 	}
 	unit_ok(top && kept_low,
 		"the largest and the smallest throughput are told apart in every position of the ring");
-	count(&ti, &silent, 14, now + 100 * ti.clock.length);
+	count(&ti, silent, 14, now + 100 * ti.clock.length);
 	unit_ok(!ti.octaves, "a hundred half-lives later both are spent");
 }
 
 static void another_time_constant_keeps_the_throughput(u32 from, u32 to)
 {
 	static struct throughput_index ti;
-	struct queue q = {}, other = {};
+	struct queue queues[2] = {};
+	struct queue *q = &queues[0], *other = &queues[1];
 	double want;
 	u64 now = 5000000000, before, after;
 	int i;
 
-	throughput_index_init(&ti, from, now);
-	toggle(&ti, &q);
-	toggle(&ti, &other);
+	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), from, now);
+	toggle(&ti, q);
+	toggle(&ti, other);
 	for (i = 0; i < 5000; i++)
-		count(&ti, &q, 1514, now += 100000);
-	count(&ti, &other, 64, now);
+		count(&ti, q, 1514, now += 100000);
+	count(&ti, other, 64, now);
 	now += 12345678;
-	before = rate(&ti, &q, now);
+	before = rate(&ti, q, now);
 	throughput_index_change(&ti, to, now);
-	after = rate(&ti, &q, now);
+	after = rate(&ti, q, now);
 	unit_ok(llabs((long long)(after - before)) <= before / 1000000. + 1 &&
-		throughput_index_top(&ti) == (before ? &q.score : &other.score),
+		throughput_index_top(&ti) == (before ? &q->score : &other->score),
 		"from %u to %u us: %llu bit/s, then %llu", from, to,
 		(unsigned long long)before, (unsigned long long)after);
 
 	/* What comes now weighs and decays by the new one. */
 	now += 1000 * (u64)to / 2;
 	want = after * exp(-0.5) + 8 * 1000000.0 * 1000000 / to;
-	count(&ti, &q, 1000000, now);
-	after = rate(&ti, &q, now);
+	count(&ti, q, 1000000, now);
+	after = rate(&ti, q, now);
 	unit_ok(fabs(after / want - 1) < 0.0001,
 		"and half of %u us later, with a packet: %llu bit/s", to,
 		(unsigned long long)after);
@@ -399,22 +423,23 @@ static void another_time_constant_keeps_the_throughput(u32 from, u32 to)
 static void nothing_is_left_of_what_is_forgotten(void)
 {
 	static struct throughput_index ti;
-	struct queue q = {}, fresh = {};
+	struct queue queues[2] = {};
+	struct queue *q = &queues[0], *fresh = &queues[1];
 	u64 now = 1;
 	int i;
 
-	throughput_index_init(&ti, 100000000, now);
-	toggle(&ti, &q);
+	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 100000000, now);
+	toggle(&ti, q);
 	for (i = 0; i < 10000; i++)
-		count(&ti, &q, 1 << 20, now += 1000);
+		count(&ti, q, 1 << 20, now += 1000);
 	throughput_index_forget(&ti);
-	q.active = false;
-	unit_ok(!throughput_index_top(&ti) && !ti.octaves && !rate(&ti, &q, now),
+	q->active = false;
+	unit_ok(!throughput_index_top(&ti) && !ti.octaves && !rate(&ti, q, now),
 		"nothing is in the index, and nothing has been sent");
-	toggle(&ti, &q);
-	toggle(&ti, &fresh);
-	count(&ti, &fresh, 14, now);
-	unit_ok(throughput_index_top(&ti) == &fresh.score,
+	toggle(&ti, q);
+	toggle(&ti, fresh);
+	count(&ti, fresh, 14, now);
+	unit_ok(throughput_index_top(&ti) == &fresh->score,
 		"a small packet then is the highest throughput");
 }
 
@@ -429,16 +454,17 @@ static void a_queue_long_silent_stays_spent(void)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(ages); i++) {
-		struct queue silent = {}, sends = {};
+		struct queue queues[2] = {};
+	struct queue *silent = &queues[0], *sends = &queues[1];
 
-		throughput_index_init(&ti, 1000, now);
-		count(&ti, &silent, 65536, now);
+		throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
+		count(&ti, silent, 65536, now);
 		ti.clock.half_life += ages[i];
-		count(&ti, &sends, 14, now);
-		toggle(&ti, &silent);
-		toggle(&ti, &sends);
-		told &= throughput_index_top(&ti) == &sends.score;
-		told &= !rate(&ti, &silent, now) && rate(&ti, &sends, now);
+		count(&ti, sends, 14, now);
+		toggle(&ti, silent);
+		toggle(&ti, sends);
+		told &= throughput_index_top(&ti) == &sends->score;
+		told &= !rate(&ti, silent, now) && rate(&ti, sends, now);
 	}
 	unit_ok(told, "a queue that was silent for 64 to 2^32 half-lives is spent");
 }
@@ -449,7 +475,7 @@ static void a_time_before_the_last_one_is_the_last_one(void)
 	struct queue q = {};
 	u64 now = 1000000, before;
 
-	throughput_index_init(&ti, 1000, now);
+	throughput_index_init(&ti, &q.score, 1, 1000, now);
 	count(&ti, &q, 1514, now);
 	before = rate(&ti, &q, now);
 	unit_ok(before && rate(&ti, &q, now - 1) == before,
@@ -469,7 +495,7 @@ static void a_steady_rate_reads_as_itself(void)
 	int i;
 
 	/* 1250 bytes every 10 us: 1 Gb/s, for 20 time constants */
-	throughput_index_init(&ti, 100000, now);
+	throughput_index_init(&ti, &q.score, 1, 100000, now);
 	for (i = 0; i < 200000; i++)
 		count(&ti, &q, 1250, now += 10000);
 	got = rate(&ti, &q, now + 5000);
@@ -479,27 +505,29 @@ static void a_steady_rate_reads_as_itself(void)
 static void a_score_saturates(void)
 {
 	static struct throughput_index ti;
-	struct queue q = {}, other = {}, huge = {};
+	struct queue queues[3] = {};
+	struct queue *q = &queues[0], *other = &queues[1], *huge = &queues[2];
 	bool never_falls = true;
 	u64 now = 1, last = 0;
 	int i;
 
-	throughput_index_init(&ti, THROUGHPUT_MIN_TIME_CONSTANT, now);
-	toggle(&ti, &q);
-	toggle(&ti, &other);
-	count(&ti, &other, 1514, now);
+	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues),
+			      THROUGHPUT_MIN_TIME_CONSTANT, now);
+	toggle(&ti, q);
+	toggle(&ti, other);
+	count(&ti, other, 1514, now);
 	for (i = 0; i < 20000; i++) {
-		count(&ti, &q, U32_MAX, now);
-		never_falls &= q.score.units >= last;
-		last = q.score.units;
+		count(&ti, q, U32_MAX, now);
+		never_falls &= q->score.units >= last;
+		last = q->score.units;
 	}
 	unit_ok(never_falls && last == U64_MAX &&
-		throughput_index_top(&ti) == &q.score &&
-		rate(&ti, &q, now) == U64_MAX >> 21,
+		throughput_index_top(&ti) == &q->score &&
+		rate(&ti, q, now) == U64_MAX >> 21,
 		"a throughput too large for its type stays at the largest");
 	/* 2^40 / 1000 bytes in 1 ms: where 64 bits begin anew */
-	count(&ti, &huge, 1099511628, now);
-	unit_ok(rate(&ti, &huge, now) >= 8000ULL << 28,
+	count(&ti, huge, 1099511628, now);
+	unit_ok(rate(&ti, huge, now) >= 8000ULL << 28,
 		"a packet too large for it counts as the largest");
 }
 

@@ -273,7 +273,7 @@ MUTANTS = [
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "b->stats.dropped_bytes += ", "(void)"),
-    Mutant("qsdrr", "sch_qsdrr.c", "kvfree(q->flows);", ""),
+    Mutant("qsdrr", "include/aqm/flow_buffer.h", "kvfree(b->rounds.queues);", ""),
     Mutant("qsdrr", "include/aqm/options.h", "nla_nest_cancel(skb, opts);", ""),
     Mutant(
         "qsdrr", "include/aqm/split_gso.h", "if (lost && result != NET_XMIT_SUCCESS)", "if (lost)"

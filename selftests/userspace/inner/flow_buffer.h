@@ -5,6 +5,13 @@
 
 #include "inner.h"
 
+/* The next member of a list knows that it is. */
+static bool inner_is_linked(struct numbered_link *links, u32 number)
+{
+	return numbered_link(links, numbered_link(links, number)->next)->prev ==
+	       number;
+}
+
 /* One queue that holds packets: @flow adds what its discipline knows of it. */
 static void inner_rounds(struct Qdisc *sch,
 			 void (*flow)(struct Qdisc *sch, struct flow_queue *fq,
@@ -14,18 +21,27 @@ static void inner_rounds(struct Qdisc *sch,
 	struct flow_rounds *fr = &b->rounds;
 	struct flow_queue *fq;
 	struct inner all = {}, in;
-	u32 slot, active = 0;
+	u32 slot, number, active = 0;
 
 	for (slot = 0; slot < FLOW_ROUNDS; slot++) {
-		inner_must(!(fr->used & BIT_ULL(slot)) ==
-			   list_empty(&fr->slots[slot]));
-		list_for_each_entry(fq, &fr->slots[slot], turn) {
+		if (!(fr->used & BIT_ULL(slot)))
+			continue;
+		number = fr->slots[slot];
+		do {
+			inner_must(number < b->params.flows);
+			fq = flow_rounds_queue(fr, number);
 			active++;
 			inner_must(active <= b->params.flows);
-			inner_must(fq->slot == slot);
+			/* A restart reaches a queue when it is looked at next. */
+			if (fq->round < fr->restarted)
+				inner_must(slot == fr->restarted % FLOW_ROUNDS);
+			else
+				inner_must(fq->round - fr->round < FLOW_ROUNDS &&
+					   fq->round % FLOW_ROUNDS == slot);
 			inner_must(fq->head);
 			inner_must(fq->credit);
-			inner_must(fq->credit <= max(b->params.quantum, fr->least));
+			inner_must(fq->credit <= max(b->params.quantum, fr->least) ||
+				   fq->round < fr->restarted);
 			in = (struct inner) {};
 			inner_list(&in, fq->head, fq->tail, &b->delay);
 			flow(sch, fq, &in);
@@ -34,7 +50,9 @@ static void inner_rounds(struct Qdisc *sch,
 			all.held.segments += in.held.segments;
 			all.held.truesize += in.held.truesize;
 			all.timed |= in.timed;
-		}
+			inner_must(inner_is_linked(&fr->queues->turn, number));
+			number = fq->turn.next;
+		} while (number != fr->slots[slot]);
 	}
 	inner_must(active == fr->active);
 	inner_whole(&all, sch, &b->held, &b->delay);

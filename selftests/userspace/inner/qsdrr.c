@@ -12,36 +12,39 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct length_index *li = &q->vars.by_length;
+	struct flow_rounds *fr = &q->buffer.rounds;
 	struct qsdrr_flow *flow;
-	struct hlist_node *node;
-	u32 i, listed = 0;
+	u32 i, number, listed = 0;
 
 	inner_rounds(sch, flow_is_whole);
 	for (i = 0; i < LENGTH_INDEX_BUCKETS; i++) {
-		if (!deep && !(li->octaves & BIT(i / 16))) {
-			i |= 15;
+		if (!(li->used[i / 64] & BIT_ULL(i % 64)))
 			continue;
-		}
-		inner_must(!(li->steps[i / 16] & BIT(i % 16)) ==
-			   hlist_empty(&li->buckets[i]));
-		for (node = li->buckets[i].first; node; node = node->next) {
-			flow = hlist_entry_safe(node, struct qsdrr_flow, by_length);
+		number = li->buckets[i];
+		do {
+			inner_must(number < q->params.flows);
+			flow = qsdrr_flow(flow_rounds_queue(fr, number));
 			listed++;
-			inner_must(listed <= q->buffer.rounds.active);
+			inner_must(listed <= fr->active);
 			inner_must(flow->fq.head);
 			inner_must(length_index_bucket(qsdrr_length(flow)) == i);
-		}
+			inner_must(flow->by_length.bucket == i);
+			inner_must(inner_is_linked(&li->entries->link, number));
+			number = flow->by_length.link.next;
+		} while (number != li->buckets[i]);
 	}
-	for (i = 0; i < LENGTH_INDEX_OCTAVES; i++)
-		inner_must(!(li->octaves & BIT(i)) == !li->steps[i]);
-	inner_must(listed == q->buffer.rounds.active);
-	inner_must(!q->vars.q || (q->vars.q >= q->flows &&
-				  q->vars.q < q->flows + q->params.flows));
+	for (i = 0; i < LENGTH_INDEX_WORDS; i++)
+		inner_must(!(li->words & BIT(i)) == !li->used[i]);
+	inner_must(listed == fr->active);
+	inner_must(!q->vars.q ||
+		   qsdrr_class(q->vars.q) <= q->params.flows);
 	if (!deep)
 		return;
 	for (i = 0; i < q->params.flows; i++) {
-		listed -= !!q->flows[i].fq.head;
-		inner_must(q->flows[i].fq.head || !q->flows[i].backlog);
+		flow = qsdrr_flow(flow_rounds_queue(fr, i));
+		listed -= !!flow->fq.head;
+		inner_must(flow->fq.head ||
+			   (!flow->backlog && !flow->by_length.bucket));
 	}
 	inner_must(!listed);
 }

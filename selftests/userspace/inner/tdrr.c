@@ -12,44 +12,45 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct throughput_index *ti = &q->vars.by_throughput;
 	u64 units, highest = 0, present = 0;
+	struct flow_rounds *fr = &q->buffer.rounds;
 	struct tdrr_flow *flow, *top;
-	u32 i, listed = 0;
+	u32 i, number, listed = 0;
 
 	inner_rounds(sch, flow_is_whole);
 	for (i = 0; i <= THROUGHPUT_INDEX_SPENT; i++) {
-		if (!deep && i < THROUGHPUT_INDEX_SPENT &&
-		    !(ti->octaves & BIT_ULL(i / 16))) {
-			i |= 15;
+		if (!(ti->steps[i / 16] & BIT(i % 16)))
 			continue;
-		}
-		inner_must(i == THROUGHPUT_INDEX_SPENT ||
-			   !(ti->steps[i / 16] & BIT(i % 16)) ==
-			   list_empty(&ti->buckets[i]));
-		list_for_each_entry(flow, &ti->buckets[i], sent.node) {
+		number = ti->buckets[i];
+		do {
+			inner_must(number < q->params.flows);
+			flow = tdrr_flow(flow_rounds_queue(fr, number));
 			listed++;
-			inner_must(listed <= q->buffer.rounds.active);
+			inner_must(listed <= fr->active);
 			inner_must(flow->fq.head);
-			inner_must(throughput_index_bucket(ti, flow->sent.units,
-							   flow->fq.word) == i);
-			units = throughput_decay(flow->sent.units, flow->fq.word,
+			inner_must(throughput_index_bucket(ti, &flow->sent) == i);
+			inner_must(inner_is_linked(&ti->scores->link, number));
+			units = throughput_decay(flow->sent.units,
+						 flow->sent.half_life,
 						 ti->clock.half_life);
 			highest = max(highest, units);
-		}
+			number = flow->sent.link.next;
+		} while (number != ti->buckets[i]);
 	}
 	for (i = 0; i < THROUGHPUT_INDEX_OCTAVES; i++)
 		inner_must(!(ti->octaves & BIT_ULL(i)) == !ti->steps[i]);
-	inner_must(listed == q->buffer.rounds.active);
+	inner_must(ti->steps[THROUGHPUT_INDEX_OCTAVES] <= 1);
+	inner_must(listed == fr->active);
 
 	/* The index names one within a sixteenth of the highest. */
 	top = tdrr_top(q);
 	inner_must(!top == !listed);
 	if (top)
-		present = throughput_decay(top->sent.units, top->fq.word,
+		present = throughput_decay(top->sent.units, top->sent.half_life,
 					   ti->clock.half_life);
 	inner_must(highest < 64 || present >= highest / 17 * 16 - 1);
 	if (!deep)
 		return;
 	for (i = 0; i < q->params.flows; i++)
-		listed -= !!q->flows[i].fq.head;
+		listed -= !!flow_rounds_queue(fr, i)->head;
 	inner_must(!listed);
 }
