@@ -83,31 +83,31 @@ static_assert(sizeof(struct flow_buffer_params) <= AQM_MAX_LAW);
  * @filters: they choose the queue
  * @salt: of the flow hash; odd
  * @number: the queue that flow_buffer_enqueue_other() found, from 0
- * @held: what the queues hold
  * @delay: how long packets wait
+ * @held: what the queues hold
  * @rounds: the queues, and which of them hold packets
  * @stats: counters
  * @link: the device's speed
  *
- * A packet reads the first cache line, and writes the second and the third up to
- * the list of its round.
+ * A packet reads the first three cache lines, and writes the second and the third,
+ * and in @rounds the list of its round.
  */
 struct flow_buffer {
 	struct flow_buffer_params	params;
 	struct filter_block		filters;
 	u32				salt;
 	u32				number;
-	struct held			held;
 	struct delay_sample		delay;
+	struct held			held;
 	struct flow_rounds		rounds;
 	struct flow_buffer_stats	stats;
 	struct link_rate		link;
 };
 
 #ifdef CONFIG_64BIT
-static_assert(offsetof(struct flow_buffer, held) <= 64);
-static_assert(offsetof(struct flow_buffer, rounds) <= 128);
-static_assert(offsetof(struct flow_buffer, rounds.slots) <= 192);
+static_assert(offsetof(struct flow_buffer, delay.since) <= 64);
+static_assert(offsetof(struct flow_buffer, held) >= 64);
+static_assert(offsetof(struct flow_buffer, rounds.slots) <= 3 * 64);
 #endif
 
 /**
