@@ -184,7 +184,8 @@ static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u32 *cause,
  *
  * Return: true if there was one.
  */
-static bool chokex_match(struct Qdisc *sch, u32 flow, struct sk_buff **to_free)
+static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
+				  struct sk_buff **to_free)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
@@ -229,7 +230,7 @@ static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
 			   TC_H_MIN_MASK, &minor);
-	if (ret)
+	if (unlikely(ret))
 		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
 					 &queue->stats.dropped_bytes, to_free);
 	if (minor)
@@ -298,7 +299,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u32 len = qdisc_pkt_len(skb);
 	int verdict;
 
-	if (skb_is_gso(skb) && q->law.split)
+	if (unlikely(skb_is_gso(skb)) && q->law.split)
 		verdict = split_gso_enqueue(skb, sch, to_free, chokex_arrival);
 	else
 		verdict = chokex_arrival(skb, sch, to_free);

@@ -107,33 +107,36 @@ AQM_STATS_ARE_WHOLE(struct tc_redtail_class_stats, TC_REDTAIL_CLASS_STATS);
 static_assert(REDTAIL_MAX_LIMIT == SHORT_SHARE_MAX_TH);
 
 /**
- * struct redtail_law - what follows from the configuration, and is in force
- * @bandwidth: of the link, bytes/s
+ * struct redtail_law - what follows from the configuration, and is in force; what
+ *	each packet needs comes first
+ * @tau: after which a flow is forgotten, ns
+ * @age: of the youngest long flow, ns
+ * @packets: N
  * @limit: bytes held at most
  * @memory_limit: truesize held at most
- * @packets: N
- * @age: of the youngest long flow, ns
- * @tau: after which a flow is forgotten, ns
  * @ports: they are part of what makes a flow
- * @signal: mark, spare or drop
+ * @split: cut GSO packets up
  * @dynamic: thresholds follow P
+ * @signal: mark, spare or drop
  * @share: of the service
  * @floating: how, and how far
  * @red: of the long queue, bytes; min2 and max2 before they move
+ * @bandwidth: of the link, bytes/s
  */
 struct redtail_law {
-	u64				bandwidth;
+	u64				tau;
+	u64				age;
+	u32				packets;
 	u32				limit;
 	u32				memory_limit;
-	u32				packets;
-	u64				age;
-	u64				tau;
 	bool				ports;
-	struct congestion_policy	signal;
+	bool				split;
 	bool				dynamic;
+	struct congestion_policy	signal;
 	struct short_share_params	share;
 	struct floating_red_params	floating;
 	struct gentle_red_params	red;
+	u64				bandwidth;
 };
 
 static_assert(sizeof(struct redtail_law) <= AQM_MAX_LAW);
@@ -160,32 +163,32 @@ struct redtail_queue {
 
 /**
  * struct redtail_vars - state of the datapath; under the qdisc lock
- * @queues: short and long
- * @held: what waits in both
+ * @flows: the flow table
+ * @salt: of its hash
+ * @held: what waits in both queues
  * @arriving: queue of the packet that arrives
  * @now: time of its arrival, ns; 0: nobody has asked
- * @delay: how long packets wait
  * @credit: bytes that the short queue is owed, times 2^32
+ * @queues: short and long
  * @red: average and max_p of the long queue
  * @red_now: RED's configuration with the thresholds as they stand
  * @move_at: earliest time of the next move of the thresholds, ns
- * @flows: the flow table
  * @random: numbers
- * @salt: of the flow table's hash
+ * @delay: how long packets wait
  */
 struct redtail_vars {
-	struct redtail_queue		queues[REDTAIL_QUEUES];
+	struct flow_age_table		flows;
+	u32				salt;
 	struct held			held;
-	u32				arriving;
+	struct redtail_queue		*arriving;
 	u64				now;
-	struct delay_sample		delay;
 	s64				credit;
+	struct redtail_queue		queues[REDTAIL_QUEUES];
 	struct gentle_red_vars		red;
 	struct gentle_red_params	red_now;
 	u64				move_at;
-	struct flow_age_table		flows;
 	struct seeded_random		random;
-	u32				salt;
+	struct delay_sample		delay;
 };
 
 /**
@@ -243,6 +246,7 @@ static u64 redtail_now(struct redtail_vars *v)
 static u32 redtail_hash(const struct redtail_vars *v,
 			const struct flow_key *key)
 {
+	/* Of IPv4 without the words that are 0. */
 	if (likely(key->kind == FLOW_DISSECTOR_KEY_IPV4_ADDRS))
 		return jhash_3words(key->src[0], key->dst[0], key->ports,
 				    v->salt);
@@ -250,8 +254,8 @@ static u32 redtail_hash(const struct redtail_vars *v,
 }
 
 /* III-B: which queue does a packet belong to? */
-static u32 redtail_classify(struct redtail_sched_data *q,
-			    const struct sk_buff *skb)
+static inline u32 redtail_classify(struct redtail_sched_data *q,
+				   const struct sk_buff *skb)
 {
 	const struct redtail_law *law = &q->law;
 	struct redtail_vars *v = &q->vars;
@@ -290,8 +294,8 @@ static void redtail_move_thresholds(struct redtail_sched_data *q, u64 now)
 }
 
 /* Queue 2: RED's word on an arrival, and what becomes of it if it @fits. */
-static enum congestion_signal redtail_red(struct Qdisc *sch,
-					  struct sk_buff *skb, bool fits)
+static noinline enum congestion_signal
+redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_vars *v = &q->vars;
@@ -361,12 +365,13 @@ static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 {
 	enum congestion_signal signal = CONGESTION_PASS;
 	struct redtail_sched_data *q = qdisc_priv(sch);
-	u32 nr = q->vars.arriving;
-	struct redtail_queue *rq = &q->vars.queues[nr];
+	struct redtail_vars *v = &q->vars;
+	struct redtail_queue *rq = v->arriving;
+	bool is_long = rq == &v->queues[REDTAIL_LONG];
 	u32 *full = redtail_full(q, rq, skb);
 
 	rq->arrived++;
-	if (nr == REDTAIL_LONG)
+	if (is_long)
 		signal = redtail_red(sch, skb, !full);
 	if (unlikely(full)) {
 		++*full;
@@ -380,15 +385,15 @@ static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	}
 
 	rq->loss = floating_red_loss(rq->loss, signal == CONGESTION_MARKED);
-	if (nr == REDTAIL_LONG && q->vars.red.idle)
-		gentle_red_busy(&q->vars.red, redtail_now(&q->vars));
-	held_add(&q->vars.held, skb);
+	if (is_long && v->red.idle)
+		gentle_red_busy(&v->red, redtail_now(v));
+	held_add(&v->held, skb);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
-	if (unlikely(delay_due(&q->vars.delay)))
-		delay_start(&q->vars.delay, skb, redtail_now(&q->vars));
+	if (unlikely(delay_due(&v->delay)))
+		delay_start(&v->delay, skb, redtail_now(v));
 	return NET_XMIT_SUCCESS;
 }
 
@@ -396,39 +401,42 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			   struct sk_buff **to_free)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
+	struct redtail_vars *v = &q->vars;
 	u32 minor;
 	int ret;
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
 			   REDTAIL_QUEUES, &minor);
-	if (ret)
+	if (unlikely(ret))
 		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
 					 &q->stats.dropped_bytes, to_free);
-	q->vars.now = 0;
-	q->vars.arriving = minor && minor <= REDTAIL_QUEUES ?
-			   minor - 1 : redtail_classify(q, skb);
+	v->now = 0;
+	if (likely(!minor || minor > REDTAIL_QUEUES))
+		minor = redtail_classify(q, skb) + 1;
+	v->arriving = &v->queues[minor - 1];
 	/* The segments of a packet stay together. */
-	if (skb_is_gso(skb) && q->params.split_gso)
+	if (unlikely(skb_is_gso(skb)) && q->law.split)
 		return split_gso_enqueue(skb, sch, to_free,
 					 redtail_enqueue_one);
 	return redtail_enqueue_one(skb, sch, to_free);
 }
 
 /* Take the first packet of a queue that has one. */
-static struct sk_buff *redtail_take(struct Qdisc *sch, u32 nr)
+static inline struct sk_buff *redtail_take(struct Qdisc *sch,
+					   struct redtail_queue *rq)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
-	struct redtail_queue *rq = &q->vars.queues[nr];
+	struct redtail_vars *v = &q->vars;
 	struct sk_buff *skb;
 
 	skb = __qdisc_dequeue_head(&rq->packets);
-	held_sub(&q->vars.held, skb);
+	held_sub(&v->held, skb);
 	rq->backlog -= qdisc_pkt_len(skb);
-	if (nr == REDTAIL_LONG)
-		red_queue_taken(&q->vars.red, rq->packets.qlen);
+	if (rq == &v->queues[REDTAIL_LONG])
+		red_queue_taken(&v->red, rq->packets.qlen);
 	/* The link goes idle: nobody is owed anything. */
-	if (!q->vars.held.segments)
-		q->vars.credit = 0;
+	if (!v->held.segments)
+		v->credit = 0;
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 	return skb;
@@ -445,16 +453,17 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	struct redtail_vars *v = &q->vars;
 	struct redtail_queue *s = &v->queues[REDTAIL_SHORT];
 	struct redtail_queue *l = &v->queues[REDTAIL_LONG];
+	struct redtail_queue *rq;
 	struct sk_buff *skb;
-	u32 nr;
 
 	if (!v->held.segments)
 		return NULL;
-	nr = short_share_pick(&q->law.share, &v->credit, s->packets.qlen,
-			      redtail_first_len(s), l->packets.qlen,
-			      redtail_first_len(l), s->backlog);
-	skb = redtail_take(sch, nr);
-	v->queues[nr].sent += qdisc_pkt_len(skb);
+	rq = &v->queues[short_share_pick(&q->law.share, &v->credit,
+					 s->packets.qlen, redtail_first_len(s),
+					 l->packets.qlen, redtail_first_len(l),
+					 s->backlog)];
+	skb = redtail_take(sch, rq);
+	rq->sent += qdisc_pkt_len(skb);
 	if (delay_timed(&v->delay, skb))
 		delay_end(&v->delay, ktime_get_ns());
 	qdisc_bstats_update(sch, skb);
@@ -465,20 +474,20 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 static void redtail_trim(struct Qdisc *sch)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
+	struct redtail_queue *s = &q->vars.queues[REDTAIL_SHORT];
+	struct redtail_queue *l = &q->vars.queues[REDTAIL_LONG];
 	u32 backlog = sch->qstats.backlog;
 	u32 qlen = sch->q.qlen;
+	struct redtail_queue *rq;
 	struct sk_buff *skb;
-	u32 nr;
 
 	/* A packet that is larger than the buffer by itself is let in: it stays. */
 	while ((redtail_backlog(q) > q->law.limit &&
-		q->vars.queues[REDTAIL_SHORT].packets.qlen +
-		q->vars.queues[REDTAIL_LONG].packets.qlen > 1) ||
+		s->packets.qlen + l->packets.qlen > 1) ||
 	       q->vars.held.truesize > q->law.memory_limit) {
-		nr = q->vars.queues[REDTAIL_LONG].packets.qlen ? REDTAIL_LONG :
-								 REDTAIL_SHORT;
-		skb = redtail_take(sch, nr);
-		q->vars.queues[nr].dropped++;
+		rq = l->packets.qlen ? l : s;
+		skb = redtail_take(sch, rq);
+		rq->dropped++;
 		q->stats.drop_change++;
 		q->stats.dropped_bytes += qdisc_pkt_len(skb);
 		delay_lost(&q->vars.delay, skb);
@@ -564,6 +573,7 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_config *to,
 		.tau		= (u64)p->tau * NSEC_PER_USEC,
 		.ports		= p->key == REDTAIL_KEY_FLOW,
 		.signal		= AQM_CONGESTION_POLICY(p),
+		.split		= p->split_gso,
 		.dynamic	= p->dynamic,
 	};
 	min1 = redtail_threshold(p->min1, law->limit, 1, 80, 1);

@@ -24,6 +24,28 @@ struct filter_block {
 	struct tcf_block	*block;
 };
 
+/* What the @filters say of a packet; see filter_class(). */
+static noinline int filter_class_ask(struct sk_buff *skb,
+				     const struct tcf_proto *filters, u32 *minor)
+{
+	struct tcf_result res;
+
+	switch (tcf_classify_qdisc(skb, filters, &res, false)) {
+	case TC_ACT_UNSPEC:
+		return 0;
+	case TC_ACT_SHOT:
+		return NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+	case TC_ACT_STOLEN:
+	case TC_ACT_QUEUED:
+	case TC_ACT_TRAP:
+		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+	case TC_ACT_CONSUMED:
+		return FILTER_CLASS_CONSUMED;
+	}
+	*minor = TC_H_MIN(res.classid);
+	return 0;
+}
+
 /**
  * filter_class() - the class named for a packet
  * @skb: the packet
@@ -44,30 +66,12 @@ static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
 			       const struct tcf_proto *filters, u32 classes,
 			       u32 *minor)
 {
-	struct tcf_result res;
-
 	*minor = sch->handle && TC_H_MAJ(skb->priority) == sch->handle ?
 		 TC_H_MIN(skb->priority) : 0;
 	if (*minor && *minor <= classes)
 		return 0;
 	*minor = 0;
-	if (!filters)
-		return 0;
-
-	switch (tcf_classify_qdisc(skb, filters, &res, false)) {
-	case TC_ACT_UNSPEC:
-		return 0;
-	case TC_ACT_SHOT:
-		return NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
-	case TC_ACT_STOLEN:
-	case TC_ACT_QUEUED:
-	case TC_ACT_TRAP:
-		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
-	case TC_ACT_CONSUMED:
-		return FILTER_CLASS_CONSUMED;
-	}
-	*minor = TC_H_MIN(res.classid);
-	return 0;
+	return likely(!filters) ? 0 : filter_class_ask(skb, filters, minor);
 }
 
 /**

@@ -12,10 +12,10 @@
  * counted: it will be new again with its next packet. Those that send most are
  * seen last and so are lost last.
  *
- * Each set has its slots in the order in which they were used, with a byte of
- * the hash of each: two words, in which all eight are looked at together. A
- * packet of a flow that is known takes as long as one that is new, and touches
- * these words and one slot.
+ * Each set has a word with its slots in the order in which they were used: a byte
+ * each, of which three bits are the slot's number and five are of the flow's
+ * hash. All eight are looked at together. A packet of a flow that is known takes
+ * as long as one of a new flow, and touches the word and a slot.
  *
  * All flows are forgotten at once by a new generation of the table: a slot of an
  * older one counts as free.
@@ -55,32 +55,23 @@ struct flow_age {
 
 static_assert(sizeof(struct flow_age) == 64);
 
-/**
- * struct flow_age_set - the slots of a set in the order in which they were used
- * @digests: a byte of the hash of each, the last one used in the lowest byte
- * @slots: their numbers in the same order, XOR FLOW_AGE_IN_ORDER: all 0 is right
- */
-struct flow_age_set {
-	u64	digests;
-	u64	slots;
-};
-
-#define FLOW_AGE_IN_ORDER	0x0706050403020100ULL
 #define FLOW_AGE_EACH		0x0101010101010101ULL	/* 1 in every byte */
-#define FLOW_AGE_OLDEST		56U			/* the highest byte */
+#define FLOW_AGE_IN_ORDER	0x0706050403020100ULL
+#define FLOW_AGE_OLDEST		56U			/* bit of the last byte */
 
 /**
  * struct flow_age_table - the flows
  * @slots: FLOW_AGE_WAYS for each set
- * @sets: orders of their use
- * @count: of sets, not 0
+ * @orders: of each set, which slot was used last, in the lowest byte, to which was
+ *	used first; XOR FLOW_AGE_IN_ORDER, so that 0 is right at first
+ * @sets: number of sets, not 0
  * @generation: of the flows that it knows
  */
 struct flow_age_table {
-	struct flow_age		*slots;
-	struct flow_age_set	*sets;
-	u32			count;
-	u16			generation;
+	struct flow_age	*slots;
+	u64		*orders;
+	u32		sets;
+	u16		generation;
 };
 
 /**
@@ -97,24 +88,23 @@ struct flow_age_stats {
 static inline size_t flow_age_size(u32 flows)
 {
 	return (size_t)DIV_ROUND_UP(flows, FLOW_AGE_WAYS) *
-	       (FLOW_AGE_WAYS * sizeof(struct flow_age) +
-		sizeof(struct flow_age_set));
+	       (FLOW_AGE_WAYS * sizeof(struct flow_age) + sizeof(u64));
 }
 
 /* An empty table in flow_age_size(@flows) bytes of zeroed @memory. */
 static inline void flow_age_init(struct flow_age_table *t, void *memory,
 				 u32 flows)
 {
+	t->sets = DIV_ROUND_UP(flows, FLOW_AGE_WAYS);
 	t->slots = memory;
-	t->count = DIV_ROUND_UP(flows, FLOW_AGE_WAYS);
-	t->sets = (void *)(t->slots + (size_t)FLOW_AGE_WAYS * t->count);
+	t->orders = (u64 *)(t->slots + (size_t)FLOW_AGE_WAYS * t->sets);
 }
 
 /* Forget all flows: O(1), but for one call in 65536. */
 static inline void flow_age_forget(struct flow_age_table *t)
 {
 	if (!++t->generation)
-		memset(t->slots, 0, flow_age_size(FLOW_AGE_WAYS * t->count));
+		memset(t->slots, 0, flow_age_size(FLOW_AGE_WAYS * t->sets));
 }
 
 /* Is there a flow in the slot that is not forgotten? */
@@ -125,50 +115,45 @@ static inline bool flow_age_known(const struct flow_age_table *t,
 	       now - fa->last <= tau;
 }
 
-/* The bytes of @word that are 0, as their highest bits: the lowest is right. */
-static inline u64 flow_age_zeros(u64 word)
+/* The slot that the byte at bit @at of an order is about. */
+static inline u32 flow_age_slot(u64 order, u32 at)
 {
-	return (word - FLOW_AGE_EACH) & ~word & (FLOW_AGE_EACH << 7);
+	return (order >> at) & (FLOW_AGE_WAYS - 1);
 }
 
-/* The number of the slot of which the bytes at bit @at are. */
-static inline u32 flow_age_slot(const struct flow_age_set *set, u32 at)
+/* An order after the slot at bit @at was used by a flow with that @hash. */
+static inline u64 flow_age_used(u64 order, u32 at, u32 hash)
 {
-	return ((set->slots ^ FLOW_AGE_IN_ORDER) >> at) & 7;
+	u8 first = (hash & ~(FLOW_AGE_WAYS - 1)) | flow_age_slot(order, at);
+	u64 before = (1ULL << at) - 1;
+
+	return (order & ~(before << 8 | 0xff)) | (order & before) << 8 | first;
 }
 
-/* Take the byte at bit @at of @word out and put @byte in as the lowest. */
-static inline u64 flow_age_to_front(u64 word, u32 at, u8 byte)
+/* The bytes of @order with the same bits of the hash, as a bit 7 each. */
+static inline u64 flow_age_alike(u64 order, u32 hash)
 {
-	u64 below = (1ULL << at) - 1;
+	u64 differ = (order ^ (hash & 0xff) * FLOW_AGE_EACH) &
+		     ~((FLOW_AGE_WAYS - 1) * FLOW_AGE_EACH);
 
-	return (word & ~(below << 8 | 0xff)) | (word & below) << 8 | byte;
-}
-
-/* The slot of which the bytes at bit @at are was used last. */
-static inline void flow_age_used(struct flow_age_set *set, u32 at, u32 hash)
-{
-	u64 order = set->slots ^ FLOW_AGE_IN_ORDER;
-
-	order = flow_age_to_front(order, at, flow_age_slot(set, at));
-	set->slots = order ^ FLOW_AGE_IN_ORDER;
-	set->digests = flow_age_to_front(set->digests, at, hash);
+	/* Only a byte of 0 becomes negative: the others are 8 at least. */
+	return (differ - FLOW_AGE_EACH) & ~differ & (FLOW_AGE_EACH << 7);
 }
 
 /*
  * The flow with this @key and @hash among the @slots of a set, or NULL; @at is set to
- * the bit at which its bytes are.
+ * the bit at which it is in the @order.
  */
 static inline struct flow_age *
-flow_age_find(const struct flow_age_set *set, struct flow_age *slots,
-	      const struct flow_key *key, u32 hash, u32 *at)
+flow_age_find(u64 order, struct flow_age *slots, const struct flow_key *key,
+	      u32 hash, u32 *at)
 {
-	u64 alike = flow_age_zeros(set->digests ^ (hash & 0xff) * FLOW_AGE_EACH);
+	u64 alike = flow_age_alike(order, hash);
 	struct flow_age *fa;
 
 	for (; alike; alike &= alike - 1) {
 		*at = __ffs64(alike) - 7;
-		fa = &slots[flow_age_slot(set, *at)];
+		fa = &slots[flow_age_slot(order, *at)];
 		if (likely(flow_key_equal(&fa->key, key)))
 			return fa;
 	}
@@ -192,20 +177,20 @@ flow_age_see(struct flow_age_table *t, struct flow_age_stats *st,
 	     const struct flow_key *key, u32 hash, u32 packets, u64 now,
 	     u64 tau)
 {
-	u32 nr = ((u64)hash * t->count) >> 32;
+	u32 nr = ((u64)hash * t->sets) >> 32;
 	struct flow_age *fa, *slots = &t->slots[(size_t)FLOW_AGE_WAYS * nr];
-	struct flow_age_set *set = &t->sets[nr];
+	u64 order = t->orders[nr] ^ FLOW_AGE_IN_ORDER;
 	u32 at;
 
-	fa = flow_age_find(set, slots, key, hash, &at);
+	fa = flow_age_find(order, slots, key, hash, &at);
 	if (!fa) {
 		at = FLOW_AGE_OLDEST;
-		fa = &slots[flow_age_slot(set, at)];
+		fa = &slots[flow_age_slot(order, at)];
 		st->evicted += flow_age_known(t, fa, now, tau);
 		fa->key = *key;
 		fa->packets = 0;
 	}
-	flow_age_used(set, at, hash);
+	t->orders[nr] = flow_age_used(order, at, hash) ^ FLOW_AGE_IN_ORDER;
 	if (!flow_age_known(t, fa, now, tau)) {
 		st->new++;
 		fa->packets = 0;

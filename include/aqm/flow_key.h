@@ -9,30 +9,24 @@
 
 /**
  * struct flow_key - addresses and ports; unused parts are 0
- * @src: source address; IPv4 in the first word
+ * @src: source address, as in the packet; IPv4 in the first word
  * @dst: destination address
  * @ports: both ports
  * @kind: of the addresses, FLOW_DISSECTOR_KEY_*_ADDRS; 0: there are none
- * @words: all of it
  */
 struct flow_key {
-	union {
-		struct {
-			u32	src[4];
-			u32	dst[4];
-			u32	ports;
-			u32	kind;
-		};
-		u64	words[5];
-	};
+	u64	src[2];
+	u64	dst[2];
+	u32	ports;
+	u32	kind;
 };
 
 static inline bool flow_key_equal(const struct flow_key *a,
 				  const struct flow_key *b)
 {
-	return !((a->words[0] ^ b->words[0]) | (a->words[1] ^ b->words[1]) |
-		 (a->words[2] ^ b->words[2]) | (a->words[3] ^ b->words[3]) |
-		 (a->words[4] ^ b->words[4]));
+	return !((a->src[0] ^ b->src[0]) | (a->src[1] ^ b->src[1]) |
+		 (a->dst[0] ^ b->dst[0]) | (a->dst[1] ^ b->dst[1]) |
+		 (a->ports ^ b->ports) | (a->kind ^ b->kind));
 }
 
 #endif /* _AQM_FLOW_KEY_H */

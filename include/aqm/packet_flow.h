@@ -49,7 +49,6 @@ static inline bool packet_flow_plain(const struct sk_buff *skb,
 	const struct iphdr *v4 = ip_hdr(skb);
 	const void *ports;
 
-	*f = (struct packet_flow) {};
 	if (skb->protocol == htons(ETH_P_IP)) {
 		ports = v4 + 1;
 		if (ports + sizeof(f->key.ports) > tail || v4->version != 4 ||
@@ -57,7 +56,9 @@ static inline bool packet_flow_plain(const struct sk_buff *skb,
 			return false;
 		f->key.kind = FLOW_DISSECTOR_KEY_IPV4_ADDRS;
 		f->key.src[0] = (__force u32)v4->saddr;
+		f->key.src[1] = 0;
 		f->key.dst[0] = (__force u32)v4->daddr;
+		f->key.dst[1] = 0;
 		f->protocol = v4->protocol;
 	} else if (skb->protocol == htons(ETH_P_IPV6)) {
 		ports = v6 + 1;
@@ -71,9 +72,11 @@ static inline bool packet_flow_plain(const struct sk_buff *skb,
 		return false;
 	}
 	memcpy(&f->key.ports, ports, sizeof(f->key.ports));
-	if (skb_vlan_tag_present(skb))
-		f->vlan = packet_flow_vlan(skb->vlan_proto,
-					   skb_vlan_tag_get_id(skb));
+	f->network = 0;
+	f->vlan = skb_vlan_tag_present(skb) ?
+		  packet_flow_vlan(skb->vlan_proto, skb_vlan_tag_get_id(skb)) :
+		  0;
+	f->gre = 0;
 	return f->protocol == IPPROTO_TCP || f->protocol == IPPROTO_UDP;
 }
 

@@ -14,10 +14,9 @@ struct world {
 
 static struct world *new_world(struct kunit *test)
 {
-	struct world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
-
 	void *table = kunit_kzalloc(test, flow_age_size(2 * FLOW_AGE_WAYS),
 				    GFP_KERNEL);
+	struct world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	KUNIT_ASSERT_NOT_NULL(test, table);
@@ -27,7 +26,7 @@ static struct world *new_world(struct kunit *test)
 
 static struct flow_age *see(struct world *w, u32 id, u32 hash, u64 now)
 {
-	struct flow_key key = { .kind = 1, .dst[3] = id };
+	struct flow_key key = { .kind = 1, .dst[1] = id };
 
 	return flow_age_see(&w->t, &w->st, &key, hash, 1, now, TAU);
 }

@@ -22,11 +22,13 @@ struct model {
 
 static struct flow_key key_of(u32 id)
 {
-	/* Keys differ in any one half of a word: all of the key must count. */
-	struct flow_key key = { .kind = 1 };
-	u32 half = id % (2 * ARRAY_SIZE(key.words));
+	/* Keys differ in any one word: all of the key must count. */
+	u32 words[sizeof(struct flow_key) / sizeof(u32)] = {};
+	struct flow_key key;
 
-	key.words[half / 2] += (100ULL + id) << 32 * (half % 2);
+	words[id % ARRAY_SIZE(words)] = 100 + id;
+	memcpy(&key, words, sizeof(key));
+	key.kind++;
 	return key;
 }
 

@@ -10,17 +10,17 @@
 static void table_is_right(const struct flow_age_table *t)
 {
 	const struct flow_age *fa, *other, *slots;
-	const struct flow_age_set *set;
-	u32 at, named;
-	u64 last;
+	u32 at, named, set;
+	u64 last, order;
 
-	for (set = t->sets; set < t->sets + t->count; set++) {
-		slots = &t->slots[FLOW_AGE_WAYS * (set - t->sets)];
+	for (set = 0; set < t->sets; set++) {
+		order = t->orders[set] ^ FLOW_AGE_IN_ORDER;
+		slots = &t->slots[FLOW_AGE_WAYS * set];
 		last = U64_MAX;
 		named = 0;
 		for (at = 0; at <= FLOW_AGE_OLDEST; at += 8) {
-			named |= 1 << flow_age_slot(set, at);
-			fa = &slots[flow_age_slot(set, at)];
+			named |= 1 << flow_age_slot(order, at);
+			fa = &slots[flow_age_slot(order, at)];
 			if (!fa->packets || fa->generation != t->generation)
 				continue;
 			inner_must(fa->first <= fa->last);
