@@ -190,7 +190,9 @@ flow_age_see(struct flow_age_table *t, struct flow_age_stats *st,
 		fa->key = *key;
 		fa->packets = 0;
 	}
-	t->orders[nr] = flow_age_used(order, at, hash) ^ FLOW_AGE_IN_ORDER;
+	if (at)
+		t->orders[nr] = flow_age_used(order, at, hash) ^
+				FLOW_AGE_IN_ORDER;
 	if (!flow_age_known(t, fa, now, tau)) {
 		st->new++;
 		fa->packets = 0;
