@@ -138,7 +138,7 @@ test-drivers: setup ## every discipline on a real driver in Debian's kernels; re
 	$(VENV)/bin/pytest -s --durations=0 $(or $(TESTS),tests/drivers)
 
 bench: setup ## count what a packet costs, of ours and of mainline's, into docs/performance.md
-	$(VENV)/bin/python bench/run --write --flows 1 --flows 100 --flows 10000
+	$(VENV)/bin/python bench/run --whole --write
 
 # The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
 fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=

@@ -7,8 +7,6 @@ guest's clock, so neither this machine's load nor its make is in the figures.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
@@ -17,34 +15,33 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from comparison.cards import cards
-from labkit import modules, stock
 
 from bench import tracing
 
 TOP = Path(__file__).resolve().parent.parent
-PAGE = TOP / "docs" / "performance.md"
 KERNEL = "6.12"
 LIMIT = 1000  # packets
-BEGIN, END = "<!-- bench/run: begin -->", "<!-- end -->"
-DEARER = 1.02  # what a row of ours may grow by
 PASSES = 3
 FREED = 8192  # packets, to learn what it takes to free one
 TURNS = 1_000_000  # of a loop of two instructions, to learn what the clock counts
 
-#: Of mainline: RED's thresholds as ours have them, where RED decides on packets of 1000 bytes.
+#: Of mainline: what tc is told; the name has more to it where a kind is measured twice.
+#: RED's thresholds are as ours have them, where RED decides on packets of 1000 bytes.
 RED = "min 300{k} max 900{k} probability 0.02 burst 500 bandwidth 1gbit"
 MAINLINE = {
-    "pfifo": f"limit {LIMIT}",
-    "red": f"limit {LIMIT}kb avpkt 1000 " + RED.format(k="kb"),
-    "choke": f"limit {LIMIT} " + RED.format(k=""),
-    "codel": f"limit {LIMIT}",
-    "pie": f"limit {LIMIT}",
-    "sfb": f"limit {LIMIT}",
-    "sfq": f"limit {LIMIT}",
-    "fq_codel": f"limit {LIMIT} flows 1024",
-    "fq_pie": f"limit {LIMIT} flows 1024",
-    "fq": f"limit {LIMIT} flow_limit {LIMIT}",
-    "cake": "memlimit 2304kb",
+    "pfifo": f"pfifo limit {LIMIT}",
+    "red": f"red limit {LIMIT}kb avpkt 1000 " + RED.format(k="kb"),
+    "choke": f"choke limit {LIMIT} " + RED.format(k=""),
+    "codel": f"codel limit {LIMIT}",
+    "pie": f"pie limit {LIMIT}",
+    "sfb": f"sfb limit {LIMIT}",
+    "sfq": f"sfq limit {LIMIT}",
+    "fq_codel": f"fq_codel limit {LIMIT} flows 1024",
+    "fq_codel-65536": f"fq_codel limit {LIMIT} flows 65536",
+    "fq_pie": f"fq_pie limit {LIMIT} flows 1024",
+    "fq": f"fq limit {LIMIT} flow_limit {LIMIT}",
+    "hhf": f"hhf limit {LIMIT}",
+    "cake": "cake memlimit 2304kb",
 }
 
 
@@ -73,7 +70,8 @@ REGIMES = {
     "gso": Regime("64 kB in, all out", 1, 64, total=512, size=54 + 44 * 1448),
 }  # fmt: skip
 STANDARD = ("empty", "standing", "overload")
-WARM = 1024
+#: Packets offered before, in the pattern that is timed: one a flow, between these.
+WARM, WARMEST = 1024, 32_768
 HOLD = 2 * LIMIT  # the most that a discipline here holds
 
 
@@ -97,31 +95,38 @@ class Row:
     regime: str
     flows: int
     instructions_per_packet: float | None
-    bytes_per_flow: float | None
     dropped: float | None  # share of what was offered
     spread: float | None  # instructions per packet between the passes
     worst_tenth: float | None  # the dearest tenth of the run, by the first
     error: str | None = None
 
 
-def options(qdisc: str) -> str:
-    """With what a discipline is measured."""
+def told(qdisc: str) -> str:
+    """Kind and options with which a discipline is measured."""
     if qdisc in MAINLINE:
         return MAINLINE[qdisc]
-    return cards()[qdisc].get("BENCH", f"limit {LIMIT}")
+    return f"{qdisc} {cards()[qdisc].get('BENCH', f'limit {LIMIT}')}"
+
+
+def warm(cell: Cell) -> int:
+    """Packets that are offered before those that are timed: what is kept of flows fills."""
+    regime = REGIMES[cell.regime]
+    if regime.size > 1500:
+        return min(WARM, regime.total)
+    return min(max(WARM, cell.flows), WARMEST)
 
 
 def job(cell: Cell) -> str:
     """What the module is told to do for a row."""
     regime = REGIMES[cell.regime]
     return (f"g0 {cell.flows} {regime.size} {regime.total} {regime.into} {regime.out} "
-            f"{regime.fill} {regime.keep} {min(WARM, regime.total)} {HOLD} "
+            f"{regime.fill} {regime.keep} {warm(cell)} {HOLD} "
             f"{int(regime.pareto)}")  # fmt: skip
 
 
 def set_up(cell: Cell) -> str:
     """The command that puts the discipline onto the device."""
-    return f"tc qdisc replace dev g0 root handle 1: {cell.qdisc} {options(cell.qdisc)} 2>&1"
+    return f"tc qdisc replace dev g0 root handle 1: {told(cell.qdisc)} 2>&1"
 
 
 def begin() -> list[str]:
@@ -145,7 +150,7 @@ def script(cells: Iterable[Cell]) -> str:
         f"for n in {' '.join(map(str, range(PASSES)))}; do measure 'free {FREED}'; done",
     ]
     for cell in cells:
-        passes = 1 if cell.regime == "flood" else PASSES
+        passes = 1 if cell.regime == "flood" or cell.flows > WARMEST else PASSES
         lines += [
             f"echo cell {cell.qdisc} {cell.regime} {cell.flows}",
             f"{set_up(cell)} &&",
@@ -166,10 +171,11 @@ def outcome(line: str) -> dict[str, list[int]]:
     return said
 
 
-def conserved(said: Mapping[str, list[int]], regime: Regime) -> bool:
+def conserved(said: Mapping[str, list[int]], cell: Cell) -> bool:
     """Whether as many packets were offered as asked for, and each was sent or dropped."""
+    regime = REGIMES[cell.regime]
     offered = said["offered"][0]
-    asked = regime.fill + min(WARM, regime.total) + regime.total
+    asked = regime.fill + warm(cell) + regime.total
     sent, dropped = said["sent"][0], said["dropped"][0]
     if regime.size > 1500:
         return offered == asked
@@ -182,9 +188,9 @@ def row_of(cell: Cell, lines: Sequence[str], freeing: float) -> Row:
     passes = [said for line in lines if "offered" in (said := outcome(line))]
     if not passes or any(line.split()[0] == "failed" for line in lines):
         error = " ".join(lines) or "nothing came back"
-        return Row(**asdict(cell), instructions_per_packet=None, bytes_per_flow=None, dropped=None,
+        return Row(**asdict(cell), instructions_per_packet=None, dropped=None,
                    spread=None, worst_tenth=None, error=error)
-    wrong = [said for said in passes if not conserved(said, regime)]
+    wrong = [said for said in passes if not conserved(said, cell)]
     costs = [(said["time"][0] - said["overhead"][0]) / regime.total for said in passes]
     best = passes[costs.index(min(costs))]
     dropped = best["lost"][0] / regime.total
@@ -192,7 +198,6 @@ def row_of(cell: Cell, lines: Sequence[str], freeing: float) -> Row:
     return Row(
         **asdict(cell),
         instructions_per_packet=round(min(costs) + dropped * freeing, 1),
-        bytes_per_flow=None,
         dropped=round(dropped, 4),
         spread=round(max(costs) - min(costs), 2),
         worst_tenth=round(max(tenths) / tenths[0], 3) if tenths[0] else None,
@@ -224,6 +229,11 @@ def guest(cells: Sequence[Cell], commands: str, *more: str) -> str:
     return done.stdout
 
 
+def measured(cells: Sequence[Cell]) -> Iterator[Row]:
+    """What each row takes."""
+    return rows(cells, guest(cells, script(cells)))
+
+
 def traced(cells: Sequence[Cell]) -> Iterator[tracing.Trace]:
     """What each row does, instruction by instruction."""
     folder = TOP / "build" / "bench"
@@ -244,88 +254,3 @@ def traced(cells: Sequence[Cell]) -> Iterator[tracing.Trace]:
         out.unlink(missing_ok=True)
         symbols.unlink(missing_ok=True)
 
-
-def table(costs: Costs) -> str:
-    """Costs as a Markdown table: a line a kind, a column a regime and number of flows."""
-    order = list(REGIMES)
-    columns = sorted({(cell.regime, cell.flows) for cell in costs},
-                     key=lambda column: (order.index(column[0]), column[1]))  # fmt: skip
-    lines = ["| | " + " | ".join(f"{regime}, {flows}" for regime, flows in columns) + " |",
-             "|---|" + "---:|" * len(columns)]  # fmt: skip
-    for qdisc in dict.fromkeys(cell.qdisc for cell in costs):
-        here = [costs.get(Cell(qdisc, *column)) for column in columns]
-        shown = ["" if cost is None else f"{cost:.0f}" for cost in here]
-        lines.append(f"| {qdisc} | {' | '.join(shown)} |")
-    return "\n".join(lines)
-
-
-def read_table(text: str) -> Costs:
-    """What table() wrote."""
-    costs = {}
-    lines = [[word.strip() for word in line.split("|")[1:-1]]
-             for line in text.splitlines() if line.startswith("|")]  # fmt: skip
-    for qdisc, *here in lines[2:]:
-        for column, cost in zip(lines[0][1:], here, strict=True):
-            regime, flows = column.split(", ")
-            if cost:
-                costs[Cell(qdisc, regime, int(flows))] = float(cost)
-    return costs
-
-
-def dearer(before: Costs, now: Costs) -> list[str]:
-    """What takes more than it did by more than 2 %, and by more than rounding and chance."""
-    return [f"{cell.qdisc} {cell.regime} {cell.flows}: {cost:.0f}, was {before[cell]:.0f}"
-            for cell, cost in now.items()
-            if cell in before and cost > before[cell] * DEARER + 2]  # fmt: skip
-
-
-def write_page(now: Costs) -> list[str]:
-    """Put costs into the page's table; what was there and has become dearer."""
-    before, rest = PAGE.read_text().split(BEGIN)
-    inside, after = rest.split(END)
-    old = read_table(inside)
-    PAGE.write_text(f"{before}{BEGIN}\n{table({**old, **now})}\n{END}{after}")
-    ours = cards()
-    return dearer(old, {cell: cost for cell, cost in now.items() if cell.qdisc in ours})
-
-
-def main() -> int:
-    """Measure what the command line names."""
-    kinds = [*MAINLINE, *cards()]
-    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__)
-    parser.add_argument("--qdisc", action="append", choices=kinds, metavar="KIND",
-                        help=f"again for more (default: all): {' '.join(kinds)}")  # fmt: skip
-    parser.add_argument("--regime", action="append", choices=REGIMES, metavar="NAME",
-                        help="; ".join(f"{name}: {r.about}" for name, r in REGIMES.items())
-                        + f" (default: {', '.join(STANDARD)})")  # fmt: skip
-    parser.add_argument("--flows", action="append", type=int, metavar="N",
-                        help="that packets are drawn from (default: 100)")  # fmt: skip
-    parser.add_argument("--profile", action="store_true",
-                        help="where the instructions go, and which cache lines are touched")
-    parser.add_argument("--json", action="store_true", help="a line of JSON for each row")
-    parser.add_argument("--write", action="store_true",
-                        help=f"into {PAGE.relative_to(TOP)}; fails if ours became dearer there")
-    asked = parser.parse_args()
-    cells = [Cell(qdisc, regime, flows) for qdisc in asked.qdisc or kinds
-             for regime in asked.regime or STANDARD for flows in asked.flows or [100]]  # fmt: skip
-    if asked.profile:
-        built = modules.ensure_modules(stock.ensure_stock(KERNEL))
-        for cell, trace in zip(cells, traced(cells), strict=True):
-            print(f"\n{cell.qdisc} {options(cell.qdisc)}: {cell.regime}, {cell.flows} flows")
-            print(tracing.report(trace, built, REGIMES[cell.regime].total))
-        return 0
-    found = list(rows(cells, guest(cells, script(cells))))
-    for row in found:
-        if row.error:
-            print(f"bench: {row.qdisc} {row.regime} {row.flows}: {row.error}", file=sys.stderr)
-    costs = {Cell(row.qdisc, row.regime, row.flows): row.instructions_per_packet for row in found
-             if row.instructions_per_packet is not None and not row.error}  # fmt: skip
-    if asked.json:
-        for row in found:
-            print(json.dumps(asdict(row)))
-    else:
-        print(table(costs))
-    worse = write_page(costs) if asked.write else []
-    for line in worse:
-        print(f"bench: dearer: {line}", file=sys.stderr)
-    return int(bool(worse) or any(row.error for row in found))

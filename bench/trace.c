@@ -23,7 +23,8 @@
  *	ops PHASE COUNT			operations
  *	line PHASE ADDRESS COUNT	operations that touched the line
  *	foreign PHASE KIND COUNT	the same of packets (0), stack (1), summed
- *	qdisc ADDRESS, percpu ADDRESS
+ *	qdisc ADDRESS ADDRESS ADDRESS	first byte, first of the private data, last
+ *	percpu ADDRESS
  *	end
  *
  * QEMU 7.2 to 10: the functions below are its interface, declared here since
@@ -50,7 +51,7 @@ enum mark {
 	MARK_DONE,	/* any other operation is over */
 	MARK_PACKET,	/* what is read until MARK_SHOWN is of a packet */
 	MARK_STACK,	/* ... is of the stack */
-	MARK_QDISC,	/* ... is the Qdisc */
+	MARK_QDISC,	/* ... are the Qdisc's first byte, its private data's, the last */
 	MARK_PERCPU,	/* ... is the beginning of the CPU's data */
 	MARK_SHOWN,
 	MARK_REPORT,	/* write down, and forget */
@@ -132,7 +133,8 @@ static enum phase phase;
 static enum mark showing;
 static __u32 operation;
 static __u64 operations[PHASES];
-static __u64 qdisc_at;
+static __u64 qdisc[3];	/* first byte, first of its private data, last */
+static size_t parts;
 static __u64 percpu_at;
 static FILE *out;
 
@@ -198,7 +200,8 @@ static void on_mem(unsigned int cpu, __u32 info, __u64 address, void *data)
 	if (phase == PHASE_NONE && !showing)
 		return;
 	if (showing == MARK_QDISC) {
-		qdisc_at = address;
+		if (parts < sizeof(qdisc) / sizeof(*qdisc))
+			qdisc[parts++] = address;
 		return;
 	}
 	if (showing == MARK_PERCPU) {
@@ -266,7 +269,8 @@ static void report(void)
 		for (int kind = 0; kind < 2; kind++)
 			fprintf(out, "foreign %s %d %llu\n", phase_names[p], kind,
 				foreign[p][kind]);
-	fprintf(out, "qdisc %#llx\npercpu %#llx\nend\n", qdisc_at, percpu_at);
+	fprintf(out, "qdisc %#llx %#llx %#llx\npercpu %#llx\nend\n", qdisc[0], qdisc[1],
+		qdisc[2], percpu_at);
 	fflush(out);
 	memset(operations, 0, sizeof(operations));
 }
@@ -306,9 +310,12 @@ static void on_mark(unsigned int cpu, void *data)
 	case MARK_DROPPED:
 		finish(PHASE_DROP);
 		break;
+	case MARK_QDISC:
+		parts = 0;
+		showing = mark;
+		break;
 	case MARK_PACKET:
 	case MARK_STACK:
-	case MARK_QDISC:
 	case MARK_PERCPU:
 		showing = mark;
 		break;

@@ -20,6 +20,7 @@ from pathlib import Path
 PHASES = ("enqueue", "drop", "dequeue", "release")
 IMAGE = 0xFFFFFFFF80000000  # of the kernel and its modules: code and static data
 LINE = 64
+HOT = 0.5  # of the operations
 FOREIGN = ("packet", "stack")
 
 
@@ -55,6 +56,8 @@ class Trace:
     lines: dict[str, Counter[int]] = field(default_factory=dict)  # phase, address
     foreign: Counter[tuple[str, str]] = field(default_factory=Counter)  # phase, whose
     qdisc: int = 0
+    private: int = 0  # where its private data begins, bytes from the Qdisc
+    size: int = 0  # bytes of both
     percpu: int = 0
 
 
@@ -63,6 +66,7 @@ class Lines:
     """Distinct cache lines that an operation touches on average, by whose they are."""
 
     state: float
+    private: float  # of them the Qdisc and its private data
     packets: float
     kernel: float  # static data of the kernel and of modules, and the CPU's own
 
@@ -80,8 +84,10 @@ def read(text: str, symbols: Symbols) -> Iterator[Trace]:
                 trace.lines.setdefault(phase, Counter())[int(address, 16)] = int(count)
             case ["foreign", phase, kind, count]:
                 trace.foreign[phase, FOREIGN[int(kind)]] = int(count)
-            case ["qdisc", address]:
-                trace.qdisc = int(address, 16)
+            case ["qdisc", *parts]:
+                trace.qdisc, begin, last = (int(address, 16) for address in parts)
+                trace.private = begin - trace.qdisc
+                trace.size = last + 1 - trace.qdisc
             case ["percpu", address]:
                 trace.percpu = int(address, 16)
             case ["end"]:
@@ -154,27 +160,34 @@ def lines_of(trace: Trace) -> dict[str, Lines]:
         count = trace.operations[phase]
         if not count:
             continue
-        state = kernel = 0
+        state = private = kernel = 0
         for address, touched in trace.lines.get(phase, {}).items():
             if address >= IMAGE or 0 <= address - trace.percpu < trace.symbols.percpu:
                 kernel += touched
             else:
                 state += touched
-        result[phase] = Lines(round(state / count, 2),
+                private += touched * (0 <= address - trace.qdisc < trace.size)
+        result[phase] = Lines(round(state / count, 2), round(private / count, 2),
                               round(trace.foreign[phase, "packet"] / count, 2),
                               round(kernel / count, 2))  # fmt: skip
     return result
 
 
-def private(trace: Trace, size: int = 4096) -> dict[int, dict[str, float]]:
+def private(trace: Trace) -> dict[int, dict[str, float]]:
     """Of the Qdisc and its private data: line by line, in what share of operations."""
     result: dict[int, dict[str, float]] = {}
     for phase in PHASES:
         for address, touched in trace.lines.get(phase, {}).items():
-            if 0 <= address - trace.qdisc < size:
+            if 0 <= address - trace.qdisc < trace.size:
                 share = touched / trace.operations[phase]
                 result.setdefault(address - trace.qdisc, {})[phase] = round(share, 2)
     return dict(sorted(result.items()))
+
+
+def hot(trace: Trace) -> int:
+    """Lines of the private data that half of the enqueues, drops or dequeues touch, or more."""
+    return sum(offset >= trace.private // LINE * LINE and max(shares.values()) >= HOT
+               for offset, shares in private(trace).items())  # fmt: skip
 
 
 def build(folder: Path, source: Path) -> Path:

@@ -308,10 +308,12 @@ static noinline u64 step_traced(struct bench *b, u32 in, u32 out)
 	return take_step(b, in, out, true);
 }
 
+/* What an interrupt reads meanwhile is not what is shown. */
 static void show(u32 what, const void *from, size_t size)
 {
 	const char *at = from;
 
+	local_irq_disable();
 	if (what == MARK_PACKET)
 		mark(MARK_PACKET);
 	else
@@ -320,11 +322,19 @@ static void show(u32 what, const void *from, size_t size)
 		(void)READ_ONCE(at[i]);
 	(void)READ_ONCE(at[size - 1]);
 	mark(MARK_SHOWN);
+	local_irq_enable();
 }
 
 /* Tell ../trace.c that it begins, and what is not the discipline's own. */
 static void begin_trace(const struct bench *b)
 {
+	const char *first = (const char *)b->q;
+	const char *private = (const char *)qdisc_priv(b->q);
+	const char *last = private + b->q->ops->priv_size - 1;
+#ifdef CONFIG_SMP
+	const char *cpu = (const char *)per_cpu_offset(0);
+#endif
+
 	mark(MARK_ARM);
 	msleep(20);
 	for (u32 i = 0; i < b->packets; i++) {
@@ -336,13 +346,17 @@ static void begin_trace(const struct bench *b)
 		cond_resched();
 	}
 	show(MARK_STACK, task_stack_page(current), THREAD_SIZE);
+	local_irq_disable();
 	mark(MARK_QDISC);
-	(void)READ_ONCE(*(const char *)b->q);
+	(void)READ_ONCE(*first);
+	(void)READ_ONCE(*private);
+	(void)READ_ONCE(*last);
 #ifdef CONFIG_SMP
 	mark(MARK_PERCPU);
-	(void)READ_ONCE(*(const char *)per_cpu_offset(0));
+	(void)READ_ONCE(*cpu);
 #endif
 	mark(MARK_SHOWN);
+	local_irq_enable();
 }
 
 /* Offer so many packets in the pattern that is asked for. */

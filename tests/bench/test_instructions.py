@@ -12,12 +12,9 @@ from bench.instructions import (
     TURNS,
     Cell,
     conserved,
-    dearer,
-    read_table,
     row_of,
     rows,
     script,
-    table,
 )
 from tests.selftests import KINDS, TOP
 
@@ -45,7 +42,7 @@ def test_a_packet_too_many_or_too_few_is_an_error(change: tuple[str, str]) -> No
 
 def test_offered_means_as_many_as_asked_for() -> None:
     fewer = {"offered": [9000], "sent": [5000], "dropped": [4000]}
-    assert not conserved(fewer, REGIMES["overload"])
+    assert not conserved(fewer, CELL)
 
 
 @pytest.mark.parametrize("said", [["failed"], ['Error: Unknown qdisc "sfq".', "failed"], [],
@@ -65,19 +62,6 @@ def test_a_clock_that_does_not_count_instructions_is_refused() -> None:
         else:
             with pytest.raises(SystemExit):
                 next(rows([CELL], text))
-
-
-def test_the_table_reads_as_what_was_written() -> None:
-    costs = {CELL: 350.0, Cell("pfifo", "empty", 10): 68.0, Cell("sfq", "empty", 2): 917.0}
-    text = table(costs)
-    assert text.splitlines()[0] == "| | empty, 2 | empty, 10 | overload, 100 |"
-    assert read_table(text) == costs
-
-
-def test_two_in_a_hundred_more_is_dearer() -> None:
-    old = {CELL: 350.0, Cell("sfq", "empty", 2): 900.0}
-    assert dearer(old, {CELL: 357.0, Cell("sfq", "empty", 1): 2000.0}) == []
-    assert dearer(old, {CELL: 361.0}) == ["pfifo overload 100: 361, was 350"]
 
 
 def test_each_packet_is_sent_or_dropped_in_every_regime() -> None:

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Counts the instructions that a queue discipline takes for a packet, and other costs of it."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from comparison.cards import cards
+from labkit import modules, stock
+
+from bench import figures, instructions, layout, memory, pictures, tracing
+from bench.instructions import MAINLINE, REGIMES, STANDARD, Cell
+
+#: What the page shows: regimes among so many flows each.
+WHOLE = [*((regime, 100) for regime in REGIMES if regime != "flood"),
+         *((regime, flows) for regime in STANDARD for flows in (1, 10_000, 1_000_000)),
+         ("flood", 10_000)]  # fmt: skip
+TRACED = [("overload", 100), ("overload", 10_000)]
+#: What takes hours, as a packet there takes a hundred thousand instructions.
+NEVER = {("fq_codel-65536", "flood")}
+TOGETHER = 7  # kinds in one guest: what was measured is kept when a later one fails
+
+
+def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
+    """All options, each with its default."""
+    p = argparse.ArgumentParser(prog="bench/run", description=__doc__)
+    p.add_argument("--qdisc", action="append", choices=kinds, metavar="KIND",
+                   help=f"again for more (default: all): {' '.join(kinds)}")  # fmt: skip
+    p.add_argument("--regime", action="append", choices=REGIMES, metavar="NAME",
+                   help="; ".join(f"{name}: {r.about}" for name, r in REGIMES.items())
+                   + f" (default: {', '.join(STANDARD)})")  # fmt: skip
+    p.add_argument("--flows", action="append", type=int, metavar="N",
+                   help="that packets are drawn from (default: 100)")  # fmt: skip
+    p.add_argument("--profile", action="store_true",
+                   help="where the instructions go, and which cache lines are touched")
+    p.add_argument("--whole", action="store_true",
+                   help="all that the page shows: regimes, cache lines, memory, layout")
+    p.add_argument("--memory", action="store_true", help="bytes of an instance, only")
+    p.add_argument("--layout", action="store_true", help="bytes of our structures, only")
+    p.add_argument("--json", action="store_true", help="a line of JSON for each row")
+    p.add_argument("--write", action="store_true",
+                   help=f"into {figures.STORE.relative_to(figures.TOP)} and "
+                   f"{figures.PAGE.relative_to(figures.TOP)}; fails if ours became dearer, and "
+                   "leaves the figure of before")
+    p.add_argument("--accept", action="store_true", help="with --write: dearer is meant")
+    return p
+
+
+def pieces(kinds: Sequence[str]) -> Iterator[list[str]]:
+    """Kinds, some at a time."""
+    for start in range(0, len(kinds), TOGETHER):
+        yield list(kinds[start : start + TOGETHER])
+
+
+class Run:
+    """A run: what is asked for, and the figures as they stand."""
+
+    def __init__(self, asked: argparse.Namespace, kinds: Sequence[str]) -> None:
+        """With the committed figures to begin with."""
+        self.asked = asked
+        self.kinds = kinds
+        self.before = figures.load()
+        self.found = figures.none()
+        self.errors = 0
+
+    def save(self) -> None:
+        """Write down what there is, if that is asked for."""
+        if not self.asked.write:
+            return
+        kept = copy.deepcopy(self.found)
+        figures.keep(self.before, kept, self.asked.accept)
+        stored = figures.load()
+        figures.merge(stored, kept)
+        stored["layout"].update(kept["layout"])  # what is no more goes
+        stored = figures.in_order(stored, [*MAINLINE, *cards()])
+        figures.STORE.write_text(figures.dump(stored))
+
+    def instructions(self, cells: Sequence[Cell]) -> None:
+        """Count instructions."""
+        found = list(instructions.measured(cells))
+        for row in found:
+            if row.error:
+                self.errors += 1
+                print(f"bench: {row.qdisc} {row.regime} {row.flows}: {row.error}", file=sys.stderr)
+            if self.asked.json:
+                print(json.dumps(asdict(row)))
+        figures.add_rows(self.found, found)
+        if not self.asked.json:
+            print(figures.cost_table({
+                Cell(row.qdisc, row.regime, row.flows): row.instructions_per_packet
+                for row in found if row.instructions_per_packet is not None}))  # fmt: skip
+        self.save()
+
+    def lines(self, cells: Sequence[Cell], loud: bool) -> None:
+        """Trace: who takes the instructions, and the cache lines."""
+        built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
+        for cell, trace in zip(cells, instructions.traced(cells), strict=True):
+            figures.add_lines(self.found, cell, tracing.lines_of(trace), tracing.hot(trace))
+            if loud:
+                print(f"\n{instructions.told(cell.qdisc)}: {cell.regime}, {cell.flows} flows")
+                print(tracing.report(trace, built, REGIMES[cell.regime].total))
+        self.save()
+
+    def memory(self) -> None:
+        """Measure what instances take."""
+        for leaf, taken in memory.measured(memory.leaves(self.kinds)):
+            self.found["memory"].setdefault(leaf.qdisc, {})[leaf.options] = taken.counted
+            print(f"{leaf.qdisc} {leaf.options}: {taken.counted} bytes by the kernel's sums, "
+                  f"{taken.gone} by what is free")  # fmt: skip
+        self.save()
+
+    def layout(self) -> None:
+        """Read how large the structures are."""
+        built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
+        for kind in cards():
+            if kind in self.kinds:
+                self.found["layout"][kind] = layout.sizes(kind, built)
+                print(kind, json.dumps(self.found["layout"][kind]))
+        self.save()
+
+    def go(self) -> int:
+        """Do what is asked; the exit status."""
+        asked = self.asked
+        regimes = [(regime, flows) for regime in asked.regime or STANDARD
+                   for flows in asked.flows or [100]]  # fmt: skip
+        if asked.layout or asked.whole:
+            self.layout()
+        if asked.memory or asked.whole:
+            self.memory()
+        for kinds in pieces(self.kinds):
+            if asked.profile:
+                self.lines([Cell(kind, *regime) for kind in kinds for regime in regimes], True)
+            elif asked.whole:
+                self.instructions([Cell(kind, *regime) for kind in kinds for regime in WHOLE
+                                   if (kind, regime[0]) not in NEVER])
+                self.lines([Cell(kind, *regime) for kind in kinds for regime in TRACED], False)
+            elif not (asked.layout or asked.memory):
+                self.instructions([Cell(kind, *regime) for kind in kinds for regime in regimes])
+        if not asked.write:
+            return int(self.errors > 0)
+        worse = figures.keep(self.before, copy.deepcopy(self.found), asked.accept)
+        for line in worse:
+            print(f"bench: dearer: {line}", file=sys.stderr)
+        stored = figures.load()
+        figures.write_page(stored)
+        pictures.draw(stored)
+        return int(self.errors > 0 or (bool(worse) and not asked.accept))
+
+
+def main() -> int:
+    """Measure what the command line names."""
+    kinds = [*MAINLINE, *cards()]
+    asked = parser(kinds).parse_args()
+    return Run(asked, asked.qdisc or kinds).go()

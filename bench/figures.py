@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The committed figures, figures.json: what has become dearer than they are, and their page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from comparison.cards import cards
+
+from bench.instructions import REGIMES, Cell, Costs, Row
+from bench.tracing import PHASES, Lines
+
+TOP = Path(__file__).resolve().parent.parent
+STORE = TOP / "bench" / "figures.json"
+PAGE = TOP / "docs" / "performance.md"
+SECTIONS = ("instructions", "tenths", "lines", "memory", "layout")
+BEGIN, END = "<!-- bench/run: {} -->", "<!-- end -->"
+DEARER = 1.02  # what a row of ours may grow by
+ROUNDING = 2  # instructions, or a hundredth of so many lines, that are rounding and chance
+
+Figures = dict[str, dict[str, Any]]  # section, kind
+
+#: Whom ours are not to cost more than, and by how much if so; the cheaper where there are two.
+TARGETS = {
+    "qsdrr": (("sfq", "fq_codel"), 1.0),
+    "tdrr": (("sfq", "fq_codel"), 1.0),
+    "chokex": (("choke",), 1.0),
+    "2regionred": (("red",), 1.0),
+    "blue": (("red",), 1.0),
+    "cbt": (("red",), 1.1),
+    "redtail": (("fq_codel",), 1.0),
+}
+
+
+def none() -> Figures:
+    """No figures."""
+    return {section: {} for section in SECTIONS}
+
+
+def load() -> Figures:
+    """The committed figures."""
+    return {**none(), **(json.loads(STORE.read_text()) if STORE.exists() else {})}
+
+
+def merge(into: dict[str, Any], found: Mapping[str, Any]) -> None:
+    """Put what was found in the place of what was there, value by value."""
+    for name, what in found.items():
+        if isinstance(what, dict) and name in into:
+            merge(into[name], what)
+        else:
+            into[name] = what
+
+
+def dump(figures: Figures) -> str:
+    """Figures as JSON, a line for each kind of discipline in each section."""
+    parts = []
+    for section, kinds in figures.items():
+        lines = [f'  "{kind}": {json.dumps(what)}' for kind, what in kinds.items()]
+        parts.append(f' "{section}": {{\n' + ",\n".join(lines) + "\n }")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def costs(figures: Figures) -> Costs:
+    """Instructions per packet, by cell."""
+    return {Cell(kind, regime, int(flows)): cost
+            for kind, regimes in figures["instructions"].items()
+            for regime, here in regimes.items() for flows, cost in here.items()}  # fmt: skip
+
+
+def add_rows(figures: Figures, rows: Iterable[Row]) -> None:
+    """Take over what rows came to."""
+    for row in rows:
+        if row.error or row.instructions_per_packet is None:
+            continue
+        kind = figures["instructions"].setdefault(row.qdisc, {})
+        kind.setdefault(row.regime, {})[str(row.flows)] = row.instructions_per_packet
+        if row.regime == "flood" and row.worst_tenth:
+            tenths = figures["tenths"].setdefault(row.qdisc, {})
+            tenths[str(row.flows)] = row.worst_tenth
+
+
+def add_lines(figures: Figures, cell: Cell, lines: Mapping[str, Lines], hot: int) -> None:
+    """Take over how many cache lines of the discipline's a row touched, and how many are hot."""
+    here = figures["lines"].setdefault(cell.qdisc, {}).setdefault(cell.regime, {})
+    here[str(cell.flows)] = {**{phase: mean.state for phase, mean in lines.items()}, "hot": hot}
+
+
+def dearer(before: Costs, now: Costs) -> dict[Cell, str]:
+    """What takes more than it did by more than 2 %, and by more than rounding and chance."""
+    return {cell: f"{cell.qdisc} {cell.regime} {cell.flows}: {cost:.0f}, was {before[cell]:.0f}"
+            for cell, cost in now.items()
+            if cell in before and cost > before[cell] * DEARER + ROUNDING}  # fmt: skip
+
+
+def keep(before: Figures, now: Figures, accept: bool) -> list[str]:
+    """What of ours has become dearer; unless accepted, the old figure stays, to fail again."""
+    ours = cards()
+    old = costs(before)
+    worse = dearer(old, {cell: cost for cell, cost in costs(now).items() if cell.qdisc in ours})
+    if not accept:
+        for cell in worse:
+            now["instructions"][cell.qdisc][cell.regime][str(cell.flows)] = old[cell]
+    return list(worse.values())
+
+
+def in_order(figures: Figures, kinds: Iterable[str]) -> Figures:
+    """Figures with their kinds in the order in which they are measured, and flows in theirs."""
+    kinds = list(kinds)
+    found = {section: {kind: figures[section][kind] for kind in kinds if kind in figures[section]}
+             for section in SECTIONS}  # fmt: skip
+    for regimes in found["instructions"].values():
+        for regime, here in regimes.items():
+            regimes[regime] = dict(sorted(here.items(), key=lambda item: int(item[0])))
+    return found
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table whose columns but the first are numbers."""
+    head = list(head)
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cost_table(found: Costs) -> str:
+    """Costs: a line a kind, a column a regime and number of flows."""
+    order = list(REGIMES)
+    columns = sorted({(cell.regime, cell.flows) for cell in found},
+                     key=lambda column: (order.index(column[0]), column[1]))  # fmt: skip
+    rows = []
+    for qdisc in dict.fromkeys(cell.qdisc for cell in found):
+        here = [found.get(Cell(qdisc, *column)) for column in columns]
+        rows.append([qdisc, *("" if cost is None else f"{cost:.0f}" for cost in here)])
+    return table(["", *(f"{regime}, {short(flows)}" for regime, flows in columns)], rows)
+
+
+def short(number: int) -> str:
+    """A round number of flows, as a person writes it."""
+    for unit, name in ((1_000_000, "M"), (1000, "k")):
+        if number >= unit and number % unit == 0:
+            return f"{number // unit}{name}"
+    return str(number)
+
+
+def by_regime(figures: Figures) -> str:
+    """What a packet costs among 100 flows, and in the flood among 10 000."""
+    found = costs(figures)
+    return cost_table({cell: cost for cell, cost in found.items()
+                       if cell.flows == (10_000 if cell.regime == "flood" else 100)})  # fmt: skip
+
+
+def by_flows(figures: Figures) -> str:
+    """What a packet costs by the number of flows."""
+    found = costs(figures)
+    return cost_table({cell: cost for cell, cost in found.items()
+                       if cell.regime in ("standing", "overload")})  # fmt: skip
+
+
+def targets(figures: Figures) -> str:
+    """What each of ours is to reach, where it is furthest from it, and in how many cells it is."""
+    found = costs(figures)
+    rows = []
+    for kind, (whom, more) in TARGETS.items():
+        ratios = {}
+        for cell, cost in found.items():
+            theirs = [found[other] for name in whom
+                      if (other := Cell(name, cell.regime, cell.flows)) in found]  # fmt: skip
+            if cell.qdisc == kind and theirs:
+                ratios[cell] = cost / (min(theirs) * more)
+        if not ratios:
+            continue
+        worst = max(ratios, key=lambda cell: ratios[cell])
+        reached = sum(ratio <= 1 for ratio in ratios.values())
+        bar = " and ".join(whom) + ("" if more == 1 else f" + {more - 1:.0%}")
+        grows = [found[Cell(kind, regime, 1_000_000)] / found[Cell(kind, regime, 100)] - 1
+                 for regime in ("empty", "standing", "overload")
+                 if Cell(kind, regime, 1_000_000) in found]  # fmt: skip
+        full = found[Cell(kind, "overload", 100)] / found[Cell(kind, "standing", 100)]
+        rows.append([kind, bar, f"{reached} of {len(ratios)}",
+                     f"{ratios[worst]:.2f} ({worst.regime}, {short(worst.flows)})",
+                     f"{max(grows):+.1%}" if grows else "", f"{full:.2f}"])  # fmt: skip
+    head = ["", "not above", "rows reached", "worst, by the bar", "100 to 1M flows (bar: 5 %)",
+            "overload by standing (bar: 1.3)"]  # fmt: skip
+    return table(head, rows)
+
+
+def line_table(figures: Figures) -> str:
+    """Cache lines of the discipline's that an operation touches; hot ones of its private data."""
+    columns = [("overload", "100"), ("overload", "10000")]
+    phases = [*(phase for phase in PHASES if phase != "release"), "hot"]
+    head = [""] + [f"{phase}, {short(int(flows))}" for _, flows in columns for phase in phases]
+    rows = []
+    for kind, found in figures["lines"].items():
+        cells = [found.get(regime, {}).get(flows, {}).get(phase)
+                 for regime, flows in columns for phase in phases]  # fmt: skip
+        rows.append([kind, *("" if cell is None else f"{cell:.3g}" for cell in cells)])
+    return table(head, rows)
+
+
+def memory_rows(figures: Figures) -> Iterator[list[str]]:
+    """Lines of the table of memory."""
+    for kind, found in figures["memory"].items():
+        for options, taken in found.items():
+            many = f"{taken * 20_000 / 1e9:.2f}"
+            yield [f"{kind} {options}".strip(), f"{taken / 1024:.1f}", many]
+
+
+def memory_table(figures: Figures) -> str:
+    """Memory of an instance, and of 20 000 of them."""
+    return table(["", "KiB", "GB for 20 000"], memory_rows(figures))
+
+
+BLOCKS = {"regimes": by_regime, "flows": by_flows, "targets": targets, "lines": line_table,
+          "memory": memory_table}  # fmt: skip
+
+
+def write_page(figures: Figures) -> None:
+    """Put the tables into the page."""
+    text = PAGE.read_text()
+    for name, make in BLOCKS.items():
+        before, rest = text.split(BEGIN.format(name))
+        after = rest.partition(END)[2]
+        text = f"{before}{BEGIN.format(name)}\n{make(figures)}\n{END}{after}"
+    PAGE.write_text(text)

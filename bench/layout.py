@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How large our structures are in the modules for Debian's kernel."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+LINE = 64  # bytes of a cache line
+STRUCT = re.compile(r"^struct (\w+) \{", re.M)
+
+
+def own(kind: str) -> set[str]:
+    """The structures that a discipline's source and the shared headers define.
+
+    But for those of the options, which no packet meets: aqm_ and more.
+    """
+    sources = [TOP / f"sch_{kind}.c", *(TOP / "include" / "aqm").glob("*.h")]
+    return {name for source in sources for name in STRUCT.findall(source.read_text())
+            if not name.startswith("aqm_")}
+
+
+def sizes(kind: str, modules: Path) -> dict[str, int]:
+    """Bytes of each structure of ours in a discipline's module, somewhere below MODULES."""
+    module = next(modules.rglob(f"extra/sch_{kind}.ko"))
+    said = subprocess.run(["pahole", "--sizes", module], capture_output=True, text=True,
+                          check=True).stdout  # fmt: skip
+    ours = own(kind)
+    found = (line.split() for line in said.splitlines())
+    return dict(sorted((name, int(size)) for name, size, _ in found if name in ours))

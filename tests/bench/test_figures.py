@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The committed figures: dearer is told, the page says what they say, structures stay as small."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from labkit import modules, stock
+
+from bench import figures, layout
+from bench.instructions import KERNEL, Cell, Row
+from tests.selftests import KINDS
+
+OURS = KINDS[0].name
+LINES_OF_A_FLOW = 1
+
+
+def row(kind: str, cost: float, flows: int = 100) -> Row:
+    return Row(kind, "overload", flows, cost, dropped=0.5, spread=0.0, worst_tenth=1.0)
+
+
+def with_rows(*rows: Row) -> figures.Figures:
+    found = figures.none()
+    figures.add_rows(found, rows)
+    return found
+
+
+def test_figures_read_as_they_were_written() -> None:
+    found = with_rows(row("pfifo", 253.8), row(OURS, 700.0, 10_000), row(OURS, 690.5))
+    assert json.loads(figures.dump(found)) == found
+    assert figures.costs(found) == {Cell("pfifo", "overload", 100): 253.8,
+                                    Cell(OURS, "overload", 100): 690.5,
+                                    Cell(OURS, "overload", 10_000): 700.0}  # fmt: skip
+
+
+def test_two_in_a_hundred_more_is_dearer() -> None:
+    cell, other = Cell(OURS, "overload", 100), Cell("sfq", "empty", 2)
+    old = {cell: 350.0, other: 900.0}
+    assert figures.dearer(old, {cell: 357.0, Cell("sfq", "empty", 1): 2000.0}) == {}
+    assert figures.dearer(old, {cell: 361.0}) == {cell: f"{OURS} overload 100: 361, was 350"}
+
+
+def test_what_became_dearer_fails_until_it_is_accepted() -> None:
+    before = with_rows(row(OURS, 700.0), row("pfifo", 250.0))
+    now = with_rows(row(OURS, 720.0), row("pfifo", 300.0))
+    kept = copy.deepcopy(now)
+    assert figures.keep(before, kept, accept=False) == [f"{OURS} overload 100: 720, was 700"]
+    assert figures.costs(kept) == {Cell(OURS, "overload", 100): 700.0,
+                                   Cell("pfifo", "overload", 100): 300.0}  # fmt: skip
+    kept = copy.deepcopy(now)
+    assert len(figures.keep(before, kept, accept=True)) == 1
+    assert kept == now
+
+
+def test_the_bar_is_the_cheaper_of_two() -> None:
+    rows = [row("sfq", 1000.0), row("fq_codel", 800.0), row("qsdrr", 880.0)]
+    rows.append(Row("qsdrr", "standing", 100, 800.0, dropped=0.0, spread=0.0, worst_tenth=1.0))
+    line = figures.targets(with_rows(*rows)).splitlines()[-1]
+    assert "0 of 1 | 1.10 (overload, 100)" in line
+    assert line.endswith("| 1.10 |")  # 880 / 800
+
+
+def test_the_page_shows_the_committed_figures() -> None:
+    page, stored = figures.PAGE.read_text(), figures.load()
+    for name, make in figures.BLOCKS.items():
+        assert f"{figures.BEGIN.format(name)}\n{make(stored)}\n{figures.END}" in page, (
+            f"docs/performance.md, {name}: make bench writes it")  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
+def test_no_structure_grows_unseen(kind: str) -> None:
+    """As laid out for Debian's 6.12 on amd64; what a change means to alter is committed with it."""
+    found = layout.sizes(kind, modules.ensure_modules(stock.ensure_stock(KERNEL)))
+    assert found == figures.load()["layout"].get(kind), "meant? bench/run --layout --write"
+    for name, size in found.items():
+        if name.endswith(("_flow", "flow_queue", "flow_age")):
+            assert size <= LINES_OF_A_FLOW * layout.LINE, name
