@@ -78,6 +78,11 @@ def settings(name: str, flavour: str) -> str:
     return "".join(f"{setting}\n" for setting in found.values())
 
 
+def flags(name: str, flavour: str) -> tuple[str, ...]:
+    """The compiler's, beside the kernel's own; not for modules."""
+    return records.user_mode_of(name).flags if flavour == "fast" else ()
+
+
 def ensure_uml(name: str, flavour: str) -> Kernel:
     """The user-mode kernel NAME in FLAVOUR, built when missing or damaged.
 
@@ -87,8 +92,8 @@ def ensure_uml(name: str, flavour: str) -> Kernel:
     source = ensure_source(name)
     edits = records.user_mode_of(name).edits
     key = digest(part.encode() for part in (
-        source.version, settings(name, flavour), repr(edits or None), os.uname().machine,
-        compiler()))
+        source.version, settings(name, flavour), repr(edits or None), *flags(name, flavour),
+        os.uname().machine, compiler()))
     path = CACHE / "kernels" / f"{name}-{flavour}-{key}"
     built(path, lambda place: build_uml(name, flavour, source, place), whole)
     prune(path.parent, "*-*-*[0-9a-f]", KEEP, AGE)
@@ -202,7 +207,7 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
     log = LOGS / f"kernel-{path.name}.log"
     log.unlink(missing_ok=True)
     what = f"Linux {name} {flavour}"
-    make = make_kernel(source, path, UML)
+    make = [*make_kernel(source, path, UML), f"CFLAGS_KERNEL={' '.join(flags(name, flavour))}"]
     tell_lost(name, configure(source, path, settings(name, flavour), UML, what))
     run_logged([*make, "all"], log, what, expected=EXPECTED[flavour])
     run_logged([*make, "modules_install", f"INSTALL_MOD_PATH={path / 'installed'}"], log,

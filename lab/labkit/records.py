@@ -8,6 +8,7 @@
     config          settings beside the fragments of lab/config
     lacks           settings of the fragments that this version has not got
     edits           what is changed in the source: file, old, new
+    flags           of the compiler, for the kernel itself in the flavour that is to be fast
 
     [qemu]          boots in QEMU as Debian ships it
     packages        pairs: a suite that carries it, and what its packages' names end in there
@@ -38,6 +39,7 @@ class UserMode:
     config: str = ""
     lacks: frozenset[str] = frozenset()
     edits: tuple[tuple[str, str, str], ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,12 @@ def read(path: Path) -> Record:
 
 def user_mode(*, suites: list[str], deterministic: bool = False, words: tuple[str, ...] = (),
               config: str = "", lacks: tuple[str, ...] = (),
-              edits: tuple[dict[str, str], ...] = ()) -> UserMode:
+              edits: tuple[dict[str, str], ...] = (),
+              flags: tuple[str, ...] = ()) -> UserMode:
     """The table [uml] of a record."""
     changes = tuple((edit["file"], edit["old"], edit["new"]) for edit in edits)
-    return UserMode(tuple(suites), deterministic, tuple(words), config, frozenset(lacks), changes)
+    return UserMode(tuple(suites), deterministic, tuple(words), config, frozenset(lacks), changes,
+                    tuple(flags))
 
 
 def stock(*, packages: list[tuple[str, str]]) -> Stock:
