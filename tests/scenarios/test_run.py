@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from labkit.engines import default_kernel
@@ -20,60 +19,21 @@ from labkit.kernels import ensure_uml
 from labkit.modules import ensure_modules
 from labkit.toolchain import compiler
 
-ROOT = Path(__file__).resolve().parents[2]
-RUN = ROOT / "netns-scenarios" / "run"
-SMALL = ("--set", "flows=10", "--set", "rate=50", "--set", "warmup=1", "--set", "duration=2")
-
-
-def run(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([RUN, "dumbbell", "--out", out, *SMALL, *words], capture_output=True,
-                          text=True, timeout=300)
-
-
-def result(out: Path, *words: str) -> dict[str, Any]:
-    done = run(out, *words)
-    assert done.returncode == 0, done.stderr
-    assert not (out / "INCOMPLETE").exists()
-    return json.loads((out / "result.json").read_text())
-
-
-LOGS = ("flows.csv", "progress.csv", "queue.csv")
-
-# Run by a second interpreter, which the guest then gets, too.
-ELSEWHERE = """
-import sys
-sys.path[:0] = sys.argv[1:3]
-sys.executable = sys.argv[3]
-from netns.cli import main
-sys.exit(main(sys.argv[4:]))
-"""
+from tests.scenarios.shortrun import LOGS, ROOT, RUN, copied, edit, result, run, run_copy
 
 
 def elsewhere(tmp_path: Path, *words: str) -> Path:
-    """A run from a copy of the checkout in a deeper folder, into a deeper folder, in a larger
-    environment, with an interpreter of another path that reads the clock and takes random numbers
-    as another version might; its directory."""
+    """A run from a copy of the checkout in a deeper folder, into a deeper folder, with an
+    interpreter of another path that reads the clock and takes random numbers as another version
+    might; its directory."""
     deep = tmp_path.joinpath(*["a-deeper-folder-than-the-other"] * 5)
-    checkout, out = deep / "checkout", deep / "out"
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
-                             "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, checkout / name)
-    (checkout / "build").symlink_to(ROOT / "build")
+    checkout, out = copied(deep), deep / "out"
     python = checkout / "python"
     shutil.copy(Path(sys.executable).resolve(), python)
-    composer = checkout / "netns-scenarios" / "netns" / "carry_out.py"
-    composer.write_text(composer.read_text().replace(
-        "\nROOT = ", "\nimport time\nfor _ in range(1234):\n"
-        "    os.urandom(7), time.monotonic_ns()\nROOT = ", 1))
-    done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE, checkout / "netns-scenarios", checkout / "lab", python,
-         "dumbbell", "--out", out, *SMALL, *words],
-        capture_output=True, text=True, timeout=300, cwd=checkout,
-        env=os.environ | {"AQM_FILLER": "x" * 5000})
-    assert done.returncode == 0, done.stderr
+    edit(checkout / "netns-scenarios" / "netns" / "carry_out.py",
+         "\nROOT = ", "\nimport time\nfor _ in range(1234):\n"
+         "    os.urandom(7), time.monotonic_ns()\nROOT = ")
+    run_copy(checkout, out, python, *words)
     return out
 
 

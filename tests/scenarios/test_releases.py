@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A run is the same with the programs of another Debian release: its interpreter, ip, tc, libc."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from pathlib import Path
+
+import pytest
+from labkit import fetch
+
+from tests.scenarios.shortrun import LOGS, copied, edit, result, run_copy
+
+#: Debian's releases from the oldest on, with their interpreters. What is built on one runs on the
+#: next.
+RELEASES = {"bookworm": "3.11", "trixie": "3.13"}
+PROGRAMS = ("python3", "iproute2", "ethtool", "libnl-3-200", "dash", "coreutils", "kmod")
+
+
+def next_release() -> str:
+    """The release after this machine's, or no test."""
+    text = Path("/etc/os-release").read_text()
+    names = list(RELEASES)
+    for name, following in itertools.pairwise(names):
+        if f"VERSION_CODENAME={name}" in text:
+            return following
+    pytest.skip(f"needs Debian {', '.join(names[:-1])}: there is no release known after this one")
+
+
+def user_space(suite: str, root: Path) -> None:
+    """PROGRAMS of SUITE and what they need, unpacked; nothing is installed."""
+    options = fetch.update(suite)
+    archives = root.parent / "archives"
+    (archives / "partial").mkdir(parents=True)
+    fetch.apt_get(["install", "-y", "-q", "--download-only", "--no-install-recommends", *PROGRAMS],
+                  [*options, "-o", f"Dir::Cache::archives={archives}"])
+    for deb in archives.glob("*.deb"):
+        fetch.unpack_deb(deb, root)
+    # Of a kernel, which it has not; the lab puts its modules there.
+    (root / "usr" / "lib" / "modules").mkdir(exist_ok=True)
+
+
+@pytest.mark.extra
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="the guest's /usr is covered by a mount: needs root")
+def test_same_seed_same_bytes_with_another_release(tmp_path: Path) -> None:
+    suite = next_release()
+    user_space(suite, tmp_path / "root")
+    words = ("--seed", "7", "--qdisc", "qsdrr limit 50")
+    here = result(tmp_path / "here", *words)
+
+    # The user-mode kernel, and nothing else, sees the other release's files.
+    cover = f"mount --bind {tmp_path}/root/usr /usr && exec \"$0\" \"$@\""
+    checkout = copied(tmp_path / "there")
+    edit(checkout / "lab" / "labkit" / "uml.py", "        str(kernel.image), f\"mem=",
+         f"        'unshare', '--mount', 'sh', '-c', {cover!r},\n"
+         "        str(kernel.image), f\"mem=")
+    python = f"/usr/bin/python{RELEASES[suite]}"
+    assert not Path(python).exists(), "this machine has it, too: then nothing is shown"
+    run_copy(checkout, tmp_path / "out", python, *words)
+    there = json.loads((tmp_path / "out" / "result.json").read_text())
+
+    assert there["provenance"]["tc"] != here["provenance"]["tc"]
+    assert there["provenance"]["lab"]["image"] == here["provenance"]["lab"]["image"]
+    assert there["provenance"]["modules"] == here["provenance"]["modules"]
+    assert there["digest"] == here["digest"]
+    for log in LOGS:
+        assert (tmp_path / "here" / log).read_bytes() == (tmp_path / "out" / log).read_bytes(), log
