@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Netlink interface of the ared queue discipline; <linux/pkt_sched_aqm.h> says
+ * how to read the lists.
+ */
+#ifndef _UAPI_LINUX_PKT_SCHED_ARED_H
+#define _UAPI_LINUX_PKT_SCHED_ARED_H
+
+#include "pkt_sched_aqm.h"
+
+#define TC_ARED_OPTIONS(_, x) \
+	_(x, TCA_ARED_LIMIT, limit, PACKETS, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
+	_(x, TCA_ARED_TARGET, target, TIME, "", 1, 10000000, 5000, \
+	  "average delay that the thresholds are set for") \
+	_(x, TCA_ARED_MIN_TH, min, PACKETS, "", 1, 2147483647, \
+	  TC_AQM_DERIVED, \
+	  "average where drops begin; auto: half of target, at least 5, limit / 6 at most") \
+	_(x, TCA_ARED_MAX_TH, max, PACKETS, "", 1, 2147483647, \
+	  TC_AQM_DERIVED, \
+	  "average where the probability is max_p; auto: 3 min") \
+	_(x, TCA_ARED_PROBABILITY, probability, FRACTION, "", 1, 4294967295, \
+	  429496730, "max_p; with adaptive, what it begins with") \
+	_(x, TCA_ARED_BOTTOM, bottom, FRACTION, "", 1, 4294967295, \
+	  42949673, "least max_p") \
+	_(x, TCA_ARED_TOP, top, FRACTION, "", 1, 4294967295, \
+	  2147483648, "greatest max_p") \
+	_(x, TCA_ARED_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "of an arrival in the average; auto: 1 s of packets in all") \
+	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_ARED) \
+	_(x, TCA_ARED_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
+	  "size of a packet") \
+	_(x, TCA_ARED_ADAPTIVE, adaptive, FLAG, "", 0, 1, 1, \
+	  "move max_p so that the average is halfway from min to max") \
+	_(x, TCA_ARED_GENTLE, gentle, FLAG, "", 0, 1, 1, \
+	  "drop more and more from max to 2 max, not all") \
+	_(x, TCA_ARED_WAIT, wait, FLAG, "", 0, 1, 1, \
+	  "drop none until as many have passed as there are per drop") \
+	TC_AQM_MARK_OPTIONS(_, x, TCA_ARED) \
+	TC_AQM_SEED_OPTION(_, x, TCA_ARED) \
+	TC_AQM_MEMORY_OPTION(_, x, TCA_ARED) \
+	TC_AQM_SPLIT_OPTION(_, x, TCA_ARED, 1)
+
+enum {
+	TCA_ARED_UNSPEC,
+	TCA_ARED_PAD,
+	TC_ARED_OPTIONS(TC_AQM_ATTRIBUTE, 0)
+	__TCA_ARED_MAX
+};
+
+#define TCA_ARED_MAX		(__TCA_ARED_MAX - 1)
+
+#define TC_ARED_QDISC_STATS(_, x) \
+	TC_AQM_COMMON_STATS(_, x) \
+	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
+	_(x, __u32, max_p, FRACTION, "", "probability at max, as it is now") \
+	_(x, __u32, probability, FRACTION, "", "RED's p_b at this average") \
+	_(x, __u32, raised, COUNT, "times", "max_p was raised") \
+	_(x, __u32, lowered, COUNT, "times", "max_p was lowered") \
+	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
+	_(x, __u32, early_mark, COUNT, "arrivals", "marked by chance") \
+	_(x, __u32, forced_drop, COUNT, "arrivals", \
+	  "dropped because the average was too high") \
+	_(x, __u32, forced_mark, COUNT, "arrivals", \
+	  "marked because the average was too high") \
+	_(x, __u32, segments, COUNT, "packets", \
+	  "in the queue, as the wire will carry them") \
+	_(x, __u32, min_th, COUNT, "packets", "min in force") \
+	_(x, __u32, max_th, COUNT, "packets", "max in force") \
+	_(x, __u32, weight, FRACTION, "", "of the average, in force") \
+	_(x, __u32, ptime, NS, "", "transmission time of an average packet") \
+	_(x, __u32, count, COUNT, "arrivals", \
+	  "since the last early drop or mark, at or above min")
+
+struct tc_ared_qdisc_stats {
+	TC_ARED_QDISC_STATS(TC_AQM_MEMBER, 0)
+};
+
+struct tc_ared_xstats {
+	__u32	type;
+	__u32	reserved;
+	union {
+		struct tc_ared_qdisc_stats	qdisc;
+	};
+};
+
+#endif /* _UAPI_LINUX_PKT_SCHED_ARED_H */

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Adaptive RED
+ *
+ * Where RED's average queue comes to rest depends on max_p and on how many flows
+ * there are: near min with few, near max, or above it, with many. Adaptive RED
+ * moves max_p, slowly, until the average is about halfway between min and max, and
+ * sets all that RED otherwise leaves to the operator from the rate of the link.
+ *
+ * S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing the
+ * Robustness of RED's Active Queue Management", August 2001. Drops above max as in
+ * S. Floyd, "Recommendation on using the gentle variant of RED", 2000.
+ *
+ * The rule, C being the packets that the link sends in a second:
+ *
+ *	w = 1 - exp(-1 / C)
+ *	min = max(5, target C / 2),  max = 3 min
+ *
+ *	each 0.5 s, d = max - min:
+ *		avg > min + 0.6 d, max_p < top:		max_p += min(0.01, max_p / 4)
+ *		avg < min + 0.4 d, max_p > bottom:	max_p *= 0.9
+ *
+ *	each arrival: drop it with probability p_b, spread over the arrivals,
+ *		0 below min, up to max_p at max, up to 1 at 2 max (gentle), then 1
+ *
+ * which is in <aqm/gentle_red.h>, with the formulas of avg, p_b and the spacing.
+ * "Drop" is "mark" with ecn; where p_b is 1, unless harddrop.
+ *
+ * What the paper leaves open, and what is done here:
+ *  - min is a sixth of the limit at most: the gentle slope ends at 6 min, and
+ *    beyond the limit all is drop tail, which is what RED is there to avoid. It
+ *    matters below 4.5 Mb/s, where 30 packets take 80 ms, or where a limit below 12
+ *    times the target is given.
+ *  - No timer moves max_p: an arrival makes up for the half seconds since the
+ *    last, all of them with the average that it finds. In the paper's simulator an
+ *    arrival makes one step, however long it took.
+ *  - max_p ends at its bounds, and does not step over them.
+ *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
+ *  - "target" is what the paper calls the target average delay; the average comes
+ *    to rest at 2 min, which is that.
+ *  - A GSO packet is cut up, each of its packets being an arrival. With
+ *    nosplit_gso it is one arrival, which counts its segments in the queue's
+ *    length: lengths are in packets on the wire.
+ *  - Without adaptive, gentle or wait it is the RED of the papers before.
+ *
+ * Parameters, each unless given:
+ *	limit		packets				80 ms of the link
+ *	target		us				5000
+ *	min, max	packets				from the target
+ *	probability	max_p at first, in units of 2^-32	0.1
+ *	bottom, top	of max_p, in units of 2^-32	0.01, 0.5
+ *	weight		of the average, in units of 2^-32	1 s
+ *	bandwidth	bytes per second		the device's
+ *	avpkt		bytes				1000
+ *	adaptive, gentle, wait				1
+ *	ecn, harddrop, nodrop				0
+ *	seed		of the random numbers		unpredictable
+ *	memory_limit	bytes				32 MB
+ *	split_gso					1
+ */
+
+#include <linux/module.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+#include <aqm/congestion_signal.h>
+#include <aqm/fifo_limit.h>
+#include <aqm/gentle_red.h>
+#include <aqm/kind.h>
+#include <aqm/link_rate.h>
+#include <aqm/options.h>
+#include <aqm/plain_fifo.h>
+#include <aqm/red_fifo.h>
+#include <aqm/seeded_random.h>
+#include <aqm/split_gso.h>
+#include <uapi/linux/pkt_sched_ared.h>
+
+#define ARED_LEAST	5U	/* packets: the paper's least min */
+
+/* The options, and which of them were given. */
+struct ared_params {
+	struct aqm_given	given;
+
+	TC_ARED_OPTIONS(AQM_PARAM, 0)
+};
+
+AQM_OPTIONS(ared_options, struct ared_params, TC_ARED_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_ared_qdisc_stats, TC_ARED_QDISC_STATS);
+
+/**
+ * struct ared_law - what follows from the options; written by change under the
+ *	tree lock
+ * @red: RED
+ * @signal: what becomes of what RED chooses
+ * @bandwidth: bytes per second
+ * @limit: packets on the wire
+ * @memory_limit: bytes
+ * @split: cut GSO packets up
+ */
+struct ared_law {
+	struct gentle_red_params red;
+	struct congestion_policy signal;
+	u64	bandwidth;
+	u32	limit;
+	u32	memory_limit;
+	bool	split;
+};
+
+static_assert(sizeof(struct ared_law) <= AQM_MAX_LAW);
+
+/**
+ * struct ared_vars - state of the datapath; under the qdisc lock
+ * @fifo: the packets; its segments are the queue's length
+ * @red: the average, and max_p
+ * @random: numbers for arrivals
+ */
+struct ared_vars {
+	struct plain_fifo	fifo;
+	struct gentle_red_vars	red;
+	struct seeded_random	random;
+};
+
+/**
+ * struct ared_sched_data - a discipline
+ * @law: what is in force
+ * @vars: state of the datapath
+ * @signal: what became of what RED chose
+ * @adapted: how often max_p moved
+ * @params: configuration
+ * @link: the device's speed
+ */
+struct ared_sched_data {
+	struct ared_law			law;
+	struct ared_vars		vars;
+	struct congestion_stats		signal;
+	struct gentle_red_stats		adapted;
+	struct ared_params		params;
+	struct link_rate		link;
+};
+
+/* An arrival, or a segment of one. */
+static int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+	const struct ared_law *p = &q->law;
+	enum congestion_signal signal;
+	struct ared_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+	bool forced;
+	u32 *full;
+
+	gentle_red_arrival(&p->red, &v->red, &q->adapted,
+			   v->fifo.held.segments, now);
+	signal = red_queue_signal(sch, skb, &p->red, &v->red, &v->random,
+				  &p->signal, &forced);
+	if (signal == CONGESTION_DROP) {
+		congestion_count(&q->signal, signal, forced);
+		plain_fifo_drop(sch, &v->fifo, skb, QDISC_DROP_CONGESTED,
+				to_free);
+		return NET_XMIT_CN;
+	}
+	full = plain_fifo_full(&v->fifo, skb);
+	if (unlikely(full)) {
+		++*full;
+		return plain_fifo_drop(sch, &v->fifo, skb,
+				       QDISC_DROP_OVERLIMIT, to_free);
+	}
+	congestion_count(&q->signal, signal, forced);
+	gentle_red_busy(&v->red, now);
+	return plain_fifo_add(sch, &v->fifo, skb, now);
+}
+
+static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+
+	if (skb_is_gso(skb) && q->law.split)
+		return split_gso_enqueue(skb, sch, to_free, ared_arrival);
+	return ared_arrival(skb, sch, to_free);
+}
+
+/* The first packet has left the queue. */
+static void ared_departed(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+
+	red_queue_taken(&q->vars.red, q->vars.fifo.held.segments);
+}
+
+static struct sk_buff *ared_dequeue(struct Qdisc *sch)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	skb = plain_fifo_take(sch, &q->vars.fifo);
+	if (!skb)
+		return NULL;
+	ared_departed(sch, skb);
+	plain_fifo_sent(&q->vars.fifo, skb);
+	return skb;
+}
+
+static void ared_reset(struct Qdisc *sch)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+
+	plain_fifo_reset(sch, &q->vars.fifo);
+	gentle_red_init(&q->vars.red, &q->law.red, ktime_get_ns());
+}
+
+/*
+ * Half of the target, at least 5 packets, so that the slope to 2 max = 6 min ends
+ * within the limit; and below a max that was given, as far as it would follow.
+ */
+static u32 ared_min_th(const struct ared_params *p, u64 rate, u32 limit)
+{
+	u64 target = div_u64(mul_u64_u32_div(rate, p->target, USEC_PER_SEC),
+			     p->avpkt);
+	u64 min_th = min_t(u64, max_t(u64, target / 2, ARED_LEAST), limit / 6);
+
+	if (p->max)
+		min_th = min_t(u64, min_th, p->max / 3);
+	return clamp_t(u64, min_th, 1, GENTLE_RED_MAX_TH);
+}
+
+/* Derive what follows from the options, and see whether it makes sense. */
+static int ared_derive(struct Qdisc *sch, struct aqm_config *to,
+		       struct netlink_ext_ack *extack)
+{
+	const struct ared_sched_data *q = qdisc_priv(sch);
+	const struct ared_params *p = to->params;
+	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
+	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
+	u32 min_th = p->min ?: ared_min_th(p, rate, limit);
+	u64 pps = div_u64(rate, p->avpkt);
+	struct ared_law *law = to->law;
+
+	*law = (struct ared_law) {
+		.red		= {
+			.min_th	= min_th,
+			.max_th	= p->max ?: min_t(u64, 3ULL * min_th,
+						  GENTLE_RED_MAX_TH),
+			.max_p	= p->probability,
+			.bottom	= p->bottom,
+			.top	= p->top,
+			.weight	= p->weight ?:
+				  gentle_red_auto_weight(min_t(u64, pps,
+							       U32_MAX)),
+			.ptime	= red_fifo_ptime(rate, p->avpkt),
+			.gentle	= p->gentle,
+			.wait	= p->wait,
+			.adaptive = p->adaptive,
+		},
+		.signal		= AQM_CONGESTION_POLICY(p),
+		.bandwidth	= rate,
+		.limit		= limit,
+		.memory_limit	= memory_limit,
+		.split		= p->split_gso,
+	};
+	if (law->red.ptime == U32_MAX) {
+		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth");
+		return -EINVAL;
+	}
+	if (law->red.min_th >= law->red.max_th) {
+		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
+		return -EINVAL;
+	}
+	if (p->bottom < GENTLE_RED_MIN_BOTTOM) {
+		NL_SET_ERR_MSG_MOD(extack, "bottom must be at least 0.000001");
+		return -EINVAL;
+	}
+	if (p->bottom > p->top) {
+		NL_SET_ERR_MSG_MOD(extack, "bottom must not be above top");
+		return -EINVAL;
+	}
+	if (!aqm_policy_is_right(&law->signal, extack))
+		return -EINVAL;
+	red_fifo_warn(sch, memory_limit, extack);
+	if (law->limit <= law->red.min_th)
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
+	return 0;
+}
+
+static void ared_setup(struct Qdisc *sch, const struct aqm_config *to)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+	const struct ared_params *p = to->params;
+	const struct ared_law *law = to->law;
+
+	q->params = *p;
+	q->law = *law;
+	plain_fifo_init(sch, &q->vars.fifo, law->limit, law->memory_limit);
+	gentle_red_init(&q->vars.red, &law->red, ktime_get_ns());
+	seeded_random_init(&q->vars.random, p->seed);
+}
+
+static void ared_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+	const struct ared_params *p = to->params;
+	const struct ared_law *law = to->law;
+	struct ared_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+
+	/* Half seconds that are over fell under the old law. */
+	v->red = gentle_red_seen(&q->law.red, &v->red, now);
+	gentle_red_adapt(&q->law.red, &v->red, &q->adapted, now);
+	gentle_red_change(&v->red, &q->law.red, &law->red);
+	q->params = *p;
+	q->law = *law;
+	if (aqm_changed(p, TCA_ARED_SEED))
+		seeded_random_init(&v->random, p->seed);
+	plain_fifo_resize(sch, &v->fifo, law->limit, law->memory_limit,
+			  ared_departed);
+}
+
+/* What is in force, and the state as it would be now. */
+static void ared_stats(struct Qdisc *sch, void *stats)
+{
+	const struct ared_sched_data *q = qdisc_priv(sch);
+	const struct gentle_red_params *p = &q->law.red;
+	struct gentle_red_stats adapted = q->adapted;
+	struct tc_ared_qdisc_stats *st = stats;
+	const struct ared_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+	struct gentle_red_vars red;
+
+	red = gentle_red_seen(p, &v->red, now);
+	gentle_red_adapt(p, &red, &adapted, now);
+	plain_fifo_stats(st, &v->fifo, q->law.bandwidth);
+	st->marked = congestion_marked(&q->signal);
+	st->spared = q->signal.spared;
+	st->early_drop = q->signal.early_drop;
+	st->early_mark = q->signal.early_mark;
+	st->forced_drop = q->signal.forced_drop;
+	st->forced_mark = q->signal.forced_mark;
+	st->avg = red.avg;
+	st->max_p = red.max_p;
+	st->probability = min_t(u64, gentle_red_probability(p, &red), U32_MAX);
+	st->raised = adapted.raised;
+	st->lowered = adapted.lowered;
+	st->segments = v->fifo.held.segments;
+	st->min_th = p->min_th;
+	st->max_th = p->max_th;
+	st->weight = p->weight;
+	st->ptime = p->ptime;
+	st->count = red.count;
+}
+
+static struct aqm_kind ared_kind __read_mostly = {
+	.options	= &ared_options,
+	.params		= offsetof(struct ared_sched_data, params),
+	.bandwidth	= offsetof(struct ared_sched_data, params.bandwidth),
+	.link		= offsetof(struct ared_sched_data, link),
+	.xstats		= sizeof(struct tc_ared_xstats),
+	.derive		= ared_derive,
+	.setup		= ared_setup,
+	.commit		= ared_commit,
+	.stats		= ared_stats,
+	.ops		= {
+		.id		= "ared",
+		.priv_size	= sizeof(struct ared_sched_data),
+		.enqueue	= ared_enqueue,
+		.dequeue	= ared_dequeue,
+		.peek		= qdisc_peek_head,
+		.reset		= ared_reset,
+	},
+};
+MODULE_ALIAS_NET_SCH("ared");
+MODULE_DESCRIPTION("Adaptive RED queue discipline");
+module_aqm_kind(ared_kind);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <sch_ared.c>
+#include "plain_fifo.h"
+
+void userspace_inner(struct Qdisc *sch, bool deep)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+	const struct ared_vars *v = &q->vars;
+
+	inner_plain_fifo(sch, &v->fifo);
+	inner_must(v->red.idle == !sch->q.head);
+	inner_must(!q->law.red.adaptive || (v->red.max_p >= q->law.red.bottom &&
+					    v->red.max_p <= q->law.red.top));
+}

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every drop, mark, departure and value of max_p of the real ared, against the paper's rule."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from analysis import lists
+
+from tests.oracle.ared.model import AdaptiveRed, RedQueue
+from tests.oracle.drive import Oracle, Run, Step, Trace
+from tests.oracle.red_model import reported
+from tests.oracle.seeded_random import SeededRandom
+
+KIND = lists.read("ared")
+COUNTED = (
+    "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
+    "drop_change",
+)  # fmt: skip
+PTIME = 50_000_000  # ns: 1000 bytes at 160 kb/s
+Q32 = 2**32
+HEADERS = 14 + 20 + 20  # Ethernet, IP, TCP
+
+
+def fraction(x: float) -> float:
+    """What RED makes of a probability in tc's units."""
+    return round(x * (Q32 - 1)) / Q32
+
+
+@dataclass(frozen=True)
+class Case:
+    """A discipline and traffic for it; ``wants`` are counters that must move in this case."""
+
+    name: str
+    seed: int
+    wants: tuple[str, ...] = ("early_drop", "forced_drop", "raised", "lowered")
+    limit: int = 40
+    min_th: int = 5
+    max_th: int = 10
+    max_p: float = 0.1
+    bottom: float = 0.01
+    top: float = 0.5
+    weight: float = 0.02
+    load: float = 1.3
+    steps: int = 3000
+    tos: tuple[int, ...] = (0,)
+    gso: float = 0.0
+    model: dict[str, bool] = field(default_factory=dict)
+    changes: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+
+    def options(self) -> str:
+        words = [name if on else f"no{name}" for name, on in self.model.items()]
+        return (
+            f"ared limit {self.limit} min {self.min_th} max {self.max_th} "
+            f"probability {self.max_p} bottom {self.bottom} top {self.top} "
+            f"weight {self.weight} bandwidth 160kbit avpkt 1000 nosplit_gso seed {self.seed} "
+            f"{' '.join(words)}"
+        )
+
+    def build(self, start: int) -> RedQueue:
+        of_red = ("gentle", "wait", "adaptive")
+        kind = {"gentle": True} | {n: on for n, on in self.model.items() if n in of_red}
+        rest = {n: on for n, on in self.model.items() if n not in of_red}
+        red = AdaptiveRed(
+            self.min_th, self.max_th, 0.0, fraction(self.weight), PTIME,
+            bottom=fraction(self.bottom), top=fraction(self.top), adapted_at=start, **kind,
+        )  # fmt: skip
+        red.begin(fraction(self.max_p))
+        return RedQueue(red, self.limit, SeededRandom(self.seed), **rest)
+
+    def operations(self) -> Iterator[tuple[str, Any, str]]:
+        """(kind, what the model needs, line of the trace); drawn from the seed.
+
+        Loads that change, so that the average crosses both thresholds both ways and max_p its
+        range; idle periods. Times are odd, so that no half second ends with an operation.
+        """
+        rng = random.Random(self.seed)
+        load = self.load
+        for step in range(self.steps):
+            if step % 1000 == 0:
+                yield "r", None, "r"
+                yield "t", None, f"t {round(0.37 * PTIME)}"
+            if step in self.changes:
+                words, change = self.changes[step]
+                yield "x", change, f"x {words}"
+                continue
+            if step % 250 == 0:
+                load = self.load * rng.choice((0.4, 0.8, 1, 1, 2.5))
+            if rng.random() < 0.003:
+                yield "d", 1000, "d 1000"
+                yield "t", None, f"t {rng.randint(0, 60) * PTIME}"
+            elif rng.random() < load / (1 + load):
+                tos = rng.choice(self.tos)
+                segments = rng.choice((2, 3, 9)) if rng.random() < self.gso else 1
+                shape = "len=1000"
+                if self.gso:
+                    shape = f"proto=tcp len={HEADERS + 100 * segments}"
+                    shape += " gso=100" if segments > 1 else ""
+                yield "e", (tos, segments), f"e flow=1 {shape} tos={tos}"
+            else:
+                yield "d", 1, "d 1"
+                yield "t", None, f"t {PTIME}"
+        yield "d", 1000, "d 1000"
+
+    def trace(self) -> Trace:
+        return Trace(self.options(), [line for *_, line in self.operations()])
+
+
+BASE = Case("Adaptive RED", 1)
+ECN = replace(BASE, tos=(0, 1, 2, 3, 0xB8), model={"ecn": True},
+              wants=("early_drop", "early_mark", "raised"))  # fmt: skip
+CASES = [
+    BASE,
+    replace(BASE, name="no wait", seed=2, model={"wait": False}),
+    replace(BASE, name="not gentle", seed=3, model={"gentle": False}),
+    replace(BASE, name="not adaptive", seed=4, model={"adaptive": False}, max_p=0.02,
+            wants=("early_drop",)),
+    replace(BASE, name="narrow bounds", seed=5, bottom=0.2, top=0.253, max_p=0.9),
+    replace(BASE, name="near the bottom", seed=6, bottom=0.001, max_p=0.001, load=1.1),
+    replace(BASE, name="wide thresholds", seed=7, min_th=3, max_th=30, limit=80, weight=0.1,
+            wants=("early_drop", "raised", "lowered")),
+    replace(ECN, name="ecn", seed=8),
+    replace(ECN, name="ecn harddrop", seed=9, tos=(0, 2), load=3,
+            model={"ecn": True, "harddrop": True, "gentle": False},
+            wants=("early_mark", "forced_drop")),
+    replace(ECN, name="ecn nodrop", seed=10, tos=(0, 2), model={"ecn": True, "nodrop": True},
+            wants=("spared", "early_mark", "forced_mark", "drop_limit")),
+    replace(BASE, name="GSO", seed=11, gso=0.3, load=0.6, limit=60, min_th=10, max_th=20),
+    replace(BASE, name="GSO packets larger than the limit", seed=12, gso=0.3, load=0.6, limit=8,
+            min_th=2, max_th=4, wants=("early_drop", "drop_limit")),
+    replace(
+        BASE, name="live change", seed=13, load=1.6,
+        wants=("early_drop", "raised", "lowered", "drop_limit"),
+        changes={
+            **{500 * n + 140: (f"limit {limit}", {"limit": limit})
+               for n, limit in enumerate((15, 64, 8, 200, 5, 60))},
+            300: ("min 8 max 16", {"min_th": 8, "max_th": 16}),
+            800: ("bottom 0.1", {"bottom": fraction(0.1)}),
+            1200: ("noadaptive", {"adaptive": False}),
+            1500: ("probability 0.3", {"max_p": fraction(0.3)}),
+            1700: ("adaptive seed 99", {"adaptive": True, "seed": 99}),
+            2000: ("min 4 max 8 bottom 0.01", {"min_th": 4, "max_th": 8,
+                                               "bottom": fraction(0.01)}),
+            2400: ("probability 0.05", {"max_p": fraction(0.05)}),
+            2600: ("nogentle nowait", {"gentle": False, "wait": False}),
+        },
+    ),
+]  # fmt: skip
+
+ORACLE = Oracle(CASES, kernel=("Adaptive RED", "ecn", "live change"))
+
+
+def apply(model: RedQueue, given: float, change: dict[str, Any], now: int) -> float:
+    """Other options; return the max_p that has been given."""
+    red = model.red
+    if not model.queue:
+        red.arrival(0, now)
+    red.adapt(now)
+    for name, value in change.items():
+        if name == "limit":
+            model.set_limit(value, now)
+            if not model.queue:
+                red.idle(now)
+        elif name == "seed":
+            model.rng = SeededRandom(value)
+        elif name == "max_p":
+            given = value
+        else:
+            setattr(red, name, value)
+    # An adapted max_p stays, within its bounds, unless another was given.
+    red.begin(given if "max_p" in change or not red.adaptive else red.max_p)
+    return given
+
+
+def shown(model: RedQueue, now: int) -> AdaptiveRed:
+    """RED as the next arrival would find it at ``now``, but for its sample."""
+    red = copy.copy(model.red)
+    if not model.queue:
+        red.arrival(0, now)
+    red.adapt(now)
+    return red
+
+
+@ORACLE.each
+def test_every_decision_and_every_value_of_max_p_is_the_models(
+    run: Run[Case], steps: list[Step]
+) -> None:
+    case = run.case
+    model = case.build(steps[0].t)
+    given = fraction(case.max_p)
+    packet = 0
+    nows = [step.t for step in steps[1:]] + [steps[-1].t]
+    for (kind, what, line), step, now in zip(case.operations(), steps, nows, strict=True):
+        where = f"step {step.i}: {line}"
+        left = []
+        if kind == "e":
+            model.enqueue(packet, *what, step.t)
+            packet += 1
+        elif kind == "d":
+            left = [p for _ in range(what) if (p := model.dequeue(step.t)) is not None]
+        elif kind == "x":
+            assert step.rc == 0, where
+            given = apply(model, given, what, step.t)
+        elif kind == "r":
+            assert step.rc == 0, where
+            model.reset(step.t, given)
+        assert step.out == left, where
+        assert step.qlen == len(model.queue), where
+        assert step.drops == model.counts["drops"], where
+        assert step.overlimits == model.counts["overlimits"], where
+
+        seen = KIND.statistics(step.xstats)
+        counted = {name: model.counts[name] for name in COUNTED}
+        counted |= {
+            "segments": model.length, "count": model.red.count, "limit": model.limit,
+            "ptime": PTIME, "min_th": model.red.min_th, "max_th": model.red.max_th,
+        }  # fmt: skip
+        assert {name: seen[name] for name in counted} == counted, where
+        assert reported(model.red, step.t, now, seen["avg"] / Q32), where
+        # Statistics are read between this operation and the next.
+        ends = [shown(model, step.t), shown(model, max(step.t, now))]
+        for name, unit, slack in (("raised", 1, 0), ("lowered", 1, 0), ("max_p", Q32, 1e-6)):
+            around = [getattr(red, name) for red in ends]
+            assert min(around) - slack <= seen[name] / unit <= max(around) + slack, where
+        red = replace(model.red, avg=seen["avg"] / Q32, max_p=seen["max_p"] / Q32)
+        assert seen["probability"] / Q32 == pytest.approx(red.probability(), abs=1e-6), where
+
+    moved = Counter(model.counts)
+    moved.update(raised=model.red.raised, lowered=model.red.lowered)
+    unmoved = [name for name in case.wants if moved[name] < 10]
+    assert not (run.designed and unmoved), f"the trace did not exercise {unmoved}: {moved}"

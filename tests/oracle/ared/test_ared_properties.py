@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What ared promises of its average, its thresholds, its limits and GSO packets, in user space."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.oracle.tcp_loop import Loop
+from tests.userspace import World
+
+MS = 1_000_000  # ns
+GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
+LINK = "bandwidth 8mbit seed 1"  # 1 ms for a packet
+
+
+# 40 flows that are marked have 2.5 packets each and ask for more than half, which is the top.
+@pytest.mark.parametrize(
+    ("flows", "ecn"),
+    [(5, "noecn"), (10, "noecn"), (20, "noecn"), (40, "noecn"), (5, "ecn"), (20, "ecn")],
+)
+def test_the_average_is_led_into_the_middle_whatever_the_load(flows: int, ecn: str) -> None:
+    """Eight times the flows ask for some 60 times the drops, and have the same queue."""
+    with World("ared", f"limit 300 target 40ms {ecn} {LINK}") as w:
+        rtts = [(40 + 40 * i // flows) * MS for i in range(flows)]
+        loop = Loop(w, MS, rtts, tos=2 if ecn == "ecn" else 0)
+        loop.run(30_000)
+        seen = []
+        for _ in range(30):
+            used, _ = loop.measured(500)
+            assert used > 0.99
+            seen.append(w.named())
+    assert (seen[0]["min_th"], seen[0]["max_th"]) == (20, 60)
+    mean = sum(st["avg"] for st in seen) / len(seen)
+    # min + 0.4 to 0.6 of max - min
+    assert 36 <= mean <= 44
+    assert all(28 < st["avg"] < 52 for st in seen)
+    # Windows of (pipe + queue) / flows packets ask for about 1.5 / W^2.
+    asked = 1.5 / ((60 + mean) / flows) ** 2
+    assert asked / 4 < sum(st["probability"] for st in seen) / len(seen) < 4 * asked
+    assert (seen[-1]["early_mark"] > 0) == (ecn == "ecn")
+
+
+def test_a_fixed_max_p_leaves_few_flows_near_min_and_many_above_max() -> None:
+    """What the adaptation is for: without it the load decides."""
+    means = []
+    for flows in (5, 40):
+        with World("ared", f"limit 300 target 40ms noadaptive probability 0.1 {LINK}") as w:
+            loop = Loop(w, MS, [60 * MS] * flows)
+            loop.run(20_000)
+            seen = []
+            for _ in range(20):
+                loop.run(500)
+                seen.append(w.named())
+        assert {st["max_p"] for st in seen} == {seen[0]["max_p"]}
+        assert seen[-1]["raised"] == seen[-1]["lowered"] == 0
+        means.append(sum(st["avg"] for st in seen) / len(seen))
+    assert means[0] < 32
+    assert means[1] > 48
+
+
+def test_max_p_moves_once_in_half_a_second_by_a_hundredth_or_a_tenth_of_itself() -> None:
+    with World("ared", f"limit 500 min 10 max 50 weight 0.9 nogentle probability 0.1 {LINK}") as w:
+        for _ in range(40):
+            w.enqueue(flow=1, len=1000)
+        expected = 0.1
+        for n in range(1, 101):
+            w.advance(500 * MS)
+            w.enqueue(flow=1, len=1000)
+            w.dequeue(int(w.stats().qlen > 40))
+            expected = min(0.5, expected + min(0.01, expected / 4))
+            assert w.named()["max_p"] == pytest.approx(expected, abs=1e-6)
+            assert w.named()["raised"] == min(n, 40)
+        w.dequeue(15)  # 25 are in the band's lower end
+        for _ in range(5):
+            w.enqueue(flow=1, len=1000)
+            w.dequeue()
+        moved = w.named()["lowered"]
+        w.dequeue(20)
+        for _ in range(5):
+            w.enqueue(flow=1, len=1000)
+            w.dequeue()
+        for _ in range(100):
+            w.advance(500 * MS)
+            w.enqueue(flow=1, len=1000)
+            w.dequeue()
+            expected = max(0.01, 0.9 * expected)
+            assert w.named()["max_p"] == pytest.approx(expected, abs=1e-6)
+        # 0.5 * 0.9^38 is below 0.01.
+        assert w.named()["lowered"] - moved == 38
+
+
+def test_half_seconds_without_packets_are_made_up_for_and_shown() -> None:
+    with World("ared", f"limit 500 min 10 max 50 probability 0.4 {LINK}") as w:
+        w.enqueue(flow=1, len=1000)
+        w.dequeue()
+        w.advance(2600 * MS)
+        assert w.named()["lowered"] == 5
+        assert w.named()["max_p"] == pytest.approx(0.4 * 0.9**5, abs=1e-6)
+        w.change("top 0.3")
+        assert w.named()["lowered"] == 5
+        w.enqueue(flow=1, len=1000)
+        assert w.named()["lowered"] == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "min_th", "max_th"),
+    [
+        # target C / 2: 5 ms of 1000-byte packets
+        ("bandwidth 10gbit", 14_563, 2427, 7281),  # a sixth of what the memory holds
+        ("bandwidth 1gbit", 6666, 312, 936),
+        ("bandwidth 100mbit", 666, 31, 93),
+        ("bandwidth 10mbit", 66, 5, 15),
+        ("bandwidth 1mbit", 8, 1, 3),
+        ("bandwidth 1gbit limit 100", 100, 16, 48),
+        ("bandwidth 1gbit max 90", 6666, 30, 90),
+        ("bandwidth 1gbit min 90", 6666, 90, 270),
+    ],
+)
+def test_thresholds_follow_from_the_rate(
+    options: str, limit: int, min_th: int, max_th: int
+) -> None:
+    with World("ared", options) as w:
+        st = w.named()
+        assert w.message == ""
+        assert (st["limit"], st["min_th"], st["max_th"]) == (limit, min_th, max_th)
+
+
+@pytest.mark.parametrize("mbit", [1, 10, 1000, 100_000])
+def test_the_average_remembers_a_second_of_packets(mbit: int) -> None:
+    with World("ared", f"bandwidth {mbit}mbit") as w:
+        st = w.named()
+        assert st["weight"] == pytest.approx(1 - math.exp(-1 / (mbit * 125)), abs=3e-9)
+        assert st["ptime"] == pytest.approx(8_000_000 / mbit)
+
+
+def test_the_limit_follows_the_link_while_packets_wait() -> None:
+    with World("ared", "seed 1", below="hfsc prio") as w:
+        w.do("l 100")
+        assert (w.named()["limit"], w.named()["min_th"]) == (666, 31)
+        for _ in range(100):
+            w.enqueue(flow=1, len=1514)
+        w.do("l 1")
+        assert (w.named()["limit"], w.stats().qlen) == (8, 8)
+        assert w.named()["drop_change"] == w.stats().drops == 92
+        assert w.options() == {"seed": 1}
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
+    def sent(seed: int) -> list[tuple[int, int]]:
+        with World("ared", f"limit 60 min 5 max 40 weight 0.1 seed {seed}") as w:
+            out = []
+            for _ in range(600):
+                w.enqueue(flow=1, len=1000)
+                w.enqueue(flow=1, len=1000)
+                w.advance(MS)
+                out += w.dequeue(1)
+            assert w.named()["early_drop"] > 10
+            return out
+
+    assert sent(1) == sent(1)
+    assert sent(1) != sent(2)
+
+
+@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
+def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+    with World("ared", "limit 15", below=below) as w:
+        w.enqueue(**GSO)
+        assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
+        w.enqueue(**GSO)
+        assert w.stats().qlen == 15
+        assert w.stats().drops == w.stats(level=1).drops == w.named()["drop_limit"] == 5
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
+    with World("ared", "limit 5 min 50 weight 1 nosplit_gso") as w:
+        assert w.enqueue(**GSO)  # larger than the limit, and nothing else is queued
+        assert not w.enqueue(flow=1, len=100)
+        assert (w.stats().qlen, w.named()["segments"], w.named()["drop_limit"]) == (1, 10, 1)
+        assert w.named()["avg"] == pytest.approx(10, abs=1e-6)
