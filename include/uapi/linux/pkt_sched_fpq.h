@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Netlink interface of the fpq queue discipline; <linux/pkt_sched_aqm.h> says
+ * how to read the lists.
+ */
+#ifndef _UAPI_LINUX_PKT_SCHED_FPQ_H
+#define _UAPI_LINUX_PKT_SCHED_FPQ_H
+
+#include "pkt_sched_aqm.h"
+
+#define TC_FPQ_OPTIONS(_, x) \
+	_(x, TCA_FPQ_LIMIT, limit, PACKETS, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
+	_(x, TCA_FPQ_RTT, rtt, TIME, "", 1, 10000000, 100000, \
+	  "round trip of the flows, whose packets make P") \
+	_(x, TCA_FPQ_MIN_TH, min, PACKETS, "", 1, 11, 5, \
+	  "Bmin: average where drops begin") \
+	_(x, TCA_FPQ_VECTOR, vector, NUMBER, "bits", 64, 1048576, 5000, \
+	  "v_max: to which flows are hashed, to count them") \
+	_(x, TCA_FPQ_CLEAR, clear, TIME, "", 1000, 10000000, 4000000, \
+	  "t_clear: in which each bit is cleared once") \
+	_(x, TCA_FPQ_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
+	  TC_AQM_DERIVED, \
+	  "of an arrival in the average; auto: 1 s of packets in all") \
+	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_FPQ) \
+	_(x, TCA_FPQ_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
+	  "size of a packet") \
+	_(x, TCA_FPQ_GENTLE, gentle, FLAG, "", 0, 1, 1, \
+	  "drop more and more from max to 2 max, not all") \
+	_(x, TCA_FPQ_WAIT, wait, FLAG, "", 0, 1, 1, \
+	  "drop none until as many have passed as there are per drop") \
+	TC_AQM_MARK_OPTIONS(_, x, TCA_FPQ) \
+	TC_AQM_SEED_OPTION(_, x, TCA_FPQ) \
+	TC_AQM_MEMORY_OPTION(_, x, TCA_FPQ) \
+	TC_AQM_SPLIT_OPTION(_, x, TCA_FPQ, 1)
+
+enum {
+	TCA_FPQ_UNSPEC,
+	TCA_FPQ_PAD,
+	TC_FPQ_OPTIONS(TC_AQM_ATTRIBUTE, 0)
+	__TCA_FPQ_MAX
+};
+
+#define TCA_FPQ_MAX		(__TCA_FPQ_MAX - 1)
+
+#define TC_FPQ_QDISC_STATS(_, x) \
+	TC_AQM_COMMON_STATS(_, x) \
+	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
+	_(x, __u32, flows, COUNT, "flows", "N, as counted") \
+	_(x, __u32, target, COUNT, "packets", "queue that so many flows need") \
+	_(x, __u32, max_th, COUNT, "packets", "Bmax: twice the target") \
+	_(x, __u32, max_p, FRACTION, "", "Pmax: loss that so many flows need") \
+	_(x, __u32, probability, FRACTION, "", "RED's p_b at this average") \
+	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
+	_(x, __u32, early_mark, COUNT, "arrivals", "marked by chance") \
+	_(x, __u32, forced_drop, COUNT, "arrivals", \
+	  "dropped because the average was too high") \
+	_(x, __u32, forced_mark, COUNT, "arrivals", \
+	  "marked because the average was too high") \
+	_(x, __u32, segments, COUNT, "packets", \
+	  "in the queue, as the wire will carry them") \
+	_(x, __u32, pipe, COUNT, "packets", "P: of one round trip") \
+	_(x, __u32, min_th, COUNT, "packets", "Bmin in force") \
+	_(x, __u32, weight, FRACTION, "", "of the average, in force") \
+	_(x, __u32, ptime, NS, "", "transmission time of an average packet") \
+	_(x, __u32, vector, COUNT, "bits", "v_max in force") \
+	_(x, __u32, count, COUNT, "arrivals", \
+	  "since the last early drop or mark, at or above min")
+
+struct tc_fpq_qdisc_stats {
+	TC_FPQ_QDISC_STATS(TC_AQM_MEMBER, 0)
+};
+
+struct tc_fpq_xstats {
+	__u32	type;
+	__u32	reserved;
+	union {
+		struct tc_fpq_qdisc_stats	qdisc;
+	};
+};
+
+#endif /* _UAPI_LINUX_PKT_SCHED_FPQ_H */

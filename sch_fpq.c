@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flow-Proportional Queuing with RED (FPQ-RED)
+ *
+ * TCP times out when its window is too small for a loss to be seen by the packets
+ * behind it. With a buffer of fixed length, many flows have windows of two or three
+ * packets, spend seconds in timeouts, and share the link by luck. FPQ lets the queue
+ * grow with the number of flows, so that each has six packets, and sets the loss to
+ * that which such windows come from: what a crowd costs is delay, the same for all.
+ *
+ * R. Morris, "Scalable TCP Congestion Control", Ph.D. thesis, Harvard, 1999 (and
+ * INFOCOM 2000, "Scalable TCP congestion control"), as K. Wang, "2RegionRED: a
+ * Congestion Control Mechanism for the High Speed Internet", MIT-LCS-TR-829,
+ * sections 3.3.3 and 6.1, tells it.
+ *
+ * The rule, P being the packets of one round trip:
+ *
+ *	N = flows: bits set in a vector that each packet's flow is hashed to, and
+ *		that is cleared bit by bit, all of it in t_clear
+ *	target = max(P / (2 N - 1), 6 N)			(3.4)
+ *	loss = min((0.87 / ((target + P) / N + 1))^2, 0.021)	(3.5)
+ *
+ *	RED with Bmin = 5, Bmax = 2 target, Pmax = loss, w = 1 - exp(-1 / C)
+ *
+ * The count is in <aqm/flow_count.h>, with its error; the two equations in
+ * <aqm/flow_proportional.h>; RED in <aqm/gentle_red.h>. "Drop" is "mark" with ecn;
+ * where RED's probability is 1, unless harddrop.
+ *
+ * What the texts leave open, and what is done here:
+ *  - Section 6.1 has the values of Bmax and Pmax the other way round, a loss for a
+ *    number of packets. Section 3.3.3 has them right.
+ *  - N is 1 at least. It counts whatever flows there are, TCP or not.
+ *  - Bits are cleared in order. A bit that two flows share is not corrected for:
+ *    of 1000 flows 906 are counted, on average.
+ *  - Bmax and Pmax are set anew at the first arrival 7.5 ms after the last time,
+ *    the middle of the 4 to 11 ms of tables 6.6 and 6.9.
+ *  - RED is gentle and spaces its drops ("wait"), as in table 6.2. It also shows
+ *    what 3.3.3 warns of: its probability is Pmax at Bmax, and half of that at the
+ *    target; so the queue comes to rest above the target.
+ *  - The limit is what it is elsewhere. Where 2 Bmax = 4 target is above it, the rest
+ *    is drop tail: whoever wants FPQ's delay for a crowd gives the limit, as the
+ *    texts do, who have 10 to 15 P. Unless given it is 80 ms of the link, since
+ *    nobody is to wait longer for a default.
+ *  - What one flow is: <aqm/flow_hash.h>.
+ *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
+ *  - A GSO packet is cut up, each of its packets being an arrival. With
+ *    nosplit_gso it is one arrival, which counts its segments in the queue's
+ *    length: lengths are in packets on the wire.
+ *
+ * Parameters, each unless given:
+ *	limit		packets				80 ms of the link
+ *	rtt		us				100000
+ *	min		Bmin, packets			5
+ *	vector		v_max, bits			5000
+ *	clear		t_clear, us			4000000
+ *	weight		of the average, in units of 2^-32	1 s
+ *	bandwidth	bytes per second		the device's
+ *	avpkt		bytes				1000
+ *	gentle, wait					1
+ *	ecn, harddrop, nodrop				0
+ *	seed		of the random numbers		unpredictable
+ *	memory_limit	bytes				32 MB
+ *	split_gso					1
+ */
+
+#include <linux/module.h>
+#include <linux/siphash.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+#include <aqm/congestion_signal.h>
+#include <aqm/fifo_limit.h>
+#include <aqm/flow_count.h>
+#include <aqm/flow_hash.h>
+#include <aqm/flow_proportional.h>
+#include <aqm/gentle_red.h>
+#include <aqm/kind.h>
+#include <aqm/link_rate.h>
+#include <aqm/options.h>
+#include <aqm/plain_fifo.h>
+#include <aqm/red_fifo.h>
+#include <aqm/seeded_random.h>
+#include <aqm/split_gso.h>
+#include <uapi/linux/pkt_sched_fpq.h>
+
+#define FPQ_INTERVAL	7500000ULL	/* ns between two settings of Bmax and Pmax */
+
+/* The options, and which of them were given. */
+struct fpq_params {
+	struct aqm_given	given;
+
+	TC_FPQ_OPTIONS(AQM_PARAM, 0)
+};
+
+AQM_OPTIONS(fpq_options, struct fpq_params, TC_FPQ_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_fpq_qdisc_stats, TC_FPQ_QDISC_STATS);
+
+/**
+ * struct fpq_law - what follows from the options; written by change under the
+ *	tree lock
+ * @red: RED, but for max_th and max_p
+ * @signal: what becomes of what RED chooses
+ * @clear: t_clear, ns
+ * @bandwidth: bytes per second
+ * @limit: packets on the wire
+ * @memory_limit: bytes
+ * @pipe: P, packets
+ * @bits: v_max
+ * @split: cut GSO packets up
+ */
+struct fpq_law {
+	struct gentle_red_params red;
+	struct congestion_policy signal;
+	u64	clear;
+	u64	bandwidth;
+	u32	limit;
+	u32	memory_limit;
+	u32	pipe;
+	u32	bits;
+	bool	split;
+};
+
+static_assert(sizeof(struct fpq_law) <= AQM_MAX_LAW);
+
+/**
+ * struct fpq_vars - state of the datapath; under the qdisc lock
+ * @fifo: the packets; its segments are the queue's length
+ * @red: the average
+ * @rule: RED as N has it
+ * @flows: N
+ * @flow_key: of the flows' hashes
+ * @target: packets
+ * @adjust_at: when @rule follows N again, ns
+ * @random: numbers for arrivals
+ */
+struct fpq_vars {
+	struct plain_fifo	fifo;
+	struct gentle_red_vars	red;
+	struct gentle_red_params rule;
+	struct flow_count	flows;
+	hsiphash_key_t		flow_key;
+	u32			target;
+	u64			adjust_at;
+	struct seeded_random	random;
+};
+
+/**
+ * struct fpq_sched_data - a discipline
+ * @law: what is in force
+ * @vars: state of the datapath
+ * @signal: what became of what RED chose
+ * @params: configuration
+ * @link: the device's speed
+ */
+struct fpq_sched_data {
+	struct fpq_law			law;
+	struct fpq_vars		vars;
+	struct congestion_stats		signal;
+	struct fpq_params		params;
+	struct link_rate		link;
+};
+
+/* Set Bmax and Pmax for the flows that there are at @now. */
+static void fpq_adjust(struct fpq_sched_data *q, u64 now)
+{
+	const struct fpq_law *p = &q->law;
+	struct fpq_vars *v = &q->vars;
+	u32 flows = max(v->flows.count, 1U);
+
+	v->adjust_at = now + FPQ_INTERVAL;
+	v->target = flow_proportional_target(p->pipe, flows);
+	v->rule = p->red;
+	v->rule.max_th = 2 * v->target;
+	v->rule.max_p = flow_proportional_loss(p->pipe, flows);
+	v->red.max_p = v->rule.max_p;
+}
+
+/* An arrival, or a segment of one. */
+static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+	const struct fpq_law *p = &q->law;
+	enum congestion_signal signal;
+	struct fpq_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+	bool forced;
+	u32 *full;
+
+	flow_count_advance(&v->flows, p->clear, now);
+	flow_count_see(&v->flows, flow_hash(skb, &v->flow_key));
+	if (unlikely(now >= v->adjust_at))
+		fpq_adjust(q, now);
+
+	gentle_red_average(&v->rule, &v->red, v->fifo.held.segments, now);
+	signal = red_queue_signal(sch, skb, &v->rule, &v->red, &v->random,
+				  &p->signal, &forced);
+	if (signal == CONGESTION_DROP) {
+		congestion_count(&q->signal, signal, forced);
+		plain_fifo_drop(sch, &v->fifo, skb, QDISC_DROP_CONGESTED,
+				to_free);
+		return NET_XMIT_CN;
+	}
+	full = plain_fifo_full(&v->fifo, skb);
+	if (unlikely(full)) {
+		++*full;
+		return plain_fifo_drop(sch, &v->fifo, skb,
+				       QDISC_DROP_OVERLIMIT, to_free);
+	}
+	congestion_count(&q->signal, signal, forced);
+	gentle_red_busy(&v->red, now);
+	return plain_fifo_add(sch, &v->fifo, skb, now);
+}
+
+static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+
+	if (skb_is_gso(skb) && q->law.split)
+		return split_gso_enqueue(skb, sch, to_free, fpq_arrival);
+	return fpq_arrival(skb, sch, to_free);
+}
+
+/* The first packet has left the queue. */
+static void fpq_departed(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+
+	red_queue_taken(&q->vars.red, q->vars.fifo.held.segments);
+}
+
+static struct sk_buff *fpq_dequeue(struct Qdisc *sch)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	skb = plain_fifo_take(sch, &q->vars.fifo);
+	if (!skb)
+		return NULL;
+	fpq_departed(sch, skb);
+	plain_fifo_sent(&q->vars.fifo, skb);
+	return skb;
+}
+
+static void fpq_reset(struct Qdisc *sch)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+	struct fpq_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+
+	/* Also called after an init that failed. */
+	if (!v->flows.words)
+		return;
+	plain_fifo_reset(sch, &v->fifo);
+	gentle_red_init(&v->red, &q->law.red, now);
+	flow_count_clear(&v->flows, now);
+	fpq_adjust(q, now);
+}
+
+/* P */
+static u32 fpq_pipe(const struct fpq_params *p, u64 rate)
+{
+	u64 pipe = div_u64(mul_u64_u32_div(rate, p->rtt, USEC_PER_SEC),
+			   p->avpkt);
+
+	return clamp_t(u64, pipe, 1, FLOW_PROPORTIONAL_PIPE);
+}
+
+/* Derive what follows from the options, and see whether it makes sense. */
+static int fpq_derive(struct Qdisc *sch, struct aqm_config *to,
+		      struct netlink_ext_ack *extack)
+{
+	const struct fpq_sched_data *q = qdisc_priv(sch);
+	const struct fpq_params *p = to->params;
+	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
+	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	u64 pps = div_u64(rate, p->avpkt);
+	struct fpq_law *law = to->law;
+
+	*law = (struct fpq_law) {
+		.red		= {
+			.min_th	= p->min,
+			.weight	= p->weight ?:
+				  gentle_red_auto_weight(min_t(u64, pps,
+							       U32_MAX)),
+			.ptime	= red_fifo_ptime(rate, p->avpkt),
+			.gentle	= p->gentle,
+			.wait	= p->wait,
+		},
+		.signal		= AQM_CONGESTION_POLICY(p),
+		.clear		= (u64)p->clear * NSEC_PER_USEC,
+		.bandwidth	= rate,
+		.limit		= p->limit ?: fifo_limit(rate, memory_limit),
+		.memory_limit	= memory_limit,
+		.pipe		= fpq_pipe(p, rate),
+		.bits		= p->vector,
+		.split		= p->split_gso,
+	};
+	if (law->red.ptime == U32_MAX) {
+		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth");
+		return -EINVAL;
+	}
+	if (!aqm_policy_is_right(&law->signal, extack))
+		return -EINVAL;
+	red_fifo_warn(sch, memory_limit, extack);
+	if (law->limit <= law->red.min_th)
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
+	return 0;
+}
+
+/* A vector of so many bits, unless there is one. */
+static int fpq_alloc(struct Qdisc *sch, struct aqm_config *to,
+		     struct netlink_ext_ack *extack)
+{
+	const struct fpq_sched_data *q = qdisc_priv(sch);
+	const struct fpq_law *law = to->law;
+
+	if (law->bits == q->vars.flows.bits)
+		return 0;
+	to->memory = kvmalloc_array(flow_count_words(law->bits), sizeof(u64),
+				    GFP_KERNEL_ACCOUNT);
+	if (to->memory)
+		return 0;
+	NL_SET_ERR_MSG_MOD(extack, "no memory for the vector");
+	return -ENOMEM;
+}
+
+static void fpq_setup(struct Qdisc *sch, const struct aqm_config *to)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+	const struct fpq_params *p = to->params;
+	const struct fpq_law *law = to->law;
+	struct fpq_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+
+	q->params = *p;
+	q->law = *law;
+	plain_fifo_init(sch, &v->fifo, law->limit, law->memory_limit);
+	gentle_red_init(&v->red, &law->red, now);
+	flow_count_init(&v->flows, to->memory, law->bits, now);
+	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
+	seeded_random_init(&v->random, p->seed);
+	fpq_adjust(q, now);
+}
+
+/* Another vector begins empty: the flows are counted anew. */
+static void fpq_commit(struct Qdisc *sch, struct aqm_config *to)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+	const struct fpq_params *p = to->params;
+	const struct fpq_law *law = to->law;
+	struct fpq_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+	u64 *words;
+
+	/* Bits that are due fell due under the old law. */
+	flow_count_advance(&v->flows, q->law.clear, now);
+	v->red = gentle_red_seen(&v->rule, &v->red, now);
+	q->params = *p;
+	q->law = *law;
+	if (aqm_changed(p, TCA_FPQ_SEED))
+		seeded_random_init(&v->random, p->seed);
+	if (to->memory) {
+		words = v->flows.words;
+		flow_count_init(&v->flows, to->memory, law->bits, now);
+		to->memory = words;
+	}
+	fpq_adjust(q, now);
+	plain_fifo_resize(sch, &v->fifo, law->limit, law->memory_limit,
+			  fpq_departed);
+}
+
+static void fpq_destroy(struct Qdisc *sch)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+
+	kvfree(q->vars.flows.words);
+}
+
+/* What is in force, and the state as it would be now. */
+static void fpq_stats(struct Qdisc *sch, void *stats)
+{
+	const struct fpq_sched_data *q = qdisc_priv(sch);
+	struct tc_fpq_qdisc_stats *st = stats;
+	const struct fpq_vars *v = &q->vars;
+	u64 now = ktime_get_ns();
+	struct gentle_red_vars red;
+
+	red = gentle_red_seen(&v->rule, &v->red, now);
+	plain_fifo_stats(st, &v->fifo, q->law.bandwidth);
+	st->marked = congestion_marked(&q->signal);
+	st->spared = q->signal.spared;
+	st->early_drop = q->signal.early_drop;
+	st->early_mark = q->signal.early_mark;
+	st->forced_drop = q->signal.forced_drop;
+	st->forced_mark = q->signal.forced_mark;
+	st->avg = red.avg;
+	st->flows = flow_count_seen(&v->flows, q->law.clear, now);
+	st->target = v->target;
+	st->max_th = v->rule.max_th;
+	st->max_p = v->rule.max_p;
+	st->probability = min_t(u64, gentle_red_probability(&v->rule, &red),
+				U32_MAX);
+	st->segments = v->fifo.held.segments;
+	st->pipe = q->law.pipe;
+	st->min_th = v->rule.min_th;
+	st->weight = v->rule.weight;
+	st->ptime = v->rule.ptime;
+	st->vector = v->flows.bits;
+	st->count = red.count;
+}
+
+static struct aqm_kind fpq_kind __read_mostly = {
+	.options	= &fpq_options,
+	.params		= offsetof(struct fpq_sched_data, params),
+	.bandwidth	= offsetof(struct fpq_sched_data, params.bandwidth),
+	.link		= offsetof(struct fpq_sched_data, link),
+	.xstats		= sizeof(struct tc_fpq_xstats),
+	.derive		= fpq_derive,
+	.alloc		= fpq_alloc,
+	.setup		= fpq_setup,
+	.commit		= fpq_commit,
+	.destroy	= fpq_destroy,
+	.stats		= fpq_stats,
+	.ops		= {
+		.id		= "fpq",
+		.priv_size	= sizeof(struct fpq_sched_data),
+		.enqueue	= fpq_enqueue,
+		.dequeue	= fpq_dequeue,
+		.peek		= qdisc_peek_head,
+		.reset		= fpq_reset,
+	},
+};
+MODULE_ALIAS_NET_SCH("fpq");
+MODULE_DESCRIPTION("Flow-Proportional Queuing with RED (FPQ-RED) queue discipline");
+module_aqm_kind(fpq_kind);

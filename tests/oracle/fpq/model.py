@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+"""FPQ-RED in plain Python, in floating point.
+
+R. Morris, "Scalable TCP Congestion Control", 1999, as K. Wang, MIT-LCS-TR-829, equations 3.4 and
+3.5 and section 3.3.3, tells it. The number of flows comes from outside: which bits they share is
+the discipline's secret. Lengths are packets of the wire, times ns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.oracle.ared.model import RedQueue
+
+INTERVAL = 7_500_000  # ns
+
+
+def target_queue(pipe: int, flows: int) -> int:
+    """Equation 3.4, in whole packets."""
+    return max(pipe // (2 * flows - 1), 6 * flows)
+
+
+def target_loss(pipe: int, flows: int) -> float:
+    """Equation 3.5."""
+    return min((0.87 / ((target_queue(pipe, flows) + pipe) / flows + 1)) ** 2, 0.021)
+
+
+@dataclass
+class Fpq(RedQueue):
+    """RED whose max and max_p follow from the number of flows."""
+
+    pipe: int = 1
+    target: int = 0
+    adjust_at: int = 0
+
+    def adjust(self, flows: int, now: int) -> None:
+        """Set Bmax and Pmax for so many flows."""
+        flows = max(1, flows)
+        self.target = target_queue(self.pipe, flows)
+        self.red.max_th = 2 * self.target
+        self.red.max_p = target_loss(self.pipe, flows)
+        self.adjust_at = now + INTERVAL
+
+    def arrival(self, packet: int, tos: int, segments: int, flows: int, now: int) -> None:
+        """A packet arrives; its flow is among the ``flows``."""
+        if now >= self.adjust_at:
+            self.adjust(flows, now)
+        self.enqueue(packet, tos, segments, now)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What fpq promises of its count, its queue, its limits and GSO packets, in user space."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracle.tcp_loop import Loop
+from tests.userspace import World
+
+MS = 1_000_000  # ns
+GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
+LINK = "bandwidth 8mbit seed 1"  # 1 ms for a packet
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("bits", "flows"), [(5000, 10), (5000, 1000), (1000, 1000), (64, 300)])
+def test_flows_are_counted_within_the_stated_error(bits: int, flows: int, seed: int) -> None:
+    """v (1 - (1 - 1/v)^n), with a standard deviation below n / sqrt(2 v)."""
+    with World("fpq", f"limit 100 vector {bits} clear 10s {LINK}", seed=seed) as w:
+        for flow in range(flows):
+            w.enqueue(flow=flow, len=100, v6=flow % 2, proto=("tcp", "udp")[flow // 2 % 2])
+        counted = w.named()["flows"]
+        for flow in range(flows):
+            w.enqueue(flow=flow, len=100, v6=flow % 2, proto=("tcp", "udp")[flow // 2 % 2])
+        assert w.named()["flows"] == counted
+    exact = bits * (1 - (1 - 1 / bits) ** flows)
+    assert abs(counted - exact) <= 5 * flows / (2 * bits) ** 0.5
+    assert counted <= min(bits, flows)
+
+
+def test_a_flow_that_ends_is_forgotten_within_the_clear_time_and_half_of_it_on_average() -> None:
+    with World("fpq", f"limit 3 clear 2s {LINK}") as w:
+        for flow in range(500):
+            w.enqueue(flow=flow, len=100)
+        first = w.named()["flows"]
+        assert first > 460
+        seen = []
+        for _ in range(20):
+            w.advance(100 * MS)
+            seen.append(w.named()["flows"])
+        assert seen == sorted(seen, reverse=True)
+        assert seen[9] == pytest.approx(first / 2, abs=5 * (first / 4) ** 0.5)
+        assert seen[-1] == 0
+
+
+def test_flows_that_go_on_are_counted_but_for_those_between_two_packets() -> None:
+    """Each of 200 sends every 400 ms, a tenth of t_clear: a tenth of them, at most, is missing."""
+    with World("fpq", f"limit 1000 clear 4s vector 100000 {LINK}") as w:
+        seen = []
+        for n in range(6000):
+            w.enqueue(flow=n % 200, len=100)
+            w.dequeue()
+            w.advance(2 * MS)
+            if n > 3000:
+                seen.append(w.named()["flows"])
+        mean = sum(seen) / len(seen)
+        assert 200 * 0.9 - 1 < mean <= 200
+
+
+@pytest.mark.parametrize("flows", [2, 5, 20, 60])
+def test_the_queue_is_in_proportion_to_the_flows(flows: int) -> None:
+    """Between the target and twice it, where RED's probability is the loss."""
+    with World("fpq", f"limit 2000 rtt 60ms {LINK}") as w:
+        loop = Loop(w, MS, [(40 + 40 * i // flows) * MS for i in range(flows)])
+        loop.run(20_000)
+        seen = []
+        for _ in range(10):
+            used, _ = loop.measured(500)
+            assert used > 0.95
+            seen.append(w.named())
+    counted = sum(st["flows"] for st in seen) / len(seen)
+    assert 0.85 * flows < counted <= flows
+    assert seen[-1]["pipe"] == 60
+    for st in seen:
+        # Bmax and Pmax were set up to 7.5 ms before the flows were counted for this.
+        targets = [max(60 // (2 * n - 1), 6 * n) for n in range(st["flows"] - 1, st["flows"] + 2)]
+        assert st["target"] in targets
+        assert st["max_th"] == 2 * st["target"]
+    target = sum(st["target"] for st in seen) / len(seen)
+    assert target < sum(st["avg"] for st in seen) / len(seen) < 2.2 * target
+    # Six packets each, and those under way: nobody times out.
+    assert sum(st["avg"] for st in seen) / len(seen) >= 6 * counted
+
+
+def test_the_least_p_counts_one_flow_where_there_is_none() -> None:
+    with World("fpq", "bandwidth 1gbit avpkt 1500 rtt 100ms") as w:
+        st = w.named()
+        assert (st["flows"], st["pipe"], st["target"], st["max_th"]) == (0, 8333, 8333, 16_666)
+        # (0.87 / (2 * 8333 + 1))^2
+        assert st["max_p"] == pytest.approx(2.725e-9, abs=2.5e-10)
+
+
+def test_thresholds_follow_the_count_within_7_5_ms_and_not_at_each_packet() -> None:
+    with World("fpq", f"limit 1000 rtt 60ms {LINK}") as w:
+        assert w.named()["target"] == 60
+        for flow in range(20):
+            w.enqueue(flow=flow, len=100)
+        assert (w.named()["flows"], w.named()["target"]) == (20, 60)
+        w.advance(7_400_000)
+        w.enqueue(flow=1, len=100)
+        assert w.named()["target"] == 60
+        w.advance(200_000)
+        w.enqueue(flow=1, len=100)
+        assert w.named()["target"] == 120
+
+
+def test_the_limit_follows_the_link_while_packets_wait() -> None:
+    with World("fpq", "seed 1", below="hfsc prio") as w:
+        w.do("l 100")
+        assert (w.named()["limit"], w.named()["pipe"]) == (666, 1250)
+        for _ in range(100):
+            w.enqueue(flow=1, len=1514)
+        w.do("l 1")
+        assert (w.named()["limit"], w.stats().qlen, w.named()["pipe"]) == (8, 8, 12)
+        assert w.named()["drop_change"] == w.stats().drops == 92
+        assert w.named()["flows"] == 1
+        w.change("vector 64")
+        assert w.named()["flows"] == 0
+        assert w.options() == {"seed": 1, "vector": 64}
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
+    def sent(seed: int) -> list[tuple[int, int]]:
+        options = f"limit 60 rtt 1ms weight 0.1 nowait bandwidth 8mbit seed {seed}"
+        with World("fpq", options) as w:
+            out = []
+            for _ in range(900):
+                w.enqueue(flow=1, len=1000)
+                w.enqueue(flow=2, len=1000)
+                w.advance(MS)
+                out += w.dequeue(1)
+            assert w.named()["early_drop"] > 10
+            return out
+
+    assert sent(1) == sent(1)
+    assert sent(1) != sent(2)
+
+
+@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
+def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+    with World("fpq", "limit 15", below=below) as w:
+        w.enqueue(**GSO)
+        assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
+        w.enqueue(**GSO)
+        assert w.stats().qlen == 15
+        assert w.stats().drops == w.stats(level=1).drops == w.named()["drop_limit"] == 5
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+def test_a_change_without_memory_changes_nothing() -> None:
+    with World("fpq", "limit 10", below="drr") as w:
+        for flow in range(12):
+            w.enqueue(flow=flow, len=1514)
+        st = w.named()
+        w.fail_alloc()
+        with pytest.raises(Exception, match="no memory for the vector"):
+            w.change("vector 1000 limit 2")
+        assert w.named() == st
