@@ -5,15 +5,24 @@
   the packet, but for what passes while the counters are read; and for IPv6's neighbour discovery.
 - Nothing is lost anywhere else: in devices, on the way up to a socket, in a socket, in the
   disciplines that only pace and delay.
+- Losses do not follow the order of the flows. Flows start at random instants, so their numbers
+  mean nothing; where sources are in step with the queue it is some places in the order that lose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 #: Packets that IPv6 sends by itself in one namespace, some into links that are not yet up.
 IPV6_OWN = 16
+
+#: Of the rank correlation, in standard deviations: one in two million groups by chance.
+IN_STEP = 5.0
+LEAST_FLOWS = 20
 
 #: Handles of the shaper and of its child, the discipline under study.
 SHAPER, STUDIED = "1:", "2:"
@@ -68,3 +77,25 @@ def check(guest: Mapping[str, Any], *, ip: int, offloads: bool) -> tuple[dict[st
     if counters["softnet_dropped"]:
         wrong.append(f"the kernel had no room for {counters['softnet_dropped']} packets that came")
     return hops, wrong
+
+
+def _ranks(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Of each value, the mean rank of those that are alike."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return ((2 * last - counts - 1) / 2)[which]
+
+
+def in_step(ends: Sequence[Mapping[str, str]]) -> list[str]:
+    """A line for each group of bulk TCP whose retransmissions follow the order of its flows."""
+    wrong = []
+    bulk = [row for row in ends if row["kind"] == "bulk"]
+    for group in dict.fromkeys(row["group"] for row in bulk):
+        lost = [float(row["retransmits"]) for row in bulk if row["group"] == group]
+        if len(lost) < LEAST_FLOWS or min(lost) == max(lost):
+            continue
+        rho = float(np.corrcoef(np.arange(len(lost)), _ranks(lost))[0, 1])
+        if abs(rho) * math.sqrt(len(lost) - 1) > IN_STEP:
+            wrong.append(f"group {group}: losses follow the order of the flows (rank correlation "
+                         f"{rho:.2f}), which started in a random one")
+    return wrong

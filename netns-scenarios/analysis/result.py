@@ -37,6 +37,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
     parameters = read.run["parameters"]
     hops, wrong = guards.check(guest, ip=parameters.get("ip", 4),
                                offloads=parameters.get("offloads") == "on")
+    wrong += guards.in_step(read.ends)
     if wrong:
         raise logs.BadLog("this run is no result:\n" + "\n".join(wrong))
     summary, groups = summarize(read)

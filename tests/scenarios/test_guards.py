@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -100,3 +101,22 @@ def test_ipv6_may_send_a_few_of_its_own() -> None:
     told["counters"]["before"]["rtr"]["devices"]["r1"]["received"] += 1000
     told["counters"]["after"]["rtr"]["devices"]["r1"]["received"] += 1000
     assert len(said(told, ip=6)) == 1
+
+
+def ends(lost: list[int], group: str = "all", kind: str = "bulk") -> list[dict[str, str]]:
+    return [{"group": group, "kind": kind, "retransmits": str(count)} for count in lost]
+
+
+def test_losses_that_follow_the_order_of_the_flows_are_noticed() -> None:
+    rng = random.Random(7)
+    chance = [rng.randrange(100) for _ in range(200)]
+    assert guards.in_step(ends(chance)) == []
+    assert len(guards.in_step(ends(sorted(chance)))) == 1
+    assert len(guards.in_step(ends(sorted(chance, reverse=True)))) == 1
+    # Half of the flows lose all: the first half, or every other.
+    assert len(guards.in_step(ends([9] * 50 + [0] * 50))) == 1
+    assert guards.in_step(ends([9, 0] * 50)) == []
+    # Each group has its own order, and few flows or none that lost say nothing.
+    assert guards.in_step(ends(chance, "near") + ends([c + 500 for c in chance], "far")) == []
+    assert guards.in_step(ends(list(range(19))) + ends([3] * 50, "far")) == []
+    assert guards.in_step(ends(list(range(99)), kind="web")) == []
