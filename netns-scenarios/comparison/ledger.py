@@ -43,6 +43,14 @@ def _minutes(cells: Sequence[Row]) -> float:
     return sum({row["cell"]: row["cpu_s"] for row in cells}.values()) / 60
 
 
+def _behind(judged: Judged) -> str:
+    cells = len({row["cell"] for row in judged.cells})
+    if not cells:
+        return ""
+    return (f"{judged.seeds} seed{'s' * (judged.seeds != 1)}, {cells} cells, "
+            f"{_minutes(judged.cells):.1f} CPU min")
+
+
 def _tries(claim: Claim, paper: Paper, made: Sequence[Row]) -> list[tuple[str, Judged]]:
     return [(one.change, claims.judge(claim.varied(one.by), _axes(paper), made, paper.seeds))
             for one in claim.tries]
@@ -63,17 +71,16 @@ def _cell(text: str) -> str:
 
 def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> list[str]:
     """Markdown."""
-    out = ["| | place | what the paper says | published | accepted | measured | verdict | "
-           "turned over by | seeds | cells | CPU min |", "|---" * 11 + "|"]
+    out = ["| | what the paper says, and where | published | accepted | measured | verdict | "
+           "turned over by | behind it |", "|---" * 8 + "|"]
     for claim in listed:
         judged = verdict(claim, paper, made)
         turned = _turned(judged, _tries(claim, paper, made), claim)
         said = f"**{judged.verdict}**" + (f": {judged.why_not}" if judged.verdict == UNDECIDED
                                           else "")
         out.append("| " + " | ".join(map(_cell, (
-            claim.id, claim.place, claim.says, claim.published, claim.accepted(),
-            _shown(claim, judged.value), said, turned, str(judged.seeds),
-            str(len({row["cell"] for row in judged.cells})), f"{_minutes(judged.cells):.1f}",
+            claim.id, f"{claim.says} *{claim.place}*", claim.published, claim.accepted(),
+            _shown(claim, judged.value), said, turned, _behind(judged),
         ))) + " |")
     return out
 

@@ -290,9 +290,9 @@ def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
 def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
     page = ledger.page(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
-    assert "| **confirmed** | bad: 0.30 ±0.02 | 3 | 3 | 0.3 |" in first
+    assert "| **confirmed** | bad: 0.30 ±0.02 | 3 seeds, 3 cells, 0.3 CPU min |" in first
     (second,) = [line for line in page.splitlines() if line.startswith("| C2 ")]
-    assert "| **confirmed** | nothing yet |" in second
+    assert "| **confirmed** | nothing yet | 3 seeds, 12 cells, 1.2 CPU min |" in second
 
 
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
