@@ -216,12 +216,19 @@ class Claim:
             {**self.text["against"], **by.get("against", {})})
         return replace(self, what=what, against=against)
 
+    @property
+    def unit(self) -> str:
+        """What comes behind its figures."""
+        return " %" if self.scale == 100 else ""
+
     def accepted(self) -> str:
         """The bounds, for people."""
         low, high = (f"{x * self.scale:.4g}" for x in (self.low, self.high))
         if math.isinf(self.high):
-            return f"at least {low}"
-        return f"at most {high}" if math.isinf(self.low) else f"{low} to {high}"
+            return f"at least {low}{self.unit}"
+        if math.isinf(self.low):
+            return f"at most {high}{self.unit}"
+        return f"{low} to {high}{self.unit}"
 
 
 JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")

@@ -27,7 +27,7 @@ def _axes(paper: Paper) -> dict[str, Mapping[str, Sequence[Any]]]:
 
 
 def _shown(claim: Claim, value: compare.Mean | None) -> str:
-    return value.text(claim.scale, claim.digits) if value else ""
+    return value.text(claim.scale, claim.digits) + claim.unit if value else ""
 
 
 def verdict(claim: Claim, paper: Paper, made: Sequence[Row]) -> Judged:
