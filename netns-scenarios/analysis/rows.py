@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from . import logs
 from .summary import elastic_goodput_bps
 
@@ -27,8 +29,26 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False) -> dict[str, Any]:
-    """The row of the run in `directory`: `head`, the figures, what made it, what it cost."""
+def series(directory: Path, step_s: float) -> dict[str, list[float]]:
+    """Goodput of each group, bit/s of all its flows together, in steps of step_s from the run's
+    begin, warm-up included."""
+    read = logs.read(directory)
+    group_of = {int(row["flow"]): row["group"] for row in read.ends}
+    progress = read.progress
+    edges = np.arange(0, progress.time_s[-1] + 1e-6, step_s)
+    at = np.searchsorted(progress.time_s, edges - 1e-6)
+    made = {}
+    for group in dict.fromkeys(group_of.values()):
+        mine = np.array([group_of[int(flow)] == group for flow in progress.flows])
+        total = progress.bytes[:, mine].sum(axis=1)[at]
+        made[group] = [float(x) for x in np.diff(total) * 8 / step_s]
+    return made
+
+
+def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
+            step_s: float = 0) -> dict[str, Any]:
+    """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
+    with each flow's goodput; step_s: with each group's over time, if not 0."""
     result = logs.load_result(directory)
     made = result["provenance"]
     run = logs.read_run(directory)
@@ -48,6 +68,8 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False) ->
     if flows:
         goodput = elastic_goodput_bps(logs.read(directory))
         figures["flows_bps"] = [float(x) for x in goodput]
+    if step_s:
+        figures["series_bps"] = series(directory, step_s)
     return {
         **head,
         "figures": rounded(figures),

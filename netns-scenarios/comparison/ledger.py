@@ -144,11 +144,28 @@ def _flows(spec: Mapping[str, Any], experiment: Experiment, made: Sequence[Row])
     return panels
 
 
+def _series(spec: Mapping[str, Any], experiment: Experiment,
+            made: Sequence[Row]) -> list[svg.Panel]:
+    """A panel for each discipline: a group's goodput over time, mean of the seeds, Mb/s."""
+    panels = []
+    for name in spec.get("disciplines", experiment.disciplines):
+        runs = [row["figures"]["series_bps"][spec["group"]] for row in made
+                if (row["experiment"], row["discipline"]) == (experiment.name, name)
+                and "series_bps" in row["figures"]]
+        means = [compare.mean([bps / 1e6 for bps in values]) for values in zip(*runs, strict=True)]
+        points = [((i + 0.5) * experiment.step_s, mean.value,
+                   0.0 if math.isnan(mean.half) else mean.half) for i, mean in enumerate(means)]
+        if points:
+            panels.append(svg.Panel(name, "time, s", spec["y_title"],
+                                    [svg.Line(spec["group"], points)]))
+    return panels
+
+
 def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> str:
     """The text of a picture; empty when there is nothing to draw yet."""
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
-    if spec.get("kind") == "flows":
-        panels = _flows(spec, experiment, made)
+    if spec.get("kind") in KINDS:
+        panels = KINDS[spec["kind"]](spec, experiment, made)
         return svg.picture(panels, columns=3, top=spec.get("y_top")) if panels else ""
     panels = []
     for part in spec.get("panels", [{}]):
@@ -161,11 +178,15 @@ def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> str:
     return svg.picture(panels, columns=2, top=spec.get("y_top")) if panels else ""
 
 
+#: Figures that have no table of numbers beside them.
+KINDS = {"flows": _flows, "series": _series}
+
+
 def _numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
     """What a figure shows, as a table for each of its panels."""
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
     out: list[str] = []
-    if spec.get("kind") == "flows":
+    if spec.get("kind") in KINDS:
         return out
     for part in spec.get("panels", [{}]):
         mine = {**spec, **part}

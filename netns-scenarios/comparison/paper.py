@@ -30,7 +30,7 @@ MTU = 1500
 @dataclass(frozen=True)
 class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
-    paper's table; flows: keep each flow's goodput."""
+    paper's table; flows: keep each flow's goodput; step_s: and each group's in such steps."""
 
     name: str
     scenario: str
@@ -38,6 +38,7 @@ class Experiment:
     axes: Mapping[str, Sequence[Value]]
     disciplines: Sequence[str]
     flows: bool = False
+    step_s: float = 0
 
     @property
     def points(self) -> list[dict[str, Value]]:
@@ -127,7 +128,7 @@ def load(name: str, *, quick: bool = False) -> Paper:
         if not quick or one.get("quick", True):
             experiments.append(Experiment(
                 one["name"], one["scenario"], {**one.get("set", {}), **changed.get("set", {})},
-                axes, one["disciplines"], one.get("flows", False)))
+                axes, one["disciplines"], one.get("flows", False), one.get("step_s", 0)))
     return Paper(name, text, changed.get("seeds", text["seeds"]), text["disciplines"],
                  text.get("absent", {}), experiments)
 

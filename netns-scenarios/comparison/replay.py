@@ -33,7 +33,7 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
         {"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
          "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
          "bounds": bounds},
-        directory, flows=cell.experiment.flows)
+        directory, flows=cell.experiment.flows, step_s=cell.experiment.step_s)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from analysis import compare, iperf3, logs, result, student
+from analysis import compare, iperf3, logs, result, rows, student
 from analysis.summary import jain, summarize, window
 from netns.execute import Cost
 
@@ -207,3 +207,10 @@ def test_iperf3_error_is_told(tmp_path: Path) -> None:
     (tmp_path / "iperf3-all.json").write_text('{"error": "unable to connect"}')
     with pytest.raises(logs.BadLog, match="unable to connect"):
         iperf3.convert(tmp_path)
+
+
+def test_goodput_over_time_is_of_a_group_and_of_all_the_run(run: Path) -> None:
+    """handmade.FLOW_BYTES, a second at a time; and in steps of 2 s what fits into 3 s."""
+    assert rows.series(run, 1.0) == {
+        "far": [720_000.0, 80_000.0, 80_000.0], "near": [80_000.0, 160_000.0, 240_000.0]}
+    assert rows.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
