@@ -145,6 +145,7 @@ static int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	const struct ared_law *p = &q->law;
 	enum congestion_signal signal;
 	struct ared_vars *v = &q->vars;
+	u32 packets = held_segments(skb);
 	u64 now = ktime_get_ns();
 	bool forced;
 	u32 *full;
@@ -159,7 +160,7 @@ static int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				to_free);
 		return NET_XMIT_CN;
 	}
-	full = plain_fifo_full(&v->fifo, skb);
+	full = plain_fifo_full(&v->fifo, skb, packets);
 	if (unlikely(full)) {
 		++*full;
 		return plain_fifo_drop(sch, &v->fifo, skb,
@@ -167,7 +168,7 @@ static int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	}
 	congestion_count(&q->signal, signal, forced);
 	gentle_red_busy(&v->red, now);
-	return plain_fifo_add(sch, &v->fifo, skb, now);
+	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
 }
 
 static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,

@@ -182,6 +182,7 @@ static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	const struct fpq_law *p = &q->law;
 	enum congestion_signal signal;
 	struct fpq_vars *v = &q->vars;
+	u32 packets = held_segments(skb);
 	u64 now = ktime_get_ns();
 	bool forced;
 	u32 *full;
@@ -200,7 +201,7 @@ static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				to_free);
 		return NET_XMIT_CN;
 	}
-	full = plain_fifo_full(&v->fifo, skb);
+	full = plain_fifo_full(&v->fifo, skb, packets);
 	if (unlikely(full)) {
 		++*full;
 		return plain_fifo_drop(sch, &v->fifo, skb,
@@ -208,7 +209,7 @@ static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	}
 	congestion_count(&q->signal, signal, forced);
 	gentle_red_busy(&v->red, now);
-	return plain_fifo_add(sch, &v->fifo, skb, now);
+	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
 }
 
 static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,

@@ -270,14 +270,15 @@ static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 slot,
 		    u32 number)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
+	u32 packets = held_segments(skb);
 	struct fred_vars *v = &q->vars;
 	int ret;
 
 	if (!slot)
 		slot = active_flows_add(&v->flows, number);
-	ret = plain_fifo_add(sch, &v->fifo, skb, 0);
+	ret = plain_fifo_add(sch, &v->fifo, skb, packets, 0);
 	fred_cb(skb)->flow = slot;
-	v->flows.flows[slot].qlen += held_cb(skb)->segments;
+	v->flows.flows[slot].qlen += packets;
 	red_queue_added(&v->red);
 	red_queue_arrival(&q->law.red, &v->red, v->fifo.held.segments);
 	return ret;
@@ -335,7 +336,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			  QDISC_DROP_CONGESTED, to_free);
 		return NET_XMIT_CN;
 	}
-	cause = plain_fifo_full(&v->fifo, skb);
+	cause = plain_fifo_full(&v->fifo, skb, held_segments(skb));
 	if (unlikely(cause))
 		return fred_drop(skb, sch, cause, QDISC_DROP_OVERLIMIT,
 				 to_free);

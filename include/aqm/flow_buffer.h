@@ -105,7 +105,7 @@ struct flow_buffer {
 };
 
 #ifdef CONFIG_64BIT
-static_assert(offsetof(struct flow_buffer, delay.since) <= 64);
+static_assert(offsetof(struct flow_buffer, delay.wait) >= 64);
 static_assert(offsetof(struct flow_buffer, held) >= 64);
 static_assert(offsetof(struct flow_buffer, rounds.slots) <= 3 * 64);
 #endif
@@ -329,14 +329,6 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	return one(skb, sch, to_free);
 }
 
-/* Whether an arrival fits beside what is held. */
-static inline bool flow_buffer_fits(const struct flow_buffer *b,
-				    const struct sk_buff *skb)
-{
-	return held_fits(&b->held, held_segments(skb), skb->truesize,
-			 b->params.limit, b->params.memory_limit);
-}
-
 /*
  * What an arrival lacks to fit beside what is held.
  *
@@ -348,6 +340,13 @@ static inline u32 *flow_buffer_lacks(struct flow_buffer *b,
 	return held_lacks(&b->held, held_segments(skb), skb->truesize,
 			  b->params.limit, b->params.memory_limit,
 			  &b->stats.drop_limit, &b->stats.drop_memory);
+}
+
+/* Whether an arrival fits beside what is held. */
+static inline bool flow_buffer_fits(struct flow_buffer *b,
+				    const struct sk_buff *skb)
+{
+	return !flow_buffer_lacks(b, skb);
 }
 
 /* Count an arrival that found the buffer full. */
