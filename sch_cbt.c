@@ -176,14 +176,14 @@ static_assert(sizeof(struct cbt_law) <= AQM_MAX_LAW);
 /**
  * struct cbt_class - what is in the queue of a class, and what left it
  * @red: its average
- * @held: its packets, as they will be on the wire
+ * @segments: its packets, as they will be on the wire
  * @qlen: its packets
  * @backlog: their bytes
  * @sent: packets and bytes that left
  */
 struct cbt_class {
 	struct gentle_red_vars		red;
-	struct held			held;
+	u32				segments;
 	u32				qlen;
 	u32				backlog;
 	struct gnet_stats_basic_sync	sent;
@@ -240,64 +240,36 @@ struct cbt_sched_data {
 	struct filter_block	filters;
 };
 
-/* Protocol of an IP packet behind its extension headers. */
-static u8 cbt_dissect(const struct sk_buff *skb)
-{
-	struct flow_keys_basic keys;
+#define CBT_IP_BYTES	10	/* of a header: up to the protocol, DSCP included */
 
-	skb_flow_dissect_flow_keys_basic(NULL, skb, &keys, NULL, 0, 0, 0,
-					 FLOW_DISSECTOR_F_STOP_AT_ENCAP);
-	return keys.basic.ip_proto;
+/* Protocol and DSCP of an IP packet whose header begins at @ip. */
+static inline u8 cbt_protocol(__be16 proto, const u8 *ip)
+{
+	return proto == htons(ETH_P_IP) ? ip[9] : ip[6];
 }
 
-/*
- * Protocol and DSCP of an IP packet; its header need not be in the linear part.
- * Both stand in the first ten bytes unless there are extension headers, or a
- * VLAN tag in the packet's data. Return: false for what is not IP.
- */
-static bool cbt_read(const struct sk_buff *skb, u8 *protocol, u32 *dscp)
+static inline u32 cbt_dscp(__be16 proto, const u8 *ip)
 {
-	__be16 proto = skb_protocol(skb, true);
-	u8 buf[10];
-	const u8 *ip;
+	return proto == htons(ETH_P_IP) ? ip[1] >> 2 :
+					  (ip[0] & 0xf) << 2 | ip[1] >> 6;
+}
 
-	if (proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6))
-		return false;
-	*protocol = 0;
-	*dscp = 0;
-	ip = skb_header_pointer(skb, skb_network_offset(skb), sizeof(buf), buf);
-	if (!ip)
-		return true;
-
-	if (proto == htons(ETH_P_IP)) {
-		*dscp = ip[1] >> 2;
-		*protocol = ip[9];
-	} else {
-		*dscp = (ip[0] & 0xf) << 2 | ip[1] >> 6;
-		*protocol = ip[6];
-	}
-	switch (*protocol) {
+/* Whether the protocol is what stands first in the header. */
+static inline bool cbt_is_plain(u8 protocol)
+{
+	switch (protocol) {
 	case IPPROTO_HOPOPTS:
 	case IPPROTO_ROUTING:
 	case IPPROTO_FRAGMENT:
 	case IPPROTO_DSTOPTS:
-		*protocol = cbt_dissect(skb);
-		break;
-	default:
-		if (unlikely(skb->protocol != proto))
-			*protocol = cbt_dissect(skb);
+		return false;
 	}
 	return true;
 }
 
-/* The class of a packet that no filter decided. */
-static u32 cbt_classify(const struct cbt_law *p, const struct sk_buff *skb)
+static inline u32 cbt_class_of(const struct cbt_law *p,
+			       const struct sk_buff *skb, u8 protocol, u32 dscp)
 {
-	u8 protocol;
-	u32 dscp;
-
-	if (!cbt_read(skb, &protocol, &dscp))
-		return CBT_TCP;
 	switch (protocol) {
 	case IPPROTO_TCP:
 	case IPPROTO_DCCP:
@@ -311,30 +283,79 @@ static u32 cbt_classify(const struct cbt_law *p, const struct sk_buff *skb)
 	return CBT_OTHER;
 }
 
-/* Add an arrival, for which there is room. */
-static void cbt_add(struct Qdisc *sch, struct sk_buff *skb, u32 class)
+/*
+ * The class of any packet: it may be no IP, have extension headers or a VLAN tag
+ * in its data; its header need not be in the linear part, or whole.
+ */
+static noinline u32 cbt_classify_any(const struct cbt_law *p,
+				     const struct sk_buff *skb)
+{
+	__be16 proto = skb_protocol(skb, true);
+	struct flow_keys_basic keys;
+	u8 buf[CBT_IP_BYTES];
+	const u8 *ip;
+	u8 protocol;
+
+	if (proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6))
+		return CBT_TCP;
+	ip = skb_header_pointer(skb, skb_network_offset(skb), sizeof(buf), buf);
+	if (!ip)
+		return cbt_class_of(p, skb, 0, 0);
+	protocol = cbt_protocol(proto, ip);
+	if (!cbt_is_plain(protocol) || skb->protocol != proto) {
+		skb_flow_dissect_flow_keys_basic(NULL, skb, &keys, NULL, 0, 0,
+						 0,
+						 FLOW_DISSECTOR_F_STOP_AT_ENCAP);
+		protocol = keys.basic.ip_proto;
+	}
+	return cbt_class_of(p, skb, protocol, cbt_dscp(proto, ip));
+}
+
+/* The class of a packet that no filter decided; of nearly all without a call. */
+static inline u32 cbt_classify(const struct cbt_law *p,
+			       const struct sk_buff *skb)
+{
+	int left = skb_headlen(skb) - skb_network_offset(skb);
+	const u8 *ip = skb_network_header(skb);
+	__be16 proto = skb->protocol;
+
+	if ((proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6)) ||
+	    left < CBT_IP_BYTES || !cbt_is_plain(cbt_protocol(proto, ip)))
+		return cbt_classify_any(p, skb);
+	return cbt_class_of(p, skb, cbt_protocol(proto, ip),
+			    cbt_dscp(proto, ip));
+}
+
+/* Add an arrival of @segments, for which there is room. */
+static __always_inline void cbt_add(struct Qdisc *sch, struct sk_buff *skb,
+				    u32 class, u32 segments)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_class *cl = &q->vars.cls[class];
 
-	red_fifo_add(sch, &q->vars.queue, skb, class);
-	held_add(&cl->held, skb);
+	red_fifo_add(sch, &q->vars.queue, skb, segments, class);
+	cl->segments += segments;
 	cl->qlen++;
 	cl->backlog += qdisc_pkt_len(skb);
 	red_queue_added(&cl->red);
 }
 
-/* Take out the packet in @slot. */
-static struct sk_buff *cbt_take(struct Qdisc *sch, u32 slot, u32 *class)
+/* The class of the packet in @slot. */
+static inline u32 cbt_class_at(const struct cbt_sched_data *q, u32 slot)
+{
+	return q->vars.queue.fifo.slots[slot].tag;
+}
+
+/* Take out the packet in @slot, which is of @class. */
+static __always_inline struct sk_buff *cbt_take(struct Qdisc *sch, u32 slot,
+						u32 class)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct cbt_class *cl;
+	struct cbt_class *cl = &q->vars.cls[class];
 	struct sk_buff *skb;
 
-	*class = q->vars.queue.fifo.slots[slot].tag;
-	cl = &q->vars.cls[*class];
 	skb = red_fifo_take(sch, &q->vars.queue, slot);
-	held_sub(&cl->held, skb);
+	cl->segments -= held_cb(skb)->segments;
 	cl->qlen--;
 	cl->backlog -= qdisc_pkt_len(skb);
 	red_queue_taken(&cl->red, cl->qlen);
@@ -352,8 +373,8 @@ static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
 }
 
 /* Drop an arrival. */
-static int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-		    u32 *cause, struct sk_buff **to_free)
+static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
+			     u32 *cause, struct sk_buff **to_free)
 {
 	cbt_lose(sch, skb, class, cause, QDISC_DROP_CONGESTED);
 	__qdisc_drop(skb, to_free);
@@ -361,7 +382,7 @@ static int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 }
 
 /* RED on the average that TCP, or with red all everything, faces. */
-static enum congestion_signal cbt_red(struct Qdisc *sch, struct sk_buff *skb,
+static inline enum congestion_signal cbt_red(struct Qdisc *sch, struct sk_buff *skb,
 				      bool *forced)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
@@ -405,7 +426,8 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		victim = skb;
 		hit = class;
 		if (slot <= queue->fifo.count) {
-			victim = cbt_take(sch, slot, &hit);
+			hit = cbt_class_at(q, slot);
+			victim = cbt_take(sch, slot, hit);
 			q->stats.victims++;
 		}
 		q->stats.cls[hit].random_drop++;
@@ -413,7 +435,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		__qdisc_drop(victim, to_free);
 		if (victim == skb)
 			return false;
-		cause = red_fifo_full(queue, skb);
+		cause = red_fifo_full(queue, skb, held_segments(skb));
 	} while (cause);
 	return true;
 }
@@ -446,6 +468,38 @@ static int cbt_verdict(struct Qdisc *sch, u32 qlen, u32 backlog, u32 len)
 	return NET_XMIT_CN;
 }
 
+/* RED's signal to an arrival that is queued. */
+static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
+				   enum congestion_signal signal, bool forced)
+{
+	congestion_count(&q->stats.signal, signal, forced);
+	if (signal == CONGESTION_MARKED)
+		q->stats.cls[class].marked++;
+}
+
+/*
+ * An arrival that RED drops without chance, or that finds no room: it is queued
+ * if chance makes enough others go for it.
+ */
+static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
+			     u32 *cause, enum congestion_signal signal,
+			     bool forced, struct sk_buff **to_free)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	u32 backlog = sch->qstats.backlog;
+	u32 len = qdisc_pkt_len(skb);
+	u32 qlen = sch->q.qlen;
+
+	if (!cbt_forced_drop(skb, sch, class, cause, to_free)) {
+		red_fifo_tell(sch, qlen, backlog);
+		return NET_XMIT_CN;
+	}
+	if (signal != CONGESTION_DROP)
+		cbt_signalled(q, class, signal, forced);
+	cbt_add(sch, skb, class, held_segments(skb));
+	return cbt_verdict(sch, qlen, backlog, len);
+}
+
 /* An arrival, or a segment of one. */
 static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
@@ -453,14 +507,12 @@ static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	enum congestion_signal signal = CONGESTION_PASS;
 	const struct cbt_law *p = &q->law;
+	u32 segments = held_segments(skb);
 	struct cbt_stats *st = &q->stats;
-	u32 backlog = sch->qstats.backlog;
 	struct cbt_vars *v = &q->vars;
-	u32 len = qdisc_pkt_len(skb);
-	u32 qlen = sch->q.qlen;
 	struct cbt_class *cl;
 	bool forced = false;
-	u32 *cause = NULL;
+	u32 *full;
 	u32 class;
 	int ret;
 
@@ -476,37 +528,34 @@ static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	st->cls[class].arrivals++;
 
 	red_queue_arrival(&p->red[class], &cl->red,
-			  cl->held.segments * CBT_UNIT);
+			  cl->segments * CBT_UNIT);
 	red_queue_arrival(&p->red[CBT_ALL], &v->queue.red,
 			  v->queue.held.segments * CBT_UNIT);
 
-	if (class != CBT_TCP && cl->red.avg > (u64)p->red[class].max_th << 32)
+	if (unlikely(class != CBT_TCP) &&
+	    cl->red.avg > (u64)p->red[class].max_th << 32)
 		return cbt_drop(skb, sch, class,
 				&st->cls[class].threshold_drop, to_free);
 
 	if (class == CBT_TCP || p->red_all)
 		signal = cbt_red(sch, skb, &forced);
-	if (signal == CONGESTION_DROP && !forced) {
+	if (unlikely(signal == CONGESTION_DROP)) {
+		if (forced)
+			return cbt_oust(skb, sch, class,
+					&st->signal.forced_drop, signal,
+					forced, to_free);
 		st->cls[class].early_drop++;
 		return cbt_drop(skb, sch, class, &st->signal.early_drop,
 				to_free);
 	}
+	full = red_fifo_full(&v->queue, skb, segments);
+	if (unlikely(full))
+		return cbt_oust(skb, sch, class, full, signal, forced, to_free);
 
-	if (signal == CONGESTION_DROP)
-		cause = &st->signal.forced_drop;
-	else
-		cause = red_fifo_full(&v->queue, skb);
-	if (cause && !cbt_forced_drop(skb, sch, class, cause, to_free)) {
-		red_fifo_tell(sch, qlen, backlog);
-		return NET_XMIT_CN;
-	}
-
-	if (signal != CONGESTION_DROP)
-		congestion_count(&st->signal, signal, forced);
-	if (signal == CONGESTION_MARKED)
-		st->cls[class].marked++;
-	cbt_add(sch, skb, class);
-	return cbt_verdict(sch, qlen, backlog, len);
+	if (unlikely(signal != CONGESTION_PASS))
+		cbt_signalled(q, class, signal, forced);
+	cbt_add(sch, skb, class, segments);
+	return NET_XMIT_SUCCESS;
 }
 
 static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -514,7 +563,7 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	const struct cbt_sched_data *q = qdisc_priv(sch);
 
-	if (skb_is_gso(skb) && q->law.split)
+	if (unlikely(skb_is_gso(skb)) && q->law.split)
 		return split_gso_enqueue(skb, sch, to_free, cbt_arrival);
 	return cbt_arrival(skb, sch, to_free);
 }
@@ -524,12 +573,15 @@ static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
 	struct sk_buff *skb;
-	u32 class;
+	u32 slot, class;
 
 	if (!queue->fifo.count)
 		return NULL;
-	skb = cbt_take(sch, random_fifo_first(&queue->fifo), &class);
-	bstats_update(&q->vars.cls[class].sent, skb);
+	slot = random_fifo_first(&queue->fifo);
+	class = cbt_class_at(q, slot);
+	skb = cbt_take(sch, slot, class);
+	_bstats_update(&q->vars.cls[class].sent, qdisc_pkt_len(skb),
+		       held_cb(skb)->segments);
 	red_fifo_sent(sch, queue, skb);
 	return skb;
 }
@@ -543,7 +595,7 @@ static void cbt_restart(struct cbt_sched_data *q)
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
 		cl = &q->vars.cls[i];
 		gentle_red_init(&cl->red, &q->law.red[i], ktime_get_ns());
-		cl->held = (struct held) {};
+		cl->segments = 0;
 		cl->qlen = 0;
 		cl->backlog = 0;
 	}
@@ -564,10 +616,10 @@ static void cbt_reset(struct Qdisc *sch)
 static struct sk_buff *cbt_evict(struct Qdisc *sch, u32 slot)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
+	u32 class = cbt_class_at(q, slot);
 	struct sk_buff *skb;
-	u32 class;
 
-	skb = cbt_take(sch, slot, &class);
+	skb = cbt_take(sch, slot, class);
 	cbt_lose(sch, skb, class, &q->vars.queue.stats.drop_change,
 		 QDISC_DROP_OVERLIMIT);
 	return skb;
@@ -807,9 +859,9 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 		.avg_tagged	= cbt_seen(q, CBT_TAGGED).avg,
 		.avg_other	= cbt_seen(q, CBT_OTHER).avg,
 		.segments	= queue->held.segments,
-		.tcp		= cls[CBT_TCP].held.segments,
-		.tagged		= cls[CBT_TAGGED].held.segments,
-		.other		= cls[CBT_OTHER].held.segments,
+		.tcp		= cls[CBT_TCP].segments,
+		.tagged		= cls[CBT_TAGGED].segments,
+		.other		= cls[CBT_OTHER].segments,
 		.min_th		= p->min_th,
 		.max_th		= p->max_th,
 		.tagged_drop	= c->cls[CBT_TAGGED].threshold_drop,
@@ -846,7 +898,7 @@ static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	st.cls.arrivals = counts->arrivals;
 	st.cls.class_id = cl;
 	st.cls.threshold = q->law.red[cl].max_th;
-	st.cls.segments = class->held.segments;
+	st.cls.segments = class->segments;
 	st.cls.threshold_drop = counts->threshold_drop;
 	st.cls.early_drop = counts->early_drop;
 	st.cls.marked = counts->marked;

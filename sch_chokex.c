@@ -221,6 +221,7 @@ static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
 	const struct chokex_law *p = &q->law;
+	u32 segments = held_segments(skb);
 	enum congestion_signal signal;
 	u32 flow = 0;
 	bool forced;
@@ -258,14 +259,14 @@ static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		__qdisc_drop(skb, to_free);
 		return NET_XMIT_CN;
 	}
-	full = red_fifo_full(queue, skb);
+	full = red_fifo_full(queue, skb, segments);
 	if (unlikely(full)) {
 		chokex_lose(sch, skb, full, QDISC_DROP_OVERLIMIT);
 		__qdisc_drop(skb, to_free);
 		return NET_XMIT_DROP;
 	}
 	congestion_count(&q->signal, signal, forced);
-	red_fifo_add(sch, queue, skb, flow);
+	red_fifo_add(sch, queue, skb, segments, flow);
 	return NET_XMIT_SUCCESS;
 }
 

@@ -24,26 +24,40 @@ struct filter_block {
 	struct tcf_block	*block;
 };
 
-/* What the @filters say of a packet; see filter_class(). */
-static noinline int filter_class_ask(struct sk_buff *skb,
-				     const struct tcf_proto *filters, u32 *minor)
+/**
+ * struct filter_verdict - what the filters say of a packet; in one register
+ * @lost: 0, or what filter_class() returns
+ * @minor: minor number of the class; 0 if none is named
+ */
+struct filter_verdict {
+	int	lost;
+	u32	minor;
+};
+
+static noinline struct filter_verdict
+filter_class_ask(struct sk_buff *skb, const struct tcf_proto *filters)
 {
+	struct filter_verdict said = {};
 	struct tcf_result res;
 
 	switch (tcf_classify_qdisc(skb, filters, &res, false)) {
 	case TC_ACT_UNSPEC:
-		return 0;
+		break;
 	case TC_ACT_SHOT:
-		return NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+		said.lost = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+		break;
 	case TC_ACT_STOLEN:
 	case TC_ACT_QUEUED:
 	case TC_ACT_TRAP:
-		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+		said.lost = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+		break;
 	case TC_ACT_CONSUMED:
-		return FILTER_CLASS_CONSUMED;
+		said.lost = FILTER_CLASS_CONSUMED;
+		break;
+	default:
+		said.minor = TC_H_MIN(res.classid);
 	}
-	*minor = TC_H_MIN(res.classid);
-	return 0;
+	return said;
 }
 
 /**
@@ -66,12 +80,18 @@ static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
 			       const struct tcf_proto *filters, u32 classes,
 			       u32 *minor)
 {
+	struct filter_verdict said;
+
 	*minor = sch->handle && TC_H_MAJ(skb->priority) == sch->handle ?
 		 TC_H_MIN(skb->priority) : 0;
 	if (*minor && *minor <= classes)
 		return 0;
 	*minor = 0;
-	return likely(!filters) ? 0 : filter_class_ask(skb, filters, minor);
+	if (likely(!filters))
+		return 0;
+	said = filter_class_ask(skb, filters);
+	*minor = said.minor;
+	return said.lost;
 }
 
 /**

@@ -197,18 +197,24 @@ static inline void gentle_red_change(struct gentle_red_vars *v,
 		v->max_p = clamp(v->max_p, new->bottom, new->top);
 }
 
-/* avg + w (length - avg), towards 0 */
+/* x 2^-32 factor, towards 0; no 128 bits, which cost a stack frame */
+static inline u64 gentle_red_scale(u64 x, u32 factor)
+{
+	return (x >> 32) * factor + (((u32)x * (u64)factor) >> 32);
+}
+
+/* avg + w (length - avg), towards 0; 1 - w is less than 1 */
 static inline u64 gentle_red_fold(u64 avg, u32 weight, u32 length)
 {
 	u64 q = (u64)length << 32;
 
 	if (q >= avg)
-		return avg + mul_u64_u32_shr(q - avg, weight, 32);
-	return mul_u64_u64_shr(avg - q, GENTLE_RED_ONE - weight, 32) + q;
+		return avg + gentle_red_scale(q - avg, weight);
+	return q + gentle_red_scale(avg - q, -weight);
 }
 
 /* avg (1 - w)^m */
-static inline u64 gentle_red_decay(u64 avg, u32 weight, u32 m)
+static noinline u64 gentle_red_decay(u64 avg, u32 weight, u32 m)
 {
 	u64 power = -((u64)weight << 32);	/* 1 - w, Q0.64 */
 
@@ -262,12 +268,13 @@ static inline void gentle_red_adapt(const struct gentle_red_params *p,
  * The queue holds something from now on. What is left of the idle time, less
  * than one ptime after gentle_red_average() at the same time, is kept for the
  * next: else a queue that is empty for less than one ptime at a time would never
- * forget.
+ * forget. An average of 0 has nothing to forget: then no idle time counts, and
+ * @now does not matter, here and in the two functions that follow.
  */
 static inline void gentle_red_busy(struct gentle_red_vars *v, u64 now)
 {
 	if (v->idle)
-		v->idle_since = now - v->idle_since;
+		v->idle_since = v->avg ? now - v->idle_since : 0;
 	v->idle = false;
 }
 
@@ -275,7 +282,7 @@ static inline void gentle_red_busy(struct gentle_red_vars *v, u64 now)
 static inline void gentle_red_idle(struct gentle_red_vars *v, u64 now)
 {
 	if (!v->idle)
-		v->idle_since = now - v->idle_since;
+		v->idle_since = v->avg ? now - v->idle_since : 0;
 	v->idle = true;
 }
 
@@ -299,6 +306,8 @@ static inline void gentle_red_average(const struct gentle_red_params *p,
 		v->avg = gentle_red_fold(v->avg, p->weight, length);
 		return;
 	}
+	if (!v->avg)
+		return;
 	m = div_u64(now - v->idle_since, p->ptime);
 	v->avg = gentle_red_decay(v->avg, p->weight, min_t(u64, m, U32_MAX));
 	v->idle_since += m * p->ptime;

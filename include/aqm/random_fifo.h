@@ -101,15 +101,17 @@ random_fifo_move(struct random_fifo *f, struct random_fifo_slot *slots,
 /* Add an entry at the end; there is room for it. Return: its slot. */
 static inline u32 random_fifo_add(struct random_fifo *f, void *item, u64 tag)
 {
+	struct random_fifo_slot *slots = f->slots;
 	u32 slot = ++f->count;
-	u32 last = f->slots[0].prev;
+	u32 last = slots[0].prev;
+	struct random_fifo_slot *s = &slots[slot];
 
-	f->slots[slot].item = item;
-	f->slots[slot].tag = tag;
-	f->slots[slot].prev = last;
-	f->slots[slot].next = 0;
-	f->slots[last].next = slot;
-	f->slots[0].prev = slot;
+	s->item = item;
+	s->tag = tag;
+	s->prev = last;
+	s->next = 0;
+	slots[last].next = slot;
+	slots[0].prev = slot;
 	return slot;
 }
 
@@ -128,17 +130,20 @@ static inline u32 random_fifo_last(const struct random_fifo *f)
 /* Take the entry in @slot (1 to count) out. Return: its item. */
 static inline void *random_fifo_remove(struct random_fifo *f, u32 slot)
 {
-	struct random_fifo_slot *s = &f->slots[slot];
+	struct random_fifo_slot *slots = f->slots;
+	struct random_fifo_slot *s = &slots[slot];
+	u32 prev = s->prev, next = s->next;
 	void *item = s->item;
+	u32 last = f->count;
 
-	f->slots[s->prev].next = s->next;
-	f->slots[s->next].prev = s->prev;
-	if (slot != f->count) {
-		*s = f->slots[f->count];
-		f->slots[s->prev].next = slot;
-		f->slots[s->next].prev = slot;
+	slots[prev].next = next;
+	slots[next].prev = prev;
+	if (slot != last) {
+		*s = slots[last];
+		slots[s->prev].next = slot;
+		slots[s->next].prev = slot;
 	}
-	f->count--;
+	f->count = last - 1;
 	return item;
 }
 

@@ -13,7 +13,8 @@
  * is added, falling idle to that when the last is taken, for whatever reason. An
  * arrival that is not added changes nothing; where the last packet waits with a
  * parent, neither. Only then is the clock read, and when an arrival finds an
- * idle queue.
+ * idle queue: and not even then while the average is 0, for it has nothing to
+ * forget.
  */
 #ifndef _AQM_RED_FIFO_H
 #define _AQM_RED_FIFO_H
@@ -97,21 +98,33 @@ static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
 static inline void red_queue_arrival(const struct gentle_red_params *p,
 				     struct gentle_red_vars *v, u32 length)
 {
-	gentle_red_average(p, v, length, v->idle ? ktime_get_ns() : 0);
+	if (likely(!v->idle))
+		v->avg = gentle_red_fold(v->avg, p->weight, length);
+	else if (v->avg)
+		gentle_red_average(p, v, length, ktime_get_ns());
 }
 
 /* A packet has been added to the queue. */
 static inline void red_queue_added(struct gentle_red_vars *v)
 {
-	if (v->idle)
-		gentle_red_busy(v, ktime_get_ns());
+	if (unlikely(v->idle))
+		gentle_red_busy(v, v->avg ? ktime_get_ns() : 0);
 }
 
 /* A packet has been taken from the queue, which holds @packets now. */
 static inline void red_queue_taken(struct gentle_red_vars *v, u32 packets)
 {
-	if (!packets)
-		gentle_red_idle(v, ktime_get_ns());
+	if (unlikely(!packets))
+		gentle_red_idle(v, v->avg ? ktime_get_ns() : 0);
+}
+
+/* RED has chosen an arrival. Return: what becomes of it. */
+static noinline enum congestion_signal
+red_queue_chosen(struct Qdisc *sch, struct sk_buff *skb,
+		 const struct congestion_policy *policy, bool forced)
+{
+	qdisc_qstats_overlimit(sch);
+	return congestion_signal(policy, skb, forced);
 }
 
 /**
@@ -138,10 +151,9 @@ red_queue_signal(struct Qdisc *sch, struct sk_buff *skb,
 	verdict = gentle_red_verdict(p, v, p_b, gentle_red_open(p_b) ?
 						seeded_random_u32(random) : 0);
 	*forced = verdict == GENTLE_RED_FORCED;
-	if (verdict == GENTLE_RED_PASS)
+	if (likely(verdict == GENTLE_RED_PASS))
 		return CONGESTION_PASS;
-	qdisc_qstats_overlimit(sch);
-	return congestion_signal(policy, skb, *forced);
+	return red_queue_chosen(sch, skb, policy, *forced);
 }
 
 /* The FIFO. */
@@ -185,14 +197,17 @@ static inline void red_fifo_destroy(struct red_fifo *rf)
 	kvfree(rf->fifo.slots);
 }
 
-/* The counter of arrivals that have no room, for this reason; NULL: it has. */
-static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb)
+/*
+ * The counter of arrivals of @segments that have no room, for this reason; NULL:
+ * it has.
+ */
+static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb,
+				 u32 segments)
 {
 	struct aqm_common_stats *st = &rf->stats;
 
-	return held_lacks(&rf->held, held_segments(skb), skb->truesize,
-			  st->limit, st->memory_limit, &st->drop_limit,
-			  &st->drop_memory);
+	return held_lacks(&rf->held, segments, skb->truesize, st->limit,
+			  st->memory_limit, &st->drop_limit, &st->drop_memory);
 }
 
 /*
@@ -206,12 +221,12 @@ static inline bool red_fifo_is_oversize(const struct red_fifo *rf,
 	       skb->truesize > rf->stats.memory_limit;
 }
 
-/* Add an arrival, for which there is room. */
+/* Add an arrival of @segments, for which there is room. */
 static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
-				struct sk_buff *skb, u64 tag)
+				struct sk_buff *skb, u32 segments, u64 tag)
 {
 	random_fifo_add(&rf->fifo, skb, tag);
-	held_add(&rf->held, skb);
+	__held_add(&rf->held, skb, segments);
 	red_queue_added(&rf->red);
 	if (unlikely(delay_due(&rf->delay)))
 		delay_start(&rf->delay, skb, ktime_get_ns());

@@ -387,6 +387,13 @@ static void test_idle(void)
 			due = (before + now - begun) / p.ptime;
 			exact *= powl(1 - w, due - zeros);
 			zeros = due;
+			/* All is forgotten: no idle time counts. */
+			if (exact < 1 / (long double)ONE) {
+				exact = 0;
+				before = 0;
+				zeros = 0;
+				begun = now;
+			}
 		} else {
 			exact += w * (q - exact);
 		}

@@ -891,11 +891,17 @@ static inline void qdisc_qstats_overlimit(struct Qdisc *sch)
 {
 	sch->qstats.overlimits++;
 }
+static inline void _bstats_update(struct gnet_stats_basic_sync *b, u64 bytes,
+				  u32 packets)
+{
+	b->bytes += bytes;
+	b->packets += packets;
+}
 static inline void bstats_update(struct gnet_stats_basic_sync *b,
 				 const struct sk_buff *skb)
 {
-	b->bytes += qdisc_pkt_len(skb);
-	b->packets += skb_is_gso(skb) ? skb->shinfo.gso_segs : 1;
+	_bstats_update(b, qdisc_pkt_len(skb),
+		       skb_is_gso(skb) ? skb->shinfo.gso_segs : 1);
 }
 static inline void qdisc_bstats_update(struct Qdisc *sch,
 				       const struct sk_buff *skb)

@@ -47,15 +47,24 @@ class Red:
         if self.idle_since is None:
             self.avg += self.weight * (length - self.avg)
             return
+        if self._forgot_all():
+            return
         due = (self.idle_time + now - self.idle_since) // self.ptime
         self.avg *= (1 - self.weight) ** (due - self.zeros)
         self.zeros = due
 
     def busy(self, now: int) -> None:
         """Note that the queue holds something from now on."""
-        if self.idle_since is not None:
+        if self.idle_since is not None and not self._forgot_all():
             self.idle_time += now - self.idle_since
         self.idle_since = None
+
+    def _forgot_all(self) -> bool:
+        """Whether the average is 0, to 2^-32: no idle time counts before there is another."""
+        if self.avg < 2**-32:
+            self.avg, self.idle_time, self.zeros = 0.0, 0, 0
+            return True
+        return False
 
     def idle(self, now: int) -> None:
         """Note that the queue is empty; it may have been before."""

@@ -23,7 +23,9 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	inner_fifo(sch, &q->vars.queue, packet_is_right);
 	for (i = CBT_ALL + 1; i < CBT_CLASSES; i++) {
 		cl = &q->vars.cls[i];
-		inner_is(&of_class[i], cl->qlen, cl->backlog, &cl->held);
+		inner_must(of_class[i].qlen == cl->qlen);
+		inner_must(of_class[i].backlog == cl->backlog);
+		inner_must(of_class[i].held.segments == cl->segments);
 		inner_must(cl->red.idle == !cl->qlen);
 	}
 }

@@ -234,6 +234,9 @@ class Redtail:
         m = whole_periods(self.idle_owed, ptime, IDLE_SLACK)
         self.avg *= (1 - weight) ** m
         self.idle_owed -= m * ptime
+        if self.avg < 2**-32:
+            # All is forgotten: no idle time counts before there is another average.
+            self.avg, self.idle_owed = 0.0, 0
 
     def reported(self, since: int, until: int) -> tuple[float, float]:
         """The average, least and greatest, as shown between two times: an idle one decays."""
