@@ -176,7 +176,7 @@ static void fpq_adjust(struct fpq_sched_data *q, u64 now)
 
 /* An arrival, or a segment of one. */
 static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
+		       struct sk_buff **to_free)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 	const struct fpq_law *p = &q->law;
@@ -213,7 +213,7 @@ static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
+		       struct sk_buff **to_free)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 

@@ -97,8 +97,8 @@ static void does_what_a_search_does(u32 capacity)
 		}
 		same &= agree(&t, &h);
 	}
-	unit_ok(found, "a flow is found if and only if it is there, room for %u at first", capacity);
-	unit_ok(same, "each keeps its slot, its packets and its strikes; up to %u flows", fullest);
+	unit_ok(found, "a flow is found if it is there, and else not; room for %u", capacity);
+	unit_ok(same, "each keeps its slot, packets and strikes; up to %u flows", fullest);
 	unit_ok(moved && moves > 10, "%u moves to a table of another size", moves);
 	active_flows_clear(&t);
 	h.count = 0;

@@ -16,13 +16,13 @@
 	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
 	_(x, TCA_FRED_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "average where drops begin, and most that a flow may have; auto: limit / 4, rtt at most") \
+	  "average where drops begin, and most for a flow; auto: limit / 4, rtt at most") \
 	_(x, TCA_FRED_MAX_TH, max, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average from which a flow may have two packets; auto: 2 min") \
 	_(x, TCA_FRED_MINQ, minq, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "below so many of its own in the queue a flow is spared; auto: 4, or 2 if limit is below 400") \
+	  "a flow with fewer in the queue is spared; auto: 4, below a limit of 400 2") \
 	_(x, TCA_FRED_PROBABILITY, probability, FRACTION, "", 0, 4294967295, \
 	  85899346, "of a random drop at max") \
 	_(x, TCA_FRED_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
