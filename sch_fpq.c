@@ -153,7 +153,7 @@ struct fpq_vars {
  */
 struct fpq_sched_data {
 	struct fpq_law			law;
-	struct fpq_vars		vars;
+	struct fpq_vars			vars;
 	struct congestion_stats		signal;
 	struct fpq_params		params;
 	struct link_rate		link;
