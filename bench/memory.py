@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.instructions import KERNEL, MAINLINE, TOP, told
 
-LEAVES = 500
+LEAVES = 200
 #: A class of drr has a pfifo at first, which is replaced: one object of kmalloc-512.
 PFIFO = 512
 #: What cannot be set up without options, or has no default that means anything.
@@ -70,7 +70,7 @@ def script(leaves: Sequence[Leaf], folder: Path) -> str:
         "modprobe aqm_gate",
         "ip link add g0 type gate && ip link set g0 up",
         "read_memory() {",
-        f"  sleep {REST}; sync",
+        f"  sleep {REST}",
         "  awk '/^(Slab|VmallocUsed|Percpu):/ { sum += $2 } /^MemFree:/ { free = $2 }",
         "       END { print \"memory\", sum, free }' /proc/meminfo",
         "}",
@@ -116,7 +116,7 @@ def measured(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Taken]]:
     folder = TOP / "build" / "bench" / f"memory-{os.getpid()}"
     folder.mkdir(parents=True)
     boot: list[str | Path] = [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", KERNEL]
-    boot += ["--memory", "4G", "--time-limit", str(300 + 60 * len(leaves)), "--"]
+    boot += ["--icount", "--memory", "4G", "--time-limit", str(300 + 60 * len(leaves)), "--"]
     try:
         done = subprocess.run([*boot, "sh", "-c", script(leaves, folder)], stdout=subprocess.PIPE,
                               text=True, check=True)  # fmt: skip
