@@ -25,8 +25,8 @@ NEEDS = ("pfifo", "red", "choke", "sfb")
 #: With few flows, of those that have a number of them.
 THIN = "flows 128"
 HAVE_FLOWS = ("fq_codel", "fq_pie", "sfq", "qsdrr", "tdrr", "redtail")
-#: Before what is freed by RCU and by work queues has gone.
-REST = 2
+#: Seconds of the guest's, before what is freed by RCU and by work queues has gone.
+REST = 10
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ def script(leaves: Sequence[Leaf], folder: Path) -> str:
         "ip link add g0 type gate && ip link set g0 up",
         "read_memory() {",
         f"  sleep {REST}",
+        "  for cache in /sys/kernel/slab/*/shrink; do echo 1 > $cache; done",
         "  awk '/^(Slab|VmallocUsed|Percpu):/ { sum += $2 } /^MemFree:/ { free = $2 }",
         "       END { print \"memory\", sum, free }' /proc/meminfo",
         "}",
