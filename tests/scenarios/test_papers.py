@@ -341,3 +341,12 @@ def test_bad_claims_are_refused() -> None:
             claims.parse({"claim": [bad]})
 
 
+
+
+def test_of_rows_of_two_machines_the_last_of_each_cell_stays(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    for cell, command, digest in (("b", "run b", 1), ("a", "run a", 1), ("b", "run b", 2),
+                                  ("a", "run another", 3), ("gone", "run gone", 1)):
+        rows.append(path, {"cell": cell, "command": command, "digest": digest})
+    rows.tidy(path, {"a": "run a", "b": "run b", "absent": "run it"})
+    assert [(row["cell"], row["digest"]) for row in rows.read(path)] == [("a", 1), ("b", 2)]
