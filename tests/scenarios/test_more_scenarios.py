@@ -32,6 +32,7 @@ SHORT = {
     "web-mix": ("clients=20", "think=1", "long_flows=2", "web_start=1", "warmup=2",
                 "duration=4"),
     "first-use": ("rate=20", "warmup=1", "duration=3"),
+    "parking-lot": ("end_flows=3", "cross_flows=3", "hops=2", "rate=20", "warmup=1", "duration=2"),
 }
 ALONE = ("long_flows=0", "cbr_flows=0", "web_start=0", "warmup=0", "rate=100", "rtt_low=100",
          "rtt_high=100", "rtt_steps=1", "clients=10", "think=2", "size_dist=fixed", "access=0",
@@ -279,6 +280,24 @@ def test_steps_join_and_leave() -> None:
     assert len(shaped) == 2
     one_way = recipe_of("step-load")[0]
     assert sum(" tbf " in line for b in one_way.batches for line in b.lines) == 1
+
+
+def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
+    """Kantawala and Turner, figure 4: 100 flows at each of three links of 500 Mb/s."""
+    recipe, facts = recipe_of("parking-lot")
+    assert [(hop.netns, hop.dev) for hop in recipe.hops] == [
+        ("rtr", "b0"), ("rtr2", "b1"), ("rtr3", "b2")]
+    shaped = [line for b in recipe.batches for line in b.lines if " tbf " in line]
+    assert len(shaped) == 3
+    sinks = {flow["group"]: flow["sink_netns"] for flow in recipe.flows}
+    assert sinks == {"end": "dst", "cross1": "rtr2", "cross2": "rtr3", "cross3": "dst"}
+    # A router that has sinks speaks their TCP, too; the first has none.
+    assert recipe.sysctls["rtr2"]["net/ipv4/tcp_sack"] == "0"
+    assert "net/ipv4/tcp_sack" not in recipe.sysctls["rtr"]
+    fair = 5e6 * 1460 / 1514
+    assert {g.fair_share_bps for g in facts.groups.values()} == {fair}
+    # What the summary compares is what crosses the bottleneck that is measured.
+    assert [name for name, g in facts.groups.items() if g.elastic] == ["end", "cross1"]
 
 
 def test_who_has_left_gets_nothing(tmp_path: Path) -> None:
