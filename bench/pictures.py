@@ -19,7 +19,7 @@ from bench.instructions import Costs
 FOLDER = TOP / "docs"
 #: Mainline's that ours are measured by, and their grey.
 BESIDE = {"pfifo": "0.75", "red": "0.6", "choke": "0.5", "sfq": "0.35", "fq_codel": "0"}
-OURS = ("C0", "C1", "C2", "C3", "C4", "C5", "C6", "C8", "C9")  # all that are no grey
+OURS = ("C0", "C1", "C2", "C3", "C4", "C5", "C6", "C8", "C9", "navy", "darkgreen")  # no grey
 
 
 def growth(axes: Axes, found: Costs, regime: str) -> None:
@@ -53,8 +53,8 @@ def name_ends(axes: Axes, ends: list[tuple[float, str, str]], right: float) -> N
     """Write each line's name at its right end, no two over each other."""
     low = 0.0
     for cost, kind, colour in sorted(ends):
-        low = max(cost, low * 1.09)
-        axes.annotate(kind, (right, low), xytext=(6, 0), textcoords="offset points", color=colour,
+        low = max(cost, low * 1.12)
+        axes.annotate(kind, (right, low), xytext=(16, 0), textcoords="offset points", color=colour,
                       va="center", fontsize=8, annotation_clip=False)  # fmt: skip
 
 
