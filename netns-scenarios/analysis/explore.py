@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bokeh.core.types import ID
 from bokeh.embed import json_item
-from bokeh.models import ColumnDataSource, HoverTool, Range1d, Span
+from bokeh.models import ColumnDataSource, HoverTool, Range1d
+from bokeh.models.annotations import Span
 from bokeh.palettes import Category20_20
 from bokeh.plotting import figure
 from bokeh.resources import Resources
@@ -65,10 +67,12 @@ def _state(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
             return {}
         read = [dict(layout.values(one)) for one in raw]
     names = [n for n in dict.fromkeys(itertools.chain.from_iterable(read)) if n not in NO_STATE]
-    columns = {name: [one.get(name) for one in read] for name in names}
-    return {name: _short(column) for name, column in columns.items()
-            if all(v is None or isinstance(v, int | float) for v in column)
-            and len(set(column)) > 1}
+    found = {}
+    for name in names:
+        column = [value for one in read if not isinstance(value := one.get(name), str)]
+        if len(column) == len(read) and len(set(column)) > 1:
+            found[name] = _short(column)
+    return found
 
 
 def of_run(directory: Path, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,14 +139,15 @@ def _figure(name: str, xlabel: str, ylabel: str, hover: list[tuple[str, str]], *
     if dots:
         source = ColumnDataSource({key: [] for key in (
             "x", "y", "name", "colour", "flow", "group", "rtt", "again")}, name=name)
-        drawn = picture.scatter("x", "y", color="colour", size=6, alpha=.8, source=source)
-        picture.add_tools(HoverTool(tooltips=hover, renderers=[drawn]))
+        tool = HoverTool(tooltips=hover, renderers=[
+            picture.scatter("x", "y", color="colour", size=6, alpha=.8, source=source)])
     else:
         source = ColumnDataSource({key: [] for key in ("xs", "ys", "name", "colour", "dash")},
                                   name=name)
-        drawn = picture.multi_line("xs", "ys", color="colour", line_dash="dash", line_width=1.4,
-                                   source=source)
-        picture.add_tools(HoverTool(tooltips=hover, renderers=[drawn], line_policy="nearest"))
+        tool = HoverTool(tooltips=hover, line_policy="nearest", renderers=[
+            picture.multi_line("xs", "ys", color="colour", line_dash="dash", line_width=1.4,
+                               source=source)])
+    picture.add_tools(tool)
     picture.toolbar.logo = None
     picture.toolbar.autohide = True
     return picture
@@ -159,14 +164,14 @@ def pictures() -> dict[str, str]:
                          [("", "@name"), ("", "$data_x{0.00} s: $data_y{0} packets")]),
         "delays": _figure("delays", "delay, ms", "part that waits no longer",
                           [("", "@name"), ("", "$data_y{0 %} wait at most $data_x{0.00} ms")],
-                          y_range=Range1d(0, 1.02)),
+                          y_range=Range1d(start=0, end=1.02)),
         "losses": _figure("losses", time, "packets since the start",
                           [("", "@name"), ("", "$data_x{0.00} s: $data_y{0}")]),
         "state": _figure("state", time, "",
                          [("", "@name"), ("", "$data_x{0.00} s: $data_y{0.[0000]}")]),
     }
     made["flows"].add_layout(Span(dimension="width", line_color="#c0392b", name="fair"))
-    return {name: script_json(json_item(model, name)) for name, model in made.items()}
+    return {name: script_json(json_item(model, ID(name))) for name, model in made.items()}
 
 
 def script_json(what: Any) -> str:

@@ -142,6 +142,13 @@ def _compared(ranked: Sequence[Standing], scale: float, digits: int,
     return text
 
 
+def _said(ranked: Sequence[Standing], scale: float, digits: int, apart: str, alike: str) -> str:
+    """`_compared` in the words of two templates, which name {best}, {b}, {worst} and {w}."""
+    return _compared(ranked, scale, digits,
+                     lambda best, b, worst, w: apart.format(best=best, b=b, worst=worst, w=w),
+                     lambda x: alike.format(b=x))
+
+
 def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str],
               same: Callable[[str], str]) -> str:
     """`_compared` for a column."""
@@ -171,23 +178,19 @@ def group_sentences(section: Section) -> str:
             (("completion_s.mean", -1), ("delay_ms.p50", -1), ("share_of_fair", 1), ("loss", -1))]
         requests, datagrams, share, loss = ([] if len(one) < 2 else one for one in of)
         if requests:
-            said.append(_compared(
-                requests, 1, 2,
-                lambda best, b, worst, w: f"A request takes {b} s in the mean under {best}, and "
-                f"{w} s under {worst}",
-                lambda x: f"A request takes {x} s in the mean under each discipline"))
+            said.append(_said(requests, 1, 2,
+                              "A request takes {b} s in the mean under {best}, and {w} s under "
+                              "{worst}", "A request takes {b} s in the mean under each discipline"))
         elif datagrams:
-            said.append(_compared(
-                loss, 100, 1,
-                lambda best, b, worst, w, group=group: f"Of {group}'s datagrams {b} % are lost "
-                f"under {best}, and {w} % under {worst}",
-                lambda x, group=group: f"Of {group}'s datagrams {x} % are lost under each"))
+            of_group = f"Of {group}'s datagrams "
+            said.append(_said(loss, 100, 1,
+                              of_group + "{b} % are lost under {best}, and {w} % under {worst}",
+                              of_group + "{b} % are lost under each"))
         elif share:
-            said.append(_compared(
-                share, 100, 1,
-                lambda best, b, worst, w, group=group: f"Group {group} gets {b} % of its fair "
-                f"share under {best}, and {w} % under {worst}",
-                lambda x, group=group: f"Group {group} gets {x} % of its fair share under each"))
+            gets = f"Group {group} gets "
+            said.append(_said(share, 100, 1,
+                              gets + "{b} % of its fair share under {best}, and {w} % under "
+                              "{worst}", gets + "{b} % of its fair share under each"))
     return " ".join(f"{one}." for one in said)
 
 

@@ -125,12 +125,12 @@ class Ground:
 
 
 def _ground(scenario: str, settings: Mapping[str, float | str], buffers: tuple[int, ...],
-            frame: int, rate: int, rivals: tuple[str, ...], **more: str) -> Ground:
+            frame: int, rate: int, rivals: tuple[str, ...], note: str = "") -> Ground:
     """One whose rivals are of TODAY, Adaptive RED among them."""
     bare = Ground(scenario, settings, buffers, frame, rate, ())
     made = [Discipline("red adaptive", lambda n: adaptive_red(n, frame, rate))
             if kind == "red" else bare.line(kind, TODAY[kind]) for kind in rivals]
-    return Ground(scenario, settings, buffers, frame, rate, tuple(made), **more)
+    return Ground(scenario, settings, buffers, frame, rate, tuple(made), note)
 
 
 GROUNDS = {
