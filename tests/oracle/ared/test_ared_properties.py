@@ -104,6 +104,17 @@ def test_half_seconds_without_packets_are_made_up_for_and_shown() -> None:
         assert w.named()["lowered"] == 5
 
 
+def test_half_seconds_of_an_idle_queue_are_low_before_a_change_too() -> None:
+    with World("ared", f"limit 500 min 10 max 50 weight 0.5 {LINK}") as w:
+        for _ in range(45):
+            w.enqueue(flow=1, len=1000)
+        w.dequeue(45)
+        assert w.named()["avg"] > 34
+        w.advance(5200 * MS)
+        w.change("limit 400")
+        assert (w.named()["raised"], w.named()["lowered"]) == (0, 10)
+
+
 @pytest.mark.parametrize(
     ("options", "limit", "min_th", "max_th"),
     [
