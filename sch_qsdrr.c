@@ -66,6 +66,7 @@
  * @fq: its packets and its place in the round robin
  * @backlog: bytes held
  * @by_length: its place in the index; there while it holds a packet
+ * @whole: its size, so that a number finds a queue by a shift
  */
 struct qsdrr_flow {
 	union {

@@ -66,6 +66,7 @@ static_assert(TDRR_MAX_TIME_CONSTANT == THROUGHPUT_MAX_TIME_CONSTANT);
  * struct tdrr_flow - one queue
  * @fq: its packets and its place in the round robin
  * @sent: its throughput; in the index while the queue holds a packet
+ * @whole: its size, so that a number finds a queue by a shift
  */
 struct tdrr_flow {
 	union {
