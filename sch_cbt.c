@@ -382,8 +382,8 @@ static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 }
 
 /* RED on the average that TCP, or with red all everything, faces. */
-static inline enum congestion_signal cbt_red(struct Qdisc *sch, struct sk_buff *skb,
-				      bool *forced)
+static inline enum congestion_signal
+cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	const struct cbt_law *p = &q->law;

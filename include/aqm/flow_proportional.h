@@ -27,7 +27,7 @@
 #define FLOW_PROPORTIONAL_WINDOW	6U	/* packets of each flow */
 #define FLOW_PROPORTIONAL_087	3736621548ULL	/* 0.87 in Q0.32 */
 #define FLOW_PROPORTIONAL_CAP	90194313U	/* 0.021 in Q0.32 */
-#define FLOW_PROPORTIONAL_PIPE	(1U << 24)	/* packets: largest P */
+#define FLOW_PROPORTIONAL_PIPE	16777216U	/* packets: largest P, 2^24 */
 
 /* Packets; @flows from 1 to 2^24, @pipe up to FLOW_PROPORTIONAL_PIPE. */
 static inline u32 flow_proportional_target(u32 pipe, u32 flows)
