@@ -356,6 +356,9 @@ static void fpq_commit(struct Qdisc *sch, struct aqm_config *to)
 
 	/* Bits that are due fell due under the old law. */
 	flow_count_advance(&v->flows, q->law.clear, now);
+	/* What is left of a bit's time was counted in the old law's bits. */
+	if (law->clear != q->law.clear)
+		v->flows.cleared_at = now;
 	v->red = gentle_red_seen(&v->rule, &v->red, now);
 	q->params = *p;
 	q->law = *law;

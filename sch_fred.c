@@ -400,13 +400,18 @@ static void fred_reset(struct Qdisc *sch)
 	v->struck = 0;
 }
 
-/* A quarter of the limit, or a round trip's packets, but two packets. */
+/*
+ * A quarter of the limit, or a round trip's packets, but two packets; and half of
+ * max where that is given.
+ */
 static u32 fred_min_th(const struct fred_params *p, u64 rate, u32 limit)
 {
 	u64 pipe = div_u64(mul_u64_u32_div(rate, p->rtt, USEC_PER_SEC),
 			   p->avpkt);
 
-	return max_t(u64, min_t(u64, limit / 4, pipe), FRED_FEW);
+	u64 min_th = max_t(u64, min_t(u64, limit / 4, pipe), FRED_FEW);
+
+	return p->max ? max(min_t(u64, min_th, p->max / 2), 1ULL) : min_th;
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
@@ -417,7 +422,8 @@ static int fred_derive(struct Qdisc *sch, struct aqm_config *to,
 	const struct fred_params *p = to->params;
 	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
 	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
+	u32 limit = p->limit ?: min_t(u32, fifo_limit(rate, memory_limit),
+				      FRED_MAX_LIMIT);
 	u32 min_th = p->min ?: fred_min_th(p, rate, limit);
 	struct fred_law *law = to->law;
 
@@ -450,6 +456,8 @@ static int fred_derive(struct Qdisc *sch, struct aqm_config *to,
 	}
 	if (!aqm_policy_is_right(&law->signal, extack))
 		return -EINVAL;
+	if (limit <= min_th)
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
 	red_fifo_warn(sch, memory_limit, extack);
 	return 0;
 }

@@ -290,8 +290,8 @@ MUTANTS = [
     Mutant("cbt", "sch_cbt.c", "sch_tree_unlock(sch);", ""),
     Mutant("redtail", "sch_redtail.c", "rq->backlog -= qdisc_pkt_len(skb);", ""),
     Mutant("redtail", "sch_redtail.c", "qdisc_qlen_inc(sch);", "sch->q.qlen += 2;"),
-    Mutant("2regionred", "sch_2regionred.c", "qdisc_qstats_backlog_dec(sch, skb);", ""),
-    Mutant("2regionred", "sch_2regionred.c", "qdisc_qstats_drop(sch);", ""),
+    Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
+    Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("2regionred", "sch_2regionred.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
 ]
 

@@ -58,6 +58,17 @@ def test_flows_that_go_on_are_counted_but_for_those_between_two_packets() -> Non
         assert 200 * 0.9 - 1 < mean <= 200
 
 
+def test_a_shorter_clear_time_forgets_no_flow_at_once() -> None:
+    with World("fpq", f"limit 1000 vector 64 clear 10s {LINK}") as w:
+        for flow in range(30):
+            w.enqueue(flow=flow, len=100)
+        before = w.named()["flows"]
+        assert before > 15
+        w.advance(150_000_000)  # and a bit takes 156 ms
+        w.change("clear 100ms")
+        assert w.named()["flows"] >= before - 1
+
+
 @pytest.mark.parametrize("flows", [2, 5, 20, 60])
 def test_the_queue_is_in_proportion_to_the_flows(flows: int) -> None:
     """Between the target and twice it, where RED's probability is the loss."""

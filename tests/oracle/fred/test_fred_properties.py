@@ -170,6 +170,9 @@ def test_the_average_decays_while_the_queue_is_empty() -> None:
         ("limit 1000 bandwidth 8mbit rtt 50ms", 1000, 50, 4),
         ("limit 399 bandwidth 1gbit", 399, 99, 2),
         ("limit 400 bandwidth 1gbit min 31 minq 9", 400, 31, 9),
+        # Half of what was given, and no longer queue than can be given.
+        ("limit 1000 max 100", 1000, 50, 4),
+        ("bandwidth 400gbit memory_limit 3900mb max 200", 1 << 20, 100, 4),
     ],
 )
 def test_thresholds_follow_from_the_limit_and_the_round_trip(
@@ -177,9 +180,22 @@ def test_thresholds_follow_from_the_limit_and_the_round_trip(
 ) -> None:
     with World("fred", options) as w:
         st = w.named()
-        assert w.message == ""
+        assert w.message == "" or "bandwidth" not in options
         assert (st["limit"], st["min_th"], st["max_th"]) == (limit, min_th, 2 * min_th)
         assert (st["minq"], st["maxq"]) == (minq, min_th)
+
+
+def test_max_alone_suits_each_link_that_comes() -> None:
+    with World("fred", "max 3000") as w:
+        for mbit in (100, 10_000, 100_000, 1):
+            w.do(f"l {mbit}")
+            assert w.named()["bandwidth"] == mbit * 125_000
+            w.change("ecn")
+
+
+def test_a_limit_that_leaves_the_average_nothing_is_warned_of() -> None:
+    with World("fred", f"limit 5 min 10 {LINK}") as w:
+        assert "all is drop tail" in w.message
 
 
 def test_the_limit_and_the_table_follow_the_link_while_packets_wait() -> None:
