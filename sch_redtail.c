@@ -263,7 +263,7 @@ static inline u32 redtail_classify(struct redtail_sched_data *q,
 	struct flow_age *fa;
 
 	packet_flow_read(skb, &f);
-	if (f.protocol != IPPROTO_TCP)
+	if (f.protocol != IPPROTO_TCP || !f.key.kind)
 		return REDTAIL_SHORT;
 	if (!law->ports)
 		f.key.ports = 0;

@@ -45,6 +45,7 @@
 #include "delay.h"
 #include "filter_class.h"
 #include "flow_queues.h"
+#include "flow_spread.h"
 #include "held.h"
 #include "kind.h"
 #include "link_rate.h"
@@ -248,15 +249,11 @@ static inline void __flow_buffer_lose(struct Qdisc *sch, struct sk_buff *skb,
 	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
 }
 
-/*
- * The queue of a flow, from 0. Two hashes that differ share one of n queues for
- * at most a share of 2 / n of all salts: the highest bits of a product with an odd
- * number (Dietzfelbinger and others, 1997).
- */
+/* The queue of a flow, from 0. */
 static inline u32 flow_buffer_hash(const struct flow_buffer *b,
 				   struct sk_buff *skb)
 {
-	return reciprocal_scale(skb_get_hash(skb) * b->salt, b->params.flows);
+	return flow_spread(skb_get_hash(skb), b->salt, b->params.flows);
 }
 
 /*

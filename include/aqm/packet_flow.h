@@ -5,7 +5,8 @@
  * TCP and UDP right behind a plain IPv4 or IPv6 header are read as they are: the
  * kernel's flow dissector costs more than all else that is done to a packet. What
  * it can look into beside (VLAN tags in the packet, options, fragments, tunnels)
- * is left to it. Either way a flow reads the same.
+ * is left to it. Either way a flow reads the same, unless a BPF program stands in
+ * for the dissector: it is asked about the rest only.
  */
 #ifndef _AQM_PACKET_FLOW_H
 #define _AQM_PACKET_FLOW_H

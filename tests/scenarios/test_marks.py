@@ -80,15 +80,16 @@ def test_marks_are_what_tc_says_and_the_receivers_see(kind: str, tmp_path: Path)
     assert marked > 0
     # There was no warm-up, and by the virtual clock tc looked a few us after the last sample was
     # taken: whatever it counts more came or went in between, a packet or two and the reset with
-    # which each flow ends.
+    # which each flow ends. A packet at which the shaper has looked is counted as sent, and is
+    # still in the queue: when it goes, only the queue's length tells.
     counted = counted_by_tc(shown)
     with (out / "queue.csv").open(newline="") as file:
         *_, last = csv.DictReader(file)
     went = shown["packets"] - int(last["sent_packets"])
     came = went + shown["drops"] - int(last["dropped"]) + shown["qlen"] - int(last["packets"])
     assert 0 <= went <= 2 + 10
-    assert 0 <= came <= 2 + 10
-    assert 0 <= counted - marked <= went + came
+    assert -1 <= came <= 2 + 10
+    assert 0 <= counted - marked <= went + came + 1
     received = json.loads((out / "guest.json").read_text())["received_ce"]
     assert received["src-all"] == 0
     # A marked packet is with the receiver, in the queue, in the shaper's hands, or was thrown out

@@ -109,7 +109,8 @@ class Case:
         yield "d", 1000, "d 1000"
 
     def trace(self) -> Trace:
-        return Trace(self.options(), [line for *_, line in self.operations()])
+        lines = [line for *_, line in self.operations()]
+        return Trace(self.options(), lines, bypass=True)
 
 
 BASE = Case("Adaptive RED", 1)

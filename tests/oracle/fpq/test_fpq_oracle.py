@@ -102,7 +102,8 @@ class Case:
         yield "d", 1000, "d 1000"
 
     def trace(self) -> Trace:
-        return Trace(self.options(), [line for *_, line in self.operations()])
+        lines = [line for *_, line in self.operations()]
+        return Trace(self.options(), lines, bypass=True)
 
 
 BASE = Case("FPQ-RED", 1)
