@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import cache, fetch, job, onecpu, paths, uml, verdict
+from labkit import cache, fetch, job, onecpu, paths, qemu, uml, verdict
 from labkit.cache import digest
 from labkit.errors import LabError
 from labkit.orders import Orders
+from labkit.request import Request, Result
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -244,3 +245,40 @@ def test_cache_that_cannot_be_written_is_told() -> None:
         Path("/proc/nowhere/x.lock")
     ):
         pass
+
+
+OOPS = "[    2.29] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI\n"
+STARTED = "[    3.81] Run /init as init process\n"
+
+
+@pytest.mark.parametrize(
+    ("logs", "kvm", "boots", "status"),
+    [
+        ([OOPS, STARTED], False, 2, 0),  # emulation tripped: nothing had run
+        ([OOPS, OOPS], False, 2, 70),  # once more, and no more than that
+        ([STARTED + OOPS], False, 1, 70),  # a process ran: whoever did that answers for it
+        ([OOPS], True, 1, 70),  # no emulation, no excuse
+        (["[ 1.0] Oops: 0002 [#1] SMP\n"], False, 1, 70),
+        ([STARTED], False, 1, 0),
+    ],
+)
+def test_only_what_emulation_broke_before_any_process_ran_is_booted_anew(
+    logs: list[str], kvm: bool, boots: int, status: int, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    booted = []
+
+    def boot(_request: Request, _kvm: bool, _capture: bool) -> Result:
+        log = tmp_path / f"{len(booted)}.log"
+        text = logs[len(booted)]
+        log.write_text(text)
+        booted.append(log)
+        found = verdict.reports(text)
+        return Result(70, log, f"the kernel reported: {found[0]}") if found else Result(0, log)
+
+    monkeypatch.setattr(qemu, "boot", boot)
+    monkeypatch.setattr(qemu, "need", lambda *_: "")
+    monkeypatch.setattr(qemu, "find_vng", Path)
+    monkeypatch.setattr(qemu, "kvm_works", lambda: kvm)
+    assert qemu.run(Request(command=["true"], engine="qemu"), capture=True).status == status
+    assert len(booted) == boots
