@@ -29,7 +29,7 @@ KIND = Kind(
     ],
     conflicts=[
         Conflict("min 200 max 200", "min must be below max"),
-        Conflict("limit 300 max 75", "min must be below max"),
+        Conflict("limit 300 min 75 max 75", "min must be below max"),
         Conflict("nodrop", "nodrop needs ecn"),
         Conflict("bandwidth 8bit avpkt 9", "avpkt takes more than 8 s at this bandwidth"),
     ],
