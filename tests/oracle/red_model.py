@@ -8,7 +8,7 @@ manual pages' description of the order in which random numbers are used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -146,26 +146,34 @@ class RandomQueue:
         return self.numbered[rng.below(len(self.numbered))]
 
 
-def signal(model: Any, packet: int, verdict: str) -> str:
-    """What becomes of what RED would drop ("early" or "forced"): the name of its counter.
+class Ecn(Protocol):
+    """What `signal` asks of a model: the options of marking."""
+
+    ecn: bool
+    harddrop: bool
+    nodrop: bool
+
+
+def signal(options: Ecn, tos: int, verdict: str) -> tuple[str, int]:
+    """What becomes of what RED would drop ("early" or "forced"): its counter's name, its TOS.
 
     ECT is marked where the options allow it; what cannot be marked is dropped, or spared.
     """
-    if not model.ecn or (verdict == "forced" and model.harddrop):
-        return f"{verdict}_drop"
-    if model.tos[packet] & 3:
-        model.tos[packet] |= 3
-        return f"{verdict}_mark"
-    return "spared" if model.nodrop else f"{verdict}_drop"
+    if not options.ecn or (verdict == "forced" and options.harddrop):
+        return f"{verdict}_drop", tos
+    if tos & 3:
+        return f"{verdict}_mark", tos | 3
+    return "spared" if options.nodrop else f"{verdict}_drop", tos
 
 
 class RedFifo(Protocol):
     """What `replay` asks of a model."""
 
-    queue: RandomQueue
+    queue: Sized
     counts: Counter[str]
 
-    def enqueue(self, packet: int, *arrival: Any) -> None: ...
+    @property
+    def enqueue(self) -> Callable[..., None]: ...
 
     def dequeue(self, now: int) -> tuple[int, int] | None: ...
 
@@ -202,7 +210,6 @@ def replay(
             model.reset(step.t)
         assert step.out == left, where
         assert step.qlen == len(model.queue), where
-        assert step.backlog == SIZE * len(model.queue), where
         assert step.drops == model.counts["drops"], where
         assert step.overlimits == model.counts["overlimits"], where
         yield step, until, where

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from tests.oracle.red_model import Red
+from tests.oracle.red_model import Red, signal
 from tests.oracle.seeded_random import SeededRandom
 
-CE = 3
 INTERVAL = 500_000_000  # ns
 ALPHA, BETA = 0.01, 0.9
 
@@ -95,14 +94,9 @@ class RedQueue:
         verdict, fate = self.red.decide(self.rng), ""
         if verdict != "pass":
             self.counts["overlimits"] += 1
-            markable = self.ecn and not (verdict == "forced" and self.harddrop)
-            if markable and tos & 3:
-                tos |= CE
-                fate = f"{verdict}_mark"
-            elif markable and self.nodrop:
-                fate = "spared"
-            else:
-                self._lose(f"{verdict}_drop")
+            fate, tos = signal(self, tos, verdict)
+            if fate.endswith("drop"):
+                self._lose(fate)
                 return
         if self.queue and self.length + segments > self.limit:
             self._lose("drop_limit")

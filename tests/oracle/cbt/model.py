@@ -66,7 +66,8 @@ class Cbt:
         if verdict == "pass":
             return "pass"
         self.counts["overlimits"] += 1
-        return signal(self, packet, verdict)
+        fate, self.tos[packet] = signal(self, self.tos[packet], verdict)
+        return fate
 
     def enqueue(self, packet: int, kind: str, tos: int, now: int) -> None:
         self.kind[packet], self.tos[packet] = kind, tos

@@ -73,7 +73,7 @@ class Chokex:
         fate = "pass"
         if verdict != "pass":
             self.counts["overlimits"] += 1
-            fate = signal(self, packet, verdict)
+            fate, self.tos[packet] = signal(self, tos, verdict)
         if fate.endswith("drop"):
             self._lose(fate)
             return

@@ -165,6 +165,7 @@ def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None
     case = run.case
     model = case.build()
     for step, until, where in replay(model, case.operations(), steps, apply):
+        assert step.backlog == SIZE * len(model.queue), where
         seen = LISTS.statistics(step.xstats)
         assert {n: seen[n] for n in COUNTED} == {n: model.counts[n] for n in COUNTED}, where
         assert reported(model.red, step.t, until, seen["avg"] / Q32), where

@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from tests.oracle.red_model import Red
+from tests.oracle.red_model import Red, signal
 from tests.oracle.seeded_random import SeededRandom
-
-CE = 3
 
 
 @dataclass
@@ -105,14 +103,9 @@ class Fred:
         verdict, fate = self._random(flow), ""
         if verdict != "pass":
             self.counts["overlimits"] += 1
-            markable = self.ecn and not (verdict == "forced" and self.harddrop)
-            if markable and tos & 3:
-                tos |= CE
-                fate = f"{verdict}_mark"
-            elif markable and self.nodrop:
-                fate = "spared"
-            else:
-                self._lose(f"{verdict}_drop")
+            fate, tos = signal(self, tos, verdict)
+            if fate.endswith("drop"):
+                self._lose(fate)
                 return
         if self.queue and self.length + segments > self.limit:
             self._lose("drop_limit")

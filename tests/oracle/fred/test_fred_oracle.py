@@ -13,7 +13,7 @@ from analysis import lists
 
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.fred.model import Fred
-from tests.oracle.red_model import Red, reported
+from tests.oracle.red_model import Red, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
 KIND = lists.read("fred")
@@ -82,7 +82,7 @@ class Case:
                 yield "t", None, f"t {round(0.37 * PTIME)}"
             if step in self.changes:
                 words, change = self.changes[step]
-                yield "x", change, f"x {words}"
+                yield "c", change, f"x {words}"
                 continue
             if step % 150 == 0:
                 load = self.load * rng.choice((0.5, 1, 1, 2.5))
@@ -175,27 +175,8 @@ def apply(model: Fred, change: dict[str, Any], now: int) -> None:
 def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build()
-    packet, most = 0, 0
-    nows = [step.t for step in steps[1:]] + [steps[-1].t]
-    for (kind, what, line), step, now in zip(case.operations(), steps, nows, strict=True):
-        where = f"step {step.i}: {line}"
-        left = []
-        if kind == "e":
-            model.enqueue(packet, *what, step.t)
-            packet += 1
-        elif kind == "d":
-            left = [p for _ in range(what) if (p := model.dequeue(step.t)) is not None]
-        elif kind == "x":
-            assert step.rc == 0, where
-            apply(model, what, step.t)
-        elif kind == "r":
-            assert step.rc == 0, where
-            model.reset(step.t)
-        assert step.out == left, where
-        assert step.qlen == len(model.queue), where
-        assert step.drops == model.counts["drops"], where
-        assert step.overlimits == model.counts["overlimits"], where
-
+    most = 0
+    for step, now, where in replay(model, case.operations(), steps, apply):
         seen = KIND.statistics(step.xstats)
         counted = {name: model.counts[name] for name in COUNTED}
         counted |= {
