@@ -22,7 +22,8 @@ from .progress import run_logged
 from .toolchain import compiler, jobs
 
 #: Where else than at the top Kbuild's files are.
-MODULE_FOLDERS = ("include", "bench/module", "selftests/gate", "selftests/kunit")
+MODULE_FOLDERS = ("include", "bench/module", "selftests/gate", "selftests/kunit",
+                  "netns-scenarios/tcp")
 
 KEEP = 12  # built trees to keep per kind, whatever their age
 

@@ -20,7 +20,8 @@ BOTTLENECK = (
 TCP = (
     Param("era", "2001", "", "2001: Reno as in the papers; today: the kernel's defaults",
           choices=tuple(ERAS)),
-    Param("cc", "auto", "", "congestion control that the kernel has; auto: the era's"),
+    Param("cc", "auto", "", "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); "
+          "auto: the era's"),
     Param("ecn", "off", "", "on: TCP negotiates ECN", choices=("off", "on")),
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
     Param("window", 2000, "kB", "receive buffer; what it advertises at most is half", 8, 100000),
