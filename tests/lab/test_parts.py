@@ -240,6 +240,19 @@ def test_a_moved_kernel_is_not_whole(tmp_path: Path) -> None:
     assert not cache.whole(tmp_path / "moved")
 
 
+def test_no_guest_loses_its_log_to_many_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "LOGS", tmp_path)
+    logs = [tmp_path / f"boot-20200101-000000-1-{number:09d}.log" for number in range(300)]
+    for log in logs:
+        log.touch()
+    os.utime(logs[7], (0, 0))
+    os.utime(logs[250], (0, 0))
+    job.new_log()
+    assert sorted(tmp_path.iterdir()) == logs[:7] + logs[8:]
+
+
 def test_cache_that_cannot_be_written_is_told() -> None:
     with pytest.raises(LabError, match="LAB_CACHE names another place"), cache.lock(
         Path("/proc/nowhere/x.lock")
