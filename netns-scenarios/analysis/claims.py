@@ -82,6 +82,12 @@ def _kept(figures: Figures, phase: int) -> float:
     return float(this / first)
 
 
+def _hit(phase: Figures) -> float:
+    """Share of the packets that were dropped, or marked instead."""
+    return float((phase["dropped"] + (phase.get("marked") or 0))
+                 / (phase["dropped"] + phase["sent"]))
+
+
 def choke_theory(offered: float) -> float:
     """Share of the link that CHOKe leaves to an unresponsive flow of `offered` times the link's
     rate, beside many that respond: the fluid model of Tang, Wang and Low (INFOCOM 2003).
@@ -131,8 +137,7 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "unevenness": _unevenness,
     "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
                                    / f["offered_bps"][group]),
-    "dropped_1": lambda f, _: (f["phases"][1]["dropped"]
-                               / (f["phases"][1]["dropped"] + f["phases"][1]["sent"])),
+    "dropped_1": lambda f, _: _hit(f["phases"][1]),
     "kept_1": lambda f, _: _kept(f, 1),
     "kept_2": lambda f, _: _kept(f, 2),
     "choke_theory": _theory,

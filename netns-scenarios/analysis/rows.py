@@ -17,7 +17,7 @@ DIGITS = 5  # significant, of every figure
 
 #: Of each phase; of a run's only phase the summary says as much.
 PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms", "queue_packets",
-         "dropped", "sent", "groups")
+         "dropped", "marked", "sent", "groups")
 
 
 def rounded(value: Any) -> Any:

@@ -8,7 +8,8 @@ import argparse
 import math
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from analysis import claims, compare, rows, svg
@@ -37,6 +38,29 @@ def verdict(claim: Claim, paper: Paper, made: Sequence[Row]) -> Judged:
         return Judged(UNDECIDED, judged.value, judged.seeds, judged.cells,
                       "its bounds are younger than the runs")
     return judged
+
+
+@dataclass(frozen=True)
+class Era:
+    """What one more era says of a paper: head and about for people, its cells, and the verdict on
+    each claim, by id."""
+
+    head: str
+    about: str
+    paper: Paper
+    made: Sequence[Row]
+    verdicts: Mapping[str, Judged]
+
+
+def other_eras(paper: Paper, listed: Sequence[Claim]) -> list[Era]:
+    """All but the paper's own."""
+    found = []
+    for name in paper.eras[1:]:
+        one = load(paper.name, era=name)
+        made, says = rows.read(one.results), paper.text["era"][name]
+        found.append(Era(says["head"], _cell(says["about"]), one, made,
+                         {claim.id: verdict(claim, one, made) for claim in listed}))
+    return found
 
 
 def _minutes(cells: Sequence[Row]) -> float:
@@ -69,10 +93,16 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> list[str]:
+def _in_short(claim: Claim, judged: Judged) -> str:
+    return f"**{judged.verdict}** {_shown(claim, judged.value)}" if judged.value else "absent"
+
+
+def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],
+                 eras: Sequence[Era]) -> list[str]:
     """Markdown."""
-    out = ["| | what the paper says, and where | published | accepted | measured | verdict | "
-           "turned over by | behind it |", "|---" * 8 + "|"]
+    heads = ["what the paper says, and where", "published", "accepted", "measured", "verdict",
+             *(era.head for era in eras), "turned over by", "behind it"]
+    out = [f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
     for claim in listed:
         judged = verdict(claim, paper, made)
         turned = _turned(judged, _tries(claim, paper, made), claim)
@@ -80,7 +110,8 @@ def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> 
                                           else "")
         out.append("| " + " | ".join(map(_cell, (
             claim.id, f"{claim.says} *{claim.place}*", claim.published, claim.accepted(),
-            _shown(claim, judged.value), said, turned, _behind(judged),
+            _shown(claim, judged.value), said,
+            *(_in_short(claim, era.verdicts[claim.id]) for era in eras), turned, _behind(judged),
         ))) + " |")
     return out
 
@@ -220,13 +251,22 @@ def _made_with(made: Sequence[Row]) -> list[str]:
     ) if values]
 
 
-def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> list[str]:
+def _have(paper: Paper, made: Sequence[Row]) -> str:
     asked = {cell.name for cell in paper.cells()}
     have = {row["cell"] for row in made} & asked
+    return (f"{len(have)} of {len(asked)} cells ({paper.seeds} seeds each), "
+            f"{_minutes(made):.0f} minutes of one CPU.")
+
+
+def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
+           eras: Sequence[Era]) -> list[str]:
     out = [f"{len(listed)} claims: " + ", ".join(
         f"{count} {one}" for one, count in _counts(paper, made, listed).items()) + ". "
-        f"{len(have)} of {len(asked)} cells ({paper.seeds} seeds each), "
-        f"{_minutes(made):.0f} minutes of one CPU."]
+        + _have(paper, made)]
+    for era in eras:
+        out += ["", f"The same claims with {era.about} (the column \"{era.head}\"): " + ", ".join(
+            f"{count} {one}" for one, count in _tally(era.verdicts.values()).items()) + ". "
+            + _have(era.paper, era.made)]
     for name, reason in paper.absent.items():
         out.append(f"Absent: {name}, {reason}.")
     return out
@@ -235,16 +275,16 @@ def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> list[s
 def page(paper: Paper) -> dict[str, str]:
     """The files of a paper below docs/results, by name: the page and its pictures."""
     made, listed = rows.read(paper.results), claims.load(paper.directory)
-    text = paper.text
+    text, eras = paper.text, other_eras(paper, listed)
     files: dict[str, str] = {}
     out = [f"# {text['title']}", "",
            f"Made by `make ledger` from `netns-scenarios/papers/{paper.name}`, by `make "
            f"paper-{paper.name}`, which runs what is missing.", "",
-           *_state(paper, made, listed), "", text["note"].strip(), "", "## The claims", "",
+           *_state(paper, made, listed, eras), "", text["note"].strip(), "", "## The claims", "",
            "Measured: mean over the seeds with its 95 % interval. A claim is confirmed when the "
            "whole interval is within what is accepted, differs when all of it is outside, and is "
            "not decidable otherwise. What is accepted was in the repository before the runs.", "",
-           *claims_table(paper, listed, made), ""]
+           *claims_table(paper, listed, made, eras), ""]
     if differing := _differences(paper, listed, made):
         out += ["## Where it differs", "", *differing]
     out += ["## The figures", ""]
@@ -256,8 +296,9 @@ def page(paper: Paper) -> dict[str, str]:
                     f"{_cell(spec.get('about', ''))} {_cell(text['thinned'])}".strip(), "",
                     *_numbers(spec, paper, made)]
     out += ["## Why these bounds", "", *_bounds(paper, listed), "",
-            "## What the cells were made with", "", *_made_with(made), "",
-            "Each row of `results.jsonl` has the command that makes its run again, to the byte, "
+            "## What the cells were made with", "",
+            *_made_with([*made, *(row for era in eras for row in era.made)]), "",
+            "Each row of `results*.jsonl` has the command that makes its run again, to the byte, "
             "and the digest to compare."]
     files[f"{paper.name}.md"] = "\n".join(out) + "\n"
     return files
@@ -278,9 +319,9 @@ def quick(paper: Paper, made: Sequence[Row]) -> str:
 
 
 def write(paper: Paper) -> None:
-    """The page and its pictures, and the index."""
+    """The page and its pictures, and what tells of all papers."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for name, text in (page(paper) | index_file()).items():
+    for name, text in (page(paper) | of_all()).items():
         (RESULTS / name).write_text(text)
 
 
@@ -290,9 +331,13 @@ def stale(files: Mapping[str, str]) -> list[str]:
             if not (RESULTS / name).exists() or (RESULTS / name).read_text() != text]
 
 
-def _counts(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> dict[str, int]:
-    found = Counter(verdict(claim, paper, made).verdict for claim in listed)
+def _tally(judged: Iterable[Judged]) -> dict[str, int]:
+    found = Counter(one.verdict for one in judged)
     return {one: found[one] for one in (CONFIRMED, DIFFERS, UNDECIDED)}
+
+
+def _counts(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> dict[str, int]:
+    return _tally(verdict(claim, paper, made) for claim in listed)
 
 
 def index(papers: Sequence[Paper]) -> str:
@@ -312,13 +357,64 @@ def index(papers: Sequence[Paper]) -> str:
                    + f" | {have} | {len(asked)} | {_minutes(made):.0f} |")
     out += ["", "Not decidable: not all of its cells are there, or the 95 % interval lies across a "
             "bound. `make paper-NAME` runs what is absent; how a claim is written and judged is in "
-            "[scenarios.md](../scenarios.md)."]
+            "[scenarios.md](../scenarios.md). What becomes of the claims with the TCP of "
+            "today is in [today.md](today.md)."]
     return "\n".join(out) + "\n"
 
 
-def index_file() -> dict[str, str]:
-    """The index, as page() gives a paper's files."""
-    return {"README.md": index([load(name) for name in names()])}
+#: What became of a claim: its verdict then, its verdict in the other era, and a column's head.
+FATES = ((CONFIRMED, CONFIRMED, "still holds"), (CONFIRMED, DIFFERS, "holds no more"),
+         (DIFFERS, CONFIRMED, "holds now"), (DIFFERS, DIFFERS, "differs in both"))
+
+
+def then_and_now(papers: Sequence[Paper]) -> list[str]:
+    """What still holds of the papers' claims in other eras, and what does not: Markdown."""
+    table = ["| paper | TCP | " + " | ".join(fate for *_, fate in FATES)
+             + " | not decided in one of them |", "|---" * (3 + len(FATES)) + "|"]
+    lists: list[str] = []
+    for paper in papers:
+        listed = claims.load(paper.directory)
+        then = {claim.id: verdict(claim, paper, rows.read(paper.results)) for claim in listed}
+        for era in other_eras(paper, listed):
+            fates: dict[str, list[Claim]] = {fate: [] for *_, fate in FATES}
+            for before, after, fate in FATES:
+                fates[fate] += [c for c in listed if (
+                    then[c.id].verdict, era.verdicts[c.id].verdict) == (before, after)]
+            decided = sum(map(len, fates.values()))
+            link = f"[{paper.name}]({paper.name}.md)"
+            table.append(f"| {link} | {era.head} | "
+                         + " | ".join(str(len(found)) for found in fates.values())
+                         + f" | {len(listed) - decided} |")
+            if not decided:
+                continue
+            lists += [f"### {paper.name}, {era.head}", "", f"With {era.about}.", ""]
+            kept = ", ".join(c.id for c in fates["still holds"])
+            lists += [f"Still holds: {kept or 'nothing'}.", ""]
+            turned = [(fate, c) for fate in ("holds no more", "holds now") for c in fates[fate]]
+            if turned:
+                lists += ["| | what the paper says | accepted | then | " + era.head + " | |",
+                          "|---" * 6 + "|"]
+                lists += ["| " + " | ".join(map(_cell, (
+                    c.id, c.says, c.accepted(), _shown(c, then[c.id].value),
+                    _shown(c, era.verdicts[c.id].value), fate))) + " |" for fate, c in turned]
+                lists.append("")
+    return [*table, "", *lists]
+
+
+def today(papers: Sequence[Paper]) -> str:
+    """docs/results/today.md."""
+    out = ["# Today", "", "## The papers' claims", "",
+           "Each claim is judged again by the same bounds, with another TCP and nothing else "
+           "changed but the marks; the pages have all figures. Then: the paper's own TCP, as near "
+           "as Linux comes.", "",
+           *then_and_now(papers)]
+    return "\n".join(out).rstrip() + "\n"
+
+
+def of_all() -> dict[str, str]:
+    """What tells of all papers, as page() gives a paper's files."""
+    papers = [load(name) for name in names()]
+    return {"README.md": index(papers), "today.md": today(papers)}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -327,7 +423,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                                      "and claims of the papers; runs nothing.")
     parser.add_argument("--check", action="store_true", help="write nothing; say what differs")
     args = parser.parse_args(argv)
-    wrong = stale(index_file()) if args.check else []
+    wrong = stale(of_all()) if args.check else []
     for name in names():
         if args.check:
             wrong += stale(page(load(name)))

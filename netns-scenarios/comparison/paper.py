@@ -4,6 +4,10 @@ the paper says of them, and `results.jsonl` has a line for each cell that ran.
 
 A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
 is a parameter of the scenario sets it; any axis may be named in the discipline's options.
+
+The claims can be judged again in other eras than the paper's own: `era.NAME` has parameters of
+every scenario (`set`) and options with the disciplines that get them (`options`). Only the cells
+that a claim itself needs run there; their lines are in `results-NAME.jsonl`.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis import claims
 from netns.params import Value
 from netns.scenario import find
 from netns.topology import frame_bytes
@@ -23,7 +28,8 @@ from netns.topology import frame_bytes
 from . import disciplines, sweep
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
-SWEEP, RESULTS = "sweep.toml", "results.jsonl"
+SWEEP = "sweep.toml"
+OWN = "own"
 MTU = 1500
 
 
@@ -67,7 +73,8 @@ class Cell:
 @dataclass(frozen=True)
 class Paper:
     """What sweep.toml says. absent: disciplines that cannot be had yet, with the reason. Its
-    `quick` has the seeds, parameters and values of axes of a quick look."""
+    `quick` has the seeds, parameters and values of axes of a quick look. era: OWN or another that
+    the claims are judged in."""
 
     name: str
     text: Mapping[str, Any]
@@ -75,6 +82,7 @@ class Paper:
     disciplines: Mapping[str, str]
     absent: Mapping[str, str]
     experiments: Sequence[Experiment]
+    era: str = OWN
 
     @property
     def directory(self) -> Path:
@@ -84,13 +92,20 @@ class Paper:
     @property
     def results(self) -> Path:
         """A line for each cell that ran."""
-        return self.directory / RESULTS
+        return self.directory / f"results{'' if self.era == OWN else f'-{self.era}'}.jsonl"
+
+    @property
+    def eras(self) -> tuple[str, ...]:
+        """Its own and the others."""
+        return (OWN, *self.text.get("era", {}))
 
     def cells(self) -> Iterator[Cell]:
         """All that can be run, one seed after the other."""
+        listed = claims.load(self.directory) if self.era != OWN else ()
         for seed, experiment in itertools.product(range(1, self.seeds + 1), self.experiments):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
-                if name not in self.absent:
+                if name not in self.absent and (self.era == OWN or any(
+                        claim.judges(experiment.name, name, point) for claim in listed)):
                     yield Cell(experiment, name, point, seed,
                                words(experiment, self.disciplines[name], point, seed))
 
@@ -116,10 +131,14 @@ def words(experiment: Experiment, discipline: str, at: Mapping[str, Value],
             *sweep.settings(values), "--seed", str(seed))
 
 
-def load(name: str, *, quick: bool = False) -> Paper:
-    """A paper by its name."""
+def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
+    """A paper by its name, in its own era or in another that it has."""
     text = tomllib.loads((PAPERS / name / SWEEP).read_text())
     changed = text["quick"] if quick else {}
+    other = {} if era == OWN else text["era"][era]
+    known = dict(text["disciplines"])
+    for option, takers in other.get("options", {}).items():
+        known |= {taker: f"{known[taker]} {option}" for taker in takers}
     experiments = []
     for one in text["experiment"]:
         kept = changed.get("axes", {})
@@ -127,10 +146,11 @@ def load(name: str, *, quick: bool = False) -> Paper:
                 for axis, values in one.get("axes", {}).items()}
         if not quick or one.get("quick", True):
             experiments.append(Experiment(
-                one["name"], one["scenario"], {**one.get("set", {}), **changed.get("set", {})},
+                one["name"], one["scenario"], {**one.get("set", {}), **changed.get("set", {}),
+                                          **other.get("set", {})},
                 axes, one["disciplines"], one.get("flows", False), one.get("step_s", 0)))
-    return Paper(name, text, changed.get("seeds", text["seeds"]), text["disciplines"],
-                 text.get("absent", {}), experiments)
+    return Paper(name, text, changed.get("seeds", text["seeds"]), known,
+                 text.get("absent", {}), experiments, era)
 
 
 def names() -> list[str]:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from analysis import claims, rows
+from analysis.claims import Claim
 from netns.execute import ROOT
 
 from . import ledger, sweep
-from .paper import Cell, Paper, load, names
+from .paper import OWN, Cell, Paper, load, names
 
 
 def missing(paper: Paper) -> dict[str, Cell]:
@@ -43,38 +44,57 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("name", choices=names())
     parser.add_argument("--quick", action="store_true",
                         help="a small part, in minutes; leaves the repository alone")
+    parser.add_argument("--era", metavar="ERA",
+                        help=f"only the paper's own, \"{OWN}\", or one that its claims are judged "
+                        f"in besides; default: all, its own first, and with --quick its own")
+    parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="only these experiments")
     parser.add_argument("--seeds", type=int, metavar="N", help="only the first N seeds")
     parser.add_argument("--at", action="append", default=[], metavar="AXIS=VALUE,...",
                         help="only these values of an axis; may be given again")
     parser.add_argument("--disciplines", nargs="+", metavar="NAME", help="only these")
     args = parser.parse_args(argv)
-    paper = load(args.name, quick=args.quick)
-    args.out = args.out / (f"{args.name}-quick" if args.quick else args.name)
-    wanted = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
-    wanted = {name: cell for name, cell in wanted.items()
-              if _asked(args, cell)}
-    made: list[dict[str, Any]] = []
-    failed: list[str] = []
+    eras = load(args.name).eras
+    if args.era and args.era not in eras:
+        parser.error(f"--era: {args.era} given, {args.name} has {', '.join(eras)}")
+    failed = []
     try:
-        for seed in sorted({cell.seed for cell in wanted.values()}):
-            failed += _round(args, paper, {n: c for n, c in wanted.items() if c.seed == seed}, made)
+        for era in (args.era,) if args.era else eras[:1] if args.quick else eras:
+            failed += _replay(args, load(args.name, quick=args.quick, era=era))
     except KeyboardInterrupt:
         print("paper: interrupted; the same command goes on", file=sys.stderr)
         return 130
+    if failed:
+        print(f"paper: {len(failed)} runs failed, {failed[0]} first: see its log", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
+    """Run what is missing of one era, and write what follows from it; the runs that failed."""
+    words = [paper.name, *(["quick"] if args.quick else []),
+             *([paper.era] if paper.era != OWN else [])]
+    there = argparse.Namespace(**vars(args) | {"out": args.out / "-".join(words)})
+    wanted = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
+    for_ = [claim for claim in claims.load(paper.directory)
+            if not args.claims or claim.id in args.claims]
+    wanted = {name: cell for name, cell in wanted.items() if _asked(args, for_, cell)}
+    made: list[dict[str, Any]] = []
+    failed: list[str] = []
+    for seed in sorted({cell.seed for cell in wanted.values()}):
+        failed += _round(there, paper, {n: c for n, c in wanted.items() if c.seed == seed}, made)
     if args.quick:
         print(ledger.quick(paper, made))
     else:
         rows.tidy(paper.results, {cell.name: shlex.join(cell.words) for cell in paper.cells()})
-        ledger.write(paper)
-    if failed:
-        print(f"paper: {len(failed)} runs failed, {failed[0]} first: see its log in {args.out}",
-              file=sys.stderr)
-    return 1 if failed else 0
+        ledger.write(load(paper.name))
+    return [there.out / name for name in failed]
 
 
-def _asked(args: argparse.Namespace, cell: Cell) -> bool:
-    """Whether the options leave a cell in."""
+def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
+    """Whether the options leave a cell in; for_: the claims that are asked for."""
+    if args.claims and not any(claim.judges(cell.experiment.name, cell.discipline, cell.at)
+                               for claim in for_):
+        return False
     for words in args.at:
         axis, _, values = words.partition("=")
         if axis in cell.at and str(cell.at[axis]) not in values.split(","):

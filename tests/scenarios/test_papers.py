@@ -22,6 +22,12 @@ from netns.settings import Settings
 from netns.shares import Facts
 
 PAPERS = paper.names()
+ERAS = [(name, era) for name in PAPERS for era in paper.load(name).eras]
+
+
+#: Kinds that mark when they are told to.
+MARK = ("red", "choke", "pie", "blue", "fred", "chokex", "cbt", "redtail", "ared", "fpq",
+        "2regionred")
 
 
 def facts_of(cell: Cell) -> Facts:
@@ -107,17 +113,17 @@ def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_pages_are_what_rows_and_claims_give(name: str) -> None:
-    files = ledger.page(paper.load(name)) | ledger.index_file()
+    files = ledger.page(paper.load(name)) | ledger.of_all()
     assert ledger.stale(files) == []
     assert ledger.stale({next(iter(files)): "something else"}) != []
     # Pictures of what is drawn no more.
     there = {path.name for path in ledger.RESULTS.glob(f"{name}*")}
-    assert there == {file for file in files if file != "README.md"}
+    assert there == set(files) - set(ledger.of_all())
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_every_row_is_of_a_cell_and_says_what_made_it(name: str) -> None:
-    one = paper.load(name)
+@pytest.mark.parametrize(("name", "era"), ERAS)
+def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> None:
+    one = paper.load(name, era=era)
     cells = {cell.name for cell in one.cells()}
     made = rows.read(one.results)
     assert len({row["cell"] for row in made}) == len(made)
@@ -128,6 +134,37 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str) -> None:
         for hop in row["hops"].values():
             assert hop["offered"] > 0
     assert one.results.stat().st_size < 2_500_000 if made else True
+
+
+@pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in ERAS if e != paper.OWN])
+def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
+    """It has the cells that claims need, each as the paper's own but for era, cc, ecn, and the
+    discipline's `ecn`; and all that mark do, but where sweep.toml says why not."""
+    own = {cell.name: cell for cell in paper.load(name).cells()}
+    listed = claims.load(paper.PAPERS / name)
+    cells = list(paper.load(name, era=era).cells())
+    assert {cell.name for cell in cells} == {
+        key for key, c in own.items()
+        if any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)}
+    for cell in cells:
+        added = list(cell.words)
+        for word in own[cell.name].words:
+            if word.split()[0] in MARK and word not in added:
+                word += " ecn"
+            added.remove(word)
+        assert set(added) <= {"--set", "era=today", "cc=bbr", "ecn=on"}
+        assert "era=today" in added
+        assert ("ecn=on" in cell.words) == (era == "today")
+        marks = any(word.split()[0] in MARK and "ecn" in word.split() for word in cell.words)
+        could = any(word.split()[0] in MARK for word in cell.words)
+        assert marks == (could and era == "today" and cell.experiment.name != "theory")
+        facts_of(cell)
+
+
+def test_what_a_flow_can_have_at_most_is_less_with_timestamps(made_up: Paper) -> None:
+    (then, *_), (now, *_) = made_up.cells(), paper.load("made-up", era="today").cells()
+    ratio = facts_of(now).fair_share_bps / facts_of(then).fair_share_bps
+    assert ratio == pytest.approx(1448 / 1460)
 
 
 # A paper of one experiment, made by hand.
@@ -141,6 +178,11 @@ note = "Made up."
 good = "pfifo limit {buffer}"
 bad = "bfifo limit {bytes}"
 third = "pfifo limit 3"
+[era.today]
+head = "now"
+about = "a later TCP"
+set = { era = "today", ecn = "on" }
+options = { headdrop = ["bad"] }
 [quick]
 [[experiment]]
 name = "one"
@@ -192,27 +234,32 @@ low = 1.5
 """
 
 
+def run(one: Paper, **at: float) -> None:
+    """A row for each cell: each discipline at so much of the link, whatever the buffer, to a
+    hundredth by the seed."""
+    for cell in one.cells():
+        figures = plausible(facts_of(cell))
+        figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + at[cell.discipline]
+        rows.append(one.results, {
+            "cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
+            "at": dict(cell.at), "seed": cell.seed, "command": " ".join(cell.words),
+            "bounds": {c.id: c.bounds for c in claims.load(one.directory)
+                       if c.judges(cell.experiment.name, cell.discipline, cell.at)},
+            "figures": figures, "hops": {}, "digest": "", "cpu_s": 6.0,
+            "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},
+        })
+
+
 @pytest.fixture
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
-    """Good at 0.9 of the link and bad at 0.3, whatever the buffer, to a hundredth by the seed."""
+    """Good at 0.9 of the link and bad at 0.3."""
     monkeypatch.setattr(paper, "PAPERS", tmp_path)
     directory = tmp_path / "made-up"
     directory.mkdir()
     (directory / "sweep.toml").write_text(SWEEP)
     (directory / "claims.toml").write_text(CLAIMS)
     one = paper.load("made-up")
-    for cell in one.cells():
-        figures = plausible(facts_of(cell))
-        figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + {
-            "good": 0.9, "bad": 0.3, "third": 0.1}[cell.discipline]
-        rows.append(one.results, {
-            "cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
-            "at": dict(cell.at), "seed": cell.seed, "command": " ".join(cell.words),
-            "bounds": {c.id: c.bounds for c in claims.load(directory)
-                       if c.judges(cell.experiment.name, cell.discipline, cell.at)},
-            "figures": figures, "hops": {}, "digest": "", "cpu_s": 6.0,
-            "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},
-        })
+    run(one, good=0.9, bad=0.3, third=0.1)
     return one
 
 
@@ -287,12 +334,40 @@ def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
     assert verdicts(made_up)["C1"].verdict == "confirmed"
 
 
+def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
+    today = paper.load("made-up", era="today")
+    fates = {"nothing has run": "| now | 0 | 0 | 0 | 0 | 2 |", "run": "| now | 1 | 1 | 0 | 0 | 0 |"}
+    assert fates["nothing has run"] in ledger.today([made_up])
+    assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
+    assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())
+    own = made_up.results.read_bytes()
+    run(today, good=0.5, bad=0.3)
+    assert made_up.results.read_bytes() == own
+    assert {k: j.verdict for k, j in verdicts(today).items()} == {
+        "C1": "differs", "C2": "confirmed"}
+    assert {j.verdict for j in verdicts(made_up).values()} == {"confirmed"}
+    page = ledger.page(made_up)["made-up.md"]
+    (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
+    assert "| 0.90 ±0.02 | **confirmed** | **differs** 0.50 ±0.02 | bad: 0.30" in first
+    assert "1 confirmed, 1 differs, 0 not decidable. 12 of 12 cells" in page
+    assert fates["run"] in ledger.today([made_up])
+    assert "| C1 | Good is good. | 0.8 to 1 | 0.90 ±0.02 | 0.50 ±0.02 | holds no more |" in (
+        ledger.today([made_up]))
+
+
+def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
+    phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
+    for marked, share in ((None, 0.3), (0, 0.3), (20, 0.5)):
+        figures = {"phases": [{}, {**phase, "marked": marked}]}
+        assert claims.figure(figures, ":dropped_1") == pytest.approx(share)
+
+
 def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
     page = ledger.page(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
-    assert "| **confirmed** | bad: 0.30 ±0.02 | 3 seeds, 3 cells, 0.3 CPU min |" in first
+    assert "| **confirmed** | absent | bad: 0.30 ±0.02 | 3 seeds, 3 cells, 0.3 CPU min |" in first
     (second,) = [line for line in page.splitlines() if line.startswith("| C2 ")]
-    assert "| **confirmed** | nothing yet | 3 seeds, 12 cells, 1.2 CPU min |" in second
+    assert "| **confirmed** | absent | nothing yet | 3 seeds, 12 cells, 1.2 CPU min |" in second
 
 
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
