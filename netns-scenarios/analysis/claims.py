@@ -41,6 +41,10 @@ class Absent(Exception):
     """A cell, or a figure of it, that a claim needs; the message names it."""
 
 
+class NoRatio(Exception):
+    """What a claim's figure is to be divided by is 0."""
+
+
 def figure(figures: Figures, path: str) -> float:
     """A figure by its path, `groups.far.share_of_fair`, or one of DERIVED with the group before
     it, `udp:link_share`."""
@@ -321,8 +325,10 @@ def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells
             others *= len(values)
         if claim.difference:
             values = [a - b for a, b in zip(values, others, strict=True)]
+        elif not all(others):
+            raise NoRatio(f"no ratio to {claim.against.of}, which has 0 under seed {seed}")
         else:
-            values = [a / b if b else math.inf for a, b in zip(values, others, strict=True)]
+            values = [a / b for a, b in zip(values, others, strict=True)]
     return FOLDS[claim.fold](values), rows
 
 
@@ -337,6 +343,8 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: S
         except Absent as absent:
             lacking = lacking or f"absent: {absent}, seed {seed}"
             continue
+        except NoRatio as none:
+            return Judged(UNDECIDED, None, 0, [], str(none))
         values.append(value)
         used += mine
     if not values:

@@ -94,7 +94,9 @@ def _cell(text: str) -> str:
 
 
 def _in_short(claim: Claim, judged: Judged) -> str:
-    return f"**{judged.verdict}** {_shown(claim, judged.value)}" if judged.value else "absent"
+    if judged.why_not.startswith("absent") and not judged.value:
+        return "absent"
+    return f"**{judged.verdict}** {_shown(claim, judged.value) or judged.why_not}"
 
 
 def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],

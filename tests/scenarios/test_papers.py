@@ -355,6 +355,18 @@ def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
         ledger.today([made_up]))
 
 
+def test_of_nothing_there_is_no_ratio(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["discipline"] == "bad" and row["seed"] == 2:
+            row["figures"]["summary"]["utilization"] = 0.0
+        return row
+
+    rewrite(made_up, planted)
+    found = verdicts(made_up)["C2"]
+    assert (found.verdict, found.value) == ("not decidable", None)
+    assert found.why_not == "no ratio to bad, which has 0 under seed 2"
+
+
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
     phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
     for marked, share in ((None, 0.3), (0, 0.3), (20, 0.5)):
