@@ -175,6 +175,8 @@ def build_extras(path: Path) -> None:
          f"TOOLS_DIR={extras.tools}", "AQM_VERSION=$(shell cat VERSION)"],
         log, "building plugins and tools",
     )
+    run_logged(["make", "-s", "-C", ROOT / "tc", "lab", f"PLUGINS_DIR={extras.tc}"], log,
+               "building the lab's own plugins")
     mark(path)
 
 

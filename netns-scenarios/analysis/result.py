@@ -50,6 +50,8 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
         "groups": groups,
         "phases": phases(read),
         "hops": hops,
+        # Of all of TCP over the whole run: retransmission timers that ran out.
+        "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
         "digest": digest(read),
         "provenance": {**read.run["made_with"],
                        **{key: guest[key] for key in ("build", "lab", "modules", "tc")}},
@@ -68,8 +70,9 @@ def _describe_group(group: dict[str, Any]) -> str:
     if delay := group["delay_ms"]:
         words.append(f"delay mean {delay['mean']:.1f}, p99 {delay['p99']:.1f} ms")
     if (completion := group["completion_s"]) and completion["completed"]:
-        words.append(f"{completion['completed']} requests in mean {completion['mean']:.2f}, "
-                     f"p95 {completion['p95']:.2f} s, {completion['unfinished']} unfinished")
+        words.append(f"{completion['completed']} requests in mean {completion['mean']:.3g}, "
+                     f"p95 {completion['p95']:.3g}, p99 {completion['p99']:.3g} s, "
+                     f"{completion['unfinished']} unfinished")
     return ", ".join(words)
 
 
@@ -87,10 +90,11 @@ def describe(result: dict[str, Any]) -> str:
         f"  queue delay mean {delay['mean']:.2f}, p50 {delay['p50']:.2f}, p95 "
         f"{delay['p95']:.2f}, p99 {delay['p99']:.2f} ms; {s['dropped']} dropped, "
         f"{'an unknown number' if s['marked'] is None else s['marked']} marked, "
-        f"{s['sent']} sent",
+        f"{s['sent']} sent, {result['timeouts']} timeouts",
     ]
-    if len(result["groups"]) > 1:
-        for name, group in result["groups"].items():
+    groups = result["groups"]
+    if len(groups) > 1 or any(group["completion_s"] for group in groups.values()):
+        for name, group in groups.items():
             lines.append(f"  {name}: {_describe_group(group)}")
     if len(result["phases"]) > 1:
         for phase in result["phases"]:

@@ -54,7 +54,7 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
     run = logs.read_run(directory)
     figures: dict[str, Any] = {
         "summary": result["summary"], "groups": result["groups"],
-        "rate_bps": run["facts"]["rate_bps"],
+        "rate_bps": run["facts"]["rate_bps"], "timeouts": result["timeouts"],
         # Bytes of a datagram's payload, by group: its packet less the headers of IPv4 and UDP.
         "payload": {key.removesuffix("_size"): value - 28
                     for key, value in run["parameters"].items() if key.endswith("_size")},

@@ -315,7 +315,7 @@ class CarryOut:
 
     def counters(self, ns: str) -> dict[str, Any]:
         """What a namespace's kernel has counted: packets by device, what was delivered here, what
-        was discarded and why, CE marks received; of both versions of IP."""
+        was discarded and why, CE marks received, of both versions of IP; and TCP's timeouts."""
         shown = self.command([tool("ip"), "netns", "exec", self.netns(ns), "sh", "-c",
                               "cat /proc/net/dev /proc/net/netstat /proc/net/snmp; "
                               "[ ! -e /proc/net/snmp6 ] || cat /proc/net/snmp6"])
@@ -324,6 +324,7 @@ class CarryOut:
             "devices": devices,
             "delivered": protocols["Ip InDelivers"] + protocols.get("Ip6InDelivers", 0),
             "received_ce": protocols["IpExt InCEPkts"] + protocols.get("Ip6InCEPkts", 0),
+            "timeouts": protocols["TcpExt TCPTimeouts"],
             "discarded": {name: value for name, value in protocols.items()
                           if value and name in DISCARDS},
         }

@@ -32,9 +32,10 @@ def tcp_keys(settings: Settings) -> dict[str, int | str]:
 
 def bulk(settings: Settings, rng: random.Random, name: str, flows: int, rtt_ms: float, *,
          from_s: float | None = None, to_s: float | None = None,
-         reverse: bool = False) -> list[Group]:
+         reverse: bool = False, cc: str = "") -> list[Group]:
     """Flows of bulk TCP that start within the spread, behind links of the `access` rate; none is
-    no group. reverse: the other way, through a mirror image of the bottleneck."""
+    no group. reverse: the other way, through a mirror image of the bottleneck. cc: congestion
+    control, if not the run's."""
     begin_ns, spread_s = round((from_s or 0) * 1e9), settings.number("spread")
     access_bps = settings.number("access") * 1e6
     return [Group(
@@ -42,7 +43,7 @@ def bulk(settings: Settings, rng: random.Random, name: str, flows: int, rtt_ms: 
         start_ns=[begin_ns + int(rng.random() * spread_s * 1e9) for _ in range(flows)],
         rtt_ms=rtt_ms,
         access_bps=access_bps,
-        congestion_control=settings.congestion_control,
+        congestion_control=cc or settings.congestion_control,
         flow={**tcp_keys(settings), **({"stop_ns": round(to_s * 1e9)} if to_s else {})},
         reverse=reverse,
         demand_bps=access_bps or math.inf,
@@ -123,3 +124,12 @@ def udp(settings: Settings, rng: random.Random, name: str, flows: int, rtt_ms: f
         from_s=cbr.start_s,
         to_s=cbr.stop_s,
     )]
+
+
+def probe(settings: Settings, rng: random.Random) -> list[Group]:
+    """The probe, if there is to be one: each datagram at a seeded random instant of its slot, and
+    no propagation delay, so that its delay is what the queues add."""
+    if not settings.on("probe"):
+        return []
+    return udp(settings, rng, "probe", 1, 0.0, Cbr.every(
+        settings.number("probe_gap") / 1e3, settings.count("probe_size"), jitter=1.0))

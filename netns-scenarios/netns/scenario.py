@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import scenarios
 
+from . import flows
 from .errors import UserError, unknown
 from .params import Param
 from .recipe import Recipe
@@ -59,10 +60,12 @@ def compose(scenario: Scenario, settings: Settings) -> tuple[Recipe, Facts]:
     """The run, and what its analysis must know."""
     values = {**settings.values, "duration": scenario.duration(settings)}
     settings = replace(settings, values=values)
-    groups = scenario.groups(settings, random.Random(settings.seed))
+    rng = random.Random(settings.seed)
+    groups = [*scenario.groups(settings, rng)]
     if not groups:
         names = [p.name for p in scenario.params if p.unit in ("flows", "clients")]
         raise UserError(f"no flows: set {' or '.join(names)}")
+    groups += flows.probe(settings, rng)
     recipe = build(
         groups, settings.bottleneck, settings.era,
         ecn=settings.on("ecn"), ip=settings.ip, mtu=settings.count("mtu"),

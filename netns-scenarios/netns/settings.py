@@ -32,6 +32,10 @@ TIME = (
     Param("spread", 1.0, "s", "flows start at seeded random instants in 0..spread", 0.0, 600.0),
     Param("interval", 500, "ms", "between two readings of every flow's bytes", 1, 60000),
     Param("sample", 10, "ms", "between two readings of the queue", 1, 60000),
+    Param("probe", "off", "", "on: a sparse flow of UDP crosses the bottlenecks, group `probe`",
+          choices=("off", "on")),
+    Param("probe_gap", 20.0, "ms", "between two of its datagrams, in the mean", 1.0, 10e3),
+    Param("probe_size", 200, "bytes", "of its packets, IP header included", 100, 1500),
     Param("generator", "flowgen", "", "iperf3: on the wall clock only; starts all flows at once",
           choices=("flowgen", "iperf3")),
 )
@@ -120,6 +124,8 @@ class Settings:
                 "generator=iperf3 makes some 50 system calls a packet: give --clock wall, "
                 "and a rate that the machine can carry"
             )
+        if generator == "iperf3" and self.on("probe"):
+            raise UserError("probe=on needs generator=flowgen")
         return generator
 
     @property

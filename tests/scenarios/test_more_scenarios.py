@@ -15,7 +15,7 @@ from netns import sessions
 from netns.errors import UserError
 from netns.params import resolve
 from netns.recipe import Recipe
-from netns.scenario import compose, find
+from netns.scenario import compose, find, find_all
 from netns.settings import Settings
 from netns.shares import Facts
 
@@ -33,6 +33,8 @@ SHORT = {
                 "duration=4"),
     "first-use": ("rate=20", "warmup=1", "duration=3"),
     "parking-lot": ("end_flows=3", "cross_flows=3", "hops=2", "rate=20", "warmup=1", "duration=2"),
+    "bully": ("flows=2", "rate=20", "warmup=1", "duration=2", "probe=on"),
+    "incast": ("senders=8", "rounds=2", "every=1", "warmup=1"),
 }
 ALONE = ("long_flows=0", "cbr_flows=0", "web_start=0", "warmup=0", "rate=100", "rtt_low=100",
          "rtt_high=100", "rtt_steps=1", "clients=10", "think=2", "size_dist=fixed", "access=0",
@@ -74,7 +76,7 @@ def test_list_has_them_all() -> None:
     done = subprocess.run([RUN, "--list"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     for name in SHORT:
-        assert f"\n{name}: " in done.stdout
+        assert f"\n{name}: " in "\n" + done.stdout
     for parameter in ("udp_rate", "near_rtt", "step_every", "size_shape"):
         assert parameter in done.stdout
 
@@ -155,6 +157,7 @@ def test_a_datagram_that_leaves_early_fails_the_run() -> None:
     ("web-mix", ("web_start=500",), "over at 200 s"),
     ("web-mix", ("rtt_low=300",), "above rtt_high"),
     ("web-mix", ("think=0.01", "clients=10000"), "more than 1000000 requests"),
+    ("incast", ("warmup=1",), "needs a round: 2"),
     ("web-mix", ("clients=0", "long_flows=0", "cbr_flows=0"), "no flows"),
 ])
 def test_bad_input(name: str, settings: tuple[str, ...], said: str) -> None:
@@ -212,6 +215,76 @@ def test_probe_of_first_use_has_the_delay_of_the_queue_and_no_other(tmp_path: Pa
     sent = sum(int(row["sent"]) for row in table(tmp_path / "idle" / "datagrams.csv")
                if row["flow"] == "1")
     assert sent == pytest.approx(8000 / 20, abs=1)
+
+
+def test_a_probe_can_cross_every_scenario() -> None:
+    for name in find_all():
+        without, beside = recipe_of(name, "probe=off"), recipe_of(name, "probe=on")
+        (probe,) = [f for f in beside[0].flows if f["group"] == "probe"]
+        assert (probe["gap_ns"], probe["delay_ns"]) == (20_000_000, 0)
+        assert probe["sink_netns"] == "dst"
+        # Nothing else of the run changes, and what is compared leaves it out.
+        assert [f for f in beside[0].flows if f is not probe] == without[0].flows
+        assert not beside[1].groups["probe"].elastic
+        assert set(beside[1].groups) == {*without[1].groups, "probe"}
+    with pytest.raises(UserError, match="probe=on needs generator=flowgen"):
+        compose(find("dumbbell"), Settings(resolve(find("dumbbell").params, (
+            "probe=on", "generator=iperf3")), "pfifo", 1, "wall"))
+
+
+def test_incast_alone_takes_its_round_trip_and_its_bytes(tmp_path: Path) -> None:
+    """10 segments leave at once: the request's 0.2 ms, and 9 packets of 1514 bytes at 100 Mb/s
+    behind one that an idle tbf lets pass."""
+    r = run("incast", tmp_path / "r", "senders=1", "size=14.48", "rounds=3", "every=1", "warmup=1",
+            "rate=100")
+    completion = r["groups"]["senders"]["completion_s"]
+    assert (completion["completed"], completion["unfinished"]) == (3, 0)
+    assert completion["max"] == pytest.approx(0.2e-3 + 9 * 1514 * 8 / 100e6, abs=10e-6)
+    assert r["timeouts"] == 0
+    assert r["summary"]["dropped"] == 0
+
+
+def test_who_is_late_for_a_round_is_late_by_its_clock(tmp_path: Path) -> None:
+    """An answer takes 0.84 s, and one is asked for every half second."""
+    run("incast", tmp_path / "r", "senders=1", "size=1000", "rounds=4", "every=0.5", "warmup=0.5",
+        "rate=10", "skew=0", qdisc="pfifo limit 1000")
+    rows = table(tmp_path / "r" / "requests.csv")[1:]
+    asked = [float(row["start_s"]) for row in rows]
+    assert asked == pytest.approx([0.5, 1.0, 1.5], abs=1e-6)
+    first, second, last = (row["completion_s"] for row in rows)
+    takes_s = 1e6 / 1448 * 1514 * 8 / 10e6
+    assert float(first) == pytest.approx(takes_s, abs=0.01)
+    assert float(second) == pytest.approx(2 * takes_s - 0.5, abs=0.02)
+    assert last == ""
+
+
+def test_a_lost_window_is_a_timeout(tmp_path: Path) -> None:
+    """32 times 10 packets meet a buffer of 5: some senders lose all of theirs."""
+    r = run("incast", tmp_path / "r", "rounds=2", "every=1", "warmup=1", qdisc="pfifo limit 5")
+    assert r["timeouts"] >= 2
+    # The shortest timeout that Linux has
+    assert r["groups"]["senders"]["completion_s"]["max"] > 0.2
+
+
+def test_the_bully_is_what_it_is_told_to_be() -> None:
+    recipe, facts = recipe_of("bully")
+    assert {f["group"]: f["cc"] for f in recipe.flows} == {"rest": "cubic", "bully": "bbr"}
+    assert facts.groups["rest"].fair_share_bps == pytest.approx(50e6 / 9 * 1448 / 1514)
+    recipe, facts = recipe_of("bully", "bully=udp", "bully_rate=5")
+    assert {f["group"]: f.get("kind", "bulk") for f in recipe.flows} == {
+        "rest": "bulk", "bully": "udp"}
+    # It asks for less than an equal part, and the rest share what it leaves.
+    assert facts.groups["rest"].fair_share_bps == pytest.approx(45e6 / 8 * 1448 / 1514)
+    assert not facts.groups["bully"].elastic
+
+
+def test_bbr_takes_from_cubic_what_a_fair_queue_gives_back(tmp_path: Path) -> None:
+    """A buffer of a fifth of the bandwidth-delay product, 33 packets."""
+    fifo, fair = (run("bully", tmp_path / kind, "warmup=3", "duration=6",
+                      qdisc=f"{kind} limit 33")["groups"] for kind in ("pfifo", "qsdrr"))
+    assert fifo["bully"]["share_of_fair"] > 2
+    assert fair["bully"]["share_of_fair"] < 1.3
+    assert fair["rest"]["share_of_fair"] > fifo["rest"]["share_of_fair"] + 0.15
 
 
 def test_a_source_whose_window_opens_wide_goes_on(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_every_flow_has_its_own_addresses() -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["dumbell"], 'no scenario "dumbell": did you mean dumbbell?'),
+        (["dumbell"], 'no scenario "dumbell": did you mean dumbbell'),
         (["dumbbell", "--set", "flow=3"], 'no parameter "flow": did you mean flows?'),
         (["dumbbell", "--set", "flows=0"], "flows: 0 given, allowed: 1 to 10000 flows"),
         (["dumbbell", "--set", "rtt=soon"], 'rtt: "soon" given, needs a number from 0 to'),

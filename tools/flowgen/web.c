@@ -2,7 +2,9 @@
 /*
  * Web traffic: a client thinks, asks its server for so many bytes, gets them,
  * thinks again. Think times and sizes come with the flow file
- * (requests=THINK_NS:BYTES,...): whoever wrote it drew them.
+ * (requests=THINK_NS:BYTES,...): whoever wrote it drew them. With every_ns
+ * request k is due at start + k * every_ns + its think time, or when the one
+ * before it is complete if that is later; its time counts from when it was due.
  *
  * The server is the flow's source, since it is its data that crosses the
  * bottleneck, the client is the sink. Each request has a connection of its own,
@@ -32,6 +34,7 @@ struct request {
 
 /*
  * @session: the requests as the flow file has them; @keep: one connection for all
+ * @every_ns: between two requests; 0: each thought about after the one before
  * @requests, @nr: the whole session; @next: the one that is thought about, or
  *	under way
  * @asked_ns: since when it is under way, after the epoch
@@ -44,6 +47,7 @@ struct request {
 struct web {
 	char *session;
 	unsigned int keep;
+	int64_t every_ns;
 	struct request *requests;
 	unsigned int nr;
 	unsigned int next;
@@ -61,6 +65,8 @@ static const struct flow_key web_keys[] = {
 		 "THINK_NS:BYTES,... in this order"),
 	FLOW_KEY("keep", KEY_UINT, struct web, keep, false,
 		 "1: one connection for all requests"),
+	FLOW_KEY("every_ns", KEY_NS, struct web, every_ns, false,
+		 "between two requests, ns (0: by their think times alone)"),
 };
 
 static struct flow_log web_log_requests = {
@@ -177,12 +183,21 @@ static void web_ask(struct flow *f)
 		err(1, "flow %u: sending a request", f->id);
 }
 
+/* When the next request is to be made if there is a time for it. */
+static int64_t web_due_ns(const struct flow *f)
+{
+	const struct web *w = f->state;
+
+	return f->start_ns + w->next * w->every_ns +
+	       w->requests[w->next].think_ns;
+}
+
 /* The thinking is over. */
 static void web_tick(struct flow *f)
 {
 	struct web *w = f->state;
 
-	w->asked_ns = mono_ns() - run.epoch_ns;
+	w->asked_ns = w->every_ns ? web_due_ns(f) : mono_ns() - run.epoch_ns;
 	w->under_way = true;
 	w->to_get = w->requests[w->next].bytes;
 	if (f->sink_fd >= 0) {
@@ -198,8 +213,10 @@ static void web_think(struct flow *f)
 {
 	struct web *w = f->state;
 
+	/* An instant that has gone by is now. */
 	if (w->next < w->nr)
-		flow_tick_at(f, mono_ns() - run.epoch_ns +
+		flow_tick_at(f, w->every_ns ? web_due_ns(f) :
+			     mono_ns() - run.epoch_ns +
 			     w->requests[w->next].think_ns);
 }
 
