@@ -16,6 +16,7 @@ from analysis import claims, compare, rows, svg
 from analysis.claims import CONFIRMED, DIFFERS, UNDECIDED, Claim, Judged
 from netns.execute import ROOT
 
+from . import contests
 from .paper import Experiment, Paper, load, names
 
 RESULTS = ROOT / "docs" / "results"
@@ -274,6 +275,26 @@ def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
     return out
 
 
+def _in_words(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> list[str]:
+    """Of a paper that asks questions: who is best, what was expected and holds, and what holds of
+    the other papers with another TCP."""
+    if "question" not in paper.text:
+        return []
+    out = contests.summary(paper.text["question"], made)
+    judged = {claim.id: verdict(claim, paper, made) for claim in listed}
+    for word, head in ((DIFFERS, "What does not hold"), (CONFIRMED, "What holds")):
+        mine = [claim for claim in listed if judged[claim.id].verdict == word]
+        out += [f"## {head}", "",
+                *(f"- {_cell(claim.says)} Accepted: {claim.accepted()}; measured: "
+                  f"{_shown(claim, judged[claim.id].value)} ({claim.id})." for claim in mine),
+                *([] if mine else ["Nothing."]), ""]
+    return [*out, "## What still holds of the papers", "",
+            "Each claim is judged again by the same bounds, with another TCP and nothing else "
+            "changed but the marks; the pages have all figures. Then: the paper's own TCP, as near "
+            "as Linux comes.", "",
+            *then_and_now([load(name) for name in names()])]
+
+
 def page(paper: Paper) -> dict[str, str]:
     """The files of a paper below docs/results, by name: the page and its pictures."""
     made, listed = rows.read(paper.results), claims.load(paper.directory)
@@ -282,7 +303,8 @@ def page(paper: Paper) -> dict[str, str]:
     out = [f"# {text['title']}", "",
            f"Made by `make ledger` from `netns-scenarios/papers/{paper.name}`, by `make "
            f"paper-{paper.name}`, which runs what is missing.", "",
-           *_state(paper, made, listed, eras), "", text["note"].strip(), "", "## The claims", "",
+           *_state(paper, made, listed, eras), "", text["note"].strip(), "",
+           *_in_words(paper, made, listed), "## The claims", "",
            "Measured: mean over the seeds with its 95 % interval. A claim is confirmed when the "
            "whole interval is within what is accepted, differs when all of it is outside, and is "
            "not decidable otherwise. What is accepted was in the repository before the runs.", "",
@@ -403,20 +425,14 @@ def then_and_now(papers: Sequence[Paper]) -> list[str]:
     return [*table, "", *lists]
 
 
-def today(papers: Sequence[Paper]) -> str:
-    """docs/results/today.md."""
-    out = ["# Today", "", "## The papers' claims", "",
-           "Each claim is judged again by the same bounds, with another TCP and nothing else "
-           "changed but the marks; the pages have all figures. Then: the paper's own TCP, as near "
-           "as Linux comes.", "",
-           *then_and_now(papers)]
-    return "\n".join(out).rstrip() + "\n"
-
-
 def of_all() -> dict[str, str]:
     """What tells of all papers, as page() gives a paper's files."""
     papers = [load(name) for name in names()]
-    return {"README.md": index(papers), "today.md": today(papers)}
+    files = {"README.md": index(papers)}
+    for paper in papers:
+        if "question" in paper.text:
+            files |= page(paper)
+    return files
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from analysis import claims, rows, svg
-from comparison import ledger, paper
+from comparison import contests, ledger, paper
 from comparison.paper import Cell, Paper
 from netns.params import resolve
 from netns.scenario import compose, find
@@ -68,7 +68,7 @@ def plausible(facts: Facts) -> dict[str, Any]:
         } for name, group in facts.groups.items()},
         "phases": [{"name": phase.name, **figures, "groups": {
             name: {"mean": 1e6, "sd": 1.0} for name in facts.groups}} for phase in facts.phases],
-        "rate_bps": facts.rate_bps,
+        "rate_bps": facts.rate_bps, "timeouts": 3,
         "payload": dict.fromkeys(facts.groups, 972),
         "offered_bps": dict.fromkeys(facts.groups, 2e6),
         "flows_bps": [1e6, 2e6],
@@ -113,12 +113,12 @@ def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_pages_are_what_rows_and_claims_give(name: str) -> None:
-    files = ledger.page(paper.load(name)) | ledger.of_all()
-    assert ledger.stale(files) == []
+    files = ledger.page(paper.load(name))
+    assert ledger.stale(files | ledger.of_all()) == []
     assert ledger.stale({next(iter(files)): "something else"}) != []
     # Pictures of what is drawn no more.
     there = {path.name for path in ledger.RESULTS.glob(f"{name}*")}
-    assert there == set(files) - set(ledger.of_all())
+    assert there == set(files)
 
 
 @pytest.mark.parametrize(("name", "era"), ERAS)
@@ -337,7 +337,7 @@ def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
 def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     today = paper.load("made-up", era="today")
     fates = {"nothing has run": "| now | 0 | 0 | 0 | 0 | 2 |", "run": "| now | 1 | 1 | 0 | 0 | 0 |"}
-    assert fates["nothing has run"] in ledger.today([made_up])
+    assert fates["nothing has run"] in "\n".join(ledger.then_and_now([made_up]))
     assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
     assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())
     own = made_up.results.read_bytes()
@@ -350,9 +350,43 @@ def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
     assert "| 0.90 ±0.02 | **confirmed** | **differs** 0.50 ±0.02 | bad: 0.30" in first
     assert "1 confirmed, 1 differs, 0 not decidable. 12 of 12 cells" in page
-    assert fates["run"] in ledger.today([made_up])
+    assert fates["run"] in "\n".join(ledger.then_and_now([made_up]))
     assert "| C1 | Good is good. | 0.8 to 1 | 0.90 ±0.02 | 0.50 ±0.02 | holds no more |" in (
-        ledger.today([made_up]))
+        ledger.then_and_now([made_up]))
+
+
+CONTEST = {"what": "wait", "experiment": "one", "metric": "wait", "at": {"buffer": 1}}
+
+
+@pytest.mark.parametrize(("waits", "most", "who", "row"), [
+    ({"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}, False, "mainline",
+     "| wait | cake: 2.0 ±2.5 | qsdrr: 51.0 ±2.5 | pfifo: 91.0 ±2.5 | mainline |"),
+    ({"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}, True, "mainline",
+     "| wait | pfifo: 91.0 ±2.5 | qsdrr: 51.0 ±2.5 | cake: 2.0 ±2.5 | mainline |"),
+    ({"cake": (50, 51, 52), "lqd": (1, 2, 3), "tdrr": (4, 5, 6)}, False, "ours",
+     "| wait | cake: 51.0 ±2.5 | lqd, tdrr: 2.0 ±2.5 | cake: 51.0 ±2.5 | ours |"),
+    # Their intervals overlap: a mean that is a little lower proves nothing.
+    ({"cake": (4, 5, 6), "lqd": (1, 2, 3)}, False, "a tie",
+     "| wait | cake: 5.0 ±2.5 | lqd: 2.0 ±2.5 | cake: 5.0 ±2.5 | a tie |"),
+])
+def test_who_is_best_is_what_the_rows_say(waits: dict[str, tuple[int, ...]], most: bool, who: str,
+                                          row: str) -> None:
+    made = [{"experiment": "one", "at": {"buffer": buffer}, "discipline": name,
+             "figures": {"wait": value if buffer == 1 else 0.0}}
+            for name, values in waits.items() for value in values for buffer in (1, 2)]
+    contest = CONTEST | {"most": most}
+    assert contests.better(contests.standings(contest, made)) == who
+    said = contests.question({"head": "Waiting", "asks": "Who?", "contest": [contest]}, made)
+    assert row in said
+    count = {"mainline": 0, "ours": 0, "a tie": 0, who: 1}
+    assert (f"Of 1 contests mainline is better in {count['mainline']}, ours in {count['ours']}, "
+            f"and {count['a tie']} are a tie.") in said[4]
+    assert ("Of mainline's: none is ever best." in said[4]) == (who == "ours")
+
+
+def test_a_contest_that_has_not_run_has_no_winner() -> None:
+    assert "Nothing has run yet." in contests.question(
+        {"head": "Waiting", "asks": "Who?", "contest": [CONTEST]}, [])
 
 
 def test_of_nothing_there_is_no_ratio(made_up: Paper) -> None:
