@@ -30,7 +30,7 @@ SHAPER, STUDIED = "1:", "2:"
 
 def _bottleneck(counters: Mapping[str, Any], hop: Mapping[str, str], slack: int) -> tuple[
         dict[str, int], str]:
-    """Its packets, and what is wrong with them, if anything."""
+    """Its packets, the bytes of those delivered, and what is wrong with them, if anything."""
     netns, dev = hop["netns"], hop["dev"]
     before, after = counters["before"][netns], counters["after"][netns]
 
@@ -42,7 +42,8 @@ def _bottleneck(counters: Mapping[str, Any], hop: Mapping[str, str], slack: int)
                        for handle in (SHAPER, STUDIED))
     # A packet that the shaper has looked at can be among the child's sent and held ones.
     packets = {"offered": came(before) - before["delivered"], "delivered": shaper["packets"],
-               "lost": studied["drops"], "held": shaper["qlen"]}
+               "lost": studied["drops"], "held": shaper["qlen"],
+               "bytes": shaper["bytes"]}
     accounted = packets["delivered"] + packets["lost"] + packets["held"]
     least, most = came(before) - after["delivered"], came(after) - before["delivered"]
     if least - slack <= accounted <= most + slack:
@@ -86,16 +87,25 @@ def _ranks(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
     return ((2 * last - counts - 1) / 2)[which]
 
 
-def in_step(ends: Sequence[Mapping[str, str]]) -> list[str]:
-    """A line for each group of bulk TCP whose retransmissions follow the order of its flows."""
+def in_step(ends: Sequence[Mapping[str, str]], paths: Mapping[str, str]) -> list[str]:
+    """A line for each group of bulk TCP whose retransmissions follow the order of its flows.
+    paths: of each flow, by its number; those of one path are compared with each other, for a
+    short one may well lose more."""
     wrong = []
     bulk = [row for row in ends if row["kind"] == "bulk"]
     for group in dict.fromkeys(row["group"] for row in bulk):
-        lost = [float(row["retransmits"]) for row in bulk if row["group"] == group]
-        if len(lost) < LEAST_FLOWS or min(lost) == max(lost):
+        by_path: dict[str, list[float]] = {}
+        for row in bulk:
+            if row["group"] == group:
+                by_path.setdefault(paths[row["flow"]], []).append(float(row["retransmits"]))
+        alike = [lost for lost in by_path.values() if min(lost) != max(lost)]
+        free = sum(len(lost) - 1 for lost in alike)
+        if free + len(alike) < LEAST_FLOWS:
             continue
-        rho = float(np.corrcoef(np.arange(len(lost)), _ranks(lost))[0, 1])
-        if abs(rho) * math.sqrt(len(lost) - 1) > IN_STEP:
+        order = np.concatenate([np.arange(len(lost)) - (len(lost) - 1) / 2 for lost in alike])
+        ranks = np.concatenate([_ranks(lost) - (len(lost) - 1) / 2 for lost in alike])
+        rho = float(order @ ranks / math.sqrt((order @ order) * (ranks @ ranks)))
+        if abs(rho) * math.sqrt(free) > IN_STEP:
             wrong.append(f"group {group}: losses follow the order of the flows (rank correlation "
                          f"{rho:.2f}), which started in a random one")
     return wrong

@@ -37,7 +37,10 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
     parameters = read.run["parameters"]
     hops, wrong = guards.check(guest, ip=parameters.get("ip", 4),
                                offloads=parameters.get("offloads") == "on")
-    wrong += guards.in_step(read.ends)
+    recipe = json.loads((directory / rundir.RECIPE).read_text())
+    wrong += guards.in_step(read.ends, {
+        str(flow["id"]): f"{flow['source_netns']} {flow['sink_netns']}"
+        for flow in recipe["flows"]})
     if wrong:
         raise logs.BadLog("this run is no result:\n" + "\n".join(wrong))
     summary, groups = summarize(read)

@@ -63,6 +63,11 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
                         * run["parameters"].get(f"{key.removesuffix('_rate')}_flows", 1)
                         for key, value in run["parameters"].items() if key.endswith("_rate")},
     }
+    if len(result["hops"]) > 1:
+        # Of each bottleneck, over the whole run.
+        figures["use"] = {hop.split()[0]: 8 * packets["bytes"] / (
+            run["facts"]["rate_bps"] * result["virtual_seconds"])
+                          for hop, packets in result["hops"].items()}
     if len(result["phases"]) > 1:
         figures["phases"] = [{key: phase[key] for key in PHASE} for phase in result["phases"]]
     if flows:

@@ -19,6 +19,9 @@ All cover the measured time: from the end of the warm-up to the end of the run.
 - loss of a group of TCP: retransmitted bytes / sent bytes of its flows, over the whole run (the
   sender's counters, which include needless retransmissions). Of UDP, delay and completion times:
   see `traffic`.
+- limited of a group of TCP: of the time in which its senders had something to send or waited for
+  an ACK, the share in which the receiver's window kept them from sending, and that in which their
+  socket held no more data. Over the whole run, by the kernel's own account.
 - A group that sends for a part of the measured time has its goodput over that part.
 - Goodput, sd and Jain's index of the summary and of a phase are of the elastic flows: bulk TCP
   through the measured bottleneck. UDP at its own rate and web sessions are not to be equal.
@@ -27,6 +30,7 @@ All cover the measured time: from the end of the warm-up to the end of the run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,6 +127,14 @@ def elastic_goodput_bps(logs: Logs) -> Array:
     return own_goodput_bps(logs)[_elastic(logs.run["facts"], _names(logs))]
 
 
+def limited(rows: Sequence[Mapping[str, str]]) -> dict[str, float] | None:
+    """Of flows' rows at their ends; None where that was not logged."""
+    by = {"window": "rwnd_limited_ms", "send_buffer": "sndbuf_limited_ms"}
+    busy = sum(float(row.get("busy_ms") or 0) for row in rows)
+    return {what: sum(float(row[column]) for row in rows) / busy
+            for what, column in by.items()} if busy else None
+
+
 def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
     facts = logs.run["facts"]
     names = _names(logs)
@@ -146,6 +158,7 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
             "share_of_fair": float(np.mean(mine)) / fair if fair else 0.0,
             "loss": (traffic.loss(datagrams) if len(datagrams)
                      else again / sent if sent else 0.0),
+            "limited": limited(rows),
             "delay_ms": traffic.spread(delays[:, 2]),
             "completion_s": traffic.completion(requests),
         }

@@ -185,7 +185,8 @@ def _series(spec: Mapping[str, Any], experiment: Experiment,
     for name in spec.get("disciplines", experiment.disciplines):
         runs = [row["figures"]["series_bps"][spec["group"]] for row in made
                 if (row["experiment"], row["discipline"]) == (experiment.name, name)
-                and "series_bps" in row["figures"]]
+                and "series_bps" in row["figures"]
+                and all(row["at"][k] == v for k, v in spec.get("at", {}).items())]
         means = [compare.mean([bps / 1e6 for bps in values]) for values in zip(*runs, strict=True)]
         points = [((i + 0.5) * experiment.step_s, mean.value,
                    0.0 if math.isnan(mean.half) else mean.half) for i, mean in enumerate(means)]

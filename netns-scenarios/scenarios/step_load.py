@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Flows join in steps, and leave in steps if they are told to, in one direction or in both.
 
-How a discipline finds its way to a new load: Wang's simulation 2 goes from 100 to 1000 flows,
-his simulation 3 has data in both directions.
+How a discipline finds its way to a new load.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 
 SCENARIO = Scenario(
     "step-load",
-    "TCP flows join and leave in steps, in one direction or both (Wang 2001, simulations 2 and 3)",
+    "TCP flows join and leave in steps, in one direction or both",
     (*PARAMS, *with_defaults(BOTTLENECK, rate=100.0), *TCP,
      *(p for p in TIME_FLOWGEN if p.name != "duration")),
     groups,

@@ -35,8 +35,12 @@ GUEST = {"kernel": "7.3", "build": "Linux version 7.3", "lab": {"engine": "uml"}
          "modules": {"sch_red": "0A1B"}, "tc": "tc utility, iproute2-6.1.0", "received_ce": {},
          "counters": {"hops": [], "before": {}, "after": {}, "qdiscs": {}, "softnet_dropped": 0}}
 
+RECIPE = {"flows": [{"id": flow, "source_netns": f"src-{name}", "sink_netns": "dst"}
+                    for flow, name in enumerate(("near", "far"))]}
+
 ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,"
-               "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,error")
+               "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,busy_ms,rwnd_limited_ms,sndbuf_limited_ms,"
+               "error")
 
 
 def red_xstats(marked: int) -> str:
@@ -48,10 +52,11 @@ def write(directory: Path) -> Path:
     """A run's directory with the logs above; no result.json."""
     (directory / "run.json").write_text(json.dumps(RUN))
     (directory / "guest.json").write_text(json.dumps(GUEST))
+    (directory / "recipe.json").write_text(json.dumps(RECIPE))
     (directory / "flows.csv").write_text(
         f"{ENDS_HEADER}\n"
-        "1,far,bulk,0,3,110000,120000,6000,4,200,200,9,1460,0,0\n"
-        "0,near,bulk,0,3,60000,60000,0,0,40,40,9,1460,0,0\n"
+        "1,far,bulk,0,3,110000,120000,6000,4,200,200,9,1460,0,3000,300,0,0\n"
+        "0,near,bulk,0,3,60000,60000,0,0,40,40,9,1460,0,2000,0,20,0\n"
     )
     progress = ["time_s,flow,bytes"]
     for at in range(4):

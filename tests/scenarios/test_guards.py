@@ -27,7 +27,8 @@ def guest() -> dict[str, Any]:
         "before": shown, "after": copy.deepcopy(shown),
         "qdiscs": {
             "rtr": [
-                {"kind": "tbf", "dev": "b0", "handle": "1:", "packets": 90, "drops": 5, "qlen": 2},
+                {"kind": "tbf", "dev": "b0", "handle": "1:", "packets": 90, "drops": 5, "qlen": 2,
+                 "bytes": 9000},
                 {"kind": "red", "dev": "b0", "handle": "2:", "packets": 91, "drops": 5, "qlen": 2},
                 {"kind": "netem", "dev": "r0", "handle": "3:", "packets": 7, "drops": 0, "qlen": 0},
             ],
@@ -43,7 +44,8 @@ def said(told: dict[str, Any], ip: int = 4) -> list[str]:
 def test_packets_that_are_accounted_for_are_a_result() -> None:
     hops, wrong = guards.check(guest(), ip=4, offloads=False)
     assert wrong == []
-    assert hops == {"rtr b0": {"offered": 97, "delivered": 90, "lost": 5, "held": 2}}
+    assert hops == {"rtr b0": {"offered": 97, "delivered": 90, "lost": 5, "held": 2,
+                               "bytes": 9000}}
 
 
 def test_what_passes_while_counters_are_read_is_no_loss() -> None:
@@ -104,19 +106,36 @@ def test_ipv6_may_send_a_few_of_its_own() -> None:
 
 
 def ends(lost: list[int], group: str = "all", kind: str = "bulk") -> list[dict[str, str]]:
-    return [{"group": group, "kind": kind, "retransmits": str(count)} for count in lost]
+    return [{"flow": str(number), "group": group, "kind": kind, "retransmits": str(count)}
+            for number, count in enumerate(lost)]
+
+
+def in_step(rows: list[dict[str, str]], paths: int = 1) -> list[str]:
+    """Of flows of which as many follow each other on each path."""
+    count = len(rows) // paths
+    return guards.in_step(rows, {str(n): f"path {n // count}" for n in range(len(rows))})
 
 
 def test_losses_that_follow_the_order_of_the_flows_are_noticed() -> None:
     rng = random.Random(7)
     chance = [rng.randrange(100) for _ in range(200)]
-    assert guards.in_step(ends(chance)) == []
-    assert len(guards.in_step(ends(sorted(chance)))) == 1
-    assert len(guards.in_step(ends(sorted(chance, reverse=True)))) == 1
+    assert in_step(ends(chance)) == []
+    assert len(in_step(ends(sorted(chance)))) == 1
+    assert len(in_step(ends(sorted(chance, reverse=True)))) == 1
     # Half of the flows lose all: the first half, or every other.
-    assert len(guards.in_step(ends([9] * 50 + [0] * 50))) == 1
-    assert guards.in_step(ends([9, 0] * 50)) == []
+    assert len(in_step(ends([9] * 50 + [0] * 50))) == 1
+    assert in_step(ends([9, 0] * 50)) == []
     # Each group has its own order, and few flows or none that lost say nothing.
-    assert guards.in_step(ends(chance, "near") + ends([c + 500 for c in chance], "far")) == []
-    assert guards.in_step(ends(list(range(19))) + ends([3] * 50, "far")) == []
-    assert guards.in_step(ends(list(range(99)), kind="web")) == []
+    assert in_step(ends(chance, "near") + ends([c + 500 for c in chance], "far")) == []
+    assert in_step(ends(list(range(19))) + ends([3] * 50, "far")) == []
+    assert in_step(ends(list(range(99)), kind="web")) == []
+
+
+def test_a_short_path_may_lose_more_than_a_long_one() -> None:
+    rng = random.Random(7)
+    shorter = [rng.randrange(20) + 50 * (8 - path) for path in range(8) for _ in range(25)]
+    assert in_step(ends(shorter), paths=8) == []
+    assert len(in_step(ends(shorter))) == 1
+    # In the order of the flows on each of the paths.
+    within = [number for path in range(8) for number in sorted(shorter[25 * path:25 * path + 25])]
+    assert len(in_step(ends(within), paths=8)) == 1

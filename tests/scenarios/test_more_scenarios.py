@@ -24,6 +24,8 @@ RUN = ROOT / "netns-scenarios" / "run"
 
 # Small enough for a second or two of wall time each.
 SHORT = {
+    "arrivals": ("forward=3@0-1,2@2-3", "back=2@0-1", "rtt=10-30", "rate=20", "size_dist=lognormal",
+                 "size=20", "size_shape=1", "think=1", "warmup=1", "duration=4"),
     "multi-rtt": ("near_flows=5", "far_flows=5", "rate=50", "warmup=1", "duration=3"),
     "udp-blast": ("flows=4", "tagged_flows=2", "warmup=1", "duration=4", "udp_start=2",
                   "udp_stop=4"),

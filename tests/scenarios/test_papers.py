@@ -72,6 +72,7 @@ def plausible(facts: Facts) -> dict[str, Any]:
         "payload": dict.fromkeys(facts.groups, 972),
         "offered_bps": dict.fromkeys(facts.groups, 2e6),
         "flows_bps": [1e6, 2e6],
+        "use": {"rtr": 0.5, "far": 0.5},
     }
 
 

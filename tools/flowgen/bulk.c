@@ -140,9 +140,7 @@ static void bulk_stop(struct flow *f)
 
 	bulk_received(f);
 	tcp_info(f->source_fd, &info);
-	f->bytes_sent = info.tcpi_bytes_sent;
-	f->bytes_again = info.tcpi_bytes_retrans;
-	f->again = info.tcpi_total_retrans;
+	flow_count(f, &info);
 	flow_end_row(f, &info);
 	/* A reset: what is still buffered must not go on loading the link. */
 	if (f->source_fd >= 0)

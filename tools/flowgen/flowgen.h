@@ -104,6 +104,9 @@ struct address {
  * @bytes: last known count of bytes received in order
  * @bytes_sent, @bytes_again: payload sent, and of it sent again
  * @again: segments sent again
+ * @busy_us, @rwnd_us, @sndbuf_us: while there was something to send or to be
+ *	acknowledged; of it, while the receiver's window forbade to send, and
+ *	while the send buffer had no more
  * @state: the kind's own
  */
 struct flow {
@@ -138,6 +141,9 @@ struct flow {
 	uint64_t bytes_sent;
 	uint64_t bytes_again;
 	unsigned int again;
+	uint64_t busy_us;
+	uint64_t rwnd_us;
+	uint64_t sndbuf_us;
 	void *state;
 };
 
@@ -197,6 +203,7 @@ void flows_finish(void);
 void logs_open(const char *progress, const char *ends);
 void logs_close(void);
 FILE *flow_log(struct flow_log *log);
+void flow_count(struct flow *f, const struct tcp_info *info);
 void flow_end_row(struct flow *f, const struct tcp_info *info);
 
 /* sockets.c */

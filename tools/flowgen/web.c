@@ -121,6 +121,9 @@ static void web_open(struct flow *f)
 	if (f->sndbuf)
 		set_option(f->listen_fd, SOL_SOCKET, SO_SNDBUFFORCE,
 			   "SO_SNDBUF", f->sndbuf);
+	if (f->notsent)
+		set_option(f->listen_fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+			   "TCP_NOTSENT_LOWAT", f->notsent);
 	set_option(f->listen_fd, IPPROTO_TCP, TCP_NODELAY, "TCP_NODELAY", 1);
 	set_congestion_control(f->listen_fd, f->cc);
 	if (bind(f->listen_fd, (struct sockaddr *)&f->source_addr.sa,
@@ -299,9 +302,7 @@ static void web_server_close(struct flow *f)
 
 	if (!tcp_info(f->source_fd, &info))
 		return;
-	f->bytes_sent += info.tcpi_bytes_sent;
-	f->bytes_again += info.tcpi_bytes_retrans;
-	f->again += info.tcpi_total_retrans;
+	flow_count(f, &info);
 	forget(&f->source_fd);
 }
 

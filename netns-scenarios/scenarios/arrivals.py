@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Flows arrive by a timetable, in one direction or in both, over a range of round-trip times. Each
+sends for ever, or transfer after transfer with a pause between two.
+
+All of Wang's simulations are of this kind. In the third a transfer is followed by another, whose
+size is lognormal.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+
+from netns import flows, sessions
+from netns.errors import UserError
+from netns.params import Param
+from netns.scenario import Scenario
+from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from netns.topology import Group
+
+ENDLESS = "endless"
+RTT_STEPS = 8  # a namespace each, for every entry of a timetable
+
+PARAMS = (
+    Param("forward", "20@0-1", "", "FLOWS@FROM-TO,...: so many flows start at seeded random "
+          "instants, s, and stay"),
+    Param("back", "", "", "the same the other way, through a mirror image of the bottleneck"),
+    Param("rtt", "60-140", "ms", "LOW-HIGH: round-trip times without queueing, of as many flows "
+          f"each the middles of {RTT_STEPS} equal parts"),
+    Param("size_dist", ENDLESS, "", "of a transfer: it never ends, or its distribution",
+          choices=(ENDLESS, *sessions.DISTRIBUTIONS)),
+    *(p for p in with_defaults(sessions.SESSIONS, think_dist="uniform") if p.name != "size_dist"),
+    access(0.0),
+)
+
+
+def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
+    """Flows, from, to of each entry of a parameter."""
+    text, entries = settings.text(name), []
+    for word in text.split(",") if text else ():
+        found = re.fullmatch(r"(\d+)@([\d.]+)-([\d.]+)", word)
+        if not found:
+            raise UserError(f'{name}: "{word}" given, needs FLOWS@FROM-TO')
+        count, from_s, to_s = int(found[1]), float(found[2]), float(found[3])
+        if not from_s < to_s <= settings.end_ms / 1000:
+            raise UserError(f"{name}: {word} given, needs from < to, and both within the run's "
+                            f"{settings.end_ms / 1000:g} s")
+        entries.append((count, from_s, to_s))
+    return entries
+
+
+def round_trips(settings: Settings, count: int) -> list[tuple[int, float]]:
+    """How many of `count` flows have which round-trip time, ms."""
+    found = re.fullmatch(r"([\d.]+)-([\d.]+)", settings.text("rtt"))
+    if not found or not float(found[1]) <= float(found[2]) <= 10e3:
+        raise UserError(f'rtt: "{settings.text("rtt")}" given, needs LOW-HIGH, in ms')
+    return sessions.round_trips(count, float(found[1]), float(found[2]), RTT_STEPS)
+
+
+def groups(settings: Settings, rng: random.Random) -> list[Group]:
+    """Of each entry of the timetables a group for each round-trip time; one in the figures."""
+    made = []
+    for direction in ("forward", "back"):
+        for number, (count, from_s, to_s) in enumerate(timetable(settings, direction)):
+            name = f"{direction}{number}"
+            mine = replace(settings, values={**settings.values, "spread": to_s - from_s})
+            parts = []
+            for part, (share, rtt_ms) in enumerate(round_trips(settings, count)):
+                parts += flows.bulk(mine, rng, f"{name}-{part}", share, rtt_ms,
+                                    from_s=from_s or None, reverse=direction == "back")
+            made += [replace(part, counted_in=name) for part in parts]
+    if settings.text("size_dist") == ENDLESS:
+        return made
+    return [sessions.restarting(settings, rng, group) for group in made]
+
+
+SCENARIO = Scenario(
+    "arrivals",
+    "TCP flows arrive by a timetable, one way or both, and may restart (as all of Wang 2001)",
+    (*PARAMS, *with_defaults(BOTTLENECK, rate=155.0), *TCP,
+     *(p for p in TIME_FLOWGEN if p.name != "spread")),
+    groups,
+)
