@@ -103,7 +103,8 @@ def _in_short(claim: Claim, judged: Judged) -> str:
 def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],
                  eras: Sequence[Era]) -> list[str]:
     """Markdown."""
-    heads = ["what the paper says, and where", "published", "accepted", "measured", "verdict",
+    says = paper.text.get("says", ("what the paper says, and where", "published"))
+    heads = [*says, "accepted", "measured", "verdict",
              *(era.head for era in eras), "turned over by", "behind it"]
     out = [f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
     for claim in listed:
