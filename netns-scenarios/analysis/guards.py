@@ -5,6 +5,10 @@
   the packet, but for what passes while the counters are read; and for IPv6's neighbour discovery.
 - Nothing is lost anywhere else: in devices, on the way up to a socket, in a socket, in the
   disciplines that only pace and delay.
+- Senders of TCP are limited by their congestion windows, and by what the scenario says: bulk flows
+  have something to send all the time, and `window` holds nobody back unless it was set. A hole in
+  what has arrived may: the receiver keeps what is behind it, and its window closes until the hole
+  is filled, which takes a round trip for each packet that was lost, or a timeout.
 - Losses do not follow the order of the flows. Flows start at random instants, so their numbers
   mean nothing; where sources are in step with the queue it is some places in the order that lose.
 """
@@ -23,6 +27,16 @@ IPV6_OWN = 16
 #: Of the rank correlation, in standard deviations: one in two million groups by chance.
 IN_STEP = 5.0
 LEAST_FLOWS = 20
+
+#: Of a group's bulk flows, those that end with nothing unsent in their socket: by chance, when a
+#: window has opened wide that very moment.
+STARVED = 0.1
+#: Of a bulk flow's life without anything to send or to wait for: two SYNs lost, and a little.
+CONNECT_MS = 3100.0
+IDLE = 0.02
+#: Of the kernel, and how much longer than that or than the round trip a hole may be open.
+RTO_MS = 200.0
+PER_HOLE = 2.0
 
 #: Handles of the shaper and of its child, the discipline under study.
 SHAPER, STUDIED = "1:", "2:"
@@ -78,6 +92,40 @@ def check(guest: Mapping[str, Any], *, ip: int, offloads: bool) -> tuple[dict[st
     if counters["softnet_dropped"]:
         wrong.append(f"the kernel had no room for {counters['softnet_dropped']} packets that came")
     return hops, wrong
+
+
+def _limited_by(row: Mapping[str, str], rtt_ms: float, *, window: bool) -> str:
+    """What else than the scenario and its congestion window has held a flow back over time, if
+    anything; window: whether the receiver's may not."""
+    busy_ms, by_window_ms = (float(row[name]) for name in ("busy_ms", "rwnd_limited_ms"))
+    life_ms = 1e3 * (float(row["end_s"]) - float(row["start_s"]))
+    idle_ms = life_ms - busy_ms - CONNECT_MS - 2 * rtt_ms
+    holes_ms = (1 + int(row["retransmits"])) * PER_HOLE * max(RTO_MS, rtt_ms, float(row["rtt_ms"]))
+    if row["kind"] == "bulk" and idle_ms > IDLE * life_ms:
+        return f"by its program, which sent in {busy_ms:.0f} of {life_ms:.0f} ms"
+    if window and by_window_ms > holes_ms:
+        return (f"by its receiver's window for {by_window_ms:.0f} of {busy_ms:.0f} ms: "
+                "give a larger one, or this one by its name, --set window=")
+    return ""
+
+
+def limited(ends: Sequence[Mapping[str, str]], rtts_ms: Mapping[str, float], *,
+            window: bool) -> list[str]:
+    """A line for each group with a flow of TCP that was held back, and the first of these. rtts_ms:
+    of the groups."""
+    wrong = []
+    for group, rtt_ms in rtts_ms.items():
+        rows = [row for row in ends if row["group"] == group and float(row.get("busy_ms") or 0)]
+        said = [f"flow {row['flow']} {by}" for row in rows
+                if (by := _limited_by(row, rtt_ms, window=window))]
+        bulk = [row for row in rows if row["kind"] == "bulk"]
+        starved = [row for row in bulk if not int(row["unsent"])]
+        if len(starved) > STARVED * len(bulk):
+            said += [f"flow {row['flow']} by its socket's buffer, which has nothing unsent at its "
+                     "end" for row in starved]
+        if said:
+            wrong.append(f"group {group}: {len(said)} of {len(rows)} flows were limited, {said[0]}")
+    return wrong
 
 
 def _ranks(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from netns import rundir
 from netns.execute import Cost
+from netns.settings import AMPLE_KB
 
 from . import guards, iperf3, logs
 from .summary import phases, summarize
@@ -41,6 +42,9 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
     wrong += guards.in_step(read.ends, {
         str(flow["id"]): f"{flow['source_netns']} {flow['sink_netns']}"
         for flow in recipe["flows"]})
+    wrong += guards.limited(
+        read.ends, {name: group["rtt_ms"] for name, group in read.run["facts"]["groups"].items()},
+        window=parameters.get("window") == AMPLE_KB)
     if wrong:
         raise logs.BadLog("this run is no result:\n" + "\n".join(wrong))
     summary, groups = summarize(read)

@@ -19,9 +19,9 @@ All cover the measured time: from the end of the warm-up to the end of the run.
 - loss of a group of TCP: retransmitted bytes / sent bytes of its flows, over the whole run (the
   sender's counters, which include needless retransmissions). Of UDP, delay and completion times:
   see `traffic`.
-- limited of a group of TCP: of the time in which its senders had something to send or waited for
-  an ACK, the share in which the receiver's window kept them from sending, and that in which their
-  socket held no more data. Over the whole run, by the kernel's own account.
+- window_limited of a group of TCP: of the time in which its senders had something to send or
+  waited for an ACK, the share in which the receiver's window kept them from sending. Over the whole
+  run, by the kernel's own account.
 - A group that sends for a part of the measured time has its goodput over that part.
 - Goodput, sd and Jain's index of the summary and of a phase are of the elastic flows: bulk TCP
   through the measured bottleneck. UDP at its own rate and web sessions are not to be equal.
@@ -127,12 +127,10 @@ def elastic_goodput_bps(logs: Logs) -> Array:
     return own_goodput_bps(logs)[_elastic(logs.run["facts"], _names(logs))]
 
 
-def limited(rows: Sequence[Mapping[str, str]]) -> dict[str, float] | None:
+def window_limited(rows: Sequence[Mapping[str, str]]) -> float | None:
     """Of flows' rows at their ends; None where that was not logged."""
-    by = {"window": "rwnd_limited_ms", "send_buffer": "sndbuf_limited_ms"}
     busy = sum(float(row.get("busy_ms") or 0) for row in rows)
-    return {what: sum(float(row[column]) for row in rows) / busy
-            for what, column in by.items()} if busy else None
+    return sum(float(row["rwnd_limited_ms"]) for row in rows) / busy if busy else None
 
 
 def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
@@ -158,7 +156,7 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
             "share_of_fair": float(np.mean(mine)) / fair if fair else 0.0,
             "loss": (traffic.loss(datagrams) if len(datagrams)
                      else again / sent if sent else 0.0),
-            "limited": limited(rows),
+            "window_limited": window_limited(rows),
             "delay_ms": traffic.spread(delays[:, 2]),
             "completion_s": traffic.completion(requests),
         }

@@ -17,6 +17,8 @@ BOTTLENECK = (
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time, on the "
           "wall clock what passes in 0.5 ms, at least 2", 0, 1000),
 )
+# A receive buffer that must not be what limits a flow; any other is the scenario's word.
+AMPLE_KB = 2000
 TCP = (
     Param("era", "2001", "", "2001: Reno as in the papers; today: the kernel's defaults",
           choices=tuple(ERAS)),
@@ -24,7 +26,8 @@ TCP = (
           "auto: the era's"),
     Param("ecn", "off", "", "on: TCP negotiates ECN", choices=("off", "on")),
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
-    Param("window", 2000, "kB", "receive buffer; what it advertises at most is half", 8, 100000),
+    Param("window", AMPLE_KB, "kB", "receive buffer; what it advertises at most is half", 8,
+          100000),
 )
 TIME = (
     Param("warmup", 10.0, "s", "left out of every figure", 0.0, 3600.0),

@@ -139,3 +139,38 @@ def test_a_short_path_may_lose_more_than_a_long_one() -> None:
     # In the order of the flows on each of the paths.
     within = [number for path in range(8) for number in sorted(shorter[25 * path:25 * path + 25])]
     assert len(in_step(ends(within), paths=8)) == 1
+
+
+BULK = {"flow": "0", "group": "all", "kind": "bulk", "start_s": "1", "end_s": "61",
+        "retransmits": "0", "rtt_ms": "100", "busy_ms": "59900", "rwnd_limited_ms": "0",
+        "unsent": "90000"}
+
+
+def limited(window: bool = True, **changed: str) -> list[str]:
+    return guards.limited([BULK | changed], {"all": 100.0}, window=window)
+
+
+def test_a_sender_that_something_else_limits_is_noticed() -> None:
+    assert limited() == []
+    assert "its socket's buffer" in limited(unsent="0")[0]
+    few = [BULK] * 19 + [BULK | {"unsent": "0"}]
+    assert guards.limited(few, {"all": 100.0}, window=True) == []
+    assert "2 of 19 flows" in guards.limited(few[2:] + few[-1:], {"all": 100.0}, window=True)[0]
+    # Its program was late; a web session is silent as often as it likes.
+    assert "its program" in limited(busy_ms="50000")[0]
+    assert limited(busy_ms="50000", kind="web", unsent="0") == []
+    # Two SYNs were lost.
+    assert limited(busy_ms="56800") == []
+    # Other logs do not know; a flow that never came through was limited by nothing of its own.
+    assert limited(busy_ms="") == limited(busy_ms="0") == []
+
+
+def test_a_window_limits_where_the_scenario_sets_it_or_a_hole_is_open() -> None:
+    assert "window for 700 of" in limited(rwnd_limited_ms="700")[0]
+    assert limited(rwnd_limited_ms="700", window=False) == []
+    # Without SACK a round trip for each packet that was lost, of 110 ms here: as in a real run.
+    assert limited(rwnd_limited_ms="68940", busy_ms="75410", end_s="76.5", retransmits="625",
+                   rtt_ms="110") == []
+    assert len(limited(rwnd_limited_ms="5000", retransmits="10")) == 1
+    # One timeout.
+    assert limited(rwnd_limited_ms="300", retransmits="1", rtt_ms="5") == []

@@ -78,7 +78,11 @@ def test_list_has_them_all() -> None:
     done = subprocess.run([RUN, "--list"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     for name in SHORT:
+<<<<<<< HEAD
         assert f"\n{name}: " in "\n" + done.stdout
+=======
+        assert f"\n{name}: " in f"\n{done.stdout}"
+>>>>>>> 2f341cf (x)
     for parameter in ("udp_rate", "near_rtt", "step_every", "size_shape"):
         assert parameter in done.stdout
 
@@ -296,6 +300,14 @@ def test_a_source_whose_window_opens_wide_goes_on(tmp_path: Path) -> None:
             qdisc="pfifo limit 100000")
     assert r["summary"]["dropped"] == 0
     assert r["summary"]["utilization"] == pytest.approx(1, abs=0.001)
+
+
+def test_a_window_that_nobody_set_must_not_limit(tmp_path: Path) -> None:
+    """1 MB a round trip of 50 ms is a sixth of the link."""
+    words = ("dumbbell", "flows=1", "rate=1000", "access=0", "warmup=1", "duration=2")
+    with pytest.raises(AssertionError, match="flow 0 by its receiver's window"):
+        run(words[0], tmp_path / "a", *words[1:])
+    assert run(words[0], tmp_path / "b", *words[1:], "window=1999")["summary"]["dropped"] == 0
 
 
 @pytest.mark.parametrize(("offloads", "least", "most"), [("off", 64, 1514), ("on", 3 * 1514, 7e4)])

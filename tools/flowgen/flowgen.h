@@ -104,9 +104,8 @@ struct address {
  * @bytes: last known count of bytes received in order
  * @bytes_sent, @bytes_again: payload sent, and of it sent again
  * @again: segments sent again
- * @busy_us, @rwnd_us, @sndbuf_us: while there was something to send or to be
- *	acknowledged; of it, while the receiver's window forbade to send, and
- *	while the send buffer had no more
+ * @busy_us, @rwnd_us: while there was something to send or to be acknowledged;
+ *	of it, while the receiver's window forbade to send
  * @state: the kind's own
  */
 struct flow {
@@ -143,7 +142,6 @@ struct flow {
 	unsigned int again;
 	uint64_t busy_us;
 	uint64_t rwnd_us;
-	uint64_t sndbuf_us;
 	void *state;
 };
 

@@ -12,7 +12,7 @@ static const char progress_columns[] = "time_s,flow,bytes";
 /* Of every flow; of TCP. */
 #define ENDS_FLOW	"flow,group,kind,start_s,end_s,bytes,bytes_sent,"
 #define ENDS_TCP	"bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce," \
-			"busy_ms,rwnd_limited_ms,sndbuf_limited_ms,"
+			"busy_ms,rwnd_limited_ms,unsent,"
 
 static const char ends_columns[] = ENDS_FLOW ENDS_TCP "error";
 
@@ -52,7 +52,6 @@ void flow_count(struct flow *f, const struct tcp_info *info)
 	f->again += info->tcpi_total_retrans;
 	f->busy_us += info->tcpi_busy_time;
 	f->rwnd_us += info->tcpi_rwnd_limited;
-	f->sndbuf_us += info->tcpi_sndbuf_limited;
 }
 
 /* The flow's row in --ends; @info is all zero for what is not TCP. */
@@ -61,7 +60,7 @@ void flow_end_row(struct flow *f, const struct tcp_info *info)
 	int64_t now = mono_ns() - run.epoch_ns;
 
 	fprintf(run.ends,
-		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%.3f,%.3f,%.3f,%d\n",
+		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%.3f,%.3f,%u,%d\n",
 		f->id, f->group, f->kind->name,
 		(double)f->start_ns / NSEC_PER_SEC, (double)now / NSEC_PER_SEC,
 		(unsigned long long)f->bytes,
@@ -70,7 +69,7 @@ void flow_end_row(struct flow *f, const struct tcp_info *info)
 		info->tcpi_rtt / 1e3, info->tcpi_min_rtt / 1e3,
 		info->tcpi_snd_cwnd, info->tcpi_snd_mss,
 		info->tcpi_delivered_ce, f->busy_us / 1e3, f->rwnd_us / 1e3,
-		f->sndbuf_us / 1e3, f->source_error);
+		info->tcpi_notsent_bytes, f->source_error);
 }
 
 /* Those that every run writes; flow_log() opens the others. */
