@@ -181,7 +181,7 @@ def build_extras(path: Path) -> None:
 
 
 def ensure_helpers() -> Path:
-    """The lab's own C programs, init, seeded.so and leash.so; returns their directory."""
+    """The lab's own C programs, init and what is preloaded; returns their directory."""
     source = LAB / "src"
     return built(BUILD / "lab" / digest_files(files_under(source), source, compiler()),
                  build_helpers)
@@ -194,7 +194,7 @@ def build_helpers(path: Path) -> None:
     cc: list[str | Path] = [need("cc", "gcc"), "-O2", "-Wall", "-Wextra"]
     log = LOGS / "helpers.log"
     run_logged([*cc, "-o", path / "init", source / "init.c"], log, "building init")
-    for name in ("seeded", "leash"):
+    for name in ("seeded", "huge", "leash"):
         words = [*cc, "-shared", "-fPIC", "-o", path / f"{name}.so"]
         run_logged([*words, source / f"{name}.c"], log, f"building {name}.so")
     mark(path)

@@ -2,7 +2,8 @@
 """The user-mode engine: the kernel is a process of the host, its root the host's files.
 
 The guest sees the host's file system read-only, the checkout and build/ (and what --share
-names) writable, and /tmp, /run and /dev of its own. Its memory is a file in a tmpfs.
+names) writable, and /tmp, /run and /dev of its own. Its memory is a file in a tmpfs, of huge
+pages where the host lets it (lab/src/huge.c).
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ def run(request: Request, capture: bool) -> Result:
         terminal = stack.enter_context(Terminal(job)) if request.terminal else None
         shutil.copy(helpers / "init", job)
         write_orders(request, kernel, tree, extras, job)
-        environment = {"LD_PRELOAD": f"{helpers}/leash.so:{helpers}/seeded.so",
-                       "LAB_SEED": str(request.seed)}
+        preloaded = ":".join(f"{helpers}/{name}.so" for name in ("leash", "seeded", "huge"))
+        environment = {"LD_PRELOAD": preloaded, "LAB_SEED": str(request.seed)}
         words = command_line(request, kernel)
         if terminal:
             words.append(f"con1=fd:{terminal.theirs}")

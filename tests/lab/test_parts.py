@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import cache, fetch, job, onecpu, paths, qemu, uml, verdict
+from labkit import cache, fetch, job, modules, onecpu, paths, qemu, uml, verdict
 from labkit.cache import digest
 from labkit.errors import LabError
 from labkit.orders import Orders
@@ -197,6 +198,38 @@ def test_one_cpu_is_claimed_once() -> None:
     again = onecpu.claim(10_000, 0)
     assert again
     again.close()
+
+
+MEMORY = """
+import mmap, os
+file = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o700)
+os.ftruncate(file, 64 << 20)
+memory = mmap.mmap(file, 64 << 20)
+memory[::4096] = bytes(64 << 20 >> 12)
+with open("/proc/self/smaps") as maps:
+    print(sum(int(line.split()[1]) for line in maps if line.startswith("ShmemPmdMapped")))
+"""
+
+
+def refuses(*command: str) -> bool:
+    return bool(subprocess.run(command, capture_output=True, check=False).returncode)
+
+
+@pytest.mark.parametrize("without", [[], ["setpriv", "--bounding-set=-sys_admin"]])
+def test_memory_is_of_huge_pages(without: list[str]) -> None:
+    """As root, and as one who may only be root in a namespace of users."""
+    shmem = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+    if not shmem.exists() or "[deny]" in shmem.read_text():
+        pytest.skip("this machine has no huge pages in a tmpfs")
+    if without and os.geteuid():
+        pytest.skip("not root: the other run tells")
+    if (without or os.geteuid()) and refuses(*without, "unshare", "-Ur", "true"):
+        pytest.skip("no namespaces of users here")
+    done = subprocess.run(
+        [*without, sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True,
+        env={"LD_PRELOAD": str(modules.ensure_helpers() / "huge.so")},
+    )
+    assert int(done.stdout) > 0
 
 
 def test_mount_point(tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * huge: a lab kernel's memory in huge pages, where the host lets it.
+ *
+ * Preloaded into the user-mode kernel, whose memory is a file without a name in
+ * a tmpfs. Of those that a machine has mounted, none has huge pages unless told.
+ * So that one open() is answered from a tmpfs of our own, which is mounted
+ * nowhere and ends with its last file. Making one takes root, or leave to be
+ * root in a namespace of users; without either the file is where it was to be.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool write_own(const char *path, const char *format, unsigned int id)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	char text[32];
+	bool done;
+
+	if (fd < 0)
+		return false;
+	done = write(fd, text, snprintf(text, sizeof(text), format, id)) > 0;
+	close(fd);
+	return done;
+}
+
+/* Be root in a namespace of users in which there is nobody else. */
+static bool enter_own(void)
+{
+	unsigned int uid = geteuid(), gid = getegid();
+
+	return !unshare(CLONE_NEWUSER | CLONE_NEWNS) &&
+	       write_own("/proc/self/setgroups", "deny", 0) &&
+	       write_own("/proc/self/uid_map", "0 %u 1", uid) &&
+	       write_own("/proc/self/gid_map", "0 %u 1", gid);
+}
+
+/* In a process that has the kernel's memory and descriptors, and namespaces of its own. */
+static int make_file(void *made)
+{
+	int tmpfs, mount;
+
+	tmpfs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	if (tmpfs < 0 && enter_own())
+		tmpfs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	if (tmpfs < 0)
+		return 1;
+	if (!fsconfig(tmpfs, FSCONFIG_SET_STRING, "huge", "always", 0) &&
+	    !fsconfig(tmpfs, FSCONFIG_CMD_CREATE, NULL, NULL, 0)) {
+		mount = fsmount(tmpfs, FSMOUNT_CLOEXEC, 0);
+		*(int *)made = openat(mount, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
+		close(mount);
+	}
+	close(tmpfs);
+	return 0;
+}
+
+int open64(const char *path, int flags, ...)
+{
+	static char stack[64 * 1024] __attribute__((aligned(16)));
+	int made = -1;
+	va_list rest;
+	mode_t mode;
+	pid_t maker;
+
+	va_start(rest, flags);
+	mode = va_arg(rest, mode_t);
+	va_end(rest);
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		maker = clone(make_file, stack + sizeof(stack),
+			      CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &made);
+		if (maker > 0)
+			waitpid(maker, NULL, 0);
+	}
+	return made >= 0 ? made : openat64(AT_FDCWD, path, flags, mode);
+}
