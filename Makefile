@@ -38,6 +38,7 @@ help: ## list the targets
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
 	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, and no page"
 	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr)"
+	@echo "  PROFILE=slurm  a paper's cells on a cluster: docs/cluster.md"
 	@echo "  TESTS=...   run these tests only: make test TESTS=tests/oracle/tdrr"
 	@echo "              one of them: make test TESTS=\"tests/build/test_build.py -k clang\""
 	@echo "              with no kernel built first: build/venv/bin/pytest tests/unit/test_unit.py"
@@ -117,7 +118,8 @@ demo: setup ## each discipline on its own ground beside mainline's, in virtual t
 
 # As long as its cells take; interrupted, the same command goes on. All cores, or JOBS.
 paper-%: setup ## run what is missing of a paper's cells, and write its page in docs/results
-	$(VENV)/bin/python netns-scenarios/paper $* $(if $(ERA),--era $(ERA)) $(if $(JOBS),--jobs $(JOBS)) $(if $(QUICK),--quick)
+	$(VENV)/bin/python netns-scenarios/paper $* $(if $(ERA),--era $(ERA)) \
+		$(if $(JOBS),--jobs $(JOBS)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(QUICK),--quick)
 
 ledger: setup ## write docs/results from the claims and results that are in the repository
 	$(VENV)/bin/python netns-scenarios/ledger

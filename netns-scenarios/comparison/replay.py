@@ -65,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("paper: interrupted; the same command goes on", file=sys.stderr)
         return 130
     if failed:
-        print(f"paper: {len(failed)} runs failed, {failed[0]} first: see its log", file=sys.stderr)
+        print(f"paper: {len(failed)} runs failed, {failed[0]} first: see its log, and {sweep.LOG} "
+              "beside it", file=sys.stderr)
     return 1 if failed else 0
 
 

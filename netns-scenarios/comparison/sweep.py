@@ -22,6 +22,7 @@ from netns.execute import ROOT, terminated_as_interrupt
 from tqdm import tqdm
 
 SNAKEFILE = Path(__file__).with_name("sweep.smk")
+PROFILES = SNAKEFILE.parents[1] / "profiles"
 LOG = "snakemake.log"
 
 
@@ -40,8 +41,10 @@ def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.
     made = argparse.ArgumentParser(prog=prog, description=description)
     made.add_argument("--out", type=Path, default=out, metavar="DIR",
                       help=f"default: {out.relative_to(ROOT)}")
-    made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
-                      help="runs at a time (%(default)s)")
+    made.add_argument("--jobs", type=int, metavar="N",
+                      help=f"runs at a time ({os.cpu_count() or 1}; with a profile what it says)")
+    made.add_argument("--profile", metavar="NAME",
+                      help="run on a cluster: docs/cluster.md")
     made.add_argument("--resume", action=argparse.BooleanOptionalAction, default=resume,
                       help="keep the runs that are there already, whatever they were made with")
     return made
@@ -68,7 +71,7 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
     if subprocess.run([ROOT / "lab" / "boot", "--build"]).returncode:
         raise SystemExit(1)
     with terminated_as_interrupt():
-        _snakemake(directory, list(jobs), args.jobs, taken)
+        _snakemake(directory, list(jobs), where(args.profile, args.jobs), taken)
     results = {}
     for name in jobs:
         with contextlib.suppress(logs.BadLog):
@@ -76,12 +79,22 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
     return results
 
 
-def _snakemake(directory: Path, names: list[str], jobs: int,
+def where(profile: str | None, jobs: int | None) -> list[str]:
+    """Snakemake's options for where runs are made, and how many at a time. A profile that is not
+    ours Snakemake looks for itself: a directory, or one in ~/.config/snakemake."""
+    if not profile:
+        return ["--cores", str(jobs or os.cpu_count() or 1)]
+    ours = PROFILES / profile
+    return ["--profile", str(ours if ours.is_dir() else profile),
+            *(["--jobs", str(jobs)] if jobs else [])]
+
+
+def _snakemake(directory: Path, names: list[str], options: list[str],
                taken: Callable[[str], None] | None) -> None:
     """Make what is missing, with a bar that counts results."""
     argv = [str(Path(sys.prefix) / "bin" / "snakemake"), "--snakefile", str(SNAKEFILE),
             "--configfile", str(directory / logs.SWEEP), "--directory", str(directory),
-            "--cores", str(jobs), "--keep-going", "--rerun-incomplete", "--nolock"]
+            *options, "--keep-going", "--rerun-incomplete", "--nolock"]
     with (directory / LOG).open("wb") as out:
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
                                  stderr=subprocess.STDOUT, start_new_session=True)
@@ -98,8 +111,8 @@ def _snakemake(directory: Path, names: list[str], jobs: int,
             return len(names) - len(waited_for)
 
         form = "{l_bar}{bar}| {n_fmt}/{total_fmt} runs, {elapsed} gone, {remaining} left"
-        # In a file or a pipe a line now and then does.
-        every = 0.5 if sys.stderr.isatty() else 15.0
+        # In a file or a pipe a line now and then does; and to look for many costs a file server.
+        every = 0.5 if sys.stderr.isatty() and len(names) < 1000 else 15.0
         try:
             with tqdm(total=len(names), initial=done(), bar_format=form, ascii=" =") as bar:
                 ended = False

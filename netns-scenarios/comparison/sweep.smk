@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# A sweep: one job is one run. Snakemake gives resume (a finished run is not run again), and
-# `--executor slurm` when one machine is too small. Started by sweep.py, whose `config` has the
-# runs by the name of their directory.
+# A sweep: one job is one run. Snakemake gives resume (a finished run is not run again), and a
+# cluster when one machine is too small. Started by sweep.py, whose `config` has the runs by the
+# name of their directory.
 
 RUN = workflow.basedir + "/../run"
 
