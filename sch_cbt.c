@@ -340,26 +340,24 @@ static __always_inline void cbt_add(struct Qdisc *sch, struct sk_buff *skb,
 	red_queue_added(&cl->red);
 }
 
-/* The class of the packet in @slot. */
-static inline u32 cbt_class_at(const struct cbt_sched_data *q, u32 slot)
+/* The class of a packet in the queue. */
+static inline u32 cbt_class_in(const struct sk_buff *skb)
 {
-	return q->vars.queue.fifo.slots[slot].tag;
+	return red_fifo_cb(skb)->tag;
 }
 
-/* Take out the packet in @slot, which is of @class. */
-static __always_inline struct sk_buff *cbt_take(struct Qdisc *sch, u32 slot,
-						u32 class)
+/* Take out a packet, which is of @class. */
+static __always_inline void cbt_take(struct Qdisc *sch, struct sk_buff *skb,
+				     u32 class)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_class *cl = &q->vars.cls[class];
-	struct sk_buff *skb;
 
-	skb = red_fifo_take(sch, &q->vars.queue, slot);
+	red_fifo_take(sch, &q->vars.queue, skb);
 	cl->segments -= held_cb(skb)->segments;
 	cl->qlen--;
 	cl->backlog -= qdisc_pkt_len(skb);
 	red_queue_taken(&cl->red, cl->qlen);
-	return skb;
 }
 
 /* Count a packet of @class that is lost, taken out or never added. */
@@ -415,19 +413,21 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	struct red_fifo *queue = &q->vars.queue;
 	enum qdisc_drop_reason reason;
 	struct sk_buff *victim;
-	u32 slot, hit;
+	u32 hit, slot, count;
 
 	do {
 		reason = cause == &q->stats.signal.forced_drop ?
 			 QDISC_DROP_CONGESTED : QDISC_DROP_OVERLIMIT;
-		slot = queue->fifo.count + 1;
+		count = red_fifo_count(queue);
+		slot = count;
 		if (!q->law.victim_arrival && !red_fifo_is_oversize(queue, skb))
-			slot = 1 + seeded_random_below(&queue->random, slot);
+			slot = seeded_random_below(&queue->random, count + 1);
 		victim = skb;
 		hit = class;
-		if (slot <= queue->fifo.count) {
-			hit = cbt_class_at(q, slot);
-			victim = cbt_take(sch, slot, hit);
+		if (slot < count) {
+			victim = queue->draw.slots[slot];
+			hit = cbt_class_in(victim);
+			cbt_take(sch, victim, hit);
 			q->stats.victims++;
 		}
 		q->stats.cls[hit].random_drop++;
@@ -572,14 +572,13 @@ static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
-	struct sk_buff *skb;
-	u32 slot, class;
+	struct sk_buff *skb = skb_peek(&queue->packets);
+	u32 class;
 
-	if (!queue->fifo.count)
+	if (!skb)
 		return NULL;
-	slot = random_fifo_first(&queue->fifo);
-	class = cbt_class_at(q, slot);
-	skb = cbt_take(sch, slot, class);
+	class = cbt_class_in(skb);
+	cbt_take(sch, skb, class);
 	_bstats_update(&q->vars.cls[class].sent, qdisc_pkt_len(skb),
 		       held_cb(skb)->segments);
 	red_fifo_sent(sch, queue, skb);
@@ -605,24 +604,19 @@ static void cbt_reset(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
-	/* Also called after an init that failed. */
-	if (!q->vars.queue.fifo.slots)
-		return;
 	red_fifo_reset(&q->vars.queue, &q->law.red[CBT_ALL]);
 	cbt_restart(q);
 }
 
-/* A change left no room for the packet in @slot. */
-static struct sk_buff *cbt_evict(struct Qdisc *sch, u32 slot)
+/* A change left no room for a packet. */
+static void cbt_evict(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	u32 class = cbt_class_at(q, slot);
-	struct sk_buff *skb;
+	u32 class = cbt_class_in(skb);
 
-	skb = cbt_take(sch, slot, class);
+	cbt_take(sch, skb, class);
 	cbt_lose(sch, skb, class, &q->vars.queue.stats.drop_change,
 		 QDISC_DROP_OVERLIMIT);
-	return skb;
 }
 
 /* RED's max for @q of the share law: the average keeps to 0.9 q to 1.1 q. */
@@ -785,7 +779,8 @@ static int cbt_alloc(struct Qdisc *sch, struct aqm_config *to,
 	const struct cbt_sched_data *q = qdisc_priv(sch);
 	const struct cbt_law *law = to->law;
 
-	return red_fifo_alloc(&q->vars.queue, law->limit, &to->memory, extack);
+	return red_fifo_alloc(&q->vars.queue, law->limit, !law->victim_arrival,
+			      &to->memory, extack);
 }
 
 static void cbt_setup(struct Qdisc *sch, const struct aqm_config *to)
@@ -823,7 +818,8 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
 	if (aqm_changed(p, TCA_CBT_SEED))
 		seeded_random_init(&queue->random, p->seed);
 	to->memory = red_fifo_resize(sch, queue, to->memory, law->limit,
-				     law->memory_limit, cbt_evict);
+				     law->memory_limit, !law->victim_arrival,
+				     cbt_evict);
 }
 
 static void cbt_destroy(struct Qdisc *sch)

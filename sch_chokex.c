@@ -190,21 +190,19 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
 	u32 m = chokex_candidates(&q->law, queue->red.avg);
-	struct random_fifo *fifo = &queue->fifo;
-	struct random_fifo_slot *s;
 	struct sk_buff *skb;
 	bool match = false;
-	u32 slot;
+	u32 *tag;
 
-	for (; m && fifo->count; m--) {
-		slot = 1 + seeded_random_below(&queue->random, fifo->count);
-		s = &fifo->slots[slot];
+	for (; m && red_fifo_count(queue); m--) {
+		skb = red_fifo_drawn(queue);
+		tag = &red_fifo_cb(skb)->tag;
 		q->stats.drawn++;
-		if (!s->tag)
-			s->tag = flow_hash(s->item, &q->vars.flow_key);
-		if (s->tag != flow)
+		if (!*tag)
+			*tag = flow_hash(skb, &q->vars.flow_key);
+		if (*tag != flow)
 			continue;
-		skb = red_fifo_take(sch, queue, slot);
+		red_fifo_take(sch, queue, skb);
 		chokex_lose(sch, skb, &q->stats.victims, QDISC_DROP_CONGESTED);
 		q->vars.lost++;
 		q->vars.lost_bytes += qdisc_pkt_len(skb);
@@ -311,11 +309,11 @@ static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
-	struct sk_buff *skb;
+	struct sk_buff *skb = skb_peek(&queue->packets);
 
-	if (!queue->fifo.count)
+	if (!skb)
 		return NULL;
-	skb = red_fifo_take(sch, queue, random_fifo_first(&queue->fifo));
+	red_fifo_take(sch, queue, skb);
 	red_fifo_sent(sch, queue, skb);
 	return skb;
 }
@@ -324,20 +322,17 @@ static void chokex_reset(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	/* Also called after an init that failed. */
-	if (q->vars.queue.fifo.slots)
-		red_fifo_reset(&q->vars.queue, &q->law.red);
+	red_fifo_reset(&q->vars.queue, &q->law.red);
 }
 
-/* A change left no room for the packet in @slot. */
-static struct sk_buff *chokex_evict(struct Qdisc *sch, u32 slot)
+/* A change left no room for a packet. */
+static void chokex_evict(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct sk_buff *skb = red_fifo_take(sch, &q->vars.queue, slot);
 
+	red_fifo_take(sch, &q->vars.queue, skb);
 	chokex_lose(sch, skb, &q->vars.queue.stats.drop_change,
 		    QDISC_DROP_OVERLIMIT);
-	return skb;
 }
 
 /*
@@ -423,7 +418,8 @@ static int chokex_alloc(struct Qdisc *sch, struct aqm_config *to,
 	const struct chokex_sched_data *q = qdisc_priv(sch);
 	const struct chokex_law *law = to->law;
 
-	return red_fifo_alloc(&q->vars.queue, law->limit, &to->memory, extack);
+	return red_fifo_alloc(&q->vars.queue, law->limit, true, &to->memory,
+			      extack);
 }
 
 static void chokex_setup(struct Qdisc *sch, const struct aqm_config *to)
@@ -453,7 +449,7 @@ static void chokex_commit(struct Qdisc *sch, struct aqm_config *to)
 	if (aqm_changed(p, TCA_CHOKEX_SEED))
 		seeded_random_init(&queue->random, p->seed);
 	to->memory = red_fifo_resize(sch, queue, to->memory, law->limit,
-				     law->memory_limit, chokex_evict);
+				     law->memory_limit, true, chokex_evict);
 }
 
 static void chokex_destroy(struct Qdisc *sch)

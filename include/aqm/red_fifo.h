@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A FIFO under RED from which any packet can be taken.
+ * A FIFO under RED from which any packet can be taken, and, where that is asked
+ * for, drawn at random.
  *
  * This is where packets come and go: each function that adds or takes one keeps
  * the discipline's qlen and backlog, what is held, and RED's idle time. Lengths
@@ -22,6 +23,7 @@
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/skbuff.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <aqm/congestion_signal.h>
@@ -30,14 +32,15 @@
 #include <aqm/gentle_red.h>
 #include <aqm/held.h>
 #include <aqm/kind.h>
-#include <aqm/random_fifo.h>
+#include <aqm/random_draw.h>
 #include <aqm/seeded_random.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
 
 /**
  * struct red_fifo - the FIFO; under the qdisc lock
- * @fifo: the packets; what a tag means is the discipline's to say
+ * @packets: in order of arrival
+ * @draw: the same, to draw from, if that is asked for
  * @held: what they come to
  * @red: RED's state for the whole of it
  * @random: RED's numbers, and those of the draws
@@ -45,13 +48,32 @@
  * @stats: the limits in force, and what was lost
  */
 struct red_fifo {
-	struct random_fifo	fifo;
+	struct sk_buff_head	packets;
+	struct random_draw	draw;
 	struct held		held;
 	struct gentle_red_vars	red;
 	struct seeded_random	random;
 	struct delay_sample	delay;
 	struct aqm_common_stats	stats;
 };
+
+/**
+ * struct red_fifo_cb - what is remembered with a packet
+ * @held: what it counts as
+ * @tag: the discipline's note about it
+ * @slot: in red_fifo.draw
+ */
+struct red_fifo_cb {
+	struct held_cb	held;
+	u32		tag;
+	u32		slot;
+};
+
+static inline struct red_fifo_cb *red_fifo_cb(const struct sk_buff *skb)
+{
+	qdisc_cb_private_validate(skb, sizeof(struct red_fifo_cb));
+	return (struct red_fifo_cb *)qdisc_skb_cb(skb)->data;
+}
 
 /* What follows from the rate of the link. */
 
@@ -159,31 +181,31 @@ red_queue_signal(struct Qdisc *sch, struct sk_buff *skb,
 /* The FIFO. */
 
 /*
- * The slots for a FIFO of @limit packets, unless @rf has as many.
+ * The slots for draws from a FIFO of @limit packets, unless @rf has as many, or
+ * nobody @draws.
  *
  * Return: 0, or an error
  */
 static inline int red_fifo_alloc(const struct red_fifo *rf, u32 limit,
-				 void **slots, struct netlink_ext_ack *extack)
+				 bool draws, void **slots,
+				 struct netlink_ext_ack *extack)
 {
-	if (limit == rf->stats.limit)
+	if (!draws || (rf->draw.slots && limit == rf->stats.limit))
 		return 0;
-	*slots = kvmalloc_array(random_fifo_slots(limit),
-				sizeof(struct random_fifo_slot),
-				GFP_KERNEL_ACCOUNT);
+	*slots = kvmalloc_array(limit, sizeof(void *), GFP_KERNEL_ACCOUNT);
 	if (*slots)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the queue");
 	return -ENOMEM;
 }
 
-/* An empty FIFO in the @slots of red_fifo_alloc(). */
+/* An empty FIFO; @slots are from red_fifo_alloc(). */
 static inline void red_fifo_init(struct Qdisc *sch, struct red_fifo *rf,
-				 struct random_fifo_slot *slots, u32 limit,
-				 u32 memory_limit,
+				 void **slots, u32 limit, u32 memory_limit,
 				 const struct gentle_red_params *p, u32 seed)
 {
-	random_fifo_init(&rf->fifo, slots, limit);
+	__skb_queue_head_init(&rf->packets);
+	rf->draw.slots = slots;
 	rf->stats.limit = limit;
 	rf->stats.memory_limit = memory_limit;
 	sch->limit = limit;
@@ -194,7 +216,13 @@ static inline void red_fifo_init(struct Qdisc *sch, struct red_fifo *rf,
 /* Also right after an init that failed. */
 static inline void red_fifo_destroy(struct red_fifo *rf)
 {
-	kvfree(rf->fifo.slots);
+	kvfree(rf->draw.slots);
+}
+
+/* Packets in the FIFO. */
+static inline u32 red_fifo_count(const struct red_fifo *rf)
+{
+	return rf->packets.qlen;
 }
 
 /*
@@ -223,9 +251,12 @@ static inline bool red_fifo_is_oversize(const struct red_fifo *rf,
 
 /* Add an arrival of @segments, for which there is room. */
 static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
-				struct sk_buff *skb, u32 segments, u64 tag)
+				struct sk_buff *skb, u32 segments, u32 tag)
 {
-	random_fifo_add(&rf->fifo, skb, tag);
+	__skb_queue_tail(&rf->packets, skb);
+	red_fifo_cb(skb)->tag = tag;
+	if (rf->draw.slots)
+		red_fifo_cb(skb)->slot = random_draw_add(&rf->draw, skb);
 	__held_add(&rf->held, skb, segments);
 	red_queue_added(&rf->red);
 	if (unlikely(delay_due(&rf->delay)))
@@ -234,17 +265,25 @@ static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
 	qdisc_qstats_backlog_inc(sch, skb);
 }
 
-/* Take out the packet in @slot. */
-static inline struct sk_buff *red_fifo_take(struct Qdisc *sch,
-					    struct red_fifo *rf, u32 slot)
+/* Take a packet out. */
+static inline void red_fifo_take(struct Qdisc *sch, struct red_fifo *rf,
+				 struct sk_buff *skb)
 {
-	struct sk_buff *skb = random_fifo_remove(&rf->fifo, slot);
+	u32 slot = red_fifo_cb(skb)->slot;
 
+	__skb_unlink(skb, &rf->packets);
+	if (rf->draw.slots)
+		red_fifo_cb(random_draw_remove(&rf->draw, slot))->slot = slot;
 	held_sub(&rf->held, skb);
-	red_queue_taken(&rf->red, rf->fifo.count);
+	red_queue_taken(&rf->red, red_fifo_count(rf));
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
-	return skb;
+}
+
+/* A packet at random; there is one. */
+static inline struct sk_buff *red_fifo_drawn(struct red_fifo *rf)
+{
+	return rf->draw.slots[seeded_random_below(&rf->random, rf->draw.count)];
 }
 
 /* A packet that was taken out leaves for the link. */
@@ -276,52 +315,67 @@ static inline void red_fifo_tell(struct Qdisc *sch, u32 qlen, u32 backlog)
 					  backlog - sch->qstats.backlog);
 }
 
+/* From now on draw from other @slots, NULL: from none. Return: those so far. */
+static inline void **red_fifo_draw(struct red_fifo *rf, void **slots)
+{
+	void **old = rf->draw.slots;
+	struct sk_buff *skb;
+
+	if (old && slots)
+		return random_draw_move(&rf->draw, slots);
+	rf->draw = (struct random_draw) { .slots = slots };
+	if (slots)
+		skb_queue_walk(&rf->packets, skb)
+			red_fifo_cb(skb)->slot = random_draw_add(&rf->draw, skb);
+	return old;
+}
+
 /**
  * red_fifo_resize() - make room for another number of packets
  * @sch: the discipline
  * @rf: the FIFO
- * @slots: from red_fifo_alloc(); NULL: as many as so far
+ * @slots: from red_fifo_alloc()
  * @limit: packets on the wire
  * @memory_limit: bytes
- * @evict: takes the packet in a slot out and counts it
+ * @draws: packets are to be drawn
+ * @evict: takes a packet out and counts it
  *
  * What has no room any more goes, the last to come first. A single packet that
  * is larger than the limit stays, as it would have been let in.
  *
  * Return: slots to free after the tree is unlocked, or NULL.
  */
-static inline struct random_fifo_slot *
-red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf,
-		struct random_fifo_slot *slots, u32 limit, u32 memory_limit,
-		struct sk_buff *(*evict)(struct Qdisc *sch, u32 slot))
+static inline void **
+red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
+		u32 memory_limit, bool draws,
+		void (*evict)(struct Qdisc *sch, struct sk_buff *skb))
 {
 	u32 backlog = sch->qstats.backlog;
 	u32 qlen = sch->q.qlen;
 	struct sk_buff *skb;
 
-	while ((rf->held.segments > limit && rf->fifo.count > 1) ||
+	while ((rf->held.segments > limit && red_fifo_count(rf) > 1) ||
 	       rf->held.truesize > memory_limit) {
-		skb = evict(sch, random_fifo_last(&rf->fifo));
+		skb = skb_peek_tail(&rf->packets);
+		evict(sch, skb);
 		rtnl_kfree_skbs(skb, skb);
 	}
 	red_fifo_tell(sch, qlen, backlog);
 	rf->stats.limit = limit;
 	rf->stats.memory_limit = memory_limit;
 	WRITE_ONCE(sch->limit, limit);
-	return slots ? random_fifo_move(&rf->fifo, slots, limit) : NULL;
+	return slots || !draws ? red_fifo_draw(rf, slots) : NULL;
 }
 
-/* Forget all packets, uncounted. RED starts again. */
+/* Forget all packets, uncounted. RED starts again. Also after an init that failed. */
 static inline void red_fifo_reset(struct red_fifo *rf,
 				  const struct gentle_red_params *p)
 {
 	struct sk_buff *skb;
 
-	while (rf->fifo.count) {
-		skb = random_fifo_remove(&rf->fifo,
-					 random_fifo_first(&rf->fifo));
+	while ((skb = __skb_dequeue(&rf->packets)))
 		rtnl_kfree_skbs(skb, skb);
-	}
+	rf->draw.count = 0;
 	rf->held = (struct held) {};
 	delay_reset(&rf->delay);
 	gentle_red_init(&rf->red, p, ktime_get_ns());

@@ -374,10 +374,53 @@ struct sk_buff {
 };
 
 struct sk_buff_head {
-	struct sk_buff	*next;	/* NULL if empty */
-	struct sk_buff	*last;
+	struct sk_buff	*next;
+	struct sk_buff	*prev;
 	u32		qlen;
 };
+
+static inline void __skb_queue_head_init(struct sk_buff_head *list)
+{
+	list->next = (struct sk_buff *)list;
+	list->prev = (struct sk_buff *)list;
+	list->qlen = 0;
+}
+static inline struct sk_buff *skb_peek(const struct sk_buff_head *list)
+{
+	return list->next == (struct sk_buff *)list ? NULL : list->next;
+}
+static inline struct sk_buff *skb_peek_tail(const struct sk_buff_head *list)
+{
+	return list->prev == (struct sk_buff *)list ? NULL : list->prev;
+}
+static inline void __skb_queue_tail(struct sk_buff_head *list,
+				    struct sk_buff *skb)
+{
+	skb->next = (struct sk_buff *)list;
+	skb->prev = list->prev;
+	list->prev->next = skb;
+	list->prev = skb;
+	list->qlen++;
+}
+static inline void __skb_unlink(struct sk_buff *skb, struct sk_buff_head *list)
+{
+	list->qlen--;
+	skb->next->prev = skb->prev;
+	skb->prev->next = skb->next;
+	skb->next = NULL;
+	skb->prev = NULL;
+}
+static inline struct sk_buff *__skb_dequeue(struct sk_buff_head *list)
+{
+	struct sk_buff *skb = skb_peek(list);
+
+	if (skb)
+		__skb_unlink(skb, list);
+	return skb;
+}
+#define skb_queue_walk(queue, skb)					\
+	for ((skb) = (queue)->next; (skb) != (struct sk_buff *)(queue);	\
+	     (skb) = (skb)->next)
 
 static inline struct skb_shared_info *skb_shinfo(const struct sk_buff *skb)
 {
@@ -776,7 +819,7 @@ struct Qdisc {
 	u32		parent;
 	struct Qdisc	*above;		/* who parent names; the harness's */
 	struct netdev_queue *dev_queue;
-	struct sk_buff_head gso_skb;
+	struct qdisc_skb_head gso_skb;
 	struct qdisc_skb_head q;
 	struct gnet_stats_basic_sync bstats;
 	struct gnet_stats_queue qstats;

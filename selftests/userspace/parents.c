@@ -395,7 +395,7 @@ const char *parent_wrong(const struct Qdisc *sch)
 	const struct sk_buff *skb;
 	int i;
 
-	for (skb = sch->gso_skb.next; skb; skb = skb->next) {
+	for (skb = sch->gso_skb.head; skb; skb = skb->next) {
 		qlen++;
 		backlog += qdisc_pkt_len(skb);
 	}

@@ -761,14 +761,14 @@ void qdisc_tree_reduce_backlog(struct Qdisc *sch, int n, int len)
 
 static void gso_skb_push(struct Qdisc *sch, struct sk_buff *skb)
 {
-	skb->next = sch->gso_skb.next;
-	sch->gso_skb.next = skb;
+	skb->next = sch->gso_skb.head;
+	sch->gso_skb.head = skb;
 	sch->gso_skb.qlen++;
 }
 
 struct sk_buff *qdisc_peek_dequeued(struct Qdisc *sch)
 {
-	struct sk_buff *skb = sch->gso_skb.next;
+	struct sk_buff *skb = sch->gso_skb.head;
 
 	if (!skb) {
 		skb = sch->dequeue(sch);
@@ -783,11 +783,11 @@ struct sk_buff *qdisc_peek_dequeued(struct Qdisc *sch)
 
 struct sk_buff *qdisc_dequeue_peeked(struct Qdisc *sch)
 {
-	struct sk_buff *skb = sch->gso_skb.next;
+	struct sk_buff *skb = sch->gso_skb.head;
 
 	if (!skb)
 		return sch->dequeue(sch);
-	sch->gso_skb.next = skb->next;
+	sch->gso_skb.head = skb->next;
 	sch->gso_skb.qlen--;
 	skb->next = NULL;
 	sch->qstats.backlog -= qdisc_pkt_len(skb);
@@ -803,8 +803,8 @@ void qdisc_reset(struct Qdisc *sch)
 	world->purging = true;
 	if (sch->ops->reset)
 		sch->ops->reset(sch);
-	while ((skb = sch->gso_skb.next)) {
-		sch->gso_skb.next = skb->next;
+	while ((skb = sch->gso_skb.head)) {
+		sch->gso_skb.head = skb->next;
 		kfree_skb(skb);
 	}
 	sch->gso_skb.qlen = 0;

@@ -212,8 +212,8 @@ int world_free(struct world *w)
 	if (!w->violation[0]) {
 		struct sk_buff *skb;
 
-		while ((skb = w->flight.next)) {
-			w->flight.next = skb->next;
+		while ((skb = w->flight.head)) {
+			w->flight.head = skb->next;
 			world_gone(skb, &w->sent);
 		}
 		w->locked = true;
@@ -268,7 +268,7 @@ void world_check(void)
 	}
 	/* Those that a parent has peeked at, or that came back to it. */
 	for (i = 1; i < world->depth; i++) {
-		for (skb = world->levels[i]->gso_skb.next; skb; skb = skb->next) {
+		for (skb = world->levels[i]->gso_skb.head; skb; skb = skb->next) {
 			held.n -= !skb->leaf;
 			held.bytes -= skb->leaf ? 0 : qdisc_pkt_len(skb);
 		}
@@ -473,8 +473,8 @@ static void requeue(struct Qdisc *sch, struct sk_buff *first, u32 n)
 		if (!--n)
 			break;
 	}
-	last->next = sch->gso_skb.next;
-	sch->gso_skb.next = first;
+	last->next = sch->gso_skb.head;
+	sch->gso_skb.head = first;
 }
 
 /*
@@ -594,10 +594,10 @@ static void do_bulk(u32 n)
 	while (n-- && (skb = take())) {
 		skb->next = NULL;
 		if (world->flight.qlen++)
-			world->flight.last->next = skb;
+			world->flight.tail->next = skb;
 		else
-			world->flight.next = skb;
-		world->flight.last = skb;
+			world->flight.head = skb;
+		world->flight.tail = skb;
 	}
 }
 
@@ -605,8 +605,8 @@ static void send_flight(u32 n)
 {
 	struct sk_buff *skb;
 
-	while (n-- && (skb = world->flight.next)) {
-		world->flight.next = skb->next;
+	while (n-- && (skb = world->flight.head)) {
+		world->flight.head = skb->next;
 		world->flight.qlen--;
 		note_out(skb);
 		world_gone(skb, &world->sent);
@@ -621,8 +621,8 @@ static void do_requeue(u32 n)
 	n = min_t(u32, n, world->flight.qlen);
 	send_flight(world->flight.qlen - n);
 	if (n)
-		requeue(root(), world->flight.next, n);
-	world->flight = (struct sk_buff_head) {};
+		requeue(root(), world->flight.head, n);
+	world->flight = (struct qdisc_skb_head) {};
 	world->peeked = NULL;
 }
 
@@ -632,7 +632,7 @@ static void do_peek(void)
 	struct Qdisc *sch = root();
 
 	/* What a driver handed back goes first, and no parent knows of it. */
-	if (world->depth == 1 && sch->gso_skb.next)
+	if (world->depth == 1 && sch->gso_skb.head)
 		return;
 	world->locked = true;
 	world->peeked = sch->ops->peek(sch);
@@ -778,7 +778,7 @@ static void check_classes(void)
 	u32 backlog = world->kind->qstats.backlog;
 	const struct sk_buff *skb;
 
-	for (skb = world->kind->gso_skb.next; skb; skb = skb->next) {
+	for (skb = world->kind->gso_skb.head; skb; skb = skb->next) {
 		qlen--;
 		backlog -= qdisc_pkt_len(skb);
 	}

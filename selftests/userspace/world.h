@@ -90,7 +90,7 @@ struct world {
 	struct Qdisc		*levels[WORLD_LEVELS];
 	u32			depth;
 	struct list_head	alive;
-	struct sk_buff_head	flight;
+	struct qdisc_skb_head	flight;
 	struct world_account	sent;
 	struct world_account	lost;
 	u64			congested;

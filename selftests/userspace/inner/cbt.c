@@ -4,13 +4,13 @@
 
 static struct inner of_class[CBT_CLASSES];
 
-static void packet_is_right(struct Qdisc *sch,
-			    const struct random_fifo_slot *slot)
+static void packet_is_right(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
+	u32 class = cbt_class_in(skb);
 
-	inner_must(slot->tag > CBT_ALL && slot->tag < CBT_CLASSES);
-	inner_packet(&of_class[slot->tag], slot->item, &q->vars.queue.delay);
+	inner_must(class > CBT_ALL && class < CBT_CLASSES);
+	inner_packet(&of_class[class], skb, &q->vars.queue.delay);
 }
 
 void userspace_inner(struct Qdisc *sch, bool deep)
@@ -20,7 +20,8 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	u32 i;
 
 	memset(of_class, 0, sizeof(of_class));
-	inner_fifo(sch, &q->vars.queue, packet_is_right);
+	inner_fifo(sch, &q->vars.queue, !q->law.victim_arrival,
+		   packet_is_right);
 	for (i = CBT_ALL + 1; i < CBT_CLASSES; i++) {
 		cl = &q->vars.cls[i];
 		inner_must(of_class[i].qlen == cl->qlen);

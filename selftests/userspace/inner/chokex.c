@@ -2,8 +2,7 @@
 #include <sch_chokex.c>
 #include "red_fifo.h"
 
-static void packet_is_right(struct Qdisc *sch,
-			    const struct random_fifo_slot *slot)
+static void packet_is_right(struct Qdisc *sch, const struct sk_buff *skb)
 {
 }
 
@@ -11,7 +10,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	inner_fifo(sch, &q->vars.queue, packet_is_right);
+	inner_fifo(sch, &q->vars.queue, true, packet_is_right);
 	/* The parents have been told of all matches. */
 	inner_must(!q->vars.lost && !q->vars.lost_bytes);
 }

@@ -78,7 +78,7 @@ static inline void inner_whole(const struct inner *in, const struct Qdisc *sch,
 	const struct sk_buff *skb;
 
 	/* What a parent has peeked at is counted, and held no more. */
-	for (skb = sch->gso_skb.next; skb; skb = skb->next) {
+	for (skb = sch->gso_skb.head; skb; skb = skb->next) {
 		qlen--;
 		backlog -= qdisc_pkt_len(skb);
 	}

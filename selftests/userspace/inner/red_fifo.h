@@ -5,31 +5,35 @@
 
 #include "inner.h"
 
-/* @packet: what the discipline adds about the packet in a slot. */
+/* @packet: what the discipline adds about a packet. */
 static void inner_fifo(struct Qdisc *sch, const struct red_fifo *rf,
+		       bool draws,
 		       void (*packet)(struct Qdisc *sch,
-				      const struct random_fifo_slot *slot))
+				      const struct sk_buff *skb))
 {
-	const struct random_fifo *f = &rf->fifo;
+	const struct sk_buff *skb, *last = (const void *)&rf->packets;
+	u32 count = red_fifo_count(rf);
 	struct inner in = {};
-	u32 slot, last = 0;
 
-	inner_must(f->count <= f->capacity);
-	inner_must(f->capacity >= sch->limit);
-	for (slot = f->slots[0].next; slot; slot = f->slots[slot].next) {
-		inner_must(slot <= f->count);
-		inner_must(in.qlen < f->count);
-		inner_must(f->slots[slot].prev == last);
-		last = slot;
-		inner_packet(&in, f->slots[slot].item, &rf->delay);
-		packet(sch, &f->slots[slot]);
+	inner_must(!rf->draw.slots == !draws);
+	inner_must(rf->draw.count == (draws ? count : 0));
+	skb_queue_walk(&rf->packets, skb) {
+		inner_must(skb->prev == last);
+		last = skb;
+		inner_must(in.qlen < count);
+		if (draws) {
+			inner_must(red_fifo_cb(skb)->slot < count);
+			inner_must(rf->draw.slots[red_fifo_cb(skb)->slot] == skb);
+		}
+		inner_packet(&in, skb, &rf->delay);
+		packet(sch, skb);
 	}
-	inner_must(f->slots[0].prev == last);
-	inner_must(in.qlen == f->count);
+	inner_must(rf->packets.prev == last);
+	inner_must(in.qlen == count);
 	inner_whole(&in, sch, &rf->held, &rf->delay);
-	inner_must(rf->held.segments <= sch->limit || f->count == 1);
+	inner_must(rf->held.segments <= sch->limit || count == 1);
 	inner_must(rf->held.truesize <= rf->stats.memory_limit);
-	inner_must(rf->red.idle == !f->count);
+	inner_must(rf->red.idle == !count);
 }
 
 #endif /* USERSPACE_INNER_RED_FIFO_H */

@@ -116,6 +116,23 @@ def test_a_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
         assert w.named()["victims"] > 100
 
 
+def test_victims_are_drawn_also_from_what_came_before_that_was_asked_for() -> None:
+    with World("cbt", "limit 30 min 900 max 1000 seed 3") as w:
+        victims, sent, number = [], [], 0
+        for change in ("", "victim random", "limit 29 victim arrival", "limit 30 victim random"):
+            if change:
+                w.change(change)
+            for number in range(number, number + 40):
+                w.enqueue(len=1000, proto="tcp", flow=number)
+            victims.append(w.named()["victims"])
+            sent += [packet for packet, _ in w.dequeue(5)]
+        sent += [packet for packet, _ in w.dequeue(100)]
+        assert victims[0] == 0 < victims[1] == victims[2] < victims[3]
+        assert sent == sorted(sent)
+        assert len(sent) + w.stats().drops == 160
+        assert w.named()["memory_used"] == 0
+
+
 @pytest.mark.parametrize("victim", ["random", "arrival"])
 @pytest.mark.parametrize(
     ("larger", "cause"), [("segs=40 gso=1000", "limit"), ("truesize=30000", "memory")]
