@@ -630,12 +630,16 @@ static int redtail_alloc(struct Qdisc *sch, struct aqm_config *to,
 {
 	const struct redtail_sched_data *q = qdisc_priv(sch);
 	const struct redtail_params *p = to->params;
+	u32 sets = flow_age_sets(p->flows);
 
 	if (p->flows == q->params.flows)
 		return 0;
-	to->memory = kvzalloc(flow_age_size(p->flows), GFP_KERNEL_ACCOUNT);
-	if (to->memory)
+	to->memory = kvcalloc(sets, FLOW_AGE_SET, GFP_KERNEL_ACCOUNT);
+	to->more = kvcalloc(sets, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	if (to->memory && to->more)
 		return 0;
+	kvfree(to->memory);
+	kvfree(to->more);
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow table");
 	return -ENOMEM;
 }
@@ -672,7 +676,8 @@ static void redtail_setup(struct Qdisc *sch, const struct aqm_config *to)
 	q->params = *p;
 	q->law = *law;
 	sch->limit = law->limit;
-	flow_age_init(&v->flows, to->memory, p->flows);
+	flow_age_init(&v->flows, to->memory, to->more,
+		      flow_age_sets(p->flows));
 	redtail_seed(v, p->seed);
 	v->red_now = law->red;
 	gentle_red_init(&v->red, &law->red, now);
@@ -685,15 +690,16 @@ static void redtail_commit(struct Qdisc *sch, struct aqm_config *to)
 	const struct redtail_params *p = to->params;
 	const struct redtail_law *law = to->law;
 	struct redtail_vars *v = &q->vars;
-	void *old;
+	struct flow_age_table old = v->flows;
 
 	if (aqm_changed(p, TCA_REDTAIL_SEED))
 		redtail_seed(v, p->seed);
 	/* These change where a flow is found: begin with an empty table. */
 	if (to->memory) {
-		old = v->flows.slots;
-		flow_age_init(&v->flows, to->memory, p->flows);
-		to->memory = old;
+		flow_age_init(&v->flows, to->memory, to->more,
+			      flow_age_sets(p->flows));
+		to->memory = old.slots;
+		to->more = old.orders;
 	} else if (aqm_changed(p, TCA_REDTAIL_SEED) || p->key != q->params.key) {
 		flow_age_forget(&v->flows);
 	}
@@ -709,6 +715,7 @@ static void redtail_destroy(struct Qdisc *sch)
 	struct redtail_sched_data *q = qdisc_priv(sch);
 
 	kvfree(q->vars.flows.slots);
+	kvfree(q->vars.flows.orders);
 }
 
 static void redtail_stats(struct Qdisc *sch, void *stats)

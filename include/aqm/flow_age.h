@@ -84,27 +84,30 @@ struct flow_age_stats {
 	u32	evicted;
 };
 
-/* Memory for a table of @flows at least, bytes. */
-static inline size_t flow_age_size(u32 flows)
+#define FLOW_AGE_SET		(FLOW_AGE_WAYS * sizeof(struct flow_age))
+
+/* Sets of a table of @flows at least. */
+static inline u32 flow_age_sets(u32 flows)
 {
-	return (size_t)DIV_ROUND_UP(flows, FLOW_AGE_WAYS) *
-	       (FLOW_AGE_WAYS * sizeof(struct flow_age) + sizeof(u64));
+	return DIV_ROUND_UP(flows, FLOW_AGE_WAYS);
 }
 
-/* An empty table in flow_age_size(@flows) bytes of zeroed @memory. */
-static inline void flow_age_init(struct flow_age_table *t, void *memory,
-				 u32 flows)
+/* An empty table of @sets: @slots are FLOW_AGE_SET bytes for each, zeroed too. */
+static inline void flow_age_init(struct flow_age_table *t,
+				 struct flow_age *slots, u64 *orders, u32 sets)
 {
-	t->sets = DIV_ROUND_UP(flows, FLOW_AGE_WAYS);
-	t->slots = memory;
-	t->orders = (u64 *)(t->slots + (size_t)FLOW_AGE_WAYS * t->sets);
+	t->sets = sets;
+	t->slots = slots;
+	t->orders = orders;
 }
 
 /* Forget all flows: O(1), but for one call in 65536. */
 static inline void flow_age_forget(struct flow_age_table *t)
 {
-	if (!++t->generation)
-		memset(t->slots, 0, flow_age_size(FLOW_AGE_WAYS * t->sets));
+	if (++t->generation)
+		return;
+	memset(t->slots, 0, FLOW_AGE_SET * t->sets);
+	memset(t->orders, 0, sizeof(u64) * t->sets);
 }
 
 /* Is there a flow in the slot that is not forgotten? */

@@ -55,11 +55,14 @@
  * @params: the kind's parameters
  * @law: what the kind derives from them; 0 at first
  * @memory: what it needs for that; after commit, what is to be freed
+ * @more: the same, where two parts that are powers of two need less than their
+ *	sum, which would be rounded up to one
  */
 struct aqm_config {
 	void	*params;
 	void	*law;
 	void	*memory;
+	void	*more;
 };
 
 /**
@@ -161,6 +164,7 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 	k->commit(sch, &to);
 	sch_tree_unlock(sch);
 	kvfree(to.memory);
+	kvfree(to.more);
 	return 0;
 }
 

@@ -14,13 +14,14 @@ struct world {
 
 static struct world *new_world(struct kunit *test)
 {
-	void *table = kunit_kzalloc(test, flow_age_size(2 * FLOW_AGE_WAYS),
-				    GFP_KERNEL);
+	void *slots = kunit_kcalloc(test, 2, FLOW_AGE_SET, GFP_KERNEL);
+	void *orders = kunit_kcalloc(test, 2, sizeof(u64), GFP_KERNEL);
 	struct world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
-	KUNIT_ASSERT_NOT_NULL(test, table);
-	flow_age_init(&w->t, table, 2 * FLOW_AGE_WAYS);
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	KUNIT_ASSERT_NOT_NULL(test, orders);
+	flow_age_init(&w->t, slots, orders, 2);
 	return w;
 }
 

@@ -41,8 +41,9 @@ static u32 hash_of(u32 id)
 static struct flow_age_table table(u32 flows)
 {
 	struct flow_age_table t = {};
+	u32 sets = flow_age_sets(flows);
 
-	flow_age_init(&t, calloc(1, flow_age_size(flows)), flows);
+	flow_age_init(&t, calloc(sets, FLOW_AGE_SET), calloc(sets, sizeof(u64)), sets);
 	return t;
 }
 
@@ -123,6 +124,7 @@ static void test_against_the_model(void)
 	unit_ok(st.evicted == m.evicted && m.evicted > 1000 &&
 		m.new - m.evicted > 1000, "%u evicted", m.evicted);
 	free(t.slots);
+	free(t.orders);
 }
 
 static void test_saturation(void)
@@ -139,6 +141,7 @@ static void test_saturation(void)
 	unit_ok(flow_age_see(&t, &st, &key, U32_MAX, 5, 2 + 2 * TAU, TAU)->packets == 5,
 		"one more is");
 	free(t.slots);
+	free(t.orders);
 }
 
 /* A slot that was not used for 65536 generations is not taken for a new one. */
@@ -155,6 +158,7 @@ static void test_a_generation_does_not_come_back(void)
 	unit_ok(flow_age_see(&t, &st, &key, 0, 1, 1, TAU)->packets == 1 && st.new == 2 &&
 		!st.evicted, "after 65536 times a forgotten flow is still forgotten");
 	free(t.slots);
+	free(t.orders);
 }
 
 int main(int argc, char **argv)

@@ -52,7 +52,7 @@
 	_(x, TCA_REDTAIL_TAU, tau, TIME, "", 1, 4294967295, 5000000, \
 	  "of silence after which a flow is new") \
 	_(x, TCA_REDTAIL_FLOWS, flows, NUMBER, "slots", 1, REDTAIL_MAX_FLOWS, \
-	  4096, "of the table of flows") \
+	  1024, "of the table of flows") \
 	_(x, TCA_REDTAIL_KEY, key, CHOICE, "addresses|flow", 0, 1, 0, \
 	  "what makes a flow: two addresses, or also the ports") \
 	_(x, TCA_REDTAIL_DYNAMIC, dynamic, FLAG, "", 0, 1, 0, \

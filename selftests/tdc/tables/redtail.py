@@ -36,7 +36,7 @@ KIND = Kind(
         Option("packets", "128p", f"0 to {U32} packets", {"50p": 50, "0": 0}, bad="-1"),
         Option("age", "0us", "0us to 4295s", {"100ms": 100000, "1s": 1000000}, bad="x"),
         Option("tau", "5s", "1us to 4295s", {"2s": 2000000, "1us": 1}, bad="0", raw=[0]),
-        Option("flows", "4096", "1 to 1048576 slots",
+        Option("flows", "1024", "1 to 1048576 slots",
                {"1000": 1000, "1": 1, "1048576": 1 << 20}, bad="0 1048577",
                raw=[0, 1 << 20 | 1]),
         choice("key", "addresses flow"),

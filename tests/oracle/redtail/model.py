@@ -57,7 +57,7 @@ class Options:
     packets: int = 128
     age: int = 0
     tau: int = 5_000_000_000
-    flows: int = 4096
+    flows: int = 1024
     key: str = "addresses"
     dynamic: bool = False
     low: float = 0.01
