@@ -78,11 +78,7 @@ def test_list_has_them_all() -> None:
     done = subprocess.run([RUN, "--list"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     for name in SHORT:
-<<<<<<< HEAD
-        assert f"\n{name}: " in "\n" + done.stdout
-=======
         assert f"\n{name}: " in f"\n{done.stdout}"
->>>>>>> 2f341cf (x)
     for parameter in ("udp_rate", "near_rtt", "step_every", "size_shape"):
         assert parameter in done.stdout
 
