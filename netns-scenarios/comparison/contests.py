@@ -2,13 +2,12 @@
 """Who is best at what, of the rows of a paper's cells: every word of it is computed.
 
 `[[question]]` of sweep.toml has contests: a figure at a point of an experiment, of which the least
-is best, or with `most` the largest. Disciplines whose 95 % intervals overlap the best one's are as
-good as it.
+is best, or with `most` the largest. A discipline is as good as the best one unless it is worse by
+more than MARGIN under every seed.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +16,12 @@ from typing import Any
 from analysis import claims, compare
 
 from .cards import cards
+from .paper import Paper
 
 Row = Mapping[str, Any]
+
+#: Of the best one's figure.
+MARGIN = 0.05
 
 #: A discipline of ours by another name.
 LQD = "lqd"
@@ -26,15 +29,16 @@ LQD = "lqd"
 
 @dataclass(frozen=True)
 class Standing:
-    """A discipline's figure in a contest."""
+    """A discipline's figures in a contest, by seed. sign: -1 where most is best."""
 
     name: str
-    mean: compare.Mean
+    values: Sequence[float]
+    sign: int
 
     @property
-    def half(self) -> float:
-        """Of its interval; 0 with one seed."""
-        return 0.0 if math.isnan(self.mean.half) else self.mean.half
+    def mean(self) -> compare.Mean:
+        """Over the seeds."""
+        return compare.mean(self.values)
 
     @property
     def ours(self) -> bool:
@@ -42,71 +46,81 @@ class Standing:
         return self.name == LQD or self.name in cards()
 
     def as_good_as(self, best: Standing) -> bool:
-        """Whether their intervals overlap."""
-        return abs(self.mean.value - best.mean.value) <= self.half + best.half
+        """Whether it is at least once."""
+        return any(self.sign * (mine - other) <= MARGIN * abs(other)
+                   for mine, other in zip(self.values, best.values, strict=True))
 
 
-def standings(contest: Mapping[str, Any], made: Sequence[Row]) -> list[Standing]:
-    """All that have the figure, the best first."""
-    values: dict[str, list[float]] = {}
+def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[Standing]:
+    """All disciplines, the best first; none unless all have run under all seeds."""
+    (experiment,) = [e for e in paper.experiments if e.name == contest["experiment"]]
+    values: dict[str, dict[int, float]] = {name: {} for name in experiment.disciplines}
     for row in made:
-        if row["experiment"] == contest["experiment"] and all(
-                row["at"].get(axis) == value for axis, value in contest["at"].items()):
-            values.setdefault(row["discipline"], []).append(
-                claims.figure(row["figures"], contest["metric"]))
-    found = [Standing(name, compare.mean(some)) for name, some in values.items()]
-    return sorted(found, key=lambda s: -s.mean.value if contest.get("most") else s.mean.value)
-
-
-def _names(contest: Mapping[str, Any], best: Standing, among: Sequence[Standing]) -> str:
-    names = ", ".join(one.name for one in among if one.as_good_as(best))
-    return f"{names}: {best.mean.text(contest.get('scale', 1.0), contest.get('digits', 1))}"
+        if row["experiment"] == experiment.name and all(
+                row["at"][axis] == value for axis, value in contest["at"].items()):
+            values[row["discipline"]][row["seed"]] = claims.figure(row["figures"],
+                                                                   contest["metric"])
+    if any(len(by_seed) < paper.seeds for by_seed in values.values()):
+        return []
+    sign = -1 if contest.get("most") else 1
+    found = [Standing(name, [by_seed[seed] for seed in sorted(by_seed)], sign)
+             for name, by_seed in values.items()]
+    return sorted(found, key=lambda s: sign * s.mean.value)
 
 
 def better(found: Sequence[Standing]) -> str:
-    """Who is better, mainline or ours: the best of each, unless they are as good."""
-    ours, others = ([one for one in found if one.ours == mine] for mine in (True, False))
-    if not ours or not others:
-        return ""
-    if ours[0].as_good_as(others[0]):
+    """Who is better, mainline or ours: the best of each, unless the other is as good."""
+    best = found[0]
+    if any(one.ours != best.ours and one.as_good_as(best) for one in found):
         return "a tie"
-    return "ours" if found[0].ours else "mainline"
+    return "ours" if best.ours else "mainline"
 
 
-def _listed(count: Mapping[str, int], of: int) -> str:
+def _shown(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
+    """The first of these and its figure, and those that are as good as it."""
+    best, *others = some
+    also = [one.name for one in others if one.as_good_as(best)]
+    return (f"{best.name} {best.mean.text(contest.get('scale', 1.0), contest.get('digits', 1))}"
+            + (f"; {', '.join(also)}" if also else ""))
+
+
+def _often(found: Sequence[Sequence[Standing]], *, ours: bool) -> str:
+    """Those that are best, or as good, most often."""
+    count = Counter(one.name for some in found for one in some
+                    if one.ours == ours and one.as_good_as(some[0]))
+    if not count:
+        return "none ever is"
     most = max(count.values())
-    names = ", ".join(sorted(name for name, n in count.items() if n == most))
-    return f"{names} (best, or as good as the best, in {most} of {of})"
+    names = ", ".join(sorted(name for name, times in count.items() if times == most))
+    return f"most often {names}, in {most}"
 
 
-def question(text: Mapping[str, Any], made: Sequence[Row]) -> list[str]:
+def question(text: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
     """Markdown of one question: in words, and a table of its contests."""
-    contests = [(contest, found) for contest in text["contest"]
-                if (found := standings(contest, made))]
     out = [f"### {text['head']}", "", " ".join(text["asks"].split()), ""]
+    contests = [(contest, found) for contest in text["contest"]
+                if (found := standings(contest, paper, made))]
     if not contests:
-        return [*out, "Nothing has run yet.", ""]
-    tally = Counter(better(found) for _, found in contests)
-    count = {mine: Counter(one.name for _, found in contests for one in found
-                           if one.ours == mine and one.as_good_as(found[0]))
-             for mine in (True, False)}
+        return [*out, "Not all that this needs has run.", ""]
+    every = [found for _, found in contests]
+    tally = Counter(map(better, every))
     out += [
-        f"Of {len(contests)} contests mainline is better in {tally['mainline']}, ours in "
-        f"{tally['ours']}, and {tally['a tie']} are a tie. Of mainline's: "
-        + (_listed(count[False], len(contests)) if count[False] else "none is ever best")
-        + ". Of ours: "
-        + (_listed(count[True], len(contests)) if count[True] else "none is ever best") + ".", "",
-        "| | best of mainline's | best of ours | worst | better |", "|---" * 5 + "|"]
+        f"{len(every)} of {len(text['contest'])} contests have run. Mainline is better in "
+        f"{tally['mainline']} of them, ours in {tally['ours']}, and {tally['a tie']} are a tie. "
+        f"Best, or as good as the best: of mainline's {_often(every, ours=False)}; of ours "
+        f"{_often(every, ours=True)}.", "",
+        "| | best of mainline's; as good | best of ours; as good | worst | better |",
+        "|---" * 5 + "|"]
     for contest, found in contests:
-        sides = [[one for one in found if one.ours == mine] for mine in (False, True)]
-        shown = [_names(contest, side[0], side) if side else "" for side in sides]
-        out.append(f"| {contest['what']} | {shown[0]} | {shown[1]} | "
-                   f"{_names(contest, found[-1], found[-1:])} | {better(found)} |")
+        sides = [_shown(contest, [one for one in found if one.ours == ours])
+                 for ours in (False, True)]
+        out.append(f"| {contest['what']} | {' | '.join(sides)} | {_shown(contest, found[-1:])} | "
+                   f"{better(found)} |")
     return [*out, ""]
 
 
-def summary(questions: Sequence[Mapping[str, Any]], made: Sequence[Row]) -> list[str]:
+def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
     """Markdown of all questions."""
     return ["## When to use which", "",
-            "Beside the best stand those that are as good: their 95 % intervals overlap.", "",
-            *(line for text in questions for line in question(text, made))]
+            f"As good as the best is what is not worse by more than {MARGIN:.0%} under every seed.",
+            "", *(line for text in paper.text["question"] for line in question(text, paper, made))]

@@ -282,7 +282,7 @@ def _in_words(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> lis
     the other papers with another TCP."""
     if "question" not in paper.text:
         return []
-    out = contests.summary(paper.text["question"], made)
+    out = contests.summary(paper, made)
     judged = {claim.id: verdict(claim, paper, made) for claim in listed}
     for word, head in ((DIFFERS, "What does not hold"), (CONFIRMED, "What holds")):
         mine = [claim for claim in listed if judged[claim.id].verdict == word]
