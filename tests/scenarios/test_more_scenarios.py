@@ -78,7 +78,11 @@ def test_list_has_them_all() -> None:
     done = subprocess.run([RUN, "--list"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     for name in SHORT:
+<<<<<<< HEAD
         assert f"\n{name}: " in f"\n{done.stdout}"
+=======
+        assert f"\n{name}: " in "\n" + done.stdout
+>>>>>>> 392f6d9 (tests: two versions of one line became one)
     for parameter in ("udp_rate", "near_rtt", "step_every", "size_shape"):
         assert parameter in done.stdout
 
