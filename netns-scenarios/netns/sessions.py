@@ -72,7 +72,8 @@ def requests(settings: Settings, rng: random.Random, clients: int, start_s: floa
                            settings.number(f"{name}_shape")) for name in ("size", "think"))
     made = []
     for _ in range(clients):
-        left, words = seconds, []
+        left = seconds
+        words: list[str] = []
         while left > 0:
             thought = think() if words or thinks_first else 0.0
             left -= thought

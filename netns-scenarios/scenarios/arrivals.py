@@ -20,12 +20,13 @@ from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with
 from netns.topology import Group
 
 ENDLESS = "endless"
+NUMBER = r"(\d+(?:\.\d+)?)"
 RTT_STEPS = 8  # a namespace each, for every entry of a timetable
 
 PARAMS = (
-    Param("forward", "20@0-1", "", "FLOWS@FROM-TO,...: so many flows start at seeded random "
+    Param("forward", "20@0-1", "flows", "FLOWS@FROM-TO,...: so many flows start at seeded random "
           "instants, s, and stay"),
-    Param("back", "", "", "the same the other way, through a mirror image of the bottleneck"),
+    Param("back", "", "flows", "the same the other way, through a mirror image of the bottleneck"),
     Param("rtt", "60-140", "ms", "LOW-HIGH: round-trip times without queueing, of as many flows "
           f"each the middles of {RTT_STEPS} equal parts"),
     Param("size_dist", ENDLESS, "", "of a transfer: it never ends, or its distribution",
@@ -39,7 +40,7 @@ def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
     """Flows, from, to of each entry of a parameter."""
     text, entries = settings.text(name), []
     for word in text.split(",") if text else ():
-        found = re.fullmatch(r"(\d+)@([\d.]+)-([\d.]+)", word)
+        found = re.fullmatch(rf"(\d+)@{NUMBER}-{NUMBER}", word)
         if not found:
             raise UserError(f'{name}: "{word}" given, needs FLOWS@FROM-TO')
         count, from_s, to_s = int(found[1]), float(found[2]), float(found[3])
@@ -52,7 +53,7 @@ def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
 
 def round_trips(settings: Settings, count: int) -> list[tuple[int, float]]:
     """How many of `count` flows have which round-trip time, ms."""
-    found = re.fullmatch(r"([\d.]+)-([\d.]+)", settings.text("rtt"))
+    found = re.fullmatch(f"{NUMBER}-{NUMBER}", settings.text("rtt"))
     if not found or not float(found[1]) <= float(found[2]) <= 10e3:
         raise UserError(f'rtt: "{settings.text("rtt")}" given, needs LOW-HIGH, in ms')
     return sessions.round_trips(count, float(found[1]), float(found[2]), RTT_STEPS)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +80,7 @@ def test_list_has_them_all() -> None:
     done = subprocess.run([RUN, "--list"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     for name in SHORT:
-<<<<<<< HEAD
         assert f"\n{name}: " in f"\n{done.stdout}"
-=======
-        assert f"\n{name}: " in "\n" + done.stdout
->>>>>>> 392f6d9 (tests: two versions of one line became one)
     for parameter in ("udp_rate", "near_rtt", "step_every", "size_shape"):
         assert parameter in done.stdout
 
@@ -155,6 +153,11 @@ def test_a_datagram_that_leaves_early_fails_the_run() -> None:
     ("udp-blast", ("udp_size=2000",), "larger than mtu"),
     ("udp-blast", ("flows=0", "udp_flows=0"), "no flows"),
     ("udp-blast", ("udp_rate=0",), "udp_rate: 0 given"),
+    ("arrivals", ("forward=5",), "needs FLOWS@FROM-TO"),
+    ("arrivals", ("back=5@3-2",), "from < to"),
+    ("arrivals", ("forward=5@0-100",), "within the run's 60 s"),
+    ("arrivals", ("forward=",), "no flows"),
+    ("arrivals", ("rtt=90",), "LOW-HIGH"),
     ("multi-rtt", ("near_flow=3",), "near_flows"),
     ("step-load", ("duration=10",), "no parameter"),
     ("step-load", ("directions=3",), "allowed: 1 to 2"),
@@ -304,10 +307,12 @@ def test_a_source_whose_window_opens_wide_goes_on(tmp_path: Path) -> None:
 
 def test_a_window_that_nobody_set_must_not_limit(tmp_path: Path) -> None:
     """1 MB a round trip of 50 ms is a sixth of the link."""
-    words = ("dumbbell", "flows=1", "rate=1000", "access=0", "warmup=1", "duration=2")
+    words = ("flows=1", "rate=1000", "access=0", "warmup=1", "duration=2")
+    qdisc = "pfifo limit 10000"
     with pytest.raises(AssertionError, match="flow 0 by its receiver's window"):
-        run(words[0], tmp_path / "a", *words[1:])
-    assert run(words[0], tmp_path / "b", *words[1:], "window=1999")["summary"]["dropped"] == 0
+        run("dumbbell", tmp_path / "a", *words, qdisc=qdisc)
+    asked = run("dumbbell", tmp_path / "b", *words, "window=1999", qdisc=qdisc)
+    assert asked["groups"]["all"]["window_limited"] > 0.5
 
 
 @pytest.mark.parametrize(("offloads", "least", "most"), [("off", 64, 1514), ("on", 3 * 1514, 7e4)])
@@ -334,7 +339,8 @@ def test_with_offloads_the_bucket_holds_one_packet_for_tso() -> None:
 
 def test_draws_have_the_mean_that_was_asked_for() -> None:
     rng = random.Random(5)
-    for dist, shape in (("pareto", 2.5), ("lognormal", 0.8), ("exponential", 1), ("fixed", 1)):
+    for dist, shape in (("pareto", 2.5), ("lognormal", 0.8), ("exponential", 1), ("fixed", 1),
+                        ("uniform", 1)):
         draw = sessions.drawing(rng, "size", dist, 10.0, shape)
         values = [draw() for _ in range(50_000)]
         assert sum(values) / len(values) == pytest.approx(10, rel=0.05), dist
@@ -367,6 +373,32 @@ def test_steps_join_and_leave() -> None:
     assert len(shaped) == 2
     one_way = recipe_of("step-load")[0]
     assert sum(" tbf " in line for b in one_way.batches for line in b.lines) == 1
+
+
+def test_flows_arrive_by_the_timetable_and_restart() -> None:
+    words = ("forward=50@50-100,2@180-200", "back=10@0-10", "rtt=60-140", "warmup=0",
+             "duration=320")
+    recipe, facts = recipe_of("arrivals", *words)
+    assert [(p.from_s, p.to_s) for p in facts.phases] == [(0, 50), (50, 180), (180, 320)]
+    assert {n: g.flows for n, g in facts.groups.items()} == {
+        "forward0": 50, "forward1": 2, "back0": 10}
+    first = [f for f in recipe.flows if f["group"] == "forward0"]
+    assert all(50e9 <= int(f["start_ns"]) < 100e9 for f in first)
+    # Six or seven of each of 65, 75, ... 135 ms.
+    assert sorted(Counter(f["source_netns"] for f in first).values()) == [6] * 6 + [7] * 2
+    lines = " ".join(line for batch in recipe.batches for line in batch.lines)
+    delays = re.findall(r"netem delay (\w+)", lines)
+    assert set(delays) == {f"{ms}ms" for ms in range(65, 136, 10)}
+    assert {f["source_netns"] for f in recipe.flows if f["group"] == "back0"} == {"dst"}
+    assert not any("requests" in f for f in recipe.flows)
+
+    again, _ = recipe_of("arrivals", *words, "size_dist=fixed", "size=1000", "think=5")
+    for flow in again.flows:
+        thinks, sizes = zip(*(word.split(":") for word in str(flow["requests"]).split(",")),
+                            strict=True)
+        assert int(thinks[0]) == 0
+        assert all(0 <= int(t) <= 10e9 for t in thinks)
+        assert set(sizes) == {"1000000"}
 
 
 def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
