@@ -16,7 +16,7 @@ import functools
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ MTU = 1500
 @dataclass(frozen=True)
 class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
-    paper's table; flows: keep each flow's goodput; step_s: and each group's in such steps."""
+    paper's table; flows: keep each flow's goodput; step_s: and each group's in such steps; era:
+    parameters that another era sets, whatever set and axes say."""
 
     name: str
     scenario: str
@@ -45,6 +46,7 @@ class Experiment:
     disciplines: Sequence[str]
     flows: bool = False
     step_s: float = 0
+    era: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def points(self) -> list[dict[str, Value]]:
@@ -119,7 +121,7 @@ def words(experiment: Experiment, discipline: str, at: Mapping[str, Value],
           seed: int) -> tuple[str, ...]:
     """What follows `run`."""
     known = _parameters(experiment.scenario)
-    values = {**experiment.set, **{k: v for k, v in at.items() if k in known}}
+    values = {**experiment.set, **{k: v for k, v in at.items() if k in known}, **experiment.era}
     fields: dict[str, Any] = {**values, **at}
     if "buffer" in at:
         buffer = int(at["buffer"])
@@ -136,6 +138,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
     text = tomllib.loads((PAPERS / name / SWEEP).read_text())
     changed = text["quick"] if quick else {}
     other = {} if era == OWN else text["era"][era]
+    theirs = other.get("set", {})
     known = dict(text["disciplines"])
     for option, takers in other.get("options", {}).items():
         known |= {taker: f"{known[taker]} {option}" for taker in takers}
@@ -147,8 +150,8 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
         if not quick or one.get("quick", True):
             experiments.append(Experiment(
                 one["name"], one["scenario"], {**one.get("set", {}), **changed.get("set", {}),
-                                          **other.get("set", {})},
-                axes, one["disciplines"], one.get("flows", False), one.get("step_s", 0)))
+                                          **theirs},
+                axes, one["disciplines"], one.get("flows", False), one.get("step_s", 0), theirs))
     return Paper(name, text, changed.get("seeds", text["seeds"]), known,
                  text.get("absent", {}), experiments, era)
 
