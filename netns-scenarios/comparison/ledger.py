@@ -389,8 +389,8 @@ def index(papers: Sequence[Paper]) -> str:
 
 
 #: What became of a claim: its verdict then, its verdict in the other era, and a column's head.
-FATES = ((CONFIRMED, CONFIRMED, "still holds"), (CONFIRMED, DIFFERS, "holds no more"),
-         (DIFFERS, CONFIRMED, "holds now"), (DIFFERS, DIFFERS, "differs in both"))
+FATES = ((CONFIRMED, DIFFERS, "holds no more"), (DIFFERS, CONFIRMED, "holds now"),
+         (CONFIRMED, CONFIRMED, "still holds"), (DIFFERS, DIFFERS, "differs in both"))
 
 
 def then_and_now(papers: Sequence[Paper]) -> list[str]:
@@ -399,31 +399,25 @@ def then_and_now(papers: Sequence[Paper]) -> list[str]:
              + " | not decided in one of them |", "|---" * (3 + len(FATES)) + "|"]
     lists: list[str] = []
     for paper in papers:
-        listed = claims.load(paper.directory)
-        then = {claim.id: verdict(claim, paper, rows.read(paper.results)) for claim in listed}
+        listed, made = claims.load(paper.directory), rows.read(paper.results)
+        then = {claim.id: verdict(claim, paper, made) for claim in listed}
         for era in other_eras(paper, listed):
-            fates: dict[str, list[Claim]] = {fate: [] for *_, fate in FATES}
-            for before, after, fate in FATES:
-                fates[fate] += [c for c in listed if (
-                    then[c.id].verdict, era.verdicts[c.id].verdict) == (before, after)]
+            fates = {fate: [c for c in listed if (before, after) == (
+                then[c.id].verdict, era.verdicts[c.id].verdict)] for before, after, fate in FATES}
             decided = sum(map(len, fates.values()))
-            link = f"[{paper.name}]({paper.name}.md)"
-            table.append(f"| {link} | {era.head} | "
+            table.append(f"| [{paper.name}]({paper.name}.md) | {era.head} | "
                          + " | ".join(str(len(found)) for found in fates.values())
                          + f" | {len(listed) - decided} |")
             if not decided:
                 continue
-            lists += [f"### {paper.name}, {era.head}", "", f"With {era.about}.", ""]
-            kept = ", ".join(c.id for c in fates["still holds"])
-            lists += [f"Still holds: {kept or 'nothing'}.", ""]
-            turned = [(fate, c) for fate in ("holds no more", "holds now") for c in fates[fate]]
-            if turned:
-                lists += ["| | what the paper says | accepted | then | " + era.head + " | |",
-                          "|---" * 6 + "|"]
-                lists += ["| " + " | ".join(map(_cell, (
-                    c.id, c.says, c.accepted(), _shown(c, then[c.id].value),
-                    _shown(c, era.verdicts[c.id].value), fate))) + " |" for fate, c in turned]
-                lists.append("")
+            lists += [f"### {paper.name}, {era.head}", "", f"With {era.about}.", "",
+                      f"| | what the paper says | accepted | then | {era.head} | |",
+                      "|---" * 6 + "|"]
+            lists += ["| " + " | ".join(map(_cell, (
+                c.id, c.says, c.accepted(), _shown(c, then[c.id].value),
+                _shown(c, era.verdicts[c.id].value), fate))) + " |"
+                for *_, fate in FATES[:-1] for c in fates[fate]]
+            lists.append("")
     return [*table, "", *lists]
 
 

@@ -340,7 +340,7 @@ def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
 
 def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     today = paper.load("made-up", era="today")
-    fates = {"nothing has run": "| now | 0 | 0 | 0 | 0 | 2 |", "run": "| now | 1 | 1 | 0 | 0 | 0 |"}
+    fates = {"nothing has run": "| now | 0 | 0 | 0 | 0 | 2 |", "run": "| now | 1 | 0 | 1 | 0 | 0 |"}
     assert fates["nothing has run"] in "\n".join(ledger.then_and_now([made_up]))
     assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
     assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())
