@@ -122,6 +122,13 @@ def _wire_share(figures: Figures, group: str) -> float:
         figures["rate_bps"])
 
 
+def _use_30_40(figures: Figures, group: str) -> float:
+    """Share of the link that a group's goodput has from 30 to 40 s: the median of its steps of 2 s,
+    for what waited behind a hole counts as the hole is filled. Of full packets of 1500 bytes."""
+    steps = figures["series_bps"][group][15:20]
+    return statistics.median(steps) / (figures["rate_bps"] * 1460 / 1514)
+
+
 def _unevenness(figures: Figures, group: str) -> float:
     goodput = figures["groups"][group]["goodput_bps"]
     return float(goodput["sd"] / goodput["mean"])
@@ -139,6 +146,7 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "waiting": _waiting,
     "waiting_share": lambda f, group: _waiting(f, group) / f["summary"]["queue_packets"]["mean"],
     "unevenness": _unevenness,
+    "use_30_40": _use_30_40,
     "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
                                    / f["offered_bps"][group]),
     "dropped_1": lambda f, _: _hit(f["phases"][1]),

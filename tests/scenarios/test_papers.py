@@ -74,6 +74,7 @@ def plausible(facts: Facts) -> dict[str, Any]:
         "offered_bps": dict.fromkeys(facts.groups, 2e6),
         "flows_bps": [1e6, 2e6],
         "use": {"rtr": 0.5, "far": 0.5},
+        "series_bps": {"forward0": [1e6] * 35},
     }
 
 
