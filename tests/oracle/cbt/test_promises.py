@@ -118,12 +118,12 @@ def test_a_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
 
 def test_victims_are_drawn_also_from_what_came_before_that_was_asked_for() -> None:
     with World("cbt", "limit 30 min 900 max 1000 seed 3") as w:
-        victims, sent, number = [], [], 0
+        victims, sent = [], []
         for change in ("", "victim random", "limit 29 victim arrival", "limit 30 victim random"):
             if change:
                 w.change(change)
-            for number in range(number, number + 40):
-                w.enqueue(len=1000, proto="tcp", flow=number)
+            for flow in range(40):
+                w.enqueue(len=1000, proto="tcp", flow=flow)
             victims.append(w.named()["victims"])
             sent += [packet for packet, _ in w.dequeue(5)]
         sent += [packet for packet, _ in w.dequeue(100)]
