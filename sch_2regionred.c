@@ -140,11 +140,14 @@ static_assert(sizeof(struct tworr_derived) <= AQM_MAX_LAW);
 
 /**
  * struct tworr_vars - state of the datapath; under the qdisc lock
+ * @stands: until when arrivals change neither the estimate nor the phase, but
+ *	are only counted, ns; 0: who knows
  * @queue: the packets; what it holds, in segments, is the thesis's q
  * @persistent: the estimator
  * @control: phases and controller
  */
 struct tworr_vars {
+	u64			stands;
 	struct plain_fifo	queue;
 	struct persistent_queue	persistent;
 	struct two_region_vars	control;
@@ -207,6 +210,21 @@ static noinline int tworr_lost(struct sk_buff *skb, struct Qdisc *sch,
 			       to_free);
 }
 
+/* What arrivals are counted under may change with this one. */
+static noinline void tworr_look(struct tworr_sched_data *q, u32 packets,
+				u64 now)
+{
+	const struct tworr_derived *d = &q->derived;
+	struct tworr_vars *v = &q->vars;
+
+	persistent_queue_arrival(&v->persistent, &d->persistent,
+				 v->queue.held.segments, packets, now);
+	two_region_estimated(&d->law, &v->control, &q->control,
+			     v->persistent.estimate, now);
+	v->stands = min(persistent_queue_stands(&v->persistent, &d->persistent),
+			v->control.look_at);
+}
+
 /* One packet, or segment. */
 static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 			     struct sk_buff **to_free)
@@ -219,11 +237,11 @@ static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	u64 now = ktime_get_ns();
 	u32 *full;
 
-	persistent_queue_arrival(&v->persistent, &q->derived.persistent,
-				 queue->held.segments, packets, now);
-	phase = two_region_arrival(&q->derived.law, &v->control,
-				   &q->control, v->persistent.estimate,
-				   packets, now);
+	if (unlikely(now >= v->stands))
+		tworr_look(q, packets, now);
+	phase = two_region_count(&q->derived.law, &v->control, packets, now);
+	if (unlikely(phase != TWO_REGION_QUIET))
+		v->stands = 0;
 
 	full = plain_fifo_full(queue, skb, packets);
 	if (unlikely(full))
@@ -254,6 +272,7 @@ static void tworr_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	persistent_queue_departure(&v->persistent, &q->derived.persistent,
 				   v->queue.held.segments,
 				   held_cb(skb)->segments, ktime_get_ns());
+	v->stands = 0;
 }
 
 static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
@@ -279,6 +298,7 @@ static void tworr_reset(struct Qdisc *sch)
 	plain_fifo_reset(sch, &q->vars.queue);
 	persistent_queue_init(&q->vars.persistent);
 	two_region_reset(&q->vars.control);
+	q->vars.stands = 0;
 }
 
 /* The thresholds, from what was given and where nothing was, from DB. */
@@ -402,6 +422,7 @@ static void tworr_commit(struct Qdisc *sch, struct aqm_config *to)
 	persistent_queue_change(&v->persistent, &q->derived.persistent,
 				&d->persistent, v->queue.held.segments, now);
 	two_region_change(&d->law, &v->control, now);
+	v->stands = 0;
 	q->params = *p;
 	q->derived = *d;
 	plain_fifo_resize(sch, &v->queue, d->limit, d->memory_limit,

@@ -203,6 +203,18 @@ persistent_queue_arrival(struct persistent_queue *pq,
 }
 
 /*
+ * Until when an arrival does not change the estimate, unless a departure is noted
+ * before, ns; 0: each may.
+ */
+static inline u64
+persistent_queue_stands(const struct persistent_queue *pq,
+			const struct persistent_queue_params *p)
+{
+	return p->estimator == PERSISTENT_QUEUE_ABSMIN ?
+	       pq->since + p->fifteenth : 0;
+}
+
+/*
  * Whether a departure that leaves @q makes a difference. Only then is
  * persistent_queue_departure() called, and the time needed.
  */

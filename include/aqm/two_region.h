@@ -489,6 +489,32 @@ static noinline void two_region_signalled(const struct two_region_params *p,
 	two_region_plan(p, v, now);
 }
 
+/* Before an arrival is counted: @q is estimated, at @now. */
+static inline void two_region_estimated(const struct two_region_params *p,
+					struct two_region_vars *v,
+					struct two_region_stats *st, u64 q,
+					u64 now)
+{
+	if (unlikely(q != v->q || now >= v->look_at))
+		two_region_look(p, v, st, q, now);
+}
+
+/* Count an arrival. Return: as two_region_arrival(). */
+static inline enum two_region_phase
+two_region_count(const struct two_region_params *p, struct two_region_vars *v,
+		 u32 packets, u64 now)
+{
+	enum two_region_phase phase;
+
+	v->last = now;
+	v->count += packets;
+	if (likely(v->count < v->due))
+		return TWO_REGION_QUIET;
+	phase = v->phase;
+	two_region_signalled(p, v, packets, now);
+	return phase;
+}
+
 /**
  * two_region_arrival() - is the sender of this arrival to be told to slow down?
  * @p: configuration
@@ -498,23 +524,17 @@ static noinline void two_region_signalled(const struct two_region_params *p,
  * @packets: that the arrival counts as, not 0
  * @now: ns
  *
+ * Until look_at the first of the two steps can be left out while @q stands and
+ * nothing is signalled.
+ *
  * Return: the phase that says yes, or TWO_REGION_QUIET for no.
  */
 static inline enum two_region_phase
 two_region_arrival(const struct two_region_params *p, struct two_region_vars *v,
 		   struct two_region_stats *st, u64 q, u32 packets, u64 now)
 {
-	enum two_region_phase phase;
-
-	if (unlikely(q != v->q || now >= v->look_at))
-		two_region_look(p, v, st, q, now);
-	v->last = now;
-	v->count += packets;
-	if (likely(v->count < v->due))
-		return TWO_REGION_QUIET;
-	phase = v->phase;
-	two_region_signalled(p, v, packets, now);
-	return phase;
+	two_region_estimated(p, v, st, q, now);
+	return two_region_count(p, v, packets, now);
 }
 
 /*
