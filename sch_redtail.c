@@ -162,34 +162,35 @@ struct redtail_queue {
 };
 
 /**
- * struct redtail_vars - state of the datapath; under the qdisc lock
+ * struct redtail_vars - state of the datapath; under the qdisc lock. All that a
+ *	short packet needs comes before the results of @delay: three cache lines.
  * @flows: the flow table
- * @salt: of its hash
- * @held: what waits in both queues
  * @arriving: queue of the packet that arrives
  * @now: time of its arrival, ns; 0: nobody has asked
  * @credit: bytes that the short queue is owed, times 2^32
+ * @held: what waits in both queues
+ * @salt: of the hash of @flows
  * @queues: short and long
+ * @delay: how long packets wait
  * @red: average and max_p of the long queue
  * @red_now: RED's configuration with the thresholds as they stand
  * @move_at: earliest time of the next move of the thresholds, ns
  * @random: numbers
- * @delay: how long packets wait
  */
 struct redtail_vars {
 	struct flow_age_table		flows;
-	u32				salt;
-	struct held			held;
 	struct redtail_queue		*arriving;
 	u64				now;
 	s64				credit;
+	struct held			held;
+	u32				salt;
 	struct redtail_queue		queues[REDTAIL_QUEUES];
+	struct delay_sample		delay;
 	struct gentle_red_vars		red;
 	struct gentle_red_params	red_now;
 	u64				move_at;
 	struct seeded_random		random;
-	struct delay_sample		delay;
-};
+} ____cacheline_aligned;
 
 /**
  * struct redtail_stats - counters; see TC_REDTAIL_QDISC_STATS
