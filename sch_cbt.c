@@ -142,9 +142,6 @@ static_assert(sizeof(struct aqm_common_stats) ==
 /**
  * struct cbt_law - what follows from the options; written by change under the
  *	tree lock
- * @red: for the whole queue and each class: how it is averaged, and its
- *	threshold, 1/256 packet, as max_th. The rest of RED where RED is faced.
- * @signal: what becomes of what RED chooses
  * @bandwidth: bytes per second
  * @dscp: set of codepoints that tag
  * @latency: us
@@ -152,13 +149,14 @@ static_assert(sizeof(struct aqm_common_stats) ==
  * @memory_limit: bytes
  * @mark: value of a firewall mark that tags
  * @mark_mask: bits of it that are compared; 0: none tags
+ * @signal: what becomes of what RED chooses
  * @red_all: all face RED, on the whole queue's average
  * @victim_arrival: a forced drop takes the arrival
  * @split: cut GSO packets up
+ * @red: for the whole queue and each class: how it is averaged, and its
+ *	threshold, 1/256 packet, as max_th. The rest of RED where RED is faced.
  */
 struct cbt_law {
-	struct gentle_red_params red[CBT_CLASSES];
-	struct congestion_policy signal;
 	u64	bandwidth;
 	u64	dscp;
 	u32	latency;
@@ -166,28 +164,43 @@ struct cbt_law {
 	u32	memory_limit;
 	u32	mark;
 	u32	mark_mask;
+	struct congestion_policy signal;
 	bool	red_all;
 	bool	victim_arrival;
 	bool	split;
+	struct gentle_red_params red[CBT_CLASSES];
 };
 
 static_assert(sizeof(struct cbt_law) <= AQM_MAX_LAW);
 
 /**
- * struct cbt_class - what is in the queue of a class, and what left it
+ * struct cbt_class - what is in the queue of a class, and what came and left; an
+ *	arrival that is queued needs one cache line of it
  * @red: its average
  * @segments: its packets, as they will be on the wire
  * @qlen: its packets
  * @backlog: their bytes
+ * @arrivals: packets that arrived
  * @sent: packets and bytes that left
+ * @drops: packets lost
+ * @threshold_drop: above the threshold
+ * @early_drop: by chance
+ * @marked: marked
+ * @random_drop: as the victim of a forced drop
  */
 struct cbt_class {
 	struct gentle_red_vars		red;
 	u32				segments;
 	u32				qlen;
 	u32				backlog;
+	u64				arrivals;
 	struct gnet_stats_basic_sync	sent;
-};
+	u32				drops;
+	u32				threshold_drop;
+	u32				early_drop;
+	u32				marked;
+	u32				random_drop;
+} ____cacheline_aligned;
 
 /**
  * struct cbt_vars - state of the datapath; under the qdisc lock
@@ -200,44 +213,24 @@ struct cbt_vars {
 };
 
 /**
- * struct cbt_class_stats - counters of a class
- * @arrivals: packets that arrived
- * @drops: packets lost
- * @threshold_drop: above the threshold
- * @early_drop: by chance
- * @marked: marked
- * @random_drop: as the victim of a forced drop
- */
-struct cbt_class_stats {
-	u64	arrivals;
-	u32	drops;
-	u32	threshold_drop;
-	u32	early_drop;
-	u32	marked;
-	u32	random_drop;
-};
-
-/**
  * struct cbt_stats - counters; see struct tc_cbt_qdisc_stats
  * @signal: what became of what RED chose
- * @cls: by class
  * @victims: forced drops that took a packet out of the queue
  * @drop_filter: dropped by a filter
  */
 struct cbt_stats {
 	struct congestion_stats	signal;
-	struct cbt_class_stats	cls[CBT_CLASSES];
 	u32	victims;
 	u32	drop_filter;
 };
 
 struct cbt_sched_data {
+	struct filter_block	filters;
 	struct cbt_law		law;
 	struct cbt_vars		vars;
 	struct cbt_stats	stats;
 	struct cbt_params	params;
 	struct link_rate	link;
-	struct filter_block	filters;
 };
 
 #define CBT_IP_BYTES	10	/* of a header: up to the protocol, DSCP included */
@@ -318,12 +311,17 @@ static inline u32 cbt_classify(const struct cbt_law *p,
 	int left = skb_headlen(skb) - skb_network_offset(skb);
 	const u8 *ip = skb_network_header(skb);
 	__be16 proto = skb->protocol;
+	u8 protocol;
 
 	if ((proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6)) ||
-	    left < CBT_IP_BYTES || !cbt_is_plain(cbt_protocol(proto, ip)))
+	    left < CBT_IP_BYTES)
 		return cbt_classify_any(p, skb);
-	return cbt_class_of(p, skb, cbt_protocol(proto, ip),
-			    cbt_dscp(proto, ip));
+	protocol = cbt_protocol(proto, ip);
+	if (likely(protocol == IPPROTO_TCP))
+		return CBT_TCP;
+	if (!cbt_is_plain(protocol))
+		return cbt_classify_any(p, skb);
+	return cbt_class_of(p, skb, protocol, cbt_dscp(proto, ip));
 }
 
 /* Add an arrival of @segments, for which there is room. */
@@ -366,7 +364,7 @@ static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
-	q->stats.cls[class].drops++;
+	q->vars.cls[class].drops++;
 	red_fifo_lose(sch, &q->vars.queue, skb, cause, reason);
 }
 
@@ -430,7 +428,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			cbt_take(sch, victim, hit);
 			q->stats.victims++;
 		}
-		q->stats.cls[hit].random_drop++;
+		q->vars.cls[hit].random_drop++;
 		cbt_lose(sch, victim, hit, cause, reason);
 		__qdisc_drop(victim, to_free);
 		if (victim == skb)
@@ -474,7 +472,7 @@ static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
 {
 	congestion_count(&q->stats.signal, signal, forced);
 	if (signal == CONGESTION_MARKED)
-		q->stats.cls[class].marked++;
+		q->vars.cls[class].marked++;
 }
 
 /*
@@ -525,7 +523,7 @@ static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	if (!class || class >= CBT_CLASSES)
 		class = cbt_classify(p, skb);
 	cl = &v->cls[class];
-	st->cls[class].arrivals++;
+	cl->arrivals++;
 
 	red_queue_arrival(&p->red[class], &cl->red,
 			  cl->segments * CBT_UNIT);
@@ -535,7 +533,7 @@ static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(class != CBT_TCP) &&
 	    cl->red.avg > (u64)p->red[class].max_th << 32)
 		return cbt_drop(skb, sch, class,
-				&st->cls[class].threshold_drop, to_free);
+				&cl->threshold_drop, to_free);
 
 	if (class == CBT_TCP || p->red_all)
 		signal = cbt_red(sch, skb, &forced);
@@ -544,7 +542,7 @@ static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			return cbt_oust(skb, sch, class,
 					&st->signal.forced_drop, signal,
 					forced, to_free);
-		st->cls[class].early_drop++;
+		cl->early_drop++;
 		return cbt_drop(skb, sch, class, &st->signal.early_drop,
 				to_free);
 	}
@@ -860,8 +858,8 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 		.other		= cls[CBT_OTHER].segments,
 		.min_th		= p->min_th,
 		.max_th		= p->max_th,
-		.tagged_drop	= c->cls[CBT_TAGGED].threshold_drop,
-		.other_drop	= c->cls[CBT_OTHER].threshold_drop,
+		.tagged_drop	= cls[CBT_TAGGED].threshold_drop,
+		.other_drop	= cls[CBT_OTHER].threshold_drop,
 		.early_drop	= c->signal.early_drop,
 		.early_mark	= c->signal.early_mark,
 		.forced_drop	= c->signal.forced_drop,
@@ -882,23 +880,22 @@ static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 {
 	struct tc_cbt_xstats st = { .type = TCA_CBT_XSTATS_CLASS };
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_class_stats *counts = &q->stats.cls[cl];
 	struct cbt_class *class = &q->vars.cls[cl];
 	struct gnet_stats_queue qs = {};
 
 	sch_tree_lock(sch);
 	qs.qlen = class->qlen;
 	qs.backlog = class->backlog;
-	qs.drops = counts->drops;
+	qs.drops = class->drops;
 	st.cls.avg = cbt_seen(q, cl).avg;
-	st.cls.arrivals = counts->arrivals;
+	st.cls.arrivals = class->arrivals;
 	st.cls.class_id = cl;
 	st.cls.threshold = q->law.red[cl].max_th;
 	st.cls.segments = class->segments;
-	st.cls.threshold_drop = counts->threshold_drop;
-	st.cls.early_drop = counts->early_drop;
-	st.cls.marked = counts->marked;
-	st.cls.random_drop = counts->random_drop;
+	st.cls.threshold_drop = class->threshold_drop;
+	st.cls.early_drop = class->early_drop;
+	st.cls.marked = class->marked;
+	st.cls.random_drop = class->random_drop;
 	sch_tree_unlock(sch);
 
 	if (gnet_stats_copy_basic(d, NULL, &class->sent, true) < 0 ||

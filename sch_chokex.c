@@ -100,25 +100,25 @@ static_assert(sizeof(struct aqm_common_stats) ==
 
 /**
  * struct chokex_law - what follows from the options; written by change under the
- *	tree lock
+ *	tree lock. What each packet needs comes first.
  * @red: RED
  * @signal: what becomes of what RED chooses
- * @bandwidth: bytes per second
- * @limit: packets on the wire
- * @memory_limit: bytes
+ * @split: cut GSO packets up
  * @candidates: m, while @regions is 0
  * @regions: k
- * @split: cut GSO packets up
+ * @limit: packets on the wire
+ * @memory_limit: bytes
+ * @bandwidth: bytes per second
  */
 struct chokex_law {
 	struct gentle_red_params red;
 	struct congestion_policy signal;
-	u64	bandwidth;
-	u32	limit;
-	u32	memory_limit;
+	bool	split;
 	u32	candidates;
 	u32	regions;
-	bool	split;
+	u32	limit;
+	u32	memory_limit;
+	u64	bandwidth;
 };
 
 static_assert(sizeof(struct chokex_law) <= AQM_MAX_LAW);
@@ -138,13 +138,13 @@ struct chokex_vars {
 };
 
 struct chokex_sched_data {
+	struct filter_block		filters;
 	struct chokex_law		law;
 	struct chokex_vars		vars;
 	struct congestion_stats		signal;
 	struct tc_chokex_qdisc_stats	stats;
 	struct chokex_params		params;
 	struct link_rate		link;
-	struct filter_block	filters;
 };
 
 /* Average at which avg reaches @th packets. */

@@ -38,24 +38,29 @@
 #include "../compat.h"
 
 /**
- * struct red_fifo - the FIFO; under the qdisc lock
+ * struct red_fifo - the FIFO; under the qdisc lock. Each packet needs what comes
+ *	before the results of @delay: two cache lines
  * @packets: in order of arrival
  * @draw: the same, to draw from, if that is asked for
  * @held: what they come to
+ * @limit: packets on the wire, in force
+ * @memory_limit: bytes, in force
  * @red: RED's state for the whole of it
  * @random: RED's numbers, and those of the draws
  * @delay: how long packets wait
- * @stats: the limits in force, and what was lost
+ * @stats: what was lost
  */
 struct red_fifo {
 	struct sk_buff_head	packets;
 	struct random_draw	draw;
 	struct held		held;
+	u32			limit;
+	u32			memory_limit;
 	struct gentle_red_vars	red;
 	struct seeded_random	random;
 	struct delay_sample	delay;
 	struct aqm_common_stats	stats;
-};
+} ____cacheline_aligned;
 
 /**
  * struct red_fifo_cb - what is remembered with a packet
@@ -190,7 +195,7 @@ static inline int red_fifo_alloc(const struct red_fifo *rf, u32 limit,
 				 bool draws, void **slots,
 				 struct netlink_ext_ack *extack)
 {
-	if (!draws || (rf->draw.slots && limit == rf->stats.limit))
+	if (!draws || (rf->draw.slots && limit == rf->limit))
 		return 0;
 	*slots = kvmalloc_array(limit, sizeof(void *), GFP_KERNEL_ACCOUNT);
 	if (*slots)
@@ -206,8 +211,8 @@ static inline void red_fifo_init(struct Qdisc *sch, struct red_fifo *rf,
 {
 	__skb_queue_head_init(&rf->packets);
 	rf->draw.slots = slots;
-	rf->stats.limit = limit;
-	rf->stats.memory_limit = memory_limit;
+	rf->limit = limit;
+	rf->memory_limit = memory_limit;
 	sch->limit = limit;
 	gentle_red_init(&rf->red, p, ktime_get_ns());
 	seeded_random_init(&rf->random, seed);
@@ -232,10 +237,9 @@ static inline u32 red_fifo_count(const struct red_fifo *rf)
 static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb,
 				 u32 segments)
 {
-	struct aqm_common_stats *st = &rf->stats;
-
-	return held_lacks(&rf->held, segments, skb->truesize, st->limit,
-			  st->memory_limit, &st->drop_limit, &st->drop_memory);
+	return held_lacks(&rf->held, segments, skb->truesize, rf->limit,
+			  rf->memory_limit, &rf->stats.drop_limit,
+			  &rf->stats.drop_memory);
 }
 
 /*
@@ -245,8 +249,8 @@ static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb,
 static inline bool red_fifo_is_oversize(const struct red_fifo *rf,
 					const struct sk_buff *skb)
 {
-	return held_segments(skb) > rf->stats.limit ||
-	       skb->truesize > rf->stats.memory_limit;
+	return held_segments(skb) > rf->limit ||
+	       skb->truesize > rf->memory_limit;
 }
 
 /* Add an arrival of @segments, for which there is room. */
@@ -361,8 +365,8 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 		rtnl_kfree_skbs(skb, skb);
 	}
 	red_fifo_tell(sch, qlen, backlog);
-	rf->stats.limit = limit;
-	rf->stats.memory_limit = memory_limit;
+	rf->limit = limit;
+	rf->memory_limit = memory_limit;
 	WRITE_ONCE(sch->limit, limit);
 	return slots || !draws ? red_fifo_draw(rf, slots) : NULL;
 }
@@ -389,7 +393,7 @@ static inline void red_fifo_stats(void *stats, const struct red_fifo *rf,
 	struct aqm_common_stats *st = stats;
 
 	*st = rf->stats;
-	aqm_common_stats(st, bandwidth, st->limit, st->memory_limit, &rf->held,
+	aqm_common_stats(st, bandwidth, rf->limit, rf->memory_limit, &rf->held,
 			 &rf->delay);
 	st->marked = congestion_marked(signal);
 	st->spared = signal->spared;

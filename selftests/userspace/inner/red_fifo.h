@@ -32,7 +32,7 @@ static void inner_fifo(struct Qdisc *sch, const struct red_fifo *rf,
 	inner_must(in.qlen == count);
 	inner_whole(&in, sch, &rf->held, &rf->delay);
 	inner_must(rf->held.segments <= sch->limit || count == 1);
-	inner_must(rf->held.truesize <= rf->stats.memory_limit);
+	inner_must(rf->held.truesize <= rf->memory_limit);
 	inner_must(rf->red.idle == !count);
 }
 
