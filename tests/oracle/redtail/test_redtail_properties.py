@@ -157,6 +157,22 @@ def test_what_is_not_tcp_never_enters_the_flow_table() -> None:
         assert (st["flows_new"], st["qlen_short"], st["qlen_long"]) == (0, 6, 0)
 
 
+@pytest.mark.parametrize("flows", [400, 512, 700])
+def test_flows_in_too_full_sets_alone_stay_short(flows: int) -> None:
+    """They send in turn, the worst order for a table that forgets who is silent. With n flows in
+    128 sets of eight, a flow has eight others or more in its set by Poisson's law; sets come
+    whole, hence the deviation."""
+    mean = flows / 128
+    full = 1 - sum(math.exp(-mean) * mean**k / math.factorial(k) for k in range(8))
+    with World("redtail", "packets 4 seed 1") as w:
+        for _ in range(8):
+            for flow in range(flows):
+                w.enqueue(flow=flow, proto="tcp", len=100)
+            w.dequeue(flows)
+        unknown = flows - w.named()["flows_long"]
+    assert unknown == pytest.approx(flows * full, abs=3 * math.sqrt(9 * flows * full))
+
+
 def test_the_queues_are_classes_1_and_2() -> None:
     with World("redtail") as w:
         w.enqueue(flow=1, proto="udp", len=300, prio=0x10002)
