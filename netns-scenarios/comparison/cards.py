@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ def read_card(text: str) -> dict[str, str]:
     return card
 
 
-def cards() -> dict[str, Mapping[str, str]]:
+@functools.cache
+def cards() -> Mapping[str, Mapping[str, str]]:
     """All cards, by kind."""
     return {path.name: read_card(path.read_text()) for path in sorted(CARDS.iterdir())}

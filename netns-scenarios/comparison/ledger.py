@@ -346,8 +346,12 @@ def quick(paper: Paper, made: Sequence[Row]) -> str:
 
 def write(paper: Paper) -> None:
     """The page and its pictures, and what tells of all papers."""
+    _put(page(paper) | of_all())
+
+
+def _put(files: Mapping[str, str]) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for name, text in (page(paper) | of_all()).items():
+    for name, text in files.items():
         (RESULTS / name).write_text(text)
 
 
@@ -437,12 +441,13 @@ def main(argv: Sequence[str] | None = None) -> int:
                                      "and claims of the papers; runs nothing.")
     parser.add_argument("--check", action="store_true", help="write nothing; say what differs")
     args = parser.parse_args(argv)
-    wrong = stale(of_all()) if args.check else []
+    files = of_all()
     for name in names():
-        if args.check:
-            wrong += stale(page(load(name)))
-        else:
-            write(load(name))
+        if f"{name}.md" not in files:
+            files |= page(load(name))
+    wrong = stale(files) if args.check else []
+    if not args.check:
+        _put(files)
     for name in wrong:
         print(f"ledger: docs/results/{name} is not what the rows and claims give: make ledger",
               file=sys.stderr)
