@@ -333,11 +333,13 @@ def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells
             others *= len(values)
         if claim.difference:
             values = [a - b for a, b in zip(values, others, strict=True)]
-        elif not all(others):
-            raise NoRatio(f"no ratio to {claim.against.of}, which has 0 under seed {seed}")
         else:
-            values = [a / b for a, b in zip(values, others, strict=True)]
-    return FOLDS[claim.fold](values), rows
+            values = [a / b if b else math.inf if a else math.nan
+                      for a, b in zip(values, others, strict=True)]
+    value = FOLDS[claim.fold](values)
+    if claim.against and (math.isinf(value) or any(map(math.isnan, values))):
+        raise NoRatio(f"no ratio to {claim.against.of}, which has 0 under seed {seed}")
+    return value, rows
 
 
 def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: Sequence[Row],

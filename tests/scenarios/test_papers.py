@@ -413,6 +413,25 @@ def test_a_contest_that_has_not_all_run_has_no_winner(made_up: Paper) -> None:
         assert "Not all that this needs has run." in contests.summary(one, made)
 
 
+@pytest.mark.parametrize(("disciplines", "buffers", "verdict"), [
+    (("bad",), (200,), "confirmed"),  # the ratio at 100 is the least
+    (("bad",), (100, 200), "not decidable"),
+    (("good", "bad"), (200,), "not decidable"),
+])
+def test_of_nothing_there_is_no_ratio(made_up: Paper, disciplines: tuple[str, ...],
+                                      buffers: tuple[int, ...], verdict: str) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if (row["discipline"] in disciplines and row["seed"] == 2
+                and row["at"].get("buffer") in buffers):
+            row["figures"]["summary"]["utilization"] = 0.0
+        return row
+
+    rewrite(made_up, planted)
+    found = verdicts(made_up)["C2"]
+    assert found.verdict == verdict
+    assert (found.why_not == "no ratio to bad, which has 0 under seed 2") == (not found.value)
+
+
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
     phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
     for marked, share in ((None, 0.3), (0, 0.3), (20, 0.5)):
