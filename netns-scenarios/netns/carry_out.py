@@ -49,6 +49,10 @@ TCP_PAGES = "393216 393216 393216"
 
 EPOCH = "@EPOCH"
 
+# What each namespace has counted; a kernel without IPv6 has not got the last.
+COUNTERS = [name for name in ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp",
+                              "/proc/net/snmp6") if Path(name).exists()]
+
 # Counters of packets that a host or a router threw away for a reason of its own.
 DISCARDS = {
     *(f"Ip {name}" for name in ("InHdrErrors", "InAddrErrors", "InDiscards", "OutDiscards",
@@ -316,9 +320,7 @@ class CarryOut:
     def counters(self, ns: str) -> dict[str, Any]:
         """What a namespace's kernel has counted: packets by device, what was delivered here, what
         was discarded and why, CE marks received, of both versions of IP; and TCP's timeouts."""
-        shown = self.command([tool("ip"), "netns", "exec", self.netns(ns), "sh", "-c",
-                              "cat /proc/net/dev /proc/net/netstat /proc/net/snmp; "
-                              "[ ! -e /proc/net/snmp6 ] || cat /proc/net/snmp6"])
+        shown = self.command([tool("ip"), "netns", "exec", self.netns(ns), "cat", *COUNTERS])
         devices, protocols = device_counters(shown), protocol_counters(shown)
         return {
             "devices": devices,
