@@ -52,7 +52,7 @@ def red_burst(min_packets: int, wlog: int) -> int:
     return candidates[len(candidates) // 2]
 
 
-def red(buffer: int) -> str:
+def red(buffer: int, rate: int) -> str:
     """Kantawala and Turner, table 1: max_p 0.01, w_q 0.001, min 20 % of the buffer, max all of it.
 
     Mainline's red counts bytes and drops everything while the average is at max or above.
@@ -60,7 +60,7 @@ def red(buffer: int) -> str:
     minimum = buffer // 5
     return (
         f"red limit {buffer * FRAME} min {minimum * FRAME} max {buffer * FRAME} avpkt {FRAME} "
-        f"burst {red_burst(minimum, RED_WLOG)} probability 0.01 bandwidth 500mbit"
+        f"burst {red_burst(minimum, RED_WLOG)} probability 0.01 bandwidth {rate}mbit"
     )
 
 
@@ -135,16 +135,18 @@ def _ground(scenario: str, settings: Mapping[str, float | str], buffers: tuple[i
 
 GROUNDS = {
     "dumbbell": Ground(
-        "dumbbell", {"warmup": 8, "duration": 15}, (200, 1000), FRAME, 500,
+        "dumbbell", {"flows": 50, "rate": 250, "warmup": 8, "duration": 10}, (100, 500), FRAME, 250,
         (Discipline("pfifo", lambda n: f"pfifo limit {n}"),
-         Discipline("red", red),
+         Discipline("red", lambda n: red(n, 250)),
          Discipline("sfq", lambda n: f"sfq limit {n} depth 127 flows 1024 divisor 65536"),
          Discipline("fq_codel", lambda n: f"fq_codel limit {n} flows 65536"),
          Discipline("cake", lambda n: f"cake unlimited memlimit {fields(n)['memory']}"),
          Discipline("qsdrr nohysteresis",
                     lambda n: f"qsdrr limit {n} flows 65536 nohysteresis")),
-        "On the dumbbell fair queues have 65536 queues (sfq 1024 slots, cake its 1024), so that "
-        "collisions of the hash play no part. red has table 1 of Kantawala and Turner there: "
+        "The dumbbell is half of Kantawala and Turner's in flows, rate and buffers: a flow's share "
+        "and the time that a buffer takes to drain are theirs. Fair queues have 65536 queues there "
+        "(sfq 1024 slots, cake its 1024), so that collisions of the hash play no part. red has "
+        "their table 1: "
         "max_p 0.01, w_q 1/1024, min 20 % and max 100 % of the buffer; mainline's drops every "
         "arrival while the average is above max.",
     ),
@@ -152,7 +154,8 @@ GROUNDS = {
         "udp-blast", {"warmup": 5, "duration": 20, "tagged_flows": 6}, (100,), FRAME, 10,
         ("pfifo", "red", "choke", "codel", "pie", "fq_codel"),
         note="Against the blast, choke has min 20 % and max 90 % of the buffer."),
-    "web-mix": _ground("web-mix", {}, (160,), 1014, 3,
+    # Its queue is read in step with nothing that sends.
+    "web-mix": _ground("web-mix", {"duration": 80, "sample": 30}, (160,), 1014, 3,
                        ("pfifo", "red", "codel", "fq_codel", "cake")),
     "step-load": _ground(
         "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, (200,), FRAME, 50,

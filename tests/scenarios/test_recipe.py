@@ -161,7 +161,7 @@ def tc_wlog(burst: int, min_packets: int) -> int:
 
 @pytest.mark.parametrize("buffer", [100, 200, 1000, 5000])
 def test_red_weight_is_that_of_the_paper(buffer: int) -> None:
-    burst = int(re.search(r"burst (\d+)", disciplines.red(buffer))[1])
+    burst = int(re.search(r"burst (\d+)", disciplines.red(buffer, 500))[1])
     assert tc_wlog(burst, buffer // 5) == 10
 
 
