@@ -31,8 +31,11 @@ LEAST_FLOWS = 20
 #: Of a group's bulk flows, those that end with nothing unsent in their socket: by chance, when a
 #: window has opened wide that very moment.
 STARVED = 0.1
-#: Of a bulk flow's life without anything to send or to wait for: two SYNs lost, and a little.
-CONNECT_MS = 3100.0
+#: How long the kernel's SYNs take when the first of them are lost: four times a second, then twice
+#: as long each time (tcp_syn_linear_timeouts).
+SYNS_MS = (0.0, 1e3, 2e3, 3e3, 4e3, 5e3, 7e3, 11e3, 19e3, 35e3, 67e3)
+#: Beside that and two round trips, of a bulk flow's life without anything to send or to wait for.
+CONNECT_MS = 100.0
 IDLE = 0.02
 #: Of the kernel, and how much longer than that or than the round trip a hole may be open.
 RTO_MS = 200.0
@@ -100,6 +103,7 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, *, window: bool) -> str:
     busy_ms, by_window_ms = (float(row[name]) for name in ("busy_ms", "rwnd_limited_ms"))
     life_ms = 1e3 * (float(row["end_s"]) - float(row["start_s"]))
     idle_ms = life_ms - busy_ms - CONNECT_MS - 2 * rtt_ms
+    idle_ms -= max((ms for ms in SYNS_MS if ms <= idle_ms), default=0.0)
     holes_ms = (1 + int(row["retransmits"])) * PER_HOLE * max(RTO_MS, rtt_ms, float(row["rtt_ms"]))
     if row["kind"] == "bulk" and idle_ms > IDLE * life_ms:
         return f"by its program, which sent in {busy_ms:.0f} of {life_ms:.0f} ms"

@@ -220,7 +220,7 @@ def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Pa
         assert done.returncode == 0, done.stderr[-4000:]
 
 
-# A quarter of a minute of the processor each. With the same seed and the same corpus always the same.
+# A quarter of a minute of the processor each. The same seed and corpus do always the same.
 FUZZ_RUNS = 15000
 
 
@@ -292,7 +292,8 @@ MUTANTS = [
     Mutant("redtail", "sch_redtail.c", "qdisc_qlen_inc(sch);", "sch->q.qlen += 2;"),
     Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
     Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_drop(sch);", ""),
-    Mutant("2regionred", "sch_2regionred.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),    Mutant("blue", "sch_blue.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
+    Mutant("2regionred", "sch_2regionred.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
+    Mutant("blue", "sch_blue.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("ared", "sch_ared.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("ared", "include/aqm/plain_fifo.h", "f->stats.drop_change++;", ""),
     Mutant("fpq", "sch_fpq.c", "kvfree(q->vars.flows.words);", ""),
