@@ -84,43 +84,72 @@ def _shown(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
             + (f"; {', '.join(also)}" if also else ""))
 
 
-def _often(found: Sequence[Sequence[Standing]], *, ours: bool) -> str:
-    """Those that are best, or as good, most often."""
-    count = Counter(one.name for some in found for one in some
-                    if one.ours == ours and one.as_good_as(some[0]))
-    if not count:
-        return "none ever is"
-    most = max(count.values())
-    names = ", ".join(sorted(name for name, times in count.items() if times == most))
-    return f"most often {names}, in {most}"
+def worst(found: Sequence[Standing]) -> Standing | None:
+    """Of those that are not as good as the best."""
+    return next((one for one in reversed(found) if not one.as_good_as(found[0])), None)
 
 
-def question(text: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
-    """Markdown of one question: in words, and a table of its contests."""
+def _most(every: Sequence[Sequence[Standing]], of: str) -> str:
+    """Of those that took part in all of these contests, who is as good as the best `of` them in
+    most, mainline's first, and in how many."""
+    takes_part = Counter(one.name for found in every for one in found)
+    count = Counter((one.ours, one.name) for found in every for one in found
+                    if takes_part[one.name] == len(every) and one.as_good_as(found[0]))
+    most = max(count.values(), default=0)
+    *others, last = [name for _, name in sorted(
+        who for who, times in count.items() if times == most)] or ["none"]
+    names = " or ".join(filter(None, (", ".join(others), last)))
+    return f"{names}, as good as the best{of} in {most} of {len(every)}."
+
+
+def advice(every: Sequence[Sequence[Standing]]) -> str:
+    """What to take: of all, and of ours."""
+    ours = [[one for one in found if one.ours] for found in every]
+    return f"take {_most(every, '')}" + (
+        f" Of ours: {_most(ours, ' of ours')}" if all(ours) else "")
+
+
+def _avoid(every: Sequence[Sequence[Standing]]) -> str:
+    names = sorted({one.name for found in every if (one := worst(found))})
+    return f" Not: {', '.join(names)}, the worst in one at least." if names else ""
+
+
+def question(text: Mapping[str, Any], every: Sequence[Sequence[Standing]]) -> list[str]:
+    """Markdown of one question: in words, and a table of its contests. every: their standings."""
     out = [f"### {text['head']}", "", " ".join(text["asks"].split()), ""]
-    contests = [(contest, found) for contest in text["contest"]
-                if (found := standings(contest, paper, made))]
-    if not contests:
+    run = [(contest, found) for contest, found in zip(text["contest"], every, strict=True) if found]
+    if not run:
         return [*out, "Not all that this needs has run.", ""]
-    every = [found for _, found in contests]
-    tally = Counter(map(better, every))
+    tally = Counter(better(found) for _, found in run)
     out += [
-        f"{len(every)} of {len(text['contest'])} contests have run. Mainline is better in "
-        f"{tally['mainline']} of them, ours in {tally['ours']}, and {tally['a tie']} are a tie. "
-        f"Best, or as good as the best: of mainline's {_often(every, ours=False)}; of ours "
-        f"{_often(every, ours=True)}.", "",
-        "| | best of mainline's; as good | best of ours; as good | worst | better |",
+        f"{len(run)} of {len(text['contest'])} contests have run. Mainline is better in "
+        f"{tally['mainline']} of them, ours in {tally['ours']}, and {tally['a tie']} are a tie.",
+        "",
+        "| | best of mainline's; as good | best of ours; as good | worst of the others | better |",
         "|---" * 5 + "|"]
-    for contest, found in contests:
+    for contest, found in run:
         sides = [_shown(contest, [one for one in found if one.ours == ours])
                  for ours in (False, True)]
-        out.append(f"| {contest['what']} | {' | '.join(sides)} | {_shown(contest, found[-1:])} | "
-                   f"{better(found)} |")
+        last = worst(found)
+        out.append(f"| {contest['what']} | {' | '.join(sides)} | "
+                   f"{_shown(contest, [last]) if last else 'none'} | {better(found)} |")
     return [*out, ""]
 
 
 def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
-    """Markdown of all questions."""
+    """Markdown of all questions: what to take, then each by itself."""
+    asked = [(text, [standings(contest, paper, made) for contest in text["contest"]])
+             for text in paper.text["question"]]
+    have = [(text["head"], run) for text, every in asked
+            if (run := [found for found in every if found])]
+    said = [f"- **{head}**: {advice(run)}{_avoid(run)}" for head, run in have]
+    if len(have) > 1:
+        said.append(f"- **One for all of these**, if it took part in each: "
+                    f"{advice([found for _, run in have for found in run])}")
     return ["## When to use which", "",
-            f"As good as the best is what is not worse by more than {MARGIN:.0%} under every seed.",
-            "", *(line for text in paper.text["question"] for line in question(text, paper, made))]
+            "Computed from the contests below, as far as they have run. As good as the best is "
+            f"what is not worse by more than {100 * MARGIN:g} % under every seed; the tables have "
+            "the best with its figure, and behind it those that are as good. Mainline's are named "
+            "first: they need no module of ours.", "",
+            *said, *([""] if said else []),
+            *(line for text, every in asked for line in question(text, every))]

@@ -380,22 +380,32 @@ def rows_of(**uses: tuple[float, ...]) -> list[dict[str, Any]]:
             for buffer in (100, 200)]
 
 
-@pytest.mark.parametrize(("uses", "most", "who", "row"), [
+@pytest.mark.parametrize(("uses", "most", "who", "row", "advice"), [
     ({"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}, False, "mainline",
-     "| use | cake 2.0 ±2.5 | qsdrr 51.0 ±2.5 | pfifo 91.0 ±2.5 | mainline |"),
+     "| use | cake 2.0 ±2.5 | qsdrr 51.0 ±2.5 | pfifo 91.0 ±2.5 | mainline |",
+     "take cake, as good as the best in 1 of 1. Of ours: qsdrr, as good as the best of ours in 1 "
+     "of 1. Not: pfifo, the worst in one at least."),
     ({"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}, True, "mainline",
-     "| use | pfifo 91.0 ±2.5 | qsdrr 51.0 ±2.5 | cake 2.0 ±2.5 | mainline |"),
+     "| use | pfifo 91.0 ±2.5 | qsdrr 51.0 ±2.5 | cake 2.0 ±2.5 | mainline |",
+     "take pfifo, as good as the best in 1 of 1. Of ours: qsdrr, as good as the best of ours in 1 "
+     "of 1. Not: cake, the worst in one at least."),
     # A tenth worse each time, though it varies more from seed to seed than that.
     ({"cake": (11, 33, 55), "lqd": (10, 30, 50), "tdrr": (10, 40, 60)}, False, "ours",
-     "| use | cake 33.0 ±54.7 | lqd 30.0 ±49.7; tdrr | tdrr 36.7 ±62.5 | ours |"),
+     "| use | cake 33.0 ±54.7 | lqd 30.0 ±49.7; tdrr | cake 33.0 ±54.7 | ours |",
+     "take lqd or tdrr, as good as the best in 1 of 1. Of ours: lqd or tdrr, as good as the best "
+     "of ours in 1 of 1. Not: cake, the worst in one at least."),
     # Once it was not worse; a bad seed proves nothing.
     ({"cake": (10, 90, 90), "lqd": (10, 10, 10)}, False, "a tie",
-     "| use | cake 63.3 ±114.7 | lqd 10.0 ±0.0 | cake 63.3 ±114.7 | a tie |"),
-    ({"cake": (96, 96, 96), "lqd": (100, 100, 100)}, True, "a tie",
-     "| use | cake 96.0 ±0.0 | lqd 100.0 ±0.0 | cake 96.0 ±0.0 | a tie |"),
+     "| use | cake 63.3 ±114.7 | lqd 10.0 ±0.0 | none | a tie |",
+     "take cake or lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours "
+     "in 1 of 1."),
+    ({"sfq": (98, 98, 98), "cake": (96, 96, 96), "lqd": (100, 100, 100)}, True, "a tie",
+     "| use | sfq 98.0 ±0.0; cake | lqd 100.0 ±0.0 | none | a tie |",
+     "take cake, sfq or lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of "
+     "ours in 1 of 1."),
 ])
 def test_who_is_best_is_what_the_rows_say(made_up: Paper, uses: dict[str, tuple[float, ...]],
-                                          most: bool, who: str, row: str) -> None:
+                                          most: bool, who: str, row: str, advice: str) -> None:
     one, made = as_disciplines(made_up, {"most": most}, *uses), rows_of(**uses)
     said = contests.summary(one, made)
     assert row in said
@@ -403,8 +413,24 @@ def test_who_is_best_is_what_the_rows_say(made_up: Paper, uses: dict[str, tuple[
     (told,) = [line for line in said if "contests have run" in line]
     assert (f"Mainline is better in {count['mainline']} of them, ours in {count['ours']}, and "
             f"{count['a tie']} are a tie.") in told
-    assert ("of mainline's none ever is;" in told) == (who == "ours")
-    assert ("of ours none ever is." in told) == (who == "mainline")
+    assert f"- **Use**: {advice}" in said
+    assert not any("One for all" in line for line in said)
+
+
+def test_one_for_all_has_taken_part_in_all(made_up: Paper) -> None:
+    """lqd is not in the first contest, and tdrr, of ours alone there, is in both."""
+    one = as_disciplines(made_up, {}, "cake", "sfq", "tdrr")
+    other = replace(one.experiments[0], name="two", disciplines=["cake", "lqd", "sfq", "tdrr"])
+    more = {**QUESTION, "head": "More", "contest": [CONTEST | {"experiment": "two"}]}
+    both = replace(one, experiments=[*one.experiments, other],
+                   text={"question": [*one.text["question"], more]})
+    made = rows_of(cake=(1, 1, 1), sfq=(1, 1, 1), tdrr=(9, 9, 9))
+    made += [row | {"experiment": "two"}
+             for row in rows_of(cake=(5, 5, 5), lqd=(1, 1, 1), sfq=(1, 1, 1), tdrr=(7, 7, 7))]
+    said = contests.summary(both, made)
+    assert ("- **One for all of these**, if it took part in each: take sfq, as good as the best in "
+            "2 of 2. Of ours: tdrr, as good as the best of ours in 1 of 2.") in said
+    assert "- **More**: take sfq or lqd, as good as the best in 1 of 1." in "\n".join(said)
 
 
 def test_a_contest_that_has_not_all_run_has_no_winner(made_up: Paper) -> None:
