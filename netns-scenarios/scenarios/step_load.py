@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Flows join in steps, and leave in steps if they are told to, in one direction or in both.
+"""Flows join in steps, and leave in steps if they are told to.
 
 How a discipline finds its way to a new load.
 """
@@ -21,8 +21,6 @@ PARAMS = (
     Param("step_every", 15.0, "s", "between two steps; the first is this long after the warm-up",
           1.0, 3600.0),
     Param("leave", "on", "", "on: then they leave in steps, the last first", choices=("off", "on")),
-    Param("directions", 1, "", "2: as many flows the other way, through the same discipline", 1,
-          2),
     Param("rtt", 50.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
     access(100.0),
 )
@@ -34,25 +32,23 @@ def periods(settings: Settings) -> int:
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """One that stays, and one for each step; the same the other way."""
+    """One that stays, and one for each step."""
     begin_s, every_s = settings.number("warmup"), settings.number("step_every")
     made = []
-    for back in range(settings.count("directions")):
-        for step in range(settings.count("steps") + 1):
-            stop = periods(settings) - step if settings.on("leave") else None
-            made += flows.bulk(
-                settings, rng, f"{'back' if back else 'step'}{step}",
-                settings.count("step_flows" if step else "base_flows"), settings.number("rtt"),
-                from_s=begin_s + step * every_s if step else None,
-                to_s=begin_s + stop * every_s if step and stop else None,
-                reverse=bool(back),
-            )
+    for step in range(settings.count("steps") + 1):
+        stop = periods(settings) - step if settings.on("leave") else None
+        made += flows.bulk(
+            settings, rng, f"step{step}",
+            settings.count("step_flows" if step else "base_flows"), settings.number("rtt"),
+            from_s=begin_s + step * every_s if step else None,
+            to_s=begin_s + stop * every_s if step and stop else None,
+        )
     return made
 
 
 SCENARIO = Scenario(
     "step-load",
-    "TCP flows join and leave in steps, in one direction or both",
+    "TCP flows join and leave in steps",
     (*PARAMS, *with_defaults(BOTTLENECK, rate=100.0), *TCP,
      *(p for p in TIME_FLOWGEN if p.name != "duration")),
     groups,

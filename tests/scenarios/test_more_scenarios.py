@@ -32,7 +32,7 @@ SHORT = {
     "udp-blast": ("flows=4", "tagged_flows=2", "warmup=1", "duration=4", "udp_start=2",
                   "udp_stop=4"),
     "step-load": ("base_flows=2", "step_flows=2", "steps=1", "step_every=2", "warmup=1",
-                  "rate=20", "directions=2"),
+                  "rate=20"),
     "web-mix": ("clients=20", "think=1", "long_flows=2", "web_start=1", "warmup=2",
                 "duration=4"),
     "first-use": ("rate=20", "warmup=1", "duration=3"),
@@ -160,7 +160,7 @@ def test_a_datagram_that_leaves_early_fails_the_run() -> None:
     ("arrivals", ("rtt=90",), "LOW-HIGH"),
     ("multi-rtt", ("near_flow=3",), "near_flows"),
     ("step-load", ("duration=10",), "no parameter"),
-    ("step-load", ("directions=3",), "allowed: 1 to 2"),
+    ("step-load", ("steps=21",), "allowed: 1 to 20"),
     ("web-mix", ("size_dist=cauchy",), "pareto"),
     ("web-mix", ("size_shape=0.9",), "a mean only above 1"),
     ("web-mix", ("web_start=500",), "over at 200 s"),
@@ -360,19 +360,15 @@ def test_same_seed_same_requests_whatever_the_qdisc() -> None:
 
 
 def test_steps_join_and_leave() -> None:
-    recipe, facts = recipe_of("step-load", "warmup=5", "steps=2", "step_every=10", "directions=2")
+    recipe, facts = recipe_of("step-load", "warmup=5", "steps=2", "step_every=10")
     assert recipe.duration_ms == 55_000
     assert [(p.from_s, p.to_s) for p in facts.phases] == [
         (5, 15), (15, 25), (25, 35), (35, 45), (45, 55)]
     assert [round(facts.rate_bps * 1460 / 1514 / p.fair_share_bps) for p in facts.phases] == [
         20, 40, 60, 40, 20]
-    back = [f for f in recipe.flows if f["group"] == "back1"]
-    assert {f["source_netns"] for f in back} == {"dst"}
-    assert all(15e9 <= int(f["start_ns"]) <= 16e9 and f["stop_ns"] == 45e9 for f in back)
-    shaped = [line for b in recipe.batches for line in b.lines if " tbf " in line]
-    assert len(shaped) == 2
-    one_way = recipe_of("step-load")[0]
-    assert sum(" tbf " in line for b in one_way.batches for line in b.lines) == 1
+    first = [f for f in recipe.flows if f["group"] == "step1"]
+    assert len(first) == 20
+    assert all(15e9 <= int(f["start_ns"]) <= 16e9 and f["stop_ns"] == 45e9 for f in first)
 
 
 def test_flows_arrive_by_the_timetable_and_restart() -> None:
@@ -391,6 +387,9 @@ def test_flows_arrive_by_the_timetable_and_restart() -> None:
     assert set(delays) == {f"{ms}ms" for ms in range(65, 136, 10)}
     assert {f["source_netns"] for f in recipe.flows if f["group"] == "back0"} == {"dst"}
     assert not any("requests" in f for f in recipe.flows)
+    one_way, _ = recipe_of("arrivals", *words, "back=")
+    assert [sum(" tbf " in line for batch in each.batches for line in batch.lines)
+            for each in (recipe, one_way)] == [2, 1]
 
     again, _ = recipe_of("arrivals", *words, "size_dist=fixed", "size=1000", "think=5")
     for flow in again.flows:
@@ -422,7 +421,7 @@ def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
 def test_who_has_left_gets_nothing(tmp_path: Path) -> None:
     r = run("step-load", tmp_path / "r", *SHORT["step-load"])
     assert [sorted(p["groups"]) for p in r["phases"]] == [
-        ["back0", "step0"], ["back0", "back1", "step0", "step1"], ["back0", "step0"]]
+        ["step0"], ["step0", "step1"], ["step0"]]
     progress = table(tmp_path / "r" / "progress.csv")
     ids = {str(f["id"]) for f in json.loads((tmp_path / "r" / "recipe.json").read_text())["flows"]
            if f["group"] == "step1"}
