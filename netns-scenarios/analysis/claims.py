@@ -361,7 +361,8 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: S
         return Judged(UNDECIDED, None, 0, used, lacking)
     mean = compare.mean(values)
     if len(values) < LEAST_SEEDS:
-        return Judged(UNDECIDED, mean, len(values), used, f"{len(values)} seeds")
+        return Judged(UNDECIDED, mean, len(values), used,
+                      f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
     least, most = mean.value - mean.half, mean.value + mean.half
     if claim.low <= least and most <= claim.high:
         return Judged(CONFIRMED, mean, len(values), used, lacking)
