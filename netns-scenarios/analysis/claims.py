@@ -235,8 +235,12 @@ class Claim:
 
     @property
     def unit(self) -> str:
-        """What comes behind its figures."""
-        return " %" if self.scale == 100 else ""
+        """What comes behind its figures; a ratio has none."""
+        if self.scale == 100:
+            return " %"
+        if self.against and not self.difference:
+            return ""
+        return next((f" {unit}" for part, unit in UNITS.items() if part in self.what.metric), "")
 
     def accepted(self) -> str:
         """The bounds, for people."""
@@ -247,6 +251,11 @@ class Claim:
             return f"at most {high}{self.unit}"
         return f"{low} to {high}{self.unit}"
 
+
+#: By a part of a metric's path.
+UNITS = {"_ms": "ms", "completion_s": "s", "mbps": "Mb/s", "kbyte_s": "KB/s",
+         "queue_packets": "packets", "waiting": "packets",
+         "share_of_fair": "times an equal part"}
 
 JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
 KEYS = {*JUDGED, "id", "place", "says", "published", "why", "scale", "digits", "try", "reason"}

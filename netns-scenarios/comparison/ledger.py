@@ -68,11 +68,15 @@ def _minutes(cells: Sequence[Row]) -> float:
     return sum({row["cell"]: row["cpu_s"] for row in cells}.values()) / 60
 
 
+def _many(count: int, one: str) -> str:
+    return f"{count} {one}{'s' * (count != 1)}"
+
+
 def _behind(judged: Judged) -> str:
     cells = len({row["cell"] for row in judged.cells})
     if not cells:
         return ""
-    return (f"{judged.seeds} seed{'s' * (judged.seeds != 1)}, {cells} cells, "
+    return (f"{_many(judged.seeds, 'seed')}, {_many(cells, 'cell')}, "
             f"{_minutes(judged.cells):.1f} CPU min")
 
 
@@ -260,7 +264,7 @@ def _have(paper: Paper, made: Sequence[Row]) -> str:
     asked = {cell.name for cell in paper.cells()}
     have = {row["cell"] for row in made} & asked
     return (f"{len(have)} of {len(asked)} cells ({paper.seeds} seeds each), "
-            f"{_minutes(made):.0f} minutes of one CPU.")
+            f"{_many(round(_minutes(made)), 'minute')} of one CPU.")
 
 
 def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],

@@ -439,6 +439,24 @@ def test_a_contest_that_has_not_all_run_has_no_winner(made_up: Paper) -> None:
         assert "Not all that this needs has run." in contests.summary(one, made)
 
 
+@pytest.mark.parametrize(("changed", "accepted"), [
+    ({"metric": "groups.probe.delay_ms.p50"}, "at most 3 ms"),
+    ({"metric": "groups.senders.completion_s.p99"}, "at most 3 s"),
+    ({"metric": "phases.1.queue_packets.mean"}, "at most 3 packets"),
+    ({"metric": "groups.bully.share_of_fair"}, "at most 3 times an equal part"),
+    ({"metric": "groups.rest.share_of_fair", "scale": 100.0}, "at most 300 %"),
+    ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}}, "at most 3"),
+    ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}, "difference": True},
+     "at most 3 ms"),
+    ({"metric": "timeouts"}, "at most 3"),
+])
+def test_bounds_have_a_unit(changed: dict[str, Any], accepted: str) -> None:
+    text = dict.fromkeys(("id", "place", "says", "published", "why"), "") | {
+        "experiment": "one", "of": "good", "high": 3.0, **changed}
+    (claim,) = claims.parse({"claim": [text]})
+    assert claim.accepted() == accepted
+
+
 @pytest.mark.parametrize(("disciplines", "buffers", "verdict"), [
     (("bad",), (200,), "confirmed"),  # the ratio at 100 is the least
     (("bad",), (100, 200), "not decidable"),
