@@ -6,8 +6,8 @@
 - Nothing is lost anywhere else: in devices, on the way up to a socket, in a socket, in the
   disciplines that only pace and delay.
 - Senders of TCP are limited by their congestion windows, and by what the scenario says: bulk flows
-  have something to send all the time, and `window` holds nobody back unless it was set. A hole in
-  what has arrived may: the receiver keeps what is behind it, and its window closes until the hole
+  have something to send all the time, and `window` holds nobody back where it is the default. A
+  hole in what has arrived may: the receiver keeps what is behind it, and its window closes until the hole
   is filled, which takes a round trip for each packet that was lost, or a timeout.
 - Losses do not follow the order of the flows. Flows start at random instants, so their numbers
   mean nothing; where sources are in step with the queue it is some places in the order that lose.
@@ -28,16 +28,18 @@ IPV6_OWN = 16
 IN_STEP = 5.0
 LEAST_FLOWS = 20
 
-#: Of a group's bulk flows, those that end with nothing unsent in their socket: by chance, when a
-#: window has opened wide that very moment.
+#: Share of a group's bulk flows that may end with nothing unsent in their socket: by chance, when
+#: a window has opened wide that very moment.
 STARVED = 0.1
-#: How long the kernel's SYNs take when the first of them are lost: four times a second, then twice
-#: as long each time (tcp_syn_linear_timeouts).
+#: How long a connection takes when its first 0, 1, 2, ... SYNs are lost: the kernel waits a second
+#: for each of five, then twice as long each time (tcp_syn_linear_timeouts).
 SYNS_MS = (0.0, 1e3, 2e3, 3e3, 4e3, 5e3, 7e3, 11e3, 19e3, 35e3, 67e3)
-#: Beside that and two round trips, of a bulk flow's life without anything to send or to wait for.
+#: How long a bulk flow may have nothing to send or to wait for, beside SYNs and two round trips:
+#: while it connects, and as a share of its life.
 CONNECT_MS = 100.0
 IDLE = 0.02
-#: Of the kernel, and how much longer than that or than the round trip a hole may be open.
+#: The kernel's shortest timeout; and a hole may be open for so many times that, or so many round
+#: trips where these are longer.
 RTO_MS = 200.0
 PER_HOLE = 2.0
 
@@ -109,7 +111,7 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, *, window: bool) -> str:
         return f"by its program, which sent in {busy_ms:.0f} of {life_ms:.0f} ms"
     if window and by_window_ms > holes_ms:
         return (f"by its receiver's window for {by_window_ms:.0f} of {busy_ms:.0f} ms: "
-                "give a larger one, or this one by its name, --set window=")
+                "--set window= takes a larger one, or a smaller one that is meant to")
     return ""
 
 
