@@ -222,6 +222,12 @@ def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> str:
 KINDS = {"flows": _flows, "series": _series}
 
 
+def _short(value: float, digits: int) -> str:
+    """With so many significant digits, or all those before the point."""
+    whole = abs(value) >= 10**digits - 0.5
+    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
+
+
 def _numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
     """What a figure shows, as a table for each of its panels."""
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
@@ -236,8 +242,8 @@ def _numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list
         for name in mine.get("disciplines", experiment.disciplines):
             found = {x: (y, half) for x, y, half in
                      _line(name, mine, mine["metric"], experiment, made).points}
-            cells = [f"{found[float(x)][0]:.3g}" + (f" ±{found[float(x)][1]:.2g}"
-                                                   if found[float(x)][1] else "")
+            cells = [_short(found[float(x)][0], 3) + (f" ±{_short(found[float(x)][1], 2)}"
+                                                      if found[float(x)][1] else "")
                      if float(x) in found else "absent" for x in values]
             out.append(f"| {name} | " + " | ".join(cells) + " |")
         out.append("")
@@ -392,7 +398,7 @@ def index(papers: Sequence[Paper]) -> str:
     out += ["", "Not decidable: not all of its cells are there, or the 95 % interval lies across a "
             "bound. `make paper-NAME` runs what is absent; how a claim is written and judged is in "
             "[scenarios.md](../scenarios.md). What becomes of the claims with the TCP of "
-            "today is in [today.md](today.md)."]
+            "today, and which discipline to take where, is in [today.md](today.md)."]
     return "\n".join(out) + "\n"
 
 
