@@ -37,7 +37,7 @@ help: ## list the targets
 	@echo "  AQM_TESTS=1 build the test modules, too"
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
 	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, and no page"
-	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr)"
+	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr, drops)"
 	@echo "  PROFILE=slurm  a paper's cells on a cluster: docs/cluster.md"
 	@echo "  TESTS=...   run these tests only: make test TESTS=tests/oracle/tdrr"
 	@echo "              one of them: make test TESTS=\"tests/build/test_build.py -k clang\""
@@ -134,7 +134,7 @@ PYTEST = $(VENV)/bin/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 	$(PYTEST) -m "not extra" $(TESTS)
 
-test-extra: kernels ## run what make test leaves out: older kernels in user mode, all drivers' tests
+test-extra: kernels ## run what make test leaves out: older kernels in user mode, all drivers' tests, a Slurm cluster
 	$(PYTEST) -m extra $(TESTS)
 
 test-drivers: setup ## every discipline on a real driver in Debian's kernels; resumes
