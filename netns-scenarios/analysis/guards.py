@@ -104,8 +104,8 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, *, window: bool) -> str:
     anything; window: whether the receiver's may not."""
     busy_ms, by_window_ms = (float(row[name]) for name in ("busy_ms", "rwnd_limited_ms"))
     life_ms = 1e3 * (float(row["end_s"]) - float(row["start_s"]))
-    idle_ms = life_ms - busy_ms - CONNECT_MS - 2 * rtt_ms
-    idle_ms -= max((ms for ms in SYNS_MS if ms <= idle_ms), default=0.0)
+    idle_ms = life_ms - busy_ms
+    idle_ms -= max((ms for ms in SYNS_MS if ms <= idle_ms), default=0.0) + CONNECT_MS + 2 * rtt_ms
     holes_ms = (1 + int(row["retransmits"])) * PER_HOLE * max(RTO_MS, rtt_ms, float(row["rtt_ms"]))
     if row["kind"] == "bulk" and idle_ms > IDLE * life_ms:
         return f"by its program, which sent in {busy_ms:.0f} of {life_ms:.0f} ms"
