@@ -115,7 +115,7 @@ def test_phases(tmp_path: Path) -> None:
 def test_result_describes_all_of_it(tmp_path: Path) -> None:
     said = result.describe(result.write(with_traffic(tmp_path), Cost(1.0, 0.5)))
     assert "loss 25.00 %, delay mean 20.0" in said
-    assert "3 requests in mean 0.47" in said
+    assert "3 requests in mean 0.467, p95" in said
     assert "2 to 3 s: utilization 96.0 %" in said
 
 
