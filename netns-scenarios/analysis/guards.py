@@ -7,8 +7,8 @@
   disciplines that only pace and delay.
 - Senders of TCP are limited by their congestion windows, and by what the scenario says: bulk flows
   have something to send all the time, and `window` holds nobody back where it is the default. A
-  hole in what has arrived may: the receiver keeps what is behind it, and its window closes until the hole
-  is filled, which takes a round trip for each packet that was lost, or a timeout.
+  hole in what has arrived may: the receiver keeps what is behind it, and its window closes until
+  the hole is filled, which takes a round trip for each packet that was lost, or a timeout.
 - Losses do not follow the order of the flows. Flows start at random instants, so their numbers
   mean nothing; where sources are in step with the queue it is some places in the order that lose.
 """
