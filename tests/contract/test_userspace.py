@@ -281,7 +281,10 @@ MUTANTS = [
     Mutant("qsdrr", "include/aqm/split_gso.h", TELL + "-1, -segment_len);", "(void)0;"),
     Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(filters->block);", ""),
     Mutant("tdrr", "include/aqm/flow_buffer.h", "held_sub(&b->held, skb);", ""),
-    Mutant("chokex", "sch_chokex.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
+    *(
+        Mutant(kind, f"sch_{kind}.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;")
+        for kind in ("chokex", "2regionred", "blue", "ared", "fred")
+    ),
     Mutant("chokex", "include/aqm/red_fifo.h", "qdisc_qlen_dec(sch);", ""),
     Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),
     Mutant("chokex", "include/aqm/kind.h", "kvfree(to.memory);", ""),
@@ -292,13 +295,9 @@ MUTANTS = [
     Mutant("redtail", "sch_redtail.c", "qdisc_qlen_inc(sch);", "sch->q.qlen += 2;"),
     Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
     Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_drop(sch);", ""),
-    Mutant("2regionred", "sch_2regionred.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
-    Mutant("blue", "sch_blue.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
-    Mutant("ared", "sch_ared.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("ared", "include/aqm/plain_fifo.h", "f->stats.drop_change++;", ""),
     Mutant("fpq", "sch_fpq.c", "kvfree(q->vars.flows.words);", ""),
     Mutant("fpq", "include/aqm/plain_fifo.h", TELL + "qlen - sch->q.qlen,", "(void)(qlen,"),
-    Mutant("fred", "sch_fred.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("fred", "sch_fred.c", "kvfree(q->vars.flows.flows);", ""),
 ]
 
