@@ -284,6 +284,12 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
     return made
 
 
+def needed(listed: Sequence[Claim], experiment: str, discipline: str,
+           at: Mapping[str, Any]) -> bool:
+    """Whether one of these claims is judged by this cell."""
+    return any(claim.judges(experiment, discipline, at) for claim in listed)
+
+
 def load(directory: Path) -> list[Claim]:
     """The claims of a paper; none when there is no file."""
     path = directory / CLAIMS

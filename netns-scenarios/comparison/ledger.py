@@ -266,17 +266,23 @@ def _made_with(made: Sequence[Row]) -> list[str]:
     ) if values]
 
 
-def _have(paper: Paper, made: Sequence[Row]) -> str:
+def _ran(paper: Paper, made: Sequence[Row]) -> tuple[int, int]:
+    """Of how many of its cells there are rows, and how many it has."""
     asked = {cell.name for cell in paper.cells()}
-    have = {row["cell"] for row in made} & asked
-    return (f"{len(have)} of {len(asked)} cells ({paper.seeds} seeds each), "
+    return len({row["cell"] for row in made} & asked), len(asked)
+
+
+def _have(paper: Paper, made: Sequence[Row]) -> str:
+    have, asked = _ran(paper, made)
+    return (f"{have} of {asked} cells ({paper.seeds} seeds each), "
             f"{_many(round(_minutes(made)), 'minute')} of one CPU.")
 
 
 def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
            eras: Sequence[Era]) -> list[str]:
     out = [f"{len(listed)} claims: " + ", ".join(
-        f"{count} {one}" for one, count in _counts(paper, made, listed).items()) + ". "
+        f"{count} {one}" for one, count in _tally(
+            verdict(claim, paper, made) for claim in listed).items()) + ". "
         + _have(paper, made)]
     for era in eras:
         out += ["", f"The same claims with {era.about} (the column \"{era.head}\"): " + ", ".join(
@@ -356,7 +362,15 @@ def quick(paper: Paper, made: Sequence[Row]) -> str:
 
 def write(paper: Paper) -> None:
     """The page and its pictures, and what tells of all papers."""
-    _put(page(paper) | of_all())
+    _put(_files([paper]))
+
+
+def _files(papers: Iterable[Paper]) -> dict[str, str]:
+    files = of_all()
+    for paper in papers:
+        if f"{paper.name}.md" not in files:
+            files |= page(paper)
+    return files
 
 
 def _put(files: Mapping[str, str]) -> None:
@@ -376,10 +390,6 @@ def _tally(judged: Iterable[Judged]) -> dict[str, int]:
     return {one: found[one] for one in (CONFIRMED, DIFFERS, UNDECIDED)}
 
 
-def _counts(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> dict[str, int]:
-    return _tally(verdict(claim, paper, made) for claim in listed)
-
-
 def index(papers: Sequence[Paper]) -> str:
     """docs/results/README.md."""
     out = ["# The papers, replayed", "",
@@ -389,12 +399,12 @@ def index(papers: Sequence[Paper]) -> str:
            "| CPU min |", "|---" * 9 + "|"]
     for paper in papers:
         made, listed = rows.read(paper.results), claims.load(paper.directory)
-        asked = {cell.name for cell in paper.cells()}
-        have = len({row["cell"] for row in made} & asked)
+        judged = [verdict(claim, paper, made) for claim in listed]
+        have, asked = _ran(paper, made)
         out.append(f"| [{_cell(paper.text['title'])}]({paper.name}.md) | {len(listed)} | "
-                   + " | ".join(map(str, _counts(paper, made, listed).values()))
-                   + f" | {sum(verdict(c, paper, made).seeds < paper.seeds for c in listed)}"
-                   + f" | {have} | {len(asked)} | {_minutes(made):.0f} |")
+                   + " | ".join(map(str, _tally(judged).values()))
+                   + f" | {sum(one.seeds < paper.seeds for one in judged)}"
+                   + f" | {have} | {asked} | {_minutes(made):.0f} |")
     out += ["", "Not decidable: not all of its cells are there, or the 95 % interval lies across a "
             "bound. `make paper-NAME` runs what is absent; how a claim is written and judged is in "
             "[scenarios.md](../scenarios.md). What becomes of the claims with the TCP of "
@@ -451,10 +461,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                                      "and claims of the papers; runs nothing.")
     parser.add_argument("--check", action="store_true", help="write nothing; say what differs")
     args = parser.parse_args(argv)
-    files = of_all()
-    for name in names():
-        if f"{name}.md" not in files:
-            files |= page(load(name))
+    files = _files(load(name) for name in names())
     wrong = stale(files) if args.check else []
     if not args.check:
         _put(files)

@@ -106,8 +106,8 @@ class Paper:
         listed = claims.load(self.directory) if self.era != OWN else ()
         for seed, experiment in itertools.product(range(1, self.seeds + 1), self.experiments):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
-                if name not in self.absent and (self.era == OWN or any(
-                        claim.judges(experiment.name, name, point) for claim in listed)):
+                if name not in self.absent and (
+                        self.era == OWN or claims.needed(listed, experiment.name, name, point)):
                     yield Cell(experiment, name, point, seed,
                                words(experiment, self.disciplines[name], point, seed))
 
@@ -138,6 +138,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
     text = tomllib.loads((PAPERS / name / SWEEP).read_text())
     changed = text["quick"] if quick else {}
     other = {} if era == OWN else text["era"][era]
+    # In `set` too, where it stands before the axes: a row is of its cell by the order of the words.
     theirs = other.get("set", {})
     known = dict(text["disciplines"])
     for option, takers in other.get("options", {}).items():
@@ -150,7 +151,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
         if not quick or one.get("quick", True):
             experiments.append(Experiment(
                 one["name"], one["scenario"], {**one.get("set", {}), **changed.get("set", {}),
-                                          **theirs},
+                                               **theirs},
                 axes, one["disciplines"], one.get("flows", False), one.get("step_s", 0), theirs))
     return Paper(name, text, changed.get("seeds", text["seeds"]), known,
                  text.get("absent", {}), experiments, era)

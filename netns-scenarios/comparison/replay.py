@@ -93,8 +93,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
 
 def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
     """Whether the options leave a cell in; for_: the claims that are asked for."""
-    if args.claims and not any(claim.judges(cell.experiment.name, cell.discipline, cell.at)
-                               for claim in for_):
+    if args.claims and not claims.needed(for_, cell.experiment.name, cell.discipline, cell.at):
         return False
     for words in args.at:
         axis, _, values = words.partition("=")

@@ -8,6 +8,7 @@ import copy
 import functools
 import json
 import math
+import shlex
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -127,11 +128,11 @@ def test_pages_are_what_rows_and_claims_give(name: str) -> None:
 @pytest.mark.parametrize(("name", "era"), ERAS)
 def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> None:
     one = paper.load(name, era=era)
-    cells = {cell.name for cell in one.cells()}
+    cells = {cell.name: shlex.join(cell.words) for cell in one.cells()}
     made = rows.read(one.results)
     assert len({row["cell"] for row in made}) == len(made)
     for row in made:
-        assert row["cell"] in cells
+        assert row["command"] == cells.get(row["cell"]), row["cell"]
         assert not row["made"]["version"].endswith("dirty")
         assert len(row["digest"]) == 64
         for hop in row["hops"].values():
