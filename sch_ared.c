@@ -306,7 +306,7 @@ static void ared_commit(struct Qdisc *sch, struct aqm_config *to)
 	u64 now = ktime_get_ns();
 
 	/* Half seconds that are over fell under the old law. */
-	v->red = gentle_red_seen(&q->law.red, &v->red, now);
+	gentle_red_settle(&v->red, &q->law.red, &law->red, now);
 	gentle_red_adapt(&q->law.red, &v->red, &q->adapted, now);
 	gentle_red_change(&v->red, &q->law.red, &law->red);
 	q->params = *p;

@@ -804,13 +804,15 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
 	struct red_fifo *queue = &q->vars.queue;
 	const struct cbt_params *p = to->params;
 	const struct cbt_law *law = to->law;
+	struct gentle_red_vars *red;
+	u64 now = ktime_get_ns();
 	int i;
 
-	gentle_red_change(&queue->red, &q->law.red[CBT_ALL],
-			  &law->red[CBT_ALL]);
-	for (i = CBT_TCP; i < CBT_CLASSES; i++)
-		gentle_red_change(&q->vars.cls[i].red, &q->law.red[i],
-				  &law->red[i]);
+	for (i = CBT_ALL; i < CBT_CLASSES; i++) {
+		red = i == CBT_ALL ? &queue->red : &q->vars.cls[i].red;
+		gentle_red_settle(red, &q->law.red[i], &law->red[i], now);
+		gentle_red_change(red, &q->law.red[i], &law->red[i]);
+	}
 	q->params = *p;
 	q->law = *law;
 	if (aqm_changed(p, TCA_CBT_SEED))

@@ -443,6 +443,7 @@ static void chokex_commit(struct Qdisc *sch, struct aqm_config *to)
 	const struct chokex_law *law = to->law;
 	struct red_fifo *queue = &q->vars.queue;
 
+	gentle_red_settle(&queue->red, &q->law.red, &law->red, ktime_get_ns());
 	gentle_red_change(&queue->red, &q->law.red, &law->red);
 	q->params = *p;
 	q->law = *law;

@@ -359,7 +359,7 @@ static void fpq_commit(struct Qdisc *sch, struct aqm_config *to)
 	/* What is left of a bit's time was counted in the old law's bits. */
 	if (law->clear != q->law.clear)
 		v->flows.cleared_at = now;
-	v->red = gentle_red_seen(&v->rule, &v->red, now);
+	gentle_red_settle(&v->red, &v->rule, &law->red, now);
 	q->params = *p;
 	q->law = *law;
 	if (aqm_changed(p, TCA_FPQ_SEED))

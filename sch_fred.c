@@ -515,6 +515,7 @@ static void fred_commit(struct Qdisc *sch, struct aqm_config *to)
 	const struct fred_law *law = to->law;
 	struct fred_vars *v = &q->vars;
 
+	gentle_red_settle(&v->red, &q->law.red, &law->red, ktime_get_ns());
 	gentle_red_change(&v->red, &q->law.red, &law->red);
 	q->params = *p;
 	q->law = *law;

@@ -660,6 +660,7 @@ static void redtail_change_red(struct redtail_sched_data *q,
 	bool keep = law->dynamic && law->red.min_th == q->law.red.min_th &&
 		    law->red.max_th == q->law.red.max_th;
 
+	gentle_red_settle(&v->red, &q->law.red, &law->red, ktime_get_ns());
 	gentle_red_change(&v->red, &q->law.red, &law->red);
 	v->red_now = law->red;
 	if (keep)

@@ -323,6 +323,22 @@ static inline void gentle_red_arrival(const struct gentle_red_params *p,
 	gentle_red_adapt(p, v, st, now);
 }
 
+/*
+ * The configuration is about to change: what has been idle so far was idle under
+ * the old one. What is left of it is less than one of the old packets' time, and
+ * would be many of a faster link's.
+ */
+static inline void gentle_red_settle(struct gentle_red_vars *v,
+				     const struct gentle_red_params *old,
+				     const struct gentle_red_params *new,
+				     u64 now)
+{
+	if (v->idle)
+		gentle_red_average(old, v, 0, now);
+	if (new->ptime != old->ptime)
+		v->idle_since = v->idle ? now : 0;
+}
+
 /* The state as an arrival at @now finds it, but for its own sample: to show. */
 static inline struct gentle_red_vars
 gentle_red_seen(const struct gentle_red_params *p,

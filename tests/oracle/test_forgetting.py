@@ -10,6 +10,7 @@ empty time is cut up by packets that are sent as soon as they come.
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -117,3 +118,67 @@ def test_what_is_shown_of_an_idle_queue_is_what_an_arrival_would_find(kind: Kind
         assert averages
         assert all(value == pytest.approx(0, abs=0.01) for value in averages.values()), averages
         assert shown.get("probability", 0) == 0
+
+
+# All that have RED, with packets of 1000 bytes.
+WEIGHT = 0.01
+PACED = {
+    "ared": "avpkt 1000 limit 1000 min 200 max 400",
+    "cbt": "packet_tcp 1000 packet_tagged 1000 packet_other 1000 limit 1000 min 200 max 400 "
+           "threshold_tagged 200 threshold_other 200 dscp 46 class_weight 0.01",
+    "chokex": "avpkt 1000 limit 1000 min 200 max 400",
+    "fpq": "avpkt 1000 limit 1000",
+    "fred": "avpkt 1000 limit 1000 min 200 max 400",
+    "redtail": "avpkt 1000 limit 1000000 packets 0",
+}  # fmt: skip
+SAMPLES = {"fred": 2}  # of the average for each packet, where it is not one
+SLOW, FAST = "bandwidth 800kbit", "bandwidth 8mbit"  # 10 ms and 1 ms for a packet
+
+
+def averages(w: World) -> dict[str, float]:
+    """RED's, by their names."""
+    return {name: avg for name, avg in w.named().items() if re.fullmatch("avg(_[a-z]+)?", name)}
+
+
+def of_each_class(w: World, packets: int) -> None:
+    for flow in range(packets):
+        for fields in ("proto=tcp", "proto=udp tos=0xb8", "proto=udp"):
+            w.do(f"e flow={flow} len=1000 {fields}")
+
+
+@pytest.mark.parametrize(("before", "after", "ms"), [(SLOW, FAST, 1), (FAST, SLOW, 10)])
+@pytest.mark.parametrize("kind", PACED)
+def test_what_was_idle_before_a_change_is_forgotten_at_the_old_link(
+    kind: str, before: str, after: str, ms: int
+) -> None:
+    """No time passes in a change, so no average moves; then the new link's packets count."""
+    old = 11 - ms
+    with World(kind, f"{PACED[kind]} weight {WEIGHT} {before} seed 1") as w:
+        of_each_class(w, 100)
+        w.dequeue(1000)
+        w.advance(round(20.9 * old * 1_000_000))
+        idle = averages(w)
+        assert all(idle.values())
+        w.change(after)
+        assert averages(w) == idle
+        w.advance(10 * ms * 1_000_000)
+        left = (1 - WEIGHT) ** (10 * SAMPLES.get(kind, 1))
+        for name, avg in averages(w).items():
+            assert avg == pytest.approx(idle[name] * left, rel=1e-3), name
+
+
+@pytest.mark.parametrize("kind", PACED)
+def test_idle_time_of_less_than_a_packet_is_not_many_of_a_faster_link(kind: str) -> None:
+    """4 ms change nothing on the slow link, and still do not when it has become a fast one."""
+
+    def after(idle_ms: int) -> dict[str, float]:
+        with World(kind, f"{PACED[kind]} weight {WEIGHT} {SLOW} seed 1") as w:
+            of_each_class(w, 100)
+            w.dequeue(1000)
+            w.advance(idle_ms * 1_000_000)
+            of_each_class(w, 1)
+            w.change(FAST)
+            w.dequeue(1000)
+            return averages(w)
+
+    assert after(204) == after(200)
