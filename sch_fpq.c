@@ -171,7 +171,7 @@ static void fpq_adjust(struct fpq_sched_data *q, u64 now)
 	v->rule = p->red;
 	v->rule.max_th = 2 * v->target;
 	v->rule.max_p = flow_proportional_loss(p->pipe, flows);
-	v->red.max_p = v->rule.max_p;
+	gentle_red_set(&v->rule, &v->red, v->rule.max_p);
 }
 
 /* An arrival, or a segment of one. */

@@ -242,17 +242,20 @@ static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
 	const struct fred_law *p = &q->law;
 	struct fred_vars *v = &q->vars;
 	u64 p_b = gentle_red_probability(&p->red, &v->red);
+	bool drop = false;
 
-	if (fred_is_crowded(p, v->red.avg) && p->two_packet) {
+	if (v->red.avg < fred_length(p->red.min_th)) {
 		v->red.count = 0;
 		return GENTLE_RED_PASS;
 	}
-	if (gentle_red_open(p_b) &&
-	    fred_length(flow->qlen) < max(fred_length(p->minq), avgcq))
-		p_b = 0;
-	return gentle_red_verdict(&p->red, &v->red, p_b,
-				  gentle_red_open(p_b) ?
-				  seeded_random_u32(&v->random) : 0);
+	if (fred_is_crowded(p, v->red.avg)) {
+		v->red.count = 0;
+		return p->two_packet ? GENTLE_RED_PASS : GENTLE_RED_FORCED;
+	}
+	if (p_b && fred_length(flow->qlen) >= max(fred_length(p->minq), avgcq))
+		drop = gentle_red_chance(p_b, v->red.count,
+					 seeded_random_u32(&v->random));
+	return gentle_red_said(&p->red, &v->red, drop);
 }
 
 /* Drop an arrival, under its @cause. */

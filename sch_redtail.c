@@ -303,16 +303,11 @@ redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits)
 	enum congestion_signal signal;
 	enum gentle_red_verdict verdict;
 	u64 now = redtail_now(v);
-	u32 random = 0;
-	u64 p_b;
 
 	redtail_move_thresholds(q, now);
 	gentle_red_arrival(&v->red_now, &v->red, &q->stats.red,
 			   v->queues[REDTAIL_LONG].backlog, now);
-	p_b = gentle_red_probability(&v->red_now, &v->red);
-	if (gentle_red_open(p_b))
-		random = seeded_random_u32(&v->random);
-	verdict = gentle_red_verdict(&v->red_now, &v->red, p_b, random);
+	verdict = gentle_red_verdict(&v->red_now, &v->red, &v->random);
 	if (likely(verdict == GENTLE_RED_PASS || !fits))
 		return CONGESTION_PASS;
 	qdisc_qstats_overlimit(sch);

@@ -19,16 +19,20 @@
  *				(gentle; else p_b = 1)
  *	2 max <= avg		p_b = 1
  *
- * and, c being the arrivals passed since the last drop (or since avg reached
- * min), drop with probability
+ * and the n-th arrival since the last drop (or since avg reached min) is dropped if
  *
- *	p_b / (1 - c p_b)			1 if c p_b >= 1
+ *	n p_b > R		R uniform over 0 to 1, drawn anew for n = 1
  *
  * which spaces drops uniformly over 1 to 1/p_b arrivals (1993, section 7), or,
  * with "wait", uniformly over 1/p_b + 1 to 2/p_b:
  *
- *	0			if c p_b < 1
- *	p_b / (2 - c p_b)	if 1 <= c p_b < 2, then 1
+ *	n p_b > 1 + R
+ *
+ * This is how the 1993 paper computes it (figure 17), and mainline: one random
+ * number a drop. At a steady p_b the n-th arrival, if it is reached, is dropped
+ * with probability p_b / (1 - (n - 1) p_b), with wait p_b / (2 - (n - 1) p_b) for
+ * n > 1/p_b. Who passes some arrivals unasked, so that p_b is not steady at all,
+ * has to ask chance anew with each of the others: gentle_red_chance().
  *
  * Adaptive RED, each 0.5 s, d = max - min:
  *
@@ -49,11 +53,12 @@
  *		is Q0.64, by repeated squaring: within m 2^-63, m < 2^32.
  *	w	Q0.32
  *	p	Q0.32 in u64, since 1 is a value; p_b is within 2^-31 of exact.
- *		The test against the random number involves no rounding.
+ *		Up to max it is no division but a product with max_p / (max - min),
+ *		Q0.64. The test against the random number involves no rounding.
  * No product exceeds 64 bits for lengths below 2^32 and max below 2^31.
  *
  * The arithmetic sees no sk_buff and no Qdisc; the caller brings the time, the
- * queue's length and the random numbers.
+ * queue's length and the sequence of random numbers.
  */
 #ifndef _AQM_GENTLE_RED_H
 #define _AQM_GENTLE_RED_H
@@ -61,6 +66,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
+#include <aqm/seeded_random.h>
 
 #define GENTLE_RED_ONE		0x100000000ULL	/* 1 in Q0.32 */
 #define GENTLE_RED_PERCENT	42949673U	/* 0.01 in Q0.32, rounded */
@@ -102,44 +108,41 @@ struct gentle_red_params {
 /**
  * struct gentle_red_vars - state
  * @avg: average queue length, units, Q32.32
+ * @slope: of p_b between min and max, a unit, Q0.64
  * @idle_since: since when the queue is empty, ns; while it is not, the idle
  *	time that has not been taken off @avg yet, below ptime
- * @adapt_at: time of the next adaptation, ns
- * @max_p: in force, Q0.32
  * @count: arrivals passed since the last drop, while avg >= min
+ * @random: R, Q0.32; matters while @count is not 0
  * @idle: the queue is empty
+ * @max_p: in force, Q0.32
+ * @adapt_at: time of the next adaptation, ns
  */
 struct gentle_red_vars {
 	u64	avg;
+	u64	slope;
 	u64	idle_since;
-	u64	adapt_at;
-	u32	max_p;
 	u32	count;
+	u32	random;
 	bool	idle;
+	u32	max_p;
+	u64	adapt_at;
 };
 
 /**
- * struct gentle_red_stats - what was decided; if it became a drop or a mark,
- *	the caller counts
- * @early: by chance, min <= avg < max
- * @gentle: by chance, max <= avg < 2 max
- * @forced: without chance, above
+ * struct gentle_red_stats - what Adaptive RED did
  * @raised: steps of max_p up
  * @lowered: steps of max_p down
  */
 struct gentle_red_stats {
-	u32	early;
-	u32	gentle;
-	u32	forced;
 	u32	raised;
 	u32	lowered;
 };
 
 enum gentle_red_verdict {
 	GENTLE_RED_PASS,
-	GENTLE_RED_EARLY,
-	GENTLE_RED_GENTLE,
-	GENTLE_RED_FORCED,
+	GENTLE_RED_EARLY,	/* by chance, min <= avg < max */
+	GENTLE_RED_GENTLE,	/* by chance, max <= avg < 2 max */
+	GENTLE_RED_FORCED,	/* without chance, above */
 };
 
 /**
@@ -165,6 +168,15 @@ static inline const char *gentle_red_check(const struct gentle_red_params *p)
 	return NULL;
 }
 
+/* Set max_p, and with it the slope, if the thresholds leave room for one. */
+static inline void gentle_red_set(const struct gentle_red_params *p,
+				  struct gentle_red_vars *v, u32 max_p)
+{
+	v->max_p = max_p;
+	v->slope = p->max_th > p->min_th ?
+		   div_u64((u64)max_p << 32, p->max_th - p->min_th) : 0;
+}
+
 /* Start, or start again: an empty queue at time @now (ns). */
 static inline void gentle_red_init(struct gentle_red_vars *v,
 				   const struct gentle_red_params *p, u64 now)
@@ -172,11 +184,10 @@ static inline void gentle_red_init(struct gentle_red_vars *v,
 	*v = (struct gentle_red_vars) {
 		.idle_since	= now,
 		.adapt_at	= now + GENTLE_RED_INTERVAL,
-		.max_p		= p->max_p,
 		.idle		= true,
 	};
-	if (p->adaptive)
-		v->max_p = clamp(v->max_p, p->bottom, p->top);
+	gentle_red_set(p, v, p->adaptive ? clamp(p->max_p, p->bottom, p->top) :
+					   p->max_p);
 }
 
 /**
@@ -191,10 +202,13 @@ static inline void gentle_red_change(struct gentle_red_vars *v,
 				     const struct gentle_red_params *old,
 				     const struct gentle_red_params *new)
 {
+	u32 max_p = v->max_p;
+
 	if (new->max_p != old->max_p || !new->adaptive)
-		v->max_p = new->max_p;
+		max_p = new->max_p;
 	if (new->adaptive)
-		v->max_p = clamp(v->max_p, new->bottom, new->top);
+		max_p = clamp(max_p, new->bottom, new->top);
+	gentle_red_set(new, v, max_p);
 }
 
 /* x 2^-32 factor, towards 0; no 128 bits, which cost a stack frame */
@@ -244,6 +258,7 @@ static inline void gentle_red_adapt(const struct gentle_red_params *p,
 {
 	u64 ticks, d = p->max_th - p->min_th;
 	u64 above = v->avg - min(v->avg, (u64)p->min_th << 32);
+	u32 max_p = v->max_p;
 
 	if (likely(now < v->adapt_at))
 		return;
@@ -254,14 +269,15 @@ static inline void gentle_red_adapt(const struct gentle_red_params *p,
 
 	/* At most some 250 turns from one bound to the other. */
 	if (5 * (above >> 3) > 3 * (d << 29)) {
-		for (; ticks && v->max_p < p->top; ticks--, st->raised++)
-			v->max_p += min3(GENTLE_RED_ALPHA, v->max_p / 4,
-					 p->top - v->max_p);
+		for (; ticks && max_p < p->top; ticks--, st->raised++)
+			max_p += min3(GENTLE_RED_ALPHA, max_p / 4,
+				      p->top - max_p);
 	} else if (5 * (above >> 3) < 2 * (d << 29)) {
-		for (; ticks && v->max_p > p->bottom; ticks--, st->lowered++)
-			v->max_p = max_t(u32, p->bottom,
-					 div_u64(9ULL * v->max_p, 10));
+		for (; ticks && max_p > p->bottom; ticks--, st->lowered++)
+			max_p = max_t(u32, p->bottom,
+				      div_u64(9ULL * max_p, 10));
 	}
+	gentle_red_set(p, v, max_p);
 }
 
 /*
@@ -361,56 +377,29 @@ static inline u64 gentle_red_probability(const struct gentle_red_params *p,
 	if (v->avg < min_th)
 		return 0;
 	if (v->avg < max_th)
-		return (v->max_p * div_u64(v->avg - min_th,
-					   p->max_th - p->min_th)) >> 32;
+		return mul_u64_u64_shr(v->avg - min_th, v->slope, 64);
 	if (!p->gentle || v->avg >= 2 * max_th)
 		return GENTLE_RED_ONE;
 	return v->max_p + (((GENTLE_RED_ONE - v->max_p) *
 			    div_u64(v->avg - max_th, p->max_th)) >> 32);
 }
 
-/* Does chance drop this arrival, @count having passed since the last drop? */
-static inline bool gentle_red_chance(u64 p_b, u32 count, bool wait, u32 random)
+/* Does chance drop an arrival, @count having passed since the last drop? */
+static inline bool gentle_red_chance(u64 p_b, u32 count, u32 random)
 {
 	u64 spent = p_b * count;	/* c p_b, Q32.32 */
-	u64 full = GENTLE_RED_ONE;
 
-	if (wait) {
-		if (spent < full)
-			return false;
-		full *= 2;
-	}
-	return spent >= full || random * (full - spent) < p_b << 32;
+	return spent >= GENTLE_RED_ONE ||
+	       random * (GENTLE_RED_ONE - spent) < p_b << 32;
 }
 
-/* Whether chance decides at @p_b: only then is a random number needed. */
-static inline bool gentle_red_open(u64 p_b)
-{
-	return p_b && p_b < GENTLE_RED_ONE;
-}
-
-/**
- * gentle_red_verdict() - drop (or mark) the arrival?
- * @p: configuration
- * @v: state, brought up to date by gentle_red_average()
- * @p_b: gentle_red_probability() of the two
- * @random: uniform over the whole range of u32; matters if gentle_red_open()
- */
+/* An arrival at which chance has a say: did it say @drop? */
 static inline enum gentle_red_verdict
-gentle_red_verdict(const struct gentle_red_params *p, struct gentle_red_vars *v,
-		   u64 p_b, u32 random)
+gentle_red_said(const struct gentle_red_params *p, struct gentle_red_vars *v,
+		bool drop)
 {
-	if (v->avg < (u64)p->min_th << 32) {
-		v->count = 0;
-		return GENTLE_RED_PASS;
-	}
-	if (p_b >= GENTLE_RED_ONE) {
-		v->count = 0;
-		return GENTLE_RED_FORCED;
-	}
-	if (!gentle_red_chance(p_b, v->count, p->wait, random)) {
-		if (v->count < U32_MAX)
-			v->count++;
+	if (likely(!drop)) {
+		v->count += v->count < U32_MAX;
 		return GENTLE_RED_PASS;
 	}
 	v->count = 0;
@@ -418,18 +407,31 @@ gentle_red_verdict(const struct gentle_red_params *p, struct gentle_red_vars *v,
 					       GENTLE_RED_GENTLE;
 }
 
-/* The same, counted. */
+/**
+ * gentle_red_verdict() - drop (or mark) the arrival?
+ * @p: configuration
+ * @v: state, brought up to date by gentle_red_average()
+ * @random: drawn from once a drop
+ */
 static inline enum gentle_red_verdict
-gentle_red_decide(const struct gentle_red_params *p, struct gentle_red_vars *v,
-		  struct gentle_red_stats *st, u32 random)
+gentle_red_verdict(const struct gentle_red_params *p, struct gentle_red_vars *v,
+		   struct seeded_random *random)
 {
-	enum gentle_red_verdict verdict;
+	u64 one = p->wait ? GENTLE_RED_ONE : 0;
+	u64 p_b;
 
-	verdict = gentle_red_verdict(p, v, gentle_red_probability(p, v), random);
-	st->early += verdict == GENTLE_RED_EARLY;
-	st->gentle += verdict == GENTLE_RED_GENTLE;
-	st->forced += verdict == GENTLE_RED_FORCED;
-	return verdict;
+	if (v->avg < (u64)p->min_th << 32) {
+		v->count = 0;
+		return GENTLE_RED_PASS;
+	}
+	p_b = gentle_red_probability(p, v);
+	if (unlikely(p_b >= GENTLE_RED_ONE)) {
+		v->count = 0;
+		return GENTLE_RED_FORCED;
+	}
+	if (unlikely(!v->count))
+		v->random = seeded_random_u32(random);
+	return gentle_red_said(p, v, p_b * (v->count + 1ULL) > one + v->random);
 }
 
 #endif /* _AQM_GENTLE_RED_H */

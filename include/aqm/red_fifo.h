@@ -46,8 +46,8 @@
  * @limit: packets on the wire, in force
  * @memory_limit: bytes, in force
  * @red: RED's state for the whole of it
- * @random: RED's numbers, and those of the draws
  * @delay: how long packets wait
+ * @random: RED's numbers, and those of the draws
  * @stats: what was lost
  */
 struct red_fifo {
@@ -57,8 +57,8 @@ struct red_fifo {
 	u32			limit;
 	u32			memory_limit;
 	struct gentle_red_vars	red;
-	struct seeded_random	random;
 	struct delay_sample	delay;
+	struct seeded_random	random;
 	struct aqm_common_stats	stats;
 } ____cacheline_aligned;
 
@@ -160,7 +160,7 @@ red_queue_chosen(struct Qdisc *sch, struct sk_buff *skb,
  * @skb: the arrival; red_queue_arrival() has been called for it
  * @p: configuration
  * @v: RED's state
- * @random: drawn from only where chance decides
+ * @random: drawn from once a drop, where chance decides
  * @policy: what becomes of what RED chooses
  * @forced: set to whether RED chose it without chance
  *
@@ -172,11 +172,8 @@ red_queue_signal(struct Qdisc *sch, struct sk_buff *skb,
 		 struct seeded_random *random,
 		 const struct congestion_policy *policy, bool *forced)
 {
-	u64 p_b = gentle_red_probability(p, v);
-	enum gentle_red_verdict verdict;
+	enum gentle_red_verdict verdict = gentle_red_verdict(p, v, random);
 
-	verdict = gentle_red_verdict(p, v, p_b, gentle_red_open(p_b) ?
-						seeded_random_u32(random) : 0);
 	*forced = verdict == GENTLE_RED_FORCED;
 	if (likely(verdict == GENTLE_RED_PASS))
 		return CONGESTION_PASS;

@@ -6,7 +6,6 @@
  */
 #include <kunit/test.h>
 #include <linux/module.h>
-#include <linux/prandom.h>
 
 #include <aqm/gentle_red.h>
 
@@ -85,9 +84,10 @@ static void the_probability_has_a_gentle_slope(struct kunit *test)
 		{ 160000, GENTLE_RED_ONE, GENTLE_RED_ONE },
 	};
 	struct gentle_red_params p = { .min_th = 20000, .max_th = 80000 };
-	struct gentle_red_vars v = { .max_p = 2 * GENTLE_RED_PERCENT };
+	struct gentle_red_vars v = {};
 	int i;
 
+	gentle_red_set(&p, &v, 2 * GENTLE_RED_PERCENT);
 	for (i = 0; i < ARRAY_SIZE(points); i++) {
 		v.avg = (u64)points[i].avg << 32;
 		p.gentle = true;
@@ -102,20 +102,22 @@ static void the_probability_has_a_gentle_slope(struct kunit *test)
 /* Distances between drops at p = 1/16, and how often each was seen. */
 static void drops_are_spaced_uniformly(struct kunit *test)
 {
-	u32 seen[40], first, gap, drops, count, i, wait;
-	const u64 p_b = GENTLE_RED_ONE / 16;
-	struct rnd_state rnd;
+	struct gentle_red_params p = { .max_th = 128, .max_p = BIT(31) };
+	u32 seen[40], first, gap, drops, i, wait;
+	struct gentle_red_vars v = {};
+	struct seeded_random random;
 	u64 chi2;
 
+	gentle_red_set(&p, &v, p.max_p);
+	v.avg = 16ULL << 32;
 	for (wait = 0; wait < 2; wait++) {
-		prandom_seed_state(&rnd, SEED);
+		p.wait = wait;
+		seeded_random_init(&random, SEED);
 		memset(seen, 0, sizeof(seen));
 		first = wait ? 17 : 1;
 		for (drops = 0; drops < 16000; drops++) {
-			for (gap = 1, count = 0;
-			     !gentle_red_chance(p_b, count, wait,
-						prandom_u32_state(&rnd));
-			     gap++, count++)
+			for (gap = 1; gentle_red_verdict(&p, &v, &random) ==
+				      GENTLE_RED_PASS; gap++)
 				KUNIT_ASSERT_LT(test, gap, 39);
 			seen[gap]++;
 		}

@@ -4,6 +4,7 @@
  * header states. The model is written from the two papers' formulas.
  */
 #include <math.h>
+#include <string.h>
 #include <aqm/gentle_red.h>
 #include "unit.h"
 
@@ -142,9 +143,10 @@ static void test_probability(void)
 
 	for (int i = 0; i < 1000000 && pass; i++) {
 		struct gentle_red_params p = random_params();
-		struct gentle_red_vars v = { .max_p = rnd_any() };
+		struct gentle_red_vars v = {};
 		double exact, got, slack;
 
+		gentle_red_set(&p, &v, rnd_any());
 		/* a third of the range beyond each side of the corners */
 		v.avg = (u64)unit_below(min_t(u64, 5ULL * p.max_th / 2, U32_MAX)) << 32 |
 			rnd();
@@ -168,14 +170,14 @@ static void test_probability(void)
 }
 
 /* Find by bisection the probability that chance gives, exactly. */
-static double chance_of(u64 p_b, u32 count, bool wait)
+static double chance_of(u64 p_b, u32 count)
 {
 	u64 lo = 0, hi = 1ULL << 32;	/* first random number that passes */
 
 	while (lo < hi) {
 		u64 mid = (lo + hi) / 2;
 
-		if (gentle_red_chance(p_b, count, wait, mid))
+		if (gentle_red_chance(p_b, count, mid))
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -189,25 +191,51 @@ static void test_chance(void)
 
 	for (int i = 0; i < 200000 && pass; i++) {
 		u64 p_b = rnd_any() | 1;
-		u32 count = unit_below(2.2 * ONE / p_b < ONE ?
-				      (u32)(2.2 * ONE / p_b) + 1 : U32_MAX);
+		u32 count = unit_below(1.2 * ONE / p_b < ONE ?
+				      (u32)(1.2 * ONE / p_b) + 1 : U32_MAX);
 		double p = p_b / ONE, cp = count * p, exact;
-		bool wait = rnd() & 1;
 
-		if (wait)
-			exact = cp < 1 ? 0 : cp >= 2 ? 1 : p / (2 - cp);
-		else
-			exact = cp >= 1 ? 1 : p / (1 - cp);
+		exact = cp >= 1 ? 1 : p / (1 - cp);
 		if (exact > 1)
 			exact = 1;
-		if (fabs(chance_of(p_b, count, wait) - exact) >
+		if (fabs(chance_of(p_b, count) - exact) >
 		    1.01 / ONE + exact * 0.000000001) {
-			printf("# p %g count %u wait %d: %g, not %g\n", p,
-			       count, wait, chance_of(p_b, count, wait), exact);
+			printf("# p %g count %u: %g, not %g\n", p, count,
+			       chance_of(p_b, count), exact);
 			pass = false;
 		}
 	}
-	unit_ok(pass, "chance is p_b / (1 - c p_b), with wait p_b / (2 - c p_b)");
+	unit_ok(pass, "chance is p_b / (1 - c p_b)");
+}
+
+/* 1993, figure 17: of n arrivals since the last drop the n-th goes if n >= R/p_b. */
+static void test_figure_17(void)
+{
+	bool pass = true;
+
+	for (int i = 0; i < 1000000 && pass; i++) {
+		struct gentle_red_params p = random_params();
+		enum gentle_red_verdict verdict;
+		struct gentle_red_vars v = {};
+		double p_b, least, n;
+
+		gentle_red_set(&p, &v, p.max_p);
+		v.avg = (u64)(p.min_th + unit_below(p.max_th - p.min_th)) << 32;
+		v.random = rnd_any();
+		v.count = 1 + unit_below(rnd_any() >> 1 | 1);
+		n = v.count + 1.0;
+		p_b = gentle_red_probability(&p, &v) / ONE;
+		least = p_b ? (v.random / ONE + p.wait) / p_b : INFINITY;
+		verdict = gentle_red_verdict(&p, &v, NULL);
+		if (fabs(n / least - 1) < 0.000000000001)
+			continue;	/* a double cannot tell */
+		pass = verdict == (n > least ? GENTLE_RED_EARLY : GENTLE_RED_PASS) &&
+		       v.count == (n > least ? 0 : n);
+		if (!pass)
+			printf("# arrival %.0f, at least %.0f: %d\n", n, least,
+			       verdict);
+	}
+	unit_ok(pass, "the n-th arrival is dropped from R / p_b on, with wait (1 + R) / p_b");
 }
 
 /* Spacing of the drops at a constant p_b: each distance equally likely. */
@@ -219,19 +247,24 @@ static void test_spacing(void)
 			.weight = 1, .ptime = 1, .wait = wait,
 		};
 		/* p_b = 1/2 * 16/128 = 1/16, without rounding */
-		struct gentle_red_vars v = { .max_p = p.max_p,
-					     .avg = 16ULL << 32 };
+		struct gentle_red_vars v = { .avg = 16ULL << 32 };
 		u32 seen[64] = {}, gap = 0, drops = 0;
-		struct gentle_red_stats st = {};
+		struct seeded_random random, again;
+		enum gentle_red_verdict verdict;
 		double chi2 = 0;
 		u32 first = wait ? 17 : 1;
-		bool inside = true;
+		bool inside = true, early = true;
 
+		gentle_red_set(&p, &v, p.max_p);
+		seeded_random_init(&random, rnd() | 1);
+		again = random;
 		while (drops < 32000) {
 			gap++;
-			if (gentle_red_decide(&p, &v, &st, rnd()) ==
-			    GENTLE_RED_PASS)
+			verdict = gentle_red_verdict(&p, &v, &random);
+			if (verdict == GENTLE_RED_PASS)
 				continue;
+			early &= verdict == GENTLE_RED_EARLY;
+			seeded_random_u32(&again);
 			if (gap >= 64)
 				inside = false;
 			else
@@ -252,8 +285,9 @@ static void test_spacing(void)
 		if (chi2 >= 37.7)
 			printf("# chi2 %f\n", chi2);
 		unit_ok(chi2 < 37.7, "the distances are uniform, p > 0.001");
-		unit_ok(st.early == drops && !st.gentle && !st.forced,
-			"counted as early");
+		unit_ok(early, "all are early");
+		unit_ok(!memcmp(&random, &again, sizeof(random)),
+			"one random number for each");
 	}
 }
 
@@ -263,33 +297,35 @@ static void test_regions(void)
 		.min_th = 10, .max_th = 30, .max_p = GENTLE_RED_PERCENT,
 		.weight = 1, .ptime = 1, .gentle = true,
 	};
-	struct gentle_red_vars v = { .max_p = p.max_p, .count = 7 };
-	struct gentle_red_stats st = {};
+	struct gentle_red_vars v = { .count = 7 };
 
+	gentle_red_set(&p, &v, p.max_p);
 	v.avg = (10ULL << 32) - 1;
-	unit_ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_PASS && !v.count,
+	unit_ok(gentle_red_verdict(&p, &v, NULL) == GENTLE_RED_PASS && !v.count,
 		"below min nothing is dropped and the count starts again");
 	v.avg = 20ULL << 32;
-	gentle_red_decide(&p, &v, &st, U32_MAX);
-	gentle_red_decide(&p, &v, &st, U32_MAX);
-	unit_ok(v.count == 2, "what passes is counted");
-	unit_ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_EARLY && !v.count,
+	v.count = 1;
+	v.random = U32_MAX;
+	gentle_red_verdict(&p, &v, NULL);
+	gentle_red_verdict(&p, &v, NULL);
+	unit_ok(v.count == 3, "what passes is counted");
+	v.random = 0;
+	unit_ok(gentle_red_verdict(&p, &v, NULL) == GENTLE_RED_EARLY && !v.count,
 		"early");
 	v.avg = 30ULL << 32;
-	unit_ok(gentle_red_decide(&p, &v, &st, 0) == GENTLE_RED_GENTLE, "gentle");
+	v.count = 1;
+	unit_ok(gentle_red_verdict(&p, &v, NULL) == GENTLE_RED_GENTLE, "gentle");
 	v.avg = 60ULL << 32;
-	unit_ok(gentle_red_decide(&p, &v, &st, U32_MAX) == GENTLE_RED_FORCED,
+	unit_ok(gentle_red_verdict(&p, &v, NULL) == GENTLE_RED_FORCED,
 		"forced above 2 max");
 	p.gentle = false;
 	v.avg = 30ULL << 32;
-	unit_ok(gentle_red_decide(&p, &v, &st, U32_MAX) == GENTLE_RED_FORCED,
-		"forced above max if not gentle");
-	unit_ok(st.early == 1 && st.gentle == 1 && st.forced == 2, "each counted");
 	v.count = 7;
-	gentle_red_decide(&p, &v, &st, 0);
+	unit_ok(gentle_red_verdict(&p, &v, NULL) == GENTLE_RED_FORCED,
+		"forced above max if not gentle");
 	unit_ok(!v.count, "a forced drop starts the count again too");
-	unit_ok(gentle_red_chance(1U << 31, 0, false, (1U << 31) - 1) &&
-		!gentle_red_chance(1U << 31, 0, false, 1U << 31),
+	unit_ok(gentle_red_chance(1U << 31, 0, (1U << 31) - 1) &&
+		!gentle_red_chance(1U << 31, 0, 1U << 31),
 	   "half of the random numbers drop at p = 1/2, not one more");
 }
 
@@ -489,12 +525,9 @@ static void test_arrival(void)
 	gentle_red_average(&p, &v, 0, start + (1ULL << 32));
 	unit_ok(v.avg == w.avg, "what is seen is what an arrival finds");
 
-	v = (struct gentle_red_vars) { .avg = 10ULL << 32, .max_p = 1, .count = U32_MAX };
-	gentle_red_verdict(&p, &v, 0, U32_MAX);
+	v = (struct gentle_red_vars) { .avg = 10ULL << 32, .count = U32_MAX };
+	gentle_red_verdict(&p, &v, NULL);
 	unit_ok(v.count == U32_MAX, "the count of arrivals stops, it does not wrap");
-	unit_ok(!gentle_red_open(0) && gentle_red_open(1) &&
-		gentle_red_open(GENTLE_RED_ONE - 1) && !gentle_red_open(GENTLE_RED_ONE),
-		"chance has a say between 0 and 1");
 }
 
 static void test_change(void)
@@ -521,6 +554,9 @@ static void test_change(void)
 	b.adaptive = false;
 	gentle_red_change(&v, &a, &b);
 	unit_ok(v.max_p == b.max_p, "without adaptive, max_p is what was configured");
+	v.avg = 10ULL << 32;
+	unit_ok(fabs(gentle_red_probability(&b, &v) - .2 * ONE * 3 / 8) < 20,
+		"and p_b follows it");
 
 	unit_ok(!gentle_red_check(&a), "a good configuration passes the check");
 	b = a; b.min_th = b.max_th;
@@ -545,6 +581,7 @@ int main(int argc, char **argv)
 	test_auto_weight();
 	test_probability();
 	test_chance();
+	test_figure_17();
 	test_spacing();
 	test_regions();
 	test_adapt();

@@ -32,8 +32,10 @@ class Red:
     weight: float
     ptime: int
     gentle: bool = False
+    wait: bool = False
     avg: float = 0.0
     count: int = 0
+    random: float = 0.0
     idle_since: int | None = 0
     idle_time: int = 0
     zeros: int = 0
@@ -86,18 +88,22 @@ class Red:
         return self.max_p + (1 - self.max_p) * (self.avg - self.max_th) / self.max_th
 
     def decide(self, rng: SeededRandom) -> str:
-        """Tell "pass", "early" or "forced"; draw a number if chance has a say."""
+        """Tell "pass", "early" or "forced".
+
+        1993, figure 17: the count-th arrival since the last drop is dropped if count >= R / p_b;
+        R is drawn where a count begins. "Wait" puts 1 / p_b arrivals before.
+        """
         p = self.probability()
-        chance = rng.u32() / 2**32 if 0 < p < 1 else 0.0
         if self.avg < self.min_th:
             self.count = 0
             return "pass"
         if p >= 1:
             self.count = 0
             return "forced"
-        spent = self.count * p
-        if p == 0 or (spent < 1 and chance * (1 - spent) >= p):
-            self.count += 1
+        if self.count == 0:
+            self.random = rng.u32() / 2**32
+        self.count += 1
+        if p == 0 or self.count <= (self.random + self.wait) / p:
             return "pass"
         self.count = 0
         return "early"

@@ -20,7 +20,7 @@ ALPHA, BETA = 0.01, 0.9
 
 @dataclass
 class AdaptiveRed(Red):
-    """RED that also moves max_p, and can space drops widely ("wait")."""
+    """RED that also moves max_p."""
 
     wait: bool = True
     adaptive: bool = True
@@ -47,22 +47,6 @@ class AdaptiveRed(Red):
             elif self.avg < self.min_th + 0.4 * width and self.max_p > self.bottom:
                 self.max_p = max(self.max_p * BETA, self.bottom)
                 self.lowered += 1
-
-    def decide(self, rng: SeededRandom) -> str:
-        """Tell "pass", "early" or "forced"; draw a number if p_b is neither 0 nor 1."""
-        p = self.probability()
-        chance = rng.u32() / 2**32 if 0 < p < 1 else 0.0
-        if self.avg < self.min_th:
-            self.count = 0
-            return "pass"
-        if p >= 1:
-            self.count = 0
-            return "forced"
-        spent, least = self.count * p, 1 if self.wait else 0
-        drop = p > 0 and spent >= least
-        drop = drop and (spent >= least + 1 or chance < p / (least + 1 - spent))
-        self.count = 0 if drop else self.count + 1
-        return "early" if drop else "pass"
 
 
 @dataclass

@@ -133,7 +133,7 @@ CASES = [
     replace(ECN, name="ecn nodrop", seed=10, tos=(0, 2), model={"ecn": True, "nodrop": True},
             wants=("spared", "early_mark", "forced_mark", "drop_limit")),
     replace(BASE, name="GSO", seed=11, gso=0.3, load=0.6, limit=60, min_th=10, max_th=20),
-    replace(BASE, name="GSO packets larger than the limit", seed=12, gso=0.3, load=0.6, limit=8,
+    replace(BASE, name="GSO packets larger than the limit", seed=13, gso=0.3, load=0.6, limit=8,
             min_th=2, max_th=4, wants=("early_drop", "drop_limit")),
     replace(
         BASE, name="live change", seed=13, load=1.6,

@@ -2,8 +2,8 @@
 """Class-Based Thresholds in plain Python.
 
 Written from Parris, Jeffay and Smith 1999 and tc-cbt(8), to be compared with the kernel decision
-by decision. Random numbers are used in this order: one for RED if the arrival faces it and its
-probability is neither 0 nor 1; one for the victim of a forced drop.
+by decision. Random numbers are used in this order: one for RED if the arrival faces it and is
+the first to do so between min and max since the last drop; one for the victim of a forced drop.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
 Written from Ali Ahammed and Banu, section 2.5, and tc-chokex(8), to be compared with the kernel
 decision by decision. Random numbers are used in this order: at or above min one for each
-candidate; then, if the arrival is still there and RED's probability is neither 0 nor 1, one for
-RED.
+candidate; then, if the arrival is still there, one for RED if it is the first between min and max
+since the last drop.
 """
 
 from __future__ import annotations

@@ -162,6 +162,7 @@ class Redtail:
         self.avg = 0.0
         self.max_p = min(max(o.probability, 0.01), 0.5) if o.adaptive else o.probability
         self.since_drop = 0
+        self.draw = 0.0
         self.idle_since: int | None = self.start
         self.idle_owed = 0  # idle time that the average has not been told of, ns
         self.next_tick = self.start + HALF_SECOND
@@ -307,17 +308,17 @@ class Redtail:
         self._move(now)
         self._average(now)
         self._adapt(now)
-        p, c = self.probability(), self.since_drop
-        draw = self.random.u32() / 2**32 if 0 < p < 1 else 0
+        p = self.probability()
         if self.avg < self.min2:
             self.since_drop = 0
             return ""
         if p >= 1:
             self.since_drop = 0
             return "forced"
-        chance = 0.0 if c * p < 1 else 1.0 if c * p >= 2 else p / (2 - c * p)
-        if draw >= chance:
-            self.since_drop += 1
+        if self.since_drop == 0:
+            self.draw = self.random.u32() / 2**32
+        self.since_drop += 1
+        if self.since_drop * p <= 1 + self.draw:
             return ""
         self.since_drop = 0
         self.count.gentle += self.avg >= self.max2
