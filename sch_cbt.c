@@ -107,6 +107,7 @@
 #include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
+#include <aqm/packet_network.h>
 #include <aqm/red_fifo.h>
 #include <aqm/share_law.h>
 #include <aqm/split_gso.h>
@@ -283,21 +284,24 @@ static inline u32 cbt_class_of(const struct cbt_law *p,
 static noinline u32 cbt_classify_any(const struct cbt_law *p,
 				     const struct sk_buff *skb)
 {
-	__be16 proto = skb_protocol(skb, true);
 	struct flow_keys_basic keys;
 	u8 buf[CBT_IP_BYTES];
 	const u8 *ip;
+	__be16 proto;
 	u8 protocol;
+	int offset;
 
+	proto = packet_network(skb, &offset);
 	if (proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6))
 		return CBT_TCP;
-	ip = skb_header_pointer(skb, skb_network_offset(skb), sizeof(buf), buf);
+	ip = skb_header_pointer(skb, offset, sizeof(buf), buf);
 	if (!ip)
 		return cbt_class_of(p, skb, 0, 0);
 	protocol = cbt_protocol(proto, ip);
-	if (!cbt_is_plain(protocol) || skb->protocol != proto) {
-		skb_flow_dissect_flow_keys_basic(NULL, skb, &keys, NULL, 0, 0,
-						 0,
+	if (!cbt_is_plain(protocol)) {
+		skb_flow_dissect_flow_keys_basic(NULL, skb, &keys, skb->data,
+						 proto, offset,
+						 skb_headlen(skb),
 						 FLOW_DISSECTOR_F_STOP_AT_ENCAP);
 		protocol = keys.basic.ip_proto;
 	}

@@ -16,7 +16,7 @@
 #define _AQM_CONGESTION_SIGNAL_H
 
 #include <linux/types.h>
-#include <net/inet_ecn.h>
+#include <aqm/packet_network.h>
 
 /**
  * struct congestion_policy - configuration
@@ -67,7 +67,7 @@ congestion_signal(const struct congestion_policy *p, struct sk_buff *skb,
 {
 	if (!p->ecn || (forced && p->harddrop))
 		return CONGESTION_DROP;
-	if (INET_ECN_set_ce(skb))
+	if (packet_set_ce(skb))
 		return CONGESTION_MARKED;
 	return p->nodrop ? CONGESTION_SPARED : CONGESTION_DROP;
 }

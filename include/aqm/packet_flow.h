@@ -85,9 +85,14 @@ static inline bool packet_flow_plain(const struct sk_buff *skb,
 static noinline void packet_flow_dissect(const struct sk_buff *skb,
 					 struct packet_flow *f)
 {
-	struct flow_keys keys;
-	bool read = skb_flow_dissect_flow_keys(skb, &keys, 0);
+	/* Told where to begin, the dissector does not take IP for a tag. */
+	const void *tags = eth_type_vlan(skb->protocol) ? skb->data : NULL;
+	struct flow_keys keys = {};
+	bool read;
 
+	read = __skb_flow_dissect(NULL, skb, &flow_keys_dissector, &keys, tags,
+				  skb_protocol(skb, false), ETH_HLEN,
+				  skb_headlen(skb), 0);
 	*f = (struct packet_flow) {
 		.key.ports	= (__force u32)keys.ports.ports,
 		.key.kind	= keys.control.addr_type,

@@ -45,12 +45,27 @@ static void test_every_policy(void)
 	unit_ok(counted, "each is counted once, as what became of it");
 }
 
+static void test_tags(void)
+{
+	struct congestion_policy p = { .ecn = true };
+	bool right = true;
+
+	for (int at = 0; at <= 4; at += 4) {
+		struct sk_buff skb = { .tos = 2, .protocol = 1, .network = at };
+
+		right &= congestion_signal(&p, &skb, false) == CONGESTION_MARKED;
+		right &= skb.tos == 3 && skb.network == at;
+	}
+	unit_ok(right, "a mark is behind a tag, wherever the network header is");
+}
+
 int main(int argc, char **argv)
 {
 	struct congestion_stats st = {};
 
 	unit_start(argc, argv);
 	test_every_policy();
+	test_tags();
 	congestion_count(&st, CONGESTION_PASS, false);
 	congestion_count(&st, CONGESTION_PASS, true);
 	unit_ok(!(st.early_drop | st.early_mark | st.forced_drop | st.forced_mark |

@@ -446,6 +446,10 @@ static inline int skb_network_offset(const struct sk_buff *skb)
 {
 	return skb->network_offset;
 }
+static inline void skb_set_network_header(struct sk_buff *skb, int offset)
+{
+	skb->network_offset = offset;
+}
 static inline u8 *skb_network_header(const struct sk_buff *skb)
 {
 	return skb->data + skb->network_offset;
@@ -493,6 +497,11 @@ static inline u16 skb_vlan_tag_get_id(const struct sk_buff *skb)
 {
 	return skb->vlan_tci & 0xfff;
 }
+static inline bool eth_type_vlan(__be16 type)
+{
+	return type == htons(ETH_P_8021Q) || type == htons(ETH_P_8021AD);
+}
+__be16 __vlan_get_protocol(const struct sk_buff *skb, __be16 type, int *depth);
 __be16 skb_protocol(const struct sk_buff *skb, bool skip_vlan);
 int INET_ECN_set_ce(struct sk_buff *skb);
 u32 skb_get_hash(struct sk_buff *skb);
@@ -561,8 +570,14 @@ struct flow_keys_basic {
 };
 
 struct net;
-bool skb_flow_dissect_flow_keys(const struct sk_buff *skb,
-				struct flow_keys *keys, unsigned int flags);
+struct flow_dissector {
+	char none;
+};
+extern struct flow_dissector flow_keys_dissector;
+bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
+			struct flow_dissector *dissector, void *container,
+			const void *data, __be16 proto, int nhoff, int hlen,
+			unsigned int flags);
 bool skb_flow_dissect_flow_keys_basic(const struct net *net,
 				      const struct sk_buff *skb,
 				      struct flow_keys_basic *keys,

@@ -299,15 +299,27 @@ void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free)
 	*to_free = skb;
 }
 
+/* What is behind the tags in the data, which begin right behind the addresses. */
+__be16 __vlan_get_protocol(const struct sk_buff *skb, __be16 type, int *depth)
+{
+	int at = ETH_HLEN;
+
+	for (; eth_type_vlan(type); at += 4) {
+		if (skb->data + at + 4 > skb->tail)
+			return 0;
+		memcpy(&type, skb->data + at + 2, 2);
+	}
+	if (depth)
+		*depth = at;
+	return type;
+}
+
 __be16 skb_protocol(const struct sk_buff *skb, bool skip_vlan)
 {
-	__be16 proto = skb->protocol;
-
 	if (!skip_vlan && skb->vlan_present)
 		return skb->vlan_proto;
-	if (skip_vlan && proto == htons(ETH_P_8021Q))
-		memcpy(&proto, skb->data + skb->network_offset - 2, 2);
-	return proto;
+	return skip_vlan ? __vlan_get_protocol(skb, skb->protocol, NULL) :
+			   skb->protocol;
 }
 
 static void ip_checksum(u8 *ip)
@@ -347,30 +359,60 @@ int INET_ECN_set_ce(struct sk_buff *skb)
 	return 0;
 }
 
-/* VLAN, then IPv4 or IPv6 without extensions, then TCP or UDP. */
-bool skb_flow_dissect_flow_keys(const struct sk_buff *skb,
-				struct flow_keys *keys, unsigned int flags)
-{
-	const u8 *ip = skb_network_header(skb), *l4;
-	__be16 proto = skb_protocol(skb, true);
+struct flow_dissector flow_keys_dissector;
 
-	memset(keys, 0, sizeof(*keys));
-	if (skb->vlan_present || skb->protocol == htons(ETH_P_8021Q)) {
-		keys->vlan.vlan_id = skb->vlan_tci & 0xfff;
-		keys->vlan.vlan_dei = skb->vlan_tci >> 12;
-		keys->vlan.vlan_priority = skb->vlan_tci >> 13;
-		keys->vlan.vlan_tpid = htons(ETH_P_8021Q);
+/*
+ * VLAN, then IPv4 or IPv6 without extensions, then TCP or UDP. As in the kernel,
+ * which takes what is at the network header for a tag if the type says so.
+ */
+bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
+			struct flow_dissector *dissector, void *container,
+			const void *data, __be16 proto, int nhoff, int hlen,
+			unsigned int flags)
+{
+	struct flow_keys *keys = container;
+	const u8 *ip, *l4, *end;
+
+	if (!data) {
+		data = skb->data;
+		proto = skb_protocol(skb, false);
+		nhoff = skb_network_offset(skb);
+		hlen = skb_headlen(skb);
+	}
+	ip = data + nhoff;
+	end = data + hlen;
+	while (eth_type_vlan(proto)) {
+		bool first = !keys->vlan.vlan_tpid;
+		__be16 tpid = proto;
+		u16 tci;
+
+		if (first && skb->vlan_present) {
+			tci = skb->vlan_tci;
+			proto = skb->protocol;
+		} else {
+			if (ip + 4 > end)
+				return false;
+			tci = ip[0] << 8 | ip[1];
+			memcpy(&proto, ip + 2, 2);
+			ip += 4;
+		}
+		if (first) {
+			keys->vlan.vlan_id = tci & 0xfff;
+			keys->vlan.vlan_dei = tci >> 12;
+			keys->vlan.vlan_priority = tci >> 13;
+			keys->vlan.vlan_tpid = tpid;
+		}
 	}
 	keys->basic.n_proto = proto;
 	if (proto == htons(ETH_P_IP)) {
-		if (ip + 20 > skb->tail)
+		if (ip + 20 > end)
 			return false;
 		keys->basic.ip_proto = ip[9];
 		keys->control.addr_type = FLOW_DISSECTOR_KEY_IPV4_ADDRS;
 		memcpy(&keys->addrs.v4addrs, ip + 12, 8);
 		l4 = ip + 20;
 	} else if (proto == htons(ETH_P_IPV6)) {
-		if (ip + 40 > skb->tail)
+		if (ip + 40 > end)
 			return false;
 		keys->basic.ip_proto = ip[6];
 		keys->control.addr_type = FLOW_DISSECTOR_KEY_IPV6_ADDRS;
@@ -385,11 +427,11 @@ bool skb_flow_dissect_flow_keys(const struct sk_buff *skb,
 	case IPPROTO_UDP:
 	case IPPROTO_DCCP:
 	case IPPROTO_SCTP:
-		if (l4 + 4 > skb->tail)
+		if (l4 + 4 > end)
 			return false;
 		memcpy(&keys->ports.ports, l4, 4);
 	}
-	keys->control.thoff = l4 - skb->data;
+	keys->control.thoff = l4 - (const u8 *)data;
 	return true;
 }
 
@@ -399,8 +441,9 @@ bool skb_flow_dissect_flow_keys_basic(const struct net *net,
 				      const void *data, __be16 proto,
 				      int nhoff, int hlen, unsigned int flags)
 {
-	struct flow_keys all;
-	bool good = skb_flow_dissect_flow_keys(skb, &all, flags);
+	struct flow_keys all = {};
+	bool good = __skb_flow_dissect(net, skb, &flow_keys_dissector, &all,
+				       data, proto, nhoff, hlen, flags);
 
 	memset(keys, 0, sizeof(*keys));
 	keys->control.addr_type = all.control.addr_type;
@@ -413,10 +456,11 @@ u32 skb_get_hash(struct sk_buff *skb)
 {
 	static const siphash_key_t key = { { 1, 2 } };
 	const size_t from = offsetof(struct flow_keys, basic);
-	struct flow_keys keys;
+	struct flow_keys keys = {};
 
 	if (!skb->hash) {
-		skb_flow_dissect_flow_keys(skb, &keys, 0);
+		__skb_flow_dissect(NULL, skb, &flow_keys_dissector, &keys, NULL,
+				   0, 0, 0, 0);
 		skb->hash = (u32)siphash((u8 *)&keys + from,
 					 sizeof(keys) - from, &key) ?: 1;
 	}
@@ -428,12 +472,14 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 {
 	u32 headers, payload, chunk, i = 0;
 	struct sk_buff *first = NULL, **last = &first, *s;
+	int network = skb_network_offset(skb);
 
 	if (!skb_is_gso(skb))
 		return NULL;
 	if (fails())
 		return ERR_PTR(-ENOMEM);
-	headers = skb->network_offset + (skb->data[skb->network_offset] >> 4 == 6 ? 40 : 20) +
+	__vlan_get_protocol(skb, skb->protocol, &network);
+	headers = network + (skb->data[network] >> 4 == 6 ? 40 : 20) +
 		  (skb->shinfo.gso_type & (SKB_GSO_TCPV4 | SKB_GSO_TCPV6) ? 20 : 8);
 	if (headers >= skb->len)
 		return ERR_PTR(-EINVAL);

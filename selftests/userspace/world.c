@@ -307,7 +307,7 @@ void world_check(void)
 
 struct packet {
 	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, tag, gso;
-	unsigned int label, segs, truesize, size, class, other;
+	unsigned int label, segs, truesize, size, class, other, bridged;
 	u32 act;
 	u8 proto;
 	bool v6, has_segs, has_truesize, has_size;
@@ -329,13 +329,12 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 		put16(ip - 2, ETH_P_8021Q);
 		put16(ip, p->vlan);
 		ip += 4;
-		skb->vlan_tci = p->vlan;
 	}
 	put16(ip - 2, p->proto ? p->v6 ? ETH_P_IPV6 : ETH_P_IP : ETH_P_ARP);
 	skb->protocol = p->vlan ? htons(ETH_P_8021Q) :
 			p->proto ? p->v6 ? htons(ETH_P_IPV6) : htons(ETH_P_IP) :
 				   htons(ETH_P_ARP);
-	skb->network_offset = ip - buf;
+	skb->network_offset = p->bridged ? ETH_HLEN : ip - buf;
 	if (!p->proto) {
 		put16(ip, 1);
 	} else if (p->v6) {
@@ -375,13 +374,15 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 
 static u8 tos_of(const struct sk_buff *skb)
 {
-	const u8 *ip = skb_network_header(skb);
+	int network = skb_network_offset(skb);
+	__be16 proto = __vlan_get_protocol(skb, skb->protocol, &network);
+	const u8 *ip = skb->data + network;
 
 	if (ip + 2 > skb->tail)
 		return 0;
-	if (skb_protocol(skb, true) == htons(ETH_P_IPV6))
+	if (proto == htons(ETH_P_IPV6))
 		return ip[0] << 4 | ip[1] >> 4;
-	return skb_protocol(skb, true) == htons(ETH_P_IP) ? ip[1] : 0;
+	return proto == htons(ETH_P_IP) ? ip[1] : 0;
 }
 
 static struct sk_buff *make_packet(const struct packet *p)
@@ -999,7 +1000,7 @@ static int read_packet(struct packet *p, const char *words)
 		FIELD(sport), FIELD(dport), FIELD(vlan), FIELD(tag),
 		FIELD(gso), FIELD(label),
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
-		FIELD(other),
+		FIELD(other), FIELD(bridged),
 #undef FIELD
 	};
 	static const struct {

@@ -319,6 +319,18 @@ def test_what_was_marked_and_then_found_no_room_is_lost_not_marked(kind: str) ->
         assert st["drop_limit"] == w.stats().drops == 45
 
 
+@pytest.mark.parametrize("tags", ["vlan=5", "vlan=5 bridged=1", "vlan=5 bridged=1 tag=6"])
+@pytest.mark.parametrize("v6", [0, 1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mark_is_set_behind_vlan_tags_and_not_in_them(kind: str, v6: int, tags: str) -> None:
+    with World(kind, "limit 60 min 1 max 2 weight 1 ecn seed 1") as w:
+        for flow in range(20):
+            w.do(f"e flow={flow} len=1000 proto=tcp tos=2 v6={v6} {tags}")
+        marked = w.named()["marked"]
+        assert marked > 10
+        assert sum(tos == 3 for _, tos in w.dequeue(100)) == marked
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_change_of_probability_is_in_force_at_once(kind: str) -> None:
     """RED chooses so many of 200 arrivals, each of its own flow, while the queue holds ten."""

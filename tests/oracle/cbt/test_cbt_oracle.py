@@ -31,7 +31,8 @@ BY_DSCP = (
     (OTHER, "tos=0"), (OTHER, "tos=0x28 v6=1"), (OTHER, "tos=0xbc"), (OTHER, "mark=0x10"),
 )  # fmt: skip
 BY_MARK = (
-    (TCP, "proto=tcp mark=0x10"), (TCP, "proto=tcp v6=1"), (TAGGED, "mark=0x10"),
+    (TCP, "proto=tcp mark=0x10"), (TCP, "proto=tcp v6=1"), (TCP, "proto=tcp vlan=7"),
+    (TAGGED, "mark=0x10"),
     (TAGGED, "mark=0x3f"), (OTHER, "mark=0x20"), (OTHER, "tos=0xb8"), (OTHER, "v6=1"),
 )  # fmt: skip
 BY_FILTER = (

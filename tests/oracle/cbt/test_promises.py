@@ -43,9 +43,14 @@ def arrivals(w: World) -> list[int]:
     ],
     ids=str,
 )
-def test_a_packet_counts_for_its_class(fields: dict[str, int | str], minor: int) -> None:
+@pytest.mark.parametrize(
+    "tags", [{}, {"tag": 5}, {"vlan": 5}, {"vlan": 5, "bridged": 1}, {"vlan": 5, "tag": 6}], ids=str
+)
+def test_a_packet_counts_for_its_class_whatever_its_vlan(
+    tags: dict[str, int], fields: dict[str, int | str], minor: int
+) -> None:
     with World("cbt", "dscp 46 mark 0x10/0xf0") as w:
-        assert w.enqueue(len=1000, **fields)
+        assert w.enqueue(len=1000, **fields, **tags)
         assert arrivals(w) == [int(minor == n) for n in (TCP, TAGGED, OTHER)]
         cl = w.classes()[minor]
         assert (cl.qlen, cl.backlog, cl.packets) == (1, 1000, 0)

@@ -102,7 +102,7 @@ class Case:
         return Trace(self.options(), [line for *_, line in self.operations()], setup=self.setup)
 
 
-MIXED = ("", "v6=1", "proto=tcp", "mark=5", "v6=1 mark=6", "v6=1 proto=tcp")
+MIXED = ("", "v6=1", "proto=tcp", "mark=5", "v6=1 mark=6", "v6=1 proto=tcp", "vlan=7")
 # Tags as a VLAN device gives them, by mark.
 VLANS = (
     "tc qdisc add dev g0 clsact",

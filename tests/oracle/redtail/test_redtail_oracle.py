@@ -216,7 +216,8 @@ CASES = [
     ),
     Case(
         "VLAN", QUICK,
-        (Source(1, "proto=tcp v6=1"), Source(1), Source(2, "proto=udp")),
+        (Source(1, "proto=tcp v6=1"), Source(1), Source(1, "proto=tcp vlan=7"),
+         Source(2, "proto=udp")),
         lambda m: m.count.new == 2 and m.count.long == 2, seed=15, pause=0,
         setup=(
             "tc qdisc add dev g0 clsact",

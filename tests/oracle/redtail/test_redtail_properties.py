@@ -157,6 +157,15 @@ def test_what_is_not_tcp_never_enters_the_flow_table() -> None:
         assert (st["flows_new"], st["qlen_short"], st["qlen_long"]) == (0, 6, 0)
 
 
+@pytest.mark.parametrize("v6", [0, 1])
+def test_vlan_tags_are_seen_through_wherever_they_are(v6: int) -> None:
+    with World("redtail", "packets 4") as w:
+        for tags in ("", "tag=5", "vlan=6", "vlan=6 bridged=1", "vlan=7 tag=5"):
+            w.do(f"e flow=3 proto=tcp len=300 v6={v6} {tags}")
+        st = w.named()
+        assert (st["flows_new"], st["qlen_short"], st["qlen_long"]) == (1, 4, 1)
+
+
 @pytest.mark.parametrize("flows", [400, 512, 700])
 def test_flows_in_too_full_sets_alone_stay_short(flows: int) -> None:
     """They send in turn, the worst order for a table that forgets who is silent. With n flows in
