@@ -134,6 +134,8 @@ def test_victims_are_drawn_also_from_what_came_before_that_was_asked_for() -> No
         sent += [packet for packet, _ in w.dequeue(100)]
         assert victims[0] == 0 < victims[1] == victims[2] < victims[3]
         assert sent == sorted(sent)
+        # Of the 30 that were in before "victim random", five had left.
+        assert not set(range(5, 30)) <= set(sent)
         assert len(sent) + w.stats().drops == 160
         assert w.named()["memory_used"] == 0
 
