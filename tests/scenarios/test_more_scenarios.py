@@ -232,6 +232,11 @@ def test_a_probe_can_cross_every_scenario() -> None:
         (probe,) = [f for f in beside[0].flows if f["group"] == "probe"]
         assert (probe["gap_ns"], probe["delay_ns"]) == (20_000_000, 0)
         assert probe["sink_netns"] == "dst"
+        again, other = (
+            [(f["seed"], f["start_ns"]) for f in recipe_of(name, "probe=on", seed=seed)[0].flows
+             if f["group"] == "probe"] for seed in (1, 2))
+        assert again == [(probe["seed"], probe["start_ns"])]
+        assert not {*again[0]} & {*other[0]}
         # Nothing else of the run changes, and what is compared leaves it out.
         assert [f for f in beside[0].flows if f is not probe] == without[0].flows
         assert not beside[1].groups["probe"].elastic
