@@ -455,7 +455,7 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 	st->target = d->law.target;
 	st->bmax = d->law.bmax;
 	st->n_1dpr = d->n_1dpr;
-	if (left > now)
+	if (left > now && v->control.phase < TWO_REGION_HIGH)
 		st->hold_off = div_u64(left - now, 1000);
 	st->entered_quiet = q->control.entered[TWO_REGION_QUIET];
 	st->entered_low = q->control.entered[TWO_REGION_LOW];

@@ -36,6 +36,19 @@ def test_by_default_every_phase_has_room_and_a_full_queue_is_at_most_100_ms(
         assert lengths[-1] * 2304 <= st["memory_limit"]
 
 
+def test_the_silence_of_phase_ii_is_over_above_bflat() -> None:
+    """Its drop comes first, as the average passes Bmin; no time passes."""
+    options = "bmin 5 bflat 10 target 12 bmax 100 limit 200 estimator ewma seed 1"
+    with World("2regionred", f"{options} bandwidth 8mbit avpkt 1000") as w:
+        left = {}
+        while w.named()["phase"] != "high":
+            w.enqueue(len=1000)
+            left[w.named()["phase"]] = w.named()["hold_off"]
+        assert w.named()["dropped_low"] == 1
+        assert left["low"] >= 150_000  # us: 1.5 round trips
+        assert left["high"] == 0
+
+
 def test_table_6_4_is_three_options_away() -> None:
     with World("2regionred", "bandwidth 1gbit bmax 8333 limit 8333") as w:
         assert in_force(w) == [575, 687, 787, 8333, 8333]
