@@ -26,9 +26,11 @@
 
 #define MAX_PACKET	65535
 #define MAX_PRIORITIES	8
+#define MAX_WORDS	32
 
 static const char usage[] =
 	"usage: burst [OPTION]... DEV COUNT\n"
+	"       burst -    the same, line by line from stdin\n"
 	"  -f N  spread over N flows, in turn (1)\n"
 	"  -l N  bytes on the wire with the Ethernet header (1000)\n"
 	"  -6    IPv6\n"
@@ -155,7 +157,7 @@ static unsigned int to_number(const char *arg)
 	return value;
 }
 
-int main(int argc, char **argv)
+static void offer(int argc, char **argv)
 {
 	struct burst b = { .flows = 1, .len = 1000 };
 	struct virtio_net_hdr vnet = {};
@@ -177,6 +179,7 @@ int main(int argc, char **argv)
 	int opt;
 	int fd;
 
+	optind = 1;
 	while ((opt = getopt(argc, argv, "f:l:6v:g:m:ep:")) != -1) {
 		switch (opt) {
 		case 'f':
@@ -247,6 +250,29 @@ int main(int argc, char **argv)
 		if (sendmsg(fd, &msg, 0) < 0 && errno != ENOBUFS)
 			err(1, "packet %u", i);
 	}
+	close(fd);
 	printf("offered %u\n", count);
+}
+
+int main(int argc, char **argv)
+{
+	char line[512];
+
+	if (argc != 2 || strcmp(argv[1], "-")) {
+		offer(argc, argv);
+		return 0;
+	}
+	while (fgets(line, sizeof(line), stdin)) {
+		char *words[MAX_WORDS + 1] = { argv[0] };
+		char *word = strtok(line, " \n");
+		int n;
+
+		for (n = 1; word && n < MAX_WORDS; n++) {
+			words[n] = word;
+			word = strtok(NULL, " \n");
+		}
+		offer(n, words);
+		fflush(stdout);
+	}
 	return 0;
 }

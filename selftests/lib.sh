@@ -71,13 +71,66 @@ need_tools() {
 	done
 }
 
-burst() {
-	"$TOOLS_DIR/burst" "$@" > /dev/null
+# A process costs a tenth of a second where memory is checked or a processor emulated, so those
+# that are asked most are started once, and obey line by line. All answer on one pipe; what tc
+# shows goes into the file $shown.
+start_servers() {
+	shown=$(mktemp)
+	trap 'rm -f "$shown"' EXIT
+	exec {answers_fd}<> <(:)
+	exec {tc_fd}> >(exec tc -s -j -force -batch - >> "$shown" 2>&"$answers_fd")
+	exec {ip_fd}> >(exec ip -force -batch - 2>&"$answers_fd")
+	exec {burst_fd}> >(exec "$TOOLS_DIR/burst" - >&"$answers_fd" 2>&1)
 }
 
-# gate_up [QUEUES]: a fresh, shut device
+# The next line of an answer, in $line. A server that is gone would never be heard of again.
+hear() {
+	read -rt 300 -u "$answers_fd" line || {
+		echo "tc, ip or burst died: ${said:-}" >&2
+		exit "$KSFT_FAIL"
+	}
+}
+
+# tell FD LINE...: false if tc or ip refuse one of the lines; why is in $said. An unknown word
+# comes last, for what they have to say of that is known.
+tell() {
+	local fd=$1 line
+	shift
+	printf '%s\n' "$@" over >&"$fd"
+	said=
+	while hear; [[ $line != 'Object "over" is unknown'* ]]; do
+		said+=$line$'\n'
+	done
+	hear
+	[[ $said != *"Command failed"* ]]
+}
+
+in_tc() {
+	: > "$shown"
+	tell "$tc_fd" "$@"
+}
+
+in_ip() {
+	tell "$ip_fd" "$@"
+}
+
+burst() {
+	local line said=
+	echo "$@" >&"$burst_fd"
+	hear
+	[[ $line == offered* ]] || {
+		echo "burst $*: $line" >&2
+		exit "$KSFT_FAIL"
+	}
+}
+
+# gate_up [QUEUES]: a fresh, shut device. The servers take its index from memory.
 gate_up() {
-	ip link add "$DEV" up numtxqueues "${1:-1}" type gate
+	in_ip "link add $DEV index 100 up numtxqueues ${1:-1} type gate"
+}
+
+gate_down() {
+	[ ! -d "/sys/class/net/$DEV" ] || in_ip "link del $DEV"
 }
 
 gate_open() {

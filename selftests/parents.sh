@@ -121,6 +121,7 @@ fi
 
 enter_namespace "${args[@]}"
 need_tools burst
+start_servers
 modprobe -q aqm_gate || [ -d /sys/module/aqm_gate ] || skip_all "no module aqm_gate"
 modprobe -q "sch_$kind" || :
 
@@ -211,21 +212,16 @@ plan_parent() {
 	esac
 }
 
-# must COMMAND...: a refusal is a failure of the case
+# must in_tc|in_ip LINE: a refusal is a failure of the case
 must() {
-	"$@" 2> "$scratch" || fails "$*: $(cat "$scratch")"
+	"$@" || fails "$2: $said"
 }
 
 # child add|change|replace HANDLE KIND [OPTION]...
 child() {
 	local verb=$1 handle=$2
 	shift 2
-	# shellcheck disable=SC2086
-	must tc qdisc "$verb" dev "$DEV" $at handle "$handle" $stab "$@"
-}
-
-tear_down() {
-	[ ! -d "/sys/class/net/$DEV" ] || ip link del "$DEV"
+	must in_tc "qdisc $verb dev $DEV $at handle $handle $stab $*"
 }
 
 # ---- what the kernel says ----
@@ -234,27 +230,28 @@ tear_down() {
 # are not parents: leaves (packets), leaf_bytes, lost.
 declare -A qlen bytes drops
 read_stats() {
-	local text one
-	local handle='"handle":"([0-9a-f]+:)"'
+	local one kind='' h=''
+	local handle='"kind":"([^"]+)","handle":"([0-9a-f]+:)"'
 	local counts='"drops":([0-9]+),"overlimits":[0-9]+,"requeues":[0-9]+,"backlog":([0-9]+),"qlen":([0-9]+)'
 	qlen=() bytes=() drops=()
 	leaves=0 leaf_bytes=0 lost=0
-	text=$(tc -s -j qdisc show dev "$DEV")
-	while read -r one; do
-		[[ $one =~ $handle ]] || continue
-		local h=${BASH_REMATCH[1]}
+	in_tc "qdisc show dev $DEV"
+	while read -rd '{' one || [ -n "$one" ]; do
+		if [[ $one =~ $handle ]]; then
+			kind=${BASH_REMATCH[1]} h=${BASH_REMATCH[2]}
+		fi
 		[[ $one =~ $counts ]] || continue
 		drops[$h]=${BASH_REMATCH[1]}
 		bytes[$h]=${BASH_REMATCH[2]}
 		qlen[$h]=${BASH_REMATCH[3]}
 		case $h in
 		1: | 2:) continue ;;
-		0:) [[ $one != '"mq"'* ]] || continue ;;
+		0:) [ "$kind" != mq ] || continue ;;
 		esac
 		lost=$((lost + drops[$h]))
 		leaf_bytes=$((leaf_bytes + bytes[$h]))
 		leaves=$((leaves + qlen[$h]))
-	done <<< "${text//'{"kind":'/$'\n'}"
+	done < "$shown"
 }
 
 is_drained() {
@@ -294,8 +291,7 @@ drain() {
 	local handle
 	gate_open
 	if [ -n "$unslow" ]; then
-		# shellcheck disable=SC2086
-		tc $unslow
+		in_tc "$unslow"
 	fi
 	wait_until is_drained || fails "stalled with ${qlen[$root]} packets" || return
 	for handle in "${!qlen[@]}"; do
@@ -339,7 +335,7 @@ case_overflow() {
 	agree "backlogged by one flow" || return
 	offer -f 3 20
 	agree "backlogged again" || return
-	must tc -s class show dev "$DEV" > /dev/null || return
+	must in_tc "class show dev $DEV" || return
 	drain && goes_on "the overflow"
 }
 
@@ -403,11 +399,10 @@ case_delete() {
 	offer -f 8 20
 	case $parent in
 	htb* | hfsc | drr | qfq)
-		tc filter del dev "$DEV" parent 1: 2> /dev/null || :
-		must tc class del dev "$DEV" classid 1:1 || return ;;
+		in_tc "filter del dev $DEV parent 1:" || :
+		must in_tc "class del dev $DEV classid 1:1" || return ;;
 	*)
-		# shellcheck disable=SC2086
-		must tc qdisc del dev "$DEV" $at || return ;;
+		must in_tc "qdisc del dev $DEV $at" || return ;;
 	esac
 	if [ "$parent" = root ]; then
 		root=0:
@@ -424,9 +419,9 @@ case_delete() {
 
 case_down() {
 	offer -f 8 20
-	ip link set "$DEV" down
+	must in_ip "link set $DEV down" || return
 	gone "link down" || return
-	ip link set "$DEV" up
+	must in_ip "link set $DEV up" || return
 	gone "link up" || return
 	offer -f 8 20
 	agree "up again" || return
@@ -434,13 +429,13 @@ case_down() {
 }
 
 filter() {
-	tc filter add dev "$DEV" parent 10: protocol ip pref 1 matchall "$@" 2> /dev/null
+	in_tc "filter add dev $DEV parent 10: protocol ip pref 1 matchall $*"
 }
 
 case_filter-drop() {
 	filter action drop || return "$KSFT_SKIP"
 	offer -f 8 20
-	tc filter del dev "$DEV" parent 10:
+	must in_tc "filter del dev $DEV parent 10:" || return
 	offer -f 8 20
 	agree "after a filter dropped" || return
 	drain && goes_on "the filter"
@@ -453,10 +448,11 @@ case_filter-steal() {
 	# netem asks its child only when the packets are due.
 	[ "$parent" != netem ] || drain any || return
 	gate_credit 0
-	[[ $(tc -s filter show dev "$DEV" parent 10:) =~ Sent\ [0-9]+\ bytes\ ([0-9]+)\ pkt ]]
+	in_tc "filter show dev $DEV parent 10:"
+	[[ $(< "$shown") =~ '"packets":'([0-9]+) ]]
 	stolen=${BASH_REMATCH[1]}
 	[ "$stolen" -gt 0 ] || fails "the filter stole nothing" || return
-	tc filter del dev "$DEV" parent 10:
+	must in_tc "filter del dev $DEV parent 10:" || return
 	offer -f 8 20
 	agree "after a filter stole" || return
 	drain "$stolen" && goes_on "the filter"
@@ -466,7 +462,7 @@ case_filter-steal() {
 case_filter-class() {
 	local minor=${class/flow/3} classes
 	[ -n "$class" ] || return "$KSFT_SKIP"
-	must tc filter add dev "$DEV" parent 10: handle 3 fw classid "10:$minor" || return
+	must in_tc "filter add dev $DEV parent 10: handle 3 fw classid 10:$minor" || return
 	offer -m 3 3
 	agree "after a filter named a class" || return
 	if [ "$class" != flow ]; then
@@ -510,7 +506,7 @@ case_handle-0() {
 	[ "$parent" = root ] || return "$KSFT_SKIP"
 	for queues in 1 4; do
 		for priorities in "-p 0" "-p 0 -p 1 -p 2 -p 3"; do
-			by_default "$queues" 2> "$scratch" || { read -r why < "$scratch"; return "$KSFT_SKIP"; }
+			by_default "$queues" || { why="no default here"; return "$KSFT_SKIP"; }
 			read -ra words <<< "$priorities"
 			burst "${words[@]}" "$DEV" 8
 			offered=8
@@ -530,24 +526,33 @@ case_handle-0() {
 # by_default QUEUES: a device that gets the discipline without being told. The
 # default is set for as long as it takes, where all namespaces find it.
 by_default() {
-	local all="nsenter --target 1 --net" found
-	[ ! -d "/sys/class/net/$DEV" ] || ip link del "$DEV"
+	local all="nsenter --target 1 --net" one found=0
+	gate_down
 	default=$($all cat /proc/sys/net/core/default_qdisc)
 	$all sh -c "echo $kind > /proc/sys/net/core/default_qdisc"
 	gate_up "$1" || :
 	$all sh -c "echo $default > /proc/sys/net/core/default_qdisc"
 	default=
-	found=$(tc qdisc show dev "$DEV" | grep -c "^qdisc $kind 0:")
+	in_tc "qdisc show dev $DEV"
+	while read -rd '{' one; do
+		[[ $one != "\"kind\":\"$kind\",\"handle\":\"0:\""* ]] || found=$((found + 1))
+	done < "$shown"
 	[ "$found" -eq "$1" ]
 }
 
 # Set $where to what the statistics say of where packets are, summed over queues.
 where_packets_are() {
-	local name text
-	text=$(tc -s -j qdisc show dev "$DEV")
+	local name one
+	local -A sum=()
+	in_tc "qdisc show dev $DEV"
+	while read -rd , one; do
+		for name in $choice; do
+			[[ $one != *"\"$name\":"* ]] || sum[$name]=$((sum[$name] + ${one##*:}))
+		done
+	done < "$shown"
 	where=
 	for name in $choice; do
-		where+=" $name=$(grep -o "\"$name\":[0-9]*" <<< "$text" | awk -F: '{ n += $2 } END { print n }')"
+		where+=" $name=${sum[$name]}"
 	done
 }
 
@@ -608,14 +613,14 @@ case_ipv6() {
 # The device goes while packets wait.
 case_unlink() {
 	offer -f 8 20
-	ip link del "$DEV"
+	must in_ip "link del $DEV"
 }
 
 # The namespace goes while packets wait, and with it the last user.
 case_netns() {
 	unshare --net --mount -- "$0" -h "$parent" "$kind" "$options" ||
 		fails "no packets were left waiting" || return
-	tear_down
+	gate_down
 	[ ! -e "/sys/module/sch_$kind/refcnt" ] || wait_until unused ||
 		fails "sch_$kind is still in use"
 }
@@ -641,24 +646,23 @@ fresh() {
 	[[ $1 != *"memory_limit 1" ]] || takes_nothing=true
 	plan_parent "$parent"
 	gate_up "$queues"
-	tc -batch - <<< "$plan
-		qdisc add dev $DEV $at handle 10: $kind $1"
+	in_tc "$plan" "qdisc add dev $DEV $at handle 10: $kind $1"
 }
 
 run_case() {
 	local status=0
-	if ! fresh "$options" 2> "$scratch"; then
-		why=$(cat "$scratch")
-		tear_down
+	if ! fresh "$options"; then
+		why=$said
+		gate_down
 		gate_up "$queues"
-		tc -batch - <<< "$plan" 2> /dev/null || status=$KSFT_SKIP
-		tear_down
+		in_tc "$plan" || status=$KSFT_SKIP
+		gate_down
 		[ "$status" -ne 0 ] || fails "$why"
 		[ "$status" -ne 0 ] || status=1
 		return "$status"
 	fi
 	"case_$1" || status=$?
-	tear_down
+	gate_down
 	# A stall that pfifo meets as well is the parent's own.
 	if [ "$status" -eq 1 ] && [[ "$parent $1" == hfsc*" down" ]] &&
 	   [ "$kind" != pfifo ] && ! control "$1"; then
@@ -684,7 +688,7 @@ unloads() {
 		fails "the module could be unloaded while in use"
 		return
 	fi
-	tear_down
+	gate_down
 	wait_until unused || fails "the module is still in use" || return
 	# Where modprobe does not find it, it could not be loaded again.
 	modprobe -nq "sch_$kind" || return "$KSFT_SKIP"
@@ -693,7 +697,7 @@ unloads() {
 }
 
 restore() {
-	rm -f "$scratch"
+	rm -f "$shown"
 	[ -z "$default" ] ||
 		nsenter --target 1 --net sh -c "echo $default > /proc/sys/net/core/default_qdisc"
 }
@@ -716,20 +720,19 @@ if [ -n "$hold" ]; then
 	fresh "$1"
 	# A packet in a queue holds its socket, and that the namespace. A copy
 	# made on the way belongs to no socket.
-	ip link add d0 up type dummy
-	tc qdisc add dev d0 clsact
-	tc filter add dev d0 egress matchall action mirred egress mirror dev "$DEV"
+	in_ip "link add d0 up type dummy"
+	in_tc "qdisc add dev d0 clsact" \
+		"filter add dev d0 egress matchall action mirred egress mirror dev $DEV"
 	burst -f 8 d0 20
 	read_stats
 	[ "${qlen[$root]}" -gt 0 ] || $takes_nothing
 	exit
 fi
 
-ip link add "$DEV" up type gate
-tc qdisc add dev "$DEV" root "$kind" || skip_all "tc or the kernel lacks $kind"
-ip link del "$DEV"
+gate_up
+in_tc "qdisc add dev $DEV root $kind" || skip_all "tc or the kernel lacks $kind: $said"
+gate_down
 
-scratch=$(mktemp)
 default=
 trap restore EXIT
 
