@@ -75,53 +75,57 @@ need_tools() {
 # that are asked most are started once, and obey line by line. All answer on one pipe; what tc
 # shows goes into the file $shown.
 start_servers() {
+	local tc ip burst
 	shown=$(mktemp)
 	trap 'rm -f "$shown"' EXIT
 	exec {answers_fd}<> <(:)
-	exec {tc_fd}> >(exec tc -s -j -force -batch - >> "$shown" 2>&"$answers_fd")
-	exec {ip_fd}> >(exec ip -force -batch - 2>&"$answers_fd")
-	exec {burst_fd}> >(exec "$TOOLS_DIR/burst" - >&"$answers_fd" 2>&1)
+	exec {tc}> >(exec tc -s -j -force -batch - >> "$shown" 2>&"$answers_fd")
+	exec {ip}> >(exec ip -force -batch - 2>&"$answers_fd")
+	exec {burst}> >(exec "$TOOLS_DIR/burst" - >&"$answers_fd" 2>&1)
+	declare -gA fd=([tc]=$tc [ip]=$ip [burst]=$burst) lines=([tc]=0 [ip]=0)
 }
 
-# The next line of an answer, in $line. A server that is gone would never be heard of again.
+# hear TEXT: an answer that ends with TEXT, in $said without it. If nothing else is said it is read
+# at once: byte by byte costs.
 hear() {
-	read -rt 300 -u "$answers_fd" line || {
-		echo "tc, ip or burst died: ${said:-}" >&2
-		exit "$KSFT_FAIL"
-	}
+	local more
+	read -rt 300 -N ${#1} -u "$answers_fd" said || said=
+	until [[ $said == *"$1" ]]; do
+		if [[ $said == burst:* ]] || ! read -rt 300 -u "$answers_fd" more; then
+			echo "no answer: $said" >&2
+			exit "$KSFT_FAIL"
+		fi
+		said+=$more$'\n'
+	done
+	said=${said%"$1"}
 }
 
-# tell FD LINE...: false if tc or ip refuse one of the lines; why is in $said. An unknown word
-# comes last, for what they have to say of that is known.
+# tell tc|ip LINE...: false if it refuses one of the lines; why is in $said. An unknown word comes
+# last, for what is said of that is known.
 tell() {
-	local fd=$1 line
-	shift
-	printf '%s\n' "$@" over >&"$fd"
-	said=
-	while hear; [[ $line != 'Object "over" is unknown'* ]]; do
-		said+=$line$'\n'
-	done
-	hear
+	local text
+	printf -v text '%s\n' "${@:2}" over
+	echo -n "$text" >&"${fd[$1]}"
+	text=${text//[!$'\n']/}
+	lines[$1]=$((lines[$1] + ${#text}))
+	hear "Object \"over\" is unknown, try \"$1 help\".
+Command failed -:${lines[$1]}
+"
 	[[ $said != *"Command failed"* ]]
 }
 
 in_tc() {
 	: > "$shown"
-	tell "$tc_fd" "$@"
+	tell tc "$@"
 }
 
 in_ip() {
-	tell "$ip_fd" "$@"
+	tell ip "$@"
 }
 
 burst() {
-	local line said=
-	echo "$@" >&"$burst_fd"
-	hear
-	[[ $line == offered* ]] || {
-		echo "burst $*: $line" >&2
-		exit "$KSFT_FAIL"
-	}
+	echo "$@" >&"${fd[burst]}"
+	hear "offered ${*: -1}"$'\n'
 }
 
 # gate_up [QUEUES]: a fresh, shut device. The servers take its index from memory.
