@@ -28,6 +28,8 @@ TCP = (
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
     Param("window", AMPLE_KB, "kB", "receive buffer; what it advertises at most is half", 8,
           100000),
+    Param("rto_min", 0, "ms", "least that TCP's timer waits beyond the round trip; 0: the "
+          "kernel's 200", 0, 60000),
 )
 TIME = (
     Param("warmup", 10.0, "s", "left out of every figure", 0.0, 3600.0),
@@ -85,7 +87,8 @@ class Settings:
     @property
     def era(self) -> Era:
         """The TCP that was asked for."""
-        return ERAS[self.text("era")]
+        era, least_ms = ERAS[self.text("era")], self.count("rto_min")
+        return replace(era, route=(*era.route, "rto_min", f"{least_ms}ms")) if least_ms else era
 
     @property
     def congestion_control(self) -> str:
