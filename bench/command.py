@@ -13,17 +13,19 @@ from dataclasses import asdict
 from comparison.cards import cards
 from labkit import modules, stock
 
-from bench import figures, instructions, layout, memory, pictures, tracing
-from bench.instructions import MAINLINE, REGIMES, STANDARD, Cell
+from bench import figures, instructions, layout, memory, pictures, tracing, wall
+from bench.instructions import MAINLINE, REGIMES, STANDARD, Cell, keeps_whole
 
 #: What the page shows: regimes among so many flows each.
 WHOLE = [*((regime, 100) for regime in REGIMES if regime != "flood"),
          *((regime, flows) for regime in STANDARD for flows in (1, 10_000, 1_000_000)),
          ("flood", 10_000)]  # fmt: skip
 TRACED = [("overload", 100), ("overload", 10_000)]
-#: What takes hours, as a packet there takes a hundred thousand instructions.
-NEVER = {("fq_codel-65536", "flood")}
-TOGETHER = 7  # kinds in one guest: what was measured is kept when a later one fails
+#: A packet there takes 200 000 instructions: by hand only.
+SLOW = ("fq_codel-65536", "flood")
+#: Its queue stops giving packets out; docs/performance.md.
+STALLED = ("choke", "mixed")
+TOGETHER = 12  # kinds in one guest: what was measured is kept when a later one fails
 
 
 def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
@@ -39,8 +41,12 @@ def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
     p.add_argument("--profile", action="store_true",
                    help="where the instructions go, and which cache lines are touched")
     p.add_argument("--whole", action="store_true",
-                   help="all that the page shows: regimes, cache lines, memory, layout")
+                   help="all that the page shows, of all kinds of cost")
     p.add_argument("--memory", action="store_true", help="bytes of an instance, only")
+    p.add_argument("--leaves", action="store_true",
+                   help=f"what {memory.MANY} thin leaves take, only")
+    p.add_argument("--cold", action="store_true",
+                   help="wall time by pfifo's with empty caches, only: this machine's")
     p.add_argument("--layout", action="store_true", help="bytes of our structures, only")
     p.add_argument("--json", action="store_true", help="a line of JSON for each row")
     p.add_argument("--write", action="store_true",
@@ -49,6 +55,13 @@ def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
                    "leaves the figure of before")
     p.add_argument("--accept", action="store_true", help="with --write: dearer is meant")
     return p
+
+
+def sensible(cell: Cell) -> bool:
+    """Whether a row is one of the page's: it says what no other says."""
+    if cell.regime == "gso":
+        return keeps_whole(cell.qdisc) is not None
+    return (cell.qdisc, cell.regime) not in (SLOW, STALLED)
 
 
 def pieces(kinds: Sequence[str]) -> Iterator[list[str]]:
@@ -63,7 +76,8 @@ class Run:
     def __init__(self, asked: argparse.Namespace, kinds: Sequence[str]) -> None:
         """With the committed figures to begin with."""
         self.asked = asked
-        self.kinds = kinds
+        self.kinds = [kind for kind in kinds if kind not in wall.YOUNGER]
+        self.walled = [kind for kind in kinds if kind in (*wall.KINDS, *cards())]
         self.before = figures.load()
         self.found = figures.none()
         self.errors = 0
@@ -77,7 +91,7 @@ class Run:
         stored = figures.load()
         figures.merge(stored, kept)
         stored["layout"].update(kept["layout"])  # what is no more goes
-        stored = figures.in_order(stored, [*MAINLINE, *cards()])
+        stored = figures.in_order(stored, [*MAINLINE, *wall.YOUNGER, *cards()])
         figures.STORE.write_text(figures.dump(stored))
 
     def instructions(self, cells: Sequence[Cell]) -> None:
@@ -114,6 +128,24 @@ class Run:
                   f"{taken.gone} by what is free")  # fmt: skip
         self.save()
 
+    def leaves(self) -> None:
+        """Measure what many leaves take, after fq_codel's."""
+        first = 0.0
+        kinds = [kind for kind in self.kinds if kind in cards() and kind in memory.HAVE_FLOWS]
+        for leaf, taken, seconds in memory.many(["fq_codel", *kinds]):
+            first = first or seconds
+            here = {"bytes": taken.counted * leaf.leaves, "time": round(seconds / first, 1)}
+            self.found["leaves"].setdefault(leaf.qdisc, {})[leaf.options] = here
+            print(f"{leaf.qdisc} {leaf.options}: {json.dumps(here)}, {seconds:.1f} s")
+            self.save()
+
+    def cold(self) -> None:
+        """Measure by the wall clock with empty caches."""
+        for cell, ratio in wall.measured(self.walled):
+            self.found["cold"].setdefault(cell.qdisc, {})[cell.regime] = asdict(ratio)
+            print(f"{cell.qdisc} {cell.regime}: {ratio}")
+        self.save()
+
     def layout(self) -> None:
         """Read how large the structures are."""
         built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
@@ -128,18 +160,20 @@ class Run:
         asked = self.asked
         regimes = [(regime, flows) for regime in asked.regime or STANDARD
                    for flows in asked.flows or [100]]  # fmt: skip
-        if asked.layout or asked.whole:
-            self.layout()
-        if asked.memory or asked.whole:
-            self.memory()
+        parts = {"layout": self.layout, "memory": self.memory, "leaves": self.leaves,
+                 "cold": self.cold}  # fmt: skip
+        wanted = [part for part in parts if asked.whole or getattr(asked, part)]
+        for part in wanted:
+            parts[part]()
         for kinds in pieces(self.kinds):
             if asked.profile:
                 self.lines([Cell(kind, *regime) for kind in kinds for regime in regimes], True)
             elif asked.whole:
-                self.instructions([Cell(kind, *regime) for kind in kinds for regime in WHOLE
-                                   if (kind, regime[0]) not in NEVER])
-                self.lines([Cell(kind, *regime) for kind in kinds for regime in TRACED], False)
-            elif not (asked.layout or asked.memory):
+                self.instructions([cell for kind in kinds for regime in WHOLE
+                                   if sensible(cell := Cell(kind, *regime))])
+                self.lines([Cell(kind, *regime) for kind in kinds for regime in TRACED
+                            if kind != SLOW[0]], False)
+            elif not wanted:
                 self.instructions([Cell(kind, *regime) for kind in kinds for regime in regimes])
         if not asked.write:
             return int(self.errors > 0)
@@ -154,6 +188,6 @@ class Run:
 
 def main() -> int:
     """Measure what the command line names."""
-    kinds = [*MAINLINE, *cards()]
+    kinds = [*MAINLINE, *wall.YOUNGER, *cards()]
     asked = parser(kinds).parse_args()
     return Run(asked, asked.qdisc or kinds).go()

@@ -11,12 +11,14 @@ from typing import Any
 from comparison.cards import cards
 
 from bench.instructions import REGIMES, Cell, Costs, Row
+from bench.memory import THIN, WIDE
 from bench.tracing import PHASES, Lines
+from bench.wall import COLUMNS
 
 TOP = Path(__file__).resolve().parent.parent
 STORE = TOP / "bench" / "figures.json"
 PAGE = TOP / "docs" / "performance.md"
-SECTIONS = ("instructions", "tenths", "lines", "memory", "layout")
+SECTIONS = ("instructions", "tenths", "lines", "memory", "leaves", "cold", "layout")
 BEGIN, END = "<!-- bench/run: {} -->", "<!-- end -->"
 DEARER = 1.02  # what a row of ours may grow by
 ROUNDING = 2  # instructions, or a hundredth of so many lines, that are rounding and chance
@@ -199,21 +201,42 @@ def line_table(figures: Figures) -> str:
     return table(head, rows)
 
 
+def a_queue(found: Mapping[str, int]) -> float:
+    """Bytes of a flow's queue: what more of them take, by how many more they are."""
+    few, many = (int(options.split()[1]) for options in (THIN, WIDE))
+    return (found[WIDE] - found[THIN]) / (many - few)
+
+
 def memory_rows(figures: Figures) -> Iterator[list[str]]:
     """Lines of the table of memory."""
     for kind, found in figures["memory"].items():
+        flow = f"{a_queue(found):.1f}" if WIDE in found else ""
         for options, taken in found.items():
-            many = f"{taken * 20_000 / 1e9:.2f}"
-            yield [f"{kind} {options}".strip(), f"{taken / 1024:.1f}", many]
+            if options != WIDE:
+                yield [f"{kind} {options}".strip(), f"{taken / 1024:.1f}", flow]
 
 
 def memory_table(figures: Figures) -> str:
-    """Memory of an instance, and of 20 000 of them."""
-    return table(["", "KiB", "GB for 20 000"], memory_rows(figures))
+    """Memory of an instance, and of a queue of it."""
+    return table(["", "KiB", "bytes a queue"], memory_rows(figures))
+
+
+def leaves_table(figures: Figures) -> str:
+    """What many leaves take."""
+    rows = [[f"{kind} {options}".strip(), f"{here['bytes'] / 1e9:.2f}", f"{here['time']:.1f}"]
+            for kind, found in figures["leaves"].items() for options, here in found.items()]
+    return table(["", "GB", "time, by fq_codel's"], rows)
+
+
+def cold_table(figures: Figures) -> str:
+    """Wall time with empty caches, by pfifo's."""
+    rows = [[kind, *("{median:.2f} ({least:.2f} to {most:.2f})".format(**found[regime])
+                     for regime in COLUMNS)] for kind, found in figures["cold"].items()]
+    return table(["", *COLUMNS], rows)
 
 
 BLOCKS = {"regimes": by_regime, "flows": by_flows, "targets": targets, "lines": line_table,
-          "memory": memory_table}  # fmt: skip
+          "memory": memory_table, "leaves": leaves_table, "cold": cold_table}  # fmt: skip
 
 
 def write_page(figures: Figures) -> None:

@@ -67,7 +67,8 @@ REGIMES = {
     "mixed": Regime("two in, one out, full, flow k has 1/k of what flow 1 has", 2, 1,
                     fill=LIMIT, pareto=True),
     "flood": Regime("64 in, one out, full", 64, 1, fill=LIMIT, total=1_000_000),
-    "gso": Regime("64 kB in, all out", 1, 64, total=512, size=54 + 44 * 1448),
+    "gso": Regime("64 kB in, cut up, all out", 1, 64, total=512, size=54 + 44 * 1448),
+    "whole": Regime("64 kB in, queued whole, all out", 1, 64, total=512, size=54 + 44 * 1448),
 }  # fmt: skip
 STANDARD = ("empty", "standing", "overload")
 #: Packets offered before, in the pattern that is timed: one a flow, between these.
@@ -101,11 +102,20 @@ class Row:
     error: str | None = None
 
 
-def told(qdisc: str) -> str:
+def keeps_whole(qdisc: str) -> str | None:
+    """The option with which a discipline leaves GSO packets whole, if it cuts them up without."""
+    if qdisc in cards():
+        return "nosplit_gso"
+    return "no-split-gso" if qdisc == "cake" else None
+
+
+def told(qdisc: str, regime: str = "") -> str:
     """Kind and options with which a discipline is measured."""
+    word = keeps_whole(qdisc)
+    whole = f" {word}" if word and regime == "whole" else ""
     if qdisc in MAINLINE:
-        return MAINLINE[qdisc]
-    return f"{qdisc} {cards()[qdisc].get('BENCH', f'limit {LIMIT}')}"
+        return MAINLINE[qdisc] + whole
+    return f"{qdisc} {cards().get(qdisc, {}).get('BENCH', f'limit {LIMIT}')}{whole}"
 
 
 def warm(cell: Cell) -> int:
@@ -116,17 +126,17 @@ def warm(cell: Cell) -> int:
     return min(max(WARM, cell.flows), WARMEST)
 
 
-def job(cell: Cell) -> str:
-    """What the module is told to do for a row."""
+def job(cell: Cell, total: int = 0, cold: int = 0) -> str:
+    """What the module is told to do for a row; COLD are MiB to read between its steps."""
     regime = REGIMES[cell.regime]
-    return (f"g0 {cell.flows} {regime.size} {regime.total} {regime.into} {regime.out} "
+    return (f"g0 {cell.flows} {regime.size} {total or regime.total} {regime.into} {regime.out} "
             f"{regime.fill} {regime.keep} {warm(cell)} {HOLD} "
-            f"{int(regime.pareto)}")  # fmt: skip
+            f"{int(regime.pareto)} {cold}")
 
 
 def set_up(cell: Cell) -> str:
     """The command that puts the discipline onto the device."""
-    return f"tc qdisc replace dev g0 root handle 1: {told(cell.qdisc)} 2>&1"
+    return f"tc qdisc replace dev g0 root handle 1: {told(cell.qdisc, cell.regime)} 2>&1"
 
 
 def begin() -> list[str]:

@@ -9,6 +9,7 @@ instances. What is free in the machine says whether something was missed.
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,12 +19,13 @@ from pathlib import Path
 from bench.instructions import KERNEL, MAINLINE, TOP, told
 
 LEAVES = 200
+MANY = 20_000
 #: A class of drr has a pfifo at first, which is replaced: one object of kmalloc-512.
 PFIFO = 512
 #: What cannot be set up without options, or has no default that means anything.
 NEEDS = ("pfifo", "red", "choke", "sfb")
-#: With few flows, of those that have a number of them.
-THIN = "flows 128"
+#: With few flows and with many, of those that have a number of them.
+THIN, WIDE = "flows 128", "flows 4096"
 HAVE_FLOWS = ("fq_codel", "fq_pie", "sfq", "qsdrr", "tdrr", "redtail")
 #: Seconds of the guest's, before what is freed by RCU and by work queues has gone.
 REST = 10
@@ -55,13 +57,13 @@ def leaves(kinds: Iterable[str]) -> list[Leaf]:
         elif kind not in MAINLINE or told(kind).split()[0] == kind:
             found.append(Leaf(kind))
         if kind in HAVE_FLOWS:
-            found.append(Leaf(kind, THIN))
+            found += [Leaf(kind, THIN), Leaf(kind, WIDE)]
     return found
 
 
 def script(leaves: Sequence[Leaf], folder: Path) -> str:
     """What the guest runs; FOLDER is for its batches of commands."""
-    most = max(leaf.leaves for leaf in leaves)
+    most = max((leaf.leaves for leaf in leaves), default=MANY)
     numbers = range(1, most + 1)
     (folder / "classes").write_text("".join(
         f"class add dev g0 parent 1: classid 1:{n:x} drr quantum 1514\n" for n in numbers))
@@ -71,7 +73,7 @@ def script(leaves: Sequence[Leaf], folder: Path) -> str:
         "ip link add g0 type gate && ip link set g0 up",
         "read_memory() {",
         f"  sleep {REST}",
-        "  for cache in /sys/kernel/slab/*/shrink; do echo 1 > $cache; done",
+        "  for cache in /sys/kernel/slab/*/shrink; do [ ! -e $cache ] || echo 1 > $cache; done",
         "  awk '/^(Slab|VmallocUsed|Percpu):/ { sum += $2 } /^MemFree:/ { free = $2 }",
         "       END { print \"memory\", sum, free }' /proc/meminfo",
         "}",
@@ -112,15 +114,40 @@ def taken(leaves: Sequence[Leaf], text: str) -> Iterator[tuple[Leaf, Taken]]:
                           (free - left) * 1024 // leaf.leaves + PFIFO)  # fmt: skip
 
 
-def measured(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Taken]]:
-    """What each takes, in a guest of its own."""
+def guest(leaves: Sequence[Leaf], *how: str) -> str:
+    """What a guest says of these leaves."""
     folder = TOP / "build" / "bench" / f"memory-{os.getpid()}"
     folder.mkdir(parents=True)
-    boot: list[str | Path] = [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", KERNEL]
-    boot += ["--icount", "--memory", "4G", "--time-limit", str(300 + 60 * len(leaves)), "--"]
+    boot = [str(TOP / "lab" / "boot"), *how, "--memory", "4G",
+            "--time-limit", str(600 + 60 * len(leaves)), "--"]  # fmt: skip
     try:
-        done = subprocess.run([*boot, "sh", "-c", script(leaves, folder)], stdout=subprocess.PIPE,
-                              text=True, check=True)  # fmt: skip
-        yield from taken(leaves, done.stdout)
+        return subprocess.run([*boot, "sh", "-c", script(leaves, folder)], stdout=subprocess.PIPE,
+                              text=True, check=True).stdout  # fmt: skip
     finally:
         shutil.rmtree(folder)
+
+
+def measured(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Taken]]:
+    """What each takes, on Debian's kernel."""
+    yield from taken(leaves, guest(leaves, "--engine", "qemu", "--kernel", KERNEL, "--icount"))
+
+
+def many(kinds: Iterable[str]) -> Iterator[tuple[Leaf, Taken, float]]:
+    """What MANY thin leaves take, and the processor's seconds for it.
+
+    In user mode, where a guest's seconds are this machine's: what it takes to boot, to make the
+    classes and to set up and delete the leaves, less a guest's that does all but the last.
+    """
+
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    start = spent()
+    guest([])
+    without = spent() - start
+    for kind in kinds:
+        leaf = Leaf(kind, THIN, MANY)
+        start = spent()
+        [(leaf, what)] = taken([leaf], guest([leaf]))
+        yield leaf, what, spent() - start - without

@@ -2,9 +2,9 @@
 /*
  * Drives the root qdisc of a device, of any kind, and says what that took.
  *
- * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO" (struct job) to
- * /sys/module/qdisc_bench/parameters/run and read there what came of it. With
- * "trace " before it ../trace.c is told what is going on.
+ * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO COLD" (struct
+ * job) to /sys/module/qdisc_bench/parameters/run and read there what came of it.
+ * With "trace " before it ../trace.c is told what is going on.
  *
  * Enqueue and dequeue are called as the core calls them: under the root lock,
  * discarded packets freed from a list after it. The device's queue must be
@@ -19,9 +19,11 @@
  * batches, with interrupts off. What is not: making a packet up, its flow
  * hash (it has one, as packets have from a card or a socket), its length as
  * the core computes it. The unit is get_cycles(), which under QEMU's -icount
- * shift=0 is one instruction; where there is none, the raw clock's ns.
+ * shift=0 is one instruction; where there is none, the raw clock's ns. In user
+ * mode it is the processor's own counter, which is wall time.
  */
 #include <linux/ip.h>
+#include <linux/jhash.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -54,6 +56,8 @@
  * @warm: further packets offered before, untimed, in the pattern that is timed
  * @hold: packets that the qdisc may come to hold
  * @pareto: flow k or one beyond it has 1/(k + 1) of the arrivals, else all alike
+ * @cold: MiB that are read before each row of arrivals that is timed, so that
+ *	nothing else is left in the caches
  * @traced: ../trace.c listens
  */
 struct job {
@@ -68,6 +72,7 @@ struct job {
 	u32	warm;
 	u32	hold;
 	u32	pareto;
+	u32	cold;
 	bool	traced;
 };
 
@@ -80,6 +85,7 @@ struct job {
  * @packets: number of @pool
  * @next: where in @pool to look for one that is free
  * @page: what a large packet carries
+ * @other: what is read to empty the caches
  * @arrivals: made up for the next row of arrivals
  * @departures: what the last row of departures gave
  * @random: state of the generator that draws flows
@@ -96,6 +102,7 @@ struct bench {
 	u32		packets;
 	u32		next;
 	struct page	*page;
+	char		*other;
 	struct sk_buff	*arrivals[BATCH];
 	struct sk_buff	*departures[BATCH];
 	u64		random;
@@ -135,9 +142,19 @@ static char result[1024] = "none";
 
 static u64 now(void)
 {
+#ifdef CONFIG_UML_X86
+	return __builtin_ia32_rdtsc();
+#else
 	cycles_t cycles = get_cycles();
 
 	return cycles ?: ktime_get_raw_ns();
+#endif
+}
+
+static void empty_caches(const struct bench *b)
+{
+	for (size_t i = 0; i < (size_t)b->job.cold << 20; i += L1_CACHE_BYTES)
+		(void)READ_ONCE(b->other[i]);
 }
 
 static struct sk_buff *make_packet(struct bench *b)
@@ -230,8 +247,7 @@ static struct sk_buff *next_arrival(struct bench *b)
 	ip_hdr(skb)->tos = 0;
 	tcp_hdr(skb)->source = htons(1024 + (flow & 0x3fff));
 	ip_send_check(ip_hdr(skb));
-	skb_clear_hash(skb);
-	skb_get_hash(skb);
+	__skb_set_sw_hash(skb, jhash_1word(flow, SEED), true);
 
 	segs = max_t(u32, 1, skb_shinfo(skb)->gso_segs);
 	qdisc_skb_cb(skb)->pkt_len = skb->len + (segs - 1) * HEADERS;
@@ -249,6 +265,7 @@ static __always_inline u64 take_step(struct bench *b, u32 in, u32 out,
 				     const bool traced)
 {
 	struct sk_buff *to_free = NULL;
+	struct sk_buff *late = NULL;
 	struct Qdisc *q = b->q;
 	u32 got = 0;
 	u64 start;
@@ -280,11 +297,18 @@ static __always_inline u64 take_step(struct bench *b, u32 in, u32 out,
 			break;
 		b->departures[got++] = skb;
 	}
+#ifdef TCQ_F_DEQUEUE_DROPS
+	if (q->flags & TCQ_F_DEQUEUE_DROPS) {
+		late = q->to_free;
+		q->to_free = NULL;
+	}
+#endif
 	spin_unlock(qdisc_lock(q));
-	if (unlikely(to_free)) {
+	if (unlikely(to_free || late)) {
 		if (traced)
 			mark(MARK_RELEASE);
 		kfree_skb_list(to_free);
+		kfree_skb_list(late);
 		if (traced)
 			mark(MARK_DONE);
 	}
@@ -368,6 +392,8 @@ static int offer(struct bench *b, u32 total, u32 in, u32 out, bool timed)
 		u32 row = min(in, total - done);
 		u64 took;
 
+		if (timed)
+			empty_caches(b);
 		for (u32 i = 0; i < row; i++) {
 			b->arrivals[i] = next_arrival(b);
 			if (!b->arrivals[i])
@@ -410,7 +436,9 @@ static int make_pool(struct bench *b)
 {
 	b->pool = kvcalloc(b->packets, sizeof(*b->pool), GFP_KERNEL);
 	b->page = alloc_pages(GFP_KERNEL | __GFP_COMP, 3);
-	if (!b->pool || !b->page)
+	if (b->job.cold)
+		b->other = vzalloc((size_t)b->job.cold << 20);
+	if (!b->pool || !b->page || (b->job.cold && !b->other))
 		return -ENOMEM;
 	for (u32 i = 0; i < b->packets; i++) {
 		b->pool[i] = make_packet(b);
@@ -426,6 +454,7 @@ static void free_pool(struct bench *b)
 	for (u32 i = 0; b->pool && i < b->packets; i++)
 		kfree_skb(b->pool[i]);
 	kvfree(b->pool);
+	vfree(b->other);
 	if (b->page)
 		__free_pages(b->page, 3);
 }
@@ -435,7 +464,7 @@ static int wait_idle(const struct bench *b)
 {
 	u32 before = drops(b->q);
 
-	msleep(1000);
+	msleep(200);
 	return b->q->q.qlen || drops(b->q) != before ? -EBUSY : 0;
 }
 
@@ -457,8 +486,10 @@ static int measure(struct bench *b)
 	if (err)
 		return err;
 
-	for (u32 i = 0; i < BATCH; i++)
+	for (u32 i = 0; i < BATCH; i++) {
+		empty_caches(b);
 		overhead = min(overhead, step(b, 0, 0));
+	}
 
 	if (job->traced)
 		begin_trace(b);
@@ -479,6 +510,12 @@ static int measure(struct bench *b)
 	drain(b);
 	if (err)
 		return err;
+	if (b->q->q.qlen) {
+		scnprintf(result, sizeof(result),
+			  "failed as dequeue gives nothing with %u packets held",
+			  b->q->q.qlen);
+		return -EUCLEAN;
+	}
 
 	/* Packets are ours again, whatever became of them. */
 	for (u32 i = 0; i < b->packets; i++)
@@ -506,7 +543,7 @@ static int measure_qdisc(const struct job *job)
 
 	if (!job->flows || !job->total || !job->in || job->in > BATCH ||
 	    job->out > BATCH || job->size < HEADERS || job->size > 0xffff ||
-	    (u64)job->flows > 1ULL << 30)
+	    (u64)job->flows > 1ULL << 30 || job->cold > 1024)
 		return -EINVAL;
 
 	memset(b, 0, sizeof(*b));
@@ -594,9 +631,10 @@ static int run_set(const char *text, const struct kernel_param *param)
 		job.traced = true;
 		text += strlen("trace ");
 	}
-	if (sscanf(text, "%15s %u %u %u %u %u %u %u %u %u %u", job.dev, &job.flows,
+	if (sscanf(text, "%15s %u %u %u %u %u %u %u %u %u %u %u", job.dev, &job.flows,
 		   &job.size, &job.total, &job.in, &job.out, &job.fill,
-		   &job.keep, &job.warm, &job.hold, &job.pareto) != 11)
+		   &job.keep, &job.warm, &job.hold, &job.pareto,
+		   &job.cold) != 12)
 		return -EINVAL;
 	return measure_qdisc(&job);
 }

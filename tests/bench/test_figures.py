@@ -9,8 +9,9 @@ import json
 import pytest
 from labkit import modules, stock
 
-from bench import figures, layout
-from bench.instructions import KERNEL, Cell, Row
+from bench import figures, layout, memory
+from bench.command import sensible
+from bench.instructions import KERNEL, MAINLINE, Cell, Row, told
 from tests.selftests import KINDS
 
 OURS = KINDS[0].name
@@ -60,6 +61,21 @@ def test_the_bar_is_the_cheaper_of_two() -> None:
     line = figures.targets(with_rows(*rows)).splitlines()[-1]
     assert "0 of 1 | 1.10 (overload, 100)" in line
     assert line.endswith("| 1.10 |")  # 880 / 800
+
+
+def test_a_queue_takes_what_more_of_them_take() -> None:
+    found = {"": 70_000, memory.THIN: 10_000, memory.WIDE: 10_000 + 64 * (4096 - 128)}
+    assert figures.a_queue(found) == 64.0
+
+
+def test_only_like_stands_beside_like() -> None:
+    """GSO packets are cut up by those that do so only, and queued whole by each."""
+    assert told("red", "whole") == told("red") == told("red", "gso")
+    for kind, word in (("cake", "no-split-gso"), (OURS, "nosplit_gso")):
+        assert told(kind, "whole") == f"{told(kind, 'gso')} {word}"
+    for kind in (*MAINLINE, OURS):
+        assert sensible(Cell(kind, "whole", 100))
+        assert sensible(Cell(kind, "gso", 100)) == (kind in ("cake", OURS))
 
 
 def test_the_page_shows_the_committed_figures() -> None:
