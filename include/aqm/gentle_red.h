@@ -211,10 +211,10 @@ static inline void gentle_red_change(struct gentle_red_vars *v,
 	gentle_red_set(new, v, max_p);
 }
 
-/* x 2^-32 factor, towards 0; no 128 bits, which cost a stack frame */
+/* x 2^-32 factor, towards 0 */
 static inline u64 gentle_red_scale(u64 x, u32 factor)
 {
-	return (x >> 32) * factor + (((u32)x * (u64)factor) >> 32);
+	return mul_u64_u64_shr(x, (u64)factor << 32, 64);
 }
 
 /* avg + w (length - avg), towards 0; 1 - w is less than 1 */
