@@ -48,6 +48,9 @@
  *  - A class's threshold is not marked at: it is what bounds traffic that may
  *    not respond. ecn marks where RED would drop by chance and, unless
  *    harddrop, above max; nodrop queues there what cannot be marked.
+ *  - The whole queue's average is kept where RED decides by it. Where it does not,
+ *    what is shown is the sum of the classes', from which it begins when "red
+ *    all" is switched on.
  *  - The weight of RED's averages remembers three full queues, 1 s at most:
  *    red_fifo_weight() says why. The paper's 1/512 remembers nine of 60 packets,
  *    among hundreds of flows. That of the other two is not in the text. A class
@@ -531,8 +534,9 @@ static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 
 	red_queue_arrival(&p->red[class], &cl->red,
 			  cl->segments * CBT_UNIT);
-	red_queue_arrival(&p->red[CBT_ALL], &v->queue.red,
-			  v->queue.held.segments * CBT_UNIT);
+	if (unlikely(p->red_all))
+		red_queue_arrival(&p->red[CBT_ALL], &v->queue.red,
+				  v->queue.held.segments * CBT_UNIT);
 
 	if (unlikely(class != CBT_TCP) &&
 	    cl->red.avg > (u64)p->red[class].max_th << 32)
@@ -801,6 +805,28 @@ static void cbt_setup(struct Qdisc *sch, const struct aqm_config *to)
 	cbt_restart(q);
 }
 
+/* RED's state of a class, or of all, as the next arrival would find it. */
+static struct gentle_red_vars cbt_seen(const struct cbt_sched_data *q, u32 class)
+{
+	return gentle_red_seen(&q->law.red[class], class == CBT_ALL ?
+			       &q->vars.queue.red : &q->vars.cls[class].red,
+			       ktime_get_ns());
+}
+
+/* From now on RED decides by another average: begin that of the whole queue. */
+static void cbt_switch(struct cbt_sched_data *q, const struct cbt_law *law)
+{
+	struct gentle_red_vars *red = &q->vars.queue.red;
+	u64 now = ktime_get_ns();
+	int i;
+
+	gentle_red_init(red, &law->red[CBT_ALL], now);
+	for (i = CBT_TCP; i < CBT_CLASSES && law->red_all; i++)
+		red->avg += cbt_seen(q, i).avg;
+	if (red_fifo_count(&q->vars.queue))
+		gentle_red_busy(red, now);
+}
+
 /* The queue keeps what it has room for. */
 static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
 {
@@ -817,6 +843,8 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
 		gentle_red_settle(red, &q->law.red[i], &law->red[i], now);
 		gentle_red_change(red, &q->law.red[i], &law->red[i]);
 	}
+	if (law->red_all != q->law.red_all)
+		cbt_switch(q, law);
 	q->params = *p;
 	q->law = *law;
 	if (aqm_changed(p, TCA_CBT_SEED))
@@ -831,14 +859,6 @@ static void cbt_destroy(struct Qdisc *sch)
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
 	red_fifo_destroy(&q->vars.queue);
-}
-
-/* RED's state of a class, or of all, as the next arrival would find it. */
-static struct gentle_red_vars cbt_seen(const struct cbt_sched_data *q, u32 class)
-{
-	return gentle_red_seen(&q->law.red[class], class == CBT_ALL ?
-			       &q->vars.queue.red : &q->vars.cls[class].red,
-			       ktime_get_ns());
 }
 
 static void cbt_stats(struct Qdisc *sch, void *stats)
@@ -878,6 +898,8 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 		.weight		= p->weight,
 		.drop_filter	= c->drop_filter,
 	};
+	if (!q->law.red_all)
+		st->avg = st->avg_tcp + st->avg_tagged + st->avg_other;
 	red_fifo_stats(st, queue, &c->signal, q->law.bandwidth);
 }
 

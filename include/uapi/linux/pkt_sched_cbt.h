@@ -97,7 +97,7 @@ enum {
 #define TC_CBT_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q40, "", \
-	  "average number of packets in the queue") \
+	  "average number of packets in the queue; red tcp: the sum of the next three") \
 	_(x, __u64, avg_tcp, PACKETS_Q40, "", "of TCP's packets") \
 	_(x, __u64, avg_tagged, PACKETS_Q40, "", "of tagged packets") \
 	_(x, __u64, avg_other, PACKETS_Q40, "", "of other packets") \

@@ -9,7 +9,7 @@ the first to do so between min and max since the last drop; one for the victim o
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.oracle.red_model import RandomQueue, Red, signal
 from tests.oracle.seeded_random import SeededRandom
@@ -73,7 +73,8 @@ class Cbt:
         self.kind[packet], self.tos[packet] = kind, tos
         self.counts[f"{kind} arrivals"] += 1
         self.averages[kind].arrival(self.held(kind), now)
-        self.whole.arrival(len(self.queue), now)
+        if self.red_all:
+            self.whole.arrival(len(self.queue), now)
 
         if kind != TCP and self.averages[kind].avg > self.thresholds[kind]:
             self._lose(kind, f"{kind}_drop", f"{kind} threshold")
@@ -112,6 +113,17 @@ class Cbt:
         self.queue.remove(packet)
         self._note_idle(now)
         return packet, self.tos[packet]
+
+    def set_red_all(self, now: int) -> None:
+        """RED decides by the whole queue from now on, beginning with the sum of the averages."""
+        self.red_all = True
+        self.whole.reset(now)
+        for red in map(replace, self.averages.values()):
+            if red.idle_since is not None:
+                red.arrival(0, now)
+            self.whole.avg += red.avg
+        if len(self.queue):
+            self.whole.busy(now)
 
     def set_limit(self, limit: int, now: int) -> None:
         self.limit = limit
