@@ -46,7 +46,8 @@ def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.
     made.add_argument("--profile", metavar="NAME",
                       help="run on a cluster: docs/cluster.md")
     made.add_argument("--resume", action=argparse.BooleanOptionalAction, default=resume,
-                      help="keep the runs that are there already, whatever they were made with")
+                      help="keep the runs of the same words that are there already, whatever they "
+                      "were made with")
     return made
 
 
@@ -64,6 +65,9 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
     if not args.resume and (directory / logs.SWEEP).exists():
         for name in json.loads((directory / logs.SWEEP).read_text())["runs"]:
             shutil.rmtree(directory / name, ignore_errors=True)
+    for name, job in jobs.items():
+        if _of_other_words(directory / name, job.words):
+            shutil.rmtree(directory / name)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / logs.SWEEP).write_text(json.dumps(
         {"note": note, "runs": {name: asdict(job) for name, job in jobs.items()}}, indent=1) + "\n")
@@ -77,6 +81,14 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
         with contextlib.suppress(logs.BadLog):
             results[name] = logs.load_result(directory / name)
     return results
+
+
+def _of_other_words(directory: Path, words: list[str]) -> bool:
+    """Whether there is a run in `directory` that a job of this name made when it was another."""
+    with contextlib.suppress(FileNotFoundError):
+        _, *made, _out, _name = logs.read_run(directory)["made_with"]["argv"]
+        return made != words
+    return False
 
 
 def where(profile: str | None, jobs: int | None) -> list[str]:

@@ -87,3 +87,5 @@ def test_a_failure_costs_no_other_run_and_what_is_there_stays(
     assert list(sweep.run(args, jobs)) == ["good"]
     assert (tmp_path / "good" / "result.json").stat().st_mtime_ns == made
     assert "bad" not in json.loads((tmp_path / "sweep.json").read_text())["runs"]
+    jobs["good"].words[2] = "pfifo limit 8"
+    assert sweep.run(args, jobs)["good"]["qdisc"] == "pfifo limit 8"
