@@ -62,6 +62,15 @@ static void reno90_in_ack_event(struct sock *sk, u32 flags)
 	tp->reordering = ca->unrecovered ? U32_MAX : RENO90_DUPACKS;
 }
 
+/* For whoever comes after: without it, duplicate ACKs would never start a recovery. */
+static void reno90_release(struct sock *sk)
+{
+	const struct reno90 *ca = inet_csk_ca(sk);
+
+	if (ca->unrecovered)
+		tcp_sk(sk)->reordering = RENO90_DUPACKS;
+}
+
 static struct tcp_congestion_ops reno90 __read_mostly = {
 	.name		= "reno90",
 	.owner		= THIS_MODULE,
@@ -70,6 +79,7 @@ static struct tcp_congestion_ops reno90 __read_mostly = {
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.set_state	= reno90_set_state,
 	.in_ack_event	= reno90_in_ack_event,
+	.release	= reno90_release,
 };
 
 static int __init reno90_register(void)

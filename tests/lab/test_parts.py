@@ -232,6 +232,19 @@ def test_memory_is_of_huge_pages(without: list[str]) -> None:
     assert int(done.stdout) > 0
 
 
+def test_memory_is_there_without_leave_for_huge_pages() -> None:
+    """No root, and no namespaces of users either: the file is where it was to be."""
+    script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    if refuses("unshare", "-Ur", "true"):
+        pytest.skip("no namespaces of users here, in which to forbid them")
+    done = subprocess.run(
+        ["unshare", "-Ur", "sh", "-c", script, "sh", sys.executable, "-c", MEMORY],
+        capture_output=True, text=True, check=True,
+        env={"LD_PRELOAD": str(modules.ensure_helpers() / "huge.so")},
+    )
+    assert int(done.stdout) == 0
+
+
 def test_mount_point(tmp_path: Path) -> None:
     """Made where it can be, left where it is; else the error says what to do."""
     for _ in range(2):
