@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which TCP the end hosts speak.
 
-`2001` is as near to the papers' ns-2 Reno as Linux comes. What remains different, and cannot
-be switched off: Linux' Reno without SACK is NewReno (a partial ACK does not end recovery), it
-uses proportional rate reduction during recovery, and limited transmit (RFC 3042).
+`2001` is as near to the papers' ns-2 Reno as Linux comes. What remains different:
+Linux' Reno without SACK is NewReno (a partial ACK does not end recovery; with `cc=reno90` it
+does), it uses proportional rate reduction during recovery, and limited transmit (RFC 3042).
 
 `today` is the kernel's defaults.
 """
