@@ -264,12 +264,12 @@ int main(int argc, char **argv)
 	}
 	while (fgets(line, sizeof(line), stdin)) {
 		char *words[MAX_WORDS + 1] = { argv[0] };
-		char *word = strtok(line, " \n");
+		char *word = strtok(line, "\n ");
 		int n;
 
 		for (n = 1; word && n < MAX_WORDS; n++) {
 			words[n] = word;
-			word = strtok(NULL, " \n");
+			word = strtok(NULL, "\n ");
 		}
 		offer(n, words);
 		fflush(stdout);
