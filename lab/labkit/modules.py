@@ -27,6 +27,9 @@ MODULE_FOLDERS = ("include", "bench/module", "selftests/gate", "selftests/kunit"
 
 KEEP = 12  # built trees to keep per kind, whatever their age
 
+#: In a built tree, what make said.
+MAKE_LOG = "make.log"
+
 
 @dataclass(frozen=True)
 class Extras:
@@ -51,6 +54,11 @@ def make_arguments(kernel: Kernel) -> list[str]:
         # Debian's headers ask for the very compiler of the kernel; a newer one will do.
         arguments.append("CC=gcc")
     return arguments
+
+
+def warnings(kernel: Kernel) -> list[str]:
+    """make's word for more warnings where a test reads them: with Debian's headers."""
+    return ["W=1"] if kernel.arch != "um" else []
 
 
 def compile_copy(arguments: Sequence[str], root: Path, files: Sequence[Path], copy: Path,
@@ -78,7 +86,8 @@ def ensure_modules(kernel: Kernel) -> Path:
     """
     files = module_sources()
     # The kernel's own modules are linked to, so where it lies counts, too.
-    key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler())
+    key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler(),
+                       *warnings(kernel))
     path = built(BUILD / "modules" / f"{kernel.key}-{key}",
                  lambda place: build_modules(kernel, files, place))
     prune(path.parent, f"{kernel.name}-{kernel.flavour}-*[0-9a-f]", KEEP)
@@ -107,7 +116,8 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     link_tree(kernel.modules, tree)
     names = " ".join(file.stem for file in files if file.name.startswith("sch_"))
     say(f"building modules for Linux {kernel.release} ({kernel.flavour}): {names}")
-    compile_copy(make_arguments(kernel), ROOT, files, path / "src")
+    said = compile_copy(make_arguments(kernel), ROOT, files, path / "src", *warnings(kernel))
+    (path / MAKE_LOG).write_text(said)
     extra = tree / "extra"
     extra.mkdir()
     for module in sorted((path / "src").rglob("*.ko")):
