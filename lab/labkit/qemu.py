@@ -24,11 +24,14 @@ from .paths import BUILD, CACHE
 from .records import names
 from .request import Request, Result
 
-#: Drivers of QEMU's default devices, slow to start under emulation and of no use here.
+#: Drivers of QEMU's default devices and processor, slow to start under emulation and of no use
+#: here. It is udev that leaves them alone: the kernel, when it refuses a module, has those that
+#: the module needs already.
 BLACKLIST = (
     "ahci,ata_piix,ata_generic,sr_mod,cdrom,sg,i2c_i801,iTCO_wdt,lpc_ich,i6300esb,kvm_amd,"
     "kvm_intel,psmouse,pcspkr,evdev,serio_raw,button,aesni_intel,ghash_clmulni_intel,"
-    "sha1_ssse3,sha256_ssse3,sha512_ssse3,intel_pmc_bxt,e1000,bochs,powernow_k8"
+    "sha1_ssse3,sha256_ssse3,sha512_ssse3,intel_pmc_bxt,e1000,bochs,powernow_k8,qemu_fw_cfg,"
+    "crct10dif_pclmul,crc32_pclmul,crc32c_intel"
 )
 
 #: The card for --nics: a driver with byte queue limits, segmentation offload and one queue.
@@ -67,7 +70,7 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
     words = [
         str(find_vng()), "--verbose", "--force-9p", "--user", "root",
         "--run", str(kernel.image), "--cpus", str(cpus), "--memory", request.memory,
-        "--append", f"oops=panic panic=-1 ignore_loglevel module_blacklist={unwanted}",
+        "--append", f"oops=panic panic=-1 ignore_loglevel modprobe.blacklist={unwanted}",
     ]
     if not kvm:
         words.append("--disable-kvm")
