@@ -410,7 +410,7 @@ static void print_departures(struct drive *d)
 
 		if (from.sll_pkttype != PACKET_OUTGOING)
 			continue;
-		if (buf[12] == 0x81 && buf[13] == 0)
+		while (ip[-2] == 0x81 && ip[-1] == 0)
 			ip += 4;
 		memcpy(&number, buf + len - 4, 4);
 		printf("%s[%u,%u]", first ? "" : ",", ntohl(number),
