@@ -30,13 +30,19 @@ class Discipline:
 
 
 @functools.cache
-def red_burst(min_packets: int, wlog: int) -> int:
-    """The `burst` from which tc derives an averaging weight of 2^-wlog.
+def red_burst(buffer: int) -> int:
+    """The `burst` from which tc derives RED's averaging weight for min 20 % of the buffer, packets.
+
+    It is 2^-RED_WLOG, or the smallest that the kernel takes: W and the bits of max, which is the
+    buffer in bytes, together below 32 (red_check_params()).
 
     tc takes the first w = 2^-W, W = 1, 2, ..., with burst + 1 - min / avpkt <= (1 - (1 - w)^burst)
     / w (Floyd and Jacobson 1993, section 4: a burst of that many packets may pass). Of the bursts
     that give W, this is the middle one.
     """
+
+    min_packets = buffer // 5
+    wlog = min(RED_WLOG, 31 - (buffer * FRAME).bit_length())
 
     def derived(burst: int) -> int:
         for w in range(1, 32):
@@ -60,7 +66,7 @@ def red(buffer: int, rate: int) -> str:
     minimum = buffer // 5
     return (
         f"red limit {buffer * FRAME} min {minimum * FRAME} max {buffer * FRAME} avpkt {FRAME} "
-        f"burst {red_burst(minimum, RED_WLOG)} probability 0.01 bandwidth {rate}mbit"
+        f"burst {red_burst(buffer)} probability 0.01 bandwidth {rate}mbit"
     )
 
 

@@ -128,7 +128,7 @@ def words(experiment: Experiment, discipline: str, at: Mapping[str, Value],
         frame = frame_bytes(int(values.get("mtu", MTU)))
         fields |= disciplines.fields(buffer, frame)
         if "{burst}" in discipline:
-            fields["burst"] = disciplines.red_burst(buffer // 5, disciplines.RED_WLOG)
+            fields["burst"] = disciplines.red_burst(buffer)
     return (experiment.scenario, "--qdisc", discipline.format(**fields),
             *sweep.settings(values), "--seed", str(seed))
 
