@@ -225,6 +225,10 @@ class Claim:
         """Whether its verdict needs this cell."""
         return any(s.holds(experiment, discipline, at) for s in (self.what, self.against) if s)
 
+    def least(self, seeds: Mapping[str, int]) -> int:
+        """Of the seeds that its experiments have, what all have."""
+        return min(seeds[s.experiment] for s in (self.what, self.against) if s)
+
     def varied(self, by: Mapping[str, Any]) -> Claim:
         """The same claim of other cells. What it is set against follows, but for what the claim
         itself says of that."""
@@ -358,11 +362,11 @@ def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells
 
 
 def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: Sequence[Row],
-          seeds: int) -> Judged:
-    """The verdict; seeds: how many there are to be, each of which must have all cells."""
+          seeds: Mapping[str, int]) -> Judged:
+    """The verdict; seeds: how many each experiment is to have. Each must have all cells."""
     cells = by_cell(rows)
     values, used, lacking = [], [], ""
-    for seed in range(1, seeds + 1):
+    for seed in range(1, claim.least(seeds) + 1):
         try:
             value, mine = measure(claim, axes, cells, seed)
         except Absent as absent:

@@ -60,7 +60,7 @@ def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> 
                 row["at"][axis] == value for axis, value in contest["at"].items()):
             values[row["discipline"]][row["seed"]] = claims.figure(row["figures"],
                                                                    contest["metric"])
-    if any(len(by_seed) < paper.seeds for by_seed in values.values()):
+    if any(len(by_seed) < experiment.seeds for by_seed in values.values()):
         return []
     sign = -1 if contest.get("most") else 1
     found = [Standing(name, [by_seed[seed] for seed in sorted(by_seed)], sign)

@@ -274,7 +274,9 @@ def _ran(paper: Paper, made: Sequence[Row]) -> tuple[int, int]:
 
 def _have(paper: Paper, made: Sequence[Row]) -> str:
     have, asked = _ran(paper, made)
-    return (f"{have} of {asked} cells ({paper.seeds} seeds each), "
+    least, most = min(paper.seeds.values()), max(paper.seeds.values())
+    seeds = f"{least} to {most}" if least < most else f"{most}"
+    return (f"{have} of {asked} cells ({seeds} seeds each), "
             f"{_many(round(_minutes(made)), 'minute')} of one CPU.")
 
 
@@ -400,11 +402,12 @@ def index(papers: Sequence[Paper]) -> str:
     for paper in papers:
         made, listed = rows.read(paper.results), claims.load(paper.directory)
         judged = [verdict(claim, paper, made) for claim in listed]
+        short = sum(one.seeds < claim.least(paper.seeds)
+                    for one, claim in zip(judged, listed, strict=True))
         have, asked = _ran(paper, made)
         out.append(f"| [{_cell(paper.text['title'])}]({paper.name}.md) | {len(listed)} | "
                    + " | ".join(map(str, _tally(judged).values()))
-                   + f" | {sum(one.seeds < paper.seeds for one in judged)}"
-                   + f" | {have} | {asked} | {_minutes(made):.0f} |")
+                   + f" | {short} | {have} | {asked} | {_minutes(made):.0f} |")
     out += ["", "Not decidable: not all of its cells are there, or the 95 % interval lies across a "
             "bound. `make paper-NAME` runs what is absent; how a claim is written and judged is in "
             "[scenarios.md](../scenarios.md). What becomes of the claims with the TCP of "

@@ -36,14 +36,15 @@ MTU = 1500
 @dataclass(frozen=True)
 class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
-    paper's table; flows: keep each flow's goodput; step_s: and each group's in such steps; era:
-    parameters that another era sets, whatever set and axes say."""
+    paper's table; seeds: how many; flows: keep each flow's goodput; step_s: and each group's in
+    such steps; era: parameters that another era sets, whatever set and axes say."""
 
     name: str
     scenario: str
     set: Mapping[str, Value]
     axes: Mapping[str, Sequence[Value]]
     disciplines: Sequence[str]
+    seeds: int
     flows: bool = False
     step_s: float = 0
     era: Mapping[str, Value] = field(default_factory=dict)
@@ -80,7 +81,6 @@ class Paper:
 
     name: str
     text: Mapping[str, Any]
-    seeds: int
     disciplines: Mapping[str, str]
     absent: Mapping[str, str]
     experiments: Sequence[Experiment]
@@ -97,6 +97,11 @@ class Paper:
         return self.directory / f"results{'' if self.era == OWN else f'-{self.era}'}.jsonl"
 
     @property
+    def seeds(self) -> dict[str, int]:
+        """How many each experiment has."""
+        return {experiment.name: experiment.seeds for experiment in self.experiments}
+
+    @property
     def eras(self) -> tuple[str, ...]:
         """Its own and the others."""
         return (OWN, *self.text.get("era", {}))
@@ -104,9 +109,10 @@ class Paper:
     def cells(self) -> Iterator[Cell]:
         """All that can be run, one seed after the other."""
         listed = claims.load(self.directory) if self.era != OWN else ()
-        for seed, experiment in itertools.product(range(1, self.seeds + 1), self.experiments):
+        for seed, experiment in itertools.product(range(1, max(self.seeds.values()) + 1),
+                                                  self.experiments):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
-                if name not in self.absent and (
+                if seed <= experiment.seeds and name not in self.absent and (
                         self.era == OWN or claims.needed(listed, experiment.name, name, point)):
                     yield Cell(experiment, name, point, seed,
                                words(experiment, self.disciplines[name], point, seed))
@@ -144,6 +150,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
     for option, takers in other.get("options", {}).items():
         known |= {taker: f"{known[taker]} {option}" for taker in takers}
     experiments = []
+    seeds = changed.get("seeds", text["seeds"])
     for one in text["experiment"]:
         kept = changed.get("axes", {})
         axes = {axis: [value for value in values if value in kept.get(axis, values)]
@@ -152,9 +159,9 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
             experiments.append(Experiment(
                 one["name"], one["scenario"], {**one.get("set", {}), **changed.get("set", {}),
                                                **theirs},
-                axes, one["disciplines"], one.get("flows", False), one.get("step_s", 0), theirs))
-    return Paper(name, text, changed.get("seeds", text["seeds"]), known,
-                 text.get("absent", {}), experiments, era)
+                axes, one["disciplines"], seeds if quick or era != OWN else one.get("seeds", seeds),
+                one.get("flows", False), one.get("step_s", 0), theirs))
+    return Paper(name, text, known, text.get("absent", {}), experiments, era)
 
 
 def names() -> list[str]:

@@ -148,14 +148,16 @@ def without_tcp(cell: Cell) -> list[str]:
 
 @pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in ERAS if e != paper.OWN])
 def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
-    """It has the cells that claims need, each as the paper's own but for era, cc, ecn, and the
-    discipline's `ecn`; and all that mark do, but where sweep.toml says why not."""
+    """It has the cells that claims need, under the seeds that all have, each as the paper's own
+    but for era, cc, ecn, and the discipline's `ecn`; and all that mark do, but where sweep.toml
+    says why not."""
+    seeds = paper.load(name).text["seeds"]
     own = {cell.name: cell for cell in paper.load(name).cells()}
     listed = claims.load(paper.PAPERS / name)
     cells = list(paper.load(name, era=era).cells())
     assert {cell.name for cell in cells} == {
-        key for key, c in own.items()
-        if any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)}
+        key for key, c in own.items() if c.seed <= seeds
+        and any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)}
     for cell in cells:
         assert without_tcp(cell) == without_tcp(own[cell.name])
         assert "era=today" in cell.words
@@ -326,6 +328,26 @@ def test_an_absent_cell_is_absent_and_not_zero(made_up: Paper) -> None:
     assert "| bad | absent | absent |" in page
     rewrite(made_up, lambda row: None if row["seed"] == 3 else row)
     assert verdicts(made_up)["C1"].verdict == "not decidable"
+
+
+def test_an_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> None:
+    sweep = made_up.directory / "sweep.toml"
+    sweep.write_text(SWEEP.replace('disciplines = ["good", "bad"]',
+                                   'disciplines = ["good", "bad"]\nseeds = 5'))
+    one = paper.load("made-up")
+    cells = [(cell.experiment.name, cell.seed) for cell in one.cells()]
+    assert {seed for name, seed in cells if name == "one"} == {1, 2, 3, 4, 5}
+    assert {seed for name, seed in cells if name == "other"} == {1, 2, 3}
+    assert {cell.seed for cell in paper.load("made-up", era="today").cells()} == {1, 2, 3}
+    assert verdicts(one)["C1"].seeds == 3
+    made_up.results.unlink()
+    run(one, good=0.9, bad=0.3, third=0.1)
+    found = verdicts(one)["C1"]
+    # 0.89 to 0.93: sd 0.0158, and Student's t for 95 % and 4 degrees of freedom is 2.776
+    assert found.value
+    assert found.value.value == pytest.approx(0.91)
+    assert found.value.half == pytest.approx(2.776 * 0.01 * math.sqrt(2.5 / 5), rel=1e-3)
+    assert "(3 to 5 seeds each)" in ledger.page(one)["made-up.md"]
 
 
 def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
