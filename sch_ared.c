@@ -167,7 +167,6 @@ static int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				       QDISC_DROP_OVERLIMIT, to_free);
 	}
 	congestion_count(&q->signal, signal, forced);
-	gentle_red_busy(&v->red, now);
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
 }
 
@@ -306,7 +305,8 @@ static void ared_commit(struct Qdisc *sch, struct aqm_config *to)
 	u64 now = ktime_get_ns();
 
 	/* Half seconds that are over fell under the old law. */
-	gentle_red_settle(&v->red, &q->law.red, &law->red, now);
+	gentle_red_settle(&v->red, &q->law.red, &law->red,
+			  v->fifo.held.segments, now);
 	gentle_red_adapt(&q->law.red, &v->red, &q->adapted, now);
 	gentle_red_change(&v->red, &q->law.red, &law->red);
 	q->params = *p;
@@ -328,7 +328,7 @@ static void ared_stats(struct Qdisc *sch, void *stats)
 	u64 now = ktime_get_ns();
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(p, &v->red, now);
+	red = gentle_red_seen(p, &v->red, v->fifo.held.segments, now);
 	gentle_red_adapt(p, &red, &adapted, now);
 	plain_fifo_stats(st, &v->fifo, q->law.bandwidth);
 	st->marked = congestion_marked(&q->signal);

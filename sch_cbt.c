@@ -342,7 +342,6 @@ static __always_inline void cbt_add(struct Qdisc *sch, struct sk_buff *skb,
 	cl->segments += segments;
 	cl->qlen++;
 	cl->backlog += qdisc_pkt_len(skb);
-	red_queue_added(&cl->red);
 }
 
 /* The class of a packet in the queue. */
@@ -805,26 +804,34 @@ static void cbt_setup(struct Qdisc *sch, const struct aqm_config *to)
 	cbt_restart(q);
 }
 
-/* RED's state of a class, or of all, as the next arrival would find it. */
-static struct gentle_red_vars cbt_seen(const struct cbt_sched_data *q, u32 class)
+/* RED's state of a class, or of all; packets of it in the queue. */
+static struct gentle_red_vars *cbt_state(struct cbt_vars *v, u32 class)
 {
-	return gentle_red_seen(&q->law.red[class], class == CBT_ALL ?
-			       &q->vars.queue.red : &q->vars.cls[class].red,
-			       ktime_get_ns());
+	return class == CBT_ALL ? &v->queue.red : &v->cls[class].red;
+}
+
+static u32 cbt_segments(const struct cbt_vars *v, u32 class)
+{
+	return class == CBT_ALL ? v->queue.held.segments :
+				  v->cls[class].segments;
+}
+
+/* The state as the next arrival would find it. */
+static struct gentle_red_vars cbt_seen(struct cbt_sched_data *q, u32 class)
+{
+	return gentle_red_seen(&q->law.red[class], cbt_state(&q->vars, class),
+			       cbt_segments(&q->vars, class), ktime_get_ns());
 }
 
 /* From now on RED decides by another average: begin that of the whole queue. */
 static void cbt_switch(struct cbt_sched_data *q, const struct cbt_law *law)
 {
 	struct gentle_red_vars *red = &q->vars.queue.red;
-	u64 now = ktime_get_ns();
 	int i;
 
-	gentle_red_init(red, &law->red[CBT_ALL], now);
+	gentle_red_init(red, &law->red[CBT_ALL], ktime_get_ns());
 	for (i = CBT_TCP; i < CBT_CLASSES && law->red_all; i++)
 		red->avg += cbt_seen(q, i).avg;
-	if (red_fifo_count(&q->vars.queue))
-		gentle_red_busy(red, now);
 }
 
 /* The queue keeps what it has room for. */
@@ -839,8 +846,9 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
 	int i;
 
 	for (i = CBT_ALL; i < CBT_CLASSES; i++) {
-		red = i == CBT_ALL ? &queue->red : &q->vars.cls[i].red;
-		gentle_red_settle(red, &q->law.red[i], &law->red[i], now);
+		red = cbt_state(&q->vars, i);
+		gentle_red_settle(red, &q->law.red[i], &law->red[i],
+				  cbt_segments(&q->vars, i), now);
 		gentle_red_change(red, &q->law.red[i], &law->red[i]);
 	}
 	if (law->red_all != q->law.red_all)
@@ -863,7 +871,7 @@ static void cbt_destroy(struct Qdisc *sch)
 
 static void cbt_stats(struct Qdisc *sch, void *stats)
 {
-	const struct cbt_sched_data *q = qdisc_priv(sch);
+	struct cbt_sched_data *q = qdisc_priv(sch);
 	u32 on = q->law.red_all ? CBT_ALL : CBT_TCP;
 	const struct gentle_red_params *p = &q->law.red[on];
 	const struct red_fifo *queue = &q->vars.queue;

@@ -443,7 +443,8 @@ static void chokex_commit(struct Qdisc *sch, struct aqm_config *to)
 	const struct chokex_law *law = to->law;
 	struct red_fifo *queue = &q->vars.queue;
 
-	gentle_red_settle(&queue->red, &q->law.red, &law->red, ktime_get_ns());
+	gentle_red_settle(&queue->red, &q->law.red, &law->red,
+			  queue->held.segments, ktime_get_ns());
 	gentle_red_change(&queue->red, &q->law.red, &law->red);
 	q->params = *p;
 	q->law = *law;
@@ -468,7 +469,8 @@ static void chokex_stats(struct Qdisc *sch, void *stats)
 	struct tc_chokex_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(p, &queue->red, ktime_get_ns());
+	red = gentle_red_seen(p, &queue->red, queue->held.segments,
+			      ktime_get_ns());
 	*st = q->stats;
 	red_fifo_stats(st, queue, &q->signal, q->law.bandwidth);
 	st->avg = red.avg;

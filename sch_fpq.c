@@ -208,7 +208,6 @@ static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				       QDISC_DROP_OVERLIMIT, to_free);
 	}
 	congestion_count(&q->signal, signal, forced);
-	gentle_red_busy(&v->red, now);
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
 }
 
@@ -359,7 +358,8 @@ static void fpq_commit(struct Qdisc *sch, struct aqm_config *to)
 	/* What is left of a bit's time was counted in the old law's bits. */
 	if (law->clear != q->law.clear)
 		v->flows.cleared_at = now;
-	gentle_red_settle(&v->red, &v->rule, &law->red, now);
+	gentle_red_settle(&v->red, &v->rule, &law->red, v->fifo.held.segments,
+			  now);
 	q->params = *p;
 	q->law = *law;
 	if (aqm_changed(p, TCA_FPQ_SEED))
@@ -390,7 +390,7 @@ static void fpq_stats(struct Qdisc *sch, void *stats)
 	u64 now = ktime_get_ns();
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(&v->rule, &v->red, now);
+	red = gentle_red_seen(&v->rule, &v->red, v->fifo.held.segments, now);
 	plain_fifo_stats(st, &v->fifo, q->law.bandwidth);
 	st->marked = congestion_marked(&q->signal);
 	st->spared = q->signal.spared;

@@ -268,6 +268,15 @@ static int fred_drop(struct sk_buff *skb, struct Qdisc *sch, u32 *cause,
 	return plain_fifo_drop(sch, &q->vars.fifo, skb, reason, to_free);
 }
 
+/* The average of the queue as it is; not where it is empty before an arrival. */
+static void fred_sample(struct fred_sched_data *q)
+{
+	struct gentle_red_vars *red = &q->vars.red;
+
+	red->avg = gentle_red_fold(red->avg, q->law.red.weight,
+				   q->vars.fifo.held.segments);
+}
+
 /* Queue an arrival of the flow in @slot, or of @number, which has none. */
 static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 slot,
 		    u32 number)
@@ -282,8 +291,7 @@ static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 slot,
 	ret = plain_fifo_add(sch, &v->fifo, skb, packets, 0);
 	fred_cb(skb)->flow = slot;
 	v->flows.flows[slot].qlen += packets;
-	red_queue_added(&v->red);
-	red_queue_arrival(&q->law.red, &v->red, v->fifo.held.segments);
+	fred_sample(q);
 	return ret;
 }
 
@@ -313,7 +321,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	slot = active_flows_find(&v->flows, number);
 	if (slot)
 		flow = &v->flows.flows[slot];
-	if (v->red.idle)
+	if (!v->fifo.held.segments)
 		red_queue_arrival(&p->red, &v->red, 0);
 	avgcq = fred_avgcq(v, v->red.avg);
 
@@ -383,7 +391,7 @@ static struct sk_buff *fred_dequeue(struct Qdisc *sch)
 	skb = plain_fifo_take(sch, &v->fifo);
 	if (!skb)
 		return NULL;
-	red_queue_arrival(&q->law.red, &v->red, v->fifo.held.segments);
+	fred_sample(q);
 	fred_departed(sch, skb);
 	plain_fifo_sent(&v->fifo, skb);
 	return skb;
@@ -518,7 +526,8 @@ static void fred_commit(struct Qdisc *sch, struct aqm_config *to)
 	const struct fred_law *law = to->law;
 	struct fred_vars *v = &q->vars;
 
-	gentle_red_settle(&v->red, &q->law.red, &law->red, ktime_get_ns());
+	gentle_red_settle(&v->red, &q->law.red, &law->red,
+			  v->fifo.held.segments, ktime_get_ns());
 	gentle_red_change(&v->red, &q->law.red, &law->red);
 	q->params = *p;
 	q->law = *law;
@@ -547,7 +556,8 @@ static void fred_stats(struct Qdisc *sch, void *stats)
 	const struct fred_law *law = &q->law;
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(p, &v->red, ktime_get_ns());
+	red = gentle_red_seen(p, &v->red, v->fifo.held.segments,
+			      ktime_get_ns());
 	*st = q->stats;
 	plain_fifo_stats(st, &v->fifo, law->bandwidth);
 	st->marked = congestion_marked(&q->signal);

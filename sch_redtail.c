@@ -381,8 +381,6 @@ static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	}
 
 	rq->loss = floating_red_loss(rq->loss, signal == CONGESTION_MARKED);
-	if (is_long && v->red.idle)
-		gentle_red_busy(&v->red, redtail_now(v));
 	held_add(&v->held, skb);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
@@ -655,7 +653,8 @@ static void redtail_change_red(struct redtail_sched_data *q,
 	bool keep = law->dynamic && law->red.min_th == q->law.red.min_th &&
 		    law->red.max_th == q->law.red.max_th;
 
-	gentle_red_settle(&v->red, &q->law.red, &law->red, ktime_get_ns());
+	gentle_red_settle(&v->red, &q->law.red, &law->red,
+			  v->queues[REDTAIL_LONG].backlog, ktime_get_ns());
 	gentle_red_change(&v->red, &q->law.red, &law->red);
 	v->red_now = law->red;
 	if (keep)
@@ -725,7 +724,8 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 	struct tc_redtail_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(&q->vars.red_now, &q->vars.red, ktime_get_ns());
+	red = gentle_red_seen(&q->vars.red_now, &q->vars.red, l->backlog,
+			      ktime_get_ns());
 	*st = (struct tc_redtail_qdisc_stats) {
 		.dropped_bytes	= c->dropped_bytes,
 		.marked		= congestion_marked(&c->signal),
@@ -799,7 +799,7 @@ static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 		st.cls.min = q->vars.red_now.min_th;
 		st.cls.max = q->vars.red_now.max_th;
 		red = gentle_red_seen(&q->vars.red_now, &q->vars.red,
-				      ktime_get_ns());
+				      rq->backlog, ktime_get_ns());
 		st.cls.avg = red.avg >> 32;
 		st.cls.max_p = red.max_p;
 		st.cls.marked = congestion_marked(&q->stats.signal);

@@ -109,11 +109,11 @@ struct gentle_red_params {
  * struct gentle_red_vars - state
  * @avg: average queue length, units, Q32.32
  * @slope: of p_b between min and max, a unit, Q0.64
- * @idle_since: since when the queue is empty, ns; while it is not, the idle
- *	time that has not been taken off @avg yet, below ptime
+ * @idle_since: since when the queue is empty, or its last arrival if that was not
+ *	queued, ns; matters while it is empty and @avg not 0
  * @count: arrivals passed since the last drop, while avg >= min
  * @random: R, Q0.32; matters while @count is not 0
- * @idle: the queue is empty
+ * @rest: idle time before @idle_since that is not taken off @avg yet, below ptime
  * @max_p: in force, Q0.32
  * @adapt_at: time of the next adaptation, ns
  */
@@ -123,7 +123,7 @@ struct gentle_red_vars {
 	u64	idle_since;
 	u32	count;
 	u32	random;
-	bool	idle;
+	u32	rest;
 	u32	max_p;
 	u64	adapt_at;
 };
@@ -184,7 +184,6 @@ static inline void gentle_red_init(struct gentle_red_vars *v,
 	*v = (struct gentle_red_vars) {
 		.idle_since	= now,
 		.adapt_at	= now + GENTLE_RED_INTERVAL,
-		.idle		= true,
 	};
 	gentle_red_set(p, v, p->adaptive ? clamp(p->max_p, p->bottom, p->top) :
 					   p->max_p);
@@ -281,25 +280,12 @@ static inline void gentle_red_adapt(const struct gentle_red_params *p,
 }
 
 /*
- * The queue holds something from now on. What is left of the idle time, less
- * than one ptime after gentle_red_average() at the same time, is kept for the
- * next: else a queue that is empty for less than one ptime at a time would never
- * forget. An average of 0 has nothing to forget: then no idle time counts, and
- * @now does not matter, here and in the two functions that follow.
+ * The queue has run empty. An average of 0 has nothing to forget: then no idle time
+ * counts, and @now does not matter, here and at the arrival.
  */
-static inline void gentle_red_busy(struct gentle_red_vars *v, u64 now)
-{
-	if (v->idle)
-		v->idle_since = v->avg ? now - v->idle_since : 0;
-	v->idle = false;
-}
-
-/* The queue has run empty. */
 static inline void gentle_red_idle(struct gentle_red_vars *v, u64 now)
 {
-	if (!v->idle)
-		v->idle_since = v->avg ? now - v->idle_since : 0;
-	v->idle = true;
+	v->idle_since = now;
 }
 
 /**
@@ -307,10 +293,10 @@ static inline void gentle_red_idle(struct gentle_red_vars *v, u64 now)
  * @p: configuration
  * @v: state
  * @length: of the queue before the arrival, units
- * @now: ns; matters only while the queue is idle
+ * @now: ns; matters only while the queue is empty
  *
- * An arrival that finds the queue empty and is not queued leaves it idle: the
- * time up to it has been taken off the average and does not count again.
+ * What is left of the idle time, less than one ptime, is kept for the next: else a
+ * queue that is empty for less than one ptime at a time would never forget.
  */
 static inline void gentle_red_average(const struct gentle_red_params *p,
 				      struct gentle_red_vars *v, u32 length,
@@ -318,15 +304,17 @@ static inline void gentle_red_average(const struct gentle_red_params *p,
 {
 	u64 m;
 
-	if (!v->idle) {
+	if (likely(length)) {
 		v->avg = gentle_red_fold(v->avg, p->weight, length);
 		return;
 	}
 	if (!v->avg)
 		return;
-	m = div_u64(now - v->idle_since, p->ptime);
+	m = div_u64_rem(v->rest + now - v->idle_since, p->ptime, &v->rest);
 	v->avg = gentle_red_decay(v->avg, p->weight, min_t(u64, m, U32_MAX));
-	v->idle_since += m * p->ptime;
+	v->idle_since = now;
+	if (!v->avg)
+		v->rest = 0;
 }
 
 /* The same for Adaptive RED: @now matters always. */
@@ -340,29 +328,32 @@ static inline void gentle_red_arrival(const struct gentle_red_params *p,
 }
 
 /*
- * The configuration is about to change: what has been idle so far was idle under
- * the old one. What is left of it is less than one of the old packets' time, and
- * would be many of a faster link's.
+ * The configuration of a queue of @length is about to change: what has been idle so
+ * far was idle under the old one. What is left of it is less than one of the old
+ * packets' time, and would be many of a faster link's.
  */
 static inline void gentle_red_settle(struct gentle_red_vars *v,
 				     const struct gentle_red_params *old,
 				     const struct gentle_red_params *new,
-				     u64 now)
+				     u32 length, u64 now)
 {
-	if (v->idle)
+	if (!length)
 		gentle_red_average(old, v, 0, now);
 	if (new->ptime != old->ptime)
-		v->idle_since = v->idle ? now : 0;
+		v->rest = 0;
 }
 
-/* The state as an arrival at @now finds it, but for its own sample: to show. */
+/*
+ * The state as an arrival at @now finds it with a queue of @length, but for its own
+ * sample: to show.
+ */
 static inline struct gentle_red_vars
 gentle_red_seen(const struct gentle_red_params *p,
-		const struct gentle_red_vars *v, u64 now)
+		const struct gentle_red_vars *v, u32 length, u64 now)
 {
 	struct gentle_red_vars seen = *v;
 
-	if (seen.idle)
+	if (!length)
 		gentle_red_average(p, &seen, 0, now);
 	return seen;
 }

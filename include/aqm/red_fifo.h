@@ -10,12 +10,11 @@
  * it is neither drawn nor averaged nor limited.
  *
  * The rule of idleness, for this FIFO and for any other queue under RED: a queue
- * is idle while it holds no packet. Waking belongs to the moment when a packet
- * is added, falling idle to that when the last is taken, for whatever reason. An
- * arrival that is not added changes nothing; where the last packet waits with a
- * parent, neither. Only then is the clock read, and when an arrival finds an
- * idle queue: and not even then while the average is 0, for it has nothing to
- * forget.
+ * is idle while it holds no packet. Falling idle belongs to the moment when the
+ * last is taken, for whatever reason. An arrival that is not added changes nothing;
+ * where the last packet waits with a parent, neither. Only then is the clock read,
+ * and when an arrival finds an idle queue: and not even then while the average is 0,
+ * for it has nothing to forget.
  */
 #ifndef _AQM_RED_FIFO_H
 #define _AQM_RED_FIFO_H
@@ -125,24 +124,17 @@ static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
 static inline void red_queue_arrival(const struct gentle_red_params *p,
 				     struct gentle_red_vars *v, u32 length)
 {
-	if (likely(!v->idle))
+	if (likely(length))
 		v->avg = gentle_red_fold(v->avg, p->weight, length);
 	else if (v->avg)
-		gentle_red_average(p, v, length, ktime_get_ns());
-}
-
-/* A packet has been added to the queue. */
-static inline void red_queue_added(struct gentle_red_vars *v)
-{
-	if (unlikely(v->idle))
-		gentle_red_busy(v, v->avg ? ktime_get_ns() : 0);
+		gentle_red_average(p, v, 0, ktime_get_ns());
 }
 
 /* A packet has been taken from the queue, which holds @packets now. */
 static inline void red_queue_taken(struct gentle_red_vars *v, u32 packets)
 {
-	if (unlikely(!packets))
-		gentle_red_idle(v, v->avg ? ktime_get_ns() : 0);
+	if (unlikely(!packets) && v->avg)
+		gentle_red_idle(v, ktime_get_ns());
 }
 
 /* RED has chosen an arrival. Return: what becomes of it. */
@@ -259,7 +251,6 @@ static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
 	if (rf->draw.slots)
 		red_fifo_cb(skb)->slot = random_draw_add(&rf->draw, skb);
 	__held_add(&rf->held, skb, segments);
-	red_queue_added(&rf->red);
 	if (unlikely(delay_due(&rf->delay)))
 		delay_start(&rf->delay, skb, ktime_get_ns());
 	qdisc_qlen_inc(sch);

@@ -434,7 +434,6 @@ static void test_idle(void)
 			exact += w * (q - exact);
 		}
 		if (unit_below(3)) {	/* else it is dropped: still empty */
-			gentle_red_busy(&v, now);
 			if (idle)
 				before += now - begun;
 			idle = false;
@@ -464,7 +463,7 @@ static void test_forgetting(void)
 	for (run = 0; run < 200 && pass; run++) {
 		long double exact;
 		u64 step = 1 + unit_below(2 * p.ptime);
-		struct gentle_red_vars v = { .avg = 100ULL << 32, .idle = true };
+		struct gentle_red_vars v = { .avg = 100ULL << 32 };
 		struct gentle_red_stats st = {};
 		u64 now = 0, idle = 0;
 		int i;
@@ -473,7 +472,6 @@ static void test_forgetting(void)
 			now += step;
 			idle += step;
 			gentle_red_arrival(&p, &v, &st, 0, now);
-			gentle_red_busy(&v, now);
 			/* it is sent at once, or some time later */
 			now += run & 1 ? 0 : unit_below(5 * p.ptime);
 			gentle_red_idle(&v, now);
@@ -502,7 +500,7 @@ static void test_arrival(void)
 	struct gentle_red_vars v, w;
 
 	gentle_red_init(&v, &p, start);
-	unit_ok(v.idle && v.idle_since == start && !v.avg && !v.count,
+	unit_ok(!v.rest && v.idle_since == start && !v.avg && !v.count,
 		"it starts with an empty queue");
 	unit_ok(v.max_p == GENTLE_RED_TOP, "and with max_p between its bounds");
 	w = v;
@@ -511,7 +509,6 @@ static void test_arrival(void)
 	gentle_red_arrival(&p, &w, &st, 0, start + GENTLE_RED_INTERVAL);
 	unit_ok(w.max_p < v.max_p && st.lowered == 1,
 		"an arrival at an idle queue adapts it");
-	gentle_red_busy(&w, start + GENTLE_RED_INTERVAL);
 	w.max_p = p.bottom;
 	w.avg = 100ULL << 32;
 	gentle_red_arrival(&p, &w, &st, 100, start + 2 * GENTLE_RED_INTERVAL);
@@ -519,7 +516,7 @@ static void test_arrival(void)
 		"and one at a busy queue");
 
 	v.avg = 100ULL << 32;
-	w = gentle_red_seen(&p, &v, start + (1ULL << 32));
+	w = gentle_red_seen(&p, &v, 0, start + (1ULL << 32));
 	unit_ok(!w.avg, "2^32 packet times forget everything");
 	unit_ok(v.avg == 100ULL << 32, "and looking changes nothing");
 	gentle_red_average(&p, &v, 0, start + (1ULL << 32));

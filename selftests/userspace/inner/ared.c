@@ -8,7 +8,6 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	const struct ared_vars *v = &q->vars;
 
 	inner_plain_fifo(sch, &v->fifo);
-	inner_must(v->red.idle == !sch->q.head);
 	inner_must(!q->law.red.adaptive || (v->red.max_p >= q->law.red.bottom &&
 					    v->red.max_p <= q->law.red.top));
 }

@@ -10,7 +10,6 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	u32 i, set = 0;
 
 	inner_plain_fifo(sch, &v->fifo);
-	inner_must(v->red.idle == !sch->q.head);
 	inner_must(v->rule.min_th < v->rule.max_th);
 	inner_must(c->bits == q->law.bits && c->hand < c->bits);
 	if (!deep)

@@ -37,7 +37,6 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	u32 flows = 0;
 
 	inner_plain_fifo(sch, &v->fifo);
-	inner_must(v->red.idle == !sch->q.head);
 	inner_must(v->flows.capacity == q->law.limit);
 
 	/* What the packets of each flow come to. */

@@ -33,7 +33,6 @@ static void inner_fifo(struct Qdisc *sch, const struct red_fifo *rf,
 	inner_whole(&in, sch, &rf->held, &rf->delay);
 	inner_must(rf->held.segments <= sch->limit || count == 1);
 	inner_must(rf->held.truesize <= rf->memory_limit);
-	inner_must(rf->red.idle == !count);
 }
 
 #endif /* USERSPACE_INNER_RED_FIFO_H */

@@ -57,7 +57,6 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	inner_whole(&all, sch, &v->held, &v->delay);
 	inner_must(all.backlog <= q->law.limit || all.qlen == 1);
 	inner_must(all.held.truesize <= q->law.memory_limit);
-	inner_must(v->red.idle == !v->queues[REDTAIL_LONG].packets.qlen);
 	inner_must(all.qlen || !v->credit);
 	if (q->law.dynamic) {
 		inner_must(v->red_now.min_th >= q->law.floating.floor);

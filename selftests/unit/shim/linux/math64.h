@@ -28,6 +28,13 @@ static inline u64 div_u64(u64 dividend, u32 divisor)
 	return dividend / divisor;
 }
 
+static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
+{
+	shim_divisor(divisor);
+	*remainder = dividend % divisor;
+	return dividend / divisor;
+}
+
 static inline s64 div_s64(s64 dividend, s32 divisor)
 {
 	shim_divisor(divisor);
