@@ -51,10 +51,11 @@ static void test_tags(void)
 	bool right = true;
 
 	for (int at = 0; at <= 4; at += 4) {
-		struct sk_buff skb = { .tos = 2, .protocol = 1, .network = at };
+		struct sk_buff skb = { .tos = 2, .protocol = 1, .network = at,
+				       .ip = 4 };
 
 		right &= congestion_signal(&p, &skb, false) == CONGESTION_MARKED;
-		right &= skb.tos == 3 && skb.network == at;
+		right &= skb.tos == 3 && skb.network == at && skb.protocol == 1;
 	}
 	unit_ok(right, "a mark is behind a tag, wherever the network header is");
 }

@@ -353,6 +353,7 @@ struct sk_buff {
 	u16		vlan_tci;
 	__be16		vlan_proto;
 	bool		vlan_present;
+	u16		mac_len;
 	u16		network_offset;
 	u16		queue_mapping;
 	struct net_device *dev;
@@ -497,11 +498,16 @@ static inline u16 skb_vlan_tag_get_id(const struct sk_buff *skb)
 {
 	return skb->vlan_tci & 0xfff;
 }
+#define VLAN_HLEN	4
+#define VLAN_MAX_DEPTH	8
+struct vlan_hdr {
+	__be16	h_vlan_TCI;
+	__be16	h_vlan_encapsulated_proto;
+};
 static inline bool eth_type_vlan(__be16 type)
 {
 	return type == htons(ETH_P_8021Q) || type == htons(ETH_P_8021AD);
 }
-__be16 __vlan_get_protocol(const struct sk_buff *skb, __be16 type, int *depth);
 __be16 skb_protocol(const struct sk_buff *skb, bool skip_vlan);
 int INET_ECN_set_ce(struct sk_buff *skb);
 u32 skb_get_hash(struct sk_buff *skb);

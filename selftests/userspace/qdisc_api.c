@@ -299,27 +299,27 @@ void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free)
 	*to_free = skb;
 }
 
-/* What is behind the tags in the data, which begin right behind the addresses. */
-__be16 __vlan_get_protocol(const struct sk_buff *skb, __be16 type, int *depth)
+/* What is behind the tags in the data, the first being @at, and where. */
+__be16 behind_tags(const struct sk_buff *skb, int *at)
 {
-	int at = ETH_HLEN;
+	__be16 type = skb->protocol;
 
-	for (; eth_type_vlan(type); at += 4) {
-		if (skb->data + at + 4 > skb->tail)
+	for (; eth_type_vlan(type); *at += VLAN_HLEN) {
+		if (skb->data + *at + VLAN_HLEN > skb->tail)
 			return 0;
-		memcpy(&type, skb->data + at + 2, 2);
+		memcpy(&type, skb->data + *at + 2, 2);
 	}
-	if (depth)
-		*depth = at;
 	return type;
 }
 
+/* As in the kernel, which looks for tags where mac_len says that they end. */
 __be16 skb_protocol(const struct sk_buff *skb, bool skip_vlan)
 {
-	if (!skip_vlan && skb->vlan_present)
-		return skb->vlan_proto;
-	return skip_vlan ? __vlan_get_protocol(skb, skb->protocol, NULL) :
-			   skb->protocol;
+	int at = skb->mac_len ? skb->mac_len - VLAN_HLEN : ETH_HLEN;
+
+	if (skip_vlan)
+		return behind_tags(skb, &at);
+	return skb->vlan_present ? skb->vlan_proto : skb->protocol;
 }
 
 static void ip_checksum(u8 *ip)
@@ -472,13 +472,13 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 {
 	u32 headers, payload, chunk, i = 0;
 	struct sk_buff *first = NULL, **last = &first, *s;
-	int network = skb_network_offset(skb);
+	int network = ETH_HLEN;
 
 	if (!skb_is_gso(skb))
 		return NULL;
 	if (fails())
 		return ERR_PTR(-ENOMEM);
-	__vlan_get_protocol(skb, skb->protocol, &network);
+	behind_tags(skb, &network);
 	headers = network + (skb->data[network] >> 4 == 6 ? 40 : 20) +
 		  (skb->shinfo.gso_type & (SKB_GSO_TCPV4 | SKB_GSO_TCPV6) ? 20 : 8);
 	if (headers >= skb->len)
@@ -494,6 +494,7 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 		s->vlan_tci = skb->vlan_tci;
 		s->vlan_proto = skb->vlan_proto;
 		s->vlan_present = skb->vlan_present;
+		s->mac_len = skb->mac_len;
 		s->network_offset = skb->network_offset;
 		s->number = skb->number;
 		s->leaf = skb->leaf;

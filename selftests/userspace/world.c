@@ -307,7 +307,7 @@ void world_check(void)
 
 struct packet {
 	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, tag, gso;
-	unsigned int label, segs, truesize, size, class, other, bridged;
+	unsigned int label, segs, truesize, size, class, other, bridged, mac;
 	u32 act;
 	u8 proto;
 	bool v6, has_segs, has_truesize, has_size;
@@ -335,6 +335,7 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 			p->proto ? p->v6 ? htons(ETH_P_IPV6) : htons(ETH_P_IP) :
 				   htons(ETH_P_ARP);
 	skb->network_offset = p->bridged ? ETH_HLEN : ip - buf;
+	skb->mac_len = p->mac;
 	if (!p->proto) {
 		put16(ip, 1);
 	} else if (p->v6) {
@@ -374,8 +375,8 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 
 static u8 tos_of(const struct sk_buff *skb)
 {
-	int network = skb_network_offset(skb);
-	__be16 proto = __vlan_get_protocol(skb, skb->protocol, &network);
+	int network = ETH_HLEN;
+	__be16 proto = behind_tags(skb, &network);
 	const u8 *ip = skb->data + network;
 
 	if (ip + 2 > skb->tail)
@@ -1000,7 +1001,7 @@ static int read_packet(struct packet *p, const char *words)
 		FIELD(sport), FIELD(dport), FIELD(vlan), FIELD(tag),
 		FIELD(gso), FIELD(label),
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
-		FIELD(other), FIELD(bridged),
+		FIELD(other), FIELD(bridged), FIELD(mac),
 #undef FIELD
 	};
 	static const struct {

@@ -319,7 +319,9 @@ def test_what_was_marked_and_then_found_no_room_is_lost_not_marked(kind: str) ->
         assert st["drop_limit"] == w.stats().drops == 45
 
 
-@pytest.mark.parametrize("tags", ["vlan=5", "vlan=5 bridged=1", "vlan=5 bridged=1 tag=6"])
+@pytest.mark.parametrize(
+    "tags", ["vlan=5", "vlan=5 bridged=1", "vlan=5 bridged=1 tag=6", "vlan=5 tag=6 mac=4"]
+)
 @pytest.mark.parametrize("v6", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mark_is_set_behind_vlan_tags_and_not_in_them(kind: str, v6: int, tags: str) -> None:

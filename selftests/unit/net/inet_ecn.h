@@ -3,12 +3,23 @@
 #ifndef SHIM_NET_INET_ECN_H
 #define SHIM_NET_INET_ECN_H
 
+#include <string.h>
 #include <linux/types.h>
 
 struct sk_buff {
 	u8	tos;
 	__be16	protocol;	/* a tag's, or 0 */
 	int	network;	/* where the kernel takes IP to be */
+	int	ip;		/* where it is: 0, or 4 behind a tag */
+};
+
+#define ETH_HLEN	0
+#define VLAN_HLEN	4
+#define VLAN_MAX_DEPTH	8
+
+struct vlan_hdr {
+	__be16	h_vlan_TCI;
+	__be16	h_vlan_encapsulated_proto;
 };
 
 static inline bool eth_type_vlan(__be16 type)
@@ -16,12 +27,12 @@ static inline bool eth_type_vlan(__be16 type)
 	return type;
 }
 
-/* IP is at 0, or at 4 behind a tag. */
-static inline __be16 __vlan_get_protocol(const struct sk_buff *skb, __be16 type,
-					 int *depth)
+static inline void *skb_header_pointer(const struct sk_buff *skb, int offset,
+				       int len, void *buf)
 {
-	*depth = skb->protocol ? 4 : 0;
-	return type;
+	(void)skb;
+	(void)offset;
+	return memset(buf, 0, len);
 }
 
 static inline int skb_network_offset(const struct sk_buff *skb)
@@ -37,7 +48,7 @@ static inline void skb_set_network_header(struct sk_buff *skb, int offset)
 /* RFC 3168: CE can be set on ECT(0), ECT(1) and CE, not on Not-ECT. */
 static inline int INET_ECN_set_ce(struct sk_buff *skb)
 {
-	if (skb->network != (skb->protocol ? 4 : 0) || !(skb->tos & 3))
+	if (skb->protocol || skb->network != skb->ip || !(skb->tos & 3))
 		return 0;
 	skb->tos |= 3;
 	return 1;

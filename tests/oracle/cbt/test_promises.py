@@ -44,7 +44,10 @@ def arrivals(w: World) -> list[int]:
     ids=str,
 )
 @pytest.mark.parametrize(
-    "tags", [{}, {"tag": 5}, {"vlan": 5}, {"vlan": 5, "bridged": 1}, {"vlan": 5, "tag": 6}], ids=str
+    "tags",
+    [{}, {"tag": 5}, {"vlan": 5}, {"vlan": 5, "bridged": 1}, {"vlan": 5, "tag": 6},
+     {"vlan": 5, "tag": 6, "mac": 4}],
+    ids=str,
 )
 def test_a_packet_counts_for_its_class_whatever_its_vlan(
     tags: dict[str, int], fields: dict[str, int | str], minor: int
