@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 
 import pytest
 
@@ -351,6 +352,30 @@ def test_a_change_of_probability_is_in_force_at_once(kind: str) -> None:
         assert 3 < chosen(2) < 50  # p_b about 0.05
         w.change("probability 0")
         assert chosen(3) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_gaps_between_drops_are_uniform(kind: str) -> None:
+    """Floyd and Jacobson 1993, section 7: 1 to 1/p_b arrivals, each as often. If each arrival were
+    dropped with p_b they would be geometric; with a new R for each, 4.6 in the mean and not 8.5.
+    """
+    gaps: Counter[int] = Counter()
+    flow = gap = 0
+    with World(kind, "limit 100 min 8 max 40 weight 1 probability 0.25 seed 1") as w:
+        while w.stats().qlen < 16:
+            w.enqueue(len=1000, proto="tcp", flow=(flow := flow + 1))
+        while gaps.total() < 4000:
+            w.enqueue(len=1000, proto="tcp", flow=(flow := flow + 1))
+            gap += 1
+            if w.verdict:
+                gaps[gap] += 1
+                gap = 0
+            else:
+                w.dequeue()
+        assert w.named()["probability"] == pytest.approx(1 / 16)
+    assert set(gaps) == set(range(1, 17))
+    # 15 degrees of freedom: above 37.7 one time in 1000
+    assert sum((seen - 250) ** 2 / 250 for seen in gaps.values()) < 37.7, gaps
 
 
 @pytest.mark.parametrize(
