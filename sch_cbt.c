@@ -383,6 +383,12 @@ static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	return NET_XMIT_CN;
 }
 
+/* RED's state of a class, or of all. */
+static inline struct gentle_red_vars *cbt_red_of(struct cbt_vars *v, u32 class)
+{
+	return class == CBT_ALL ? &v->queue.red : &v->cls[class].red;
+}
+
 /* RED on the average that TCP, or with red all everything, faces. */
 static inline enum congestion_signal
 cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
@@ -392,8 +398,7 @@ cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
 	struct cbt_vars *v = &q->vars;
 	u32 on = p->red_all ? CBT_ALL : CBT_TCP;
 
-	return red_queue_signal(sch, skb, &p->red[on],
-				p->red_all ? &v->queue.red : &v->cls[on].red,
+	return red_queue_signal(sch, skb, &p->red[on], cbt_red_of(v, on),
 				&v->queue.random, &p->signal, forced);
 }
 
@@ -804,12 +809,7 @@ static void cbt_setup(struct Qdisc *sch, const struct aqm_config *to)
 	cbt_restart(q);
 }
 
-/* RED's state of a class, or of all; packets of it in the queue. */
-static struct gentle_red_vars *cbt_state(struct cbt_vars *v, u32 class)
-{
-	return class == CBT_ALL ? &v->queue.red : &v->cls[class].red;
-}
-
+/* Packets of a class in the queue, or of all. */
 static u32 cbt_segments(const struct cbt_vars *v, u32 class)
 {
 	return class == CBT_ALL ? v->queue.held.segments :
@@ -819,7 +819,7 @@ static u32 cbt_segments(const struct cbt_vars *v, u32 class)
 /* The state as the next arrival would find it. */
 static struct gentle_red_vars cbt_seen(struct cbt_sched_data *q, u32 class)
 {
-	return gentle_red_seen(&q->law.red[class], cbt_state(&q->vars, class),
+	return gentle_red_seen(&q->law.red[class], cbt_red_of(&q->vars, class),
 			       cbt_segments(&q->vars, class), ktime_get_ns());
 }
 
@@ -846,7 +846,7 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
 	int i;
 
 	for (i = CBT_ALL; i < CBT_CLASSES; i++) {
-		red = cbt_state(&q->vars, i);
+		red = cbt_red_of(&q->vars, i);
 		gentle_red_settle(red, &q->law.red[i], &law->red[i],
 				  cbt_segments(&q->vars, i), now);
 		gentle_red_change(red, &q->law.red[i], &law->red[i]);
