@@ -823,12 +823,16 @@ static struct gentle_red_vars cbt_seen(struct cbt_sched_data *q, u32 class)
 			       cbt_segments(&q->vars, class), ktime_get_ns());
 }
 
-/* From now on RED decides by another average: begin that of the whole queue. */
+/*
+ * From now on RED decides by another average: begin that of the whole queue, and
+ * the count of arrivals.
+ */
 static void cbt_switch(struct cbt_sched_data *q, const struct cbt_law *law)
 {
 	struct gentle_red_vars *red = &q->vars.queue.red;
 	int i;
 
+	q->vars.cls[CBT_TCP].red.count = 0;
 	gentle_red_init(red, &law->red[CBT_ALL], ktime_get_ns());
 	for (i = CBT_TCP; i < CBT_CLASSES && law->red_all; i++)
 		red->avg += cbt_seen(q, i).avg;

@@ -62,6 +62,22 @@ def test_a_packet_counts_for_its_class_whatever_its_vlan(
         assert (cl.qlen, cl.backlog, cl.packets, cl.bytes) == (0, 0, 1, 1000)
 
 
+def test_arrivals_before_red_decided_by_another_average_do_not_count() -> None:
+    """The first that RED sees again is dropped with p_b, here 0.05, and not for those 300."""
+    dropped = 0
+    for seed in range(1, 101):
+        with World("cbt", f"limit 1000 min 5 max 105 weight 1 probability 0 seed {seed}") as w:
+            for _ in range(300):
+                w.enqueue(len=1000, proto="tcp")
+                while w.stats().qlen > 55:
+                    w.dequeue()
+            w.change("red all")
+            w.change("red tcp probability 0.1")
+            w.enqueue(len=1000, proto="tcp")
+            dropped += w.stats().drops
+    assert 0 < dropped < 15
+
+
 def test_the_limit_is_twice_the_thresholds_unless_given() -> None:
     """10 Mb/s, 100 ms: 62.5 + 23.4375 + 12.5 packets, twice that and no part of one less."""
     with World("cbt", "bandwidth 10mbit latency 100ms") as w:
