@@ -40,7 +40,6 @@ def red_burst(buffer: int) -> int:
     / w (Floyd and Jacobson 1993, section 4: a burst of that many packets may pass). Of the bursts
     that give W, this is the middle one.
     """
-
     min_packets = buffer // 5
     wlog = min(RED_WLOG, 31 - (buffer * FRAME).bit_length())
 
