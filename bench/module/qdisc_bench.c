@@ -308,7 +308,8 @@ static __always_inline u64 take_step(struct bench *b, u32 in, u32 out,
 		if (traced)
 			mark(MARK_RELEASE);
 		kfree_skb_list(to_free);
-		kfree_skb_list(late);
+		if (late)
+			kfree_skb_list(late);
 		if (traced)
 			mark(MARK_DONE);
 	}
