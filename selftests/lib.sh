@@ -91,8 +91,8 @@ hear() {
 	local more
 	read -rt 300 -N ${#1} -u "$answers_fd" said || said=
 	until [[ $said == *"$1" ]]; do
-		if [[ $said == burst:* ]] || ! read -rt 300 -u "$answers_fd" more; then
-			echo "no answer: $said" >&2
+		if ! IFS= read -rt 300 -u "$answers_fd" more || [[ $said == burst:* ]]; then
+			echo "no answer: $said$more" >&2
 			exit "$KSFT_FAIL"
 		fi
 		said+=$more$'\n'
@@ -117,6 +117,14 @@ Command failed -:${lines[$1]}
 in_tc() {
 	: > "$shown"
 	tell tc "$@"
+}
+
+# show LINE: what tc shows is read next; a refusal must not pass for an empty answer.
+show() {
+	in_tc "$1" || {
+		echo "$1: $said" >&2
+		exit "$KSFT_FAIL"
+	}
 }
 
 in_ip() {

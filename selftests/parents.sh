@@ -235,7 +235,7 @@ read_stats() {
 	local counts='"drops":([0-9]+),"overlimits":[0-9]+,"requeues":[0-9]+,"backlog":([0-9]+),"qlen":([0-9]+)'
 	qlen=() bytes=() drops=()
 	leaves=0 leaf_bytes=0 lost=0
-	in_tc "qdisc show dev $DEV"
+	show "qdisc show dev $DEV"
 	while read -rd '{' one || [ -n "$one" ]; do
 		if [[ $one =~ $handle ]]; then
 			kind=${BASH_REMATCH[1]} h=${BASH_REMATCH[2]}
@@ -448,7 +448,7 @@ case_filter-steal() {
 	# netem asks its child only when the packets are due.
 	[ "$parent" != netem ] || drain any || return
 	gate_credit 0
-	in_tc "filter show dev $DEV parent 10:"
+	show "filter show dev $DEV parent 10:"
 	[[ $(< "$shown") =~ '"packets":'([0-9]+) ]]
 	stolen=${BASH_REMATCH[1]}
 	[ "$stolen" -gt 0 ] || fails "the filter stole nothing" || return
@@ -533,7 +533,7 @@ by_default() {
 	gate_up "$1" || :
 	$all sh -c "echo $default > /proc/sys/net/core/default_qdisc"
 	default=
-	in_tc "qdisc show dev $DEV"
+	show "qdisc show dev $DEV"
 	while read -rd '{' one; do
 		[[ $one != "\"kind\":\"$kind\",\"handle\":\"0:\""* ]] || found=$((found + 1))
 	done < "$shown"
@@ -544,7 +544,7 @@ by_default() {
 where_packets_are() {
 	local name one
 	local -A sum=()
-	in_tc "qdisc show dev $DEV"
+	show "qdisc show dev $DEV"
 	while read -rd , one; do
 		for name in $choice; do
 			[[ $one != *"\"$name\":"* ]] || sum[$name]=$((sum[$name] + ${one##*:}))

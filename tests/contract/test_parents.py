@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from tests.selftests import Kind, every_kind, matrix_names, run_selftest
+from tests.selftests import TOP, Kind, every_kind, matrix_names, run_selftest
 
 
 @pytest.mark.slow
@@ -27,3 +31,26 @@ def test_under_every_parent(kind: Kind) -> None:
     unloaded = [] if short else 2 * [f"{kind.name}: unload"]
     assert sorted([*tap.passed, *skipped]) == sorted([*wanted, *unloaded])
     assert tap.status == 0
+
+def test_a_refusal_is_heard_whatever_its_length(tmp_path: Path) -> None:
+    """tc is asked by a shell that reads so many bytes at once, and lines after that."""
+    burst = tmp_path / "burst"
+    burst.write_text("#!/bin/sh\nexec cat\n")
+    burst.chmod(0o755)
+    script = """
+        . selftests/lib.sh
+        start_servers
+        for name in "$@"; do
+            ! in_tc "qdisc show dev $name" || exit
+            [[ $said == *"$name"* ]] || exit
+            in_tc "qdisc show dev lo" || exit
+        done
+        echo "all $#"
+    """
+    names = ["n" * length for length in range(1, 16)]
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *names], cwd=TOP,
+        env={**os.environ, "TOOLS_DIR": str(tmp_path)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stdout == "all 15\n", done.stderr
