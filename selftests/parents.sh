@@ -547,7 +547,8 @@ where_packets_are() {
 	show "qdisc show dev $DEV"
 	while read -rd , one; do
 		for name in $choice; do
-			[[ $one != *"\"$name\":"* ]] || sum[$name]=$((sum[$name] + ${one##*:}))
+			[[ ! $one =~ "\"$name\":"([0-9]+) ]] ||
+				sum[$name]=$((sum[$name] + BASH_REMATCH[1]))
 		done
 	done < "$shown"
 	where=
@@ -736,11 +737,14 @@ gate_down
 default=
 trap restore EXIT
 
+planned=$(($(cells | wc -l) * ${#option_sets[@]}))
 tap_start
 for options in "${option_sets[@]}"; do
 	while read -ru "$cells_fd" parent case; do
 		report "$parent: $kind $options: $case" run_case "$case"
 	done {cells_fd}< <(cells)
 done
+# An error in the shell's own arithmetic ends the loop, and nothing else.
+[ "$tap_count" -eq "$planned" ] || exit "$KSFT_FAIL"
 ! $unload || report "$kind: unload" unloads
 tap_end
