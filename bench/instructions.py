@@ -181,11 +181,11 @@ def outcome(line: str) -> dict[str, list[int]]:
     return said
 
 
-def conserved(said: Mapping[str, list[int]], cell: Cell) -> bool:
+def conserved(said: Mapping[str, list[int]], cell: Cell, total: int = 0) -> bool:
     """Whether as many packets were offered as asked for, and each was sent or dropped."""
     regime = REGIMES[cell.regime]
     offered = said["offered"][0]
-    asked = regime.fill + warm(cell) + regime.total
+    asked = regime.fill + warm(cell) + (total or regime.total)
     sent, dropped = said["sent"][0], said["dropped"][0]
     if regime.size > 1500:
         return offered == asked

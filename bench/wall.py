@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.instructions import REGIMES, TOP, Cell, begin, job, outcome, told
+from bench.instructions import REGIMES, TOP, Cell, begin, conserved, job, outcome, told
 
 #: Of mainline, than Debian's 6.12.
 YOUNGER = ("dualpi2",)
@@ -74,6 +74,8 @@ def ratios(kinds: Sequence[str], text: str) -> Iterator[tuple[Cell, Ratio]]:
     for number, line in enumerate(lines):
         round_, place = divmod(number, len(rows))
         said = outcome(line)
+        if not conserved(said, rows[place], total(rows[place])):
+            raise SystemExit(f"bench: {rows[place]}: packets do not add up: {line}")
         cost = statistics.median(said["tenths"]) - said["overhead"][0] / 10
         costs[round_][rows[place]].append(cost)
     for cell in rows[::2]:

@@ -9,9 +9,14 @@ from bench import wall
 from bench.instructions import Cell
 
 
-def line(time: int) -> str:
+# What fills the queue and warms it up, and what is timed.
+OFFERED = {"standing": 800 + 32_768 + wall.STEPS, "overload": 1000 + 32_768 + 2 * wall.STEPS}
+
+
+def line(time: int, regime: str = "standing", lost: int = 0) -> str:
     # In one tenth somebody else had the processor.
-    return f"tenths 999999 {f'{time + 5} ' * 9}time 999 overhead 50 offered 9 sent 9"
+    return (f"tenths 999999 {f'{time + 5} ' * 9}time 999 overhead 50 offered {OFFERED[regime]} "
+            f"sent {OFFERED[regime] - 7 - lost} dropped 7 held 0 lost 0")  # fmt: skip
 
 
 def test_the_median_of_rounds_by_the_pfifo_of_each() -> None:
@@ -21,7 +26,8 @@ def test_the_median_of_rounds_by_the_pfifo_of_each() -> None:
     for number, ratio in enumerate(red, 1):
         standing = [ratio * number, 50 * number, 200 * number, 150 * number]
         overload = [100 * number, 80 * number, 500 * number, 120 * number]
-        text += "".join(line(time) + "\n" for time in (*standing, *overload))
+        text += "".join(line(time) + "\n" for time in standing)
+        text += "".join(line(time, "overload") + "\n" for time in overload)
     found = dict(wall.ratios(["red", "sfq"], text))
     assert found == {
         Cell("red", "standing", wall.FLOWS): wall.Ratio(3.0, 2.1, 10.0),
@@ -32,7 +38,12 @@ def test_the_median_of_rounds_by_the_pfifo_of_each() -> None:
 
 
 def test_a_run_that_failed_has_no_ratio() -> None:
-    lines = [line(100)] * (4 * wall.ROUNDS - 1)
-    for text in ("\n".join(lines), "\n".join([*lines, "failed"])):
+    lines = [*[line(100)] * 2, *[line(100, "overload")] * 2] * wall.ROUNDS
+    whole = "\n".join(lines)
+    assert dict(wall.ratios(["red"], whole))
+    missing, failed = "\n".join(lines[:-1]), "\n".join([*lines[:-1], "failed"])
+    leaks = "\n".join([*lines[:-1], line(100, "overload", lost=1)])
+    another = "\n".join([*lines[:-1], line(100, "standing")])
+    for text in (missing, failed, leaks, another):
         with pytest.raises(SystemExit):
             dict(wall.ratios(["red"], text))
