@@ -211,9 +211,9 @@ static noinline int tworr_lost(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* What arrivals are counted under may change with this one. */
-static noinline void tworr_look(struct tworr_sched_data *q, u32 packets,
-				u64 now)
+static noinline void tworr_look(struct Qdisc *sch, u32 packets, u64 now)
 {
+	struct tworr_sched_data *q = qdisc_priv(sch);
 	const struct tworr_derived *d = &q->derived;
 	struct tworr_vars *v = &q->vars;
 
@@ -226,11 +226,12 @@ static noinline void tworr_look(struct tworr_sched_data *q, u32 packets,
 }
 
 /* One packet, or segment. */
-static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
-			     struct sk_buff **to_free)
+static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
+					     struct Qdisc *sch,
+					     struct sk_buff **to_free,
+					     u32 packets)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	u32 packets = held_segments(skb);
 	struct tworr_vars *v = &q->vars;
 	struct plain_fifo *queue = &v->queue;
 	enum two_region_phase phase;
@@ -238,7 +239,7 @@ static int tworr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	u32 *full;
 
 	if (unlikely(now >= v->stands))
-		tworr_look(q, packets, now);
+		tworr_look(sch, packets, now);
 	phase = two_region_count(&q->derived.law, &v->control, packets, now);
 	if (unlikely(phase != TWO_REGION_QUIET))
 		v->stands = 0;
@@ -258,9 +259,8 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
-	if (unlikely(skb_is_gso(skb)) && q->params.split_gso)
-		return split_gso_enqueue(skb, sch, to_free, tworr_enqueue_one);
-	return tworr_enqueue_one(skb, sch, to_free);
+	return split_gso_arrival(skb, sch, to_free, q->params.split_gso,
+				 tworr_enqueue_one);
 }
 
 /* The first packet has left the queue, and the estimator is to know it. */
@@ -287,7 +287,7 @@ static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 	if (persistent_queue_notes(&q->vars.persistent, &q->derived.persistent,
 				   queue->held.segments))
 		tworr_departed(sch, skb);
-	plain_fifo_sent(queue, skb);
+	plain_fifo_sent(sch, queue, skb);
 	return skb;
 }
 

@@ -138,14 +138,13 @@ struct ared_sched_data {
 };
 
 /* An arrival, or a segment of one. */
-static int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
+static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
+					struct sk_buff **to_free, u32 packets)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
 	const struct ared_law *p = &q->law;
 	enum congestion_signal signal;
 	struct ared_vars *v = &q->vars;
-	u32 packets = held_segments(skb);
 	u64 now = ktime_get_ns();
 	bool forced;
 	u32 *full;
@@ -175,9 +174,8 @@ static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
 
-	if (skb_is_gso(skb) && q->law.split)
-		return split_gso_enqueue(skb, sch, to_free, ared_arrival);
-	return ared_arrival(skb, sch, to_free);
+	return split_gso_arrival(skb, sch, to_free, q->law.split,
+				 ared_arrival);
 }
 
 /* The first packet has left the queue. */
@@ -197,7 +195,7 @@ static struct sk_buff *ared_dequeue(struct Qdisc *sch)
 	if (!skb)
 		return NULL;
 	ared_departed(sch, skb);
-	plain_fifo_sent(&q->vars.fifo, skb);
+	plain_fifo_sent(sch, &q->vars.fifo, skb);
 	return skb;
 }
 

@@ -197,11 +197,10 @@ static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* An arrival, or a segment of one. */
-static int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
+static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
+					struct sk_buff **to_free, u32 packets)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
-	u32 packets = held_segments(skb);
 	struct blue_vars *v = &q->vars;
 	struct plain_fifo *queue = &v->queue;
 	bool above;
@@ -228,9 +227,8 @@ static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
-	if (unlikely(skb_is_gso(skb)) && q->law.split)
-		return split_gso_enqueue(skb, sch, to_free, blue_arrival);
-	return blue_arrival(skb, sch, to_free);
+	return split_gso_arrival(skb, sch, to_free, q->law.split,
+				 blue_arrival);
 }
 
 /* The first packet has left the queue. */
@@ -253,7 +251,7 @@ static struct sk_buff *blue_dequeue(struct Qdisc *sch)
 	if (!skb)
 		return NULL;
 	blue_departed(sch, skb);
-	plain_fifo_sent(queue, skb);
+	plain_fifo_sent(sch, queue, skb);
 	return skb;
 }
 

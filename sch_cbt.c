@@ -510,13 +510,12 @@ static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 }
 
 /* An arrival, or a segment of one. */
-static int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
-		       struct sk_buff **to_free)
+static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
+				       struct sk_buff **to_free, u32 segments)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	enum congestion_signal signal = CONGESTION_PASS;
 	const struct cbt_law *p = &q->law;
-	u32 segments = held_segments(skb);
 	struct cbt_stats *st = &q->stats;
 	struct cbt_vars *v = &q->vars;
 	struct cbt_class *cl;
@@ -573,9 +572,8 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	const struct cbt_sched_data *q = qdisc_priv(sch);
 
-	if (unlikely(skb_is_gso(skb)) && q->law.split)
-		return split_gso_enqueue(skb, sch, to_free, cbt_arrival);
-	return cbt_arrival(skb, sch, to_free);
+	return split_gso_arrival(skb, sch, to_free, q->law.split,
+				 cbt_arrival);
 }
 
 static struct sk_buff *cbt_dequeue(struct Qdisc *sch)

@@ -213,13 +213,14 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 }
 
 /* An arrival, or a segment of one. */
-static int chokex_arrival(struct sk_buff *skb, struct Qdisc *sch,
-			  struct sk_buff **to_free)
+static __always_inline int chokex_arrival(struct sk_buff *skb,
+					  struct Qdisc *sch,
+					  struct sk_buff **to_free,
+					  u32 segments)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
 	const struct chokex_law *p = &q->law;
-	u32 segments = held_segments(skb);
 	enum congestion_signal signal;
 	u32 flow = 0;
 	bool forced;
@@ -298,10 +299,8 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u32 len = qdisc_pkt_len(skb);
 	int verdict;
 
-	if (unlikely(skb_is_gso(skb)) && q->law.split)
-		verdict = split_gso_enqueue(skb, sch, to_free, chokex_arrival);
-	else
-		verdict = chokex_arrival(skb, sch, to_free);
+	verdict = split_gso_arrival(skb, sch, to_free, q->law.split,
+				    chokex_arrival);
 	return likely(!q->vars.lost) ? verdict : chokex_tell(sch, len, verdict);
 }
 

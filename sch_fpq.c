@@ -175,14 +175,13 @@ static void fpq_adjust(struct fpq_sched_data *q, u64 now)
 }
 
 /* An arrival, or a segment of one. */
-static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
-		       struct sk_buff **to_free)
+static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
+				       struct sk_buff **to_free, u32 packets)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 	const struct fpq_law *p = &q->law;
 	enum congestion_signal signal;
 	struct fpq_vars *v = &q->vars;
-	u32 packets = held_segments(skb);
 	u64 now = ktime_get_ns();
 	bool forced;
 	u32 *full;
@@ -216,9 +215,8 @@ static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 
-	if (skb_is_gso(skb) && q->law.split)
-		return split_gso_enqueue(skb, sch, to_free, fpq_arrival);
-	return fpq_arrival(skb, sch, to_free);
+	return split_gso_arrival(skb, sch, to_free, q->law.split,
+				 fpq_arrival);
 }
 
 /* The first packet has left the queue. */
@@ -238,7 +236,7 @@ static struct sk_buff *fpq_dequeue(struct Qdisc *sch)
 	if (!skb)
 		return NULL;
 	fpq_departed(sch, skb);
-	plain_fifo_sent(&q->vars.fifo, skb);
+	plain_fifo_sent(sch, &q->vars.fifo, skb);
 	return skb;
 }
 

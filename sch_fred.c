@@ -278,11 +278,10 @@ static void fred_sample(struct fred_sched_data *q)
 }
 
 /* Queue an arrival of the flow in @slot, or of @number, which has none. */
-static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 slot,
-		    u32 number)
+static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets,
+		    u32 slot, u32 number)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
-	u32 packets = held_segments(skb);
 	struct fred_vars *v = &q->vars;
 	int ret;
 
@@ -296,8 +295,8 @@ static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 slot,
 }
 
 /* An arrival, or a segment of one. */
-static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
+static __always_inline int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
+					struct sk_buff **to_free, u32 packets)
 {
 	struct active_flow none = {}, *flow = &none;
 	struct fred_sched_data *q = qdisc_priv(sch);
@@ -347,12 +346,12 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			  QDISC_DROP_CONGESTED, to_free);
 		return NET_XMIT_CN;
 	}
-	cause = plain_fifo_full(&v->fifo, skb, held_segments(skb));
+	cause = plain_fifo_full(&v->fifo, skb, packets);
 	if (unlikely(cause))
 		return fred_drop(skb, sch, cause, QDISC_DROP_OVERLIMIT,
 				 to_free);
 	congestion_count(&q->signal, signal, forced);
-	return fred_add(skb, sch, slot, number);
+	return fred_add(skb, sch, packets, slot, number);
 }
 
 static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -360,9 +359,7 @@ static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
 
-	if (skb_is_gso(skb) && q->law.split)
-		return split_gso_enqueue(skb, sch, to_free, fred_arrival);
-	return fred_arrival(skb, sch, to_free);
+	return split_gso_arrival(skb, sch, to_free, q->law.split, fred_arrival);
 }
 
 /* The first packet has left the queue. */
@@ -393,7 +390,7 @@ static struct sk_buff *fred_dequeue(struct Qdisc *sch)
 		return NULL;
 	fred_sample(q);
 	fred_departed(sch, skb);
-	plain_fifo_sent(&v->fifo, skb);
+	plain_fifo_sent(sch, &v->fifo, skb);
 	return skb;
 }
 

@@ -191,16 +191,16 @@ static struct qsdrr_flow *qsdrr_victim(struct qsdrr_sched_data *q,
 /* Queue a packet that fits. */
 static __always_inline void qsdrr_add(struct Qdisc *sch,
 				      struct qsdrr_flow *flow,
-				      struct sk_buff *skb)
+				      struct sk_buff *skb, u32 segments)
 {
-	flow_buffer_add(sch, &flow->fq, skb);
+	flow_buffer_add(sch, &flow->fq, skb, segments);
 	flow->backlog += qdisc_pkt_len(skb);
 	qsdrr_file(qdisc_priv(sch), flow);
 }
 
 /* Queue a packet that does not fit: make room for it. */
 static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
-				       struct qsdrr_flow *flow,
+				       struct qsdrr_flow *flow, u32 segments,
 				       struct sk_buff **to_free)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
@@ -211,9 +211,9 @@ static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	u32 *cause;
 
 	flow_buffer_overflow(sch);
-	if (flow_buffer_is_oversize(b, skb))
+	if (flow_buffer_is_oversize(b, skb, segments))
 		return flow_buffer_refuse(skb, sch, to_free);
-	while ((cause = flow_buffer_lacks(b, skb))) {
+	while ((cause = flow_buffer_lacks(b, skb, segments))) {
 		victim = qsdrr_victim(q, victim);
 		lost = flow_buffer_discard(sch, &victim->fq, cause, &losses,
 					   to_free);
@@ -221,31 +221,31 @@ static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 		qsdrr_file(q, victim);
 		losses.own |= victim == flow;
 	}
-	qsdrr_add(sch, flow, skb);
+	qsdrr_add(sch, flow, skb, segments);
 	return flow_buffer_settle(sch, &losses, qdisc_pkt_len(skb));
 }
 
 /* Queue a packet of queue @number, from 0. */
 static __always_inline int qsdrr_enqueue_one(struct sk_buff *skb,
 					     struct Qdisc *sch, u32 number,
-					     struct sk_buff **to_free)
+					     struct sk_buff **to_free, u32 segments)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct qsdrr_flow *flow;
 
 	flow = qsdrr_flow(flow_rounds_queue(&q->buffer.rounds, number));
-	if (unlikely(!flow_buffer_fits(&q->buffer, skb)))
-		return qsdrr_enqueue_full(skb, sch, flow, to_free);
-	qsdrr_add(sch, flow, skb);
+	if (unlikely(!flow_buffer_fits(&q->buffer, skb, segments)))
+		return qsdrr_enqueue_full(skb, sch, flow, segments, to_free);
+	qsdrr_add(sch, flow, skb, segments);
 	return NET_XMIT_SUCCESS;
 }
 
 static int qsdrr_enqueue_classified(struct sk_buff *skb, struct Qdisc *sch,
-				    struct sk_buff **to_free)
+				    struct sk_buff **to_free, u32 segments)
 {
 	const struct qsdrr_sched_data *q = qdisc_priv(sch);
 
-	return qsdrr_enqueue_one(skb, sch, q->buffer.number, to_free);
+	return qsdrr_enqueue_one(skb, sch, q->buffer.number, to_free, segments);
 }
 
 static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -255,7 +255,7 @@ static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 
 	if (likely(flow_buffer_is_plain(b, sch, skb)))
 		return qsdrr_enqueue_one(skb, sch, flow_buffer_hash(b, skb),
-					 to_free);
+					 to_free, 1);
 	return flow_buffer_enqueue_other(skb, sch, to_free,
 					 qsdrr_enqueue_classified);
 }

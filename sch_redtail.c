@@ -356,8 +356,10 @@ static u32 *redtail_full(struct redtail_sched_data *q, struct redtail_queue *rq,
 }
 
 /* One packet, or segment, for the queue vars.arriving. */
-static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
-			       struct sk_buff **to_free)
+static __always_inline int redtail_enqueue_one(struct sk_buff *skb,
+					       struct Qdisc *sch,
+					       struct sk_buff **to_free,
+					       u32 segments)
 {
 	enum congestion_signal signal = CONGESTION_PASS;
 	struct redtail_sched_data *q = qdisc_priv(sch);
@@ -381,7 +383,7 @@ static int redtail_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	}
 
 	rq->loss = floating_red_loss(rq->loss, signal == CONGESTION_MARKED);
-	held_add(&v->held, skb);
+	held_add(&v->held, skb, segments);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
 	qdisc_qstats_backlog_inc(sch, skb);
@@ -409,10 +411,8 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		minor = redtail_classify(q, skb) + 1;
 	v->arriving = &v->queues[minor - 1];
 	/* The segments of a packet stay together. */
-	if (unlikely(skb_is_gso(skb)) && q->law.split)
-		return split_gso_enqueue(skb, sch, to_free,
-					 redtail_enqueue_one);
-	return redtail_enqueue_one(skb, sch, to_free);
+	return split_gso_arrival(skb, sch, to_free, q->law.split,
+				 redtail_enqueue_one);
 }
 
 /* Take the first packet of a queue that has one. */
@@ -460,7 +460,7 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	rq->sent += qdisc_pkt_len(skb);
 	if (delay_timed(&v->delay, skb))
 		delay_end(&v->delay, ktime_get_ns());
-	qdisc_bstats_update(sch, skb);
+	held_sent(sch, skb);
 	return skb;
 }
 

@@ -174,18 +174,18 @@ static struct tdrr_flow *tdrr_victim(struct tdrr_sched_data *q)
 /* Queue a packet that fits. */
 static __always_inline void tdrr_add(struct Qdisc *sch,
 				     struct tdrr_flow *flow,
-				     struct sk_buff *skb)
+				     struct sk_buff *skb, u32 segments)
 {
 	bool was_empty = !flow->fq.head;
 
-	flow_buffer_add(sch, &flow->fq, skb);
+	flow_buffer_add(sch, &flow->fq, skb, segments);
 	if (was_empty)
 		tdrr_activated(qdisc_priv(sch), flow);
 }
 
 /* Queue a packet that does not fit: make room for it. */
 static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
-				      struct tdrr_flow *flow,
+				      struct tdrr_flow *flow, u32 segments,
 				      struct sk_buff **to_free)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
@@ -195,40 +195,40 @@ static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	u32 *cause;
 
 	flow_buffer_overflow(sch);
-	if (flow_buffer_is_oversize(b, skb))
+	if (flow_buffer_is_oversize(b, skb, segments))
 		return flow_buffer_refuse(skb, sch, to_free);
-	while ((cause = flow_buffer_lacks(b, skb))) {
+	while ((cause = flow_buffer_lacks(b, skb, segments))) {
 		victim = tdrr_victim(q);
 		flow_buffer_discard(sch, &victim->fq, cause, &losses, to_free);
 		if (!victim->fq.head)
 			tdrr_emptied(q, victim);
 		losses.own |= victim == flow;
 	}
-	tdrr_add(sch, flow, skb);
+	tdrr_add(sch, flow, skb, segments);
 	return flow_buffer_settle(sch, &losses, qdisc_pkt_len(skb));
 }
 
 /* Queue a packet of queue @number, from 0. */
 static __always_inline int tdrr_enqueue_one(struct sk_buff *skb,
 					    struct Qdisc *sch, u32 number,
-					    struct sk_buff **to_free)
+					    struct sk_buff **to_free, u32 segments)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct tdrr_flow *flow;
 
 	flow = tdrr_flow(flow_rounds_queue(&q->buffer.rounds, number));
-	if (unlikely(!flow_buffer_fits(&q->buffer, skb)))
-		return tdrr_enqueue_full(skb, sch, flow, to_free);
-	tdrr_add(sch, flow, skb);
+	if (unlikely(!flow_buffer_fits(&q->buffer, skb, segments)))
+		return tdrr_enqueue_full(skb, sch, flow, segments, to_free);
+	tdrr_add(sch, flow, skb, segments);
 	return NET_XMIT_SUCCESS;
 }
 
 static int tdrr_enqueue_classified(struct sk_buff *skb, struct Qdisc *sch,
-				   struct sk_buff **to_free)
+				   struct sk_buff **to_free, u32 segments)
 {
 	const struct tdrr_sched_data *q = qdisc_priv(sch);
 
-	return tdrr_enqueue_one(skb, sch, q->buffer.number, to_free);
+	return tdrr_enqueue_one(skb, sch, q->buffer.number, to_free, segments);
 }
 
 static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -238,7 +238,7 @@ static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 
 	if (likely(flow_buffer_is_plain(b, sch, skb)))
 		return tdrr_enqueue_one(skb, sch, flow_buffer_hash(b, skb),
-					to_free);
+					to_free, 1);
 	return flow_buffer_enqueue_other(skb, sch, to_free,
 					 tdrr_enqueue_classified);
 }

@@ -5,8 +5,8 @@
  * A time stamp on every packet costs two reads of the clock each. Here one
  * packet is timed from its arrival to its departure, then DELAY_SPACING
  * arrivals pass before the next one is: a packet that is not timed costs a
- * comparison at its arrival and one at its departure. A timed packet that is
- * lost is forgotten.
+ * countdown at its arrival and a comparison at its departure. A timed packet that
+ * is lost is forgotten.
  *
  *	avg = avg + (delay - avg) / 8
  *
@@ -18,6 +18,7 @@
 #define _AQM_DELAY_H
 
 #include <linux/compiler.h>
+#include <linux/limits.h>
 #include <linux/types.h>
 
 #define DELAY_SPACING	16	/* arrivals between two samples */
@@ -25,7 +26,8 @@
 /**
  * struct delay_sample - the packet being timed, and the results
  * @packet: its address, never followed; NULL while none is timed
- * @wait: arrivals that pass before the next sample
+ * @wait: arrivals that pass before the next sample; while a packet is timed, more
+ *	than come
  * @samples: packets timed so far; at 0 the rest means nothing
  * @since: its arrival, ns
  * @last: delay of the last packet timed, ns
@@ -34,7 +36,7 @@
  */
 struct delay_sample {
 	const void	*packet;
-	u32		wait;
+	s32		wait;
 	u32		samples;
 	u64		since;
 	u64		last;
@@ -45,13 +47,7 @@ struct delay_sample {
 /* Whether the packet that arrives is to be timed: then delay_start() it. */
 static inline bool delay_due(struct delay_sample *d)
 {
-	if (d->packet)
-		return false;
-	if (likely(d->wait)) {
-		d->wait--;
-		return false;
-	}
-	return true;
+	return unlikely(--d->wait < 0) && !d->packet;
 }
 
 /* Time @packet, which has been queued at @now, ns. */
@@ -60,7 +56,7 @@ static inline void delay_start(struct delay_sample *d, const void *packet,
 {
 	d->packet = packet;
 	d->since = now;
-	d->wait = DELAY_SPACING;
+	d->wait = S32_MAX;
 }
 
 /* Whether @packet, which departs, is timed: then delay_end() it. */
@@ -75,6 +71,7 @@ static inline void delay_end(struct delay_sample *d, u64 now)
 	u64 delay = now - d->since;
 
 	d->packet = NULL;
+	d->wait = DELAY_SPACING;
 	d->last = delay;
 	d->avg = d->samples ? d->avg - d->avg / 8 + delay / 8 : delay;
 	d->max = delay > d->max ? delay : d->max;

@@ -283,9 +283,9 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 }
 
 /*
- * Whether an arrival's flow alone says its queue, and it is to be queued as it
- * is. So it is with nearly all, for which this is a few comparisons: what else
- * there may be is for flow_buffer_enqueue_other().
+ * Whether an arrival's flow alone says its queue, and it is one segment. So it is
+ * with nearly all, for which this is a few comparisons: what else there may be is
+ * for flow_buffer_enqueue_other().
  */
 static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 					const struct Qdisc *sch,
@@ -293,8 +293,7 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 {
 	return !rcu_dereference_bh(b->filters.list) &&
 	       (TC_H_MAJ(skb->priority) != sch->handle || !sch->handle) &&
-	       !(skb_is_gso(skb) && b->params.split_gso) &&
-	       (skb->l4_hash || skb->sw_hash);
+	       !skb_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
 
 /**
@@ -302,7 +301,8 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
  * @skb: the arrival
  * @sch: the discipline
  * @to_free: list that takes what is lost
- * @one: what the discipline does with one packet, whose queue is @number
+ * @one: what the discipline does with one packet of so many segments, whose queue
+ *	is @number
  *
  * The segments of a packet are one flow: they are classified as one, so that
  * filters and their actions see what they would see without this discipline.
@@ -313,7 +313,7 @@ static noinline int
 flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free,
 			  int (*one)(struct sk_buff *skb, struct Qdisc *sch,
-				     struct sk_buff **to_free))
+				     struct sk_buff **to_free, u32 segments))
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
 	int verdict;
@@ -321,9 +321,7 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	verdict = __flow_buffer_classify(skb, sch, to_free);
 	if (unlikely(verdict))
 		return verdict;
-	if (skb_is_gso(skb) && b->params.split_gso)
-		return split_gso_enqueue(skb, sch, to_free, one);
-	return one(skb, sch, to_free);
+	return split_gso_arrival(skb, sch, to_free, b->params.split_gso, one);
 }
 
 /*
@@ -332,18 +330,18 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
  * Return: the counter of what is discarded for it; NULL if it fits.
  */
 static inline u32 *flow_buffer_lacks(struct flow_buffer *b,
-				     const struct sk_buff *skb)
+				     const struct sk_buff *skb, u32 segments)
 {
-	return held_lacks(&b->held, held_segments(skb), skb->truesize,
+	return held_lacks(&b->held, segments, skb->truesize,
 			  b->params.limit, b->params.memory_limit,
 			  &b->stats.drop_limit, &b->stats.drop_memory);
 }
 
 /* Whether an arrival fits beside what is held. */
 static inline bool flow_buffer_fits(struct flow_buffer *b,
-				    const struct sk_buff *skb)
+				    const struct sk_buff *skb, u32 segments)
 {
-	return !flow_buffer_lacks(b, skb);
+	return !flow_buffer_lacks(b, skb, segments);
 }
 
 /* Count an arrival that found the buffer full. */
@@ -360,9 +358,10 @@ static inline void flow_buffer_overflow(struct Qdisc *sch)
  * room for it all that is held would have to go, and not even that might do.
  */
 static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
-					   const struct sk_buff *skb)
+					   const struct sk_buff *skb,
+					   u32 segments)
 {
-	return held_segments(skb) > b->params.limit ||
+	return segments > b->params.limit ||
 	       skb->truesize > b->params.memory_limit;
 }
 
@@ -437,11 +436,11 @@ static noinline void __flow_buffer_time(struct flow_buffer *b,
 /* Queue an arrival that fits. */
 static __always_inline void flow_buffer_add(struct Qdisc *sch,
 					    struct flow_queue *fq,
-					    struct sk_buff *skb)
+					    struct sk_buff *skb, u32 segments)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	held_add(&b->held, skb);
+	held_add(&b->held, skb, segments);
 	flow_queue_add(&b->rounds, fq, skb, b->params.quantum);
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
@@ -493,7 +492,7 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 	__flow_buffer_left(sch, skb);
 	if (delay_timed(&b->delay, skb))
 		delay_end(&b->delay, ktime_get_ns());
-	qdisc_bstats_update(sch, skb);
+	held_sent(sch, skb);
 	return skb;
 }
 

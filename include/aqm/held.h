@@ -76,9 +76,9 @@ static inline u32 *held_lacks(const struct held *held, u32 segments,
 	return NULL;
 }
 
-/* Add a packet that is @segments, which held_segments() has told. */
-static inline void __held_add(struct held *held, const struct sk_buff *skb,
-			      u32 segments)
+/* Add a packet of @segments. */
+static inline void held_add(struct held *held, const struct sk_buff *skb,
+			    u32 segments)
 {
 	struct held_cb *cb = held_cb(skb);
 	u32 truesize = skb->truesize;
@@ -89,17 +89,19 @@ static inline void __held_add(struct held *held, const struct sk_buff *skb,
 	held->truesize += truesize;
 }
 
-static inline void held_add(struct held *held, const struct sk_buff *skb)
-{
-	__held_add(held, skb, held_segments(skb));
-}
-
 static inline void held_sub(struct held *held, const struct sk_buff *skb)
 {
 	const struct held_cb *cb = held_cb(skb);
 
 	held->segments -= cb->segments;
 	held->truesize -= cb->truesize;
+}
+
+/* A packet that was held has left for the link. */
+static inline void held_sent(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	_bstats_update(&sch->bstats, qdisc_pkt_len(skb),
+		       held_cb(skb)->segments);
 }
 
 #endif /* _AQM_HELD_H */

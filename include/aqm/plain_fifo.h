@@ -65,7 +65,7 @@ static inline u32 *plain_fifo_full(struct plain_fifo *f,
 static inline int plain_fifo_add(struct Qdisc *sch, struct plain_fifo *f,
 				 struct sk_buff *skb, u32 packets, u64 now)
 {
-	__held_add(&f->held, skb, packets);
+	held_add(&f->held, skb, packets);
 	if (unlikely(delay_due(&f->delay)))
 		delay_start(&f->delay, skb, now ?: ktime_get_ns());
 	return qdisc_enqueue_tail(skb, sch);
@@ -86,17 +86,20 @@ static inline int plain_fifo_drop(struct Qdisc *sch, struct plain_fifo *f,
 static inline struct sk_buff *plain_fifo_take(struct Qdisc *sch,
 					      struct plain_fifo *f)
 {
-	struct sk_buff *skb = qdisc_dequeue_head(sch);
+	struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
 
-	if (likely(skb))
+	if (likely(skb)) {
+		qdisc_qstats_backlog_dec(sch, skb);
 		held_sub(&f->held, skb);
+	}
 	return skb;
 }
 
 /* A packet that was taken leaves for the link. */
-static inline void plain_fifo_sent(struct plain_fifo *f,
+static inline void plain_fifo_sent(struct Qdisc *sch, struct plain_fifo *f,
 				   const struct sk_buff *skb)
 {
+	held_sent(sch, skb);
 	if (delay_timed(&f->delay, skb))
 		delay_end(&f->delay, ktime_get_ns());
 }

@@ -250,7 +250,7 @@ static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
 	red_fifo_cb(skb)->tag = tag;
 	if (rf->draw.slots)
 		red_fifo_cb(skb)->slot = random_draw_add(&rf->draw, skb);
-	__held_add(&rf->held, skb, segments);
+	held_add(&rf->held, skb, segments);
 	if (unlikely(delay_due(&rf->delay)))
 		delay_start(&rf->delay, skb, ktime_get_ns());
 	qdisc_qlen_inc(sch);
@@ -284,7 +284,7 @@ static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
 {
 	if (delay_timed(&rf->delay, skb))
 		delay_end(&rf->delay, ktime_get_ns());
-	qdisc_bstats_update(sch, skb);
+	held_sent(sch, skb);
 }
 
 /* Count a packet that is lost, taken out or never added, under its @cause. */

@@ -25,6 +25,7 @@
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
+#include <aqm/held.h>
 #ifdef HAVE_NET_GSO_H
 #include <net/gso.h>
 #endif
@@ -40,11 +41,12 @@ static inline void split_gso_prepare(struct sk_buff *segment)
 }
 
 /**
- * split_gso_enqueue() - queue a GSO packet segment by segment
+ * split_gso_enqueue() - queue a GSO packet, segment by segment
  * @skb: the packet
  * @sch: the discipline
  * @to_free: list that takes what is discarded
- * @enqueue: the discipline's enqueue of one packet
+ * @split: cut it up
+ * @enqueue: the discipline's enqueue of one packet of so many segments
  *
  * A packet that cannot be cut up, for want of memory or because nothing needs
  * it, is queued whole.
@@ -53,11 +55,11 @@ static inline void split_gso_prepare(struct sk_buff *segment)
  */
 static noinline int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free,
+		  struct sk_buff **to_free, bool split,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				 struct sk_buff **to_free))
+				 struct sk_buff **to_free, u32 segments))
 {
-	struct sk_buff *segment, *segments, *next;
+	struct sk_buff *segment, *segments = NULL, *next;
 	u32 segment_len, untold_len = 0, lost = 0;
 	bool was_empty = !sch->q.qlen;
 	u32 len = qdisc_pkt_len(skb);
@@ -65,16 +67,18 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	bool untold = false, queued = false;
 	int verdict, result;
 
-	features = netif_skb_features(skb);
-	segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
+	if (split) {
+		features = netif_skb_features(skb);
+		segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
+	}
 	if (IS_ERR_OR_NULL(segments))
-		return enqueue(skb, sch, to_free);
+		return enqueue(skb, sch, to_free, held_segments(skb));
 
 	result = NET_XMIT_SUCCESS;
 	skb_list_walk_safe(segments, segment, next) {
 		split_gso_prepare(segment);
 		segment_len = qdisc_pkt_len(segment);
-		verdict = enqueue(segment, sch, to_free);
+		verdict = enqueue(segment, sch, to_free, 1);
 		if (verdict != NET_XMIT_SUCCESS) {
 			lost += net_xmit_drop_count(verdict);
 			result = verdict;
@@ -107,6 +111,28 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		qdisc_tree_reduce_backlog(sch, lost, 0);
 	}
 	return result;
+}
+
+/**
+ * split_gso_arrival() - queue a packet, which is one segment in most cases
+ * @skb: the packet
+ * @sch: the discipline
+ * @to_free: list that takes what is discarded
+ * @split: cut it up if it is a GSO packet
+ * @enqueue: the discipline's enqueue of one packet of so many segments; where it
+ *	is __always_inline, it is compiled for one segment here
+ *
+ * Return: the verdict.
+ */
+static __always_inline int
+split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
+		  struct sk_buff **to_free, bool split,
+		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
+				 struct sk_buff **to_free, u32 segments))
+{
+	if (likely(!skb_is_gso(skb)))
+		return enqueue(skb, sch, to_free, 1);
+	return split_gso_enqueue(skb, sch, to_free, split, enqueue);
 }
 
 #endif /* _AQM_SPLIT_GSO_H */

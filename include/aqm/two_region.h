@@ -504,15 +504,12 @@ static inline enum two_region_phase
 two_region_count(const struct two_region_params *p, struct two_region_vars *v,
 		 u32 packets, u64 now)
 {
-	enum two_region_phase phase;
-
 	v->last = now;
 	v->count += packets;
 	if (likely(v->count < v->due))
 		return TWO_REGION_QUIET;
-	phase = v->phase;
 	two_region_signalled(p, v, packets, now);
-	return phase;
+	return v->phase;
 }
 
 /**
