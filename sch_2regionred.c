@@ -117,60 +117,73 @@ AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
 /**
  * struct tworr_derived - what follows from struct tworr_params, and is in force
  * @law: thresholds and DB
- * @persistent: of the estimator
  * @signal: mark, spare or drop
  * @bandwidth: of the link, bytes/s
  * @limit: packets
  * @memory_limit: truesize, bytes
  * @n_1dpr: flows, rounded down
  * @flows: N_Bmin
+ * @persistent: of the estimator
  */
 struct tworr_derived {
 	struct two_region_params	law;
-	struct persistent_queue_params	persistent;
 	struct congestion_policy	signal;
 	u64				bandwidth;
 	u32				limit;
 	u32				memory_limit;
 	u32				n_1dpr;
 	u32				flows;
+	struct persistent_queue_params	persistent;
 };
 
 static_assert(sizeof(struct tworr_derived) <= AQM_MAX_LAW);
 
 /**
  * struct tworr_vars - state of the datapath; under the qdisc lock
+ * @persistent: the estimator
+ * @counted: counters of phases and controller
+ * @control: phases and controller
  * @stands: until when arrivals change neither the estimate nor the phase, but
  *	are only counted, ns; 0: who knows
  * @queue: the packets; what it holds, in segments, is the thesis's q
- * @persistent: the estimator
- * @control: phases and controller
  */
 struct tworr_vars {
+	struct persistent_queue	persistent;
+	struct two_region_stats	counted;
+	struct two_region_vars	control;
 	u64			stands;
 	struct plain_fifo	queue;
-	struct persistent_queue	persistent;
-	struct two_region_vars	control;
 };
 
 /**
  * struct tworr_sched_data - a discipline
  * @derived: what is in force
  * @vars: state of the datapath
- * @control: counters of phases and controller, of which @stats takes a copy
- *	when it is dumped
- * @stats: counters; what is no counter is filled in for a dump only
+ * @stats: counters; what is no counter, or is counted in @vars, is filled in for a
+ *	dump only
  * @params: configuration
  * @link: the device's speed
+ *
+ * A packet that nothing is decided about writes one cache line, from @vars.control.last
+ * to @vars.queue.delay.wait, and reads of another one, when it leaves.
  */
 struct tworr_sched_data {
 	struct tworr_derived	derived;
 	struct tworr_vars	vars;
-	struct two_region_stats	control;
 	struct tc_2regionred_qdisc_stats	stats;
 	struct tworr_params	params;
 	struct link_rate	link;
 };
+
+#ifdef CONFIG_64BIT
+#define TWORR_LINE(member) \
+	(offsetof(struct tworr_sched_data, member) / 64)
+
+static_assert(TWORR_LINE(vars.control.last) ==
+	      TWORR_LINE(vars.queue.delay.wait));
+static_assert(TWORR_LINE(derived.persistent.estimator) ==
+	      TWORR_LINE(vars.persistent.lowest));
+#endif
 
 /* Tell the sender: false if the packet must be dropped for that. */
 static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
@@ -219,7 +232,7 @@ static noinline void tworr_look(struct Qdisc *sch, u32 packets, u64 now)
 
 	persistent_queue_arrival(&v->persistent, &d->persistent,
 				 v->queue.held.segments, packets, now);
-	two_region_estimated(&d->law, &v->control, &q->control,
+	two_region_estimated(&d->law, &v->control, &v->counted,
 			     v->persistent.estimate, now);
 	v->stands = min(persistent_queue_stands(&v->persistent, &d->persistent),
 			v->control.look_at);
@@ -457,12 +470,12 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 	st->n_1dpr = d->n_1dpr;
 	if (left > now && v->control.phase < TWO_REGION_HIGH)
 		st->hold_off = div_u64(left - now, 1000);
-	st->entered_quiet = q->control.entered[TWO_REGION_QUIET];
-	st->entered_low = q->control.entered[TWO_REGION_LOW];
-	st->entered_high = q->control.entered[TWO_REGION_HIGH];
-	st->entered_max = q->control.entered[TWO_REGION_MAX];
-	st->updates = q->control.updates;
-	st->negative = q->control.negative;
+	st->entered_quiet = q->vars.counted.entered[TWO_REGION_QUIET];
+	st->entered_low = q->vars.counted.entered[TWO_REGION_LOW];
+	st->entered_high = q->vars.counted.entered[TWO_REGION_HIGH];
+	st->entered_max = q->vars.counted.entered[TWO_REGION_MAX];
+	st->updates = q->vars.counted.updates;
+	st->negative = q->vars.counted.negative;
 }
 
 static struct aqm_kind tworr_kind __read_mostly = {

@@ -79,13 +79,7 @@ struct two_region_params {
 };
 
 /**
- * struct two_region_vars - state; each arrival looks at what comes first
- * @q: estimated queue for which the following holds, packets, Q32.32
- * @look_at: until when it holds if the estimate stands, ns
- * @last: time of the last arrival, ns
- * @count: packets since the last signal
- * @due: the arrival that reaches so many is signalled; U64_MAX: none is
- * @phase: at the last arrival
+ * struct two_region_vars - state; each arrival looks at what comes last
  * @ppd: packets per drop, Q32.32
  * @ppd_old: of the interval before, Q32.32
  * @window: W, packets, Q32.32
@@ -93,17 +87,17 @@ struct two_region_params {
  * @update_at: when it runs next, ns
  * @quiet_until: end of the Low-N hold-off, ns
  * @left_at: of the last arrival before the queue fell below Bflat, ns
- * @entered: any time in High-N yet
- * @draw: where in its range the spacing to the next signal lies, Q0.32
  * @random: for the hold-off, the jitter and the spacing
+ * @draw: where in its range the spacing to the next signal lies, Q0.32
+ * @entered: any time in High-N yet
+ * @q: estimated queue for which the following holds, packets, Q32.32
+ * @look_at: until when it holds if the estimate stands, ns
+ * @phase: at the last arrival
+ * @last: time of the last arrival, ns
+ * @count: packets since the last signal
+ * @due: the arrival that reaches so many is signalled; U64_MAX: none is
  */
 struct two_region_vars {
-	u64			q;
-	u64			look_at;
-	u64			last;
-	u64			count;
-	u64			due;
-	enum two_region_phase	phase;
 	u64			ppd;
 	u64			ppd_old;
 	u64			window;
@@ -111,9 +105,15 @@ struct two_region_vars {
 	u64			update_at;
 	u64			quiet_until;
 	u64			left_at;
-	bool			entered;
-	u32			draw;
 	struct seeded_random	random;
+	u32			draw;
+	bool			entered;
+	u64			q;
+	u64			look_at;
+	enum two_region_phase	phase;
+	u64			last;
+	u64			count;
+	u64			due;
 };
 
 /**
