@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
         for name in json.loads((directory / logs.SWEEP).read_text())["runs"]:
             shutil.rmtree(directory / name, ignore_errors=True)
     for name, job in jobs.items():
-        if _of_other_words(directory / name, job.words):
+        if of_other_words(directory / name, job.words):
             shutil.rmtree(directory / name)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / logs.SWEEP).write_text(json.dumps(
@@ -83,12 +83,16 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
     return results
 
 
-def _of_other_words(directory: Path, words: list[str]) -> bool:
-    """Whether there is a run in `directory` that a job of this name made when it was another."""
-    with contextlib.suppress(FileNotFoundError):
+def of_other_words(directory: Path, words: list[str]) -> bool:
+    """Whether there is a run in `directory` that a job of this name made when it was another, or
+    that does not say."""
+    try:
         _, *made, _out, _name = logs.read_run(directory)["made_with"]["argv"]
-        return made != words
-    return False
+    except FileNotFoundError:
+        return False
+    except ValueError:
+        return True
+    return made != words
 
 
 def where(profile: str | None, jobs: int | None) -> list[str]:

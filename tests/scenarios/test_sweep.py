@@ -88,4 +88,16 @@ def test_a_failure_costs_no_other_run_and_what_is_there_stays(
     assert (tmp_path / "good" / "result.json").stat().st_mtime_ns == made
     assert "bad" not in json.loads((tmp_path / "sweep.json").read_text())["runs"]
     jobs["good"].words[2] = "pfifo limit 8"
-    assert sweep.run(args, jobs)["good"]["qdisc"] == "pfifo limit 8"
+    taken: list[str] = []
+    sweep.run(args, jobs, taken=lambda name: taken.append(
+        json.loads((tmp_path / name / "result.json").read_text())["qdisc"]))
+    assert taken == ["pfifo limit 8"]
+
+
+def test_a_run_whose_record_was_cut_short_is_made_again(tmp_path: Path) -> None:
+    words = ["dumbbell", "--seed", "1"]
+    record = json.dumps({"made_with": {"argv": ["run", *words, "--out", "good"]}})
+    assert not sweep.of_other_words(tmp_path, words)
+    for text, other in ((record, words[:1]), (record, words), ("", words), (record[:-9], words)):
+        (tmp_path / "run.json").write_text(text)
+        assert sweep.of_other_words(tmp_path, other) == ((text, other) != (record, words))
