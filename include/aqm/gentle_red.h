@@ -29,10 +29,13 @@
  *	n p_b > 1 + R
  *
  * This is how the 1993 paper computes it (figure 17), and mainline: one random
- * number a drop. At a steady p_b the n-th arrival, if it is reached, is dropped
- * with probability p_b / (1 - (n - 1) p_b), with wait p_b / (2 - (n - 1) p_b) for
- * n > 1/p_b. Who passes some arrivals unasked, so that p_b is not steady at all,
- * has to ask chance anew with each of the others: gentle_red_chance().
+ * number a drop. But there the arrival with which avg comes into the range, from
+ * below or from above, passes and is not counted; here, as in section 7, it is n = 1.
+ *
+ * At a steady p_b the n-th arrival, if it is reached, is dropped with probability
+ * p_b / (1 - (n - 1) p_b), with wait p_b / (2 - (n - 1) p_b) for n > 1/p_b. Who
+ * passes some arrivals unasked, so that p_b is not steady at all, has to ask chance
+ * anew with each of the others: gentle_red_chance().
  *
  * Adaptive RED, each 0.5 s, d = max - min:
  *
