@@ -8,7 +8,6 @@ import pytest
 from bench import wall
 from bench.instructions import Cell
 
-
 # What fills the queue and warms it up, and what is timed.
 OFFERED = {"standing": 800 + 32_768 + wall.STEPS, "overload": 1000 + 32_768 + 2 * wall.STEPS}
 
