@@ -122,11 +122,12 @@ class Run:
 
     def memory(self) -> None:
         """Measure what instances take."""
-        for leaf, taken in memory.measured(memory.leaves(self.kinds)):
-            self.found["memory"].setdefault(leaf.qdisc, {})[leaf.options] = taken.counted
-            print(f"{leaf.qdisc} {leaf.options}: {taken.counted} bytes by the kernel's sums, "
-                  f"{taken.gone} by what is free")  # fmt: skip
-        self.save()
+        for kinds in pieces(self.kinds):
+            for leaf, taken in memory.measured(memory.leaves(kinds)):
+                self.found["memory"].setdefault(leaf.qdisc, {})[leaf.options] = taken.counted
+                print(f"{leaf.qdisc} {leaf.options}: {taken.counted} bytes by the kernel's sums, "
+                      f"{taken.gone} by what is free")  # fmt: skip
+            self.save()
 
     def leaves(self) -> None:
         """Measure what many leaves take, after fq_codel's."""
