@@ -652,9 +652,12 @@ static void redtail_change_red(struct redtail_sched_data *q,
 	u32 min_th = v->red_now.min_th;
 	bool keep = law->dynamic && law->red.min_th == q->law.red.min_th &&
 		    law->red.max_th == q->law.red.max_th;
+	u64 now = ktime_get_ns();
 
+	/* Half seconds that are over fell under the old law. */
 	gentle_red_settle(&v->red, &q->law.red, &law->red,
-			  v->queues[REDTAIL_LONG].backlog, ktime_get_ns());
+			  v->queues[REDTAIL_LONG].backlog, now);
+	gentle_red_adapt(&v->red_now, &v->red, &q->stats.red, now);
 	gentle_red_change(&v->red, &q->law.red, &law->red);
 	v->red_now = law->red;
 	if (keep)

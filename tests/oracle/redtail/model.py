@@ -427,7 +427,13 @@ class Redtail:
     # change
 
     def change(self, new: Options, now: int) -> None:
-        """Another configuration; what is queued and measured stays, as far as it fits."""
+        """Another configuration; what is queued and measured stays, as far as it fits.
+
+        Half seconds that are over, and time that the long queue was empty, are the old one's.
+        """
+        if not self.long:
+            self._average(now)
+        self._adapt(now)
         old, self.options = self.options, new
         if new.probability != old.probability or not new.adaptive:
             self.max_p = new.probability

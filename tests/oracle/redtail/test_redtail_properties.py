@@ -83,6 +83,17 @@ def test_the_average_that_is_shown_dies_away_while_nothing_comes() -> None:
         assert w.named()["avg"] < 5
 
 
+def test_a_probability_that_is_given_after_a_pause_stands_at_the_next_packet() -> None:
+    with World("redtail", "packets 0 probability 0.02") as w:
+        w.advance(60_000_000_000)
+        w.change("probability 0.4")
+        w.enqueue(flow=1, proto="tcp", len=1514)
+        assert w.named()["max_p"] == pytest.approx(0.4)
+        w.advance(500_000_000)
+        w.enqueue(flow=1, proto="tcp", len=1514)
+        assert w.named()["max_p"] == pytest.approx(0.36)
+
+
 def test_a_reset_forgets_every_flow_at_once() -> None:
     with World("redtail", "packets 2 flows 1048576") as w:
         fill_long(w, 10)
