@@ -195,6 +195,21 @@ def test_memory_is_given_back_whatever_a_packet_has_become(kind: str) -> None:
             world.advance(10_000_000_000)
 
 
+@pytest.mark.parametrize("split", ["split_gso", "nosplit_gso"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_left_counts_as_the_wire_carried_it(kind: str, split: str) -> None:
+    """10 segments of a header each, also where gso_segs says nothing; and one packet."""
+    header, payload = 14 + 20 + 20, 13_900
+    length = header + payload
+    with World(kind, f"{split} limit 1000000") as world:
+        for fields in ({"gso": 1400}, {"gso": 1400, "segs": 0}, {}):
+            world.enqueue(flow=1, proto="tcp", len=length, **fields)
+        world.do("p")
+        assert len(world.dequeue(99)) == (21 if split == "split_gso" else 3)
+        assert world.stats().packets == 21
+        assert world.stats().bytes == 3 * length + 2 * 9 * header
+
+
 COMPILERS = [
     pytest.param("gcc", "", id="gcc"),
     pytest.param("clang", "", id="clang"),

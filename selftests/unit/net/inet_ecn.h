@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A packet that is nothing but its TOS byte, and maybe behind a tag. */
+/* A packet that is nothing but its bytes, its type and where the kernel takes IP to be. */
 #ifndef SHIM_NET_INET_ECN_H
 #define SHIM_NET_INET_ECN_H
 
 #include <string.h>
+#include <asm/byteorder.h>
+#include <linux/if_ether.h>
 #include <linux/types.h>
 
+#define htons(x)	__cpu_to_be16(x)
+
 struct sk_buff {
-	u8	tos;
-	__be16	protocol;	/* a tag's, or 0 */
-	int	network;	/* where the kernel takes IP to be */
-	int	ip;		/* where it is: 0, or 4 behind a tag */
+	__be16	protocol;
+	int	network;
+	int	len;
+	u8	data[64];
 };
 
-#define ETH_HLEN	0
 #define VLAN_HLEN	4
 #define VLAN_MAX_DEPTH	8
 
@@ -24,15 +27,15 @@ struct vlan_hdr {
 
 static inline bool eth_type_vlan(__be16 type)
 {
-	return type;
+	return type == htons(ETH_P_8021Q) || type == htons(ETH_P_8021AD);
 }
 
 static inline void *skb_header_pointer(const struct sk_buff *skb, int offset,
 				       int len, void *buf)
 {
-	(void)skb;
-	(void)offset;
-	return memset(buf, 0, len);
+	if (offset + len > skb->len)
+		return NULL;
+	return memcpy(buf, skb->data + offset, len);
 }
 
 static inline int skb_network_offset(const struct sk_buff *skb)
@@ -48,9 +51,11 @@ static inline void skb_set_network_header(struct sk_buff *skb, int offset)
 /* RFC 3168: CE can be set on ECT(0), ECT(1) and CE, not on Not-ECT. */
 static inline int INET_ECN_set_ce(struct sk_buff *skb)
 {
-	if (skb->protocol || skb->network != skb->ip || !(skb->tos & 3))
+	u8 *tos = skb->data + skb->network + 1;
+
+	if (skb->protocol != htons(ETH_P_IP) || !(*tos & 3))
 		return 0;
-	skb->tos |= 3;
+	*tos |= 3;
 	return 1;
 }
 
