@@ -178,11 +178,17 @@ struct tworr_sched_data {
 #ifdef CONFIG_64BIT
 #define TWORR_LINE(member) \
 	(offsetof(struct tworr_sched_data, member) / 64)
+#define TWORR_TOGETHER(one, other) \
+	static_assert(TWORR_LINE(one) == TWORR_LINE(other))
 
-static_assert(TWORR_LINE(vars.control.last) ==
-	      TWORR_LINE(vars.queue.delay.wait));
-static_assert(TWORR_LINE(derived.persistent.estimator) ==
-	      TWORR_LINE(vars.persistent.lowest));
+TWORR_TOGETHER(vars.control.last, vars.control.count);
+TWORR_TOGETHER(vars.control.last, vars.control.due);
+TWORR_TOGETHER(vars.control.last, vars.stands);
+TWORR_TOGETHER(vars.control.last, vars.queue.held);
+TWORR_TOGETHER(vars.control.last, vars.queue.memory_limit);
+TWORR_TOGETHER(vars.control.last, vars.queue.delay.packet);
+TWORR_TOGETHER(vars.control.last, vars.queue.delay.wait);
+TWORR_TOGETHER(derived.persistent.estimator, vars.persistent.lowest);
 #endif
 
 /* Tell the sender: false if the packet must be dropped for that. */
