@@ -85,18 +85,24 @@ start_servers() {
 	declare -gA fd=([tc]=$tc [ip]=$ip [burst]=$burst) lines=([tc]=0 [ip]=0)
 }
 
+answer_time=300 # s: longer than any takes
+
 # hear TEXT: an answer that ends with TEXT, in $said without it. If nothing else is said it is read
 # at once: byte by byte costs.
 hear() {
-	local more
-	read -rt 300 -N ${#1} -u "$answers_fd" said || said=
-	until [[ $said == *"$1" ]]; do
-		if ! IFS= read -rt 300 -u "$answers_fd" more || [[ $said == burst:* ]]; then
-			echo "no answer: $said$more" >&2
-			exit "$KSFT_FAIL"
-		fi
-		said+=$more$'\n'
-	done
+	local more=
+	read -rt "$answer_time" -N ${#1} -u "$answers_fd" said &&
+		until [[ $said == *"$1" ]]; do
+			if ! IFS= read -rt "$answer_time" -u "$answers_fd" more || [[ $said == burst:* ]]; then
+				break
+			fi
+			said+=$more$'\n'
+			more=
+		done
+	if [[ $said != *"$1" ]]; then
+		echo "no answer, but: $said$more" >&2
+		exit "$KSFT_FAIL"
+	fi
 	said=${said%"$1"}
 }
 

@@ -32,14 +32,24 @@ def test_under_every_parent(kind: Kind) -> None:
     assert sorted([*tap.passed, *skipped]) == sorted([*wanted, *unloaded])
     assert tap.status == 0
 
+
+def with_servers(where: Path, script: str, *words: str, **programs: str) -> tuple[str, str]:
+    """What a script says with the servers of lib.sh, some of which are such shell scripts."""
+    for name, text in {"burst": "exec cat", **programs}.items():
+        (where / name).write_text(f"#!/bin/sh\n{text}\n")
+        (where / name).chmod(0o755)
+    script = f". selftests/lib.sh\nPATH={where}:$PATH\nstart_servers\n{script}"
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *words],
+        cwd=TOP, env={**os.environ, "TOOLS_DIR": str(where)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return done.stdout, done.stderr
+
+
 def test_a_refusal_is_heard_whatever_its_length(tmp_path: Path) -> None:
     """tc is asked by a shell that reads so many bytes at once, and lines after that."""
-    burst = tmp_path / "burst"
-    burst.write_text("#!/bin/sh\nexec cat\n")
-    burst.chmod(0o755)
     script = """
-        . selftests/lib.sh
-        start_servers
         for name in "$@"; do
             ! in_tc "qdisc show dev $name" || exit
             [[ $said == *"$name"* ]] || exit
@@ -47,10 +57,14 @@ def test_a_refusal_is_heard_whatever_its_length(tmp_path: Path) -> None:
         done
         echo "all $#"
     """
-    names = ["n" * length for length in range(1, 16)]
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", *names], cwd=TOP,
-        env={**os.environ, "TOOLS_DIR": str(tmp_path)},
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.stdout == "all 15\n", done.stderr
+    said, wrong = with_servers(tmp_path, script, *("n" * length for length in range(1, 16)))
+    assert said == "all 15\n", wrong
+
+
+@pytest.mark.parametrize("half", ["", "half", "a line\nand half " * 5], ids=len)
+def test_a_server_that_does_not_answer_is_waited_for_once(half: str, tmp_path: Path) -> None:
+    rest = 'Object "over" is unknown, try "tc help".\nCommand failed -:2'
+    tc = f"printf %s '{half}' >&2; sleep 3; echo '{rest}' >&2"
+    script = "answer_time=2; in_tc 'qdisc show dev lo'; echo over"
+    said, wrong = with_servers(tmp_path, script, tc=tc)
+    assert (said, wrong) == ("", f"no answer, but: {half}\n")
