@@ -6,7 +6,8 @@ discipline `of`, at the points of `at` (axes that are left out take all their va
 these points by `fold`. With `against` it is the ratio of that figure, or their `difference`, to the
 same of other cells, point by point. It is confirmed when the 95 % interval over the seeds lies
 within `low` to `high`, differs when it lies outside of that, and is not decidable when it lies
-across a bound, when cells are absent, or with fewer than three seeds.
+across a bound, when cells are absent, or with fewer than three seeds. A ratio to 0 is infinite:
+then its inverse is what has an interval, and is judged by the inverse of the bounds.
 
 `tries` are the same figure with one thing changed: they say what a difference comes from, and what
 turns a confirmed claim over.
@@ -42,7 +43,7 @@ class Absent(Exception):
 
 
 class NoRatio(Exception):
-    """What a claim's figure is to be divided by is 0."""
+    """A claim's figure is 0, and is to be divided by 0."""
 
 
 def figure(figures: Figures, path: str) -> float:
@@ -356,8 +357,8 @@ def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells
             values = [a / b if b else math.inf if a else math.nan
                       for a, b in zip(values, others, strict=True)]
     value = FOLDS[claim.fold](values)
-    if claim.against and (math.isinf(value) or any(map(math.isnan, values))):
-        raise NoRatio(f"no ratio to {claim.against.of}, which has 0 under seed {seed}")
+    if claim.against and any(map(math.isnan, values)):
+        raise NoRatio(f"no ratio to {claim.against.of}: both have 0 under seed {seed}")
     return value, rows
 
 
@@ -378,14 +379,21 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: S
         used += mine
     if not values:
         return Judged(UNDECIDED, None, 0, used, lacking)
-    mean = compare.mean(values)
+    low, high, inverse = claim.low, claim.high, math.inf in values
+    if inverse:
+        if 0 in values:
+            return Judged(UNDECIDED, None, 0, [], "a seed has 0, and another a ratio to 0")
+        values = [1 / value for value in values]
+        low = -math.inf if math.isinf(claim.high) else 1 / claim.high
+        high = 1 / claim.low if claim.low > 0 else math.inf
+    mean = replace(compare.mean(values), inverse=inverse)
     if len(values) < LEAST_SEEDS:
         return Judged(UNDECIDED, mean, len(values), used,
                       f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
     least, most = mean.value - mean.half, mean.value + mean.half
-    if claim.low <= least and most <= claim.high:
+    if low <= least and most <= high:
         return Judged(CONFIRMED, mean, len(values), used, lacking)
-    if most < claim.low or least > claim.high:
+    if most < low or least > high:
         return Judged(DIFFERS, mean, len(values), used, lacking)
     return Judged(UNDECIDED, mean, len(values), used, "the interval lies across a bound")
 

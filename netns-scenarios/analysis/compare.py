@@ -15,13 +15,17 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean and half the width of its 95 % interval (Student's t); NaN with one value."""
+    """A mean and half the width of its 95 % interval (Student's t); NaN with one value. inverse:
+    of what is to be shown, a ratio, this is the inverse."""
 
     value: float
     half: float
+    inverse: bool = False
 
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
-        """`12.3 ±0.4`, multiplied by `scale`."""
+        """`12.3 ±0.4`, multiplied by `scale`; of an inverse `1 / (12.3 ±0.4)`."""
+        if self.inverse:
+            return f"1 / ({Mean(self.value, self.half).text(1 / scale, digits)})"
         value = f"{self.value * scale:.{digits}f}"
         return value if math.isnan(self.half) else f"{value} ±{self.half * scale:.{digits}f}"
 

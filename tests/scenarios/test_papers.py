@@ -482,7 +482,6 @@ def test_bounds_have_a_unit(changed: dict[str, Any], accepted: str) -> None:
 
 @pytest.mark.parametrize(("disciplines", "buffers", "verdict"), [
     (("bad",), (200,), "confirmed"),  # the ratio at 100 is the least
-    (("bad",), (100, 200), "not decidable"),
     (("good", "bad"), (200,), "not decidable"),
 ])
 def test_of_nothing_there_is_no_ratio(made_up: Paper, disciplines: tuple[str, ...],
@@ -496,7 +495,36 @@ def test_of_nothing_there_is_no_ratio(made_up: Paper, disciplines: tuple[str, ..
     rewrite(made_up, planted)
     found = verdicts(made_up)["C2"]
     assert found.verdict == verdict
-    assert (found.why_not == "no ratio to bad, which has 0 under seed 2") == (not found.value)
+    assert (found.why_not == "no ratio to bad: both have 0 under seed 2") == (not found.value)
+
+
+@pytest.mark.parametrize(("seeds", "bounds", "verdict"), [
+    ((1, 2, 3), {"low": 1.5}, "confirmed"),
+    ((1, 2, 3), {"high": 1.5}, "differs"),
+    ((1, 2, 3), {"low": 1.5, "high": 9.0}, "differs"),
+    # 1 / 3, and twice 0: sd 0.192, and half of the interval is 0.478; hence 0.589 at most.
+    ((2, 3), {"low": 1.6}, "confirmed"),
+    ((2, 3), {"low": 1.8}, "not decidable"),
+    ((2, 3), {"high": 1.6}, "differs"),
+])
+def test_a_ratio_to_nothing_is_judged_by_its_inverse(
+        made_up: Paper, seeds: tuple[int, ...], bounds: dict[str, float], verdict: str) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["discipline"] == "bad":
+            row["figures"]["summary"]["utilization"] = 0.0 if row["seed"] in seeds else 0.3
+        else:
+            row["figures"]["summary"]["utilization"] = 0.9
+        return row
+
+    rewrite(made_up, planted)
+    (claim,) = [c for c in claims.load(made_up.directory) if c.id == "C2"]
+    claim = replace(claim, low=bounds.get("low", -math.inf), high=bounds.get("high", math.inf))
+    axes = {e.name: e.axes for e in made_up.experiments}
+    found = claims.judge(claim, axes, rows.read(made_up.results), made_up.seeds)
+    assert found.verdict == verdict
+    assert found.value
+    assert found.value.text(digits=2) == ("1 / (0.00 ±0.00)" if len(seeds) == 3
+                                          else "1 / (0.11 ±0.48)")
 
 
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
