@@ -164,8 +164,6 @@ class Run:
         parts = {"layout": self.layout, "memory": self.memory, "leaves": self.leaves,
                  "cold": self.cold}  # fmt: skip
         wanted = [part for part in parts if asked.whole or getattr(asked, part)]
-        for part in wanted:
-            parts[part]()
         for kinds in pieces(self.kinds):
             if asked.profile:
                 self.lines([Cell(kind, *regime) for kind in kinds for regime in regimes], True)
@@ -176,6 +174,8 @@ class Run:
                             if kind != SLOW[0]], False)
             elif not wanted:
                 self.instructions([Cell(kind, *regime) for kind in kinds for regime in regimes])
+        for part in wanted:
+            parts[part]()
         if not asked.write:
             return int(self.errors > 0)
         worse = figures.keep(self.before, copy.deepcopy(self.found), asked.accept)
@@ -189,6 +189,6 @@ class Run:
 
 def main() -> int:
     """Measure what the command line names."""
-    kinds = [*MAINLINE, *wall.YOUNGER, *cards()]
+    kinds = [*cards(), *MAINLINE, *wall.YOUNGER]
     asked = parser(kinds).parse_args()
     return Run(asked, asked.qdisc or kinds).go()

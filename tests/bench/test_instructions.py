@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from bench.instructions import (
+    FREEING,
     REGIMES,
     TURNS,
     Cell,
@@ -22,14 +23,13 @@ CELL = Cell("pfifo", "overload", 100)
 # 8192 packets in two and out one, after 1000 and 1024 more; half of them dropped.
 RUN = ("tenths 100 100 110 100 100 100 100 100 100 100 time 1800000 overhead 161600 "
        "offered 10216 sent 5607 dropped 4609 held 999 lost 4096")  # fmt: skip
-FREEING = 300.0
 
 
 def test_a_row_is_the_cheapest_pass_with_its_drops_freed() -> None:
     dearer = RUN.replace("1800000", "1808192")
-    row = row_of(CELL, [dearer, RUN, dearer], FREEING)
-    # (1 800 000 - 161 600) / 8192 = 200, and half of the 300 of a packet that is freed.
-    assert (row.instructions_per_packet, row.spread, row.dropped) == (350.0, 1.0, 0.5)
+    row = row_of(CELL, [dearer, RUN, dearer])
+    # (1 800 000 - 161 600) / 8192 = 200, and half of the 355 of a packet that is freed.
+    assert (row.instructions_per_packet, row.spread, row.dropped) == (377.5, 1.0, 0.5)
     assert row.worst_tenth == 1.1
     assert row.error is None
 
@@ -37,7 +37,7 @@ def test_a_row_is_the_cheapest_pass_with_its_drops_freed() -> None:
 @pytest.mark.parametrize("change", [("sent 5607", "sent 5606"), ("dropped 4609", "dropped 4610"),
                                     ("offered 10216", "offered 10215")])  # fmt: skip
 def test_a_packet_too_many_or_too_few_is_an_error(change: tuple[str, str]) -> None:
-    assert row_of(CELL, [RUN, RUN.replace(*change)], FREEING).error
+    assert row_of(CELL, [RUN, RUN.replace(*change)]).error
 
 
 def test_offered_means_as_many_as_asked_for() -> None:
@@ -48,17 +48,17 @@ def test_offered_means_as_many_as_asked_for() -> None:
 @pytest.mark.parametrize("said", [["failed"], ['Error: Unknown qdisc "sfq".', "failed"], [],
                                   [RUN, "failed"]])  # fmt: skip
 def test_a_run_that_failed_has_no_figure(said: list[str]) -> None:
-    row = row_of(CELL, said, FREEING)
+    row = row_of(CELL, said)
     assert row.error
     assert row.instructions_per_packet is None
 
 
-def test_a_clock_that_does_not_count_instructions_is_refused() -> None:
-    free = "time 2457600 offered 8192"
-    for ticks, good in ((2 * TURNS + 5, True), (3 * TURNS, False), (0, False)):
-        text = f"time {ticks}\n{free}\ncell pfifo overload 100\n{RUN}\n"
+def test_another_clock_or_cost_of_freeing_is_refused() -> None:
+    for ticks, free, good in ((2 * TURNS + 5, FREEING, True), (3 * TURNS, FREEING, False),
+                              (0, FREEING, False), (2 * TURNS, FREEING * 1.1, False)):  # fmt: skip
+        text = f"time {ticks}\ntime {free * 8192:.0f}\ncell pfifo overload 100\n{RUN}\n"
         if good:
-            assert next(rows([CELL], text)).instructions_per_packet == 350.0
+            assert next(rows([CELL], text)).instructions_per_packet == 377.5
         else:
             with pytest.raises(SystemExit):
                 next(rows([CELL], text))
@@ -73,7 +73,7 @@ def test_each_packet_is_sent_or_dropped_in_every_regime() -> None:
                           capture_output=True, text=True, check=True)  # fmt: skip
     parts = done.stdout.split("\ncell ")[1:]
     for cell, part in zip(cells, parts, strict=True):
-        row = row_of(cell, part.splitlines()[1:], FREEING)
+        row = row_of(cell, part.splitlines()[1:])
         assert row.error is None, row
         if cell.regime in ("overload", "mixed"):  # one of two is too many
             assert row.dropped == pytest.approx(0.5, abs=0.1)
