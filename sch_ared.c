@@ -147,25 +147,16 @@ static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct ared_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 	bool forced;
-	u32 *full;
+	int lost;
 
 	gentle_red_arrival(&p->red, &v->red, &q->adapted,
 			   v->fifo.held.segments, now);
 	signal = red_queue_signal(sch, skb, &p->red, &v->red, &v->random,
 				  &p->signal, &forced);
-	if (signal == CONGESTION_DROP) {
-		congestion_count(&q->signal, signal, forced);
-		plain_fifo_drop(sch, &v->fifo, skb, QDISC_DROP_CONGESTED,
-				to_free);
-		return NET_XMIT_CN;
-	}
-	full = plain_fifo_full(&v->fifo, skb, packets);
-	if (unlikely(full)) {
-		++*full;
-		return plain_fifo_drop(sch, &v->fifo, skb,
-				       QDISC_DROP_OVERLIMIT, to_free);
-	}
-	congestion_count(&q->signal, signal, forced);
+	lost = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
+			       &q->signal, to_free);
+	if (unlikely(lost))
+		return lost;
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
 }
 

@@ -184,7 +184,7 @@ static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct fpq_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 	bool forced;
-	u32 *full;
+	int lost;
 
 	flow_count_advance(&v->flows, p->clear, now);
 	flow_count_see(&v->flows, flow_hash(skb, &v->flow_key));
@@ -194,19 +194,10 @@ static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	gentle_red_average(&v->rule, &v->red, v->fifo.held.segments, now);
 	signal = red_queue_signal(sch, skb, &v->rule, &v->red, &v->random,
 				  &p->signal, &forced);
-	if (signal == CONGESTION_DROP) {
-		congestion_count(&q->signal, signal, forced);
-		plain_fifo_drop(sch, &v->fifo, skb, QDISC_DROP_CONGESTED,
-				to_free);
-		return NET_XMIT_CN;
-	}
-	full = plain_fifo_full(&v->fifo, skb, packets);
-	if (unlikely(full)) {
-		++*full;
-		return plain_fifo_drop(sch, &v->fifo, skb,
-				       QDISC_DROP_OVERLIMIT, to_free);
-	}
-	congestion_count(&q->signal, signal, forced);
+	lost = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
+			       &q->signal, to_free);
+	if (unlikely(lost))
+		return lost;
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
 }
 

@@ -258,16 +258,6 @@ static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
 	return gentle_red_said(&p->red, &v->red, drop);
 }
 
-/* Drop an arrival, under its @cause. */
-static int fred_drop(struct sk_buff *skb, struct Qdisc *sch, u32 *cause,
-		     enum qdisc_drop_reason reason, struct sk_buff **to_free)
-{
-	struct fred_sched_data *q = qdisc_priv(sch);
-
-	++*cause;
-	return plain_fifo_drop(sch, &q->vars.fifo, skb, reason, to_free);
-}
-
 /* The average of the queue as it is; not where it is empty before an arrival. */
 static void fred_sample(struct fred_sched_data *q)
 {
@@ -329,7 +319,9 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	if (cause) {
 		v->struck += flow->strikes == 1;
 		flow->strikes += flow->strikes < U32_MAX;
-		fred_drop(skb, sch, cause, QDISC_DROP_CONGESTED, to_free);
+		++*cause;
+		plain_fifo_drop(sch, &v->fifo, skb, QDISC_DROP_CONGESTED,
+				to_free);
 		return NET_XMIT_CN;
 	}
 
@@ -340,17 +332,10 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		qdisc_qstats_overlimit(sch);
 		signal = congestion_signal(&p->signal, skb, forced);
 	}
-	if (signal == CONGESTION_DROP) {
-		fred_drop(skb, sch, forced ? &q->signal.forced_drop :
-					     &q->signal.early_drop,
-			  QDISC_DROP_CONGESTED, to_free);
-		return NET_XMIT_CN;
-	}
-	cause = plain_fifo_full(&v->fifo, skb, packets);
-	if (unlikely(cause))
-		return fred_drop(skb, sch, cause, QDISC_DROP_OVERLIMIT,
-				 to_free);
-	congestion_count(&q->signal, signal, forced);
+	ret = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
+			      &q->signal, to_free);
+	if (unlikely(ret))
+		return ret;
 	return fred_add(skb, sch, packets, slot, number);
 }
 

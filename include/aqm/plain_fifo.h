@@ -8,7 +8,8 @@
  * that a parent has peeked at has not left; one that the driver handed back has.
  *
  * An enqueue asks plain_fifo_full(), and ends with plain_fifo_add() or
- * plain_fifo_drop(); a dequeue is plain_fifo_take() and plain_fifo_sent().
+ * plain_fifo_drop(); after RED's signal plain_fifo_lose() does both but the adding. A
+ * dequeue is plain_fifo_take() and plain_fifo_sent().
  */
 #ifndef _AQM_PLAIN_FIFO_H
 #define _AQM_PLAIN_FIFO_H
@@ -16,6 +17,7 @@
 #include <linux/rtnetlink.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
+#include <aqm/congestion_signal.h>
 #include <aqm/delay.h>
 #include <aqm/held.h>
 #include <aqm/kind.h>
@@ -80,6 +82,32 @@ static inline int plain_fifo_drop(struct Qdisc *sch, struct plain_fifo *f,
 	f->stats.dropped_bytes += qdisc_pkt_len(skb);
 	tcf_set_qdisc_drop_reason(skb, reason);
 	return qdisc_drop(skb, sch, to_free);
+}
+
+/*
+ * Lose an arrival of @packets to RED's @signal, or for want of room; if not, it is to
+ * be added. Counts what becomes of it. Return: 0, or the verdict on one that is lost.
+ */
+static __always_inline int
+plain_fifo_lose(struct Qdisc *sch, struct plain_fifo *f, struct sk_buff *skb,
+		u32 packets, enum congestion_signal signal, bool forced,
+		struct congestion_stats *st, struct sk_buff **to_free)
+{
+	u32 *full;
+
+	if (signal == CONGESTION_DROP) {
+		congestion_count(st, signal, forced);
+		plain_fifo_drop(sch, f, skb, QDISC_DROP_CONGESTED, to_free);
+		return NET_XMIT_CN;
+	}
+	full = plain_fifo_full(f, skb, packets);
+	if (unlikely(full)) {
+		++*full;
+		return plain_fifo_drop(sch, f, skb, QDISC_DROP_OVERLIMIT,
+				       to_free);
+	}
+	congestion_count(st, signal, forced);
+	return 0;
 }
 
 /* Take the first packet, for the link. Return: NULL if there is none. */

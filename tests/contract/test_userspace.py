@@ -298,8 +298,9 @@ MUTANTS = [
     Mutant("tdrr", "include/aqm/flow_buffer.h", "held_sub(&b->held, skb);", ""),
     *(
         Mutant(kind, f"sch_{kind}.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;")
-        for kind in ("chokex", "2regionred", "blue", "ared", "fred")
+        for kind in ("chokex", "2regionred", "blue", "fred")
     ),
+    Mutant("ared", "include/aqm/plain_fifo.h", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("chokex", "include/aqm/red_fifo.h", "qdisc_qlen_dec(sch);", ""),
     Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),
     Mutant("chokex", "include/aqm/kind.h", "kvfree(to.memory);", ""),
