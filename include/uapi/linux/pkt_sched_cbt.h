@@ -32,7 +32,7 @@ enum {
 	  TC_AQM_DERIVED, \
 	  "queueing delay that the shares are meant for; auto: 40 ms, as memory_limit permits") \
 	_(x, TCA_CBT_SHARE_TCP, share_tcp, FRACTION, "", 0, 4294967295, \
-	  3221225472, "of the bytes") \
+	  3221225471, "of the bytes") \
 	_(x, TCA_CBT_SHARE_TAGGED, share_tagged, FRACTION, "", 0, 4294967295, \
 	  644245094, "of the bytes") \
 	_(x, TCA_CBT_SHARE_OTHER, share_other, FRACTION, "", 0, 4294967295, \

@@ -41,7 +41,7 @@ KIND = Kind(
             raw=[(1 << 40) + 1],
         ),
         Option("latency", "auto", "1us to 4295s", {"20ms": 20000, "1us": 1}, bad="fast 0"),
-        share("share_tcp", "0.7500000002", 0.5),
+        share("share_tcp", "0.75", 0.5),
         share("share_tagged", "0.15", 0.25),
         share("share_other", "0.1", 0.2),
         packet("packet_tcp", "1500b"), packet("packet_tagged", "800b"),
