@@ -14,15 +14,13 @@ from comparison.cards import cards
 from labkit import modules, stock
 
 from bench import figures, instructions, layout, memory, pictures, tracing, wall
-from bench.instructions import MAINLINE, REGIMES, STANDARD, Cell, keeps_whole
+from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, keeps_whole
 
 #: What the page shows: regimes among so many flows each.
 WHOLE = [*((regime, 100) for regime in REGIMES if regime != "flood"),
          *((regime, flows) for regime in STANDARD for flows in (1, 10_000, 1_000_000)),
          ("flood", 10_000)]  # fmt: skip
 TRACED = [("overload", 100), ("overload", 10_000)]
-#: A packet there takes 200 000 instructions: by hand only.
-SLOW = ("fq_codel-65536", "flood")
 #: Its queue stops giving packets out; docs/performance.md.
 STALLED = ("choke", "mixed")
 TOGETHER = 12  # kinds in one guest: what was measured is kept when a later one fails
@@ -61,7 +59,7 @@ def sensible(cell: Cell) -> bool:
     """Whether a row is one of the page's: it says what no other says."""
     if cell.regime == "gso":
         return keeps_whole(cell.qdisc) is not None
-    return (cell.qdisc, cell.regime) not in (SLOW, STALLED)
+    return (cell.qdisc, cell.regime) not in ((SLOW, "flood"), STALLED)
 
 
 def pieces(kinds: Sequence[str]) -> Iterator[list[str]]:
@@ -171,7 +169,7 @@ class Run:
                 self.instructions([cell for kind in kinds for regime in WHOLE
                                    if sensible(cell := Cell(kind, *regime))])
                 self.lines([Cell(kind, *regime) for kind in kinds for regime in TRACED
-                            if kind != SLOW[0]], False)
+                            if kind != SLOW], False)
             elif not wanted:
                 self.instructions([Cell(kind, *regime) for kind in kinds for regime in regimes])
         for part in wanted:
