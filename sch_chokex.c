@@ -124,25 +124,46 @@ struct chokex_law {
 static_assert(sizeof(struct chokex_law) <= AQM_MAX_LAW);
 
 /**
- * struct chokex_vars - state of the datapath; under the qdisc lock
+ * struct chokex_stats - counters; see struct tc_chokex_qdisc_stats
+ * @signal: what became of what RED chose
+ * @matched: arrivals dropped for a candidate of their flow
+ * @victims: those candidates
+ * @drop_filter: dropped by a filter
+ * @drawn: candidates
+ */
+struct chokex_stats {
+	struct congestion_stats	signal;
+	u32	matched;
+	u32	victims;
+	u32	drop_filter;
+	u64	drawn;
+};
+
+/**
+ * struct chokex_vars - state of the datapath; under the qdisc lock. What matching
+ *	writes, and what it counts, is one cache line
  * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
  * @flow_key: of the flows' hashes
  * @lost: packets taken out by matches that the parents have not been told of
  * @lost_bytes: the same in bytes
+ * @stats: counters
  */
 struct chokex_vars {
 	struct red_fifo		queue;
 	hsiphash_key_t		flow_key;
 	u32			lost;
 	u32			lost_bytes;
+	struct chokex_stats	stats;
 };
+
+#ifdef CONFIG_64BIT
+static_assert(sizeof(struct chokex_vars) == sizeof(struct red_fifo) + 64);
+#endif
 
 struct chokex_sched_data {
 	struct filter_block		filters;
 	struct chokex_law		law;
 	struct chokex_vars		vars;
-	struct congestion_stats		signal;
-	struct tc_chokex_qdisc_stats	stats;
 	struct chokex_params		params;
 	struct link_rate		link;
 };
@@ -197,13 +218,14 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 	for (; m && red_fifo_count(queue); m--) {
 		skb = red_fifo_drawn(queue);
 		tag = &red_fifo_cb(skb)->tag;
-		q->stats.drawn++;
+		q->vars.stats.drawn++;
 		if (!*tag)
 			*tag = flow_hash(skb, &q->vars.flow_key);
 		if (*tag != flow)
 			continue;
 		red_fifo_take(sch, queue, skb);
-		chokex_lose(sch, skb, &q->stats.victims, QDISC_DROP_CONGESTED);
+		chokex_lose(sch, skb, &q->vars.stats.victims,
+			    QDISC_DROP_CONGESTED);
 		q->vars.lost++;
 		q->vars.lost_bytes += qdisc_pkt_len(skb);
 		__qdisc_drop(skb, to_free);
@@ -231,7 +253,8 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
 			   TC_H_MIN_MASK, &minor);
 	if (unlikely(ret))
-		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
+		return filter_class_drop(skb, sch, ret,
+					 &q->vars.stats.drop_filter,
 					 &queue->stats.dropped_bytes, to_free);
 	if (minor)
 		flow = flow_hash_of_class(minor, &q->vars.flow_key);
@@ -242,7 +265,7 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 		if (!flow)
 			flow = flow_hash(skb, &q->vars.flow_key);
 		if (chokex_match(sch, flow, to_free)) {
-			chokex_lose(sch, skb, &q->stats.matched,
+			chokex_lose(sch, skb, &q->vars.stats.matched,
 				    QDISC_DROP_CONGESTED);
 			__qdisc_drop(skb, to_free);
 			return NET_XMIT_CN;
@@ -252,8 +275,9 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	signal = red_queue_signal(sch, skb, &p->red, &queue->red,
 				  &queue->random, &p->signal, &forced);
 	if (signal == CONGESTION_DROP) {
-		chokex_lose(sch, skb, forced ? &q->signal.forced_drop :
-					       &q->signal.early_drop,
+		chokex_lose(sch, skb,
+			    forced ? &q->vars.stats.signal.forced_drop :
+				     &q->vars.stats.signal.early_drop,
 			    QDISC_DROP_CONGESTED);
 		__qdisc_drop(skb, to_free);
 		return NET_XMIT_CN;
@@ -264,7 +288,7 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 		__qdisc_drop(skb, to_free);
 		return NET_XMIT_DROP;
 	}
-	congestion_count(&q->signal, signal, forced);
+	congestion_count(&q->vars.stats.signal, signal, forced);
 	red_fifo_add(sch, queue, skb, segments, flow);
 	return NET_XMIT_SUCCESS;
 }
@@ -463,6 +487,7 @@ static void chokex_destroy(struct Qdisc *sch)
 static void chokex_stats(struct Qdisc *sch, void *stats)
 {
 	const struct chokex_sched_data *q = qdisc_priv(sch);
+	const struct chokex_stats *counted = &q->vars.stats;
 	const struct red_fifo *queue = &q->vars.queue;
 	const struct gentle_red_params *p = &q->law.red;
 	struct tc_chokex_qdisc_stats *st = stats;
@@ -470,13 +495,15 @@ static void chokex_stats(struct Qdisc *sch, void *stats)
 
 	red = gentle_red_seen(p, &queue->red, queue->held.segments,
 			      ktime_get_ns());
-	*st = q->stats;
-	red_fifo_stats(st, queue, &q->signal, q->law.bandwidth);
+	red_fifo_stats(st, queue, &counted->signal, q->law.bandwidth);
 	st->avg = red.avg;
-	st->early_drop = q->signal.early_drop;
-	st->early_mark = q->signal.early_mark;
-	st->forced_drop = q->signal.forced_drop;
-	st->forced_mark = q->signal.forced_mark;
+	st->drawn = counted->drawn;
+	st->matched = counted->matched;
+	st->victims = counted->victims;
+	st->early_drop = counted->signal.early_drop;
+	st->early_mark = counted->signal.early_mark;
+	st->forced_drop = counted->signal.forced_drop;
+	st->forced_mark = counted->signal.forced_mark;
 	st->segments = queue->held.segments;
 	if (red.avg >= chokex_avg_at(p->min_th))
 		st->candidates = chokex_candidates(&q->law, red.avg);
@@ -487,6 +514,7 @@ static void chokex_stats(struct Qdisc *sch, void *stats)
 	st->weight = p->weight;
 	st->ptime = p->ptime;
 	st->count = red.count;
+	st->drop_filter = counted->drop_filter;
 }
 
 /* Flows have no state: there is no class to show. */
