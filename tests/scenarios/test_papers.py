@@ -527,6 +527,20 @@ def test_a_ratio_to_nothing_is_judged_by_its_inverse(
                                           else "1 / (0.11 ±0.48)")
 
 
+def test_a_ratio_that_is_now_0_and_now_infinite_is_not_decidable(made_up: Paper) -> None:
+    nothing = {("good", 2), ("bad", 3)}
+
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if (row["discipline"], row["seed"]) in nothing:
+            row["figures"]["summary"]["utilization"] = 0.0
+        return row
+
+    rewrite(made_up, planted)
+    found = verdicts(made_up)["C2"]
+    assert found.verdict == "not decidable"
+    assert found.why_not == "a seed has 0, and another a ratio to 0"
+
+
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
     phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
     for marked, share in ((None, 0.3), (0, 0.3), (20, 0.5)):
