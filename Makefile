@@ -116,10 +116,11 @@ $(VENV)/.ready: requirements.txt | packages
 demo: setup ## each discipline on its own ground beside mainline's, in virtual time
 	$(VENV)/bin/python netns-scenarios/demo
 
-# As long as its cells take; interrupted, the same command goes on. All cores, or JOBS.
+# As long as its cells take; interrupted, the same command goes on. All cores, or JOBS. ARGS are
+# further options of netns-scenarios/paper.
 paper-%: setup ## run what is missing of a paper's cells, and write its page in docs/results
 	$(VENV)/bin/python netns-scenarios/paper $* $(if $(ERA),--era $(ERA)) \
-		$(if $(JOBS),--jobs $(JOBS)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(QUICK),--quick)
+		$(if $(JOBS),--jobs $(JOBS)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(QUICK),--quick) $(ARGS)
 
 ledger: setup ## write docs/results from the claims and results that are in the repository
 	$(VENV)/bin/python netns-scenarios/ledger

@@ -15,13 +15,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAPER = ROOT / "netns-scenarios" / "paper"
 #: By a program of each.
 PACKAGES = {"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge",
             "sbatch": "slurm-client"}
 NODES = ("node1", "node2", "node3")
 #: Six cells of a second or two.
-CELLS = ("ahammed2010", "--quick", "--only", "rates", "--disciplines", "red", "fred")
+CELLS = "--only rates --disciplines red fred"
 
 CONFIG = """
 ClusterName=virtual
@@ -139,6 +138,12 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         made.end()
 
 
+def replay(out: Path, *settings: str) -> list[str]:
+    """The command line of a sweep, as docs/cluster.md has it."""
+    return ["make", "-C", str(ROOT), "paper-ahammed2010", "QUICK=1", f"ARGS={CELLS} --out {out}",
+            *settings]
+
+
 def digests(out: Path) -> dict[str, str]:
     return {path.parent.name: json.loads(path.read_text())["digest"]
             for path in out.glob("*/*/result.json")}
@@ -148,9 +153,9 @@ def digests(out: Path) -> dict[str, str]:
 @pytest.mark.slow
 def test_a_sweep_outlives_its_nodes(cluster: Cluster, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
-    subprocess.run([PAPER, *CELLS, "--out", here], check=True, timeout=900)
+    subprocess.run(replay(here), check=True, timeout=900)
 
-    sweep = subprocess.Popen(cluster.inside(PAPER, *CELLS, "--out", there, "--profile", "slurm"))
+    sweep = subprocess.Popen(cluster.inside(*replay(there, "PROFILE=slurm")))
 
     def midway() -> bool:
         ages = list(cluster.busy().values())
