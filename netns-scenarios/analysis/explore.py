@@ -54,18 +54,23 @@ def envelope(y: Array, points: int = POINTS) -> NDArray[np.int64]:
     return np.array(sorted(set(kept)))
 
 
-def _state(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
-    """Each statistic of the discipline's own that changes, at each sample."""
+def state(kind: str, raw: Sequence[bytes]) -> list[dict[str, lists.Value]]:
+    """The discipline's own statistics at each sample; nothing of a kind that has none or that
+    nothing describes."""
     if kind in lists.kinds():
         known = lists.read(kind).qdisc
-        read = [{s.name: s.value(v) for s in known if (v := s.raw(one)) is not None}
+        return [{s.name: s.value(v) for s in known if (v := s.raw(one)) is not None}
                 for one in raw]
-    else:
-        try:
-            layout = uapi.layout_of(kind)
-        except uapi.NoLayout:
-            return {}
-        read = [dict(layout.values(one)) for one in raw]
+    try:
+        layout = uapi.layout_of(kind)
+    except uapi.NoLayout:
+        return []
+    return [dict(layout.values(one)) for one in raw]
+
+
+def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
+    """Each statistic of the discipline's own that changes, at each sample."""
+    read = state(kind, raw)
     names = [n for n in dict.fromkeys(itertools.chain.from_iterable(read)) if n not in NO_STATE]
     found = {}
     for name in names:
@@ -106,7 +111,7 @@ def of_run(directory: Path, result: Mapping[str, Any]) -> dict[str, Any]:
         "time": _short(queue["time_s"][few]),
         "dropped": _short(queue["dropped"][few]),
         "marked": marks if None not in marks and any(marks) else None,
-        "state": _state(result["qdisc"].split()[0], [queue.xstats[at] for at in few]),
+        "state": _changing(result["qdisc"].split()[0], [queue.xstats[at] for at in few]),
     }
 
 

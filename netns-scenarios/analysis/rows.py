@@ -50,7 +50,6 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
     """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
     with each flow's goodput; step_s: with each group's over time, if not 0."""
     result = logs.load_result(directory)
-    made = result["provenance"]
     run = logs.read_run(directory)
     figures: dict[str, Any] = {
         "summary": result["summary"], "groups": result["groups"],
@@ -75,10 +74,13 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
         figures["flows_bps"] = [float(x) for x in goodput]
     if step_s:
         figures["series_bps"] = series(directory, step_s)
+    return {**head, "figures": rounded(figures), "hops": result["hops"], **origin(result)}
+
+
+def origin(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What made a run, what it is known again by, and what it cost."""
+    made = result["provenance"]
     return {
-        **head,
-        "figures": rounded(figures),
-        "hops": result["hops"],
         "made": {
             "version": made["version"],
             "modules": made["modules"],

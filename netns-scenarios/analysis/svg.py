@@ -21,11 +21,13 @@ GREY, INK = "#d9dde2", "#30343a"
 
 @dataclass(frozen=True)
 class Line:
-    """name; x, y and half the interval (0: none) of each point; joined: by a line."""
+    """name; x, y and half the interval (0: none) of each point; joined: by a line; marked: each
+    by its mark."""
 
     name: str
     points: Sequence[tuple[float, float, float]]
     joined: bool = True
+    marked: bool = True
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ def _panel(panel: Panel, top: float, looks: dict[str, tuple[str, str]]) -> list[
             if low - high > 1:
                 out.append(f'<path d="M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {high:.1f}h6'
                            f'M{x - 3:.1f} {low:.1f}h6" stroke="{colour}"/>')
-            out.append(_mark(mark, x, y, colour))
+            if line.marked:
+                out.append(_mark(mark, x, y, colour))
     return out
 
 

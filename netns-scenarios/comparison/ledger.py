@@ -16,7 +16,7 @@ from analysis import claims, compare, rows, svg
 from analysis.claims import CONFIRMED, DIFFERS, UNDECIDED, Claim, Judged
 from netns.execute import ROOT
 
-from . import contests
+from . import contests, traces
 from .paper import Experiment, Paper, load, names
 
 RESULTS = ROOT / "docs" / "results"
@@ -203,6 +203,9 @@ def _series(spec: Mapping[str, Any], experiment: Experiment,
 
 def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> str:
     """The text of a picture; empty when there is nothing to draw yet."""
+    if spec.get("kind") == traces.KIND:
+        drawn = traces.panels(paper, spec["name"], spec["y_title"], spec.get("scale", 1.0))
+        return svg.picture(drawn, columns=2, top=spec.get("y_top")) if drawn else ""
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
     if spec.get("kind") in KINDS:
         panels = KINDS[spec["kind"]](spec, experiment, made)
@@ -212,8 +215,8 @@ def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> str:
         mine = {**spec, **part}
         lines = [_line(name, mine, mine["metric"], experiment, made)
                  for name in mine.get("disciplines", experiment.disciplines)]
-        if drawn := [line for line in lines if line.points]:
-            panels.append(svg.Panel(mine.get("title", ""), mine["x_title"], mine["y_title"], drawn,
+        if lines := [line for line in lines if line.points]:
+            panels.append(svg.Panel(mine.get("title", ""), mine["x_title"], mine["y_title"], lines,
                                     mine.get("x_log", False), mine.get("at_y")))
     return svg.picture(panels, columns=2, top=spec.get("y_top")) if panels else ""
 
@@ -230,10 +233,10 @@ def _short(value: float, digits: int) -> str:
 
 def _numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
     """What a figure shows, as a table for each of its panels."""
+    if spec.get("kind") in {traces.KIND, *KINDS}:
+        return []
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
     out: list[str] = []
-    if spec.get("kind") in KINDS:
-        return out
     for part in spec.get("panels", [{}]):
         mine = {**spec, **part}
         values = experiment.axes[mine["x"]]
@@ -336,14 +339,16 @@ def page(paper: Paper) -> dict[str, str]:
         if drawn := figure(spec, paper, made):
             name = f"{paper.name}-{spec['name']}.svg"
             files[name] = drawn
+            one = spec.get("kind") in {traces.KIND, "flows"}
+            many = "One run each, with seed 1." if one else _cell(text["thinned"])
             out += [f"### {spec['head']}", "", f"![{spec['head']}]({name})", "",
-                    f"{_cell(spec.get('about', ''))} {_cell(text['thinned'])}".strip(), "",
+                    f"{_cell(spec.get('about', ''))} {many}".strip(), "",
                     *_numbers(spec, paper, made)]
     out += ["## Why these bounds", "", *_bounds(paper, listed), "",
             "## What the cells were made with", "",
             *_made_with([*made, *(row for era in eras for row in era.made)]), "",
-            "Each row of `results*.jsonl` has the command that makes its run again, to the byte, "
-            "and the digest to compare."]
+            "Each row of `results*.jsonl` and `traces.jsonl` has the command that makes its run "
+            "again, to the byte, and the digest to compare."]
     files[f"{paper.name}.md"] = "\n".join(out) + "\n"
     return files
 

@@ -97,6 +97,11 @@ class Paper:
         return self.directory / f"results{'' if self.era == OWN else f'-{self.era}'}.jsonl"
 
     @property
+    def traces(self) -> Path:
+        """A line for each pair of axes of its figures over time; traces.py."""
+        return self.directory / "traces.jsonl"
+
+    @property
     def seeds(self) -> dict[str, int]:
         """How many each experiment has."""
         return {experiment.name: experiment.seeds for experiment in self.experiments}

@@ -7,7 +7,7 @@ import argparse
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from analysis import claims, rows
 from analysis.claims import Claim
 from netns.execute import ROOT
 
-from . import ledger, sweep
+from . import ledger, sweep, traces
 from .paper import OWN, Cell, Paper, load, names
 
 
@@ -48,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help=f"only the paper's own, \"{OWN}\", or one that its claims are judged "
                         f"in besides; default: all, its own first, and with --quick its own")
     parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
+    parser.add_argument("--figures", action="store_true",
+                        help="only the runs that figures over time are drawn of")
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="only these experiments")
     parser.add_argument("--seeds", type=int, metavar="N", help="only the first N seeds")
     parser.add_argument("--at", action="append", default=[], metavar="AXIS=VALUE,...",
@@ -78,7 +80,8 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
     wanted = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
     for_ = [claim for claim in claims.load(paper.directory)
             if not args.claims or claim.id in args.claims]
-    wanted = {name: cell for name, cell in wanted.items() if _asked(args, for_, cell)}
+    wanted = {name: cell for name, cell in wanted.items()
+              if not args.figures and _asked(args, for_, cell)}
     made: list[dict[str, Any]] = []
     failed: list[str] = []
     for seed in sorted({cell.seed for cell in wanted.values()}):
@@ -87,8 +90,18 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         print(ledger.quick(paper, made))
     else:
         rows.tidy(paper.results, {cell.name: shlex.join(cell.words) for cell in paper.cells()})
+        if paper.era == OWN and not args.claims:
+            failed += _traces(there, paper)
         ledger.write(load(paper.name))
     return [there.out / name for name in failed]
+
+
+def _traces(args: argparse.Namespace, paper: Paper) -> list[str]:
+    """Run what figures over time lack, and keep their lines; the names of those that failed."""
+    cells = {name: cell for name, cell in traces.missing(paper).items() if _asked(args, (), cell)}
+    failed = _runs(args, cells, lambda name: traces.keep(paper, cells[name], args.out / name))
+    traces.tidy(paper)
+    return failed
 
 
 def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
@@ -113,10 +126,18 @@ def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
         if not args.quick:
             rows.append(paper.results, row)
 
+    return _runs(args, cells, taken)
+
+
+def _runs(args: argparse.Namespace, cells: Mapping[str, Cell],
+          taken: Callable[[str], None]) -> list[str]:
+    """Run these, if there are any; the names of those that failed."""
+    if not cells:
+        return []
     jobs = {name: sweep.Job(list(cell.words), cell.discipline) for name, cell in cells.items()}
     done = sweep.run(args, jobs, taken=taken)
     if not args.quick:
-        # The row has what is needed, the command that makes the rest again included.
+        # What is kept has the command that makes the rest again.
         for name in done:
             shutil.rmtree(args.out / name)
     return [name for name in jobs if name not in done]

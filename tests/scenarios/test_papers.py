@@ -16,12 +16,15 @@ from typing import Any
 
 import pytest
 from analysis import claims, rows, svg
-from comparison import contests, ledger, paper
+from analysis import traces as lines_of
+from comparison import contests, ledger, paper, traces
 from comparison.paper import Cell, Paper
 from netns.params import resolve
 from netns.scenario import compose, find
 from netns.settings import Settings
 from netns.shares import Facts
+
+from tests.scenarios import handmade
 
 PAPERS = paper.names()
 ERAS = [(name, era) for name in PAPERS for era in paper.load(name).eras]
@@ -202,6 +205,16 @@ name = "other"
 scenario = "dumbbell"
 axes = { rtt = [10.0] }
 disciplines = ["third"]
+[[figure]]
+name = "over-time"
+head = "Figure 2"
+kind = "time"
+experiment = "one"
+at = { buffer = 100 }
+disciplines = ["good"]
+of = ["packets", "goodput:far"]
+y_title = "of something"
+panels = [{}, { title = "closer", from_s = 1, to_s = 2 }]
 [[figure]]
 name = "1"
 head = "Figure 1"
@@ -573,6 +586,67 @@ def test_pictures_are_well_formed_and_the_same_again(made_up: Paper) -> None:
     marks = [e for e in picture.iter() if e.tag.endswith(("circle", "polygon"))]
     # 4 points, 2 of them squares, and the legend's 2
     assert len([e for e in marks if e.tag.endswith("circle")]) == 3
+
+
+def made_by_hand(one: Paper, directory: Path) -> None:
+    """Keep the lines of handmade's run as those of the figure over time's cell."""
+    (cell,) = traces.missing(one).values()
+    handmade.write(directory)
+    (directory / "result.json").write_text(json.dumps({
+        "provenance": {"version": "1", "modules": {}, "compiler": "c", "tc": "t",
+                       "lab": {"image": "ab"}},
+        "kernel": "7", "digest": "d", "cpu_seconds": 1.0, "virtual_seconds": 3.0}))
+    traces.keep(one, cell, directory)
+
+
+def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -> None:
+    assert "made-up-over-time.svg" not in ledger.page(made_up)
+    (cell,) = traces.missing(made_up).values()
+    assert cell.name == "one-good-buffer=100-1"
+    made_by_hand(made_up, tmp_path)
+    assert not traces.missing(made_up)
+    whole, closer = rows.read(made_up.traces)
+    # handmade.QUEUE, and of handmade.FLOW_BYTES 90, 10 and 10 kB in a second each, in its middle.
+    assert whole["lines"] == {"packets": [[0, 0], [1, 4], [2, 2], [3, 0]],
+                              "goodput:far": [[0.5, 0.72], [1.5, 0.08], [2.5, 0.08]]}
+    assert closer["lines"] == {"packets": [[1, 4], [2, 2]], "goodput:far": [[1.5, 0.08]]}
+    assert (whole["digest"], whole["command"]) == ("d", shlex.join(cell.words))
+    picture = ET.fromstring(ledger.page(made_up)["made-up-over-time.svg"])
+    heads = [e.text for e in picture.iter() if e.attrib.get("font-weight") == "bold"]
+    assert heads == ["good", "good, closer"]
+
+
+def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
+                                                                 tmp_path: Path) -> None:
+    made_by_hand(made_up, tmp_path)
+    sweep = made_up.directory / paper.SWEEP
+    sweep.write_text(sweep.read_text().replace("to_s = 2 }", "to_s = 3 }"))
+    changed = paper.load(made_up.name)
+    assert list(traces.missing(changed)) == ["one-good-buffer=100-1"]
+    traces.tidy(changed)
+    assert len(rows.read(changed.traces)) == 1
+
+
+def test_a_line_that_a_run_has_not_got_is_refused(tmp_path: Path) -> None:
+    run = handmade.write(tmp_path)
+    for name in ("max_p", "goodput:nobody"):
+        with pytest.raises(lines_of.NoSuchLine, match=name.rpartition(":")[2]):
+            lines_of.of_run(run, [name])
+    (marked,) = lines_of.of_run(run, ["marked"]).values()
+    assert [y for _, y in marked] == [0, 2, 2, 5]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_line_over_time_is_asked_for_and_says_what_made_it(name: str) -> None:
+    one = paper.load(name)
+    asked = [trace.head for trace in traces.asked(one)]
+    for line in rows.read(one.traces):
+        assert {key: line[key] for key in line if key in asked[0]} in asked
+        assert line["made"]["version"]
+        assert len(line["digest"]) == 64
+    for trace in traces.asked(one):
+        assert trace.cell.at.keys() == trace.cell.experiment.axes.keys()
+        assert facts_of(trace.cell)
 
 
 def test_a_picture_shows_the_larger_value_higher() -> None:

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures over time: each line is of one run, that of seed 1, and is kept in `traces.jsonl` beside
+the rows, for a row has no room for what changes within a run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis import logs, rows, svg, traces
+
+from .paper import Cell, Paper, words
+
+KIND = "time"
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One pair of axes: the lines `of` (analysis/traces.py names them) of a cell's run, from from_s
+    to to_s. figure, title: where it is drawn."""
+
+    figure: str
+    title: str
+    cell: Cell
+    of: Sequence[str]
+    window: Mapping[str, float]
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What its line in the file begins with; a trace with another is another."""
+        return {"figure": self.figure, "cell": self.cell.name,
+                "command": shlex.join(self.cell.words), "of": list(self.of), **self.window}
+
+
+def asked(paper: Paper) -> Iterator[Trace]:
+    """All that the paper's figures over time show, in their order."""
+    experiments = {experiment.name: experiment for experiment in paper.experiments}
+    for figure in paper.text.get("figure", ()):
+        if figure.get("kind") != KIND:
+            continue
+        for part in figure.get("panels", [{}]):
+            spec = {**figure, **part}
+            experiment, at = experiments[spec["experiment"]], spec.get("at", {})
+            for name in spec["disciplines"]:
+                cell = Cell(experiment, name, at, SEED,
+                            words(experiment, paper.disciplines[name], at, SEED))
+                title = ", ".join(filter(None, (name, spec.get("title"))))
+                yield Trace(figure["name"], title, cell, spec.get("of", ["packets"]),
+                            {key: spec[key] for key in ("from_s", "to_s") if key in spec})
+
+
+def found(paper: Paper) -> list[tuple[Trace, dict[str, Any] | None]]:
+    """Each that is asked for, and its line if it is there."""
+    there = rows.read(paper.traces)
+    return [(trace, next((line for line in reversed(there)
+                          if {key: line.get(key) for key in trace.head} == trace.head), None))
+            for trace in asked(paper)]
+
+
+def missing(paper: Paper) -> dict[str, Cell]:
+    """The cells that have to run for those that are not there, by name."""
+    return {trace.cell.name: trace.cell for trace, line in found(paper) if line is None}
+
+
+def keep(paper: Paper, cell: Cell, directory: Path) -> None:
+    """Add all that is asked for of the cell's run."""
+    run = rows.origin(logs.load_result(directory))
+    for trace in asked(paper):
+        if trace.cell.name == cell.name:
+            lines = traces.of_run(directory, trace.of, **trace.window)
+            rows.append(paper.traces, {**trace.head, "lines": lines, **run})
+
+
+def tidy(paper: Paper) -> None:
+    """Keep what is asked for, in its order."""
+    there = [line for _, line in found(paper) if line]
+    if there:
+        paper.traces.write_text("".join(map(rows.line, there)))
+
+
+def panels(paper: Paper, figure: str, y_title: str, scale: float) -> list[svg.Panel]:
+    """Those of a figure that have run."""
+    return [svg.Panel(trace.title, "time, s", y_title, [
+        svg.Line(name, [(x, y * scale, 0.0) for x, y in points], marked=False)
+        for name, points in line["lines"].items()])
+        for trace, line in found(paper) if line and trace.figure == figure]
