@@ -150,6 +150,7 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "use_30_40": _use_30_40,
     "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
                                    / f["offered_bps"][group]),
+    "dropped_0": lambda f, _: _hit(f["phases"][0]),
     "dropped_1": lambda f, _: _hit(f["phases"][1]),
     "kept_1": lambda f, _: _kept(f, 1),
     "kept_2": lambda f, _: _kept(f, 2),

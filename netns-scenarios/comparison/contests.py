@@ -148,8 +148,8 @@ def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
                     f"{advice([found for _, run in have for found in run])}")
     return ["## When to use which", "",
             "Computed from the contests below, as far as they have run. As good as the best is "
-            f"what is not worse by more than {100 * MARGIN:g} % under every seed; the tables have "
-            "the best with its figure, and behind it those that are as good. Mainline's are named "
-            "first: they need no module of ours.", "",
+            f"what is worse by {100 * MARGIN:g} % at most under one seed at least, whatever the "
+            "mean; the tables have the best with its figure, and behind it those that are as good. "
+            "Mainline's are named first: they need no module of ours.", "",
             *said, *([""] if said else []),
             *(line for text, every in asked for line in question(text, every))]
