@@ -204,9 +204,16 @@ def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
     git("commit", "-qm", "one")
     assert version(tree) == "1.2"
     (tree / "file").write_text("a\n")
+    of_runs = tree / "netns-scenarios" / "papers" / "a2001"
+    of_runs.mkdir(parents=True)
+    for name in ("results.jsonl", "results-today.jsonl", "traces.jsonl"):
+        (of_runs / name).touch()
     git("add", ".")
     git("commit", "-qm", "two")
     commit = git("rev-parse", "--short", "HEAD")
+    assert version(tree) == f"1.2+1.g{commit}"
+    for name in of_runs.iterdir():
+        name.write_text("a line\n")
     assert version(tree) == f"1.2+1.g{commit}"
     (tree / "file").write_text("b\n")
     assert version(tree) == f"1.2+1.g{commit}.dirty"
