@@ -3,7 +3,8 @@
 
 `2001` is as near to the papers' ns-2 Reno as Linux comes. What remains different:
 Linux' Reno without SACK is NewReno (a partial ACK does not end recovery; with `cc=reno90` it
-does), it uses proportional rate reduction during recovery, and limited transmit (RFC 3042).
+does), it uses proportional rate reduction during recovery, limited transmit (RFC 3042), and
+`fq`, which is the access link here, paces it (not with `pacing=off`).
 
 `today` is the kernel's defaults.
 """
@@ -31,6 +32,12 @@ SYSCTLS_2001: dict[str, tuple[str, str]] = {
 
 SYSCTLS_TODAY: dict[str, tuple[str, str]] = {
     "tcp_no_metrics_save": ("1", "a connection learns nothing from an earlier one"),
+}
+
+# Of the window in a round-trip time; fq sends no faster. The most that the kernel takes.
+UNPACED: dict[str, tuple[str, str]] = {
+    "tcp_pacing_ss_ratio": ("1000", "200 % in slow start otherwise"),
+    "tcp_pacing_ca_ratio": ("1000", "120 % in congestion avoidance otherwise"),
 }
 
 

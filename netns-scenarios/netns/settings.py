@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .era import ERAS, Era
+from .era import ERAS, UNPACED, Era
 from .errors import UserError
 from .params import Param, Value
 from .topology import Bottleneck, frame_bytes, gso_packets, payload_share
@@ -30,6 +30,9 @@ TCP = (
           100000),
     Param("rto_min", 0, "ms", "least that TCP's timer waits beyond the round trip; 0: the "
           "kernel's 200", 0, 60000),
+    Param("pacing", "on", "", "off: TCP sends what its window allows at the access link's rate, as "
+          "ns-2 does; on: over most of the round trip, which is what fq does for TCP",
+          choices=("on", "off")),
 )
 TIME = (
     Param("warmup", 10.0, "s", "left out of every figure", 0.0, 3600.0),
@@ -88,7 +91,9 @@ class Settings:
     def era(self) -> Era:
         """The TCP that was asked for."""
         era, least_ms = ERAS[self.text("era")], self.count("rto_min")
-        return replace(era, route=(*era.route, "rto_min", f"{least_ms}ms")) if least_ms else era
+        if least_ms:
+            era = replace(era, route=(*era.route, "rto_min", f"{least_ms}ms"))
+        return era if self.on("pacing") else replace(era, sysctls={**era.sysctls, **UNPACED})
 
     @property
     def congestion_control(self) -> str:
