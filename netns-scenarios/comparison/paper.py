@@ -3,7 +3,8 @@
 the paper says of them, and `results.jsonl` has a line for each cell that ran.
 
 A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
-is a parameter of the scenario sets it; any axis may be named in the discipline's options.
+is a parameter of the scenario sets it; any axis may be named in the discipline's options. `set` has
+parameters of every scenario, for all experiments.
 
 The claims can be judged again in other eras than the paper's own: `era.NAME` has parameters of
 every scenario (`set`) and options with the disciplines that get them (`options`). Only the cells
@@ -154,6 +155,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
     known = dict(text["disciplines"])
     for option, takers in other.get("options", {}).items():
         known |= {taker: f"{known[taker]} {option}" for taker in takers}
+    of_all = text.get("set", {})
     experiments = []
     seeds = changed.get("seeds", text["seeds"])
     for one in text["experiment"]:
@@ -162,8 +164,8 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 for axis, values in one.get("axes", {}).items()}
         if not quick or one.get("quick", True):
             experiments.append(Experiment(
-                one["name"], one["scenario"], {**one.get("set", {}), **changed.get("set", {}),
-                                               **theirs},
+                one["name"], one["scenario"],
+                {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
                 axes, one["disciplines"], seeds if quick or era != OWN else one.get("seeds", seeds),
                 one.get("flows", False), one.get("step_s", 0), theirs))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)

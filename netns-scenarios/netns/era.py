@@ -3,8 +3,7 @@
 
 `2001` is as near to the papers' ns-2 Reno as Linux comes. What remains different:
 Linux' Reno without SACK is NewReno (a partial ACK does not end recovery; with `cc=reno90` it
-does), it uses proportional rate reduction during recovery, limited transmit (RFC 3042), and
-`fq`, which is the access link here, paces it (not with `pacing=off`).
+does), it uses proportional rate reduction during recovery, and limited transmit (RFC 3042).
 
 `today` is the kernel's defaults.
 """

@@ -30,9 +30,9 @@ TCP = (
           100000),
     Param("rto_min", 0, "ms", "least that TCP's timer waits beyond the round trip; 0: the "
           "kernel's 200", 0, 60000),
-    Param("pacing", "on", "", "off: TCP sends what its window allows at the access link's rate, as "
-          "ns-2 does; on: over most of the round trip, which is what fq does for TCP",
-          choices=("on", "off")),
+    Param("pacing", "off", "", "off: TCP sends what its window allows at the access link's rate, "
+          "as ns-2 does, and Linux without fq; on: over most of the round trip, as with fq; BBR "
+          "paces in any case", choices=("off", "on")),
 )
 TIME = (
     Param("warmup", 10.0, "s", "left out of every figure", 0.0, 3600.0),

@@ -13,8 +13,8 @@ A discipline sees what it would in the papers' topology; the kernel has as few h
 as that allows, since each costs time:
 
 - A group's sources share a namespace and a veth. Their access links are `fq`'s per-flow rate: it
-  serialises every flow at `access` by itself, holding back the surplus in a deep buffer. It also
-  paces TCP, which ns-2 does not: `pacing=off`.
+  serialises every flow at `access` by itself, holding back the surplus in a deep buffer. It would
+  also pace TCP, which neither ns-2 nor Linux with another discipline does: `pacing`.
 - R1 and R2 are one router. The bottleneck is `tbf` with a burst of one packet, hence each
   packet leaves when the time to serialise it has passed; its child is the discipline under study.
 - The whole round-trip time is on the way back (`netem` towards each group). For a closed loop
