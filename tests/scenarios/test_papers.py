@@ -153,7 +153,7 @@ def without_tcp(cell: Cell) -> list[str]:
 def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     """It has the cells that claims need, under the seeds that all have, each as the paper's own
     but for era, cc, ecn, and the discipline's `ecn`; and all that mark do, but where sweep.toml
-    says why not."""
+    says why not. Senders that are not paced are the paper's own but for that."""
     seeds = paper.load(name).text["seeds"]
     own = {cell.name: cell for cell in paper.load(name).cells()}
     listed = claims.load(paper.PAPERS / name)
@@ -161,6 +161,12 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     assert {cell.name for cell in cells} == {
         key for key, c in own.items() if c.seed <= seeds
         and any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)}
+    if era == "unpaced":
+        for cell in cells:
+            assert [word.replace("pacing=off", "pacing=on") for word in cell.words] == list(
+                own[cell.name].words)
+            assert "pacing=off" in cell.words
+        return
     for cell in cells:
         assert without_tcp(cell) == without_tcp(own[cell.name])
         assert "era=today" in cell.words
