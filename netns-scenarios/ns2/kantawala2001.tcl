@@ -80,19 +80,17 @@ proc blue {losses monitor drops left} {
 		[list blue $losses $monitor [$monitor set pdrops_] [$monitor set pdepartures_]]
 }
 
-# A sender with an access link of its own, and its receiver.
+# A sender with an access link of its own, and its receiver, for which the last router is near enough.
 proc flow {group from to delay rtt} {
 	global ns of sinks
 	set source [$ns node]
 	$ns duplex-link $source $from $of(access)Mb $delay DropTail
 	$ns queue-limit $source $from $of(access_buffer)
 	$ns queue-limit $from $source 100000
-	set target [$ns node]
-	$ns duplex-link $to $target $of(rate)Mb 0 DropTail
 	set tcp [new Agent/TCP/$of(tcp)]
 	set sink [new Agent/$of(sink)]
 	$ns attach-agent $source $tcp
-	$ns attach-agent $target $sink
+	$ns attach-agent $to $sink
 	$ns connect $tcp $sink
 	set ftp [new Application/FTP]
 	$ftp attach-agent $tcp
