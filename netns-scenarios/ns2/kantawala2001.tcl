@@ -57,8 +57,8 @@ proc bottleneck {from to delay} {
 		$losses unit pkt
 		$losses set rate_ 0
 		$losses ranvar [new RandomVariable/Uniform]
-		$losses drop-target [new Agent/Null]
 		$ns lossmodel $losses $from $to
+		$losses drop-target [new Agent/Null]	;# or the monitor would take its losses for the queue's
 		$ns at $of(freeze) [list blue $losses $monitor 0 0]
 	}
 	$ns simplex-link $to $from $of(rate)Mb $delay DropTail
