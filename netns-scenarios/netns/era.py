@@ -5,7 +5,7 @@
 Linux' Reno without SACK is NewReno (a partial ACK does not end recovery; with `cc=reno90` it
 does), it uses proportional rate reduction during recovery, and limited transmit (RFC 3042).
 
-`today` is the kernel's defaults.
+`2001-sack` is the same with SACK, `today` the kernel's defaults.
 """
 
 from __future__ import annotations
@@ -55,5 +55,8 @@ class Era:
 ERAS: dict[str, Era] = {
     # quickack: an ACK per segment, as ns-2's plain TCPSink sends them. initcwnd 2: RFC 2581.
     "2001": Era("2001", "reno", 20, SYSCTLS_2001, ("quickack", "1", "initcwnd", "2")),
+    "2001-sack": Era("2001-sack", "reno", 20, {
+        **SYSCTLS_2001, "tcp_sack": ("1", "what of a difference is SACK's")},
+        ("quickack", "1", "initcwnd", "2")),
     "today": Era("today", "cubic", 32, SYSCTLS_TODAY),
 }

@@ -20,7 +20,8 @@ BOTTLENECK = (
 # A receive buffer that must not be what limits a flow; any other is the scenario's word.
 AMPLE_KB = 2000
 TCP = (
-    Param("era", "2001", "", "2001: Reno as in the papers; today: the kernel's defaults",
+    Param("era", "2001", "", "2001: Reno as in the papers; 2001-sack: with SACK; today: the "
+          "kernel's defaults",
           choices=tuple(ERAS)),
     Param("cc", "auto", "", "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); "
           "auto: the era's"),
