@@ -173,9 +173,11 @@ class Selection:
     at: Mapping[str, Sequence[Any]]
 
     def changed(self, by: Mapping[str, Any]) -> Selection:
-        """The same with what `by` replaces; single values of axes, too."""
+        """The same with what `by` replaces; single values of axes, too. `[]`: not this axis, which
+        another experiment need not have."""
+        at = {**self.at, **_lists(by.get("at", {}))}
         return Selection(by.get("experiment", self.experiment), by.get("metric", self.metric),
-                         by.get("of", self.of), {**self.at, **_lists(by.get("at", {}))})
+                         by.get("of", self.of), {axis: of for axis, of in at.items() if of})
 
     def holds(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
         """Whether a cell is one of these."""
