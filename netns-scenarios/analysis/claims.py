@@ -47,8 +47,8 @@ class NoRatio(Exception):
 
 
 def figure(figures: Figures, path: str) -> float:
-    """A figure by its path, `groups.far.share_of_fair`, or one of DERIVED with the group before
-    it, `udp:link_share`."""
+    """A figure by its path, `groups.far.share_of_fair`, or one of DERIVED with the group, or the
+    phase, before it, `udp:link_share`."""
     group, colon, name = path.partition(":")
     if colon:
         return DERIVED[name](figures, group)
@@ -58,6 +58,12 @@ def figure(figures: Figures, path: str) -> float:
     if value is None:
         raise Absent(f"no {path}")
     return float(value)
+
+
+def _median_queue_packets(figures: Figures, phase: str) -> float:
+    """At most so many full packets are in the queue for half of a phase."""
+    delay_ms = figures["phases"][int(phase)]["queue_delay_ms"]["p50"]
+    return float(delay_ms * figures["rate_bps"] / (1514 * 8 * 1e3))
 
 
 def _group_bps(figures: Figures, group: str) -> float:
@@ -135,7 +141,7 @@ def _unevenness(figures: Figures, group: str) -> float:
     return float(goodput["sd"] / goodput["mean"])
 
 
-#: Of a group.
+#: Of a group, or of a phase.
 DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "mbps": lambda f, group: _group_bps(f, group) / 1e6,
     "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,
@@ -150,6 +156,7 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "use_30_40": _use_30_40,
     "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
                                    / f["offered_bps"][group]),
+    "median_queue_packets": _median_queue_packets,
     "dropped_0": lambda f, _: _hit(f["phases"][0]),
     "dropped_1": lambda f, _: _hit(f["phases"][1]),
     "kept_1": lambda f, _: _kept(f, 1),
