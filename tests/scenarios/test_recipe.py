@@ -99,7 +99,7 @@ def test_every_flow_has_its_own_addresses() -> None:
         (["dumbbell", "--set", "flows=0"], "flows: 0 given, allowed: 1 to 10000 flows"),
         (["dumbbell", "--set", "rtt=soon"], 'rtt: "soon" given, needs a number from 0 to'),
         (["dumbbell", "--set", "flows=1.5"], 'flows: "1.5" given, needs a whole number'),
-        (["dumbbell", "--set", "era=1999"], 'era: "1999" given, allowed: 2001 | today'),
+        (["dumbbell", "--set", "era=1999"], 'era: "1999" given, allowed: 2001 | 2001-sack | today'),
         (["dumbbell", "--set", "rtt"], '--set "rtt": needs NAME=VALUE'),
         (["dumbbell", "--set", "ip=5"], "ip: 5 given, allowed: 4 or 6"),
         (["dumbbell", "--set", "generator=iperf3"], "give --clock wall"),
