@@ -2,13 +2,14 @@
 """Who is best at what, of the rows of a paper's cells: every word of it is computed.
 
 `[[question]]` of sweep.toml has contests: a figure at a point of an experiment, of which the least
-is best, or with `most` the largest. A discipline is as good as the best one unless it is worse by
-more than MARGIN under every seed.
+is best, or with `most` the largest. The best has the best mean; by how much another is worse is
+taken seed by seed, and has a 95 % interval.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +21,9 @@ from .paper import Paper
 
 Row = Mapping[str, Any]
 
-#: Of the best one's figure.
+#: Of the best one's figure: what is worse by less is as good.
 MARGIN = 0.05
+GOOD, UNTOLD, WORSE = "as good", "not told apart", "worse"
 
 #: A discipline of ours by another name.
 LQD = "lqd"
@@ -45,10 +47,26 @@ class Standing:
         """Whether it is of this project."""
         return self.name == LQD or self.name in cards()
 
-    def as_good_as(self, best: Standing) -> bool:
-        """Whether it is at least once."""
-        return any(self.sign * (mine - other) <= MARGIN * abs(other)
-                   for mine, other in zip(self.values, best.values, strict=True))
+    def beyond(self, best: Standing, times: float) -> compare.Mean:
+        """By how much it is worse than so many times the best under the same seed: the logarithm
+        of the ratio, or the difference where there is a 0."""
+        pairs = [(mine, times * other)
+                 for mine, other in zip(self.values, best.values, strict=True)]
+        ratio = all(value > 0 for pair in pairs for value in pair)
+        return compare.mean([self.sign * (math.log(mine / limit) if ratio else mine - limit)
+                             for mine, limit in pairs])
+
+    def beside(self, best: Standing) -> str:
+        """GOOD, UNTOLD or WORSE."""
+        beyond = self.beyond(best, 1 + self.sign * MARGIN)
+        if self is best or beyond.value + beyond.half <= 0:
+            return GOOD
+        return WORSE if beyond.value - beyond.half > 0 else UNTOLD
+
+    def half_as_good(self, best: Standing) -> bool:
+        """At most: half of the best, or twice as much where the least is best."""
+        beyond = self.beyond(best, 2.0**self.sign)
+        return beyond.value - beyond.half > 0
 
 
 def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[Standing]:
@@ -69,37 +87,59 @@ def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> 
 
 
 def better(found: Sequence[Standing]) -> str:
-    """Who is better, mainline or ours: the best of each, unless the other is as good."""
+    """Who is better, mainline or ours: the best of each, unless the other is as good, or cannot be
+    told apart from it."""
     best = found[0]
-    if any(one.ours != best.ours and one.as_good_as(best) for one in found):
+    others = {one.beside(best) for one in found if one.ours != best.ours}
+    if GOOD in others:
         return "a tie"
+    if UNTOLD in others:
+        return "open"
     return "ours" if best.ours else "mainline"
 
 
+def _first(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
+    return (f"{some[0].name} "
+            f"{some[0].mean.text(contest.get('scale', 1.0), contest.get('digits', 1))}")
+
+
 def _shown(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
-    """The first of these and its figure, and those that are as good as it."""
-    best, *others = some
-    also = [one.name for one in others if one.as_good_as(best)]
-    return (f"{best.name} {best.mean.text(contest.get('scale', 1.0), contest.get('digits', 1))}"
-            + (f"; {', '.join(also)}" if also else ""))
+    """The first of these and its figure, and what the others are beside it."""
+    said = [_first(contest, some)]
+    for word in (GOOD, UNTOLD):
+        if names := [one.name for one in some[1:] if one.beside(some[0]) == word]:
+            said.append(f"{word}: {', '.join(names)}")
+    return "; ".join(said)
 
 
-def worst(found: Sequence[Standing]) -> Standing | None:
-    """Of those that are not as good as the best."""
-    return next((one for one in reversed(found) if not one.as_good_as(found[0])), None)
+def _half_as_good(found: Sequence[Standing]) -> list[Standing]:
+    """The worst first."""
+    return [one for one in reversed(found) if one.half_as_good(found[0])]
+
+
+def _worst(contest: Mapping[str, Any], found: Sequence[Standing]) -> str:
+    if not (some := _half_as_good(found)):
+        return "none"
+    others = ", ".join(one.name for one in some[1:])
+    return _first(contest, some) + (f"; {others}" if others else "")
 
 
 def _most(every: Sequence[Sequence[Standing]], of: str) -> str:
     """Of those that took part in all of these contests, who is as good as the best `of` them in
-    most, mainline's first, and in how many."""
+    most, and of these not told apart from it in most; mainline's first, and in how many."""
     takes_part = Counter(one.name for found in every for one in found)
-    count = Counter((one.ours, one.name) for found in every for one in found
-                    if takes_part[one.name] == len(every) and one.as_good_as(found[0]))
-    most = max(count.values(), default=0)
+    beside: dict[tuple[bool, str], Counter[str]] = defaultdict(Counter)
+    for found in every:
+        for one in found:
+            if takes_part[one.name] == len(every):
+                beside[one.ours, one.name][one.beside(found[0])] += 1
+    counts = {who: (words[GOOD], words[UNTOLD]) for who, words in beside.items()}
+    good, untold = max(counts.values(), default=(0, 0))
     *others, last = [name for _, name in sorted(
-        who for who, times in count.items() if times == most)] or ["none"]
+        who for who, times in counts.items() if times == (good, untold))] or ["none"]
     names = " or ".join(filter(None, (", ".join(others), last)))
-    return f"{names}, as good as the best{of} in {most} of {len(every)}."
+    return (f"{names}, as good as the best{of} in {good} of {len(every)}"
+            + (f" and not told apart from it in {untold}" if untold else "") + ".")
 
 
 def advice(every: Sequence[Sequence[Standing]]) -> str:
@@ -110,8 +150,10 @@ def advice(every: Sequence[Sequence[Standing]]) -> str:
 
 
 def _avoid(every: Sequence[Sequence[Standing]]) -> str:
-    names = sorted({one.name for found in every if (one := worst(found))})
-    return f" Not: {', '.join(names)}, the worst in one at least." if names else ""
+    """Who is at most half as good as the best in most."""
+    count = Counter(one.name for found in every for one in _half_as_good(found))
+    names = sorted(name for name, times in count.items() if 2 * times > len(every))
+    return f" Not: {', '.join(names)}, at most half as good in most of them." if names else ""
 
 
 def question(text: Mapping[str, Any], every: Sequence[Sequence[Standing]]) -> list[str]:
@@ -123,16 +165,15 @@ def question(text: Mapping[str, Any], every: Sequence[Sequence[Standing]]) -> li
     tally = Counter(better(found) for _, found in run)
     out += [
         f"{len(run)} of {len(text['contest'])} contests have run. Mainline is better in "
-        f"{tally['mainline']} of them, ours in {tally['ours']}, and {tally['a tie']} are a tie.",
-        "",
-        "| | best of mainline's; as good | best of ours; as good | worst of the others | better |",
-        "|---" * 5 + "|"]
+        f"{tally['mainline']} of them, ours in {tally['ours']}, {tally['a tie']} are a tie, and "
+        f"{tally['open']} are open.", "",
+        "| | best of mainline's | best of ours | at most half as good: the worst, and others | "
+        "better |", "|---" * 5 + "|"]
     for contest, found in run:
         sides = [_shown(contest, [one for one in found if one.ours == ours])
                  for ours in (False, True)]
-        last = worst(found)
-        out.append(f"| {contest['what']} | {' | '.join(sides)} | "
-                   f"{_shown(contest, [last]) if last else 'none'} | {better(found)} |")
+        out.append(f"| {contest['what']} | {' | '.join(sides)} | {_worst(contest, found)} | "
+                   f"{better(found)} |")
     return [*out, ""]
 
 
@@ -147,9 +188,14 @@ def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
         said.append(f"- **One for all of these**, if it took part in each: "
                     f"{advice([found for _, run in have for found in run])}")
     return ["## When to use which", "",
-            "Computed from the contests below, as far as they have run. As good as the best is "
-            f"what is worse by {100 * MARGIN:g} % at most under one seed at least, whatever the "
-            "mean; the tables have the best with its figure, and behind it those that are as good. "
-            "Mainline's are named first: they need no module of ours.", "",
+            "Computed from the contests below, as far as they have run. The best has the best mean "
+            "over the seeds. Each of the others is set beside it seed by seed, by the ratio of the "
+            "two (the difference where one is 0), whose logarithm has a 95 % interval. It is as "
+            f"good when all of the interval is within {100 * MARGIN:g} % of the best, worse when "
+            "all of it is beyond; else so few seeds do not tell it apart. At most half as good is, "
+            "by the same interval, who has half of the best's figure, or less; where the least is "
+            "best, twice of it, or more. Between mainline and ours it is open when of the other "
+            "side none is as good, and one is not told apart. Mainline's are named first: they "
+            "need no module of ours.", "",
             *said, *([""] if said else []),
             *(line for text, every in asked for line in question(text, every))]

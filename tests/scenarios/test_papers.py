@@ -424,25 +424,41 @@ def rows_of(**uses: tuple[float, ...]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("uses", "most", "who", "row", "advice"), [
     ({"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}, False, "mainline",
-     "| use | cake 2.0 ±2.5 | qsdrr 51.0 ±2.5 | pfifo 91.0 ±2.5 | mainline |",
+     "| use | cake 2.0 ±2.5 | qsdrr 51.0 ±2.5 | pfifo 91.0 ±2.5; qsdrr | mainline |",
      "take cake, as good as the best in 1 of 1. Of ours: qsdrr, as good as the best of ours in 1 "
-     "of 1. Not: pfifo, the worst in one at least."),
+     "of 1. Not: pfifo, qsdrr, at most half as good in most of them."),
     ({"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}, True, "mainline",
      "| use | pfifo 91.0 ±2.5 | qsdrr 51.0 ±2.5 | cake 2.0 ±2.5 | mainline |",
      "take pfifo, as good as the best in 1 of 1. Of ours: qsdrr, as good as the best of ours in 1 "
-     "of 1. Not: cake, the worst in one at least."),
-    # A tenth worse each time, though it varies more from seed to seed than that.
+     "of 1. Not: cake, at most half as good in most of them."),
+    # cake is a tenth worse each time, though it varies more from seed to seed than that. tdrr is 1,
+    # 1.33 and 1.2 times as much: ln of that over 1.05 is 0.108 ±0.362.
     ({"cake": (11, 33, 55), "lqd": (10, 30, 50), "tdrr": (10, 40, 60)}, False, "ours",
-     "| use | cake 33.0 ±54.7 | lqd 30.0 ±49.7; tdrr | cake 33.0 ±54.7 | ours |",
-     "take lqd or tdrr, as good as the best in 1 of 1. Of ours: lqd or tdrr, as good as the best "
-     "of ours in 1 of 1. Not: cake, the worst in one at least."),
-    # Once it was not worse; a bad seed proves nothing.
-    ({"cake": (10, 90, 90), "lqd": (10, 10, 10)}, False, "a tie",
-     "| use | cake 63.3 ±114.7 | lqd 10.0 ±0.0 | none | a tie |",
-     "take cake or lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours "
-     "in 1 of 1."),
+     "| use | cake 33.0 ±54.7 | lqd 30.0 ±49.7; not told apart: tdrr | none | ours |",
+     "take lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in 1 of "
+     "1."),
+    # ln of 1, 9 and 9, over 1.05, is 1.42 ±3.15: neither as good nor worse.
+    ({"cake": (10, 90, 90), "lqd": (10, 10, 10)}, False, "open",
+     "| use | cake 63.3 ±114.7 | lqd 10.0 ±0.0 | none | open |",
+     "take lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in 1 of "
+     "1."),
+    # ln of 0.8, 1.1 and 1.2, over 1.05, is -0.03 ±0.53: near in the mean is not enough.
+    ({"cake": (8, 11, 12), "lqd": (10, 10, 10)}, False, "open",
+     "| use | cake 10.3 ±5.2 | lqd 10.0 ±0.0 | none | open |",
+     "take lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in 1 of "
+     "1."),
+    # A 0: lqd is 1, 2 and 1.95 more than 1.05 times the best, 1.65 ±1.40, and 1, 2 and 1 more than
+    # twice, 1.33 ±1.43.
+    ({"sfq": (0, 0, 1), "lqd": (1, 2, 3), "cake": (40, 41, 42)}, False, "mainline",
+     "| use | sfq 0.3 ±1.4 | lqd 2.0 ±2.5 | cake 41.0 ±2.5 | mainline |",
+     "take sfq, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in 1 of "
+     "1. Not: cake, at most half as good in most of them."),
+    ({"sfq": (0, 0, 0), "lqd": (0, 0, 0), "cake": (5, 6, 7)}, False, "a tie",
+     "| use | sfq 0.0 ±0.0 | lqd 0.0 ±0.0 | cake 6.0 ±2.5 | a tie |",
+     "take sfq or lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in "
+     "1 of 1. Not: cake, at most half as good in most of them."),
     ({"sfq": (98, 98, 98), "cake": (96, 96, 96), "lqd": (100, 100, 100)}, True, "a tie",
-     "| use | sfq 98.0 ±0.0; cake | lqd 100.0 ±0.0 | none | a tie |",
+     "| use | sfq 98.0 ±0.0; as good: cake | lqd 100.0 ±0.0 | none | a tie |",
      "take cake, sfq or lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of "
      "ours in 1 of 1."),
 ])
@@ -451,12 +467,27 @@ def test_who_is_best_is_what_the_rows_say(made_up: Paper, uses: dict[str, tuple[
     one, made = as_disciplines(made_up, {"most": most}, *uses), rows_of(**uses)
     said = contests.summary(one, made)
     assert row in said
-    count = {"mainline": 0, "ours": 0, "a tie": 0, who: 1}
+    count = {"mainline": 0, "ours": 0, "a tie": 0, "open": 0, who: 1}
     (told,) = [line for line in said if "contests have run" in line]
-    assert (f"Mainline is better in {count['mainline']} of them, ours in {count['ours']}, and "
-            f"{count['a tie']} are a tie.") in told
+    assert (f"Mainline is better in {count['mainline']} of them, ours in {count['ours']}, "
+            f"{count['a tie']} are a tie, and {count['open']} are open.") in told
     assert f"- **Use**: {advice}" in said
     assert not any("One for all" in line for line in said)
+
+
+def test_of_equals_who_is_worse_least_is_to_be_taken(made_up: Paper) -> None:
+    """Each is as good as the best in one of two; beside cake's 10, lqd's 10, 90 and 90 are open,
+    and pie's are worse. pie is at most half as good in one of two, which is not most."""
+    one = as_disciplines(made_up, {}, "cake", "pie", "lqd")
+    other = replace(one.experiments[0], name="two")
+    both = replace(one, experiments=[*one.experiments, other],
+                   text={"question": [{**QUESTION, "contest": [
+                       CONTEST, CONTEST | {"experiment": "two"}]}]})
+    made = rows_of(cake=(12, 12, 12), pie=(10, 10, 10), lqd=(10, 10, 10))
+    made += [row | {"experiment": "two"} for row in
+             rows_of(cake=(10, 10, 10), pie=(90, 90, 90), lqd=(10, 90, 90))]
+    assert ("- **Use**: take lqd, as good as the best in 1 of 2 and not told apart from it in 1. "
+            "Of ours: lqd, as good as the best of ours in 2 of 2." in contests.summary(both, made))
 
 
 def test_one_for_all_has_taken_part_in_all(made_up: Paper) -> None:
