@@ -16,16 +16,20 @@ CONFIDENCE = 0.95
 @dataclass(frozen=True)
 class Mean:
     """A mean and half the width of its 95 % interval (Student's t); NaN with one value. inverse:
-    of what is to be shown, a ratio, this is the inverse."""
+    of what is to be shown, a ratio to what may be 0, this is the inverse."""
 
     value: float
     half: float
     inverse: bool = False
 
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
-        """`12.3 ±0.4`, multiplied by `scale`; of an inverse `1 / (12.3 ±0.4)`."""
+        """`12.3 ±0.4`, multiplied by `scale`; of an inverse between what its interval lies."""
         if self.inverse:
-            return f"1 / ({Mean(self.value, self.half).text(1 / scale, digits)})"
+            half = 0.0 if math.isnan(self.half) else self.half
+            found = [scale / end for end in (self.value + half, self.value - half) if end > 0]
+            ends = [f"{end:.{digits if end < 10 else 0}f}" for end in found]
+            return (f"at least {ends[0]}" if len(ends) == 1
+                    else " to ".join(dict.fromkeys(ends)) or "infinite")
         value = f"{self.value * scale:.{digits}f}"
         return value if math.isnan(self.half) else f"{value} ±{self.half * scale:.{digits}f}"
 

@@ -80,6 +80,14 @@ def _behind(judged: Judged) -> str:
             f"{_minutes(judged.cells):.1f} CPU min")
 
 
+def _said(claim: Claim, paper: Paper, judged: Judged) -> str:
+    """A verdict, and what there is to say of it."""
+    if judged.verdict == UNDECIDED:
+        return f"{judged.verdict}: {judged.why_not}"
+    least = claim.least(paper.seeds)
+    return judged.verdict + (f", {judged.seeds} of {least} seeds" if judged.seeds < least else "")
+
+
 def _tries(claim: Claim, paper: Paper, made: Sequence[Row]) -> list[tuple[str, Judged]]:
     return [(one.change, claims.judge(claim.varied(one.by), _axes(paper), made, paper.seeds))
             for one in claim.tries]
@@ -114,11 +122,9 @@ def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],
     for claim in listed:
         judged = verdict(claim, paper, made)
         turned = _turned(judged, _tries(claim, paper, made), claim)
-        said = f"**{judged.verdict}**" + (f": {judged.why_not}" if judged.verdict == UNDECIDED
-                                          else "")
         out.append("| " + " | ".join(map(_cell, (
             claim.id, f"{claim.says} *{claim.place}*", claim.published, claim.accepted(),
-            _shown(claim, judged.value), said,
+            _shown(claim, judged.value), f"**{judged.verdict}**",
             *(_in_short(claim, era.verdicts[claim.id]) for era in eras), turned, _behind(judged),
         ))) + " |")
     return out
@@ -135,10 +141,22 @@ def _differences(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> 
         tries = [(change, judged) for change, judged in _tries(claim, paper, made)]
         if tries:
             out += ["| one thing changed | measured | that would be |", "|---|---|---|"]
-            out += [f"| {_cell(change)} | {_shown(claim, judged.value)} | {judged.verdict}"
-                    + (f": {judged.why_not}" if judged.why_not else "") + " |"
-                    for change, judged in tries]
+            out += [f"| {_cell(change)} | {_shown(claim, judged.value)} | "
+                    f"{_said(claim.varied(one.by), paper, judged)} |"
+                    for one, (change, judged) in zip(claim.tries, tries, strict=True)]
             out.append("")
+    return out
+
+
+def _undecided(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> list[str]:
+    """For each claim that is not decidable: why, and what there is."""
+    out = []
+    for claim in listed:
+        judged = verdict(claim, paper, made)
+        if judged.verdict == UNDECIDED:
+            have = (f" {_shown(claim, judged.value)} with {_many(judged.seeds, 'seed')}, accepted "
+                    f"{claim.accepted()}." if judged.value else "")
+            out.append(f"- **{claim.id}**: {judged.why_not}.{have} {_cell(claim.reason)}".rstrip())
     return out
 
 
@@ -290,6 +308,9 @@ def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
             verdict(claim, paper, made) for claim in listed).items()) + ". "
         + _have(paper, made)]
     for era in eras:
+        if not era.made:
+            out += ["", f"The same claims with {era.about}: nothing of it has run."]
+            continue
         out += ["", f"The same claims with {era.about} (the column \"{era.head}\"): " + ", ".join(
             f"{count} {one}" for one, count in _tally(era.verdicts.values()).items()) + ". "
             + _have(era.paper, era.made)]
@@ -322,6 +343,7 @@ def page(paper: Paper) -> dict[str, str]:
     """The files of a paper below docs/results, by name: the page and its pictures."""
     made, listed = rows.read(paper.results), claims.load(paper.directory)
     text, eras = paper.text, other_eras(paper, listed)
+    have = [era for era in eras if era.made]
     files: dict[str, str] = {}
     out = [f"# {text['title']}", "",
            f"Made by `make ledger` from `netns-scenarios/papers/{paper.name}`, by `make "
@@ -331,9 +353,11 @@ def page(paper: Paper) -> dict[str, str]:
            "Measured: mean over the seeds with its 95 % interval. A claim is confirmed when the "
            "whole interval is within what is accepted, differs when all of it is outside, and is "
            "not decidable otherwise. What is accepted was in the repository before the runs.", "",
-           *claims_table(paper, listed, made, eras), ""]
+           *claims_table(paper, listed, made, have), ""]
     if differing := _differences(paper, listed, made):
         out += ["## Where it differs", "", *differing]
+    if undecided := _undecided(paper, listed, made):
+        out += ["## Where it is not decidable", "", *undecided, ""]
     out += ["## The figures", ""]
     for spec in text.get("figure", ()):
         if drawn := figure(spec, paper, made):
@@ -434,6 +458,10 @@ def then_and_now(papers: Sequence[Paper]) -> list[str]:
         listed, made = claims.load(paper.directory), rows.read(paper.results)
         then = {claim.id: verdict(claim, paper, made) for claim in listed}
         for era in other_eras(paper, listed):
+            if not era.made:
+                table.append(f"| [{paper.name}]({paper.name}.md) | {era.head} | "
+                             + "has not run | " + " | " * len(FATES) + "|")
+                continue
             fates = {fate: [c for c in listed if (before, after) == (
                 then[c.id].verdict, era.verdicts[c.id].verdict)] for before, after, fate in FATES}
             decided = sum(map(len, fates.values()))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import claims, rows, svg
+from analysis import claims, compare, rows, svg
 from analysis import traces as lines_of
 from comparison import contests, ledger, paper, traces
 from comparison.paper import Cell, Paper
@@ -334,6 +334,23 @@ def test_one_outlier_leaves_it_open(made_up: Paper) -> None:
 
     rewrite(made_up, planted)
     assert verdicts(made_up)["C1"].verdict == "not decidable"
+    # 0.712, 0.90 and 0.91: sd 0.112
+    assert ("- **C1**: the interval lies across a bound. 0.84 ±0.28 with 3 seeds, accepted 0.8 to "
+            "1." in ledger.page(made_up)["made-up.md"])
+
+
+def test_what_a_decided_try_lacks_is_said_in_seeds(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any] | None:
+        if row["discipline"] == "good":
+            row["figures"]["summary"]["utilization"] = 0.5
+        return row if row["discipline"] == "good" or row["seed"] != 4 else None
+
+    sweep = made_up.directory / "sweep.toml"
+    sweep.write_text(SWEEP.replace("seeds = 3", "seeds = 5"))
+    one = paper.load("made-up")
+    run(one, good=0.9, bad=0.3, third=0.1)
+    rewrite(one, planted)
+    assert "| bad | 0.31 ±0.03 | differs, 4 of 5 seeds |" in ledger.page(one)["made-up.md"]
 
 
 def test_an_absent_cell_is_absent_and_not_zero(made_up: Paper) -> None:
@@ -383,8 +400,12 @@ def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
 
 def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     today = paper.load("made-up", era="today")
-    fates = {"nothing has run": "| now | 0 | 0 | 0 | 0 | 2 |", "run": "| now | 1 | 0 | 1 | 0 | 0 |"}
+    fates = {"nothing has run": "| now | has not run |  |  |  |  |",
+             "run": "| now | 1 | 0 | 1 | 0 | 0 |"}
     assert fates["nothing has run"] in "\n".join(ledger.then_and_now([made_up]))
+    page = ledger.page(made_up)["made-up.md"]
+    assert "with a later TCP: nothing of it has run." in page
+    assert "| verdict | turned over by |" in page
     assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
     assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())
     own = made_up.results.read_bytes()
@@ -573,8 +594,14 @@ def test_a_ratio_to_nothing_is_judged_by_its_inverse(
     found = claims.judge(claim, axes, rows.read(made_up.results), made_up.seeds)
     assert found.verdict == verdict
     assert found.value
-    assert found.value.text(digits=2) == ("1 / (0.00 ±0.00)" if len(seeds) == 3
-                                          else "1 / (0.11 ±0.48)")
+    assert found.value.text(digits=2) == ("infinite" if len(seeds) == 3 else "at least 1.70")
+
+
+@pytest.mark.parametrize(("value", "half", "said"), [
+    (0.25, 0.15, "2.5 to 10"), (0.25, math.nan, "4.0"), (0.25, 0.25, "at least 2.0")])
+def test_an_inverse_is_shown_as_what_it_is_the_inverse_of(value: float, half: float,
+                                                          said: str) -> None:
+    assert compare.Mean(value, half, inverse=True).text() == said
 
 
 def test_a_ratio_that_is_now_0_and_now_infinite_is_not_decidable(made_up: Paper) -> None:
@@ -601,9 +628,9 @@ def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
 def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
     page = ledger.page(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
-    assert "| **confirmed** | absent | bad: 0.30 ±0.02 | 3 seeds, 3 cells, 0.3 CPU min |" in first
+    assert "| **confirmed** | bad: 0.30 ±0.02 | 3 seeds, 3 cells, 0.3 CPU min |" in first
     (second,) = [line for line in page.splitlines() if line.startswith("| C2 ")]
-    assert "| **confirmed** | absent | nothing yet | 3 seeds, 12 cells, 1.2 CPU min |" in second
+    assert "| **confirmed** | nothing yet | 3 seeds, 12 cells, 1.2 CPU min |" in second
 
 
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
