@@ -10,7 +10,7 @@ does), it uses proportional rate reduction during recovery, and limited transmit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 # Each with the reason; names below /proc/sys/net/ipv4.
 SYSCTLS_2001: dict[str, tuple[str, str]] = {
@@ -52,11 +52,11 @@ class Era:
     route: tuple[str, ...] = ()
 
 
-ERAS: dict[str, Era] = {
-    # quickack: an ACK per segment, as ns-2's plain TCPSink sends them. initcwnd 2: RFC 2581.
-    "2001": Era("2001", "reno", 20, SYSCTLS_2001, ("quickack", "1", "initcwnd", "2")),
-    "2001-sack": Era("2001-sack", "reno", 20, {
-        **SYSCTLS_2001, "tcp_sack": ("1", "what of a difference is SACK's")},
-        ("quickack", "1", "initcwnd", "2")),
-    "today": Era("today", "cubic", 32, SYSCTLS_TODAY),
-}
+# quickack: an ACK per segment, as ns-2's plain TCPSink sends them. initcwnd 2: RFC 2581.
+ERA_2001 = Era("2001", "reno", 20, SYSCTLS_2001, ("quickack", "1", "initcwnd", "2"))
+ERAS: dict[str, Era] = {era.name: era for era in (
+    ERA_2001,
+    replace(ERA_2001, name="2001-sack", sysctls={
+        **SYSCTLS_2001, "tcp_sack": ("1", "what of a difference is SACK's")}),
+    Era("today", "cubic", 32, SYSCTLS_TODAY),
+)}

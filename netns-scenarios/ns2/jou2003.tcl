@@ -15,14 +15,7 @@ array set of {
 	Agent/TCP.tcpTick_ 0.01   Agent/TCP.minrto_ 1   Agent/TCP.rtxcur_init_ 6   Agent/TCP.updated_rttvar_ 0
 	Agent/TCP.precisionReduce_ 0   Agent/TCP.singledup_ 1
 }
-foreach word $argv {
-	lassign [split $word =] name value
-	if {![info exists of($name)] || $value eq ""} {
-		puts stderr "$word: not NAME=VALUE with one of [lsort [array names of]]"
-		exit 2
-	}
-	set of($name) $value
-}
+source [file join [file dirname [info script]] words.tcl]
 foreach name [array names of *.*] {
 	lassign [split $name .] class variable
 	$class set $variable $of($name)

@@ -18,14 +18,7 @@ array set of {
 	Queue/DRR.buckets_ 4096   Queue/DRR.quantum_ 1500   Queue/DRR.mask_ 0
 	Queue/RED.q_weight_ 0.001   Queue/RED.gentle_ 0   Queue/RED.bytes_ 0   Queue/RED.queue_in_bytes_ 0
 }
-foreach word $argv {
-	lassign [split $word =] name value
-	if {![info exists of($name)] || $value eq ""} {
-		puts stderr "$word: not NAME=VALUE with one of [lsort [array names of]]"
-		exit 2
-	}
-	set of($name) $value
-}
+source [file join [file dirname [info script]] words.tcl]
 
 set wire [expr {$of(Agent/TCP.packetSize_) + $of(Agent/TCP.tcpip_base_hdr_size_)}]
 remove-all-packet-headers
