@@ -44,14 +44,14 @@ def _short(values: Iterable[float | int | None]) -> list[float | None]:
 
 
 def envelope(y: Array, points: int = POINTS) -> NDArray[np.int64]:
-    """Where a line of at most `points` has to go to keep every peak and dip of `y`: of each
-    stretch, the places of its least and its greatest value, in order."""
+    """Where a line of at most `points` has to go to keep the peaks and dips of `y`: its ends, and
+    the places of the least and the greatest value of each of equal stretches, in order."""
     if len(y) <= points:
         return np.arange(len(y))
-    kept = [0]
-    for part in np.array_split(np.arange(len(y)), points // 2):
-        kept += sorted({int(part[np.argmin(y[part])]), int(part[np.argmax(y[part])])})
-    return np.array(sorted(set(kept)))
+    kept = {0, len(y) - 1}
+    for part in np.array_split(np.arange(len(y)), points // 2 - 1):
+        kept |= {int(part[np.argmin(y[part])]), int(part[np.argmax(y[part])])}
+    return np.array(sorted(kept))
 
 
 def state(kind: str, raw: Sequence[bytes]) -> list[dict[str, lists.Value]]:

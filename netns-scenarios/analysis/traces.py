@@ -51,8 +51,8 @@ def _line(read: logs.Logs, of: str) -> tuple[Array, Array]:
 
 def of_run(directory: Path, of: Sequence[str], from_s: float = 0,
            to_s: float = np.inf) -> dict[str, list[tuple[float, float]]]:
-    """Points of each line from `from_s` to `to_s`, with every peak and dip of what was sampled.
-    NoSuchLine when the run has not got one."""
+    """Points of each line from `from_s` to `to_s`, of more samples than POINTS the first, the last,
+    and the peaks and dips. NoSuchLine when the run has not got one."""
     read = logs.read(directory)
     lines = {}
     for name in of:

@@ -334,8 +334,9 @@ def _in_words(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> lis
                 *([] if mine else ["Nothing."]), ""]
     return [*out, "## What still holds of the papers", "",
             "Each claim is judged again by the same bounds, with another TCP and nothing else "
-            "changed but the marks; the pages have all figures. Then: the paper's own TCP, as near "
-            "as Linux comes.", "",
+            "changed but the marks, or with senders that are paced; the pages have all figures. "
+            "Then: the paper's own TCP, as near as Linux comes; of this page, CUBIC that is not "
+            "paced.", "",
             *then_and_now([load(name) for name in names()])]
 
 
@@ -359,15 +360,25 @@ def page(paper: Paper) -> dict[str, str]:
     if undecided := _undecided(paper, listed, made):
         out += ["## Where it is not decidable", "", *undecided, ""]
     out += ["## The figures", ""]
+    undrawn = []
+    over_time = traces.found(paper)
     for spec in text.get("figure", ()):
         if drawn := figure(spec, paper, made):
             name = f"{paper.name}-{spec['name']}.svg"
             files[name] = drawn
             one = spec.get("kind") in {traces.KIND, "flows"}
             many = "One run each, with seed 1." if one else _cell(text["thinned"])
+            lacking = [trace.title for trace, line in over_time
+                       if trace.figure == spec["name"] and not line]
+            absent = f" Absent: {'; '.join(lacking)}." if lacking else ""
             out += [f"### {spec['head']}", "", f"![{spec['head']}]({name})", "",
-                    f"{_cell(spec.get('about', ''))} {many}".strip(), "",
+                    f"{_cell(spec.get('about', ''))} {many}{absent}".strip(), "",
                     *_numbers(spec, paper, made)]
+        else:
+            undrawn.append(spec["head"])
+    if undrawn:
+        out += ["Not drawn, for no run of it is kept yet:", "",
+                *(f"- {head}" for head in undrawn), ""]
     out += ["## Why these bounds", "", *_bounds(paper, listed), "",
             "## What the cells were made with", "",
             *_made_with([*made, *(row for era in eras for row in era.made)]), "",
@@ -408,12 +419,22 @@ def _put(files: Mapping[str, str]) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (RESULTS / name).write_text(text)
+    for name in _no_more(files):
+        (RESULTS / name).unlink()
+
+
+def _no_more(files: Mapping[str, str]) -> list[str]:
+    """Pictures in docs/results that the pages among these had and have no more."""
+    return [path.name for name in files if name.endswith(".md")
+            for path in sorted(RESULTS.glob(f"{name.removesuffix('.md')}-*.svg"))
+            if path.name not in files]
 
 
 def stale(files: Mapping[str, str]) -> list[str]:
-    """Those that are not in docs/results as they are here."""
-    return [name for name, text in files.items()
-            if not (RESULTS / name).exists() or (RESULTS / name).read_text() != text]
+    """Those that are not in docs/results as they are here, or should not be there."""
+    return [*(name for name, text in files.items()
+              if not (RESULTS / name).exists() or (RESULTS / name).read_text() != text),
+            *_no_more(files)]
 
 
 def _tally(judged: Iterable[Judged]) -> dict[str, int]:

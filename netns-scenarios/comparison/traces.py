@@ -16,6 +16,7 @@ from .paper import Cell, Paper, words
 
 KIND = "time"
 SEED = 1
+HEAD = ("figure", "cell", "command", "of", "from_s", "to_s")
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,15 @@ def asked(paper: Paper) -> Iterator[Trace]:
                             {key: spec[key] for key in ("from_s", "to_s") if key in spec})
 
 
+def head_of(line: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line of the file begins with."""
+    return {key: line[key] for key in HEAD if key in line}
+
+
 def found(paper: Paper) -> list[tuple[Trace, dict[str, Any] | None]]:
     """Each that is asked for, and its line if it is there."""
     there = rows.read(paper.traces)
-    return [(trace, next((line for line in reversed(there)
-                          if {key: line.get(key) for key in trace.head} == trace.head), None))
+    return [(trace, next((line for line in reversed(there) if head_of(line) == trace.head), None))
             for trace in asked(paper)]
 
 

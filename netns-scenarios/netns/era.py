@@ -33,7 +33,8 @@ SYSCTLS_TODAY: dict[str, tuple[str, str]] = {
     "tcp_no_metrics_save": ("1", "a connection learns nothing from an earlier one"),
 }
 
-# Of the window in a round-trip time; fq sends no faster. The most that the kernel takes.
+# Percent of its window that TCP sends in a round-trip time through fq, at most. The most that the
+# kernel takes, but for 0: then it does not pace.
 UNPACED: dict[str, tuple[str, str]] = {
     "tcp_pacing_ss_ratio": ("1000", "200 % in slow start otherwise"),
     "tcp_pacing_ca_ratio": ("1000", "120 % in congestion avoidance otherwise"),

@@ -31,8 +31,8 @@ TCP = (
           100000),
     Param("rto_min", 0, "ms", "least that TCP's timer waits beyond the round trip; 0: the "
           "kernel's 200", 0, 60000),
-    Param("pacing", "off", "", "off: TCP sends what its window allows at the access link's rate, "
-          "as ns-2 does, and Linux without fq; on: over most of the round trip, as with fq; BBR "
+    Param("pacing", "off", "", "on: TCP sends its window over most of the round trip, as with fq; "
+          "off: within a tenth of it, where the access link is so fast. Nothing with access=0; BBR "
           "paces in any case", choices=("off", "on")),
 )
 TIME = (
@@ -94,7 +94,9 @@ class Settings:
         era, least_ms = ERAS[self.text("era")], self.count("rto_min")
         if least_ms:
             era = replace(era, route=(*era.route, "rto_min", f"{least_ms}ms"))
-        return era if self.on("pacing") else replace(era, sysctls={**era.sysctls, **UNPACED})
+        # Without access links there is no fq, and TCP paces nothing.
+        faster = self.values.get("access") and not self.on("pacing")
+        return replace(era, sysctls={**era.sysctls, **UNPACED}) if faster else era
 
     @property
     def congestion_control(self) -> str:
