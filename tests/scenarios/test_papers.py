@@ -128,6 +128,18 @@ def test_pages_are_what_rows_and_claims_give(name: str) -> None:
     assert there == set(files)
 
 
+def test_a_picture_that_is_drawn_no_more_goes(tmp_path: Path,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "RESULTS", tmp_path)
+    for name in ("made-up-1.svg", "other-1.svg"):
+        (tmp_path / name).write_text("")
+    page = {"made-up.md": "page", "made-up-2.svg": "picture"}
+    assert ledger.stale(page) == [*page, "made-up-1.svg"]
+    ledger._put(page)
+    assert ledger.stale(page) == []
+    assert {path.name for path in tmp_path.iterdir()} == {*page, "other-1.svg"}
+
+
 @pytest.mark.parametrize(("name", "era"), ERAS)
 def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> None:
     one = paper.load(name, era=era)
@@ -153,7 +165,7 @@ def without_tcp(cell: Cell) -> list[str]:
 def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     """It has the cells that claims need, under the seeds that all have, each as the paper's own
     but for era, cc, ecn, and the discipline's `ecn`; and all that mark do, but where sweep.toml
-    says why not. Senders that are not paced are the paper's own but for that."""
+    says why not. Paced senders are the paper's own but for that."""
     seeds = paper.load(name).text["seeds"]
     own = {cell.name: cell for cell in paper.load(name).cells()}
     listed = claims.load(paper.PAPERS / name)
@@ -161,11 +173,11 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     assert {cell.name for cell in cells} == {
         key for key, c in own.items() if c.seed <= seeds
         and any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)}
-    if era == "unpaced":
+    if era == "paced":
         for cell in cells:
-            assert [word.replace("pacing=off", "pacing=on") for word in cell.words] == list(
+            assert [word.replace("pacing=on", "pacing=off") for word in cell.words] == list(
                 own[cell.name].words)
-            assert "pacing=off" in cell.words
+            assert "pacing=on" in cell.words
         return
     for cell in cells:
         assert without_tcp(cell) == without_tcp(own[cell.name])
@@ -664,7 +676,9 @@ def made_by_hand(one: Paper, directory: Path) -> None:
 
 
 def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -> None:
-    assert "made-up-over-time.svg" not in ledger.page(made_up)
+    before = ledger.page(made_up)
+    assert "made-up-over-time.svg" not in before
+    assert "Not drawn, for no run of it is kept yet:\n\n- Figure 2\n" in before["made-up.md"]
     (cell,) = traces.missing(made_up).values()
     assert cell.name == "one-good-buffer=100-1"
     made_by_hand(made_up, tmp_path)
@@ -678,6 +692,16 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     picture = ET.fromstring(ledger.page(made_up)["made-up-over-time.svg"])
     heads = [e.text for e in picture.iter() if e.attrib.get("font-weight") == "bold"]
     assert heads == ["good", "good, closer"]
+    # The whole run's packets, and those from 1 to 2 s of it.
+    drawn = traces.panels(made_up, "over-time", "", 1.0)
+    assert [[x for x, *_ in panel.lines[0].points] for panel in drawn] == [[0, 1, 2, 3], [1, 2]]
+    traces.tidy(made_up)
+    assert rows.read(made_up.traces) == [whole, closer]
+    page = ledger.page(made_up)["made-up.md"]
+    assert "Absent:" not in page
+    assert "Not drawn" not in page
+    made_up.traces.write_text(rows.line(whole))
+    assert "One run each, with seed 1. Absent: good, closer." in ledger.page(made_up)["made-up.md"]
 
 
 def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
@@ -687,8 +711,9 @@ def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
     sweep.write_text(sweep.read_text().replace("to_s = 2 }", "to_s = 3 }"))
     changed = paper.load(made_up.name)
     assert list(traces.missing(changed)) == ["one-good-buffer=100-1"]
+    whole, _ = rows.read(changed.traces)
     traces.tidy(changed)
-    assert len(rows.read(changed.traces)) == 1
+    assert rows.read(changed.traces) == [whole]
 
 
 def test_a_line_that_a_run_has_not_got_is_refused(tmp_path: Path) -> None:
@@ -705,7 +730,7 @@ def test_every_line_over_time_is_asked_for_and_says_what_made_it(name: str) -> N
     one = paper.load(name)
     asked = [trace.head for trace in traces.asked(one)]
     for line in rows.read(one.traces):
-        assert {key: line[key] for key in line if key in asked[0]} in asked
+        assert traces.head_of(line) in asked
         assert line["made"]["version"]
         assert len(line["digest"]) == 64
     for trace in traces.asked(one):

@@ -75,8 +75,12 @@ def test_era_is_applied_to_both_ends_and_not_to_the_router() -> None:
         "quickack 1 initcwnd 2")
     assert line(recipe_of("rto_min=1000")[0], r"route add 10\.16\.0\.0/16 via 192\.0\.2\.1 "
                 ).endswith("initcwnd 2 rto_min 1000ms")
-    for pacing, ratios in (("on", {None}), ("off", {"1000"})):
-        sysctls = recipe_of(f"pacing={pacing}")[0].sysctls["src-all"]
+    # Without an access link there is no fq that would pace, and no reason for other ratios.
+    for words, fq, ratios in ((["pacing=on"], 1, {None}), (["pacing=off"], 1, {"1000"}),
+                              (["pacing=off", "access=0"], 0, {None})):
+        recipe, _ = recipe_of(*words)
+        assert sum(" fq " in ln for batch in recipe.batches for ln in batch.lines) == fq
+        sysctls = recipe.sysctls["src-all"]
         assert {sysctls.get(f"net/ipv4/tcp_pacing_{of}_ratio") for of in ("ss", "ca")} == ratios
     today, _ = recipe_of("era=today")
     assert "net/ipv4/tcp_sack" not in today.sysctls["dst"]
