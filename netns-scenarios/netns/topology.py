@@ -48,6 +48,9 @@ CLOCK_S = 1e-6
 
 # Deep enough never to drop: a source holds at most its send buffer.
 ACCESS_LIMIT = 1_000_000  # packets
+# fq drops what is to leave later than that from now, by default 10 s: BBR has come to one packet in
+# more than that. The longest that its field of 32 bits of microseconds holds is 4294 s.
+ACCESS_HORIZON_S = 4000
 DELAY_LIMIT = 1_000_000  # packets
 
 LAST_LINK = 63  # of the /30 networks between namespaces
@@ -269,7 +272,7 @@ def build(
                 pace += "timer_slack 0 "
             tc_lines[link.near_ns] = [
                 f"qdisc add dev s0 root fq {pace}quantum {frame} initial_quantum {frame} "
-                f"flow_limit {ACCESS_LIMIT} limit {ACCESS_LIMIT}"
+                f"flow_limit {ACCESS_LIMIT} limit {ACCESS_LIMIT} horizon {ACCESS_HORIZON_S}s"
             ]
         if group.rtt_ms:
             tc_lines.setdefault(link.far_ns, []).append(
