@@ -272,7 +272,7 @@ def _numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list
 
 
 def _made_with(made: Sequence[Row]) -> list[str]:
-    """Commits, modules, kernels, compilers and tc, each with the number of cells."""
+    """Commits, modules, kernels, compilers and tc, each with the number of runs."""
     def counted(values: Sequence[str]) -> str:
         return ", ".join(f"{value} ({count})" for value, count in sorted(Counter(values).items()))
 
@@ -380,8 +380,9 @@ def page(paper: Paper) -> dict[str, str]:
         out += ["Not drawn, for no run of it is kept yet:", "",
                 *(f"- {head}" for head in undrawn), ""]
     out += ["## Why these bounds", "", *_bounds(paper, listed), "",
-            "## What the cells were made with", "",
-            *_made_with([*made, *(row for era in eras for row in era.made)]), "",
+            "## What the cells and the figures over time were made with", "",
+            *_made_with([*made, *(row for era in eras for row in era.made),
+                         *traces.runs(paper)]), "",
             "Each row of `results*.jsonl` and `traces.jsonl` has the command that makes its run "
             "again, to the byte, and the digest to compare."]
     files[f"{paper.name}.md"] = "\n".join(out) + "\n"

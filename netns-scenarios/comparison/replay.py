@@ -59,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     eras = load(args.name).eras
     if args.era and args.era not in eras:
         parser.error(f"--era: {args.era} given, {args.name} has {', '.join(eras)}")
+    if args.figures and args.era not in (None, OWN):
+        parser.error(f"--figures: figures over time are of the paper's own era, not of {args.era}")
     failed = []
     try:
         for era in (args.era,) if args.era else eras[:1] if args.quick else eras:

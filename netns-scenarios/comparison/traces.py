@@ -66,6 +66,11 @@ def found(paper: Paper) -> list[tuple[Trace, dict[str, Any] | None]]:
             for trace in asked(paper)]
 
 
+def runs(paper: Paper) -> list[dict[str, Any]]:
+    """A line of each run of which some are there."""
+    return list({line["cell"]: line for _, line in found(paper) if line}.values())
+
+
 def missing(paper: Paper) -> dict[str, Cell]:
     """The cells that have to run for those that are not there, by name."""
     return {trace.cell.name: trace.cell for trace, line in found(paper) if line is None}

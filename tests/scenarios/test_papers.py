@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from analysis import claims, compare, rows, svg
 from analysis import traces as lines_of
-from comparison import contests, ledger, paper, traces
+from comparison import contests, ledger, paper, replay, traces
 from comparison.paper import Cell, Paper
 from netns.params import resolve
 from netns.scenario import compose, find
@@ -669,7 +669,7 @@ def made_by_hand(one: Paper, directory: Path) -> None:
     (cell,) = traces.missing(one).values()
     handmade.write(directory)
     (directory / "result.json").write_text(json.dumps({
-        "provenance": {"version": "1", "modules": {}, "compiler": "c", "tc": "t",
+        "provenance": {"version": "2", "modules": {}, "compiler": "c", "tc": "t",
                        "lab": {"image": "ab"}},
         "kernel": "7", "digest": "d", "cpu_seconds": 1.0, "virtual_seconds": 3.0}))
     traces.keep(one, cell, directory)
@@ -700,8 +700,17 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     page = ledger.page(made_up)["made-up.md"]
     assert "Absent:" not in page
     assert "Not drawn" not in page
+    # Both of its lines are of one run, and each of the rows of another.
+    versions = f"- version: 1 ({len(rows.read(made_up.results))}), 2 (1)\n"
+    assert versions in page
     made_up.traces.write_text(rows.line(whole))
     assert "One run each, with seed 1. Absent: good, closer." in ledger.page(made_up)["made-up.md"]
+
+
+def test_figures_over_time_of_another_era_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        replay.main(["parris1999", "--figures", "--era", "today"])
+    assert "figures over time are of the paper's own era" in capsys.readouterr().err
 
 
 def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
