@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +39,8 @@ MTU = 1500
 class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
     paper's table; seeds: how many; flows: keep each flow's goodput; step_s: and each group's in
-    such steps; era: parameters that another era sets, whatever set and axes say."""
+    such steps; era: parameters that another era sets, whatever set and axes say; where: each with
+    parameters (`set`) that only cells of its `disciplines` and `at` its values of axes have."""
 
     name: str
     scenario: str
@@ -49,6 +51,13 @@ class Experiment:
     flows: bool = False
     step_s: float = 0
     era: Mapping[str, Value] = field(default_factory=dict)
+    where: Sequence[Mapping[str, Any]] = ()
+
+    def of_cell(self, discipline: str, at: Mapping[str, Value]) -> dict[str, Value]:
+        """Its parameters but for the axes': those of all its cells, then of that one."""
+        theirs = [one["set"] for one in self.where if discipline in one["disciplines"]
+                  and one["at"].items() <= at.items()]
+        return functools.reduce(operator.or_, theirs, dict(self.set))
 
     @property
     def points(self) -> list[dict[str, Value]]:
@@ -121,7 +130,7 @@ class Paper:
                 if seed <= experiment.seeds and name not in self.absent and (
                         self.era == OWN or claims.needed(listed, experiment.name, name, point)):
                     yield Cell(experiment, name, point, seed,
-                               words(experiment, self.disciplines[name], point, seed))
+                               words(experiment, self.disciplines, name, point, seed))
 
 
 @functools.cache
@@ -129,11 +138,12 @@ def _parameters(scenario: str) -> frozenset[str]:
     return frozenset(p.name for p in find(scenario).params)
 
 
-def words(experiment: Experiment, discipline: str, at: Mapping[str, Value],
-          seed: int) -> tuple[str, ...]:
-    """What follows `run`."""
-    known = _parameters(experiment.scenario)
-    values = {**experiment.set, **{k: v for k, v in at.items() if k in known}, **experiment.era}
+def words(experiment: Experiment, listed: Mapping[str, str], name: str,
+          at: Mapping[str, Value], seed: int) -> tuple[str, ...]:
+    """What follows `run`; name: of one of the disciplines that are listed."""
+    known, discipline = _parameters(experiment.scenario), listed[name]
+    values = {**experiment.of_cell(name, at), **{k: v for k, v in at.items() if k in known},
+              **experiment.era}
     fields: dict[str, Any] = {**values, **at}
     if "buffer" in at:
         buffer = int(at["buffer"])
@@ -167,7 +177,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 one["name"], one["scenario"],
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
                 axes, one["disciplines"], seeds if quick or era != OWN else one.get("seeds", seeds),
-                one.get("flows", False), one.get("step_s", 0), theirs))
+                one.get("flows", False), one.get("step_s", 0), theirs, one.get("where", ())))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)
 
 

@@ -48,7 +48,7 @@ def asked(paper: Paper) -> Iterator[Trace]:
             experiment, at = experiments[spec["experiment"]], spec.get("at", {})
             for name in spec["disciplines"]:
                 cell = Cell(experiment, name, at, SEED,
-                            words(experiment, paper.disciplines[name], at, SEED))
+                            words(experiment, paper.disciplines, name, at, SEED))
                 title = ", ".join(filter(None, (name, spec.get("title"))))
                 yield Trace(figure["name"], title, cell, spec.get("of", ["packets"]),
                             {key: spec[key] for key in ("from_s", "to_s") if key in spec})

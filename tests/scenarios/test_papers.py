@@ -645,6 +645,20 @@ def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
     assert "| **confirmed** | nothing yet | 3 seeds, 12 cells, 1.2 CPU min |" in second
 
 
+def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None:
+    before = {cell.name: cell.words for cell in made_up.cells()}
+    sweep = made_up.directory / paper.SWEEP
+    sweep.write_text(sweep.read_text().replace('disciplines = ["good", "bad"]\n', """\
+disciplines = ["good", "bad"]
+where = [{ disciplines = ["good"], at = { buffer = 200 }, set = { window = 64 } }]
+""", 1))
+    after = {cell.name: cell.words for cell in paper.load("made-up").cells()}
+    assert {name for name in before if before[name] != after[name]} == {
+        f"one-good-buffer=200-{seed}" for seed in (1, 2, 3)}
+    assert after["one-good-buffer=200-1"] == (
+        "dumbbell", "--qdisc", "pfifo limit 200", "--set", "window=64", "--seed", "1")
+
+
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
     text = made_up.results.read_text()
     whole = len(rows.read(made_up.results))
