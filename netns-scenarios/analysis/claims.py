@@ -74,7 +74,7 @@ def _group_bps(figures: Figures, group: str) -> float:
 def _wait_ms(figures: Figures, group: str) -> float:
     """Of UDP in the queue, mean. Half of the round-trip time is not in the queue."""
     one = figures["groups"][group]
-    if not one["delay_ms"]:
+    if "delay_ms" not in one:
         raise Absent(f"no packet of {group} that arrived")
     return float(one["delay_ms"]["mean"] - one["rtt_ms"] / 2)
 

@@ -21,9 +21,9 @@ PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms
 
 
 def rounded(value: Any) -> Any:
-    """The same structure with figures of DIGITS digits."""
+    """The same structure with figures of DIGITS digits, and without those that there are not."""
     if isinstance(value, Mapping):
-        return {key: rounded(inner) for key, inner in value.items()}
+        return {key: rounded(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
         return [rounded(inner) for inner in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

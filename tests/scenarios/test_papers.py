@@ -645,6 +645,11 @@ def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
     assert "| **confirmed** | nothing yet | 3 seeds, 12 cells, 1.2 CPU min |" in second
 
 
+def test_a_row_has_five_digits_of_a_figure_and_nothing_of_one_that_there_is_not() -> None:
+    assert rows.rounded({"mean": 1.23456789, "delay_ms": None, "at": [{"p99": None, "n": 3}]}) == {
+        "mean": 1.2346, "at": [{"n": 3}]}
+
+
 def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None:
     before = {cell.name: cell.words for cell in made_up.cells()}
     sweep = made_up.directory / paper.SWEEP
