@@ -382,7 +382,7 @@ def page(paper: Paper) -> dict[str, str]:
     out += ["## Why these bounds", "", *_bounds(paper, listed), "",
             "## What the cells and the figures over time were made with", "",
             *_made_with([*made, *(row for era in eras for row in era.made),
-                         *traces.runs(paper)]), "",
+                         *traces.runs(over_time)]), "",
             "Each row of `results*.jsonl` and `traces.jsonl` has the command that makes its run "
             "again, to the byte, and the digest to compare."]
     files[f"{paper.name}.md"] = "\n".join(out) + "\n"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,9 +54,11 @@ class Experiment:
 
     def of_cell(self, discipline: str, at: Mapping[str, Value]) -> dict[str, Value]:
         """Its parameters but for the axes': those of all its cells, then of that one."""
-        theirs = [one["set"] for one in self.where if discipline in one["disciplines"]
-                  and one["at"].items() <= at.items()]
-        return functools.reduce(operator.or_, theirs, dict(self.set))
+        values = dict(self.set)
+        for one in self.where:
+            if discipline in one["disciplines"] and one["at"].items() <= at.items():
+                values |= one["set"]
+        return values
 
     @property
     def points(self) -> list[dict[str, Value]]:

@@ -66,9 +66,9 @@ def found(paper: Paper) -> list[tuple[Trace, dict[str, Any] | None]]:
             for trace in asked(paper)]
 
 
-def runs(paper: Paper) -> list[dict[str, Any]]:
-    """A line of each run of which some are there."""
-    return list({line["cell"]: line for _, line in found(paper) if line}.values())
+def runs(over_time: Sequence[tuple[Trace, dict[str, Any] | None]]) -> list[dict[str, Any]]:
+    """A line of each run of which some are found."""
+    return list({line["cell"]: line for _, line in over_time if line}.values())
 
 
 def missing(paper: Paper) -> dict[str, Cell]:
