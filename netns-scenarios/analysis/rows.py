@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is kept of a run in the repository: a line of JSON with its figures and what made it."""
+"""What is kept of a run in the repository: a line of JSON with its figures and what made it.
+
+What made a run (version, modules, kernel, compiler, tc) is the same of hundreds, and stands once
+for all files of a directory, in its `made.jsonl`; a row's `made` in the file is that line's name.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +19,7 @@ from . import logs
 from .summary import elastic_goodput_bps
 
 DIGITS = 5  # significant, of every figure
+MADE = "made.jsonl"
 
 #: Of each phase; of a run's only phase the summary says as much.
 PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms", "queue_packets",
@@ -21,12 +27,16 @@ PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms
 
 
 def rounded(value: Any) -> Any:
-    """The same structure with figures of DIGITS digits, and without those that there are not."""
+    """The same structure with figures of DIGITS digits, whole ones without a point, and without
+    those that there are not."""
     if isinstance(value, Mapping):
         return {key: rounded(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
         return [rounded(inner) for inner in value]
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    value = float(f"{value:.{DIGITS}g}")
+    return int(value) if value.is_integer() else value
 
 
 def series(directory: Path, step_s: float) -> dict[str, list[float]]:
@@ -94,26 +104,65 @@ def origin(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def line(row: Mapping[str, Any]) -> str:
-    """As it stands in the file."""
+def _line(row: Mapping[str, Any]) -> str:
+    """As it stands in a file."""
     return json.dumps(row, separators=(",", ":")) + "\n"
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """All rows; none of a file that is not there. A last line that was cut short is none."""
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """All lines; none of a file that is not there. A last one that was cut short is none."""
     if not path.exists():
         return []
     text = path.read_text()
     return [json.loads(one) for one in text[: text.rfind("\n") + 1].splitlines()]
 
 
-def append(path: Path, row: Mapping[str, Any]) -> None:
-    """Add a row at once, so that an interruption costs none that is there."""
+def _append(path: Path, line: str) -> None:
+    """Add it behind the last whole line."""
     text = path.read_text() if path.exists() else ""
     if text and not text.endswith("\n"):
         path.write_text(text[: text.rfind("\n") + 1])
     with path.open("a") as file:
-        file.write(line(row))
+        file.write(line)
+
+
+def _stored(path: Path, rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The rows' lines in the file; what made them is in MADE beside it from now on."""
+    table = path.with_name(MADE)
+    there = {one["name"] for one in _lines(table)}
+    stored = []
+    for row in rows:
+        name = hashlib.sha256(_line(row["made"]).encode()).hexdigest()[:10]
+        if name not in there:
+            _append(table, _line({"name": name, **row["made"]}))
+            there.add(name)
+        stored.append(_line({**row, "made": name}))
+    return stored
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """All rows, each with what made it; none of a file that is not there. ValueError: of a row,
+    MADE does not say what made it."""
+    made = {one.pop("name"): one for one in _lines(path.with_name(MADE))}
+    rows = _lines(path)
+    if absent := {row["made"] for row in rows} - made.keys():
+        raise ValueError(f"{path}: {path.with_name(MADE)} has no {', '.join(sorted(absent))}")
+    return [{**row, "made": made[row["made"]]} for row in rows]
+
+
+def append(path: Path, row: Mapping[str, Any]) -> None:
+    """Add a row at once, so that an interruption costs none that is there."""
+    (line,) = _stored(path, [row])
+    _append(path, line)
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Have these and no others; what made none in the directory any more goes, too."""
+    path.write_text("".join(_stored(path, rows)))
+    table = path.with_name(MADE)
+    used = {row["made"] for file in path.parent.glob("*.jsonl") if file != table
+            for row in _lines(file)}
+    table.write_text("".join(_line(one) for one in _lines(table) if one["name"] in used))
 
 
 def tidy(path: Path, commands: Mapping[str, str]) -> None:
@@ -121,4 +170,4 @@ def tidy(path: Path, commands: Mapping[str, str]) -> None:
     `commands`."""
     have = {row["cell"]: row for row in read(path) if commands.get(row["cell"]) == row["command"]}
     if have:
-        path.write_text("".join(line(have[name]) for name in commands if name in have))
+        write(path, (have[name] for name in commands if name in have))

@@ -89,7 +89,7 @@ def tidy(paper: Paper) -> None:
     """Keep what is asked for, in its order."""
     there = [line for _, line in found(paper) if line]
     if there:
-        paper.traces.write_text("".join(map(rows.line, there)))
+        rows.write(paper.traces, there)
 
 
 def panels(paper: Paper, figure: str, y_title: str, scale: float) -> list[svg.Panel]:

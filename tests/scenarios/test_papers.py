@@ -152,7 +152,7 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> No
         assert len(row["digest"]) == 64
         for hop in row["hops"].values():
             assert hop["offered"] > 0
-    assert one.results.stat().st_size < 2_500_000 if made else True
+    assert one.results.stat().st_size < 3_000_000 if made else True
 
 
 def without_tcp(cell: Cell) -> list[str]:
@@ -310,7 +310,7 @@ def verdicts(one: Paper) -> dict[str, claims.Judged]:
 def rewrite(one: Paper, change: Any) -> None:
     """The rows, each changed by change(row), or left out when that is None."""
     changed = [change(copy.deepcopy(row)) for row in rows.read(one.results)]
-    one.results.write_text("".join(rows.line(row) for row in changed if row))
+    rows.write(one.results, filter(None, changed))
 
 
 def test_a_claim_is_judged_by_its_interval(made_up: Paper) -> None:
@@ -646,8 +646,10 @@ def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
 
 
 def test_a_row_has_five_digits_of_a_figure_and_nothing_of_one_that_there_is_not() -> None:
-    assert rows.rounded({"mean": 1.23456789, "delay_ms": None, "at": [{"p99": None, "n": 3}]}) == {
-        "mean": 1.2346, "at": [{"n": 3}]}
+    made = rows.rounded({"mean": 1.23456789, "delay_ms": None, "rate_bps": 1234567.0, "jain": 1.0,
+                         "at": [{"p99": None, "n": 3}]})
+    assert json.dumps(made) == (
+        '{"mean": 1.2346, "rate_bps": 1234600, "jain": 1, "at": [{"n": 3}]}')
 
 
 def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None:
@@ -666,11 +668,11 @@ where = [{ disciplines = ["good"], at = { buffer = 200 }, set = { window = 64 } 
 
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
     text = made_up.results.read_text()
-    whole = len(rows.read(made_up.results))
+    whole = rows.read(made_up.results)
     made_up.results.write_text(text[: len(text) // 2])
     left = len(rows.read(made_up.results))
-    assert 0 < left < whole
-    rows.append(made_up.results, json.loads(text.splitlines()[-1]))
+    assert 0 < left < len(whole)
+    rows.append(made_up.results, whole[-1])
     assert len(rows.read(made_up.results)) == left + 1
 
 
@@ -722,7 +724,7 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     # Both of its lines are of one run, and each of the rows of another.
     versions = f"- version: 1 ({len(rows.read(made_up.results))}), 2 (1)\n"
     assert versions in page
-    made_up.traces.write_text(rows.line(whole))
+    rows.write(made_up.traces, [whole])
     assert "One run each, with seed 1. Absent: good, closer." in ledger.page(made_up)["made-up.md"]
 
 
@@ -799,6 +801,28 @@ def test_of_rows_of_two_machines_the_last_of_each_cell_stays(tmp_path: Path) -> 
     path = tmp_path / "results.jsonl"
     for cell, command, digest in (("b", "run b", 1), ("a", "run a", 1), ("b", "run b", 2),
                                   ("a", "run another", 3), ("gone", "run gone", 1)):
-        rows.append(path, {"cell": cell, "command": command, "digest": digest})
+        rows.append(path, {"cell": cell, "command": command, "digest": digest,
+                           "made": {"version": str(digest)}})
     rows.tidy(path, {"a": "run a", "b": "run b", "absent": "run it"})
     assert [(row["cell"], row["digest"]) for row in rows.read(path)] == [("a", 1), ("b", 2)]
+
+
+def test_what_made_rows_stands_once_for_all_files_of_a_paper(tmp_path: Path) -> None:
+    one, other = tmp_path / "results.jsonl", tmp_path / "results-today.jsonl"
+    table = tmp_path / rows.MADE
+    first, second = {"version": "1", "modules": {"a": "b"}}, {"version": "2", "modules": {}}
+    for path, cell, made in ((one, "a", first), (one, "b", second), (other, "a", second)):
+        rows.append(path, {"cell": cell, "command": "run", "made": made})
+    assert [json.loads(line)["version"] for line in table.read_text().splitlines()] == ["1", "2"]
+    assert [row["made"] for row in rows.read(one)] == [first, second]
+    assert [row["made"] for row in rows.read(other)] == [second]
+    rows.write(one, rows.read(one)[1:])
+    assert "1" not in [json.loads(line)["version"] for line in table.read_text().splitlines()]
+    assert [row["made"] for row in rows.read(one) + rows.read(other)] == [second, second]
+    # Two machines' files, one behind the other.
+    for path in (one, table):
+        path.write_text(2 * path.read_text())
+    assert [row["made"] for row in rows.read(one)] == [second, second]
+    table.unlink()
+    with pytest.raises(ValueError, match=rows.MADE):
+        rows.read(one)
