@@ -138,8 +138,10 @@ def _snakemake(directory: Path, names: list[str], options: list[str],
                         ended = True
                     bar.n = done()
                     bar.refresh()
-        except KeyboardInterrupt:
-            # To Snakemake and to the runs, each of which ends its guest.
-            os.killpg(child.pid, signal.SIGINT)
-            child.wait()
+        except BaseException:
+            # An interrupt, or what `taken` raised. To Snakemake and to the runs, each of which ends
+            # its guest.
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGINT)
+                child.wait()
             raise

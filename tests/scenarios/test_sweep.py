@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 from analysis import report
 from comparison import demo, disciplines, sweep
 from netns.params import resolve
@@ -92,6 +94,16 @@ def test_a_failure_costs_no_other_run_and_what_is_there_stays(
     sweep.run(args, jobs, taken=lambda name: taken.append(
         json.loads((tmp_path / name / "result.json").read_text())["qdisc"]))
     assert taken == ["pfifo limit 8"]
+
+    def refused(name: str) -> None:
+        raise ValueError(name)
+
+    jobs["long"] = sweep.Job(["dumbbell", "--qdisc", "pfifo limit 7",
+                              *sweep.settings({"duration": 100_000})], "never ends", 9)
+    with pytest.raises(ValueError, match="good"):
+        sweep.run(args, jobs, taken=refused)
+    assert subprocess.run(["pgrep", "--full", str(tmp_path)], stdout=subprocess.PIPE,
+                          text=True).stdout == ""
 
 
 def test_a_run_whose_record_was_cut_short_is_made_again(tmp_path: Path) -> None:
