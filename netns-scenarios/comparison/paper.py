@@ -4,7 +4,8 @@ the paper says of them, and `results.jsonl` has a line for each cell that ran.
 
 A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
 is a parameter of the scenario sets it; any axis may be named in the discipline's options. `set` has
-parameters of every scenario, for all experiments.
+parameters of every scenario, for all experiments; an experiment's `where` has some of only those
+cells that it names by `disciplines`, `at` and `eras`.
 
 The claims can be judged again in other eras than the paper's own: `era.NAME` has parameters of
 every scenario (`set`) and options with the disciplines that get them (`options`). Only the cells
@@ -35,11 +36,26 @@ MTU = 1500
 
 
 @dataclass(frozen=True)
+class Where:
+    """Parameters (`set`) of the cells with one of these disciplines, if any are given, and `at`
+    these values of axes."""
+
+    disciplines: Sequence[str]
+    at: Mapping[str, Sequence[Value]]
+    set: Mapping[str, Value]
+
+    def holds(self, discipline: str, at: Mapping[str, Value]) -> bool:
+        """Whether a cell is one of these."""
+        return ((not self.disciplines or discipline in self.disciplines)
+                and all(at[axis] in values for axis, values in self.at.items()))
+
+
+@dataclass(frozen=True)
 class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
     paper's table; seeds: how many; flows: keep each flow's goodput; step_s: and each group's in
-    such steps; era: parameters that another era sets, whatever set and axes say; where: each with
-    parameters (`set`) that only cells of its `disciplines` and `at` its values of axes have."""
+    such steps; era: parameters that another era sets, whatever set and axes say; where: parameters
+    that some cells have by themselves."""
 
     name: str
     scenario: str
@@ -50,14 +66,15 @@ class Experiment:
     flows: bool = False
     step_s: float = 0
     era: Mapping[str, Value] = field(default_factory=dict)
-    where: Sequence[Mapping[str, Any]] = ()
+    where: Sequence[Where] = ()
 
     def of_cell(self, discipline: str, at: Mapping[str, Value]) -> dict[str, Value]:
-        """Its parameters but for the axes': those of all its cells, then of that one."""
+        """The parameters of one cell but for its axes': `set`, and over it those of each `where`
+        that the cell is of; the last one wins."""
         values = dict(self.set)
         for one in self.where:
-            if discipline in one["disciplines"] and one["at"].items() <= at.items():
-                values |= one["set"]
+            if one.holds(discipline, at):
+                values |= one.set
         return values
 
     @property
@@ -141,7 +158,7 @@ def _parameters(scenario: str) -> frozenset[str]:
 
 def words(experiment: Experiment, listed: Mapping[str, str], name: str,
           at: Mapping[str, Value], seed: int) -> tuple[str, ...]:
-    """What follows `run`; name: of one of the disciplines that are listed."""
+    """What follows `run`. listed: disciplines, as tc has them, by name; name: which of them."""
     known, discipline = _parameters(experiment.scenario), listed[name]
     values = {**experiment.of_cell(name, at), **{k: v for k, v in at.items() if k in known},
               **experiment.era}
@@ -156,8 +173,26 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
             *sweep.settings(values), "--seed", str(seed))
 
 
+def _where(one: Mapping[str, Any], era: str, quick: Mapping[str, Value]) -> list[Where]:
+    """Those of an experiment in an era; what a quick look sets they leave. ValueError: one that no
+    cell of the experiment can be of."""
+    made = []
+    for part in one.get("where", ()):
+        disciplines_, at = part.get("disciplines", []), part.get("at", {})
+        known = {"eras", "disciplines", "at", "set"}
+        mistakes = [*(part.keys() - known), *(set(disciplines_) - set(one["disciplines"])),
+                    *(f"{axis} = {value}" for axis, values in at.items() for value in values
+                      if value not in one.get("axes", {}).get(axis, ()))]
+        if mistakes or not part.get("set"):
+            raise ValueError(f"{one['name']}: where: {', '.join(mistakes) or 'sets nothing'}")
+        if era in part.get("eras", [era]):
+            made.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
+                                                 if key not in quick}))
+    return made
+
+
 def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
-    """A paper by its name, in its own era or in another that it has."""
+    """A paper by its name, in its own era or in another that it has. ValueError: `_where`."""
     text = tomllib.loads((PAPERS / name / SWEEP).read_text())
     changed = text["quick"] if quick else {}
     other = {} if era == OWN else text["era"][era]
@@ -178,7 +213,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 one["name"], one["scenario"],
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
                 axes, one["disciplines"], seeds if quick or era != OWN else one.get("seeds", seeds),
-                one.get("flows", False), one.get("step_s", 0), theirs, one.get("where", ())))
+                one.get("flows", False), one.get("step_s", 0), theirs, _where(one, era, changed.get("set", {}))))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)
 
 
