@@ -42,10 +42,6 @@ class Absent(Exception):
     """A cell, or a figure of it, that a claim needs; the message names it."""
 
 
-class NoRatio(Exception):
-    """A claim's figure is 0, and is to be divided by 0."""
-
-
 def figure(figures: Figures, path: str) -> float:
     """A figure by its path, `groups.far.share_of_fair`, or one of DERIVED with the group, or the
     phase, before it, `udp:link_share`."""
@@ -182,7 +178,7 @@ class Selection:
     def changed(self, by: Mapping[str, Any]) -> Selection:
         """The same with what `by` replaces; single values of axes, too. `[]`: not this axis, which
         another experiment need not have."""
-        at = {**self.at, **_lists(by.get("at", {}))}
+        at = {**self.at, **lists(by.get("at", {}))}
         return Selection(by.get("experiment", self.experiment), by.get("metric", self.metric),
                          by.get("of", self.of), {axis: of for axis, of in at.items() if of})
 
@@ -192,7 +188,8 @@ class Selection:
                 and all(at.get(axis) in values for axis, values in self.at.items()))
 
 
-def _lists(at: Mapping[str, Any]) -> dict[str, list[Any]]:
+def lists(at: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Values of axes, single ones as lists of one."""
     return {axis: value if isinstance(value, list) else [value] for axis, value in at.items()}
 
 
@@ -284,7 +281,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             raise ValueError(f"{one.get('id')}: no such key: {', '.join(sorted(unknown))}")
         if "low" not in one and "high" not in one:
             raise ValueError(f"{one['id']}: needs low or high")
-        what = Selection(one["experiment"], one["metric"], one["of"], _lists(one.get("at", {})))
+        what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
         made.append(Claim(
             one["id"], one["place"], one["says"], str(one["published"]), one["why"], what,
             what.changed(one["against"]) if "against" in one else None,
@@ -354,7 +351,8 @@ def _values(what: Selection, axes: Mapping[str, Sequence[Any]], cells: Cells,
 
 def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
             seed: int) -> tuple[float, list[Row]]:
-    """The claim's figure under one seed; axes: of each experiment. Absent when a cell is."""
+    """The claim's figure under one seed, not a number where 0 is divided by 0; axes: of each
+    experiment. Absent when a cell is."""
     values, rows = _values(claim.what, axes[claim.what.experiment], cells, seed)
     if claim.against:
         others, more = _values(claim.against, axes[claim.against.experiment], cells, seed)
@@ -366,33 +364,32 @@ def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells
         else:
             values = [a / b if b else math.inf if a else math.nan
                       for a, b in zip(values, others, strict=True)]
-    value = FOLDS[claim.fold](values)
-    if claim.against and any(map(math.isnan, values)):
-        raise NoRatio(f"no ratio to {claim.against.of}: both have 0 under seed {seed}")
-    return value, rows
+    return math.nan if any(map(math.isnan, values)) else FOLDS[claim.fold](values), rows
 
 
 def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: Sequence[Row],
           seeds: Mapping[str, int]) -> Judged:
     """The verdict; seeds: how many each experiment is to have. Each must have all cells."""
     cells = by_cell(rows)
-    values, used, lacking = [], [], ""
+    values, used, lacking, no_ratio = [], [], "", ""
     for seed in range(1, claim.least(seeds) + 1):
         try:
             value, mine = measure(claim, axes, cells, seed)
         except Absent as absent:
             lacking = lacking or f"absent: {absent}, seed {seed}"
             continue
-        except NoRatio as none:
-            return Judged(UNDECIDED, None, 0, [], str(none))
         values.append(value)
         used += mine
+        if claim.against and math.isnan(value):
+            no_ratio = f"no ratio to {claim.against.of}: both have 0 under seed {seed}"
     if not values:
         return Judged(UNDECIDED, None, 0, used, lacking)
+    if math.inf in values and 0 in values:
+        no_ratio = "a seed has 0, and another a ratio to 0"
+    if no_ratio:
+        return Judged(UNDECIDED, None, len(values), used, no_ratio)
     low, high, inverse = claim.low, claim.high, math.inf in values
     if inverse:
-        if 0 in values:
-            return Judged(UNDECIDED, None, 0, [], "a seed has 0, and another a ratio to 0")
         values = [1 / value for value in values]
         low = -math.inf if math.isinf(claim.high) else 1 / claim.high
         high = 1 / claim.low if claim.low > 0 else math.inf

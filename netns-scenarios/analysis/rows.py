@@ -27,8 +27,8 @@ PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms
 
 
 def rounded(value: Any) -> Any:
-    """The same structure with figures of DIGITS digits, whole ones without a point, and without
-    those that there are not."""
+    """The same structure with figures of DIGITS digits, whole ones without a point; of a mapping,
+    without those that there are not."""
     if isinstance(value, Mapping):
         return {key: rounded(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
@@ -119,15 +119,15 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 def _append(path: Path, line: str) -> None:
     """Add it behind the last whole line."""
-    text = path.read_text() if path.exists() else ""
-    if text and not text.endswith("\n"):
-        path.write_text(text[: text.rfind("\n") + 1])
-    with path.open("a") as file:
-        file.write(line)
+    with path.open("a+b") as file:
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
+        file.write(line.encode())
 
 
 def _stored(path: Path, rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The rows' lines in the file; what made them is in MADE beside it from now on."""
+    """The rows' lines in the file; what made them is in MADE beside it from now on. Nothing leaves
+    MADE: another branch, or another sweep, may have rows of it."""
     table = path.with_name(MADE)
     there = {one["name"] for one in _lines(table)}
     stored = []
@@ -145,7 +145,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     MADE does not say what made it."""
     made = {one.pop("name"): one for one in _lines(path.with_name(MADE))}
     rows = _lines(path)
-    if absent := {row["made"] for row in rows} - made.keys():
+    if absent := {str(row["made"]) for row in rows} - made.keys():
         raise ValueError(f"{path}: {path.with_name(MADE)} has no {', '.join(sorted(absent))}")
     return [{**row, "made": made[row["made"]]} for row in rows]
 
@@ -157,12 +157,10 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Have these and no others; what made none in the directory any more goes, too."""
-    path.write_text("".join(_stored(path, rows)))
-    table = path.with_name(MADE)
-    used = {row["made"] for file in path.parent.glob("*.jsonl") if file != table
-            for row in _lines(file)}
-    table.write_text("".join(_line(one) for one in _lines(table) if one["name"] in used))
+    """Have these and no others; if interrupted, what was there. Not for two at a time."""
+    new = path.with_name(f".{path.name}.new")
+    new.write_text("".join(_stored(path, rows)))
+    new.replace(path)
 
 
 def tidy(path: Path, commands: Mapping[str, str]) -> None:

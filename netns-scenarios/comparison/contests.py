@@ -124,9 +124,9 @@ def _worst(contest: Mapping[str, Any], found: Sequence[Standing]) -> str:
     return _first(contest, some) + (f"; {others}" if others else "")
 
 
-def _most(every: Sequence[Sequence[Standing]], of: str) -> str:
-    """Of those that took part in all of these contests, who is as good as the best `of` them in
-    most, and of these not told apart from it in most; mainline's first, and in how many."""
+def _best(every: Sequence[Sequence[Standing]]) -> tuple[list[str], int, int]:
+    """Of those that took part in all of these contests, who is as good as the best in most, and of
+    these not told apart from it in most, mainline's first; and in how many each."""
     takes_part = Counter(one.name for found in every for one in found)
     beside: dict[tuple[bool, str], Counter[str]] = defaultdict(Counter)
     for found in every:
@@ -135,10 +135,16 @@ def _most(every: Sequence[Sequence[Standing]], of: str) -> str:
                 beside[one.ours, one.name][one.beside(found[0])] += 1
     counts = {who: (words[GOOD], words[UNTOLD]) for who, words in beside.items()}
     good, untold = max(counts.values(), default=(0, 0))
-    *others, last = [name for _, name in sorted(
-        who for who, times in counts.items() if times == (good, untold))] or ["none"]
-    names = " or ".join(filter(None, (", ".join(others), last)))
-    return (f"{names}, as good as the best{of} in {good} of {len(every)}"
+    return [name for _, name in sorted(
+        who for who, times in counts.items() if times == (good, untold))], good, untold
+
+
+def _most(every: Sequence[Sequence[Standing]], of: str) -> str:
+    """_best `of` these in words."""
+    names, good, untold = _best(every)
+    *others, last = names or ["none"]
+    names_said = " or ".join(filter(None, (", ".join(others), last)))
+    return (f"{names_said}, as good as the best{of} in {good} of {len(every)}"
             + (f" and not told apart from it in {untold}" if untold else "") + ".")
 
 
@@ -147,6 +153,16 @@ def advice(every: Sequence[Sequence[Standing]]) -> str:
     ours = [[one for one in found if one.ours] for found in every]
     return f"take {_most(every, '')}" + (
         f" Of ours: {_most(ours, ' of ours')}" if all(ours) else "")
+
+
+def _price(heads: Sequence[str], every: Sequence[Sequence[Standing]]) -> str:
+    """In which of these contests, by their heads, each that is advised of all is worse."""
+    advised = _best(every)[0]
+    worse = {name: [head for head, found in zip(heads, every, strict=True)
+                    for one in found if one.name == name and one.beside(found[0]) == WORSE]
+             for name in advised}
+    return "".join(f" {name} is worse in: {'; '.join(where)}." for name, where in worse.items()
+                   if where)
 
 
 def _avoid(every: Sequence[Sequence[Standing]]) -> str:
@@ -182,11 +198,15 @@ def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
     asked = [(text, [standings(contest, paper, made) for contest in text["contest"]])
              for text in paper.text["question"]]
     have = [(text["head"], run) for text, every in asked
-            if (run := [found for found in every if found])]
-    said = [f"- **{head}**: {advice(run)}{_avoid(run)}" for head, run in have]
+            if (run := [(contest["what"], found)
+                        for contest, found in zip(text["contest"], every, strict=True) if found])]
+    said = []
+    for head, run in have:
+        heads, standing = zip(*run, strict=True)
+        said.append(f"- **{head}**: {advice(standing)}{_price(heads, standing)}{_avoid(standing)}")
     if len(have) > 1:
         said.append(f"- **One for all of these**, if it took part in each: "
-                    f"{advice([found for _, run in have for found in run])}")
+                    f"{advice([found for _, run in have for _, found in run])}")
     return ["## When to use which", "",
             "Computed from the contests below, as far as they have run. The best has the best mean "
             "over the seeds. Each of the others is set beside it seed by seed, by the ratio of the "

@@ -219,10 +219,11 @@ def _series(spec: Mapping[str, Any], experiment: Experiment,
     return panels
 
 
-def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> str:
-    """The text of a picture; empty when there is nothing to draw yet."""
+def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
+           over_time: Sequence[traces.Found]) -> str:
+    """The text of a picture; empty when there is nothing to draw yet. over_time: traces.found."""
     if spec.get("kind") == traces.KIND:
-        drawn = traces.panels(paper, spec["name"], spec["y_title"], spec.get("scale", 1.0))
+        drawn = traces.panels(over_time, spec["name"], spec["y_title"], spec.get("scale", 1.0))
         return svg.picture(drawn, columns=2, top=spec.get("y_top")) if drawn else ""
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
     if spec.get("kind") in KINDS:
@@ -363,7 +364,7 @@ def page(paper: Paper) -> dict[str, str]:
     undrawn = []
     over_time = traces.found(paper)
     for spec in text.get("figure", ()):
-        if drawn := figure(spec, paper, made):
+        if drawn := figure(spec, paper, made, over_time):
             name = f"{paper.name}-{spec['name']}.svg"
             files[name] = drawn
             one = spec.get("kind") in {traces.KIND, "flows"}
@@ -380,7 +381,7 @@ def page(paper: Paper) -> dict[str, str]:
         out += ["Not drawn, for no run of it is kept yet:", "",
                 *(f"- {head}" for head in undrawn), ""]
     out += ["## Why these bounds", "", *_bounds(paper, listed), "",
-            "## What the cells and the figures over time were made with", "",
+            f"## What the cells{' and the figures over time' * bool(over_time)} were made with", "",
             *_made_with([*made, *(row for era in eras for row in era.made),
                          *traces.runs(over_time)]), "",
             "Each row of `results*.jsonl` and `traces.jsonl` has the command that makes its run "

@@ -178,7 +178,7 @@ def _where(one: Mapping[str, Any], era: str, quick: Mapping[str, Value]) -> list
     cell of the experiment can be of."""
     made = []
     for part in one.get("where", ()):
-        disciplines_, at = part.get("disciplines", []), part.get("at", {})
+        disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
         known = {"eras", "disciplines", "at", "set"}
         mistakes = [*(part.keys() - known), *(set(disciplines_) - set(one["disciplines"])),
                     *(f"{axis} = {value}" for axis, values in at.items() for value in values
@@ -213,7 +213,8 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 one["name"], one["scenario"],
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
                 axes, one["disciplines"], seeds if quick or era != OWN else one.get("seeds", seeds),
-                one.get("flows", False), one.get("step_s", 0), theirs, _where(one, era, changed.get("set", {}))))
+                one.get("flows", False), one.get("step_s", 0), theirs,
+                _where(one, era, changed.get("set", {}))))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)
 
 

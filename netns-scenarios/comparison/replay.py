@@ -61,9 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--era: {args.era} given, {args.name} has {', '.join(eras)}")
     if args.figures and args.era not in (None, OWN):
         parser.error(f"--figures: figures over time are of the paper's own era, not of {args.era}")
+    if args.figures and (args.claims or args.quick):
+        parser.error("--figures: no claim needs figures over time, nor has a quick look any")
     failed = []
+    own_alone = args.quick or args.figures
     try:
-        for era in (args.era,) if args.era else eras[:1] if args.quick else eras:
+        for era in (args.era,) if args.era else eras[:1] if own_alone else eras:
             failed += _replay(args, load(args.name, quick=args.quick, era=era))
     except KeyboardInterrupt:
         print("paper: interrupted; the same command goes on", file=sys.stderr)

@@ -37,6 +37,10 @@ class Trace:
                 "command": shlex.join(self.cell.words), "of": list(self.of), **self.window}
 
 
+#: A trace, and its line in the file if it is there.
+Found = tuple[Trace, dict[str, Any] | None]
+
+
 def asked(paper: Paper) -> Iterator[Trace]:
     """All that the paper's figures over time show, in their order."""
     experiments = {experiment.name: experiment for experiment in paper.experiments}
@@ -59,15 +63,15 @@ def head_of(line: Mapping[str, Any]) -> dict[str, Any]:
     return {key: line[key] for key in HEAD if key in line}
 
 
-def found(paper: Paper) -> list[tuple[Trace, dict[str, Any] | None]]:
+def found(paper: Paper) -> list[Found]:
     """Each that is asked for, and its line if it is there."""
     there = rows.read(paper.traces)
     return [(trace, next((line for line in reversed(there) if head_of(line) == trace.head), None))
             for trace in asked(paper)]
 
 
-def runs(over_time: Sequence[tuple[Trace, dict[str, Any] | None]]) -> list[dict[str, Any]]:
-    """A line of each run of which some are found."""
+def runs(over_time: Sequence[Found]) -> list[dict[str, Any]]:
+    """One line for each run that the figures over time found are drawn of."""
     return list({line["cell"]: line for _, line in over_time if line}.values())
 
 
@@ -92,9 +96,10 @@ def tidy(paper: Paper) -> None:
         rows.write(paper.traces, there)
 
 
-def panels(paper: Paper, figure: str, y_title: str, scale: float) -> list[svg.Panel]:
+def panels(over_time: Sequence[Found], figure: str, y_title: str,
+           scale: float) -> list[svg.Panel]:
     """Those of a figure that have run."""
     return [svg.Panel(trace.title, "time, s", y_title, [
         svg.Line(name, [(x, y * scale, 0.0) for x, y in points], marked=False)
         for name, points in line["lines"].items()])
-        for trace, line in found(paper) if line and trace.figure == figure]
+        for trace, line in over_time if line and trace.figure == figure]

@@ -49,7 +49,7 @@ CLOCK_S = 1e-6
 # Deep enough never to drop: a source holds at most its send buffer.
 ACCESS_LIMIT = 1_000_000  # packets
 # fq drops what is to leave later than that from now, by default 10 s: BBR has come to one packet in
-# more than that. The longest that its field of 32 bits of microseconds holds is 4294 s.
+# more than 10 s. The longest that its field of 32 bits of microseconds holds is 4294 s.
 ACCESS_HORIZON_S = 4000
 DELAY_LIMIT = 1_000_000  # packets
 

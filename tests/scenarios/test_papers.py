@@ -95,6 +95,8 @@ def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
     listed = claims.load(one.directory)
     for claim in listed:
         for varied in (claim, *(claim.varied(t.by) for t in claim.tries)):
+            # Of a cell and itself the ratio is 1, whatever anything does.
+            assert varied.what != varied.against, claim.id
             used = [s for s in (varied.what, varied.against) if s]
             for selection in used:
                 assert set(selection.at) <= set(axes[selection.experiment]), claim.id
@@ -155,17 +157,24 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> No
     assert one.results.stat().st_size < 3_000_000 if made else True
 
 
-def without_tcp(cell: Cell) -> list[str]:
-    """Its words but for those that a change of TCP changes."""
+def without(cell: Cell, *keys: str) -> list[str]:
+    """Its words but for a discipline's `ecn`, and for these parameters."""
     return [" ".join(part for part in word.split() if part != "ecn") for word in cell.words
-            if word != "--set" and word.split("=")[0] not in ("era", "cc", "ecn")]
+            if word != "--set" and word.split("=")[0] not in keys]
+
+
+def by_itself(cell: Cell) -> set[str]:
+    """Parameters that it has by a `where`."""
+    return {key for one in cell.experiment.where if one.holds(cell.discipline, cell.at)
+            for key in one.set}
 
 
 @pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in ERAS if e != paper.OWN])
 def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     """It has the cells that claims need, under the seeds that all have, each as the paper's own
-    but for era, cc, ecn, and the discipline's `ecn`; and all that mark do, but where sweep.toml
-    says why not. Paced senders are the paper's own but for that."""
+    but for era, cc, ecn, and the discipline's `ecn`, and for what a `where` gives cells of one era
+    alone; and all that mark do, but where sweep.toml says why not. Paced senders are the paper's
+    own but for that."""
     seeds = paper.load(name).text["seeds"]
     own = {cell.name: cell for cell in paper.load(name).cells()}
     listed = claims.load(paper.PAPERS / name)
@@ -173,14 +182,15 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     assert {cell.name for cell in cells} == {
         key for key, c in own.items() if c.seed <= seeds
         and any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)}
-    if era == "paced":
-        for cell in cells:
-            assert [word.replace("pacing=on", "pacing=off") for word in cell.words] == list(
-                own[cell.name].words)
-            assert "pacing=on" in cell.words
-        return
     for cell in cells:
-        assert without_tcp(cell) == without_tcp(own[cell.name])
+        keys = by_itself(cell) ^ by_itself(own[cell.name])
+        assert keys <= {"warmup", "window"}
+        keys |= {"pacing"} if era == "paced" else {"era", "cc", "ecn"}
+        assert without(cell, *keys) == without(own[cell.name], *keys)
+        if era == "paced":
+            assert "pacing=on" in cell.words
+            assert "pacing=off" in own[cell.name].words
+            continue
         assert "era=today" in cell.words
         assert ("cc=bbr" in cell.words) == (era == "bbr")
         assert ("ecn=on" in cell.words) == (era == "today")
@@ -523,6 +533,19 @@ def test_of_equals_who_is_worse_least_is_to_be_taken(made_up: Paper) -> None:
             "Of ours: lqd, as good as the best of ours in 2 of 2." in contests.summary(both, made))
 
 
+def test_what_is_advised_says_where_it_is_worse(made_up: Paper) -> None:
+    names = ("one", "two", "three")
+    one = as_disciplines(made_up, {}, "cake", "sfq", "lqd")
+    contests_ = [CONTEST | {"experiment": name, "what": f"use of {name}"} for name in names]
+    asked = replace(one, experiments=[replace(one.experiments[0], name=name) for name in names],
+                    text={"question": [{**QUESTION, "contest": contests_}]})
+    made = [row | {"experiment": name} for name, sfq in zip(names, (20, 9, 20), strict=True)
+            for row in rows_of(cake=(10, 10, 10), sfq=(sfq, sfq, sfq), lqd=(90, 90, 90))]
+    (said,) = [line for line in contests.summary(asked, made) if line.startswith("- **Use**")]
+    assert said.startswith("- **Use**: take cake, as good as the best in 2 of 3.")
+    assert " cake is worse in: use of two." in said
+
+
 def test_one_for_all_has_taken_part_in_all(made_up: Paper) -> None:
     """lqd is not in the first contest, and tdrr, of ours alone there, is in both."""
     one = as_disciplines(made_up, {}, "cake", "sfq", "tdrr")
@@ -579,6 +602,8 @@ def test_of_nothing_there_is_no_ratio(made_up: Paper, disciplines: tuple[str, ..
     found = verdicts(made_up)["C2"]
     assert found.verdict == verdict
     assert (found.why_not == "no ratio to bad: both have 0 under seed 2") == (not found.value)
+    # It lacks no cell for that.
+    assert (found.seeds, len(found.cells)) == (3, 12)
 
 
 @pytest.mark.parametrize(("seeds", "bounds", "verdict"), [
@@ -652,18 +677,48 @@ def test_a_row_has_five_digits_of_a_figure_and_nothing_of_one_that_there_is_not(
         '{"mean": 1.2346, "rate_bps": 1234600, "jain": 1, "at": [{"n": 3}]}')
 
 
+def with_where(one: Paper, where: str) -> None:
+    """Give its experiment a `where`, and another axis."""
+    sweep = one.directory / paper.SWEEP
+    text = sweep.read_text().replace("axes = { ", "axes = { flows = [1, 2], ", 1)
+    text = text.replace("[quick]\n", "[quick]\nset = { duration = 5 }\n")
+    sweep.write_text(text.replace('disciplines = ["good", "bad"]\n',
+                                  f'disciplines = ["good", "bad"]\nwhere = [{where}]\n', 1))
+
+
 def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None:
-    before = {cell.name: cell.words for cell in made_up.cells()}
-    sweep = made_up.directory / paper.SWEEP
-    sweep.write_text(sweep.read_text().replace('disciplines = ["good", "bad"]\n', """\
-disciplines = ["good", "bad"]
-where = [{ disciplines = ["good"], at = { buffer = 200 }, set = { window = 64 } }]
-""", 1))
-    after = {cell.name: cell.words for cell in paper.load("made-up").cells()}
-    assert {name for name in before if before[name] != after[name]} == {
-        f"one-good-buffer=200-{seed}" for seed in (1, 2, 3)}
-    assert after["one-good-buffer=200-1"] == (
-        "dumbbell", "--qdisc", "pfifo limit 200", "--set", "window=64", "--seed", "1")
+    with_where(made_up, """
+        { disciplines = ["good"], at = { buffer = 200, flows = [2] }, set = { window = 64 } },
+        { eras = ["today"], set = { window = 32 } },
+        { eras = ["own"], at = { flows = 1 }, set = { duration = 9 } }""")
+    cells = list(paper.load("made-up").cells())
+    of_one = [cell for cell in cells if cell.experiment.name == "one"]
+    assert {cell.name for cell in cells if "window=64" in cell.words} == {
+        f"one-good-flows=2-buffer=200-{seed}" for seed in (1, 2, 3)}
+    assert {cell.name for cell in cells if "duration=9" in cell.words} == {
+        cell.name for cell in of_one if cell.at["flows"] == 1}
+    assert not [cell for cell in cells if "window=32" in cell.words]
+    today = list(paper.load("made-up", era="today").cells())
+    assert today
+    assert all(("window=32" in cell.words) == (cell.experiment.name == "one") for cell in today)
+    # A quick look is as short as it says.
+    quick = [cell for cell in paper.load("made-up", quick=True).cells() if "flows=1" in cell.name]
+    assert quick
+    assert not [cell for cell in quick if "duration=9" in cell.words]
+
+
+@pytest.mark.parametrize(("where", "said"), [
+    ('{ disciplines = ["god"], set = { window = 64 } }', "god"),
+    ("{ at = { bufer = 200 }, set = { window = 64 } }", "bufer = 200"),
+    ("{ at = { buffer = 201 }, set = { window = 64 } }", "buffer = 201"),
+    ("{ of = 1, set = { window = 64 } }", "of"),
+    ("{ at = { buffer = 200 } }", "sets nothing"),
+])
+def test_parameters_of_cells_that_there_are_not_are_refused(made_up: Paper, where: str,
+                                                            said: str) -> None:
+    with_where(made_up, where)
+    with pytest.raises(ValueError, match=f"one: where: {said}"):
+        paper.load("made-up")
 
 
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
@@ -714,7 +769,7 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     heads = [e.text for e in picture.iter() if e.attrib.get("font-weight") == "bold"]
     assert heads == ["good", "good, closer"]
     # The whole run's packets, and those from 1 to 2 s of it.
-    drawn = traces.panels(made_up, "over-time", "", 1.0)
+    drawn = traces.panels(traces.found(made_up), "over-time", "", 1.0)
     assert [[x for x, *_ in panel.lines[0].points] for panel in drawn] == [[0, 1, 2, 3], [1, 2]]
     traces.tidy(made_up)
     assert rows.read(made_up.traces) == [whole, closer]
@@ -728,10 +783,16 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     assert "One run each, with seed 1. Absent: good, closer." in ledger.page(made_up)["made-up.md"]
 
 
-def test_figures_over_time_of_another_era_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("more", "said"), [
+    (("--era", "today"), "figures over time are of the paper's own era"),
+    (("--claims", "P01"), "no claim needs figures over time"),
+    (("--quick",), "nor has a quick look any"),
+])
+def test_figures_over_time_that_there_are_not_are_refused(
+        capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str) -> None:
     with pytest.raises(SystemExit):
-        replay.main(["parris1999", "--figures", "--era", "today"])
-    assert "figures over time are of the paper's own era" in capsys.readouterr().err
+        replay.main(["parris1999", "--figures", *more])
+    assert said in capsys.readouterr().err
 
 
 def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
@@ -816,13 +877,35 @@ def test_what_made_rows_stands_once_for_all_files_of_a_paper(tmp_path: Path) -> 
     assert [json.loads(line)["version"] for line in table.read_text().splitlines()] == ["1", "2"]
     assert [row["made"] for row in rows.read(one)] == [first, second]
     assert [row["made"] for row in rows.read(other)] == [second]
-    rows.write(one, rows.read(one)[1:])
-    assert "1" not in [json.loads(line)["version"] for line in table.read_text().splitlines()]
-    assert [row["made"] for row in rows.read(one) + rows.read(other)] == [second, second]
+    # Nothing leaves it: a branch that is merged may have rows of it.
+    rows.write(one, [{**row, "made": {"version": "3", "modules": {}}} for row in rows.read(one)])
+    assert [json.loads(line)["version"] for line in table.read_text().splitlines()] == [
+        "1", "2", "3"]
+    assert [row["made"] for row in rows.read(other)] == [second]
     # Two machines' files, one behind the other.
     for path in (one, table):
         path.write_text(2 * path.read_text())
-    assert [row["made"] for row in rows.read(one)] == [second, second]
+    assert [row["made"]["version"] for row in rows.read(one)] == ["3", "3", "3", "3"]
     table.unlink()
     with pytest.raises(ValueError, match=rows.MADE):
         rows.read(one)
+
+
+def test_an_interruption_costs_no_row_that_is_there(tmp_path: Path,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.jsonl"
+    row = {"cell": "a", "command": "run", "made": {"version": "1"}}
+    for text in ("", "cut sho"):
+        path.write_text(path.read_text() + text if text else "")
+        rows.append(path, row)
+    assert rows.read(path) == [row, row]
+
+    def halfway(self: Path, text: str) -> None:
+        with self.open("w") as file:
+            file.write(text[: len(text) // 2])
+        raise OSError("no room")
+
+    monkeypatch.setattr(Path, "write_text", halfway)
+    with pytest.raises(OSError, match="no room"):
+        rows.write(path, [row])
+    assert rows.read(path) == [row, row]
