@@ -169,6 +169,15 @@ def by_itself(cell: Cell) -> set[str]:
             for key in one.set}
 
 
+@pytest.mark.parametrize("era", ["own", "today", "bbr"])
+def test_what_is_delivered_in_the_measured_time_crossed_the_link_in_it(era: str) -> None:
+    """To 2 %: what waited behind a hole counts when the hole is mended, and after a first slow
+    start in which much was lost that can be a tenth of all."""
+    for row in rows.read(paper.load("kantawala2001", era=era).results):
+        summary = row["figures"]["summary"]
+        assert summary["goodput_bps"]["mean"] < 1.02 * summary["fair_share_bps"], row["cell"]
+
+
 @pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in ERAS if e != paper.OWN])
 def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     """It has the cells that claims need, under the seeds that all have, each as the paper's own
@@ -653,6 +662,14 @@ def test_a_ratio_that_is_now_0_and_now_infinite_is_not_decidable(made_up: Paper)
     found = verdicts(made_up)["C2"]
     assert found.verdict == "not decidable"
     assert found.why_not == "a seed has 0, and another a ratio to 0"
+
+
+def test_what_never_arrived_has_no_wait() -> None:
+    udp = {"rtt_ms": 50.0, "flows": 1, "goodput_bps": {"mean": 8000.0}}
+    with pytest.raises(claims.Absent, match="no packet of udp that arrived"):
+        claims.figure({"groups": {"udp": udp}}, "udp:wait_ms")
+    assert claims.figure({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}},
+                         "udp:wait_ms") == 2.0
 
 
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:

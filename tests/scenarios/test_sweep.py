@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -96,6 +97,11 @@ def test_a_failure_costs_no_other_run_and_what_is_there_stays(
     assert taken == ["pfifo limit 8"]
 
     def refused(name: str) -> None:
+        """When the other run is under way."""
+        until = time.monotonic() + 60
+        while not list((tmp_path / "long").glob("*")) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert list((tmp_path / "long").glob("*"))
         raise ValueError(name)
 
     jobs["long"] = sweep.Job(["dumbbell", "--qdisc", "pfifo limit 7",
