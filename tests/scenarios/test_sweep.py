@@ -105,7 +105,7 @@ def test_a_failure_costs_no_other_run_and_what_is_there_stays(
         raise ValueError(name)
 
     jobs["long"] = sweep.Job(["dumbbell", "--qdisc", "pfifo limit 7",
-                              *sweep.settings({"duration": 100_000})], "never ends", 9)
+                              *sweep.settings({"duration": 36_000})], "an hour or more", 9)
     with pytest.raises(ValueError, match="good"):
         sweep.run(args, jobs, taken=refused)
     assert subprocess.run(["pgrep", "--full", str(tmp_path)], stdout=subprocess.PIPE,
