@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -173,14 +173,16 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
             *sweep.settings(values), "--seed", str(seed))
 
 
-def _where(one: Mapping[str, Any], era: str, quick: Mapping[str, Value]) -> list[Where]:
-    """Those of an experiment in an era; what a quick look sets they leave. ValueError: one that no
-    cell of the experiment can be of."""
+def _where(one: Mapping[str, Any], era: str, eras: Collection[str],
+           quick: Mapping[str, Value]) -> list[Where]:
+    """Those of an experiment in an era, which is one of `eras`; what a quick look sets they leave.
+    ValueError: one that no cell of the experiment can be of."""
     made = []
     for part in one.get("where", ()):
         disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
         known = {"eras", "disciplines", "at", "set"}
         mistakes = [*(part.keys() - known), *(set(disciplines_) - set(one["disciplines"])),
+                    *(set(part.get("eras", ())) - set(eras)),
                     *(f"{axis} = {value}" for axis, values in at.items() for value in values
                       if value not in one.get("axes", {}).get(axis, ()))]
         if mistakes or not part.get("set"):
@@ -214,7 +216,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
                 axes, one["disciplines"], seeds if quick or era != OWN else one.get("seeds", seeds),
                 one.get("flows", False), one.get("step_s", 0), theirs,
-                _where(one, era, changed.get("set", {}))))
+                _where(one, era, (OWN, *text.get("era", {})), changed.get("set", {}))))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)
 
 

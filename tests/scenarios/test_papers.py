@@ -729,6 +729,7 @@ def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None
     ("{ at = { bufer = 200 }, set = { window = 64 } }", "bufer = 200"),
     ("{ at = { buffer = 201 }, set = { window = 64 } }", "buffer = 201"),
     ("{ of = 1, set = { window = 64 } }", "of"),
+    ('{ eras = ["onw"], set = { window = 64 } }', "onw"),
     ("{ at = { buffer = 200 } }", "sets nothing"),
 ])
 def test_parameters_of_cells_that_there_are_not_are_refused(made_up: Paper, where: str,
