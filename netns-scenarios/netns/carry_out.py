@@ -44,9 +44,6 @@ HOW_TO_GET = {
     "qsample": "make tools",
 }
 
-# Pages that all of TCP may use, of 4 KiB: the flows' buffers, not a small guest's default, decide.
-TCP_PAGES = "393216 393216 393216"
-
 EPOCH = "@EPOCH"
 
 # What each namespace has counted; a kernel without IPv6 has not got the last.
@@ -263,10 +260,16 @@ class CarryOut:
             "--interval-ms", str(sample["interval_ms"]), "--out", self.path(rundir.QUEUE),
         ], wait=False)
 
+    @property
+    def tcp_pages(self) -> int:
+        """Pages of 4 KiB that all of TCP may use, three quarters of the guest's: the flows'
+        buffers, not a small guest's default, decide."""
+        return int(self.recipe["memory_gib"]) * (1 << 30) // 4096 * 3 // 4
+
     def score(self) -> bytes:
         """What tools/conduct.c is to do."""
         if not self.prefix:
-            Path("/proc/sys/net/ipv4/tcp_mem").write_text(TCP_PAGES)
+            Path("/proc/sys/net/ipv4/tcp_mem").write_text(f"{self.tcp_pages} " * 3)
         words = (word for step in self.steps() for word in step.words())
         return b"".join(os.fsencode(word) + b"\0" for word in words)
 

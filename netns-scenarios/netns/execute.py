@@ -137,7 +137,7 @@ def run(
         limit = 300 + recipe.duration_ms / 1000 * (1 if settings.clock == "wall" else 2)
         turns = ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
         argv = [str(ROOT / "lab" / "boot"), "--clock", settings.clock,
-                "--seed", str(settings.seed),
+                "--seed", str(settings.seed), "--memory", f"{recipe.memory_gib}G",
                 "--time-limit", f"{limit:.0f}", "--share", str(directory), *lab_options,
                 "--", "conduct", *(turns if settings.clock == "virtual" else []), *composer]
     began, used = time.monotonic(), _children_s()

@@ -43,7 +43,8 @@ class Hop:
 @dataclass(frozen=True)
 class Recipe:
     """sysctls: namespace to path below /proc/sys to value. offloads: namespace, device, words
-    for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3."""
+    for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
+    memory_gib: of the guest, if it is one."""
 
     namespaces: list[str]
     sysctls: dict[str, dict[str, str]]
@@ -55,6 +56,7 @@ class Recipe:
     sample: Sample
     hops: list[Hop]
     generator: str = "flowgen"
+    memory_gib: int = 2
 
     def as_json(self) -> dict[str, Any]:
         """What json.dumps takes."""

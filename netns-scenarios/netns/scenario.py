@@ -72,6 +72,7 @@ def compose(scenario: Scenario, settings: Settings) -> tuple[Recipe, Facts]:
         duration_ms=settings.end_ms, interval_ms=settings.count("interval"),
         sample_ms=settings.count("sample"), offloads=settings.on("offloads"),
     )
-    return replace(recipe, generator=settings.generator), facts(
+    recipe = replace(recipe, generator=settings.generator, memory_gib=settings.count("memory"))
+    return recipe, facts(
         settings.bottleneck.rate_bps, settings.number("warmup"), settings.end_ms / 1000, groups,
         settings.count("interval") / 1000)

@@ -29,6 +29,8 @@ TCP = (
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
     Param("window", AMPLE_KB, "kB", "receive buffer; what it advertises at most is half", 8,
           100000),
+    Param("memory", 2, "GiB", "of the lab's guest, three quarters of it for all of TCP; more where "
+          "windows are wide and flows many", 1, 64),
     Param("rto_min", 0, "ms", "least that TCP's timer waits beyond the round trip; 0: the "
           "kernel's 200", 0, 60000),
     Param("pacing", "off", "", "on: TCP sends its window over most of the round trip, as with fq; "

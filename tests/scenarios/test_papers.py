@@ -193,7 +193,7 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
         and any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)}
     for cell in cells:
         keys = by_itself(cell) ^ by_itself(own[cell.name])
-        assert keys <= {"warmup", "window"}
+        assert keys <= {"warmup", "window", "memory"}
         keys |= {"pacing"} if era == "paced" else {"era", "cc", "ecn"}
         assert without(cell, *keys) == without(own[cell.name], *keys)
         if era == "paced":

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from comparison import disciplines
-from netns import rundir
+from netns import execute, rundir
+from netns.carry_out import CarryOut
 from netns.cli import main
 from netns.errors import UserError
 from netns.params import Param, resolve
@@ -202,3 +203,17 @@ def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
+
+
+def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    """`memory` is the guest's, and three quarters of it, in pages of 4 KiB, are what TCP may use."""
+    begun: list[str] = []
+    monkeypatch.setattr(execute, "_run_logged", lambda argv, _log: begun.extend(argv))
+    found = find("dumbbell")
+    for asked, gib, pages in ((), 2, 393216), (("memory=8",), 8, 1572864):
+        settings = Settings(resolve(found.params, asked), "pfifo limit 200", 1, "virtual")
+        begun.clear()
+        execute.run(*compose(found, settings), settings, found.name, tmp_path, here=False)
+        assert begun[begun.index("--memory") + 1] == f"{gib}G"
+        assert CarryOut(tmp_path, "").tcp_pages == pages
