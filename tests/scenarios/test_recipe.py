@@ -207,7 +207,7 @@ def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
 
 def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
                                               monkeypatch: pytest.MonkeyPatch) -> None:
-    """`memory` is the guest's, and three quarters of it, in pages of 4 KiB, are what TCP may use."""
+    """`memory` is the guest's; TCP may use three quarters of it, in pages of 4 KiB."""
     begun: list[str] = []
     monkeypatch.setattr(execute, "_run_logged", lambda argv, _log: begun.extend(argv))
     found = find("dumbbell")
