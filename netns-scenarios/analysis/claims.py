@@ -112,10 +112,21 @@ def choke_theory(offered: float) -> float:
     return share
 
 
+def _own_drops(figures: Figures, group: str) -> float:
+    """What RED drops by itself of all packets, r. TCP loses 2h + r - 2hr, where h is the part of the
+    queue that a flow of it has, for a match of two of its packets drops both (Tang, Wang and Low).
+    """
+    tcp, packets = figures["groups"]["tcp"], float(figures["summary"]["queue_packets"]["mean"])
+    if not packets:
+        raise Absent("no packet in the queue")
+    twice = 2 * (1 - _waiting(figures, group) / packets) / tcp["flows"]
+    return float(max(0.0, (tcp["loss"] - twice) / (1 - twice)))
+
+
 def _theory(figures: Figures, group: str) -> float:
-    """Offered is what RED's own drops leave; it drops alike of all, and TCP loses by it alone."""
+    """Offered is what RED's own drops leave, which are alike of all."""
     offered = figures["offered_bps"][group] / figures["rate_bps"]
-    return choke_theory(offered * (1 - float(figures["groups"]["tcp"]["loss"])))
+    return choke_theory(offered * (1 - _own_drops(figures, group)))
 
 
 def _wire_share(figures: Figures, group: str) -> float:

@@ -864,6 +864,24 @@ def test_chokes_theory_has_its_published_maximum() -> None:
     assert shares[-1] < 0.01
 
 
+@pytest.mark.parametrize(("own", "packets"), [(0.0, 100), (0.1, 100), (0.25, 60)])
+def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> None:
+    """32 flows of TCP share what 20 packets of UDP leave of the queue; a packet of one that meets
+    its like is lost with it, and of the others RED drops `own`."""
+    each = (packets - 20) / 32
+    loss = 1 - (1 - 2 * each / packets) * (1 - own)
+    made = {
+        "rate_bps": 1e6, "offered_bps": {"udp": 4e6}, "payload": {"udp": 1000},
+        "summary": {"queue_packets": {"mean": packets}},
+        "groups": {"tcp": {"flows": 32, "loss": loss},
+                   # 10 packets a second that wait for 2 s each
+                   "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
+                           "goodput_bps": {"mean": 80e3}}},
+    }
+    assert claims.figure(made, "udp:choke_theory") == pytest.approx(
+        claims.choke_theory(4 * (1 - own)))
+
+
 def test_bad_claims_are_refused() -> None:
     (good, _) = claims.tomllib.loads(CLAIMS)["claim"]
     for change, said in (({"hihg": 2}, "no such key: hihg"), ({"low": None}, "needs low or high")):
