@@ -30,6 +30,7 @@ from . import compare
 
 CLAIMS = "claims.toml"
 CONFIRMED, DIFFERS, UNDECIDED = "confirmed", "differs", "not decidable"
+ACROSS = "the interval lies across a bound"
 LEAST_SEEDS = 3
 
 HEADERS = 42  # bytes of Ethernet, IPv4 and UDP
@@ -113,9 +114,8 @@ def choke_theory(offered: float) -> float:
 
 
 def _own_drops(figures: Figures, group: str) -> float:
-    """What RED drops by itself of all packets, r. TCP loses 2h + r - 2hr, where h is the part of the
-    queue that a flow of it has, for a match of two of its packets drops both (Tang, Wang and Low).
-    """
+    """Share of the packets that RED drops by itself, r. TCP loses 2h + r - 2hr, where h is the part
+    of the queue that one flow has, for a match of its packets drops two (Tang, Wang and Low)."""
     tcp, packets = figures["groups"]["tcp"], float(figures["summary"]["queue_packets"]["mean"])
     if not packets:
         raise Absent("no packet in the queue")
@@ -413,7 +413,7 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: S
         return Judged(CONFIRMED, mean, len(values), used, lacking)
     if most < low or least > high:
         return Judged(DIFFERS, mean, len(values), used, lacking)
-    return Judged(UNDECIDED, mean, len(values), used, "the interval lies across a bound")
+    return Judged(UNDECIDED, mean, len(values), used, ACROSS)
 
 
 def moved(claim: Claim, cells: Sequence[Row]) -> bool:

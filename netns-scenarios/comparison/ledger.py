@@ -94,12 +94,13 @@ def _tries(claim: Claim, paper: Paper, made: Sequence[Row]) -> list[tuple[str, J
 
 
 def _turned(judged: Judged, tries: Sequence[tuple[str, Judged]], claim: Claim) -> str:
-    """What turns a confirmed claim over."""
+    """What turns a confirmed claim over, and what leaves it open: an interval across a bound."""
     if judged.verdict != CONFIRMED:
         return ""
-    found = [f"{change}: {_shown(claim, other.value)}" for change, other in tries
-             if other.verdict == DIFFERS]
-    return "; ".join(found) or "nothing yet"
+    shown = [(other, f"{change}: {_shown(claim, other.value)}") for change, other in tries]
+    over = "; ".join(text for other, text in shown if other.verdict == DIFFERS) or "nothing yet"
+    left = "; ".join(text for other, text in shown if other.why_not == claims.ACROSS)
+    return over + (f"; left open by: {left}" if left else "")
 
 
 def _cell(text: str) -> str:

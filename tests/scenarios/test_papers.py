@@ -429,6 +429,16 @@ def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
     assert verdicts(made_up)["C1"].verdict == "confirmed"
 
 
+def test_a_change_that_leaves_a_claim_open_is_shown(made_up: Paper) -> None:
+    """0.79 to 0.81 lies across the least that is accepted, 0.8."""
+    rewrite(made_up, lambda row: row if row["discipline"] == "good" else {
+        **row, "figures": {**row["figures"], "summary": {
+            **row["figures"]["summary"], "utilization": 0.8 + 0.01 * (row["seed"] - 2)}}})
+    (first,) = [line for line in ledger.page(made_up)["made-up.md"].splitlines()
+                if line.startswith("| C1 ")]
+    assert "| nothing yet; left open by: bad: 0.80 ±0.02 |" in first
+
+
 def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     today = paper.load("made-up", era="today")
     fates = {"nothing has run": "| now | has not run |  |  |  |  |",
