@@ -129,6 +129,13 @@ def _theory(figures: Figures, group: str) -> float:
     return choke_theory(offered * (1 - _own_drops(figures, group)))
 
 
+def _theory_at_work(figures: Figures, group: str) -> float:
+    """Of a queue that stands still there is none."""
+    if not figures["summary"]["utilization"]:
+        raise Absent("nothing passed")
+    return _theory(figures, group)
+
+
 def _wire_share(figures: Figures, group: str) -> float:
     """Share of the link's bits, headers included."""
     payload = figures["payload"][group]
@@ -168,7 +175,7 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "dropped_1": lambda f, _: _hit(f["phases"][1]),
     "kept_1": lambda f, _: _kept(f, 1),
     "kept_2": lambda f, _: _kept(f, 2),
-    "choke_theory": _theory,
+    "choke_theory": _theory_at_work,
     "over_theory": lambda f, group: _wire_share(f, group) / _theory(f, group),
 }
 

@@ -882,7 +882,7 @@ def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> N
     loss = 1 - (1 - 2 * each / packets) * (1 - own)
     made = {
         "rate_bps": 1e6, "offered_bps": {"udp": 4e6}, "payload": {"udp": 1000},
-        "summary": {"queue_packets": {"mean": packets}},
+        "summary": {"queue_packets": {"mean": packets}, "utilization": 1.0},
         "groups": {"tcp": {"flows": 32, "loss": loss},
                    # 10 packets a second that wait for 2 s each
                    "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
@@ -890,6 +890,9 @@ def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> N
     }
     assert claims.figure(made, "udp:choke_theory") == pytest.approx(
         claims.choke_theory(4 * (1 - own)))
+    with pytest.raises(claims.Absent, match="nothing passed"):
+        claims.figure({**made, "summary": {**made["summary"], "utilization": 0.0}},
+                      "udp:choke_theory")
 
 
 def test_bad_claims_are_refused() -> None:
