@@ -297,7 +297,7 @@ def _ran(paper: Paper, made: Sequence[Row]) -> tuple[int, int]:
 
 def _have(paper: Paper, made: Sequence[Row]) -> str:
     have, asked = _ran(paper, made)
-    least, most = min(paper.seeds.values()), max(paper.seeds.values())
+    least, most = min(e.others for e in paper.experiments), max(paper.seeds.values())
     seeds = f"{least} to {most}" if least < most else f"{most}"
     return (f"{have} of {asked} cells ({seeds} seeds each), "
             f"{_many(round(_minutes(made)), 'minute')} of one CPU.")

@@ -5,7 +5,8 @@ the paper says of them, and `results.jsonl` has a line for each cell that ran.
 A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
 is a parameter of the scenario sets it; any axis may be named in the discipline's options. `set` has
 parameters of every scenario, for all experiments; an experiment's `where` has some of only those
-cells that it names by `disciplines`, `at` and `eras`.
+cells that it names by `disciplines`, `at` and `eras`. It has `seeds`, or the paper's number; with
+`others` that many of the cells that are of no claim, nor of what is tried on one.
 
 The claims can be judged again in other eras than the paper's own: `era.NAME` has parameters of
 every scenario (`set`) and options with the disciplines that get them (`options`). Only the cells
@@ -53,9 +54,9 @@ class Where:
 @dataclass(frozen=True)
 class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
-    paper's table; seeds: how many; flows: keep each flow's goodput; step_s: and each group's in
-    such steps; era: parameters that another era sets, whatever set and axes say; where: parameters
-    that some cells have by themselves."""
+    paper's table; seeds: how many; others: of the cells that are of no claim; flows: keep each
+    flow's goodput; step_s: and each group's in such steps; era: parameters that another era sets,
+    whatever set and axes say; where: parameters that some cells have by themselves."""
 
     name: str
     scenario: str
@@ -63,6 +64,7 @@ class Experiment:
     axes: Mapping[str, Sequence[Value]]
     disciplines: Sequence[str]
     seeds: int
+    others: int
     flows: bool = False
     step_s: float = 0
     era: Mapping[str, Value] = field(default_factory=dict)
@@ -141,12 +143,16 @@ class Paper:
 
     def cells(self) -> Iterator[Cell]:
         """All that can be run, one seed after the other."""
-        listed = claims.load(self.directory) if self.era != OWN else ()
+        listed = claims.load(self.directory)
+        if self.era == OWN:
+            listed += [claim.varied(one.by) for claim in listed for one in claim.tries]
         for seed, experiment in itertools.product(range(1, max(self.seeds.values()) + 1),
                                                   self.experiments):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
-                if seed <= experiment.seeds and name not in self.absent and (
-                        self.era == OWN or claims.needed(listed, experiment.name, name, point)):
+                most = experiment.seeds
+                if not claims.needed(listed, experiment.name, name, point):
+                    most = experiment.others if self.era == OWN else 0
+                if seed <= most and name not in self.absent:
                     yield Cell(experiment, name, point, seed,
                                words(experiment, self.disciplines, name, point, seed))
 
@@ -211,10 +217,11 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
         axes = {axis: [value for value in values if value in kept.get(axis, values)]
                 for axis, values in one.get("axes", {}).items()}
         if not quick or one.get("quick", True):
+            own = seeds if quick or era != OWN else one.get("seeds", seeds)
             experiments.append(Experiment(
                 one["name"], one["scenario"],
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
-                axes, one["disciplines"], seeds if quick or era != OWN else one.get("seeds", seeds),
+                axes, one["disciplines"], own, min(own, one.get("others", own)),
                 one.get("flows", False), one.get("step_s", 0), theirs,
                 _where(one, era, (OWN, *text.get("era", {})), changed.get("set", {}))))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)

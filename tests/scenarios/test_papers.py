@@ -417,6 +417,22 @@ def test_an_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> Non
     assert "(3 to 5 seeds each)" in ledger.page(one)["made-up.md"]
 
 
+def test_cells_of_no_claim_can_have_fewer_seeds(made_up: Paper) -> None:
+    listed = 'disciplines = ["good", "bad"'
+    (made_up.directory / "sweep.toml").write_text(
+        SWEEP.replace(f"{listed}]", f'{listed}, "third"]\nseeds = 5\nothers = 4'))
+    for judged, most in ((CLAIMS, 4), (CLAIMS.replace('of = "bad"\n[[', 'of = "third"\n[['), 5)):
+        (made_up.directory / "claims.toml").write_text(judged)
+        seeds: dict[tuple[str, Any], list[int]] = {}
+        for cell in paper.load("made-up").cells():
+            seeds.setdefault((cell.discipline, cell.at.get("buffer")), []).append(cell.seed)
+        assert seeds["good", 100] == seeds["bad", 200] == [1, 2, 3, 4, 5]
+        assert seeds["third", 100] == [1, 2, 3, 4]
+        # What is tried on C1, with 200 packets, or nothing.
+        assert len(seeds["third", 200]) == most
+    assert {cell.seed for cell in paper.load("made-up", era="today").cells()} == {1, 2, 3}
+
+
 def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
     path = made_up.directory / "claims.toml"
     path.write_text(path.read_text().replace("low = 0.8", "low = 0.1"))
