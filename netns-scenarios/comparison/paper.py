@@ -149,10 +149,9 @@ class Paper:
         for seed, experiment in itertools.product(range(1, max(self.seeds.values()) + 1),
                                                   self.experiments):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
-                most = experiment.seeds
-                if not claims.needed(listed, experiment.name, name, point):
-                    most = experiment.others if self.era == OWN else 0
-                if seed <= most and name not in self.absent:
+                if seed <= experiment.seeds and name not in self.absent and (
+                        seed <= (experiment.others if self.era == OWN else 0)
+                        or claims.needed(listed, experiment.name, name, point)):
                     yield Cell(experiment, name, point, seed,
                                words(experiment, self.disciplines, name, point, seed))
 
