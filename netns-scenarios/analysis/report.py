@@ -131,15 +131,25 @@ class Standing:
 def _compared(ranked: Sequence[Standing], scale: float, digits: int,
               verb: Callable[[str, str, str, str], str], same: Callable[[str], str]) -> str:
     """A clause about the best and the worst, and whether the best is alone; `same` is the clause
-    when the figures, as they are printed, do not differ."""
+    when the figures, as they are printed, do not differ. Who has the same as they are printed is
+    named, too."""
     best, worst = ranked[0], ranked[-1]
-    texts = [one.mean.text(scale, digits) for one in (best, worst)]
-    if texts[0].split()[0] == texts[1].split()[0]:
-        return same(texts[0].split()[0])
-    text = verb(best.name, texts[0], worst.name, texts[1])
-    if _overlap(best.mean, ranked[1].mean):
+    texts = {one.name: one.mean.text(scale, digits) for one in ranked}
+    shown = {name: text.split()[0] for name, text in texts.items()}
+    if shown[best.name] == shown[worst.name]:
+        return same(shown[best.name])
+    first, last = ([name for name, text in shown.items() if text == shown[end.name]]
+                   for end in (best, worst))
+    text = verb(_names(first), texts[best.name], _names(last), texts[worst.name])
+    if len(first) == 1 and _overlap(best.mean, ranked[1].mean):
         text += f" (the intervals of {best.name} and {ranked[1].name} overlap)"
     return text
+
+
+def _names(several: Sequence[str]) -> str:
+    """a, b and c."""
+    *others, last = several
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _said(ranked: Sequence[Standing], scale: float, digits: int, apart: str, alike: str) -> str:
@@ -212,10 +222,12 @@ def fairness_sentence(rows: Sequence[Row]) -> str:
     return f"{spread}; {goodput}."
 
 
-def _share_of_readings(percent: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Who has the most and the least, and how much that is as it is printed."""
-    most, least = max(percent, key=percent.__getitem__), min(percent, key=percent.__getitem__)
-    return most, f"{percent[most]:.1f} %", least, f"{percent[least]:.1f} %"
+def share_of_readings(percent: Mapping[str, float]) -> tuple[str, str, str, str]:
+    """Who have the most and the least, and how much that is as it is printed."""
+    shown = {name: f"{value:.1f} %" for name, value in percent.items()}
+    m, x = (f"{end(percent.values()):.1f} %" for end in (max, min))
+    most, least = (_names([name for name, text in shown.items() if text == end]) for end in (m, x))
+    return most, m, least, x
 
 
 def queue_sentence(runs: Sequence[tuple[str, Run]], buffer: int) -> str:
@@ -228,10 +240,10 @@ def queue_sentence(runs: Sequence[tuple[str, Run]], buffer: int) -> str:
         packets = read.queue["packets"][first : last + 1]
         empty[name] = 100 * float(np.mean(packets == 0))
         full[name] = 100 * float(np.mean(packets >= 0.9 * buffer))
-    most, m, least, x = _share_of_readings(empty)
+    most, m, least, x = share_of_readings(empty)
     emptiness = (f"in {m} of the readings under each discipline" if m == x else
                  f"in {m} of the readings under {most} and in {x} under {least}")
-    most, m, _, x = _share_of_readings(full)
+    most, m, _, x = share_of_readings(full)
     fullness = (f"nearly full (90 % of the buffer) it is in {m} under each" if m == x else
                 f"most often nearly full (90 % of the buffer) is {most}, in {m} of the readings")
     return f"In this run the queue is empty {emptiness}; {fullness}."

@@ -141,7 +141,7 @@ def _differences(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> 
                 + (_cell(claim.reason) or "the reason is not found yet."), ""]
         tries = [(change, judged) for change, judged in _tries(claim, paper, made)]
         if tries:
-            out += ["| one thing changed | measured | that would be |", "|---|---|---|"]
+            out += ["| changed | measured | that would be |", "|---|---|---|"]
             out += [f"| {_cell(change)} | {_shown(claim, judged.value)} | "
                     f"{_said(claim.varied(one.by), paper, judged)} |"
                     for one, (change, judged) in zip(claim.tries, tries, strict=True)]
@@ -355,7 +355,8 @@ def page(paper: Paper) -> dict[str, str]:
            *_in_words(paper, made, listed), "## The claims", "",
            "Measured: mean over the seeds with its 95 % interval. A claim is confirmed when the "
            "whole interval is within what is accepted, differs when all of it is outside, and is "
-           "not decidable otherwise. What is accepted was in the repository before the runs.", "",
+           "not decidable otherwise. What is accepted was in the repository before the runs, "
+           "unless this page says otherwise.", "",
            *claims_table(paper, listed, made, have), ""]
     if differing := _differences(paper, listed, made):
         out += ["## Where it differs", "", *differing]

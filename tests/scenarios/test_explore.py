@@ -106,6 +106,8 @@ addEventListener("load", () => setTimeout(() => {
   said.push(["by sd", names().join(" ")]);
   table.tHead.rows[0].cells[3].click();
   said.push(["and back", names().join(" ")]);
+  // A setting may have a long name.
+  document.getElementById("section").add(new Option("x".repeat(200), "2"));
   const root = document.documentElement;
   said.push(["too wide", root.scrollWidth - root.clientWidth]);
   said.push(["still pictures", document.querySelectorAll("details.still[open]").length]);

@@ -123,6 +123,17 @@ def test_a_tie_is_called_one(tmp_path: Path) -> None:
         assert wrong not in said
 
 
+def test_who_ties_for_the_best_is_named(tmp_path: Path) -> None:
+    """Flow 1 gets 80 kb/s times the number; the fair share is 250."""
+    page = render(tmp_path, {("one", 4): 2.5, ("two", 4): 2.5, ("three", 4): 1.0})
+    said = " ".join(page.texts["figcaption"])
+    assert "most alike under one and two, where their standard deviation is 0.0 %" in said
+    assert "least alike under three, with 24.0 %" in said
+    assert "from 56.0 % of the fair share (three) to 80.0 % (one and two)" in said
+    assert report.share_of_readings({"a": 0.0, "b": 0.04, "c": 50.0, "d": 50.0}) == (
+        "c and d", "50.0 %", "a and b", "0.0 %")
+
+
 def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Path) -> None:
     make(tmp_path, {("one", 4): 1.0, ("two", 4): 2.5})
     (section,) = report.collect([tmp_path])
