@@ -19,7 +19,7 @@ from bokeh.core.types import ID
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool, Range1d
 from bokeh.models.annotations import Span
-from bokeh.palettes import Category20_20
+from bokeh.palettes import Category20_20, Category20b_20
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ POINTS = 300  # of a line
 MOST_RUNS = 150  # with more than these, the first seed's only: a page of some 5 MB
 QUANTILES = np.linspace(0, 100, 101)
 #: Dark ones first.
-COLOURS = (*Category20_20[::2], *Category20_20[1::2])
+COLOURS = (*Category20_20[::2], *Category20_20[1::2], *Category20b_20[::4])
 #: Statistics that are no state: what was set, or what the queue's own columns say.
 NO_STATE = frozenset({"type", "reserved", "limit", "memory_limit", "bandwidth", "dropped_bytes"})
 SCRIPT = Path(__file__).with_name("report.js")

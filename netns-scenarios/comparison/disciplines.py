@@ -99,6 +99,8 @@ TODAY = {
     "pie": "limit {buffer}",
     "fq_codel": "limit {buffer}",
     "cake": "unlimited memlimit {memory}",
+    "sfq": "limit {buffer}",
+    "dualpi2": "limit {buffer}",
 }
 
 
@@ -146,6 +148,7 @@ GROUNDS = {
          Discipline("sfq", lambda n: f"sfq limit {n} depth 127 flows 1024 divisor 65536"),
          Discipline("fq_codel", lambda n: f"fq_codel limit {n} flows 65536"),
          Discipline("cake", lambda n: f"cake unlimited memlimit {fields(n)['memory']}"),
+         Discipline("dualpi2", lambda n: f"dualpi2 limit {n}"),
          Discipline("qsdrr nohysteresis",
                     lambda n: f"qsdrr limit {n} flows 65536 nohysteresis")),
         "The dumbbell is half of Kantawala and Turner's in flows, rate and buffers: a flow's share "
@@ -157,14 +160,14 @@ GROUNDS = {
     ),
     "udp-blast": _ground(
         "udp-blast", {"warmup": 5, "duration": 20, "tagged_flows": 6}, (100,), FRAME, 10,
-        ("pfifo", "red", "choke", "codel", "pie", "fq_codel"),
+        ("pfifo", "red", "choke", "codel", "pie", "dualpi2", "sfq", "fq_codel", "cake"),
         note="Against the blast, choke has min 20 % and max 90 % of the buffer."),
     # Its queue is read in step with nothing that sends.
     "web-mix": _ground("web-mix", {"duration": 80, "sample": 30}, (160,), 1014, 3,
-                       ("pfifo", "red", "codel", "fq_codel", "cake")),
+                       ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake")),
     "step-load": _ground(
         "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, (200,), FRAME, 50,
-        ("pfifo", "red", "codel", "pie")),
+        ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake")),
 }
 for _kind, _card in cards().items():
     _on = GROUNDS[_card["GROUND"]]

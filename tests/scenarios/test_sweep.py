@@ -60,15 +60,18 @@ def test_every_job_is_a_run_that_can_be_asked_for() -> None:
 
 
 def test_the_demo_has_each_discipline_once_beside_mainlines() -> None:
+    mainlines = {"cake", "choke", "codel", "dualpi2", "fq_codel", "pie", "sfq"}
     ours = {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
     seen = []
     for scenario, ground in disciplines.GROUNDS.items():
         jobs = [job for job in demo.jobs().values() if job.words[0] == scenario]
         names = {job.name for job in jobs}
         seen += sorted(ours & names)
-        assert {"pfifo"} < names - ours
+        assert {"pfifo", "dualpi2", "fq_codel", "cake"} < names - ours
+        mainlines -= names
         assert len(jobs) == len(names) * len(ground.buffers) * len(demo.SEEDS)
     assert sorted(seen) == sorted(ours)
+    assert not mainlines
 
 
 def test_a_failure_costs_no_other_run_and_what_is_there_stays(
