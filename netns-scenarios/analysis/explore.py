@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from . import lists, logs, summary, uapi
 
 POINTS = 300  # of a line
-MOST_RUNS = 150  # with more than these, the first seed's only: a page of some 5 MB
+MOST_RUNS = 150  # with more than these, the first seed's only: a page of some 6 MB
 QUANTILES = np.linspace(0, 100, 101)
 #: Dark ones first.
 COLOURS = (*Category20_20[::2], *Category20_20[1::2], *Category20b_20[::4])

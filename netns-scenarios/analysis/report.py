@@ -138,17 +138,16 @@ def _compared(ranked: Sequence[Standing], scale: float, digits: int,
     shown = {name: text.split()[0] for name, text in texts.items()}
     if shown[best.name] == shown[worst.name]:
         return same(shown[best.name])
-    first, last = ([name for name, text in shown.items() if text == shown[end.name]]
-                   for end in (best, worst))
-    text = verb(_names(first), texts[best.name], _names(last), texts[worst.name])
-    if len(first) == 1 and _overlap(best.mean, ranked[1].mean):
+    text = verb(_who(shown, shown[best.name]), texts[best.name],
+                _who(shown, shown[worst.name]), texts[worst.name])
+    if shown[ranked[1].name] != shown[best.name] and _overlap(best.mean, ranked[1].mean):
         text += f" (the intervals of {best.name} and {ranked[1].name} overlap)"
     return text
 
 
-def _names(several: Sequence[str]) -> str:
-    """a, b and c."""
-    *others, last = several
+def _who(shown: Mapping[str, str], text: str) -> str:
+    """All of whom this is shown: a, b and c."""
+    *others, last = [name for name, one in shown.items() if one == text]
     return f"{', '.join(others)} and {last}" if others else last
 
 
@@ -226,8 +225,7 @@ def share_of_readings(percent: Mapping[str, float]) -> tuple[str, str, str, str]
     """Who have the most and the least, and how much that is as it is printed."""
     shown = {name: f"{value:.1f} %" for name, value in percent.items()}
     m, x = (f"{end(percent.values()):.1f} %" for end in (max, min))
-    most, least = (_names([name for name, text in shown.items() if text == end]) for end in (m, x))
-    return most, m, least, x
+    return _who(shown, m), m, _who(shown, x), x
 
 
 def queue_sentence(runs: Sequence[tuple[str, Run]], buffer: int) -> str:
