@@ -6,11 +6,12 @@
 - Nothing is lost anywhere else: in devices, on the way up to a socket, in a socket, in the
   disciplines that only pace and delay.
 - Senders of TCP are limited by their congestion windows, and by what the scenario says: bulk flows
-  have something to send all the time, and `window` holds nobody back where it is the default. A
-  hole in what has arrived may: the receiver keeps what is behind it, and its window closes until
-  the hole is filled, which takes a round trip for each packet that was lost, or a timeout.
+  have something to send all the time, and `window` holds nobody back where it is the default or
+  more. A hole in what has arrived may: the receiver keeps what is behind it, and its window closes
+  until the hole is filled, which takes a round trip for each packet that was lost, or a timeout.
 - Losses do not follow the order of the flows. Flows start at random instants, so their numbers
-  mean nothing; where sources are in step with the queue it is some places in the order that lose.
+  mean nothing; where sources are in step with the queue it is some places in the order that lose:
+  the later ones, or neighbours, or every other.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ from typing import Any
 
 import numpy as np
 
+from . import student
+
 #: Packets that IPv6 sends by itself in one namespace, some into links that are not yet up.
 IPV6_OWN = 16
 
-#: Of the rank correlation, in standard deviations: one in two million groups by chance.
-IN_STEP = 5.0
-LEAST_FLOWS = 20
+#: Of a correlation: one in two million groups has it by chance, which is 5 standard deviations of
+#: many flows. Of fewer flows than these, even those that lose in their very order may by chance.
+IN_STEP = 5.7e-7
+LEAST_FLOWS, LEAST_NEIGHBOURS = 12, 20
 
 #: Share of a group's bulk flows that may end with nothing unsent in their socket: by chance, when
 #: a window has opened wide that very moment.
@@ -144,6 +148,40 @@ def _ranks(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
     return ((2 * last - counts - 1) / 2)[which]
 
 
+def _in_order(paths: Sequence[np.ndarray[Any, np.dtype[np.float64]]]) -> tuple[float, bool]:
+    """The rank correlation of losses with the order of the flows, each path by itself, and whether
+    it is no chance, by Student's t. paths: ranks less their mean, in that order."""
+    order = np.concatenate([np.arange(len(ranks)) - (len(ranks) - 1) / 2 for ranks in paths])
+    ranks = np.concatenate(paths)
+    rho = float(order @ ranks / math.sqrt((order @ order) * (ranks @ ranks)))
+    freedom = sum(len(ranks) - 1 for ranks in paths) - 1
+    if abs(rho) > 1 - 1e-12:
+        return rho, True
+    t = abs(rho) * math.sqrt(freedom / (1 - rho * rho))
+    return rho, t > student.quantile(1 - IN_STEP / 2, freedom)
+
+
+def neighbours(ranks: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float, float]:
+    """Sum of the products of neighbours, and its mean and variance over all orders of the same
+    ranks, of which the sum is 0 (Wald and Wolfowitz 1943)."""
+    n, s2, s4 = len(ranks), float(np.sum(ranks**2)), float(np.sum(ranks**4))
+    mean = -s2 / n
+    # Of S^2: pairs of the same product, of two that share a rank, and of two that share none.
+    same = (s2 * s2 - s4) / n
+    shared = 2 * (2 * s4 - s2 * s2) / (n * (n - 1)) if n > 2 else 0.0
+    apart = (3 * s2 * s2 - 6 * s4) / (n * (n - 1)) if n > 3 else 0.0
+    return float(ranks[:-1] @ ranks[1:]), mean, same + shared + apart - mean * mean
+
+
+def _beside(paths: Sequence[np.ndarray[Any, np.dtype[np.float64]]]) -> tuple[float, bool]:
+    """The correlation of neighbours' losses, and whether it is no chance, by the normal law."""
+    found, mean, variance = (sum(each) for each in
+                             zip(*map(neighbours, paths), strict=True))
+    square = sum(float(ranks @ ranks) for ranks in paths)
+    return found / square, math.erfc(
+        abs(found - mean) / math.sqrt(2 * variance)) < IN_STEP if variance > 0 else False
+
+
 def in_step(ends: Sequence[Mapping[str, str]], paths: Mapping[str, str]) -> list[str]:
     """A line for each group of bulk TCP whose retransmissions follow the order of its flows.
     paths: of each flow, by its number; those of one path are compared with each other, for a
@@ -155,14 +193,16 @@ def in_step(ends: Sequence[Mapping[str, str]], paths: Mapping[str, str]) -> list
         for row in bulk:
             if row["group"] == group:
                 by_path.setdefault(paths[row["flow"]], []).append(float(row["retransmits"]))
-        alike = [lost for lost in by_path.values() if min(lost) != max(lost)]
-        free = sum(len(lost) - 1 for lost in alike)
-        if free + len(alike) < LEAST_FLOWS:
-            continue
-        order = np.concatenate([np.arange(len(lost)) - (len(lost) - 1) / 2 for lost in alike])
-        ranks = np.concatenate([_ranks(lost) - (len(lost) - 1) / 2 for lost in alike])
-        rho = float(order @ ranks / math.sqrt((order @ order) * (ranks @ ranks)))
-        if abs(rho) * math.sqrt(free) > IN_STEP:
-            wrong.append(f"group {group}: losses follow the order of the flows (rank correlation "
-                         f"{rho:.2f}), which started in a random one")
+        alike = [_ranks(lost) - (len(lost) - 1) / 2 for lost in by_path.values()
+                 if min(lost) != max(lost)]
+        flows = sum(map(len, alike))
+        for least, test, of in ((LEAST_FLOWS, _in_order, "rank correlation"),
+                                (LEAST_NEIGHBOURS, _beside, "correlation of neighbours")):
+            if flows < least:
+                continue
+            rho, sure = test(alike)
+            if sure:
+                wrong.append(f"group {group}: losses follow the order of the flows ({of} "
+                             f"{rho:.2f}), which started in a random one")
+                break
     return wrong

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import logs
+from . import logs, traffic
 from .summary import elastic_goodput_bps
 
 DIGITS = 5  # significant, of every figure
@@ -55,10 +55,25 @@ def series(directory: Path, step_s: float) -> dict[str, list[float]]:
     return made
 
 
+def delays(directory: Path) -> dict[str, list[float]]:
+    """Of each group of UDP: one-way delay of its datagrams at traffic.PERCENTS, ms, of the measured
+    time."""
+    read = logs.read(directory)
+    facts = read.run["facts"]
+    made = {}
+    for group in dict.fromkeys(row["group"] for row in read.ends):
+        flows = np.array([int(row["flow"]) for row in read.ends if row["group"] == group])
+        mine = traffic.of_flows(read.delays, flows, facts["warmup_s"], facts["end_s"])
+        if len(mine):
+            made[group] = traffic.percentiles(mine[:, 2])
+    return made
+
+
 def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
-            step_s: float = 0) -> dict[str, Any]:
+            step_s: float = 0, delay: bool = False) -> dict[str, Any]:
     """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
-    with each flow's goodput; step_s: with each group's over time, if not 0."""
+    with each flow's goodput; step_s: with each group's over time, if not 0; delay: with the
+    distribution of each group's."""
     result = logs.load_result(directory)
     run = logs.read_run(directory)
     figures: dict[str, Any] = {
@@ -84,6 +99,8 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
         figures["flows_bps"] = [float(x) for x in goodput]
     if step_s:
         figures["series_bps"] = series(directory, step_s)
+    if delay:
+        figures["delays_ms"] = delays(directory)
     return {**head, "figures": rounded(figures), "hops": result["hops"], **origin(result)}
 
 

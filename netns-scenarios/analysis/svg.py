@@ -16,6 +16,8 @@ MARKS = ("circle", "square", "up", "down", "diamond", "cross")
 WIDTH, HEIGHT = 400, 270
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 30, 44
 LEGEND_ROW, LEGEND_COLUMN = 18, 160
+#: More values than this have no tick each.
+MANY = 12
 GREY, INK = "#d9dde2", "#30343a"
 
 
@@ -102,7 +104,12 @@ class _Axes:
 def _ticks(panel: Panel, axes: _Axes) -> list[float]:
     if not panel.x_log:
         return _steps(axes.low, axes.high)
-    return sorted({x for line in panel.lines for x, _, _ in line.points})
+    values = sorted({x for line in panel.lines for x, _, _ in line.points})
+    if len(values) <= MANY:
+        return values
+    decades = range(math.floor(axes.low), math.ceil(axes.high) + 1)
+    return [times * 10.0**decade for decade in decades for times in (1, 2, 5)
+            if values[0] <= times * 10.0**decade <= values[-1]]
 
 
 def _panel(panel: Panel, top: float, looks: dict[str, tuple[str, str]]) -> list[str]:

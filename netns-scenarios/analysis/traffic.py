@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+#: Percentiles that a distribution is drawn by.
+PERCENTS = (0, 1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 100)
 SIZES_KB = (10, 20, 50, 100, 200)  # edges of the classes of `by_size`, kB
 
 
@@ -46,6 +48,11 @@ def spread(x: Array) -> dict[str, float] | None:
         **{f"p{p}": float(np.percentile(x, p)) for p in (50, 95, 99)},
         "max": float(np.max(x)),
     }
+
+
+def percentiles(x: Array) -> list[float]:
+    """x at PERCENTS, in its unit; none of nothing."""
+    return [float(value) for value in np.percentile(x, PERCENTS)] if len(x) else []
 
 
 def completion(requests: Array) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis import claims, compare, rows, svg
+from analysis import claims, compare, rows, svg, traffic
 from analysis.claims import CONFIRMED, DIFFERS, UNDECIDED, Claim, Judged
 from netns.execute import ROOT
 
@@ -220,6 +220,28 @@ def _series(spec: Mapping[str, Any], experiment: Experiment,
     return panels
 
 
+def _delays(spec: Mapping[str, Any], experiment: Experiment,
+            made: Sequence[Row]) -> list[svg.Panel]:
+    """The panels of `panels`: share of a group's datagrams that came within x, %; mean of the seeds
+    at each of traffic.PERCENTS."""
+    panels = []
+    for part in spec["panels"]:
+        mine, lines = {**spec, **part}, []
+        for name in mine["disciplines"]:
+            runs = [row["figures"]["delays_ms"][spec["group"]] for row in made
+                    if (row["experiment"], row["discipline"]) == (experiment.name, name)
+                    and "delays_ms" in row["figures"]
+                    and all(row["at"][k] == v for k, v in mine["at"].items())]
+            means = [compare.mean(values).value for values in zip(*runs, strict=True)]
+            if means:
+                lines.append(svg.Line(name, [(ms, float(share), 0.0) for ms, share in zip(
+                    means, traffic.PERCENTS, strict=True)]))
+        if lines:
+            panels.append(svg.Panel(mine["title"], mine["x_title"], mine["y_title"], lines,
+                                    x_log=True))
+    return panels
+
+
 def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
            over_time: Sequence[traces.Found]) -> str:
     """The text of a picture; empty when there is nothing to draw yet. over_time: traces.found."""
@@ -242,7 +264,7 @@ def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
 
 
 #: Figures that have no table of numbers beside them.
-KINDS = {"flows": _flows, "series": _series}
+KINDS = {"flows": _flows, "series": _series, "delays": _delays}
 
 
 def _short(value: float, digits: int) -> str:

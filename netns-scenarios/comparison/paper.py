@@ -55,7 +55,8 @@ class Where:
 class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
     paper's table; seeds: how many; others: of the cells that are of no claim; flows: keep each
-    flow's goodput; step_s: and each group's in such steps; era: parameters that another era sets,
+    flow's goodput; step_s: and each group's in such steps; delay: and the distribution of its
+    datagrams'; era: parameters that another era sets,
     whatever set and axes say; where: parameters that some cells have by themselves."""
 
     name: str
@@ -67,6 +68,7 @@ class Experiment:
     others: int
     flows: bool = False
     step_s: float = 0
+    delay: bool = False
     era: Mapping[str, Value] = field(default_factory=dict)
     where: Sequence[Where] = ()
 
@@ -221,7 +223,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 one["name"], one["scenario"],
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
                 axes, one["disciplines"], own, min(own, one.get("others", own)),
-                one.get("flows", False), one.get("step_s", 0), theirs,
+                one.get("flows", False), one.get("step_s", 0), one.get("delay", False), theirs,
                 _where(one, era, (OWN, *text.get("era", {})), changed.get("set", {}))))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)
 

@@ -34,7 +34,8 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
         {"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
          "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
          "bounds": bounds},
-        directory, flows=cell.experiment.flows, step_s=cell.experiment.step_s)
+        directory, flows=cell.experiment.flows, step_s=cell.experiment.step_s,
+        delay=cell.experiment.delay)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

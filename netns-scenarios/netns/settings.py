@@ -17,7 +17,7 @@ BOTTLENECK = (
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time, on the "
           "wall clock what passes in 0.5 ms, at least 2", 0, 1000),
 )
-# A receive buffer that must not be what limits a flow; any other is the scenario's word.
+# A receive buffer of so much or more must not be what limits a flow; a smaller one may.
 AMPLE_KB = 2000
 TCP = (
     Param("era", "2001", "", "2001: Reno as in the papers; 2001-sack: with SACK; today: the "

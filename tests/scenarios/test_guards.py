@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import random
+import statistics
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from analysis import guards
 
@@ -122,13 +125,37 @@ def test_losses_that_follow_the_order_of_the_flows_are_noticed() -> None:
     assert in_step(ends(chance)) == []
     assert len(in_step(ends(sorted(chance)))) == 1
     assert len(in_step(ends(sorted(chance, reverse=True)))) == 1
-    # Half of the flows lose all: the first half, or every other.
+    # Half of the flows lose all: the first half, every other, or those of each second ten.
     assert len(in_step(ends([9] * 50 + [0] * 50))) == 1
-    assert in_step(ends([9, 0] * 50)) == []
-    # Each group has its own order, and few flows or none that lost say nothing.
+    assert "of neighbours -0.99" in in_step(ends([9, 0] * 50))[0]
+    assert "of neighbours 0.8" in in_step(ends(([9] * 10 + [0] * 10) * 5))[0]
+    # Twelve are enough for a whole order, and few flows or none that lost say nothing.
+    assert len(in_step(ends(list(range(12))))) == 1
+    assert in_step(ends(list(range(11)))) == []
+    assert in_step(ends([9, 0] * 9)) == []
+    # Each group has its own order.
     assert in_step(ends(chance, "near") + ends([c + 500 for c in chance], "far")) == []
-    assert in_step(ends(list(range(19))) + ends([3] * 50, "far")) == []
+    assert in_step(ends(list(range(11))) + ends([3] * 50, "far")) == []
     assert in_step(ends(list(range(99)), kind="web")) == []
+
+
+@pytest.mark.parametrize("flows", [12, 20, 33, 100])
+def test_chance_does_not_look_like_an_order(flows: int) -> None:
+    rng = random.Random(flows)
+    for _ in range(300):
+        lost = [rng.randrange(rng.choice([2, 9, 900])) for _ in range(flows)]
+        assert in_step(ends(lost)) == []
+
+
+@pytest.mark.parametrize("ranks", [(0.5, -0.5), (1, 0, -1), (1.5, -1.5, 0, 0),
+                                   (2, -1, -1, 1, -1), (2.5, 1.5, -0.5, -0.5, -0.5, -2.5)])
+def test_products_of_neighbours_have_the_moments_of_all_orders(ranks: tuple[float, ...]) -> None:
+    found, mean, variance = guards.neighbours(np.array(ranks))
+    assert found == pytest.approx(sum(a * b for a, b in itertools.pairwise(ranks)))
+    all_ = [sum(a * b for a, b in itertools.pairwise(order))
+            for order in itertools.permutations(ranks)]
+    assert mean == pytest.approx(statistics.fmean(all_))
+    assert variance == pytest.approx(statistics.pvariance(all_), abs=1e-12)
 
 
 def test_a_short_path_may_lose_more_than_a_long_one() -> None:
