@@ -36,7 +36,7 @@ help: ## list the targets
 	@echo "  PREFIX=DIR  where plugins, man pages and doctor go, /usr unless told"
 	@echo "  AQM_TESTS=1 build the test modules, too"
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
-	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, and no page"
+	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, a report, and no page"
 	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr, drops)"
 	@echo "  PROFILE=slurm  a paper's cells on a cluster: docs/cluster.md"
 	@echo "  TESTS=...   run these tests only: make test TESTS=tests/oracle/tdrr"

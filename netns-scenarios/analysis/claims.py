@@ -222,7 +222,8 @@ class Try:
 @dataclass(frozen=True)
 class Claim:
     """One claim; `low` and `high` are infinite where there is no bound. says, published and why:
-    for people. reason: of a difference, when it is known. text: as it stands in the file."""
+    for people. reason: of a difference, when it is known. seen: that some of its cells had run when
+    its bounds were set. text: as it stands in the file."""
 
     id: str
     place: str
@@ -239,13 +240,13 @@ class Claim:
     digits: int = 2
     tries: Sequence[Try] = ()
     reason: str = ""
+    seen: bool = False
     text: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def bounds(self) -> str:
         """Of all that judges it: a row holds it as it was before the run."""
-        judged = {key: value for key, value in self.text.items() if key in JUDGED}
-        return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()[:10]
+        return bounds_of(self.text)
 
     def judges(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
         """Whether its verdict needs this cell."""
@@ -288,7 +289,14 @@ UNITS = {"_ms": "ms", "completion_s": "s", "mbps": "Mb/s", "kbyte_s": "KB/s",
          "share_of_fair": "times an equal part"}
 
 JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
-KEYS = {*JUDGED, "id", "place", "says", "published", "why", "scale", "digits", "try", "reason"}
+KEYS = {*JUDGED, "id", "place", "says", "published", "why", "scale", "digits", "try", "reason",
+        "seen"}
+
+
+def bounds_of(text: Mapping[str, Any]) -> str:
+    """A name of all that judges a claim, of its text."""
+    judged = {key: value for key, value in text.items() if key in JUDGED}
+    return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()[:10]
 
 
 def parse(text: Mapping[str, Any]) -> list[Claim]:
@@ -308,7 +316,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             one.get("digits", 2),
             [Try(t["change"], {k: v for k, v in t.items() if k != "change"})
              for t in one.get("try", ())],
-            one.get("reason", ""), one))
+            one.get("reason", ""), one.get("seen", False), one))
     if len({claim.id for claim in made}) != len(made):
         raise ValueError("two claims have the same id")
     return made

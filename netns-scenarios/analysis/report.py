@@ -68,25 +68,30 @@ class Section:
         return [(name, several[0]) for name, several in self.runs.items()]
 
 
+def _sweep(directory: Path) -> Mapping[str, Any]:
+    """What the sweep says that made the runs in a directory; nothing if none did."""
+    path = directory / logs.SWEEP
+    return dict(json.loads(path.read_text())) if path.exists() else {"runs": {}}
+
+
 def _directories(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any], str]]:
-    """Every directory with a result.json in these or below; with what its sweep says of it."""
+    """Every directory with a result.json in these or below, in the order of its sweep; with what
+    that says of it."""
     for place in places:
-        found = sorted(place.rglob(rundir.RESULT))
+        found = [path.parent for path in sorted(place.rglob(rundir.RESULT))]
         if not found:
             raise UserError(f"{place}: no {rundir.RESULT} here or below")
-        sweeps: dict[Path, Any] = {}
-        for path in place.rglob(logs.SWEEP):
-            sweeps[path.parent] = json.loads(path.read_text())
+        sweeps = {parent: _sweep(parent) for parent in {one.parent for one in found}}
         order = {parent / name: at for parent, sweep in sweeps.items()
                  for at, name in enumerate(sweep["runs"])}
-        for path in sorted(found, key=lambda p: order.get(p.parent, len(order))):
-            sweep = sweeps.get(path.parent.parent, {})
-            yield (path.parent, sweep.get("runs", {}).get(path.parent.name, {}),
-                   sweep.get("note", ""))
+        for one in sorted(found, key=lambda directory: order.get(directory, len(order))):
+            sweep = sweeps[one.parent]
+            yield one, sweep["runs"].get(one.name, {}), sweep.get("note", "")
 
 
 def collect(places: Sequence[Path]) -> list[Section]:
-    """All runs in these directories or below, put together with their like."""
+    """All runs in these directories or below, put together with their like. Runs that differ in
+    more than the seed have not one name, whatever their sweep calls them."""
     sections: dict[str, Section] = {}
     for directory, label, note in _directories(places):
         result = logs.load_result(directory)
@@ -95,6 +100,8 @@ def collect(places: Sequence[Path]) -> list[Section]:
                              + [buffer])
         section = sections.setdefault(setting, Section(buffer))
         name = label.get("name", result["qdisc"])
+        if (there := section.runs.get(name)) and there[0].result["qdisc"] != result["qdisc"]:
+            name = result["qdisc"]
         section.runs.setdefault(name, []).append(Run(directory, result))
         if note and note not in section.notes:
             section.notes.append(note)

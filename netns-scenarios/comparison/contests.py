@@ -23,6 +23,8 @@ Row = Mapping[str, Any]
 
 #: Of the best one's figure: what is worse by less is as good.
 MARGIN = 0.05
+#: Half of an interval that is more of the mean than this.
+FAR = 0.25
 GOOD, UNTOLD, WORSE = "as good", "not told apart", "worse"
 
 #: A discipline of ours by another name.
@@ -99,8 +101,14 @@ def better(found: Sequence[Standing]) -> str:
 
 
 def _first(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
-    return (f"{some[0].name} "
-            f"{some[0].mean.text(contest.get('scale', 1.0), contest.get('digits', 1))}")
+    """Its figure; of seeds that are far from each other the least and the most, as an interval that
+    begins below nothing says little."""
+    first, scale, digits = some[0], contest.get("scale", 1.0), contest.get("digits", 1)
+    if first.mean.half <= FAR * abs(first.mean.value):
+        return f"{first.name} {first.mean.text(scale, digits)}"
+    least, most = (f"{of(first.values) * scale:.{digits}f}" for of in (min, max))
+    mean = f"{first.mean.value * scale:.{digits}f}"
+    return f"{first.name} {mean} ({least} to {most})" if least != most else f"{first.name} {mean}"
 
 
 def _shown(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
@@ -214,8 +222,9 @@ def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
             f"good when all of the interval is within {100 * MARGIN:g} % of the best, worse when "
             "all of it is beyond; else so few seeds do not tell it apart. At most half as good is, "
             "by the same interval, who has half of the best's figure, or less; where the least is "
-            "best, twice of it, or more. Between mainline and ours it is open when of the other "
-            "side none is as good, and one is not told apart. Mainline's are named first: they "
-            "need no module of ours.", "",
+            "best, twice of it, or more. A figure has its 95 % interval, or, where that is wide, "
+            "the least and the most of the seeds. Between mainline and ours it is open when of the "
+            "other side none is as good, and one is not told apart. Mainline's are named first: "
+            "they need no module of ours.", "",
             *said, *([""] if said else []),
             *(line for text, every in asked for line in question(text, every))]

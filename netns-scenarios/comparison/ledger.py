@@ -19,6 +19,10 @@ from netns.execute import ROOT
 from . import contests, traces
 from .paper import Experiment, Paper, load, names
 
+#: Behind what is accepted where cells had run before.
+SEEN = " †"
+#: Share of the time that is worth saying.
+HELD_BACK = 0.05
 RESULTS = ROOT / "docs" / "results"
 
 Row = Mapping[str, Any]
@@ -72,12 +76,21 @@ def _many(count: int, one: str) -> str:
     return f"{count} {one}{'s' * (count != 1)}"
 
 
+def _held_back(cells: Sequence[Row]) -> str:
+    """For how much of their time senders of one of the cells waited for their receiver's window,
+    if for more than a few percent."""
+    share = max((float(group.get("window_limited", 0)) for row in cells
+                 for group in row["figures"].get("groups", {}).values()), default=0.0)
+    return (f"; its receivers' windows held a group back for up to {100 * share:.0f} % of the time"
+            if share > HELD_BACK else "")
+
+
 def _behind(judged: Judged) -> str:
     cells = len({row["cell"] for row in judged.cells})
     if not cells:
         return ""
     return (f"{_many(judged.seeds, 'seed')}, {_many(cells, 'cell')}, "
-            f"{_minutes(judged.cells):.1f} CPU min")
+            f"{_minutes(judged.cells):.1f} CPU min{_held_back(judged.cells)}")
 
 
 def _said(claim: Claim, paper: Paper, judged: Judged) -> str:
@@ -124,7 +137,8 @@ def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],
         judged = verdict(claim, paper, made)
         turned = _turned(judged, _tries(claim, paper, made), claim)
         out.append("| " + " | ".join(map(_cell, (
-            claim.id, f"{claim.says} *{claim.place}*", claim.published, claim.accepted(),
+            claim.id, f"{claim.says} *{claim.place}*", claim.published,
+            claim.accepted() + SEEN * claim.seen,
             _shown(claim, judged.value), f"**{judged.verdict}**",
             *(_in_short(claim, era.verdicts[claim.id]) for era in eras), turned, _behind(judged),
         ))) + " |")
@@ -162,7 +176,8 @@ def _undecided(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> li
 
 
 def _bounds(paper: Paper, listed: Sequence[Claim]) -> list[str]:
-    return [f"- {claim.id}: {claim.accepted()}. {_cell(claim.why)}" for claim in listed]
+    return [f"- {claim.id}: {claim.accepted()}{SEEN * claim.seen}. {_cell(claim.why)}"
+            for claim in listed]
 
 
 def _line(name: str, spec: Mapping[str, Any], metric: str, experiment: Experiment,
@@ -343,50 +358,44 @@ def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
     return out
 
 
-def _in_words(paper: Paper, made: Sequence[Row], listed: Sequence[Claim]) -> list[str]:
-    """Of a paper that asks questions: who is best, what was expected and holds, and what holds of
-    the other papers with another TCP."""
-    if "question" not in paper.text:
-        return []
-    out = contests.summary(paper, made)
+def _what_holds(listed: Sequence[Claim], judged: Mapping[str, Judged], verdict_: str,
+                head: str) -> list[str]:
+    """A line for each claim that got this verdict."""
+    mine = [claim for claim in listed if judged[claim.id].verdict == verdict_]
+    return [f"## {head}", "",
+            *(f"- {_cell(claim.says)} Accepted: {claim.accepted()}; measured: "
+              f"{_shown(claim, judged[claim.id].value)} ({claim.id})." for claim in mine),
+            *([] if mine else ["Nothing."]), ""]
+
+
+def _one_page(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
+              drawn: Mapping[str, str]) -> str:
+    """Of a paper that asks questions: who is best, what was expected and does not hold, and what
+    holds of the other papers with another TCP. drawn: heads of its figures, by their files."""
     judged = {claim.id: verdict(claim, paper, made) for claim in listed}
-    for word, head in ((DIFFERS, "What does not hold"), (CONFIRMED, "What holds")):
-        mine = [claim for claim in listed if judged[claim.id].verdict == word]
-        out += [f"## {head}", "",
-                *(f"- {_cell(claim.says)} Accepted: {claim.accepted()}; measured: "
-                  f"{_shown(claim, judged[claim.id].value)} ({claim.id})." for claim in mine),
-                *([] if mine else ["Nothing."]), ""]
-    return [*out, "## What still holds of the papers", "",
-            "Each claim is judged again by the same bounds, with another TCP and nothing else "
-            "changed but the marks, or with senders that are paced; the pages have all figures. "
-            "Then: the paper's own TCP, as near as Linux comes; of this page, CUBIC that is not "
-            "paced.", "",
-            *then_and_now([load(name) for name in names()])]
+    table, _ = then_and_now([load(name) for name in names()])
+    tally = _tally(judged.values())
+    more = f"[{paper.name}-claims.md]({paper.name}-claims.md)"
+    out = [f"# {paper.text['title']}", "",
+           f"On one page; {more} has all claims, what was tried on them, the figures' numbers, and "
+           "what becomes of each claim of the papers.", "",
+           paper.text["note"].strip(), "", *contests.summary(paper, made),
+           *(line for name, head in drawn.items() for line in (f"![{head}]({name})", "")),
+           *_what_holds(listed, judged, DIFFERS, "What was expected and does not hold"),
+           f"{_many(tally[CONFIRMED], 'other')} of {len(listed)} claims hold, and "
+           f"{tally[UNDECIDED]} are not decided: {more}.", "",
+           "## What still holds of the papers", "",
+           "Each claim is judged again by the same bounds, with another TCP and nothing else "
+           "changed but the marks, or with senders that are paced; the pages have all figures.", "",
+           *table]
+    return "\n".join(out) + "\n"
 
 
-def page(paper: Paper) -> dict[str, str]:
-    """The files of a paper below docs/results, by name: the page and its pictures."""
-    made, listed = rows.read(paper.results), claims.load(paper.directory)
-    text, eras = paper.text, other_eras(paper, listed)
-    have = [era for era in eras if era.made]
-    files: dict[str, str] = {}
-    out = [f"# {text['title']}", "",
-           f"Made by `make ledger` from `netns-scenarios/papers/{paper.name}`, by `make "
-           f"paper-{paper.name}`, which runs what is missing.", "",
-           *_state(paper, made, listed, eras), "", text["note"].strip(), "",
-           *_in_words(paper, made, listed), "## The claims", "",
-           "Measured: mean over the seeds with its 95 % interval. A claim is confirmed when the "
-           "whole interval is within what is accepted, differs when all of it is outside, and is "
-           "not decidable otherwise. What is accepted was in the repository before the runs, "
-           "unless this page says otherwise.", "",
-           *claims_table(paper, listed, made, have), ""]
-    if differing := _differences(paper, listed, made):
-        out += ["## Where it differs", "", *differing]
-    if undecided := _undecided(paper, listed, made):
-        out += ["## Where it is not decidable", "", *undecided, ""]
-    out += ["## The figures", ""]
-    undrawn = []
-    over_time = traces.found(paper)
+def _figures(paper: Paper, made: Sequence[Row],
+             over_time: Sequence[traces.Found]) -> tuple[dict[str, str], list[str]]:
+    """The pictures by their files, and what a page says with them: Markdown."""
+    text, files, undrawn = paper.text, dict[str, str](), []
+    out = ["## The figures", ""]
     for spec in text.get("figure", ()):
         if drawn := figure(spec, paper, made, over_time):
             name = f"{paper.name}-{spec['name']}.svg"
@@ -404,13 +413,58 @@ def page(paper: Paper) -> dict[str, str]:
     if undrawn:
         out += ["Not drawn, for no run of it is kept yet:", "",
                 *(f"- {head}" for head in undrawn), ""]
-    out += ["## Why these bounds", "", *_bounds(paper, listed), "",
-            f"## What the cells{' and the figures over time' * bool(over_time)} were made with", "",
+    if left := text.get("undrawn"):
+        out += [_cell(left), ""]
+    return files, out
+
+
+def page(paper: Paper) -> dict[str, str]:
+    """The files of a paper below docs/results, by name: the page, or of one that asks questions
+    that and the page of its claims, and its pictures."""
+    made, listed = rows.read(paper.results), claims.load(paper.directory)
+    text, eras = paper.text, other_eras(paper, listed)
+    have = [era for era in eras if era.made]
+    asks = "question" in text
+    judged = {claim.id: verdict(claim, paper, made) for claim in listed}
+    over_time = traces.found(paper)
+    files, pictures = _figures(paper, made, over_time)
+    out = [f"# {text['title']}{': the claims' * asks}", "",
+           f"Made by `make ledger` from `netns-scenarios/papers/{paper.name}`, by `make "
+           f"paper-{paper.name}`, which runs what is missing.", "",
+           *_state(paper, made, listed, eras), "", text["note"].strip(), "",
+           "## The claims", "",
+           "Measured: mean over the seeds with its 95 % interval. A claim is confirmed when the "
+           "whole interval is within what is accepted, differs when all of it is outside, and is "
+           "not decidable otherwise. What is accepted was in the repository at the commit that "
+           "made the runs, which a test compares where the history has it."
+           + " A receiver's window closes where the sweep has a small one, and behind a hole in "
+           "what has arrived, until it is mended." * any(
+               _held_back(one.cells) for one in judged.values())
+           + f" Of those with {SEEN.strip()} some cells had run before, at an earlier commit: what "
+           "is claimed was found in the text later, or what is accepted, or of which cells, was "
+           "mended." * any(claim.seen for claim in listed), "",
+           *claims_table(paper, listed, made, have), ""]
+    if differing := _differences(paper, listed, made):
+        out += ["## Where it differs", "", *differing]
+    if undecided := _undecided(paper, listed, made):
+        out += ["## Where it is not decidable", "", *undecided, ""]
+    out += [*pictures, "## Why these bounds", "", *_bounds(paper, listed), ""]
+    if asks:
+        _, lists = then_and_now([load(name) for name in names()])
+        out += [*_what_holds(listed, judged, CONFIRMED, "What holds"),
+                "## What becomes of the papers' claims", "",
+                "Then: the paper's own TCP, as near as Linux comes; of this page, CUBIC that is "
+                "not paced.", "", *lists]
+    out += [f"## What the cells{' and the figures over time' * bool(over_time)} were made with", "",
             *_made_with([*made, *(row for era in eras for row in era.made),
                          *traces.runs(over_time)]), "",
             "Each row of `results*.jsonl` and `traces.jsonl` has the command that makes its run "
             "again, to the byte, and the digest to compare."]
-    files[f"{paper.name}.md"] = "\n".join(out) + "\n"
+    if asks:
+        heads = {f"{paper.name}-{spec['name']}.svg": spec["head"] for spec in text["figure"]}
+        files[f"{paper.name}.md"] = _one_page(
+            paper, made, listed, {name: head for name, head in heads.items() if name in files})
+    files[f"{paper.name}{'-claims' * asks}.md"] = "\n".join(out) + "\n"
     return files
 
 
@@ -496,8 +550,9 @@ FATES = ((CONFIRMED, DIFFERS, "holds no more"), (DIFFERS, CONFIRMED, "holds now"
          (CONFIRMED, CONFIRMED, "still holds"), (DIFFERS, DIFFERS, "differs in both"))
 
 
-def then_and_now(papers: Sequence[Paper]) -> list[str]:
-    """What still holds of the papers' claims in other eras, and what does not: Markdown."""
+def then_and_now(papers: Sequence[Paper]) -> tuple[list[str], list[str]]:
+    """What still holds of the papers' claims in other eras, and what does not: a table of how many,
+    and lists of which; Markdown."""
     table = ["| paper | TCP | " + " | ".join(fate for *_, fate in FATES)
              + " | not decided in one of them |", "|---" * (3 + len(FATES)) + "|"]
     lists: list[str] = []
@@ -525,7 +580,7 @@ def then_and_now(papers: Sequence[Paper]) -> list[str]:
                 _shown(c, era.verdicts[c.id].value), fate))) + " |"
                 for *_, fate in FATES[:-1] for c in fates[fate]]
             lists.append("")
-    return [*table, "", *lists]
+    return table, lists
 
 
 def of_all() -> dict[str, str]:

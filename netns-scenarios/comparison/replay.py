@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis import claims, rows
+from analysis import claims, report, rows
 from analysis.claims import Claim
 from netns.execute import ROOT
 
@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                           ROOT / "out" / "papers", resume=True)
     parser.add_argument("name", choices=names())
     parser.add_argument("--quick", action="store_true",
-                        help="a small part, in minutes; leaves the repository alone")
+                        help="a small part, in minutes, with a report of its runs; the "
+                        "repository is left alone")
     parser.add_argument("--era", metavar="ERA",
                         help=f"only the paper's own, \"{OWN}\", or one that its claims are judged "
                         f"in besides; default: all, its own first, and with --quick its own")
@@ -94,6 +95,9 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         failed += _round(there, paper, {n: c for n, c in wanted.items() if c.seed == seed}, made)
     if args.quick:
         print(ledger.quick(paper, made))
+        if done := [there.out / row["cell"] for row in made]:
+            report.write(there.out / "report.html", report.collect(done))
+            print(f"paper: {there.out / 'report.html'}")
     else:
         rows.tidy(paper.results, {cell.name: shlex.join(cell.words) for cell in paper.cells()})
         if paper.era == OWN and not args.claims:
@@ -140,7 +144,9 @@ def _runs(args: argparse.Namespace, cells: Mapping[str, Cell],
     """Run these, if there are any; the names of those that failed."""
     if not cells:
         return []
-    jobs = {name: sweep.Job(list(cell.words), cell.discipline) for name, cell in cells.items()}
+    jobs = {name: sweep.Job(list(cell.words), cell.discipline,
+                            int(cell.at["buffer"]) if "buffer" in cell.at else None)
+            for name, cell in cells.items()}
     done = sweep.run(args, jobs, taken=taken)
     if not args.quick:
         # What is kept has the command that makes the rest again.

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from analysis import compare, iperf3, logs, result, rows, student
+from analysis import compare, iperf3, logs, result, rows, student, traffic
 from analysis.summary import jain, summarize, window
 from netns.execute import Cost
 
@@ -214,3 +214,18 @@ def test_goodput_over_time_is_of_a_group_and_of_all_the_run(run: Path) -> None:
     assert rows.series(run, 1.0) == {
         "far": [720_000.0, 80_000.0, 80_000.0], "near": [80_000.0, 160_000.0, 240_000.0]}
     assert rows.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
+
+
+def test_a_distribution_is_of_the_datagrams_of_a_group_in_the_measured_time(run: Path) -> None:
+    """Ten of flow 1 after the warm-up, at 10, 20, ... 100 ms, and one before it that is left out;
+    by linear interpolation between neighbours, 91 ms are 90 % of the way."""
+    sent = [(0.5, 1, 999.0), *((1.0 + n / 10, 1, 10.0 * (n + 1)) for n in range(10))]
+    (run / "delays.csv").write_text("sent_s,flow,delay_ms\n" + "".join(
+        f"{at},{flow},{ms}\n" for at, flow, ms in sent))
+    found = rows.delays(run)
+    assert list(found) == ["far"]
+    shown = dict(zip(traffic.PERCENTS, found["far"], strict=True))
+    assert shown[0] == 10
+    assert shown[50] == 55
+    assert shown[90] == pytest.approx(91)
+    assert shown[100] == 100

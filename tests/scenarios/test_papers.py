@@ -417,6 +417,83 @@ def test_an_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> Non
     assert "(3 to 5 seeds each)" in ledger.page(one)["made-up.md"]
 
 
+def test_a_distribution_is_drawn_of_the_cells_that_have_one(made_up: Paper) -> None:
+    """Of the mean of each percentile over the seeds, on an axis of round values."""
+    spec = {"experiment": "one", "group": "all", "x_title": "ms", "y_title": "%", "panels": [
+        {"title": "at 200", "at": {"buffer": 200}, "disciplines": ["good", "bad"]},
+        {"title": "at 100", "at": {"buffer": 100}, "disciplines": ["good"]}]}
+
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["discipline"] == "good" and row["at"].get("buffer") == 200:
+            row["figures"]["delays_ms"] = {"all": [row["seed"] * (i + 1.0) for i in range(13)]}
+        return row
+
+    rewrite(made_up, planted)
+    (panel,) = ledger._delays(spec, made_up.experiments[0], rows.read(made_up.results))
+    (line,) = panel.lines
+    assert (panel.title, line.name) == ("at 200", "good")
+    assert line.points[0] == (2.0, 0.0, 0.0)
+    assert line.points[5] == (12.0, 50.0, 0.0)
+    assert line.points[-1] == (26.0, 100.0, 0.0)
+    drawn = ledger.figure(spec | {"kind": "delays"}, made_up, rows.read(made_up.results), ())
+    assert [f">{ms}<" in drawn for ms in (2, 5, 10, 20, 4, 26)] == [True] * 4 + [False] * 2
+
+
+def test_a_page_says_for_how_long_windows_held_senders_back(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        (group,) = row["figures"]["groups"].values()
+        group["window_limited"] = {"good": 0.31, "bad": 0.04}.get(row["discipline"], 0)
+        return row
+
+    assert "held a group back" not in ledger.page(made_up)["made-up.md"]
+    rewrite(made_up, planted)
+    page = ledger.page(made_up)["made-up.md"]
+    assert page.count("receivers' windows held a group back for up to 31 % of the time") == 2
+    assert "A receiver's window closes where" in page
+
+
+def test_a_paper_that_asks_has_one_page_and_one_of_its_claims(
+        made_up: Paper, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One of the two is ours.
+    monkeypatch.setattr(contests, "LQD", "bad")
+    path = made_up.directory / "sweep.toml"
+    path.write_text(f"""{path.read_text()}
+[[question]]
+head = "Use"
+asks = "Who?"
+[[question.contest]]
+what = "use"
+experiment = "one"
+metric = "summary.utilization"
+at = {{ buffer = 200 }}
+""")
+    rewrite(made_up, lambda row: row | {"figures": row["figures"] | {
+        "summary": row["figures"]["summary"] | {"utilization": 0.4}}})
+    files = ledger.page(paper.load("made-up"))
+    assert sorted(files) == ["made-up-1.svg", "made-up-claims.md", "made-up.md"]
+    short, whole = files["made-up.md"], files["made-up-claims.md"]
+    assert "| use | good 0.4 ±0.0 | bad 0.4 ±0.0 | none | a tie |" in short
+    assert "- Good is good. Accepted: 0.8 to 1; measured: 0.40 ±0.00 (C1)." in short
+    assert "0 others of 2 claims hold, and 0 are not decided" in short
+    assert "![Figure 1](made-up-1.svg)" in short
+    assert "| [made-up](made-up.md) | now |" in short
+    assert "| verdict |" not in short
+    assert "| C1 | Good is good." in whole
+    assert "What holds\n\nNothing." in whole
+
+
+def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
+    assert "†" not in ledger.page(made_up)["made-up.md"]
+    path = made_up.directory / "claims.toml"
+    path.write_text(path.read_text().replace('id = "C1"', 'id = "C1"\nseen = true'))
+    page = ledger.page(made_up)["made-up.md"]
+    assert "| 0.8 to 1 † |" in page
+    assert "- C1: 0.8 to 1 †." in page
+    assert "Of those with † some cells had run before" in page
+    # It judges nothing.
+    assert verdicts(made_up)["C1"].verdict == "confirmed"
+
+
 def test_cells_of_no_claim_can_have_fewer_seeds(made_up: Paper) -> None:
     listed = 'disciplines = ["good", "bad"'
     (made_up.directory / "sweep.toml").write_text(
@@ -459,7 +536,7 @@ def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     today = paper.load("made-up", era="today")
     fates = {"nothing has run": "| now | has not run |  |  |  |  |",
              "run": "| now | 1 | 0 | 1 | 0 | 0 |"}
-    assert fates["nothing has run"] in "\n".join(ledger.then_and_now([made_up]))
+    assert fates["nothing has run"] in "\n".join(ledger.then_and_now([made_up])[0])
     page = ledger.page(made_up)["made-up.md"]
     assert "with a later TCP: nothing of it has run." in page
     assert "| verdict | turned over by |" in page
@@ -475,9 +552,9 @@ def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
     assert "| 0.90 ±0.02 | **confirmed** | **differs** 0.50 ±0.02 | bad: 0.30" in first
     assert "1 confirmed, 1 differs, 0 not decidable. 12 of 12 cells" in page
-    assert fates["run"] in "\n".join(ledger.then_and_now([made_up]))
+    assert fates["run"] in "\n".join(ledger.then_and_now([made_up])[0])
     assert "| C1 | Good is good. | 0.8 to 1 | 0.90 ±0.02 | 0.50 ±0.02 | holds no more |" in (
-        ledger.then_and_now([made_up]))
+        ledger.then_and_now([made_up])[1])
 
 
 CONTEST = {"what": "use", "experiment": "one", "metric": "summary.utilization",
@@ -502,37 +579,38 @@ def rows_of(**uses: tuple[float, ...]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("uses", "most", "who", "row", "advice"), [
     ({"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}, False, "mainline",
-     "| use | cake 2.0 ±2.5 | qsdrr 51.0 ±2.5 | pfifo 91.0 ±2.5; qsdrr | mainline |",
+     "| use | cake 2.0 (1.0 to 3.0) | qsdrr 51.0 ±2.5 | pfifo 91.0 ±2.5; qsdrr | mainline |",
      "take cake, as good as the best in 1 of 1. Of ours: qsdrr, as good as the best of ours in 1 "
      "of 1. Not: pfifo, qsdrr, at most half as good in most of them."),
     ({"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}, True, "mainline",
-     "| use | pfifo 91.0 ±2.5 | qsdrr 51.0 ±2.5 | cake 2.0 ±2.5 | mainline |",
+     "| use | pfifo 91.0 ±2.5 | qsdrr 51.0 ±2.5 | cake 2.0 (1.0 to 3.0) | mainline |",
      "take pfifo, as good as the best in 1 of 1. Of ours: qsdrr, as good as the best of ours in 1 "
      "of 1. Not: cake, at most half as good in most of them."),
     # cake is a tenth worse each time, though it varies more from seed to seed than that. tdrr is 1,
     # 1.33 and 1.2 times as much: ln of that over 1.05 is 0.108 ±0.362.
     ({"cake": (11, 33, 55), "lqd": (10, 30, 50), "tdrr": (10, 40, 60)}, False, "ours",
-     "| use | cake 33.0 ±54.7 | lqd 30.0 ±49.7; not told apart: tdrr | none | ours |",
+     "| use | cake 33.0 (11.0 to 55.0) | lqd 30.0 (10.0 to 50.0); not told apart: tdrr | none | "
+     "ours |",
      "take lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in 1 of "
      "1."),
     # ln of 1, 9 and 9, over 1.05, is 1.42 ±3.15: neither as good nor worse.
     ({"cake": (10, 90, 90), "lqd": (10, 10, 10)}, False, "open",
-     "| use | cake 63.3 ±114.7 | lqd 10.0 ±0.0 | none | open |",
+     "| use | cake 63.3 (10.0 to 90.0) | lqd 10.0 ±0.0 | none | open |",
      "take lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in 1 of "
      "1."),
     # ln of 0.8, 1.1 and 1.2, over 1.05, is -0.03 ±0.53: near in the mean is not enough.
     ({"cake": (8, 11, 12), "lqd": (10, 10, 10)}, False, "open",
-     "| use | cake 10.3 ±5.2 | lqd 10.0 ±0.0 | none | open |",
+     "| use | cake 10.3 (8.0 to 12.0) | lqd 10.0 ±0.0 | none | open |",
      "take lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in 1 of "
      "1."),
     # A 0: lqd is 1, 2 and 1.95 more than 1.05 times the best, 1.65 ±1.40, and 1, 2 and 1 more than
     # twice, 1.33 ±1.43.
     ({"sfq": (0, 0, 1), "lqd": (1, 2, 3), "cake": (40, 41, 42)}, False, "mainline",
-     "| use | sfq 0.3 ±1.4 | lqd 2.0 ±2.5 | cake 41.0 ±2.5 | mainline |",
+     "| use | sfq 0.3 (0.0 to 1.0) | lqd 2.0 (1.0 to 3.0) | cake 41.0 ±2.5 | mainline |",
      "take sfq, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in 1 of "
      "1. Not: cake, at most half as good in most of them."),
     ({"sfq": (0, 0, 0), "lqd": (0, 0, 0), "cake": (5, 6, 7)}, False, "a tie",
-     "| use | sfq 0.0 ±0.0 | lqd 0.0 ±0.0 | cake 6.0 ±2.5 | a tie |",
+     "| use | sfq 0.0 ±0.0 | lqd 0.0 ±0.0 | cake 6.0 (5.0 to 7.0) | a tie |",
      "take sfq or lqd, as good as the best in 1 of 1. Of ours: lqd, as good as the best of ours in "
      "1 of 1. Not: cake, at most half as good in most of them."),
     ({"sfq": (98, 98, 98), "cake": (96, 96, 96), "lqd": (100, 100, 100)}, True, "a tie",

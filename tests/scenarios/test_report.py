@@ -156,6 +156,23 @@ def test_who_is_full_is_named(tmp_path: Path, buffer: int) -> None:
     assert f"most often nearly full (90 % of the buffer) is two, in {full} of the readings" in said
 
 
+def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Path) -> None:
+    """A sweep may have two of one name; and what is given is the run itself, not its sweep."""
+    make(tmp_path, {("red", 100): 1.0, ("other", 100): 1.0})
+    path = tmp_path / "sweep.json"
+    path.write_text(path.read_text().replace('"name": "other"', '"name": "red"'))
+    given = [tmp_path / "red-100", tmp_path / "other-100"]
+    (section,) = report.collect(given)
+    assert [(name, len(runs)) for name, runs in section.runs.items()] == [("red", 2)]
+    assert section.buffer == 100
+    assert section.notes == ["a < note"]
+    told = tmp_path / "other-100" / "result.json"
+    told.write_text(told.read_text().replace('"red limit 300000 ecn"', '"red limit 9 ecn"'))
+    (section,) = report.collect(given)
+    assert [(name, len(runs)) for name, runs in section.runs.items()] == [
+        ("red", 1), ("red limit 9 ecn", 1)]
+
+
 def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     """Seeds of one discipline are a row, disciplines of one setting a section."""
     for place, changes in (

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is accepted of a claim was in the repository before the runs that judge it: compared with
+the history, where the checkout has it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from analysis import claims, rows
+from comparison import paper
+from netns.execute import ROOT
+
+
+def git(*words: str) -> str:
+    """What git says; nothing where it fails."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout if not done.returncode else ""
+
+
+pytestmark = pytest.mark.skipif(git("rev-parse", "--is-shallow-repository").strip() != "false",
+                                reason="the checkout has no history, or not all of it")
+
+
+@functools.cache
+def ancestors() -> frozenset[str]:
+    return frozenset(git("log", "--format=%H").split())
+
+
+@functools.cache
+def commit(version: str) -> str:
+    """Of 1.2+3.gabc; nothing when no ancestor of HEAD is it."""
+    whole = git("rev-parse", f"{version.rpartition('g')[2]}^{{commit}}").strip()
+    return whole if whole in ancestors() else ""
+
+
+@functools.cache
+def bounds(name: str, at: str) -> Mapping[str, str]:
+    """Of each claim at a commit, by its id."""
+    text = tomllib.loads(git("show", f"{at}:netns-scenarios/papers/{name}/{claims.CLAIMS}"))
+    return {one["id"]: claims.bounds_of(one) for one in text.get("claim", ())}
+
+
+def row_lines(name: str, at: str) -> list[dict[str, Any]]:
+    """The rows of the paper's own era at a commit."""
+    shown = git("show", f"{at}:netns-scenarios/papers/{name}/results.jsonl")
+    return [json.loads(line) for line in shown.splitlines()]
+
+
+@pytest.mark.parametrize("name", paper.names())
+def test_a_row_is_of_a_commit_that_has_the_bounds_it_is_judged_by(name: str) -> None:
+    """Of a commit that came into the history under another name nothing is known here."""
+    wrong = []
+    for era in paper.load(name).eras:
+        one = paper.load(name, era=era)
+        for row in rows.read(one.results):
+            at = commit(row["made"]["version"])
+            there = bounds(name, at) if at else row["bounds"]
+            if any(there.get(key) != value for key, value in row["bounds"].items()):
+                wrong.append((era, row["cell"], row["made"]["version"]))
+    assert not wrong, f"{len(wrong)}, {wrong[0]} first"
+
+
+@pytest.mark.parametrize("name", paper.names())
+def test_a_claim_says_whether_its_cells_had_run_when_its_bounds_were_set(name: str) -> None:
+    listed = {claim.id: claim for claim in claims.load(paper.load(name).directory)}
+    first: dict[str, list[str]] = {}
+    for at in git("log", "--reverse", "--format=%H", "--",
+                  f"netns-scenarios/papers/{name}/{claims.CLAIMS}").split():
+        for key, value in bounds(name, at).items():
+            if key in listed and value == listed[key].bounds and not any(
+                    key in ids for ids in first.values()):
+                first.setdefault(at, []).append(key)
+    for at, ids in first.items():
+        made = row_lines(name, f"{at}^")
+        for key in ids:
+            had = any(listed[key].judges(row["experiment"], row["discipline"], row["at"])
+                      for row in made)
+            assert listed[key].seen or not had, f"{key}: {at[:12]} set its bounds"
