@@ -281,15 +281,17 @@ def _changed(result: Mapping[str, Any]) -> str:
 
 
 def _heading(section: Section, sections: Sequence[Section]) -> str:
-    several = len(sections) > 1
-    if section.buffer is not None:
-        buffer = f"buffer {section.buffer} packets"
-        scenarios = {one.any["scenario"] for one in sections}
-        return (f"{section.any['scenario']}, {buffer}" if len(scenarios) > 1
-                else buffer[0].upper() + buffer[1:])
-    changed = _changed(section.any)
-    return f"{section.any['scenario']}, {changed}" if several and changed else (
-        section.any["scenario"])
+    """What tells it from the other sections: the scenario, its buffer, and, of several with these,
+    what is set."""
+    scenario, changed = section.any["scenario"], _changed(section.any)
+    alike = [one for one in sections
+             if (one.any["scenario"], one.buffer) == (scenario, section.buffer)]
+    words = [scenario] if section.buffer is None or len(
+        {one.any["scenario"] for one in sections}) > 1 else []
+    words += [] if section.buffer is None else [f"buffer {section.buffer} packets"]
+    words += [changed] if len(alike) > 1 and changed else []
+    heading = ", ".join(words)
+    return heading if words[0] == scenario else heading[0].upper() + heading[1:]
 
 
 def _text(section: Section) -> str:

@@ -95,7 +95,8 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         failed += _round(there, paper, {n: c for n, c in wanted.items() if c.seed == seed}, made)
     if args.quick:
         print(ledger.quick(paper, made))
-        if done := [there.out / row["cell"] for row in made]:
+        ran = {row["cell"] for row in made}
+        if done := [there.out / name for name in wanted if name in ran]:
             report.write(there.out / "report.html", report.collect(done))
             print(f"paper: {there.out / 'report.html'}")
     else:

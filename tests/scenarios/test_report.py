@@ -173,6 +173,16 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
         ("red", 1), ("red limit 9 ecn", 1)]
 
 
+def test_sections_of_one_buffer_are_told_apart_by_what_is_set(tmp_path: Path) -> None:
+    make(tmp_path, {("red", 100): 1.0, ("other", 100): 1.0, ("red", 200): 1.0})
+    path = tmp_path / "other-100" / "result.json"
+    path.write_text(path.read_text().replace('"rtt": 40', '"rtt": 41'))
+    heads = [text for text in read_back(tmp_path).texts["h2"] if "uffer" in text]
+    assert heads[2] == "Buffer 200 packets"
+    assert [re.findall(r"rtt=\d+", head) for head in heads[:2]] == [["rtt=40"], ["rtt=41"]]
+    assert all(head.startswith("Buffer 100 packets, ") for head in heads[:2])
+
+
 def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     """Seeds of one discipline are a row, disciplines of one setting a section."""
     for place, changes in (
