@@ -218,6 +218,12 @@ class Try:
     change: str
     by: Mapping[str, Any]
 
+    @property
+    def of_discipline(self) -> bool:
+        """Whether it is another discipline, or another setting of it, and not only where it is at
+        work, or what is taken of it."""
+        return "of" in self.by or "of" in self.by.get("against", {})
+
 
 @dataclass(frozen=True)
 class Claim:

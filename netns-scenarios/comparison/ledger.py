@@ -106,14 +106,22 @@ def _tries(claim: Claim, paper: Paper, made: Sequence[Row]) -> list[tuple[str, J
             for one in claim.tries]
 
 
-def _turned(judged: Judged, tries: Sequence[tuple[str, Judged]], claim: Claim) -> str:
-    """What turns a confirmed claim over, and what leaves it open: an interval across a bound."""
+def _turned(judged: Judged, tries: Sequence[tuple[str, Judged]], claim: Claim) -> tuple[str, str]:
+    """What turns a confirmed claim over, and what leaves it open, an interval across a bound: of
+    other disciplines, and of all else. Else a claim may be one of the load."""
     if judged.verdict != CONFIRMED:
-        return ""
-    shown = [(other, f"{change}: {_shown(claim, other.value)}") for change, other in tries]
-    over = "; ".join(text for other, text in shown if other.verdict == DIFFERS) or "nothing yet"
-    left = "; ".join(text for other, text in shown if other.why_not == claims.ACROSS)
-    return over + (f"; left open by: {left}" if left else "")
+        return "", ""
+    said = []
+    for of_discipline in (True, False):
+        shown = [(other, f"{change}: {_shown(claim, other.value)}")
+                 for one, (change, other) in zip(claim.tries, tries, strict=True)
+                 if one.of_discipline == of_discipline]
+        over = "; ".join(text for other, text in shown if other.verdict == DIFFERS)
+        left = "; ".join(text for other, text in shown if other.why_not == claims.ACROSS)
+        said.append("; ".join([over] * bool(over) + [f"left open by: {left}"] * bool(left)))
+    if not any(other.verdict == DIFFERS for _, other in tries):
+        said[0] = "; ".join(["nothing yet"] + [said[0]] * bool(said[0]))
+    return said[0], said[1]
 
 
 def _cell(text: str) -> str:
@@ -126,12 +134,26 @@ def _in_short(claim: Claim, judged: Judged) -> str:
     return f"**{judged.verdict}** {_shown(claim, judged.value) or judged.why_not}"
 
 
+def _alone(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> str:
+    """Which of the confirmed claims no other discipline turns over: they may be of the load."""
+    mine = []
+    for claim in listed:
+        if verdict(claim, paper, made).verdict == CONFIRMED and not any(
+                one.of_discipline and judged.verdict == DIFFERS for one, (_, judged) in
+                zip(claim.tries, _tries(claim, paper, made), strict=True)):
+            mine.append(claim.id)
+    return (f" Of the confirmed, {', '.join(mine)} {'is' if len(mine) == 1 else 'are'} turned over "
+            "by no other discipline that was tried, and may tell of the load more than of the "
+            "discipline." if mine else "")
+
+
 def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],
                  eras: Sequence[Era]) -> list[str]:
     """Markdown."""
     says = paper.text.get("says", ("what the paper says, and where", "published"))
     heads = [*says, "accepted", "measured", "verdict",
-             *(era.head for era in eras), "turned over by", "behind it"]
+             *(era.head for era in eras), "turned over by another discipline",
+             "by another load, TCP or figure", "behind it"]
     out = [f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
     for claim in listed:
         judged = verdict(claim, paper, made)
@@ -140,7 +162,7 @@ def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],
             claim.id, f"{claim.says} *{claim.place}*", claim.published,
             claim.accepted() + SEEN * claim.seen,
             _shown(claim, judged.value), f"**{judged.verdict}**",
-            *(_in_short(claim, era.verdicts[claim.id]) for era in eras), turned, _behind(judged),
+            *(_in_short(claim, era.verdicts[claim.id]) for era in eras), *turned, _behind(judged),
         ))) + " |")
     return out
 
@@ -442,7 +464,8 @@ def page(paper: Paper) -> dict[str, str]:
                _held_back(one.cells) for one in judged.values())
            + f" Of those with {SEEN.strip()} some cells had run before, at an earlier commit: what "
            "is claimed was found in the text later, or what is accepted, or of which cells, was "
-           "mended." * any(claim.seen for claim in listed), "",
+           "mended." * any(claim.seen for claim in listed)
+           + _alone(paper, listed, made), "",
            *claims_table(paper, listed, made, have), ""]
     if differing := _differences(paper, listed, made):
         out += ["## Where it differs", "", *differing]

@@ -482,6 +482,21 @@ at = {{ buffer = 200 }}
     assert "What holds\n\nNothing." in whole
 
 
+def test_what_the_load_turns_over_is_not_what_a_discipline_does(made_up: Paper) -> None:
+    assert "bad: 0.30 ±0.02 |  |" in ledger.page(made_up)["made-up.md"]
+    assert "Of the confirmed, C2 is turned over by no other" in ledger.page(made_up)["made-up.md"]
+    path = made_up.directory / "claims.toml"
+    path.write_text(path.read_text().replace(
+        'change = "bad"\nof = "bad"', 'change = "half"\nat = { buffer = 100 }'))
+    rewrite(made_up, lambda row: row | {"figures": row["figures"] | {"summary": {
+        **row["figures"]["summary"],
+        **({"utilization": 0.4} if row["at"].get("buffer") == 100 else {})}}})
+    page = ledger.page(made_up)["made-up.md"]
+    (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
+    assert "|  | half: 0.40 ±0.00 |" in first
+    assert "Of the confirmed, C1 is turned over by no other" in page
+
+
 def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
     assert "†" not in ledger.page(made_up)["made-up.md"]
     path = made_up.directory / "claims.toml"
@@ -539,7 +554,7 @@ def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     assert fates["nothing has run"] in "\n".join(ledger.then_and_now([made_up])[0])
     page = ledger.page(made_up)["made-up.md"]
     assert "with a later TCP: nothing of it has run." in page
-    assert "| verdict | turned over by |" in page
+    assert "| verdict | turned over by another discipline |" in page
     assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
     assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())
     own = made_up.results.read_bytes()
@@ -786,9 +801,9 @@ def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
 def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
     page = ledger.page(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
-    assert "| **confirmed** | bad: 0.30 ±0.02 | 3 seeds, 3 cells, 0.3 CPU min |" in first
+    assert "| **confirmed** | bad: 0.30 ±0.02 |  | 3 seeds, 3 cells, 0.3 CPU min |" in first
     (second,) = [line for line in page.splitlines() if line.startswith("| C2 ")]
-    assert "| **confirmed** | nothing yet | 3 seeds, 12 cells, 1.2 CPU min |" in second
+    assert "| **confirmed** | nothing yet |  | 3 seeds, 12 cells, 1.2 CPU min |" in second
 
 
 def test_a_row_has_five_digits_of_a_figure_and_nothing_of_one_that_there_is_not() -> None:
