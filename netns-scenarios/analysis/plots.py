@@ -41,11 +41,13 @@ plt.rcParams.update({
 
 @dataclass(frozen=True)
 class Panel:
-    """One run's data: title, x and y of the same length."""
+    """One run's data: title, x and y of the same length; label: of the line, where a panel has
+    several."""
 
     title: str
     x: NDArray[np.float64]
     y: NDArray[np.float64]
+    label: str = ""
 
 
 def data_url(png: bytes) -> str:
@@ -105,6 +107,28 @@ def queues(panels: Sequence[Panel], limit: float | None, warmup_s: float) -> byt
         axis.axvspan(0, warmup_s, color=GREY, alpha=0.25, linewidth=0, zorder=0)
         axis.plot(panel.x, panel.y, color=BLUE, linewidth=0.6, zorder=2)
         axis.set_xlim(0, float(panel.x[-1]))
+    return _png(figure)
+
+
+def curves(panels: Sequence[Sequence[Panel]], xlabel: str, ylabel: str) -> bytes:
+    """A panel for each of `panels`, with a line for each Panel in it: its first has the panel's
+    title, and all their own in the legend, if there are several anywhere."""
+    drawn = [of for of in panels if of]
+    ends = [float(np.max(line.x)) for of in drawn for line in of]
+    top = 1.05 * max(1e-9, *(float(np.max(line.y)) for of in drawn for line in of))
+    figure, axes = _grid([of[0] for of in drawn], xlabel, ylabel, top)
+    looks = dict(zip(dict.fromkeys(line.label for of in drawn for line in of),
+                     ((BLUE, "-"), (RED, "--"), (GREY, "-."), ("#2e8b57", ":")), strict=False))
+    for axis, of in zip(axes, drawn, strict=True):
+        for line in of:
+            colour, dash = looks.get(line.label, (GREY, ":"))
+            axis.plot(line.x, line.y, dash, color=colour, linewidth=1, label=line.label)
+        axis.set_xlim(0, max(ends) or 1.0)
+    if len(looks) > 1:
+        handles = [axes[0].plot([], [], dash, color=colour, label=label)[0]
+                   for label, (colour, dash) in looks.items()]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(looks),
+                      frameon=False)
     return _png(figure)
 
 

@@ -415,6 +415,18 @@ def _queue_panel(name: str, run: Run) -> plots.Panel:
     return plots.Panel(name, queue["time_s"], queue["packets"])
 
 
+def _delay_panel(name: str, shown: Mapping[str, Any]) -> list[plots.Panel]:
+    """Of the queue, and of each group's datagrams, if any; shown: explore.of_run."""
+    part = explore.QUANTILES / 100
+    return [plots.Panel(name, np.array(ms), part, of) for of, ms in shown["delays"].items()]
+
+
+def _loss_panel(name: str, shown: Mapping[str, Any]) -> list[plots.Panel]:
+    time = np.array(shown["time"])
+    return [plots.Panel(name, time, np.array(shown[of], dtype=float), of)
+            for of in ("dropped", "marked") if shown[of]]
+
+
 def _figure(heading: str, image: bytes, *caption: str, moves: bool = False) -> dict[str, Any]:
     """`moves`: explore.py draws the same for who can run scripts."""
     return {"heading": heading, "what": heading, "image": plots.data_url(image), "moves": moves,
@@ -441,6 +453,15 @@ def _figures(section: Section) -> list[dict[str, Any]]:
         f"Packets in the queue every {p['sample']} ms, {'the red line the buffer, ' * bool(buffer)}"
         f"the warm-up grey; seed {seed}.",
         queue_sentence(section.first, buffer) if buffer and several else "", moves=True))
+    shown = [(name, explore.of_run(run.directory, run.result)) for name, run in section.first]
+    made += [
+        _figure("How long packets wait", plots.curves(
+            [_delay_panel(*one) for one in shown], "delay, ms", "part that waits no longer"),
+            f"Of what is queued at each instant, and of datagrams one way; seed {seed}.",
+            moves=True),
+        _figure("Losses and marks", plots.curves(
+            [_loss_panel(*one) for one in shown], "time, s", "packets since the start"),
+            f"Dropped and marked by the discipline; seed {seed}.", moves=True)]
     return made
 
 
