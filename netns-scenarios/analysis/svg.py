@@ -156,7 +156,8 @@ def picture(panels: Sequence[Panel], columns: int = 2, top: float | None = None)
     """A file's text: the panels, all with one scale of y that ends at `top`, and what the lines
     are."""
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
-    looks = {name: (COLOURS[i % len(COLOURS)], MARKS[i % len(MARKS)])
+    # Where colours come again, with other marks.
+    looks = {name: (COLOURS[i % len(COLOURS)], MARKS[(i + i // len(COLOURS)) % len(MARKS)])
              for i, name in enumerate(names)}
     highest = top or 1.06 * max((y + half for panel in panels for line in panel.lines
                                  for _, y, half in line.points), default=1.0) or 1.0

@@ -966,6 +966,21 @@ def test_every_line_over_time_is_asked_for_and_says_what_made_it(name: str) -> N
         assert facts_of(trace.cell)
 
 
+def test_eighteen_lines_look_different() -> None:
+    """In colour or in the mark; a mark is told by its element and the way from corner to corner."""
+    names = [f"line {i}" for i in range(18)]
+    text = svg.picture([svg.Panel("", "x", "y", [
+        svg.Line(name, [(1.0, 1.0, 0.0)]) for name in names])])
+    looks = set()
+    for element in list(ET.fromstring(text))[-2 * len(names)::2]:
+        shown = element.attrib
+        corners = [[float(x) for x in corner.split(",")]
+                   for corner in shown.get("points", "0,0 0,0").split()]
+        way = tuple(round(b - a, 1) for a, b in zip(*corners[:2], strict=True))
+        looks.add((element.tag, shown.get("fill", shown.get("stroke")), len(corners), way))
+    assert len(looks) == len(names)
+
+
 def test_a_picture_shows_the_larger_value_higher() -> None:
     line = svg.Line("a", [(1.0, 1.0, 0.0), (2.0, 3.0, 0.0)])
     text = svg.picture([svg.Panel("", "x", "y", [line])])
