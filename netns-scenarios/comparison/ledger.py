@@ -19,6 +19,8 @@ from netns.execute import ROOT
 from . import contests, traces
 from .paper import Experiment, Paper, load, names
 
+#: CPU seconds that a cell costs beside its run, alone and as a cluster's job; and a cluster's CPUs.
+SETUP_S, JOB_S, CPUS = 0.5, 3.7, 200
 #: Behind what is accepted where cells had run before.
 SEEN = " †"
 #: Share of the time that is worth saying.
@@ -545,6 +547,16 @@ def _tally(judged: Iterable[Judged]) -> dict[str, int]:
     return {one: found[one] for one in (CONFIRMED, DIFFERS, UNDECIDED)}
 
 
+def _cost(paper: Paper) -> str:
+    """Of 10 000 cells like those of a paper that have run: a line of a table."""
+    if not (made := rows.read(paper.results)):
+        return f"| {paper.name} | none has run | | | |"
+    each = 60 * _minutes(made) / len({row["cell"] for row in made})
+    alone, job = (10_000 * (each + more) / 3600 for more in (SETUP_S, SETUP_S + JOB_S))
+    return (f"| {paper.name} ({paper.text.get('like', '')}) | {each:.1f} | {alone:.1f} | {job:.1f} "
+            f"| {60 * job / CPUS:.0f} min |")
+
+
 def index(papers: Sequence[Paper]) -> str:
     """docs/results/README.md."""
     out = ["# The papers, replayed", "",
@@ -564,7 +576,13 @@ def index(papers: Sequence[Paper]) -> str:
     out += ["", "Not decidable: not all of its cells are there, or the 95 % interval lies across a "
             "bound. `make paper-NAME` runs what is absent; how a claim is written and judged is in "
             "[scenarios.md](../scenarios.md). What becomes of the claims with the TCP of "
-            "today, and which discipline to take where, is in [today.md](today.md)."]
+            "today, and which discipline to take where, is in [today.md](today.md).",
+            "", "## What 10 000 cells cost", "",
+            "CPU hours, from the CPU seconds of the rows, of the papers' own TCP; to them come, "
+            f"for each cell, {SETUP_S} s for the run's own set-up and figures, and on a cluster "
+            f"{JOB_S} s more ([cluster.md](../cluster.md)).", "",
+            "| 10 000 cells like those of | CPU s a cell | one machine, CPU h | Slurm, CPU h | on "
+            f"{CPUS} CPUs |", "|---" * 5 + "|", *map(_cost, papers)]
     return "\n".join(out) + "\n"
 
 

@@ -482,6 +482,13 @@ at = {{ buffer = 200 }}
     assert "What holds\n\nNothing." in whole
 
 
+def test_what_many_cells_cost_is_counted(made_up: Paper) -> None:
+    """6 s each, and 0.5 more: 10 000 cells are 65 000 s. As jobs 3.7 s more: 102 000 s."""
+    assert "| made-up () | 6.0 | 18.1 | 28.3 |" in ledger.index([made_up])
+    made_up.results.unlink()
+    assert "| made-up | none has run | | | |" in ledger.index([made_up])
+
+
 def test_what_the_load_turns_over_is_not_what_a_discipline_does(made_up: Paper) -> None:
     assert "bad: 0.30 ±0.02 |  |" in ledger.page(made_up)["made-up.md"]
     assert "Of the confirmed, C2 is turned over by no other" in ledger.page(made_up)["made-up.md"]
