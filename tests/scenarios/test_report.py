@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from analysis import compare, report, result
+from analysis import compare, plots, report, result
 from netns.execute import Cost
 
 from tests.scenarios import handmade
@@ -171,6 +171,35 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
     (section,) = report.collect(given)
     assert [(name, len(runs)) for name, runs in section.runs.items()] == [
         ("red", 1), ("red limit 9 ecn", 1)]
+
+
+def test_without_scripts_there_is_a_still_of_each_picture(tmp_path: Path) -> None:
+    page = render(tmp_path, {("red", 2): 1.0, ("other", 2): 2.0})
+    assert [text.removesuffix(": a still picture") for text in page.texts["summary"]
+            if "still" in text] == ["Goodput of each flow", "The queue over time",
+                                    "How long packets wait", "Losses and marks"]
+    # And of the table.
+    assert len(page.images) == len(set(page.images)) == 5
+
+
+def test_the_stills_of_losses_have_the_marks_where_there_are_any(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, {("red", 2): 1.0})
+    drawn: list[list[list[plots.Panel]]] = []
+    curves = plots.curves
+
+    def seen(panels: list[list[plots.Panel]], *words: str) -> bytes:
+        drawn.append(panels)
+        return curves(panels, *words)
+
+    monkeypatch.setattr(plots, "curves", seen)
+    read_back(tmp_path)
+    ((delays,), (losses,)) = drawn
+    assert [(line.title, line.label) for line in delays] == [("red", "queue")]
+    # handmade.QUEUE, packets of 1 Mb/s: 40 ms at 1 s, 20 at 2 s, none at 3 s.
+    assert [delays[0].x[i] for i in (0, 50, 100)] == [0, 20, 40]
+    assert [(line.label, line.y.tolist()) for line in losses] == [
+        ("dropped", [0, 7, 8, 12]), ("marked", [0, 2, 2, 5])]
 
 
 def test_sections_of_one_buffer_are_told_apart_by_what_is_set(tmp_path: Path) -> None:
