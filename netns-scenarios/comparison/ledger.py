@@ -399,7 +399,7 @@ def _one_page(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
     judged = {claim.id: verdict(claim, paper, made) for claim in listed}
     table, _ = then_and_now([load(name) for name in names()])
     tally = _tally(judged.values())
-    more = f"[{paper.name}-claims.md]({paper.name}-claims.md)"
+    more = f"[{paper.claims_page}]({paper.claims_page})"
     out = [f"# {paper.text['title']}", "",
            f"On one page; {more} has all claims, what was tried on them, the figures' numbers, and "
            "what becomes of each claim of the papers.", "",
@@ -448,11 +448,10 @@ def page(paper: Paper) -> dict[str, str]:
     made, listed = rows.read(paper.results), claims.load(paper.directory)
     text, eras = paper.text, other_eras(paper, listed)
     have = [era for era in eras if era.made]
-    asks = "question" in text
     judged = {claim.id: verdict(claim, paper, made) for claim in listed}
     over_time = traces.found(paper)
     files, pictures = _figures(paper, made, over_time)
-    out = [f"# {text['title']}{': the claims' * asks}", "",
+    out = [f"# {text['title']}{': the claims' * paper.asks}", "",
            f"Made by `make ledger` from `netns-scenarios/papers/{paper.name}`, by `make "
            f"paper-{paper.name}`, which runs what is missing.", "",
            *_state(paper, made, listed, eras), "", text["note"].strip(), "",
@@ -474,7 +473,7 @@ def page(paper: Paper) -> dict[str, str]:
     if undecided := _undecided(paper, listed, made):
         out += ["## Where it is not decidable", "", *undecided, ""]
     out += [*pictures, "## Why these bounds", "", *_bounds(paper, listed), ""]
-    if asks:
+    if paper.asks:
         _, lists = then_and_now([load(name) for name in names()])
         out += [*_what_holds(listed, judged, CONFIRMED, "What holds"),
                 "## What becomes of the papers' claims", "",
@@ -485,11 +484,11 @@ def page(paper: Paper) -> dict[str, str]:
                          *traces.runs(over_time)]), "",
             "Each row of `results*.jsonl` and `traces.jsonl` has the command that makes its run "
             "again, to the byte, and the digest to compare."]
-    if asks:
+    if paper.asks:
         heads = {f"{paper.name}-{spec['name']}.svg": spec["head"] for spec in text["figure"]}
         files[f"{paper.name}.md"] = _one_page(
             paper, made, listed, {name: head for name, head in heads.items() if name in files})
-    files[f"{paper.name}{'-claims' * asks}.md"] = "\n".join(out) + "\n"
+    files[paper.claims_page] = "\n".join(out) + "\n"
     return files
 
 
@@ -602,13 +601,13 @@ def then_and_now(papers: Sequence[Paper]) -> tuple[list[str], list[str]]:
         then = {claim.id: verdict(claim, paper, made) for claim in listed}
         for era in other_eras(paper, listed):
             if not era.made:
-                table.append(f"| [{paper.name}]({paper.name}.md) | {era.head} | "
+                table.append(f"| [{paper.name}]({paper.claims_page}) | {era.head} | "
                              + "has not run | " + " | " * len(FATES) + "|")
                 continue
             fates = {fate: [c for c in listed if (before, after) == (
                 then[c.id].verdict, era.verdicts[c.id].verdict)] for before, after, fate in FATES}
             decided = sum(map(len, fates.values()))
-            table.append(f"| [{paper.name}]({paper.name}.md) | {era.head} | "
+            table.append(f"| [{paper.name}]({paper.claims_page}) | {era.head} | "
                          + " | ".join(str(len(found)) for found in fates.values())
                          + f" | {len(listed) - decided} |")
             if not decided:
@@ -629,7 +628,7 @@ def of_all() -> dict[str, str]:
     papers = [load(name) for name in names()]
     files = {"README.md": index(papers)}
     for paper in papers:
-        if "question" in paper.text:
+        if paper.asks:
             files |= page(paper)
     return files
 

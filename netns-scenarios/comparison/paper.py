@@ -124,6 +124,16 @@ class Paper:
         return PAPERS / self.name
 
     @property
+    def asks(self) -> bool:
+        """Whether it is not a paper but questions, whose answers have a page of their own."""
+        return "question" in self.text
+
+    @property
+    def claims_page(self) -> str:
+        """File below docs/results that has its claims."""
+        return f"{self.name}{'-claims' * self.asks}.md"
+
+    @property
     def results(self) -> Path:
         """A line for each cell that ran."""
         return self.directory / f"results{'' if self.era == OWN else f'-{self.era}'}.jsonl"

@@ -476,7 +476,7 @@ at = {{ buffer = 200 }}
     assert "- Good is good. Accepted: 0.8 to 1; measured: 0.40 ±0.00 (C1)." in short
     assert "0 others of 2 claims hold, and 0 are not decided" in short
     assert "![Figure 1](made-up-1.svg)" in short
-    assert "| [made-up](made-up.md) | now |" in short
+    assert "| [made-up](made-up-claims.md) | now |" in short
     assert "| verdict |" not in short
     assert "| C1 | Good is good." in whole
     assert "What holds\n\nNothing." in whole
