@@ -129,15 +129,18 @@ def limited(ends: Sequence[Mapping[str, str]], rtts_ms: Mapping[str, float], *,
     wrong = []
     for group, rtt_ms in rtts_ms.items():
         rows = [row for row in ends if row["group"] == group and float(row.get("busy_ms") or 0)]
-        said = [f"flow {row['flow']} {by}" for row in rows
-                if (by := _limited_by(row, rtt_ms, window=window))]
+        said = {row["flow"]: by for row in rows
+                if (by := _limited_by(row, rtt_ms, window=window))}
         bulk = [row for row in rows if row["kind"] == "bulk"]
         starved = [row for row in bulk if not int(row["unsent"])]
         if len(starved) > STARVED * len(bulk):
-            said += [f"flow {row['flow']} by its socket's buffer, which has nothing unsent at its "
-                     "end" for row in starved]
+            for row in starved:
+                said.setdefault(row["flow"],
+                                "by its socket's buffer, which has nothing unsent at its end")
         if said:
-            wrong.append(f"group {group}: {len(said)} of {len(rows)} flows were limited, {said[0]}")
+            flow, by = next(iter(said.items()))
+            wrong.append(f"group {group}: {len(said)} of {len(rows)} flows were limited, "
+                         f"flow {flow} {by}")
     return wrong
 
 

@@ -180,9 +180,12 @@ def limited(window: bool = True, **changed: str) -> list[str]:
 def test_a_sender_that_something_else_limits_is_noticed() -> None:
     assert limited() == []
     assert "its socket's buffer" in limited(unsent="0")[0]
-    few = [BULK] * 19 + [BULK | {"unsent": "0"}]
-    assert guards.limited(few, {"all": 100.0}, window=True) == []
-    assert "2 of 19 flows" in guards.limited(few[2:] + few[-1:], {"all": 100.0}, window=True)[0]
+    many = [BULK | {"flow": str(flow)} for flow in range(20)]
+    many[-1] |= {"unsent": "0"}
+    assert guards.limited(many, {"all": 100.0}, window=True) == []
+    many[-2] |= {"unsent": "0", "busy_ms": "50000"}
+    assert ["group all: 2 of 19 flows were limited, flow 18 by its program, which sent in 50000 of "
+            "60000 ms"] == guards.limited(many[1:], {"all": 100.0}, window=True)
     # Its program was late; a web session is silent as often as it likes.
     assert "its program" in limited(busy_ms="50000")[0]
     assert limited(busy_ms="50000", kind="web", unsent="0") == []
