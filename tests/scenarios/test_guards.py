@@ -184,8 +184,9 @@ def test_a_sender_that_something_else_limits_is_noticed() -> None:
     many[-1] |= {"unsent": "0"}
     assert guards.limited(many, {"all": 100.0}, window=True) == []
     many[-2] |= {"unsent": "0", "busy_ms": "50000"}
-    assert ["group all: 2 of 19 flows were limited, flow 18 by its program, which sent in 50000 of "
-            "60000 ms"] == guards.limited(many[1:], {"all": 100.0}, window=True)
+    assert guards.limited(many[1:], {"all": 100.0}, window=True) == [
+        "group all: 2 of 19 flows were limited, flow 18 by its program, which sent in 50000 of "
+        "60000 ms"]
     # Its program was late; a web session is silent as often as it likes.
     assert "its program" in limited(busy_ms="50000")[0]
     assert limited(busy_ms="50000", kind="web", unsent="0") == []
