@@ -206,6 +206,6 @@ def in_step(ends: Sequence[Mapping[str, str]], paths: Mapping[str, str]) -> list
             rho, sure = test(alike)
             if sure:
                 wrong.append(f"group {group}: losses follow the order of the flows ({of} "
-                             f"{rho:.2f}), which started in a random one")
+                             f"{rho:.2f}): their phases are locked, or they start in that one")
                 break
     return wrong
