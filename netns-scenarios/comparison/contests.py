@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,14 +73,15 @@ class Standing:
 
 
 def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[Standing]:
-    """All disciplines, the best first; none unless all have run under all seeds."""
+    """All disciplines, the best first; none unless all have the figure under all seeds."""
     (experiment,) = [e for e in paper.experiments if e.name == contest["experiment"]]
     values: dict[str, dict[int, float]] = {name: {} for name in experiment.disciplines}
     for row in made:
         if row["experiment"] == experiment.name and all(
                 row["at"][axis] == value for axis, value in contest["at"].items()):
-            values[row["discipline"]][row["seed"]] = claims.figure(row["figures"],
-                                                                   contest["metric"])
+            with suppress(claims.Absent):
+                values[row["discipline"]][row["seed"]] = claims.figure(row["figures"],
+                                                                       contest["metric"])
     if any(len(by_seed) < experiment.seeds for by_seed in values.values()):
         return []
     sign = -1 if contest.get("most") else 1
@@ -223,8 +225,10 @@ def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
             "all of it is beyond; else so few seeds do not tell it apart. At most half as good is, "
             "by the same interval, who has half of the best's figure, or less; where the least is "
             "best, twice of it, or more. A figure has its 95 % interval, or, where that is wide, "
-            "the least and the most of the seeds. Between mainline and ours it is open when of the "
-            "other side none is as good, and one is not told apart. Mainline's are named first: "
-            "they need no module of ours.", "",
+            "the least and the most of the seeds. In the tables each side has its own best, and "
+            "\"as good\" and \"not told apart\" beside it are from that one. Between mainline and "
+            "ours it is a tie when one of the other side is as good as the best of all, and open "
+            "when none is, but one is not told apart. Mainline's are named first: they need no "
+            "module of ours.", "",
             *said, *([""] if said else []),
             *(line for text, every in asked for line in question(text, every))]

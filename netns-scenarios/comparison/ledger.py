@@ -138,15 +138,20 @@ def _in_short(claim: Claim, judged: Judged) -> str:
 
 def _alone(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> str:
     """Which of the confirmed claims no other discipline turns over: they may be of the load."""
-    mine = []
+    tried: dict[str, list[str]] = {
+        "none was tried": [], "none decides": [], "one holds it, too": []}
     for claim in listed:
-        if verdict(claim, paper, made).verdict == CONFIRMED and not any(
-                one.of_discipline and judged.verdict == DIFFERS for one, (_, judged) in
-                zip(claim.tries, _tries(claim, paper, made), strict=True)):
-            mine.append(claim.id)
-    return (f" Of the confirmed, {', '.join(mine)} {'is' if len(mine) == 1 else 'are'} turned over "
-            "by no other discipline that was tried, and may tell of the load more than of the "
-            "discipline." if mine else "")
+        if verdict(claim, paper, made).verdict != CONFIRMED:
+            continue
+        others = {judged.verdict for one, (_, judged) in
+                  zip(claim.tries, _tries(claim, paper, made), strict=True) if one.of_discipline}
+        if DIFFERS not in others:
+            why = ("one holds it, too" if CONFIRMED in others else "none decides" if others
+                   else "none was tried")
+            tried[why].append(claim.id)
+    said = "; ".join(f"{', '.join(ids)} ({why})" for why, ids in tried.items() if ids)
+    return (f" Of the confirmed these are turned over by no other discipline, and may tell of the "
+            f"load more than of the discipline: {said}." if said else "")
 
 
 def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],
@@ -572,10 +577,11 @@ def index(papers: Sequence[Paper]) -> str:
         out.append(f"| [{_cell(paper.text['title'])}]({paper.name}.md) | {len(listed)} | "
                    + " | ".join(map(str, _tally(judged).values()))
                    + f" | {short} | {have} | {asked} | {_minutes(made):.0f} |")
-    out += ["", "Not decidable: not all of its cells are there, or the 95 % interval lies across a "
-            "bound. `make paper-NAME` runs what is absent; how a claim is written and judged is in "
-            "[scenarios.md](../scenarios.md). What becomes of the claims with the TCP of "
-            "today, and which discipline to take where, is in [today.md](today.md).",
+    out += ["", "Not decidable: fewer than three seeds have all its cells, the 95 % interval lies "
+            "across a bound, or there is no ratio, for a seed has 0. `make paper-NAME` runs what "
+            "is absent; how a claim is written and judged is in [scenarios.md](../scenarios.md). "
+            "What becomes of the claims with the TCP of today, and which discipline to take "
+            "where, is in [today.md](today.md).",
             "", "## What 10 000 cells cost", "",
             "CPU hours, from the CPU seconds of the rows, of the papers' own TCP; to them come, "
             f"for each cell, {SETUP_S} s for the run's own set-up and figures, and on a cluster "

@@ -147,6 +147,25 @@ def test_chance_does_not_look_like_an_order(flows: int) -> None:
         assert in_step(ends(lost)) == []
 
 
+@pytest.mark.parametrize(("losers", "flows"), [(1, 100), (2, 100), (4, 400), (6, 1000)])
+def test_few_losses_do_not_look_like_an_order(losers: int, flows: int) -> None:
+    """Where a packet is lost here and there, two neighbours that lose are no rarity."""
+    rng = random.Random(losers)
+    lost = [0] * (flows - losers) + [1] * losers
+    for _ in range(30):
+        rng.shuffle(lost)
+        assert in_step(ends(lost)) == []
+
+
+def test_what_one_order_in_a_hundred_has_is_chance() -> None:
+    # The last of a hundred flows loses; in each of six and eight pairs the later one.
+    assert in_step(ends([0] * 99 + [1])) == []
+    assert in_step(ends([0, 1] * 6), paths=6) == []
+    assert in_step(ends([0, 1] * 8), paths=8) == []
+    # Ten in a row of a hundred are 1 in 2e11.
+    assert len(in_step(ends([0] * 90 + [1] * 10))) == 1
+
+
 @pytest.mark.parametrize("ranks", [(0.5, -0.5), (1, 0, -1), (1.5, -1.5, 0, 0),
                                    (2, -1, -1, 1, -1), (2.5, 1.5, -0.5, -0.5, -0.5, -2.5)])
 def test_products_of_neighbours_have_the_moments_of_all_orders(ranks: tuple[float, ...]) -> None:

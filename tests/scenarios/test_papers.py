@@ -491,7 +491,8 @@ def test_what_many_cells_cost_is_counted(made_up: Paper) -> None:
 
 def test_what_the_load_turns_over_is_not_what_a_discipline_does(made_up: Paper) -> None:
     assert "bad: 0.30 ±0.02 |  |" in ledger.page(made_up)["made-up.md"]
-    assert "Of the confirmed, C2 is turned over by no other" in ledger.page(made_up)["made-up.md"]
+    assert "load more than of the discipline: C2 (none was tried)." in (
+        ledger.page(made_up)["made-up.md"])
     path = made_up.directory / "claims.toml"
     path.write_text(path.read_text().replace(
         'change = "bad"\nof = "bad"', 'change = "half"\nat = { buffer = 100 }'))
@@ -501,7 +502,7 @@ def test_what_the_load_turns_over_is_not_what_a_discipline_does(made_up: Paper) 
     page = ledger.page(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
     assert "|  | half: 0.40 ±0.00 |" in first
-    assert "Of the confirmed, C1 is turned over by no other" in page
+    assert "load more than of the discipline: C1 (none was tried)." in page
 
 
 def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
