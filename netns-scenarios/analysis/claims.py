@@ -258,9 +258,9 @@ class Claim:
         """Whether its verdict needs this cell."""
         return any(s.holds(experiment, discipline, at) for s in (self.what, self.against) if s)
 
-    def least(self, seeds: Mapping[str, int]) -> int:
-        """Of the seeds that its experiments have, what all have."""
-        return min(seeds[s.experiment] for s in (self.what, self.against) if s)
+    def least(self, seeds: Mapping[str, Sequence[int]]) -> int:
+        """How many seeds all of its experiments have."""
+        return min(len(seeds[s.experiment]) for s in (self.what, self.against) if s)
 
     def varied(self, by: Mapping[str, Any]) -> Claim:
         """The same claim of other cells. What it is set against follows, but for what the claim
@@ -382,12 +382,14 @@ def _values(what: Selection, axes: Mapping[str, Sequence[Any]], cells: Cells,
 
 
 def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
-            seed: int) -> tuple[float, list[Row]]:
-    """The claim's figure under one seed, not a number where 0 is divided by 0; axes: of each
-    experiment. Absent when a cell is."""
-    values, rows = _values(claim.what, axes[claim.what.experiment], cells, seed)
+            seeds: Mapping[str, int]) -> tuple[float, list[Row]]:
+    """The claim's figure under one seed of each experiment, not a number where 0 is divided by 0;
+    axes: of each experiment. Absent when a cell is."""
+    values, rows = _values(claim.what, axes[claim.what.experiment], cells,
+                           seeds[claim.what.experiment])
     if claim.against:
-        others, more = _values(claim.against, axes[claim.against.experiment], cells, seed)
+        others, more = _values(claim.against, axes[claim.against.experiment], cells,
+                               seeds[claim.against.experiment])
         rows += more
         if len(others) == 1:
             others *= len(values)
@@ -400,13 +402,16 @@ def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells
 
 
 def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: Sequence[Row],
-          seeds: Mapping[str, int]) -> Judged:
-    """The verdict; seeds: how many each experiment is to have. Each must have all cells."""
+          seeds: Mapping[str, Sequence[int]]) -> Judged:
+    """The verdict; seeds: those that each experiment is to have, of two experiments taken in pairs.
+    Each must have all cells."""
     cells = by_cell(rows)
     values, used, lacking, no_ratio = [], [], "", ""
-    for seed in range(1, claim.least(seeds) + 1):
+    for at in range(claim.least(seeds)):
+        of = {name: numbers[at] for name, numbers in seeds.items() if at < len(numbers)}
+        seed = of[claim.what.experiment]
         try:
-            value, mine = measure(claim, axes, cells, seed)
+            value, mine = measure(claim, axes, cells, of)
         except Absent as absent:
             lacking = lacking or f"absent: {absent}, seed {seed}"
             continue

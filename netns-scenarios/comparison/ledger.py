@@ -236,8 +236,9 @@ def _flows(spec: Mapping[str, Any], experiment: Experiment, made: Sequence[Row])
     panels = []
     for name in spec.get("disciplines", experiment.disciplines):
         for row in made:
-            if (row["experiment"], row["discipline"], row["seed"]) == (experiment.name, name, 1) \
-                    and all(row["at"][k] == v for k, v in spec["at"].items()):
+            if (row["experiment"], row["discipline"], row["seed"]) == (
+                    experiment.name, name, experiment.first) and all(
+                    row["at"][k] == v for k, v in spec["at"].items()):
                 flows = row["figures"]["flows_bps"]
                 points = [(float(i), bps / 1e6, 0.0) for i, bps in enumerate(flows)]
                 fair = row["figures"]["summary"]["fair_share_bps"] / 1e6
@@ -363,7 +364,7 @@ def _ran(paper: Paper, made: Sequence[Row]) -> tuple[int, int]:
 
 def _have(paper: Paper, made: Sequence[Row]) -> str:
     have, asked = _ran(paper, made)
-    least, most = min(e.others for e in paper.experiments), max(paper.seeds.values())
+    least, most = min(e.others for e in paper.experiments), max(map(len, paper.seeds.values()))
     seeds = f"{least} to {most}" if least < most else f"{most}"
     return (f"{have} of {asked} cells ({seeds} seeds each), "
             f"{_many(round(_minutes(made)), 'minute')} of one CPU.")
@@ -430,7 +431,8 @@ def _figures(paper: Paper, made: Sequence[Row],
             name = f"{paper.name}-{spec['name']}.svg"
             files[name] = drawn
             one = spec.get("kind") in {traces.KIND, "flows"}
-            many = "One run each, with seed 1." if one else _cell(text["thinned"])
+            first = next(e.first for e in paper.experiments if e.name == spec["experiment"])
+            many = f"One run each, with seed {first}." if one else _cell(text["thinned"])
             lacking = [trace.title for trace, line in over_time
                        if trace.figure == spec["name"] and not line]
             absent = f" Absent: {'; '.join(lacking)}." if lacking else ""

@@ -5,8 +5,9 @@ the paper says of them, and `results.jsonl` has a line for each cell that ran.
 A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
 is a parameter of the scenario sets it; any axis may be named in the discipline's options. `set` has
 parameters of every scenario, for all experiments; an experiment's `where` has some of only those
-cells that it names by `disciplines`, `at` and `eras`. It has `seeds`, or the paper's number; with
-`others` that many of the cells that are of no claim, nor of what is tried on one.
+cells that it names by `disciplines`, `at` and `eras`. It has `seeds`, or the paper's number, from
+`first_seed` on, or the paper's, or 1: seeds under which nothing had run when bounds were set. With
+`others` it has that many of the cells that are of no claim, nor of what is tried on one.
 
 The claims can be judged again in other eras than the paper's own: `era.NAME` has parameters of
 every scenario (`set`) and options with the disciplines that get them (`options`). Only the cells
@@ -54,10 +55,10 @@ class Where:
 @dataclass(frozen=True)
 class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
-    paper's table; seeds: how many; others: of the cells that are of no claim; flows: keep each
-    flow's goodput; step_s: and each group's in such steps; delay: and the distribution of its
-    datagrams'; era: parameters that another era sets,
-    whatever set and axes say; where: parameters that some cells have by themselves."""
+    paper's table; seeds: how many; first: of them; others: how many of the cells that are of no
+    claim; flows: keep each flow's goodput; step_s: and each group's in such steps; delay: and the
+    distribution of its datagrams'; era: parameters that another era sets, whatever set and axes
+    say; where: parameters that some cells have by themselves."""
 
     name: str
     scenario: str
@@ -65,6 +66,7 @@ class Experiment:
     axes: Mapping[str, Sequence[Value]]
     disciplines: Sequence[str]
     seeds: int
+    first: int
     others: int
     flows: bool = False
     step_s: float = 0
@@ -82,6 +84,11 @@ class Experiment:
         return values
 
     @property
+    def numbers(self) -> range:
+        """The seeds."""
+        return range(self.first, self.first + self.seeds)
+
+    @property
     def points(self) -> list[dict[str, Value]]:
         """All combinations of the axes' values."""
         return [dict(zip(self.axes, values, strict=True))
@@ -97,6 +104,11 @@ class Cell:
     at: Mapping[str, Value]
     seed: int
     words: tuple[str, ...]
+
+    @property
+    def round(self) -> int:
+        """Which of the experiment's seeds it has, from 1 on."""
+        return self.seed - self.experiment.first + 1
 
     @property
     def name(self) -> str:
@@ -144,9 +156,9 @@ class Paper:
         return self.directory / "traces.jsonl"
 
     @property
-    def seeds(self) -> dict[str, int]:
-        """How many each experiment has."""
-        return {experiment.name: experiment.seeds for experiment in self.experiments}
+    def seeds(self) -> dict[str, range]:
+        """Of each experiment."""
+        return {experiment.name: experiment.numbers for experiment in self.experiments}
 
     @property
     def eras(self) -> tuple[str, ...]:
@@ -154,16 +166,17 @@ class Paper:
         return (OWN, *self.text.get("era", {}))
 
     def cells(self) -> Iterator[Cell]:
-        """All that can be run, one seed after the other."""
+        """All that can be run, one seed of each experiment after the other."""
         listed = claims.load(self.directory)
         if self.era == OWN:
             listed += [claim.varied(one.by) for claim in listed for one in claim.tries]
-        for seed, experiment in itertools.product(range(1, max(self.seeds.values()) + 1),
-                                                  self.experiments):
+        for at, experiment in itertools.product(range(max(map(len, self.seeds.values()))),
+                                                self.experiments):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
-                if seed <= experiment.seeds and name not in self.absent and (
-                        seed <= (experiment.others if self.era == OWN else 0)
+                if at < experiment.seeds and name not in self.absent and (
+                        at < (experiment.others if self.era == OWN else 0)
                         or claims.needed(listed, experiment.name, name, point)):
+                    seed = experiment.numbers[at]
                     yield Cell(experiment, name, point, seed,
                                words(experiment, self.disciplines, name, point, seed))
 
@@ -232,7 +245,8 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
             experiments.append(Experiment(
                 one["name"], one["scenario"],
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
-                axes, one["disciplines"], own, min(own, one.get("others", own)),
+                axes, one["disciplines"], own, one.get("first_seed", text.get("first_seed", 1)),
+                min(own, one.get("others", own)),
                 one.get("flows", False), one.get("step_s", 0), one.get("delay", False), theirs,
                 _where(one, era, (OWN, *text.get("era", {})), changed.get("set", {}))))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)

@@ -91,8 +91,8 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
               if not args.figures and _asked(args, for_, cell)}
     made: list[dict[str, Any]] = []
     failed: list[str] = []
-    for seed in sorted({cell.seed for cell in wanted.values()}):
-        failed += _round(there, paper, {n: c for n, c in wanted.items() if c.seed == seed}, made)
+    for at in sorted({cell.round for cell in wanted.values()}):
+        failed += _round(there, paper, {n: c for n, c in wanted.items() if c.round == at}, made)
     if args.quick:
         print(ledger.quick(paper, made))
         ran = {row["cell"] for row in made}
@@ -125,7 +125,7 @@ def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
             return False
     return ((not args.only or cell.experiment.name in args.only)
             and (not args.disciplines or cell.discipline in args.disciplines)
-            and (not args.seeds or cell.seed <= args.seeds))
+            and (not args.seeds or cell.round <= args.seeds))
 
 
 def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures over time: each line is of one run, that of seed 1, and is kept in `traces.jsonl` beside
-the rows, for a row has no room for what changes within a run."""
+"""Figures over time: each line is of one run, that of the first seed, and is kept in `traces.jsonl`
+beside the rows, for a row has no room for what changes within a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from analysis import logs, rows, svg, traces
 from .paper import Cell, Paper, words
 
 KIND = "time"
-SEED = 1
 HEAD = ("figure", "cell", "command", "of", "from_s", "to_s")
 
 
@@ -51,8 +50,8 @@ def asked(paper: Paper) -> Iterator[Trace]:
             spec = {**figure, **part}
             experiment, at = experiments[spec["experiment"]], spec.get("at", {})
             for name in spec["disciplines"]:
-                cell = Cell(experiment, name, at, SEED,
-                            words(experiment, paper.disciplines, name, at, SEED))
+                cell = Cell(experiment, name, at, experiment.first,
+                            words(experiment, paper.disciplines, name, at, experiment.first))
                 title = ", ".join(filter(None, (name, spec.get("title"))))
                 yield Trace(figure["name"], title, cell, spec.get("of", ["packets"]),
                             {key: spec[key] for key in ("from_s", "to_s") if key in spec})

@@ -87,11 +87,13 @@ def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
     """All cells, of one seed; and every claim, and what is tried on it, finds its cells and its
     figure, unless the discipline is said to be absent."""
     one = paper.load(name)
-    cells = [cell for cell in one.cells() if cell.seed == 1]
+    cells = [cell for cell in one.cells() if cell.round == 1]
     assert len({cell.words for cell in cells}) > 0.9 * len(cells)
     made = [{"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
-             "at": cell.at, "seed": 1, "figures": plausible(facts_of(cell))} for cell in cells]
+             "at": cell.at, "seed": cell.seed, "figures": plausible(facts_of(cell))}
+            for cell in cells]
     axes = {e.name: e.axes for e in one.experiments}
+    first = {e.name: e.first for e in one.experiments}
     listed = claims.load(one.directory)
     for claim in listed:
         for varied in (claim, *(claim.varied(t.by) for t in claim.tries)):
@@ -104,7 +106,7 @@ def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
                     assert set(values) <= set(axes[selection.experiment][axis]), claim.id
             if any(s.of in one.absent for s in used):
                 continue
-            value, behind = claims.measure(varied, axes, claims.by_cell(made), 1)
+            value, behind = claims.measure(varied, axes, claims.by_cell(made), first)
             assert math.isfinite(value), claim.id
             assert behind, claim.id
     assert len(listed) >= 5
@@ -189,7 +191,7 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     listed = claims.load(paper.PAPERS / name)
     cells = list(paper.load(name, era=era).cells())
     assert {cell.name for cell in cells} == {
-        key for key, c in own.items() if c.seed <= seeds
+        key for key, c in own.items() if c.round <= seeds
         and any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)}
     for cell in cells:
         keys = by_itself(cell) ^ by_itself(own[cell.name])
@@ -515,6 +517,35 @@ def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
     assert "Of those with † some cells had run before" in page
     # It judges nothing.
     assert verdicts(made_up)["C1"].verdict == "confirmed"
+
+
+def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
+    """Rows of other seeds judge nothing; two experiments are set against each other first seed by
+    first seed."""
+    (made_up.directory / "sweep.toml").write_text(SWEEP.replace(
+        'disciplines = ["good", "bad"]', 'disciplines = ["good", "bad"]\nfirst_seed = 11'))
+    (made_up.directory / "claims.toml").write_text(CLAIMS.replace(
+        'against = { of = "bad" }\nfold = "min"',
+        'at = { buffer = 100 }\nagainst = { experiment = "other", of = "third", '
+        'at = { rtt = 10.0, buffer = [] } }'))
+    one = paper.load("made-up")
+    fresh = [11, 12, 13]
+    assert [c.seed for c in one.cells() if (c.experiment.name, c.at.get("buffer")) == ("one", 100)
+            and c.discipline == "good"] == fresh
+    assert {c.seed for c in one.cells() if c.experiment.name == "other"} == {1, 2, 3}
+    assert {c.seed for c in paper.load("made-up", era="today").cells()
+            if c.experiment.name == "one"} == set(fresh)
+    assert {trace.cell.seed for trace in traces.asked(one)} == {11}
+    assert verdicts(one)["C1"].why_not == "absent: good in one at buffer 200, seed 11"
+
+    made_up.results.unlink()
+    run(one, good=0.9, bad=0.3, third=0.1)
+    found = verdicts(one)
+    assert found["C1"].value
+    assert found["C1"].value.value == pytest.approx(0.9 + 0.01 * (12 - 2))
+    assert found["C2"].value
+    assert found["C2"].value.value == pytest.approx(
+        sum((0.9 + 0.01 * (seed + 8)) / (0.1 + 0.01 * (seed - 2)) for seed in (1, 2, 3)) / 3)
 
 
 def test_cells_of_no_claim_can_have_fewer_seeds(made_up: Paper) -> None:
