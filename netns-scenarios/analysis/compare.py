@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import student
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 
@@ -41,7 +41,7 @@ def mean(values: Sequence[float]) -> Mean:
     if n < 2:
         return Mean(middle, math.nan)
     variance = math.fsum((v - middle) ** 2 for v in values) / (n - 1)
-    t = student.quantile((1 + CONFIDENCE) / 2, n - 1)
+    t = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return Mean(middle, t * math.sqrt(variance / n))
 
 

@@ -13,7 +13,8 @@
   how long windows closed where much is, results say (`window_limited`).
 - Losses do not follow the order of the flows. Flows start at random instants, so their numbers
   mean nothing; where sources are in step with the queue it is some places in the order that lose:
-  the later ones, or neighbours, or every other.
+  the later ones, or neighbours, or every second, third, ... But a filter of the discipline's may
+  put flows together by their order.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
-from . import student
+from scipy.special import betainc, stdtrit
 
 Ranks = np.ndarray[Any, np.dtype[np.float64]]
 Test = Callable[[Sequence[Ranks]], tuple[float, bool]]
@@ -33,9 +33,12 @@ Test = Callable[[Sequence[Ranks]], tuple[float, bool]]
 IPV6_OWN = 16
 
 #: Of a correlation: one in two million groups has it by chance, which is 5 standard deviations of
-#: many flows. Of fewer flows than these, even those that lose in their very order may by chance.
+#: many flows. Of fewer flows than these, even those that lose in their very order may by chance:
+#: ten have 10! orders, of which two are these.
 IN_STEP = 5.7e-7
-LEAST_FLOWS, LEAST_NEIGHBOURS = 12, 20
+LEAST_FLOWS, LEAST_NEIGHBOURS = 10, 20
+#: Every so many flows may be alike, if there are three rounds at least.
+PERIODS, ROUNDS = range(2, 21), 3
 #: Orders by chance that what looks like an order is compared with: as far off is none of these.
 SHUFFLES = 4000
 
@@ -168,7 +171,7 @@ def _in_order(paths: Sequence[Ranks]) -> tuple[float, bool]:
     if abs(rho) > 1 - 1e-12:
         return rho, True
     t = abs(rho) * math.sqrt(freedom / (1 - rho * rho))
-    return rho, t > student.quantile(1 - IN_STEP / 2, freedom)
+    return rho, t > stdtrit(freedom, 1 - IN_STEP / 2)
 
 
 def neighbours(ranks: Ranks) -> tuple[float, float, float]:
@@ -190,6 +193,27 @@ def _beside(paths: Sequence[Ranks]) -> tuple[float, bool]:
     square = sum(float(ranks @ ranks) for ranks in paths)
     return found / square, math.erfc(
         abs(found - mean) / math.sqrt(2 * variance)) < IN_STEP if variance > 0 else False
+
+
+def _recurring(paths: Sequence[Ranks]) -> tuple[float, bool]:
+    """How unlikely it is that flows a period apart are so much alike, of the likeliest to be none
+    by chance, as the number of its zeros; and whether it is none, for so many periods. Of the sum
+    of squares what lies between the places of a period has a beta distribution (analysis of
+    variance)."""
+    least, tried = 1.0, 0
+    total = sum(float(ranks @ ranks) for ranks in paths)
+    for period in PERIODS:
+        several = [ranks for ranks in paths if len(ranks) >= ROUNDS * period]
+        if not several:
+            continue
+        tried += 1
+        places = [[float(np.sum(ranks[at::period])) ** 2 / len(ranks[at::period])
+                   for at in range(period)] for ranks in several]
+        between = min(1.0, sum(map(sum, places)) / total)
+        within = sum(len(ranks) - 1 for ranks in paths) - len(several) * (period - 1)
+        least = min(least, float(betainc(within / 2, len(several) * (period - 1) / 2,
+                                         1 - between)))
+    return -math.log10(max(least, 1e-300)), least * tried < IN_STEP
 
 
 def _seldom(paths: Sequence[Ranks], test: Test, rho: float) -> bool:
@@ -217,7 +241,8 @@ def in_step(ends: Sequence[Mapping[str, str]], paths: Mapping[str, str]) -> list
                  if min(lost) != max(lost)]
         flows = sum(map(len, alike))
         for least, test, of in ((LEAST_FLOWS, _in_order, "rank correlation"),
-                                (LEAST_NEIGHBOURS, _beside, "correlation of neighbours")):
+                                (LEAST_NEIGHBOURS, _beside, "correlation of neighbours"),
+                                (LEAST_NEIGHBOURS, _recurring, "-log10 p of a period")):
             if flows < least:
                 continue
             rho, sure = test(alike)

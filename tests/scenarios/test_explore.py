@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The pictures that one chooses from: their data, and in extra tests what a browser makes of it."""
+"""The pictures that one chooses from: their data, and what a browser makes of it."""
 
 from __future__ import annotations
 
 import json
 import random
 import re
-import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -122,15 +121,11 @@ addEventListener("load", () => setTimeout(() => {
 """
 
 
-@pytest.mark.extra
 @pytest.mark.parametrize("width", [500, 1400])
 def test_a_browser_draws_chooses_and_sorts(page: Path, width: int, tmp_path: Path) -> None:
-    browser = shutil.which("chromium")
-    if not browser:
-        pytest.skip("no browser: apt-get install chromium")
     probed = tmp_path / "probed.html"
     probed.write_text(page.read_text().replace("</body>", PROBE + "</body>"))
-    words = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+    words = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
              f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000",
              f"--window-size={width},3000"]  # fmt: skip
     dom = subprocess.run([*words, "--dump-dom", probed.as_uri()], capture_output=True, text=True,
@@ -156,17 +151,14 @@ def test_a_browser_draws_chooses_and_sorts(page: Path, width: int, tmp_path: Pat
     assert wanted <= colours, "a discipline's colour is nowhere to be seen"
 
 
-@pytest.mark.extra
 def test_without_scripts_there_are_still_pictures(page: Path, tmp_path: Path) -> None:
-    browser = shutil.which("chromium")
-    if not browser:
-        pytest.skip("no browser: apt-get install chromium")
     bare = tmp_path / "bare.html"
     bare.write_text(re.sub(r"<script(?! type).*?</script>", "", page.read_text(), flags=re.S))
     picture = tmp_path / "page.png"
     subprocess.run(
-        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}",
-         "--window-size=1000,3000", f"--screenshot={picture}", bare.as_uri()],
+        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
+         f"--user-data-dir={tmp_path}", "--window-size=1000,3000", f"--screenshot={picture}",
+         bare.as_uri()],
         capture_output=True, check=True, timeout=120,
     )  # fmt: skip
     with Image.open(picture) as seen:
