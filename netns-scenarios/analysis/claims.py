@@ -150,6 +150,16 @@ def _use_30_40(figures: Figures, group: str) -> float:
     return statistics.median(steps) / (figures["rate_bps"] * 1460 / 1514)
 
 
+def _off_equal_part(figures: Figures, group: str) -> float:
+    """How far UDP's part of the queue is from what it would have if each flow had as much, as a
+    share of the queue."""
+    flows = {name: one["flows"] for name, one in figures["groups"].items()}
+    packets = float(figures["summary"]["queue_packets"]["mean"])
+    if not packets:
+        raise Absent("no packet in the queue")
+    return abs(_waiting(figures, group) / packets - flows[group] / sum(flows.values()))
+
+
 def _unevenness(figures: Figures, group: str) -> float:
     goodput = figures["groups"][group]["goodput_bps"]
     return float(goodput["sd"] / goodput["mean"])
@@ -166,6 +176,7 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "wait_ms": _wait_ms,
     "waiting": _waiting,
     "waiting_share": lambda f, group: _waiting(f, group) / f["summary"]["queue_packets"]["mean"],
+    "off_equal_part": _off_equal_part,
     "unevenness": _unevenness,
     "use_30_40": _use_30_40,
     "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]

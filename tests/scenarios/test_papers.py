@@ -1028,6 +1028,21 @@ def test_a_picture_shows_the_larger_value_higher() -> None:
     assert high < low
 
 
+@pytest.mark.parametrize(("packets", "off"), [(40, 0.5 - 1 / 11), (220, 0.0),
+                                              (2000, 1 / 11 - 0.01)])
+def test_how_far_a_part_of_the_queue_is_from_an_equal_one(packets: int, off: float) -> None:
+    """10 packets a second of UDP that wait for 2 s each, beside ten flows of TCP."""
+    made: dict[str, Any] = {
+        "payload": {"udp": 1000}, "summary": {"queue_packets": {"mean": packets}},
+        "groups": {"tcp": {"flows": 10},
+                   "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
+                           "goodput_bps": {"mean": 80e3}}}}
+    assert claims.figure(made, "udp:off_equal_part") == pytest.approx(off)
+    made["summary"]["queue_packets"]["mean"] = 0
+    with pytest.raises(claims.Absent, match="no packet in the queue"):
+        claims.figure(made, "udp:off_equal_part")
+
+
 def test_chokes_theory_has_its_published_maximum() -> None:
     """Tang, Wang and Low 2003: at most 1 / (1 + e) of the link, and nothing in the end."""
     most = 1 / (1 + math.e)
