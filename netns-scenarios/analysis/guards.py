@@ -13,8 +13,8 @@
   how long windows closed where much is, results say (`window_limited`).
 - Losses do not follow the order of the flows. Flows start at random instants, so their numbers
   mean nothing; where sources are in step with the queue it is some places in the order that lose:
-  the later ones, or neighbours, or every second, third, ... But a filter of the discipline's may
-  put flows together by their order.
+  the later ones, or neighbours, or every second, third, ... But a filter may put flows
+  together by their source addresses.
 """
 
 from __future__ import annotations
