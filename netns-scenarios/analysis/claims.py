@@ -47,14 +47,15 @@ def figure(figures: Figures, path: str) -> float:
     """A figure by its path, `groups.far.share_of_fair`, or one of DERIVED with the group, or the
     phase, before it, `udp:link_share`."""
     group, colon, name = path.partition(":")
-    if colon:
-        return DERIVED[name](figures, group)
-    value: Any = figures
-    for key in path.split("."):
-        value = value[int(key)] if isinstance(value, list) else value.get(key) if value else None
-    if value is None:
-        raise Absent(f"no {path}")
-    return float(value)
+    try:
+        if colon:
+            return DERIVED[name](figures, group)
+        value: Any = figures
+        for key in path.split("."):
+            value = value[int(key) if isinstance(value, list) else key]
+        return float(value)
+    except (KeyError, IndexError, TypeError, ZeroDivisionError):
+        raise Absent(f"no {path}") from None
 
 
 def _median_queue_packets(figures: Figures, phase: str) -> float:
@@ -92,8 +93,7 @@ def _kept(figures: Figures, phase: int) -> float:
 
 def _hit(phase: Figures) -> float:
     """Share of the packets that were dropped, or marked instead."""
-    return float((phase["dropped"] + (phase.get("marked") or 0))
-                 / (phase["dropped"] + phase["sent"]))
+    return float((phase["dropped"] + phase["marked"]) / (phase["dropped"] + phase["sent"]))
 
 
 def choke_theory(offered: float) -> float:

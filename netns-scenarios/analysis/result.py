@@ -78,9 +78,10 @@ def _describe_group(group: dict[str, Any]) -> str:
     if delay := group["delay_ms"]:
         words.append(f"delay mean {delay['mean']:.1f}, p99 {delay['p99']:.1f} ms")
     if (completion := group["completion_s"]) and completion["completed"]:
+        p95, p99 = ("unknown" if completion[p] is None else f"{completion[p]:.3g}"
+                    for p in ("p95", "p99"))
         words.append(f"{completion['completed']} requests in mean {completion['mean']:.3g}, "
-                     f"p95 {completion['p95']:.3g}, p99 {completion['p99']:.3g} s, "
-                     f"{completion['unfinished']} unfinished")
+                     f"p95 {p95}, p99 {p99} s, {completion['unfinished']} unfinished")
     return ", ".join(words)
 
 

@@ -49,15 +49,13 @@ def jain(x: Array) -> float:
 
 
 def window(time_s: Array, from_s: float, to_s: float) -> tuple[int, int]:
-    """Indices of the first sample at or after from_s and the last one at or before to_s.
+    """Indices of the samples nearest to from_s and to_s.
 
-    A wall clock's samples come a little late, so the last one may be up to 5 % of the window
-    after its end.
+    A wall clock's samples come a little late: either may be off by 5 % of the window.
     """
     slack = 0.05 * (to_s - from_s)
-    first = int(np.searchsorted(time_s, from_s - 1e-9))
-    last = int(np.searchsorted(time_s, to_s + slack, side="right")) - 1
-    if last <= first or time_s[first] > from_s + slack or time_s[last] < to_s - slack:
+    first, last = (int(np.argmin(np.abs(time_s - at))) for at in (from_s, to_s))
+    if last <= first or abs(time_s[first] - from_s) > slack or abs(time_s[last] - to_s) > slack:
         raise BadLog(f"the samples do not cover {from_s:g} s to {to_s:g} s")
     return first, last
 

@@ -8,7 +8,9 @@ sent, a request where it began, whenever they ended.
   still queued, so what did not arrive is lost.
 - Delay: from the instant a datagram was sent to its arrival, propagation included, of a regular
   sample of those that arrived.
-- Completion: from the client's connect() to the last byte, of requests that completed.
+- Completion: from the client's connect() to the last byte. Mean and sd are of requests that
+  completed; what did not is longer than all that did, so a percentile that falls among these is
+  not known.
 """
 
 from __future__ import annotations
@@ -55,6 +57,13 @@ def percentiles(x: Array) -> list[float]:
     return [float(value) for value in np.percentile(x, PERCENTS)] if len(x) else []
 
 
+def _known(seconds: Array, p: float) -> float | None:
+    """A percentile of completion times; what never completed is NaN, and longer than all."""
+    place = p / 100 * (len(seconds) - 1)
+    done = np.sort(seconds[~np.isnan(seconds)])
+    return float(np.interp(place, np.arange(len(done)), done)) if place <= len(done) - 1 else None
+
+
 def completion(requests: Array) -> dict[str, Any] | None:
     """Of all requests, and of each class of size (`10-20 kB` holds 10 kB and not 20 kB); with the
     number that completed and that did not. None when there was no request."""
@@ -66,13 +75,17 @@ def completion(requests: Array) -> dict[str, Any] | None:
     edges = ("0", *map(str, SIZES_KB), "up")
     by_size = {}
     for i in range(len(SIZES_KB) + 1):
-        mine = seconds[done & (size_class == i)]
-        if len(mine):
+        mine = seconds[size_class == i]
+        whole = mine[~np.isnan(mine)]
+        if len(whole):
             by_size[f"{edges[i]}-{edges[i + 1]} kB"] = {
-                "completed": len(mine), "mean": float(np.mean(mine)), "sd": float(np.std(mine)),
+                "completed": len(whole), "unfinished": len(mine) - len(whole),
+                "mean": float(np.mean(whole)), "sd": float(np.std(whole)),
             }
     return {
         **(spread(seconds[done]) or {}),
+        **{name: _known(seconds, p)
+           for name, p in (("p50", 50), ("p95", 95), ("p99", 99), ("max", 100))},
         "completed": int(np.sum(done)),
         "unfinished": int(np.sum(~done)),
         "by_size": by_size,

@@ -62,9 +62,15 @@ def test_jain_bounds() -> None:
     assert jain(np.array([0.0, 0.0])) == 0
 
 
-def test_window_takes_the_samples_inside() -> None:
-    time_s = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5])
-    assert window(time_s, 1.0, 2.0) == (2, 4)
+@pytest.mark.parametrize("step_s", [0.5, 0.01])
+def test_a_window_ends_where_it_should_whatever_comes_after(step_s: float) -> None:
+    time_s = np.arange(0, 60, step_s)
+    first, last = window(time_s, 10, 40)
+    assert (time_s[first], time_s[last]) == (pytest.approx(10), pytest.approx(40))
+
+
+def test_a_window_takes_samples_that_a_wall_clock_has_a_little_late() -> None:
+    assert window(np.array([0.0, 1.02, 2.01, 3.03, 4.02]), 1.0, 3.0) == (1, 3)
 
 
 @pytest.mark.parametrize(("from_s", "to_s"), [(1.0, 9.0), (-5.0, 1.0), (2.4, 2.5)])

@@ -832,9 +832,30 @@ def test_what_never_arrived_has_no_wait() -> None:
 
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
     phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
-    for marked, share in ((None, 0.3), (0, 0.3), (20, 0.5)):
+    for marked, share in ((0, 0.3), (20, 0.5)):
         figures = {"phases": [{}, {**phase, "marked": marked}]}
         assert claims.figure(figures, ":dropped_1") == pytest.approx(share)
+    # A row leaves out what is not known.
+    with pytest.raises(claims.Absent):
+        claims.figure({"phases": [{}, phase]}, ":dropped_1")
+
+
+@pytest.mark.parametrize("path", [
+    "phases.7.sent", "groups.nobody.loss", "nobody:mbps", "forward0:use_30_40", ":kept_1",
+    "tcp:unevenness", ":dropped_0", ":mean_over_fair", "udp:waiting_share", "udp:choke_theory"])
+def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
+    """Of a run in which nothing passed."""
+    nothing = {"mean": 0.0, "sd": 0.0}
+    figures = {
+        "summary": {"utilization": 0.0, "goodput_bps": nothing, "fair_share_bps": 0.0,
+                    "queue_packets": {"mean": 0.0}},
+        "groups": {name: {"goodput_bps": nothing, "flows": 1, "loss": 0.0, "rtt_ms": 0.0}
+                   for name in ("tcp", "udp")},
+        "phases": [{"dropped": 0, "marked": 0, "sent": 0, "groups": {"tcp": nothing}}] * 2,
+        "rate_bps": 1e6, "payload": {"udp": 972}, "offered_bps": {"udp": 2e6},
+    }
+    with pytest.raises(claims.Absent, match=f"no {path}|nothing passed|no packet"):
+        claims.figure(figures, path)
 
 
 def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
