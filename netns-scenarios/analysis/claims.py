@@ -224,16 +224,13 @@ def lists(at: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 @dataclass(frozen=True)
 class Try:
-    """One thing changed: what, and in which cells."""
+    """One thing changed: what, and in which cells. of_discipline: whether it is another discipline
+    than the claim's, or another setting of it, and not only where it is at work, or what is taken
+    of it."""
 
     change: str
     by: Mapping[str, Any]
-
-    @property
-    def of_discipline(self) -> bool:
-        """Whether it is another discipline, or another setting of it, and not only where it is at
-        work, or what is taken of it."""
-        return "of" in self.by or "of" in self.by.get("against", {})
+    of_discipline: bool = False
 
 
 @dataclass(frozen=True)
@@ -316,6 +313,17 @@ def bounds_of(text: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()[:10]
 
 
+def _disciplines(claim: Mapping[str, Any], by: Mapping[str, Any]) -> tuple[str, str]:
+    """That which a claim is of, and that which it is set against, with what `by` replaces."""
+    of = by.get("of", claim["of"])
+    return of, {**claim.get("against", {}), **by.get("against", {})}.get("of", of)
+
+
+def _try(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Try:
+    by = {key: value for key, value in text.items() if key != "change"}
+    return Try(text["change"], by, _disciplines(claim, by) != _disciplines(claim, {}))
+
+
 def parse(text: Mapping[str, Any]) -> list[Claim]:
     """The claims of a file's text; ValueError for a key that there is not."""
     made = []
@@ -331,8 +339,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             one.get("difference", False), one.get("fold", "mean"),
             one.get("low", -math.inf), one.get("high", math.inf), one.get("scale", 1.0),
             one.get("digits", 2),
-            [Try(t["change"], {k: v for k, v in t.items() if k != "change"})
-             for t in one.get("try", ())],
+            [_try(one, t) for t in one.get("try", ())],
             one.get("reason", ""), one.get("seen", False), one))
     if len({claim.id for claim in made}) != len(made):
         raise ValueError("two claims have the same id")

@@ -9,6 +9,7 @@ import functools
 import json
 import math
 import shlex
+import tomllib
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -505,6 +506,26 @@ def test_what_the_load_turns_over_is_not_what_a_discipline_does(made_up: Paper) 
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
     assert "|  | half: 0.40 ±0.00 |" in first
     assert "load more than of the discipline: C1 (none was tried)." in page
+
+
+@pytest.mark.parametrize(("against", "change", "of_discipline"), [
+    ("", 'of = "bad"', True),
+    ("", 'of = "good"', False),  # named, but the claim's own
+    ("", 'experiment = "other"\nof = "good"', False),
+    ("", 'experiment = "other"\nof = "third"', True),
+    ('against = { of = "bad" }', 'against = { of = "bad", experiment = "other" }', False),
+    ('against = { of = "bad" }', 'against = { of = "third" }', True),
+    ('against = { of = "bad" }', 'of = "third"', True),
+    # The same in two figures; then of two disciplines.
+    ('against = { metric = "groups.far.share_of_fair" }', "at = { buffer = 100 }", False),
+    ('against = { metric = "groups.far.share_of_fair" }', 'against = { of = "bad" }', True),
+])
+def test_what_a_try_names_is_another_discipline_only_if_it_is_not_the_claims_own(
+        against: str, change: str, of_discipline: bool) -> None:
+    text = CLAIMS.replace("low = 0.8", f"low = 0.8\n{against}").replace(
+        'of = "bad"\n[[claim]]', f"{change}\n[[claim]]")
+    (claim, _) = claims.parse(tomllib.loads(text))
+    assert [one.of_discipline for one in claim.tries] == [of_discipline]
 
 
 def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
