@@ -6,7 +6,8 @@ discipline `of`, at the points of `at` (axes that are left out take all their va
 these points by `fold`. With `against` it is the ratio of that figure, or their `difference`, to the
 same of other cells, point by point. It is confirmed when the 95 % interval over the seeds lies
 within `low` to `high`, differs when it lies outside of that, and is not decidable when it lies
-across a bound, when cells are absent, or with fewer than three seeds. A ratio to 0 is infinite:
+across a bound, when cells are absent, with fewer than three seeds, or when the seeds of a cell were
+run by different versions of a module. A ratio to 0 is infinite:
 then its inverse is what has an interval, and is judged by the inverse of the bounds.
 
 `tries` are the same figure with one thing changed: they say what a difference comes from, and what
@@ -419,6 +420,18 @@ def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells
     return math.nan if any(map(math.isnan, values)) else FOLDS[claim.fold](values), rows
 
 
+def versions(cells: Sequence[Row]) -> str:
+    """What is not the same under all seeds of a cell: modules by name, or the kernel; the first."""
+    seen: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in cells:
+        made = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
+        first = seen.setdefault((row["experiment"], row["discipline"], repr(row["at"])), made)
+        for name in first.keys() | made.keys():
+            if first.get(name) != made.get(name):
+                return name
+    return ""
+
+
 def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: Sequence[Row],
           seeds: Mapping[str, Sequence[int]]) -> Judged:
     """The verdict; seeds: those that each experiment is to have, of two experiments taken in pairs.
@@ -452,6 +465,8 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: S
     if len(values) < LEAST_SEEDS:
         return Judged(UNDECIDED, mean, len(values), used,
                       f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
+    if differs := versions(used):
+        return Judged(UNDECIDED, mean, len(values), used, f"seeds by two versions of {differs}")
     least, most = mean.value - mean.half, mean.value + mean.half
     if low <= least and most <= high:
         return Judged(CONFIRMED, mean, len(values), used, lacking)

@@ -540,6 +540,22 @@ def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
     assert verdicts(made_up)["C1"].verdict == "confirmed"
 
 
+@pytest.mark.parametrize(("changed", "name"), [
+    ({"modules": {"sch_good": "A"}}, "sch_good"), ({"kernel": "8"}, "the kernel")])
+def test_seeds_by_two_versions_decide_nothing(made_up: Paper, changed: dict[str, Any],
+                                              name: str) -> None:
+    def by_another(row: dict[str, Any], *seeds: int) -> dict[str, Any]:
+        other = row["discipline"] == "good" and row["seed"] in seeds
+        return {**row, "made": {**row["made"], **(changed if other else {})}}
+
+    rewrite(made_up, lambda row: by_another(row, 2))
+    assert verdicts(made_up)["C1"].verdict == "not decidable"
+    assert verdicts(made_up)["C1"].why_not == f"seeds by two versions of {name}"
+    # All of one discipline by one version, and of the other by another, is a comparison.
+    rewrite(made_up, lambda row: by_another(row, 1, 2, 3))
+    assert {one.verdict for one in verdicts(made_up).values()} == {"confirmed"}
+
+
 def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
     """Rows of other seeds judge nothing; two experiments are set against each other first seed by
     first seed."""
