@@ -180,9 +180,13 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     new.replace(path)
 
 
-def tidy(path: Path, commands: Mapping[str, str]) -> None:
-    """Keep the last row of each cell that is asked for by that command, in the order of
-    `commands`."""
+def of(path: Path, commands: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The last row of each cell that was made by that command, in the order of `commands`."""
     have = {row["cell"]: row for row in read(path) if commands.get(row["cell"]) == row["command"]}
-    if have:
-        write(path, (have[name] for name in commands if name in have))
+    return [have[name] for name in commands if name in have]
+
+
+def tidy(path: Path, commands: Mapping[str, str]) -> None:
+    """Keep these and no others, if there are any."""
+    if have := of(path, commands):
+        write(path, have)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis import claims, compare, rows, svg, traffic
+from analysis import claims, compare, svg, traffic
 from analysis.claims import CONFIRMED, DIFFERS, UNDECIDED, Claim, Judged
 from netns.execute import ROOT
 
@@ -64,7 +64,7 @@ def other_eras(paper: Paper, listed: Sequence[Claim]) -> list[Era]:
     found = []
     for name in paper.eras[1:]:
         one = load(paper.name, era=name)
-        made, says = rows.read(one.results), paper.text["era"][name]
+        made, says = one.made(), paper.text["era"][name]
         found.append(Era(says["head"], _cell(says["about"]), one, made,
                          {claim.id: verdict(claim, one, made) for claim in listed}))
     return found
@@ -358,8 +358,7 @@ def _made_with(made: Sequence[Row]) -> list[str]:
 
 def _ran(paper: Paper, made: Sequence[Row]) -> tuple[int, int]:
     """Of how many of its cells there are rows, and how many it has."""
-    asked = {cell.name for cell in paper.cells()}
-    return len({row["cell"] for row in made} & asked), len(asked)
+    return len(made), len(paper.commands())
 
 
 def _have(paper: Paper, made: Sequence[Row]) -> str:
@@ -452,7 +451,7 @@ def _figures(paper: Paper, made: Sequence[Row],
 def page(paper: Paper) -> dict[str, str]:
     """The files of a paper below docs/results, by name: the page, or of one that asks questions
     that and the page of its claims, and its pictures."""
-    made, listed = rows.read(paper.results), claims.load(paper.directory)
+    made, listed = paper.made(), claims.load(paper.directory)
     text, eras = paper.text, other_eras(paper, listed)
     have = [era for era in eras if era.made]
     judged = {claim.id: verdict(claim, paper, made) for claim in listed}
@@ -555,7 +554,7 @@ def _tally(judged: Iterable[Judged]) -> dict[str, int]:
 
 def _cost(paper: Paper) -> str:
     """Of 10 000 cells like those of a paper that have run: a line of a table."""
-    if not (made := rows.read(paper.results)):
+    if not (made := paper.made()):
         return f"| {paper.name} | none has run | | | |"
     each = 60 * _minutes(made) / len({row["cell"] for row in made})
     alone, job = (10_000 * (each + more) / 3600 for more in (SETUP_S, SETUP_S + JOB_S))
@@ -571,7 +570,7 @@ def index(papers: Sequence[Paper]) -> str:
            "| paper | claims | confirmed | differ | not decidable | without all cells | cells | of "
            "| CPU min |", "|---" * 9 + "|"]
     for paper in papers:
-        made, listed = rows.read(paper.results), claims.load(paper.directory)
+        made, listed = paper.made(), claims.load(paper.directory)
         judged = [verdict(claim, paper, made) for claim in listed]
         short = sum(one.seeds < claim.least(paper.seeds)
                     for one, claim in zip(judged, listed, strict=True))
@@ -605,7 +604,7 @@ def then_and_now(papers: Sequence[Paper]) -> tuple[list[str], list[str]]:
              + " | not decided in one of them |", "|---" * (3 + len(FATES)) + "|"]
     lists: list[str] = []
     for paper in papers:
-        listed, made = claims.load(paper.directory), rows.read(paper.results)
+        listed, made = claims.load(paper.directory), paper.made()
         then = {claim.id: verdict(claim, paper, made) for claim in listed}
         for era in other_eras(paper, listed):
             if not era.made:

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import functools
 import itertools
+import shlex
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis import claims
+from analysis import claims, rows
 from netns.params import Value
 from netns.scenario import find
 from netns.topology import frame_bytes
@@ -179,6 +180,14 @@ class Paper:
                     seed = experiment.numbers[at]
                     yield Cell(experiment, name, point, seed,
                                words(experiment, self.disciplines, name, point, seed))
+
+    def commands(self) -> dict[str, str]:
+        """Of all cells, by their names."""
+        return {cell.name: shlex.join(cell.words) for cell in self.cells()}
+
+    def made(self) -> list[dict[str, Any]]:
+        """The rows of its cells. Others, of cells or seeds that it no longer has, tell nothing."""
+        return rows.of(self.results, self.commands())
 
 
 @functools.cache

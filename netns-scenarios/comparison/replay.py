@@ -21,9 +21,8 @@ from .paper import OWN, Cell, Paper, load, names
 
 def missing(paper: Paper) -> dict[str, Cell]:
     """Cells that have no row, or one of another command, by name."""
-    have = {row["cell"]: row["command"] for row in rows.read(paper.results)}
-    return {cell.name: cell for cell in paper.cells()
-            if have.get(cell.name) != shlex.join(cell.words)}
+    have = {row["cell"] for row in paper.made()}
+    return {cell.name: cell for cell in paper.cells() if cell.name not in have}
 
 
 def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
             report.write(there.out / "report.html", report.collect(done))
             print(f"paper: {there.out / 'report.html'}")
     else:
-        rows.tidy(paper.results, {cell.name: shlex.join(cell.words) for cell in paper.cells()})
+        rows.tidy(paper.results, paper.commands())
         if paper.era == OWN and not args.claims:
             failed += _traces(there, paper)
         ledger.write(load(paper.name))

@@ -303,7 +303,7 @@ def run(one: Paper, **at: float) -> None:
         figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + at[cell.discipline]
         rows.append(one.results, {
             "cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
-            "at": dict(cell.at), "seed": cell.seed, "command": " ".join(cell.words),
+            "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
             "bounds": {c.id: c.bounds for c in claims.load(one.directory)
                        if c.judges(cell.experiment.name, cell.discipline, cell.at)},
             "figures": figures, "hops": {}, "digest": "", "cpu_s": 6.0,
@@ -325,7 +325,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
 
 
 def verdicts(one: Paper) -> dict[str, claims.Judged]:
-    made = rows.read(one.results)
+    made = one.made()
     return {claim.id: ledger.verdict(claim, one, made) for claim in claims.load(one.directory)}
 
 
@@ -574,6 +574,9 @@ def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
             if c.experiment.name == "one"} == set(fresh)
     assert {trace.cell.seed for trace in traces.asked(one)} == {11}
     assert verdicts(one)["C1"].why_not == "absent: good in one at buffer 200, seed 11"
+    page = ledger.page(one)
+    assert "3 of 15 cells" in page["made-up.md"]
+    assert "made-up-1.svg" not in page
 
     made_up.results.unlink()
     run(one, good=0.9, bad=0.3, third=0.1)
