@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The figures that claims are judged by, of one run whose numbers are round, worked out by hand."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import pytest
+from analysis import claims
+from scipy.optimize import brentq
+
+#: 10 Mb/s; one UDP flow of 20 Mb/s gets 4 beside ten of TCP with 0.5 each.
+FIGURES: dict[str, Any] = {
+    "rate_bps": 10e6,
+    "summary": {"sd_over_fair_share": 0.2, "fair_share_bps": 2.5e6, "utilization": 0.9,
+                "goodput_bps": {"mean": 2e6}, "queue_packets": {"mean": 20}},
+    "groups": {
+        # Of 30 ms one way, half of the round-trip time is not in the queue: 20 ms.
+        "udp": {"flows": 1, "goodput_bps": {"mean": 4e6, "sd": 0.0}, "rtt_ms": 20.0,
+                "delay_ms": {"mean": 30.0}},
+        "tcp": {"flows": 10, "goodput_bps": {"mean": 0.5e6, "sd": 0.1e6}, "loss": 0.0},
+    },
+    "payload": {"udp": 972}, "offered_bps": {"udp": 20e6},
+    "phases": [
+        {"dropped": 30, "marked": 20, "sent": 70, "queue_delay_ms": {"p50": 12.112},
+         "groups": {"tcp": {"mean": 4e5}}},
+        {"dropped": 0, "marked": 10, "sent": 100, "groups": {"tcp": {"mean": 1e5}}},
+        {"dropped": 1, "marked": 0, "sent": 9, "groups": {"tcp": {"mean": 3e5}}},
+    ],
+    # 2 s each: 30 to 40 s are the steps 15 to 19.
+    "series_bps": {"forward0": [i * 1e6 for i in range(35)]},
+}
+#: 42 bytes of Ethernet, IPv4 and UDP before 972 of payload.
+WIRE = 4e6 * 1014 / 972
+
+HAND = {
+    "udp:mbps": 4.0, "tcp:mbps": 5.0, "udp:kbyte_s": 500.0, "udp:link_share": WIRE / 10e6,
+    "udp:mbps_kept": WIRE / 20e6, ":variance": 0.04, ":mean_over_fair": 0.8, "udp:wait_ms": 20.0,
+    # 4 Mb/s for 20 ms are 10 000 bytes.
+    "udp:waiting": 10_000 / 972, "udp:waiting_share": 500 / 972,
+    "udp:off_equal_part": 500 / 972 - 1 / 11, "tcp:unevenness": 0.2,
+    # 17 Mb/s of payload in packets of 1460 of 1514 bytes.
+    "forward0:use_30_40": 1.7 * 1514 / 1460,
+    # 12.112 ms of 10 Mb/s are 15 140 bytes.
+    "0:median_queue_packets": 10.0,
+    ":dropped_0": 0.5, ":dropped_1": 0.1, ":kept_1": 0.25, ":kept_2": 0.75,
+    "summary.queue_packets.mean": 20.0, "phases.2.sent": 9.0,
+}
+
+
+@pytest.mark.parametrize("path", HAND)
+def test_a_figure_is_what_it_is_by_hand(path: str) -> None:
+    assert claims.figure(FIGURES, path) == pytest.approx(HAND[path], rel=1e-12)
+
+
+def test_no_figure_is_left_out() -> None:
+    by_theory = {"choke_theory", "over_theory"}
+    by_hand = {path.partition(":")[2] for path in HAND if ":" in path}
+    assert by_hand | by_theory == set(claims.DERIVED)
+
+
+def test_choke_leaves_what_the_fluid_model_says() -> None:
+    """Of a share s of the link and X offered, (1 - s) ln((X + s) / 2s) = (X + s) / 2. Nothing is
+    lost here, so X is what UDP sends, twice the link."""
+    share = brentq(lambda s: (1 - s) * log((2 + s) / (2 * s)) - (2 + s) / 2, 1e-9, 1)
+    assert claims.figure(FIGURES, "udp:choke_theory") == pytest.approx(share, rel=1e-9)
+    assert claims.figure(FIGURES, "udp:over_theory") == pytest.approx(WIRE / 10e6 / share, rel=1e-9)
+
+
+@pytest.mark.parametrize(("more", "figure"), [
+    ({}, 0.7), ({"fold": "max"}, 0.9), ({"fold": "min"}, 0.5),
+    ({"against": {"of": "other"}}, (5 + 3) / 2), ({"against": {"of": "other"}, "fold": "max"}, 5.0),
+    ({"against": {"of": "other"}, "fold": "min"}, 3.0),
+    ({"against": {"of": "other"}, "difference": True}, (0.4 + 0.6) / 2),
+    ({"against": {"of": "other"}, "difference": True, "fold": "max"}, 0.6),
+    # One cell for all points.
+    ({"against": {"of": "other", "at": {"x": 1}}, "fold": "max"}, 9.0),
+])
+def test_points_are_folded_after_they_are_compared(more: dict[str, Any], figure: float) -> None:
+    (claim,) = claims.parse({"claim": [{
+        "id": "C", "place": "", "says": "", "published": "", "why": "", "experiment": "e",
+        "metric": "summary.u", "of": "one", "low": 0, **more}]})
+    cells = claims.by_cell([
+        {"experiment": "e", "discipline": name, "seed": 7, "at": {"x": x}, "figures": {"summary": {
+            "u": value}}} for name, values in (("one", (0.5, 0.9)), ("other", (0.1, 0.3)))
+        for x, value in zip((1, 2), values, strict=True)])
+    found, behind = claims.measure(claim, {"e": {"x": [1, 2]}}, cells, {"e": 7})
+    assert found == pytest.approx(figure)
+    assert len(behind) == 2 + (len(claim.against.at.get("x", (1, 2))) if claim.against else 0)
