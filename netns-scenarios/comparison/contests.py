@@ -4,13 +4,19 @@
 `[[question]]` of sweep.toml has contests: a figure at a point of an experiment, of which the least
 is best, or with `most` the largest. The best has the best mean; by how much another is worse is
 taken seed by seed, and has a 95 % interval.
+
+`floor`: what is less than that from the best is no worse, in the unit that is shown. `needs`: a
+figure of the same cells; who is at most half as good as the best at that one is out of the contest.
+`suffix`: what a discipline's name has behind it in that experiment. `eras`: it is held in these,
+too.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +24,8 @@ from typing import Any
 from analysis import claims, compare
 
 from .cards import cards
-from .paper import Paper
+from .disciplines import FRAME, PACKET_MEMORY
+from .paper import Paper, load
 
 Row = Mapping[str, Any]
 
@@ -31,14 +38,42 @@ GOOD, UNTOLD, WORSE = "as good", "not told apart", "worse"
 #: A discipline of ours by another name.
 LQD = "lqd"
 
+#: What stands in braces in a discipline's options.
+FIELDS = {
+    "buffer": "the buffer in packets",
+    "bytes": f"the same in bytes, {FRAME} for each packet",
+    "memory": f"the same with what the kernel needs beside, {FRAME + PACKET_MEMORY} for each",
+    "fifth": "a fifth of the packets",
+    "most": "nine tenths of the packets",
+    "frame": f"{FRAME}",
+    "rate": "the link's Mb/s",
+    "rtt": "the round-trip time in ms",
+}
+
+WORDS = (
+    (GOOD, f"all of the interval is within {100 * MARGIN:g} % of the best, or within the contest's "
+     "floor, where it has one"),
+    (WORSE, "all of the interval is beyond that"),
+    (UNTOLD, "neither: so few seeds do not tell"),
+    ("at most half as good", "all of the interval is at half of the best's figure or below; where "
+     "the least is best, at twice of it or above"),
+    ("out", "at most half as good by another figure of the same runs, which the question names; "
+     "it cannot win, and counts as worse"),
+    ("a tie", "between mainline and ours: one of the other side is as good as the best of all"),
+    ("open", "none of the other side is as good as the best of all, but one is not told apart"),
+)
+
 
 @dataclass(frozen=True)
 class Standing:
-    """A discipline's figures in a contest, by seed. sign: -1 where most is best."""
+    """A discipline's figures in a contest, by seed. sign: -1 where most is best; floor: a
+    difference that is none; out: it cannot win."""
 
     name: str
     values: Sequence[float]
     sign: int
+    floor: float = 0.0
+    out: bool = False
 
     @property
     def mean(self) -> compare.Mean:
@@ -51,9 +86,10 @@ class Standing:
         return self.name == LQD or self.name in cards()
 
     def beyond(self, best: Standing, times: float) -> compare.Mean:
-        """By how much it is worse than so many times the best under the same seed: the logarithm
-        of the ratio, or the difference where there is a 0."""
-        pairs = [(mine, times * other)
+        """By how much it is worse than so many times the best under the same seed, and than the
+        best and the floor: the logarithm of the ratio, or the difference where there is a 0."""
+        worst = max if self.sign > 0 else min
+        pairs = [(mine, worst(times * other, other + self.sign * self.floor))
                  for mine, other in zip(self.values, best.values, strict=True)]
         ratio = all(value > 0 for pair in pairs for value in pair)
         return compare.mean([self.sign * (math.log(mine / limit) if ratio else mine - limit)
@@ -61,6 +97,8 @@ class Standing:
 
     def beside(self, best: Standing) -> str:
         """GOOD, UNTOLD or WORSE."""
+        if self.out:
+            return WORSE
         beyond = self.beyond(best, 1 + self.sign * MARGIN)
         if self is best or beyond.value + beyond.half <= 0:
             return GOOD
@@ -69,11 +107,15 @@ class Standing:
     def half_as_good(self, best: Standing) -> bool:
         """At most: half of the best, or twice as much where the least is best."""
         beyond = self.beyond(best, 2.0**self.sign)
-        return beyond.value - beyond.half > 0
+        return self.out or beyond.value - beyond.half > 0
+
+
+Every = Sequence[Sequence[Standing]]
 
 
 def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[Standing]:
-    """All disciplines, the best first; none unless all have the figure under all seeds."""
+    """All disciplines, the best first and those that are out last, under the seeds that all have;
+    none unless these are as many as the experiment's cells have at least."""
     (experiment,) = [e for e in paper.experiments if e.name == contest["experiment"]]
     values: dict[str, dict[int, float]] = {name: {} for name in experiment.disciplines}
     for row in made:
@@ -82,12 +124,21 @@ def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> 
             with suppress(claims.Absent):
                 values[row["discipline"]][row["seed"]] = claims.figure(row["figures"],
                                                                        contest["metric"])
-    if any(len(by_seed) < experiment.seeds for by_seed in values.values()):
+    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in values.values())))
+    if len(seeds) < experiment.others:
         return []
+    out = set[str]()
+    if needs := contest.get("needs"):
+        same = {key: contest[key] for key in ("experiment", "at", "suffix") if key in contest}
+        by_it = standings({**same, **needs}, paper, made)
+        if not by_it:
+            return []
+        out = {one.name for one in half_as_good(by_it)}
     sign = -1 if contest.get("most") else 1
-    found = [Standing(name, [by_seed[seed] for seed in sorted(by_seed)], sign)
-             for name, by_seed in values.items()]
-    return sorted(found, key=lambda s: sign * s.mean.value)
+    floor, suffix = contest.get("floor", 0.0) / contest.get("scale", 1.0), contest.get("suffix", "")
+    found = [Standing(short, [by_seed[seed] for seed in seeds], sign, floor, short in out)
+             for name, by_seed in values.items() for short in [name.removesuffix(suffix)]]
+    return sorted(found, key=lambda s: (s.out, sign * s.mean.value))
 
 
 def better(found: Sequence[Standing]) -> str:
@@ -102,133 +153,253 @@ def better(found: Sequence[Standing]) -> str:
     return "ours" if best.ours else "mainline"
 
 
-def _first(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
-    """Its figure; of seeds that are far from each other the least and the most, as an interval that
-    begins below nothing says little."""
-    first, scale, digits = some[0], contest.get("scale", 1.0), contest.get("digits", 1)
+def _value(contest: Mapping[str, Any], one: Standing) -> str:
+    return f"{one.mean.value * contest.get('scale', 1.0):.{contest.get('digits', 1)}f}"
+
+
+def _figure(contest: Mapping[str, Any], first: Standing) -> str:
+    """With its interval; of seeds that are far from each other the least and the most, as an
+    interval that begins below nothing says little."""
+    scale, digits = contest.get("scale", 1.0), contest.get("digits", 1)
     if first.mean.half <= FAR * abs(first.mean.value):
         return f"{first.name} {first.mean.text(scale, digits)}"
     least, most = (f"{of(first.values) * scale:.{digits}f}" for of in (min, max))
-    mean = f"{first.mean.value * scale:.{digits}f}"
-    return f"{first.name} {mean} ({least} to {most})" if least != most else f"{first.name} {mean}"
+    return f"{first.name} {_value(contest, first)}" + (f" ({least} to {most})" if least != most
+                                                       else "")
 
 
 def _shown(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
     """The first of these and its figure, and what the others are beside it."""
-    said = [_first(contest, some)]
+    if not (some := [one for one in some if not one.out]):
+        return "none"
+    said = [_figure(contest, some[0])]
     for word in (GOOD, UNTOLD):
         if names := [one.name for one in some[1:] if one.beside(some[0]) == word]:
             said.append(f"{word}: {', '.join(names)}")
     return "; ".join(said)
 
 
-def _half_as_good(found: Sequence[Standing]) -> list[Standing]:
-    """The worst first."""
+def half_as_good(found: Sequence[Standing]) -> list[Standing]:
+    """Who is, at most; the worst first."""
     return [one for one in reversed(found) if one.half_as_good(found[0])]
 
 
 def _worst(contest: Mapping[str, Any], found: Sequence[Standing]) -> str:
-    if not (some := _half_as_good(found)):
-        return "none"
-    others = ", ".join(one.name for one in some[1:])
-    return _first(contest, some) + (f"; {others}" if others else "")
+    some, out = ([one for one in half_as_good(found) if one.out == is_out]
+                 for is_out in (False, True))
+    said = [_figure(contest, some[0])] if some else ["none"]
+    if some[1:]:
+        said.append(", ".join(one.name for one in some[1:]))
+    if out:
+        said.append(f"out: {', '.join(one.name for one in out)}")
+    return "; ".join(said)
 
 
-def _best(every: Sequence[Sequence[Standing]]) -> tuple[list[str], int, int]:
-    """Of those that took part in all of these contests, who is as good as the best in most, and of
-    these not told apart from it in most, mainline's first; and in how many each."""
+def _best(every: Every, never: Collection[str] = ()) -> dict[str, Counter[str]]:
+    """Of those that took part in all of these contests, who is worse than the best in fewest, each
+    with how often it is what beside it; who is as good in most is first, and then mainline's."""
     takes_part = Counter(one.name for found in every for one in found)
-    beside: dict[tuple[bool, str], Counter[str]] = defaultdict(Counter)
+    beside: dict[tuple[bool, str], Counter[str]] = {}
     for found in every:
         for one in found:
-            if takes_part[one.name] == len(every):
-                beside[one.ours, one.name][one.beside(found[0])] += 1
-    counts = {who: (words[GOOD], words[UNTOLD]) for who, words in beside.items()}
-    good, untold = max(counts.values(), default=(0, 0))
-    return [name for _, name in sorted(
-        who for who, times in counts.items() if times == (good, untold))], good, untold
+            if takes_part[one.name] == len(every) and one.name not in never:
+                beside.setdefault((one.ours, one.name), Counter())[one.beside(found[0])] += 1
+    fewest = min((words[WORSE] for words in beside.values()), default=0)
+    named = sorted((-words[GOOD], who) for who, words in beside.items() if words[WORSE] == fewest)
+    return {who[1]: beside[who] for _, who in named}
 
 
-def _most(every: Sequence[Sequence[Standing]], of: str) -> str:
+def _take(every: Every, never: Collection[str], of: str = "") -> str:
     """_best `of` these in words."""
-    names, good, untold = _best(every)
-    *others, last = names or ["none"]
-    names_said = " or ".join(filter(None, (", ".join(others), last)))
-    return (f"{names_said}, as good as the best{of} in {good} of {len(every)}"
-            + (f" and not told apart from it in {untold}" if untold else "") + ".")
+    said = [f"{name} (as good as the best{of} in {words[GOOD]} of {len(every)}"
+            + "".join(f", {word} in {words[word]}" for word in (UNTOLD, WORSE) if words[word]) + ")"
+            for name, words in _best(every, never).items()]
+    *others, last = said or ["none, for each would be under Not"]
+    return " or ".join(filter(None, (", ".join(others), last)))
 
 
-def advice(every: Sequence[Sequence[Standing]]) -> str:
-    """What to take: of all, and of ours."""
+def _of_ours(every: Every) -> Every:
+    """The same contests without mainline's; none of those that only mainline's took part in."""
     ours = [[one for one in found if one.ours] for found in every]
-    return f"take {_most(every, '')}" + (
-        f" Of ours: {_most(ours, ' of ours')}" if all(ours) else "")
+    return ours if all(ours) else []
 
 
-def _price(heads: Sequence[str], every: Sequence[Sequence[Standing]]) -> str:
-    """In which of these contests, by their heads, each that is advised of all is worse."""
-    advised = _best(every)[0]
-    worse = {name: [head for head, found in zip(heads, every, strict=True)
-                    for one in found if one.name == name and one.beside(found[0]) == WORSE]
-             for name in advised}
-    return "".join(f" {name} is worse in: {'; '.join(where)}." for name, where in worse.items()
-                   if where)
-
-
-def _avoid(every: Sequence[Sequence[Standing]]) -> str:
+def avoided(every: Every) -> list[str]:
     """Who is at most half as good as the best in most."""
-    count = Counter(one.name for found in every for one in _half_as_good(found))
-    names = sorted(name for name, times in count.items() if 2 * times > len(every))
+    count = Counter(one.name for found in every for one in half_as_good(found))
+    return sorted(name for name, times in count.items() if 2 * times > len(every))
+
+
+def advised(every: Every, never: Collection[str]) -> list[str]:
+    """Who is to be taken, of all and of ours; who is in `never` is not."""
+    return [*dict.fromkeys([*_best(every, never), *_best(_of_ours(every), never)])]
+
+
+def advice(every: Every, never: Collection[str]) -> str:
+    """What to take: of all, and of ours."""
+    ours = _of_ours(every)
+    return f"take {_take(every, never)}." + (
+        f" Of ours: {_take(ours, never, ' of ours')}." if ours else "")
+
+
+def _worse(contest: Mapping[str, Any], one: Standing, best: Standing) -> str:
+    """A contest, and the figures of one that is worse and of the best."""
+    return (f"{contest['what']} ({_value(contest, one)}; {best.name} {_value(contest, best)}"
+            f"{', out' * one.out})")
+
+
+def _price(asked: Sequence[Mapping[str, Any]], every: Every, never: Collection[str]) -> str:
+    """In which of these contests each that is advised of all is worse, with its figure and the
+    best one's."""
+    said = ""
+    for name in _best(every, never):
+        where = [_worse(contest, one, found[0])
+                 for contest, found in zip(asked, every, strict=True)
+                 for one in found if one.name == name and one.beside(found[0]) == WORSE]
+        said += f" {name} is worse in: {'; '.join(where)}." if where else ""
+    return said
+
+
+def _avoid(every: Every) -> str:
+    names = avoided(every)
     return f" Not: {', '.join(names)}, at most half as good in most of them." if names else ""
 
 
-def question(text: Mapping[str, Any], every: Sequence[Sequence[Standing]]) -> list[str]:
-    """Markdown of one question: in words, and a table of its contests. every: their standings."""
+@dataclass(frozen=True)
+class Held:
+    """A question's contests that have run, and their standings; those of another era by its head,
+    an empty list where it has not run there."""
+
+    text: Mapping[str, Any]
+    contests: Sequence[Mapping[str, Any]]
+    every: Every
+    eras: Mapping[str, Every]
+
+
+def _changed(contest: Mapping[str, Any], own: Sequence[Standing], then: Sequence[Standing]) -> str:
+    """A contest in another era: the best, and who is worse that was as good, or the other way."""
+    if not then:
+        return ""
+    was = {one.name: one.beside(own[0]) for one in own}
+    said = [f"{better(then)}: {_figure(contest, then[0])}"]
+    for before, after, head in ((GOOD, WORSE, "now worse"), (WORSE, GOOD, "now as good")):
+        if names := [f"{one.name} {_value(contest, one)}" for one in then
+                     if (was[one.name], one.beside(then[0])) == (before, after)]:
+            said.append(f"{head}: {', '.join(names)}")
+    return "; ".join(said)
+
+
+def _in_eras(held: Held) -> str:
+    """What would be taken in other eras, and where what is taken in the paper's own is worse."""
+    said = ""
+    names = _best(held.every, avoided(held.every))
+    for head, every in held.eras.items():
+        run = [(contest, found) for contest, found in zip(held.contests, every, strict=True)
+               if found]
+        if not run:
+            continue
+        asked, there = zip(*run, strict=True)
+        worse = [f"{one.name}, {_worse(contest, one, found[0])}" for contest, found in run
+                 for one in found if one.name in names and one.beside(found[0]) == WORSE]
+        said += (f" {head.capitalize()}, in the {len(asked)} of them that were held so: "
+                 f"{advice(there, avoided(there))}"
+                 + (f" Worse there: {'; '.join(worse)}." if worse else ""))
+    return said
+
+
+def question(held: Held) -> list[str]:
+    """Markdown of one question: in words, and a table of its contests."""
+    text = held.text
     out = [f"### {text['head']}", "", " ".join(text["asks"].split()), ""]
-    run = [(contest, found) for contest, found in zip(text["contest"], every, strict=True) if found]
-    if not run:
+    if not held.every:
         return [*out, "Not all that this needs has run.", ""]
-    tally = Counter(better(found) for _, found in run)
+    tally = Counter(better(found) for found in held.every)
+    eras = {head: every for head, every in held.eras.items() if any(every)}
+    heads = ["best of mainline's", "best of ours", "at most half as good: the worst, and others",
+             "better", *eras]
     out += [
-        f"{len(run)} of {len(text['contest'])} contests have run. Mainline is better in "
+        f"{len(held.every)} of {len(text['contest'])} contests have run. Mainline is better in "
         f"{tally['mainline']} of them, ours in {tally['ours']}, {tally['a tie']} are a tie, and "
         f"{tally['open']} are open.", "",
-        "| | best of mainline's | best of ours | at most half as good: the worst, and others | "
-        "better |", "|---" * 5 + "|"]
-    for contest, found in run:
+        f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
+    for i, (contest, found) in enumerate(zip(held.contests, held.every, strict=True)):
         sides = [_shown(contest, [one for one in found if one.ours == ours])
                  for ours in (False, True)]
-        out.append(f"| {contest['what']} | {' | '.join(sides)} | {_worst(contest, found)} | "
-                   f"{better(found)} |")
+        cells = [*sides, _worst(contest, found), better(found),
+                 *(_changed(contest, found, every[i]) for every in eras.values())]
+        out.append(f"| {contest['what']} | {' | '.join(cells)} |")
     return [*out, ""]
+
+
+def _held(paper: Paper, made: Sequence[Row]) -> list[Held]:
+    """Of each question."""
+    eras = [(paper.text["era"][name]["head"], name, other, other.made())
+            for name in paper.eras[1:] for other in [load(paper.name, era=name)]]
+    found = []
+    for text in paper.text["question"]:
+        run = [(contest, standing) for contest in text["contest"]
+               if (standing := standings(contest, paper, made))]
+        asked, every = [contest for contest, _ in run], [standing for _, standing in run]
+        found.append(Held(text, asked, every, {
+            head: [standings(contest, other, theirs) if name in contest.get("eras", ()) else []
+                   for contest in asked] for head, name, other, theirs in eras}))
+    return found
+
+
+def _options(paper: Paper, names: Collection[str]) -> list[str]:
+    """Markdown: how these are configured, and what is in braces."""
+    suffixes = {contest["suffix"] for text in paper.text["question"] for contest in text["contest"]
+                if "suffix" in contest}
+    have = {name: paper.disciplines[name] for one in names
+            for name in (one, *(one + suffix for suffix in sorted(suffixes)))
+            if name in paper.disciplines}
+    if not have:
+        return []
+    used = {part for options in have.values() for part in re.findall(r"\{(\w+)\}", options)}
+    meant = "; ".join(f"`{{{part}}}` is {FIELDS[part]}" for part in FIELDS if part in used)
+    return ["How those that are advised were configured, as `tc qdisc` takes it"
+            + (f"; {meant}" if meant else "") + ":", "", "| | |", "|---|---|",
+            *(f"| {name} | `{options}` |" for name, options in have.items()), ""]
+
+
+def _of_all(have: Sequence[Held]) -> tuple[Every, list[str]]:
+    """The contests of all questions, and who is not to be taken in one of them."""
+    return ([found for held in have for found in held.every],
+            sorted({name for held in have for name in avoided(held.every)}))
+
+
+def one_for_all(paper: Paper, made: Sequence[Row]) -> list[str]:
+    """Who is worse than the best in the fewest contests of all questions."""
+    return [*_best(*_of_all(_held(paper, made)))]
 
 
 def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
     """Markdown of all questions: what to take, then each by itself."""
-    asked = [(text, [standings(contest, paper, made) for contest in text["contest"]])
-             for text in paper.text["question"]]
-    have = [(text["head"], run) for text, every in asked
-            if (run := [(contest["what"], found)
-                        for contest, found in zip(text["contest"], every, strict=True) if found])]
-    said = []
-    for head, run in have:
-        heads, standing = zip(*run, strict=True)
-        said.append(f"- **{head}**: {advice(standing)}{_price(heads, standing)}{_avoid(standing)}")
+    every_question = _held(paper, made)
+    have = [held for held in every_question if held.every]
+    said, named = [], list[str]()
+    for held in have:
+        never = avoided(held.every)
+        said.append(f"- **{held.text['head']}**: {advice(held.every, never)}"
+                    f"{_price(held.contests, held.every, never)}{_avoid(held.every)}"
+                    f"{_in_eras(held)}")
+        named += advised(held.every, never)
     if len(have) > 1:
-        said.append(f"- **One for all of these**, if it took part in each: "
-                    f"{advice([found for _, run in have for _, found in run])}")
+        every, never = _of_all(have)
+        asked = [contest for held in have for contest in held.contests]
+        said.append(f"- **One for all of these**, if it took part in each, and is not under Not in "
+                    f"one: {advice(every, never)}{_price(asked, every, never)}")
+        named += advised(every, never)
     return ["## When to use which", "",
             "Computed from the contests below, as far as they have run. The best has the best mean "
             "over the seeds. Each of the others is set beside it seed by seed, by the ratio of the "
-            "two (the difference where one is 0), whose logarithm has a 95 % interval. It is as "
-            f"good when all of the interval is within {100 * MARGIN:g} % of the best, worse when "
-            "all of it is beyond; else so few seeds do not tell it apart. At most half as good is, "
-            "by the same interval, who has half of the best's figure, or less; where the least is "
-            "best, twice of it, or more. A figure has its 95 % interval, or, where that is wide, "
-            "the least and the most of the seeds. In the tables each side has its own best, and "
-            "\"as good\" and \"not told apart\" beside it are from that one. Between mainline and "
-            "ours it is a tie when one of the other side is as good as the best of all, and open "
-            "when none is, but one is not told apart. Mainline's are named first: they need no "
-            "module of ours.", "",
-            *said, *([""] if said else []),
-            *(line for text, every in asked for line in question(text, every))]
+            "two (the difference where one is 0), whose logarithm has a 95 % interval. What is "
+            "advised is worse than the best in the fewest contests; of equals all are named, first "
+            "who is as good in most. Mainline's need no module of ours.", "",
+            "| said of a discipline, or a contest | when |", "|---|---|",
+            *(f"| {word} | {when} |" for word, when in WORDS), "",
+            "In the tables each side has its own best, and \"as good\" and \"not told apart\" "
+            "beside it are from that one. A figure has its 95 % interval, or, where that is wide, "
+            "the least and the most of the seeds.", "",
+            *said, *([""] if said else []), *_options(paper, [*dict.fromkeys(named)]),
+            *(line for held in every_question for line in question(held))]

@@ -11,7 +11,8 @@ cells that it names by `disciplines`, `at` and `eras`. It has `seeds`, or the pa
 
 The claims can be judged again in other eras than the paper's own: `era.NAME` has parameters of
 every scenario (`set`) and options with the disciplines that get them (`options`). Only the cells
-that a claim itself needs run there; their lines are in `results-NAME.jsonl`.
+that a claim itself needs run there, and those of contests that name the era; their lines are in
+`results-NAME.jsonl`.
 """
 
 from __future__ import annotations
@@ -176,10 +177,17 @@ class Paper:
             for point, name in itertools.product(experiment.points, experiment.disciplines):
                 if at < experiment.seeds and name not in self.absent and (
                         at < (experiment.others if self.era == OWN else 0)
-                        or claims.needed(listed, experiment.name, name, point)):
+                        or claims.needed(listed, experiment.name, name, point)
+                        or self._contested(experiment.name, point)):
                     seed = experiment.numbers[at]
                     yield Cell(experiment, name, point, seed,
                                words(experiment, self.disciplines, name, point, seed))
+
+    def _contested(self, experiment: str, at: Mapping[str, Value]) -> bool:
+        """Whether a contest that is held in this era, too, is at this point."""
+        return any(self.era in one.get("eras", ()) and one["experiment"] == experiment
+                   and all(at[axis] == value for axis, value in one["at"].items())
+                   for question in self.text.get("question", ()) for one in question["contest"])
 
     def commands(self) -> dict[str, str]:
         """Of all cells, by their names."""
