@@ -36,7 +36,7 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
          "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
          "bounds": bounds},
         directory, flows=cell.experiment.flows, step_s=cell.experiment.step_s,
-        delay=cell.experiment.delay)
+        delay=cell.experiment.delay, band=cell.experiment.lengths)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

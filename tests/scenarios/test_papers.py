@@ -81,6 +81,8 @@ def plausible(facts: Facts) -> dict[str, Any]:
         "offered_bps": dict.fromkeys(facts.groups, 2e6),
         "flows_bps": [1e6, 2e6],
         "use": {"rtr": 0.5, "far": 0.5},
+        "lengths": {queue: {"mean": 50.0, "sd": 10.0, "max": 90.0, "within": 0.9}
+                    for queue in ("packets", "qlen_long", "qlen_short")},
         "series_bps": {"forward0": [1e6] * 35},
     }
 
