@@ -60,8 +60,8 @@ class Experiment:
     paper's table; seeds: how many; first: of them; others: how many of the cells that are of no
     claim; flows: keep each flow's goodput; step_s: and each group's in such steps; delay: and the
     distribution of its datagrams'; lengths: and how long its queues are, and how often within these
-    two lengths, in packets; era: parameters that another era sets, whatever set and axes say; where:
-    parameters that some cells have by themselves."""
+    two lengths, in packets; era: parameters that another era sets, whatever set and axes say;
+    where: parameters that some cells have by themselves."""
 
     name: str
     scenario: str
