@@ -300,10 +300,12 @@ class Claim:
 
 #: By a part of a metric's path.
 UNITS = {"_ms": "ms", "completion_s": "s", "mbps": "Mb/s", "kbyte_s": "KB/s",
-         "queue_packets": "packets", "waiting": "packets",
+         "queue_packets": "packets", "waiting": "packets", "lengths": "packets",
          "share_of_fair": "times an equal part"}
 
 JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
+#: What a try may change.
+TRY_KEYS = {"change", "experiment", "metric", "of", "at", "against"}
 KEYS = {*JUDGED, "id", "place", "says", "published", "why", "scale", "digits", "try", "reason",
         "seen"}
 
@@ -329,10 +331,20 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
     """The claims of a file's text; ValueError for a key that there is not."""
     made = []
     for one in text.get("claim", ()):
-        if unknown := set(one) - KEYS:
+        tries, low, high = one.get("try", ()), one.get("low"), one.get("high")
+        unknown = [*(set(one) - KEYS), *(key for t in tries for key in set(t) - TRY_KEYS)]
+        if unknown:
             raise ValueError(f"{one.get('id')}: no such key: {', '.join(sorted(unknown))}")
-        if "low" not in one and "high" not in one:
+        if low is None and high is None:
             raise ValueError(f"{one['id']}: needs low or high")
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"{one['id']}: low is not below high")
+        parts = [part for t in (one, *tries) for part in (t, t.get("against", {}))]
+        wrong = [one["fold"]] if one.get("fold", "mean") not in FOLDS else []
+        wrong += [name for part in parts for _, colon, name in [part.get("metric", "").partition(
+            ":")] if colon and name not in DERIVED]
+        if wrong:
+            raise ValueError(f"{one['id']}: no such figure or fold: {', '.join(wrong)}")
         what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
         made.append(Claim(
             one["id"], one["place"], one["says"], str(one["published"]), one["why"], what,

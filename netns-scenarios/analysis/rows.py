@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import logs, traffic
+from . import explore, logs, traffic
 from .summary import elastic_goodput_bps
 
 DIGITS = 5  # significant, of every figure
@@ -69,11 +69,28 @@ def delays(directory: Path) -> dict[str, list[float]]:
     return made
 
 
+def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, float]]:
+    """Packets in the queue, and in each of the discipline's own queues that it tells of as qlen_*,
+    in the measured time; within: the share of the time with `low` to `high` packets."""
+    read = logs.read(directory)
+    facts, time = read.run["facts"], read.queue["time_s"]
+    measured = (time >= facts["warmup_s"] - 1e-9) & (time <= facts["end_s"] + 1e-9)
+    samples = {"packets": read.queue["packets"]}
+    state = explore.state(read.run["qdisc"].split()[0], read.queue.xstats)
+    for name in (key for key in (state[0] if state else ()) if key.startswith("qlen_")):
+        samples[name] = np.array([one[name] for one in state], dtype=float)
+    return {name: {"mean": float(np.mean(x[measured])), "sd": float(np.std(x[measured])),
+                   "max": float(np.max(x[measured])),
+                   "within": float(np.mean((x[measured] >= low) & (x[measured] <= high)))}
+            for name, x in samples.items()}
+
+
 def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
-            step_s: float = 0, delay: bool = False) -> dict[str, Any]:
+            step_s: float = 0, delay: bool = False,
+            band: Sequence[float] = ()) -> dict[str, Any]:
     """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
     with each flow's goodput; step_s: with each group's over time, if not 0; delay: with the
-    distribution of each group's."""
+    distribution of each group's; band: with `lengths`, if it has a low and a high end."""
     result = logs.load_result(directory)
     run = logs.read_run(directory)
     figures: dict[str, Any] = {
@@ -101,6 +118,8 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
         figures["series_bps"] = series(directory, step_s)
     if delay:
         figures["delays_ms"] = delays(directory)
+    if band:
+        figures["lengths"] = lengths(directory, *band)
     return {**head, "figures": rounded(figures), "hops": result["hops"], **origin(result)}
 
 

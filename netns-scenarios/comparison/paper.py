@@ -59,8 +59,9 @@ class Experiment:
     """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
     paper's table; seeds: how many; first: of them; others: how many of the cells that are of no
     claim; flows: keep each flow's goodput; step_s: and each group's in such steps; delay: and the
-    distribution of its datagrams'; era: parameters that another era sets, whatever set and axes
-    say; where: parameters that some cells have by themselves."""
+    distribution of its datagrams'; lengths: and how long its queues are, and how often within these
+    two lengths, in packets; era: parameters that another era sets, whatever set and axes say;
+    where: parameters that some cells have by themselves."""
 
     name: str
     scenario: str
@@ -73,6 +74,7 @@ class Experiment:
     flows: bool = False
     step_s: float = 0
     delay: bool = False
+    lengths: Sequence[float] = ()
     era: Mapping[str, Value] = field(default_factory=dict)
     where: Sequence[Where] = ()
 
@@ -264,7 +266,8 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
                 axes, one["disciplines"], own, one.get("first_seed", text.get("first_seed", 1)),
                 min(own, one.get("others", own)),
-                one.get("flows", False), one.get("step_s", 0), one.get("delay", False), theirs,
+                one.get("flows", False), one.get("step_s", 0), one.get("delay", False),
+                one.get("lengths", ()), theirs,
                 _where(one, era, (OWN, *text.get("era", {})), changed.get("set", {}))))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)
 

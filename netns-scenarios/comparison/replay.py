@@ -13,7 +13,9 @@ from typing import Any
 
 from analysis import claims, report, rows
 from analysis.claims import Claim
+from netns.errors import UserError, unknown
 from netns.execute import ROOT
+from netns.params import Value
 
 from . import ledger, sweep, traces
 from .paper import OWN, Cell, Paper, load, names
@@ -34,7 +36,7 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
          "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
          "bounds": bounds},
         directory, flows=cell.experiment.flows, step_s=cell.experiment.step_s,
-        delay=cell.experiment.delay)
+        delay=cell.experiment.delay, band=cell.experiment.lengths)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,6 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--figures: figures over time are of the paper's own era, not of {args.era}")
     if args.figures and (args.claims or args.quick):
         parser.error("--figures: no claim needs figures over time, nor has a quick look any")
+    try:
+        _known(args, load(args.name))
+    except UserError as error:
+        parser.error(str(error))
     failed = []
     own_alone = args.quick or args.figures
     try:
@@ -76,6 +82,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"paper: {len(failed)} runs failed, {failed[0]} first: see its log, and {sweep.LOG} "
               "beside it", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _known(args: argparse.Namespace, paper: Paper) -> None:
+    """UserError: an option names what the paper has not got. Values of axes become those of the
+    paper, by axis, in `args.axes`."""
+    axes: dict[str, list[Value]] = {}
+    for experiment in paper.experiments:
+        for axis, values in experiment.axes.items():
+            axes.setdefault(axis, []).extend(values)
+    for what, given, known in (
+            ("claim", args.claims, [claim.id for claim in claims.load(paper.directory)]),
+            ("experiment", args.only, [one.name for one in paper.experiments]),
+            ("discipline", args.disciplines, paper.disciplines)):
+        for name in given or ():
+            if name not in known:
+                raise unknown(what, name, known)
+    args.axes = {}
+    for words in args.at:
+        axis, _, values = words.partition("=")
+        if axis not in axes:
+            raise unknown("axis", axis, axes)
+        by_text = {text: one for one in axes[axis] for text in (str(one), f"{one:g}" if isinstance(
+            one, float) else str(one))}
+        for value in values.split(","):
+            if value not in by_text:
+                raise unknown(axis, value, by_text)
+            args.axes.setdefault(axis, []).append(by_text[value])
 
 
 def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
@@ -118,10 +151,8 @@ def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
     """Whether the options leave a cell in; for_: the claims that are asked for."""
     if args.claims and not claims.needed(for_, cell.experiment.name, cell.discipline, cell.at):
         return False
-    for words in args.at:
-        axis, _, values = words.partition("=")
-        if axis in cell.at and str(cell.at[axis]) not in values.split(","):
-            return False
+    if any(cell.at[axis] not in values for axis, values in args.axes.items() if axis in cell.at):
+        return False
     return ((not args.only or cell.experiment.name in args.only)
             and (not args.disciplines or cell.discipline in args.disciplines)
             and (not args.seeds or cell.round <= args.seeds))

@@ -27,8 +27,8 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of the measured time in which the same groups send. fair_share_bps: payload bit/s of
-    one of its elastic flows."""
+    """A part of the measured time in which the same groups send, and in which none settles.
+    fair_share_bps: payload bit/s of one of its elastic flows."""
 
     name: str
     from_s: float
@@ -59,6 +59,7 @@ class _Claim:
     of: Group
     from_s: float | None
     to_s: float | None
+    settled_s: float | None
 
 
 def _claims(groups: Sequence[Group], step_s: float) -> list[_Claim]:
@@ -72,7 +73,7 @@ def _claims(groups: Sequence[Group], step_s: float) -> list[_Claim]:
                   sum(g.rtt_ms * len(g.start_ns) for g in parts) / flows)
         first = parts[0]
         claims.append(_Claim(name, flows, rtt_ms, first, _stepped(first.from_s, step_s),
-                             _stepped(first.to_s, step_s)))
+                             _stepped(first.to_s, step_s), _stepped(first.settled_s, step_s)))
     return claims
 
 
@@ -118,7 +119,7 @@ def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group]
     hops = bottlenecks(groups)
     edges = {begin_s, end_s}
     for claim in claims:
-        edges |= {at for at in (claim.from_s, claim.to_s)
+        edges |= {at for at in (claim.from_s, claim.settled_s, claim.to_s)
                   if at is not None and begin_s < at < end_s}
     fair = {c.name: 0.0 for c in claims}
     seconds = {c.name: 0.0 for c in claims}

@@ -75,6 +75,7 @@ class Group:
     demand_bps: what one of its flows would take at most, headers included; inf: anything
     payload: share of its packets' length that is payload, 0..1
     elastic, from_s, to_s: see shares.GroupFacts
+    settled_s: when what its start stirred up is taken to be over, if that ends a phase
     """
 
     name: str
@@ -94,6 +95,7 @@ class Group:
     elastic: bool = True
     from_s: float | None = None
     to_s: float | None = None
+    settled_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ PARAMS = (
     Param("size_dist", ENDLESS, "", "of a transfer: it never ends, or its distribution",
           choices=(ENDLESS, *sessions.DISTRIBUTIONS)),
     *(p for p in with_defaults(sessions.SESSIONS, think_dist="uniform") if p.name != "size_dist"),
+    Param("settle", 0.0, "s", "a phase ends so long after the last flow of an entry may have "
+          "begun, too; 0: only where an entry begins", 0.0, 1000.0),
     access(0.0),
 )
 
@@ -70,7 +72,9 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
             for part, (share, rtt_ms) in enumerate(round_trips(settings, count)):
                 parts += flows.bulk(mine, rng, f"{name}-{part}", share, rtt_ms,
                                     from_s=from_s or None, reverse=direction == "back")
-            made += [replace(part, counted_in=name) for part in parts]
+            settle_s = settings.number("settle")
+            made += [replace(part, counted_in=name,
+                             settled_s=to_s + settle_s if settle_s else None) for part in parts]
     if settings.text("size_dist") == ENDLESS:
         return made
     return [sessions.restarting(settings, rng, group) for group in made]

@@ -224,6 +224,13 @@ def test_goodput_over_time_is_of_a_group_and_of_all_the_run(run: Path) -> None:
     assert rows.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
 
 
+def test_lengths_are_of_the_measured_time(run: Path) -> None:
+    """handmade.QUEUE: 4, 2 and 0 packets after the warm-up; both ends of the band count."""
+    assert rows.lengths(run, 2, 4) == {"packets": {
+        "mean": 2.0, "sd": pytest.approx((8 / 3) ** 0.5), "max": 4.0,
+        "within": pytest.approx(2 / 3)}}
+
+
 def test_a_distribution_is_of_the_datagrams_of_a_group_in_the_measured_time(run: Path) -> None:
     """Ten of flow 1 after the warm-up, at 10, 20, ... 100 ms, and one before it that is left out;
     by linear interpolation between neighbours, 91 ms are 90 % of the way."""

@@ -389,6 +389,11 @@ def test_flows_arrive_by_the_timetable_and_restart() -> None:
         "forward0": 50, "forward1": 2, "back0": 10}
     first = [f for f in recipe.flows if f["group"] == "forward0"]
     assert all(50e9 <= int(f["start_ns"]) < 100e9 for f in first)
+    phases = recipe_of("arrivals", *words, "settle=20")[1].phases
+    assert [(p.name, p.from_s, p.to_s) for p in phases] == [
+        ("back0", 0, 30), ("back0", 30, 50), ("forward0+back0", 50, 120),
+        ("forward0+back0", 120, 180), ("forward0+forward1+back0", 180, 220),
+        ("forward0+forward1+back0", 220, 320)]
     # Six or seven of each of 65, 75, ... 135 ms.
     assert sorted(Counter(f["source_netns"] for f in first).values()) == [6] * 6 + [7] * 2
     lines = " ".join(line for batch in recipe.batches for line in batch.lines)

@@ -4,6 +4,7 @@ and claims give; nothing is run."""
 
 from __future__ import annotations
 
+import argparse
 import copy
 import functools
 import json
@@ -80,6 +81,8 @@ def plausible(facts: Facts) -> dict[str, Any]:
         "offered_bps": dict.fromkeys(facts.groups, 2e6),
         "flows_bps": [1e6, 2e6],
         "use": {"rtr": 0.5, "far": 0.5},
+        "lengths": {queue: {"mean": 50.0, "sd": 10.0, "max": 90.0, "within": 0.9}
+                    for queue in ("packets", "qlen_long", "qlen_short")},
         "series_bps": {"forward0": [1e6] * 35},
     }
 
@@ -546,6 +549,24 @@ def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
     assert "Of those with † some cells had run before" in page
     # It judges nothing.
     assert verdicts(made_up)["C1"].verdict == "confirmed"
+
+
+def test_what_is_asked_for_must_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in ((["--claims", "P99999"], 'no claim "P99999"'),
+                        (["--only", "blasted"], "did you mean blast"),
+                        (["--disciplines", "read"], 'no discipline "read": did you mean'),
+                        (["--at", "udp_rat=2"], 'no axis "udp_rat": did you mean udp_rate'),
+                        (["--at", "udp_rate=2,3"], 'no udp_rate "3"')):
+        with pytest.raises(SystemExit):
+            replay.main(["parris1999", *words])
+        assert said in capsys.readouterr().err
+
+
+def test_an_axis_has_its_own_type(made_up: Paper) -> None:
+    for text in ("10", "10.0"):
+        args = argparse.Namespace(claims=None, only=None, disciplines=None, at=[f"rtt={text}"])
+        replay._known(args, made_up)
+        assert args.axes == {"rtt": [10.0]}
 
 
 @pytest.mark.parametrize(("changed", "name"), [
@@ -1266,9 +1287,14 @@ def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> N
 
 def test_bad_claims_are_refused() -> None:
     (good, _) = claims.tomllib.loads(CLAIMS)["claim"]
-    for change, said in (({"hihg": 2}, "no such key: hihg"), ({"low": None}, "needs low or high")):
+    for change, said in (
+            ({"hihg": 2}, "no such key: hihg"), ({"low": None}, "needs low or high"),
+            ({"low": 1.0}, "low is not below high"), ({"fold": "median"}, "no such .*: median"),
+            ({"metric": "udp:nonsense"}, "no such .*: nonsense"),
+            ({"try": [{"change": "bad", "off": "bad"}]}, "no such key: off"),
+            ({"try": [{"change": "bad", "metric": ":none"}]}, "no such .*: none")):
         bad = {k: v for k, v in {**good, **change}.items() if v is not None}
-        if "low" in change:
+        if change == {"low": None}:
             del bad["high"]
         with pytest.raises(ValueError, match=said):
             claims.parse({"claim": [bad]})
