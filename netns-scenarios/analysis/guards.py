@@ -48,8 +48,10 @@ STARVED = 0.1
 #: How long a connection takes when its first 0, 1, 2, ... SYNs are lost: the kernel waits a second
 #: for each of five, then twice as long each time (tcp_syn_linear_timeouts).
 SYNS_MS = (0.0, 1e3, 2e3, 3e3, 4e3, 5e3, 7e3, 11e3, 19e3, 35e3, 67e3)
-#: By how much of its time a timer of the kernel's wheel may be late.
+#: By how much of its time a timer of the kernel's wheel may be late; and its tick, in which the
+#: kernel counts for how long a sender was busy.
 TIMER_LATE = 1 / 8
+TICK_MS = 10.0
 #: How long a bulk flow may have nothing to send or to wait for, beside SYNs and two round trips:
 #: while it connects, and as a share of its life.
 CONNECT_MS = 100.0
@@ -121,7 +123,7 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, *, window: bool) -> str:
     busy_ms, by_window_ms = (float(row[name]) for name in ("busy_ms", "rwnd_limited_ms"))
     life_ms = 1e3 * (float(row["end_s"]) - float(row["start_s"]))
     idle_ms = life_ms - busy_ms
-    syns_ms = max((ms for ms in SYNS_MS if ms <= idle_ms), default=0.0)
+    syns_ms = max((ms for ms in SYNS_MS if ms <= idle_ms + TICK_MS), default=0.0)
     idle_ms -= syns_ms * (1 + TIMER_LATE) + CONNECT_MS + 2 * rtt_ms
     holes_ms = (1 + int(row["retransmits"])) * PER_HOLE * max(RTO_MS, rtt_ms, float(row["rtt_ms"]))
     if row["kind"] == "bulk" and idle_ms > IDLE * life_ms:

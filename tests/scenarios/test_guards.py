@@ -218,6 +218,10 @@ def test_a_sender_that_something_else_limits_is_noticed() -> None:
     # Three SYNs were lost, and eight: 19 s, and what timers are late by.
     assert limited(busy_ms="56600") == limited(busy_ms="40062") == []
     assert "its program" in limited(busy_ms="36000")[0]
+    # One was, by a clock of 10 ms; 0.97 s without one are too long.
+    for busy_ms, wrong in (("37470", 0), ("37500", 1)):
+        late = BULK | {"start_s": "1.534", "end_s": "40", "busy_ms": busy_ms}
+        assert len(guards.limited([late], {"all": 40.0}, window=True)) == wrong
     # Other logs do not know; a flow that never came through was limited by nothing of its own.
     assert limited(busy_ms="") == limited(busy_ms="0") == []
 
