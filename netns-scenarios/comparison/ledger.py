@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis import claims, compare, svg, traffic
-from analysis.claims import CONFIRMED, DIFFERS, UNDECIDED, Claim, Judged
+from analysis import claims, compare, figures, svg, traffic, verdict
+from analysis.claims import Claim
+from analysis.verdict import CONFIRMED, DIFFERS, UNDECIDED, Judged
 from netns.execute import ROOT
 
 from . import contests, traces
@@ -38,10 +39,10 @@ def _shown(claim: Claim, value: compare.Mean | None) -> str:
     return value.text(claim.scale, claim.digits) + claim.unit if value else ""
 
 
-def verdict(claim: Claim, paper: Paper, made: Sequence[Row]) -> Judged:
+def verdict_of(claim: Claim, paper: Paper, made: Sequence[Row]) -> Judged:
     """Its verdict; none for a claim whose bounds have changed since its cells ran."""
-    judged = claims.judge(claim, _axes(paper), made, paper.seeds)
-    if judged.value and claims.moved(claim, judged.cells):
+    judged = verdict.judge(claim, _axes(paper), made, paper.seeds)
+    if judged.value and verdict.moved(claim, judged.cells):
         return Judged(UNDECIDED, judged.value, judged.seeds, judged.cells,
                       "its bounds are younger than the runs")
     return judged
@@ -66,7 +67,7 @@ def other_eras(paper: Paper, listed: Sequence[Claim]) -> list[Era]:
         one = load(paper.name, era=name)
         made, says = one.made(), paper.text["era"][name]
         found.append(Era(says["head"], _cell(says["about"]), one, made,
-                         {claim.id: verdict(claim, one, made) for claim in listed}))
+                         {claim.id: verdict_of(claim, one, made) for claim in listed}))
     return found
 
 
@@ -104,7 +105,7 @@ def _said(claim: Claim, paper: Paper, judged: Judged) -> str:
 
 
 def _tries(claim: Claim, paper: Paper, made: Sequence[Row]) -> list[tuple[str, Judged]]:
-    return [(one.change, claims.judge(claim.varied(one.by), _axes(paper), made, paper.seeds))
+    return [(one.change, verdict.judge(claim.varied(one.by), _axes(paper), made, paper.seeds))
             for one in claim.tries]
 
 
@@ -119,7 +120,7 @@ def _turned(judged: Judged, tries: Sequence[tuple[str, Judged]], claim: Claim) -
                  for one, (change, other) in zip(claim.tries, tries, strict=True)
                  if one.of_discipline == of_discipline]
         over = "; ".join(text for other, text in shown if other.verdict == DIFFERS)
-        left = "; ".join(text for other, text in shown if other.why_not == claims.ACROSS)
+        left = "; ".join(text for other, text in shown if other.why_not == verdict.ACROSS)
         said.append("; ".join([over] * bool(over) + [f"left open by: {left}"] * bool(left)))
     if not any(other.verdict == DIFFERS for _, other in tries):
         said[0] = "; ".join(["nothing yet"] + [said[0]] * bool(said[0]))
@@ -141,7 +142,7 @@ def _alone(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> str:
     tried: dict[str, list[str]] = {
         "none was tried": [], "none decides": [], "one holds it, too": []}
     for claim in listed:
-        if verdict(claim, paper, made).verdict != CONFIRMED:
+        if verdict_of(claim, paper, made).verdict != CONFIRMED:
             continue
         others = {judged.verdict for one, (_, judged) in
                   zip(claim.tries, _tries(claim, paper, made), strict=True) if one.of_discipline}
@@ -163,7 +164,7 @@ def claims_table(paper: Paper, listed: Sequence[Claim], made: Sequence[Row],
              "by another load, TCP or figure", "behind it"]
     out = [f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
     for claim in listed:
-        judged = verdict(claim, paper, made)
+        judged = verdict_of(claim, paper, made)
         turned = _turned(judged, _tries(claim, paper, made), claim)
         out.append("| " + " | ".join(map(_cell, (
             claim.id, f"{claim.says} *{claim.place}*", claim.published,
@@ -178,7 +179,7 @@ def _differences(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> 
     """For each claim that differs: what was changed, and what is known of the reason."""
     out = []
     for claim in listed:
-        if verdict(claim, paper, made).verdict != DIFFERS:
+        if verdict_of(claim, paper, made).verdict != DIFFERS:
             continue
         out += [f"**{claim.id}**, {_cell(claim.place)}: "
                 + (_cell(claim.reason) or "the reason is not found yet."), ""]
@@ -196,7 +197,7 @@ def _undecided(paper: Paper, listed: Sequence[Claim], made: Sequence[Row]) -> li
     """For each claim that is not decidable: why, and what there is."""
     out = []
     for claim in listed:
-        judged = verdict(claim, paper, made)
+        judged = verdict_of(claim, paper, made)
         if judged.verdict == UNDECIDED:
             have = (f" {_shown(claim, judged.value)} with {_many(judged.seeds, 'seed')}, accepted "
                     f"{claim.accepted()}." if judged.value else "")
@@ -222,8 +223,8 @@ def _line(name: str, spec: Mapping[str, Any], metric: str, experiment: Experimen
             if any(row["at"][axis] != value for axis, value in at.items()):
                 continue
             try:
-                values.append(claims.figure(row["figures"], metric) * scale)
-            except claims.Absent:
+                values.append(figures.figure(row["figures"], metric) * scale)
+            except figures.Absent:
                 continue
         if values:
             mean = compare.mean(values)
@@ -373,7 +374,7 @@ def _state(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
            eras: Sequence[Era]) -> list[str]:
     out = [f"{len(listed)} claims: " + ", ".join(
         f"{count} {one}" for one, count in _tally(
-            verdict(claim, paper, made) for claim in listed).items()) + ". "
+            verdict_of(claim, paper, made) for claim in listed).items()) + ". "
         + _have(paper, made)]
     for era in eras:
         if not era.made:
@@ -401,7 +402,7 @@ def _one_page(paper: Paper, made: Sequence[Row], listed: Sequence[Claim],
               drawn: Mapping[str, str]) -> str:
     """Of a paper that asks questions: who is best, what was expected and does not hold, and what
     holds of the other papers with another TCP. drawn: heads of its figures, by their files."""
-    judged = {claim.id: verdict(claim, paper, made) for claim in listed}
+    judged = {claim.id: verdict_of(claim, paper, made) for claim in listed}
     table, _ = then_and_now([load(name) for name in names()])
     tally = _tally(judged.values())
     more = f"[{paper.claims_page}]({paper.claims_page})"
@@ -454,7 +455,7 @@ def page(paper: Paper) -> dict[str, str]:
     made, listed = paper.made(), claims.load(paper.directory)
     text, eras = paper.text, other_eras(paper, listed)
     have = [era for era in eras if era.made]
-    judged = {claim.id: verdict(claim, paper, made) for claim in listed}
+    judged = {claim.id: verdict_of(claim, paper, made) for claim in listed}
     over_time = traces.found(paper)
     files, pictures = _figures(paper, made, over_time)
     out = [f"# {text['title']}{': the claims' * paper.asks}", "",
@@ -503,7 +504,7 @@ def quick(paper: Paper, made: Sequence[Row]) -> str:
     out = []
     for claim in claims.load(paper.directory):
         try:
-            judged = claims.judge(claim, _axes(paper), made, paper.seeds)
+            judged = verdict.judge(claim, _axes(paper), made, paper.seeds)
         except KeyError:
             continue
         if judged.value:
@@ -571,7 +572,7 @@ def index(papers: Sequence[Paper]) -> str:
            "| CPU min |", "|---" * 9 + "|"]
     for paper in papers:
         made, listed = paper.made(), claims.load(paper.directory)
-        judged = [verdict(claim, paper, made) for claim in listed]
+        judged = [verdict_of(claim, paper, made) for claim in listed]
         short = sum(one.seeds < claim.least(paper.seeds)
                     for one, claim in zip(judged, listed, strict=True))
         have, asked = _ran(paper, made)
@@ -605,7 +606,7 @@ def then_and_now(papers: Sequence[Paper]) -> tuple[list[str], list[str]]:
     lists: list[str] = []
     for paper in papers:
         listed, made = claims.load(paper.directory), paper.made()
-        then = {claim.id: verdict(claim, paper, made) for claim in listed}
+        then = {claim.id: verdict_of(claim, paper, made) for claim in listed}
         for era in other_eras(paper, listed):
             if not era.made:
                 table.append(f"| [{paper.name}]({paper.claims_page}) | {era.head} | "

@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 from analysis import claims, compare, rows, svg
 from analysis import traces as lines_of
+from analysis.figures import Absent, choke_theory, figure
+from analysis.verdict import Judged, by_cell, judge, measure
 from comparison import contests, ledger, paper, replay, traces
 from comparison.paper import Cell, Paper
 from netns.execute import ROOT
@@ -111,7 +113,7 @@ def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
                     assert set(values) <= set(axes[selection.experiment][axis]), claim.id
             if any(s.of in one.absent for s in used):
                 continue
-            value, behind = claims.measure(varied, axes, claims.by_cell(made), first)
+            value, behind = measure(varied, axes, by_cell(made), first)
             assert math.isfinite(value), claim.id
             assert behind, claim.id
     assert len(listed) >= 5
@@ -335,9 +337,9 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     return one
 
 
-def verdicts(one: Paper) -> dict[str, claims.Judged]:
+def verdicts(one: Paper) -> dict[str, Judged]:
     made = one.made()
-    return {claim.id: ledger.verdict(claim, one, made) for claim in claims.load(one.directory)}
+    return {claim.id: ledger.verdict_of(claim, one, made) for claim in claims.load(one.directory)}
 
 
 def rewrite(one: Paper, change: Any) -> None:
@@ -986,7 +988,7 @@ def test_a_ratio_to_nothing_is_judged_by_its_inverse(
     (claim,) = [c for c in claims.load(made_up.directory) if c.id == "C2"]
     claim = replace(claim, low=bounds.get("low", -math.inf), high=bounds.get("high", math.inf))
     axes = {e.name: e.axes for e in made_up.experiments}
-    found = claims.judge(claim, axes, rows.read(made_up.results), made_up.seeds)
+    found = judge(claim, axes, rows.read(made_up.results), made_up.seeds)
     assert found.verdict == verdict
     assert found.value
     assert found.value.text(digits=2) == ("infinite" if len(seeds) == 3 else "at least 1.70")
@@ -1015,20 +1017,19 @@ def test_a_ratio_that_is_now_0_and_now_infinite_is_not_decidable(made_up: Paper)
 
 def test_what_never_arrived_has_no_wait() -> None:
     udp = {"rtt_ms": 50.0, "flows": 1, "goodput_bps": {"mean": 8000.0}}
-    with pytest.raises(claims.Absent, match="no packet of udp that arrived"):
-        claims.figure({"groups": {"udp": udp}}, "udp:wait_ms")
-    assert claims.figure({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}},
-                         "udp:wait_ms") == 2.0
+    with pytest.raises(Absent, match="no packet of udp that arrived"):
+        figure({"groups": {"udp": udp}}, "udp:wait_ms")
+    assert figure({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}}, "udp:wait_ms") == 2.0
 
 
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
     phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
     for marked, share in ((0, 0.3), (20, 0.5)):
         figures = {"phases": [{}, {**phase, "marked": marked}]}
-        assert claims.figure(figures, ":dropped_1") == pytest.approx(share)
+        assert figure(figures, ":dropped_1") == pytest.approx(share)
     # A row leaves out what is not known.
-    with pytest.raises(claims.Absent):
-        claims.figure({"phases": [{}, phase]}, ":dropped_1")
+    with pytest.raises(Absent):
+        figure({"phases": [{}, phase]}, ":dropped_1")
 
 
 @pytest.mark.parametrize("path", [
@@ -1045,8 +1046,8 @@ def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
         "phases": [{"dropped": 0, "marked": 0, "sent": 0, "groups": {"tcp": nothing}}] * 2,
         "rate_bps": 1e6, "payload": {"udp": 972}, "offered_bps": {"udp": 2e6},
     }
-    with pytest.raises(claims.Absent, match=f"no {path}|nothing passed|no packet"):
-        claims.figure(figures, path)
+    with pytest.raises(Absent, match=f"no {path}|nothing passed|no packet"):
+        figure(figures, path)
 
 
 def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
@@ -1249,16 +1250,16 @@ def test_how_far_a_part_of_the_queue_is_from_an_equal_one(packets: int, off: flo
         "groups": {"tcp": {"flows": 10},
                    "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
                            "goodput_bps": {"mean": 80e3}}}}
-    assert claims.figure(made, "udp:off_equal_part") == pytest.approx(off)
+    assert figure(made, "udp:off_equal_part") == pytest.approx(off)
     made["summary"]["queue_packets"]["mean"] = 0
-    with pytest.raises(claims.Absent, match="no packet in the queue"):
-        claims.figure(made, "udp:off_equal_part")
+    with pytest.raises(Absent, match="no packet in the queue"):
+        figure(made, "udp:off_equal_part")
 
 
 def test_chokes_theory_has_its_published_maximum() -> None:
     """Tang, Wang and Low 2003: at most 1 / (1 + e) of the link, and nothing in the end."""
     most = 1 / (1 + math.e)
-    shares = [claims.choke_theory(x / 100) for x in range(10, 2000)]
+    shares = [choke_theory(x / 100) for x in range(10, 2000)]
     assert max(shares) == pytest.approx(most, rel=1e-4)
     assert shares.index(max(shares)) / 100 + 0.1 == pytest.approx(2 - 3 * most, abs=0.02)
     assert shares[-1] < 0.01
@@ -1278,11 +1279,9 @@ def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> N
                    "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
                            "goodput_bps": {"mean": 80e3}}},
     }
-    assert claims.figure(made, "udp:choke_theory") == pytest.approx(
-        claims.choke_theory(4 * (1 - own)))
-    with pytest.raises(claims.Absent, match="nothing passed"):
-        claims.figure({**made, "summary": {**made["summary"], "utilization": 0.0}},
-                      "udp:choke_theory")
+    assert figure(made, "udp:choke_theory") == pytest.approx(choke_theory(4 * (1 - own)))
+    with pytest.raises(Absent, match="nothing passed"):
+        figure({**made, "summary": {**made["summary"], "utilization": 0.0}}, "udp:choke_theory")
 
 
 def test_bad_claims_are_refused() -> None:
