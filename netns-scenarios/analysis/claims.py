@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from . import compare
 from .figures import DERIVED
 from .figures import Absent as Absent
 from .figures import figure as figure
@@ -125,6 +126,10 @@ class Claim:
         if self.against and not self.difference:
             return ""
         return next((f" {unit}" for part, unit in UNITS.items() if part in self.what.metric), "")
+
+    def shown(self, value: compare.Mean | None) -> str:
+        """Its figure, for people; nothing of none."""
+        return value.text(self.scale, self.digits) + self.unit if value else ""
 
     def accepted(self) -> str:
         """The bounds, for people."""

@@ -100,11 +100,10 @@ def versions(cells: Sequence[Row]) -> str:
     return ""
 
 
-def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: Sequence[Row],
+def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
           seeds: Mapping[str, Sequence[int]]) -> Judged:
-    """The verdict; seeds: those that each experiment is to have, of two experiments taken in pairs.
-    Each must have all cells."""
-    cells = by_cell(rows)
+    """The verdict; axes: of each experiment; seeds: those that it is to have, of two experiments
+    taken in pairs. Each must have all cells."""
     values, used, lacking, no_ratio = [], [], "", ""
     for at in range(claim.least(seeds)):
         of = {name: numbers[at] for name, numbers in seeds.items() if at < len(numbers)}
@@ -145,5 +144,6 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], rows: S
 
 def moved(claim: Claim, cells: Sequence[Row]) -> bool:
     """Whether a cell that judges it was made before its bounds were what they are."""
-    return any(row["bounds"].get(claim.id) != claim.bounds for row in cells
+    bounds = claim.bounds
+    return any(row["bounds"].get(claim.id) != bounds for row in cells
                if claim.judges(row["experiment"], row["discipline"], row["at"]))
