@@ -129,6 +129,23 @@ def test_log_cut_short_is_refused(run: Path) -> None:
         logs.read(run)
 
 
+@pytest.mark.parametrize("last", [
+    "4", "4.0,1,15", "4.0,1,1500,0,0,0,200,300000,0000", "4.0,1,1500,0\n"])
+def test_a_queues_log_cut_short_is_refused(run: Path, last: str) -> None:
+    """Within a number, and within the discipline's own statistics; or a line of a cut one."""
+    with (run / "queue.csv").open("a") as file:
+        file.write(last)
+    with pytest.raises(logs.BadLog, match=r"queue\.csv"):
+        logs.read(run)
+
+
+@pytest.mark.parametrize("text", ["", "time_s,packets\n"])
+def test_a_queues_log_without_samples_is_refused(run: Path, text: str) -> None:
+    (run / "queue.csv").write_text(text)
+    with pytest.raises(logs.BadLog, match="no samples"):
+        logs.read(run)
+
+
 def test_missing_flow_is_noticed(run: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     record["facts"]["groups"]["far"]["flows"] = 2
