@@ -9,6 +9,7 @@ import copy
 import functools
 import json
 import math
+import re
 import shlex
 import tomllib
 import xml.etree.ElementTree as ET
@@ -1135,6 +1136,28 @@ def test_parameters_of_cells_that_there_are_not_are_refused(made_up: Paper, wher
     with_where(made_up, where)
     with pytest.raises(ValueError, match=f"one: where: {said}"):
         paper.load("made-up")
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ('scenario = "dumbbell"\naxes = { rtt', 'first_sed = 2\nscenario = "dumbbell"\naxes = { rtt',
+     'other: no key "first_sed": did you mean first_seed or'),
+    ('x_title = "buffer"', 'x_title = "buffer"\nx_logg = true',
+     'figure 1: no key "x_logg": did you mean x_log'),
+    ('x_title = "buffer"', 'x_title = "buffer"\nto_s = 9', 'figure 1: no key "to_s":'),
+    ("from_s = 1,", "form_s = 1,",
+     'figure over-time, a panel: no key "form_s": did you mean from_s'),
+    ('kind = "time"', 'kind = "tim"', 'figure over-time: no kind "tim": did you mean time?'),
+    ('kind = "time"', 'kind = "series"', 'figure over-time: no key "of":'),
+])
+def test_keys_that_nobody_reads_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
+    assert old in SWEEP
+    (made_up.directory / paper.SWEEP).write_text(SWEEP.replace(old, new))
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+        paper.load("made-up")
+
+
+def test_every_kind_of_figure_can_be_asked_for() -> None:
+    assert set(paper.DRAWN) == {"", traces.KIND, *drawing.KINDS}
 
 
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
