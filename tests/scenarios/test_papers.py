@@ -24,6 +24,7 @@ from analysis import traces as lines_of
 from analysis.figures import Absent, choke_theory, figure
 from analysis.verdict import Judged, by_cell, judge, measure
 from comparison import contests, drawing, judgement, ledger, pages, paper, replay, traces
+from comparison.cards import cards
 from comparison.paper import Cell, Paper
 from netns.execute import ROOT
 from netns.params import resolve
@@ -37,9 +38,8 @@ PAPERS = paper.names()
 ERAS = [(name, era) for name in PAPERS for era in paper.load(name).eras]
 
 
-#: Kinds that mark when they are told to.
-MARK = ("red", "choke", "pie", "blue", "fred", "chokex", "cbt", "redtail", "ared", "fpq",
-        "2regionred")
+#: Kinds that mark when they are told to: mainline's that papers take, and ours by their cards.
+MARK = {"red", "choke", "pie", *(kind for kind, card in cards().items() if card["MARKS"])}
 
 
 def facts_of(cell: Cell) -> Facts:
