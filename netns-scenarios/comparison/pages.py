@@ -58,11 +58,29 @@ def _in_short(claim: Claim, judged: Judged) -> str:
     return f"**{judged.verdict}** {claim.shown(judged.value) or judged.why_not}"
 
 
-def _alone(one: Judgement) -> str:
-    said = "; ".join(f"{', '.join(ids)} ({why})"
-                     for why, ids in judgement.alone(one).items() if ids)
-    return (f" Of the confirmed these are turned over by no other discipline, and may tell of the "
-            f"load more than of the discipline: {said}." if said else "")
+def _legend(one: Judgement) -> list[str]:
+    """What the words of the table mean, as far as it has them."""
+    out = ["- Measured: the mean over the seeds with its 95 % interval (Student's t).",
+           "- Confirmed: the whole interval is within what is accepted. Differs: all of it is "
+           "outside. Not decidable: it lies across a bound, or cells are lacking, or two versions "
+           "of a module have run them.",
+           "- Accepted: what was in the repository at the commit that made the runs, which a test "
+           "compares with the history."]
+    if any(claim.seen for claim in one.claims):
+        out.append(f"- {SEEN.strip()}: some of its cells had run, at an earlier commit, when what "
+                   "is accepted was set.")
+    out += ["- Turned over by another discipline: with that one in its place, or so set, the claim "
+            "would differ. By another load, TCP or figure: the same with that changed. Left open "
+            "by: with this it would not be decidable.",
+            "- Behind it: what was run for the verdict."]
+    if any(_held_back(judged.cells) for judged in one.verdicts.values()):
+        out[-1] += (" A receiver's window holds senders back where the sweep sets a small one, and "
+                    "behind a hole in what has arrived, until that is mended.")
+    if said := "; ".join(f"{', '.join(ids)} ({why})"
+                         for why, ids in judgement.alone(one).items() if ids):
+        out.append("- Turned over by no other discipline, of the confirmed, which may tell more of "
+                   f"the load than of the discipline: {said}.")
+    return out
 
 
 def _table(one: Judgement) -> list[str]:
@@ -232,18 +250,7 @@ def page(one: Judgement, every: Sequence[Judgement]) -> dict[str, str]:
            f"paper-{paper.name}`, which runs what is missing.", "",
            *_state(one), "", text["note"].strip(), "",
            "## The claims", "",
-           "Measured: mean over the seeds with its 95 % interval. A claim is confirmed when the "
-           "whole interval is within what is accepted, differs when all of it is outside, and is "
-           "not decidable otherwise. What is accepted was in the repository at the commit that "
-           "made the runs, which a test compares where the history has it."
-           + " A receiver's window closes where the sweep has a small one, and behind a hole in "
-           "what has arrived, until it is mended." * any(
-               _held_back(judged.cells) for judged in one.verdicts.values())
-           + f" Of those with {SEEN.strip()} some cells had run before, at an earlier commit: what "
-           "is claimed was found in the text later, or what is accepted, or of which cells, was "
-           "mended." * any(claim.seen for claim in one.claims)
-           + _alone(one), "",
-           *_table(one), ""]
+           *_legend(one), "", *_table(one), ""]
     if differing := _differences(one):
         out += ["## Where it differs", "", *differing]
     if undecided := _undecided(one):
@@ -293,7 +300,8 @@ def index(every: Sequence[Judgement]) -> str:
                    + " | ".join(map(str, tally(one.verdicts.values()).values()))
                    + f" | {short} | {len(one.made)} | {one.asked} | {_minutes(one.made):.0f} |")
     out += ["", "Not decidable: fewer than three seeds have all its cells, the 95 % interval lies "
-            "across a bound, or there is no ratio, for a seed has 0. `make paper-NAME` runs what "
+            "across a bound, there is no ratio, for a seed has 0, or two versions of a module have "
+            "run its cells. `make paper-NAME` runs what "
             "is absent; how a claim is written and judged is in [scenarios.md](../scenarios.md). "
             "What becomes of the claims with the TCP of today, and which discipline to take "
             "where, is in [today.md](today.md).",

@@ -493,7 +493,7 @@ def test_a_page_says_for_how_long_windows_held_senders_back(made_up: Paper) -> N
     rewrite(made_up, planted)
     page = pages_of(made_up)["made-up.md"]
     assert page.count("receivers' windows held a group back for up to 31 % of the time") == 2
-    assert "A receiver's window closes where" in page
+    assert "A receiver's window holds senders back where" in page
 
 
 def test_a_paper_that_asks_has_one_page_and_one_of_its_claims(
@@ -535,7 +535,7 @@ def test_what_many_cells_cost_is_counted(made_up: Paper) -> None:
 
 def test_what_the_load_turns_over_is_not_what_a_discipline_does(made_up: Paper) -> None:
     assert "bad: 0.30 ±0.02 |  |" in pages_of(made_up)["made-up.md"]
-    assert "load more than of the discipline: C2 (none was tried)." in (
+    assert "the load than of the discipline: C2 (none was tried)." in (
         pages_of(made_up)["made-up.md"])
     path = made_up.directory / "claims.toml"
     path.write_text(path.read_text().replace(
@@ -546,7 +546,7 @@ def test_what_the_load_turns_over_is_not_what_a_discipline_does(made_up: Paper) 
     page = pages_of(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
     assert "|  | half: 0.40 ±0.00 |" in first
-    assert "load more than of the discipline: C1 (none was tried)." in page
+    assert "the load than of the discipline: C1 (none was tried)." in page
 
 
 @pytest.mark.parametrize(("against", "change", "of_discipline"), [
@@ -576,7 +576,7 @@ def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
     page = pages_of(made_up)["made-up.md"]
     assert "| 0.8 to 1 † |" in page
     assert "- C1: 0.8 to 1 †." in page
-    assert "Of those with † some cells had run before" in page
+    assert "- †: some of its cells had run" in page
     # It judges nothing.
     assert verdicts(made_up)["C1"].verdict == "confirmed"
 
