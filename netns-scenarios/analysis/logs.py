@@ -78,14 +78,17 @@ def read_progress(path: Path) -> Progress:
 
 
 def read_queue(path: Path) -> Queue:
-    """queue.csv; BadLog when it is empty."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    """queue.csv; BadLog when it is empty or cut short."""
+    text = path.read_text()
+    head, *rows = list(csv.reader(text.splitlines())) or [[]]
     if not rows:
         raise BadLog(f"{path}: no samples")
-    numeric = [name for name in rows[0] if name != "xstats"]
-    columns = {name: np.array([float(row[name]) for row in rows]) for name in numeric}
-    return Queue(columns, [bytes.fromhex(row["xstats"]) for row in rows], rows[-1])
+    if not text.endswith("\n") or any(len(row) != len(head) for row in rows):
+        raise BadLog(f"{path}: a row that has not {len(head)} fields, or not all of the last")
+    texts = dict(zip(head, zip(*rows, strict=True), strict=True))
+    xstats = [bytes.fromhex(one) for one in texts.pop("xstats")]
+    columns = {name: np.array([float(one) for one in column]) for name, column in texts.items()}
+    return Queue(columns, xstats, dict(zip(head, rows[-1], strict=True)))
 
 
 def read_ends(path: Path) -> list[dict[str, str]]:

@@ -91,7 +91,9 @@ def _directories(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any],
 
 def collect(places: Sequence[Path]) -> list[Section]:
     """All runs in these directories or below, put together with their like. Runs that differ in
-    more than the seed have not one name, whatever their sweep calls them."""
+    more than the seed have not one name, whatever their sweep calls them. By the virtual clock a
+    seed is one run, however often it was made; where another version made another of it, that
+    stands by itself."""
     sections: dict[str, Section] = {}
     for directory, label, note in _directories(places):
         result = logs.load_result(directory)
@@ -102,6 +104,13 @@ def collect(places: Sequence[Path]) -> list[Section]:
         name = label.get("name", result["qdisc"])
         if (there := section.runs.get(name)) and there[0].result["qdisc"] != result["qdisc"]:
             name = result["qdisc"]
+        if result["clock"] == "virtual":
+            same = {run.result["digest"] for run in section.runs.get(name, ())
+                    if run.result["seed"] == result["seed"]}
+            if result["digest"] in same:
+                continue
+            if same:
+                name = f"{name} ({result['provenance']['version']})"
         section.runs.setdefault(name, []).append(Run(directory, result))
         if note and note not in section.notes:
             section.notes.append(note)
@@ -112,8 +121,10 @@ def collect(places: Sequence[Path]) -> list[Section]:
 
 
 def _ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
-    """Rows from the best to the worst of a column."""
-    cells = [(row, row.cell(column)) for row in rows]
+    """Rows from the best to the worst of a column; none unless all have it."""
+    cells = [(row, value) for row in rows if (value := row.cell(column))]
+    if len(cells) < len(rows):
+        return []
     return sorted(cells, key=lambda rc: -column.better * rc[1].value)
 
 
@@ -167,10 +178,10 @@ def _said(ranked: Sequence[Standing], scale: float, digits: int, apart: str, ali
 
 def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str],
               same: Callable[[str], str]) -> str:
-    """`_compared` for a column."""
+    """`_compared` for a column; nothing of one that some have not got."""
     column = _column(title)
     ranked = [Standing(row.name, value) for row, value in _ranked(rows, column)]
-    return _compared(ranked, column.scale, column.digits, verb, same)
+    return _compared(ranked, column.scale, column.digits, verb, same) if ranked else ""
 
 
 def _of_group(section: Section, group: str, path: str, better: int) -> list[Standing]:
@@ -225,7 +236,8 @@ def fairness_sentence(rows: Sequence[Row]) -> str:
         f"to {b} % ({best})",
         lambda x: f"on average they get {x} % of the fair share under each",
     )
-    return f"{spread}; {goodput}."
+    said = "; ".join(filter(None, (spread, goodput)))
+    return f"{said}." if said else ""
 
 
 def share_of_readings(percent: Mapping[str, float]) -> tuple[str, str, str, str]:
@@ -327,13 +339,13 @@ class Table:
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    best = {c.title: _ranked(rows, c)[0][1].text(c.scale, c.digits).split()[0]
-            for c in COLUMNS if c.better and len(rows) > 1}
+    best = {c.title: ranked[0][1].text(c.scale, c.digits).split()[0]
+            for c in COLUMNS if c.better and len(rows) > 1 and (ranked := _ranked(rows, c))}
     lines = []
     for row in rows:
         cells = [Cell(row.name)]
         for column in COLUMNS:
-            value, _, half = row.cell(column).text(column.scale, column.digits).partition(" ")
+            value, _, half = row.text(column).partition(" ")
             cells.append(Cell(value, half, best.get(column.title) == value))
         lines.append(cells)
     return Table(["", *(c.title for c in COLUMNS)], lines)
@@ -437,7 +449,8 @@ def _figures(section: Section) -> list[dict[str, Any]]:
     rows, several = section.rows, len(section.runs) > 1
     made = []
     if several:
-        wanted = [_column(t) for t in ("utilization", "sd", "queue delay p50")]
+        wanted = [column for title in ("utilization", "sd", "queue delay p50")
+                  if _ranked(rows, column := _column(title))]
         made.append(_figure("The same as a picture", plots.intervals(rows, wanted),
                             delay_sentence(rows)))
     seed = section.first[0][1].result["seed"]
@@ -445,7 +458,8 @@ def _figures(section: Section) -> list[dict[str, Any]]:
         made.append(_figure(
             "Goodput of each flow", goodput_picture(section),
             f"A dot is a flow, the red line the fair share; seed {seed}.",
-            f"Over all seeds: {fairness_sentence(rows)}" if several else "", moves=True))
+            f"Over all seeds: {said}" if several and (said := fairness_sentence(rows)) else "",
+            moves=True))
     panels = [_queue_panel(*named) for named in section.first]
     p, buffer = section.any["parameters"], section.buffer
     made.append(_figure(
@@ -468,18 +482,21 @@ def _figures(section: Section) -> list[dict[str, Any]]:
 def _commands(section: Section) -> Iterator[str]:
     for several in section.runs.values():
         for run in several:
-            r = run.result
-            words = [word for pair in _changed(r).split() for word in ("--set", pair)]
-            yield shlex.join(["netns-scenarios/run", r["scenario"], "--qdisc", r["qdisc"], *words,
-                              "--seed", str(r["seed"])]) + f"\n  digest {r['digest']}"
+            _, *words = run.result["provenance"]["argv"]
+            if "--out" in words:
+                at = words.index("--out")
+                del words[at:at + 2]
+            yield (shlex.join(["netns-scenarios/run", *words])
+                   + f"\n  digest {run.result['digest']}")
 
 
 def _shown_first(sections: Sequence[Section]) -> list[str]:
     """Twelve lines are none to read: the first discipline, and the best at what the sentences
     speak of."""
     rows = sections[0].rows
-    best = [_ranked(rows, _column(title))[0][0].name
-            for title in ("utilization", "sd", "queue delay p50", "queue delay p99")]
+    best = [ranked[0][0].name
+            for title in ("utilization", "sd", "queue delay p50", "queue delay p99")
+            if (ranked := _ranked(rows, _column(title)))]
     names = list(dict.fromkeys(name for section in sections for name in section.runs))
     return names if len(names) <= 4 else list(dict.fromkeys([names[0], *best]))
 

@@ -21,12 +21,13 @@ import functools
 import itertools
 import shlex
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from analysis import claims, rows
+from netns.errors import nearest
 from netns.params import Value
 from netns.scenario import find
 from netns.topology import frame_bytes
@@ -37,6 +38,22 @@ PAPERS = Path(__file__).resolve().parents[1] / "papers"
 SWEEP = "sweep.toml"
 OWN = "own"
 MTU = 1500
+
+#: What an experiment may have.
+EXPERIMENT = {"name", "scenario", "set", "axes", "disciplines", "seeds", "first_seed", "others",
+              "flows", "step_s", "delay", "lengths", "where", "quick"}
+#: What a figure may have; and it, or each of its panels, by its kind.
+FIGURE = {"name", "head", "about", "kind", "experiment"}
+DRAWN = {
+    "": {"title", "disciplines", "at", "metric", "scale", "x", "x_title", "x_log", "y_title",
+         "at_y"},
+    "time": {"title", "disciplines", "at", "of", "from_s", "to_s", "scale", "y_title"},
+    "delays": {"title", "disciplines", "at", "group", "x_title", "y_title"},
+    "flows": {"disciplines", "at"},
+    "series": {"disciplines", "at", "group", "y_title"},
+}
+#: Kinds whose panels are one for each discipline.
+NO_PANELS = {"flows", "series"}
 
 
 @dataclass(frozen=True)
@@ -242,9 +259,31 @@ def _where(one: Mapping[str, Any], era: str, eras: Collection[str],
     return made
 
 
+def _known(where: str, what: str, given: Iterable[str], known: Collection[str]) -> None:
+    """ValueError: one that is not known, and what may have been meant."""
+    for one in given:
+        if one not in known:
+            raise ValueError(f"{where}: {nearest(what, one, known)}")
+
+
+def _keys(text: Mapping[str, Any]) -> None:
+    """ValueError: an experiment or a figure has a key that nobody reads."""
+    for one in text["experiment"]:
+        _known(one.get("name", "an experiment"), "key", one, EXPERIMENT)
+    for spec in text.get("figure", ()):
+        where, kind = f"figure {spec.get('name')}", spec.get("kind", "")
+        _known(where, "kind", [kind], DRAWN)
+        panels = set() if kind in NO_PANELS else {"panels"}
+        _known(where, "key", spec, FIGURE | DRAWN[kind] | panels)
+        for part in spec.get("panels", ()):
+            _known(f"{where}, a panel", "key", part, DRAWN[kind])
+
+
 def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
-    """A paper by its name, in its own era or in another that it has. ValueError: `_where`."""
+    """A paper by its name, in its own era or in another that it has. ValueError: `_where`,
+    `_keys`."""
     text = tomllib.loads((PAPERS / name / SWEEP).read_text())
+    _keys(text)
     changed = text["quick"] if quick else {}
     other = {} if era == OWN else text["era"][era]
     # In `set` too, where it stands before the axes: a row is of its cell by the order of the words.

@@ -135,7 +135,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         rows.tidy(paper.results, paper.commands())
         if paper.era == OWN and not args.claims:
             failed += _traces(there, paper)
-        ledger.write(load(paper.name))
+        ledger.write(paper.name)
     return [there.out / name for name in failed]
 
 

@@ -14,11 +14,16 @@ class RunError(Exception):
     """A run that started and failed; exit status 1. The directory stays marked as incomplete."""
 
 
-def unknown(what: str, given: str, known: Iterable[str]) -> UserError:
-    """An error for a name that does not exist, with the nearest that do."""
+def nearest(what: str, given: str, known: Iterable[str]) -> str:
+    """What is said of a name that does not exist, with the nearest that do."""
     import difflib  # late: carry_out starts with every run and needs none of it
 
     names = sorted(known)
     near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
-    return UserError(f'no {what} "{given}": {hint}')
+    return f'no {what} "{given}": {hint}'
+
+
+def unknown(what: str, given: str, known: Iterable[str]) -> UserError:
+    """An error for a name that does not exist."""
+    return UserError(nearest(what, given, known))

@@ -37,6 +37,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .era import Era
+from .errors import UserError
 from .recipe import Batch, Hop, Recipe, Sample
 
 ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
@@ -54,6 +55,8 @@ ACCESS_HORIZON_S = 4000
 DELAY_LIMIT = 1_000_000  # packets
 
 LAST_LINK = 63  # of the /30 networks between namespaces
+LAST_MAC = 255  # of links: they have a byte of it
+LAST_HOST = 65535  # of a group's network
 
 OFFLOADS = ("tso", "gso", "gro")
 GSO_BYTES = 65536  # of payload and headers, at most, in one packet for TSO
@@ -206,6 +209,20 @@ def _shaped(dev: str, bottleneck: Bottleneck, frame: int) -> list[str]:
     ]
 
 
+def _addressed(groups: Sequence[Group], onward: Sequence[_Link], ip: int) -> None:
+    """UserError: more groups, or flows in one, than there are addresses. onward: the links from
+    router to router and to dst; those of groups have the numbers between."""
+    most = min((link.number for link in onward[1:]),
+               default=1 + (LAST_LINK if ip == 4 else LAST_MAC)) - 1
+    if len(groups) > most:
+        raise UserError(f"{len(groups)} groups of flows, each with a round-trip time of its own: "
+                        f"there are addresses for {most}")
+    for group in groups:
+        if len(group.start_ns) > LAST_HOST:
+            raise UserError(f"{len(group.start_ns)} flows in group {group.name}: there are "
+                            f"addresses for {LAST_HOST}")
+
+
 def build(
     groups: Sequence[Group],
     bottleneck: Bottleneck,
@@ -220,7 +237,7 @@ def build(
     offloads: bool = False,
 ) -> Recipe:
     """Everything that has to be done for a run, as data (times in ms). offloads: packets of many
-    segments."""
+    segments. UserError: `_addressed`."""
     frame = frame_bytes(mtu)
     sources = [f"src-{g.name}" for g in groups]
     both_ways = any(g.reverse for g in groups)
@@ -231,6 +248,7 @@ def build(
     namespaces = [*sources, *chain]
     onward = [_Link(LAST_LINK - at if at else 0, chain[at], f"b{at}", chain[at + 1], f"d{at}")
               for at in range(len(routers))]
+    _addressed(groups, onward, ip)
     links = [_Link(1 + i, ns, "s0", chain[group.enters], f"r{i}")
              for i, (ns, group) in enumerate(zip(sources, groups, strict=True))]
 

@@ -59,7 +59,7 @@ def test_marks_that_nobody_counts_are_not_0(run: Path, qdisc: str) -> None:
 def test_jain_bounds() -> None:
     assert jain(np.array([3.0, 3.0, 3.0])) == pytest.approx(1)
     assert jain(np.array([9.0, 0.0, 0.0])) == pytest.approx(1 / 3)
-    assert jain(np.array([0.0, 0.0])) == 0
+    assert jain(np.array([0.0, 0.0])) is None
 
 
 @pytest.mark.parametrize("step_s", [0.5, 0.01])
@@ -126,6 +126,23 @@ def test_log_cut_short_is_refused(run: Path) -> None:
     text = (run / "progress.csv").read_text().splitlines()
     (run / "progress.csv").write_text("\n".join(text[:-1]) + "\n")
     with pytest.raises(logs.BadLog, match="cut short"):
+        logs.read(run)
+
+
+@pytest.mark.parametrize("last", [
+    "4", "4.0,1,15", "4.0,1,1500,0,0,0,200,300000,0000", "4.0,1,1500,0\n"])
+def test_a_queues_log_cut_short_is_refused(run: Path, last: str) -> None:
+    """Within a number, and within the discipline's own statistics; or a line of a cut one."""
+    with (run / "queue.csv").open("a") as file:
+        file.write(last)
+    with pytest.raises(logs.BadLog, match=r"queue\.csv"):
+        logs.read(run)
+
+
+@pytest.mark.parametrize("text", ["", "time_s,packets\n"])
+def test_a_queues_log_without_samples_is_refused(run: Path, text: str) -> None:
+    (run / "queue.csv").write_text(text)
+    with pytest.raises(logs.BadLog, match="no samples"):
         logs.read(run)
 
 

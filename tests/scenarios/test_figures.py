@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from math import log
+from math import exp, log
 from typing import Any
 
 import pytest
 from analysis import claims
-from scipy.optimize import brentq
+from analysis.figures import DERIVED, choke_theory, figure
+from analysis.verdict import by_cell, measure
 
 #: 10 Mb/s; one UDP flow of 20 Mb/s gets 4 beside ten of TCP with 0.5 each.
 FIGURES: dict[str, Any] = {
@@ -51,24 +52,33 @@ HAND = {
 
 @pytest.mark.parametrize("path", HAND)
 def test_a_figure_is_what_it_is_by_hand(path: str) -> None:
-    assert claims.figure(FIGURES, path) == pytest.approx(HAND[path], rel=1e-12)
+    assert figure(FIGURES, path) == pytest.approx(HAND[path], rel=1e-12)
 
 
 def test_no_figure_is_left_out() -> None:
     by_theory = {"choke_theory", "over_theory"}
     by_hand = {path.partition(":")[2] for path in HAND if ":" in path}
-    assert by_hand | by_theory == set(claims.DERIVED)
+    assert by_hand | by_theory == set(DERIVED)
 
 
 def test_choke_leaves_what_the_fluid_model_says() -> None:
     """Of a share s of the link and X offered, (1 - s) ln((X + s) / 2s) = (X + s) / 2. Nothing is
     lost here, so X is what UDP sends, twice the link."""
-    share = brentq(lambda s: (1 - s) * log((2 + s) / (2 * s)) - (2 + s) / 2, 1e-9, 1)
-    assert claims.figure(FIGURES, "udp:choke_theory") == pytest.approx(share, rel=1e-9)
-    assert claims.figure(FIGURES, "udp:over_theory") == pytest.approx(WIRE / 10e6 / share, rel=1e-9)
+    share = figure(FIGURES, "udp:choke_theory")
+    assert (1 - share) * log((2 + share) / (2 * share)) == pytest.approx((2 + share) / 2, rel=1e-9)
+    assert figure(FIGURES, "udp:over_theory") == pytest.approx(WIRE / 10e6 / share, rel=1e-9)
 
 
-@pytest.mark.parametrize(("more", "figure"), [
+@pytest.mark.parametrize("offered", [0.0, 1e-6, 0.5, 1.0, 30.0, 300.0])
+def test_choke_leaves_no_more_than_is_offered(offered: float) -> None:
+    """And of much nearly nothing: where s is small, ln(X / 2s) is X / 2."""
+    share = choke_theory(offered)
+    assert 0 <= share <= min(offered, 1.0)
+    if offered >= 30:
+        assert share == pytest.approx(offered / 2 * exp(-offered / 2), abs=1e-9)
+
+
+@pytest.mark.parametrize(("more", "folded"), [
     ({}, 0.7), ({"fold": "max"}, 0.9), ({"fold": "min"}, 0.5),
     ({"against": {"of": "other"}}, (5 + 3) / 2), ({"against": {"of": "other"}, "fold": "max"}, 5.0),
     ({"against": {"of": "other"}, "fold": "min"}, 3.0),
@@ -77,14 +87,14 @@ def test_choke_leaves_what_the_fluid_model_says() -> None:
     # One cell for all points.
     ({"against": {"of": "other", "at": {"x": 1}}, "fold": "max"}, 9.0),
 ])
-def test_points_are_folded_after_they_are_compared(more: dict[str, Any], figure: float) -> None:
+def test_points_are_folded_after_they_are_compared(more: dict[str, Any], folded: float) -> None:
     (claim,) = claims.parse({"claim": [{
         "id": "C", "place": "", "says": "", "published": "", "why": "", "experiment": "e",
         "metric": "summary.u", "of": "one", "low": 0, **more}]})
-    cells = claims.by_cell([
+    cells = by_cell([
         {"experiment": "e", "discipline": name, "seed": 7, "at": {"x": x}, "figures": {"summary": {
             "u": value}}} for name, values in (("one", (0.5, 0.9)), ("other", (0.1, 0.3)))
         for x, value in zip((1, 2), values, strict=True)])
-    found, behind = claims.measure(claim, {"e": {"x": [1, 2]}}, cells, {"e": 7})
-    assert found == pytest.approx(figure)
+    found, behind = measure(claim, {"e": {"x": [1, 2]}}, cells, {"e": 7})
+    assert found == pytest.approx(folded)
     assert len(behind) == 2 + (len(claim.against.at.get("x", (1, 2))) if claim.against else 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 import random
 import statistics
 from collections.abc import Callable
@@ -127,7 +128,7 @@ def test_losses_that_follow_the_order_of_the_flows_are_noticed() -> None:
     assert len(in_step(ends(sorted(chance, reverse=True)))) == 1
     # Half of the flows lose all: the first half, every other, or those of each second ten.
     assert len(in_step(ends([9] * 50 + [0] * 50))) == 1
-    assert "of neighbours -0.99" in in_step(ends([9, 0] * 50))[0]
+    assert "of neighbours -1.00" in in_step(ends([9, 0] * 50))[0]
     assert "of neighbours 0.8" in in_step(ends(([9] * 10 + [0] * 10) * 5))[0]
     # Every third, seventh or twentieth flow loses all; or every third or fifth more than others.
     for period in (3, 7, 20):
@@ -172,12 +173,23 @@ def test_what_one_order_in_a_hundred_has_is_chance() -> None:
     assert len(in_step(ends([0] * 90 + [1] * 10))) == 1
 
 
+@pytest.mark.parametrize(("losers", "noticed"), [(3, 0), (6, 1)])
+def test_losers_side_by_side_are_decided_alike_wherever_they_lie(losers: int,
+                                                                 noticed: int) -> None:
+    """Of the 1 313 400 ways to choose 3 of 200, 200 are side by side, or the last and the first:
+    1 in 6567. Of six it is 1 in 412 million."""
+    assert math.comb(200, 3) == 1_313_400
+    assert math.comb(200, 6) / 200 == pytest.approx(412e6, rel=0.01)
+    for first in (0, 1, 6, 7, 12, 96, 100, 150, 198 - losers, 200 - losers):
+        lost = [0] * first + [1] * losers + [0] * (200 - losers - first)
+        assert len(in_step(ends(lost))) == noticed, first
+
+
 @pytest.mark.parametrize("ranks", [(0.5, -0.5), (1, 0, -1), (1.5, -1.5, 0, 0),
                                    (2, -1, -1, 1, -1), (2.5, 1.5, -0.5, -0.5, -0.5, -2.5)])
 def test_products_of_neighbours_have_the_moments_of_all_orders(ranks: tuple[float, ...]) -> None:
-    found, mean, variance = guards.neighbours(np.array(ranks))
-    assert found == pytest.approx(sum(a * b for a, b in itertools.pairwise(ranks)))
-    all_ = [sum(a * b for a, b in itertools.pairwise(order))
+    mean, variance = guards.neighbours(np.array(ranks))
+    all_ = [sum(a * b for a, b in zip(order, (*order[1:], order[0]), strict=True))
             for order in itertools.permutations(ranks)]
     assert mean == pytest.approx(statistics.fmean(all_))
     assert variance == pytest.approx(statistics.pvariance(all_), abs=1e-12)
@@ -218,6 +230,10 @@ def test_a_sender_that_something_else_limits_is_noticed() -> None:
     # Three SYNs were lost, and eight: 19 s, and what timers are late by.
     assert limited(busy_ms="56600") == limited(busy_ms="40062") == []
     assert "its program" in limited(busy_ms="36000")[0]
+    # One was, by a clock of 10 ms; 0.97 s without one are too long.
+    for busy_ms, wrong in (("37470", 0), ("37500", 1)):
+        late = BULK | {"start_s": "1.534", "end_s": "40", "busy_ms": busy_ms}
+        assert len(guards.limited([late], {"all": 40.0}, window=True)) == wrong
     # Other logs do not know; a flow that never came through was limited by nothing of its own.
     assert limited(busy_ms="") == limited(busy_ms="0") == []
 

@@ -75,9 +75,9 @@ def test_a_row_is_of_a_commit_that_has_the_bounds_it_is_judged_by(name: str) -> 
 
 @pytest.mark.parametrize("name", paper.names())
 def test_a_claim_says_whether_its_cells_had_run_when_its_bounds_were_set(name: str) -> None:
-    """Under the seeds that judge it: others may have run."""
+    """The very runs that judge it: others, of other seeds or another length, may have run."""
     one = paper.load(name)
-    listed, seeds = {claim.id: claim for claim in claims.load(one.directory)}, one.seeds
+    listed, cells = {claim.id: claim for claim in claims.load(one.directory)}, one.commands()
     first: dict[str, list[str]] = {}
     for at in git("log", "--reverse", "--format=%H", "--",
                   f"netns-scenarios/papers/{name}/{claims.CLAIMS}").split():
@@ -89,5 +89,5 @@ def test_a_claim_says_whether_its_cells_had_run_when_its_bounds_were_set(name: s
         made = row_lines(name, f"{at}^")
         for key in ids:
             had = any(listed[key].judges(row["experiment"], row["discipline"], row["at"])
-                      and row["seed"] in seeds[row["experiment"]] for row in made)
+                      and cells.get(row["cell"]) == row["command"] for row in made)
             assert listed[key].seen or not had, f"{key}: {at[:12]} set its bounds"

@@ -9,17 +9,22 @@ import copy
 import functools
 import json
 import math
+import re
 import shlex
 import tomllib
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import claims, compare, rows, svg
+from analysis import claims, compare, rows, svg, verdict
 from analysis import traces as lines_of
-from comparison import contests, ledger, paper, replay, traces
+from analysis.figures import Absent, choke_theory, figure
+from analysis.verdict import Judged, by_cell, judge, measure
+from comparison import contests, drawing, judgement, ledger, pages, paper, replay, traces
+from comparison.cards import cards
 from comparison.paper import Cell, Paper
 from netns.execute import ROOT
 from netns.params import resolve
@@ -33,9 +38,8 @@ PAPERS = paper.names()
 ERAS = [(name, era) for name in PAPERS for era in paper.load(name).eras]
 
 
-#: Kinds that mark when they are told to.
-MARK = ("red", "choke", "pie", "blue", "fred", "chokex", "cbt", "redtail", "ared", "fpq",
-        "2regionred")
+#: Kinds that mark when they are told to: mainline's that papers take, and ours by their cards.
+MARK = {"red", "choke", "pie", *(kind for kind, card in cards().items() if card["MARKS"])}
 
 
 def facts_of(cell: Cell) -> Facts:
@@ -111,7 +115,7 @@ def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
                     assert set(values) <= set(axes[selection.experiment][axis]), claim.id
             if any(s.of in one.absent for s in used):
                 continue
-            value, behind = claims.measure(varied, axes, claims.by_cell(made), first)
+            value, behind = measure(varied, axes, by_cell(made), first)
             assert math.isfinite(value), claim.id
             assert behind, claim.id
     assert len(listed) >= 5
@@ -129,12 +133,12 @@ def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_pages_are_what_rows_and_claims_give(name: str) -> None:
-    files = ledger.page(paper.load(name))
-    assert ledger.stale(files | ledger.of_all()) == []
-    assert ledger.stale({next(iter(files)): "something else"}) != []
+    files = ledger.files([name])
+    assert ledger.stale(files) == []
+    assert ledger.stale({f"{name}.md": "something else"}) != []
     # Pictures of what is drawn no more.
     there = {path.name for path in ledger.RESULTS.glob(f"{name}*")}
-    assert there == set(files)
+    assert there == {file for file in files if file.startswith(name)}
 
 
 def test_a_picture_that_is_drawn_no_more_goes(tmp_path: Path,
@@ -335,9 +339,18 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     return one
 
 
-def verdicts(one: Paper) -> dict[str, claims.Judged]:
-    made = one.made()
-    return {claim.id: ledger.verdict(claim, one, made) for claim in claims.load(one.directory)}
+def verdicts(one: Paper) -> Mapping[str, Judged]:
+    return judgement.of(one).verdicts
+
+
+def pages_of(one: Paper) -> dict[str, str]:
+    """Its pages, beside no other paper."""
+    judged = judgement.of(one)
+    return pages.page(judged, [judged])
+
+
+def then_and_now(one: Paper) -> tuple[list[str], list[str]]:
+    return pages.then_and_now([judgement.of(one)])
 
 
 def rewrite(one: Paper, change: Any) -> None:
@@ -358,6 +371,23 @@ def test_a_claim_is_judged_by_its_interval(made_up: Paper) -> None:
     assert len(found["C2"].cells) == 12
 
 
+def test_a_claim_is_judged_once_for_all_that_is_said_of_it(
+        made_up: Paper, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[str] = []
+
+    def counting(claim: claims.Claim, *rest: Any) -> Judged:
+        judged.append(claim.id)
+        return judge(claim, *rest)
+
+    monkeypatch.setattr(verdict, "judge", counting)
+    run(paper.load("made-up", era="today"), good=0.5, bad=0.3)
+    one = judgement.of(made_up)
+    pages.page(one, [one])
+    pages.index([one])
+    # In two eras, and what is tried on the first of them.
+    assert sorted(judged) == ["C1", "C1", "C1", "C2", "C2"]
+
+
 def test_a_planted_result_turns_the_verdict_over(made_up: Paper) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["discipline"] == "good" and row["at"]["buffer"] == 200:
@@ -368,7 +398,7 @@ def test_a_planted_result_turns_the_verdict_over(made_up: Paper) -> None:
     found = verdicts(made_up)
     assert {key: judged.verdict for key, judged in found.items()} == {
         "C1": "differs", "C2": "differs"}
-    assert "**differs**" in ledger.page(made_up)["made-up.md"]
+    assert "**differs**" in pages_of(made_up)["made-up.md"]
 
 
 def test_one_outlier_leaves_it_open(made_up: Paper) -> None:
@@ -381,7 +411,7 @@ def test_one_outlier_leaves_it_open(made_up: Paper) -> None:
     assert verdicts(made_up)["C1"].verdict == "not decidable"
     # 0.712, 0.90 and 0.91: sd 0.112
     assert ("- **C1**: the interval lies across a bound. 0.84 ±0.28 with 3 seeds, accepted 0.8 to "
-            "1." in ledger.page(made_up)["made-up.md"])
+            "1." in pages_of(made_up)["made-up.md"])
 
 
 def test_what_a_decided_try_lacks_is_said_in_seeds(made_up: Paper) -> None:
@@ -395,7 +425,7 @@ def test_what_a_decided_try_lacks_is_said_in_seeds(made_up: Paper) -> None:
     one = paper.load("made-up")
     run(one, good=0.9, bad=0.3, third=0.1)
     rewrite(one, planted)
-    assert "| bad | 0.31 ±0.03 | differs, 4 of 5 seeds |" in ledger.page(one)["made-up.md"]
+    assert "| bad | 0.31 ±0.03 | differs, 4 of 5 seeds |" in pages_of(one)["made-up.md"]
 
 
 def test_an_absent_cell_is_absent_and_not_zero(made_up: Paper) -> None:
@@ -405,7 +435,7 @@ def test_an_absent_cell_is_absent_and_not_zero(made_up: Paper) -> None:
     assert found["C2"].verdict == "not decidable"
     assert found["C2"].value is None
     assert "absent: bad in one at buffer 100" in found["C2"].why_not
-    page = ledger.page(made_up)["made-up.md"]
+    page = pages_of(made_up)["made-up.md"]
     assert "| bad | absent | absent |" in page
     rewrite(made_up, lambda row: None if row["seed"] == 3 else row)
     assert verdicts(made_up)["C1"].verdict == "not decidable"
@@ -428,7 +458,7 @@ def test_an_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> Non
     assert found.value
     assert found.value.value == pytest.approx(0.91)
     assert found.value.half == pytest.approx(2.776 * 0.01 * math.sqrt(2.5 / 5), rel=1e-3)
-    assert "(3 to 5 seeds each)" in ledger.page(one)["made-up.md"]
+    assert "(3 to 5 seeds each)" in pages_of(one)["made-up.md"]
 
 
 def test_a_distribution_is_drawn_of_the_cells_that_have_one(made_up: Paper) -> None:
@@ -443,13 +473,13 @@ def test_a_distribution_is_drawn_of_the_cells_that_have_one(made_up: Paper) -> N
         return row
 
     rewrite(made_up, planted)
-    (panel,) = ledger._delays(spec, made_up.experiments[0], rows.read(made_up.results))
+    (panel,) = drawing._delays(spec, made_up.experiments[0], rows.read(made_up.results))
     (line,) = panel.lines
     assert (panel.title, line.name) == ("at 200", "good")
     assert line.points[0] == (2.0, 0.0, 0.0)
     assert line.points[5] == (12.0, 50.0, 0.0)
     assert line.points[-1] == (26.0, 100.0, 0.0)
-    drawn = ledger.figure(spec | {"kind": "delays"}, made_up, rows.read(made_up.results), ())
+    drawn = drawing.figure(spec | {"kind": "delays"}, made_up, rows.read(made_up.results), ())
     assert [f">{ms}<" in drawn for ms in (2, 5, 10, 20, 4, 26)] == [True] * 4 + [False] * 2
 
 
@@ -459,11 +489,11 @@ def test_a_page_says_for_how_long_windows_held_senders_back(made_up: Paper) -> N
         group["window_limited"] = {"good": 0.31, "bad": 0.04}.get(row["discipline"], 0)
         return row
 
-    assert "held a group back" not in ledger.page(made_up)["made-up.md"]
+    assert "held a group back" not in pages_of(made_up)["made-up.md"]
     rewrite(made_up, planted)
-    page = ledger.page(made_up)["made-up.md"]
+    page = pages_of(made_up)["made-up.md"]
     assert page.count("receivers' windows held a group back for up to 31 % of the time") == 2
-    assert "A receiver's window closes where" in page
+    assert "A receiver's window holds senders back where" in page
 
 
 def test_a_paper_that_asks_has_one_page_and_one_of_its_claims(
@@ -483,7 +513,7 @@ at = {{ buffer = 200 }}
 """)
     rewrite(made_up, lambda row: row | {"figures": row["figures"] | {
         "summary": row["figures"]["summary"] | {"utilization": 0.4}}})
-    files = ledger.page(paper.load("made-up"))
+    files = pages_of(paper.load("made-up"))
     assert sorted(files) == ["made-up-1.svg", "made-up-claims.md", "made-up.md"]
     short, whole = files["made-up.md"], files["made-up-claims.md"]
     assert "| use | good 0.4 ±0.0 | bad 0.4 ±0.0 | none | a tie |" in short
@@ -498,25 +528,25 @@ at = {{ buffer = 200 }}
 
 def test_what_many_cells_cost_is_counted(made_up: Paper) -> None:
     """6 s each, and 0.5 more: 10 000 cells are 65 000 s. As jobs 3.7 s more: 102 000 s."""
-    assert "| made-up () | 6.0 | 18.1 | 28.3 |" in ledger.index([made_up])
+    assert "| made-up () | 6.0 | 18.1 | 28.3 |" in pages.index([judgement.of(made_up)])
     made_up.results.unlink()
-    assert "| made-up | none has run | | | |" in ledger.index([made_up])
+    assert "| made-up | none has run | | | |" in pages.index([judgement.of(made_up)])
 
 
 def test_what_the_load_turns_over_is_not_what_a_discipline_does(made_up: Paper) -> None:
-    assert "bad: 0.30 ±0.02 |  |" in ledger.page(made_up)["made-up.md"]
-    assert "load more than of the discipline: C2 (none was tried)." in (
-        ledger.page(made_up)["made-up.md"])
+    assert "bad: 0.30 ±0.02 |  |" in pages_of(made_up)["made-up.md"]
+    assert "the load than of the discipline: C2 (none was tried)." in (
+        pages_of(made_up)["made-up.md"])
     path = made_up.directory / "claims.toml"
     path.write_text(path.read_text().replace(
         'change = "bad"\nof = "bad"', 'change = "half"\nat = { buffer = 100 }'))
     rewrite(made_up, lambda row: row | {"figures": row["figures"] | {"summary": {
         **row["figures"]["summary"],
         **({"utilization": 0.4} if row["at"].get("buffer") == 100 else {})}}})
-    page = ledger.page(made_up)["made-up.md"]
+    page = pages_of(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
     assert "|  | half: 0.40 ±0.00 |" in first
-    assert "load more than of the discipline: C1 (none was tried)." in page
+    assert "the load than of the discipline: C1 (none was tried)." in page
 
 
 @pytest.mark.parametrize(("against", "change", "of_discipline"), [
@@ -540,13 +570,13 @@ def test_what_a_try_names_is_another_discipline_only_if_it_is_not_the_claims_own
 
 
 def test_what_was_set_when_cells_had_run_is_marked(made_up: Paper) -> None:
-    assert "†" not in ledger.page(made_up)["made-up.md"]
+    assert "†" not in pages_of(made_up)["made-up.md"]
     path = made_up.directory / "claims.toml"
     path.write_text(path.read_text().replace('id = "C1"', 'id = "C1"\nseen = true'))
-    page = ledger.page(made_up)["made-up.md"]
+    page = pages_of(made_up)["made-up.md"]
     assert "| 0.8 to 1 † |" in page
     assert "- C1: 0.8 to 1 †." in page
-    assert "Of those with † some cells had run before" in page
+    assert "- †: some of its cells had run" in page
     # It judges nothing.
     assert verdicts(made_up)["C1"].verdict == "confirmed"
 
@@ -603,7 +633,7 @@ def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
             if c.experiment.name == "one"} == set(fresh)
     assert {trace.cell.seed for trace in traces.asked(one)} == {11}
     assert verdicts(one)["C1"].why_not == "absent: good in one at buffer 200, seed 11"
-    page = ledger.page(one)
+    page = pages_of(one)
     assert "3 of 15 cells" in page["made-up.md"]
     assert "made-up-1.svg" not in page
 
@@ -650,7 +680,7 @@ def test_a_change_that_leaves_a_claim_open_is_shown(made_up: Paper) -> None:
     rewrite(made_up, lambda row: row if row["discipline"] == "good" else {
         **row, "figures": {**row["figures"], "summary": {
             **row["figures"]["summary"], "utilization": 0.8 + 0.01 * (row["seed"] - 2)}}})
-    (first,) = [line for line in ledger.page(made_up)["made-up.md"].splitlines()
+    (first,) = [line for line in pages_of(made_up)["made-up.md"].splitlines()
                 if line.startswith("| C1 ")]
     assert "| nothing yet; left open by: bad: 0.80 ±0.02 |" in first
 
@@ -659,8 +689,8 @@ def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     today = paper.load("made-up", era="today")
     fates = {"nothing has run": "| now | has not run |  |  |  |  |",
              "run": "| now | 1 | 0 | 1 | 0 | 0 |"}
-    assert fates["nothing has run"] in "\n".join(ledger.then_and_now([made_up])[0])
-    page = ledger.page(made_up)["made-up.md"]
+    assert fates["nothing has run"] in "\n".join(then_and_now(made_up)[0])
+    page = pages_of(made_up)["made-up.md"]
     assert "with a later TCP: nothing of it has run." in page
     assert "| verdict | turned over by another discipline |" in page
     assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
@@ -671,13 +701,13 @@ def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     assert {k: j.verdict for k, j in verdicts(today).items()} == {
         "C1": "differs", "C2": "confirmed"}
     assert {j.verdict for j in verdicts(made_up).values()} == {"confirmed"}
-    page = ledger.page(made_up)["made-up.md"]
+    page = pages_of(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
     assert "| 0.90 ±0.02 | **confirmed** | **differs** 0.50 ±0.02 | bad: 0.30" in first
     assert "1 confirmed, 1 differs, 0 not decidable. 12 of 12 cells" in page
-    assert fates["run"] in "\n".join(ledger.then_and_now([made_up])[0])
+    assert fates["run"] in "\n".join(then_and_now(made_up)[0])
     assert "| C1 | Good is good. | 0.8 to 1 | 0.90 ±0.02 | 0.50 ±0.02 | holds no more |" in (
-        ledger.then_and_now([made_up])[1])
+        then_and_now(made_up)[1])
 
 
 CONTEST = {"what": "use", "experiment": "one", "metric": "summary.utilization",
@@ -986,7 +1016,7 @@ def test_a_ratio_to_nothing_is_judged_by_its_inverse(
     (claim,) = [c for c in claims.load(made_up.directory) if c.id == "C2"]
     claim = replace(claim, low=bounds.get("low", -math.inf), high=bounds.get("high", math.inf))
     axes = {e.name: e.axes for e in made_up.experiments}
-    found = claims.judge(claim, axes, rows.read(made_up.results), made_up.seeds)
+    found = judge(claim, axes, by_cell(rows.read(made_up.results)), made_up.seeds)
     assert found.verdict == verdict
     assert found.value
     assert found.value.text(digits=2) == ("infinite" if len(seeds) == 3 else "at least 1.70")
@@ -1015,20 +1045,19 @@ def test_a_ratio_that_is_now_0_and_now_infinite_is_not_decidable(made_up: Paper)
 
 def test_what_never_arrived_has_no_wait() -> None:
     udp = {"rtt_ms": 50.0, "flows": 1, "goodput_bps": {"mean": 8000.0}}
-    with pytest.raises(claims.Absent, match="no packet of udp that arrived"):
-        claims.figure({"groups": {"udp": udp}}, "udp:wait_ms")
-    assert claims.figure({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}},
-                         "udp:wait_ms") == 2.0
+    with pytest.raises(Absent, match="no packet of udp that arrived"):
+        figure({"groups": {"udp": udp}}, "udp:wait_ms")
+    assert figure({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}}, "udp:wait_ms") == 2.0
 
 
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
     phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
     for marked, share in ((0, 0.3), (20, 0.5)):
         figures = {"phases": [{}, {**phase, "marked": marked}]}
-        assert claims.figure(figures, ":dropped_1") == pytest.approx(share)
+        assert figure(figures, ":dropped_1") == pytest.approx(share)
     # A row leaves out what is not known.
-    with pytest.raises(claims.Absent):
-        claims.figure({"phases": [{}, phase]}, ":dropped_1")
+    with pytest.raises(Absent):
+        figure({"phases": [{}, phase]}, ":dropped_1")
 
 
 @pytest.mark.parametrize("path", [
@@ -1045,12 +1074,12 @@ def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
         "phases": [{"dropped": 0, "marked": 0, "sent": 0, "groups": {"tcp": nothing}}] * 2,
         "rate_bps": 1e6, "payload": {"udp": 972}, "offered_bps": {"udp": 2e6},
     }
-    with pytest.raises(claims.Absent, match=f"no {path}|nothing passed|no packet"):
-        claims.figure(figures, path)
+    with pytest.raises(Absent, match=f"no {path}|nothing passed|no packet"):
+        figure(figures, path)
 
 
 def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
-    page = ledger.page(made_up)["made-up.md"]
+    page = pages_of(made_up)["made-up.md"]
     (first,) = [line for line in page.splitlines() if line.startswith("| C1 ")]
     assert "| **confirmed** | bad: 0.30 ±0.02 |  | 3 seeds, 3 cells, 0.3 CPU min |" in first
     (second,) = [line for line in page.splitlines() if line.startswith("| C2 ")]
@@ -1109,6 +1138,28 @@ def test_parameters_of_cells_that_there_are_not_are_refused(made_up: Paper, wher
         paper.load("made-up")
 
 
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ('scenario = "dumbbell"\naxes = { rtt', 'first_sed = 2\nscenario = "dumbbell"\naxes = { rtt',
+     'other: no key "first_sed": did you mean first_seed or'),
+    ('x_title = "buffer"', 'x_title = "buffer"\nx_logg = true',
+     'figure 1: no key "x_logg": did you mean x_log'),
+    ('x_title = "buffer"', 'x_title = "buffer"\nto_s = 9', 'figure 1: no key "to_s":'),
+    ("from_s = 1,", "form_s = 1,",
+     'figure over-time, a panel: no key "form_s": did you mean from_s'),
+    ('kind = "time"', 'kind = "tim"', 'figure over-time: no kind "tim": did you mean time?'),
+    ('kind = "time"', 'kind = "series"', 'figure over-time: no key "of":'),
+])
+def test_keys_that_nobody_reads_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
+    assert old in SWEEP
+    (made_up.directory / paper.SWEEP).write_text(SWEEP.replace(old, new))
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+        paper.load("made-up")
+
+
+def test_every_kind_of_figure_can_be_asked_for() -> None:
+    assert set(paper.DRAWN) == {"", traces.KIND, *drawing.KINDS}
+
+
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
     text = made_up.results.read_text()
     whole = rows.read(made_up.results)
@@ -1120,8 +1171,8 @@ def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
 
 
 def test_pictures_are_well_formed_and_the_same_again(made_up: Paper) -> None:
-    files = ledger.page(made_up)
-    assert files == ledger.page(made_up)
+    files = pages_of(made_up)
+    assert files == pages_of(made_up)
     picture = ET.fromstring(files["made-up-1.svg"])
     marks = [e for e in picture.iter() if e.tag.endswith(("circle", "polygon"))]
     # 4 points, 2 of them squares, and the legend's 2
@@ -1140,7 +1191,7 @@ def made_by_hand(one: Paper, directory: Path) -> None:
 
 
 def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -> None:
-    before = ledger.page(made_up)
+    before = pages_of(made_up)
     assert "made-up-over-time.svg" not in before
     assert "Not drawn, for no run of it is kept yet:\n\n- Figure 2\n" in before["made-up.md"]
     (cell,) = traces.missing(made_up).values()
@@ -1153,7 +1204,7 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
                               "goodput:far": [[0.5, 0.72], [1.5, 0.08], [2.5, 0.08]]}
     assert closer["lines"] == {"packets": [[1, 4], [2, 2]], "goodput:far": [[1.5, 0.08]]}
     assert (whole["digest"], whole["command"]) == ("d", shlex.join(cell.words))
-    picture = ET.fromstring(ledger.page(made_up)["made-up-over-time.svg"])
+    picture = ET.fromstring(pages_of(made_up)["made-up-over-time.svg"])
     heads = [e.text for e in picture.iter() if e.attrib.get("font-weight") == "bold"]
     assert heads == ["good", "good, closer"]
     # The whole run's packets, and those from 1 to 2 s of it.
@@ -1161,14 +1212,14 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     assert [[x for x, *_ in panel.lines[0].points] for panel in drawn] == [[0, 1, 2, 3], [1, 2]]
     traces.tidy(made_up)
     assert rows.read(made_up.traces) == [whole, closer]
-    page = ledger.page(made_up)["made-up.md"]
+    page = pages_of(made_up)["made-up.md"]
     assert "Absent:" not in page
     assert "Not drawn" not in page
     # Both of its lines are of one run, and each of the rows of another.
     versions = f"- version: 1 ({len(rows.read(made_up.results))}), 2 (1)\n"
     assert versions in page
     rows.write(made_up.traces, [whole])
-    assert "One run each, with seed 1. Absent: good, closer." in ledger.page(made_up)["made-up.md"]
+    assert "One run each, with seed 1. Absent: good, closer." in pages_of(made_up)["made-up.md"]
 
 
 @pytest.mark.parametrize(("more", "said"), [
@@ -1249,16 +1300,16 @@ def test_how_far_a_part_of_the_queue_is_from_an_equal_one(packets: int, off: flo
         "groups": {"tcp": {"flows": 10},
                    "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
                            "goodput_bps": {"mean": 80e3}}}}
-    assert claims.figure(made, "udp:off_equal_part") == pytest.approx(off)
+    assert figure(made, "udp:off_equal_part") == pytest.approx(off)
     made["summary"]["queue_packets"]["mean"] = 0
-    with pytest.raises(claims.Absent, match="no packet in the queue"):
-        claims.figure(made, "udp:off_equal_part")
+    with pytest.raises(Absent, match="no packet in the queue"):
+        figure(made, "udp:off_equal_part")
 
 
 def test_chokes_theory_has_its_published_maximum() -> None:
     """Tang, Wang and Low 2003: at most 1 / (1 + e) of the link, and nothing in the end."""
     most = 1 / (1 + math.e)
-    shares = [claims.choke_theory(x / 100) for x in range(10, 2000)]
+    shares = [choke_theory(x / 100) for x in range(10, 2000)]
     assert max(shares) == pytest.approx(most, rel=1e-4)
     assert shares.index(max(shares)) / 100 + 0.1 == pytest.approx(2 - 3 * most, abs=0.02)
     assert shares[-1] < 0.01
@@ -1278,11 +1329,9 @@ def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> N
                    "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
                            "goodput_bps": {"mean": 80e3}}},
     }
-    assert claims.figure(made, "udp:choke_theory") == pytest.approx(
-        claims.choke_theory(4 * (1 - own)))
-    with pytest.raises(claims.Absent, match="nothing passed"):
-        claims.figure({**made, "summary": {**made["summary"], "utilization": 0.0}},
-                      "udp:choke_theory")
+    assert figure(made, "udp:choke_theory") == pytest.approx(choke_theory(4 * (1 - own)))
+    with pytest.raises(Absent, match="nothing passed"):
+        figure({**made, "summary": {**made["summary"], "utilization": 0.0}}, "udp:choke_theory")
 
 
 def test_bad_claims_are_refused() -> None:

@@ -5,19 +5,23 @@ from __future__ import annotations
 
 import re
 import subprocess
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import pytest
 from comparison import disciplines
 from netns import execute, rundir
 from netns.carry_out import CarryOut
 from netns.cli import main
+from netns.era import ERAS
 from netns.errors import UserError
 from netns.params import Param, resolve
 from netns.recipe import Recipe
 from netns.scenario import compose, find, find_all
 from netns.settings import Settings
 from netns.shares import Facts
+from netns.topology import Bottleneck, Group, build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,6 +100,36 @@ def test_every_flow_has_its_own_addresses() -> None:
         assert len({flow["sink"] for flow in recipe.flows}) == 1000
 
 
+def built(ip: int, groups: int, flows: int = 1, **more: Any) -> Recipe:
+    return build([Group(f"g{number}", [0] * flows, 10.0, 0.0, "reno", **more)
+                  for number in range(groups)], Bottleneck(1e6, "pfifo"),
+                 ERAS["today"], ecn=False, ip=ip, mtu=1500, duration_ms=1000, interval_ms=100,
+                 sample_ms=10)
+
+
+@pytest.mark.parametrize(("ip", "groups", "more"), [
+    # Of 64 networks of 4 addresses in 192.0.2.0/24 the first is the bottleneck's, and number 62 and
+    # those below are of the links behind it; a link's number is a byte of its MAC addresses.
+    (4, 63, {}), (6, 255, {}), (4, 61, {"reverse": True}), (6, 60, {"leaves": 3})])
+def test_as_many_groups_as_have_addresses_and_no_more(ip: int, groups: int,
+                                                      more: dict[str, Any]) -> None:
+    lines = [line for batch in built(ip, groups, **more).batches for line in batch.lines]
+    for pattern in (r"addr add (\S+)/", r"type veth .* (address \S+)$"):
+        found = [match[1] for line in lines if (match := re.search(pattern, line))]
+        assert len(found) == len(set(found)) >= groups
+    for address in re.findall(r"addr add (\S+?)/", " ".join(lines)):
+        ip_address(address)
+    with pytest.raises(UserError, match=rf"^{groups + 1} groups .* addresses for {groups}$"):
+        built(ip, groups + 1, **more)
+
+
+def test_as_many_flows_of_a_group_as_have_addresses_and_no_more() -> None:
+    last = built(4, 1, 65535).flows[-1]
+    assert (last["source"], last["sink"]) == ("10.16.255.255", "10.128.255.255")
+    with pytest.raises(UserError, match=r"^65536 flows in group g0: .* addresses for 65535$"):
+        built(4, 1, 65536)
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -106,6 +140,8 @@ def test_every_flow_has_its_own_addresses() -> None:
         (["dumbbell", "--set", "flows=1.5"], 'flows: "1.5" given, needs a whole number'),
         (["dumbbell", "--set", "era=1999"], 'era: "1999" given, allowed: 2001 | 2001-sack | today'),
         (["dumbbell", "--set", "rtt"], '--set "rtt": needs NAME=VALUE'),
+        (["arrivals", "--set", "forward=" + ",".join(["8@0-1"] * 8)],
+         "64 groups of flows, each with a round-trip time of its own: there are addresses for 63"),
         (["dumbbell", "--set", "ip=5"], "ip: 5 given, allowed: 4 or 6"),
         (["dumbbell", "--set", "generator=iperf3"], "give --clock wall"),
         (["dumbbell", "--here", "--clock", "virtual"], "--here has this machine's clock"),

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures of one cell that claims and contests are about, by their paths: what its row has, and
+what follows from that."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scipy.optimize import brentq
+
+HEADERS = 42  # bytes of Ethernet, IPv4 and UDP
+
+Figures = Mapping[str, Any]
+
+
+class Absent(Exception):
+    """A cell, or a figure of it, that a claim needs; the message names it."""
+
+
+def figure(figures: Figures, path: str) -> float:
+    """A figure by its path, `groups.far.share_of_fair`, or one of DERIVED with the group, or the
+    phase, before it, `udp:link_share`."""
+    group, colon, name = path.partition(":")
+    try:
+        if colon:
+            return DERIVED[name](figures, group)
+        value: Any = figures
+        for key in path.split("."):
+            value = value[int(key) if isinstance(value, list) else key]
+        return float(value)
+    except (KeyError, IndexError, TypeError, ZeroDivisionError):
+        raise Absent(f"no {path}") from None
+
+
+def _median_queue_packets(figures: Figures, phase: str) -> float:
+    """At most so many full packets are in the queue for half of a phase."""
+    delay_ms = figures["phases"][int(phase)]["queue_delay_ms"]["p50"]
+    return float(delay_ms * figures["rate_bps"] / (1514 * 8 * 1e3))
+
+
+def _group_bps(figures: Figures, group: str) -> float:
+    one = figures["groups"][group]
+    return float(one["goodput_bps"]["mean"] * one["flows"])
+
+
+def _wait_ms(figures: Figures, group: str) -> float:
+    """Of UDP in the queue, mean. Half of the round-trip time is not in the queue."""
+    one = figures["groups"][group]
+    if "delay_ms" not in one:
+        raise Absent(f"no packet of {group} that arrived")
+    return float(one["delay_ms"]["mean"] - one["rtt_ms"] / 2)
+
+
+def _waiting(figures: Figures, group: str) -> float:
+    """Packets of UDP in the queue, by Little's law: their rate times their mean wait."""
+    rate_bps = _group_bps(figures, group)
+    if not rate_bps:
+        return 0.0
+    return _wait_ms(figures, group) / 1e3 * rate_bps / (8 * figures["payload"][group])
+
+
+def _kept(figures: Figures, phase: int) -> float:
+    """TCP's goodput in a phase over that in the first."""
+    first, this = (figures["phases"][i]["groups"]["tcp"]["mean"] for i in (0, phase))
+    return float(this / first)
+
+
+def _hit(phase: Figures) -> float:
+    """Share of the packets that were dropped, or marked instead."""
+    return float((phase["dropped"] + phase["marked"]) / (phase["dropped"] + phase["sent"]))
+
+
+def choke_theory(offered: float) -> float:
+    """Share of the link that CHOKe leaves to an unresponsive flow of `offered` times the link's
+    rate, beside many that respond: the fluid model of Tang, Wang and Low (INFOCOM 2003).
+
+    With s the share and X what is offered, (1 - s) ln((X + s) / 2s) = (X + s) / 2. The left side
+    less the right falls with s.
+    """
+    if not offered:
+        return 0.0
+
+    def more(share: float) -> float:
+        return (1 - share) * math.log((offered + share) / (2 * share)) - (offered + share) / 2
+
+    return float(brentq(more, 1e-300, min(1.0, offered)))
+
+
+def _own_drops(figures: Figures, group: str) -> float:
+    """Share of the packets that RED drops by itself, r. TCP loses 2h + r - 2hr, where h is the part
+    of the queue that one flow has, for a match of its packets drops two (Tang, Wang and Low)."""
+    tcp, packets = figures["groups"]["tcp"], float(figures["summary"]["queue_packets"]["mean"])
+    if not packets:
+        raise Absent("no packet in the queue")
+    twice = 2 * (1 - _waiting(figures, group) / packets) / tcp["flows"]
+    return float(max(0.0, (tcp["loss"] - twice) / (1 - twice)))
+
+
+def _theory(figures: Figures, group: str) -> float:
+    """Offered is what RED's own drops leave, which are alike of all."""
+    offered = figures["offered_bps"][group] / figures["rate_bps"]
+    return choke_theory(offered * (1 - _own_drops(figures, group)))
+
+
+def _theory_at_work(figures: Figures, group: str) -> float:
+    """Of a queue that stands still there is none."""
+    if not figures["summary"]["utilization"]:
+        raise Absent("nothing passed")
+    return _theory(figures, group)
+
+
+def _wire_share(figures: Figures, group: str) -> float:
+    """Share of the link's bits, headers included."""
+    payload = figures["payload"][group]
+    return (_group_bps(figures, group) * (payload + HEADERS) / payload) / float(
+        figures["rate_bps"])
+
+
+def _use_30_40(figures: Figures, group: str) -> float:
+    """Share of the link that a group's goodput has from 30 to 40 s: the median of its steps of 2 s,
+    for what waited behind a hole counts as the hole is filled. Of full packets of 1500 bytes."""
+    steps = figures["series_bps"][group][15:20]
+    return statistics.median(steps) / (figures["rate_bps"] * 1460 / 1514)
+
+
+def _off_equal_part(figures: Figures, group: str) -> float:
+    """How far UDP's part of the queue is from what it would have if each flow had as much, as a
+    share of the queue."""
+    flows = {name: one["flows"] for name, one in figures["groups"].items()}
+    packets = float(figures["summary"]["queue_packets"]["mean"])
+    if not packets:
+        raise Absent("no packet in the queue")
+    return abs(_waiting(figures, group) / packets - flows[group] / sum(flows.values()))
+
+
+def _unevenness(figures: Figures, group: str) -> float:
+    goodput = figures["groups"][group]["goodput_bps"]
+    return float(goodput["sd"] / goodput["mean"])
+
+
+#: Of a group, or of a phase.
+DERIVED: dict[str, Callable[[Figures, str], float]] = {
+    "mbps": lambda f, group: _group_bps(f, group) / 1e6,
+    "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,
+    "link_share": _wire_share,
+    "variance": lambda f, _: f["summary"]["sd_over_fair_share"] ** 2,
+    "mean_over_fair": lambda f, _: (f["summary"]["goodput_bps"]["mean"]
+                                    / f["summary"]["fair_share_bps"]),
+    "wait_ms": _wait_ms,
+    "waiting": _waiting,
+    "waiting_share": lambda f, group: _waiting(f, group) / f["summary"]["queue_packets"]["mean"],
+    "off_equal_part": _off_equal_part,
+    "unevenness": _unevenness,
+    "use_30_40": _use_30_40,
+    "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
+                                   / f["offered_bps"][group]),
+    "median_queue_packets": _median_queue_packets,
+    "dropped_0": lambda f, _: _hit(f["phases"][0]),
+    "dropped_1": lambda f, _: _hit(f["phases"][1]),
+    "kept_1": lambda f, _: _kept(f, 1),
+    "kept_2": lambda f, _: _kept(f, 2),
+    "choke_theory": _theory_at_work,
+    "over_theory": lambda f, group: _wire_share(f, group) / _theory(f, group),
+}

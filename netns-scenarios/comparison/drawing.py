@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A paper's figures, drawn of its rows: `[[figure]]` of sweep.toml says which there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from analysis import compare, figures, svg, traffic
+
+from . import traces
+from .markdown import cell
+from .paper import Experiment, Paper
+
+Row = Mapping[str, Any]
+
+
+def _rows(made: Sequence[Row], experiment: Experiment, name: str,
+          at: Mapping[str, Any]) -> list[Row]:
+    """Those of a discipline's cells at these values of axes."""
+    return [row for row in made if (row["experiment"], row["discipline"]) == (experiment.name, name)
+            and all(row["at"][axis] == value for axis, value in at.items())]
+
+
+def _line(name: str, spec: Mapping[str, Any], experiment: Experiment,
+          made: Sequence[Row]) -> svg.Line:
+    """Means over the seeds with their intervals, along the axis `x`."""
+    scale, points = spec.get("scale", 1.0), []
+    mine = _rows(made, experiment, name, spec.get("at", {}))
+    for x in experiment.axes[spec["x"]]:
+        values = []
+        for row in _rows(mine, experiment, name, {spec["x"]: x}):
+            with suppress(figures.Absent):
+                values.append(figures.figure(row["figures"], spec["metric"]) * scale)
+        if values:
+            mean = compare.mean(values)
+            points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
+    return svg.Line(name, points)
+
+
+def _flows(spec: Mapping[str, Any], experiment: Experiment, made: Sequence[Row]) -> list[svg.Panel]:
+    """A panel for each discipline: every flow's goodput, of the first seed, Mb/s."""
+    panels = []
+    for name in spec.get("disciplines", experiment.disciplines):
+        for row in _rows(made, experiment, name, spec["at"]):
+            if row["seed"] == experiment.first:
+                flows = row["figures"]["flows_bps"]
+                points = [(float(i), bps / 1e6, 0.0) for i, bps in enumerate(flows)]
+                fair = row["figures"]["summary"]["fair_share_bps"] / 1e6
+                panels.append(svg.Panel(name, "flow", "goodput, Mb/s",
+                                        [svg.Line("a flow", points, joined=False)], at_y=fair))
+    return panels
+
+
+def _series(spec: Mapping[str, Any], experiment: Experiment,
+            made: Sequence[Row]) -> list[svg.Panel]:
+    """A panel for each discipline: a group's goodput over time, mean of the seeds, Mb/s."""
+    panels = []
+    for name in spec.get("disciplines", experiment.disciplines):
+        runs = [row["figures"]["series_bps"][spec["group"]]
+                for row in _rows(made, experiment, name, spec.get("at", {}))
+                if "series_bps" in row["figures"]]
+        means = [compare.mean([bps / 1e6 for bps in values]) for values in zip(*runs, strict=True)]
+        points = [((i + 0.5) * experiment.step_s, mean.value,
+                   0.0 if math.isnan(mean.half) else mean.half) for i, mean in enumerate(means)]
+        if points:
+            panels.append(svg.Panel(name, "time, s", spec["y_title"],
+                                    [svg.Line(spec["group"], points)]))
+    return panels
+
+
+def _delays(spec: Mapping[str, Any], experiment: Experiment,
+            made: Sequence[Row]) -> list[svg.Panel]:
+    """The panels of `panels`: share of a group's datagrams that came within x, %; mean of the seeds
+    at each of traffic.PERCENTS."""
+    panels = []
+    for part in spec["panels"]:
+        mine, lines = {**spec, **part}, []
+        for name in mine["disciplines"]:
+            runs = [row["figures"]["delays_ms"][spec["group"]]
+                    for row in _rows(made, experiment, name, mine["at"])
+                    if "delays_ms" in row["figures"]]
+            means = [compare.mean(values).value for values in zip(*runs, strict=True)]
+            if means:
+                lines.append(svg.Line(name, [(ms, float(share), 0.0) for ms, share in zip(
+                    means, traffic.PERCENTS, strict=True)]))
+        if lines:
+            panels.append(svg.Panel(mine["title"], mine["x_title"], mine["y_title"], lines,
+                                    x_log=True))
+    return panels
+
+
+#: Figures that have no table of numbers beside them.
+KINDS = {"flows": _flows, "series": _series, "delays": _delays}
+
+
+def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
+           over_time: Sequence[traces.Found]) -> str:
+    """The text of a picture; empty when there is nothing to draw yet. over_time: traces.found."""
+    if spec.get("kind") == traces.KIND:
+        drawn = traces.panels(over_time, spec["name"], spec["y_title"], spec.get("scale", 1.0))
+        return svg.picture(drawn, columns=2, top=spec.get("y_top")) if drawn else ""
+    (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
+    if spec.get("kind") in KINDS:
+        panels = KINDS[spec["kind"]](spec, experiment, made)
+        return svg.picture(panels, columns=3, top=spec.get("y_top")) if panels else ""
+    panels = []
+    for part in spec.get("panels", [{}]):
+        mine = {**spec, **part}
+        lines = [_line(name, mine, experiment, made)
+                 for name in mine.get("disciplines", experiment.disciplines)]
+        if lines := [line for line in lines if line.points]:
+            panels.append(svg.Panel(mine.get("title", ""), mine["x_title"], mine["y_title"], lines,
+                                    mine.get("x_log", False), mine.get("at_y")))
+    return svg.picture(panels, columns=2, top=spec.get("y_top")) if panels else ""
+
+
+def _short(value: float, digits: int) -> str:
+    """With so many significant digits, or all those before the point."""
+    whole = abs(value) >= 10**digits - 0.5
+    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
+
+
+def numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
+    """What a figure shows, as a table for each of its panels."""
+    if spec.get("kind") in {traces.KIND, *KINDS}:
+        return []
+    (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
+    out: list[str] = []
+    for part in spec.get("panels", [{}]):
+        mine = {**spec, **part}
+        values = experiment.axes[mine["x"]]
+        out += [f"| {cell(mine.get('title', mine['y_title']))} | " + " | ".join(map(str, values))
+                + " |", "|---" * (1 + len(values)) + "|"]
+        for name in mine.get("disciplines", experiment.disciplines):
+            found = {x: (y, half) for x, y, half in
+                     _line(name, mine, experiment, made).points}
+            texts = [_short(found[float(x)][0], 3) + (f" ±{_short(found[float(x)][1], 2)}"
+                                                      if found[float(x)][1] else "")
+                     if float(x) in found else "absent" for x in values]
+            out.append(f"| {name} | " + " | ".join(texts) + " |")
+        out.append("")
+    return out

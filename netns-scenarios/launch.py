@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How the scripts of this directory begin: in build/venv, where there is one, and with our modules
+in reach."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+HERE = Path(__file__).resolve().parent
+VENV = HERE.parent / "build" / "venv"
+
+
+def prepare() -> None:
+    """Go on in the virtual environment, and find our modules first."""
+    python = VENV / "bin" / "python3"
+    if python.exists() and Path(sys.prefix).resolve() != VENV.resolve():
+        os.execv(python, [str(python), *sys.argv])
+    sys.path[:0] = [str(HERE), str(HERE.parent / "lab")]
+
+
+def launch(module: str) -> NoReturn:
+    """Run its main, and end with what that returns."""
+    prepare()
+    sys.exit(importlib.import_module(module).main())
