@@ -943,10 +943,10 @@ def test_one_for_all_has_taken_part_in_all(made_up: Paper) -> None:
 
 def test_the_first_page_names_who_is_worse_least_often() -> None:
     today = paper.load("today")
-    names = contests.one_for_all(today, rows.read(today.results))
+    names = contests.one_for_all(today, today.made())
     (said,) = [part for part in " ".join((ROOT / "README.md").read_text().split()).split(". ")
                if part.startswith("A queue about which nobody wants to think")]
-    first, _, _ = said.partition(", which was worse than the best in the fewest")
+    first, _, _ = said.partition(", which were worse than the best in the fewest")
     assert [name for name in names if f"`{name}`" in first] == names
 
 
