@@ -14,6 +14,7 @@ import shlex
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -1281,6 +1282,15 @@ def test_eighteen_lines_look_different() -> None:
         way = tuple(round(b - a, 1) for a, b in zip(*corners[:2], strict=True))
         looks.add((element.tag, shown.get("fill", shown.get("stroke")), len(corners), way))
     assert len(looks) == len(names)
+
+
+@pytest.mark.parametrize(("x", "y", "x_log", "said"), [
+    (1.0, -2.0, False, "use: a has -2 at 1, which y"), (0.0, 2.0, True, "use: a has 2 at 0, which"),
+    (0.0, 0.0, False, ""), (0.5, 0.0, True, "")])
+def test_a_point_that_axes_do_not_show_is_refused(x: float, y: float, x_log: bool,
+                                                  said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{said}") if said else nullcontext():
+        svg.picture([svg.Panel("", "x", "use", [svg.Line("a", [(x, y, 0.0)])], x_log)])
 
 
 def test_a_picture_shows_the_larger_value_higher() -> None:
