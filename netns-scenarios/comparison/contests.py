@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from analysis import claims, compare
+from analysis import compare, figures
 
 from .cards import cards
 from .disciplines import FRAME, PACKET_MEMORY
@@ -121,9 +121,9 @@ def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> 
     for row in made:
         if row["experiment"] == experiment.name and all(
                 row["at"][axis] == value for axis, value in contest["at"].items()):
-            with suppress(claims.Absent):
-                values[row["discipline"]][row["seed"]] = claims.figure(row["figures"],
-                                                                       contest["metric"])
+            with suppress(figures.Absent):
+                values[row["discipline"]][row["seed"]] = figures.figure(row["figures"],
+                                                                        contest["metric"])
     seeds = sorted(set.intersection(*(set(by_seed) for by_seed in values.values())))
     if len(seeds) < experiment.others:
         return []
