@@ -162,13 +162,16 @@ def _panel(panel: Panel, top: float, looks: dict[str, tuple[str, str]]) -> list[
 
 
 def picture(panels: Sequence[Panel], columns: int = 2) -> str:
-    """A file's text: the panels, all with one scale of y, and what the lines are."""
+    """A file's text: the panels, with one scale for all that have one title of y, and what the
+    lines are."""
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
     # Where colours come again, with other marks.
     looks = {name: (COLOURS[i % len(COLOURS)], MARKS[(i + i // len(COLOURS)) % len(MARKS)])
              for i, name in enumerate(names)}
-    highest = 1.06 * max((y + half for panel in panels for line in panel.lines
-                                 for _, y, half in line.points), default=1.0) or 1.0
+    highest = {title: 1.06 * max((y + half for panel in panels if panel.y_title == title
+                                  for line in panel.lines for _, y, half in line.points),
+                                 default=1.0) or 1.0
+               for title in {panel.y_title for panel in panels}}
     columns = min(columns, len(panels))
     width, height = columns * WIDTH, math.ceil(len(panels) / columns) * HEIGHT
     per_row = max(1, width // LEGEND_COLUMN)
@@ -179,7 +182,7 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
            f'<rect width="{width}" height="{height + legend}" fill="white"/>']
     for i, panel in enumerate(panels):
         out.append(f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">')
-        out += _panel(panel, highest, looks)
+        out += _panel(panel, highest[panel.y_title], looks)
         out.append("</g>")
     if legend:
         for i, name in enumerate(names):

@@ -1293,6 +1293,16 @@ def test_a_point_that_axes_do_not_show_is_refused(x: float, y: float, x_log: boo
         svg.picture([svg.Panel("", "x", "use", [svg.Line("a", [(x, y, 0.0)])], x_log)])
 
 
+def test_panels_of_one_unit_have_one_scale_and_another_unit_has_its_own() -> None:
+    def heights(*panels: tuple[str, float]) -> list[str]:
+        text = svg.picture([svg.Panel("", "x", title, [svg.Line("a", [(1.0, y, 0.0)])])
+                            for title, y in panels])
+        return re.findall('cy="([0-9.]+)"', text)
+
+    same, half, other = heights(("s", 2.0), ("s", 1.0), ("%", 50.0))
+    assert same == other != half
+
+
 def test_a_picture_shows_the_larger_value_higher() -> None:
     line = svg.Line("a", [(1.0, 1.0, 0.0), (2.0, 3.0, 0.0)])
     text = svg.picture([svg.Panel("", "x", "y", [line])])
