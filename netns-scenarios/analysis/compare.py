@@ -58,28 +58,27 @@ def combine(objects: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Column:
-    """A figure of `summary`: its title with unit, how to get it (None where there is none), and how
-    to print it.
+    """A figure of `summary`: its title with unit, how to get it, and how to print it.
 
     better: 1 when more is better, -1 when less is, 0 when neither.
     """
 
     title: str
-    get: Callable[[Mapping[str, Any]], float | None]
+    get: Callable[[Mapping[str, Any]], float]
     scale: float
     digits: int
     better: int
 
 
-def _of_fair(summary: Mapping[str, Any]) -> float | None:
-    """Mean goodput over the fair share."""
-    goodput, fair = summary["goodput_bps"], summary["fair_share_bps"]
-    return float(goodput["mean"]) / fair if goodput and fair else None
+def _ratio(part: float, whole: float) -> float:
+    """0 where there is nothing to share, as `summary` has it."""
+    return part / whole if whole else 0.0
 
 
 COLUMNS = (
     Column("utilization, %", lambda s: s["utilization"], 100, 1, 1),
-    Column("goodput / fair share, %", _of_fair, 100, 1, 1),
+    Column("goodput / fair share, %",
+           lambda s: _ratio(s["goodput_bps"]["mean"], s["fair_share_bps"]), 100, 1, 1),
     Column("sd / fair share, %", lambda s: s["sd_over_fair_share"], 100, 1, -1),
     Column("Jain's index", lambda s: s["jain"], 1, 4, 1),
     Column("queue delay p50, ms", lambda s: s["queue_delay_ms"]["p50"], 1, 2, -1),
@@ -97,15 +96,9 @@ class Row:
     buffer: int | None
     results: Sequence[Mapping[str, Any]]
 
-    def cell(self, column: Column) -> Mean | None:
-        """A column's mean and interval over the seeds; None when one has no such figure."""
-        known = [v for v in (column.get(r["summary"]) for r in self.results) if v is not None]
-        return mean(known) if len(known) == len(self.results) else None
-
-    def text(self, column: Column) -> str:
-        """That, as it is printed."""
-        value = self.cell(column)
-        return value.text(column.scale, column.digits) if value else ""
+    def cell(self, column: Column) -> Mean:
+        """A column's mean and interval over the seeds."""
+        return mean([column.get(r["summary"]) for r in self.results])
 
     def as_json(self) -> dict[str, Any]:
         """As in summary.json: what is in each result's summary, averaged over the seeds."""
@@ -114,8 +107,7 @@ class Row:
             "buffer": self.buffer,
             "seeds": [r["seed"] for r in self.results],
             "summary": combine([r["summary"] for r in self.results]),
-            "ci95": {c.title: _number(value.half * c.scale) if (value := self.cell(c)) else None
-                     for c in COLUMNS},
+            "ci95": {c.title: _number(self.cell(c).half * c.scale) for c in COLUMNS},
         }
 
 
@@ -130,7 +122,7 @@ def text_table(rows: Sequence[Row]) -> str:
     lines = []
     for buffer in dict.fromkeys(r.buffer for r in rows):
         cells = [header]
-        cells += [[r.name, *(r.text(c) for c in COLUMNS)]
+        cells += [[r.name, *(r.cell(c).text(c.scale, c.digits) for c in COLUMNS)]
                   for r in rows if r.buffer == buffer]
         widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
         if buffer is not None:

@@ -133,13 +133,12 @@ def curves(panels: Sequence[Sequence[Panel]], xlabel: str, ylabel: str) -> bytes
 
 
 def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
-    """Means with 95 % intervals: a panel per column, of those that all rows have, a line per
-    discipline."""
+    """Means with 95 % intervals: a panel per column, a line per discipline."""
     names = [r.name for r in rows]
     figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.3),
                                 sharey=True, squeeze=False)
     for axis, column in zip(axes.flat, columns, strict=True):
-        cells = [value for r in rows if (value := r.cell(column))]
+        cells = [r.cell(column) for r in rows]
         axis.errorbar(
             [c.value * column.scale for c in cells], range(len(names)),
             xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells],

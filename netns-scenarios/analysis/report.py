@@ -121,10 +121,8 @@ def collect(places: Sequence[Path]) -> list[Section]:
 
 
 def _ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
-    """Rows from the best to the worst of a column; none unless all have it."""
-    cells = [(row, value) for row in rows if (value := row.cell(column))]
-    if len(cells) < len(rows):
-        return []
+    """Rows from the best to the worst of a column."""
+    cells = [(row, row.cell(column)) for row in rows]
     return sorted(cells, key=lambda rc: -column.better * rc[1].value)
 
 
@@ -178,10 +176,10 @@ def _said(ranked: Sequence[Standing], scale: float, digits: int, apart: str, ali
 
 def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str],
               same: Callable[[str], str]) -> str:
-    """`_compared` for a column; nothing of one that some have not got."""
+    """`_compared` for a column."""
     column = _column(title)
     ranked = [Standing(row.name, value) for row, value in _ranked(rows, column)]
-    return _compared(ranked, column.scale, column.digits, verb, same) if ranked else ""
+    return _compared(ranked, column.scale, column.digits, verb, same)
 
 
 def _of_group(section: Section, group: str, path: str, better: int) -> list[Standing]:
@@ -236,8 +234,7 @@ def fairness_sentence(rows: Sequence[Row]) -> str:
         f"to {b} % ({best})",
         lambda x: f"on average they get {x} % of the fair share under each",
     )
-    said = "; ".join(filter(None, (spread, goodput)))
-    return f"{said}." if said else ""
+    return f"{spread}; {goodput}."
 
 
 def share_of_readings(percent: Mapping[str, float]) -> tuple[str, str, str, str]:
@@ -339,13 +336,13 @@ class Table:
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    best = {c.title: ranked[0][1].text(c.scale, c.digits).split()[0]
-            for c in COLUMNS if c.better and len(rows) > 1 and (ranked := _ranked(rows, c))}
+    best = {c.title: _ranked(rows, c)[0][1].text(c.scale, c.digits).split()[0]
+            for c in COLUMNS if c.better and len(rows) > 1}
     lines = []
     for row in rows:
         cells = [Cell(row.name)]
         for column in COLUMNS:
-            value, _, half = row.text(column).partition(" ")
+            value, _, half = row.cell(column).text(column.scale, column.digits).partition(" ")
             cells.append(Cell(value, half, best.get(column.title) == value))
         lines.append(cells)
     return Table(["", *(c.title for c in COLUMNS)], lines)
@@ -449,8 +446,7 @@ def _figures(section: Section) -> list[dict[str, Any]]:
     rows, several = section.rows, len(section.runs) > 1
     made = []
     if several:
-        wanted = [column for title in ("utilization", "sd", "queue delay p50")
-                  if _ranked(rows, column := _column(title))]
+        wanted = [_column(t) for t in ("utilization", "sd", "queue delay p50")]
         made.append(_figure("The same as a picture", plots.intervals(rows, wanted),
                             delay_sentence(rows)))
     seed = section.first[0][1].result["seed"]
@@ -458,8 +454,7 @@ def _figures(section: Section) -> list[dict[str, Any]]:
         made.append(_figure(
             "Goodput of each flow", goodput_picture(section),
             f"A dot is a flow, the red line the fair share; seed {seed}.",
-            f"Over all seeds: {said}" if several and (said := fairness_sentence(rows)) else "",
-            moves=True))
+            f"Over all seeds: {fairness_sentence(rows)}" if several else "", moves=True))
     panels = [_queue_panel(*named) for named in section.first]
     p, buffer = section.any["parameters"], section.buffer
     made.append(_figure(
@@ -494,9 +489,8 @@ def _shown_first(sections: Sequence[Section]) -> list[str]:
     """Twelve lines are none to read: the first discipline, and the best at what the sentences
     speak of."""
     rows = sections[0].rows
-    best = [ranked[0][0].name
-            for title in ("utilization", "sd", "queue delay p50", "queue delay p99")
-            if (ranked := _ranked(rows, _column(title)))]
+    best = [_ranked(rows, _column(title))[0][0].name
+            for title in ("utilization", "sd", "queue delay p50", "queue delay p99")]
     names = list(dict.fromkeys(name for section in sections for name in section.runs))
     return names if len(names) <= 4 else list(dict.fromkeys([names[0], *best]))
 

@@ -9,8 +9,6 @@ All cover the measured time: from the end of the warm-up to the end of the run.
   Ethernet header, as the kernel counts them.
 - sd: over all flows of the run, which are the population (divided by N).
 - Jain's index: (sum x)^2 / (N sum x^2); 1 is equal, 1/N is one flow with everything.
-- Of no elastic flow there is no goodput, sd or index; of flows that got nothing no index; without a
-  fair share no share of it; of a group that sent nothing no loss: None, not 0.
 - Utilization: bytes that left the discipline * 8 / (rate * time). The last packet that is in the
   shaper's hands can carry it above 1 by less than one packet in the whole measured time.
 - Queue delay: backlog in bytes * 8 / rate, read every sample interval: how long what is queued
@@ -44,10 +42,10 @@ from .logs import BadLog, Logs, Progress, Queue
 Array = NDArray[np.float64]
 
 
-def jain(x: Array) -> float | None:
-    """Jain's fairness index of x (any unit); None when all are 0, or there is none."""
+def jain(x: Array) -> float:
+    """Jain's fairness index of x (any unit); 0 when all are 0."""
     squares = float(np.sum(x * x))
-    return float(np.sum(x)) ** 2 / (len(x) * squares) if squares else None
+    return float(np.sum(x)) ** 2 / (len(x) * squares) if squares else 0.0
 
 
 def window(time_s: Array, from_s: float, to_s: float) -> tuple[int, int]:
@@ -153,8 +151,9 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
             "flows": len(mine),
             "rtt_ms": group["rtt_ms"],
             "goodput_bps": _spread(mine),
-            "share_of_fair": float(np.mean(mine)) / fair if fair else None,
-            "loss": traffic.loss(datagrams) if len(datagrams) else again / sent if sent else None,
+            "share_of_fair": float(np.mean(mine)) / fair if fair else 0.0,
+            "loss": (traffic.loss(datagrams) if len(datagrams)
+                     else again / sent if sent else 0.0),
             "window_limited": window_limited(rows),
             "delay_ms": traffic.spread(delays[:, 2]),
             "completion_s": traffic.completion(requests),
@@ -170,6 +169,8 @@ def _figures(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
     seconds = queue["time_s"][last] - queue["time_s"][first]
     delay = queue_delay_ms(queue, rate_bps, from_s, to_s)
     packets = queue["packets"][first : last + 1]
+    if not len(goodput):
+        goodput = np.zeros(1)
     return {
         "utilization": _counted(queue, "sent_bytes", first, last) * 8 / (rate_bps * seconds),
         "fair_share_bps": fair_bps,
@@ -177,9 +178,8 @@ def _figures(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
             **_spread(goodput),
             "min": float(np.min(goodput)),
             "max": float(np.max(goodput)),
-        } if len(goodput) else None,
-        "sd_over_fair_share": (float(np.std(goodput)) / fair_bps
-                               if fair_bps and len(goodput) else None),
+        },
+        "sd_over_fair_share": float(np.std(goodput)) / fair_bps if fair_bps else 0.0,
         "jain": jain(goodput),
         "queue_delay_ms": {
             "mean": float(np.mean(delay)),

@@ -251,30 +251,6 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
             "rate=155.1234567 --seed 1\n") in commands
 
 
-def test_what_a_run_has_not_got_is_no_0_that_is_best(tmp_path: Path) -> None:
-    """Of runs without bulk TCP, and without a fair share."""
-    for place, changes in (("a", {}), ("b", {"qdisc": "pfifo limit 9"})):
-        (tmp_path / place).mkdir()
-        handmade.write(tmp_path / place)
-        record = json.loads((tmp_path / place / "run.json").read_text()) | changes
-        record["facts"]["fair_share_bps"] = 0.0
-        for group in record["facts"]["groups"].values():
-            group |= {"elastic": False, "fair_share_bps": 0.0}
-        (tmp_path / place / "run.json").write_text(json.dumps(record))
-        made = result.write(tmp_path / place, Cost(1.0, 0.5))
-        unknown = ("goodput_bps", "sd_over_fair_share", "jain")
-        assert [made["summary"][name] for name in unknown] == [None] * 3
-        assert {group["share_of_fair"] for group in made["groups"].values()} == {None}
-        assert "Jain" not in result.describe(made)
-        assert "fair share" not in result.describe(made)
-    page = read_back(tmp_path / "a", tmp_path / "b")
-    for name, use, share, sd, index, *_ in rows_of(page):
-        assert name
-        assert use
-        assert (share, sd, index) == ("", "", "")
-    assert "alike" not in (tmp_path / "report.html").read_text()
-
-
 def test_no_run_and_half_a_run_are_refused(tmp_path: Path,
                                            capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path)]) == 2
