@@ -133,19 +133,29 @@ def curves(panels: Sequence[Sequence[Panel]], xlabel: str, ylabel: str) -> bytes
 
 
 def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
-    """Means with 95 % intervals: a panel per column, a line per discipline."""
-    names = [r.name for r in rows]
+    """Means with 95 % intervals: a panel per column, a line per discipline, a mark per buffer."""
+    names = list(dict.fromkeys(r.name for r in rows))
+    buffers = list(dict.fromkeys(r.buffer for r in rows))
     figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.3),
                                 sharey=True, squeeze=False)
     for axis, column in zip(axes.flat, columns, strict=True):
-        cells = [r.cell(column) for r in rows]
-        axis.errorbar(
-            [c.value * column.scale for c in cells], range(len(names)),
-            xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells],
-            fmt="o", markersize=4, capsize=3, linewidth=1, color=BLUE,
-        )
-        axis.set_title(column.title.replace(", ", ",\n"), loc="left")
+        for at, (buffer, colour) in enumerate(zip(buffers, (BLUE, RED, GREY), strict=False)):
+            mine = [r for r in rows if r.buffer == buffer]
+            cells = [r.cell(column) for r in mine]
+            shift = 0.16 * (at - (len(buffers) - 1) / 2)
+            axis.errorbar(
+                [c.value * column.scale for c in cells],
+                [names.index(r.name) + shift for r in mine],
+                xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells],
+                fmt="o", markersize=4, capsize=3, linewidth=1, color=colour,
+                label=None if buffer is None else f"{buffer} packets",
+            )
+        axis.set_title(column.title, loc="left")
         axis.set_yticks(range(len(names)), names)
         axis.grid(visible=False, axis="y")
     axes[0, 0].invert_yaxis()
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    if labels:
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(buffers),
+                      frameon=False)
     return _png(figure)

@@ -91,9 +91,7 @@ def _directories(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any],
 
 def collect(places: Sequence[Path]) -> list[Section]:
     """All runs in these directories or below, put together with their like. Runs that differ in
-    more than the seed have not one name, whatever their sweep calls them. By the virtual clock a
-    seed is one run, however often it was made; where another version made another of it, that
-    stands by itself."""
+    more than the seed have not one name, whatever their sweep calls them."""
     sections: dict[str, Section] = {}
     for directory, label, note in _directories(places):
         result = logs.load_result(directory)
@@ -104,13 +102,6 @@ def collect(places: Sequence[Path]) -> list[Section]:
         name = label.get("name", result["qdisc"])
         if (there := section.runs.get(name)) and there[0].result["qdisc"] != result["qdisc"]:
             name = result["qdisc"]
-        if result["clock"] == "virtual":
-            same = {run.result["digest"] for run in section.runs.get(name, ())
-                    if run.result["seed"] == result["seed"]}
-            if result["digest"] in same:
-                continue
-            if same:
-                name = f"{name} ({result['provenance']['version']})"
         section.runs.setdefault(name, []).append(Run(directory, result))
         if note and note not in section.notes:
             section.notes.append(note)
@@ -477,12 +468,10 @@ def _figures(section: Section) -> list[dict[str, Any]]:
 def _commands(section: Section) -> Iterator[str]:
     for several in section.runs.values():
         for run in several:
-            _, *words = run.result["provenance"]["argv"]
-            if "--out" in words:
-                at = words.index("--out")
-                del words[at:at + 2]
-            yield (shlex.join(["netns-scenarios/run", *words])
-                   + f"\n  digest {run.result['digest']}")
+            r = run.result
+            words = [word for pair in _changed(r).split() for word in ("--set", pair)]
+            yield shlex.join(["netns-scenarios/run", r["scenario"], "--qdisc", r["qdisc"], *words,
+                              "--seed", str(r["seed"])]) + f"\n  digest {r['digest']}"
 
 
 def _shown_first(sections: Sequence[Section]) -> list[str]:
