@@ -45,40 +45,46 @@ def mean(values: Sequence[float]) -> Mean:
     return Mean(middle, t * math.sqrt(variance / n))
 
 
+def known_mean(values: Sequence[float | None]) -> Mean | None:
+    """`mean`; None where one of them is, or where there is none."""
+    known = [v for v in values if v is not None]
+    return mean(known) if known and len(known) == len(values) else None
+
+
 def combine(objects: Sequence[Any]) -> Any:
-    """The same structure with each number replaced by the mean over `objects`, and by None where
-    one of them does not know it."""
+    """The same structure with each number replaced by the mean over `objects`, and by None what
+    one of them does not know."""
+    if any(o is None for o in objects):
+        return None
     first = objects[0]
     if isinstance(first, Mapping):
         return {key: combine([o[key] for o in objects]) for key in first}
-    if any(o is None for o in objects):
-        return None
     return mean([float(o) for o in objects]).value
 
 
 @dataclass(frozen=True)
 class Column:
-    """A figure of `summary`: its title with unit, how to get it, and how to print it.
+    """A figure of `summary`: its title with unit, how to get it (None where the run has none), and
+    how to print it.
 
     better: 1 when more is better, -1 when less is, 0 when neither.
     """
 
     title: str
-    get: Callable[[Mapping[str, Any]], float]
+    get: Callable[[Mapping[str, Any]], float | None]
     scale: float
     digits: int
     better: int
 
 
-def _ratio(part: float, whole: float) -> float:
-    """0 where there is nothing to share, as `summary` has it."""
-    return part / whole if whole else 0.0
+def _over_fair(summary: Mapping[str, Any]) -> float | None:
+    goodput, fair = summary["goodput_bps"], summary["fair_share_bps"]
+    return goodput["mean"] / fair if goodput and fair else None
 
 
 COLUMNS = (
     Column("utilization, %", lambda s: s["utilization"], 100, 1, 1),
-    Column("goodput / fair share, %",
-           lambda s: _ratio(s["goodput_bps"]["mean"], s["fair_share_bps"]), 100, 1, 1),
+    Column("goodput / fair share, %", _over_fair, 100, 1, 1),
     Column("sd / fair share, %", lambda s: s["sd_over_fair_share"], 100, 1, -1),
     Column("Jain's index", lambda s: s["jain"], 1, 4, 1),
     Column("queue delay p50, ms", lambda s: s["queue_delay_ms"]["p50"], 1, 2, -1),
@@ -96,9 +102,9 @@ class Row:
     buffer: int | None
     results: Sequence[Mapping[str, Any]]
 
-    def cell(self, column: Column) -> Mean:
-        """A column's mean and interval over the seeds."""
-        return mean([column.get(r["summary"]) for r in self.results])
+    def cell(self, column: Column) -> Mean | None:
+        """A column's mean and interval over the seeds; None where one of them does not know it."""
+        return known_mean([column.get(r["summary"]) for r in self.results])
 
     def as_json(self) -> dict[str, Any]:
         """As in summary.json: what is in each result's summary, averaged over the seeds."""
@@ -107,13 +113,13 @@ class Row:
             "buffer": self.buffer,
             "seeds": [r["seed"] for r in self.results],
             "summary": combine([r["summary"] for r in self.results]),
-            "ci95": {c.title: _number(self.cell(c).half * c.scale) for c in COLUMNS},
+            "ci95": {c.title: _half(self.cell(c), c.scale) for c in COLUMNS},
         }
 
 
-def _number(value: float) -> float | None:
+def _half(cell: Mean | None, scale: float) -> float | None:
     """JSON has no NaN."""
-    return None if math.isnan(value) else value
+    return None if cell is None or math.isnan(cell.half) else cell.half * scale
 
 
 def text_table(rows: Sequence[Row]) -> str:
@@ -122,8 +128,8 @@ def text_table(rows: Sequence[Row]) -> str:
     lines = []
     for buffer in dict.fromkeys(r.buffer for r in rows):
         cells = [header]
-        cells += [[r.name, *(r.cell(c).text(c.scale, c.digits) for c in COLUMNS)]
-                  for r in rows if r.buffer == buffer]
+        cells += [[r.name, *(cell.text(c.scale, c.digits) if (cell := r.cell(c)) else ""
+                             for c in COLUMNS)] for r in rows if r.buffer == buffer]
         widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
         if buffer is not None:
             lines.append(f"buffer {buffer} packets")

@@ -126,7 +126,7 @@ def data(sections: Sequence[Any], headings: Sequence[str], shown: Sequence[str])
         "left_out": runs > MOST_RUNS,
         "sections": [{
             "heading": heading,
-            "fair": section.any["summary"]["fair_share_bps"] / 1e6,
+            "fair": fair / 1e6 if (fair := section.any["summary"]["fair_share_bps"]) else None,
             "buffer": section.buffer,
             "runs": {name: [of_run(run.directory, run.result) for run in
                             (several[:1] if runs > MOST_RUNS else several)]

@@ -85,13 +85,15 @@ def _grid(panels: Sequence[Panel], xlabel: str, ylabel: str, top: float) -> tupl
     return figure, flat[: len(panels)]
 
 
-def goodputs(panels: Sequence[Panel], fair_mbps: float) -> bytes:
-    """Each flow's goodput, Mb/s, with the fair share as a line: figure 5 of the paper."""
-    top = 1.05 * max(fair_mbps, *(float(np.max(p.y)) for p in panels))
+def goodputs(panels: Sequence[Panel], fair_mbps: float | None) -> bytes:
+    """Each flow's goodput, Mb/s, with the fair share, if there is one, as a line: figure 5 of the
+    paper."""
+    top = 1.05 * max(fair_mbps or 1e-9, *(float(np.max(p.y)) for p in panels))
     figure, axes = _grid(panels, "flow", "goodput, Mb/s", top)
     for axis, panel in zip(axes, panels, strict=True):
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.axhline(fair_mbps, color=RED, linewidth=1, zorder=1)
+        if fair_mbps:
+            axis.axhline(fair_mbps, color=RED, linewidth=1, zorder=1)
         axis.plot(panel.x, panel.y, ".", color=BLUE, markersize=4, zorder=2)
     return _png(figure)
 
@@ -133,19 +135,21 @@ def curves(panels: Sequence[Sequence[Panel]], xlabel: str, ylabel: str) -> bytes
 
 
 def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
-    """Means with 95 % intervals: a panel per column, a line per discipline, a mark per buffer."""
+    """Means with 95 % intervals: a panel per column, a line per discipline, a mark per buffer; none
+    where it is not known."""
     names = list(dict.fromkeys(r.name for r in rows))
     buffers = list(dict.fromkeys(r.buffer for r in rows))
     figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.3),
                                 sharey=True, squeeze=False)
     for axis, column in zip(axes.flat, columns, strict=True):
         for at, (buffer, colour) in enumerate(zip(buffers, (BLUE, RED, GREY), strict=False)):
-            mine = [r for r in rows if r.buffer == buffer]
-            cells = [r.cell(column) for r in mine]
+            mine = {r.name: cell for r in rows if r.buffer == buffer
+                    and (cell := r.cell(column))}
+            cells = mine.values()
             shift = 0.16 * (at - (len(buffers) - 1) / 2)
             axis.errorbar(
                 [c.value * column.scale for c in cells],
-                [names.index(r.name) + shift for r in mine],
+                [names.index(name) + shift for name in mine],
                 xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells],
                 fmt="o", markersize=4, capsize=3, linewidth=1, color=colour,
                 label=None if buffer is None else f"{buffer} packets",

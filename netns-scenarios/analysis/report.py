@@ -16,7 +16,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,7 +29,7 @@ from netns.params import Param
 from netns.scenario import find
 
 from . import explore, logs, plots
-from .compare import COLUMNS, Column, Mean, Row, mean
+from .compare import COLUMNS, Column, Mean, Row, known_mean
 from .summary import elastic_goodput_bps, window
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -112,8 +112,8 @@ def collect(places: Sequence[Path]) -> list[Section]:
 
 
 def _ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
-    """Rows from the best to the worst of a column."""
-    cells = [(row, row.cell(column)) for row in rows]
+    """Rows from the best to the worst of a column; of those only that know it."""
+    cells = [(row, cell) for row in rows if (cell := row.cell(column))]
     return sorted(cells, key=lambda rc: -column.better * rc[1].value)
 
 
@@ -167,10 +167,10 @@ def _said(ranked: Sequence[Standing], scale: float, digits: int, apart: str, ali
 
 def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str],
               same: Callable[[str], str]) -> str:
-    """`_compared` for a column."""
+    """`_compared` for a column; nothing unless two know it."""
     column = _column(title)
     ranked = [Standing(row.name, value) for row, value in _ranked(rows, column)]
-    return _compared(ranked, column.scale, column.digits, verb, same)
+    return _compared(ranked, column.scale, column.digits, verb, same) if ranked[1:] else ""
 
 
 def _of_group(section: Section, group: str, path: str, better: int) -> list[Standing]:
@@ -178,9 +178,8 @@ def _of_group(section: Section, group: str, path: str, better: int) -> list[Stan
     found = []
     for name, several in section.runs.items():
         values = [_deep(run.result["groups"].get(group, {}), path) for run in several]
-        known = [v for v in values if v is not None]
-        if known and len(known) == len(values):
-            found.append(Standing(name, mean(known)))
+        if (known := known_mean(values)) is not None:
+            found.append(Standing(name, known))
     return sorted(found, key=lambda one: -better * one.mean.value)
 
 
@@ -225,7 +224,8 @@ def fairness_sentence(rows: Sequence[Row]) -> str:
         f"to {b} % ({best})",
         lambda x: f"on average they get {x} % of the fair share under each",
     )
-    return f"{spread}; {goodput}."
+    said = "; ".join(filter(None, (spread, goodput)))
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def share_of_readings(percent: Mapping[str, float]) -> tuple[str, str, str, str]:
@@ -327,23 +327,24 @@ class Table:
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    best = {c.title: _ranked(rows, c)[0][1].text(c.scale, c.digits).split()[0]
-            for c in COLUMNS if c.better and len(rows) > 1}
+    best = {c.title: ranked[0][1].text(c.scale, c.digits).split()[0]
+            for c in COLUMNS if c.better and (ranked := _ranked(rows, c))[1:]}
     lines = []
     for row in rows:
         cells = [Cell(row.name)]
         for column in COLUMNS:
-            value, _, half = row.cell(column).text(column.scale, column.digits).partition(" ")
-            cells.append(Cell(value, half, best.get(column.title) == value))
+            cell = _cell(row.cell(column), column.scale, column.digits)
+            best_of = best.get(column.title)
+            cells.append(replace(cell, best=best_of is not None and cell.text == best_of))
         lines.append(cells)
     return Table(["", *(c.title for c in COLUMNS)], lines)
 
 
-def _cell(values: Sequence[float | None], scale: float, digits: int) -> Cell:
-    known = [v for v in values if v is not None]
-    if not known or len(known) < len(values):
+def _cell(known: Mean | None, scale: float, digits: int) -> Cell:
+    """Empty where there is no mean."""
+    if known is None:
         return Cell("")
-    text, _, half = mean(known).text(scale, digits).partition(" ")
+    text, _, half = known.text(scale, digits).partition(" ")
     return Cell(text, half)
 
 
@@ -379,7 +380,7 @@ def _detail(section: Section, kind: str, columns: Sequence[tuple[str, str, float
         of_run = [parts(run.result) for run in several]
         for part in of_run[0]:
             lines.append([Cell(name), Cell(part), *(
-                _cell([_deep(one[part], path) for one in of_run], scale, digits)
+                _cell(known_mean([_deep(one[part], path) for one in of_run]), scale, digits)
                 for _, path, scale, digits in columns)])
     if len(lines) <= len(section.runs):
         return []
@@ -407,7 +408,8 @@ def _goodput_panels(section: Section) -> list[plots.Panel]:
 
 def goodput_picture(section: Section) -> bytes:
     """Each flow's goodput, a panel for each discipline, as PNG."""
-    return plots.goodputs(_goodput_panels(section), section.any["summary"]["fair_share_bps"] / 1e6)
+    fair = section.any["summary"]["fair_share_bps"]
+    return plots.goodputs(_goodput_panels(section), fair / 1e6 if fair else None)
 
 
 def _queue_panel(name: str, run: Run) -> plots.Panel:
@@ -437,7 +439,8 @@ def _figures(section: Section) -> list[dict[str, Any]]:
     rows, several = section.rows, len(section.runs) > 1
     made = []
     if several:
-        wanted = [_column(t) for t in ("utilization", "sd", "queue delay p50")]
+        wanted = [column for title in ("utilization", "sd", "queue delay p50")
+                  if _ranked(rows, column := _column(title))]
         made.append(_figure("The same as a picture", plots.intervals(rows, wanted),
                             delay_sentence(rows)))
     seed = section.first[0][1].result["seed"]
@@ -478,8 +481,9 @@ def _shown_first(sections: Sequence[Section]) -> list[str]:
     """Twelve lines are none to read: the first discipline, and the best at what the sentences
     speak of."""
     rows = sections[0].rows
-    best = [_ranked(rows, _column(title))[0][0].name
-            for title in ("utilization", "sd", "queue delay p50", "queue delay p99")]
+    best = [ranked[0][0].name
+            for title in ("utilization", "sd", "queue delay p50", "queue delay p99")
+            if (ranked := _ranked(rows, _column(title)))]
     names = list(dict.fromkeys(name for section in sections for name in section.runs))
     return names if len(names) <= 4 else list(dict.fromkeys([names[0], *best]))
 

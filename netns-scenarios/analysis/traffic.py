@@ -34,10 +34,10 @@ def of_flows(table: Array, flows: Array, from_s: float, to_s: float) -> Array:
     return table[mine & (table[:, 0] >= from_s - 1e-9) & (table[:, 0] < to_s - 1e-9)]
 
 
-def loss(datagrams: Array) -> float:
-    """Share of datagrams lost, 0..1; 0 when none was sent."""
+def loss(datagrams: Array) -> float | None:
+    """Share of datagrams lost, 0..1; None when none was sent."""
     sent = float(np.sum(datagrams[:, 2]))
-    return 1 - float(np.sum(datagrams[:, 3])) / sent if sent else 0.0
+    return 1 - float(np.sum(datagrams[:, 3])) / sent if sent else None
 
 
 def spread(x: Array) -> dict[str, float] | None:

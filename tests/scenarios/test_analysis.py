@@ -59,7 +59,11 @@ def test_marks_that_nobody_counts_are_not_0(run: Path, qdisc: str) -> None:
 def test_jain_bounds() -> None:
     assert jain(np.array([3.0, 3.0, 3.0])) == pytest.approx(1)
     assert jain(np.array([9.0, 0.0, 0.0])) == pytest.approx(1 / 3)
-    assert jain(np.array([0.0, 0.0])) == 0
+
+
+def test_of_nothing_nobody_can_say_how_equal_it_is_shared() -> None:
+    assert jain(np.array([0.0, 0.0])) is None
+    assert jain(np.empty(0)) is None
 
 
 @pytest.mark.parametrize("step_s", [0.5, 0.01])
@@ -187,6 +191,7 @@ def test_combine_keeps_the_shape() -> None:
     combined = compare.combine([{"a": 1, "b": {"c": 2.0, "d": None}},
                                 {"a": 3, "b": {"c": 4.0, "d": 5}}])
     assert combined == {"a": 2.0, "b": {"c": 3.0, "d": None}}
+    assert compare.combine([{"a": {"b": 1}}, {"a": None}]) == {"a": None}
 
 
 def test_row_of_the_comparison(run: Path) -> None:
@@ -201,6 +206,23 @@ def test_row_of_the_comparison(run: Path) -> None:
     # in the unit that the key names: t * 10 % / sqrt(3)
     assert row["ci95"]["utilization, %"] == pytest.approx(4.302653 * 10 / math.sqrt(3), rel=1e-6)
     assert "80.0 ±24.8" in compare.text_table([compare.Row("pfifo", 200, results)])
+
+
+def test_what_one_seed_does_not_know_has_no_mean(run: Path) -> None:
+    result.write(run, Cost(1.0, 0.5))
+    knows, does_not = logs.load_result(run), logs.load_result(run)
+    does_not["summary"] |= {"goodput_bps": None, "sd_over_fair_share": None}
+    row = compare.Row("pfifo", None, [knows, does_not])
+    sd = next(c for c in compare.COLUMNS if c.title == "sd / fair share, %")
+    assert row.cell(sd) is None
+    told = row.as_json()
+    assert told["summary"]["goodput_bps"] is None
+    assert told["ci95"]["sd / fair share, %"] is None
+    assert told["ci95"]["goodput / fair share, %"] is None
+    assert told["ci95"]["utilization, %"] == 0
+    # utilization, Jain's index, two delays and drops are left
+    shown = "pfifo 80.0 ±0.0 0.8448 ±0.0000 20.00 ±0.00 39.60 ±0.00 5 ±0"
+    assert compare.text_table([row]).splitlines()[1].split() == shown.split()
 
 
 def _stream(end: float, count: int) -> dict[str, float]:

@@ -19,12 +19,14 @@ from tests.scenarios import handmade
 
 @dataclass
 class Page(HTMLParser):
-    """Text of the cells, row by row, of captions and headings; sources of pictures."""
+    """Text of the cells, row by row, of captions and headings; sources of pictures. best: row
+    and column of the cells that are marked so."""
 
     rows: list[list[str]] = field(default_factory=list)
     texts: dict[str, list[str]] = field(default_factory=dict)
     images: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
+    best: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:  # noqa: D105
         super().__init__()
@@ -39,6 +41,8 @@ class Page(HTMLParser):
             self.rows.append([])
         if tag in ("td", "th"):
             self.rows[-1].append("")
+            if ("class", "best") in attrs:
+                self.best.append((len(self.rows) - 1, len(self.rows[-1]) - 1))
         self.texts.setdefault(tag, []).append("")
 
     def handle_endtag(self, tag: str) -> None:
@@ -86,6 +90,14 @@ def rows_of(page: Page) -> list[list[str]]:
     """The rows of the tables of disciplines."""
     width = 1 + len(compare.COLUMNS)
     return [row for row in page.rows if row[0] and len(row) == width]
+
+
+def best_of(page: Page) -> dict[str, list[str]]:
+    """Whose cells are marked as the best of a table of disciplines, by the column's title."""
+    found: dict[str, list[str]] = {}
+    for row, column in page.best:
+        found.setdefault(compare.COLUMNS[column - 1].title, []).append(page.rows[row][0])
+    return found
 
 
 def test_two_kinds_at_two_buffers(tmp_path: Path) -> None:
@@ -141,6 +153,29 @@ def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Pat
     assert report.group_sentences(section) == (
         "Group near gets 80.0 % of its fair share under each. Group far gets 80.0 % of its fair "
         "share under two, and 32.0 % under one.")
+
+
+def test_what_nobody_knows_is_neither_shown_nor_best(tmp_path: Path) -> None:
+    """Two runs without bulk TCP: nobody's flows are equally alike."""
+    for name, seed in (("one", 1), ("two", 2)):
+        place = tmp_path / name
+        place.mkdir()
+        handmade.write(place)
+        run = json.loads((place / "run.json").read_text())
+        run |= {"seed": seed, "qdisc": f"pfifo limit {seed}"}
+        run["facts"]["fair_share_bps"] = 0.0
+        for group in run["facts"]["groups"].values():
+            group |= {"elastic": False, "fair_share_bps": 0.0}
+        (place / "run.json").write_text(json.dumps(run))
+        result.write(place, Cost(1.0, 0.5))
+    page = read_back(tmp_path)
+    # utilization; goodput, sd and Jain's index; delays and drops
+    assert [row[1:] for row in rows_of(page)] == [
+        ["80.0", "", "", "", "20.00", "39.60", "5"]] * 2
+    assert list(best_of(page)) == ["utilization, %", "queue delay p50, ms", "queue delay p99, ms"]
+    said = " ".join(text for of in page.texts.values() for text in of)
+    assert "equally alike" not in said
+    assert "of the fair share" not in said
 
 
 @pytest.mark.parametrize("buffer", [4, 8])
