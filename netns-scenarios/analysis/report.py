@@ -75,18 +75,35 @@ def _sweep(directory: Path) -> Mapping[str, Any]:
 
 
 def _directories(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any], str]]:
-    """Every directory with a result.json in these or below, in the order of its sweep; with what
-    that says of it."""
+    """Every directory with a result.json in these or below, once, in the order of its sweep; with
+    what that says of it."""
+    seen = set[Path]()
     for place in places:
-        found = [path.parent for path in sorted(place.rglob(rundir.RESULT))]
+        found = [path.parent for path in sorted(place.resolve().rglob(rundir.RESULT))]
         if not found:
             raise UserError(f"{place}: no {rundir.RESULT} here or below")
         sweeps = {parent: _sweep(parent) for parent in {one.parent for one in found}}
         order = {parent / name: at for parent, sweep in sweeps.items()
                  for at, name in enumerate(sweep["runs"])}
         for one in sorted(found, key=lambda directory: order.get(directory, len(order))):
+            if one in seen:
+                continue
+            seen.add(one)
             sweep = sweeps[one.parent]
             yield one, sweep["runs"].get(one.name, {}), sweep.get("note", "")
+
+
+def _add(several: list[Run], run: Run) -> None:
+    """To the runs of a discipline, unless it is one of them made again. UserError: another of that
+    seed had other bytes."""
+    for other in several:
+        if other.result["seed"] == run.result["seed"]:
+            if other.result["digest"] != run.result["digest"]:
+                raise UserError(
+                    f"{other.directory} and {run.directory} have one setting and seed, and not one "
+                    "digest: another kernel, modules or clock made them; report on each by itself")
+            return
+    several.append(run)
 
 
 def collect(places: Sequence[Path]) -> list[Section]:
@@ -102,7 +119,7 @@ def collect(places: Sequence[Path]) -> list[Section]:
         name = label.get("name", result["qdisc"])
         if (there := section.runs.get(name)) and there[0].result["qdisc"] != result["qdisc"]:
             name = result["qdisc"]
-        section.runs.setdefault(name, []).append(Run(directory, result))
+        _add(section.runs.setdefault(name, []), Run(directory, result))
         if note and note not in section.notes:
             section.notes.append(note)
     for section in sections.values():
@@ -469,12 +486,15 @@ def _figures(section: Section) -> list[dict[str, Any]]:
 
 
 def _commands(section: Section) -> Iterator[str]:
+    """Each run's own, but for where its directory was to be."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--out")
     for several in section.runs.values():
         for run in several:
-            r = run.result
-            words = [word for pair in _changed(r).split() for word in ("--set", pair)]
-            yield shlex.join(["netns-scenarios/run", r["scenario"], "--qdisc", r["qdisc"], *words,
-                              "--seed", str(r["seed"])]) + f"\n  digest {r['digest']}"
+            _, *words = run.result["provenance"]["argv"]
+            _, words = parser.parse_known_args(words)
+            yield (shlex.join(["netns-scenarios/run", *words])
+                   + f"\n  digest {run.result['digest']}")
 
 
 def _shown_first(sections: Sequence[Section]) -> list[str]:

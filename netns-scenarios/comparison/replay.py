@@ -40,7 +40,7 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 when a run failed, 130 interrupted."""
+    """Exit status: 0, 1 when a run failed, or when some are no report together, 130 interrupted."""
     parser = sweep.parser("paper", "Run what is missing of a paper's cells, and write its page.",
                           ROOT / "out" / "papers", resume=True)
     parser.add_argument("name", choices=names())
@@ -78,6 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("paper: interrupted; the same command goes on", file=sys.stderr)
         return 130
+    except UserError as error:
+        print(f"paper: {error}", file=sys.stderr)
+        return 1
     if failed:
         print(f"paper: {len(failed)} runs failed, {failed[0]} first: see its log, and {sweep.LOG} "
               "beside it", file=sys.stderr)

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from analysis import compare, plots, report, result
+from comparison import replay
+from netns.errors import UserError
 from netns.execute import Cost
 
 from tests.scenarios import handmade
@@ -53,6 +57,20 @@ class Page(HTMLParser):
             self.texts[tag][-1] += data
         if {"td", "th"} & set(self.open):
             self.rows[-1][-1] += data
+
+
+def change(run: Path, **changes: Any) -> Path:
+    """Have run.json say so, and result.json made of that."""
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | changes))
+    result.write(run, Cost(1.0, 0.5))
+    return run
+
+
+def make_run(place: Path, **changes: Any) -> Path:
+    """handmade's run, but for these words of run.json."""
+    place.mkdir(parents=True)
+    return change(handmade.write(place), **changes)
 
 
 def make(directory: Path, settings: dict[tuple[str, int], float]) -> None:
@@ -157,17 +175,11 @@ def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Pat
 
 def test_what_nobody_knows_is_neither_shown_nor_best(tmp_path: Path) -> None:
     """Two runs without bulk TCP: nobody's flows are equally alike."""
-    for name, seed in (("one", 1), ("two", 2)):
-        place = tmp_path / name
-        place.mkdir()
-        handmade.write(place)
-        run = json.loads((place / "run.json").read_text())
-        run |= {"seed": seed, "qdisc": f"pfifo limit {seed}"}
-        run["facts"]["fair_share_bps"] = 0.0
-        for group in run["facts"]["groups"].values():
-            group |= {"elastic": False, "fair_share_bps": 0.0}
-        (place / "run.json").write_text(json.dumps(run))
-        result.write(place, Cost(1.0, 0.5))
+    facts = copy.deepcopy(handmade.RUN["facts"]) | {"fair_share_bps": 0.0}
+    for group in facts["groups"].values():
+        group |= {"elastic": False, "fair_share_bps": 0.0}
+    for name in ("one", "two"):
+        make_run(tmp_path / name, qdisc=name, facts=facts)
     page = read_back(tmp_path)
     # utilization; goodput, sd and Jain's index; delays and drops
     assert [row[1:] for row in rows_of(page)] == [
@@ -196,6 +208,7 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
     make(tmp_path, {("red", 100): 1.0, ("other", 100): 1.0})
     path = tmp_path / "sweep.json"
     path.write_text(path.read_text().replace('"name": "other"', '"name": "red"'))
+    change(tmp_path / "other-100", seed=2)
     given = [tmp_path / "red-100", tmp_path / "other-100"]
     (section,) = report.collect(given)
     assert [(name, len(runs)) for name, runs in section.runs.items()] == [("red", 2)]
@@ -206,6 +219,65 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
     (section,) = report.collect(given)
     assert [(name, len(runs)) for name, runs in section.runs.items()] == [
         ("red", 1), ("red limit 9 ecn", 1)]
+
+
+def seeds(*given: Path) -> list[list[int]]:
+    """Of each discipline of each section."""
+    return [[run.result["seed"] for run in runs]
+            for section in report.collect(given) for runs in section.runs.values()]
+
+
+def test_a_run_given_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself, with its sweep, by a link and by another way to it."""
+    run, _ = (make_run(tmp_path / "runs" / str(seed), seed=seed) for seed in (1, 2))
+    (tmp_path / "link").symlink_to(run)
+    monkeypatch.chdir(tmp_path)
+    for more in (run, tmp_path / "link", tmp_path / "runs" / "2" / ".." / "1", Path("runs/1")):
+        assert seeds(tmp_path / "runs", more) == [[1, 2]]
+        assert seeds(more, tmp_path / "runs") == [[1, 2]]
+
+
+def test_a_seed_made_twice_is_one_seed(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("again", 1), ("b", 2)):
+        make_run(tmp_path / name, seed=seed)
+    assert seeds(tmp_path) == [[1, 2]]
+
+
+def test_a_seed_of_two_digests_is_refused_and_both_runs_are_named(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As two versions of a module make it."""
+    for name in ("old", "new"):
+        make_run(tmp_path / name)
+    ends = tmp_path / "new" / "flows.csv"
+    ends.write_text(ends.read_text().replace("bulk,0,3,110000", "bulk,0,3,110001"))
+    change(tmp_path / "new")
+    assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path / 'new'} and {tmp_path / 'old'} have one setting and seed" in said
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_what_is_no_report_ends_a_papers_quick_look_with_a_line(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(*_: Any) -> None:
+        raise UserError("a and b have not one digest")
+
+    monkeypatch.setattr(replay, "_replay", refused)
+    assert replay.main(["today", "--quick"]) == 1
+    assert capsys.readouterr().err == "paper: a and b have not one digest\n"
+
+
+@pytest.mark.parametrize("out", [["--out", "some where"], ["--out=x"], ["--ou", "x"], []])
+def test_the_command_of_a_run_remakes_it(tmp_path: Path, out: list[str]) -> None:
+    """All that it was called with, but for where its directory was to be."""
+    words = ["dumbbell", "--qdisc", "pfifo limit 9", "--set", "rate=12.3456789", "--clock", "wall",
+             *out, "--kernel", "6.12", "--flavour", "kasan", "--seed", "7"]
+    make_run(tmp_path / "run", seed=7, qdisc="pfifo limit 9",
+             made_with={**handmade.RUN["made_with"], "argv": ["/else/where/run", *words]})
+    (code,) = read_back(tmp_path / "run").texts["code"]
+    assert code.splitlines()[0] == (
+        "netns-scenarios/run dumbbell --qdisc 'pfifo limit 9' --set rate=12.3456789 --clock wall "
+        "--kernel 6.12 --flavour kasan --seed 7")
 
 
 def test_without_scripts_there_is_a_still_of_each_picture(tmp_path: Path) -> None:
@@ -253,11 +325,7 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
         ("a", {"seed": 2}), ("b", {"seed": 1}), ("c", {"qdisc": "pfifo limit 9"}),
         ("deep/d", {"scenario": "multi-rtt"}),
     ):
-        (tmp_path / place).mkdir(parents=True)
-        handmade.write(tmp_path / place)
-        record = json.loads((tmp_path / place / "run.json").read_text()) | changes
-        (tmp_path / place / "run.json").write_text(json.dumps(record))
-        result.write(tmp_path / place, Cost(1.0, 0.5))
+        make_run(tmp_path / place, **changes)
     page = read_back(tmp_path / "a", tmp_path / "b", tmp_path / "c", tmp_path / "deep")
     assert [row[0] for row in rows_of(page)] == [
         "red limit 300000 ecn", "pfifo limit 9", "red limit 300000 ecn"]
@@ -268,17 +336,13 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     assert len(groups) == 6
     # near: 200 of 250 kb/s
     assert "80.0" in groups[0][4]
-    commands = "".join(page.texts["code"])
-    assert commands.count("netns-scenarios/run dumbbell") == 3
-    assert "--qdisc 'pfifo limit 9'" in commands
 
 
 def test_no_run_and_half_a_run_are_refused(tmp_path: Path,
                                            capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path)]) == 2
     assert "no result.json here or below" in capsys.readouterr().err
-    handmade.write(tmp_path)
-    result.write(tmp_path, Cost(1.0, 0.5))
+    change(handmade.write(tmp_path))
     (tmp_path / "INCOMPLETE").touch()
     assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 1
     assert "incomplete" in capsys.readouterr().err
