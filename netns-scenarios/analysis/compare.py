@@ -51,6 +51,16 @@ def known_mean(values: Sequence[float | None]) -> Mean | None:
     return mean(known) if known and len(known) == len(values) else None
 
 
+def beyond(values: Sequence[float], limits: Sequence[float], sign: int) -> Mean:
+    """By how much values are worse than limits, each than the limit under the same seed: the
+    logarithm of the ratio, or the difference where there is a 0. sign: 1 where the least is best,
+    -1 where the most is."""
+    pairs = list(zip(values, limits, strict=True))
+    ratio = all(one > 0 for pair in pairs for one in pair)
+    return mean([sign * (math.log(value / limit) if ratio else value - limit)
+                 for value, limit in pairs])
+
+
 def combine(objects: Sequence[Any]) -> Any:
     """The same structure with each number replaced by the mean over `objects`, and by None what
     one of them does not know."""
@@ -101,6 +111,11 @@ class Row:
     name: str
     buffer: int | None
     results: Sequence[Mapping[str, Any]]
+
+    def by_seed(self, column: Column) -> dict[int, float]:
+        """A column's figures, of the seeds that know it."""
+        return {r["seed"]: value for r in self.results
+                if (value := column.get(r["summary"])) is not None}
 
     def cell(self, column: Column) -> Mean | None:
         """A column's mean and interval over the seeds; None where one of them does not know it."""

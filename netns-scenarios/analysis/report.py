@@ -11,7 +11,6 @@ import argparse
 import csv
 import io
 import json
-import math
 import re
 import shlex
 import sys
@@ -29,7 +28,7 @@ from netns.params import Param
 from netns.scenario import find
 
 from . import explore, logs, plots
-from .compare import COLUMNS, Column, Mean, Row, known_mean
+from .compare import COLUMNS, Column, Mean, Row, beyond, known_mean, mean
 from .summary import elastic_goodput_bps, window
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -134,39 +133,57 @@ def _ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
     return sorted(cells, key=lambda rc: -column.better * rc[1].value)
 
 
-def _overlap(a: Mean, b: Mean) -> bool:
-    """Of the intervals; one seed has none."""
-    return not (math.isnan(a.half) or math.isnan(b.half)) and not (
-        a.value + a.half < b.value - b.half or b.value + b.half < a.value - a.half)
-
-
 def _column(title: str) -> Column:
     return next(c for c in COLUMNS if c.title.startswith(title))
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A discipline and its mean of something, from the best to the worst."""
+class DisciplineMean:
+    """A discipline and what it has of something, by seed."""
 
     name: str
-    mean: Mean
+    by_seed: Mapping[int, float]
+
+    @property
+    def mean(self) -> Mean:
+        """Over the seeds."""
+        return mean(list(self.by_seed.values()))
+
+    def told_from(self, best: DisciplineMean, better: int) -> bool:
+        """Whether the seeds that both have tell that it is worse."""
+        seeds = sorted(self.by_seed.keys() & best.by_seed.keys())
+        if len(seeds) < 2:
+            return False
+        worse = beyond([self.by_seed[seed] for seed in seeds],
+                       [best.by_seed[seed] for seed in seeds], -better)
+        return worse.value - worse.half > 0
 
 
-def _compared(ranked: Sequence[Standing], scale: float, digits: int,
+@dataclass(frozen=True)
+class Ranking:
+    """Disciplines from the best to the worst of something. better: see `Column`."""
+
+    better: int
+    of: Sequence[DisciplineMean]
+
+
+def _compared(ranking: Ranking, scale: float, digits: int,
               verb: Callable[[str, str, str, str], str], same: Callable[[str], str]) -> str:
-    """A clause about the best and the worst, and whether the best is alone; `same` is the clause
-    when the figures, as they are printed, do not differ. Who has the same as they are printed is
-    named, too."""
-    best, worst = ranked[0], ranked[-1]
-    texts = {one.name: one.mean.text(scale, digits) for one in ranked}
+    """A clause about the best and the worst, and whether the seeds tell the best from the next;
+    `same` is the clause when the figures, as they are printed, do not differ. Who has the same as
+    they are printed is named, too."""
+    best, worst = ranking.of[0], ranking.of[-1]
+    texts = {one.name: one.mean.text(scale, digits) for one in ranking.of}
     shown = {name: text.split()[0] for name, text in texts.items()}
+    few = ", by one seed" if any(len(one.by_seed) == 1 for one in ranking.of) else ""
     if shown[best.name] == shown[worst.name]:
-        return same(shown[best.name])
+        return same(shown[best.name]) + few
     text = verb(_who(shown, shown[best.name]), texts[best.name],
                 _who(shown, shown[worst.name]), texts[worst.name])
-    if shown[ranked[1].name] != shown[best.name] and _overlap(best.mean, ranked[1].mean):
-        text += f" (the intervals of {best.name} and {ranked[1].name} overlap)"
-    return text
+    after = next(one for one in ranking.of if shown[one.name] != shown[best.name])
+    if not few and not after.told_from(best, ranking.better):
+        text += f" (seed by seed {best.name} and {after.name} are not told apart)"
+    return text + few
 
 
 def _who(shown: Mapping[str, str], text: str) -> str:
@@ -175,9 +192,9 @@ def _who(shown: Mapping[str, str], text: str) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _said(ranked: Sequence[Standing], scale: float, digits: int, apart: str, alike: str) -> str:
+def _said(ranking: Ranking, scale: float, digits: int, apart: str, alike: str) -> str:
     """`_compared` in the words of two templates, which name {best}, {b}, {worst} and {w}."""
-    return _compared(ranked, scale, digits,
+    return _compared(ranking, scale, digits,
                      lambda best, b, worst, w: apart.format(best=best, b=b, worst=worst, w=w),
                      lambda x: alike.format(b=x))
 
@@ -186,18 +203,22 @@ def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, st
               same: Callable[[str], str]) -> str:
     """`_compared` for a column; nothing unless two know it."""
     column = _column(title)
-    ranked = [Standing(row.name, value) for row, value in _ranked(rows, column)]
-    return _compared(ranked, column.scale, column.digits, verb, same) if ranked[1:] else ""
+    of = [DisciplineMean(row.name, row.by_seed(column)) for row, _ in _ranked(rows, column)]
+    return _compared(Ranking(column.better, of), column.scale, column.digits, verb,
+                     same) if of[1:] else ""
 
 
-def _of_group(section: Section, group: str, path: str, better: int) -> list[Standing]:
-    """A figure of a group from the best discipline to the worst; of those only that know it."""
+def _of_group(section: Section, group: str, path: str, better: int) -> Ranking | None:
+    """A figure of a group from the best discipline to the worst, of those only that know it; None
+    unless two do."""
     found = []
     for name, several in section.runs.items():
-        values = [_deep(run.result["groups"].get(group, {}), path) for run in several]
-        if (known := known_mean(values)) is not None:
-            found.append(Standing(name, known))
-    return sorted(found, key=lambda one: -better * one.mean.value)
+        known = {run.result["seed"]: value for run in several if (
+            value := _deep(run.result["groups"].get(group, {}), path)) is not None}
+        if len(known) == len(several):
+            found.append(DisciplineMean(name, known))
+    found.sort(key=lambda one: -better * one.mean.value)
+    return Ranking(better, found) if found[1:] else None
 
 
 def group_sentences(section: Section) -> str:
@@ -205,15 +226,14 @@ def group_sentences(section: Section) -> str:
     said = []
     groups = section.any["groups"]
     for group in groups if len(groups) > 1 else ():
-        of = [
+        requests, datagrams, share, loss = (
             _of_group(section, group, path, better) for path, better in
-            (("completion_s.mean", -1), ("delay_ms.p50", -1), ("share_of_fair", 1), ("loss", -1))]
-        requests, datagrams, share, loss = ([] if len(one) < 2 else one for one in of)
+            (("completion_s.mean", -1), ("delay_ms.p50", -1), ("share_of_fair", 1), ("loss", -1)))
         if requests:
             said.append(_said(requests, 1, 2,
                               "A request takes {b} s in the mean under {best}, and {w} s under "
                               "{worst}", "A request takes {b} s in the mean under each discipline"))
-        elif datagrams:
+        elif datagrams and loss:
             of_group = f"Of {group}'s datagrams "
             said.append(_said(loss, 100, 1,
                               of_group + "{b} % are lost under {best}, and {w} % under {worst}",
@@ -454,6 +474,9 @@ def _figure(heading: str, image: bytes, *caption: str, moves: bool = False) -> d
 
 def _figures(section: Section) -> list[dict[str, Any]]:
     rows, several = section.rows, len(section.runs) > 1
+    fairness = fairness_sentence(rows)
+    if fairness and any(len(row.results) > 1 for row in rows):
+        fairness = f"Over all seeds: {fairness}"
     made = []
     if several:
         wanted = [column for title in ("utilization", "sd", "queue delay p50")
@@ -465,7 +488,7 @@ def _figures(section: Section) -> list[dict[str, Any]]:
         made.append(_figure(
             "Goodput of each flow", goodput_picture(section),
             f"A dot is a flow, the red line the fair share; seed {seed}.",
-            f"Over all seeds: {fairness_sentence(rows)}" if several else "", moves=True))
+            fairness, moves=True))
     panels = [_queue_panel(*named) for named in section.first]
     p, buffer = section.any["parameters"], section.buffer
     made.append(_figure(

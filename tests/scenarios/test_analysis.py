@@ -177,6 +177,15 @@ def test_mean_and_interval() -> None:
     assert math.isnan(compare.mean([5.0]).half)
 
 
+def test_how_much_worse_is_taken_seed_by_seed() -> None:
+    """Each a tenth more than its limit: the logarithm of 1.1, whatever the seeds; where the most is
+    best it is so much better. With a 0, differences: 1 and 3."""
+    assert compare.beyond([1.1, 11.0, 110.0], [1.0, 10.0, 100.0], 1) == compare.Mean(
+        pytest.approx(0.0953102), pytest.approx(0, abs=1e-9))
+    assert compare.beyond([1.1, 11.0], [1.0, 10.0], -1).value == pytest.approx(-0.0953102)
+    assert compare.beyond([1.0, 3.0], [0.0, 0.0], 1).value == 2
+
+
 # Abramowitz and Stegun, table 26.10, 0.975.
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262),
                                             (30, 2.042), (120, 1.980)])

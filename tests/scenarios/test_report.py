@@ -7,6 +7,7 @@ import base64
 import copy
 import json
 import re
+import shutil
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from analysis import compare, plots, report, result
 from comparison import replay
+from matplotlib.figure import Figure
 from netns.errors import UserError
 from netns.execute import Cost
 
@@ -169,8 +171,110 @@ def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Pat
     (section,) = report.collect([tmp_path])
     # near has 200 of 250 kb/s under both; far 80 and 200.
     assert report.group_sentences(section) == (
-        "Group near gets 80.0 % of its fair share under each. Group far gets 80.0 % of its fair "
-        "share under two, and 32.0 % under one.")
+        "Group near gets 80.0 % of its fair share under each, by one seed. Group far gets 80.0 % "
+        "of its fair share under two, and 32.0 % under one, by one seed.")
+
+
+def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> report.Section:
+    """Runs of these disciplines under seeds 1, 2, ..., alike but for a factor to the backlog: the
+    queue delay is handmade's times that, p50 20 ms, p99 39.6 ms."""
+    for name, factors in backlogs.items():
+        for seed, factor in enumerate(factors, 1):
+            place = make_run(directory / f"{name}-{seed}")
+            head, *rows = (place / "queue.csv").read_text().splitlines()
+            at = head.split(",").index("bytes")
+            cells = [row.split(",") for row in rows]
+            lines = [",".join([*c[:at], f"{factor * float(c[at]):g}", *c[at + 1:]]) for c in cells]
+            (place / "queue.csv").write_text("\n".join([head, *lines]) + "\n")
+            change(place, qdisc=name, seed=seed)
+    (section,) = report.collect([directory])
+    return section
+
+
+# Medians of 20, 40, 60 ms and a tenth more under each seed: t 4.302653, sd 20 and 22.
+APART = {"one": (1.0, 2.0, 3.0), "two": (1.1, 2.2, 3.3)}
+# 30, 40, 44 ms have a mean of 38 and an sd of sqrt(52); two is the worse, as good, the better.
+OPEN = {"one": (1.0, 2.0, 3.0), "two": (1.5, 2.0, 2.2)}
+
+
+def test_disciplines_that_differ_under_each_seed_are_told_apart(tmp_path: Path) -> None:
+    """However far the seeds are from each other."""
+    assert report.delay_sentence(make_seeds(tmp_path, APART).rows) == (
+        "The median queue delay is shortest under one (40.00 ±49.68 ms) and longest under two "
+        "(44.00 ±54.65 ms).")
+
+
+def test_who_is_best_by_the_mean_alone_is_not_told_apart(tmp_path: Path) -> None:
+    assert report.delay_sentence(make_seeds(tmp_path, OPEN).rows) == (
+        "The median queue delay is shortest under two (38.00 ±17.91 ms) and longest under one "
+        "(40.00 ±49.68 ms) (seed by seed two and one are not told apart).")
+
+
+def test_the_best_is_set_beside_the_next_that_is_shown_with_another_figure(tmp_path: Path) -> None:
+    """Who is its like to the digits that are shown is named with it."""
+    section = make_seeds(tmp_path, OPEN | {"also": OPEN["two"]})
+    said = report.delay_sentence(section.rows)
+    assert "shortest under also and two (38.00" in said
+    assert "(seed by seed also and one are not told apart)" in said
+
+
+def test_where_the_most_is_best_who_has_less_is_worse() -> None:
+    """0.118 and 0.105 by the logarithm: an interval of 0.112 ±0.079."""
+    less, more = (report.DisciplineMean(name, dict(enumerate(values, 1)))
+                  for name, values in (("less", (80.0, 90.0)), ("more", (90.0, 100.0))))
+    assert less.told_from(more, better=1)
+    assert more.told_from(less, better=-1)
+    assert not more.told_from(less, better=1)
+
+
+def test_seeds_that_no_two_disciplines_share_tell_nothing(tmp_path: Path) -> None:
+    """Of one, there are seeds 1 and 2, of two, 2 and 3."""
+    make_seeds(tmp_path, {"one": (1.0, 1.0, 1.0), "two": (2.0, 2.0, 2.0)})
+    shutil.rmtree(tmp_path / "one-3")
+    shutil.rmtree(tmp_path / "two-1")
+    (section,) = report.collect([tmp_path])
+    assert report.delay_sentence(section.rows) == (
+        "The median queue delay is shortest under one (20.00 ±0.00 ms) and longest under two "
+        "(40.00 ±0.00 ms) (seed by seed one and two are not told apart).")
+
+
+def test_what_one_seed_says_is_called_so(tmp_path: Path) -> None:
+    rows = make_seeds(tmp_path, {"one": (1.0,), "two": (1.1,)}).rows
+    assert report.delay_sentence(rows) == (
+        "The median queue delay is shortest under one (20.00 ms) and longest under two (22.00 ms), "
+        "by one seed.")
+    assert report.fairness_sentence(rows) == (
+        "The flows are equally alike under each discipline: their standard deviation is 24.0 % of "
+        "the fair share, by one seed; on average they get 56.0 % of the fair share under each, by "
+        "one seed.")
+    assert "Over all seeds" not in " ".join(read_back(tmp_path).texts["figcaption"])
+
+
+def test_the_best_mean_of_each_column_is_marked(tmp_path: Path) -> None:
+    """The shortest delays; what both have is the best of both; drops are neither good nor bad."""
+    make_seeds(tmp_path, APART)
+    page = read_back(tmp_path)
+    assert best_of(page) == {
+        "utilization, %": ["one", "two"], "goodput / fair share, %": ["one", "two"],
+        "sd / fair share, %": ["one", "two"], "Jain's index": ["one", "two"],
+        "queue delay p50, ms": ["one"], "queue delay p99, ms": ["one"]}
+    # 39.6 ms times 2, and a tenth more
+    assert [(row[0], row[6].split()[0]) for row in rows_of(page)] == [
+        ("one", "79.20"), ("two", "87.12")]
+
+
+def test_a_bar_is_as_long_as_the_interval(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = make_seeds(tmp_path, APART).rows
+    drawn: list[Figure] = []
+    monkeypatch.setattr(plots, "_png", lambda figure: drawn.append(figure) or b"")
+    plots.intervals(rows, [c for c in compare.COLUMNS if c.title == "queue delay p50, ms"])
+    (axis,) = drawn[0].axes
+    (marks,) = axis.containers
+    (bars,) = marks.lines[2]
+    assert [[x for x, _ in bar] for bar in bars.get_segments()] == [
+        pytest.approx([40 - 49.683, 40 + 49.683], abs=1e-3),
+        pytest.approx([44 - 54.651, 44 + 54.651], abs=1e-3)]
 
 
 def test_what_nobody_knows_is_neither_shown_nor_best(tmp_path: Path) -> None:
