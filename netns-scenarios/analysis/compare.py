@@ -138,19 +138,15 @@ def _half(cell: Mean | None, scale: float) -> float | None:
 
 
 def text_table(rows: Sequence[Row]) -> str:
-    """For a terminal: one block per buffer."""
-    header = ["", *(c.title for c in COLUMNS)]
-    lines = []
-    for buffer in dict.fromkeys(r.buffer for r in rows):
-        cells = [header]
-        cells += [[r.name, *(cell.text(c.scale, c.digits) if (cell := r.cell(c)) else ""
-                             for c in COLUMNS)] for r in rows if r.buffer == buffer]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-        if buffer is not None:
-            lines.append(f"buffer {buffer} packets")
-        for row in cells:
-            first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w)
-                            for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
-            lines.append("  " + "  ".join([first, *rest]))
-        lines.append("")
-    return "\n".join(lines)
+    """Of one setting, for a terminal; the buffer, if that is what differs, comes first."""
+    cells = [["", *(c.title for c in COLUMNS)]]
+    cells += [[r.name, *(cell.text(c.scale, c.digits) if (cell := r.cell(c)) else ""
+                         for c in COLUMNS)] for r in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    buffer = rows[0].buffer
+    lines = [] if buffer is None else [f"buffer {buffer} packets"]
+    for row in cells:
+        first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w)
+                        for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        lines.append("  " + "  ".join([first, *rest]))
+    return "\n".join([*lines, ""])

@@ -135,31 +135,20 @@ def curves(panels: Sequence[Sequence[Panel]], xlabel: str, ylabel: str) -> bytes
 
 
 def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
-    """Means with 95 % intervals: a panel per column, a line per discipline, a mark per buffer; none
-    where it is not known."""
-    names = list(dict.fromkeys(r.name for r in rows))
-    buffers = list(dict.fromkeys(r.buffer for r in rows))
+    """Means with 95 % intervals: a panel per column, a line per discipline, without a mark where it
+    is not known."""
+    names = [r.name for r in rows]
     figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.3),
                                 sharey=True, squeeze=False)
     for axis, column in zip(axes.flat, columns, strict=True):
-        for at, (buffer, colour) in enumerate(zip(buffers, (BLUE, RED, GREY), strict=False)):
-            mine = {r.name: cell for r in rows if r.buffer == buffer
-                    and (cell := r.cell(column))}
-            cells = mine.values()
-            shift = 0.16 * (at - (len(buffers) - 1) / 2)
-            axis.errorbar(
-                [c.value * column.scale for c in cells],
-                [names.index(name) + shift for name in mine],
-                xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells],
-                fmt="o", markersize=4, capsize=3, linewidth=1, color=colour,
-                label=None if buffer is None else f"{buffer} packets",
-            )
+        cells = {at: cell for at, r in enumerate(rows) if (cell := r.cell(column))}
+        axis.errorbar(
+            [c.value * column.scale for c in cells.values()], list(cells),
+            xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells.values()],
+            fmt="o", markersize=4, capsize=3, linewidth=1, color=BLUE,
+        )
         axis.set_title(column.title, loc="left")
         axis.set_yticks(range(len(names)), names)
         axis.grid(visible=False, axis="y")
     axes[0, 0].invert_yaxis()
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    if labels:
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(buffers),
-                      frameon=False)
     return _png(figure)

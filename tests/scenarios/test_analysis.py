@@ -214,7 +214,9 @@ def test_row_of_the_comparison(run: Path) -> None:
     assert row["summary"]["utilization"] == pytest.approx(0.8)
     # in the unit that the key names: t * 10 % / sqrt(3)
     assert row["ci95"]["utilization, %"] == pytest.approx(4.302653 * 10 / math.sqrt(3), rel=1e-6)
-    assert "80.0 ±24.8" in compare.text_table([compare.Row("pfifo", 200, results)])
+    head, _, line, end = compare.text_table([compare.Row("pfifo", 200, results)]).split("\n")
+    assert (head, end) == ("buffer 200 packets", "")
+    assert line.startswith("  pfifo      80.0 ±24.8  ")
 
 
 def test_what_one_seed_does_not_know_has_no_mean(run: Path) -> None:
