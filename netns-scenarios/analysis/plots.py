@@ -147,7 +147,7 @@ def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
             xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells.values()],
             fmt="o", markersize=4, capsize=3, linewidth=1, color=BLUE,
         )
-        axis.set_title(column.title, loc="left")
+        axis.set_title(column.title.replace(", ", ",\n"), loc="left")
         axis.set_yticks(range(len(names)), names)
         axis.grid(visible=False, axis="y")
     axes[0, 0].invert_yaxis()
