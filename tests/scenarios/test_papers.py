@@ -917,9 +917,9 @@ most = true
     assert "| the same | good 0.9 ±0.0 | bad 0.3 ±0.0 | bad 0.3 ±0.0 | mainline |  |" in said
     (told,) = [line for line in said if line.startswith("- **Use**")]
     assert told.endswith(
-        " Now, in 1 of these 2 contests (not held: the same): take bad (as good as the best in 1 of "
-        "1). Of ours: bad (as good as the best of ours in 1 of 1). Worse there: good, use (0.2; bad "
-        "0.8).")
+        " Now, in 1 of these 2 contests (not held: the same): take bad (as good as the best in 1 "
+        "of 1). Of ours: bad (as good as the best of ours in 1 of 1). Worse there: good, use (0.2; "
+        "bad 0.8).")
 
 
 def test_one_for_all_has_taken_part_in_all(made_up: Paper) -> None:
