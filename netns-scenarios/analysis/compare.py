@@ -103,6 +103,11 @@ COLUMNS = (
 )
 
 
+def column_of(title: str) -> Column:
+    """The one of COLUMNS whose title begins so."""
+    return next(c for c in COLUMNS if c.title.startswith(title))
+
+
 @dataclass(frozen=True)
 class Row:
     """One discipline, at one buffer if that is what differs: `results` are result.json of each
@@ -135,6 +140,12 @@ class Row:
 def _half(cell: Mean | None, scale: float) -> float | None:
     """JSON has no NaN."""
     return None if cell is None or math.isnan(cell.half) else cell.half * scale
+
+
+def ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
+    """Rows from the best to the worst of a column; of those only that know it."""
+    cells = [(row, cell) for row in rows if (cell := row.cell(column))]
+    return sorted(cells, key=lambda rc: -column.better * rc[1].value)
 
 
 def text_table(rows: Sequence[Row]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis import claims, report, rows
+from analysis import claims, report, rows, runs
 from analysis.claims import Claim
 from netns.errors import UserError, unknown
 from netns.execute import ROOT
@@ -132,7 +132,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         print(ledger.quick(paper, made))
         ran = {row["cell"] for row in made}
         if done := [there.out / name for name in wanted if name in ran]:
-            report.write(there.out / "report.html", report.collect(done))
+            report.write(there.out / "report.html", runs.collect(done))
             print(f"paper: {there.out / 'report.html'}")
     else:
         rows.tidy(paper.results, paper.commands())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import compare, plots, report, result
+from analysis import compare, plots, report, result, runs, sentences
 from comparison import replay
 from matplotlib.figure import Figure
 from netns.errors import UserError
@@ -162,20 +162,20 @@ def test_who_ties_for_the_best_is_named(tmp_path: Path) -> None:
     assert "most alike under one and two, where their standard deviation is 0.0 %" in said
     assert "least alike under three, with 24.0 %" in said
     assert "from 56.0 % of the fair share (three) to 80.0 % (one and two)" in said
-    assert report.share_of_readings({"a": 0.0, "b": 0.04, "c": 50.0, "d": 50.0}) == (
+    assert sentences.share_of_readings({"a": 0.0, "b": 0.04, "c": 50.0, "d": 50.0}) == (
         "c and d", "50.0 %", "a and b", "0.0 %")
 
 
 def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Path) -> None:
     make(tmp_path, {("one", 4): 1.0, ("two", 4): 2.5})
-    (section,) = report.collect([tmp_path])
+    (section,) = runs.collect([tmp_path])
     # near has 200 of 250 kb/s under both; far 80 and 200.
-    assert report.group_sentences(section) == (
+    assert sentences.group_sentences(section) == (
         "Group near gets 80.0 % of its fair share under each, by one seed. Group far gets 80.0 % "
         "of its fair share under two, and 32.0 % under one, by one seed.")
 
 
-def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> report.Section:
+def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> runs.Section:
     """Runs of these disciplines under seeds 1, 2, ..., alike but for a factor to the backlog: the
     queue delay is handmade's times that, p50 20 ms, p99 39.6 ms."""
     for name, factors in backlogs.items():
@@ -187,7 +187,7 @@ def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> repor
             lines = [",".join([*c[:at], f"{factor * float(c[at]):g}", *c[at + 1:]]) for c in cells]
             (place / "queue.csv").write_text("\n".join([head, *lines]) + "\n")
             change(place, qdisc=name, seed=seed)
-    (section,) = report.collect([directory])
+    (section,) = runs.collect([directory])
     return section
 
 
@@ -199,13 +199,13 @@ OPEN = {"one": (1.0, 2.0, 3.0), "two": (1.5, 2.0, 2.2)}
 
 def test_disciplines_that_differ_under_each_seed_are_told_apart(tmp_path: Path) -> None:
     """However far the seeds are from each other."""
-    assert report.delay_sentence(make_seeds(tmp_path, APART).rows) == (
+    assert sentences.delay_sentence(make_seeds(tmp_path, APART).rows) == (
         "The median queue delay is shortest under one (40.00 ±49.68 ms) and longest under two "
         "(44.00 ±54.65 ms).")
 
 
 def test_who_is_best_by_the_mean_alone_is_not_told_apart(tmp_path: Path) -> None:
-    assert report.delay_sentence(make_seeds(tmp_path, OPEN).rows) == (
+    assert sentences.delay_sentence(make_seeds(tmp_path, OPEN).rows) == (
         "The median queue delay is shortest under two (38.00 ±17.91 ms) and longest under one "
         "(40.00 ±49.68 ms) (seed by seed two and one are not told apart).")
 
@@ -213,14 +213,14 @@ def test_who_is_best_by_the_mean_alone_is_not_told_apart(tmp_path: Path) -> None
 def test_the_best_is_set_beside_the_next_that_is_shown_with_another_figure(tmp_path: Path) -> None:
     """Who is its like to the digits that are shown is named with it."""
     section = make_seeds(tmp_path, OPEN | {"also": OPEN["two"]})
-    said = report.delay_sentence(section.rows)
+    said = sentences.delay_sentence(section.rows)
     assert "shortest under also and two (38.00" in said
     assert "(seed by seed also and one are not told apart)" in said
 
 
 def test_where_the_most_is_best_who_has_less_is_worse() -> None:
     """0.118 and 0.105 by the logarithm: an interval of 0.112 ±0.079."""
-    less, more = (report.DisciplineMean(name, dict(enumerate(values, 1)))
+    less, more = (sentences.DisciplineMean(name, dict(enumerate(values, 1)))
                   for name, values in (("less", (80.0, 90.0)), ("more", (90.0, 100.0))))
     assert less.told_from(more, better=1)
     assert more.told_from(less, better=-1)
@@ -232,18 +232,18 @@ def test_seeds_that_no_two_disciplines_share_tell_nothing(tmp_path: Path) -> Non
     make_seeds(tmp_path, {"one": (1.0, 1.0, 1.0), "two": (2.0, 2.0, 2.0)})
     shutil.rmtree(tmp_path / "one-3")
     shutil.rmtree(tmp_path / "two-1")
-    (section,) = report.collect([tmp_path])
-    assert report.delay_sentence(section.rows) == (
+    (section,) = runs.collect([tmp_path])
+    assert sentences.delay_sentence(section.rows) == (
         "The median queue delay is shortest under one (20.00 ±0.00 ms) and longest under two "
         "(40.00 ±0.00 ms) (seed by seed one and two are not told apart).")
 
 
 def test_what_one_seed_says_is_called_so(tmp_path: Path) -> None:
     rows = make_seeds(tmp_path, {"one": (1.0,), "two": (1.1,)}).rows
-    assert report.delay_sentence(rows) == (
+    assert sentences.delay_sentence(rows) == (
         "The median queue delay is shortest under one (20.00 ms) and longest under two (22.00 ms), "
         "by one seed.")
-    assert report.fairness_sentence(rows) == (
+    assert sentences.fairness_sentence(rows) == (
         "The flows are equally alike under each discipline: their standard deviation is 24.0 % of "
         "the fair share, by one seed; on average they get 56.0 % of the fair share under each, by "
         "one seed.")
@@ -300,8 +300,8 @@ def test_who_is_full_is_named(tmp_path: Path, buffer: int) -> None:
     place = tmp_path / f"two-{buffer}"
     queue = (place / "queue.csv").read_text()
     (place / "queue.csv").write_text(queue.replace("2.000000,2,", "2.000000,8,"))
-    (section,) = report.collect([tmp_path])
-    said = report.queue_sentence(section.first, buffer)
+    (section,) = runs.collect([tmp_path])
+    said = sentences.queue_sentence(section.first, buffer)
     assert json.loads((place / "run.json").read_text())["facts"]["warmup_s"] == 1
     full = {4: "66.7 %", 8: "33.3 %"}[buffer]
     assert f"most often nearly full (90 % of the buffer) is two, in {full} of the readings" in said
@@ -314,21 +314,21 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
     path.write_text(path.read_text().replace('"name": "other"', '"name": "red"'))
     change(tmp_path / "other-100", seed=2)
     given = [tmp_path / "red-100", tmp_path / "other-100"]
-    (section,) = report.collect(given)
-    assert [(name, len(runs)) for name, runs in section.runs.items()] == [("red", 2)]
+    (section,) = runs.collect(given)
+    assert [(name, len(several)) for name, several in section.runs.items()] == [("red", 2)]
     assert section.buffer == 100
     assert section.notes == ["a < note"]
     told = tmp_path / "other-100" / "result.json"
     told.write_text(told.read_text().replace('"red limit 300000 ecn"', '"red limit 9 ecn"'))
-    (section,) = report.collect(given)
-    assert [(name, len(runs)) for name, runs in section.runs.items()] == [
+    (section,) = runs.collect(given)
+    assert [(name, len(several)) for name, several in section.runs.items()] == [
         ("red", 1), ("red limit 9 ecn", 1)]
 
 
 def seeds(*given: Path) -> list[list[int]]:
     """Of each discipline of each section."""
-    return [[run.result["seed"] for run in runs]
-            for section in report.collect(given) for runs in section.runs.values()]
+    return [[run.result["seed"] for run in several]
+            for section in runs.collect(given) for several in section.runs.values()]
 
 
 def test_a_run_given_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
