@@ -34,7 +34,7 @@ def _params(scenario: str) -> dict[str, Param]:
 
 
 def _changed(result: Mapping[str, Any]) -> str:
-    """The parameters that are not the defaults, as `run --set` takes them."""
+    """The parameters that are not the defaults, for a heading."""
     known = _params(result["scenario"])
     return " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
                     for key, value in result["parameters"].items()

@@ -7,17 +7,33 @@ and those of another setting, or at another buffer of a sweep, another section.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from netns import rundir
 from netns.errors import UserError
+from numpy.typing import NDArray
 
-from . import logs
+from . import explore, logs, summary
 from .compare import Row
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What pictures and sentences have of a run's logs. explored: see explore.of_run. goodput_bps:
+    of each elastic flow. time_s and packets: of the queue at each sample; measured: which samples
+    are of the measured time."""
+
+    explored: dict[str, Any]
+    goodput_bps: NDArray[np.float64]
+    time_s: NDArray[np.float64]
+    packets: NDArray[np.float64]
+    measured: slice
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,15 @@ class Run:
 
     directory: Path
     result: Mapping[str, Any]
+
+    @functools.cached_property
+    def drawn(self) -> Drawn:
+        """Its logs are large: they are read once, and not kept."""
+        read = logs.read(self.directory)
+        facts, queue = read.run["facts"], read.queue
+        first, last = summary.window(queue["time_s"], facts["warmup_s"], facts["end_s"])
+        return Drawn(explore.of_run(read), summary.elastic_goodput_bps(read), queue["time_s"],
+                     queue["packets"], slice(first, last + 1))
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import logs
 from .compare import Mean, Row, beyond, column_of, mean, ranked
 from .runs import Run, Section, deep
-from .summary import window
 
 
 @dataclass(frozen=True)
@@ -154,10 +152,7 @@ def queue_sentence(runs: Sequence[tuple[str, Run]], buffer: int) -> str:
     """What the picture of queues at one buffer shows: how often each is empty and nearly full."""
     empty, full = {}, {}
     for name, run in runs:
-        read = logs.read(run.directory)
-        facts = read.run["facts"]
-        first, last = window(read.queue["time_s"], facts["warmup_s"], facts["end_s"])
-        packets = read.queue["packets"][first : last + 1]
+        packets = run.drawn.packets[run.drawn.measured]
         empty[name] = 100 * float(np.mean(packets == 0))
         full[name] = 100 * float(np.mean(packets >= 0.9 * buffer))
     most, m, least, x = share_of_readings(empty)

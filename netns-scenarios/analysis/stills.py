@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from . import explore, logs, plots
+from . import explore, plots
 from .compare import column_of, ranked
 from .runs import Run, Section
 from .sentences import delay_sentence, fairness_sentence, queue_sentence
-from .summary import elastic_goodput_bps
 
 
 def _goodput_panels(section: Section) -> list[plots.Panel]:
     """Of the first seed; none where there is no elastic flow."""
     panels = []
     for name, run in section.first:
-        goodput = elastic_goodput_bps(logs.read(run.directory))
+        goodput = run.drawn.goodput_bps
         if not len(goodput):
             return []
         panels.append(plots.Panel(name, np.arange(1, len(goodput) + 1, dtype=float),
@@ -35,8 +34,7 @@ def goodput_picture(section: Section) -> bytes:
 
 
 def _queue_panel(name: str, run: Run) -> plots.Panel:
-    queue = logs.read(run.directory).queue
-    return plots.Panel(name, queue["time_s"], queue["packets"])
+    return plots.Panel(name, run.drawn.time_s, run.drawn.packets)
 
 
 def _delay_panel(name: str, shown: Mapping[str, Any]) -> list[plots.Panel]:
@@ -82,7 +80,7 @@ def of_section(section: Section) -> list[dict[str, Any]]:
         f"Packets in the queue every {p['sample']} ms, {'the red line the buffer, ' * bool(buffer)}"
         f"the warm-up grey; seed {seed}.",
         queue_sentence(section.first, buffer) if buffer and several else "", moves=True))
-    shown = [(name, explore.of_run(run.directory, run.result)) for name, run in section.first]
+    shown = [(name, run.drawn.explored) for name, run in section.first]
     made += [
         _still("How long packets wait", plots.curves(
             [_delay_panel(*one) for one in shown], "delay, ms", "part that waits no longer"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import compare, plots, report, result, runs, sentences
+from analysis import compare, logs, plots, report, result, runs, sentences
 from comparison import replay
 from matplotlib.figure import Figure
 from netns.errors import UserError
@@ -411,6 +411,20 @@ def test_the_stills_of_losses_have_the_marks_where_there_are_any(
     assert [delays[0].x[i] for i in (0, 50, 100)] == [0, 20, 40]
     assert [(line.label, line.y.tolist()) for line in losses] == [
         ("dropped", [0, 7, 8, 12]), ("marked", [0, 2, 2, 5])]
+
+
+def test_the_logs_of_a_run_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_seeds(tmp_path, APART)
+    given: list[str] = []
+    read = logs.read
+
+    def counted(directory: Path) -> logs.Logs:
+        given.append(directory.name)
+        return read(directory)
+
+    monkeypatch.setattr(logs, "read", counted)
+    read_back(tmp_path)
+    assert sorted(given) == ["one-1", "one-2", "one-3", "two-1", "two-2", "two-3"]
 
 
 def test_sections_of_one_buffer_are_told_apart_by_what_is_set(tmp_path: Path) -> None:
