@@ -219,13 +219,21 @@ def test_row_of_the_comparison(run: Path) -> None:
     assert line.startswith("  pfifo      80.0 ±24.8  ")
 
 
+def test_goodput_over_no_fair_share_is_none(run: Path) -> None:
+    result.write(run, Cost(1.0, 0.5))
+    summary = logs.load_result(run)["summary"]
+    column = compare.column_of("goodput / fair share")
+    assert column.get(summary) == pytest.approx(140 / 250)
+    assert column.get({**summary, "fair_share_bps": None}) is None
+    assert column.get({**summary, "goodput_bps": None}) is None
+
+
 def test_what_one_seed_does_not_know_has_no_mean(run: Path) -> None:
     result.write(run, Cost(1.0, 0.5))
     knows, does_not = logs.load_result(run), logs.load_result(run)
     does_not["summary"] |= {"goodput_bps": None, "sd_over_fair_share": None}
     row = compare.Row("pfifo", None, [knows, does_not])
-    sd = next(c for c in compare.COLUMNS if c.title == "sd / fair share, %")
-    assert row.cell(sd) is None
+    assert row.cell(compare.column_of("sd")) is None
     told = row.as_json()
     assert told["summary"]["goodput_bps"] is None
     assert told["ci95"]["sd / fair share, %"] is None

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from analysis import compare, logs, plots, report, result, runs, sentences
 from comparison import replay
@@ -250,6 +251,11 @@ def test_what_one_seed_says_is_called_so(tmp_path: Path) -> None:
     assert "Over all seeds" not in " ".join(read_back(tmp_path).texts["figcaption"])
 
 
+def test_who_is_alone_is_not_the_best(tmp_path: Path) -> None:
+    make_run(tmp_path / "one")
+    assert best_of(read_back(tmp_path)) == {}
+
+
 def test_the_best_mean_of_each_column_is_marked(tmp_path: Path) -> None:
     """The shortest delays; what both have is the best of both; drops are neither good nor bad."""
     make_seeds(tmp_path, APART)
@@ -261,6 +267,18 @@ def test_the_best_mean_of_each_column_is_marked(tmp_path: Path) -> None:
     # 39.6 ms times 2, and a tenth more
     assert [(row[0], row[6].split()[0]) for row in rows_of(page)] == [
         ("one", "79.20"), ("two", "87.12")]
+
+
+@pytest.mark.parametrize("fair", [0.25, None])
+def test_the_fair_share_is_a_line_where_there_is_one(
+        monkeypatch: pytest.MonkeyPatch, fair: float | None) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(plots, "_png", lambda figure: drawn.append(figure) or b"")
+    plots.goodputs([plots.Panel("one", np.array([1.0, 2.0]), np.array([0.2, 0.08]))], fair)
+    (axis,) = drawn[0].axes
+    *lines, flows = (line.get_ydata() for line in axis.lines)
+    assert list(flows) == [0.2, 0.08]
+    assert [list(line) for line in lines] == ([] if fair is None else [[fair, fair]])
 
 
 def test_a_bar_is_as_long_as_the_interval(
