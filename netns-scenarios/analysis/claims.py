@@ -25,8 +25,6 @@ from typing import Any
 
 from . import compare
 from .figures import DERIVED
-from .figures import Absent as Absent
-from .figures import figure as figure
 
 CLAIMS = "claims.toml"
 

@@ -45,21 +45,37 @@ def mean(values: Sequence[float]) -> Mean:
     return Mean(middle, t * math.sqrt(variance / n))
 
 
+def known_mean(values: Sequence[float | None]) -> Mean | None:
+    """`mean`; None where one of them is, or where there is none."""
+    known = [v for v in values if v is not None]
+    return mean(known) if known and len(known) == len(values) else None
+
+
+def beyond(values: Sequence[float], limits: Sequence[float], sign: int) -> Mean:
+    """By how much values are worse than limits, each than the limit under the same seed: the
+    logarithm of the ratio, or the difference where there is a 0. sign: 1 where the least is best,
+    -1 where the most is."""
+    pairs = list(zip(values, limits, strict=True))
+    ratio = all(one > 0 for pair in pairs for one in pair)
+    return mean([sign * (math.log(value / limit) if ratio else value - limit)
+                 for value, limit in pairs])
+
+
 def combine(objects: Sequence[Any]) -> Any:
-    """The same structure with each number replaced by the mean over `objects`, and by None where
-    one of them does not know it."""
+    """The same structure with each number replaced by the mean over `objects`, and by None what
+    one of them does not know."""
+    if any(o is None for o in objects):
+        return None
     first = objects[0]
     if isinstance(first, Mapping):
         return {key: combine([o[key] for o in objects]) for key in first}
-    if any(o is None for o in objects):
-        return None
     return mean([float(o) for o in objects]).value
 
 
 @dataclass(frozen=True)
 class Column:
-    """A figure of `summary`: its title with unit, how to get it (None where there is none), and how
-    to print it.
+    """A figure of `summary`: its title with unit, how to get it (None where the run has none), and
+    how to print it.
 
     better: 1 when more is better, -1 when less is, 0 when neither.
     """
@@ -71,21 +87,25 @@ class Column:
     better: int
 
 
-def _of_fair(summary: Mapping[str, Any]) -> float | None:
-    """Mean goodput over the fair share."""
+def _over_fair(summary: Mapping[str, Any]) -> float | None:
     goodput, fair = summary["goodput_bps"], summary["fair_share_bps"]
-    return float(goodput["mean"]) / fair if goodput and fair else None
+    return goodput["mean"] / fair if goodput and fair else None
 
 
 COLUMNS = (
     Column("utilization, %", lambda s: s["utilization"], 100, 1, 1),
-    Column("goodput / fair share, %", _of_fair, 100, 1, 1),
+    Column("goodput / fair share, %", _over_fair, 100, 1, 1),
     Column("sd / fair share, %", lambda s: s["sd_over_fair_share"], 100, 1, -1),
     Column("Jain's index", lambda s: s["jain"], 1, 4, 1),
     Column("queue delay p50, ms", lambda s: s["queue_delay_ms"]["p50"], 1, 2, -1),
     Column("queue delay p99, ms", lambda s: s["queue_delay_ms"]["p99"], 1, 2, -1),
     Column("dropped, packets", lambda s: s["dropped"], 1, 0, 0),
 )
+
+
+def column_of(title: str) -> Column:
+    """The one of COLUMNS whose title begins so."""
+    return next(c for c in COLUMNS if c.title.startswith(title))
 
 
 @dataclass(frozen=True)
@@ -97,15 +117,14 @@ class Row:
     buffer: int | None
     results: Sequence[Mapping[str, Any]]
 
-    def cell(self, column: Column) -> Mean | None:
-        """A column's mean and interval over the seeds; None when one has no such figure."""
-        known = [v for v in (column.get(r["summary"]) for r in self.results) if v is not None]
-        return mean(known) if len(known) == len(self.results) else None
+    def by_seed(self, column: Column) -> dict[int, float]:
+        """A column's figures, of the seeds that know it."""
+        return {r["seed"]: value for r in self.results
+                if (value := column.get(r["summary"])) is not None}
 
-    def text(self, column: Column) -> str:
-        """That, as it is printed."""
-        value = self.cell(column)
-        return value.text(column.scale, column.digits) if value else ""
+    def cell(self, column: Column) -> Mean | None:
+        """A column's mean and interval over the seeds; None where one of them does not know it."""
+        return known_mean([column.get(r["summary"]) for r in self.results])
 
     def as_json(self) -> dict[str, Any]:
         """As in summary.json: what is in each result's summary, averaged over the seeds."""
@@ -114,30 +133,31 @@ class Row:
             "buffer": self.buffer,
             "seeds": [r["seed"] for r in self.results],
             "summary": combine([r["summary"] for r in self.results]),
-            "ci95": {c.title: _number(value.half * c.scale) if (value := self.cell(c)) else None
-                     for c in COLUMNS},
+            "ci95": {c.title: _half(self.cell(c), c.scale) for c in COLUMNS},
         }
 
 
-def _number(value: float) -> float | None:
+def _half(cell: Mean | None, scale: float) -> float | None:
     """JSON has no NaN."""
-    return None if math.isnan(value) else value
+    return None if cell is None or math.isnan(cell.half) else cell.half * scale
+
+
+def ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
+    """Rows from the best to the worst of a column; of those only that know it."""
+    cells = [(row, cell) for row in rows if (cell := row.cell(column))]
+    return sorted(cells, key=lambda rc: -column.better * rc[1].value)
 
 
 def text_table(rows: Sequence[Row]) -> str:
-    """For a terminal: one block per buffer."""
-    header = ["", *(c.title for c in COLUMNS)]
-    lines = []
-    for buffer in dict.fromkeys(r.buffer for r in rows):
-        cells = [header]
-        cells += [[r.name, *(r.text(c) for c in COLUMNS)]
-                  for r in rows if r.buffer == buffer]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-        if buffer is not None:
-            lines.append(f"buffer {buffer} packets")
-        for row in cells:
-            first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w)
-                            for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
-            lines.append("  " + "  ".join([first, *rest]))
-        lines.append("")
-    return "\n".join(lines)
+    """Of one setting, for a terminal; the buffer, if that is what differs, comes first."""
+    cells = [["", *(c.title for c in COLUMNS)]]
+    cells += [[r.name, *(cell.text(c.scale, c.digits) if (cell := r.cell(c)) else ""
+                         for c in COLUMNS)] for r in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    buffer = rows[0].buffer
+    lines = [] if buffer is None else [f"buffer {buffer} packets"]
+    for row in cells:
+        first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w)
+                        for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        lines.append("  " + "  ".join([first, *rest]))
+    return "\n".join([*lines, ""])

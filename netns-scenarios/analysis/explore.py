@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +80,8 @@ def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
     return found
 
 
-def of_run(directory: Path, result: Mapping[str, Any]) -> dict[str, Any]:
+def of_run(read: logs.Logs) -> dict[str, Any]:
     """What the pictures show of one run."""
-    read = logs.read(directory)
     facts, queue = read.run["facts"], read.queue
     delay = summary.queue_delay_ms(queue, facts["rate_bps"], facts["warmup_s"], facts["end_s"])
     lines = envelope(queue["packets"])
@@ -96,9 +95,9 @@ def of_run(directory: Path, result: Mapping[str, Any]) -> dict[str, Any]:
     groups = np.array([of_flow.get(int(flow), "") for flow in measured[:, 1]])
     for group in dict.fromkeys(groups):
         delays[f"datagrams of {group}"] = np.percentile(measured[groups == group, 2], QUANTILES)
-    marks = [uapi.marked(result["qdisc"], queue.xstats[at]) for at in few]
+    marks = [uapi.marked(read.run["qdisc"], queue.xstats[at]) for at in few]
     return {
-        "seed": result["seed"],
+        "seed": read.run["seed"],
         "flows": {
             "flow": [int(flow) for flow in read.progress.flows],
             "group": [row["group"] for row in rows],
@@ -111,7 +110,7 @@ def of_run(directory: Path, result: Mapping[str, Any]) -> dict[str, Any]:
         "time": _short(queue["time_s"][few]),
         "dropped": _short(queue["dropped"][few]),
         "marked": marks if None not in marks and any(marks) else None,
-        "state": _changing(result["qdisc"].split()[0], [queue.xstats[at] for at in few]),
+        "state": _changing(read.run["qdisc"].split()[0], [queue.xstats[at] for at in few]),
     }
 
 
@@ -126,9 +125,9 @@ def data(sections: Sequence[Any], headings: Sequence[str], shown: Sequence[str])
         "left_out": runs > MOST_RUNS,
         "sections": [{
             "heading": heading,
-            "fair": section.any["summary"]["fair_share_bps"] / 1e6,
+            "fair": fair / 1e6 if (fair := section.any["summary"]["fair_share_bps"]) else None,
             "buffer": section.buffer,
-            "runs": {name: [of_run(run.directory, run.result) for run in
+            "runs": {name: [run.drawn.explored for run in
                             (several[:1] if runs > MOST_RUNS else several)]
                      for name, several in section.runs.items()},
         } for section, heading in zip(sections, headings, strict=True)],

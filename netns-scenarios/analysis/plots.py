@@ -85,13 +85,15 @@ def _grid(panels: Sequence[Panel], xlabel: str, ylabel: str, top: float) -> tupl
     return figure, flat[: len(panels)]
 
 
-def goodputs(panels: Sequence[Panel], fair_mbps: float) -> bytes:
-    """Each flow's goodput, Mb/s, with the fair share as a line: figure 5 of the paper."""
-    top = 1.05 * max(fair_mbps, *(float(np.max(p.y)) for p in panels))
+def goodputs(panels: Sequence[Panel], fair_mbps: float | None) -> bytes:
+    """Each flow's goodput, Mb/s, with the fair share, if there is one, as a line: figure 5 of the
+    paper."""
+    top = 1.05 * max(fair_mbps or 1e-9, *(float(np.max(p.y)) for p in panels))
     figure, axes = _grid(panels, "flow", "goodput, Mb/s", top)
     for axis, panel in zip(axes, panels, strict=True):
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.axhline(fair_mbps, color=RED, linewidth=1, zorder=1)
+        if fair_mbps:
+            axis.axhline(fair_mbps, color=RED, linewidth=1, zorder=1)
         axis.plot(panel.x, panel.y, ".", color=BLUE, markersize=4, zorder=2)
     return _png(figure)
 
@@ -133,16 +135,16 @@ def curves(panels: Sequence[Sequence[Panel]], xlabel: str, ylabel: str) -> bytes
 
 
 def intervals(rows: Sequence[Row], columns: Sequence[Column]) -> bytes:
-    """Means with 95 % intervals: a panel per column, of those that all rows have, a line per
-    discipline."""
+    """Means with 95 % intervals: a panel per column, a line per discipline, without a mark where it
+    is not known."""
     names = [r.name for r in rows]
     figure, axes = plt.subplots(1, len(columns), figsize=(11, 0.42 * len(names) + 1.3),
                                 sharey=True, squeeze=False)
     for axis, column in zip(axes.flat, columns, strict=True):
-        cells = [value for r in rows if (value := r.cell(column))]
+        cells = {at: cell for at, r in enumerate(rows) if (cell := r.cell(column))}
         axis.errorbar(
-            [c.value * column.scale for c in cells], range(len(names)),
-            xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells],
+            [c.value * column.scale for c in cells.values()], list(cells),
+            xerr=[0 if math.isnan(c.half) else c.half * column.scale for c in cells.values()],
             fmt="o", markersize=4, capsize=3, linewidth=1, color=BLUE,
         )
         axis.set_title(column.title.replace(", ", ",\n"), loc="left")

@@ -1,279 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The report of any run or runs: one HTML file that needs nothing else. All of it is computed.
-
-Runs that differ in the seed only are one row; those that differ in the discipline are one section;
-and those of another setting, or at another buffer of a sweep, another section.
-"""
+"""The report of any run or runs: one HTML file that needs nothing else. All of it is computed."""
 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-import json
-import math
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import jinja2
-import numpy as np
 from netns import rundir
 from netns.errors import UserError
 from netns.params import Param
 from netns.scenario import find
 
-from . import explore, logs, plots
-from .compare import COLUMNS, Column, Mean, Row, mean
-from .summary import elastic_goodput_bps, window
+from . import explore, logs, stills, tables
+from .compare import column_of, ranked
+from .runs import Section, collect
+from .sentences import group_sentences
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
-
-
-@dataclass(frozen=True)
-class Run:
-    """One finished run: its directory and its result.json."""
-
-    directory: Path
-    result: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Section:
-    """Runs of one setting, of each discipline in the order of the seeds. notes: see sweep.py."""
-
-    buffer: int | None
-    runs: dict[str, list[Run]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def rows(self) -> list[Row]:
-        """As `compare` takes them."""
-        return [Row(name, self.buffer, [r.result for r in several])
-                for name, several in self.runs.items()]
-
-    @property
-    def any(self) -> Mapping[str, Any]:
-        """result.json of one of the runs; what makes the setting is alike in all."""
-        return next(iter(self.runs.values()))[0].result
-
-    @property
-    def first(self) -> list[tuple[str, Run]]:
-        """The first seed's run of each discipline."""
-        return [(name, several[0]) for name, several in self.runs.items()]
-
-
-def _sweep(directory: Path) -> Mapping[str, Any]:
-    """What the sweep says that made the runs in a directory; nothing if none did."""
-    path = directory / logs.SWEEP
-    return dict(json.loads(path.read_text())) if path.exists() else {"runs": {}}
-
-
-def _directories(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any], str]]:
-    """Every directory with a result.json in these or below, in the order of its sweep; with what
-    that says of it."""
-    for place in places:
-        found = [path.parent for path in sorted(place.rglob(rundir.RESULT))]
-        if not found:
-            raise UserError(f"{place}: no {rundir.RESULT} here or below")
-        sweeps = {parent: _sweep(parent) for parent in {one.parent for one in found}}
-        order = {parent / name: at for parent, sweep in sweeps.items()
-                 for at, name in enumerate(sweep["runs"])}
-        for one in sorted(found, key=lambda directory: order.get(directory, len(order))):
-            sweep = sweeps[one.parent]
-            yield one, sweep["runs"].get(one.name, {}), sweep.get("note", "")
-
-
-def collect(places: Sequence[Path]) -> list[Section]:
-    """All runs in these directories or below, put together with their like. Runs that differ in
-    more than the seed have not one name, whatever their sweep calls them. By the virtual clock a
-    seed is one run, however often it was made; where another version made another of it, that
-    stands by itself."""
-    sections: dict[str, Section] = {}
-    for directory, label, note in _directories(places):
-        result = logs.load_result(directory)
-        buffer = label.get("buffer")
-        setting = json.dumps([result[key] for key in ("scenario", "clock", "kernel", "parameters")]
-                             + [buffer])
-        section = sections.setdefault(setting, Section(buffer))
-        name = label.get("name", result["qdisc"])
-        if (there := section.runs.get(name)) and there[0].result["qdisc"] != result["qdisc"]:
-            name = result["qdisc"]
-        if result["clock"] == "virtual":
-            same = {run.result["digest"] for run in section.runs.get(name, ())
-                    if run.result["seed"] == result["seed"]}
-            if result["digest"] in same:
-                continue
-            if same:
-                name = f"{name} ({result['provenance']['version']})"
-        section.runs.setdefault(name, []).append(Run(directory, result))
-        if note and note not in section.notes:
-            section.notes.append(note)
-    for section in sections.values():
-        for several in section.runs.values():
-            several.sort(key=lambda run: run.result["seed"])
-    return sorted(sections.values(), key=lambda s: (s.any["scenario"], s.buffer or 0))
-
-
-def _ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
-    """Rows from the best to the worst of a column; none unless all have it."""
-    cells = [(row, value) for row in rows if (value := row.cell(column))]
-    if len(cells) < len(rows):
-        return []
-    return sorted(cells, key=lambda rc: -column.better * rc[1].value)
-
-
-def _overlap(a: Mean, b: Mean) -> bool:
-    """Of the intervals; one seed has none."""
-    return not (math.isnan(a.half) or math.isnan(b.half)) and not (
-        a.value + a.half < b.value - b.half or b.value + b.half < a.value - a.half)
-
-
-def _column(title: str) -> Column:
-    return next(c for c in COLUMNS if c.title.startswith(title))
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A discipline and its mean of something, from the best to the worst."""
-
-    name: str
-    mean: Mean
-
-
-def _compared(ranked: Sequence[Standing], scale: float, digits: int,
-              verb: Callable[[str, str, str, str], str], same: Callable[[str], str]) -> str:
-    """A clause about the best and the worst, and whether the best is alone; `same` is the clause
-    when the figures, as they are printed, do not differ. Who has the same as they are printed is
-    named, too."""
-    best, worst = ranked[0], ranked[-1]
-    texts = {one.name: one.mean.text(scale, digits) for one in ranked}
-    shown = {name: text.split()[0] for name, text in texts.items()}
-    if shown[best.name] == shown[worst.name]:
-        return same(shown[best.name])
-    text = verb(_who(shown, shown[best.name]), texts[best.name],
-                _who(shown, shown[worst.name]), texts[worst.name])
-    if shown[ranked[1].name] != shown[best.name] and _overlap(best.mean, ranked[1].mean):
-        text += f" (the intervals of {best.name} and {ranked[1].name} overlap)"
-    return text
-
-
-def _who(shown: Mapping[str, str], text: str) -> str:
-    """All of whom this is shown: a, b and c."""
-    *others, last = [name for name, one in shown.items() if one == text]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _said(ranked: Sequence[Standing], scale: float, digits: int, apart: str, alike: str) -> str:
-    """`_compared` in the words of two templates, which name {best}, {b}, {worst} and {w}."""
-    return _compared(ranked, scale, digits,
-                     lambda best, b, worst, w: apart.format(best=best, b=b, worst=worst, w=w),
-                     lambda x: alike.format(b=x))
-
-
-def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, str], str],
-              same: Callable[[str], str]) -> str:
-    """`_compared` for a column; nothing of one that some have not got."""
-    column = _column(title)
-    ranked = [Standing(row.name, value) for row, value in _ranked(rows, column)]
-    return _compared(ranked, column.scale, column.digits, verb, same) if ranked else ""
-
-
-def _of_group(section: Section, group: str, path: str, better: int) -> list[Standing]:
-    """A figure of a group from the best discipline to the worst; of those only that know it."""
-    found = []
-    for name, several in section.runs.items():
-        values = [_deep(run.result["groups"].get(group, {}), path) for run in several]
-        known = [v for v in values if v is not None]
-        if known and len(known) == len(values):
-            found.append(Standing(name, mean(known)))
-    return sorted(found, key=lambda one: -better * one.mean.value)
-
-
-def group_sentences(section: Section) -> str:
-    """Who leaves what to whom, where a scenario has groups that are not alike."""
-    said = []
-    groups = section.any["groups"]
-    for group in groups if len(groups) > 1 else ():
-        of = [
-            _of_group(section, group, path, better) for path, better in
-            (("completion_s.mean", -1), ("delay_ms.p50", -1), ("share_of_fair", 1), ("loss", -1))]
-        requests, datagrams, share, loss = ([] if len(one) < 2 else one for one in of)
-        if requests:
-            said.append(_said(requests, 1, 2,
-                              "A request takes {b} s in the mean under {best}, and {w} s under "
-                              "{worst}", "A request takes {b} s in the mean under each discipline"))
-        elif datagrams:
-            of_group = f"Of {group}'s datagrams "
-            said.append(_said(loss, 100, 1,
-                              of_group + "{b} % are lost under {best}, and {w} % under {worst}",
-                              of_group + "{b} % are lost under each"))
-        elif share:
-            gets = f"Group {group} gets "
-            said.append(_said(share, 100, 1,
-                              gets + "{b} % of its fair share under {best}, and {w} % under "
-                              "{worst}", gets + "{b} % of its fair share under each"))
-    return " ".join(f"{one}." for one in said)
-
-
-def fairness_sentence(rows: Sequence[Row]) -> str:
-    """What the picture of goodputs at one buffer shows."""
-    spread = _extremes(
-        rows, "sd",
-        lambda best, b, worst, w: f"The flows are most alike under {best}, where their standard "
-        f"deviation is {b} % of the fair share, and least alike under {worst}, with {w} %",
-        lambda x: "The flows are equally alike under each discipline: their standard deviation is "
-        f"{x} % of the fair share",
-    )
-    goodput = _extremes(
-        rows, "goodput",
-        lambda best, b, worst, w: f"on average they get from {w} % of the fair share ({worst}) "
-        f"to {b} % ({best})",
-        lambda x: f"on average they get {x} % of the fair share under each",
-    )
-    said = "; ".join(filter(None, (spread, goodput)))
-    return f"{said}." if said else ""
-
-
-def share_of_readings(percent: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Who have the most and the least, and how much that is as it is printed."""
-    shown = {name: f"{value:.1f} %" for name, value in percent.items()}
-    m, x = (f"{end(percent.values()):.1f} %" for end in (max, min))
-    return _who(shown, m), m, _who(shown, x), x
-
-
-def queue_sentence(runs: Sequence[tuple[str, Run]], buffer: int) -> str:
-    """What the picture of queues at one buffer shows: how often each is empty and nearly full."""
-    empty, full = {}, {}
-    for name, run in runs:
-        read = logs.read(run.directory)
-        facts = read.run["facts"]
-        first, last = window(read.queue["time_s"], facts["warmup_s"], facts["end_s"])
-        packets = read.queue["packets"][first : last + 1]
-        empty[name] = 100 * float(np.mean(packets == 0))
-        full[name] = 100 * float(np.mean(packets >= 0.9 * buffer))
-    most, m, least, x = share_of_readings(empty)
-    emptiness = (f"in {m} of the readings under each discipline" if m == x else
-                 f"in {m} of the readings under {most} and in {x} under {least}")
-    most, m, _, x = share_of_readings(full)
-    fullness = (f"nearly full (90 % of the buffer) it is in {m} under each" if m == x else
-                f"most often nearly full (90 % of the buffer) is {most}, in {m} of the readings")
-    return f"In this run the queue is empty {emptiness}; {fullness}."
-
-
-def delay_sentence(rows: Sequence[Row]) -> str:
-    """Queue delay at one buffer."""
-    return _extremes(
-        rows, "queue delay p50",
-        lambda best, b, worst, w: f"The median queue delay is shortest under {best} ({b} ms) "
-        f"and longest under {worst} ({w} ms)",
-        lambda x: f"The median queue delay is {x} ms under each discipline",
-    ) + "."
 
 
 def _params(scenario: str) -> dict[str, Param]:
@@ -285,7 +34,7 @@ def _params(scenario: str) -> dict[str, Param]:
 
 
 def _changed(result: Mapping[str, Any]) -> str:
-    """The parameters that are not the defaults, as `run --set` takes them."""
+    """The parameters that are not the defaults, for a heading."""
     known = _params(result["scenario"])
     return " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
                     for key, value in result["parameters"].items()
@@ -321,171 +70,14 @@ def _text(section: Section) -> str:
             f"{result['kernel']}; {seeds} seed{'s' if seeds > 1 else ''}.{share}")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """text, half of the interval, and whether it is the best of its column."""
-
-    text: str
-    half: str = ""
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A row of titles, and rows of cells."""
-
-    head: list[str]
-    rows: list[list[Cell]]
-
-
-def _table(rows: Sequence[Row]) -> Table:
-    best = {c.title: ranked[0][1].text(c.scale, c.digits).split()[0]
-            for c in COLUMNS if c.better and len(rows) > 1 and (ranked := _ranked(rows, c))}
-    lines = []
-    for row in rows:
-        cells = [Cell(row.name)]
-        for column in COLUMNS:
-            value, _, half = row.text(column).partition(" ")
-            cells.append(Cell(value, half, best.get(column.title) == value))
-        lines.append(cells)
-    return Table(["", *(c.title for c in COLUMNS)], lines)
-
-
-def _cell(values: Sequence[float | None], scale: float, digits: int) -> Cell:
-    known = [v for v in values if v is not None]
-    if not known or len(known) < len(values):
-        return Cell("")
-    text, _, half = mean(known).text(scale, digits).partition(" ")
-    return Cell(text, half)
-
-
-def _deep(what: Mapping[str, Any], path: str) -> float | None:
-    value: Any = what
-    for key in path.split("."):
-        value = value.get(key) if value else None
-    return value
-
-
-#: Title, where it stands, factor, digits.
-GROUP_COLUMNS = (
-    ("flows", "flows", 1, 0), ("RTT, ms", "rtt_ms", 1, 0),
-    ("goodput / fair share, %", "share_of_fair", 100, 1), ("loss, %", "loss", 100, 2),
-    ("delay p50, ms", "delay_ms.p50", 1, 1), ("delay p99, ms", "delay_ms.p99", 1, 1),
-    ("requests done", "completion_s.completed", 1, 0),
-    ("completion mean, s", "completion_s.mean", 1, 3),
-    ("completion p95, s", "completion_s.p95", 1, 3),
-)
-PHASE_COLUMNS = (
-    ("utilization, %", "utilization", 100, 1), ("Jain's index", "jain", 1, 4),
-    ("queue delay p50, ms", "queue_delay_ms.p50", 1, 2),
-    ("queue delay p99, ms", "queue_delay_ms.p99", 1, 2), ("dropped, packets", "dropped", 1, 0),
-)
-
-
-def _detail(section: Section, kind: str, columns: Sequence[tuple[str, str, float, int]],
-            parts: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A table with a row for each discipline and part, if there are two parts at least; columns
-    that are empty all over are left out."""
-    lines = []
-    for name, several in section.runs.items():
-        of_run = [parts(run.result) for run in several]
-        for part in of_run[0]:
-            lines.append([Cell(name), Cell(part), *(
-                _cell([_deep(one[part], path) for one in of_run], scale, digits)
-                for _, path, scale, digits in columns)])
-    if len(lines) <= len(section.runs):
-        return []
-    head = ["", kind, *(title for title, *_ in columns)]
-    used = [i for i in range(len(head)) if i < 2 or any(line[i].text for line in lines)]
-    return [{"heading": f"Each {kind}", "table": Table(
-        [head[i] for i in used], [[line[i] for i in used] for line in lines])}]
-
-
-def _phases(result: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{p['from_s']:g} to {p['to_s']:g} s: {p['name']}": p for p in result["phases"]}
-
-
-def _goodput_panels(section: Section) -> list[plots.Panel]:
-    """Of the first seed; none where there is no elastic flow."""
-    panels = []
-    for name, run in section.first:
-        goodput = elastic_goodput_bps(logs.read(run.directory))
-        if not len(goodput):
-            return []
-        panels.append(plots.Panel(name, np.arange(1, len(goodput) + 1, dtype=float),
-                                  goodput / 1e6))
-    return panels
-
-
-def goodput_picture(section: Section) -> bytes:
-    """Each flow's goodput, a panel for each discipline, as PNG."""
-    return plots.goodputs(_goodput_panels(section), section.any["summary"]["fair_share_bps"] / 1e6)
-
-
-def _queue_panel(name: str, run: Run) -> plots.Panel:
-    queue = logs.read(run.directory).queue
-    return plots.Panel(name, queue["time_s"], queue["packets"])
-
-
-def _delay_panel(name: str, shown: Mapping[str, Any]) -> list[plots.Panel]:
-    """Of the queue, and of each group's datagrams, if any; shown: explore.of_run."""
-    part = explore.QUANTILES / 100
-    return [plots.Panel(name, np.array(ms), part, of) for of, ms in shown["delays"].items()]
-
-
-def _loss_panel(name: str, shown: Mapping[str, Any]) -> list[plots.Panel]:
-    time = np.array(shown["time"])
-    return [plots.Panel(name, time, np.array(shown[of], dtype=float), of)
-            for of in ("dropped", "marked") if shown[of]]
-
-
-def _figure(heading: str, image: bytes, *caption: str, moves: bool = False) -> dict[str, Any]:
-    """`moves`: explore.py draws the same for who can run scripts."""
-    return {"heading": heading, "what": heading, "image": plots.data_url(image), "moves": moves,
-            "caption": " ".join(c for c in caption if c)}
-
-
-def _figures(section: Section) -> list[dict[str, Any]]:
-    rows, several = section.rows, len(section.runs) > 1
-    made = []
-    if several:
-        wanted = [column for title in ("utilization", "sd", "queue delay p50")
-                  if _ranked(rows, column := _column(title))]
-        made.append(_figure("The same as a picture", plots.intervals(rows, wanted),
-                            delay_sentence(rows)))
-    seed = section.first[0][1].result["seed"]
-    if _goodput_panels(section):
-        made.append(_figure(
-            "Goodput of each flow", goodput_picture(section),
-            f"A dot is a flow, the red line the fair share; seed {seed}.",
-            f"Over all seeds: {said}" if several and (said := fairness_sentence(rows)) else "",
-            moves=True))
-    panels = [_queue_panel(*named) for named in section.first]
-    p, buffer = section.any["parameters"], section.buffer
-    made.append(_figure(
-        "The queue over time", plots.queues(panels, buffer, p["warmup"]),
-        f"Packets in the queue every {p['sample']} ms, {'the red line the buffer, ' * bool(buffer)}"
-        f"the warm-up grey; seed {seed}.",
-        queue_sentence(section.first, buffer) if buffer and several else "", moves=True))
-    shown = [(name, explore.of_run(run.directory, run.result)) for name, run in section.first]
-    made += [
-        _figure("How long packets wait", plots.curves(
-            [_delay_panel(*one) for one in shown], "delay, ms", "part that waits no longer"),
-            f"Of what is queued at each instant, and of datagrams one way; seed {seed}.",
-            moves=True),
-        _figure("Losses and marks", plots.curves(
-            [_loss_panel(*one) for one in shown], "time, s", "packets since the start"),
-            f"Dropped and marked by the discipline; seed {seed}.", moves=True)]
-    return made
-
-
 def _commands(section: Section) -> Iterator[str]:
+    """Each run's own, but for where its directory was to be."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--out")
     for several in section.runs.values():
         for run in several:
             _, *words = run.result["provenance"]["argv"]
-            if "--out" in words:
-                at = words.index("--out")
-                del words[at:at + 2]
+            _, words = parser.parse_known_args(words)
             yield (shlex.join(["netns-scenarios/run", *words])
                    + f"\n  digest {run.result['digest']}")
 
@@ -494,37 +86,11 @@ def _shown_first(sections: Sequence[Section]) -> list[str]:
     """Twelve lines are none to read: the first discipline, and the best at what the sentences
     speak of."""
     rows = sections[0].rows
-    best = [ranked[0][0].name
+    best = [of[0][0].name
             for title in ("utilization", "sd", "queue delay p50", "queue delay p99")
-            if (ranked := _ranked(rows, _column(title)))]
+            if (of := ranked(rows, column_of(title)))]
     names = list(dict.fromkeys(name for section in sections for name in section.runs))
     return names if len(names) <= 4 else list(dict.fromkeys([names[0], *best]))
-
-
-def _csv(table: Table) -> str:
-    """A table as a link that needs no script: mean and half of the interval side by side."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    first, *titles = table.head
-    writer.writerow([first or "discipline", *(t for title in titles for t in (title, "±"))])
-    for name, *cells in table.rows:
-        writer.writerow([name.text, *(t for c in cells for t in (c.text, c.half.strip("± ")))])
-    return "data:text/csv;charset=utf-8," + quote(out.getvalue())
-
-
-def _provenance(sections: Sequence[Section]) -> Table:
-    """What the runs were made with: a row for each that differs from the others."""
-    lines: dict[tuple[str, ...], None] = {}
-    for section in sections:
-        for name, several in section.runs.items():
-            for run in several:
-                made = run.result["provenance"]
-                modules = ", ".join(f"{k} {v}" for k, v in made["modules"].items())
-                image = made["lab"].get("image", "") if made.get("lab") else ""
-                lines[(name, made["version"], run.result["kernel"], image[:12], modules,
-                       made["compiler"], made["tc"])] = None
-    return Table(["", "version", "kernel", "its image", "modules' srcversion", "compiler", "tc"],
-                 [[Cell(text or "") for text in line] for line in lines])
 
 
 def write(path: Path, sections: Sequence[Section]) -> None:
@@ -535,7 +101,7 @@ def write(path: Path, sections: Sequence[Section]) -> None:
     engine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
                                 lstrip_blocks=True)
     headings = [_heading(section, sections) for section in sections]
-    tables = [_table(section.rows) for section in sections]
+    main_tables = [tables.of_disciplines(section.rows) for section in sections]
     data = explore.data(sections, headings, _shown_first(sections))
     path.write_text(engine.from_string(TEMPLATE.read_text()).render(
         title=f"{what}: {', '.join(scenarios)}",
@@ -544,15 +110,14 @@ def write(path: Path, sections: Sequence[Section]) -> None:
             "text": _text(section),
             "found": group_sentences(section) if len(section.runs) > 1 else "",
             "table": table,
-            "csv": _csv(table),
+            "csv": tables.csv_link(table),
             "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",
-            "more": [*_detail(section, "group", GROUP_COLUMNS, lambda r: r["groups"]),
-                     *_detail(section, "phase", PHASE_COLUMNS, _phases)],
-            "figures": _figures(section),
-        } for section, heading, table in zip(sections, headings, tables, strict=True)],
+            "more": tables.of_parts(section),
+            "figures": stills.of_section(section),
+        } for section, heading, table in zip(sections, headings, main_tables, strict=True)],
         notes=list(dict.fromkeys(note for s in sections for note in s.notes)),
         commands=[line for section in sections for line in _commands(section)],
-        provenance=_provenance(sections),
+        provenance=tables.provenance(sections),
         data=explore.script_json(data),
         left_out=data["left_out"],
         models=explore.pictures(),

@@ -73,10 +73,10 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
 
 def _describe_group(group: dict[str, Any]) -> str:
     words = [f"{group['flows']} flows at {group['rtt_ms']:g} ms"]
-    if group["share_of_fair"] is not None:
-        words[0] += f", {100 * group['share_of_fair']:.1f} % of the fair share"
-    if group["loss"] is not None:
-        words.append(f"loss {100 * group['loss']:.2f} %")
+    if (share := group["share_of_fair"]) is not None:
+        words.append(f"{100 * share:.1f} % of the fair share")
+    if (loss := group["loss"]) is not None:
+        words.append(f"loss {100 * loss:.2f} %")
     if delay := group["delay_ms"]:
         words.append(f"delay mean {delay['mean']:.1f}, p99 {delay['p99']:.1f} ms")
     if (completion := group["completion_s"]) and completion["completed"]:
@@ -87,21 +87,24 @@ def _describe_group(group: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
+def _describe_goodput(s: dict[str, Any]) -> str:
+    """What the summary knows of how the link is shared, as what follows its use."""
+    words, goodput, fair = "", s["goodput_bps"], s["fair_share_bps"]
+    if goodput and fair:
+        words += (f", goodput {goodput['mean'] / 1e6:.3f} of {fair / 1e6:.3f} Mb/s "
+                  f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}), "
+                  f"sd / fair share {100 * s['sd_over_fair_share']:.1f} %")
+    return words if s["jain"] is None else f"{words}, Jain {s['jain']:.4f}"
+
+
 def describe(result: dict[str, Any]) -> str:
     """A few lines for a terminal."""
     s = result["summary"]
-    goodput, delay = s["goodput_bps"], s["queue_delay_ms"]
-    use = f"  utilization {100 * s['utilization']:.1f} %"
-    if goodput:
-        use += (f", goodput {goodput['mean'] / 1e6:.3f} of {s['fair_share_bps'] / 1e6:.3f} Mb/s "
-                f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f})")
-    if s["sd_over_fair_share"] is not None:
-        use += f", sd / fair share {100 * s['sd_over_fair_share']:.1f} %"
-    if s["jain"] is not None:
-        use += f", Jain {s['jain']:.4f}"
+    delay = s["queue_delay_ms"]
     lines = [
         f"{result['scenario']}, {result['qdisc']}, seed {result['seed']}, "
-        f"{result['clock']} clock, kernel {result['kernel']}", use,
+        f"{result['clock']} clock, kernel {result['kernel']}",
+        f"  utilization {100 * s['utilization']:.1f} %{_describe_goodput(s)}",
         f"  queue delay mean {delay['mean']:.2f}, p50 {delay['p50']:.2f}, p95 "
         f"{delay['p95']:.2f}, p99 {delay['p99']:.2f} ms; {s['dropped']} dropped, "
         f"{'an unknown number' if s['marked'] is None else s['marked']} marked, "
@@ -115,12 +118,11 @@ def describe(result: dict[str, Any]) -> str:
         for phase in result["phases"]:
             means = ", ".join(f"{name} {goodput['mean'] / 1e6:.3f}"
                               for name, goodput in phase["groups"].items())
+            jain = "" if phase["jain"] is None else f"Jain {phase['jain']:.4f}, "
             lines.append(
                 f"  {phase['from_s']:g} to {phase['to_s']:g} s: utilization "
                 f"{100 * phase['utilization']:.1f} %, queue delay p50 "
-                f"{phase['queue_delay_ms']['p50']:.2f} ms, "
-                + (f"Jain {phase['jain']:.4f}, " if phase["jain"] is not None else "")
-                + f"Mb/s a flow: {means}"
+                f"{phase['queue_delay_ms']['p50']:.2f} ms, {jain}Mb/s a flow: {means}"
             )
     lines.append(
         f"  {result['virtual_seconds']:g} s in {result['wall_seconds']:.1f} s of wall time; "

@@ -9,8 +9,6 @@ All cover the measured time: from the end of the warm-up to the end of the run.
   Ethernet header, as the kernel counts them.
 - sd: over all flows of the run, which are the population (divided by N).
 - Jain's index: (sum x)^2 / (N sum x^2); 1 is equal, 1/N is one flow with everything.
-- Of no elastic flow there is no goodput, sd or index; of flows that got nothing no index; without a
-  fair share no share of it; of a group that sent nothing no loss: None, not 0.
 - Utilization: bytes that left the discipline * 8 / (rate * time). The last packet that is in the
   shaper's hands can carry it above 1 by less than one packet in the whole measured time.
 - Queue delay: backlog in bytes * 8 / rate, read every sample interval: how long what is queued
@@ -28,6 +26,10 @@ All cover the measured time: from the end of the warm-up to the end of the run.
 - Goodput, sd and Jain's index of the summary and of a phase are of the elastic flows: bulk TCP
   through the measured bottleneck. UDP at its own rate and web sessions are not to be equal.
 - A phase is a part of the measured time in which the same groups send.
+
+What there is nothing of is None: the fair share, goodput (all of it), sd and Jain's index where no
+flow is elastic, Jain's index where none of them got anything, a share of a fair share that is none,
+the loss of a group that sent nothing.
 """
 
 from __future__ import annotations
@@ -133,6 +135,14 @@ def window_limited(rows: Sequence[Mapping[str, str]]) -> float | None:
     return sum(float(row["rwnd_limited_ms"]) for row in rows) / busy if busy else None
 
 
+def _loss(rows: Sequence[Mapping[str, str]], datagrams: Array) -> float | None:
+    """Of a group, from its flows' rows at their ends and its datagrams of the measured time."""
+    if any(row["kind"] == "udp" for row in rows):
+        return traffic.loss(datagrams)
+    sent = sum(int(row["bytes_sent"]) for row in rows)
+    return sum(int(row["bytes_retransmitted"]) for row in rows) / sent if sent else None
+
+
 def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
     facts = logs.run["facts"]
     names = _names(logs)
@@ -142,8 +152,6 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
         if len(mine) != group["flows"]:
             raise BadLog(f"group {name}: {group['flows']} flows were asked for, {len(mine)} ran")
         rows = [row for row in logs.ends if row["group"] == name]
-        sent = sum(int(row["bytes_sent"]) for row in rows)
-        again = sum(int(row["bytes_retransmitted"]) for row in rows)
         flows = logs.progress.flows[names == name]
         span = _span(group, facts["warmup_s"], facts["end_s"])
         datagrams, delays, requests = (traffic.of_flows(table, flows, *span) for table in
@@ -154,7 +162,7 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
             "rtt_ms": group["rtt_ms"],
             "goodput_bps": _spread(mine),
             "share_of_fair": float(np.mean(mine)) / fair if fair else None,
-            "loss": traffic.loss(datagrams) if len(datagrams) else again / sent if sent else None,
+            "loss": _loss(rows, datagrams),
             "window_limited": window_limited(rows),
             "delay_ms": traffic.spread(delays[:, 2]),
             "completion_s": traffic.completion(requests),
@@ -172,14 +180,14 @@ def _figures(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
     packets = queue["packets"][first : last + 1]
     return {
         "utilization": _counted(queue, "sent_bytes", first, last) * 8 / (rate_bps * seconds),
-        "fair_share_bps": fair_bps,
+        "fair_share_bps": fair_bps or None,
         "goodput_bps": {
             **_spread(goodput),
             "min": float(np.min(goodput)),
             "max": float(np.max(goodput)),
         } if len(goodput) else None,
-        "sd_over_fair_share": (float(np.std(goodput)) / fair_bps
-                               if fair_bps and len(goodput) else None),
+        "sd_over_fair_share": (float(np.std(goodput)) / fair_bps if len(goodput) and fair_bps
+                               else None),
         "jain": jain(goodput),
         "queue_delay_ms": {
             "mean": float(np.mean(delay)),

@@ -34,7 +34,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes. at_y: a level to compare with."""
+    """One pair of axes, of which that of y begins at 0. at_y: a level to compare with. ValueError:
+    a point that has no place on them."""
 
     title: str
     x_title: str
@@ -42,6 +43,14 @@ class Panel:
     lines: Sequence[Line]
     x_log: bool = False
     at_y: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would be drawn outside of the axes, or could not be."""
+        for line in self.lines:
+            for x, y, _ in line.points:
+                if y < 0 or (self.x_log and x <= 0):
+                    raise ValueError(f"{self.title or self.y_title}: {line.name} has {y:g} at {x:g}"
+                                     f", which {'y' if y < 0 else 'a logarithm'} does not show")
 
 
 def _steps(low: float, high: float) -> list[float]:
@@ -152,15 +161,17 @@ def _panel(panel: Panel, top: float, looks: dict[str, tuple[str, str]]) -> list[
     return out
 
 
-def picture(panels: Sequence[Panel], columns: int = 2, top: float | None = None) -> str:
-    """A file's text: the panels, all with one scale of y that ends at `top`, and what the lines
-    are."""
+def picture(panels: Sequence[Panel], columns: int = 2) -> str:
+    """A file's text: the panels, with one scale for all that have one title of y, and what the
+    lines are."""
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
     # Where colours come again, with other marks.
     looks = {name: (COLOURS[i % len(COLOURS)], MARKS[(i + i // len(COLOURS)) % len(MARKS)])
              for i, name in enumerate(names)}
-    highest = top or 1.06 * max((y + half for panel in panels for line in panel.lines
-                                 for _, y, half in line.points), default=1.0) or 1.0
+    highest = {title: 1.06 * max((y + half for panel in panels if panel.y_title == title
+                                  for line in panel.lines for _, y, half in line.points),
+                                 default=1.0) or 1.0
+               for title in {panel.y_title for panel in panels}}
     columns = min(columns, len(panels))
     width, height = columns * WIDTH, math.ceil(len(panels) / columns) * HEIGHT
     per_row = max(1, width // LEGEND_COLUMN)
@@ -171,7 +182,7 @@ def picture(panels: Sequence[Panel], columns: int = 2, top: float | None = None)
            f'<rect width="{width}" height="{height + legend}" fill="white"/>']
     for i, panel in enumerate(panels):
         out.append(f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">')
-        out += _panel(panel, highest, looks)
+        out += _panel(panel, highest[panel.y_title], looks)
         out.append("</g>")
     if legend:
         for i, name in enumerate(names):

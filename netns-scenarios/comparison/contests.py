@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from analysis import claims, compare
+from analysis import compare, figures
 
 from .cards import cards
 from .disciplines import FRAME, PACKET_MEMORY
@@ -54,7 +54,7 @@ WORDS = (
     (GOOD, f"all of the interval is within {100 * MARGIN:g} % of the best, or within the contest's "
      "floor, where it has one"),
     (WORSE, "all of the interval is beyond that"),
-    (UNTOLD, "neither: so few seeds do not tell"),
+    (UNTOLD, "neither: the interval lies across that limit; more seeds may tell"),
     ("at most half as good", "all of the interval is at half of the best's figure or below; where "
      "the least is best, at twice of it or above"),
     ("out", "at most half as good by another figure of the same runs, which the question names; "
@@ -121,9 +121,9 @@ def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> 
     for row in made:
         if row["experiment"] == experiment.name and all(
                 row["at"][axis] == value for axis, value in contest["at"].items()):
-            with suppress(claims.Absent):
-                values[row["discipline"]][row["seed"]] = claims.figure(row["figures"],
-                                                                       contest["metric"])
+            with suppress(figures.Absent):
+                values[row["discipline"]][row["seed"]] = figures.figure(row["figures"],
+                                                                        contest["metric"])
     seeds = sorted(set.intersection(*(set(by_seed) for by_seed in values.values())))
     if len(seeds) < experiment.others:
         return []
@@ -249,10 +249,10 @@ def _worse(contest: Mapping[str, Any], one: Standing, best: Standing) -> str:
 
 
 def _price(asked: Sequence[Mapping[str, Any]], every: Every, never: Collection[str]) -> str:
-    """In which of these contests each that is advised of all is worse, with its figure and the
-    best one's."""
+    """In which of these contests each that is advised is worse than the best of all, with its
+    figure and the best one's."""
     said = ""
-    for name in _best(every, never):
+    for name in advised(every, never):
         where = [_worse(contest, one, found[0])
                  for contest, found in zip(asked, every, strict=True)
                  for one in found if one.name == name and one.beside(found[0]) == WORSE]
@@ -262,7 +262,8 @@ def _price(asked: Sequence[Mapping[str, Any]], every: Every, never: Collection[s
 
 def _avoid(every: Every) -> str:
     names = avoided(every)
-    return f" Not: {', '.join(names)}, at most half as good in most of them." if names else ""
+    return (f" Not to be taken, as at most half as good as the best in more than half of these "
+            f"contests: {', '.join(names)}." if names else "")
 
 
 @dataclass(frozen=True)
@@ -301,8 +302,10 @@ def _in_eras(held: Held) -> str:
         asked, there = zip(*run, strict=True)
         worse = [f"{one.name}, {_worse(contest, one, found[0])}" for contest, found in run
                  for one in found if one.name in names and one.beside(found[0]) == WORSE]
-        said += (f" {head.capitalize()}, in the {len(asked)} of them that were held so: "
-                 f"{advice(there, avoided(there))}"
+        left = [contest["what"] for contest in held.contests if contest not in asked]
+        but = f" (not held: {'; '.join(left)})" if left else ""
+        said += (f" {head.capitalize()}, in {len(asked)} of these {len(held.contests)} contests"
+                 f"{but}: {advice(there, avoided(there))}"
                  + (f" Worse there: {'; '.join(worse)}." if worse else ""))
     return said
 
@@ -387,15 +390,18 @@ def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
     if len(have) > 1:
         every, never = _of_all(have)
         asked = [contest for held in have for contest in held.contests]
-        said.append(f"- **One for all of these**, if it took part in each, and is not under Not in "
-                    f"one: {advice(every, never)}{_price(asked, every, never)}")
+        said.append(f"- **One for all of these**, of those that took part in every contest and are "
+                    f"not to be avoided in any question: {advice(every, never)}"
+                    f"{_price(asked, every, never)}")
         named += advised(every, never)
     return ["## When to use which", "",
             "Computed from the contests below, as far as they have run. The best has the best mean "
-            "over the seeds. Each of the others is set beside it seed by seed, by the ratio of the "
-            "two (the difference where one is 0), whose logarithm has a 95 % interval. What is "
-            "advised is worse than the best in the fewest contests; of equals all are named, first "
-            "who is as good in most. Mainline's need no module of ours.", "",
+            "over the seeds that all disciplines of the contest have; tables of figures have all "
+            "seeds. Each of the others is set beside it under the same seeds: of the logarithm of "
+            "the ratio (of the difference, where one is 0) there is a mean over the seeds with a "
+            "95 % interval, Student's t. What is advised is worse than the best in the fewest "
+            "contests; of equals all are named, first who is as good in most. Mainline's need no "
+            "module of ours.", "",
             "| said of a discipline, or a contest | when |", "|---|---|",
             *(f"| {word} | {when} |" for word, when in WORDS), "",
             "In the tables each side has its own best, and \"as good\" and \"not told apart\" "

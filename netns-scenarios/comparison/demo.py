@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from analysis import report
+from analysis import report, runs, stills
 from analysis.compare import text_table
 from netns.execute import ROOT
 
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"demo: {len(failed)} runs failed, {failed[0]} first; see its log, and "
               f"{args.out / sweep.LOG}", file=sys.stderr)
         return 1
-    found = report.collect([args.out])
+    found = runs.collect([args.out])
     report.write(args.out / "report.html", found)
     rows = [row for section in found for row in section.rows]
     (args.out / "summary.json").write_text(
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for section in found:
         if section.any["scenario"] == "dumbbell":
             picture = args.out / f"goodput-{section.buffer}.png"
-            picture.write_bytes(report.goodput_picture(section))
+            picture.write_bytes(stills.goodput_picture(section))
     print()
     for section in found:
         print(f"{section.any['scenario']}, {text_table(section.rows)}")

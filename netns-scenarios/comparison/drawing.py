@@ -101,11 +101,11 @@ def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
     """The text of a picture; empty when there is nothing to draw yet. over_time: traces.found."""
     if spec.get("kind") == traces.KIND:
         drawn = traces.panels(over_time, spec["name"], spec["y_title"], spec.get("scale", 1.0))
-        return svg.picture(drawn, columns=2, top=spec.get("y_top")) if drawn else ""
+        return svg.picture(drawn) if drawn else ""
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
     if spec.get("kind") in KINDS:
         panels = KINDS[spec["kind"]](spec, experiment, made)
-        return svg.picture(panels, columns=3, top=spec.get("y_top")) if panels else ""
+        return svg.picture(panels, columns=3) if panels else ""
     panels = []
     for part in spec.get("panels", [{}]):
         mine = {**spec, **part}
@@ -114,7 +114,7 @@ def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
         if lines := [line for line in lines if line.points]:
             panels.append(svg.Panel(mine.get("title", ""), mine["x_title"], mine["y_title"], lines,
                                     mine.get("x_log", False), mine.get("at_y")))
-    return svg.picture(panels, columns=2, top=spec.get("y_top")) if panels else ""
+    return svg.picture(panels) if panels else ""
 
 
 def _short(value: float, digits: int) -> str:

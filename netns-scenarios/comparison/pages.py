@@ -205,7 +205,8 @@ def _one_page(one: Judgement, every: Sequence[Judgement], drawn: Mapping[str, st
            f"{counts[UNDECIDED]} are not decided: {more}.", "",
            "## What still holds of the papers", "",
            "Each claim is judged again by the same bounds, with another TCP and nothing else "
-           "changed but the marks, or with senders that are paced; the pages have all figures.", "",
+           "changed but whether ECN is on, or with senders that are paced; the pages have all "
+           "figures.", "",
            *table]
     return "\n".join(out) + "\n"
 
@@ -325,7 +326,7 @@ def then_and_now(every: Sequence[Judgement]) -> tuple[list[str], list[str]]:
         for era in one.eras:
             if not era.judged.made:
                 table.append(f"| [{paper.name}]({paper.claims_page}) | {era.head} | "
-                             + "has not run | " + " | " * len(FATES) + "|")
+                             + "has not run" + " | " * len(FATES) + " |")
                 continue
             fates = judgement.then_and_now(one, era.judged)
             decided = sum(map(len, fates.values()))

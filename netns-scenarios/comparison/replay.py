@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis import claims, report, rows
+from analysis import claims, report, rows, runs
 from analysis.claims import Claim
 from netns.errors import UserError, unknown
 from netns.execute import ROOT
@@ -40,7 +40,7 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 when a run failed, 130 interrupted."""
+    """Exit status: 0, 1 when a run failed, or when some are no report together, 130 interrupted."""
     parser = sweep.parser("paper", "Run what is missing of a paper's cells, and write its page.",
                           ROOT / "out" / "papers", resume=True)
     parser.add_argument("name", choices=names())
@@ -78,6 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("paper: interrupted; the same command goes on", file=sys.stderr)
         return 130
+    except UserError as error:
+        print(f"paper: {error}", file=sys.stderr)
+        return 1
     if failed:
         print(f"paper: {len(failed)} runs failed, {failed[0]} first: see its log, and {sweep.LOG} "
               "beside it", file=sys.stderr)
@@ -129,7 +132,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         print(ledger.quick(paper, made))
         ran = {row["cell"] for row in made}
         if done := [there.out / name for name in wanted if name in ran]:
-            report.write(there.out / "report.html", report.collect(done))
+            report.write(there.out / "report.html", runs.collect(done))
             print(f"paper: {there.out / 'report.html'}")
     else:
         rows.tidy(paper.results, paper.commands())

@@ -59,7 +59,11 @@ def test_marks_that_nobody_counts_are_not_0(run: Path, qdisc: str) -> None:
 def test_jain_bounds() -> None:
     assert jain(np.array([3.0, 3.0, 3.0])) == pytest.approx(1)
     assert jain(np.array([9.0, 0.0, 0.0])) == pytest.approx(1 / 3)
+
+
+def test_of_nothing_nobody_can_say_how_equal_it_is_shared() -> None:
     assert jain(np.array([0.0, 0.0])) is None
+    assert jain(np.empty(0)) is None
 
 
 @pytest.mark.parametrize("step_s", [0.5, 0.01])
@@ -173,6 +177,15 @@ def test_mean_and_interval() -> None:
     assert math.isnan(compare.mean([5.0]).half)
 
 
+def test_how_much_worse_is_taken_seed_by_seed() -> None:
+    """Each a tenth more than its limit: the logarithm of 1.1, whatever the seeds; where the most is
+    best it is so much better. With a 0, differences: 1 and 3."""
+    assert compare.beyond([1.1, 11.0, 110.0], [1.0, 10.0, 100.0], 1) == compare.Mean(
+        pytest.approx(0.0953102), pytest.approx(0, abs=1e-9))
+    assert compare.beyond([1.1, 11.0], [1.0, 10.0], -1).value == pytest.approx(-0.0953102)
+    assert compare.beyond([1.0, 3.0], [0.0, 0.0], 1).value == 2
+
+
 # Abramowitz and Stegun, table 26.10, 0.975.
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262),
                                             (30, 2.042), (120, 1.980)])
@@ -187,6 +200,7 @@ def test_combine_keeps_the_shape() -> None:
     combined = compare.combine([{"a": 1, "b": {"c": 2.0, "d": None}},
                                 {"a": 3, "b": {"c": 4.0, "d": 5}}])
     assert combined == {"a": 2.0, "b": {"c": 3.0, "d": None}}
+    assert compare.combine([{"a": {"b": 1}}, {"a": None}]) == {"a": None}
 
 
 def test_row_of_the_comparison(run: Path) -> None:
@@ -200,7 +214,34 @@ def test_row_of_the_comparison(run: Path) -> None:
     assert row["summary"]["utilization"] == pytest.approx(0.8)
     # in the unit that the key names: t * 10 % / sqrt(3)
     assert row["ci95"]["utilization, %"] == pytest.approx(4.302653 * 10 / math.sqrt(3), rel=1e-6)
-    assert "80.0 ±24.8" in compare.text_table([compare.Row("pfifo", 200, results)])
+    head, _, line, end = compare.text_table([compare.Row("pfifo", 200, results)]).split("\n")
+    assert (head, end) == ("buffer 200 packets", "")
+    assert line.startswith("  pfifo      80.0 ±24.8  ")
+
+
+def test_goodput_over_no_fair_share_is_none(run: Path) -> None:
+    result.write(run, Cost(1.0, 0.5))
+    summary = logs.load_result(run)["summary"]
+    column = compare.column_of("goodput / fair share")
+    assert column.get(summary) == pytest.approx(140 / 250)
+    assert column.get({**summary, "fair_share_bps": None}) is None
+    assert column.get({**summary, "goodput_bps": None}) is None
+
+
+def test_what_one_seed_does_not_know_has_no_mean(run: Path) -> None:
+    result.write(run, Cost(1.0, 0.5))
+    knows, does_not = logs.load_result(run), logs.load_result(run)
+    does_not["summary"] |= {"goodput_bps": None, "sd_over_fair_share": None}
+    row = compare.Row("pfifo", None, [knows, does_not])
+    assert row.cell(compare.column_of("sd")) is None
+    told = row.as_json()
+    assert told["summary"]["goodput_bps"] is None
+    assert told["ci95"]["sd / fair share, %"] is None
+    assert told["ci95"]["goodput / fair share, %"] is None
+    assert told["ci95"]["utilization, %"] == 0
+    # utilization, Jain's index, two delays and drops are left
+    shown = "pfifo 80.0 ±0.0 0.8448 ±0.0000 20.00 ±0.00 39.60 ±0.00 5 ±0"
+    assert compare.text_table([row]).splitlines()[1].split() == shown.split()
 
 
 def _stream(end: float, count: int) -> dict[str, float]:

@@ -4,14 +4,21 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import re
+import shutil
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from analysis import compare, plots, report, result
+from analysis import compare, logs, plots, report, result, runs, sentences
+from comparison import replay
+from matplotlib.figure import Figure
+from netns.errors import UserError
 from netns.execute import Cost
 
 from tests.scenarios import handmade
@@ -19,12 +26,14 @@ from tests.scenarios import handmade
 
 @dataclass
 class Page(HTMLParser):
-    """Text of the cells, row by row, of captions and headings; sources of pictures."""
+    """Text of the cells, row by row, of captions and headings; sources of pictures. best: row
+    and column of the cells that are marked so."""
 
     rows: list[list[str]] = field(default_factory=list)
     texts: dict[str, list[str]] = field(default_factory=dict)
     images: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
+    best: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:  # noqa: D105
         super().__init__()
@@ -39,6 +48,8 @@ class Page(HTMLParser):
             self.rows.append([])
         if tag in ("td", "th"):
             self.rows[-1].append("")
+            if ("class", "best") in attrs:
+                self.best.append((len(self.rows) - 1, len(self.rows[-1]) - 1))
         self.texts.setdefault(tag, []).append("")
 
     def handle_endtag(self, tag: str) -> None:
@@ -49,6 +60,20 @@ class Page(HTMLParser):
             self.texts[tag][-1] += data
         if {"td", "th"} & set(self.open):
             self.rows[-1][-1] += data
+
+
+def change(run: Path, **changes: Any) -> Path:
+    """Have run.json say so, and result.json made of that."""
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | changes))
+    result.write(run, Cost(1.0, 0.5))
+    return run
+
+
+def make_run(place: Path, **changes: Any) -> Path:
+    """handmade's run, but for these words of run.json."""
+    place.mkdir(parents=True)
+    return change(handmade.write(place), **changes)
 
 
 def make(directory: Path, settings: dict[tuple[str, int], float]) -> None:
@@ -86,6 +111,14 @@ def rows_of(page: Page) -> list[list[str]]:
     """The rows of the tables of disciplines."""
     width = 1 + len(compare.COLUMNS)
     return [row for row in page.rows if row[0] and len(row) == width]
+
+
+def best_of(page: Page) -> dict[str, list[str]]:
+    """Whose cells are marked as the best of a table of disciplines, by the column's title."""
+    found: dict[str, list[str]] = {}
+    for row, column in page.best:
+        found.setdefault(compare.COLUMNS[column - 1].title, []).append(page.rows[row][0])
+    return found
 
 
 def test_two_kinds_at_two_buffers(tmp_path: Path) -> None:
@@ -130,17 +163,153 @@ def test_who_ties_for_the_best_is_named(tmp_path: Path) -> None:
     assert "most alike under one and two, where their standard deviation is 0.0 %" in said
     assert "least alike under three, with 24.0 %" in said
     assert "from 56.0 % of the fair share (three) to 80.0 % (one and two)" in said
-    assert report.share_of_readings({"a": 0.0, "b": 0.04, "c": 50.0, "d": 50.0}) == (
+    assert sentences.share_of_readings({"a": 0.0, "b": 0.04, "c": 50.0, "d": 50.0}) == (
         "c and d", "50.0 %", "a and b", "0.0 %")
 
 
 def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Path) -> None:
     make(tmp_path, {("one", 4): 1.0, ("two", 4): 2.5})
-    (section,) = report.collect([tmp_path])
+    (section,) = runs.collect([tmp_path])
     # near has 200 of 250 kb/s under both; far 80 and 200.
-    assert report.group_sentences(section) == (
-        "Group near gets 80.0 % of its fair share under each. Group far gets 80.0 % of its fair "
-        "share under two, and 32.0 % under one.")
+    assert sentences.group_sentences(section) == (
+        "Group near gets 80.0 % of its fair share under each, by one seed. Group far gets 80.0 % "
+        "of its fair share under two, and 32.0 % under one, by one seed.")
+
+
+def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> runs.Section:
+    """Runs of these disciplines under seeds 1, 2, ..., alike but for a factor to the backlog: the
+    queue delay is handmade's times that, p50 20 ms, p99 39.6 ms."""
+    for name, factors in backlogs.items():
+        for seed, factor in enumerate(factors, 1):
+            place = make_run(directory / f"{name}-{seed}")
+            head, *rows = (place / "queue.csv").read_text().splitlines()
+            at = head.split(",").index("bytes")
+            cells = [row.split(",") for row in rows]
+            lines = [",".join([*c[:at], f"{factor * float(c[at]):g}", *c[at + 1:]]) for c in cells]
+            (place / "queue.csv").write_text("\n".join([head, *lines]) + "\n")
+            change(place, qdisc=name, seed=seed)
+    (section,) = runs.collect([directory])
+    return section
+
+
+# Medians of 20, 40, 60 ms and a tenth more under each seed: t 4.302653, sd 20 and 22.
+APART = {"one": (1.0, 2.0, 3.0), "two": (1.1, 2.2, 3.3)}
+# 30, 40, 44 ms have a mean of 38 and an sd of sqrt(52); two is the worse, as good, the better.
+OPEN = {"one": (1.0, 2.0, 3.0), "two": (1.5, 2.0, 2.2)}
+
+
+def test_disciplines_that_differ_under_each_seed_are_told_apart(tmp_path: Path) -> None:
+    """However far the seeds are from each other."""
+    assert sentences.delay_sentence(make_seeds(tmp_path, APART).rows) == (
+        "The median queue delay is shortest under one (40.00 ±49.68 ms) and longest under two "
+        "(44.00 ±54.65 ms).")
+
+
+def test_who_is_best_by_the_mean_alone_is_not_told_apart(tmp_path: Path) -> None:
+    assert sentences.delay_sentence(make_seeds(tmp_path, OPEN).rows) == (
+        "The median queue delay is shortest under two (38.00 ±17.91 ms) and longest under one "
+        "(40.00 ±49.68 ms) (seed by seed two and one are not told apart).")
+
+
+def test_the_best_is_set_beside_the_next_that_is_shown_with_another_figure(tmp_path: Path) -> None:
+    """Who is its like to the digits that are shown is named with it."""
+    section = make_seeds(tmp_path, OPEN | {"also": OPEN["two"]})
+    said = sentences.delay_sentence(section.rows)
+    assert "shortest under also and two (38.00" in said
+    assert "(seed by seed also and one are not told apart)" in said
+
+
+def test_where_the_most_is_best_who_has_less_is_worse() -> None:
+    """0.118 and 0.105 by the logarithm: an interval of 0.112 ±0.079."""
+    less, more = (sentences.DisciplineMean(name, dict(enumerate(values, 1)))
+                  for name, values in (("less", (80.0, 90.0)), ("more", (90.0, 100.0))))
+    assert less.told_from(more, better=1)
+    assert more.told_from(less, better=-1)
+    assert not more.told_from(less, better=1)
+
+
+def test_seeds_that_no_two_disciplines_share_tell_nothing(tmp_path: Path) -> None:
+    """Of one, there are seeds 1 and 2, of two, 2 and 3."""
+    make_seeds(tmp_path, {"one": (1.0, 1.0, 1.0), "two": (2.0, 2.0, 2.0)})
+    shutil.rmtree(tmp_path / "one-3")
+    shutil.rmtree(tmp_path / "two-1")
+    (section,) = runs.collect([tmp_path])
+    assert sentences.delay_sentence(section.rows) == (
+        "The median queue delay is shortest under one (20.00 ±0.00 ms) and longest under two "
+        "(40.00 ±0.00 ms) (seed by seed one and two are not told apart).")
+
+
+def test_what_one_seed_says_is_called_so(tmp_path: Path) -> None:
+    rows = make_seeds(tmp_path, {"one": (1.0,), "two": (1.1,)}).rows
+    assert sentences.delay_sentence(rows) == (
+        "The median queue delay is shortest under one (20.00 ms) and longest under two (22.00 ms), "
+        "by one seed.")
+    assert sentences.fairness_sentence(rows) == (
+        "The flows are equally alike under each discipline: their standard deviation is 24.0 % of "
+        "the fair share, by one seed; on average they get 56.0 % of the fair share under each, by "
+        "one seed.")
+    assert "Over all seeds" not in " ".join(read_back(tmp_path).texts["figcaption"])
+
+
+def test_who_is_alone_is_not_the_best(tmp_path: Path) -> None:
+    make_run(tmp_path / "one")
+    assert best_of(read_back(tmp_path)) == {}
+
+
+def test_the_best_mean_of_each_column_is_marked(tmp_path: Path) -> None:
+    """The shortest delays; what both have is the best of both; drops are neither good nor bad."""
+    make_seeds(tmp_path, APART)
+    page = read_back(tmp_path)
+    assert best_of(page) == {
+        "utilization, %": ["one", "two"], "goodput / fair share, %": ["one", "two"],
+        "sd / fair share, %": ["one", "two"], "Jain's index": ["one", "two"],
+        "queue delay p50, ms": ["one"], "queue delay p99, ms": ["one"]}
+    # 39.6 ms times 2, and a tenth more
+    assert [(row[0], row[6].split()[0]) for row in rows_of(page)] == [
+        ("one", "79.20"), ("two", "87.12")]
+
+
+@pytest.mark.parametrize("fair", [0.25, None])
+def test_the_fair_share_is_a_line_where_there_is_one(
+        monkeypatch: pytest.MonkeyPatch, fair: float | None) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(plots, "_png", lambda figure: drawn.append(figure) or b"")
+    plots.goodputs([plots.Panel("one", np.array([1.0, 2.0]), np.array([0.2, 0.08]))], fair)
+    (axis,) = drawn[0].axes
+    *lines, flows = (line.get_ydata() for line in axis.lines)
+    assert list(flows) == [0.2, 0.08]
+    assert [list(line) for line in lines] == ([] if fair is None else [[fair, fair]])
+
+
+def test_a_bar_is_as_long_as_the_interval(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = make_seeds(tmp_path, APART).rows
+    drawn: list[Figure] = []
+    monkeypatch.setattr(plots, "_png", lambda figure: drawn.append(figure) or b"")
+    plots.intervals(rows, [c for c in compare.COLUMNS if c.title == "queue delay p50, ms"])
+    (axis,) = drawn[0].axes
+    (marks,) = axis.containers
+    (bars,) = marks.lines[2]
+    assert [[x for x, _ in bar] for bar in bars.get_segments()] == [
+        pytest.approx([40 - 49.683, 40 + 49.683], abs=1e-3),
+        pytest.approx([44 - 54.651, 44 + 54.651], abs=1e-3)]
+
+
+def test_what_nobody_knows_is_neither_shown_nor_best(tmp_path: Path) -> None:
+    """Two runs without bulk TCP: nobody's flows are equally alike."""
+    facts = copy.deepcopy(handmade.RUN["facts"]) | {"fair_share_bps": 0.0}
+    for group in facts["groups"].values():
+        group |= {"elastic": False, "fair_share_bps": 0.0}
+    for name in ("one", "two"):
+        make_run(tmp_path / name, qdisc=name, facts=facts)
+    page = read_back(tmp_path)
+    # utilization; goodput, sd and Jain's index; delays and drops
+    assert [row[1:] for row in rows_of(page)] == [
+        ["80.0", "", "", "", "20.00", "39.60", "5"]] * 2
+    assert list(best_of(page)) == ["utilization, %", "queue delay p50, ms", "queue delay p99, ms"]
+    said = " ".join(text for of in page.texts.values() for text in of)
+    assert "equally alike" not in said
+    assert "of the fair share" not in said
 
 
 @pytest.mark.parametrize("buffer", [4, 8])
@@ -149,8 +318,8 @@ def test_who_is_full_is_named(tmp_path: Path, buffer: int) -> None:
     place = tmp_path / f"two-{buffer}"
     queue = (place / "queue.csv").read_text()
     (place / "queue.csv").write_text(queue.replace("2.000000,2,", "2.000000,8,"))
-    (section,) = report.collect([tmp_path])
-    said = report.queue_sentence(section.first, buffer)
+    (section,) = runs.collect([tmp_path])
+    said = sentences.queue_sentence(section.first, buffer)
     assert json.loads((place / "run.json").read_text())["facts"]["warmup_s"] == 1
     full = {4: "66.7 %", 8: "33.3 %"}[buffer]
     assert f"most often nearly full (90 % of the buffer) is two, in {full} of the readings" in said
@@ -161,25 +330,76 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
     make(tmp_path, {("red", 100): 1.0, ("other", 100): 1.0})
     path = tmp_path / "sweep.json"
     path.write_text(path.read_text().replace('"name": "other"', '"name": "red"'))
+    change(tmp_path / "other-100", seed=2)
     given = [tmp_path / "red-100", tmp_path / "other-100"]
-    # A seed is one run, however often it was made or is given; of another version it is another.
-    (section,) = report.collect([*given, *given])
-    assert [(name, len(runs)) for name, runs in section.runs.items()] == [("red", 1)]
-    told = tmp_path / "other-100" / "result.json"
-    as_it_was = told.read_text()
-    told.write_text(re.sub('"digest": "[0-9a-f]*"', '"digest": "another"', as_it_was))
-    (section,) = report.collect(given)
-    assert [(name, len(runs)) for name, runs in section.runs.items()] == [
-        ("red", 1), ("red (1.2+3.g0123abc)", 1)]
-    told.write_text(as_it_was.replace('"seed": 1', '"seed": 2'))
-    (section,) = report.collect(given)
-    assert [(name, len(runs)) for name, runs in section.runs.items()] == [("red", 2)]
+    (section,) = runs.collect(given)
+    assert [(name, len(several)) for name, several in section.runs.items()] == [("red", 2)]
     assert section.buffer == 100
     assert section.notes == ["a < note"]
+    told = tmp_path / "other-100" / "result.json"
     told.write_text(told.read_text().replace('"red limit 300000 ecn"', '"red limit 9 ecn"'))
-    (section,) = report.collect(given)
-    assert [(name, len(runs)) for name, runs in section.runs.items()] == [
+    (section,) = runs.collect(given)
+    assert [(name, len(several)) for name, several in section.runs.items()] == [
         ("red", 1), ("red limit 9 ecn", 1)]
+
+
+def seeds(*given: Path) -> list[list[int]]:
+    """Of each discipline of each section."""
+    return [[run.result["seed"] for run in several]
+            for section in runs.collect(given) for several in section.runs.values()]
+
+
+def test_a_run_given_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself, with its sweep, by a link and by another way to it."""
+    run, _ = (make_run(tmp_path / "runs" / str(seed), seed=seed) for seed in (1, 2))
+    (tmp_path / "link").symlink_to(run)
+    monkeypatch.chdir(tmp_path)
+    for more in (run, tmp_path / "link", tmp_path / "runs" / "2" / ".." / "1", Path("runs/1")):
+        assert seeds(tmp_path / "runs", more) == [[1, 2]]
+        assert seeds(more, tmp_path / "runs") == [[1, 2]]
+
+
+def test_a_seed_made_twice_is_one_seed(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("again", 1), ("b", 2)):
+        make_run(tmp_path / name, seed=seed)
+    assert seeds(tmp_path) == [[1, 2]]
+
+
+def test_a_seed_of_two_digests_is_refused_and_both_runs_are_named(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As two versions of a module make it."""
+    for name in ("old", "new"):
+        make_run(tmp_path / name)
+    ends = tmp_path / "new" / "flows.csv"
+    ends.write_text(ends.read_text().replace("bulk,0,3,110000", "bulk,0,3,110001"))
+    change(tmp_path / "new")
+    assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path / 'new'} and {tmp_path / 'old'} have one setting and seed" in said
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_what_is_no_report_ends_a_papers_quick_look_with_a_line(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(*_: Any) -> None:
+        raise UserError("a and b have not one digest")
+
+    monkeypatch.setattr(replay, "_replay", refused)
+    assert replay.main(["today", "--quick"]) == 1
+    assert capsys.readouterr().err == "paper: a and b have not one digest\n"
+
+
+@pytest.mark.parametrize("out", [["--out", "some where"], ["--out=x"], ["--ou", "x"], []])
+def test_the_command_of_a_run_remakes_it(tmp_path: Path, out: list[str]) -> None:
+    """All that it was called with, but for where its directory was to be."""
+    words = ["dumbbell", "--qdisc", "pfifo limit 9", "--set", "rate=12.3456789", "--clock", "wall",
+             *out, "--kernel", "6.12", "--flavour", "kasan", "--seed", "7"]
+    make_run(tmp_path / "run", seed=7, qdisc="pfifo limit 9",
+             made_with={**handmade.RUN["made_with"], "argv": ["/else/where/run", *words]})
+    (code,) = read_back(tmp_path / "run").texts["code"]
+    assert code.splitlines()[0] == (
+        "netns-scenarios/run dumbbell --qdisc 'pfifo limit 9' --set rate=12.3456789 --clock wall "
+        "--kernel 6.12 --flavour kasan --seed 7")
 
 
 def test_without_scripts_there_is_a_still_of_each_picture(tmp_path: Path) -> None:
@@ -211,6 +431,20 @@ def test_the_stills_of_losses_have_the_marks_where_there_are_any(
         ("dropped", [0, 7, 8, 12]), ("marked", [0, 2, 2, 5])]
 
 
+def test_the_logs_of_a_run_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_seeds(tmp_path, APART)
+    given: list[str] = []
+    read = logs.read
+
+    def counted(directory: Path) -> logs.Logs:
+        given.append(directory.name)
+        return read(directory)
+
+    monkeypatch.setattr(logs, "read", counted)
+    read_back(tmp_path)
+    assert sorted(given) == ["one-1", "one-2", "one-3", "two-1", "two-2", "two-3"]
+
+
 def test_sections_of_one_buffer_are_told_apart_by_what_is_set(tmp_path: Path) -> None:
     make(tmp_path, {("red", 100): 1.0, ("other", 100): 1.0, ("red", 200): 1.0})
     path = tmp_path / "other-100" / "result.json"
@@ -227,14 +461,7 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
         ("a", {"seed": 2}), ("b", {"seed": 1}), ("c", {"qdisc": "pfifo limit 9"}),
         ("deep/d", {"scenario": "multi-rtt"}),
     ):
-        (tmp_path / place).mkdir(parents=True)
-        handmade.write(tmp_path / place)
-        record = json.loads((tmp_path / place / "run.json").read_text()) | changes
-        record["made_with"]["argv"] = [
-            "/x/run", record["scenario"], "--clock", "wall", "--qdisc", record["qdisc"], "--set",
-            "rate=155.1234567", "--out", place, "--seed", str(record["seed"])]
-        (tmp_path / place / "run.json").write_text(json.dumps(record))
-        result.write(tmp_path / place, Cost(1.0, 0.5))
+        make_run(tmp_path / place, **changes)
     page = read_back(tmp_path / "a", tmp_path / "b", tmp_path / "c", tmp_path / "deep")
     assert [row[0] for row in rows_of(page)] == [
         "red limit 300000 ecn", "pfifo limit 9", "red limit 300000 ecn"]
@@ -245,42 +472,13 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     assert len(groups) == 6
     # near: 200 of 250 kb/s
     assert "80.0" in groups[0][4]
-    commands = "".join(page.texts["code"])
-    assert commands.count("netns-scenarios/run dumbbell") == 3
-    assert ("netns-scenarios/run dumbbell --clock wall --qdisc 'pfifo limit 9' --set "
-            "rate=155.1234567 --seed 1\n") in commands
-
-
-def test_what_a_run_has_not_got_is_no_0_that_is_best(tmp_path: Path) -> None:
-    """Of runs without bulk TCP, and without a fair share."""
-    for place, changes in (("a", {}), ("b", {"qdisc": "pfifo limit 9"})):
-        (tmp_path / place).mkdir()
-        handmade.write(tmp_path / place)
-        record = json.loads((tmp_path / place / "run.json").read_text()) | changes
-        record["facts"]["fair_share_bps"] = 0.0
-        for group in record["facts"]["groups"].values():
-            group |= {"elastic": False, "fair_share_bps": 0.0}
-        (tmp_path / place / "run.json").write_text(json.dumps(record))
-        made = result.write(tmp_path / place, Cost(1.0, 0.5))
-        unknown = ("goodput_bps", "sd_over_fair_share", "jain")
-        assert [made["summary"][name] for name in unknown] == [None] * 3
-        assert {group["share_of_fair"] for group in made["groups"].values()} == {None}
-        assert "Jain" not in result.describe(made)
-        assert "fair share" not in result.describe(made)
-    page = read_back(tmp_path / "a", tmp_path / "b")
-    for name, use, share, sd, index, *_ in rows_of(page):
-        assert name
-        assert use
-        assert (share, sd, index) == ("", "", "")
-    assert "alike" not in (tmp_path / "report.html").read_text()
 
 
 def test_no_run_and_half_a_run_are_refused(tmp_path: Path,
                                            capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path)]) == 2
     assert "no result.json here or below" in capsys.readouterr().err
-    handmade.write(tmp_path)
-    result.write(tmp_path, Cost(1.0, 0.5))
+    change(handmade.write(tmp_path))
     (tmp_path / "INCOMPLETE").touch()
     assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 1
     assert "incomplete" in capsys.readouterr().err

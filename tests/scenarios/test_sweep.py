@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from analysis import report
+from analysis import runs
 from comparison import demo, disciplines, sweep
 from netns.params import resolve
 from netns.scenario import compose, find
@@ -86,7 +86,7 @@ def test_a_failure_costs_no_other_run_and_what_is_there_stays(
     done = sweep.run(args, jobs, "a note")
     assert list(done) == ["good"]
     assert done["good"]["qdisc"] == "pfifo limit 9"
-    (section,) = report.collect([tmp_path])
+    (section,) = runs.collect([tmp_path])
     assert (section.buffer, list(section.runs), section.notes) == (9, ["first in"], ["a note"])
     made = (tmp_path / "good" / "result.json").stat().st_mtime_ns
     del jobs["bad"]

@@ -131,7 +131,49 @@ def test_a_log_cut_short_is_refused(tmp_path: Path) -> None:
         logs.read(tmp_path)
 
 
-def test_of_nothing_that_was_sent_no_loss_is_known() -> None:
+def test_where_no_flow_is_elastic_there_is_no_goodput_to_be_equal(tmp_path: Path) -> None:
+    """Neither a fair share; the queue's figures stay."""
+    path = with_traffic(tmp_path) / "run.json"
+    run = json.loads(path.read_text())
+    run["facts"]["fair_share_bps"] = run["facts"]["phases"][1]["fair_share_bps"] = 0.0
+    for group in run["facts"]["groups"].values():
+        group["elastic"] = False
+    path.write_text(json.dumps(run))
+    written = result.write(tmp_path, Cost(1.0, 0.5))
+    for figures in (written["summary"], written["phases"][1]):
+        for name in ("fair_share_bps", "goodput_bps", "sd_over_fair_share", "jain"):
+            assert figures[name] is None, name
+    assert written["summary"]["utilization"] == pytest.approx(0.8)
+    said = result.describe(written)
+    assert "utilization 80.0 %\n" in said
+    assert "fair share 0" not in said
+    assert "Jain" not in said
+
+
+def test_a_share_of_no_fair_share_is_none(tmp_path: Path) -> None:
+    path = with_traffic(tmp_path) / "run.json"
+    run = json.loads(path.read_text())
+    run["facts"]["groups"]["udp"]["fair_share_bps"] = 0.0
+    path.write_text(json.dumps(run))
+    written = result.write(tmp_path, Cost(1.0, 0.5))
+    assert written["groups"]["udp"]["share_of_fair"] is None
+    assert "udp: 1 flows at 50 ms, loss 25.00 %" in result.describe(written)
+
+
+def test_a_group_that_sent_nothing_has_no_loss(tmp_path: Path) -> None:
+    """UDP in the measured time, though flows.csv has bytes that it sent before; TCP at all."""
+    with_traffic(tmp_path)
+    (tmp_path / "datagrams.csv").write_text("time_s,flow,sent,received\n0,2,10,10\n")
+    ends = (tmp_path / "flows.csv").read_text()
+    (tmp_path / "flows.csv").write_text(ends.replace("3,web,web,0,3,31000,35000,350,1",
+                                                     "3,web,web,0,3,31000,0,0,0"))
+    written = result.write(tmp_path, Cost(1.0, 0.5))
+    assert {name: group["loss"] for name, group in written["groups"].items()} == {
+        "near": 0, "far": pytest.approx(0.05), "udp": None, "web": None}
+    assert "udp: 1 flows at 50 ms, 50.0 % of the fair share, delay" in result.describe(written)
+
+
+def test_of_nothing_there_is_no_figure() -> None:
     assert traffic.loss(np.empty((0, 4))) is None
     assert traffic.spread(np.empty(0)) is None
     assert traffic.completion(np.empty((0, 5))) is None
