@@ -249,15 +249,20 @@ def _worse(contest: Mapping[str, Any], one: Standing, best: Standing) -> str:
 
 
 def _price(asked: Sequence[Mapping[str, Any]], every: Every, never: Collection[str]) -> str:
-    """In which of these contests each that is advised is worse than the best of all, with its
-    figure and the best one's."""
+    """In which of these contests each that is advised of all is worse, with its figure and the
+    best one's; and in how many those of ours are."""
     said = ""
-    for name in advised(every, never):
+    first = _best(every, never)
+    for name in first:
         where = [_worse(contest, one, found[0])
                  for contest, found in zip(asked, every, strict=True)
                  for one in found if one.name == name and one.beside(found[0]) == WORSE]
         said += f" {name} is worse in: {'; '.join(where)}." if where else ""
-    return said
+    ours = Counter(one.name for found in every for one in found
+                   if one.name in {*advised(every, never)} - {*first}
+                   and one.beside(found[0]) == WORSE)
+    worse = ", ".join(f"{name} in {times}" for name, times in sorted(ours.items()))
+    return said + (f" Worse than the best of all: {worse}." if worse else "")
 
 
 def _avoid(every: Every) -> str:
@@ -302,10 +307,8 @@ def _in_eras(held: Held) -> str:
         asked, there = zip(*run, strict=True)
         worse = [f"{one.name}, {_worse(contest, one, found[0])}" for contest, found in run
                  for one in found if one.name in names and one.beside(found[0]) == WORSE]
-        left = [contest["what"] for contest in held.contests if contest not in asked]
-        but = f" (not held: {'; '.join(left)})" if left else ""
-        said += (f" {head.capitalize()}, in {len(asked)} of these {len(held.contests)} contests"
-                 f"{but}: {advice(there, avoided(there))}"
+        said += (f" {head.capitalize()}, in {len(asked)} of these {len(held.contests)} contests: "
+                 f"{advice(there, avoided(there))}"
                  + (f" Worse there: {'; '.join(worse)}." if worse else ""))
     return said
 
