@@ -277,7 +277,12 @@ def test_a_lost_window_is_a_timeout(tmp_path: Path) -> None:
     r = run("incast", tmp_path / "r", "rounds=2", "every=1", "warmup=1", qdisc="pfifo limit 5")
     assert r["timeouts"] >= 2
     # The shortest timeout that Linux has
-    assert r["groups"]["senders"]["completion_s"]["max"] > 0.2
+    done = [float(row["completion_s"]) for row in table(tmp_path / "r" / "requests.csv")
+            if row["completion_s"]]
+    assert max(done) > 0.2
+    # Some are not done when the run ends: how long the slowest takes is not known.
+    completion = r["groups"]["senders"]["completion_s"]
+    assert (completion["max"] is None) == (completion["unfinished"] > 0)
 
 
 def test_the_bully_is_what_it_is_told_to_be() -> None:
