@@ -13,7 +13,6 @@ too.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -87,13 +86,10 @@ class Standing:
 
     def beyond(self, best: Standing, times: float) -> compare.Mean:
         """By how much it is worse than so many times the best under the same seed, and than the
-        best and the floor: the logarithm of the ratio, or the difference where there is a 0."""
+        best and the floor: see `compare.beyond`."""
         worst = max if self.sign > 0 else min
-        pairs = [(mine, worst(times * other, other + self.sign * self.floor))
-                 for mine, other in zip(self.values, best.values, strict=True)]
-        ratio = all(value > 0 for pair in pairs for value in pair)
-        return compare.mean([self.sign * (math.log(mine / limit) if ratio else mine - limit)
-                             for mine, limit in pairs])
+        limits = [worst(times * other, other + self.sign * self.floor) for other in best.values]
+        return compare.beyond(self.values, limits, self.sign)
 
     def beside(self, best: Standing) -> str:
         """GOOD, UNTOLD or WORSE."""
