@@ -24,7 +24,7 @@ from bokeh.plotting import figure
 from bokeh.resources import Resources
 from numpy.typing import NDArray
 
-from . import lists, logs, summary, uapi
+from . import logs, state, summary, uapi
 
 POINTS = 300  # of a line
 MOST_RUNS = 150  # with more than these, the first seed's only: a page of some 6 MB
@@ -54,23 +54,9 @@ def envelope(y: Array, points: int = POINTS) -> NDArray[np.int64]:
     return np.array(sorted(kept))
 
 
-def state(kind: str, raw: Sequence[bytes]) -> list[dict[str, lists.Value]]:
-    """The discipline's own statistics at each sample; nothing of a kind that has none or that
-    nothing describes."""
-    if kind in lists.kinds():
-        known = lists.read(kind).qdisc
-        return [{s.name: s.value(v) for s in known if (v := s.raw(one)) is not None}
-                for one in raw]
-    try:
-        layout = uapi.layout_of(kind)
-    except uapi.NoLayout:
-        return []
-    return [dict(layout.values(one)) for one in raw]
-
-
 def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
     """Each statistic of the discipline's own that changes, at each sample."""
-    read = state(kind, raw)
+    read = state.samples(kind, raw)
     names = [n for n in dict.fromkeys(itertools.chain.from_iterable(read)) if n not in NO_STATE]
     found = {}
     for name in names:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import explore, logs, traffic
+from . import logs, state, traffic
 from .summary import elastic_goodput_bps
 
 DIGITS = 5  # significant, of every figure
@@ -76,9 +76,9 @@ def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, flo
     facts, time = read.run["facts"], read.queue["time_s"]
     measured = (time >= facts["warmup_s"] - 1e-9) & (time <= facts["end_s"] + 1e-9)
     samples = {"packets": read.queue["packets"]}
-    state = explore.state(read.run["qdisc"].split()[0], read.queue.xstats)
-    for name in (key for key in (state[0] if state else ()) if key.startswith("qlen_")):
-        samples[name] = np.array([one[name] for one in state], dtype=float)
+    told = state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    for name in (key for key in (told[0] if told else ()) if key.startswith("qlen_")):
+        samples[name] = np.array([one[name] for one in told], dtype=float)
     return {name: {"mean": float(np.mean(x[measured])), "sd": float(np.std(x[measured])),
                    "max": float(np.max(x[measured])),
                    "within": float(np.mean((x[measured] >= low) & (x[measured] <= high)))}

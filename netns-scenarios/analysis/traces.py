@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import explore, logs
+from . import explore, logs, state
 
 POINTS = 400  # of a line, at most
 Array = NDArray[np.float64]
@@ -42,8 +42,8 @@ def _line(read: logs.Logs, of: str) -> tuple[Array, Array]:
     time = read.queue["time_s"]
     if what == "packets":
         return time, read.queue["packets"]
-    state = explore.state(read.run["qdisc"].split()[0], read.queue.xstats)
-    column = [values.get(what) for values in state]
+    told = state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    column = [values.get(what) for values in told]
     if not column or not all(isinstance(value, int | float) for value in column):
         raise NoSuchLine(f"{read.run['qdisc'].split()[0]} has no {what}")
     return time, np.array(column, dtype=float)
