@@ -119,11 +119,19 @@ def _wire_share(figures: Figures, group: str) -> float:
         figures["rate_bps"])
 
 
-def _use_30_40(figures: Figures, group: str) -> float:
-    """Share of the link that a group's goodput has from 30 to 40 s: the median of its steps of 2 s,
-    for what waited behind a hole counts as the hole is filled. Of full packets of 1500 bytes."""
-    steps = figures["series_bps"][group][15:20]
-    return statistics.median(steps) / (figures["rate_bps"] * 1460 / 1514)
+def _goodput_use(figures: Figures, phase: Figures) -> float:
+    """Goodput of a phase's flows from A to B over what full packets of 1500 bytes can have of the
+    link."""
+    bps = [one["mean"] * figures["groups"][name]["flows"]
+           for name, one in phase["groups"].items() if name.startswith("forward")]
+    if not bps:
+        raise Absent("no flow from A to B")
+    return float(sum(bps) / (figures["rate_bps"] * 1460 / 1514))
+
+
+def _phases(figures: Figures, numbers: str) -> list[Figures]:
+    """Those of `0+2+4`."""
+    return [figures["phases"][int(number)] for number in numbers.split("+")]
 
 
 def _off_equal_part(figures: Figures, group: str) -> float:
@@ -141,7 +149,7 @@ def _unevenness(figures: Figures, group: str) -> float:
     return float(goodput["sd"] / goodput["mean"])
 
 
-#: Of a group, or of a phase.
+#: Of a group, of a phase, or the mean over several phases, `0+2+4:use`.
 DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "mbps": lambda f, group: _group_bps(f, group) / 1e6,
     "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,
@@ -154,10 +162,14 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "waiting_share": lambda f, group: _waiting(f, group) / f["summary"]["queue_packets"]["mean"],
     "off_equal_part": _off_equal_part,
     "unevenness": _unevenness,
-    "use_30_40": _use_30_40,
     "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
                                    / f["offered_bps"][group]),
     "median_queue_packets": _median_queue_packets,
+    "use": lambda f, numbers: statistics.fmean(
+        phase["utilization"] for phase in _phases(f, numbers)),
+    "goodput_use": lambda f, numbers: statistics.fmean(
+        _goodput_use(f, phase) for phase in _phases(f, numbers)),
+    "hit": lambda f, numbers: statistics.fmean(map(_hit, _phases(f, numbers))),
     "dropped_0": lambda f, _: _hit(f["phases"][0]),
     "dropped_1": lambda f, _: _hit(f["phases"][1]),
     "kept_1": lambda f, _: _kept(f, 1),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import logs, state, traffic
-from .summary import elastic_goodput_bps
+from .summary import elastic_goodput_bps, window
 
 DIGITS = 5  # significant, of every figure
 MADE = "made.jsonl"
@@ -85,6 +85,26 @@ def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, flo
             for name, x in samples.items()}
 
 
+def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
+    """Of each phase, of a discipline that estimates the persistent queue (`q_est`): above_0, the
+    share of the samples with an estimate above 0, and used, the utilization between those samples
+    and the ones before, where there are any. None of another discipline's."""
+    told = state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    phases = read.run["facts"]["phases"]
+    if not told or "q_est" not in told[0]:
+        return [None] * len(phases)
+    time, sent = read.queue["time_s"], read.queue["sent_bytes"]
+    above = np.array([float(one["q_est"]) > 0 for one in told])
+    made: list[dict[str, float] | None] = []
+    for phase in phases:
+        first, last = window(time, phase["from_s"], phase["to_s"])
+        mine = above[first + 1 : last + 1]
+        seconds, bits = (np.diff(x[first : last + 1])[mine].sum() for x in (time, 8 * sent))
+        made.append({"above_0": float(mine.mean())} | (
+            {"used": float(bits / seconds / read.run["facts"]["rate_bps"])} if seconds else {}))
+    return made
+
+
 def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
             step_s: float = 0, delay: bool = False,
             band: Sequence[float] = ()) -> dict[str, Any]:
@@ -110,7 +130,9 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
             run["facts"]["rate_bps"] * result["virtual_seconds"])
                           for hop, packets in result["hops"].items()}
     if len(result["phases"]) > 1:
-        figures["phases"] = [{key: phase[key] for key in PHASE} for phase in result["phases"]]
+        figures["phases"] = [
+            {**{key: phase[key] for key in PHASE}, "estimate": estimate} for phase, estimate in
+            zip(result["phases"], estimates(logs.read(directory)), strict=True)]
     if flows:
         goodput = elastic_goodput_bps(logs.read(directory))
         figures["flows_bps"] = [float(x) for x in goodput]

@@ -163,12 +163,17 @@ def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
 
 def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
            made: list[dict[str, Any]]) -> list[str]:
-    """Run these, and append their rows; the names of those that failed."""
+    """Run these, and append their rows, and the lines of figures over time that lack one; the
+    names of those that failed."""
+    drawn = {} if args.quick or paper.era != OWN else traces.missing(paper)
+
     def taken(name: str) -> None:
         row = row_of(paper, cells[name], args.out / name)
         made.append(row)
         if not args.quick:
             rows.append(paper.results, row)
+        if name in drawn:
+            traces.keep(paper, drawn[name], args.out / name)
 
     return _runs(args, cells, taken)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from analysis import compare, iperf3, logs, result, rows, traffic
+from analysis import compare, iperf3, logs, result, rows, state, traffic
 from analysis.summary import jain, summarize, window
 from netns.execute import Cost
 
@@ -287,6 +287,23 @@ def test_lengths_are_of_the_measured_time(run: Path) -> None:
     assert rows.lengths(run, 2, 4) == {"packets": {
         "mean": 2.0, "sd": pytest.approx((8 / 3) ** 0.5), "max": 4.0,
         "within": pytest.approx(2 / 3)}}
+
+
+def test_an_estimate_above_0_tells_of_the_time_before_it(
+        run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """handmade.QUEUE: 100, 80 and 120 kB of the 125 that 1 Mb/s sends in a second."""
+    read = logs.read(run)
+    read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
+    monkeypatch.setattr(state, "samples", lambda kind, raw: [
+        {"q_est": value} for value in (9.0, 0.0, 0.5, 3.0)])
+    assert rows.estimates(read) == [
+        {"above_0": pytest.approx(2 / 3), "used": pytest.approx(0.8)}, {"above_0": 0.0}]
+
+
+def test_what_makes_no_estimate_has_none(run: Path) -> None:
+    read = logs.read(run)
+    read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
+    assert rows.estimates(read) == [None, None]
 
 
 def test_a_distribution_is_of_the_datagrams_of_a_group_in_the_measured_time(run: Path) -> None:

@@ -21,16 +21,18 @@ FIGURES: dict[str, Any] = {
         "udp": {"flows": 1, "goodput_bps": {"mean": 4e6, "sd": 0.0}, "rtt_ms": 20.0,
                 "delay_ms": {"mean": 30.0}},
         "tcp": {"flows": 10, "goodput_bps": {"mean": 0.5e6, "sd": 0.1e6}, "loss": 0.0},
+        "forward0": {"flows": 2}, "forward1": {"flows": 3}, "back0": {"flows": 1},
     },
     "payload": {"udp": 972}, "offered_bps": {"udp": 20e6},
     "phases": [
         {"dropped": 30, "marked": 20, "sent": 70, "queue_delay_ms": {"p50": 12.112},
-         "groups": {"tcp": {"mean": 4e5}}},
-        {"dropped": 0, "marked": 10, "sent": 100, "groups": {"tcp": {"mean": 1e5}}},
-        {"dropped": 1, "marked": 0, "sent": 9, "groups": {"tcp": {"mean": 3e5}}},
+         "utilization": 0.9, "groups": {"tcp": {"mean": 4e5}, "forward0": {"mean": 2e6}}},
+        {"dropped": 0, "marked": 10, "sent": 100, "utilization": 0.1, "groups": {
+            "tcp": {"mean": 1e5}}},
+        {"dropped": 1, "marked": 0, "sent": 9, "utilization": 0.7, "groups": {
+            "tcp": {"mean": 3e5}, "back0": {"mean": 7e6}, "forward0": {"mean": 2e6},
+            "forward1": {"mean": 1e6}}},
     ],
-    # 2 s each: 30 to 40 s are the steps 15 to 19.
-    "series_bps": {"forward0": [i * 1e6 for i in range(35)]},
 }
 #: 42 bytes of Ethernet, IPv4 and UDP before 972 of payload.
 WIRE = 4e6 * 1014 / 972
@@ -40,9 +42,12 @@ HAND = {
     "udp:mbps_kept": WIRE / 20e6, ":variance": 0.04, ":mean_over_fair": 0.8, "udp:wait_ms": 20.0,
     # 4 Mb/s for 20 ms are 10 000 bytes.
     "udp:waiting": 10_000 / 972, "udp:waiting_share": 500 / 972,
-    "udp:off_equal_part": 500 / 972 - 1 / 11, "tcp:unevenness": 0.2,
-    # 17 Mb/s of payload in packets of 1460 of 1514 bytes.
-    "forward0:use_30_40": 1.7 * 1514 / 1460,
+    "udp:off_equal_part": 500 / 972 - 1 / 17, "tcp:unevenness": 0.2,
+    "1:use": 0.1, "0+2:use": 0.8,
+    # 4 Mb/s, and 7, of payload in packets of 1460 of 1514 bytes.
+    "0:goodput_use": 0.4 * 1514 / 1460, "2:goodput_use": 0.7 * 1514 / 1460,
+    "0+2:goodput_use": 0.55 * 1514 / 1460,
+    "2:hit": 0.1, "0+2:hit": 0.3,
     # 12.112 ms of 10 Mb/s are 15 140 bytes.
     "0:median_queue_packets": 10.0,
     ":dropped_0": 0.5, ":dropped_1": 0.1, ":kept_1": 0.25, ":kept_2": 0.75,

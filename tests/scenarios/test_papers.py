@@ -1064,8 +1064,9 @@ def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
 
 
 @pytest.mark.parametrize("path", [
-    "phases.7.sent", "groups.nobody.loss", "nobody:mbps", "forward0:use_30_40", ":kept_1",
-    "tcp:unevenness", ":dropped_0", ":mean_over_fair", "udp:waiting_share", "udp:choke_theory"])
+    "phases.7.sent", "groups.nobody.loss", "nobody:mbps", "7:use", "0:goodput_use",
+    ":kept_1", "tcp:unevenness", ":dropped_0", ":mean_over_fair", "udp:waiting_share",
+    "udp:choke_theory"])
 def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
     """Of a run in which nothing passed."""
     nothing = {"mean": 0.0, "sd": 0.0}
@@ -1077,7 +1078,7 @@ def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
         "phases": [{"dropped": 0, "marked": 0, "sent": 0, "groups": {"tcp": nothing}}] * 2,
         "rate_bps": 1e6, "payload": {"udp": 972}, "offered_bps": {"udp": 2e6},
     }
-    with pytest.raises(Absent, match=f"no {path}|nothing passed|no packet"):
+    with pytest.raises(Absent, match=f"no {path}|nothing passed|no packet|no flow"):
         figure(figures, path)
 
 
