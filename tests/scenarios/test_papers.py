@@ -79,8 +79,9 @@ def plausible(facts: Facts) -> dict[str, Any]:
             "completion_s": {**spread, "completed": 9, "unfinished": 0, "by_size": {
                 size: {"completed": 9, "mean": 1.0, "sd": 0.1} for size in sizes}},
         } for name, group in facts.groups.items()},
-        "phases": [{"name": phase.name, **figures, "groups": {
-            name: {"mean": 1e6, "sd": 1.0} for name in facts.groups}} for phase in facts.phases],
+        "phases": [{"name": phase.name, **figures, "estimate": {"above_0": 0.5, "used": 0.99},
+                    "groups": {name: {"mean": 1e6, "sd": 1.0} for name in facts.groups}}
+                   for phase in facts.phases],
         "rate_bps": facts.rate_bps, "timeouts": 3,
         "payload": dict.fromkeys(facts.groups, 972),
         "offered_bps": dict.fromkeys(facts.groups, 2e6),
@@ -88,7 +89,6 @@ def plausible(facts: Facts) -> dict[str, Any]:
         "use": {"rtr": 0.5, "far": 0.5},
         "lengths": {queue: {"mean": 50.0, "sd": 10.0, "max": 90.0, "within": 0.9}
                     for queue in ("packets", "qlen_long", "qlen_short")},
-        "series_bps": {"forward0": [1e6] * 35},
     }
 
 
