@@ -24,7 +24,7 @@ from bokeh.plotting import figure
 from bokeh.resources import Resources
 from numpy.typing import NDArray
 
-from . import logs, state, summary, uapi
+from . import logs, state, summary, traces, uapi
 
 POINTS = 300  # of a line
 MOST_RUNS = 150  # with more than these, the first seed's only: a page of some 6 MB
@@ -43,17 +43,6 @@ def _short(values: Iterable[float | int | None]) -> list[float | None]:
     return [None if v is None or math.isnan(v) else float(f"{v:.5g}") for v in values]
 
 
-def envelope(y: Array, points: int = POINTS) -> NDArray[np.int64]:
-    """Where a line of at most `points` has to go to keep the peaks and dips of `y`: its ends, and
-    the places of the least and the greatest value of each of equal stretches, in order."""
-    if len(y) <= points:
-        return np.arange(len(y))
-    kept = {0, len(y) - 1}
-    for part in np.array_split(np.arange(len(y)), points // 2 - 1):
-        kept |= {int(part[np.argmin(y[part])]), int(part[np.argmax(y[part])])}
-    return np.array(sorted(kept))
-
-
 def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
     """Each statistic of the discipline's own that changes, at each sample."""
     read = state.samples(kind, raw)
@@ -70,7 +59,7 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
     """What the pictures show of one run."""
     facts, queue = read.run["facts"], read.queue
     delay = summary.queue_delay_ms(queue, facts["rate_bps"], facts["warmup_s"], facts["end_s"])
-    lines = envelope(queue["packets"])
+    lines = traces.envelope(queue["packets"], POINTS)
     few = np.unique(np.linspace(0, len(queue["time_s"]) - 1, POINTS).astype(int))
     goodput = summary.own_goodput_bps(read) / 1e6
     ends = {int(row["flow"]): row for row in read.ends}

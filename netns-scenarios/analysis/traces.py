@@ -9,10 +9,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import explore, logs, state
+from . import logs, state
 
 POINTS = 400  # of a line, at most
 Array = NDArray[np.float64]
+
+
+def envelope(y: Array, points: int) -> NDArray[np.int64]:
+    """Where a line of at most `points` has to go to keep the peaks and dips of `y`: its ends, and
+    the places of the least and the greatest value of each of equal stretches, in order."""
+    if len(y) <= points:
+        return np.arange(len(y))
+    kept = {0, len(y) - 1}
+    for part in np.array_split(np.arange(len(y)), points // 2 - 1):
+        kept |= {int(part[np.argmin(y[part])]), int(part[np.argmax(y[part])])}
+    return np.array(sorted(kept))
 
 
 class NoSuchLine(Exception):
@@ -59,7 +70,7 @@ def of_run(directory: Path, of: Sequence[str], from_s: float = 0,
         x, y = _line(read, name)
         within = (x >= from_s) & (x <= to_s)
         x, y = x[within], y[within]
-        kept = explore.envelope(y, POINTS)
+        kept = envelope(y, POINTS)
         lines[name] = [(float(f"{a:.6g}"), float(f"{b:.5g}"))
                        for a, b in zip(x[kept], y[kept], strict=True)]
     return lines

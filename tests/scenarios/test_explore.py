@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis import explore, report
+from analysis import explore, report, traces
 from PIL import Image
 
 from tests.scenarios.test_report import make
@@ -39,7 +39,7 @@ def data_of(page: Path) -> dict[str, Any]:
 def test_a_thinned_line_keeps_every_stretchs_peak_and_dip(seed: int) -> None:
     rng = random.Random(seed)
     y = np.array([rng.choice((0.0, rng.random(), 100 * rng.random())) for _ in range(5000)])
-    kept = explore.envelope(y)
+    kept = traces.envelope(y, explore.POINTS)
     assert len(kept) <= explore.POINTS
     assert (kept[0], kept[-1]) == (0, len(y) - 1)
     assert (np.diff(kept) > 0).all()

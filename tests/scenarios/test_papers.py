@@ -354,6 +354,15 @@ def then_and_now(one: Paper) -> tuple[list[str], list[str]]:
     return pages.then_and_now([judgement.of(one)])
 
 
+def asking(one: Paper, *contests_of: str) -> None:
+    """One more question, with these contests of use at 200 packets."""
+    with (one.directory / "sweep.toml").open("a") as file:
+        file.write('\n[[question]]\nhead = "Use"\nasks = "Who?"\n')
+        for text in contests_of:
+            file.write('[[question.contest]]\nexperiment = "one"\n'
+                       f'metric = "summary.utilization"\nat = {{ buffer = 200 }}\n{text}\n')
+
+
 def rewrite(one: Paper, change: Any) -> None:
     """The rows, each changed by change(row), or left out when that is None."""
     changed = [change(copy.deepcopy(row)) for row in rows.read(one.results)]
@@ -501,17 +510,7 @@ def test_a_paper_that_asks_has_one_page_and_one_of_its_claims(
         made_up: Paper, monkeypatch: pytest.MonkeyPatch) -> None:
     # One of the two is ours.
     monkeypatch.setattr(contests, "LQD", "bad")
-    path = made_up.directory / "sweep.toml"
-    path.write_text(f"""{path.read_text()}
-[[question]]
-head = "Use"
-asks = "Who?"
-[[question.contest]]
-what = "use"
-experiment = "one"
-metric = "summary.utilization"
-at = {{ buffer = 200 }}
-""")
+    asking(made_up, 'what = "use"')
     rewrite(made_up, lambda row: row | {"figures": row["figures"] | {
         "summary": row["figures"]["summary"] | {"utilization": 0.4}}})
     files = pages_of(paper.load("made-up"))
@@ -884,25 +883,8 @@ def test_seeds_that_not_all_have_are_left_out(made_up: Paper) -> None:
 def test_contests_are_held_in_another_era(made_up: Paper, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of `good` and `bad` at 200 packets is, and so it has all its cells there."""
     monkeypatch.setattr(contests, "LQD", "bad")
-    path = made_up.directory / "sweep.toml"
-    path.write_text(f"""{path.read_text()}
-[[question]]
-head = "Use"
-asks = "Who?"
-[[question.contest]]
-what = "use"
-experiment = "one"
-metric = "summary.utilization"
-at = {{ buffer = 200 }}
-most = true
-eras = ["today"]
-[[question.contest]]
-what = "the same"
-experiment = "one"
-metric = "summary.utilization"
-at = {{ buffer = 200 }}
-most = true
-""")
+    asking(made_up, 'what = "use"\nmost = true\neras = ["today"]',
+           'what = "the same"\nmost = true')
     (made_up.directory / "claims.toml").write_text("")
     one, today = paper.load("made-up"), paper.load("made-up", era="today")
     assert {(c.discipline, c.at["buffer"], c.seed) for c in today.cells()} == {
