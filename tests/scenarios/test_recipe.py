@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from comparison import disciplines
-from netns import execute, rundir
+from netns import carry_out, execute, rundir
 from netns.carry_out import CarryOut
 from netns.cli import main
 from netns.era import ERAS
@@ -239,6 +239,14 @@ def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
+@pytest.mark.parametrize(("prefix", "of_this_run"), [("aqm7-", 2), ("", 7)])
+def test_what_this_machine_lost_before_is_not_of_a_run(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, of_this_run: int) -> None:
+    """Five packets since boot, and seven after the run. A guest boots for it: all are the run's."""
+    lost = iter((5, 7) if prefix else (7,))
+    monkeypatch.setattr(carry_out, "softnet_dropped", lambda: next(lost))
+    (tmp_path / rundir.RECIPE).write_text("{}")
+    assert CarryOut(tmp_path, prefix).softnet_dropped() == of_this_run
 
 
 def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
