@@ -157,6 +157,8 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "variance": lambda f, _: f["summary"]["sd_over_fair_share"] ** 2,
     "mean_over_fair": lambda f, _: (f["summary"]["goodput_bps"]["mean"]
                                     / f["summary"]["fair_share_bps"]),
+    "above_fair": lambda f, _: statistics.fmean(
+        bps > f["summary"]["fair_share_bps"] for bps in f["flows_bps"]),
     "wait_ms": _wait_ms,
     "waiting": _waiting,
     "waiting_share": lambda f, group: _waiting(f, group) / f["summary"]["queue_packets"]["mean"],

@@ -23,6 +23,7 @@ FIGURES: dict[str, Any] = {
         "tcp": {"flows": 10, "goodput_bps": {"mean": 0.5e6, "sd": 0.1e6}, "loss": 0.0},
         "forward0": {"flows": 2}, "forward1": {"flows": 3}, "back0": {"flows": 1},
     },
+    "flows_bps": [1e6, 2.5e6, 3e6, 4e6],
     "payload": {"udp": 972}, "offered_bps": {"udp": 20e6},
     "phases": [
         {"dropped": 30, "marked": 20, "sent": 70, "queue_delay_ms": {"p50": 12.112},
@@ -39,7 +40,8 @@ WIRE = 4e6 * 1014 / 972
 
 HAND = {
     "udp:mbps": 4.0, "tcp:mbps": 5.0, "udp:kbyte_s": 500.0, "udp:link_share": WIRE / 10e6,
-    "udp:mbps_kept": WIRE / 20e6, ":variance": 0.04, ":mean_over_fair": 0.8, "udp:wait_ms": 20.0,
+    "udp:mbps_kept": WIRE / 20e6, ":variance": 0.04, ":mean_over_fair": 0.8, ":above_fair": 0.5,
+    "udp:wait_ms": 20.0,
     # 4 Mb/s for 20 ms are 10 000 bytes.
     "udp:waiting": 10_000 / 972, "udp:waiting_share": 500 / 972,
     "udp:off_equal_part": 500 / 972 - 1 / 17, "tcp:unevenness": 0.2,
@@ -84,7 +86,7 @@ def test_choke_leaves_no_more_than_is_offered(offered: float) -> None:
 
 
 @pytest.mark.parametrize(("more", "folded"), [
-    ({}, 0.7), ({"fold": "max"}, 0.9), ({"fold": "min"}, 0.5),
+    ({}, 0.7), ({"fold": "max"}, 0.9), ({"fold": "min"}, 0.5), ({"fold": "median"}, 0.7),
     ({"against": {"of": "other"}}, (5 + 3) / 2), ({"against": {"of": "other"}, "fold": "max"}, 5.0),
     ({"against": {"of": "other"}, "fold": "min"}, 3.0),
     ({"against": {"of": "other"}, "difference": True}, (0.4 + 0.6) / 2),

@@ -212,7 +212,7 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
                     and one["at"].items() <= c.at.items() for one in contests_of(name)))}
     for cell in cells:
         keys = by_itself(cell) ^ by_itself(own[cell.name])
-        assert keys <= {"warmup", "window", "memory"}
+        assert keys <= {"warmup", "duration", "window", "memory"}
         keys |= {"pacing"} if era == "paced" else {"era", "cc", "ecn"}
         assert without(cell, *keys) == without(own[cell.name], *keys)
         if era == "paced":
