@@ -13,7 +13,7 @@ import re
 import shlex
 import tomllib
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from analysis import claims, compare, rows, svg, verdict
 from analysis import traces as lines_of
 from analysis.figures import Absent, choke_theory, figure
 from analysis.verdict import Judged, by_cell, judge, measure
-from comparison import contests, drawing, judgement, ledger, pages, paper, replay, traces
+from comparison import contests, drawing, judgement, ledger, pages, paper, replay, sweep, traces
 from comparison.cards import cards
 from comparison.paper import Cell, Paper
 from netns.execute import ROOT
@@ -1168,12 +1168,43 @@ def test_pictures_are_well_formed_and_the_same_again(made_up: Paper) -> None:
 def made_by_hand(one: Paper, directory: Path) -> None:
     """Keep the lines of handmade's run as those of the figure over time's cell."""
     (cell,) = traces.missing(one).values()
+    ran(directory)
+    traces.keep(one, cell, directory)
+
+
+def ran(directory: Path) -> None:
+    """handmade's run, with what made it."""
     handmade.write(directory)
     (directory / "result.json").write_text(json.dumps({
         "provenance": {"version": "2", "modules": {}, "compiler": "c", "tc": "t",
                        "lab": {"image": "ab"}},
         "kernel": "7", "digest": "d", "cpu_seconds": 1.0, "virtual_seconds": 3.0}))
-    traces.keep(one, cell, directory)
+
+
+@pytest.mark.parametrize(("era", "drawn"), [(paper.OWN, 2), ("today", 0)])
+def test_a_run_gives_its_row_and_what_is_drawn_of_it(
+        made_up: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str,
+        drawn: int) -> None:
+    """Both panels of the figure over time are of one cell; in another era none is."""
+    one = paper.load("made-up", era=era)
+    rows.write(one.results, ())
+    cells = {cell.name: cell for cell in one.cells() if cell.round == 1}
+    made: list[dict[str, Any]] = []
+
+    def run(args: argparse.Namespace, jobs: Mapping[str, Any],
+            taken: Callable[[str], None]) -> list[str]:
+        for name in jobs:
+            (args.out / name).mkdir()
+            ran(args.out / name)
+            taken(name)
+        return list(jobs)
+
+    monkeypatch.setattr(sweep, "run", run)
+    monkeypatch.setattr(replay, "row_of", lambda _paper, cell, _directory: {
+        "cell": cell.name, "made": {"version": "2"}})
+    assert not replay._round(argparse.Namespace(out=tmp_path, quick=False), one, cells, made)
+    assert [row["cell"] for row in rows.read(one.results)] == list(cells)
+    assert len(rows.read(one.traces)) == drawn
 
 
 def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -> None:
