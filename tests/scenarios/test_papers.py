@@ -123,6 +123,12 @@ def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
+def test_no_discipline_is_listed_for_nothing(name: str) -> None:
+    one = paper.load(name)
+    assert set(one.disciplines) == {name for e in one.experiments for name in e.disciplines}
+
+
+@pytest.mark.parametrize("name", PAPERS)
 def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
     quick, whole = paper.load(name, quick=True), paper.load(name)
     of_whole = {(c.experiment.name, c.discipline, *c.at.values(), c.seed) for c in whole.cells()}
