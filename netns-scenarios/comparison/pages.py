@@ -155,7 +155,9 @@ def _made_with(made: Sequence[Row]) -> list[str]:
 
 def _have(one: Judgement) -> str:
     paper = one.paper
-    least, most = min(e.others for e in paper.experiments), max(map(len, paper.seeds.values()))
+    # With others = 0 there are no cells but those of all seeds.
+    least = min(e.others or e.seeds for e in paper.experiments)
+    most = max(map(len, paper.seeds.values()))
     seeds = f"{least} to {most}" if least < most else f"{most}"
     return (f"{len(one.made)} of {one.asked} cells ({seeds} seeds each), "
             f"{many(round(_minutes(one.made)), 'minute')} of one CPU.")
