@@ -1380,7 +1380,7 @@ def test_bad_claims_are_refused() -> None:
     (good, _) = claims.tomllib.loads(CLAIMS)["claim"]
     for change, said in (
             ({"hihg": 2}, "no such key: hihg"), ({"low": None}, "needs low or high"),
-            ({"low": 1.0}, "low is not below high"), ({"fold": "median"}, "no such .*: median"),
+            ({"low": 1.0}, "low is not below high"), ({"fold": "modal"}, "no such .*: modal"),
             ({"metric": "udp:nonsense"}, "no such .*: nonsense"),
             ({"try": [{"change": "bad", "off": "bad"}]}, "no such key: off"),
             ({"try": [{"change": "bad", "metric": ":none"}]}, "no such .*: none")):
