@@ -207,9 +207,8 @@ def _one_page(one: Judgement, every: Sequence[Judgement], drawn: Mapping[str, st
            f"{counts[UNDECIDED]} are not decided: {more}.", "",
            "## What still holds of the papers", "",
            "Each claim is judged again by the same bounds, with another TCP and nothing else "
-           "changed but whether ECN is on, or with senders that are paced. Windows and times "
-           "differ where a page says so: of figures 5 to 7 of kantawala2001 the other eras have "
-           "30 s. The pages have all figures.", "",
+           "changed but whether ECN is on, or with senders that are paced, and windows and times "
+           "where a paper's page says so; the pages have all figures.", "",
            *table]
     return "\n".join(out) + "\n"
 
