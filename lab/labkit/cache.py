@@ -17,6 +17,9 @@ from .errors import LabError, say
 #: The file that says that what is beside it is whole.
 MARK = "complete"
 
+#: Holds the SHA-256 of each file beside it that a guest runs, as sha256sum(1) writes it.
+SUMS = "sha256sums"
+
 
 def mark(folder: Path) -> None:
     """Say that FOLDER is whole: last of all."""
@@ -72,16 +75,62 @@ def write_manifest(folder: Path) -> None:
     fresh.replace(folder / "manifest")
 
 
-def whole(folder: Path) -> bool:
-    """Whether FOLDER lies where it was made and has all files of its manifest, in their sizes."""
+def misplaced(folder: Path) -> str:
+    """Say how FOLDER differs from its manifest in place, names or sizes; "" if it does not."""
     try:
         place, *lines = (folder / "manifest").read_text().splitlines()
-        pairs = (line.split(" ", 1) for line in lines)
-        return place == str(folder) and all(
-            (folder / name).lstat().st_size == int(size) for size, name in pairs
-        )
-    except (OSError, ValueError):
-        return False
+        if place != str(folder):
+            return f"it was moved here from {place}"
+        for line in lines:
+            size, name = line.split(" ", 1)
+            if (folder / name).lstat().st_size != int(size):
+                return f"{name} has another size"
+    except FileNotFoundError as error:
+        return f"{error.filename} is missing"
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def file_digest(file: Path) -> str:
+    """Return the SHA-256 of FILE."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def write_sums(folder: Path, files: Iterable[Path]) -> None:
+    """Write FOLDER's sha256sums, with a line for each of FILES."""
+    fresh = folder / f"{SUMS}.part"
+    fresh.write_text("".join(f"{file_digest(file)}  {file.relative_to(folder)}\n"
+                             for file in sorted(files)))
+    fresh.replace(folder / SUMS)
+
+
+def sums(folder: Path) -> dict[str, str]:
+    """Return what FOLDER's sha256sums has: digests by name. It is empty if there is none."""
+    try:
+        lines = (folder / SUMS).read_text().splitlines()
+    except FileNotFoundError:
+        return {}
+    return {name: value for value, _, name in (line.partition("  ") for line in lines)}
+
+
+def altered(folder: Path) -> str:
+    """Say which file is not as FOLDER's sha256sums has it; "" if all are."""
+    recorded = sums(folder)
+    if not recorded:
+        return f"{SUMS} is missing"
+    for name, value in recorded.items():
+        try:
+            if file_digest(folder / name) != value:
+                return f"{name} has another SHA-256"
+        except OSError as error:
+            return f"{name}: {error.strerror}"
+    return ""
+
+
+def whole(folder: Path) -> bool:
+    """Whether FOLDER is as it was when its manifest and its sha256sums were written."""
+    return not (misplaced(folder) or altered(folder))
 
 
 def files_under(*tops: Path) -> list[Path]:

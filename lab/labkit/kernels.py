@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import records
-from .cache import built, digest, mark, prune, whole, write_manifest
+from .cache import (
+    altered,
+    built,
+    digest,
+    mark,
+    misplaced,
+    prune,
+    sums,
+    whole,
+    write_manifest,
+    write_sums,
+)
 from .errors import LabError, need, say
 from .paths import CACHE, LAB, LOGS
 from .progress import run_logged
@@ -193,14 +204,19 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
     """Configure, build, install the kernel's own modules, prune; its manifest marks the end.
 
     What an interrupted build left is taken up again: the key says it was for the same. What was
-    whole once and is not any more is built anew.
+    whole once and is not any more is built anew. A kernel from before there were digests gets
+    them now, if its files have their sizes.
     """
+    damage = misplaced(path)
+    if not damage and not sums(path):
+        write_sums(path, runnable(path))
+        return
     check_tools()
     if " " in str(path) or ":" in str(path):
         raise LabError(f"kernels cannot be built below {CACHE}: a blank or a colon in the name; "
                        "LAB_CACHE names another place")
     if (path / "manifest").exists():
-        say(f"{path.name} is not what was built: files are missing or the directory was moved")
+        say(f"{path.name} is not what was built: {damage or altered(path)}")
         shutil.rmtree(path)
     say(f"building Linux {source.version} ({flavour}) for user mode: once, some minutes")
     path.mkdir(parents=True, exist_ok=True)
@@ -215,8 +231,14 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
     release = (path / "include" / "config" / "kernel.release").read_text()
     prune_build(path)
     (path / "release").write_text(release)
+    write_sums(path, runnable(path))
     write_manifest(path)
     say(f"{what} is ready")
+
+
+def runnable(path: Path) -> list[Path]:
+    """The files of the kernel in PATH that a guest runs: its image and its modules."""
+    return [path / "linux", *(path / "installed").rglob("*.ko")]
 
 
 def prune_build(path: Path) -> None:

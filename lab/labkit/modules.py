@@ -14,7 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .cache import built, digest, digest_files, files_under, mark, prune
+from .cache import (
+    altered,
+    built,
+    digest,
+    digest_files,
+    files_under,
+    mark,
+    prune,
+    sums,
+    write_sums,
+)
 from .errors import LabError, need, say
 from .kernels import Kernel
 from .paths import BUILD, LAB, LOGS, ROOT
@@ -89,7 +99,8 @@ def ensure_modules(kernel: Kernel) -> Path:
     key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler(),
                        *warnings(kernel))
     path = built(BUILD / "modules" / f"{kernel.key}-{key}",
-                 lambda place: build_modules(kernel, files, place))
+                 lambda place: build_modules(kernel, files, place),
+                 lambda place: not altered(place))
     prune(path.parent, f"{kernel.name}-{kernel.flavour}-*[0-9a-f]", KEEP)
     return path / "lib" / "modules"
 
@@ -112,6 +123,8 @@ def link_tree(source: Path, target: Path) -> None:
 def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     """Build FILES for KERNEL and install them beside the kernel's own modules under PATH."""
     tree = path / "lib" / "modules" / kernel.release
+    if sums(path):
+        say(f"{path.name} is not what was built: {altered(path)}")
     shutil.rmtree(path, ignore_errors=True)
     link_tree(kernel.modules, tree)
     names = " ".join(file.stem for file in files if file.name.startswith("sch_"))
@@ -131,7 +144,7 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     if kernel.arch != "um":
         # Laid over the stock modules in the guest; the links were for depmod.
         shutil.rmtree(tree / "kernel")
-    mark(path)
+    write_sums(path, (file for file in tree.rglob("*") if file.is_file() and not file.is_symlink()))
 
 
 def ensure_module(kernel: Kernel, folder: Path) -> Path:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
+from .cache import file_digest, sums
 from .errors import LabError
 from .kernels import Kernel
 from .modules import Extras
@@ -52,7 +52,7 @@ def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, s
         "LAB_ENGINE": request.engine,
         "LAB_KERNEL": request.kernel,
         "LAB_FLAVOUR": request.flavour,
-        "LAB_IMAGE": hashlib.sha256(kernel.image.read_bytes()).hexdigest(),
+        "LAB_IMAGE": sums(kernel.path).get(kernel.image.name) or file_digest(kernel.image),
         "LAB_SEED": str(request.seed),
         "LAB_CLOCK": request.clock,
         "LAB_CACHE": str(CACHE),

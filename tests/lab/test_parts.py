@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import cache, fetch, job, modules, onecpu, paths, qemu, uml, verdict
+from labkit import cache, fetch, job, kernels, modules, onecpu, paths, qemu, uml, verdict
 from labkit.cache import digest
 from labkit.errors import LabError
 from labkit.orders import Orders
 from labkit.request import Request, Result
+from labkit.sources import Source
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -268,14 +269,74 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
     (place / "a dir" / "file").write_text("12345")
     (place / "link").symlink_to("/nowhere")
     assert not cache.whole(place)
+    cache.write_sums(place, [place / "a dir" / "file"])
+    assert not cache.whole(place)
     cache.write_manifest(place)
     assert cache.whole(place)
     (place / "a dir" / "new").write_text("what a build leaves")
     assert cache.whole(place)
     (place / "a dir" / "file").write_text("1234")
     assert not cache.whole(place)
+    assert cache.misplaced(place) == "a dir/file has another size"
     (place / "a dir" / "file").unlink()
     assert not cache.whole(place)
+    assert cache.misplaced(place) == f"{place}/a dir/file is missing"
+
+
+def test_one_byte_of_the_image_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a cache as older labs wrote it, which gets its digests without a build."""
+    module = tmp_path / "installed" / "lib" / "one.ko"
+    module.parent.mkdir(parents=True)
+    module.write_bytes(b"module")
+    image = tmp_path / "linux"
+    image.write_bytes(bytes(1000))
+    cache.write_manifest(tmp_path)
+
+    def build(*_: object) -> None:
+        raise AssertionError("it would be built")
+
+    monkeypatch.setattr(kernels, "check_tools", build)
+    monkeypatch.setattr(kernels, "say", print)
+    source = Source(tmp_path, "7.3.4")
+    assert not cache.whole(tmp_path)
+    kernels.build_uml("7.3", "fast", source, tmp_path)
+    assert cache.whole(tmp_path)
+    done = subprocess.run(["sha256sum", "--check", cache.SUMS], cwd=tmp_path, check=True,
+                          capture_output=True, text=True)
+    assert done.stdout == "installed/lib/one.ko: OK\nlinux: OK\n"
+    image.write_bytes(bytes(999) + b"\1")
+    assert not cache.whole(tmp_path)
+    monkeypatch.setattr(kernels, "check_tools", lambda: None)
+    monkeypatch.setattr(kernels, "make_kernel", build)
+    with pytest.raises(AssertionError):
+        kernels.build_uml("7.3", "fast", source, tmp_path)
+    assert "is not what was built: linux has another SHA-256" in capsys.readouterr().out
+    assert not image.exists()
+
+
+def test_an_altered_module_is_built_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[Path] = []
+
+    def build(_kernel: kernels.Kernel, _files: object, place: Path) -> None:
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "one.ko").write_bytes(b"module")
+        cache.write_sums(place, [place / "one.ko"])
+        built.append(place / "one.ko")
+
+    monkeypatch.setattr(modules, "BUILD", tmp_path)
+    monkeypatch.setattr(modules, "build_modules", build)
+    kernel = kernels.Kernel("7.3", "fast", "key", tmp_path, "7.3.4", tmp_path, tmp_path)
+    for _ in range(2):
+        modules.ensure_modules(kernel)
+    assert len(built) == 1
+    built[0].write_bytes(b"mo_ule")
+    modules.ensure_modules(kernel)
+    assert len(built) == 2
+    assert built[0].read_bytes() == b"module"
 
 
 def test_a_moved_kernel_is_not_whole(tmp_path: Path) -> None:
