@@ -13,7 +13,7 @@ from dataclasses import asdict
 from comparison.cards import cards
 from labkit import modules, stock
 
-from bench import figures, instructions, layout, memory, pictures, tracing, wall
+from bench import figures, instructions, layout, memory, pictures, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, keeps_whole
 
 #: What the page shows: regimes among so many flows each.
@@ -43,8 +43,6 @@ def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
     p.add_argument("--memory", action="store_true", help="bytes of an instance, only")
     p.add_argument("--leaves", action="store_true",
                    help=f"what {memory.MANY} thin leaves take, only")
-    p.add_argument("--cold", action="store_true",
-                   help="wall time by pfifo's with empty caches, only: this machine's")
     p.add_argument("--layout", action="store_true", help="bytes of our structures, only")
     p.add_argument("--json", action="store_true", help="a line of JSON for each row")
     p.add_argument("--write", action="store_true",
@@ -74,8 +72,7 @@ class Run:
     def __init__(self, asked: argparse.Namespace, kinds: Sequence[str]) -> None:
         """With the committed figures to begin with."""
         self.asked = asked
-        self.kinds = [kind for kind in kinds if kind not in wall.YOUNGER]
-        self.walled = [kind for kind in kinds if kind in (*wall.KINDS, *cards())]
+        self.kinds = kinds
         self.before = figures.load()
         self.found = figures.none()
         self.errors = 0
@@ -89,7 +86,7 @@ class Run:
         stored = figures.load()
         figures.merge(stored, kept)
         stored["layout"].update(kept["layout"])  # what is no more goes
-        stored = figures.in_order(stored, [*MAINLINE, *wall.YOUNGER, *cards()])
+        stored = figures.in_order(stored, [*MAINLINE, *cards()])
         figures.STORE.write_text(figures.dump(stored))
 
     def instructions(self, cells: Sequence[Cell]) -> None:
@@ -138,13 +135,6 @@ class Run:
             print(f"{leaf.qdisc} {leaf.options}: {json.dumps(here)}, {seconds:.1f} s")
             self.save()
 
-    def cold(self) -> None:
-        """Measure by the wall clock with empty caches."""
-        for cell, ratio in wall.measured(self.walled):
-            self.found["cold"].setdefault(cell.qdisc, {})[cell.regime] = asdict(ratio)
-            print(f"{cell.qdisc} {cell.regime}: {ratio}")
-        self.save()
-
     def layout(self) -> None:
         """Read how large the structures are."""
         built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
@@ -159,8 +149,7 @@ class Run:
         asked = self.asked
         regimes = [(regime, flows) for regime in asked.regime or STANDARD
                    for flows in asked.flows or [100]]  # fmt: skip
-        parts = {"layout": self.layout, "memory": self.memory, "leaves": self.leaves,
-                 "cold": self.cold}  # fmt: skip
+        parts = {"layout": self.layout, "memory": self.memory, "leaves": self.leaves}
         wanted = [part for part in parts if asked.whole or getattr(asked, part)]
         for kinds in pieces(self.kinds):
             if asked.profile:
@@ -187,6 +176,6 @@ class Run:
 
 def main() -> int:
     """Measure what the command line names."""
-    kinds = [*cards(), *MAINLINE, *wall.YOUNGER]
+    kinds = [*cards(), *MAINLINE]
     asked = parser(kinds).parse_args()
     return Run(asked, asked.qdisc or kinds).go()

@@ -13,12 +13,11 @@ from comparison.cards import cards
 from bench.instructions import REGIMES, Cell, Costs, Row
 from bench.memory import THIN, WIDE
 from bench.tracing import PHASES, Lines
-from bench.wall import COLUMNS
 
 TOP = Path(__file__).resolve().parent.parent
 STORE = TOP / "bench" / "figures.json"
 PAGE = TOP / "docs" / "performance.md"
-SECTIONS = ("instructions", "tenths", "lines", "memory", "leaves", "cold", "layout")
+SECTIONS = ("instructions", "tenths", "lines", "memory", "leaves", "layout")
 BEGIN, END = "<!-- bench/run: {} -->", "<!-- end -->"
 DEARER = 1.02  # what a row of ours may grow by
 ROUNDING = 2  # instructions, or a hundredth of so many lines, that are rounding and chance
@@ -228,15 +227,8 @@ def leaves_table(figures: Figures) -> str:
     return table(["", "GB", "time, by fq_codel's"], rows)
 
 
-def cold_table(figures: Figures) -> str:
-    """Wall time with empty caches, by pfifo's."""
-    rows = [[kind, *("{median:.2f} ({least:.2f} to {most:.2f})".format(**found[regime])
-                     for regime in COLUMNS)] for kind, found in figures["cold"].items()]
-    return table(["", *COLUMNS], rows)
-
-
 BLOCKS = {"regimes": by_regime, "flows": by_flows, "targets": targets, "lines": line_table,
-          "memory": memory_table, "leaves": leaves_table, "cold": cold_table}  # fmt: skip
+          "memory": memory_table, "leaves": leaves_table}  # fmt: skip
 
 
 def write_page(figures: Figures) -> None:

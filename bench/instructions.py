@@ -132,12 +132,12 @@ def warm(cell: Cell) -> int:
     return min(max(WARM, cell.flows), WARMEST)
 
 
-def job(cell: Cell, total: int = 0, cold: int = 0) -> str:
-    """What the module is told to do for a row; COLD are MiB to read between its steps."""
+def job(cell: Cell) -> str:
+    """Return the module's job for a row."""
     regime = REGIMES[cell.regime]
-    return (f"g0 {cell.flows} {regime.size} {total or regime.total} {regime.into} {regime.out} "
+    return (f"g0 {cell.flows} {regime.size} {regime.total} {regime.into} {regime.out} "
             f"{regime.fill} {regime.keep} {warm(cell)} {HOLD} "
-            f"{int(regime.pareto)} {cold}")
+            f"{int(regime.pareto)}")
 
 
 def set_up(cell: Cell) -> str:

@@ -2,7 +2,7 @@
 /*
  * Drives the root qdisc of a device, of any kind, and says what that took.
  *
- * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO COLD" (struct
+ * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO" (struct
  * job) to /sys/module/qdisc_bench/parameters/run and read there what came of it.
  * With "trace " before it ../trace.c is told what is going on.
  *
@@ -32,7 +32,6 @@
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <linux/timex.h>
-#include <linux/vmalloc.h>
 #include <net/ip.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
@@ -56,8 +55,6 @@
  * @warm: further packets offered before, untimed, in the pattern that is timed
  * @hold: packets that the qdisc may come to hold
  * @pareto: flow k or one beyond it has 1/(k + 1) of the arrivals, else all alike
- * @cold: MiB that are read before each row of arrivals that is timed, so that
- *	nothing else is left in the caches
  * @traced: ../trace.c listens
  */
 struct job {
@@ -72,7 +69,6 @@ struct job {
 	u32	warm;
 	u32	hold;
 	u32	pareto;
-	u32	cold;
 	bool	traced;
 };
 
@@ -85,7 +81,6 @@ struct job {
  * @packets: number of @pool
  * @next: where in @pool to look for one that is free
  * @page: what a large packet carries
- * @other: what is read to empty the caches
  * @arrivals: made up for the next row of arrivals
  * @departures: what the last row of departures gave
  * @random: state of the generator that draws flows
@@ -102,7 +97,6 @@ struct bench {
 	u32		packets;
 	u32		next;
 	struct page	*page;
-	char		*other;
 	struct sk_buff	*arrivals[BATCH];
 	struct sk_buff	*departures[BATCH];
 	u64		random;
@@ -149,12 +143,6 @@ static u64 now(void)
 
 	return cycles ?: ktime_get_raw_ns();
 #endif
-}
-
-static void empty_caches(const struct bench *b)
-{
-	for (size_t i = 0; i < (size_t)b->job.cold << 20; i += L1_CACHE_BYTES)
-		(void)READ_ONCE(b->other[i]);
 }
 
 static struct sk_buff *make_packet(struct bench *b)
@@ -393,8 +381,6 @@ static int offer(struct bench *b, u32 total, u32 in, u32 out, bool timed)
 		u32 row = min(in, total - done);
 		u64 took;
 
-		if (timed)
-			empty_caches(b);
 		for (u32 i = 0; i < row; i++) {
 			b->arrivals[i] = next_arrival(b);
 			if (!b->arrivals[i])
@@ -437,9 +423,7 @@ static int make_pool(struct bench *b)
 {
 	b->pool = kvcalloc(b->packets, sizeof(*b->pool), GFP_KERNEL);
 	b->page = alloc_pages(GFP_KERNEL | __GFP_COMP, 3);
-	if (b->job.cold)
-		b->other = vzalloc((size_t)b->job.cold << 20);
-	if (!b->pool || !b->page || (b->job.cold && !b->other))
+	if (!b->pool || !b->page)
 		return -ENOMEM;
 	for (u32 i = 0; i < b->packets; i++) {
 		b->pool[i] = make_packet(b);
@@ -455,7 +439,6 @@ static void free_pool(struct bench *b)
 	for (u32 i = 0; b->pool && i < b->packets; i++)
 		kfree_skb(b->pool[i]);
 	kvfree(b->pool);
-	vfree(b->other);
 	if (b->page)
 		__free_pages(b->page, 3);
 }
@@ -487,10 +470,8 @@ static int measure(struct bench *b)
 	if (err)
 		return err;
 
-	for (u32 i = 0; i < BATCH; i++) {
-		empty_caches(b);
+	for (u32 i = 0; i < BATCH; i++)
 		overhead = min(overhead, step(b, 0, 0));
-	}
 
 	if (job->traced)
 		begin_trace(b);
@@ -544,7 +525,7 @@ static int measure_qdisc(const struct job *job)
 
 	if (!job->flows || !job->total || !job->in || job->in > BATCH ||
 	    job->out > BATCH || job->size < HEADERS || job->size > 0xffff ||
-	    (u64)job->flows > 1ULL << 30 || job->cold > 1024)
+	    (u64)job->flows > 1ULL << 30)
 		return -EINVAL;
 
 	memset(b, 0, sizeof(*b));
@@ -632,10 +613,9 @@ static int run_set(const char *text, const struct kernel_param *param)
 		job.traced = true;
 		text += strlen("trace ");
 	}
-	if (sscanf(text, "%15s %u %u %u %u %u %u %u %u %u %u %u", job.dev, &job.flows,
+	if (sscanf(text, "%15s %u %u %u %u %u %u %u %u %u %u", job.dev, &job.flows,
 		   &job.size, &job.total, &job.in, &job.out, &job.fill,
-		   &job.keep, &job.warm, &job.hold, &job.pareto,
-		   &job.cold) != 12)
+		   &job.keep, &job.warm, &job.hold, &job.pareto) != 11)
 		return -EINVAL;
 	return measure_qdisc(&job);
 }
