@@ -62,6 +62,15 @@ def _waiting(figures: Figures, group: str) -> float:
     return _wait_ms(figures, group) / 1e3 * rate_bps / (8 * figures["payload"][group])
 
 
+def _most_waiting(figures: Figures, group: str) -> float:
+    """Packets of UDP in the queue when a datagram waits longest, by Little's law."""
+    one = figures["groups"][group]
+    if "delay_ms" not in one:
+        raise Absent(f"no packet of {group} that arrived")
+    longest_ms = one["delay_ms"]["max"] - one["rtt_ms"] / 2
+    return float(longest_ms / 1e3 * _group_bps(figures, group) / (8 * figures["payload"][group]))
+
+
 def _kept(figures: Figures, phase: int) -> float:
     """TCP's goodput in a phase over that in the first."""
     first, this = (figures["phases"][i]["groups"]["tcp"]["mean"] for i in (0, phase))
@@ -157,10 +166,13 @@ DERIVED: dict[str, Callable[[Figures, str], float]] = {
     "variance": lambda f, _: f["summary"]["sd_over_fair_share"] ** 2,
     "mean_over_fair": lambda f, _: (f["summary"]["goodput_bps"]["mean"]
                                     / f["summary"]["fair_share_bps"]),
+    "short_of_fair": lambda f, _: 1 - (f["summary"]["goodput_bps"]["mean"]
+                                       / f["summary"]["fair_share_bps"]),
     "above_fair": lambda f, _: statistics.fmean(
         bps > f["summary"]["fair_share_bps"] for bps in f["flows_bps"]),
     "wait_ms": _wait_ms,
     "waiting": _waiting,
+    "most_waiting": _most_waiting,
     "waiting_share": lambda f, group: _waiting(f, group) / f["summary"]["queue_packets"]["mean"],
     "off_equal_part": _off_equal_part,
     "unevenness": _unevenness,

@@ -19,6 +19,8 @@ All cover the measured time: from the end of the warm-up to the end of the run.
 - loss of a group of TCP: retransmitted bytes / sent bytes of its flows, over the whole run (the
   sender's counters, which include needless retransmissions). Of UDP, delay and completion times:
   see `traffic`.
+- dropped of a group of TCP: segments with payload that did not reach the sink / segments sent, over
+  the whole run. What is queued at the end, or sent to a sink that has closed, is in neither count.
 - window_limited of a group of TCP: of the time in which its senders had something to send or
   waited for an ACK, the share in which the receiver's window kept them from sending. Over the whole
   run, by the kernel's own account.
@@ -143,6 +145,21 @@ def _loss(rows: Sequence[Mapping[str, str]], datagrams: Array) -> float | None:
     return sum(int(row["bytes_retransmitted"]) for row in rows) / sent if sent else None
 
 
+def _segments(rows: Sequence[Mapping[str, str]], column: str) -> int:
+    return sum(int(row.get(column) or 0) for row in rows)
+
+
+def dropped(logs: Logs, group: str) -> float | None:
+    """Share of a group's TCP segments that were lost on the way; None where none were counted. What
+    is queued at the end is taken to be shared as all segments are."""
+    rows = [row for row in logs.ends if row["group"] == group]
+    sent = _segments(rows, "segs_sent")
+    if not sent:
+        return None
+    queued = float(logs.queue["packets"][-1]) * sent / _segments(logs.ends, "segs_sent")
+    return max(0.0, (sent - _segments(rows, "segs_received") - queued) / sent)
+
+
 def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
     facts = logs.run["facts"]
     names = _names(logs)
@@ -163,6 +180,7 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
             "goodput_bps": _spread(mine),
             "share_of_fair": float(np.mean(mine)) / fair if fair else None,
             "loss": _loss(rows, datagrams),
+            "dropped": dropped(logs, name),
             "window_limited": window_limited(rows),
             "delay_ms": traffic.spread(delays[:, 2]),
             "completion_s": traffic.completion(requests),

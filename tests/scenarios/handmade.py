@@ -39,7 +39,8 @@ RECIPE = {"flows": [{"id": flow, "source_netns": f"src-{name}", "sink_netns": "d
                     for flow, name in enumerate(("near", "far"))]}
 
 ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,"
-               "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,busy_ms,rwnd_limited_ms,unsent,error")
+               "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,busy_ms,rwnd_limited_ms,unsent,segs_sent,segs_received,"
+               "error")
 
 
 def red_xstats(marked: int) -> str:
@@ -54,8 +55,8 @@ def write(directory: Path) -> Path:
     (directory / "recipe.json").write_text(json.dumps(RECIPE))
     (directory / "flows.csv").write_text(
         f"{ENDS_HEADER}\n"
-        "1,far,bulk,0,3,110000,120000,6000,4,200,200,9,1460,0,3000,300,90000,0\n"
-        "0,near,bulk,0,3,60000,60000,0,0,40,40,9,1460,0,2000,0,90000,0\n"
+        "1,far,bulk,0,3,110000,120000,6000,4,200,200,9,1460,0,3000,300,90000,80,70,0\n"
+        "0,near,bulk,0,3,60000,60000,0,0,40,40,9,1460,0,2000,0,90000,41,41,0\n"
     )
     progress = ["time_s,flow,bytes"]
     for at in range(4):

@@ -45,6 +45,19 @@ def test_summary(run: Path) -> None:
     assert groups["far"]["share_of_fair"] == pytest.approx(0.32)
     assert groups["far"]["loss"] == pytest.approx(0.05)
     assert groups["far"]["rtt_ms"] == 200
+    assert groups["near"]["dropped"] == 0
+    # 80 segments left, 70 came, and none is queued at the end
+    assert groups["far"]["dropped"] == pytest.approx(10 / 80)
+
+
+def test_what_is_queued_at_the_end_is_not_lost(run: Path) -> None:
+    """12 packets, of which 80 of 120 segments, 8, are far's; and 2 of near's were lost."""
+    (run / "queue.csv").write_text((run / "queue.csv").read_text().replace(
+        "3.000000,0,0", "3.000000,12,18000"))
+    (run / "flows.csv").write_text((run / "flows.csv").read_text().replace(",41,41,", ",40,34,"))
+    groups = summarize(logs.read(run))[1]
+    assert groups["far"]["dropped"] == pytest.approx((80 - 70 - 8) / 80)
+    assert groups["near"]["dropped"] == pytest.approx((40 - 34 - 4) / 40)
 
 
 @pytest.mark.parametrize("qdisc", ["unheard-of limit 200", "sfq limit 200 ecn", "drr"])

@@ -197,6 +197,27 @@ def test_web_alone_takes_its_round_trips(tmp_path: Path, keep: str, round_trips:
     assert web["goodput_bps"]["mean"] == pytest.approx(8 * 10_000 * 8 / 20, rel=1e-6)
 
 
+def test_what_a_queue_drops_is_what_its_flows_lose(tmp_path: Path) -> None:
+    """The queue's own count, which may have ten more: the packets that reset the flows at their
+    end. One packet is in the shaper."""
+    r = run("dumbbell", tmp_path / "r", "flows=10", "rate=5", "warmup=2", "duration=18",
+            qdisc="pfifo limit 20")
+    sent = sum(int(row["segs_sent"]) for row in table(tmp_path / "r" / "flows.csv"))
+    lost = r["groups"]["all"]["dropped"] * sent
+    assert -1 <= r["hops"]["rtr b0"]["lost"] - lost <= 10 + 1
+    assert lost > 100
+
+
+def test_what_a_path_loses_by_chance_is_what_web_loses(tmp_path: Path) -> None:
+    """8 % of the packets, of which 10 000 leave; what is sent again is more."""
+    r = run("web-mix", tmp_path / "r", *ALONE, "size=90", "duration=60",
+            qdisc="netem loss random 8% limit 1000")
+    sent = sum(int(row["segs_sent"]) for row in table(tmp_path / "r" / "flows.csv"))
+    web = r["groups"]["web"]
+    assert web["dropped"] == pytest.approx(0.08, abs=3 * (0.08 * 0.92 / sent) ** 0.5)
+    assert web["loss"] > web["dropped"]
+
+
 def test_large_responses_arrive_whole(tmp_path: Path) -> None:
     r = run("web-mix", tmp_path / "r", *ALONE, "size=3000", "clients=3", qdisc="pfifo limit 50")
     rows = table(tmp_path / "r" / "requests.csv")

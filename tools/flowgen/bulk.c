@@ -141,6 +141,7 @@ static void bulk_stop(struct flow *f)
 	bulk_received(f);
 	tcp_info(f->source_fd, &info);
 	flow_count(f, &info);
+	flow_count_segs(f);
 	flow_end_row(f, &info);
 	/* A reset: what is still buffered must not go on loading the link. */
 	if (f->source_fd >= 0)

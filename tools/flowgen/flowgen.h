@@ -104,6 +104,8 @@ struct address {
  * @bytes: last known count of bytes received in order
  * @bytes_sent, @bytes_again: payload sent, and of it sent again
  * @again: segments sent again
+ * @segs_sent, @segs_received: segments with payload that left the source, and
+ *	that reached the sink, repetitions included
  * @busy_us, @rwnd_us: while there was something to send or to be acknowledged;
  *	of it, while the receiver's window forbade to send
  * @state: the kind's own
@@ -140,6 +142,8 @@ struct flow {
 	uint64_t bytes_sent;
 	uint64_t bytes_again;
 	unsigned int again;
+	uint64_t segs_sent;
+	uint64_t segs_received;
 	uint64_t busy_us;
 	uint64_t rwnd_us;
 	void *state;
@@ -202,6 +206,7 @@ void logs_open(const char *progress, const char *ends);
 void logs_close(void);
 FILE *flow_log(struct flow_log *log);
 void flow_count(struct flow *f, const struct tcp_info *info);
+void flow_count_segs(struct flow *f);
 void flow_end_row(struct flow *f, const struct tcp_info *info);
 
 /* sockets.c */

@@ -12,7 +12,7 @@ static const char progress_columns[] = "time_s,flow,bytes";
 /* Of every flow; of TCP. */
 #define ENDS_FLOW	"flow,group,kind,start_s,end_s,bytes,bytes_sent,"
 #define ENDS_TCP	"bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce," \
-			"busy_ms,rwnd_limited_ms,unsent,"
+			"busy_ms,rwnd_limited_ms,unsent,segs_sent,segs_received,"
 
 static const char ends_columns[] = ENDS_FLOW ENDS_TCP "error";
 
@@ -54,13 +54,27 @@ void flow_count(struct flow *f, const struct tcp_info *info)
 	f->rwnd_us += info->tcpi_rwnd_limited;
 }
 
+/*
+ * Segments of the connection between @f's sockets, which must be open. Both ends
+ * at the same instant: what is sent after the sink has closed reaches nobody.
+ */
+void flow_count_segs(struct flow *f)
+{
+	struct tcp_info source, sink;
+
+	if (!tcp_info(f->source_fd, &source) || !tcp_info(f->sink_fd, &sink))
+		return;
+	f->segs_sent += source.tcpi_data_segs_out;
+	f->segs_received += sink.tcpi_data_segs_in;
+}
+
 /* The flow's row in --ends; @info is all zero for what is not TCP. */
 void flow_end_row(struct flow *f, const struct tcp_info *info)
 {
 	int64_t now = mono_ns() - run.epoch_ns;
 
 	fprintf(run.ends,
-		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%.3f,%.3f,%u,%d\n",
+		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%.3f,%.3f,%u,%llu,%llu,%d\n",
 		f->id, f->group, f->kind->name,
 		(double)f->start_ns / NSEC_PER_SEC, (double)now / NSEC_PER_SEC,
 		(unsigned long long)f->bytes,
@@ -69,7 +83,9 @@ void flow_end_row(struct flow *f, const struct tcp_info *info)
 		info->tcpi_rtt / 1e3, info->tcpi_min_rtt / 1e3,
 		info->tcpi_snd_cwnd, info->tcpi_snd_mss,
 		info->tcpi_delivered_ce, f->busy_us / 1e3, f->rwnd_us / 1e3,
-		info->tcpi_notsent_bytes, f->source_error);
+		info->tcpi_notsent_bytes,
+		(unsigned long long)f->segs_sent,
+		(unsigned long long)f->segs_received, f->source_error);
 }
 
 /* Those that every run writes; flow_log() opens the others. */

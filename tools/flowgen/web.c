@@ -40,6 +40,7 @@ struct request {
  * @asked_ns: since when it is under way, after the epoch
  * @under_way: asked, and neither complete nor failed
  * @asking: the connection is still to come
+ * @counted: the segments of the server's connection are in the flow's counts
  * @to_get, @to_send: bytes that client and server still have to do
  * @ask_left: bytes of the request that the server has not seen yet
  * @lowat: SO_RCVLOWAT of the client's socket now
@@ -54,6 +55,7 @@ struct web {
 	int64_t asked_ns;
 	bool under_way;
 	bool asking;
+	bool counted;
 	uint64_t to_get;
 	uint64_t to_send;
 	unsigned int ask_left;
@@ -239,6 +241,17 @@ static void web_log(struct flow *f, bool complete)
 	w->next++;
 }
 
+static void web_client_close(struct flow *f)
+{
+	struct web *w = f->state;
+
+	/* The server may still hold the connection before this one. */
+	if (!w->counted)
+		flow_count_segs(f);
+	w->counted = true;
+	forget(&f->sink_fd);
+}
+
 /* The client gives up on what is under way, and goes on thinking. */
 static void web_failed(struct flow *f, int fd)
 {
@@ -248,7 +261,7 @@ static void web_failed(struct flow *f, int fd)
 	warnx("flow %u: request failed: %s", f->id,
 	      strerror(f->source_error));
 	web_log(f, false);
-	forget(&f->sink_fd);
+	web_client_close(f);
 	web_think(f);
 }
 
@@ -263,7 +276,7 @@ static void web_sink_event(struct flow *f, uint32_t events)
 		if (w->under_way)
 			web_failed(f, f->sink_fd);
 		else
-			forget(&f->sink_fd);
+			web_client_close(f);
 		return;
 	}
 	if (w->asking && events & EPOLLOUT) {
@@ -278,7 +291,7 @@ static void web_sink_event(struct flow *f, uint32_t events)
 		if (w->under_way)
 			web_failed(f, f->sink_fd);
 		else
-			forget(&f->sink_fd);
+			web_client_close(f);
 		return;
 	}
 	if (!w->under_way || (uint64_t)got > w->to_get)
@@ -291,7 +304,7 @@ static void web_sink_event(struct flow *f, uint32_t events)
 	}
 	web_log(f, true);
 	if (!w->keep)
-		forget(&f->sink_fd);
+		web_client_close(f);
 	web_think(f);
 }
 
@@ -321,6 +334,7 @@ static void web_listen_event(struct flow *f, uint32_t events)
 		return;
 	}
 	w->to_send = 0;
+	w->counted = false;
 	w->ask_left = REQUEST_BYTES;
 	watch(f->source_fd, f, END_SOURCE, EPOLLIN);
 }
@@ -398,9 +412,9 @@ static void web_stop(struct flow *f)
 	if (f->source_fd >= 0)
 		setsockopt(f->source_fd, SOL_SOCKET, SO_LINGER, &at_once,
 			   sizeof(at_once));
+	web_client_close(f);
 	web_server_close(f);
 	flow_end_row(f, &info);
-	forget(&f->sink_fd);
 	forget(&f->listen_fd);
 	free(w->requests);
 	free(w->session);
