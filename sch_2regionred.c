@@ -141,18 +141,20 @@ static_assert(sizeof(struct tworr_derived) <= AQM_MAX_LAW);
 /**
  * struct tworr_vars - state of the datapath; under the qdisc lock
  * @persistent: the estimator
- * @counted: counters of phases and controller
+ * @fill: lets a cache line begin with control.last
  * @control: phases and controller
  * @stands: until when arrivals change neither the estimate nor the phase, but
  *	are only counted, ns; 0: who knows
  * @queue: the packets; what it holds, in segments, is the thesis's q
+ * @counted: counters of phases and controller
  */
 struct tworr_vars {
 	struct persistent_queue	persistent;
-	struct two_region_stats	counted;
+	u64			fill[3];
 	struct two_region_vars	control;
 	u64			stands;
 	struct plain_fifo	queue;
+	struct two_region_stats	counted;
 };
 
 /**
@@ -220,7 +222,7 @@ static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 
 /* The arrival finds no room: @cause counts it. */
 static noinline int tworr_lost(struct sk_buff *skb, struct Qdisc *sch,
-			       u32 *cause, struct sk_buff **to_free)
+			       u64 *cause, struct sk_buff **to_free)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
@@ -255,7 +257,7 @@ static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 	struct plain_fifo *queue = &v->queue;
 	enum two_region_phase phase;
 	u64 now = ktime_get_ns();
-	u32 *full;
+	u64 *full;
 
 	if (unlikely(now >= v->stands))
 		tworr_look(sch, packets, now);

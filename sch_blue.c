@@ -186,7 +186,7 @@ static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool ab
 
 /* The arrival finds no room: @cause counts it. */
 static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
-			      u32 *cause, struct sk_buff **to_free)
+			      u64 *cause, struct sk_buff **to_free)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
@@ -204,7 +204,7 @@ static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct blue_vars *v = &q->vars;
 	struct plain_fifo *queue = &v->queue;
 	bool above;
-	u32 *full;
+	u64 *full;
 
 	if (unlikely(!queue->held.segments && v->marking.p))
 		blue_idled(q);

@@ -200,10 +200,10 @@ struct cbt_class {
 	u64				arrivals;
 	struct gnet_stats_basic_sync	sent;
 	u32				drops;
-	u32				threshold_drop;
-	u32				early_drop;
-	u32				marked;
-	u32				random_drop;
+	u64				threshold_drop;
+	u64				early_drop;
+	u64				marked;
+	u64				random_drop;
 } ____cacheline_aligned;
 
 /**
@@ -224,8 +224,8 @@ struct cbt_vars {
  */
 struct cbt_stats {
 	struct congestion_stats	signal;
-	u32	victims;
-	u32	drop_filter;
+	u64	victims;
+	u64	drop_filter;
 };
 
 struct cbt_sched_data {
@@ -366,7 +366,7 @@ static __always_inline void cbt_take(struct Qdisc *sch, struct sk_buff *skb,
 
 /* Count a packet of @class that is lost, taken out or never added. */
 static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
-		     u32 *cause, enum qdisc_drop_reason reason)
+		     u64 *cause, enum qdisc_drop_reason reason)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
@@ -376,7 +376,7 @@ static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
 
 /* Drop an arrival. */
 static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-			     u32 *cause, struct sk_buff **to_free)
+			     u64 *cause, struct sk_buff **to_free)
 {
 	cbt_lose(sch, skb, class, cause, QDISC_DROP_CONGESTED);
 	__qdisc_drop(skb, to_free);
@@ -416,7 +416,7 @@ cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
  * Return: false if it was the arrival.
  */
 static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-			    u32 *cause, struct sk_buff **to_free)
+			    u64 *cause, struct sk_buff **to_free)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
@@ -491,7 +491,7 @@ static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
  * if chance makes enough others go for it.
  */
 static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-			     u32 *cause, enum congestion_signal signal,
+			     u64 *cause, enum congestion_signal signal,
 			     bool forced, struct sk_buff **to_free)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
@@ -520,7 +520,7 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct cbt_vars *v = &q->vars;
 	struct cbt_class *cl;
 	bool forced = false;
-	u32 *full;
+	u64 *full;
 	u32 class;
 	int ret;
 

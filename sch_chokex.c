@@ -125,23 +125,24 @@ static_assert(sizeof(struct chokex_law) <= AQM_MAX_LAW);
 
 /**
  * struct chokex_stats - counters; see struct tc_chokex_qdisc_stats
- * @signal: what became of what RED chose
+ * @drawn: candidates
  * @matched: arrivals dropped for a candidate of their flow
  * @victims: those candidates
  * @drop_filter: dropped by a filter
- * @drawn: candidates
+ * @signal: what became of what RED chose
  */
 struct chokex_stats {
-	struct congestion_stats	signal;
-	u32	matched;
-	u32	victims;
-	u32	drop_filter;
 	u64	drawn;
+	u64	matched;
+	u64	victims;
+	u64	drop_filter;
+	struct congestion_stats	signal;
 };
 
 /**
- * struct chokex_vars - state of the datapath; under the qdisc lock. What matching
- *	writes, and what it counts, is one cache line
+ * struct chokex_vars - state of the datapath; under the qdisc lock. All that a
+ *	match reads and writes behind @queue is one cache line, RED's counters are
+ *	in the next
  * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
  * @flow_key: of the flows' hashes
  * @lost: packets taken out by matches that the parents have not been told of
@@ -157,7 +158,8 @@ struct chokex_vars {
 };
 
 #ifdef CONFIG_64BIT
-static_assert(sizeof(struct chokex_vars) == sizeof(struct red_fifo) + 64);
+static_assert(offsetofend(struct chokex_vars, stats.drop_filter) <=
+	      sizeof(struct red_fifo) + 64);
 #endif
 
 struct chokex_sched_data {
@@ -189,7 +191,7 @@ static u32 chokex_candidates(const struct chokex_law *p, u64 avg)
 }
 
 /* Count a packet that is lost. */
-static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u32 *cause,
+static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u64 *cause,
 			enum qdisc_drop_reason reason)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
@@ -247,7 +249,7 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	u32 flow = 0;
 	bool forced;
 	u32 minor;
-	u32 *full;
+	u64 *full;
 	int ret;
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),

@@ -220,7 +220,7 @@ static u32 fred_maxq(const struct fred_law *p, u64 avg)
 }
 
 /* The counter of a strike that the arrival costs its flow; NULL: none. */
-static u32 *fred_strike(struct fred_sched_data *q,
+static u64 *fred_strike(struct fred_sched_data *q,
 			const struct active_flow *flow, u64 avgcq)
 {
 	u64 qlen = fred_length(flow->qlen), avg = q->vars.red.avg;
@@ -295,7 +295,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	enum congestion_signal signal;
 	struct fred_vars *v = &q->vars;
 	u32 number, minor, slot;
-	u32 *cause;
+	u64 *cause;
 	bool forced;
 	u64 avgcq;
 	int ret;

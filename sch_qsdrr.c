@@ -110,7 +110,7 @@ struct qsdrr_vars {
  * @q_chosen: times Q was chosen afresh
  */
 struct qsdrr_stats {
-	u32	q_chosen;
+	u64	q_chosen;
 };
 
 /**
@@ -208,7 +208,7 @@ static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	struct qsdrr_flow *victim = NULL;
 	struct flow_losses losses = {};
 	struct sk_buff *lost;
-	u32 *cause;
+	u64 *cause;
 
 	flow_buffer_overflow(sch);
 	if (flow_buffer_is_oversize(b, skb, segments))

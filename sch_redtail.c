@@ -156,9 +156,9 @@ struct redtail_queue {
 	u32			backlog;
 	u32			loss;
 	u64			sent;
-	u32			arrived;
+	u64			arrived;
 	u32			dropped;
-	u32			overflow;
+	u64			overflow;
 };
 
 /**
@@ -209,13 +209,13 @@ struct redtail_stats {
 	struct congestion_stats	signal;
 	struct gentle_red_stats	red;
 	struct flow_age_stats	flows;
-	u32			flows_long;
-	u32			drop_memory;
-	u32			drop_change;
-	u32			drop_filter;
-	__u64			dropped_bytes;
-	u32			min2_raised;
-	u32			min2_lowered;
+	u64			flows_long;
+	u64			drop_memory;
+	u64			drop_change;
+	u64			drop_filter;
+	u64			dropped_bytes;
+	u64			min2_raised;
+	u64			min2_lowered;
 };
 
 /**
@@ -342,7 +342,7 @@ static u32 redtail_backlog(const struct redtail_sched_data *q)
 /* The counter of arrivals for @rq that have no room, for this reason; NULL: it
  * has. Alone, a packet fits into the buffer.
  */
-static u32 *redtail_full(struct redtail_sched_data *q, struct redtail_queue *rq,
+static u64 *redtail_full(struct redtail_sched_data *q, struct redtail_queue *rq,
 			 const struct sk_buff *skb)
 {
 	const struct redtail_law *law = &q->law;
@@ -366,7 +366,7 @@ static __always_inline int redtail_enqueue_one(struct sk_buff *skb,
 	struct redtail_vars *v = &q->vars;
 	struct redtail_queue *rq = v->arriving;
 	bool is_long = rq == &v->queues[REDTAIL_LONG];
-	u32 *full = redtail_full(q, rq, skb);
+	u64 *full = redtail_full(q, rq, skb);
 
 	rq->arrived++;
 	if (is_long)

@@ -109,7 +109,7 @@ struct tdrr_vars {
  * @victims: discards that hit another queue than the one before
  */
 struct tdrr_stats {
-	u32	victims;
+	u64	victims;
 };
 
 /**
@@ -192,7 +192,7 @@ static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	struct flow_buffer *b = &q->buffer;
 	struct flow_losses losses = {};
 	struct tdrr_flow *victim;
-	u32 *cause;
+	u64 *cause;
 
 	flow_buffer_overflow(sch);
 	if (flow_buffer_is_oversize(b, skb, segments))

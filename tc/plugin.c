@@ -960,7 +960,7 @@ static void put_stats(FILE *f, const struct plugin_stat *s, const char *base,
 
 	for (; s->name; s++) {
 		/* What an older kernel did not send is not known. */
-		if (s->show == SHOW_HIDDEN || len < s->offset + s->size)
+		if (len < s->offset + s->size)
 			continue;
 		u = stat_unsigned(s, base);
 		v = s->size == sizeof(__u32) && s->negative ? (__s32)u :

@@ -106,6 +106,7 @@ extern const struct plugin_type plugin_type_FRACTION;
 extern const struct plugin_type plugin_type_RATE;
 
 enum plugin_show {
+	SHOW_EVENTS,
 	SHOW_COUNT,
 	SHOW_PACKETS_Q32,
 	SHOW_PACKETS_Q40,
@@ -118,7 +119,6 @@ enum plugin_show {
 	SHOW_BITRATE,
 	SHOW_FLAG,
 	SHOW_CHOICE,
-	SHOW_HIDDEN,
 };
 
 /**

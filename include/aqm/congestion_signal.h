@@ -39,11 +39,11 @@ struct congestion_policy {
  * @spared: queued because of nodrop
  */
 struct congestion_stats {
-	u32	early_drop;
-	u32	early_mark;
-	u32	forced_drop;
-	u32	forced_mark;
-	u32	spared;
+	u64	early_drop;
+	u64	early_mark;
+	u64	forced_drop;
+	u64	forced_mark;
+	u64	spared;
 };
 
 enum congestion_signal {
@@ -91,7 +91,7 @@ static inline void congestion_count(struct congestion_stats *st,
 }
 
 /* The counter "marked" of all kinds: marks of every sort. */
-static inline u32 congestion_marked(const struct congestion_stats *st)
+static inline u64 congestion_marked(const struct congestion_stats *st)
 {
 	return st->early_mark + st->forced_mark;
 }

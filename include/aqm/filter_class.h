@@ -106,8 +106,8 @@ static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
  * Return: what enqueue returns.
  */
 static inline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
-				    int verdict, u32 *drop_filter,
-				    __u64 *dropped_bytes,
+				    int verdict, u64 *drop_filter,
+				    u64 *dropped_bytes,
 				    struct sk_buff **to_free)
 {
 	if (verdict == FILTER_CLASS_CONSUMED)

@@ -80,8 +80,8 @@ struct flow_age_table {
  * @evicted: flows forgotten early for want of a slot
  */
 struct flow_age_stats {
-	u32	new;
-	u32	evicted;
+	u64	new;
+	u64	evicted;
 };
 
 #define FLOW_AGE_SET		(FLOW_AGE_WAYS * sizeof(struct flow_age))

@@ -239,7 +239,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 
 /* Count a packet that is lost; @cause is its counter. */
 static inline void __flow_buffer_lose(struct Qdisc *sch, struct sk_buff *skb,
-				      u32 *cause)
+				      u64 *cause)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
@@ -329,7 +329,7 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
  *
  * Return: the counter of what is discarded for it; NULL if it fits.
  */
-static inline u32 *flow_buffer_lacks(struct flow_buffer *b,
+static inline u64 *flow_buffer_lacks(struct flow_buffer *b,
 				     const struct sk_buff *skb, u32 segments)
 {
 	return held_lacks(&b->held, segments, skb->truesize,
@@ -389,7 +389,7 @@ static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 /* Lose the first packet of a queue; @cause is the counter. */
 static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
 						  struct flow_queue *fq,
-						  u32 *cause,
+						  u64 *cause,
 						  struct flow_losses *losses)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
@@ -416,7 +416,7 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
  * Return: the packet lost, to read its length.
  */
 static inline struct sk_buff *
-flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u32 *cause,
+flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u64 *cause,
 		    struct flow_losses *losses, struct sk_buff **to_free)
 {
 	struct sk_buff *skb;

@@ -137,8 +137,8 @@ struct gentle_red_vars {
  * @lowered: steps of max_p down
  */
 struct gentle_red_stats {
-	u32	raised;
-	u32	lowered;
+	u64	raised;
+	u64	lowered;
 };
 
 enum gentle_red_verdict {

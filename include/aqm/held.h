@@ -65,9 +65,9 @@ static inline u32 held_segments(const struct sk_buff *skb)
  * fits. One that is larger than the limit by itself fits where nothing else is
  * held: refusing it would cut its flow off for good.
  */
-static inline u32 *held_lacks(const struct held *held, u32 segments,
+static inline u64 *held_lacks(const struct held *held, u32 segments,
 			      u32 truesize, u32 limit, u32 memory_limit,
-			      u32 *drop_limit, u32 *drop_memory)
+			      u64 *drop_limit, u64 *drop_memory)
 {
 	if (unlikely((u64)held->segments + segments > limit) && held->segments)
 		return drop_limit;

@@ -120,6 +120,13 @@ static inline void *aqm_params(const struct aqm_kind *k, struct Qdisc *sch)
 	return qdisc_priv(sch) + k->params;
 }
 
+/* The rate of the link that was given; 0: none was. */
+static inline const u64 *aqm_bandwidth(const struct aqm_kind *k,
+				       struct Qdisc *sch)
+{
+	return qdisc_priv(sch) + k->bandwidth;
+}
+
 static inline struct link_rate *aqm_link(const struct aqm_kind *k,
 					 struct Qdisc *sch)
 {
@@ -185,11 +192,10 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 /* The device has another rate or MTU. */
 static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k)
 {
-	const u64 *bandwidth = qdisc_priv(sch) + k->bandwidth;
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 	struct aqm_given *given = (void *)p;
 
-	if (*bandwidth && !k->follows_mtu)
+	if (*aqm_bandwidth(k, sch) && !k->follows_mtu)
 		return;
 	memcpy(p, aqm_params(k, sch), k->options->size);
 	given->now = 0;
@@ -287,10 +293,15 @@ static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	u64 xstats[AQM_MAX_XSTATS / sizeof(u64)] = {};
 	const struct aqm_kind *k = aqm_kind(sch);
+	struct aqm_common_stats *st = (void *)(xstats + 1);
 
 	BUILD_BUG_ON(TC_AQM_XSTATS_QDISC);	/* the type, which is 0 */
 	sch_tree_lock(sch);
-	k->stats(sch, xstats + 1);
+	k->stats(sch, st);
+	if (st->bandwidth)
+		st->bandwidth_source =
+			link_rate_source(aqm_link(k, sch),
+					 *aqm_bandwidth(k, sch));
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, xstats, k->xstats);
 }

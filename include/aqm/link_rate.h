@@ -82,6 +82,14 @@ static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
 	return given ?: lr->rate ?: LINK_RATE_DEFAULT;
 }
 
+/* Where the rate in force is from: the statistic bandwidth_source. */
+static inline u32 link_rate_source(const struct link_rate *lr, u64 given)
+{
+	if (given)
+		return TC_AQM_SOURCE_GIVEN;
+	return lr->rate ? TC_AQM_SOURCE_DEVICE : TC_AQM_SOURCE_ASSUMED;
+}
+
 /* Take in what a notifier tells of the device. Return: whether it matters. */
 static inline bool link_rate_news(struct link_rate *lr, unsigned long event,
 				  bool mtu)

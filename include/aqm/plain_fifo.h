@@ -52,7 +52,7 @@ static inline void plain_fifo_init(struct Qdisc *sch, struct plain_fifo *f,
  * The counter of arrivals of @packets that have no room, for this reason; NULL:
  * it has.
  */
-static inline u32 *plain_fifo_full(struct plain_fifo *f,
+static inline u64 *plain_fifo_full(struct plain_fifo *f,
 				   const struct sk_buff *skb, u32 packets)
 {
 	return held_lacks(&f->held, packets, skb->truesize, f->limit,
@@ -93,7 +93,7 @@ plain_fifo_lose(struct Qdisc *sch, struct plain_fifo *f, struct sk_buff *skb,
 		u32 packets, enum congestion_signal signal, bool forced,
 		struct congestion_stats *st, struct sk_buff **to_free)
 {
-	u32 *full;
+	u64 *full;
 
 	if (signal == CONGESTION_DROP) {
 		congestion_count(st, signal, forced);

@@ -223,7 +223,7 @@ static inline u32 red_fifo_count(const struct red_fifo *rf)
  * The counter of arrivals of @segments that have no room, for this reason; NULL:
  * it has.
  */
-static inline u32 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb,
+static inline u64 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb,
 				 u32 segments)
 {
 	return held_lacks(&rf->held, segments, skb->truesize, rf->limit,
@@ -289,7 +289,7 @@ static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
 
 /* Count a packet that is lost, taken out or never added, under its @cause. */
 static inline void red_fifo_lose(struct Qdisc *sch, struct red_fifo *rf,
-				 struct sk_buff *skb, u32 *cause,
+				 struct sk_buff *skb, u64 *cause,
 				 enum qdisc_drop_reason reason)
 {
 	++*cause;

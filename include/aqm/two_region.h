@@ -123,9 +123,9 @@ struct two_region_vars {
  * @negative: of these, times that the new drop rate was not positive
  */
 struct two_region_stats {
-	u32	entered[TWO_REGION_PHASES];
-	u32	updates;
-	u32	negative;
+	u64	entered[TWO_REGION_PHASES];
+	u64	updates;
+	u64	negative;
 };
 
 /* a / b in Q32.32; a and b in one format; the quotient below 2^31 */

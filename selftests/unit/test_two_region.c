@@ -482,7 +482,7 @@ static void low_n_holds_off(void)
 	}
 	unit_ok(low >= 150000000 && low < 152000000 && high <= 200000000 + 24000 &&
 		high > 198000000,
-		"then silence for %.1f to %.1f ms (%" PRIu64 " signals)", low / 1e6, high / 1e6,
+		"then silence for %.1f to %.1f ms (%llu signals)", low / 1e6, high / 1e6,
 		signals);
 	unit_ok(fabs(signals * 0.175 / 300 - 1) < 0.02, "uniform: 175 ms on average");
 }

@@ -34,7 +34,7 @@ static inline u32 unit_below(u32 n)
 static inline void unit_start(int argc, char **argv)
 {
 	unit_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	printf("TAP version 13\n# seed %" PRIu64 "\n", unit_state);
+	printf("TAP version 13\n# seed %llu\n", unit_state);
 }
 
 /* One TAP line; the promise is a format. */

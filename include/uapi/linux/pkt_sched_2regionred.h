@@ -78,20 +78,20 @@ enum {
 	_(x, __u32, bmax, COUNT, "packets", "in force") \
 	_(x, __u32, n_1dpr, COUNT, "flows", "in force, rounded down") \
 	_(x, __u32, hold_off, US, "", "what is left of phase II's silence") \
-	_(x, __u32, entered_quiet, COUNT, "times", "phase I was entered") \
-	_(x, __u32, entered_low, COUNT, "times", "phase II was entered") \
-	_(x, __u32, entered_high, COUNT, "times", "phase III was entered") \
-	_(x, __u32, entered_max, COUNT, "times", "phase IV was entered") \
-	_(x, __u32, updates, COUNT, "times", "phase III's controller ran") \
-	_(x, __u32, negative, COUNT, "times", \
+	_(x, __u32, flows, COUNT, "flows", "in force: N_Bmin") \
+	_(x, __u64, entered_quiet, EVENTS, "times", "phase I was entered") \
+	_(x, __u64, entered_low, EVENTS, "times", "phase II was entered") \
+	_(x, __u64, entered_high, EVENTS, "times", "phase III was entered") \
+	_(x, __u64, entered_max, EVENTS, "times", "phase IV was entered") \
+	_(x, __u64, updates, EVENTS, "times", "phase III's controller ran") \
+	_(x, __u64, negative, EVENTS, "times", \
 	  "the new drop rate was not positive") \
-	_(x, __u32, dropped_low, COUNT, "packets", "dropped in phase II") \
-	_(x, __u32, dropped_high, COUNT, "packets", "dropped in phase III") \
-	_(x, __u32, dropped_max, COUNT, "packets", "dropped in phase IV") \
-	_(x, __u32, marked_low, COUNT, "packets", "marked in phase II") \
-	_(x, __u32, marked_high, COUNT, "packets", "marked in phase III") \
-	_(x, __u32, marked_max, COUNT, "packets", "marked in phase IV") \
-	_(x, __u32, flows, COUNT, "flows", "in force: N_Bmin")
+	_(x, __u64, dropped_low, EVENTS, "packets", "dropped in phase II") \
+	_(x, __u64, dropped_high, EVENTS, "packets", "dropped in phase III") \
+	_(x, __u64, dropped_max, EVENTS, "packets", "dropped in phase IV") \
+	_(x, __u64, marked_low, EVENTS, "packets", "marked in phase II") \
+	_(x, __u64, marked_high, EVENTS, "packets", "marked in phase III") \
+	_(x, __u64, marked_max, EVENTS, "packets", "marked in phase IV")
 
 struct tc_2regionred_qdisc_stats {
 	TC_2REGIONRED_QDISC_STATS(TC_AQM_MEMBER, 0)

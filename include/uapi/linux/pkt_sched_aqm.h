@@ -12,7 +12,7 @@
  *	_(x, attribute, name, type, unit, least, greatest, default, help)
  *
  *	#define TC_KIND_QDISC_STATS(_, x) \
- *		_(x, __u32, marked, COUNT, "packets", "packets marked") \
+ *		_(x, __u64, marked, EVENTS, "packets", "packets marked") \
  *		...
  *	_(x, C type, name, show, unit, meaning)
  *
@@ -32,8 +32,8 @@
  *
  * Entries of both lists are added at the end only. An entry of statistics never
  * needs padding: 64-bit members are at multiples of 8, and a struct's size is
- * one. A reader takes as many bytes as it knows; what an older kernel did not
- * send is not known.
+ * one, so 32-bit members come in pairs. A reader takes as many bytes as it
+ * knows; what an older kernel did not send is not known.
  *
  * Types of options. The unit is what tc's help and messages say; of NUMBER, what
  * is counted; of CHOICE, the words for 0, 1, 2..., with "|" between:
@@ -53,7 +53,8 @@
  *
  * How statistics are shown. The unit is for people, but for CHOICE:
  *
- *	COUNT		a number
+ *	EVENTS		how often something has happened; it only grows, and is __u64
+ *	COUNT		a number that may also fall
  *	PACKETS_Q32	2^-32 packets
  *	PACKETS_Q40	2^-40 packets
  *	PACKETS_Q8	1/256 packets
@@ -64,7 +65,6 @@
  *	BITRATE		bits per second
  *	FLAG		0 or 1
  *	CHOICE		as above
- *	HIDDEN		not at all: fills a struct to a multiple of 8 bytes
  */
 #ifndef _UAPI_LINUX_PKT_SCHED_AQM_H
 #define _UAPI_LINUX_PKT_SCHED_AQM_H
@@ -120,6 +120,14 @@ enum {
 	_(x, K##_SEED, seed, NUMBER, "", 1, 4294967295, TC_AQM_DERIVED, \
 	  "of the random numbers, which begin anew; auto: unpredictable")
 
+/* Where the rate of the link in force is from: the words of bandwidth_source. */
+enum {
+	TC_AQM_SOURCE_NONE,	/* the kind needs no rate */
+	TC_AQM_SOURCE_GIVEN,	/* the option */
+	TC_AQM_SOURCE_DEVICE,	/* the speed that the device reports */
+	TC_AQM_SOURCE_ASSUMED,	/* the device reports none */
+};
+
 /*
  * What the statistics of each kind begin with, so that a reader finds these
  * without knowing the kind.
@@ -138,18 +146,20 @@ enum {
 	_(x, __u32, limit, COUNT, "", "in force, in the option's unit") \
 	_(x, __u32, memory_limit, BYTES, "", "in force; 0: none") \
 	_(x, __u32, memory_used, BYTES, "", "memory that the packets held take") \
-	_(x, __u32, marked, COUNT, "packets", "marked, whatever the cause") \
-	_(x, __u32, spared, COUNT, "packets", \
+	_(x, __u32, bandwidth_source, CHOICE, "none|given|device|assumed", \
+	  "of bandwidth; assumed: not given, and the device knows no speed") \
+	_(x, __u64, marked, EVENTS, "packets", "marked, whatever the cause") \
+	_(x, __u64, spared, EVENTS, "packets", \
 	  "queued because of nodrop though they could not be marked") \
-	_(x, __u32, drop_limit, COUNT, "packets", "dropped: limit was reached") \
-	_(x, __u32, drop_memory, COUNT, "packets", \
+	_(x, __u64, drop_limit, EVENTS, "packets", "dropped: limit was reached") \
+	_(x, __u64, drop_memory, EVENTS, "packets", \
 	  "dropped: memory_limit was reached") \
-	_(x, __u32, drop_change, COUNT, "packets", \
+	_(x, __u64, drop_change, EVENTS, "packets", \
 	  "dropped because a change lowered a limit")
 
 /* Of the kinds that take filters. */
 #define TC_AQM_FILTER_STATS(_, x) \
-	_(x, __u32, drop_filter, COUNT, "packets", "dropped by a filter")
+	_(x, __u64, drop_filter, EVENTS, "packets", "dropped by a filter")
 
 /*
  * Options and statistics of flow queues that share one buffer: qsdrr, tdrr.
@@ -168,12 +178,12 @@ enum {
 
 #define TC_AQM_FLOWS_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u32, drop_oversize, COUNT, "packets", \
+	_(x, __u64, drop_oversize, EVENTS, "packets", \
 	  "larger than memory_limit alone, or than limit, with others held") \
 	TC_AQM_FILTER_STATS(_, x) \
-	_(x, __u32, overflows, COUNT, "packets", "that found no room") \
+	_(x, __u64, overflows, EVENTS, "packets", "that found no room") \
 	_(x, __u32, active, COUNT, "queues", "that hold at least one packet") \
 	_(x, __u32, flows, COUNT, "queues", "in all") \
-	_(x, __u32, quantum, BYTES, "", "in force")
+	_(x, __u64, quantum, BYTES, "", "in force")
 
 #endif /* _UAPI_LINUX_PKT_SCHED_AQM_H */

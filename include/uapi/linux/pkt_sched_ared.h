@@ -57,13 +57,13 @@ enum {
 	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
 	_(x, __u32, max_p, FRACTION, "", "probability at max, as it is now") \
 	_(x, __u32, probability, FRACTION, "", "RED's p_b at this average") \
-	_(x, __u32, raised, COUNT, "times", "max_p was raised") \
-	_(x, __u32, lowered, COUNT, "times", "max_p was lowered") \
-	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
-	_(x, __u32, early_mark, COUNT, "arrivals", "marked by chance") \
-	_(x, __u32, forced_drop, COUNT, "arrivals", \
+	_(x, __u64, raised, EVENTS, "times", "max_p was raised") \
+	_(x, __u64, lowered, EVENTS, "times", "max_p was lowered") \
+	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
+	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
+	_(x, __u64, forced_drop, EVENTS, "arrivals", \
 	  "dropped because the average was too high") \
-	_(x, __u32, forced_mark, COUNT, "arrivals", \
+	_(x, __u64, forced_mark, EVENTS, "arrivals", \
 	  "marked because the average was too high") \
 	_(x, __u32, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \

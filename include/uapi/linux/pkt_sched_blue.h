@@ -38,13 +38,13 @@ enum {
 
 #define TC_BLUE_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
+	_(x, __u64, threshold, COUNT, "packets", "L in force") \
 	_(x, __u32, probability, FRACTION, "", "p_m, fallen to the present") \
-	_(x, __u32, threshold, COUNT, "packets", "L in force") \
 	_(x, __u32, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \
-	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
-	_(x, __u32, rises, COUNT, "times", "the probability rose") \
-	_(x, __u32, falls, COUNT, "times", "the probability fell")
+	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
+	_(x, __u64, rises, EVENTS, "times", "the probability rose") \
+	_(x, __u64, falls, EVENTS, "times", "the probability fell")
 
 struct tc_blue_qdisc_stats {
 	TC_BLUE_QDISC_STATS(TC_AQM_MEMBER, 0)

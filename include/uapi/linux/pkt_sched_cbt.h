@@ -108,16 +108,16 @@ enum {
 	_(x, __u32, other, COUNT, "packets", "of them others") \
 	_(x, __u32, min_th, PACKETS_Q8, "", "min in force") \
 	_(x, __u32, max_th, PACKETS_Q8, "", "max in force") \
-	_(x, __u32, tagged_drop, COUNT, "arrivals", \
+	_(x, __u64, tagged_drop, EVENTS, "arrivals", \
 	  "dropped above their threshold") \
-	_(x, __u32, other_drop, COUNT, "arrivals", \
+	_(x, __u64, other_drop, EVENTS, "arrivals", \
 	  "dropped above their threshold") \
-	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by RED's chance") \
-	_(x, __u32, early_mark, COUNT, "arrivals", "marked by RED's chance") \
-	_(x, __u32, forced_drop, COUNT, "packets", \
+	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by RED's chance") \
+	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by RED's chance") \
+	_(x, __u64, forced_drop, EVENTS, "packets", \
 	  "dropped because RED's average was too high") \
-	_(x, __u32, forced_mark, COUNT, "arrivals", "marked for that reason") \
-	_(x, __u32, victims, COUNT, "packets", \
+	_(x, __u64, forced_mark, EVENTS, "arrivals", "marked for that reason") \
+	_(x, __u64, victims, EVENTS, "packets", \
 	  "of forced_drop, drop_limit and drop_memory that were in the queue") \
 	_(x, __u32, probability, FRACTION, "", "RED's p_b") \
 	_(x, __u32, max_p, FRACTION, "", "RED's probability at max") \
@@ -132,19 +132,18 @@ struct tc_cbt_qdisc_stats {
 #define TC_CBT_CLASS_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q40, "", \
 	  "average number of its packets in the queue") \
-	_(x, __u64, arrivals, COUNT, "packets", "that arrived") \
+	_(x, __u64, arrivals, EVENTS, "packets", "that arrived") \
 	_(x, __u32, class_id, CHOICE, "all|tcp|tagged|other", "which class") \
 	_(x, __u32, threshold, PACKETS_Q8, "", \
 	  "of the average; TCP: RED's max") \
-	_(x, __u32, segments, COUNT, "packets", \
+	_(x, __u64, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \
-	_(x, __u32, threshold_drop, COUNT, "arrivals", \
+	_(x, __u64, threshold_drop, EVENTS, "arrivals", \
 	  "dropped above the threshold") \
-	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by RED's chance") \
-	_(x, __u32, marked, COUNT, "arrivals", "marked") \
-	_(x, __u32, random_drop, COUNT, "packets", \
-	  "lost to a forced drop, RED's or of a full queue") \
-	_(x, __u32, reserved, HIDDEN, "", "0")
+	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by RED's chance") \
+	_(x, __u64, marked, EVENTS, "arrivals", "marked") \
+	_(x, __u64, random_drop, EVENTS, "packets", \
+	  "lost to a forced drop, RED's or of a full queue")
 
 struct tc_cbt_class_stats {
 	TC_CBT_CLASS_STATS(TC_AQM_MEMBER, 0)

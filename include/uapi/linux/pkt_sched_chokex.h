@@ -55,18 +55,18 @@ enum {
 #define TC_CHOKEX_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
-	_(x, __u64, drawn, COUNT, "candidates", "drawn and compared") \
-	_(x, __u32, matched, COUNT, "arrivals", \
+	_(x, __u64, drawn, EVENTS, "candidates", "drawn and compared") \
+	_(x, __u64, matched, EVENTS, "arrivals", \
 	  "dropped because a candidate was of their flow") \
-	_(x, __u32, victims, COUNT, "packets", \
+	_(x, __u64, victims, EVENTS, "packets", \
 	  "dropped from the queue because an arrival was of their flow") \
-	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
-	_(x, __u32, early_mark, COUNT, "arrivals", "marked by chance") \
-	_(x, __u32, forced_drop, COUNT, "arrivals", \
+	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
+	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
+	_(x, __u64, forced_drop, EVENTS, "arrivals", \
 	  "dropped because the average was too high") \
-	_(x, __u32, forced_mark, COUNT, "arrivals", \
+	_(x, __u64, forced_mark, EVENTS, "arrivals", \
 	  "marked because the average was too high") \
-	_(x, __u32, segments, COUNT, "packets", \
+	_(x, __u64, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \
 	_(x, __u32, candidates, COUNT, "packets", \
 	  "that an arrival would draw at this average; 0 below min") \

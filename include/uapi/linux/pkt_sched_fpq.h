@@ -47,17 +47,17 @@ enum {
 #define TC_FPQ_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
+	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
+	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
+	_(x, __u64, forced_drop, EVENTS, "arrivals", \
+	  "dropped because the average was too high") \
+	_(x, __u64, forced_mark, EVENTS, "arrivals", \
+	  "marked because the average was too high") \
 	_(x, __u32, flows, COUNT, "flows", "N, as counted") \
 	_(x, __u32, target, COUNT, "packets", "queue that so many flows need") \
 	_(x, __u32, max_th, COUNT, "packets", "Bmax: twice the target") \
 	_(x, __u32, max_p, FRACTION, "", "Pmax: loss that so many flows need") \
 	_(x, __u32, probability, FRACTION, "", "RED's p_b at this average") \
-	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
-	_(x, __u32, early_mark, COUNT, "arrivals", "marked by chance") \
-	_(x, __u32, forced_drop, COUNT, "arrivals", \
-	  "dropped because the average was too high") \
-	_(x, __u32, forced_mark, COUNT, "arrivals", \
-	  "marked because the average was too high") \
 	_(x, __u32, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \
 	_(x, __u32, pipe, COUNT, "packets", "P: of one round trip") \

@@ -54,22 +54,22 @@ enum {
 	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
 	_(x, __u64, avgcq, PACKETS_Q32, "", \
 	  "average queue of an active flow; at least 1") \
+	_(x, __u64, maxq_drop, EVENTS, "arrivals", \
+	  "dropped for a strike: their flow had maxq") \
+	_(x, __u64, twice_drop, EVENTS, "arrivals", \
+	  "dropped for a strike: their flow had over twice avgcq at max") \
+	_(x, __u64, avgcq_drop, EVENTS, "arrivals", \
+	  "dropped for a strike: their flow had avgcq, and two strikes") \
+	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
+	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
+	_(x, __u64, forced_drop, EVENTS, "arrivals", \
+	  "dropped because the average was too high") \
+	_(x, __u64, forced_mark, EVENTS, "arrivals", \
+	  "marked because the average was too high") \
 	_(x, __u32, active, COUNT, "flows", "that have packets in the queue") \
 	_(x, __u32, struck, COUNT, "flows", \
 	  "of these, held to avgcq after more than one strike") \
 	_(x, __u32, maxq, COUNT, "packets", "that a flow may have at this average") \
-	_(x, __u32, maxq_drop, COUNT, "arrivals", \
-	  "dropped for a strike: their flow had maxq") \
-	_(x, __u32, twice_drop, COUNT, "arrivals", \
-	  "dropped for a strike: their flow had over twice avgcq at max") \
-	_(x, __u32, avgcq_drop, COUNT, "arrivals", \
-	  "dropped for a strike: their flow had avgcq, and two strikes") \
-	_(x, __u32, early_drop, COUNT, "arrivals", "dropped by chance") \
-	_(x, __u32, early_mark, COUNT, "arrivals", "marked by chance") \
-	_(x, __u32, forced_drop, COUNT, "arrivals", \
-	  "dropped because the average was too high") \
-	_(x, __u32, forced_mark, COUNT, "arrivals", \
-	  "marked because the average was too high") \
 	_(x, __u32, segments, COUNT, "packets", \
 	  "in the queue, as the wire will carry them") \
 	_(x, __u32, probability, FRACTION, "", "of a random drop at this average") \

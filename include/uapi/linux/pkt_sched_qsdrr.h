@@ -24,8 +24,8 @@ enum {
 
 #define TC_QSDRR_QDISC_STATS(_, x) \
 	TC_AQM_FLOWS_STATS(_, x) \
-	_(x, __u32, q_chosen, COUNT, "times", "Q was chosen afresh") \
-	_(x, __u32, q, COUNT, "", "number of queue Q, from 1; 0: Q is undefined")
+	_(x, __u64, q_chosen, EVENTS, "times", "Q was chosen afresh") \
+	_(x, __u64, q, COUNT, "", "number of queue Q, from 1; 0: Q is undefined")
 
 struct tc_qsdrr_qdisc_stats {
 	TC_QSDRR_QDISC_STATS(TC_AQM_MEMBER, 0)
@@ -34,10 +34,9 @@ struct tc_qsdrr_qdisc_stats {
 #define TC_QSDRR_CLASS_STATS(_, x) \
 	_(x, __u32, queue, COUNT, "", \
 	  "number of the queue, from 1; as a class, 65536 is 0") \
-	_(x, __s32, deficit, BYTES, "", \
-	  "that it may still send in this round; 0 or negative: what it has to wait for") \
 	_(x, __u32, is_q, FLAG, "", "this queue is Q") \
-	_(x, __u32, reserved, HIDDEN, "", "0")
+	_(x, __s64, deficit, BYTES, "", \
+	  "that it may still send in this round; 0 or negative: what it has to wait for")
 
 struct tc_qsdrr_class_stats {
 	TC_QSDRR_CLASS_STATS(TC_AQM_MEMBER, 0)

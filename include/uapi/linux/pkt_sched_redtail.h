@@ -86,7 +86,7 @@ enum redtail_key {
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, sent_short, BYTES, "", "served from the short queue") \
 	_(x, __u64, sent_long, BYTES, "", "served from the long queue") \
-	_(x, __s32, credit, BYTES, "", \
+	_(x, __s64, credit, BYTES, "", \
 	  "that the short queue is owed; negative: it was served ahead of its share") \
 	_(x, __u32, min1, BYTES, "", "lower threshold of the short queue") \
 	_(x, __u32, max1, BYTES, "", "upper threshold of the short queue") \
@@ -110,28 +110,27 @@ enum redtail_key {
 	  "average of lost to arrived packets, short queue") \
 	_(x, __u32, loss_long, FRACTION, "", \
 	  "average of lost or marked to arrived, long queue") \
-	_(x, __u32, early_drop, COUNT, "packets", "dropped by chance") \
-	_(x, __u32, early_mark, COUNT, "packets", "marked by chance") \
-	_(x, __u32, forced_drop, COUNT, "packets", \
+	_(x, __u64, early_drop, EVENTS, "packets", "dropped by chance") \
+	_(x, __u64, early_mark, EVENTS, "packets", "marked by chance") \
+	_(x, __u64, forced_drop, EVENTS, "packets", \
 	  "dropped because the average was above 2 max2") \
-	_(x, __u32, forced_mark, COUNT, "packets", \
+	_(x, __u64, forced_mark, EVENTS, "packets", \
 	  "marked because the average was above 2 max2") \
-	_(x, __u32, overflow_short, COUNT, "arrivals", \
+	_(x, __u64, overflow_short, EVENTS, "arrivals", \
 	  "at the short queue that found the buffer full") \
-	_(x, __u32, overflow_long, COUNT, "arrivals", \
+	_(x, __u64, overflow_long, EVENTS, "arrivals", \
 	  "at the long queue that found the buffer full") \
-	_(x, __u32, max_p_raised, COUNT, "steps", "of max_p up") \
-	_(x, __u32, max_p_lowered, COUNT, "steps", "of max_p down") \
-	_(x, __u32, min2_raised, COUNT, "steps", \
+	_(x, __u64, max_p_raised, EVENTS, "steps", "of max_p up") \
+	_(x, __u64, max_p_lowered, EVENTS, "steps", "of max_p down") \
+	_(x, __u64, min2_raised, EVENTS, "steps", \
 	  "of the dynamic thresholds up") \
-	_(x, __u32, min2_lowered, COUNT, "steps", \
+	_(x, __u64, min2_lowered, EVENTS, "steps", \
 	  "of the dynamic thresholds down") \
-	_(x, __u32, flows_new, COUNT, "flows", "that were new") \
-	_(x, __u32, flows_long, COUNT, "flows", "that became long") \
-	_(x, __u32, flows_evicted, COUNT, "flows", \
+	_(x, __u64, flows_new, EVENTS, "flows", "that were new") \
+	_(x, __u64, flows_long, EVENTS, "flows", "that became long") \
+	_(x, __u64, flows_evicted, EVENTS, "flows", \
 	  "forgotten early for want of a slot") \
-	TC_AQM_FILTER_STATS(_, x) \
-	_(x, __u32, reserved, HIDDEN, "", "0")
+	TC_AQM_FILTER_STATS(_, x)
 
 struct tc_redtail_qdisc_stats {
 	TC_REDTAIL_QDISC_STATS(TC_AQM_MEMBER, 0)
@@ -139,7 +138,7 @@ struct tc_redtail_qdisc_stats {
 
 #define TC_REDTAIL_CLASS_STATS(_, x) \
 	_(x, __u64, sent, BYTES, "", "served") \
-	_(x, __u32, arrived, COUNT, "packets", "that came for this queue") \
+	_(x, __u64, arrived, EVENTS, "packets", "that came for this queue") \
 	_(x, __u32, share, FRACTION, "", \
 	  "of the service while both queues hold packets") \
 	_(x, __u32, loss, FRACTION, "", \
@@ -148,7 +147,7 @@ struct tc_redtail_qdisc_stats {
 	_(x, __u32, max, BYTES, "", "upper threshold in force") \
 	_(x, __u32, avg, BYTES, "", "average length; long queue only") \
 	_(x, __u32, max_p, FRACTION, "", "Adaptive RED's; long queue only") \
-	_(x, __u32, marked, COUNT, "packets", "long queue only")
+	_(x, __u64, marked, EVENTS, "packets", "long queue only")
 
 struct tc_redtail_class_stats {
 	TC_REDTAIL_CLASS_STATS(TC_AQM_MEMBER, 0)

@@ -29,9 +29,9 @@ enum {
 #define TC_TDRR_QDISC_STATS(_, x) \
 	TC_AQM_FLOWS_STATS(_, x) \
 	_(x, __u64, top_throughput, BITRATE, "", "of queue top") \
-	_(x, __u32, victims, COUNT, "times", \
+	_(x, __u64, victims, EVENTS, "times", \
 	  "a discard hit another queue than the discard before") \
-	_(x, __u32, top, COUNT, "", \
+	_(x, __u64, top, COUNT, "", \
 	  "number of the active queue with the highest throughput, from 1; 0: none is active")
 
 struct tc_tdrr_qdisc_stats {
@@ -41,12 +41,11 @@ struct tc_tdrr_qdisc_stats {
 #define TC_TDRR_CLASS_STATS(_, x) \
 	_(x, __u64, throughput, BITRATE, "", \
 	  "what the queue has sent, averaged up to now") \
+	_(x, __s64, deficit, BYTES, "", \
+	  "that it may still send in this round; 0 or negative: what it has to wait for") \
 	_(x, __u32, queue, COUNT, "", \
 	  "number of the queue, from 1; as a class, 65536 is 0") \
-	_(x, __s32, deficit, BYTES, "", \
-	  "that it may still send in this round; 0 or negative: what it has to wait for") \
-	_(x, __u32, is_top, FLAG, "", "the next discard would hit this queue") \
-	_(x, __u32, reserved, HIDDEN, "", "0")
+	_(x, __u32, is_top, FLAG, "", "the next discard would hit this queue")
 
 struct tc_tdrr_class_stats {
 	TC_TDRR_CLASS_STATS(TC_AQM_MEMBER, 0)

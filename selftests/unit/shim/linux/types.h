@@ -19,11 +19,11 @@
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
-typedef uint64_t u64;
+typedef __u64 u64;
 typedef int8_t s8;
 typedef int16_t s16;
 typedef int32_t s32;
-typedef int64_t s64;
+typedef __s64 s64;
 
 #define U32_MAX		UINT32_MAX
 #define S32_MAX		INT32_MAX

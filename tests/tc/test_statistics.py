@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the lists of statistics promise their readers."""
+
+from __future__ import annotations
+
+import pytest
+from analysis import lists
+
+KINDS = lists.kinds()
+
+# Words in the name or the help of a statistic, and units, that only counters of events have.
+NAMES = ("drop", "mark", "spared", "overflow", "victims", "arrived", "raised", "lowered", "evicted")
+UNITS = ("arrivals", "times", "steps", "candidates")
+# RED's packets since the last drop: it starts again at each drop.
+GAUGES = {"count"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_counter_of_events_has_64_bits(kind: str) -> None:
+    """32 bits wrap in 7 minutes at 10 million packets a second."""
+    known = lists.read(kind)
+    counters = [s for s in known.qdisc + known.cls if s.show == "EVENTS"]
+    assert len(counters) >= 6
+    assert {s.name for s in counters if s.size != 8 or s.signed} == set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_counts_events_is_listed_as_such(kind: str) -> None:
+    known = lists.read(kind)
+    others = [s for s in known.qdisc + known.cls if s.show == "COUNT" and s.name not in GAUGES]
+    wrong = {s.name for s in others if s.unit in UNITS or any(word in s.name for word in NAMES)}
+    assert wrong == set()
