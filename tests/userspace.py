@@ -115,6 +115,7 @@ def load(path: Path) -> ctypes.CDLL:
         ("world_violation", text, handle),
         ("world_verdict", ctypes.c_int, handle),
         ("world_message", text, handle),
+        ("world_walk", None, handle),
         ("world_free", ctypes.c_int, handle),
     ):
         getattr(lib, name).restype = result
@@ -134,12 +135,13 @@ class World:
 
     ``options`` as after ``tc qdisc add ... KIND``. ``below`` names up to two parents from the
     root down: prio, tbf, drr, ets, qfq, htb, hfsc (link-sharing only), hfsc-rt. ``seed`` is
-    what the kernel's random numbers start from. Priorities of 1:N name classes.
+    what the kernel's random numbers start from. Priorities of 1:N name classes. With ``walk`` each
+    operation also checks the discipline's own lists and indexes.
     """
 
     def __init__(
         self, kind: str, options: str = "", *, below: str = "", seed: int = 1,
-        lib: ctypes.CDLL | None = None,
+        walk: bool = False, lib: ctypes.CDLL | None = None,
     ) -> None:  # fmt: skip
         self.kind = kind
         self._lib = lib or library(kind)
@@ -153,6 +155,8 @@ class World:
             self._lib.world_free(self._world)
             self._world = None
             raise Refused(f"{kind} {options}: {text}")
+        if walk:
+            self._lib.world_walk(self._world)
 
     def __enter__(self) -> World:
         """For with: it is closed at the end."""

@@ -2,13 +2,15 @@
 /*
  * libFuzzer on sequences of operations: bytes become the lines of a trace.
  *
- * The options come from the policy that the module itself parses by, so that
- * no kind is known here. With TRACE=1 in the environment the trace is printed:
+ * The module's own table of options is used, so no kind is known here. With TRACE=1 in the environment the trace is printed:
  * TRACE=1 build/userspace/fuzz-qsdrr crash-... gives what replay-qsdrr reads.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include <aqm/kind.h>
 
 #include "world.h"
 
@@ -28,78 +30,99 @@ static u32 below(u32 n)
 	return byte() % n;
 }
 
-static struct world *run(struct world *w, const char *fmt, ...)
+static int run(struct world *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static struct world *run(struct world *w, const char *fmt, ...)
+static int run(struct world *w, const char *fmt, ...)
 {
 	char line[2048];
 	va_list ap;
+	int rc;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	if (tell)
 		dprintf(1, "%s\n", line);
-	if (world_do(w, line) == WORLD_MALFORMED) {
+	rc = world_do(w, line);
+	if (rc == WORLD_MALFORMED) {
 		dprintf(world_stderr, "malformed: %s\n", line);
 		abort();
 	}
-	return w;
+	return rc;
 }
 
-/* A value of an attribute: mostly one that is allowed, small or at an edge. */
-static u64 value_of(const struct nla_policy *p)
+/*
+ * Draw a value of an option. Most are in range. Half of them are up to four times
+ * the default, because those agree with options that are not given; the others
+ * are small or near an edge.
+ */
+static u64 value_of(const struct aqm_option *o)
 {
-	u64 lo = 0, hi = p->type == NLA_U8 ? 255 : p->type == NLA_U32 ? U32_MAX :
-					     p->type == NLA_U16 ? 65535 : U64_MAX;
 	u8 how = byte();
-	u64 off = (1ULL << (how & 63)) - 1;
+	u64 off = (1ULL << (how & 63)) - 1, range = o->greatest - o->least;
 
 	off = off / 2 + off * byte() / 512;
-	switch (p->validation_type) {
-	case NLA_VALIDATE_RANGE_PTR:
-		lo = p->range->min;
-		hi = p->range->max;
-		break;
-	case NLA_VALIDATE_RANGE:
-		lo = p->min;
-		hi = p->max;
-		break;
-	case NLA_VALIDATE_MIN:
-		lo = p->min;
-		break;
-	case NLA_VALIDATE_MAX:
-		hi = p->max;
-		break;
-	}
-	if (how >= 250)
+	/* Rare: libFuzzer prefers other bytes, such as 0 and 255. */
+	if (how == 93 || how == 157)
 		return off;
-	if (off > hi - lo)
-		off %= hi - lo + 1 ?: U64_MAX;
-	return how & 64 ? hi - off : lo + off;
+	if (how < 4 && o->value == TC_AQM_DERIVED)
+		return 0;
+	if (how & 128 && o->value > 1 && o->value != TC_AQM_DERIVED)
+		return clamp(o->value * byte() / 64, o->least, o->greatest);
+	if (off > range)
+		off %= range + 1;
+	return how & 64 ? o->greatest - off : o->least + off;
 }
 
-static const u8 lengths[] = {
-	[NLA_U8] = 1, [NLA_U16] = 2, [NLA_U32] = 4, [NLA_U64] = 8,
-};
-
-/* Up to six attributes, as raw_options() reads them. */
-static void write_options(char *text, size_t room)
+/*
+ * Write up to six options, as raw_options() reads them. Most lists are short,
+ * because independent values seldom agree. The ranges come from the table that
+ * the module compares with. Returns the number of options.
+ */
+static u32 write_options(char *text, size_t room)
 {
-	u32 n = below(7), used = snprintf(text, room, "raw ");
-	const struct nla_policy *p;
+	const struct aqm_options *set =
+		container_of(world_ops, struct aqm_kind, ops)->options;
+	u32 left = min(below(7), below(7)), n = 0;
+	u32 used = snprintf(text, room, "raw ");
+	const struct aqm_option *o;
+	u64 value;
 	u32 type;
 
-	while (n-- && world_policy_max) {
-		type = 1 + below(world_policy_max);
-		p = &world_policy[type];
+	while (left--) {
+		type = below(set->last + 1);
+		o = &set->options[type];
+		if (!o->size)
+			continue;
+		value = value_of(o);
+		/* Bits can have a value only where the mask has them. */
+		if (set->policy[type].type == NLA_BITFIELD32 && byte() < 250)
+			value |= value << 32;
 		used += snprintf(text + used, room - used, "%u:%llu:%u ", type,
-				 (unsigned long long)value_of(p),
-				 p->type == NLA_BITFIELD32 ? 8 :
-				 p->type < sizeof(lengths) && lengths[p->type] ?
-				 lengths[p->type] : 4);
+				 (unsigned long long)value, o->size);
+		n++;
 	}
+	return n;
+}
+
+/* Lists with at least one option that the discipline accepted and refused. */
+static u32 lists_taken, lists_refused;
+
+static void note_list(u32 options, int err)
+{
+	if (!options || err == ENOMEM)
+		return;
+	if (err)
+		lists_refused++;
+	else
+		lists_taken++;
+}
+
+static void say_how_many(void)
+{
+	dprintf(world_stderr, "options: %u lists taken, %u refused\n",
+		lists_taken, lists_refused);
 }
 
 static void one_packet(struct world *w)
@@ -165,8 +188,8 @@ static void one_operation(struct world *w)
 	} else if (op < 204) {
 		run(w, "q %u", below(70));
 	} else if (op < 220) {
-		write_options(text, sizeof(text));
-		run(w, "x %s", text);
+		n = write_options(text, sizeof(text));
+		note_list(n, run(w, "x %s", text));
 	} else if (op < 224) {
 		write_options(text, sizeof(text));
 		run(w, "a %u", byte() & 7);
@@ -204,11 +227,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	const char *error;
 	struct world *w = world_new("raw ", "", 1, &error);
 
-	/* Another than none, as the policy is not known before. */
+	/* This loads the module. */
 	world_free(w);
 	world_stderr = dup(2);
 	world_most_alloc = 1 << 20;	/* a million queues take too long */
 	tell = getenv("TRACE");
+	atexit(say_how_many);
 	return 0;
 }
 
@@ -217,22 +241,27 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	const char *error, *topology;
 	struct world *w;
 	char text[1024];
-	u32 i;
+	u32 i, n;
 
 	at = data;
 	end = data + size;
 	topology = topologies[below(ARRAY_SIZE(topologies))];
-	write_options(text, sizeof(text));
+	n = write_options(text, sizeof(text));
 	if (tell)
-		dprintf(1, "# replay '%s' '%s' %u\n", text, topology, 1);
+		dprintf(1, "# replay '%s' '%s' %u; if these are refused, 'raw '\n",
+			text, topology, 1);
 	w = world_new(text, topology, 1, &error);
+	note_list(n, error ? EINVAL : 0);
 	if (error) {
 		if (!strstr(error, "refuses")) {
 			dprintf(world_stderr, "violation: %s\n", error);
 			abort();
 		}
+		/* Run the operations with default options instead. */
 		world_free(w);
-		return 0;
+		w = world_new("raw ", topology, 1, &error);
+		if (error)
+			abort();
 	}
 	world_fatal(w);
 	world_walk(w);

@@ -370,6 +370,8 @@ struct sk_buff {
 	u32		leaf;		/* 0: the kind; else a sibling of that level */
 	u32		act;		/* what the filters say */
 	u32		act_class;
+	bool		filtered;	/* a filter is attached when it arrives */
+	u32		handle;		/* the discipline's handle at that time */
 	int		said;		/* what they have said; TC_ACT_OK at first */
 	bool		lost;
 };

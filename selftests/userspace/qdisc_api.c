@@ -7,8 +7,6 @@
 
 struct world *world;
 struct Qdisc_ops *world_ops;
-const struct nla_policy *world_policy;
-int world_policy_max;
 u32 world_most_alloc = S32_MAX;
 int world_stderr = 2;
 
@@ -458,7 +456,7 @@ u32 skb_get_hash(struct sk_buff *skb)
 	const size_t from = offsetof(struct flow_keys, basic);
 	struct flow_keys keys = {};
 
-	if (!skb->hash) {
+	if (!skb->l4_hash && !skb->sw_hash) {
 		__skb_flow_dissect(NULL, skb, &flow_keys_dissector, &keys, NULL,
 				   0, 0, 0, 0);
 		skb->hash = (u32)siphash((u8 *)&keys + from,
@@ -500,6 +498,11 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 		s->leaf = skb->leaf;
 		s->act = skb->act;
 		s->act_class = skb->act_class;
+		s->filtered = skb->filtered;
+		s->handle = skb->handle;
+		s->hash = skb->hash;
+		s->l4_hash = skb->l4_hash;
+		s->sw_hash = skb->sw_hash;
 		*last = s;
 		last = &s->next;
 	}
@@ -582,8 +585,6 @@ int nla_parse_nested(struct nlattr *tb[], int maxtype, const struct nlattr *nla,
 		NL_SET_ERR_MSG_ATTR(extack, nla, "NLA_F_NESTED is missing");
 		return -EINVAL;
 	}
-	world_policy = policy;
-	world_policy_max = maxtype;
 	memset(tb, 0, sizeof(*tb) * (maxtype + 1));
 	a = nla_data(nla);
 	for (left = nla_len(nla); left >= NLA_HDRLEN && a->nla_len >= NLA_HDRLEN &&
@@ -693,12 +694,12 @@ void nla_nest_cancel(struct sk_buff *skb, struct nlattr *nest)
 int tcf_block_get(struct tcf_block **block, struct tcf_proto **filters,
 		  struct Qdisc *sch, struct netlink_ext_ack *extack)
 {
-	static struct tcf_proto all;
-
 	*block = userspace_alloc(1, sizeof(**block), GFP_KERNEL);
 	if (!*block)
 		return -ENOMEM;
-	*filters = &all;
+	*filters = NULL;
+	if (sch == world->kind)
+		world->filters = filters;
 	return 0;
 }
 

@@ -143,6 +143,7 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 	world = w;
 	INIT_LIST_HEAD(&w->alive);
 	w->random = seed;
+	w->seed = seed;
 	w->now = 1000000000ULL + seed % 1000003;
 	w->dev = (struct net_device) {
 		.name = "g0", .mtu = 1500, .hard_header_len = 14,
@@ -310,7 +311,8 @@ struct packet {
 	unsigned int label, segs, truesize, size, class, other, bridged, mac;
 	u32 act;
 	u8 proto;
-	bool v6, has_segs, has_truesize, has_size;
+	unsigned int hash, filter;
+	bool v6, has_segs, has_truesize, has_size, has_hash, has_filter;
 };
 
 static void put16(u8 *p, u16 v)
@@ -386,6 +388,28 @@ static u8 tos_of(const struct sk_buff *skb)
 	return proto == htons(ETH_P_IP) ? ip[1] : 0;
 }
 
+/*
+ * In a real kernel the stack has usually hashed a packet before the discipline
+ * sees it, and usually no filter is attached. The trace may choose both for each
+ * packet; otherwise the seed does, so that all combinations occur.
+ */
+static void draw_hash_and_filter(struct sk_buff *skb, const struct packet *p)
+{
+	static const siphash_key_t key = { { 3, 4 } };
+	const u64 drawn[] = { world->seed, skb->number };
+	u64 draw = siphash(drawn, sizeof(drawn), &key);
+	u32 hash = p->has_hash ? p->hash : draw & 3;
+
+	skb->filtered = p->has_filter ? p->filter : draw & 4;
+	/* Only an attached filter can return a verdict. */
+	skb->filtered |= skb->act != (u32)TC_ACT_UNSPEC;
+	if (!hash)
+		return;
+	skb_get_hash(skb);
+	skb->sw_hash = hash & 1;
+	skb->l4_hash = hash & 2;
+}
+
 static struct sk_buff *make_packet(const struct packet *p)
 {
 	u32 headers = 14 + (p->vlan ? 4 : 0) + (p->v6 ? 40 : 20) +
@@ -425,6 +449,8 @@ static struct sk_buff *make_packet(const struct packet *p)
 	}
 	if (p->has_size)
 		qdisc_skb_cb(skb)->pkt_len = p->size;
+	skb->handle = world->kind->handle;
+	draw_hash_and_filter(skb, p);
 	return skb;
 }
 
@@ -437,8 +463,11 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u32 qlen = sch->q.qlen, len = qdisc_pkt_len(skb);
 	u64 told_drops = world->told_drops;
 	struct sk_buff *freed = *to_free;
+	static struct tcf_proto filter;
 	int verdict;
 
+	if (world->filters)
+		*world->filters = skb->filtered ? &filter : NULL;
 	verdict = sch->ops->enqueue(skb, sch, to_free);
 	told_n = world->told_n - told_n;
 	told_len = world->told_len - told_len;
@@ -1002,6 +1031,7 @@ static int read_packet(struct packet *p, const char *words)
 		FIELD(gso), FIELD(label),
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
 		FIELD(other), FIELD(bridged), FIELD(mac),
+		FIELD(hash), FIELD(filter),
 #undef FIELD
 	};
 	static const struct {
@@ -1066,6 +1096,8 @@ static int read_packet(struct packet *p, const char *words)
 		p->has_segs |= IS("segs");
 		p->has_truesize |= IS("truesize");
 		p->has_size |= IS("size");
+		p->has_hash |= IS("hash");
+		p->has_filter |= IS("filter");
 		if (IS("class") && p->act == (u32)TC_ACT_UNSPEC)
 			p->act = TC_ACT_OK;
 #undef IS

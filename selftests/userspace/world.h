@@ -40,6 +40,8 @@ struct world_account {
  * @entry: where a violation returns to
  * @now: the time, ns
  * @random: state of the random numbers
+ * @seed: their first state
+ * @filters: pointer to the discipline's list of filters; NULL: it takes none
  * @fail_in: the allocation that will fail, counted from 1; 0: none
  * @locked: the qdisc lock is held
  * @walk: the inner structures are walked over after each operation
@@ -77,6 +79,8 @@ struct world {
 	jmp_buf			entry;
 	u64			now;
 	u64			random;
+	u64			seed;
+	struct tcf_proto	**filters;
 	u32			fail_in;
 	bool			locked;
 	bool			walk;
@@ -110,8 +114,6 @@ struct world {
 
 extern struct world *world;		/* whose turn it is */
 extern struct Qdisc_ops *world_ops;	/* of the discipline compiled in */
-extern const struct nla_policy *world_policy;	/* the last one parsed by */
-extern int world_policy_max;
 extern u32 world_most_alloc;		/* larger ones fail; as the kernel's */
 extern int world_stderr;		/* where a fatal violation is told */
 

@@ -88,7 +88,7 @@ def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
 def test_all_counts_agree_below_every_parent(kind: str, below: str) -> None:
     for seed in (1, 2):
         print("seed", seed)
-        with World(kind, OPTIONS[kind], below=below, seed=seed) as world:
+        with World(kind, OPTIONS[kind], below=below, seed=seed, walk=True) as world:
             for op in traffic(kind, seed, 2000):
                 world.do(op)
             for level in range(1 + len(below.split())):
@@ -237,10 +237,15 @@ def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Pa
 
 # A quarter of a minute of the processor each. The same seed and corpus do always the same.
 FUZZ_RUNS = 15000
+# Least share of the fuzzer's option lists that the discipline must accept: a refused list
+# tests only the parser.
+ACCEPTED = 0.7
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_fuzzing_finds_nothing(kind: str, tmp_path: Path) -> None:
+def test_fuzzing_finds_nothing_and_most_of_its_options_are_accepted(
+    kind: str, tmp_path: Path
+) -> None:
     build(str(BUILD / f"fuzz-{kind}"))
     done = subprocess.run(
         [BUILD / f"fuzz-{kind}", f"-runs={FUZZ_RUNS}", "-seed=1", "-max_len=1000",
@@ -258,6 +263,13 @@ def test_fuzzing_finds_nothing(kind: str, tmp_path: Path) -> None:
         kept.with_suffix(".trace").write_text(trace.stdout)
         print(f"again: build/userspace/fuzz-{kind} {kept}; as a trace: {kept}.trace")
     assert done.returncode == 0, done.stderr[-4000:]
+    said = re.search(r"options: (\d+) lists taken, (\d+) refused", done.stderr)
+    assert said, done.stderr[-4000:]
+    taken, refused = int(said[1]), int(said[2])
+    print(f"seed 1: {taken} lists of options taken, {refused} refused")
+    assert taken + refused > 1000
+    assert taken / (taken + refused) >= ACCEPTED
+    assert refused > 20
 
 
 @dataclass(frozen=True)
@@ -294,6 +306,11 @@ MUTANTS = [
         "qsdrr", "include/aqm/split_gso.h", "if (lost && result != NET_XMIT_SUCCESS)", "if (lost)"
     ),
     Mutant("qsdrr", "include/aqm/split_gso.h", TELL + "-1, -segment_len);", "(void)0;"),
+    # The fast path, which most real packets take, puts every flow into queue 0.
+    *(
+        Mutant(kind, f"sch_{kind}.c", "flow_buffer_hash(b, skb),", "0,")
+        for kind in ("qsdrr", "tdrr")
+    ),
     Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(filters->block);", ""),
     Mutant("tdrr", "include/aqm/flow_buffer.h", "held_sub(&b->held, skb);", ""),
     *(
@@ -344,7 +361,8 @@ def test_a_slip_is_caught(mutant: Mutant, tmp_path: Path) -> None:
     with pytest.raises(Violation) as caught:  # noqa: PT012
         for seed in range(3):
             for below in mutant.below:
-                with World(mutant.kind, OPTIONS[mutant.kind], below=below, lib=lib) as world:
+                options = OPTIONS[mutant.kind]
+                with World(mutant.kind, options, below=below, walk=True, lib=lib) as world:
                     for op in traffic(mutant.kind, seed):
                         world.do(op)
     print(caught.value)

@@ -12,6 +12,20 @@ static bool inner_is_linked(struct numbered_link *links, u32 number)
 	       number;
 }
 
+/* The queue of a packet: its priority or a filter names it, else its hash. */
+static u32 inner_queue_of(const struct flow_buffer *b, struct sk_buff *skb)
+{
+	u32 named = 0;
+
+	if (skb->handle && TC_H_MAJ(skb->priority) == skb->handle &&
+	    TC_H_MIN(skb->priority) <= b->params.flows)
+		named = TC_H_MIN(skb->priority);
+	if (!named && skb->act == TC_ACT_OK)
+		named = TC_H_MIN(skb->act_class);
+	return named ? named - 1 :
+		       flow_spread(skb_get_hash(skb), b->salt, b->params.flows);
+}
+
 /* One queue that holds packets: @flow adds what its discipline knows of it. */
 static void inner_rounds(struct Qdisc *sch,
 			 void (*flow)(struct Qdisc *sch, struct flow_queue *fq,
@@ -21,6 +35,7 @@ static void inner_rounds(struct Qdisc *sch,
 	struct flow_rounds *fr = &b->rounds;
 	struct flow_queue *fq;
 	struct inner all = {}, in;
+	struct sk_buff *skb;
 	u32 slot, number, active = 0;
 
 	for (slot = 0; slot < FLOW_ROUNDS; slot++) {
@@ -44,6 +59,8 @@ static void inner_rounds(struct Qdisc *sch,
 				   fq->round < fr->restarted);
 			in = (struct inner) {};
 			inner_list(&in, fq->head, fq->tail, &b->delay);
+			for (skb = fq->head; skb; skb = skb->next)
+				inner_must(inner_queue_of(b, skb) == number);
 			flow(sch, fq, &in);
 			all.qlen += in.qlen;
 			all.backlog += in.backlog;
