@@ -43,6 +43,24 @@ ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitt
                "error")
 
 
+# Two more flows of near, so that neither its goodputs nor all have a mean that is their median.
+MORE_BYTES = {2: (0, 0, 0, 0), 3: (0, 2_000, 20_000, 42_000)}
+
+
+def more_flows(directory: Path) -> Path:
+    """A run of four flows, three of them near's, in a directory that has the logs above."""
+    run = json.loads((directory / "run.json").read_text())
+    run["facts"]["groups"]["near"]["flows"] = 3
+    (directory / "run.json").write_text(json.dumps(run))
+    with (directory / "flows.csv").open("a") as file:
+        file.writelines(f"{flow},near,bulk,0,3,{counts[-1]},{counts[-1]},0,0,40,40,9,1460,0,3000,0,"
+                        "90000,28,28,0\n" for flow, counts in MORE_BYTES.items())
+    lines = [f"{at}.000,{flow},{counts[at]}" for at in range(4)
+             for flow, counts in (FLOW_BYTES | MORE_BYTES).items()]
+    (directory / "progress.csv").write_text("time_s,flow,bytes\n" + "\n".join(lines) + "\n")
+    return directory
+
+
 def red_xstats(marked: int) -> str:
     """struct tc_red_xstats in hex: early, pdrop, other, marked."""
     return struct.pack("=4I", 0, 0, 0, marked).hex()

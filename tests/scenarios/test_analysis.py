@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from analysis import compare, iperf3, logs, result, rows, state, traffic
-from analysis.summary import jain, summarize, window
+from analysis import compare, iperf3, logs, result, rows, state, traffic, uapi
+from analysis.summary import jain, marked, summarize, window
 from netns.execute import Cost
 
 from tests.scenarios import handmade
@@ -48,6 +48,30 @@ def test_summary(run: Path) -> None:
     assert groups["near"]["dropped"] == 0
     # 80 segments left, 70 came, and none is queued at the end
     assert groups["far"]["dropped"] == pytest.approx(10 / 80)
+
+
+def test_goodputs_are_means_and_not_medians(run: Path) -> None:
+    """near's three flows have 200, 0 and 160 kbit/s, far's has 80."""
+    summary, groups = summarize(logs.read(handmade.more_flows(run)))
+    assert groups["near"]["goodput_bps"] == pytest.approx(
+        {"mean": 120_000, "sd": statistics.pstdev([200e3, 0, 160e3])})
+    assert groups["near"]["share_of_fair"] == pytest.approx(0.48)
+    assert summary["goodput_bps"] == pytest.approx({
+        "mean": 110_000, "sd": statistics.pstdev([200e3, 80e3, 0, 160e3]),
+        "min": 0, "max": 200_000})
+
+
+@pytest.mark.parametrize("at", [0, -1])
+def test_marks_that_are_known_at_one_end_alone_are_not_known(
+        run: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    read = logs.read(run)
+    unknown = read.queue.xstats[at]
+    counted = uapi.marked
+    monkeypatch.setattr(uapi, "marked", lambda qdisc, xstats: None if xstats is unknown
+                        else counted(qdisc, xstats))
+    assert marked(read, 0, 3) is None
+    monkeypatch.undo()
+    assert marked(read, 0, 3) == 5
 
 
 def test_what_is_queued_at_the_end_is_not_lost(run: Path) -> None:

@@ -109,6 +109,27 @@ def test_ipv6_may_send_a_few_of_its_own() -> None:
     assert len(said(told, ip=6)) == 1
 
 
+@pytest.mark.parametrize(("ip", "counter", "allowed"), [
+    (4, "Udp RcvbufErrors", 0), (6, "Udp RcvbufErrors", 0), (4, "Ip6InDiscards", 0),
+    (6, "Ip6InDiscards", guards.IPV6_OWN)])
+def test_as_many_as_are_allowed_may_be_discarded_and_no_more(ip: int, counter: str,
+                                                             allowed: int) -> None:
+    told = guest()
+    told["counters"]["after"]["dst"]["discarded"] = {counter: allowed}
+    assert said(told, ip=ip) == []
+    told["counters"]["after"]["dst"]["discarded"] = {counter: allowed + 1}
+    assert said(told, ip=ip) == [f"dst: {counter} is {allowed + 1}"]
+
+
+@pytest.mark.parametrize(("ip", "allowed"), [(4, 0), (6, guards.IPV6_OWN)])
+def test_as_many_as_are_allowed_a_device_may_lose_and_no_more(ip: int, allowed: int) -> None:
+    told = guest()
+    told["counters"]["after"]["dst"]["devices"]["d0"]["lost"] = allowed
+    assert said(told, ip=ip) == []
+    told["counters"]["after"]["dst"]["devices"]["d0"]["lost"] = allowed + 1
+    assert said(told, ip=ip) == [f"dst: device d0 lost {allowed + 1} packets"]
+
+
 def ends(lost: list[int], group: str = "all", kind: str = "bulk") -> list[dict[str, str]]:
     return [{"flow": str(number), "group": group, "kind": kind, "retransmits": str(count)}
             for number, count in enumerate(lost)]
@@ -144,6 +165,13 @@ def test_losses_that_follow_the_order_of_the_flows_are_noticed() -> None:
     assert in_step(ends(chance, "near") + ends([c + 500 for c in chance], "far")) == []
     assert in_step(ends(list(range(9))) + ends([3] * 50, "far")) == []
     assert in_step(ends(list(range(99)), kind="web")) == []
+
+
+@pytest.mark.parametrize(("lost", "paths", "shown"), [
+    (list(range(20)), 1, "rank correlation 1.00"), (list(range(20, 0, -1)), 1, "-1.00"),
+    (list(range(40)), 2, "rank correlation 1.00")])
+def test_a_whole_order_has_a_correlation_of_1(lost: list[int], paths: int, shown: str) -> None:
+    assert shown in in_step(ends(lost), paths)[0]
 
 
 @pytest.mark.parametrize("flows", [10, 20, 33, 100])

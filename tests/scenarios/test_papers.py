@@ -537,7 +537,7 @@ def test_a_paper_that_asks_has_one_page_and_one_of_its_claims(
 
 def test_what_many_cells_cost_is_counted(made_up: Paper) -> None:
     """6 s each, and 0.5 more: 10 000 cells are 65 000 s. As jobs 3.7 s more: 102 000 s."""
-    assert "| made-up () | 6.0 | 18.1 | 28.3 |" in pages.index([judgement.of(made_up)])
+    assert "| made-up () | 6.0 | 18.1 | 28.3 | 8 min |" in pages.index([judgement.of(made_up)])
     made_up.results.unlink()
     assert "| made-up | none has run | | | |" in pages.index([judgement.of(made_up)])
 
@@ -606,6 +606,27 @@ def test_an_axis_has_its_own_type(made_up: Paper) -> None:
         args = argparse.Namespace(claims=None, only=None, disciplines=None, at=[f"rtt={text}"])
         replay._known(args, made_up)
         assert args.axes == {"rtt": [10.0]}
+
+
+def test_a_cell_is_asked_for_if_all_of_its_axes_have_a_value_that_is() -> None:
+    cells = list(paper.load("kantawala2001").cells())
+    args = argparse.Namespace(claims=None, only=None, disciplines=None, seeds=None,
+                              axes={"buffer": [100, 200], "queues": [10]})
+    assert {(cell.at.get("buffer"), cell.at.get("queues"))
+            for cell in cells if replay._asked(args, (), cell)} == {
+        (100, None), (200, None), (None, 10)}
+    args.axes = {"flows": [10], "udp_flows": [5], "udp_rate": [8.0]}
+    mixed = [cell for cell in paper.load("ahammed2010").cells() if cell.experiment.name == "mix"]
+    assert {tuple(cell.at.values()) for cell in mixed if replay._asked(args, (), cell)} == {
+        (10, 5, 8.0)}
+
+
+def test_of_a_row_of_another_command_nothing_is_known(made_up: Paper) -> None:
+    commands = made_up.commands()
+    have = rows.of(made_up.results, commands)
+    assert [row["cell"] for row in have] == list(commands)
+    first, *others = commands
+    assert [row["cell"] for row in rows.of(made_up.results, {**commands, first: "other"})] == others
 
 
 @pytest.mark.parametrize(("changed", "name"), [
