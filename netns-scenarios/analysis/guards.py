@@ -57,8 +57,8 @@ SYNS_MS = (0.0, 1e3, 2e3, 3e3, 4e3, 5e3, 7e3, 11e3, 19e3, 35e3, 67e3)
 #: kernel counts for how long a sender was busy.
 TIMER_LATE = 1 / 8
 TICK_MS = 10.0
-#: How long a bulk flow may have nothing to send or to wait for, beside SYNs and two round trips:
-#: while it connects, and as a share of its life.
+#: How long a bulk flow may have nothing to send or to wait for, beside lost SYNs, two round trips
+#: and one wait in the queue: while it connects, and as a share of its life.
 CONNECT_MS = 100.0
 IDLE = 0.02
 #: The kernel's shortest timeout; and a hole may be open for so many times that, or so many round
@@ -122,14 +122,15 @@ def check(guest: Mapping[str, Any], *, ip: int, offloads: bool) -> tuple[dict[st
     return hops, wrong
 
 
-def _limited_by(row: Mapping[str, str], rtt_ms: float, *, window: bool) -> str:
+def _limited_by(row: Mapping[str, str], rtt_ms: float, wait_ms: float, *, window: bool) -> str:
     """What else than the scenario and its congestion window has held a flow back over time, if
     anything; window: whether the receiver's may not."""
     busy_ms, by_window_ms = (float(row[name]) for name in ("busy_ms", "rwnd_limited_ms"))
     life_ms = 1e3 * (float(row["end_s"]) - float(row["start_s"]))
     idle_ms = life_ms - busy_ms
     syns_ms = max((ms for ms in SYNS_MS if ms <= idle_ms + TICK_MS), default=0.0)
-    idle_ms -= syns_ms * (1 + TIMER_LATE) + CONNECT_MS + 2 * rtt_ms
+    # A SYN waits in the queue like any packet, so a handshake without a loss can take a second.
+    idle_ms -= syns_ms * (1 + TIMER_LATE) + CONNECT_MS + 2 * rtt_ms + wait_ms
     holes_ms = (1 + int(row["retransmits"])) * PER_HOLE * max(RTO_MS, rtt_ms, float(row["rtt_ms"]))
     if row["kind"] == "bulk" and idle_ms > IDLE * life_ms:
         return f"by its program, which sent in {busy_ms:.0f} of {life_ms:.0f} ms"
@@ -139,15 +140,20 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, *, window: bool) -> str:
     return ""
 
 
-def limited(ends: Sequence[Mapping[str, str]], rtts_ms: Mapping[str, float], *,
+def limited(ends: Sequence[Mapping[str, str]], rtts_ms: Mapping[str, float], wait_ms: float, *,
             window: bool) -> list[str]:
-    """A line for each group with a flow of TCP that was held back, and the first of these. rtts_ms:
-    of the groups."""
+    """List each group with a flow of TCP that was held back, and the first such flow.
+
+    ends: rows of flows.csv.
+    rtts_ms: propagation delay of each group, there and back.
+    wait_ms: the longest wait in the bottleneck's queue during the run.
+    window: whether the receiver's window must not limit a flow.
+    """
     wrong = []
     for group, rtt_ms in rtts_ms.items():
         rows = [row for row in ends if row["group"] == group and float(row.get("busy_ms") or 0)]
         said = {row["flow"]: by for row in rows
-                if (by := _limited_by(row, rtt_ms, window=window))}
+                if (by := _limited_by(row, rtt_ms, wait_ms, window=window))}
         bulk = [row for row in rows if row["kind"] == "bulk"]
         starved = [row for row in bulk if not int(row["unsent"])]
         if len(starved) > STARVED * len(bulk):

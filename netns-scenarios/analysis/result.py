@@ -45,6 +45,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
             for flow in recipe["flows"]})
     wrong += guards.limited(
         read.ends, {name: group["rtt_ms"] for name, group in read.run["facts"]["groups"].items()},
+        8e3 * float(read.queue["bytes"].max()) / read.run["facts"]["rate_bps"],
         window=parameters.get("window", 0) >= AMPLE_KB)
     if wrong:
         raise logs.BadLog("this run is no result:\n" + "\n".join(wrong))

@@ -239,7 +239,21 @@ BULK = {"flow": "0", "group": "all", "kind": "bulk", "start_s": "1", "end_s": "6
 
 
 def limited(window: bool = True, **changed: str) -> list[str]:
-    return guards.limited([BULK | changed], {"all": 100.0}, window=window)
+    return guards.limited([BULK | changed], {"all": 100.0}, 0.0, window=window)
+
+
+@pytest.mark.parametrize(("idle_ms", "wait_ms", "wrong"), [
+    # 75 packets of 1000 bytes take 600 ms at 1 Mb/s, connecting 100 ms, 2 % of 10 s are 200 ms.
+    (900, 600, 0), (910, 600, 1), (900, 0, 1), (300, 0, 0), (310, 0, 1),
+    # A lost SYN takes 1000 ms, which the kernel counts in ticks of 10 ms.
+    (990, 0, 0), (980, 0, 1),
+    # Ahammed and Banu's queue of 150 packets of 1014 bytes: a handshake of 991 ms, none lost.
+    (986, 150 * 1014 * 8 / 1e3, 0), (986, 0, 1),
+])
+def test_a_handshake_may_wait_in_the_queue_once(idle_ms: float, wait_ms: float,
+                                                wrong: int) -> None:
+    row = BULK | {"start_s": "0", "end_s": "10", "busy_ms": f"{10000 - idle_ms}"}
+    assert len(guards.limited([row], {"all": 0.0}, wait_ms, window=True)) == wrong
 
 
 def test_a_sender_that_something_else_limits_is_noticed() -> None:
@@ -247,9 +261,9 @@ def test_a_sender_that_something_else_limits_is_noticed() -> None:
     assert "its socket's buffer" in limited(unsent="0")[0]
     many = [BULK | {"flow": str(flow)} for flow in range(20)]
     many[-1] |= {"unsent": "0"}
-    assert guards.limited(many, {"all": 100.0}, window=True) == []
+    assert guards.limited(many, {"all": 100.0}, 0.0, window=True) == []
     many[-2] |= {"unsent": "0", "busy_ms": "50000"}
-    assert guards.limited(many[1:], {"all": 100.0}, window=True) == [
+    assert guards.limited(many[1:], {"all": 100.0}, 0.0, window=True) == [
         "group all: 2 of 19 flows were limited, flow 18 by its program, which sent in 50000 of "
         "60000 ms"]
     # Its program was late; a web session is silent as often as it likes.
@@ -261,7 +275,7 @@ def test_a_sender_that_something_else_limits_is_noticed() -> None:
     # One was, by a clock of 10 ms; 0.97 s without one are too long.
     for busy_ms, wrong in (("37470", 0), ("37500", 1)):
         late = BULK | {"start_s": "1.534", "end_s": "40", "busy_ms": busy_ms}
-        assert len(guards.limited([late], {"all": 40.0}, window=True)) == wrong
+        assert len(guards.limited([late], {"all": 40.0}, 0.0, window=True)) == wrong
     # Other logs do not know; a flow that never came through was limited by nothing of its own.
     assert limited(busy_ms="") == limited(busy_ms="0") == []
 
