@@ -27,6 +27,7 @@
 #define MAX_PACKET	65535
 #define MAX_PRIORITIES	8
 #define MAX_WORDS	32
+#define HASHED		77	/* the mark of packets that lib.sh's filter hashes */
 
 static const char usage[] =
 	"usage: burst [OPTION]... DEV COUNT\n"
@@ -36,7 +37,7 @@ static const char usage[] =
 	"  -6    IPv6\n"
 	"  -v N  with VLAN tag N in the packet\n"
 	"  -g N  GSO: TCP packets of N segments of 1000 bytes each\n"
-	"  -m N  mark\n"
+	"  -m N  mark (77 for every second packet of a flow: see gate_hashes in lib.sh)\n"
 	"  -e    ECN: the packets can be marked (ECT(0))\n"
 	"  -p N  priority, skb->priority; given several times: each in turn\n";
 
@@ -173,6 +174,7 @@ static void offer(int argc, char **argv)
 	struct msghdr msg = { &to, sizeof(to), iov, 2 };
 	unsigned int prio[MAX_PRIORITIES] = {}, prios = 0;
 	unsigned int mark = 0, count, i;
+	bool marked = false;
 	int sndbuf = 1 << 30;
 	int one = 1;
 	size_t l4;
@@ -199,6 +201,7 @@ static void offer(int argc, char **argv)
 			break;
 		case 'm':
 			mark = to_number(optarg);
+			marked = true;
 			break;
 		case 'e':
 			b.ecn = 2;
@@ -228,11 +231,15 @@ static void offer(int argc, char **argv)
 		err(1, "packet socket");
 	/* What waits in the discipline counts against the socket. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf, sizeof(sndbuf)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) ||
 	    setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)))
 		err(1, "setsockopt");
 
 	for (i = 0; i < count; i++) {
+		if (!marked)
+			mark = i / b.flows & 1 ? HASHED : 0;
+		if ((!marked || !i) &&
+		    setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)))
+			err(1, "mark %u", mark);
 		if (prios && setsockopt(fd, SOL_SOCKET, SO_PRIORITY,
 					&prio[i % prios], sizeof(*prio)))
 			err(1, "priority %u", prio[i % prios]);

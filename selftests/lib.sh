@@ -147,6 +147,13 @@ gate_up() {
 	in_ip "link add $DEV index 100 up numtxqueues ${1:-1} type gate"
 }
 
+# shellcheck disable=SC2034 # for the caller
+# Lines for tc: hash the packets of mark 77 before they reach the discipline, as the stack has
+# hashed most real packets.
+gate_hashes="qdisc add dev $DEV clsact
+filter add dev $DEV egress protocol all pref 1 basic match 'not meta(nf_mark eq 77)' action pass
+filter add dev $DEV egress protocol all pref 2 handle 1 flow hash keys rxhash divisor 1"
+
 gate_down() {
 	[ ! -d "/sys/class/net/$DEV" ] || in_ip "link del $DEV"
 }

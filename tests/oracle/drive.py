@@ -41,11 +41,23 @@ Engine = Literal["user", "kernel"]
 
 TOP = Path(__file__).resolve().parents[2]
 
-# A filter that matches nothing. Its presence takes TCQ_F_CAN_BYPASS from the discipline:
-# with it the core hands the first packet of an idle queue straight to the (stopped) device.
+# The first filter takes TCQ_F_CAN_BYPASS from the discipline for good: with that flag the core
+# hands the first packet of an idle queue straight to the (stopped) device. A discipline without
+# filters is the usual case, so it is deleted.
 NO_BYPASS = (
     "tc filter add dev g0 parent 1: protocol all prio 1 "
-    "basic match 'meta(priority eq 99)' classid 1:1"
+    "basic match 'meta(priority eq 99)' classid 1:1",
+    "tc filter del dev g0 parent 1: protocol all prio 1",
+)
+
+# On the kernel a packet with "hash=1" is hashed before it reaches the discipline, as most real
+# packets are: filters at the device's egress compute the hash of packets with this mark.
+HASHED = 77
+HASH = (
+    "tc qdisc add dev g0 clsact",
+    "tc filter add dev g0 egress protocol all prio 1 "
+    f"basic match 'not meta(nf_mark eq {HASHED})' action pass",
+    "tc filter add dev g0 egress protocol all prio 2 handle 1 flow hash keys rxhash divisor 1",
 )
 
 # What "r" is on the kernel: the packets are gone, uncounted.
@@ -132,7 +144,7 @@ def _on_kernel(trace: Trace, op: str) -> str:
         return RESET
     if word not in ("e", "d", "t", "c"):
         raise DriveError(f"only in user space: {op}")
-    return op
+    return op.replace(" hash=1", f" mark={HASHED}").replace(" hash=0", "")
 
 
 class _Lines:
@@ -229,7 +241,8 @@ def _script(traces: Sequence[Trace], where: Path) -> str:
             "ip link set g0 up",
             f"tc qdisc add dev g0 root handle 1: {trace.qdisc}",
             *trace.setup,
-            *([] if trace.bypass else [NO_BYPASS]),
+            *(HASH if any(" hash=1" in op for op in trace.ops) else []),
+            *([] if trace.bypass else NO_BYPASS),
             f"qdrive {options}g0 < {shlex.quote(str(where / f'{n}.trace'))} "
             f"> {shlex.quote(str(where / f'{n}.log'))}",
             "ip link del g0",

@@ -8,6 +8,7 @@ who is next is found by looking at every queue.
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,11 +27,38 @@ HEADERS = 14 + 20 + 8
 Size = tuple[int, int]
 
 
-def arrival(queue: int, size: Size) -> str:
-    """The line of a trace that puts a packet into a queue."""
+def arrival(queue: int, size: Size, hashed: int | None = None) -> str:
+    """Return the line of a trace that puts a packet into a queue.
+
+    ``hashed`` None: the packet's priority names the queue. 0 or 1: the hash of its flow chooses
+    the queue, and the stack has not or has computed that hash before.
+    """
     length, segment = size
     gso = f" gso={segment}" if segment else ""
-    return f"e flow={queue} len={length} prio={0x10000 + queue}{gso}"
+    way = f"prio={0x10000 + queue}" if hashed is None else f"hash={hashed}"
+    return f"e flow={queue} len={length} {way}{gso}"
+
+
+def draw_hashed(rng: random.Random, queue: int) -> int | None:
+    """Return ``hashed`` for a packet of a queue: priorities name the odd queues."""
+    return rng.randrange(2) if queue % 2 == 0 else None
+
+
+class Places(dict[int, int]):
+    """The number of the queue that the hash of each flow chooses.
+
+    It is learned from the first packet of the flow, which arrives at an empty discipline and is
+    not hashed before.
+    """
+
+    def number(self, queue: int, hashed: int | None, step: Step) -> int:
+        """Return the number of the queue that the packet of a step belongs to."""
+        if hashed is None:
+            return queue
+        if queue not in self:
+            assert hashed == 0
+            (self[queue],) = step.classes
+        return self[queue]
 
 
 @dataclass(frozen=True)

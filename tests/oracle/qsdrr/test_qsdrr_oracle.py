@@ -15,7 +15,17 @@ import pytest
 from analysis import lists
 
 from tests.oracle.drive import RESET, Step, Trace, drive_many
-from tests.oracle.fair_queueing import BIG_MTU, Packet, Runs, Shapes, Size, arrival, run_all
+from tests.oracle.fair_queueing import (
+    BIG_MTU,
+    Packet,
+    Places,
+    Runs,
+    Shapes,
+    Size,
+    arrival,
+    draw_hashed,
+    run_all,
+)
 from tests.oracle.qsdrr.model import Qsdrr
 
 LISTS = lists.read("qsdrr")
@@ -29,12 +39,13 @@ class Op:
     queue: int = 0
     size: Size = (0, 0)
     packets: int = 0
+    hashed: int | None = None
     change: tuple[tuple[str, int], ...] = ()
 
     def line(self) -> str:
         match self.kind:
             case "e":
-                return arrival(self.queue, self.size)
+                return arrival(self.queue, self.size, self.hashed)
             case "d":
                 return f"d {self.packets}"
             case "r":
@@ -71,7 +82,10 @@ class Case:
         queues become longest and shortest in turn.
         """
         rng = random.Random(self.seed)
+        hashes = random.Random(f"hashed {self.seed}")
         ops: list[Op] = []
+        for queue in range(2, self.queues + 1, 2):  # for Places
+            ops += [Op("e", queue, self.sizes[0], hashed=0), Op("d", packets=1)]
         changes = list(self.changes)
         weights = [1.0] * self.queues
         while len(ops) < self.steps:
@@ -79,7 +93,8 @@ class Case:
                 weights = [rng.random() ** 4 for _ in range(self.queues)]
             queue = rng.choices(range(1, self.queues + 1), weights)[0]
             for _ in range(rng.randint(1, 4)):
-                ops.append(Op("e", queue, rng.choice(self.sizes)))
+                hashed = draw_hashed(hashes, queue)
+                ops.append(Op("e", queue, rng.choice(self.sizes), hashed=hashed))
             while rng.random() < 1 / (1 + self.load):
                 ops.append(Op("d", packets=rng.randint(1, 3)))
             if rng.random() < 0.002:
@@ -195,8 +210,10 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> None:
     model = case.model()
     packet = 0
     overflows = 0
+    places = Places()
     for op, step in zip(case.operations(), steps, strict=True):
         where = f"step {step.i} {op}"
+        op = replace(op, queue=places.number(op.queue, op.hashed, step))
         before = len(model.victims)
         queued, left = apply(model, op, packet, shapes)
         packet += op.kind == "e"

@@ -20,7 +20,17 @@ import pytest
 from analysis import lists
 
 from tests.oracle.drive import RESET, Step, Trace, drive_many
-from tests.oracle.fair_queueing import BIG_MTU, Packet, Runs, Shapes, Size, arrival, run_all
+from tests.oracle.fair_queueing import (
+    BIG_MTU,
+    Packet,
+    Places,
+    Runs,
+    Shapes,
+    Size,
+    arrival,
+    draw_hashed,
+    run_all,
+)
 from tests.oracle.tdrr.model import Refusal, Tdrr
 
 LISTS = lists.read("tdrr")
@@ -50,11 +60,12 @@ class Op:
     limit: int | None = None
     memory_limit: int | None = None
     time_constant_ms: int | None = None
+    hashed: int | None = None
 
     def line(self) -> str:
         match self.kind:
             case "e":
-                return arrival(self.queue, self.size)
+                return arrival(self.queue, self.size, self.hashed)
             case "c":
                 words = ["c tc qdisc change dev g0 root tdrr"]
                 words += [f"limit {self.limit}"] if self.limit else []
@@ -95,7 +106,11 @@ class Case:
         round robin would otherwise give all the same throughput.
         """
         rng = random.Random(self.seed)
+        hashes = random.Random(f"hashed {self.seed}")
         ops: list[Op] = []
+        for queue in range(2, self.queues + 1, 2):  # for Places
+            ops += [Op("e", queue, self.sizes[0], hashed=0), Op("d", number=1)]
+        ops.append(Op("t", number=20 * self.time_constant_ms * MS))
         weights = [1.0] * self.queues
         changes = list(self.changes)
         while len(ops) < self.steps:
@@ -103,7 +118,8 @@ class Case:
                 weights = [rng.random() ** 10 for _ in range(self.queues)]
             queue = rng.choices(range(1, self.queues + 1), weights)[0]
             for _ in range(rng.randint(1, 4)):
-                ops.append(Op("e", queue, rng.choice(self.sizes)))
+                hashed = draw_hashed(hashes, queue)
+                ops.append(Op("e", queue, rng.choice(self.sizes), hashed=hashed))
             while rng.random() < 1 / (1 + self.load):
                 ops.append(Op("d", number=rng.choice((1, 1, 1, 2))))
                 pause = rng.expovariate(1 / self.pause) * self.time_constant_ms
@@ -251,8 +267,10 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
     model = case.model()
     packet = ambiguous_tops = tops = 0
     changing = 0.0
+    places = Places()
     for op, step, following in zip(case.operations(), steps, [*steps[1:], None], strict=True):
         where = f"step {step.i} {op}"
+        op = replace(op, queue=places.number(op.queue, op.hashed, step))
         was = model.time_constant
         model = apply(model, op, step, packet, shapes)
         packet += op.kind == "e"
@@ -340,9 +358,11 @@ def test_the_traces_exercise_the_rule(user_shapes: Shapes) -> None:
     for case in CASES:
         model = case.model()
         packet = 0
+        places = Places()
         for op, step in zip(
             case.operations(), drive_many([case.trace()], engine="user")[0], strict=True
         ):
+            op = replace(op, queue=places.number(op.queue, op.hashed, step))
             before = len(model.decisions)
             longest = max((q.length for q in model.active.values()), default=0)
             tops = model.tops(step.t / 1e9)
