@@ -76,7 +76,6 @@ def parse_tap(text: str, status: int) -> Tap:
 
 def run_selftest(command: Sequence[str], lab: Sequence[str] = (), limit: int = 1200) -> Tap:
     """Run a script of selftests/ in the lab; ``limit`` is in seconds of wall time."""
-    subprocess.run(["make", "-s", "-C", TOP / "selftests"], check=True)
     done = subprocess.run(
         [TOP / "lab" / "boot", "--time-limit", str(limit), *lab, "--", *command],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=TOP,

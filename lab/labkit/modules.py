@@ -170,8 +170,8 @@ def delay_tables() -> list[Path]:
 
 def ensure_extras() -> Extras:
     """tc plugins and tools of the checkout, built by its own Makefile when needed."""
-    tops = ("tc", "tools", "include", "Makefile", "VERSION")
-    files = files_under(*(ROOT / top for top in tops))
+    tops = ("tc", "tools", "include", "Makefile", "VERSION", "selftests/Makefile")
+    files = [*files_under(*(ROOT / top for top in tops)), *(ROOT / "selftests").glob("*.c")]
     path = built(BUILD / "guest" / digest_files(files, ROOT, compiler()), build_extras)
     prune(path.parent, "*[0-9a-f]", KEEP)
     return extras_in(path)
@@ -198,6 +198,8 @@ def build_extras(path: Path) -> None:
          f"TOOLS_DIR={extras.tools}", "AQM_VERSION=$(shell cat VERSION)"],
         log, "building plugins and tools",
     )
+    run_logged(["make", "-s", "-C", ROOT / "selftests", f"TOOLS_DIR={extras.tools}"], log,
+               "building the self-tests' tools")
     run_logged(["make", "-s", "-C", ROOT / "tc", "lab", f"PLUGINS_DIR={extras.tc}"], log,
                "building the lab's own plugins")
     mark(path)

@@ -48,6 +48,7 @@ def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, s
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "TC_LIB_DIR": str(extras.tc),
+        "TOOLS_DIR": str(extras.tools),
         "LAB": "1",
         "LAB_ENGINE": request.engine,
         "LAB_KERNEL": request.kernel,

@@ -105,6 +105,11 @@ def test_modules_and_tables(lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_self_tests_find_their_tools_in_a_fresh_checkout(lab: Lab) -> None:
+    done = lab("--", "sh", "-c", 'cd "$TOOLS_DIR" && ls burst rawqdisc && which burst rawqdisc')
+    assert done.returncode == 0, done.stderr
+
+
 def test_wall_clock(lab: Lab) -> None:
     """By the wall clock a second is a second; by the virtual one it is nothing."""
     begin = time.monotonic()
