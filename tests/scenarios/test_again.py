@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Run one committed row again: its figures must come out the same.
+
+The row changes each day. ROWS_SEED=TEXT draws the row of that text, which the test's name shows.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import shlex
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysis import rows
+from comparison import paper, replay
+from comparison.paper import Cell, Paper
+from netns.execute import ROOT
+
+SEED = os.environ.get("ROWS_SEED") or datetime.now(UTC).date().isoformat()
+#: CPU seconds that the row's own run may have taken.
+LONGEST_S = 60.0
+
+
+@functools.cache
+def drawn(seed: str) -> tuple[Paper, Cell, dict[str, Any]]:
+    """A row, of a paper that is drawn first: papers have from 231 to 1745 cells."""
+    rng = random.Random(seed)
+    name = rng.choice(paper.names())
+    one = paper.load(name, era=rng.choice(paper.load(name).eras))
+    cells = {cell.name: cell for cell in one.cells()}
+    made = [row for row in rows.read(one.results)
+            if row["cpu_s"] <= LONGEST_S and row["cell"] in cells]
+    row = rng.choice(made)
+    return one, cells[row["cell"]], row
+
+
+def zeros(known: Any) -> bool:
+    """Whether nested figures are all 0."""
+    inner = known.values() if isinstance(known, Mapping) else [known]
+    return all(zeros(one) if isinstance(one, Mapping) else one == 0 for one in inner)
+
+
+def of_the_keys(value: Any, known: Any) -> Any:
+    """Of nested figures, those that are known: newer runs may have more. What does not exist is
+    None now; old rows have 0."""
+    if value is None and zeros(known):
+        return known
+    if isinstance(value, Mapping) and isinstance(known, Mapping):
+        return {key: of_the_keys(value.get(key), one) for key, one in known.items()}
+    if isinstance(value, list) and isinstance(known, list) and len(value) == len(known):
+        return [of_the_keys(*pair) for pair in zip(value, known, strict=True)]
+    return value
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("seed", [SEED])
+def test_a_committed_row_comes_out_again(seed: str, tmp_path: Path) -> None:
+    one, cell, row = drawn(seed)
+    again = f"{one.name}, {one.era}: netns-scenarios/run {row['command']}"
+    print(f"ROWS_SEED={seed}: {again}")
+    assert row["command"] == shlex.join(cell.words)
+    done = subprocess.run([ROOT / "netns-scenarios" / "run", *cell.words, "--out", tmp_path / "r"],
+                          capture_output=True, text=True, timeout=1800)
+    assert done.returncode == 0, done.stderr
+    new = json.loads(json.dumps(replay.row_of(one, cell, tmp_path / "r")))
+    then, now = row["made"], new["made"]
+    if then["kernel"] != now["kernel"]:
+        pytest.skip(f"made with {then['kernel']}, here is {now['kernel']}: {again}")
+    changed = {name for name in then["modules"].keys() | now["modules"].keys()
+               if then["modules"].get(name) != now["modules"].get(name)}
+    told = f"{again}; modules that have changed since: {', '.join(sorted(changed)) or 'none'}"
+    assert of_the_keys(new["figures"], row["figures"]) == row["figures"], told
+    assert new["hops"] == row["hops"], told
+    # The digest is over the disciplines' own statistics, too, whose layout may have changed.
+    if not changed:
+        assert new["digest"] == row["digest"], told
+
+
+def test_the_drawn_row_depends_on_the_seed_alone() -> None:
+    first = drawn("1")[2]["cell"]
+    drawn.cache_clear()
+    assert drawn("1")[2]["cell"] == first
+    assert len({drawn(str(seed))[2]["cell"] for seed in range(5)}) > 1
+
+
+def test_of_newer_figures_those_that_were_known_are_compared() -> None:
+    assert of_the_keys({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 9}]}) == {"b": [{"c": 2}]}
+    assert of_the_keys({"a": 1}, {"b": 2}) == {"b": None}
+
+
+def test_what_does_not_exist_is_as_good_as_the_zeros_of_old_rows() -> None:
+    old = {"jain": 0, "goodput_bps": {"mean": 0, "sd": 0}}
+    assert of_the_keys({}, old) == of_the_keys({"jain": None, "goodput_bps": None}, old) == old
+    assert of_the_keys({}, {"jain": 0.5}) != {"jain": 0.5}
