@@ -151,9 +151,10 @@ fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrup
 check: setup ## checkpatch, sparse, shellcheck, ruff, mypy, man pages; builds no kernel
 	.ci/check
 
-generate: ## write again what the sources say elsewhere: README's table
+generate: plugins ## write README's table and the ranges in man pages
 	@mkdir -p $(BUILD)
 	tools/generate
+	tools/man-ranges $(PLUGINS_DIR)
 
 spec: setup ## write the netlink interface as a YAML spec for the kernel's ynl tool
 	@mkdir -p $(BUILD)/netlink

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The man pages against the lists of options and statistics."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from analysis import lists
+
+TOP = Path(__file__).resolve().parents[2]
+KINDS = lists.kinds()
+
+# Suffixes of numbers in the prose, in the unit of the list.
+UNITS = {
+    "TIME": {"ms": 1000, "s": 1_000_000},
+    "BYTES": {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30},
+}
+
+
+def section(kind: str, name: str) -> str:
+    """Return the source of a section."""
+    page = (TOP / "man" / "man8" / f"tc-{kind}.8").read_text()
+    found = re.search(rf'^\.SH "?{name}"?\n(.*?)(?=^\.SH)', page, re.M | re.S)
+    assert found, name
+    return found[1]
+
+
+def tagged(text: str) -> list[tuple[set[str], str]]:
+    """Return the names in each tag of a section, and the paragraph that follows."""
+    found = []
+    for part in re.split(r"^\.TP.*\n", text, flags=re.M)[1:]:
+        tag, _, body = part.partition("\n")
+        words = re.sub(r"\\f[RIBP]|\\|^\.[A-Z]+", "", tag)
+        found.append((set(re.findall(r"\b[a-z][a-z0-9_]*\b", words)), body))
+    return found
+
+
+def test_ranges_and_defaults_are_those_that_tc_prints(tmp_path: Path) -> None:
+    subprocess.run(["make", "-s", "-C", TOP / "tc", f"PLUGINS_DIR={tmp_path}"], check=True)
+    done = subprocess.run(
+        [TOP / "tools" / "man-ranges", "--check", tmp_path],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def numbers(text: str, option: lists.Option) -> set[float]:
+    """Return the numbers of a text in the unit of the option."""
+    plain = re.sub(r"\\(f[RIBP]|.)", "", text).lower()
+    units = UNITS.get(option.type, {})
+    found = re.findall(r"(?<![\w.])(\d+(?:\.\d+)?) ?([a-z]*)", plain)
+    return {float(number) * units.get(unit, 1) for number, unit in found}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prose_names_each_option_and_its_default(kind: str) -> None:
+    paragraphs = tagged(section(kind, "PARAMETERS").partition('.\\" ranges')[0])
+    for option in lists.read(kind).options:
+        bodies = [body for names, body in paragraphs if option.name in names]
+        assert len(bodies) == 1, option.name
+        if option.type in ("FLAG", "CHOICE", "CODEPOINTS", "MASKED") or option.default is None:
+            continue
+        default = round(option.default / 2**32, 6) if option.type == "FRACTION" else option.default
+        assert default in numbers(bodies[0], option), option.name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_statistic_is_described_and_nothing_else(kind: str) -> None:
+    text = section(kind, "STATISTICS").replace("\\", "")
+    of_qdisc, _, of_class = text.partition("class show")
+    listed = lists.read(kind)
+    for part, statistics in ((of_qdisc, listed.qdisc), (of_class, listed.cls)):
+        words = set(re.findall(r"[a-z][a-z0-9_]*", part))
+        assert [s.name for s in statistics if s.name not in words] == []
+    names = {statistic.name for statistic in (*listed.qdisc, *listed.cls)}
+    assert {name for tags, _ in tagged(text) for name in tags} <= names
