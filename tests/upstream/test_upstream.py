@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What docs/upstream says of mainline: each defect is there, and its patch mends it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from labkit.engines import default_kernel
+from labkit.sources import ensure_source
+
+TOP = Path(__file__).resolve().parents[2]
+UPSTREAM = TOP / "docs" / "upstream"
+DEFECTS = sorted(path.parent.name for path in UPSTREAM.glob("*/reproduce"))
+PATCHES = sorted(UPSTREAM.glob("*/*.patch"))
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_defect_is_in_mainline_and_not_in_the_patched_module(name: str) -> None:
+    done = subprocess.run([UPSTREAM / "check", name], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda path: f"{path.parent.name}-{path.name[:4]}")
+def test_checkpatch_has_nothing_to_say(patch: Path) -> None:
+    tree = ensure_source(default_kernel()).tree
+    # There is no git in which it could look commits up.
+    checkpatch = ["scripts/checkpatch.pl", f"--root={tree}", "--strict", "--terse", "--ignore",
+                  "UNKNOWN_COMMIT_ID"]  # fmt: skip
+    done = subprocess.run([*checkpatch, patch], cwd=tree, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+    assert not done.stdout
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_page_and_list_name_what_there_is(name: str) -> None:
+    page = (UPSTREAM / name / "README.md").read_text()
+    for patch in (UPSTREAM / name).glob("*.patch"):
+        assert f"({patch.name})" in page
+    assert f"({name}/README.md)" in (UPSTREAM / "README.md").read_text()
