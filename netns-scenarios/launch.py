@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -23,6 +24,17 @@ def prepare() -> None:
 
 
 def launch(module: str) -> NoReturn:
-    """Run its main, and end with what that returns."""
+    """Run the `main` of a module, and end with its status."""
     prepare()
-    sys.exit(importlib.import_module(module).main())
+    try:
+        status = importlib.import_module(module).main()
+        sys.stdout.flush()
+    except ModuleNotFoundError as error:
+        if VENV.exists():
+            raise
+        sys.exit(f"{Path(sys.argv[0]).name}: {error.name} is missing: make setup")
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough. Nor may the last flush complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 128 + signal.SIGPIPE
+    sys.exit(status)

@@ -135,9 +135,9 @@ def read(directory: Path) -> Logs:
 
 def load_result(directory: Path) -> dict[str, Any]:
     """result.json of a run that is whole; BadLog for one that is not."""
-    if (directory / rundir.MARKER).exists():
-        raise BadLog(f"{directory} is incomplete: interrupted, failed, or still running")
     path = directory / rundir.RESULT
     if not path.exists():
         raise BadLog(f"{path} is missing")
+    if not rundir.is_whole(directory):
+        raise BadLog(f"{directory} is not whole: the run was interrupted, failed, or is going on")
     return json.loads(path.read_text())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,14 +85,15 @@ def _sweep(directory: Path) -> Mapping[str, Any]:
     return dict(json.loads(path.read_text())) if path.exists() else {"runs": {}}
 
 
-def _directories(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any], str]]:
+def _directories(places: Sequence[Path],
+                 left_out: list[str]) -> Iterator[tuple[Path, dict[str, Any], str]]:
     """Every directory with a result.json in these or below, once, in the order of its sweep; with
-    what that says of it."""
+    what that says of it. `left_out` gets a line for each place that has none."""
     seen = set[Path]()
     for place in places:
         found = [path.parent for path in sorted(place.resolve().rglob(rundir.RESULT))]
         if not found:
-            raise UserError(f"{place}: no {rundir.RESULT} here or below")
+            left_out.append(f"{place}: no {rundir.RESULT} here or below")
         sweeps = {parent: _sweep(parent) for parent in {one.parent for one in found}}
         order = {parent / name: at for parent, sweep in sweeps.items()
                  for at, name in enumerate(sweep["runs"])}
@@ -118,10 +120,18 @@ def _add(several: list[Run], run: Run) -> None:
 
 def collect(places: Sequence[Path]) -> list[Section]:
     """All runs in these directories or below, put together with their like. Runs that differ in
-    more than the seed have not one name, whatever their sweep calls them."""
+    more than the seed have not one name, whatever their sweep calls them.
+
+    What is no whole result is left out with a warning. Raises UserError if nothing else is there.
+    """
     sections: dict[str, Section] = {}
-    for directory, label, note in _directories(places):
-        result = logs.load_result(directory)
+    left_out: list[str] = []
+    for directory, label, note in _directories(places, left_out):
+        try:
+            result = logs.load_result(directory)
+        except logs.BadLog as error:
+            left_out.append(str(error))
+            continue
         buffer = label.get("buffer")
         setting = json.dumps([result[key] for key in ("scenario", "clock", "kernel", "parameters")]
                              + [buffer])
@@ -132,6 +142,10 @@ def collect(places: Sequence[Path]) -> list[Section]:
         _add(section.runs.setdefault(name, []), Run(directory, result))
         if note and note not in section.notes:
             section.notes.append(note)
+    if not sections:
+        raise UserError("\n".join(left_out))
+    for line in left_out:
+        print(f"left out: {line}", file=sys.stderr)
     for section in sections.values():
         for several in section.runs.values():
             several.sort(key=lambda run: run.result["seed"])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from analysis import report, runs, stills
 from analysis.compare import text_table
+from netns import rundir
 from netns.execute import ROOT
 
 from . import sweep
@@ -42,8 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("demo: interrupted; `demo --resume` keeps the finished runs", file=sys.stderr)
         return 130
     if failed := [name for name in wanted if name not in done]:
-        print(f"demo: {len(failed)} runs failed, {failed[0]} first; see its log, and "
-              f"{args.out / sweep.LOG}", file=sys.stderr)
+        print(f"demo: {len(failed)} runs failed, {failed[0]} first; see {args.out / sweep.LOG}, "
+              f"and {rundir.working(args.out / failed[0])} if it began", file=sys.stderr)
         return 1
     found = runs.collect([args.out])
     report.write(args.out / "report.html", found)

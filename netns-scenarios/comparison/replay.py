@@ -13,6 +13,7 @@ from typing import Any
 
 from analysis import claims, report, rows, runs
 from analysis.claims import Claim
+from netns import rundir
 from netns.errors import UserError, unknown
 from netns.execute import ROOT
 from netns.params import Value
@@ -82,8 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"paper: {error}", file=sys.stderr)
         return 1
     if failed:
-        print(f"paper: {len(failed)} runs failed, {failed[0]} first: see its log, and {sweep.LOG} "
-              "beside it", file=sys.stderr)
+        print(f"paper: {len(failed)} runs failed, {failed[0]} first: see {sweep.LOG} beside it, "
+              f"and {rundir.working(failed[0])} if it began", file=sys.stderr)
     return 1 if failed else 0
 
 

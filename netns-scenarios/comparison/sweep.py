@@ -119,8 +119,7 @@ def _snakemake(directory: Path, names: list[str], options: list[str],
 
         def done() -> int:
             for name in list(waited_for):
-                run = directory / name
-                if (run / rundir.RESULT).exists() and not (run / rundir.MARKER).exists():
+                if rundir.is_whole(directory / name):
                     waited_for.remove(name)
                     if taken:
                         taken(name)

@@ -13,6 +13,7 @@ where every import costs time.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -28,7 +29,15 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "netns-scenarios"))
 
-from netns import rundir  # noqa: E402
+from netns import kinds, rundir  # noqa: E402
+from netns.counted import (  # noqa: E402
+    COUNTERS,
+    DISCARDS,
+    device_counters,
+    protocol_counters,
+    qdisc_counters,
+    softnet_dropped,
+)
 
 # The lab has its own copies of flowgen and qsample in PATH.
 SEARCH = ":".join(
@@ -40,31 +49,13 @@ HOW_TO_GET = {
     "ss": "apt-get install iproute2",
     "ethtool": "apt-get install ethtool",
     "iperf3": "apt-get install iperf3",
+    "unshare": "apt-get install util-linux",
+    "conduct": "make tools",
     "flowgen": "make tools",
     "qsample": "make tools",
 }
 
 EPOCH = "@EPOCH"
-
-# What each namespace has counted; a kernel without IPv6 has not got the last.
-COUNTERS = [name for name in ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp",
-                              "/proc/net/snmp6") if Path(name).exists()]
-
-# Counters of packets that a host or a router threw away for a reason of its own.
-DISCARDS = {
-    *(f"Ip {name}" for name in ("InHdrErrors", "InAddrErrors", "InDiscards", "OutDiscards",
-                                "OutNoRoutes", "ReasmFails", "FragFails")),
-    "IpExt InNoRoutes", "IpExt InTruncatedPkts", "IpExt InCsumErrors",
-    *(f"TcpExt {name}" for name in ("PruneCalled", "RcvPruned", "OfoPruned", "TCPBacklogDrop",
-                                    "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop",
-                                    "ListenDrops", "ListenOverflows", "TCPReqQFullDrop",
-                                    "TCPWqueueTooBig", "TCPMinTTLDrop", "TCPAbortOnMemory")),
-    "Tcp InCsumErrors", "Udp InErrors", "Udp RcvbufErrors", "Udp SndbufErrors", "Udp MemErrors",
-    "Udp NoPorts",
-    "Ip6InHdrErrors", "Ip6InDiscards", "Ip6OutDiscards", "Ip6InNoRoutes", "Ip6OutNoRoutes",
-    "Udp6InErrors", "Udp6RcvbufErrors", "Udp6SndbufErrors",
-}
-
 
 class Failure(Exception):
     """Something that the recipe needs did not work; the message says what."""
@@ -83,13 +74,8 @@ def batch_failure(program: str, lines: list[str], said: str) -> str:
     at = re.search(r"Command failed -:(\d+)", said)
     line = lines[int(at[1]) - 1] if at else " ; ".join(lines)
     said = re.sub(r"Command failed -:\d+", "", said).strip()
-    hint = ""
-    unknown = "qdisc kind is unknown" in said or "Unknown qdisc" in said
-    if program == "tc" and unknown and (kind := re.search(r"(?:handle \w+: |root )(\w+)", line)):
-        hint = (
-            f"\nThis kernel or this tc has no {kind[1]}: of mainline's, modprobe sch_{kind[1]}; "
-            "of this project's, make install"
-        )
+    hint = "".join(f"\n{kinds.remedy(kind)}" for kind in kinds.added([line])
+                   if kinds.unknown(said))
     return f"{program} {line}\n{said}{hint}"
 
 
@@ -116,36 +102,6 @@ class Step(NamedTuple):
         if self.wait:
             return f"{' '.join(self.argv)}: {said.strip()}"
         return f"{self.name} failed with status {status}"
-
-
-def device_counters(text: str) -> dict[str, dict[str, int]]:
-    """Of /proc/net/dev: packets received and sent, and those that the device itself lost."""
-    devices = {}
-    for name, counts in re.findall(r"^\s*(\S+):((?:\s+\d+){16})$", text, re.M):
-        rx, tx = (counts.split()[at:at + 8] for at in (0, 8))
-        devices[name] = {
-            "received": int(rx[1]), "sent": int(tx[1]),
-            "lost": sum(map(int, (*rx[2:5], *tx[2:5]))),  # errors, drops, FIFO errors
-        }
-    return devices
-
-
-def protocol_counters(text: str) -> dict[str, int]:
-    """Of /proc/net/snmp and netstat, `Ip InDelivers`, and of snmp6, `Ip6InDelivers`."""
-    counters: dict[str, int] = {}
-    for name, names, values in re.findall(r"^(\w+):((?: [A-Za-z]\w*)+)\n\1:((?: -?\d+)+)$", text,
-                                          re.M):
-        counters.update((f"{name} {key}", int(value))
-                        for key, value in zip(names.split(), values.split(), strict=True))
-    counters.update((name, int(value))
-                    for name, value in re.findall(r"^(\w+6\w+)\s+(\d+)$", text, re.M))
-    return counters
-
-
-def softnet_dropped() -> int:
-    """Packets that all CPUs found no room for on their way up, since boot."""
-    lines = Path("/proc/net/softnet_stat").read_text().splitlines()
-    return sum(int(line.split()[1], 16) for line in lines)
 
 
 class CarryOut:
@@ -291,10 +247,13 @@ class CarryOut:
                 raise KeyboardInterrupt
             raise Failure(self.steps()[number].failure(status, said))
         sample = self.recipe["sample"]
-        for name, option in ((rundir.QDISC_TEXT, "-d"), (rundir.QDISC_JSON, "-j")):
-            shown = self.command([tool("tc"), "-s", option, "-n", self.netns(sample["netns"]),
-                                  "qdisc", "show", "dev", sample["dev"]])
-            Path(self.path(name)).write_text(shown)
+        Path(self.path(rundir.QDISC_TEXT)).write_text(
+            self.qdiscs(sample["netns"], "-d", dev=sample["dev"]))
+        # Of a kind whose plugin prints text, or that has none, tc's JSON is none.
+        shown = self.qdiscs(sample["netns"], "-j", dev=sample["dev"])
+        with contextlib.suppress(ValueError):
+            json.loads(shown)
+            Path(self.path(rundir.QDISC_JSON)).write_text(shown)
         Path(self.path(rundir.GUEST)).write_text(json.dumps(self.facts(), indent=1) + "\n")
 
     def facts(self) -> dict[str, Any]:
@@ -302,8 +261,7 @@ class CarryOut:
         namespaces = self.recipe["namespaces"]
         # Packets may pass while this is read, so devices are read before and after the disciplines.
         before = {ns: self.counters(ns) for ns in namespaces}
-        qdiscs = {ns: json.loads(self.command([tool("tc"), "-s", "-j", "-n", self.netns(ns),
-                                               "qdisc", "show"])) for ns in namespaces}
+        qdiscs = {ns: qdisc_counters(self.qdiscs(ns)) for ns in namespaces}
         after = {ns: self.counters(ns) for ns in namespaces}
         modules = {
             path.name: version.read_text().strip() if version.exists() else None
@@ -321,6 +279,11 @@ class CarryOut:
             "counters": {"hops": self.recipe["hops"], "before": before, "qdiscs": qdiscs,
                          "after": after, "softnet_dropped": self.softnet_dropped()},
         }
+
+    def qdiscs(self, ns: str, *options: str, dev: str = "") -> str:
+        """What tc shows of the qdiscs of a namespace, or of a device in it, and their counters."""
+        return self.command([tool("tc"), "-s", *options, "-n", self.netns(ns), "qdisc", "show",
+                             *(["dev", dev] if dev else [])])
 
     def softnet_dropped(self) -> int:
         """Those of this run, and of whatever else this machine does meanwhile."""
@@ -357,7 +320,7 @@ def main(argv: list[str]) -> int:
         os.write(1, run.score())
         os.close(1)
         run.end(sys.stdin.read())
-    except Failure as failure:
+    except (Failure, OSError) as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

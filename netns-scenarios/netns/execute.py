@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Has a recipe carried out in the lab or on this machine, into a directory of its own."""
+"""Carries out a recipe in the lab or on this machine, into a directory."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import ctypes
+import functools
 import json
 import os
 import resource
@@ -11,22 +14,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from labkit.toolchain import compiler
 
 from . import rundir
-from .errors import RunError, UserError
+from .errors import RunError
 from .recipe import Recipe
-from .settings import Settings
 from .shares import Facts
 
 ROOT = Path(__file__).resolve().parents[2]
 CARRY_OUT = Path(__file__).with_name("carry_out.py")
 TOOLS = ROOT / "build" / "tools"
+
+#: How many of a failed run's last lines are shown.
+TAIL = 20
+PR_SET_PDEATHSIG = 1
 
 # The virtual clock's instants, ns after boot: each program begins at one of its own, and the
 # traffic at the one after the last, whatever this machine's programs do before. A turn is far
@@ -44,13 +50,6 @@ def made_with() -> dict[str, Any]:
         "compiler": compiler(),
         "argv": sys.argv,
     }
-
-
-def tools_or_fail() -> None:
-    """UserError when a tool has not been built; the lab builds its own."""
-    for name in ("conduct", "flowgen", "qsample"):
-        if not (TOOLS / name).exists():
-            raise UserError(f"{name} is missing: make tools")
 
 
 @dataclass(frozen=True)
@@ -83,66 +82,76 @@ def terminated_as_interrupt() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _run_logged(argv: Sequence[str], log: Path) -> int:
-    """Exit status of argv, its output in `log`. When this process is interrupted the child is
-    interrupted too, and has ended when KeyboardInterrupt arrives at the caller."""
-    with log.open("ab") as out:
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
-                                 stderr=subprocess.STDOUT, cwd=ROOT, start_new_session=True)
+def _end_with(parent: int, libc: ctypes.CDLL) -> None:
+    """In a child before its program begins: have it terminated when `parent` ends, even killed."""
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _run_logged(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
+    """Run `argv` with its output in `log`; return its exit status and its last lines.
+
+    The output passes through here, because a log on a disk that is full cannot say so. The child
+    has `log` open, too: the lock on it lasts until both have ended. When this process is
+    interrupted the child is interrupted too, and has ended when KeyboardInterrupt arrives at the
+    caller.
+    """
+    said = collections.deque[bytes](maxlen=TAIL)
+    child = subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT,
+        start_new_session=True, pass_fds=[log.fileno()],
+        preexec_fn=functools.partial(_end_with, os.getpid(), ctypes.CDLL(None)))
+    assert child.stdout
+    try:
+        for line in child.stdout:
+            said.append(line)
+            with contextlib.suppress(OSError):
+                log.write(line)
+        status = child.wait()
+    except KeyboardInterrupt:
+        child.send_signal(signal.SIGINT)
         try:
-            return child.wait()
-        except KeyboardInterrupt:
-            child.send_signal(signal.SIGINT)
-            try:
-                child.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
-            raise
-
-
-def _tail(log: Path, lines: int = 12) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+            child.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        raise
+    return status, b"".join(said).decode(errors="replace").rstrip()
 
 
 def run(
     recipe: Recipe,
     facts: Facts,
-    settings: Settings,
-    scenario: str,
-    directory: Path,
-    *,
-    here: bool,
-    lab_options: Sequence[str] = (),
+    asked: Mapping[str, Any],
+    place: rundir.Place,
+    lab_options: Sequence[str] | None,
 ) -> Cost:
-    """Carry out `recipe`; the logs are in `directory` afterwards."""
-    if here:
-        tools_or_fail()
-    directory = directory.resolve()
-    rundir.prepare(directory)
-    log = directory / rundir.LOG
-    run_json = {"scenario": scenario, "qdisc": settings.qdisc, "seed": settings.seed,
-                "clock": settings.clock, "parameters": dict(settings.values),
-                "facts": asdict(facts), "made_with": made_with()}
+    """Carry out `recipe` in `place`, where its logs are afterwards.
+
+    asked: as rundir.claimed takes it; with clock and seed.
+    lab_options: words for lab/boot; None: on this machine, as root.
+    """
+    directory = place.directory
+    run_json = {**asked, "facts": asdict(facts), "made_with": made_with()}
     (directory / rundir.RUN).write_text(json.dumps(run_json, indent=1) + "\n")
     (directory / rundir.RECIPE).write_text(json.dumps(recipe.as_json(), indent=1) + "\n")
 
     composer = [os.path.realpath(sys.executable), "-I", "-S", str(CARRY_OUT), str(directory)]
-    if here:
-        if os.geteuid():
-            raise UserError("--here makes namespaces and qdiscs: run it as root")
+    if lab_options is None:
         argv = [str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"]
     else:
         # Boot, set-up, and no more than the slowest machine would need.
-        limit = 300 + recipe.duration_ms / 1000 * (1 if settings.clock == "wall" else 2)
-        turns = ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
-        argv = [str(ROOT / "lab" / "boot"), "--clock", settings.clock,
-                "--seed", str(settings.seed), "--memory", f"{recipe.memory_gib}G",
+        wall = asked["clock"] == "wall"
+        limit = 300 + recipe.duration_ms / 1000 * (1 if wall else 2)
+        turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
+        argv = [str(ROOT / "lab" / "boot"), "--clock", asked["clock"],
+                "--seed", str(asked["seed"]), "--memory", f"{recipe.memory_gib}G",
                 "--time-limit", f"{limit:.0f}", "--share", str(directory), *lab_options,
-                "--", "conduct", *(turns if settings.clock == "virtual" else []), *composer]
+                "--", "conduct", *turns, *composer]
     began, used = time.monotonic(), _children_s()
     with terminated_as_interrupt():
-        status = _run_logged(argv, log)
+        status, said = _run_logged(argv, place.log)
     if status:
-        raise RunError(f"{_tail(log)}\nrun failed with status {status}; see {log}")
+        raise RunError(f"{said}\nrun failed with status {status}")
     return Cost(time.monotonic() - began, _children_s() - used)

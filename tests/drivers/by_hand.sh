@@ -46,4 +46,4 @@ status=0
 wait $! || status=$?
 ((status == 130))
 unchanged "an interrupted run"
-[[ -e $out/interrupted/INCOMPLETE && ! -e $out/interrupted/result.json ]]
+[[ -e $out/interrupted.incomplete && ! -e $out/interrupted ]]

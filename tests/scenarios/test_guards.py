@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from analysis import guards
+from netns import counted
 
 DEVICE = {"received": 0, "sent": 0, "lost": 0}
 
@@ -98,6 +99,31 @@ def test_one_packet_lost_elsewhere_is_noticed(spoil: Callable[[dict[str, Any]], 
     spoil(told["counters"])
     (line,) = said(told)
     assert name in line
+
+
+SHOWN = """\
+qdisc noqueue 0: dev lo root refcnt 2
+ Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+qdisc tbf 1: dev b0 root refcnt 2 rate 500Mbit burst 1577b lat 0us
+ Sent 1234567890123 bytes 815482911 pkt (dropped 7, overlimits 5 requeues 1)
+ backlog 12Kb 8p requeues 1
+qdisc mine 2: dev b0 parent 1:1 [Unknown qdisc, optlen=40] { "braces": } limit 5p
+  more of it, dropped 99
+ Sent 4 bytes 1 pkts (dropped 3, overlimits 0 requeues 0)
+ backlog 0b 2p requeues 0
+  marked 7 early 8 dropped 9
+"""
+
+
+def test_counters_are_read_whatever_a_plugin_prints() -> None:
+    _, tbf, mine = counted.qdisc_counters(SHOWN)
+    assert tbf == {"kind": "tbf", "handle": "1:", "dev": "b0", "bytes": 1234567890123,
+                   "packets": 815482911, "drops": 7, "qlen": 8}
+    assert mine == {"kind": "mine", "handle": "2:", "dev": "b0", "bytes": 4, "packets": 1,
+                    "drops": 3, "qlen": 2}
+    with pytest.raises(ValueError, match="no counters: qdisc tbf"):
+        counted.qdisc_counters("qdisc tbf 1: dev b0 root refcnt 2\n")
 
 
 def test_ipv6_may_send_a_few_of_its_own() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+from io import BytesIO
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from comparison import disciplines
@@ -177,21 +178,6 @@ def test_not_a_number_is_not_a_number() -> None:
         Param("p", 0.5, "", "", 0.0, 1.0).parse("nan")
 
 
-def test_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(UserError, match=r"holds thesis\.tex"):
-        rundir.prepare(tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
-
-
-def test_directory_is_marked_from_the_start_and_old_results_go(tmp_path: Path) -> None:
-    (tmp_path / "result.json").write_text("{}")
-    rundir.prepare(tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["INCOMPLETE"]
-    rundir.finish(tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
 def tc_wlog(burst: int, min_packets: int) -> int:
     """W as tc derives it, in the form of Floyd and Jacobson's equation 2."""
     for w in range(1, 32):
@@ -253,11 +239,17 @@ def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
                                               monkeypatch: pytest.MonkeyPatch) -> None:
     """`memory` is the guest's; TCP may use three quarters of it, in pages of 4 KiB."""
     begun: list[str] = []
-    monkeypatch.setattr(execute, "_run_logged", lambda argv, _log: begun.extend(argv))
+
+    def run_logged(argv: list[str], _log: BinaryIO) -> tuple[int, str]:
+        begun[:] = argv
+        return 0, ""
+
+    monkeypatch.setattr(execute, "_run_logged", run_logged)
     found = find("dumbbell")
-    for asked, gib, pages in ((), 2, 393216), (("memory=8",), 8, 1572864):
-        settings = Settings(resolve(found.params, asked), "pfifo limit 200", 1, "virtual")
-        begun.clear()
-        execute.run(*compose(found, settings), settings, found.name, tmp_path, here=False)
+    for given, gib, pages in ((), 2, 393216), (("memory=8",), 8, 1572864):
+        settings = Settings(resolve(found.params, given), "pfifo limit 200", 1, "virtual")
+        asked = {"seed": 1, "clock": "virtual"}
+        place = rundir.Place(tmp_path, BytesIO())
+        execute.run(*compose(found, settings), asked, place, [])
         assert begun[begun.index("--memory") + 1] == f"{gib}G"
         assert CarryOut(tmp_path, "").tcp_pages == pages

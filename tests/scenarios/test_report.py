@@ -478,8 +478,21 @@ def test_no_run_and_half_a_run_are_refused(tmp_path: Path,
                                            capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path)]) == 2
     assert "no result.json here or below" in capsys.readouterr().err
-    change(handmade.write(tmp_path))
-    (tmp_path / "INCOMPLETE").touch()
-    assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 1
-    assert "incomplete" in capsys.readouterr().err
+    half = tmp_path / "r.incomplete"
+    make_run(half)
+    assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
+    assert f"{half} is not whole" in capsys.readouterr().err
     assert not (tmp_path / "x.html").exists()
+
+
+def test_failed_runs_among_others_are_left_out(tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("good", "half.incomplete"):
+        make_run(tmp_path / name)
+    (tmp_path / "empty").mkdir()
+    page = read_back(*sorted(tmp_path.iterdir()))
+    assert len(rows_of(page)) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"left out: {tmp_path / 'empty'}: no result.json here or below",
+        f"left out: {tmp_path / 'half.incomplete'} is not whole: the run was interrupted, failed, "
+        "or is going on"]

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How the directory of a run becomes a result, and what a run that fails leaves. Boots nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from netns import cli, execute, here, rundir
+from netns.cli import main
+from netns.errors import UserError
+from netns.params import resolve
+from netns.scenario import compose, find
+from netns.settings import Settings
+
+ASKED: dict[str, Any] = {"scenario": "dumbbell", "qdisc": "qsdrr", "seed": 1, "clock": "virtual",
+                         "parameters": {"cc": "auto"}}
+
+
+def make(directory: Path, text: str = "{}", asked: dict[str, Any] = ASKED) -> None:
+    """A run that ends well."""
+    with rundir.claimed(directory, asked) as place:
+        (place.directory / "run.json").write_text(json.dumps(asked))
+        (place.directory / "result.json").write_text(text)
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_a_result_appears_whole(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "r"
+    with rundir.claimed(out, ASKED) as place:
+        (place.directory / "result.json").write_text("{}")
+        assert not out.exists()
+        assert place.directory == tmp_path / "deep" / "r.incomplete"
+        assert not rundir.is_whole(place.directory)
+    assert rundir.is_whole(out)
+    assert names(out.parent) == ["r"]
+
+
+def test_the_same_run_again_replaces_the_result_when_it_is_whole(tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    make(out, "1")
+    (out / "queue.csv").touch()
+    with rundir.claimed(out, ASKED) as place:
+        (place.directory / "run.json").write_text(json.dumps(ASKED))
+        (place.directory / "result.json").write_text("2")
+        assert (out / "result.json").read_text() == "1"
+    assert (out / "result.json").read_text() == "2"
+    assert names(out) == ["log", "result.json", "run.json"]
+
+
+def fail(directory: Path, begun: bool) -> None:
+    """A run that fails; begun: after its traffic began."""
+    with rundir.claimed(directory, ASKED) as place:
+        if begun:
+            (place.directory / "queue.csv").touch()
+        raise ZeroDivisionError
+
+
+def test_a_failed_run_leaves_an_earlier_result_and_its_logs_beside_it(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, work = tmp_path / "r", tmp_path / "r.incomplete"
+    make(out, "1")
+    for begun in (True, False):
+        with pytest.raises(ZeroDivisionError):
+            fail(out, begun)
+        assert (out / "result.json").read_text() == "1"
+        assert work.exists() == begun
+        assert (str(work) in capsys.readouterr().err) == begun
+    make(out, "2")
+    assert names(tmp_path) == ["r"]
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"parameters": {"cc": "cubic"}}, "cc is cubic, not auto"), ({"seed": 2}, "seed is 2, not 1"),
+    ({"qdisc": "red"}, "qdisc is red, not qsdrr"),
+])
+def test_another_runs_result_is_never_replaced(tmp_path: Path, change: dict[str, Any],
+                                               said: str) -> None:
+    out = tmp_path / "r"
+    make(out, "1", ASKED | change)
+    with pytest.raises(UserError, match=re.escape(f"another run ({said})")), \
+            rundir.claimed(out, ASKED):
+        pass
+    assert (out / "result.json").read_text() == "1"
+    assert names(tmp_path) == ["r"]
+
+
+def test_what_is_no_runs_is_left_alone(tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    for place in (out, tmp_path / "r.incomplete"):
+        place.mkdir()
+        (place / "thesis.tex").touch()
+        with pytest.raises(UserError, match=r"holds thesis\.tex"), rundir.claimed(out, ASKED):
+            pass
+        assert names(place) == ["thesis.tex"]
+        (place / "thesis.tex").unlink()
+
+
+@pytest.mark.parametrize(("out", "said"), [
+    ("/proc/x", "No such file or directory"), ("/dev/null", "is not a directory"),
+    ("/proc", "mount point"), ("/dev/null/x", "Not a directory"), ("x.incomplete", "not whole"),
+])
+def test_a_place_where_nothing_can_be_is_refused(out: str, said: str) -> None:
+    with pytest.raises(UserError, match=f"--out .*{said}"), rundir.claimed(Path(out), ASKED):
+        pass
+
+
+def hold(out: Path, ready: Any, go_on: Any) -> None:
+    with rundir.claimed(out, ASKED) as place:
+        (place.directory / "result.json").write_text("first")
+        ready.set()
+        go_on.wait(60)
+
+
+def test_the_second_run_into_a_directory_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    ready, go_on = multiprocessing.Event(), multiprocessing.Event()
+    first = multiprocessing.Process(target=hold, args=(out, ready, go_on))
+    first.start()
+    try:
+        assert ready.wait(60)
+        for asked in (ASKED, ASKED | {"seed": 2}):
+            with pytest.raises(UserError, match="another run is going on there"), \
+                    rundir.claimed(out, asked):
+                pass
+    finally:
+        go_on.set()
+        first.join(60)
+    assert (out / "result.json").read_text() == "first"
+    assert names(tmp_path) == ["r"]
+
+
+def race(out: Path, number: int) -> None:
+    asked = ASKED | {"seed": number}
+    for _ in range(50):
+        # Refused, for another one is there.
+        with contextlib.suppress(UserError):
+            make(out / str(number % 2), f"{number}", asked)
+
+
+def test_runs_that_race_for_a_directory_never_mix(tmp_path: Path) -> None:
+    several = [multiprocessing.Process(target=race, args=(tmp_path, n)) for n in (1, 2, 3, 4)]
+    for one in several:
+        one.start()
+    for one in several:
+        one.join(60)
+        assert one.exitcode == 0
+    assert names(tmp_path) == ["0", "1"]
+    for out in tmp_path.iterdir():
+        assert json.loads((out / "run.json").read_text())["seed"] == int(
+            (out / "result.json").read_text())
+
+
+def name_of(*words: str) -> str:
+    args = cli._parser().parse_args(["dumbbell", *words])
+    found = find("dumbbell")
+    settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed,
+                        args.clock or ("wall" if args.here else "virtual"))
+    return cli.default_out(found, cli._asked(args, found.name, settings)).name
+
+
+def test_each_setting_is_in_the_default_name() -> None:
+    assert name_of("--qdisc", "qsdrr") == "dumbbell-qsdrr-1"
+    assert name_of("--qdisc", "qsdrr", "--set", "cc=cubic") == "dumbbell-qsdrr-cc=cubic-1"
+    assert name_of("--qdisc", "red limit 9", "--set", "rate=0.5", "--set", "flows=100", "--clock",
+                   "wall", "--kernel", "6.12", "--seed", "7") == (
+        "dumbbell-red-limit-9-rate=0.5-clock=wall-kernel=6.12-7")
+    several = [(), ("--set", "flows=5"), ("--set", "rate=5"), ("--seed", "5"), ("--here",),
+               ("--clock", "wall"), ("--flavour", "kasan"), ("--engine", "qemu"),
+               ("--qdisc", "htb; class a"), ("--qdisc", "htb class a"), ("--qdisc", "htb ;class a")]
+    assert len({name_of(*words) for words in several}) == len(several)
+
+
+def test_long_names_are_cut_and_still_differ() -> None:
+    long = "htb default 1; " + "class parent 2: classid 2:1 htb rate 1mbit; " * 9
+    one, two = name_of("--qdisc", long + "a"), name_of("--qdisc", long + "b")
+    assert one != two
+    assert one.startswith("dumbbell-htb-default-1-class-parent-2")
+    assert len(one) < 200
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--set", "cc=cubicc"], "did you mean cubic"), (["--set", "cc=reno09"], "reno90"),
+    (["--kernel", "7.33"], "no kernel '7.33'; nearest: 7.3"),
+    (["--engine", "qmu"], "nearest: qemu"),
+    (["--flavour", "kazan"], "nearest: kasan"), (["--engine", "qemu"], "no clock virtual"),
+    (["--out", "/proc/x"], "--out /proc/x: No such file or directory"),
+])
+def test_typos_are_found_before_a_directory_or_a_boot(
+        words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(execute, "ROOT", tmp_path)
+    assert main(["dumbbell", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bullys_congestion_control_is_looked_at_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bully", "--set", "bully=bbbr"]) == 2
+    assert "did you mean bbr" in capsys.readouterr().err
+
+
+def test_the_list_of_one_scenario_is_of_that_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["incast", "--list"]) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+    assert [line.partition(":")[0] for line in heads] == ["incast"]
+    assert main(["incst", "--list"]) == 2
+    assert "did you mean incast" in capsys.readouterr().err
+
+
+def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(here, "SEARCH", "/nonexistent")
+    found = find("dumbbell")
+    settings = Settings(resolve(found.params, ["generator=iperf3"]), "qsdrr", 1, "wall")
+    recipe, _ = compose(found, settings)
+    with pytest.raises(UserError) as error:
+        here.check(recipe)
+    for name in ("ip: apt", "tc: apt", "conduct: make tools", "flowgen: make tools", "iperf3: apt"):
+        assert f"\n  {name}" in str(error.value)
+
+
+def test_all_kinds_that_a_machine_lacks_are_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(here, "_kind_is_missing", lambda _options: True)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    found = find("dumbbell")
+    for qdisc, remedy in (("qsdrr limit 9", "qsdrr: this machine has no qsdrr: make install"),
+                          ("qsdr", 'qsdr: no qdisc "qsdr": did you mean qsdrr')):
+        settings = Settings(resolve(found.params, []), qdisc, 1, "wall")
+        recipe, _ = compose(found, settings)
+        with pytest.raises(UserError) as error:
+            here.check(recipe)
+        for said in (remedy, "fq: this kernel has no fq: modprobe sch_fq", "modprobe sch_tbf",
+                     "modprobe sch_netem"):
+            assert said in str(error.value)
+
+
+def test_the_reason_is_told_where_the_log_has_no_room() -> None:
+    with Path("/dev/full").open("ab", buffering=0) as full:
+        status, said = execute._run_logged(
+            ["sh", "-c", "echo one; echo queue.csv: No space left on device >&2; exit 3"], full)
+    assert (status, said) == (3, "one\nqueue.csv: No space left on device")
+
+
+# A program that runs another, as `run` does, and says its number.
+PARENT = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+from pathlib import Path
+from netns import execute
+with Path(sys.argv[3]).open("ab", buffering=0) as log:
+    execute._run_logged(["sh", "-c", sys.argv[4]], log)
+"""
+
+
+def test_what_a_run_started_ends_with_it_even_by_sigkill(tmp_path: Path) -> None:
+    log, ended = tmp_path / "log", tmp_path / "ended"
+    script = f"trap 'echo > {ended}; exit' TERM; echo $$; while :; do sleep 0.05; done"
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, execute.ROOT / "netns-scenarios",
+                               execute.ROOT / "lab", log, script])
+    until = time.monotonic() + 60
+    while not (log.exists() and log.read_text().endswith("\n")):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    child = int(log.read_text())
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    while Path(f"/proc/{child}").exists() and not ended.exists():
+        assert time.monotonic() < until, "it goes on"
+        time.sleep(0.02)
+    assert ended.exists()
