@@ -25,7 +25,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo ledger kernels test test-extra test-drivers bench fuzz check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup demo ledger kernels test test-extra mutants-python test-drivers bench fuzz check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,8 +135,11 @@ PYTEST = $(VENV)/bin/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 	$(PYTEST) -m "not extra" $(TESTS)
 
-test-extra: kernels ## run what make test leaves out: older kernels in user mode, all drivers' tests, a Slurm cluster
+test-extra: kernels ## run what make test leaves out: a committed row again, older kernels in user mode, all drivers' tests, a Slurm cluster
 	$(PYTEST) -m extra $(TESTS)
+
+mutants-python: setup ## change published numbers' Python in SAMPLE places, and see whether a test fails; SEED=
+	$(VENV)/bin/python tools/mutants-python $(if $(SEED),--seed $(SEED)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 test-drivers: setup ## every discipline on a real driver in Debian's kernels; resumes
 	$(VENV)/bin/pytest -s --durations=0 $(or $(TESTS),tests/drivers)

@@ -20,7 +20,7 @@ All cover the measured time: from the end of the warm-up to the end of the run.
   sender's counters, which include needless retransmissions). Of UDP, delay and completion times:
   see `traffic`.
 - dropped of a group of TCP: segments with payload that did not reach the sink / segments sent, over
-  the whole run. What is queued at the end, or sent to a sink that has closed, is in neither count.
+  the whole run. Neither count has the packets queued at the end.
 - window_limited of a group of TCP: of the time in which its senders had something to send or
   waited for an ACK, the share in which the receiver's window kept them from sending. Over the whole
   run, by the kernel's own account.
@@ -150,8 +150,9 @@ def _segments(rows: Sequence[Mapping[str, str]], column: str) -> int:
 
 
 def dropped(logs: Logs, group: str) -> float | None:
-    """Share of a group's TCP segments that were lost on the way; None where none were counted. What
-    is queued at the end is taken to be shared as all segments are."""
+    """Return the share of a group's TCP segments that was lost, or None if none were counted.
+
+    The packets queued at the end are split among the groups like all segments."""
     rows = [row for row in logs.ends if row["group"] == group]
     sent = _segments(rows, "segs_sent")
     if not sent:

@@ -43,7 +43,7 @@ ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitt
                "error")
 
 
-# Two more flows of near, so that neither its goodputs nor all have a mean that is their median.
+# Two more flows of near, so that the mean of its goodputs differs from their median.
 MORE_BYTES = {2: (0, 0, 0, 0), 3: (0, 2_000, 20_000, 42_000)}
 
 

@@ -42,14 +42,14 @@ def drawn(seed: str) -> tuple[Paper, Cell, dict[str, Any]]:
 
 
 def zeros(known: Any) -> bool:
-    """Whether nested figures are all 0."""
+    """Return True if all nested figures are 0."""
     inner = known.values() if isinstance(known, Mapping) else [known]
     return all(zeros(one) if isinstance(one, Mapping) else one == 0 for one in inner)
 
 
 def of_the_keys(value: Any, known: Any) -> Any:
-    """Of nested figures, those that are known: newer runs may have more. What does not exist is
-    None now; old rows have 0."""
+    """Drop the figures that `known` lacks, because newer runs have more of them. Old rows have 0
+    where newer ones have None."""
     if value is None and zeros(known):
         return known
     if isinstance(value, Mapping) and isinstance(known, Mapping):
@@ -90,12 +90,12 @@ def test_the_drawn_row_depends_on_the_seed_alone() -> None:
     assert len({drawn(str(seed))[2]["cell"] for seed in range(5)}) > 1
 
 
-def test_of_newer_figures_those_that_were_known_are_compared() -> None:
+def test_figures_that_old_rows_lack_are_not_compared() -> None:
     assert of_the_keys({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 9}]}) == {"b": [{"c": 2}]}
     assert of_the_keys({"a": 1}, {"b": 2}) == {"b": None}
 
 
-def test_what_does_not_exist_is_as_good_as_the_zeros_of_old_rows() -> None:
+def test_none_is_equal_to_the_zeros_of_old_rows() -> None:
     old = {"jain": 0, "goodput_bps": {"mean": 0, "sd": 0}}
     assert of_the_keys({}, old) == of_the_keys({"jain": None, "goodput_bps": None}, old) == old
     assert of_the_keys({}, {"jain": 0.5}) != {"jain": 0.5}

@@ -50,7 +50,7 @@ def test_summary(run: Path) -> None:
     assert groups["far"]["dropped"] == pytest.approx(10 / 80)
 
 
-def test_goodputs_are_means_and_not_medians(run: Path) -> None:
+def test_goodput_is_a_mean(run: Path) -> None:
     """near's three flows have 200, 0 and 160 kbit/s, far's has 80."""
     summary, groups = summarize(logs.read(handmade.more_flows(run)))
     assert groups["near"]["goodput_bps"] == pytest.approx(
@@ -62,7 +62,7 @@ def test_goodputs_are_means_and_not_medians(run: Path) -> None:
 
 
 @pytest.mark.parametrize("at", [0, -1])
-def test_marks_that_are_known_at_one_end_alone_are_not_known(
+def test_marks_known_at_one_end_only_are_unknown(
         run: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     read = logs.read(run)
     unknown = read.queue.xstats[at]
@@ -74,8 +74,8 @@ def test_marks_that_are_known_at_one_end_alone_are_not_known(
     assert marked(read, 0, 3) == 5
 
 
-def test_what_is_queued_at_the_end_is_not_lost(run: Path) -> None:
-    """12 packets, of which 80 of 120 segments, 8, are far's; and 2 of near's were lost."""
+def test_packets_queued_at_the_end_are_not_lost(run: Path) -> None:
+    """far sent 80 of 120 segments, so 8 of the 12 packets are its own. near lost two."""
     (run / "queue.csv").write_text((run / "queue.csv").read_text().replace(
         "3.000000,0,0", "3.000000,12,18000"))
     (run / "flows.csv").write_text((run / "flows.csv").read_text().replace(",41,41,", ",40,34,"))

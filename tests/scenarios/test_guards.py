@@ -138,7 +138,7 @@ def test_ipv6_may_send_a_few_of_its_own() -> None:
 @pytest.mark.parametrize(("ip", "counter", "allowed"), [
     (4, "Udp RcvbufErrors", 0), (6, "Udp RcvbufErrors", 0), (4, "Ip6InDiscards", 0),
     (6, "Ip6InDiscards", guards.IPV6_OWN)])
-def test_as_many_as_are_allowed_may_be_discarded_and_no_more(ip: int, counter: str,
+def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str,
                                                              allowed: int) -> None:
     told = guest()
     told["counters"]["after"]["dst"]["discarded"] = {counter: allowed}
@@ -148,7 +148,7 @@ def test_as_many_as_are_allowed_may_be_discarded_and_no_more(ip: int, counter: s
 
 
 @pytest.mark.parametrize(("ip", "allowed"), [(4, 0), (6, guards.IPV6_OWN)])
-def test_as_many_as_are_allowed_a_device_may_lose_and_no_more(ip: int, allowed: int) -> None:
+def test_device_losses_up_to_the_bound_are_allowed(ip: int, allowed: int) -> None:
     told = guest()
     told["counters"]["after"]["dst"]["devices"]["d0"]["lost"] = allowed
     assert said(told, ip=ip) == []
@@ -196,7 +196,7 @@ def test_losses_that_follow_the_order_of_the_flows_are_noticed() -> None:
 @pytest.mark.parametrize(("lost", "paths", "shown"), [
     (list(range(20)), 1, "rank correlation 1.00"), (list(range(20, 0, -1)), 1, "-1.00"),
     (list(range(40)), 2, "rank correlation 1.00")])
-def test_a_whole_order_has_a_correlation_of_1(lost: list[int], paths: int, shown: str) -> None:
+def test_sorted_losses_have_a_correlation_of_1(lost: list[int], paths: int, shown: str) -> None:
     assert shown in in_step(ends(lost), paths)[0]
 
 

@@ -197,7 +197,7 @@ def test_web_alone_takes_its_round_trips(tmp_path: Path, keep: str, round_trips:
     assert web["goodput_bps"]["mean"] == pytest.approx(8 * 10_000 * 8 / 20, rel=1e-6)
 
 
-def test_what_a_queue_drops_is_what_its_flows_lose(tmp_path: Path) -> None:
+def test_flows_lose_the_packets_that_the_queue_drops(tmp_path: Path) -> None:
     """The queue's own count, which may have ten more: the packets that reset the flows at their
     end. One packet is in the shaper."""
     r = run("dumbbell", tmp_path / "r", "flows=10", "rate=5", "warmup=2", "duration=18",
@@ -208,8 +208,8 @@ def test_what_a_queue_drops_is_what_its_flows_lose(tmp_path: Path) -> None:
     assert lost > 100
 
 
-def test_what_a_path_loses_by_chance_is_what_web_loses(tmp_path: Path) -> None:
-    """8 % of the packets, of which 10 000 leave; what is sent again is more."""
+def test_web_loses_the_share_that_the_path_drops(tmp_path: Path) -> None:
+    """The path drops 8 % of 10 000 packets. TCP retransmits more than that."""
     r = run("web-mix", tmp_path / "r", *ALONE, "size=90", "duration=60",
             qdisc="netem loss random 8% limit 1000")
     sent = sum(int(row["segs_sent"]) for row in table(tmp_path / "r" / "flows.csv"))

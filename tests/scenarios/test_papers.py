@@ -608,7 +608,7 @@ def test_an_axis_has_its_own_type(made_up: Paper) -> None:
         assert args.axes == {"rtt": [10.0]}
 
 
-def test_a_cell_is_asked_for_if_all_of_its_axes_have_a_value_that_is() -> None:
+def test_a_cell_is_selected_if_each_of_its_axes_matches() -> None:
     cells = list(paper.load("kantawala2001").cells())
     args = argparse.Namespace(claims=None, only=None, disciplines=None, seeds=None,
                               axes={"buffer": [100, 200], "queues": [10]})
@@ -621,7 +621,7 @@ def test_a_cell_is_asked_for_if_all_of_its_axes_have_a_value_that_is() -> None:
         (10, 5, 8.0)}
 
 
-def test_of_a_row_of_another_command_nothing_is_known(made_up: Paper) -> None:
+def test_a_row_of_another_command_is_ignored(made_up: Paper) -> None:
     commands = made_up.commands()
     have = rows.of(made_up.results, commands)
     assert [row["cell"] for row in have] == list(commands)

@@ -95,7 +95,7 @@ def test_web(tmp_path: Path) -> None:
     assert sum(one["unfinished"] for one in done["by_size"].values()) <= done["unfinished"]
 
 
-def test_files_of_75_to_110_kb_are_a_class_besides() -> None:
+def test_files_of_75_to_110_kb_are_one_more_class() -> None:
     """Of 74 999, 75 000, 100 000 and 110 000 bytes, the second and the third."""
     done = traffic.completion(np.array([(1.0, 3, at, size, took) for at, (size, took) in enumerate(
         ((74_999, 1.0), (75_000, 2.0), (100_000, 4.0), (110_000, 8.0)))]))

@@ -55,8 +55,8 @@ void flow_count(struct flow *f, const struct tcp_info *info)
 }
 
 /*
- * Segments of the connection between @f's sockets, which must be open. Both ends
- * at the same instant: what is sent after the sink has closed reaches nobody.
+ * Count the segments of the connection between @f's two sockets. Read both ends at
+ * the same instant: segments sent after the sink has closed reach nobody.
  */
 void flow_count_segs(struct flow *f)
 {
