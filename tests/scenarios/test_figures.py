@@ -19,7 +19,7 @@ FIGURES: dict[str, Any] = {
     "groups": {
         # Of 30 ms one way, half of the round-trip time is not in the queue: 20 ms.
         "udp": {"flows": 1, "goodput_bps": {"mean": 4e6, "sd": 0.0}, "rtt_ms": 20.0,
-                "delay_ms": {"mean": 30.0}},
+                "delay_ms": {"mean": 30.0, "max": 50.0}},
         "tcp": {"flows": 10, "goodput_bps": {"mean": 0.5e6, "sd": 0.1e6}, "loss": 0.0},
         "forward0": {"flows": 2}, "forward1": {"flows": 3}, "back0": {"flows": 1},
     },
@@ -41,9 +41,11 @@ WIRE = 4e6 * 1014 / 972
 HAND = {
     "udp:mbps": 4.0, "tcp:mbps": 5.0, "udp:kbyte_s": 500.0, "udp:link_share": WIRE / 10e6,
     "udp:mbps_kept": WIRE / 20e6, ":variance": 0.04, ":mean_over_fair": 0.8, ":above_fair": 0.5,
+    ":short_of_fair": 0.2,
     "udp:wait_ms": 20.0,
     # 4 Mb/s for 20 ms are 10 000 bytes.
-    "udp:waiting": 10_000 / 972, "udp:waiting_share": 500 / 972,
+    "udp:waiting": 10_000 / 972, "udp:most_waiting": 20_000 / 972,
+    "udp:waiting_share": 500 / 972,
     "udp:off_equal_part": 500 / 972 - 1 / 17, "tcp:unevenness": 0.2,
     "1:use": 0.1, "0+2:use": 0.8,
     # 4 Mb/s, and 7, of payload in packets of 1460 of 1514 bytes.
