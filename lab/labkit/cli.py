@@ -44,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--kernel", default="", help=f"its version, see --list (default: {defaults})")
     p.add_argument("--clock", default="", help="virtual (default for uml) or wall")
     p.add_argument("--flavour", default="fast",
-                   help="fast (default), kasan, lockdep, or checked: both")
+                   help="fast (default), kasan, lockdep, checked: both, or smp: two CPUs by the "
+                        "wall clock, with lockdep")
     p.add_argument("--seed", type=int, default=1, help="of all the guest's randomness (default 1)")
     p.add_argument("--icount", action="store_true",
                    help="qemu: one guest instruction is one guest nanosecond")
@@ -76,7 +77,7 @@ def listing() -> str:
         for name in engines.kernel_names(engine):
             same = engine == "uml" and records.user_mode_of(name).deterministic
             sure = "yes (virtual clock)" if same else "no"
-            flavours = " ".join(engines.FLAVOURS[engine])
+            flavours = " ".join(engines.flavours(engine, name))
             rows.append((engine, name, flavours, " ".join(engines.CLOCKS[engine]), sure))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     return "\n".join(

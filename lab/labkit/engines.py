@@ -14,7 +14,16 @@ from .request import Request, Result
 ENGINES = ("uml", "qemu")
 #: An engine's clocks, the default first.
 CLOCKS = {"uml": ("virtual", "wall"), "qemu": ("wall",)}
-FLAVOURS = {"uml": kernels.FLAVOURS, "qemu": ("fast",)}
+
+
+def flavours(engine: str, kernel: str) -> tuple[str, ...]:
+    """The flavours in which ENGINE boots KERNEL."""
+    return kernels.flavours(kernel) if engine == "uml" else ("fast",)
+
+
+def clocks(request: Request) -> tuple[str, ...]:
+    """The clocks that REQUEST may name, the default first: two CPUs have no virtual one."""
+    return ("wall",) if request.flavour == "smp" else CLOCKS[request.engine]
 
 
 def kernel_names(engine: str) -> tuple[str, ...]:
@@ -32,7 +41,7 @@ def default_kernel(engine: str = "uml") -> str:
 
 def clock_of(request: Request) -> str:
     """REQUEST's clock, or its engine's default; with a terminal that of the person who types."""
-    return request.clock or CLOCKS[request.engine][-1 if request.terminal else 0]
+    return request.clock or clocks(request)[-1 if request.terminal else 0]
 
 
 def check(request: Request) -> None:
@@ -41,19 +50,22 @@ def check(request: Request) -> None:
         raise LabError("no command given")
     if request.engine not in ENGINES:
         raise nearest("engine", request.engine, ENGINES)
-    for what, name, known, every in (
-        ("clock", clock_of(request), CLOCKS[request.engine], CLOCKS["uml"]),
-        ("flavour", request.flavour, FLAVOURS[request.engine], FLAVOURS["uml"]),
-    ):
-        if name not in every:
-            raise nearest(what, name, every)
-        if name not in known:
-            raise LabError(f"engine {request.engine} has no {what} {name}, only {known[0]}")
     if request.kernel and request.kernel not in kernel_names(request.engine):
         error = nearest("kernel", request.kernel, kernel_names(request.engine))
         others = [name for name in ENGINES if request.kernel in kernel_names(name)]
         hint = f"; --engine {others[0]} has {request.kernel}" if others else ""
         raise LabError(f"{error} (engine {request.engine}){hint}")
+    kernel = request.kernel or records.names(request.engine)[0]
+    for what, name, known, every, where in (
+        ("flavour", request.flavour, flavours(request.engine, kernel), tuple(kernels.FRAGMENTS),
+         f"kernel {kernel} in engine {request.engine}"),
+        ("clock", clock_of(request), clocks(request), CLOCKS["uml"],
+         f"flavour {request.flavour} of engine {request.engine}"),
+    ):
+        if name not in every:
+            raise nearest(what, name, every)
+        if name not in known:
+            raise LabError(f"{where} has no {what} {name}, only {', '.join(known)}")
     if not 0 <= request.seed < 1 << 64:
         raise LabError(f"seed {request.seed} is not in 0 .. 2^64-1")
     if request.time_limit <= 0:
@@ -86,5 +98,6 @@ def run(request: Request, capture: bool = False) -> Result:
     check(request)
     kernel = request.kernel or default_kernel(request.engine)
     request = replace(request, kernel=kernel, clock=clock_of(request))
+    check(request)  # another kernel may stand in for the default one
     engine = uml.run if request.engine == "uml" else qemu.run
     return engine(request, capture)

@@ -35,14 +35,15 @@ FRAGMENTS = {
     "kasan": ("kasan",),
     "lockdep": ("lockdep",),
     "checked": ("kasan", "lockdep"),
+    "smp": ("smp",),
 }
-FLAVOURS = tuple(FRAGMENTS)
 
 #: Kernels to keep, whatever their age, and seconds without use after which others go.
 KEEP, AGE = 6, 30 * 86400.0
 
 #: Objects that a build makes, for the progress line; wrong by a few does no harm.
-EXPECTED = {"fast": 1160, "kasan": 1180, "lockdep": 1180, "checked": 1210}
+EXPECTED = {"fast": 1160, "kasan": 1180, "lockdep": 1180, "checked": 1210,
+            "smp": 1180}
 
 #: What a build leaves and nothing needs: modules are built against the rest.
 LEFTOVERS = re.compile(
@@ -87,6 +88,12 @@ def settings(name: str, flavour: str) -> str:
     found = {match[1] or match[2]: match[0]
              for text in texts for match in SETTING.finditer(text)}
     return "".join(f"{setting}\n" for setting in found.values())
+
+
+def flavours(name: str) -> tuple[str, ...]:
+    """The flavours of kernel NAME. Only a kernel whose record says so has two CPUs."""
+    return tuple(flavour for flavour in FRAGMENTS
+                 if flavour != "smp" or records.user_mode_of(name).smp)
 
 
 def flags(name: str, flavour: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@
     suites          Debian's suites that may carry linux-source-VERSION, tried in this order
     deterministic   equal seeds give equal bytes by the virtual clock
     words           of the kernel's command line
+    smp             it can have more than one CPU, by the wall clock
     config          settings beside the fragments of lab/config
     lacks           settings of the fragments that this version has not got
     edits           what is changed in the source: file, old, new
@@ -40,6 +41,7 @@ class UserMode:
     lacks: frozenset[str] = frozenset()
     edits: tuple[tuple[str, str, str], ...] = ()
     flags: tuple[str, ...] = ()
+    smp: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,11 @@ def read(path: Path) -> Record:
 def user_mode(*, suites: list[str], deterministic: bool = False, words: tuple[str, ...] = (),
               config: str = "", lacks: tuple[str, ...] = (),
               edits: tuple[dict[str, str], ...] = (),
-              flags: tuple[str, ...] = ()) -> UserMode:
+              flags: tuple[str, ...] = (), smp: bool = False) -> UserMode:
     """The table [uml] of a record."""
     changes = tuple((edit["file"], edit["old"], edit["new"]) for edit in edits)
     return UserMode(tuple(suites), deterministic, tuple(words), config, frozenset(lacks), changes,
-                    tuple(flags))
+                    tuple(flags), smp)
 
 
 def stock(*, packages: list[tuple[str, str]]) -> Stock:
