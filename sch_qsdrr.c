@@ -299,6 +299,7 @@ static void qsdrr_trim(struct Qdisc *sch)
 	struct qsdrr_flow *victim = NULL;
 	struct flow_losses losses = {};
 
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	while (flow_buffer_is_over(&q->buffer)) {
 		victim = qsdrr_victim(q, victim);
 		if (flow_buffer_is_alone(&q->buffer, &victim->fq))

@@ -475,6 +475,7 @@ static void redtail_trim(struct Qdisc *sch)
 	struct redtail_queue *rq;
 	struct sk_buff *skb;
 
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	/* A packet that is larger than the buffer by itself is let in: it stays. */
 	while ((redtail_backlog(q) > q->law.limit &&
 		s->packets.qlen + l->packets.qlen > 1) ||

@@ -282,6 +282,7 @@ static void tdrr_trim(struct Qdisc *sch)
 	struct flow_losses losses = {};
 	struct tdrr_flow *victim;
 
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	while (flow_buffer_is_over(&q->buffer)) {
 		victim = tdrr_victim(q);
 		if (flow_buffer_is_alone(&q->buffer, &victim->fq))

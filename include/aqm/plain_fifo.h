@@ -153,6 +153,7 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 	u32 qlen = sch->q.qlen;
 	struct sk_buff *skb;
 
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	f->limit = limit;
 	f->memory_limit = memory_limit;
 	WRITE_ONCE(sch->limit, limit);

@@ -346,6 +346,7 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 	u32 qlen = sch->q.qlen;
 	struct sk_buff *skb;
 
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	while ((rf->held.segments > limit && red_fifo_count(rf) > 1) ||
 	       rf->held.truesize > memory_limit) {
 		skb = skb_peek_tail(&rf->packets);

@@ -247,6 +247,7 @@ static inline u32 jhash_3words(u32 a, u32 b, u32 c, u32 initval)
 /* ---- locks: one for the tree, held also around enqueue and dequeue ---- */
 
 void userspace_lock(void);
+void userspace_assert_locked(void);
 void userspace_unlock(void);
 #define ASSERT_RTNL()		do { } while (0)
 #define rcu_read_lock()		do { } while (0)
@@ -255,7 +256,7 @@ void userspace_unlock(void);
 #define rcu_dereference(p)	(p)
 #define rtnl_dereference(p)	(p)
 #define rcu_assign_pointer(p, v) ((p) = (v))
-#define lockdep_assert_held(x)	do { } while (0)
+#define lockdep_assert_held(x)	userspace_assert_locked()
 
 /* ---- devices ---- */
 

@@ -170,6 +170,13 @@ void userspace_lock(void)
 	if (world->locked)
 		userspace_violation("the qdisc lock is taken twice");
 	world->locked = true;
+	world->locks++;
+}
+
+void userspace_assert_locked(void)
+{
+	if (!world->locked)
+		userspace_violation("the qdisc lock is not held");
 }
 
 void userspace_unlock(void)

@@ -246,11 +246,23 @@ static struct Qdisc *root(void)
 	return world->levels[world->depth - 1];
 }
 
+/* What enqueue writes may not be read or written without the lock. */
+static void must_have_locked(u64 locks_before, const char *operation)
+{
+	if (world->locks == locks_before)
+		userspace_violation("%s does not take the qdisc lock", operation);
+}
+
 static void read_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
+	u64 locks = world->locks;
+
 	memset(d, 0, sizeof(*d));
-	if (sch->ops->dump_stats && sch->ops->dump_stats(sch, d))
+	if (!sch->ops->dump_stats)
+		return;
+	if (sch->ops->dump_stats(sch, d))
 		userspace_violation("dump_stats fails");
+	must_have_locked(locks, "dump_stats");
 }
 
 /* What is held, by those who hold it; see the list in README.md. */
@@ -697,6 +709,7 @@ static int do_change(const char *words)
 	size_t size = world_ops->priv_size;
 	u32 drops = world->kind->qstats.drops;
 	u64 told = world->told_drops;
+	u64 locks;
 	char msg[TC_MSG];
 	struct nlattr *opt;
 	void *before;
@@ -712,10 +725,13 @@ static int do_change(const char *words)
 		abort();
 	memcpy(before, qdisc_priv(world->kind), size);
 	world->message[0] = 0;
+	locks = world->locks;
 	err = world_ops->change(world->kind, opt, &extack);
 	keep_message(&extack);
-	if (!err)
+	if (!err) {
+		must_have_locked(locks, "change");
 		world->moved = false;
+	}
 	if (err > 0)
 		userspace_violation("change returns %d", err);
 	if (err && memcmp(before, qdisc_priv(world->kind), size))
@@ -751,9 +767,13 @@ static void message_free(struct sk_buff *skb)
 static struct sk_buff *dump(struct Qdisc *sch)
 {
 	struct sk_buff *skb = message_skb();
+	u64 locks = world->locks;
 
-	if (sch->ops->dump && sch->ops->dump(sch, skb) < 0)
+	if (!sch->ops->dump)
+		return skb;
+	if (sch->ops->dump(sch, skb) < 0)
 		userspace_violation("dump fails");
+	must_have_locked(locks, "dump");
 	return skb;
 }
 
@@ -777,13 +797,16 @@ static int on_class(struct Qdisc *sch, unsigned long cl, struct qdisc_walker *w)
 	struct sk_buff *skb = message_skb();
 	struct world_stats *st;
 	struct gnet_dump d;
+	u64 locks;
 
 	if (sch->ops->cl_ops->dump(sch, cl, skb, &t) < 0)
 		userspace_violation("dump of a class fails");
 	message_free(skb);
 	memset(&d, 0, sizeof(d));
+	locks = world->locks;
 	if (sch->ops->cl_ops->dump_stats(sch, cl, &d) < 0)
 		userspace_violation("dump_stats of a class fails");
+	must_have_locked(locks, "dump_stats of a class");
 	walk->qlen += d.queue.qlen;
 	walk->backlog += d.queue.backlog;
 	if (walk->n++ >= walk->room)

@@ -44,6 +44,7 @@ struct world_account {
  * @filters: pointer to the discipline's list of filters; NULL: it takes none
  * @fail_in: the allocation that will fail, counted from 1; 0: none
  * @locked: the qdisc lock is held
+ * @locks: how often the discipline has taken it
  * @walk: the inner structures are walked over after each operation
  * @purging: packets that are freed are neither sent nor lost
  * @bypass: TCQ_F_CAN_BYPASS counts
@@ -83,6 +84,7 @@ struct world {
 	struct tcf_proto	**filters;
 	u32			fail_in;
 	bool			locked;
+	u64			locks;
 	bool			walk;
 	bool			purging;
 	bool			bypass;

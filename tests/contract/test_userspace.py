@@ -343,6 +343,22 @@ def copy_of_the_tree(where: Path) -> Path:
     return where
 
 
+def expect_violation(kind: str, source: Path, below: Sequence[str]) -> None:
+    """Fail unless busy traffic through KIND, built from SOURCE, meets a violation."""
+    library = source.parent / f"lib{kind}.so"
+    rest = BUILD / "slips"
+    build(str(rest / library.name), out=rest, OPT="-O0")
+    build(str(library), out=source.parent, SRC=str(source), OPT="-O0", REST=str(rest))
+    lib = load(library)
+    with pytest.raises(Violation) as caught:  # noqa: PT012
+        for seed in range(3):
+            for parents in below:
+                with World(kind, OPTIONS[kind], below=parents, walk=True, lib=lib) as world:
+                    for op in traffic(kind, seed):
+                        world.do(op)
+    print(caught.value)
+
+
 @pytest.mark.parametrize(
     "mutant", MUTANTS, ids=lambda m: f"{m.kind} {m.path.split('/')[-1]} {MUTANTS.index(m)}"
 )
@@ -353,16 +369,24 @@ def test_a_slip_is_caught(mutant: Mutant, tmp_path: Path) -> None:
     if mutant.right not in text:
         pytest.fail(f"{mutant.path} has no {mutant.right!r} any more: find another slip")
     path.write_text(text.replace(mutant.right, mutant.wrong))
-    library = tmp_path / f"lib{mutant.kind}.so"
-    rest = BUILD / "slips"
-    build(str(rest / library.name), out=rest, OPT="-O0")
-    build(str(library), out=tmp_path, SRC=str(source), OPT="-O0", REST=str(rest))
-    lib = load(library)
-    with pytest.raises(Violation) as caught:  # noqa: PT012
-        for seed in range(3):
-            for below in mutant.below:
-                options = OPTIONS[mutant.kind]
-                with World(mutant.kind, options, below=below, walk=True, lib=lib) as world:
-                    for op in traffic(mutant.kind, seed):
-                        world.do(op)
-    print(caught.value)
+    expect_violation(mutant.kind, source, mutant.below)
+
+
+LOCKED = re.compile(r"sch_tree_lock\(sch\);(.*?)sch_tree_unlock\(sch\);", re.DOTALL)
+
+
+def every_lock() -> list[tuple[str, int]]:
+    """Each place where a discipline takes the tree lock: its file, and its number there."""
+    files = [*TOP.glob("sch_*.c"), *TOP.glob("include/aqm/*.h")]
+    return [(str(path.relative_to(TOP)), number) for path in sorted(files)
+            for number in range(len(LOCKED.findall(path.read_text())))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "number"), every_lock())
+def test_a_missing_lock_is_caught(file: str, number: int, tmp_path: Path) -> None:
+    source = copy_of_the_tree(tmp_path / "tree")
+    text = (source / file).read_text()
+    start, end = [match.span() for match in LOCKED.finditer(text)][number]
+    (source / file).write_text(text[:start] + LOCKED.sub(r"\1", text[start:end]) + text[end:])
+    kind = file[len("sch_") : -len(".c")] if file.startswith("sch_") else "qsdrr"
+    expect_violation(kind, source, [""])
