@@ -135,7 +135,8 @@ PYTEST = $(VENV)/bin/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 	$(PYTEST) -m "not extra" $(TESTS)
 
-test-extra: kernels ## run what make test leaves out: a committed row again, older kernels in user mode, all drivers' tests, a Slurm cluster
+test-extra: kernels ## run what make test leaves out: two CPUs, a committed row again, older kernels in user mode, all drivers' tests, a Slurm cluster
+	lab/boot --build --flavour smp
 	$(PYTEST) -m extra $(TESTS)
 
 mutants-python: setup ## change published numbers' Python in SAMPLE places, and see whether a test fails; SEED=

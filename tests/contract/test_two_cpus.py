@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every discipline on two CPUs, where a missing lock is a report of the kernel or a crash.
+
+The lab fails a run in which the kernel reports anything. test_userspace.py shows, without chance,
+that each lock is taken at all.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.selftests import Kind, every_kind, run_selftest
+
+
+@pytest.mark.slow
+@pytest.mark.extra
+@every_kind
+def test_no_report_under_stress(kind: Kind) -> None:
+    tap = run_selftest(["selftests/stress", kind.name], ["--flavour", "smp"], limit=300)
+    assert not tap.failed
+    assert not tap.skipped
+    assert tap.passed == [f"{kind.name}: {part}" for part in ("as_root", "as_leaf", "unloads")]
+    assert tap.status == 0
