@@ -25,7 +25,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo ledger kernels test test-extra mutants-python test-drivers bench fuzz check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup demo ledger kernels test test-extra mutants-python test-drivers bench fuzz mutants check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -151,6 +151,9 @@ bench: setup ## count what a packet costs, of ours and of mainline's, into docs/
 # The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
 fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=
 	selftests/userspace/fuzz $(KIND) $(SECONDS)
+
+mutants: setup ## change one thing in the C, and see whether a test fails; N of them, SEED; resumes
+	$(VENV)/bin/python tools/mutants-c $(if $(N),--sample $(N)) $(if $(SEED),--seed $(SEED))
 
 check: setup ## checkpatch, sparse, shellcheck, ruff, mypy, man pages; builds no kernel
 	.ci/check

@@ -21,6 +21,7 @@ import argparse
 import builtins
 import dataclasses
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -260,6 +261,8 @@ def drive_many(
     """
     if engine == "user":
         return [_in_user_space(trace, seed) for trace in traces]
+    if os.environ.get("AQM_NO_KERNEL"):
+        pytest.skip("AQM_NO_KERNEL is set")
     scratch = TOP / "build" / "drive"
     scratch.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch) as name:
