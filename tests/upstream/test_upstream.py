@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,11 +15,11 @@ from labkit.sources import ensure_source
 
 TOP = Path(__file__).resolve().parents[2]
 UPSTREAM = TOP / "docs" / "upstream"
-DEFECTS = sorted(path.parent.name for path in UPSTREAM.glob("*/reproduce"))
 PATCHES = sorted(UPSTREAM.glob("*/*.patch"))
+NAMES = sorted({path.parent.name for path in PATCHES})
 
 
-@pytest.mark.parametrize("name", DEFECTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_defect_is_in_mainline_and_not_in_the_patched_module(name: str) -> None:
     done = subprocess.run([UPSTREAM / "check", name], text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
@@ -35,7 +38,24 @@ def test_checkpatch_has_nothing_to_say(patch: Path) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("name", DEFECTS)
+def test_patch_has_the_cases_that_its_tables_make(tmp_path: Path) -> None:
+    tree = ensure_source(default_kernel()).tree
+    folder = "tools/testing/selftests/tc-testing/tc-tests/qdiscs"
+    (patch,) = (UPSTREAM / "tdc-cases").glob("*.patch")
+    for kind in ("pie", "fq_pie", "drr", "skbprio", "choke"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        shutil.copy(tree / folder / f"{kind}.json", tmp_path / folder)
+    subprocess.run(["patch", "-s", "-p1", "-d", tmp_path, "-i", patch], check=True)
+    for kind in ("pie", "fq_pie", "drr", "skbprio", "choke"):
+        old, new = (json.loads((where / folder / f"{kind}.json").read_text())
+                    for where in (tree, tmp_path))  # fmt: skip
+        made = subprocess.run([sys.executable, UPSTREAM / "tdc-cases" / "cases.py", kind],
+                              stdout=subprocess.PIPE, check=True).stdout  # fmt: skip
+        assert new == old + json.loads(made)
+        assert len(new) == 15
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_page_and_list_name_what_there_is(name: str) -> None:
     page = (UPSTREAM / name / "README.md").read_text()
     for patch in (UPSTREAM / name).glob("*.patch"):
