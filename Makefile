@@ -14,6 +14,7 @@ KIND	?= all
 SECONDS	?= 0
 AQM_VERSION ?= $(shell tools/version)
 AQM_TESTS ?=
+AQM_ANY_KERNEL ?=
 
 MODULES	:= $(patsubst %.c,%.ko,$(filter-out %.mod.c,$(wildcard sch_*.c)))
 PAGES	:= $(wildcard man/man8/*.8)
@@ -22,7 +23,8 @@ SBINDIR	= $(DESTDIR)$(PREFIX)/sbin
 
 # What the kernel calls itself. Debian's 6.1 headers answer `make kernelrelease` with another.
 KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
-EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
+EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS) \
+	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
 .PHONY: uninstall setup demo ledger kernels test test-extra mutants-python test-drivers bench fuzz mutants check generate spec deb dist clean clean-cache
