@@ -116,6 +116,7 @@ def load(path: Path) -> ctypes.CDLL:
         ("world_verdict", ctypes.c_int, handle),
         ("world_message", text, handle),
         ("world_walk", None, handle),
+        ("world_warnings", ctypes.c_uint, handle),
         ("world_free", ctypes.c_int, handle),
     ):
         getattr(lib, name).restype = result
@@ -246,6 +247,11 @@ class World:
     def message(self) -> str:
         """The last extack."""
         return self._lib.world_message(self._world).decode()
+
+    @property
+    def warnings(self) -> int:
+        """Lines in the kernel's log so far; the last is ``message``."""
+        return self._lib.world_warnings(self._world)
 
     @property
     def now(self) -> int:

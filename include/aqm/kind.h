@@ -26,12 +26,13 @@
  *	setup()			commit()		commit()
  *				unlock			unlock
  *
- * Where what was given does not go with another rate, all stays as it is.
+ * If the options given do not fit another rate, everything stays as it is; see
+ * <aqm/link_rate.h>.
  */
 #ifndef _AQM_KIND_H
 #define _AQM_KIND_H
 
-#include <linux/list.h>
+#include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -84,7 +85,6 @@ struct aqm_config {
  * @destroy: free what is the kind's own, also after an init that failed; optional
  * @stats: fill in the kind's struct tc_KIND_qdisc_stats, which is 0; under the
  *	tree lock
- * @links: the disciplines of this kind, which follow their devices; under RTNL
  * @notifier: tells of the devices
  */
 struct aqm_kind {
@@ -105,7 +105,6 @@ struct aqm_kind {
 	void	(*commit)(struct Qdisc *sch, struct aqm_config *to);
 	void	(*destroy)(struct Qdisc *sch);
 	void	(*stats)(struct Qdisc *sch, void *stats);
-	struct list_head		links;
 	struct notifier_block		notifier;
 };
 
@@ -175,10 +174,28 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 	return 0;
 }
 
+/* Go over to @p and to the link's @rate, bytes/s, or change nothing. */
+static inline int aqm_change_rate(struct Qdisc *sch, const struct aqm_kind *k,
+				  void *p, u64 rate)
+{
+	struct link_rate *lr = aqm_link(k, sch);
+	u64 before = lr->rate;
+	int err;
+
+	lr->rate = rate;
+	err = __aqm_change(sch, k, p, NULL);
+	if (err)
+		lr->rate = before;
+	else
+		lr->refused = 0;
+	return err;
+}
+
 static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 			     struct netlink_ext_ack *extack)
 {
 	const struct aqm_kind *k = aqm_kind(sch);
+	const struct link_rate *lr = aqm_link(k, sch);
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 	int err;
 
@@ -186,20 +203,41 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 	err = aqm_read(k, p, opt, extack);
 	if (err)
 		return err;
+	/* Other options may fit the rate that the former ones did not. */
+	if (lr->refused && !aqm_change_rate(sch, k, p, lr->refused))
+		return 0;
 	return __aqm_change(sch, k, p, extack);
 }
 
-/* The device has another rate or MTU. */
-static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k)
+/*
+ * The device has come up or has another MTU, or another @rate in bytes/s; 0: it
+ * knows none.
+ */
+static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
+				u64 rate)
 {
+	struct link_rate *lr = aqm_link(k, sch);
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 	struct aqm_given *given = (void *)p;
 
-	if (*aqm_bandwidth(k, sch) && !k->follows_mtu)
+	if (!rate)
+		rate = lr->rate;
+	if (!k->follows_mtu && (*aqm_bandwidth(k, sch) || rate == lr->rate)) {
+		lr->rate = rate;
+		lr->refused = 0;
 		return;
+	}
 	memcpy(p, aqm_params(k, sch), k->options->size);
 	given->now = 0;
-	__aqm_change(sch, k, p, NULL);
+	if (!aqm_change_rate(sch, k, p, rate) || rate == lr->rate)
+		return;
+	if (rate != lr->refused)
+		netdev_warn(qdisc_dev(sch),
+			    "%s %x: the options do not fit %llu kbit/s, the link's rate now; %llu kbit/s stays in force\n",
+			    k->ops.id, TC_H_MAJ(sch->handle) >> 16,
+			    div_u64(rate, 125),
+			    div_u64(lr->rate ?: LINK_RATE_DEFAULT, 125));
+	lr->refused = rate;
 }
 
 static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
@@ -207,12 +245,11 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 {
 	u8 p[AQM_MAX_PARAMS] __aligned(8), law[AQM_MAX_LAW] __aligned(8) = {};
 	struct aqm_config to = { .params = p, .law = law };
-	struct aqm_kind *k = aqm_kind(sch);
+	const struct aqm_kind *k = aqm_kind(sch);
 	struct filter_block *filters = aqm_filters(k, sch);
 	int err;
 
-	/* The first thing: from then on aqm_destroy() is right. */
-	link_rate_start(aqm_link(k, sch), sch, &k->links);
+	aqm_link(k, sch)->rate = link_rate_of(qdisc_dev(sch));
 	aqm_options_default(k->options, p);
 	err = aqm_read(k, p, opt, extack);
 	if (err)
@@ -241,7 +278,6 @@ static inline void aqm_destroy(struct Qdisc *sch)
 	const struct aqm_kind *k = aqm_kind(sch);
 	struct filter_block *filters = aqm_filters(k, sch);
 
-	link_rate_stop(aqm_link(k, sch));
 	if (filters)
 		tcf_block_put(filters->block);
 	if (k->destroy)
@@ -303,6 +339,7 @@ static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 			link_rate_source(aqm_link(k, sch),
 					 *aqm_bandwidth(k, sch));
 	sch_tree_unlock(sch);
+	st->link_refused = aqm_link(k, sch)->refused;
 	return gnet_stats_copy_app(d, xstats, k->xstats);
 }
 
@@ -314,18 +351,36 @@ static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
 	return cl ? NULL : aqm_filters(aqm_kind(sch), sch)->block;
 }
 
-/* A device has news. */
+/* The rate of @sch's device, asked once: @rate is U64_MAX at first. */
+static inline void aqm_link_changed(struct Qdisc *sch, const struct aqm_kind *k,
+				    u64 *rate)
+{
+	if (sch->ops != &k->ops)
+		return;
+	if (*rate == U64_MAX)
+		*rate = link_rate_of(qdisc_dev(sch));
+	aqm_new_link(sch, k, *rate);
+}
+
+/* Something happened to a device. Look at its own disciplines, if it matters. */
 static inline int aqm_link_event(struct notifier_block *nb,
 				 unsigned long event, void *info)
 {
 	struct aqm_kind *k = container_of(nb, struct aqm_kind, notifier);
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
-	struct link_rate *lr;
+	u64 rate = U64_MAX;
+	struct Qdisc *sch;
+	int i;
 
-	list_for_each_entry(lr, &k->links, node)
-		if (qdisc_dev(lr->sch) == dev &&
-		    link_rate_news(lr, event, k->follows_mtu))
-			aqm_new_link(lr->sch, k);
+	if (event != NETDEV_UP && event != NETDEV_CHANGE &&
+	    (event != NETDEV_CHANGEMTU || !k->follows_mtu))
+		return NOTIFY_DONE;
+	/* The root is not in the table. */
+	sch = rtnl_dereference(dev->qdisc);
+	if (sch)
+		aqm_link_changed(sch, k, &rate);
+	hash_for_each(dev->qdisc_hash, i, sch, hash)
+		aqm_link_changed(sch, k, &rate);
 	return NOTIFY_DONE;
 }
 
@@ -340,7 +395,6 @@ static inline int aqm_register(struct aqm_kind *k, struct module *owner)
 	k->ops.dump_stats = aqm_dump_stats;
 	k->ops.owner = owner;
 	k->notifier.notifier_call = aqm_link_event;
-	INIT_LIST_HEAD(&k->links);
 	err = register_netdevice_notifier(&k->notifier);
 	if (err)
 		return err;

@@ -2,20 +2,23 @@
 /*
  * The rate of the link, for disciplines whose settings follow from it.
  *
- * A rate that was given holds. Else it is the speed that the device reports,
- * as for cbs and taprio, taken anew when the device comes up or its link
- * changes. A device that no longer knows, its link being down, keeps what it
- * last said; one that never knew counts as LINK_RATE_DEFAULT. Below a shaper
+ * A rate that was given holds. Otherwise it is the speed that the device reports,
+ * as for cbs and taprio, read again when the device comes up or its link changes.
+ * A device whose link is down and that no longer knows a speed keeps its last
+ * one; a device that never knew one counts as LINK_RATE_DEFAULT. Below a shaper
  * the device cannot know the rate: there it must be given.
  *
- * A discipline has a struct link_rate in its private data; <aqm/kind.h> starts and
- * stops it and listens to the device.
+ * A new speed counts only once the discipline has settings for it. Options that
+ * were given may not fit it; then the old rate stays in force, and the new one
+ * is kept as refused, for the statistics and for the next change.
+ *
+ * A discipline has a struct link_rate in its private data; <aqm/kind.h> listens to
+ * the device.
  */
 #ifndef _AQM_LINK_RATE_H
 #define _AQM_LINK_RATE_H
 
 #include <linux/ethtool.h>
-#include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -25,15 +28,13 @@
 #define LINK_RATE_DEFAULT	125000000ULL	/* bytes/s: 1 Gb/s */
 
 /**
- * struct link_rate - one discipline that follows its device
- * @node: in the module's list
- * @sch: the discipline
- * @rate: what it was last told, bytes/s; 0: the device never knew one
+ * struct link_rate - what a discipline knows of its device's speed; under RTNL
+ * @rate: in force unless one was given, bytes/s; 0: the device never knew one
+ * @refused: the device's speed, bytes/s, if the options do not fit it; 0: they do
  */
 struct link_rate {
-	struct list_head	node;
-	struct Qdisc		*sch;
-	u64			rate;
+	u64	rate;
+	u64	refused;
 };
 
 /*
@@ -57,22 +58,6 @@ static inline u64 link_rate_of(struct net_device *dev)
 		     (u64)link.base.speed * 125000);	/* Mb/s */
 }
 
-/* The first thing that init does: from then on link_rate_stop() is right. */
-static inline void link_rate_start(struct link_rate *lr, struct Qdisc *sch,
-				   struct list_head *all)
-{
-	lr->sch = sch;
-	lr->rate = link_rate_of(qdisc_dev(sch));
-	list_add(&lr->node, all);
-}
-
-static inline void link_rate_stop(struct link_rate *lr)
-{
-	if (lr->sch)
-		list_del(&lr->node);
-	lr->sch = NULL;
-}
-
 /* The rate in force, bytes/s; says so where it is neither given nor known. */
 static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
 				     struct netlink_ext_ack *extack)
@@ -88,23 +73,6 @@ static inline u32 link_rate_source(const struct link_rate *lr, u64 given)
 	if (given)
 		return TC_AQM_SOURCE_GIVEN;
 	return lr->rate ? TC_AQM_SOURCE_DEVICE : TC_AQM_SOURCE_ASSUMED;
-}
-
-/* Take in what a notifier tells of the device. Return: whether it matters. */
-static inline bool link_rate_news(struct link_rate *lr, unsigned long event,
-				  bool mtu)
-{
-	u64 rate;
-
-	if (event == NETDEV_CHANGEMTU)
-		return mtu;
-	if (event != NETDEV_UP && event != NETDEV_CHANGE)
-		return false;
-	rate = link_rate_of(qdisc_dev(lr->sch));
-	if (!rate || rate == lr->rate)
-		return false;
-	lr->rate = rate;
-	return true;
 }
 
 #endif /* _AQM_LINK_RATE_H */

@@ -22,6 +22,7 @@
 #include <string.h>
 
 /* What is wrong ends the operation: see world.h. */
+void userspace_warn(const char *fmt, ...);
 void userspace_violation(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2), noreturn));
 #define SHIM_TRAP(what)		userspace_violation("%s", what)
@@ -255,6 +256,10 @@ void userspace_unlock(void);
 #define rcu_dereference_bh(p)	(p)
 #define rcu_dereference(p)	(p)
 #define rtnl_dereference(p)	(p)
+#define hash_for_each(table, i, obj, member) \
+	for ((i) = 0; (i) < (int)ARRAY_SIZE(table); (i)++) \
+		if (((obj) = (table)[i]))
+#define netdev_warn(dev, ...)	userspace_warn(__VA_ARGS__)
 #define rcu_assign_pointer(p, v) ((p) = (v))
 #define lockdep_assert_held(x)	userspace_assert_locked()
 
@@ -273,6 +278,8 @@ struct net_device {
 	unsigned int	tx_queue_len;
 	unsigned int	gso_max_size;
 	u32		speed;	/* Mb/s, told by ethtool */
+	struct Qdisc	*qdisc;
+	struct Qdisc	*qdisc_hash[2];	/* all but the root */
 	int		refcnt;
 };
 
@@ -363,7 +370,6 @@ struct sk_buff {
 	u8		*data;
 	u8		*tail;
 	u8		*end;
-	int		drop_reason;
 	/* the harness's own */
 	struct list_head alive;
 	enum userspace_where where;
@@ -863,6 +869,19 @@ struct qdisc_skb_cb {
 	unsigned char	data[QDISC_CB_PRIV_LEN];
 };
 
+struct tc_skb_cb {
+	struct qdisc_skb_cb qdisc_cb;
+	int		drop_reason;
+	u16		zone;
+	u16		mru;
+};
+
+static inline struct tc_skb_cb *tc_skb_cb(const struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct tc_skb_cb) > sizeof(skb->cb));
+	return (struct tc_skb_cb *)skb->cb;
+}
+
 #define qdisc_cb_private_validate(skb, sz) BUILD_BUG_ON((sz) > QDISC_CB_PRIV_LEN)
 
 static inline struct qdisc_skb_cb *qdisc_skb_cb(const struct sk_buff *skb)
@@ -924,18 +943,20 @@ enum qdisc_drop_reason {
 static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 					     enum qdisc_drop_reason reason)
 {
-	((struct sk_buff *)skb)->drop_reason = reason;
+	tc_skb_cb(skb)->drop_reason = reason;
 }
 #else	/* as 6.14; before, no packet could be given a reason of a qdisc's */
 #define HAVE_SKB_DROP_REASON_QDISC
+#define HAVE_TCF_SET_DROP_REASON
 enum skb_drop_reason {
+	SKB_DROP_REASON_QDISC_DROP = 60,
 	SKB_DROP_REASON_QDISC_OVERLIMIT = 70,
 	SKB_DROP_REASON_QDISC_CONGESTED,
 };
 static inline void tcf_set_drop_reason(const struct sk_buff *skb,
 				       enum skb_drop_reason reason)
 {
-	((struct sk_buff *)skb)->drop_reason = reason;
+	tc_skb_cb(skb)->drop_reason = reason;
 }
 #endif
 

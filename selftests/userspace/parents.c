@@ -289,12 +289,18 @@ static void parent_reset(struct Qdisc *sch)
 	}
 }
 
-/* The child of class @minor holds nothing any more. */
+/*
+ * The child of class @minor holds nothing any more. Before spring 2025 drr, hfsc and
+ * htb took this of an inactive class badly: drr unlinked it once more.
+ */
 static void parent_qlen_notify(struct Qdisc *sch, unsigned long minor)
 {
 	struct parent *p = qdisc_priv(sch);
 	struct parent_class *cl = &p->c[minor - 1];
 
+	if (!is_listed(cl))
+		userspace_violation("qlen_notify of an inactive %s class",
+				    sch->ops->id);
 	if (p->kind == ETS && !sch->q.qlen)
 		return;
 	if (is_listed(cl))
@@ -401,10 +407,10 @@ const char *parent_wrong(const struct Qdisc *sch)
 	}
 	if (sch->q.qlen != qlen)
 		return "qlen";
-	if (sch->qstats.backlog != backlog)
+	if (sch->qstats.backlog != backlog + (p->level == 1 ? world->over : 0))
 		return "backlog";
 	if (sch->qstats.drops != a->qstats.drops + b->qstats.drops +
-	    (p->level == 1 ? world->purge_drops : 0))
+	    (p->level == 1 ? world->purge_drops - world->unheard : 0))
 		return "drops";
 	if (p->kind == PRIO || p->kind == TBF)
 		return NULL;

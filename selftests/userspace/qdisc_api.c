@@ -26,6 +26,17 @@ void userspace_violation(const char *fmt, ...)
 	longjmp(world->entry, 1);
 }
 
+/* The log: the last line, and how many there were. */
+void userspace_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(world->message, sizeof(world->message), fmt, ap);
+	va_end(ap);
+	world->warnings++;
+}
+
 /* ---- memory ---- */
 
 static bool fails(void)
@@ -260,7 +271,7 @@ void world_gone(struct sk_buff *skb, struct world_account *account)
 		account->n++;
 		account->bytes += qdisc_pkt_len(skb);
 		world->congested += account == &world->lost &&
-				    skb->drop_reason == QDISC_DROP_CONGESTED;
+				    tc_skb_cb(skb)->drop_reason == QDISC_DROP_CONGESTED;
 	}
 	if (skb == world->peeked)
 		world->peeked = NULL;
@@ -492,6 +503,8 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 		chunk = min_t(u32, payload, skb->shinfo.gso_size);
 		s = world_skb(headers + chunk, 768 + ((headers + chunk + 255) & ~255U));
 		memcpy(s->cb, skb->cb, sizeof(s->cb));
+		/* The kernel keeps offsets and a checksum there while it cuts. */
+		memset(s->cb + 32, 0xa5, sizeof(s->cb) - 32);
 		memcpy(s->data, skb->data, min_t(u32, s->len, USERSPACE_HEAD));
 		s->priority = skb->priority;
 		s->mark = skb->mark;
@@ -798,7 +811,9 @@ void qdisc_tree_reduce_backlog(struct Qdisc *sch, int n, int len)
 
 	if (!world->locked)
 		userspace_violation("qdisc_tree_reduce_backlog() without the lock");
-	if (sch == world->kind) {
+	if (sch == world->kind && world->over && !n && len == (int)world->over) {
+		world->over = 0;
+	} else if (sch == world->kind) {
 		world->told_n += n;
 		world->told_len += len;
 		world->told_drops += drops;

@@ -194,6 +194,9 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 		}
 		w->depth++;
 	}
+	w->dev.qdisc = w->levels[w->depth - 1];
+	if (w->depth > 1)
+		w->dev.qdisc_hash[0] = w->kind;
 	return w;
 refused:
 	snprintf(w->violation, sizeof(w->violation), "%s", *error);
@@ -310,6 +313,9 @@ void world_check(void)
 					    world->levels[i - 1]->qstats.backlog,
 					    world->levels[i - 1]->qstats.drops);
 	}
+	if (world->over && !world->kind->q.qlen)
+		userspace_violation("nothing is held, and the parents count %u bytes",
+				    world->over);
 	if (world->locked)
 		userspace_violation("the lock is held");
 	if (world->walk && userspace_inner)
@@ -436,6 +442,7 @@ static struct sk_buff *make_packet(const struct packet *p)
 	skb->mark = p->mark;
 	skb->act = p->act;
 	skb->act_class = p->class;
+	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_GENERIC);
 	level = min_t(u32, p->other, world->depth - 1);
 	if (level && parent_has_sibling(world->levels[level]))
 		skb->leaf = level;
@@ -454,7 +461,7 @@ static struct sk_buff *make_packet(const struct packet *p)
 				       p->v6 ? SKB_GSO_TCPV6 : SKB_GSO_TCPV4;
 		qdisc_skb_cb(skb)->pkt_len += (segs - 1) * headers;
 #ifndef USERSPACE_OLD
-		qdisc_skb_cb(skb)->pkt_segs = segs;
+		qdisc_skb_cb(skb)->pkt_segs = p->segs ?: segs;
 	} else {
 		qdisc_skb_cb(skb)->pkt_segs = 1;
 #endif
@@ -476,6 +483,7 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u64 told_drops = world->told_drops;
 	struct sk_buff *freed = *to_free;
 	static struct tcf_proto filter;
+	bool gso = skb_is_gso(skb);
 	int verdict;
 
 	if (world->filters)
@@ -486,6 +494,11 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	told_drops = world->told_drops - told_drops;
 	n = (verdict == NET_XMIT_SUCCESS) - told_n;
 	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - told_len;
+	/* To tell of bytes alone would tell a parent of 0 packets that it is empty. */
+	if (gso && !qlen && sch->q.qlen == 1) {
+		world->over += bytes - sch->qstats.backlog;
+		bytes = sch->qstats.backlog;
+	}
 	if ((s64)sch->q.qlen - qlen != n ||
 	    (u32)(sch->qstats.backlog - backlog) != (u32)bytes)
 		userspace_violation("enqueue returns %#x and tells %lld packets of %lld bytes: the parents count %+lld of %+lld; qlen changed by %+d, backlog by %+d",
@@ -495,9 +508,15 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				    (int)(sch->qstats.backlog - backlog));
 	n = told_drops + (verdict != NET_XMIT_SUCCESS &&
 			  net_xmit_drop_count(verdict));
-	if (n != sch->qstats.drops - drops)
+	drops = sch->qstats.drops - drops;
+	/* What no parent has counted is not told to them. */
+	if (gso && (!sch->q.qlen || (!qlen && sch->q.qlen == 1)) && n < drops) {
+		world->unheard += drops - n;
+		n = drops;
+	}
+	if (n != drops)
 		userspace_violation("enqueue counts %u drops and tells of %lld",
-				    sch->qstats.drops - drops, (long long)n);
+				    drops, (long long)n);
 	if (verdict == NET_XMIT_DROP && freed == *to_free)
 		userspace_violation("enqueue returns NET_XMIT_DROP and frees nothing");
 	return verdict;
@@ -541,6 +560,21 @@ static struct world_account *why_freed(const struct sk_buff *skb, u32 number,
 	return &world->lost;
 }
 
+/* What the core would say of a drop, unless the discipline knows better. */
+static void check_reason(const struct sk_buff *skb,
+			 const struct world_account *why)
+{
+	int reason = tc_skb_cb(skb)->drop_reason;
+
+	if (skb->leaf || why == &world->stolen)
+		return;
+	if (reason == QDISC_DROP_OVERLIMIT || reason == QDISC_DROP_CONGESTED)
+		return;
+	if (why != &world->filtered || reason != QDISC_DROP_GENERIC)
+		userspace_violation("packet %u is dropped for reason %d",
+				    skb->number, reason);
+}
+
 static int do_enqueue(const struct packet *p)
 {
 	struct sk_buff *to_free = NULL, *skb = make_packet(p), *next, *s;
@@ -562,11 +596,7 @@ static int do_enqueue(const struct packet *p)
 	for (s = to_free; s; s = next) {
 		next = s->next;
 		why = why_freed(s, number, verdict);
-		if (!s->leaf && why == &world->lost &&
-		    s->drop_reason != QDISC_DROP_OVERLIMIT &&
-		    s->drop_reason != QDISC_DROP_CONGESTED)
-			userspace_violation("packet %u is dropped for reason %d",
-					    s->number, s->drop_reason);
+		check_reason(s, why);
 		world_gone(s, why);
 	}
 	/* The arrival or its segments: those that are left are held. */
@@ -609,6 +639,10 @@ static struct sk_buff *take(void)
 	}
 	if (skb->where != USERSPACE_HELD)
 		userspace_violation("packet %u comes out, which was not held",
+				    skb->number);
+	if (tc_skb_cb(skb)->drop_reason != QDISC_DROP_GENERIC ||
+	    tc_skb_cb(skb)->zone || tc_skb_cb(skb)->mru)
+		userspace_violation("packet %u comes out with another's reason, zone or mru",
 				    skb->number);
 	if (world->peeked && world->depth == 1 && skb != world->peeked)
 		userspace_violation("peek saw packet %u, and %u comes out",
@@ -693,7 +727,7 @@ static void do_reset(struct Qdisc *sch)
 	world->locked = true;
 	qdisc_reset(sch);
 	/* qdisc_purge_queue(): a class is deleted or its child replaced. */
-	if (sch != root())
+	if (sch != root() && qlen)
 		qdisc_tree_reduce_backlog(sch, qlen, backlog);
 	world->locked = false;
 	world->peeked = NULL;
@@ -1330,6 +1364,11 @@ int world_verdict(const struct world *w)
 const char *world_message(const struct world *w)
 {
 	return w->message;
+}
+
+u32 world_warnings(const struct world *w)
+{
+	return w->warnings;
 }
 
 void world_walk(struct world *w)

@@ -35,7 +35,8 @@ struct world_account {
  * struct world - the whole
  * @violation: what went wrong; empty while nothing did
  * @verdict: of the last enqueue at the root, a NET_XMIT_...
- * @message: of the last extack; empty if there was none
+ * @message: of the last extack, or line in the log; empty if there was none
+ * @warnings: lines in the log
  * @fatal: abort() on a violation
  * @entry: where a violation returns to
  * @now: the time, ns
@@ -50,6 +51,8 @@ struct world_account {
  * @bypass: TCQ_F_CAN_BYPASS counts
  * @allocations: not freed yet
  * @purge_drops: losses that only the parents know of
+ * @unheard: losses that the parents were not told of, rightly
+ * @over: bytes that the parents count too many, rightly
  * @kind: the discipline
  * @levels: @kind, its parent, its parent
  * @depth: entries of @levels
@@ -75,6 +78,7 @@ struct world {
 	char			violation[512];
 	int			verdict;
 	char			message[256];
+	u32			warnings;
 	bool			fatal;
 	bool			moved;	/* another speed or MTU since options were taken */
 	jmp_buf			entry;
@@ -90,6 +94,8 @@ struct world {
 	bool			bypass;
 	u32			allocations;
 	u32			purge_drops;
+	u32			unheard;
+	u32			over;
 	struct net_device	dev;
 	struct netdev_queue	txq;
 	struct Qdisc		*kind;
@@ -153,6 +159,7 @@ u64 world_now(const struct world *w);
 const char *world_violation(const struct world *w);
 int world_verdict(const struct world *w);
 const char *world_message(const struct world *w);
+u32 world_warnings(const struct world *w);
 int world_free(struct world *w);
 void world_fatal(struct world *w);
 void world_walk(struct world *w);

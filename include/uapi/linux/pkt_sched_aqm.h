@@ -139,6 +139,8 @@ enum {
  */
 #define TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, bandwidth, RATE, "", "in force; 0: the kind needs none") \
+	_(x, __u64, link_refused, RATE, "", \
+	  "the device's speed, if the options do not fit it; else 0") \
 	_(x, __u64, delay, NS, "", "that a sampled packet spent in the queue") \
 	_(x, __u64, delay_avg, NS, "", "moving average of delay") \
 	_(x, __u64, delay_max, NS, "", "greatest delay seen") \
@@ -153,7 +155,7 @@ enum {
 	  "queued because of nodrop though they could not be marked") \
 	_(x, __u64, drop_limit, EVENTS, "packets", "dropped: limit was reached") \
 	_(x, __u64, drop_memory, EVENTS, "packets", \
-	  "dropped: memory_limit was reached") \
+	  "dropped: memory_limit was reached, or none is left to split it") \
 	_(x, __u64, drop_change, EVENTS, "packets", \
 	  "dropped because a change lowered a limit")
 

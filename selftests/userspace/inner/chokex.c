@@ -11,6 +11,4 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
 	inner_fifo(sch, &q->vars.queue, true, packet_is_right);
-	/* The parents have been told of all matches. */
-	inner_must(!q->vars.lost && !q->vars.lost_bytes);
 }

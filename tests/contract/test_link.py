@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A device gets another speed: what is in force, what the user hears, what can be changed."""
+
+from __future__ import annotations
+
+import pytest
+from tests.userspace import Refused, World
+
+GIGABIT, FAST, SLOW = 125_000_000, 12_500_000, 1_250_000  # bytes/s of 1000, 100, 10 Mb/s
+
+# Options that fit 1 Gb/s and not 10 Mb/s: a lower threshold that the upper one, which follows
+# from the rate, then falls short of.
+TOO_LONG = {
+    "redtail": "min1 300000",
+    "chokex": "min 2000",
+    "cbt": "min 200",
+}
+
+
+@pytest.mark.parametrize("kind", TOO_LONG)
+def test_a_speed_that_the_options_do_not_fit_is_told_once_and_not_taken(kind: str) -> None:
+    with World(kind, "") as world:
+        world.do("l 1000")
+        world.change(TOO_LONG[kind])
+        before = world.named()
+        assert (before["bandwidth"], before["link_refused"]) == (GIGABIT, 0)
+        world.do("l 10")
+        now = world.named()
+        assert (now["bandwidth"], now["limit"]) == (GIGABIT, before["limit"])
+        assert now["link_refused"] == SLOW
+        assert world.warnings == 1
+        assert "10000 kbit/s" in world.message
+        assert "1000000 kbit/s stays" in world.message
+        world.do("l 10")
+        assert world.warnings == 1
+
+
+@pytest.mark.parametrize("kind", TOO_LONG)
+def test_a_qdisc_that_refused_a_speed_can_be_changed_and_takes_the_speed_when_it_fits(
+    kind: str,
+) -> None:
+    option = TOO_LONG[kind].split()[0]
+    with World(kind, "") as world:
+        world.do("l 1000")
+        world.change(TOO_LONG[kind])
+        world.do("l 10")
+        world.change("ecn")
+        assert world.named()["bandwidth"] == GIGABIT
+        with pytest.raises(Refused):
+            world.change(f"{option} 4000000000")
+        world.change(f"{option} auto")
+        now = world.named()
+        assert (now["bandwidth"], now["link_refused"]) == (SLOW, 0)
+
+
+def test_the_speed_of_before_ends_the_refusal() -> None:
+    with World("redtail", "") as world:
+        world.do("l 1000")
+        world.change("min1 300000")
+        world.do("l 10")
+        world.do("l 1000")
+        assert world.named()["link_refused"] == 0
+        world.do("l 10")
+        assert world.warnings == 2
+
+
+@pytest.mark.parametrize("kind", ["chokex", "fred"])
+def test_an_allocation_that_failed_is_tried_again_at_the_next_event(kind: str) -> None:
+    with World(kind, "") as world:
+        world.do("l 1000")
+        world.fail_alloc()
+        world.do("l 100")
+        world.fail_alloc(0)
+        assert world.named()["bandwidth"] == GIGABIT
+        assert world.named()["link_refused"] == FAST
+        world.do("l 100")
+        assert world.named()["bandwidth"] == FAST
+        assert world.named()["link_refused"] == 0
