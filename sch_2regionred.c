@@ -280,7 +280,8 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, q->params.split_gso,
+	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.untold,
+				 &q->vars.queue.stats, q->params.split_gso,
 				 tworr_enqueue_one);
 }
 

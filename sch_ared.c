@@ -165,7 +165,8 @@ static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, q->law.split,
+	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.untold,
+				 &q->vars.fifo.stats, q->law.split,
 				 ared_arrival);
 }
 

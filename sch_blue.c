@@ -227,7 +227,8 @@ static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, q->law.split,
+	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.untold,
+				 &q->vars.queue.stats, q->law.split,
 				 blue_arrival);
 }
 

@@ -209,10 +209,12 @@ struct cbt_class {
 /**
  * struct cbt_vars - state of the datapath; under the qdisc lock
  * @queue: the packets; a tag is the packet's class
+ * @arriving: class of the arrival
  * @cls: its parts, by class; CBT_ALL is not used
  */
 struct cbt_vars {
 	struct red_fifo		queue;
+	u32			arriving;
 	struct cbt_class	cls[CBT_CLASSES];
 };
 
@@ -449,34 +451,6 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	return true;
 }
 
-/**
- * cbt_verdict() - what a parent is told of an arrival that has been queued
- * @sch: the discipline
- * @qlen: what it held before
- * @backlog: the same in bytes
- * @len: of the arrival, bytes
- *
- * If others went for it, the parents take those off their counts here, and add
- * the arrival on success. Where it is all that is left, a parent's count would
- * pass through 0 in between, and what stands above that parent would take it for
- * empty, for good (hfsc). Then the arrival takes the place of one that went, and
- * is not added.
- */
-static int cbt_verdict(struct Qdisc *sch, u32 qlen, u32 backlog, u32 len)
-{
-	u32 bytes = backlog + len - sch->qstats.backlog;
-	u32 lost = qlen + 1 - sch->q.qlen;
-
-	if (!lost)
-		return NET_XMIT_SUCCESS;
-	if (sch->q.qlen > 1) {
-		qdisc_tree_reduce_backlog(sch, lost, bytes);
-		return NET_XMIT_SUCCESS;
-	}
-	qdisc_tree_reduce_backlog(sch, lost - 1, bytes - len);
-	return NET_XMIT_CN;
-}
-
 /* RED's signal to an arrival that is queued. */
 static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
 				   enum congestion_signal signal, bool forced)
@@ -495,18 +469,13 @@ static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			     bool forced, struct sk_buff **to_free)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	u32 backlog = sch->qstats.backlog;
-	u32 len = qdisc_pkt_len(skb);
-	u32 qlen = sch->q.qlen;
 
-	if (!cbt_forced_drop(skb, sch, class, cause, to_free)) {
-		red_fifo_tell(sch, qlen, backlog);
+	if (!cbt_forced_drop(skb, sch, class, cause, to_free))
 		return NET_XMIT_CN;
-	}
 	if (signal != CONGESTION_DROP)
 		cbt_signalled(q, class, signal, forced);
 	cbt_add(sch, skb, class, held_segments(skb));
-	return cbt_verdict(sch, qlen, backlog, len);
+	return NET_XMIT_SUCCESS;
 }
 
 /* An arrival, or a segment of one. */
@@ -519,19 +488,10 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct cbt_stats *st = &q->stats;
 	struct cbt_vars *v = &q->vars;
 	struct cbt_class *cl;
+	u32 class = v->arriving;
 	bool forced = false;
 	u64 *full;
-	u32 class;
-	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   CBT_CLASSES - 1, &class);
-	if (ret)
-		return filter_class_drop(skb, sch, ret, &st->drop_filter,
-					 &v->queue.stats.dropped_bytes,
-					 to_free);
-	if (!class || class >= CBT_CLASSES)
-		class = cbt_classify(p, skb);
 	cl = &v->cls[class];
 	cl->arrivals++;
 
@@ -570,10 +530,22 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
 {
-	const struct cbt_sched_data *q = qdisc_priv(sch);
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct cbt_vars *v = &q->vars;
+	u32 class;
+	int ret;
 
-	return split_gso_arrival(skb, sch, to_free, q->law.split,
-				 cbt_arrival);
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
+			   CBT_CLASSES - 1, &class);
+	if (ret)
+		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
+					 &v->queue.stats.dropped_bytes,
+					 to_free);
+	if (!class || class >= CBT_CLASSES)
+		class = cbt_classify(&q->law, skb);
+	v->arriving = class;
+	return split_gso_evicting(skb, sch, to_free, &v->queue.untold,
+				  &v->queue.stats, q->law.split, cbt_arrival);
 }
 
 static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
@@ -612,7 +584,7 @@ static void cbt_reset(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_reset(&q->vars.queue, &q->law.red[CBT_ALL]);
+	red_fifo_reset(sch, &q->vars.queue, &q->law.red[CBT_ALL]);
 	cbt_restart(q);
 }
 

@@ -145,15 +145,13 @@ struct chokex_stats {
  *	in the next
  * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
  * @flow_key: of the flows' hashes
- * @lost: packets taken out by matches that the parents have not been told of
- * @lost_bytes: the same in bytes
+ * @flow: of the arrival; 0 while nobody has asked
  * @stats: counters
  */
 struct chokex_vars {
 	struct red_fifo		queue;
 	hsiphash_key_t		flow_key;
-	u32			lost;
-	u32			lost_bytes;
+	u32			flow;
 	struct chokex_stats	stats;
 };
 
@@ -228,8 +226,6 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 		red_fifo_take(sch, queue, skb);
 		chokex_lose(sch, skb, &q->vars.stats.victims,
 			    QDISC_DROP_CONGESTED);
-		q->vars.lost++;
-		q->vars.lost_bytes += qdisc_pkt_len(skb);
 		__qdisc_drop(skb, to_free);
 		match = true;
 	}
@@ -246,27 +242,15 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	struct red_fifo *queue = &q->vars.queue;
 	const struct chokex_law *p = &q->law;
 	enum congestion_signal signal;
-	u32 flow = 0;
 	bool forced;
-	u32 minor;
 	u64 *full;
-	int ret;
-
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   TC_H_MIN_MASK, &minor);
-	if (unlikely(ret))
-		return filter_class_drop(skb, sch, ret,
-					 &q->vars.stats.drop_filter,
-					 &queue->stats.dropped_bytes, to_free);
-	if (minor)
-		flow = flow_hash_of_class(minor, &q->vars.flow_key);
 
 	red_queue_arrival(&p->red, &queue->red, queue->held.segments);
 
 	if (queue->red.avg >= chokex_avg_at(p->red.min_th)) {
-		if (!flow)
-			flow = flow_hash(skb, &q->vars.flow_key);
-		if (chokex_match(sch, flow, to_free)) {
+		if (!q->vars.flow)
+			q->vars.flow = flow_hash(skb, &q->vars.flow_key);
+		if (chokex_match(sch, q->vars.flow, to_free)) {
 			chokex_lose(sch, skb, &q->vars.stats.matched,
 				    QDISC_DROP_CONGESTED);
 			__qdisc_drop(skb, to_free);
@@ -291,43 +275,27 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 		return NET_XMIT_DROP;
 	}
 	congestion_count(&q->vars.stats.signal, signal, forced);
-	red_fifo_add(sch, queue, skb, segments, flow);
+	red_fifo_add(sch, queue, skb, segments, q->vars.flow);
 	return NET_XMIT_SUCCESS;
-}
-
-/*
- * Tell the parents of the matches of an arrival of @len bytes, all of its segments
- * included. In between they would see a queue that is empty, and close it, and
- * one that held something before is not opened again. If nothing is left of an
- * arrival that they would count (@verdict), it is one of the lost.
- */
-static int chokex_tell(struct Qdisc *sch, u32 len, int verdict)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	u32 bytes = q->vars.lost_bytes;
-	u32 lost = q->vars.lost;
-
-	q->vars.lost = 0;
-	q->vars.lost_bytes = 0;
-	if (verdict == NET_XMIT_SUCCESS && !sch->q.qlen) {
-		verdict = NET_XMIT_CN;
-		bytes -= len;
-		lost--;
-	}
-	qdisc_tree_reduce_backlog(sch, lost, bytes);
-	return verdict;
 }
 
 static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free)
 {
-	const struct chokex_sched_data *q = qdisc_priv(sch);
-	u32 len = qdisc_pkt_len(skb);
-	int verdict;
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *queue = &q->vars.queue;
+	u32 minor;
+	int ret;
 
-	verdict = split_gso_arrival(skb, sch, to_free, q->law.split,
-				    chokex_arrival);
-	return likely(!q->vars.lost) ? verdict : chokex_tell(sch, len, verdict);
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
+			   TC_H_MIN_MASK, &minor);
+	if (unlikely(ret))
+		return filter_class_drop(skb, sch, ret,
+					 &q->vars.stats.drop_filter,
+					 &queue->stats.dropped_bytes, to_free);
+	q->vars.flow = minor ? flow_hash_of_class(minor, &q->vars.flow_key) : 0;
+	return split_gso_evicting(skb, sch, to_free, &queue->untold,
+				  &queue->stats, q->law.split, chokex_arrival);
 }
 
 static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
@@ -347,7 +315,7 @@ static void chokex_reset(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_reset(&q->vars.queue, &q->law.red);
+	red_fifo_reset(sch, &q->vars.queue, &q->law.red);
 }
 
 /* A change left no room for a packet. */
@@ -381,7 +349,8 @@ static int chokex_derive(struct Qdisc *sch, struct aqm_config *to,
 	const struct chokex_params *p = to->params;
 	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
 	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
+	u32 limit = p->limit ?: min_t(u32, fifo_limit(rate, memory_limit),
+				      CHOKEX_MAX_LIMIT);
 	u32 min_th = p->min ?: chokex_min_th(limit, p->max);
 	struct chokex_law *law = to->law;
 

@@ -149,6 +149,7 @@ static_assert(sizeof(struct fred_law) <= AQM_MAX_LAW);
  * @flows: those that have packets in the queue
  * @struck: how many of them have more than one strike
  * @flow_key: of the flows' hashes
+ * @number: of the arrival's flow
  * @random: numbers for arrivals
  */
 struct fred_vars {
@@ -157,6 +158,7 @@ struct fred_vars {
 	struct active_flows	flows;
 	u32			struck;
 	hsiphash_key_t		flow_key;
+	u32			number;
 	struct seeded_random	random;
 };
 
@@ -294,20 +296,13 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	enum gentle_red_verdict verdict;
 	enum congestion_signal signal;
 	struct fred_vars *v = &q->vars;
-	u32 number, minor, slot;
 	u64 *cause;
 	bool forced;
 	u64 avgcq;
+	u32 slot;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   TC_H_MIN_MASK, &minor);
-	if (ret)
-		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
-					 &v->fifo.stats.dropped_bytes, to_free);
-	number = minor ? flow_hash_of_class(minor, &v->flow_key) :
-			 flow_hash(skb, &v->flow_key);
-	slot = active_flows_find(&v->flows, number);
+	slot = active_flows_find(&v->flows, v->number);
 	if (slot)
 		flow = &v->flows.flows[slot];
 	if (!v->fifo.held.segments)
@@ -336,15 +331,26 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			      &q->signal, to_free);
 	if (unlikely(ret))
 		return ret;
-	return fred_add(skb, sch, packets, slot, number);
+	return fred_add(skb, sch, packets, slot, v->number);
 }
 
 static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
+	struct fred_vars *v = &q->vars;
+	u32 minor;
+	int ret;
 
-	return split_gso_arrival(skb, sch, to_free, q->law.split, fred_arrival);
+	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
+			   TC_H_MIN_MASK, &minor);
+	if (ret)
+		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
+					 &v->fifo.stats.dropped_bytes, to_free);
+	v->number = minor ? flow_hash_of_class(minor, &v->flow_key) :
+			    flow_hash(skb, &v->flow_key);
+	return split_gso_arrival(skb, sch, to_free, &v->fifo.untold,
+				 &v->fifo.stats, q->law.split, fred_arrival);
 }
 
 /* The first packet has left the queue. */

@@ -206,8 +206,8 @@ static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer *b = &q->buffer;
 	struct qsdrr_flow *victim = NULL;
-	struct flow_losses losses = {};
 	struct sk_buff *lost;
+	bool own = false;
 	u64 *cause;
 
 	flow_buffer_overflow(sch);
@@ -215,49 +215,46 @@ static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 		return flow_buffer_refuse(skb, sch, to_free);
 	while ((cause = flow_buffer_lacks(b, skb, segments))) {
 		victim = qsdrr_victim(q, victim);
-		lost = flow_buffer_discard(sch, &victim->fq, cause, &losses,
-					   to_free);
+		lost = flow_buffer_discard(sch, &victim->fq, cause, to_free);
 		victim->backlog -= qdisc_pkt_len(lost);
 		qsdrr_file(q, victim);
-		losses.own |= victim == flow;
+		own |= victim == flow;
 	}
 	qsdrr_add(sch, flow, skb, segments);
-	return flow_buffer_settle(sch, &losses, qdisc_pkt_len(skb));
+	return own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 }
 
-/* Queue a packet of queue @number, from 0. */
-static __always_inline int qsdrr_enqueue_one(struct sk_buff *skb,
-					     struct Qdisc *sch, u32 number,
-					     struct sk_buff **to_free, u32 segments)
+/* Queue a packet of so many @segments, whose queue has been found. */
+static int qsdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+			     struct sk_buff **to_free, u32 segments)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_buffer *b = &q->buffer;
 	struct qsdrr_flow *flow;
 
-	flow = qsdrr_flow(flow_rounds_queue(&q->buffer.rounds, number));
-	if (unlikely(!flow_buffer_fits(&q->buffer, skb, segments)))
+	flow = qsdrr_flow(flow_rounds_queue(&b->rounds, b->number));
+	if (!flow_buffer_fits(b, skb, segments))
 		return qsdrr_enqueue_full(skb, sch, flow, segments, to_free);
 	qsdrr_add(sch, flow, skb, segments);
 	return NET_XMIT_SUCCESS;
 }
 
-static int qsdrr_enqueue_classified(struct sk_buff *skb, struct Qdisc *sch,
-				    struct sk_buff **to_free, u32 segments)
-{
-	const struct qsdrr_sched_data *q = qdisc_priv(sch);
-
-	return qsdrr_enqueue_one(skb, sch, q->buffer.number, to_free, segments);
-}
-
 static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			 struct sk_buff **to_free)
 {
-	const struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_buffer *b = qdisc_priv(sch);
+	u32 number;
 
-	if (likely(flow_buffer_is_plain(b, sch, skb)))
-		return qsdrr_enqueue_one(skb, sch, flow_buffer_hash(b, skb),
-					 to_free, 1);
-	return flow_buffer_enqueue_other(skb, sch, to_free,
-					 qsdrr_enqueue_classified);
+	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
+		return flow_buffer_enqueue_other(skb, sch, to_free,
+						 qsdrr_enqueue_one);
+	number = flow_buffer_hash(b, skb);
+	if (unlikely(!flow_buffer_fits(b, skb, 1)))
+		return flow_buffer_enqueue_full(skb, sch, to_free, number,
+						qsdrr_enqueue_one);
+	qsdrr_add(sch, qsdrr_flow(flow_rounds_queue(&b->rounds, number)), skb,
+		  1);
+	return NET_XMIT_SUCCESS;
 }
 
 static struct sk_buff *qsdrr_dequeue(struct Qdisc *sch)
@@ -296,18 +293,18 @@ static void qsdrr_reset(struct Qdisc *sch)
 static void qsdrr_trim(struct Qdisc *sch)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct parents_before before = parents_before(sch);
 	struct qsdrr_flow *victim = NULL;
-	struct flow_losses losses = {};
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	while (flow_buffer_is_over(&q->buffer)) {
 		victim = qsdrr_victim(q, victim);
 		if (flow_buffer_is_alone(&q->buffer, &victim->fq))
 			break;
-		victim->backlog -= flow_buffer_trim(sch, &victim->fq, &losses);
+		victim->backlog -= flow_buffer_trim(sch, &victim->fq);
 		qsdrr_file(q, victim);
 	}
-	qdisc_tree_reduce_backlog(sch, losses.packets, losses.bytes);
+	parents_tell_trim(sch, &before);
 }
 
 static int qsdrr_derive(struct Qdisc *sch, struct aqm_config *to,

@@ -59,6 +59,7 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 #include <net/netlink.h>
@@ -176,6 +177,7 @@ struct redtail_queue {
  * @red_now: RED's configuration with the thresholds as they stand
  * @move_at: earliest time of the next move of the thresholds, ns
  * @random: numbers
+ * @untold: see parents_tell()
  */
 struct redtail_vars {
 	struct flow_age_table		flows;
@@ -190,30 +192,27 @@ struct redtail_vars {
 	struct gentle_red_params	red_now;
 	u64				move_at;
 	struct seeded_random		random;
+	u32				untold;
 } ____cacheline_aligned;
 
 /**
  * struct redtail_stats - counters; see TC_REDTAIL_QDISC_STATS
+ * @common: those that every kind has
  * @signal: what became of the packets that RED chose
  * @red: steps of the adaptation
  * @flows: of the flow table
  * @flows_long: flows that became long
- * @drop_memory: arrivals that found memory_limit reached
- * @drop_change: packets discarded because a change lowered a limit
  * @drop_filter: arrivals that a filter dropped
- * @dropped_bytes: of all packets dropped
  * @min2_raised: steps of the dynamic thresholds up
  * @min2_lowered: steps of the dynamic thresholds down
  */
 struct redtail_stats {
+	struct aqm_common_stats	common;
 	struct congestion_stats	signal;
 	struct gentle_red_stats	red;
 	struct flow_age_stats	flows;
 	u64			flows_long;
-	u64			drop_memory;
-	u64			drop_change;
 	u64			drop_filter;
-	u64			dropped_bytes;
 	u64			min2_raised;
 	u64			min2_lowered;
 };
@@ -326,7 +325,7 @@ static int redtail_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct redtail_sched_data *q = qdisc_priv(sch);
 
 	rq->dropped++;
-	q->stats.dropped_bytes += qdisc_pkt_len(skb);
+	q->stats.common.dropped_bytes += qdisc_pkt_len(skb);
 	rq->loss = floating_red_loss(rq->loss, true);
 	tcf_set_qdisc_drop_reason(skb, reason);
 	return qdisc_drop(skb, sch, to_free);
@@ -351,7 +350,7 @@ static u64 *redtail_full(struct redtail_sched_data *q, struct redtail_queue *rq,
 	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > law->limit)
 		return &rq->overflow;
 	if ((u64)q->vars.held.truesize + skb->truesize > law->memory_limit)
-		return &q->stats.drop_memory;
+		return &q->stats.common.drop_memory;
 	return NULL;
 }
 
@@ -405,14 +404,14 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			   REDTAIL_QUEUES, &minor);
 	if (unlikely(ret))
 		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
-					 &q->stats.dropped_bytes, to_free);
+					 &q->stats.common.dropped_bytes, to_free);
 	v->now = 0;
 	if (likely(!minor || minor > REDTAIL_QUEUES))
 		minor = redtail_classify(q, skb) + 1;
 	v->arriving = &v->queues[minor - 1];
 	/* The segments of a packet stay together. */
-	return split_gso_arrival(skb, sch, to_free, q->law.split,
-				 redtail_enqueue_one);
+	return split_gso_arrival(skb, sch, to_free, &v->untold, &q->stats.common,
+				 q->law.split, redtail_enqueue_one);
 }
 
 /* Take the first packet of a queue that has one. */
@@ -423,8 +422,9 @@ static inline struct sk_buff *redtail_take(struct Qdisc *sch,
 	struct redtail_vars *v = &q->vars;
 	struct sk_buff *skb;
 
-	skb = __qdisc_dequeue_head(&rq->packets);
-	held_sub(&v->held, skb);
+	skb = rq->packets.head;
+	held_sub(sch, &v->held, &v->untold, skb);
+	__qdisc_dequeue_head(&rq->packets);
 	rq->backlog -= qdisc_pkt_len(skb);
 	if (rq == &v->queues[REDTAIL_LONG])
 		red_queue_taken(&v->red, rq->packets.qlen);
@@ -470,8 +470,7 @@ static void redtail_trim(struct Qdisc *sch)
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_queue *s = &q->vars.queues[REDTAIL_SHORT];
 	struct redtail_queue *l = &q->vars.queues[REDTAIL_LONG];
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
+	struct parents_before before = parents_before(sch);
 	struct redtail_queue *rq;
 	struct sk_buff *skb;
 
@@ -483,13 +482,13 @@ static void redtail_trim(struct Qdisc *sch)
 		rq = l->packets.qlen ? l : s;
 		skb = redtail_take(sch, rq);
 		rq->dropped++;
-		q->stats.drop_change++;
-		q->stats.dropped_bytes += qdisc_pkt_len(skb);
+		q->stats.common.drop_change++;
+		q->stats.common.dropped_bytes += qdisc_pkt_len(skb);
 		delay_lost(&q->vars.delay, skb);
 		qdisc_qstats_drop(sch);
 		rtnl_kfree_skbs(skb, skb);
 	}
-	red_fifo_tell(sch, qlen, backlog);
+	parents_tell_trim(sch, &before);
 }
 
 static void redtail_reset(struct Qdisc *sch)
@@ -499,6 +498,7 @@ static void redtail_reset(struct Qdisc *sch)
 	u64 now = ktime_get_ns();
 	u32 i;
 
+	held_reset(sch, &v->held, &v->untold);
 	for (i = 0; i < REDTAIL_QUEUES; i++) {
 		__qdisc_reset_queue(&v->queues[i].packets);
 		v->queues[i].backlog = 0;
@@ -507,7 +507,6 @@ static void redtail_reset(struct Qdisc *sch)
 	v->red_now = q->law.red;
 	gentle_red_init(&v->red, &v->red_now, now);
 	v->move_at = now + GENTLE_RED_INTERVAL;
-	v->held = (struct held) {};
 	delay_reset(&v->delay);
 	v->credit = 0;
 	if (v->flows.slots)
@@ -641,8 +640,12 @@ static int redtail_alloc(struct Qdisc *sch, struct aqm_config *to,
 
 static void redtail_seed(struct redtail_vars *v, u32 seed)
 {
+	u32 salt;
+
 	seeded_random_init(&v->random, seed);
-	v->salt = seeded_random_u32(&v->random);
+	/* Drops show the sequence; they must not show where a flow is found. */
+	salt = seeded_random_u32(&v->random);
+	v->salt = seed ? salt : get_random_u32();
 }
 
 /* RED as configured, but with thresholds that have moved where they are. */
@@ -731,12 +734,12 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 	red = gentle_red_seen(&q->vars.red_now, &q->vars.red, l->backlog,
 			      ktime_get_ns());
 	*st = (struct tc_redtail_qdisc_stats) {
-		.dropped_bytes	= c->dropped_bytes,
+		.dropped_bytes	= c->common.dropped_bytes,
 		.marked		= congestion_marked(&c->signal),
 		.spared		= c->signal.spared,
 		.drop_limit	= s->overflow + l->overflow,
-		.drop_memory	= c->drop_memory,
-		.drop_change	= c->drop_change,
+		.drop_memory	= c->common.drop_memory,
+		.drop_change	= c->common.drop_change,
 		.sent_short	= s->sent,
 		.sent_long	= l->sent,
 		.credit		= q->vars.credit >> 32,

@@ -190,8 +190,8 @@ static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer *b = &q->buffer;
-	struct flow_losses losses = {};
 	struct tdrr_flow *victim;
+	bool own = false;
 	u64 *cause;
 
 	flow_buffer_overflow(sch);
@@ -199,48 +199,46 @@ static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 		return flow_buffer_refuse(skb, sch, to_free);
 	while ((cause = flow_buffer_lacks(b, skb, segments))) {
 		victim = tdrr_victim(q);
-		flow_buffer_discard(sch, &victim->fq, cause, &losses, to_free);
+		flow_buffer_discard(sch, &victim->fq, cause, to_free);
 		if (!victim->fq.head)
 			tdrr_emptied(q, victim);
-		losses.own |= victim == flow;
+		own |= victim == flow;
 	}
 	tdrr_add(sch, flow, skb, segments);
-	return flow_buffer_settle(sch, &losses, qdisc_pkt_len(skb));
+	return own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 }
 
-/* Queue a packet of queue @number, from 0. */
-static __always_inline int tdrr_enqueue_one(struct sk_buff *skb,
-					    struct Qdisc *sch, u32 number,
-					    struct sk_buff **to_free, u32 segments)
+/* Queue a packet of so many @segments, whose queue has been found. */
+static int tdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+			    struct sk_buff **to_free, u32 segments)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_buffer *b = &q->buffer;
 	struct tdrr_flow *flow;
 
-	flow = tdrr_flow(flow_rounds_queue(&q->buffer.rounds, number));
-	if (unlikely(!flow_buffer_fits(&q->buffer, skb, segments)))
+	flow = tdrr_flow(flow_rounds_queue(&b->rounds, b->number));
+	if (!flow_buffer_fits(b, skb, segments))
 		return tdrr_enqueue_full(skb, sch, flow, segments, to_free);
 	tdrr_add(sch, flow, skb, segments);
 	return NET_XMIT_SUCCESS;
 }
 
-static int tdrr_enqueue_classified(struct sk_buff *skb, struct Qdisc *sch,
-				   struct sk_buff **to_free, u32 segments)
-{
-	const struct tdrr_sched_data *q = qdisc_priv(sch);
-
-	return tdrr_enqueue_one(skb, sch, q->buffer.number, to_free, segments);
-}
-
 static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
-	const struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_buffer *b = qdisc_priv(sch);
+	u32 number;
 
-	if (likely(flow_buffer_is_plain(b, sch, skb)))
-		return tdrr_enqueue_one(skb, sch, flow_buffer_hash(b, skb),
-					to_free, 1);
-	return flow_buffer_enqueue_other(skb, sch, to_free,
-					 tdrr_enqueue_classified);
+	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
+		return flow_buffer_enqueue_other(skb, sch, to_free,
+						 tdrr_enqueue_one);
+	number = flow_buffer_hash(b, skb);
+	if (unlikely(!flow_buffer_fits(b, skb, 1)))
+		return flow_buffer_enqueue_full(skb, sch, to_free, number,
+						tdrr_enqueue_one);
+	tdrr_add(sch, tdrr_flow(flow_rounds_queue(&b->rounds, number)), skb,
+		 1);
+	return NET_XMIT_SUCCESS;
 }
 
 static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
@@ -279,7 +277,7 @@ static void tdrr_reset(struct Qdisc *sch)
 static void tdrr_trim(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_losses losses = {};
+	struct parents_before before = parents_before(sch);
 	struct tdrr_flow *victim;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
@@ -287,11 +285,11 @@ static void tdrr_trim(struct Qdisc *sch)
 		victim = tdrr_victim(q);
 		if (flow_buffer_is_alone(&q->buffer, &victim->fq))
 			break;
-		flow_buffer_trim(sch, &victim->fq, &losses);
+		flow_buffer_trim(sch, &victim->fq);
 		if (!victim->fq.head)
 			tdrr_emptied(q, victim);
 	}
-	qdisc_tree_reduce_backlog(sch, losses.packets, losses.bytes);
+	parents_tell_trim(sch, &before);
 }
 
 static int tdrr_derive(struct Qdisc *sch, struct aqm_config *to,

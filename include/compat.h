@@ -54,9 +54,11 @@ static inline int tcf_classify_qdisc(struct sk_buff *skb,
 #ifndef HAVE_QDISC_DROP_REASON
 enum qdisc_drop_reason {
 #ifdef HAVE_SKB_DROP_REASON_QDISC
+	QDISC_DROP_GENERIC = SKB_DROP_REASON_QDISC_DROP,
 	QDISC_DROP_OVERLIMIT = SKB_DROP_REASON_QDISC_OVERLIMIT,
 	QDISC_DROP_CONGESTED = SKB_DROP_REASON_QDISC_CONGESTED,
 #else
+	QDISC_DROP_GENERIC = SKB_DROP_REASON_QDISC_DROP,
 	QDISC_DROP_OVERLIMIT = SKB_DROP_REASON_QDISC_DROP,
 	QDISC_DROP_CONGESTED = SKB_DROP_REASON_QDISC_DROP,
 #endif
@@ -65,7 +67,7 @@ enum qdisc_drop_reason {
 static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 					     enum qdisc_drop_reason reason)
 {
-#ifdef HAVE_SKB_DROP_REASON_QDISC
+#ifdef HAVE_TCF_SET_DROP_REASON
 	tcf_set_drop_reason(skb, (enum skb_drop_reason)reason);
 #endif
 }

@@ -10,13 +10,13 @@
  *
  * A discipline's enqueue finds the queue of an arrival by flow_buffer_hash(), or
  * by flow_buffer_enqueue_other() where it takes more: a filter, or cutting it up
- * (<aqm/split_gso.h>). What it does with an arrival, or with each segment:
+ * (<aqm/split_gso.h>). What it does with an arrival, or with each segment, its
+ * parents are told afterwards (<aqm/parents.h>):
  *
  *	while flow_buffer_lacks():
  *		its policy		whose packet goes
  *		flow_buffer_discard()	that queue's first one
  *	flow_buffer_add()
- *	flow_buffer_settle()		what the parents are told
  *
  * and its dequeue is flow_rounds_next() and flow_buffer_send(). In between it
  * keeps the index that its policy asks.
@@ -50,6 +50,7 @@
 #include "kind.h"
 #include "link_rate.h"
 #include "options.h"
+#include "parents.h"
 #include "split_gso.h"
 
 #define FLOW_BUFFER_MIN_QUANTUM		256
@@ -83,10 +84,11 @@ static_assert(sizeof(struct flow_buffer_params) <= AQM_MAX_LAW);
  * @params: in force; written under the tree lock
  * @filters: they choose the queue
  * @salt: of the flow hash; odd
- * @number: the queue that flow_buffer_enqueue_other() found, from 0
+ * @number: the queue of an arrival that is not plain or does not fit, from 0
  * @delay: how long packets wait
  * @held: what the queues hold
  * @rounds: the queues, and which of them hold packets
+ * @untold: see parents_tell()
  * @stats: counters
  * @link: the device's speed
  *
@@ -101,6 +103,7 @@ struct flow_buffer {
 	struct delay_sample		delay;
 	struct held			held;
 	struct flow_rounds		rounds;
+	u32				untold;
 	struct flow_buffer_stats	stats;
 	struct link_rate		link;
 };
@@ -110,18 +113,6 @@ static_assert(offsetof(struct flow_buffer, delay.wait) >= 64);
 static_assert(offsetof(struct flow_buffer, held) >= 64);
 static_assert(offsetof(struct flow_buffer, rounds.slots) <= 3 * 64);
 #endif
-
-/**
- * struct flow_losses - what one arrival costs others
- * @packets: packets discarded
- * @bytes: their length
- * @own: one of them was of the arrival's queue
- */
-struct flow_losses {
-	u32	packets;
-	u32	bytes;
-	bool	own;
-};
 
 /*
  * The packets that a link carries in FLOW_BUFFER_DELAY, at 2^40 bytes/s 59 * 10^6
@@ -232,7 +223,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	b->held = (struct held) {};
+	held_reset(sch, &b->held, &b->untold);
 	delay_reset(&b->delay);
 	return flow_rounds_purge(&b->rounds, b->params.quantum);
 }
@@ -293,7 +284,7 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 {
 	return !rcu_dereference_bh(b->filters.list) &&
 	       (TC_H_MAJ(skb->priority) != sch->handle || !sch->handle) &&
-	       !skb_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
+	       !held_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
 
 /**
@@ -315,13 +306,40 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 			  int (*one)(struct sk_buff *skb, struct Qdisc *sch,
 				     struct sk_buff **to_free, u32 segments))
 {
-	const struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_buffer *b = qdisc_priv(sch);
 	int verdict;
 
 	verdict = __flow_buffer_classify(skb, sch, to_free);
 	if (unlikely(verdict))
 		return verdict;
-	return split_gso_arrival(skb, sch, to_free, b->params.split_gso, one);
+	return split_gso_evicting(skb, sch, to_free, &b->untold,
+				  (void *)&b->stats, b->params.split_gso, one);
+}
+
+/**
+ * flow_buffer_enqueue_full() - enqueue a plain packet that does not fit
+ * @skb: the arrival
+ * @sch: the discipline
+ * @to_free: list that takes what is lost
+ * @number: its queue, from 0
+ * @one: as for flow_buffer_enqueue_other()
+ *
+ * Return: the verdict.
+ */
+static noinline int
+flow_buffer_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
+			 struct sk_buff **to_free, u32 number,
+			 int (*one)(struct sk_buff *skb, struct Qdisc *sch,
+				    struct sk_buff **to_free, u32 segments))
+{
+	struct parents_before before = parents_before(sch);
+	struct flow_buffer *b = qdisc_priv(sch);
+	u32 len = qdisc_pkt_len(skb);
+	int verdict;
+
+	b->number = number;
+	verdict = one(skb, sch, to_free, 1);
+	return parents_tell(sch, &b->untold, &before, len, verdict);
 }
 
 /*
@@ -381,7 +399,7 @@ static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	held_sub(&b->held, skb);
+	held_sub(sch, &b->held, &b->untold, skb);
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 }
@@ -389,8 +407,7 @@ static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 /* Lose the first packet of a queue; @cause is the counter. */
 static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
 						  struct flow_queue *fq,
-						  u64 *cause,
-						  struct flow_losses *losses)
+						  u64 *cause)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
@@ -399,8 +416,6 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
 	__flow_buffer_left(sch, skb);
 	delay_lost(&b->delay, skb);
 	fq->dropped++;
-	losses->packets++;
-	losses->bytes += qdisc_pkt_len(skb);
 	__flow_buffer_lose(sch, skb, cause);
 	return skb;
 }
@@ -410,18 +425,17 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
  * @sch: the discipline
  * @fq: the queue, which holds a packet
  * @cause: what flow_buffer_lacks() returned
- * @losses: what the arrival has cost so far
  * @to_free: list that takes the packet lost
  *
  * Return: the packet lost, to read its length.
  */
 static inline struct sk_buff *
 flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u64 *cause,
-		    struct flow_losses *losses, struct sk_buff **to_free)
+		    struct sk_buff **to_free)
 {
 	struct sk_buff *skb;
 
-	skb = __flow_buffer_evict(sch, fq, cause, losses);
+	skb = __flow_buffer_evict(sch, fq, cause);
 	__qdisc_drop(skb, to_free);
 	return skb;
 }
@@ -446,39 +460,6 @@ static __always_inline void flow_buffer_add(struct Qdisc *sch,
 	qdisc_qlen_inc(sch);
 	if (unlikely(delay_due(&b->delay)))
 		__flow_buffer_time(b, skb);
-}
-
-/**
- * flow_buffer_settle() - tell the parents what an arrival cost others
- * @sch: the discipline; the arrival is queued and counted
- * @losses: what it cost
- * @len: its length, bytes
- *
- * The parents count the arrival after NET_XMIT_SUCCESS only. After NET_XMIT_CN
- * it stands for one of the packets lost: if one of them was of its own flow,
- * so that a local sender slows down; and if they were all that was held, so
- * that no parent's count passes through 0, at which a grandparent would take
- * the class out of service and not put it back (hfsc). Either way the
- * discipline was not empty, so that the parents know it as active.
- *
- * (Below mainline's tbf, where that segments a packet itself, a parent's count
- * does pass through 0: tbf counts the segments only once all are queued, when
- * they may have cost all that had been counted before.)
- *
- * Return: the verdict.
- */
-static inline int flow_buffer_settle(struct Qdisc *sch,
-				     const struct flow_losses *losses, u32 len)
-{
-	if (likely(!losses->packets))
-		return NET_XMIT_SUCCESS;
-	if (losses->own || sch->q.qlen == 1) {
-		qdisc_tree_reduce_backlog(sch, losses->packets - 1,
-					  losses->bytes - len);
-		return NET_XMIT_CN;
-	}
-	qdisc_tree_reduce_backlog(sch, losses->packets, losses->bytes);
-	return NET_XMIT_SUCCESS;
 }
 
 /* Take the first packet of a queue, whose turn it is, to send it. */
@@ -515,14 +496,13 @@ static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 }
 
 /* Lose the first packet of a queue to a change. Return: its length, bytes. */
-static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq,
-				   struct flow_losses *losses)
+static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
 	u32 len;
 
-	skb = __flow_buffer_evict(sch, fq, &b->stats.drop_change, losses);
+	skb = __flow_buffer_evict(sch, fq, &b->stats.drop_change);
 	len = qdisc_pkt_len(skb);
 	rtnl_kfree_skbs(skb, skb);
 	return len;

@@ -47,9 +47,26 @@ static inline struct held_cb *held_cb(const struct sk_buff *skb)
 	return (struct held_cb *)qdisc_skb_cb(skb)->data;
 }
 
+/*
+ * Whether an arrival is more than one packet on the wire. Newer kernels say so
+ * in the control block; the shared info is a cache line that another CPU may have
+ * written.
+ */
+static inline bool held_is_gso(const struct sk_buff *skb)
+{
+#ifdef HAVE_QDISC_PKT_SEGS
+	return qdisc_skb_cb(skb)->pkt_segs > 1;
+#else
+	return skb_is_gso(skb);
+#endif
+}
+
 /* Packets on the wire that @skb will become. */
 static inline u32 held_segments(const struct sk_buff *skb)
 {
+#ifdef HAVE_QDISC_PKT_SEGS
+	return max_t(u32, qdisc_skb_cb(skb)->pkt_segs, 1);
+#else
 	const struct skb_shared_info *shinfo = skb_shinfo(skb);
 
 	if (likely(!shinfo->gso_size))
@@ -57,6 +74,7 @@ static inline u32 held_segments(const struct sk_buff *skb)
 	/* What comes from a guest may name a size and leave the count out. */
 	return shinfo->gso_segs ?:
 	       max(DIV_ROUND_UP(skb->len, shinfo->gso_size), 1U);
+#endif
 }
 
 /*
@@ -89,12 +107,37 @@ static inline void held_add(struct held *held, const struct sk_buff *skb,
 	held->truesize += truesize;
 }
 
-static inline void held_sub(struct held *held, const struct sk_buff *skb)
+/*
+ * Bytes that the parents count too many, because of a GSO packet that found the
+ * queue empty and left one segment in it: <aqm/parents.h>. They are told before the
+ * last packet leaves, when no parent reads 0.
+ */
+static noinline void held_settle(struct Qdisc *sch, u32 *untold)
+{
+	u32 bytes = *untold;
+
+	*untold = 0;
+	if (bytes)
+		qdisc_tree_reduce_backlog(sch, 0, bytes);
+}
+
+/* A packet is about to leave: it is still in qlen and backlog. */
+static inline void held_sub(struct Qdisc *sch, struct held *held, u32 *untold,
+			    const struct sk_buff *skb)
 {
 	const struct held_cb *cb = held_cb(skb);
 
 	held->segments -= cb->segments;
 	held->truesize -= cb->truesize;
+	if (unlikely(!held->segments) && *untold)
+		held_settle(sch, untold);
+}
+
+/* All that is held is about to go, uncounted. */
+static inline void held_reset(struct Qdisc *sch, struct held *held, u32 *untold)
+{
+	held_settle(sch, untold);
+	*held = (struct held) {};
 }
 
 /* A packet that was held has left for the link. */

@@ -21,6 +21,7 @@
 #include <aqm/delay.h>
 #include <aqm/held.h>
 #include <aqm/kind.h>
+#include <aqm/parents.h>
 #include "../compat.h"
 
 /**
@@ -29,6 +30,7 @@
  * @limit: packets on the wire, in force
  * @memory_limit: bytes, in force
  * @delay: how long packets wait
+ * @untold: see parents_tell()
  * @stats: what was lost, and signalled
  */
 struct plain_fifo {
@@ -36,6 +38,7 @@ struct plain_fifo {
 	u32			limit;
 	u32			memory_limit;
 	struct delay_sample	delay;
+	u32			untold;
 	struct aqm_common_stats	stats;
 };
 
@@ -114,11 +117,12 @@ plain_fifo_lose(struct Qdisc *sch, struct plain_fifo *f, struct sk_buff *skb,
 static inline struct sk_buff *plain_fifo_take(struct Qdisc *sch,
 					      struct plain_fifo *f)
 {
-	struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
+	struct sk_buff *skb = sch->q.head;
 
 	if (likely(skb)) {
+		held_sub(sch, &f->held, &f->untold, skb);
+		__qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
-		held_sub(&f->held, skb);
 	}
 	return skb;
 }
@@ -149,8 +153,7 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 		  void (*departed)(struct Qdisc *sch,
 				   const struct sk_buff *skb))
 {
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
+	struct parents_before before = parents_before(sch);
 	struct sk_buff *skb;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
@@ -159,25 +162,25 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 	WRITE_ONCE(sch->limit, limit);
 	while ((f->held.segments > limit && sch->q.head != sch->q.tail) ||
 	       f->held.truesize > memory_limit) {
-		skb = __qdisc_dequeue_head(&sch->q);
+		skb = sch->q.head;
+		held_sub(sch, &f->held, &f->untold, skb);
+		__qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
 		qdisc_qstats_drop(sch);
 		f->stats.drop_change++;
 		f->stats.dropped_bytes += qdisc_pkt_len(skb);
-		held_sub(&f->held, skb);
 		delay_lost(&f->delay, skb);
 		departed(sch, skb);
 		rtnl_kfree_skbs(skb, skb);
 	}
-	qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
+	parents_tell_trim(sch, &before);
 }
 
 /* Forget all packets, uncounted. */
 static inline void plain_fifo_reset(struct Qdisc *sch, struct plain_fifo *f)
 {
+	held_reset(sch, &f->held, &f->untold);
 	qdisc_reset_queue(sch);
-	f->held = (struct held) {};
 	delay_reset(&f->delay);
 }
 

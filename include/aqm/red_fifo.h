@@ -31,6 +31,7 @@
 #include <aqm/gentle_red.h>
 #include <aqm/held.h>
 #include <aqm/kind.h>
+#include <aqm/parents.h>
 #include <aqm/random_draw.h>
 #include <aqm/seeded_random.h>
 #include <uapi/linux/pkt_sched_aqm.h>
@@ -47,6 +48,7 @@
  * @red: RED's state for the whole of it
  * @delay: how long packets wait
  * @random: RED's numbers, and those of the draws
+ * @untold: see parents_tell()
  * @stats: what was lost
  */
 struct red_fifo {
@@ -58,6 +60,7 @@ struct red_fifo {
 	struct gentle_red_vars	red;
 	struct delay_sample	delay;
 	struct seeded_random	random;
+	u32			untold;
 	struct aqm_common_stats	stats;
 } ____cacheline_aligned;
 
@@ -266,7 +269,7 @@ static inline void red_fifo_take(struct Qdisc *sch, struct red_fifo *rf,
 	__skb_unlink(skb, &rf->packets);
 	if (rf->draw.slots)
 		red_fifo_cb(random_draw_remove(&rf->draw, slot))->slot = slot;
-	held_sub(&rf->held, skb);
+	held_sub(sch, &rf->held, &rf->untold, skb);
 	red_queue_taken(&rf->red, red_fifo_count(rf));
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
@@ -297,14 +300,6 @@ static inline void red_fifo_lose(struct Qdisc *sch, struct red_fifo *rf,
 	delay_lost(&rf->delay, skb);
 	qdisc_qstats_drop(sch);
 	tcf_set_qdisc_drop_reason(skb, reason);
-}
-
-/* Tell the parents what has been lost since the discipline held so much. */
-static inline void red_fifo_tell(struct Qdisc *sch, u32 qlen, u32 backlog)
-{
-	if (qlen != sch->q.qlen)
-		qdisc_tree_reduce_backlog(sch, qlen - sch->q.qlen,
-					  backlog - sch->qstats.backlog);
 }
 
 /* From now on draw from other @slots, NULL: from none. Return: those so far. */
@@ -342,8 +337,7 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 		u32 memory_limit, bool draws,
 		void (*evict)(struct Qdisc *sch, struct sk_buff *skb))
 {
-	u32 backlog = sch->qstats.backlog;
-	u32 qlen = sch->q.qlen;
+	struct parents_before before = parents_before(sch);
 	struct sk_buff *skb;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
@@ -353,7 +347,7 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 		evict(sch, skb);
 		rtnl_kfree_skbs(skb, skb);
 	}
-	red_fifo_tell(sch, qlen, backlog);
+	parents_tell_trim(sch, &before);
 	rf->limit = limit;
 	rf->memory_limit = memory_limit;
 	WRITE_ONCE(sch->limit, limit);
@@ -361,15 +355,15 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 }
 
 /* Forget all packets, uncounted. RED starts again. Also after an init that failed. */
-static inline void red_fifo_reset(struct red_fifo *rf,
+static inline void red_fifo_reset(struct Qdisc *sch, struct red_fifo *rf,
 				  const struct gentle_red_params *p)
 {
 	struct sk_buff *skb;
 
+	held_reset(sch, &rf->held, &rf->untold);
 	while ((skb = __skb_dequeue(&rf->packets)))
 		rtnl_kfree_skbs(skb, skb);
 	rf->draw.count = 0;
-	rf->held = (struct held) {};
 	delay_reset(&rf->delay);
 	gentle_red_init(&rf->red, p, ktime_get_ns());
 }

@@ -3,21 +3,10 @@
  * Cut a GSO packet up before it is queued, so that a discipline decides about
  * the packets that the wire will carry.
  *
- * Each segment goes through the discipline's own enqueue, which tells the
- * parents what it discards and expects them to count the segment if, and only
- * if, it returns NET_XMIT_SUCCESS. The parents were given one packet, though,
- * and must never read 0 while they are active. So of the segments queued one
- * is left for the verdict to count, and the others are told to the parents:
- *
- *  - The discipline held something before: each segment at once, but the last.
- *    While that one is queued the parents know all that is held, so the rule of
- *    every enqueue keeps them above 0.
- *  - It was empty, and no parent is active: each segment when the next has been
- *    queued. The verdict is NET_XMIT_SUCCESS, as only that activates a parent.
- *
- * A loss among the segments is told with NET_XMIT_CN where it can be. Each loss
- * counts once at every parent: one through the verdict, the others by telling
- * them of a packet and of its loss.
+ * Each segment goes through the discipline's own enqueue, which returns
+ * NET_XMIT_SUCCESS if, and only if, it queues the segment and its flow loses
+ * nothing, and tells the parents nothing. They are told once, of all segments
+ * together: <aqm/parents.h>.
  */
 #ifndef _AQM_SPLIT_GSO_H
 #define _AQM_SPLIT_GSO_H
@@ -26,11 +15,16 @@
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
 #include <aqm/held.h>
+#include <aqm/kind.h>
+#include <aqm/parents.h>
 #ifdef HAVE_NET_GSO_H
 #include <net/gso.h>
 #endif
 
-/* A segment, which nobody has given a length yet. */
+/*
+ * A segment has what the packet's control block held, and over it what
+ * skb_gso_segment() wrote there: set what the core sets when a packet arrives.
+ */
 static inline void split_gso_prepare(struct sk_buff *segment)
 {
 	skb_mark_not_on_list(segment);
@@ -38,101 +32,125 @@ static inline void split_gso_prepare(struct sk_buff *segment)
 #ifdef HAVE_QDISC_PKT_SEGS
 	qdisc_skb_cb(segment)->pkt_segs = 1;
 #endif
+	tcf_set_qdisc_drop_reason(segment, QDISC_DROP_GENERIC);
+	tc_skb_cb(segment)->zone = 0;
+	tc_skb_cb(segment)->mru = 0;
+}
+
+/* Queue the segments of a packet. Return: what its sender is to hear. */
+static inline int
+split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
+		   struct sk_buff **to_free,
+		   int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
+				  struct sk_buff **to_free, u32 segments))
+{
+	int verdict, result = NET_XMIT_SUCCESS;
+	struct sk_buff *segment, *next;
+	u32 qlen = sch->q.qlen;
+
+	skb_list_walk_safe(segments, segment, next) {
+		split_gso_prepare(segment);
+		verdict = enqueue(segment, sch, to_free, 1);
+		if (verdict != NET_XMIT_SUCCESS)
+			result = verdict;
+	}
+	/* Not DROP if one is queued: a sender would send all of it again. */
+	if (result == NET_XMIT_DROP && sch->q.qlen > qlen)
+		return NET_XMIT_CN;
+	return result;
 }
 
 /**
- * split_gso_enqueue() - queue a GSO packet, segment by segment
+ * split_gso_enqueue() - queue a GSO packet
  * @skb: the packet
  * @sch: the discipline
  * @to_free: list that takes what is discarded
+ * @untold: see parents_tell()
+ * @stats: its counters
  * @split: cut it up
  * @enqueue: the discipline's enqueue of one packet of so many segments
  *
- * A packet that cannot be cut up, for want of memory or because nothing needs
- * it, is queued whole.
+ * One that there is no need to cut up is queued whole. One that cannot be cut up
+ * is dropped, as by cake and tbf: the driver could not send it either.
  *
  * Return: the verdict.
  */
 static noinline int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free, bool split,
+		  struct sk_buff **to_free, u32 *untold,
+		  struct aqm_common_stats *stats, bool split,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments))
 {
-	struct sk_buff *segment, *segments = NULL, *next;
-	u32 segment_len, untold_len = 0, lost = 0;
-	bool was_empty = !sch->q.qlen;
+	struct parents_before before = parents_before(sch);
 	u32 len = qdisc_pkt_len(skb);
 	netdev_features_t features;
-	bool untold = false, queued = false;
-	int verdict, result;
+	struct sk_buff *segments = NULL;
+	int verdict;
 
 	if (split) {
 		features = netif_skb_features(skb);
 		segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
 	}
-	if (IS_ERR_OR_NULL(segments))
-		return enqueue(skb, sch, to_free, held_segments(skb));
-
-	result = NET_XMIT_SUCCESS;
-	skb_list_walk_safe(segments, segment, next) {
-		split_gso_prepare(segment);
-		segment_len = qdisc_pkt_len(segment);
-		verdict = enqueue(segment, sch, to_free, 1);
-		if (verdict != NET_XMIT_SUCCESS) {
-			lost += net_xmit_drop_count(verdict);
-			result = verdict;
-			continue;
-		}
-		queued = true;
-		if (untold)
-			qdisc_tree_reduce_backlog(sch, -1, -untold_len);
-		untold = was_empty || !next;
-		untold_len = segment_len;
-		if (!untold)
-			qdisc_tree_reduce_backlog(sch, -1, -segment_len);
+	if (IS_ERR(segments)) {
+		stats->drop_memory++;
+		stats->dropped_bytes += len;
+		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
+		verdict = qdisc_drop(skb, sch, to_free);
+	} else if (!segments) {
+		verdict = enqueue(skb, sch, to_free, held_segments(skb));
+	} else {
+		verdict = split_gso_segments(segments, sch, to_free, enqueue);
+		consume_skb(skb);
 	}
-	consume_skb(skb);
-
-	if (untold && (was_empty || result == NET_XMIT_SUCCESS)) {
-		qdisc_tree_reduce_backlog(sch, 0, len - untold_len);
-		result = NET_XMIT_SUCCESS;
-	} else if (queued) {
-		if (untold)
-			qdisc_tree_reduce_backlog(sch, -1, -untold_len);
-		/* Not DROP: a sender would send all of it again. */
-		result = NET_XMIT_CN;
-	}
-	/* The parents count one for a verdict that is no NET_XMIT_SUCCESS. */
-	if (lost && result != NET_XMIT_SUCCESS)
-		lost -= net_xmit_drop_count(result);
-	if (lost) {
-		qdisc_tree_reduce_backlog(sch, -lost, 0);
-		qdisc_tree_reduce_backlog(sch, lost, 0);
-	}
-	return result;
+	return parents_tell(sch, untold, &before, len, verdict);
 }
-
 /**
  * split_gso_arrival() - queue a packet, which is one segment in most cases
  * @skb: the packet
  * @sch: the discipline
  * @to_free: list that takes what is discarded
+ * @untold: see parents_tell()
+ * @stats: its counters
  * @split: cut it up if it is a GSO packet
- * @enqueue: the discipline's enqueue of one packet of so many segments; where it
- *	is __always_inline, it is compiled for one segment here
+ * @enqueue: the discipline's enqueue of one packet of so many segments, which
+ *	loses at most that packet; where it is __always_inline, it is compiled for
+ *	one segment here
  *
  * Return: the verdict.
  */
 static __always_inline int
 split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free, bool split,
+		  struct sk_buff **to_free, u32 *untold,
+		  struct aqm_common_stats *stats, bool split,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments))
 {
-	if (likely(!skb_is_gso(skb)))
-		return enqueue(skb, sch, to_free, 1);
-	return split_gso_enqueue(skb, sch, to_free, split, enqueue);
+	if (unlikely(held_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, untold, stats, split,
+					 enqueue);
+	return enqueue(skb, sch, to_free, 1);
+}
+
+/* The same where @enqueue may lose packets that were held. */
+static __always_inline int
+split_gso_evicting(struct sk_buff *skb, struct Qdisc *sch,
+		   struct sk_buff **to_free, u32 *untold,
+		   struct aqm_common_stats *stats, bool split,
+		   int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
+				  struct sk_buff **to_free, u32 segments))
+{
+	struct parents_before before = parents_before(sch);
+	u32 len = qdisc_pkt_len(skb);
+	int verdict;
+
+	if (unlikely(held_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, untold, stats, split,
+					 enqueue);
+	verdict = enqueue(skb, sch, to_free, 1);
+	if (likely(sch->qstats.drops == before.drops))
+		return verdict;
+	return parents_tell(sch, untold, &before, len, verdict);
 }
 
 #endif /* _AQM_SPLIT_GSO_H */

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.userspace import Refused, World
 
 GIGABIT, FAST, SLOW = 125_000_000, 12_500_000, 1_250_000  # bytes/s of 1000, 100, 10 Mb/s
