@@ -181,8 +181,12 @@ dist: ## archive the last commit's source
 	git archive --prefix=sch-aqm-$(AQM_VERSION)/ --add-file=$(BUILD)/VERSION \
 		-o $(BUILD)/sch-aqm-$(AQM_VERSION).tar.gz HEAD . ':!VERSION'
 
+# What the kernel's own clean would remove, which is not there without its headers.
+BUILT	= *.o *.ko *.mod *.mod.c .*.cmd Module.symvers modules.order .modules.order
+
 clean: ## remove what was built in the tree
-	-[ ! -d $(KDIR) ] || $(EXTMOD) clean
+	find . -path ./build -prune -o -path ./.git -prune -o -path ./out -prune -o -type f \
+		\( -false $(foreach name,$(BUILT),-o -name '$(name)') \) -exec rm -f {} +
 	rm -rf $(PLUGINS_DIR) $(TOOLS_DIR) $(BUILD)/deb
 
 clean-cache: ## remove the kernels, sources and packages that all checkouts of a user share

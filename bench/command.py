@@ -13,7 +13,7 @@ from dataclasses import asdict
 from comparison.cards import cards
 from labkit import modules, stock
 
-from bench import figures, instructions, layout, memory, pictures, tracing
+from bench import figures, instructions, layout, memory, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, keeps_whole
 
 #: What the page shows: regimes among so many flows each.
@@ -147,6 +147,9 @@ class Run:
     def go(self) -> int:
         """Do what is asked; the exit status."""
         asked = self.asked
+        if asked.write:
+            # It needs matplotlib, which must not be found missing when all is measured.
+            from bench import pictures
         regimes = [(regime, flows) for regime in asked.regime or STANDARD
                    for flows in asked.flows or [100]]  # fmt: skip
         parts = {"layout": self.layout, "memory": self.memory, "leaves": self.leaves}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from .errors import LabError, say
+from .paths import CACHE
 
 #: The file that says that what is beside it is whole.
 MARK = "complete"
@@ -154,8 +155,9 @@ def lock(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
     except OSError as error:
-        raise LabError(f"cannot write to {path.parent}: {error.strerror}; LAB_CACHE names another "
-                       "place for kernels") from error
+        hint = ("LAB_CACHE names another place for kernels" if path.is_relative_to(CACHE) else
+                "the lab needs a build/ in the checkout that it can write to; it may be a link")
+        raise LabError(f"cannot write to {path.parent}: {error.strerror}; {hint}") from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

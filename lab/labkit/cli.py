@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import math
 import shutil
 import signal
@@ -105,6 +106,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run lab/boot; returns its exit status."""
     options = parser().parse_args(argv)
     if options.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader may be `head`
         print(listing())
         return 0
     if options.clean_cache:
@@ -146,6 +148,12 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT):
+            raise
+        say(f"cannot write to {error.filename}: {error.strerror}; the lab needs a build/ in the "
+            "checkout that it can write to; it may be a link")
+        return EXIT_UNAVAILABLE
     if result.reason:
         say(f"{result.reason}; kernel log: {result.log}")
     return result.status

@@ -85,8 +85,8 @@ def check(request: Request) -> None:
     if request.terminal and not os.isatty(0):
         raise LabError("--shell needs a terminal; for a script: lab/boot -- sh -c SCRIPT")
     for path in request.share:
-        if Path(path).exists() and not Path(path).is_dir():
-            raise LabError(f"--share {path}: not a directory")
+        if not Path(path).is_dir():
+            raise LabError(f"--share {path}: there is no such directory")
 
 
 def run(request: Request, capture: bool = False) -> Result:

@@ -51,8 +51,8 @@ class Extras:
 
 def module_sources() -> list[Path]:
     """The files that make up the modules: all that Kbuild names."""
-    return [ROOT / "Kbuild", ROOT / "VERSION", *sorted(ROOT.glob("sch_*.c")),
-            *files_under(*(ROOT / folder for folder in MODULE_FOLDERS))]
+    return files_under(ROOT / "Kbuild", ROOT / "VERSION", *sorted(ROOT.glob("sch_*.c")),
+                       *(ROOT / folder for folder in MODULE_FOLDERS))
 
 
 def make_arguments(kernel: Kernel) -> list[str]:

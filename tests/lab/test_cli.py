@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
 import subprocess
 from collections.abc import Callable
 
 import pytest
-from labkit import records
+from labkit import cli, modules, records
+from labkit.paths import ROOT
+from labkit.request import Request
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -43,6 +48,8 @@ def test_list(call: Lab) -> None:
         (["--engine", "qemu", "--nics", "9"], 69, ["0 .. 8"]),
         (["--shell", "--engine", "qemu"], 69, ["--engine uml"]),
         (["--memory", "lots"], 69, ["512M"]),
+        (["--share", "/nonexistent"], 69, ["--share /nonexistent: there is no such directory"]),
+        (["--share", "/dev/null"], 69, ["--share /dev/null: there is no such directory"]),
         (["--no-such-option"], 2, ["--no-such-option"]),
     ],
 )
@@ -52,6 +59,42 @@ def test_wrong_input(call: Lab, arguments: list[str], status: int, words: tuple[
     assert b"Traceback" not in done.stderr
     for word in words:
         assert word in done.stderr.decode()
+
+
+@pytest.mark.parametrize("command", [["lab/boot", "--list"], ["netns-scenarios/run", "--list"]])
+def test_a_reader_that_has_seen_enough_costs_no_traceback(command: list[str]) -> None:
+    listing = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert listing.stdout
+    listing.stdout.close()
+    _, said = listing.communicate(timeout=60)
+    assert said == b""
+    assert listing.returncode in (-signal.SIGPIPE, 128 + signal.SIGPIPE)
+
+
+@pytest.mark.parametrize("reason", [errno.EROFS, errno.ENOSPC, errno.EACCES])
+def test_a_checkout_that_cannot_be_written_is_told(
+        reason: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(_request: Request) -> None:
+        raise OSError(reason, os.strerror(reason), "/there/build/logs/boot.log")
+
+    monkeypatch.setattr(cli.engines, "run", refused)
+    assert cli.main(["--", "true"]) == 69
+    said = capsys.readouterr().err
+    assert f"cannot write to /there/build/logs/boot.log: {os.strerror(reason)}" in said
+    assert "build/" in said
+
+
+def test_what_builds_leave_in_the_checkout_is_no_source() -> None:
+    left = [ROOT / name for name in ("sch_left.mod.c", "netns-scenarios/tcp/tcp_left.mod.c")]
+    try:
+        for path in left:
+            path.touch()
+        sources = modules.module_sources()
+    finally:
+        for path in left:
+            path.unlink()
+    assert ROOT / "sch_qsdrr.c" in sources
+    assert not set(left) & set(sources)
 
 
 def test_no_command(call: Lab) -> None:
