@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import stdtrit
-
 CONFIDENCE = 0.95
 
 
@@ -41,6 +39,8 @@ def mean(values: Sequence[float]) -> Mean:
     if n < 2:
         return Mean(middle, math.nan)
     variance = math.fsum((v - middle) ** 2 for v in values) / (n - 1)
+    from scipy.special import stdtrit  # takes longer than a short run
+
     t = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return Mean(middle, t * math.sqrt(variance / n))
 

@@ -9,8 +9,6 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scipy.optimize import brentq
-
 HEADERS = 42  # bytes of Ethernet, IPv4 and UDP
 
 Figures = Mapping[str, Any]
@@ -94,6 +92,8 @@ def choke_theory(offered: float) -> float:
 
     def more(share: float) -> float:
         return (1 - share) * math.log((offered + share) / (2 * share)) - (offered + share) / 2
+
+    from scipy.optimize import brentq  # takes longer than a short run
 
     return float(brentq(more, 1e-300, min(1.0, offered)))
 

@@ -24,7 +24,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, stdtrit
 
 Ranks = np.ndarray[Any, np.dtype[np.float64]]
 #: Of the losses of each path, in the order of its flows, or of many orders of them at once.
@@ -188,6 +187,8 @@ def _no_order(paths: Sequence[Ranks], rho: float) -> bool:
     freedom = sum(len(ranks) - 1 for ranks in paths) - 1
     if abs(rho) > 1 - 1e-12:
         return True
+    from scipy.special import stdtrit  # takes longer than a short run
+
     t = abs(rho) * math.sqrt(freedom / (1 - rho * rho))
     return bool(t > stdtrit(freedom, 1 - IN_STEP / 2))
 
@@ -227,6 +228,8 @@ def _recurring(paths: Sequence[Ranks]) -> Ranks:
     """How unlikely it is that flows a period apart are so much alike, of the likeliest to be none
     by chance, as the number of its zeros. Of the sum of squares what lies between the places of a
     period has a beta distribution (analysis of variance)."""
+    from scipy.special import betainc
+
     total = sum(np.sum(ranks**2, axis=-1) for ranks in paths)
     least = np.ones_like(total)
     for period, several in _periods(paths):
