@@ -418,6 +418,22 @@ static int tworr_derive(struct Qdisc *sch, struct aqm_config *to,
 	return 0;
 }
 
+static void tworr_in_force(void *params, const void *derived)
+{
+	struct tworr_params *p = params;
+	const struct tworr_derived *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->flows = law->flows;
+	p->n_1dpr = law->n_1dpr;
+	p->bmin = law->law.bmin;
+	p->bflat = law->law.bflat;
+	p->target = law->law.target;
+	p->bmax = law->law.bmax;
+}
+
 static void tworr_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
@@ -490,10 +506,11 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 static struct aqm_kind tworr_kind __read_mostly = {
 	.options	= &tworr_options,
 	.params		= offsetof(struct tworr_sched_data, params),
-	.bandwidth	= offsetof(struct tworr_sched_data, params.bandwidth),
+	.bandwidth	= TCA_2REGIONRED_BANDWIDTH,
 	.link		= offsetof(struct tworr_sched_data, link),
 	.xstats		= sizeof(struct tc_2regionred_xstats),
 	.derive		= tworr_derive,
+	.in_force	= tworr_in_force,
 	.setup		= tworr_setup,
 	.commit		= tworr_commit,
 	.stats		= tworr_stats,

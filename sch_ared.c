@@ -273,6 +273,19 @@ static int ared_derive(struct Qdisc *sch, struct aqm_config *to,
 	return 0;
 }
 
+static void ared_in_force(void *params, const void *derived)
+{
+	struct ared_params *p = params;
+	const struct ared_law *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->min = law->red.min_th;
+	p->max = law->red.max_th;
+	p->weight = law->red.weight;
+}
+
 static void ared_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
@@ -343,10 +356,11 @@ static void ared_stats(struct Qdisc *sch, void *stats)
 static struct aqm_kind ared_kind __read_mostly = {
 	.options	= &ared_options,
 	.params		= offsetof(struct ared_sched_data, params),
-	.bandwidth	= offsetof(struct ared_sched_data, params.bandwidth),
+	.bandwidth	= TCA_ARED_BANDWIDTH,
 	.link		= offsetof(struct ared_sched_data, link),
 	.xstats		= sizeof(struct tc_ared_xstats),
 	.derive		= ared_derive,
+	.in_force	= ared_in_force,
 	.setup		= ared_setup,
 	.commit		= ared_commit,
 	.stats		= ared_stats,

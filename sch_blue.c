@@ -295,6 +295,17 @@ static int blue_derive(struct Qdisc *sch, struct aqm_config *to,
 	return 0;
 }
 
+static void blue_in_force(void *params, const void *derived)
+{
+	struct blue_params *p = params;
+	const struct blue_law *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->threshold = law->threshold;
+}
+
 static void blue_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
@@ -350,10 +361,11 @@ static void blue_stats(struct Qdisc *sch, void *stats)
 static struct aqm_kind blue_kind __read_mostly = {
 	.options	= &blue_options,
 	.params		= offsetof(struct blue_sched_data, params),
-	.bandwidth	= offsetof(struct blue_sched_data, params.bandwidth),
+	.bandwidth	= TCA_BLUE_BANDWIDTH,
 	.link		= offsetof(struct blue_sched_data, link),
 	.xstats		= sizeof(struct tc_blue_xstats),
 	.derive		= blue_derive,
+	.in_force	= blue_in_force,
 	.setup		= blue_setup,
 	.commit		= blue_commit,
 	.stats		= blue_stats,

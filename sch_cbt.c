@@ -753,6 +753,24 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_config *to,
 	return 0;
 }
 
+static void cbt_in_force(void *params, const void *derived)
+{
+	struct cbt_params *p = params;
+	const struct cbt_law *law = derived;
+	const struct gentle_red_params *red;
+
+	red = &law->red[law->red_all ? CBT_ALL : CBT_TCP];
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->latency = law->latency;
+	p->min = red->min_th;
+	p->max = red->max_th;
+	p->weight = red->weight;
+	p->threshold_tagged = law->red[CBT_TAGGED].max_th;
+	p->threshold_other = law->red[CBT_OTHER].max_th;
+}
+
 static int cbt_alloc(struct Qdisc *sch, struct aqm_config *to,
 		     struct netlink_ext_ack *extack)
 {
@@ -939,11 +957,12 @@ static const struct Qdisc_class_ops cbt_class_ops = {
 static struct aqm_kind cbt_kind __read_mostly = {
 	.options	= &cbt_options,
 	.params		= offsetof(struct cbt_sched_data, params),
-	.bandwidth	= offsetof(struct cbt_sched_data, params.bandwidth),
+	.bandwidth	= TCA_CBT_BANDWIDTH,
 	.link		= offsetof(struct cbt_sched_data, link),
 	.filters	= offsetof(struct cbt_sched_data, filters),
 	.xstats		= sizeof(struct tc_cbt_xstats),
 	.derive		= cbt_derive,
+	.in_force	= cbt_in_force,
 	.alloc		= cbt_alloc,
 	.setup		= cbt_setup,
 	.commit		= cbt_commit,

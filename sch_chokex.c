@@ -406,6 +406,21 @@ static int chokex_reconcile(void *params, struct netlink_ext_ack *extack)
 	return 0;
 }
 
+static void chokex_in_force(void *params, const void *derived)
+{
+	struct chokex_params *p = params;
+	const struct chokex_law *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->min = law->red.min_th;
+	p->max = law->red.max_th;
+	p->weight = law->red.weight;
+	if (law->regions)
+		p->candidates = 0;
+}
+
 static int chokex_alloc(struct Qdisc *sch, struct aqm_config *to,
 			struct netlink_ext_ack *extack)
 {
@@ -505,12 +520,13 @@ static const struct Qdisc_class_ops chokex_class_ops = {
 static struct aqm_kind chokex_kind __read_mostly = {
 	.options	= &chokex_options,
 	.params		= offsetof(struct chokex_sched_data, params),
-	.bandwidth	= offsetof(struct chokex_sched_data, params.bandwidth),
+	.bandwidth	= TCA_CHOKEX_BANDWIDTH,
 	.link		= offsetof(struct chokex_sched_data, link),
 	.filters	= offsetof(struct chokex_sched_data, filters),
 	.xstats		= sizeof(struct tc_chokex_xstats),
 	.reconcile	= chokex_reconcile,
 	.derive		= chokex_derive,
+	.in_force	= chokex_in_force,
 	.alloc		= chokex_alloc,
 	.setup		= chokex_setup,
 	.commit		= chokex_commit,

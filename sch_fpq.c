@@ -298,6 +298,17 @@ static int fpq_derive(struct Qdisc *sch, struct aqm_config *to,
 	return 0;
 }
 
+static void fpq_in_force(void *params, const void *derived)
+{
+	struct fpq_params *p = params;
+	const struct fpq_law *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->weight = law->red.weight;
+}
+
 /* A vector of so many bits, unless there is one. */
 static int fpq_alloc(struct Qdisc *sch, struct aqm_config *to,
 		     struct netlink_ext_ack *extack)
@@ -407,10 +418,11 @@ static void fpq_stats(struct Qdisc *sch, void *stats)
 static struct aqm_kind fpq_kind __read_mostly = {
 	.options	= &fpq_options,
 	.params		= offsetof(struct fpq_sched_data, params),
-	.bandwidth	= offsetof(struct fpq_sched_data, params.bandwidth),
+	.bandwidth	= TCA_FPQ_BANDWIDTH,
 	.link		= offsetof(struct fpq_sched_data, link),
 	.xstats		= sizeof(struct tc_fpq_xstats),
 	.derive		= fpq_derive,
+	.in_force	= fpq_in_force,
 	.alloc		= fpq_alloc,
 	.setup		= fpq_setup,
 	.commit		= fpq_commit,

@@ -461,6 +461,20 @@ static int fred_derive(struct Qdisc *sch, struct aqm_config *to,
 	return 0;
 }
 
+static void fred_in_force(void *params, const void *derived)
+{
+	struct fred_params *p = params;
+	const struct fred_law *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->min = law->red.min_th;
+	p->max = law->red.max_th;
+	p->minq = law->minq;
+	p->weight = law->red.weight;
+}
+
 /* A table of as many flows as there can be packets, unless there is one. */
 static int fred_alloc(struct Qdisc *sch, struct aqm_config *to,
 		      struct netlink_ext_ack *extack)
@@ -589,11 +603,12 @@ static const struct Qdisc_class_ops fred_class_ops = {
 static struct aqm_kind fred_kind __read_mostly = {
 	.options	= &fred_options,
 	.params		= offsetof(struct fred_sched_data, params),
-	.bandwidth	= offsetof(struct fred_sched_data, params.bandwidth),
+	.bandwidth	= TCA_FRED_BANDWIDTH,
 	.link		= offsetof(struct fred_sched_data, link),
 	.filters	= offsetof(struct fred_sched_data, filters),
 	.xstats		= sizeof(struct tc_fred_xstats),
 	.derive		= fred_derive,
+	.in_force	= fred_in_force,
 	.alloc		= fred_alloc,
 	.setup		= fred_setup,
 	.commit		= fred_commit,

@@ -317,6 +317,17 @@ static int qsdrr_derive(struct Qdisc *sch, struct aqm_config *to,
 	return flow_buffer_derive(sch, b, extack);
 }
 
+static void qsdrr_in_force(void *params, const void *derived)
+{
+	struct qsdrr_params *p = params;
+	const struct flow_buffer_params *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->quantum = law->quantum;
+}
+
 static int qsdrr_alloc(struct Qdisc *sch, struct aqm_config *to,
 		       struct netlink_ext_ack *extack)
 {
@@ -395,12 +406,13 @@ static const struct Qdisc_class_ops qsdrr_class_ops = {
 static struct aqm_kind qsdrr_kind __read_mostly = {
 	.options	= &qsdrr_options,
 	.params		= offsetof(struct qsdrr_sched_data, params),
-	.bandwidth	= offsetof(struct qsdrr_sched_data, params.bandwidth),
+	.bandwidth	= TCA_QSDRR_BANDWIDTH,
 	.link		= offsetof(struct qsdrr_sched_data, buffer.link),
 	.filters	= offsetof(struct qsdrr_sched_data, buffer.filters),
 	.xstats		= sizeof(struct tc_qsdrr_xstats),
 	.follows_mtu	= true,
 	.derive		= qsdrr_derive,
+	.in_force	= qsdrr_in_force,
 	.alloc		= qsdrr_alloc,
 	.setup		= qsdrr_setup,
 	.commit		= qsdrr_commit,

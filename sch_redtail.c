@@ -618,6 +618,22 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_config *to,
 	return 0;
 }
 
+static void redtail_in_force(void *params, const void *derived)
+{
+	struct redtail_params *p = params;
+	const struct redtail_law *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->min1 = law->share.min1;
+	p->max1 = law->share.max1;
+	p->min2 = law->red.min_th;
+	p->max2 = law->red.max_th;
+	p->share_min = law->share.least;
+	p->weight = law->red.weight;
+}
+
 /* A flow table, unless there is one of that size. */
 static int redtail_alloc(struct Qdisc *sch, struct aqm_config *to,
 			 struct netlink_ext_ack *extack)
@@ -843,11 +859,12 @@ static const struct Qdisc_class_ops redtail_class_ops = {
 static struct aqm_kind redtail_kind __read_mostly = {
 	.options	= &redtail_options,
 	.params		= offsetof(struct redtail_sched_data, params),
-	.bandwidth	= offsetof(struct redtail_sched_data, params.bandwidth),
+	.bandwidth	= TCA_REDTAIL_BANDWIDTH,
 	.link		= offsetof(struct redtail_sched_data, link),
 	.filters	= offsetof(struct redtail_sched_data, filters),
 	.xstats		= sizeof(struct tc_redtail_xstats),
 	.derive		= redtail_derive,
+	.in_force	= redtail_in_force,
 	.alloc		= redtail_alloc,
 	.setup		= redtail_setup,
 	.commit		= redtail_commit,

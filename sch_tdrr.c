@@ -302,6 +302,17 @@ static int tdrr_derive(struct Qdisc *sch, struct aqm_config *to,
 	return flow_buffer_derive(sch, b, extack);
 }
 
+static void tdrr_in_force(void *params, const void *derived)
+{
+	struct tdrr_params *p = params;
+	const struct flow_buffer_params *law = derived;
+
+	p->bandwidth = law->bandwidth;
+	p->memory_limit = law->memory_limit;
+	p->limit = law->limit;
+	p->quantum = law->quantum;
+}
+
 static int tdrr_alloc(struct Qdisc *sch, struct aqm_config *to,
 		      struct netlink_ext_ack *extack)
 {
@@ -397,12 +408,13 @@ static const struct Qdisc_class_ops tdrr_class_ops = {
 static struct aqm_kind tdrr_kind __read_mostly = {
 	.options	= &tdrr_options,
 	.params		= offsetof(struct tdrr_sched_data, params),
-	.bandwidth	= offsetof(struct tdrr_sched_data, params.bandwidth),
+	.bandwidth	= TCA_TDRR_BANDWIDTH,
 	.link		= offsetof(struct tdrr_sched_data, buffer.link),
 	.filters	= offsetof(struct tdrr_sched_data, buffer.filters),
 	.xstats		= sizeof(struct tc_tdrr_xstats),
 	.follows_mtu	= true,
 	.derive		= tdrr_derive,
+	.in_force	= tdrr_in_force,
 	.alloc		= tdrr_alloc,
 	.setup		= tdrr_setup,
 	.commit		= tdrr_commit,

@@ -737,10 +737,13 @@ static void add(struct nlmsghdr *n, const struct plugin_option *o, __u64 value)
 	}
 }
 
-/* The value that @arg gives to an option; false after a message. */
+/*
+ * The value that @arg gives to an option; false after a message. A @derived one
+ * has been shown by tc and is not sent: it may be out of the option's range.
+ */
 static bool value_of(__u64 *value, const char *arg, const char *kind,
 		     const struct plugin_option *o,
-		     const struct plugin_line *line)
+		     const struct plugin_line *line, bool derived)
 {
 	char allowed[PLUGIN_TEXT];
 
@@ -754,8 +757,8 @@ static bool value_of(__u64 *value, const char *arg, const char *kind,
 		*value = 0;
 		return true;
 	}
-	if (o->type->parse(value, arg, o, line) && *value >= o->least &&
-	    *value <= o->greatest)
+	if (o->type->parse(value, arg, o, line) &&
+	    (derived || (*value >= o->least && *value <= o->greatest)))
 		return true;
 	fprintf(stderr, "%s: \"%s %s\" is not possible; allowed: %s\n", kind,
 		o->name, arg, allowed);
@@ -771,8 +774,8 @@ int plugin_parse(const struct qdisc_util *qu, int argc, char **argv,
 	const struct plugin_option *o;
 	const char *first[64] = {};
 	struct rtattr *opts;
-	__u64 value;
-	bool on;
+	bool whole = false, on;
+	__u64 value, given = 0;
 	int i;
 
 	opts = addattr_nest(n, PLUGIN_MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
@@ -780,6 +783,10 @@ int plugin_parse(const struct qdisc_util *qu, int argc, char **argv,
 		if (!strcmp(argv[i], "help")) {
 			put_help(stderr, p);
 			return -1;
+		}
+		if (!strcmp(argv[i], "auto") || !strcmp(argv[i], "assumed")) {
+			whole = true;
+			continue;
 		}
 		o = find(p->options, argv[i], &on);
 		if (!o) {
@@ -800,15 +807,35 @@ int plugin_parse(const struct qdisc_util *qu, int argc, char **argv,
 		first[o->attr] = argv[i];
 		if (is_flag(o))
 			value = on;
-		else if (!value_of(&value, argv[++i], qu->id, o, &line))
+		else if (!value_of(&value, argv[++i], qu->id, o, &line, whole))
 			return -1;
+		if (whole)
+			continue;
+		given |= 1ULL << o->attr;
 		add(n, o, value);
 	}
+	if (whole)
+		addattr_l(n, PLUGIN_MAX_MSG, TC_AQM_GIVEN, &given,
+			  sizeof(given));
 	addattr_nest_end(n, opts);
 	return 0;
 }
 
-/* The attribute's value; false if the kernel did not send it, or not whole. */
+/* One of the masks of options. */
+static __u64 get_mask(const struct rtattr *rta, __u64 otherwise)
+{
+	__u64 mask;
+
+	if (!rta || RTA_PAYLOAD(rta) < sizeof(mask))
+		return otherwise;
+	memcpy(&mask, RTA_DATA(rta), sizeof(mask));
+	return mask;
+}
+
+/*
+ * The attribute's value; false if the kernel did not send it, or not whole, and
+ * where a request asks the kernel to derive it.
+ */
 static bool get(__u64 *value, const struct plugin_option *o,
 		const struct rtattr *rta)
 {
@@ -827,7 +854,50 @@ static bool get(__u64 *value, const struct plugin_option *o,
 	default:
 		memcpy(value, RTA_DATA(rta), sizeof(*value));
 	}
-	return true;
+	return o->value != TC_AQM_DERIVED || *value;
+}
+
+/*
+ * The options whose attributes are in @mask, after @word. Behind such a word a flag
+ * that is off is not shown, as other qdiscs do it.
+ */
+static void put_text(FILE *f, const struct plugin *p, struct rtattr *tb[],
+		     __u64 mask, const char *word)
+{
+	const struct plugin_option *o;
+	char text[PLUGIN_TEXT];
+	bool first = true;
+	__u64 value;
+
+	for (o = p->options; o->name; o++) {
+		if (!(mask >> o->attr & 1) || !get(&value, o, tb[o->attr]) ||
+		    (word && is_flag(o) && !value))
+			continue;
+		if (word && first)
+			fprintf(f, "%s ", word);
+		first = false;
+		if (is_flag(o)) {
+			fprintf(f, "%s ", flag_word(text, o, value));
+		} else {
+			o->type->text(text, o, value);
+			fprintf(f, "%s %s ", o->name, text);
+		}
+	}
+}
+
+/* The names of those options, derived ones only if @derived. */
+static void put_names(const struct plugin *p, struct rtattr *tb[], __u64 mask,
+		      const char *key, bool derived)
+{
+	const struct plugin_option *o;
+
+	open_json_array(PRINT_JSON, key);
+	for (o = p->options; o->name; o++)
+		if (tb[o->attr] && mask >> o->attr & 1 &&
+		    (!derived || o->value == TC_AQM_DERIVED))
+			print_color_string(PRINT_JSON, COLOR_UNUSED, NULL, NULL,
+					   o->name);
+	close_json_array(PRINT_JSON, NULL);
 }
 
 /* print_qopt of tc */
@@ -835,28 +905,32 @@ int plugin_print(const struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 {
 	const struct plugin *p = (const struct plugin *)qu;
 	const struct plugin_option *o;
-	char text[PLUGIN_TEXT];
+	__u64 value, given, assumed;
 	struct rtattr *tb[64];
-	__u64 value;
 
 	if (!opt)
 		return 0;
 	if (parse_rtattr_flags(tb, 63, RTA_DATA(opt), RTA_PAYLOAD(opt),
 			       NLA_F_NESTED))
 		return -1;
-	for (o = p->options; o->name; o++) {
-		if (!get(&value, o, tb[o->attr]) ||
-		    (o->value == TC_AQM_DERIVED && !value))
-			continue;
-		if (json_wanted()) {
-			o->type->json(o, value);
-		} else if (is_flag(o)) {
-			fprintf(f, "%s ", flag_word(text, o, value));
-		} else {
-			o->type->text(text, o, value);
-			fprintf(f, "%s %s ", o->name, text);
-		}
+	/* Without a mask the attributes are a request, or an older kernel's. */
+	given = get_mask(tb[TC_AQM_GIVEN], UINT64_MAX);
+	assumed = get_mask(tb[TC_AQM_ASSUMED], 0) & ~given;
+	if (!json_wanted()) {
+		put_text(f, p, tb, given, NULL);
+		put_text(f, p, tb, ~given & ~assumed, "auto");
+		put_text(f, p, tb, assumed, "assumed");
+		return 0;
 	}
+	for (o = p->options; o->name; o++)
+		if (get(&value, o, tb[o->attr]))
+			o->type->json(o, value);
+	if (!tb[TC_AQM_GIVEN] || !open_json_array || !close_json_array)
+		return 0;
+	put_names(p, tb, given, "given", false);
+	put_names(p, tb, ~given, "derived", true);
+	if (assumed)
+		put_names(p, tb, assumed, "assumed", false);
 	return 0;
 }
 

@@ -20,8 +20,11 @@
  * A type of option that only one kind has is defined in that kind's plugin:
  * static const struct plugin_type plugin_type_NAME, before PLUGIN_OPTIONS().
  *
- * Text output is accepted as input. JSON has plain numbers in the attributes'
- * units, fractions as real numbers that read back as the same attribute.
+ * Text output is accepted as input. Options that were not given stand after the
+ * word "auto" (or "assumed", if the device does not know); tc reads them, but does
+ * not send them, and sends the mask of those that were given. JSON has plain
+ * numbers in the attributes' units, fractions as real numbers that read back as
+ * the same attribute.
  */
 #ifndef _PLUGIN_H
 #define _PLUGIN_H

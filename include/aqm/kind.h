@@ -17,11 +17,13 @@
  *
  *	init			change			another rate of the link
  *
- *	options over defaults	options over a copy	a copy
+ *	options over defaults	options over those	the options given
+ *				given so far
  *	reconcile()		reconcile()
  *	derive()		derive()		derive()
  *	block of the filters
  *	alloc()			alloc()			alloc()
+ *	in_force()		in_force()		in_force()
  *				lock			lock
  *	setup()			commit()		commit()
  *				unlock			unlock
@@ -71,7 +73,7 @@ struct aqm_config {
  * @ops: what a packet meets, and what only this kind has
  * @options: its options
  * @params: where its private data has the parameters; bytes from the start
- * @bandwidth: where it has, among them, the rate of the link
+ * @bandwidth: attribute of the option for the rate of the link
  * @link: where it has a struct link_rate
  * @filters: where it has a struct filter_block; of a kind with classes
  * @xstats: size of its struct tc_KIND_xstats, bytes
@@ -79,6 +81,8 @@ struct aqm_config {
  * @reconcile: let options that were given go together, or refuse; optional
  * @derive: derive the law, and refuse what makes no sense. Without extack if the
  *	link has another rate.
+ * @in_force: set the derived ones among the parameters to their values in @law, and
+ *	those that another one replaces to 0, for dumps
  * @alloc: take the memory that the law needs beyond what there is; optional
  * @setup: begin with a configuration
  * @commit: go over to a configuration; under the tree lock
@@ -99,6 +103,7 @@ struct aqm_kind {
 	int	(*reconcile)(void *params, struct netlink_ext_ack *extack);
 	int	(*derive)(struct Qdisc *sch, struct aqm_config *to,
 			  struct netlink_ext_ack *extack);
+	void	(*in_force)(void *params, const void *law);
 	int	(*alloc)(struct Qdisc *sch, struct aqm_config *to,
 			 struct netlink_ext_ack *extack);
 	void	(*setup)(struct Qdisc *sch, const struct aqm_config *to);
@@ -119,13 +124,6 @@ static inline void *aqm_params(const struct aqm_kind *k, struct Qdisc *sch)
 	return qdisc_priv(sch) + k->params;
 }
 
-/* The rate of the link that was given; 0: none was. */
-static inline const u64 *aqm_bandwidth(const struct aqm_kind *k,
-				       struct Qdisc *sch)
-{
-	return qdisc_priv(sch) + k->bandwidth;
-}
-
 static inline struct link_rate *aqm_link(const struct aqm_kind *k,
 					 struct Qdisc *sch)
 {
@@ -136,6 +134,29 @@ static inline struct filter_block *aqm_filters(const struct aqm_kind *k,
 					       struct Qdisc *sch)
 {
 	return k->ops.cl_ops ? qdisc_priv(sch) + k->filters : NULL;
+}
+
+/* Where the rate of the link in force is from. */
+static inline u32 aqm_source(const struct aqm_kind *k, struct Qdisc *sch)
+{
+	const struct aqm_option *o = &k->options->options[k->bandwidth];
+	const struct aqm_given *given = aqm_params(k, sch);
+
+	if (!aqm_option_load((const void *)given + o->offset, o->size))
+		return TC_AQM_SOURCE_NONE;
+	return link_rate_source(aqm_link(k, sch),
+				given->ever & BIT_ULL(k->bandwidth));
+}
+
+/* The parameters as they were given. */
+static inline void aqm_given_params(const struct aqm_kind *k, struct Qdisc *sch,
+				    void *p)
+{
+	struct aqm_given *given = p;
+
+	memcpy(p, aqm_params(k, sch), k->options->size);
+	given->now = 0;
+	aqm_options_again(k->options, p);
 }
 
 /* Read options over the parameters @p. Return: 0 or an error */
@@ -149,7 +170,10 @@ static inline int aqm_read(const struct aqm_kind *k, void *p,
 	return k->reconcile(p, extack);
 }
 
-/* Go over to what the parameters @p ask. Return: 0, or an error and no change. */
+/*
+ * Go over to what the parameters @p ask, which as aqm_given_params() are those
+ * given. Return: 0, or an error, with no change of @p either.
+ */
 static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 			       void *p, struct netlink_ext_ack *extack)
 {
@@ -166,6 +190,7 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 			return err;
 	}
 
+	k->in_force(p, law);
 	sch_tree_lock(sch);
 	k->commit(sch, &to);
 	sch_tree_unlock(sch);
@@ -199,7 +224,7 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 	int err;
 
-	memcpy(p, aqm_params(k, sch), k->options->size);
+	aqm_given_params(k, sch, p);
 	err = aqm_read(k, p, opt, extack);
 	if (err)
 		return err;
@@ -218,17 +243,16 @@ static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
 {
 	struct link_rate *lr = aqm_link(k, sch);
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
-	struct aqm_given *given = (void *)p;
 
 	if (!rate)
 		rate = lr->rate;
-	if (!k->follows_mtu && (*aqm_bandwidth(k, sch) || rate == lr->rate)) {
+	if (!k->follows_mtu && (rate == lr->rate ||
+				aqm_source(k, sch) == TC_AQM_SOURCE_GIVEN)) {
 		lr->rate = rate;
 		lr->refused = 0;
 		return;
 	}
-	memcpy(p, aqm_params(k, sch), k->options->size);
-	given->now = 0;
+	aqm_given_params(k, sch, p);
 	if (!aqm_change_rate(sch, k, p, rate) || rate == lr->rate)
 		return;
 	if (rate != lr->refused)
@@ -268,6 +292,7 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 		if (err)
 			return err;
 	}
+	k->in_force(p, law);
 	k->setup(sch, &to);
 	return 0;
 }
@@ -287,8 +312,11 @@ static inline void aqm_destroy(struct Qdisc *sch)
 static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	const struct aqm_kind *k = aqm_kind(sch);
+	u64 assumed = aqm_source(k, sch) == TC_AQM_SOURCE_ASSUMED ?
+		      BIT_ULL(k->bandwidth) : 0;
 
-	return aqm_options_dump(sch, skb, k->options, aqm_params(k, sch));
+	return aqm_options_dump(sch, skb, k->options, aqm_params(k, sch),
+				assumed);
 }
 
 /* A struct congestion_policy of parameters with TC_AQM_MARK_OPTIONS. */
@@ -334,10 +362,7 @@ static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	BUILD_BUG_ON(TC_AQM_XSTATS_QDISC);	/* the type, which is 0 */
 	sch_tree_lock(sch);
 	k->stats(sch, st);
-	if (st->bandwidth)
-		st->bandwidth_source =
-			link_rate_source(aqm_link(k, sch),
-					 *aqm_bandwidth(k, sch));
+	st->bandwidth_source = aqm_source(k, sch);
 	sch_tree_unlock(sch);
 	st->link_refused = aqm_link(k, sch)->refused;
 	return gnet_stats_copy_app(d, xstats, k->xstats);

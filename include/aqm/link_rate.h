@@ -68,7 +68,7 @@ static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
 }
 
 /* Where the rate in force is from: the statistic bandwidth_source. */
-static inline u32 link_rate_source(const struct link_rate *lr, u64 given)
+static inline u32 link_rate_source(const struct link_rate *lr, bool given)
 {
 	if (given)
 		return TC_AQM_SOURCE_GIVEN;

@@ -16,10 +16,13 @@
  * and takes the parameters in one piece, under the tree lock: a struct cannot be
  * read without one.
  *
- * An option is dumped if it was given, and not else: a dump that is fed back
- * configures the same, and leaves derived what was derived. What is in force
- * stands in the statistics. A parameter with default TC_AQM_DERIVED is 0 as long
- * as it was not given; derived values are kept elsewhere, not in the parameters.
+ * The parameters hold the values in force, and which of them were given. A change
+ * begins with aqm_options_again(): options that were not given have their
+ * defaults, and those with default TC_AQM_DERIVED are 0. The discipline derives
+ * their values afterwards. A dump has all values in force, and a mask that says
+ * which of them were given: if it is fed back, it configures the same, and leaves
+ * derived what was derived. A value below the option's least is not in force and
+ * is not dumped: a seed that was not given, or an option that another one replaces.
  *
  * "Was a seed given?" is aqm_changed(p, TCA_...), "was it ever given?" is
  * aqm_given(p, TCA_...).
@@ -164,6 +167,9 @@ static const struct aqm_option name##_list[] = { \
 	list(AQM_OPTION_ENTRY, params) \
 }; \
 static const struct nla_policy name##_policy[] = { \
+	[TC_AQM_PAD] = { .type = NLA_FLAG }, \
+	[TC_AQM_GIVEN] = { .type = NLA_U64 }, \
+	[TC_AQM_ASSUMED] = { .type = NLA_U64 }, \
 	list(AQM_POLICY_ENTRY, 0) \
 }; \
 static_assert(ARRAY_SIZE(name##_list) <= AQM_MAX_ATTRIBUTE + 1); \
@@ -211,26 +217,58 @@ static inline void aqm_option_store(void *to, u16 size, u64 value)
 	}
 }
 
+/* Set an option that was not given: to its default, or to 0 if it is derived. */
+static inline void aqm_option_forget(const struct aqm_option *o, void *params)
+{
+	aqm_option_store(params + o->offset, o->size,
+			 o->value == TC_AQM_DERIVED ? 0 : o->value);
+}
+
 /**
- * aqm_options_default() - set each parameter to its default, derived ones to 0
+ * aqm_options_again() - set each parameter that was not given to its default
  * @set: the options
- * @params: the parameters
+ * @params: the parameters; derived ones are set to 0
  */
+static inline void aqm_options_again(const struct aqm_options *set,
+				     void *params)
+{
+	const struct aqm_given *given = params;
+	u16 i;
+
+	for (i = 0; i <= set->last; i++)
+		if (set->options[i].size && !(given->ever >> i & 1))
+			aqm_option_forget(&set->options[i], params);
+}
+
+/* The same for a new discipline: nothing was given. */
 static inline void aqm_options_default(const struct aqm_options *set,
 				       void *params)
 {
-	const struct aqm_option *o;
-
 	memset(params, 0, set->size);
-	for (o = set->options; o <= set->options + set->last; o++)
-		if (o->size && o->value != TC_AQM_DERIVED)
-			aqm_option_store(params + o->offset, o->size, o->value);
+	aqm_options_again(set, params);
+}
+
+/*
+ * Forget all options that were given but those in @mask. Derived ones count as
+ * changed.
+ */
+static inline void aqm_options_keep(const struct aqm_options *set, void *params,
+				    u64 mask)
+{
+	struct aqm_given *given = params;
+	u16 i;
+
+	for (i = 0; i <= set->last; i++)
+		if (set->options[i].value == TC_AQM_DERIVED)
+			given->now |= given->ever & ~mask & BIT_ULL(i);
+	given->ever &= mask;
+	aqm_options_again(set, params);
 }
 
 /**
  * aqm_options_read() - read the options of a message over the parameters
  * @set: the options
- * @params: the parameters in force, or the defaults; unspecified after an error
+ * @params: what was given so far, or the defaults; unspecified after an error
  * @opt: TCA_OPTIONS; NULL: no option
  * @extack: names the option and its range in case of an error
  *
@@ -243,6 +281,7 @@ static inline int aqm_options_read(const struct aqm_options *set, void *params,
 	struct nlattr *tb[AQM_MAX_ATTRIBUTE + 1];
 	struct aqm_given *given = params;
 	const struct aqm_option *o;
+	u64 mask = U64_MAX;
 	u64 value;
 	int err;
 	u16 i;
@@ -254,9 +293,13 @@ static inline int aqm_options_read(const struct aqm_options *set, void *params,
 	if (err < 0)
 		return err;
 
+	if (tb[TC_AQM_GIVEN]) {
+		mask = nla_get_u64(tb[TC_AQM_GIVEN]);
+		aqm_options_keep(set, params, mask);
+	}
 	for (i = 0; i <= set->last; i++) {
 		o = &set->options[i];
-		if (!o->size || !tb[i])
+		if (!o->size || !tb[i] || !(mask >> i & 1))
 			continue;
 		value = aqm_option_load(nla_data(tb[i]), o->size);
 		given->now |= BIT_ULL(i);
@@ -291,17 +334,18 @@ static inline int aqm_option_put(struct sk_buff *skb, int attr, u16 size,
 }
 
 /**
- * aqm_options_dump() - dump of a discipline: the options that were given
+ * aqm_options_dump() - dump of a discipline: the options in force
  * @sch: the discipline
  * @skb: takes TCA_OPTIONS
  * @set: the options
  * @params: the parameters
+ * @assumed: the derived options that are a guess, a bit for each attribute
  *
  * Return: what a dump returns
  */
 static inline int aqm_options_dump(struct Qdisc *sch, struct sk_buff *skb,
 				   const struct aqm_options *set,
-				   const void *params)
+				   const void *params, u64 assumed)
 {
 	u8 copy[AQM_MAX_PARAMS] __aligned(8);
 	const struct aqm_given *given = (void *)copy;
@@ -318,14 +362,22 @@ static inline int aqm_options_dump(struct Qdisc *sch, struct sk_buff *skb,
 		return -EMSGSIZE;
 	for (i = 0; i <= set->last; i++) {
 		o = &set->options[i];
-		if (!(given->ever >> i & 1))
+		if (!o->size ||
+		    aqm_option_load(copy + o->offset, o->size) < o->least)
 			continue;
-		if (aqm_option_put(skb, i, o->size, copy + o->offset)) {
-			nla_nest_cancel(skb, opts);
-			return -EMSGSIZE;
-		}
+		if (aqm_option_put(skb, i, o->size, copy + o->offset))
+			goto too_long;
 	}
+	if (nla_put_u64_64bit(skb, TC_AQM_GIVEN, given->ever, TC_AQM_PAD))
+		goto too_long;
+	if (assumed &&
+	    nla_put_u64_64bit(skb, TC_AQM_ASSUMED, assumed, TC_AQM_PAD))
+		goto too_long;
 	return nla_nest_end(skb, opts);
+
+too_long:
+	nla_nest_cancel(skb, opts);
+	return -EMSGSIZE;
 }
 
 #endif /* _AQM_OPTIONS_H */

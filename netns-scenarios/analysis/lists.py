@@ -20,7 +20,7 @@ HEADERS = uapi.ROOT / "include" / "uapi" / "linux"
 HEADER_BYTES = 8  # before the statistics: their type, and 0
 
 _DERIVED = 2**64 - 1
-_FIRST_ATTRIBUTE = 2  # after _UNSPEC and _PAD
+_FIRST_ATTRIBUTE = 4  # after _UNSPEC, _PAD, _GIVEN and _ASSUMED
 _SCALES = {
     "PACKETS_Q32": 2.0**32,
     "PACKETS_Q40": 2.0**40,

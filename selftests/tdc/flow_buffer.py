@@ -37,7 +37,8 @@ OPTIONS: Sequence[Option] = (
 
 # A link whose speed is not known, with nothing given and nothing queued.
 IDLE = {
-    "bandwidth": 125000000, "limit": 6666, "memory_limit": 32 << 20, "memory_used": 0,
+    "bandwidth": 125000000, "bandwidth_source": "assumed", "limit": 6666,
+    "memory_limit": 32 << 20, "memory_used": 0,
     "delay": 0, "delay_avg": 0, "delay_max": 0, "marked": 0, "spared": 0,
     "drop_limit": 0, "drop_memory": 0, "drop_change": 0, "drop_oversize": 0, "drop_filter": 0,
     "dropped_bytes": 0, "overflows": 0, "active": 0, "flows": 1024, "quantum": 1514,
@@ -70,7 +71,7 @@ def special(kind: str) -> Sequence[Case]:
             Case(
                 f"{kind} on a device of MTU {mtu}: quantum {quantum}",
                 f"$TC qdisc add dev g0 handle 1: root {kind} flows 10",
-                a_class, pattern=f"queue 7 .*deficit {quantum}b( is_top)?$",
+                a_class, pattern=f"queue 7 (is_top )?deficit {quantum}b$",
                 setup=(*GATE, f"$IP link set g0 mtu {mtu}"),
             )
             for mtu, quantum in ((9000, 9014), (68, 256))

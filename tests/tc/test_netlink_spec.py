@@ -113,18 +113,25 @@ def ours(text: str, kind: Kind) -> Node:
 @every_kind
 def test_it_configures(answers: dict[tuple[str, str], str], kind: Kind) -> None:
     for who, name in (("tc", "memory_limit"), ("ynl", "memory-limit")):
-        assert ours(answers[kind.name, who], kind)["options"] == {name: MEMORY}
+        assert ours(answers[kind.name, who], kind)["options"][name] == MEMORY
+    assert ours(answers[kind.name, "tc"], kind)["options"]["given"] == ["memory_limit"]
 
 
 @every_kind
-def test_it_shows_the_options_that_were_given(
+def test_it_shows_the_options_in_force_and_which_were_given(
     answers: dict[tuple[str, str], str], kind: Kind
 ) -> None:
     tc = ours(answers[kind.name, "tc_card"], kind)["options"]
     shown = ours(answers[kind.name, "ynl_card"], kind)["options"]
-    assert list(shown) == [name.replace("_", "-") for name in tc]
-    scaled = {option.name for option in lists.read(kind.name).options
-              if option.type in ("FRACTION", "PACKETS_Q8")}  # fmt: skip
+    names = [name for name in tc if name not in ("derived", "mark_mask")]
+    assert list(shown) == [name.replace("_", "-") for name in names]
+    options = lists.read(kind.name).options
+    for masked in ("given", "assumed"):
+        assert shown.get(masked, 0) == sum(
+            1 << option.attribute for option in options if option.name in tc.get(masked, ())
+        )
+    scaled = {option.name for option in options
+              if option.type in ("FRACTION", "PACKETS_Q8", "MASKED")}  # fmt: skip
     for name, value in tc.items():
         if type(value) in (int, bool, str) and name not in scaled:
             assert shown[name.replace("_", "-")] == value, name

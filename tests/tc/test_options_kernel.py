@@ -22,6 +22,7 @@ KINDS = sorted(
     if "<aqm/options.h>" in path.read_text()
 )
 WIDTHS = {"FLAG": "B", "CHOICE": "B", "RATE": "Q", "CODEPOINTS": "Q"}
+GIVEN = 2  # the attribute of every discipline that says which options were given
 GREATEST = {"B": 2**8 - 1, "I": 2**32 - 1, "Q": 2**64 - 1}
 
 Answer = tuple[int, str, dict[str, str]]
@@ -72,51 +73,79 @@ def test_the_kernel_names_the_option_and_its_range() -> None:
         assert shown == {}, f"{where}: it is there all the same"
 
 
-def test_an_option_is_in_the_dump_if_it_was_given() -> None:
-    """Each alone; then all changed away from derived and back."""
-    asked, expected = [], []
+def given(shown: dict[str, str]) -> set[int]:
+    """The attributes that the mask of a dump says were given."""
+    mask = int.from_bytes(bytes.fromhex(shown[str(GIVEN)]), sys.byteorder)
+    return {number for number in range(64) if mask >> number & 1}
+
+
+def test_a_dump_has_the_values_given_and_says_which_they_are() -> None:
+    """Nothing given, then each option alone."""
+    asked = []
     for kind in KINDS:
         asked.append((kind, {}, "add"))
-        expected.append({})
         for option in numbers(kind):
             value = option.greatest if option.default is None else option.default
-            given = {option.attribute: packed(option, value)}
-            asked.append((kind, given, "add"))
-            expected.append(given)
+            asked.append((kind, {option.attribute: packed(option, value)}, "add"))
     answers = talk(asked)
     taken = 0
-    for (kind, given, _), want, (error, message, shown) in zip(
-        asked, expected, answers, strict=True
-    ):
+    for (kind, sent, _), (error, message, shown) in zip(asked, answers, strict=True):
         # What does not fit the other options is refused for that; never for its range.
         if error:
             assert error == errno.EINVAL, message
-            assert " must be " not in message or " to " not in message, (kind, given, message)
+            assert " must be " not in message or " to " not in message, (kind, sent, message)
             assert shown == {}
             continue
         taken += 1
-        assert {int(at): value for at, value in shown.items()} == want, kind
+        assert given(shown) == set(sent), kind
+        assert {int(at): value for at, value in shown.items()}.items() >= sent.items(), kind
     assert taken > len(answers) / 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_given_can_be_derived_again(kind: str) -> None:
-    seed = next(o for o in numbers(kind) if o.default is None and o.name in ("seed", "limit"))
+    limit = next(o for o in numbers(kind) if o.name == "limit")
     flag = next(o for o in numbers(kind) if o.type == "FLAG")
     on, off = packed(flag, 1), packed(flag, 0)
     asked = [
-        (kind, {seed.attribute: packed(seed, 400)}, "add"),
+        (kind, {limit.attribute: packed(limit, 400)}, "add"),
         (kind, {flag.attribute: on}, "change"),
         (kind, {flag.attribute: off}, "change"),
-        (kind, {seed.attribute: packed(seed, 0)}, "change"),
+        (kind, {limit.attribute: packed(limit, 0)}, "change"),
     ]
-    shown = [
-        {int(at): value for at, value in shown.items()} for error, message, shown in talk(asked)
-    ]
-    given = {seed.attribute: packed(seed, 400)}
-    assert shown == [
-        given,
-        {**given, flag.attribute: on},
-        {**given, flag.attribute: off},
-        {flag.attribute: off},
-    ]
+    shown = [shown for error, message, shown in talk(asked)]
+    both = {limit.attribute, flag.attribute}
+    assert [given(one) for one in shown] == [{limit.attribute}, both, both, {flag.attribute}]
+    values = [one[str(limit.attribute)] for one in shown]
+    assert values[:3] == [packed(limit, 400)] * 3
+    assert values[3] != packed(limit, 400)
+
+
+def test_a_dump_sent_back_configures_the_same_and_leaves_derived_what_was() -> None:
+    """Also to a qdisc that was configured otherwise; the bandwidth moves the limit afterwards."""
+    pairs = {kind: {o.name: o for o in numbers(kind)} for kind in KINDS}
+
+    def rate(kind: str, value: int) -> dict[int, str]:
+        option = pairs[kind]["bandwidth"]
+        return {option.attribute: packed(option, value)}
+
+    def memory(kind: str) -> dict[int, str]:
+        option = pairs[kind]["memory_limit"]
+        return {option.attribute: packed(option, 5_000_000)}
+
+    first = talk([(kind, memory(kind), "add") for kind in KINDS])
+    asked = []
+    for kind, (_, _, shown) in zip(KINDS, first, strict=True):
+        back = {int(at): value for at, value in shown.items()}
+        limit = pairs[kind]["limit"]
+        asked += [
+            (kind, back, "add"), (kind, {limit.attribute: packed(limit, 400)}, "change"),
+            (kind, back, "change"), (kind, rate(kind, 2_500_000), "change"),
+            (kind, memory(kind) | rate(kind, 2_500_000), "add"),
+        ]  # fmt: skip
+    answers = talk(asked)
+    assert [message for error, message, _ in answers if error] == []
+    for at, (_, _, want) in zip(range(0, len(asked), 5), first, strict=True):
+        added, _, changed, moved, fresh = (shown for _, _, shown in answers[at : at + 5])
+        assert added == changed == want
+        assert moved == fresh != want

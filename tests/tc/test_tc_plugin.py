@@ -27,6 +27,7 @@ TC = TOP / "tc"
 TC_PATH = {"PATH": "/usr/sbin:/sbin:/usr/bin:/bin"}
 KINDS = sorted(path.stem.removeprefix("q_") for path in TC.glob("q_*.c"))
 U32 = 2**32 - 1
+GIVEN, ASSUMED = 2, 3  # attributes of every discipline: masks of options
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
@@ -93,6 +94,17 @@ def attributes(data: bytes) -> dict[int, bytes]:
     return found
 
 
+def set_up(tc: Tc, kind: str, options: dict[int, bytes]) -> None:
+    """Let tc find a discipline with these attributes."""
+
+    def attribute(number: int, content: bytes) -> bytes:
+        return struct.pack("=HH", 4 + len(content), number) + content + bytes(-len(content) % 4)
+
+    nest = b"".join(attribute(number, value) for number, value in options.items())
+    body = tc.state.read_bytes()[16:36] + attribute(1, kind.encode() + b"\0") + attribute(2, nest)
+    tc.state.write_bytes(struct.pack("=I", 16 + len(body)) + tc.state.read_bytes()[4:16] + body)
+
+
 def build(output: Path, *words: str | Path, cc: str = "cc") -> None:
     """Compile a test's program."""
     subprocess.run([cc, *WARNINGS, "-o", output, *words], check=True)
@@ -139,6 +151,8 @@ UNDERSTOOD = [
     ("qsdrr", "memory_limit 0x400", "memory_limit 1Kb"),
     ("qsdrr", "nohysteresis", "nohysteresis"),
     ("qsdrr", "quantum auto", ""),
+    ("qsdrr", "limit 7 auto quantum 1514b flows 1024 assumed bandwidth 1Gbit", "limit 7p"),
+    ("qsdrr", "auto limit 99999999999", ""),
     ("tdrr", "time_constant 0.1s", "time_constant 100ms"),
     ("tdrr", "time_constant 1500", "time_constant 1500us"),
     ("tdrr", "time_constant 5000us", "time_constant 5ms"),
@@ -170,6 +184,31 @@ UNDERSTOOD = [
 @pytest.mark.parametrize(("kind", "words", "shown"), UNDERSTOOD)
 def test_what_is_typed_is_understood_and_shown(kind: str, words: str, shown: str, tc: Tc) -> None:
     assert tc.options(kind, words) == shown
+
+
+def test_what_was_not_given_is_shown_behind_auto_and_stays_derived(tc: Tc) -> None:
+    """A kernel's dump: all values in force, and masks of those given and of those assumed."""
+    number = {option.name: option.attribute for option in lists.read("chokex").options}
+
+    def mask(*names: str) -> bytes:
+        return struct.pack("=Q", sum(1 << number[name] for name in names))
+
+    tc.add("chokex", "")
+    dump = {number["limit"]: struct.pack("=I", 100), number["min"]: struct.pack("=I", 33),
+            number["bandwidth"]: struct.pack("=Q", 125_000_000),
+            number["gentle"]: b"\1", number["ecn"]: b"\0", number["harddrop"]: b"\0",
+            GIVEN: mask("limit", "harddrop"), ASSUMED: mask("bandwidth")}  # fmt: skip
+    set_up(tc, "chokex", dump)
+    shown = tc.run("qdisc", "show").stdout.split(" refcnt 0 ")[1].strip()
+    assert shown == "limit 100p noharddrop auto min 33p gentle assumed bandwidth 1Gbit"
+    assert tc.json()["options"] == {
+        "limit": 100, "min": 33, "bandwidth": 125_000_000, "gentle": True, "ecn": False,
+        "harddrop": False, "given": ["limit", "harddrop"], "derived": ["min", "bandwidth"],
+        "assumed": ["bandwidth"],
+    }  # fmt: skip
+    assert tc.sent("chokex", shown) == {
+        number["limit"]: dump[number["limit"]], number["harddrop"]: b"\0", GIVEN: dump[GIVEN],
+    }  # fmt: skip
 
 
 def test_a_rate_beyond_64_bits_of_bits_is_shown_in_bytes(tc: Tc) -> None:
@@ -204,6 +243,10 @@ REFUSED = [
     ("qsdrr", "limt 7", "did you mean limit?"),
     ("qsdrr", "hystersis", "did you mean hysteresis?"),
     ("qsdrr", "limit 5 limit 5", '"limit" is given twice'),
+    ("qsdrr", "limit 5 auto limit 6", '"limit" is given twice'),
+    ("qsdrr", "auto limit", '"limit" lacks its value'),
+    ("qsdrr", "auto limit ten", '"limit ten" is not possible'),
+    ("qsdrr", "auto 5", 'what is "5"?'),
     ("qsdrr", "hysteresis nohysteresis", '"nohysteresis" contradicts "hysteresis"'),
     ("qsdrr", "hysteresis hysteresis", '"hysteresis" is given twice'),
     ("qsdrr", "nolimit 3", 'what is "nolimit"?'),

@@ -71,11 +71,25 @@
 
 #include <linux/types.h>
 
+/*
+ * A dump holds each option with the value in force. Two attributes more are masks,
+ * u64, with bit n for attribute n: GIVEN says which options were given, all others
+ * are derived or have their defaults; ASSUMED says which of the derived ones are a
+ * guess, because the device does not know: the bandwidth.
+ *
+ * In a request GIVEN makes the message a whole configuration: only options whose
+ * bits are set are read, and all others are derived or get their defaults. So a
+ * dump can be sent back as it is. ASSUMED is ignored. Without GIVEN all options in
+ * the message are given, and the others stay as they are.
+ */
+
 /* The default of an option that follows from others or from the device. */
 #define TC_AQM_DERIVED		0xffffffffffffffffULL
 
-/* Each kind's attribute that aligns 64-bit ones. */
+/* Each kind's first attributes. PAD aligns 64-bit ones. */
 #define TC_AQM_PAD		1
+#define TC_AQM_GIVEN		2
+#define TC_AQM_ASSUMED		3
 
 /* Entries of the enum of attributes; and members of a struct of statistics. */
 #define TC_AQM_ATTRIBUTE(x, attr, ...)		attr,

@@ -20,6 +20,8 @@
 enum {
 	TCA_TDRR_UNSPEC,
 	TCA_TDRR_PAD,
+	TCA_TDRR_GIVEN,
+	TCA_TDRR_ASSUMED,
 	TC_TDRR_OPTIONS(TC_AQM_ATTRIBUTE, 0)
 	__TCA_TDRR_MAX
 };
@@ -41,11 +43,11 @@ struct tc_tdrr_qdisc_stats {
 #define TC_TDRR_CLASS_STATS(_, x) \
 	_(x, __u64, throughput, BITRATE, "", \
 	  "what the queue has sent, averaged up to now") \
-	_(x, __s64, deficit, BYTES, "", \
-	  "that it may still send in this round; 0 or negative: what it has to wait for") \
 	_(x, __u32, queue, COUNT, "", \
 	  "number of the queue, from 1; as a class, 65536 is 0") \
-	_(x, __u32, is_top, FLAG, "", "the next discard would hit this queue")
+	_(x, __u32, is_top, FLAG, "", "the next discard would hit this queue") \
+	_(x, __s64, deficit, BYTES, "", \
+	  "that it may still send in this round; 0 or negative: what it has to wait for")
 
 struct tc_tdrr_class_stats {
 	TC_TDRR_CLASS_STATS(TC_AQM_MEMBER, 0)

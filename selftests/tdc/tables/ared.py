@@ -64,8 +64,8 @@ KIND = Kind(
         stats("ared's thresholds follow the target", "ared bandwidth 8mbit limit 300 target 40ms",
               min_th=20, max_th=60),
         changed(
-            "ared shows what was given, not what follows", "ared limit 100", "ared target 1ms",
-            r"refcnt 2 limit 100p target 1ms *$",
+            "ared shows what was given before what follows", "ared limit 100", "ared target 1ms",
+            r"refcnt 2 limit 100p target 1ms auto ",
         ),
         Case(
             "ared warns of a min that no queue can pass",

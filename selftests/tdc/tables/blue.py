@@ -35,8 +35,8 @@ KIND = Kind(
         stats("blue on a slow link has 8 packets", "blue bandwidth 500kbit", limit=8, threshold=8),
         stats("blue's limit fits into the memory", "blue memory_limit 1mb", limit=455),
         changed(
-            "blue shows what was given, not what follows", "blue limit 100", "blue threshold 50",
-            r"refcnt 2 limit 100p threshold 50p *$",
+            "blue shows what was given before what follows", "blue limit 100", "blue threshold 50",
+            r"refcnt 2 limit 100p threshold 50p auto ",
         ),
         Case(
             "blue says that it guesses the bandwidth",

@@ -48,7 +48,7 @@ KIND = Kind(
     special=[
         changed(
             "Changing chokex's candidates ends adaptive", "chokex adaptive 5",
-            "chokex candidates 3", r"refcnt 2 candidates 3 *$",
+            "chokex candidates 3", r"refcnt 2 candidates 3 auto ",
         ),
         on_gate(
             "chokex: what an overflow counts", "chokex limit 4 min 100 max 200",

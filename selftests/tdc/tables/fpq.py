@@ -57,8 +57,8 @@ KIND = Kind(
         stats("fpq's queue is six packets of one flow at least", "fpq bandwidth 8mbit rtt 2ms",
               pipe=2, target=6, max_th=12),
         changed(
-            "fpq shows what was given, not what follows", "fpq limit 100", "fpq rtt 30ms",
-            r"refcnt 2 limit 100p rtt 30ms *$",
+            "fpq shows what was given before what follows", "fpq limit 100", "fpq rtt 30ms",
+            r"refcnt 2 limit 100p rtt 30ms auto ",
         ),
         Case(
             "fpq warns of a min that no queue can pass",

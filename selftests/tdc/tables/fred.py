@@ -48,8 +48,8 @@ KIND = Kind(
         stats("fred's min is a round trip's packets at most",
               "fred limit 1000 bandwidth 8mbit rtt 30ms", min_th=30, max_th=60),
         changed(
-            "fred shows what was given, not what follows", "fred limit 100", "fred minq 3",
-            r"refcnt 2 limit 100p minq 3p *$",
+            "fred shows what was given before what follows", "fred limit 100", "fred minq 3",
+            r"refcnt 2 limit 100p minq 3p auto ",
         ),
         on_gate(
             "fred: what an overflow counts", "fred limit 4 min 100",

@@ -19,7 +19,7 @@ KIND = Kind(
         on_gate(
             "Class of qsdrr: Q is marked", "qsdrr flows 10 limit 3",
             "$BURST -p 0x10007 g0 5", "$TC -s class show dev g0",
-            pattern="queue 7 deficit 1514b is_q$",
+            pattern="queue 7 is_q deficit 1514b$",
         ),
     ],
 )  # fmt: skip

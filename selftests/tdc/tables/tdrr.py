@@ -22,7 +22,7 @@ KIND = Kind(
             "tdrr flows 10", "$BURST -l 1000 g0 3", "$TC -s class show dev g0",
             then=["$TC filter add dev g0 parent 1: matchall classid 1:7"],
             pattern=r"class tdrr 1:7 parent 1: \n.*backlog 3000b 3p.*\n"
-                    r" +throughput 0bit queue 7 deficit 1514b is_top$",
+                    r" +throughput 0bit queue 7 is_top deficit 1514b$",
         ),
     ],
 )  # fmt: skip

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A dump shows the options in force, and says which of them were given."""
+
+from __future__ import annotations
+
+import pytest
+from analysis import lists
+
+from tests.userspace import KINDS, World
+
+# Options that only exist once they are given: without a seed the numbers are unpredictable, and
+# chokex draws a number of candidates unless it is adaptive.
+NOT_IN_FORCE = {"seed", "adaptive"}
+# 20 Mb/s: the derived values of all kinds differ from those of the default.
+RATE = "bandwidth 20mbit"
+
+
+def derived(kind: str) -> list[lists.Option]:
+    return [o for o in lists.read(kind).options if o.default is None]
+
+
+def masked(option: lists.Option) -> bool:
+    return option.type in ("FLAG", "CHOICE", "CODEPOINTS", "MASKED")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_options_all_values_in_force_are_shown_and_none_is_given(kind: str) -> None:
+    known = lists.read(kind).options
+    with World(kind) as w:
+        shown, stats = w.options(), w.named()
+    assert {o.name for o in known} - set(shown) == NOT_IN_FORCE & {
+        o.name for o in derived(kind)
+    }  # fmt: skip
+    assert shown["given"] == []
+    assert set(shown["derived"]) == {o.name for o in derived(kind)} - NOT_IN_FORCE
+    for option in known:
+        if option.default is not None and not masked(option) and "Q8" not in option.type:
+            scale = 2**32 - 1 if option.type == "FRACTION" else 1
+            assert shown[option.name] == pytest.approx(option.default / scale), option.name
+    for name in ("limit", "memory_limit", "bandwidth"):
+        assert shown[name] == stats[name], name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_option_set_back_to_auto_is_no_longer_given(kind: str) -> None:
+    """Its value is again the one that a new qdisc derives."""
+    with World(kind, RATE) as w:
+        fresh = w.options()
+    others = [o for o in derived(kind) if o.name != "bandwidth"]
+    tried = 0
+    for option in others:
+        value = fresh.get(option.name, 2)
+        with World(kind, RATE) as w:
+            if w.do(f"x raw {option.attribute}:{raw(option, value)}:4"):
+                continue
+            tried += 1
+            assert option.name in w.options()["given"]
+            assert option.name not in w.options()["derived"]
+            w.change(f"{option.name} auto")
+            assert w.options() == fresh, option.name
+    assert tried == len(others)
+
+
+def raw(option: lists.Option, shown: float) -> int:
+    """The attribute's value of what JSON shows."""
+    scale = {"FRACTION": 2**32 - 1, "PACKETS_Q8": 256}.get(option.type, 1)
+    return round(shown * scale)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_follows_auto_is_not_given(kind: str) -> None:
+    """The words that tc shows configure the same, and a later change still derives."""
+    with World(kind) as w:
+        wide = w.options()
+        w.change(RATE)
+        narrow = w.options()
+    assert narrow["limit"] < wide["limit"]
+    words = f"auto limit {wide['limit']} memory_limit {wide['memory_limit']} assumed"
+    with World(kind, f"{words} bandwidth {wide['bandwidth']}bps") as w:
+        assert w.options() == wide
+        w.change(RATE)
+        assert w.options() == narrow
+        # Without "auto" the other options stay as they are; with it, all others are forgotten.
+        w.change("memory_limit 1mb")
+        assert set(w.options()["given"]) == {"bandwidth", "memory_limit"}
+        w.change("memory_limit 2mb auto limit 7")
+        assert w.options()["given"] == ["memory_limit"]
+        w.change(f"{RATE} auto")
+        assert w.options() == narrow
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kernel_reads_only_options_that_the_mask_says_were_given(kind: str) -> None:
+    """As in a dump that is sent back: PAD (1) is allowed, ASSUMED (3) is ignored."""
+    limit = next(o for o in lists.read(kind).options if o.name == "limit")
+    memory = next(o for o in lists.read(kind).options if o.name == "memory_limit")
+    with World(kind) as w:
+        fresh = w.options()
+        given = f"{limit.attribute}:900000:4 {memory.attribute}:2000000:4"
+        assert not w.do(f"x raw 1:0:0 2:{1 << memory.attribute}:8 3:255:8 {given}")
+        assert w.options()["given"] == ["memory_limit"]
+        assert w.options()["limit"] != 900000
+        # A value that was derived may lie outside the option's range.
+        assert not w.do(f"x raw 2:0:8 {limit.attribute}:4294967295:4")
+        assert w.options() == fresh
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_rate_that_nobody_knows_is_shown_as_assumed(kind: str) -> None:
+    with World(kind) as w:
+        assert w.options()["assumed"] == ["bandwidth"]
+        assert w.named()["bandwidth_source"] == "assumed"
+        w.do("l 100")
+        assert "assumed" not in w.options()
+        assert "bandwidth" in w.options()["derived"]
+        assert w.options()["bandwidth"] == w.named()["bandwidth"] == 12_500_000
+        assert w.named()["bandwidth_source"] == "device"
+        w.change(RATE)
+        assert w.options()["given"] == ["bandwidth"]
+        assert w.named()["bandwidth_source"] == "given"
+
+
+def test_chokex_shows_either_candidates_or_adaptive() -> None:
+    with World("chokex", "candidates 5") as w:
+        w.change("adaptive 3")
+        assert w.options()["adaptive"] == 3
+        assert "candidates" not in w.options()
+        w.change("adaptive auto")
+        assert w.options()["candidates"] == 1
+        assert "adaptive" not in w.options()
+
+
+def test_a_seed_that_is_forgotten_is_not_dumped() -> None:
+    with World("blue", "seed 7") as w:
+        assert w.options()["seed"] == 7
+        w.change("auto")
+        assert "seed" not in w.options()
+        assert w.options()["given"] == []
