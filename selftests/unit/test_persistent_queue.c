@@ -4,6 +4,7 @@
  * and EWMA' against the recursion in floating point.
  */
 #include <math.h>
+#include <string.h>
 
 #include <aqm/persistent_queue.h>
 
@@ -315,6 +316,50 @@ static void packets_at_once_count_as_many(void)
 	unit_ok(worst < 1e-6, "averages: as if each came by itself (worst %.2g)", worst);
 }
 
+/*
+ * The discipline reads the clock only where persistent_queue_stands() and
+ * persistent_queue_notes() say that it must.
+ */
+static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_estimator e)
+{
+	u32 i, q = 0, wrong_arrivals = 0, wrong_departures = 0, late = 0, left_out = 0;
+	struct persistent_queue pq, before;
+	struct persistent_queue_params p;
+	u64 now = INTERVAL;
+
+	persistent_queue_set(&p, e, INTERVAL, 833);
+	persistent_queue_init(&pq);
+	for (i = 0; i < EVENTS; i++) {
+		now += gap();
+		before = pq;
+		if (unit_below(2)) {
+			bool stands = now < persistent_queue_stands(&pq, &p);
+
+			persistent_queue_arrival(&pq, &p, q++, 1, now);
+			left_out += stands;
+			wrong_arrivals += stands && memcmp(&pq, &before, sizeof(pq));
+			late += e == PERSISTENT_QUEUE_ABSMIN &&
+				persistent_queue_stands(&pq, &p) - now - 1 >= FIFTEENTH;
+		} else if (q) {
+			bool notes;
+
+			/* Time that passes may change the estimate by itself. */
+			persistent_queue_advance(&pq, &p, q--, now);
+			notes = persistent_queue_notes(&pq, &p, q);
+			before = pq;
+			persistent_queue_departure(&pq, &p, q, 1, now);
+			if (q)
+				wrong_departures += notes != !!memcmp(&pq, &before, sizeof(pq));
+		}
+	}
+	unit_ok(!wrong_arrivals && (left_out > EVENTS / 4) == (e == PERSISTENT_QUEUE_ABSMIN),
+		"estimator %d: %u arrivals left out, %u of them wrongly", e, left_out,
+		wrong_arrivals);
+	unit_ok(!late, "estimator %d: %u times the next end of a fifteenth is not told", e, late);
+	unit_ok(!wrong_departures, "estimator %d: %u departures told wrongly", e,
+		wrong_departures);
+}
+
 int main(int argc, char **argv)
 {
 	unit_start(argc, argv);
@@ -330,5 +375,8 @@ int main(int argc, char **argv)
 	a_change_keeps_the_estimate();
 	a_change_happens_at_its_time();
 	packets_at_once_count_as_many();
+	calls_that_may_be_left_out_change_nothing(PERSISTENT_QUEUE_ABSMIN);
+	calls_that_may_be_left_out_change_nothing(PERSISTENT_QUEUE_EWMA);
+	calls_that_may_be_left_out_change_nothing(PERSISTENT_QUEUE_EWMA_DRAIN);
 	return unit_end();
 }

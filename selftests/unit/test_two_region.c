@@ -131,6 +131,9 @@ static void table_6_1(void)
 			"table 6.1: Bmin %u, N_1DPR %.2f, Bflat %u, DBP %.1f", bmin,
 			real(n_1dpr), bflat, real(pipe));
 	}
+	/* No flow, however slow, is held below one packet. */
+	unit_ok(two_region_bmin((u64)TWO_REGION_MIN_PIPE << 32, 65535) == 1,
+		"Bmin is at least 1");
 }
 
 /* Table 4.2 to one decimal, as printed. */

@@ -276,3 +276,32 @@ def test_memory_is_bounded_and_a_change_without_memory_changes_nothing() -> None
         assert 0 < w.named()["memory_used"] <= 5_000
         w.dequeue(1000)
         assert w.named()["memory_used"] == 0
+
+
+@pytest.mark.parametrize("proto", ["tcp", "udp"])
+@pytest.mark.parametrize("v6", [0, 1])
+def test_a_vlan_is_part_of_the_flow_wherever_its_tag_is(v6: int, proto: str) -> None:
+    """The tag may be in the packet's data or beside it, and the headers are read by other code."""
+    active = []
+    with World("fred", f"limit 100 min 50 max 90 {LINK}") as w:
+        for tag in ({"vlan": 5}, {"tag": 5}, {}, {"tag": 6}):
+            w.enqueue(flow=1, len=300, proto=proto, v6=v6, **tag)
+            active.append(w.named()["active"])
+    assert active == [1, 1, 2, 3]
+
+
+def test_no_probability_is_shown_where_two_packets_a_flow_decide() -> None:
+    """Above max each flow may have two packets, and RED's probability of 1 counts no more."""
+    for words, most, probability in (("", 2, 0), ("notwo_packet", 3, 1)):
+        with World("fred", f"limit 100 min 3 max 8 weight 0.5 {LINK} {words}") as w:
+            for flow in range(60):
+                w.enqueue(flow=flow, len=1000)
+            st = w.named()
+            assert st["avg"] >= st["max_th"] == 8
+            assert (st["maxq"], st["probability"]) == (most, probability)
+
+
+def test_an_average_packet_is_two_samples() -> None:
+    """1000 bytes take 80 us at 100 Mb/s; one sample as it comes and one as it leaves."""
+    with World("fred", "bandwidth 100mbit avpkt 1000") as w:
+        assert w.named()["ptime"] == 40_000

@@ -398,3 +398,24 @@ def test_a_timed_packet_that_a_change_discards_is_forgotten() -> None:
         w.advance(2_000_000)
         w.dequeue(1)
         assert w.named()["delay_max"] == 2e6
+
+
+def test_a_packet_larger_than_the_buffer_stays_when_it_is_alone() -> None:
+    with World("redtail", "nosplit_gso limit 100000 bandwidth 10mbit") as w:
+        for lengths in ([60000], [1000, 60000]):
+            for length in lengths:
+                w.enqueue(flow=1, proto="tcp", len=length, gso=1448)
+            w.change("limit 20000")
+            assert w.stats().qlen == 1
+            w.change("limit 100000")
+            w.dequeue(9)
+
+
+@pytest.mark.parametrize("short", [0, 1, 3, 12])
+def test_the_two_classes_share_the_whole_link(short: int) -> None:
+    with World("redtail", "bandwidth 10mbit min1 2000 max1 12000 limit 100000") as w:
+        for _ in range(short):
+            w.enqueue(flow=1, proto="tcp", len=1000)
+        shares = [w.named(minor)["share"] for minor in (1, 2)]
+        assert sum(shares) == pytest.approx(1, abs=1e-8)
+        assert shares[0] == w.named()["share"]

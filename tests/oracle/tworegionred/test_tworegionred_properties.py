@@ -230,3 +230,16 @@ def test_a_reset_forgets_the_packet_that_is_timed() -> None:
         w.advance(7_000_000)
         w.dequeue(1)
         assert w.named()["delay_max"] == 7e6
+
+
+def test_hold_off_is_the_time_that_is_left_in_us() -> None:
+    options = "bandwidth 100mbit estimator ewma bmin 2 bflat 200 target 300 bmax 400 limit 500"
+    with World("2regionred", f"{options} seed 1") as w:
+        for _ in range(400):
+            w.enqueue(flow=1, len=1514)
+            w.advance(100_000)
+            if w.named()["dropped_low"]:
+                break
+        before = w.named()["hold_off"]
+        w.advance(12_345_678)
+        assert before - w.named()["hold_off"] == pytest.approx(12_345.678, abs=1)
