@@ -850,3 +850,24 @@ def test_a_packet_that_is_lost_has_no_delay(kind: str) -> None:
         w.advance(300)
         w.dequeue(1)
         assert w.named()["delay"] == 300
+
+
+@every_kind
+@every_seed
+def test_a_reset_after_another_quantum_leaves_nothing_behind(kind: str, seed: int) -> None:
+    """Queues learn of another quantum when they are next served, or freed."""
+    rng = random.Random(seed)
+    with World(kind, "limit 200 flows 64", walk=True) as w:
+        for _ in range(30):
+            for _ in range(rng.randrange(60)):
+                w.enqueue(prio=0x10001 + rng.randrange(20), len=rng.choice((64, MTU, 9014)))
+            w.dequeue(rng.randrange(40))
+            w.change(f"quantum {rng.choice((256, MTU, 9014))}")
+            w.dequeue(rng.randrange(3))
+            w.reset()
+            assert w.classes() == {}
+            # All accounts begin anew: round robin in the order of arrival.
+            for queue in range(1, 4):
+                for _ in range(2):
+                    w.enqueue(prio=0x10000 + queue, len=10000, tos=4 * queue)
+            assert [tos for _, tos in w.dequeue(6)] == [4, 8, 12, 4, 8, 12]
