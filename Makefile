@@ -27,7 +27,7 @@ EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(A
 	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo ledger kernels test test-extra mutants-python test-drivers bench fuzz mutants check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup demo ledger kernels test test-extra mutants-python test-drivers bench fuzz coverage mutants check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -153,6 +153,9 @@ bench: setup ## count what a packet costs, of ours and of mainline's, into docs/
 # The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
 fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=
 	selftests/userspace/fuzz $(KIND) $(SECONDS)
+
+coverage: setup ## which share of lines and branches of the C the user-space tests run; ARGS=--missed
+	$(VENV)/bin/python tools/coverage $(ARGS)
 
 mutants: setup ## change one thing in the C, and see whether a test fails; N of them, SEED; resumes
 	$(VENV)/bin/python tools/mutants-c $(if $(N),--sample $(N)) $(if $(SEED),--seed $(SEED))
