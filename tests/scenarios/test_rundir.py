@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netns import cli, execute, here, rundir
+from netns import cli, congestion, execute, here, rundir
 from netns.cli import main
 from netns.errors import UserError
 from netns.params import resolve
-from netns.scenario import compose, find
+from netns.scenario import compose, find, find_all
 from netns.settings import Settings
 
 ASKED: dict[str, Any] = {"scenario": "dumbbell", "qdisc": "qsdrr", "seed": 1, "clock": "virtual",
@@ -206,6 +206,15 @@ def test_typos_are_found_before_a_directory_or_a_boot(
     assert main(["dumbbell", *words]) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_every_scenario_has_congestion_controls_that_exist() -> None:
+    for found in find_all().values():
+        for era in ("2001", "today"):
+            settings = Settings(resolve(found.params, ["probe=on", f"era={era}"]), "pfifo", 1,
+                                "virtual")
+            recipe, _ = compose(found, settings)
+            congestion.check(recipe, here=False)
 
 
 def test_a_bullys_congestion_control_is_looked_at_too(capsys: pytest.CaptureFixture[str]) -> None:
