@@ -27,7 +27,7 @@ EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(A
 	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo ledger kernels test test-extra mutants-python test-drivers bench fuzz coverage mutants check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup demo ledger kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -137,6 +137,13 @@ PYTEST = $(VENV)/bin/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 	$(PYTEST) -m "not extra" $(TESTS)
 
+# One kernel, one discipline: for who changes it.
+try: setup ## the tests of one discipline, in a minute: make try KIND=qsdrr
+	$(PYTEST) -q -m "not extra" -k "$(KIND) and not fuzz and not sanitizer" \
+		tests/unit tests/oracle tests/tdc tests/contract/test_userspace.py
+	$(MAKE) -s -C selftests
+	lab/boot -- selftests/parents.sh -p root -p drr -p hfsc-ls:prio $(KIND)
+
 test-extra: kernels ## run what make test leaves out: two CPUs, a committed row again, older kernels in user mode, all drivers' tests, a Slurm cluster
 	lab/boot --build --flavour smp
 	$(PYTEST) -m extra $(TESTS)
@@ -160,7 +167,10 @@ coverage: setup ## which share of lines and branches of the C the user-space tes
 mutants: setup ## change one thing in the C, and see whether a test fails; N of them, SEED; resumes
 	$(VENV)/bin/python tools/mutants-c $(if $(N),--sample $(N)) $(if $(SEED),--seed $(SEED))
 
-check: setup ## checkpatch, sparse, shellcheck, ruff, mypy, man pages; builds no kernel
+lint: setup ## shellcheck, ruff, mypy, man pages: seconds
+	.ci/lint
+
+check: setup ## lint, checkpatch and sparse; builds no kernel
 	.ci/check
 
 generate: plugins ## write README's table and the ranges in man pages

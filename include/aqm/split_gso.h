@@ -105,6 +105,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	}
 	return parents_tell(sch, untold, &before, len, verdict);
 }
+
 /**
  * split_gso_arrival() - queue a packet, which is one segment in most cases
  * @skb: the packet
