@@ -312,10 +312,14 @@ static inline void aqm_destroy(struct Qdisc *sch)
 static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	const struct aqm_kind *k = aqm_kind(sch);
-	u64 assumed = aqm_source(k, sch) == TC_AQM_SOURCE_ASSUMED ?
-		      BIT_ULL(k->bandwidth) : 0;
+	u64 bandwidth = BIT_ULL(k->bandwidth), kept = 0, assumed = 0;
 
-	return aqm_options_dump(sch, skb, k->options, aqm_params(k, sch),
+	/* The device has another rate: a copy is set up with the one in force. */
+	if (aqm_link(k, sch)->refused)
+		kept = bandwidth;
+	else if (aqm_source(k, sch) == TC_AQM_SOURCE_ASSUMED)
+		assumed = bandwidth;
+	return aqm_options_dump(sch, skb, k->options, aqm_params(k, sch), kept,
 				assumed);
 }
 

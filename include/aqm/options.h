@@ -339,13 +339,15 @@ static inline int aqm_option_put(struct sk_buff *skb, int attr, u16 size,
  * @skb: takes TCA_OPTIONS
  * @set: the options
  * @params: the parameters
+ * @kept: the derived options that a copy needs as if given, a bit for each attribute
  * @assumed: the derived options that are a guess, a bit for each attribute
  *
  * Return: what a dump returns
  */
 static inline int aqm_options_dump(struct Qdisc *sch, struct sk_buff *skb,
 				   const struct aqm_options *set,
-				   const void *params, u64 assumed)
+				   const void *params, u64 kept,
+				   u64 assumed)
 {
 	u8 copy[AQM_MAX_PARAMS] __aligned(8);
 	const struct aqm_given *given = (void *)copy;
@@ -368,7 +370,8 @@ static inline int aqm_options_dump(struct Qdisc *sch, struct sk_buff *skb,
 		if (aqm_option_put(skb, i, o->size, copy + o->offset))
 			goto too_long;
 	}
-	if (nla_put_u64_64bit(skb, TC_AQM_GIVEN, given->ever, TC_AQM_PAD))
+	if (nla_put_u64_64bit(skb, TC_AQM_GIVEN, given->ever | kept,
+			      TC_AQM_PAD))
 		goto too_long;
 	if (assumed &&
 	    nla_put_u64_64bit(skb, TC_AQM_ASSUMED, assumed, TC_AQM_PAD))

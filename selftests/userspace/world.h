@@ -80,7 +80,7 @@ struct world {
 	char			message[256];
 	u32			warnings;
 	bool			fatal;
-	bool			moved;	/* another speed or MTU since options were taken */
+	bool			forgot;	/* the device no longer knows its speed */
 	jmp_buf			entry;
 	u64			now;
 	u64			random;

@@ -45,6 +45,7 @@ def test_a_qdisc_that_refused_a_speed_can_be_changed_and_takes_the_speed_when_it
         world.do("l 1000")
         world.change(TOO_LONG[kind])
         world.do("l 10")
+        world.do("u")  # a copy is set up from the dump, and has the same options in force
         world.change("ecn")
         assert world.named()["bandwidth"] == GIGABIT
         with pytest.raises(Refused):
