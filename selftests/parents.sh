@@ -32,21 +32,23 @@ set -euo pipefail
 # parent of each sort in how it knows that a child holds packets: no parent, a
 # token bucket, a tree, two service curves, a ring, strict bands, one with a
 # queue of its own, several device queues, a parent's parent that never looks
-# again. FEW: what is in the packet does not reach the parent, so root and two.
+# again, and our own parent that reports what corrupted memory in older kernels
+# (gate/sch_olddrr.c). FEW: what is in the packet does not reach the parent, so root and two.
 EVERY="root tbf tbf-slow htb htb-slow hfsc drr qfq ets-strict ets prio red sfb netem cbs multiq mq
-	hfsc-ls:prio hfsc-ls:drr hfsc-ls:tbf"
-SORTS="root tbf htb hfsc drr ets netem mq hfsc-ls:prio"
+	hfsc-ls:prio hfsc-ls:drr hfsc-ls:tbf olddrr olddrr:prio"
+SORTS="root tbf htb hfsc drr ets netem mq hfsc-ls:prio olddrr"
 FEW="root tbf drr"
-ALL_CASES="overflow turns change replace delete down filter-drop filter-steal filter-class gso stab
-	hash vlan ipv6 unlink netns requeue handle-0"
+ALL_CASES="overflow turns change replace delete down filter-drop filter-steal filter-class gso
+	gso-lost stab hash vlan ipv6 unlink netns requeue handle-0"
 
 # parents_of CASE
 parents_of() {
 	case $1 in
 	overflow | turns | change | gso) echo "$EVERY" ;;
+	gso-lost) echo "$SORTS olddrr:prio" ;;
 	replace | delete | down) echo "$SORTS" ;;
 	# The counts by which a parent knows a child: those that have some.
-	filter-drop | filter-steal) echo "root tbf htb hfsc drr netem hfsc-ls:prio" ;;
+	filter-drop | filter-steal) echo "root tbf htb hfsc drr netem hfsc-ls:prio olddrr olddrr:prio" ;;
 	# A device queue's own: there is no other parent.
 	requeue | handle-0) echo root ;;
 	*) echo "$FEW" ;;
@@ -124,6 +126,8 @@ need_tools burst
 start_servers
 modprobe -q aqm_gate || [ -d /sys/module/aqm_gate ] || skip_all "no module aqm_gate"
 modprobe -q "sch_$kind" || :
+modprobe -q sch_olddrr || :
+wrong=/sys/module/sch_olddrr/parameters/wrong
 
 # ---- parents: the root is 1:, one below it 2:, the child 10:; $at says where ----
 
@@ -186,12 +190,15 @@ plan_parent() {
 		queues=2
 		plan="$root $1
 			qdisc add dev $DEV parent 1:2 handle 30: pfifo limit 1000" ;;
+	olddrr)
+		plan="$root olddrr" ;;
 	# With ls alone, hfsc looks whether a class holds packets before it hands one
 	# on; should the count pass through 0 meanwhile, it never looks again.
-	hfsc-ls:*)
+	hfsc-ls:* | olddrr:*)
 		at="parent 2:1"
 		plan="$root hfsc default 1
 			$class hfsc ls rate 10gbit"
+		[[ $1 == hfsc* ]] || plan="$root olddrr"
 		local below="qdisc add dev $DEV parent 1:1 handle 2:"
 		case $1 in
 		*:prio)
@@ -591,6 +598,35 @@ case_gso() {
 	done
 }
 
+# GSO packets that come to an empty queue and lose all their segments, or all but
+# a few: by a filter, for want of memory, by the limit.
+case_gso-lost() {
+	if filter action drop; then
+		offer_gso "a filter dropped them" || return
+		in_tc "filter del dev $DEV parent 10:"
+	fi
+	[ "$kind" = pfifo ] || child change 10: "$kind" split_gso memory_limit 1 || return
+	offer_gso "there was no memory for them" || return
+	[ "$kind" = pfifo ] || child change 10: "$kind" limit "$least" memory_limit 1000000 || return
+	offer_gso "the limit was $least" || return
+	goes_on "GSO packets were lost"
+}
+
+# offer_gso EVENT: five packets, each to an empty queue. Parents learn the length
+# of a segment that is left alone when it leaves: see <aqm/parents.h>.
+offer_gso() {
+	local each_byte=$no_bytes
+	for _ in {1..5}; do
+		gate_credit 0
+		offer -f 1 -g 8 1
+		read_stats
+		[ "$leaves" -ne 1 ] || no_bytes=1
+		agree "GSO, and $1" || return
+		no_bytes=$each_byte
+		drain any || return
+	done
+}
+
 case_stab() {
 	stab="stab overhead 24 mpu 84"
 	no_bytes=1
@@ -682,8 +718,11 @@ run_case() {
 		[ "$status" -ne 0 ] || status=1
 		return "$status"
 	fi
+	[ ! -e "$wrong" ] || echo 0 > "$wrong"
 	"case_$1" || status=$?
 	gate_down
+	[ ! -e "$wrong" ] || [ "$(< "$wrong")" -eq 0 ] ||
+		fails "told olddrr $(< "$wrong") times what would have corrupted its list" || status=1
 	# A stall that pfifo meets as well is the parent's own.
 	if [ "$status" -eq 1 ] && [[ "$parent $1" == hfsc*" down" ]] &&
 	   [ "$kind" != pfifo ] && ! control "$1"; then

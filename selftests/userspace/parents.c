@@ -303,8 +303,7 @@ static void parent_qlen_notify(struct Qdisc *sch, unsigned long minor)
 				    sch->ops->id);
 	if (p->kind == ETS && !sch->q.qlen)
 		return;
-	if (is_listed(cl))
-		list_del_init(&cl->listed);
+	list_del_init(&cl->listed);
 }
 
 static const struct Qdisc_class_ops parent_class_ops = {

@@ -820,6 +820,10 @@ void qdisc_tree_reduce_backlog(struct Qdisc *sch, int n, int len)
 	}
 	for (; sch->above; sch = sch->above) {
 		notify = !sch->q.qlen;
+		/* A WARN_ON_ONCE() of cores before 2025. */
+		if (notify && !n && len)
+			userspace_violation("parents are told of 0 packets, %d bytes, of an empty %s",
+					    len, sch->ops->id);
 		if (notify && sch->above->ops->cl_ops->qlen_notify)
 			sch->above->ops->cl_ops->qlen_notify(sch->above,
 							     TC_H_MIN(sch->parent));
