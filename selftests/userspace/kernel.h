@@ -997,6 +997,8 @@ static inline void qdisc_bstats_update(struct Qdisc *sch,
 	bstats_update(&sch->bstats, skb);
 }
 
+extern bool userspace_refuse_qdisc;	/* register_qdisc() fails */
+bool userspace_notifiers(void);
 int register_qdisc(struct Qdisc_ops *ops);
 void unregister_qdisc(struct Qdisc_ops *ops);
 void qdisc_tree_reduce_backlog(struct Qdisc *sch, int n, int len);

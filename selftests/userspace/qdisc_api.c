@@ -217,6 +217,11 @@ int register_netdevice_notifier(struct notifier_block *nb)
 	return 0;
 }
 
+bool userspace_notifiers(void)
+{
+	return notifiers;
+}
+
 int unregister_netdevice_notifier(struct notifier_block *nb)
 {
 	struct notifier_block **p;
@@ -378,7 +383,7 @@ int INET_ECN_set_ce(struct sk_buff *skb)
 struct flow_dissector flow_keys_dissector;
 
 /*
- * VLAN, then IPv4 or IPv6 without extensions, then TCP or UDP. As in the kernel,
+ * VLAN, then IPv4 or IPv6 with extensions, then TCP or UDP. As in the kernel,
  * which takes what is at the network header for a tag if the type says so.
  */
 bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
@@ -435,6 +440,19 @@ bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
 		memcpy(&keys->addrs.v6addrs, ip + 8, 32);
 		keys->tags.flow_label = (ip[1] & 0xf) << 16 | ip[2] << 8 | ip[3];
 		l4 = ip + 40;
+		while (keys->basic.ip_proto == IPPROTO_HOPOPTS ||
+		       keys->basic.ip_proto == IPPROTO_ROUTING ||
+		       keys->basic.ip_proto == IPPROTO_DSTOPTS ||
+		       keys->basic.ip_proto == IPPROTO_FRAGMENT) {
+			bool fragment = keys->basic.ip_proto == IPPROTO_FRAGMENT;
+
+			if (l4 + 8 > end)
+				return false;
+			keys->basic.ip_proto = l4[0];
+			l4 += fragment ? 8 : 8 + 8 * l4[1];
+			if (fragment)
+				return true;
+		}
 	} else {
 		return false;
 	}
@@ -793,8 +811,12 @@ bool tc_qdisc_stats_dump(struct Qdisc *sch, unsigned long cl,
 
 /* ---- disciplines ---- */
 
+bool userspace_refuse_qdisc;
+
 int register_qdisc(struct Qdisc_ops *ops)
 {
+	if (userspace_refuse_qdisc)
+		return -EEXIST;
 	world_ops = ops;
 	return 0;
 }

@@ -118,10 +118,20 @@ static void catch_oopses(void)
 
 static void module_loaded(void)
 {
-	if (!world_ops)
-		catch_oopses();
-	if (!world_ops && userspace_module_init())
+	if (world_ops)
+		return;
+	catch_oopses();
+	userspace_refuse_qdisc = true;
+	if (!userspace_module_init() || userspace_notifiers())
+		userspace_violation("a module whose qdisc is refused stays loaded");
+	userspace_refuse_qdisc = false;
+	if (userspace_module_init())
 		userspace_violation("the module does not load");
+	userspace_module_exit();
+	if (world_ops || userspace_notifiers())
+		userspace_violation("the module does not unload");
+	if (userspace_module_init())
+		userspace_violation("the module does not load again");
 }
 
 static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -329,8 +339,8 @@ struct packet {
 	unsigned int label, segs, truesize, size, class, other, bridged, mac;
 	u32 act;
 	u8 proto;
-	unsigned int hash, filter;
-	bool v6, has_segs, has_truesize, has_size, has_hash, has_filter;
+	unsigned int hash, filter, ext;
+	bool v6, has_ext, has_segs, has_truesize, has_size, has_hash, has_filter;
 };
 
 static void put16(u8 *p, u16 v)
@@ -372,6 +382,11 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 		put16(ip + 24, 0xfd00);
 		put16(ip + 26, 2);
 		ip[39] = 1;
+		if (p->has_ext) {
+			ip[6] = p->ext;
+			l4[0] = p->proto;
+			l4 += 8;
+		}
 	} else {
 		l4 = ip + 20;
 		ip[0] = 0x45;
@@ -869,6 +884,13 @@ static void check_classes(void)
 		qlen--;
 		backlog -= qdisc_pkt_len(skb);
 	}
+	/* Nothing can be grafted onto a class, and a class has no filters. */
+	if (world_ops->cl_ops->leaf(world->kind, 1) ||
+	    world_ops->cl_ops->find(world->kind, world->kind->handle | 1) ||
+	    world_ops->cl_ops->bind_tcf(world->kind, 0, 1) ||
+	    world_ops->cl_ops->tcf_block(world->kind, 1, NULL))
+		userspace_violation("a class is more than a name");
+	world_ops->cl_ops->unbind_tcf(world->kind, 0);
 	world_ops->cl_ops->walk(world->kind, &walk.w);
 	if (walk.qlen != qlen || (u32)walk.backlog != backlog)
 		userspace_violation("the classes hold %llu packets of %llu bytes, the qdisc %u of %u",
@@ -1084,7 +1106,7 @@ static int read_packet(struct packet *p, const char *words)
 		FIELD(gso), FIELD(label),
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
 		FIELD(other), FIELD(bridged), FIELD(mac),
-		FIELD(hash), FIELD(filter),
+		FIELD(hash), FIELD(filter), FIELD(ext),
 #undef FIELD
 	};
 	static const struct {
@@ -1149,6 +1171,7 @@ static int read_packet(struct packet *p, const char *words)
 		p->has_segs |= IS("segs");
 		p->has_truesize |= IS("truesize");
 		p->has_size |= IS("size");
+		p->has_ext |= IS("ext");
 		p->has_hash |= IS("hash");
 		p->has_filter |= IS("filter");
 		if (IS("class") && p->act == (u32)TC_ACT_UNSPEC)

@@ -210,6 +210,26 @@ def test_what_left_counts_as_the_wire_carried_it(kind: str, split: str) -> None:
         assert world.stats().bytes == 3 * length + 2 * 9 * header
 
 
+# Packets that end in the middle of a header, for code that reads headers.
+SHORT = [
+    f"e flow=1 len={length} proto={proto} v6={v6}{more}"
+    for length in range(14, 75)
+    for proto in ("tcp", "udp")
+    for v6 in (0, 1)
+    for more in ("", " vlan=5", *(f" ext={number}" for number in (0, 43, 44, 60) if v6))
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_packets_that_end_in_a_header_are_counted(kind: str) -> None:
+    with World(kind, OPTIONS[kind], walk=True) as world:
+        for op in SHORT:
+            world.do(op)
+            world.dequeue(2)
+        world.do("s")
+        assert world.stats().packets + world.stats().drops == len(SHORT)
+
+
 COMPILERS = [
     pytest.param("gcc", "", id="gcc"),
     pytest.param("clang", "", id="clang"),
@@ -224,7 +244,7 @@ def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Pa
     program = out / f"replay-{kind}"
     build(str(program), out=out, CC=compiler, OLD=old, OPT="-O1")
     for seed, below in enumerate(("", "drr", "hfsc prio")):
-        trace = "\n".join(traffic(kind, seed, 2500)) + "\n"
+        trace = "\n".join([*SHORT, *traffic(kind, seed, 2500)]) + "\n"
         done = subprocess.run(
             [program, OPTIONS[kind], below], input=trace, capture_output=True, text=True,
             check=False,

@@ -209,3 +209,14 @@ def test_nothing_above_stalls_when_a_forced_drop_takes_the_last_packet(
             w.advance(30_000_000_000)
             assert w.enqueue(len=1000, proto="tcp")
             assert len(w.dequeue(1)) == 1, "stalled"
+
+
+@pytest.mark.parametrize("number", [0, 43, 44, 60])
+def test_an_extension_header_hides_no_protocol(number: int) -> None:
+    with World("cbt", "limit 100 bandwidth 100mbit dscp 46") as w:
+        w.enqueue(v6=1, proto="tcp", ext=number, len=200)
+        assert arrivals(w) == [1, 0, 0]
+        w.enqueue(v6=1, proto="udp", ext=number, len=200)
+        assert arrivals(w) == [1, 0, 1]
+        w.enqueue(v6=1, proto="udp", ext=number, len=200, tos=46 << 2)
+        assert arrivals(w) == [1, 1, 1]

@@ -419,3 +419,30 @@ def test_the_two_classes_share_the_whole_link(short: int) -> None:
         shares = [w.named(minor)["share"] for minor in (1, 2)]
         assert sum(shares) == pytest.approx(1, abs=1e-8)
         assert shares[0] == w.named()["share"]
+
+
+def arrived_short(w: World) -> bool:
+    """Send a packet of flow 1, and tell whether it went to the short queue."""
+    before = w.named(1)["arrived"]
+    w.enqueue(flow=1, proto="tcp", len=100)
+    w.dequeue(1)
+    return w.named(1)["arrived"] > before
+
+
+def test_flows_stay_forgotten_after_any_number_of_resets() -> None:
+    """A reset counts a generation of 16 bits on; a flow of the same number is not that flow."""
+    with World("redtail", "bandwidth 100mbit packets 2") as w:
+        assert [arrived_short(w) for _ in range(4)] == [True, True, False, False]
+        for _ in range(1 << 16):
+            w.do("r")
+        assert [arrived_short(w) for _ in range(3)] == [True, True, False]
+
+
+@pytest.mark.parametrize("words", ["flows 64", "key flow"])
+def test_a_change_of_where_flows_are_found_begins_with_none(words: str) -> None:
+    with World("redtail", "bandwidth 100mbit packets 2") as w:
+        assert [arrived_short(w) for _ in range(3)] == [True, True, False]
+        w.change("tau 3s")
+        assert not arrived_short(w)
+        w.change(words)
+        assert [arrived_short(w) for _ in range(3)] == [True, True, False]
