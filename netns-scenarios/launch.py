@@ -32,7 +32,7 @@ def launch(module: str) -> NoReturn:
         status = importlib.import_module(module).main()
         sys.stdout.flush()
     except ModuleNotFoundError as error:
-        if VENV.exists():
+        if (VENV / ".ready").exists():
             raise
         sys.exit(f"{Path(sys.argv[0]).name}: {error.name} is missing: make setup")
     except BrokenPipeError:
