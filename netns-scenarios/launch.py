@@ -36,7 +36,7 @@ def launch(module: str) -> NoReturn:
             raise
         sys.exit(f"{Path(sys.argv[0]).name}: {error.name} is missing: make setup")
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. Nor may the last flush complain.
+        # The reader, such as `head`, has seen enough. The last flush must not complain either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 128 + signal.SIGPIPE
     sys.exit(status)

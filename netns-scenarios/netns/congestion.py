@@ -12,12 +12,12 @@ from .recipe import Recipe
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "netns-scenarios" / "tcp"
 CONFIG = ROOT / "lab" / "config" / "base.config"
-#: Of the machine that this runs on: those that are built in or loaded.
+#: What this machine's kernel has built in or loaded.
 HERE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 def known() -> set[str]:
-    """Name those that the lab's kernels have, and ours."""
+    """Name all that the lab's kernels have, and ours."""
     symbols = re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", CONFIG.read_text(), re.M)
     names = {"highspeed" if symbol == "HSTCP" else symbol.lower()
              for symbol in symbols if symbol != "ADVANCED"}
@@ -29,6 +29,6 @@ def check(recipe: Recipe, *, here: bool) -> None:
     """Raise UserError for a flow whose congestion control does not exist."""
     names = known() | (set(HERE.read_text().split()) if here and HERE.exists() else set())
     for flow in recipe.flows:
-        cc = str(flow.get("cc", ""))  # UDP has none
+        cc = str(flow.get("cc", ""))  # empty for UDP
         if cc and cc not in names:
             raise unknown("congestion control", cc, names)

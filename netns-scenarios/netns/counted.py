@@ -63,7 +63,7 @@ def softnet_dropped() -> int:
 def qdisc_counters(text: str) -> list[dict[str, Any]]:
     """Read `tc -s qdisc show`, one dictionary for each qdisc, named as in tc's JSON.
 
-    tc's JSON is not used, because it is broken where tc has no plugin for a kind, or one that
+    tc's JSON is not used, because it is broken if tc has no plugin for a kind or if the plugin
     prints text. The lines that are read here are printed by tc itself, not by a plugin.
     """
     qdiscs = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kinds of qdisc that a machine has, and how to get a missing one.
+"""The kinds of qdisc that there are, and how to get a missing one.
 
 Standard library only: carry_out.py needs it in the lab's guest.
 """
@@ -7,7 +7,6 @@ Standard library only: carry_out.py needs it in the lab's guest.
 from __future__ import annotations
 
 import os
-import platform
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 from .errors import nearest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Of the lab's kernel, which has all of mainline's kinds.
+#: The configuration of the lab's kernels, which have all of mainline's kinds.
 CONFIG = ROOT / "lab" / "config" / "base.config"
 #: Kinds of one file, sch_fifo.c, that every kernel has.
 FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
@@ -29,14 +28,10 @@ def ours() -> list[str]:
             if not path.name.endswith(".mod.c")]
 
 
-def known() -> set[str]:
-    """Name all kinds that the running kernel has, as a module or built in, and ours."""
-    modules = Path("/lib/modules") / platform.release()
-    builtin = modules / "modules.builtin"
-    files = [*modules.rglob("sch_*.ko*"),
-             *(map(Path, builtin.read_text().split()) if builtin.exists() else ())]
-    return {*FIFOS, *ours(), *(path.name.split(".")[0].removeprefix("sch_") for path in files
-                               if path.name.startswith("sch_"))} - {"mqprio_lib"}
+def mainline() -> list[str]:
+    """Name mainline's kinds."""
+    symbols = re.findall(r"^CONFIG_NET_SCH_(\w+)=y$", CONFIG.read_text(), re.M)
+    return [*FIFOS, *(symbol.lower() for symbol in symbols if symbol != "MQPRIO_LIB")]
 
 
 def added(lines: Iterable[str]) -> dict[str, str]:
@@ -57,6 +52,6 @@ def remedy(kind: str) -> str:
     """Say what to do about a kind that tc or the kernel does not know."""
     if kind in ours() and "LAB" not in os.environ:
         return f"this machine has no {kind}: make install"
-    if f"CONFIG_NET_SCH_{kind.upper()}=" in CONFIG.read_text():
+    if kind in mainline():
         return f"this kernel has no {kind}: modprobe sch_{kind}, if it is a module there"
-    return nearest("qdisc", kind, known())
+    return nearest("qdisc", kind, {*ours(), *mainline()})

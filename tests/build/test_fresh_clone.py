@@ -49,7 +49,7 @@ def test_help_needs_nothing(clone: Path, words: list[str]) -> None:
 
 
 def test_programs_go_on_in_the_virtual_environment(tmp_path: Path) -> None:
-    """As bench/run and those of netns-scenarios begin, by an interpreter without packages."""
+    """Start like bench/run and the programs of netns-scenarios, by a bare interpreter."""
     script = tmp_path / "script"
     script.write_text(f"import sys\nsys.path.insert(0, '{TOP / 'netns-scenarios'}')\n"
                       "from launch import prepare\nprepare()\nimport matplotlib\n")

@@ -246,7 +246,8 @@ def test_all_kinds_that_a_machine_lacks_are_said_at_once(monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = find("dumbbell")
     for qdisc, remedy in (("qsdrr limit 9", "qsdrr: this machine has no qsdrr: make install"),
-                          ("qsdr", 'qsdr: no qdisc "qsdr": did you mean qsdrr')):
+                          ("qsdr", 'qsdr: no qdisc "qsdr": did you mean qsdrr'),
+                          ("fq_coddel", 'no qdisc "fq_coddel": did you mean fq_codel')):
         settings = Settings(resolve(found.params, []), qdisc, 1, "wall")
         recipe, _ = compose(found, settings)
         with pytest.raises(UserError) as error:
