@@ -959,8 +959,8 @@ def test_one_for_all_has_taken_part_in_all(made_up: Paper) -> None:
 def test_the_first_page_names_who_is_worse_least_often() -> None:
     today = paper.load("today")
     names = contests.one_for_all(today, today.made())
-    (said,) = [part for part in " ".join((ROOT / "README.md").read_text().split()).split(". ")
-               if part.startswith("A queue about which nobody wants to think")]
+    (said,) = [line for line in (ROOT / "README.md").read_text().splitlines()
+               if line.startswith("| a queue about which nobody has to think")]
     first, _, _ = said.partition(", which were worse than the best in the fewest")
     assert [name for name in names if f"`{name}`" in first] == names
 
