@@ -621,6 +621,16 @@ def test_a_cell_is_selected_if_each_of_its_axes_matches() -> None:
         (10, 5, 8.0)}
 
 
+def test_a_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> None:
+    made = made_up.made()
+    (first, second) = ledger.quick(made_up, made).splitlines()
+    assert " ".join(first.split()) == "C1 0.90 ±0.02 accepted 0.8 to 1: Good is good."
+    assert second.startswith("C2 ")
+    # Without the cells of bad, which C2 needs, there is C1 alone.
+    of_good = [row for row in made if row["discipline"] == "good"]
+    assert ledger.quick(made_up, of_good).splitlines() == [first]
+
+
 def test_a_row_of_another_command_is_ignored(made_up: Paper) -> None:
     commands = made_up.commands()
     have = rows.of(made_up.results, commands)
