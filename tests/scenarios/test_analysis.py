@@ -303,7 +303,8 @@ def test_iperf3_becomes_the_same_logs(tmp_path: Path) -> None:
     rows = logs.read_ends(tmp_path / "flows.csv")
     assert [(r["group"], r["bytes"]) for r in rows] == [
         ("a", "200"), ("a", "400"), ("b", "2000"), ("b", "4000")]
-    assert rows[0]["bytes_retransmitted"] == str(3 * 1460)
+    assert list(rows[0].values()) == ["0", "a", "iperf3", "0", "2.0", "200", "400", str(3 * 1460),
+                                      "3", "50.0", "40.0", "2", "1460", "0", "0"]
 
 
 def test_iperf3_error_is_told(tmp_path: Path) -> None:
