@@ -195,6 +195,25 @@ def test_here_as_root_of_a_wall_clock_guest() -> None:
         subprocess.run(["rm", "-rf", out], check=True)
 
 
+def test_killed_here_leaves_no_namespace() -> None:
+    """conduct outlives `run` for long enough to take down all that it has made."""
+    out = ROOT / "build" / f"killed-test-{os.getpid()}"
+    script = f"""
+        {RUN} dumbbell --here --out {out} --set flows=2 --set rate=10 --set duration=1000 &
+        until [ -s {out}.incomplete/queue.csv ]; do kill -0 $! || exit 2; sleep 0.1; done
+        [ "$(ip netns list)" ] || exit 3
+        kill -KILL $!
+        for i in $(seq 100); do [ "$(ip netns list)" ] || break; sleep 0.1; done
+        [ -z "$(ip netns list)$(pgrep 'flowgen|qsample|conduct')" ]
+    """
+    try:
+        done = subprocess.run([ROOT / "lab" / "boot", "--clock", "wall", "--", "sh", "-c", script],
+                              capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        subprocess.run(["rm", "-rf", f"{out}.incomplete"], check=True)
+
+
 def test_a_kind_that_tc_cannot_print_as_json() -> None:
     """As of every qdisc whose plugin is missing or prints text. dualpi2 always shows options, and
     tc has no plugin for it before iproute2 6.17."""
