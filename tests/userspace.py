@@ -285,3 +285,8 @@ class World:
     def options(self) -> dict[str, Any]:
         """The options that are dumped, by the names that ``tc -j`` gives them."""
         return self._json(self._lib.world_options)
+
+    def given(self) -> dict[str, Any]:
+        """Those of ``options()`` that were given, and not derived or left at their default."""
+        shown = self.options()
+        return {name: shown[name] for name in shown["given"]}

@@ -620,7 +620,7 @@ def test_the_limit_follows_the_link(kind: str) -> None:
         assert w.named()["limit"] == 66
         assert w.stats().qlen == 66
         assert w.named()["drop_change"] == w.stats().drops == 134
-        assert w.options() == {}
+        assert w.given() == {}
         w.do("l -1")  # it is down
         assert (w.named()["bandwidth"], w.named()["limit"]) == (1_250_000, 66)
         w.do("l 100")
@@ -673,16 +673,16 @@ def test_a_device_without_a_speed_is_told_of_once_it_matters(kind: str) -> None:
 @every_kind
 def test_what_is_dumped_is_what_was_given(kind: str) -> None:
     with World(kind) as w:
-        assert w.options() == {}
+        assert w.given() == {}
         w.change("limit 9")
-        assert w.options() == {"limit": 9}
+        assert w.given() == {"limit": 9}
         w.change("bandwidth 8mbit nosplit_gso memory_limit 1mb quantum 1514")
-        assert w.options() == {
+        assert w.given() == {
             "limit": 9, "bandwidth": 1_000_000, "split_gso": False, "memory_limit": 1 << 20,
             "quantum": 1514,
         }  # fmt: skip
         w.change("limit auto quantum auto memory_limit auto bandwidth auto")
-        assert w.options() == {"split_gso": False}
+        assert w.given() == {"split_gso": False}
         assert w.named()["memory_limit"] == 32 << 20
 
 

@@ -271,13 +271,13 @@ def test_when_a_timed_packet_is_lost_the_next_is_timed(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_what_was_given_is_dumped(kind: str) -> None:
     with World(kind) as w:
-        assert w.options() == {}
+        assert w.given() == {}
         w.change("memory_limit 1000000b ecn nosplit_gso limit 50")
-        assert w.options() == {
+        assert w.given() == {
             "memory_limit": 1_000_000, "ecn": True, "split_gso": False, "limit": 50,
         }  # fmt: skip
         w.change("limit auto memory_limit auto")
-        assert set(w.options()) == {"ecn", "split_gso"}
+        assert set(w.given()) == {"ecn", "split_gso"}
         with pytest.raises(Refused):
             w.change("memory_limit x")
 

@@ -155,7 +155,7 @@ def test_the_limit_follows_the_link_while_packets_wait() -> None:
         w.do("l 1")
         assert (w.named()["limit"], w.stats().qlen) == (8, 8)
         assert w.named()["drop_change"] == w.stats().drops == 92
-        assert w.options() == {"seed": 1}
+        assert w.given() == {"seed": 1}
         w.dequeue(100)
         assert w.stats().qlen == 0
 

@@ -161,7 +161,7 @@ def test_the_limit_follows_the_link_while_packets_wait() -> None:
         st = w.named()
         assert (st["limit"], w.stats().qlen) == (8, 8)
         assert st["drop_change"] == w.stats().drops == 92
-        assert w.options() == {"seed": 1}
+        assert w.given() == {"seed": 1}
         w.dequeue(100)
         assert w.stats().qlen == 0
 

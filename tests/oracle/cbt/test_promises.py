@@ -82,12 +82,12 @@ def test_the_limit_is_twice_the_thresholds_unless_given() -> None:
     """10 Mb/s, 100 ms: 62.5 + 23.4375 + 12.5 packets, twice that and no part of one less."""
     with World("cbt", "bandwidth 10mbit latency 100ms") as w:
         assert w.named()["limit"] == 197
-        assert "limit" not in w.options()
+        assert "limit" not in w.given()
         w.change("bandwidth 100mbit")
         assert w.named()["limit"] == 1969
         w.change("limit 500")
         assert w.message.endswith("limit is below the sum of the thresholds")
-        assert w.named()["limit"] == w.options()["limit"] == 500
+        assert w.named()["limit"] == w.given()["limit"] == 500
         w.change("limit 1000")
         w.change("bandwidth 10mbit")
         assert w.named()["limit"] == 1000
@@ -97,7 +97,7 @@ def test_the_limit_is_twice_the_thresholds_unless_given() -> None:
 
 def test_a_shares_threshold_follows_the_bandwidth_also_after_a_dump_was_fed_back() -> None:
     with World("cbt", "share_tcp 0.5 share_tagged 0.25 share_other 0.25") as w:
-        given = w.options()
+        given = w.given()
     assert not {"min", "max", "threshold_tagged", "threshold_other", "limit"} & set(given)
 
 

@@ -77,11 +77,11 @@ def test_a_gso_packet_counts_its_segments_and_is_one_candidate() -> None:
 def test_derived_thresholds_are_in_the_statistics_and_not_in_the_options() -> None:
     with World("chokex", "limit 90") as w:
         assert (w.named()["min_th"], w.named()["max_th"]) == (30, 60)
-        assert not {"min", "max"} & set(w.options())
+        assert not {"min", "max"} & set(w.given())
         w.change("limit 300")
         assert (w.named()["min_th"], w.named()["max_th"]) == (100, 200)
         w.change("max 150")
-        assert w.options()["max"] == 150
+        assert w.given()["max"] == 150
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_the_limit_follows_the_link_while_packets_wait() -> None:
         assert w.named()["flows"] == 1
         w.change("vector 64")
         assert w.named()["flows"] == 0
-        assert w.options() == {"seed": 1, "vector": 64}
+        assert w.given() == {"seed": 1, "vector": 64}
         w.dequeue(100)
         assert w.stats().qlen == 0
 

@@ -215,7 +215,7 @@ def test_the_limit_and_the_table_follow_the_link_while_packets_wait() -> None:
         for flow in range(96, 100):
             w.enqueue(flow=flow, len=1514)
         assert (w.named()["active"], w.stats().qlen) == (4, 12)
-        assert w.options() == {"seed": 1}
+        assert w.given() == {"seed": 1}
         w.dequeue(100)
         assert (w.stats().qlen, w.named()["active"]) == (0, 0)
 

@@ -154,9 +154,9 @@ def test_a_limit_that_keeps_red_from_its_work_is_warned_of(options: str, warning
 
 def test_seed_auto_on_change_is_another_sequence_and_no_seed_in_the_dump() -> None:
     with World("redtail", "seed 7") as w:
-        assert w.options()["seed"] == 7
+        assert w.given()["seed"] == 7
         w.change("seed auto")
-        assert "seed" not in w.options()
+        assert "seed" not in w.given()
 
 
 def test_what_is_not_tcp_never_enters_the_flow_table() -> None:
@@ -261,7 +261,7 @@ def test_the_buffer_follows_the_link_while_packets_wait() -> None:
         assert st["drop_change"] == w.stats().drops > 0
         w.do("l -1")
         assert w.named()["bandwidth"] == MBIT
-        assert w.options() == {"packets": 0, "seed": 1}
+        assert w.given() == {"packets": 0, "seed": 1}
         w.dequeue(1000)
         assert w.stats().qlen == 0
 
@@ -282,7 +282,7 @@ def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:
         assert w.named()["bandwidth"] == 10 * MBIT
         w.change("bandwidth auto")
         assert w.named()["bandwidth"] == 100 * MBIT
-        assert "bandwidth" not in w.options()
+        assert "bandwidth" not in w.given()
 
 
 def test_a_speed_that_does_not_go_with_what_was_given_changes_nothing() -> None:
@@ -346,7 +346,7 @@ def test_nosplit_gso_is_one_arrival_of_all_its_bytes() -> None:
         assert not w.enqueue(**GSO)
         st = w.named()
         assert (st["qlen_long"], st["backlog_long"]) == (1, 10 * 1054)
-        assert w.options()["split_gso"] is False
+        assert w.given()["split_gso"] is False
 
 
 def test_the_delay_is_that_of_the_packet_that_was_timed() -> None:

@@ -85,7 +85,7 @@ def test_the_thresholds_follow_the_link_while_packets_wait() -> None:
         assert st["drop_change"] == w.stats().drops == 92
         w.do("l -1")
         assert w.named()["bandwidth"] == MBIT
-        assert w.options() == {"seed": 1}
+        assert w.given() == {"seed": 1}
         w.dequeue(100)
         assert w.stats().qlen == 0
 
@@ -175,7 +175,7 @@ def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
         assert w.enqueue(**GSO)  # larger than the limit, and nothing else is queued
         assert not w.enqueue(flow=1, len=100)
         assert (w.stats().qlen, w.named()["drop_limit"]) == (1, 1)
-        assert w.options()["split_gso"] is False
+        assert w.given()["split_gso"] is False
 
 
 def test_a_change_of_something_else_keeps_a_packet_larger_than_the_limit() -> None:
