@@ -6,9 +6,9 @@
  * child told qdisc_tree_reduce_backlog() that it had become empty. A child that
  * told this twice, or before it had ever been active, corrupted that list.
  *
- * This parent has one class, 1, which holds one child, and a flag in place of
- * the list. Where those parents would have corrupted memory it warns once and
- * counts in /sys/module/sch_olddrr/parameters/wrong.
+ * This parent has one class, 1, with one child, and a flag in place of the list.
+ * It warns once, and counts in /sys/module/sch_olddrr/parameters/wrong, when
+ * those parents would have corrupted memory.
  */
 #include <linux/module.h>
 #include <net/pkt_sched.h>
@@ -24,8 +24,8 @@ MODULE_PARM_DESC(wrong, "times that a child told what would have corrupted a lis
  * struct olddrr - private part of the qdisc
  * @child: the qdisc that holds the packets
  * @active: the class would be on the list of active classes
- * @busy: the child enqueues or dequeues. At other times newer cores tell of an
- *	empty child themselves, such as of one that another replaces.
+ * @busy: the child enqueues or dequeues. At other times, for example when a
+ *	child is replaced, newer cores call qlen_notify() for an empty child.
  */
 struct olddrr {
 	struct Qdisc	*child;
