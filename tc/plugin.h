@@ -21,8 +21,8 @@
  * static const struct plugin_type plugin_type_NAME, before PLUGIN_OPTIONS().
  *
  * Text output is accepted as input. Options that were not given stand after the
- * word "auto" (or "assumed", if the device does not know); tc reads them, but does
- * not send them, and sends the mask of those that were given. JSON has plain
+ * word "auto" (or "assumed", if the device does not know). tc reads them, but
+ * sends only the options given, and their mask. JSON has plain
  * numbers in the attributes' units, fractions as real numbers that read back as
  * the same attribute.
  */

@@ -17,7 +17,7 @@
  *
  *	init			change			another rate of the link
  *
- *	options over defaults	options over those	the options given
+ *	options over defaults	options over those	the options so far
  *				given so far
  *	reconcile()		reconcile()
  *	derive()		derive()		derive()
@@ -136,7 +136,7 @@ static inline struct filter_block *aqm_filters(const struct aqm_kind *k,
 	return k->ops.cl_ops ? qdisc_priv(sch) + k->filters : NULL;
 }
 
-/* Where the rate of the link in force is from. */
+/* The source of the rate in force. */
 static inline u32 aqm_source(const struct aqm_kind *k, struct Qdisc *sch)
 {
 	const struct aqm_option *o = &k->options->options[k->bandwidth];

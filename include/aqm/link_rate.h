@@ -67,7 +67,7 @@ static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
 	return given ?: lr->rate ?: LINK_RATE_DEFAULT;
 }
 
-/* Where the rate in force is from: the statistic bandwidth_source. */
+/* The source of the rate in force, as the statistic bandwidth_source has it. */
 static inline u32 link_rate_source(const struct link_rate *lr, bool given)
 {
 	if (given)

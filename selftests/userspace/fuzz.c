@@ -103,6 +103,10 @@ static u32 write_options(char *text, size_t room)
 				 (unsigned long long)value, o->size);
 		n++;
 	}
+	/* The rest gets its defaults. */
+	if (byte() == 91)
+		snprintf(text + used, room - used, "%u:%llu:8 ", TC_AQM_GIVEN,
+			 ~(u64)byte() << below(32));
 	return n;
 }
 

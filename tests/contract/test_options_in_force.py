@@ -11,7 +11,7 @@ from tests.userspace import KINDS, World
 # Options that only exist once they are given: without a seed the numbers are unpredictable, and
 # chokex draws a number of candidates unless it is adaptive.
 NOT_IN_FORCE = {"seed", "adaptive"}
-# 20 Mb/s: the derived values of all kinds differ from those of the default.
+# At 20 Mb/s all kinds derive other values than at the default rate.
 RATE = "bandwidth 20mbit"
 
 
@@ -43,7 +43,7 @@ def test_without_options_all_values_in_force_are_shown_and_none_is_given(kind: s
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_option_set_back_to_auto_is_no_longer_given(kind: str) -> None:
-    """Its value is again the one that a new qdisc derives."""
+    """A new qdisc derives the same value."""
     with World(kind, RATE) as w:
         fresh = w.options()
     others = [o for o in derived(kind) if o.name != "bandwidth"]

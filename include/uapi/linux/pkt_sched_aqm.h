@@ -134,7 +134,7 @@ enum {
 	_(x, K##_SEED, seed, NUMBER, "", 1, 4294967295, TC_AQM_DERIVED, \
 	  "of the random numbers, which begin anew; auto: unpredictable")
 
-/* Where the rate of the link in force is from: the words of bandwidth_source. */
+/* The words of the statistic bandwidth_source. */
 enum {
 	TC_AQM_SOURCE_NONE,	/* the kind needs no rate */
 	TC_AQM_SOURCE_GIVEN,	/* the option */
