@@ -360,10 +360,15 @@ def test_no_guest_loses_its_log_to_many_others(
     assert sorted(tmp_path.iterdir()) == logs[:7] + logs[8:]
 
 
-def test_cache_that_cannot_be_written_is_told() -> None:
-    with pytest.raises(LabError, match="LAB_CACHE names another place"), cache.lock(
-        Path("/proc/nowhere/x.lock")
-    ):
+@pytest.mark.parametrize(
+    ("place", "hint"),
+    [("/proc/nowhere", "LAB_CACHE names another place"), ("/elsewhere", "the lab needs a build/")],
+)
+def test_cache_that_cannot_be_written_is_told(
+    place: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "CACHE", Path(place))
+    with pytest.raises(LabError, match=hint), cache.lock(Path("/proc/nowhere/x.lock")):
         pass
 
 
