@@ -7,6 +7,7 @@ tdc runs the same tables on a kernel, where nothing measures which lines they re
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -85,3 +86,38 @@ def test_statistics_of_an_idle_queue_are_those_of_the_table(kind: str) -> None:
     with World(kind) as world:
         named = world.named()
         assert {name: named[name] for name in table(kind).idle} == table(kind).idle
+
+
+def warnings() -> Iterator[tuple[str, str, str]]:
+    """Kind, options, and a part of the warning that they are accepted with."""
+    for kind in KINDS:
+        for case in table(kind).special:
+            words = re.fullmatch(rf".* root {kind} ?(.*)", case.command)
+            if words and case.pattern.startswith("Warning: .*"):
+                yield kind, words[1], case.pattern.removeprefix("Warning: .*")
+    # The thesis' phases I to IV begin at bmin, bflat and target, and end at bmax.
+    phases = "bandwidth 100mbit bmin 10 bflat 20 target 30 bmax 40"
+    yield "2regionred", f"{phases} limit 10", "no phase but I is reached"
+    yield "2regionred", f"{phases} limit 20", "III and IV are not reached"
+    yield "2regionred", f"{phases} limit 30", "limit is not above target"
+    yield "2regionred", f"{phases} limit 40", "limit is not above bmax"
+    for kind in ("2regionred", "ared", "cbt", "chokex", "fpq", "fred", "redtail"):
+        yield kind, "memory_limit 1000", "memory_limit has no room for one full packet"
+
+
+@pytest.mark.parametrize(("kind", "words", "message"), warnings())
+def test_a_warning_is_given_and_another_link_rate_is_taken_without(
+    kind: str, words: str, message: str
+) -> None:
+    with World(kind, words) as world:
+        assert message in world.message
+        # 0 and -1: the device does not know its speed; -2: it cannot be asked.
+        for mbit in (10, 0, 40000, -2, 1000, -1):
+            world.do(f"l {mbit}")
+            world.enqueue(len=100)
+            world.dequeue()
+
+
+def test_thresholds_that_follow_from_others_must_fit_too() -> None:
+    with pytest.raises(Refused, match=r"bmax must be below 2\^24 packets"):
+        World("2regionred", "target 16000000 limit 16777215")
