@@ -285,6 +285,17 @@ def _stream(end: float, count: int) -> dict[str, float]:
     return {"end": end, "bytes": count}
 
 
+def test_a_row_has_what_udp_offers_and_carries(run: Path) -> None:
+    """2 Mb/s of each of three flows, and one flow of 0.5; payload is a packet less 28 bytes."""
+    record = json.loads((run / "run.json").read_text())
+    record["parameters"] |= {"udp_rate": 2, "udp_flows": 3, "udp_size": 1000, "cbr_rate": 0.5}
+    (run / "run.json").write_text(json.dumps(record))
+    result.write(run, Cost(1.0, 0.5))
+    figures = rows.compact({}, run)["figures"]
+    assert figures["offered_bps"] == {"udp": 6_000_000, "cbr": 500_000}
+    assert figures["payload"] == {"udp": 972}
+
+
 def test_iperf3_becomes_the_same_logs(tmp_path: Path) -> None:
     ends = [{"sender": {"end": 2.0, "bytes": 400, "retransmits": 3, "mean_rtt": 50_000,
                         "min_rtt": 40_000, "max_snd_cwnd": 2920}} for _ in range(2)]
