@@ -105,7 +105,7 @@ def warnings() -> Iterator[tuple[str, str, str]]:
         yield kind, "memory_limit 1000", "memory_limit has no room for one full packet"
 
 
-@pytest.mark.parametrize(("kind", "words", "message"), warnings())
+@pytest.mark.parametrize(("kind", "words", "message"), list(warnings()))
 def test_a_warning_is_given_and_another_link_rate_is_taken_without(
     kind: str, words: str, message: str
 ) -> None:
