@@ -285,6 +285,19 @@ def _stream(end: float, count: int) -> dict[str, float]:
     return {"end": end, "bytes": count}
 
 
+@pytest.mark.parametrize("name", ["run.json", "flows.csv", "progress.csv", "queue.csv"])
+def test_a_log_that_is_missing_is_named(run: Path, name: str) -> None:
+    (run / name).unlink()
+    with pytest.raises(logs.BadLog, match=f"{name} is missing"):
+        logs.read(run)
+
+
+def test_a_table_with_a_short_row_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "delays.csv").write_text("sent_s,flow,delay_ms\n1,2,3\n1,2\n")
+    with pytest.raises(logs.BadLog, match="not 3 fields"):
+        logs.read_table(tmp_path / "delays.csv", 3)
+
+
 def test_a_row_has_what_udp_offers_and_carries(run: Path) -> None:
     """2 Mb/s of each of three flows, and one flow of 0.5; payload is a packet less 28 bytes."""
     record = json.loads((run / "run.json").read_text())
