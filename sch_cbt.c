@@ -209,7 +209,7 @@ struct cbt_class {
 /**
  * struct cbt_vars - state of the datapath; under the qdisc lock
  * @queue: the packets; a tag is the packet's class
- * @arriving: class of the arrival
+ * @arriving: class of the GSO packet that arrives
  * @cls: its parts, by class; CBT_ALL is not used
  */
 struct cbt_vars {
@@ -462,25 +462,33 @@ static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
 
 /*
  * An arrival that RED drops without chance, or that finds no room: it is queued
- * if chance makes enough others go for it.
+ * if chance makes enough others go for it. The parents are told, unless it is a part
+ * of what they were given.
  */
 static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			     u64 *cause, enum congestion_signal signal,
-			     bool forced, struct sk_buff **to_free)
+			     bool forced, struct sk_buff **to_free, bool tell)
 {
+	struct parents_before before = parents_before(sch);
 	struct cbt_sched_data *q = qdisc_priv(sch);
+	u32 len = qdisc_pkt_len(skb);
+	int verdict = NET_XMIT_CN;
 
-	if (!cbt_forced_drop(skb, sch, class, cause, to_free))
-		return NET_XMIT_CN;
-	if (signal != CONGESTION_DROP)
-		cbt_signalled(q, class, signal, forced);
-	cbt_add(sch, skb, class, held_segments(skb));
-	return NET_XMIT_SUCCESS;
+	if (cbt_forced_drop(skb, sch, class, cause, to_free)) {
+		if (signal != CONGESTION_DROP)
+			cbt_signalled(q, class, signal, forced);
+		cbt_add(sch, skb, class, held_segments(skb));
+		verdict = NET_XMIT_SUCCESS;
+	}
+	if (!tell)
+		return verdict;
+	return parents_tell(sch, &q->vars.queue.untold, &before, len, verdict);
 }
 
 /* An arrival, or a segment of one. */
 static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
-				       struct sk_buff **to_free, u32 segments)
+				       struct sk_buff **to_free, u32 segments,
+				       u32 class, bool tell)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	enum congestion_signal signal = CONGESTION_PASS;
@@ -488,7 +496,6 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct cbt_stats *st = &q->stats;
 	struct cbt_vars *v = &q->vars;
 	struct cbt_class *cl;
-	u32 class = v->arriving;
 	bool forced = false;
 	u64 *full;
 
@@ -512,19 +519,30 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		if (forced)
 			return cbt_oust(skb, sch, class,
 					&st->signal.forced_drop, signal,
-					forced, to_free);
+					forced, to_free, tell);
 		cl->early_drop++;
 		return cbt_drop(skb, sch, class, &st->signal.early_drop,
 				to_free);
 	}
 	full = red_fifo_full(&v->queue, skb, segments);
 	if (unlikely(full))
-		return cbt_oust(skb, sch, class, full, signal, forced, to_free);
+		return cbt_oust(skb, sch, class, full, signal, forced, to_free,
+				tell);
 
 	if (unlikely(signal != CONGESTION_PASS))
 		cbt_signalled(q, class, signal, forced);
 	cbt_add(sch, skb, class, segments);
 	return NET_XMIT_SUCCESS;
+}
+
+/* A GSO packet or a segment of it, of the class vars.arriving. */
+static int cbt_segment(struct sk_buff *skb, struct Qdisc *sch,
+		       struct sk_buff **to_free, u32 segments)
+{
+	const struct cbt_sched_data *q = qdisc_priv(sch);
+
+	return cbt_arrival(skb, sch, to_free, segments, q->vars.arriving,
+			   false);
 }
 
 static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -543,9 +561,11 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 					 to_free);
 	if (!class || class >= CBT_CLASSES)
 		class = cbt_classify(&q->law, skb);
+	if (likely(!held_is_gso(skb)))
+		return cbt_arrival(skb, sch, to_free, 1, class, true);
 	v->arriving = class;
-	return split_gso_evicting(skb, sch, to_free, &v->queue.untold,
-				  &v->queue.stats, q->law.split, cbt_arrival);
+	return split_gso_enqueue(skb, sch, to_free, &v->queue.untold,
+				 &v->queue.stats, q->law.split, cbt_segment);
 }
 
 static struct sk_buff *cbt_dequeue(struct Qdisc *sch)

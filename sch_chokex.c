@@ -145,7 +145,7 @@ struct chokex_stats {
  *	in the next
  * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
  * @flow_key: of the flows' hashes
- * @flow: of the arrival; 0 while nobody has asked
+ * @flow: of the GSO packet that arrives; 0 while nobody has asked
  * @stats: counters
  */
 struct chokex_vars {
@@ -236,7 +236,7 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 static __always_inline int chokex_arrival(struct sk_buff *skb,
 					  struct Qdisc *sch,
 					  struct sk_buff **to_free,
-					  u32 segments)
+					  u32 segments, u32 *flow, bool tell)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
@@ -248,13 +248,19 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	red_queue_arrival(&p->red, &queue->red, queue->held.segments);
 
 	if (queue->red.avg >= chokex_avg_at(p->red.min_th)) {
-		if (!q->vars.flow)
-			q->vars.flow = flow_hash(skb, &q->vars.flow_key);
-		if (chokex_match(sch, q->vars.flow, to_free)) {
+		struct parents_before before = parents_before(sch);
+		u32 len = qdisc_pkt_len(skb);
+
+		if (!*flow)
+			*flow = flow_hash(skb, &q->vars.flow_key);
+		if (chokex_match(sch, *flow, to_free)) {
 			chokex_lose(sch, skb, &q->vars.stats.matched,
 				    QDISC_DROP_CONGESTED);
 			__qdisc_drop(skb, to_free);
-			return NET_XMIT_CN;
+			if (!tell)
+				return NET_XMIT_CN;
+			return parents_tell(sch, &queue->untold, &before, len,
+					    NET_XMIT_CN);
 		}
 	}
 
@@ -275,8 +281,18 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 		return NET_XMIT_DROP;
 	}
 	congestion_count(&q->vars.stats.signal, signal, forced);
-	red_fifo_add(sch, queue, skb, segments, q->vars.flow);
+	red_fifo_add(sch, queue, skb, segments, *flow);
 	return NET_XMIT_SUCCESS;
+}
+
+/* A GSO packet or a segment of it, of the flow vars.flow. */
+static int chokex_segment(struct sk_buff *skb, struct Qdisc *sch,
+			  struct sk_buff **to_free, u32 segments)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+
+	return chokex_arrival(skb, sch, to_free, segments, &q->vars.flow,
+			      false);
 }
 
 static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -284,7 +300,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
-	u32 minor;
+	u32 minor, flow = 0;
 	int ret;
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
@@ -293,9 +309,13 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return filter_class_drop(skb, sch, ret,
 					 &q->vars.stats.drop_filter,
 					 &queue->stats.dropped_bytes, to_free);
-	q->vars.flow = minor ? flow_hash_of_class(minor, &q->vars.flow_key) : 0;
-	return split_gso_evicting(skb, sch, to_free, &queue->untold,
-				  &queue->stats, q->law.split, chokex_arrival);
+	if (minor)
+		flow = flow_hash_of_class(minor, &q->vars.flow_key);
+	if (likely(!held_is_gso(skb)))
+		return chokex_arrival(skb, sch, to_free, 1, &flow, true);
+	q->vars.flow = flow;
+	return split_gso_enqueue(skb, sch, to_free, &queue->untold,
+				 &queue->stats, q->law.split, chokex_segment);
 }
 
 static struct sk_buff *chokex_dequeue(struct Qdisc *sch)

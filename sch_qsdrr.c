@@ -198,16 +198,21 @@ static __always_inline void qsdrr_add(struct Qdisc *sch,
 	qsdrr_file(qdisc_priv(sch), flow);
 }
 
-/* Queue a packet that does not fit: make room for it. */
+/*
+ * Queue a packet that does not fit: make room for it, and @tell the parents, unless
+ * it is a part of what they were given.
+ */
 static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 				       struct qsdrr_flow *flow, u32 segments,
-				       struct sk_buff **to_free)
+				       struct sk_buff **to_free, bool tell)
 {
+	struct parents_before before = parents_before(sch);
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer *b = &q->buffer;
 	struct qsdrr_flow *victim = NULL;
 	struct sk_buff *lost;
 	bool own = false;
+	int verdict;
 	u64 *cause;
 
 	flow_buffer_overflow(sch);
@@ -221,7 +226,11 @@ static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 		own |= victim == flow;
 	}
 	qsdrr_add(sch, flow, skb, segments);
-	return own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
+	verdict = own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
+	if (!tell)
+		return verdict;
+	return parents_tell(sch, &b->untold, &before, qdisc_pkt_len(skb),
+			    verdict);
 }
 
 /* Queue a packet of so many @segments, whose queue has been found. */
@@ -234,7 +243,8 @@ static int qsdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 
 	flow = qsdrr_flow(flow_rounds_queue(&b->rounds, b->number));
 	if (!flow_buffer_fits(b, skb, segments))
-		return qsdrr_enqueue_full(skb, sch, flow, segments, to_free);
+		return qsdrr_enqueue_full(skb, sch, flow, segments, to_free,
+					  false);
 	qsdrr_add(sch, flow, skb, segments);
 	return NET_XMIT_SUCCESS;
 }
@@ -243,17 +253,17 @@ static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			 struct sk_buff **to_free)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
+	struct qsdrr_flow *flow;
 	u32 number;
 
 	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
 		return flow_buffer_enqueue_other(skb, sch, to_free,
 						 qsdrr_enqueue_one);
 	number = flow_buffer_hash(b, skb);
+	flow = qsdrr_flow(flow_rounds_queue(&b->rounds, number));
 	if (unlikely(!flow_buffer_fits(b, skb, 1)))
-		return flow_buffer_enqueue_full(skb, sch, to_free, number,
-						qsdrr_enqueue_one);
-	qsdrr_add(sch, qsdrr_flow(flow_rounds_queue(&b->rounds, number)), skb,
-		  1);
+		return qsdrr_enqueue_full(skb, sch, flow, 1, to_free, true);
+	qsdrr_add(sch, flow, skb, 1);
 	return NET_XMIT_SUCCESS;
 }
 

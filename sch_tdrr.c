@@ -183,15 +183,20 @@ static __always_inline void tdrr_add(struct Qdisc *sch,
 		tdrr_activated(qdisc_priv(sch), flow);
 }
 
-/* Queue a packet that does not fit: make room for it. */
+/*
+ * Queue a packet that does not fit: make room for it, and @tell the parents, unless
+ * it is a part of what they were given.
+ */
 static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 				      struct tdrr_flow *flow, u32 segments,
-				      struct sk_buff **to_free)
+				      struct sk_buff **to_free, bool tell)
 {
+	struct parents_before before = parents_before(sch);
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_buffer *b = &q->buffer;
 	struct tdrr_flow *victim;
 	bool own = false;
+	int verdict;
 	u64 *cause;
 
 	flow_buffer_overflow(sch);
@@ -205,7 +210,11 @@ static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 		own |= victim == flow;
 	}
 	tdrr_add(sch, flow, skb, segments);
-	return own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
+	verdict = own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
+	if (!tell)
+		return verdict;
+	return parents_tell(sch, &b->untold, &before, qdisc_pkt_len(skb),
+			    verdict);
 }
 
 /* Queue a packet of so many @segments, whose queue has been found. */
@@ -218,7 +227,8 @@ static int tdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 
 	flow = tdrr_flow(flow_rounds_queue(&b->rounds, b->number));
 	if (!flow_buffer_fits(b, skb, segments))
-		return tdrr_enqueue_full(skb, sch, flow, segments, to_free);
+		return tdrr_enqueue_full(skb, sch, flow, segments, to_free,
+					false);
 	tdrr_add(sch, flow, skb, segments);
 	return NET_XMIT_SUCCESS;
 }
@@ -227,17 +237,17 @@ static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
+	struct tdrr_flow *flow;
 	u32 number;
 
 	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
 		return flow_buffer_enqueue_other(skb, sch, to_free,
 						 tdrr_enqueue_one);
 	number = flow_buffer_hash(b, skb);
+	flow = tdrr_flow(flow_rounds_queue(&b->rounds, number));
 	if (unlikely(!flow_buffer_fits(b, skb, 1)))
-		return flow_buffer_enqueue_full(skb, sch, to_free, number,
-						tdrr_enqueue_one);
-	tdrr_add(sch, tdrr_flow(flow_rounds_queue(&b->rounds, number)), skb,
-		 1);
+		return tdrr_enqueue_full(skb, sch, flow, 1, to_free, true);
+	tdrr_add(sch, flow, skb, 1);
 	return NET_XMIT_SUCCESS;
 }
 

@@ -84,7 +84,7 @@ static_assert(sizeof(struct flow_buffer_params) <= AQM_MAX_LAW);
  * @params: in force; written under the tree lock
  * @filters: they choose the queue
  * @salt: of the flow hash; odd
- * @number: the queue of an arrival that is not plain or does not fit, from 0
+ * @number: the queue that flow_buffer_enqueue_other() found, from 0
  * @delay: how long packets wait
  * @held: what the queues hold
  * @rounds: the queues, and which of them hold packets
@@ -306,39 +306,21 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 			  int (*one)(struct sk_buff *skb, struct Qdisc *sch,
 				     struct sk_buff **to_free, u32 segments))
 {
-	struct flow_buffer *b = qdisc_priv(sch);
-	int verdict;
-
-	verdict = __flow_buffer_classify(skb, sch, to_free);
-	if (unlikely(verdict))
-		return verdict;
-	return split_gso_evicting(skb, sch, to_free, &b->untold,
-				  (void *)&b->stats, b->params.split_gso, one);
-}
-
-/**
- * flow_buffer_enqueue_full() - enqueue a plain packet that does not fit
- * @skb: the arrival
- * @sch: the discipline
- * @to_free: list that takes what is lost
- * @number: its queue, from 0
- * @one: as for flow_buffer_enqueue_other()
- *
- * Return: the verdict.
- */
-static noinline int
-flow_buffer_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
-			 struct sk_buff **to_free, u32 number,
-			 int (*one)(struct sk_buff *skb, struct Qdisc *sch,
-				    struct sk_buff **to_free, u32 segments))
-{
 	struct parents_before before = parents_before(sch);
 	struct flow_buffer *b = qdisc_priv(sch);
 	u32 len = qdisc_pkt_len(skb);
 	int verdict;
 
-	b->number = number;
+	verdict = __flow_buffer_classify(skb, sch, to_free);
+	if (unlikely(verdict))
+		return verdict;
+	if (held_is_gso(skb))
+		return split_gso_enqueue(skb, sch, to_free, &b->untold,
+					 (void *)&b->stats,
+					 b->params.split_gso, one);
 	verdict = one(skb, sch, to_free, 1);
+	if (sch->qstats.drops == before.drops)
+		return verdict;
 	return parents_tell(sch, &b->untold, &before, len, verdict);
 }
 

@@ -244,6 +244,7 @@ static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
 	struct link_rate *lr = aqm_link(k, sch);
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 
+	ASSERT_RTNL();
 	if (!rate)
 		rate = lr->rate;
 	if (!k->follows_mtu && (rate == lr->rate ||

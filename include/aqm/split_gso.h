@@ -114,9 +114,10 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
  * @untold: see parents_tell()
  * @stats: its counters
  * @split: cut it up if it is a GSO packet
- * @enqueue: the discipline's enqueue of one packet of so many segments, which
- *	loses at most that packet; where it is __always_inline, it is compiled for
- *	one segment here
+ * @enqueue: the discipline's enqueue of one packet of so many segments; where it is
+ *	__always_inline, it is compiled for one segment here
+ *
+ * For a discipline whose enqueue loses nothing that is held.
  *
  * Return: the verdict.
  */
@@ -131,27 +132,6 @@ split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		return split_gso_enqueue(skb, sch, to_free, untold, stats, split,
 					 enqueue);
 	return enqueue(skb, sch, to_free, 1);
-}
-
-/* The same where @enqueue may lose packets that were held. */
-static __always_inline int
-split_gso_evicting(struct sk_buff *skb, struct Qdisc *sch,
-		   struct sk_buff **to_free, u32 *untold,
-		   struct aqm_common_stats *stats, bool split,
-		   int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				  struct sk_buff **to_free, u32 segments))
-{
-	struct parents_before before = parents_before(sch);
-	u32 len = qdisc_pkt_len(skb);
-	int verdict;
-
-	if (unlikely(held_is_gso(skb)))
-		return split_gso_enqueue(skb, sch, to_free, untold, stats, split,
-					 enqueue);
-	verdict = enqueue(skb, sch, to_free, 1);
-	if (likely(sch->qstats.drops == before.drops))
-		return verdict;
-	return parents_tell(sch, untold, &before, len, verdict);
 }
 
 #endif /* _AQM_SPLIT_GSO_H */
