@@ -287,8 +287,8 @@ static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets,
 }
 
 /* An arrival, or a segment of one. */
-static __always_inline int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
-					struct sk_buff **to_free, u32 packets)
+static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free, u32 packets)
 {
 	struct active_flow none = {}, *flow = &none;
 	struct fred_sched_data *q = qdisc_priv(sch);
