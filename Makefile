@@ -37,6 +37,7 @@ help: ## list the targets
 	@echo "  DESTDIR=DIR install below DIR instead of /"
 	@echo "  PREFIX=DIR  where plugins, man pages and doctor go, /usr unless told"
 	@echo "  AQM_TESTS=1 build the test modules, too"
+	@echo "  AQM_ANY_KERNEL=1  build for a kernel that is not supported"
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
 	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, a report, and no page"
 	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr, drops)"

@@ -97,11 +97,13 @@ def test_builds_for_32_bit_without_64_bit_division(
         assert not re.search(r"__u?(div|mod)di3", symbols), module.name
 
 
+SET = "net/sch_generic.h: static inline void tcf_set_drop_reason(const struct sk_buff *skb,"
 DROP_REASONS = {
-    "6.12": ((), set()),
-    "6.14": (
-        ("net/dropreason-core.h: SKB_DROP_REASON_QDISC_OVERLIMIT,",),
-        {"HAVE_SKB_DROP_REASON_QDISC"},
+    "6.1": ((), set()),
+    "6.12": ((SET,), {"HAVE_TCF_SET_DROP_REASON"}),
+    "6.15": (
+        (SET, "net/dropreason-core.h: SKB_DROP_REASON_QDISC_OVERLIMIT,"),
+        {"HAVE_SKB_DROP_REASON_QDISC", "HAVE_TCF_SET_DROP_REASON"},
     ),
     "7.3": (
         ("net/sch_generic.h: static inline void tcf_set_qdisc_drop_reason(",),
@@ -112,7 +114,7 @@ DROP_REASONS = {
 
 @pytest.mark.parametrize("kernel", DROP_REASONS)
 def test_drop_reasons_are_those_that_the_headers_have(kernel: str, tmp_path: Path) -> None:
-    """Three ages of kernels: no reasons of qdiscs, among all others, and of their own."""
+    """No reasons, one for all qdiscs, several among all others, and several of their own."""
     found, expected = DROP_REASONS[kernel]
     for line in found:
         name, text = line.split(": ")
@@ -120,7 +122,8 @@ def test_drop_reasons_are_those_that_the_headers_have(kernel: str, tmp_path: Pat
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"\t{text}\n")
     (tmp_path / "Makefile").write_text(
-        f"src = {TOP}\nsrctree = {tmp_path}\ninclude $(src)/Kbuild\nall:\n\t@echo $(ccflags-y)\n"
+        "VERSION = {}\nPATCHLEVEL = {}\n".format(*kernel.split("."))
+        + f"src = {TOP}\nsrctree = {tmp_path}\ninclude $(src)/Kbuild\nall:\n\t@echo $(ccflags-y)\n"
     )
     flags = subprocess.run(
         ["make", "-s", "-C", tmp_path], capture_output=True, text=True, check=True
