@@ -299,7 +299,9 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
         axes = {axis: [value for value in values if value in kept.get(axis, values)]
                 for axis, values in one.get("axes", {}).items()}
         if not quick or one.get("quick", True):
-            own = seeds if quick or era != OWN else one.get("seeds", seeds)
+            own = seeds if quick else one.get("seeds", seeds)
+            if era != OWN:
+                own = min(own, seeds)
             experiments.append(Experiment(
                 one["name"], one["scenario"],
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},

@@ -206,7 +206,7 @@ int __ethtool_get_link_ksettings(struct net_device *dev,
 {
 	memset(link, 0, sizeof(*link));
 	link->base.speed = dev->speed;
-	return (int)dev->speed < SPEED_UNKNOWN ? -EOPNOTSUPP : 0;
+	return dev->speed == SPEED_UNASKABLE ? -EOPNOTSUPP : 0;
 }
 
 /* As the kernel: who registers hears at once of the devices that are up. */

@@ -1088,7 +1088,8 @@ static void do_truesize(u32 truesize)
 static void do_speed(u32 speed)
 {
 	world->dev.speed = speed;
-	world->forgot = !speed || speed == (u32)SPEED_UNKNOWN;
+	world->forgot = !speed || speed == (u32)SPEED_UNKNOWN ||
+			speed == SPEED_UNASKABLE;
 	world_notify(&world->dev, NETDEV_CHANGE);
 }
 

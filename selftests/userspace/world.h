@@ -18,6 +18,7 @@
 #include <compat.h>
 
 #define WORLD_LEVELS	3	/* the discipline and two parents */
+#define SPEED_UNASKABLE	0x80000000U	/* Mb/s: the device cannot be asked */
 #define WORLD_BROKEN	(-1000)	/* world_do(): a violation */
 #define WORLD_MALFORMED	(-1001)	/* world_do(): not an operation */
 

@@ -111,8 +111,8 @@ def test_a_warning_is_given_and_another_link_rate_is_taken_without(
 ) -> None:
     with World(kind, words) as world:
         assert message in world.message
-        # 0 and -1: the device does not know its speed; -2: it cannot be asked.
-        for mbit in (10, 0, 40000, -2, 1000, -1):
+        # 0 and -1: the device does not know its speed; the least: it cannot be asked.
+        for mbit in (10, 0, 40000, -(2**31), 1000, -1):
             world.do(f"l {mbit}")
             world.enqueue(len=100)
             world.dequeue()

@@ -427,7 +427,7 @@ def stats_file(tmp_path: Path, kind: str, which: int, data: bytes) -> Path:
 
 def test_statistics_in_text_have_units(tc: Tc, tmp_path: Path) -> None:
     """2regionred's, laid out here by hand: packets, times, rates, bytes, and a phase by name."""
-    common = struct.pack("=5Q4I5Q", 12_500_000, 1_500_000, 999, 2_000_000_000, 4_096,
+    common = struct.pack("=6Q4I5Q", 12_500_000, 1_500_000, 1_500_000, 999, 2_000_000_000, 4_096,
                          125, 0, 3_145_728, 3, 4, 5, 6, 7, 8)  # fmt: skip
     own = struct.pack("=4Q", 3 << 31, 10 << 32, 1, 83 << 32)
     rest = struct.pack("=8I12Q", 2, 6, 18, 19, 41, 7, 12_345, 10, *range(20, 32))
@@ -435,7 +435,7 @@ def test_statistics_in_text_have_units(tc: Tc, tmp_path: Path) -> None:
     tc.add("2regionred", "")
     text = tc.run("-s", "qdisc", "show", TC_STATS=str(path)).stdout
     for shown in (
-        "bandwidth 100Mbit", "delay 1.5ms", "delay_avg 999ns", "delay_max 2s",
+        "bandwidth 100Mbit", "link_refused 12Mbit", "delay 1.5ms", "delay_avg 999ns", "delay_max 2s",
         "limit 125", "dropped_bytes 4Kb", "bandwidth_source assumed",
         "memory_used 3Mb", "marked 4", "spared 5", "drop_limit 6", "drop_memory 7", "drop_change 8",
         "q_est 1.5p", "ppd 10p", "window 2.32831e-10p", "pipe 83p", "phase low", "bmin 6",
