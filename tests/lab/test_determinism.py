@@ -51,6 +51,7 @@ def test_same_seed(runs: list[str]) -> None:
 def test_same_seed_elsewhere(lab: Lab, kernel: str, runs: list[str], tmp_path: Path) -> None:
     """Where the results go does not matter."""
     deep = tmp_path / "some" / "deeper" / "place"
+    deep.mkdir(parents=True)
     done = lab("--kernel", kernel, "--share", str(deep), "--", "tests/lab/traffic.sh")
     assert done.stdout.decode() == runs[0]
 
