@@ -435,7 +435,8 @@ def test_statistics_in_text_have_units(tc: Tc, tmp_path: Path) -> None:
     tc.add("2regionred", "")
     text = tc.run("-s", "qdisc", "show", TC_STATS=str(path)).stdout
     for shown in (
-        "bandwidth 100Mbit", "link_refused 12Mbit", "delay 1.5ms", "delay_avg 999ns", "delay_max 2s",
+        "bandwidth 100Mbit", "link_refused 12Mbit",
+        "delay 1.5ms", "delay_avg 999ns", "delay_max 2s",
         "limit 125", "dropped_bytes 4Kb", "bandwidth_source assumed",
         "memory_used 3Mb", "marked 4", "spared 5", "drop_limit 6", "drop_memory 7", "drop_change 8",
         "q_est 1.5p", "ppd 10p", "window 2.32831e-10p", "pipe 83p", "phase low", "bmin 6",
