@@ -2,8 +2,9 @@
 /*
  * libFuzzer on sequences of operations: bytes become the lines of a trace.
  *
- * The module's own table of options is used, so no kind is known here. With TRACE=1 in the environment the trace is printed:
- * TRACE=1 build/userspace/fuzz-qsdrr crash-... gives what replay-qsdrr reads.
+ * The module's own table of options is used, so no kind is known here. With
+ * TRACE=1 in the environment the trace is printed, for replay-qsdrr to read:
+ * TRACE=1 build/userspace/fuzz-qsdrr crash-...
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -777,9 +777,8 @@ static int do_change(const char *words)
 	locks = world->locks;
 	err = world_ops->change(world->kind, opt, &extack);
 	keep_message(&extack);
-	if (!err) {
+	if (!err)
 		must_have_locked(locks, "change");
-	}
 	if (err > 0)
 		userspace_violation("change returns %d", err);
 	if (err && memcmp(before, qdisc_priv(world->kind), size))
