@@ -136,3 +136,11 @@ def test_a_seed_that_is_forgotten_is_not_dumped() -> None:
         w.change("auto")
         assert "seed" not in w.options()
         assert w.options()["given"] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_limit_that_follows_from_a_fast_link_is_one_that_may_be_given(kind: str) -> None:
+    """300 Gb/s and all the memory there can be: more packets than some kinds take as a limit."""
+    (limit,) = [o for o in lists.read(kind).options if o.name == "limit"]
+    with World(kind, "bandwidth 300gbit memory_limit 4294967295b") as w:
+        assert limit.least <= w.named()["limit"] <= limit.greatest
