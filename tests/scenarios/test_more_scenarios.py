@@ -120,6 +120,13 @@ def test_udp_overload_loses_what_does_not_fit(tmp_path: Path) -> None:
     assert udp["delay_ms"]["p50"] == pytest.approx(25 + 20 * 0.8112, abs=0.9)
 
 
+def test_a_run_ends_when_a_queue_of_16_s_is_empty(tmp_path: Path) -> None:
+    """Twice the link's rate for 16 s leaves 16 s of packets; the receiver must wait for them."""
+    r = run("udp-blast", tmp_path / "r", "flows=0", "udp_flows=2", "udp_rate=10", "warmup=1",
+            "duration=15", qdisc="pfifo limit 100000")
+    assert r["groups"]["udp"]["loss"] == 0
+
+
 def test_udp_sends_when_and_as_it_is_told(tmp_path: Path) -> None:
     r = run("udp-blast", tmp_path / "r", "flows=1", "rtt=10", "tagged_flows=1", "tagged_dscp=46",
             "warmup=0", "duration=4", "udp_start=1", "udp_stop=2.5", "udp_rate=20",

@@ -11,7 +11,7 @@
 
 #define LINGER_STEP_NS	(100 * NSEC_PER_MSEC)
 #define LINGER_QUIET	10	/* steps without a datagram: nothing is left */
-#define LINGER_MOST	100	/* steps */
+#define LINGER_MOST	1000	/* steps: 100 s drain the longest default queue at 1 Mb/s */
 
 static void flow_stop(struct flow *f)
 {
