@@ -27,7 +27,7 @@ EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(A
 	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup demo ledger kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo ledger kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,31 +104,47 @@ uninstall: ## remove all that install installed
 	$(MAKE) -C tc uninstall DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(PAGES))) $(SBINDIR)/sch-aqm-doctor
 
-setup: $(VENV)/.ready ## install what a fresh Debian machine lacks
+# What a run needs is installed first. `make setup-tests` adds what sweeps and tests need.
+setup: $(VENV)/.ready ## install what a run needs and a fresh Debian machine lacks
+setup-sweeps: $(VENV)/.sweeps-ready ## install what sweeps need, too
+setup-tests: $(VENV)/.sweeps-ready $(VENV)/.tests-ready ## install all that tests and checks need
 
-.PHONY: packages
-packages: ## install the Debian packages that are missing
-	lab/setup
+.PHONY: packages packages-tests
+packages: ## install the Debian packages that a run needs
+	lab/setup run
+packages-tests: ## install the Debian packages that tests need
+	lab/setup run tests
 
-$(VENV)/.ready: requirements.txt | packages
-	@echo "setup: Python packages into build/venv"
+# $(call pip,GROUP): the packages of one file in requirements/, into the virtual environment.
+define pip
+@echo "setup: Python packages of requirements/$(1).txt into build/venv"
+$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements/$(1).txt
+touch $@
+endef
+
+$(VENV)/.ready: requirements/run.txt | packages
 	python3 -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
-	touch $@
+	$(call pip,run)
 
-demo: setup ## each discipline on its own ground beside mainline's, in virtual time
+$(VENV)/.sweeps-ready: requirements/sweeps.txt | $(VENV)/.ready
+	$(call pip,sweeps)
+
+$(VENV)/.tests-ready: requirements/tests.txt | packages-tests $(VENV)/.ready
+	$(call pip,tests)
+
+demo: setup-sweeps ## each discipline on its own ground beside mainline's, in virtual time
 	$(VENV)/bin/python netns-scenarios/demo
 
 # As long as its cells take; interrupted, the same command goes on. All cores, or JOBS. ARGS are
 # further options of netns-scenarios/paper.
-paper-%: setup ## run what is missing of a paper's cells, and write its page in docs/results
+paper-%: setup-sweeps ## run what is missing of a paper's cells, and write its page in docs/results
 	$(VENV)/bin/python netns-scenarios/paper $* $(if $(ERA),--era $(ERA)) \
 		$(if $(JOBS),--jobs $(JOBS)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(QUICK),--quick) $(ARGS)
 
 ledger: setup ## write docs/results from the claims and results that are in the repository
 	$(VENV)/bin/python netns-scenarios/ledger
 
-kernels: setup ## build the lab kernels that the tests boot
+kernels: setup-tests ## build the lab kernels that the tests boot
 	lab/boot --build
 	lab/boot --build --flavour checked
 
@@ -139,7 +155,7 @@ test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 	$(PYTEST) -m "not extra" $(TESTS)
 
 # One kernel, one discipline: for who changes it.
-try: setup ## the tests of one discipline, in a minute: make try KIND=qsdrr
+try: setup-tests ## the tests of one discipline, in a minute: make try KIND=qsdrr
 	$(PYTEST) -q -m "not extra" -k "$(KIND) and not fuzz and not sanitizer" \
 		tests/unit tests/oracle tests/tdc tests/contract/test_userspace.py
 	$(MAKE) -s -C selftests
@@ -149,29 +165,29 @@ test-extra: kernels ## run what make test leaves out: two CPUs, a committed row 
 	lab/boot --build --flavour smp
 	$(PYTEST) -m extra $(TESTS)
 
-mutants-python: setup ## change published numbers' Python in SAMPLE places, and see whether a test fails; SEED=
+mutants-python: setup-tests ## change published numbers' Python in SAMPLE places, and see whether a test fails; SEED=
 	$(VENV)/bin/python tools/mutants-python $(if $(SEED),--seed $(SEED)) $(if $(SAMPLE),--sample $(SAMPLE))
 
-test-drivers: setup ## every discipline on a real driver in Debian's kernels; resumes
+test-drivers: setup-tests ## every discipline on a real driver in Debian's kernels; resumes
 	$(VENV)/bin/pytest -s --durations=0 $(or $(TESTS),tests/drivers)
 
-bench: setup ## count what a packet costs, of ours and of mainline's, into docs/performance.md
+bench: setup-tests ## count what a packet costs, of ours and of mainline's, into docs/performance.md
 	$(VENV)/bin/python bench/run --whole --write
 
 # The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
-fuzz: setup ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=
+fuzz: setup-tests ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=
 	selftests/userspace/fuzz $(KIND) $(SECONDS)
 
-coverage: setup ## which share of lines and branches of the C the user-space tests run; ARGS=--missed
+coverage: setup-tests ## which share of lines and branches of the C the user-space tests run; ARGS=--missed
 	$(VENV)/bin/python tools/coverage $(ARGS)
 
-mutants: setup ## change one thing in the C, and see whether a test fails; N of them, SEED; resumes
+mutants: setup-tests ## change one thing in the C, and see whether a test fails; N of them, SEED; resumes
 	$(VENV)/bin/python tools/mutants-c $(if $(N),--sample $(N)) $(if $(SEED),--seed $(SEED))
 
-lint: setup ## shellcheck, ruff, mypy, man pages: seconds
+lint: setup-tests ## shellcheck, ruff, mypy, man pages: seconds
 	.ci/lint
 
-check: setup ## lint, checkpatch and sparse; builds no kernel
+check: setup-tests ## lint, checkpatch and sparse; builds no kernel
 	.ci/check
 
 generate: plugins ## write README's table and the ranges in man pages
@@ -179,7 +195,7 @@ generate: plugins ## write README's table and the ranges in man pages
 	tools/generate
 	tools/man-ranges $(PLUGINS_DIR)
 
-spec: setup ## write the netlink interface as a YAML spec for the kernel's ynl tool
+spec: setup-tests ## write the netlink interface as a YAML spec for the kernel's ynl tool
 	@mkdir -p $(BUILD)/netlink
 	$(VENV)/bin/python tools/netlink-spec > $(BUILD)/netlink/tc-aqm.yaml
 	@echo wrote $(BUILD)/netlink/tc-aqm.yaml

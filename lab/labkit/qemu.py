@@ -49,7 +49,7 @@ def find_vng() -> Path:
     for candidate in (BUILD / "venv" / "bin" / "vng", Path(shutil.which("vng") or "/none")):
         if os.access(candidate, os.X_OK):
             return candidate
-    raise LabError("virtme-ng is missing: make setup  (or pip install virtme-ng)")
+    raise LabError("virtme-ng is missing: make setup-tests  (or pip install virtme-ng)")
 
 
 def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:

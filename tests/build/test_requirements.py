@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each group of requirements has what the code of that group imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+#: Code that only developers run. All other Python is on the way of a run, a report or a sweep.
+DEVELOPERS = ("bench/", "selftests/", "tests/", "tools/")
+
+
+def listed(group: str) -> set[str]:
+    """Return the distributions that requirements/GROUP.txt names, in lower case."""
+    text = (TOP / "requirements" / f"{group}.txt").read_text()
+    return {name.lower() for name in re.findall(r"^([\w-]+)", text, re.MULTILINE)}
+
+
+def imported(paths: list[Path]) -> dict[str, str]:
+    """Return the distribution of each third-party import, with one file that imports it."""
+    owners = packages_distributions()
+    found: dict[str, str] = {}
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = ([alias.name for alias in node.names] if isinstance(node, ast.Import) else
+                     [node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+            for name in names:
+                top = name.partition(".")[0]
+                if top not in sys.stdlib_module_names and top in owners:
+                    found[owners[top][0].lower()] = f"{path.relative_to(TOP)}: {name}"
+    return found
+
+
+def tracked(*, developers: bool) -> list[Path]:
+    names = subprocess.run(["git", "ls-files", "*.py"], cwd=TOP, capture_output=True, text=True,
+                           check=True).stdout.split()
+    return [TOP / name for name in names
+            if name.startswith(DEVELOPERS) == developers and (TOP / name).exists()]
+
+
+@pytest.mark.parametrize(("developers", "groups"), [
+    (False, ("run",)), (True, ("run", "sweeps", "tests"))])
+def test_every_import_is_in_a_group_that_is_installed(developers: bool,
+                                                      groups: tuple[str, ...]) -> None:
+    known = set().union(*map(listed, groups))
+    found = imported(tracked(developers=developers))
+    assert found, "no imports found"
+    assert {name: where for name, where in found.items() if name not in known} == {}
+
+
+def test_no_package_is_in_two_groups() -> None:
+    groups = [listed(path.stem) for path in (TOP / "requirements").glob("*.txt")]
+    assert sum(map(len, groups)) == len(set().union(*groups))
