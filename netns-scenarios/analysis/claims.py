@@ -7,8 +7,8 @@ these points by `fold`. With `against` it is the ratio of that figure, or their 
 same of other cells, point by point. figures.py has the figures, and verdict.py says whether it is
 within `low` to `high`.
 
-`tries` are the same figure with one thing changed: they say what a difference comes from, and what
-turns a confirmed claim over.
+`ablations` names entries of the table `[ablation]`: the same measurement with one thing changed.
+They show where a difference comes from, and what contradicts a confirmed claim.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ import hashlib
 import json
 import math
 import statistics
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import compare
+from . import compare, schema
 from .figures import DERIVED
 
 CLAIMS = "claims.toml"
@@ -61,10 +60,13 @@ def lists(at: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 @dataclass(frozen=True)
-class Try:
-    """One thing changed: what, and in which cells. of_discipline: whether it is another discipline
-    than the claim's, or another setting of it, and not only where it is at work, or what is taken
-    of it."""
+class Ablation:
+    """A claim's measurement with one thing changed.
+
+    change: the change in words
+    by: the keys of the claim that it replaces
+    of_discipline: whether it changes the discipline or its options, not only the workload or metric
+    """
 
     change: str
     by: Mapping[str, Any]
@@ -90,7 +92,7 @@ class Claim:
     high: float
     scale: float = 1.0
     digits: int = 2
-    tries: Sequence[Try] = ()
+    ablations: Sequence[Ablation] = ()
     reason: str = ""
     seen: bool = False
     text: Mapping[str, Any] = field(default_factory=dict)
@@ -145,10 +147,6 @@ UNITS = {"_ms": "ms", "completion_s": "s", "mbps": "Mb/s", "kbyte_s": "KB/s",
          "share_of_fair": "times an equal part"}
 
 JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
-#: What a try may change.
-TRY_KEYS = {"change", "experiment", "metric", "of", "at", "against"}
-KEYS = {*JUDGED, "id", "place", "says", "published", "why", "scale", "digits", "try", "reason",
-        "seen"}
 
 
 def bounds_of(text: Mapping[str, Any]) -> str:
@@ -163,29 +161,27 @@ def _disciplines(claim: Mapping[str, Any], by: Mapping[str, Any]) -> tuple[str, 
     return of, {**claim.get("against", {}), **by.get("against", {})}.get("of", of)
 
 
-def _try(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Try:
+def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
     by = {key: value for key, value in text.items() if key != "change"}
-    return Try(text["change"], by, _disciplines(claim, by) != _disciplines(claim, {}))
+    return Ablation(text["change"], by, _disciplines(claim, by) != _disciplines(claim, {}))
 
 
 def parse(text: Mapping[str, Any]) -> list[Claim]:
-    """The claims of a file's text; ValueError for a key that there is not."""
+    """The claims of a file that the schema accepts. ValueError: a wrong name or bound."""
     made = []
+    named = text.get("ablation", {})
     for one in text.get("claim", ()):
-        tries, low, high = one.get("try", ()), one.get("low"), one.get("high")
-        unknown = [*(set(one) - KEYS), *(key for t in tries for key in set(t) - TRY_KEYS)]
-        if unknown:
-            raise ValueError(f"{one.get('id')}: no such key: {', '.join(sorted(unknown))}")
-        if low is None and high is None:
-            raise ValueError(f"{one['id']}: needs low or high")
+        if unnamed := set(one.get("ablations", ())) - set(named):
+            raise ValueError(f"{one['id']}: no such ablation: {', '.join(sorted(unnamed))}")
+        ablations = [named[name] for name in one.get("ablations", ())]
+        low, high = one.get("low"), one.get("high")
         if low is not None and high is not None and low >= high:
             raise ValueError(f"{one['id']}: low is not below high")
-        parts = [part for t in (one, *tries) for part in (t, t.get("against", {}))]
-        wrong = [one["fold"]] if one.get("fold", "mean") not in FOLDS else []
-        wrong += [name for part in parts for _, colon, name in [part.get("metric", "").partition(
+        parts = [part for t in (one, *ablations) for part in (t, t.get("against", {}))]
+        wrong = [name for part in parts for _, colon, name in [part.get("metric", "").partition(
             ":")] if colon and name not in DERIVED]
         if wrong:
-            raise ValueError(f"{one['id']}: no such figure or fold: {', '.join(wrong)}")
+            raise ValueError(f"{one['id']}: no such metric: {', '.join(wrong)}")
         what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
         made.append(Claim(
             one["id"], one["place"], one["says"], str(one["published"]), one["why"], what,
@@ -193,7 +189,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             one.get("difference", False), one.get("fold", "mean"),
             one.get("low", -math.inf), one.get("high", math.inf), one.get("scale", 1.0),
             one.get("digits", 2),
-            [_try(one, t) for t in one.get("try", ())],
+            [_ablation(one, t) for t in ablations],
             one.get("reason", ""), one.get("seen", False), one))
     if len({claim.id for claim in made}) != len(made):
         raise ValueError("two claims have the same id")
@@ -209,4 +205,4 @@ def needed(listed: Sequence[Claim], experiment: str, discipline: str,
 def load(directory: Path) -> list[Claim]:
     """The claims of a paper; none when there is no file."""
     path = directory / CLAIMS
-    return parse(tomllib.loads(path.read_text())) if path.exists() else []
+    return parse(schema.read(path)) if path.exists() else []

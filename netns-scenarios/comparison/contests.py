@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Who is best at what, of the rows of a paper's cells: every word of it is computed.
 
-`[[question]]` of sweep.toml has contests: a figure at a point of an experiment, of which the least
-is best, or with `most` the largest. The best has the best mean; by how much another is worse is
-taken seed by seed, and has a 95 % interval.
+`[[question]]` of sweep.toml has comparisons: a figure at a point of an experiment, of which the
+least is best, or with `most` the largest. The best has the best mean; by how much another is worse
+is taken seed by seed, and has a 95 % interval.
 
 `floor`: what is less than that from the best is no worse, in the unit that is shown. `needs`: a
 figure of the same cells; who is at most half as good as the best at that one is out of the contest.
-`suffix`: what a discipline's name has behind it in that experiment. `eras`: it is held in these,
-too.
+`suffix`: what a discipline's name has behind it in that experiment. `tcp_profiles`: it
+is held in these, too.
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ def question(held: Held) -> list[str]:
     heads = ["best of mainline's", "best of ours", "at most half as good: the worst, and others",
              "better", *eras]
     out += [
-        f"{len(held.every)} of {len(text['contest'])} contests have run. Mainline is better in "
+        f"{len(held.every)} of {len(text['comparison'])} contests have run. Mainline is better in "
         f"{tally['mainline']} of them, ours in {tally['ours']}, {tally['a tie']} are a tie, and "
         f"{tally['open']} are open.", "",
         f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
@@ -335,23 +335,24 @@ def question(held: Held) -> list[str]:
 
 def _held(paper: Paper, made: Sequence[Row]) -> list[Held]:
     """Of each question."""
-    eras = [(paper.text["era"][name]["head"], name, other, other.made())
+    eras = [(paper.text["tcp_profile"][name]["head"], name, other, other.made())
             for name in paper.eras[1:] for other in [load(paper.name, era=name)]]
     found = []
     for text in paper.text["question"]:
-        run = [(contest, standing) for contest in text["contest"]
+        run = [(contest, standing) for contest in text["comparison"]
                if (standing := standings(contest, paper, made))]
         asked, every = [contest for contest, _ in run], [standing for _, standing in run]
         found.append(Held(text, asked, every, {
-            head: [standings(contest, other, theirs) if name in contest.get("eras", ()) else []
-                   for contest in asked] for head, name, other, theirs in eras}))
+            head: [standings(contest, other, theirs)
+                   if name in contest.get("tcp_profiles", ()) else [] for contest in asked]
+            for head, name, other, theirs in eras}))
     return found
 
 
 def _options(paper: Paper, names: Collection[str]) -> list[str]:
     """Markdown: how these are configured, and what is in braces."""
-    suffixes = {contest["suffix"] for text in paper.text["question"] for contest in text["contest"]
-                if "suffix" in contest}
+    suffixes = {contest["suffix"] for text in paper.text["question"]
+                for contest in text["comparison"] if "suffix" in contest}
     have = {name: paper.disciplines[name] for one in names
             for name in (one, *(one + suffix for suffix in sorted(suffixes)))
             if name in paper.disciplines}

@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from analysis import claims, rows, verdict
-from analysis.claims import Claim, Try
+from analysis.claims import Ablation, Claim
 from analysis.verdict import CONFIRMED, DIFFERS, UNDECIDED, Judged
 
 from .paper import Paper, load
 
 Row = Mapping[str, Any]
-Tried = Sequence[tuple[Try, Judged]]
+Tried = Sequence[tuple[Ablation, Judged]]
 
 #: What became of a claim: its verdict then, its verdict in the other era, and a column's head.
 FATES = ((CONFIRMED, DIFFERS, "holds no more"), (DIFFERS, CONFIRMED, "holds now"),
@@ -54,16 +54,16 @@ class Judgement:
         return {claim.id: self._verdict(claim) for claim in self.claims}
 
     @cached_property
-    def tries(self) -> Mapping[str, Tried]:
-        """What each claim's tries would be judged, by its id."""
-        return {claim.id: [(one, self._judged(claim.varied(one.by))) for one in claim.tries]
+    def ablations(self) -> Mapping[str, Tried]:
+        """The verdict that each ablation of a claim would get, by the claim's id."""
+        return {claim.id: [(one, self._judged(claim.varied(one.by))) for one in claim.ablations]
                 for claim in self.claims}
 
     @cached_property
     def eras(self) -> Sequence[Era]:
         """The paper's others than its own."""
         return [Era(says["head"], says["about"], _of(load(self.paper.name, era=name), self.claims))
-                for name in self.paper.eras[1:] for says in [self.paper.text["era"][name]]]
+                for name in self.paper.eras[1:] for says in [self.paper.text["tcp_profile"][name]]]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def alone(one: Judgement) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {
         "none was tried": [], "none decides": [], "one holds it, too": []}
     for key, judged in one.verdicts.items():
-        others = {other.verdict for tried, other in one.tries[key] if tried.of_discipline}
+        others = {other.verdict for tried, other in one.ablations[key] if tried.of_discipline}
         if judged.verdict == CONFIRMED and DIFFERS not in others:
             found["one holds it, too" if CONFIRMED in others else "none decides" if others
                   else "none was tried"].append(key)

@@ -98,7 +98,7 @@ def _table(one: Judgement) -> list[str]:
             claim.accepted() + SEEN * claim.seen,
             claim.shown(judged.value), f"**{judged.verdict}**",
             *(_in_short(claim, era.judged.verdicts[claim.id]) for era in eras),
-            *judgement.turned(claim, judged, one.tries[claim.id]), _behind(judged),
+            *judgement.turned(claim, judged, one.ablations[claim.id]), _behind(judged),
         ))) + " |")
     return out
 
@@ -111,7 +111,7 @@ def _differences(one: Judgement) -> list[str]:
             continue
         out += [f"**{claim.id}**, {cell(claim.place)}: "
                 + (cell(claim.reason) or "the reason is not found yet."), ""]
-        if tries := one.tries[claim.id]:
+        if tries := one.ablations[claim.id]:
             out += ["| changed | measured | that would be |", "|---|---|---|"]
             out += [f"| {cell(tried.change)} | {claim.shown(judged.value)} | "
                     f"{_said(judged, claim.varied(tried.by).least(one.paper.seeds))} |"
@@ -218,7 +218,7 @@ def _figures(one: Judgement, over_time: Sequence[traces.Found]) -> tuple[dict[st
     """The pictures by their files, and what a page says with them: Markdown."""
     paper, files, undrawn = one.paper, dict[str, str](), []
     out = ["## The figures", ""]
-    for spec in paper.text.get("figure", ()):
+    for spec in paper.text.get("plot", ()):
         if drawn := drawing.figure(spec, paper, one.made, over_time):
             name = f"{paper.name}-{spec['name']}.svg"
             files[name] = drawn
@@ -271,7 +271,7 @@ def page(one: Judgement, every: Sequence[Judgement]) -> dict[str, str]:
             "Each row of `results*.jsonl` and `traces.jsonl` has the command that makes its run "
             "again, to the byte, and the digest to compare."]
     if paper.asks:
-        heads = {f"{paper.name}-{spec['name']}.svg": spec["head"] for spec in text["figure"]}
+        heads = {f"{paper.name}-{spec['name']}.svg": spec["head"] for spec in text["plot"]}
         files[f"{paper.name}.md"] = _one_page(
             one, every, {name: head for name, head in heads.items() if name in files})
     files[paper.claims_page] = "\n".join(out) + "\n"

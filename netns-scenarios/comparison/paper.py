@@ -5,14 +5,14 @@ the paper says of them, and `results.jsonl` has a line for each cell that ran.
 A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
 is a parameter of the scenario sets it; any axis may be named in the discipline's options. `set` has
 parameters of every scenario, for all experiments; an experiment's `where` has some of only those
-cells that it names by `disciplines`, `at` and `eras`. It has `seeds`, or the paper's number, from
-`first_seed` on, or the paper's, or 1: seeds under which nothing had run when bounds were set. With
-`others` it has that many of the cells that are of no claim, nor of what is tried on one.
+cells that it names by `disciplines`, `at` and `tcp_profiles`. It has `seeds`, or the paper's
+number, from `first_seed` on, or the paper's, or 1: seeds under which nothing had run when bounds were set.
+With `others` it has that many of the cells that no claim and no ablation needs.
 
-The claims can be judged again in other eras than the paper's own: `era.NAME` has parameters of
-every scenario (`set`) and options with the disciplines that get them (`options`). Only the cells
-that a claim itself needs run there, and those of contests that name the era; their lines are in
-`results-NAME.jsonl`.
+The claims can be judged again with other TCP profiles than the paper's own: `tcp_profile.NAME` has
+parameters of every scenario (`set`) and options with the disciplines that get them (`options`). Only
+the cells that a claim itself needs run there, and those of comparisons that name the profile; their
+lines are in `results-NAME.jsonl`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ from __future__ import annotations
 import functools
 import itertools
 import shlex
-import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis import claims, rows
-from netns.errors import nearest
+from analysis import claims, rows, schema
 from netns.params import Value
 from netns.scenario import find
 from netns.topology import frame_bytes
@@ -38,23 +36,6 @@ PAPERS = Path(__file__).resolve().parents[1] / "papers"
 SWEEP = "sweep.toml"
 OWN = "own"
 MTU = 1500
-
-#: What an experiment may have.
-EXPERIMENT = {"name", "scenario", "set", "axes", "disciplines", "seeds", "first_seed", "others",
-              "flows", "step_s", "delay", "lengths", "where", "quick"}
-#: What a figure may have; and it, or each of its panels, by its kind.
-FIGURE = {"name", "head", "about", "kind", "experiment"}
-DRAWN = {
-    "": {"title", "disciplines", "at", "metric", "scale", "x", "x_title", "x_log", "y_title",
-         "at_y"},
-    "time": {"title", "disciplines", "at", "of", "from_s", "to_s", "scale", "y_title"},
-    "delays": {"title", "disciplines", "at", "group", "x_title", "y_title"},
-    "flows": {"disciplines", "at"},
-    "series": {"disciplines", "at", "group", "y_title"},
-}
-#: Kinds whose panels are one for each discipline.
-NO_PANELS = {"flows", "series"}
-
 
 @dataclass(frozen=True)
 class Where:
@@ -184,13 +165,13 @@ class Paper:
     @property
     def eras(self) -> tuple[str, ...]:
         """Its own and the others."""
-        return (OWN, *self.text.get("era", {}))
+        return (OWN, *self.text.get("tcp_profile", {}))
 
     def cells(self) -> Iterator[Cell]:
         """All that can be run, one seed of each experiment after the other."""
         listed = claims.load(self.directory)
         if self.era == OWN:
-            listed += [claim.varied(one.by) for claim in listed for one in claim.tries]
+            listed += [claim.varied(one.by) for claim in listed for one in claim.ablations]
         for at, experiment in itertools.product(range(max(map(len, self.seeds.values()))),
                                                 self.experiments):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
@@ -204,9 +185,9 @@ class Paper:
 
     def _contested(self, experiment: str, at: Mapping[str, Value]) -> bool:
         """Whether a contest that is held in this era, too, is at this point."""
-        return any(self.era in one.get("eras", ()) and one["experiment"] == experiment
+        return any(self.era in one.get("tcp_profiles", ()) and one["experiment"] == experiment
                    and all(at[axis] == value for axis, value in one["at"].items())
-                   for question in self.text.get("question", ()) for one in question["contest"])
+                   for question in self.text.get("question", ()) for one in question["comparison"])
 
     def commands(self) -> dict[str, str]:
         """Of all cells, by their names."""
@@ -246,46 +227,24 @@ def _where(one: Mapping[str, Any], era: str, eras: Collection[str],
     made = []
     for part in one.get("where", ()):
         disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
-        known = {"eras", "disciplines", "at", "set"}
-        mistakes = [*(part.keys() - known), *(set(disciplines_) - set(one["disciplines"])),
-                    *(set(part.get("eras", ())) - set(eras)),
+        mistakes = [*(set(disciplines_) - set(one["disciplines"])),
+                    *(set(part.get("tcp_profiles", ())) - set(eras)),
                     *(f"{axis} = {value}" for axis, values in at.items() for value in values
                       if value not in one.get("axes", {}).get(axis, ()))]
-        if mistakes or not part.get("set"):
-            raise ValueError(f"{one['name']}: where: {', '.join(mistakes) or 'sets nothing'}")
-        if era in part.get("eras", [era]):
+        if mistakes:
+            raise ValueError(f"{one['name']}: where: {', '.join(mistakes)}")
+        if era in part.get("tcp_profiles", [era]):
             made.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
                                                  if key not in quick}))
     return made
 
 
-def _known(where: str, what: str, given: Iterable[str], known: Collection[str]) -> None:
-    """ValueError: one that is not known, and what may have been meant."""
-    for one in given:
-        if one not in known:
-            raise ValueError(f"{where}: {nearest(what, one, known)}")
-
-
-def _keys(text: Mapping[str, Any]) -> None:
-    """ValueError: an experiment or a figure has a key that nobody reads."""
-    for one in text["experiment"]:
-        _known(one.get("name", "an experiment"), "key", one, EXPERIMENT)
-    for spec in text.get("figure", ()):
-        where, kind = f"figure {spec.get('name')}", spec.get("kind", "")
-        _known(where, "kind", [kind], DRAWN)
-        panels = set() if kind in NO_PANELS else {"panels"}
-        _known(where, "key", spec, FIGURE | DRAWN[kind] | panels)
-        for part in spec.get("panels", ()):
-            _known(f"{where}, a panel", "key", part, DRAWN[kind])
-
-
 def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
     """A paper by its name, in its own era or in another that it has. ValueError: `_where`,
-    `_keys`."""
-    text = tomllib.loads((PAPERS / name / SWEEP).read_text())
-    _keys(text)
+    `schema.check`."""
+    text = schema.read(PAPERS / name / SWEEP)
     changed = text["quick"] if quick else {}
-    other = {} if era == OWN else text["era"][era]
+    other = {} if era == OWN else text["tcp_profile"][era]
     # In `set` too, where it stands before the axes: a row is of its cell by the order of the words.
     theirs = other.get("set", {})
     known = dict(text["disciplines"])
@@ -309,7 +268,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 min(own, one.get("others", own)),
                 one.get("flows", False), one.get("step_s", 0), one.get("delay", False),
                 one.get("lengths", ()), theirs,
-                _where(one, era, (OWN, *text.get("era", {})), changed.get("set", {}))))
+                _where(one, era, (OWN, *text.get("tcp_profile", {})), changed.get("set", {}))))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)
 
 

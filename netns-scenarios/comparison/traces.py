@@ -43,7 +43,7 @@ Found = tuple[Trace, dict[str, Any] | None]
 def asked(paper: Paper) -> Iterator[Trace]:
     """All that the paper's figures over time show, in their order."""
     experiments = {experiment.name: experiment for experiment in paper.experiments}
-    for figure in paper.text.get("figure", ()):
+    for figure in paper.text.get("plot", ()):
         if figure.get("kind") != KIND:
             continue
         for part in figure.get("panels", [{}]):
