@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from comparison.cards import cards
 from labkit import modules, stock
 
+from aqmlab.qdiscs.metadata import cards
 from bench import figures, instructions, layout, memory, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, keeps_whole
 

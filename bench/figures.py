@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from comparison.cards import cards
-
+from aqmlab.qdiscs.metadata import cards
 from bench.instructions import REGIMES, Cell, Costs, Row
 from bench.memory import THIN, WIDE
 from bench.tracing import PHASES, Lines

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from comparison.cards import cards
-
+from aqmlab.qdiscs.metadata import cards
 from bench import tracing
 
 TOP = Path(__file__).resolve().parent.parent

@@ -9,10 +9,10 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-from comparison.cards import cards
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from aqmlab.qdiscs.metadata import cards
 from bench.figures import TOP, Figures, costs, short
 from bench.instructions import Costs
 

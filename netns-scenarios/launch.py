@@ -22,7 +22,7 @@ def prepare() -> None:
         os.execv(python, [str(python), *sys.argv])
     # Threads for linear algebra that no run needs cost 0.15 s of CPU at each start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.path[:0] = [str(HERE), str(HERE.parent / "lab")]
+    sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "lab")]
 
 
 def launch(module: str) -> NoReturn:

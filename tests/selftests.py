@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparison.cards import cards
+
+from aqmlab.qdiscs.metadata import cards
 
 TOP = Path(__file__).resolve().parent.parent
 

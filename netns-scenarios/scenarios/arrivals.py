@@ -12,12 +12,12 @@ import random
 import re
 from dataclasses import replace
 
-from netns import flows, sessions
-from netns.errors import UserError
-from netns.params import Param
-from netns.scenario import Scenario
-from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from netns.topology import Group
+from aqmlab.exceptions import UserError
+from aqmlab.run import flows, web_traffic
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from aqmlab.run.topology import Group
 
 ENDLESS = "endless"
 NUMBER = r"(\d+(?:\.\d+)?)"
@@ -30,8 +30,9 @@ PARAMS = (
     Param("rtt", "60-140", "ms", "LOW-HIGH: round-trip times without queueing, of as many flows "
           f"each the middles of {RTT_STEPS} equal parts"),
     Param("size_dist", ENDLESS, "", "of a transfer: it never ends, or its distribution",
-          choices=(ENDLESS, *sessions.DISTRIBUTIONS)),
-    *(p for p in with_defaults(sessions.SESSIONS, think_dist="uniform") if p.name != "size_dist"),
+          choices=(ENDLESS, *web_traffic.DISTRIBUTIONS)),
+    *(p for p in with_defaults(web_traffic.SESSIONS, think_dist="uniform")
+      if p.name != "size_dist"),
     Param("settle", 0.0, "s", "a phase ends so long after the last flow of an entry may have "
           "begun, too; 0: only where an entry begins", 0.0, 1000.0),
     access(0.0),
@@ -58,7 +59,7 @@ def round_trips(settings: Settings, count: int) -> list[tuple[int, float]]:
     found = re.fullmatch(f"{NUMBER}-{NUMBER}", settings.text("rtt"))
     if not found or not float(found[1]) <= float(found[2]) <= 10e3:
         raise UserError(f'rtt: "{settings.text("rtt")}" given, needs LOW-HIGH, in ms')
-    return sessions.round_trips(count, float(found[1]), float(found[2]), RTT_STEPS)
+    return web_traffic.round_trips(count, float(found[1]), float(found[2]), RTT_STEPS)
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
@@ -77,7 +78,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
                              settled_s=to_s + settle_s if settle_s else None) for part in parts]
     if settings.text("size_dist") == ENDLESS:
         return made
-    return [sessions.restarting(settings, rng, group) for group in made]
+    return [web_traffic.restarting(settings, rng, group) for group in made]
 
 
 SCENARIO = Scenario(

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import random
 
-from netns import flows
-from netns.params import Param
-from netns.scenario import Scenario
-from netns.settings import BOTTLENECK, TCP, TIME, Settings, access
-from netns.topology import Group
+from aqmlab.run import flows
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME, Settings, access
+from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("flows", 100, "flows", "TCP sources", 1, 10000),

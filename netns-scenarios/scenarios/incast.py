@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import random
 
-from netns.errors import UserError
-from netns.flows import tcp_keys
-from netns.params import Param
-from netns.scenario import Scenario
-from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from netns.topology import Group
+from aqmlab.exceptions import UserError
+from aqmlab.run.flows import tcp_keys
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("senders", 32, "flows", "TCP sources that answer together", 1, 10000),

@@ -10,11 +10,11 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from netns import flows
-from netns.params import Param
-from netns.scenario import Scenario
-from netns.settings import BOTTLENECK, TCP, TIME, Settings, access, with_defaults
-from netns.topology import Group
+from aqmlab.run import flows
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME, Settings, access, with_defaults
+from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("hops", 3, "bottlenecks", "one behind the other", 1, 8),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 
-from netns import flows
-from netns.params import Param
-from netns.scenario import Scenario
-from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from netns.topology import Group
+from aqmlab.run import flows
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("base_flows", 20, "flows", "TCP sources from the start to the end", 1, 10000),

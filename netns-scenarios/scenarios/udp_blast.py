@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import random
 
-from netns import flows
-from netns.flows import Cbr
-from netns.params import Param
-from netns.scenario import Scenario
-from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from netns.topology import Group
+from aqmlab.run import flows
+from aqmlab.run.flows import Cbr
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("flows", 32, "flows", "TCP sources", 0, 10000),

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import random
 
-from netns import flows, sessions
-from netns.errors import UserError
-from netns.flows import Cbr
-from netns.params import Param
-from netns.scenario import Scenario
-from netns.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from netns.topology import Group
+from aqmlab.exceptions import UserError
+from aqmlab.run import flows, web_traffic
+from aqmlab.run.flows import Cbr
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("long_flows", 10, "flows", "bulk TCP from the start to the end", 0, 10000),
     Param("long_rtt", 64.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
-    *sessions.PARAMS,
+    *web_traffic.PARAMS,
     Param("cbr_flows", 1, "flows", "constant-rate UDP", 0, 1000),
     Param("cbr_gap", 50.0, "ms", "between two of its packets", 0.01, 10e3),
     Param("cbr_size", 1000, "bytes", "of a packet, IP header included", 100, 9000),
@@ -42,7 +42,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
     cbr = Cbr.every(settings.number("cbr_gap") / 1e3, settings.count("cbr_size"), start_s or None)
     return [
         *flows.bulk(settings, rng, "long", settings.count("long_flows"), rtt_ms),
-        *sessions.web(settings, rng),
+        *web_traffic.web(settings, rng),
         *flows.udp(settings, rng, "cbr", settings.count("cbr_flows"), rtt_ms, cbr),
     ]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from comparison.cards import read_card
+from aqmlab.qdiscs.metadata import read_card
 
 from tests.selftests import KINDS, TOP
 

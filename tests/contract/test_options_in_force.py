@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.userspace import KINDS, World
 
 # Options that only exist once they are given: without a seed the numbers are unpredictable, and

@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.userspace import KINDS, TOP, Refused, World
 
 TABLES = TOP / "selftests" / "tdc"

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests import selftests
 from tests.userspace import BUILD, KINDS, TOP, Violation, World, build, load
 

@@ -16,8 +16,7 @@ from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
-from analysis import lists
-
+from aqmlab.qdiscs import lists
 from tests.oracle.drive import Engine, Step, Trace, drive_many
 
 BIG_MTU = ("ip link set g0 mtu 9000",)

@@ -32,10 +32,10 @@ LOGS = ("flows.csv", "progress.csv", "queue.csv")
 # Run by a second interpreter, which the guest then gets, too.
 ELSEWHERE = """
 import sys
-sys.path[:0] = sys.argv[1:3]
-sys.executable = sys.argv[3]
-from netns.cli import main
-sys.exit(main(sys.argv[4:]))
+sys.path[:0] = sys.argv[1:4]
+sys.executable = sys.argv[4]
+from aqmlab.run_command import main
+sys.exit(main(sys.argv[5:]))
 """
 
 
@@ -62,8 +62,8 @@ def edit(file: Path, old: str, new: str) -> None:
 def run_copy(checkout: Path, out: Path, python: str | Path, *words: str) -> None:
     """A run of a copy, in a larger environment; the guest's interpreter is PYTHON."""
     done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE, checkout / "netns-scenarios", checkout / "lab", python,
-         "dumbbell", "--out", out, *SMALL, *words],
+        [sys.executable, "-c", ELSEWHERE, checkout, checkout / "netns-scenarios", checkout / "lab",
+         python, "dumbbell", "--out", out, *SMALL, *words],
         capture_output=True, text=True, timeout=300, cwd=checkout,
         env=os.environ | {"AQM_FILLER": "x" * 5000})
     assert done.returncode == 0, done.stderr

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import rows
-from comparison import paper, replay
-from comparison.paper import Cell, Paper
-from netns.execute import ROOT
+
+from aqmlab import ROOT
+from aqmlab.replay import paper, run_cells, store
+from aqmlab.replay.paper import Cell, Paper
 
 SEED = os.environ.get("ROWS_SEED") or datetime.now(UTC).date().isoformat()
 #: CPU seconds that the row's own run may have taken.
@@ -35,7 +35,7 @@ def drawn(seed: str) -> tuple[Paper, Cell, dict[str, Any]]:
     name = rng.choice(paper.names())
     one = paper.load(name, era=rng.choice(paper.load(name).eras))
     cells = {cell.name: cell for cell in one.cells()}
-    made = [row for row in rows.read(one.results)
+    made = [row for row in store.read(one.results)
             if row["cpu_s"] <= LONGEST_S and row["cell"] in cells]
     row = rng.choice(made)
     return one, cells[row["cell"]], row
@@ -69,7 +69,7 @@ def test_a_committed_row_comes_out_again(seed: str, tmp_path: Path) -> None:
     done = subprocess.run([ROOT / "netns-scenarios" / "run", *cell.words, "--out", tmp_path / "r"],
                           capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr
-    new = json.loads(json.dumps(replay.row_of(one, cell, tmp_path / "r")))
+    new = json.loads(json.dumps(run_cells.row_of(one, cell, tmp_path / "r")))
     then, now = row["made"], new["made"]
     if then["kernel"] != now["kernel"]:
         pytest.skip(f"made with {then['kernel']}, here is {now['kernel']}: {again}")

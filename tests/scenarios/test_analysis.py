@@ -10,10 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from analysis import compare, iperf3, logs, result, rows, state, traffic, uapi
-from analysis.summary import jain, marked, summarize, window
-from netns.execute import Cost
 
+from aqmlab.measure import iperf3, logs, qdisc_state, result, traffic_metrics
+from aqmlab.measure.metrics import jain, marked, summarize, window
+from aqmlab.qdiscs import uapi
+from aqmlab.replay import store
+from aqmlab.report import intervals
+from aqmlab.run.execute import Cost
 from tests.scenarios import handmade
 
 
@@ -208,19 +211,19 @@ def test_losses_may_follow_the_order_by_which_a_filter_puts_flows_together(
 
 def test_mean_and_interval() -> None:
     # Student's t for 2 degrees of freedom, 97.5 %: 4.302653; sd of 1, 2, 3 is 1
-    three = compare.mean([1.0, 2.0, 3.0])
+    three = intervals.mean([1.0, 2.0, 3.0])
     assert three.value == pytest.approx(2)
     assert three.half == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
-    assert math.isnan(compare.mean([5.0]).half)
+    assert math.isnan(intervals.mean([5.0]).half)
 
 
 def test_how_much_worse_is_taken_seed_by_seed() -> None:
     """Each a tenth more than its limit: the logarithm of 1.1, whatever the seeds; where the most is
     best it is so much better. With a 0, differences: 1 and 3."""
-    assert compare.beyond([1.1, 11.0, 110.0], [1.0, 10.0, 100.0], 1) == compare.Mean(
+    assert intervals.beyond([1.1, 11.0, 110.0], [1.0, 10.0, 100.0], 1) == intervals.Mean(
         pytest.approx(0.0953102), pytest.approx(0, abs=1e-9))
-    assert compare.beyond([1.1, 11.0], [1.0, 10.0], -1).value == pytest.approx(-0.0953102)
-    assert compare.beyond([1.0, 3.0], [0.0, 0.0], 1).value == 2
+    assert intervals.beyond([1.1, 11.0], [1.0, 10.0], -1).value == pytest.approx(-0.0953102)
+    assert intervals.beyond([1.0, 3.0], [0.0, 0.0], 1).value == 2
 
 
 # Abramowitz and Stegun, table 26.10, 0.975.
@@ -229,15 +232,15 @@ def test_how_much_worse_is_taken_seed_by_seed() -> None:
 def test_intervals_are_student_s(freedom: int, t: float) -> None:
     values = [float(n) for n in range(freedom + 1)]
     sd = statistics.stdev(values)
-    assert compare.mean(values).half == pytest.approx(
+    assert intervals.mean(values).half == pytest.approx(
         t * sd / math.sqrt(freedom + 1), rel=6e-4 / t)
 
 
 def test_combine_keeps_the_shape() -> None:
-    combined = compare.combine([{"a": 1, "b": {"c": 2.0, "d": None}},
+    combined = intervals.combine([{"a": 1, "b": {"c": 2.0, "d": None}},
                                 {"a": 3, "b": {"c": 4.0, "d": 5}}])
     assert combined == {"a": 2.0, "b": {"c": 3.0, "d": None}}
-    assert compare.combine([{"a": {"b": 1}}, {"a": None}]) == {"a": None}
+    assert intervals.combine([{"a": {"b": 1}}, {"a": None}]) == {"a": None}
 
 
 def test_row_of_the_comparison(run: Path) -> None:
@@ -246,12 +249,12 @@ def test_row_of_the_comparison(run: Path) -> None:
         result.write(run, Cost(1.0, 0.5))
         results.append(logs.load_result(run))
         results[-1]["summary"]["utilization"] = utilization
-    row = compare.Row("pfifo", 200, results).as_json()
+    row = intervals.Row("pfifo", 200, results).as_json()
     assert (row["qdisc"], row["buffer"], row["seeds"]) == ("pfifo", 200, [1, 1, 1])
     assert row["summary"]["utilization"] == pytest.approx(0.8)
     # in the unit that the key names: t * 10 % / sqrt(3)
     assert row["ci95"]["utilization, %"] == pytest.approx(4.302653 * 10 / math.sqrt(3), rel=1e-6)
-    head, _, line, end = compare.text_table([compare.Row("pfifo", 200, results)]).split("\n")
+    head, _, line, end = intervals.text_table([intervals.Row("pfifo", 200, results)]).split("\n")
     assert (head, end) == ("buffer 200 packets", "")
     assert line.startswith("  pfifo      80.0 ±24.8  ")
 
@@ -259,7 +262,7 @@ def test_row_of_the_comparison(run: Path) -> None:
 def test_goodput_over_no_fair_share_is_none(run: Path) -> None:
     result.write(run, Cost(1.0, 0.5))
     summary = logs.load_result(run)["summary"]
-    column = compare.column_of("goodput / fair share")
+    column = intervals.column_of("goodput / fair share")
     assert column.get(summary) == pytest.approx(140 / 250)
     assert column.get({**summary, "fair_share_bps": None}) is None
     assert column.get({**summary, "goodput_bps": None}) is None
@@ -269,8 +272,8 @@ def test_what_one_seed_does_not_know_has_no_mean(run: Path) -> None:
     result.write(run, Cost(1.0, 0.5))
     knows, does_not = logs.load_result(run), logs.load_result(run)
     does_not["summary"] |= {"goodput_bps": None, "sd_over_fair_share": None}
-    row = compare.Row("pfifo", None, [knows, does_not])
-    assert row.cell(compare.column_of("sd")) is None
+    row = intervals.Row("pfifo", None, [knows, does_not])
+    assert row.cell(intervals.column_of("sd")) is None
     told = row.as_json()
     assert told["summary"]["goodput_bps"] is None
     assert told["ci95"]["sd / fair share, %"] is None
@@ -278,7 +281,7 @@ def test_what_one_seed_does_not_know_has_no_mean(run: Path) -> None:
     assert told["ci95"]["utilization, %"] == 0
     # utilization, Jain's index, two delays and drops are left
     shown = "pfifo 80.0 ±0.0 0.8448 ±0.0000 20.00 ±0.00 39.60 ±0.00 5 ±0"
-    assert compare.text_table([row]).splitlines()[1].split() == shown.split()
+    assert intervals.text_table([row]).splitlines()[1].split() == shown.split()
 
 
 def _stream(end: float, count: int) -> dict[str, float]:
@@ -304,7 +307,7 @@ def test_a_row_has_what_udp_offers_and_carries(run: Path) -> None:
     record["parameters"] |= {"udp_rate": 2, "udp_flows": 3, "udp_size": 1000, "cbr_rate": 0.5}
     (run / "run.json").write_text(json.dumps(record))
     result.write(run, Cost(1.0, 0.5))
-    figures = rows.compact({}, run)["figures"]
+    figures = store.compact({}, run)["figures"]
     assert figures["offered_bps"] == {"udp": 6_000_000, "cbr": 500_000}
     assert figures["payload"] == {"udp": 972}
 
@@ -339,14 +342,14 @@ def test_iperf3_error_is_told(tmp_path: Path) -> None:
 
 def test_goodput_over_time_is_of_a_group_and_of_all_the_run(run: Path) -> None:
     """handmade.FLOW_BYTES, a second at a time; and in steps of 2 s what fits into 3 s."""
-    assert rows.series(run, 1.0) == {
+    assert store.series(run, 1.0) == {
         "far": [720_000.0, 80_000.0, 80_000.0], "near": [80_000.0, 160_000.0, 240_000.0]}
-    assert rows.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
+    assert store.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
 
 
 def test_lengths_are_of_the_measured_time(run: Path) -> None:
     """handmade.QUEUE: 4, 2 and 0 packets after the warm-up; both ends of the band count."""
-    assert rows.lengths(run, 2, 4) == {"packets": {
+    assert store.lengths(run, 2, 4) == {"packets": {
         "mean": 2.0, "sd": pytest.approx((8 / 3) ** 0.5), "max": 4.0,
         "within": pytest.approx(2 / 3)}}
 
@@ -356,16 +359,16 @@ def test_an_estimate_above_0_tells_of_the_time_before_it(
     """handmade.QUEUE: 100, 80 and 120 kB of the 125 that 1 Mb/s sends in a second."""
     read = logs.read(run)
     read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
-    monkeypatch.setattr(state, "samples", lambda kind, raw: [
+    monkeypatch.setattr(qdisc_state, "samples", lambda kind, raw: [
         {"q_est": value} for value in (9.0, 0.0, 0.5, 3.0)])
-    assert rows.estimates(read) == [
+    assert store.estimates(read) == [
         {"above_0": pytest.approx(2 / 3), "used": pytest.approx(0.8)}, {"above_0": 0.0}]
 
 
 def test_what_makes_no_estimate_has_none(run: Path) -> None:
     read = logs.read(run)
     read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
-    assert rows.estimates(read) == [None, None]
+    assert store.estimates(read) == [None, None]
 
 
 def test_a_distribution_is_of_the_datagrams_of_a_group_in_the_measured_time(run: Path) -> None:
@@ -374,9 +377,9 @@ def test_a_distribution_is_of_the_datagrams_of_a_group_in_the_measured_time(run:
     sent = [(0.5, 1, 999.0), *((1.0 + n / 10, 1, 10.0 * (n + 1)) for n in range(10))]
     (run / "delays.csv").write_text("sent_s,flow,delay_ms\n" + "".join(
         f"{at},{flow},{ms}\n" for at, flow, ms in sent))
-    found = rows.delays(run)
+    found = store.delays(run)
     assert list(found) == ["far"]
-    shown = dict(zip(traffic.PERCENTS, found["far"], strict=True))
+    shown = dict(zip(traffic_metrics.PERCENTS, found["far"], strict=True))
     assert shown[0] == 10
     assert shown[50] == 55
     assert shown[90] == pytest.approx(91)

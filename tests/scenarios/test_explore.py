@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis import explore, report, traces
 from PIL import Image
 
+from aqmlab.measure import time_series
+from aqmlab.report import html_report, interactive_plots
 from tests.scenarios.test_report import make
 
 SETTINGS = {("fair", 2): 2.5, ("fair", 4): 2.5, ("plain", 2): 1.0, ("plain", 4): 0.5}
@@ -25,7 +26,7 @@ SETTINGS = {("fair", 2): 2.5, ("fair", 4): 2.5, ("plain", 2): 1.0, ("plain", 4):
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("report")
     make(where / "runs", SETTINGS)
-    assert report.main([str(where / "runs"), "--out", str(where / "report.html")]) == 0
+    assert html_report.main([str(where / "runs"), "--out", str(where / "report.html")]) == 0
     return where / "report.html"
 
 
@@ -39,13 +40,13 @@ def data_of(page: Path) -> dict[str, Any]:
 def test_a_thinned_line_keeps_every_stretchs_peak_and_dip(seed: int) -> None:
     rng = random.Random(seed)
     y = np.array([rng.choice((0.0, rng.random(), 100 * rng.random())) for _ in range(5000)])
-    kept = traces.envelope(y, explore.POINTS)
-    assert len(kept) <= explore.POINTS
+    kept = time_series.envelope(y, interactive_plots.POINTS)
+    assert len(kept) <= interactive_plots.POINTS
     assert (kept[0], kept[-1]) == (0, len(y) - 1)
     assert (np.diff(kept) > 0).all()
     assert {y.max(), y.min()} <= set(y[kept])
     # Between two points that are kept nothing sticks out of the stretch to which it belongs.
-    for part in np.array_split(np.arange(len(y)), explore.POINTS // 2 - 1):
+    for part in np.array_split(np.arange(len(y)), interactive_plots.POINTS // 2 - 1):
         inside = y[kept[(kept >= part[0]) & (kept <= part[-1])]]
         assert inside.max() == y[part].max()
         assert inside.min() == y[part].min()

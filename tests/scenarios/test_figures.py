@@ -7,9 +7,10 @@ from math import exp, log
 from typing import Any
 
 import pytest
-from analysis import claims
-from analysis.figures import DERIVED, choke_theory, figure
-from analysis.verdict import by_cell, measure
+
+from aqmlab.measure.derived_metrics import DERIVED, choke_theory, figure
+from aqmlab.replay import claims
+from aqmlab.replay.claim_verdict import by_cell, measure
 
 #: 10 Mb/s; one UDP flow of 20 Mb/s gets 4 beside ten of TCP with 0.5 each.
 FIGURES: dict[str, Any] = {

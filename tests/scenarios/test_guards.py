@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis import guards
-from netns import counted
+
+from aqmlab.measure import integrity
+from aqmlab.run import counters
 
 DEVICE = {"received": 0, "sent": 0, "lost": 0}
 
@@ -43,11 +44,11 @@ def guest() -> dict[str, Any]:
 
 
 def said(told: dict[str, Any], ip: int = 4) -> list[str]:
-    return guards.check(told, ip=ip, offloads=False)[1]
+    return integrity.check(told, ip=ip, offloads=False)[1]
 
 
 def test_packets_that_are_accounted_for_are_a_result() -> None:
-    hops, wrong = guards.check(guest(), ip=4, offloads=False)
+    hops, wrong = integrity.check(guest(), ip=4, offloads=False)
     assert wrong == []
     assert hops == {"rtr b0": {"offered": 97, "delivered": 90, "lost": 5, "held": 2,
                                "bytes": 9000}}
@@ -117,13 +118,13 @@ qdisc mine 2: dev b0 parent 1:1 [Unknown qdisc, optlen=40] { "braces": } limit 5
 
 
 def test_counters_are_read_whatever_a_plugin_prints() -> None:
-    _, tbf, mine = counted.qdisc_counters(SHOWN)
+    _, tbf, mine = counters.qdisc_counters(SHOWN)
     assert tbf == {"kind": "tbf", "handle": "1:", "dev": "b0", "bytes": 1234567890123,
                    "packets": 815482911, "drops": 7, "qlen": 8}
     assert mine == {"kind": "mine", "handle": "2:", "dev": "b0", "bytes": 4, "packets": 1,
                     "drops": 3, "qlen": 2}
     with pytest.raises(ValueError, match="no counters: qdisc tbf"):
-        counted.qdisc_counters("qdisc tbf 1: dev b0 root refcnt 2\n")
+        counters.qdisc_counters("qdisc tbf 1: dev b0 root refcnt 2\n")
 
 
 def test_ipv6_may_send_a_few_of_its_own() -> None:
@@ -137,7 +138,7 @@ def test_ipv6_may_send_a_few_of_its_own() -> None:
 
 @pytest.mark.parametrize(("ip", "counter", "allowed"), [
     (4, "Udp RcvbufErrors", 0), (6, "Udp RcvbufErrors", 0), (4, "Ip6InDiscards", 0),
-    (6, "Ip6InDiscards", guards.IPV6_OWN)])
+    (6, "Ip6InDiscards", integrity.IPV6_OWN)])
 def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str,
                                                              allowed: int) -> None:
     told = guest()
@@ -147,7 +148,7 @@ def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str,
     assert said(told, ip=ip) == [f"dst: {counter} is {allowed + 1}"]
 
 
-@pytest.mark.parametrize(("ip", "allowed"), [(4, 0), (6, guards.IPV6_OWN)])
+@pytest.mark.parametrize(("ip", "allowed"), [(4, 0), (6, integrity.IPV6_OWN)])
 def test_device_losses_up_to_the_bound_are_allowed(ip: int, allowed: int) -> None:
     told = guest()
     told["counters"]["after"]["dst"]["devices"]["d0"]["lost"] = allowed
@@ -164,7 +165,7 @@ def ends(lost: list[int], group: str = "all", kind: str = "bulk") -> list[dict[s
 def in_step(rows: list[dict[str, str]], paths: int = 1) -> list[str]:
     """Of flows of which as many follow each other on each path."""
     count = len(rows) // paths
-    return guards.in_step(rows, {str(n): f"path {n // count}" for n in range(len(rows))})
+    return integrity.in_step(rows, {str(n): f"path {n // count}" for n in range(len(rows))})
 
 
 def test_losses_that_follow_the_order_of_the_flows_are_noticed() -> None:
@@ -242,7 +243,7 @@ def test_losers_side_by_side_are_decided_alike_wherever_they_lie(losers: int,
 @pytest.mark.parametrize("ranks", [(0.5, -0.5), (1, 0, -1), (1.5, -1.5, 0, 0),
                                    (2, -1, -1, 1, -1), (2.5, 1.5, -0.5, -0.5, -0.5, -2.5)])
 def test_products_of_neighbours_have_the_moments_of_all_orders(ranks: tuple[float, ...]) -> None:
-    mean, variance = guards.neighbours(np.array(ranks))
+    mean, variance = integrity.neighbours(np.array(ranks))
     all_ = [sum(a * b for a, b in zip(order, (*order[1:], order[0]), strict=True))
             for order in itertools.permutations(ranks)]
     assert mean == pytest.approx(statistics.fmean(all_))
@@ -265,7 +266,7 @@ BULK = {"flow": "0", "group": "all", "kind": "bulk", "start_s": "1", "end_s": "6
 
 
 def limited(window: bool = True, **changed: str) -> list[str]:
-    return guards.limited([BULK | changed], {"all": 100.0}, 0.0, window=window)
+    return integrity.limited([BULK | changed], {"all": 100.0}, 0.0, window=window)
 
 
 @pytest.mark.parametrize(("idle_ms", "wait_ms", "wrong"), [
@@ -279,7 +280,7 @@ def limited(window: bool = True, **changed: str) -> list[str]:
 def test_a_handshake_may_wait_in_the_queue_once(idle_ms: float, wait_ms: float,
                                                 wrong: int) -> None:
     row = BULK | {"start_s": "0", "end_s": "10", "busy_ms": f"{10000 - idle_ms}"}
-    assert len(guards.limited([row], {"all": 0.0}, wait_ms, window=True)) == wrong
+    assert len(integrity.limited([row], {"all": 0.0}, wait_ms, window=True)) == wrong
 
 
 def test_a_sender_that_something_else_limits_is_noticed() -> None:
@@ -287,9 +288,9 @@ def test_a_sender_that_something_else_limits_is_noticed() -> None:
     assert "its socket's buffer" in limited(unsent="0")[0]
     many = [BULK | {"flow": str(flow)} for flow in range(20)]
     many[-1] |= {"unsent": "0"}
-    assert guards.limited(many, {"all": 100.0}, 0.0, window=True) == []
+    assert integrity.limited(many, {"all": 100.0}, 0.0, window=True) == []
     many[-2] |= {"unsent": "0", "busy_ms": "50000"}
-    assert guards.limited(many[1:], {"all": 100.0}, 0.0, window=True) == [
+    assert integrity.limited(many[1:], {"all": 100.0}, 0.0, window=True) == [
         "group all: 2 of 19 flows were limited, flow 18 by its program, which sent in 50000 of "
         "60000 ms"]
     # Its program was late; a web session is silent as often as it likes.
@@ -301,7 +302,7 @@ def test_a_sender_that_something_else_limits_is_noticed() -> None:
     # One was, by a clock of 10 ms; 0.97 s without one are too long.
     for busy_ms, wrong in (("37470", 0), ("37500", 1)):
         late = BULK | {"start_s": "1.534", "end_s": "40", "busy_ms": busy_ms}
-        assert len(guards.limited([late], {"all": 40.0}, 0.0, window=True)) == wrong
+        assert len(integrity.limited([late], {"all": 40.0}, 0.0, window=True)) == wrong
     # Other logs do not know; a flow that never came through was limited by nothing of its own.
     assert limited(busy_ms="") == limited(busy_ms="0") == []
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from analysis import claims, rows
-from comparison import paper
-from netns.execute import ROOT
+
+from aqmlab import ROOT
+from aqmlab.replay import claims, paper, store
 
 
 def git(*words: str) -> str:
@@ -63,7 +63,7 @@ def test_a_row_is_of_a_commit_that_has_the_bounds_it_is_judged_by(name: str) -> 
     wrong = []
     for era in paper.load(name).eras:
         one = paper.load(name, era=era)
-        for row in rows.read(one.results):
+        for row in store.read(one.results):
             at = commit(row["made"]["version"])
             unknown += not at
             there = bounds(name, at) if at else row["bounds"]

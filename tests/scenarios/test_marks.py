@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.selftests import KINDS, Kind
 
 ROOT = Path(__file__).resolve().parents[2]

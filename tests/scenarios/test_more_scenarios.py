@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netns import sessions
-from netns.errors import UserError
-from netns.params import resolve
-from netns.recipe import Recipe
-from netns.scenario import compose, find, find_all
-from netns.settings import Settings
-from netns.shares import Facts
+
+from aqmlab.exceptions import UserError
+from aqmlab.run import web_traffic
+from aqmlab.run.fair_shares import Facts
+from aqmlab.run.params import resolve
+from aqmlab.run.recipe import Recipe
+from aqmlab.run.scenario import compose, find, find_all
+from aqmlab.run.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
@@ -383,10 +384,10 @@ def test_draws_have_the_mean_that_was_asked_for() -> None:
     rng = random.Random(5)
     for dist, shape in (("pareto", 2.5), ("lognormal", 0.8), ("exponential", 1), ("fixed", 1),
                         ("uniform", 1)):
-        draw = sessions.drawing(rng, "size", dist, 10.0, shape)
+        draw = web_traffic.drawing(rng, "size", dist, 10.0, shape)
         values = [draw() for _ in range(50_000)]
         assert sum(values) / len(values) == pytest.approx(10, rel=0.05), dist
-    draw = sessions.drawing(rng, "size", "pareto", 10.0, 1.3)
+    draw = web_traffic.drawing(rng, "size", "pareto", 10.0, 1.3)
     values = sorted(draw() for _ in range(10_000))
     assert values[0] == pytest.approx(2.308, rel=0.01)
     # P(size > x) = (2.308 / x) ** 1.3

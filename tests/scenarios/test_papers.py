@@ -20,19 +20,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import claims, compare, rows, svg, verdict
-from analysis import traces as lines_of
-from analysis.figures import Absent, choke_theory, figure
-from analysis.verdict import Judged, by_cell, judge, measure
-from comparison import contests, drawing, judgement, ledger, pages, paper, replay, sweep, traces
-from comparison.cards import cards
-from comparison.paper import Cell, Paper
-from netns.execute import ROOT
-from netns.params import resolve
-from netns.scenario import compose, find
-from netns.settings import Settings
-from netns.shares import Facts
 
+from aqmlab import ROOT
+from aqmlab.measure import time_series as lines_of
+from aqmlab.measure.derived_metrics import Absent, choke_theory, figure
+from aqmlab.qdiscs.metadata import cards
+from aqmlab.replay import (
+    claim_verdict,
+    claims,
+    judgement,
+    ledger,
+    pages,
+    paper,
+    paper_plots,
+    ranking,
+    run_cells,
+    store,
+    sweep,
+    time_plots,
+)
+from aqmlab.replay.claim_verdict import Judged, by_cell, judge, measure
+from aqmlab.replay.paper import Cell, Paper
+from aqmlab.report import intervals, svg_plots
+from aqmlab.run.fair_shares import Facts
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import compose, find
+from aqmlab.run.settings import Settings
 from tests.scenarios import handmade
 
 PAPERS = paper.names()
@@ -167,7 +180,7 @@ def test_a_picture_that_is_drawn_no_more_goes(tmp_path: Path,
 def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> None:
     one = paper.load(name, era=era)
     cells = {cell.name: shlex.join(cell.words) for cell in one.cells()}
-    made = rows.read(one.results)
+    made = store.read(one.results)
     assert len({row["cell"] for row in made}) == len(made)
     for row in made:
         assert row["command"] == cells.get(row["cell"]), row["cell"]
@@ -194,7 +207,7 @@ def by_itself(cell: Cell) -> set[str]:
 def test_what_is_delivered_in_the_measured_time_crossed_the_link_in_it(era: str) -> None:
     """To 2 %: what waited behind a hole counts when the hole is mended, and after a first slow
     start in which much was lost that can be a tenth of all."""
-    for row in rows.read(paper.load("kantawala2001", era=era).results):
+    for row in store.read(paper.load("kantawala2001", era=era).results):
         summary = row["figures"]["summary"]
         assert summary["goodput_bps"]["mean"] < 1.02 * summary["fair_share_bps"], row["cell"]
 
@@ -327,7 +340,7 @@ def run(one: Paper, **at: float) -> None:
     for cell in one.cells():
         figures = plausible(facts_of(cell))
         figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + at[cell.discipline]
-        rows.append(one.results, {
+        store.append(one.results, {
             "cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
             "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
             "bounds": {c.id: c.bounds for c in claims.load(one.directory)
@@ -375,8 +388,8 @@ def asking(one: Paper, *contests_of: str) -> None:
 
 def rewrite(one: Paper, change: Any) -> None:
     """The rows, each changed by change(row), or left out when that is None."""
-    changed = [change(copy.deepcopy(row)) for row in rows.read(one.results)]
-    rows.write(one.results, filter(None, changed))
+    changed = [change(copy.deepcopy(row)) for row in store.read(one.results)]
+    store.write(one.results, filter(None, changed))
 
 
 def test_a_claim_is_judged_by_its_interval(made_up: Paper) -> None:
@@ -399,7 +412,7 @@ def test_a_claim_is_judged_once_for_all_that_is_said_of_it(
         judged.append(claim.id)
         return judge(claim, *rest)
 
-    monkeypatch.setattr(verdict, "judge", counting)
+    monkeypatch.setattr(claim_verdict, "judge", counting)
     run(paper.load("made-up", era="today"), good=0.5, bad=0.3)
     one = judgement.of(made_up)
     pages.page(one, [one])
@@ -493,13 +506,13 @@ def test_a_distribution_is_drawn_of_the_cells_that_have_one(made_up: Paper) -> N
         return row
 
     rewrite(made_up, planted)
-    (panel,) = drawing._delays(spec, made_up.experiments[0], rows.read(made_up.results))
+    (panel,) = paper_plots._delays(spec, made_up.experiments[0], store.read(made_up.results))
     (line,) = panel.lines
     assert (panel.title, line.name) == ("at 200", "good")
     assert line.points[0] == (2.0, 0.0, 0.0)
     assert line.points[5] == (12.0, 50.0, 0.0)
     assert line.points[-1] == (26.0, 100.0, 0.0)
-    drawn = drawing.figure(spec | {"kind": "delays"}, made_up, rows.read(made_up.results), ())
+    drawn = paper_plots.figure(spec | {"kind": "delays"}, made_up, store.read(made_up.results), ())
     assert [f">{ms}<" in drawn for ms in (2, 5, 10, 20, 4, 26)] == [True] * 4 + [False] * 2
 
 
@@ -519,7 +532,7 @@ def test_a_page_says_for_how_long_windows_held_senders_back(made_up: Paper) -> N
 def test_a_paper_that_asks_has_one_page_and_one_of_its_claims(
         made_up: Paper, monkeypatch: pytest.MonkeyPatch) -> None:
     # One of the two is ours.
-    monkeypatch.setattr(contests, "LQD", "bad")
+    monkeypatch.setattr(ranking, "LQD", "bad")
     asking(made_up, 'what = "use"')
     rewrite(made_up, lambda row: row | {"figures": row["figures"] | {
         "summary": row["figures"]["summary"] | {"utilization": 0.4}}})
@@ -598,14 +611,14 @@ def test_what_is_asked_for_must_be_there(capsys: pytest.CaptureFixture[str]) -> 
                         (["--at", "udp_rat=2"], 'no axis "udp_rat": did you mean udp_rate'),
                         (["--at", "udp_rate=2,3"], 'no udp_rate "3"')):
         with pytest.raises(SystemExit):
-            replay.main(["parris1999", *words])
+            run_cells.main(["parris1999", *words])
         assert said in capsys.readouterr().err
 
 
 def test_an_axis_has_its_own_type(made_up: Paper) -> None:
     for text in ("10", "10.0"):
         args = argparse.Namespace(claims=None, only=None, disciplines=None, at=[f"rtt={text}"])
-        replay._known(args, made_up)
+        run_cells._known(args, made_up)
         assert args.axes == {"rtt": [10.0]}
 
 
@@ -614,11 +627,11 @@ def test_a_cell_is_selected_if_each_of_its_axes_matches() -> None:
     args = argparse.Namespace(claims=None, only=None, disciplines=None, seeds=None,
                               axes={"buffer": [100, 200], "queues": [10]})
     assert {(cell.at.get("buffer"), cell.at.get("queues"))
-            for cell in cells if replay._asked(args, (), cell)} == {
+            for cell in cells if run_cells._asked(args, (), cell)} == {
         (100, None), (200, None), (None, 10)}
     args.axes = {"flows": [10], "udp_flows": [5], "udp_rate": [8.0]}
     mixed = [cell for cell in paper.load("ahammed2010").cells() if cell.experiment.name == "mix"]
-    assert {tuple(cell.at.values()) for cell in mixed if replay._asked(args, (), cell)} == {
+    assert {tuple(cell.at.values()) for cell in mixed if run_cells._asked(args, (), cell)} == {
         (10, 5, 8.0)}
 
 
@@ -634,10 +647,11 @@ def test_a_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> No
 
 def test_a_row_of_another_command_is_ignored(made_up: Paper) -> None:
     commands = made_up.commands()
-    have = rows.of(made_up.results, commands)
+    have = store.of(made_up.results, commands)
     assert [row["cell"] for row in have] == list(commands)
     first, *others = commands
-    assert [row["cell"] for row in rows.of(made_up.results, {**commands, first: "other"})] == others
+    of_others = store.of(made_up.results, {**commands, first: "other"})
+    assert [row["cell"] for row in of_others] == others
 
 
 @pytest.mark.parametrize(("changed", "name"), [
@@ -672,7 +686,7 @@ def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
     assert {c.seed for c in one.cells() if c.experiment.name == "other"} == {1, 2, 3}
     assert {c.seed for c in paper.load("made-up", era="today").cells()
             if c.experiment.name == "one"} == set(fresh)
-    assert {trace.cell.seed for trace in traces.asked(one)} == {11}
+    assert {trace.cell.seed for trace in time_plots.asked(one)} == {11}
     assert verdicts(one)["C1"].why_not == "absent: good in one at buffer 200, seed 11"
     page = pages_of(one)
     assert "3 of 15 cells" in page["made-up.md"]
@@ -820,7 +834,7 @@ NOT = ("Not to be taken, as at most half as good as the best in more than half o
 def test_who_is_best_is_what_the_rows_say(made_up: Paper, uses: dict[str, tuple[float, ...]],
                                           most: bool, who: str, row: str, advice: str) -> None:
     one, made = as_disciplines(made_up, {"most": most}, *uses), rows_of(**uses)
-    said = contests.summary(one, made)
+    said = ranking.summary(one, made)
     assert row in said
     count = {"mainline": 0, "ours": 0, "a tie": 0, "open": 0, who: 1}
     (told,) = [line for line in said if "contests have run" in line]
@@ -848,7 +862,7 @@ def test_who_is_worse_least_often_is_to_be_taken(made_up: Paper) -> None:
     made += [row | {"experiment": name} for name in ("two", "three") for row in
              rows_of(cake=(12, 12, 12), pie=(10, 10, 10), lqd=(10, 90, 90))]
     assert ("- **Use**: take lqd (as good as the best in 1 of 3, not told apart in 2). Of ours: "
-            "lqd (as good as the best of ours in 3 of 3).") in contests.summary(one, made)
+            "lqd (as good as the best of ours in 3 of 3).") in ranking.summary(one, made)
 
 
 def test_what_is_advised_says_where_it_is_worse(made_up: Paper) -> None:
@@ -856,7 +870,7 @@ def test_what_is_advised_says_where_it_is_worse(made_up: Paper) -> None:
     made = [row | {"experiment": name} for name, sfq in zip(
         ("one", "two", "three"), (20, 9, 20), strict=True)
             for row in rows_of(cake=(10, 10, 10), sfq=(sfq, sfq, sfq), lqd=(90, 90, 90))]
-    (said,) = [line for line in contests.summary(one, made) if line.startswith("- **Use**")]
+    (said,) = [line for line in ranking.summary(one, made) if line.startswith("- **Use**")]
     assert said.startswith("- **Use**: take cake (as good as the best in 2 of 3, worse in 1).")
     assert " cake is worse in: use of two (10.0; sfq 9.0)." in said
 
@@ -877,7 +891,7 @@ def test_less_than_the_floor_is_no_difference(made_up: Paper, most: bool, cake: 
     one = as_disciplines(made_up, {"most": most, "floor": floor}, "cake", "pfifo", "lqd")
     made = rows_of(cake=(cake,) * 3, pfifo=(pfifo,) * 3, lqd=(50 - 50 * most,) * 3)
     assert (f"| use | cake {cake:.1f} ±0.0{'; as good: pfifo' * as_good} |"
-            in "\n".join(contests.summary(one, made)))
+            in "\n".join(ranking.summary(one, made)))
 
 
 def test_who_fails_at_what_a_contest_needs_is_out_of_it(made_up: Paper) -> None:
@@ -889,14 +903,14 @@ def test_who_fails_at_what_a_contest_needs_is_out_of_it(made_up: Paper) -> None:
     made = rows_of(cake=(90, 90, 90), sfq=(9, 9, 9), lqd=(80, 80, 80), tdrr=(9, 9, 9))
     for row in made:
         row["figures"]["summary"]["dropped"] = dropped[row["discipline"]]
-    said = "\n".join(contests.summary(one, made))
+    said = "\n".join(ranking.summary(one, made))
     assert "| use | cake 30.0 ±0.0 | lqd 40.0 ±0.0 | none; out: sfq, tdrr | mainline |" in said
     assert "take cake (as good as the best in 1 of 1). Of ours: lqd" in said
     assert NOT + "sfq, tdrr." in said
     # Without use there is no telling.
     for row in made:
         del row["figures"]["summary"]["utilization"]
-    assert "Not all that this needs has run." in contests.summary(one, made)
+    assert "Not all that this needs has run." in ranking.summary(one, made)
 
 
 def test_a_discipline_of_another_name_is_known_by_what_the_contest_takes_off(
@@ -904,7 +918,7 @@ def test_a_discipline_of_another_name_is_known_by_what_the_contest_takes_off(
     one = as_disciplines(made_up, {"suffix": "-ecn"}, "cake", "lqd-ecn")
     one = replace(one, disciplines={"cake": "cake memlimit {memory}", "lqd": "qsdrr",
                                     "lqd-ecn": "qsdrr limit {buffer}", "pie": "pie"})
-    said = contests.summary(one, rows_of(cake=(10, 10, 10), **{"lqd-ecn": (10, 10, 10)}))
+    said = ranking.summary(one, rows_of(cake=(10, 10, 10), **{"lqd-ecn": (10, 10, 10)}))
     assert "| use | cake 10.0 ±0.0 | lqd 10.0 ±0.0 | none | a tie |" in said
     # How they were configured.
     assert {"| cake | `cake memlimit {memory}` |", "| lqd | `qsdrr` |",
@@ -919,23 +933,23 @@ def test_seeds_that_not_all_have_are_left_out(made_up: Paper) -> None:
     one = replace(one, experiments=[replace(one.experiments[0], seeds=5, others=3)])
     made = rows_of(cake=(2, 2, 2), lqd=(10, 10, 10, 90, 90))
     assert ("| use | cake 2.0 ±0.0 | lqd 10.0 ±0.0 | lqd 10.0 ±0.0 | mainline |"
-            in contests.summary(one, made))
+            in ranking.summary(one, made))
 
 
 def test_contests_are_held_in_another_era(made_up: Paper, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of `good` and `bad` at 200 packets is, and so it has all its cells there."""
-    monkeypatch.setattr(contests, "LQD", "bad")
+    monkeypatch.setattr(ranking, "LQD", "bad")
     asking(made_up, 'what = "use"\nmost = true\ntcp_profiles = ["today"]',
            'what = "the same"\nmost = true')
     (made_up.directory / "claims.toml").write_text("")
     one, today = paper.load("made-up"), paper.load("made-up", era="today")
     assert {(c.discipline, c.at["buffer"], c.seed) for c in today.cells()} == {
         (name, 200, seed) for name in ("good", "bad") for seed in (1, 2, 3)}
-    made = rows.read(one.results)
+    made = store.read(one.results)
     assert "| | best of mainline's | best of ours | at most half as good: the worst, and others | "\
-        "better |" in contests.summary(one, made)
+        "better |" in ranking.summary(one, made)
     run(today, good=0.2, bad=0.8)
-    said = contests.summary(one, made)
+    said = ranking.summary(one, made)
     assert ("| use | good 0.9 ±0.0 | bad 0.3 ±0.0 | bad 0.3 ±0.0 | mainline | ours: bad 0.8 ±0.0; "
             "now worse: good 0.2; now as good: bad 0.8 |") in said
     assert "| the same | good 0.9 ±0.0 | bad 0.3 ±0.0 | bad 0.3 ±0.0 | mainline |  |" in said
@@ -958,8 +972,8 @@ def test_one_for_all_has_taken_part_in_all(made_up: Paper) -> None:
         made = rows_of(cake=(1, 1, 1), sfq=(1, 1, 1), tdrr=(tdrr,) * 3)
         made += [row | {"experiment": "two"} for row in
                  rows_of(cake=(1.5, 1.5, 1.5), lqd=(1, 1, 1), sfq=(1, 1, 1), tdrr=(1.6, 1.6, 1.6))]
-        assert contests.one_for_all(both, made) == ["sfq"]
-        return contests.summary(both, made)
+        assert ranking.one_for_all(both, made) == ["sfq"]
+        return ranking.summary(both, made)
 
     (told,) = [line for line in said(9) if "One for all" in line]
     assert "take sfq (as good as the best in 2 of 2). Of ours: none, for each would be" in told
@@ -970,7 +984,7 @@ def test_one_for_all_has_taken_part_in_all(made_up: Paper) -> None:
 
 def test_the_first_page_names_who_is_worse_least_often() -> None:
     today = paper.load("today")
-    names = contests.one_for_all(today, today.made())
+    names = ranking.one_for_all(today, today.made())
     (said,) = [line for line in (ROOT / "README.md").read_text().splitlines()
                if line.startswith("| a queue about which nobody has to think")]
     first, _, _ = said.partition(", which were worse than the best in the fewest")
@@ -980,7 +994,7 @@ def test_the_first_page_names_who_is_worse_least_often() -> None:
 def test_a_contest_that_has_not_all_run_has_no_winner(made_up: Paper) -> None:
     one = as_disciplines(made_up, {}, "cake", "lqd")
     for made in ([], rows_of(cake=(1, 1, 1)), rows_of(cake=(1, 1, 1), lqd=(2, 2))):
-        assert "Not all that this needs has run." in contests.summary(one, made)
+        assert "Not all that this needs has run." in ranking.summary(one, made)
 
 
 @pytest.mark.parametrize(("changed", "accepted"), [
@@ -1043,7 +1057,7 @@ def test_a_ratio_to_nothing_is_judged_by_its_inverse(
     (claim,) = [c for c in claims.load(made_up.directory) if c.id == "C2"]
     claim = replace(claim, low=bounds.get("low", -math.inf), high=bounds.get("high", math.inf))
     axes = {e.name: e.axes for e in made_up.experiments}
-    found = judge(claim, axes, by_cell(rows.read(made_up.results)), made_up.seeds)
+    found = judge(claim, axes, by_cell(store.read(made_up.results)), made_up.seeds)
     assert found.verdict == verdict
     assert found.value
     assert found.value.text(digits=2) == ("infinite" if len(seeds) == 3 else "at least 1.70")
@@ -1053,7 +1067,7 @@ def test_a_ratio_to_nothing_is_judged_by_its_inverse(
     (0.25, 0.15, "2.5 to 10"), (0.25, math.nan, "4.0"), (0.25, 0.25, "at least 2.0")])
 def test_an_inverse_is_shown_as_what_it_is_the_inverse_of(value: float, half: float,
                                                           said: str) -> None:
-    assert compare.Mean(value, half, inverse=True).text() == said
+    assert intervals.Mean(value, half, inverse=True).text() == said
 
 
 def test_a_ratio_that_is_now_0_and_now_infinite_is_not_decidable(made_up: Paper) -> None:
@@ -1115,7 +1129,7 @@ def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
 
 
 def test_a_row_has_five_digits_of_a_figure_and_nothing_of_one_that_there_is_not() -> None:
-    made = rows.rounded({"mean": 1.23456789, "delay_ms": None, "rate_bps": 1234567.0, "jain": 1.0,
+    made = store.rounded({"mean": 1.23456789, "delay_ms": None, "rate_bps": 1234567.0, "jain": 1.0,
                          "at": [{"p99": None, "n": 3}]})
     assert json.dumps(made) == (
         '{"mean": 1.2346, "rate_bps": 1234600, "jain": 1, "at": [{"n": 3}]}')
@@ -1186,12 +1200,12 @@ def test_keys_that_nobody_reads_are_refused(made_up: Paper, old: str, new: str, 
 
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
     text = made_up.results.read_text()
-    whole = rows.read(made_up.results)
+    whole = store.read(made_up.results)
     made_up.results.write_text(text[: len(text) // 2])
-    left = len(rows.read(made_up.results))
+    left = len(store.read(made_up.results))
     assert 0 < left < len(whole)
-    rows.append(made_up.results, whole[-1])
-    assert len(rows.read(made_up.results)) == left + 1
+    store.append(made_up.results, whole[-1])
+    assert len(store.read(made_up.results)) == left + 1
 
 
 def test_pictures_are_well_formed_and_the_same_again(made_up: Paper) -> None:
@@ -1205,9 +1219,9 @@ def test_pictures_are_well_formed_and_the_same_again(made_up: Paper) -> None:
 
 def made_by_hand(one: Paper, directory: Path) -> None:
     """Keep the lines of handmade's run as those of the figure over time's cell."""
-    (cell,) = traces.missing(one).values()
+    (cell,) = time_plots.missing(one).values()
     ran(directory)
-    traces.keep(one, cell, directory)
+    time_plots.keep(one, cell, directory)
 
 
 def ran(directory: Path) -> None:
@@ -1225,7 +1239,7 @@ def test_a_run_gives_its_row_and_what_is_drawn_of_it(
         drawn: int) -> None:
     """Both panels of the figure over time are of one cell; in another era none is."""
     one = paper.load("made-up", era=era)
-    rows.write(one.results, ())
+    store.write(one.results, ())
     cells = {cell.name: cell for cell in one.cells() if cell.round == 1}
     made: list[dict[str, Any]] = []
 
@@ -1238,22 +1252,22 @@ def test_a_run_gives_its_row_and_what_is_drawn_of_it(
         return list(jobs)
 
     monkeypatch.setattr(sweep, "run", run)
-    monkeypatch.setattr(replay, "row_of", lambda _paper, cell, _directory: {
+    monkeypatch.setattr(run_cells, "row_of", lambda _paper, cell, _directory: {
         "cell": cell.name, "made": {"version": "2"}})
-    assert not replay._round(argparse.Namespace(out=tmp_path, quick=False), one, cells, made)
-    assert [row["cell"] for row in rows.read(one.results)] == list(cells)
-    assert len(rows.read(one.traces)) == drawn
+    assert not run_cells._round(argparse.Namespace(out=tmp_path, quick=False), one, cells, made)
+    assert [row["cell"] for row in store.read(one.results)] == list(cells)
+    assert len(store.read(one.traces)) == drawn
 
 
 def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -> None:
     before = pages_of(made_up)
     assert "made-up-over-time.svg" not in before
     assert "Not drawn, for no run of it is kept yet:\n\n- Figure 2\n" in before["made-up.md"]
-    (cell,) = traces.missing(made_up).values()
+    (cell,) = time_plots.missing(made_up).values()
     assert cell.name == "one-good-buffer=100-1"
     made_by_hand(made_up, tmp_path)
-    assert not traces.missing(made_up)
-    whole, closer = rows.read(made_up.traces)
+    assert not time_plots.missing(made_up)
+    whole, closer = store.read(made_up.traces)
     # handmade.QUEUE, and of handmade.FLOW_BYTES 90, 10 and 10 kB in a second each, in its middle.
     assert whole["lines"] == {"packets": [[0, 0], [1, 4], [2, 2], [3, 0]],
                               "goodput:far": [[0.5, 0.72], [1.5, 0.08], [2.5, 0.08]]}
@@ -1263,17 +1277,17 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     heads = [e.text for e in picture.iter() if e.attrib.get("font-weight") == "bold"]
     assert heads == ["good", "good, closer"]
     # The whole run's packets, and those from 1 to 2 s of it.
-    drawn = traces.panels(traces.found(made_up), "over-time", "", 1.0)
+    drawn = time_plots.panels(time_plots.found(made_up), "over-time", "", 1.0)
     assert [[x for x, *_ in panel.lines[0].points] for panel in drawn] == [[0, 1, 2, 3], [1, 2]]
-    traces.tidy(made_up)
-    assert rows.read(made_up.traces) == [whole, closer]
+    time_plots.tidy(made_up)
+    assert store.read(made_up.traces) == [whole, closer]
     page = pages_of(made_up)["made-up.md"]
     assert "Absent:" not in page
     assert "Not drawn" not in page
     # Both of its lines are of one run, and each of the rows of another.
-    versions = f"- version: 1 ({len(rows.read(made_up.results))}), 2 (1)\n"
+    versions = f"- version: 1 ({len(store.read(made_up.results))}), 2 (1)\n"
     assert versions in page
-    rows.write(made_up.traces, [whole])
+    store.write(made_up.traces, [whole])
     assert "One run each, with seed 1. Absent: good, closer." in pages_of(made_up)["made-up.md"]
 
 
@@ -1285,7 +1299,7 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
 def test_figures_over_time_that_there_are_not_are_refused(
         capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str) -> None:
     with pytest.raises(SystemExit):
-        replay.main(["parris1999", "--figures", *more])
+        run_cells.main(["parris1999", "--figures", *more])
     assert said in capsys.readouterr().err
 
 
@@ -1295,10 +1309,10 @@ def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
     sweep = made_up.directory / paper.SWEEP
     sweep.write_text(sweep.read_text().replace("to_s = 2 }", "to_s = 3 }"))
     changed = paper.load(made_up.name)
-    assert list(traces.missing(changed)) == ["one-good-buffer=100-1"]
-    whole, _ = rows.read(changed.traces)
-    traces.tidy(changed)
-    assert rows.read(changed.traces) == [whole]
+    assert list(time_plots.missing(changed)) == ["one-good-buffer=100-1"]
+    whole, _ = store.read(changed.traces)
+    time_plots.tidy(changed)
+    assert store.read(changed.traces) == [whole]
 
 
 def test_a_line_that_a_run_has_not_got_is_refused(tmp_path: Path) -> None:
@@ -1313,12 +1327,12 @@ def test_a_line_that_a_run_has_not_got_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_line_over_time_is_asked_for_and_says_what_made_it(name: str) -> None:
     one = paper.load(name)
-    asked = [trace.head for trace in traces.asked(one)]
-    for line in rows.read(one.traces):
-        assert traces.head_of(line) in asked
+    asked = [trace.head for trace in time_plots.asked(one)]
+    for line in store.read(one.traces):
+        assert time_plots.head_of(line) in asked
         assert line["made"]["version"]
         assert len(line["digest"]) == 64
-    for trace in traces.asked(one):
+    for trace in time_plots.asked(one):
         assert trace.cell.at.keys() == trace.cell.experiment.axes.keys()
         assert facts_of(trace.cell)
 
@@ -1326,8 +1340,8 @@ def test_every_line_over_time_is_asked_for_and_says_what_made_it(name: str) -> N
 def test_eighteen_lines_look_different() -> None:
     """In colour or in the mark; a mark is told by its element and the way from corner to corner."""
     names = [f"line {i}" for i in range(18)]
-    text = svg.picture([svg.Panel("", "x", "y", [
-        svg.Line(name, [(1.0, 1.0, 0.0)]) for name in names])])
+    text = svg_plots.picture([svg_plots.Panel("", "x", "y", [
+        svg_plots.Line(name, [(1.0, 1.0, 0.0)]) for name in names])])
     looks = set()
     for element in list(ET.fromstring(text))[-2 * len(names)::2]:
         shown = element.attrib
@@ -1344,13 +1358,14 @@ def test_eighteen_lines_look_different() -> None:
 def test_a_point_that_axes_do_not_show_is_refused(x: float, y: float, x_log: bool,
                                                   said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}") if said else nullcontext():
-        svg.picture([svg.Panel("", "x", "use", [svg.Line("a", [(x, y, 0.0)])], x_log)])
+        line = svg_plots.Line("a", [(x, y, 0.0)])
+        svg_plots.picture([svg_plots.Panel("", "x", "use", [line], x_log)])
 
 
 def test_panels_of_one_unit_have_one_scale_and_another_unit_has_its_own() -> None:
     def heights(*panels: tuple[str, float]) -> list[str]:
-        text = svg.picture([svg.Panel("", "x", title, [svg.Line("a", [(1.0, y, 0.0)])])
-                            for title, y in panels])
+        lines = [(title, svg_plots.Line("a", [(1.0, y, 0.0)])) for title, y in panels]
+        text = svg_plots.picture([svg_plots.Panel("", "x", title, [line]) for title, line in lines])
         return re.findall('cy="([0-9.]+)"', text)
 
     same, half, other = heights(("s", 2.0), ("s", 1.0), ("%", 50.0))
@@ -1358,8 +1373,8 @@ def test_panels_of_one_unit_have_one_scale_and_another_unit_has_its_own() -> Non
 
 
 def test_a_picture_shows_the_larger_value_higher() -> None:
-    line = svg.Line("a", [(1.0, 1.0, 0.0), (2.0, 3.0, 0.0)])
-    text = svg.picture([svg.Panel("", "x", "y", [line])])
+    line = svg_plots.Line("a", [(1.0, 1.0, 0.0), (2.0, 3.0, 0.0)])
+    text = svg_plots.picture([svg_plots.Panel("", "x", "y", [line])])
     dots = [e for e in ET.fromstring(text).iter() if e.tag.endswith("circle")]
     low, high = (float(e.attrib["cy"]) for e in dots)
     assert high < low
@@ -1432,33 +1447,33 @@ def test_of_rows_of_two_machines_the_last_of_each_cell_stays(tmp_path: Path) -> 
     path = tmp_path / "results.jsonl"
     for cell, command, digest in (("b", "run b", 1), ("a", "run a", 1), ("b", "run b", 2),
                                   ("a", "run another", 3), ("gone", "run gone", 1)):
-        rows.append(path, {"cell": cell, "command": command, "digest": digest,
+        store.append(path, {"cell": cell, "command": command, "digest": digest,
                            "made": {"version": str(digest)}})
-    rows.tidy(path, {"a": "run a", "b": "run b", "absent": "run it"})
-    assert [(row["cell"], row["digest"]) for row in rows.read(path)] == [("a", 1), ("b", 2)]
+    store.tidy(path, {"a": "run a", "b": "run b", "absent": "run it"})
+    assert [(row["cell"], row["digest"]) for row in store.read(path)] == [("a", 1), ("b", 2)]
 
 
 def test_what_made_rows_stands_once_for_all_files_of_a_paper(tmp_path: Path) -> None:
     one, other = tmp_path / "results.jsonl", tmp_path / "results-today.jsonl"
-    table = tmp_path / rows.MADE
+    table = tmp_path / store.MADE
     first, second = {"version": "1", "modules": {"a": "b"}}, {"version": "2", "modules": {}}
     for path, cell, made in ((one, "a", first), (one, "b", second), (other, "a", second)):
-        rows.append(path, {"cell": cell, "command": "run", "made": made})
+        store.append(path, {"cell": cell, "command": "run", "made": made})
     assert [json.loads(line)["version"] for line in table.read_text().splitlines()] == ["1", "2"]
-    assert [row["made"] for row in rows.read(one)] == [first, second]
-    assert [row["made"] for row in rows.read(other)] == [second]
+    assert [row["made"] for row in store.read(one)] == [first, second]
+    assert [row["made"] for row in store.read(other)] == [second]
     # Nothing leaves it: a branch that is merged may have rows of it.
-    rows.write(one, [{**row, "made": {"version": "3", "modules": {}}} for row in rows.read(one)])
+    store.write(one, [{**row, "made": {"version": "3", "modules": {}}} for row in store.read(one)])
     assert [json.loads(line)["version"] for line in table.read_text().splitlines()] == [
         "1", "2", "3"]
-    assert [row["made"] for row in rows.read(other)] == [second]
+    assert [row["made"] for row in store.read(other)] == [second]
     # Two machines' files, one behind the other.
     for path in (one, table):
         path.write_text(2 * path.read_text())
-    assert [row["made"]["version"] for row in rows.read(one)] == ["3", "3", "3", "3"]
+    assert [row["made"]["version"] for row in store.read(one)] == ["3", "3", "3", "3"]
     table.unlink()
-    with pytest.raises(ValueError, match=rows.MADE):
-        rows.read(one)
+    with pytest.raises(ValueError, match=store.MADE):
+        store.read(one)
 
 
 def test_an_interruption_costs_no_row_that_is_there(tmp_path: Path,
@@ -1467,8 +1482,8 @@ def test_an_interruption_costs_no_row_that_is_there(tmp_path: Path,
     row = {"cell": "a", "command": "run", "made": {"version": "1"}}
     for text in ("", "cut sho"):
         path.write_text(path.read_text() + text if text else "")
-        rows.append(path, row)
-    assert rows.read(path) == [row, row]
+        store.append(path, row)
+    assert store.read(path) == [row, row]
 
     def halfway(self: Path, text: str) -> None:
         with self.open("w") as file:
@@ -1477,5 +1492,5 @@ def test_an_interruption_costs_no_row_that_is_there(tmp_path: Path,
 
     monkeypatch.setattr(Path, "write_text", halfway)
     with pytest.raises(OSError, match="no room"):
-        rows.write(path, [row])
-    assert rows.read(path) == [row, row]
+        store.write(path, [row])
+    assert store.read(path) == [row, row]

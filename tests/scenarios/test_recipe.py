@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
-from comparison import disciplines
-from netns import carry_out, execute, rundir
-from netns.carry_out import CarryOut
-from netns.cli import main
-from netns.era import ERAS
-from netns.errors import UserError
-from netns.params import Param, resolve
-from netns.recipe import Recipe
-from netns.scenario import compose, find, find_all
-from netns.settings import Settings
-from netns.shares import Facts
-from netns.topology import Bottleneck, Group, build
+
+from aqmlab.exceptions import UserError
+from aqmlab.replay import demo_workloads
+from aqmlab.run import execute, guest_program, run_directory
+from aqmlab.run.fair_shares import Facts
+from aqmlab.run.guest_program import CarryOut
+from aqmlab.run.params import Param, resolve
+from aqmlab.run.recipe import Recipe
+from aqmlab.run.scenario import compose, find, find_all
+from aqmlab.run.settings import Settings
+from aqmlab.run.tcp_profile import ERAS
+from aqmlab.run.topology import Bottleneck, Group, build
+from aqmlab.run_command import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -198,7 +199,7 @@ def test_red_weight_is_that_of_the_paper_or_the_smallest_that_the_kernel_takes(
     buffer: int, wlog: int
 ) -> None:
     """The kernel refuses fls(max) + W >= 32."""
-    burst, max_th = (int(re.search(rf"{word} (\d+)", disciplines.red(buffer, 500))[1])
+    burst, max_th = (int(re.search(rf"{word} (\d+)", demo_workloads.red(buffer, 500))[1])
                      for word in ("burst", "max"))
     assert tc_wlog(burst, buffer // 5) == wlog
     assert max_th.bit_length() + wlog < 32
@@ -230,8 +231,8 @@ def test_what_this_machine_lost_before_is_not_of_a_run(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, of_this_run: int) -> None:
     """Five packets since boot, and seven after the run. A guest boots for it: all are the run's."""
     lost = iter((5, 7) if prefix else (7,))
-    monkeypatch.setattr(carry_out, "softnet_dropped", lambda: next(lost))
-    (tmp_path / rundir.RECIPE).write_text("{}")
+    monkeypatch.setattr(guest_program, "softnet_dropped", lambda: next(lost))
+    (tmp_path / run_directory.RECIPE).write_text("{}")
     assert CarryOut(tmp_path, prefix).softnet_dropped() == of_this_run
 
 
@@ -249,7 +250,7 @@ def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
     for given, gib, pages in ((), 2, 393216), (("memory=8",), 8, 1572864):
         settings = Settings(resolve(found.params, given), "pfifo limit 200", 1, "virtual")
         asked = {"seed": 1, "clock": "virtual"}
-        place = rundir.Place(tmp_path, BytesIO())
+        place = run_directory.Place(tmp_path, BytesIO())
         execute.run(*compose(found, settings), asked, place, [])
         assert begun[begun.index("--memory") + 1] == f"{gib}G"
         assert CarryOut(tmp_path, "").tcp_pages == pages

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis import compare, logs, plots, report, result, runs, sentences
-from comparison import replay
 from matplotlib.figure import Figure
-from netns.errors import UserError
-from netns.execute import Cost
 
+from aqmlab.exceptions import UserError
+from aqmlab.measure import logs, result
+from aqmlab.replay import run_cells
+from aqmlab.report import html_report, intervals, load_runs, png_plots, sentences
+from aqmlab.run.execute import Cost
 from tests.scenarios import handmade
 
 
@@ -99,7 +100,7 @@ def render(tmp_path: Path, settings: dict[tuple[str, int], float]) -> Page:
 
 def read_back(*directories: Path) -> Page:
     out = directories[0].parent / "report.html"
-    assert report.main([*map(str, directories), "--out", str(out)]) == 0
+    assert html_report.main([*map(str, directories), "--out", str(out)]) == 0
     page = Page()
     page.feed(out.read_text())
     page.close()
@@ -109,7 +110,7 @@ def read_back(*directories: Path) -> Page:
 
 def rows_of(page: Page) -> list[list[str]]:
     """The rows of the tables of disciplines."""
-    width = 1 + len(compare.COLUMNS)
+    width = 1 + len(intervals.COLUMNS)
     return [row for row in page.rows if row[0] and len(row) == width]
 
 
@@ -117,7 +118,7 @@ def best_of(page: Page) -> dict[str, list[str]]:
     """Whose cells are marked as the best of a table of disciplines, by the column's title."""
     found: dict[str, list[str]] = {}
     for row, column in page.best:
-        found.setdefault(compare.COLUMNS[column - 1].title, []).append(page.rows[row][0])
+        found.setdefault(intervals.COLUMNS[column - 1].title, []).append(page.rows[row][0])
     return found
 
 
@@ -169,14 +170,14 @@ def test_who_ties_for_the_best_is_named(tmp_path: Path) -> None:
 
 def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Path) -> None:
     make(tmp_path, {("one", 4): 1.0, ("two", 4): 2.5})
-    (section,) = runs.collect([tmp_path])
+    (section,) = load_runs.collect([tmp_path])
     # near has 200 of 250 kb/s under both; far 80 and 200.
     assert sentences.group_sentences(section) == (
         "Group near gets 80.0 % of its fair share under each, by one seed. Group far gets 80.0 % "
         "of its fair share under two, and 32.0 % under one, by one seed.")
 
 
-def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> runs.Section:
+def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> load_runs.Section:
     """Runs of these disciplines under seeds 1, 2, ..., alike but for a factor to the backlog: the
     queue delay is handmade's times that, p50 20 ms, p99 39.6 ms."""
     for name, factors in backlogs.items():
@@ -188,7 +189,7 @@ def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> runs.
             lines = [",".join([*c[:at], f"{factor * float(c[at]):g}", *c[at + 1:]]) for c in cells]
             (place / "queue.csv").write_text("\n".join([head, *lines]) + "\n")
             change(place, qdisc=name, seed=seed)
-    (section,) = runs.collect([directory])
+    (section,) = load_runs.collect([directory])
     return section
 
 
@@ -233,7 +234,7 @@ def test_seeds_that_no_two_disciplines_share_tell_nothing(tmp_path: Path) -> Non
     make_seeds(tmp_path, {"one": (1.0, 1.0, 1.0), "two": (2.0, 2.0, 2.0)})
     shutil.rmtree(tmp_path / "one-3")
     shutil.rmtree(tmp_path / "two-1")
-    (section,) = runs.collect([tmp_path])
+    (section,) = load_runs.collect([tmp_path])
     assert sentences.delay_sentence(section.rows) == (
         "The median queue delay is shortest under one (20.00 ±0.00 ms) and longest under two "
         "(40.00 ±0.00 ms) (seed by seed one and two are not told apart).")
@@ -273,8 +274,8 @@ def test_the_best_mean_of_each_column_is_marked(tmp_path: Path) -> None:
 def test_the_fair_share_is_a_line_where_there_is_one(
         monkeypatch: pytest.MonkeyPatch, fair: float | None) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(plots, "_png", lambda figure: drawn.append(figure) or b"")
-    plots.goodputs([plots.Panel("one", np.array([1.0, 2.0]), np.array([0.2, 0.08]))], fair)
+    monkeypatch.setattr(png_plots, "_png", lambda figure: drawn.append(figure) or b"")
+    png_plots.goodputs([png_plots.Panel("one", np.array([1.0, 2.0]), np.array([0.2, 0.08]))], fair)
     (axis,) = drawn[0].axes
     *lines, flows = (line.get_ydata() for line in axis.lines)
     assert list(flows) == [0.2, 0.08]
@@ -285,8 +286,8 @@ def test_a_bar_is_as_long_as_the_interval(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = make_seeds(tmp_path, APART).rows
     drawn: list[Figure] = []
-    monkeypatch.setattr(plots, "_png", lambda figure: drawn.append(figure) or b"")
-    plots.intervals(rows, [c for c in compare.COLUMNS if c.title == "queue delay p50, ms"])
+    monkeypatch.setattr(png_plots, "_png", lambda figure: drawn.append(figure) or b"")
+    png_plots.intervals(rows, [c for c in intervals.COLUMNS if c.title == "queue delay p50, ms"])
     (axis,) = drawn[0].axes
     (marks,) = axis.containers
     (bars,) = marks.lines[2]
@@ -318,7 +319,7 @@ def test_who_is_full_is_named(tmp_path: Path, buffer: int) -> None:
     place = tmp_path / f"two-{buffer}"
     queue = (place / "queue.csv").read_text()
     (place / "queue.csv").write_text(queue.replace("2.000000,2,", "2.000000,8,"))
-    (section,) = runs.collect([tmp_path])
+    (section,) = load_runs.collect([tmp_path])
     said = sentences.queue_sentence(section.first, buffer)
     assert json.loads((place / "run.json").read_text())["facts"]["warmup_s"] == 1
     full = {4: "66.7 %", 8: "33.3 %"}[buffer]
@@ -332,13 +333,13 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
     path.write_text(path.read_text().replace('"name": "other"', '"name": "red"'))
     change(tmp_path / "other-100", seed=2)
     given = [tmp_path / "red-100", tmp_path / "other-100"]
-    (section,) = runs.collect(given)
+    (section,) = load_runs.collect(given)
     assert [(name, len(several)) for name, several in section.runs.items()] == [("red", 2)]
     assert section.buffer == 100
     assert section.notes == ["a < note"]
     told = tmp_path / "other-100" / "result.json"
     told.write_text(told.read_text().replace('"red limit 300000 ecn"', '"red limit 9 ecn"'))
-    (section,) = runs.collect(given)
+    (section,) = load_runs.collect(given)
     assert [(name, len(several)) for name, several in section.runs.items()] == [
         ("red", 1), ("red limit 9 ecn", 1)]
 
@@ -346,7 +347,7 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
 def seeds(*given: Path) -> list[list[int]]:
     """Of each discipline of each section."""
     return [[run.result["seed"] for run in several]
-            for section in runs.collect(given) for several in section.runs.values()]
+            for section in load_runs.collect(given) for several in section.runs.values()]
 
 
 def test_a_run_given_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,7 +374,7 @@ def test_a_seed_of_two_digests_is_refused_and_both_runs_are_named(
     ends = tmp_path / "new" / "flows.csv"
     ends.write_text(ends.read_text().replace("bulk,0,3,110000", "bulk,0,3,110001"))
     change(tmp_path / "new")
-    assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
+    assert html_report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
     said = capsys.readouterr().err
     assert f"{tmp_path / 'new'} and {tmp_path / 'old'} have one setting and seed" in said
     assert not (tmp_path / "x.html").exists()
@@ -384,8 +385,8 @@ def test_what_is_no_report_ends_a_papers_quick_look_with_a_line(
     def refused(*_: Any) -> None:
         raise UserError("a and b have not one digest")
 
-    monkeypatch.setattr(replay, "_replay", refused)
-    assert replay.main(["today", "--quick"]) == 1
+    monkeypatch.setattr(run_cells, "_replay", refused)
+    assert run_cells.main(["today", "--quick"]) == 1
     assert capsys.readouterr().err == "paper: a and b have not one digest\n"
 
 
@@ -414,14 +415,14 @@ def test_without_scripts_there_is_a_still_of_each_picture(tmp_path: Path) -> Non
 def test_the_stills_of_losses_have_the_marks_where_there_are_any(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {("red", 2): 1.0})
-    drawn: list[list[list[plots.Panel]]] = []
-    curves = plots.curves
+    drawn: list[list[list[png_plots.Panel]]] = []
+    curves = png_plots.curves
 
-    def seen(panels: list[list[plots.Panel]], *words: str) -> bytes:
+    def seen(panels: list[list[png_plots.Panel]], *words: str) -> bytes:
         drawn.append(panels)
         return curves(panels, *words)
 
-    monkeypatch.setattr(plots, "curves", seen)
+    monkeypatch.setattr(png_plots, "curves", seen)
     read_back(tmp_path)
     ((delays,), (losses,)) = drawn
     assert [(line.title, line.label) for line in delays] == [("red", "queue")]
@@ -476,11 +477,11 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
 
 def test_no_run_and_half_a_run_are_refused(tmp_path: Path,
                                            capsys: pytest.CaptureFixture[str]) -> None:
-    assert report.main([str(tmp_path)]) == 2
+    assert html_report.main([str(tmp_path)]) == 2
     assert "no result.json here or below" in capsys.readouterr().err
     half = tmp_path / "r.incomplete"
     make_run(half)
-    assert report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
+    assert html_report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
     assert f"{half} is not whole" in capsys.readouterr().err
     assert not (tmp_path / "x.html").exists()
 

@@ -30,9 +30,9 @@ def elsewhere(tmp_path: Path, *words: str) -> Path:
     checkout, out = copied(deep), deep / "out"
     python = checkout / "python"
     shutil.copy(Path(sys.executable).resolve(), python)
-    edit(checkout / "netns-scenarios" / "netns" / "carry_out.py",
-         "\nROOT = ", "\nimport time\nfor _ in range(1234):\n"
-         "    os.urandom(7), time.monotonic_ns()\nROOT = ")
+    edit(checkout / "aqmlab" / "run" / "guest_program.py",
+         "\nEPOCH = ", "\nimport time\nfor _ in range(1234):\n"
+         "    os.urandom(7), time.monotonic_ns()\nEPOCH = ")
     run_copy(checkout, out, python, *words)
     return out
 

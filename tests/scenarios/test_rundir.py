@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netns import cli, congestion, execute, here, rundir
-from netns.cli import main
-from netns.errors import UserError
-from netns.params import resolve
-from netns.scenario import compose, find, find_all
-from netns.settings import Settings
+
+from aqmlab import ROOT, run_command
+from aqmlab.exceptions import UserError
+from aqmlab.run import congestion_control, execute, host_requirements, run_directory
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import compose, find, find_all
+from aqmlab.run.settings import Settings
+from aqmlab.run_command import main
 
 ASKED: dict[str, Any] = {"scenario": "dumbbell", "qdisc": "qsdrr", "seed": 1, "clock": "virtual",
                          "parameters": {"cc": "auto"}}
@@ -29,7 +31,7 @@ ASKED: dict[str, Any] = {"scenario": "dumbbell", "qdisc": "qsdrr", "seed": 1, "c
 
 def make(directory: Path, text: str = "{}", asked: dict[str, Any] = ASKED) -> None:
     """A run that ends well."""
-    with rundir.claimed(directory, asked) as place:
+    with run_directory.claimed(directory, asked) as place:
         (place.directory / "run.json").write_text(json.dumps(asked))
         (place.directory / "result.json").write_text(text)
 
@@ -40,12 +42,12 @@ def names(directory: Path) -> list[str]:
 
 def test_a_result_appears_whole(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "r"
-    with rundir.claimed(out, ASKED) as place:
+    with run_directory.claimed(out, ASKED) as place:
         (place.directory / "result.json").write_text("{}")
         assert not out.exists()
         assert place.directory == tmp_path / "deep" / "r.incomplete"
-        assert not rundir.is_whole(place.directory)
-    assert rundir.is_whole(out)
+        assert not run_directory.is_whole(place.directory)
+    assert run_directory.is_whole(out)
     assert names(out.parent) == ["r"]
 
 
@@ -53,7 +55,7 @@ def test_the_same_run_again_replaces_the_result_when_it_is_whole(tmp_path: Path)
     out = tmp_path / "r"
     make(out, "1")
     (out / "queue.csv").touch()
-    with rundir.claimed(out, ASKED) as place:
+    with run_directory.claimed(out, ASKED) as place:
         (place.directory / "run.json").write_text(json.dumps(ASKED))
         (place.directory / "result.json").write_text("2")
         assert (out / "result.json").read_text() == "1"
@@ -63,7 +65,7 @@ def test_the_same_run_again_replaces_the_result_when_it_is_whole(tmp_path: Path)
 
 def fail(directory: Path, begun: bool) -> None:
     """A run that fails; begun: after its traffic began."""
-    with rundir.claimed(directory, ASKED) as place:
+    with run_directory.claimed(directory, ASKED) as place:
         if begun:
             (place.directory / "queue.csv").touch()
         raise ZeroDivisionError
@@ -92,7 +94,7 @@ def test_another_runs_result_is_never_replaced(tmp_path: Path, change: dict[str,
     out = tmp_path / "r"
     make(out, "1", ASKED | change)
     with pytest.raises(UserError, match=re.escape(f"another run ({said})")), \
-            rundir.claimed(out, ASKED):
+            run_directory.claimed(out, ASKED):
         pass
     assert (out / "result.json").read_text() == "1"
     assert names(tmp_path) == ["r"]
@@ -103,7 +105,8 @@ def test_what_is_no_runs_is_left_alone(tmp_path: Path) -> None:
     for place in (out, tmp_path / "r.incomplete"):
         place.mkdir()
         (place / "thesis.tex").touch()
-        with pytest.raises(UserError, match=r"holds thesis\.tex"), rundir.claimed(out, ASKED):
+        with (pytest.raises(UserError, match=r"holds thesis\.tex"),
+              run_directory.claimed(out, ASKED)):
             pass
         assert names(place) == ["thesis.tex"]
         (place / "thesis.tex").unlink()
@@ -114,12 +117,12 @@ def test_what_is_no_runs_is_left_alone(tmp_path: Path) -> None:
     ("/proc", "mount point"), ("/dev/null/x", "Not a directory"), ("x.incomplete", "not whole"),
 ])
 def test_a_place_where_nothing_can_be_is_refused(out: str, said: str) -> None:
-    with pytest.raises(UserError, match=f"--out .*{said}"), rundir.claimed(Path(out), ASKED):
+    with pytest.raises(UserError, match=f"--out .*{said}"), run_directory.claimed(Path(out), ASKED):
         pass
 
 
 def hold(out: Path, ready: Any, go_on: Any) -> None:
-    with rundir.claimed(out, ASKED) as place:
+    with run_directory.claimed(out, ASKED) as place:
         (place.directory / "result.json").write_text("first")
         ready.set()
         go_on.wait(60)
@@ -134,7 +137,7 @@ def test_the_second_run_into_a_directory_is_refused(tmp_path: Path) -> None:
         assert ready.wait(60)
         for asked in (ASKED, ASKED | {"seed": 2}):
             with pytest.raises(UserError, match="another run is going on there"), \
-                    rundir.claimed(out, asked):
+                    run_directory.claimed(out, asked):
                 pass
     finally:
         go_on.set()
@@ -165,11 +168,11 @@ def test_runs_that_race_for_a_directory_never_mix(tmp_path: Path) -> None:
 
 
 def name_of(*words: str) -> str:
-    args = cli._parser().parse_args(["dumbbell", *words])
+    args = run_command._parser().parse_args(["dumbbell", *words])
     found = find("dumbbell")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed,
                         args.clock or ("wall" if args.here else "virtual"))
-    return cli.default_out(found, cli._asked(args, found.name, settings)).name
+    return run_command.default_out(found, run_command._asked(args, found.name, settings)).name
 
 
 def test_each_setting_is_in_the_default_name() -> None:
@@ -202,7 +205,7 @@ def test_long_names_are_cut_and_still_differ() -> None:
 def test_typos_are_found_before_a_directory_or_a_boot(
         words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(execute, "ROOT", tmp_path)
+    monkeypatch.setattr(run_command, "ROOT", tmp_path)
     assert main(["dumbbell", *words]) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -214,7 +217,7 @@ def test_every_scenario_has_congestion_controls_that_exist() -> None:
             settings = Settings(resolve(found.params, ["probe=on", f"era={era}"]), "pfifo", 1,
                                 "virtual")
             recipe, _ = compose(found, settings)
-            congestion.check(recipe, here=False)
+            congestion_control.check(recipe, here=False)
 
 
 def test_a_bullys_congestion_control_is_looked_at_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,18 +234,18 @@ def test_the_list_of_one_scenario_is_of_that_one(capsys: pytest.CaptureFixture[s
 
 
 def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(here, "SEARCH", "/nonexistent")
+    monkeypatch.setattr(host_requirements, "SEARCH", "/nonexistent")
     found = find("dumbbell")
     settings = Settings(resolve(found.params, ["generator=iperf3"]), "qsdrr", 1, "wall")
     recipe, _ = compose(found, settings)
     with pytest.raises(UserError) as error:
-        here.check(recipe)
+        host_requirements.check(recipe)
     for name in ("ip: apt", "tc: apt", "conduct: make tools", "flowgen: make tools", "iperf3: apt"):
         assert f"\n  {name}" in str(error.value)
 
 
 def test_all_kinds_that_a_machine_lacks_are_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(here, "_kind_is_missing", lambda _options: True)
+    monkeypatch.setattr(host_requirements, "_kind_is_missing", lambda _options: True)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = find("dumbbell")
     for qdisc, remedy in (("qsdrr limit 9", "qsdrr: this machine has no qsdrr: make install"),
@@ -251,7 +254,7 @@ def test_all_kinds_that_a_machine_lacks_are_said_at_once(monkeypatch: pytest.Mon
         settings = Settings(resolve(found.params, []), qdisc, 1, "wall")
         recipe, _ = compose(found, settings)
         with pytest.raises(UserError) as error:
-            here.check(recipe)
+            host_requirements.check(recipe)
         for said in (remedy, "fq: this kernel has no fq: modprobe sch_fq", "modprobe sch_tbf",
                      "modprobe sch_netem"):
             assert said in str(error.value)
@@ -267,19 +270,19 @@ def test_the_reason_is_told_where_the_log_has_no_room() -> None:
 # A program that runs another, as `run` does, and says its number.
 PARENT = """
 import sys
-sys.path[:0] = sys.argv[1:3]
+sys.path[:0] = sys.argv[1:4]
 from pathlib import Path
-from netns import execute
-with Path(sys.argv[3]).open("ab", buffering=0) as log:
-    execute._run_logged(["sh", "-c", sys.argv[4]], log)
+from aqmlab.run import execute
+with Path(sys.argv[4]).open("ab", buffering=0) as log:
+    execute._run_logged(["sh", "-c", sys.argv[5]], log)
 """
 
 
 def test_what_a_run_started_ends_with_it_even_by_sigkill(tmp_path: Path) -> None:
     log, ended = tmp_path / "log", tmp_path / "ended"
     script = f"trap 'echo > {ended}; exit' TERM; echo $$; while :; do sleep 0.05; done"
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, execute.ROOT / "netns-scenarios",
-                               execute.ROOT / "lab", log, script])
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, ROOT, ROOT / "netns-scenarios",
+                               ROOT / "lab", log, script])
     until = time.monotonic() + 60
     while not (log.exists() and log.read_text().endswith("\n")):
         assert time.monotonic() < until

@@ -13,11 +13,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from analysis import runs
-from comparison import demo, disciplines, sweep
-from netns.params import resolve
-from netns.scenario import compose, find
-from netns.settings import Settings
+
+from aqmlab.replay import demo, demo_workloads, sweep
+from aqmlab.report import load_runs
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import compose, find
+from aqmlab.run.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,7 +64,7 @@ def test_the_demo_has_each_discipline_once_beside_mainlines() -> None:
     mainlines = {"cake", "choke", "codel", "dualpi2", "fq_codel", "pie", "sfq"}
     ours = {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
     seen = []
-    for scenario, ground in disciplines.GROUNDS.items():
+    for scenario, ground in demo_workloads.GROUNDS.items():
         jobs = [job for job in demo.jobs().values() if job.words[0] == scenario]
         names = {job.name for job in jobs}
         seen += sorted(ours & names)
@@ -86,7 +87,7 @@ def test_a_failure_costs_no_other_run_and_what_is_there_stays(
     done = sweep.run(args, jobs, "a note")
     assert list(done) == ["good"]
     assert done["good"]["qdisc"] == "pfifo limit 9"
-    (section,) = runs.collect([tmp_path])
+    (section,) = load_runs.collect([tmp_path])
     assert (section.buffer, list(section.runs), section.notes) == (9, ["first in"], ["a note"])
     made = (tmp_path / "good" / "result.json").stat().st_mtime_ns
     del jobs["bad"]

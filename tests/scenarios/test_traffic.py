@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis import logs, result, traffic
-from analysis.summary import phases, summarize
-from netns.execute import Cost
-from netns.shares import facts, max_min
-from netns.topology import Group
 
+from aqmlab.measure import logs, result, traffic_metrics
+from aqmlab.measure.metrics import phases, summarize
+from aqmlab.run.execute import Cost
+from aqmlab.run.fair_shares import facts, max_min
+from aqmlab.run.topology import Group
 from tests.scenarios import handmade
 
 # A UDP flow (2) that sends from 2 s on, and a web flow (3), beside handmade's two of TCP.
@@ -97,8 +97,9 @@ def test_web(tmp_path: Path) -> None:
 
 def test_files_of_75_to_110_kb_are_one_more_class() -> None:
     """Of 74 999, 75 000, 100 000 and 110 000 bytes, the second and the third."""
-    done = traffic.completion(np.array([(1.0, 3, at, size, took) for at, (size, took) in enumerate(
-        ((74_999, 1.0), (75_000, 2.0), (100_000, 4.0), (110_000, 8.0)))]))
+    done = traffic_metrics.completion(np.array([
+        (1.0, 3, at, size, took) for at, (size, took) in enumerate(
+            ((74_999, 1.0), (75_000, 2.0), (100_000, 4.0), (110_000, 8.0)))]))
     assert done is not None
     assert {size: (one["completed"], one["mean"]) for size, one in done["by_size"].items()} == {
         "50-100 kB": (2, 1.5), "100-200 kB": (2, 6.0), "75-110 kB": (2, 3.0)}
@@ -183,9 +184,9 @@ def test_a_group_that_sent_nothing_has_no_loss(tmp_path: Path) -> None:
 
 
 def test_of_nothing_there_is_no_figure() -> None:
-    assert traffic.loss(np.empty((0, 4))) is None
-    assert traffic.spread(np.empty(0)) is None
-    assert traffic.completion(np.empty((0, 5))) is None
+    assert traffic_metrics.loss(np.empty((0, 4))) is None
+    assert traffic_metrics.spread(np.empty(0)) is None
+    assert traffic_metrics.completion(np.empty((0, 5))) is None
 
 
 def test_max_min() -> None:

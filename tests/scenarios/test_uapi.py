@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from analysis import uapi
+
+from aqmlab.qdiscs import uapi
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = sorted(path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c"))

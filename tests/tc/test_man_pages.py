@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from analysis import lists
+
+from aqmlab.qdiscs import lists
 
 TOP = Path(__file__).resolve().parents[2]
 KINDS = lists.kinds()

@@ -15,10 +15,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from analysis import lists
 from labkit.engines import default_kernel
 from labkit.sources import ensure_source
 
+from aqmlab.qdiscs import lists
 from tests.selftests import KINDS, TOP, Kind, every_kind
 
 MEMORY = 1_000_000

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import lists
+
+from aqmlab.qdiscs import lists
 
 TOP = Path(__file__).resolve().parents[2]
 TALK = Path(__file__).with_name("talk.py")

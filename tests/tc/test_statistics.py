@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from analysis import lists
+
+from aqmlab.qdiscs import lists
 
 KINDS = lists.kinds()
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis import lists
+
+from aqmlab.qdiscs import lists
 
 HERE = Path(__file__).parent
 TOP = HERE.parent.parent

@@ -22,7 +22,7 @@
  * with a generator: both sides are C, and compile this as it stands; nothing
  * generated can be out of date, and a module builds with nothing but a kernel's
  * headers. Other languages get the lists from the preprocessor
- * (netns-scenarios/analysis/lists.py); `make spec` writes the YAML from them,
+ * (aqmlab/qdiscs/lists.py); `make spec` writes the YAML from them,
  * for the kernel's ynl.
  *
  * Least, greatest and default are plain decimal numbers, or macros for such:

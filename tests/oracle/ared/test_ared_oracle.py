@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.oracle.ared.model import AdaptiveRed, RedQueue
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.red_model import reported

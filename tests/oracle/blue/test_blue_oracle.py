@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from analysis import lists
-
+from aqmlab.qdiscs import lists
 from tests.oracle.blue.model import Blue, Options
 from tests.oracle.drive import Oracle, Run, Step, Trace
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.oracle.cbt.model import CLASSES, OTHER, TAGGED, TCP, Cbt, share_law
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.red_model import PTIME, Q32, SIZE, Red, replay, reported

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.fred.model import Fred
 from tests.oracle.red_model import Red, replay, reported

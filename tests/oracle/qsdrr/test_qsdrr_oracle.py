@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.oracle.drive import RESET, Step, Trace, drive_many
 from tests.oracle.fair_queueing import (
     BIG_MTU,

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.oracle.drive import RESET, Oracle, Run, Step, Trace
 from tests.oracle.redtail import model as model_of_redtail
 from tests.oracle.redtail.model import LONG, SHORT, Options, Packet, Redtail, q32

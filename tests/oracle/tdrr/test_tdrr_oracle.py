@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.oracle.drive import RESET, Step, Trace, drive_many
 from tests.oracle.fair_queueing import (
     BIG_MTU,

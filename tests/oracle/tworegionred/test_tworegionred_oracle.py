@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from analysis import lists
 
+from aqmlab.qdiscs import lists
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.tworegionred.model import HIGH, LOW, MAX, Options, TwoRegionRed, whole
 

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+"""From a run's logs to its result.json."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from aqmlab.run import run_directory
+from aqmlab.run.execute import Cost
+from aqmlab.run.settings import AMPLE_KB
+
+from . import integrity, iperf3, logs
+from .metrics import phases, summarize
+
+SCHEMA = 3
+
+
+def digest(read: logs.Logs) -> str:
+    """sha256 over every flow's bytes and every counter of the qdisc, its own statistics included,
+    at the end of the run."""
+    h = hashlib.sha256()
+    for row in read.ends:
+        h.update(f"flow {row['flow']} {row['bytes']} {row['bytes_sent']}\n".encode())
+    last = read.queue.last_row
+    for name in (*logs.COUNTERS, "packets", "bytes", "xstats"):
+        h.update(f"qdisc {name} {last[name]}\n".encode())
+    return h.hexdigest()
+
+
+def write(directory: Path, cost: Cost) -> dict[str, Any]:
+    """Compute result.json of the run in `directory`, write it, and return it."""
+    iperf3.convert(directory)
+    read = logs.read(directory)
+    guest = json.loads((directory / run_directory.GUEST).read_text())
+    parameters = read.run["parameters"]
+    hops, wrong = integrity.check(guest, ip=parameters.get("ip", 4),
+                               offloads=parameters.get("offloads") == "on")
+    recipe = json.loads((directory / run_directory.RECIPE).read_text())
+    if "filter" not in read.run["qdisc"]:
+        wrong += integrity.in_step(read.ends, {
+            str(flow["id"]): f"{flow['source_netns']} {flow['sink_netns']}"
+            for flow in recipe["flows"]})
+    wrong += integrity.limited(
+        read.ends, {name: group["rtt_ms"] for name, group in read.run["facts"]["groups"].items()},
+        8e3 * float(read.queue["bytes"].max()) / read.run["facts"]["rate_bps"],
+        window=parameters.get("window", 0) >= AMPLE_KB)
+    if wrong:
+        raise logs.BadLog("this run is no result:\n" + "\n".join(wrong))
+    summary, groups = summarize(read)
+    result = {
+        "schema": SCHEMA,
+        **{key: read.run[key] for key in ("scenario", "qdisc", "seed", "clock")},
+        "kernel": guest["kernel"],
+        "parameters": read.run["parameters"],
+        "summary": summary,
+        "groups": groups,
+        "phases": phases(read),
+        "hops": hops,
+        # Of all of TCP over the whole run: retransmission timers that ran out.
+        "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
+        "digest": digest(read),
+        "provenance": {**read.run["made_with"],
+                       **{key: guest[key] for key in ("build", "lab", "modules", "tc")}},
+        "wall_seconds": round(cost.wall_s, 3),
+        "cpu_seconds": round(cost.cpu_s, 3),
+        "virtual_seconds": read.run["facts"]["end_s"],
+    }
+    (directory / run_directory.RESULT).write_text(json.dumps(result, indent=1) + "\n")
+    return result
+
+
+def _describe_group(group: dict[str, Any]) -> str:
+    words = [f"{group['flows']} flows at {group['rtt_ms']:g} ms"]
+    if (share := group["share_of_fair"]) is not None:
+        words.append(f"{100 * share:.1f} % of the fair share")
+    if (loss := group["loss"]) is not None:
+        words.append(f"loss {100 * loss:.2f} %")
+    if delay := group["delay_ms"]:
+        words.append(f"delay mean {delay['mean']:.1f}, p99 {delay['p99']:.1f} ms")
+    if (completion := group["completion_s"]) and completion["completed"]:
+        p95, p99 = ("unknown" if completion[p] is None else f"{completion[p]:.3g}"
+                    for p in ("p95", "p99"))
+        words.append(f"{completion['completed']} requests in mean {completion['mean']:.3g}, "
+                     f"p95 {p95}, p99 {p99} s, {completion['unfinished']} unfinished")
+    return ", ".join(words)
+
+
+def _describe_goodput(s: dict[str, Any]) -> str:
+    """What the summary knows of how the link is shared, as what follows its use."""
+    words, goodput, fair = "", s["goodput_bps"], s["fair_share_bps"]
+    if goodput and fair:
+        words += (f", goodput {goodput['mean'] / 1e6:.3f} of {fair / 1e6:.3f} Mb/s "
+                  f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}), "
+                  f"sd / fair share {100 * s['sd_over_fair_share']:.1f} %")
+    return words if s["jain"] is None else f"{words}, Jain {s['jain']:.4f}"
+
+
+def describe(result: dict[str, Any]) -> str:
+    """A few lines for a terminal."""
+    s = result["summary"]
+    delay = s["queue_delay_ms"]
+    lines = [
+        f"{result['scenario']}, {result['qdisc']}, seed {result['seed']}, "
+        f"{result['clock']} clock, kernel {result['kernel']}",
+        f"  utilization {100 * s['utilization']:.1f} %{_describe_goodput(s)}",
+        f"  queue delay mean {delay['mean']:.2f}, p50 {delay['p50']:.2f}, p95 "
+        f"{delay['p95']:.2f}, p99 {delay['p99']:.2f} ms; {s['dropped']} dropped, "
+        f"{'an unknown number' if s['marked'] is None else s['marked']} marked, "
+        f"{s['sent']} sent, {result['timeouts']} timeouts",
+    ]
+    groups = result["groups"]
+    if len(groups) > 1 or any(group["completion_s"] for group in groups.values()):
+        for name, group in groups.items():
+            lines.append(f"  {name}: {_describe_group(group)}")
+    if len(result["phases"]) > 1:
+        for phase in result["phases"]:
+            means = ", ".join(f"{name} {goodput['mean'] / 1e6:.3f}"
+                              for name, goodput in phase["groups"].items())
+            jain = "" if phase["jain"] is None else f"Jain {phase['jain']:.4f}, "
+            lines.append(
+                f"  {phase['from_s']:g} to {phase['to_s']:g} s: utilization "
+                f"{100 * phase['utilization']:.1f} %, queue delay p50 "
+                f"{phase['queue_delay_ms']['p50']:.2f} ms, {jain}Mb/s a flow: {means}"
+            )
+    lines.append(
+        f"  {result['virtual_seconds']:g} s in {result['wall_seconds']:.1f} s of wall time; "
+        f"digest {result['digest'][:16]}"
+    )
+    return "\n".join(lines)

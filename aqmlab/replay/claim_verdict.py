@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What our cells say of a claim.
+
+It is confirmed when the 95 % interval over the seeds lies within `low` to `high`, differs when it
+lies outside of that, and is not decidable when it lies across a bound, when cells are absent, with
+fewer than three seeds, or when the seeds of a cell were run by different versions of a module. A
+ratio to 0 is infinite: then its inverse is what has an interval, and is judged by the inverse of
+the bounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aqmlab.measure.derived_metrics import Absent, figure
+from aqmlab.report import intervals
+
+from .claims import FOLDS, Claim, Selection
+
+CONFIRMED, DIFFERS, UNDECIDED = "confirmed", "differs", "not decidable"
+ACROSS = "the interval lies across a bound"
+LEAST_SEEDS = 3
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim's verdict. values: by seed. why_not: what kept it from being decided."""
+
+    verdict: str
+    value: intervals.Mean | None
+    seeds: int
+    cells: Sequence[Row]
+    why_not: str = ""
+
+
+Cells = Mapping[tuple[str, str, int], Sequence[Row]]
+
+
+def by_cell(rows: Sequence[Row]) -> Cells:
+    """Rows by experiment, discipline and seed."""
+    made: dict[tuple[str, str, int], list[Row]] = {}
+    for row in rows:
+        made.setdefault((row["experiment"], row["discipline"], row["seed"]), []).append(row)
+    return made
+
+
+def _points(what: Selection, axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    values = [what.at.get(axis, all_) for axis, all_ in axes.items()]
+    return [dict(zip(axes, point, strict=True)) for point in itertools.product(*values)]
+
+
+def _values(what: Selection, axes: Mapping[str, Sequence[Any]], cells: Cells,
+            seed: int) -> tuple[list[float], list[Row]]:
+    """The figure at each point, in the order of the axes."""
+    rows = []
+    for point in _points(what, axes):
+        found = [row for row in cells.get((what.experiment, what.of, seed), ())
+                 if row["at"] == point]
+        if not found:
+            at = ", ".join(f"{k} {v}" for k, v in point.items())
+            raise Absent(f"{what.of} in {what.experiment}" + (f" at {at}" if at else ""))
+        rows.append(found[0])
+    return [figure(row["figures"], what.metric) for row in rows], rows
+
+
+def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
+            seeds: Mapping[str, int]) -> tuple[float, list[Row]]:
+    """The claim's figure under one seed of each experiment, not a number where 0 is divided by 0;
+    axes: of each experiment. Absent when a cell is."""
+    values, rows = _values(claim.what, axes[claim.what.experiment], cells,
+                           seeds[claim.what.experiment])
+    if claim.against:
+        others, more = _values(claim.against, axes[claim.against.experiment], cells,
+                               seeds[claim.against.experiment])
+        rows += more
+        if len(others) == 1:
+            others *= len(values)
+        if claim.difference:
+            values = [a - b for a, b in zip(values, others, strict=True)]
+        else:
+            values = [a / b if b else math.inf if a else math.nan
+                      for a, b in zip(values, others, strict=True)]
+    return math.nan if any(map(math.isnan, values)) else FOLDS[claim.fold](values), rows
+
+
+def versions(cells: Sequence[Row]) -> str:
+    """What is not the same under all seeds of a cell: modules by name, or the kernel; the first."""
+    seen: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in cells:
+        made = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
+        first = seen.setdefault((row["experiment"], row["discipline"], repr(row["at"])), made)
+        for name in first.keys() | made.keys():
+            if first.get(name) != made.get(name):
+                return name
+    return ""
+
+
+def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
+          seeds: Mapping[str, Sequence[int]]) -> Judged:
+    """The verdict; axes: of each experiment; seeds: those that it is to have, of two experiments
+    taken in pairs. Each must have all cells."""
+    values, used, lacking, no_ratio = [], [], "", ""
+    for at in range(claim.least(seeds)):
+        of = {name: numbers[at] for name, numbers in seeds.items() if at < len(numbers)}
+        seed = of[claim.what.experiment]
+        try:
+            value, mine = measure(claim, axes, cells, of)
+        except Absent as absent:
+            lacking = lacking or f"absent: {absent}, seed {seed}"
+            continue
+        values.append(value)
+        used += mine
+        if claim.against and math.isnan(value):
+            no_ratio = f"no ratio to {claim.against.of}: both have 0 under seed {seed}"
+    if not values:
+        return Judged(UNDECIDED, None, 0, used, lacking)
+    if math.inf in values and 0 in values:
+        no_ratio = "a seed has 0, and another a ratio to 0"
+    if no_ratio:
+        return Judged(UNDECIDED, None, len(values), used, no_ratio)
+    low, high, inverse = claim.low, claim.high, math.inf in values
+    if inverse:
+        values = [1 / value for value in values]
+        low = -math.inf if math.isinf(claim.high) else 1 / claim.high
+        high = 1 / claim.low if claim.low > 0 else math.inf
+    mean = replace(intervals.mean(values), inverse=inverse)
+    if len(values) < LEAST_SEEDS:
+        return Judged(UNDECIDED, mean, len(values), used,
+                      f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
+    if differs := versions(used):
+        return Judged(UNDECIDED, mean, len(values), used, f"seeds by two versions of {differs}")
+    least, most = mean.value - mean.half, mean.value + mean.half
+    if low <= least and most <= high:
+        return Judged(CONFIRMED, mean, len(values), used, lacking)
+    if most < low or least > high:
+        return Judged(DIFFERS, mean, len(values), used, lacking)
+    return Judged(UNDECIDED, mean, len(values), used, ACROSS)
+
+
+def moved(claim: Claim, cells: Sequence[Row]) -> bool:
+    """Whether a cell that judges it was made before its bounds were what they are."""
+    bounds = claim.bounds
+    return any(row["bounds"].get(claim.id) != bounds for row in cells
+               if claim.judges(row["experiment"], row["discipline"], row["at"]))

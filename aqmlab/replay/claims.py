@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a paper claims, as data.
+
+A claim (`papers/NAME/claims.toml`) is a figure of the cells of one experiment: `metric` of the
+discipline `of`, at the points of `at` (axes that are left out take all their values), folded over
+these points by `fold`. With `against` it is the ratio of that figure, or their `difference`, to the
+same of other cells, point by point. derived_metrics.py has the metrics, and claim_verdict.py says
+whether it is within `low` to `high`.
+
+`ablations` names entries of the table `[ablation]`: the same measurement with one thing changed.
+They show where a difference comes from, and what contradicts a confirmed claim.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from aqmlab.measure.derived_metrics import DERIVED
+from aqmlab.report import intervals
+
+from . import schema
+
+CLAIMS = "claims.toml"
+
+FOLDS: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": statistics.fmean, "median": statistics.median, "max": max, "min": min,
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Cells of an experiment, and the figure of each."""
+
+    experiment: str
+    metric: str
+    of: str
+    at: Mapping[str, Sequence[Any]]
+
+    def changed(self, by: Mapping[str, Any]) -> Selection:
+        """The same with what `by` replaces; single values of axes, too. `[]`: not this axis, which
+        another experiment need not have."""
+        at = {**self.at, **lists(by.get("at", {}))}
+        return Selection(by.get("experiment", self.experiment), by.get("metric", self.metric),
+                         by.get("of", self.of), {axis: of for axis, of in at.items() if of})
+
+    def holds(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
+        """Whether a cell is one of these."""
+        return ((experiment, discipline) == (self.experiment, self.of)
+                and all(at.get(axis) in values for axis, values in self.at.items()))
+
+
+def lists(at: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Values of axes, single ones as lists of one."""
+    return {axis: value if isinstance(value, list) else [value] for axis, value in at.items()}
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """A claim's measurement with one thing changed.
+
+    change: the change in words
+    by: the keys of the claim that it replaces
+    of_discipline: whether it changes the discipline or its options, not only the workload or metric
+    """
+
+    change: str
+    by: Mapping[str, Any]
+    of_discipline: bool = False
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim; `low` and `high` are infinite where there is no bound. says, published and why:
+    for people. reason: of a difference, when it is known. seen: that some of its cells had run when
+    its bounds were set. text: as it stands in the file."""
+
+    id: str
+    place: str
+    says: str
+    published: str
+    why: str
+    what: Selection
+    against: Selection | None
+    difference: bool
+    fold: str
+    low: float
+    high: float
+    scale: float = 1.0
+    digits: int = 2
+    ablations: Sequence[Ablation] = ()
+    reason: str = ""
+    seen: bool = False
+    text: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def bounds(self) -> str:
+        """Of all that judges it: a row holds it as it was before the run."""
+        return bounds_of(self.text)
+
+    def judges(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
+        """Whether its verdict needs this cell."""
+        return any(s.holds(experiment, discipline, at) for s in (self.what, self.against) if s)
+
+    def least(self, seeds: Mapping[str, Sequence[int]]) -> int:
+        """How many seeds all of its experiments have."""
+        return min(len(seeds[s.experiment]) for s in (self.what, self.against) if s)
+
+    def varied(self, by: Mapping[str, Any]) -> Claim:
+        """The same claim of other cells. What it is set against follows, but for what the claim
+        itself says of that."""
+        what = self.what.changed(by)
+        against = self.against and what.changed(
+            {**self.text["against"], **by.get("against", {})})
+        return replace(self, what=what, against=against)
+
+    @property
+    def unit(self) -> str:
+        """What comes behind its figures; a ratio has none."""
+        if self.scale == 100:
+            return " %"
+        if self.against and not self.difference:
+            return ""
+        return next((f" {unit}" for part, unit in UNITS.items() if part in self.what.metric), "")
+
+    def shown(self, value: intervals.Mean | None) -> str:
+        """Its figure, for people; nothing of none."""
+        return value.text(self.scale, self.digits) + self.unit if value else ""
+
+    def accepted(self) -> str:
+        """The bounds, for people."""
+        low, high = (f"{x * self.scale:.4g}" for x in (self.low, self.high))
+        if math.isinf(self.high):
+            return f"at least {low}{self.unit}"
+        if math.isinf(self.low):
+            return f"at most {high}{self.unit}"
+        return f"{low} to {high}{self.unit}"
+
+
+#: By a part of a metric's path.
+UNITS = {"_ms": "ms", "completion_s": "s", "mbps": "Mb/s", "kbyte_s": "KB/s",
+         "queue_packets": "packets", "waiting": "packets", "lengths": "packets",
+         "share_of_fair": "times an equal part"}
+
+JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
+
+
+def bounds_of(text: Mapping[str, Any]) -> str:
+    """A name of all that judges a claim, of its text."""
+    judged = {key: value for key, value in text.items() if key in JUDGED}
+    return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def _disciplines(claim: Mapping[str, Any], by: Mapping[str, Any]) -> tuple[str, str]:
+    """That which a claim is of, and that which it is set against, with what `by` replaces."""
+    of = by.get("of", claim["of"])
+    return of, {**claim.get("against", {}), **by.get("against", {})}.get("of", of)
+
+
+def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
+    by = {key: value for key, value in text.items() if key != "change"}
+    return Ablation(text["change"], by, _disciplines(claim, by) != _disciplines(claim, {}))
+
+
+def parse(text: Mapping[str, Any]) -> list[Claim]:
+    """The claims of a file that the schema accepts. ValueError: a wrong name or bound."""
+    made = []
+    named = text.get("ablation", {})
+    for one in text.get("claim", ()):
+        if unnamed := set(one.get("ablations", ())) - set(named):
+            raise ValueError(f"{one['id']}: no such ablation: {', '.join(sorted(unnamed))}")
+        ablations = [named[name] for name in one.get("ablations", ())]
+        low, high = one.get("low"), one.get("high")
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"{one['id']}: low is not below high")
+        parts = [part for t in (one, *ablations) for part in (t, t.get("against", {}))]
+        wrong = [name for part in parts for _, colon, name in [part.get("metric", "").partition(
+            ":")] if colon and name not in DERIVED]
+        if wrong:
+            raise ValueError(f"{one['id']}: no such metric: {', '.join(wrong)}")
+        what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
+        made.append(Claim(
+            one["id"], one["place"], one["says"], str(one["published"]), one["why"], what,
+            what.changed(one["against"]) if "against" in one else None,
+            one.get("difference", False), one.get("fold", "mean"),
+            one.get("low", -math.inf), one.get("high", math.inf), one.get("scale", 1.0),
+            one.get("digits", 2),
+            [_ablation(one, t) for t in ablations],
+            one.get("reason", ""), one.get("seen", False), one))
+    if len({claim.id for claim in made}) != len(made):
+        raise ValueError("two claims have the same id")
+    return made
+
+
+def needed(listed: Sequence[Claim], experiment: str, discipline: str,
+           at: Mapping[str, Any]) -> bool:
+    """Whether one of these claims is judged by this cell."""
+    return any(claim.judges(experiment, discipline, at) for claim in listed)
+
+
+def load(directory: Path) -> list[Claim]:
+    """The claims of a paper; none when there is no file."""
+    path = directory / CLAIMS
+    return parse(schema.read(path)) if path.exists() else []

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A paper's experiments: `papers/NAME/sweep.toml` says which cells there are, `claims.toml` what
+the paper says of them, and `results.jsonl` has a line for each cell that ran.
+
+A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
+is a parameter of the scenario sets it; any axis may be named in the discipline's options. `set` has
+parameters of every scenario, for all experiments; an experiment's `where` has some of only those
+cells that it names by `disciplines`, `at` and `tcp_profiles`. It has `seeds`, or the paper's
+number, from `first_seed` on, or the paper's, or 1: seeds under which nothing had run when bounds
+were set. With `others` it has that many of the cells that no claim and no ablation needs.
+
+The claims can be judged again with other TCP profiles than the paper's own: `tcp_profile.NAME` has
+parameters of every scenario (`set`) and options with the disciplines that get them (`options`).
+Only the cells that a claim itself needs run there, and those of comparisons that name the profile; their
+lines are in `results-NAME.jsonl`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aqmlab import ROOT
+from aqmlab.run.params import Value
+from aqmlab.run.scenario import find
+from aqmlab.run.topology import frame_bytes
+
+from . import claims, demo_workloads, schema, store, sweep
+
+PAPERS = ROOT / "netns-scenarios" / "papers"
+SWEEP = "sweep.toml"
+OWN = "own"
+MTU = 1500
+
+@dataclass(frozen=True)
+class Where:
+    """Parameters (`set`) of the cells with one of these disciplines, if any are given, and `at`
+    these values of axes."""
+
+    disciplines: Sequence[str]
+    at: Mapping[str, Sequence[Value]]
+    set: Mapping[str, Value]
+
+    def holds(self, discipline: str, at: Mapping[str, Value]) -> bool:
+        """Whether a cell is one of these."""
+        return ((not self.disciplines or discipline in self.disciplines)
+                and all(at[axis] in values for axis, values in self.at.items()))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
+    paper's table; seeds: how many; first: of them; others: how many of the cells that are of no
+    claim; flows: keep each flow's goodput; step_s: and each group's in such steps; delay: and the
+    distribution of its datagrams'; lengths: and how long its queues are, and how often within these
+    two lengths, in packets; era: parameters that another era sets, whatever set and axes say;
+    where: parameters that some cells have by themselves."""
+
+    name: str
+    scenario: str
+    set: Mapping[str, Value]
+    axes: Mapping[str, Sequence[Value]]
+    disciplines: Sequence[str]
+    seeds: int
+    first: int
+    others: int
+    flows: bool = False
+    step_s: float = 0
+    delay: bool = False
+    lengths: Sequence[float] = ()
+    era: Mapping[str, Value] = field(default_factory=dict)
+    where: Sequence[Where] = ()
+
+    def of_cell(self, discipline: str, at: Mapping[str, Value]) -> dict[str, Value]:
+        """The parameters of one cell but for its axes': `set`, and over it those of each `where`
+        that the cell is of; the last one wins."""
+        values = dict(self.set)
+        for one in self.where:
+            if one.holds(discipline, at):
+                values |= one.set
+        return values
+
+    @property
+    def numbers(self) -> range:
+        """The seeds."""
+        return range(self.first, self.first + self.seeds)
+
+    @property
+    def points(self) -> list[dict[str, Value]]:
+        """All combinations of the axes' values."""
+        return [dict(zip(self.axes, values, strict=True))
+                for values in itertools.product(*self.axes.values())]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run."""
+
+    experiment: Experiment
+    discipline: str
+    at: Mapping[str, Value]
+    seed: int
+    words: tuple[str, ...]
+
+    @property
+    def round(self) -> int:
+        """Which of the experiment's seeds it has, from 1 on."""
+        return self.seed - self.experiment.first + 1
+
+    @property
+    def name(self) -> str:
+        """Of its directory and of its row."""
+        at = "".join(f"-{key}={value}" for key, value in self.at.items())
+        return f"{self.experiment.name}-{self.discipline}{at}-{self.seed}".replace(" ", "_")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What sweep.toml says. absent: disciplines that cannot be had yet, with the reason. Its
+    `quick` has the seeds, parameters and values of axes of a quick look. era: OWN or another that
+    the claims are judged in."""
+
+    name: str
+    text: Mapping[str, Any]
+    disciplines: Mapping[str, str]
+    absent: Mapping[str, str]
+    experiments: Sequence[Experiment]
+    era: str = OWN
+
+    @property
+    def directory(self) -> Path:
+        """Its data."""
+        return PAPERS / self.name
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is not a paper but questions, whose answers have a page of their own."""
+        return "question" in self.text
+
+    @property
+    def claims_page(self) -> str:
+        """File below docs/results that has its claims."""
+        return f"{self.name}{'-claims' * self.asks}.md"
+
+    @property
+    def results(self) -> Path:
+        """A line for each cell that ran."""
+        return self.directory / f"results{'' if self.era == OWN else f'-{self.era}'}.jsonl"
+
+    @property
+    def traces(self) -> Path:
+        """A line for each pair of axes of its figures over time; time_plots.py."""
+        return self.directory / "traces.jsonl"
+
+    @property
+    def seeds(self) -> dict[str, range]:
+        """Of each experiment."""
+        return {experiment.name: experiment.numbers for experiment in self.experiments}
+
+    @property
+    def eras(self) -> tuple[str, ...]:
+        """Its own and the others."""
+        return (OWN, *self.text.get("tcp_profile", {}))
+
+    def cells(self) -> Iterator[Cell]:
+        """All that can be run, one seed of each experiment after the other."""
+        listed = claims.load(self.directory)
+        if self.era == OWN:
+            listed += [claim.varied(one.by) for claim in listed for one in claim.ablations]
+        for at, experiment in itertools.product(range(max(map(len, self.seeds.values()))),
+                                                self.experiments):
+            for point, name in itertools.product(experiment.points, experiment.disciplines):
+                if at < experiment.seeds and name not in self.absent and (
+                        at < (experiment.others if self.era == OWN else 0)
+                        or claims.needed(listed, experiment.name, name, point)
+                        or self._contested(experiment.name, point)):
+                    seed = experiment.numbers[at]
+                    yield Cell(experiment, name, point, seed,
+                               words(experiment, self.disciplines, name, point, seed))
+
+    def _contested(self, experiment: str, at: Mapping[str, Value]) -> bool:
+        """Whether a contest that is held in this era, too, is at this point."""
+        return any(self.era in one.get("tcp_profiles", ()) and one["experiment"] == experiment
+                   and all(at[axis] == value for axis, value in one["at"].items())
+                   for question in self.text.get("question", ()) for one in question["comparison"])
+
+    def commands(self) -> dict[str, str]:
+        """Of all cells, by their names."""
+        return {cell.name: shlex.join(cell.words) for cell in self.cells()}
+
+    def made(self) -> list[dict[str, Any]]:
+        """The rows of its cells. Others, of cells or seeds that it no longer has, tell nothing."""
+        return store.of(self.results, self.commands())
+
+
+@functools.cache
+def _parameters(scenario: str) -> frozenset[str]:
+    return frozenset(p.name for p in find(scenario).params)
+
+
+def words(experiment: Experiment, listed: Mapping[str, str], name: str,
+          at: Mapping[str, Value], seed: int) -> tuple[str, ...]:
+    """What follows `run`. listed: disciplines, as tc has them, by name; name: which of them."""
+    known, discipline = _parameters(experiment.scenario), listed[name]
+    values = {**experiment.of_cell(name, at), **{k: v for k, v in at.items() if k in known},
+              **experiment.era}
+    fields: dict[str, Any] = {**values, **at}
+    if "buffer" in at:
+        buffer = int(at["buffer"])
+        frame = frame_bytes(int(values.get("mtu", MTU)))
+        fields |= demo_workloads.fields(buffer, frame)
+        if "{burst}" in discipline:
+            fields["burst"] = demo_workloads.red_burst(buffer)
+    return (experiment.scenario, "--qdisc", discipline.format(**fields),
+            *sweep.settings(values), "--seed", str(seed))
+
+
+def _where(one: Mapping[str, Any], era: str, eras: Collection[str],
+           quick: Mapping[str, Value]) -> list[Where]:
+    """Those of an experiment in an era, which is one of `eras`; what a quick look sets they leave.
+    ValueError: one that no cell of the experiment can be of."""
+    made = []
+    for part in one.get("where", ()):
+        disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
+        mistakes = [*(set(disciplines_) - set(one["disciplines"])),
+                    *(set(part.get("tcp_profiles", ())) - set(eras)),
+                    *(f"{axis} = {value}" for axis, values in at.items() for value in values
+                      if value not in one.get("axes", {}).get(axis, ()))]
+        if mistakes:
+            raise ValueError(f"{one['name']}: where: {', '.join(mistakes)}")
+        if era in part.get("tcp_profiles", [era]):
+            made.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
+                                                 if key not in quick}))
+    return made
+
+
+def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
+    """A paper by its name, in its own era or in another that it has. ValueError: `_where`,
+    `schema.check`."""
+    text = schema.read(PAPERS / name / SWEEP)
+    changed = text["quick"] if quick else {}
+    other = {} if era == OWN else text["tcp_profile"][era]
+    # In `set` too, where it stands before the axes: a row is of its cell by the order of the words.
+    theirs = other.get("set", {})
+    known = dict(text["disciplines"])
+    for option, takers in other.get("options", {}).items():
+        known |= {taker: f"{known[taker]} {option}" for taker in takers}
+    of_all = text.get("set", {})
+    experiments = []
+    seeds = changed.get("seeds", text["seeds"])
+    for one in text["experiment"]:
+        kept = changed.get("axes", {})
+        axes = {axis: [value for value in values if value in kept.get(axis, values)]
+                for axis, values in one.get("axes", {}).items()}
+        if not quick or one.get("quick", True):
+            own = seeds if quick else one.get("seeds", seeds)
+            if era != OWN:
+                own = min(own, seeds)
+            experiments.append(Experiment(
+                one["name"], one["scenario"],
+                {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
+                axes, one["disciplines"], own, one.get("first_seed", text.get("first_seed", 1)),
+                min(own, one.get("others", own)),
+                one.get("flows", False), one.get("step_s", 0), one.get("delay", False),
+                one.get("lengths", ()), theirs,
+                _where(one, era, (OWN, *text.get("tcp_profile", {})), changed.get("set", {}))))
+    return Paper(name, text, known, text.get("absent", {}), experiments, era)
+
+
+def names() -> list[str]:
+    """All papers."""
+    return sorted(path.parent.name for path in PAPERS.glob(f"*/{SWEEP}"))

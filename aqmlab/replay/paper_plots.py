@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A paper's figures, drawn of its rows: `[[plot]]` of sweep.toml says which there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from aqmlab.measure import derived_metrics, traffic_metrics
+from aqmlab.report import intervals, svg_plots
+
+from . import time_plots
+from .markdown import cell
+from .paper import Experiment, Paper
+
+Row = Mapping[str, Any]
+
+
+def _rows(made: Sequence[Row], experiment: Experiment, name: str,
+          at: Mapping[str, Any]) -> list[Row]:
+    """Those of a discipline's cells at these values of axes."""
+    return [row for row in made if (row["experiment"], row["discipline"]) == (experiment.name, name)
+            and all(row["at"][axis] == value for axis, value in at.items())]
+
+
+def _line(name: str, spec: Mapping[str, Any], experiment: Experiment,
+          made: Sequence[Row]) -> svg_plots.Line:
+    """Means over the seeds with their intervals, along the axis `x`."""
+    scale, points = spec.get("scale", 1.0), []
+    mine = _rows(made, experiment, name, spec.get("at", {}))
+    for x in experiment.axes[spec["x"]]:
+        values = []
+        for row in _rows(mine, experiment, name, {spec["x"]: x}):
+            with suppress(derived_metrics.Absent):
+                values.append(derived_metrics.figure(row["figures"], spec["metric"]) * scale)
+        if values:
+            mean = intervals.mean(values)
+            points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
+    return svg_plots.Line(name, points)
+
+
+def _flows(spec: Mapping[str, Any], experiment: Experiment,
+           made: Sequence[Row]) -> list[svg_plots.Panel]:
+    """A panel for each discipline: every flow's goodput, of the first seed, Mb/s."""
+    panels = []
+    for name in spec.get("disciplines", experiment.disciplines):
+        for row in _rows(made, experiment, name, spec["at"]):
+            if row["seed"] == experiment.first:
+                flows = row["figures"]["flows_bps"]
+                points = [(float(i), bps / 1e6, 0.0) for i, bps in enumerate(flows)]
+                fair = row["figures"]["summary"]["fair_share_bps"] / 1e6
+                panels.append(svg_plots.Panel(
+                    name, "flow", "goodput, Mb/s",
+                    [svg_plots.Line("a flow", points, joined=False)], at_y=fair))
+    return panels
+
+
+def _series(spec: Mapping[str, Any], experiment: Experiment,
+            made: Sequence[Row]) -> list[svg_plots.Panel]:
+    """A panel for each discipline: a group's goodput over time, mean of the seeds, Mb/s."""
+    panels = []
+    for name in spec.get("disciplines", experiment.disciplines):
+        runs = [row["figures"]["series_bps"][spec["group"]]
+                for row in _rows(made, experiment, name, spec.get("at", {}))
+                if "series_bps" in row["figures"]]
+        means = [intervals.mean([bps / 1e6 for bps in values])
+                 for values in zip(*runs, strict=True)]
+        points = [((i + 0.5) * experiment.step_s, mean.value,
+                   0.0 if math.isnan(mean.half) else mean.half) for i, mean in enumerate(means)]
+        if points:
+            panels.append(svg_plots.Panel(name, "time, s", spec["y_title"],
+                                    [svg_plots.Line(spec["group"], points)]))
+    return panels
+
+
+def _delays(spec: Mapping[str, Any], experiment: Experiment,
+            made: Sequence[Row]) -> list[svg_plots.Panel]:
+    """The panels of `panels`: share of a group's datagrams that came within x, %; mean of the seeds
+    at each of traffic_metrics.PERCENTS."""
+    panels = []
+    for part in spec["panels"]:
+        mine, lines = {**spec, **part}, []
+        for name in mine["disciplines"]:
+            runs = [row["figures"]["delays_ms"][spec["group"]]
+                    for row in _rows(made, experiment, name, mine["at"])
+                    if "delays_ms" in row["figures"]]
+            means = [intervals.mean(values).value for values in zip(*runs, strict=True)]
+            if means:
+                lines.append(svg_plots.Line(name, [(ms, float(share), 0.0) for ms, share in zip(
+                    means, traffic_metrics.PERCENTS, strict=True)]))
+        if lines:
+            panels.append(svg_plots.Panel(mine["title"], mine["x_title"], mine["y_title"], lines,
+                                    x_log=True))
+    return panels
+
+
+#: Figures that have no table of numbers beside them.
+KINDS = {"flows": _flows, "series": _series, "delays": _delays}
+
+
+def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
+           over_time: Sequence[time_plots.Found]) -> str:
+    """The text of a picture; empty when nothing is there to draw. over_time: time_plots.found."""
+    if spec.get("kind") == time_plots.KIND:
+        drawn = time_plots.panels(over_time, spec["name"], spec["y_title"], spec.get("scale", 1.0))
+        return svg_plots.picture(drawn) if drawn else ""
+    (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
+    if spec.get("kind") in KINDS:
+        panels = KINDS[spec["kind"]](spec, experiment, made)
+        return svg_plots.picture(panels, columns=3) if panels else ""
+    panels = []
+    for part in spec.get("panels", [{}]):
+        mine = {**spec, **part}
+        lines = [_line(name, mine, experiment, made)
+                 for name in mine.get("disciplines", experiment.disciplines)]
+        if lines := [line for line in lines if line.points]:
+            panels.append(svg_plots.Panel(
+                mine.get("title", ""), mine["x_title"], mine["y_title"], lines,
+                mine.get("x_log", False), mine.get("at_y")))
+    return svg_plots.picture(panels) if panels else ""
+
+
+def _short(value: float, digits: int) -> str:
+    """With so many significant digits, or all those before the point."""
+    whole = abs(value) >= 10**digits - 0.5
+    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
+
+
+def numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
+    """What a figure shows, as a table for each of its panels."""
+    if spec.get("kind") in {time_plots.KIND, *KINDS}:
+        return []
+    (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
+    out: list[str] = []
+    for part in spec.get("panels", [{}]):
+        mine = {**spec, **part}
+        values = experiment.axes[mine["x"]]
+        out += [f"| {cell(mine.get('title', mine['y_title']))} | " + " | ".join(map(str, values))
+                + " |", "|---" * (1 + len(values)) + "|"]
+        for name in mine.get("disciplines", experiment.disciplines):
+            found = {x: (y, half) for x, y, half in
+                     _line(name, mine, experiment, made).points}
+            texts = [_short(found[float(x)][0], 3) + (f" ±{_short(found[float(x)][1], 2)}"
+                                                      if found[float(x)][1] else "")
+                     if float(x) in found else "absent" for x in values]
+            out.append(f"| {name} | " + " | ".join(texts) + " |")
+        out.append("")
+    return out

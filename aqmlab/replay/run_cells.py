@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs the cells of a paper that are missing, and keeps a row of each in the repository."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from aqmlab import ROOT
+from aqmlab.exceptions import UserError, unknown
+from aqmlab.report import html_report, load_runs
+from aqmlab.run import run_directory
+from aqmlab.run.params import Value
+
+from . import claims, ledger, store, sweep, time_plots
+from .claims import Claim
+from .paper import OWN, Cell, Paper, load, names
+
+
+def missing(paper: Paper) -> dict[str, Cell]:
+    """Cells that have no row, or one of another command, by name."""
+    have = {row["cell"] for row in paper.made()}
+    return {cell.name: cell for cell in paper.cells() if cell.name not in have}
+
+
+def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
+    """The row of a run."""
+    bounds = {claim.id: claim.bounds for claim in claims.load(paper.directory)
+              if claim.judges(cell.experiment.name, cell.discipline, cell.at)}
+    return store.compact(
+        {"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
+         "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
+         "bounds": bounds},
+        directory, flows=cell.experiment.flows, step_s=cell.experiment.step_s,
+        delay=cell.experiment.delay, band=cell.experiment.lengths)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status: 0, 1 when a run failed, or when some are no report together, 130 interrupted."""
+    parser = sweep.parser("paper", "Run what is missing of a paper's cells, and write its page.",
+                          ROOT / "out" / "papers", resume=True)
+    parser.add_argument("name", choices=names())
+    parser.add_argument("--quick", action="store_true",
+                        help="a small part, in minutes, with a report of its runs; the "
+                        "repository is left alone")
+    parser.add_argument("--era", metavar="ERA",
+                        help=f"only the paper's own, \"{OWN}\", or one that its claims are judged "
+                        f"in besides; default: all, its own first, and with --quick its own")
+    parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
+    parser.add_argument("--figures", action="store_true",
+                        help="only the runs that figures over time are drawn of")
+    parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="only these experiments")
+    parser.add_argument("--seeds", type=int, metavar="N", help="only the first N seeds")
+    parser.add_argument("--at", action="append", default=[], metavar="AXIS=VALUE,...",
+                        help="only these values of an axis; may be given again")
+    parser.add_argument("--disciplines", nargs="+", metavar="NAME", help="only these")
+    args = parser.parse_args(argv)
+    eras = load(args.name).eras
+    if args.era and args.era not in eras:
+        parser.error(f"--era: {args.era} given, {args.name} has {', '.join(eras)}")
+    if args.figures and args.era not in (None, OWN):
+        parser.error(f"--figures: figures over time are of the paper's own era, not of {args.era}")
+    if args.figures and (args.claims or args.quick):
+        parser.error("--figures: no claim needs figures over time, nor has a quick look any")
+    try:
+        _known(args, load(args.name))
+    except UserError as error:
+        parser.error(str(error))
+    failed = []
+    own_alone = args.quick or args.figures
+    try:
+        for era in (args.era,) if args.era else eras[:1] if own_alone else eras:
+            failed += _replay(args, load(args.name, quick=args.quick, era=era))
+    except KeyboardInterrupt:
+        print("paper: interrupted; the same command goes on", file=sys.stderr)
+        return 130
+    except UserError as error:
+        print(f"paper: {error}", file=sys.stderr)
+        return 1
+    if failed:
+        print(f"paper: {len(failed)} runs failed, {failed[0]} first: see {sweep.LOG} beside it, "
+              f"and {run_directory.working(failed[0])} if it began", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _known(args: argparse.Namespace, paper: Paper) -> None:
+    """UserError: an option names what the paper has not got. Values of axes become those of the
+    paper, by axis, in `args.axes`."""
+    axes: dict[str, list[Value]] = {}
+    for experiment in paper.experiments:
+        for axis, values in experiment.axes.items():
+            axes.setdefault(axis, []).extend(values)
+    for what, given, known in (
+            ("claim", args.claims, [claim.id for claim in claims.load(paper.directory)]),
+            ("experiment", args.only, [one.name for one in paper.experiments]),
+            ("discipline", args.disciplines, paper.disciplines)):
+        for name in given or ():
+            if name not in known:
+                raise unknown(what, name, known)
+    args.axes = {}
+    for words in args.at:
+        axis, _, values = words.partition("=")
+        if axis not in axes:
+            raise unknown("axis", axis, axes)
+        by_text = {text: one for one in axes[axis] for text in (str(one), f"{one:g}" if isinstance(
+            one, float) else str(one))}
+        for value in values.split(","):
+            if value not in by_text:
+                raise unknown(axis, value, by_text)
+            args.axes.setdefault(axis, []).append(by_text[value])
+
+
+def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
+    """Run what is missing of one era, and write what follows from it; the runs that failed."""
+    words = [paper.name, *(["quick"] if args.quick else []),
+             *([paper.era] if paper.era != OWN else [])]
+    there = argparse.Namespace(**vars(args) | {"out": args.out / "-".join(words)})
+    wanted = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
+    for_ = [claim for claim in claims.load(paper.directory)
+            if not args.claims or claim.id in args.claims]
+    wanted = {name: cell for name, cell in wanted.items()
+              if not args.figures and _asked(args, for_, cell)}
+    made: list[dict[str, Any]] = []
+    failed: list[str] = []
+    for at in sorted({cell.round for cell in wanted.values()}):
+        failed += _round(there, paper, {n: c for n, c in wanted.items() if c.round == at}, made)
+    if args.quick:
+        print(ledger.quick(paper, made))
+        ran = {row["cell"] for row in made}
+        if done := [there.out / name for name in wanted if name in ran]:
+            html_report.write(there.out / "report.html", load_runs.collect(done))
+            print(f"paper: {there.out / 'report.html'}")
+    else:
+        store.tidy(paper.results, paper.commands())
+        if paper.era == OWN and not args.claims:
+            failed += _traces(there, paper)
+        ledger.write(paper.name)
+    return [there.out / name for name in failed]
+
+
+def _traces(args: argparse.Namespace, paper: Paper) -> list[str]:
+    """Run what figures over time lack, and keep their lines; the names of those that failed."""
+    cells = {name: cell for name, cell in time_plots.missing(paper).items()
+             if _asked(args, (), cell)}
+    failed = _runs(args, cells, lambda name: time_plots.keep(paper, cells[name], args.out / name))
+    time_plots.tidy(paper)
+    return failed
+
+
+def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
+    """Whether the options leave a cell in; for_: the claims that are asked for."""
+    if args.claims and not claims.needed(for_, cell.experiment.name, cell.discipline, cell.at):
+        return False
+    if any(cell.at[axis] not in values for axis, values in args.axes.items() if axis in cell.at):
+        return False
+    return ((not args.only or cell.experiment.name in args.only)
+            and (not args.disciplines or cell.discipline in args.disciplines)
+            and (not args.seeds or cell.round <= args.seeds))
+
+
+def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
+           made: list[dict[str, Any]]) -> list[str]:
+    """Run these, and append their rows, and the lines of figures over time that lack one; the
+    names of those that failed."""
+    drawn = {} if args.quick or paper.era != OWN else time_plots.missing(paper)
+
+    def taken(name: str) -> None:
+        row = row_of(paper, cells[name], args.out / name)
+        made.append(row)
+        if not args.quick:
+            store.append(paper.results, row)
+        if name in drawn:
+            time_plots.keep(paper, drawn[name], args.out / name)
+
+    return _runs(args, cells, taken)
+
+
+def _runs(args: argparse.Namespace, cells: Mapping[str, Cell],
+          taken: Callable[[str], None]) -> list[str]:
+    """Run these, if there are any; the names of those that failed."""
+    if not cells:
+        return []
+    jobs = {name: sweep.Job(list(cell.words), cell.discipline,
+                            int(cell.at["buffer"]) if "buffer" in cell.at else None)
+            for name, cell in cells.items()}
+    done = sweep.run(args, jobs, taken=taken)
+    if not args.quick:
+        # What is kept has the command that makes the rest again.
+        for name in done:
+            shutil.rmtree(args.out / name)
+    return [name for name in jobs if name not in done]
+
+

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which congestion controls TCP may be asked for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from aqmlab import ROOT
+from aqmlab.exceptions import unknown
+
+from .recipe import Recipe
+
+OURS = ROOT / "netns-scenarios" / "tcp"
+CONFIG = ROOT / "lab" / "config" / "base.config"
+#: What this machine's kernel has built in or loaded.
+HERE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def known() -> set[str]:
+    """Name all that the lab's kernels have, and ours."""
+    symbols = re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", CONFIG.read_text(), re.M)
+    names = {"highspeed" if symbol == "HSTCP" else symbol.lower()
+             for symbol in symbols if symbol != "ADVANCED"}
+    files = (path for path in OURS.glob("tcp_*.c") if not path.name.endswith(".mod.c"))
+    return {"reno", *names, *(path.stem.removeprefix("tcp_") for path in files)}
+
+
+def check(recipe: Recipe, *, here: bool) -> None:
+    """Raise UserError for a flow whose congestion control does not exist."""
+    names = known() | (set(HERE.read_text().split()) if here and HERE.exists() else set())
+    for flow in recipe.flows:
+        cc = str(flow.get("cc", ""))  # empty for UDP
+        if cc and cc not in names:
+            raise unknown("congestion control", cc, names)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reads what a kernel and tc have counted, from what they print.
+
+Standard library only: guest_program.py needs it in the lab's guest.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+# What each namespace has counted; a kernel without IPv6 has not got the last.
+COUNTERS = [name for name in ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp",
+                              "/proc/net/snmp6") if Path(name).exists()]
+
+# Counters of packets that a host or a router threw away for a reason of its own.
+DISCARDS = {
+    *(f"Ip {name}" for name in ("InHdrErrors", "InAddrErrors", "InDiscards", "OutDiscards",
+                                "OutNoRoutes", "ReasmFails", "FragFails")),
+    "IpExt InNoRoutes", "IpExt InTruncatedPkts", "IpExt InCsumErrors",
+    *(f"TcpExt {name}" for name in ("PruneCalled", "RcvPruned", "OfoPruned", "TCPBacklogDrop",
+                                    "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop",
+                                    "ListenDrops", "ListenOverflows", "TCPReqQFullDrop",
+                                    "TCPWqueueTooBig", "TCPMinTTLDrop", "TCPAbortOnMemory")),
+    "Tcp InCsumErrors", "Udp InErrors", "Udp RcvbufErrors", "Udp SndbufErrors", "Udp MemErrors",
+    "Udp NoPorts",
+    "Ip6InHdrErrors", "Ip6InDiscards", "Ip6OutDiscards", "Ip6InNoRoutes", "Ip6OutNoRoutes",
+    "Udp6InErrors", "Udp6RcvbufErrors", "Udp6SndbufErrors",
+}
+
+
+def device_counters(text: str) -> dict[str, dict[str, int]]:
+    """Of /proc/net/dev: packets received and sent, and those that the device itself lost."""
+    devices = {}
+    for name, counts in re.findall(r"^\s*(\S+):((?:\s+\d+){16})$", text, re.M):
+        rx, tx = (counts.split()[at:at + 8] for at in (0, 8))
+        devices[name] = {
+            "received": int(rx[1]), "sent": int(tx[1]),
+            "lost": sum(map(int, (*rx[2:5], *tx[2:5]))),  # errors, drops, FIFO errors
+        }
+    return devices
+
+
+def protocol_counters(text: str) -> dict[str, int]:
+    """Of /proc/net/snmp and netstat, `Ip InDelivers`, and of snmp6, `Ip6InDelivers`."""
+    counters: dict[str, int] = {}
+    for name, names, values in re.findall(r"^(\w+):((?: [A-Za-z]\w*)+)\n\1:((?: -?\d+)+)$", text,
+                                          re.M):
+        counters.update((f"{name} {key}", int(value))
+                        for key, value in zip(names.split(), values.split(), strict=True))
+    counters.update((name, int(value))
+                    for name, value in re.findall(r"^(\w+6\w+)\s+(\d+)$", text, re.M))
+    return counters
+
+
+def softnet_dropped() -> int:
+    """Packets that all CPUs found no room for on their way up, since boot."""
+    lines = Path("/proc/net/softnet_stat").read_text().splitlines()
+    return sum(int(line.split()[1], 16) for line in lines)
+
+
+def qdisc_counters(text: str) -> list[dict[str, Any]]:
+    """Read `tc -s qdisc show`, one dictionary for each qdisc, named as in tc's JSON.
+
+    tc's JSON is not used, because it is broken if tc has no plugin for a kind or if the plugin
+    prints text. The lines that are read here are printed by tc itself, not by a plugin.
+    """
+    qdiscs = []
+    for shown in re.split(r"^(?=qdisc \S+ \S+: )", text, flags=re.M)[1:]:
+        head = re.match(r"qdisc (\S+) (\S+:) .*?\bdev (\S+)", shown)
+        sent = re.search(r"^ Sent (\d+) bytes (\d+) pkts? \(dropped (\d+),", shown, re.M)
+        held = re.search(r"^ backlog \S+ (\d+)p ", shown, re.M)
+        if not (head and sent and held):
+            raise ValueError(f"tc shows no counters: {shown}")
+        qdiscs.append({"kind": head[1], "handle": head[2], "dev": head[3], "bytes": int(sent[1]),
+                       "packets": int(sent[2]), "drops": int(sent[3]), "qlen": int(held[1])})
+    return qdiscs

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Carries out a recipe as root: makes the namespaces, starts the tools, waits, and leaves nothing.
+
+    conduct [--first NS --turn NS] guest_program.py DIRECTORY [PREFIX]
+
+DIRECTORY is a run's, see run_directory.py.
+PREFIX goes before each namespace's name; without one the machine is taken to be a lab guest that
+vanishes afterwards, and nothing is taken down.
+
+Standard library only: it starts with the bare interpreter of whatever kernel the lab has booted,
+where every import costs time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from aqmlab import ROOT
+from aqmlab.qdiscs import names
+from aqmlab.run import run_directory
+from aqmlab.run.counters import (
+    COUNTERS,
+    DISCARDS,
+    device_counters,
+    protocol_counters,
+    qdisc_counters,
+    softnet_dropped,
+)
+
+# The lab has its own copies of flowgen and qsample in PATH.
+SEARCH = ":".join(
+    (os.environ.get("PATH", ""), str(ROOT / "build" / "tools"), "/usr/sbin:/sbin:/usr/bin:/bin")
+)
+HOW_TO_GET = {
+    "ip": "apt-get install iproute2",
+    "tc": "apt-get install iproute2",
+    "ss": "apt-get install iproute2",
+    "ethtool": "apt-get install ethtool",
+    "iperf3": "apt-get install iperf3",
+    "unshare": "apt-get install util-linux",
+    "conduct": "make tools",
+    "flowgen": "make tools",
+    "qsample": "make tools",
+}
+
+EPOCH = "@EPOCH"
+
+class Failure(Exception):
+    """Something that the recipe needs did not work; the message says what."""
+
+
+def tool(name: str) -> str:
+    """Path of a program, or Failure with how to get it."""
+    path = shutil.which(name, path=SEARCH)
+    if not path:
+        raise Failure(f"{name} is missing: {HOW_TO_GET[name]}")
+    return path
+
+
+def batch_failure(program: str, lines: list[str], said: str) -> str:
+    """What `ip -batch` or `tc -batch` complained about, with the line, and a remedy if known."""
+    at = re.search(r"Command failed -:(\d+)", said)
+    line = lines[int(at[1]) - 1] if at else " ; ".join(lines)
+    said = re.sub(r"Command failed -:\d+", "", said).strip()
+    hint = "".join(f"\n{names.remedy(kind)}" for kind in names.added([line])
+                   if names.unknown(said))
+    return f"{program} {line}\n{said}{hint}"
+
+
+class Step(NamedTuple):
+    """A program for tools/conduct.c, which waits for it or only starts it, with its input and the
+    file for its output; lines: if it carries out a batch."""
+
+    name: str
+    argv: list[str]
+    wait: bool = True
+    input: str = ""
+    out: str = ""
+    lines: Sequence[str] = ()
+
+    def words(self) -> list[str]:
+        """As conduct reads it."""
+        verb = "run" if self.wait else "start"
+        return [verb, self.name, self.input, self.out, *self.argv, ""]
+
+    def failure(self, status: int, said: str) -> str:
+        """For people: why it has failed."""
+        if self.lines:
+            return batch_failure(self.name, list(self.lines), said)
+        if self.wait:
+            return f"{' '.join(self.argv)}: {said.strip()}"
+        return f"{self.name} failed with status {status}"
+
+
+class CarryOut:
+    """One recipe, carried out once."""
+
+    def __init__(self, directory: Path, prefix: str) -> None:
+        self.directory = directory
+        self.prefix = prefix
+        self.recipe: dict[str, Any] = json.loads((directory / run_directory.RECIPE).read_text())
+        # A guest has just booted, and every system call there is time.
+        self._dropped_before = softnet_dropped() if prefix else 0
+
+    def path(self, name: str) -> str:
+        """Of a file in the result directory."""
+        return str(self.directory / name)
+
+    def netns(self, name: str) -> str:
+        """The name that a namespace of the recipe has on this machine."""
+        return self.prefix + name
+
+    def within(self, netns: str, program: str, *arguments: str) -> list[str]:
+        """The command line that runs a program in a namespace of the recipe."""
+        return [tool("ip"), "netns", "exec", self.netns(netns), tool(program), *arguments]
+
+    def command(self, argv: list[str]) -> str:
+        """Output of argv; Failure when it fails."""
+        done = subprocess.run(argv, capture_output=True, text=True)
+        if done.returncode:
+            said = done.stderr.strip() or done.stdout.strip()
+            raise Failure(f"{' '.join(argv)}: {said}")
+        return done.stdout
+
+    def batch(self, step: dict[str, Any]) -> Step:
+        """One Batch of the recipe."""
+        lines = [self.with_prefix(line) for line in step["lines"]]
+        argv = [tool(step["tool"]), *step["options"]]
+        if step["netns"]:
+            argv += ["-n", self.netns(step["netns"])]
+        return Step(step["tool"], [*argv, "-batch", "-"], input="\n".join(lines) + "\n",
+                    lines=lines)
+
+    def with_prefix(self, line: str) -> str:
+        """The line of a batch with this run's names of namespaces."""
+        return re.sub(r"\bnetns (add )?(\S+)", lambda m: f"netns {m[1] or ''}{self.netns(m[2])}",
+                      line)
+
+    def set_up(self) -> list[Step]:
+        """Namespaces, links, TCP's options, disciplines."""
+        recipe = self.recipe
+        first, *rest = recipe["batches"]
+        steps = [self.batch(first)]
+        for ns, values in recipe["sysctls"].items():
+            # A name that this kernel has not is a feature that it has not.
+            script = "".join(
+                f"[ ! -e /proc/sys/{k} ] || echo {v} > /proc/sys/{k}\n" for k, v in values.items()
+            )
+            enter = [tool("ip"), "netns", "exec", self.netns(ns), "sh", "-e"]
+            steps.append(Step("sysctl", enter, input=script))
+        steps += [self.batch(step) for step in rest if step["tool"] == "ip"]
+        steps += [Step("ethtool", self.within(ns, "ethtool", "-K", dev, *words))
+                  for ns, dev, words in recipe["offloads"]]
+        return steps + [self.batch(step) for step in rest if step["tool"] == "tc"]
+
+    def flowgen(self) -> Step:
+        """One process for all flows."""
+        recipe = self.recipe
+        with Path(self.path(run_directory.FLOWS)).open("w") as file:
+            for flow in recipe["flows"]:
+                words = (f"{k}={self.netns(v) if k.endswith('_netns') else v}"
+                         for k, v in flow.items())
+                file.write(" ".join(words) + "\n")
+        return Step("flowgen", [
+            tool("flowgen"), "--duration-ms", str(recipe["duration_ms"]), "--epoch-ns", EPOCH,
+            "--flows", self.path(run_directory.FLOWS),
+            "--progress", self.path(run_directory.PROGRESS),
+            "--ends", self.path(run_directory.ENDS),
+            "--interval-ms", str(recipe["interval_ms"]),
+            "--datagrams", self.path(run_directory.DATAGRAMS),
+            "--delays", self.path(run_directory.DELAYS),
+            "--requests", self.path(run_directory.REQUESTS),
+        ], wait=False)
+
+    def iperf3(self) -> list[Step]:
+        """One server, and one client with parallel streams, per group."""
+        recipe = self.recipe
+        groups: dict[str, list[dict[str, Any]]] = {}
+        for flow in recipe["flows"]:
+            groups.setdefault(flow["group"], []).append(flow)
+        steps = []
+        for number, (group, flows) in enumerate(groups.items()):
+            first = flows[0]
+            port = str(5201 + number)
+            steps.append(Step("iperf3", self.within(
+                first["sink_netns"], "iperf3", "-s", "-1", "-J", "-p", port, "-B", first["sink"],
+            ), wait=False))
+            listening = " ".join(self.within(first["sink_netns"], "ss", "-Hltn"))
+            steps.append(Step("iperf3 to listen", ["sh", "-c", (
+                f"for i in $(seq 100); do [ \"$({listening} 'sport = :{port}')\" ] && exit; "
+                f"sleep 0.05; done; echo nobody listens on port {port} after 5 s; exit 1"
+            )]))
+            steps.append(Step("iperf3", self.within(
+                first["source_netns"], "iperf3", "-c", first["sink"], "-B", first["source"],
+                "-p", port, "-J", "-t", f"{recipe['duration_ms'] / 1000:g}",
+                "-i", f"{max(0.1, recipe['interval_ms'] / 1000):g}", "-P", str(len(flows)),
+                "-C", first["cc"], "--get-server-output",
+            ), wait=False, out=self.path(run_directory.IPERF3.format(group))))
+        return steps
+
+    def sampler(self, *epoch: str) -> Step:
+        """What reads the discipline's statistics."""
+        sample = self.recipe["sample"]
+        return Step("qsample", [
+            tool("qsample"), "--duration-ms", str(self.recipe["duration_ms"]), *epoch,
+            "--netns", self.netns(sample["netns"]),
+            "--dev", sample["dev"], "--parent", sample["parent"],
+            "--interval-ms", str(sample["interval_ms"]), "--out", self.path(run_directory.QUEUE),
+        ], wait=False)
+
+    @property
+    def tcp_pages(self) -> int:
+        """Pages of 4 KiB that all of TCP may use, three quarters of the guest's: the flows'
+        buffers, not a small guest's default, decide."""
+        return int(self.recipe["memory_gib"]) * (1 << 30) // 4096 * 3 // 4
+
+    def score(self) -> bytes:
+        """What tools/conduct.c is to do."""
+        if not self.prefix:
+            Path("/proc/sys/net/ipv4/tcp_mem").write_text(f"{self.tcp_pages} " * 3)
+        words = (word for step in self.steps() for word in step.words())
+        return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+    def steps(self) -> list[Step]:
+        """Everything that has to be done, in this order."""
+        if self.recipe["generator"] == "iperf3":
+            # Its clients begin at once, and so does the sampler.
+            return [*self.set_up(), *self.iperf3(), self.sampler()]
+        return [*self.set_up(), self.sampler("--epoch-ns", EPOCH), self.flowgen()]
+
+    def end(self, report: str) -> None:
+        """Write down how it went, from what tools/conduct.c reports; Failure when it went badly."""
+        if report:
+            told, _, said = report.partition("\n")
+            number, status = map(int, told.split())
+            if number < 0:
+                raise KeyboardInterrupt
+            raise Failure(self.steps()[number].failure(status, said))
+        sample = self.recipe["sample"]
+        Path(self.path(run_directory.QDISC_TEXT)).write_text(
+            self.qdiscs(sample["netns"], "-d", dev=sample["dev"]))
+        # Of a kind whose plugin prints text, or that has none, tc's JSON is none.
+        shown = self.qdiscs(sample["netns"], "-j", dev=sample["dev"])
+        with contextlib.suppress(ValueError):
+            json.loads(shown)
+            Path(self.path(run_directory.QDISC_JSON)).write_text(shown)
+        Path(self.path(run_directory.GUEST)).write_text(json.dumps(self.facts(), indent=1) + "\n")
+
+    def facts(self) -> dict[str, Any]:
+        """What the run was made with, and the CE marks that each namespace received."""
+        namespaces = self.recipe["namespaces"]
+        # Packets may pass while this is read, so devices are read before and after the disciplines.
+        before = {ns: self.counters(ns) for ns in namespaces}
+        qdiscs = {ns: qdisc_counters(self.qdiscs(ns)) for ns in namespaces}
+        after = {ns: self.counters(ns) for ns in namespaces}
+        modules = {
+            path.name: version.read_text().strip() if version.exists() else None
+            for path in sorted(Path("/sys/module").glob("sch_*"))
+            if (version := path / "srcversion") and (path / "initstate").exists()
+        }
+        return {
+            "kernel": platform.release(),
+            "build": Path("/proc/version").read_text().strip(),
+            "lab": {name.removeprefix("LAB_").lower(): value
+                    for name, value in sorted(os.environ.items()) if name.startswith("LAB_")},
+            "modules": modules,
+            "tc": self.command([tool("tc"), "-V"]).strip(),
+            "received_ce": {ns: counters["received_ce"] for ns, counters in after.items()},
+            "counters": {"hops": self.recipe["hops"], "before": before, "qdiscs": qdiscs,
+                         "after": after, "softnet_dropped": self.softnet_dropped()},
+        }
+
+    def qdiscs(self, ns: str, *options: str, dev: str = "") -> str:
+        """What tc shows of the qdiscs of a namespace, or of a device in it, and their counters."""
+        return self.command([tool("tc"), "-s", *options, "-n", self.netns(ns), "qdisc", "show",
+                             *(["dev", dev] if dev else [])])
+
+    def softnet_dropped(self) -> int:
+        """Those of this run, and of whatever else this machine does meanwhile."""
+        return softnet_dropped() - self._dropped_before
+
+    def counters(self, ns: str) -> dict[str, Any]:
+        """What a namespace's kernel has counted: packets by device, what was delivered here, what
+        was discarded and why, CE marks received, of both versions of IP; and TCP's timeouts."""
+        shown = self.command([tool("ip"), "netns", "exec", self.netns(ns), "cat", *COUNTERS])
+        devices, protocols = device_counters(shown), protocol_counters(shown)
+        return {
+            "devices": devices,
+            "delivered": protocols["Ip InDelivers"] + protocols.get("Ip6InDelivers", 0),
+            "received_ce": protocols["IpExt InCEPkts"] + protocols.get("Ip6InCEPkts", 0),
+            "timeouts": protocols["TcpExt TCPTimeouts"],
+            "discarded": {name: value for name, value in protocols.items()
+                          if value and name in DISCARDS},
+        }
+
+    def tear_down(self) -> None:
+        """Remove the namespaces and with them everything in them."""
+        for ns in reversed(self.recipe["namespaces"]):
+            subprocess.run([tool("ip"), "netns", "del", self.netns(ns)], capture_output=True)
+
+
+def main(argv: list[str]) -> int:
+    """Exit status: 0, 1 when something failed, 130 interrupted."""
+    directory, *prefix = argv
+    run = CarryOut(Path(directory), "".join(prefix))
+    # conduct is told, and ends what it has begun; nothing else must end this.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        os.write(1, run.score())
+        os.close(1)
+        run.end(sys.stdin.read())
+    except (Failure, OSError) as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    finally:
+        if run.prefix:
+            run.tear_down()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Parameters of a scenario: each has a unit, a default and a range or a set of choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aqmlab.exceptions import UserError, unknown
+
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter. Numbers take `low` to `high`, inclusive; text takes one of `choices`, or
+    anything when there are none. The type is that of `default`."""
+
+    name: str
+    default: Value
+    unit: str
+    help: str
+    low: float = 0.0
+    high: float = 0.0
+    choices: tuple[str, ...] = ()
+
+    def allowed(self) -> str:
+        """Range or choices, for people."""
+        if isinstance(self.default, str):
+            return " | ".join(self.choices) if self.choices else "text"
+        return f"{self.low:g} to {self.high:g}"
+
+    def parse(self, text: str) -> Value:
+        """The value that `text` stands for; UserError when it is not allowed."""
+        if isinstance(self.default, str):
+            if self.choices and text not in self.choices:
+                raise UserError(f"{self.name}: \"{text}\" given, allowed: {self.allowed()}")
+            return text
+        kind = int if isinstance(self.default, int) else float
+        unit = f" {self.unit}" if self.unit else ""
+        try:
+            value = kind(text)
+        except ValueError:
+            whole = "a whole number" if kind is int else "a number"
+            raise UserError(
+                f'{self.name}: "{text}" given, needs {whole} from {self.allowed()}{unit}'
+            ) from None
+        if not self.low <= value <= self.high:
+            raise UserError(f"{self.name}: {text} given, allowed: {self.allowed()}{unit}")
+        return value
+
+
+def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value]:
+    """Defaults overridden by `NAME=VALUE` settings."""
+    by_name = {p.name: p for p in params}
+    values = {p.name: p.default for p in params}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise UserError(f'--set "{setting}": needs NAME=VALUE')
+        if name not in by_name:
+            raise unknown("parameter", name, by_name)
+        values[name] = by_name[name].parse(text)
+    return values

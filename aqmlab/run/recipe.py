@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A run as plain data: what `guest_program.py` carries out, in the lab or here.
+
+Names of namespaces are without the prefix that makes them unique on a machine; `guest_program.py`
+adds it. All times count from the run's epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Lines for `ip -batch` or `tc -batch`, in a namespace or (None) outside of any."""
+
+    tool: str
+    netns: str | None
+    lines: list[str]
+    options: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The qdisc to sample: the child at `parent` of `dev`, every `interval_ms`."""
+
+    netns: str
+    dev: str
+    parent: str
+    interval_ms: int
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A bottleneck: the namespace whose packets all leave by the device `dev`, unless they are
+    delivered in it or come from there."""
+
+    netns: str
+    dev: str
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """sysctls: namespace to path below /proc/sys to value. offloads: namespace, device, words
+    for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
+    memory_gib: of the guest, if it is one."""
+
+    namespaces: list[str]
+    sysctls: dict[str, dict[str, str]]
+    batches: list[Batch]
+    offloads: list[tuple[str, str, list[str]]]
+    flows: list[dict[str, int | str]]
+    duration_ms: int
+    interval_ms: int
+    sample: Sample
+    hops: list[Hop]
+    generator: str = "flowgen"
+    memory_gib: int = 2
+
+    def as_json(self) -> dict[str, Any]:
+        """What json.dumps takes."""
+        return asdict(self)

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Bottlenecks between groups of sources and their sinks (Kantawala and Turner, figures 2 to 4).
+
+    src-GROUP            rtr                      dst
+    [sources]--s0    r0=[R1 ... R2]=b0 ======= d0--[sinks]
+              access    ^ delay      ^ bottleneck
+                        (ACKs)         (the discipline under study)
+
+With several bottlenecks there are as many routers, rtr, rtr2, ...; a group enters at one of them
+and has its sinks in a later one, or in dst.
+
+A discipline sees what it would in the papers' topology; the kernel has as few hops per packet
+as that allows, since each costs time:
+
+- A group's sources share a namespace and a veth. Their access links are `fq`'s per-flow rate: it
+  serialises every flow at `access` by itself, holding back the surplus in a deep buffer. It would
+  also pace TCP, which neither ns-2 nor Linux with another discipline does: `pacing`.
+- R1 and R2 are one router. The bottleneck is `tbf` with a burst of one packet, hence each
+  packet leaves when the time to serialise it has passed; its child is the discipline under study.
+- The whole round-trip time is on the way back (`netem` towards each group). For a closed loop
+  this is the same system as one with the delay in parts: only the instants at which a flow's
+  packets are seen shift, by a constant.
+- The way back is otherwise unlimited: ACKs are never queued or lost. Unless there are groups
+  whose data goes that way: then it has the same rate and the same discipline, in a router `far`
+  before dst: a loss within a sender's own host would tell TCP at once.
+- The addresses are whole prefixes made local, so 1000 flows cost what 1 does.
+
+Segmentation offloads are off everywhere and TCP is told to make one-segment packets
+(`gso_max_segs 1`), so the disciplines see what the wire would; unless the scenario has them on,
+when they see what a network card with TSO leaves to them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from aqmlab.exceptions import UserError
+
+from .recipe import Batch, Hop, Recipe, Sample
+from .tcp_profile import Era
+
+ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
+IP_HEADER = {4: 20, 6: 40}
+
+# The guest's virtual clock has steps of 256 ns, so a packet leaves up to that much late; with room
+# for it in the bucket the next one makes up for it, and the rate is exact in the mean.
+CLOCK_S = 1e-6
+
+# Deep enough never to drop: a source holds at most its send buffer.
+ACCESS_LIMIT = 1_000_000  # packets
+# fq drops what is to leave later than that from now, by default 10 s: BBR has come to one packet in
+# more than 10 s. The longest that its field of 32 bits of microseconds holds is 4294 s.
+ACCESS_HORIZON_S = 4000
+DELAY_LIMIT = 1_000_000  # packets
+
+LAST_LINK = 63  # of the /30 networks between namespaces
+LAST_MAC = 255  # of links: they have a byte of it
+LAST_HOST = 65535  # of a group's network
+
+OFFLOADS = ("tso", "gso", "gro")
+GSO_BYTES = 65536  # of payload and headers, at most, in one packet for TSO
+
+
+@dataclass(frozen=True)
+class Group:
+    """Flows that share a round-trip time and a kind of access link, and what they claim of the
+    bottleneck.
+
+    start_ns: when each flow starts, after the epoch; its length is the number of flows
+    access_bps: bit/s of each source's own link, 0 for no limit
+    flow: more keys for flowgen's flow file; each: those that differ from flow to flow
+    timed: the sources give their packets departure times, which `fq` must keep
+    reverse: the sources are where the other groups' sinks are; then it does not cross the
+        bottleneck that is measured, but its mirror image
+    enters, leaves: the first bottleneck on its way, and the one before which it leaves; None: none
+    counted_in: the group of which these flows are a part in the figures, if not one by themselves
+    demand_bps: what one of its flows would take at most, headers included; inf: anything
+    payload: share of its packets' length that is payload, 0..1
+    elastic, from_s, to_s: see shares.GroupFacts
+    settled_s: when what its start stirred up is taken to be over, if that ends a phase
+    """
+
+    name: str
+    start_ns: Sequence[int]
+    rtt_ms: float
+    access_bps: float
+    congestion_control: str
+    flow: dict[str, int | str] = field(default_factory=dict)
+    each: Sequence[dict[str, int | str]] = ()
+    timed: bool = False
+    reverse: bool = False
+    enters: int = 0
+    leaves: int | None = None
+    counted_in: str = ""
+    demand_bps: float = math.inf
+    payload: float = 1.0
+    elastic: bool = True
+    from_s: float | None = None
+    to_s: float | None = None
+    settled_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """rate_bps: bit/s; qdisc: what `tc` calls it, and after semicolons what it has below it,
+    `class parent 2: classid 2:1 htb rate 1mbit`; burst: packets of tbf's bucket. There are as
+    many, one behind the other, as the groups cross; the first is measured."""
+
+    rate_bps: float
+    qdisc: str
+    burst: int = 1
+
+
+def bottlenecks(groups: Sequence[Group]) -> int:
+    """How many bottlenecks these groups cross together."""
+    return max(max(g.enters + 1, g.leaves or 0) for g in groups)
+
+
+def frame_bytes(mtu: int) -> int:
+    """Length of a full packet as the kernel's disciplines count it."""
+    return mtu + ETHERNET_HEADER
+
+
+def gso_packets(mtu: int) -> int:
+    """How many full packets are as long as the largest that TSO takes, as the kernel's disciplines
+    count it: with the headers of each segment. IPv6 and TCP's timestamps leave least to payload."""
+    return math.ceil(GSO_BYTES / (mtu - IP_HEADER[6] - 32))
+
+
+def payload_share(mtu: int, ip: int, era: Era) -> float:
+    """Payload of a full packet over its length, 0..1."""
+    return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
+
+
+def source_net(ip: int, group: int) -> str:
+    """Network of a group's sources."""
+    return f"10.{16 + group}.0.0/16" if ip == 4 else f"fd00:1:{group:x}::/64"
+
+
+def sink_net(ip: int, group: int) -> str:
+    """Network of a group's sinks."""
+    return f"10.{128 + group}.0.0/16" if ip == 4 else f"fd00:2:{group:x}::/64"
+
+
+def host(net: str, index: int) -> str:
+    """Address number `index` (from 0) of a network made by source_net or sink_net."""
+    number = index + 1
+    if ":" in net:
+        return net.removesuffix("/64") + f"{number:x}"
+    return net.removesuffix("0.0/16") + f"{number // 256}.{number % 256}"
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A veth between two namespaces, with fixed addresses, so that no ARP or ND is sent and two
+    runs are alike. `number` is unique."""
+
+    number: int
+    near_ns: str
+    near: str
+    far_ns: str
+    far: str
+
+    def mac(self, end: int) -> str:
+        return f"02:00:00:00:{self.number:02x}:{end + 1:02x}"
+
+    def address(self, ip: int, end: int) -> str:
+        if ip == 4:
+            return f"192.0.2.{4 * self.number + end + 1}"
+        return f"fd00:0:{self.number:x}::{end + 1}"
+
+    def commands(self, ip: int, mtu: int, segments: str) -> dict[str | None, list[str]]:
+        length = 30 if ip == 4 else 64
+        nodad = "" if ip == 4 else " nodad"
+        out: dict[str | None, list[str]] = {
+            None: [
+                f"link add {self.near} netns {self.near_ns} mtu {mtu} address {self.mac(0)} "
+                f"type veth peer name {self.far} netns {self.far_ns} mtu {mtu} "
+                f"address {self.mac(1)}"
+            ]
+        }
+        ends = ((self.near_ns, self.near), (self.far_ns, self.far))
+        for end, (ns, dev) in enumerate(ends):
+            out.setdefault(ns, []).extend(
+                [
+                    f"link set {dev} {segments}up",
+                    f"addr add {self.address(ip, end)}/{length} dev {dev}{nodad}",
+                    f"neigh add {self.address(ip, 1 - end)} lladdr {self.mac(1 - end)} "
+                    f"dev {dev} nud permanent",
+                ]
+            )
+        return out
+
+
+def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]]) -> None:
+    for ns, lines in more.items():
+        into.setdefault(ns, []).extend(lines)
+
+
+def _shaped(dev: str, bottleneck: Bottleneck, frame: int) -> list[str]:
+    bucket = bottleneck.burst * frame + math.ceil(bottleneck.rate_bps * CLOCK_S / 8)
+    qdisc, *more = (part.strip() for part in bottleneck.qdisc.split(";"))
+    return [
+        f"qdisc add dev {dev} root handle 1: tbf rate {bottleneck.rate_bps:.0f}bit "
+        f"burst {bucket} limit {bucket}",
+        f"qdisc add dev {dev} parent 1:1 handle 2: {qdisc}",
+        *(f"{what} add dev {dev} {rest}" for what, rest in (part.split(" ", 1) for part in more)),
+    ]
+
+
+def _addressed(groups: Sequence[Group], onward: Sequence[_Link], ip: int) -> None:
+    """UserError: more groups, or flows in one, than there are addresses. onward: the links from
+    router to router and to dst; those of groups have the numbers between."""
+    most = min((link.number for link in onward[1:]),
+               default=1 + (LAST_LINK if ip == 4 else LAST_MAC)) - 1
+    if len(groups) > most:
+        raise UserError(f"{len(groups)} groups of flows, each with a round-trip time of its own: "
+                        f"there are addresses for {most}")
+    for group in groups:
+        if len(group.start_ns) > LAST_HOST:
+            raise UserError(f"{len(group.start_ns)} flows in group {group.name}: there are "
+                            f"addresses for {LAST_HOST}")
+
+
+def build(
+    groups: Sequence[Group],
+    bottleneck: Bottleneck,
+    era: Era,
+    *,
+    ecn: bool,
+    ip: int,
+    mtu: int,
+    duration_ms: int,
+    interval_ms: int,
+    sample_ms: int,
+    offloads: bool = False,
+) -> Recipe:
+    """Everything that has to be done for a run, as data (times in ms). offloads: packets of many
+    segments. UserError: `_addressed`."""
+    frame = frame_bytes(mtu)
+    sources = [f"src-{g.name}" for g in groups]
+    both_ways = any(g.reverse for g in groups)
+    count = bottlenecks(groups)
+    routers = ["rtr", *(f"rtr{hop}" for hop in range(2, count + 1)),
+               *(["far"] if both_ways else [])]
+    chain = [*routers, "dst"]
+    namespaces = [*sources, *chain]
+    onward = [_Link(LAST_LINK - at if at else 0, chain[at], f"b{at}", chain[at + 1], f"d{at}")
+              for at in range(len(routers))]
+    _addressed(groups, onward, ip)
+    links = [_Link(1 + i, ns, "s0", chain[group.enters], f"r{i}")
+             for i, (ns, group) in enumerate(zip(sources, groups, strict=True))]
+
+    ip_lines: dict[str | None, list[str]] = {}
+    for link in (*onward, *links):
+        _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
+    options = " ".join(era.route)
+    hops = [Hop(link.near_ns, link.near) for link in onward[:count]]
+    if both_ways:
+        hops.append(Hop("far", onward[0].far))
+    tc_lines: dict[str | None, list[str]] = {}
+    for hop in hops:
+        tc_lines.setdefault(hop.netns, []).extend(_shaped(hop.dev, bottleneck, frame))
+    flows: list[dict[str, int | str]] = []
+    for i, (group, link) in enumerate(zip(groups, links, strict=True)):
+        src, snk = source_net(ip, i), sink_net(ip, i)
+        way = onward[group.enters : group.leaves]
+        sink_ns = way[-1].far_ns
+        _merge(ip_lines, {link.near_ns: [
+            "link set lo up",
+            f"route add local {src} dev lo",
+            f"route add {snk} via {link.address(ip, 1)} {options}",
+        ]})
+        back = link
+        for step in way:
+            _merge(ip_lines, {step.near_ns: [
+                f"route add {src} via {back.address(ip, 0)}",
+                f"route add {snk} via {step.address(ip, 1)}",
+            ]})
+            back = step
+        _merge(ip_lines, {sink_ns: [
+            "link set lo up",
+            f"route add local {snk} dev lo",
+            f"route add {src} via {back.address(ip, 0)} {options}",
+        ]})
+        if group.access_bps or group.timed:
+            pace = (f"maxrate {group.access_bps:.0f}bit "
+                    f"low_rate_threshold {2 * group.access_bps:.0f}bit "
+                    if group.access_bps else "")
+            if group.timed:
+                pace += "timer_slack 0 "
+            tc_lines[link.near_ns] = [
+                f"qdisc add dev s0 root fq {pace}quantum {frame} initial_quantum {frame} "
+                f"flow_limit {ACCESS_LIMIT} limit {ACCESS_LIMIT} horizon {ACCESS_HORIZON_S}s"
+            ]
+        if group.rtt_ms:
+            tc_lines.setdefault(link.far_ns, []).append(
+                f"qdisc add dev {link.far} root netem delay {group.rtt_ms:g}ms "
+                f"limit {DELAY_LIMIT}"
+            )
+        ends = [(link.near_ns, src), (sink_ns, snk)]
+        (source_ns, source_of), (sink_ns, sink_of) = reversed(ends) if group.reverse else ends
+        for index, start_ns in enumerate(group.start_ns):
+            flows.append(
+                {
+                    "id": len(flows),
+                    "group": group.counted_in or group.name,
+                    "source_netns": source_ns,
+                    "sink_netns": sink_ns,
+                    "source": host(source_of, index),
+                    "source_port": 10000,
+                    "sink": host(sink_of, index),
+                    "sink_port": 5001,
+                    "start_ns": start_ns,
+                    "cc": group.congestion_control,
+                    **group.flow,
+                    **(group.each[index] if group.each else {}),
+                }
+            )
+
+    hosts = {f"net/ipv4/{name}": value for name, (value, _) in era.sysctls.items()}
+    hosts["net/ipv4/tcp_ecn"] = "1" if ecn else "0"
+    if ip == 4:
+        family = {
+            "net/ipv6/conf/all/disable_ipv6": "1",
+            "net/ipv6/conf/default/disable_ipv6": "1",
+        }
+        forward = {"net/ipv4/ip_forward": "1"}
+    else:
+        # A prefix made local may be used, but not bound to, without this.
+        family = {"net/ipv6/ip_nonlocal_bind": "1"}
+        forward = {"net/ipv6/conf/all/forwarding": "1"}
+    sysctls = {ns: {**family, **hosts} for ns in (*sources, "dst")}
+    sinks = {flow["sink_netns"] for flow in flows}
+    sysctls |= {ns: {**family, **forward, **(hosts if ns in sinks else {})} for ns in routers}
+
+    family_option = ["-6"] if ip == 6 else []
+    switch = [word for name in OFFLOADS for word in (name, "on" if offloads else "off")]
+    batches = [Batch("ip", None, [f"netns add {ns}" for ns in namespaces])]
+    batches.append(Batch("ip", None, ip_lines.pop(None)))
+    devices = [(e, d) for ln in (*onward, *links)
+               for e, d in ((ln.near_ns, ln.near), (ln.far_ns, ln.far))]
+    batches.extend(Batch("ip", ns, ip_lines[ns], family_option) for ns in namespaces)
+    batches.extend(Batch("tc", ns, tc_lines[ns]) for ns in namespaces if ns in tc_lines)
+    return Recipe(
+        namespaces=namespaces,
+        sysctls=sysctls,
+        batches=batches,
+        offloads=[(ns, dev, switch) for ns, dev in devices],
+        flows=flows,
+        duration_ms=duration_ms,
+        interval_ms=interval_ms,
+        sample=Sample("rtr", "b0", "1:1", sample_ms),
+        hops=hops,
+    )

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Command line of netns-scenarios/run."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from labkit import engines
+from labkit.errors import LabError
+from labkit.request import Request
+
+from aqmlab import ROOT
+from aqmlab.exceptions import RunError, UserError
+from aqmlab.run import congestion_control, execute, host_requirements, run_directory
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import Scenario, compose, find, find_all
+from aqmlab.run.settings import Settings
+
+#: Longest readable part of a default directory's name; a file's name may have 255 bytes.
+READABLE = 150
+LAB_OPTIONS = ("engine", "kernel", "flavour")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="run", description="Run one scenario with one discipline at its bottleneck."
+    )
+    parser.add_argument("scenario", nargs="?", help="its name; --list shows them")
+    parser.add_argument("--qdisc", default="pfifo limit 200", metavar="'KIND OPTIONS'",
+                        help="the discipline at the bottleneck, as tc calls it (%(default)s); "
+                             "after semicolons its classes and filters, its handle being 2:")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="set a parameter; may be given again")
+    parser.add_argument("--clock", choices=("virtual", "wall"),
+                        help="virtual, or with --here wall, is the default")
+    parser.add_argument("--here", action="store_true",
+                        help="on this machine's kernel, as root, instead of in the lab")
+    parser.add_argument("--seed", type=int, default=1, metavar="N",
+                        help="of start offsets and of the guest's entropy (%(default)s)")
+    parser.add_argument("--out", type=Path, metavar="DIR",
+                        help="default: out/SCENARIO-QDISC-SETTINGS-SEED, with the settings that "
+                             "are not the defaults")
+    for option in LAB_OPTIONS:
+        parser.add_argument(f"--{option}", default="", help="given to lab/boot")
+    parser.add_argument("--list", action="store_true",
+                        help="show all scenarios, or the one that is named, with their parameters")
+    return parser
+
+
+def _list(shown: Iterable[Scenario]) -> None:
+    for item in shown:
+        print(f"{item.name}: {item.summary}")
+        for p in item.params:
+            default = f"{p.default:g}" if isinstance(p.default, float) else str(p.default)
+            value = f"{default} {p.unit}".strip()
+            print(f"  {p.name:<10} {value:<14} {p.help} ({p.allowed()})")
+
+
+def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
+    """Name the directory of a run by all that tells it from other runs. asked: see _asked."""
+    usual = {p.name: p.default for p in scenario.params} | {"clock": "virtual", "here": False}
+    given = asked["parameters"] | {name: asked[name] for name in ("clock", "here", *LAB_OPTIONS)}
+    words = [asked["scenario"], asked["qdisc"],
+             *(f"{name}={f'{value:.15g}' if isinstance(value, float) else value}"
+               for name, value in given.items() if value != usual.get(name, "")),
+             str(asked["seed"])]
+    whole = " ".join(words)
+    readable = "-".join(re.sub(r"[^\w.=%]+", "-", word).strip("-") for word in words)
+    if len(readable) > READABLE or re.search(r"[^\w.=% -]", whole):
+        hashed = hashlib.sha256(whole.encode()).hexdigest()[:8]
+        readable = f"{readable[:READABLE]}-{hashed}"
+    return ROOT / "out" / readable
+
+
+def _asked(args: argparse.Namespace, scenario: str, settings: Settings) -> dict[str, Any]:
+    """All that tells a run from others, as it was asked for."""
+    return {"scenario": scenario, "qdisc": settings.qdisc, "seed": settings.seed,
+            "clock": settings.clock, "parameters": dict(settings.values), "here": args.here,
+            **{option: getattr(args, option) for option in LAB_OPTIONS}}
+
+
+def _run(args: argparse.Namespace) -> None:
+    if args.list:
+        _list([find(args.scenario)] if args.scenario else find_all().values())
+        return
+    if not args.scenario:
+        raise UserError("no scenario given; --list shows them")
+    found = find(args.scenario)
+    clock = args.clock or ("wall" if args.here else "virtual")
+    if args.here and clock == "virtual":
+        raise UserError("--here has this machine's clock: leave out --clock virtual")
+    if args.seed < 0:
+        raise UserError(f"--seed: {args.seed} given, allowed: 0 and up")
+    if not args.qdisc.split():
+        raise UserError("--qdisc: needs a kind, as in --qdisc 'pfifo limit 200'")
+    settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
+    recipe, facts = compose(found, settings)
+    congestion_control.check(recipe, here=args.here)
+    asked = _asked(args, found.name, settings)
+    lab_options = [word for option in LAB_OPTIONS if asked[option]
+                   for word in (f"--{option}", asked[option])]
+    if args.here and lab_options:
+        raise UserError(f"{lab_options[0]} chooses the lab's kernel: leave it out with --here")
+    # Late, so that --list and every mistake above need no numpy.
+    from aqmlab.measure import logs, result
+
+    if args.here:
+        host_requirements.check(recipe)
+    else:
+        try:
+            engines.check(Request(["true"], args.engine or Request.engine, args.kernel, clock,
+                                  args.flavour or Request.flavour, args.seed))
+        except LabError as error:
+            raise UserError(str(error)) from error
+    directory = args.out or default_out(found, asked)
+    with run_directory.claimed(directory, asked) as place:
+        cost = execute.run(recipe, facts, asked, place, None if args.here else lab_options)
+        try:
+            summary = result.write(place.directory, cost)
+        except logs.BadLog as error:
+            raise RunError(str(error)) from error
+    print(result.describe(summary))
+    print(f"{directory}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status: 0, 1 when a run failed, 2 when it was asked wrongly, 130 interrupted."""
+    args = _parser().parse_args(argv)
+    try:
+        _run(args)
+    except UserError as error:
+        print(f"run: {error}", file=sys.stderr)
+        return 2
+    except RunError as error:
+        print(f"run: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        print(f"run: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("run: interrupted", file=sys.stderr)
+        return 130
+    return 0
