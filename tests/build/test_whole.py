@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from aqmlab.qdiscs.metadata import read_card
-
 from tests.selftests import KINDS, TOP
 
 # What a discipline X consists of, besides sch_X.c.
