@@ -11,8 +11,8 @@ were set. With `others` it has that many of the cells that no claim and no ablat
 
 The claims can be judged again with other TCP profiles than the paper's own: `tcp_profile.NAME` has
 parameters of every scenario (`set`) and options with the disciplines that get them (`options`).
-Only the cells that a claim itself needs run there, and those of comparisons that name the profile; their
-lines are in `results-NAME.jsonl`.
+Only the cells that a claim itself needs run there, and those of comparisons that name the profile;
+their lines are in `results-NAME.jsonl`.
 """
 
 from __future__ import annotations

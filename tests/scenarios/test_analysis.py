@@ -200,7 +200,7 @@ def test_missing_flow_is_noticed(run: Path) -> None:
 
 def test_losses_may_follow_the_order_by_which_a_filter_puts_flows_together(
         run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result.guards, "in_step", lambda *_: ["in step"])
+    monkeypatch.setattr(result.integrity, "in_step", lambda *_: ["in step"])
     with pytest.raises(logs.BadLog, match="in step"):
         result.write(run, Cost(1.0, 0.5))
     asked = json.loads((run / "run.json").read_text())
