@@ -190,10 +190,10 @@ lint: setup-tests ## shellcheck, ruff, mypy, man pages: seconds
 check: setup-tests ## lint, checkpatch and sparse; builds no kernel
 	.ci/check
 
-generate: plugins ## write README's table and the ranges in man pages
+generate: plugins ## write README's table and the options in man pages
 	@mkdir -p $(BUILD)
 	tools/generate
-	tools/man-ranges $(PLUGINS_DIR)
+	tools/man-options $(PLUGINS_DIR)
 
 spec: setup-tests ## write the netlink interface as a YAML spec for the kernel's ynl tool
 	@mkdir -p $(BUILD)/netlink

@@ -95,6 +95,7 @@ def test_installs_exactly_this_and_nothing_elsewhere(installed: Installed) -> No
         *(rf"{re.escape(modules)}/sch_{kind}\.ko(\.\w+)?" for kind in KINDS),
         *(rf"usr/lib/([\w-]+/)?tc/q_{kind}\.so" for kind in KINDS),
         *(rf"usr/share/man/man8/tc-{kind}\.8" for kind in KINDS),
+        r"usr/share/man/man8/sch-aqm\.8",
         r"usr/share/man/man8/sch-aqm-doctor\.8",
         r"usr/sbin/sch-aqm-doctor",
     ]

@@ -14,7 +14,7 @@ from aqmlab.qdiscs import lists
 TOP = Path(__file__).resolve().parents[2]
 KINDS = lists.kinds()
 
-# Suffixes of numbers in the prose, in the unit of the list.
+# Suffixes of the numbers in a tag, in the unit of the list.
 UNITS = {
     "TIME": {"ms": 1000, "s": 1_000_000},
     "BYTES": {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30},
@@ -30,19 +30,18 @@ def section(kind: str, name: str) -> str:
 
 
 def tagged(text: str) -> list[tuple[set[str], str]]:
-    """Return the names in each tag of a section, and the paragraph that follows."""
+    """Return the names in each tag of a section, and the source of the tag."""
     found = []
-    for part in re.split(r"^\.TP.*\n", text, flags=re.M)[1:]:
-        tag, _, body = part.partition("\n")
-        words = re.sub(r"\\f[RIBP]|\\|^\.[A-Z]+", "", tag)
-        found.append((set(re.findall(r"\b[a-z][a-z0-9_]*\b", words)), body))
+    for tag in re.findall(r"^\.T[PQ].*\n(.*)", text, re.M):
+        words = re.sub(r"\(.*\)|\\f[RIBP]|\\|^\.[A-Z]+", "", tag)
+        found.append((set(re.findall(r"\b[a-z0-9][a-z0-9_]*\b", words)), tag))
     return found
 
 
-def test_ranges_and_defaults_are_those_that_tc_prints(tmp_path: Path) -> None:
+def test_options_in_the_pages_match_the_help_of_tc(tmp_path: Path) -> None:
     subprocess.run(["make", "-s", "-C", TOP / "tc", f"PLUGINS_DIR={tmp_path}"], check=True)
     done = subprocess.run(
-        [TOP / "tools" / "man-ranges", "--check", tmp_path],
+        [TOP / "tools" / "man-options", "--check", tmp_path],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -57,19 +56,19 @@ def numbers(text: str, option: lists.Option) -> set[float]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_prose_names_each_option_and_its_default(kind: str) -> None:
-    paragraphs = tagged(section(kind, "PARAMETERS").partition('.\\" ranges')[0])
+def test_parameters_have_one_tag_per_option_with_its_default(kind: str) -> None:
+    tags = tagged(section(kind, "PARAMETERS"))
     for option in lists.read(kind).options:
-        bodies = [body for names, body in paragraphs if option.name in names]
-        assert len(bodies) == 1, option.name
+        found = [tag for names, tag in tags if option.name in names]
+        assert len(found) == 1, option.name
         if option.type in ("FLAG", "CHOICE", "CODEPOINTS", "MASKED") or option.default is None:
             continue
         default = round(option.default / 2**32, 6) if option.type == "FRACTION" else option.default
-        assert default in numbers(bodies[0], option), option.name
+        assert default in numbers(found[0], option), option.name
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_statistic_is_described_and_nothing_else(kind: str) -> None:
+def test_statistics_name_each_counter_and_no_other(kind: str) -> None:
     text = section(kind, "STATISTICS").replace("\\", "")
     of_qdisc, _, of_class = text.partition("class show")
     listed = lists.read(kind)
