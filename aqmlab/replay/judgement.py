@@ -76,7 +76,7 @@ class Era:
 
 def _of(paper: Paper, listed: Sequence[Claim]) -> Judgement:
     commands = paper.commands()
-    return Judgement(paper, listed, len(commands), store.of(paper.results, commands))
+    return Judgement(paper, listed, len(commands), store.of(paper.stored(), commands))
 
 
 def of(paper: Paper) -> Judgement:

@@ -267,7 +267,7 @@ def page(one: Judgement, every: Sequence[Judgement]) -> dict[str, str]:
     out += [f"## What the cells{' and the figures over time' * bool(over_time)} were made with", "",
             *_made_with([*one.made, *(row for era in one.eras for row in era.judged.made),
                          *time_plots.runs(over_time)]), "",
-            "Each row of `results*.jsonl` and `traces.jsonl` has the command that makes its run "
+            "Each row of `results.parquet` and `traces.parquet` has the command that makes its run "
             "again, to the byte, and the digest to compare."]
     if paper.asks:
         heads = {f"{paper.name}-{spec['name']}.svg": spec["head"] for spec in text["plot"]}

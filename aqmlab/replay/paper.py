@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A paper's experiments: `papers/NAME/sweep.toml` says which cells there are, `claims.toml` what
-the paper says of them, and `results.jsonl` has a line for each cell that ran.
+the paper says of them, and `results.parquet` has a row for each cell that ran.
 
 A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
 is a parameter of the scenario sets it; any axis may be named in the discipline's options. `set` has
@@ -11,8 +11,7 @@ were set. With `others` it has that many of the cells that no claim and no ablat
 
 The claims can be judged again with other TCP profiles than the paper's own: `tcp_profile.NAME` has
 parameters of every scenario (`set`) and options with the disciplines that get them (`options`).
-Only the cells that a claim itself needs run there, and those of comparisons that name the profile;
-their lines are in `results-NAME.jsonl`.
+Only the cells that a claim itself needs run there, and those of comparisons that name the profile.
 """
 
 from __future__ import annotations
@@ -149,13 +148,13 @@ class Paper:
 
     @property
     def results(self) -> Path:
-        """A line for each cell that ran."""
-        return self.directory / f"results{'' if self.era == OWN else f'-{self.era}'}.jsonl"
+        """The rows of all cells that ran, with every TCP profile."""
+        return self.directory / "results.parquet"
 
     @property
     def traces(self) -> Path:
-        """A line for each pair of axes of its figures over time; time_plots.py."""
-        return self.directory / "traces.jsonl"
+        """The rows of its plots over time; traces.py."""
+        return self.directory / "traces.parquet"
 
     @property
     def seeds(self) -> dict[str, range]:
@@ -193,9 +192,13 @@ class Paper:
         """Of all cells, by their names."""
         return {cell.name: shlex.join(cell.words) for cell in self.cells()}
 
-    def made(self) -> list[dict[str, Any]]:
-        """The rows of its cells. Others, of cells or seeds that it no longer has, tell nothing."""
-        return store.of(self.results, self.commands())
+    def made(self) -> list[store.Row]:
+        """Read the rows of its cells. Rows of cells or seeds that it no longer has are left out."""
+        return store.of(self.stored(), self.commands())
+
+    def stored(self) -> list[store.Row]:
+        """Read all rows with this TCP profile."""
+        return [row for row in store.read(self.results) if row["tcp_profile"] == self.era]
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from aqmlab.report import html_report, load_runs
 from aqmlab.run import run_directory
 from aqmlab.run.params import Value
 
-from . import claims, ledger, store, sweep, time_plots
+from . import claims, ledger, rows, store, sweep, time_plots
 from .claims import Claim
 from .paper import OWN, Cell, Paper, load, names
 
@@ -32,12 +32,24 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
     """The row of a run."""
     bounds = {claim.id: claim.bounds for claim in claims.load(paper.directory)
               if claim.judges(cell.experiment.name, cell.discipline, cell.at)}
-    return store.compact(
-        {"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
+    return rows.compact(
+        {"tcp_profile": paper.era, "cell": cell.name,
+         "experiment": cell.experiment.name, "discipline": cell.discipline,
          "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
          "bounds": bounds},
         directory, flows=cell.experiment.flows, step_s=cell.experiment.step_s,
         delay=cell.experiment.delay, band=cell.experiment.lengths)
+
+
+def tidy(paper: Paper) -> None:
+    """Keep the last row of each cell, in the order of the sweep, for each TCP profile."""
+    there = store.read(paper.results)
+    kept: list[store.Row] = []
+    for era in paper.eras:
+        commands = load(paper.name, era=era).commands()
+        kept += store.of((row for row in there if row["tcp_profile"] == era), commands)
+    if kept:
+        store.write(paper.results, kept)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -136,7 +148,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
             html_report.write(there.out / "report.html", load_runs.collect(done))
             print(f"paper: {there.out / 'report.html'}")
     else:
-        store.tidy(paper.results, paper.commands())
+        tidy(paper)
         if paper.era == OWN and not args.claims:
             failed += _traces(there, paper)
         ledger.write(paper.name)

@@ -1,233 +1,163 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is kept of a run in the repository: a line of JSON with its figures and what made it.
+"""Store the rows of a paper in one Parquet file: `pandas.read_parquet("results.parquet")`.
 
-What made a run (version, modules, kernel, compiler, tc) is the same of hundreds, and stands once
-for all files of a directory, in its `made.jsonl`; a row's `made` in the file is that line's name.
+A row is a nested dictionary. In the file each number has a column of its own, named by its path:
+metrics as claims name them (`summary.utilization`), axes as `at.buffer`, provenance as `made.tc`.
+Lists, and dictionaries whose keys vary from row to row, are JSON text.
+
+While a sweep runs, each new row is appended to a journal beside the file, so that an interruption
+loses no row. `write` empties the journal.
 """
 
 from __future__ import annotations
 
-import hashlib
+import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-import numpy as np
+Row = Mapping[str, Any]
 
-from aqmlab.measure import logs, qdisc_state, traffic_metrics
-from aqmlab.measure.metrics import elastic_goodput_bps, window
-
-DIGITS = 5  # significant, of every figure
-MADE = "made.jsonl"
-
-#: Of each phase; of a run's only phase the summary says as much.
-PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms", "queue_packets",
-         "dropped", "marked", "sent", "groups")
+#: Columns that are no metrics. Whole numbers in the other columns are integers in a row.
+HEAD = ("tcp_profile", "cell", "experiment", "discipline", "at", "seed", "command", "bounds",
+        "hops", "made", "digest", "cpu_s", "virtual_s", "figure", "of", "from_s", "to_s", "lines")
+#: Dictionaries with keys of their own in each row.
+AS_TEXT = {"bounds", "hops", "made.modules", "lines"}
 
 
-def rounded(value: Any) -> Any:
-    """The same structure with figures of DIGITS digits, whole ones without a point; of a mapping,
-    without those that there are not."""
-    if isinstance(value, Mapping):
-        return {key: rounded(inner) for key, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [rounded(inner) for inner in value]
-    if not isinstance(value, float):
-        return value
-    value = float(f"{value:.{DIGITS}g}")
-    return int(value) if value.is_integer() else value
+def journal(path: Path) -> Path:
+    """Name the journal of a file."""
+    return path.with_name(f".{path.stem}-new.jsonl")
 
 
-def series(directory: Path, step_s: float) -> dict[str, list[float]]:
-    """Goodput of each group, bit/s of all its flows together, in steps of step_s from the run's
-    begin, warm-up included."""
-    read = logs.read(directory)
-    group_of = {int(row["flow"]): row["group"] for row in read.ends}
-    progress = read.progress
-    edges = np.arange(0, progress.time_s[-1] + 1e-6, step_s)
-    at = np.searchsorted(progress.time_s, edges - 1e-6)
-    made = {}
-    for group in dict.fromkeys(group_of.values()):
-        mine = np.array([group_of[int(flow)] == group for flow in progress.flows])
-        total = progress.bytes[:, mine].sum(axis=1)[at]
-        made[group] = [float(x) for x in np.diff(total) * 8 / step_s]
-    return made
+def _flatten(value: Any, path: str, into: dict[str, Any]) -> None:
+    if not isinstance(value, dict | list):
+        into[path] = value
+    elif value == {} and path not in AS_TEXT:
+        into[f"{path}."] = 1  # empty: a name without a key behind it
+    elif path in AS_TEXT or not value or not (
+            isinstance(value, dict) or isinstance(value[0], dict)):
+        into[path] = json.dumps(value, separators=(",", ":"))
+    else:
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _flatten(inner, f"{path}.{key}" if path else str(key), into)
 
 
-def delays(directory: Path) -> dict[str, list[float]]:
-    """Of each group of UDP: one-way delay of its datagrams at traffic_metrics.PERCENTS, ms, of the
-    measured time."""
-    read = logs.read(directory)
-    facts = read.run["facts"]
-    made = {}
-    for group in dict.fromkeys(row["group"] for row in read.ends):
-        flows = np.array([int(row["flow"]) for row in read.ends if row["group"] == group])
-        mine = traffic_metrics.of_flows(read.delays, flows, facts["warmup_s"], facts["end_s"])
-        if len(mine):
-            made[group] = traffic_metrics.percentiles(mine[:, 2])
-    return made
+def _flat(row: Row) -> dict[str, Any]:
+    """Turn a row into columns."""
+    columns: dict[str, Any] = {}
+    _flatten({key: value for key, value in row.items() if key != "figures"}, "", columns)
+    if "figures" in row:
+        _flatten(dict(row["figures"]), "", columns)
+    return columns
 
 
-def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, float]]:
-    """Packets in the queue, and in each of the discipline's own queues that it tells of as qlen_*,
-    in the measured time; within: the share of the time with `low` to `high` packets."""
-    read = logs.read(directory)
-    facts, time = read.run["facts"], read.queue["time_s"]
-    measured = (time >= facts["warmup_s"] - 1e-9) & (time <= facts["end_s"] + 1e-9)
-    samples = {"packets": read.queue["packets"]}
-    told = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
-    for name in (key for key in (told[0] if told else ()) if key.startswith("qlen_")):
-        samples[name] = np.array([one[name] for one in told], dtype=float)
-    return {name: {"mean": float(np.mean(x[measured])), "sd": float(np.std(x[measured])),
-                   "max": float(np.max(x[measured])),
-                   "within": float(np.mean((x[measured] >= low) & (x[measured] <= high)))}
-            for name, x in samples.items()}
+#: What a row has at a place: a column's values, or more places by their keys.
+Tree = dict[str, "Tree | list[Any]"]
 
 
-def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
-    """Of each phase, of a discipline that estimates the persistent queue (`q_est`): above_0, the
-    share of the samples with an estimate above 0, and used, the utilization between those samples
-    and the ones before, where there are any. None of another discipline's."""
-    told = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
-    phases = read.run["facts"]["phases"]
-    if not told or "q_est" not in told[0]:
-        return [None] * len(phases)
-    time, sent = read.queue["time_s"], read.queue["sent_bytes"]
-    above = np.array([float(one["q_est"]) > 0 for one in told])
-    made: list[dict[str, float] | None] = []
-    for phase in phases:
-        first, last = window(time, phase["from_s"], phase["to_s"])
-        mine = above[first + 1 : last + 1]
-        seconds, bits = (np.diff(x[first : last + 1])[mine].sum() for x in (time, 8 * sent))
-        made.append({"above_0": float(mine.mean())} | (
-            {"used": float(bits / seconds / read.run["facts"]["rate_bps"])} if seconds else {}))
-    return made
+def _reader(values: list[Any], metric: bool) -> Callable[[Any], Any]:
+    """Choose how to read the values of a column."""
+    if isinstance(values[0], str):
+        return lambda text: json.loads(text) if text[:1] in ("[", "{") else text
+    if metric:
+        return lambda number: int(number) if number == int(number) else number
+    return float if isinstance(values[0], float) else int
 
 
-def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
-            step_s: float = 0, delay: bool = False,
-            band: Sequence[float] = ()) -> dict[str, Any]:
-    """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
-    with each flow's goodput; step_s: with each group's over time, if not 0; delay: with the
-    distribution of each group's; band: with `lengths`, if it has a low and a high end."""
-    result = logs.load_result(directory)
-    run = logs.read_run(directory)
-    figures: dict[str, Any] = {
-        "summary": result["summary"], "groups": result["groups"],
-        "rate_bps": run["facts"]["rate_bps"], "timeouts": result["timeouts"],
-        # Bytes of a datagram's payload, by group: its packet less the headers of IPv4 and UDP.
-        "payload": {key.removesuffix("_size"): value - 28
-                    for key, value in run["parameters"].items() if key.endswith("_size")},
-        # Of a group of UDP, headers included.
-        "offered_bps": {key.removesuffix("_rate"): value * 1e6
-                        * run["parameters"].get(f"{key.removesuffix('_rate')}_flows", 1)
-                        for key, value in run["parameters"].items() if key.endswith("_rate")},
-    }
-    if len(result["hops"]) > 1:
-        # Of each bottleneck, over the whole run.
-        figures["use"] = {hop.split()[0]: 8 * packets["bytes"] / (
-            run["facts"]["rate_bps"] * result["virtual_seconds"])
-                          for hop, packets in result["hops"].items()}
-    if len(result["phases"]) > 1:
-        figures["phases"] = [
-            {**{key: phase[key] for key in PHASE}, "estimate": estimate} for phase, estimate in
-            zip(result["phases"], estimates(logs.read(directory)), strict=True)]
-    if flows:
-        goodput = elastic_goodput_bps(logs.read(directory))
-        figures["flows_bps"] = [float(x) for x in goodput]
-    if step_s:
-        figures["series_bps"] = series(directory, step_s)
-    if delay:
-        figures["delays_ms"] = delays(directory)
-    if band:
-        figures["lengths"] = lengths(directory, *band)
-    return {**head, "figures": rounded(figures), "hops": result["hops"], **origin(result)}
+def _tree(frame: Any) -> Tree:
+    """Sort the columns into the places that they have in a row."""
+    top: Tree = {name: {} for name in (*HEAD, "figures")}
+    for name in frame.columns:
+        path = name.split(".")
+        metric, column = path[0] not in HEAD, frame[name]
+        there = column.notna().to_numpy().nonzero()[0]
+        known = column.iloc[there].tolist()
+        read = _reader(known, metric)
+        values: list[Any] = [None] * len(frame)
+        for at, value in zip(there, known, strict=True):
+            values[at] = read(value)
+        into: Any = top["figures"] if metric else top
+        for key in path[:-1]:
+            into = into.setdefault(key, {})
+        into[path[-1]] = values
+    return top
 
 
-def origin(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What made a run, what it is known again by, and what it cost."""
-    made = result["provenance"]
-    return {
-        "made": {
-            "version": made["version"],
-            "modules": made["modules"],
-            "kernel": f"{result['kernel']} {made['lab'].get('image', '')[:16]}".strip(),
-            "compiler": made["compiler"],
-            "tc": made["tc"],
-        },
-        "digest": result["digest"],
-        "cpu_s": round(result["cpu_seconds"], 1),
-        "virtual_s": result["virtual_seconds"],
-    }
+def _at(tree: Tree, row: int) -> Any:
+    """Build what row number `row` has at a place; None if nothing."""
+    made: dict[str, Any] = {}
+    for key, inner in tree.items():
+        value = inner[row] if isinstance(inner, list) else _at(inner, row)
+        if value is not None:
+            if not key:
+                return {}
+            made[key] = value
+    if made and next(iter(made)).isdigit():
+        return list(made.values())
+    return made or None
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    """As it stands in a file."""
-    return json.dumps(row, separators=(",", ":")) + "\n"
+def _parse(file: IO[bytes]) -> list[dict[str, Any]]:
+    import fastparquet  # late: a run needs none of it
+
+    frame = fastparquet.ParquetFile(file).to_pandas()
+    tree = _tree(frame)
+    return [_at(tree, row) for row in range(len(frame))]
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """All lines; none of a file that is not there. A last one that was cut short is none."""
-    if not path.exists():
+def parse(data: bytes) -> list[dict[str, Any]]:
+    """Read all rows from the bytes of a file."""
+    return _parse(io.BytesIO(data))
+
+
+def _journal(path: Path) -> list[dict[str, Any]]:
+    """Read the journal; a last line that was cut short is left out."""
+    file = journal(path)
+    if not file.exists():
         return []
-    text = path.read_text()
-    return [json.loads(one) for one in text[: text.rfind("\n") + 1].splitlines()]
-
-
-def _append(path: Path, line: str) -> None:
-    """Add it behind the last whole line."""
-    with path.open("a+b") as file:
-        file.seek(0)
-        file.truncate(file.read().rfind(b"\n") + 1)
-        file.write(line.encode())
-
-
-def _stored(path: Path, rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The rows' lines in the file; what made them is in MADE beside it from now on. Nothing leaves
-    MADE: another branch, or another sweep, may have rows of it."""
-    table = path.with_name(MADE)
-    there = {one["name"] for one in _lines(table)}
-    stored = []
-    for row in rows:
-        name = hashlib.sha256(_line(row["made"]).encode()).hexdigest()[:10]
-        if name not in there:
-            _append(table, _line({"name": name, **row["made"]}))
-            there.add(name)
-        stored.append(_line({**row, "made": name}))
-    return stored
+    text = file.read_text()
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """All rows, each with what made it; none of a file that is not there. ValueError: of a row,
-    MADE does not say what made it."""
-    made = {one.pop("name"): one for one in _lines(path.with_name(MADE))}
-    rows = _lines(path)
-    if absent := {str(row["made"]) for row in rows} - made.keys():
-        raise ValueError(f"{path}: {path.with_name(MADE)} has no {', '.join(sorted(absent))}")
-    return [{**row, "made": made[row["made"]]} for row in rows]
+    """Read all rows, those of the journal last; none if there is no file."""
+    return [*(parse(path.read_bytes()) if path.exists() else []), *_journal(path)]
 
 
-def append(path: Path, row: Mapping[str, Any]) -> None:
-    """Add a row at once, so that an interruption costs none that is there."""
-    (line,) = _stored(path, [row])
-    _append(path, line)
+def append(path: Path, row: Row) -> None:
+    """Add a row to the journal at once."""
+    with journal(path).open("a+b") as file:
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
+        file.write((json.dumps(row) + "\n").encode())
 
 
-def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Have these and no others; if interrupted, what was there. Not for two at a time."""
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Replace the file by these rows, and empty the journal. Not for two processes at a time."""
+    import fastparquet  # late: a run needs none of it
+    import pandas as pd
+
+    flat = [_flat(row) for row in rows]
+    names = dict.fromkeys(name for columns in flat for name in columns)
+    order = sorted(names, key=lambda name: (
+        HEAD.index(first) if (first := name.split(".")[0]) in HEAD else len(HEAD), name))
+    series = {}
+    for name in order:
+        values = [columns.get(name) for columns in flat]
+        types = {type(value) for value in values if value is not None}
+        kind = "object" if types == {str} else "Int64" if types == {int} else "float64"
+        series[name] = pd.Series(values, dtype=kind)
     new = path.with_name(f".{path.name}.new")
-    new.write_text("".join(_stored(path, rows)))
+    fastparquet.write(str(new), pd.DataFrame(series), compression={
+        "_default": {"type": "ZSTD", "args": {"level": 19}}}, stats=False, write_index=False,
+        object_encoding="utf8", row_group_offsets=10**9)
     new.replace(path)
+    journal(path).unlink(missing_ok=True)
 
 
-def of(path: Path, commands: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The last row of each cell that was made by that command, in the order of `commands`."""
-    have = {row["cell"]: row for row in read(path) if commands.get(row["cell"]) == row["command"]}
+def of(rows: Iterable[Row], commands: Mapping[str, str]) -> list[Row]:
+    """Select the last row of each cell that was made by its command, in the order of `commands`."""
+    have = {row["cell"]: row for row in rows if commands.get(row["cell"]) == row["command"]}
     return [have[name] for name in commands if name in have]
-
-
-def tidy(path: Path, commands: Mapping[str, str]) -> None:
-    """Keep these and no others, if there are any."""
-    if have := of(path, commands):
-        write(path, have)

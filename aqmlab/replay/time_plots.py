@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures over time: each line is of one run, that of the first seed, and is kept in `traces.jsonl`
-beside the rows, for a row has no room for what changes within a run."""
+"""Figures over time: each line is of one run, that of the first seed, and is kept in
+`traces.parquet` beside the rows, for a row has no room for what changes within a run."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def missing(paper: Paper) -> dict[str, Cell]:
 
 def keep(paper: Paper, cell: Cell, directory: Path) -> None:
     """Add all that is asked for of the cell's run."""
-    run = store.origin(logs.load_result(directory))
+    run = rows.origin(logs.load_result(directory))
     for trace in asked(paper):
         if trace.cell.name == cell.name:
             lines = time_series.of_run(directory, trace.of, **trace.window)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from aqmlab import ROOT
-from aqmlab.replay import paper, run_cells, store
+from aqmlab.replay import paper, run_cells
 from aqmlab.replay.paper import Cell, Paper
 
 SEED = os.environ.get("ROWS_SEED") or datetime.now(UTC).date().isoformat()
@@ -35,7 +35,7 @@ def drawn(seed: str) -> tuple[Paper, Cell, dict[str, Any]]:
     name = rng.choice(paper.names())
     one = paper.load(name, era=rng.choice(paper.load(name).eras))
     cells = {cell.name: cell for cell in one.cells()}
-    made = [row for row in store.read(one.results)
+    made = [row for row in one.stored()
             if row["cpu_s"] <= LONGEST_S and row["cell"] in cells]
     row = rng.choice(made)
     return one, cells[row["cell"]], row

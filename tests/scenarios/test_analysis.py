@@ -14,7 +14,7 @@ import pytest
 from aqmlab.measure import iperf3, logs, qdisc_state, result, traffic_metrics
 from aqmlab.measure.metrics import jain, marked, summarize, window
 from aqmlab.qdiscs import uapi
-from aqmlab.replay import store
+from aqmlab.replay import rows
 from aqmlab.report import intervals
 from aqmlab.run.execute import Cost
 from tests.scenarios import handmade
@@ -307,7 +307,7 @@ def test_a_row_has_what_udp_offers_and_carries(run: Path) -> None:
     record["parameters"] |= {"udp_rate": 2, "udp_flows": 3, "udp_size": 1000, "cbr_rate": 0.5}
     (run / "run.json").write_text(json.dumps(record))
     result.write(run, Cost(1.0, 0.5))
-    figures = store.compact({}, run)["figures"]
+    figures = rows.compact({}, run)["figures"]
     assert figures["offered_bps"] == {"udp": 6_000_000, "cbr": 500_000}
     assert figures["payload"] == {"udp": 972}
 
@@ -342,14 +342,14 @@ def test_iperf3_error_is_told(tmp_path: Path) -> None:
 
 def test_goodput_over_time_is_of_a_group_and_of_all_the_run(run: Path) -> None:
     """handmade.FLOW_BYTES, a second at a time; and in steps of 2 s what fits into 3 s."""
-    assert store.series(run, 1.0) == {
+    assert rows.series(run, 1.0) == {
         "far": [720_000.0, 80_000.0, 80_000.0], "near": [80_000.0, 160_000.0, 240_000.0]}
-    assert store.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
+    assert rows.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
 
 
 def test_lengths_are_of_the_measured_time(run: Path) -> None:
     """handmade.QUEUE: 4, 2 and 0 packets after the warm-up; both ends of the band count."""
-    assert store.lengths(run, 2, 4) == {"packets": {
+    assert rows.lengths(run, 2, 4) == {"packets": {
         "mean": 2.0, "sd": pytest.approx((8 / 3) ** 0.5), "max": 4.0,
         "within": pytest.approx(2 / 3)}}
 
@@ -361,14 +361,14 @@ def test_an_estimate_above_0_tells_of_the_time_before_it(
     read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
     monkeypatch.setattr(qdisc_state, "samples", lambda kind, raw: [
         {"q_est": value} for value in (9.0, 0.0, 0.5, 3.0)])
-    assert store.estimates(read) == [
+    assert rows.estimates(read) == [
         {"above_0": pytest.approx(2 / 3), "used": pytest.approx(0.8)}, {"above_0": 0.0}]
 
 
 def test_what_makes_no_estimate_has_none(run: Path) -> None:
     read = logs.read(run)
     read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
-    assert store.estimates(read) == [None, None]
+    assert rows.estimates(read) == [None, None]
 
 
 def test_a_distribution_is_of_the_datagrams_of_a_group_in_the_measured_time(run: Path) -> None:
@@ -377,7 +377,7 @@ def test_a_distribution_is_of_the_datagrams_of_a_group_in_the_measured_time(run:
     sent = [(0.5, 1, 999.0), *((1.0 + n / 10, 1, 10.0 * (n + 1)) for n in range(10))]
     (run / "delays.csv").write_text("sent_s,flow,delay_ms\n" + "".join(
         f"{at},{flow},{ms}\n" for at, flow, ms in sent))
-    found = store.delays(run)
+    found = rows.delays(run)
     assert list(found) == ["far"]
     shown = dict(zip(traffic_metrics.PERCENTS, found["far"], strict=True))
     assert shown[0] == 10

@@ -47,9 +47,13 @@ def bounds(name: str, at: str) -> Mapping[str, str]:
 
 
 def row_lines(name: str, at: str) -> list[dict[str, Any]]:
-    """The rows of the paper's own era at a commit."""
-    shown = git("show", f"{at}:netns-scenarios/papers/{name}/results.jsonl")
-    return [json.loads(line) for line in shown.splitlines()]
+    """The rows of the paper's own TCP profile at a commit; until November 2026 they were JSON."""
+    there = f"{at}:netns-scenarios/papers/{name}"
+    done = subprocess.run(["git", "show", f"{there}/results.parquet"], cwd=ROOT,
+                          capture_output=True, check=False)
+    if not done.returncode:
+        return [row for row in store.parse(done.stdout) if row["tcp_profile"] == paper.OWN]
+    return [json.loads(line) for line in git("show", f"{there}/results.jsonl").splitlines()]
 
 
 #: Papers with rows of commits that came into the history under other names, of which nothing is
@@ -63,7 +67,7 @@ def test_a_row_is_of_a_commit_that_has_the_bounds_it_is_judged_by(name: str) -> 
     wrong = []
     for era in paper.load(name).eras:
         one = paper.load(name, era=era)
-        for row in store.read(one.results):
+        for row in one.stored():
             at = commit(row["made"]["version"])
             unknown += not at
             there = bounds(name, at) if at else row["bounds"]

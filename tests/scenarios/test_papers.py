@@ -34,6 +34,7 @@ from aqmlab.replay import (
     paper,
     paper_plots,
     ranking,
+    rows,
     run_cells,
     store,
     sweep,
@@ -180,7 +181,7 @@ def test_a_picture_that_is_drawn_no_more_goes(tmp_path: Path,
 def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> None:
     one = paper.load(name, era=era)
     cells = {cell.name: shlex.join(cell.words) for cell in one.cells()}
-    made = store.read(one.results)
+    made = one.stored()
     assert len({row["cell"] for row in made}) == len(made)
     for row in made:
         assert row["command"] == cells.get(row["cell"]), row["cell"]
@@ -188,7 +189,7 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> No
         assert len(row["digest"]) == 64
         for hop in row["hops"].values():
             assert hop["offered"] > 0
-    assert one.results.stat().st_size < 3_000_000 if made else True
+    assert one.results.stat().st_size < 600_000
 
 
 def without(cell: Cell, *keys: str) -> list[str]:
@@ -207,7 +208,7 @@ def by_itself(cell: Cell) -> set[str]:
 def test_what_is_delivered_in_the_measured_time_crossed_the_link_in_it(era: str) -> None:
     """To 2 %: what waited behind a hole counts when the hole is mended, and after a first slow
     start in which much was lost that can be a tenth of all."""
-    for row in store.read(paper.load("kantawala2001", era=era).results):
+    for row in paper.load("kantawala2001", era=era).stored():
         summary = row["figures"]["summary"]
         assert summary["goodput_bps"]["mean"] < 1.02 * summary["fair_share_bps"], row["cell"]
 
@@ -341,7 +342,8 @@ def run(one: Paper, **at: float) -> None:
         figures = plausible(facts_of(cell))
         figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + at[cell.discipline]
         store.append(one.results, {
-            "cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
+            "tcp_profile": one.era, "cell": cell.name,
+            "experiment": cell.experiment.name, "discipline": cell.discipline,
             "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
             "bounds": {c.id: c.bounds for c in claims.load(one.directory)
                        if c.judges(cell.experiment.name, cell.discipline, cell.at)},
@@ -484,7 +486,7 @@ def test_an_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> Non
     assert {seed for name, seed in cells if name == "other"} == {1, 2, 3}
     assert {cell.seed for cell in paper.load("made-up", era="today").cells()} == {1, 2, 3}
     assert verdicts(one)["C1"].seeds == 3
-    made_up.results.unlink()
+    store.journal(made_up.results).unlink()
     run(one, good=0.9, bad=0.3, third=0.1)
     found = verdicts(one)["C1"]
     # 0.89 to 0.93: sd 0.0158, and Student's t for 95 % and 4 degrees of freedom is 2.776
@@ -552,7 +554,7 @@ def test_a_paper_that_asks_has_one_page_and_one_of_its_claims(
 def test_what_many_cells_cost_is_counted(made_up: Paper) -> None:
     """6 s each, and 0.5 more: 10 000 cells are 65 000 s. As jobs 3.7 s more: 102 000 s."""
     assert "| made-up () | 6.0 | 18.1 | 28.3 | 8 min |" in pages.index([judgement.of(made_up)])
-    made_up.results.unlink()
+    store.journal(made_up.results).unlink()
     assert "| made-up | none has run | | | |" in pages.index([judgement.of(made_up)])
 
 
@@ -647,11 +649,11 @@ def test_a_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> No
 
 def test_a_row_of_another_command_is_ignored(made_up: Paper) -> None:
     commands = made_up.commands()
-    have = store.of(made_up.results, commands)
+    have = store.of(store.read(made_up.results), commands)
     assert [row["cell"] for row in have] == list(commands)
     first, *others = commands
-    of_others = store.of(made_up.results, {**commands, first: "other"})
-    assert [row["cell"] for row in of_others] == others
+    have = store.of(store.read(made_up.results), {**commands, first: "other"})
+    assert [row["cell"] for row in have] == others
 
 
 @pytest.mark.parametrize(("changed", "name"), [
@@ -692,7 +694,7 @@ def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
     assert "3 of 15 cells" in page["made-up.md"]
     assert "made-up-1.svg" not in page
 
-    made_up.results.unlink()
+    store.journal(made_up.results).unlink()
     run(one, good=0.9, bad=0.3, third=0.1)
     found = verdicts(one)
     assert found["C1"].value
@@ -751,9 +753,9 @@ def test_another_era_is_judged_by_its_own_cells(made_up: Paper) -> None:
     assert "| verdict | turned over by another discipline |" in page
     assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
     assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())
-    own = made_up.results.read_bytes()
+    own = made_up.stored()
     run(today, good=0.5, bad=0.3)
-    assert made_up.results.read_bytes() == own
+    assert made_up.stored() == own
     assert {k: j.verdict for k, j in verdicts(today).items()} == {
         "C1": "differs", "C2": "confirmed"}
     assert {j.verdict for j in verdicts(made_up).values()} == {"confirmed"}
@@ -1129,7 +1131,7 @@ def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
 
 
 def test_a_row_has_five_digits_of_a_figure_and_nothing_of_one_that_there_is_not() -> None:
-    made = store.rounded({"mean": 1.23456789, "delay_ms": None, "rate_bps": 1234567.0, "jain": 1.0,
+    made = rows.rounded({"mean": 1.23456789, "delay_ms": None, "rate_bps": 1234567.0, "jain": 1.0,
                          "at": [{"p99": None, "n": 3}]})
     assert json.dumps(made) == (
         '{"mean": 1.2346, "rate_bps": 1234600, "jain": 1, "at": [{"n": 3}]}')
@@ -1199,9 +1201,9 @@ def test_keys_that_nobody_reads_are_refused(made_up: Paper, old: str, new: str, 
 
 
 def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
-    text = made_up.results.read_text()
-    whole = store.read(made_up.results)
-    made_up.results.write_text(text[: len(text) // 2])
+    file = store.journal(made_up.results)
+    text, whole = file.read_text(), store.read(made_up.results)
+    file.write_text(text[: len(text) // 2])
     left = len(store.read(made_up.results))
     assert 0 < left < len(whole)
     store.append(made_up.results, whole[-1])
@@ -1441,56 +1443,3 @@ def test_bad_claims_are_refused(made_up: Paper, old: str, new: str, said: str) -
     (made_up.directory / claims.CLAIMS).write_text(CLAIMS.replace(old, new))
     with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
         claims.load(made_up.directory)
-
-
-def test_of_rows_of_two_machines_the_last_of_each_cell_stays(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    for cell, command, digest in (("b", "run b", 1), ("a", "run a", 1), ("b", "run b", 2),
-                                  ("a", "run another", 3), ("gone", "run gone", 1)):
-        store.append(path, {"cell": cell, "command": command, "digest": digest,
-                           "made": {"version": str(digest)}})
-    store.tidy(path, {"a": "run a", "b": "run b", "absent": "run it"})
-    assert [(row["cell"], row["digest"]) for row in store.read(path)] == [("a", 1), ("b", 2)]
-
-
-def test_what_made_rows_stands_once_for_all_files_of_a_paper(tmp_path: Path) -> None:
-    one, other = tmp_path / "results.jsonl", tmp_path / "results-today.jsonl"
-    table = tmp_path / store.MADE
-    first, second = {"version": "1", "modules": {"a": "b"}}, {"version": "2", "modules": {}}
-    for path, cell, made in ((one, "a", first), (one, "b", second), (other, "a", second)):
-        store.append(path, {"cell": cell, "command": "run", "made": made})
-    assert [json.loads(line)["version"] for line in table.read_text().splitlines()] == ["1", "2"]
-    assert [row["made"] for row in store.read(one)] == [first, second]
-    assert [row["made"] for row in store.read(other)] == [second]
-    # Nothing leaves it: a branch that is merged may have rows of it.
-    store.write(one, [{**row, "made": {"version": "3", "modules": {}}} for row in store.read(one)])
-    assert [json.loads(line)["version"] for line in table.read_text().splitlines()] == [
-        "1", "2", "3"]
-    assert [row["made"] for row in store.read(other)] == [second]
-    # Two machines' files, one behind the other.
-    for path in (one, table):
-        path.write_text(2 * path.read_text())
-    assert [row["made"]["version"] for row in store.read(one)] == ["3", "3", "3", "3"]
-    table.unlink()
-    with pytest.raises(ValueError, match=store.MADE):
-        store.read(one)
-
-
-def test_an_interruption_costs_no_row_that_is_there(tmp_path: Path,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "results.jsonl"
-    row = {"cell": "a", "command": "run", "made": {"version": "1"}}
-    for text in ("", "cut sho"):
-        path.write_text(path.read_text() + text if text else "")
-        store.append(path, row)
-    assert store.read(path) == [row, row]
-
-    def halfway(self: Path, text: str) -> None:
-        with self.open("w") as file:
-            file.write(text[: len(text) // 2])
-        raise OSError("no room")
-
-    monkeypatch.setattr(Path, "write_text", halfway)
-    with pytest.raises(OSError, match="no room"):
-        store.write(path, [row])
-    assert store.read(path) == [row, row]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Merge the results of another branch or machine into those of this checkout."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from aqmlab import ROOT
+from aqmlab.exceptions import UserError
+
+from . import run_cells, store, time_plots
+from .paper import Paper, load, names
+
+
+def _rows(paper: Paper, source: str) -> tuple[list[store.Row], list[store.Row]]:
+    """Read the results and the plots over time of a checkout, or of a git revision."""
+    made: list[list[store.Row]] = []
+    for path in (paper.results, paper.traces):
+        name = path.relative_to(ROOT)
+        if Path(source).is_dir():
+            made.append([*store.read(Path(source) / name)])
+            continue
+        shown = subprocess.run(["git", "show", f"{source}:{name}"], cwd=ROOT, capture_output=True,
+                               check=False)
+        made.append([*store.parse(shown.stdout)] if not shown.returncode else [])
+    if not made[0]:
+        raise UserError(f"{source}: neither a checkout nor a git revision with results of "
+                        f"{paper.name}")
+    return made[0], made[1]
+
+
+def merge(paper: Paper, sources: Sequence[str]) -> None:
+    """Add the rows of each source. Of several rows of a cell the last one stays."""
+    results: list[store.Row] = [*store.read(paper.results)]
+    over_time: list[store.Row] = [*store.read(paper.traces)]
+    for source in sources:
+        more, more_over_time = _rows(paper, source)
+        results += more
+        over_time += more_over_time
+    store.write(paper.results, results)
+    run_cells.tidy(paper)
+    if over_time:
+        store.write(paper.traces, over_time)
+        time_plots.tidy(paper)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status: 0; 1 when a source has no results."""
+    parser = argparse.ArgumentParser(prog="merge", description="Merge the results of other "
+                                     "checkouts or git revisions into this checkout.")
+    parser.add_argument("paper", choices=names())
+    parser.add_argument("source", nargs="+", help="the directory of a checkout, or a git revision "
+                        "such as MERGE_HEAD; the last source wins")
+    args = parser.parse_args(argv)
+    try:
+        merge(load(args.paper), args.source)
+    except UserError as error:
+        print(f"merge: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reduce a run to its row: the metrics, what made it, and the command that makes it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aqmlab.measure import logs, qdisc_state, traffic_metrics
+from aqmlab.measure.metrics import elastic_goodput_bps, window
+
+DIGITS = 5  # significant, of every figure
+
+#: Of each phase; of a run's only phase the summary says as much.
+PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms", "queue_packets",
+         "dropped", "marked", "sent", "groups")
+
+
+def rounded(value: Any) -> Any:
+    """The same structure with figures of DIGITS digits, whole ones without a point; of a mapping,
+    without those that there are not."""
+    if isinstance(value, Mapping):
+        return {key: rounded(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    if not isinstance(value, float):
+        return value
+    value = float(f"{value:.{DIGITS}g}")
+    return int(value) if value.is_integer() else value
+
+
+def series(directory: Path, step_s: float) -> dict[str, list[float]]:
+    """Goodput of each group, bit/s of all its flows together, in steps of step_s from the run's
+    begin, warm-up included."""
+    read = logs.read(directory)
+    group_of = {int(row["flow"]): row["group"] for row in read.ends}
+    progress = read.progress
+    edges = np.arange(0, progress.time_s[-1] + 1e-6, step_s)
+    at = np.searchsorted(progress.time_s, edges - 1e-6)
+    made = {}
+    for group in dict.fromkeys(group_of.values()):
+        mine = np.array([group_of[int(flow)] == group for flow in progress.flows])
+        total = progress.bytes[:, mine].sum(axis=1)[at]
+        made[group] = [float(x) for x in np.diff(total) * 8 / step_s]
+    return made
+
+
+def delays(directory: Path) -> dict[str, list[float]]:
+    """Of each group of UDP: one-way delay of its datagrams at traffic_metrics.PERCENTS, ms, of the
+    measured time."""
+    read = logs.read(directory)
+    facts = read.run["facts"]
+    made = {}
+    for group in dict.fromkeys(row["group"] for row in read.ends):
+        flows = np.array([int(row["flow"]) for row in read.ends if row["group"] == group])
+        mine = traffic_metrics.of_flows(read.delays, flows, facts["warmup_s"], facts["end_s"])
+        if len(mine):
+            made[group] = traffic_metrics.percentiles(mine[:, 2])
+    return made
+
+
+def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, float]]:
+    """Packets in the queue, and in each of the discipline's own queues that it tells of as qlen_*,
+    in the measured time; within: the share of the time with `low` to `high` packets."""
+    read = logs.read(directory)
+    facts, time = read.run["facts"], read.queue["time_s"]
+    measured = (time >= facts["warmup_s"] - 1e-9) & (time <= facts["end_s"] + 1e-9)
+    samples = {"packets": read.queue["packets"]}
+    told = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    for name in (key for key in (told[0] if told else ()) if key.startswith("qlen_")):
+        samples[name] = np.array([one[name] for one in told], dtype=float)
+    return {name: {"mean": float(np.mean(x[measured])), "sd": float(np.std(x[measured])),
+                   "max": float(np.max(x[measured])),
+                   "within": float(np.mean((x[measured] >= low) & (x[measured] <= high)))}
+            for name, x in samples.items()}
+
+
+def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
+    """Of each phase, of a discipline that estimates the persistent queue (`q_est`): above_0, the
+    share of the samples with an estimate above 0, and used, the utilization between those samples
+    and the ones before, where there are any. None of another discipline's."""
+    told = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    phases = read.run["facts"]["phases"]
+    if not told or "q_est" not in told[0]:
+        return [None] * len(phases)
+    time, sent = read.queue["time_s"], read.queue["sent_bytes"]
+    above = np.array([float(one["q_est"]) > 0 for one in told])
+    made: list[dict[str, float] | None] = []
+    for phase in phases:
+        first, last = window(time, phase["from_s"], phase["to_s"])
+        mine = above[first + 1 : last + 1]
+        seconds, bits = (np.diff(x[first : last + 1])[mine].sum() for x in (time, 8 * sent))
+        made.append({"above_0": float(mine.mean())} | (
+            {"used": float(bits / seconds / read.run["facts"]["rate_bps"])} if seconds else {}))
+    return made
+
+
+def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
+            step_s: float = 0, delay: bool = False,
+            band: Sequence[float] = ()) -> dict[str, Any]:
+    """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
+    with each flow's goodput; step_s: with each group's over time, if not 0; delay: with the
+    distribution of each group's; band: with `lengths`, if it has a low and a high end."""
+    result = logs.load_result(directory)
+    run = logs.read_run(directory)
+    figures: dict[str, Any] = {
+        "summary": result["summary"], "groups": result["groups"],
+        "rate_bps": run["facts"]["rate_bps"], "timeouts": result["timeouts"],
+        # Bytes of a datagram's payload, by group: its packet less the headers of IPv4 and UDP.
+        "payload": {key.removesuffix("_size"): value - 28
+                    for key, value in run["parameters"].items() if key.endswith("_size")},
+        # Of a group of UDP, headers included.
+        "offered_bps": {key.removesuffix("_rate"): value * 1e6
+                        * run["parameters"].get(f"{key.removesuffix('_rate')}_flows", 1)
+                        for key, value in run["parameters"].items() if key.endswith("_rate")},
+    }
+    if len(result["hops"]) > 1:
+        # Of each bottleneck, over the whole run.
+        figures["use"] = {hop.split()[0]: 8 * packets["bytes"] / (
+            run["facts"]["rate_bps"] * result["virtual_seconds"])
+                          for hop, packets in result["hops"].items()}
+    if len(result["phases"]) > 1:
+        figures["phases"] = [
+            {**{key: phase[key] for key in PHASE}, "estimate": estimate} for phase, estimate in
+            zip(result["phases"], estimates(logs.read(directory)), strict=True)]
+    if flows:
+        goodput = elastic_goodput_bps(logs.read(directory))
+        figures["flows_bps"] = [float(x) for x in goodput]
+    if step_s:
+        figures["series_bps"] = series(directory, step_s)
+    if delay:
+        figures["delays_ms"] = delays(directory)
+    if band:
+        figures["lengths"] = lengths(directory, *band)
+    return {**head, "figures": rounded(figures), "hops": result["hops"], **origin(result)}
+
+
+def origin(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What made a run, what it is known again by, and what it cost."""
+    made = result["provenance"]
+    return {
+        "made": {
+            "version": made["version"],
+            "modules": made["modules"],
+            "kernel": f"{result['kernel']} {made['lab'].get('image', '')[:16]}".strip(),
+            "compiler": made["compiler"],
+            "tc": made["tc"],
+        },
+        "digest": result["digest"],
+        "cpu_s": round(result["cpu_seconds"], 1),
+        "virtual_s": result["virtual_seconds"],
+    }
