@@ -13,7 +13,7 @@ from typing import Any
 from aqmlab.measure import logs, time_series
 from aqmlab.report import svg_plots
 
-from . import store
+from . import rows, store
 from .paper import Cell, Paper, words
 
 KIND = "time"
