@@ -116,23 +116,23 @@ enum {
 
 #define TC_AQM_MEMORY_OPTION(_, x, K) \
 	_(x, K##_MEMORY_LIMIT, memory_limit, BYTES, "", 1, 4294967295, \
-	  TC_AQM_DERIVED, "memory that packets take at most")
+	  TC_AQM_DERIVED, "maximum memory of all queued packets")
 
 #define TC_AQM_SPLIT_OPTION(_, x, K, dflt) \
 	_(x, K##_SPLIT_GSO, split_gso, FLAG, "", 0, 1, dflt, \
-	  "split GSO packets into those that the wire carries")
+	  "split GSO packets into wire packets first")
 
 #define TC_AQM_MARK_OPTIONS(_, x, K) \
 	_(x, K##_ECN, ecn, FLAG, "", 0, 1, 0, \
-	  "mark instead of dropping, where ECN allows") \
+	  "mark packets instead of dropping them, if they support ECN") \
 	_(x, K##_NODROP, nodrop, FLAG, "", 0, 1, 0, \
-	  "with ecn: queue what cannot be marked") \
+	  "nodrop, with ecn: queue packets that cannot be marked") \
 	_(x, K##_HARDDROP, harddrop, FLAG, "", 0, 1, 0, \
-	  "with ecn: drop where the queue is too long for marks")
+	  "with ecn: drop packets if the queue is too long for marks")
 
 #define TC_AQM_SEED_OPTION(_, x, K) \
 	_(x, K##_SEED, seed, NUMBER, "", 1, 4294967295, TC_AQM_DERIVED, \
-	  "of the random numbers, which begin anew; auto: unpredictable")
+	  "seed of the random numbers; setting it restarts them; auto: unpredictable")
 
 /* The words of the statistic bandwidth_source. */
 enum {
@@ -152,24 +152,24 @@ enum {
  * not lost, and neither is what a reset frees.
  */
 #define TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u64, bandwidth, RATE, "", "in force; 0: the kind needs none") \
+	_(x, __u64, bandwidth, RATE, "", "in force; 0: not needed") \
 	_(x, __u64, link_refused, RATE, "", \
-	  "the device's speed, if the options do not fit it; else 0") \
-	_(x, __u64, delay, NS, "", "that a sampled packet spent in the queue") \
+	  "the device's speed, if the options are invalid at it; otherwise 0") \
+	_(x, __u64, delay, NS, "", "time that the last sampled packet spent in the queue") \
 	_(x, __u64, delay_avg, NS, "", "moving average of delay") \
-	_(x, __u64, delay_max, NS, "", "greatest delay seen") \
-	_(x, __u64, dropped_bytes, BYTES, "", "of all packets dropped") \
-	_(x, __u32, limit, COUNT, "", "in force, in the option's unit") \
+	_(x, __u64, delay_max, NS, "", "maximum of delay") \
+	_(x, __u64, dropped_bytes, BYTES, "", "length of all dropped packets") \
+	_(x, __u32, limit, COUNT, "", "in force, in the unit of the option") \
 	_(x, __u32, memory_limit, BYTES, "", "in force; 0: none") \
-	_(x, __u32, memory_used, BYTES, "", "memory that the packets held take") \
+	_(x, __u32, memory_used, BYTES, "", "memory of the queued packets") \
 	_(x, __u32, bandwidth_source, CHOICE, "none|given|device|assumed", \
-	  "of bandwidth; assumed: not given, and the device knows no speed") \
+	  "origin of bandwidth; assumed: not given, and the device reports no speed") \
 	_(x, __u64, marked, EVENTS, "packets", "marked, whatever the cause") \
 	_(x, __u64, spared, EVENTS, "packets", \
-	  "queued because of nodrop though they could not be marked") \
+	  "could not be marked and were queued because of nodrop") \
 	_(x, __u64, drop_limit, EVENTS, "packets", "dropped: limit was reached") \
 	_(x, __u64, drop_memory, EVENTS, "packets", \
-	  "dropped: memory_limit was reached, or none is left to split it") \
+	  "dropped: memory_limit was reached, or no memory to split them") \
 	_(x, __u64, drop_change, EVENTS, "packets", \
 	  "dropped because a change lowered a limit")
 
@@ -183,22 +183,22 @@ enum {
  */
 #define TC_AQM_FLOWS_OPTIONS(_, x, K) \
 	_(x, K##_LIMIT, limit, PACKETS, "", 1, 4294967295, TC_AQM_DERIVED, \
-	  "held at most, as the wire carries them; auto: 80 ms of bandwidth") \
+	  "maximum number of queued wire packets; auto: 80 ms of bandwidth") \
 	TC_AQM_MEMORY_OPTION(_, x, K) \
 	_(x, K##_FLOWS, flows, NUMBER, "queues", 1, 65536, 1024, \
-	  "into which flows are hashed; fixed once set up") \
+	  "number of queues to which flows are hashed; cannot be changed") \
 	_(x, K##_QUANTUM, quantum, BYTES, "", 256, 1048576, TC_AQM_DERIVED, \
-	  "that a queue sends in a round; auto: the device's MTU and header") \
+	  "bytes per queue and round; auto: the MTU plus the link-layer header") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, K) \
 	TC_AQM_SPLIT_OPTION(_, x, K, 1)
 
 #define TC_AQM_FLOWS_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, drop_oversize, EVENTS, "packets", \
-	  "larger than memory_limit alone, or than limit, with others held") \
+	  "dropped: larger than memory_limit, or than limit while others wait") \
 	TC_AQM_FILTER_STATS(_, x) \
-	_(x, __u64, overflows, EVENTS, "packets", "that found no room") \
-	_(x, __u32, active, COUNT, "queues", "that hold at least one packet") \
+	_(x, __u64, overflows, EVENTS, "packets", "arrived when the buffer was full") \
+	_(x, __u32, active, COUNT, "queues", "with at least one packet") \
 	_(x, __u32, flows, COUNT, "queues", "in all") \
 	_(x, __u64, quantum, BYTES, "", "in force")
 

@@ -11,33 +11,33 @@
 #define TC_ARED_OPTIONS(_, x) \
 	_(x, TCA_ARED_LIMIT, limit, PACKETS, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
+	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
 	_(x, TCA_ARED_TARGET, target, TIME, "", 1, 10000000, 5000, \
-	  "average delay that the thresholds are set for") \
+	  "average delay from which the thresholds are derived") \
 	_(x, TCA_ARED_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "average where drops begin; auto: half of target, at least 5, limit / 6 at most") \
+	  "average queue length where drops begin; auto: half of target, at least 5, at most limit / 6") \
 	_(x, TCA_ARED_MAX_TH, max, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "average where the probability is max_p; auto: 3 min") \
+	  "average queue length where the drop probability is max_p; auto: 3 min") \
 	_(x, TCA_ARED_PROBABILITY, probability, FRACTION, "", 1, 4294967295, \
-	  429496730, "max_p; with adaptive, what it begins with") \
+	  429496730, "max_p; with adaptive, its initial value") \
 	_(x, TCA_ARED_BOTTOM, bottom, FRACTION, "", 1, 4294967295, \
-	  42949673, "least max_p") \
+	  42949673, "lower bound of max_p") \
 	_(x, TCA_ARED_TOP, top, FRACTION, "", 1, 4294967295, \
-	  2147483648, "greatest max_p") \
+	  2147483648, "upper bound of max_p") \
 	_(x, TCA_ARED_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of an arrival in the average; auto: 1 s of packets in all") \
+	  "weight of an arrival in the average; auto: the average remembers 1 s of packets") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_ARED) \
 	_(x, TCA_ARED_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
-	  "size of a packet") \
+	  "size of an average packet") \
 	_(x, TCA_ARED_ADAPTIVE, adaptive, FLAG, "", 0, 1, 1, \
-	  "move max_p so that the average is halfway from min to max") \
+	  "move max_p to keep the average halfway between min and max") \
 	_(x, TCA_ARED_GENTLE, gentle, FLAG, "", 0, 1, 1, \
-	  "drop more and more from max to 2 max, not all") \
+	  "let the drop probability rise to 1 between max and 2 max, instead of at max") \
 	_(x, TCA_ARED_WAIT, wait, FLAG, "", 0, 1, 1, \
-	  "drop none until as many have passed as there are per drop") \
+	  "with drop probability p, at least 1/p packets between two drops") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_ARED) \
 	TC_AQM_SEED_OPTION(_, x, TCA_ARED) \
 	TC_AQM_MEMORY_OPTION(_, x, TCA_ARED) \
@@ -56,9 +56,9 @@ enum {
 
 #define TC_ARED_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
-	_(x, __u32, max_p, FRACTION, "", "probability at max, as it is now") \
-	_(x, __u32, probability, FRACTION, "", "RED's p_b at this average") \
+	_(x, __u64, avg, PACKETS_Q32, "", "average queue length now") \
+	_(x, __u32, max_p, FRACTION, "", "drop probability at max") \
+	_(x, __u32, probability, FRACTION, "", "RED's drop probability p_b at this average") \
 	_(x, __u64, raised, EVENTS, "times", "max_p was raised") \
 	_(x, __u64, lowered, EVENTS, "times", "max_p was lowered") \
 	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
@@ -68,13 +68,13 @@ enum {
 	_(x, __u64, forced_mark, EVENTS, "arrivals", \
 	  "marked because the average was too high") \
 	_(x, __u32, segments, COUNT, "packets", \
-	  "in the queue, as the wire will carry them") \
+	  "queued, counted as wire packets") \
 	_(x, __u32, min_th, COUNT, "packets", "min in force") \
 	_(x, __u32, max_th, COUNT, "packets", "max in force") \
-	_(x, __u32, weight, FRACTION, "", "of the average, in force") \
+	_(x, __u32, weight, FRACTION, "", "weight of the average, in force") \
 	_(x, __u32, ptime, NS, "", "transmission time of an average packet") \
 	_(x, __u32, count, COUNT, "arrivals", \
-	  "since the last early drop or mark, at or above min")
+	  "since the last early drop or mark, while the average was at least min")
 
 struct tc_ared_qdisc_stats {
 	TC_ARED_QDISC_STATS(TC_AQM_MEMBER, 0)

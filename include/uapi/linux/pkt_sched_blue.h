@@ -11,16 +11,16 @@
 #define TC_BLUE_OPTIONS(_, x) \
 	_(x, TCA_BLUE_LIMIT, limit, PACKETS, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
+	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
 	_(x, TCA_BLUE_THRESHOLD, threshold, PACKETS, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
 	  "L: a longer queue counts as a loss; auto: limit") \
 	_(x, TCA_BLUE_INCREMENT, increment, FRACTION, "", 1, 4294967295, \
-	  10737418, "d1: by which the probability rises after a loss") \
+	  10737418, "d1: increase of the probability after a loss") \
 	_(x, TCA_BLUE_DECREMENT, decrement, FRACTION, "", 1, 4294967295, \
-	  1073742, "d2: by which it falls while the link is idle") \
+	  1073742, "d2: decrease of the probability while the link is idle") \
 	_(x, TCA_BLUE_FREEZE_TIME, freeze_time, TIME, "", 1, 10000000, \
-	  100000, "least time between two rises, and between two falls") \
+	  100000, "minimum time between two rises, and between two falls") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_BLUE) \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_BLUE) \
 	TC_AQM_SEED_OPTION(_, x, TCA_BLUE) \
@@ -41,9 +41,9 @@ enum {
 #define TC_BLUE_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, threshold, COUNT, "packets", "L in force") \
-	_(x, __u32, probability, FRACTION, "", "p_m, fallen to the present") \
+	_(x, __u32, probability, FRACTION, "", "drop probability p_m now") \
 	_(x, __u32, segments, COUNT, "packets", \
-	  "in the queue, as the wire will carry them") \
+	  "queued, counted as wire packets") \
 	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
 	_(x, __u64, rises, EVENTS, "times", "the probability rose") \
 	_(x, __u64, falls, EVENTS, "times", "the probability fell")

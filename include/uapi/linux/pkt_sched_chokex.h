@@ -15,29 +15,29 @@
 #define TC_CHOKEX_OPTIONS(_, x) \
 	_(x, TCA_CHOKEX_LIMIT, limit, PACKETS, "", 1, CHOKEX_MAX_LIMIT, \
 	  TC_AQM_DERIVED, \
-	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
+	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
 	_(x, TCA_CHOKEX_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "average where RED begins; auto: limit / 3, at least 5") \
+	  "average queue length where RED begins; auto: limit / 3, at least 5") \
 	_(x, TCA_CHOKEX_MAX_TH, max, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "average where probability is reached, above min; auto: halfway from min to limit") \
+	  "average queue length where probability is reached; auto: halfway from min to limit") \
 	_(x, TCA_CHOKEX_PROBABILITY, probability, FRACTION, "", 0, 4294967295, \
-	  85899346, "of an early drop at max") \
+	  85899346, "RED's drop probability at max") \
 	_(x, TCA_CHOKEX_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of an arrival in the average; auto: 3 limit or 1 s of packets in all") \
+	  "weight of an arrival in the average; auto: it remembers 3 limit packets, at most 1 s") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_CHOKEX) \
 	_(x, TCA_CHOKEX_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
-	  "size of a packet") \
+	  "size of an average packet") \
 	_(x, TCA_CHOKEX_CANDIDATES, candidates, NUMBER, "packets", 1, \
 	  CHOKEX_MAX_CANDIDATES, 1, \
-	  "drawn and compared with each arrival; not together with adaptive") \
+	  "packets drawn and compared with each arrival; not together with adaptive") \
 	_(x, TCA_CHOKEX_ADAPTIVE, adaptive, NUMBER, "regions", 1, \
 	  CHOKEX_MAX_REGIONS, TC_AQM_DERIVED, \
-	  "of the average, with 2 candidates more in each; auto: candidates") \
+	  "regions of the average; each has 2 candidates more than the one before; auto: use candidates") \
 	_(x, TCA_CHOKEX_GENTLE, gentle, FLAG, "", 0, 1, 0, \
-	  "drop more and more from max to 2 max, not all") \
+	  "let the drop probability rise to 1 between max and 2 max, instead of at max") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_CHOKEX) \
 	TC_AQM_SEED_OPTION(_, x, TCA_CHOKEX) \
 	TC_AQM_MEMORY_OPTION(_, x, TCA_CHOKEX) \
@@ -56,12 +56,12 @@ enum {
 
 #define TC_CHOKEX_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
+	_(x, __u64, avg, PACKETS_Q32, "", "average queue length now") \
 	_(x, __u64, drawn, EVENTS, "candidates", "drawn and compared") \
 	_(x, __u64, matched, EVENTS, "arrivals", \
-	  "dropped because a candidate was of their flow") \
+	  "dropped because a candidate belonged to their flow") \
 	_(x, __u64, victims, EVENTS, "packets", \
-	  "dropped from the queue because an arrival was of their flow") \
+	  "removed from the queue because an arrival belonged to their flow") \
 	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
 	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
 	_(x, __u64, forced_drop, EVENTS, "arrivals", \
@@ -69,17 +69,17 @@ enum {
 	_(x, __u64, forced_mark, EVENTS, "arrivals", \
 	  "marked because the average was too high") \
 	_(x, __u64, segments, COUNT, "packets", \
-	  "in the queue, as the wire will carry them") \
+	  "queued, counted as wire packets") \
 	_(x, __u32, candidates, COUNT, "packets", \
-	  "that an arrival would draw at this average; 0 below min") \
-	_(x, __u32, probability, FRACTION, "", "RED's p_b at this average") \
+	  "draws per arrival at this average; 0 below min") \
+	_(x, __u32, probability, FRACTION, "", "RED's drop probability p_b at this average") \
 	_(x, __u32, max_p, FRACTION, "", "RED's probability at max") \
 	_(x, __u32, min_th, COUNT, "packets", "min in force") \
 	_(x, __u32, max_th, COUNT, "packets", "max in force") \
-	_(x, __u32, weight, FRACTION, "", "of the average, in force") \
+	_(x, __u32, weight, FRACTION, "", "weight of the average, in force") \
 	_(x, __u32, ptime, NS, "", "transmission time of an average packet") \
 	_(x, __u32, count, COUNT, "arrivals", \
-	  "since the last early drop or mark, at or above min") \
+	  "since the last early drop or mark, while the average was at least min") \
 	TC_AQM_FILTER_STATS(_, x)
 
 struct tc_chokex_qdisc_stats {

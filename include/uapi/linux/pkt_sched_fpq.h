@@ -11,25 +11,25 @@
 #define TC_FPQ_OPTIONS(_, x) \
 	_(x, TCA_FPQ_LIMIT, limit, PACKETS, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
+	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
 	_(x, TCA_FPQ_RTT, rtt, TIME, "", 1, 10000000, 100000, \
-	  "round trip of the flows, whose packets make P") \
+	  "typical round-trip time; the link sends P packets in it") \
 	_(x, TCA_FPQ_MIN_TH, min, PACKETS, "", 1, 11, 5, \
-	  "Bmin: average where drops begin") \
+	  "Bmin: average queue length where drops begin") \
 	_(x, TCA_FPQ_VECTOR, vector, NUMBER, "bits", 64, 1048576, 5000, \
-	  "v_max: to which flows are hashed, to count them") \
+	  "v_max: number of bits that count the flows") \
 	_(x, TCA_FPQ_CLEAR, clear, TIME, "", 1000, 10000000, 4000000, \
-	  "t_clear: in which each bit is cleared once") \
+	  "t_clear: time in which each bit is cleared once") \
 	_(x, TCA_FPQ_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of an arrival in the average; auto: 1 s of packets in all") \
+	  "weight of an arrival in the average; auto: the average remembers 1 s of packets") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_FPQ) \
 	_(x, TCA_FPQ_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
-	  "size of a packet") \
+	  "size of an average packet") \
 	_(x, TCA_FPQ_GENTLE, gentle, FLAG, "", 0, 1, 1, \
-	  "drop more and more from max to 2 max, not all") \
+	  "let the drop probability rise to 1 between max and 2 max, instead of at max") \
 	_(x, TCA_FPQ_WAIT, wait, FLAG, "", 0, 1, 1, \
-	  "drop none until as many have passed as there are per drop") \
+	  "with drop probability p, at least 1/p packets between two drops") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_FPQ) \
 	TC_AQM_SEED_OPTION(_, x, TCA_FPQ) \
 	TC_AQM_MEMORY_OPTION(_, x, TCA_FPQ) \
@@ -48,27 +48,27 @@ enum {
 
 #define TC_FPQ_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
+	_(x, __u64, avg, PACKETS_Q32, "", "average queue length now") \
 	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
 	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
 	_(x, __u64, forced_drop, EVENTS, "arrivals", \
 	  "dropped because the average was too high") \
 	_(x, __u64, forced_mark, EVENTS, "arrivals", \
 	  "marked because the average was too high") \
-	_(x, __u32, flows, COUNT, "flows", "N, as counted") \
-	_(x, __u32, target, COUNT, "packets", "queue that so many flows need") \
+	_(x, __u32, flows, COUNT, "flows", "N, the counted flows") \
+	_(x, __u32, target, COUNT, "packets", "target queue length for N flows") \
 	_(x, __u32, max_th, COUNT, "packets", "Bmax: twice the target") \
-	_(x, __u32, max_p, FRACTION, "", "Pmax: loss that so many flows need") \
-	_(x, __u32, probability, FRACTION, "", "RED's p_b at this average") \
+	_(x, __u32, max_p, FRACTION, "", "Pmax: loss rate for N flows") \
+	_(x, __u32, probability, FRACTION, "", "RED's drop probability p_b at this average") \
 	_(x, __u32, segments, COUNT, "packets", \
-	  "in the queue, as the wire will carry them") \
-	_(x, __u32, pipe, COUNT, "packets", "P: of one round trip") \
+	  "queued, counted as wire packets") \
+	_(x, __u32, pipe, COUNT, "packets", "P: packets of one round trip") \
 	_(x, __u32, min_th, COUNT, "packets", "Bmin in force") \
-	_(x, __u32, weight, FRACTION, "", "of the average, in force") \
+	_(x, __u32, weight, FRACTION, "", "weight of the average, in force") \
 	_(x, __u32, ptime, NS, "", "transmission time of an average packet") \
 	_(x, __u32, vector, COUNT, "bits", "v_max in force") \
 	_(x, __u32, count, COUNT, "arrivals", \
-	  "since the last early drop or mark, at or above min")
+	  "since the last early drop or mark, while the average was at least min")
 
 struct tc_fpq_qdisc_stats {
 	TC_FPQ_QDISC_STATS(TC_AQM_MEMBER, 0)

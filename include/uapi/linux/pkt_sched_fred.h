@@ -13,28 +13,28 @@
 #define TC_FRED_OPTIONS(_, x) \
 	_(x, TCA_FRED_LIMIT, limit, PACKETS, "", 1, FRED_MAX_LIMIT, \
 	  TC_AQM_DERIVED, \
-	  "on the wire, held at most; auto: 80 ms of the link, at least 8") \
+	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
 	_(x, TCA_FRED_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "average where drops begin, and most for a flow; auto: limit / 4, rtt at most") \
+	  "average where drops begin, and maximum of a flow; auto: limit / 4, at most one rtt") \
 	_(x, TCA_FRED_MAX_TH, max, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "average from which a flow may have two packets; auto: 2 min") \
+	  "average queue length from which a flow may have only two packets; auto: 2 min") \
 	_(x, TCA_FRED_MINQ, minq, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
-	  "a flow with fewer in the queue is spared; auto: 4, below a limit of 400 2") \
+	  "flows with fewer queued packets are spared; auto: 4, or 2 below a limit of 400") \
 	_(x, TCA_FRED_PROBABILITY, probability, FRACTION, "", 0, 4294967295, \
-	  85899346, "of a random drop at max") \
+	  85899346, "RED's drop probability at max") \
 	_(x, TCA_FRED_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of each arrival and departure in the average; auto: 3 limit or 1 s of packets in all") \
+	  "weight of each arrival and departure; auto: the average remembers 3 limit packets, at most 1 s") \
 	_(x, TCA_FRED_RTT, rtt, TIME, "", 1, 10000000, 100000, \
-	  "of which min is no more than the packets") \
+	  "typical round-trip time; min is at most what the link sends in it") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_FRED) \
 	_(x, TCA_FRED_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
-	  "size of a packet") \
+	  "size of an average packet") \
 	_(x, TCA_FRED_TWO_PACKET, two_packet, FLAG, "", 0, 1, 1, \
-	  "from max on queue up to two packets of each flow; else none") \
+	  "from max on queue up to two packets per flow; with notwo_packet none") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_FRED) \
 	TC_AQM_SEED_OPTION(_, x, TCA_FRED) \
 	TC_AQM_MEMORY_OPTION(_, x, TCA_FRED) \
@@ -53,36 +53,36 @@ enum {
 
 #define TC_FRED_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u64, avg, PACKETS_Q32, "", "average queue length, decayed to the present") \
+	_(x, __u64, avg, PACKETS_Q32, "", "average queue length now") \
 	_(x, __u64, avgcq, PACKETS_Q32, "", \
-	  "average queue of an active flow; at least 1") \
+	  "average queue length per active flow; at least 1") \
 	_(x, __u64, maxq_drop, EVENTS, "arrivals", \
-	  "dropped for a strike: their flow had maxq") \
+	  "dropped with a strike: their flow had maxq packets") \
 	_(x, __u64, twice_drop, EVENTS, "arrivals", \
-	  "dropped for a strike: their flow had over twice avgcq at max") \
+	  "dropped with a strike: their flow had more than 2 avgcq at max") \
 	_(x, __u64, avgcq_drop, EVENTS, "arrivals", \
-	  "dropped for a strike: their flow had avgcq, and two strikes") \
+	  "dropped with a strike: their flow had avgcq packets and two strikes") \
 	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
 	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
 	_(x, __u64, forced_drop, EVENTS, "arrivals", \
 	  "dropped because the average was too high") \
 	_(x, __u64, forced_mark, EVENTS, "arrivals", \
 	  "marked because the average was too high") \
-	_(x, __u32, active, COUNT, "flows", "that have packets in the queue") \
+	_(x, __u32, active, COUNT, "flows", "with packets in the queue") \
 	_(x, __u32, struck, COUNT, "flows", \
-	  "of these, held to avgcq after more than one strike") \
-	_(x, __u32, maxq, COUNT, "packets", "that a flow may have at this average") \
+	  "active flows limited to avgcq after more than one strike") \
+	_(x, __u32, maxq, COUNT, "packets", "maximum of a flow at this average") \
 	_(x, __u32, segments, COUNT, "packets", \
-	  "in the queue, as the wire will carry them") \
-	_(x, __u32, probability, FRACTION, "", "of a random drop at this average") \
-	_(x, __u32, max_p, FRACTION, "", "the same at max") \
+	  "queued, counted as wire packets") \
+	_(x, __u32, probability, FRACTION, "", "RED's drop probability at this average") \
+	_(x, __u32, max_p, FRACTION, "", "RED's drop probability at max") \
 	_(x, __u32, min_th, COUNT, "packets", "min in force") \
 	_(x, __u32, max_th, COUNT, "packets", "max in force") \
 	_(x, __u32, minq, COUNT, "packets", "in force") \
-	_(x, __u32, weight, FRACTION, "", "of the average, in force") \
-	_(x, __u32, ptime, NS, "", "half the time that an average packet takes") \
+	_(x, __u32, weight, FRACTION, "", "weight of the average, in force") \
+	_(x, __u32, ptime, NS, "", "half the transmission time of an average packet") \
 	_(x, __u32, count, COUNT, "arrivals", \
-	  "since the last random drop or mark, from min to max") \
+	  "since the last random drop or mark, while the average was between min and max") \
 	TC_AQM_FILTER_STATS(_, x)
 
 struct tc_fred_qdisc_stats {

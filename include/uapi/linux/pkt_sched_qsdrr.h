@@ -11,7 +11,7 @@
 #define TC_QSDRR_OPTIONS(_, x) \
 	TC_AQM_FLOWS_OPTIONS(_, x, TCA_QSDRR) \
 	_(x, TCA_QSDRR_HYSTERESIS, hysteresis, FLAG, "", 0, 1, 1, \
-	  "queue Q stays Q until it is the shortest")
+	  "keep dropping from queue Q until it is the shortest")
 
 enum {
 	TCA_QSDRR_UNSPEC,
@@ -26,8 +26,8 @@ enum {
 
 #define TC_QSDRR_QDISC_STATS(_, x) \
 	TC_AQM_FLOWS_STATS(_, x) \
-	_(x, __u64, q_chosen, EVENTS, "times", "Q was chosen afresh") \
-	_(x, __u64, q, COUNT, "", "number of queue Q, from 1; 0: Q is undefined")
+	_(x, __u64, q_chosen, EVENTS, "times", "a new Q was chosen") \
+	_(x, __u64, q, COUNT, "", "number of queue Q, from 1; 0: no Q")
 
 struct tc_qsdrr_qdisc_stats {
 	TC_QSDRR_QDISC_STATS(TC_AQM_MEMBER, 0)
@@ -35,10 +35,10 @@ struct tc_qsdrr_qdisc_stats {
 
 #define TC_QSDRR_CLASS_STATS(_, x) \
 	_(x, __u32, queue, COUNT, "", \
-	  "number of the queue, from 1; as a class, 65536 is 0") \
+	  "number of the queue, from 1; 65536 is class 0") \
 	_(x, __u32, is_q, FLAG, "", "this queue is Q") \
 	_(x, __s64, deficit, BYTES, "", \
-	  "that it may still send in this round; 0 or negative: what it has to wait for")
+	  "bytes that it may still send in this round; negative: bytes to pay back")
 
 struct tc_qsdrr_class_stats {
 	TC_QSDRR_CLASS_STATS(TC_AQM_MEMBER, 0)

@@ -16,53 +16,53 @@
 #define TC_REDTAIL_OPTIONS(_, x) \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_REDTAIL) \
 	_(x, TCA_REDTAIL_LIMIT, limit, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
-	  TC_AQM_DERIVED, "held at most; auto: 100 ms of the bandwidth") \
+	  TC_AQM_DERIVED, "shared buffer; auto: 100 ms of bandwidth") \
 	TC_AQM_MEMORY_OPTION(_, x, TCA_REDTAIL) \
 	TC_AQM_SPLIT_OPTION(_, x, TCA_REDTAIL, 1) \
 	_(x, TCA_REDTAIL_MIN1, min1, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
 	  TC_AQM_DERIVED, \
-	  "of the short queue, where its share begins to grow; auto: limit / 80") \
+	  "length of the short queue where its share begins to grow; auto: limit / 80") \
 	_(x, TCA_REDTAIL_MAX1, max1, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
 	  TC_AQM_DERIVED, \
-	  "of the short queue, where its share is share_max; auto: 3 limit / 16") \
+	  "length of the short queue that would get the whole link; auto: 3 limit / 16") \
 	_(x, TCA_REDTAIL_MIN2, min2, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
 	  TC_AQM_DERIVED, \
-	  "of the long queue, where RED begins; auto: limit / 8") \
+	  "average length of the long queue where RED begins; auto: limit / 8") \
 	_(x, TCA_REDTAIL_MAX2, max2, LENGTH, "", 1, REDTAIL_MAX_LIMIT, \
 	  TC_AQM_DERIVED, \
-	  "of the long queue, where probability is reached; auto: limit / 2") \
+	  "average length of the long queue where RED's probability is max_p; auto: limit / 2") \
 	_(x, TCA_REDTAIL_SHARE_MIN, share_min, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of the link for the short queue, least; auto: min1 / max1") \
+	  "minimum share of the short queue; auto: min1 / max1") \
 	_(x, TCA_REDTAIL_SHARE_MAX, share_max, FRACTION, "", 1, 4294967295, \
-	  3435973836, "of the link for the short queue, greatest") \
+	  3435973836, "maximum share of the short queue") \
 	_(x, TCA_REDTAIL_AVPKT, avpkt, BYTES, "", REDTAIL_MIN_AVPKT, \
-	  REDTAIL_MAX_AVPKT, 1000, "size of a packet") \
+	  REDTAIL_MAX_AVPKT, 1000, "size of an average packet") \
 	_(x, TCA_REDTAIL_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "of an arrival in the average; auto: from bandwidth and avpkt") \
+	  "weight of an arrival in the average; auto: it remembers 1 s of packets") \
 	_(x, TCA_REDTAIL_PROBABILITY, probability, FRACTION, "", 1, 4294967295, \
-	  85899346, "of an early drop at max2; with adaptive, at the start") \
-	_(x, TCA_REDTAIL_ADAPTIVE, adaptive, FLAG, "", 0, 1, 1, "Adaptive RED") \
+	  85899346, "max_p, the drop probability at max2; with adaptive, its initial value") \
+	_(x, TCA_REDTAIL_ADAPTIVE, adaptive, FLAG, "", 0, 1, 1, "adapt max_p") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_REDTAIL) \
 	_(x, TCA_REDTAIL_PACKETS, packets, PACKETS, "", 0, 4294967295, 128, \
-	  "of a flow that are short, as long as it is young") \
+	  "packets of a new flow that join the short queue") \
 	_(x, TCA_REDTAIL_AGE, age, TIME, "", 0, 4294967295, 0, \
-	  "up to which a flow is short, whatever it has sent") \
+	  "age below which a flow is short, however much it has sent") \
 	_(x, TCA_REDTAIL_TAU, tau, TIME, "", 1, 4294967295, 5000000, \
-	  "of silence after which a flow is new") \
+	  "silence after which a flow counts as new") \
 	_(x, TCA_REDTAIL_FLOWS, flows, NUMBER, "slots", 1, REDTAIL_MAX_FLOWS, \
-	  1024, "of the table of flows") \
+	  1024, "slots of the flow table") \
 	_(x, TCA_REDTAIL_KEY, key, CHOICE, "addresses|flow", 0, 1, 0, \
-	  "what makes a flow: two addresses, or also the ports") \
+	  "a flow is identified by both addresses, or also by the ports") \
 	_(x, TCA_REDTAIL_DYNAMIC, dynamic, FLAG, "", 0, 1, 0, \
-	  "move min2 and max2 by the loss of the long queue") \
+	  "move min2 and max2 by the loss rate of the long queue") \
 	_(x, TCA_REDTAIL_LOW, low, FRACTION, "", 0, 4294967295, 42949673, \
 	  "loss below which dynamic lowers them") \
 	_(x, TCA_REDTAIL_HIGH, high, FRACTION, "", 0, 4294967295, 85899346, \
 	  "loss above which dynamic raises them, above low") \
 	_(x, TCA_REDTAIL_GAMMA, gamma, FRACTION, "", 1, 4294967295, 85899346, \
-	  "part of min2 that dynamic moves it by") \
+	  "step of dynamic, as a fraction of min2") \
 	TC_AQM_SEED_OPTION(_, x, TCA_REDTAIL)
 
 enum {
@@ -86,32 +86,32 @@ enum redtail_key {
 
 #define TC_REDTAIL_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
-	_(x, __u64, sent_short, BYTES, "", "served from the short queue") \
-	_(x, __u64, sent_long, BYTES, "", "served from the long queue") \
+	_(x, __u64, sent_short, BYTES, "", "sent from the short queue") \
+	_(x, __u64, sent_long, BYTES, "", "sent from the long queue") \
 	_(x, __s64, credit, BYTES, "", \
-	  "that the short queue is owed; negative: it was served ahead of its share") \
+	  "bytes that the short queue is owed; negative: it was served in advance") \
 	_(x, __u32, min1, BYTES, "", "lower threshold of the short queue") \
 	_(x, __u32, max1, BYTES, "", "upper threshold of the short queue") \
 	_(x, __u32, min2, BYTES, "", \
 	  "lower threshold of the long queue; moves with dynamic") \
 	_(x, __u32, max2, BYTES, "", \
 	  "upper threshold of the long queue; moves with dynamic") \
-	_(x, __u32, share_min, FRACTION, "", "least share of the short queue") \
+	_(x, __u32, share_min, FRACTION, "", "minimum share of the short queue") \
 	_(x, __u32, share_max, FRACTION, "", \
-	  "greatest share of the short queue") \
-	_(x, __u32, weight, FRACTION, "", "of the average") \
-	_(x, __u32, backlog_short, BYTES, "", "held in the short queue") \
-	_(x, __u32, backlog_long, BYTES, "", "held in the long queue") \
-	_(x, __u32, qlen_short, COUNT, "packets", "held in the short queue") \
-	_(x, __u32, qlen_long, COUNT, "packets", "held in the long queue") \
+	  "maximum share of the short queue") \
+	_(x, __u32, weight, FRACTION, "", "weight of the average") \
+	_(x, __u32, backlog_short, BYTES, "", "in the short queue") \
+	_(x, __u32, backlog_long, BYTES, "", "in the long queue") \
+	_(x, __u32, qlen_short, COUNT, "packets", "in the short queue") \
+	_(x, __u32, qlen_long, COUNT, "packets", "in the long queue") \
 	_(x, __u32, share, FRACTION, "", \
-	  "of the short queue at its present length") \
+	  "share of the short queue at its current length") \
 	_(x, __u32, avg, BYTES, "", "average length of the long queue") \
-	_(x, __u32, max_p, FRACTION, "", "Adaptive RED's") \
+	_(x, __u32, max_p, FRACTION, "", "RED's drop probability at max2") \
 	_(x, __u32, loss_short, FRACTION, "", \
-	  "average of lost to arrived packets, short queue") \
+	  "average fraction of packets lost, short queue") \
 	_(x, __u32, loss_long, FRACTION, "", \
-	  "average of lost or marked to arrived, long queue") \
+	  "average fraction of packets lost or marked, long queue") \
 	_(x, __u64, early_drop, EVENTS, "packets", "dropped by chance") \
 	_(x, __u64, early_mark, EVENTS, "packets", "marked by chance") \
 	_(x, __u64, forced_drop, EVENTS, "packets", \
@@ -119,19 +119,19 @@ enum redtail_key {
 	_(x, __u64, forced_mark, EVENTS, "packets", \
 	  "marked because the average was above 2 max2") \
 	_(x, __u64, overflow_short, EVENTS, "arrivals", \
-	  "at the short queue that found the buffer full") \
+	  "for the short queue that did not fit") \
 	_(x, __u64, overflow_long, EVENTS, "arrivals", \
-	  "at the long queue that found the buffer full") \
-	_(x, __u64, max_p_raised, EVENTS, "steps", "of max_p up") \
-	_(x, __u64, max_p_lowered, EVENTS, "steps", "of max_p down") \
+	  "for the long queue that did not fit") \
+	_(x, __u64, max_p_raised, EVENTS, "steps", "max_p rose") \
+	_(x, __u64, max_p_lowered, EVENTS, "steps", "max_p fell") \
 	_(x, __u64, min2_raised, EVENTS, "steps", \
-	  "of the dynamic thresholds up") \
+	  "min2 and max2 rose") \
 	_(x, __u64, min2_lowered, EVENTS, "steps", \
-	  "of the dynamic thresholds down") \
+	  "min2 and max2 fell") \
 	_(x, __u64, flows_new, EVENTS, "flows", "that were new") \
 	_(x, __u64, flows_long, EVENTS, "flows", "that became long") \
 	_(x, __u64, flows_evicted, EVENTS, "flows", \
-	  "forgotten early for want of a slot") \
+	  "replaced early because their set was full") \
 	TC_AQM_FILTER_STATS(_, x)
 
 struct tc_redtail_qdisc_stats {
@@ -139,16 +139,16 @@ struct tc_redtail_qdisc_stats {
 };
 
 #define TC_REDTAIL_CLASS_STATS(_, x) \
-	_(x, __u64, sent, BYTES, "", "served") \
-	_(x, __u64, arrived, EVENTS, "packets", "that came for this queue") \
+	_(x, __u64, sent, BYTES, "", "sent") \
+	_(x, __u64, arrived, EVENTS, "packets", "arrived for this queue") \
 	_(x, __u32, share, FRACTION, "", \
-	  "of the service while both queues hold packets") \
+	  "share of the link while both queues hold packets") \
 	_(x, __u32, loss, FRACTION, "", \
-	  "average of lost (or marked) to arrived packets") \
+	  "average fraction of packets lost or marked") \
 	_(x, __u32, min, BYTES, "", "lower threshold in force") \
 	_(x, __u32, max, BYTES, "", "upper threshold in force") \
 	_(x, __u32, avg, BYTES, "", "average length; long queue only") \
-	_(x, __u32, max_p, FRACTION, "", "Adaptive RED's; long queue only") \
+	_(x, __u32, max_p, FRACTION, "", "RED's drop probability at max2; long queue only") \
 	_(x, __u64, marked, EVENTS, "packets", "long queue only")
 
 struct tc_redtail_class_stats {

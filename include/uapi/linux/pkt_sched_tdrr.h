@@ -15,7 +15,7 @@
 	TC_AQM_FLOWS_OPTIONS(_, x, TCA_TDRR) \
 	_(x, TCA_TDRR_TIME_CONSTANT, time_constant, TIME, "", \
 	  TDRR_MIN_TIME_CONSTANT, TDRR_MAX_TIME_CONSTANT, 100000, \
-	  "of the average that is a queue's throughput")
+	  "time constant of the throughput averages")
 
 enum {
 	TCA_TDRR_UNSPEC,
@@ -30,11 +30,11 @@ enum {
 
 #define TC_TDRR_QDISC_STATS(_, x) \
 	TC_AQM_FLOWS_STATS(_, x) \
-	_(x, __u64, top_throughput, BITRATE, "", "of queue top") \
+	_(x, __u64, top_throughput, BITRATE, "", "throughput of queue top") \
 	_(x, __u64, victims, EVENTS, "times", \
-	  "a discard hit another queue than the discard before") \
+	  "a drop hit a different queue than the drop before") \
 	_(x, __u64, top, COUNT, "", \
-	  "number of the active queue with the highest throughput, from 1; 0: none is active")
+	  "number of the active queue with the highest throughput, from 1; 0: no queue is active")
 
 struct tc_tdrr_qdisc_stats {
 	TC_TDRR_QDISC_STATS(TC_AQM_MEMBER, 0)
@@ -42,12 +42,12 @@ struct tc_tdrr_qdisc_stats {
 
 #define TC_TDRR_CLASS_STATS(_, x) \
 	_(x, __u64, throughput, BITRATE, "", \
-	  "what the queue has sent, averaged up to now") \
+	  "average of the bytes sent by the queue") \
 	_(x, __u32, queue, COUNT, "", \
-	  "number of the queue, from 1; as a class, 65536 is 0") \
-	_(x, __u32, is_top, FLAG, "", "the next discard would hit this queue") \
+	  "number of the queue, from 1; 65536 is class 0") \
+	_(x, __u32, is_top, FLAG, "", "this queue loses the next packet") \
 	_(x, __s64, deficit, BYTES, "", \
-	  "that it may still send in this round; 0 or negative: what it has to wait for")
+	  "bytes that it may still send in this round; negative: bytes to pay back")
 
 struct tc_tdrr_class_stats {
 	TC_TDRR_CLASS_STATS(TC_AQM_MEMBER, 0)
