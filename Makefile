@@ -106,7 +106,7 @@ uninstall: ## remove all that install installed
 
 # What a run needs is installed first. `make setup-tests` adds what sweeps and tests need.
 setup: $(VENV)/.ready ## install what a run needs and a fresh Debian machine lacks
-setup-sweeps: $(VENV)/.sweeps-ready ## install what sweeps need, too
+setup-sweeps: $(VENV)/.sweeps-ready ## install what sweeps on a cluster need, too
 setup-tests: $(VENV)/.sweeps-ready $(VENV)/.tests-ready ## install all that tests and checks need
 
 .PHONY: packages packages-tests
@@ -132,12 +132,12 @@ $(VENV)/.sweeps-ready: requirements/sweeps.txt | $(VENV)/.ready
 $(VENV)/.tests-ready: requirements/tests.txt | packages-tests $(VENV)/.ready
 	$(call pip,tests)
 
-demo: setup-sweeps ## each discipline on its own ground beside mainline's, in virtual time
+demo: setup ## each discipline on its own ground beside mainline's, in virtual time
 	$(VENV)/bin/python netns-scenarios/demo
 
 # As long as its cells take; interrupted, the same command goes on. All cores, or JOBS. ARGS are
 # further options of netns-scenarios/paper.
-paper-%: setup-sweeps ## run what is missing of a paper's cells, and write its page in docs/results
+paper-%: $(if $(PROFILE),setup-sweeps,setup) ## run what is missing of a paper's cells, and write its page in docs/results
 	$(VENV)/bin/python netns-scenarios/paper $* $(if $(ERA),--era $(ERA)) \
 		$(if $(JOBS),--jobs $(JOBS)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(QUICK),--quick) $(ARGS)
 

@@ -103,10 +103,10 @@ def _run(args: argparse.Namespace) -> None:
     recipe, facts = compose(found, settings)
     congestion_control.check(recipe, here=args.here)
     asked = _asked(args, found.name, settings)
-    lab_options = [word for option in LAB_OPTIONS if asked[option]
-                   for word in (f"--{option}", asked[option])]
+    lab_options = {option: asked[option] for option in LAB_OPTIONS if asked[option]}
     if args.here and lab_options:
-        raise UserError(f"{lab_options[0]} chooses the lab's kernel: leave it out with --here")
+        raise UserError(f"--{next(iter(lab_options))} chooses the lab's kernel: "
+                        "leave it out with --here")
     # Late, so that --list and every mistake above need no numpy.
     from aqmlab.measure import logs, result
 
@@ -114,8 +114,7 @@ def _run(args: argparse.Namespace) -> None:
         host_requirements.check(recipe)
     else:
         try:
-            engines.check(Request(["true"], args.engine or Request.engine, args.kernel, clock,
-                                  args.flavour or Request.flavour, args.seed))
+            engines.check(Request(["true"], clock=clock, seed=args.seed, **lab_options))
         except LabError as error:
             raise UserError(str(error)) from error
     directory = args.out or default_out(found, asked)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Many runs, by Snakemake: several at a time, those that are there already not again."""
+"""Many runs, several at a time, without those that are there: forked from here, or by Snakemake."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from labkit import engines
+from labkit.errors import LabError
+from labkit.request import Request
 from tqdm import tqdm
 
-from aqmlab import ROOT
+from aqmlab import ROOT, run_command
 from aqmlab.measure import logs
 from aqmlab.run import run_directory
-from aqmlab.run.execute import terminated_as_interrupt
+from aqmlab.run.execute import end_with, terminated_as_interrupt
 
 SNAKEFILE = Path(__file__).with_name("sweep.smk")
+RUN = ROOT / "netns-scenarios" / "run"
 PROFILES = ROOT / "netns-scenarios" / "profiles"
-LOG = "snakemake.log"
+LOG = "sweep.log"
 
 
 @dataclass(frozen=True)
@@ -74,10 +79,17 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
     (directory / logs.SWEEP).write_text(json.dumps(
         {"note": note, "runs": {name: asdict(job) for name, job in jobs.items()}}, indent=1) + "\n")
     print("the lab's kernel, modules and tools", file=sys.stderr, flush=True)
-    if subprocess.run([ROOT / "lab" / "boot", "--build"]).returncode:
-        raise SystemExit(1)
+    try:
+        booted = engines.run(Request(["true"]))
+    except LabError as error:
+        raise SystemExit(f"lab: {error}") from error
+    if booted.status:
+        raise SystemExit(f"lab: {booted.reason}; kernel log: {booted.log}")
     with terminated_as_interrupt():
-        _snakemake(directory, list(jobs), where(args.profile, args.jobs), taken)
+        if args.profile:
+            _snakemake(directory, list(jobs), where(args.profile, args.jobs), taken)
+        else:
+            _forked(directory, jobs, args.jobs or os.cpu_count() or 1, taken)
     results = {}
     for name in jobs:
         with contextlib.suppress(logs.BadLog):
@@ -97,48 +109,113 @@ def of_other_words(directory: Path, words: list[str]) -> bool:
     return made != words
 
 
-def where(profile: str | None, jobs: int | None) -> list[str]:
-    """Snakemake's options for where runs are made, and how many at a time. A profile that is not
-    ours Snakemake looks for itself: a directory, or one in ~/.config/snakemake."""
-    if not profile:
-        return ["--cores", str(jobs or os.cpu_count() or 1)]
+def where(profile: str, jobs: int | None) -> list[str]:
+    """Return Snakemake's options for where runs are made, and how many at a time.
+
+    A profile that is not ours Snakemake looks for itself: a directory, or one in
+    ~/.config/snakemake.
+    """
     ours = PROFILES / profile
     return ["--profile", str(ours if ours.is_dir() else profile),
             *(["--jobs", str(jobs)] if jobs else [])]
 
 
+class _Progress:
+    """A bar that counts the results in a sweep's directory, and tells of each new one."""
+
+    def __init__(self, directory: Path, names: Collection[str],
+                 taken: Callable[[str], None] | None) -> None:
+        self.directory, self.taken = directory, taken
+        self.waited_for = set(names)
+        self.bar = tqdm(total=len(names), ascii=" =", bar_format=(
+            "{l_bar}{bar}| {n_fmt}/{total_fmt} runs, {elapsed} gone, {remaining} left"))
+        self.bar.initial = sum(run_directory.is_whole(directory / name) for name in names)
+
+    def look(self, names: Collection[str] = ()) -> None:
+        """Count the results that are whole; only look at `names`, if any are given."""
+        for name in names or tuple(self.waited_for):
+            if name in self.waited_for and run_directory.is_whole(self.directory / name):
+                self.waited_for.remove(name)
+                if self.taken:
+                    self.taken(name)
+        self.bar.n = self.bar.total - len(self.waited_for)
+        self.bar.refresh()
+
+
+def _forked(directory: Path, jobs: Mapping[str, Job], at_once: int,
+            taken: Callable[[str], None] | None) -> None:
+    """Make what is missing in copies of this process, which has everything imported already."""
+    progress = _Progress(directory, jobs, taken)
+    waiting = [name for name in jobs if not run_directory.is_whole(directory / name)]
+    running: dict[int, str] = {}
+
+    def fill() -> None:
+        while waiting and len(running) < at_once:
+            name = waiting.pop(0)
+            running[_begin(directory, name, jobs[name].words, log)] = name
+
+    with progress.bar, (directory / LOG).open("ab") as log:
+        try:
+            fill()
+            progress.look()
+            while running:
+                ended = running.pop(os.wait()[0])
+                fill()
+                progress.look([ended])
+        finally:
+            # An interrupt, or what `taken` raised. Each run ends its guest.
+            for pid in running:
+                os.kill(pid, signal.SIGTERM)
+            for pid in running:
+                os.waitpid(pid, 0)
+
+
+def _begin(directory: Path, name: str, words: Sequence[str], log: BinaryIO) -> int:
+    """Start the run `name`, with what it says in `log`; return its process."""
+    parent = os.getpid()
+    sys.stdout.flush()
+    if pid := os.fork():
+        return pid
+    status = 1
+    try:
+        end_with(parent)
+        os.chdir(directory)
+        for number, file in ((0, os.devnull), (1, os.devnull)):
+            os.dup2(os.open(file, os.O_RDWR), number)
+        os.dup2(log.fileno(), 2)
+        sys.argv = [str(RUN), *words, "--out", name]
+        status = run_command.main(sys.argv[1:])
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        # Nothing of the parent's is flushed or cleaned up here.
+        sys.stderr.flush()
+        os._exit(status)
+
+
 def _snakemake(directory: Path, names: list[str], options: list[str],
                taken: Callable[[str], None] | None) -> None:
-    """Make what is missing, with a bar that counts results."""
+    """Make what is missing on a cluster."""
     argv = [str(Path(sys.prefix) / "bin" / "snakemake"), "--snakefile", str(SNAKEFILE),
             "--configfile", str(directory / logs.SWEEP), "--directory", str(directory),
             *options, "--keep-going", "--rerun-incomplete", "--nolock"]
     with (directory / LOG).open("wb") as out:
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
-                                 stderr=subprocess.STDOUT, start_new_session=True)
-
-        waited_for = list(names)
-
-        def done() -> int:
-            for name in list(waited_for):
-                if run_directory.is_whole(directory / name):
-                    waited_for.remove(name)
-                    if taken:
-                        taken(name)
-            return len(names) - len(waited_for)
-
-        form = "{l_bar}{bar}| {n_fmt}/{total_fmt} runs, {elapsed} gone, {remaining} left"
+        try:
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
+                                     stderr=subprocess.STDOUT, start_new_session=True)
+        except FileNotFoundError as error:
+            raise SystemExit("--profile needs Snakemake: make setup-sweeps") from error
         # In a file or a pipe a line now and then does; and to look for many costs a file server.
         every = 0.5 if sys.stderr.isatty() and len(names) < 1000 else 15.0
         try:
-            with tqdm(total=len(names), initial=done(), bar_format=form, ascii=" =") as bar:
+            progress = _Progress(directory, names, taken)
+            with progress.bar:
                 ended = False
                 while not ended:
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         child.wait(every)
                         ended = True
-                    bar.n = done()
-                    bar.refresh()
+                    progress.look()
         except BaseException:
             # An interrupt, or what `taken` raised. To Snakemake and to the runs, each of which ends
             # its guest.

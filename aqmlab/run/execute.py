@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import ctypes
 import functools
@@ -15,10 +14,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from labkit import engines
+from labkit.errors import EXIT_UNAVAILABLE, LabError
+from labkit.request import Request
 from labkit.toolchain import compiler
 
 from aqmlab import ROOT
@@ -44,13 +46,14 @@ TURN_NS = 50_000_000
 
 def made_with() -> dict[str, Any]:
     """The checkout, the compiler and the command that this run is of; the guest adds the rest."""
+    return {**_checkout(), "argv": sys.argv}
+
+
+@functools.cache
+def _checkout() -> dict[str, str]:
     version = subprocess.run([ROOT / "tools" / "version"], capture_output=True, text=True,
                              check=True)
-    return {
-        "version": version.stdout.strip(),
-        "compiler": compiler(),
-        "argv": sys.argv,
-    }
+    return {"version": version.stdout.strip(), "compiler": compiler()}
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,10 @@ class Cost:
     cpu_s: float
 
 
-def _children_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _used_s() -> float:
+    """Seconds of a CPU that this process and its children have used."""
+    return sum(used.ru_utime + used.ru_stime for used in
+               map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
 @contextlib.contextmanager
@@ -72,6 +76,8 @@ def terminated_as_interrupt() -> Iterator[None]:
     a shell that began this in the background has it ignored, for children inherit that."""
 
     def raise_interrupt(_number: int, _frame: object) -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)  # a second one must not cut the clean-up short
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, raise_interrupt)
@@ -83,32 +89,63 @@ def terminated_as_interrupt() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _end_with(parent: int, libc: ctypes.CDLL) -> None:
-    """In a child before its program begins: have it terminated when `parent` ends, even killed."""
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+def end_with(parent: int) -> None:
+    """Have this process, a child of `parent`, terminated when `parent` ends, even if killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def _run_logged(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
-    """Run `argv` with its output in `log`; return its exit status and its last lines.
+class _Log:
+    """A run's log for the lab, which remembers the last lines.
 
-    The output passes through here, because a log on a disk that is full cannot say so. The child
-    has `log` open, too: the lock on it lasts until both have ended. When this process is
+    A log on a disk that is full cannot hold the reason of a failure.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.end = b""
+
+    def write(self, text: bytes) -> int:
+        self.end = b"\n".join((self.end + text).rsplit(b"\n", TAIL + 1)[-TAIL - 1:])
+        with contextlib.suppress(OSError):
+            self.file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: the file has no buffer."""
+
+    def fileno(self) -> int:
+        return self.file.fileno()
+
+
+def _in_lab(request: Request, log: _Log) -> tuple[int, str]:
+    """Boot a guest for `request` with its output in `log`; return its status and last lines."""
+    try:
+        result = engines.run(replace(request, output=log))
+    except LabError as error:
+        return EXIT_UNAVAILABLE, str(error)
+    if result.reason:
+        log.write(f"lab: {result.reason}; kernel log: {result.log}\n".encode())
+    return result.status, log.end.decode(errors="replace").strip()
+
+
+def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
+    """Run `argv` on this machine with its output in `log`; return its status and its last lines.
+
+    The child has `log` open, too: the lock on it lasts until both have ended. When this process is
     interrupted the child is interrupted too, and has ended when KeyboardInterrupt arrives at the
     caller.
     """
-    said = collections.deque[bytes](maxlen=TAIL)
+    said = _Log(log)
     child = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT,
         start_new_session=True, pass_fds=[log.fileno()],
-        preexec_fn=functools.partial(_end_with, os.getpid(), ctypes.CDLL(None)))
+        preexec_fn=functools.partial(end_with, os.getpid()))
     assert child.stdout
     try:
         for line in child.stdout:
-            said.append(line)
-            with contextlib.suppress(OSError):
-                log.write(line)
+            said.write(line)
         status = child.wait()
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
@@ -118,7 +155,7 @@ def _run_logged(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         raise
-    return status, b"".join(said).decode(errors="replace").rstrip()
+    return status, said.end.decode(errors="replace").strip()
 
 
 def run(
@@ -126,12 +163,12 @@ def run(
     facts: Facts,
     asked: Mapping[str, Any],
     place: run_directory.Place,
-    lab_options: Sequence[str] | None,
+    lab_options: Mapping[str, Any] | None,
 ) -> Cost:
     """Carry out `recipe` in `place`, where its logs are afterwards.
 
     asked: as run_directory.claimed takes it; with clock and seed.
-    lab_options: words for lab/boot; None: on this machine, as root.
+    lab_options: fields of the lab's request; None: on this machine, as root.
     """
     directory = place.directory
     run_json = {**asked, "facts": asdict(facts), "made_with": made_with()}
@@ -139,20 +176,20 @@ def run(
     (directory / run_directory.RECIPE).write_text(json.dumps(recipe.as_json(), indent=1) + "\n")
 
     composer = [os.path.realpath(sys.executable), "-I", "-S", str(GUEST_PROGRAM), str(directory)]
-    if lab_options is None:
-        argv = [str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"]
-    else:
-        # Boot, set-up, and no more than the slowest machine would need.
-        wall = asked["clock"] == "wall"
-        limit = 300 + recipe.duration_ms / 1000 * (1 if wall else 2)
-        turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
-        argv = [str(ROOT / "lab" / "boot"), "--clock", asked["clock"],
-                "--seed", str(asked["seed"]), "--memory", f"{recipe.memory_gib}G",
-                "--time-limit", f"{limit:.0f}", "--share", str(directory), *lab_options,
-                "--", "conduct", *turns, *composer]
-    began, used = time.monotonic(), _children_s()
+    began, used = time.monotonic(), _used_s()
     with terminated_as_interrupt():
-        status, said = _run_logged(argv, place.log)
+        if lab_options is None:
+            status, said = _here([str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"],
+                                 place.log)
+        else:
+            # Boot, set-up, and no more than the slowest machine would need.
+            wall = asked["clock"] == "wall"
+            limit = 300 + recipe.duration_ms / 1000 * (1 if wall else 2)
+            turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
+            status, said = _in_lab(Request(
+                ["conduct", *turns, *composer], clock=asked["clock"], seed=asked["seed"],
+                memory=f"{recipe.memory_gib}G", time_limit=limit, share=[directory],
+                **lab_options), _Log(place.log))
     if status:
         raise RunError(f"{said}\nrun failed with status {status}")
-    return Cost(time.monotonic() - began, _children_s() - used)
+    return Cost(time.monotonic() - began, _used_s() - used)

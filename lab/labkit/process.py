@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from .job import new_log
 from .orders import PATH
-from .request import Request, Result
+from .request import Output, Request, Result
 from .terminal import Terminal
 from .verdict import judge
 
@@ -24,7 +24,7 @@ from .verdict import judge
 class Follower:
     """Copies what is appended to a file, as it comes, to a stream."""
 
-    def __init__(self, path: Path, sink: BinaryIO | None) -> None:
+    def __init__(self, path: Path, sink: Output | None) -> None:
         self.path = path
         self.sink = sink
         self.file: BinaryIO | None = None
@@ -105,9 +105,12 @@ def supervise(
     """
     log = new_log()
     followers = [
-        Follower(job / "stdout", None if capture else sys.stdout.buffer),
-        Follower(job / "stderr", None if capture else sys.stderr.buffer),
+        Follower(job / name, None if capture else request.output or stream.buffer)
+        for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr))
     ]
+    kept = [terminal.theirs] if terminal else []
+    if request.output:
+        kept.append(request.output.fileno())
     begin = time.monotonic()
     process: subprocess.Popen[bytes] | None = None
     try:
@@ -123,7 +126,7 @@ def supervise(
                     "LAB_STARTER": str(os.getpid()), **environment,
                 },
                 start_new_session=True,
-                pass_fds=[terminal.theirs] if terminal else [],
+                pass_fds=kept,
             )
         in_time = wait(process, followers, request.time_limit, terminal)
     finally:

@@ -6,11 +6,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
+
+
+class Output(Protocol):
+    """A file of the host for what a command prints."""
+
+    def write(self, text: bytes, /) -> int:
+        """Append TEXT."""
+
+    def flush(self) -> None:
+        """Pass on what was written."""
+
+    def fileno(self) -> int:
+        """Return the file's descriptor."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to run and in what: the whole of lab/boot's command line."""
+    """What to run and in what: the whole of lab/boot's command line.
+
+    output: where the command's stdout and stderr go, if not to this process's. The guest keeps
+    the file open until it has ended.
+    """
 
     command: Sequence[str]
     engine: str = "uml"
@@ -26,6 +44,7 @@ class Request:
     terminal: bool = False  # the command's is the one that the lab was started from
     share: Sequence[Path] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    output: Output | None = None
 
 
 @dataclass

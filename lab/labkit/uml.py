@@ -9,6 +9,7 @@ pages where the host lets it (lab/src/huge.c).
 from __future__ import annotations
 
 import contextlib
+import functools
 import shutil
 from pathlib import Path
 
@@ -105,12 +106,20 @@ def command_line(request: Request, kernel: Kernel) -> list[str]:
     return words
 
 
+@functools.cache
+def built(name: str, flavour: str) -> tuple[Kernel, Path, Extras, Path]:
+    """The kernel NAME in FLAVOUR, its modules, the plugins and tools, and the lab's own programs.
+
+    What is missing is built. A process that boots many guests looks for all that once: it takes
+    as long as a boot, and files that change meanwhile must not change half of a sweep.
+    """
+    kernel = kernels.ensure_uml(name, flavour)
+    return kernel, modules.ensure_modules(kernel), modules.ensure_extras(), modules.ensure_helpers()
+
+
 def run(request: Request, capture: bool) -> Result:
     """Boot a user-mode kernel for REQUEST and see it through."""
-    kernel = kernels.ensure_uml(request.kernel, request.flavour)
-    tree = modules.ensure_modules(kernel)
-    extras = modules.ensure_extras()
-    helpers = modules.ensure_helpers()
+    kernel, tree, extras, helpers = built(request.kernel, request.flavour)
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(job_directory(request.memory))
         terminal = stack.enter_context(Terminal(job)) if request.terminal else None

@@ -8,9 +8,11 @@ import subprocess
 from io import BytesIO
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
+from labkit import engines
+from labkit.request import Request, Result
 
 from aqmlab.exceptions import UserError
 from aqmlab.replay import demo_workloads
@@ -241,16 +243,16 @@ def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
     """`memory` is the guest's; TCP may use three quarters of it, in pages of 4 KiB."""
     begun: list[str] = []
 
-    def run_logged(argv: list[str], _log: BinaryIO) -> tuple[int, str]:
-        begun[:] = argv
-        return 0, ""
+    def run(request: Request) -> Result:
+        begun[:] = [request.memory]
+        return Result(0, tmp_path / "log")
 
-    monkeypatch.setattr(execute, "_run_logged", run_logged)
+    monkeypatch.setattr(engines, "run", run)
     found = find("dumbbell")
     for given, gib, pages in ((), 2, 393216), (("memory=8",), 8, 1572864):
         settings = Settings(resolve(found.params, given), "pfifo limit 200", 1, "virtual")
         asked = {"seed": 1, "clock": "virtual"}
         place = run_directory.Place(tmp_path, BytesIO())
-        execute.run(*compose(found, settings), asked, place, [])
-        assert begun[begun.index("--memory") + 1] == f"{gib}G"
+        execute.run(*compose(found, settings), asked, place, {})
+        assert begun == [f"{gib}G"]
         assert CarryOut(tmp_path, "").tcp_pages == pages

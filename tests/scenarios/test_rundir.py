@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from labkit.request import Request
 
 from aqmlab import ROOT, run_command
 from aqmlab.exceptions import UserError
@@ -262,9 +263,10 @@ def test_all_kinds_that_a_machine_lacks_are_said_at_once(monkeypatch: pytest.Mon
 
 def test_the_reason_is_told_where_the_log_has_no_room() -> None:
     with Path("/dev/full").open("ab", buffering=0) as full:
-        status, said = execute._run_logged(
-            ["sh", "-c", "echo one; echo queue.csv: No space left on device >&2; exit 3"], full)
-    assert (status, said) == (3, "one\nqueue.csv: No space left on device")
+        argv = ["sh", "-c", "echo one; echo queue.csv: No space left on device >&2; exit 3"]
+        for status, said in (execute._here(argv, full),
+                             execute._in_lab(Request(argv), execute._Log(full))):
+            assert (status, said) == (3, "one\nqueue.csv: No space left on device")
 
 
 # A program that runs another, as `run` does, and says its number.
@@ -274,7 +276,7 @@ sys.path[:0] = sys.argv[1:4]
 from pathlib import Path
 from aqmlab.run import execute
 with Path(sys.argv[4]).open("ab", buffering=0) as log:
-    execute._run_logged(["sh", "-c", sys.argv[5]], log)
+    execute._here(["sh", "-c", sys.argv[5]], log)
 """
 
 
