@@ -193,7 +193,13 @@ TWORR_TOGETHER(vars.control.last, vars.queue.delay.wait);
 TWORR_TOGETHER(derived.persistent.estimator, vars.persistent.lowest);
 #endif
 
-/* Tell the sender: false if the packet must be dropped for that. */
+/* The cause of a drop in each phase. */
+static enum aqm_drop tworr_drop(enum two_region_phase phase)
+{
+	return AQM_DROP_OWN + phase - TWO_REGION_LOW;
+}
+
+/* Signal to the sender. Return: false if the packet must be dropped for that. */
 static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 				  enum two_region_phase phase)
 {
@@ -204,31 +210,17 @@ static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	switch (congestion_signal(&q->derived.signal, skb,
 				  phase == TWO_REGION_MAX)) {
 	case CONGESTION_MARKED:
-		q->vars.queue.stats.marked++;
+		q->vars.queue.counters.signal.early_mark++;
 		++*(phase == TWO_REGION_LOW ? &st->marked_low :
 		    phase == TWO_REGION_HIGH ? &st->marked_high :
 					       &st->marked_max);
 		return true;
 	case CONGESTION_SPARED:
-		q->vars.queue.stats.spared++;
+		q->vars.queue.counters.signal.spared++;
 		return true;
 	default:
-		++*(phase == TWO_REGION_LOW ? &st->dropped_low :
-		    phase == TWO_REGION_HIGH ? &st->dropped_high :
-					       &st->dropped_max);
 		return false;
 	}
-}
-
-/* The arrival finds no room: @cause counts it. */
-static noinline int tworr_lost(struct sk_buff *skb, struct Qdisc *sch,
-			       u64 *cause, struct sk_buff **to_free)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-
-	++*cause;
-	return plain_fifo_drop(sch, &q->vars.queue, skb, QDISC_DROP_OVERLIMIT,
-			       to_free);
 }
 
 /* What arrivals are counted under may change with this one. */
@@ -257,7 +249,7 @@ static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 	struct plain_fifo *queue = &v->queue;
 	enum two_region_phase phase;
 	u64 now = ktime_get_ns();
-	u64 *full;
+	enum aqm_drop full;
 
 	if (unlikely(now >= v->stands))
 		tworr_look(sch, packets, now);
@@ -267,11 +259,10 @@ static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 
 	full = plain_fifo_full(queue, skb, packets);
 	if (unlikely(full))
-		return tworr_lost(skb, sch, full, to_free);
-	if (unlikely(phase != TWO_REGION_QUIET) && !tworr_signal(sch, skb, phase)) {
-		plain_fifo_drop(sch, queue, skb, QDISC_DROP_CONGESTED, to_free);
-		return NET_XMIT_CN;
-	}
+		return plain_fifo_drop(skb, sch, queue, full, to_free);
+	if (unlikely(phase != TWO_REGION_QUIET) && !tworr_signal(sch, skb, phase))
+		return plain_fifo_drop(skb, sch, queue, tworr_drop(phase),
+				       to_free);
 	return plain_fifo_add(sch, queue, skb, packets, now);
 }
 
@@ -281,7 +272,7 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
 	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.untold,
-				 &q->vars.queue.stats, q->params.split_gso,
+				 &q->vars.queue.counters, q->params.split_gso,
 				 tworr_enqueue_one);
 }
 
@@ -480,6 +471,9 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 
 	*st = q->stats;
 	plain_fifo_stats(st, &v->queue, d->bandwidth);
+	st->dropped_low = v->queue.counters.drops[tworr_drop(TWO_REGION_LOW)];
+	st->dropped_high = v->queue.counters.drops[tworr_drop(TWO_REGION_HIGH)];
+	st->dropped_max = v->queue.counters.drops[tworr_drop(TWO_REGION_MAX)];
 	persistent_queue_advance(&persistent, &d->persistent,
 				 v->queue.held.segments, now);
 	st->q_est = persistent.estimate;

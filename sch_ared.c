@@ -123,7 +123,6 @@ struct ared_vars {
  * struct ared_sched_data - a discipline
  * @law: what is in force
  * @vars: state of the datapath
- * @signal: what became of what RED chose
  * @adapted: how often max_p moved
  * @params: configuration
  * @link: the device's speed
@@ -131,7 +130,6 @@ struct ared_vars {
 struct ared_sched_data {
 	struct ared_law			law;
 	struct ared_vars		vars;
-	struct congestion_stats		signal;
 	struct gentle_red_stats		adapted;
 	struct ared_params		params;
 	struct link_rate		link;
@@ -154,7 +152,7 @@ static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	signal = red_queue_signal(sch, skb, &p->red, &v->red, &v->random,
 				  &p->signal, &forced);
 	lost = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
-			       &q->signal, to_free);
+			       to_free);
 	if (unlikely(lost))
 		return lost;
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
@@ -166,7 +164,7 @@ static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct ared_sched_data *q = qdisc_priv(sch);
 
 	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.untold,
-				 &q->vars.fifo.stats, q->law.split,
+				 &q->vars.fifo.counters, q->law.split,
 				 ared_arrival);
 }
 
@@ -334,12 +332,7 @@ static void ared_stats(struct Qdisc *sch, void *stats)
 	red = gentle_red_seen(p, &v->red, v->fifo.held.segments, now);
 	gentle_red_adapt(p, &red, &adapted, now);
 	plain_fifo_stats(st, &v->fifo, q->law.bandwidth);
-	st->marked = congestion_marked(&q->signal);
-	st->spared = q->signal.spared;
-	st->early_drop = q->signal.early_drop;
-	st->early_mark = q->signal.early_mark;
-	st->forced_drop = q->signal.forced_drop;
-	st->forced_mark = q->signal.forced_mark;
+	AQM_SIGNAL_STATS(st, &v->fifo.counters);
 	st->avg = red.avg;
 	st->max_p = red.max_p;
 	st->probability = min_t(u64, gentle_red_probability(p, &red), U32_MAX);

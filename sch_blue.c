@@ -137,7 +137,7 @@ struct blue_sched_data {
 };
 
 /* Of a packet that is queued and sent, nothing else is touched. */
-static_assert(offsetof(struct blue_sched_data, vars.queue.stats) <= 3 * 64);
+static_assert(offsetof(struct blue_sched_data, vars.queue.counters) <= 3 * 64);
 
 /*
  * Out of line is what few packets meet: one that is queued while p_m is 0 calls
@@ -173,27 +173,24 @@ static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool ab
 	qdisc_qstats_overlimit(sch);
 	switch (congestion_signal(&q->law.signal, skb, above)) {
 	case CONGESTION_MARKED:
-		q->vars.queue.stats.marked++;
+		q->vars.queue.counters.signal.early_mark++;
 		return true;
 	case CONGESTION_SPARED:
-		q->vars.queue.stats.spared++;
+		q->vars.queue.counters.signal.spared++;
 		return true;
 	default:
-		q->stats.early_drop++;
 		return false;
 	}
 }
 
-/* The arrival finds no room: @cause counts it. */
+/* The arrival finds no room. */
 static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
-			      u64 *cause, struct sk_buff **to_free)
+			      enum aqm_drop cause, struct sk_buff **to_free)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
-	++*cause;
 	blue_congested(q);
-	return plain_fifo_drop(sch, &q->vars.queue, skb, QDISC_DROP_OVERLIMIT,
-			       to_free);
+	return plain_fifo_drop(skb, sch, &q->vars.queue, cause, to_free);
 }
 
 /* An arrival, or a segment of one. */
@@ -203,8 +200,8 @@ static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct blue_sched_data *q = qdisc_priv(sch);
 	struct blue_vars *v = &q->vars;
 	struct plain_fifo *queue = &v->queue;
+	enum aqm_drop full;
 	bool above;
-	u64 *full;
 
 	if (unlikely(!queue->held.segments && v->marking.p))
 		blue_idled(q);
@@ -215,10 +212,8 @@ static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	above = (u64)queue->held.segments + packets > q->law.threshold;
 	if (unlikely(above))
 		blue_congested(q);
-	if (v->marking.p && blue_choose(v) && !blue_signal(sch, skb, above)) {
-		plain_fifo_drop(sch, queue, skb, QDISC_DROP_CONGESTED, to_free);
-		return NET_XMIT_CN;
-	}
+	if (v->marking.p && blue_choose(v) && !blue_signal(sch, skb, above))
+		return plain_fifo_drop(skb, sch, queue, AQM_DROP_EARLY, to_free);
 	return plain_fifo_add(sch, queue, skb, packets, 0);
 }
 
@@ -228,7 +223,7 @@ static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct blue_sched_data *q = qdisc_priv(sch);
 
 	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.untold,
-				 &q->vars.queue.stats, q->law.split,
+				 &q->vars.queue.counters, q->law.split,
 				 blue_arrival);
 }
 
@@ -353,6 +348,7 @@ static void blue_stats(struct Qdisc *sch, void *stats)
 	if (!v->queue.held.segments)
 		st->falls += marking_idled(&law->marking, &marking,
 					   ktime_get_ns());
+	st->early_drop = v->queue.counters.drops[AQM_DROP_EARLY];
 	st->probability = marking.p;
 	st->threshold = law->threshold;
 	st->segments = v->queue.held.segments;

@@ -210,31 +210,22 @@ struct cbt_class {
  * struct cbt_vars - state of the datapath; under the qdisc lock
  * @queue: the packets; a tag is the packet's class
  * @arriving: class of the GSO packet that arrives
+ * @victims: forced drops that took a packet out of the queue
  * @cls: its parts, by class; CBT_ALL is not used
  */
 struct cbt_vars {
 	struct red_fifo		queue;
 	u32			arriving;
+	u64			victims;
 	struct cbt_class	cls[CBT_CLASSES];
 };
 
-/**
- * struct cbt_stats - counters; see struct tc_cbt_qdisc_stats
- * @signal: what became of what RED chose
- * @victims: forced drops that took a packet out of the queue
- * @drop_filter: dropped by a filter
- */
-struct cbt_stats {
-	struct congestion_stats	signal;
-	u64	victims;
-	u64	drop_filter;
-};
+#define CBT_DROP_THRESHOLD	AQM_DROP_OWN
 
 struct cbt_sched_data {
 	struct filter_block	filters;
 	struct cbt_law		law;
 	struct cbt_vars		vars;
-	struct cbt_stats	stats;
 	struct cbt_params	params;
 	struct link_rate	link;
 };
@@ -368,19 +359,19 @@ static __always_inline void cbt_take(struct Qdisc *sch, struct sk_buff *skb,
 
 /* Count a packet of @class that is lost, taken out or never added. */
 static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
-		     u64 *cause, enum qdisc_drop_reason reason)
+		     enum aqm_drop cause)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
 	q->vars.cls[class].drops++;
-	red_fifo_lose(sch, &q->vars.queue, skb, cause, reason);
+	red_fifo_lose(sch, &q->vars.queue, skb, cause);
 }
 
 /* Drop an arrival. */
 static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-			     u64 *cause, struct sk_buff **to_free)
+			     enum aqm_drop cause, struct sk_buff **to_free)
 {
-	cbt_lose(sch, skb, class, cause, QDISC_DROP_CONGESTED);
+	cbt_lose(sch, skb, class, cause);
 	__qdisc_drop(skb, to_free);
 	return NET_XMIT_CN;
 }
@@ -409,7 +400,7 @@ cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
  * @skb: the arrival
  * @sch: the discipline
  * @class: the arrival's
- * @cause: the counter of the drop
+ * @cause: of the drop
  * @to_free: list that takes what is dropped
  *
  * Once more while the arrival has no room. One that is larger than a limit by
@@ -418,17 +409,14 @@ cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
  * Return: false if it was the arrival.
  */
 static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-			    u64 *cause, struct sk_buff **to_free)
+			    enum aqm_drop cause, struct sk_buff **to_free)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
-	enum qdisc_drop_reason reason;
 	struct sk_buff *victim;
 	u32 hit, slot, count;
 
 	do {
-		reason = cause == &q->stats.signal.forced_drop ?
-			 QDISC_DROP_CONGESTED : QDISC_DROP_OVERLIMIT;
 		count = red_fifo_count(queue);
 		slot = count;
 		if (!q->law.victim_arrival && !red_fifo_is_oversize(queue, skb))
@@ -439,10 +427,10 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			victim = queue->draw.slots[slot];
 			hit = cbt_class_in(victim);
 			cbt_take(sch, victim, hit);
-			q->stats.victims++;
+			q->vars.victims++;
 		}
 		q->vars.cls[hit].random_drop++;
-		cbt_lose(sch, victim, hit, cause, reason);
+		cbt_lose(sch, victim, hit, cause);
 		__qdisc_drop(victim, to_free);
 		if (victim == skb)
 			return false;
@@ -455,7 +443,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
 				   enum congestion_signal signal, bool forced)
 {
-	congestion_count(&q->stats.signal, signal, forced);
+	congestion_count(&q->vars.queue.counters.signal, signal, forced);
 	if (signal == CONGESTION_MARKED)
 		q->vars.cls[class].marked++;
 }
@@ -466,7 +454,7 @@ static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
  * of what they were given.
  */
 static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-			     u64 *cause, enum congestion_signal signal,
+			     enum aqm_drop cause, enum congestion_signal signal,
 			     bool forced, struct sk_buff **to_free, bool tell)
 {
 	struct parents_before before = parents_before(sch);
@@ -493,11 +481,10 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	enum congestion_signal signal = CONGESTION_PASS;
 	const struct cbt_law *p = &q->law;
-	struct cbt_stats *st = &q->stats;
 	struct cbt_vars *v = &q->vars;
 	struct cbt_class *cl;
+	enum aqm_drop full;
 	bool forced = false;
-	u64 *full;
 
 	cl = &v->cls[class];
 	cl->arrivals++;
@@ -509,20 +496,19 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				  v->queue.held.segments * CBT_UNIT);
 
 	if (unlikely(class != CBT_TCP) &&
-	    cl->red.avg > (u64)p->red[class].max_th << 32)
-		return cbt_drop(skb, sch, class,
-				&cl->threshold_drop, to_free);
+	    cl->red.avg > (u64)p->red[class].max_th << 32) {
+		cl->threshold_drop++;
+		return cbt_drop(skb, sch, class, CBT_DROP_THRESHOLD, to_free);
+	}
 
 	if (class == CBT_TCP || p->red_all)
 		signal = cbt_red(sch, skb, &forced);
 	if (unlikely(signal == CONGESTION_DROP)) {
 		if (forced)
-			return cbt_oust(skb, sch, class,
-					&st->signal.forced_drop, signal,
-					forced, to_free, tell);
+			return cbt_oust(skb, sch, class, AQM_DROP_FORCED,
+					signal, forced, to_free, tell);
 		cl->early_drop++;
-		return cbt_drop(skb, sch, class, &st->signal.early_drop,
-				to_free);
+		return cbt_drop(skb, sch, class, AQM_DROP_EARLY, to_free);
 	}
 	full = red_fifo_full(&v->queue, skb, segments);
 	if (unlikely(full))
@@ -554,18 +540,16 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	int ret;
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   CBT_CLASSES - 1, &class);
+			   CBT_CLASSES - 1, &class, &v->queue.counters, to_free);
 	if (ret)
-		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
-					 &v->queue.stats.dropped_bytes,
-					 to_free);
+		return ret;
 	if (!class || class >= CBT_CLASSES)
 		class = cbt_classify(&q->law, skb);
 	if (likely(!held_is_gso(skb)))
 		return cbt_arrival(skb, sch, to_free, 1, class, true);
 	v->arriving = class;
 	return split_gso_enqueue(skb, sch, to_free, &v->queue.untold,
-				 &v->queue.stats, q->law.split, cbt_segment);
+				 &v->queue.counters, q->law.split, cbt_segment);
 }
 
 static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
@@ -611,12 +595,10 @@ static void cbt_reset(struct Qdisc *sch)
 /* A change left no room for a packet. */
 static void cbt_evict(struct Qdisc *sch, struct sk_buff *skb)
 {
-	struct cbt_sched_data *q = qdisc_priv(sch);
 	u32 class = cbt_class_in(skb);
 
 	cbt_take(sch, skb, class);
-	cbt_lose(sch, skb, class, &q->vars.queue.stats.drop_change,
-		 QDISC_DROP_OVERLIMIT);
+	cbt_lose(sch, skb, class, AQM_DROP_CHANGE);
 }
 
 /* RED's max for @q of the share law: the average keeps to 0.9 q to 1.1 q. */
@@ -888,7 +870,6 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 	const struct gentle_red_params *p = &q->law.red[on];
 	const struct red_fifo *queue = &q->vars.queue;
 	const struct cbt_class *cls = q->vars.cls;
-	const struct cbt_stats *c = &q->stats;
 	struct tc_cbt_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
@@ -906,21 +887,18 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 		.max_th		= p->max_th,
 		.tagged_drop	= cls[CBT_TAGGED].threshold_drop,
 		.other_drop	= cls[CBT_OTHER].threshold_drop,
-		.early_drop	= c->signal.early_drop,
-		.early_mark	= c->signal.early_mark,
-		.forced_drop	= c->signal.forced_drop,
-		.forced_mark	= c->signal.forced_mark,
-		.victims	= c->victims,
+		.victims	= q->vars.victims,
 		.probability	= min_t(u64, gentle_red_probability(p, &red),
 					U32_MAX),
 		.max_p		= red.max_p,
 		.latency	= q->law.latency,
 		.weight		= p->weight,
-		.drop_filter	= c->drop_filter,
+		.drop_filter	= queue->counters.drops[AQM_DROP_FILTER],
 	};
 	if (!q->law.red_all)
 		st->avg = st->avg_tcp + st->avg_tagged + st->avg_other;
-	red_fifo_stats(st, queue, &c->signal, q->law.bandwidth);
+	AQM_SIGNAL_STATS(st, &queue->counters);
+	red_fifo_stats(st, queue, q->law.bandwidth);
 }
 
 static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,

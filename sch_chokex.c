@@ -123,42 +123,24 @@ struct chokex_law {
 
 static_assert(sizeof(struct chokex_law) <= AQM_MAX_LAW);
 
-/**
- * struct chokex_stats - counters; see struct tc_chokex_qdisc_stats
- * @drawn: candidates
- * @matched: arrivals dropped for a candidate of their flow
- * @victims: those candidates
- * @drop_filter: dropped by a filter
- * @signal: what became of what RED chose
- */
-struct chokex_stats {
-	u64	drawn;
-	u64	matched;
-	u64	victims;
-	u64	drop_filter;
-	struct congestion_stats	signal;
+enum {
+	CHOKEX_DROP_MATCHED = AQM_DROP_OWN,	/* arrivals of a candidate's flow */
+	CHOKEX_DROP_VICTIM,			/* those candidates */
 };
 
 /**
- * struct chokex_vars - state of the datapath; under the qdisc lock. All that a
- *	match reads and writes behind @queue is one cache line, RED's counters are
- *	in the next
+ * struct chokex_vars - state of the datapath; under the qdisc lock
  * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
  * @flow_key: of the flows' hashes
  * @flow: of the GSO packet that arrives; 0 while nobody has asked
- * @stats: counters
+ * @drawn: candidates so far
  */
 struct chokex_vars {
 	struct red_fifo		queue;
 	hsiphash_key_t		flow_key;
 	u32			flow;
-	struct chokex_stats	stats;
+	u64			drawn;
 };
-
-#ifdef CONFIG_64BIT
-static_assert(offsetofend(struct chokex_vars, stats.drop_filter) <=
-	      sizeof(struct red_fifo) + 64);
-#endif
 
 struct chokex_sched_data {
 	struct filter_block		filters;
@@ -188,15 +170,6 @@ static u32 chokex_candidates(const struct chokex_law *p, u64 avg)
 				     p->red.max_th - p->red.min_th) >> 32);
 }
 
-/* Count a packet that is lost. */
-static void chokex_lose(struct Qdisc *sch, struct sk_buff *skb, u64 *cause,
-			enum qdisc_drop_reason reason)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-
-	red_fifo_lose(sch, &q->vars.queue, skb, cause, reason);
-}
-
 /**
  * chokex_match() - draw candidates and drop those of the arrival's flow
  * @sch: the discipline
@@ -218,14 +191,13 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 	for (; m && red_fifo_count(queue); m--) {
 		skb = red_fifo_drawn(queue);
 		tag = &red_fifo_cb(skb)->tag;
-		q->vars.stats.drawn++;
+		q->vars.drawn++;
 		if (!*tag)
 			*tag = flow_hash(skb, &q->vars.flow_key);
 		if (*tag != flow)
 			continue;
 		red_fifo_take(sch, queue, skb);
-		chokex_lose(sch, skb, &q->vars.stats.victims,
-			    QDISC_DROP_CONGESTED);
+		red_fifo_lose(sch, queue, skb, CHOKEX_DROP_VICTIM);
 		__qdisc_drop(skb, to_free);
 		match = true;
 	}
@@ -242,8 +214,8 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	struct red_fifo *queue = &q->vars.queue;
 	const struct chokex_law *p = &q->law;
 	enum congestion_signal signal;
+	enum aqm_drop cause;
 	bool forced;
-	u64 *full;
 
 	red_queue_arrival(&p->red, &queue->red, queue->held.segments);
 
@@ -254,9 +226,8 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 		if (!*flow)
 			*flow = flow_hash(skb, &q->vars.flow_key);
 		if (chokex_match(sch, *flow, to_free)) {
-			chokex_lose(sch, skb, &q->vars.stats.matched,
-				    QDISC_DROP_CONGESTED);
-			__qdisc_drop(skb, to_free);
+			aqm_drop(skb, sch, &queue->counters,
+				 CHOKEX_DROP_MATCHED, to_free);
 			if (!tell)
 				return NET_XMIT_CN;
 			return parents_tell(sch, &queue->untold, &before, len,
@@ -266,21 +237,11 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 
 	signal = red_queue_signal(sch, skb, &p->red, &queue->red,
 				  &queue->random, &p->signal, &forced);
-	if (signal == CONGESTION_DROP) {
-		chokex_lose(sch, skb,
-			    forced ? &q->vars.stats.signal.forced_drop :
-				     &q->vars.stats.signal.early_drop,
-			    QDISC_DROP_CONGESTED);
-		__qdisc_drop(skb, to_free);
-		return NET_XMIT_CN;
-	}
-	full = red_fifo_full(queue, skb, segments);
-	if (unlikely(full)) {
-		chokex_lose(sch, skb, full, QDISC_DROP_OVERLIMIT);
-		__qdisc_drop(skb, to_free);
-		return NET_XMIT_DROP;
-	}
-	congestion_count(&q->vars.stats.signal, signal, forced);
+	cause = signal == CONGESTION_DROP ? aqm_drop_signal(forced) :
+		red_fifo_full(queue, skb, segments);
+	if (unlikely(cause))
+		return aqm_drop(skb, sch, &queue->counters, cause, to_free);
+	congestion_count(&queue->counters.signal, signal, forced);
 	red_fifo_add(sch, queue, skb, segments, *flow);
 	return NET_XMIT_SUCCESS;
 }
@@ -304,18 +265,16 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	int ret;
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   TC_H_MIN_MASK, &minor);
+			   TC_H_MIN_MASK, &minor, &queue->counters, to_free);
 	if (unlikely(ret))
-		return filter_class_drop(skb, sch, ret,
-					 &q->vars.stats.drop_filter,
-					 &queue->stats.dropped_bytes, to_free);
+		return ret;
 	if (minor)
 		flow = flow_hash_of_class(minor, &q->vars.flow_key);
 	if (likely(!held_is_gso(skb)))
 		return chokex_arrival(skb, sch, to_free, 1, &flow, true);
 	q->vars.flow = flow;
 	return split_gso_enqueue(skb, sch, to_free, &queue->untold,
-				 &queue->stats, q->law.split, chokex_segment);
+				 &queue->counters, q->law.split, chokex_segment);
 }
 
 static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
@@ -344,8 +303,7 @@ static void chokex_evict(struct Qdisc *sch, struct sk_buff *skb)
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
 	red_fifo_take(sch, &q->vars.queue, skb);
-	chokex_lose(sch, skb, &q->vars.queue.stats.drop_change,
-		    QDISC_DROP_OVERLIMIT);
+	red_fifo_lose(sch, &q->vars.queue, skb, AQM_DROP_CHANGE);
 }
 
 /*
@@ -493,23 +451,20 @@ static void chokex_destroy(struct Qdisc *sch)
 static void chokex_stats(struct Qdisc *sch, void *stats)
 {
 	const struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_stats *counted = &q->vars.stats;
 	const struct red_fifo *queue = &q->vars.queue;
+	const u64 *drops = queue->counters.drops;
 	const struct gentle_red_params *p = &q->law.red;
 	struct tc_chokex_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
 	red = gentle_red_seen(p, &queue->red, queue->held.segments,
 			      ktime_get_ns());
-	red_fifo_stats(st, queue, &counted->signal, q->law.bandwidth);
+	red_fifo_stats(st, queue, q->law.bandwidth);
 	st->avg = red.avg;
-	st->drawn = counted->drawn;
-	st->matched = counted->matched;
-	st->victims = counted->victims;
-	st->early_drop = counted->signal.early_drop;
-	st->early_mark = counted->signal.early_mark;
-	st->forced_drop = counted->signal.forced_drop;
-	st->forced_mark = counted->signal.forced_mark;
+	st->drawn = q->vars.drawn;
+	st->matched = drops[CHOKEX_DROP_MATCHED];
+	st->victims = drops[CHOKEX_DROP_VICTIM];
+	AQM_SIGNAL_STATS(st, &queue->counters);
 	st->segments = queue->held.segments;
 	if (red.avg >= chokex_avg_at(p->min_th))
 		st->candidates = chokex_candidates(&q->law, red.avg);
@@ -520,7 +475,7 @@ static void chokex_stats(struct Qdisc *sch, void *stats)
 	st->weight = p->weight;
 	st->ptime = p->ptime;
 	st->count = red.count;
-	st->drop_filter = counted->drop_filter;
+	st->drop_filter = drops[AQM_DROP_FILTER];
 }
 
 /* Flows have no state: there is no class to show. */

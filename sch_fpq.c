@@ -147,14 +147,12 @@ struct fpq_vars {
  * struct fpq_sched_data - a discipline
  * @law: what is in force
  * @vars: state of the datapath
- * @signal: what became of what RED chose
  * @params: configuration
  * @link: the device's speed
  */
 struct fpq_sched_data {
 	struct fpq_law			law;
 	struct fpq_vars			vars;
-	struct congestion_stats		signal;
 	struct fpq_params		params;
 	struct link_rate		link;
 };
@@ -195,7 +193,7 @@ static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	signal = red_queue_signal(sch, skb, &v->rule, &v->red, &v->random,
 				  &p->signal, &forced);
 	lost = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
-			       &q->signal, to_free);
+			       to_free);
 	if (unlikely(lost))
 		return lost;
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
@@ -207,7 +205,7 @@ static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct fpq_sched_data *q = qdisc_priv(sch);
 
 	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.untold,
-				 &q->vars.fifo.stats, q->law.split,
+				 &q->vars.fifo.counters, q->law.split,
 				 fpq_arrival);
 }
 
@@ -393,12 +391,7 @@ static void fpq_stats(struct Qdisc *sch, void *stats)
 
 	red = gentle_red_seen(&v->rule, &v->red, v->fifo.held.segments, now);
 	plain_fifo_stats(st, &v->fifo, q->law.bandwidth);
-	st->marked = congestion_marked(&q->signal);
-	st->spared = q->signal.spared;
-	st->early_drop = q->signal.early_drop;
-	st->early_mark = q->signal.early_mark;
-	st->forced_drop = q->signal.forced_drop;
-	st->forced_mark = q->signal.forced_mark;
+	AQM_SIGNAL_STATS(st, &v->fifo.counters);
 	st->avg = red.avg;
 	st->flows = flow_count_seen(&v->flows, q->law.clear, now);
 	st->target = v->target;

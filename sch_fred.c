@@ -107,6 +107,13 @@
 #define FRED_FEW	2U	/* packets of a flow in two-packet mode */
 #define FRED_MANY	100U	/* flows that a large buffer has 4 packets for */
 
+/* Strikes: the flow of the arrival has too many packets in the queue. */
+enum {
+	FRED_DROP_MAXQ = AQM_DROP_OWN,	/* maxq */
+	FRED_DROP_TWICE,		/* more than 2 avgcq from max on */
+	FRED_DROP_AVGCQ,		/* avgcq, after two strikes */
+};
+
 /* The options, and which of them were given. */
 struct fred_params {
 	struct aqm_given	given;
@@ -166,8 +173,6 @@ struct fred_vars {
  * struct fred_sched_data - a discipline
  * @law: what is in force
  * @vars: state of the datapath
- * @signal: what became of what RED chose
- * @stats: counters of its own; the rest is filled in for a dump only
  * @params: configuration
  * @link: the device's speed
  * @filters: those that name flows
@@ -175,8 +180,6 @@ struct fred_vars {
 struct fred_sched_data {
 	struct fred_law			law;
 	struct fred_vars		vars;
-	struct congestion_stats		signal;
-	struct tc_fred_qdisc_stats	stats;
 	struct fred_params		params;
 	struct link_rate		link;
 	struct filter_block		filters;
@@ -221,19 +224,19 @@ static u32 fred_maxq(const struct fred_law *p, u64 avg)
 							  p->red.min_th;
 }
 
-/* The counter of a strike that the arrival costs its flow; NULL: none. */
-static u64 *fred_strike(struct fred_sched_data *q,
-			const struct active_flow *flow, u64 avgcq)
+/* Whether the arrival is a strike against its flow, and by which condition. */
+static enum aqm_drop fred_strike(const struct fred_sched_data *q,
+				 const struct active_flow *flow, u64 avgcq)
 {
 	u64 qlen = fred_length(flow->qlen), avg = q->vars.red.avg;
 
 	if (flow->qlen >= fred_maxq(&q->law, avg))
-		return &q->stats.maxq_drop;
+		return FRED_DROP_MAXQ;
 	if (fred_is_crowded(&q->law, avg) && qlen > 2 * avgcq)
-		return &q->stats.twice_drop;
+		return FRED_DROP_TWICE;
 	if (flow->strikes > 1 && qlen >= avgcq)
-		return &q->stats.avgcq_drop;
-	return NULL;
+		return FRED_DROP_AVGCQ;
+	return AQM_DROP_NONE;
 }
 
 /* Drop at random, from flows that have their share: RED's word on the arrival. */
@@ -296,7 +299,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	enum gentle_red_verdict verdict;
 	enum congestion_signal signal;
 	struct fred_vars *v = &q->vars;
-	u64 *cause;
+	enum aqm_drop cause;
 	bool forced;
 	u64 avgcq;
 	u32 slot;
@@ -314,10 +317,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	if (cause) {
 		v->struck += flow->strikes == 1;
 		flow->strikes += flow->strikes < U32_MAX;
-		++*cause;
-		plain_fifo_drop(sch, &v->fifo, skb, QDISC_DROP_CONGESTED,
-				to_free);
-		return NET_XMIT_CN;
+		return plain_fifo_drop(skb, sch, &v->fifo, cause, to_free);
 	}
 
 	signal = CONGESTION_PASS;
@@ -328,7 +328,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		signal = congestion_signal(&p->signal, skb, forced);
 	}
 	ret = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
-			      &q->signal, to_free);
+			      to_free);
 	if (unlikely(ret))
 		return ret;
 	return fred_add(skb, sch, packets, slot, v->number);
@@ -343,14 +343,13 @@ static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	int ret;
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   TC_H_MIN_MASK, &minor);
+			   TC_H_MIN_MASK, &minor, &v->fifo.counters, to_free);
 	if (ret)
-		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
-					 &v->fifo.stats.dropped_bytes, to_free);
+		return ret;
 	v->number = minor ? flow_hash_of_class(minor, &v->flow_key) :
 			    flow_hash(skb, &v->flow_key);
 	return split_gso_arrival(skb, sch, to_free, &v->fifo.untold,
-				 &v->fifo.stats, q->law.split, fred_arrival);
+				 &v->fifo.counters, q->law.split, fred_arrival);
 }
 
 /* The first packet has left the queue. */
@@ -556,18 +555,17 @@ static void fred_stats(struct Qdisc *sch, void *stats)
 	struct tc_fred_qdisc_stats *st = stats;
 	const struct fred_vars *v = &q->vars;
 	const struct fred_law *law = &q->law;
+	const u64 *drops = v->fifo.counters.drops;
 	struct gentle_red_vars red;
 
 	red = gentle_red_seen(p, &v->red, v->fifo.held.segments,
 			      ktime_get_ns());
-	*st = q->stats;
 	plain_fifo_stats(st, &v->fifo, law->bandwidth);
-	st->marked = congestion_marked(&q->signal);
-	st->spared = q->signal.spared;
-	st->early_drop = q->signal.early_drop;
-	st->early_mark = q->signal.early_mark;
-	st->forced_drop = q->signal.forced_drop;
-	st->forced_mark = q->signal.forced_mark;
+	AQM_SIGNAL_STATS(st, &v->fifo.counters);
+	st->maxq_drop = drops[FRED_DROP_MAXQ];
+	st->twice_drop = drops[FRED_DROP_TWICE];
+	st->avgcq_drop = drops[FRED_DROP_AVGCQ];
+	st->drop_filter = drops[AQM_DROP_FILTER];
 	st->avg = red.avg;
 	st->avgcq = fred_avgcq(v, red.avg);
 	st->active = v->flows.count;

@@ -213,12 +213,12 @@ static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	struct sk_buff *lost;
 	bool own = false;
 	int verdict;
-	u64 *cause;
+	enum aqm_drop cause;
 
 	flow_buffer_overflow(sch);
 	if (flow_buffer_is_oversize(b, skb, segments))
 		return flow_buffer_refuse(skb, sch, to_free);
-	while ((cause = flow_buffer_lacks(b, skb, segments))) {
+	while ((cause = flow_buffer_full(b, skb, segments))) {
 		victim = qsdrr_victim(q, victim);
 		lost = flow_buffer_discard(sch, &victim->fq, cause, to_free);
 		victim->backlog -= qdisc_pkt_len(lost);
@@ -242,7 +242,7 @@ static int qsdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	struct qsdrr_flow *flow;
 
 	flow = qsdrr_flow(flow_rounds_queue(&b->rounds, b->number));
-	if (!flow_buffer_fits(b, skb, segments))
+	if (flow_buffer_full(b, skb, segments))
 		return qsdrr_enqueue_full(skb, sch, flow, segments, to_free,
 					  false);
 	qsdrr_add(sch, flow, skb, segments);
@@ -261,7 +261,7 @@ static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 						 qsdrr_enqueue_one);
 	number = flow_buffer_hash(b, skb);
 	flow = qsdrr_flow(flow_rounds_queue(&b->rounds, number));
-	if (unlikely(!flow_buffer_fits(b, skb, 1)))
+	if (unlikely(flow_buffer_full(b, skb, 1)))
 		return qsdrr_enqueue_full(skb, sch, flow, 1, to_free, true);
 	qsdrr_add(sch, flow, skb, 1);
 	return NET_XMIT_SUCCESS;

@@ -197,22 +197,18 @@ struct redtail_vars {
 
 /**
  * struct redtail_stats - counters; see TC_REDTAIL_QDISC_STATS
- * @common: those that every kind has
- * @signal: what became of the packets that RED chose
+ * @counters: drops and marks
  * @red: steps of the adaptation
  * @flows: of the flow table
  * @flows_long: flows that became long
- * @drop_filter: arrivals that a filter dropped
  * @min2_raised: steps of the dynamic thresholds up
  * @min2_lowered: steps of the dynamic thresholds down
  */
 struct redtail_stats {
-	struct aqm_common_stats	common;
-	struct congestion_stats	signal;
+	struct aqm_counters	counters;
 	struct gentle_red_stats	red;
 	struct flow_age_stats	flows;
 	u64			flows_long;
-	u64			drop_filter;
 	u64			min2_raised;
 	u64			min2_lowered;
 };
@@ -295,7 +291,7 @@ static void redtail_move_thresholds(struct redtail_sched_data *q, u64 now)
 
 /* Queue 2: RED's word on an arrival, and what becomes of it if it @fits. */
 static noinline enum congestion_signal
-redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits)
+redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits, bool *forced)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_vars *v = &q->vars;
@@ -312,23 +308,21 @@ redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits)
 	qdisc_qstats_overlimit(sch);
 	signal = congestion_signal(&q->law.signal, skb,
 				   verdict == GENTLE_RED_FORCED);
-	congestion_count(&q->stats.signal, signal,
-			 verdict == GENTLE_RED_FORCED);
+	*forced = verdict == GENTLE_RED_FORCED;
+	congestion_count(&q->stats.counters.signal, signal, *forced);
 	return signal;
 }
 
 static int redtail_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
-				struct redtail_queue *rq,
-				enum qdisc_drop_reason reason,
+				struct redtail_queue *rq, enum aqm_drop cause,
 				struct sk_buff **to_free)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 
 	rq->dropped++;
-	q->stats.common.dropped_bytes += qdisc_pkt_len(skb);
+	rq->overflow += cause == AQM_DROP_LIMIT;
 	rq->loss = floating_red_loss(rq->loss, true);
-	tcf_set_qdisc_drop_reason(skb, reason);
-	return qdisc_drop(skb, sch, to_free);
+	return aqm_drop(skb, sch, &q->stats.counters, cause, to_free);
 }
 
 /* Bytes held. */
@@ -338,20 +332,18 @@ static u32 redtail_backlog(const struct redtail_sched_data *q)
 	       q->vars.queues[REDTAIL_LONG].backlog;
 }
 
-/* The counter of arrivals for @rq that have no room, for this reason; NULL: it
- * has. Alone, a packet fits into the buffer.
- */
-static u64 *redtail_full(struct redtail_sched_data *q, struct redtail_queue *rq,
-			 const struct sk_buff *skb)
+/* Whether there is room for an arrival: see held_full(). */
+static enum aqm_drop redtail_full(const struct redtail_sched_data *q,
+				  const struct sk_buff *skb)
 {
 	const struct redtail_law *law = &q->law;
 
 	if (q->vars.held.segments &&
 	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > law->limit)
-		return &rq->overflow;
+		return AQM_DROP_LIMIT;
 	if ((u64)q->vars.held.truesize + skb->truesize > law->memory_limit)
-		return &q->stats.common.drop_memory;
-	return NULL;
+		return AQM_DROP_MEMORY;
+	return AQM_DROP_NONE;
 }
 
 /* One packet, or segment, for the queue vars.arriving. */
@@ -365,21 +357,17 @@ static __always_inline int redtail_enqueue_one(struct sk_buff *skb,
 	struct redtail_vars *v = &q->vars;
 	struct redtail_queue *rq = v->arriving;
 	bool is_long = rq == &v->queues[REDTAIL_LONG];
-	u64 *full = redtail_full(q, rq, skb);
+	enum aqm_drop full = redtail_full(q, skb);
+	bool forced = false;
 
 	rq->arrived++;
 	if (is_long)
-		signal = redtail_red(sch, skb, !full);
-	if (unlikely(full)) {
-		++*full;
-		return redtail_drop_arrival(skb, sch, rq, QDISC_DROP_OVERLIMIT,
-					    to_free);
-	}
-	if (unlikely(signal == CONGESTION_DROP)) {
-		redtail_drop_arrival(skb, sch, rq, QDISC_DROP_CONGESTED,
-				     to_free);
-		return NET_XMIT_CN;
-	}
+		signal = redtail_red(sch, skb, !full, &forced);
+	if (unlikely(full))
+		return redtail_drop_arrival(skb, sch, rq, full, to_free);
+	if (unlikely(signal == CONGESTION_DROP))
+		return redtail_drop_arrival(skb, sch, rq,
+					    aqm_drop_signal(forced), to_free);
 
 	rq->loss = floating_red_loss(rq->loss, signal == CONGESTION_MARKED);
 	held_add(&v->held, skb, segments);
@@ -401,16 +389,15 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	int ret;
 
 	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   REDTAIL_QUEUES, &minor);
+			   REDTAIL_QUEUES, &minor, &q->stats.counters, to_free);
 	if (unlikely(ret))
-		return filter_class_drop(skb, sch, ret, &q->stats.drop_filter,
-					 &q->stats.common.dropped_bytes, to_free);
+		return ret;
 	v->now = 0;
 	if (likely(!minor || minor > REDTAIL_QUEUES))
 		minor = redtail_classify(q, skb) + 1;
 	v->arriving = &v->queues[minor - 1];
 	/* The segments of a packet stay together. */
-	return split_gso_arrival(skb, sch, to_free, &v->untold, &q->stats.common,
+	return split_gso_arrival(skb, sch, to_free, &v->untold, &q->stats.counters,
 				 q->law.split, redtail_enqueue_one);
 }
 
@@ -482,10 +469,8 @@ static void redtail_trim(struct Qdisc *sch)
 		rq = l->packets.qlen ? l : s;
 		skb = redtail_take(sch, rq);
 		rq->dropped++;
-		q->stats.common.drop_change++;
-		q->stats.common.dropped_bytes += qdisc_pkt_len(skb);
+		aqm_drop_count(sch, &q->stats.counters, skb, AQM_DROP_CHANGE);
 		delay_lost(&q->vars.delay, skb);
-		qdisc_qstats_drop(sch);
 		rtnl_kfree_skbs(skb, skb);
 	}
 	parents_tell_trim(sch, &before);
@@ -750,12 +735,6 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 	red = gentle_red_seen(&q->vars.red_now, &q->vars.red, l->backlog,
 			      ktime_get_ns());
 	*st = (struct tc_redtail_qdisc_stats) {
-		.dropped_bytes	= c->common.dropped_bytes,
-		.marked		= congestion_marked(&c->signal),
-		.spared		= c->signal.spared,
-		.drop_limit	= s->overflow + l->overflow,
-		.drop_memory	= c->common.drop_memory,
-		.drop_change	= c->common.drop_change,
 		.sent_short	= s->sent,
 		.sent_long	= l->sent,
 		.credit		= q->vars.credit >> 32,
@@ -775,23 +754,20 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 		.max_p		= red.max_p,
 		.loss_short	= s->loss,
 		.loss_long	= l->loss,
-		.early_drop	= c->signal.early_drop,
-		.early_mark	= c->signal.early_mark,
-		.forced_drop	= c->signal.forced_drop,
-		.forced_mark	= c->signal.forced_mark,
 		.overflow_short	= s->overflow,
 		.overflow_long	= l->overflow,
 		.max_p_raised	= c->red.raised,
 		.max_p_lowered	= c->red.lowered,
 		.min2_raised	= c->min2_raised,
 		.min2_lowered	= c->min2_lowered,
-		.drop_filter	= c->drop_filter,
+		.drop_filter	= c->counters.drops[AQM_DROP_FILTER],
 		.flows_new	= c->flows.new,
 		.flows_long	= c->flows_long,
 		.flows_evicted	= c->flows.evicted,
 	};
-	aqm_common_stats(st, law->bandwidth, law->limit, law->memory_limit,
-			 &q->vars.held, &q->vars.delay);
+	AQM_SIGNAL_STATS(st, &c->counters);
+	aqm_common_stats(st, &c->counters, law->bandwidth, law->limit,
+			 law->memory_limit, &q->vars.held, &q->vars.delay);
 }
 
 static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -825,7 +801,7 @@ static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 				      rq->backlog, ktime_get_ns());
 		st.cls.avg = red.avg >> 32;
 		st.cls.max_p = red.max_p;
-		st.cls.marked = congestion_marked(&q->stats.signal);
+		st.cls.marked = congestion_marked(&q->stats.counters.signal);
 	}
 	sch_tree_unlock(sch);
 

@@ -197,12 +197,12 @@ static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	struct tdrr_flow *victim;
 	bool own = false;
 	int verdict;
-	u64 *cause;
+	enum aqm_drop cause;
 
 	flow_buffer_overflow(sch);
 	if (flow_buffer_is_oversize(b, skb, segments))
 		return flow_buffer_refuse(skb, sch, to_free);
-	while ((cause = flow_buffer_lacks(b, skb, segments))) {
+	while ((cause = flow_buffer_full(b, skb, segments))) {
 		victim = tdrr_victim(q);
 		flow_buffer_discard(sch, &victim->fq, cause, to_free);
 		if (!victim->fq.head)
@@ -226,7 +226,7 @@ static int tdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 	struct tdrr_flow *flow;
 
 	flow = tdrr_flow(flow_rounds_queue(&b->rounds, b->number));
-	if (!flow_buffer_fits(b, skb, segments))
+	if (flow_buffer_full(b, skb, segments))
 		return tdrr_enqueue_full(skb, sch, flow, segments, to_free,
 					false);
 	tdrr_add(sch, flow, skb, segments);
@@ -245,7 +245,7 @@ static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 						 tdrr_enqueue_one);
 	number = flow_buffer_hash(b, skb);
 	flow = tdrr_flow(flow_rounds_queue(&b->rounds, number));
-	if (unlikely(!flow_buffer_fits(b, skb, 1)))
+	if (unlikely(flow_buffer_full(b, skb, 1)))
 		return tdrr_enqueue_full(skb, sch, flow, 1, to_free, true);
 	tdrr_add(sch, flow, skb, 1);
 	return NET_XMIT_SUCCESS;

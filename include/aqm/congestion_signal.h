@@ -9,8 +9,8 @@
  * With harddrop what was chosen without chance ("forced", the average being too
  * high) is dropped in any case: marks have not helped so far.
  *
- * The counters are for what became of the packet in the end. One that was marked
- * and then found no room has not been signalled to: count the loss instead.
+ * An arrival that is marked and then finds no room counts as dropped only. Drops
+ * are counted by <aqm/drops.h>.
  */
 #ifndef _AQM_CONGESTION_SIGNAL_H
 #define _AQM_CONGESTION_SIGNAL_H
@@ -31,17 +31,13 @@ struct congestion_policy {
 };
 
 /**
- * struct congestion_stats - what became of the arrivals chosen
- * @early_drop: dropped, by chance
+ * struct congestion_stats - arrivals that RED chose and that were queued, packets
  * @early_mark: marked, by chance
- * @forced_drop: dropped, without chance
  * @forced_mark: marked, without chance
- * @spared: queued because of nodrop
+ * @spared: queued without a mark, because of nodrop
  */
 struct congestion_stats {
-	u64	early_drop;
 	u64	early_mark;
-	u64	forced_drop;
 	u64	forced_mark;
 	u64	spared;
 };
@@ -72,21 +68,15 @@ congestion_signal(const struct congestion_policy *p, struct sk_buff *skb,
 	return p->nodrop ? CONGESTION_SPARED : CONGESTION_DROP;
 }
 
+/* Count an arrival that is queued after @signal. */
 static inline void congestion_count(struct congestion_stats *st,
 				    enum congestion_signal signal, bool forced)
 {
-	switch (signal) {
-	case CONGESTION_PASS:
-		break;
-	case CONGESTION_MARKED:
-		++*(forced ? &st->forced_mark : &st->early_mark);
-		break;
-	case CONGESTION_SPARED:
+	if (signal == CONGESTION_MARKED) {
+		st->forced_mark += forced;
+		st->early_mark += !forced;
+	} else if (signal == CONGESTION_SPARED) {
 		st->spared++;
-		break;
-	case CONGESTION_DROP:
-		++*(forced ? &st->forced_drop : &st->early_drop);
-		break;
 	}
 }
 

@@ -10,8 +10,9 @@
 #include <net/pkt_cls.h>
 #include <net/sch_generic.h>
 #include "../compat.h"
+#include "drops.h"
 
-/* What filter_class() returns of a packet that is no longer there to be freed. */
+/* A filter has freed the packet or sent it elsewhere: do not free it. */
 #define FILTER_CLASS_CONSUMED	(NET_XMIT_SUCCESS | __NET_XMIT_STOLEN | BIT(30))
 
 /**
@@ -25,8 +26,8 @@ struct filter_block {
 };
 
 /**
- * struct filter_verdict - what the filters say of a packet; in one register
- * @lost: 0, or what filter_class() returns
+ * struct filter_verdict - answer of the filters; in one register
+ * @lost: 0, or a verdict of enqueue or FILTER_CLASS_CONSUMED
  * @minor: minor number of the class; 0 if none is named
  */
 struct filter_verdict {
@@ -37,50 +38,68 @@ struct filter_verdict {
 static noinline struct filter_verdict
 filter_class_ask(struct sk_buff *skb, const struct tcf_proto *filters)
 {
-	struct filter_verdict said = {};
+	struct filter_verdict answer = {};
 	struct tcf_result res;
 
 	switch (tcf_classify_qdisc(skb, filters, &res, false)) {
 	case TC_ACT_UNSPEC:
 		break;
 	case TC_ACT_SHOT:
-		said.lost = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+		answer.lost = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
 		break;
 	case TC_ACT_STOLEN:
 	case TC_ACT_QUEUED:
 	case TC_ACT_TRAP:
-		said.lost = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+		answer.lost = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
 		break;
 	case TC_ACT_CONSUMED:
-		said.lost = FILTER_CLASS_CONSUMED;
+		answer.lost = FILTER_CLASS_CONSUMED;
 		break;
 	default:
-		said.minor = TC_H_MIN(res.classid);
+		answer.minor = TC_H_MIN(res.classid);
 	}
-	return said;
+	return answer;
+}
+
+/* Drop a packet that a filter took away; @verdict: 0 if none did. */
+static noinline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
+				      struct aqm_counters *c, int verdict,
+				      struct sk_buff **to_free)
+{
+	if (verdict == FILTER_CLASS_CONSUMED)
+		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+	if (verdict & __NET_XMIT_BYPASS) {
+		c->drops[AQM_DROP_FILTER]++;
+		c->dropped_bytes += qdisc_pkt_len(skb);
+		qdisc_qstats_drop(sch);
+	}
+	__qdisc_drop(skb, to_free);
+	return verdict;
 }
 
 /**
- * filter_class() - the class named for a packet
- * @skb: the packet
- * @sch: the discipline
+ * filter_class() - find the class of an arrival
+ * @skb: the arrival
+ * @sch: the qdisc
  * @filters: its filters, or NULL
  * @classes: number of its classes
  * @minor: set to the minor number of the class; 0 if none is named
+ * @c: its counters
+ * @to_free: list of packets to free
  *
- * In order: skb->priority naming one of the @classes of this discipline; the
- * filters, whose class may be beyond @classes. A discipline without a handle
- * (net.core.default_qdisc, children of mq) has no class that a priority could
- * name: 1 to 15 would be the priorities that sockets and TOS give.
+ * skb->priority names the class if it is one of the @classes of this qdisc.
+ * Otherwise the filters name it; their class may be beyond @classes. A qdisc
+ * without a handle (net.core.default_qdisc, children of mq) has no class that a
+ * priority could name: 1 to 15 are priorities that sockets and TOS give.
  *
- * Return: 0, or what to give to filter_class_drop() because a filter took the
- * packet away; with __NET_XMIT_BYPASS the loss is to be counted.
+ * Return: 0, or the verdict on an arrival that a filter took away.
  */
-static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
+static inline int filter_class(struct sk_buff *skb, struct Qdisc *sch,
 			       const struct tcf_proto *filters, u32 classes,
-			       u32 *minor)
+			       u32 *minor, struct aqm_counters *c,
+			       struct sk_buff **to_free)
 {
-	struct filter_verdict said;
+	struct filter_verdict answer;
 
 	*minor = sch->handle && TC_H_MAJ(skb->priority) == sch->handle ?
 		 TC_H_MIN(skb->priority) : 0;
@@ -89,36 +108,11 @@ static inline int filter_class(struct sk_buff *skb, const struct Qdisc *sch,
 	*minor = 0;
 	if (likely(!filters))
 		return 0;
-	said = filter_class_ask(skb, filters);
-	*minor = said.minor;
-	return said.lost;
-}
-
-/**
- * filter_class_drop() - lose a packet to a filter
- * @skb: the packet
- * @sch: the discipline
- * @verdict: what filter_class() returned
- * @drop_filter: counter of packets dropped by filters
- * @dropped_bytes: of all that is dropped
- * @to_free: list that takes the packet
- *
- * Return: what enqueue returns.
- */
-static inline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
-				    int verdict, u64 *drop_filter,
-				    u64 *dropped_bytes,
-				    struct sk_buff **to_free)
-{
-	if (verdict == FILTER_CLASS_CONSUMED)
-		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
-	if (verdict & __NET_XMIT_BYPASS) {
-		++*drop_filter;
-		*dropped_bytes += qdisc_pkt_len(skb);
-		qdisc_qstats_drop(sch);
-	}
-	__qdisc_drop(skb, to_free);
-	return verdict;
+	answer = filter_class_ask(skb, filters);
+	*minor = answer.minor;
+	if (likely(!answer.lost))
+		return 0;
+	return filter_class_drop(skb, sch, c, answer.lost, to_free);
 }
 
 /* Class operations that do nothing, or the same for all. */

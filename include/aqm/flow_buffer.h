@@ -13,7 +13,7 @@
  * (<aqm/split_gso.h>). What it does with an arrival, or with each segment, its
  * parents are told afterwards (<aqm/parents.h>):
  *
- *	while flow_buffer_lacks():
+ *	while flow_buffer_full():
  *		its policy		whose packet goes
  *		flow_buffer_discard()	that queue's first one
  *	flow_buffer_add()
@@ -71,7 +71,7 @@ struct flow_buffer_params {
 #define FLOW_BUFFER_PARAMS(from) \
 	{ TC_AQM_FLOWS_OPTIONS(AQM_TAKE, from, FLOW_BUFFER) }
 
-/* Counters; what is no counter is filled in for a dump only. */
+/* The statistics that the disciplines share. */
 struct flow_buffer_stats {
 	TC_AQM_FLOWS_STATS(TC_AQM_MEMBER, 0)
 };
@@ -89,7 +89,8 @@ static_assert(sizeof(struct flow_buffer_params) <= AQM_MAX_LAW);
  * @held: what the queues hold
  * @rounds: the queues, and which of them hold packets
  * @untold: see parents_tell()
- * @stats: counters
+ * @counters: drops
+ * @overflows: arrivals that found no room
  * @link: the device's speed
  *
  * A packet reads the first three cache lines, and writes the second and the third,
@@ -104,7 +105,8 @@ struct flow_buffer {
 	struct held			held;
 	struct flow_rounds		rounds;
 	u32				untold;
-	struct flow_buffer_stats	stats;
+	struct aqm_counters		counters;
+	u64				overflows;
 	struct link_rate		link;
 };
 
@@ -228,18 +230,6 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	return flow_rounds_purge(&b->rounds, b->params.quantum);
 }
 
-/* Count a packet that is lost; @cause is its counter. */
-static inline void __flow_buffer_lose(struct Qdisc *sch, struct sk_buff *skb,
-				      u64 *cause)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	b->stats.dropped_bytes += qdisc_pkt_len(skb);
-	++*cause;
-	qdisc_qstats_drop(sch);
-	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
-}
-
 /* The queue of a flow, from 0. */
 static inline u32 flow_buffer_hash(const struct flow_buffer *b,
 				   struct sk_buff *skb)
@@ -262,13 +252,13 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 	u32 minor;
 
 	verdict = filter_class(skb, sch, rcu_dereference_bh(b->filters.list),
-			       b->params.flows, &minor);
-	if (!verdict && minor > b->params.flows)
-		verdict = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+			       b->params.flows, &minor, &b->counters, to_free);
 	if (unlikely(verdict))
-		return filter_class_drop(skb, sch, verdict,
-					 &b->stats.drop_filter,
-					 &b->stats.dropped_bytes, to_free);
+		return verdict;
+	if (unlikely(minor > b->params.flows))
+		return filter_class_drop(skb, sch, &b->counters,
+					 NET_XMIT_SUCCESS | __NET_XMIT_BYPASS,
+					 to_free);
 	b->number = minor ? minor - 1 : flow_buffer_hash(b, skb);
 	return 0;
 }
@@ -316,7 +306,7 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 		return verdict;
 	if (held_is_gso(skb))
 		return split_gso_enqueue(skb, sch, to_free, &b->untold,
-					 (void *)&b->stats,
+					 &b->counters,
 					 b->params.split_gso, one);
 	verdict = one(skb, sch, to_free, 1);
 	if (sch->qstats.drops == before.drops)
@@ -324,24 +314,13 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	return parents_tell(sch, &b->untold, &before, len, verdict);
 }
 
-/*
- * What an arrival lacks to fit beside what is held.
- *
- * Return: the counter of what is discarded for it; NULL if it fits.
- */
-static inline u64 *flow_buffer_lacks(struct flow_buffer *b,
-				     const struct sk_buff *skb, u32 segments)
+/* Whether there is room for an arrival: see held_full(). */
+static inline enum aqm_drop flow_buffer_full(const struct flow_buffer *b,
+					     const struct sk_buff *skb,
+					     u32 segments)
 {
-	return held_lacks(&b->held, segments, skb->truesize,
-			  b->params.limit, b->params.memory_limit,
-			  &b->stats.drop_limit, &b->stats.drop_memory);
-}
-
-/* Whether an arrival fits beside what is held. */
-static inline bool flow_buffer_fits(struct flow_buffer *b,
-				    const struct sk_buff *skb, u32 segments)
-{
-	return !flow_buffer_lacks(b, skb, segments);
+	return held_full(&b->held, segments, skb->truesize, b->params.limit,
+			 b->params.memory_limit);
 }
 
 /* Count an arrival that found the buffer full. */
@@ -349,7 +328,7 @@ static inline void flow_buffer_overflow(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	b->stats.overflows++;
+	b->overflows++;
 	qdisc_qstats_overlimit(sch);
 }
 
@@ -371,9 +350,7 @@ static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	__flow_buffer_lose(sch, skb, &b->stats.drop_oversize);
-	__qdisc_drop(skb, to_free);
-	return NET_XMIT_DROP;
+	return aqm_drop(skb, sch, &b->counters, AQM_DROP_OVERSIZE, to_free);
 }
 
 /* A packet has left its queue: it is held no more. */
@@ -386,10 +363,10 @@ static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 	qdisc_qstats_backlog_dec(sch, skb);
 }
 
-/* Lose the first packet of a queue; @cause is the counter. */
+/* Drop the first packet of a queue. */
 static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
 						  struct flow_queue *fq,
-						  u64 *cause)
+						  enum aqm_drop cause)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
@@ -398,7 +375,7 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
 	__flow_buffer_left(sch, skb);
 	delay_lost(&b->delay, skb);
 	fq->dropped++;
-	__flow_buffer_lose(sch, skb, cause);
+	aqm_drop_count(sch, &b->counters, skb, cause);
 	return skb;
 }
 
@@ -406,14 +383,14 @@ static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
  * flow_buffer_discard() - lose the first packet of a queue to an arrival
  * @sch: the discipline
  * @fq: the queue, which holds a packet
- * @cause: what flow_buffer_lacks() returned
+ * @cause: what flow_buffer_full() returned
  * @to_free: list that takes the packet lost
  *
  * Return: the packet lost, to read its length.
  */
 static inline struct sk_buff *
-flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq, u64 *cause,
-		    struct sk_buff **to_free)
+flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq,
+		    enum aqm_drop cause, struct sk_buff **to_free)
 {
 	struct sk_buff *skb;
 
@@ -480,11 +457,10 @@ static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 /* Lose the first packet of a queue to a change. Return: its length, bytes. */
 static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq)
 {
-	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
 	u32 len;
 
-	skb = __flow_buffer_evict(sch, fq, &b->stats.drop_change);
+	skb = __flow_buffer_evict(sch, fq, AQM_DROP_CHANGE);
 	len = qdisc_pkt_len(skb);
 	rtnl_kfree_skbs(skb, skb);
 	return len;
@@ -495,9 +471,11 @@ static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
 {
 	struct flow_buffer_stats *st = stats;
 
-	*st = b->stats;
-	aqm_common_stats(st, b->params.bandwidth, b->params.limit,
+	aqm_common_stats(st, &b->counters, b->params.bandwidth, b->params.limit,
 			 b->params.memory_limit, &b->held, &b->delay);
+	st->drop_oversize = b->counters.drops[AQM_DROP_OVERSIZE];
+	st->drop_filter = b->counters.drops[AQM_DROP_FILTER];
+	st->overflows = b->overflows;
 	st->active = b->rounds.active;
 	st->flows = b->params.flows;
 	st->quantum = b->params.quantum;

@@ -18,6 +18,7 @@
 #include <linux/kernel.h>
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
+#include <aqm/drops.h>
 
 /**
  * struct held - what the queues of a discipline hold
@@ -78,20 +79,19 @@ static inline u32 held_segments(const struct sk_buff *skb)
 }
 
 /*
- * What an arrival lacks to fit beside what is held: the counter of those that
- * lack room in packets, @drop_limit, or only in memory, @drop_memory. NULL: it
- * fits. One that is larger than the limit by itself fits where nothing else is
- * held: refusing it would cut its flow off for good.
+ * Whether there is room for an arrival. An arrival that alone exceeds the limit
+ * fits into an empty queue. Otherwise its flow could never send.
+ *
+ * Return: AQM_DROP_NONE, AQM_DROP_LIMIT or AQM_DROP_MEMORY
  */
-static inline u64 *held_lacks(const struct held *held, u32 segments,
-			      u32 truesize, u32 limit, u32 memory_limit,
-			      u64 *drop_limit, u64 *drop_memory)
+static inline enum aqm_drop held_full(const struct held *held, u32 segments,
+				      u32 truesize, u32 limit, u32 memory_limit)
 {
 	if (unlikely((u64)held->segments + segments > limit) && held->segments)
-		return drop_limit;
+		return AQM_DROP_LIMIT;
 	if (unlikely((u64)held->truesize + truesize > memory_limit))
-		return drop_memory;
-	return NULL;
+		return AQM_DROP_MEMORY;
+	return AQM_DROP_NONE;
 }
 
 /* Add a packet of @segments. */

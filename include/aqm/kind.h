@@ -46,6 +46,7 @@
 #include "../compat.h"
 #include "congestion_signal.h"
 #include "delay.h"
+#include "drops.h"
 #include "filter_class.h"
 #include "held.h"
 #include "link_rate.h"
@@ -342,13 +343,19 @@ struct aqm_common_stats {
 	TC_AQM_COMMON_STATS(TC_AQM_MEMBER, 0)
 };
 
-/* Fill in those of them that are no counters. */
-static inline void aqm_common_stats(void *stats, u64 bandwidth, u32 limit,
-				    u32 memory_limit, const struct held *held,
+static inline void aqm_common_stats(void *stats, const struct aqm_counters *c,
+				    u64 bandwidth, u32 limit, u32 memory_limit,
+				    const struct held *held,
 				    const struct delay_sample *delay)
 {
 	struct aqm_common_stats *st = stats;
 
+	st->dropped_bytes = c->dropped_bytes;
+	st->marked = congestion_marked(&c->signal);
+	st->spared = c->signal.spared;
+	st->drop_limit = c->drops[AQM_DROP_LIMIT];
+	st->drop_memory = c->drops[AQM_DROP_MEMORY];
+	st->drop_change = c->drops[AQM_DROP_CHANGE];
 	st->bandwidth = bandwidth;
 	st->delay = delay->last;
 	st->delay_avg = delay->avg;
@@ -357,6 +364,14 @@ static inline void aqm_common_stats(void *stats, u64 bandwidth, u32 limit,
 	st->memory_limit = memory_limit;
 	st->memory_used = held->truesize;
 }
+
+/* Fill in the statistics of a qdisc that signals as RED does. */
+#define AQM_SIGNAL_STATS(st, c) do {					\
+	(st)->early_drop = (c)->drops[AQM_DROP_EARLY];			\
+	(st)->early_mark = (c)->signal.early_mark;			\
+	(st)->forced_drop = (c)->drops[AQM_DROP_FORCED];		\
+	(st)->forced_mark = (c)->signal.forced_mark;			\
+} while (0)
 
 static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {

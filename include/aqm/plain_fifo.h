@@ -8,7 +8,7 @@
  * that a parent has peeked at has not left; one that the driver handed back has.
  *
  * An enqueue asks plain_fifo_full(), and ends with plain_fifo_add() or
- * plain_fifo_drop(); after RED's signal plain_fifo_lose() does both but the adding. A
+ * plain_fifo_drop(); after RED's signal plain_fifo_lose() does all but the adding. A
  * dequeue is plain_fifo_take() and plain_fifo_sent().
  */
 #ifndef _AQM_PLAIN_FIFO_H
@@ -31,7 +31,7 @@
  * @memory_limit: bytes, in force
  * @delay: how long packets wait
  * @untold: see parents_tell()
- * @stats: what was lost, and signalled
+ * @counters: drops and marks
  */
 struct plain_fifo {
 	struct held		held;
@@ -39,7 +39,7 @@ struct plain_fifo {
 	u32			memory_limit;
 	struct delay_sample	delay;
 	u32			untold;
-	struct aqm_common_stats	stats;
+	struct aqm_counters	counters;
 };
 
 /* Limits of a FIFO that is not in use yet. */
@@ -51,16 +51,13 @@ static inline void plain_fifo_init(struct Qdisc *sch, struct plain_fifo *f,
 	sch->limit = limit;
 }
 
-/*
- * The counter of arrivals of @packets that have no room, for this reason; NULL:
- * it has.
- */
-static inline u64 *plain_fifo_full(struct plain_fifo *f,
-				   const struct sk_buff *skb, u32 packets)
+/* Whether there is room for an arrival of @packets: see held_full(). */
+static inline enum aqm_drop plain_fifo_full(const struct plain_fifo *f,
+					    const struct sk_buff *skb,
+					    u32 packets)
 {
-	return held_lacks(&f->held, packets, skb->truesize, f->limit,
-			  f->memory_limit, &f->stats.drop_limit,
-			  &f->stats.drop_memory);
+	return held_full(&f->held, packets, skb->truesize, f->limit,
+			 f->memory_limit);
 }
 
 /*
@@ -76,40 +73,30 @@ static inline int plain_fifo_add(struct Qdisc *sch, struct plain_fifo *f,
 	return qdisc_enqueue_tail(skb, sch);
 }
 
-/* Drop an arrival, whose cause has been counted. */
-static inline int plain_fifo_drop(struct Qdisc *sch, struct plain_fifo *f,
-				  struct sk_buff *skb,
-				  enum qdisc_drop_reason reason,
-				  struct sk_buff **to_free)
+/* Drop an arrival. Return: the verdict. */
+static noinline int plain_fifo_drop(struct sk_buff *skb, struct Qdisc *sch,
+				    struct plain_fifo *f, enum aqm_drop cause,
+				    struct sk_buff **to_free)
 {
-	f->stats.dropped_bytes += qdisc_pkt_len(skb);
-	tcf_set_qdisc_drop_reason(skb, reason);
-	return qdisc_drop(skb, sch, to_free);
+	return aqm_drop(skb, sch, &f->counters, cause, to_free);
 }
 
 /*
- * Lose an arrival of @packets to RED's @signal, or for want of room; if not, it is to
- * be added. Counts what becomes of it. Return: 0, or the verdict on one that is lost.
+ * Drop an arrival of @packets if RED's @signal says so, or if there is no room.
+ * Otherwise count the signal. Return: 0, or the verdict on a dropped arrival.
  */
 static __always_inline int
 plain_fifo_lose(struct Qdisc *sch, struct plain_fifo *f, struct sk_buff *skb,
 		u32 packets, enum congestion_signal signal, bool forced,
-		struct congestion_stats *st, struct sk_buff **to_free)
+		struct sk_buff **to_free)
 {
-	u64 *full;
+	enum aqm_drop cause = signal == CONGESTION_DROP ?
+			      aqm_drop_signal(forced) :
+			      plain_fifo_full(f, skb, packets);
 
-	if (signal == CONGESTION_DROP) {
-		congestion_count(st, signal, forced);
-		plain_fifo_drop(sch, f, skb, QDISC_DROP_CONGESTED, to_free);
-		return NET_XMIT_CN;
-	}
-	full = plain_fifo_full(f, skb, packets);
-	if (unlikely(full)) {
-		++*full;
-		return plain_fifo_drop(sch, f, skb, QDISC_DROP_OVERLIMIT,
-				       to_free);
-	}
-	congestion_count(st, signal, forced);
+	if (unlikely(cause))
+		return plain_fifo_drop(skb, sch, f, cause, to_free);
+	congestion_count(&f->counters.signal, signal, forced);
 	return 0;
 }
 
@@ -166,9 +153,7 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 		held_sub(sch, &f->held, &f->untold, skb);
 		__qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
-		qdisc_qstats_drop(sch);
-		f->stats.drop_change++;
-		f->stats.dropped_bytes += qdisc_pkt_len(skb);
+		aqm_drop_count(sch, &f->counters, skb, AQM_DROP_CHANGE);
 		delay_lost(&f->delay, skb);
 		departed(sch, skb);
 		rtnl_kfree_skbs(skb, skb);
@@ -184,15 +169,12 @@ static inline void plain_fifo_reset(struct Qdisc *sch, struct plain_fifo *f)
 	delay_reset(&f->delay);
 }
 
-/* The statistics that all kinds have. */
+/* The statistics that every qdisc has. */
 static inline void plain_fifo_stats(void *stats, const struct plain_fifo *f,
 				    u64 bandwidth)
 {
-	struct aqm_common_stats *st = stats;
-
-	*st = f->stats;
-	aqm_common_stats(st, bandwidth, f->limit, f->memory_limit, &f->held,
-			 &f->delay);
+	aqm_common_stats(stats, &f->counters, bandwidth, f->limit,
+			 f->memory_limit, &f->held, &f->delay);
 }
 
 #endif /* _AQM_PLAIN_FIFO_H */

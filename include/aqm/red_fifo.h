@@ -49,7 +49,7 @@
  * @delay: how long packets wait
  * @random: RED's numbers, and those of the draws
  * @untold: see parents_tell()
- * @stats: what was lost
+ * @counters: drops and marks
  */
 struct red_fifo {
 	struct sk_buff_head	packets;
@@ -61,7 +61,7 @@ struct red_fifo {
 	struct delay_sample	delay;
 	struct seeded_random	random;
 	u32			untold;
-	struct aqm_common_stats	stats;
+	struct aqm_counters	counters;
 } ____cacheline_aligned;
 
 /**
@@ -222,16 +222,13 @@ static inline u32 red_fifo_count(const struct red_fifo *rf)
 	return rf->packets.qlen;
 }
 
-/*
- * The counter of arrivals of @segments that have no room, for this reason; NULL:
- * it has.
- */
-static inline u64 *red_fifo_full(struct red_fifo *rf, const struct sk_buff *skb,
-				 u32 segments)
+/* Whether there is room for an arrival of @segments: see held_full(). */
+static inline enum aqm_drop red_fifo_full(const struct red_fifo *rf,
+					  const struct sk_buff *skb,
+					  u32 segments)
 {
-	return held_lacks(&rf->held, segments, skb->truesize, rf->limit,
-			  rf->memory_limit, &rf->stats.drop_limit,
-			  &rf->stats.drop_memory);
+	return held_full(&rf->held, segments, skb->truesize, rf->limit,
+			 rf->memory_limit);
 }
 
 /*
@@ -290,16 +287,12 @@ static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
 	held_sent(sch, skb);
 }
 
-/* Count a packet that is lost, taken out or never added, under its @cause. */
+/* Count a packet that is dropped: an arrival, or one that was taken out. */
 static inline void red_fifo_lose(struct Qdisc *sch, struct red_fifo *rf,
-				 struct sk_buff *skb, u64 *cause,
-				 enum qdisc_drop_reason reason)
+				 struct sk_buff *skb, enum aqm_drop cause)
 {
-	++*cause;
-	rf->stats.dropped_bytes += qdisc_pkt_len(skb);
+	aqm_drop_count(sch, &rf->counters, skb, cause);
 	delay_lost(&rf->delay, skb);
-	qdisc_qstats_drop(sch);
-	tcf_set_qdisc_drop_reason(skb, reason);
 }
 
 /* From now on draw from other @slots, NULL: from none. Return: those so far. */
@@ -370,16 +363,10 @@ static inline void red_fifo_reset(struct Qdisc *sch, struct red_fifo *rf,
 
 /* The statistics that all kinds have. */
 static inline void red_fifo_stats(void *stats, const struct red_fifo *rf,
-				  const struct congestion_stats *signal,
 				  u64 bandwidth)
 {
-	struct aqm_common_stats *st = stats;
-
-	*st = rf->stats;
-	aqm_common_stats(st, bandwidth, rf->limit, rf->memory_limit, &rf->held,
-			 &rf->delay);
-	st->marked = congestion_marked(signal);
-	st->spared = signal->spared;
+	aqm_common_stats(stats, &rf->counters, bandwidth, rf->limit,
+			 rf->memory_limit, &rf->held, &rf->delay);
 }
 
 #endif /* _AQM_RED_FIFO_H */

@@ -66,7 +66,7 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  * @sch: the discipline
  * @to_free: list that takes what is discarded
  * @untold: see parents_tell()
- * @stats: its counters
+ * @counters: its counters
  * @split: cut it up
  * @enqueue: the discipline's enqueue of one packet of so many segments
  *
@@ -78,7 +78,7 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
 static noinline int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		  struct sk_buff **to_free, u32 *untold,
-		  struct aqm_common_stats *stats, bool split,
+		  struct aqm_counters *counters, bool split,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments))
 {
@@ -93,10 +93,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
 	}
 	if (IS_ERR(segments)) {
-		stats->drop_memory++;
-		stats->dropped_bytes += len;
-		tcf_set_qdisc_drop_reason(skb, QDISC_DROP_OVERLIMIT);
-		verdict = qdisc_drop(skb, sch, to_free);
+		verdict = aqm_drop(skb, sch, counters, AQM_DROP_MEMORY, to_free);
 	} else if (!segments) {
 		verdict = enqueue(skb, sch, to_free, held_segments(skb));
 	} else {
@@ -112,7 +109,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
  * @sch: the discipline
  * @to_free: list that takes what is discarded
  * @untold: see parents_tell()
- * @stats: its counters
+ * @counters: its counters
  * @split: cut it up if it is a GSO packet
  * @enqueue: the discipline's enqueue of one packet of so many segments; where it is
  *	__always_inline, it is compiled for one segment here
@@ -124,13 +121,13 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 static __always_inline int
 split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		  struct sk_buff **to_free, u32 *untold,
-		  struct aqm_common_stats *stats, bool split,
+		  struct aqm_counters *counters, bool split,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments))
 {
 	if (unlikely(held_is_gso(skb)))
-		return split_gso_enqueue(skb, sch, to_free, untold, stats, split,
-					 enqueue);
+		return split_gso_enqueue(skb, sch, to_free, untold, counters,
+					 split, enqueue);
 	return enqueue(skb, sch, to_free, 1);
 }
 
