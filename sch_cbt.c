@@ -77,40 +77,20 @@
  *  - A packet that a parent has peeked at, or that the driver handed back, has
  *    left the queue: it is not counted for its class and cannot be a victim.
  *
- * Parameters, each unless given:
- *	limit		packets			twice the sum of the thresholds
- *	bandwidth	bytes per second	the device's
- *	latency		us			40 ms, as memory permits
- *	share_*		in units of 2^-32	0.75, 0.15, 0.10
- *	packet_*	bytes			1500, 800, 1000
- *	min, max, threshold_*	1/256 packet	from the shares
- *	red		tcp or all		tcp
- *	probability	max_p, in units of 2^-32	0.1
- *	weight		in units of 2^-32	3 limit or 1 s of packets
- *	class_weight	in units of 2^-32	1/4
- *	dscp		set of 0 to 63		none
- *	mark		value and mask		none
- *	gentle, ecn, harddrop, nodrop		0
- *	victim		random or arrival	arrival
- *	seed					unpredictable
- *	memory_limit	bytes			32 MB
- *	split_gso				1
+ * Options, units and defaults: TC_CBT_OPTIONS.
  */
 
-#include <linux/in6.h>
 #include <linux/module.h>
-#include <net/dsfield.h>
-#include <net/flow_dissector.h>
 #include <net/gen_stats.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <aqm/congestion_signal.h>
 #include <aqm/filter_class.h>
 #include <aqm/gentle_red.h>
+#include <aqm/ip_class.h>
 #include <aqm/kind.h>
 #include <aqm/link_rate.h>
 #include <aqm/options.h>
-#include <aqm/packet_network.h>
 #include <aqm/red_fifo.h>
 #include <aqm/share_law.h>
 #include <aqm/split_gso.h>
@@ -230,37 +210,15 @@ struct cbt_sched_data {
 	struct link_rate	link;
 };
 
-#define CBT_IP_BYTES	10	/* of a header: up to the protocol, DSCP included */
-
-/* Protocol and DSCP of an IP packet whose header begins at @ip. */
-static inline u8 cbt_protocol(__be16 proto, const u8 *ip)
+/* The class of a packet that no filter decided. */
+static inline u32 cbt_classify(const struct cbt_law *p,
+			       const struct sk_buff *skb)
 {
-	return proto == htons(ETH_P_IP) ? ip[9] : ip[6];
-}
+	struct ip_class ip = ip_class(skb);
 
-static inline u32 cbt_dscp(__be16 proto, const u8 *ip)
-{
-	return proto == htons(ETH_P_IP) ? ip[1] >> 2 :
-					  (ip[0] & 0xf) << 2 | ip[1] >> 6;
-}
-
-/* Whether the protocol is what stands first in the header. */
-static inline bool cbt_is_plain(u8 protocol)
-{
-	switch (protocol) {
-	case IPPROTO_HOPOPTS:
-	case IPPROTO_ROUTING:
-	case IPPROTO_FRAGMENT:
-	case IPPROTO_DSTOPTS:
-		return false;
-	}
-	return true;
-}
-
-static inline u32 cbt_class_of(const struct cbt_law *p,
-			       const struct sk_buff *skb, u8 protocol, u32 dscp)
-{
-	switch (protocol) {
+	if (!ip.is_ip)
+		return CBT_TCP;
+	switch (ip.protocol) {
 	case IPPROTO_TCP:
 	case IPPROTO_DCCP:
 	case IPPROTO_SCTP:
@@ -268,60 +226,7 @@ static inline u32 cbt_class_of(const struct cbt_law *p,
 	}
 	if (p->mark_mask && (skb->mark & p->mark_mask) == p->mark)
 		return CBT_TAGGED;
-	if (p->dscp & BIT_ULL(dscp))
-		return CBT_TAGGED;
-	return CBT_OTHER;
-}
-
-/*
- * The class of any packet: it may be no IP, have extension headers or a VLAN tag
- * in its data; its header need not be in the linear part, or whole.
- */
-static noinline u32 cbt_classify_any(const struct cbt_law *p,
-				     const struct sk_buff *skb)
-{
-	struct flow_keys_basic keys;
-	u8 buf[CBT_IP_BYTES];
-	const u8 *ip;
-	__be16 proto;
-	u8 protocol;
-	int offset;
-
-	proto = packet_network(skb, &offset);
-	if (proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6))
-		return CBT_TCP;
-	ip = skb_header_pointer(skb, offset, sizeof(buf), buf);
-	if (!ip)
-		return cbt_class_of(p, skb, 0, 0);
-	protocol = cbt_protocol(proto, ip);
-	if (!cbt_is_plain(protocol)) {
-		skb_flow_dissect_flow_keys_basic(NULL, skb, &keys, skb->data,
-						 proto, offset,
-						 skb_headlen(skb),
-						 FLOW_DISSECTOR_F_STOP_AT_ENCAP);
-		protocol = keys.basic.ip_proto;
-	}
-	return cbt_class_of(p, skb, protocol, cbt_dscp(proto, ip));
-}
-
-/* The class of a packet that no filter decided; of nearly all without a call. */
-static inline u32 cbt_classify(const struct cbt_law *p,
-			       const struct sk_buff *skb)
-{
-	int left = skb_headlen(skb) - skb_network_offset(skb);
-	const u8 *ip = skb_network_header(skb);
-	__be16 proto = skb->protocol;
-	u8 protocol;
-
-	if ((proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6)) ||
-	    left < CBT_IP_BYTES)
-		return cbt_classify_any(p, skb);
-	protocol = cbt_protocol(proto, ip);
-	if (likely(protocol == IPPROTO_TCP))
-		return CBT_TCP;
-	if (!cbt_is_plain(protocol))
-		return cbt_classify_any(p, skb);
-	return cbt_class_of(p, skb, protocol, cbt_dscp(proto, ip));
+	return p->dscp & BIT_ULL(ip.dscp) ? CBT_TAGGED : CBT_OTHER;
 }
 
 /* Add an arrival of @segments, for which there is room. */
@@ -607,95 +512,60 @@ static u32 cbt_max(u64 q)
 	return min_t(u64, q + div_u64(q, 10), CBT_MAX_THRESHOLD);
 }
 
-/* The options of the share law, by class. */
-struct cbt_shares {
-	u32	share[CBT_CLASSES];
-	u32	packet[CBT_CLASSES];
-	u32	given[CBT_CLASSES];	/* threshold; that of TCP is RED's max */
-};
-
-static struct cbt_shares cbt_shares(const struct cbt_params *p)
-{
-	return (struct cbt_shares) {
-		.share	= { 0, p->share_tcp, p->share_tagged, p->share_other },
-		.packet	= { 0, p->packet_tcp, p->packet_tagged,
-			    p->packet_other },
-		.given	= { 0, p->max, p->threshold_tagged,
-			    p->threshold_other },
-	};
-}
-
-/* The default latency, cut so that a full queue's packets fit into memory. */
-static u32 cbt_latency(const struct cbt_shares *sh, u64 rate, u32 memory_limit)
-{
-	u32 room = fifo_room(memory_limit);
-	u64 limit, sum = 0;
-	u32 i;
-
-	for (i = CBT_TCP; i < CBT_CLASSES; i++)
-		sum += share_law(rate, CBT_LATENCY, sh->share[i],
-				 sh->packet[i]);
-	limit = share_law_limit(sum);
-	if (limit <= room)
-		return CBT_LATENCY;
-	return max_t(u32, div64_u64((u64)room * CBT_LATENCY, limit), 1);
-}
-
-/*
- * What each class may have and how it is averaged, and the limit. What slow links'
- * thresholds are raised by gets a place in the queue, but not twice: nobody is to
- * wait for it. Return: the sum of the thresholds, 1/256 packet.
+/* The options of the share law, by class. With the default latency each class
+ * gets a few packets at least: cbt_least.
  */
-static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
-			  const struct cbt_shares *sh)
+static void cbt_shares(const struct cbt_params *p, struct share_class *sh)
 {
-	struct gentle_red_params *all = &law->red[CBT_ALL];
+	sh[CBT_TCP] = (struct share_class) {
+		p->share_tcp, p->packet_tcp,
+		/* With red all, max is not TCP's. */
+		p->red == CBT_RED_ALL ? 0 : p->max,
+	};
+	sh[CBT_TAGGED] = (struct share_class) {
+		p->share_tagged, p->packet_tagged, p->threshold_tagged,
+	};
+	sh[CBT_OTHER] = (struct share_class) {
+		p->share_other, p->packet_other, p->threshold_other,
+	};
+	for (u32 i = CBT_TCP; i < CBT_CLASSES && !p->latency; i++)
+		sh[i].least = cbt_least[i] * CBT_UNIT;
+}
+
+/* Set the threshold and the average of each class, and the limit. */
+static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
+			  const struct share_class *sh)
+{
 	u32 mean = (p->packet_tcp + p->packet_tagged + p->packet_other) / 3;
-	u64 q, room, least, sum = 0, raised = 0;
-	u64 rate = law->bandwidth;
-	u32 i, given;
+	struct gentle_red_params *red, *all = &law->red[CBT_ALL];
+	struct share_total total = {};
+	u64 rate = law->bandwidth, q;
+	u32 i;
 
 	all->ptime = red_fifo_ptime(rate, mean);
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
-		struct gentle_red_params *red = &law->red[i];
-
-		given = sh->given[i];
-		least = p->latency ? 0 : cbt_least[i] * CBT_UNIT;
-		q = share_law(rate, law->latency, sh->share[i], sh->packet[i]);
-		/* With red all, max is not TCP's. */
-		if (given && (i != CBT_TCP || !law->red_all)) {
-			sum += given;
-		} else {
-			sum += max(q, least);
-			raised += max(q, least) - q;
-		}
-		q = max(q, least);
+		red = &law->red[i];
 		*red = *all;
-		red->ptime = red_fifo_ptime(rate, sh->packet[i]);
-		if (i == CBT_TCP) {
-			red->max_th = given ?: cbt_max(q);
-		} else {
-			red->max_th = given ?: min_t(u64, q, CBT_MAX_THRESHOLD);
-			red->weight = p->class_weight;
-		}
+		red->ptime = red_fifo_ptime(rate, sh[i].packet);
+		red->weight = p->class_weight;
+		q = share_law_threshold(&sh[i], rate, law->latency, &total);
+		red->max_th = min_t(u64, q, CBT_MAX_THRESHOLD);
+		if (i == CBT_TCP)
+			red->max_th = p->max ?: cbt_max(q);
 	}
-	if (law->red_all && p->max) {
-		sum = p->max;
-		raised = 0;
+	if (law->red_all && p->max)
+		total = (struct share_total) { .sum = p->max };
+	all->max_th = p->max ?: cbt_max(total.sum);
+	law->limit = p->limit ?: min_t(u64, share_law_room(&total),
+				       CBT_MAX_LIMIT);
+	for (i = CBT_ALL; i <= CBT_TCP; i++) {
+		red = &law->red[i];
+		red->min_th = p->min ?: div_u64(9ULL * red->max_th, 11);
+		red->weight = p->weight ?:
+			      red_fifo_weight(rate, i == CBT_ALL ? mean :
+						    sh[i].packet, law->limit);
 	}
-	all->max_th = p->max ?: cbt_max(sum);
-	for (i = CBT_ALL; i <= CBT_TCP; i++)
-		law->red[i].min_th = p->min ?:
-				     div_u64(9ULL * law->red[i].max_th, 11);
-
-	room = max_t(u64, share_law_limit(sum - raised),
-		     div_u64(sum + CBT_UNIT - 1, CBT_UNIT));
-	law->limit = p->limit ?: min_t(u64, room, CBT_MAX_LIMIT);
-
-	all->weight = p->weight ?: red_fifo_weight(rate, mean, law->limit);
-	law->red[CBT_TCP].weight = p->weight ?:
-		red_fifo_weight(rate, p->packet_tcp, law->limit);
-	return sum;
+	return total.sum;
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
@@ -709,10 +579,11 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_config *to,
 	u32 longest = max(p->packet_tcp,
 			  max(p->packet_tagged, p->packet_other));
 	const struct gentle_red_params *red;
-	struct cbt_shares sh = cbt_shares(p);
+	struct share_class sh[CBT_CLASSES] = {};
 	struct cbt_law *law = to->law;
 	u64 sum;
 
+	cbt_shares(p, sh);
 	*law = (struct cbt_law) {
 		.red[CBT_ALL]	= {
 			.max_p	= p->probability,
@@ -722,7 +593,10 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_config *to,
 		.bandwidth	= rate,
 		.dscp		= p->dscp,
 		.latency	= p->latency ?:
-				  cbt_latency(&sh, rate, memory_limit),
+				  share_law_latency(sh + CBT_TCP,
+						    CBT_CLASSES - CBT_TCP,
+						    rate, CBT_LATENCY,
+						    fifo_room(memory_limit)),
 		.memory_limit	= memory_limit,
 		.mark		= p->mark.value,
 		.mark_mask	= p->mark.selector,
@@ -730,7 +604,7 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_config *to,
 		.victim_arrival	= p->victim == CBT_VICTIM_ARRIVAL,
 		.split		= p->split_gso,
 	};
-	sum = cbt_thresholds(law, p, &sh);
+	sum = cbt_thresholds(law, p, sh);
 
 	if (red_fifo_ptime(rate, longest) == U32_MAX) {
 		NL_SET_ERR_MSG_MOD(extack, "a packet takes too long at this bandwidth");

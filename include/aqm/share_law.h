@@ -60,4 +60,84 @@ static inline u64 share_law_limit(u64 sum)
 	return max_t(u64, (2 * sum + SHARE_LAW_UNIT - 1) >> 8, 1);
 }
 
+/**
+ * struct share_class - a class of traffic
+ * @share: b, Q0.32
+ * @packet: P, bytes, not 0
+ * @given: threshold if the operator sets it, 1/256 packet; 0: from the share
+ * @least: least threshold from the share, 1/256 packet
+ */
+struct share_class {
+	u32	share;
+	u32	packet;
+	u32	given;
+	u32	least;
+};
+
+/**
+ * struct share_total - the thresholds of all classes together, 1/256 packet
+ * @sum: their sum
+ * @raised: part of it that @least adds to the shares
+ */
+struct share_total {
+	u64	sum;
+	u64	raised;
+};
+
+/**
+ * share_law_threshold() - threshold of a class, added to the total
+ * @c: the class
+ * @rate: C, bytes/s
+ * @latency: L, us
+ * @total: the sum so far
+ *
+ * Return: the threshold, 1/256 packet.
+ */
+static inline u64 share_law_threshold(const struct share_class *c, u64 rate,
+				      u32 latency, struct share_total *total)
+{
+	u64 q = share_law(rate, latency, c->share, c->packet);
+	u64 threshold = c->given ?: max_t(u64, q, c->least);
+
+	total->sum += threshold;
+	if (!c->given)
+		total->raised += threshold - q;
+	return threshold;
+}
+
+/*
+ * The limit for these thresholds, packets. A slow link's raised thresholds get
+ * room once and not twice, because nobody should wait longer for them.
+ */
+static inline u64 share_law_room(const struct share_total *total)
+{
+	return max_t(u64, share_law_limit(total->sum - total->raised),
+		     (total->sum + SHARE_LAW_UNIT - 1) / SHARE_LAW_UNIT);
+}
+
+/**
+ * share_law_latency() - longest latency whose limit fits into memory
+ * @classes: the classes
+ * @count: their number
+ * @rate: C, bytes/s
+ * @latency: the latency wanted, us
+ * @room: packets that memory holds
+ *
+ * Return: at most @latency, us, not 0.
+ */
+static inline u32 share_law_latency(const struct share_class *classes,
+				    u32 count, u64 rate, u32 latency, u32 room)
+{
+	u64 limit, sum = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		sum += share_law(rate, latency, classes[i].share,
+				 classes[i].packet);
+	limit = share_law_limit(sum);
+	if (limit <= room)
+		return latency;
+	return max_t(u32, div64_u64((u64)room * latency, limit), 1);
+}
+
 #endif /* _AQM_SHARE_LAW_H */

@@ -76,10 +76,41 @@ static void test_worked_example(void)
 		"room for one packet at least, and no overflow");
 }
 
+static void test_threshold(void)
+{
+	/* 10^6 bytes/s for 40 ms: 40 000 bytes, half of them in packets of 500. */
+	struct share_class c = { .share = 1U << 31, .packet = 500 };
+	struct share_total total = {};
+
+	unit_ok(share_law_threshold(&c, 1000000, 40000, &total) == 40 * SHARE_LAW_UNIT,
+		"40 packets from the share");
+	c.least = 50 * SHARE_LAW_UNIT;
+	unit_ok(share_law_threshold(&c, 1000000, 40000, &total) == c.least, "raised to the least");
+	c.given = 7;
+	unit_ok(share_law_threshold(&c, 1000000, 40000, &total) == 7, "what was given counts");
+	unit_ok(total.sum == 90 * SHARE_LAW_UNIT + 7 && total.raised == 10 * SHARE_LAW_UNIT,
+		"sum, and the part that was raised");
+	unit_ok(share_law_room(&total) == 161, "twice the shares, the raised part once");
+	total = (struct share_total) { .sum = 1000, .raised = 999 };
+	unit_ok(share_law_room(&total) == 4, "room for the sum at least");
+}
+
+static void test_latency(void)
+{
+	/* 80 packets of 500 bytes in 40 ms: a limit of 160. */
+	struct share_class c = { .share = U32_MAX, .packet = 500 };
+
+	unit_ok(share_law_latency(&c, 1, 1000000, 40000, 160) == 40000, "memory holds the limit");
+	unit_ok(share_law_latency(&c, 1, 1000000, 40000, 40) == 10000, "a quarter of the memory");
+	unit_ok(share_law_latency(&c, 1, 1ULL << 40, 1, 1) == 1, "1 us at least");
+}
+
 int main(int argc, char **argv)
 {
 	unit_start(argc, argv);
 	test_formula();
+	test_threshold();
+	test_latency();
 	test_corners();
 	test_worked_example();
 	return unit_end();

@@ -61,7 +61,7 @@ enum {
 	_(x, __u64, matched, EVENTS, "arrivals", \
 	  "dropped because a candidate belonged to their flow") \
 	_(x, __u64, victims, EVENTS, "packets", \
-	  "removed from the queue because an arrival belonged to their flow") \
+	  "dropped from the queue because an arrival belonged to their flow") \
 	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
 	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
 	_(x, __u64, forced_drop, EVENTS, "arrivals", \
