@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * conduct - begins the programs of a run, each at its instant, and waits.
+ * conduct - start the programs of a run, each at a fixed time, and wait for them.
  *
- * In virtual time a read of the clock moves it. Every program that is started
- * takes random numbers from the kernel, and every fork and every end of a
- * process stirs the time into them. An interpreter that did that would leave its
- * version and its path in the clock and in the random numbers, and so in every
- * figure of the run. So it is asked before the first program begins, sleeps
- * while they run, and is told afterwards. Before each program begins, the kernel
- * seeds its generator anew, from a pool that no reader of random numbers
- * touches.
+ * In virtual time, reading the clock advances it. Every program that starts
+ * takes random numbers from the kernel, and every fork and exit mixes the time
+ * into them. If Python started the programs, its version and path would change
+ * the clock and the random numbers, and so every result. Therefore Python writes
+ * the list of programs before the first one starts, sleeps while they run, and
+ * reads the outcome afterwards. Before each program, the kernel seeds its
+ * random number generator again, from a pool that no reader changes.
  *
  *	conduct [--first NS --turn NS] COMPOSER [WORD...]
  *
- * COMPOSER's standard output is the score: commands of NUL-terminated words,
+ * COMPOSER's standard output is the list of commands, in NUL-terminated words:
  *
  *	run|start NAME INPUT OUT WORD... ""
  *
- * `run` waits for the program, whose output is told only if it fails; `start`
- * goes on at once, and its output goes to the file OUT. INPUT is the program's
- * standard input. A WORD "@EPOCH" is replaced by the run's zero of time, one
- * turn after the last program begins. With --first and --turn, instants of
- * CLOCK_MONOTONIC: the first program begins at --first and each one after it
- * --turn later. Without, they begin at once, and the epoch is 200 ms later.
+ * `run` waits for the program and reports its output only if it fails. `start`
+ * continues at once and writes the output to the file OUT. INPUT is the
+ * program's standard input. A WORD "@EPOCH" is replaced by the start of the run's
+ * time, one turn after the start of the last program.
  *
- * When all programs have ended, or one has failed and the others were ended,
- * COMPOSER's standard input is what became of it: nothing if all is well; else
- * the number of the command that failed, from 0, its status, and on the
- * following lines what it said; -1 and the signal for an interruption. Its
- * status is conduct's.
+ * With --first and --turn (times of CLOCK_MONOTONIC), the first program starts at
+ * --first and each further one --turn later. Without them programs start at
+ * once, and the epoch is 200 ms later.
+ *
+ * When all programs have ended, or one failed and the others were stopped,
+ * COMPOSER reads the outcome from its standard input: nothing on success;
+ * otherwise the number of the failed command (from 0), its status, and its
+ * output on the following lines; -1 and the signal after an interruption.
+ * COMPOSER's exit status becomes that of conduct.
  */
 #define _GNU_SOURCE
 #include <linux/random.h>
@@ -121,7 +122,7 @@ static void score_read(int fd)
 	}
 }
 
-/* A file without a name, that holds @text and is read from its beginning. */
+/* Return an unnamed file that contains @text, at its beginning. */
 static int file_of(const char *text)
 {
 	size_t left = strlen(text);
@@ -141,7 +142,7 @@ static int file_of(const char *text)
 	return fd;
 }
 
-/* In virtual time: until it is the turn of the command @number. */
+/* In virtual time, wait for the start time of command @number. */
 static void await_turn(unsigned int number)
 {
 	struct timespec when = ns_to_timespec(first_ns + number * turn_ns);
@@ -180,7 +181,7 @@ static void begin(struct command *c)
 	for (i = 0; c->words[i]; i++)
 		if (!strcmp(c->words[i], EPOCH))
 			c->words[i] = epoch;
-	/* A child that is told to end before it has become the program must not miss it. */
+	/* A child must not miss a signal that arrives before its exec. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
@@ -209,7 +210,7 @@ static void begin(struct command *c)
 		close(out);
 }
 
-/* Say which command failed, and how. */
+/* Report the failed command and its status. */
 static void tell(const struct command *c, int status)
 {
 	char buffer[4096];
@@ -238,7 +239,7 @@ static void end_all(void)
 			;
 }
 
-/* Until the program of @awaited has ended; false if one failed. */
+/* Wait until the program of @awaited has ended. Return false if a program failed. */
 static bool await(struct command *awaited)
 {
 	while (awaited->pid && !interrupted) {
@@ -263,7 +264,7 @@ static bool await(struct command *awaited)
 	return !interrupted;
 }
 
-/* Begin what writes the score to *@score, and reads what became of it from *@report. */
+/* Start COMPOSER, which writes commands to *@score and reads the outcome from *@report. */
 static pid_t composer_begin(char **argv, int *score, int *report)
 {
 	int from[2], to[2];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Drive a queue discipline on a gate device one operation at a time.
+ * Drive a queue discipline on a gate device, one operation at a time.
  *
  *	qdrive [-c] [-h HANDLE] DEV < trace > log
  *
- * A trace has one operation a line:
+ * A trace has one operation per line:
  *
  *	e [flow=N] [len=BYTES] [proto=udp|tcp] [tos=N] [mark=N] [prio=N]
  *	  [sport=N] [dport=N] [v6=1] [vlan=ID] [gso=BYTES]
@@ -17,12 +17,12 @@
  *	t NS	let NS nanoseconds pass
  *	c CMD	run a shell command
  *
- * After each operation one JSON object is printed: i, the operation's number
- * from 0; t, CLOCK_MONOTONIC before it, ns; rc, errno of a send or status of a
- * command; out, the [number, tos] of packets that left; and what the discipline
- * reports: qlen, backlog, drops, overlimits, bytes, packets, xstats (hex), and
- * with -c classes, each [minor, qlen, backlog, drops, xstats].
- * -h samples the discipline with that handle in place of the root.
+ * After each operation it prints one JSON object: i, the operation's number
+ * from 0; t, CLOCK_MONOTONIC before it, in ns; rc, errno of a send or status of a
+ * command; out, the [number, tos] of packets that left; and the discipline's
+ * qlen, backlog, drops, overlimits, bytes, packets, xstats (hex). With -c also
+ * its classes, each [minor, qlen, backlog, drops, xstats].
+ * -h samples the discipline with this handle instead of the root.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -62,12 +62,12 @@ struct packet {
 struct drive {
 	const char *dev;
 	int ifindex;
-	uint32_t handle;	/* of the discipline to sample; 0: the root */
-	uint32_t sampled;	/* its handle, as last reported */
+	uint32_t handle;	/* handle of the sampled discipline; 0: the root */
+	uint32_t sampled;	/* last reported handle */
 	bool classes;
 	int tx, rx;
 	struct nl_sock *nl;
-	uint32_t packets;	/* sent so far: the next packet's number */
+	uint32_t packets;	/* number of the next packet */
 };
 
 static int packet_socket(int ifindex, int protocol)
@@ -82,8 +82,8 @@ static int packet_socket(int ifindex, int protocol)
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&ll, sizeof(ll)))
 		err(1, "packet socket");
-	/* Neither the packets waiting in the discipline nor those that left
-	 * before we looked may hit a socket's limit.
+	/* Packets that wait in the discipline, or that left and were not yet
+	 * read, must not exceed a socket's limit.
 	 */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
@@ -247,7 +247,7 @@ static int enqueue(struct drive *d, char *args)
 	return send_packet(d, &p);
 }
 
-/* What the discipline says of itself, of one qdisc or class. */
+/* Statistics of one qdisc or class. */
 struct sample {
 	uint32_t handle, parent;
 	struct gnet_stats_queue queue;
@@ -371,7 +371,7 @@ static unsigned int gate_credit(struct drive *d, const char *write_this)
 	return left;
 }
 
-/* The credit that finds nothing to send is taken back. */
+/* Withdraw credit that found no packet to send. */
 static void let_leave(struct drive *d, const char *count)
 {
 	struct tcmsg t = {
@@ -383,7 +383,7 @@ static void let_leave(struct drive *d, const char *count)
 	struct query q = { .d = d };
 
 	gate_credit(d, count);
-	/* More than the core sends in one go is left to later softirqs. */
+	/* The core sends only a limited number of packets at once; later softirqs send the rest. */
 	while ((left = gate_credit(d, NULL)) && left != before) {
 		ask(d, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_ECHO, &t, on_qdisc, &q);
 		if (!q.s.queue.qlen)
@@ -431,7 +431,7 @@ static int run(const char *command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A device that went down has left an error on its sockets: reading clears it. */
+/* A device that went down leaves an error on its sockets. Reading clears it. */
 static void clear_error(int fd)
 {
 	socklen_t len = sizeof(int);
@@ -471,8 +471,8 @@ static int operate(struct drive *d, char *line)
 }
 
 /*
- * A kernel just booted wakes sleepers at its tick until a first tick has turned
- * high resolution timers on: nap until naps are short.
+ * After boot, sleeps end only at a tick until the first tick has enabled high
+ * resolution timers. Sleep repeatedly until a short sleep is short.
  */
 static void await_fine_timers(void)
 {

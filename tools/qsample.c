@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * qsample - read one queue discipline's counters at fixed instants.
+ * qsample - read one queue discipline's counters at fixed times.
  *
- * One RTM_GETQDISC for exactly that qdisc per sample, at absolute instants of
- * CLOCK_MONOTONIC, sleeping in between, so that virtual time can pass. What a
- * kind exports in TCA_STATS_APP is logged as it comes; who reads the log
- * knows the layouts.
+ * Each sample is one RTM_GETQDISC for this qdisc, at absolute times of
+ * CLOCK_MONOTONIC. We sleep in between, so that virtual time can pass. The
+ * content of TCA_STATS_APP is logged unchanged; readers of the log know its
+ * layout.
  *
  * Log (CSV with a header line):
  *   time_s        seconds after the epoch
@@ -88,7 +88,7 @@ static void stats_parse(struct nlattr *nested, struct sample *s)
 		s->sent_bytes = basic.bytes;
 		s->sent_packets = basic.packets;
 	}
-	/* Only there when 32 bits are not enough. */
+	/* Present only if 32 bits are not enough. */
 	if (tb[TCA_STATS_PKT64])
 		s->sent_packets = nla_get_u64(tb[TCA_STATS_PKT64]);
 	if (tb[TCA_STATS_QUEUE])
@@ -126,7 +126,7 @@ static void sample_take(struct sample *s)
 
 	memset(s, 0, sizeof(*s));
 	nl_socket_modify_cb(q.sock, NL_CB_VALID, NL_CB_CUSTOM, on_reply, s);
-	/* The answer is a notification, and goes to who asked only with ECHO. */
+	/* The reply is a notification. The sender gets it only with ECHO. */
 	ret = nl_send_simple(q.sock, RTM_GETQDISC, NLM_F_ECHO, &tcm,
 			     sizeof(tcm));
 	if (ret >= 0)
@@ -158,7 +158,7 @@ static void sample_write(const struct sample *s, int64_t at_ns)
 	fputc('\n', q.log);
 }
 
-/* False when a signal ended the wait. */
+/* Return false if a signal ended the wait. */
 static bool sleep_until(int64_t at_ns)
 {
 	struct timespec when = ns_to_timespec(at_ns);
@@ -179,7 +179,7 @@ static void run_samples(int64_t epoch, int64_t interval, int64_t duration)
 	for (at = 0; at <= duration; at += interval) {
 		if (!sleep_until(epoch + at))
 			return;
-		/* Too late for whole samples: leave them out, do not catch up. */
+		/* If whole samples are late, skip them instead of catching up. */
 		now = mono_ns() - epoch;
 		if (now >= at + interval)
 			at += (now - at) / interval * interval;
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	/* A sleep ends when it should, not up to 50 us later. */
+	/* End sleeps exactly, without the default slack of 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (netns)
 		netns_enter(netns_open(netns));
@@ -269,10 +269,10 @@ int main(int argc, char **argv)
 	q.sock = nl_socket_alloc();
 	if (!q.sock || nl_connect(q.sock, NETLINK_ROUTE))
 		errx(1, "cannot open a netlink socket");
-	/* One reply ends the wait: no second message just for the ACK. */
+	/* One reply is enough: ask for no ACK message. */
 	nl_socket_disable_auto_ack(q.sock);
 	nl_socket_disable_seq_check(q.sock);
-	/* Nor a peek to learn the length of each. */
+	/* Do not peek for the length of each message. */
 	nl_socket_disable_msg_peek(q.sock);
 	nl_socket_set_msg_buf_size(q.sock, REPLY_BYTES);
 	sample_take(&first);

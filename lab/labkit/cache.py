@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is built once and kept: named after what it was made from, made under a lock, marked."""
+"""The cache: entries named by a hash of their inputs, built under a lock and then marked."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from pathlib import Path
 from .errors import LabError, say
 from .paths import CACHE
 
-#: The file that says that what is beside it is whole.
+#: This file marks its directory as complete.
 MARK = "complete"
 
-#: Holds the SHA-256 of each file beside it that a guest runs, as sha256sum(1) writes it.
+#: SHA-256 of each file in its directory that a guest runs, in the format of sha256sum(1).
 SUMS = "sha256sums"
 
 
 def mark(folder: Path) -> None:
-    """Say that FOLDER is whole: last of all."""
+    """Mark FOLDER as complete. Must be the last step."""
     (folder / MARK).touch()
 
 
 def marked(folder: Path) -> bool:
-    """Whether FOLDER was marked as whole."""
+    """Return whether FOLDER is marked as complete."""
     return (folder / MARK).exists()
 
 
 def built(path: Path, make: Callable[[Path], None],
           whole: Callable[[Path], bool] = marked) -> Path:
-    """PATH, which MAKE makes if it is not WHOLE yet; once, however many ask at a time.
+    """Return PATH, after calling MAKE if it is not WHOLE. Concurrent callers build it once.
 
-    MAKE leaves it whole, last of all: what was interrupted is made again.
+    MAKE must mark PATH as complete at its end, so an interrupted build is repeated.
     """
     if not whole(path):
         with lock(path.with_name(f"{path.name}.lock")):
@@ -47,7 +47,7 @@ def built(path: Path, make: Callable[[Path], None],
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """Twelve hex digits over PARTS, each with its length, so that borders count."""
+    """Return a hash of PARTS as twelve hex digits. Lengths are hashed, too."""
     total = hashlib.sha256()
     for part in parts:
         total.update(len(part).to_bytes(8, "little"))
@@ -56,7 +56,7 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 def digest_files(files: Iterable[Path], base: Path, *more: str) -> str:
-    """Digest over the names (relative to BASE) and contents of FILES, and MORE."""
+    """Return a hash of the names (relative to BASE) and contents of FILES, and of MORE."""
     parts = [text.encode() for text in more]
     for file in sorted(files):
         parts += [os.fsencode(file.relative_to(base)), file.read_bytes()]
@@ -64,9 +64,9 @@ def digest_files(files: Iterable[Path], base: Path, *more: str) -> str:
 
 
 def write_manifest(folder: Path) -> None:
-    """Say in FOLDER/manifest which files it holds, last of all: it is whole now.
+    """Write FOLDER/manifest, which lists its files. Must be the last step.
 
-    With where it lies, for kernel builds write that down in many places.
+    It includes the path, because kernel builds contain absolute paths.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     lines = [f"{path.stat().st_size} {path.relative_to(folder)}" for path in files
@@ -77,7 +77,7 @@ def write_manifest(folder: Path) -> None:
 
 
 def misplaced(folder: Path) -> str:
-    """Say how FOLDER differs from its manifest in place, names or sizes; "" if it does not."""
+    """Return how FOLDER differs from its manifest (path, names, sizes), or ""."""
     try:
         place, *lines = (folder / "manifest").read_text().splitlines()
         if place != str(folder):
@@ -99,7 +99,7 @@ def file_digest(file: Path) -> str:
 
 
 def write_sums(folder: Path, files: Iterable[Path]) -> None:
-    """Write FOLDER's sha256sums, with a line for each of FILES."""
+    """Write FOLDER's sha256sums with one line per file of FILES."""
     fresh = folder / f"{SUMS}.part"
     fresh.write_text("".join(f"{file_digest(file)}  {file.relative_to(folder)}\n"
                              for file in sorted(files)))
@@ -107,7 +107,7 @@ def write_sums(folder: Path, files: Iterable[Path]) -> None:
 
 
 def sums(folder: Path) -> dict[str, str]:
-    """Return what FOLDER's sha256sums has: digests by name. It is empty if there is none."""
+    """Return the digests in FOLDER's sha256sums by name; empty if the file is missing."""
     try:
         lines = (folder / SUMS).read_text().splitlines()
     except FileNotFoundError:
@@ -116,7 +116,7 @@ def sums(folder: Path) -> dict[str, str]:
 
 
 def altered(folder: Path) -> str:
-    """Say which file is not as FOLDER's sha256sums has it; "" if all are."""
+    """Return a file whose digest differs from sha256sums, with the reason, or ""."""
     recorded = sums(folder)
     if not recorded:
         return f"{SUMS} is missing"
@@ -130,12 +130,12 @@ def altered(folder: Path) -> str:
 
 
 def whole(folder: Path) -> bool:
-    """Whether FOLDER is as it was when its manifest and its sha256sums were written."""
+    """Return whether FOLDER still matches its manifest and sha256sums."""
     return not (misplaced(folder) or altered(folder))
 
 
 def files_under(*tops: Path) -> list[Path]:
-    """Every regular file below TOPS (or TOPS themselves), without what builds leave behind."""
+    """Return all regular files below TOPS, except build products."""
     found = []
     for top in tops:
         candidates = [top] if top.is_file() else sorted(top.rglob("*"))
@@ -150,31 +150,31 @@ def files_under(*tops: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Hold PATH exclusively against other labs; says so when it has to wait."""
+    """Hold an exclusive lock on PATH. Print a message while waiting for another lab."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
     except OSError as error:
         hint = ("LAB_CACHE names another place for kernels" if path.is_relative_to(CACHE) else
-                "the lab needs a build/ in the checkout that it can write to; it may be a link")
+                "the lab needs a writable build/ in the checkout; it may be a symbolic link")
         raise LabError(f"cannot write to {path.parent}: {error.strerror}; {hint}") from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"another lab is at work on {path.stem}, waiting for it")
+            say(f"waiting for another lab that builds {path.stem}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def touch(path: Path) -> None:
-    """Mark PATH as used just now, so that the oldest can be pruned."""
+    """Mark PATH as used now, so that old entries can be removed."""
     with contextlib.suppress(OSError):
         os.utime(path)
 
 
 def prune(folder: Path, pattern: str, keep: int, age: float = 3 * 86400.0) -> None:
-    """Remove entries of FOLDER that match, unused for AGE seconds and not among the KEEP newest."""
+    """Remove matching entries of FOLDER unused for AGE seconds, except the KEEP newest."""
     entries = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in entries[keep:]:
         if time.time() - path.stat().st_mtime > age:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""lab/boot's command line."""
+"""Parse lab/boot's command line and run it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .request import Request
 EPILOG = """\
 Runs COMMAND as root in a freshly booted kernel, in the checkout's directory, with the
 checkout's modules for modprobe and its plugins for tc, and returns COMMAND's exit status.
-What is missing is built first: kernels in ~/.cache/sch-aqm or what LAB_CACHE names, modules,
-plugins and tools under build/.
+It first builds what is missing: kernels in ~/.cache/sch-aqm (or $LAB_CACHE), and modules,
+plugins and tools in build/.
 
-The guest sees the host's files read-only; it can write to the checkout, to build/ and to what
---share names, and has /tmp, /run and /dev of its own. Its environment is LAB=1, LAB_SEED,
+The guest sees the host's files read-only. It can write to the checkout, to build/ and to each
+--share directory. /tmp, /run and /dev are private. Its environment is LAB=1, LAB_SEED,
 LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, LAB_CACHE, PATH, HOME, LANG,
-TC_LIB_DIR, and the host's variables that begin with AQM_. Its stdin is empty, but for --shell.
+TC_LIB_DIR, and the host's variables that begin with AQM_. Its stdin is empty except with --shell.
 
 exit status: COMMAND's own (128 + n when signal n ended it); 2 wrong usage; 69 the lab cannot
 be set up; 70 oops, warning, KASAN, lockdep or kmemleak report, panic, hang, or a guest that
@@ -35,7 +35,7 @@ died, with the kernel log's name; 124 time limit; 130 or 143 interrupted.
 
 
 def parser() -> argparse.ArgumentParser:
-    """All options, each with its default."""
+    """Return the parser of all options."""
     p = argparse.ArgumentParser(
         prog="lab/boot", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="lab/boot [OPTION]... -- COMMAND [ARGUMENT]...", allow_abbrev=False,
@@ -45,34 +45,34 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--kernel", default="", help=f"its version, see --list (default: {defaults})")
     p.add_argument("--clock", default="", help="virtual (default for uml) or wall")
     p.add_argument("--flavour", default="fast",
-                   help="fast (default), kasan, lockdep, checked: both, or smp: two CPUs by the "
-                        "wall clock, with lockdep")
-    p.add_argument("--seed", type=int, default=1, help="of all the guest's randomness (default 1)")
+                   help="fast (default), kasan, lockdep, checked (both), or smp (two CPUs with the "
+                        "wall clock and lockdep)")
+    p.add_argument("--seed", type=int, default=1, help="seed of all randomness (default 1)")
     p.add_argument("--icount", action="store_true",
                    help="qemu: one guest instruction is one guest nanosecond")
     p.add_argument("--plugin", default="", metavar="FILE[,NAME=VALUE]...",
-                   help="qemu, with --icount: a plugin of QEMU's that watches the guest")
+                   help="qemu, with --icount: load this QEMU plugin")
     p.add_argument("--nics", type=int, default=0, metavar="N",
                    help="qemu: N network cards (e1000e) on one hub, up to 8 (default 0)")
     p.add_argument("--shell", action="store_true",
-                   help="your terminal is COMMAND's, by the wall clock; without COMMAND it is a "
-                        "shell that has the modules loaded")
+                   help="give COMMAND your terminal, with the wall clock; without COMMAND run a "
+                        "shell with all modules loaded")
     p.add_argument("--time-limit", type=float, metavar="S",
-                   help="wall-clock seconds after which the guest is ended (default 600; none "
+                   help="end the guest after this many real seconds (default 600; no limit "
                         "with --shell)")
     p.add_argument("--memory", default="2G", help="the guest's memory (default 2G)")
     p.add_argument("--share", action="append", default=[], type=Path, metavar="DIR",
-                   help="a further host directory that the guest may write to")
-    p.add_argument("--build", action="store_true", help="only build what a run would need")
+                   help="another host directory that the guest may write to")
+    p.add_argument("--build", action="store_true", help="only build what a run needs")
     p.add_argument("--clean-cache", action="store_true",
                    help="remove the kernels, sources and packages that all checkouts share")
-    p.add_argument("--list", action="store_true", help="what there is to choose from")
+    p.add_argument("--list", action="store_true", help="list kernels, engines and flavours")
     p.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     return p
 
 
 def listing() -> str:
-    """The table that --list prints."""
+    """Return the table for --list."""
     rows = [("engine", "kernel", "flavours", "clocks", "same seed, same bytes")]
     for engine in engines.ENGINES:
         for name in engines.kernel_names(engine):
@@ -88,7 +88,7 @@ def listing() -> str:
 
 
 class Stopped(BaseException):
-    """A signal that asks the lab to end."""
+    """Raised when a signal asks the lab to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -96,21 +96,21 @@ class Stopped(BaseException):
 
 
 def stop(number: int, _frame: FrameType | None) -> None:
-    """End in good order, once: a second signal must not cut the clean-up short."""
+    """Raise Stopped once. A second signal must not interrupt the clean-up."""
     for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
     raise Stopped(number)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run lab/boot; returns its exit status."""
+    """Run lab/boot and return its exit status."""
     options = parser().parse_args(argv)
     if options.list:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader may be `head`
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the output may be piped into `head`
         print(listing())
         return 0
     if options.clean_cache:
-        # What the lab put there and nothing else: the directory may have been named by hand.
+        # Remove only entries of the lab, because LAB_CACHE may name any directory.
         for name in ("apt", "dl", "kernels", "src", "stock"):
             shutil.rmtree(CACHE / name, ignore_errors=True)
         say(f"{CACHE} is empty")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The lab for other Python code: check a request, run it in the engine it names."""
+"""Check a request and run it in its engine. Other Python code calls the lab here."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from .errors import LabError, nearest
 from .request import Request, Result
 
 ENGINES = ("uml", "qemu")
-#: An engine's clocks, the default first.
+#: Clocks of each engine, the default first.
 CLOCKS = {"uml": ("virtual", "wall"), "qemu": ("wall",)}
 
 
 def flavours(engine: str, kernel: str) -> tuple[str, ...]:
-    """The flavours in which ENGINE boots KERNEL."""
+    """Return the flavours in which ENGINE boots KERNEL."""
     return kernels.flavours(kernel) if engine == "uml" else ("fast",)
 
 
 def clocks(request: Request) -> tuple[str, ...]:
-    """The clocks that REQUEST may name, the default first: two CPUs have no virtual one."""
+    """Return the clocks that REQUEST may use, the default first. Two CPUs exclude virtual time."""
     return ("wall",) if request.flavour == "smp" else CLOCKS[request.engine]
 
 
 def kernel_names(engine: str) -> tuple[str, ...]:
-    """The kernels that ENGINE boots, the newest first; last, what stands in for that one."""
+    """Return the kernels that ENGINE boots, the newest first; a substitute comes last."""
     known = records.names(engine)
     other = sources.stand_in(known[0]) if engine == "uml" else ""
     return (*known, other) if other and other not in known else known
 
 
 def default_kernel(engine: str = "uml") -> str:
-    """The newest kernel that ENGINE boots, or what stands in for it where it is not to be had."""
+    """Return the newest kernel that ENGINE boots, or its substitute if it is not available."""
     newest = records.names(engine)[0]
     return sources.to_be_had(newest) if engine == "uml" else newest
 
 
 def clock_of(request: Request) -> str:
-    """REQUEST's clock, or its engine's default; with a terminal that of the person who types."""
+    """Return REQUEST's clock, or the engine's default. A terminal needs the wall clock."""
     return request.clock or clocks(request)[-1 if request.terminal else 0]
 
 
 def check(request: Request) -> None:
-    """Raise LabError for what no engine can do, naming what is possible."""
+    """Raise LabError for an impossible request. The message names what is possible."""
     if not request.command:
         raise LabError("no command given")
     if request.engine not in ENGINES:
@@ -71,33 +71,33 @@ def check(request: Request) -> None:
     if request.time_limit <= 0:
         raise LabError(f"time limit {request.time_limit:g} s is not above 0")
     if request.icount and request.engine != "qemu":
-        raise LabError("--icount counts instructions under --engine qemu only")
+        raise LabError("--icount needs --engine qemu")
     if request.plugin and not request.icount:
         raise LabError("--plugin needs --icount")
     if request.nics and request.engine != "qemu":
-        raise LabError("--nics plugs network cards in under --engine qemu only")
+        raise LabError("--nics needs --engine qemu")
     if not 0 <= request.nics <= 8:
         raise LabError(f"--nics {request.nics} is not in 0 .. 8")
     if request.terminal and request.engine != "uml":
-        raise LabError("--shell opens one in --engine uml only")
+        raise LabError("--shell needs --engine uml")
     if request.terminal and clock_of(request) != "wall":
-        raise LabError("--shell goes by the wall clock: in virtual time nobody can type")
+        raise LabError("--shell needs --clock wall: nobody can type in virtual time")
     if request.terminal and not os.isatty(0):
-        raise LabError("--shell needs a terminal; for a script: lab/boot -- sh -c SCRIPT")
+        raise LabError("--shell needs a terminal. For a script use: lab/boot -- sh -c SCRIPT")
     for path in request.share:
         if not Path(path).is_dir():
             raise LabError(f"--share {path}: there is no such directory")
 
 
 def run(request: Request, capture: bool = False) -> Result:
-    """Run REQUEST to its end.
+    """Run REQUEST to its end and return the result.
 
     CAPTURE keeps the command's output in the result instead of passing it through. Raises
-    LabError when the lab cannot be set up; whatever happens inside the guest is a Result.
+    LabError if the lab cannot be set up. Failures inside the guest are part of the Result.
     """
     check(request)
     kernel = request.kernel or default_kernel(request.engine)
     request = replace(request, kernel=kernel, clock=clock_of(request))
-    check(request)  # another kernel may stand in for the default one
+    check(request)  # a substitute may have replaced the default kernel
     engine = uml.run if request.engine == "uml" else qemu.run
     return engine(request, capture)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the lab says when it cannot go on, and the statuses it ends with."""
+"""Errors and exit statuses of the lab."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ EXIT_TIME = 124  # as timeout(1)
 
 
 class LabError(Exception):
-    """The lab cannot do what was asked; the text says why and what to do about it."""
+    """The lab cannot fulfil the request. The text says why and what to do."""
 
 
 def say(text: str) -> None:
-    """Tell the person what is going on, beside the command's own output."""
+    """Print a message of the lab to standard error."""
     print(f"lab: {text}", file=sys.stderr, flush=True)
 
 
 def need(tool: str, package: str) -> str:
-    """Path of TOOL, or an error that says how to get it."""
+    """Return the path of TOOL. Raise an error that says how to install it."""
     path = shutil.which(tool) or shutil.which(tool, path="/usr/sbin:/sbin")
     if not path:
         raise LabError(f"{tool} is missing: apt-get install {package}  (or run lab/setup)")
@@ -32,6 +32,6 @@ def need(tool: str, package: str) -> str:
 
 
 def nearest(what: str, name: str, known: Sequence[str]) -> LabError:
-    """An error that names what there is, the closest first."""
+    """Return an error that lists the allowed names, the closest first."""
     close = difflib.get_close_matches(name, known, n=len(known), cutoff=0.0)
     return LabError(f"no {what} {name!r}; nearest: {', '.join(close)}")

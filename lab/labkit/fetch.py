@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian packages from other releases than the host's, without touching the host's apt.
+"""Fetch Debian packages of other releases without changing the host's apt.
 
 The host's own list of Debian mirrors is copied with another suite into a private directory
-of the cache, with private package lists; apt then works as any user. Only packages that are
-unpacked there are fetched this way, never installed.
+of the cache, with private package lists, so apt needs no root. Packages are unpacked there and
+never installed.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 @dataclass(frozen=True)
 class Mirror:
-    """Where a host gets Debian from: an archive's address and the options apt needs for it."""
+    """Hold the address of a Debian archive and apt's options for it."""
 
     uri: str
     signed_by: str
 
     def stanza(self, suite: str) -> str:
-        """The mirror as an entry of apt's sources, for one SUITE."""
+        """Return the mirror as an entry of apt's sources, for one SUITE."""
         signed = f"Signed-By: {self.signed_by}\n" if self.signed_by else ""
         return f"Types: deb\nURIs: {self.uri}\nSuites: {suite}\nComponents: main\n{signed}"
 
 
 def parse_sources(etc: Path) -> list[Mirror]:
-    """Mirrors in ETC/sources.list and ETC/sources.list.d, in both of apt's formats."""
+    """Return the mirrors in ETC/sources.list and ETC/sources.list.d, in both formats of apt."""
     mirrors = []
     for path in [*sorted(etc.glob("sources.list.d/*.sources"))]:
         for stanza in re.split(r"\n\s*\n", path.read_text(errors="replace")):
@@ -59,10 +59,10 @@ def parse_sources(etc: Path) -> list[Mirror]:
 
 
 def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
-    """The host's mirror of Debian's main archive or of its security archive.
+    """Return the host's mirror of Debian's main archive or of its security archive.
 
-    A security archive is often absent in containers: it is then looked for beside the main one.
-    Raises LabError where apt has no Debian archive at all.
+    Containers often have no security archive; its address is then derived from the main one.
+    Raises LabError if apt has no Debian archive at all.
     """
     keyring = KEYRING if Path(KEYRING).exists() else ""
     known = {found.uri.rstrip("/"): found.signed_by or keyring for found in parse_sources(etc)}
@@ -77,7 +77,7 @@ def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
 
 
 def private_apt(suite: str) -> list[str]:
-    """Options that make apt-get use SUITE only, with all its state in the cache."""
+    """Return options that make apt-get use only SUITE, with all its state in the cache."""
     home = CACHE / "apt" / suite
     for part in ("parts", "lists/partial", "cache/archives/partial"):
         (home / part).mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def private_apt(suite: str) -> list[str]:
         "Dir::Etc::preferences": "/dev/null",
         "Dir::Etc::preferencesparts": "/dev/null",
         "Dir::State::Lists": home / "lists",
-        # As if nothing were installed, or apt asks for the installed version.
+        # Pretend that nothing is installed. Otherwise apt prefers the installed version.
         "Dir::State::status": "/dev/null",
         "Dir::Cache": home / "cache",
         "APT::Sandbox::User": "root",
@@ -102,13 +102,13 @@ def private_apt(suite: str) -> list[str]:
 
 
 def cached(package: str) -> Path | None:
-    """PACKAGE's file in the cache that was fetched last, if one is there."""
+    """Return the newest file of PACKAGE in the cache, or None."""
     found = (CACHE / "dl").glob(f"{package}_*.deb")
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def update(suite: str) -> list[str]:
-    """Fetch SUITE's package list; returns the options that make apt use it, and it alone."""
+    """Fetch SUITE's package list and return the options that make apt use only it."""
     with lock(CACHE / "apt" / f"{suite}.lock"):
         options = private_apt(suite)
         apt_get(["update", "-q"], options)
@@ -116,7 +116,7 @@ def update(suite: str) -> list[str]:
 
 
 def apt_get(words: list[str], options: list[str]) -> None:
-    """Run apt-get in the cache's dl; raises LabError with what it complained of."""
+    """Run apt-get in the cache. Raise LabError with its error message."""
     target = CACHE / "dl"
     target.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
@@ -128,7 +128,7 @@ def apt_get(words: list[str], options: list[str]) -> None:
 
 
 def names(prefix: str, suite: str) -> set[str]:
-    """Names of the packages in SUITE that begin with PREFIX."""
+    """Return the names of packages in SUITE that begin with PREFIX."""
     done = subprocess.run(
         [need("apt-cache", "apt"), *update(suite), "pkgnames", prefix],
         capture_output=True, text=True, check=False,
@@ -139,11 +139,11 @@ def names(prefix: str, suite: str) -> set[str]:
 
 
 def download_with(package: str, options: list[str]) -> Path:
-    """Fetch PACKAGE as OPTIONS say; returns the file."""
+    """Fetch PACKAGE with apt OPTIONS and return the file."""
     apt_get(["download", "-q", package], options)
     ready = cached(package)
     if not ready:
-        raise LabError(f"apt-get brought no {package}")
+        raise LabError(f"apt-get did not download {package}")
     return ready
 
 

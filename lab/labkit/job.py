@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a guest needs on the host while it runs: a directory of its own, and a log that stays."""
+"""Manage a running guest's private directory on the host, and its log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .paths import LOGS
 
 
 def scratch_base(need_bytes: int) -> Path:
-    """Where a guest's memory and job files live: a tmpfs that can be executed from, else /tmp."""
+    """Return a directory for the guest's memory: a tmpfs without noexec, otherwise /tmp."""
     for base in (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")), Path("/tmp")):
         if not os.access(base, os.W_OK | os.X_OK) or " " in str(base):
             continue
@@ -29,7 +29,7 @@ def scratch_base(need_bytes: int) -> Path:
 
 @contextlib.contextmanager
 def job_directory(memory: str) -> Iterator[Path]:
-    """A private directory for one guest, gone at the end; those of dead labs are swept away."""
+    """Make a private directory for one guest, and remove directories of dead labs."""
     base = scratch_base(parse_size(memory) // 4)
     for old in base.glob("lab-boot-*"):
         with contextlib.suppress(OSError), (old / "lock").open() as file:
@@ -39,7 +39,7 @@ def job_directory(memory: str) -> Iterator[Path]:
     fresh, path = base / f".{name}", base / name
     fresh.mkdir(mode=0o700)
     with (fresh / "lock").open("w") as file:
-        # Locked before others can see it, or their sweep might take it.
+        # Lock it before it is visible, otherwise another lab could remove it.
         fcntl.flock(file, fcntl.LOCK_EX)
         fresh.rename(path)
         try:
@@ -49,7 +49,7 @@ def job_directory(memory: str) -> Iterator[Path]:
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size such as 512M or 2G."""
+    """Return the bytes of a size such as 512M or 2G."""
     units = {"K": 10, "M": 20, "G": 30}
     number, unit = text[:-1], text[-1:].upper()
     if unit not in units or not number.isdigit():
@@ -58,8 +58,10 @@ def parse_size(text: str) -> int:
 
 
 def new_log() -> Path:
-    """A console log's name, unlike any other. Beyond the last 200 those go that a guest has not
-    written to for a day: on a cluster, the nodes of a checkout have more guests than that."""
+    """Return a unique name for a console log, and remove old logs.
+
+    A log is removed if it is not among the newest 200 and no guest wrote to it for a day. The
+    nodes of a cluster can have more than 200 guests in one checkout."""
     LOGS.mkdir(parents=True, exist_ok=True)
     logs = sorted(LOGS.glob("boot-*.log"))
     for old in logs[:-200]:

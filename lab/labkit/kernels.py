@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The user-mode kernels: from a source to a pruned tree in the cache."""
+"""Build user-mode kernels: from a source to a small tree in the cache."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .progress import run_logged
 from .sources import Source, ensure_source
 from .toolchain import compiler, jobs
 
-#: Each flavour's fragments of lab/config beside base.config.
+#: Fragments of lab/config for each flavour, in addition to base.config.
 FRAGMENTS = {
     "fast": (),
     "kasan": ("kasan",),
@@ -38,14 +38,14 @@ FRAGMENTS = {
     "smp": ("smp",),
 }
 
-#: Kernels to keep, whatever their age, and seconds without use after which others go.
+#: Number of kernels to keep at any age; the others are removed after AGE seconds without use.
 KEEP, AGE = 6, 30 * 86400.0
 
-#: Objects that a build makes, for the progress line; wrong by a few does no harm.
+#: Approximate number of objects of a build, for the progress line.
 EXPECTED = {"fast": 1160, "kasan": 1180, "lockdep": 1180, "checked": 1210,
             "smp": 1180}
 
-#: What a build leaves and nothing needs: modules are built against the rest.
+#: Files of a build that neither booting nor building modules needs.
 LEFTOVERS = re.compile(
     r"\.(o|a|cmd|ko|mod|mod\.c)$|^(vmlinux\.unstripped|\.vmlinux.*|\.tmp_vmlinux.*)$"
 )
@@ -53,10 +53,10 @@ LEFTOVERS = re.compile(
 
 UML = ("ARCH=um",)
 
-#: A setting as the kernel writes it. What else begins with # is a comment.
+#: A setting as the kernel writes it. Other lines with # are comments.
 SETTING = re.compile(r"^(?:(CONFIG_\w+)=.*|# (CONFIG_\w+) is not set)$", flags=re.MULTILINE)
 
-#: What merge_config.sh says of a setting that came out otherwise, in words old and new.
+#: Old and new messages of merge_config.sh about a setting with a different result.
 LOST = re.compile(
     r"^(?:WARNING: )?(?:Value requested for (\w+) not in final|(\w+) differs)", flags=re.MULTILINE
 )
@@ -64,9 +64,9 @@ LOST = re.compile(
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel to boot. `key` names it in every directory that depends on it.
+    """Describe a kernel to boot. `key` names it in every directory that depends on it.
 
-    `path` is what modules are built against, `modules` the directory of its own modules.
+    Modules are built against `path`; `modules` is the directory of its own modules.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Kernel:
 
 
 def settings(name: str, flavour: str) -> str:
-    """What the lab sets in kernel NAME, on top of tinyconfig; no setting twice."""
+    """Return the settings of kernel NAME on top of tinyconfig. No setting appears twice."""
     texts = [(LAB / "config" / f"{fragment}.config").read_text()
              for fragment in ("base", *FRAGMENTS[flavour])]
     texts.append(records.user_mode_of(name).config)
@@ -91,21 +91,21 @@ def settings(name: str, flavour: str) -> str:
 
 
 def flavours(name: str) -> tuple[str, ...]:
-    """The flavours of kernel NAME. Only a kernel whose record says so has two CPUs."""
+    """Return the flavours of kernel NAME. Two CPUs need a record with smp."""
     return tuple(flavour for flavour in FRAGMENTS
                  if flavour != "smp" or records.user_mode_of(name).smp)
 
 
 def flags(name: str, flavour: str) -> tuple[str, ...]:
-    """The compiler's, beside the kernel's own; not for modules."""
+    """Return compiler flags in addition to the kernel's own. Not used for modules."""
     return records.user_mode_of(name).flags if flavour == "fast" else ()
 
 
 def ensure_uml(name: str, flavour: str) -> Kernel:
-    """The user-mode kernel NAME in FLAVOUR, built when missing or damaged.
+    """Return the user-mode kernel NAME in FLAVOUR. Build it if it is missing or damaged.
 
-    Keyed by source version, configuration, architecture and compiler, so a change of any of
-    them gives another kernel beside the old one.
+    The key contains source version, configuration, architecture and compiler. If one of them
+    changes, the new kernel is stored beside the old one.
     """
     source = ensure_source(name)
     edits = records.user_mode_of(name).edits
@@ -121,7 +121,7 @@ def ensure_uml(name: str, flavour: str) -> Kernel:
 
 
 def check_tools() -> None:
-    """Raise LabError for the first tool a kernel build lacks."""
+    """Raise LabError for the first missing build tool."""
     for tool, package in (
         ("make", "make"), ("flex", "flex"), ("bison", "bison"), ("bc", "bc"), ("ld", "binutils"),
         ("perl", "perl"), ("depmod", "kmod"),
@@ -130,7 +130,7 @@ def check_tools() -> None:
 
 
 def make_kernel(source: Source, path: Path, arguments: Sequence[str]) -> list[str | Path]:
-    """The command that builds SOURCE in PATH; nothing of the host, the hour or PATH shows in it."""
+    """Return the command that builds SOURCE in PATH. Its result is independent of host and time."""
     return [
         "nice", "make", "-C", source.tree, f"O={path}", f"-j{jobs()}", *arguments,
         "KBUILD_BUILD_TIMESTAMP=2001-06-04", "KBUILD_BUILD_USER=lab", "KBUILD_BUILD_HOST=lab",
@@ -143,7 +143,7 @@ def configure(
 ) -> set[str]:
     """Make PATH/.config: tinyconfig, and the settings WANTED by the kernel's own merge_config.sh.
 
-    ARGUMENTS are make's. Returns the settings that this kernel did not take.
+    ARGUMENTS are make's. Returns the settings that this kernel did not accept.
     """
     log = LOGS / f"config-{path.name}.log"
     log.unlink(missing_ok=True)
@@ -158,9 +158,9 @@ def configure(
 
 
 def prepare(name: str, path: Path, wanted: str, arguments: Sequence[str]) -> list[str]:
-    """Make the directory PATH fit to compile modules for kernel NAME with the settings WANTED.
+    """Prepare directory PATH to compile modules for kernel NAME with the settings WANTED.
 
-    The kernel itself is not built. Returns what make needs to know for modules, ARGUMENTS and all.
+    The kernel itself is not built. Returns make's arguments for modules, with ARGUMENTS.
     """
     source = ensure_source(name)
     what = f"Linux {name}, headers"
@@ -171,7 +171,7 @@ def prepare(name: str, path: Path, wanted: str, arguments: Sequence[str]) -> lis
 
 
 def ensure_prepared(name: str) -> list[str]:
-    """As `prepare` for user mode, with the settings of the flavour fast; kept in the cache."""
+    """Call `prepare` for user mode with the settings of flavour fast. Cached."""
     wanted = settings(name, "fast")
     key = digest(part.encode() for part in (ensure_source(name).version, wanted, compiler()))
 
@@ -185,22 +185,22 @@ def ensure_prepared(name: str) -> list[str]:
 
 
 def module_arguments(path: Path, arguments: Sequence[str]) -> list[str]:
-    """What make needs to know to compile modules in PATH, where a kernel was prepared."""
-    # There is no vmlinux that could list what it exports.
+    """Return make's arguments to compile modules against the prepared kernel in PATH."""
+    # Without vmlinux there is no list of exported symbols.
     return ["-C", str(path), *arguments, "KBUILD_MODPOST_WARN=1"]
 
 
 def tell_lost(name: str, lost: set[str]) -> None:
-    """Tell of settings that kernel NAME did not take and is not known to lack."""
+    """Print settings that kernel NAME did not accept, except those in its record's `lacks`."""
     surprising = sorted(lost - records.user_mode_of(name).lacks)
     if surprising:
         say(f"not in Linux {name} as configured: {', '.join(surprising)}")
 
 
 def lost_settings(log: str, wanted: str) -> set[str]:
-    """Which settings that were WANTED came out otherwise by the LOG of merge_config.sh.
+    """Return the WANTED settings that LOG of merge_config.sh reports as different.
 
-    It complains of tinyconfig's, too.
+    The log also reports settings of tinyconfig.
     """
     names = {match[1] or match[2] for match in SETTING.finditer(wanted)}
     lost = {match[1] or match[2] for match in LOST.finditer(log)}
@@ -208,11 +208,11 @@ def lost_settings(log: str, wanted: str) -> set[str]:
 
 
 def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
-    """Configure, build, install the kernel's own modules, prune; its manifest marks the end.
+    """Configure and build the kernel, install its modules, and remove unneeded files.
 
-    What an interrupted build left is taken up again: the key says it was for the same. What was
-    whole once and is not any more is built anew. A kernel from before there were digests gets
-    them now, if its files have their sizes.
+    An interrupted build continues. A kernel that was complete and is now damaged is built
+    again. An old kernel without digests gets them if its files have the right sizes. The
+    manifest is written last.
     """
     damage = misplaced(path)
     if not damage and not sums(path):
@@ -220,12 +220,12 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
         return
     check_tools()
     if " " in str(path) or ":" in str(path):
-        raise LabError(f"kernels cannot be built below {CACHE}: a blank or a colon in the name; "
-                       "LAB_CACHE names another place")
+        raise LabError(f"kernels cannot be built below {CACHE}: the path has a blank or colon; "
+                       "set LAB_CACHE to another directory")
     if (path / "manifest").exists():
-        say(f"{path.name} is not what was built: {damage or altered(path)}")
+        say(f"{path.name} is damaged: {damage or altered(path)}")
         shutil.rmtree(path)
-    say(f"building Linux {source.version} ({flavour}) for user mode: once, some minutes")
+    say(f"building Linux {source.version} ({flavour}) for user mode (once, a few minutes)")
     path.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"kernel-{path.name}.log"
     log.unlink(missing_ok=True)
@@ -244,12 +244,12 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
 
 
 def runnable(path: Path) -> list[Path]:
-    """The files of the kernel in PATH that a guest runs: its image and its modules."""
+    """Return the files of the kernel in PATH that a guest runs: image and modules."""
     return [path / "linux", *(path / "installed").rglob("*.ko")]
 
 
 def prune_build(path: Path) -> None:
-    """Remove what no module build needs; the build tools in scripts/ stay whole."""
+    """Remove files that module builds do not need. The tools in scripts/ stay."""
     for folder, dirs, files in os.walk(path):
         if Path(folder) == path:
             dirs[:] = [d for d in dirs if d not in {"scripts", "installed"}]

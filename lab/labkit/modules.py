@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a guest gets from the checkout: modules for its kernel, tc plugins, tools.
+"""Build the parts of the checkout that a guest uses: modules, tc plugins, tools.
 
-All are built in private copies or directories named after the hash of their sources, so that
-nothing stale is ever loaded, and several checkouts may share one build/.
+They are built in directories named by the hash of their sources. So nothing stale is loaded, and
+several checkouts can share one build/.
 """
 
 from __future__ import annotations
@@ -31,50 +31,51 @@ from .paths import BUILD, LAB, LOGS, ROOT
 from .progress import run_logged
 from .toolchain import compiler, jobs
 
-#: Where else than at the top Kbuild's files are.
+#: Directories of Kbuild's files in addition to the top.
 MODULE_FOLDERS = ("include", "bench/module", "selftests/gate", "selftests/kunit",
                   "netns-scenarios/tcp")
 
-KEEP = 12  # built trees to keep per kind, whatever their age
+KEEP = 12  # number of built trees to keep at any age
 
-#: In a built tree, what make said.
+#: Output of make in a built tree.
 MAKE_LOG = "make.log"
 
 
 @dataclass(frozen=True)
 class Extras:
-    """Directories for the guest: tc's library directory (plugins, delay tables) and tools."""
+    """Hold the guest's directories of tc (plugins, delay tables) and tools."""
 
     tc: Path
     tools: Path
 
 
 def module_sources() -> list[Path]:
-    """The files that make up the modules: all that Kbuild names."""
+    """Return the source files of the modules: all files that Kbuild names."""
     return files_under(ROOT / "Kbuild", ROOT / "VERSION", *sorted(ROOT.glob("sch_*.c")),
                        *(ROOT / folder for folder in MODULE_FOLDERS))
 
 
 def make_arguments(kernel: Kernel) -> list[str]:
-    """What make needs to build modules for KERNEL."""
+    """Return make's arguments to build modules for KERNEL."""
     arguments = ["-C", str(kernel.path)]
     if kernel.arch == "um":
         arguments.append("ARCH=um")
     elif not shutil.which(kernel.cc):
-        # Debian's headers ask for the very compiler of the kernel; a newer one will do.
+        # Debian's headers require the kernel's own compiler. A newer one works, too.
         arguments.append("CC=gcc")
     return arguments
 
 
 def warnings(kernel: Kernel) -> list[str]:
-    """make's word for more warnings where a test reads them: with Debian's headers."""
+    """Return make's argument for more warnings, with Debian's headers only; a test reads them."""
     return ["W=1"] if kernel.arch != "um" else []
 
 
 def compile_copy(arguments: Sequence[str], root: Path, files: Sequence[Path], copy: Path,
                  *variables: str) -> str:
-    """Copy FILES (below ROOT) to COPY and build them there, all test modules included, as modules
-    of the kernel that ARGUMENTS name to make. Returns what make printed.
+    """Copy FILES (below ROOT) to COPY and build them there, including test modules.
+
+    ARGUMENTS tell make the kernel. Returns the output of make.
     """
     shutil.rmtree(copy, ignore_errors=True)
     for file in files:
@@ -89,13 +90,13 @@ def compile_copy(arguments: Sequence[str], root: Path, files: Sequence[Path], co
 
 
 def ensure_modules(kernel: Kernel) -> Path:
-    """A module tree (as modprobe wants it) with KERNEL's modules and ours; built when needed.
+    """Return a module tree for modprobe with KERNEL's modules and ours. Build it if needed.
 
-    Returns the directory that belongs at /lib/modules. A stock kernel's own modules are not
-    in it: it is to be laid over them.
+    The directory belongs at /lib/modules. For a stock kernel it contains only our modules and
+    must be mounted over the kernel's.
     """
     files = module_sources()
-    # The kernel's own modules are linked to, so where it lies counts, too.
+    # The tree has links to the kernel's modules, so its path is part of the key.
     key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler(),
                        *warnings(kernel))
     path = built(BUILD / "modules" / f"{kernel.key}-{key}",
@@ -106,9 +107,9 @@ def ensure_modules(kernel: Kernel) -> Path:
 
 
 def link_tree(source: Path, target: Path) -> None:
-    """Make TARGET a module directory with the modules of SOURCE, linked rather than copied.
+    """Make TARGET a module directory with links to the modules of SOURCE.
 
-    modprobe and depmod want real directories, and follow links to files.
+    modprobe and depmod need real directories and follow links to files.
     """
     for folder, _, files in os.walk(source):
         here = target / Path(folder).relative_to(source)
@@ -124,7 +125,7 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     """Build FILES for KERNEL and install them beside the kernel's own modules under PATH."""
     tree = path / "lib" / "modules" / kernel.release
     if sums(path):
-        say(f"{path.name} is not what was built: {altered(path)}")
+        say(f"{path.name} is damaged: {altered(path)}")
     shutil.rmtree(path, ignore_errors=True)
     link_tree(kernel.modules, tree)
     names = " ".join(file.stem for file in files if file.name.startswith("sch_"))
@@ -142,13 +143,13 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     if depmod.returncode:
         raise LabError(f"depmod failed: {depmod.stderr.strip()}")
     if kernel.arch != "um":
-        # Laid over the stock modules in the guest; the links were for depmod.
+        # In the guest this is mounted over the stock modules; only depmod needed the links.
         shutil.rmtree(tree / "kernel")
     write_sums(path, (file for file in tree.rglob("*") if file.is_file() and not file.is_symlink()))
 
 
 def ensure_module(kernel: Kernel, folder: Path) -> Path:
-    """Build the modules of one FOLDER with a Kbuild of its own (a test's); returns that copy."""
+    """Build the modules of FOLDER, which has its own Kbuild (for tests), in a copy. Return it."""
     files = files_under(folder)
     key = digest_files(files, folder, kernel.key, compiler())
 
@@ -160,7 +161,7 @@ def ensure_module(kernel: Kernel, folder: Path) -> Path:
 
 
 def delay_tables() -> list[Path]:
-    """netem's distribution tables, which tc looks for beside its plugins."""
+    """Return netem's distribution tables, which tc expects beside its plugins."""
     for folder in (Path("/usr/lib/tc"), *Path("/usr/lib").glob("*/tc"), Path("/usr/share/tc")):
         found = sorted(folder.glob("*.dist"))
         if found:
@@ -169,7 +170,7 @@ def delay_tables() -> list[Path]:
 
 
 def ensure_extras() -> Extras:
-    """tc plugins and tools of the checkout, built by its own Makefile when needed."""
+    """Return the checkout's tc plugins and tools. Build them if needed."""
     tops = ("tc", "tools", "include", "Makefile", "VERSION", "selftests/Makefile")
     files = [*files_under(*(ROOT / top for top in tops)), *(ROOT / "selftests").glob("*.c")]
     path = built(BUILD / "guest" / digest_files(files, ROOT, compiler()), build_extras)
@@ -178,12 +179,12 @@ def ensure_extras() -> Extras:
 
 
 def extras_in(path: Path) -> Extras:
-    """What lies in the directory PATH."""
+    """Return the GuestExtras in directory PATH."""
     return Extras(path / "tc", path / "tools")
 
 
 def build_extras(path: Path) -> None:
-    """Make the checkout's plugins and tools into PATH."""
+    """Build the checkout's plugins and tools into PATH."""
     extras = extras_in(path)
     shutil.rmtree(path, ignore_errors=True)
     extras.tc.mkdir(parents=True)
@@ -206,7 +207,7 @@ def build_extras(path: Path) -> None:
 
 
 def ensure_helpers() -> Path:
-    """The lab's own C programs, init and what is preloaded; returns their directory."""
+    """Build the lab's C programs (init and preloaded libraries) and return their directory."""
     source = LAB / "src"
     return built(BUILD / "lab" / digest_files(files_under(source), source, compiler()),
                  build_helpers)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Keeps a user-mode guest on one CPU of the host, and two guests on two where there are two.
+"""Keep each user-mode guest on one CPU of the host.
 
-Such a guest has one thing to do at a time: its kernel and its programs are processes that wake
-each other at every system call. On one CPU that is a switch; across two it is an interrupt and an
-idle CPU's awakening, which made a scenario take more than twice as long.
+A guest does one thing at a time: its kernel and programs are processes that wake each other at
+every system call. On one CPU this is a context switch. Across two CPUs it is an interrupt and the
+wake-up of an idle CPU, which made a scenario take more than twice as long.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import os
 import socket
 from collections.abc import Iterator
 
-#: Guests that may share a CPU before the scheduler is left to it.
+#: Number of guests that may share a CPU. Above it the scheduler decides.
 PLACES = 8
 
 
 def claim(cpu: int, place: int) -> socket.socket | None:
-    """A place on CPU, held while the socket is open; None when it is taken.
+    """Return a socket that reserves a place on CPU while it is open, or None if it is taken.
 
-    An abstract name leaves nothing behind, however its owner ends.
+    The socket has an abstract name, which disappears with its owner.
     """
     holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     try:
@@ -34,9 +34,9 @@ def claim(cpu: int, place: int) -> socket.socket | None:
 
 @contextlib.contextmanager
 def one_cpu() -> Iterator[int | None]:
-    """While it lasts, this thread and what it starts run on the CPU that fewest guests have.
+    """Run this thread and its children on the CPU with the fewest guests.
 
-    Yields the CPU, or None when all places are taken.
+    Yields the CPU, or None if all places are taken.
     """
     allowed = os.sched_getaffinity(0)
     for place, cpu in itertools.product(range(PLACES), sorted(allowed, reverse=True)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a guest's first process is told to do: lab/src/init.c carries it out, word by word."""
+"""Build the instructions that a guest's first process, lab/src/init.c, executes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .request import Request
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-#: Seconds by a virtual clock after which a command that has not ended never will: everything
-#: sleeps and only the kernel's own timers make time fly.
+#: Virtual seconds after which a command cannot end any more, because all processes sleep and
+#: only the kernel's timers advance the clock.
 VIRTUAL_DEADLINE = 1_000_000
 
-#: Directories of the guest that are its own, empty at the start.
+#: Private directories of the guest, empty at the start.
 PRIVATE = ("/run", "/tmp", "/dev")
 
 JOB_IN_GUEST = "/run/lab"
 
 
 def writable_dirs(request: Request) -> list[Path]:
-    """Host directories that the guest may write to: the checkout, build/, and what is shared."""
+    """Return the host directories that the guest may write to: checkout, build/, shared ones."""
     dirs = [ROOT, BUILD]
     for path in request.share:
         path = path.resolve()
@@ -36,12 +36,12 @@ def writable_dirs(request: Request) -> list[Path]:
 
 
 def hidden(path: Path) -> bool:
-    """Whether one of the guest's own directories covers PATH."""
+    """Return whether a private directory of the guest hides PATH."""
     return any(path.is_relative_to(top) for top in PRIVATE)
 
 
 def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, str]:
-    """The command's whole environment: nothing leaks in from the host but AQM_* variables."""
+    """Return the command's whole environment. Only AQM_* variables come from the host."""
     values = {
         "PATH": f"{extras.tools}:{PATH}",
         "HOME": "/tmp",
@@ -63,7 +63,7 @@ def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, s
 
 
 class Orders:
-    """The words that lab/src/init.c carries out."""
+    """Collect the words that lab/src/init.c executes."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -73,14 +73,14 @@ class Orders:
         self.words += [str(word) for word in words]
 
     def write(self, path: Path) -> None:
-        """Write them as init reads them."""
+        """Write the words in the format of init."""
         encoded = [os.fsencode(word) for word in self.words]
         if any(b"\0" in word for word in encoded):
             raise LabError("a NUL byte cannot be part of a command")
         path.write_bytes(b"".join(word + b"\0" for word in encoded))
 
     def command(self, request: Request, kernel: Kernel, extras: Extras) -> None:
-        """What to run, with what around it."""
+        """Return the instructions to run the command of a request."""
         for name, value in environment(request, kernel, extras).items():
             self.add("env", f"{name}={value}")
         self.add("cwd", ROOT)

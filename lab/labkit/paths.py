@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where things are."""
+"""Paths of the lab."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Resolved: kernel builds write their own paths down, and build/ may be a link.
+# Resolve links, because kernel builds contain absolute paths and build/ may be a link.
 BUILD = (ROOT / "build").resolve()
 LOGS = BUILD / "logs"
 LAB = ROOT / "lab"
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
-    """Where kernels, their sources and fetched packages live, for all checkouts of a user."""
+    """Return the directory of kernels, sources and packages that all checkouts of a user share."""
     named = environment.get("LAB_CACHE")
     if named:
         return Path(named).expanduser().resolve()

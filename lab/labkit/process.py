@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs a guest as a process group of the host: follow its output, end it, judge it."""
+"""Run a guest as a session of the host: follow its output, end it, judge it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .verdict import judge
 
 
 class Follower:
-    """Copies what is appended to a file, as it comes, to a stream."""
+    """Copy data that is appended to a file to a stream."""
 
     def __init__(self, path: Path, sink: Output | None) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Follower:
         self.taken: list[bytes] = []
 
     def poll(self) -> bool:
-        """Move what is new; whether there was something."""
+        """Copy new data. Return whether there was any."""
         if self.file is None:
             if not self.path.exists():
                 return False
@@ -45,7 +45,7 @@ class Follower:
         return bool(fresh)
 
     def close(self) -> bytes:
-        """Take the rest; returns all that was not passed on."""
+        """Read the rest and return all data that was not copied."""
         self.poll()
         if self.file:
             self.file.close()
@@ -54,7 +54,7 @@ class Follower:
 
 def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: float,
          terminal: Terminal | None) -> bool:
-    """Follow the guest to its end; False when LIMIT seconds were not enough."""
+    """Follow the guest to its end. Return False if it exceeds LIMIT seconds."""
     end = time.monotonic() + limit
     pidfd = os.pidfd_open(process.pid)
     nap = 0.005
@@ -79,7 +79,7 @@ def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: flo
 
 
 def kill_session(leader: int) -> None:
-    """End every process of the session that LEADER leads; they are all the lab's own."""
+    """End every process in LEADER's session. All of them belong to the lab."""
     with contextlib.suppress(OSError):
         os.killpg(leader, signal.SIGKILL)
     for entry in Path("/proc").glob("[0-9]*"):
@@ -97,11 +97,11 @@ def supervise(
     capture: bool,
     terminal: Terminal | None = None,
 ) -> Result:
-    """Run COMMAND, which boots a guest that reports to JOB, and judge how it went.
+    """Run COMMAND, which boots a guest that reports to JOB, and return the result.
 
-    The kernel's console is COMMAND's output and becomes the log. COMMAND gets a session of its
-    own, so that a terminal's Ctrl-C reaches the lab alone, and so that all of it can be ended.
-    What is typed and shown on TERMINAL passes through meanwhile.
+    COMMAND prints the kernel's console, which becomes the log. It gets its own session, so
+    that Ctrl-C reaches only the lab and all its processes can be ended. Input and output of
+    TERMINAL are passed through.
     """
     log = new_log()
     followers = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs what takes minutes: its output into a log, how far it is onto the terminal."""
+"""Run long commands: write their output to a log and show progress on the terminal."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def run_logged(
     expected: int = 0,
     counts: tuple[str, ...] = ("  CC", "  LD", "  AR", "  AS"),
 ) -> None:
-    """Run COMMAND into LOG, showing how far it is out of EXPECTED lines that begin with COUNTS.
+    """Run COMMAND with output to LOG. Show progress in EXPECTED lines that begin with COUNTS.
 
-    VARIABLES are added to its environment. Raises LabError with the log's last lines when it fails.
+    VARIABLES are added to its environment. Raises LabError with the log's end if it fails.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress(what, expected)
@@ -58,7 +58,7 @@ def run_logged(
 
 
 class Progress:
-    """Steps done of steps expected: one live line on a terminal, a line a quarter elsewhere."""
+    """Show progress in one live line on a terminal, or one line per quarter elsewhere."""
 
     def __init__(self, what: str, expected: int) -> None:
         self.what = what
@@ -69,7 +69,7 @@ class Progress:
         self.live = sys.stderr.isatty()
 
     def step(self) -> None:
-        """One more step is done."""
+        """Count one more step."""
         self.done += 1
         if not self.expected:
             return

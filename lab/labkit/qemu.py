@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The QEMU engine: Debian's stock kernels through virtme-ng, by the wall clock.
+"""The QEMU engine: boot Debian's stock kernels through virtme-ng, with the wall clock.
 
-virtme-ng gives the guest the host's files read-only under overlays; the checkout, build/ and
-what --share names are passed through writable.
+The guest sees the host's files read-only. The checkout, build/ and each --share directory are
+writable.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .paths import BUILD, CACHE
 from .records import names
 from .request import Request, Result
 
-#: Drivers of QEMU's default devices and processor, slow to start under emulation and of no use
-#: here. It is udev that leaves them alone: the kernel, when it refuses a module, has those that
-#: the module needs already.
+#: Drivers of QEMU's default devices and processor that we do not need and that start slowly
+#: under emulation. udev must skip them, because the kernel loads a module's dependencies before
+#: it refuses the module.
 BLACKLIST = (
     "ahci,ata_piix,ata_generic,sr_mod,cdrom,sg,i2c_i801,iTCO_wdt,lpc_ich,i6300esb,kvm_amd,"
     "kvm_intel,psmouse,pcspkr,evdev,serio_raw,button,aesni_intel,ghash_clmulni_intel,"
@@ -37,15 +37,15 @@ BLACKLIST = (
 #: The card for --nics: a driver with byte queue limits, segmentation offload and one queue.
 NIC = "e1000e"
 
-#: In the kernel's log as soon as anything but the kernel runs.
+#: Appears in the kernel's log when the first process starts.
 FIRST_PROCESS = "as init process"
 
-#: Seconds in which a guest under KVM must have come up; without working KVM it never does.
+#: Seconds within which a guest must boot if KVM works.
 TRIAL = 60.0
 
 
 def find_vng() -> Path:
-    """virtme-ng's program: in the virtual environment, else on the PATH."""
+    """Return virtme-ng's program, from the virtual environment or PATH."""
     for candidate in (BUILD / "venv" / "bin" / "vng", Path(shutil.which("vng") or "/none")):
         if os.access(candidate, os.X_OK):
             return candidate
@@ -53,7 +53,7 @@ def find_vng() -> Path:
 
 
 def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
-    """From virtme-ng's guest to the running command."""
+    """Return the instructions from virtme-ng's guest to the running command."""
     orders = Orders()
     here = f"/lib/modules/{kernel.release}"
     below = f"lowerdir={tree / kernel.release}:{kernel.modules}"
@@ -64,7 +64,7 @@ def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, j
 
 
 def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list[str]:
-    """virtme-ng's command line."""
+    """Return the command line of virtme-ng."""
     cpus = 1 if request.icount else min(2, len(os.sched_getaffinity(0)))
     unwanted = BLACKLIST if request.nics else f"{BLACKLIST},{NIC}"
     words = [
@@ -75,7 +75,7 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
     if not kvm:
         words.append("--disable-kvm")
     if request.icount:
-        # One instruction takes 2^0 ns of the guest's clock, and idling no time of the host's.
+        # One instruction takes 2^0 ns of guest time. Idling takes no real time.
         words.append("--qemu-opts=-icount shift=0,sleep=off")
     if request.plugin:
         words.append(f"--qemu-opts=-plugin {request.plugin}")
@@ -90,9 +90,9 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
 
 
 def kvm_works() -> bool:
-    """Whether a guest comes up under KVM here, tried once per host kernel and QEMU.
+    """Return whether a guest boots under KVM here. Tried once per host kernel and QEMU.
 
-    That the device exists says nothing: on a virtual machine a guest may die all the same.
+    The existence of /dev/kvm is not enough: in a virtual machine a guest may still die.
     """
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
@@ -106,8 +106,8 @@ def kvm_works() -> bool:
 
 
 def try_kvm(verdict: Path) -> None:
-    """Write into VERDICT whether a guest comes up under KVM."""
-    say("trying whether KVM works here")
+    """Write into VERDICT whether a guest boots under KVM."""
+    say("testing whether KVM works")
     trial = Request(command=["true"], engine="qemu", kernel=names("qemu")[0], clock="wall",
                     time_limit=TRIAL, memory="1G")
     works = boot(trial, kvm=True, capture=True).status == 0
@@ -116,7 +116,7 @@ def try_kvm(verdict: Path) -> None:
 
 
 def boot(request: Request, kvm: bool, capture: bool) -> Result:
-    """Boot REQUEST's kernel and see it through."""
+    """Boot REQUEST's kernel and follow it to its end."""
     kernel = stock.ensure_stock(request.kernel)
     tree = modules.ensure_modules(kernel)
     extras = modules.ensure_extras()
@@ -126,7 +126,7 @@ def boot(request: Request, kvm: bool, capture: bool) -> Result:
         write_orders(request, kernel, tree, extras, job)
         environment = {
             "LD_PRELOAD": str(helpers / "leash.so"),
-            # virtme-ng finds its parts by the PATH, and QEMU there or in /usr/bin.
+            # virtme-ng looks for its parts in PATH, and for QEMU there or in /usr/bin.
             "PATH": f"{find_vng().parent}:{PATH}",
             "XDG_CACHE_HOME": str(job), "XDG_RUNTIME_DIR": str(job),
         }
@@ -136,11 +136,11 @@ def boot(request: Request, kvm: bool, capture: bool) -> Result:
 
 
 def tripped(result: Result) -> bool:
-    """Whether the guest ran into a breakpoint of its own before it had a process.
+    """Return whether the guest hit one of its own breakpoints before its first process.
 
-    A kernel puts breakpoints where it rewrites its code while it runs, and takes them away when
-    each CPU has seen the new code. QEMU's emulation of two lets one of them, once in some
-    hundreds of boots, stop at one that is gone. Nothing of REQUEST has run by then.
+    A kernel sets breakpoints while it rewrites its code and removes them when each CPU has
+    seen the new code. QEMU's emulation of two CPUs sometimes stops at a removed breakpoint,
+    about once in several hundred boots. REQUEST has not started at that time.
     """
     if "int3" not in result.reason or not result.log.exists():
         return False
@@ -148,9 +148,9 @@ def tripped(result: Result) -> bool:
 
 
 def run(request: Request, capture: bool) -> Result:
-    """Boot a stock kernel for REQUEST, with KVM where that works, and see it through.
+    """Boot a stock kernel for REQUEST, with KVM if it works, and follow it to its end.
 
-    One that `tripped` under emulation is booted a second time.
+    If the guest `tripped` under emulation, it is booted a second time.
     """
     need("qemu-system-x86_64", "qemu-system-x86")
     find_vng()
@@ -158,6 +158,6 @@ def run(request: Request, capture: bool) -> Result:
     kvm = not request.icount and kvm_works()
     result = boot(request, kvm, capture)
     if not kvm and tripped(result):
-        say(f"emulation tripped over the kernel's own breakpoint, booting anew: {result.log}")
+        say(f"QEMU stopped at a removed breakpoint of the kernel; booting again: {result.log}")
         result = boot(request, kvm, capture)
     return result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is asked of the lab, and what it answers."""
+"""A request to the lab and its result."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Output(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """What to run and in what: the whole of lab/boot's command line.
+    """Hold everything on lab/boot's command line: the command and its guest.
 
-    output: where the command's stdout and stderr go, if not to this process's. The guest keeps
-    the file open until it has ended.
+    output: file for the command's stdout and stderr, if not this process's. The guest keeps it
+    open until it has ended.
     """
 
     command: Sequence[str]
@@ -39,9 +39,9 @@ class Request:
     time_limit: float = 600.0
     memory: str = "2G"
     icount: bool = False
-    plugin: str = ""  # as QEMU takes it after -plugin
+    plugin: str = ""  # in the format of QEMU's -plugin
     nics: int = 0
-    terminal: bool = False  # the command's is the one that the lab was started from
+    terminal: bool = False  # join the command to the terminal of the lab
     share: Sequence[Path] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     output: Output | None = None
@@ -49,7 +49,7 @@ class Request:
 
 @dataclass
 class Result:
-    """How it ended: the status to exit with, why if not the command's own, and the log."""
+    """Hold the exit status, the reason if it is not the command's own, and the log."""
 
     status: int
     log: Path

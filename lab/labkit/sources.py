@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian's kernel sources, unpacked in the cache without what no user-mode kernel compiles."""
+"""Fetch Debian's kernel sources and unpack them, without files that user mode never compiles."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ UNUSED = (
 
 @dataclass(frozen=True)
 class Source:
-    """An unpacked kernel source: its tree and the exact Debian version."""
+    """Hold an unpacked kernel source: its tree and the exact Debian version."""
 
     tree: Path
     version: str
 
 
 def source_place(name: str) -> Path:
-    """The directory of the source NAME, keyed by what is left out of it and edited in it."""
+    """Return the directory of source NAME. The key contains omitted files and edits."""
     edits = records.user_mode_of(name).edits
     recipe = repr((UNUSED, edits or None)).encode()
     return CACHE / "src" / f"{name}-{digest([recipe])}"
 
 
 def unpacked(path: Path) -> bool:
-    """Whether PATH holds a whole source: its version comes with it, by a rename."""
+    """Return whether PATH holds a complete source, which has its version."""
     return (path / "version").exists()
 
 
 def ensure_source(name: str) -> Source:
-    """Debian's kernel source NAME in the cache, fetched and unpacked when missing."""
+    """Return Debian's kernel source NAME. Fetch and unpack it if it is missing."""
     path = built(source_place(name), lambda place: unpack_source(name, place), unpacked)
     return Source(path / f"linux-source-{name}", (path / "version").read_text().strip())
 
 
 def newest_at_hand() -> Source | None:
-    """The newest source in the cache, if there is one; nothing is fetched."""
+    """Return the newest source in the cache, or None. Fetches nothing."""
     for name in (*records.names("uml"), stand_in(records.names("uml")[0])):
         if name and unpacked(source_place(name)):
             return ensure_source(name)
@@ -62,7 +62,7 @@ def newest_at_hand() -> Source | None:
 
 
 def unpack_source(name: str, path: Path) -> None:
-    """Make PATH the directory with the source NAME and its version; renamed into place whole."""
+    """Make PATH the directory of source NAME with its version, by a rename at the end."""
     deb = fetch.download(f"linux-source-{name}", records.user_mode_of(name).suites)
     version = deb.name.split("_")[1].replace("%3a", ":")
     say(f"unpacking Linux {version}")
@@ -88,30 +88,30 @@ def unpack_source(name: str, path: Path) -> None:
 
 
 def edit_source(name: str, tree: Path) -> None:
-    """Carry out the edits of NAME's record."""
+    """Apply the edits of NAME's record."""
     for file, old, new in records.user_mode_of(name).edits:
         path = tree / file
         text = path.read_text()
         if old not in text:
-            raise LabError(f"{file} of Linux {name} is not as expected: {old!r} is missing")
+            raise LabError(f"{file} of Linux {name} lacks {old!r}, which the record edits")
         path.write_text(text.replace(old, new))
 
 
 def stand_in_note(name: str) -> Path:
-    """The file that remembers what stands in for NAME; gone with the cache."""
+    """Return the file in the cache that names the substitute for NAME."""
     return CACHE / "src" / f"instead-of-{name}"
 
 
 def stand_in(name: str) -> str:
-    """What has been taken in NAME's place, "" when nothing has."""
+    """Return the substitute for NAME, or ""."""
     note = stand_in_note(name)
     return note.read_text().strip() if note.exists() else ""
 
 
 def to_be_had(name: str) -> str:
-    """NAME, or the kernel that stands in for it where Debian no longer has its source.
+    """Return NAME, or its substitute if Debian no longer has the source.
 
-    A suite such as backports holds one kernel at a time and goes on to the next.
+    A suite such as backports has only one kernel at a time.
     """
     if unpacked(source_place(name)) or fetch.cached(f"linux-source-{name}"):
         return name
@@ -121,9 +121,9 @@ def to_be_had(name: str) -> str:
 
 
 def look_for(name: str, note: Path) -> str:
-    """Ask the archive for NAME; where it is gone, take the newest that is there, and say so.
+    """Ask the archive for NAME. If it is gone, choose the newest available kernel and say so.
 
-    NOTE is written when all suites of NAME have answered: one out of reach may come back.
+    NOTE is written only if all suites of NAME answered, because an unreachable one may have it.
     """
     own = records.user_mode_of(name).suites
     problems: list[str] = []
@@ -142,7 +142,7 @@ def look_for(name: str, note: Path) -> str:
     why = "has gone on" if gone else f"cannot be reached ({problems[0]})"
     known = "" if newest in records.names("uml") else ", which has not been tried"
     again = "; --clean-cache forgets this" if gone else ""
-    say(f"Linux {name} is no longer to be had, Debian {' and '.join(own)} {why}: "
+    say(f"Linux {name} is no longer available, Debian {' and '.join(own)} {why}: "
         f"taking {newest}{known}{again}")
     if gone:
         note.write_text(newest + "\n")
@@ -150,7 +150,7 @@ def look_for(name: str, note: Path) -> str:
 
 
 def offered(suites: tuple[str, ...], problems: list[str]) -> set[str]:
-    """Versions of the kernel sources in SUITES; who cannot be asked is added to PROBLEMS."""
+    """Return versions of kernel sources in SUITES. Append unreachable suites to PROBLEMS."""
     found: set[str] = set()
     for suite in suites:
         try:

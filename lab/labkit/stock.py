@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian's own kernels, as they are: the installed ones, else unpacked in the cache.
+"""Find Debian's unchanged kernels: installed on the host, or unpacked in the cache.
 
-Nothing is installed for them: the packages of another release would bring their kernel into
-the host's boot menu.
+They are not installed, because a kernel package would change the host's boot menu.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from .errors import LabError, need, say
 from .kernels import Kernel
 from .paths import CACHE
 
-#: Packages that are followed from one to the next and unpacked.
+#: Dependencies that are followed and unpacked.
 WANTED = re.compile(r"linux-(image|binary|modules|headers|kbuild)-[\w.+~-]+")
 
 
 def installed(name: str) -> Kernel | None:
-    """The newest installed kernel NAME that has its headers, if there is one."""
+    """Return the newest installed kernel NAME with headers, or None."""
     found = []
     for image in Path("/boot").glob(f"vmlinuz-{name}.*-amd64"):
         release = image.name.removeprefix("vmlinuz-")
@@ -33,7 +32,7 @@ def installed(name: str) -> Kernel | None:
 
 
 def describe(name: str, root: Path, release: str) -> Kernel | None:
-    """The kernel RELEASE below ROOT; None when its image, modules or headers are missing."""
+    """Return kernel RELEASE below ROOT, or None if image, modules or headers are missing."""
     image = root / "boot" / f"vmlinuz-{release}"
     modules = root / "lib" / "modules" / release
     headers = root / "usr" / "src" / f"linux-headers-{release}"
@@ -46,7 +45,7 @@ def describe(name: str, root: Path, release: str) -> Kernel | None:
     if variables.exists():
         match = re.search(r"gcc-\d+", variables.read_text())
         cc = match[0] if match else cc
-    # The ABI names the release; the build's own number tells updates of one ABI apart.
+    # The release names the ABI only. The build number distinguishes updates of one ABI.
     version = re.search(rb"#1 SMP[^\0]*Debian (\S+)", image.read_bytes())
     key = f"{name}-stock-{version[1].decode() if version else release}"
     return Kernel(name, "stock", re.sub(r"[^\w.+~-]", "_", key), headers, release, image,
@@ -54,7 +53,7 @@ def describe(name: str, root: Path, release: str) -> Kernel | None:
 
 
 def depends(package: str, options: list[str]) -> list[str]:
-    """Kernel packages that PACKAGE needs, the first of each alternative."""
+    """Return the kernel packages that PACKAGE needs, the first of each alternative."""
     shown = subprocess.run(
         [need("apt-cache", "apt"), *options, "show", "--no-all-versions", package],
         capture_output=True, text=True, check=False,
@@ -70,7 +69,7 @@ def fetch_stock(name: str, target: Path) -> None:
     release = Path("/etc/os-release").read_text()
     own = re.search(r"^VERSION_CODENAME=(\w+)", release, flags=re.MULTILINE)
     codename = own[1] if own else ""
-    # The host's own release first: its build tools run with the host's C library.
+    # Try the host's release first, because its build tools run with the host's C library.
     order = sorted(records.packages_of(name),
                    key=lambda entry: not entry[0].startswith(codename or "-"))
     problems = []
@@ -96,14 +95,14 @@ def fetch_stock(name: str, target: Path) -> None:
 
 
 def relocate(target: Path) -> None:
-    """Make unpacked headers find each other where they are: Debian writes /usr/src/ in."""
+    """Replace /usr/src/ in unpacked headers by their real place."""
     for makefile in target.glob("usr/src/linux-headers-*-amd64/Makefile"):
         text = makefile.read_text()
         makefile.write_text(text.replace("include /usr/src/", f"include {target}/usr/src/"))
 
 
 def unpack_stock(name: str, target: Path) -> None:
-    """Make TARGET hold kernel NAME, ready for modules to be built against."""
+    """Make TARGET hold kernel NAME, ready for building modules."""
     shutil.rmtree(target, ignore_errors=True)
     fetch_stock(name, target)
     relocate(target)
@@ -111,7 +110,7 @@ def unpack_stock(name: str, target: Path) -> None:
 
 
 def ensure_stock(name: str) -> Kernel:
-    """Debian's kernel NAME with modules and headers."""
+    """Return Debian's kernel NAME with modules and headers."""
     kernel = installed(name)
     if kernel:
         return kernel
@@ -120,4 +119,4 @@ def ensure_stock(name: str) -> Kernel:
         found = describe(name, target, image.name.removeprefix("vmlinuz-"))
         if found:
             return found
-    raise LabError(f"the packages of Linux {name} hold no usable kernel; remove {target}")
+    raise LabError(f"the packages of Linux {name} contain no usable kernel; remove {target}")

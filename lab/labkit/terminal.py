@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A person's terminal, joined to a terminal of the guest: what --shell needs."""
+"""Connect the user's terminal to a terminal of the guest, for --shell."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from types import TracebackType
 from .errors import say
 from .paths import ROOT
 
-#: Typed three times running, it ends a guest that no longer answers (Ctrl-]).
+#: Ctrl-]. Three in a row end a guest that no longer answers.
 ESCAPE = b"\x1d" * 3
 CHUNK = 65536
 
 
 def shell() -> list[str]:
-    """A command: a shell in which all disciplines are loaded."""
+    """Return the command of a shell with all disciplines loaded."""
     names = sorted(path.stem for path in ROOT.glob("sch_*.c") if not path.name.endswith(".mod.c"))
     return ["sh", "-c", 'modprobe -a "$@"; exec bash --norc', "sh", *names]
 
 
 def environment() -> dict[str, str]:
-    """What a shell wants to know beside what every command is told."""
+    """Return the additional environment of a shell."""
     return {"TERM": os.environ.get("TERM", "dumb"), "PS1": "lab:\\w# "}
 
 
 def size() -> tuple[str, str]:
-    """Rows and columns of the person's terminal, whatever LINES and COLUMNS say."""
+    """Return rows and columns of the user's terminal, ignoring LINES and COLUMNS."""
     found = os.get_terminal_size(0)
     return str(found.lines or 24), str(found.columns or 80)
 
 
 class Terminal:
-    """Standard input and output on one side, `theirs`, a file descriptor for a guest, on the other.
+    """Connect standard input and output to `theirs`, a file descriptor of the guest.
 
-    While it lasts each key goes to the guest, Ctrl-C included.
+    Every key goes to the guest until this ends, including Ctrl-C.
     """
 
     def __init__(self, job: Path) -> None:
         self.opened = job / "terminal"
-        # No pseudo-terminal: for one a user-mode kernel starts a watcher of its size, which may
-        # outlive it.
+        # Not a pseudo-terminal, because user-mode Linux starts a process that watches its size and
+        # may outlive the kernel.
         ours, theirs = socket.socketpair()
         self.ours, self.theirs = ours.detach(), theirs.detach()
         os.set_blocking(self.ours, False)
@@ -60,7 +60,7 @@ class Terminal:
     def __enter__(self) -> Terminal:  # noqa: D105
         say("Ctrl-] three times ends a guest that no longer answers")
         self.before = termios.tcgetattr(0)
-        # What has been typed already counts.
+        # Keep input that was typed before.
         tty.setraw(0, termios.TCSADRAIN)
         return self
 
@@ -76,11 +76,11 @@ class Terminal:
                 os.close(end)
 
     def listening(self) -> bool:
-        """Whether what is typed next can be passed on: the guest's side is open, and has room."""
+        """Return whether the guest's side is open and has room for input."""
         return self.more and not self.typed and self.opened.exists()
 
     def watch(self, poller: select.poll) -> None:
-        """Make POLLER wake when there is something to move."""
+        """Make POLLER wake up when data can be copied."""
         poller.register(self.ours, select.POLLIN | (select.POLLOUT if self.typed else 0))
         if self.listening():
             poller.register(0, select.POLLIN)
@@ -89,7 +89,7 @@ class Terminal:
                 poller.unregister(0)
 
     def move(self) -> None:
-        """Pass on what there is, either way, as far as it goes."""
+        """Copy available data in both directions without blocking."""
         self.pass_output()
         if self.listening() and select.select([0], [], [], 0)[0]:
             fresh = os.read(0, CHUNK)
@@ -103,7 +103,7 @@ class Terminal:
                 self.typed = self.typed[os.write(self.ours, self.typed):]
 
     def pass_output(self) -> None:
-        """Show all that the guest has printed; a terminal that is gone says no more."""
+        """Print all remaining output of the guest. Ignore a closed terminal."""
         with contextlib.suppress(OSError):
             while fresh := os.read(self.ours, CHUNK):
                 sys.stdout.buffer.write(fresh)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The host's compiler."""
+"""Find the host's compiler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import need
 
 
 def compiler() -> str:
-    """What the C compiler calls itself; part of every key of compiled things."""
+    """Return the C compiler's version, which is part of every key of compiled files."""
     output = subprocess.run(
         [need("cc", "gcc"), "--version"], capture_output=True, text=True, check=True
     ).stdout
@@ -18,5 +18,5 @@ def compiler() -> str:
 
 
 def jobs() -> int:
-    """How many compilers to run at once."""
+    """Return the number of compilers to run at once."""
     return max(1, len(os.sched_getaffinity(0)))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The user-mode engine: the kernel is a process of the host, its root the host's files.
+"""The user-mode engine: the kernel is a process of the host and uses the host's files.
 
-The guest sees the host's file system read-only, the checkout and build/ (and what --share
-names) writable, and /tmp, /run and /dev of its own. Its memory is a file in a tmpfs, of huge
-pages where the host lets it (lab/src/huge.c).
+The guest sees the host's files read-only. The checkout, build/ and each --share directory are
+writable; /tmp, /run and /dev are private. Its memory is a file in a tmpfs, with huge pages if
+the host allows them (lab/src/huge.c).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .records import user_mode_of
 from .request import Request, Result
 from .terminal import Terminal, size
 
-#: The guest's virtual clock at boot, in nanoseconds since 1970 (January 2027); without it the
-#: host's time would seed the guest's random numbers.
+#: Start of the virtual clock, in nanoseconds since 1970 (January 2027). Otherwise the host's
+#: time would seed the guest's random numbers.
 START = 1_800_000_000 * 10**9
 
-#: When the command begins by the virtual clock, in milliseconds since boot; far enough for any
-#: guest to be ready.
+#: Virtual time at which the command starts, in milliseconds since boot. Every guest is ready
+#: by then.
 BEGIN = "100"
 
-#: Directories made in every guest, needed or not; above what the longest paths take.
+#: Number of directories made in every guest; more than the longest path needs.
 DIRECTORIES = "256"
 
 
 def mount_point(path: Path) -> None:
-    """Make sure that the host has PATH, for the guest can only cover what is there.
+    """Make sure that the host has PATH, because the guest can mount only over existing paths.
 
-    A machine that never had a kernel of its own, such as a container, has no /lib/modules.
+    A container, for example, may have no /lib/modules.
     """
     try:
         path.mkdir(exist_ok=True)
@@ -49,7 +49,7 @@ def mount_point(path: Path) -> None:
 
 
 def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
-    """The steps from a bare kernel on the host's files to the running command."""
+    """Return the instructions from a booted kernel to the running command."""
     mount_point(Path("/lib/modules"))
     orders = Orders()
     orders.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
@@ -74,8 +74,8 @@ def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, j
     orders.add("lock", "/", "detach", "/run/host", "report", JOB_IN_GUEST)
     if request.clock == "virtual":
         orders.add("until", BEGIN)
-    # A device that comes up stirs the time into the random numbers: not before the guests are
-    # in step.
+    # A device that comes up adds the time to the random numbers, so it must come up after all
+    # guests have reached the same time.
     orders.add("loopback")
     if "lockdep" in kernels.FRAGMENTS[request.flavour]:
         orders.add("leaks")
@@ -86,11 +86,10 @@ def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, j
 
 
 def command_line(request: Request, kernel: Kernel) -> list[str]:
-    """The kernel's command line.
+    """Return the kernel's command line.
 
-    The kernel mixes it into its random numbers, so nothing in it may differ from run to run.
-    Hence init's path: before the guest has a /proc of its own, the host's shows through, and
-    there the kernel's working directory is the job's.
+    The kernel mixes it into its random numbers, so it must be the same in every run. So the
+    path of init goes through /proc of the host, where the working directory is the job's.
     """
     words = [
         str(kernel.image), f"mem={request.memory}", "root=/dev/root", "rootfstype=hostfs",
@@ -101,24 +100,24 @@ def command_line(request: Request, kernel: Kernel) -> list[str]:
     if request.clock == "virtual":
         words += ["time-travel=inf-cpu", f"time-travel-start={START}"]
     if request.flavour == "smp":
-        # To remember who allocated each object, too, takes ten times as long.
+        # Recording who allocated each object would take ten times as long.
         words += ["ncpus=2", "slab_debug=FZP"]
     return words
 
 
 @functools.cache
 def built(name: str, flavour: str) -> tuple[Kernel, Path, Extras, Path]:
-    """The kernel NAME in FLAVOUR, its modules, the plugins and tools, and the lab's own programs.
+    """Return kernel NAME in FLAVOUR, its modules, the plugins and tools, and the lab's programs.
 
-    What is missing is built. A process that boots many guests looks for all that once: it takes
-    as long as a boot, and files that change meanwhile must not change half of a sweep.
+    Missing parts are built. A process that boots many guests checks only once, because a check
+    takes as long as a boot, and because a sweep must not mix versions of changed files.
     """
     kernel = kernels.ensure_uml(name, flavour)
     return kernel, modules.ensure_modules(kernel), modules.ensure_extras(), modules.ensure_helpers()
 
 
 def run(request: Request, capture: bool) -> Result:
-    """Boot a user-mode kernel for REQUEST and see it through."""
+    """Boot a user-mode kernel for REQUEST and follow it to its end."""
     kernel, tree, extras, helpers = built(request.kernel, request.flavour)
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(job_directory(request.memory))

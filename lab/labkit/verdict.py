@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How a run went: what the kernel's log, its taint mask and init's report say."""
+"""Judge a run by the kernel's log, its taint mask and init's report."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from .errors import EXIT_GUEST, EXIT_TIME
 from .request import Result
 
-#: How kernel reports begin, after the time stamp. KASAN and lockdep announce themselves with
-#: BUG: or WARNING:, and so do RCU, refcount and the network core's own checks.
+#: First lines of kernel reports, after the time stamp. KASAN, lockdep, RCU, refcount and the
+#: checks of the network core begin with BUG: or WARNING:.
 REPORT = re.compile(
     r"""^(?:\[[^]]*\]\s*)?(?:<\d>)?(
         WARNING:\ .* | BUG:\ .* | kernel\ BUG\ at\ .* | Kernel\ panic.* | .*\bOops\b.* |
@@ -23,16 +23,16 @@ REPORT = re.compile(
     re.VERBOSE,
 )
 
-#: Lines that open a report but say nothing.
+#: First lines of a report that carry no information.
 EMPTY = re.compile(r"cut here|Modules linked in")
 
 #: /proc/sys/kernel/tainted: bad page, died, warned, soft lockup. Out-of-tree modules and KUnit
-#: taint as well and mean no harm.
+#: also taint, harmlessly.
 TAINTS = {1 << 5: "bad page", 1 << 7: "oops", 1 << 9: "warning", 1 << 14: "soft lockup"}
 
 
 def reports(log: str) -> list[str]:
-    """Headlines of the kernel reports in LOG, in order, each once."""
+    """Return the first lines of the kernel reports in LOG, in order, without duplicates."""
     found: list[str] = []
     for line in log.splitlines():
         match = REPORT.match(line.rstrip())
@@ -43,12 +43,12 @@ def reports(log: str) -> list[str]:
 
 
 def taints(value: int) -> list[str]:
-    """What VALUE of the taint mask says went wrong."""
+    """Return the faults that VALUE of the taint mask reports."""
     return [name for bit, name in TAINTS.items() if value & bit]
 
 
 def judge(job: Path, log: Path, timed_out: bool, limit: float) -> Result:
-    """The verdict: the command's own status only when the kernel has nothing to complain of."""
+    """Return the result. It is the command's own status only if the kernel reports no fault."""
     text = log.read_text(errors="replace") if log.exists() else ""
     status = read_status(job / "status")
     found = reports(text)
@@ -76,7 +76,7 @@ def judge(job: Path, log: Path, timed_out: bool, limit: float) -> Result:
 
 
 def read_status(path: Path) -> dict[str, str]:
-    """What init wrote at the end; empty when it did not get there."""
+    """Return init's final report, or an empty string."""
     if not path.exists():
         return {}
     pairs = (line.partition(" ") for line in path.read_text().splitlines())

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * huge: a lab kernel's memory in huge pages, where the host lets it.
+ * huge: put a lab kernel's memory into huge pages, if the host allows it.
  *
- * Preloaded into the user-mode kernel, whose memory is a file without a name in
- * a tmpfs. Of those that a machine has mounted, none has huge pages unless told.
- * So that one open() is answered from a tmpfs of our own, which is mounted
- * nowhere and ends with its last file. Making one takes root, or leave to be
- * root in a namespace of users; without either the file is where it was to be.
+ * Preloaded into the user-mode kernel, whose memory is an unnamed file in a
+ * tmpfs. By default a mounted tmpfs has no huge pages. So we answer this one
+ * open() from a private tmpfs, which is mounted nowhere and disappears with its
+ * last file. This needs root or a user namespace. Without them the file stays
+ * where the kernel wanted it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static bool write_own(const char *path, const char *format, unsigned int id)
 	return done;
 }
 
-/* Be root in a namespace of users in which there is nobody else. */
+/* Become root in a new user namespace. */
 static bool enter_own(void)
 {
 	unsigned int uid = geteuid(), gid = getegid();
@@ -43,7 +43,7 @@ static bool enter_own(void)
 	       write_own("/proc/self/gid_map", "0 %u 1", gid);
 }
 
-/* In a process that has the kernel's memory and descriptors, and namespaces of its own. */
+/* Runs in a process that shares memory and descriptors with the kernel, in new namespaces. */
 static int make_file(void *made)
 {
 	int tmpfs, mount;

@@ -2,30 +2,29 @@
 /*
  * init: the first process of a lab guest.
  *
- * Carries out the orders that labkit wrote, one NUL-terminated word after the
- * other, so that no byte of an argument is ever quoted or parsed:
+ * Executes the instructions that labkit wrote. Each word ends with NUL, so no
+ * argument needs quoting:
  *
- *	mkdir DIR			also the parents; existing ones are fine
- *	even COUNT			make directories until COUNT were made in all
- *	until MILLISECONDS		wait for that time on the guest's clock since boot
- *	mount TYPE DIR OPTIONS		a fresh file system
- *	bind FROM TO			FROM becomes visible at TO, writable
- *	link TARGET PATH		a symbolic link; an existing one is fine
- *	lock DIR			DIR's mount becomes read-only
+ *	mkdir DIR			with its parents; may exist
+ *	even COUNT			make directories until their number is COUNT
+ *	until MILLISECONDS		wait for this time since boot, by the guest's clock
+ *	mount TYPE DIR OPTIONS		mount a new file system
+ *	bind FROM TO			make FROM visible at TO, writable
+ *	link TARGET PATH		make a symbolic link; may exist
+ *	lock DIR			make DIR's mount read-only
  *	detach DIR			unmount
- *	env NAME=VALUE			the command's environment, nothing else is in it
+ *	env NAME=VALUE			add to the command's environment, empty at first
  *	cwd DIR
- *	terminal DEVICE ROWS COLUMNS	the command's, in place of files and an empty input
- *	deadline SECONDS		by the guest's clock; then the command is stuck
- *	leaks				ask kmemleak once the command is over
+ *	terminal DEVICE ROWS COLUMNS	give the command this terminal instead of files
+ *	deadline SECONDS		guest time after which the command counts as stuck
+ *	leaks				ask kmemleak after the command
  *	loopback			bring lo up
- *	arg WORD			the command, word by word
- *	report DIR			where stdout, stderr and status go
+ *	arg WORD			add a word to the command
+ *	report DIR			directory for stdout, stderr and status
  *
  * The command's output goes through pipes into two files of the report
- * directory, written through, so that whoever started the guest can follow it.
- * With a terminal both stay empty, but for what init itself has to say.
- * As process 1 it turns the machine off at the end.
+ * directory, so that the lab can follow it. With a terminal these files contain
+ * only messages of init. As process 1, init turns the machine off at the end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -64,7 +63,7 @@ struct orders {
 	int leaks;
 };
 
-/* One stream of the command: pipe end read here, file that receives it. */
+/* One stream of the command: the pipe that we read and the file that we write. */
 struct stream {
 	int from;
 	int to;
@@ -81,7 +80,7 @@ static void finish(void)
 	exit(0);
 }
 
-/* The console is the log; the missing status file tells the rest. */
+/* The console is the log. The missing status file shows that we failed. */
 static int console(void)
 {
 	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
@@ -144,7 +143,7 @@ static char *load(const char *path, size_t *size)
 	return text;
 }
 
-/* One verb each; the words after it are in w. */
+/* One function per instruction. w holds its arguments. */
 
 static void do_mkdir(char **w)
 {
@@ -152,8 +151,9 @@ static void do_mkdir(char **w)
 }
 
 /*
- * A new inode of a tmpfs takes a random number. How many there are depends on
- * where the checkout lies; after this, every guest has taken the same.
+ * Each new inode of a tmpfs takes a random number. The number of directories
+ * depends on the checkout's path, so we make directories until it is the same
+ * in every guest.
  */
 static void do_even(char **w)
 {
@@ -167,7 +167,7 @@ static void do_even(char **w)
 	}
 }
 
-/* What came before took a time that depends on paths; from here on all guests are in step. */
+/* The steps before took a time that depends on paths. Now all guests have the same time. */
 static void do_until(char **w)
 {
 	long ms = strtol(w[0], NULL, 10);
@@ -279,7 +279,7 @@ static const struct {
 	{}
 };
 
-/* The next word of the orders. */
+/* Return the next word of the instructions. */
 static char *next_word(char **at, const char *end)
 {
 	char *here = *at;
@@ -320,7 +320,7 @@ static int report_file(const char *name)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", orders.report, name);
-	/* Written through: the reader on the other side sees the host's file. */
+	/* Written without caching, because the lab reads the host's file. */
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_DSYNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		die("%s: %m", path);
@@ -339,7 +339,7 @@ static void start_stream(struct stream *stream, const char *name, int *child_end
 	*child_end = ends[1];
 }
 
-/* Move what is there; returns 0 once the other end is closed. */
+/* Copy available data. Return 0 after the other end was closed. */
 static int pump(struct stream *stream)
 {
 	static char buffer[PIPE_BYTES];

@@ -245,7 +245,7 @@ def test_the_newest_that_is_there_stands_in_for_one_that_is_gone(
                       "linux-source", "linux-source-rt-99.11")
     assert engines.default_kernel() == "99.10"
     said = capsys.readouterr().err
-    assert f"Linux {NEWEST} is no longer to be had" in said
+    assert f"Linux {NEWEST} is no longer available" in said
     assert "99.10" in said
     assert "not been tried" in said
     assert archive.asked()

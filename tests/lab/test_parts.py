@@ -312,7 +312,7 @@ def test_one_byte_of_the_image_is_noticed(
     monkeypatch.setattr(kernels, "make_kernel", build)
     with pytest.raises(AssertionError):
         kernels.build_uml("7.3", "fast", source, tmp_path)
-    assert "is not what was built: linux has another SHA-256" in capsys.readouterr().out
+    assert "is damaged: linux has another SHA-256" in capsys.readouterr().out
     assert not image.exists()
 
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Bulk TCP: as much as fits, from the flow's start to its stop.
+ * Bulk TCP: send as fast as possible from the flow's start to its stop.
  *
- * Written for virtual time, where a system call is the most expensive thing a
- * program can do: the sink asks to be woken per SO_RCVLOWAT bytes and throws
- * them away uncopied (MSG_TRUNC), the source sends the same pages over and over
- * (sendfile).
+ * System calls dominate the cost in virtual time. So the sink wakes up once per
+ * SO_RCVLOWAT bytes and discards them without copying (MSG_TRUNC), and the
+ * source sends the same pages again and again (sendfile).
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>
@@ -81,11 +80,10 @@ static void bulk_source_event(struct flow *f, uint32_t events)
 		return;
 	}
 	/*
-	 * More than the socket takes, however far its window has opened: only
-	 * then the next edge comes, when half of what it may hold unsent has
-	 * gone. (By level, a socket that is writable but refused memory would
-	 * be tried again and again, and in virtual time nothing would ever
-	 * change.)
+	 * Write until the socket accepts no more. Only then the next edge
+	 * comes, when half of its unsent data has gone. (With level triggers, a
+	 * writable socket without memory would be tried forever, because
+	 * virtual time would not advance.)
 	 */
 	do {
 		from_start = 0;
@@ -123,7 +121,7 @@ static void bulk_sink_event(struct flow *f, uint32_t events)
 		epoll_ctl(run.epoll_fd, EPOLL_CTL_DEL, f->sink_fd, NULL);
 }
 
-/* From the sink's TCP: exact at any instant, whatever is still unread. */
+/* From the sink's TCP, so it is exact even if data are unread. */
 static uint64_t bulk_received(struct flow *f)
 {
 	struct tcp_info info;
@@ -143,7 +141,7 @@ static void bulk_stop(struct flow *f)
 	flow_count(f, &info);
 	flow_count_segs(f);
 	flow_end_row(f, &info);
-	/* A reset: what is still buffered must not go on loading the link. */
+	/* Reset the connection, so that buffered data stop loading the link. */
 	if (f->source_fd >= 0)
 		setsockopt(f->source_fd, SOL_SOCKET, SO_LINGER, &at_once,
 			   sizeof(at_once));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What flowgen's kinds of traffic share with its core.
+ * Interface between flowgen's kinds of traffic and its core.
  */
 #ifndef AQM_TOOLS_FLOWGEN_H
 #define AQM_TOOLS_FLOWGEN_H
@@ -22,10 +22,10 @@ struct flow;
 enum key_type { KEY_UINT, KEY_NS, KEY_TEXT, KEY_LONG_TEXT };
 
 /*
- * A word of the flow file.
- * @offset: of its value in struct flow, or in the kind's state if it is the kind's
- * @size: bytes there
- * @help: what it means; a required one must be given
+ * A key of the flow file.
+ * @offset: offset of its value in struct flow, or in the kind's state
+ * @size: bytes of the value
+ * @help: meaning; a required key must be given
  */
 struct flow_key {
 	const char *name;
@@ -41,8 +41,8 @@ struct flow_key {
 	  sizeof(((_struct *)0)->_field), _required, _help }
 
 /*
- * A log that only some kinds write: made, with its header, when first needed.
- * @option: of the command line, without "--"
+ * A log that only some kinds write. It is created, with its header, on first use.
+ * @option: command-line option, without "--"
  */
 struct flow_log {
 	const char *option;
@@ -53,15 +53,15 @@ struct flow_log {
 
 /*
  * A kind of traffic. Callbacks that a kind does not need are NULL.
- * @state_size: bytes of a flow's state, 0 at first; the keys fill some of it
- * @keys, @logs: beside those of every flow
- * @open: make the sockets, at start-up; nothing is sent yet
- * @start: begin, at the flow's start instant
- * @tick: at the instant asked for by flow_tick_at()
- * @stop: send no more, at the stop instant or when the run is over
- * @finish: the run is over and what was under way has arrived: write logs
- * @listen_event, @source_event, @sink_event: epoll events of that descriptor
- * @received: read what has arrived; payload bytes at the sink so far
+ * @state_size: bytes of a flow's state, initially 0; the keys fill a part of it
+ * @keys, @logs: in addition to the common ones
+ * @open: create the sockets at start-up, without sending
+ * @start: start sending, at the flow's start time
+ * @tick: called at the time requested by flow_tick_at()
+ * @stop: stop sending, at the stop time or at the end of the run
+ * @finish: write logs, after the run has ended and all packets have arrived
+ * @listen_event, @source_event, @sink_event: epoll events of this descriptor
+ * @received: read pending data; return the payload bytes received so far
  */
 struct flow_kind {
 	const char *name;
@@ -85,7 +85,7 @@ extern const struct flow_kind flow_kind_bulk;
 extern const struct flow_kind flow_kind_udp;
 extern const struct flow_kind flow_kind_web;
 
-/* In the order of the help; the first is what a flow is unless told. */
+/* In the order of the help. The first is the default. */
 extern const struct flow_kind *const flow_kinds[];
 extern const unsigned int nr_flow_kinds;
 
@@ -97,18 +97,18 @@ struct address {
 };
 
 /*
- * @start_ns, @stop_ns: instants after the epoch, in nanoseconds
+ * @start_ns, @stop_ns: nanoseconds after the epoch
  * @sndbuf, @rcvbuf, @clamp, @lowat, @notsent: bytes; 0 leaves the kernel's default
  * @tos: byte for the IP header (DSCP in its upper six bits)
  * @listen_fd, @sink_fd, @source_fd: -1 when absent
- * @bytes: last known count of bytes received in order
- * @bytes_sent, @bytes_again: payload sent, and of it sent again
- * @again: segments sent again
- * @segs_sent, @segs_received: segments with payload that left the source, and
- *	that reached the sink, repetitions included
- * @busy_us, @rwnd_us: while there was something to send or to be acknowledged;
- *	of it, while the receiver's window forbade to send
- * @state: the kind's own
+ * @bytes: last known number of bytes received in order
+ * @bytes_sent, @bytes_again: payload sent, and retransmitted payload
+ * @again: retransmitted segments
+ * @segs_sent, @segs_received: data segments sent by the source and received by
+ *	the sink, with retransmissions
+ * @busy_us, @rwnd_us: time with data to send or unacknowledged, and the part of
+ *	it in which the receive window prevented sending
+ * @state: private to the kind
  */
 struct flow {
 	unsigned int id;
@@ -149,14 +149,14 @@ struct flow {
 	void *state;
 };
 
-/* Which end of a flow an epoll event belongs to: low bits of its data. */
+/* The end of a flow that an epoll event belongs to: low bits of its data. */
 enum flow_end { END_LISTEN, END_SINK, END_SOURCE, END_TIMER };
 
 /*
- * @epoch_ns: the zero of all times in files, on CLOCK_MONOTONIC
- * @payload_fd: a file of WRITE_CHUNK bytes, to send from
- * @realtime_ns: CLOCK_REALTIME minus CLOCK_MONOTONIC, brought up to date
- *	every interval: packets carry time stamps of the former
+ * @epoch_ns: start of all times in files, on CLOCK_MONOTONIC
+ * @payload_fd: a file of WRITE_CHUNK bytes to send
+ * @realtime_ns: CLOCK_REALTIME minus CLOCK_MONOTONIC, updated every interval;
+ *	time stamps of packets use CLOCK_REALTIME
  */
 struct flowgen {
 	struct flow *flows;
@@ -183,7 +183,7 @@ void flows_read(const char *path);
 void flow_keys_print(FILE *out);
 const struct flow_kind *flow_kind_find(const char *name);
 
-/* timetable.c: what happens at an instant; ties keep the order of the file. */
+/* timetable.c: actions by time. Actions at the same time keep the order of the file. */
 enum instant_what { INSTANT_START, INSTANT_TICK, INSTANT_STOP };
 
 struct instant {

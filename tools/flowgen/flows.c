@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flow file: one flow a line, KEY=VALUE separated by blanks.
+ * Read the flow file: one flow per line, KEY=VALUE separated by blanks.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -76,7 +76,7 @@ static void key_set(const struct flow_key *k, void *base, const char *where,
 	}
 }
 
-/* Whether @key is one of @keys; if so it is set in @base, and its bit in @seen. */
+/* If @key is one of @keys, set it in @base and its bit in @seen, and return true. */
 static bool key_find(const struct flow_key *keys, unsigned int nr, void *base,
 		     const char *where, const char *key, const char *value,
 		     uint64_t *seen)
@@ -141,7 +141,7 @@ static void flow_parse(struct flow *f, const char *where, char *line)
 		if (!values[nr])
 			errx(2, "%s: \"%s\" is not KEY=VALUE", where, word);
 		*values[nr]++ = '\0';
-		/* It says what the others can be, wherever it stands. */
+		/* The kind decides which other keys are allowed, so find it first. */
 		if (!strcmp(word, "kind"))
 			kind = flow_kind_find(values[nr]);
 		if (!kind)
@@ -220,7 +220,7 @@ static void keys_print(FILE *out, const char *kind, const struct flow_key *keys,
 			keys[i].required ? " (required)" : "");
 }
 
-/* What a line can say, for the help. */
+/* Describe the keys of a line, for the help. */
 void flow_keys_print(FILE *out)
 {
 	unsigned int i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Logs: CSV with a header line; times in seconds from the epoch.
+ * Logs: CSV with a header line. Times are seconds since the epoch.
  */
 #define _GNU_SOURCE
 #include "../clock.h"
@@ -9,7 +9,7 @@
 #define LOG_BUFFER	(1024 * 1024)
 
 static const char progress_columns[] = "time_s,flow,bytes";
-/* Of every flow; of TCP. */
+/* Columns of every flow, and of TCP. */
 #define ENDS_FLOW	"flow,group,kind,start_s,end_s,bytes,bytes_sent,"
 #define ENDS_TCP	"bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce," \
 			"busy_ms,rwnd_limited_ms,unsent,segs_sent,segs_received,"
@@ -44,7 +44,7 @@ FILE *flow_log(struct flow_log *log)
 	return log->file;
 }
 
-/* What a connection that ends has done goes into the flow's counts. */
+/* Add the counts of a connection that ends to those of its flow. */
 void flow_count(struct flow *f, const struct tcp_info *info)
 {
 	f->bytes_sent += info->tcpi_bytes_sent;
@@ -56,7 +56,7 @@ void flow_count(struct flow *f, const struct tcp_info *info)
 
 /*
  * Count the segments of the connection between @f's two sockets. Read both ends at
- * the same instant: segments sent after the sink has closed reach nobody.
+ * the same time, because segments sent after the sink has closed are lost.
  */
 void flow_count_segs(struct flow *f)
 {
@@ -68,7 +68,7 @@ void flow_count_segs(struct flow *f)
 	f->segs_received += sink.tcpi_data_segs_in;
 }
 
-/* The flow's row in --ends; @info is all zero for what is not TCP. */
+/* Write the flow's row in --ends. @info is zero for other protocols than TCP. */
 void flow_end_row(struct flow *f, const struct tcp_info *info)
 {
 	int64_t now = mono_ns() - run.epoch_ns;
@@ -88,7 +88,7 @@ void flow_end_row(struct flow *f, const struct tcp_info *info)
 		(unsigned long long)f->segs_received, f->source_error);
 }
 
-/* Those that every run writes; flow_log() opens the others. */
+/* Open the logs that every run writes. flow_log() opens the others. */
 void logs_open(const char *progress, const char *ends)
 {
 	progress_path = progress;

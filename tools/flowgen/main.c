@@ -2,17 +2,17 @@
 /*
  * flowgen - sources and sinks for many flows, in one process.
  *
- * A process handles both ends of every flow; each socket is made inside the
- * namespace its end lives in and stays there.
+ * One process handles both ends of every flow. Each socket is created inside
+ * the namespace of its end.
  *
- * The flow file has one flow a line, KEY=VALUE separated by blanks: `flowgen
- * --help`. A kind of flow is a `struct flow_kind` in a file of its own, with its
- * keys and its logs.
+ * The flow file has one flow per line, KEY=VALUE separated by blanks; `flowgen
+ * --help` lists the keys. Each kind of flow is a `struct flow_kind` in a separate
+ * file, with its keys and logs.
  *
- * Logs (CSV with a header line; times in seconds from the epoch):
+ * Logs (CSV with a header line; times in seconds since the epoch):
  *   --progress  time_s,flow,bytes          bytes received in order so far
- *   --ends      one row a flow when it stops or the run ends; see logs.c
- * and those of the kinds.
+ *   --ends      one row per flow when it stops or the run ends; see logs.c
+ * and the logs of the kinds.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -60,8 +60,8 @@ static void help_print(FILE *out)
 }
 
 /*
- * What the command line asks for; where the kinds' logs go is noted with them.
- * @flows, @progress, @ends: files
+ * Options of the command line. Logs of the kinds store their own file names.
+ * @flows, @progress, @ends: file names
  */
 struct command {
 	const char *flows;
@@ -90,7 +90,7 @@ static void command_parse(struct command *command, int argc, char **argv)
 	for (i = 0; i < nr_flow_kinds; i++) {
 		for (j = 0; j < flow_kinds[i]->nr_logs; j++) {
 			logs[nr_logs] = &flow_kinds[i]->logs[j];
-			/* The last stays empty: the end. */
+			/* The last entry stays empty and marks the end. */
 			if (nr + 1 == MAX_OPTIONS)
 				errx(1, "MAX_OPTIONS is too small");
 			options[nr++] = (struct option){

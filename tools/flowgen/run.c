@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The run: one epoll instance for all flows, one timerfd for all instants.
+ * The run: one epoll instance for all flows and one timerfd for all times.
  */
 #define _GNU_SOURCE
 #include <sys/epoll.h>
@@ -10,7 +10,7 @@
 #include "flowgen.h"
 
 #define LINGER_STEP_NS	(100 * NSEC_PER_MSEC)
-#define LINGER_QUIET	10	/* steps without a datagram: nothing is left */
+#define LINGER_QUIET	10	/* steps without a datagram, after which none is left */
 #define LINGER_MOST	1000	/* steps: 100 s drain the longest default queue at 1 Mb/s */
 
 static void flow_stop(struct flow *f)
@@ -111,7 +111,7 @@ void run_flows(void)
 
 			instant_run(&in);
 		}
-		/* A late sample is stamped with when it was taken. */
+		/* A late sample gets the time at which it was really taken. */
 		if (next_sample <= now) {
 			progress_write(now);
 			next_sample += (now - next_sample) / run.interval_ns *
@@ -135,7 +135,7 @@ void run_flows(void)
 				dispatch(&events[i]);
 				timer |= (events[i].data.u64 & 3) == END_TIMER;
 			}
-			/* An event may have asked for an earlier tick. */
+			/* An event may have requested an earlier tick. */
 			if (timer || (run.nr_instants &&
 				      run.instants[0].at_ns < next))
 				break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sockets in namespaces: what every kind of flow does with them.
+ * Sockets in namespaces, for all kinds of flows.
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The timetable: what is to be done at which instant.
+ * The timetable: actions by time.
  */
 #define _GNU_SOURCE
 #include "../clock.h"
 #include "flowgen.h"
 
-/* Instants are a binary heap, the earliest at its root. */
+/* A binary heap with the earliest action at its root. */
 static bool instant_before(const struct instant *a, const struct instant *b)
 {
 	if (a->at_ns != b->at_ns)
@@ -60,7 +60,7 @@ struct instant instant_take(void)
 	return first;
 }
 
-/* Ask for the kind's tick(); a flow waits for one at a time. */
+/* Request the kind's tick(). A flow has at most one pending tick. */
 void flow_tick_at(struct flow *f, int64_t at_ns)
 {
 	instant_add(f, at_ns, INSTANT_TICK);
@@ -70,7 +70,7 @@ void instants_make(void)
 {
 	unsigned int i;
 
-	/* A start, a stop and a tick at most are waited for. */
+	/* Each flow has at most a start, a stop and a tick pending. */
 	run.instants = calloc(3 * run.nr_flows, sizeof(*run.instants));
 	if (!run.instants)
 		err(1, "memory for the timetable");

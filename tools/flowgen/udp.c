@@ -3,17 +3,15 @@
  * Unresponsive UDP at a constant rate: datagram k leaves at start + k * gap,
  * plus a share of the jitter that is a hash of the flow's seed and k.
  *
- * Few system calls, yet each datagram leaves at its own instant: a tick hands
- * the kernel all those that are due until the next tick but one, each with its
- * departure time (SO_TXTIME), and `fq`, which must be the discipline of the
- * source's device, lets each go when its time has come. `delay_ns` adds a
- * propagation delay, kept in that same place.
+ * To save system calls, each tick hands the kernel all datagrams that are due
+ * until the next tick but one, with their departure times (SO_TXTIME). The
+ * source's device must have `fq`, which sends each datagram at its time.
+ * `delay_ns` adds a propagation delay in the same way.
  *
- * The sink is read at the ticks too. When a datagram arrived is the kernel's
- * time stamp, so that its delay is exact however late it is read.
+ * The sink is also read at the ticks. The kernel's time stamps make delays exact
+ * even if datagrams are read late.
  *
- * Logs, both by the instant of sending, so that a datagram's fate is counted
- * where it was sent:
+ * Logs, both by the time of sending:
  *   --datagrams  time_s,flow,sent,received   per interval that begins at time_s
  *   --delays     sent_s,flow,delay_ms        of every log_every-th datagram
  *                                            sent, if it arrived
@@ -34,11 +32,11 @@
 #define TICK_MOST_NS	(100 * NSEC_PER_MSEC)
 #define TICK_DATAGRAMS	16
 #define SIZE_MOST	65000	/* bytes of payload */
-#define DELAY_UNIT_NS	100	/* of a logged delay: 32 bits hold 429 s */
-#define EARLY_NS	NSEC_PER_MSEC	/* of clock error before we complain */
-#define OVERHEAD	2304	/* bytes the kernel may charge beside payload */
+#define DELAY_UNIT_NS	100	/* unit of a logged delay: 32 bits hold 429 s */
+#define EARLY_NS	NSEC_PER_MSEC	/* clock error above which we report an error */
+#define OVERHEAD	2304	/* bytes that the kernel may charge in addition to the payload */
 
-/* What a datagram begins with, in the machine's byte order. */
+/* Header of a datagram, in the machine's byte order. */
 struct datagram {
 	uint64_t sequence;
 	uint32_t flow;
@@ -46,16 +44,16 @@ struct datagram {
 };
 
 /*
- * @gap_ns: between two datagrams; each is late by up to @jitter_ns
- * @delay_ns: propagation before the first hop
- * @seed: of the jitter
+ * @gap_ns: time between two datagrams; each is delayed by up to @jitter_ns
+ * @delay_ns: propagation delay before the first hop
+ * @seed: seed of the jitter
  * @size: payload bytes of a datagram
- * @log_every: the delay of every n-th is logged
- * @tick_ns: how often the source and the sink are served
+ * @log_every: log the delay of every n-th datagram
+ * @tick_ns: time between two services of the source and the sink
  * @sent, @received: datagrams
- * @overflows: that the sink's socket had no room for
- * @delay: of datagram k, in DELAY_UNIT_NS plus one; 0: did not arrive
- * @room: entries of @delay
+ * @overflows: datagrams that overflowed the sink's socket
+ * @delay: delay of datagram k in DELAY_UNIT_NS, plus one; 0: did not arrive
+ * @room: number of entries of @delay
  */
 struct udp {
 	int64_t gap_ns;
@@ -107,7 +105,7 @@ static uint64_t udp_random(uint64_t seed, uint64_t k)
 	return z ^ (z >> 31);
 }
 
-/* When datagram @k is sent; never before datagram @k - 1. */
+/* Return the time at which datagram @k is sent, never before datagram @k - 1. */
 static int64_t udp_instant(const struct flow *f, uint64_t k)
 {
 	const struct udp *u = f->state;
@@ -157,7 +155,7 @@ static void udp_open(struct flow *f)
 	f->sink_fd = udp_socket(f, &f->sink_addr, f->sink_host);
 	set_option(f->sink_fd, SOL_SOCKET, SO_TIMESTAMPNS, "SO_TIMESTAMPNS", 1);
 	set_option(f->sink_fd, SOL_SOCKET, SO_RXQ_OVFL, "SO_RXQ_OVFL", 1);
-	/* A tick may be late on a busy machine, and a queue may drain fast. */
+	/* On a busy machine a tick may be late, and a queue may drain fast. */
 	held = (8 * u->tick_ns / u->gap_ns + 1024) * (u->size + OVERHEAD);
 	set_option(f->sink_fd, SOL_SOCKET, SO_RCVBUFFORCE, "SO_RCVBUFFORCE",
 		   held < INT32_MAX / 2 ? held : INT32_MAX / 2);
@@ -181,7 +179,7 @@ static void udp_open(struct flow *f)
 		   held < INT32_MAX / 2 ? held : INT32_MAX / 2);
 }
 
-/* Hand over the datagrams of instants before @until_ns. */
+/* Hand the kernel all datagrams that are due before @until_ns. */
 static void udp_send(struct flow *f, int64_t until_ns)
 {
 	static union {
@@ -324,7 +322,7 @@ static void udp_tick(struct flow *f)
 
 	udp_send(f, until_ns < end_ns ? until_ns : end_ns);
 	udp_received(f);
-	/* Beyond the end, for the sink's sake. */
+	/* Continue after the end to serve the sink. */
 	flow_tick_at(f, now + u->tick_ns);
 }
 

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Web traffic: a client thinks, asks its server for so many bytes, gets them,
- * thinks again. Think times and sizes come with the flow file
- * (requests=THINK_NS:BYTES,...): whoever wrote it drew them. With every_ns
- * request k is due at start + k * every_ns + its think time, or when the one
- * before it is complete if that is later; its time counts from when it was due.
+ * Web traffic: a client thinks, requests a number of bytes from its server,
+ * receives them, and thinks again. The flow file has all think times and sizes
+ * (requests=THINK_NS:BYTES,...). With every_ns, request k is due at
+ * start + k * every_ns + its think time, or when the request before it is
+ * complete, whichever is later. Its completion time counts from the due time.
  *
- * The server is the flow's source, since it is its data that crosses the
- * bottleneck, the client is the sink. Each request has a connection of its own,
- * or with keep=1 all share one. A request's completion time counts from the
- * client's connect(), or from its asking where the connection exists already,
- * to the arrival of the last byte.
+ * The server is the flow's source, because its data cross the bottleneck. The
+ * client is the sink. Each request has a new connection; with keep=1 all share
+ * one. Completion time counts from the client's connect(), or from the request
+ * on an existing connection, to the arrival of the last byte.
  *
- * Log: --requests  start_s,flow,request,bytes,completion_s, a row per request
- * that was made; without a completion time when it failed or the run ended
- * first.
+ * Log: --requests  start_s,flow,request,bytes,completion_s, one row per request.
+ * The completion time is empty if the request failed or the run ended first.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -25,7 +23,7 @@
 #include "../clock.h"
 #include "flowgen.h"
 
-#define REQUEST_BYTES	300	/* of an HTTP request, about */
+#define REQUEST_BYTES	300	/* about the size of an HTTP request */
 
 struct request {
 	int64_t think_ns;
@@ -33,17 +31,16 @@ struct request {
 };
 
 /*
- * @session: the requests as the flow file has them; @keep: one connection for all
- * @every_ns: between two requests; 0: each thought about after the one before
- * @requests, @nr: the whole session; @next: the one that is thought about, or
- *	under way
- * @asked_ns: since when it is under way, after the epoch
- * @under_way: asked, and neither complete nor failed
- * @asking: the connection is still to come
- * @counted: the segments of the server's connection are in the flow's counts
- * @to_get, @to_send: bytes that client and server still have to do
- * @ask_left: bytes of the request that the server has not seen yet
- * @lowat: SO_RCVLOWAT of the client's socket now
+ * @session: the requests as in the flow file; @keep: one connection for all
+ * @every_ns: time between two requests; 0: think after the request before
+ * @requests, @nr: the whole session; @next: index of the current request
+ * @asked_ns: time of the current request, after the epoch
+ * @under_way: the current request was sent and is not complete and not failed
+ * @asking: the connection is not yet established
+ * @counted: the flow's counts include the server's connection
+ * @to_get, @to_send: bytes that the client must receive and the server must send
+ * @ask_left: bytes of the request that the server has not read
+ * @lowat: current SO_RCVLOWAT of the client's socket
  */
 struct web {
 	char *session;
@@ -119,7 +116,7 @@ static void web_open(struct flow *f)
 	if (f->listen_fd < 0)
 		err(1, "socket");
 	set_option(f->listen_fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
-	/* What follows passes on to the sockets that accept() makes. */
+	/* Sockets from accept() inherit the following options. */
 	if (f->sndbuf)
 		set_option(f->listen_fd, SOL_SOCKET, SO_SNDBUFFORCE,
 			   "SO_SNDBUF", f->sndbuf);
@@ -151,7 +148,7 @@ static void web_connect(struct flow *f)
 			   f->rcvbuf);
 	set_option(f->sink_fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT,
 		   "IP_BIND_ADDRESS_NO_PORT", 1);
-	/* The port, in the same place for both families. */
+	/* The port is at the same place for both families. */
 	((struct sockaddr_in *)&any_port.sa)->sin_port = 0;
 	if (bind(f->sink_fd, (struct sockaddr *)&any_port.sa, any_port.len))
 		err(1, "bind %s", f->sink_host);
@@ -161,7 +158,7 @@ static void web_connect(struct flow *f)
 	watch(f->sink_fd, f, END_SINK, EPOLLOUT);
 }
 
-/* Be woken when all is there, or enough to make reading worth while. */
+/* Wake up when everything has arrived, or enough to be worth reading. */
 static void web_set_lowat(struct flow *f)
 {
 	struct web *w = f->state;
@@ -188,7 +185,7 @@ static void web_ask(struct flow *f)
 		err(1, "flow %u: sending a request", f->id);
 }
 
-/* When the next request is to be made if there is a time for it. */
+/* Due time of the next request, if every_ns is set. */
 static int64_t web_due_ns(const struct flow *f)
 {
 	const struct web *w = f->state;
@@ -197,7 +194,7 @@ static int64_t web_due_ns(const struct flow *f)
 	       w->requests[w->next].think_ns;
 }
 
-/* The thinking is over. */
+/* The think time has ended. */
 static void web_tick(struct flow *f)
 {
 	struct web *w = f->state;
@@ -218,7 +215,7 @@ static void web_think(struct flow *f)
 {
 	struct web *w = f->state;
 
-	/* An instant that has gone by is now. */
+	/* A time in the past means now. */
 	if (w->next < w->nr)
 		flow_tick_at(f, w->every_ns ? web_due_ns(f) :
 			     mono_ns() - run.epoch_ns +
@@ -245,14 +242,14 @@ static void web_client_close(struct flow *f)
 {
 	struct web *w = f->state;
 
-	/* The server may still hold the connection before this one. */
+	/* The server may still have the previous connection. */
 	if (!w->counted)
 		flow_count_segs(f);
 	w->counted = true;
 	forget(&f->sink_fd);
 }
 
-/* The client gives up on what is under way, and goes on thinking. */
+/* The client gives up the current request and thinks about the next. */
 static void web_failed(struct flow *f, int fd)
 {
 	socklen_t len = sizeof(f->source_error);
@@ -308,7 +305,7 @@ static void web_sink_event(struct flow *f, uint32_t events)
 	web_think(f);
 }
 
-/* The server's connection is over: what it sent goes into the counts. */
+/* The server's connection ended: add it to the counts. */
 static void web_server_close(struct flow *f)
 {
 	struct tcp_info info;
@@ -324,7 +321,7 @@ static void web_listen_event(struct flow *f, uint32_t events)
 	struct web *w = f->state;
 
 	(void)events;
-	/* The client has a new connection, so it is done with the old one. */
+	/* The client has a new connection, so the old one is finished. */
 	web_server_close(f);
 	f->source_fd = accept4(f->listen_fd, NULL, NULL,
 			       SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -372,7 +369,7 @@ static void web_source_event(struct flow *f, uint32_t events)
 		}
 		if (got > 0)
 			w->ask_left -= got;
-		/* A client that gave up has nothing under way. */
+		/* A client that gave up has no current request. */
 		if (w->ask_left || !w->under_way)
 			return;
 		w->ask_left = REQUEST_BYTES;
@@ -394,7 +391,7 @@ static void web_source_event(struct flow *f, uint32_t events)
 	}
 }
 
-/* What the client has read; the rest is at most SO_RCVLOWAT. */
+/* Bytes that the client has read. At most SO_RCVLOWAT bytes are unread. */
 static uint64_t web_received(struct flow *f)
 {
 	return f->bytes;
