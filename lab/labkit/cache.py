@@ -155,7 +155,7 @@ def lock(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
     except OSError as error:
-        hint = ("LAB_CACHE names another place for kernels" if path.is_relative_to(CACHE) else
+        hint = ("set LAB_CACHE to a writable directory" if path.is_relative_to(CACHE) else
                 "the lab needs a writable build/ in the checkout; it may be a symbolic link")
         raise LabError(f"cannot write to {path.parent}: {error.strerror}; {hint}") from error
     with file:

@@ -362,7 +362,7 @@ def test_no_guest_loses_its_log_to_many_others(
 
 @pytest.mark.parametrize(
     ("place", "hint"),
-    [("/proc/nowhere", "LAB_CACHE names another place"), ("/elsewhere", "the lab needs a build/")],
+    [("/proc/nowhere", "set LAB_CACHE to a writable"), ("/elsewhere", "needs a writable build/")],
 )
 def test_cache_that_cannot_be_written_is_told(
     place: str, hint: str, monkeypatch: pytest.MonkeyPatch
