@@ -15,7 +15,7 @@ All cover the measured time: from the end of the warm-up to the end of the run.
   takes to leave. An arrival waits just that long in a FIFO; under a fair queue it is the wait
   averaged over the queued bytes, and a flow with a short queue waits less.
 - dropped, marked, sent: packets of the discipline during the measured time. marked is None when
-  the kind's statistics do not tell, see `uapi`.
+  the kind's statistics do not tell, see `xstats`.
 - loss of a group of TCP: retransmitted bytes / sent bytes of its flows, over the whole run (the
   sender's counters, which include needless retransmissions). Of UDP, delay and completion times:
   see `traffic`.
@@ -42,7 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab.qdiscs import uapi
+from aqmlab.qdiscs import xstats
 
 from . import traffic_metrics
 from .logs import BadLog, Logs, Progress, Queue
@@ -87,7 +87,7 @@ def _counted(queue: Queue, name: str, first: int, last: int) -> float:
 
 def marked(logs: Logs, first: int, last: int) -> int | None:
     """Packets marked between two samples; None when that is not known."""
-    before, after = (uapi.marked(logs.run["qdisc"], logs.queue.xstats[at])
+    before, after = (xstats.marked(logs.run["qdisc"], logs.queue.xstats[at])
                      for at in (first, last))
     return None if before is None or after is None else after - before
 

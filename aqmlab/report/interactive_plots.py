@@ -25,7 +25,7 @@ from bokeh.resources import Resources
 from numpy.typing import NDArray
 
 from aqmlab.measure import logs, metrics, qdisc_state, time_series
-from aqmlab.qdiscs import uapi
+from aqmlab.qdiscs import xstats
 
 POINTS = 300  # of a line
 MOST_RUNS = 150  # with more than these, the first seed's only: a page of some 6 MB
@@ -71,7 +71,7 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
     groups = np.array([of_flow.get(int(flow), "") for flow in measured[:, 1]])
     for group in dict.fromkeys(groups):
         delays[f"datagrams of {group}"] = np.percentile(measured[groups == group, 2], QUANTILES)
-    marks = [uapi.marked(read.run["qdisc"], queue.xstats[at]) for at in few]
+    marks = [xstats.marked(read.run["qdisc"], queue.xstats[at]) for at in few]
     return {
         "seed": read.run["seed"],
         "flows": {

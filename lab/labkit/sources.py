@@ -53,14 +53,6 @@ def ensure_source(name: str) -> Source:
     return Source(path / f"linux-source-{name}", (path / "version").read_text().strip())
 
 
-def newest_at_hand() -> Source | None:
-    """Return the newest source in the cache, or None. Fetches nothing."""
-    for name in (*records.names("uml"), stand_in(records.names("uml")[0])):
-        if name and unpacked(source_place(name)):
-            return ensure_source(name)
-    return None
-
-
 def unpack_source(name: str, path: Path) -> None:
     """Make PATH the directory of source NAME with its version, by a rename at the end."""
     deb = fetch.download(f"linux-source-{name}", records.user_mode_of(name).suites)

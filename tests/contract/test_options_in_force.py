@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.userspace import KINDS, World
 
 # Options that only exist once they are given: without a seed the numbers are unpredictable, and
@@ -15,17 +15,17 @@ NOT_IN_FORCE = {"seed", "adaptive"}
 RATE = "bandwidth 20mbit"
 
 
-def derived(kind: str) -> list[lists.Option]:
-    return [o for o in lists.read(kind).options if o.default is None]
+def derived(kind: str) -> list[interface.Option]:
+    return [o for o in interface.read(kind).options if o.default is None]
 
 
-def masked(option: lists.Option) -> bool:
+def masked(option: interface.Option) -> bool:
     return option.type in ("FLAG", "CHOICE", "CODEPOINTS", "MASKED")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_options_all_values_in_force_are_shown_and_none_is_given(kind: str) -> None:
-    known = lists.read(kind).options
+    known = interface.read(kind).options
     with World(kind) as w:
         shown, stats = w.options(), w.named()
     assert {o.name for o in known} - set(shown) == NOT_IN_FORCE & {
@@ -61,7 +61,7 @@ def test_an_option_set_back_to_auto_is_no_longer_given(kind: str) -> None:
     assert tried == len(others)
 
 
-def raw(option: lists.Option, shown: float) -> int:
+def raw(option: interface.Option, shown: float) -> int:
     """The attribute's value of what JSON shows."""
     scale = {"FRACTION": 2**32 - 1, "PACKETS_Q8": 256}.get(option.type, 1)
     return round(shown * scale)
@@ -92,8 +92,8 @@ def test_what_follows_auto_is_not_given(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_kernel_reads_only_options_that_the_mask_says_were_given(kind: str) -> None:
     """As in a dump that is sent back: PAD (1) is allowed, ASSUMED (3) is ignored."""
-    limit = next(o for o in lists.read(kind).options if o.name == "limit")
-    memory = next(o for o in lists.read(kind).options if o.name == "memory_limit")
+    limit = next(o for o in interface.read(kind).options if o.name == "limit")
+    memory = next(o for o in interface.read(kind).options if o.name == "memory_limit")
     with World(kind) as w:
         fresh = w.options()
         given = f"{limit.attribute}:900000:4 {memory.attribute}:2000000:4"
@@ -141,6 +141,6 @@ def test_a_seed_that_is_forgotten_is_not_dumped() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_limit_that_follows_from_a_fast_link_is_one_that_may_be_given(kind: str) -> None:
     """300 Gb/s and all the memory there can be: more packets than some kinds take as a limit."""
-    (limit,) = [o for o in lists.read(kind).options if o.name == "limit"]
+    (limit,) = [o for o in interface.read(kind).options if o.name == "limit"]
     with World(kind, "bandwidth 300gbit memory_limit 4294967295b") as w:
         assert limit.least <= w.named()["limit"] <= limit.greatest

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.userspace import KINDS, TOP, Refused, World
 
 TABLES = TOP / "selftests" / "tdc"
@@ -41,7 +41,7 @@ def of_kernel(kind: str) -> Iterator[tuple[str, str]]:
     for conflict in table(kind).conflicts:
         if conflict.status != TC_REFUSES:
             yield conflict.words, conflict.message
-    types = {option.name: option for option in lists.read(kind).options}
+    types = {option.name: option for option in interface.read(kind).options}
     for option in table(kind).options:
         listed = types[option.name]
         for value in option.raw:

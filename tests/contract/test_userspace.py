@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests import selftests
 from tests.userspace import BUILD, KINDS, TOP, Violation, World, build, load
 
@@ -33,7 +33,7 @@ LEAST = {name: int(kind.card.get("LEAST", "1")) for name, kind in CARDS.items()}
 
 def changeable(kind: str) -> str:
     """The options of a busy discipline that a change may name."""
-    fixed = [option.name for option in lists.read(kind).options if "fixed once" in option.help]
+    fixed = [option.name for option in interface.read(kind).options if "fixed once" in option.help]
     return re.sub(rf"\b({'|'.join(fixed)}) \S+ ?", "", OPTIONS[kind]) if fixed else OPTIONS[kind]
 
 
@@ -103,7 +103,7 @@ def test_each_loss_has_one_cause_and_all_are_in_dropped_bytes(kind: str) -> None
     """What came and did not leave, against every counter that says it counts what was dropped."""
     causes = [
         statistic.name
-        for statistic in lists.read(kind).qdisc
+        for statistic in interface.read(kind).qdisc
         if statistic.name.startswith("drop_") or statistic.help.startswith("dropped ")
     ]
     filters = "drop_filter" in causes

@@ -16,7 +16,7 @@ from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.drive import Engine, Step, Trace, drive_many
 
 BIG_MTU = ("ip link set g0 mtu 9000",)
@@ -80,7 +80,7 @@ def probe(kind: str, sizes: Sequence[Size]) -> Trace:
 
 def shapes_of(kind: str, sizes: Sequence[Size], steps: Sequence[Step]) -> Shapes:
     """What each size is, by what `probe` showed; its length is known without that."""
-    statistics = lists.read(kind).statistics
+    statistics = interface.read(kind).statistics
     used = [0, *(statistics(step.xstats)["memory_used"] for step in steps)]
     backlog = [0, *(step.backlog for step in steps)]
     shapes = {}

@@ -13,7 +13,7 @@ import pytest
 
 from aqmlab.measure import iperf3, logs, qdisc_state, result, traffic_metrics
 from aqmlab.measure.metrics import jain, marked, summarize, window
-from aqmlab.qdiscs import uapi
+from aqmlab.qdiscs import xstats
 from aqmlab.replay import rows
 from aqmlab.report import intervals
 from aqmlab.run.execute import Cost
@@ -69,8 +69,8 @@ def test_marks_known_at_one_end_only_are_unknown(
         run: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     read = logs.read(run)
     unknown = read.queue.xstats[at]
-    counted = uapi.marked
-    monkeypatch.setattr(uapi, "marked", lambda qdisc, xstats: None if xstats is unknown
+    counted = xstats.marked
+    monkeypatch.setattr(xstats, "marked", lambda qdisc, xstats: None if xstats is unknown
                         else counted(qdisc, xstats))
     assert marked(read, 0, 3) is None
     monkeypatch.undo()

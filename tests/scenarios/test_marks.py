@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.selftests import KINDS, Kind
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ QDISCS = {
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_who_can_mark_has_a_line_for_it(kind: Kind) -> None:
     """A discipline that has the option "ecn" is measured below."""
-    options = {option.name for option in lists.read(kind.name).options}
+    options = {option.name for option in interface.read(kind.name).options}
     assert bool(kind.card["MARKS"]) == ("ecn" in options)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 
 TOP = Path(__file__).resolve().parents[2]
-KINDS = lists.kinds()
+KINDS = interface.kinds()
 
 # Suffixes of the numbers in a tag, in the unit of the list.
 UNITS = {
@@ -47,7 +47,7 @@ def test_options_in_the_pages_match_the_help_of_tc(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def numbers(text: str, option: lists.Option) -> set[float]:
+def numbers(text: str, option: interface.Option) -> set[float]:
     """Return the numbers of a text in the unit of the option."""
     plain = re.sub(r"\\(f[RIBP]|.)", "", text).lower()
     units = UNITS.get(option.type, {})
@@ -58,7 +58,7 @@ def numbers(text: str, option: lists.Option) -> set[float]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_parameters_have_one_tag_per_option_with_its_default(kind: str) -> None:
     tags = tagged(section(kind, "PARAMETERS"))
-    for option in lists.read(kind).options:
+    for option in interface.read(kind).options:
         found = [tag for names, tag in tags if option.name in names]
         assert len(found) == 1, option.name
         if option.type in ("FLAG", "CHOICE", "CODEPOINTS", "MASKED") or option.default is None:
@@ -71,7 +71,7 @@ def test_parameters_have_one_tag_per_option_with_its_default(kind: str) -> None:
 def test_statistics_name_each_counter_and_no_other(kind: str) -> None:
     text = section(kind, "STATISTICS").replace("\\", "")
     of_qdisc, _, of_class = text.partition("class show")
-    listed = lists.read(kind)
+    listed = interface.read(kind)
     for part, statistics in ((of_qdisc, listed.qdisc), (of_class, listed.cls)):
         words = set(re.findall(r"[a-z][a-z0-9_]*", part))
         assert [s.name for s in statistics if s.name not in words] == []

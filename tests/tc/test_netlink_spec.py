@@ -18,7 +18,7 @@ import yaml
 from labkit.engines import default_kernel
 from labkit.sources import ensure_source
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.selftests import KINDS, TOP, Kind, every_kind
 
 MEMORY = 1_000_000
@@ -125,7 +125,7 @@ def test_it_shows_the_options_in_force_and_which_were_given(
     shown = ours(answers[kind.name, "ynl_card"], kind)["options"]
     names = [name for name in tc if name not in ("derived", "mark_mask")]
     assert list(shown) == [name.replace("_", "-") for name in names]
-    options = lists.read(kind.name).options
+    options = interface.read(kind.name).options
     for masked in ("given", "assumed"):
         assert shown.get(masked, 0) == sum(
             1 << option.attribute for option in options if option.name in tc.get(masked, ())
@@ -144,7 +144,7 @@ def test_it_shows_each_statistic_as_tc_does(
     tc = ours(answers[kind.name, "tc"], kind)
     shown = ours(answers[kind.name, "ynl"], kind)["stats2"]["app"]
     # tc prints fractions and fixed-point numbers as what they mean, netlink has them as they are.
-    plain = {s.name for s in lists.read(kind.name).qdisc
+    plain = {s.name for s in interface.read(kind.name).qdisc
              if s.show in ("EVENTS", "COUNT", "BYTES", "NS", "US")}  # fmt: skip
     same = {name: value for name, value in tc.items() if type(value) is int and name in plain}
     assert len(same) > 10

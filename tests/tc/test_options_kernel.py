@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 
 TOP = Path(__file__).resolve().parents[2]
 TALK = Path(__file__).with_name("talk.py")
@@ -29,11 +29,11 @@ GREATEST = {"B": 2**8 - 1, "I": 2**32 - 1, "Q": 2**64 - 1}
 Answer = tuple[int, str, dict[str, str]]
 
 
-def width(option: lists.Option) -> str:
+def width(option: interface.Option) -> str:
     return WIDTHS.get(option.type, "I")
 
 
-def packed(option: lists.Option, value: int) -> str:
+def packed(option: interface.Option, value: int) -> str:
     return struct.pack("=" + width(option), value).hex()
 
 
@@ -51,9 +51,9 @@ def talk(asked: list[tuple[str, dict[int, str], str]]) -> list[Answer]:
     return [(error, message, shown) for error, message, shown in answers]
 
 
-def numbers(kind: str) -> list[lists.Option]:
+def numbers(kind: str) -> list[interface.Option]:
     """The options whose range is one of numbers."""
-    return [o for o in lists.read(kind).options if o.type not in ("CODEPOINTS", "MASKED")]
+    return [o for o in interface.read(kind).options if o.type not in ("CODEPOINTS", "MASKED")]
 
 
 def test_the_kernel_names_the_option_and_its_range() -> None:

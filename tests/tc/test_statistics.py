@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 
-KINDS = lists.kinds()
+KINDS = interface.kinds()
 
 # Words in the name or the help of a statistic, and units, that only counters of events have.
 NAMES = ("drop", "mark", "spared", "overflow", "victims", "arrived", "raised", "lowered", "evicted")
@@ -19,7 +19,7 @@ GAUGES = {"count"}
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_counter_of_events_has_64_bits(kind: str) -> None:
     """32 bits wrap in 7 minutes at 10 million packets a second."""
-    known = lists.read(kind)
+    known = interface.read(kind)
     counters = [s for s in known.qdisc + known.cls if s.show == "EVENTS"]
     assert len(counters) >= 6
     assert {s.name for s in counters if s.size != 8 or s.signed} == set()
@@ -27,7 +27,7 @@ def test_a_counter_of_events_has_64_bits(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_counts_events_is_listed_as_such(kind: str) -> None:
-    known = lists.read(kind)
+    known = interface.read(kind)
     others = [s for s in known.qdisc + known.cls if s.show == "COUNT" and s.name not in GAUGES]
     wrong = {s.name for s in others if s.unit in UNITS or any(word in s.name for word in NAMES)}
     assert wrong == set()

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 
 HERE = Path(__file__).parent
 TOP = HERE.parent.parent
@@ -189,7 +189,7 @@ def test_what_is_typed_is_understood_and_shown(kind: str, words: str, shown: str
 
 def test_what_was_not_given_is_shown_behind_auto_and_stays_derived(tc: Tc) -> None:
     """A kernel's dump: all values in force, and masks of those given and of those assumed."""
-    number = {option.name: option.attribute for option in lists.read("chokex").options}
+    number = {option.name: option.attribute for option in interface.read("chokex").options}
 
     def mask(*names: str) -> bytes:
         return struct.pack("=Q", sum(1 << number[name] for name in names))
@@ -299,7 +299,7 @@ def test_help_tells_all(kind: str, tc: Tc) -> None:
     assert said.endswith(f"\nman tc-{kind}\n")
     assert max(map(len, said.splitlines())) <= 80
     entries = re.split(r"\n  (?=\S)", said.removesuffix(f"\nman tc-{kind}\n"))[1:]
-    options = lists.read(kind).options
+    options = interface.read(kind).options
     assert len(entries) == len(options)
     for entry, option in zip(entries, options, strict=True):
         plain = " ".join(entry.split())
@@ -316,14 +316,14 @@ def test_help_tells_all(kind: str, tc: Tc) -> None:
                           ).returncode == 0  # fmt: skip
 
 
-def values(option: lists.Option, rng: random.Random) -> int:
+def values(option: interface.Option, rng: random.Random) -> int:
     """A value that the option may have: a corner, or any."""
     middle = rng.randint(option.least, option.greatest)
     small = min(option.greatest, option.least + rng.randint(0, 999))
     return rng.choice([option.least, option.greatest, small, middle])
 
 
-def word(option: lists.Option, value: int) -> str:
+def word(option: interface.Option, value: int) -> str:
     """VALUE as a person might type it, by the unit that the list of options names."""
     match option.type:
         case "FLAG":
@@ -347,7 +347,7 @@ def word(option: lists.Option, value: int) -> str:
             return str(value)
 
 
-def packed(option: lists.Option, value: int) -> bytes:
+def packed(option: interface.Option, value: int) -> bytes:
     """The attribute that must be sent for VALUE."""
     match option.type:
         case "FLAG" | "CHOICE":
@@ -361,7 +361,7 @@ def packed(option: lists.Option, value: int) -> bytes:
             return struct.pack("=I", value)
 
 
-def line(options: Sequence[lists.Option], given: dict[str, int]) -> str:
+def line(options: Sequence[interface.Option], given: dict[str, int]) -> str:
     """The words for some options."""
     words = []
     for option in options:
@@ -379,7 +379,7 @@ def line(options: Sequence[lists.Option], given: dict[str, int]) -> str:
 def test_any_value_is_sent_exactly_and_what_is_shown_means_the_same(kind: str, tc: Tc) -> None:
     seed = 20
     rng = random.Random(f"{kind} {seed}")
-    options = lists.read(kind).options
+    options = interface.read(kind).options
     for _ in range(25):
         chosen = [option for option in options if rng.random() < 0.6]
         given = {option.name: values(option, rng) for option in chosen}
@@ -392,7 +392,8 @@ def test_any_value_is_sent_exactly_and_what_is_shown_means_the_same(kind: str, t
             check_json(tc.json()["options"], chosen, given)
 
 
-def check_json(shown: dict[str, Any], chosen: list[lists.Option], given: dict[str, int]) -> None:
+def check_json(shown: dict[str, Any], chosen: list[interface.Option],
+               given: dict[str, int]) -> None:
     """JSON has plain numbers in base units, and fractions that read back as the same."""
     names = [option.name for option in chosen]
     if "mark" in names:
@@ -460,7 +461,7 @@ def test_every_statistic_is_shown_under_its_name(
 ) -> None:
     """Each member of the struct has a value of its own, and is found by the compiler's offset."""
     name = ("qdisc", "class")[which]
-    known = (lists.read(kind).qdisc, lists.read(kind).cls)[which]
+    known = (interface.read(kind).qdisc, interface.read(kind).cls)[which]
     if not known:
         pytest.skip(f"{kind} has no statistics of classes")
     source = tmp_path / "offsets.c"
@@ -543,14 +544,14 @@ def test_a_tc_that_exports_ten_symbols_runs_the_plugin(
         )
 
     rng = random.Random(f"{kind} 7")
-    options = lists.read(kind).options
+    options = interface.read(kind).options
     for _ in range(5):
         words = line(options, {option.name: values(option, rng) for option in options})
         done = small(*words.split())
         assert (done.returncode, done.stdout.strip()) == (0, tc.options(kind, words)), done.stderr
     asked = small("help")
     assert (asked.returncode, asked.stderr) == (1, tc.refusal(kind, "help"))
-    for which, known in enumerate((lists.read(kind).qdisc, lists.read(kind).cls)):
+    for which, known in enumerate((interface.read(kind).qdisc, interface.read(kind).cls)):
         if known:
             path = stats_file(tmp_path, kind, which, bytes(range(256)))
             done = small(f"={path}")
@@ -624,7 +625,7 @@ def test_install_puts_them_where_tc_looks(prefix: str, plugins: Path, tmp_path: 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_lists_keep_their_own_rules(kind: str) -> None:
-    described = lists.read(kind)
+    described = interface.read(kind)
     names = [option.name for option in described.options]
     assert len(set(names)) == len(names)
     for option in described.options:

@@ -21,9 +21,8 @@
  * structs of statistics follow from them. Why a table in C, and not a YAML spec
  * with a generator: both sides are C, and compile this as it stands; nothing
  * generated can be out of date, and a module builds with nothing but a kernel's
- * headers. Other languages get the lists from the preprocessor
- * (aqmlab/qdiscs/lists.py); `make spec` writes the YAML from them,
- * for the kernel's ynl.
+ * headers. Other languages get the lists as JSON (aqmlab/qdiscs/interface.py);
+ * `make spec` writes the YAML from them, for the kernel's ynl.
  *
  * Least, greatest and default are plain decimal numbers, or macros for such:
  * the kernel's messages quote them as text. The default TC_AQM_DERIVED says that

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.ared.model import AdaptiveRed, RedQueue
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.red_model import reported
 from tests.oracle.seeded_random import SeededRandom
 
-KIND = lists.read("ared")
+KIND = interface.read("ared")
 COUNTED = (
     "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
     "drop_change",

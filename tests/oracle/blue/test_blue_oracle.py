@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.blue.model import Blue, Options
 from tests.oracle.drive import Oracle, Run, Step, Trace
 
-KIND = lists.read("blue")
+KIND = interface.read("blue")
 ONE = 2**32 - 1
 HEADERS = 14 + 20 + 20  # Ethernet, IP, TCP
 MS = 1_000_000  # ns

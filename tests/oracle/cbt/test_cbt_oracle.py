@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.cbt.model import CLASSES, OTHER, TAGGED, TCP, Cbt, share_law
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.red_model import PTIME, Q32, SIZE, Red, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
 UNIT = 256
-LISTS = lists.read("cbt")
+LISTS = interface.read("cbt")
 COUNTED = (
     "tagged_drop", "other_drop", "early_drop", "early_mark", "forced_drop", "forced_mark",
     "marked", "spared", "drop_limit", "drop_change", "victims",

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.chokex.model import Chokex
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.red_model import PTIME, Q32, SIZE, Red, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
-LISTS = lists.read("chokex")
+LISTS = interface.read("chokex")
 COUNTED = (
     "drawn", "matched", "victims", "early_drop", "early_mark", "forced_drop", "forced_mark",
     "marked", "spared", "drop_limit", "drop_change",

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.ared.model import AdaptiveRed
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.fpq.model import Fpq
 from tests.oracle.red_model import reported
 from tests.oracle.seeded_random import SeededRandom
 
-KIND = lists.read("fpq")
+KIND = interface.read("fpq")
 COUNTED = (
     "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
     "drop_change",

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.fred.model import Fred
 from tests.oracle.red_model import Red, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
-KIND = lists.read("fred")
+KIND = interface.read("fred")
 STRIKES = ("maxq_drop", "twice_drop", "avgcq_drop")
 COUNTED = (
     *STRIKES, "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.drive import RESET, Step, Trace, drive_many
 from tests.oracle.fair_queueing import (
     BIG_MTU,
@@ -28,7 +28,7 @@ from tests.oracle.fair_queueing import (
 )
 from tests.oracle.qsdrr.model import Qsdrr
 
-LISTS = lists.read("qsdrr")
+LISTS = interface.read("qsdrr")
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.drive import RESET, Oracle, Run, Step, Trace
 from tests.oracle.redtail import model as model_of_redtail
 from tests.oracle.redtail.model import LONG, SHORT, Options, Packet, Redtail, q32
 
-LISTS = lists.read("redtail")
+LISTS = interface.read("redtail")
 
 KERNEL_SLACK = (model_of_redtail.SLACK, model_of_redtail.IDLE_SLACK)
 SETUP = 2  # operations before the case's own

@@ -18,7 +18,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.drive import RESET, Step, Trace, drive_many
 from tests.oracle.fair_queueing import (
     BIG_MTU,
@@ -33,7 +33,7 @@ from tests.oracle.fair_queueing import (
 )
 from tests.oracle.tdrr.model import Refusal, Tdrr
 
-LISTS = lists.read("tdrr")
+LISTS = interface.read("tdrr")
 
 FULL: tuple[Size, ...] = ((1514, 0),)
 MIXED: tuple[Size, ...] = tuple(

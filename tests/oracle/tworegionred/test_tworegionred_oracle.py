@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs import lists
+from aqmlab.qdiscs import interface
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.tworegionred.model import HIGH, LOW, MAX, Options, TwoRegionRed, whole
 
-LISTS = lists.read("2regionred")
+LISTS = interface.read("2regionred")
 
 # 100 Mb/s and 10 ms: DB is 83.3 packets, a packet takes 120 us, a fifteenth 667 us. The
 # thresholds are 6, 18, 18 and 41 packets, near each other so that a short trace meets all of

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Read the options and statistics of this project's qdiscs from their uapi headers.
+
+The headers hold them as lists (include/uapi/linux/pkt_sched_aqm.h). A C program, describe.c,
+includes the lists and prints them as JSON. So the compiler says what the numbers are and where
+the statistics lie. The JSON is kept in build/ for as long as the headers stay the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aqmlab import ROOT
+
+HEADERS = ROOT / "include" / "uapi" / "linux"
+PROGRAM = Path(__file__).with_name("describe.c")
+CACHE = ROOT / "build" / "qdiscs"
+HEADER_BYTES = 8  # before the statistics: their type, and 0; describe.c adds them to offsets
+
+#: One function for each qdisc. K is its name in capitals.
+DESCRIBE = """#include "pkt_sched_{kind}.h"
+static void describe_{kind}(void)
+{{
+	begin("\\"options\\": [");
+	TC_{K}_OPTIONS(OPTION, 0)
+	begin("],\\n\\"qdisc\\": [");
+	TC_{K}_QDISC_STATS(STATISTIC, struct tc_{kind}_qdisc_stats)
+	begin("],\\n\\"cls\\": [");
+#ifdef TC_{K}_CLASS_STATS
+	TC_{K}_CLASS_STATS(STATISTIC, struct tc_{kind}_class_stats)
+#endif
+	printf("]");
+}}
+"""
+
+_DERIVED = 2**64 - 1
+_SCALES = {
+    "PACKETS_Q32": 2.0**32,
+    "PACKETS_Q40": 2.0**40,
+    "PACKETS_Q8": 2.0**8,
+    "FRACTION": 2.0**32 - 1,
+}
+
+Value = int | float | bool | str
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option. ``default`` is None where it follows from others or from the device."""
+
+    attribute: int
+    name: str
+    type: str
+    unit: str
+    least: int
+    greatest: int
+    default: int | None
+    help: str
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One statistic; ``offset`` counts from the start of TCA_STATS_APP."""
+
+    name: str
+    show: str
+    unit: str
+    help: str
+    offset: int
+    size: int
+    signed: bool
+
+    def raw(self, data: bytes) -> int | None:
+        """The number as the kernel has it; None if the kernel did not send it."""
+        part = data[self.offset : self.offset + self.size]
+        if len(part) < self.size:
+            return None
+        return int.from_bytes(part, sys.byteorder, signed=self.signed)
+
+    def value(self, raw: int) -> Value:
+        """What ``raw`` means: as tc shows it in JSON."""
+        if self.show == "FLAG":
+            return bool(raw)
+        if self.show == "CHOICE":
+            words = self.unit.split("|")
+            return words[raw] if raw < len(words) else "unknown"
+        scale = _SCALES.get(self.show)
+        return raw / scale if scale else raw
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A discipline; ``cls`` is empty if it has no classes that say anything."""
+
+    name: str
+    options: tuple[Option, ...]
+    qdisc: tuple[Statistic, ...]
+    cls: tuple[Statistic, ...]
+
+    def statistics(self, data: bytes) -> dict[str, int]:
+        """TCA_STATS_APP, as raw numbers. What the kernel did not send is not in it."""
+        if len(data) < HEADER_BYTES:
+            return {}
+        which = (self.qdisc, self.cls)[int.from_bytes(data[:4], sys.byteorder)]
+        found = {statistic.name: statistic.raw(data) for statistic in which}
+        return {name: raw for name, raw in found.items() if raw is not None}
+
+
+def _names(headers: Path) -> list[str]:
+    names = (path.stem.removeprefix("pkt_sched_") for path in headers.glob("pkt_sched_*.h"))
+    return sorted(name for name in names if name != "aqm")
+
+
+def kinds() -> list[str]:
+    """Return the names of the qdiscs that have a header."""
+    return _names(HEADERS)
+
+
+def _compiler() -> str:
+    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not found:
+        raise FileNotFoundError("cc is missing: apt-get install gcc")
+    return found
+
+
+def describe(headers: Path) -> str:
+    """Compile and run describe.c for the qdiscs whose headers are in a directory; return JSON.
+
+    Raises CalledProcessError, after the compiler's messages, if a header is wrong.
+    """
+    names = _names(headers)
+    calls = "".join(f'\tprintf("%s\\"{kind}\\": {{", {at} ? "}},\\n" : "");\n\tdescribe_{kind}();\n'
+                    for at, kind in enumerate(names))
+    source = (PROGRAM.read_text()
+              + "".join(DESCRIBE.format(kind=kind, K=kind.upper()) for kind in names)
+              + f'int main(void)\n{{\n\tprintf("{{");\n{calls}\tprintf("}}}}\\n");\n}}\n')
+    with tempfile.TemporaryDirectory() as place:
+        program = Path(place) / "describe"
+        subprocess.run([_compiler(), "-x", "c", "-I", headers, "-o", program, "-"],
+                       input=source, text=True, check=True)
+        return subprocess.run([program], capture_output=True, text=True, check=True).stdout
+
+
+@functools.cache
+def _described() -> dict[str, Any]:
+    """All qdiscs, from the cache if there is one for these headers."""
+    made_from = [PROGRAM, Path(__file__), *sorted(HEADERS.glob("*.h"))]
+    name = hashlib.sha256(b"\0".join(path.read_bytes() for path in made_from)).hexdigest()[:16]
+    kept = CACHE / f"{name}.json"
+    if not kept.exists():
+        text = describe(HEADERS)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        for old in CACHE.glob("*.json"):
+            old.unlink(missing_ok=True)
+        # Other processes may do the same at this moment.
+        new = kept.with_suffix(f".{os.getpid()}")
+        new.write_text(text)
+        new.replace(kept)
+        return dict(json.loads(text))
+    return dict(json.loads(kept.read_text()))
+
+
+@functools.cache
+def read(kind: str) -> Kind:
+    """Return the options and statistics of a qdisc. Needs a C compiler, as building modules does.
+
+    Raises KeyError for a qdisc that is not of this project.
+    """
+    one = _described()[kind]
+    raw = (Option(**option) for option in one["options"])
+    options = tuple(replace(option, default=None) if option.default == _DERIVED else option
+                    for option in raw)
+    qdisc, cls = (tuple(Statistic(**each) for each in one[part]) for part in ("qdisc", "cls"))
+    return Kind(kind, options, qdisc, cls)
