@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The flows that have packets in a queue, each with how many and with the
- * strikes against it: what FRED knows of a flow, for as long as it waits.
+ * Table of the flows that have packets in a queue, with the number of their
+ * packets and strikes. FRED keeps this state only while packets are queued.
  *
- * A flow is a number, which the caller chooses so that nobody else can tell which
- * numbers go together (<aqm/flow_hash.h>). Flows stand in slots 1 to capacity of
- * an array, and hang in chains of a table of as many buckets as there are slots
- * or up to twice that: finding, adding and removing take O(1). A queue has no
- * more flows than packets, so with its limit as the capacity there is always a
- * slot, and nothing is allocated per packet.
+ * A flow is identified by a number that senders cannot predict
+ * (<aqm/flow_hash.h>). Flows are in slots 1 to capacity of an array, and in hash
+ * chains. The hash table has one to two buckets per slot, so finding, adding and
+ * removing take O(1). A queue has at most as many flows as packets. If the
+ * capacity is the queue's limit, there is always a free slot, and nothing is
+ * allocated per packet.
  *
- * A flow keeps its slot until it is removed. Nothing here sees an sk_buff or a
+ * A flow keeps its slot until it is removed. The table knows no sk_buff and no
  * Qdisc. Cost: 20 to 24 bytes per slot.
  */
 #ifndef _AQM_ACTIVE_FLOWS_H
@@ -23,10 +23,10 @@
 
 /**
  * struct active_flow - one flow
- * @number: which
- * @next: slot of the next in its chain, or of the next that is free; 0: the last
- * @qlen: its packets in the queue; not 0 while it is in the table
- * @strikes: against it, up to 2^32 - 1
+ * @number: number that identifies the flow
+ * @next: next slot in its chain, or next free slot; 0: the last
+ * @qlen: its packets in the queue; above 0 while it is in the table
+ * @strikes: number of strikes, up to 2^32 - 1
  */
 struct active_flow {
 	u32	number;
@@ -37,13 +37,13 @@ struct active_flow {
 
 /**
  * struct active_flows - the table
- * @flows: room for @capacity flows and slot 0, and behind them the buckets: the
- *	slot that each chain begins with
- * @capacity: flows that it can hold
- * @mask: number of buckets, less 1
- * @count: flows that it holds
- * @used: slots above this have never been used
- * @free: the slot that was given back last; 0: none
+ * @flows: slots 0 to @capacity, followed by the buckets (first slot of each
+ *	chain)
+ * @capacity: maximum number of flows
+ * @mask: number of buckets minus 1
+ * @count: number of flows
+ * @used: slots above this were never used
+ * @free: the slot freed last; 0: none
  */
 struct active_flows {
 	struct active_flow	*flows;
@@ -54,13 +54,13 @@ struct active_flows {
 	u32			free;
 };
 
-/* @capacity rounded up to a power of two. */
+/* Return @capacity rounded up to a power of two. */
 static inline u32 active_flows_buckets(u32 capacity)
 {
 	return 1U << fls(capacity - 1);
 }
 
-/* Bytes of memory for @capacity flows, at most 2^24; it need not be zeroed. */
+/* Return the bytes needed for @capacity flows, at most 2^24. They need not be zeroed. */
 static inline size_t active_flows_size(u32 capacity)
 {
 	return sizeof(struct active_flow) * ((size_t)capacity + 1) +
@@ -83,7 +83,7 @@ static inline void active_flows_clear(struct active_flows *t)
 	memset(active_flows_bucket(t, 0), 0, sizeof(u32) * ((size_t)t->mask + 1));
 }
 
-/* An empty table in @memory, of active_flows_size(@capacity) bytes. */
+/* Set up an empty table in @memory, which has active_flows_size(@capacity) bytes. */
 static inline void active_flows_init(struct active_flows *t, void *memory,
 				     u32 capacity)
 {
@@ -93,7 +93,7 @@ static inline void active_flows_init(struct active_flows *t, void *memory,
 	active_flows_clear(t);
 }
 
-/* Slot of a flow; 0: it is not in the table. */
+/* Return the slot of a flow, or 0 if it is not in the table. */
 static inline u32 active_flows_find(const struct active_flows *t, u32 number)
 {
 	u32 slot = *active_flows_bucket(t, number);
@@ -103,7 +103,7 @@ static inline u32 active_flows_find(const struct active_flows *t, u32 number)
 	return slot;
 }
 
-/* Add a flow that is not in the table, which has room. Return: its slot. */
+/* Add a new flow. There must be room. Return: its slot. */
 static inline u32 active_flows_add(struct active_flows *t, u32 number)
 {
 	u32 *bucket = active_flows_bucket(t, number);
@@ -122,7 +122,7 @@ static inline u32 active_flows_add(struct active_flows *t, u32 number)
 	return slot;
 }
 
-/* Take the flow in @slot out. */
+/* Remove the flow in @slot. */
 static inline void active_flows_remove(struct active_flows *t, u32 slot)
 {
 	u32 *link = active_flows_bucket(t, t->flows[slot].number);
@@ -140,12 +140,12 @@ static inline void active_flows_remove(struct active_flows *t, u32 slot)
  * active_flows_move() - move all flows to another table
  * @t: the table
  * @memory: active_flows_size(@capacity) bytes
- * @capacity: flows that it can hold from now on; at least as many as it holds
+ * @capacity: new maximum number of flows, at least the current number
  *
- * In the old memory, @next of each flow is its new slot: for those who remember
- * the old. O(capacity).
+ * In the old memory, @next of each flow is its new slot, for callers that have
+ * stored old slots. O(capacity).
  *
- * Return: the old memory, which is the caller's to free.
+ * Return: the old memory, which the caller must free.
  */
 static inline struct active_flow *
 active_flows_move(struct active_flows *t, void *memory, u32 capacity)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What becomes of an arrival that RED has chosen: marked, spared or dropped.
+ * Mark, spare or drop an arrival that RED has chosen.
  *
  *	ecn and the packet can be marked	mark it
- *	nodrop and it cannot			spare it: queue it as it is
+ *	nodrop and it cannot			spare it: queue it unmarked
  *	else					drop it
  *
- * With harddrop what was chosen without chance ("forced", the average being too
- * high) is dropped in any case: marks have not helped so far.
+ * With harddrop, packets that were chosen because the average is too high
+ * ("forced") are always dropped, because marks have not helped so far.
  *
- * An arrival that is marked and then finds no room counts as dropped only. Drops
- * are counted by <aqm/drops.h>.
+ * An arrival that is marked and then does not fit counts only as dropped.
+ * <aqm/drops.h> counts drops.
  */
 #ifndef _AQM_CONGESTION_SIGNAL_H
 #define _AQM_CONGESTION_SIGNAL_H
@@ -21,8 +21,8 @@
 /**
  * struct congestion_policy - configuration
  * @ecn: mark instead of dropping
- * @harddrop: what is forced is dropped all the same
- * @nodrop: what should be marked and cannot be is queued; with @ecn only
+ * @harddrop: drop forced packets instead of marking them
+ * @nodrop: with @ecn, queue packets that cannot be marked
  */
 struct congestion_policy {
 	bool	ecn;
@@ -32,8 +32,8 @@ struct congestion_policy {
 
 /**
  * struct congestion_stats - arrivals that RED chose and that were queued, packets
- * @early_mark: marked, by chance
- * @forced_mark: marked, without chance
+ * @early_mark: marked at random
+ * @forced_mark: marked because the average was too high
  * @spared: queued without a mark, because of nodrop
  */
 struct congestion_stats {
@@ -52,10 +52,10 @@ enum congestion_signal {
 /**
  * congestion_signal() - signal congestion to the sender of an arrival
  * @p: configuration
- * @skb: the arrival; its mark is set if that is what becomes of it
- * @forced: chosen without chance
+ * @skb: the arrival; it gets the mark if it is marked
+ * @forced: chosen because the average is too high
  *
- * Return: what became of it, for congestion_count().
+ * Return: the outcome, for congestion_count().
  */
 static inline enum congestion_signal
 congestion_signal(const struct congestion_policy *p, struct sk_buff *skb,
@@ -80,7 +80,7 @@ static inline void congestion_count(struct congestion_stats *st,
 	}
 }
 
-/* The counter "marked" of all kinds: marks of every sort. */
+/* The statistic "marked" of all disciplines: the sum of all marks. */
 static inline u64 congestion_marked(const struct congestion_stats *st)
 {
 	return st->early_mark + st->forced_mark;

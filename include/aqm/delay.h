@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long packets wait, from one packet at a time.
+ * Measure how long packets wait, one packet at a time.
  *
- * A time stamp on every packet costs two reads of the clock each. Here one
- * packet is timed from its arrival to its departure, then DELAY_SPACING
- * arrivals pass before the next one is: a packet that is not timed costs a
- * countdown at its arrival and a comparison at its departure. A timed packet that
- * is lost is forgotten.
+ * A time stamp on every packet would cost two reads of the clock. We time one
+ * packet from arrival to departure, and then skip DELAY_SPACING arrivals. A packet
+ * that is not timed costs a countdown at its arrival and a comparison at its
+ * departure. If the timed packet is dropped, its sample is discarded.
  *
  *	avg = avg + (delay - avg) / 8
  *
- * Which packets are timed does not depend on their flow or size, but there are
- * fewer of them while delays are long: @avg follows the present, it is no mean
- * over all packets. A packet departs when the parent takes or peeks at it.
+ * The choice does not depend on the flow or size of a packet. But fewer packets are
+ * timed while delays are long, so @avg follows recent delays and is not the mean
+ * over all packets. A packet departs when the parent takes it or peeks at it.
  */
 #ifndef _AQM_DELAY_H
 #define _AQM_DELAY_H
@@ -25,14 +24,14 @@
 
 /**
  * struct delay_sample - the packet being timed, and the results
- * @packet: its address, never followed; NULL while none is timed
- * @wait: arrivals that pass before the next sample; while a packet is timed, more
- *	than come
- * @samples: packets timed so far; at 0 the rest means nothing
+ * @packet: its address, never dereferenced; NULL: no packet is timed
+ * @wait: arrivals before the next sample; while a packet is timed, a number that is
+ *	never reached
+ * @samples: number of samples; if 0, the other results are invalid
  * @since: its arrival, ns
- * @last: delay of the last packet timed, ns
- * @avg: average, ns
- * @max: greatest so far, ns
+ * @last: last sample, ns
+ * @avg: moving average, ns
+ * @max: maximum, ns
  */
 struct delay_sample {
 	const void	*packet;
@@ -44,13 +43,13 @@ struct delay_sample {
 	u64		max;
 };
 
-/* Whether the packet that arrives is to be timed: then delay_start() it. */
+/* Return whether to time the arriving packet with delay_start(). */
 static inline bool delay_due(struct delay_sample *d)
 {
 	return unlikely(--d->wait < 0) && !d->packet;
 }
 
-/* Time @packet, which has been queued at @now, ns. */
+/* Start timing @packet, which was queued at @now ns. */
 static inline void delay_start(struct delay_sample *d, const void *packet,
 			       u64 now)
 {
@@ -59,13 +58,13 @@ static inline void delay_start(struct delay_sample *d, const void *packet,
 	d->wait = S32_MAX;
 }
 
-/* Whether @packet, which departs, is timed: then delay_end() it. */
+/* Return whether the departing @packet is timed; then call delay_end(). */
 static inline bool delay_timed(const struct delay_sample *d, const void *packet)
 {
 	return unlikely(packet == d->packet);
 }
 
-/* The packet that is timed has departed at @now, ns. */
+/* The timed packet departed at @now ns. */
 static inline void delay_end(struct delay_sample *d, u64 now)
 {
 	u64 delay = now - d->since;
@@ -79,7 +78,7 @@ static inline void delay_end(struct delay_sample *d, u64 now)
 		d->samples++;
 }
 
-/* @packet is lost: if it was timed, the next arrival is timed instead. */
+/* @packet is dropped. If it was timed, time the next arrival instead. */
 static inline void delay_lost(struct delay_sample *d, const void *packet)
 {
 	if (likely(packet != d->packet))
@@ -88,7 +87,7 @@ static inline void delay_lost(struct delay_sample *d, const void *packet)
 	d->wait = 0;
 }
 
-/* All packets are gone; what has been measured stays. */
+/* All packets are gone. Results stay. */
 static inline void delay_reset(struct delay_sample *d)
 {
 	d->packet = NULL;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How many packets one FIFO may hold, where nothing is given: what the link
- * sends in 80 ms, as far as the memory holds them.
- *
- * Nothing here sees an sk_buff or a Qdisc.
+ * Default limit of a FIFO: the packets that the link sends in 80 ms, if memory
+ * can hold them. This header uses no sk_buff and no Qdisc.
  */
 #ifndef _AQM_FIFO_LIMIT_H
 #define _AQM_FIFO_LIMIT_H
@@ -12,13 +10,13 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-#define FIFO_MEMORY	33554432U	/* bytes: memory_limit unless given */
+#define FIFO_MEMORY	33554432U	/* default of memory_limit, bytes */
 #define FIFO_PACKET	1500U	/* bytes of a full packet */
-#define FIFO_TRUESIZE	2304U	/* what one takes in memory: 2048 + 256 */
-#define FIFO_DELAY	80000U	/* us in which a full queue is sent */
+#define FIFO_TRUESIZE	2304U	/* memory of a full packet: 2048 + 256 */
+#define FIFO_DELAY	80000U	/* delay of a full queue, us */
 #define FIFO_LEAST	8U	/* packets, however slow the link */
 
-/* Packets that a queue may hold of which each takes FIFO_TRUESIZE. */
+/* Return the number of packets of FIFO_TRUESIZE that fit into memory. */
 static inline u32 fifo_room(u32 memory_limit)
 {
 	return max(memory_limit / FIFO_TRUESIZE, FIFO_LEAST);
@@ -29,9 +27,9 @@ static inline u32 fifo_room(u32 memory_limit)
  *
  *	rate 80 ms / 1500 bytes
  *
- * A full queue then makes nobody wait 100 ms, and has room for the window of a
- * TCP flow on most paths. Not more than fits into memory: else thresholds that
- * follow from the limit would be out of reach.
+ * A full queue then delays packets by less than 100 ms, and has room for the window
+ * of a TCP flow on most paths. The limit is at most what fits into memory.
+ * Otherwise thresholds derived from the limit could not be reached.
  */
 static inline u32 fifo_limit(u64 rate, u32 memory_limit)
 {

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long flows have lasted, in a table of bounded size, O(1) a packet.
+ * Table of flows with their age, of bounded size, O(1) per packet.
  *
- * The table is a number of sets of eight slots. A flow's hash names its set and
- * its whole key is compared there, so two flows are never taken for one. Only
- * packets write to the table, and nothing sweeps it: a slot whose flow has not
- * been seen for longer than tau counts as free when it is next looked at.
+ * The table has sets of eight slots. The hash of a flow selects its set. Whole keys
+ * are compared there, so two flows are never confused. Only packets write to the
+ * table and no timer sweeps it: a slot counts as free if its flow was not seen for
+ * longer than tau.
  *
- * A new flow takes the slot of its set that has not been used for longest, free
- * or not. If that flow was still alive, it has been forgotten early, which is
- * counted: it will be new again with its next packet. Those that send most are
- * seen last and so are lost last.
+ * A new flow takes the least recently used slot of its set. If that slot's flow was
+ * still alive, it is evicted, which is counted. It will be new again with its next
+ * packet. Flows that send much are rarely evicted.
  *
- * Each set has a word with its slots in the order in which they were used: a byte
- * each, of which three bits are the slot's number and five are of the flow's
- * hash. All eight are looked at together. A packet of a flow that is known takes
- * as long as one of a new flow, and touches the word and a slot.
+ * Each set has a word that orders its slots by last use. It has one byte per slot:
+ * three bits of slot number and five bits of the flow's hash. All eight bytes are
+ * compared at once. Each packet touches this word and one slot, whether its flow is
+ * known or new.
  *
- * All flows are forgotten at once by a new generation of the table: a slot of an
- * older one counts as free.
+ * A new generation of the table forgets all flows at once, because slots of older
+ * generations count as free.
  *
- * The caller brings the key, its hash and the time.
+ * The caller provides the key, its hash and the time.
  */
 #ifndef _AQM_FLOW_AGE_H
 #define _AQM_FLOW_AGE_H
@@ -37,12 +36,12 @@
 
 /**
  * struct flow_age - one flow
- * @key: which; its kind is not 0
- * @packets: seen of it, up to 2^32 - 1; 0: the slot was never used
- * @tag: the caller's; 0 when the flow is new
- * @generation: of the table when it was last seen
- * @first: when it was new, ns
- * @last: when it was last seen, ns
+ * @key: identifies the flow; its kind is not 0
+ * @packets: packets seen, up to 2^32 - 1; 0: the slot was never used
+ * @tag: for the caller; 0 if the flow is new
+ * @generation: generation of the table when it was last seen
+ * @first: time of its first packet, in ns
+ * @last: time of its last packet, in ns
  */
 struct flow_age {
 	struct flow_key		key;
@@ -61,11 +60,11 @@ static_assert(sizeof(struct flow_age) == 64);
 
 /**
  * struct flow_age_table - the flows
- * @slots: FLOW_AGE_WAYS for each set
- * @orders: of each set, which slot was used last, in the lowest byte, to which was
- *	used first; XOR FLOW_AGE_IN_ORDER, so that 0 is right at first
+ * @slots: FLOW_AGE_WAYS per set
+ * @orders: per set, the slots from the most recently used (lowest byte) to the
+ *	least; XOR FLOW_AGE_IN_ORDER, so that 0 is a valid start
  * @sets: number of sets, not 0
- * @generation: of the flows that it knows
+ * @generation: current generation
  */
 struct flow_age_table {
 	struct flow_age	*slots;
@@ -76,8 +75,8 @@ struct flow_age_table {
 
 /**
  * struct flow_age_stats - counters
- * @new: flows that were new
- * @evicted: flows forgotten early for want of a slot
+ * @new: new flows
+ * @evicted: flows evicted before tau because their set was full
  */
 struct flow_age_stats {
 	u64	new;
@@ -86,13 +85,13 @@ struct flow_age_stats {
 
 #define FLOW_AGE_SET		(FLOW_AGE_WAYS * sizeof(struct flow_age))
 
-/* Sets of a table of @flows at least. */
+/* Return the number of sets for at least @flows flows. */
 static inline u32 flow_age_sets(u32 flows)
 {
 	return DIV_ROUND_UP(flows, FLOW_AGE_WAYS);
 }
 
-/* An empty table of @sets: @slots are FLOW_AGE_SET bytes for each, zeroed too. */
+/* Set up an empty table of @sets. @slots has FLOW_AGE_SET bytes per set and is zeroed. */
 static inline void flow_age_init(struct flow_age_table *t,
 				 struct flow_age *slots, u64 *orders, u32 sets)
 {
@@ -101,7 +100,7 @@ static inline void flow_age_init(struct flow_age_table *t,
 	t->orders = orders;
 }
 
-/* Forget all flows: O(1), but for one call in 65536. */
+/* Forget all flows: O(1), except one call in 65536. */
 static inline void flow_age_forget(struct flow_age_table *t)
 {
 	if (++t->generation)
@@ -110,7 +109,7 @@ static inline void flow_age_forget(struct flow_age_table *t)
 	memset(t->orders, 0, sizeof(u64) * t->sets);
 }
 
-/* Is there a flow in the slot that is not forgotten? */
+/* Return whether the slot has a live flow. */
 static inline bool flow_age_known(const struct flow_age_table *t,
 				  const struct flow_age *fa, u64 now, u64 tau)
 {
@@ -118,13 +117,13 @@ static inline bool flow_age_known(const struct flow_age_table *t,
 	       now - fa->last <= tau;
 }
 
-/* The slot that the byte at bit @at of an order is about. */
+/* Return the slot in the byte at bit @at of an order. */
 static inline u32 flow_age_slot(u64 order, u32 at)
 {
 	return (order >> at) & (FLOW_AGE_WAYS - 1);
 }
 
-/* An order after the slot at bit @at was used by a flow with that @hash. */
+/* Return the order after a flow with this @hash used the slot at bit @at. */
 static inline u64 flow_age_used(u64 order, u32 at, u32 hash)
 {
 	u8 first = (hash & ~(FLOW_AGE_WAYS - 1)) | flow_age_slot(order, at);
@@ -133,19 +132,19 @@ static inline u64 flow_age_used(u64 order, u32 at, u32 hash)
 	return (order & ~(before << 8 | 0xff)) | (order & before) << 8 | first;
 }
 
-/* The bytes of @order with the same bits of the hash, as a bit 7 each. */
+/* Return bit 7 in each byte of @order that has the same hash bits. */
 static inline u64 flow_age_alike(u64 order, u32 hash)
 {
 	u64 differ = (order ^ (hash & 0xff) * FLOW_AGE_EACH) &
 		     ~((FLOW_AGE_WAYS - 1) * FLOW_AGE_EACH);
 
-	/* Only a byte of 0 becomes negative: the others are 8 at least. */
+	/* Only a byte of 0 becomes negative, because the others are at least 8. */
 	return (differ - FLOW_AGE_EACH) & ~differ & (FLOW_AGE_EACH << 7);
 }
 
 /*
- * The flow with this @key and @hash among the @slots of a set, or NULL; @at is set to
- * the bit at which it is in the @order.
+ * Return the flow with this @key and @hash among the @slots of a set, or NULL. Set @at
+ * to its bit in the @order.
  */
 static inline struct flow_age *
 flow_age_find(u64 order, struct flow_age *slots, const struct flow_key *key,
@@ -164,13 +163,13 @@ flow_age_find(u64 order, struct flow_age *slots, const struct flow_key *key,
 }
 
 /**
- * flow_age_see() - a packet of a flow arrived
+ * flow_age_see() - count an arriving packet of a flow
  * @t: the table
  * @st: counters
  * @key: the flow
- * @hash: of the key, the same for equal keys
- * @packets: what the arrival counts as, not 0
- * @now: ns, never before an earlier call's
+ * @hash: hash of the key
+ * @packets: number of packets that the arrival counts as, not 0
+ * @now: time in ns, never before that of an earlier call
  * @tau: ns without a packet after which a flow is forgotten
  *
  * Return: the flow, this arrival included; valid until the next call.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What makes two packets one flow: addresses, and where they matter, ports.
+ * Key of a flow: addresses and, if needed, ports.
  */
 #ifndef _AQM_FLOW_KEY_H
 #define _AQM_FLOW_KEY_H
@@ -12,7 +12,7 @@
  * @src: source address, as in the packet; IPv4 in the first word
  * @dst: destination address
  * @ports: both ports
- * @kind: of the addresses, FLOW_DISSECTOR_KEY_*_ADDRS; 0: there are none
+ * @kind: FLOW_DISSECTOR_KEY_*_ADDRS of the addresses; 0: no addresses
  */
 struct flow_key {
 	u64	src[2];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a discipline holds, in the two measures that its limits are given in.
+ * Queued packets and memory of a discipline, the two quantities that its limits
+ * bound.
  *
- * A limit in packets counts what the wire will carry: a GSO packet is as many
- * packets as the device or the stack will cut it into. Both a packet's number
- * of segments and its truesize can change while it waits (a clone is freed, a
- * filter pulls data), so what was added is remembered with the packet and the
- * same is taken off again.
+ * A limit in packets counts wire packets: a GSO packet counts as its number of
+ * segments. Both this number and the truesize can change while a packet waits
+ * (a clone is freed, a filter pulls data). So we store the values with the
+ * packet when we add it, and subtract the same values later.
  *
- * Packets that have left for a parent's peek, or that a driver handed back,
- * are held by somebody else: they do not count here.
+ * Packets that a parent has peeked at or that a driver handed back belong to
+ * somebody else and do not count.
  */
 #ifndef _AQM_HELD_H
 #define _AQM_HELD_H
@@ -21,9 +21,9 @@
 #include <aqm/drops.h>
 
 /**
- * struct held - what the queues of a discipline hold
- * @segments: packets that the wire will carry
- * @truesize: memory, bytes
+ * struct held - queued packets of a discipline
+ * @segments: number of wire packets
+ * @truesize: memory in bytes
  */
 struct held {
 	u32	segments;
@@ -31,11 +31,11 @@ struct held {
 };
 
 /**
- * struct held_cb - what is remembered with a packet while it is held
- * @segments: packets that it counts as
- * @truesize: bytes that it counts as
+ * struct held_cb - values stored with a queued packet
+ * @segments: number of packets that it counts as
+ * @truesize: number of bytes that it counts as
  *
- * A discipline that remembers more puts this first in its own structure.
+ * A discipline that stores more puts this at the start of its own structure.
  */
 struct held_cb {
 	u32	segments;
@@ -49,9 +49,9 @@ static inline struct held_cb *held_cb(const struct sk_buff *skb)
 }
 
 /*
- * Whether an arrival is more than one packet on the wire. Newer kernels say so
- * in the control block; the shared info is a cache line that another CPU may have
- * written.
+ * Return whether an arrival is more than one wire packet. Newer kernels say this
+ * in the control block. The shared info is in a cache line that another CPU may
+ * have written, so we avoid it.
  */
 static inline bool held_is_gso(const struct sk_buff *skb)
 {
@@ -62,7 +62,7 @@ static inline bool held_is_gso(const struct sk_buff *skb)
 #endif
 }
 
-/* Packets on the wire that @skb will become. */
+/* Return the number of wire packets in @skb. */
 static inline u32 held_segments(const struct sk_buff *skb)
 {
 #ifdef HAVE_QDISC_PKT_SEGS
@@ -72,7 +72,7 @@ static inline u32 held_segments(const struct sk_buff *skb)
 
 	if (likely(!shinfo->gso_size))
 		return 1;
-	/* What comes from a guest may name a size and leave the count out. */
+	/* A packet from a guest may have a segment size but no count. */
 	return shinfo->gso_segs ?:
 	       max(DIV_ROUND_UP(skb->len, shinfo->gso_size), 1U);
 #endif
@@ -108,9 +108,9 @@ static inline void held_add(struct held *held, const struct sk_buff *skb,
 }
 
 /*
- * Bytes that the parents count too many, because of a GSO packet that found the
- * queue empty and left one segment in it: <aqm/parents.h>. They are told before the
- * last packet leaves, when no parent reads 0.
+ * Bytes that the parents count too many, because a GSO packet arrived at an empty
+ * queue and only one segment of it was queued (see <aqm/parents.h>). We tell the
+ * parents before the last packet leaves, while their counts are above 0.
  */
 static noinline void held_settle(struct Qdisc *sch, u32 *untold)
 {
@@ -121,7 +121,7 @@ static noinline void held_settle(struct Qdisc *sch, u32 *untold)
 		qdisc_tree_reduce_backlog(sch, 0, bytes);
 }
 
-/* A packet is about to leave: it is still in qlen and backlog. */
+/* Call before a packet leaves, while qlen and backlog still include it. */
 static inline void held_sub(struct Qdisc *sch, struct held *held, u32 *untold,
 			    const struct sk_buff *skb)
 {
@@ -133,14 +133,14 @@ static inline void held_sub(struct Qdisc *sch, struct held *held, u32 *untold,
 		held_settle(sch, untold);
 }
 
-/* All that is held is about to go, uncounted. */
+/* Call before all queued packets are purged without counting them. */
 static inline void held_reset(struct Qdisc *sch, struct held *held, u32 *untold)
 {
 	held_settle(sch, untold);
 	*held = (struct held) {};
 }
 
-/* A packet that was held has left for the link. */
+/* Call after a queued packet has left for the link. */
 static inline void held_sent(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	_bstats_update(&sch->bstats, qdisc_pkt_len(skb),

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which queue is longest, which is shortest, in O(1).
+ * Find the longest and the shortest queue in O(1).
  *
- * Queues hang in buckets by length in bytes. A bucket is one length below 32
- * and a sixteenth of an octave above, so every length in a bucket is within
- * 1/16 of any other: a length is halved, h times, until it is below 32, and
+ * Queues are in buckets by their length in bytes. Below 32 each length has a
+ * bucket; above, a bucket is a sixteenth of an octave, so lengths in a bucket
+ * differ by at most 1/16. If a length must be halved h times to be below 32,
  *
  *	bucket = 16 h + floor(length / 2^h)
  *
- * A bitmap says which buckets are in use, and another one which words of that
- * are; two find-first or find-last steps answer a query, whatever the number of
+ * One bitmap shows the used buckets, and a second one the used words of the
+ * first. A query takes two find-first or find-last steps for any number of
  * queues.
  *
- * Among queues of one bucket the index names the one that entered it last.
- * "Strictly shortest" means alone in the lowest occupied bucket: two queues
- * whose lengths share a bucket count as equally long. Packets of one size give
- * every queue of up to 16 packets a bucket of its own, so there the answer is
- * exact.
+ * Among queues of one bucket the index selects the last to enter it. Queues in
+ * one bucket count as equally long, so "strictly shortest" means alone in the
+ * lowest used bucket. If all packets have the same size, lengths of up to 16
+ * packets are in different buckets, so the answer is exact.
  *
- * The index sees entries and lengths, no sk_buff and no Qdisc. An entry is a
+ * The index knows entries and lengths, but no sk_buff and no Qdisc. An entry is a
  * member of a queue's state; see <aqm/numbered_list.h>.
  */
 #ifndef _AQM_LENGTH_INDEX_H
@@ -46,7 +45,7 @@ struct length_entry {
  * @entries: the entry of queue 0
  * @words: bit w is set if word w of @used is not 0
  * @used: bit b % 64 of word b / 64 is set if bucket b holds a queue
- * @buckets: the queues of each bucket, the last to enter first
+ * @buckets: the queues of each bucket, the newest first
  */
 struct length_index {
 	struct length_entry	*entries;
@@ -62,7 +61,7 @@ static inline u32 length_index_bucket(u32 length)
 	return 16 * halvings + (length >> halvings);
 }
 
-/* An empty index of @count queues; the first one has the entry @entries. */
+/* Set up an empty index of @count queues. @entries is the entry of queue 0. */
 static inline void length_index_init(struct length_index *li,
 				     struct length_entry *entries, u32 count)
 {
@@ -103,7 +102,7 @@ static inline void __length_index_del(struct length_index *li,
 }
 
 /**
- * length_index_set() - a queue's length changed
+ * length_index_set() - record a new length of a queue
  * @li: the index
  * @entry: the queue's entry
  * @length: bytes; 0: the queue leaves the index
@@ -122,7 +121,7 @@ static inline void length_index_set(struct length_index *li,
 	entry->bucket = bucket;
 }
 
-/* The entry of the queue that a bucket names. */
+/* Return the selected entry of a bucket. */
 static inline struct length_entry *
 __length_index_first(const struct length_index *li, u32 bucket)
 {
@@ -154,12 +153,12 @@ length_index_shortest(const struct length_index *li)
 }
 
 /**
- * length_index_is_strictly_shortest() - is a queue shorter than all the others?
+ * length_index_is_strictly_shortest() - tell whether a queue is shorter than all others
  * @li: the index
  * @entry: the queue's entry
  *
- * An empty queue is shorter than every queue in the index, and a queue that is
- * the only one there is shorter than all (none) of the others.
+ * An empty queue is shorter than every queue in the index. The only queue in the
+ * index counts as the strictly shortest, too.
  */
 static inline bool
 length_index_is_strictly_shortest(const struct length_index *li,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A probability that losses raise and idle time lowers: BLUE's.
+ * BLUE's drop probability, which rises with losses and falls with idle time.
  *
  * W. Feng, D. D. Kandlur, D. Saha, K. G. Shin, "BLUE: A New Class of Active Queue
  * Management Algorithms", U. Michigan CSE-TR-387-99, April 1999:
@@ -10,18 +10,17 @@
  *	link idle:
  *		if now - last fall >= freeze_time:	p = p - d2
  *
- * within 0 and 1. What is decided here:
- *  - Rises and falls each have a freeze time of their own. The paper's figure has
- *    one "last update" for both, its authors' simulator has two.
- *  - A link that is idle is so at each moment: p falls once in a freeze time for
- *    as long as that lasts. No timer does this, who asks next makes up for it.
- *  - What cannot change p, a rise from 1 or a fall from 0, is none: it puts nothing
- *    off.
+ * with 0 <= p <= 1. Our decisions:
+ *  - Rises and falls have separate freeze times. The paper's figure has one "last
+ *    update" for both; its authors' simulator has two.
+ *  - While the link is idle, p falls once per freeze time. There is no timer: the
+ *    next reader applies the falls that are due.
+ *  - A rise at 1 or a fall at 0 does not count and does not delay the next one.
  *
- * p, d1 and d2 are Q0.32 in u32, where U32_MAX stands for 1. Sums are exact, and
- * stop at the bounds. Times are ns.
+ * p, d1 and d2 are Q0.32 in u32, where U32_MAX means 1. Sums are exact and stop at
+ * the bounds. Times are in ns.
  *
- * Nothing here sees an sk_buff or a Qdisc.
+ * This header uses no sk_buff and no Qdisc.
  */
 #ifndef _AQM_MARKING_PROBABILITY_H
 #define _AQM_MARKING_PROBABILITY_H
@@ -33,7 +32,7 @@
 
 /**
  * struct marking_law - configuration
- * @freeze: between two rises, and between two falls, ns; not 0
+ * @freeze: minimum time between two rises, and between two falls, in ns; not 0
  * @up: d1, Q0.32; not 0
  * @down: d2, Q0.32; not 0
  */
@@ -45,9 +44,9 @@ struct marking_law {
 
 /**
  * struct marking_probability - state; all 0 at first
- * @rise_at: no rise before, ns
- * @fall_at: no fall before, ns
- * @idle_since: when the link fell idle, or p left 0, ns
+ * @rise_at: no rise before this time, in ns
+ * @fall_at: no fall before this time, in ns
+ * @idle_since: time at which the link became idle, or p left 0, in ns
  * @p: Q0.32
  */
 struct marking_probability {
@@ -63,7 +62,7 @@ static inline bool marking_lost(const struct marking_law *law,
 {
 	if (v->p == U32_MAX || now < v->rise_at)
 		return false;
-	/* What was idle while there was nothing to lower does not count. */
+	/* Idle time with p = 0 does not count. */
 	if (!v->p)
 		v->idle_since = now;
 	v->p += min_t(u32, law->up, U32_MAX - v->p);
@@ -71,7 +70,7 @@ static inline bool marking_lost(const struct marking_law *law,
 	return true;
 }
 
-/* The link falls idle; of no effect, and need not be told, while p is 0. */
+/* The link becomes idle. Need not be called while p is 0. */
 static inline void marking_idle(struct marking_probability *v, u64 now)
 {
 	v->idle_since = now;

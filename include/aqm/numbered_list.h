@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lists of what has a number.
+ * Intrusive circular lists that link members by 16-bit array indices.
  *
- * Members lie in an array, NUMBERED_BYTES apart, and are linked in a circle by
- * their numbers, from 0. A link takes 6 bytes, and a list 2, the number of its
- * first member, where a struct list_head takes 16 of each: an index with a
- * thousand lists is smaller than the queues it is for, and a queue's state, its
- * links included, fits a cache line. And no operation is a call, as those of
- * list_head are where the kernel checks them (Debian's do).
+ * Members are in an array, NUMBERED_BYTES apart, numbered from 0. A link takes 6
+ * bytes and a list takes 2 (the number of its first member). A struct list_head
+ * takes 16 bytes for each. So an index with a thousand lists is smaller than the
+ * queues it indexes, and a queue's state with its links fits into a cache line.
+ * No operation is a function call; with list_head it is one if the kernel checks
+ * lists, as Debian's do.
  *
- * Whether a list is empty is for its owner to know, from a bitmap.
+ * The owner of a list must know whether it is empty, usually from a bitmap.
  *
  * @links is always the link of number 0, from which the others are reached.
  */
@@ -21,10 +21,10 @@
 #define NUMBERED_BYTES	64U
 
 /**
- * struct numbered_link - a place in a list
- * @number: the member's own
- * @next: of the next member; of the first, if this is the last
- * @prev: of the one before; of the last, if this is the first
+ * struct numbered_link - place of a member in a list
+ * @number: number of this member
+ * @next: number of the next member; after the last comes the first
+ * @prev: number of the previous member; before the first comes the last
  */
 struct numbered_link {
 	u16	number;
@@ -38,7 +38,7 @@ static inline struct numbered_link *numbered_link(struct numbered_link *links,
 	return (void *)links + (size_t)number * NUMBERED_BYTES;
 }
 
-/* Give @count links their numbers. */
+/* Set the numbers of @count links. */
 static inline void numbered_links_init(struct numbered_link *links, u32 count)
 {
 	u32 i;
@@ -47,7 +47,7 @@ static inline void numbered_links_init(struct numbered_link *links, u32 count)
 		numbered_link(links, i)->number = i;
 }
 
-/* Begin a list with one member. */
+/* Make a list of one member. */
 static inline void numbered_list_begin(u16 *first, struct numbered_link *link)
 {
 	link->next = link->number;
@@ -55,7 +55,7 @@ static inline void numbered_list_begin(u16 *first, struct numbered_link *link)
 	*first = link->number;
 }
 
-/* Append a member to a list that has one. */
+/* Append a member to a list that is not empty. */
 static inline void numbered_list_append(struct numbered_link *links, u16 first,
 					struct numbered_link *link)
 {
@@ -68,13 +68,13 @@ static inline void numbered_list_append(struct numbered_link *links, u16 first,
 	head->prev = link->number;
 }
 
-/* Whether a member of a list is its only one. */
+/* Return whether this is the only member of its list. */
 static inline bool numbered_list_is_alone(const struct numbered_link *link)
 {
 	return link->next == link->number;
 }
 
-/* Remove a member of a list that is not its only one. */
+/* Remove a member that is not the only one of its list. */
 static inline void numbered_list_remove(struct numbered_link *links, u16 *first,
 					const struct numbered_link *link)
 {
@@ -86,7 +86,7 @@ static inline void numbered_list_remove(struct numbered_link *links, u16 *first,
 		*first = next;
 }
 
-/* Append a list that has members, the first of them @other, to one that has. */
+/* Append a list, whose first member is @other, to a list. Both are not empty. */
 static inline void numbered_list_splice(struct numbered_link *links, u16 first,
 					u16 other)
 {

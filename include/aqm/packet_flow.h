@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which flow a packet belongs to.
+ * Find the flow of a packet.
  *
- * TCP and UDP right behind a plain IPv4 or IPv6 header are read as they are: the
- * kernel's flow dissector costs more than all else that is done to a packet. What
- * it can look into beside (VLAN tags in the packet, options, fragments, tunnels)
- * is left to it. Either way a flow reads the same, unless a BPF program stands in
- * for the dissector: it is asked about the rest only.
+ * We parse TCP and UDP directly behind a plain IPv4 or IPv6 header ourselves,
+ * because the kernel's flow dissector costs more than everything else in a packet's
+ * path. Other packets (VLAN tags in the data, options, fragments, tunnels) go
+ * through the dissector. Both give the same flow, unless a BPF program replaces
+ * the dissector; it sees only the other packets.
  */
 #ifndef _AQM_PACKET_FLOW_H
 #define _AQM_PACKET_FLOW_H
@@ -21,10 +21,10 @@
 #include <aqm/flow_key.h>
 
 /**
- * struct packet_flow - what the headers of a packet say; unused parts are 0
+ * struct packet_flow - fields of a packet's headers; unused parts are 0
  * @key: addresses and ports; fragments have no ports
- * @protocol: behind IP, IPPROTO_*; 0 where the packet is cut off
- * @network: what is neither IP nor TIPC: its ETH_P_*, as in the packet
+ * @protocol: IPPROTO_* behind IP; 0 if the packet is truncated
+ * @network: ETH_P_* of packets other than IP and TIPC, in network byte order
  * @vlan: tag protocol in the upper half, number in the lower
  * @gre: key
  */
@@ -41,7 +41,7 @@ static inline u32 packet_flow_vlan(__be16 protocol, u16 number)
 	return (__force u32)protocol << 16 | number;
 }
 
-/* Read plain headers. Return: whether they are. */
+/* Parse plain headers. Return false for other headers. */
 static inline bool packet_flow_plain(const struct sk_buff *skb,
 				     struct packet_flow *f)
 {
@@ -81,11 +81,11 @@ static inline bool packet_flow_plain(const struct sk_buff *skb,
 	return f->protocol == IPPROTO_TCP || f->protocol == IPPROTO_UDP;
 }
 
-/* Whatever else the kernel can look into. */
+/* Parse all other headers with the kernel's dissector. */
 static noinline void packet_flow_dissect(const struct sk_buff *skb,
 					 struct packet_flow *f)
 {
-	/* Told where to begin, the dissector does not take IP for a tag. */
+	/* With an explicit start, the dissector does not mistake IP for a tag. */
 	const void *tags = eth_type_vlan(skb->protocol) ? skb->data : NULL;
 	struct flow_keys keys = {};
 	bool read;
@@ -118,7 +118,7 @@ static noinline void packet_flow_dissect(const struct sk_buff *skb,
 	}
 }
 
-/* The flow of a packet. */
+/* Return the flow of a packet. */
 static inline void packet_flow_read(const struct sk_buff *skb,
 				    struct packet_flow *f)
 {

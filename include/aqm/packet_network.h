@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A packet's network header, behind the VLAN tags that are in its data.
+ * Find the network header of a packet behind VLAN tags in its data.
  *
- * The outermost tag is in the packet's descriptor, mostly; further ones, and what
- * a packet socket wrote, are in the data. skb_network_header() then is behind
- * them, but at the first of them where a bridge or act_vlan sends the packet on:
- * what the kernel reads or writes there is a tag. The link's header tells, and not
- * mac_len, by which the kernel goes: on 6.1 it is 4 behind act_vlan's second tag.
+ * The outermost tag is usually in the packet's descriptor. Further tags, and tags
+ * written by a packet socket, are in the data. skb_network_header() is normally
+ * behind them. But if a bridge or act_vlan forwards the packet, it is at the first
+ * tag, so the kernel would read and write a tag there. We parse from the link-layer
+ * header. The kernel uses mac_len, which is wrong by 4 on 6.1 after act_vlan's
+ * second tag.
  */
 #ifndef _AQM_PACKET_NETWORK_H
 #define _AQM_PACKET_NETWORK_H
@@ -31,8 +32,8 @@ static noinline __be16 packet_behind_tags(const struct sk_buff *skb, int *offset
 }
 
 /*
- * What is behind the tags, ETH_P_*, and its @offset; 0: the packet is cut off, or has
- * too many of them.
+ * Return the protocol behind the tags (ETH_P_*) and its @offset, or 0 if the packet
+ * is truncated or has too many tags.
  */
 static inline __be16 packet_network(const struct sk_buff *skb, int *offset)
 {
@@ -42,7 +43,7 @@ static inline __be16 packet_network(const struct sk_buff *skb, int *offset)
 	return packet_behind_tags(skb, offset);
 }
 
-/* INET_ECN_set_ce() for a packet with tags in its data. */
+/* Like INET_ECN_set_ce(), for a packet with tags in its data. */
 static noinline bool packet_set_ce_behind_tags(struct sk_buff *skb)
 {
 	int offset, was = skb_network_offset(skb);
@@ -57,7 +58,7 @@ static noinline bool packet_set_ce_behind_tags(struct sk_buff *skb)
 	return marked;
 }
 
-/* Mark a packet. Return: whether it can be marked. */
+/* Mark a packet if possible. Return whether it was. */
 static inline bool packet_set_ce(struct sk_buff *skb)
 {
 	if (unlikely(eth_type_vlan(skb->protocol)))

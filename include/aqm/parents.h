@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an enqueue tells the qdiscs above it.
+ * Tell the parent qdiscs about changes during an enqueue.
  *
- * A parent counts an arrival if, and only if, the verdict is NET_XMIT_SUCCESS.
- * Only that verdict activates its class. Every other change of qlen, backlog and
- * drops has to be told by qdisc_tree_reduce_backlog(), which calls qlen_notify()
- * for each level whose child holds nothing at that moment. Two rules follow:
+ * A parent counts an arrival if and only if the verdict is NET_XMIT_SUCCESS.
+ * Only this verdict activates its class. Every other change of qlen, backlog and
+ * drops must be reported by qdisc_tree_reduce_backlog(), which calls
+ * qlen_notify() for each level whose child is empty at that moment. So:
  *
- *  - No level may read 0 on the way while it holds something at the end: a
- *    grandparent would take the class out of service, and hfsc would not put it
- *    back. So all is told at once, after the last packet has been queued.
- *  - Nothing is told while the parents know of no packet of ours: they would
- *    deactivate a class that is not active. sch_drr, sch_hfsc and sch_htb did
- *    not bear that before the fixes of spring 2025.
+ *  - No level may reach 0 in between if it has packets at the end. Otherwise a
+ *    grandparent deactivates the class, and hfsc does not activate it again. We
+ *    report everything at once, after the last packet was queued.
+ *  - We report nothing while the parents know of no packet of ours. Otherwise
+ *    they deactivate a class that is not active, on which sch_drr, sch_hfsc and
+ *    sch_htb could crash before the fixes of spring 2025.
  *
- * A discipline whose enqueue loses packets that it held notes with
- * parents_before() what it holds, and passes its verdict through parents_tell().
- * One that loses only arrivals has nothing to tell, except of a GSO packet that
- * it cuts up: see <aqm/split_gso.h>.
+ * If the enqueue of a discipline can drop queued packets, it calls
+ * parents_before() first and passes its verdict through parents_tell(). If it
+ * drops only arrivals there is nothing to report, except for GSO packets that it
+ * splits (see <aqm/split_gso.h>).
  */
 #ifndef _AQM_PARENTS_H
 #define _AQM_PARENTS_H
@@ -26,10 +26,10 @@
 #include "held.h"
 
 /**
- * struct parents_before - what the parents know when a packet arrives
- * @qlen: packets
- * @backlog: bytes
- * @drops: packets
+ * struct parents_before - counts of the parents when a packet arrives
+ * @qlen: queued packets
+ * @backlog: queued bytes
+ * @drops: dropped packets
  */
 struct parents_before {
 	u32	qlen;
@@ -48,27 +48,27 @@ parents_before(const struct Qdisc *sch)
 }
 
 /**
- * parents_tell() - tell the parents what an arrival changed beyond the verdict
+ * parents_tell() - report changes by an arrival that the verdict does not report
  * @sch: the discipline
- * @untold: takes what can be told only later, bytes: held_sub()
- * @before: what it held before the arrival
- * @len: length of the arrival, bytes
+ * @untold: gets the bytes that must be reported later, by held_sub()
+ * @before: counts before the arrival
+ * @len: length of the arrival in bytes
  * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
- *	any verdict on an arrival that is gone
+ *	any verdict on an arrival that was freed
  *
- * The verdict changes where only another one keeps the parents' counts right:
+ * The verdict is changed if the parents' counts require it:
  *
  *	held before	held now	verdict
  *	0		> 0		NET_XMIT_SUCCESS: it activates the class
  *	> 0		1, others lost	NET_XMIT_CN: the count stays above 0
  *	any		0		NET_XMIT_CN
  *
- * Each loss counts once at every parent, one of them through the verdict. The
- * exceptions are losses of a GSO packet that leave at most one packet held.
+ * Each loss counts once at every parent; the verdict reports one of them. The
+ * exception is a GSO packet of which at most one segment was queued.
  *
- * If one segment is left of a GSO packet that found the queue empty, no parent
- * knows of a packet yet, and each will count the length of the whole. The excess
- * is told when the queue is about to be empty again.
+ * If only one segment of a GSO packet was queued and the queue was empty before,
+ * each parent will count the length of the whole packet. We report the excess
+ * before the queue becomes empty again.
  *
  * Return: the verdict for the parent.
  */
@@ -98,7 +98,7 @@ static noinline int parents_tell(struct Qdisc *sch, u32 *untold,
 		*untold = bytes;
 		return verdict;
 	}
-	/* It counts as drops what is taken off, and no more. */
+	/* This function counts the subtracted packets as drops. */
 	if (qlen && (int)drops > max(n, 0)) {
 		qdisc_tree_reduce_backlog(sch, n - drops, bytes);
 		n = drops;
@@ -110,9 +110,9 @@ static noinline int parents_tell(struct Qdisc *sch, u32 *untold,
 }
 
 /**
- * parents_tell_trim() - tell the parents what a change has cost
+ * parents_tell_trim() - report the packets dropped by a change
  * @sch: the discipline
- * @before: what it held before the change
+ * @before: counts before the change
  */
 static inline void parents_tell_trim(struct Qdisc *sch,
 				     const struct parents_before *before)

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The persistent queue: what stays in a queue for longer than a round trip,
- * without the bursts that come and go within one. Three estimators.
+ * Three estimators of the persistent queue: the part of a queue that lasts longer
+ * than a round trip, without shorter bursts.
  *
  * K. Wang, "2RegionRED: a Congestion Control Mechanism for the High Speed
  * Internet", MIT-LCS-TR-829, December 2001, chapter 5. q is the queue's length
- * in packets; a GSO packet is as many as the wire will carry.
+ * in wire packets.
  *
- * ABSMIN (5.2.3): the least q of the last 15 fifteenths of the interval that
- *	have ended, looked up when one ends. The fifteenth under way does not
- *	count. q is followed through departures too, so it is the least of all
- *	times and not only of those at which a packet came; a fifteenth without
- *	packets has the q that stood throughout. Fifteenths end at the multiples
- *	of their length of the caller's clock. The clock is read for arrivals,
- *	and for a departure that leaves a new least: any other counts as if it
- *	came with the event before it, which matters only where a fifteenth
- *	passes without either.
+ * ABSMIN (5.2.3): the minimum of q over the last 15 complete fifteenths of the
+ *	interval, computed when a fifteenth ends. q includes departures, so this
+ *	is the minimum over all times, not only over arrivals. A fifteenth
+ *	without packets has its constant q. Fifteenths end at multiples of their
+ *	length on the caller's clock. The clock is read for arrivals, and for
+ *	departures that give a new minimum. Other departures count as if they
+ *	came with the event before, which makes a difference only if a whole
+ *	fifteenth passes without such an event.
  * EWMA (5.2.1): at each arrival avg += w (q - avg), q before it, with
  *	w = 1 - exp(-1 / pipe) (equation 3.3): a time constant of one interval
- *	when packets come at the link's rate. The thesis has no rule for an empty
- *	queue; here it counts as a sample of 0 for each packet that the link
- *	could have sent, as in RED. What is less than a packet's time is kept
- *	for the next time that the queue is empty.
+ *	when packets arrive at the link's rate. The thesis has no rule for an
+ *	empty queue. Here each packet that the link could have sent counts as a
+ *	sample of 0, as in RED. Less than the time of one packet is kept for the
+ *	next time that the queue is empty.
  * EWMA' (5.2.2): EWMA, but never above q after a departure. The thesis prints
- *	the inequality of equation 5.3 the other way round, which would push the
- *	average up while the queue drains.
+ *	the inequality of equation 5.3 in the wrong direction, which would raise
+ *	the average while the queue drains.
  *
- * The estimate is Q32.32 in u64. EWMA's weight is within 2^-32 of what it
- * should be for the pipe in whole packets (<aqm/gentle_red.h>), which is 1 in
- * 5000 for 100 Gb/s and 100 ms.
+ * The estimate is Q32.32 in u64. EWMA's weight has an error of at most 2^-32 for a
+ * pipe in whole packets (<aqm/gentle_red.h>). That is 1 in 5000 for 100 Gb/s and
+ * 100 ms.
  */
 #ifndef _AQM_PERSISTENT_QUEUE_H
 #define _AQM_PERSISTENT_QUEUE_H
@@ -52,9 +51,9 @@ enum persistent_queue_estimator {
 
 /**
  * struct persistent_queue_params - configuration
- * @estimator: which
- * @interval: ns, 1 ms to 10 s: a round trip
- * @fifteenth: of @interval, ns
+ * @estimator: the estimator
+ * @interval: a round trip in ns, 1 ms to 10 s
+ * @fifteenth: a fifteenth of @interval, in ns
  * @pipe: packets that the link sends in @interval, 2 to 2^23
  * @weight: w, Q0.32
  */
@@ -69,13 +68,13 @@ struct persistent_queue_params {
 /**
  * struct persistent_queue - state
  * @estimate: packets, Q32.32
- * @since: ABSMIN: when the fifteenth under way began; else, while the queue is
- *	empty, up to when the average or @owed has been told; ns
- * @owed: averages: time that the queue was empty and the average has not been
- *	told of, less than a packet's; ns
- * @lowest: least q of the fifteenth under way, packets
- * @oldest: which of @minima is replaced next
- * @minima: least q of each fifteenth that has ended, packets
+ * @since: ABSMIN: start of the current fifteenth; otherwise, for an empty queue,
+ *	the time up to which the average or @owed includes it; in ns
+ * @owed: averages: time with an empty queue that the average does not include
+ *	yet, less than that of one packet; in ns
+ * @lowest: minimum of q in the current fifteenth, in packets
+ * @oldest: index of the next of @minima to be replaced
+ * @minima: minimum of q in each complete fifteenth, in packets
  */
 struct persistent_queue {
 	u64	estimate;
@@ -99,7 +98,7 @@ static inline void persistent_queue_set(struct persistent_queue_params *p,
 	};
 }
 
-/* A queue that has been empty since the clock began. */
+/* Initialize for a queue that was always empty. */
 static inline void persistent_queue_init(struct persistent_queue *pq)
 {
 	*pq = (struct persistent_queue) {};
@@ -111,7 +110,7 @@ static inline void persistent_queue_minimum(struct persistent_queue *pq, u32 q)
 	pq->oldest = (pq->oldest + 1) % PERSISTENT_QUEUE_MINIMA;
 }
 
-/* ABSMIN: end the fifteenths that have passed; @q has stood since the last call. */
+/* ABSMIN: end past fifteenths. The length was @q since the last call. */
 static noinline void
 persistent_queue_end_fifteenths(struct persistent_queue *pq,
 				const struct persistent_queue_params *p,
@@ -130,7 +129,7 @@ persistent_queue_end_fifteenths(struct persistent_queue *pq,
 	pq->estimate = (u64)lowest << 32;
 }
 
-/* EWMA: take off the average what an empty queue has earned since @since. */
+/* EWMA: decay the average for an empty queue since @since. */
 static noinline void
 persistent_queue_idle(struct persistent_queue *pq,
 		      const struct persistent_queue_params *p, u64 now)
@@ -153,8 +152,7 @@ persistent_queue_idle(struct persistent_queue *pq,
 }
 
 /**
- * persistent_queue_advance() - bring the estimate up to a moment at which
- * nothing happens
+ * persistent_queue_advance() - update the estimate at a time without an event
  * @pq: state
  * @p: configuration
  * @q: length of the queue since the last call, packets
@@ -173,7 +171,7 @@ persistent_queue_advance(struct persistent_queue *pq,
 	}
 }
 
-/* EWMA: @packets arrivals that find @q. */
+/* EWMA: count @packets arrivals that find a queue of @q. */
 static noinline void
 persistent_queue_fold(struct persistent_queue *pq,
 		      const struct persistent_queue_params *p, u32 q,
@@ -191,7 +189,7 @@ persistent_queue_fold(struct persistent_queue *pq,
 							 p->weight, packets);
 }
 
-/* @packets come at once; @q is the length before them, queued or not. */
+/* Count @packets that arrive at once, queued or not. @q is the length before them. */
 static inline void
 persistent_queue_arrival(struct persistent_queue *pq,
 			 const struct persistent_queue_params *p, u32 q,
@@ -203,8 +201,8 @@ persistent_queue_arrival(struct persistent_queue *pq,
 }
 
 /*
- * Until when an arrival does not change the estimate, unless a departure is noted
- * before, ns; 0: each may.
+ * Return the time in ns before which an arrival does not change the estimate, if no
+ * departure is recorded before. 0: any arrival may change it.
  */
 static inline u64
 persistent_queue_stands(const struct persistent_queue *pq,
@@ -215,8 +213,8 @@ persistent_queue_stands(const struct persistent_queue *pq,
 }
 
 /*
- * Whether a departure that leaves @q makes a difference. Only then is
- * persistent_queue_departure() called, and the time needed.
+ * Return whether a departure that leaves @q changes the estimate. Only then call
+ * persistent_queue_departure(), which needs the time.
  */
 static inline bool
 persistent_queue_notes(const struct persistent_queue *pq,
@@ -232,7 +230,7 @@ persistent_queue_notes(const struct persistent_queue *pq,
 	}
 }
 
-/* @packets have left at once; @q is the length after that. */
+/* Count @packets that left at once. @q is the length after them. */
 static inline void
 persistent_queue_departure(struct persistent_queue *pq,
 			   const struct persistent_queue_params *p, u32 q,
@@ -250,15 +248,15 @@ persistent_queue_departure(struct persistent_queue *pq,
 }
 
 /**
- * persistent_queue_change() - go over to another configuration
+ * persistent_queue_change() - switch to a new configuration
  * @pq: state
- * @old: configuration so far
- * @new: configuration from now on
+ * @old: old configuration
+ * @new: new configuration
  * @q: length of the queue, packets
  * @now: ns
  *
- * The estimate stays, also from one estimator to another; where ABSMIN lacks
- * minima of its own it starts as if all were the estimate.
+ * The estimate stays, even if the estimator changes. ABSMIN without minima starts
+ * as if all of them were the estimate.
  */
 static inline void
 persistent_queue_change(struct persistent_queue *pq,

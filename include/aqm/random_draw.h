@@ -2,13 +2,12 @@
 /*
  * A set from which any member can be drawn uniformly and removed, in O(1).
  *
- * The members fill slots 0 to count - 1 of an array, without a hole: removing one
- * moves the last into its slot. A number drawn uniformly below count is therefore
- * a uniform draw from the members, at every moment, and the set has room for as
- * many members as its array has slots, in whatever order they left.
+ * The members fill slots 0 to count - 1 of an array without holes: when a member
+ * is removed, the last one moves into its slot. So a uniform random number below
+ * count selects a member uniformly at any time, and all slots can be used.
  *
- * A member remembers its slot, and the caller tells it when that changes. The set
- * knows nothing of its members, sk_buffs or others. Cost: a pointer per slot.
+ * A member stores its slot, and the caller updates it when it changes. The set
+ * does not look into its members. Cost: one pointer per slot.
  */
 #ifndef _AQM_RANDOM_DRAW_H
 #define _AQM_RANDOM_DRAW_H
@@ -17,22 +16,22 @@
 
 /**
  * struct random_draw - the set
- * @slots: its members, and room for more; NULL: it is not in use
- * @count: members
+ * @slots: array of members with free room; NULL: not in use
+ * @count: number of members
  */
 struct random_draw {
 	void	**slots;
 	u32	count;
 };
 
-/* Add a member; there is room for it. Return: its slot. */
+/* Add a member. There must be room. Return: its slot. */
 static inline u32 random_draw_add(struct random_draw *d, void *member)
 {
 	d->slots[d->count] = member;
 	return d->count++;
 }
 
-/* Take the member in @slot out. Return: what has that slot now, or had it last. */
+/* Remove the member in @slot. Return: the member that is in the slot now, or the removed one. */
 static inline void *random_draw_remove(struct random_draw *d, u32 slot)
 {
 	void *last = d->slots[--d->count];
@@ -44,11 +43,11 @@ static inline void *random_draw_remove(struct random_draw *d, u32 slot)
 /**
  * random_draw_move() - move to another array
  * @d: the set
- * @slots: room for its members at least
+ * @slots: array with room for all members
  *
- * Each keeps its slot. O(count).
+ * Members keep their slots. O(count).
  *
- * Return: the old array, which is the caller's to free.
+ * Return: the old array, which the caller must free.
  */
 static inline void **random_draw_move(struct random_draw *d, void **slots)
 {

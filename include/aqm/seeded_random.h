@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Random numbers that a seed repeats.
+ * Reproducible random numbers from a seed.
  *
  * The generator is the kernel's prandom_u32_state() (four combined Tausworthe
  * registers, period 2^113), started by prandom_seed_state(). That fills all
@@ -8,7 +8,7 @@
  * alike, so the first ten are thrown away, as the kernel does for its own
  * state. tests/oracle/seeded_random.py draws the same numbers.
  *
- * Not for secrets: whoever sees the drops can work the state out.
+ * Not for secrets, because an observer of the drops can compute the state.
  */
 #ifndef _AQM_SEEDED_RANDOM_H
 #define _AQM_SEEDED_RANDOM_H
@@ -22,7 +22,7 @@
 
 /**
  * struct seeded_random - a sequence of random numbers
- * @state: of the generator
+ * @state: state of the generator
  */
 struct seeded_random {
 	struct rnd_state	state;
@@ -31,7 +31,7 @@ struct seeded_random {
 /**
  * seeded_random_init() - start the sequence
  * @r: the sequence
- * @seed: which one; 0: one that the kernel's entropy chooses
+ * @seed: the seed; 0: use the kernel's entropy
  */
 static inline void seeded_random_init(struct seeded_random *r, u32 seed)
 {
@@ -42,13 +42,13 @@ static inline void seeded_random_init(struct seeded_random *r, u32 seed)
 		prandom_u32_state(&r->state);
 }
 
-/* Uniform over 0 to 2^32 - 1. */
+/* Return a uniform random number from 0 to 2^32 - 1. */
 static inline u32 seeded_random_u32(struct seeded_random *r)
 {
 	return prandom_u32_state(&r->state);
 }
 
-/* Over 0 to @n - 1; no value is favoured by more than one part in 2^32 / n. */
+/* Return a number from 0 to @n - 1. Probabilities differ by at most n / 2^32, relatively. */
 static inline u32 seeded_random_below(struct seeded_random *r, u32 n)
 {
 	return reciprocal_scale(prandom_u32_state(&r->state), n);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cut a GSO packet up before it is queued, so that a discipline decides about
- * the packets that the wire will carry.
+ * Split a GSO packet before it is queued, so that a discipline decides about
+ * single wire packets.
  *
- * Each segment goes through the discipline's own enqueue, which returns
- * NET_XMIT_SUCCESS if, and only if, it queues the segment and its flow loses
- * nothing, and tells the parents nothing. They are told once, of all segments
- * together: <aqm/parents.h>.
+ * Each segment goes through the discipline's enqueue. This returns
+ * NET_XMIT_SUCCESS if and only if it queues the segment and drops no packet of its
+ * flow, and it does not report to the parents. We report once for all segments
+ * (see <aqm/parents.h>).
  */
 #ifndef _AQM_SPLIT_GSO_H
 #define _AQM_SPLIT_GSO_H
@@ -22,8 +22,8 @@
 #endif
 
 /*
- * A segment has what the packet's control block held, and over it what
- * skb_gso_segment() wrote there: set what the core sets when a packet arrives.
+ * A segment has the packet's control block, partly overwritten by
+ * skb_gso_segment(). Set the fields that the core sets for an arriving packet.
  */
 static inline void split_gso_prepare(struct sk_buff *segment)
 {
@@ -37,7 +37,7 @@ static inline void split_gso_prepare(struct sk_buff *segment)
 	tc_skb_cb(segment)->mru = 0;
 }
 
-/* Queue the segments of a packet. Return: what its sender is to hear. */
+/* Queue the segments of a packet. Return: the verdict for its sender. */
 static inline int
 split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
 		   struct sk_buff **to_free,
@@ -54,7 +54,7 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
 		if (verdict != NET_XMIT_SUCCESS)
 			result = verdict;
 	}
-	/* Not DROP if one is queued: a sender would send all of it again. */
+	/* Not DROP if a segment was queued. Otherwise the sender would resend all of them. */
 	if (result == NET_XMIT_DROP && sch->q.qlen > qlen)
 		return NET_XMIT_CN;
 	return result;
@@ -64,14 +64,14 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  * split_gso_enqueue() - queue a GSO packet
  * @skb: the packet
  * @sch: the discipline
- * @to_free: list that takes what is discarded
+ * @to_free: list of packets to free
  * @untold: see parents_tell()
  * @counters: its counters
- * @split: cut it up
- * @enqueue: the discipline's enqueue of one packet of so many segments
+ * @split: split it
+ * @enqueue: the discipline's enqueue of one packet with its number of segments
  *
- * One that there is no need to cut up is queued whole. One that cannot be cut up
- * is dropped, as by cake and tbf: the driver could not send it either.
+ * A packet that need not be split is queued whole. A packet that cannot be split
+ * is dropped, as in cake and tbf, because the driver could not send it either.
  *
  * Return: the verdict.
  */
@@ -104,17 +104,17 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /**
- * split_gso_arrival() - queue a packet, which is one segment in most cases
+ * split_gso_arrival() - queue a packet, usually of one segment
  * @skb: the packet
  * @sch: the discipline
- * @to_free: list that takes what is discarded
+ * @to_free: list of packets to free
  * @untold: see parents_tell()
  * @counters: its counters
- * @split: cut it up if it is a GSO packet
- * @enqueue: the discipline's enqueue of one packet of so many segments; where it is
- *	__always_inline, it is compiled for one segment here
+ * @split: split it if it is a GSO packet
+ * @enqueue: the discipline's enqueue of one packet with its number of segments;
+ *	if it is __always_inline, it is compiled for one segment here
  *
- * For a discipline whose enqueue loses nothing that is held.
+ * For disciplines whose enqueue never drops queued packets.
  *
  * Return: the verdict.
  */

@@ -1,59 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which queue has had the highest throughput, in O(1).
+ * Find the queue with the highest throughput in O(1).
  *
- * The throughput of a queue at time t is an exponentially weighted average of
- * what has left it, with time constant T: packets of L_k bytes at times t_k
- * give
+ * The throughput of a queue at time t is an exponentially weighted average over
+ * the packets that left it, with time constant T. Packets of L_k bytes at times
+ * t_k give
  *
  *	throughput(t) = sum L_k / T exp(-(t - t_k) / T)
  *
- * which for a steady rate settles at that rate. As time passes all throughputs
- * lose the same factor, so the order of two queues changes only when one of
- * them sends. Time is therefore counted in half-lives, u = t / (T ln 2), and a
- * queue keeps its throughput in forward-decayed form,
+ * A steady rate gives that rate. All throughputs decay by the same factor, so
+ * the order of two queues changes only when one of them sends. We therefore
+ * count time in half-lives, u = t / (T ln 2), and store the throughput of a
+ * queue in forward-decayed form,
  *
  *	sum L_k / T 2^(u_k) = throughput(t) 2^u,
  *
- * as a number of its own, units * 2^(half_life), where half_life is floor(u) at
- * its last departure. Counting a packet adds L / T 2^(u - floor(u)) to units,
- * after a shift if another half-life has begun; nothing is ever multiplied by a
- * decay factor, so errors do not add up with the number of packets. Another T
- * changes what a packet adds and how fast u runs from then on, and nothing that
- * is kept.
+ * as units * 2^(half_life), where half_life is floor(u) at the queue's last
+ * departure. A packet adds L / T 2^(u - floor(u)) to units, after a shift if a
+ * new half-life has begun. Nothing is multiplied by a decay factor, so errors do
+ * not grow with the number of packets. A new T changes only how much a packet
+ * adds and how fast u grows, not the stored numbers.
  *
- * Queues hang in buckets by that number cut down to its highest bit and the
- * four that follow: sixteen buckets an octave. What is in one bucket differs by
- * a factor of less than 17/16, 0.0875 octave. The octaves stand in a ring of
- * 64. The lowest is the one of a throughput that has decayed to one unit, 2^-24
- * byte/s, at the beginning of the present half-life, the highest that of the
- * largest possible one; the ring turns by one octave a half-life. What falls
- * off its lower end is spent: it counts as nothing, and goes to a bucket below
- * all the others in at most 16 splices an octave.
+ * Queues are in buckets by the highest five bits of that number: sixteen buckets
+ * per octave. Throughputs in one bucket differ by a factor of less than 17/16
+ * (0.0875 octave). The octaves form a ring of 64. The lowest octave holds
+ * throughputs that have decayed to one unit (2^-24 byte/s) at the beginning of
+ * the current half-life, the highest octave the largest possible ones. Each
+ * half-life turns the ring by one octave. Queues that fall off the lower end are
+ * "spent": they count as 0 and move to a bucket below all others, in at most 16
+ * list splices per octave.
  *
  * Errors:
- *  - 2^f is within 2^-26 of its value, relative, and a throughput made of
- *    packets of at least 14 bytes (of 1 byte) within 2^-20 (2^-16) of the
- *    formula above when one of them leaves, however many they are and however
- *    fast they come: a packet loses less than a unit, and so does the shift of
- *    each half-life, which halves what was lost before. With the longest T a
- *    byte is 167772 units, so one packet a half-life is the worst, 2^-16.36;
- *  - the half-life is a whole number of ns: T is met within 1.2 ns;
- *  - the queue named is within 0.0875 octave of the highest (asked for: 1/8),
- *    unless all are spent;
- *  - a throughput of 2^64 units, 1.1 TB/s, saturates, and a packet counts as
- *    at most 2^28 bytes;
- *  - half-lives are numbered modulo 2^32, where a silence of all queues counts
- *    as 64 at most: a queue that is silent for 2^32 of them, in which others
- *    send (34 days if T is 1 ms, 9 years if it is 100 ms), is for as long as
- *    its throughput would have lasted then, 64 at most, taken for what it was.
+ *  - 2^f has a relative error of at most 2^-26.
+ *  - A throughput has a relative error of at most 2^-20 at a departure if
+ *    packets have at least 14 bytes (2^-16 with 1 byte). Each packet and each
+ *    shift loses less than one unit, and a shift halves earlier errors. The
+ *    worst case is the longest T, where a byte is 167772 units, with one packet
+ *    per half-life: 2^-16.36.
+ *  - The half-life is a whole number of ns, so T is exact to 1.2 ns.
+ *  - The selected queue is within 0.0875 octave of the highest throughput
+ *    (required: 1/8), unless all queues are spent.
+ *  - Throughput saturates at 2^64 units (1.1 TB/s). A packet counts as at most
+ *    2^28 bytes.
+ *  - Half-lives are counted modulo 2^32, and at most 64 count while all queues
+ *    are silent. If one queue is silent for 2^32 half-lives in which others send
+ *    (34 days for T = 1 ms, 9 years for 100 ms), its old throughput counts as
+ *    current for up to 64 half-lives. We accept this.
  *
- * Among queues of one bucket the index names the one that entered it first: were
- * it the last, queues that have sent nothing yet would push each other out, and
- * leave the whole buffer to whoever came before them.
+ * Among queues of one bucket the index selects the one that entered it first.
+ * With the last one, queues that have sent nothing yet would push each other
+ * out and leave the whole buffer to earlier queues.
  *
- * The index sees scores, lengths and times, no sk_buff and no Qdisc. A score is
- * a member of a queue's state; see <aqm/numbered_list.h>.
+ * The index knows scores, lengths and times, but no sk_buff and no Qdisc. A score
+ * is a member of a queue's state; see <aqm/numbered_list.h>.
  */
 #ifndef _AQM_THROUGHPUT_INDEX_H
 #define _AQM_THROUGHPUT_INDEX_H
@@ -76,13 +75,13 @@
 	(THROUGHPUT_INDEX_OCTAVES * THROUGHPUT_INDEX_STEPS)
 
 /**
- * struct throughput_score - what one queue has sent, forward-decayed
- * @units: throughput at the beginning of @half_life, 2^-24 byte/s
- * @half_life: number of the half-life in which it last sent
+ * struct throughput_score - forward-decayed throughput of one queue
+ * @units: throughput at the beginning of @half_life, in 2^-24 byte/s
+ * @half_life: number of the half-life in which the queue last sent
  * @link: its place in the index, while it is there
- * @bucket: where it belongs until it is spent
+ * @bucket: its bucket until it is spent
  *
- * All 0 but its number is a queue that has sent nothing.
+ * A queue that has sent nothing has 0 everywhere except in its number.
  */
 struct throughput_score {
 	u64			units;
@@ -93,11 +92,11 @@ struct throughput_score {
 
 /**
  * struct throughput_clock - time in half-lives
- * @half_life: number of the present half-life
- * @start: when it began, ns
- * @length: of a half-life, ns
+ * @half_life: number of the current half-life
+ * @start: its start, in ns
+ * @length: length of a half-life, in ns
  * @inverse: floor(2^64 / @length)
- * @per_byte: 1 / T, per second, in units of 2^-40
+ * @per_byte: 1 / T per second, in units of 2^-40
  */
 struct throughput_clock {
 	u32	half_life;
@@ -115,8 +114,8 @@ struct throughput_clock {
  * @octaves: bit (o mod 64) is set if any bucket of octave o holds a queue
  * @steps: bit s of @steps[o mod 64] is set if that bucket holds a queue; the
  *	last one is 1 if a queue is spent
- * @buckets: the queues of each bucket, the first to enter first; the last
- *	bucket holds the spent ones
+ * @buckets: the queues of each bucket, in the order of entry; the last
+ *	bucket has the spent queues
  */
 struct throughput_index {
 	struct throughput_clock	clock;
@@ -142,10 +141,10 @@ static const u32 throughput_exp2_table[32] = {
  * throughput_exp2() - 2 to the power of a fraction
  * @fraction: in units of 2^-32
  *
- * 2^(i/32) from a table, and for the rest r < 1/32 the series of exp(r ln 2)
- * as far as the third power.
+ * Uses a table for 2^(i/32), and for the rest r < 1/32 the series of exp(r ln 2)
+ * up to the third power.
  *
- * Return: 2^@fraction, 1 to 2, in units of 2^-31; at most 2^-26, relative, off.
+ * Return: 2^@fraction, from 1 to 2, in units of 2^-31; relative error at most 2^-26.
  */
 static inline u64 throughput_exp2(u32 fraction)
 {
@@ -160,7 +159,7 @@ static inline u64 throughput_exp2(u32 fraction)
 	return base + ((base * rest) >> 32);
 }
 
-/* Count by the time constant @time_constant, us. */
+/* Set the time constant to @time_constant us. */
 static inline void __throughput_clock_run(struct throughput_clock *clock,
 					  u32 time_constant)
 {
@@ -180,26 +179,26 @@ static inline void throughput_clock_init(struct throughput_clock *clock,
 	__throughput_clock_run(clock, time_constant);
 }
 
-/* Advance to @now. Return: the part of the half-life gone, units of 2^-32. */
+/* Advance to @now. Return: elapsed fraction of the half-life, in units of 2^-32. */
 static inline u32 throughput_clock_set(struct throughput_clock *clock, u64 now)
 {
 	u64 gone = now - clock->start;
 	u64 whole;
 
-	/* A time before the present half-life is its beginning. */
+	/* Treat a time before the current half-life as its beginning. */
 	if (unlikely((s64)gone < 0))
 		return 0;
 	if (unlikely(gone >= clock->length)) {
 		whole = div64_u64(gone, clock->length);
 		clock->start += whole * clock->length;
 		gone = now - clock->start;
-		/* After 64 in silence all is spent; more would only wrap sooner. */
+		/* After 64 silent half-lives all queues are spent. Counting more would only wrap earlier. */
 		clock->half_life += min_t(u64, whole, THROUGHPUT_INDEX_OCTAVES);
 	}
 	return mul_u64_u64_shr(gone, clock->inverse, 32);
 }
 
-/* Throughput that @bytes add, at a part of the half-life; units. */
+/* Return the units that @bytes add at a fraction of the half-life. */
 static inline u64 throughput_clock_weigh(const struct throughput_clock *clock,
 					 u32 bytes, u32 fraction)
 {
@@ -209,7 +208,7 @@ static inline u64 throughput_clock_weigh(const struct throughput_clock *clock,
 			       31 + 40 - THROUGHPUT_UNIT_SHIFT);
 }
 
-/* A throughput of half-life @half_life at the beginning of a later one. */
+/* Decay a throughput of half-life @half_life to the beginning of a later one. */
 static inline u64 throughput_decay(u64 units, u32 half_life, u32 later)
 {
 	u32 age = later - half_life;
@@ -218,10 +217,10 @@ static inline u64 throughput_decay(u64 units, u32 half_life, u32 later)
 }
 
 /**
- * throughput_score_now() - a throughput decayed to a point in time
- * @score: of the queue
- * @clock: the clock it was counted by
- * @now: the time, ns; not before the clock's last
+ * throughput_score_now() - decay a throughput to a point in time
+ * @score: score of the queue
+ * @clock: its clock
+ * @now: time in ns, not before the last one of the clock
  *
  * Return: the throughput at @now, in units of 2^-24 byte/s.
  */
@@ -235,13 +234,13 @@ static inline u64 throughput_score_now(const struct throughput_score *score,
 
 	fraction = throughput_clock_set(&at, now);
 	units = throughput_decay(score->units, score->half_life, at.half_life);
-	/* 2^-f = 2^(1 - f) / 2, and f = 0 does not fit */
+	/* 2^-f = 2^(1 - f) / 2, except for f = 0 */
 	if (!fraction)
 		return units;
 	return mul_u64_u64_shr(units, throughput_exp2(-fraction), 32);
 }
 
-/* The throughput of a queue at @now, bits per second. */
+/* Return the throughput of a queue at @now, in bits per second. */
 static inline u64 throughput_score_rate(const struct throughput_score *score,
 					const struct throughput_clock *clock,
 					u64 now)
@@ -250,7 +249,7 @@ static inline u64 throughput_score_rate(const struct throughput_score *score,
 	       (THROUGHPUT_UNIT_SHIFT - 3);
 }
 
-/* Where @units, more than 0, of a half-life belong until they are spent. */
+/* Return the bucket of @units > 0 of a half-life, valid until they are spent. */
 static inline u32 __throughput_index_place(u64 units, u32 half_life)
 {
 	u32 top = fls64(units) - 1;
@@ -260,18 +259,18 @@ static inline u32 __throughput_index_place(u64 units, u32 half_life)
 	       THROUGHPUT_INDEX_STEPS + step;
 }
 
-/* Where a score belongs now. */
+/* Return the current bucket of a score. */
 static inline u32 throughput_index_bucket(const struct throughput_index *ti,
 					  const struct throughput_score *score)
 {
 	u32 age = ti->clock.half_life - score->half_life;
 	u32 bits = fls64(score->units);
 
-	/* Spent is what has less than a unit: each half-life takes a bit. */
+	/* A score below one unit is spent. Each half-life takes one bit. */
 	return age < bits ? score->bucket : THROUGHPUT_INDEX_SPENT;
 }
 
-/* Empty an index, wherever its queues are. */
+/* Empty the index. */
 static inline void __throughput_index_clear(struct throughput_index *ti)
 {
 	u32 i;
@@ -299,7 +298,7 @@ static inline void throughput_index_init(struct throughput_index *ti,
 	__throughput_index_clear(ti);
 }
 
-/* Nothing has ever been sent, and no queue is in the index. */
+/* Initially no queue has sent anything and the index is empty. */
 static inline void throughput_index_forget(struct throughput_index *ti)
 {
 	ti->clock.half_life += THROUGHPUT_INDEX_OCTAVES;
@@ -339,7 +338,7 @@ static inline void __throughput_index_add(struct throughput_index *ti,
 		ti->octaves |= BIT_ULL(o);
 }
 
-/* A queue that is not in the index enters it. */
+/* Add a queue that is not in the index. */
 static inline void throughput_index_add(struct throughput_index *ti,
 					struct throughput_score *score)
 {
@@ -347,7 +346,7 @@ static inline void throughput_index_add(struct throughput_index *ti,
 			       throughput_index_bucket(ti, score));
 }
 
-/* A queue that is in the index leaves it, and keeps its score. */
+/* Remove a queue from the index. It keeps its score. */
 static inline void throughput_index_del(struct throughput_index *ti,
 					struct throughput_score *score)
 {
@@ -355,7 +354,7 @@ static inline void throughput_index_del(struct throughput_index *ti,
 			       throughput_index_bucket(ti, score));
 }
 
-/* Move what octave @o of the ring holds to the spent ones. */
+/* Move all queues of octave @o of the ring to the spent ones. */
 static inline void __throughput_index_spend(struct throughput_index *ti, u32 o)
 {
 	u16 *spent = &ti->buckets[THROUGHPUT_INDEX_SPENT];
@@ -375,7 +374,7 @@ static inline void __throughput_index_spend(struct throughput_index *ti, u32 o)
 	ti->octaves &= ~BIT_ULL(o);
 }
 
-/* Turn the ring to @now. Return: the part of the half-life gone, 2^-32. */
+/* Turn the ring to @now. Return: elapsed fraction of the half-life, in 2^-32. */
 static noinline u32 __throughput_index_turn(struct throughput_index *ti,
 					    u64 now)
 {
@@ -392,7 +391,7 @@ static noinline u32 __throughput_index_turn(struct throughput_index *ti,
 	return fraction;
 }
 
-/* Advance to @now. Return: the part of the half-life gone, units of 2^-32. */
+/* Advance to @now. Return: elapsed fraction of the half-life, in units of 2^-32. */
 static inline u32 throughput_index_advance(struct throughput_index *ti, u64 now)
 {
 	u64 gone = now - ti->clock.start;
@@ -402,7 +401,7 @@ static inline u32 throughput_index_advance(struct throughput_index *ti, u64 now)
 	return mul_u64_u64_shr(gone, ti->clock.inverse, 32);
 }
 
-/* Another time constant: each queue's throughput stays, and decays anew. */
+/* Change the time constant. Each queue keeps its throughput. */
 static inline void throughput_index_change(struct throughput_index *ti,
 					   u32 time_constant, u64 now)
 {
@@ -414,7 +413,7 @@ static inline void throughput_index_change(struct throughput_index *ti,
 }
 
 /**
- * throughput_index_count() - a packet left a queue
+ * throughput_index_count() - count a packet that left a queue
  * @ti: the index
  * @score: the queue's score
  * @listed: the queue is in the index
@@ -437,7 +436,7 @@ static inline void throughput_index_count(struct throughput_index *ti,
 	if (unlikely(score->units < units))
 		score->units = U64_MAX;
 	score->half_life = ti->clock.half_life;
-	/* It was spent, and a packet without a length weighs nothing. */
+	/* The queue was spent, and a packet of length 0 adds nothing. */
 	if (unlikely(!score->units))
 		return;
 	to = __throughput_index_place(score->units, score->half_life);
@@ -448,7 +447,7 @@ static inline void throughput_index_count(struct throughput_index *ti,
 	__throughput_index_add(ti, &score->link, to);
 }
 
-/* The queue of the highest throughput, or NULL if the index is empty. */
+/* Return the queue with the highest throughput, or NULL if the index is empty. */
 static inline struct throughput_score *
 throughput_index_top(struct throughput_index *ti)
 {

@@ -3,24 +3,22 @@
  * The arithmetic of 2RegionRED: thresholds, phases, and the High-N controller.
  *
  * K. Wang, "2RegionRED: a Congestion Control Mechanism for the High Speed
- * Internet", MIT-LCS-TR-829, December 2001, chapter 4. sch_2regionred.c states
- * the rule and what was decided where the thesis is silent.
+ * Internet", MIT-LCS-TR-829, December 2001, chapter 4. sch_2regionred.c has the
+ * rule, and our decisions for points that the thesis leaves open.
  *
- * Numbers that are not counts are Q32.32 in u64. Bounds:
+ * Numbers are Q32.32 in u64, except counts. Bounds:
  *	pipe (the thesis's DB)	10 to 2^23 packets
  *	queue, thresholds	below 2^24 packets
  *	PPD			10 to pipe
  *	W			sqrt(20/3) to sqrt(2/3 pipe)
- *	packets of an arrival	1 to 2^16: a GSO packet is as many as the wire
- *				will carry
- * A quotient is within 2^-30 of exact, relatively, plus 2^-32; a square root
- * within 2^-31, relatively. The controller may have to subtract one drop rate
- * of up to (pipe + q) / 10 from another, and uses the difference only where it
- * is at least 1: for exact PPD, PPDold and W the new PPD is there within
- * (pipe + q) 2^-32 + 2^-30 of exact, relatively. That is 5e-4 for 100 Gb/s,
- * 100 ms, packets of 1500 bytes and a queue of 1.5 pipe.
+ *	packets of an arrival	1 to 2^16: a GSO packet counts its segments
+ * Relative errors: a quotient 2^-30 (plus 2^-32 absolute), a square root 2^-31.
+ * The controller subtracts drop rates of up to (pipe + q) / 10 and uses the
+ * difference only if it is at least 1. If PPD, PPDold and W are exact, the new PPD
+ * has a relative error of at most (pipe + q) 2^-32 + 2^-30. That is 5e-4 for
+ * 100 Gb/s, 100 ms, packets of 1500 bytes and a queue of 1.5 pipe.
  *
- * Nothing here sees an sk_buff or a Qdisc; the caller brings the time.
+ * This header uses no sk_buff and no Qdisc. The caller provides the time.
  */
 #ifndef _AQM_TWO_REGION_H
 #define _AQM_TWO_REGION_H
@@ -65,7 +63,7 @@ enum two_region_phase {
  * @bmax: packets, above @target
  * @rtt: canonical round trip, us
  * @gentle: the drop rate rises from 0.1 to 1 between Bmax and 2 Bmax
- * @literal: figure 4-7 as printed, negative drop rates and all
+ * @literal: use figure 4-7 as printed, with its negative drop rates
  */
 struct two_region_params {
 	u64	pipe;
@@ -79,23 +77,23 @@ struct two_region_params {
 };
 
 /**
- * struct two_region_vars - state; each arrival looks at what comes last
+ * struct two_region_vars - state; each arrival reads the last members
  * @ppd: packets per drop, Q32.32
- * @ppd_old: of the interval before, Q32.32
+ * @ppd_old: @ppd of the interval before, Q32.32
  * @window: W, packets, Q32.32
  * @q_old: estimated queue when the controller last ran, packets, Q32.32
- * @update_at: when it runs next, ns
+ * @update_at: next run of the controller, ns
  * @quiet_until: end of the Low-N hold-off, ns
- * @left_at: of the last arrival before the queue fell below Bflat, ns
- * @random: for the hold-off, the jitter and the spacing
- * @draw: where in its range the spacing to the next signal lies, Q0.32
- * @entered: any time in High-N yet
- * @q: estimated queue for which the following holds, packets, Q32.32
- * @look_at: until when it holds if the estimate stands, ns
- * @phase: at the last arrival
+ * @left_at: time of the last arrival before the queue fell below Bflat, ns
+ * @random: random numbers for the hold-off, the jitter and the spacing
+ * @draw: position of the spacing to the next signal in its range, Q0.32
+ * @entered: whether High-N was ever entered
+ * @q: estimated queue for which the following members are valid, packets, Q32.32
+ * @look_at: end of their validity if the estimate stays, ns
+ * @phase: phase at the last arrival
  * @last: time of the last arrival, ns
  * @count: packets since the last signal
- * @due: the arrival that reaches so many is signalled; U64_MAX: none is
+ * @due: signal the arrival that reaches this count; U64_MAX: none
  */
 struct two_region_vars {
 	u64			ppd;
@@ -118,9 +116,9 @@ struct two_region_vars {
 
 /**
  * struct two_region_stats - counters
- * @entered: times that each phase was entered
- * @updates: times that the controller ran
- * @negative: of these, times that the new drop rate was not positive
+ * @entered: number of entries into each phase
+ * @updates: number of runs of the controller
+ * @negative: number of runs whose new drop rate was not positive
  */
 struct two_region_stats {
 	u64	entered[TWO_REGION_PHASES];
@@ -128,7 +126,7 @@ struct two_region_stats {
 	u64	negative;
 };
 
-/* a / b in Q32.32; a and b in one format; the quotient below 2^31 */
+/* Return a / b in Q32.32. a and b have the same format; the quotient is below 2^31. */
 static inline u64 two_region_ratio(u64 a, u64 b)
 {
 	int up = 64 - fls64(a);		/* normalise a to 64 bits, */
@@ -147,7 +145,7 @@ static inline u64 two_region_ratio(u64 a, u64 b)
 	return shift >= 0 ? q >> shift : q << -shift;
 }
 
-/* a b in Q32.32; 2^30 where that or more comes out */
+/* Return a * b in Q32.32, at most 2^30. */
 static inline u64 two_region_mul(u64 a, u64 b)
 {
 	if (fls64(a) + fls64(b) > 94)
@@ -155,7 +153,7 @@ static inline u64 two_region_mul(u64 a, u64 b)
 	return mul_u64_u64_shr(a, b, 32);
 }
 
-/* sqrt(x) in Q32.32 for x of at least 1 */
+/* Return sqrt(x) in Q32.32 for x >= 1. */
 static inline u64 two_region_sqrt(u64 x)
 {
 	int up = (64 - fls64(x)) & ~1;
@@ -163,7 +161,7 @@ static inline u64 two_region_sqrt(u64 x)
 	return (u64)int_sqrt64(x << up) << (16 - up / 2);
 }
 
-/* Equation 4.15: the window that a drop rate leaves. */
+/* Equation 4.15: window for a drop rate. */
 static inline u64 two_region_window_of(u64 ppd)
 {
 	return two_region_sqrt(div_u64(2 * ppd, 3));
@@ -187,13 +185,13 @@ static inline u64 two_region_pipe(u64 bandwidth, u32 rtt, u32 avpkt)
 	return two_region_ratio(bytes, packet);
 }
 
-/* Equation 4.3: the window after a drop, and the queue that it needs. */
+/* Equation 4.3: window after a drop, and the queue that it needs. */
 static inline u64 two_region_window(u64 pipe, u32 flows)
 {
 	return div64_u64(2 * pipe, 3ULL * flows - 1);
 }
 
-/* Equation 4.9, RPD: round trips per drop of flows with window W, Q32.32 */
+/* Equation 4.9, RPD: round trips per drop for window W, Q32.32 */
 static inline u64 two_region_rtts_per_drop(u64 pipe, u64 window)
 {
 	u64 rpd = two_region_mul(two_region_ratio(window, pipe + window / 2),
@@ -208,7 +206,7 @@ static inline u64 two_region_n_1dpr(u64 pipe)
 	return two_region_window_of(pipe);
 }
 
-/* Whole packets; what rounding took off a whole number is put back. */
+/* Round to whole packets, correcting rounding errors just below a whole number. */
 static inline u32 two_region_floor(u64 x)
 {
 	return (x + TWO_REGION_SLACK) >> 32;
@@ -227,33 +225,33 @@ static inline u32 two_region_bmin(u64 pipe, u32 flows)
 	return max_t(u32, two_region_floor(w + TWO_REGION_ONE / 2), 1);
 }
 
-/* Equation 4.13, rounded up: table 6.1 comes out with no other rounding. */
+/* Equation 4.13, rounded up. Only this rounding gives table 6.1. */
 static inline u32 two_region_bflat(u32 bmin, u64 n_1dpr)
 {
 	return bmin + two_region_ceil(n_1dpr + n_1dpr / 2);
 }
 
-/* N_Bmin: the thesis's 10, or as many as need no more than one drop per round
- * trip, which is section 4.3.1's condition on Bmin.
+/* N_Bmin: 10 as in the thesis, but at most the number of flows that need one drop
+ * per round trip, which is the condition on Bmin in section 4.3.1.
  */
 static inline u32 two_region_flows(u64 n_1dpr)
 {
 	return clamp(two_region_floor(n_1dpr), 1U, 10U);
 }
 
-/* Table 6.4 has Bflat + 100 where N_1DPR is 74.5: for other links in proportion. */
+/* Table 6.4 has Bflat + 100 for N_1DPR = 74.5. Other links get a proportional value. */
 static inline u32 two_region_target(u32 bflat, u64 n_1dpr)
 {
 	return bflat + two_region_floor(n_1dpr + div_u64(7 * n_1dpr, 20));
 }
 
-/* Table 6.4's DB; a slow link's phase III is as wide as what lies below it. */
+/* DB as in table 6.4. On slow links phase III is as wide as the phases below. */
 static inline u32 two_region_bmax(u64 pipe, u32 target)
 {
 	return max(two_region_floor(pipe), 2 * target);
 }
 
-/* Table 6.7's 1.5 DB; at least half of phase IV's slope is within reach. */
+/* 1.5 DB as in table 6.7, so at least half of phase IV's slope can be reached. */
 static inline u32 two_region_limit(u64 pipe, u32 bmax)
 {
 	return min_t(u64, TWO_REGION_MAX_QUEUE,
@@ -261,8 +259,8 @@ static inline u32 two_region_limit(u64 pipe, u32 bmax)
 			   (u64)bmax + bmax / 2));
 }
 
-/* What a link carries in TWO_REGION_DELAY, and as many packets as memory holds:
- * the default of the limit is no more, but leaves room for four thresholds.
+/* Upper bound of the default limit: the packets of TWO_REGION_DELAY, and the packets
+ * that fit into memory, but with room for four thresholds.
  */
 static inline u32 two_region_most(u64 bandwidth, u32 avpkt, u32 memory)
 {
@@ -274,10 +272,10 @@ static inline u32 two_region_most(u64 bandwidth, u32 avpkt, u32 memory)
 	return max(most, TWO_REGION_LEAST_LIMIT);
 }
 
-/* Thresholds for a buffer of @limit, 8 or more, that is shorter than they ask
- * for: each phase keeps a part of it. IV gets no more than an eighth: table 6.4
- * has DB for Bmax and for the limit, and with less for Bmax the controller pushes
- * harder, until the queue oscillates.
+/* Fit the thresholds into a buffer of @limit >= 8 that is too short for them. Each
+ * phase keeps a part of it. Phase IV gets at most an eighth: table 6.4 has DB for
+ * Bmax and for the limit, and with a lower Bmax the controller pushes so hard that
+ * the queue oscillates.
  */
 static inline void two_region_squeeze(struct two_region_params *p, u32 limit)
 {
@@ -293,7 +291,7 @@ static inline void two_region_init(struct two_region_vars *v, u32 seed)
 	seeded_random_init(&v->random, seed);
 }
 
-/* An empty queue and no past; the random numbers go on. */
+/* Reset to an empty queue without a past. The random numbers continue. */
 static inline void two_region_reset(struct two_region_vars *v)
 {
 	struct seeded_random random = v->random;
@@ -301,7 +299,7 @@ static inline void two_region_reset(struct two_region_vars *v)
 	*v = (struct two_region_vars) { .random = random };
 }
 
-/* Figure 4-7: one run of the controller for the estimate @q, Q32.32. */
+/* Figure 4-7: run the controller once for the estimate @q, Q32.32. */
 static inline void two_region_update(const struct two_region_params *p,
 				     struct two_region_vars *v,
 				     struct two_region_stats *st, u64 q)
@@ -327,8 +325,8 @@ static inline void two_region_update(const struct two_region_params *p,
 				      two_region_ratio(distance, v->window));
 	}
 
-	/* Below 1 the bound at pipe decides. A negative rate asks for fewer
-	 * drops than none; as printed it ends at the other bound.
+	/* Below 1 the upper bound of PPD applies. A negative rate means no
+	 * drops; as printed it leads to the lower bound.
 	 */
 	if (dpr <= 0)
 		st->negative++;
@@ -367,7 +365,7 @@ static inline u64 two_region_hold_off(const struct two_region_params *p,
 			  seeded_random_below(&v->random, p->rtt / 2 + 1));
 }
 
-/* Section 4.3.2: what the queue finds when it first crosses Bflat. */
+/* Section 4.3.2: the state when the queue first crosses Bflat. */
 static inline void two_region_enter_high(const struct two_region_params *p,
 					 struct two_region_vars *v, u64 q,
 					 u64 now)
@@ -397,7 +395,7 @@ two_region_phase(const struct two_region_params *p, u64 q)
 	return TWO_REGION_MAX;
 }
 
-/* Phase IV: one drop in 10, or 0.1 at Bmax rising to 1 at 2 Bmax. */
+/* Phase IV: one drop in 10, or from 0.1 at Bmax to 1 at 2 Bmax. */
 static inline u64 two_region_max_ppd(const struct two_region_params *p, u64 q)
 {
 	u64 bmax = (u64)p->bmax << 32;
@@ -409,8 +407,8 @@ static inline u64 two_region_max_ppd(const struct two_region_params *p, u64 q)
 	return two_region_ratio(10 * bmax, bmax + 9 * (q - bmax));
 }
 
-/* Packets from one signal to the next: @draw's place between 2/3 and 4/3 PPD,
- * to the nearest whole number; @draw uniform, their mean is PPD.
+/* Packets from one signal to the next: between 2/3 and 4/3 PPD by @draw, rounded to
+ * the nearest whole number. If @draw is uniform, the mean is PPD.
  */
 static inline u32 two_region_spacing(u64 ppd, u32 draw)
 {
@@ -419,7 +417,7 @@ static inline u32 two_region_spacing(u64 ppd, u32 draw)
 	return (x + TWO_REGION_ONE / 2) >> 32;
 }
 
-/* What the arrivals to come are measured with, until something changes. */
+/* Compute the spacing for later arrivals, valid until something changes. */
 static inline void two_region_plan(const struct two_region_params *p,
 				   struct two_region_vars *v, u64 now)
 {
@@ -446,7 +444,7 @@ static inline void two_region_plan(const struct two_region_params *p,
 	}
 }
 
-/* The estimate has changed to @q, or something has come due. */
+/* Update after the estimate changed to @q, or when a time has come. */
 static noinline void two_region_look(const struct two_region_params *p,
 				     struct two_region_vars *v,
 				     struct two_region_stats *st, u64 q,
@@ -467,14 +465,14 @@ static noinline void two_region_look(const struct two_region_params *p,
 			v->update_at = now + two_region_interval(p, v);
 		}
 	} else if (was >= TWO_REGION_HIGH) {
-		/* The last drops of High-N have yet to show. */
+		/* The last drops of High-N have not had an effect yet. */
 		v->left_at = v->last;
 		v->quiet_until = v->last + two_region_hold_off(p, v);
 	}
 	two_region_plan(p, v, now);
 }
 
-/* An arrival of @packets is signalled: when is the next? */
+/* An arrival of @packets is signalled. Choose the next one. */
 static noinline void two_region_signalled(const struct two_region_params *p,
 					  struct two_region_vars *v,
 					  u32 packets, u64 now)
@@ -482,14 +480,14 @@ static noinline void two_region_signalled(const struct two_region_params *p,
 	if (v->phase == TWO_REGION_LOW) {
 		v->quiet_until = now + two_region_hold_off(p, v);
 	} else {
-		/* A GSO packet's later segments belong to the next spacing. */
+		/* Later segments of a GSO packet count for the next spacing. */
 		v->count = min(v->count - v->due, (u64)packets - 1);
 		v->draw = seeded_random_u32(&v->random);
 	}
 	two_region_plan(p, v, now);
 }
 
-/* Before an arrival is counted: @q is estimated, at @now. */
+/* Call before an arrival is counted, with the estimate @q at @now. */
 static inline void two_region_estimated(const struct two_region_params *p,
 					struct two_region_vars *v,
 					struct two_region_stats *st, u64 q,
@@ -499,7 +497,7 @@ static inline void two_region_estimated(const struct two_region_params *p,
 		two_region_look(p, v, st, q, now);
 }
 
-/* Count an arrival. Return: as two_region_arrival(). */
+/* Count an arrival. Return value as for two_region_arrival(). */
 static inline enum two_region_phase
 two_region_count(const struct two_region_params *p, struct two_region_vars *v,
 		 u32 packets, u64 now)
@@ -513,18 +511,18 @@ two_region_count(const struct two_region_params *p, struct two_region_vars *v,
 }
 
 /**
- * two_region_arrival() - is the sender of this arrival to be told to slow down?
+ * two_region_arrival() - decide whether to signal congestion for an arrival
  * @p: configuration
  * @v: state
  * @st: counters
  * @q: estimated queue, packets, Q32.32
- * @packets: that the arrival counts as, not 0
+ * @packets: number of packets that the arrival counts as, above 0
  * @now: ns
  *
- * Until look_at the first of the two steps can be left out while @q stands and
+ * Before look_at, the first of the two steps can be skipped if @q is unchanged and
  * nothing is signalled.
  *
- * Return: the phase that says yes, or TWO_REGION_QUIET for no.
+ * Return: the phase that signals, or TWO_REGION_QUIET if none does.
  */
 static inline enum two_region_phase
 two_region_arrival(const struct two_region_params *p, struct two_region_vars *v,
@@ -535,8 +533,8 @@ two_region_arrival(const struct two_region_params *p, struct two_region_vars *v,
 }
 
 /*
- * The configuration changed: what is remembered stays, within its bounds; what
- * was to come comes no later than it would if it were decided now.
+ * Adapt the state to a new configuration. Values stay, within their bounds. Planned
+ * times become no later than a new decision would set them.
  */
 static inline void two_region_change(const struct two_region_params *new,
 				     struct two_region_vars *v, u64 now)

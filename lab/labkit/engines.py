@@ -81,7 +81,7 @@ def check(request: Request) -> None:
     if request.terminal and request.engine != "uml":
         raise LabError("--shell needs --engine uml")
     if request.terminal and clock_of(request) != "wall":
-        raise LabError("--shell needs the wall clock (--clock wall): nobody can type in virtual time")
+        raise LabError("--shell needs the wall clock: nobody can type in virtual time")
     if request.terminal and not os.isatty(0):
         raise LabError("--shell needs a terminal. For a script use: lab/boot -- sh -c SCRIPT")
     for path in request.share:
