@@ -37,12 +37,12 @@ def test_generating_again_changes_nothing(copy: Path) -> None:
     assert all(f"| `{kind.name}` |" in written for kind in KINDS)
 
 
-def test_what_a_card_says_stands_in_readme(copy: Path) -> None:
+def test_metadata_appears_in_readme(copy: Path) -> None:
     (copy / "selftests" / "kinds" / "seventh").write_text('ABOUT="does this"\nFROM="Them 2001"\n')
     assert "| `seventh` | does this | Them 2001 |" in generate(copy)
 
 
-def test_a_card_without_a_line_for_readme_is_named(copy: Path) -> None:
+def test_metadata_without_a_readme_line_is_named(copy: Path) -> None:
     (copy / "selftests" / "kinds" / "seventh").write_text('ABOUT="does this"\n')
     done = subprocess.run([copy / "tools" / "generate"], capture_output=True, text=True)
     assert done.returncode != 0

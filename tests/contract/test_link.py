@@ -19,7 +19,7 @@ TOO_LONG = {
 
 
 @pytest.mark.parametrize("kind", TOO_LONG)
-def test_a_speed_that_the_options_do_not_fit_is_told_once_and_not_taken(kind: str) -> None:
+def test_speed_invalid_for_the_options_is_logged_once_and_refused(kind: str) -> None:
     with World(kind, "") as world:
         world.do("l 1000")
         world.change(TOO_LONG[kind])

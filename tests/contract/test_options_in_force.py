@@ -68,7 +68,7 @@ def raw(option: interface.Option, shown: float) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_follows_auto_is_not_given(kind: str) -> None:
+def test_options_after_auto_are_not_given(kind: str) -> None:
     """The words that tc shows configure the same, and a later change still derives."""
     with World(kind) as w:
         wide = w.options()
@@ -106,7 +106,7 @@ def test_the_kernel_reads_only_options_that_the_mask_says_were_given(kind: str) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_rate_that_nobody_knows_is_shown_as_assumed(kind: str) -> None:
+def test_unknown_rate_is_shown_as_assumed(kind: str) -> None:
     with World(kind) as w:
         assert w.options()["assumed"] == ["bandwidth"]
         assert w.named()["bandwidth_source"] == "assumed"
@@ -130,7 +130,7 @@ def test_chokex_shows_either_candidates_or_adaptive() -> None:
         assert "adaptive" not in w.options()
 
 
-def test_a_seed_that_is_forgotten_is_not_dumped() -> None:
+def test_reset_seed_is_not_dumped() -> None:
     with World("blue", "seed 7") as w:
         assert w.options()["seed"] == 7
         w.change("auto")
@@ -139,7 +139,7 @@ def test_a_seed_that_is_forgotten_is_not_dumped() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_limit_that_follows_from_a_fast_link_is_one_that_may_be_given(kind: str) -> None:
+def test_limit_derived_from_a_fast_link_is_valid_input(kind: str) -> None:
     """300 Gb/s and all the memory there can be: more packets than some kinds take as a limit."""
     (limit,) = [o for o in interface.read(kind).options if o.name == "limit"]
     with World(kind, "bandwidth 300gbit memory_limit 4294967295b") as w:

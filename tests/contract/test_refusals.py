@@ -73,7 +73,7 @@ FIXED = [(kind, option) for kind in KINDS for option in table(kind).options if o
 
 
 @pytest.mark.parametrize(("kind", "option"), FIXED, ids=lambda v: getattr(v, "name", v))
-def test_an_option_that_is_fixed_cannot_be_changed(kind: str, option: Any) -> None:
+def test_fixed_option_cannot_be_changed(kind: str, option: Any) -> None:
     first, second = [option.words(typed) for typed in option.good][:2]
     with World(kind, first) as world:
         world.change(first)

@@ -143,7 +143,7 @@ STOLEN, BYPASS = 0x10000, 0x20000  # of a verdict: not lost; lost, and no sign o
 
 @pytest.mark.parametrize("below", ["", "hfsc prio"])
 @pytest.mark.parametrize("kind", TAKE_FILTERS)
-def test_what_a_filter_takes_is_gone_and_what_it_drops_is_lost(kind: str, below: str) -> None:
+def test_stolen_packets_are_gone_and_shot_packets_count_as_dropped(kind: str, below: str) -> None:
     for act in ("shot", "redirect", "stolen", "queued", "trap", "consumed"):
         lost = act in ("shot", "redirect")
         with World(kind, OPTIONS[kind], below=below) as world:
@@ -197,7 +197,7 @@ def test_memory_is_given_back_whatever_a_packet_has_become(kind: str) -> None:
 
 @pytest.mark.parametrize("split", ["split_gso", "nosplit_gso"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_left_counts_as_the_wire_carried_it(kind: str, split: str) -> None:
+def test_sent_counters_count_wire_packets(kind: str, split: str) -> None:
     """10 segments of a header each, also where gso_segs says nothing; and one packet."""
     header, payload = 14 + 20 + 20, 13_900
     length = header + payload
@@ -377,7 +377,7 @@ def expect_violation(kind: str, source: Path, below: Sequence[str]) -> None:
 @pytest.mark.parametrize(
     "mutant", MUTANTS, ids=lambda m: f"{m.kind} {m.path.split('/')[-1]} {MUTANTS.index(m)}"
 )
-def test_a_slip_is_caught(mutant: Mutant, tmp_path: Path) -> None:
+def test_seeded_error_is_caught(mutant: Mutant, tmp_path: Path) -> None:
     source = copy_of_the_tree(tmp_path / "tree")
     path = source / mutant.path
     text = path.read_text()

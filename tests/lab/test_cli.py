@@ -72,7 +72,7 @@ def test_a_reader_that_has_seen_enough_costs_no_traceback(command: list[str]) ->
 
 
 @pytest.mark.parametrize("reason", [errno.EROFS, errno.ENOSPC, errno.EACCES])
-def test_a_checkout_that_cannot_be_written_is_told(
+def test_read_only_checkout_gives_an_error(
         reason: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def refused(_request: Request) -> None:
         raise OSError(reason, os.strerror(reason), "/there/build/logs/boot.log")
@@ -84,7 +84,7 @@ def test_a_checkout_that_cannot_be_written_is_told(
     assert "build/" in said
 
 
-def test_what_builds_leave_in_the_checkout_is_no_source() -> None:
+def test_build_products_are_not_sources() -> None:
     left = [ROOT / name for name in ("sch_left.mod.c", "netns-scenarios/tcp/tcp_left.mod.c")]
     try:
         for path in left:

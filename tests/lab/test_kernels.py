@@ -127,7 +127,7 @@ WARNING: CONFIG_F not in merged config but added in final .config:
 
 
 @pytest.mark.parametrize("said", COMPLAINTS.values(), ids=COMPLAINTS)
-def test_what_the_kernel_did_not_take_is_known(said: str) -> None:
+def test_settings_that_a_kernel_rejects_are_in_its_record(said: str) -> None:
     assert kernels.lost_settings(said, WANTED) == {"A", "C", "D"}
 
 
@@ -157,7 +157,7 @@ def test_built_once_however_many_ask(tmp_path: Path) -> None:
     assert made == [tmp_path / "it"]
 
 
-def test_what_was_interrupted_is_made_again(tmp_path: Path) -> None:
+def test_interrupted_build_is_repeated(tmp_path: Path) -> None:
     def broken(path: Path) -> None:
         path.mkdir()
         raise LabError("interrupted")
@@ -169,7 +169,7 @@ def test_what_was_interrupted_is_made_again(tmp_path: Path) -> None:
     cache.built(tmp_path / "it", broken)  # not called: it is whole
 
 
-def test_the_modules_are_made_of_what_kbuild_names() -> None:
+def test_module_sources_are_the_files_that_kbuild_names() -> None:
     """And of nothing else: a test that changes builds no modules."""
     listed = {str(path.relative_to(modules.ROOT)) for path in modules.module_sources()}
     kbuild = (modules.ROOT / "Kbuild").read_text()
@@ -236,7 +236,7 @@ def test_the_default_kernel_is_taken_while_it_is_there(
     assert capsys.readouterr().err == ""
 
 
-def test_the_newest_that_is_there_stands_in_for_one_that_is_gone(
+def test_newest_available_kernel_replaces_a_missing_one(
     archive: Archive, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Said once; remembered, so that no later run asks; known to --list and to --kernel."""
@@ -260,7 +260,7 @@ def test_the_newest_that_is_there_stands_in_for_one_that_is_gone(
     assert not new.deterministic
 
 
-def test_an_older_known_kernel_stands_in_where_nothing_newer_boots(
+def test_older_known_kernel_is_used_if_no_newer_one_boots(
     archive: Archive, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for suite in OWN:
@@ -291,7 +291,7 @@ def test_no_network_is_no_reason_for_another_kernel(archive: Archive) -> None:
     assert f"cannot reach {OWN[0]}" in str(caught.value)
 
 
-def test_what_is_in_the_cache_is_not_asked_for(archive: Archive, tmp_path: Path) -> None:
+def test_cached_source_is_not_requested_again(archive: Archive, tmp_path: Path) -> None:
     (tmp_path / "cache" / "dl").mkdir(parents=True)
     (tmp_path / "cache" / "dl" / f"linux-source-{NEWEST}_1_all.deb").touch()
     assert engines.default_kernel() == NEWEST

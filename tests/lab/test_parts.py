@@ -339,7 +339,7 @@ def test_an_altered_module_is_built_anew(
     assert built[0].read_bytes() == b"module"
 
 
-def test_a_moved_kernel_is_not_whole(tmp_path: Path) -> None:
+def test_moved_kernel_counts_as_damaged(tmp_path: Path) -> None:
     """Kernel builds write their place down."""
     (tmp_path / "kernel").mkdir()
     cache.write_manifest(tmp_path / "kernel")
@@ -364,7 +364,7 @@ def test_no_guest_loses_its_log_to_many_others(
     ("place", "hint"),
     [("/proc/nowhere", "set LAB_CACHE to a writable"), ("/elsewhere", "needs a writable build/")],
 )
-def test_cache_that_cannot_be_written_is_told(
+def test_unwritable_cache_gives_an_error_with_a_hint(
     place: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "CACHE", Path(place))
@@ -387,7 +387,7 @@ STARTED = "[    3.81] Run /init as init process\n"
         ([STARTED], False, 1, 0),
     ],
 )
-def test_only_what_emulation_broke_before_any_process_ran_is_booted_anew(
+def test_only_a_breakpoint_before_the_first_process_causes_a_second_boot(
     logs: list[str], kvm: bool, boots: int, status: int, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

@@ -118,7 +118,7 @@ def test_another_command_has_the_terminal(sit: Callable[..., Person]) -> None:
     assert person.leaves() == 3
 
 
-def test_a_kernel_report_is_told_at_the_terminal(
+def test_kernel_report_is_printed_on_the_terminal(
     sit: Callable[..., Person], oops_module: Callable[[str], str]
 ) -> None:
     person = sit("--shell", "--", "insmod", oops_module("fast"), "fault=warn")

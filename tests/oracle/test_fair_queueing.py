@@ -287,7 +287,7 @@ def test_packets_of_one_flow_share_a_queue(kind: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize("k", [1, 8, 20])
-def test_what_the_driver_hands_back_costs_nobody_a_packet(kind: str, k: int) -> None:
+def test_requeued_packets_cause_no_drops(kind: str, k: int) -> None:
     """The limit is the queues': an arrival that finds them full takes one place."""
     with World(kind, "limit 20 flows 16") as w:
         for i in range(20):
@@ -304,7 +304,7 @@ def test_what_the_driver_hands_back_costs_nobody_a_packet(kind: str, k: int) -> 
 
 
 @every_kind
-def test_the_limit_counts_what_the_wire_will_carry(kind: str) -> None:
+def test_limit_counts_wire_packets(kind: str) -> None:
     with World(kind, "limit 50 flows 16 nosplit_gso") as w:
         segment = 1448
         for flow in range(4):  # 10 segments each
@@ -323,7 +323,7 @@ def test_the_limit_counts_what_the_wire_will_carry(kind: str) -> None:
 
 
 @every_kind
-def test_a_packet_larger_than_the_limit_passes_alone_and_costs_nobody_a_packet(kind: str) -> None:
+def test_packet_larger_than_the_limit_passes_alone_without_other_drops(kind: str) -> None:
     with World(kind, "limit 1000 flows 16 nosplit_gso", below="hfsc prio") as w:
         for flow in range(900):
             w.enqueue(flow=flow, len=60)
@@ -355,7 +355,7 @@ def test_a_change_keeps_a_packet_that_is_larger_than_the_limit_and_alone(kind: s
 
 
 @every_kind
-def test_a_sender_is_told_of_its_own_losses_and_of_no_others(kind: str) -> None:
+def test_enqueue_reports_cn_only_for_losses_of_its_own_flow(kind: str) -> None:
     """NET_XMIT_CN if the arrival's own flow was hit: what a local TCP slows down by."""
     own = other = 0
     rng = random.Random(3)
@@ -383,7 +383,7 @@ def test_a_sender_is_told_of_its_own_losses_and_of_no_others(kind: str) -> None:
 
 
 @every_kind
-def test_nothing_of_what_was_held_is_left_so_the_parents_are_told_cn(kind: str) -> None:
+def test_parents_get_cn_if_no_earlier_packet_is_left(kind: str) -> None:
     """Their count would pass through 0, which takes a class of a grandparent out of service."""
     with World(kind, "limit 1000 memory_limit 100000 flows 16", below="hfsc prio") as w:
         for flow in range(12):
@@ -423,7 +423,7 @@ def test_a_lost_packet_counts_once_with_its_cause(kind: str) -> None:
     "options",
     ["limit 1", "limit 20", "limit 1000 memory_limit 70000", "limit 8 flows 1"],
 )  # fmt: skip
-def test_every_ancestor_counts_what_is_there(kind: str, below: str, options: str) -> None:
+def test_every_ancestor_counts_the_queued_packets(kind: str, below: str, options: str) -> None:
     """World compares after each operation; a class that stalls is a Violation, too."""
     rng = random.Random(f"{below} {options}")
     with World(kind, options, below=below) as w:
@@ -482,7 +482,7 @@ def test_packets_without_length_are_packets(kind: str) -> None:
     ],
     ids=("no length", "2^32 bytes in one queue"),
 )
-def test_an_enqueue_that_discards_tells_the_parent(
+def test_drop_during_enqueue_is_reported_to_the_parent(
     kind: str, memory_limit: int, before: tuple[str, ...], arrival: str
 ) -> None:
     """queue, bytes, truesize of each; whatever is discarded, the parents learn of it."""
@@ -507,7 +507,7 @@ def test_an_init_that_fails_leaves_nothing(kind: str) -> None:
 
 
 @every_kind
-def test_a_throughput_or_length_beyond_any_link_harms_nobody(kind: str) -> None:
+def test_huge_throughput_or_length_is_harmless(kind: str) -> None:
     """2^20 bytes every 10 ns, as a size table makes of small packets; statistics in between."""
     with World(kind, "limit 100 flows 4" + (" time_constant 1ms" if kind == "tdrr" else "")) as w:
         for i in range(20000):
@@ -556,7 +556,7 @@ def test_memory_that_a_change_takes_is_freed(kind: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize("options", ["flows 0", "flows 65537", "quantum 255", "limit 0"])
-def test_what_is_out_of_range_is_refused(kind: str, options: str) -> None:
+def test_out_of_range_values_are_refused(kind: str, options: str) -> None:
     with pytest.raises(Refused):
         World(kind, options)
 
@@ -655,7 +655,7 @@ def test_quantum_and_limit_follow_the_mtu(kind: str) -> None:
 
 
 @every_kind
-def test_a_device_without_a_speed_is_told_of_once_it_matters(kind: str) -> None:
+def test_unknown_device_speed_warns_once_it_matters(kind: str) -> None:
     with World(kind, "limit 10") as w:
         w.change("quantum 3000")
         assert w.message == ""
@@ -671,7 +671,7 @@ def test_a_device_without_a_speed_is_told_of_once_it_matters(kind: str) -> None:
 
 
 @every_kind
-def test_what_is_dumped_is_what_was_given(kind: str) -> None:
+def test_dump_equals_the_given_options(kind: str) -> None:
     with World(kind) as w:
         assert w.given() == {}
         w.change("limit 9")
@@ -834,7 +834,7 @@ def test_delays_are_those_of_the_packets_timed(kind: str) -> None:
 
 
 @every_kind
-def test_a_packet_that_is_lost_has_no_delay(kind: str) -> None:
+def test_dropped_packet_has_no_delay(kind: str) -> None:
     with World(kind, "limit 2 flows 4") as w:
         w.enqueue(prio=0x10001, len=1514)  # timed, and discarded
         w.advance(1_000_000)

@@ -107,7 +107,7 @@ def test_a_queue_empty_for_ten_time_constants_drops_nothing(
 @pytest.mark.parametrize(
     "kind", [k for k in KINDS if k.name != "redtail"], ids=lambda k: f"{k.name} {k.options}"
 )
-def test_what_is_shown_of_an_idle_queue_is_what_an_arrival_would_find(kind: Kind) -> None:
+def test_idle_queue_shows_the_average_that_an_arrival_would_find(kind: Kind) -> None:
     rng = random.Random(1)
     with World(kind.name, kind.options) as w:
         overload(w, kind, rng)
@@ -148,7 +148,7 @@ def of_each_class(w: World, packets: int) -> None:
 
 @pytest.mark.parametrize(("before", "after", "ms"), [(SLOW, FAST, 1), (FAST, SLOW, 10)])
 @pytest.mark.parametrize("kind", PACED)
-def test_what_was_idle_before_a_change_is_forgotten_at_the_old_link(
+def test_idle_time_before_a_change_decays_at_the_old_rate(
     kind: str, before: str, after: str, ms: int
 ) -> None:
     """No time passes in a change, so no average moves; then the new link's packets count."""

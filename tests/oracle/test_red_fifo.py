@@ -31,7 +31,7 @@ LOSING = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_the_device_knows_not_is_said_and_what_is_given_is_not(kind: str) -> None:
+def test_warning_only_for_an_unknown_and_not_given_rate(kind: str) -> None:
     with World(kind) as w:
         assert UNKNOWN in w.message
         assert w.named()["bandwidth"] == 125_000_000
@@ -177,7 +177,7 @@ def test_cbt_has_room_for_a_call_on_a_slow_link() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_memory_limit_bounds_what_packets_take(kind: str) -> None:
+def test_memory_limit_bounds_the_memory_of_packets(kind: str) -> None:
     wide = {"chokex": "limit 1000 min 900 max 999", "cbt": "limit 1000 min 900 max 999"}[kind]
     with World(kind, f"{wide} memory_limit 10000b bandwidth 100gbit") as w:
         for i in range(9):
@@ -193,7 +193,7 @@ def test_memory_limit_bounds_what_packets_take(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_memory_limit_that_lets_nothing_pass_is_said(kind: str) -> None:
+def test_memory_limit_below_one_packet_warns(kind: str) -> None:
     says = "memory_limit has no room for one full packet"
     with World(kind, "bandwidth 1gbit memory_limit 1000b") as w:
         assert w.message.endswith(says)
@@ -308,7 +308,7 @@ def test_a_peeked_packet_has_left_the_queue(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_marked_and_then_found_no_room_is_lost_not_marked(kind: str) -> None:
+def test_marked_packet_without_room_counts_as_dropped_only(kind: str) -> None:
     with World(kind, "limit 5 min 1 max 2 weight 1 ecn seed 1") as w:
         for i in range(50):
             w.enqueue(len=1000, proto="tcp", flow=i, tos=2)

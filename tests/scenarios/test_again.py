@@ -61,7 +61,7 @@ def of_the_keys(value: Any, known: Any) -> Any:
 
 @pytest.mark.extra
 @pytest.mark.parametrize("seed", [SEED])
-def test_a_committed_row_comes_out_again(seed: str, tmp_path: Path) -> None:
+def test_committed_row_is_reproduced(seed: str, tmp_path: Path) -> None:
     one, cell, row = drawn(seed)
     again = f"{one.name}, {one.era}: netns-scenarios/run {row['command']}"
     print(f"ROWS_SEED={seed}: {again}")

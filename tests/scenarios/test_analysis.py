@@ -88,7 +88,7 @@ def test_packets_queued_at_the_end_are_not_lost(run: Path) -> None:
 
 
 @pytest.mark.parametrize("qdisc", ["unheard-of limit 200", "sfq limit 200 ecn", "drr"])
-def test_marks_that_nobody_counts_are_not_0(run: Path, qdisc: str) -> None:
+def test_unknown_marks_are_null_and_not_0(run: Path, qdisc: str) -> None:
     record = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(record | {"qdisc": qdisc}))
     written = result.write(run, Cost(1.0, 0.5))
@@ -101,13 +101,13 @@ def test_jain_bounds() -> None:
     assert jain(np.array([9.0, 0.0, 0.0])) == pytest.approx(1 / 3)
 
 
-def test_of_nothing_nobody_can_say_how_equal_it_is_shared() -> None:
+def test_fairness_without_traffic_is_null() -> None:
     assert jain(np.array([0.0, 0.0])) is None
     assert jain(np.empty(0)) is None
 
 
 @pytest.mark.parametrize("step_s", [0.5, 0.01])
-def test_a_window_ends_where_it_should_whatever_comes_after(step_s: float) -> None:
+def test_window_ignores_later_samples(step_s: float) -> None:
     time_s = np.arange(0, 60, step_s)
     first, last = window(time_s, 10, 40)
     assert (time_s[first], time_s[last]) == (pytest.approx(10), pytest.approx(40))
@@ -118,7 +118,7 @@ def test_a_window_takes_samples_that_a_wall_clock_has_a_little_late() -> None:
 
 
 @pytest.mark.parametrize(("from_s", "to_s"), [(1.0, 9.0), (-5.0, 1.0), (2.4, 2.5)])
-def test_window_refuses_what_was_not_sampled(from_s: float, to_s: float) -> None:
+def test_window_outside_the_samples_is_an_error(from_s: float, to_s: float) -> None:
     with pytest.raises(logs.BadLog, match="do not cover"):
         window(np.array([0.0, 1.0, 2.0, 3.0]), from_s, to_s)
 
@@ -268,7 +268,7 @@ def test_goodput_over_no_fair_share_is_none(run: Path) -> None:
     assert column.get({**summary, "goodput_bps": None}) is None
 
 
-def test_what_one_seed_does_not_know_has_no_mean(run: Path) -> None:
+def test_mean_is_null_if_a_seed_lacks_the_metric(run: Path) -> None:
     result.write(run, Cost(1.0, 0.5))
     knows, does_not = logs.load_result(run), logs.load_result(run)
     does_not["summary"] |= {"goodput_bps": None, "sd_over_fair_share": None}
@@ -289,7 +289,7 @@ def _stream(end: float, count: int) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", ["run.json", "flows.csv", "progress.csv", "queue.csv"])
-def test_a_log_that_is_missing_is_named(run: Path, name: str) -> None:
+def test_missing_log_is_named(run: Path, name: str) -> None:
     (run / name).unlink()
     with pytest.raises(logs.BadLog, match=f"{name} is missing"):
         logs.read(run)
@@ -301,7 +301,7 @@ def test_a_table_with_a_short_row_is_refused(tmp_path: Path) -> None:
         logs.read_table(tmp_path / "delays.csv", 3)
 
 
-def test_a_row_has_what_udp_offers_and_carries(run: Path) -> None:
+def test_row_has_offered_and_received_udp_rate(run: Path) -> None:
     """2 Mb/s of each of three flows, and one flow of 0.5; payload is a packet less 28 bytes."""
     record = json.loads((run / "run.json").read_text())
     record["parameters"] |= {"udp_rate": 2, "udp_flows": 3, "udp_size": 1000, "cbr_rate": 0.5}
@@ -334,7 +334,7 @@ def test_iperf3_becomes_the_same_logs(tmp_path: Path) -> None:
                                       "3", "50.0", "40.0", "2", "1460", "0", "0"]
 
 
-def test_iperf3_error_is_told(tmp_path: Path) -> None:
+def test_iperf3_error_is_reported(tmp_path: Path) -> None:
     (tmp_path / "iperf3-all.json").write_text('{"error": "unable to connect"}')
     with pytest.raises(logs.BadLog, match="unable to connect"):
         iperf3.convert(tmp_path)
@@ -365,7 +365,7 @@ def test_an_estimate_above_0_tells_of_the_time_before_it(
         {"above_0": pytest.approx(2 / 3), "used": pytest.approx(0.8)}, {"above_0": 0.0}]
 
 
-def test_what_makes_no_estimate_has_none(run: Path) -> None:
+def test_qdisc_without_an_estimate_has_null(run: Path) -> None:
     read = logs.read(run)
     read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
     assert rows.estimates(read) == [None, None]

@@ -24,7 +24,7 @@ def conduct(*commands: tuple[str, ...], turns: tuple[str, ...] = TURNS) -> tuple
     return done.returncode, done.stderr.partition("told\n")[2], done.stderr
 
 
-def test_random_numbers_do_not_depend_on_who_took_some_before() -> None:
+def test_random_numbers_do_not_depend_on_earlier_readers() -> None:
     seen = set()
     for count in (1, 1000):
         # The kernel seeds anew by itself a second after boot, and then not for another.
@@ -49,7 +49,7 @@ def test_each_begins_in_its_turn_and_the_traffic_after_the_last() -> None:
     assert told.splitlines() == ["1 1", "1.05", "1100000000"]
 
 
-def test_input_and_a_failure_of_what_only_was_started() -> None:
+def test_started_program_gets_input_and_its_failure_is_reported() -> None:
     """The others are ended, and nobody is waited for."""
     status, told, said = conduct(
         ("start", "for ever", "", "", "sleep", "1000000"),
@@ -65,7 +65,7 @@ def test_input_and_a_failure_of_what_only_was_started() -> None:
     ((("play", "x", "", "", "true"),), "the score says 'play'"),
     ((("run", "nothing", "", ""),), "nothing: no program"),
 ])
-def test_what_cannot_be_done_is_said(commands: tuple[tuple[str, ...], ...], said: str) -> None:
+def test_impossible_command_is_reported(commands: tuple[tuple[str, ...], ...], said: str) -> None:
     status, _, heard = conduct(*commands)
     assert status in (1, 2)
     assert said in heard

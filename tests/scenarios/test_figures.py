@@ -61,7 +61,7 @@ HAND = {
 
 
 @pytest.mark.parametrize("path", HAND)
-def test_a_figure_is_what_it_is_by_hand(path: str) -> None:
+def test_metric_equals_a_manual_computation(path: str) -> None:
     assert figure(FIGURES, path) == pytest.approx(HAND[path], rel=1e-12)
 
 
@@ -71,7 +71,7 @@ def test_no_figure_is_left_out() -> None:
     assert by_hand | by_theory == set(DERIVED)
 
 
-def test_choke_leaves_what_the_fluid_model_says() -> None:
+def test_choke_share_matches_the_fluid_model() -> None:
     """Of a share s of the link and X offered, (1 - s) ln((X + s) / 2s) = (X + s) / 2. Nothing is
     lost here, so X is what UDP sends, twice the link."""
     share = figure(FIGURES, "udp:choke_theory")

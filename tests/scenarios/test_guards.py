@@ -47,14 +47,14 @@ def said(told: dict[str, Any], ip: int = 4) -> list[str]:
     return integrity.check(told, ip=ip, offloads=False)[1]
 
 
-def test_packets_that_are_accounted_for_are_a_result() -> None:
+def test_run_with_all_packets_accounted_for_is_accepted() -> None:
     hops, wrong = integrity.check(guest(), ip=4, offloads=False)
     assert wrong == []
     assert hops == {"rtr b0": {"offered": 97, "delivered": 90, "lost": 5, "held": 2,
                                "bytes": 9000}}
 
 
-def test_what_passes_while_counters_are_read_is_no_loss() -> None:
+def test_packets_in_flight_during_reading_are_not_lost() -> None:
     told = guest()
     told["counters"]["after"]["rtr"]["devices"]["r0"]["received"] = 64
     for left in (90, 94):
@@ -219,7 +219,7 @@ def test_few_losses_do_not_look_like_an_order(losers: int, flows: int) -> None:
         assert in_step(ends(lost)) == []
 
 
-def test_what_one_order_in_a_hundred_has_is_chance() -> None:
+def test_pattern_found_in_one_of_100_permutations_is_chance() -> None:
     # The last of a hundred flows loses; in each of six and eight pairs the later one.
     assert in_step(ends([0] * 99 + [1])) == []
     assert in_step(ends([0, 1] * 6), paths=6) == []

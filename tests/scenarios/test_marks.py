@@ -35,7 +35,7 @@ QDISCS = {
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_who_can_mark_has_a_line_for_it(kind: Kind) -> None:
+def test_every_marking_qdisc_has_options_for_marks(kind: Kind) -> None:
     """A discipline that has the option "ecn" is measured below."""
     options = {option.name for option in interface.read(kind.name).options}
     assert bool(kind.card["MARKS"]) == ("ecn" in options)
@@ -67,7 +67,7 @@ def counted_by_tc(shown: dict[str, object]) -> int | None:
 
 
 @pytest.mark.parametrize("kind", QDISCS)
-def test_marks_are_what_tc_says_and_the_receivers_see(kind: str, tmp_path: Path) -> None:
+def test_marks_agree_with_tc_and_the_receivers(kind: str, tmp_path: Path) -> None:
     out = tmp_path / "r"
     words = ["--qdisc", QDISCS[kind]]
     for setting in ("flows=10", "rate=50", "warmup=0", "duration=3", "ecn=on", "rtt=20"):

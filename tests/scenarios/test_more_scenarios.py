@@ -111,7 +111,7 @@ def test_udp_alone_is_neither_lost_nor_late(tmp_path: Path) -> None:
     assert sent == pytest.approx(2 * 4e6 / 8 / 1014, abs=1)
 
 
-def test_udp_overload_loses_what_does_not_fit(tmp_path: Path) -> None:
+def test_udp_overload_loses_the_excess(tmp_path: Path) -> None:
     r = run("udp-blast", tmp_path / "r", "flows=0", "udp_flows=2", "udp_rate=10", "warmup=1",
             "duration=5", qdisc="pfifo limit 20")
     udp = r["groups"]["udp"]
@@ -128,7 +128,7 @@ def test_a_run_ends_when_a_queue_of_16_s_is_empty(tmp_path: Path) -> None:
     assert r["groups"]["udp"]["loss"] == 0
 
 
-def test_udp_sends_when_and_as_it_is_told(tmp_path: Path) -> None:
+def test_udp_sends_at_the_configured_times_and_rate(tmp_path: Path) -> None:
     r = run("udp-blast", tmp_path / "r", "flows=1", "rtt=10", "tagged_flows=1", "tagged_dscp=46",
             "warmup=0", "duration=4", "udp_start=1", "udp_stop=2.5", "udp_rate=20",
             qdisc="prio bands 3 priomap 2 2 2 2 0 2 2 2 2 2 2 2 2 2 2 2")
@@ -226,7 +226,7 @@ def test_web_loses_the_share_that_the_path_drops(tmp_path: Path) -> None:
     assert web["loss"] > web["dropped"]
 
 
-def test_large_responses_arrive_whole(tmp_path: Path) -> None:
+def test_large_responses_arrive_completely(tmp_path: Path) -> None:
     r = run("web-mix", tmp_path / "r", *ALONE, "size=3000", "clients=3", qdisc="pfifo limit 50")
     rows = table(tmp_path / "r" / "requests.csv")
     done = [row for row in rows if row["completion_s"]]
@@ -287,7 +287,7 @@ def test_incast_alone_takes_its_round_trip_and_its_bytes(tmp_path: Path) -> None
     assert r["summary"]["dropped"] == 0
 
 
-def test_who_is_late_for_a_round_is_late_by_its_clock(tmp_path: Path) -> None:
+def test_late_answer_counts_from_the_request_of_its_round(tmp_path: Path) -> None:
     """An answer takes 0.84 s, and one is asked for every half second."""
     run("incast", tmp_path / "r", "senders=1", "size=1000", "rounds=4", "every=0.5", "warmup=0.5",
         "rate=10", "skew=0", qdisc="pfifo limit 1000")
@@ -314,7 +314,7 @@ def test_a_lost_window_is_a_timeout(tmp_path: Path) -> None:
     assert (completion["max"] is None) == (completion["unfinished"] > 0)
 
 
-def test_the_bully_is_what_it_is_told_to_be() -> None:
+def test_bully_uses_the_configured_congestion_control() -> None:
     recipe, facts = recipe_of("bully")
     assert {f["group"]: f["cc"] for f in recipe.flows} == {"rest": "cubic", "bully": "bbr"}
     assert facts.groups["rest"].fair_share_bps == pytest.approx(50e6 / 9 * 1448 / 1514)
@@ -326,7 +326,7 @@ def test_the_bully_is_what_it_is_told_to_be() -> None:
     assert not facts.groups["bully"].elastic
 
 
-def test_bbr_takes_from_cubic_what_a_fair_queue_gives_back(tmp_path: Path) -> None:
+def test_fair_queue_protects_cubic_from_bbr(tmp_path: Path) -> None:
     """A buffer of a fifth of the bandwidth-delay product, 33 packets."""
     fifo, fair = (run("bully", tmp_path / kind, "warmup=3", "duration=6",
                       qdisc=f"{kind} limit 33")["groups"] for kind in ("pfifo", "qsdrr"))
@@ -335,7 +335,7 @@ def test_bbr_takes_from_cubic_what_a_fair_queue_gives_back(tmp_path: Path) -> No
     assert fair["rest"]["share_of_fair"] > fifo["rest"]["share_of_fair"] + 0.15
 
 
-def test_a_source_whose_window_opens_wide_goes_on(tmp_path: Path) -> None:
+def test_source_with_a_wide_window_keeps_sending(tmp_path: Path) -> None:
     """Slow start overshoots, and NewReno mends a hole a round trip. The last opens the window of
     8 MB by more than one write of 1 MiB; what is left of it, 4 MB, is more than the path's 2.5,
     and the link is then never idle."""
@@ -348,7 +348,7 @@ def test_a_source_whose_window_opens_wide_goes_on(tmp_path: Path) -> None:
     assert r["summary"]["utilization"] == pytest.approx(1, abs=0.001)
 
 
-def test_a_window_that_nobody_set_must_not_limit(tmp_path: Path) -> None:
+def test_default_window_must_not_limit_a_sender(tmp_path: Path) -> None:
     """1 MB a round trip of 50 ms is a sixth of the link."""
     words = ("flows=1", "rate=1000", "access=0", "warmup=1", "duration=2")
     qdisc = "pfifo limit 10000"
@@ -466,7 +466,7 @@ def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
     assert [name for name, g in facts.groups.items() if g.elastic] == ["end", "cross1"]
 
 
-def test_who_has_left_gets_nothing(tmp_path: Path) -> None:
+def test_stopped_flow_receives_nothing(tmp_path: Path) -> None:
     r = run("step-load", tmp_path / "r", *SHORT["step-load"])
     assert [sorted(p["groups"]) for p in r["phases"]] == [
         ["step0"], ["step0", "step1"], ["step0"]]

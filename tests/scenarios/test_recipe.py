@@ -74,7 +74,7 @@ def test_bottleneck_serialises_packet_by_packet() -> None:
     )
 
 
-def test_era_is_applied_to_both_ends_and_not_to_the_router() -> None:
+def test_tcp_profile_is_applied_to_both_ends_but_not_to_the_router() -> None:
     recipe, _ = recipe_of("ecn=on")
     for ns in ("src-all", "dst"):
         assert recipe.sysctls[ns]["net/ipv4/tcp_sack"] == "0"
@@ -229,7 +229,7 @@ def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("prefix", "of_this_run"), [("aqm7-", 2), ("", 7)])
-def test_what_this_machine_lost_before_is_not_of_a_run(
+def test_earlier_losses_of_the_machine_do_not_count(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, of_this_run: int) -> None:
     """Five packets since boot, and seven after the run. A guest boots for it: all are the run's."""
     lost = iter((5, 7) if prefix else (7,))

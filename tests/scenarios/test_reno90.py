@@ -82,7 +82,7 @@ python3 -c "$2"
 """
 
 
-def test_who_goes_over_to_another_tcp_gets_its_threshold_back() -> None:
+def test_switching_congestion_control_restores_the_threshold() -> None:
     done = subprocess.run(
         [ROOT / "lab" / "boot", "--", "sh", "-ec", SETUP, "sh", SINK, CHANGE],
         capture_output=True, text=True, check=False)

@@ -157,7 +157,7 @@ def test_a_tie_is_called_one(tmp_path: Path) -> None:
         assert wrong not in said
 
 
-def test_who_ties_for_the_best_is_named(tmp_path: Path) -> None:
+def test_ties_for_the_best_are_named(tmp_path: Path) -> None:
     """Flow 1 gets 80 kb/s times the number; the fair share is 250."""
     page = render(tmp_path, {("one", 4): 2.5, ("two", 4): 2.5, ("three", 4): 1.0})
     said = " ".join(page.texts["figcaption"])
@@ -168,7 +168,7 @@ def test_who_ties_for_the_best_is_named(tmp_path: Path) -> None:
         "c and d", "50.0 %", "a and b", "0.0 %")
 
 
-def test_what_each_group_gets_is_said_of_groups_that_are_not_alike(tmp_path: Path) -> None:
+def test_shares_are_given_for_unequal_groups(tmp_path: Path) -> None:
     make(tmp_path, {("one", 4): 1.0, ("two", 4): 2.5})
     (section,) = load_runs.collect([tmp_path])
     # near has 200 of 250 kb/s under both; far 80 and 200.
@@ -199,14 +199,14 @@ APART = {"one": (1.0, 2.0, 3.0), "two": (1.1, 2.2, 3.3)}
 OPEN = {"one": (1.0, 2.0, 3.0), "two": (1.5, 2.0, 2.2)}
 
 
-def test_disciplines_that_differ_under_each_seed_are_told_apart(tmp_path: Path) -> None:
+def test_difference_in_every_seed_is_significant(tmp_path: Path) -> None:
     """However far the seeds are from each other."""
     assert sentences.delay_sentence(make_seeds(tmp_path, APART).rows) == (
         "The median queue delay is shortest under one (40.00 ±49.68 ms) and longest under two "
         "(44.00 ±54.65 ms).")
 
 
-def test_who_is_best_by_the_mean_alone_is_not_told_apart(tmp_path: Path) -> None:
+def test_difference_of_means_alone_is_not_significant(tmp_path: Path) -> None:
     assert sentences.delay_sentence(make_seeds(tmp_path, OPEN).rows) == (
         "The median queue delay is shortest under two (38.00 ±17.91 ms) and longest under one "
         "(40.00 ±49.68 ms) (seed by seed two and one are not told apart).")
@@ -220,7 +220,7 @@ def test_the_best_is_set_beside_the_next_that_is_shown_with_another_figure(tmp_p
     assert "(seed by seed also and one are not told apart)" in said
 
 
-def test_where_the_most_is_best_who_has_less_is_worse() -> None:
+def test_lower_value_is_worse_if_more_is_better() -> None:
     """0.118 and 0.105 by the logarithm: an interval of 0.112 ±0.079."""
     less, more = (sentences.DisciplineMean(name, dict(enumerate(values, 1)))
                   for name, values in (("less", (80.0, 90.0)), ("more", (90.0, 100.0))))
@@ -240,7 +240,7 @@ def test_seeds_that_no_two_disciplines_share_tell_nothing(tmp_path: Path) -> Non
         "(40.00 ±0.00 ms) (seed by seed one and two are not told apart).")
 
 
-def test_what_one_seed_says_is_called_so(tmp_path: Path) -> None:
+def test_result_of_one_seed_is_labelled(tmp_path: Path) -> None:
     rows = make_seeds(tmp_path, {"one": (1.0,), "two": (1.1,)}).rows
     assert sentences.delay_sentence(rows) == (
         "The median queue delay is shortest under one (20.00 ms) and longest under two (22.00 ms), "
@@ -252,7 +252,7 @@ def test_what_one_seed_says_is_called_so(tmp_path: Path) -> None:
     assert "Over all seeds" not in " ".join(read_back(tmp_path).texts["figcaption"])
 
 
-def test_who_is_alone_is_not_the_best(tmp_path: Path) -> None:
+def test_single_discipline_is_not_called_best(tmp_path: Path) -> None:
     make_run(tmp_path / "one")
     assert best_of(read_back(tmp_path)) == {}
 
@@ -296,7 +296,7 @@ def test_a_bar_is_as_long_as_the_interval(
         pytest.approx([44 - 54.651, 44 + 54.651], abs=1e-3)]
 
 
-def test_what_nobody_knows_is_neither_shown_nor_best(tmp_path: Path) -> None:
+def test_unknown_metric_is_neither_shown_nor_best(tmp_path: Path) -> None:
     """Two runs without bulk TCP: nobody's flows are equally alike."""
     facts = copy.deepcopy(handmade.RUN["facts"]) | {"fair_share_bps": 0.0}
     for group in facts["groups"].values():
@@ -314,7 +314,7 @@ def test_what_nobody_knows_is_neither_shown_nor_best(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("buffer", [4, 8])
-def test_who_is_full_is_named(tmp_path: Path, buffer: int) -> None:
+def test_full_links_are_named(tmp_path: Path, buffer: int) -> None:
     make(tmp_path, {("one", buffer): 1.0, ("two", buffer): 1.0})
     place = tmp_path / f"two-{buffer}"
     queue = (place / "queue.csv").read_text()
@@ -446,7 +446,7 @@ def test_the_logs_of_a_run_are_read_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert sorted(given) == ["one-1", "one-2", "one-3", "two-1", "two-2", "two-3"]
 
 
-def test_sections_of_one_buffer_are_told_apart_by_what_is_set(tmp_path: Path) -> None:
+def test_sections_with_equal_buffers_are_named_by_their_settings(tmp_path: Path) -> None:
     make(tmp_path, {("red", 100): 1.0, ("other", 100): 1.0, ("red", 200): 1.0})
     path = tmp_path / "other-100" / "result.json"
     path.write_text(path.read_text().replace('"rtt": 40', '"rtt": 41'))

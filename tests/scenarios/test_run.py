@@ -54,7 +54,7 @@ def test_same_seed_same_bytes_wherever(tmp_path: Path) -> None:
     assert first["digest"] != other["digest"]
 
 
-def test_result_says_what_it_was_made_with(tmp_path: Path) -> None:
+def test_result_has_provenance(tmp_path: Path) -> None:
     made = result(tmp_path / "r", "--qdisc", "qsdrr limit 50")["provenance"]
     said = subprocess.run([ROOT / "tools" / "version"], capture_output=True, text=True, check=True)
     assert made["version"] == said.stdout.strip()

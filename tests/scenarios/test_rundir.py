@@ -41,7 +41,7 @@ def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
-def test_a_result_appears_whole(tmp_path: Path) -> None:
+def test_result_appears_only_when_complete(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "r"
     with run_directory.claimed(out, ASKED) as place:
         (place.directory / "result.json").write_text("{}")
@@ -52,7 +52,7 @@ def test_a_result_appears_whole(tmp_path: Path) -> None:
     assert names(out.parent) == ["r"]
 
 
-def test_the_same_run_again_replaces_the_result_when_it_is_whole(tmp_path: Path) -> None:
+def test_repeated_run_replaces_a_complete_result(tmp_path: Path) -> None:
     out = tmp_path / "r"
     make(out, "1")
     (out / "queue.csv").touch()
@@ -101,7 +101,7 @@ def test_another_runs_result_is_never_replaced(tmp_path: Path, change: dict[str,
     assert names(tmp_path) == ["r"]
 
 
-def test_what_is_no_runs_is_left_alone(tmp_path: Path) -> None:
+def test_foreign_files_are_left_alone(tmp_path: Path) -> None:
     out = tmp_path / "r"
     for place in (out, tmp_path / "r.incomplete"):
         place.mkdir()
@@ -234,7 +234,7 @@ def test_the_list_of_one_scenario_is_of_that_one(capsys: pytest.CaptureFixture[s
     assert "did you mean incast" in capsys.readouterr().err
 
 
-def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_missing_requirements_are_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_requirements, "SEARCH", "/nonexistent")
     found = find("dumbbell")
     settings = Settings(resolve(found.params, ["generator=iperf3"]), "qsdrr", 1, "wall")
@@ -245,7 +245,7 @@ def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatc
         assert f"\n  {name}" in str(error.value)
 
 
-def test_all_kinds_that_a_machine_lacks_are_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_missing_qdiscs_are_listed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_requirements, "_kind_is_missing", lambda _options: True)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = find("dumbbell")
@@ -261,7 +261,7 @@ def test_all_kinds_that_a_machine_lacks_are_said_at_once(monkeypatch: pytest.Mon
             assert said in str(error.value)
 
 
-def test_the_reason_is_told_where_the_log_has_no_room() -> None:
+def test_reason_is_printed_when_the_disk_is_full() -> None:
     with Path("/dev/full").open("ab", buffering=0) as full:
         argv = ["sh", "-c", "echo one; echo queue.csv: No space left on device >&2; exit 3"]
         for status, said in (execute._here(argv, full),
@@ -280,7 +280,7 @@ with Path(sys.argv[4]).open("ab", buffering=0) as log:
 """
 
 
-def test_what_a_run_started_ends_with_it_even_by_sigkill(tmp_path: Path) -> None:
+def test_children_end_with_the_run_even_after_sigkill(tmp_path: Path) -> None:
     log, ended = tmp_path / "log", tmp_path / "ended"
     script = f"trap 'echo > {ended}; exit' TERM; echo $$; while :; do sleep 0.05; done"
     parent = subprocess.Popen([sys.executable, "-c", PARENT, ROOT, ROOT / "netns-scenarios",

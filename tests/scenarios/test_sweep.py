@@ -75,7 +75,7 @@ def test_the_demo_has_each_discipline_once_beside_mainlines() -> None:
     assert not mainlines
 
 
-def test_a_failure_costs_no_other_run_and_what_is_there_stays(
+def test_failed_run_affects_no_other_run_and_keeps_results(
         tmp_path: Path) -> None:
     short = sweep.settings({"flows": 2, "rate": 10, "warmup": 0, "duration": 1})
     jobs = {

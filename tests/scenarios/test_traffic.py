@@ -201,7 +201,7 @@ def group(name: str, flows: int, payload: float, **more: Any) -> Group:
     return Group(name, [0] * flows, 50.0, 0.0, "reno", payload=payload, **more)
 
 
-def test_facts_follow_who_sends() -> None:
+def test_group_metrics_follow_the_senders() -> None:
     tcp = group("tcp", 4, 0.5)
     udp = group("udp", 1, 1.0, demand_bps=30, elastic=False, from_s=5.0, to_s=7.02)
     made = facts(100, 1, 9, [tcp, udp], step_s=0.5)

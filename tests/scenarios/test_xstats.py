@@ -72,7 +72,7 @@ struct tc_made_up_qdisc_stats { TC_MADE_UP_QDISC_STATS(MEMBER, 0) };
 """
 
 
-def test_a_description_says_what_the_compiler_makes_of_the_lists(tmp_path: Path) -> None:
+def test_description_matches_the_compiled_lists(tmp_path: Path) -> None:
     (tmp_path / "pkt_sched_made_up.h").write_text(HEADER)
     assert json.loads(interface.describe(tmp_path)) == {"made_up": {
         "options": [
@@ -131,14 +131,14 @@ def attribute(kind: int, content: bytes) -> bytes:
     return struct.pack("=HH", 4 + len(content), kind) + content
 
 
-def test_what_was_not_sent_is_not_0() -> None:
+def test_missing_statistic_is_null_and_not_0() -> None:
     assert xstats.marked("red limit 1 ecn", struct.pack("=3I", 1, 2, 3)) is None
     assert xstats.marked("red limit 1 ecn", b"") is None
     assert xstats.marked("cake", b"") is None
     assert xstats.marked("unheard-of", bytes(100)) is None
 
 
-def test_who_cannot_mark_has_marked_nothing() -> None:
+def test_qdisc_without_ecn_has_zero_marks() -> None:
     assert xstats.marked("pfifo limit 200", b"") == 0
     assert xstats.marked("sfq limit 200", bytes(4)) == 0
     assert xstats.marked("hhf", bytes(16)) == 0

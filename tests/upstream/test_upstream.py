@@ -56,7 +56,7 @@ def test_patch_has_the_cases_that_its_tables_make(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_page_and_list_name_what_there_is(name: str) -> None:
+def test_page_lists_every_defect_directory(name: str) -> None:
     page = (UPSTREAM / name / "README.md").read_text()
     for patch in (UPSTREAM / name).glob("*.patch"):
         assert f"({patch.name})" in page

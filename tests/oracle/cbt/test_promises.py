@@ -140,7 +140,7 @@ def test_a_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
         assert w.named()["victims"] > 100
 
 
-def test_victims_are_drawn_also_from_what_came_before_that_was_asked_for() -> None:
+def test_victims_include_packets_queued_before_the_change() -> None:
     with World("cbt", "limit 30 min 900 max 1000 seed 3") as w:
         victims, sent = [], []
         for change in ("", "victim random", "limit 29 victim arrival", "limit 30 victim random"):
@@ -163,7 +163,7 @@ def test_victims_are_drawn_also_from_what_came_before_that_was_asked_for() -> No
 @pytest.mark.parametrize(
     ("larger", "cause"), [("segs=40 gso=1000", "limit"), ("truesize=30000", "memory")]
 )
-def test_what_is_larger_than_a_limit_costs_nobody_else_a_packet(
+def test_packet_larger_than_a_limit_drops_no_other(
     larger: str, cause: str, victim: str
 ) -> None:
     options = f"limit 30 memory_limit 20000b victim {victim} nosplit_gso {PACE} latency 10s"

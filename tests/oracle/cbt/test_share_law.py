@@ -139,7 +139,7 @@ def test_so_it_does_with_the_papers_random_victims_where_tcp_heeds_losses(settin
 
 
 @pytest.mark.parametrize("silent", CLASSES)
-def test_the_others_take_what_a_silent_class_leaves(silent: str) -> None:
+def test_other_classes_use_the_share_of_a_silent_class(silent: str) -> None:
     asked = {TCP: 0.6, TAGGED: 0.2, OTHER: 0.2}
     setting = Setting(
         "lending", tuple(asked.values()), (1000, 1000, 1000), tcp_over_share=3.0, silent=silent,

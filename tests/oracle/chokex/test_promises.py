@@ -55,7 +55,7 @@ def match(first: dict[str, int | str], second: dict[str, int | str]) -> bool:
     ],
     ids=str,
 )
-def test_what_one_flow_is(
+def test_flow_identity(
     first: dict[str, int | str], second: dict[str, int | str], same: bool
 ) -> None:
     assert match(first, second) is same
@@ -135,7 +135,7 @@ def fluid(a: float, light: float) -> float:
 
 @pytest.mark.parametrize("a", [0.8, 1.5, 2.5])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_blast_gets_what_the_fluid_model_leaves_it(a: float, seed: int) -> None:
+def test_blast_share_matches_the_fluid_model(a: float, seed: int) -> None:
     """RED alone would give it a / (a + 1.2) of the link: 40, 56 and 68 %."""
     rng = random.Random(seed)
     light, flows, seconds = 1.2, 300, 40

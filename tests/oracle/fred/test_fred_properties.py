@@ -19,7 +19,7 @@ RTTS = [40 * MS] * 5 + [80 * MS] * 5
 
 @pytest.mark.parametrize("blast", [0.5, 2, 4])
 @pytest.mark.parametrize("limit", [60, 150])
-def test_a_blast_has_what_an_average_flow_has(limit: int, blast: float) -> None:
+def test_blast_gets_the_share_of_an_average_flow(limit: int, blast: float) -> None:
     """Of 10 responsive flows and a blast, of up to 4 links, in a FIFO that would be all its own."""
     with World("fred", f"limit {limit} {LINK}") as w:
         loop = Loop(w, MS, RTTS, blast=blast)

@@ -285,7 +285,7 @@ def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:
         assert "bandwidth" not in w.given()
 
 
-def test_a_speed_that_does_not_go_with_what_was_given_changes_nothing() -> None:
+def test_speed_invalid_for_the_options_changes_nothing() -> None:
     with World("redtail", "min2 30000") as w:
         w.do("l 100")
         before = in_force(w)

@@ -66,7 +66,7 @@ def test_by_default_bmax_is_nearly_the_db_of_table_6_4(mbit: int) -> None:
 @pytest.mark.parametrize(
     "given", ["bmin 4000", "target 3000", "bmax 8333", "flows 1", "n_1dpr 300"]
 )
-def test_who_gives_a_threshold_gets_the_thesiss_for_the_others(given: str) -> None:
+def test_one_given_threshold_derives_the_others_as_in_the_thesis(given: str) -> None:
     with World("2regionred", f"bandwidth 1gbit {given}") as w:
         assert w.named()["limit"] >= 12_500
 
@@ -119,7 +119,7 @@ def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:
         assert (w.named()["bandwidth"], w.message) == (100 * MBIT, "")
 
 
-def test_a_speed_that_does_not_go_with_what_was_given_changes_nothing() -> None:
+def test_speed_invalid_for_the_options_changes_nothing() -> None:
     with World("2regionred", "target 800") as w:
         before = in_force(w)
         w.do("l 2000")  # bflat would be above the target

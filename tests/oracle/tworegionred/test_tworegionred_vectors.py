@@ -11,5 +11,5 @@ TOP = Path(__file__).resolve().parents[3]
 STORED = TOP / "selftests" / "kunit" / "two_region_vectors.h"
 
 
-def test_stored_vectors_are_what_the_model_computes() -> None:
+def test_stored_vectors_match_the_model() -> None:
     assert STORED.read_text() == vectors.text()
