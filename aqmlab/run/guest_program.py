@@ -18,18 +18,14 @@ import json
 import os
 import platform
 import re
-import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from aqmlab import ROOT
-from aqmlab.qdiscs import names
 from aqmlab.run import run_directory
 from aqmlab.run.counters import (
     COUNTERS,
@@ -39,70 +35,9 @@ from aqmlab.run.counters import (
     qdisc_counters,
     softnet_dropped,
 )
-
-# The lab has its own copies of flowgen and qsample in PATH.
-SEARCH = ":".join(
-    (os.environ.get("PATH", ""), str(ROOT / "build" / "tools"), "/usr/sbin:/sbin:/usr/bin:/bin")
-)
-HOW_TO_GET = {
-    "ip": "apt-get install iproute2",
-    "tc": "apt-get install iproute2",
-    "ss": "apt-get install iproute2",
-    "ethtool": "apt-get install ethtool",
-    "iperf3": "apt-get install iperf3",
-    "unshare": "apt-get install util-linux",
-    "conduct": "make tools",
-    "flowgen": "make tools",
-    "qsample": "make tools",
-}
+from aqmlab.run.steps import Failure, Step, tool
 
 EPOCH = "@EPOCH"
-
-class Failure(Exception):
-    """Something that the recipe needs did not work; the message says what."""
-
-
-def tool(name: str) -> str:
-    """Path of a program, or Failure with how to get it."""
-    path = shutil.which(name, path=SEARCH)
-    if not path:
-        raise Failure(f"{name} is missing: {HOW_TO_GET[name]}")
-    return path
-
-
-def batch_failure(program: str, lines: list[str], said: str) -> str:
-    """What `ip -batch` or `tc -batch` complained about, with the line, and a remedy if known."""
-    at = re.search(r"Command failed -:(\d+)", said)
-    line = lines[int(at[1]) - 1] if at else " ; ".join(lines)
-    said = re.sub(r"Command failed -:\d+", "", said).strip()
-    hint = "".join(f"\n{names.remedy(kind)}" for kind in names.added([line])
-                   if names.unknown(said))
-    return f"{program} {line}\n{said}{hint}"
-
-
-class Step(NamedTuple):
-    """A program for tools/conduct.c, which waits for it or only starts it, with its input and the
-    file for its output; lines: if it carries out a batch."""
-
-    name: str
-    argv: list[str]
-    wait: bool = True
-    input: str = ""
-    out: str = ""
-    lines: Sequence[str] = ()
-
-    def words(self) -> list[str]:
-        """As conduct reads it."""
-        verb = "run" if self.wait else "start"
-        return [verb, self.name, self.input, self.out, *self.argv, ""]
-
-    def failure(self, status: int, said: str) -> str:
-        """For people: why it has failed."""
-        if self.lines:
-            return batch_failure(self.name, list(self.lines), said)
-        if self.wait:
-            return f"{' '.join(self.argv)}: {said.strip()}"
-        return f"{self.name} failed with status {status}"
 
 
 class CarryOut:

@@ -10,8 +10,8 @@ import subprocess
 from aqmlab.exceptions import UserError
 from aqmlab.qdiscs import names
 
-from .guest_program import HOW_TO_GET, SEARCH, Failure, tool
 from .recipe import Recipe
+from .steps import HOW_TO_GET, SEARCH, Failure, tool
 
 #: What every run starts, and what only one with iperf3 does.
 PROGRAMS = ("ip", "tc", "ethtool", "conduct", "flowgen", "qsample")

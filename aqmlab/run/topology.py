@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 
 from aqmlab.exceptions import UserError
 
+from .links import Link, host, sink_net, source_net
 from .recipe import Batch, Hop, Recipe, Sample
 from .tcp_profile import Era
 
@@ -75,10 +76,10 @@ class Group:
     reverse: the sources are where the other groups' sinks are; then it does not cross the
         bottleneck that is measured, but its mirror image
     enters, leaves: the first bottleneck on its way, and the one before which it leaves; None: none
-    counted_in: the group of which these flows are a part in the figures, if not one by themselves
+    counted_in: the group of which these flows are a part in the metrics, if not one by themselves
     demand_bps: what one of its flows would take at most, headers included; inf: anything
     payload: share of its packets' length that is payload, 0..1
-    elastic, from_s, to_s: see shares.GroupFacts
+    elastic, from_s, to_s: see fair_shares.GroupFacts
     settled_s: when what its start stirred up is taken to be over, if that ends a phase
     """
 
@@ -134,66 +135,6 @@ def payload_share(mtu: int, ip: int, era: Era) -> float:
     return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
 
 
-def source_net(ip: int, group: int) -> str:
-    """Network of a group's sources."""
-    return f"10.{16 + group}.0.0/16" if ip == 4 else f"fd00:1:{group:x}::/64"
-
-
-def sink_net(ip: int, group: int) -> str:
-    """Network of a group's sinks."""
-    return f"10.{128 + group}.0.0/16" if ip == 4 else f"fd00:2:{group:x}::/64"
-
-
-def host(net: str, index: int) -> str:
-    """Address number `index` (from 0) of a network made by source_net or sink_net."""
-    number = index + 1
-    if ":" in net:
-        return net.removesuffix("/64") + f"{number:x}"
-    return net.removesuffix("0.0/16") + f"{number // 256}.{number % 256}"
-
-
-@dataclass(frozen=True)
-class _Link:
-    """A veth between two namespaces, with fixed addresses, so that no ARP or ND is sent and two
-    runs are alike. `number` is unique."""
-
-    number: int
-    near_ns: str
-    near: str
-    far_ns: str
-    far: str
-
-    def mac(self, end: int) -> str:
-        return f"02:00:00:00:{self.number:02x}:{end + 1:02x}"
-
-    def address(self, ip: int, end: int) -> str:
-        if ip == 4:
-            return f"192.0.2.{4 * self.number + end + 1}"
-        return f"fd00:0:{self.number:x}::{end + 1}"
-
-    def commands(self, ip: int, mtu: int, segments: str) -> dict[str | None, list[str]]:
-        length = 30 if ip == 4 else 64
-        nodad = "" if ip == 4 else " nodad"
-        out: dict[str | None, list[str]] = {
-            None: [
-                f"link add {self.near} netns {self.near_ns} mtu {mtu} address {self.mac(0)} "
-                f"type veth peer name {self.far} netns {self.far_ns} mtu {mtu} "
-                f"address {self.mac(1)}"
-            ]
-        }
-        ends = ((self.near_ns, self.near), (self.far_ns, self.far))
-        for end, (ns, dev) in enumerate(ends):
-            out.setdefault(ns, []).extend(
-                [
-                    f"link set {dev} {segments}up",
-                    f"addr add {self.address(ip, end)}/{length} dev {dev}{nodad}",
-                    f"neigh add {self.address(ip, 1 - end)} lladdr {self.mac(1 - end)} "
-                    f"dev {dev} nud permanent",
-                ]
-            )
-        return out
-
-
 def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]]) -> None:
     for ns, lines in more.items():
         into.setdefault(ns, []).extend(lines)
@@ -210,7 +151,7 @@ def _shaped(dev: str, bottleneck: Bottleneck, frame: int) -> list[str]:
     ]
 
 
-def _addressed(groups: Sequence[Group], onward: Sequence[_Link], ip: int) -> None:
+def _addressed(groups: Sequence[Group], onward: Sequence[Link], ip: int) -> None:
     """UserError: more groups, or flows in one, than there are addresses. onward: the links from
     router to router and to dst; those of groups have the numbers between."""
     most = min((link.number for link in onward[1:]),
@@ -247,10 +188,10 @@ def build(
                *(["far"] if both_ways else [])]
     chain = [*routers, "dst"]
     namespaces = [*sources, *chain]
-    onward = [_Link(LAST_LINK - at if at else 0, chain[at], f"b{at}", chain[at + 1], f"d{at}")
+    onward = [Link(LAST_LINK - at if at else 0, chain[at], f"b{at}", chain[at + 1], f"d{at}")
               for at in range(len(routers))]
     _addressed(groups, onward, ip)
-    links = [_Link(1 + i, ns, "s0", chain[group.enters], f"r{i}")
+    links = [Link(1 + i, ns, "s0", chain[group.enters], f"r{i}")
              for i, (ns, group) in enumerate(zip(sources, groups, strict=True))]
 
     ip_lines: dict[str | None, list[str]] = {}

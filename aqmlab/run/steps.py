@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The programs of a run: where they are, how conduct starts them, and why one failed.
+
+Standard library only: guest_program.py needs it in the lab's guest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from aqmlab import ROOT
+from aqmlab.qdiscs import names
+
+# The lab has its own copies of flowgen and qsample in PATH.
+SEARCH = ":".join(
+    (os.environ.get("PATH", ""), str(ROOT / "build" / "tools"), "/usr/sbin:/sbin:/usr/bin:/bin")
+)
+HOW_TO_GET = {
+    "ip": "apt-get install iproute2",
+    "tc": "apt-get install iproute2",
+    "ss": "apt-get install iproute2",
+    "ethtool": "apt-get install ethtool",
+    "iperf3": "apt-get install iperf3",
+    "unshare": "apt-get install util-linux",
+    "conduct": "make tools",
+    "flowgen": "make tools",
+    "qsample": "make tools",
+}
+
+
+class Failure(Exception):
+    """Something that the recipe needs did not work. The message says what."""
+
+
+def tool(name: str) -> str:
+    """Return the path of a program. Raises Failure, which says how to get it."""
+    path = shutil.which(name, path=SEARCH)
+    if not path:
+        raise Failure(f"{name} is missing: {HOW_TO_GET[name]}")
+    return path
+
+
+def batch_failure(program: str, lines: list[str], said: str) -> str:
+    """Return the complaint of `ip -batch` or `tc -batch`, its line, and a remedy if known."""
+    at = re.search(r"Command failed -:(\d+)", said)
+    line = lines[int(at[1]) - 1] if at else " ; ".join(lines)
+    said = re.sub(r"Command failed -:\d+", "", said).strip()
+    hint = "".join(f"\n{names.remedy(kind)}" for kind in names.added([line])
+                   if names.unknown(said))
+    return f"{program} {line}\n{said}{hint}"
+
+
+class Step(NamedTuple):
+    """A program for tools/conduct.c to start.
+
+    wait: whether conduct waits for its end
+    input, out: its standard input, and the file for its output
+    lines: the lines of a batch, if it executes one
+    """
+
+    name: str
+    argv: list[str]
+    wait: bool = True
+    input: str = ""
+    out: str = ""
+    lines: Sequence[str] = ()
+
+    def words(self) -> list[str]:
+        """Return the step as conduct reads it."""
+        verb = "run" if self.wait else "start"
+        return [verb, self.name, self.input, self.out, *self.argv, ""]
+
+    def failure(self, status: int, said: str) -> str:
+        """Say why the step has failed."""
+        if self.lines:
+            return batch_failure(self.name, list(self.lines), said)
+        if self.wait:
+            return f"{' '.join(self.argv)}: {said.strip()}"
+        return f"{self.name} failed with status {status}"
