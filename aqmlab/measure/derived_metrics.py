@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures of one cell that claims and contests are about, by their paths: what its row has, and
+"""Metrics of one cell that claims and contests are about, by their paths: what its row has, and
 what follows from that."""
 
 from __future__ import annotations
@@ -11,21 +11,25 @@ from typing import Any
 
 HEADERS = 42  # bytes of Ethernet, IPv4 and UDP
 
-Figures = Mapping[str, Any]
+Metrics = Mapping[str, Any]
 
 
 class Absent(Exception):
-    """A cell, or a figure of it, that a claim needs; the message names it."""
+    """A cell, or a metric of it, that a claim needs; the message names it."""
 
 
-def figure(figures: Figures, path: str) -> float:
-    """A figure by its path, `groups.far.share_of_fair`, or one of DERIVED with the group, or the
-    phase, before it, `udp:link_share`."""
+def metric_of(metrics: Metrics, path: str) -> float:
+    """Return a metric by its path.
+
+    path: such as `groups.far.share_of_fair`; or one of DERIVED with its group or phase before it,
+        such as `udp:link_share`
+    Raises Absent.
+    """
     group, colon, name = path.partition(":")
     try:
         if colon:
-            return DERIVED[name](figures, group)
-        value: Any = figures
+            return DERIVED[name](metrics, group)
+        value: Any = metrics
         for key in path.split("."):
             value = value[int(key) if isinstance(value, list) else key]
         return float(value)
@@ -33,49 +37,49 @@ def figure(figures: Figures, path: str) -> float:
         raise Absent(f"no {path}") from None
 
 
-def _median_queue_packets(figures: Figures, phase: str) -> float:
+def _median_queue_packets(metrics: Metrics, phase: str) -> float:
     """At most so many full packets are in the queue for half of a phase."""
-    delay_ms = figures["phases"][int(phase)]["queue_delay_ms"]["p50"]
-    return float(delay_ms * figures["rate_bps"] / (1514 * 8 * 1e3))
+    delay_ms = metrics["phases"][int(phase)]["queue_delay_ms"]["p50"]
+    return float(delay_ms * metrics["rate_bps"] / (1514 * 8 * 1e3))
 
 
-def _group_bps(figures: Figures, group: str) -> float:
-    one = figures["groups"][group]
+def _group_bps(metrics: Metrics, group: str) -> float:
+    one = metrics["groups"][group]
     return float(one["goodput_bps"]["mean"] * one["flows"])
 
 
-def _wait_ms(figures: Figures, group: str) -> float:
+def _wait_ms(metrics: Metrics, group: str) -> float:
     """Of UDP in the queue, mean. Half of the round-trip time is not in the queue."""
-    one = figures["groups"][group]
+    one = metrics["groups"][group]
     if "delay_ms" not in one:
         raise Absent(f"no packet of {group} that arrived")
     return float(one["delay_ms"]["mean"] - one["rtt_ms"] / 2)
 
 
-def _waiting(figures: Figures, group: str) -> float:
+def _waiting(metrics: Metrics, group: str) -> float:
     """Packets of UDP in the queue, by Little's law: their rate times their mean wait."""
-    rate_bps = _group_bps(figures, group)
+    rate_bps = _group_bps(metrics, group)
     if not rate_bps:
         return 0.0
-    return _wait_ms(figures, group) / 1e3 * rate_bps / (8 * figures["payload"][group])
+    return _wait_ms(metrics, group) / 1e3 * rate_bps / (8 * metrics["payload"][group])
 
 
-def _most_waiting(figures: Figures, group: str) -> float:
+def _most_waiting(metrics: Metrics, group: str) -> float:
     """Packets of UDP in the queue when a datagram waits longest, by Little's law."""
-    one = figures["groups"][group]
+    one = metrics["groups"][group]
     if "delay_ms" not in one:
         raise Absent(f"no packet of {group} that arrived")
     longest_ms = one["delay_ms"]["max"] - one["rtt_ms"] / 2
-    return float(longest_ms / 1e3 * _group_bps(figures, group) / (8 * figures["payload"][group]))
+    return float(longest_ms / 1e3 * _group_bps(metrics, group) / (8 * metrics["payload"][group]))
 
 
-def _kept(figures: Figures, phase: int) -> float:
+def _kept(metrics: Metrics, phase: int) -> float:
     """TCP's goodput in a phase over that in the first."""
-    first, this = (figures["phases"][i]["groups"]["tcp"]["mean"] for i in (0, phase))
+    first, this = (metrics["phases"][i]["groups"]["tcp"]["mean"] for i in (0, phase))
     return float(this / first)
 
 
-def _hit(phase: Figures) -> float:
+def _hit(phase: Metrics) -> float:
     """Share of the packets that were dropped, or marked instead."""
     return float((phase["dropped"] + phase["marked"]) / (phase["dropped"] + phase["sent"]))
 
@@ -98,68 +102,68 @@ def choke_theory(offered: float) -> float:
     return float(brentq(more, 1e-300, min(1.0, offered)))
 
 
-def _own_drops(figures: Figures, group: str) -> float:
+def _own_drops(metrics: Metrics, group: str) -> float:
     """Share of the packets that RED drops by itself, r. TCP loses 2h + r - 2hr, where h is the part
     of the queue that one flow has, for a match of its packets drops two (Tang, Wang and Low)."""
-    tcp, packets = figures["groups"]["tcp"], float(figures["summary"]["queue_packets"]["mean"])
+    tcp, packets = metrics["groups"]["tcp"], float(metrics["summary"]["queue_packets"]["mean"])
     if not packets:
         raise Absent("no packet in the queue")
-    twice = 2 * (1 - _waiting(figures, group) / packets) / tcp["flows"]
+    twice = 2 * (1 - _waiting(metrics, group) / packets) / tcp["flows"]
     return float(max(0.0, (tcp["loss"] - twice) / (1 - twice)))
 
 
-def _theory(figures: Figures, group: str) -> float:
+def _theory(metrics: Metrics, group: str) -> float:
     """Offered is what RED's own drops leave, which are alike of all."""
-    offered = figures["offered_bps"][group] / figures["rate_bps"]
-    return choke_theory(offered * (1 - _own_drops(figures, group)))
+    offered = metrics["offered_bps"][group] / metrics["rate_bps"]
+    return choke_theory(offered * (1 - _own_drops(metrics, group)))
 
 
-def _theory_at_work(figures: Figures, group: str) -> float:
+def _theory_at_work(metrics: Metrics, group: str) -> float:
     """Of a queue that stands still there is none."""
-    if not figures["summary"]["utilization"]:
+    if not metrics["summary"]["utilization"]:
         raise Absent("nothing passed")
-    return _theory(figures, group)
+    return _theory(metrics, group)
 
 
-def _wire_share(figures: Figures, group: str) -> float:
+def _wire_share(metrics: Metrics, group: str) -> float:
     """Share of the link's bits, headers included."""
-    payload = figures["payload"][group]
-    return (_group_bps(figures, group) * (payload + HEADERS) / payload) / float(
-        figures["rate_bps"])
+    payload = metrics["payload"][group]
+    return (_group_bps(metrics, group) * (payload + HEADERS) / payload) / float(
+        metrics["rate_bps"])
 
 
-def _goodput_use(figures: Figures, phase: Figures) -> float:
+def _goodput_use(metrics: Metrics, phase: Metrics) -> float:
     """Goodput of a phase's flows from A to B over what full packets of 1500 bytes can have of the
     link."""
-    bps = [one["mean"] * figures["groups"][name]["flows"]
+    bps = [one["mean"] * metrics["groups"][name]["flows"]
            for name, one in phase["groups"].items() if name.startswith("forward")]
     if not bps:
         raise Absent("no flow from A to B")
-    return float(sum(bps) / (figures["rate_bps"] * 1460 / 1514))
+    return float(sum(bps) / (metrics["rate_bps"] * 1460 / 1514))
 
 
-def _phases(figures: Figures, numbers: str) -> list[Figures]:
+def _phases(metrics: Metrics, numbers: str) -> list[Metrics]:
     """Those of `0+2+4`."""
-    return [figures["phases"][int(number)] for number in numbers.split("+")]
+    return [metrics["phases"][int(number)] for number in numbers.split("+")]
 
 
-def _off_equal_part(figures: Figures, group: str) -> float:
+def _off_equal_part(metrics: Metrics, group: str) -> float:
     """How far UDP's part of the queue is from what it would have if each flow had as much, as a
     share of the queue."""
-    flows = {name: one["flows"] for name, one in figures["groups"].items()}
-    packets = float(figures["summary"]["queue_packets"]["mean"])
+    flows = {name: one["flows"] for name, one in metrics["groups"].items()}
+    packets = float(metrics["summary"]["queue_packets"]["mean"])
     if not packets:
         raise Absent("no packet in the queue")
-    return abs(_waiting(figures, group) / packets - flows[group] / sum(flows.values()))
+    return abs(_waiting(metrics, group) / packets - flows[group] / sum(flows.values()))
 
 
-def _unevenness(figures: Figures, group: str) -> float:
-    goodput = figures["groups"][group]["goodput_bps"]
+def _unevenness(metrics: Metrics, group: str) -> float:
+    goodput = metrics["groups"][group]["goodput_bps"]
     return float(goodput["sd"] / goodput["mean"])
 
 
 #: Of a group, of a phase, or the mean over several phases, `0+2+4:use`.
-DERIVED: dict[str, Callable[[Figures, str], float]] = {
+DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "mbps": lambda f, group: _group_bps(f, group) / 1e6,
     "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,
     "link_share": _wire_share,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The figures of one run, computed here and nowhere else.
+"""Compute the metrics of one run. No other module computes them.
 
 All cover the measured time: from the end of the warm-up to the end of the run.
 
@@ -191,7 +191,7 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
     return groups
 
 
-def _figures(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
+def _metrics(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
              to_s: float) -> dict[str, Any]:
     """What summary and phase have in common; goodput is that of the elastic flows, (flows,)."""
     queue, rate_bps = logs.queue, logs.run["facts"]["rate_bps"]
@@ -233,13 +233,13 @@ def _phase(logs: Logs, phase: dict[str, Any]) -> dict[str, Any]:
         "name": phase["name"],
         "from_s": from_s,
         "to_s": to_s,
-        **_figures(logs, goodput[elastic], phase["fair_share_bps"], from_s, to_s),
+        **_metrics(logs, goodput[elastic], phase["fair_share_bps"], from_s, to_s),
         "groups": {name: _spread(goodput[names == name]) for name in active},
     }
 
 
 def phases(logs: Logs) -> list[dict[str, Any]]:
-    """The figures of each phase, with the goodput in bit/s of the groups that send in it."""
+    """Return the metrics of each phase, with the goodput in bit/s of the groups that send in it."""
     return [_phase(logs, phase) for phase in logs.run["facts"].get("phases", ())]
 
 
@@ -247,6 +247,6 @@ def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
     """(summary, groups) as in result.json."""
     facts = logs.run["facts"]
     goodput = own_goodput_bps(logs)
-    summary = _figures(logs, elastic_goodput_bps(logs), facts["fair_share_bps"],
+    summary = _metrics(logs, elastic_goodput_bps(logs), facts["fair_share_bps"],
                        facts["warmup_s"], facts["end_s"])
     return summary, _groups(logs, goodput)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a figure over time shows of one run, in few points."""
+"""Reduce what one run logged over time to few points, for a plot."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures of UDP and web traffic, from the logs that flowgen writes for them.
+"""Compute the metrics of UDP and web traffic, from the logs that flowgen writes for them.
 
 All are of what was sent, or asked for, from `from_s` to `to_s`: a datagram counts where it was
 sent, a request where it began, whenever they ended.

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aqmlab.measure.derived_metrics import Absent, figure
+from aqmlab.measure.derived_metrics import Absent, metric_of
 from aqmlab.report import intervals
 
 from .claims import FOLDS, Claim, Selection
@@ -66,7 +66,7 @@ def _values(what: Selection, axes: Mapping[str, Sequence[Any]], cells: Cells,
             at = ", ".join(f"{k} {v}" for k, v in point.items())
             raise Absent(f"{what.of} in {what.experiment}" + (f" at {at}" if at else ""))
         rows.append(found[0])
-    return [figure(row["figures"], what.metric) for row in rows], rows
+    return [metric_of(row["figures"], what.metric) for row in rows], rows
 
 
 def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,

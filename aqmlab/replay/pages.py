@@ -218,7 +218,7 @@ def _figures(one: Judgement, over_time: Sequence[time_plots.Found]) -> tuple[dic
     paper, files, undrawn = one.paper, dict[str, str](), []
     out = ["## The figures", ""]
     for spec in paper.text.get("plot", ()):
-        if drawn := paper_plots.figure(spec, paper, one.made, over_time):
+        if drawn := paper_plots.plot(spec, paper, one.made, over_time):
             name = f"{paper.name}-{spec['name']}.svg"
             files[name] = drawn
             of_one_run = spec.get("kind") in {time_plots.KIND, "flows"}

@@ -34,7 +34,7 @@ def _line(name: str, spec: Mapping[str, Any], experiment: Experiment,
         values = []
         for row in _rows(mine, experiment, name, {spec["x"]: x}):
             with suppress(derived_metrics.Absent):
-                values.append(derived_metrics.figure(row["figures"], spec["metric"]) * scale)
+                values.append(derived_metrics.metric_of(row["figures"], spec["metric"]) * scale)
         if values:
             mean = intervals.mean(values)
             points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
@@ -96,11 +96,11 @@ def _delays(spec: Mapping[str, Any], experiment: Experiment,
     return panels
 
 
-#: Figures that have no table of numbers beside them.
+#: Plots that have no table of numbers beside them.
 KINDS = {"flows": _flows, "series": _series, "delays": _delays}
 
 
-def figure(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
+def plot(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
            over_time: Sequence[time_plots.Found]) -> str:
     """The text of a picture; empty when nothing is there to draw. over_time: time_plots.found."""
     if spec.get("kind") == time_plots.KIND:

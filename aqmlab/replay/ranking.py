@@ -119,7 +119,7 @@ def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> 
         if row["experiment"] == experiment.name and all(
                 row["at"][axis] == value for axis, value in contest["at"].items()):
             with suppress(derived_metrics.Absent):
-                values[row["discipline"]][row["seed"]] = derived_metrics.figure(row["figures"],
+                values[row["discipline"]][row["seed"]] = derived_metrics.metric_of(row["figures"],
                                                                         contest["metric"])
     seeds = sorted(set.intersection(*(set(by_seed) for by_seed in values.values())))
     if len(seeds) < experiment.others:

@@ -115,7 +115,7 @@ def write(path: Path, sections: Sequence[Section]) -> None:
             "csv": tables.csv_link(table),
             "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",
             "more": tables.of_parts(section),
-            "figures": static_plots.of_section(section),
+            "plots": static_plots.of_section(section),
         } for section, heading, table in zip(sections, headings, main_tables, strict=True)],
         notes=list(dict.fromkeys(note for s in sections for note in s.notes)),
         commands=[line for section in sections for line in _commands(section)],

@@ -74,7 +74,7 @@ def combine(objects: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Column:
-    """A figure of `summary`: its title with unit, how to get it (None where the run has none), and
+    """A metric of `summary`: its title with unit, how to get it (None where the run has none), and
     how to print it.
 
     better: 1 when more is better, -1 when less is, 0 when neither.
@@ -118,7 +118,7 @@ class Row:
     results: Sequence[Mapping[str, Any]]
 
     def by_seed(self, column: Column) -> dict[int, float]:
-        """A column's figures, of the seeds that know it."""
+        """Return a column's metric by seed, for the seeds that know it."""
         return {r["seed"]: value for r in self.results
                 if (value := column.get(r["summary"])) is not None}
 

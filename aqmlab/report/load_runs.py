@@ -159,7 +159,7 @@ def collect(places: Sequence[Path]) -> list[Section]:
 
 
 def deep(what: Mapping[str, Any], path: str) -> float | None:
-    """A figure by its path, `delay_ms.p50`; None where there is none."""
+    """Return a metric by its path, such as `delay_ms.p50`, or None if it does not exist."""
     value: Any = what
     for key in path.split("."):
         value = value.get(key) if value else None

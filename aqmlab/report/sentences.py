@@ -46,7 +46,7 @@ class Ranking:
 def _compared(ranking: Ranking, scale: float, digits: int,
               verb: Callable[[str, str, str, str], str], same: Callable[[str], str]) -> str:
     """A clause about the best and the worst, and whether the seeds tell the best from the next;
-    `same` is the clause when the figures, as they are printed, do not differ. Who has the same as
+    `same` is the clause when the numbers, as they are printed, do not differ. Who has the same as
     they are printed is named, too."""
     best, worst = ranking.of[0], ranking.of[-1]
     texts = {one.name: one.mean.text(scale, digits) for one in ranking.of}
@@ -85,7 +85,7 @@ def _extremes(rows: Sequence[Row], title: str, verb: Callable[[str, str, str, st
 
 
 def _of_group(section: Section, group: str, path: str, better: int) -> Ranking | None:
-    """A figure of a group from the best discipline to the worst, of those only that know it; None
+    """A metric of a group from the best discipline to the worst, of those only that know it; None
     unless two do."""
     found = []
     for name, several in section.runs.items():

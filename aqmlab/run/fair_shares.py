@@ -14,7 +14,7 @@ from .topology import Group, bottlenecks
 @dataclass(frozen=True)
 class GroupFacts:
     """A group of flows as the analysis needs it. fair_share_bps: payload bit/s of one flow.
-    elastic: its flows take what they get, and belong into figures of fairness. from_s, to_s:
+    elastic: its flows take what they get, and count in metrics of fairness. from_s, to_s:
     when it sends, after the epoch; None: from the start, to the end."""
 
     flows: int
@@ -50,7 +50,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class _Claim:
-    """The flows of one group of the figures: how many, their mean round-trip time, and what holds
+    """The flows of one group of the metrics: how many, their mean round-trip time, and what holds
     for all of them, by the first of the groups that they come from."""
 
     name: str

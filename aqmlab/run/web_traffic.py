@@ -92,7 +92,7 @@ def round_trips(flows: int, low_ms: float, high_ms: float, steps: int) -> list[t
 
 
 def web(settings: Settings, rng: random.Random) -> list[Group]:
-    """The clients, a group of the topology for each round-trip time; one, `web`, in the figures."""
+    """The clients, a group of the topology for each round-trip time; one, `web`, in the metrics."""
     low_ms, high_ms = settings.number("rtt_low"), settings.number("rtt_high")
     if low_ms > high_ms:
         raise UserError(f"rtt_low: {low_ms:g} given, above rtt_high, {high_ms:g} ms")

@@ -23,7 +23,7 @@ import pytest
 
 from aqmlab import ROOT
 from aqmlab.measure import time_series as lines_of
-from aqmlab.measure.derived_metrics import Absent, choke_theory, figure
+from aqmlab.measure.derived_metrics import Absent, choke_theory, metric_of
 from aqmlab.qdiscs.metadata import cards
 from aqmlab.replay import (
     claim_verdict,
@@ -514,7 +514,7 @@ def test_a_distribution_is_drawn_of_the_cells_that_have_one(made_up: Paper) -> N
     assert line.points[0] == (2.0, 0.0, 0.0)
     assert line.points[5] == (12.0, 50.0, 0.0)
     assert line.points[-1] == (26.0, 100.0, 0.0)
-    drawn = paper_plots.figure(spec | {"kind": "delays"}, made_up, store.read(made_up.results), ())
+    drawn = paper_plots.plot(spec | {"kind": "delays"}, made_up, store.read(made_up.results), ())
     assert [f">{ms}<" in drawn for ms in (2, 5, 10, 20, 4, 26)] == [True] * 4 + [False] * 2
 
 
@@ -1089,18 +1089,18 @@ def test_a_ratio_that_is_now_0_and_now_infinite_is_not_decidable(made_up: Paper)
 def test_what_never_arrived_has_no_wait() -> None:
     udp = {"rtt_ms": 50.0, "flows": 1, "goodput_bps": {"mean": 8000.0}}
     with pytest.raises(Absent, match="no packet of udp that arrived"):
-        figure({"groups": {"udp": udp}}, "udp:wait_ms")
-    assert figure({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}}, "udp:wait_ms") == 2.0
+        metric_of({"groups": {"udp": udp}}, "udp:wait_ms")
+    assert metric_of({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}}, "udp:wait_ms") == 2.0
 
 
 def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
     phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
     for marked, share in ((0, 0.3), (20, 0.5)):
         figures = {"phases": [{}, {**phase, "marked": marked}]}
-        assert figure(figures, ":dropped_1") == pytest.approx(share)
+        assert metric_of(figures, ":dropped_1") == pytest.approx(share)
     # A row leaves out what is not known.
     with pytest.raises(Absent):
-        figure({"phases": [{}, phase]}, ":dropped_1")
+        metric_of({"phases": [{}, phase]}, ":dropped_1")
 
 
 @pytest.mark.parametrize("path", [
@@ -1119,7 +1119,7 @@ def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
         "rate_bps": 1e6, "payload": {"udp": 972}, "offered_bps": {"udp": 2e6},
     }
     with pytest.raises(Absent, match=f"no {path}|nothing passed|no packet|no flow"):
-        figure(figures, path)
+        metric_of(figures, path)
 
 
 def test_the_page_names_what_turns_a_claim_over(made_up: Paper) -> None:
@@ -1391,10 +1391,10 @@ def test_how_far_a_part_of_the_queue_is_from_an_equal_one(packets: int, off: flo
         "groups": {"tcp": {"flows": 10},
                    "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
                            "goodput_bps": {"mean": 80e3}}}}
-    assert figure(made, "udp:off_equal_part") == pytest.approx(off)
+    assert metric_of(made, "udp:off_equal_part") == pytest.approx(off)
     made["summary"]["queue_packets"]["mean"] = 0
     with pytest.raises(Absent, match="no packet in the queue"):
-        figure(made, "udp:off_equal_part")
+        metric_of(made, "udp:off_equal_part")
 
 
 def test_chokes_theory_has_its_published_maximum() -> None:
@@ -1420,9 +1420,9 @@ def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> N
                    "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
                            "goodput_bps": {"mean": 80e3}}},
     }
-    assert figure(made, "udp:choke_theory") == pytest.approx(choke_theory(4 * (1 - own)))
+    assert metric_of(made, "udp:choke_theory") == pytest.approx(choke_theory(4 * (1 - own)))
     with pytest.raises(Absent, match="nothing passed"):
-        figure({**made, "summary": {**made["summary"], "utilization": 0.0}}, "udp:choke_theory")
+        metric_of({**made, "summary": {**made["summary"], "utilization": 0.0}}, "udp:choke_theory")
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [

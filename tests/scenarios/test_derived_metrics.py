@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aqmlab.measure.derived_metrics import DERIVED, choke_theory, figure
+from aqmlab.measure.derived_metrics import DERIVED, choke_theory, metric_of
 from aqmlab.replay import claims
 from aqmlab.replay.claim_verdict import by_cell, measure
 
@@ -62,7 +62,7 @@ HAND = {
 
 @pytest.mark.parametrize("path", HAND)
 def test_metric_equals_a_manual_computation(path: str) -> None:
-    assert figure(FIGURES, path) == pytest.approx(HAND[path], rel=1e-12)
+    assert metric_of(FIGURES, path) == pytest.approx(HAND[path], rel=1e-12)
 
 
 def test_no_figure_is_left_out() -> None:
@@ -74,9 +74,9 @@ def test_no_figure_is_left_out() -> None:
 def test_choke_share_matches_the_fluid_model() -> None:
     """Of a share s of the link and X offered, (1 - s) ln((X + s) / 2s) = (X + s) / 2. Nothing is
     lost here, so X is what UDP sends, twice the link."""
-    share = figure(FIGURES, "udp:choke_theory")
+    share = metric_of(FIGURES, "udp:choke_theory")
     assert (1 - share) * log((2 + share) / (2 * share)) == pytest.approx((2 + share) / 2, rel=1e-9)
-    assert figure(FIGURES, "udp:over_theory") == pytest.approx(WIRE / 10e6 / share, rel=1e-9)
+    assert metric_of(FIGURES, "udp:over_theory") == pytest.approx(WIRE / 10e6 / share, rel=1e-9)
 
 
 @pytest.mark.parametrize("offered", [0.0, 1e-6, 0.5, 1.0, 30.0, 300.0])
