@@ -47,7 +47,7 @@ skip_all() {
 	exit "$KSFT_SKIP"
 }
 
-# Run this script again in a network namespace of its own, which goes with it.
+# Run this script again in a private network namespace, which ends with it.
 enter_namespace() {
 	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
 	if [ -z "${AQM_IN_NAMESPACE:-}" ]; then

@@ -27,7 +27,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# What a case asks of a parent decides under which it runs. EVERY: how packets
+# The requirements of a case decide under which parents it runs. EVERY: how packets
 # enter and leave is each parent's own. SORTS: a child that goes or comes; one
 # parent of each sort in how it knows that a child holds packets: no parent, a
 # token bucket, a tree, two service curves, a ring, strict bands, one with a
@@ -292,7 +292,7 @@ offer() {
 	offered=$((offered + count))
 }
 
-# All leaves, all is at 0, and what left and what was dropped is what came.
+# All packets leave, all counts are 0, and packets sent plus packets dropped equal packets offered.
 # $1: packets that neither left nor count as dropped (stolen), or "any".
 drain() {
 	local handle
@@ -465,7 +465,7 @@ case_filter-steal() {
 	drain "$stolen" && goes_on "the filter"
 }
 
-# What a filter names is where the packets go.
+# Packets go to the class that a filter names.
 case_filter-class() {
 	local minor=${class/flow/3} classes
 	[ -n "$class" ] || return "$KSFT_SKIP"
@@ -489,7 +489,7 @@ case_requeue() {
 	echo 1000000 > "/sys/class/net/$DEV/gate/bulk"
 	child change 10: "$kind" limit 100000 || return
 	offer -f 8 40
-	# The first to go is the one that the core handed past an idle queue.
+	# The first packet to leave bypassed the idle queue.
 	gate_credit 1
 	gate_credit 1
 	agree "after packets came back" || return
@@ -547,7 +547,7 @@ by_default() {
 	[ "$found" -eq "$1" ]
 }
 
-# Set $where to what the statistics say of where packets are, summed over queues.
+# Set $where to the number of packets by queue, from the statistics.
 where_packets_are() {
 	local name one
 	local -A sum=()

@@ -131,7 +131,7 @@ static bool measure(__u64 *value, const char *arg, const struct unit *units,
 	}
 	*value = exact + 0.5;
 	rounded = *value;
-	/* 0.1 s is 100000 us but for the last bit of a double. */
+	/* 0.1 s is 100000 us except for the last bit of a double. */
 	return !even || fabs(exact - rounded) < 0.000001;
 }
 
@@ -643,7 +643,7 @@ static unsigned int distance(const char *a, const char *b)
 	return above[n];
 }
 
-/* Do the letters of @few stand in @many in that order? */
+/* Return whether @many contains the letters of @few in that order. */
 static bool within(const char *few, const char *many)
 {
 	for (; *few; few++, many++) {
@@ -1033,7 +1033,7 @@ static void put_stats(FILE *f, const struct plugin_stat *s, const char *base,
 	__s64 v;
 
 	for (; s->name; s++) {
-		/* What an older kernel did not send is not known. */
+		/* Values that an older kernel did not send are unknown. */
 		if (len < s->offset + s->size)
 			continue;
 		u = stat_unsigned(s, base);

@@ -17,14 +17,14 @@
  *		.qdisc		= qdisc_stats,
  *	};
  *
- * A type of option that only one kind has is defined in that kind's plugin:
+ * If only one discipline uses a type of option, its plugin defines the type:
  * static const struct plugin_type plugin_type_NAME, before PLUGIN_OPTIONS().
  *
- * Text output is accepted as input. Options that were not given stand after the
- * word "auto" (or "assumed", if the device does not know). tc reads them, but
- * sends only the options given, and their mask. JSON has plain
- * numbers in the attributes' units, fractions as real numbers that read back as
- * the same attribute.
+ * Text output is valid input. Options that were not given follow the word "auto"
+ * (or "assumed", if the device does not know the value). tc accepts them on input
+ * but sends only the given options and their mask. JSON has plain numbers in the
+ * units of the attributes. Fractions are real numbers that read back as the same
+ * attribute.
  */
 #ifndef _PLUGIN_H
 #define _PLUGIN_H
@@ -44,7 +44,7 @@ struct plugin_option;
 
 /**
  * struct plugin_line - the words of a command
- * @options: those of the plugin
+ * @options: options of the plugin
  * @argc: number of words
  * @argv: the words
  * @dev: name of the device; may be NULL
@@ -57,13 +57,13 @@ struct plugin_line {
 };
 
 /**
- * struct plugin_type - how values are written and shown
- * @size: of the attribute, bytes
- * @word: stands for a value in help
- * @parse: value of a word; false if it is none. A value out of range is one.
- * @text: the word that means just this value; at most PLUGIN_TEXT bytes
- * @json: print it in JSON
- * @allowed: what may be given, in words; NULL: from least to greatest of @text
+ * struct plugin_type - a type of option: parse and print its values
+ * @size: size of the attribute in bytes
+ * @word: placeholder for a value in help
+ * @parse: parse a word; return false if it is no value. Accepts values out of range.
+ * @text: print the word for exactly this value, at most PLUGIN_TEXT bytes
+ * @json: print the value in JSON
+ * @allowed: describe allowed values; NULL: from the lower to the upper bound by @text
  */
 struct plugin_type {
 	unsigned int	size;
@@ -79,13 +79,13 @@ struct plugin_type {
 /**
  * struct plugin_option - one option of a discipline
  * @name: as typed, and its key in JSON
- * @type: how it is written, and its attribute
+ * @type: its type
  * @attr: its netlink attribute
- * @least: in the attribute's unit
- * @greatest: in the attribute's unit
+ * @least: lower bound, in the attribute's unit
+ * @greatest: upper bound, in the attribute's unit
  * @value: default, or TC_AQM_DERIVED
- * @unit: what a plain number counts; of a choice, its words with "|" between
- * @help: in a line
+ * @unit: unit of a plain number; for a choice, its words separated by "|"
+ * @help: description in one line
  */
 struct plugin_option {
 	const char			*name;
@@ -127,11 +127,11 @@ enum plugin_show {
 /**
  * struct plugin_stat - one statistic
  * @name: its name in text and its key in JSON
- * @show: how
- * @negative: the type has a sign
- * @offset: where it lies, bytes
+ * @show: how to print it
+ * @negative: the type is signed
+ * @offset: offset in bytes
  * @size: 4 or 8 bytes
- * @unit: of a choice, its words with "|" between
+ * @unit: for a choice, its words separated by "|"
  */
 struct plugin_stat {
 	const char		*name;
@@ -144,10 +144,10 @@ struct plugin_stat {
 
 /**
  * struct plugin - one discipline
- * @util: what tc knows of it
- * @options: in the order of output, one without a name at the end
- * @qdisc: statistics of the discipline, one without a name at the end
- * @cls: of its classes; NULL: they have none
+ * @util: tc's entry for it
+ * @options: options in output order, ended by one without a name
+ * @qdisc: statistics of the discipline, ended by one without a name
+ * @cls: statistics of its classes; NULL: none
  */
 struct plugin {
 	struct qdisc_util		util;
@@ -185,9 +185,8 @@ struct plugin {
 	static const struct plugin_stat name[] = { list(PLUGIN_STAT, strct) {} }
 
 /*
- * The name that tc looks up for a kind. One that begins with a digit is no C
- * identifier, and gets it from the assembler: PLUGIN_AS(tworegionred,
- * "2regionred").
+ * The symbol that tc looks up for a kind. A name that begins with a digit is not a
+ * C identifier, so the assembler sets it: PLUGIN_AS(tworegionred, "2regionred").
  */
 #define PLUGIN(ident) \
 	__attribute__((visibility("default"))) \
@@ -210,7 +209,7 @@ int plugin_print(const struct qdisc_util *qu, FILE *f, struct rtattr *opt);
 int plugin_print_xstats(const struct qdisc_util *qu, FILE *f,
 			struct rtattr *xstats);
 
-/* For types of their own. */
+/* For plugins that define types. */
 bool plugin_whole(__u64 *value, const char *arg, char **end);
 bool plugin_time(__u64 *ns, const char *arg);
 bool plugin_given(__u64 *value, const struct plugin_line *line,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A network device that sends only what it is told to, for tests of queue
+ * A network device that sends only on request, for tests of queue
  * disciplines: `ip link add g0 type gate`. Its transmit queues are stopped
  * unless it has credit; writing N to /sys/class/net/g0/gate/credit lets N
- * packets leave. What leaves is counted and dropped, and packet sockets see it.
+ * packets leave. Packets that leave are counted and dropped, and packet sockets see them.
  * With N in gate/bulk the core takes packets of N bytes in all at a time; those
  * beyond the credit go back.
  *

@@ -220,7 +220,7 @@ class Writer:
         return self.refused(f"Wrong values of {self.kind.name}'s {option.name}", tried, expected)
 
     def derived(self) -> Iterator[Case]:
-        """What follows from others is shown as given, or else behind the word "auto"."""
+        """Derived options are shown as given, or after the word "auto"."""
         names = [o.name for o in self.kind.options if o.default == "auto" and not o.fixed]
         names = [name for name in names if name not in self.kind.alone]
         if names:
@@ -271,7 +271,7 @@ class Writer:
         )  # fmt: skip
 
     def conflicts(self) -> Iterator[Case]:
-        """Values that are not possible together: neither for a change nor to begin with."""
+        """Values that are not possible together: at set-up and at a change."""
         for conflict in self.kind.conflicts:
             change = self.qdisc("change", conflict.words)
             add = f"$TC qdisc add dev $IFB root {self.kind.name} {conflict.words}"
@@ -331,7 +331,7 @@ def help_line(option: Option) -> str:
 
 
 def overlay(shown: dict[str, Shown], option: Option, typed: str) -> dict[str, Shown]:
-    """What JSON shows when, besides, one option is given."""
+    """JSON output with one more option given."""
     value = option.good[typed]
     new = value if isinstance(value, dict) else {option.name: value}
     return {key: value for key, value in {**shown, **new}.items() if value is not None}
@@ -345,7 +345,7 @@ def script(*commands: str, merge: bool = False) -> str:
 
 
 def same(show: str) -> str:
-    """Say whether what a command shows is still what $before holds."""
+    """Say whether the output of a command still equals $before."""
     return f'[ "$before" = "$({show})" ] && echo unchanged'
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One world: its operations, and the account that must hold after each. */
+/* One world: its operations, and the checks after each of them. */
 #include <signal.h>
 #include <stdio.h>
 
@@ -10,9 +10,9 @@
 
 static bool world_busy;	/* an operation is under way */
 
-/* ---- the beginning and the end ---- */
+/* ---- set up and tear down ---- */
 
-/* "TYPE:VALUE:BYTES ...": attributes as no tc would send them. */
+/* "TYPE:VALUE:BYTES ...": raw attributes that no tc would send. */
 static void raw_options(char *msg, const char *words)
 {
 	struct nlattr *nest = (struct nlattr *)msg, *a;
@@ -60,7 +60,7 @@ static void keep_message(const struct netlink_ext_ack *extack)
 		 extack->_msg ?: "");
 }
 
-/* As qdisc_create() does it; false after a failure, with all freed. */
+/* Like qdisc_create(). Return false after a failure, with everything freed. */
 static bool kind_init(struct Qdisc *sch, struct nlattr *opt, bool by_default)
 {
 	struct netlink_ext_ack extack = {};
@@ -70,7 +70,7 @@ static bool kind_init(struct Qdisc *sch, struct nlattr *opt, bool by_default)
 		return true;
 	}
 	keep_message(&extack);
-	/* qdisc_create_dflt() resets what it could not set up. */
+	/* qdisc_create_dflt() resets a qdisc whose init failed. */
 	if (by_default) {
 		world->locked = true;
 		qdisc_reset(sch);
@@ -83,9 +83,9 @@ static bool kind_init(struct Qdisc *sch, struct nlattr *opt, bool by_default)
 }
 
 /*
- * In the library an oops ends the operation, not the program that loaded it.
- * There may be several of them, each with its own handler: the one that no
- * operation of this one has caused goes on to the one before.
+ * In the library an oops ends the operation, not the program. Several libraries
+ * can be loaded, each with its own handler. If no operation of this library is
+ * running, pass the signal to the previous handler.
  */
 #ifdef USERSPACE_LIBRARY
 static struct sigaction before_segv, before_fpe;
@@ -214,7 +214,7 @@ refused:
 	return w;
 }
 
-/* All is freed; returns WORLD_BROKEN where something was left. */
+/* Free everything. Return WORLD_BROKEN if memory or packets are left. */
 int world_free(struct world *w)
 {
 	int rc = 0;
@@ -252,14 +252,14 @@ int world_free(struct world *w)
 	return rc;
 }
 
-/* ---- the account ---- */
+/* ---- checks ---- */
 
 static struct Qdisc *root(void)
 {
 	return world->levels[world->depth - 1];
 }
 
-/* What enqueue writes may not be read or written without the lock. */
+/* Data that enqueue writes must not be read or written without the lock. */
 static void must_have_locked(u64 locks_before, const char *operation)
 {
 	if (world->locks == locks_before)
@@ -278,7 +278,7 @@ static void read_stats(struct Qdisc *sch, struct gnet_dump *d)
 	must_have_locked(locks, "dump_stats");
 }
 
-/* What is held, by those who hold it; see the list in README.md. */
+/* Check queued packets at each level; README.md lists the checks. */
 void world_check(void)
 {
 	struct world_account held = {};
@@ -292,7 +292,7 @@ void world_check(void)
 		held.n++;
 		held.bytes += qdisc_pkt_len(skb);
 	}
-	/* Those that a parent has peeked at, or that came back to it. */
+	/* Packets that a parent has peeked at, or that came back to it. */
 	for (i = 1; i < world->depth; i++) {
 		for (skb = world->levels[i]->gso_skb.head; skb; skb = skb->next) {
 			held.n -= !skb->leaf;
@@ -332,7 +332,7 @@ void world_check(void)
 		userspace_inner(world->kind, false);
 }
 
-/* ---- packets come and go ---- */
+/* ---- packets ---- */
 
 struct packet {
 	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, tag, gso;
@@ -349,7 +349,7 @@ static void put16(u8 *p, u16 v)
 	p[1] = v;
 }
 
-/* Headers as tools/qdrive.c builds them, as far as they fit into the length. */
+/* Build headers like tools/qdrive.c, truncated to the length. */
 static void write_headers(struct sk_buff *skb, const struct packet *p)
 {
 	u8 buf[USERSPACE_HEAD] = { 2, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1 };
@@ -488,7 +488,7 @@ static struct sk_buff *make_packet(const struct packet *p)
 	return skb;
 }
 
-/* The discipline's enqueue, and its contract with parents, if any or not. */
+/* Call the discipline's enqueue and check its contract with parents. */
 static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
@@ -509,7 +509,7 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	told_drops = world->told_drops - told_drops;
 	n = (verdict == NET_XMIT_SUCCESS) - told_n;
 	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - told_len;
-	/* To tell of bytes alone would tell a parent of 0 packets that it is empty. */
+	/* A report of bytes alone would make a parent with 0 packets believe that it is empty. */
 	if (gso && !qlen && sch->q.qlen == 1) {
 		world->over += bytes - sch->qstats.backlog;
 		bytes = sch->qstats.backlog;
@@ -524,7 +524,7 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	n = told_drops + (verdict != NET_XMIT_SUCCESS &&
 			  net_xmit_drop_count(verdict));
 	drops = sch->qstats.drops - drops;
-	/* What no parent has counted is not told to them. */
+	/* Packets that no parent has counted must not be reported. */
 	if (gso && (!sch->q.qlen || (!qlen && sch->q.qlen == 1)) && n < drops) {
 		world->unheard += drops - n;
 		n = drops;
@@ -555,8 +555,8 @@ static void requeue(struct Qdisc *sch, struct sk_buff *first, u32 n)
 }
 
 /*
- * Why enqueue freed @skb. Segments have their packet's number, and what the
- * filters said of each; a class that does not exist is the same for all.
+ * Find out why enqueue freed @skb. Segments have the number of their packet and
+ * separate filter verdicts. A missing class is the same for all segments.
  */
 static struct world_account *why_freed(const struct sk_buff *skb, u32 number,
 				       int verdict)
@@ -575,7 +575,7 @@ static struct world_account *why_freed(const struct sk_buff *skb, u32 number,
 	return &world->lost;
 }
 
-/* What the core would say of a drop, unless the discipline knows better. */
+/* The core's default reason for a drop. */
 static void check_reason(const struct sk_buff *skb,
 			 const struct world_account *why)
 {
@@ -614,7 +614,7 @@ static int do_enqueue(const struct packet *p)
 		check_reason(s, why);
 		world_gone(s, why);
 	}
-	/* The arrival or its segments: those that are left are held. */
+	/* Segments of the arrival that were not freed are queued. */
 	list_for_each_entry(s, &world->alive, alive)
 		if (s->where == USERSPACE_ARRIVING)
 			s->where = USERSPACE_HELD;
@@ -705,7 +705,7 @@ static void send_flight(u32 n)
 	}
 }
 
-/* Of what the driver has, the last @n come back, and the others are sent. */
+/* The driver hands its last @n packets back and sends the others. */
 static void do_requeue(u32 n)
 {
 	if (!world->flight.qlen)
@@ -718,12 +718,12 @@ static void do_requeue(u32 n)
 	world->peeked = NULL;
 }
 
-/* Only parents peek; at the root this stands in for one. */
+/* Only parents peek. At the root we act as the parent. */
 static void do_peek(void)
 {
 	struct Qdisc *sch = root();
 
-	/* What a driver handed back goes first, and no parent knows of it. */
+	/* Packets that the driver handed back leave first. No parent knows of them. */
 	if (world->depth == 1 && sch->gso_skb.head)
 		return;
 	world->locked = true;
@@ -871,7 +871,7 @@ static int on_class(struct Qdisc *sch, unsigned long cl, struct qdisc_walker *w)
 	return 0;
 }
 
-/* The classes hold what the qdisc holds, but for what a parent peeked at. */
+/* The classes together have the packets of the qdisc, except peeked ones. */
 static void check_classes(void)
 {
 	struct walk walk = { .w.fn = on_class };
@@ -883,7 +883,7 @@ static void check_classes(void)
 		qlen--;
 		backlog -= qdisc_pkt_len(skb);
 	}
-	/* Nothing can be grafted onto a class, and a class has no filters. */
+	/* A class accepts no child and has no filters. */
 	if (world_ops->cl_ops->leaf(world->kind, 1) ||
 	    world_ops->cl_ops->find(world->kind, world->kind->handle | 1) ||
 	    world_ops->cl_ops->bind_tcf(world->kind, 0, 1) ||
@@ -898,7 +898,7 @@ static void check_classes(void)
 				    backlog);
 }
 
-/* A number in JSON; false if there is none of that name. */
+/* Find a number in JSON by name. Return false if it is missing. */
 static bool number_of(const char *json, const char *name, u64 *value)
 {
 	char key[64];
@@ -912,8 +912,8 @@ static bool number_of(const char *json, const char *name, u64 *value)
 }
 
 /*
- * The counters of what the algorithm chose, or of all other losses, as
- * <linux/pkt_sched_aqm.h> tells them apart.
+ * Sum the counters of drops by the algorithm, or of all other losses, as
+ * <linux/pkt_sched_aqm.h> distinguishes them.
  */
 static u64 causes(const char *json, bool chosen)
 {
@@ -931,7 +931,7 @@ static u64 causes(const char *json, bool chosen)
 	return sum;
 }
 
-/* Each loss has one cause, and the bytes are those of what was lost. */
+/* Each loss has one cause, and dropped_bytes is their total length. */
 static void check_causes(const struct gnet_dump *d)
 {
 	struct {
@@ -969,7 +969,7 @@ static void check_causes(const struct gnet_dump *d)
 		check_classes();
 }
 
-/* Statistics are read without a trace of it, in any room there is. */
+/* Reading statistics changes nothing, for any buffer size. */
 static void do_look(void)
 {
 	size_t size = world_ops->priv_size;
@@ -1004,7 +1004,7 @@ static void do_look(void)
 	free(before);
 }
 
-/* What is dumped sets up another that dumps the same. */
+/* A dump sets up another instance with the same dump. */
 static void do_again(void)
 {
 	struct netlink_ext_ack extack = {};
@@ -1017,7 +1017,7 @@ static void do_again(void)
 	world->fail_in = 0;
 	world_most_alloc = S32_MAX;
 	opt->nla_type |= NLA_F_NESTED;
-	/* A copy would assume a rate where the device has forgotten its speed. */
+	/* A copy would assume a rate if the device has forgotten its speed. */
 	if (world->forgot)
 		goto free;
 	if (world_ops->init(sch, opt, &extack))
@@ -1043,7 +1043,7 @@ free:
 	world_most_alloc = most_alloc;
 }
 
-/* A second one is set up and may fail, on either path of the core. */
+/* Set up a second instance, which may fail, on both paths of the core. */
 static int do_init(const char *words, bool by_default)
 {
 	u32 allocations = world->allocations;
@@ -1074,7 +1074,7 @@ static int do_init(const char *words, bool by_default)
 	return good ? 0 : -EINVAL;
 }
 
-/* Whoever holds a clone pulls data, or lets go of it. */
+/* The holder of a clone pulls data or frees it, so truesize changes. */
 static void do_truesize(u32 truesize)
 {
 	struct sk_buff *skb;
@@ -1314,7 +1314,7 @@ int world_stats(struct world *w, u32 level, struct world_stats *st)
 	return 0;
 }
 
-/* Returns how many there are, which may be more than there is room for. */
+/* Return the number of entries, which may exceed the room. */
 int world_classes(struct world *w, struct world_stats *st, u32 room)
 {
 	struct walk walk = { .w.fn = on_class, .st = st, .room = room };
@@ -1327,7 +1327,7 @@ int world_classes(struct world *w, struct world_stats *st, u32 room)
 	return walk.n;
 }
 
-/* The statistics as tc's plugin names them; of the qdisc for minor 0. */
+/* Return statistics by their names in tc; minor 0 means the qdisc. */
 int world_named(struct world *w, u32 minor, char *json, u32 room)
 {
 	struct {
@@ -1349,7 +1349,7 @@ int world_named(struct world *w, u32 minor, char *json, u32 room)
 	return tc_print(&attr, true, json, room);
 }
 
-/* The options that are dumped, as tc's plugin names them. */
+/* Return dumped options by their names in tc. */
 int world_options(struct world *w, char *json, u32 room)
 {
 	struct sk_buff *skb;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A discipline, what is above it, the packets, and the account kept of them.
+ * A discipline with its parents and packets, and checks of all counts.
  *
- * One world is one discipline, the one that is compiled in, at the root of a
- * device or below one or two parents. world_do() does one operation of a trace
- * and checks afterwards that every count agrees with the packets that are
- * there. What does not agree, what a list or a division would have tripped
- * over in the kernel, is a violation: it ends the operation and the world.
+ * One world has one compiled-in discipline, at the root of a device or below one
+ * or two parents. world_do() performs one operation of a trace and then checks
+ * that every count agrees with the packets. A wrong count, list or division is a
+ * violation, which ends the operation and the world.
  *
- * README.md has the language of a trace.
+ * README.md describes traces.
  */
 #ifndef USERSPACE_WORLD_H
 #define USERSPACE_WORLD_H
@@ -33,47 +32,47 @@ struct world_account {
 };
 
 /**
- * struct world - the whole
- * @violation: what went wrong; empty while nothing did
- * @verdict: of the last enqueue at the root, a NET_XMIT_...
- * @message: of the last extack, or line in the log; empty if there was none
- * @warnings: lines in the log
+ * struct world - state of a world
+ * @violation: description of the violation; empty if there was none
+ * @verdict: NET_XMIT_... of the last enqueue at the root
+ * @message: last extack or log line; empty if there was none
+ * @warnings: number of log lines
  * @fatal: abort() on a violation
- * @entry: where a violation returns to
+ * @entry: jump buffer for a violation
  * @now: the time, ns
  * @random: state of the random numbers
- * @seed: their first state
+ * @seed: initial state
  * @filters: pointer to the discipline's list of filters; NULL: it takes none
  * @fail_in: the allocation that will fail, counted from 1; 0: none
  * @locked: the qdisc lock is held
- * @locks: how often the discipline has taken it
- * @walk: the inner structures are walked over after each operation
+ * @locks: number of times the discipline took the lock
+ * @walk: check the inner structures after each operation
  * @purging: packets that are freed are neither sent nor lost
- * @bypass: TCQ_F_CAN_BYPASS counts
- * @allocations: not freed yet
+ * @bypass: respect TCQ_F_CAN_BYPASS
+ * @allocations: allocations not yet freed
  * @purge_drops: losses that only the parents know of
- * @unheard: losses that the parents were not told of, rightly
- * @over: bytes that the parents count too many, rightly
+ * @unheard: losses that are correctly not reported to the parents
+ * @over: bytes that the parents correctly count too many
  * @kind: the discipline
  * @levels: @kind, its parent, its parent
  * @depth: entries of @levels
  * @alive: packets not yet freed
  * @flight: packets that the driver took and has not sent
- * @sent: by the driver
- * @lost: freed without having been sent
- * @congested: of them those whose reason is congestion
- * @stolen: taken by a filter
- * @filtered: lost to a filter
- * @purged: by a reset
- * @consumed: cut into segments
- * @told_n: what @kind told its parents in this operation, packets
- * @told_len: bytes
- * @told_drops: the packets of them that counted as lost
- * @peeked: what the last peek saw
- * @number: next packet's
+ * @sent: packets sent by the driver
+ * @lost: packets freed without being sent
+ * @congested: lost packets whose drop reason is congestion
+ * @stolen: packets stolen by a filter
+ * @filtered: packets dropped by a filter
+ * @purged: packets freed by a reset
+ * @consumed: packets split into segments
+ * @told_n: packets that @kind reported to its parents in this operation
+ * @told_len: bytes reported
+ * @told_drops: reported packets that counted as drops
+ * @peeked: packet seen by the last peek
+ * @number: number of the next packet
  * @out: number and TOS of the packets sent in this operation
- * @n_out: how many
- * @out_room: for how many there is room
+ * @n_out: entries of @out
+ * @out_room: room of @out
  */
 struct world {
 	char			violation[512];
@@ -121,12 +120,12 @@ struct world {
 	u32			out_room;
 };
 
-extern struct world *world;		/* whose turn it is */
-extern struct Qdisc_ops *world_ops;	/* of the discipline compiled in */
-extern u32 world_most_alloc;		/* larger ones fail; as the kernel's */
-extern int world_stderr;		/* where a fatal violation is told */
+extern struct world *world;		/* class whose turn it is */
+extern struct Qdisc_ops *world_ops;	/* name of the compiled-in discipline */
+extern u32 world_most_alloc;		/* larger allocations fail, as in the kernel */
+extern int world_stderr;		/* function that reports a fatal violation */
 
-/* What Python sees of a qdisc or a class. */
+/* State of a qdisc or class for Python. */
 struct world_stats {
 	u32	minor;
 	u32	qlen;
@@ -144,9 +143,9 @@ struct world_stats {
 /* ---- the library ---- */
 
 /*
- * @options: as typed after tc qdisc add ... KIND; @topology: names of parents,
- * from the root down, with a space between; "" for the root; seed: of the
- * kernel's random numbers. Sets @error to NULL or what was wrong.
+ * @options: options as for tc qdisc add ... KIND; @topology: names of parents from
+ * the root down, separated by a space, or "" for none; @seed: seed of the kernel's
+ * random numbers. Sets @error to NULL or to a message.
  */
 struct world *world_new(const char *options, const char *topology, u64 seed,
 			const char **error);
@@ -167,7 +166,7 @@ void world_walk(struct world *w);
 
 /* ---- inside ---- */
 
-/* Of inner/KIND.c, for those that have one; @deep: also what takes long. */
+/* Checks of inner/KIND.c, if the discipline has one; @deep: also slow checks. */
 void userspace_inner(struct Qdisc *sch, bool deep) __attribute__((weak));
 
 
@@ -192,7 +191,7 @@ int tc_options(const char *words, void *msg, size_t room);
 int tc_print(const void *attr, bool xstats, char *json, size_t room);
 bool tc_has_classes(void);
 
-/* The discipline's, as its uapi header lists them; one without a name at the end. */
+/* Lists of the discipline's uapi header, ended by an entry without a name. */
 struct tc_statistic {
 	const char *name;
 	const char *meaning;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The modules build without a warning for every target that the design names."""
+"""Modules build without a warning for every supported target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labkit.modules import MAKE_LOG, compile_copy, ensure_modules, module_source
 from labkit.stock import ensure_stock
 
 TOP = Path(__file__).resolve().parents[2]
-# What our modules need to compile, on top of tinyconfig.
+# Settings that our modules need, on top of tinyconfig.
 CONFIG = """
 CONFIG_MODULES=y
 CONFIG_NET=y
@@ -32,7 +32,7 @@ CONFIG_SYSFS=y
 
 
 def clang_suffix() -> str | None:
-    """The argument of make LLVM= for a clang with its linker, or None."""
+    """Return make's argument LLVM= for a clang with its linker, or None."""
     for suffix in ("", *(f"-{version}" for version in range(30, 14, -1))):
         if shutil.which(f"clang{suffix}") and shutil.which(f"ld.lld{suffix}"):
             return suffix or "1"
@@ -40,19 +40,19 @@ def clang_suffix() -> str | None:
 
 
 def build(arguments: Sequence[str], copy: Path) -> str:
-    """Build the modules in ``copy`` for the kernel that make's arguments name; make's output."""
+    """Build the modules in ``copy`` for a kernel. Return make's output."""
     return compile_copy(arguments, TOP, module_sources(), copy, "W=1")
 
 
 def own_warnings(output: str) -> list[str]:
-    """Warnings about our files; the target's headers have warnings of their own."""
+    """Return warnings about our files, without those of the target's headers."""
     files = r"(sch_\w+\.c|include/aqm/\w+\.h|compat\.h|(bench|selftests)/\S+\.c)"
     ours = re.compile(rf"{files}:.*warning:")
     return [line for line in output.splitlines() if ours.search(line)]
 
 
 def modules(copy: Path) -> list[Path]:
-    """What was built; every discipline must be among it."""
+    """Return the built modules. Every discipline must be among them."""
     built = sorted(copy.rglob("*.ko"))
     assert {path.stem for path in TOP.glob("sch_*.c")} <= {path.stem for path in built}
     return built
@@ -60,7 +60,7 @@ def modules(copy: Path) -> list[Path]:
 
 @pytest.mark.parametrize("version", records.names("qemu"))
 def test_builds_without_warnings_for_stock_kernels(version: str) -> None:
-    """Those that the guests load."""
+    """Build for the kernels that guests load."""
     built = ensure_modules(ensure_stock(version)).parents[1]
     assert not own_warnings((built / MAKE_LOG).read_text())
     assert modules(built / "src")
@@ -69,7 +69,7 @@ def test_builds_without_warnings_for_stock_kernels(version: str) -> None:
 def test_builds_without_warnings_with_clang(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
-    """For a kernel configured for clang: Debian's are built with gcc and take gcc's options."""
+    """Build for a kernel configured for clang. Debian's kernels need gcc."""
     suffix = clang_suffix()
     if suffix is None:
         pytest.skip("no clang with lld: apt-get install clang lld llvm")
@@ -85,7 +85,7 @@ def test_builds_without_warnings_with_clang(
 def test_builds_for_32_bit_without_64_bit_division(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
-    """A plain / or % on u64 compiles there but leaves a call that no kernel has."""
+    """On 32 bit, a plain / or % on u64 compiles to a call that no kernel has."""
     kdir = tmp_path_factory.mktemp("i386")
     arguments = prepare(default_kernel(), kdir, CONFIG, ["ARCH=i386"])
     output = build(arguments, tmp_path)
@@ -114,7 +114,7 @@ DROP_REASONS = {
 
 @pytest.mark.parametrize("kernel", DROP_REASONS)
 def test_drop_reasons_are_those_that_the_headers_have(kernel: str, tmp_path: Path) -> None:
-    """No reasons, one for all qdiscs, several among all others, and several of their own."""
+    """Kernels with no drop reasons, one for all qdiscs, several in a common list, and a separate list."""
     found, expected = DROP_REASONS[kernel]
     for line in found:
         name, text = line.split(": ")

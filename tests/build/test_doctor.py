@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""sch-aqm-doctor: each thing that can be broken is named, alone, with what to do about it.
+"""sch-aqm-doctor names each fault, and only that, with its remedy.
 
-It runs on a machine made of files below DOCTOR_ROOT, with real modinfo and depmod, and with
-stand-ins for the programs that would ask this machine's kernel.
+It runs on a simulated machine of files below DOCTOR_ROOT, with the real modinfo and depmod, and with
+replacements for programs that would ask this machine's kernel.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PROGRAMS = {
 
 
 class Machine:
-    """A machine on which all is fine, to be broken."""
+    """A simulated machine without faults."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -76,19 +76,19 @@ class Machine:
             self.write(f"usr/lib/x/tc/q_{kind}.so", "\0sch-aqm version 0.9\0")
 
     def write(self, name: str, text: str) -> Path:
-        """A file with TEXT at NAME."""
+        """Write TEXT into file NAME."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
 
     def capabilities(self, effective: int) -> None:
-        """What the process may do."""
+        """Set the capabilities of the process."""
         self.write("proc/self/status", f"Name:\tsh\nCapEff:\t{effective:016x}\nSeccomp:\t0\n")
 
     def module(self, kind: str, kernel: str = KERNEL, built_for: str = KERNEL,
                version: str = "0.9", signer: str = "") -> None:
-        """A module that has what modinfo reads, and nothing else."""
+        """Write a module with only the fields that modinfo reads."""
         facts = {"name": f"sch_{kind}", "version": version, "srcversion": "ABC",
                  "vermagic": f"{built_for} SMP mod_unload"}
         text = "".join(f'"{key}={value}\\0"' for key, value in facts.items())
@@ -100,12 +100,12 @@ class Machine:
         self.map(kernel)
 
     def map(self, kernel: str = KERNEL) -> None:
-        """What make install does after it."""
+        """Do the steps of make install after copying."""
         subprocess.run([need("depmod", "kmod"), "-b", self.root, kernel],
                        check=True, stderr=subprocess.DEVNULL)
 
     def ask(self) -> tuple[int, str]:
-        """The doctor's exit status and words."""
+        """Return the doctor's exit status and output."""
         environment = {name: value for name, value in os.environ.items() if name != "TC_LIB_DIR"}
         environment |= self.environment
         environment["DOCTOR_ROOT"] = str(self.root)
@@ -258,7 +258,7 @@ def kernel_refuses(m: Machine) -> None:
     m.write("refuse", "RTNETLINK answers: Invalid argument")
 
 
-#: How it is broken, what is said, what is to be done.
+#: How to break the machine, the expected message, the expected remedy.
 BROKEN: list[tuple[Callable[[Machine], None], str, str]] = [
     (no_modules, f"no modules for Linux {KERNEL}", "make install"),
     (no_modules_no_headers, "headers are missing", f"apt-get install linux-headers-{KERNEL}"),
@@ -299,7 +299,7 @@ def test_what_is_broken_is_said_once_with_a_remedy(
     assert status == 1
     faults = [line for line in said.splitlines() if line.startswith("WRONG")]
     remedies = [line for line in said.splitlines() if line.startswith("        Remedy: ")]
-    if damage is kernel_refuses:  # Each discipline may have a reason of its own.
+    if damage is kernel_refuses:  # Each discipline may fail for a different reason.
         assert len(faults) == len(remedies) == len(KINDS)
     else:
         assert len(faults) == len(remedies) == 1
@@ -308,7 +308,7 @@ def test_what_is_broken_is_said_once_with_a_remedy(
 
 
 def test_signed_modules_are_enough_where_signatures_are_asked_for(machine: Machine) -> None:
-    """With a signature as sign-file appends it; the kernel then judges the key."""
+    """Append a signature as sign-file does. The kernel then checks the key."""
     secure_boot_unsigned(machine)
     modinfo = need("modinfo", "kmod")
     machine.write("bin/modinfo", f'#!/bin/sh\ncase "$*" in *signer*) echo me ;; '

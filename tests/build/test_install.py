@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make install` installs what a user needs, where it belongs, and `make uninstall` takes it away.
+"""`make install` installs all files in the right places, and `make uninstall` removes them.
 
-With the headers of Debian's kernels, below DESTDIR, where nothing of this machine is touched,
-and in guests with these kernels.
+Uses the headers of Debian's kernels and DESTDIR, without touching this machine, and guests with
+these kernels.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ELSEWHERE = [Path("/lib/modules"), Path("/usr/share/man/man8"), Path("/usr/sbin"
 
 
 def run(words: list[str | Path], cwd: Path, **environment: str) -> str:
-    """Run a command that must succeed; what it printed."""
+    """Run a command that must succeed. Return its output."""
     done = subprocess.run(words, cwd=cwd, env={**os.environ, **environment}, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, done.stdout
@@ -38,12 +38,12 @@ def run(words: list[str | Path], cwd: Path, **environment: str) -> str:
 
 
 def files(top: Path) -> list[str]:
-    """All files below TOP."""
+    """Return all files below TOP."""
     return sorted(str(path.relative_to(top)) for path in top.rglob("*") if not path.is_dir())
 
 
 def source(copy: Path) -> Path:
-    """A copy of what is under version control, without the control."""
+    """Copy all files under version control, without git."""
     listed = run(["git", "ls-files", "-z"], TOP)
     for name in listed.split("\0"):
         if name and (TOP / name).is_file():
@@ -54,7 +54,7 @@ def source(copy: Path) -> Path:
 
 @dataclass
 class Installed:
-    """A source tree and what was installed from it below DESTDIR."""
+    """A source tree, and the files installed from it below DESTDIR."""
 
     kernel: Kernel
     tree: Path
@@ -68,7 +68,7 @@ class Installed:
 
 
 def make(tree: Path, kernel: Kernel, *words: str) -> str:
-    """Run make in TREE as a user would who has headers for KERNEL."""
+    """Run make in TREE like a user with headers for KERNEL."""
     _, kdir, *rest = make_arguments(kernel)
     return run(["make", f"KDIR={kdir}", *rest, *words], tree)
 
@@ -133,7 +133,7 @@ def test_uninstall_leaves_nothing(installed: Installed) -> None:
 
 
 def test_modprobe_finds_what_tc_asks_for_until_it_is_uninstalled(installed: Installed) -> None:
-    """The core asks for net-sch-KIND. The kernel's own modules and their map stay as they are."""
+    """The core requests net-sch-KIND. The kernel's own modules and their map do not change."""
     release = installed.kernel.release
     own = installed.destdir / "lib" / "modules" / release
     for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
@@ -161,7 +161,7 @@ def test_another_prefix_takes_all_but_the_modules(installed: Installed, tmp_path
 @pytest.mark.slow
 @pytest.mark.extra
 def test_the_readme_works_as_typed_in_a_stock_guest(installed: Installed) -> None:
-    """What it says is in install_guest.sh; the host built the modules, the guest is slow."""
+    """install_guest.sh has the checks. The host builds the modules, because the guest is slow."""
     make(installed.tree, installed.kernel, "modules", "plugins")
     words = f"cd {installed.tree} && tests/build/install_guest.sh {installed.kernel.path}"
     request = Request(["sh", "-c", words], engine="qemu", kernel=installed.kernel.name,
@@ -181,7 +181,7 @@ def test_missing_headers_are_named_with_the_package_to_install() -> None:
 
 
 def version(tree: Path) -> str:
-    """What TREE's tools/version says."""
+    """Return the output of TREE's tools/version."""
     return run([tree / "tools" / "version"], TOP).strip()
 
 

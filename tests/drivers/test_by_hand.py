@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In guests with Debian's kernels: what the documentation tells to type, typed."""
+"""Run the documented commands in guests with Debian's kernels."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from labkit.records import names
 from tests.selftests import KINDS, Kind, every_kind, matrix_names, run_selftest, tdc_cases
 
 TOP = Path(__file__).resolve().parents[2]
-# As by_hand.sh has it: bits a second, flows, seconds; and how much of a full packet is payload.
+# As in by_hand.sh: bits per second, flows, seconds; and the payload's part of a full packet.
 RATE, FLOWS, DURATION, PAYLOAD = 4e6, 4, 5, 1460 / 1514
-BUCKET = 2 * 1514 * 8  # bits that the bottleneck may send at once
+BUCKET = 2 * 1514 * 8  # burst of the bottleneck, in bits
 
 pytestmark = [pytest.mark.qemu, pytest.mark.extra]
 
 
 @pytest.fixture(scope="module", params=names("qemu"))
 def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the result of each kind; nothing else is left in the guest."""
+    """Return a directory with the result of each kind, after checking that nothing else is left."""
     subprocess.run(["make", "-s", "tools"], cwd=TOP, check=True)
     out = tmp_path_factory.mktemp("by-hand")
-    # Counting instructions: the guest is in time by its own clock, whatever else the host does.
+    # With counted instructions the guest keeps its own time on a busy host.
     done = subprocess.run(
         [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", request.param, "--icount",
          "--time-limit", "7200", "--share", out, "--",
@@ -44,23 +44,23 @@ def test_a_scenario_on_the_machines_own_kernel(results: Path, kind: Kind) -> Non
     directory = results / kind.name
     result = json.loads((directory / "result.json").read_text())
     summary: dict[str, Any] = result["summary"]
-    # Reno halves its window, so what is lost costs it no more than half of the link.
+    # Reno halves its window, so losses cost at most half of the link.
     assert 0.5 < summary["utilization"] <= 1 + BUCKET / RATE / DURATION
 
     with (directory / "flows.csv").open() as file:
         flows = list(csv.DictReader(file))
     root, child = json.loads((directory / "qdisc.json").read_text())
     assert child["kind"] == kind.name
-    # Each flow has its figures, and what arrived had been sent.
+    # Each flow has its metrics, and received at most what was sent.
     assert len(flows) == FLOWS
     arrived = [int(flow["bytes"]) for flow in flows]
     assert all(arrived)
     assert sum(arrived) <= PAYLOAD * child["bytes"]
     assert summary["goodput_bps"]["min"] > 0
-    # The parent agrees.
+    # The parent's counts agree.
     for key in ("bytes", "packets", "drops", "backlog", "qlen"):
         assert root[key] == child[key]
-    # What was lost was sent again, but for what the end came before.
+    # Lost data were sent again, except near the end.
     again = sum(int(flow["retransmits"]) for flow in flows)
     assert child["drops"] <= again + sum(int(flow["cwnd"]) for flow in flows)
 
@@ -68,7 +68,7 @@ def test_a_scenario_on_the_machines_own_kernel(results: Path, kind: Kind) -> Non
 @pytest.mark.parametrize("kernel", names("qemu"))
 @every_kind
 def test_run_tests_passes(kernel: str, kind: Kind, tmp_path: Path) -> None:
-    """On kernels that the lab has not built."""
+    """Run the self-tests on stock kernels."""
     tap = run_selftest(["make", "-C", "selftests", "run_tests", f"KINDS={kind.name}", "QUICK=1"],
                        ["--engine", "qemu", "--kernel", kernel], limit=7200)
     assert not tap.failed

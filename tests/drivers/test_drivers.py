@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Every discipline at the root of a network card whose driver has BQL and segmentation offload.
 
-Debian's kernels in QEMU, two cards back to back, each in its own namespace, slowed down until
-their drivers stop the queue and requeue. `exercise.py` does the work, in one guest per kernel;
-here it is judged. The guest counts instructions: on a loaded machine, too, its processor is as fast
-as ever by its own clock, and can offer more than the cards take.
+Debian's kernels in QEMU have two cards back to back, each in its own namespace, and slowed down
+until their drivers stop the queue and requeue. `exercise.py` runs in one guest per kernel; this
+file judges its results. The guest's clock counts instructions, so it can overload the cards even
+on a busy host.
 
-What a guest has measured stays in build/drivers, named by hashes of the modules and of exercise.py:
-after an interruption only what is missing is run.
+Results stay in build/drivers, named by hashes of the modules and of exercise.py. After an
+interruption only missing ones are run.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tests.drivers import exercise
 from tests.selftests import KINDS
 
 TOP = Path(__file__).resolve().parents[2]
-# As fast as the cards, more or less, for those that want to know.
+# The rate of the cards, for disciplines that need it.
 RATE = "bandwidth 10mbit"
-# pfifo and fq_codel show that the setting itself works, and what it can give.
+# pfifo and fq_codel show that the set-up works and how busy the link can be.
 QDISCS = {
     "pfifo": "pfifo",
     "fq_codel": "fq_codel",
@@ -53,7 +53,7 @@ Runs = dict[tuple[str, str], Run]
 
 
 def outcomes(kernel: str, kinds: set[str]) -> Runs:
-    """Every run of some kinds, by kind and run: those of earlier, and now those that lack."""
+    """Return all runs of some kinds by kind and run. Run the missing ones."""
     asked = {f"{run} {QDISCS[kind]}": (kind, run) for kind in QDISCS if kind in kinds
              for run in exercise.RUNS}
     modules = ensure_modules(ensure_stock(kernel)).parents[1].name
@@ -95,7 +95,7 @@ def outcomes(kernel: str, kinds: set[str]) -> Runs:
 
 @pytest.fixture(scope="module", params=names("qemu"))
 def matrix(request: pytest.FixtureRequest) -> Runs:
-    """Of one kernel, every run of the kinds that this session is to test there."""
+    """Return all runs of the tested kinds on one kernel."""
     kinds = {
         item.callspec.params["kind"]
         for item in request.session.items
@@ -109,7 +109,7 @@ def matrix(request: pytest.FixtureRequest) -> Runs:
 @pytest.mark.parametrize("kind", QDISCS)
 @pytest.mark.parametrize("run", exercise.RUNS)
 def test_each_packet_is_sent_or_counted_as_lost(matrix: Runs, kind: str, run: str) -> None:
-    """Counted before the discipline, by it, and behind it by the card: nothing else knows."""
+    """Compare counts before, in and after the discipline."""
     assert not matrix[kind, run]["error"]
     for end in ENDS:
         now = matrix[kind, run]["counted"][end]
@@ -119,7 +119,7 @@ def test_each_packet_is_sent_or_counted_as_lost(matrix: Runs, kind: str, run: st
         segments = now["packets"] - now["tx_packets"]
         assert HEADERS * segments <= now["bytes"] - now["tx_bytes"] <= (HEADERS + SACK) * segments
         lost = now["offered_packets"] - now["packets"]
-        # A large packet that is lost whole counts once.
+        # A large packet that is dropped whole counts once.
         assert now["drops"] <= lost <= SEGMENTS * now["drops"]
         if not now["drops"]:
             assert now["bytes"] == now["offered_bytes"]
@@ -149,23 +149,23 @@ def test_the_link_is_as_busy_as_mainline_keeps_it(matrix: Runs, kind: str) -> No
 
 @pytest.mark.parametrize("kind", QDISCS)
 def test_a_short_queue_stays_short(matrix: Runs, kind: str) -> None:
-    """What the driver hands back costs no others, and is of one bulk: no more than was queued."""
+    """Requeued packets cause no drops and are at most one bulk."""
     now = matrix[kind, "short"]
-    # At the left UDP keeps it full.
+    # On the left UDP keeps the queue full.
     assert now["counted"]["left"]["requeues"] > 0
     assert now["counted"]["left"]["drops"] > 0
     if kind == "redtail":
         assert now["seen"]["most_bytes"] <= 2 * exercise.LIMIT * FRAME
     else:
         assert now["seen"]["most"] <= 2 * exercise.LIMIT
-    # A kind that counts what was handed back, as pfifo does, never holds more than its limit.
-    # (Those not named here drop before their queue is full.)
+    # A kind that counts requeued packets, like pfifo, never exceeds its limit.
+    # (The other kinds drop before their queue is full.)
     if kind in FAIR:
         assert now["seen"]["most"] > exercise.LIMIT
 
 
 def shares(run: Run) -> list[float]:
-    """Of the run `mixed`: of each TCP flow, and of UDP which has the rest, the part of the link."""
+    """Return the share of each TCP flow and of UDP in the run `mixed`."""
     tcp = [rate * 1e-6 * FRAME / PAYLOAD / run["seen"]["mbit"] for rate in run["received"]["left"]]
     assert len(tcp) == 3
     return [*tcp, 1 - sum(tcp)]
@@ -173,7 +173,7 @@ def shares(run: Run) -> list[float]:
 
 @pytest.mark.parametrize("kind", FAIR)
 def test_fair_kinds_share_equally(matrix: Runs, kind: str) -> None:
-    """Three TCP flows in large packets, and UDP in small ones that would take it all."""
+    """Three TCP flows with large packets against an overload of small UDP packets."""
     run = matrix[kind, "mixed"]
     # At both ends of the time: deficit round robin is off by a quantum and the largest packet, and
     # what a card has sent is seen at the next interrupt, and read by a process after that.
@@ -187,11 +187,11 @@ def test_fair_kinds_share_equally(matrix: Runs, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["chokex", "cbt"])
 def test_udp_takes_less_than_of_a_fifo(matrix: Runs, kind: str) -> None:
-    """What both are for, with one FIFO and no state per flow."""
+    """Both protect TCP with one FIFO and no state per flow."""
     assert shares(matrix[kind, "mixed"])[-1] < shares(matrix["pfifo", "mixed"])[-1]
 
 
 def test_a_fifo_does_not_share_equally(matrix: Runs) -> None:
-    """Or the tests above would prove nothing."""
+    """Without this the other tests prove nothing."""
     *tcp, udp = shares(matrix["pfifo", "mixed"])
     assert udp > 2 * max(tcp)

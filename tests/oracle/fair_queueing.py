@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The one scheduler of Kantawala and Turner (2001, section 2), in plain Python.
 
-What qsdrr and tdrr share: queues, limits, and Shreedhar and Varghese's deficit round robin
-(1995), told by rounds and accounts. Nothing here is fast: a round is a step of the loop, and
-who is next is found by looking at every queue.
+The common part of qsdrr and tdrr: queues, limits, and Shreedhar and Varghese's deficit round robin
+(1995), written with rounds and accounts. It is slow on purpose: each round is a step of a loop that
+looks at every queue.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.oracle.drive import Engine, Step, Trace, drive_many
 BIG_MTU = ("ip link set g0 mtu 9000",)
 HEADERS = 14 + 20 + 8
 
-# What a trace asks for: a packet's bytes, and those of a segment if it is a GSO packet.
+# Sizes in a trace: bytes of a packet, and of a segment if it is a GSO packet.
 Size = tuple[int, int]
 
 
@@ -44,7 +44,7 @@ def draw_hashed(rng: random.Random, queue: int) -> int | None:
 
 
 class Places(dict[int, int]):
-    """The number of the queue that the hash of each flow chooses.
+    """Map each flow to the queue that its hash chooses.
 
     It is learned from the first packet of the flow, which arrives at an empty discipline and is
     not hashed before.
@@ -62,7 +62,7 @@ class Places(dict[int, int]):
 
 @dataclass(frozen=True)
 class Shape:
-    """What a packet of one size counts as: length on the wire, memory, packets on the wire."""
+    """Counts of a packet of one size: length on the wire, memory, wire packets."""
 
     size: int
     truesize: int
@@ -79,7 +79,7 @@ def probe(kind: str, sizes: Sequence[Size]) -> Trace:
 
 
 def shapes_of(kind: str, sizes: Sequence[Size], steps: Sequence[Step]) -> Shapes:
-    """What each size is, by what `probe` showed; its length is known without that."""
+    """Return the counts of each size from the results of `probe`."""
     statistics = interface.read(kind).statistics
     used = [0, *(statistics(step.xstats)["memory_used"] for step in steps)]
     backlog = [0, *(step.backlog for step in steps)]
@@ -100,7 +100,7 @@ Runs = dict[str, Sequence[Step]]
 def run_all(
     kind: str, traces: dict[str, Trace], sizes: Sequence[Size], engine: Engine = "kernel"
 ) -> tuple[Runs, Shapes]:
-    """All traces by name, on the kernel in one boot, and what the sizes are there."""
+    """Run all traces on the kernel in one boot. Return them by name, with the sizes' counts."""
     *steps, probed = drive_many([*traces.values(), probe(kind, sizes)], engine=engine)
     return dict(zip(traces, steps, strict=True)), shapes_of(kind, sizes, probed)
 
@@ -174,16 +174,16 @@ class SharedBuffer:
         return self.queues.setdefault(number, Queue(account=self.quantum))
 
     def why_full(self, packet: Packet) -> str | None:
-        """What the arrival lacks: "limit", "memory" or nothing.
+        """Return "limit" or "memory" if the arrival does not fit, else "".
 
-        A packet of more segments than the limit fits where nothing else is held.
+        A packet of more segments than the limit fits into an empty buffer.
         """
         if self.qlen and self.segments + packet.segments > self.limit:
             return "limit"
         return "memory" if self.memory + packet.truesize > self.memory_limit else None
 
     def is_oversize(self, packet: Packet) -> bool:
-        """A packet that is itself lost if anything has to be discarded for it."""
+        """Return whether the packet itself is dropped if room must be made for it."""
         return packet.truesize > self.memory_limit or packet.segments > self.limit
 
     def _file(self, queue: Queue) -> None:
@@ -211,7 +211,7 @@ class SharedBuffer:
         return packet
 
     def send(self) -> tuple[int, Packet] | None:
-        """The queue and the packet that leave; or None."""
+        """Return the queue and the packet that leaves, or None."""
         if not self.active:
             return None
         while not any(queue.account > 0 for queue in self.active.values()):
@@ -231,6 +231,6 @@ class SharedBuffer:
         return number, packet
 
     def reset(self) -> None:
-        """The device went down: all packets are gone, uncounted."""
+        """Reset for a device that went down. Packets do not count as dropped."""
         for queue in self.queues.values():
             queue.packets.clear()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Senders that respond: TCP's window, and nothing else of TCP, around a discipline in user space.
+"""Simulate responsive senders with TCP's window around a discipline in user space.
 
-A packet leaves in each slot; its acknowledgement is back a round trip later. The window grows by
-slow start and then by one packet in a round trip, and is halved, at most once in what is one
-window, by a packet that is missing when a later one is acknowledged, or by a mark. Where
-everything is lost a second passes.
+One packet leaves per slot; its acknowledgement arrives a round trip later. The window grows by
+slow start, and then by one packet per round trip. A mark halves it, and so does a packet that is
+missing when a later one is acknowledged, at most once per window. If all packets are lost, the
+sender waits a second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CE = 3
 
 @dataclass
 class Sender:
-    """One flow; ``rtt`` is without the queue, ns."""
+    """One flow. ``rtt`` excludes the queue and is in ns."""
 
     flow: int
     rtt: int
@@ -33,13 +33,13 @@ class Sender:
     outstanding: deque[int] = field(default_factory=deque)
 
     def slow_down(self, number: int, last: int) -> None:
-        """``number`` was lost or marked, when ``last`` had been sent."""
+        """React to a lost or marked packet ``number``. ``last`` is the newest packet sent."""
         if number > self.recover:
             self.threshold = self.window = max(1.0, self.window / 2)
             self.recover = last
 
     def acknowledged(self, number: int, marked: bool, last: int, now: int) -> None:
-        """What came before it and is still outstanding is lost: the queue is a FIFO."""
+        """Earlier outstanding packets are lost, because the queue is a FIFO."""
         if not self.outstanding or number < self.outstanding[0]:
             return
         while (first := self.outstanding.popleft()) != number:
@@ -50,7 +50,7 @@ class Sender:
         self.heard = now
 
     def time_out(self, now: int) -> None:
-        """Begin again if nothing has been heard."""
+        """Time out if no acknowledgement has arrived."""
         if self.outstanding and now - self.heard > self.rtt + TIMEOUT:
             self.outstanding.clear()
             self.threshold, self.window = max(2.0, self.window / 2), 1.0
@@ -59,7 +59,7 @@ class Sender:
 
 @dataclass
 class Loop:
-    """Flows 1, 2... with these round trips, and flow 0, which sends ``blast`` packets a slot."""
+    """Flows 1, 2... with these round trips, and flow 0 with ``blast`` packets per slot."""
 
     world: World
     slot: int  # ns
@@ -71,7 +71,7 @@ class Loop:
     idle: int = 0
 
     def __post_init__(self) -> None:
-        """Nothing is under way."""
+        """Return whether no packet is in flight."""
         self.senders = {i: Sender(i, rtt) for i, rtt in enumerate(self.rtts, 1)}
         self.flow_of: list[int] = []
         self.acks: list[tuple[int, int, bool]] = []
@@ -101,7 +101,7 @@ class Loop:
             self._send(0)
 
     def run(self, slots: int) -> None:
-        """Add to what has been sent, by flow, and to the slots in which nothing was."""
+        """Count sent packets by flow, and idle slots."""
         for n in range(slots):
             self._hear()
             if n % 100 == 0:
@@ -119,7 +119,7 @@ class Loop:
                     heapq.heappush(self.acks, (back, number, tos & 3 == CE))
 
     def measured(self, slots: int) -> tuple[float, dict[int, float]]:
-        """Utilization, and the part of the link of each flow, over so many slots more."""
+        """Run more slots. Return utilization and each flow's share of the link."""
         self.sent.clear()
         self.idle = 0
         self.run(slots)

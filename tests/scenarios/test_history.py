@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is accepted of a claim was in the repository before the runs that judge it: compared with
-the history, where the checkout has it."""
+"""Bounds of a claim were committed before the runs that judge it. Compares with the git history,
+if the checkout has it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aqmlab.replay import claims, paper, store
 
 
 def git(*words: str) -> str:
-    """What git says; nothing where it fails."""
+    """Return git's output, or nothing if it fails."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout if not done.returncode else ""
 
@@ -34,14 +34,14 @@ def ancestors() -> frozenset[str]:
 
 @functools.cache
 def commit(version: str) -> str:
-    """Of 1.2+3.gabc; nothing when no ancestor of HEAD is it."""
+    """Return the commit of a version such as 1.2+3.gabc, if it is an ancestor of HEAD."""
     whole = git("rev-parse", f"{version.rpartition('g')[2]}^{{commit}}").strip()
     return whole if whole in ancestors() else ""
 
 
 @functools.cache
 def bounds(name: str, at: str) -> Mapping[str, str]:
-    """Of each claim at a commit, by its id."""
+    """Return each claim's bounds at a commit, by id."""
     text = tomllib.loads(git("show", f"{at}:netns-scenarios/papers/{name}/{claims.CLAIMS}"))
     return {one["id"]: claims.bounds_of(one) for one in text.get("claim", ())}
 
@@ -56,8 +56,8 @@ def row_lines(name: str, at: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in git("show", f"{there}/results.jsonl").splitlines()]
 
 
-#: Papers with rows of commits that came into the history under other names, of which nothing is
-#: known here, and how many; they go when these have run again.
+#: Number of rows per paper whose commits are in the history under other names, so that they cannot
+#: be checked. Remove an entry when its rows have run again.
 OF_OTHER_NAMES = {"kantawala2001": 55, "wang2001": 7}
 
 
@@ -79,7 +79,7 @@ def test_a_row_is_of_a_commit_that_has_the_bounds_it_is_judged_by(name: str) -> 
 
 @pytest.mark.parametrize("name", paper.names())
 def test_a_claim_says_whether_its_cells_had_run_when_its_bounds_were_set(name: str) -> None:
-    """The very runs that judge it: others, of other seeds or another length, may have run."""
+    """Only the judging runs count. Runs with other seeds or lengths may be older."""
     one = paper.load(name)
     listed, cells = {claim.id: claim for claim in claims.load(one.directory)}, one.commands()
     first: dict[str, list[str]] = {}

@@ -2,7 +2,7 @@
 #include <sch_fred.c>
 #include "plain_fifo.h"
 
-/* Each flow stands in the chain of its number, once, and none is left out. */
+/* Each flow is exactly once in the chain of its number. */
 static void table_is_right(const struct fred_vars *v)
 {
 	const struct active_flows *t = &v->flows;

@@ -77,7 +77,7 @@ static inline void inner_whole(const struct inner *in, const struct Qdisc *sch,
 	u32 qlen = sch->q.qlen, backlog = sch->qstats.backlog;
 	const struct sk_buff *skb;
 
-	/* What a parent has peeked at is counted, and held no more. */
+	/* A packet that a parent has peeked at still counts but is not queued any more. */
 	for (skb = sch->gso_skb.head; skb; skb = skb->next) {
 		qlen--;
 		backlog -= qdisc_pkt_len(skb);

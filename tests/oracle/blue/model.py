@@ -2,9 +2,9 @@
 """BLUE in plain Python, with exact fractions.
 
 W. Feng, D. Kandlur, D. Saha, K. Shin, "BLUE: A New Class of Active Queue Management Algorithms",
-CSE-TR-387-99, 1999: the figure of the algorithm, with the variant that also heeds a queue longer
-than L. What the report leaves open is decided as tc-blue(8) says. Lengths are in packets of the
-wire, times in integer nanoseconds.
+CSE-TR-387-99, 1999: the figure of the algorithm, with the variant that also reacts to a queue
+longer than L. Points that the report leaves open follow tc-blue(8). Lengths are in wire packets,
+times in integer nanoseconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CE = 3
 
 @dataclass(frozen=True)
 class Options:
-    """What is given to tc; ``threshold`` None: only losses count."""
+    """Options of tc. If ``threshold`` is None, only losses count."""
 
     limit: int
     threshold: int | None = None
@@ -35,7 +35,7 @@ class Options:
 
 @dataclass
 class Probability:
-    """p_m: what the figure does at each of the two events."""
+    """p_m, changed by the two events of the figure."""
 
     p: Fraction = Fraction(0)
     may_rise: int = 0  # ns; the last update and the freeze time
@@ -78,17 +78,17 @@ class Blue:
 
     @property
     def length(self) -> int:
-        """Packets of the wire that wait."""
+        """Return the number of queued wire packets."""
         return sum(segments for *_, segments in self.queue)
 
     def advance(self, now: int) -> None:
-        """Time has come to ``now``."""
+        """Advance the time to ``now``."""
         if not self.queue:
             self.pm.idle(self.o, self.idle_from, now)
             self.idle_from = now
 
     def enqueue(self, now: int, packet: int, tos: int, segments: int = 1) -> bool:
-        """A packet comes; false if it found no room. Chance may have dropped it all the same."""
+        """Process an arriving packet; return false if it did not fit. May drop at random, too."""
         self.advance(now)
         length = self.length + segments
         if self.queue and length > self.o.limit:
@@ -112,14 +112,14 @@ class Blue:
         return True
 
     def _chosen(self) -> bool:
-        """With probability p_m; a number is drawn only where it decides."""
+        """Return true with probability p_m. Draw a number only if it matters."""
         if self.pm.p in (0, 1):
             return self.pm.p == 1
         # p_m is in units of 1 / (2^32 - 1), and of 2^32 numbers so many are below it.
         return self.random.u32() < self.pm.p * (2**32 - 1)
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
-        """The packet that leaves and its TOS."""
+        """Return the packet that leaves and its TOS."""
         self.advance(now)
         if not self.queue:
             return None
@@ -128,7 +128,7 @@ class Blue:
         return packet, tos
 
     def change(self, new: Options, now: int, reseed: bool) -> None:
-        """Other options; the oldest packets go if there is no room for them."""
+        """Set new options and drop the oldest packets above the limit."""
         self.advance(now)
         self.o = new
         self.pm.may_rise = min(self.pm.may_rise, now + 1000 * new.freeze_time)
@@ -140,7 +140,7 @@ class Blue:
             self.drop_change += 1
 
     def reset(self, now: int) -> None:
-        """The device went down: as new, but for counters and random numbers."""
+        """Reset for a device that went down. Counters and random numbers stay."""
         self.queue.clear()
         self.pm = Probability(rises=self.pm.rises, falls=self.pm.falls)
         self.idle_from = now

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Class-Based Thresholds in plain Python.
 
-Written from Parris, Jeffay and Smith 1999 and tc-cbt(8), to be compared with the kernel decision
-by decision. Random numbers are used in this order: one for RED if the arrival faces it and is
-the first to do so between min and max since the last drop; one for the victim of a forced drop.
+Written from Parris, Jeffay and Smith 1999 and tc-cbt(8). Compared with the kernel decision by
+decision. Order of random numbers: one for RED, for the first arrival between min and max since
+the last drop by RED; one for the victim of a forced drop.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ CLASSES = (TCP, TAGGED, OTHER)
 
 
 def share_law(share: float, rate: float, latency: float, packet: float) -> float:
-    """Packets of a class in a queue of ``rate`` bytes/s times ``latency`` s."""
+    """Return the packets of a class in a queue of ``rate`` bytes/s times ``latency`` s."""
     return share * rate * latency / packet
 
 
 @dataclass
 class Cbt:
-    """``red`` is TCP's average or the whole queue's, by ``red_all``; lengths in packets.
+    """RED uses TCP's average, or with ``red_all`` the whole queue's. Lengths are in packets.
 
-    ``averages`` has one average for each class, ``whole`` that of the queue; ``thresholds`` has
-    those of the UDP classes.
+    ``averages`` has one average per class, and ``whole`` is the average of the queue.
+    ``thresholds`` has the thresholds of the UDP classes.
     """
 
     averages: dict[str, Red]
@@ -60,7 +60,7 @@ class Cbt:
             self.whole.idle(now)
 
     def _red(self, packet: int) -> str:
-        """What becomes of an arrival that faces RED: "pass", or the name of its counter."""
+        """Return RED's decision for an arrival: "pass", or the name of its counter."""
         red = self.whole if self.red_all else self.averages[TCP]
         verdict = red.decide(self.rng)
         if verdict == "pass":
@@ -106,7 +106,7 @@ class Cbt:
         self.whole.busy(now)
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
-        """(packet, TOS) of the packet that leaves, or None."""
+        """Return (packet, TOS) of the packet that leaves, or None."""
         if not len(self.queue):
             return None
         packet = self.queue.first()
@@ -115,7 +115,7 @@ class Cbt:
         return packet, self.tos[packet]
 
     def set_red_all(self, now: int) -> None:
-        """RED decides by the whole queue from now on, beginning with the sum of the averages."""
+        """Switch RED to the average of the queue, initially the sum of the averages."""
         self.red_all = True
         self.whole.reset(now)
         for red in map(replace, self.averages.values()):
@@ -134,7 +134,7 @@ class Cbt:
             self._note_idle(now)
 
     def reset(self, now: int) -> None:
-        """Forget the packets, uncounted, and the averages."""
+        """Drop all packets without counting them, and reset the averages."""
         self.queue = RandomQueue()
         for red in (*self.averages.values(), self.whole):
             red.reset(now)

@@ -2,8 +2,8 @@
 """FRED in plain Python, in floating point.
 
 D. Lin, R. Morris, "Dynamics of Random Early Detection", 1997: the figure of the algorithm, with
-support for many flows ("two-packet mode"). What the paper leaves open is decided as tc-fred(8)
-says. Lengths are packets of the wire, times ns.
+support for many flows ("two-packet mode"). Points that the paper leaves open follow tc-fred(8).
+Lengths are in wire packets, times in ns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.oracle.seeded_random import SeededRandom
 
 @dataclass
 class Flow:
-    """What is known of a flow while it has packets in the queue."""
+    """State of a flow while it has packets in the queue."""
 
     qlen: int = 0
     strikes: int = 0
@@ -41,25 +41,25 @@ class Fred:
 
     @property
     def length(self) -> int:
-        """Packets of the wire that wait."""
+        """Return the number of queued wire packets."""
         return sum(segments for *_, segments in self.queue)
 
     @property
     def avgcq(self) -> float:
-        """The average queue of an active flow, at least 1."""
+        """Return the average queue length per active flow, at least 1."""
         return max(1.0, self.red.avg / max(1, len(self.flows)))
 
     @property
     def struck(self) -> int:
-        """Flows that are held to the average."""
+        """Return the number of flows limited to the average."""
         return sum(flow.strikes > 1 for flow in self.flows.values())
 
     def maxq(self) -> float:
-        """The most packets that a flow may have."""
+        """Return the maximum packets of a flow."""
         return 2 if self.two_packet and self.red.avg >= self.red.max_th else self.red.min_th
 
     def _strike(self, flow: Flow) -> str | None:
-        """Identify and manage flows that do not adapt: the reason to drop."""
+        """Return the reason to drop a packet of an unresponsive flow, if any."""
         if flow.qlen >= self.maxq():
             return "maxq_drop"
         if self.red.avg >= self.red.max_th and flow.qlen > 2 * self.avgcq:
@@ -92,7 +92,7 @@ class Fred:
         self.counts["drops"] += 1
 
     def enqueue(self, packet: int, name: object, tos: int, segments: int, now: int) -> None:
-        """A packet arrives."""
+        """Process an arriving packet."""
         if not self.queue:
             self.red.arrival(0, now)
         flow = self.flows.get(name, Flow())
@@ -127,7 +127,7 @@ class Fred:
         return packet, tos
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
-        """(packet, TOS) of the packet that leaves, or None."""
+        """Return (packet, TOS) of the packet that leaves, or None."""
         if not self.queue:
             return None
         left = self._leave()
@@ -137,14 +137,14 @@ class Fred:
         return left
 
     def set_limit(self, limit: int, now: int) -> None:
-        """Another limit: the oldest packets go if there is no room for them."""
+        """Set a new limit and drop the oldest packets above it."""
         self.limit = limit
         while self.length > limit and len(self.queue) > 1:
             self._leave()
             self._lose("drop_change")
 
     def reset(self, now: int) -> None:
-        """Forget the packets, uncounted, the flows and the average."""
+        """Drop all packets without counting them, and reset flows and average."""
         self.queue.clear()
         self.flows.clear()
         self.red.reset(now)
