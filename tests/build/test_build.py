@@ -114,7 +114,7 @@ DROP_REASONS = {
 
 @pytest.mark.parametrize("kernel", DROP_REASONS)
 def test_drop_reasons_are_those_that_the_headers_have(kernel: str, tmp_path: Path) -> None:
-    """Kernels with no drop reasons, one for all qdiscs, several in a common list, and a separate list."""
+    """Kernels with no drop reasons, one for all qdiscs, several shared ones, and separate ones."""
     found, expected = DROP_REASONS[kernel]
     for line in found:
         name, text = line.split(": ")

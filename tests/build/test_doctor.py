@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """sch-aqm-doctor names each fault, and only that, with its remedy.
 
-It runs on a simulated machine of files below DOCTOR_ROOT, with the real modinfo and depmod, and with
-replacements for programs that would ask this machine's kernel.
+It runs on a simulated machine of files below DOCTOR_ROOT, with the real modinfo and depmod, and
+replaces the programs that would ask the kernel of this machine.
 """
 
 from __future__ import annotations
