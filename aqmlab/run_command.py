@@ -7,11 +7,11 @@ import argparse
 import hashlib
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from labkit import engines
+from labkit import engines, outside
 from labkit.errors import LabError
 from labkit.request import Request
 
@@ -48,6 +48,9 @@ def _parser() -> argparse.ArgumentParser:
                              "are not the defaults")
     for option in LAB_OPTIONS:
         parser.add_argument(f"--{option}", default="", help="given to lab/boot")
+    parser.add_argument("--module", action="append", default=[], type=Path, metavar="DIR",
+                        help="build the qdiscs (sch_NAME.c) and congestion controls (tcp_NAME.c) "
+                             "of a directory and load them; docs/your-own.md")
     parser.add_argument("--list", action="store_true",
                         help="show all scenarios, or the one that is named, with their parameters")
     return parser
@@ -66,6 +69,7 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     """Name the directory of a run by all that tells it from other runs. asked: see _asked."""
     usual = {p.name: p.default for p in scenario.params} | {"clock": "virtual", "here": False}
     given = asked["parameters"] | {name: asked[name] for name in ("clock", "here", *LAB_OPTIONS)}
+    given |= {"module": "+".join(hashed for hashed in asked["module"].values())}
     words = [asked["scenario"], asked["qdisc"],
              *(f"{name}={f'{value:.15g}' if isinstance(value, float) else value}"
                for name, value in given.items() if value != usual.get(name, "")),
@@ -82,7 +86,16 @@ def _asked(args: argparse.Namespace, scenario: str, settings: Settings) -> dict[
     """All that tells a run from others, as it was asked for."""
     return {"scenario": scenario, "qdisc": settings.qdisc, "seed": settings.seed,
             "clock": settings.clock, "parameters": dict(settings.values), "here": args.here,
+            "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
             **{option: getattr(args, option) for option in LAB_OPTIONS}}
+
+
+def _checked(check: Callable[[Any], None], what: object) -> None:
+    """Call one of the lab's checks; raise UserError with its message."""
+    try:
+        check(what)
+    except LabError as error:
+        raise UserError(str(error)) from error
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -101,22 +114,23 @@ def _run(args: argparse.Namespace) -> None:
         raise UserError("--qdisc: needs a kind, as in --qdisc 'pfifo limit 200'")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
     recipe, facts = compose(found, settings)
-    congestion_control.check(recipe, here=args.here)
+    for path in args.module:
+        _checked(outside.check, path)
+    congestion_control.check(recipe, here=args.here, modules=args.module)
     asked = _asked(args, found.name, settings)
     lab_options = {option: asked[option] for option in LAB_OPTIONS if asked[option]}
+    if args.module:
+        lab_options["modules"] = [path.resolve() for path in args.module]
     if args.here and lab_options:
-        raise UserError(f"--{next(iter(lab_options))} chooses the lab's kernel: "
-                        "leave it out with --here")
+        option = next(iter(lab_options)).removesuffix("s")
+        raise UserError(f"--{option} chooses the lab's kernel: leave it out with --here")
     # Late, so that --list and every mistake above need no numpy.
     from aqmlab.measure import logs, result
 
     if args.here:
         host_requirements.check(recipe)
     else:
-        try:
-            engines.check(Request(["true"], clock=clock, seed=args.seed, **lab_options))
-        except LabError as error:
-            raise UserError(str(error)) from error
+        _checked(engines.check, Request(["true"], clock=clock, seed=args.seed, **lab_options))
     directory = args.out or default_out(found, asked)
     with run_directory.claimed(directory, asked) as place:
         cost = execute.run(recipe, facts, asked, place, None if args.here else lab_options)

@@ -62,7 +62,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
         # Of all of TCP over the whole run: retransmission timers that ran out.
         "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
         "digest": digest(read),
-        "provenance": {**read.run["made_with"],
+        "provenance": {**read.run["made_with"], "outside": read.run.get("module", {}),
                        **{key: guest[key] for key in ("build", "lab", "modules", "tc")}},
         "wall_seconds": round(cost.wall_s, 3),
         "cpu_seconds": round(cost.cpu_s, 3),

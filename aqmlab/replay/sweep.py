@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Many runs, several at a time, without those that are there: forked from here, or by Snakemake."""
+"""Make the runs of a sweep that are missing, in forks of this process or by Snakemake."""
 
 from __future__ import annotations
 
@@ -217,8 +217,7 @@ def _snakemake(directory: Path, names: list[str], options: list[str],
                         ended = True
                     progress.look()
         except BaseException:
-            # An interrupt, or what `taken` raised. To Snakemake and to the runs, each of which ends
-            # its guest.
+            # An interrupt, or an error of `taken`. Snakemake ends the runs and they their guests.
             if child.poll() is None:
                 os.killpg(child.pid, signal.SIGINT)
                 child.wait()

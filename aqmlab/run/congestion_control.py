@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
+
+from labkit import outside
 
 from aqmlab import ROOT
 from aqmlab.exceptions import unknown
@@ -26,9 +29,13 @@ def known() -> set[str]:
     return {"reno", *names, *(path.stem.removeprefix("tcp_") for path in files)}
 
 
-def check(recipe: Recipe, *, here: bool) -> None:
-    """Raise UserError for a flow whose congestion control does not exist."""
-    names = known() | (set(HERE.read_text().split()) if here and HERE.exists() else set())
+def check(recipe: Recipe, *, here: bool, modules: Sequence[Path] = ()) -> None:
+    """Raise UserError for a flow whose congestion control does not exist.
+
+    modules: directories outside the checkout that have more.
+    """
+    names = known().union(*(outside.names(folder, "tcp_") for folder in modules))
+    names |= set(HERE.read_text().split()) if here and HERE.exists() else set()
     for flow in recipe.flows:
         cc = str(flow.get("cc", ""))  # empty for UDP
         if cc and cc not in names:

@@ -203,7 +203,8 @@ class CarryOut:
         after = {ns: self.counters(ns) for ns in namespaces}
         modules = {
             path.name: version.read_text().strip() if version.exists() else None
-            for path in sorted(Path("/sys/module").glob("sch_*"))
+            for pattern in ("sch_*", "tcp_*")
+            for path in sorted(Path("/sys/module").glob(pattern))
             if (version := path / "srcversion") and (path / "initstate").exists()
         }
         return {

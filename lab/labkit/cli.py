@@ -63,6 +63,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--memory", default="2G", help="the guest's memory (default 2G)")
     p.add_argument("--share", action="append", default=[], type=Path, metavar="DIR",
                    help="another host directory that the guest may write to")
+    p.add_argument("--module", action="append", default=[], type=Path, metavar="DIR",
+                   help="build sch_NAME.c, tcp_NAME.c and q_NAME.c from a directory outside the "
+                        "checkout, for modprobe and tc")
     p.add_argument("--build", action="store_true", help="only build what a run needs")
     p.add_argument("--clean-cache", action="store_true",
                    help="remove the kernels, sources and packages that all checkouts share")
@@ -132,6 +135,7 @@ def main(argv: list[str] | None = None) -> int:
         flavour=options.flavour, seed=options.seed, time_limit=limit, memory=options.memory,
         icount=options.icount, plugin=options.plugin, nics=options.nics,
         terminal=options.shell, share=options.share,
+        modules=[path.resolve() for path in options.module],
         environment=terminal.environment() if options.shell else {},
     )
     if not command:

@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from . import kernels, qemu, records, sources, uml
+from . import kernels, outside, qemu, records, sources, uml
 from .errors import LabError, nearest
 from .request import Request, Result
 
@@ -84,6 +84,8 @@ def check(request: Request) -> None:
         raise LabError("--shell needs the wall clock: nobody can type in virtual time")
     if request.terminal and not os.isatty(0):
         raise LabError("--shell needs a terminal. For a script use: lab/boot -- sh -c SCRIPT")
+    for folder in request.modules:
+        outside.check(folder)
     for path in request.share:
         if not Path(path).is_dir():
             raise LabError(f"--share {path}: there is no such directory")

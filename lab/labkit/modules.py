@@ -72,16 +72,19 @@ def warnings(kernel: Kernel) -> list[str]:
 
 
 def compile_copy(arguments: Sequence[str], root: Path, files: Sequence[Path], copy: Path,
-                 *variables: str) -> str:
+                 *variables: str, kbuild: str = "") -> str:
     """Copy FILES (below ROOT) to COPY and build them there, including test modules.
 
-    ARGUMENTS tell make the kernel. Returns the output of make.
+    ARGUMENTS tell make the kernel. KBUILD is the text of a Kbuild for FILES without one. Returns
+    the output of make.
     """
     shutil.rmtree(copy, ignore_errors=True)
     for file in files:
         target = copy / file.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
+    if kbuild and not (copy / "Kbuild").exists():
+        (copy / "Kbuild").write_text(kbuild)
     log = LOGS / f"modules-{digest([bytes(copy)])}.log"
     log.unlink(missing_ok=True)
     run_logged(["make", *arguments, f"M={copy}", f"-j{jobs()}", "AQM_TESTS=1", *variables,
@@ -132,9 +135,16 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     say(f"building modules for Linux {kernel.release} ({kernel.flavour}): {names}")
     said = compile_copy(make_arguments(kernel), ROOT, files, path / "src", *warnings(kernel))
     (path / MAKE_LOG).write_text(said)
+    add_modules(kernel, path, sorted((path / "src").rglob("*.ko")))
+    write_sums(path, (file for file in tree.rglob("*") if file.is_file() and not file.is_symlink()))
+
+
+def add_modules(kernel: Kernel, path: Path, objects: Sequence[Path]) -> None:
+    """Copy OBJECTS beside the kernel's own modules under PATH, and tell modprobe of all."""
+    tree = path / "lib" / "modules" / kernel.release
     extra = tree / "extra"
     extra.mkdir()
-    for module in sorted((path / "src").rglob("*.ko")):
+    for module in objects:
         shutil.copy(module, extra)
     depmod = subprocess.run(
         [need("depmod", "kmod"), "-b", str(path), kernel.release],
@@ -145,7 +155,6 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     if kernel.arch != "um":
         # In the guest this is mounted over the stock modules; only depmod needed the links.
         shutil.rmtree(tree / "kernel")
-    write_sums(path, (file for file in tree.rglob("*") if file.is_file() and not file.is_symlink()))
 
 
 def ensure_module(kernel: Kernel, folder: Path) -> Path:

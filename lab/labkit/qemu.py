@@ -13,7 +13,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from . import modules, process, stock
+from . import modules, outside, process, stock
 from .cache import built, digest
 from .errors import LabError, need, say
 from .job import job_directory
@@ -118,8 +118,8 @@ def try_kvm(verdict: Path) -> None:
 def boot(request: Request, kvm: bool, capture: bool) -> Result:
     """Boot REQUEST's kernel and follow it to its end."""
     kernel = stock.ensure_stock(request.kernel)
-    tree = modules.ensure_modules(kernel)
-    extras = modules.ensure_extras()
+    tree = outside.ensure_tree(kernel, request.modules)
+    extras = outside.ensure_plugins(request.modules)
     helpers = modules.ensure_helpers()
     with job_directory("64M") as job:
         shutil.copy(helpers / "init", job)

@@ -43,6 +43,7 @@ class Request:
     nics: int = 0
     terminal: bool = False  # join the command to the terminal of the lab
     share: Sequence[Path] = ()
+    modules: Sequence[Path] = ()  # directories of further modules, see outside.py
     environment: Mapping[str, str] = field(default_factory=dict)
     output: Output | None = None
 

@@ -13,7 +13,7 @@ import functools
 import shutil
 from pathlib import Path
 
-from . import kernels, modules, process
+from . import kernels, modules, outside, process
 from .errors import LabError
 from .job import job_directory
 from .kernels import Kernel
@@ -106,19 +106,22 @@ def command_line(request: Request, kernel: Kernel) -> list[str]:
 
 
 @functools.cache
-def built(name: str, flavour: str) -> tuple[Kernel, Path, Extras, Path]:
+def built(name: str, flavour: str,
+          folders: tuple[Path, ...]) -> tuple[Kernel, Path, Extras, Path]:
     """Return kernel NAME in FLAVOUR, its modules, the plugins and tools, and the lab's programs.
 
-    Missing parts are built. A process that boots many guests checks only once, because a check
-    takes as long as a boot, and because a sweep must not mix versions of changed files.
+    FOLDERS have more modules and plugins. Missing parts are built. A process that boots many guests
+    checks only once, because a check takes as long as a boot, and because a sweep must not mix
+    versions of changed files.
     """
     kernel = kernels.ensure_uml(name, flavour)
-    return kernel, modules.ensure_modules(kernel), modules.ensure_extras(), modules.ensure_helpers()
+    return (kernel, outside.ensure_tree(kernel, folders), outside.ensure_plugins(folders),
+            modules.ensure_helpers())
 
 
 def run(request: Request, capture: bool) -> Result:
     """Boot a user-mode kernel for REQUEST and follow it to its end."""
-    kernel, tree, extras, helpers = built(request.kernel, request.flavour)
+    kernel, tree, extras, helpers = built(request.kernel, request.flavour, tuple(request.modules))
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(job_directory(request.memory))
         terminal = stack.enter_context(Terminal(job)) if request.terminal else None
