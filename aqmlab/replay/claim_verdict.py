@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What our cells say of a claim.
+"""Judge claims by the rows of their cells.
 
-It is confirmed when the 95 % interval over the seeds lies within `low` to `high`, differs when it
-lies outside of that, and is not decidable when it lies across a bound, when cells are absent, with
-fewer than three seeds, or when the seeds of a cell were run by different versions of a module. A
-ratio to 0 is infinite: then its inverse is what has an interval, and is judged by the inverse of
-the bounds.
+confirmed: the 95 % interval over the seeds lies within `low` to `high`
+better than published: it lies outside, on the side that the claim's `better` names
+undetermined: it lies outside, but the paper leaves a parameter open, and one value of it confirms
+contradicted: it lies outside, and none of this explains it
+inconclusive: it lies across a bound, cells are absent, there are fewer than three seeds, or the
+seeds of a cell were run by different versions of a module
+
+A ratio to 0 is infinite. Then the inverse has an interval, and is judged by the inverse bounds.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ from typing import Any
 from aqmlab.measure.derived_metrics import Absent, metric_of
 from aqmlab.report import intervals
 
-from .claims import FOLDS, Claim, Selection
+from .claims import FOLDS, Ablation, Claim, Selection
 
-CONFIRMED, DIFFERS, UNDECIDED = "confirmed", "differs", "not decidable"
+CONFIRMED, CONTRADICTED, INCONCLUSIVE = "confirmed", "contradicted", "inconclusive"
+BETTER, UNDETERMINED = "better than published", "undetermined"
+VERDICTS = (CONFIRMED, BETTER, CONTRADICTED, UNDETERMINED, INCONCLUSIVE)
 ACROSS = "the interval lies across a bound"
 LEAST_SEEDS = 3
 
@@ -119,11 +124,11 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
         if claim.against and math.isnan(value):
             no_ratio = f"no ratio to {claim.against.of}: both have 0 under seed {seed}"
     if not values:
-        return Judged(UNDECIDED, None, 0, used, lacking)
+        return Judged(INCONCLUSIVE, None, 0, used, lacking)
     if math.inf in values and 0 in values:
         no_ratio = "a seed has 0, and another a ratio to 0"
     if no_ratio:
-        return Judged(UNDECIDED, None, len(values), used, no_ratio)
+        return Judged(INCONCLUSIVE, None, len(values), used, no_ratio)
     low, high, inverse = claim.low, claim.high, math.inf in values
     if inverse:
         values = [1 / value for value in values]
@@ -131,16 +136,16 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
         high = 1 / claim.low if claim.low > 0 else math.inf
     mean = replace(intervals.mean(values), inverse=inverse)
     if len(values) < LEAST_SEEDS:
-        return Judged(UNDECIDED, mean, len(values), used,
+        return Judged(INCONCLUSIVE, mean, len(values), used,
                       f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
     if differs := versions(used):
-        return Judged(UNDECIDED, mean, len(values), used, f"seeds by two versions of {differs}")
+        return Judged(INCONCLUSIVE, mean, len(values), used, f"seeds by two versions of {differs}")
     least, most = mean.value - mean.half, mean.value + mean.half
     if low <= least and most <= high:
         return Judged(CONFIRMED, mean, len(values), used, lacking)
     if most < low or least > high:
-        return Judged(DIFFERS, mean, len(values), used, lacking)
-    return Judged(UNDECIDED, mean, len(values), used, ACROSS)
+        return Judged(CONTRADICTED, mean, len(values), used, lacking)
+    return Judged(INCONCLUSIVE, mean, len(values), used, ACROSS)
 
 
 def moved(claim: Claim, cells: Sequence[Row]) -> bool:
@@ -148,3 +153,21 @@ def moved(claim: Claim, cells: Sequence[Row]) -> bool:
     bounds = claim.bounds
     return any(row["bounds"].get(claim.id) != bounds for row in cells
                if claim.judges(row["experiment"], row["discipline"], row["at"]))
+
+
+def explained(claim: Claim, judged: Judged, ablations: Sequence[tuple[Ablation, Judged]]) -> Judged:
+    """Replace `contradicted` where a parameter that the paper leaves open, or a measurement that is
+    better than published, explains it.
+
+    ablations: the claim's, each with its verdict
+    """
+    if judged.verdict != CONTRADICTED or not judged.value:
+        return judged
+    for ablation, other in ablations:
+        if ablation.open and other.verdict == CONFIRMED:
+            why = f"the paper leaves {ablation.open} open; confirmed with {ablation.change}"
+            return replace(judged, verdict=UNDETERMINED, why_not=why)
+    above = (judged.value.value > claim.high) != judged.value.inverse
+    if claim.better == ("higher" if above else "lower"):
+        return replace(judged, verdict=BETTER)
+    return judged

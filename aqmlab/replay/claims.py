@@ -68,18 +68,23 @@ class Ablation:
     change: the change in words
     by: the keys of the claim that it replaces
     of_discipline: whether it changes the discipline or its options, not only the workload or metric
+    open: the parameter that the paper leaves open, if this is one of the values that it allows
+    broken: whether it is a setting with which the algorithm cannot work
     """
 
     change: str
     by: Mapping[str, Any]
     of_discipline: bool = False
+    open: str = ""
+    broken: bool = False
 
 
 @dataclass(frozen=True)
 class Claim:
     """One claim; `low` and `high` are infinite where there is no bound. says, published and why:
     for people. reason: of a difference, when it is known. seen: that some of its cells had run when
-    its bounds were set. text: as it stands in the file."""
+    its bounds were set. better: which values are better for the discipline, `higher` or `lower`.
+    text: as it stands in the file."""
 
     id: str
     place: str
@@ -97,7 +102,13 @@ class Claim:
     ablations: Sequence[Ablation] = ()
     reason: str = ""
     seen: bool = False
+    better: str = ""
     text: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """`order` if one side has no bound, as in "less than RED"; else `number`."""
+        return "order" if math.isinf(self.low) or math.isinf(self.high) else "number"
 
     @property
     def bounds(self) -> str:
@@ -164,8 +175,9 @@ def _disciplines(claim: Mapping[str, Any], by: Mapping[str, Any]) -> tuple[str, 
 
 
 def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
-    by = {key: value for key, value in text.items() if key != "change"}
-    return Ablation(text["change"], by, _disciplines(claim, by) != _disciplines(claim, {}))
+    by = {key: value for key, value in text.items() if key not in ("change", "open", "broken")}
+    return Ablation(text["change"], by, _disciplines(claim, by) != _disciplines(claim, {}),
+                    text.get("open", ""), text.get("broken", False))
 
 
 def parse(text: Mapping[str, Any]) -> list[Claim]:
@@ -192,7 +204,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             one.get("low", -math.inf), one.get("high", math.inf), one.get("scale", 1.0),
             one.get("digits", 2),
             [_ablation(one, t) for t in ablations],
-            one.get("reason", ""), one.get("seen", False), one))
+            one.get("reason", ""), one.get("seen", False), one.get("better", ""), one))
     if len({claim.id for claim in made}) != len(made):
         raise ValueError("two claims have the same id")
     return made

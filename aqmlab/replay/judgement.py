@@ -11,16 +11,12 @@ from functools import cached_property
 from typing import Any
 
 from . import claim_verdict, claims, store
-from .claim_verdict import CONFIRMED, DIFFERS, UNDECIDED, Judged
+from .claim_verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, VERDICTS, Judged
 from .claims import Ablation, Claim
 from .paper import Paper, load
 
 Row = Mapping[str, Any]
 Tried = Sequence[tuple[Ablation, Judged]]
-
-#: What became of a claim: its verdict then, its verdict in the other era, and a column's head.
-FATES = ((CONFIRMED, DIFFERS, "holds no more"), (DIFFERS, CONFIRMED, "holds now"),
-         (CONFIRMED, CONFIRMED, "still holds"), (DIFFERS, DIFFERS, "differs in both"))
 
 
 @dataclass(frozen=True)
@@ -43,9 +39,9 @@ class Judgement:
     def _verdict(self, claim: Claim) -> Judged:
         judged = self._judged(claim)
         if judged.value and claim_verdict.moved(claim, judged.cells):
-            return replace(judged, verdict=UNDECIDED,
+            return replace(judged, verdict=INCONCLUSIVE,
                            why_not="its bounds are younger than the runs")
-        return judged
+        return claim_verdict.explained(claim, judged, self.ablations[claim.id])
 
     @cached_property
     def verdicts(self) -> Mapping[str, Judged]:
@@ -85,42 +81,21 @@ def of(paper: Paper) -> Judgement:
 
 
 def tally(judged: Iterable[Judged]) -> dict[str, int]:
-    """How many there are of each verdict."""
+    """Count the claims with each verdict."""
     found = Counter(one.verdict for one in judged)
-    return {one: found[one] for one in (CONFIRMED, DIFFERS, UNDECIDED)}
+    return {one: found[one] for one in VERDICTS}
 
 
-def turned(claim: Claim, judged: Judged, tried: Tried) -> tuple[str, str]:
-    """What turns a confirmed claim over, and what leaves it open, an interval across a bound: of
-    other disciplines, and of all else. Else a claim may be one of the load."""
-    if judged.verdict != CONFIRMED:
-        return "", ""
-    said = []
-    for of_discipline in (True, False):
-        shown = [(other, f"{one.change}: {claim.shown(other.value)}") for one, other in tried
-                 if one.of_discipline == of_discipline]
-        over = "; ".join(text for other, text in shown if other.verdict == DIFFERS)
-        left = "; ".join(text for other, text in shown if other.why_not == claim_verdict.ACROSS)
-        said.append("; ".join([over] * bool(over) + [f"left open by: {left}"] * bool(left)))
-    if not any(other.verdict == DIFFERS for _, other in tried):
-        said[0] = "; ".join(["nothing yet"] + [said[0]] * bool(said[0]))
-    return said[0], said[1]
+def holds_for_all(one: Judgement) -> list[str]:
+    """List the confirmed claims that no other working discipline contradicts.
+
+    They may be properties of the workload.
+    """
+    return [key for key, judged in one.verdicts.items() if judged.verdict == CONFIRMED
+            and not any(other.verdict == CONTRADICTED for ablation, other in one.ablations[key]
+                        if ablation.of_discipline and not ablation.broken)]
 
 
-def alone(one: Judgement) -> dict[str, list[str]]:
-    """The confirmed claims that no other discipline turns over, by why: they may be of the load."""
-    found: dict[str, list[str]] = {
-        "none was tried": [], "none decides": [], "one holds it, too": []}
-    for key, judged in one.verdicts.items():
-        others = {other.verdict for tried, other in one.ablations[key] if tried.of_discipline}
-        if judged.verdict == CONFIRMED and DIFFERS not in others:
-            found["one holds it, too" if CONFIRMED in others else "none decides" if others
-                  else "none was tried"].append(key)
-    return found
-
-
-def then_and_now(then: Judgement, now: Judgement) -> dict[str, list[Claim]]:
-    """The claims that both decide, by what became of them."""
-    return {fate: [claim for claim in then.claims if (before, after) == (
-        then.verdicts[claim.id].verdict, now.verdicts[claim.id].verdict)]
-        for before, after, fate in FATES}
+def calibrates(claim: Claim, paper: Paper) -> bool:
+    """Return True if the claim is about TCP alone on a path that delays and loses packets."""
+    return paper.disciplines[claim.what.of].startswith("netem ")

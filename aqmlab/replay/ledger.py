@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/results: a page for each paper, made of its claims and of the rows of its cells, and of
-nothing else: whoever makes it again gets the same bytes."""
+"""Write docs/results, and the site in out/results, from the papers' claims and rows alone."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from aqmlab import ROOT
@@ -15,12 +15,13 @@ from . import claim_verdict, claims, judgement, pages
 from .paper import Paper, load, names
 
 RESULTS = ROOT / "docs" / "results"
+SITE = ROOT / "out" / "results"
 
 Row = Mapping[str, Any]
 
 
 def quick(paper: Paper, made: Sequence[Row]) -> str:
-    """A line for each claim, of what a quick look has."""
+    """Return a line for each claim that a quick look has cells of."""
     out, cells = [], claim_verdict.by_cell(made)
     axes = {experiment.name: experiment.axes for experiment in paper.experiments}
     for claim in claims.load(paper.directory):
@@ -34,57 +35,59 @@ def quick(paper: Paper, made: Sequence[Row]) -> str:
     return "\n".join(out)
 
 
-def write(name: str) -> None:
-    """A paper's page and its pictures, and what tells of all papers."""
-    _put(files([name]))
+def models() -> list[pages.PageModel]:
+    """Compute the model of each paper."""
+    return [pages.PageModel(judgement.of(load(name))) for name in names()]
 
 
-def files(wanted: Collection[str]) -> dict[str, str]:
-    """What the pages of these papers are, with their pictures, and what tells of all papers: texts
-    by name."""
-    every = [judgement.of(load(name)) for name in names()]
-    made = {"README.md": pages.index(every)}
+def files(every: Sequence[pages.PageModel]) -> dict[str, str]:
+    """Render everything in docs/results: texts by file name."""
+    made = pages.overview(every)
     for one in every:
-        if one.paper.asks or one.paper.name in wanted:
-            made |= pages.page(one, every)
+        made |= pages.page(one, every)
     return made
 
 
-def _put(made: Mapping[str, str]) -> None:
-    RESULTS.mkdir(parents=True, exist_ok=True)
+def write(directory: Path, made: Mapping[str, str]) -> None:
+    """Write these files, and remove pictures and pages that are made no more."""
+    directory.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():
-        (RESULTS / name).write_text(text)
-    for name in _no_more(made):
-        (RESULTS / name).unlink()
+        (directory / name).write_text(text)
+    for path in _no_more(directory, made):
+        path.unlink()
 
 
-def _no_more(made: Mapping[str, str]) -> list[str]:
-    """Pictures in docs/results that the pages among these had and have no more."""
-    return [path.name for name in made if name.endswith(".md")
-            for path in sorted(RESULTS.glob(f"{name.removesuffix('.md')}-*.svg"))
-            if path.name not in made]
+def _no_more(directory: Path, made: Mapping[str, str]) -> list[Path]:
+    return [path for path in sorted(directory.iterdir())
+            if path.suffix in (".svg", ".md", ".html") and path.name not in made]
 
 
-def stale(made: Mapping[str, str]) -> list[str]:
-    """Those that are not in docs/results as they are here, or should not be there."""
+def stale(directory: Path, made: Mapping[str, str]) -> list[str]:
+    """List the files in `directory` that are not as they are here, or should not be there."""
     return [*(name for name, text in made.items()
-              if not (RESULTS / name).exists() or (RESULTS / name).read_text() != text),
-            *_no_more(made)]
+              if not (directory / name).exists() or (directory / name).read_text() != text),
+            *(path.name for path in _no_more(directory, made))]
+
+
+def write_all() -> None:
+    """Write docs/results and the site."""
+    every = models()
+    write(RESULTS, files(every))
+    write(SITE, pages.site(every))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 with --check when a file is not what it would be."""
-    parser = argparse.ArgumentParser(prog="ledger", description="Write docs/results from the rows "
-                                     "and claims of the papers; runs nothing.")
-    parser.add_argument("--check", action="store_true", help="write nothing; say what differs")
+    """Exit status: 0; 1 with --check if a file differs from what would be written."""
+    parser = argparse.ArgumentParser(prog="ledger", description="Write docs/results, and the site "
+                                     "in out/results, from the claims and rows of the papers.")
+    parser.add_argument("--check", action="store_true", help="write nothing; list what differs")
     args = parser.parse_args(argv)
-    made = files(names())
-    wrong = stale(made) if args.check else []
     if not args.check:
-        _put(made)
+        write_all()
+        print(f"ledger: {SITE / 'index.html'}")
+        return 0
+    wrong = stale(RESULTS, files(models()))
     for name in wrong:
-        print(f"ledger: docs/results/{name} is not what the rows and claims give: make ledger",
-              file=sys.stderr)
+        print(f"ledger: docs/results/{name} differs from what the rows and claims give; run "
+              "make ledger", file=sys.stderr)
     return 1 if wrong else 0
-
-

@@ -137,16 +137,6 @@ class Paper:
         return PAPERS / self.name
 
     @property
-    def asks(self) -> bool:
-        """Whether it is not a paper but questions, whose answers have a page of their own."""
-        return "question" in self.text
-
-    @property
-    def claims_page(self) -> str:
-        """File below docs/results that has its claims."""
-        return f"{self.name}{'-claims' * self.asks}.md"
-
-    @property
     def results(self) -> Path:
         """The rows of all cells that ran, with every TCP profile."""
         return self.directory / "results.parquet"

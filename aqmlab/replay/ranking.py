@@ -13,7 +13,6 @@ is held in these, too.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +23,6 @@ from aqmlab.measure import derived_metrics
 from aqmlab.qdiscs.metadata import cards
 from aqmlab.report import intervals
 
-from .demo_workloads import FRAME, PACKET_MEMORY
 from .paper import Paper, load
 
 Row = Mapping[str, Any]
@@ -33,36 +31,10 @@ Row = Mapping[str, Any]
 MARGIN = 0.05
 #: Half of an interval that is more of the mean than this.
 FAR = 0.25
-GOOD, UNTOLD, WORSE = "as good", "not told apart", "worse"
+GOOD, UNTOLD, WORSE = "tie", "inconclusive", "worse"
 
 #: A discipline of ours by another name.
 LQD = "lqd"
-
-#: What stands in braces in a discipline's options.
-FIELDS = {
-    "buffer": "the buffer in packets",
-    "bytes": f"the same in bytes, {FRAME} for each packet",
-    "memory": f"the same with what the kernel needs beside, {FRAME + PACKET_MEMORY} for each",
-    "fifth": "a fifth of the packets",
-    "most": "nine tenths of the packets",
-    "frame": f"{FRAME}",
-    "rate": "the link's Mb/s",
-    "rtt": "the round-trip time in ms",
-}
-
-WORDS = (
-    (GOOD, f"all of the interval is within {100 * MARGIN:g} % of the best, or within the contest's "
-     "floor, where it has one"),
-    (WORSE, "all of the interval is beyond that"),
-    (UNTOLD, "neither: the interval lies across that limit; more seeds may tell"),
-    ("at most half as good", "all of the interval is at half of the best's figure or below; where "
-     "the least is best, at twice of it or above"),
-    ("out", "at most half as good by another figure of the same runs, which the question names; "
-     "it cannot win, and counts as worse"),
-    ("a tie", "between mainline and ours: one of the other side is as good as the best of all"),
-    ("open", "none of the other side is as good as the best of all, but one is not told apart"),
-)
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -150,46 +122,9 @@ def better(found: Sequence[Standing]) -> str:
     return "ours" if best.ours else "mainline"
 
 
-def _value(contest: Mapping[str, Any], one: Standing) -> str:
-    return f"{one.mean.value * contest.get('scale', 1.0):.{contest.get('digits', 1)}f}"
-
-
-def _figure(contest: Mapping[str, Any], first: Standing) -> str:
-    """With its interval; of seeds that are far from each other the least and the most, as an
-    interval that begins below nothing says little."""
-    scale, digits = contest.get("scale", 1.0), contest.get("digits", 1)
-    if first.mean.half <= FAR * abs(first.mean.value):
-        return f"{first.name} {first.mean.text(scale, digits)}"
-    least, most = (f"{of(first.values) * scale:.{digits}f}" for of in (min, max))
-    return f"{first.name} {_value(contest, first)}" + (f" ({least} to {most})" if least != most
-                                                       else "")
-
-
-def _shown(contest: Mapping[str, Any], some: Sequence[Standing]) -> str:
-    """The first of these and its figure, and what the others are beside it."""
-    if not (some := [one for one in some if not one.out]):
-        return "none"
-    said = [_figure(contest, some[0])]
-    for word in (GOOD, UNTOLD):
-        if names := [one.name for one in some[1:] if one.beside(some[0]) == word]:
-            said.append(f"{word}: {', '.join(names)}")
-    return "; ".join(said)
-
-
 def half_as_good(found: Sequence[Standing]) -> list[Standing]:
     """Who is, at most; the worst first."""
     return [one for one in reversed(found) if one.half_as_good(found[0])]
-
-
-def _worst(contest: Mapping[str, Any], found: Sequence[Standing]) -> str:
-    some, out = ([one for one in half_as_good(found) if one.out == is_out]
-                 for is_out in (False, True))
-    said = [_figure(contest, some[0])] if some else ["none"]
-    if some[1:]:
-        said.append(", ".join(one.name for one in some[1:]))
-    if out:
-        said.append(f"out: {', '.join(one.name for one in out)}")
-    return "; ".join(said)
 
 
 def _best(every: Every, never: Collection[str] = ()) -> dict[str, Counter[str]]:
@@ -206,207 +141,78 @@ def _best(every: Every, never: Collection[str] = ()) -> dict[str, Counter[str]]:
     return {who[1]: beside[who] for _, who in named}
 
 
-def _take(every: Every, never: Collection[str], of: str = "") -> str:
-    """_best `of` these in words."""
-    said = [f"{name} (as good as the best{of} in {words[GOOD]} of {len(every)}"
-            + "".join(f", {word} in {words[word]}" for word in (UNTOLD, WORSE) if words[word]) + ")"
-            for name, words in _best(every, never).items()]
-    *others, last = said or ["none, for each would be under Not"]
-    return " or ".join(filter(None, (", ".join(others), last)))
-
-
-def _of_ours(every: Every) -> Every:
-    """The same contests without mainline's; none of those that only mainline's took part in."""
-    ours = [[one for one in found if one.ours] for found in every]
-    return ours if all(ours) else []
-
-
 def avoided(every: Every) -> list[str]:
-    """Who is at most half as good as the best in most."""
+    """List the disciplines that are at most half as good as the best in most comparisons."""
     count = Counter(one.name for found in every for one in half_as_good(found))
     return sorted(name for name, times in count.items() if 2 * times > len(every))
 
 
-def advised(every: Every, never: Collection[str]) -> list[str]:
-    """Who is to be taken, of all and of ours; who is in `never` is not."""
-    return [*dict.fromkeys([*_best(every, never), *_best(_of_ours(every), never)])]
-
-
-def advice(every: Every, never: Collection[str]) -> str:
-    """What to take: of all, and of ours."""
-    ours = _of_ours(every)
-    return f"take {_take(every, never)}." + (
-        f" Of ours: {_take(ours, never, ' of ours')}." if ours else "")
-
-
-def _worse(contest: Mapping[str, Any], one: Standing, best: Standing) -> str:
-    """A contest, and the figures of one that is worse and of the best."""
-    return (f"{contest['what']} ({_value(contest, one)}; {best.name} {_value(contest, best)}"
-            f"{', out' * one.out})")
-
-
-def _price(asked: Sequence[Mapping[str, Any]], every: Every, never: Collection[str]) -> str:
-    """In which of these contests each that is advised of all is worse, with its figure and the
-    best one's; and in how many those of ours are."""
-    said = ""
-    first = _best(every, never)
-    for name in first:
-        where = [_worse(contest, one, found[0])
-                 for contest, found in zip(asked, every, strict=True)
-                 for one in found if one.name == name and one.beside(found[0]) == WORSE]
-        said += f" {name} is worse in: {'; '.join(where)}." if where else ""
-    ours = Counter(one.name for found in every for one in found
-                   if one.name in {*advised(every, never)} - {*first}
-                   and one.beside(found[0]) == WORSE)
-    worse = ", ".join(f"{name} in {times}" for name, times in sorted(ours.items()))
-    return said + (f" Worse than the best of all: {worse}." if worse else "")
-
-
-def _avoid(every: Every) -> str:
-    names = avoided(every)
-    return (f" Not to be taken, as at most half as good as the best in more than half of these "
-            f"contests: {', '.join(names)}." if names else "")
-
-
 @dataclass(frozen=True)
-class Held:
-    """A question's contests that have run, and their standings; those of another era by its head,
-    an empty list where it has not run there."""
+class Ranked:
+    """A question's comparisons that have run, with the standings of each.
+
+    profiles: the standings with other TCP profiles, by their heads; empty where nothing has run
+    """
 
     text: Mapping[str, Any]
-    contests: Sequence[Mapping[str, Any]]
+    comparisons: Sequence[Mapping[str, Any]]
     every: Every
-    eras: Mapping[str, Every]
+    profiles: Mapping[str, Every]
+
+    @property
+    def tally(self) -> Counter[str]:
+        """Count the comparisons by which side is better, see `better`."""
+        return Counter(map(better, self.every))
+
+    @property
+    def best(self) -> list[str]:
+        """List the disciplines that are worse than the best in the fewest comparisons."""
+        return [*_best(self.every, avoided(self.every))]
+
+    @property
+    def avoided(self) -> list[str]:
+        """See `avoided`."""
+        return avoided(self.every)
+
+    @property
+    def names(self) -> list[str]:
+        """List all disciplines, those that are worse in the fewest comparisons first."""
+        worse = Counter(one.name for found in self.every for one in found
+                        if one.beside(found[0]) == WORSE)
+        return sorted({one.name for found in self.every for one in found},
+                      key=lambda name: (worse[name], name))
 
 
-def _changed(contest: Mapping[str, Any], own: Sequence[Standing], then: Sequence[Standing]) -> str:
-    """A contest in another era: the best, and who is worse that was as good, or the other way."""
-    if not then:
-        return ""
-    was = {one.name: one.beside(own[0]) for one in own}
-    said = [f"{better(then)}: {_figure(contest, then[0])}"]
-    for before, after, head in ((GOOD, WORSE, "now worse"), (WORSE, GOOD, "now as good")):
-        if names := [f"{one.name} {_value(contest, one)}" for one in then
-                     if (was[one.name], one.beside(then[0])) == (before, after)]:
-            said.append(f"{head}: {', '.join(names)}")
-    return "; ".join(said)
+def cell_of(comparison: Mapping[str, Any], found: Sequence[Standing],
+            name: str) -> tuple[str, str]:
+    """Return a discipline's value with its interval, and its verdict; nothing if it has none."""
+    for one in found:
+        if one.name == name:
+            shown = one.mean.text(comparison.get("scale", 1.0), comparison.get("digits", 1))
+            verdict = "best" if one is found[0] else "out" if one.out else one.beside(found[0])
+            return shown, verdict
+    return "", ""
 
 
-def _in_eras(held: Held) -> str:
-    """What would be taken in other eras, and where what is taken in the paper's own is worse."""
-    said = ""
-    names = _best(held.every, avoided(held.every))
-    for head, every in held.eras.items():
-        run = [(contest, found) for contest, found in zip(held.contests, every, strict=True)
-               if found]
-        if not run:
-            continue
-        asked, there = zip(*run, strict=True)
-        worse = [f"{one.name}, {_worse(contest, one, found[0])}" for contest, found in run
-                 for one in found if one.name in names and one.beside(found[0]) == WORSE]
-        said += (f" {head.capitalize()}, in {len(asked)} of these {len(held.contests)} contests: "
-                 f"{advice(there, avoided(there))}"
-                 + (f" Worse there: {'; '.join(worse)}." if worse else ""))
-    return said
+def ranked(paper: Paper, made: Sequence[Row]) -> list[Ranked]:
+    """Rank the disciplines in each comparison of each question."""
+    profiles = [(paper.text["tcp_profile"][name]["head"], name, other, other.made())
+                for name in paper.eras[1:] for other in [load(paper.name, era=name)]]
+    listed = []
+    for text in paper.text.get("question", ()):
+        run = [(one, found) for one in text["comparison"]
+               if (found := standings(one, paper, made))]
+        asked, every = [one for one, _ in run], [found for _, found in run]
+        listed.append(Ranked(text, asked, every, {
+            head: [standings(one, other, theirs) if name in one.get("tcp_profiles", ()) else []
+                   for one in asked] for head, name, other, theirs in profiles}))
+    return listed
 
 
-def question(held: Held) -> list[str]:
-    """Markdown of one question: in words, and a table of its contests."""
-    text = held.text
-    out = [f"### {text['head']}", "", " ".join(text["asks"].split()), ""]
-    if not held.every:
-        return [*out, "Not all that this needs has run.", ""]
-    tally = Counter(better(found) for found in held.every)
-    eras = {head: every for head, every in held.eras.items() if any(every)}
-    heads = ["best of mainline's", "best of ours", "at most half as good: the worst, and others",
-             "better", *eras]
-    out += [
-        f"{len(held.every)} of {len(text['comparison'])} contests have run. Mainline is better in "
-        f"{tally['mainline']} of them, ours in {tally['ours']}, {tally['a tie']} are a tie, and "
-        f"{tally['open']} are open.", "",
-        f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
-    for i, (contest, found) in enumerate(zip(held.contests, held.every, strict=True)):
-        sides = [_shown(contest, [one for one in found if one.ours == ours])
-                 for ours in (False, True)]
-        cells = [*sides, _worst(contest, found), better(found),
-                 *(_changed(contest, found, every[i]) for every in eras.values())]
-        out.append(f"| {contest['what']} | {' | '.join(cells)} |")
-    return [*out, ""]
+def one_for_all(every: Sequence[Ranked]) -> list[str]:
+    """List the disciplines that are worse than the best in the fewest comparisons of all questions.
 
-
-def _held(paper: Paper, made: Sequence[Row]) -> list[Held]:
-    """Of each question."""
-    eras = [(paper.text["tcp_profile"][name]["head"], name, other, other.made())
-            for name in paper.eras[1:] for other in [load(paper.name, era=name)]]
-    found = []
-    for text in paper.text["question"]:
-        run = [(contest, standing) for contest in text["comparison"]
-               if (standing := standings(contest, paper, made))]
-        asked, every = [contest for contest, _ in run], [standing for _, standing in run]
-        found.append(Held(text, asked, every, {
-            head: [standings(contest, other, theirs)
-                   if name in contest.get("tcp_profiles", ()) else [] for contest in asked]
-            for head, name, other, theirs in eras}))
-    return found
-
-
-def _options(paper: Paper, names: Collection[str]) -> list[str]:
-    """Markdown: how these are configured, and what is in braces."""
-    suffixes = {contest["suffix"] for text in paper.text["question"]
-                for contest in text["comparison"] if "suffix" in contest}
-    have = {name: paper.disciplines[name] for one in names
-            for name in (one, *(one + suffix for suffix in sorted(suffixes)))
-            if name in paper.disciplines}
-    if not have:
-        return []
-    used = {part for options in have.values() for part in re.findall(r"\{(\w+)\}", options)}
-    meant = "; ".join(f"`{{{part}}}` is {FIELDS[part]}" for part in FIELDS if part in used)
-    return ["How those that are advised were configured, as `tc qdisc` takes it"
-            + (f"; {meant}" if meant else "") + ":", "", "| | |", "|---|---|",
-            *(f"| {name} | `{options}` |" for name, options in have.items()), ""]
-
-
-def _of_all(have: Sequence[Held]) -> tuple[Every, list[str]]:
-    """The contests of all questions, and who is not to be taken in one of them."""
-    return ([found for held in have for found in held.every],
-            sorted({name for held in have for name in avoided(held.every)}))
-
-
-def one_for_all(paper: Paper, made: Sequence[Row]) -> list[str]:
-    """Who is worse than the best in the fewest contests of all questions."""
-    return [*_best(*_of_all(_held(paper, made)))]
-
-
-def summary(paper: Paper, made: Sequence[Row]) -> list[str]:
-    """Markdown of all questions: what to take, then each by itself."""
-    every_question = _held(paper, made)
-    have = [held for held in every_question if held.every]
-    said, named = [], list[str]()
-    for held in have:
-        never = avoided(held.every)
-        said.append(f"- **{held.text['head']}**: {advice(held.every, never)}"
-                    f"{_price(held.contests, held.every, never)}{_avoid(held.every)}"
-                    f"{_in_eras(held)}")
-        named += advised(held.every, never)
-    if len(have) > 1:
-        every, never = _of_all(have)
-        asked = [contest for held in have for contest in held.contests]
-        said.append(f"- **One for all of these**, of those that took part in every contest and are "
-                    f"not to be avoided in any question: {advice(every, never)}"
-                    f"{_price(asked, every, never)}")
-        named += advised(every, never)
-    return ["## When to use which", "",
-            "Computed from the contests below, as far as they have run. The best has the best mean "
-            "over the seeds that all disciplines of the contest have; tables of figures have all "
-            "seeds. Each of the others is set beside it under the same seeds: of the logarithm of "
-            "the ratio (of the difference, where one is 0) there is a mean over the seeds with a "
-            "95 % interval, Student's t. What is advised is worse than the best in the fewest "
-            "contests; of equals all are named, first who is as good in most. Mainline's need no "
-            "module of ours.", "",
-            "| said of a discipline, or a contest | when |", "|---|---|",
-            *(f"| {word} | {when} |" for word, when in WORDS), "",
-            "In the tables each side has its own best, and \"as good\" and \"not told apart\" "
-            "beside it are from that one. A figure has its 95 % interval, or, where that is wide, "
-            "the least and the most of the seeds.", "",
-            *said, *([""] if said else []), *_options(paper, [*dict.fromkeys(named)]),
-            *(line for held in every_question for line in question(held))]
+    Left out are those that did not take part in each, or are to be avoided in one question.
+    """
+    never = {name for one in every for name in one.avoided}
+    return [*_best([found for one in every for found in one.every], never)]

@@ -151,7 +151,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         tidy(paper)
         if paper.era == OWN and not args.claims:
             failed += _traces(there, paper)
-        ledger.write(paper.name)
+        ledger.write_all()
     return [there.out / name for name in failed]
 
 

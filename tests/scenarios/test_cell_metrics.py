@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Metrics of a cell that follow from those of its row."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from aqmlab.measure.derived_metrics import Absent, choke_theory, metric_of
+from aqmlab.replay import (
+    rows,
+)
+
+
+def test_what_never_arrived_has_no_wait() -> None:
+    udp = {"rtt_ms": 50.0, "flows": 1, "goodput_bps": {"mean": 8000.0}}
+    with pytest.raises(Absent, match="no packet of udp that arrived"):
+        metric_of({"groups": {"udp": udp}}, "udp:wait_ms")
+    assert metric_of({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}}, "udp:wait_ms") == 2.0
+
+
+def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
+    phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
+    for marked, share in ((0, 0.3), (20, 0.5)):
+        figures = {"phases": [{}, {**phase, "marked": marked}]}
+        assert metric_of(figures, ":dropped_1") == pytest.approx(share)
+    # A row leaves out what is not known.
+    with pytest.raises(Absent):
+        metric_of({"phases": [{}, phase]}, ":dropped_1")
+
+
+@pytest.mark.parametrize("path", [
+    "phases.7.sent", "groups.nobody.loss", "nobody:mbps", "7:use", "0:goodput_use",
+    ":kept_1", "tcp:unevenness", ":dropped_0", ":mean_over_fair", "udp:waiting_share",
+    "udp:choke_theory"])
+def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
+    """Of a run in which nothing passed."""
+    nothing = {"mean": 0.0, "sd": 0.0}
+    figures = {
+        "summary": {"utilization": 0.0, "goodput_bps": nothing, "fair_share_bps": 0.0,
+                    "queue_packets": {"mean": 0.0}},
+        "groups": {name: {"goodput_bps": nothing, "flows": 1, "loss": 0.0, "rtt_ms": 0.0}
+                   for name in ("tcp", "udp")},
+        "phases": [{"dropped": 0, "marked": 0, "sent": 0, "groups": {"tcp": nothing}}] * 2,
+        "rate_bps": 1e6, "payload": {"udp": 972}, "offered_bps": {"udp": 2e6},
+    }
+    with pytest.raises(Absent, match=f"no {path}|nothing passed|no packet|no flow"):
+        metric_of(figures, path)
+
+
+@pytest.mark.parametrize(("packets", "off"), [(40, 0.5 - 1 / 11), (220, 0.0),
+                                              (2000, 1 / 11 - 0.01)])
+def test_how_far_a_part_of_the_queue_is_from_an_equal_one(packets: int, off: float) -> None:
+    """10 packets a second of UDP that wait for 2 s each, beside ten flows of TCP."""
+    made: dict[str, Any] = {
+        "payload": {"udp": 1000}, "summary": {"queue_packets": {"mean": packets}},
+        "groups": {"tcp": {"flows": 10},
+                   "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
+                           "goodput_bps": {"mean": 80e3}}}}
+    assert metric_of(made, "udp:off_equal_part") == pytest.approx(off)
+    made["summary"]["queue_packets"]["mean"] = 0
+    with pytest.raises(Absent, match="no packet in the queue"):
+        metric_of(made, "udp:off_equal_part")
+
+
+def test_chokes_theory_has_its_published_maximum() -> None:
+    """Tang, Wang and Low 2003: at most 1 / (1 + e) of the link, and nothing in the end."""
+    most = 1 / (1 + math.e)
+    shares = [choke_theory(x / 100) for x in range(10, 2000)]
+    assert max(shares) == pytest.approx(most, rel=1e-4)
+    assert shares.index(max(shares)) / 100 + 0.1 == pytest.approx(2 - 3 * most, abs=0.02)
+    assert shares[-1] < 0.01
+
+
+@pytest.mark.parametrize(("own", "packets"), [(0.0, 100), (0.1, 100), (0.25, 60)])
+def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> None:
+    """32 flows of TCP share what 20 packets of UDP leave of the queue; a packet of one that meets
+    its like is lost with it, and of the others RED drops `own`."""
+    each = (packets - 20) / 32
+    loss = 1 - (1 - 2 * each / packets) * (1 - own)
+    made = {
+        "rate_bps": 1e6, "offered_bps": {"udp": 4e6}, "payload": {"udp": 1000},
+        "summary": {"queue_packets": {"mean": packets}, "utilization": 1.0},
+        "groups": {"tcp": {"flows": 32, "loss": loss},
+                   # 10 packets a second that wait for 2 s each
+                   "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
+                           "goodput_bps": {"mean": 80e3}}},
+    }
+    assert metric_of(made, "udp:choke_theory") == pytest.approx(choke_theory(4 * (1 - own)))
+    with pytest.raises(Absent, match="nothing passed"):
+        metric_of({**made, "summary": {**made["summary"], "utilization": 0.0}}, "udp:choke_theory")
+
+
+def test_a_row_has_five_digits_of_a_figure_and_nothing_of_one_that_there_is_not() -> None:
+    made = rows.rounded({"mean": 1.23456789, "delay_ms": None, "rate_bps": 1234567.0, "jain": 1.0,
+                         "at": [{"p99": None, "n": 3}]})
+    assert json.dumps(made) == (
+        '{"mean": 1.2346, "rate_bps": 1234600, "jain": 1, "at": [{"n": 3}]}')

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Verdicts on claims, and the files that claims stand in."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from aqmlab.replay import (
+    claims,
+    judgement,
+    paper,
+    store,
+    time_plots,
+)
+from aqmlab.replay.claim_verdict import by_cell, judge
+from aqmlab.replay.paper import Paper
+from aqmlab.report import intervals
+from tests.scenarios.paper_by_hand import (
+    CLAIMS,
+    SWEEP,
+    rewrite,
+    run,
+    verdicts,
+)
+
+
+def test_a_claim_is_judged_by_its_interval(made_up: Paper) -> None:
+    found = verdicts(made_up)
+    assert {key: judged.verdict for key, judged in found.items()} == {
+        "C1": "confirmed", "C2": "confirmed"}
+    # 0.89, 0.90, 0.91: sd 0.01, and Student's t for 95 % and 2 degrees of freedom is 4.303
+    assert found["C1"].value
+    assert found["C1"].value.value == pytest.approx(0.9)
+    assert found["C1"].value.half == pytest.approx(4.303 * 0.01 / math.sqrt(3), rel=1e-3)
+    assert len(found["C1"].cells) == 3
+    assert len(found["C2"].cells) == 12
+
+
+def test_a_planted_result_turns_the_verdict_over(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["discipline"] == "good" and row["at"]["buffer"] == 200:
+            row["figures"]["summary"]["utilization"] -= 0.5
+        return row
+
+    rewrite(made_up, planted)
+    found = verdicts(made_up)
+    assert {key: judged.verdict for key, judged in found.items()} == {
+        "C1": "contradicted", "C2": "contradicted"}
+
+
+def test_one_outlier_leaves_it_open(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["seed"] == 1:
+            row["figures"]["summary"]["utilization"] *= 0.8
+        return row
+
+    rewrite(made_up, planted)
+    assert verdicts(made_up)["C1"].verdict == "inconclusive"
+    # 0.712, 0.90 and 0.91: sd 0.112
+    assert verdicts(made_up)["C1"].why_not == "the interval lies across a bound"
+
+
+def test_a_verdict_of_fewer_seeds_counts_them(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any] | None:
+        if row["discipline"] == "good":
+            row["figures"]["summary"]["utilization"] = 0.5
+        return row if row["discipline"] == "good" or row["seed"] != 4 else None
+
+    sweep = made_up.directory / "sweep.toml"
+    sweep.write_text(SWEEP.replace("seeds = 3", "seeds = 5"))
+    one = paper.load("made-up")
+    run(one, good=0.9, bad=0.3, third=0.1)
+    rewrite(one, planted)
+    ((_, ablated),) = judgement.of(one).ablations["C1"]
+    assert (ablated.verdict, ablated.seeds) == ("contradicted", 4)
+
+
+def test_an_absent_cell_is_absent_and_not_zero(made_up: Paper) -> None:
+    rewrite(made_up, lambda row: None if row["discipline"] == "bad" else row)
+    found = verdicts(made_up)
+    assert found["C1"].verdict == "confirmed"
+    assert found["C2"].verdict == "inconclusive"
+    assert found["C2"].value is None
+    assert "absent: bad in one at buffer 100" in found["C2"].why_not
+    rewrite(made_up, lambda row: None if row["seed"] == 3 else row)
+    assert verdicts(made_up)["C1"].verdict == "inconclusive"
+
+
+def test_an_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> None:
+    sweep = made_up.directory / "sweep.toml"
+    sweep.write_text(SWEEP.replace('disciplines = ["good", "bad"]',
+                                   'disciplines = ["good", "bad"]\nseeds = 5'))
+    one = paper.load("made-up")
+    cells = [(cell.experiment.name, cell.seed) for cell in one.cells()]
+    assert {seed for name, seed in cells if name == "one"} == {1, 2, 3, 4, 5}
+    assert {seed for name, seed in cells if name == "other"} == {1, 2, 3}
+    assert {cell.seed for cell in paper.load("made-up", era="today").cells()} == {1, 2, 3}
+    assert verdicts(one)["C1"].seeds == 3
+    store.journal(made_up.results).unlink()
+    run(one, good=0.9, bad=0.3, third=0.1)
+    found = verdicts(one)["C1"]
+    # 0.89 to 0.93: sd 0.0158, and Student's t for 95 % and 4 degrees of freedom is 2.776
+    assert found.value
+    assert found.value.value == pytest.approx(0.91)
+    assert found.value.half == pytest.approx(2.776 * 0.01 * math.sqrt(2.5 / 5), rel=1e-3)
+
+
+@pytest.mark.parametrize(("against", "change", "of_discipline"), [
+    ("", 'of = "bad"', True),
+    ("", 'of = "good"', False),  # named, but the claim's own
+    ("", 'experiment = "other"\nof = "good"', False),
+    ("", 'experiment = "other"\nof = "third"', True),
+    ('against = { of = "bad" }', 'against = { of = "bad", experiment = "other" }', False),
+    ('against = { of = "bad" }', 'against = { of = "third" }', True),
+    ('against = { of = "bad" }', 'of = "third"', True),
+    # The same in two figures; then of two disciplines.
+    ('against = { metric = "groups.far.share_of_fair" }', "at = { buffer = 100 }", False),
+    ('against = { metric = "groups.far.share_of_fair" }', 'against = { of = "bad" }', True),
+])
+def test_an_ablation_knows_whether_it_changes_the_discipline(
+        against: str, change: str, of_discipline: bool) -> None:
+    text = CLAIMS.replace("low = 0.8", f"low = 0.8\n{against}").replace(
+        'change = "bad"\nof = "bad"', f'change = "bad"\n{change}')
+    (claim, _) = claims.parse(tomllib.loads(text))
+    assert [one.of_discipline for one in claim.ablations] == [of_discipline]
+
+
+@pytest.mark.parametrize(("changed", "name"), [
+    ({"modules": {"sch_good": "A"}}, "sch_good"), ({"kernel": "8"}, "the kernel")])
+def test_seeds_by_two_versions_decide_nothing(made_up: Paper, changed: dict[str, Any],
+                                              name: str) -> None:
+    def by_another(row: dict[str, Any], *seeds: int) -> dict[str, Any]:
+        other = row["discipline"] == "good" and row["seed"] in seeds
+        return {**row, "made": {**row["made"], **(changed if other else {})}}
+
+    rewrite(made_up, lambda row: by_another(row, 2))
+    assert verdicts(made_up)["C1"].verdict == "inconclusive"
+    assert verdicts(made_up)["C1"].why_not == f"seeds by two versions of {name}"
+    # All of one discipline by one version, and of the other by another, is a comparison.
+    rewrite(made_up, lambda row: by_another(row, 1, 2, 3))
+    assert {one.verdict for one in verdicts(made_up).values()} == {"confirmed"}
+
+
+def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
+    """Rows of other seeds judge nothing; two experiments are set against each other first seed by
+    first seed."""
+    (made_up.directory / "sweep.toml").write_text(SWEEP.replace(
+        'disciplines = ["good", "bad"]', 'disciplines = ["good", "bad"]\nfirst_seed = 11'))
+    (made_up.directory / "claims.toml").write_text(CLAIMS.replace(
+        'against = { of = "bad" }\nfold = "min"',
+        'at = { buffer = 100 }\nagainst = { experiment = "other", of = "third", '
+        'at = { rtt = 10.0, buffer = [] } }'))
+    one = paper.load("made-up")
+    fresh = [11, 12, 13]
+    assert [c.seed for c in one.cells() if (c.experiment.name, c.at.get("buffer")) == ("one", 100)
+            and c.discipline == "good"] == fresh
+    assert {c.seed for c in one.cells() if c.experiment.name == "other"} == {1, 2, 3}
+    assert {c.seed for c in paper.load("made-up", era="today").cells()
+            if c.experiment.name == "one"} == set(fresh)
+    assert {trace.cell.seed for trace in time_plots.asked(one)} == {11}
+    assert verdicts(one)["C1"].why_not == "absent: good in one at buffer 200, seed 11"
+    assert (len(judgement.of(one).made), judgement.of(one).asked) == (3, 15)
+
+    store.journal(made_up.results).unlink()
+    run(one, good=0.9, bad=0.3, third=0.1)
+    found = verdicts(one)
+    assert found["C1"].value
+    assert found["C1"].value.value == pytest.approx(0.9 + 0.01 * (12 - 2))
+    assert found["C2"].value
+    assert found["C2"].value.value == pytest.approx(
+        sum((0.9 + 0.01 * (seed + 8)) / (0.1 + 0.01 * (seed - 2)) for seed in (1, 2, 3)) / 3)
+
+
+def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
+    path = made_up.directory / "claims.toml"
+    path.write_text(path.read_text().replace("low = 0.8", "low = 0.1"))
+    found = verdicts(made_up)
+    assert found["C1"].verdict == "inconclusive"
+    assert found["C1"].why_not == "its bounds are younger than the runs"
+    assert found["C2"].verdict == "confirmed"
+    # Words may be mended.
+    path.write_text(CLAIMS.replace("Good is good.", "Good is very good."))
+    assert verdicts(made_up)["C1"].verdict == "confirmed"
+
+
+@pytest.mark.parametrize(("changed", "accepted"), [
+    ({"metric": "groups.probe.delay_ms.p50"}, "at most 3 ms"),
+    ({"metric": "groups.senders.completion_s.p99"}, "at most 3 s"),
+    ({"metric": "phases.1.queue_packets.mean"}, "at most 3 packets"),
+    ({"metric": "groups.bully.share_of_fair"}, "at most 3 times an equal part"),
+    ({"metric": "groups.rest.share_of_fair", "scale": 100.0}, "at most 300 %"),
+    ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}}, "at most 3"),
+    ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}, "difference": True},
+     "at most 3 ms"),
+    ({"metric": "timeouts"}, "at most 3"),
+])
+def test_bounds_have_a_unit(changed: dict[str, Any], accepted: str) -> None:
+    text = dict.fromkeys(("id", "place", "says", "published", "why"), "") | {
+        "experiment": "one", "of": "good", "high": 3.0, **changed}
+    (claim,) = claims.parse({"claim": [text]})
+    assert claim.accepted() == accepted
+
+
+@pytest.mark.parametrize(("disciplines", "buffers", "verdict"), [
+    (("bad",), (200,), "confirmed"),  # the ratio at 100 is the least
+    (("good", "bad"), (200,), "inconclusive"),
+])
+def test_of_nothing_there_is_no_ratio(made_up: Paper, disciplines: tuple[str, ...],
+                                      buffers: tuple[int, ...], verdict: str) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if (row["discipline"] in disciplines and row["seed"] == 2
+                and row["at"].get("buffer") in buffers):
+            row["figures"]["summary"]["utilization"] = 0.0
+        return row
+
+    rewrite(made_up, planted)
+    found = verdicts(made_up)["C2"]
+    assert found.verdict == verdict
+    assert (found.why_not == "no ratio to bad: both have 0 under seed 2") == (not found.value)
+    # It lacks no cell for that.
+    assert (found.seeds, len(found.cells)) == (3, 12)
+
+
+@pytest.mark.parametrize(("seeds", "bounds", "verdict"), [
+    ((1, 2, 3), {"low": 1.5}, "confirmed"),
+    ((1, 2, 3), {"high": 1.5}, "contradicted"),
+    ((1, 2, 3), {"low": 1.5, "high": 9.0}, "contradicted"),
+    # 1 / 3, and twice 0: sd 0.192, and half of the interval is 0.478; hence 0.589 at most.
+    ((2, 3), {"low": 1.6}, "confirmed"),
+    ((2, 3), {"low": 1.8}, "inconclusive"),
+    ((2, 3), {"high": 1.6}, "contradicted"),
+])
+def test_a_ratio_to_nothing_is_judged_by_its_inverse(
+        made_up: Paper, seeds: tuple[int, ...], bounds: dict[str, float], verdict: str) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["discipline"] == "bad":
+            row["figures"]["summary"]["utilization"] = 0.0 if row["seed"] in seeds else 0.3
+        else:
+            row["figures"]["summary"]["utilization"] = 0.9
+        return row
+
+    rewrite(made_up, planted)
+    (claim,) = [c for c in claims.load(made_up.directory) if c.id == "C2"]
+    claim = replace(claim, low=bounds.get("low", -math.inf), high=bounds.get("high", math.inf))
+    axes = {e.name: e.axes for e in made_up.experiments}
+    found = judge(claim, axes, by_cell(store.read(made_up.results)), made_up.seeds)
+    assert found.verdict == verdict
+    assert found.value
+    assert found.value.text(digits=2) == ("infinite" if len(seeds) == 3 else "at least 1.70")
+
+
+@pytest.mark.parametrize(("value", "half", "said"), [
+    (0.25, 0.15, "2.5 to 10"), (0.25, math.nan, "4.0"), (0.25, 0.25, "at least 2.0")])
+def test_an_inverse_is_shown_as_what_it_is_the_inverse_of(value: float, half: float,
+                                                          said: str) -> None:
+    assert intervals.Mean(value, half, inverse=True).text() == said
+
+
+def test_a_ratio_of_0_under_one_seed_and_infinite_under_another_is_inconclusive(
+        made_up: Paper) -> None:
+    nothing = {("good", 2), ("bad", 3)}
+
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if (row["discipline"], row["seed"]) in nothing:
+            row["figures"]["summary"]["utilization"] = 0.0
+        return row
+
+    rewrite(made_up, planted)
+    found = verdicts(made_up)["C2"]
+    assert found.verdict == "inconclusive"
+    assert found.why_not == "a seed has 0, and another a ratio to 0"
+
+
+def test_a_row_of_another_command_is_ignored(made_up: Paper) -> None:
+    commands = made_up.commands()
+    have = store.of(store.read(made_up.results), commands)
+    assert [row["cell"] for row in have] == list(commands)
+    first, *others = commands
+    have = store.of(store.read(made_up.results), {**commands, first: "other"})
+    assert [row["cell"] for row in have] == others
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ("low = 0.8", "low = 0.8\nhihg = 2", 'claim.C1: no key "hihg": did you mean high'),
+    ("low = 0.8\nhigh = 1.0", "", "claim.C1: needs low or high"),
+    ("low = 0.8\nhigh = 1.0", "low = 1.0\nhigh = 1.0", "C1: low is not below high"),
+    ('fold = "min"', 'fold = "modal"', 'claim.C2.fold: no value "modal"'),
+    ('metric = "summary.utilization"', 'metric = "udp:nonsense"', "C1: no such metric: nonsense"),
+    ('ablations = ["bad"]', 'ablations = ["bda"]', "C1: no such ablation: bda"),
+    ('change = "bad"', 'change = "bad"\noff = "bad"', 'ablation.bad: no key "off"'),
+    ('change = "bad"', 'change = "bad"\nmetric = ":none"', "C1: no such metric: none"),
+    ('change = "bad"\n', "", "ablation.bad: 'change' is a required property"),
+    ('published = "2"', "published = true", "claim.C2.published: True is not of type"),
+    ('id = "C2"', 'id = "C1"', "two claims have the same id"),
+])
+def test_bad_claims_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
+    assert old in CLAIMS
+    (made_up.directory / claims.CLAIMS).write_text(CLAIMS.replace(old, new))
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+        claims.load(made_up.directory)
+
+
+@pytest.mark.parametrize(("better", "open_", "ablated", "verdict"), [
+    ("", False, 0.9, "contradicted"),
+    ("lower", False, 0.9, "better than published"),
+    ("higher", False, 0.9, "contradicted"),
+    ("", True, 0.9, "undetermined"),
+    ("lower", True, 0.9, "undetermined"),
+    ("lower", True, 0.3, "better than published"),
+    ("", True, 0.3, "contradicted"),
+])
+def test_a_measurement_outside_of_the_bounds_is_explained_by_the_first_that_applies(
+        made_up: Paper, better: str, open_: bool, ablated: float, verdict: str) -> None:
+    """C1 accepts 0.8 to 1; we measure 0.5, and `ablated` with the one ablation."""
+    text = CLAIMS
+    if better:
+        text = text.replace('id = "C1"', f'id = "C1"\nbetter = "{better}"')
+    if open_:
+        text = text.replace('change = "bad"', 'change = "bad"\nopen = "the buffer"')
+    (made_up.directory / claims.CLAIMS).write_text(text)
+    store.journal(made_up.results).unlink()
+    run(made_up, good=0.5, bad=ablated, third=0.1)
+    found = verdicts(made_up)["C1"]
+    assert found.verdict == verdict
+    assert ("the buffer" in found.why_not) == (verdict == "undetermined")
+
+
+@pytest.mark.parametrize(("bounds", "kind"), [
+    ("low = 0.8\nhigh = 1.0", "number"), ("low = 0.8", "order"), ("high = 1.0", "order")])
+def test_a_claim_with_one_bound_is_an_order(bounds: str, kind: str) -> None:
+    text = tomllib.loads(CLAIMS.replace("low = 0.8\nhigh = 1.0", bounds))
+    assert claims.parse(text)[0].kind == kind
+
+
+def test_a_broken_setting_shows_nothing_about_the_discipline(made_up: Paper) -> None:
+    """`bad` contradicts C1, so C1 is about the discipline, unless `bad` cannot work."""
+    assert judgement.holds_for_all(judgement.of(made_up)) == ["C2"]
+    (made_up.directory / claims.CLAIMS).write_text(
+        CLAIMS.replace('change = "bad"', 'change = "bad"\nbroken = true'))
+    assert judgement.holds_for_all(judgement.of(made_up)) == ["C1", "C2"]
+
+
+def test_another_tcp_is_judged_by_its_own_cells(made_up: Paper) -> None:
+    today = paper.load("made-up", era="today")
+    assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
+    assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())
+    own = made_up.stored()
+    run(today, good=0.5, bad=0.3)
+    assert made_up.stored() == own
+    assert {k: j.verdict for k, j in verdicts(today).items()} == {
+        "C1": "contradicted", "C2": "confirmed"}
+    assert {j.verdict for j in verdicts(made_up).values()} == {"confirmed"}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The models of pages, and that docs/results is what rows, claims and templates give."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+import pytest
+
+from aqmlab.replay import judgement, ledger, pages, paper
+from aqmlab.replay.paper import Paper
+from tests.scenarios.paper_by_hand import CLAIMS, rewrite, run
+
+LINES = 200
+
+
+@functools.cache
+def models() -> list[pages.PageModel]:
+    return ledger.models()
+
+
+def test_docs_results_is_what_rows_and_claims_give() -> None:
+    assert ledger.stale(ledger.RESULTS, ledger.files(models())) == []
+
+
+def test_each_page_is_short_and_has_few_pictures() -> None:
+    for path in ledger.RESULTS.glob("*.md"):
+        assert len(path.read_text().splitlines()) <= LINES, path.name
+    for one in models():
+        assert 1 <= len(one.main_pictures) <= 4
+
+
+def test_each_claim_is_in_the_site_once_and_on_its_page() -> None:
+    by_name = pages.site(models())
+    for one in models():
+        anchors = re.findall(r'<tr id="([^"]+)"', by_name[f"{one.name}.html"])
+        assert anchors == list(one.every)
+        page = (ledger.RESULTS / f"{one.name}.md").read_text()
+        if one.name != "today":
+            assert re.findall(r"^\| \*\*(\w+)\*\*", page, re.M) == [
+                each.claim.id for each in one.claims]
+
+
+def test_claims_on_tcp_alone_are_calibration() -> None:
+    """Table I of jou2003 has no discipline; all other papers judge disciplines alone."""
+    counts = {one.name: len(one.calibration) for one in models()}
+    assert counts.pop("jou2003") == 21
+    assert not any(counts.values())
+
+
+def test_a_file_that_is_made_no_more_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "old.svg").write_text("")
+    (tmp_path / "kept.txt").write_text("")
+    made = {"README.md": "text"}
+    assert ledger.stale(tmp_path, made) == ["README.md", "old.svg"]
+    ledger.write(tmp_path, made)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "kept.txt"]
+    assert ledger.stale(tmp_path, made) == []
+
+
+def model(one: Paper) -> pages.PageModel:
+    return pages.PageModel(judgement.of(one))
+
+
+def test_a_model_has_values_verdicts_and_costs(made_up: Paper) -> None:
+    one = model(made_up)
+    assert one.every["C1"].measured == "0.90 ±0.02"
+    assert one.every["C1"].contradicted_by == ["bad"]
+    assert one.every["C1"].cost == "3 seeds, 3 cells, 0.3 CPU minutes"
+    assert one.counts() == {"confirmed": 2, "better than published": 0, "contradicted": 0,
+                            "undetermined": 0, "inconclusive": 0}
+    assert one.counts("order")["confirmed"] == 1
+    # 6 s each, and 0.5 more: 65 000 s. As jobs 3.7 s more: 102 000 s.
+    assert one.hours_of_10000 == pytest.approx((65_000 / 3600, 102_000 / 3600))
+
+
+def test_the_verdict_says_what_keeps_a_claim_from_being_decided(made_up: Paper) -> None:
+    rewrite(made_up, lambda row: None if row["discipline"] == "bad" else row)
+    assert model(made_up).every["C2"].verdict == "inconclusive: absent"
+
+
+def test_windows_that_hold_senders_back_are_reported_above_5_percent(made_up: Paper) -> None:
+    def planted(row: dict) -> dict:
+        (group,) = row["figures"]["groups"].values()
+        group["window_limited"] = {"good": 0.31, "bad": 0.04}.get(row["discipline"], 0)
+        return row
+
+    rewrite(made_up, planted)
+    found = model(made_up)
+    assert found.every["C1"].held_back == pytest.approx(31)
+    (made_up.directory / "claims.toml").write_text(CLAIMS.replace('of = "good"', 'of = "bad"'))
+    assert model(made_up).every["C1"].held_back == 0
+
+
+def test_verdicts_with_two_tcps_are_counted(made_up: Paper) -> None:
+    assert model(made_up).profiles == []
+    run(paper.load("made-up", era="today"), good=0.5, bad=0.3)
+    one = model(made_up)
+    assert one.profiles == ["now"]
+    assert one.fates("now") == {("confirmed", "contradicted"): 1, ("confirmed", "confirmed"): 1}

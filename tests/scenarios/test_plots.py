@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Pictures of a paper's rows, and of runs over time."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aqmlab.measure import time_series as lines_of
+from aqmlab.replay import (
+    judgement,
+    pages,
+    paper,
+    paper_plots,
+    run_cells,
+    store,
+    sweep,
+    time_plots,
+)
+from aqmlab.replay.paper import Paper
+from aqmlab.report import svg_plots
+from tests.scenarios import handmade
+from tests.scenarios.paper_by_hand import (
+    PAPERS,
+    facts_of,
+    made_by_hand,
+    ran,
+    rewrite,
+)
+
+
+def pictures_of(one: Paper) -> dict[str, str]:
+    """The pictures of a paper, by the names of its plots."""
+    pictures = pages.PageModel(judgement.of(one)).pictures
+    return {spec["name"]: picture for spec, picture, _ in pictures}
+
+
+def test_a_distribution_is_drawn_of_the_cells_that_have_one(made_up: Paper) -> None:
+    """Of the mean of each percentile over the seeds, on an axis of round values."""
+    spec = {"experiment": "one", "group": "all", "x_title": "ms", "y_title": "%", "panels": [
+        {"title": "at 200", "at": {"buffer": 200}, "disciplines": ["good", "bad"]},
+        {"title": "at 100", "at": {"buffer": 100}, "disciplines": ["good"]}]}
+
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["discipline"] == "good" and row["at"].get("buffer") == 200:
+            row["figures"]["delays_ms"] = {"all": [row["seed"] * (i + 1.0) for i in range(13)]}
+        return row
+
+    rewrite(made_up, planted)
+    (panel,) = paper_plots._delays(spec, made_up.experiments[0], store.read(made_up.results))
+    (line,) = panel.lines
+    assert (panel.title, line.name) == ("at 200", "good")
+    assert line.points[0] == (2.0, 0.0, 0.0)
+    assert line.points[5] == (12.0, 50.0, 0.0)
+    assert line.points[-1] == (26.0, 100.0, 0.0)
+    drawn = paper_plots.plot(spec | {"kind": "delays"}, made_up, store.read(made_up.results), ())
+    assert [f">{ms}<" in drawn for ms in (2, 5, 10, 20, 4, 26)] == [True] * 4 + [False] * 2
+
+
+def test_pictures_are_well_formed_and_the_same_again(made_up: Paper) -> None:
+    assert pictures_of(made_up) == pictures_of(made_up)
+    picture = ET.fromstring(pictures_of(made_up)["1"])
+    marks = [e for e in picture.iter() if e.tag.endswith(("circle", "polygon"))]
+    # 4 points, 2 of them squares, and the legend's 2
+    assert len([e for e in marks if e.tag.endswith("circle")]) == 3
+
+
+@pytest.mark.parametrize(("era", "drawn"), [(paper.OWN, 2), ("today", 0)])
+def test_a_run_gives_its_row_and_what_is_drawn_of_it(
+        made_up: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str,
+        drawn: int) -> None:
+    """Both panels of the figure over time are of one cell; in another era none is."""
+    one = paper.load("made-up", era=era)
+    store.write(one.results, ())
+    cells = {cell.name: cell for cell in one.cells() if cell.round == 1}
+    made: list[dict[str, Any]] = []
+
+    def run(args: argparse.Namespace, jobs: Mapping[str, Any],
+            taken: Callable[[str], None]) -> list[str]:
+        for name in jobs:
+            (args.out / name).mkdir()
+            ran(args.out / name)
+            taken(name)
+        return list(jobs)
+
+    monkeypatch.setattr(sweep, "run", run)
+    monkeypatch.setattr(run_cells, "row_of", lambda _paper, cell, _directory: {
+        "cell": cell.name, "made": {"version": "2"}})
+    assert not run_cells._round(argparse.Namespace(out=tmp_path, quick=False), one, cells, made)
+    assert [row["cell"] for row in store.read(one.results)] == list(cells)
+    assert len(store.read(one.traces)) == drawn
+
+
+def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -> None:
+    assert list(pictures_of(made_up)) == ["1"]
+    (cell,) = time_plots.missing(made_up).values()
+    assert cell.name == "one-good-buffer=100-1"
+    made_by_hand(made_up, tmp_path)
+    assert not time_plots.missing(made_up)
+    whole, closer = store.read(made_up.traces)
+    # handmade.QUEUE, and of handmade.FLOW_BYTES 90, 10 and 10 kB in a second each, in its middle.
+    assert whole["lines"] == {"packets": [[0, 0], [1, 4], [2, 2], [3, 0]],
+                              "goodput:far": [[0.5, 0.72], [1.5, 0.08], [2.5, 0.08]]}
+    assert closer["lines"] == {"packets": [[1, 4], [2, 2]], "goodput:far": [[1.5, 0.08]]}
+    assert (whole["digest"], whole["command"]) == ("d", shlex.join(cell.words))
+    picture = ET.fromstring(pictures_of(made_up)["over-time"])
+    heads = [e.text for e in picture.iter() if e.attrib.get("font-weight") == "bold"]
+    assert heads == ["good", "good, closer"]
+    # The whole run's packets, and those from 1 to 2 s of it.
+    drawn = time_plots.panels(time_plots.found(made_up), "over-time", "", 1.0)
+    assert [[x for x, *_ in panel.lines[0].points] for panel in drawn] == [[0, 1, 2, 3], [1, 2]]
+    time_plots.tidy(made_up)
+    assert store.read(made_up.traces) == [whole, closer]
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    (("--era", "today"), "figures over time are of the paper's own era"),
+    (("--claims", "P01"), "no claim needs figures over time"),
+    (("--quick",), "nor has a quick look any"),
+])
+def test_figures_over_time_that_there_are_not_are_refused(
+        capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str) -> None:
+    with pytest.raises(SystemExit):
+        run_cells.main(["parris1999", "--figures", *more])
+    assert said in capsys.readouterr().err
+
+
+def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
+                                                                 tmp_path: Path) -> None:
+    made_by_hand(made_up, tmp_path)
+    sweep = made_up.directory / paper.SWEEP
+    sweep.write_text(sweep.read_text().replace("to_s = 2 }", "to_s = 3 }"))
+    changed = paper.load(made_up.name)
+    assert list(time_plots.missing(changed)) == ["one-good-buffer=100-1"]
+    whole, _ = store.read(changed.traces)
+    time_plots.tidy(changed)
+    assert store.read(changed.traces) == [whole]
+
+
+def test_a_line_that_a_run_has_not_got_is_refused(tmp_path: Path) -> None:
+    run = handmade.write(tmp_path)
+    for name in ("max_p", "goodput:nobody"):
+        with pytest.raises(lines_of.NoSuchLine, match=name.rpartition(":")[2]):
+            lines_of.of_run(run, [name])
+    (marked,) = lines_of.of_run(run, ["marked"]).values()
+    assert [y for _, y in marked] == [0, 2, 2, 5]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_line_over_time_is_asked_for_and_says_what_made_it(name: str) -> None:
+    one = paper.load(name)
+    asked = [trace.head for trace in time_plots.asked(one)]
+    for line in store.read(one.traces):
+        assert time_plots.head_of(line) in asked
+        assert line["made"]["version"]
+        assert len(line["digest"]) == 64
+    for trace in time_plots.asked(one):
+        assert trace.cell.at.keys() == trace.cell.experiment.axes.keys()
+        assert facts_of(trace.cell)
+
+
+def test_eighteen_lines_look_different() -> None:
+    """In colour or in the mark; a mark is told by its element and the way from corner to corner."""
+    names = [f"line {i}" for i in range(18)]
+    text = svg_plots.picture([svg_plots.Panel("", "x", "y", [
+        svg_plots.Line(name, [(1.0, 1.0, 0.0)]) for name in names])])
+    looks = set()
+    for element in list(ET.fromstring(text))[-2 * len(names)::2]:
+        shown = element.attrib
+        corners = [[float(x) for x in corner.split(",")]
+                   for corner in shown.get("points", "0,0 0,0").split()]
+        way = tuple(round(b - a, 1) for a, b in zip(*corners[:2], strict=True))
+        looks.add((element.tag, shown.get("fill", shown.get("stroke")), len(corners), way))
+    assert len(looks) == len(names)
+
+
+@pytest.mark.parametrize(("x", "y", "x_log", "said"), [
+    (1.0, -2.0, False, "use: a has -2 at 1, which y"), (0.0, 2.0, True, "use: a has 2 at 0, which"),
+    (0.0, 0.0, False, ""), (0.5, 0.0, True, "")])
+def test_a_point_that_axes_do_not_show_is_refused(x: float, y: float, x_log: bool,
+                                                  said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{said}") if said else nullcontext():
+        line = svg_plots.Line("a", [(x, y, 0.0)])
+        svg_plots.picture([svg_plots.Panel("", "x", "use", [line], x_log)])
+
+
+def test_panels_of_one_unit_have_one_scale_and_another_unit_has_its_own() -> None:
+    def heights(*panels: tuple[str, float]) -> list[str]:
+        lines = [(title, svg_plots.Line("a", [(1.0, y, 0.0)])) for title, y in panels]
+        text = svg_plots.picture([svg_plots.Panel("", "x", title, [line]) for title, line in lines])
+        return re.findall('cy="([0-9.]+)"', text)
+
+    same, half, other = heights(("s", 2.0), ("s", 1.0), ("%", 50.0))
+    assert same == other != half
+
+
+def test_a_picture_shows_the_larger_value_higher() -> None:
+    line = svg_plots.Line("a", [(1.0, 1.0, 0.0), (2.0, 3.0, 0.0)])
+    text = svg_plots.picture([svg_plots.Panel("", "x", "y", [line])])
+    dots = [e for e in ET.fromstring(text).iter() if e.tag.endswith("circle")]
+    low, high = (float(e.attrib["cy"]) for e in dots)
+    assert high < low

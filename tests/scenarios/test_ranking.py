@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Rankings of disciplines, and the advice that a person wrote from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from aqmlab.replay import ranking
+from aqmlab.replay.paper import Paper, load
+
+COMPARISON = {"what": "use", "experiment": "one", "metric": "summary.utilization",
+              "at": {"buffer": 200}, "scale": 100.0}
+
+
+def ranked(made_up: Paper, values: dict[str, tuple[float, ...]],
+           *comparisons: dict[str, Any]) -> ranking.Ranked:
+    """Rank disciplines that have used so many percent of the link, by seed."""
+    one = replace(made_up.experiments[0], disciplines=list(values), others=3)
+    question = {"head": "Use", "asks": "Who?",
+                "comparison": [COMPARISON | changed for changed in comparisons or ({},)]}
+    rows = [{"experiment": "one", "at": {"buffer": buffer}, "discipline": name, "seed": seed,
+             "figures": {"summary": {"utilization": use / 100 if buffer == 200 else 0.0}}}
+            for name, by_seed in values.items() for seed, use in enumerate(by_seed, 1)
+            for buffer in (100, 200)]
+    (found,) = ranking.ranked(replace(made_up, experiments=[one], text={
+        "question": [question]}), rows)
+    return found
+
+
+THREE = {"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}
+
+
+@pytest.mark.parametrize(("values", "most", "best", "side", "avoided"), [
+    (THREE, False, ["cake"], "mainline", ["pfifo", "qsdrr"]),
+    (THREE, True, ["pfifo"], "mainline", ["cake"]),
+    ({"cake": (32, 33, 34), "lqd": (9, 10, 11)}, False, ["lqd"], "ours", ["cake"]),
+    ({"cake": (10, 10, 10), "lqd": (10, 10, 10)}, False, ["cake", "lqd"], "a tie", []),
+    ({"cake": (8, 11, 12), "lqd": (10, 10, 10)}, False, ["lqd", "cake"], "open", []),
+])
+def test_the_best_are_worse_in_the_fewest_comparisons(
+        made_up: Paper, values: dict[str, tuple[float, ...]], most: bool, best: list[str],
+        side: str, avoided: list[str]) -> None:
+    found = ranked(made_up, values, {"most": most})
+    assert found.best == best
+    assert found.tally == {side: 1}
+    assert found.avoided == avoided
+
+
+def test_each_cell_has_an_interval_and_a_verdict(made_up: Paper) -> None:
+    found = ranked(made_up, THREE)
+    ((comparison, standings),) = zip(found.comparisons, found.every, strict=True)
+    # 1, 2 and 3: sd 1; Student's t for two degrees of freedom is 4.303; 4.303 / sqrt(3) = 2.5.
+    assert ranking.cell_of(comparison, standings, "cake") == ("2.0 ±2.5", "best")
+    assert ranking.cell_of(comparison, standings, "qsdrr") == ("51.0 ±2.5", "worse")
+    assert ranking.cell_of(comparison, standings, "tdrr") == ("", "")
+
+
+@pytest.mark.parametrize(("cake", "floor", "verdict"), [
+    (0.7, 0.24, "tie"), (0.7, 0.0, "worse"), (0.8, 0.24, "worse"), (0.5, 0.0, "tie")])
+def test_a_difference_below_the_floor_is_a_tie(made_up: Paper, cake: float, floor: float,
+                                               verdict: str) -> None:
+    found = ranked(made_up, {"pfifo": (0.5,) * 3, "cake": (cake,) * 3}, {"floor": floor})
+    one = next(one for one in found.every[0] if one.name == "cake")
+    assert one.beside(found.every[0][0]) == verdict
+
+
+def test_a_discipline_that_fails_the_needed_metric_cannot_win(made_up: Paper) -> None:
+    """pfifo uses the least of the link, which here is to be as much as possible."""
+    found = ranked(made_up, {"pfifo": (1, 1, 1), "cake": (10, 10, 10), "sfq": (9, 9, 9)},
+                   {"needs": {"metric": "summary.utilization", "most": True}})
+    assert [(one.name, one.out) for one in found.every[0]] == [
+        ("sfq", False), ("cake", False), ("pfifo", True)]
+
+
+def test_a_suffix_is_taken_off_the_name(made_up: Paper) -> None:
+    found = ranked(made_up, {"lqd-ecn": (1, 1, 1), "cake": (2, 2, 2)}, {"suffix": "-ecn"})
+    assert found.best == ["lqd"]
+
+
+def test_a_seed_that_one_discipline_lacks_is_left_out(made_up: Paper) -> None:
+    found = ranked(made_up, {"cake": (1, 2, 3, 90), "pfifo": (5, 5, 5)})
+    assert {len(one.values) for one in found.every[0]} == {3}
+
+
+def test_a_comparison_without_all_runs_is_not_ranked(made_up: Paper) -> None:
+    assert ranked(made_up, {"cake": (1, 2), "pfifo": (1, 2, 3)}).every == []
+
+
+def test_one_for_all_took_part_everywhere_and_is_avoided_nowhere(made_up: Paper) -> None:
+    first = ranked(made_up, {"cake": (1, 1, 1), "sfq": (1.2,) * 3, "tdrr": (9, 9, 9)})
+    second = ranked(made_up, {"sfq": (2, 2, 2), "cake": (2, 2, 2), "lqd": (1.8,) * 3})
+    assert ranking.one_for_all([first, second]) == ["cake"]
+    assert ranking.one_for_all([first, ranked(made_up, {"sfq": (1, 1, 1), "cake": (5, 5, 5)})]) == [
+        "sfq"]
+
+
+def test_the_advice_is_in_the_best_set() -> None:
+    """The advice in papers/today is written by a person."""
+    today = load("today")
+    for question in ranking.ranked(today, today.made()):
+        assert question.text["use"], question.text["head"]
+        assert set(question.text["use"]) <= set(question.best), question.text["head"]
+        assert set(question.text["avoid"]) == set(question.avoided), question.text["head"]

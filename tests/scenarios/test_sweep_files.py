@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The papers' cells can be run, and their rows are of these cells; nothing is run."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import shlex
+from typing import Any
+
+import pytest
+
+from aqmlab.qdiscs.metadata import cards
+from aqmlab.replay import (
+    claims,
+    ledger,
+    paper,
+    run_cells,
+    store,
+)
+from aqmlab.replay.claim_verdict import by_cell, measure
+from aqmlab.replay.paper import Cell, Paper
+from tests.scenarios.paper_by_hand import (
+    CLAIMS,
+    ERAS,
+    PAPERS,
+    SWEEP,
+    facts_of,
+    plausible,
+    with_where,
+)
+
+#: Kinds that mark when they are told to: mainline's that papers take, and ours by their cards.
+MARK = {"red", "choke", "pie", *(kind for kind, card in cards().items() if card["MARKS"])}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
+    """All cells, of one seed; and every claim, and what is tried on it, finds its cells and its
+    figure, unless the discipline is said to be absent."""
+    one = paper.load(name)
+    cells = [cell for cell in one.cells() if cell.round == 1]
+    assert len({cell.words for cell in cells}) > 0.9 * len(cells)
+    made = [{"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
+             "at": cell.at, "seed": cell.seed, "figures": plausible(facts_of(cell))}
+            for cell in cells]
+    axes = {e.name: e.axes for e in one.experiments}
+    first = {e.name: e.first for e in one.experiments}
+    listed = claims.load(one.directory)
+    for claim in listed:
+        for varied in (claim, *(claim.varied(t.by) for t in claim.ablations)):
+            # Of a cell and itself the ratio is 1, whatever anything does.
+            assert varied.what != varied.against, claim.id
+            used = [s for s in (varied.what, varied.against) if s]
+            for selection in used:
+                assert set(selection.at) <= set(axes[selection.experiment]), claim.id
+                for axis, values in selection.at.items():
+                    assert set(values) <= set(axes[selection.experiment][axis]), claim.id
+            if any(s.of in one.absent for s in used):
+                continue
+            value, behind = measure(varied, axes, by_cell(made), first)
+            assert math.isfinite(value), claim.id
+            assert behind, claim.id
+    assert len(listed) >= 5
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_discipline_is_listed_for_nothing(name: str) -> None:
+    one = paper.load(name)
+    assert set(one.disciplines) == {name for e in one.experiments for name in e.disciplines}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
+    quick, whole = paper.load(name, quick=True), paper.load(name)
+    of_whole = {(c.experiment.name, c.discipline, *c.at.values(), c.seed) for c in whole.cells()}
+    of_quick = {(c.experiment.name, c.discipline, *c.at.values(), c.seed) for c in quick.cells()}
+    assert of_quick < of_whole
+    for cell in quick.cells():
+        facts_of(cell)
+
+
+@pytest.mark.parametrize(("name", "era"), ERAS)
+def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> None:
+    one = paper.load(name, era=era)
+    cells = {cell.name: shlex.join(cell.words) for cell in one.cells()}
+    made = one.stored()
+    assert len({row["cell"] for row in made}) == len(made)
+    for row in made:
+        assert row["command"] == cells.get(row["cell"]), row["cell"]
+        assert not row["made"]["version"].endswith("dirty")
+        assert len(row["digest"]) == 64
+        for hop in row["hops"].values():
+            assert hop["offered"] > 0
+    assert one.results.stat().st_size < 600_000
+
+
+def without(cell: Cell, *keys: str) -> list[str]:
+    """Its words but for a discipline's `ecn`, and for these parameters."""
+    return [" ".join(part for part in word.split() if part != "ecn") for word in cell.words
+            if word != "--set" and word.split("=")[0] not in keys]
+
+
+def by_itself(cell: Cell) -> set[str]:
+    """Parameters that it has by a `where`."""
+    return {key for one in cell.experiment.where if one.holds(cell.discipline, cell.at)
+            for key in one.set}
+
+
+@pytest.mark.parametrize("era", ["own", "today", "bbr"])
+def test_what_is_delivered_in_the_measured_time_crossed_the_link_in_it(era: str) -> None:
+    """To 2 %: what waited behind a hole counts when the hole is mended, and after a first slow
+    start in which much was lost that can be a tenth of all."""
+    for row in paper.load("kantawala2001", era=era).stored():
+        summary = row["figures"]["summary"]
+        assert summary["goodput_bps"]["mean"] < 1.02 * summary["fair_share_bps"], row["cell"]
+
+
+def contests_of(name: str) -> list[dict[str, Any]]:
+    return [one for question in paper.load(name).text.get("question", ())
+            for one in question["comparison"]]
+
+
+@pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in ERAS if e != paper.OWN])
+def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
+    """It has the cells that claims and contests need, under the seeds that all have, each as the
+    paper's own but for era, cc, ecn, and the discipline's `ecn`, and for what a `where` gives cells
+    of one era alone; and all that mark do, but where sweep.toml says why not. Paced senders are the
+    paper's own but for that."""
+    seeds = paper.load(name).text["seeds"]
+    own = {cell.name: cell for cell in paper.load(name).cells()}
+    listed = claims.load(paper.PAPERS / name)
+    cells = list(paper.load(name, era=era).cells())
+    assert {cell.name for cell in cells} == {
+        key for key, c in own.items() if c.round <= seeds
+        and (any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)
+             or any(era in one.get("tcp_profiles", ()) and one["experiment"] == c.experiment.name
+                    and one["at"].items() <= c.at.items() for one in contests_of(name)))}
+    for cell in cells:
+        keys = by_itself(cell) ^ by_itself(own[cell.name])
+        assert keys <= {"warmup", "duration", "window", "memory"}
+        keys |= {"pacing"} if era == "paced" else {"era", "cc", "ecn"}
+        assert without(cell, *keys) == without(own[cell.name], *keys)
+        if era == "paced":
+            assert "pacing=on" in cell.words
+            assert "pacing=off" in own[cell.name].words
+            continue
+        assert "era=today" in cell.words
+        assert ("cc=bbr" in cell.words) == (era == "bbr")
+        assert ("ecn=on" in cell.words) == (era == "today")
+        marks = any(word.split()[0] in MARK and "ecn" in word.split() for word in cell.words)
+        could = any(word.split()[0] in MARK for word in cell.words)
+        assert marks == (could and era == "today" and cell.experiment.name != "theory")
+        facts_of(cell)
+
+
+def test_what_a_flow_can_have_at_most_is_less_with_timestamps(made_up: Paper) -> None:
+    (then, *_), (now, *_) = made_up.cells(), paper.load("made-up", era="today").cells()
+    ratio = facts_of(now).fair_share_bps / facts_of(then).fair_share_bps
+    assert ratio == pytest.approx(1448 / 1460)
+
+
+def test_what_is_asked_for_must_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in ((["--claims", "P99999"], 'no claim "P99999"'),
+                        (["--only", "blasted"], "did you mean blast"),
+                        (["--disciplines", "read"], 'no discipline "read": did you mean'),
+                        (["--at", "udp_rat=2"], 'no axis "udp_rat": did you mean udp_rate'),
+                        (["--at", "udp_rate=2,3"], 'no udp_rate "3"')):
+        with pytest.raises(SystemExit):
+            run_cells.main(["parris1999", *words])
+        assert said in capsys.readouterr().err
+
+
+def test_an_axis_has_its_own_type(made_up: Paper) -> None:
+    for text in ("10", "10.0"):
+        args = argparse.Namespace(claims=None, only=None, disciplines=None, at=[f"rtt={text}"])
+        run_cells._known(args, made_up)
+        assert args.axes == {"rtt": [10.0]}
+
+
+def test_a_cell_is_selected_if_each_of_its_axes_matches() -> None:
+    cells = list(paper.load("kantawala2001").cells())
+    args = argparse.Namespace(claims=None, only=None, disciplines=None, seeds=None,
+                              axes={"buffer": [100, 200], "queues": [10]})
+    assert {(cell.at.get("buffer"), cell.at.get("queues"))
+            for cell in cells if run_cells._asked(args, (), cell)} == {
+        (100, None), (200, None), (None, 10)}
+    args.axes = {"flows": [10], "udp_flows": [5], "udp_rate": [8.0]}
+    mixed = [cell for cell in paper.load("ahammed2010").cells() if cell.experiment.name == "mix"]
+    assert {tuple(cell.at.values()) for cell in mixed if run_cells._asked(args, (), cell)} == {
+        (10, 5, 8.0)}
+
+
+def test_a_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> None:
+    made = made_up.made()
+    (first, second) = ledger.quick(made_up, made).splitlines()
+    assert " ".join(first.split()) == "C1 0.90 ±0.02 accepted 0.8 to 1: Good is good."
+    assert second.startswith("C2 ")
+    # Without the cells of bad, which C2 needs, there is C1 alone.
+    of_good = [row for row in made if row["discipline"] == "good"]
+    assert ledger.quick(made_up, of_good).splitlines() == [first]
+
+
+def test_cells_of_no_claim_can_have_fewer_seeds(made_up: Paper) -> None:
+    listed = 'disciplines = ["good", "bad"'
+    (made_up.directory / "sweep.toml").write_text(
+        SWEEP.replace(f"{listed}]", f'{listed}, "third"]\nseeds = 5\nothers = 4'))
+    for judged, most in ((CLAIMS, 4), (CLAIMS.replace(
+            'change = "bad"\nof = "bad"', 'change = "bad"\nof = "third"'), 5)):
+        (made_up.directory / "claims.toml").write_text(judged)
+        seeds: dict[tuple[str, Any], list[int]] = {}
+        for cell in paper.load("made-up").cells():
+            seeds.setdefault((cell.discipline, cell.at.get("buffer")), []).append(cell.seed)
+        assert seeds["good", 100] == seeds["bad", 200] == [1, 2, 3, 4, 5]
+        assert seeds["third", 100] == [1, 2, 3, 4]
+        # What is tried on C1, with 200 packets, or nothing.
+        assert len(seeds["third", 200]) == most
+    assert {cell.seed for cell in paper.load("made-up", era="today").cells()} == {1, 2, 3}
+
+
+def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None:
+    with_where(made_up, """
+        { disciplines = ["good"], at = { buffer = 200, flows = [2] }, set = { window = 64 } },
+        { tcp_profiles = ["today"], set = { window = 32 } },
+        { tcp_profiles = ["own"], at = { flows = 1 }, set = { duration = 9 } }""")
+    cells = list(paper.load("made-up").cells())
+    of_one = [cell for cell in cells if cell.experiment.name == "one"]
+    assert {cell.name for cell in cells if "window=64" in cell.words} == {
+        f"one-good-flows=2-buffer=200-{seed}" for seed in (1, 2, 3)}
+    assert {cell.name for cell in cells if "duration=9" in cell.words} == {
+        cell.name for cell in of_one if cell.at["flows"] == 1}
+    assert not [cell for cell in cells if "window=32" in cell.words]
+    today = list(paper.load("made-up", era="today").cells())
+    assert today
+    assert all(("window=32" in cell.words) == (cell.experiment.name == "one") for cell in today)
+    # A quick look is as short as it says.
+    quick = [cell for cell in paper.load("made-up", quick=True).cells() if "flows=1" in cell.name]
+    assert quick
+    assert not [cell for cell in quick if "duration=9" in cell.words]
+
+
+@pytest.mark.parametrize(("where", "said"), [
+    ('{ disciplines = ["god"], set = { window = 64 } }', "god"),
+    ("{ at = { bufer = 200 }, set = { window = 64 } }", "bufer = 200"),
+    ("{ at = { buffer = 201 }, set = { window = 64 } }", "buffer = 201"),
+    ("{ of = 1, set = { window = 64 } }", 'no key "of"'),
+    ('{ tcp_profiles = ["onw"], set = { window = 64 } }', "onw"),
+    ("{ at = { buffer = 200 } }", "'set' is a required property"),
+])
+def test_parameters_of_cells_that_there_are_not_are_refused(made_up: Paper, where: str,
+                                                            said: str) -> None:
+    with_where(made_up, where)
+    with pytest.raises(ValueError, match=said):
+        paper.load("made-up")
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ('scenario = "dumbbell"\naxes = { rtt', 'first_sed = 2\nscenario = "dumbbell"\naxes = { rtt',
+     'experiment.other: no key "first_sed": did you mean first_seed'),
+    ('x_title = "buffer"', 'x_title = "buffer"\nx_logg = true',
+     'plot.1: no key "x_logg": did you mean x_log'),
+    ('x_title = "buffer"', 'x_title = "buffer"\nto_s = 9', 'plot.1: no key "to_s":'),
+    ("from_s = 1,", "form_s = 1,",
+     'plot.over-time.panels.2: no key "form_s": did you mean from_s'),
+    ('kind = "time"', 'kind = "tim"', 'plot.over-time.kind: no value "tim": did you mean time'),
+    ('kind = "time"', 'kind = "series"', 'plot.over-time: no key "of":'),
+])
+def test_keys_that_nobody_reads_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
+    assert old in SWEEP
+    (made_up.directory / paper.SWEEP).write_text(SWEEP.replace(old, new))
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+        paper.load("made-up")
+
+
+def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
+    file = store.journal(made_up.results)
+    text, whole = file.read_text(), store.read(made_up.results)
+    file.write_text(text[: len(text) // 2])
+    left = len(store.read(made_up.results))
+    assert 0 < left < len(whole)
+    store.append(made_up.results, whole[-1])
+    assert len(store.read(made_up.results)) == left + 1
