@@ -3,7 +3,8 @@
 the paper says of them, and `results.parquet` has a row for each cell that ran.
 
 A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
-is a parameter of the scenario sets it; any axis may be named in the discipline's options. `set` has
+is a parameter of the scenario sets it; any axis may be named in the discipline's options. The axis
+`per_flow` gives the buffer in packets per flow. `set` has
 parameters of every scenario, for all experiments; an experiment's `where` has some of only those
 cells that it names by `disciplines`, `at` and `tcp_profiles`. It has `seeds`, or the paper's
 number, from `first_seed` on, or the paper's, or 1: seeds under which nothing had run when bounds
@@ -203,8 +204,9 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
     values = {**experiment.of_cell(name, at), **{k: v for k, v in at.items() if k in known},
               **experiment.era}
     fields: dict[str, Any] = {**values, **at}
-    if "buffer" in at:
-        buffer = int(at["buffer"])
+    if "buffer" in at or "per_flow" in at:
+        buffer = int(at["buffer"] if "buffer" in at else
+                     float(values["flows"]) * float(at["per_flow"]))
         frame = frame_bytes(int(values.get("mtu", MTU)))
         fields |= demo_workloads.fields(buffer, frame)
         if "{burst}" in discipline:
