@@ -210,8 +210,8 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
     values = {**experiment.of_cell(name, at), **{k: v for k, v in at.items() if k in known},
               **experiment.era}
     fields: dict[str, Any] = {**values, **at}
-    if "buffer" in at:
-        buffer = int(at["buffer"])
+    if "buffer" in at or "per_flow" in at:
+        buffer = int(at["buffer"] if "buffer" in at else values["flows"] * at["per_flow"])
         frame = frame_bytes(int(values.get("mtu", MTU)))
         fields |= disciplines.fields(buffer, frame)
         if "{burst}" in discipline:
