@@ -33,7 +33,7 @@ LEAST = {name: int(kind.card.get("LEAST", "1")) for name, kind in CARDS.items()}
 
 def changeable(kind: str) -> str:
     """The options of a busy discipline that a change may name."""
-    fixed = [option.name for option in interface.read(kind).options if "fixed once" in option.help]
+    fixed = [option.name for option in interface.read(kind).options if "cannot be changed" in option.help]
     return re.sub(rf"\b({'|'.join(fixed)}) \S+ ?", "", OPTIONS[kind]) if fixed else OPTIONS[kind]
 
 
@@ -317,8 +317,8 @@ MUTANTS = [
     Mutant("fpq", "include/aqm/held.h", "if (unlikely(!held->segments) && *untold)", "if (0)"),
     Mutant("fred", "include/aqm/split_gso.h", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
-    Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_drop(sch);", ""),
-    Mutant("qsdrr", "include/aqm/flow_buffer.h", "b->stats.dropped_bytes += ", "(void)"),
+    Mutant("qsdrr", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
+    Mutant("qsdrr", "include/aqm/drops.h", "c->dropped_bytes += ", "(void)"),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "kvfree(b->rounds.queues);", ""),
     Mutant("qsdrr", "include/aqm/options.h", "nla_nest_cancel(skb, opts);", ""),
     Mutant("redtail", "include/aqm/parents.h", TELL + "n - drops, bytes);", "(void)0;"),
@@ -330,20 +330,19 @@ MUTANTS = [
     Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(filters->block);", ""),
     Mutant("tdrr", "include/aqm/flow_buffer.h", "held_sub(sch, &b->held, &b->untold, skb);", ""),
     *(
-        Mutant(kind, f"sch_{kind}.c", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;")
-        for kind in ("2regionred", "blue", "fred")
+        Mutant(kind, "include/aqm/drops.h", "DROP : NET_XMIT_CN;", "DROP : NET_XMIT_SUCCESS;")
+        for kind in ("2regionred", "ared", "blue", "fred")
     ),
-    Mutant("ared", "include/aqm/plain_fifo.h", "return NET_XMIT_CN;", "return NET_XMIT_SUCCESS;"),
     Mutant("chokex", "include/aqm/red_fifo.h", "qdisc_qlen_dec(sch);", ""),
     Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),
     Mutant("chokex", "include/aqm/kind.h", "kvfree(to.memory);", ""),
-    Mutant("cbt", "include/aqm/red_fifo.h", "qdisc_qstats_drop(sch);", ""),
+    Mutant("cbt", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("cbt", "sch_cbt.c", "sch_tree_unlock(sch);", ""),
     Mutant("redtail", "sch_redtail.c", "rq->backlog -= qdisc_pkt_len(skb);", ""),
     Mutant("redtail", "sch_redtail.c", "qdisc_qlen_inc(sch);", "sch->q.qlen += 2;"),
     Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
-    Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_drop(sch);", ""),
-    Mutant("ared", "include/aqm/plain_fifo.h", "f->stats.drop_change++;", ""),
+    Mutant("2regionred", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
+    Mutant("ared", "include/aqm/drops.h", "c->drops[cause]++;", ""),
     Mutant("fpq", "sch_fpq.c", "kvfree(q->vars.flows.words);", ""),
     Mutant("fpq", "include/aqm/plain_fifo.h", "parents_tell_trim(sch, &before);", ""),
     Mutant("fred", "sch_fred.c", "kvfree(q->vars.flows.flows);", ""),
