@@ -123,10 +123,8 @@ struct chokex_law {
 
 static_assert(sizeof(struct chokex_law) <= AQM_MAX_LAW);
 
-enum {
-	CHOKEX_DROP_MATCHED = AQM_DROP_OWN,	/* arrivals of a candidate's flow */
-	CHOKEX_DROP_VICTIM,			/* those candidates */
-};
+#define CHOKEX_DROP_MATCHED	AQM_DROP_OWN	/* arrivals of a candidate's flow */
+#define CHOKEX_DROP_VICTIM	AQM_DROP_OWN_2	/* those candidates */
 
 /**
  * struct chokex_vars - state of the datapath; under the qdisc lock

@@ -108,11 +108,9 @@
 #define FRED_MANY	100U	/* flows that a large buffer has 4 packets for */
 
 /* Strikes: the flow of the arrival has too many packets in the queue. */
-enum {
-	FRED_DROP_MAXQ = AQM_DROP_OWN,	/* maxq */
-	FRED_DROP_TWICE,		/* more than 2 avgcq from max on */
-	FRED_DROP_AVGCQ,		/* avgcq, after two strikes */
-};
+#define FRED_DROP_MAXQ	AQM_DROP_OWN	/* maxq */
+#define FRED_DROP_TWICE	AQM_DROP_OWN_2	/* more than 2 avgcq from max on */
+#define FRED_DROP_AVGCQ	AQM_DROP_OWN_3	/* avgcq, after two strikes */
 
 /* The options, and which of them were given. */
 struct fred_params {

@@ -23,7 +23,9 @@
  * @AQM_DROP_EARLY: the AQM drops it at random
  * @AQM_DROP_FORCED: the AQM drops it because its average is too high
  * @AQM_DROP_OWN: the first cause that only one qdisc has
- * @AQM_DROPS: number of causes, with three that a qdisc may have of its own
+ * @AQM_DROP_OWN_2: the second
+ * @AQM_DROP_OWN_3: the third
+ * @AQM_DROPS: number of causes
  */
 enum aqm_drop {
 	AQM_DROP_NONE,
@@ -35,7 +37,9 @@ enum aqm_drop {
 	AQM_DROP_EARLY,
 	AQM_DROP_FORCED,
 	AQM_DROP_OWN,
-	AQM_DROPS = AQM_DROP_OWN + 3
+	AQM_DROP_OWN_2,
+	AQM_DROP_OWN_3,
+	AQM_DROPS
 };
 
 /**

@@ -135,7 +135,7 @@ def test_result_has_the_schema(run: Path) -> None:
     assert written["provenance"] == {
         "version": "1.2+3.g0123abc", "compiler": "cc", "argv": ["run"],
         "build": "Linux version 7.3", "lab": {"engine": "uml"}, "modules": {"sch_red": "0A1B"},
-        "tc": "tc utility, iproute2-6.1.0",
+        "outside": {}, "tc": "tc utility, iproute2-6.1.0",
     }
     assert written["virtual_seconds"] == 3
     assert written["wall_seconds"] == 1.5
