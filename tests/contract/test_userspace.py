@@ -33,7 +33,8 @@ LEAST = {name: int(kind.card.get("LEAST", "1")) for name, kind in CARDS.items()}
 
 def changeable(kind: str) -> str:
     """The options of a busy discipline that a change may name."""
-    fixed = [option.name for option in interface.read(kind).options if "cannot be changed" in option.help]
+    fixed = [option.name for option in interface.read(kind).options
+             if "cannot be changed" in option.help]  # fmt: skip
     return re.sub(rf"\b({'|'.join(fixed)}) \S+ ?", "", OPTIONS[kind]) if fixed else OPTIONS[kind]
 
 
