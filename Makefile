@@ -104,7 +104,7 @@ uninstall: ## remove all that install installed
 	$(MAKE) -C tc uninstall DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(PAGES))) $(SBINDIR)/sch-aqm-doctor
 
-# What a run needs is installed first. `make setup-tests` adds what sweeps and tests need.
+# Install the packages that a run needs. `make setup-tests` adds those of sweeps and tests.
 setup: $(VENV)/.ready ## install what a run needs and a fresh Debian machine lacks
 setup-sweeps: $(VENV)/.sweeps-ready ## install what sweeps on a cluster need, too
 setup-tests: $(VENV)/.sweeps-ready $(VENV)/.tests-ready ## install all that tests and checks need
@@ -211,7 +211,7 @@ dist: ## archive the last commit's source
 	git archive --prefix=sch-aqm-$(AQM_VERSION)/ --add-file=$(BUILD)/VERSION \
 		-o $(BUILD)/sch-aqm-$(AQM_VERSION).tar.gz HEAD . ':!VERSION'
 
-# What the kernel's own clean would remove, which is not there without its headers.
+# Built files of the modules. The kernel's own clean removes them only if its headers are installed.
 BUILT	= *.o *.ko *.mod *.mod.c .*.cmd Module.symvers modules.order .modules.order
 
 clean: ## remove what was built in the tree
