@@ -148,16 +148,18 @@ def ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
     return sorted(cells, key=lambda rc: -column.better * rc[1].value)
 
 
+def align(cells: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines, indented: the first column left, the others right."""
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    return ["  " + "  ".join(cell.rjust(width) if i else cell.ljust(width) for i, (cell, width)
+                             in enumerate(zip(row, widths, strict=True))) for row in cells]
+
+
 def text_table(rows: Sequence[Row]) -> str:
     """Of one setting, for a terminal; the buffer, if that is what differs, comes first."""
     cells = [["", *(c.title for c in COLUMNS)]]
     cells += [[r.name, *(cell.text(c.scale, c.digits) if (cell := r.cell(c)) else ""
                          for c in COLUMNS)] for r in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     buffer = rows[0].buffer
     lines = [] if buffer is None else [f"buffer {buffer} packets"]
-    for row in cells:
-        first, *rest = (cell.ljust(w) if i == 0 else cell.rjust(w)
-                        for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        lines.append("  " + "  ".join([first, *rest]))
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *align(cells), ""])

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Compare one qdisc with others in each workload of the demo.
+
+A verdict is about one metric in one workload. It is taken seed by seed, see `ranking.Standing`: a
+difference of less than 5 %, or of less than a metric's floor, counts as none.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import shlex
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from labkit import engines, outside
+from labkit.errors import LabError
+from labkit.request import Request
+
+from aqmlab import ROOT
+from aqmlab.exceptions import UserError, unknown
+from aqmlab.qdiscs import names
+from aqmlab.qdiscs.metadata import cards
+from aqmlab.report.intervals import Column, Row, align, column_of, known_mean
+from aqmlab.report.load_runs import Section, deep
+
+from . import demo, sweep
+from .demo_workloads import GROUNDS, TODAY, Discipline, Ground, fields
+from .ranking import WORSE, Standing
+
+BETTER, ALIKE = "better", "not distinguishable"
+MARKS = {BETTER: "+", WORSE: "-", ALIKE: " "}
+
+
+def _summary(title: str) -> Column:
+    """Return a column of the report, made for a whole result instead of its summary."""
+    column = column_of(title)
+    return replace(column, get=lambda result: column.get(result["summary"]))
+
+
+def _group(title: str, path: str, scale: float, digits: int) -> Column:
+    return Column(title, lambda result: deep(result["groups"], path), scale, digits, -1)
+
+
+#: A workload without one of the groups has no such metric. The probe is a sparse flow of UDP.
+METRICS = (
+    _summary("goodput"),
+    _summary("sd"),
+    _group("probe delay p50, ms", "probe.delay_ms.p50", 1, 2),
+    _group("probe delay p99, ms", "probe.delay_ms.p99", 1, 2),
+    _group("probe loss, %", "probe.loss", 100, 2),
+    _group("tagged UDP loss, %", "tagged.loss", 100, 2),
+    _group("web request mean, s", "web.completion_s.mean", 1, 2),
+)
+#: The smallest difference that counts, in the unit of the title. Of a delay it is the time of a
+#: full packet on the link.
+FLOORS = {"sd / fair share, %": 1.0, "probe loss, %": 0.1, "tagged UDP loss, %": 0.1}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a metric says of `mine` beside `other`: BETTER, WORSE or ALIKE."""
+
+    section: Section
+    column: Column
+    mine: str
+    other: str
+    word: str
+
+
+def values_of(row: Row, column: Column) -> list[float | None]:
+    """Return a metric of each seed; None where a run does not have it."""
+    return [column.get(result) for result in row.results]
+
+
+def _floor(column: Column, workload: Ground) -> float:
+    """Return the smallest difference that counts, in the unit of the result."""
+    if "delay" in column.title:
+        return workload.frame * 8 / (workload.rate * 1e3)
+    return FLOORS.get(column.title, 0.0) / column.scale
+
+
+def _compared(one: Standing, other: Standing) -> str:
+    if one.beside(other) == WORSE:
+        return WORSE
+    return BETTER if other.beside(one) == WORSE else ALIKE
+
+
+def verdicts(sections: Sequence[Section], mine: Sequence[str]) -> Iterator[Verdict]:
+    """Compare each discipline of `mine` with each other one, by all metrics that both have."""
+    for section in sections:
+        rows = {row.name: row for row in section.rows}
+        workload = GROUNDS[section.any["scenario"]]
+        for column in METRICS:
+            floor = _floor(column, workload)
+            found = {name: Standing(name, known, -column.better, floor)
+                     for name, row in rows.items() if (known := _known(values_of(row, column)))}
+            yield from (Verdict(section, column, one, other, _compared(found[one], found[other]))
+                        for one in mine if one in found
+                        for other in found if other not in mine)
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    """Return all values; none if one is missing."""
+    known = [value for value in values if value is not None]
+    return known if len(known) == len(values) else []
+
+
+def table(section: Section, found: Sequence[Verdict], mine: Sequence[str]) -> str:
+    """Return one workload as text. If one discipline is compared, marks say how it fares."""
+    marks = {(one.column.title, one.other): MARKS[one.word] for one in found
+             if one.section is section and len(mine) == 1}
+    rows = sorted(section.rows, key=lambda row: row.name not in mine)
+    shown = [column for column in METRICS if any(_known(values_of(row, column)) for row in rows)]
+    cells = [["", *(column.title for column in shown)]]
+    for row in rows:
+        means = [(column, known_mean(values_of(row, column))) for column in shown]
+        cells.append([row.name, *(
+            f"{one.text(column.scale, column.digits) if one else ''} "
+            f"{marks.get((column.title, row.name), ' ')}" for column, one in means)])
+    return "\n".join([f"{section.any['scenario']}, buffer {section.buffer} packets",
+                      *align(cells), ""])
+
+
+def counts(found: Sequence[Verdict]) -> str:
+    """Return a table of how many verdicts each other discipline has, as text."""
+    many = len({one.mine for one in found}) > 1
+    by_pair: dict[tuple[str, str], Counter[str]] = {}
+    for one in found:
+        by_pair.setdefault((one.mine, one.other), Counter())[one.word] += 1
+    words = (BETTER, WORSE, ALIKE)
+    return "\n".join(align([
+        [f"{found[0].mine} is" if not many else "", *words],
+        *([f"than {other}" if not many else f"{mine} than {other}",
+           *(str(by_word[word]) for word in words)]
+          for (mine, other), by_word in by_pair.items())]))
+
+
+def write_csv(path: Path, found: Sequence[Verdict]) -> None:
+    """Write all verdicts with means and half-widths of 95 % intervals, one per row."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["scenario", "buffer", "metric", "mine", "mean", "ci95", "other",
+                         "other_mean", "other_ci95", "verdict"])
+        for one in found:
+            rows = {row.name: row for row in one.section.rows}
+            scale = one.column.scale
+            numbers = [[name, mean.value * scale, mean.half * scale] for name in
+                       (one.mine, one.other)
+                       if (mean := known_mean(values_of(rows[name], one.column)))]
+            writer.writerow([one.section.any["scenario"], one.section.buffer, one.column.title,
+                             *itertools.chain(*numbers), one.word])
+
+
+def variants(template: str, settings: Sequence[str], name: str) -> dict[str, str]:
+    """Return each line that a template stands for, by its name.
+
+    settings: NAME=VALUE,VALUE,... where {NAME} is in the template; all combinations are made
+    Raises UserError.
+    """
+    choices: dict[str, list[str]] = {}
+    wanted = placeholders(template)
+    for setting in settings:
+        key, _, listed = setting.partition("=")
+        if not listed:
+            raise UserError(f'--set "{setting}": needs NAME=VALUE,VALUE,...')
+        if key not in wanted:
+            raise UserError(f'--set {key}: --mine has no {{{key}}}, so nothing would change')
+        choices[key] = listed.split(",")
+    known = {*fields(1), "rate", *choices}
+    for word in wanted:
+        if word not in known:
+            raise unknown("placeholder in --mine", word, known)
+    lines = {}
+    for values in itertools.product(*choices.values()):
+        chosen = dict(zip(choices, values, strict=True))
+        line = template
+        for key, value in chosen.items():
+            line = line.replace(f"{{{key}}}", value)
+        lines[" ".join([name, *(f"{key}={value}" for key, value in chosen.items())])] = line
+    return lines
+
+
+def placeholders(template: str) -> list[str]:
+    """Return the names in braces. Raises UserError if the braces do not match."""
+    try:
+        return [word for _, word, _, _ in Formatter().parse(template) if word is not None]
+    except ValueError as error:
+        raise UserError(f'"{template}": {error}; a placeholder is written {{buffer}}') from error
+
+
+def known_kind(option: str, kind: str, modules: Sequence[Path]) -> None:
+    """Raise UserError if neither the lab's kernel nor a module has a kind."""
+    outer = [name for path in modules for name in outside.names(path, "sch_")]
+    if kind not in (known := {*names.ours(), *names.mainline(), *outer}):
+        raise unknown(f"qdisc for {option}", kind, known)
+
+
+def others_in(workload: Ground, against: Sequence[str]) -> list[Discipline]:
+    """Return the disciplines that mine is compared with; without `against` mainline's."""
+    mainline = {kind: one for one in workload.rivals
+                if (kind := one.name.split()[0]) not in cards()}
+    if not against:
+        return [*mainline.values()]
+    options = TODAY | {kind: card["DEMO"] for kind, card in cards().items()}
+    found = []
+    for line in against:
+        kind, _, rest = line.partition(" ")
+        if rest:
+            found.append(replace(workload.line(kind, rest), name=line))
+        elif kind in mainline:
+            found.append(mainline[kind])
+        else:
+            found.append(workload.line(kind, options.get(kind, "")))
+    return found
+
+
+def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
+    """Boot once and add each qdisc to a device. Raises UserError with tc's complaint."""
+    script = ["exec 2>&1"]
+    for line in dict.fromkeys(lines):
+        root, *more = (part.strip() for part in line.split(";"))
+        commands = [f"tc qdisc add dev lo root handle 2: {root}"]
+        commands += [f"tc {what} add dev lo {rest}"
+                     for what, rest in (part.split(" ", 1) for part in more)]
+        script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
+        script += ["tc qdisc del dev lo root"]
+    try:
+        said = engines.run(Request(["sh", "-c", "\n".join(script)], modules=modules), capture=True)
+    except LabError as error:
+        raise UserError(str(error)) from error
+    if said.status:
+        raise UserError(f"{said.stdout.decode(errors='replace').strip()}\n"
+                        "nothing was run" + (f"; {said.reason}" if said.reason else ""))
+
+
+def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[Ground]]:
+    """Return all runs, the names of the disciplines that are compared, and the workloads.
+
+    Raises UserError.
+    """
+    for path in args.module:
+        try:
+            outside.check(path)
+        except LabError as error:
+            raise UserError(str(error)) from error
+    if not args.mine.split():
+        raise UserError('--mine: needs a kind, as in --mine "pfifo limit {buffer}"')
+    kind = args.mine.split()[0]
+    known_kind("--mine", kind, args.module)
+    against = [word.strip() for word in args.against.split(",") if word.strip()]
+    for line in against:
+        known_kind("--against", line.split()[0], ())
+        if word := next((w for w in placeholders(line) if w not in {*fields(1), "rate"}), None):
+            raise unknown("placeholder in --against", word, {*fields(1), "rate"})
+    for workload in args.workload:
+        if workload not in GROUNDS:
+            raise unknown("workload", workload, GROUNDS)
+    workloads = [one for name, one in GROUNDS.items() if name in (args.workload or GROUNDS)]
+    lines = variants(args.mine, args.set, args.name or f"{kind} (yours)")
+    words = [word for path in args.module for word in ("--module", str(path.resolve()))]
+    jobs: dict[str, sweep.Job] = {}
+    for workload in workloads:
+        probed = replace(workload, settings={**workload.settings, "probe": "on"})
+        mine = [replace(workload.line(*line.split(" ", 1)) if " " in line else
+                        workload.line(line, ""), name=name) for name, line in lines.items()]
+        seeds = range(1, args.seeds + 1)
+        jobs |= demo.jobs_of(probed, mine, seeds, words)
+        jobs |= demo.jobs_of(probed, others_in(workload, against), seeds)
+    return jobs, [*lines], workloads
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status: 0, 1 when a run failed, 2 when it was asked wrongly, 130 interrupted."""
+    parser = sweep.parser("compare", "Compare a qdisc with mainline's in the demo's workloads.",
+                          ROOT / "out" / "compare", resume=False)
+    parser.add_argument("--mine", required=True, metavar="'KIND OPTIONS'",
+                        help="the qdisc as tc calls it; {buffer}, {bytes}, {rate} and others "
+                             "stand for what a workload gives: docs/your-own.md")
+    parser.add_argument("--module", action="append", default=[], type=Path, metavar="DIR",
+                        help="build and load the modules of a directory, see run --help")
+    parser.add_argument("--against", default="", metavar="KIND,...",
+                        help="qdiscs to compare with, by kind or as whole lines (mainline's)")
+    parser.add_argument("--name", default="", help="how tables and plots call the qdisc")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE,...",
+                        help="compare a variant for each value of {NAME} in --mine")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(%(default)s)")
+    parser.add_argument("--workload", action="append", default=[], metavar="NAME",
+                        help=f"only this one of {', '.join(GROUNDS)}; may be given again")
+    args = parser.parse_args(argv)
+    began = time.monotonic()
+    try:
+        if args.seeds < 2:
+            raise UserError(f"--seeds: {args.seeds} given, an interval needs 2 or more")
+        jobs, mine, workloads = wanted_runs(args)
+        check_options([job.words[2] for job in jobs.values()], args.module)
+    except UserError as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return 2
+    sections = demo.made(args, "compare", jobs, demo.notes(workloads))
+    found = [*verdicts(sections, mine)]
+    write_csv(args.out / "verdicts.csv", found)
+    print()
+    for section in sections:
+        print(table(section, found, mine))
+    if len(mine) == 1:
+        print(f"+ {mine[0]} is better than this one, - it is worse, else not distinguishable\n")
+    print(counts(found))
+    print(f"\ncompare: {args.out / 'report.html'}, {args.out / 'verdicts.csv'}, "
+          f"{time.monotonic() - began:.0f} s in all")
+    return 0

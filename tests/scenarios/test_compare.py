@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A comparison of one qdisc with others: verdicts, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aqmlab.exceptions import UserError
+from aqmlab.replay import compare, demo_workloads
+from aqmlab.report.load_runs import Run, Section
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = demo_workloads.Ground(
+    "dumbbell", {"flows": 8, "rate": 20, "warmup": 1, "duration": 2}, (50,), 1514, 20,
+    demo_workloads.GROUNDS["dumbbell"].rivals)
+
+
+def result(goodput: float, delay_ms: float) -> dict[str, Any]:
+    return {"scenario": "dumbbell", "seed": 1, "groups": {"probe": {
+        "delay_ms": {"p50": delay_ms, "p99": delay_ms}, "loss": 0.0}},
+        "summary": {"goodput_bps": {"mean": goodput}, "fair_share_bps": 1.0,
+                    "sd_over_fair_share": 0.5}}
+
+
+def words(mine: list[tuple[float, float]], other: list[tuple[float, float]]) -> dict[str, str]:
+    """Verdicts by metric, of (goodput over fair share, delay in ms) under each seed."""
+    section = Section(50, {name: [Run(Path(), result(*one)) for one in several]
+                           for name, several in (("mine", mine), ("other", other))})
+    return {one.column.title: one.word for one in compare.verdicts([section], ["mine"])}
+
+
+@pytest.mark.parametrize(("mine", "other", "goodput", "delay"), [
+    # 20 % more of each: better for goodput, worse for delay.
+    ([(0.6, 12.0)] * 3, [(0.5, 10.0)] * 3, "better", "worse"),
+    ([(0.5, 10.0)] * 3, [(0.6, 12.0)] * 3, "worse", "better"),
+    # 4 % is less than what counts.
+    ([(0.52, 10.4)] * 3, [(0.5, 10.0)] * 3, "not distinguishable", "not distinguishable"),
+    # Far more in the mean, and less under one of three seeds.
+    ([(0.9, 30.0), (0.9, 30.0), (0.4, 9.0)], [(0.5, 10.0)] * 3, "not distinguishable",
+     "not distinguishable"),
+    # Twice the delay, but by less than the 0.61 ms of a full packet at 20 Mb/s.
+    ([(0.5, 0.4)] * 3, [(0.5, 0.2)] * 3, "not distinguishable", "not distinguishable"),
+])
+def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
+        mine: list[tuple[float, float]], other: list[tuple[float, float]], goodput: str,
+        delay: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "GROUNDS", {"dumbbell": SMALL})
+    found = words(mine, other)
+    assert found["goodput / fair share, %"] == goodput
+    assert found["probe delay p50, ms"] == found["probe delay p99, ms"] == delay
+    assert found["sd / fair share, %"] == "not distinguishable"
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    (["--mine", "pfifoo limit 9"], 'no qdisc for --mine "pfifoo": did you mean pfifo'),
+    (["--mine", "pfifo limit {bufer}"], 'no placeholder in --mine "bufer": did you mean buffer'),
+    (["--mine", "pfifo limit {buffer"], "expected '}'"),
+    (["--mine", " "], "--mine: needs a kind"),
+    (["--mine", "pfifo", "--against", "fq_codle"], 'no qdisc for --against "fq_codle"'),
+    (["--mine", "pfifo", "--set", "limit=5"], "--mine has no {limit}"),
+    (["--mine", "pfifo limit {limit}", "--set", "limit"], "needs NAME=VALUE"),
+    (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),
+    (["--mine", "pfifo", "--seeds", "1"], "an interval needs 2"),
+    (["--mine", "mine", "--module", "/nonexistent"], "there is no such directory"),
+])
+def test_a_mistake_is_named_before_a_boot(
+        given: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(compare.engines, "run", lambda *_: pytest.fail("booted"))
+    assert compare.main([*given, "--out", str(tmp_path / "out")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_option_is_named_before_a_run(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.main(["--mine", "fq_codel limt {buffer}", "--out", str(tmp_path / "out")]) == 2
+    assert 'What is "limt"?' in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_each_workload_has_mainlines_baselines_unless_others_are_named() -> None:
+    for workload in demo_workloads.GROUNDS.values():
+        usual = {one.name.split()[0] for one in compare.others_in(workload, [])}
+        assert {"pfifo", "red", "fq_codel", "cake", "dualpi2"} <= usual
+        assert not usual & {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
+        named = compare.others_in(workload, ["tdrr", "choke", "pfifo limit {buffer}"])
+        assert [one.name for one in named] == ["tdrr", "choke", "pfifo limit {buffer}"]
+        assert named[2].qdisc(7) == "pfifo limit 7"
+
+
+def test_a_setting_makes_a_variant_of_each_value() -> None:
+    assert compare.variants("red min {low} max {high} limit {bytes}",
+                            ["low=1,2", "high=8,9"], "r") == {
+        f"r low={low} high={high}": f"red min {low} max {high} limit {{bytes}}"
+        for low in "12" for high in "89"}
+    with pytest.raises(UserError, match="no placeholder"):
+        compare.variants("red min {low}", [], "r")
+
+
+def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *given: str) -> list[dict[str, str]]:
+    monkeypatch.setattr(compare, "GROUNDS", {"dumbbell": SMALL})
+    assert compare.main([*given, "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "report.html").exists()
+    with (tmp_path / "verdicts.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_pfifo_equals_itself_and_a_long_one_delays_more_than_fq_codel(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    rows = compared(tmp_path, monkeypatch, "--mine", "pfifo limit {size}", "--set",
+                    "size=50,1000", "--against", "pfifo,fq_codel", "--name", "fifo")
+    by_pair: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        by_pair.setdefault((row["mine"], row["other"]), {})[row["metric"]] = row["verdict"]
+    assert by_pair.keys() == {(f"fifo size={size}", other) for size in ("50", "1000")
+                              for other in ("pfifo", "fq_codel")}
+    assert set(by_pair["fifo size=50", "pfifo"].values()) == {"not distinguishable"}
+    assert by_pair["fifo size=1000", "fq_codel"]["probe delay p50, ms"] == "worse"
+    assert by_pair["fifo size=1000", "fq_codel"]["probe delay p99, ms"] == "worse"
+    assert "fifo size=50 than pfifo" in capsys.readouterr().out
+
+
+def test_a_copy_of_pfifo_in_a_module_is_not_distinguishable_from_pfifo(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    rows = compared(tmp_path, monkeypatch, "--mine", "mine 1 u32 {buffer}", "--module",
+                    str(ROOT / "docs" / "your-own"), "--against", "pfifo", "--seeds", "2")
+    assert {row["verdict"] for row in rows} == {"not distinguishable"}
+    assert all(row["mean"] == row["other_mean"] for row in rows)
+    assert len(rows) == 5
