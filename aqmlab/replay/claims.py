@@ -83,9 +83,8 @@ class Ablation:
 class Claim:
     """One claim; `low` and `high` are infinite where there is no bound. says, published and why:
     for people. reason: of a difference, when it is known. seen: that some of its cells had run when
-    its bounds were set. better: the side, `higher` or `lower`, on which the discipline that the paper
-    argues for does better.
-    text: as it stands in the file."""
+    its bounds were set. better: the side, `higher` or `lower`, on which the discipline that the
+    paper argues for does better. text: as it stands in the file."""
 
     id: str
     place: str
