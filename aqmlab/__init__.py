@@ -6,5 +6,5 @@ Imports point one way: replay, report, run_command, measure, run, qdiscs, except
 
 from pathlib import Path
 
-#: The checkout.
+#: The root directory of the checkout.
 ROOT = Path(__file__).resolve().parents[1]

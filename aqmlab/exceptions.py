@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a user did wrong, or what the machine lacks, said in one sentence."""
+"""Errors that are shown to the user as one sentence, without a traceback."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Shown without a traceback; exit status 2."""
+    """The user asked for something impossible. Exit status 2."""
 
 
 class RunError(Exception):
-    """A run that started and failed; exit status 1. The directory stays marked as incomplete."""
+    """A run started and failed. Exit status 1; its directory stays marked as incomplete."""
 
 
 def nearest(what: str, given: str, known: Iterable[str]) -> str:
-    """What is said of a name that does not exist, with the nearest that do."""
-    import difflib  # late: carry_out starts with every run and needs none of it
+    """Return the message for an unknown name, with the most similar known names.
+
+    what: the category of the name, such as "scenario"
+    """
+    import difflib  # imported here because every run in the guest imports this module
 
     names = sorted(known)
-    near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+    similar = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+    hint = (f"did you mean {' or '.join(similar)}?" if similar
+            else f"there are {', '.join(names)}")
     return f'no {what} "{given}": {hint}'
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> UserError:
-    """An error for a name that does not exist."""
+    """Return a UserError for an unknown name. The arguments are those of nearest()."""
     return UserError(nearest(what, given, known))

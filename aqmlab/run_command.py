@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Command line of netns-scenarios/run."""
+"""The command netns-scenarios/run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from aqmlab.run.params import resolve
 from aqmlab.run.scenario import Scenario, compose, find, find_all
 from aqmlab.run.settings import Settings
 
-#: Longest readable part of a default directory's name; a file's name may have 255 bytes.
+#: Maximum length of the readable part of a default directory name. A file name has at most
+#: 255 bytes.
 READABLE = 150
 LAB_OPTIONS = ("engine", "kernel", "flavour")
 
@@ -31,28 +32,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="run", description="Run one scenario with one discipline at its bottleneck."
     )
-    parser.add_argument("scenario", nargs="?", help="its name; --list shows them")
+    parser.add_argument("scenario", nargs="?", help="name of the scenario; see --list")
     parser.add_argument("--qdisc", default="pfifo limit 200", metavar="'KIND OPTIONS'",
-                        help="the discipline at the bottleneck, as tc calls it (%(default)s); "
-                             "after semicolons its classes and filters, its handle being 2:")
+                        help="the discipline at the bottleneck, in tc's syntax (default: "
+                             "%(default)s). Its handle is 2:. Classes and filters may follow "
+                             "after semicolons")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                        help="set a parameter; may be given again")
+                        help="set a parameter of the scenario; may be repeated")
     parser.add_argument("--clock", choices=("virtual", "wall"),
-                        help="virtual, or with --here wall, is the default")
+                        help="default: virtual in the lab, wall with --here")
     parser.add_argument("--here", action="store_true",
-                        help="on this machine's kernel, as root, instead of in the lab")
+                        help="run on this machine's kernel, as root, instead of in the lab")
     parser.add_argument("--seed", type=int, default=1, metavar="N",
-                        help="of start offsets and of the guest's entropy (%(default)s)")
+                        help="seed of the flows' start times and of the guest's entropy "
+                             "(default: %(default)s)")
     parser.add_argument("--out", type=Path, metavar="DIR",
-                        help="default: out/SCENARIO-QDISC-SETTINGS-SEED, with the settings that "
-                             "are not the defaults")
+                        help="directory of the results (default: "
+                             "out/SCENARIO-QDISC-SETTINGS-SEED, with all settings that differ "
+                             "from their defaults)")
     for option in LAB_OPTIONS:
-        parser.add_argument(f"--{option}", default="", help="given to lab/boot")
+        parser.add_argument(f"--{option}", default="", help="option of lab/boot")
     parser.add_argument("--module", action="append", default=[], type=Path, metavar="DIR",
-                        help="build the qdiscs (sch_NAME.c) and congestion controls (tcp_NAME.c) "
-                             "of a directory and load them; docs/your-own.md")
+                        help="build and load the qdiscs (sch_NAME.c) and congestion controls "
+                             "(tcp_NAME.c) in DIR; see docs/your-own.md")
     parser.add_argument("--list", action="store_true",
-                        help="show all scenarios, or the one that is named, with their parameters")
+                        help="show the named scenario, or all of them, with their parameters")
     return parser
 
 
@@ -66,7 +70,10 @@ def _list(shown: Iterable[Scenario]) -> None:
 
 
 def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
-    """Name the directory of a run by all that tells it from other runs. asked: see _asked."""
+    """Return the default directory of a run, named by everything that identifies the run.
+
+    asked: see _asked
+    """
     usual = {p.name: p.default for p in scenario.params} | {"clock": "virtual", "here": False}
     given = asked["parameters"] | {name: asked[name] for name in ("clock", "here", *LAB_OPTIONS)}
     given |= {"module": "+".join(hashed for hashed in asked["module"].values())}
@@ -83,7 +90,7 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
 
 
 def _asked(args: argparse.Namespace, scenario: str, settings: Settings) -> dict[str, Any]:
-    """All that tells a run from others, as it was asked for."""
+    """Return the request: everything that distinguishes this run from others."""
     return {"scenario": scenario, "qdisc": settings.qdisc, "seed": settings.seed,
             "clock": settings.clock, "parameters": dict(settings.values), "here": args.here,
             "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
@@ -91,7 +98,7 @@ def _asked(args: argparse.Namespace, scenario: str, settings: Settings) -> dict[
 
 
 def _checked(check: Callable[[Any], None], what: object) -> None:
-    """Call one of the lab's checks; raise UserError with its message."""
+    """Call one of the lab's checks and turn its error into a UserError."""
     try:
         check(what)
     except LabError as error:
@@ -103,15 +110,15 @@ def _run(args: argparse.Namespace) -> None:
         _list([find(args.scenario)] if args.scenario else find_all().values())
         return
     if not args.scenario:
-        raise UserError("no scenario given; --list shows them")
+        raise UserError("no scenario given; --list shows the scenarios")
     found = find(args.scenario)
     clock = args.clock or ("wall" if args.here else "virtual")
     if args.here and clock == "virtual":
-        raise UserError("--here has this machine's clock: leave out --clock virtual")
+        raise UserError("--here always runs on this machine's clock: leave out --clock virtual")
     if args.seed < 0:
-        raise UserError(f"--seed: {args.seed} given, allowed: 0 and up")
+        raise UserError(f"--seed: {args.seed} given, allowed: 0 or more")
     if not args.qdisc.split():
-        raise UserError("--qdisc: needs a kind, as in --qdisc 'pfifo limit 200'")
+        raise UserError("--qdisc: nothing given, needs a kind, as in --qdisc 'pfifo limit 200'")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
     recipe, facts = compose(found, settings)
     for path in args.module:
@@ -124,7 +131,7 @@ def _run(args: argparse.Namespace) -> None:
     if args.here and lab_options:
         option = next(iter(lab_options)).removesuffix("s")
         raise UserError(f"--{option} chooses the lab's kernel: leave it out with --here")
-    # Late, so that --list and every mistake above need no numpy.
+    # Imported here, so that --list and the errors above do not load numpy.
     from aqmlab.measure import logs, result
 
     if args.here:
@@ -143,7 +150,10 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 when a run failed, 2 when it was asked wrongly, 130 interrupted."""
+    """Run the command; return its exit status.
+
+    0: success; 1: the run failed; 2: the request was wrong; 130: interrupted
+    """
     args = _parser().parse_args(argv)
     try:
         _run(args)

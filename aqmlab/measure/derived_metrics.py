@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Metrics of one cell that claims and contests are about, by their paths: what its row has, and
-what follows from that."""
+"""Look up a metric of one cell: one that its row stores, or one that is derived from those."""
 
 from __future__ import annotations
 
@@ -9,21 +8,21 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
 
-HEADERS = 42  # bytes of Ethernet, IPv4 and UDP
+HEADERS = 42  # bytes of the Ethernet, IPv4 and UDP headers
 
 Metrics = Mapping[str, Any]
 
 
 class Absent(Exception):
-    """A cell, or a metric of it, that a claim needs; the message names it."""
+    """A cell or metric that was asked for is missing. The message names it."""
 
 
 def metric_of(metrics: Metrics, path: str) -> float:
-    """Return a metric by its path.
+    """Return the value of a metric.
 
-    path: such as `groups.far.share_of_fair`; or one of DERIVED with its group or phase before it,
-        such as `udp:link_share`
-    Raises Absent.
+    path: keys joined by dots for a stored metric, such as `groups.far.share_of_fair`;
+        GROUP:NAME or PHASE:NAME for a metric in DERIVED, such as `udp:link_share`
+    Raises Absent if the cell does not have the metric.
     """
     group, colon, name = path.partition(":")
     try:
@@ -38,7 +37,7 @@ def metric_of(metrics: Metrics, path: str) -> float:
 
 
 def _median_queue_packets(metrics: Metrics, phase: str) -> float:
-    """At most so many full packets are in the queue for half of a phase."""
+    """Return the median queue length of a phase, in packets of 1514 bytes."""
     delay_ms = metrics["phases"][int(phase)]["queue_delay_ms"]["p50"]
     return float(delay_ms * metrics["rate_bps"] / (1514 * 8 * 1e3))
 
@@ -49,15 +48,18 @@ def _group_bps(metrics: Metrics, group: str) -> float:
 
 
 def _wait_ms(metrics: Metrics, group: str) -> float:
-    """Of UDP in the queue, mean. Half of the round-trip time is not in the queue."""
+    """Return the mean queueing delay of a UDP group: one-way delay minus propagation delay."""
     one = metrics["groups"][group]
     if "delay_ms" not in one:
-        raise Absent(f"no packet of {group} that arrived")
+        raise Absent(f"no packet of {group} arrived")
     return float(one["delay_ms"]["mean"] - one["rtt_ms"] / 2)
 
 
 def _waiting(metrics: Metrics, group: str) -> float:
-    """Packets of UDP in the queue, by Little's law: their rate times their mean wait."""
+    """Return the mean number of a UDP group's packets in the queue.
+
+    By Little's law this is the rate times the mean queueing delay.
+    """
     rate_bps = _group_bps(metrics, group)
     if not rate_bps:
         return 0.0
@@ -65,46 +67,50 @@ def _waiting(metrics: Metrics, group: str) -> float:
 
 
 def _most_waiting(metrics: Metrics, group: str) -> float:
-    """Packets of UDP in the queue when a datagram waits longest, by Little's law."""
+    """Return the number of a UDP group's packets in the queue at its longest queueing delay."""
     one = metrics["groups"][group]
     if "delay_ms" not in one:
-        raise Absent(f"no packet of {group} that arrived")
+        raise Absent(f"no packet of {group} arrived")
     longest_ms = one["delay_ms"]["max"] - one["rtt_ms"] / 2
     return float(longest_ms / 1e3 * _group_bps(metrics, group) / (8 * metrics["payload"][group]))
 
 
 def _kept(metrics: Metrics, phase: int) -> float:
-    """TCP's goodput in a phase over that in the first."""
+    """Return TCP's goodput in a phase divided by its goodput in the first phase."""
     first, this = (metrics["phases"][i]["groups"]["tcp"]["mean"] for i in (0, phase))
     return float(this / first)
 
 
 def _hit(phase: Metrics) -> float:
-    """Share of the packets that were dropped, or marked instead."""
+    """Return the share of a phase's packets that were dropped or marked."""
     return float((phase["dropped"] + phase["marked"]) / (phase["dropped"] + phase["sent"]))
 
 
 def choke_theory(offered: float) -> float:
-    """Share of the link that CHOKe leaves to an unresponsive flow of `offered` times the link's
-    rate, beside many that respond: the fluid model of Tang, Wang and Low (INFOCOM 2003).
+    """Return the share of the link that CHOKe leaves to an unresponsive flow.
 
-    With s the share and X what is offered, (1 - s) ln((X + s) / 2s) = (X + s) / 2. The left side
-    less the right falls with s.
+    offered: the flow's rate as a multiple of the link's
+    This is the fluid model of Tang, Wang and Low (INFOCOM 2003), in which many TCP flows share the
+    link with the unresponsive one. The share s solves (1 - s) ln((X + s) / 2s) = (X + s) / 2, where
+    X is the offered rate. The left side minus the right side decreases in s.
     """
     if not offered:
         return 0.0
 
-    def more(share: float) -> float:
+    def difference(share: float) -> float:
         return (1 - share) * math.log((offered + share) / (2 * share)) - (offered + share) / 2
 
-    from scipy.optimize import brentq  # takes longer than a short run
+    from scipy.optimize import brentq  # importing scipy takes longer than a short run
 
-    return float(brentq(more, 1e-300, min(1.0, offered)))
+    return float(brentq(difference, 1e-300, min(1.0, offered)))
 
 
 def _own_drops(metrics: Metrics, group: str) -> float:
-    """Share of the packets that RED drops by itself, r. TCP loses 2h + r - 2hr, where h is the part
-    of the queue that one flow has, for a match of its packets drops two (Tang, Wang and Low)."""
+    """Return the share r of packets that CHOKe's RED drops, without the drops by matches.
+
+    A match drops two packets. So TCP loses 2h + r - 2hr, where h is one flow's share of the queue
+    (Tang, Wang and Low).
+    """
     tcp, packets = metrics["groups"]["tcp"], float(metrics["summary"]["queue_packets"]["mean"])
     if not packets:
         raise Absent("no packet in the queue")
@@ -113,28 +119,27 @@ def _own_drops(metrics: Metrics, group: str) -> float:
 
 
 def _theory(metrics: Metrics, group: str) -> float:
-    """Offered is what RED's own drops leave, which are alike of all."""
+    """Return choke_theory() for the traffic that RED's own drops, equal for all flows, leave."""
     offered = metrics["offered_bps"][group] / metrics["rate_bps"]
     return choke_theory(offered * (1 - _own_drops(metrics, group)))
 
 
 def _theory_at_work(metrics: Metrics, group: str) -> float:
-    """Of a queue that stands still there is none."""
+    """Return _theory(), unless the link was idle."""
     if not metrics["summary"]["utilization"]:
-        raise Absent("nothing passed")
+        raise Absent("the link carried nothing")
     return _theory(metrics, group)
 
 
 def _wire_share(metrics: Metrics, group: str) -> float:
-    """Share of the link's bits, headers included."""
+    """Return a UDP group's share of the link's rate, headers included."""
     payload = metrics["payload"][group]
     return (_group_bps(metrics, group) * (payload + HEADERS) / payload) / float(
         metrics["rate_bps"])
 
 
 def _goodput_use(metrics: Metrics, phase: Metrics) -> float:
-    """Goodput of a phase's flows from A to B over what full packets of 1500 bytes can have of the
-    link."""
+    """Return the goodput from A to B in a phase, relative to the goodput of a full link."""
     bps = [one["mean"] * metrics["groups"][name]["flows"]
            for name, one in phase["groups"].items() if name.startswith("forward")]
     if not bps:
@@ -143,13 +148,12 @@ def _goodput_use(metrics: Metrics, phase: Metrics) -> float:
 
 
 def _phases(metrics: Metrics, numbers: str) -> list[Metrics]:
-    """Those of `0+2+4`."""
+    """Return the phases that are listed as `0+2+4`."""
     return [metrics["phases"][int(number)] for number in numbers.split("+")]
 
 
 def _off_equal_part(metrics: Metrics, group: str) -> float:
-    """How far UDP's part of the queue is from what it would have if each flow had as much, as a
-    share of the queue."""
+    """Return how far a UDP group's share of the queue is from an equal share for each flow."""
     flows = {name: one["flows"] for name, one in metrics["groups"].items()}
     packets = float(metrics["summary"]["queue_packets"]["mean"])
     if not packets:
@@ -162,7 +166,8 @@ def _unevenness(metrics: Metrics, group: str) -> float:
     return float(goodput["sd"] / goodput["mean"])
 
 
-#: Of a group, of a phase, or the mean over several phases, `0+2+4:use`.
+#: Functions of a cell's metrics and of the word before the colon: a group, a phase, or a list of
+#: phases over which the mean is taken, as in `0+2+4:use`.
 DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "mbps": lambda f, group: _group_bps(f, group) / 1e6,
     "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Turns iperf3's JSON into the logs that flowgen writes, so that one analysis reads both."""
+"""Convert iperf3's JSON reports into flowgen's logs, so that the rest reads one format."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ ENDS = ("flow", "group", "kind", "start_s", "end_s", "bytes", "bytes_sent", "byt
 
 def _server_report(report: dict[str, Any], path: Path) -> dict[str, Any]:
     if "error" in report:
-        raise logs.BadLog(f"{path}: iperf3 says: {report['error']}")
+        raise logs.BadLog(f"{path}: iperf3 failed: {report['error']}")
     if "server_output_json" not in report:
-        raise logs.BadLog(f"{path}: the server's own report is missing")
+        raise logs.BadLog(f"{path}: the server's report is missing: iperf3 needs "
+                          "--get-server-output")
     return report["server_output_json"]
 
 
 def convert(directory: Path) -> None:
-    """Write progress.csv and flows.csv from iperf3-GROUP.json, if there are any.
+    """Write progress.csv and flows.csv from all iperf3-GROUP.json; do nothing without any.
 
-    What is counted is what the server received. Its intervals begin with its own start, which is
-    up to a few 10 ms after the client's.
+    Bytes are counted at the server. Its intervals start a few 10 ms after the client.
     """
     samples: list[list[tuple[float, int, int]]] = []
     ends: list[str] = []
@@ -45,7 +45,7 @@ def convert(directory: Path) -> None:
         for at, interval in enumerate(server["intervals"], start=1):
             for i, stream in enumerate(interval["streams"]):
                 totals[i] += stream["bytes"]
-            # One time per sample, whatever the microseconds between streams and groups.
+            # Streams and groups differ by microseconds; a sample has one time.
             end_s = interval["streams"][0]["end"]
             _add(samples, at, [(end_s, first + i, total) for i, total in enumerate(totals)])
         for i, stream in enumerate(streams):
@@ -56,7 +56,7 @@ def convert(directory: Path) -> None:
                       sender["min_rtt"] / 1e3, sender["max_snd_cwnd"] // mss, mss, 0, 0)
             ends.append(",".join(str(v) for v in values))
         first += len(streams)
-    # A group's server may report one interval more than another's.
+    # The servers of two groups may differ by one interval.
     whole = [sample for sample in samples if len(sample) == first]
     lines = [f"{sample[0][0]:.3f},{flow},{count}" for sample in whole for _, flow, count in sample]
     (directory / run_directory.PROGRESS).write_text("time_s,flow,bytes\n" + "\n".join(lines) + "\n")

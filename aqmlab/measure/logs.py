@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads the logs of one run: run.json, flows.csv, progress.csv, queue.csv."""
+"""Read the logs of one run: run.json, and the CSV files of flowgen and qsample."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from numpy.typing import NDArray
 
 from aqmlab.run import run_directory
 
-#: What replay/sweep.py leaves beside its runs.
+#: File that replay/sweep.py writes beside its runs.
 SWEEP = "sweep.json"
 
 COUNTERS = ("dropped", "overlimits", "requeues", "sent_packets", "sent_bytes")
 
 
 class BadLog(Exception):
-    """A log that is missing, empty or not what its tool writes; the message names it."""
+    """A log is missing, empty or malformed. The message names it."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """time_s: (samples,); bytes: (samples, flows), received in order since the start, the
-    columns in the order of `flows`, the flows' numbers."""
+    """Bytes that each flow's sink has received.
+
+    time_s: (samples,), s since the start
+    flows: (flows,), numbers of the flows
+    bytes: (samples, flows), bytes received in order since the start
+    """
 
     time_s: NDArray[np.float64]
     flows: NDArray[np.int64]
@@ -36,23 +40,32 @@ class Progress:
 
 @dataclass(frozen=True)
 class Queue:
-    """One array (samples,) per numeric column of queue.csv, see qsample; the discipline's own
-    statistics of each sample as they came; last_row as text."""
+    """Samples of the bottleneck's queue.
+
+    columns: (samples,) for each numeric column of queue.csv; tools/qsample.c describes them
+    xstats: for each sample the discipline's own statistics, as the kernel sent them
+    last_row: the last sample as text
+    """
 
     columns: dict[str, NDArray[np.float64]]
     xstats: list[bytes]
     last_row: dict[str, str]
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        """The column `name`."""
+        """Return the column `name`."""
         return self.columns[name]
 
 
 @dataclass(frozen=True)
 class Logs:
-    """run: what was asked for and the facts. ends: a row per flow, as text. datagrams, delays and
-    requests: (rows, columns) of those logs as flowgen describes them, without rows where there
-    was no such traffic; a request without a completion time has NaN there."""
+    """All logs of one run.
+
+    run: run.json: the request, and facts about the scenario
+    ends: flows.csv, one row of text per flow
+    datagrams, delays, requests: (rows, columns) of these CSV files, which tools/flowgen describes.
+        No rows if there was no such traffic. NaN is an empty field, such as the completion time of
+        an unfinished request
+    """
 
     run: dict[str, Any]
     ends: list[dict[str, str]]
@@ -64,7 +77,7 @@ class Logs:
 
 
 def read_progress(path: Path) -> Progress:
-    """progress.csv; BadLog when it is empty or cut short."""
+    """Read progress.csv. Raises BadLog if it is empty or cut short."""
     table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
     if not table.size:
         raise BadLog(f"{path}: no samples")
@@ -74,18 +87,18 @@ def read_progress(path: Path) -> Progress:
     samples = table.reshape(-1, len(flows), 3)
     order = np.argsort(samples[0, :, 1])
     if not (samples[:, order, 1] == flows).all():
-        raise BadLog(f"{path}: not every sample has every flow once")
+        raise BadLog(f"{path}: a sample must have each flow once, and one does not")
     return Progress(samples[:, 0, 0], flows.astype(np.int64), samples[:, order, 2])
 
 
 def read_queue(path: Path) -> Queue:
-    """queue.csv; BadLog when it is empty or cut short."""
+    """Read queue.csv. Raises BadLog if it is empty or cut short."""
     text = path.read_text()
     head, *rows = list(csv.reader(text.splitlines())) or [[]]
     if not rows:
         raise BadLog(f"{path}: no samples")
     if not text.endswith("\n") or any(len(row) != len(head) for row in rows):
-        raise BadLog(f"{path}: a row that has not {len(head)} fields, or not all of the last")
+        raise BadLog(f"{path}: a row does not have {len(head)} fields, or the last is cut short")
     texts = dict(zip(head, zip(*rows, strict=True), strict=True))
     xstats = [bytes.fromhex(one) for one in texts.pop("xstats")]
     columns = {name: np.array([float(one) for one in column]) for name, column in texts.items()}
@@ -93,7 +106,7 @@ def read_queue(path: Path) -> Queue:
 
 
 def read_ends(path: Path) -> list[dict[str, str]]:
-    """flows.csv, by flow number."""
+    """Read flows.csv, sorted by flow number."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     if not rows:
@@ -102,24 +115,27 @@ def read_ends(path: Path) -> list[dict[str, str]]:
 
 
 def read_table(path: Path, columns: int) -> NDArray[np.float64]:
-    """A log of numbers, (rows, columns); empty fields are NaN, a missing file has no rows."""
+    """Read a CSV file of numbers: (rows, columns).
+
+    An empty field is NaN. A missing file has no rows.
+    """
     if not path.exists():
         return np.empty((0, columns))
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     if any(len(row) != columns for row in rows):
-        raise BadLog(f"{path}: a row that has not {columns} fields")
+        raise BadLog(f"{path}: a row does not have {columns} fields")
     return np.array([[float(x or "nan") for x in row] for row in rows]).reshape(-1, columns)
 
 
 def read_run(directory: Path) -> dict[str, Any]:
-    """run.json."""
+    """Read run.json."""
     run: dict[str, Any] = json.loads((directory / run_directory.RUN).read_text())
     return run
 
 
 def read(directory: Path) -> Logs:
-    """The logs in `directory`, finished or not: whoever reads results calls `load_result`."""
+    """Read all logs of a run. The run may be unfinished; load_result() rejects such runs."""
     for name in (run_directory.RUN, run_directory.ENDS, run_directory.PROGRESS,
                  run_directory.QUEUE):
         if not (directory / name).exists():
@@ -136,10 +152,10 @@ def read(directory: Path) -> Logs:
 
 
 def load_result(directory: Path) -> dict[str, Any]:
-    """result.json of a run that is whole; BadLog for one that is not."""
+    """Read result.json. Raises BadLog unless the run is complete."""
     path = directory / run_directory.RESULT
     if not path.exists():
         raise BadLog(f"{path} is missing")
     if not run_directory.is_whole(directory):
-        raise BadLog(f"{directory} is not whole: the run was interrupted, failed, or is going on")
+        raise BadLog(f"{directory} is incomplete: its run was interrupted, failed, or still runs")
     return json.loads(path.read_text())

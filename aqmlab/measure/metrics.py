@@ -1,37 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compute the metrics of one run. No other module computes them.
 
-All cover the measured time: from the end of the warm-up to the end of the run.
+Unless the list says otherwise, a metric covers the measured time: from the end of the warm-up to
+the end of the run.
 
-- Goodput: bytes that reached the sink in order, per flow, over the measured time.
-- Fair share (facts.fair_share_bps, made by the scenario): bottleneck rate / flows, or the access
-  link's rate where that is less, times payload / length of a full packet. Lengths include the
-  Ethernet header, as the kernel counts them.
-- sd: over all flows of the run, which are the population (divided by N).
-- Jain's index: (sum x)^2 / (N sum x^2); 1 is equal, 1/N is one flow with everything.
-- Utilization: bytes that left the discipline * 8 / (rate * time). The last packet that is in the
-  shaper's hands can carry it above 1 by less than one packet in the whole measured time.
-- Queue delay: backlog in bytes * 8 / rate, read every sample interval: how long what is queued
-  takes to leave. An arrival waits just that long in a FIFO; under a fair queue it is the wait
-  averaged over the queued bytes, and a flow with a short queue waits less.
-- dropped, marked, sent: packets of the discipline during the measured time. marked is None when
-  the kind's statistics do not tell, see `xstats`.
-- loss of a group of TCP: retransmitted bytes / sent bytes of its flows, over the whole run (the
-  sender's counters, which include needless retransmissions). Of UDP, delay and completion times:
-  see `traffic`.
-- dropped of a group of TCP: segments with payload that did not reach the sink / segments sent, over
-  the whole run. Neither count has the packets queued at the end.
-- window_limited of a group of TCP: of the time in which its senders had something to send or
-  waited for an ACK, the share in which the receiver's window kept them from sending. Over the whole
-  run, by the kernel's own account.
-- A group that sends for a part of the measured time has its goodput over that part.
-- Goodput, sd and Jain's index of the summary and of a phase are of the elastic flows: bulk TCP
-  through the measured bottleneck. UDP at its own rate and web sessions are not to be equal.
-- A phase is a part of the measured time in which the same groups send.
+- Goodput: bytes that reached the sink in order, per flow and time. If a group sends only during a
+  part of the measured time, its goodput covers that part.
+- Fair share (facts.fair_share_bps, from the scenario): bottleneck rate / flows, or the access
+  link's rate if that is lower, times payload / length of a full packet. Lengths include the
+  Ethernet header, as in the kernel.
+- sd: standard deviation over the run's flows, as a population (divided by N).
+- Jain's index: (sum x)^2 / (N sum x^2). 1 means equal; 1/N means that one flow has everything.
+- Utilization: bytes that left the discipline * 8 / (rate * time). It can exceed 1 by up to one
+  packet, which the shaper still holds at the end.
+- Queue delay: backlog in bytes * 8 / rate, at each sample. In a FIFO each arrival waits this long.
+  In a fair queue this is an average over the queued bytes, and a flow with a short queue waits
+  less.
+- dropped, marked, sent: packets of the discipline. marked is None if the statistics of the kind
+  do not count marks, see `xstats`.
+- loss of a TCP group: retransmitted bytes / sent bytes, over the whole run. The sender counts them,
+  so needless retransmissions are included. For UDP and web traffic see `traffic_metrics`.
+- dropped of a TCP group: segments with payload that did not reach the sink / segments sent, over
+  the whole run. Packets that are still queued at the end count as neither.
+- window_limited of a TCP group: share of the busy time of its senders in which the receiver's
+  window stopped them, over the whole run. A sender is busy while it has data to send or waits for
+  an ACK. The kernel measures both times.
+- Phase: a part of the measured time in which the same groups send.
 
-What there is nothing of is None: the fair share, goodput (all of it), sd and Jain's index where no
-flow is elastic, Jain's index where none of them got anything, a share of a fair share that is none,
-the loss of a group that sent nothing.
+In the summary and in a phase, goodput, sd and Jain's index cover only the elastic flows: bulk TCP
+through the measured bottleneck. Nobody expects UDP at a fixed rate and web sessions to be equal.
+
+A metric that does not exist is None: the fair share, goodput, sd and Jain's index without elastic
+flows, Jain's index if all flows got nothing, and the loss of a group that sent nothing.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ Array = NDArray[np.float64]
 
 
 def jain(x: Array) -> float | None:
-    """Jain's fairness index of x (any unit); None when all are 0, or there is none."""
+    """Return Jain's fairness index of x; None if x is empty or all zeros."""
     squares = float(np.sum(x * x))
     return float(np.sum(x)) ** 2 / (len(x) * squares) if squares else None
 
 
 def window(time_s: Array, from_s: float, to_s: float) -> tuple[int, int]:
-    """Indices of the samples nearest to from_s and to_s.
+    """Return the indices of the samples nearest to from_s and to_s.
 
-    A wall clock's samples come a little late: either may be off by 5 % of the window.
+    With a wall clock samples are a little late. Both may be off by 5 % of the window.
     """
     slack = 0.05 * (to_s - from_s)
     first, last = (int(np.argmin(np.abs(time_s - at))) for at in (from_s, to_s))
@@ -69,14 +69,14 @@ def window(time_s: Array, from_s: float, to_s: float) -> tuple[int, int]:
 
 
 def goodput_bps(progress: Progress, from_s: float, to_s: float) -> Array:
-    """Payload bit/s of each flow, (flows,), in the order of progress.flows."""
+    """Return the goodput of each flow, in the order of progress.flows."""
     first, last = window(progress.time_s, from_s, to_s)
     seconds = progress.time_s[last] - progress.time_s[first]
     return (progress.bytes[last] - progress.bytes[first]) * 8 / seconds
 
 
 def queue_delay_ms(queue: Queue, rate_bps: float, from_s: float, to_s: float) -> Array:
-    """Time that the backlog takes to drain, (samples,), ms."""
+    """Return for each sample the time that the backlog takes to drain, in ms."""
     first, last = window(queue["time_s"], from_s, to_s)
     return queue["bytes"][first : last + 1] * 8e3 / rate_bps
 
@@ -86,7 +86,7 @@ def _counted(queue: Queue, name: str, first: int, last: int) -> float:
 
 
 def marked(logs: Logs, first: int, last: int) -> int | None:
-    """Packets marked between two samples; None when that is not known."""
+    """Return the number of packets marked between two samples; None if it is unknown."""
     before, after = (xstats.marked(logs.run["qdisc"], logs.queue.xstats[at])
                      for at in (first, last))
     return None if before is None or after is None else after - before
@@ -97,26 +97,28 @@ def _spread(x: Array) -> dict[str, float]:
 
 
 def _names(logs: Logs) -> NDArray[np.str_]:
-    """Group of each flow, (flows,), in the order of progress.flows."""
+    """Return the group of each flow, in the order of progress.flows."""
     name_of = {int(row["flow"]): row["group"] for row in logs.ends}
     return np.array([name_of[int(flow)] for flow in logs.progress.flows])
 
 
 def _span(group: dict[str, Any], from_s: float, to_s: float) -> tuple[float, float]:
-    """The part of from_s..to_s in which a group sends."""
+    """Return the part of from_s to to_s in which a group sends."""
     begin, end = group.get("from_s"), group.get("to_s")
     return (max(from_s, from_s if begin is None else begin),
             min(to_s, to_s if end is None else end))
 
 
 def _elastic(facts: dict[str, Any], names: NDArray[np.str_]) -> NDArray[np.bool_]:
-    """Which flows are elastic, (flows,)."""
+    """Return for each flow whether it is elastic."""
     return np.isin(names, [n for n, g in facts["groups"].items() if g.get("elastic", True)])
 
 
 def own_goodput_bps(logs: Logs) -> Array:
-    """Payload bit/s of each flow, (flows,), over the part of the measured time in which its
-    group sends; 0 when it does not."""
+    """Return the goodput of each flow over the part of the measured time in which it sends.
+
+    0 if it never sends then.
+    """
     facts = logs.run["facts"]
     names = _names(logs)
     out = np.zeros(len(names))
@@ -129,18 +131,22 @@ def own_goodput_bps(logs: Logs) -> Array:
 
 
 def elastic_goodput_bps(logs: Logs) -> Array:
-    """Payload bit/s of each elastic flow, over the part of the measured time in which it sends."""
+    """Return own_goodput_bps() of the elastic flows."""
     return own_goodput_bps(logs)[_elastic(logs.run["facts"], _names(logs))]
 
 
 def window_limited(rows: Sequence[Mapping[str, str]]) -> float | None:
-    """Of flows' rows at their ends; None where that was not logged."""
+    """Return window_limited of flows. rows: from flows.csv. None if it was not logged."""
     busy = sum(float(row.get("busy_ms") or 0) for row in rows)
     return sum(float(row["rwnd_limited_ms"]) for row in rows) / busy if busy else None
 
 
 def _loss(rows: Sequence[Mapping[str, str]], datagrams: Array) -> float | None:
-    """Of a group, from its flows' rows at their ends and its datagrams of the measured time."""
+    """Return the loss of a group.
+
+    rows: the group's rows of flows.csv
+    datagrams: the group's rows of datagrams.csv for the measured time
+    """
     if any(row["kind"] == "udp" for row in rows):
         return traffic_metrics.loss(datagrams)
     sent = sum(int(row["bytes_sent"]) for row in rows)
@@ -152,9 +158,10 @@ def _segments(rows: Sequence[Mapping[str, str]], column: str) -> int:
 
 
 def dropped(logs: Logs, group: str) -> float | None:
-    """Return the share of a group's TCP segments that was lost, or None if none were counted.
+    """Return the share of a group's TCP segments that was dropped; None without segments.
 
-    The packets queued at the end are split among the groups like all segments."""
+    We split the packets queued at the end among the groups in proportion to their segments.
+    """
     rows = [row for row in logs.ends if row["group"] == group]
     sent = _segments(rows, "segs_sent")
     if not sent:
@@ -170,7 +177,7 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
     for name, group in facts["groups"].items():
         mine = goodput[names == name]
         if len(mine) != group["flows"]:
-            raise BadLog(f"group {name}: {group['flows']} flows were asked for, {len(mine)} ran")
+            raise BadLog(f"group {name}: {group['flows']} flows were requested, {len(mine)} ran")
         rows = [row for row in logs.ends if row["group"] == name]
         flows = logs.progress.flows[names == name]
         span = _span(group, facts["warmup_s"], facts["end_s"])
@@ -193,7 +200,7 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
 
 def _metrics(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
              to_s: float) -> dict[str, Any]:
-    """What summary and phase have in common; goodput is that of the elastic flows, (flows,)."""
+    """Return the metrics that summary and phases share. goodput: of the elastic flows, bit/s."""
     queue, rate_bps = logs.queue, logs.run["facts"]["rate_bps"]
     first, last = window(queue["time_s"], from_s, to_s)
     seconds = queue["time_s"][last] - queue["time_s"][first]
@@ -239,12 +246,12 @@ def _phase(logs: Logs, phase: dict[str, Any]) -> dict[str, Any]:
 
 
 def phases(logs: Logs) -> list[dict[str, Any]]:
-    """Return the metrics of each phase, with the goodput in bit/s of the groups that send in it."""
+    """Return each phase's metrics, and the goodput in bit/s of each group that sends in it."""
     return [_phase(logs, phase) for phase in logs.run["facts"].get("phases", ())]
 
 
 def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(summary, groups) as in result.json."""
+    """Return `summary` and `groups` of result.json."""
     facts = logs.run["facts"]
     goodput = own_goodput_bps(logs)
     summary = _metrics(logs, elastic_goodput_bps(logs), facts["fair_share_bps"],

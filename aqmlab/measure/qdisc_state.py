@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a discipline says of itself in a run: its own statistics, by name, at each sample."""
+"""Decode a discipline's own statistics at each sample of a run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from aqmlab.qdiscs import interface, xstats
 
 
 def samples(kind: str, raw: Sequence[bytes]) -> list[dict[str, interface.Value]]:
-    """The discipline's own statistics at each sample; nothing of a kind that has none or that
-    nothing describes."""
+    """Return the statistics by name, one dict per sample.
+
+    The list is empty if the kind has no statistics, or if we do not know their layout.
+    """
     if kind in interface.kinds():
         known = interface.read(kind).qdisc
         return [{s.name: s.value(v) for s in known if (v := s.raw(one)) is not None}

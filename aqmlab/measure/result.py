@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From a run's logs to its result.json."""
+"""Compute a run's result.json from its logs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from aqmlab.run import run_directory
 from aqmlab.run.execute import Cost
 from aqmlab.run.settings import AMPLE_KB
 
-from . import integrity, iperf3, logs
+from . import integrity, iperf3, logs, loss_patterns
 from .metrics import phases, summarize
 
 SCHEMA = 3
 
 
 def digest(read: logs.Logs) -> str:
-    """sha256 over every flow's bytes and every counter of the qdisc, its own statistics included,
-    at the end of the run."""
+    """Return the SHA-256 of the run's final counters.
+
+    It covers each flow's bytes, and all counters and statistics of the bottleneck's qdisc.
+    """
     h = hashlib.sha256()
     for row in read.ends:
         h.update(f"flow {row['flow']} {row['bytes']} {row['bytes_sent']}\n".encode())
@@ -31,7 +33,10 @@ def digest(read: logs.Logs) -> str:
 
 
 def write(directory: Path, cost: Cost) -> dict[str, Any]:
-    """Compute result.json of the run in `directory`, write it, and return it."""
+    """Compute a run's result, write it to result.json, and return it.
+
+    Raises BadLog if a log is malformed or an integrity check fails.
+    """
     iperf3.convert(directory)
     read = logs.read(directory)
     guest = json.loads((directory / run_directory.GUEST).read_text())
@@ -40,7 +45,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
                                offloads=parameters.get("offloads") == "on")
     recipe = json.loads((directory / run_directory.RECIPE).read_text())
     if "filter" not in read.run["qdisc"]:
-        wrong += integrity.in_step(read.ends, {
+        wrong += loss_patterns.in_step(read.ends, {
             str(flow["id"]): f"{flow['source_netns']} {flow['sink_netns']}"
             for flow in recipe["flows"]})
     wrong += integrity.limited(
@@ -48,7 +53,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
         8e3 * float(read.queue["bytes"].max()) / read.run["facts"]["rate_bps"],
         window=parameters.get("window", 0) >= AMPLE_KB)
     if wrong:
-        raise logs.BadLog("this run is no result:\n" + "\n".join(wrong))
+        raise logs.BadLog("the run is not a valid result:\n" + "\n".join(wrong))
     summary, groups = summarize(read)
     result = {
         "schema": SCHEMA,
@@ -59,7 +64,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
         "groups": groups,
         "phases": phases(read),
         "hops": hops,
-        # Of all of TCP over the whole run: retransmission timers that ran out.
+        # Retransmission timeouts of all TCP connections over the whole run.
         "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
         "digest": digest(read),
         "provenance": {**read.run["made_with"], "outside": read.run.get("module", {}),
@@ -89,7 +94,7 @@ def _describe_group(group: dict[str, Any]) -> str:
 
 
 def _describe_goodput(s: dict[str, Any]) -> str:
-    """What the summary knows of how the link is shared, as what follows its use."""
+    """Return how the flows share the link, as the end of the line about its utilization."""
     words, goodput, fair = "", s["goodput_bps"], s["fair_share_bps"]
     if goodput and fair:
         words += (f", goodput {goodput['mean'] / 1e6:.3f} of {fair / 1e6:.3f} Mb/s "
@@ -99,7 +104,7 @@ def _describe_goodput(s: dict[str, Any]) -> str:
 
 
 def describe(result: dict[str, Any]) -> str:
-    """A few lines for a terminal."""
+    """Return a result as a few lines of text for a terminal."""
     s = result["summary"]
     delay = s["queue_delay_ms"]
     lines = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reduce what one run logged over time to few points, for a plot."""
+"""Reduce a run's time series to a few hundred points, for a plot."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from . import logs, qdisc_state
 
-POINTS = 400  # of a line, at most
+POINTS = 400  # maximum per line
 Array = NDArray[np.float64]
 
 
 def envelope(y: Array, points: int) -> NDArray[np.int64]:
-    """Where a line of at most `points` has to go to keep the peaks and dips of `y`: its ends, and
-    the places of the least and the greatest value of each of equal stretches, in order."""
+    """Return at most `points` indices of y that keep its peaks and dips.
+
+    These are both ends, and the minimum and maximum of each of a number of equal parts.
+    """
     if len(y) <= points:
         return np.arange(len(y))
     kept = {0, len(y) - 1}
@@ -27,7 +29,7 @@ def envelope(y: Array, points: int) -> NDArray[np.int64]:
 
 
 class NoSuchLine(Exception):
-    """The run has nothing of that name; the message has it."""
+    """The run has no such time series. The message names it."""
 
 
 def _group(read: logs.Logs, name: str) -> list[int]:
@@ -38,9 +40,13 @@ def _group(read: logs.Logs, name: str) -> list[int]:
 
 
 def _line(read: logs.Logs, of: str) -> tuple[Array, Array]:
-    """Times in s, and what `of` names: `packets` in the queue; `goodput:GROUP` of all its flows
-    together, Mb/s; `delay:GROUP` of each of its datagrams, ms; else a statistic of the
-    discipline's own, as tc shows it."""
+    """Return a time series: times in s, and values.
+
+    of: `packets`: length of the queue
+        `goodput:GROUP`: total goodput of a group, Mb/s
+        `delay:GROUP`: one-way delay of each datagram of a group, ms
+        anything else: the statistic of the discipline with that name, as tc shows it
+    """
     what, _, group = of.partition(":")
     if what == "goodput":
         mine = np.isin(read.progress.flows, _group(read, group))
@@ -53,17 +59,20 @@ def _line(read: logs.Logs, of: str) -> tuple[Array, Array]:
     time = read.queue["time_s"]
     if what == "packets":
         return time, read.queue["packets"]
-    told = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
-    column = [values.get(what) for values in told]
+    samples = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    column = [values.get(what) for values in samples]
     if not column or not all(isinstance(value, int | float) for value in column):
-        raise NoSuchLine(f"{read.run['qdisc'].split()[0]} has no {what}")
+        raise NoSuchLine(f"{read.run['qdisc'].split()[0]} has no statistic {what}")
     return time, np.array(column, dtype=float)
 
 
 def of_run(directory: Path, of: Sequence[str], from_s: float = 0,
            to_s: float = np.inf) -> dict[str, list[tuple[float, float]]]:
-    """Points of each line from `from_s` to `to_s`, of more samples than POINTS the first, the last,
-    and the peaks and dips. NoSuchLine when the run has not got one."""
+    """Return the points (s, value) of several time series, reduced to at most POINTS each.
+
+    of: names of the series, see _line
+    Raises NoSuchLine if the run does not have one of them.
+    """
     read = logs.read(directory)
     lines = {}
     for name in of:

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compute the metrics of UDP and web traffic, from the logs that flowgen writes for them.
+"""Compute the metrics of UDP and web traffic from flowgen's logs.
 
-All are of what was sent, or asked for, from `from_s` to `to_s`: a datagram counts where it was
-sent, a request where it began, whenever they ended.
+They cover the datagrams sent, and the requests started, between `from_s` and `to_s`.
 
-- Loss: datagrams that did not arrive / datagrams sent. flowgen waits after the run for what is
-  still queued, so what did not arrive is lost.
-- Delay: from the instant a datagram was sent to its arrival, propagation included, of a regular
-  sample of those that arrived.
-- Completion: from the client's connect() to the last byte. Mean and sd are of requests that
-  completed; what did not is longer than all that did, so a percentile that falls among these is
-  not known.
+- Loss: datagrams that did not arrive / datagrams sent. flowgen waits for queued datagrams at the
+  end of the run, so a datagram that did not arrive is lost.
+- Delay: from sending a datagram to its arrival, propagation delay included, for a regular sample
+  of the datagrams that arrived.
+- Completion time: from the client's connect() to the last byte. Mean and sd cover only completed
+  requests. Percentiles count unfinished requests as longer than all others, so a percentile that
+  falls among them is unknown.
 """
 
 from __future__ import annotations
@@ -23,28 +22,30 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Percentiles that a distribution is drawn by.
+#: Percentiles with which a plot draws a distribution.
 PERCENTS = (0, 1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 100)
-SIZES_KB = (10, 20, 50, 100, 200)  # edges of the classes of `by_size`, kB
-#: One more class, for files of 90 kB: their mean, by a Pareto distribution with an exponent of 1.3.
+SIZES_KB = (10, 20, 50, 100, 200)  # bounds between the size classes of `by_size`, kB
+#: One more class. With a Pareto distribution of exponent 1.3, the mean size in it is 90 kB.
 ABOUT_90_KB = (75, 110)
 
 
 def of_flows(table: Array, flows: Array, from_s: float, to_s: float) -> Array:
-    """The rows of a log, whose first columns are time and flow, that belong to these flows and
-    times; the last instant is not included."""
+    """Select rows of a log by flow and time, from_s <= time < to_s.
+
+    The first two columns of the log are time and flow.
+    """
     mine = np.isin(table[:, 1], flows)
     return table[mine & (table[:, 0] >= from_s - 1e-9) & (table[:, 0] < to_s - 1e-9)]
 
 
 def loss(datagrams: Array) -> float | None:
-    """Share of datagrams lost, 0..1; None when none was sent."""
+    """Return the share of datagrams lost, 0 to 1; None if none was sent."""
     sent = float(np.sum(datagrams[:, 2]))
     return 1 - float(np.sum(datagrams[:, 3])) / sent if sent else None
 
 
 def spread(x: Array) -> dict[str, float] | None:
-    """Mean, sd, percentiles and largest of x, in its unit; None when there is none."""
+    """Return mean, sd, percentiles and maximum of x; None if x is empty."""
     if not len(x):
         return None
     return {
@@ -56,21 +57,26 @@ def spread(x: Array) -> dict[str, float] | None:
 
 
 def percentiles(x: Array) -> list[float]:
-    """x at PERCENTS, in its unit; none of nothing."""
+    """Return the percentiles PERCENTS of x; an empty list if x is empty."""
     return [float(value) for value in np.percentile(x, PERCENTS)] if len(x) else []
 
 
 def _known(seconds: Array, p: float) -> float | None:
-    """A percentile of completion times; what never completed is NaN, and longer than all."""
+    """Return a percentile of completion times, where NaN is longer than any number.
+
+    None if the percentile falls among the NaNs.
+    """
     place = p / 100 * (len(seconds) - 1)
     done = np.sort(seconds[~np.isnan(seconds)])
     return float(np.interp(place, np.arange(len(done)), done)) if place <= len(done) - 1 else None
 
 
 def completion(requests: Array) -> dict[str, Any] | None:
-    """Of all requests, and of each class of size (`10-20 kB` holds 10 kB and not 20 kB), and of the
-    class `75-110 kB`, which overlaps two of them; with the number that completed and that did not.
-    None when there was no request."""
+    """Summarize the completion times of requests, in s; None if there was no request.
+
+    `by_size` has the same for classes of size. `10-20 kB` includes 10 kB and excludes 20 kB. The
+    class `75-110 kB` overlaps two others.
+    """
     if not len(requests):
         return None
     seconds = requests[:, 4]

@@ -194,13 +194,13 @@ def test_missing_flow_is_noticed(run: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     record["facts"]["groups"]["far"]["flows"] = 2
     (run / "run.json").write_text(json.dumps(record))
-    with pytest.raises(logs.BadLog, match="2 flows were asked for, 1 ran"):
+    with pytest.raises(logs.BadLog, match="2 flows were requested, 1 ran"):
         summarize(logs.read(run))
 
 
 def test_losses_may_follow_the_order_by_which_a_filter_puts_flows_together(
         run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result.integrity, "in_step", lambda *_: ["in step"])
+    monkeypatch.setattr(result.loss_patterns, "in_step", lambda *_: ["in step"])
     with pytest.raises(logs.BadLog, match="in step"):
         result.write(run, Cost(1.0, 0.5))
     asked = json.loads((run / "run.json").read_text())
@@ -297,7 +297,7 @@ def test_missing_log_is_named(run: Path, name: str) -> None:
 
 def test_a_table_with_a_short_row_is_refused(tmp_path: Path) -> None:
     (tmp_path / "delays.csv").write_text("sent_s,flow,delay_ms\n1,2,3\n1,2\n")
-    with pytest.raises(logs.BadLog, match="not 3 fields"):
+    with pytest.raises(logs.BadLog, match="not have 3 fields"):
         logs.read_table(tmp_path / "delays.csv", 3)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run that lost packets where none may be lost is no result."""
+"""Integrity checks: packets that are missing, senders that are limited, losses with a pattern."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aqmlab.measure import integrity
+from aqmlab.measure import integrity, loss_patterns
 from aqmlab.run import counters
 
 DEVICE = {"received": 0, "sent": 0, "lost": 0}
@@ -26,7 +26,7 @@ def namespace(delivered: int = 0, **received: int) -> dict[str, Any]:
 
 
 def guest() -> dict[str, Any]:
-    """100 packets came in to rtr, of which 3 were delivered there: 90 left, 5 were lost, 2 held."""
+    """Counters of a run: 100 packets reached rtr. 3 were delivered, 90 left, 5 lost, 2 queued."""
     shown = {"rtr": namespace(delivered=3, r0=60, r1=40, b0=77, lo=9), "dst": namespace(d0=90)}
     return {"counters": {
         "hops": [{"netns": "rtr", "dev": "b0"}], "softnet_dropped": 0,
@@ -43,8 +43,8 @@ def guest() -> dict[str, Any]:
     }}
 
 
-def said(told: dict[str, Any], ip: int = 4) -> list[str]:
-    return integrity.check(told, ip=ip, offloads=False)[1]
+def errors(state: dict[str, Any], ip: int = 4) -> list[str]:
+    return integrity.check(state, ip=ip, offloads=False)[1]
 
 
 def test_run_with_all_packets_accounted_for_is_accepted() -> None:
@@ -55,13 +55,13 @@ def test_run_with_all_packets_accounted_for_is_accepted() -> None:
 
 
 def test_packets_in_flight_during_reading_are_not_lost() -> None:
-    told = guest()
-    told["counters"]["after"]["rtr"]["devices"]["r0"]["received"] = 64
+    state = guest()
+    state["counters"]["after"]["rtr"]["devices"]["r0"]["received"] = 64
     for left in (90, 94):
-        told["counters"]["qdiscs"]["rtr"][0]["packets"] = left
-        assert said(told) == []
-    told["counters"]["qdiscs"]["rtr"][0]["packets"] = 95
-    assert len(said(told)) == 1
+        state["counters"]["qdiscs"]["rtr"][0]["packets"] = left
+        assert errors(state) == []
+    state["counters"]["qdiscs"]["rtr"][0]["packets"] = 95
+    assert len(errors(state)) == 1
 
 
 def lost_device(counters: dict[str, Any]) -> None:
@@ -92,13 +92,13 @@ def on_the_way_up(counters: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("spoil", "name"), [
     (lost_device, "dst: device d0 lost 1"), (lost_before, "rtr b0: 98 to 98"),
     (twice, "98 are accounted for"), (in_the_delay, "rtr: netem on r0 lost 1"),
-    (in_a_socket, "Udp RcvbufErrors is 1"), (on_the_way_up, "no room for 1"),
+    (in_a_socket, "Udp RcvbufErrors is 1"), (on_the_way_up, "full for 1"),
 ])
 def test_one_packet_lost_elsewhere_is_noticed(spoil: Callable[[dict[str, Any]], None],
                                               name: str) -> None:
-    told = guest()
-    spoil(told["counters"])
-    (line,) = said(told)
+    state = guest()
+    spoil(state["counters"])
+    (line,) = errors(state)
     assert name in line
 
 
@@ -127,34 +127,33 @@ def test_counters_are_read_whatever_a_plugin_prints() -> None:
         counters.qdisc_counters("qdisc tbf 1: dev b0 root refcnt 2\n")
 
 
-def test_ipv6_may_send_a_few_of_its_own() -> None:
-    told = guest()
-    lost_before(told["counters"])
-    assert said(told, ip=6) == []
-    told["counters"]["before"]["rtr"]["devices"]["r1"]["received"] += 1000
-    told["counters"]["after"]["rtr"]["devices"]["r1"]["received"] += 1000
-    assert len(said(told, ip=6)) == 1
+def test_few_unsolicited_ipv6_packets_are_allowed() -> None:
+    state = guest()
+    lost_before(state["counters"])
+    assert errors(state, ip=6) == []
+    state["counters"]["before"]["rtr"]["devices"]["r1"]["received"] += 1000
+    state["counters"]["after"]["rtr"]["devices"]["r1"]["received"] += 1000
+    assert len(errors(state, ip=6)) == 1
 
 
 @pytest.mark.parametrize(("ip", "counter", "allowed"), [
     (4, "Udp RcvbufErrors", 0), (6, "Udp RcvbufErrors", 0), (4, "Ip6InDiscards", 0),
     (6, "Ip6InDiscards", integrity.IPV6_OWN)])
-def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str,
-                                                             allowed: int) -> None:
-    told = guest()
-    told["counters"]["after"]["dst"]["discarded"] = {counter: allowed}
-    assert said(told, ip=ip) == []
-    told["counters"]["after"]["dst"]["discarded"] = {counter: allowed + 1}
-    assert said(told, ip=ip) == [f"dst: {counter} is {allowed + 1}"]
+def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str, allowed: int) -> None:
+    state = guest()
+    state["counters"]["after"]["dst"]["discarded"] = {counter: allowed}
+    assert errors(state, ip=ip) == []
+    state["counters"]["after"]["dst"]["discarded"] = {counter: allowed + 1}
+    assert errors(state, ip=ip) == [f"dst: {counter} is {allowed + 1}"]
 
 
 @pytest.mark.parametrize(("ip", "allowed"), [(4, 0), (6, integrity.IPV6_OWN)])
 def test_device_losses_up_to_the_bound_are_allowed(ip: int, allowed: int) -> None:
-    told = guest()
-    told["counters"]["after"]["dst"]["devices"]["d0"]["lost"] = allowed
-    assert said(told, ip=ip) == []
-    told["counters"]["after"]["dst"]["devices"]["d0"]["lost"] = allowed + 1
-    assert said(told, ip=ip) == [f"dst: device d0 lost {allowed + 1} packets"]
+    state = guest()
+    state["counters"]["after"]["dst"]["devices"]["d0"]["lost"] = allowed
+    assert errors(state, ip=ip) == []
+    state["counters"]["after"]["dst"]["devices"]["d0"]["lost"] = allowed + 1
+    assert errors(state, ip=ip) == [f"dst: device d0 lost {allowed + 1} packets"]
 
 
 def ends(lost: list[int], group: str = "all", kind: str = "bulk") -> list[dict[str, str]]:
@@ -163,28 +162,28 @@ def ends(lost: list[int], group: str = "all", kind: str = "bulk") -> list[dict[s
 
 
 def in_step(rows: list[dict[str, str]], paths: int = 1) -> list[str]:
-    """Of flows of which as many follow each other on each path."""
+    """Check flows that are split into paths of equal size, by number."""
     count = len(rows) // paths
-    return integrity.in_step(rows, {str(n): f"path {n // count}" for n in range(len(rows))})
+    return loss_patterns.in_step(rows, {str(n): f"path {n // count}" for n in range(len(rows))})
 
 
-def test_losses_that_follow_the_order_of_the_flows_are_noticed() -> None:
+def test_losses_that_depend_on_the_order_of_the_flows_are_noticed() -> None:
     rng = random.Random(7)
     chance = [rng.randrange(100) for _ in range(200)]
     assert in_step(ends(chance)) == []
     assert len(in_step(ends(sorted(chance)))) == 1
     assert len(in_step(ends(sorted(chance, reverse=True)))) == 1
-    # Half of the flows lose all: the first half, every other, or those of each second ten.
+    # Half of the flows have all losses: the first half, every second, or ten of each twenty.
     assert len(in_step(ends([9] * 50 + [0] * 50))) == 1
-    assert "of neighbours -1.00" in in_step(ends([9, 0] * 50))[0]
-    assert "of neighbours 0.8" in in_step(ends(([9] * 10 + [0] * 10) * 5))[0]
-    # Every third, seventh or twentieth flow loses all; or every third or fifth more than others.
+    assert "of neighbors -1.00" in in_step(ends([9, 0] * 50))[0]
+    assert "of neighbors 0.8" in in_step(ends(([9] * 10 + [0] * 10) * 5))[0]
+    # Every n-th flow has all losses, or more than others.
     for period in (3, 7, 20):
         assert len(in_step(ends(([9] + [0] * (period - 1)) * (160 // period)))) == 1, period
     for period in (3, 5):
         noisy = [rng.randrange(100) + (200 if n % period == 2 else 0) for n in range(100)]
         assert len(in_step(ends(noisy))) == 1, period
-    # Ten are enough for a whole order, and few flows or none that lost say nothing.
+    # Ten flows are enough to detect sorted losses. Fewer flows, or no losses, show nothing.
     assert len(in_step(ends(list(range(10))))) == 1
     assert in_step(ends(list(range(9)))) == []
     assert in_step(ends([9, 0] * 9)) == []
@@ -202,7 +201,7 @@ def test_sorted_losses_have_a_correlation_of_1(lost: list[int], paths: int, show
 
 
 @pytest.mark.parametrize("flows", [10, 20, 33, 100])
-def test_chance_does_not_look_like_an_order(flows: int) -> None:
+def test_random_losses_are_accepted(flows: int) -> None:
     rng = random.Random(flows)
     for _ in range(300):
         lost = [rng.randrange(rng.choice([2, 9, 900])) for _ in range(flows)]
@@ -210,8 +209,7 @@ def test_chance_does_not_look_like_an_order(flows: int) -> None:
 
 
 @pytest.mark.parametrize(("losers", "flows"), [(1, 100), (2, 100), (4, 400), (6, 1000)])
-def test_few_losses_do_not_look_like_an_order(losers: int, flows: int) -> None:
-    """Where a packet is lost here and there, two neighbours that lose are no rarity."""
+def test_few_random_losses_are_accepted(losers: int, flows: int) -> None:
     rng = random.Random(losers)
     lost = [0] * (flows - losers) + [1] * losers
     for _ in range(30):
@@ -220,19 +218,19 @@ def test_few_losses_do_not_look_like_an_order(losers: int, flows: int) -> None:
 
 
 def test_pattern_found_in_one_of_100_permutations_is_chance() -> None:
-    # The last of a hundred flows loses; in each of six and eight pairs the later one.
+    # Only the last of 100 flows has a loss; or the later flow of each of six or eight pairs.
     assert in_step(ends([0] * 99 + [1])) == []
     assert in_step(ends([0, 1] * 6), paths=6) == []
     assert in_step(ends([0, 1] * 8), paths=8) == []
-    # Ten in a row of a hundred are 1 in 2e11.
+    # Ten neighbors of 100 flows have a probability of 1 in 2e11.
     assert len(in_step(ends([0] * 90 + [1] * 10))) == 1
 
 
 @pytest.mark.parametrize(("losers", "noticed"), [(3, 0), (6, 1)])
-def test_losers_side_by_side_are_decided_alike_wherever_they_lie(losers: int,
-                                                                 noticed: int) -> None:
-    """Of the 1 313 400 ways to choose 3 of 200, 200 are side by side, or the last and the first:
-    1 in 6567. Of six it is 1 in 412 million."""
+def test_position_of_neighbors_that_lose_does_not_matter(losers: int, noticed: int) -> None:
+    """Of the 1 313 400 ways to choose 3 of 200 flows, 200 are neighbors in a ring: 1 in 6567.
+
+    For six flows it is 1 in 412 million."""
     assert math.comb(200, 3) == 1_313_400
     assert math.comb(200, 6) / 200 == pytest.approx(412e6, rel=0.01)
     for first in (0, 1, 6, 7, 12, 96, 100, 150, 198 - losers, 200 - losers):
@@ -242,20 +240,20 @@ def test_losers_side_by_side_are_decided_alike_wherever_they_lie(losers: int,
 
 @pytest.mark.parametrize("ranks", [(0.5, -0.5), (1, 0, -1), (1.5, -1.5, 0, 0),
                                    (2, -1, -1, 1, -1), (2.5, 1.5, -0.5, -0.5, -0.5, -2.5)])
-def test_products_of_neighbours_have_the_moments_of_all_orders(ranks: tuple[float, ...]) -> None:
-    mean, variance = integrity.neighbours(np.array(ranks))
+def test_neighbor_moments_equal_those_over_all_permutations(ranks: tuple[float, ...]) -> None:
+    mean, variance = loss_patterns.neighbor_moments(np.array(ranks))
     all_ = [sum(a * b for a, b in zip(order, (*order[1:], order[0]), strict=True))
             for order in itertools.permutations(ranks)]
     assert mean == pytest.approx(statistics.fmean(all_))
     assert variance == pytest.approx(statistics.pvariance(all_), abs=1e-12)
 
 
-def test_a_short_path_may_lose_more_than_a_long_one() -> None:
+def test_paths_may_differ_in_their_losses() -> None:
     rng = random.Random(7)
     shorter = [rng.randrange(20) + 50 * (8 - path) for path in range(8) for _ in range(25)]
     assert in_step(ends(shorter), paths=8) == []
     assert len(in_step(ends(shorter))) == 1
-    # In the order of the flows on each of the paths.
+    # Sorted by flow within each path.
     within = [number for path in range(8) for number in sorted(shorter[25 * path:25 * path + 25])]
     assert len(in_step(ends(within), paths=8)) == 1
 
@@ -270,11 +268,11 @@ def limited(window: bool = True, **changed: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("idle_ms", "wait_ms", "wrong"), [
-    # 75 packets of 1000 bytes take 600 ms at 1 Mb/s, connecting 100 ms, 2 % of 10 s are 200 ms.
+    # Allowed: 600 ms for 75 packets of 1000 bytes at 1 Mb/s, 100 ms to connect, 2 % of 10 s.
     (900, 600, 0), (910, 600, 1), (900, 0, 1), (300, 0, 0), (310, 0, 1),
-    # A lost SYN takes 1000 ms, which the kernel counts in ticks of 10 ms.
+    # A lost SYN costs 1000 ms; the kernel counts in ticks of 10 ms.
     (990, 0, 0), (980, 0, 1),
-    # Ahammed and Banu's queue of 150 packets of 1014 bytes: a handshake of 991 ms, none lost.
+    # Ahammed and Banu's queue has 150 packets of 1014 bytes: 991 ms for a handshake without loss.
     (986, 150 * 1014 * 8 / 1e3, 0), (986, 0, 1),
 ])
 def test_a_handshake_may_wait_in_the_queue_once(idle_ms: float, wait_ms: float,
@@ -283,7 +281,7 @@ def test_a_handshake_may_wait_in_the_queue_once(idle_ms: float, wait_ms: float,
     assert len(integrity.limited([row], {"all": 0.0}, wait_ms, window=True)) == wrong
 
 
-def test_a_sender_that_something_else_limits_is_noticed() -> None:
+def test_sender_limited_by_its_program_or_buffer_is_noticed() -> None:
     assert limited() == []
     assert "its socket's buffer" in limited(unsent="0")[0]
     many = [BULK | {"flow": str(flow)} for flow in range(20)]
@@ -293,24 +291,24 @@ def test_a_sender_that_something_else_limits_is_noticed() -> None:
     assert integrity.limited(many[1:], {"all": 100.0}, 0.0, window=True) == [
         "group all: 2 of 19 flows were limited, flow 18 by its program, which sent in 50000 of "
         "60000 ms"]
-    # Its program was late; a web session is silent as often as it likes.
+    # The program sent too late. A web session may be silent.
     assert "its program" in limited(busy_ms="50000")[0]
     assert limited(busy_ms="50000", kind="web", unsent="0") == []
-    # Three SYNs were lost, and eight: 19 s, and what timers are late by.
+    # Three SYNs were lost, and eight, which takes 19 s plus the delay of timers.
     assert limited(busy_ms="56600") == limited(busy_ms="40062") == []
     assert "its program" in limited(busy_ms="36000")[0]
-    # One was, by a clock of 10 ms; 0.97 s without one are too long.
+    # One SYN was lost, within a tick of 10 ms. 0.97 s are too short for that and too long without.
     for busy_ms, wrong in (("37470", 0), ("37500", 1)):
         late = BULK | {"start_s": "1.534", "end_s": "40", "busy_ms": busy_ms}
         assert len(integrity.limited([late], {"all": 40.0}, 0.0, window=True)) == wrong
-    # Other logs do not know; a flow that never came through was limited by nothing of its own.
+    # Logs without this column, and flows that never connected, are accepted.
     assert limited(busy_ms="") == limited(busy_ms="0") == []
 
 
-def test_a_window_limits_where_the_scenario_sets_it_or_a_hole_is_open() -> None:
+def test_window_may_limit_only_by_request_or_during_loss_recovery() -> None:
     assert "window for 700 of" in limited(rwnd_limited_ms="700")[0]
     assert limited(rwnd_limited_ms="700", window=False) == []
-    # Without SACK a round trip for each packet that was lost, of 110 ms here: as in a real run.
+    # From a real run: without SACK recovery takes one round trip of 110 ms per lost packet.
     assert limited(rwnd_limited_ms="68940", busy_ms="75410", end_s="76.5", retransmits="625",
                    rtt_ms="110") == []
     assert len(limited(rwnd_limited_ms="5000", retransmits="10")) == 1

@@ -482,7 +482,7 @@ def test_no_run_and_half_a_run_are_refused(tmp_path: Path,
     half = tmp_path / "r.incomplete"
     make_run(half)
     assert html_report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
-    assert f"{half} is not whole" in capsys.readouterr().err
+    assert f"{half} is incomplete" in capsys.readouterr().err
     assert not (tmp_path / "x.html").exists()
 
 
@@ -495,5 +495,5 @@ def test_failed_runs_among_others_are_left_out(tmp_path: Path,
     assert len(rows_of(page)) == 1
     assert capsys.readouterr().err.splitlines() == [
         f"left out: {tmp_path / 'empty'}: no result.json here or below",
-        f"left out: {tmp_path / 'half.incomplete'} is not whole: the run was interrupted, failed, "
-        "or is going on"]
+        f"left out: {tmp_path / 'half.incomplete'} is incomplete: its run was interrupted, failed, "
+        "or still runs"]
