@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 from labkit import modules, stock
 
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 from bench import figures, instructions, layout, memory, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, keeps_whole
 
@@ -86,7 +86,7 @@ class Run:
         stored = figures.load()
         figures.merge(stored, kept)
         stored["layout"].update(kept["layout"])  # what is no more goes
-        stored = figures.in_order(stored, [*MAINLINE, *cards()])
+        stored = figures.in_order(stored, [*MAINLINE, *all_metadata()])
         figures.STORE.write_text(figures.dump(stored))
 
     def instructions(self, cells: Sequence[Cell]) -> None:
@@ -127,7 +127,7 @@ class Run:
     def leaves(self) -> None:
         """Measure what many leaves take, after fq_codel's."""
         first = 0.0
-        kinds = [kind for kind in self.kinds if kind in cards() and kind in memory.HAVE_FLOWS]
+        kinds = [kind for kind in self.kinds if kind in {*all_metadata()} & {*memory.HAVE_FLOWS}]
         for leaf, taken, seconds in memory.many(["fq_codel", *kinds]):
             first = first or seconds
             here = {"bytes": taken.counted * leaf.leaves, "time": round(seconds / first, 1)}
@@ -138,7 +138,7 @@ class Run:
     def layout(self) -> None:
         """Read how large the structures are."""
         built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
-        for kind in cards():
+        for kind in all_metadata():
             if kind in self.kinds:
                 self.found["layout"][kind] = layout.sizes(kind, built)
                 print(kind, json.dumps(self.found["layout"][kind]))
@@ -179,6 +179,6 @@ class Run:
 
 def main() -> int:
     """Measure what the command line names."""
-    kinds = [*cards(), *MAINLINE]
+    kinds = [*all_metadata(), *MAINLINE]
     asked = parser(kinds).parse_args()
     return Run(asked, asked.qdisc or kinds).go()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 from bench.instructions import REGIMES, Cell, Costs, Row
 from bench.memory import THIN, WIDE
 from bench.tracing import PHASES, Lines
@@ -97,7 +97,7 @@ def dearer(before: Costs, now: Costs) -> dict[Cell, str]:
 
 def keep(before: Figures, now: Figures, accept: bool) -> list[str]:
     """What of ours has become dearer; unless accepted, the old figure stays, to fail again."""
-    ours = cards()
+    ours = all_metadata()
     old = costs(before)
     worse = dearer(old, {cell: cost for cell, cost in costs(now).items() if cell.qdisc in ours})
     if not accept:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 from bench import tracing
 
 TOP = Path(__file__).resolve().parent.parent
@@ -109,7 +109,7 @@ class Row:
 
 def keeps_whole(qdisc: str) -> str | None:
     """The option with which a discipline leaves GSO packets whole, if it cuts them up without."""
-    if qdisc in cards():
+    if qdisc in all_metadata():
         return "nosplit_gso"
     return "no-split-gso" if qdisc == "cake" else None
 
@@ -120,7 +120,7 @@ def told(qdisc: str, regime: str = "") -> str:
     whole = f" {word}" if word and regime == "whole" else ""
     if qdisc in MAINLINE:
         return MAINLINE[qdisc] + whole
-    return f"{qdisc} {cards().get(qdisc, {}).get('BENCH', f'limit {LIMIT}')}{whole}"
+    return f"{qdisc} {all_metadata().get(qdisc, {}).get('BENCH', f'limit {LIMIT}')}{whole}"
 
 
 def warm(cell: Cell) -> int:

@@ -12,7 +12,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 from bench.figures import TOP, Figures, costs, short
 from bench.instructions import Costs
 
@@ -26,7 +26,7 @@ def growth(axes: Axes, found: Costs, regime: str) -> None:
     """Cost by the number of flows, one line a kind, each with its name at the end."""
     ends = []
     ticks: set[int] = set()
-    colours = {**BESIDE, **dict(zip(cards(), cycle(OURS)))}
+    colours = {**BESIDE, **dict(zip(all_metadata(), cycle(OURS)))}
     for kind, colour in colours.items():
         points = sorted((cell.flows, cost) for cell, cost in found.items()
                         if (cell.qdisc, cell.regime) == (kind, regime))  # fmt: skip

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How the scripts of this directory begin: in build/venv, where there is one, and with our modules
-in reach."""
+"""Start a command of this directory in the virtual environment, with our modules importable."""
 
 from __future__ import annotations
 
@@ -16,17 +15,17 @@ VENV = HERE.parent / "build" / "venv"
 
 
 def prepare() -> None:
-    """Go on in the virtual environment, and find our modules first."""
+    """Restart in build/venv, if it exists, and put our modules first in the import path."""
     python = VENV / "bin" / "python3"
     if python.exists() and Path(sys.prefix).resolve() != VENV.resolve():
         os.execv(python, [str(python), *sys.argv])
-    # Threads for linear algebra that no run needs cost 0.15 s of CPU at each start.
+    # OpenBLAS would start threads, which costs 0.15 s of CPU. No run needs them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "lab")]
 
 
 def launch(module: str) -> NoReturn:
-    """Run the `main` of a module, and end with its status."""
+    """Call the `main` function of a module and exit with the status that it returns."""
     prepare()
     try:
         status = importlib.import_module(module).main()
@@ -34,9 +33,10 @@ def launch(module: str) -> NoReturn:
     except ModuleNotFoundError as error:
         if (VENV / ".ready").exists():
             raise
-        sys.exit(f"{Path(sys.argv[0]).name}: {error.name} is missing: make setup")
+        sys.exit(f"{Path(sys.argv[0]).name}: the Python package {error.name} is missing: "
+                 "make setup")
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. The last flush must not complain either.
+        # The reader, such as `head`, has closed the pipe. Prevent an error in the last flush, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 128 + signal.SIGPIPE
     sys.exit(status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel-style selftests (TAP on stdout) of a discipline, run in the lab."""
+"""Run the selftests of a discipline in the lab. They print TAP, like the kernel's."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 
 TOP = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A discipline, with what its card in selftests/kinds says of it."""
+    """A discipline and its metadata, selftests/kinds."""
 
     name: str
-    card: Mapping[str, str]
+    metadata: Mapping[str, str]
 
     @property
     def filters(self) -> bool:
-        """Whether it takes filters."""
-        return bool(self.card.get("FILTERS"))
+        """Whether it supports filters."""
+        return bool(self.metadata.get("FILTERS"))
 
 
-KINDS = [Kind(name, card) for name, card in cards().items()]
+KINDS = [Kind(name, metadata) for name, metadata in all_metadata().items()]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 def tdc_cases(kind: str, directory: Path) -> list[dict[str, Any]]:
-    """The cases that a kind's table makes, as tdc has them."""
+    """Return the tdc cases that are generated from a kind's table."""
     program = TOP / "selftests" / "tdc" / "cases.py"
     subprocess.run([sys.executable, program, "--write", directory, kind], check=True)
     cases: list[dict[str, Any]] = json.loads((directory / f"{kind}.json").read_text())
@@ -45,7 +45,7 @@ def tdc_cases(kind: str, directory: Path) -> list[dict[str, Any]]:
 
 
 def matrix_names(kind: Kind, *words: str) -> list[str]:
-    """The cells that the matrix of a kind has, by name."""
+    """Return the names of the cases in a kind's matrix. words: options of selftests/matrix"""
     command: list[str | Path] = [TOP / "selftests" / "matrix", *words, "-n", kind.name]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.splitlines()
@@ -53,7 +53,7 @@ def matrix_names(kind: Kind, *words: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Tap:
-    """What a run said: the names of its cases by verdict, its exit status, all its output."""
+    """Result of a run: names of its cases by verdict, exit status, and whole output."""
 
     passed: list[str]
     failed: list[str]
@@ -63,7 +63,7 @@ class Tap:
 
 
 def parse_tap(text: str, status: int) -> Tap:
-    """Sort the result lines of TAP output; other lines are ignored."""
+    """Sort TAP's result lines by verdict, and ignore other lines."""
     passed, failed, skipped = [], [], []
     for verdict, name in re.findall(r"^(ok|not ok) \d+ (?:- )?(.*)$", text, re.MULTILINE):
         if verdict == "not ok":
@@ -76,7 +76,11 @@ def parse_tap(text: str, status: int) -> Tap:
 
 
 def run_selftest(command: Sequence[str], lab: Sequence[str] = (), limit: int = 1200) -> Tap:
-    """Run a script of selftests/ in the lab; ``limit`` is in seconds of wall time."""
+    """Run a command in the lab.
+
+    lab: options of lab/boot
+    limit: seconds of wall time
+    """
     done = subprocess.run(
         [TOP / "lab" / "boot", "--time-limit", str(limit), *lab, "--", *command],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=TOP,

@@ -159,7 +159,8 @@ def in_step(ends: Sequence[Mapping[str, str]], paths: Mapping[str, str]) -> list
         flows = sum(map(len, alike))
         for least, statistic, by_law, of in (
                 (LEAST_FLOWS, _order_correlation, _order_significant, "rank correlation"),
-                (LEAST_NEIGHBORS, _neighbor_correlation, _neighbors_significant, "correlation of neighbors"),
+                (LEAST_NEIGHBORS, _neighbor_correlation, _neighbors_significant,
+                 "correlation of neighbors"),
                 (LEAST_NEIGHBORS, _period_evidence, _period_significant, "-log10 p of a period")):
             if flows < least:
                 continue

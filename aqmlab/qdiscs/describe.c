@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Print the options and statistics of the qdiscs as JSON, from the lists in
- * their uapi headers. interface.py adds a call of DESCRIBE for each qdisc, and
+ * their uapi headers. interface.py appends a function for each qdisc, then
  * compiles and runs this file.
  */
 #include <stddef.h>

@@ -2,8 +2,8 @@
 """Read the options and statistics of this project's qdiscs from their uapi headers.
 
 The headers hold them as lists (include/uapi/linux/pkt_sched_aqm.h). A C program, describe.c,
-includes the lists and prints them as JSON. So the compiler says what the numbers are and where
-the statistics lie. The JSON is kept in build/ for as long as the headers stay the same.
+prints these lists as JSON. So the compiler computes all numbers and offsets. The JSON is cached in
+build/ until a header changes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from aqmlab import ROOT
 HEADERS = ROOT / "include" / "uapi" / "linux"
 PROGRAM = Path(__file__).with_name("describe.c")
 CACHE = ROOT / "build" / "qdiscs"
-HEADER_BYTES = 8  # before the statistics: their type, and 0; describe.c adds them to offsets
+HEADER_BYTES = 8  # type and padding before the statistics; describe.c adds them to the offsets
 
-#: One function for each qdisc. K is its name in capitals.
+#: C function that describes one qdisc. K is the name of the kind in capitals.
 DESCRIBE = """#include "pkt_sched_{kind}.h"
 static void describe_{kind}(void)
 {{
@@ -56,7 +56,10 @@ Value = int | float | bool | str
 
 @dataclass(frozen=True)
 class Option:
-    """One option. ``default`` is None where it follows from others or from the device."""
+    """An option of a qdisc.
+
+    default: None if the kernel derives it from other options or from the device
+    """
 
     attribute: int
     name: str
@@ -70,7 +73,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Statistic:
-    """One statistic; ``offset`` counts from the start of TCA_STATS_APP."""
+    """A statistic of a qdisc. ``offset`` is in bytes from the start of TCA_STATS_APP."""
 
     name: str
     show: str
@@ -81,14 +84,14 @@ class Statistic:
     signed: bool
 
     def raw(self, data: bytes) -> int | None:
-        """The number as the kernel has it; None if the kernel did not send it."""
+        """Return the number that the kernel sent, or None if it sent none."""
         part = data[self.offset : self.offset + self.size]
         if len(part) < self.size:
             return None
         return int.from_bytes(part, sys.byteorder, signed=self.signed)
 
     def value(self, raw: int) -> Value:
-        """What ``raw`` means: as tc shows it in JSON."""
+        """Convert the kernel's number to the value that tc prints in JSON."""
         if self.show == "FLAG":
             return bool(raw)
         if self.show == "CHOICE":
@@ -100,7 +103,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Kind:
-    """A discipline; ``cls`` is empty if it has no classes that say anything."""
+    """The interface of a discipline. ``cls`` is empty if its classes have no statistics."""
 
     name: str
     options: tuple[Option, ...]
@@ -108,7 +111,7 @@ class Kind:
     cls: tuple[Statistic, ...]
 
     def statistics(self, data: bytes) -> dict[str, int]:
-        """TCA_STATS_APP, as raw numbers. What the kernel did not send is not in it."""
+        """Decode TCA_STATS_APP into the kernel's numbers, without those that it did not send."""
         if len(data) < HEADER_BYTES:
             return {}
         which = (self.qdisc, self.cls)[int.from_bytes(data[:4], sys.byteorder)]
@@ -134,9 +137,9 @@ def _compiler() -> str:
 
 
 def describe(headers: Path) -> str:
-    """Compile and run describe.c for the qdiscs whose headers are in a directory; return JSON.
+    """Compile and run describe.c for all qdiscs with a header in a directory; return JSON.
 
-    Raises CalledProcessError, after the compiler's messages, if a header is wrong.
+    Raises CalledProcessError if a header does not compile. The compiler has then printed why.
     """
     names = _names(headers)
     calls = "".join(f'\tprintf("%s\\"{kind}\\": {{", {at} ? "}},\\n" : "");\n\tdescribe_{kind}();\n'
@@ -153,7 +156,7 @@ def describe(headers: Path) -> str:
 
 @functools.cache
 def _described() -> dict[str, Any]:
-    """All qdiscs, from the cache if there is one for these headers."""
+    """Return the description of all qdiscs, from the cache if the headers are unchanged."""
     made_from = [PROGRAM, Path(__file__), *sorted(HEADERS.glob("*.h"))]
     name = hashlib.sha256(b"\0".join(path.read_bytes() for path in made_from)).hexdigest()[:16]
     kept = CACHE / f"{name}.json"
@@ -162,7 +165,7 @@ def _described() -> dict[str, Any]:
         CACHE.mkdir(parents=True, exist_ok=True)
         for old in CACHE.glob("*.json"):
             old.unlink(missing_ok=True)
-        # Other processes may do the same at this moment.
+        # Another process may do the same now, so replace the file in one step.
         new = kept.with_suffix(f".{os.getpid()}")
         new.write_text(text)
         new.replace(kept)
@@ -172,9 +175,9 @@ def _described() -> dict[str, Any]:
 
 @functools.cache
 def read(kind: str) -> Kind:
-    """Return the options and statistics of a qdisc. Needs a C compiler, as building modules does.
+    """Return the options and statistics of one of this project's qdiscs.
 
-    Raises KeyError for a qdisc that is not of this project.
+    Raises KeyError for any other qdisc, and FileNotFoundError without a C compiler.
     """
     one = _described()[kind]
     raw = (Option(**option) for option in one["options"])

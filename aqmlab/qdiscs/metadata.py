@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The cards of the disciplines in selftests/kinds, which shell scripts read as well."""
+"""Read the metadata of the disciplines, selftests/kinds. selftests/matrix explains the keys."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from string import Template
 
 from aqmlab import ROOT
 
-CARDS = ROOT / "selftests" / "kinds"
+METADATA = ROOT / "selftests" / "kinds"
 
 
-def read_card(text: str) -> dict[str, str]:
-    """A card as the shell reads it: KEY="VALUE", where $KEY stands for what went before."""
-    card: dict[str, str] = {}
+def parse_metadata(text: str) -> dict[str, str]:
+    """Parse lines of KEY="VALUE" as a shell does. $KEY is the value of an earlier line."""
+    metadata: dict[str, str] = {}
     for word in shlex.split(text, comments=True):
         key, value = word.split("=", 1)
-        card[key] = Template(value).substitute(card)
-    return card
+        metadata[key] = Template(value).substitute(metadata)
+    return metadata
 
 
 @functools.cache
-def cards() -> Mapping[str, Mapping[str, str]]:
-    """All cards, by kind."""
-    return {path.name: read_card(path.read_text()) for path in sorted(CARDS.iterdir())}
+def all_metadata() -> Mapping[str, Mapping[str, str]]:
+    """Return the metadata of every discipline, by kind."""
+    return {path.name: parse_metadata(path.read_text()) for path in sorted(METADATA.iterdir())}

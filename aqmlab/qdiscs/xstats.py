@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Read the statistics of any qdisc (TCA_STATS_APP): this project's and mainline's.
 
-The layout of mainline's statistics is part of the kernel's ABI, so that a table can hold it. A
-test compares the table with <linux/pkt_sched.h>. Layouts grow only at their end. Statistics that
-an older kernel does not send are absent.
+The layout of mainline's statistics is part of the kernel's ABI, so it can stand in a table here. A
+test compares the table with <linux/pkt_sched.h>. The kernel adds statistics only at the end.
+Statistics that an older kernel does not have are absent.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from . import interface
 
-#: For each of mainline's qdiscs the types of its statistics, as `struct` names them, and the
-#: names. fq_codel's are those of the qdisc, not of its classes.
+#: Types (in the notation of `struct`) and names of the statistics of mainline's qdiscs. For
+#: fq_codel these are the statistics of the qdisc, not of its classes.
 MAINLINE = {
     "choke": ("5I", "early pdrop other marked matched"),
     "codel": ("4Ii4I", "maxpacket count lastcount ldelay drop_next drop_overlimit ecn_mark "
@@ -45,10 +45,10 @@ MAINLINE = {
 #: Statistics that count marks. Their sum is the number of marks.
 MARKS = frozenset({"marked", "ecn_mark", "ecn_marked", "ce_mark"})
 
-#: Kinds that have no statistics of their own, and do not mark.
+#: Kinds without own statistics. They do not mark.
 FIFOS = frozenset({"pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast"})
 
-#: Kinds that put their marks into their options, where nothing samples them.
+#: Kinds that report marks as part of their options, which qsample does not read.
 ELSEWHERE = frozenset({"sfq", "gred"})
 
 #: Attributes of cake's statistics: TCA_CAKE_STATS_TIN_STATS, TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS.
@@ -64,12 +64,12 @@ def fields(kind: str) -> list[tuple[str, int, str]]:
 
 
 def known(kind: str) -> bool:
-    """Return True if the statistics of a qdisc can be read."""
+    """Return whether we know the layout of a qdisc's statistics."""
     return kind in MAINLINE or kind in interface.kinds()
 
 
 def values(kind: str, raw: bytes) -> dict[str, int]:
-    """Return the statistics that `raw` holds, by name, as the kernel has them."""
+    """Return the kernel's statistics by name. raw: TCA_STATS_APP"""
     if kind not in MAINLINE:
         return interface.read(kind).statistics(raw)
     return {name: struct.unpack_from("=" + code, raw, offset)[0]
@@ -78,7 +78,7 @@ def values(kind: str, raw: bytes) -> dict[str, int]:
 
 
 def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the netlink attributes in `raw`: type without flags, and content."""
+    """Yield the type (without flags) and the content of each netlink attribute in `raw`."""
     at = 0
     while at + 4 <= len(raw):
         length, kind = struct.unpack_from("=HH", raw, at)
@@ -89,7 +89,7 @@ def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _cake(raw: bytes) -> int | None:
-    """Return the marks of all of cake's tins. cake sends attributes."""
+    """Return the sum of marks over cake's tins. cake sends nested attributes, not a struct."""
     marks = [int.from_bytes(value, "little")
              for outer, tins in _attributes(raw) if outer == CAKE_TINS
              for _, tin in _attributes(tins)
@@ -98,7 +98,7 @@ def _cake(raw: bytes) -> int | None:
 
 
 def counters(kind: str) -> list[str]:
-    """Return the names of the statistics whose sum is the number of marks."""
+    """Return the names of the statistics that count marks. Their sum is the number of marks."""
     names = (MAINLINE[kind][1].split() if kind in MAINLINE else
              [statistic.name for statistic in interface.read(kind).qdisc])
     return [name for name in names if name in MARKS]
@@ -108,9 +108,8 @@ def marked(qdisc: str, raw: bytes) -> int | None:
     """Return how many packets `qdisc` has marked so far.
 
     qdisc: kind and options, as for tc
-    raw: its statistics
-    Returns None if the number is not known. A kind whose statistics are known and count no marks
-    makes none.
+    raw: TCA_STATS_APP
+    Returns None if the number is unknown, and 0 if the kind cannot mark.
     """
     kind, *options = qdisc.split()
     if kind in ELSEWHERE:

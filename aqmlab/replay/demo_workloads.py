@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 
 FRAME = 1514  # bytes of a full packet in the kernel's count
 PACKET_MEMORY = 340  # bytes that the kernel needs for a full packet beside its own length
@@ -78,7 +78,7 @@ def adaptive_red(buffer: int, frame: int, rate: int) -> str:
 
 
 def fields(buffer: int, frame: int = FRAME) -> dict[str, int]:
-    """What the DEMO line of a card may name, for a buffer of so many packets of `frame` bytes."""
+    """Return the words of a DEMO line, for a buffer of `buffer` packets of `frame` bytes."""
     return {
         "buffer": buffer,  # packets
         "bytes": buffer * frame,
@@ -169,6 +169,6 @@ GROUNDS = {
         "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, (200,), FRAME, 50,
         ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake")),
 }
-for _kind, _card in cards().items():
-    _on = GROUNDS[_card["GROUND"]]
-    _on.disciplines.append(_on.line(_kind, _card["DEMO"]))
+for _kind, _metadata in all_metadata().items():
+    _on = GROUNDS[_metadata["SCENARIO"]]
+    _on.disciplines.append(_on.line(_kind, _metadata["DEMO"]))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.measure import derived_metrics
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.report import intervals
 
 from .paper import Paper, load
@@ -55,7 +55,7 @@ class Standing:
     @property
     def ours(self) -> bool:
         """Whether it is of this project."""
-        return self.name == LQD or self.name in cards()
+        return self.name == LQD or self.name in all_metadata()
 
     def beyond(self, best: Standing, times: float) -> intervals.Mean:
         """By how much it is worse than so many times the best under the same seed, and than the

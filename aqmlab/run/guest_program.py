@@ -40,8 +40,8 @@ from aqmlab.run.steps import Failure, Step, tool
 EPOCH = "@EPOCH"
 
 
-class CarryOut:
-    """One recipe, carried out once."""
+class GuestProgram:
+    """The programs of one run."""
 
     def __init__(self, directory: Path, prefix: str) -> None:
         self.directory = directory
@@ -162,8 +162,8 @@ class CarryOut:
         buffers, not a small guest's default, decide."""
         return int(self.recipe["memory_gib"]) * (1 << 30) // 4096 * 3 // 4
 
-    def score(self) -> bytes:
-        """What tools/conduct.c is to do."""
+    def commands(self) -> bytes:
+        """Return the list of commands for tools/conduct.c."""
         if not self.prefix:
             Path("/proc/sys/net/ipv4/tcp_mem").write_text(f"{self.tcp_pages} " * 3)
         words = (word for step in self.steps() for word in step.words())
@@ -251,12 +251,12 @@ class CarryOut:
 def main(argv: list[str]) -> int:
     """Exit status: 0, 1 when something failed, 130 interrupted."""
     directory, *prefix = argv
-    run = CarryOut(Path(directory), "".join(prefix))
+    run = GuestProgram(Path(directory), "".join(prefix))
     # conduct is told, and ends what it has begun; nothing else must end this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        os.write(1, run.score())
+        os.write(1, run.commands())
         os.close(1)
         run.end(sys.stdin.read())
     except (Failure, OSError) as failure:

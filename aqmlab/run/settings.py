@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from aqmlab.exceptions import UserError
 
 from .params import Param, Value
-from .tcp_profile import ERAS, UNPACED, Era
+from .tcp_profile import PROFILES, UNPACED, TcpProfile
 from .topology import Bottleneck, frame_bytes, gso_packets, payload_share
 
 BOTTLENECK = (
@@ -23,7 +23,7 @@ AMPLE_KB = 2000
 TCP = (
     Param("era", "2001", "", "2001: Reno as in the papers; 2001-sack: with SACK; today: the "
           "kernel's defaults",
-          choices=tuple(ERAS)),
+          choices=tuple(PROFILES)),
     Param("cc", "auto", "", "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); "
           "auto: the era's"),
     Param("ecn", "off", "", "on: TCP negotiates ECN", choices=("off", "on")),
@@ -92,9 +92,9 @@ class Settings:
         return self.values.get(name) == "on"
 
     @property
-    def era(self) -> Era:
+    def era(self) -> TcpProfile:
         """The TCP that was asked for."""
-        era, least_ms = ERAS[self.text("era")], self.count("rto_min")
+        era, least_ms = PROFILES[self.text("era")], self.count("rto_min")
         if least_ms:
             era = replace(era, route=(*era.route, "rto_min", f"{least_ms}ms"))
         # Without access links there is no fq, and TCP paces nothing.

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which TCP the end hosts speak.
+"""Define the TCP profiles: settings of TCP in the end hosts.
 
-`2001` is as near to the papers' ns-2 Reno as Linux comes. What remains different:
-Linux' Reno without SACK is NewReno (a partial ACK does not end recovery; with `cc=reno90` it
-does), it uses proportional rate reduction during recovery, and limited transmit (RFC 3042).
+`2001` is as close to the papers' Reno in ns-2 as Linux gets. These differences remain. Without
+SACK, Linux's Reno is NewReno, where a partial ACK does not end recovery (with `cc=reno90` it does).
+Linux uses proportional rate reduction during recovery, and limited transmit (RFC 3042).
 
-`2001-sack` is the same with SACK, `today` the kernel's defaults.
+`2001-sack` is the same with SACK. `today` has the kernel's defaults.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-# Each with the reason; names below /proc/sys/net/ipv4.
+# Names below /proc/sys/net/ipv4, values, and reasons.
 SYSCTLS_2001: dict[str, tuple[str, str]] = {
-    "tcp_sack": ("0", "Reno of the papers knows cumulative ACKs only"),
+    "tcp_sack": ("0", "the papers' Reno has only cumulative ACKs"),
     "tcp_dsack": ("0", "an extension of SACK"),
     "tcp_timestamps": ("0", "1460 bytes of payload in a 1500 byte packet; one RTT sample a window"),
     "tcp_recovery": ("0", "no RACK: three duplicate ACKs, not time, detect a loss"),
@@ -33,8 +33,8 @@ SYSCTLS_TODAY: dict[str, tuple[str, str]] = {
     "tcp_no_metrics_save": ("1", "a connection learns nothing from an earlier one"),
 }
 
-# Percent of its window that TCP sends in a round-trip time through fq, at most. The most that the
-# kernel takes, but for 0: then it does not pace.
+# Maximum rate of TCP through fq, in percent of a window per round trip. 1000 is the largest value
+# that the kernel accepts.
 UNPACED: dict[str, tuple[str, str]] = {
     "tcp_pacing_ss_ratio": ("1000", "200 % in slow start otherwise"),
     "tcp_pacing_ca_ratio": ("1000", "120 % in congestion avoidance otherwise"),
@@ -42,9 +42,12 @@ UNPACED: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Era:
-    """TCP of a time. `header_bytes` is TCP's header on a data segment, options included;
-    `route` goes to `ip route` towards the other end."""
+class TcpProfile:
+    """A TCP profile.
+
+    header_bytes: TCP header of a data segment, with options
+    route: words for `ip route` on the route to the other end
+    """
 
     name: str
     congestion_control: str
@@ -54,10 +57,10 @@ class Era:
 
 
 # quickack: an ACK per segment, as ns-2's plain TCPSink sends them. initcwnd 2: RFC 2581.
-ERA_2001 = Era("2001", "reno", 20, SYSCTLS_2001, ("quickack", "1", "initcwnd", "2"))
-ERAS: dict[str, Era] = {era.name: era for era in (
-    ERA_2001,
-    replace(ERA_2001, name="2001-sack", sysctls={
-        **SYSCTLS_2001, "tcp_sack": ("1", "what of a difference is SACK's")}),
-    Era("today", "cubic", 32, SYSCTLS_TODAY),
+PROFILE_2001 = TcpProfile("2001", "reno", 20, SYSCTLS_2001, ("quickack", "1", "initcwnd", "2"))
+PROFILES: dict[str, TcpProfile] = {profile.name: profile for profile in (
+    PROFILE_2001,
+    replace(PROFILE_2001, name="2001-sack", sysctls={
+        **SYSCTLS_2001, "tcp_sack": ("1", "shows how much of a difference SACK explains")}),
+    TcpProfile("today", "cubic", 32, SYSCTLS_TODAY),
 )}

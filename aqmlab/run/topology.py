@@ -40,7 +40,7 @@ from aqmlab.exceptions import UserError
 
 from .links import Link, host, sink_net, source_net
 from .recipe import Batch, Hop, Recipe, Sample
-from .tcp_profile import Era
+from .tcp_profile import TcpProfile
 
 ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
 IP_HEADER = {4: 20, 6: 40}
@@ -130,7 +130,7 @@ def gso_packets(mtu: int) -> int:
     return math.ceil(GSO_BYTES / (mtu - IP_HEADER[6] - 32))
 
 
-def payload_share(mtu: int, ip: int, era: Era) -> float:
+def payload_share(mtu: int, ip: int, era: TcpProfile) -> float:
     """Payload of a full packet over its length, 0..1."""
     return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
 
@@ -168,7 +168,7 @@ def _addressed(groups: Sequence[Group], onward: Sequence[Link], ip: int) -> None
 def build(
     groups: Sequence[Group],
     bottleneck: Bottleneck,
-    era: Era,
+    era: TcpProfile,
     *,
     ecn: bool,
     ip: int,

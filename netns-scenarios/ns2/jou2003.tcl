@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-# Jou and Baras 2003, table III, drop-tail, in ns-2, with which the paper was made. Prints one line of JSON.
+# Jou and Baras 2003, table III, drop-tail, in the simulator of the paper, ns-2. Prints one line of JSON.
 #
 #   ns netns-scenarios/ns2/jou2003.tcl rtt=64.7 seed=1
 #
-# 10 long flows, from 30 s on 800 web clients and CBR; measured from 60 to 210 s, as `mix` in
-# papers/jou2003. `servers` nodes have the web servers, with the middles of as many parts of 16 to 240 ms.
+# The workload is `mix` of papers/jou2003: 10 long flows from the start, 800 web clients and CBR from 30 s,
+# measured from 60 to 210 s. The web servers are on `servers` nodes with evenly spread round-trip times.
 
-# CLASS.VARIABLE is a variable of ns-2's; what stands here are its defaults early in 2003, by the dates in
-# tcl/lib/ns-default.tcl, and what the paper says. jitter: of each packet of TCP, s.
+# CLASS.VARIABLE sets a variable of ns-2. The values are ns-2's defaults of early 2003, by the dates in
+# tcl/lib/ns-default.tcl, and those of the paper. jitter: random delay of each TCP packet, s.
 array set of {
 	seed 1   rtt 64   access 10   jitter 0   cbr_random 0   tcp TCP/Reno
 	limit 160   in_bytes 0   servers 32   clients 800   think 50
@@ -37,7 +37,7 @@ set bottleneck [$ns link $near $far]
 set classes [$ns makeflowmon Fid]
 $ns attach-fmon $bottleneck $classes
 
-# A node behind a link of the access rate, with this round-trip time in all.
+# Return a node behind an access link, with a total round-trip time of rtt_ms.
 proc node_at {rtt_ms} {
 	global ns near of
 	set node [$ns node]
@@ -46,7 +46,7 @@ proc node_at {rtt_ms} {
 	return $node
 }
 
-# An agent and its other end, of a class.
+# Attach a sender to a node and its sink to the far node, and connect them. class: 1 long, 2 web, 3 cbr
 proc connected {node agent sink class} {
 	global ns far
 	$agent set fid_ $class
@@ -61,7 +61,7 @@ for {set i 0} {$i < 10} {incr i} {
 	$ns at [$draw uniform 0 1] "[$tcp attach-app FTP] start"
 }
 
-# A connection for each file: Pareto, 2.3 kB and 1.3.
+# Send a file on a new connection. Sizes have a Pareto distribution: minimum 2.3 kB, exponent 1.3.
 proc ask {tcp} {
 	global sink_of draw_of
 	$tcp reset

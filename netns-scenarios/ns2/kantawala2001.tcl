@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# The set-ups of Kantawala and Turner 2001 (figures 2, 3, 4) in ns-2, with which the paper was made: a second
-# opinion on what the kernel does. Prints one line of JSON.
+# Kantawala and Turner 2001, figures 2 to 4, in the simulator of the paper, ns-2, as a second opinion on the
+# kernel's results. Prints one line of JSON.
 #
 #   ns netns-scenarios/ns2/kantawala2001.tcl topology=rtt queue=DRR buffer=100 seed=1
 
-# CLASS.VARIABLE is a variable of ns-2's. Those of TCP are as ns-2 had them until May 2001, by the dates in its
-# tcl/lib/ns-default.tcl; the window and what follows is the paper's, or what it leaves open. Times are in s,
+# CLASS.VARIABLE sets a variable of ns-2. TCP's values are ns-2's defaults of May 2001, by the dates in its
+# tcl/lib/ns-default.tcl. The other values are the paper's, or our choice where it gives none. Times are in s,
 # round-trip times in ms, rates in Mb/s, buffers in packets.
 array set of {
 	topology single   queue DRR   buffer 200   seed 1   duration 100   warmup 0   spread 0
@@ -37,8 +37,8 @@ Queue/RED set maxthresh_ [expr {$of(red_max) * $of(buffer)}]
 Queue/RED set linterm_ [expr {1 / $of(max_p)}]
 Queue/RED set mean_pktsize_ $wire
 
-# The bottlenecks. ns-2 has no Blue: here it is losses at random in front of a tail drop queue, and a look every
-# freeze time at whether the queue has overflowed, or the link has not been busy all the time.
+# Create a bottleneck. ns-2 has no Blue, so we build it from random losses before a tail-drop queue. Every
+# freeze time, `blue` checks whether the queue has overflowed or the link has been idle.
 proc bottleneck {from to delay} {
 	global ns of monitors
 	set kind [expr {$of(queue) eq "Blue" ? "DropTail" : $of(queue)}]
@@ -51,7 +51,7 @@ proc bottleneck {from to delay} {
 		$losses set rate_ 0
 		$losses ranvar [new RandomVariable/Uniform]
 		$ns lossmodel $losses $from $to
-		$losses drop-target [new Agent/Null]	;# or the monitor would take its losses for the queue's
+		$losses drop-target [new Agent/Null]	;# so that the monitor does not count them as the queue's
 		$ns at $of(freeze) [list blue $losses $monitor 0 0]
 	}
 	$ns simplex-link $to $from $of(rate)Mb $delay DropTail
@@ -73,7 +73,7 @@ proc blue {losses monitor drops left} {
 		[list blue $losses $monitor [$monitor set pdrops_] [$monitor set pdepartures_]]
 }
 
-# A sender with an access link of its own, and its receiver, for which the last router is near enough.
+# Create a sender with its own access link. Its receiver is on the last router.
 proc flow {group from to delay rtt} {
 	global ns of sinks
 	set source [$ns node]
@@ -92,8 +92,8 @@ proc flow {group from to delay rtt} {
 	lappend sinks($group) $sink
 }
 
-# What `fq` does for Linux's TCP: it sends at pacing=1.2 times the window in a round-trip time, in slow start at
-# twice. To be used with a deep access_buffer.
+# Pace TCP as Linux's `fq` does: at `pacing` (Linux: 1.2) windows per round trip, in slow start at 2. Needs a
+# large access_buffer.
 proc pace {tcp link rtt} {
 	global ns of wire
 	set window [$tcp set cwnd_]

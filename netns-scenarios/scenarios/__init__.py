@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The scenarios, a module each, and nothing else: whatever has a `SCENARIO` here is one."""
+"""The scenarios. Each module here with a `SCENARIO` defines one."""

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Flows arrive by a timetable, in one direction or in both, over a range of round-trip times. Each
-sends for ever, or transfer after transfer with a pause between two.
+"""Flows arrive by a timetable, in one or both directions, with a range of round-trip times.
 
-All of Wang's simulations are of this kind. In the third a transfer is followed by another, whose
-size is lognormal.
+A flow either never ends, or makes transfer after transfer with pauses. Wang (2001) uses such
+workloads in all simulations. In the third one, the sizes of transfers are lognormal.
 """
 
 from __future__ import annotations
@@ -21,31 +20,31 @@ from aqmlab.run.topology import Group
 
 ENDLESS = "endless"
 NUMBER = r"(\d+(?:\.\d+)?)"
-RTT_STEPS = 8  # a namespace each, for every entry of a timetable
+RTT_STEPS = 8  # each costs a namespace per entry of a timetable
 
 PARAMS = (
-    Param("forward", "20@0-1", "flows", "FLOWS@FROM-TO,...: so many flows start at seeded random "
-          "instants, s, and stay"),
-    Param("back", "", "flows", "the same the other way, through a mirror image of the bottleneck"),
-    Param("rtt", "60-140", "ms", "LOW-HIGH: round-trip times without queueing, of as many flows "
-          f"each the middles of {RTT_STEPS} equal parts"),
-    Param("size_dist", ENDLESS, "", "of a transfer: it never ends, or its distribution",
+    Param("forward", "20@0-1", "flows", "FLOWS@FROM-TO,...: start FLOWS flows at seeded random "
+          "times between FROM and TO, s"),
+    Param("back", "", "flows", "the same in the other direction, through an equal bottleneck"),
+    Param("rtt", "60-140", "ms", "LOW-HIGH: round-trip times without queueing, split evenly into "
+          f"{RTT_STEPS} values"),
+    Param("size_dist", ENDLESS, "", "distribution of the size of a transfer, or endless",
           choices=(ENDLESS, *web_traffic.DISTRIBUTIONS)),
     *(p for p in with_defaults(web_traffic.SESSIONS, think_dist="uniform")
       if p.name != "size_dist"),
-    Param("settle", 0.0, "s", "a phase ends so long after the last flow of an entry may have "
-          "begun, too; 0: only where an entry begins", 0.0, 1000.0),
+    Param("settle", 0.0, "s", "start another phase this long after the TO of an entry; 0: phases "
+          "start only with entries", 0.0, 1000.0),
     access(0.0),
 )
 
 
 def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
-    """Flows, from, to of each entry of a parameter."""
+    """Return (flows, from, to) for each entry of the parameter `name`."""
     text, entries = settings.text(name), []
     for word in text.split(",") if text else ():
         found = re.fullmatch(rf"(\d+)@{NUMBER}-{NUMBER}", word)
         if not found:
-            raise UserError(f'{name}: "{word}" given, needs FLOWS@FROM-TO')
+            raise UserError(f'{name}: "{word}" given, needs FLOWS@FROM-TO, as in 20@0-1')
         count, from_s, to_s = int(found[1]), float(found[2]), float(found[3])
         if not from_s < to_s <= settings.end_ms / 1000:
             raise UserError(f"{name}: {word} given, needs from < to, and both within the run's "
@@ -55,15 +54,15 @@ def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
 
 
 def round_trips(settings: Settings, count: int) -> list[tuple[int, float]]:
-    """How many of `count` flows have which round-trip time, ms."""
+    """Split `count` flows over the round-trip times. Returns (flows, ms) pairs."""
     found = re.fullmatch(f"{NUMBER}-{NUMBER}", settings.text("rtt"))
     if not found or not float(found[1]) <= float(found[2]) <= 10e3:
-        raise UserError(f'rtt: "{settings.text("rtt")}" given, needs LOW-HIGH, in ms')
+        raise UserError(f'rtt: "{settings.text("rtt")}" given, needs LOW-HIGH in ms, at most 10000')
     return web_traffic.round_trips(count, float(found[1]), float(found[2]), RTT_STEPS)
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """Of each entry of the timetables a group for each round-trip time; one in the figures."""
+    """Return one group per entry and round-trip time. Results have one group per entry."""
     made = []
     for direction in ("forward", "back"):
         for number, (count, from_s, to_s) in enumerate(timetable(settings, direction)):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TCP beside a sender that does not give way: BBR, UDP, or what congestion control one names.
+"""TCP shares a link with a sender that does not slow down: BBR, UDP, or any congestion control.
 
-Group `bully` is that sender, `rest` are the others; what the queue leaves to them is the question.
+Group `bully` is this sender, and `rest` has the others. How much does the queue leave to them?
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ PARAMS = (
     Param("flows", 8, "flows", "TCP sources that share the link with the bully", 1, 10000),
     Param("rtt", 40.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
     access(100.0),
-    Param("bully", "bbr", "", "its congestion control; udp: it has none"),
-    Param("bully_flows", 1, "flows", "how many of it there are", 0, 1000),
-    Param("bully_rate", 50.0, "Mb/s", "of each if it is UDP, Ethernet headers included", 0.001,
+    Param("bully", "bbr", "", "congestion control of the bully, or udp"),
+    Param("bully_flows", 1, "flows", "number of bullies", 0, 1000),
+    Param("bully_rate", 50.0, "Mb/s", "rate of a UDP bully, with Ethernet headers", 0.001,
           100e3),
-    Param("bully_size", 1500, "bytes", "its packets if it is UDP, IP header included", 100, 9000),
+    Param("bully_size", 1500, "bytes", "packet size of a UDP bully, with IP header", 100, 9000),
 )
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """The rest and the bully."""
+    """Return the groups `rest` and `bully`."""
     rtt_ms, count = settings.number("rtt"), settings.count("bully_flows")
     rest = flows.bulk(settings, rng, "rest", settings.count("flows"), rtt_ms)
     if settings.text("bully") == "udp":
@@ -39,7 +39,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 
 SCENARIO = Scenario(
     "bully",
-    "TCP beside a sender that does not give way, BBR or UDP",
+    "TCP beside a sender that does not slow down, BBR or UDP",
     (*PARAMS, *with_defaults(BOTTLENECK, rate=50.0), *with_defaults(TCP, era="today"),
      *with_defaults(TIME_FLOWGEN, warmup=5.0, duration=15.0)),
     groups,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kantawala and Turner, figure 2: N sources, their access links, one bottleneck, one RTT."""
+"""N sources with equal round-trip times share one bottleneck (Kantawala and Turner, figure 2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARAMS = (
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """All flows alike."""
+    """Return one group with all flows."""
     return flows.bulk(settings, rng, "all", settings.count("flows"), settings.number("rtt"))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What who types `tc qdisc add dev X root KIND` has then: one download, and a ping beside it.
+"""A download and a ping, through a discipline with its defaults.
 
-One bulk TCP flow, and the probe, here as small as a ping: its `delay_ms` is what the queue adds,
-and its `loss` is what a ping would miss.
+This is what users get after `tc qdisc add dev X root KIND`. The probe has packets as small as a
+ping's: its `delay_ms` is the delay that the queue adds, and its `loss` the share of lost pings.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PARAMS = (
     Param("flows", 1, "flows", "bulk TCP sources", 1, 10000),
     Param("rtt", 20.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     access(0.0),
-    Param("offloads", "off", "", "on: TSO, GSO and GRO on every device, packets of up to 64 KiB at "
-          "the bottleneck, whose bucket then holds one", choices=("off", "on")),
+    Param("offloads", "off", "", "on: use TSO, GSO and GRO; the bottleneck gets packets of up to "
+          "64 KiB, and its bucket holds one of them", choices=("off", "on")),
 )
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """The download."""
+    """Return one group, the download."""
     return flows.bulk(settings, rng, "bulk", settings.count("flows"), settings.number("rtt"))
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Many senders answer one at the same instant, again and again: incast.
+"""Incast: many senders answer one receiver at the same time, again and again.
 
-Every round each sender is asked for `size`, and all answers meet at the bottleneck. Connections are
-opened in the last `every` of the warm-up, by an answer of a byte, and kept. An answer's completion
-time counts from when its round asked for it, also where the answer before it was late.
+In each round every sender gets a request for `size`, and all answers meet at the bottleneck.
+Connections open during the last `every` seconds of the warm-up, with an answer of one byte, and
+stay open. The completion time of an answer starts with its round, even if the previous answer was
+late.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access,
 from aqmlab.run.topology import Group
 
 PARAMS = (
-    Param("senders", 32, "flows", "TCP sources that answer together", 1, 10000),
-    Param("size", 32.0, "kB", "of an answer", 0.001, 1e6),
-    Param("rounds", 10, "rounds", "how often they are asked", 1, 10000),
-    Param("every", 2.0, "s", "from one round to the next", 0.01, 3600.0),
-    Param("skew", 0.1, "ms", "a sender is asked at a seeded random instant in the first `skew` of "
+    Param("senders", 32, "flows", "TCP sources that answer at the same time", 1, 10000),
+    Param("size", 32.0, "kB", "size of an answer", 0.001, 1e6),
+    Param("rounds", 10, "rounds", "number of requests to each sender", 1, 10000),
+    Param("every", 2.0, "s", "time from one round to the next", 0.01, 3600.0),
+    Param("skew", 0.1, "ms", "each request comes at a seeded random time in the first `skew` of "
           "its round", 0.0, 10e3),
     Param("rtt", 0.2, "ms", "round-trip time without queueing", 0.0, 10e3),
     access(1000.0),
@@ -30,7 +31,7 @@ PARAMS = (
 
 
 def requests(settings: Settings, rng: random.Random) -> str:
-    """flowgen's `requests` of one sender: one that opens the connection, and the rounds."""
+    """Return flowgen's `requests` for a sender: one to open the connection, one per round."""
     every_ns, skew_ns = settings.number("every") * 1e9, settings.number("skew") * 1e6
     size = max(1, round(settings.number("size") * 1000))
     return ",".join([
@@ -40,11 +41,12 @@ def requests(settings: Settings, rng: random.Random) -> str:
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """The senders."""
+    """Return one group, the senders."""
     every_s, count = settings.number("every"), settings.count("senders")
     before_s = settings.number("warmup") - every_s
     if before_s < 0:
-        raise UserError(f"warmup: {every_s + before_s:g} s given, needs a round: {every_s:g} s")
+        raise UserError(f"warmup: {every_s + before_s:g} s given, needs at least one round: "
+                        f"{every_s:g} s")
     return [Group(
         name="senders",
         start_ns=[round(before_s * 1e9)] * count,
@@ -62,7 +64,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 
 SCENARIO = Scenario(
     "incast",
-    "many senders answer one at the same instant, round after round",
+    "many senders answer one receiver at the same time, round after round",
     (*PARAMS, *with_defaults(BOTTLENECK, rate=1000.0), *with_defaults(TCP, era="today"),
      *with_defaults([p for p in TIME_FLOWGEN if p.name not in ("duration", "spread")],
                     warmup=2.0)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kantawala and Turner, figure 3: near and far sources share one bottleneck."""
+"""Sources with two round-trip times share one bottleneck (Kantawala and Turner, figure 3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARAMS = (
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """The near and the far flows."""
+    """Return the groups `near` and `far`."""
     return [group for name in ("near", "far")
             for group in flows.bulk(settings, rng, name, settings.count(f"{name}_flows"),
                                     settings.number(f"{name}_rtt"))]
@@ -30,7 +30,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 SCENARIO = Scenario(
     "multi-rtt",
     "near and far TCP sources over one bottleneck (Kantawala and Turner 2001, figure 3)",
-    # Far flows take that long to repair what slow start lost, a packet a round trip.
+    # Far flows need this long to recover from slow start, at one lost packet per round trip.
     (*PARAMS, *BOTTLENECK, *TCP, *with_defaults(TIME, warmup=20.0)),
     groups,
 )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kantawala and Turner, figure 4: flows over several bottlenecks, each with cross traffic.
+"""Flows cross several bottlenecks, each with cross traffic (Kantawala and Turner, figure 4).
 
-All bottlenecks have the same rate and discipline. What the summary tells is of the first, hence of
-the end-to-end flows and of its own cross traffic, `cross1`.
+All bottlenecks have the same rate and discipline. The summary describes the first one. So it covers
+the end-to-end flows and the first cross traffic, `cross1`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from aqmlab.run.settings import BOTTLENECK, TCP, TIME, Settings, access, with_de
 from aqmlab.run.topology import Group
 
 PARAMS = (
-    Param("hops", 3, "bottlenecks", "one behind the other", 1, 8),
-    Param("end_flows", 50, "flows", "TCP sources whose packets cross all of them", 1, 10000),
+    Param("hops", 3, "bottlenecks", "number of bottlenecks in a row", 1, 8),
+    Param("end_flows", 50, "flows", "TCP sources that cross all bottlenecks", 1, 10000),
     Param("end_rtt", 150.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
-    Param("cross_flows", 50, "flows", "TCP sources at each bottleneck that cross no other", 1,
+    Param("cross_flows", 50, "flows", "further TCP sources at each bottleneck", 1,
           10000),
     Param("cross_rtt", 50.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     access(10.0),
@@ -28,7 +28,7 @@ PARAMS = (
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """Those from end to end, and the cross traffic of each bottleneck."""
+    """Return the group `end`, and a group of cross traffic for each bottleneck."""
     hops = settings.count("hops")
     made = flows.bulk(settings, rng, "end", settings.count("end_flows"),
                       settings.number("end_rtt"))
@@ -44,7 +44,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 SCENARIO = Scenario(
     "parking-lot",
     "TCP over three bottlenecks, each with cross traffic (Kantawala and Turner 2001, figure 4)",
-    # As long as multi-rtt, for the same reason.
+    # The warm-up is 20 s for the same reason as in multi_rtt.py.
     (*PARAMS, *BOTTLENECK, *TCP, *with_defaults(TIME, warmup=20.0)),
     groups,
 )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Flows join in steps, and leave in steps if they are told to.
+"""Flows join in steps, and leave in steps with `leave=on`.
 
-How a discipline finds its way to a new load.
+This shows how fast a discipline adapts to a new load.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from aqmlab.run.topology import Group
 PARAMS = (
     Param("base_flows", 20, "flows", "TCP sources from the start to the end", 1, 10000),
     Param("step_flows", 20, "flows", "TCP sources that join with each step", 1, 10000),
-    Param("steps", 3, "steps", "how often flows join", 1, 20),
-    Param("step_every", 15.0, "s", "between two steps; the first is this long after the warm-up",
+    Param("steps", 3, "steps", "number of steps", 1, 20),
+    Param("step_every", 15.0, "s", "time between two steps, and from the warm-up to the first",
           1.0, 3600.0),
-    Param("leave", "on", "", "on: then they leave in steps, the last first", choices=("off", "on")),
+    Param("leave", "on", "", "on: flows leave in steps, too, in reverse order",
+          choices=("off", "on")),
     Param("rtt", 50.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
     access(100.0),
 )
 
 
 def periods(settings: Settings) -> int:
-    """How many times of `step_every` the measured time has."""
+    """Return the length of the measured time in units of `step_every`."""
     return 1 + settings.count("steps") * (2 if settings.on("leave") else 1)
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """One that stays, and one for each step."""
+    """Return a group that stays, and one for each step."""
     begin_s, every_s = settings.number("warmup"), settings.number("step_every")
     made = []
     for step in range(settings.count("steps") + 1):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TCP flows against unresponsive UDP, some of it tagged by its DSCP.
+"""TCP shares a link with UDP that does not react to drops, as in the papers of CBT and CHOKe.
 
-The situation of CBT (Parris, Jeffay and Smith) and of CHOKe: one link, TCP, and a UDP blast that
-takes what it can get. Tagged flows are the well-behaved multimedia of CBT's paper.
+Tagged flows are the modest multimedia of CBT's paper (Parris, Jeffay and Smith). A DSCP tags them.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ PARAMS = (
     Param("rtt", 50.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
     access(100.0),
     Param("udp_flows", 1, "flows", "unresponsive UDP sources", 0, 1000),
-    Param("udp_rate", 10.0, "Mb/s", "of each of them, Ethernet headers included", 0.001, 100e3),
-    Param("udp_size", 1000, "bytes", "their packets, IP header included", 100, 9000),
-    Param("udp_jitter", 1.0, "gaps", "a datagram leaves at a seeded random instant in the first "
-          "udp_jitter of the gap to the next; 0: evenly spaced", 0.0, 1.0),
-    Param("udp_start", 0.0, "s", "when they start, after the run's start", 0.0, 36000.0),
-    Param("udp_stop", 0.0, "s", "when they stop; 0: at the end", 0.0, 36000.0),
+    Param("udp_rate", 10.0, "Mb/s", "rate of each of them, with Ethernet headers", 0.001, 100e3),
+    Param("udp_size", 1000, "bytes", "size of their packets, with IP header", 100, 9000),
+    Param("udp_jitter", 1.0, "gaps", "each datagram leaves at a seeded random time in this part "
+          "of the gap to the next; 0: evenly spaced", 0.0, 1.0),
+    Param("udp_start", 0.0, "s", "time after the start of the run when they start", 0.0, 36000.0),
+    Param("udp_stop", 0.0, "s", "time when they stop; 0: at the end", 0.0, 36000.0),
     Param("udp_dscp", 0, "", "their DSCP", 0, 63),
-    Param("tagged_flows", 0, "flows", "well-behaved UDP sources, from start to end", 0, 1000),
-    Param("tagged_rate", 0.21, "Mb/s", "of each of them, Ethernet headers included", 0.001, 10e3),
-    Param("tagged_size", 800, "bytes", "their packets, IP header included", 100, 9000),
+    Param("tagged_flows", 0, "flows", "modest UDP sources, during the whole run", 0, 1000),
+    Param("tagged_rate", 0.21, "Mb/s", "rate of each of them, with Ethernet headers", 0.001, 10e3),
+    Param("tagged_size", 800, "bytes", "size of their packets, with IP header", 100, 9000),
     Param("tagged_dscp", 46, "", "their DSCP", 0, 63),
 )
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """TCP, the well-behaved, and the blast."""
+    """Return the groups `tcp`, `tagged` and `udp`."""
     rtt_ms, jitter = settings.number("rtt"), settings.number("udp_jitter")
     span = flows.interval(settings, "udp_start", "udp_stop")
     made = flows.bulk(settings, rng, "tcp", settings.count("flows"), rtt_ms)

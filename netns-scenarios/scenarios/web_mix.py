@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """Web sessions, a constant-rate UDP flow and long TCP flows share one bottleneck.
 
-The defaults are the setting of Jou and Baras (RED+Tail), sections II and IV: 3 Mb/s, packets of
-1 KB, 10 FTP flows, 800 web clients with servers of their own, files of a Pareto distribution
-(2.3 KB, 1.3: 10 KB in the mean), think times of 50 s in the mean, round-trip times of 16 to
-240 ms, one CBR flow with a packet every 50 ms. What is not theirs: web and CBR start at 20 s and
-not at 100 s; round-trip times come in `rtt_steps` values; each request has a connection of its
-own, because a server closes one long before 50 s of silence are over; and the window, instead of
-ssthresh, ends the first slow start at 64 KB.
+The defaults are those of Jou and Baras (RED+Tail), sections II and IV:
+
+- 3 Mb/s, packets of 1 KB
+- 10 FTP flows
+- 800 web clients, each with its own server, and round-trip times of 16 to 240 ms
+- file sizes with a Pareto distribution (minimum 2.3 KB, exponent 1.3, mean 10 KB)
+- think times of 50 s on average
+- one CBR flow with a packet every 50 ms
+
+We differ from them in four points:
+
+- Web and CBR start at 20 s, not at 100 s.
+- Round-trip times have only `rtt_steps` different values.
+- Each request uses a new connection, because a server closes a connection long before 50 s.
+- The window, not ssthresh, ends the first slow start at 64 KB.
 """
 
 from __future__ import annotations
@@ -27,17 +35,17 @@ PARAMS = (
     Param("long_rtt", 64.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     *web_traffic.PARAMS,
     Param("cbr_flows", 1, "flows", "constant-rate UDP", 0, 1000),
-    Param("cbr_gap", 50.0, "ms", "between two of its packets", 0.01, 10e3),
-    Param("cbr_size", 1000, "bytes", "of a packet, IP header included", 100, 9000),
+    Param("cbr_gap", 50.0, "ms", "time between two of its packets", 0.01, 10e3),
+    Param("cbr_size", 1000, "bytes", "size of its packets, with IP header", 100, 9000),
     access(10.0),
 )
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """Long flows, web clients, and the constant rate."""
+    """Return the groups of long flows, web clients and constant-rate UDP."""
     start_s, end_s = settings.number("web_start"), settings.end_ms / 1000
     if start_s >= end_s:
-        raise UserError(f"web_start: {start_s:g} s given, the run is over at {end_s:g} s")
+        raise UserError(f"web_start: {start_s:g} s given, needs less than the run's {end_s:g} s")
     rtt_ms = settings.number("long_rtt")
     cbr = Cbr.every(settings.number("cbr_gap") / 1e3, settings.count("cbr_size"), start_s or None)
     return [

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reno as 4.3BSD had it in 1990, and ns-2 by that name.
+ * TCP Reno of 1990 (4.3BSD), as ns-2 implements it and the papers use it.
  *
- * The papers simulate Reno. Linux without SACK is NewReno (RFC 6582): in fast
- * recovery each partial ACK has the next hole retransmitted, so a window with
- * several losses takes a round trip for each and seldom a timeout. In Reno the
- * first ACK of new data ends fast recovery; and as long as what was sent before
- * it is not acknowledged, duplicate ACKs start no other (ns-2's bugfix_, on by
- * default; RFC 6582 section 4.1 tells why). A second loss in a window therefore waits for
- * the retransmission timer.
+ * Linux without SACK is NewReno (RFC 6582). There, each partial ACK in fast
+ * recovery triggers the next retransmission. So several losses in a window take
+ * one round trip each, and rarely a timeout. In Reno, the first ACK of new data
+ * ends fast recovery. Until all data sent before this ACK is acknowledged,
+ * duplicate ACKs do not start another recovery (ns-2's bugfix_, on by default;
+ * RFC 6582 section 4.1 has the reason). So a second loss in a window must wait
+ * for the retransmission timer.
  *
- * Slow start and congestion avoidance are the kernel's Reno. What stays of today's: the
- * window falls by proportional rate reduction (RFC 6937) instead of being inflated
- * by duplicate ACKs, and limited transmit (RFC 3042). Needs connections without
- * SACK; with it nothing changes.
+ * Slow start and congestion avoidance are the kernel's Reno. Two differences
+ * from 1990 remain: proportional rate reduction (RFC 6937) instead of inflating
+ * the window by duplicate ACKs, and limited transmit (RFC 3042). On connections
+ * with SACK this module behaves like the kernel's Reno.
  */
 
 #include <linux/module.h>
 #include <net/tcp.h>
 
-#define RENO90_DUPACKS	3	/* that start fast recovery */
+#define RENO90_DUPACKS	3	/* duplicate ACKs that start fast recovery */
 
 /**
- * struct reno90 - of a connection
- * @una: first byte not acknowledged as fast recovery began
- * @recover: end of what had been sent by then
- * @unrecovered: fast recovery is over, and @recover not acknowledged
+ * struct reno90 - state of a connection
+ * @una: first unacknowledged byte at the start of fast recovery
+ * @recover: end of the data sent before fast recovery began
+ * @unrecovered: fast recovery has ended, but @recover is not yet acknowledged
  */
 struct reno90 {
 	u32	una;
@@ -41,7 +41,7 @@ static void reno90_set_state(struct sock *sk, u8 state)
 		ca->una = tcp_sk(sk)->snd_una;
 }
 
-/* After the ACK has been counted, and before what follows from it. */
+/* TCP calls this after it has processed the ACK number and before it reacts. */
 static void reno90_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct reno90 *ca = inet_csk_ca(sk);
@@ -58,11 +58,11 @@ static void reno90_in_ack_event(struct sock *sk, u32 flags)
 	}
 	if (ca->unrecovered && after(tp->snd_una, ca->recover))
 		ca->unrecovered = false;
-	/* So many duplicate ACKs there never are. */
+	/* U32_MAX duplicate ACKs never arrive, so no recovery starts. */
 	tp->reordering = ca->unrecovered ? U32_MAX : RENO90_DUPACKS;
 }
 
-/* For whoever comes after: without it, duplicate ACKs would never start a recovery. */
+/* Restore the threshold for the connection's next congestion control. */
 static void reno90_release(struct sock *sk)
 {
 	const struct reno90 *ca = inet_csk_ca(sk);

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a discipline consists of: whatever one lacks is named."""
+"""Each discipline has all its files, and each test of a header or suite is there."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from aqmlab.qdiscs.metadata import read_card
+from aqmlab.qdiscs.metadata import parse_metadata
 from tests.selftests import KINDS, TOP
 
-# What a discipline X consists of, besides sch_X.c.
+# Files of a discipline, in addition to sch_X.c.
 PARTS = {
     "the netlink interface": "include/uapi/linux/pkt_sched_{}.h",
     "the tc plugin": "tc/q_{}.c",
     "the man page": "man/man8/tc-{}.8",
-    "the card for the tests": "selftests/kinds/{}",
+    "the metadata": "selftests/kinds/{}",
     "the table for tdc": "selftests/tdc/tables/{}.py",
     "the oracle": "tests/oracle/{}/test_{}_oracle.py",
     "the oracle's model": "tests/oracle/{}/model.py",
@@ -23,13 +23,13 @@ LINES = {
     "Kbuild": "obj-m += sch_{}.o",
     "README.md": "| `{}` |",
 }
-# What a card must say, if only that there is nothing.
-CARD = ("ABOUT", "FROM", "GROUND", "DEMO", "OPTIONS", "CORNERS", "FILTERS", "BUSY", "MARKS")
+# Keys that the metadata must have. The value may be empty.
+KEYS = ("ABOUT", "FROM", "SCENARIO", "DEMO", "OPTIONS", "CORNERS", "FILTERS", "BUSY", "MARKS")
 
 
-def lacking(top: Path, kind: str) -> list[str]:
-    """What a discipline has not, in words that say where it belongs."""
-    # A package of Python cannot begin with a digit.
+def missing_parts(top: Path, kind: str) -> list[str]:
+    """Return a description with a path for each missing part of a discipline."""
+    # The name of a Python package cannot begin with a digit.
     package = {"2regionred": "tworegionred"}.get(kind, kind)
     missing = []
     for what, pattern in PARTS.items():
@@ -40,21 +40,21 @@ def lacking(top: Path, kind: str) -> list[str]:
     for path, pattern in LINES.items():
         if pattern.format(kind) not in (top / path).read_text():
             missing.append(f'a line with "{pattern.format(kind)}" in {path}')
-    card = top / "selftests" / "kinds" / kind
-    if card.is_file():
-        said = read_card(card.read_text())
-        missing += [f"{key} in selftests/kinds/{kind}" for key in CARD if key not in said]
+    path = top / "selftests" / "kinds" / kind
+    if path.is_file():
+        metadata = parse_metadata(path.read_text())
+        missing += [f"{key} in selftests/kinds/{kind}" for key in KEYS if key not in metadata]
     return missing
 
 
-def test_each_discipline_is_whole() -> None:
+def test_each_discipline_has_all_its_parts() -> None:
     kinds = sorted(path.stem.removeprefix("sch_") for path in TOP.glob("sch_*.c"))
     assert kinds
-    assert {kind: lacking(TOP, kind) for kind in kinds} == {kind: [] for kind in kinds}
+    assert {kind: missing_parts(TOP, kind) for kind in kinds} == {kind: [] for kind in kinds}
 
 
 def test_each_pure_header_has_its_unit_test() -> None:
-    """A header that says that it sees neither packets nor disciplines can be tried by itself."""
+    """A header without sk_buff and Qdisc can be tested in user space."""
     pure = re.compile(r"sk_buff[\s*]+(?:or|and)[\s*]+(?:a|no)[\s*]+Qdisc")
     headers = [p for p in (TOP / "include" / "aqm").glob("*.h") if pure.search(p.read_text())]
     assert headers
@@ -68,5 +68,5 @@ def test_each_kunit_suite_is_built() -> None:
     assert listed == {path.stem for path in (TOP / "selftests" / "kunit").glob("*_kunit.c")}
 
 
-def test_no_card_is_of_nothing() -> None:
+def test_metadata_exists_only_for_disciplines() -> None:
     assert [kind.name for kind in KINDS if not (TOP / f"sch_{kind.name}.c").is_file()] == []

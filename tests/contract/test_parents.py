@@ -15,8 +15,8 @@ from tests.selftests import TOP, Kind, every_kind, matrix_names, run_selftest
 @pytest.mark.slow
 @every_kind
 def test_under_every_parent(kind: Kind) -> None:
-    """The short matrix where the card names a kind that meets its parents with the same code."""
-    short = ["-q"] if kind.card.get("LIKE") else []
+    """Run the short matrix for a kind whose metadata names another one with the same code."""
+    short = ["-q"] if kind.metadata.get("LIKE") else []
     tap = run_selftest(["selftests/matrix", *short, kind.name])
     assert not tap.failed
     wanted = matrix_names(kind, *short)

@@ -24,7 +24,7 @@ CASES = ("overflow", "gso")
 def test_on_a_stock_kernel(kernel: str) -> None:
     words = " ".join([*(f"-p {name}" for name in PARENTS), *(f"-c {name}" for name in CASES)])
     one = "selftests/parents.sh -u {} {} '{}' || failed=1"
-    runs = "; ".join(one.format(words, kind.name, kind.card["OPTIONS"]) for kind in KINDS)
+    runs = "; ".join(one.format(words, kind.name, kind.metadata["OPTIONS"]) for kind in KINDS)
     tap = run_selftest(
         ["bash", "-c", f"failed=0; {runs}; exit $failed"],
         ["--engine", "qemu", "--kernel", kernel],

@@ -25,10 +25,10 @@ from tests.userspace import BUILD, KINDS, TOP, Violation, World, build, load
 PARENTS = ("", "prio", "tbf", "drr", "ets", "qfq", "htb", "hfsc", "hfsc-rt")
 GRANDPARENTS = ("hfsc prio", "hfsc drr", "drr prio", "hfsc tbf", "qfq htb", "prio hfsc")
 
-CARDS = {kind.name: kind for kind in selftests.KINDS}
-OPTIONS = {name: kind.card["BUSY"] for name, kind in CARDS.items()}
-# The least limit that a change goes down to, in the kind's unit.
-LEAST = {name: int(kind.card.get("LEAST", "1")) for name, kind in CARDS.items()}
+METADATA = {kind.name: kind for kind in selftests.KINDS}
+OPTIONS = {name: kind.metadata["BUSY"] for name, kind in METADATA.items()}
+# The lowest limit for a change, in the kind's unit.
+LEAST = {name: int(kind.metadata.get("LEAST", "1")) for name, kind in METADATA.items()}
 
 
 def changeable(kind: str) -> str:
@@ -108,7 +108,7 @@ def test_each_loss_has_one_cause_and_all_are_in_dropped_bytes(kind: str) -> None
         if statistic.name.startswith("drop_") or statistic.help.startswith("dropped ")
     ]
     filters = "drop_filter" in causes
-    assert filters == CARDS[kind].filters
+    assert filters == METADATA[kind].filters
     rng = random.Random(3)
     print("seed 3")
     length: dict[int, int] = {}

@@ -34,7 +34,8 @@ RATE = "bandwidth 10mbit"
 QDISCS = {
     "pfifo": "pfifo",
     "fq_codel": "fq_codel",
-    **{kind.name: f"{kind.name} {RATE}" if kind.card.get("SLOW") else kind.name for kind in KINDS},
+    **{kind.name: f"{kind.name} {RATE}" if kind.metadata.get("SLOW") else kind.name
+       for kind in KINDS},
 }
 YARDSTICKS = {"pfifo", "fq_codel"}
 FAIR = ("qsdrr", "tdrr")

@@ -29,7 +29,7 @@ from tests.scenarios import handmade
 PAPERS = paper.names()
 
 
-ERAS = [(name, era) for name in PAPERS for era in paper.load(name).eras]
+PROFILES = [(name, era) for name in PAPERS for era in paper.load(name).eras]
 
 
 def facts_of(cell: Cell) -> Facts:

@@ -15,13 +15,13 @@ from tests.selftests import KINDS, Kind
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
-OURS = [kind for kind in KINDS if kind.card["MARKS"]]
+OURS = [kind for kind in KINDS if kind.metadata["MARKS"]]
 # These discard packets that are queued, and may have been marked.
-VICTIMS = {"choke", *(kind.name for kind in OURS if kind.card.get("VICTIMS"))}
+VICTIMS = {"choke", *(kind.name for kind in OURS if kind.metadata.get("VICTIMS"))}
 
 # What a buffer of some 50 packets takes at 50 Mb/s, so that ten flows are marked in 3 s.
 QDISCS = {
-    **{kind.name: f"{kind.name} {kind.card['MARKS']}" for kind in OURS},
+    **{kind.name: f"{kind.name} {kind.metadata['MARKS']}" for kind in OURS},
     "red": "red limit 300kb min 8kb max 60kb avpkt 1514 burst 10 probability 0.1 bandwidth 50mbit"
            " ecn",
     "choke": "choke limit 200 min 2 max 6 bandwidth 50mbit ecn",
@@ -38,7 +38,7 @@ QDISCS = {
 def test_every_marking_qdisc_has_options_for_marks(kind: Kind) -> None:
     """A discipline that has the option "ecn" is measured below."""
     options = {option.name for option in interface.read(kind.name).options}
-    assert bool(kind.card["MARKS"]) == ("ecn" in options)
+    assert bool(kind.metadata["MARKS"]) == ("ecn" in options)
 
 
 def counted_by_tc(shown: dict[str, object]) -> int | None:

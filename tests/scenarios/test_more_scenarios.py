@@ -171,10 +171,10 @@ def test_a_datagram_that_leaves_early_fails_the_run() -> None:
     ("step-load", ("steps=21",), "allowed: 1 to 20"),
     ("web-mix", ("size_dist=cauchy",), "pareto"),
     ("web-mix", ("size_shape=0.9",), "a mean only above 1"),
-    ("web-mix", ("web_start=500",), "over at 200 s"),
+    ("web-mix", ("web_start=500",), "less than the run's 200 s"),
     ("web-mix", ("rtt_low=300",), "above rtt_high"),
     ("web-mix", ("think=0.01", "clients=10000"), "more than 1000000 requests"),
-    ("incast", ("warmup=1",), "needs a round: 2"),
+    ("incast", ("warmup=1",), "needs at least one round: 2"),
     ("web-mix", ("clients=0", "long_flows=0", "cbr_flows=0"), "no flows"),
 ])
 def test_bad_input(name: str, settings: tuple[str, ...], said: str) -> None:

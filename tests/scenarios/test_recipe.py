@@ -18,12 +18,12 @@ from aqmlab.exceptions import UserError
 from aqmlab.replay import demo_workloads
 from aqmlab.run import execute, guest_program, run_directory
 from aqmlab.run.fair_shares import Facts
-from aqmlab.run.guest_program import CarryOut
+from aqmlab.run.guest_program import GuestProgram
 from aqmlab.run.params import Param, resolve
 from aqmlab.run.recipe import Recipe
 from aqmlab.run.scenario import compose, find, find_all
 from aqmlab.run.settings import Settings
-from aqmlab.run.tcp_profile import ERAS
+from aqmlab.run.tcp_profile import PROFILES
 from aqmlab.run.topology import Bottleneck, Group, build
 from aqmlab.run_command import main
 
@@ -107,7 +107,7 @@ def test_every_flow_has_its_own_addresses() -> None:
 def built(ip: int, groups: int, flows: int = 1, **more: Any) -> Recipe:
     return build([Group(f"g{number}", [0] * flows, 10.0, 0.0, "reno", **more)
                   for number in range(groups)], Bottleneck(1e6, "pfifo"),
-                 ERAS["today"], ecn=False, ip=ip, mtu=1500, duration_ms=1000, interval_ms=100,
+                 PROFILES["today"], ecn=False, ip=ip, mtu=1500, duration_ms=1000, interval_ms=100,
                  sample_ms=10)
 
 
@@ -148,10 +148,10 @@ def test_as_many_flows_of_a_group_as_have_addresses_and_no_more() -> None:
          "64 groups of flows, each with a round-trip time of its own: there are addresses for 63"),
         (["dumbbell", "--set", "ip=5"], "ip: 5 given, allowed: 4 or 6"),
         (["dumbbell", "--set", "generator=iperf3"], "give --clock wall"),
-        (["dumbbell", "--here", "--clock", "virtual"], "--here has this machine's clock"),
+        (["dumbbell", "--here", "--clock", "virtual"], "--here always runs"),
         (["dumbbell", "--here", "--kernel", "7.3"], "--kernel chooses the lab's kernel"),
-        (["dumbbell", "--qdisc", " "], "--qdisc: needs a kind"),
-        ([], "no scenario given; --list shows them"),
+        (["dumbbell", "--qdisc", " "], "--qdisc: nothing given"),
+        ([], "no scenario given; --list shows the scenarios"),
     ],
 )
 def test_mistakes(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +235,7 @@ def test_earlier_losses_of_the_machine_do_not_count(
     lost = iter((5, 7) if prefix else (7,))
     monkeypatch.setattr(guest_program, "softnet_dropped", lambda: next(lost))
     (tmp_path / run_directory.RECIPE).write_text("{}")
-    assert CarryOut(tmp_path, prefix).softnet_dropped() == of_this_run
+    assert GuestProgram(tmp_path, prefix).softnet_dropped() == of_this_run
 
 
 def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
@@ -255,4 +255,4 @@ def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
         place = run_directory.Place(tmp_path, BytesIO())
         execute.run(*compose(found, settings), asked, place, {})
         assert begun == [f"{gib}G"]
-        assert CarryOut(tmp_path, "").tcp_pages == pages
+        assert GuestProgram(tmp_path, "").tcp_pages == pages

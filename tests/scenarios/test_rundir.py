@@ -249,15 +249,15 @@ def test_all_missing_qdiscs_are_listed_at_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(host_requirements, "_kind_is_missing", lambda _options: True)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = find("dumbbell")
-    for qdisc, remedy in (("qsdrr limit 9", "qsdrr: this machine has no qsdrr: make install"),
+    for qdisc, remedy in (("qsdrr limit 9", "qsdrr: qsdrr is not installed on this machine"),
                           ("qsdr", 'qsdr: no qdisc "qsdr": did you mean qsdrr'),
                           ("fq_coddel", 'no qdisc "fq_coddel": did you mean fq_codel')):
         settings = Settings(resolve(found.params, []), qdisc, 1, "wall")
         recipe, _ = compose(found, settings)
         with pytest.raises(UserError) as error:
             host_requirements.check(recipe)
-        for said in (remedy, "fq: this kernel has no fq: modprobe sch_fq", "modprobe sch_tbf",
-                     "modprobe sch_netem"):
+        for said in (remedy, "fq: the kernel has not loaded fq: modprobe sch_fq",
+                     "modprobe sch_tbf", "modprobe sch_netem"):
             assert said in str(error.value)
 
 

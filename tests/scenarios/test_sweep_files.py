@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.replay import (
     claims,
     ledger,
@@ -23,16 +23,16 @@ from aqmlab.replay.claim_verdict import by_cell, measure
 from aqmlab.replay.paper import Cell, Paper
 from tests.scenarios.paper_by_hand import (
     CLAIMS,
-    ERAS,
     PAPERS,
+    PROFILES,
     SWEEP,
     facts_of,
     plausible,
     with_where,
 )
 
-#: Kinds that mark when they are told to: mainline's that papers take, and ours by their cards.
-MARK = {"red", "choke", "pie", *(kind for kind, card in cards().items() if card["MARKS"])}
+#: Kinds that can mark: mainline's that the papers use, and ours by their metadata.
+MARK = {"red", "choke", "pie", *(kind for kind, one in all_metadata().items() if one["MARKS"])}
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -81,7 +81,7 @@ def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
         facts_of(cell)
 
 
-@pytest.mark.parametrize(("name", "era"), ERAS)
+@pytest.mark.parametrize(("name", "era"), PROFILES)
 def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> None:
     one = paper.load(name, era=era)
     cells = {cell.name: shlex.join(cell.words) for cell in one.cells()}
@@ -122,7 +122,7 @@ def contests_of(name: str) -> list[dict[str, Any]]:
             for one in question["comparison"]]
 
 
-@pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in ERAS if e != paper.OWN])
+@pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in PROFILES if e != paper.OWN])
 def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     """It has the cells that claims and contests need, under the seeds that all have, each as the
     paper's own but for era, cc, ecn, and the discipline's `ecn`, and for what a `where` gives cells

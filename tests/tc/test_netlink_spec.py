@@ -91,7 +91,7 @@ def answers(written: Path, source: Path) -> dict[tuple[str, str], str]:
     spec = TOP / "build" / "netlink" / f"{os.getpid()}.yaml"
     spec.parent.mkdir(parents=True, exist_ok=True)  # the guest has another /tmp
     spec.write_text(written.read_text())
-    options = "; ".join(f"options_{kind.name}='{kind.card['OPTIONS']}'" for kind in KINDS)
+    options = "; ".join(f"options_{kind.name}='{kind.metadata['OPTIONS']}'" for kind in KINDS)
     done = subprocess.run(
         [TOP / "lab" / "boot", "--", "sh", "-c", GUEST, "sh", sys.executable,
          source / "tools" / "net" / "ynl" / "pyynl" / "cli.py", spec,
