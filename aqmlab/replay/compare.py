@@ -26,7 +26,7 @@ from labkit.request import Request
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.qdiscs import names
-from aqmlab.qdiscs.metadata import cards
+from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.report.intervals import Column, Row, align, column_of, known_mean
 from aqmlab.report.load_runs import Section, deep
 
@@ -205,10 +205,10 @@ def known_kind(option: str, kind: str, modules: Sequence[Path]) -> None:
 def others_in(workload: Ground, against: Sequence[str]) -> list[Discipline]:
     """Return the disciplines that mine is compared with; without `against` mainline's."""
     mainline = {kind: one for one in workload.rivals
-                if (kind := one.name.split()[0]) not in cards()}
+                if (kind := one.name.split()[0]) not in all_metadata()}
     if not against:
         return [*mainline.values()]
-    options = TODAY | {kind: card["DEMO"] for kind, card in cards().items()}
+    options = TODAY | {kind: card["DEMO"] for kind, card in all_metadata().items()}
     found = []
     for line in against:
         kind, _, rest = line.partition(" ")
