@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from . import claim_verdict, claims, store
+from . import claim_verdict, claims
 from .claim_verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, VERDICTS, Judged
 from .claims import Ablation, Claim
 from .paper import Paper, load
@@ -71,8 +71,7 @@ class Era:
 
 
 def _of(paper: Paper, listed: Sequence[Claim]) -> Judgement:
-    commands = paper.commands()
-    return Judgement(paper, listed, len(commands), store.of(paper.stored(), commands))
+    return Judgement(paper, listed, len(paper.commands()), paper.made())
 
 
 def of(paper: Paper) -> Judgement:

@@ -10,6 +10,9 @@ cells that it names by `disciplines`, `at` and `tcp_profiles`. It has `seeds`, o
 number, from `first_seed` on, or the paper's, or 1: seeds under which nothing had run when bounds
 were set. With `others` it has that many of the cells that no claim and no ablation needs.
 
+A discipline that is no part of the kernel or of this project is in a directory, which `modules`
+names (docs/your-own.md).
+
 The claims can be judged again with other TCP profiles than the paper's own: `tcp_profile.NAME` has
 parameters of every scenario (`set`) and options with the disciplines that get them (`options`).
 Only the cells that a claim itself needs run there, and those of comparisons that name the profile.
@@ -30,7 +33,7 @@ from aqmlab.run.params import Value
 from aqmlab.run.scenario import find
 from aqmlab.run.topology import frame_bytes
 
-from . import claims, demo_workloads, schema, store, sweep
+from . import claims, demo_workloads, schema, search, store, sweep
 
 PAPERS = ROOT / "netns-scenarios" / "papers"
 SWEEP = "sweep.toml"
@@ -59,7 +62,8 @@ class Experiment:
     claim; flows: keep each flow's goodput; step_s: and each group's in such steps; delay: and the
     distribution of its datagrams'; lengths: and how long its queues are, and how often within these
     two lengths, in packets; era: parameters that another era sets, whatever set and axes say;
-    where: parameters that some cells have by themselves."""
+    where: parameters that some cells have by themselves; search: run only the cells of one more
+    axis that a bisection asks for."""
 
     name: str
     scenario: str
@@ -75,6 +79,7 @@ class Experiment:
     lengths: Sequence[float] = ()
     era: Mapping[str, Value] = field(default_factory=dict)
     where: Sequence[Where] = ()
+    search: search.Search | None = None
 
     def of_cell(self, discipline: str, at: Mapping[str, Value]) -> dict[str, Value]:
         """The parameters of one cell but for its axes': `set`, and over it those of each `where`
@@ -92,9 +97,10 @@ class Experiment:
 
     @property
     def points(self) -> list[dict[str, Value]]:
-        """All combinations of the axes' values."""
-        return [dict(zip(self.axes, values, strict=True))
-                for values in itertools.product(*self.axes.values())]
+        """All combinations of the axes' values, with those of the search."""
+        axes = {**self.axes, **({self.search.axis: self.search.values} if self.search else {})}
+        return [dict(zip(axes, values, strict=True))
+                for values in itertools.product(*axes.values())]
 
 
 @dataclass(frozen=True)
@@ -170,8 +176,10 @@ class Paper:
                         or claims.needed(listed, experiment.name, name, point)
                         or self._contested(experiment.name, point)):
                     seed = experiment.numbers[at]
-                    yield Cell(experiment, name, point, seed,
-                               words(experiment, self.disciplines, name, point, seed))
+                    module = self.text.get("modules", {}).get(name)
+                    yield Cell(experiment, name, point, seed, (
+                        *words(experiment, self.disciplines, name, point, seed),
+                        *(("--module", module) if module else ())))
 
     def _contested(self, experiment: str, at: Mapping[str, Value]) -> bool:
         """Whether a contest that is held in this era, too, is at this point."""
@@ -183,9 +191,18 @@ class Paper:
         """Of all cells, by their names."""
         return {cell.name: shlex.join(cell.words) for cell in self.cells()}
 
-    def made(self) -> list[store.Row]:
+    @property
+    def searches(self) -> dict[str, search.Search]:
+        """The searches, by the names of their experiments."""
+        return {one.name: one.search for one in self.experiments if one.search}
+
+    def ran(self) -> list[store.Row]:
         """Read the rows of its cells. Rows of cells or seeds that it no longer has are left out."""
         return store.of(self.stored(), self.commands())
+
+    def made(self) -> list[store.Row]:
+        """Read the rows of its cells, with those of each search folded into one."""
+        return search.folded(self.ran(), self.searches)
 
     def stored(self) -> list[store.Row]:
         """Read all rows with this TCP profile."""
@@ -263,7 +280,8 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 min(own, one.get("others", own)),
                 one.get("flows", False), one.get("step_s", 0), one.get("delay", False),
                 one.get("lengths", ()), theirs,
-                _where(one, era, (OWN, *text.get("tcp_profile", {})), changed.get("set", {}))))
+                _where(one, era, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})),
+                search.Search(**one["search"]) if "search" in one else None))
     return Paper(name, text, known, text.get("absent", {}), experiments, era)
 
 

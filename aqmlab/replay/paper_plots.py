@@ -41,6 +41,15 @@ def _line(name: str, spec: Mapping[str, Any], experiment: Experiment,
     return svg_plots.Line(name, points)
 
 
+def _slopes(powers: Sequence[float],
+            points: Sequence[tuple[float, float, float]]) -> list[svg_plots.Line]:
+    """Powers of x through the first of these points."""
+    x, y, _ = points[0]
+    ends = (x, points[-1][0])
+    return [svg_plots.Line(f"slope {power:g}", [(end, y * (end / x) ** power, 0.0) for end in ends],
+                           marked=False) for power in powers]
+
+
 def _flows(spec: Mapping[str, Any], experiment: Experiment,
            made: Sequence[Row]) -> list[svg_plots.Panel]:
     """A panel for each discipline: every flow's goodput, of the first seed, Mb/s."""
@@ -116,9 +125,10 @@ def plot(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
         lines = [_line(name, mine, experiment, made)
                  for name in mine.get("disciplines", experiment.disciplines)]
         if lines := [line for line in lines if line.points]:
+            lines += _slopes(mine.get("slopes", ()), lines[0].points)
             panels.append(svg_plots.Panel(
                 mine.get("title", ""), mine["x_title"], mine["y_title"], lines,
-                mine.get("x_log", False), mine.get("at_y")))
+                mine.get("x_log", False), mine.get("at_y"), mine.get("y_log", False)))
     return svg_plots.picture(panels) if panels else ""
 
 

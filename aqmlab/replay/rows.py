@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -98,12 +99,20 @@ def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
     return made
 
 
+def worst_share(goodput_bps: Any, fair_share_bps: float) -> float:
+    """Return the mean goodput of the 5 % of flows, at least one, that have least, over the fair
+    share."""
+    worst = np.sort(goodput_bps)[: math.ceil(len(goodput_bps) / 20)]
+    return float(np.mean(worst)) / fair_share_bps
+
+
 def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
-            step_s: float = 0, delay: bool = False,
+            worst: bool = False, step_s: float = 0, delay: bool = False,
             band: Sequence[float] = ()) -> dict[str, Any]:
     """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
-    with each flow's goodput; step_s: with each group's over time, if not 0; delay: with the
-    distribution of each group's; band: with `lengths`, if it has a low and a high end."""
+    with each flow's goodput; worst: with the share of the worst flows; step_s: with each group's
+    over time, if not 0; delay: with the distribution of each group's; band: with `lengths`, if it
+    has a low and a high end."""
     result = logs.load_result(directory)
     run = logs.read_run(directory)
     figures: dict[str, Any] = {
@@ -129,6 +138,9 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
     if flows:
         goodput = elastic_goodput_bps(logs.read(directory))
         figures["flows_bps"] = [float(x) for x in goodput]
+    if worst:
+        figures["worst_share"] = worst_share(elastic_goodput_bps(logs.read(directory)),
+                                             result["summary"]["fair_share_bps"])
     if step_s:
         figures["series_bps"] = series(directory, step_s)
     if delay:

@@ -17,15 +17,28 @@ from aqmlab.report import html_report, load_runs
 from aqmlab.run import run_directory
 from aqmlab.run.params import Value
 
-from . import claims, ledger, rows, store, sweep, time_plots
+from . import claims, ledger, rows, search, store, sweep, time_plots
 from .claims import Claim
 from .paper import OWN, Cell, Paper, load, names
 
 
 def missing(paper: Paper) -> dict[str, Cell]:
-    """Cells that have no row, or one of another command, by name."""
-    have = {row["cell"] for row in paper.made()}
-    return {cell.name: cell for cell in paper.cells() if cell.name not in have}
+    """Return the cells that have no row, or one of another command, by name.
+
+    Of a search, return only those that it asks for next.
+    """
+    rows = paper.ran()
+    have = {row["cell"] for row in rows}
+    found = search.by_search(rows, paper.searches)
+    made = {}
+    for cell in paper.cells():
+        if one := cell.experiment.search:
+            of, value = one.key(cell.experiment.name, cell.discipline, cell.seed, cell.at)
+            if value not in one.following(found.get(of, {})):
+                continue
+        if cell.name not in have:
+            made[cell.name] = cell
+    return made
 
 
 def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
@@ -37,7 +50,8 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
          "experiment": cell.experiment.name, "discipline": cell.discipline,
          "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
          "bounds": bounds},
-        directory, flows=cell.experiment.flows, step_s=cell.experiment.step_s,
+        directory, flows=cell.experiment.flows, worst=bool(cell.experiment.search),
+        step_s=cell.experiment.step_s,
         delay=cell.experiment.delay, band=cell.experiment.lengths)
 
 
@@ -132,19 +146,23 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
     words = [paper.name, *(["quick"] if args.quick else []),
              *([paper.era] if paper.era != OWN else [])]
     there = argparse.Namespace(**vars(args) | {"out": args.out / "-".join(words)})
-    wanted = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
     for_ = [claim for claim in claims.load(paper.directory)
             if not args.claims or claim.id in args.claims]
-    wanted = {name: cell for name, cell in wanted.items()
-              if not args.figures and _asked(args, for_, cell)}
     made: list[dict[str, Any]] = []
     failed: list[str] = []
-    for at in sorted({cell.round for cell in wanted.values()}):
-        failed += _round(there, paper, {n: c for n, c in wanted.items() if c.round == at}, made)
+
+    def wanted() -> dict[str, Cell]:
+        cells = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
+        return {name: cell for name, cell in cells.items() if not args.figures
+                and name not in {*failed, *(row["cell"] for row in made)}
+                and _asked(args, for_, cell)}
+
+    while cells := wanted():
+        for at in sorted({cell.round for cell in cells.values()}):
+            failed += _round(there, paper, {n: c for n, c in cells.items() if c.round == at}, made)
     if args.quick:
         print(ledger.quick(paper, made))
-        ran = {row["cell"] for row in made}
-        if done := [there.out / name for name in wanted if name in ran]:
+        if done := [there.out / row["cell"] for row in made]:
             html_report.write(there.out / "report.html", load_runs.collect(done))
             print(f"paper: {there.out / 'report.html'}")
     else:
@@ -197,7 +215,7 @@ def _runs(args: argparse.Namespace, cells: Mapping[str, Cell],
     """Run these, if there are any; the names of those that failed."""
     if not cells:
         return []
-    jobs = {name: sweep.Job(list(cell.words), cell.discipline,
+    jobs = {name: sweep.Job(sweep.from_anywhere(cell.words), cell.discipline,
                             int(cell.at["buffer"]) if "buffer" in cell.at else None)
             for name, cell in cells.items()}
     done = sweep.run(args, jobs, taken=taken)

@@ -63,6 +63,13 @@ def settings(values: Mapping[str, float | str]) -> list[str]:
     return [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
 
 
+def from_anywhere(words: Sequence[str]) -> list[str]:
+    """Return the words for `run` with --module's directory, which is relative to the repository, as
+    an absolute path."""
+    return [str(ROOT / word) if before == "--module" else word
+            for before, word in zip(("", *words), words, strict=False)]
+
+
 def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
         taken: Callable[[str], None] | None = None) -> dict[str, dict[str, Any]]:
     """result.json of each job, by the name of its directory in `args.out`; of a run that failed,

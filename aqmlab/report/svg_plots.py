@@ -34,8 +34,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes, of which that of y begins at 0. at_y: a level to compare with. ValueError:
-    a point that has no place on them."""
+    """One pair of axes, of which that of y begins at 0 unless it is logarithmic. at_y: a level to
+    compare with. ValueError: a point that has no place on them."""
 
     title: str
     x_title: str
@@ -43,12 +43,13 @@ class Panel:
     lines: Sequence[Line]
     x_log: bool = False
     at_y: float | None = None
+    y_log: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what would be drawn outside of the axes, or could not be."""
         for line in self.lines:
             for x, y, _ in line.points:
-                if y < 0 or (self.x_log and x <= 0):
+                if y < 0 or (self.x_log and x <= 0) or (self.y_log and y <= 0):
                     raise ValueError(f"{self.title or self.y_title}: {line.name} has {y:g} at {x:g}"
                                      f", which {'y' if y < 0 else 'a logarithm'} does not show")
 
@@ -96,6 +97,9 @@ class _Axes:
         if self.low == self.high:
             self.low, self.high = self.low - 1, self.high + 1
         self.top = top
+        # Of a logarithmic y axis; the rest of the picture's scale is the same for all panels.
+        self.bottom = (min(y for line in panel.lines for _, y, _ in line.points) / 1.3
+                       if panel.y_log else 0.0)
 
     def _scale(self, x: float) -> float:
         return math.log10(x) if self.log else x
@@ -107,7 +111,18 @@ class _Axes:
 
     def y(self, value: float) -> float:
         """Place from the top."""
-        return HEIGHT - BOTTOM - min(1.0, value / self.top) * (HEIGHT - TOP - BOTTOM)
+        part = value / self.top
+        if self.bottom:
+            part = math.log(max(value, self.bottom) / self.bottom) / math.log(
+                self.top / self.bottom)
+        return HEIGHT - BOTTOM - min(1.0, part) * (HEIGHT - TOP - BOTTOM)
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [times * 10.0**power for power in powers for times in (1, 2, 5)
+            if low <= times * 10.0**power <= high]
 
 
 def _ticks(panel: Panel, axes: _Axes) -> list[float]:
@@ -116,16 +131,14 @@ def _ticks(panel: Panel, axes: _Axes) -> list[float]:
     values = sorted({x for line in panel.lines for x, _, _ in line.points})
     if len(values) <= MANY:
         return values
-    decades = range(math.floor(axes.low), math.ceil(axes.high) + 1)
-    return [times * 10.0**decade for decade in decades for times in (1, 2, 5)
-            if values[0] <= times * 10.0**decade <= values[-1]]
+    return _decades(values[0], values[-1])
 
 
 def _panel(panel: Panel, top: float, looks: dict[str, tuple[str, str]]) -> list[str]:
     axes = _Axes(panel, top)
     bottom = HEIGHT - BOTTOM
     out = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(panel.title)}</text>']
-    for value in _steps(0, top):
+    for value in _decades(axes.bottom, top) if axes.bottom else _steps(0, top):
         y = axes.y(value)
         out.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="{GREY}"/><text '
                    f'x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')

@@ -38,7 +38,7 @@ def facts_of(cell: Cell) -> Facts:
     options = list(zip(words[::2], words[1::2], strict=True))
     given = [value for option, value in options if option == "--set"]
     others = {option: value for option, value in options if option != "--set"}
-    assert set(others) == {"--qdisc", "--seed"}
+    assert set(others) - {"--module"} == {"--qdisc", "--seed"}
     assert others["--qdisc"].split()
     assert "{" not in others["--qdisc"]
     return _facts(scenario, *given)
@@ -78,6 +78,7 @@ def plausible(facts: Facts) -> dict[str, Any]:
         "payload": dict.fromkeys(facts.groups, 972),
         "offered_bps": dict.fromkeys(facts.groups, 2e6),
         "flows_bps": [1e6, 2e6],
+        "smallest": {"use": 16, "share": 32}, "at_least": {"use": 16, "share": 32},
         "use": {"rtr": 0.5, "far": 0.5},
         "lengths": {queue: {"mean": 50.0, "sd": 10.0, "max": 90.0, "within": 0.9}
                     for queue in ("packets", "qlen_long", "qlen_short")},
