@@ -172,8 +172,8 @@ def _over_product(metrics: Metrics, criterion: str) -> float:
     return float(metrics["smallest"][criterion] / product)
 
 
-#: Functions of a cell's metrics and of the word before the colon: a group, a phase, a criterion, or a
-#: list of phases over which the mean is taken, as in `0+2+4:use`.
+#: Functions of a cell's metrics and of the word before the colon: a group, a phase, a criterion, or
+#: a list of phases over which the mean is taken, as in `0+2+4:use`.
 DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "mbps": lambda f, group: _group_bps(f, group) / 1e6,
     "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,
