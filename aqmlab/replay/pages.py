@@ -8,8 +8,10 @@ claim and `v("K01")` is its verdict, so that no number in the text can grow stal
 from __future__ import annotations
 
 import functools
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any
 import jinja2
 
 from aqmlab import ROOT
+from aqmlab.measure import derived_metrics
 
 from . import judgement, paper_plots, ranking, time_plots
 from .claim_verdict import CONFIRMED, CONTRADICTED, VERDICTS, Judged
@@ -158,6 +161,22 @@ class PageModel:
         """Heads of the other TCP profiles that have run."""
         return [era.head for era in self.one.eras if era.judged.made]
 
+    def number(self, experiment: str, discipline: str, metric: str, *, scale: float = 1.0,
+               digits: int = 0, **at: Any) -> str:
+        """Return the mean of a metric over the seeds at one point of an experiment, as text.
+
+        at: value of each axis
+        Raises ValueError if no cell at that point has the metric.
+        """
+        values = []
+        for row in self.one.made:
+            if (row["experiment"], row["discipline"], row["at"]) == (experiment, discipline, at):
+                with suppress(derived_metrics.Absent):
+                    values.append(derived_metrics.metric_of(row["figures"], metric))
+        if not values:
+            raise ValueError(f"{self.name}: no {metric} of {discipline} in {experiment} at {at}")
+        return f"{scale * statistics.fmean(values):.{digits}f}"
+
     @property
     def minutes(self) -> float:
         """CPU minutes of all runs with the paper's TCP."""
@@ -228,9 +247,12 @@ def render(template: str, **values: Any) -> str:
 def page(one: PageModel, every: Sequence[PageModel]) -> dict[str, str]:
     """Render the page of a paper and its committed pictures: texts by file name."""
     files = {one.file_of(spec): drawn for spec, drawn, _ in one.pictures if spec.get("main")}
-    files[f"{one.name}.md"] = render(
-        f"{one.name}/page.md.j2", one=one, every=every,
-        m=lambda key: one.every[key].measured, v=lambda key: one.every[key].judged.verdict)
+    for template in sorted((PAPERS / one.name).glob("*.md.j2")):
+        # page.md.j2 is in docs/results; any other one is in docs.
+        name = template.name.removesuffix(".md.j2")
+        files[f"{one.name}.md" if name == "page" else f"../{one.name}-{name}.md"] = render(
+            f"{one.name}/{template.name}", one=one, every=every, number=one.number,
+            m=lambda key: one.every[key].measured, v=lambda key: one.every[key].judged.verdict)
     return files
 
 

@@ -99,8 +99,8 @@ def by_search(rows: Iterable[Row], searches: Mapping[str, Search]
 
 
 def folded(rows: Sequence[Row], searches: Mapping[str, Search]) -> list[Row]:
-    """Return the rows with those of each finished search folded into one. Others of searches are
-    left out."""
+    """Return the rows, with one row for each finished search. Rows of unfinished searches are left
+    out."""
     made = [row for row in rows if row["experiment"] not in searches]
     for (name, *_), found in by_search(rows, searches).items():
         if not searches[name].following(found):

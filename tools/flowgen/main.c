@@ -156,9 +156,14 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	flows_read(command.flows);
+	/* Two sockets per flow. Only root may raise the hard limit. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		struct rlimit more = { .rlim_cur = 32768, .rlim_max = 32768 };
+
 		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
+		if (files.rlim_max >= more.rlim_max ||
+		    setrlimit(RLIMIT_NOFILE, &more))
+			setrlimit(RLIMIT_NOFILE, &files);
 	}
 	run.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	run.timer_fd = timerfd_create(CLOCK_MONOTONIC,
