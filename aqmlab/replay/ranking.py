@@ -7,12 +7,14 @@ is taken seed by seed, and has a 95 % interval.
 
 `floor`: what is less than that from the best is no worse, in the unit that is shown. `needs`: a
 figure of the same cells; who is at most half as good as the best at that one is out of the contest.
+`paper`: the paper that has the experiment, if another. `without`: disciplines that are left out.
 `suffix`: what a discipline's name has behind it in that experiment. `tcp_profiles`: it
 is held in these, too.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -82,13 +84,23 @@ class Standing:
 Every = Sequence[Sequence[Standing]]
 
 
+@functools.cache
+def _other(name: str) -> tuple[Paper, Sequence[Row]]:
+    """Return a paper and the rows of its cells."""
+    paper = load(name)
+    return paper, paper.made()
+
+
 def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[Standing]:
     """All disciplines, the best first and those that are out last, under the seeds that all have;
     none unless these are as many as the experiment's cells have at least."""
+    if "paper" in contest:
+        paper, made = _other(contest["paper"])
     (experiment,) = [e for e in paper.experiments if e.name == contest["experiment"]]
-    values: dict[str, dict[int, float]] = {name: {} for name in experiment.disciplines}
+    values: dict[str, dict[int, float]] = {name: {} for name in experiment.disciplines
+                                            if name not in contest.get("without", ())}
     for row in made:
-        if row["experiment"] == experiment.name and all(
+        if row["experiment"] == experiment.name and row["discipline"] in values and all(
                 row["at"][axis] == value for axis, value in contest["at"].items()):
             with suppress(derived_metrics.Absent):
                 values[row["discipline"]][row["seed"]] = derived_metrics.metric_of(row["figures"],
@@ -98,7 +110,8 @@ def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> 
         return []
     out = set[str]()
     if needs := contest.get("needs"):
-        same = {key: contest[key] for key in ("experiment", "at", "suffix") if key in contest}
+        same = {key: contest[key] for key in ("paper", "without", "experiment", "at", "suffix")
+                if key in contest}
         by_it = standings({**same, **needs}, paper, made)
         if not by_it:
             return []

@@ -80,6 +80,22 @@ def test_a_suffix_is_taken_off_the_name(made_up: Paper) -> None:
     assert found.best == ["lqd"]
 
 
+def test_disciplines_can_be_left_out(made_up: Paper) -> None:
+    found = ranked(made_up, THREE, {"without": ["cake"]})
+    assert [one.name for one in found.every[0]] == ["qsdrr", "pfifo"]
+
+
+def test_a_comparison_can_be_of_another_papers_experiment() -> None:
+    """tdrr's goodputs deviate least, by the rows of papers/buffers."""
+    at = {"flows": 64, "per_flow": 0.25}
+    found = ranking.standings({"paper": "buffers", "experiment": "share", "at": at,
+                               "metric": "summary.sd_over_fair_share"}, load("today"), [])
+    assert found[0].name == "tdrr"
+    values = [row["figures"]["summary"]["sd_over_fair_share"] for row in load("buffers").made()
+              if (row["experiment"], row["discipline"], row["at"]) == ("share", "tdrr", at)]
+    assert list(found[0].values) == values
+
+
 def test_a_seed_that_one_discipline_lacks_is_left_out(made_up: Paper) -> None:
     found = ranked(made_up, {"cake": (1, 2, 3, 90), "pfifo": (5, 5, 5)})
     assert {len(one.values) for one in found.every[0]} == {3}
