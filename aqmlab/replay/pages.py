@@ -22,7 +22,7 @@ import jinja2
 from aqmlab import ROOT
 from aqmlab.measure import derived_metrics
 
-from . import judgement, paper_plots, ranking, time_plots
+from . import calibration, judgement, paper_plots, ranking, time_plots
 from .claim_verdict import CONFIRMED, CONTRADICTED, VERDICTS, Judged
 from .claims import Ablation, Claim
 from .judgement import Judgement, tally
@@ -183,6 +183,11 @@ class PageModel:
         return _minutes(self.one.made)
 
     @property
+    def largest_use(self) -> float:
+        """Largest utilization of a link in a run, which no link should exceed."""
+        return max(float(row["figures"]["summary"]["utilization"]) for row in self.one.made)
+
+    @property
     def hours_of_10000(self) -> tuple[float, float]:
         """CPU hours of 10 000 such cells: on one machine, and as jobs of a cluster."""
         each = 60 * self.minutes / max(1, len({row["cell"] for row in self.one.made}))
@@ -263,7 +268,8 @@ def overview(every: Sequence[PageModel]) -> dict[str, str]:
     def measured(name: str, key: str) -> str:
         return by_name[name].every[key].measured
 
-    values: dict[str, Any] = {"every": every, "by_name": by_name, "m": measured}
+    values: dict[str, Any] = {"every": every, "by_name": by_name, "m": measured,
+                              "laws": calibration.lines()}
     return {"README.md": render("index.md.j2", **values),
             "calibration.md": render("calibration.md.j2", **values)}
 
