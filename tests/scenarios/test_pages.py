@@ -25,6 +25,18 @@ def test_docs_results_is_what_rows_and_claims_give() -> None:
     assert ledger.stale(ledger.RESULTS, ledger.files(models())) == []
 
 
+def test_findings_have_the_numbers_of_the_rows() -> None:
+    """docs/findings.md is written by hand; its table on small buffers is that of 256 flows."""
+    text = (paper.ROOT / "docs" / "findings.md").read_text()
+    section = text.partition("## TDRR shares")[2].partition("\n## ")[0]
+    table = re.findall(r"^\| `(\w+)` \| (\d+) \|", section, re.M)
+    (one,) = (one for one in models() if one.name == "buffers")
+    assert len(table) >= 5
+    for name, number in table:
+        assert number == one.number("share", name, "summary.sd_over_fair_share", scale=100,
+                                    flows=256, per_flow=0.25), name
+
+
 def test_each_page_is_short_and_has_few_pictures() -> None:
     for path in ledger.RESULTS.glob("*.md"):
         assert len(path.read_text().splitlines()) <= LINES, path.name
