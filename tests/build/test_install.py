@@ -207,7 +207,7 @@ def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
     (tree / "file").write_text("a\n")
     of_runs = tree / "netns-scenarios" / "papers" / "a2001"
     of_runs.mkdir(parents=True)
-    for name in ("results.jsonl", "results-today.jsonl", "traces.jsonl"):
+    for name in ("results.parquet", "traces.parquet"):
         (of_runs / name).touch()
     git("add", ".")
     git("commit", "-qm", "two")
