@@ -132,7 +132,7 @@ $(VENV)/.sweeps-ready: requirements/sweeps.txt | $(VENV)/.ready
 $(VENV)/.tests-ready: requirements/tests.txt | packages-tests $(VENV)/.ready
 	$(call pip,tests)
 
-demo: setup ## each discipline on its own ground beside mainline's, in virtual time
+demo: setup ## each discipline beside mainline's, in five workloads
 	$(VENV)/bin/python netns-scenarios/demo
 
 # As long as its cells take; interrupted, the same command goes on. All cores, or JOBS. ARGS are

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compare one qdisc with others in each workload of the demo.
 
-A verdict is about one metric in one workload. It is taken seed by seed, see `ranking.Standing`: a
-difference of less than 5 %, or of less than a metric's floor, counts as none.
+A verdict is about one metric in one workload. It is taken seed by seed, as `comparison` does.
 """
 
 from __future__ import annotations
@@ -27,40 +26,25 @@ from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.qdiscs import names
 from aqmlab.qdiscs.metadata import all_metadata
-from aqmlab.report.intervals import Column, Row, align, column_of, known_mean
-from aqmlab.report.load_runs import Section, deep
+from aqmlab.report.comparison import WORSE, Candidate, candidates
+from aqmlab.report.intervals import Column, align, column_of, deep
+from aqmlab.report.load_runs import Section
 
 from . import demo, sweep
-from .demo_workloads import GROUNDS, TODAY, Discipline, Ground, fields
-from .ranking import WORSE, Standing
+from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields
 
 BETTER, ALIKE = "better", "not distinguishable"
 MARKS = {BETTER: "+", WORSE: "-", ALIKE: " "}
 
 
-def _summary(title: str) -> Column:
-    """Return a column of the report, made for a whole result instead of its summary."""
-    column = column_of(title)
-    return replace(column, get=lambda result: column.get(result["summary"]))
-
-
-def _group(title: str, path: str, scale: float, digits: int) -> Column:
-    return Column(title, lambda result: deep(result["groups"], path), scale, digits, -1)
-
-
 #: A workload without one of the groups has no such metric. The probe is a sparse flow of UDP.
 METRICS = (
-    _summary("goodput"),
-    _summary("sd"),
-    _group("probe delay p50, ms", "probe.delay_ms.p50", 1, 2),
-    _group("probe delay p99, ms", "probe.delay_ms.p99", 1, 2),
-    _group("probe loss, %", "probe.loss", 100, 2),
-    _group("tagged UDP loss, %", "tagged.loss", 100, 2),
-    _group("web request mean, s", "web.completion_s.mean", 1, 2),
+    *(column_of(title) for title in ("goodput", "sd", "probe delay p50", "probe delay p99",
+                                     "probe loss")),
+    Column("tagged UDP loss, %", "loss of tagged UDP",
+           lambda result: deep(result, "groups.tagged.loss"), 100, 2, -1, 0.001, 1.0),
+    column_of("request mean"),
 )
-#: The smallest difference that counts, in the unit of the title. Of a delay it is the time of a
-#: full packet on the link.
-FLOORS = {"sd / fair share, %": 1.0, "probe loss, %": 0.1, "tagged UDP loss, %": 0.1}
 
 
 @dataclass(frozen=True)
@@ -74,19 +58,7 @@ class Verdict:
     word: str
 
 
-def values_of(row: Row, column: Column) -> list[float | None]:
-    """Return a metric of each seed; None where a run does not have it."""
-    return [column.get(result) for result in row.results]
-
-
-def _floor(column: Column, workload: Ground) -> float:
-    """Return the smallest difference that counts, in the unit of the result."""
-    if "delay" in column.title:
-        return workload.frame * 8 / (workload.rate * 1e3)
-    return FLOORS.get(column.title, 0.0) / column.scale
-
-
-def _compared(one: Standing, other: Standing) -> str:
+def _compared(one: Candidate, other: Candidate) -> str:
     if one.beside(other) == WORSE:
         return WORSE
     return BETTER if other.beside(one) == WORSE else ALIKE
@@ -95,21 +67,11 @@ def _compared(one: Standing, other: Standing) -> str:
 def verdicts(sections: Sequence[Section], mine: Sequence[str]) -> Iterator[Verdict]:
     """Compare each discipline of `mine` with each other one, by all metrics that both have."""
     for section in sections:
-        rows = {row.name: row for row in section.rows}
-        workload = GROUNDS[section.any["scenario"]]
         for column in METRICS:
-            floor = _floor(column, workload)
-            found = {name: Standing(name, known, -column.better, floor)
-                     for name, row in rows.items() if (known := _known(values_of(row, column)))}
+            found = {one.name: one for one in candidates(section.rows, column)}
             yield from (Verdict(section, column, one, other, _compared(found[one], found[other]))
                         for one in mine if one in found
                         for other in found if other not in mine)
-
-
-def _known(values: Sequence[float | None]) -> list[float]:
-    """Return all values; none if one is missing."""
-    known = [value for value in values if value is not None]
-    return known if len(known) == len(values) else []
 
 
 def table(section: Section, found: Sequence[Verdict], mine: Sequence[str]) -> str:
@@ -117,14 +79,15 @@ def table(section: Section, found: Sequence[Verdict], mine: Sequence[str]) -> st
     marks = {(one.column.title, one.other): MARKS[one.word] for one in found
              if one.section is section and len(mine) == 1}
     rows = sorted(section.rows, key=lambda row: row.name not in mine)
-    shown = [column for column in METRICS if any(_known(values_of(row, column)) for row in rows)]
+    shown = [column for column in METRICS if any(row.cell(column) for row in rows)]
     cells = [["", *(column.title for column in shown)]]
     for row in rows:
-        means = [(column, known_mean(values_of(row, column))) for column in shown]
+        means = [(column, row.cell(column)) for column in shown]
         cells.append([row.name, *(
             f"{one.text(column.scale, column.digits) if one else ''} "
             f"{marks.get((column.title, row.name), ' ')}" for column, one in means)])
-    return "\n".join([f"{section.any['scenario']}, buffer {section.buffer} packets",
+    return "\n".join([f"{section.about['title']}: {section.any['scenario']}, buffer "
+                      f"{section.buffer} packets",
                       *align(cells), ""])
 
 
@@ -153,7 +116,7 @@ def write_csv(path: Path, found: Sequence[Verdict]) -> None:
             scale = one.column.scale
             numbers = [[name, mean.value * scale, mean.half * scale] for name in
                        (one.mine, one.other)
-                       if (mean := known_mean(values_of(rows[name], one.column)))]
+                       if (mean := rows[name].cell(one.column))]
             writer.writerow([one.section.any["scenario"], one.section.buffer, one.column.title,
                              *itertools.chain(*numbers), one.word])
 
@@ -202,7 +165,7 @@ def known_kind(option: str, kind: str, modules: Sequence[Path]) -> None:
         raise unknown(f"qdisc for {option}", kind, known)
 
 
-def others_in(workload: Ground, against: Sequence[str]) -> list[Discipline]:
+def others_in(workload: Workload, against: Sequence[str]) -> list[Discipline]:
     """Return the disciplines that mine is compared with; without `against` mainline's."""
     mainline = {kind: one for one in workload.rivals
                 if (kind := one.name.split()[0]) not in all_metadata()}
@@ -240,7 +203,7 @@ def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
                         "nothing was run" + (f"; {said.reason}" if said.reason else ""))
 
 
-def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[Ground]]:
+def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[str]]:
     """Return all runs, the names of the disciplines that are compared, and the workloads.
 
     Raises UserError.
@@ -260,20 +223,20 @@ def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[Ground
         if word := next((w for w in placeholders(line) if w not in {*fields(1), "rate"}), None):
             raise unknown("placeholder in --against", word, {*fields(1), "rate"})
     for workload in args.workload:
-        if workload not in GROUNDS:
-            raise unknown("workload", workload, GROUNDS)
-    workloads = [one for name, one in GROUNDS.items() if name in (args.workload or GROUNDS)]
+        if workload not in WORKLOADS:
+            raise unknown("workload", workload, WORKLOADS)
+    workloads = {name: one for name, one in WORKLOADS.items()
+                 if name in (args.workload or WORKLOADS)}
     lines = variants(args.mine, args.set, args.name or f"{kind} (yours)")
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
     jobs: dict[str, sweep.Job] = {}
-    for workload in workloads:
-        probed = replace(workload, settings={**workload.settings, "probe": "on"})
+    for key, workload in workloads.items():
         mine = [replace(workload.line(*line.split(" ", 1)) if " " in line else
                         workload.line(line, ""), name=name) for name, line in lines.items()]
         seeds = range(1, args.seeds + 1)
-        jobs |= demo.jobs_of(probed, mine, seeds, words)
-        jobs |= demo.jobs_of(probed, others_in(workload, against), seeds)
-    return jobs, [*lines], workloads
+        jobs |= demo.jobs_of(key, workload, mine, seeds, words)
+        jobs |= demo.jobs_of(key, workload, others_in(workload, against), seeds)
+    return jobs, [*lines], [*workloads]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -292,7 +255,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help="compare a variant for each value of {NAME} in --mine")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(%(default)s)")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
-                        help=f"only this one of {', '.join(GROUNDS)}; may be given again")
+                        help=f"only this one of {', '.join(WORKLOADS)}; may be given again")
     args = parser.parse_args(argv)
     began = time.monotonic()
     try:
@@ -303,7 +266,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
-    sections = demo.made(args, "compare", jobs, demo.notes(workloads))
+    sections = demo.made(args, "compare", jobs, {
+        name: {**WORKLOADS[name].about(), "advice": ""} for name in workloads})
     found = [*verdicts(sections, mine)]
     write_csv(args.out / "verdicts.csv", found)
     print()

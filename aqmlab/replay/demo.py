@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demo: every discipline of demo_workloads.py on its ground, under some seeds, and a report."""
+"""The demo: run every discipline of demo_workloads.py in its workloads, and write a report."""
 
 from __future__ import annotations
 
@@ -8,55 +8,52 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aqmlab import ROOT
-from aqmlab.report import html_report, load_runs, static_plots
+from aqmlab.report import html_report, load_runs
+from aqmlab.report.cards import card, text
 from aqmlab.report.intervals import text_table
 from aqmlab.run import run_directory
 
 from . import sweep
-from .demo_workloads import GROUNDS, Discipline, Ground
+from .demo_workloads import WORKLOADS, Discipline, Workload
 
 SEEDS = (1, 2, 3)
 
 
-def jobs_of(workload: Ground, disciplines: Iterable[Discipline], seeds: Iterable[int],
-            words: Sequence[str] = ()) -> dict[str, sweep.Job]:
+def jobs_of(name: str, workload: Workload, disciplines: Iterable[Discipline],
+            seeds: Iterable[int], words: Sequence[str] = ()) -> dict[str, sweep.Job]:
     """Return the runs of some disciplines in a workload, by the name of their directory.
 
+    name: of the workload
     words: further words for `run`
     """
     seeds = [*seeds]
     return {
-        "-".join([workload.scenario, *re.findall(r"[\w.=%]+", one.name), str(buffer), str(seed)]):
+        "-".join([name, *re.findall(r"[\w.=%]+", one.name), str(buffer), str(seed)]):
         sweep.Job(
             [workload.scenario, "--qdisc", one.qdisc(buffer), "--seed", str(seed),
              *sweep.settings(workload.settings), *words],
-            one.name, buffer)
+            one.name, buffer, name)
         for one in disciplines for buffer in workload.buffers for seed in seeds
     }
 
 
 def jobs() -> dict[str, sweep.Job]:
     """All runs, by the name of their directory."""
-    return {name: job for ground in GROUNDS.values()
-            for name, job in jobs_of(ground, (*ground.rivals, *ground.disciplines), SEEDS).items()}
-
-
-def notes(workloads: Iterable[Ground]) -> str:
-    """Return what readers of the report should know of some workloads."""
-    return " ".join(one.note for one in workloads if one.note)
+    return {directory: job for name, one in WORKLOADS.items() for directory, job in
+            jobs_of(name, one, (*one.rivals, *one.disciplines), SEEDS).items()}
 
 
 def made(args: argparse.Namespace, prog: str, wanted: Mapping[str, sweep.Job],
-         note: str) -> list[load_runs.Section]:
+         about: Mapping[str, Mapping[str, str]]) -> list[load_runs.Section]:
     """Make the runs that are missing, and write their report. Return them as sections.
 
     Raises SystemExit with a message if a run failed, and with 130 if it was interrupted.
     """
     try:
-        done = sweep.run(args, wanted, note)
+        done = sweep.run(args, wanted, about)
     except KeyboardInterrupt:
         print(f"{prog}: interrupted; `{prog} --resume` keeps the finished runs", file=sys.stderr)
         raise SystemExit(130) from None
@@ -69,21 +66,33 @@ def made(args: argparse.Namespace, prog: str, wanted: Mapping[str, sweep.Job],
     return found
 
 
+def wrong_advice(sections: Iterable[load_runs.Section]) -> Iterator[str]:
+    """Yield a line for each discipline that the advice names and that is worse than the best."""
+    for section in sections:
+        answer = card(section)
+        for name in WORKLOADS[section.workload].use:
+            if not answer or name not in answer.as_good:
+                yield (f"the advice for {section.workload} in demo_workloads.py names {name}, "
+                       "which is worse than the best")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 when a run failed, 130 interrupted."""
-    args = sweep.parser("demo", "Compare queue disciplines, each where it is at home.",
+    """Return the exit status: 0, 1 if a run failed or the advice is wrong, 130 if interrupted."""
+    args = sweep.parser("demo", "Compare each discipline with mainline's, in its workloads.",
                         ROOT / "out" / "demo", resume=False).parse_args(argv)
     began = time.monotonic()
-    found = made(args, "demo", jobs(), notes(GROUNDS.values()))
+    found = made(args, "demo", jobs(), {name: one.about() for name, one in WORKLOADS.items()})
     rows = [row for section in found for row in section.rows]
     (args.out / "summary.json").write_text(
         json.dumps([row.as_json() for row in rows], indent=1) + "\n")
-    for section in found:
-        if section.any["scenario"] == "dumbbell":
-            picture = args.out / f"goodput-{section.buffer}.png"
-            picture.write_bytes(static_plots.goodput_picture(section))
     print()
     for section in found:
-        print(f"{section.any['scenario']}, {text_table(section.rows)}")
+        print(f"{section.about['title']}, {text_table(section.rows)}")
+    for section in found:
+        if answer := card(section):
+            print(f"{section.about['title']}\n{text(answer)}\n")
+    wrong = [*wrong_advice(found)]
+    for line in wrong:
+        print(f"demo: {line}", file=sys.stderr)
     print(f"demo: {args.out / 'report.html'}, {time.monotonic() - began:.0f} s in all")
-    return 0
+    return 1 if wrong else 0

@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the demo compares, and where: each discipline on the ground that it is made for.
+"""The demo's workloads: each discipline in those that it is made for, beside mainline's.
 
-A ground is a scenario, its settings, and mainline's disciplines that one would use there today.
-A line gives the name in tables and pictures, and the discipline for a buffer of a given number
-of full packets. On the dumbbell fair queues get 65536 queues (sfq: 1024 slots behind 65536 hash
-values), so that what is compared is the discipline and not its hash: the papers give every flow
-its own queue.
+A workload is a scenario with its settings and a probe, and the disciplines that one would use
+there. A Discipline has the name for tables and plots, and tc's words for a buffer of a given
+number of packets. On the dumbbell, fair queues get 65536 queues (sfq: 1024 slots behind 65536 hash
+values), because the papers give every flow its own queue.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
 from aqmlab.qdiscs.metadata import all_metadata
 
 FRAME = 1514  # bytes of a full packet in the kernel's count
 PACKET_MEMORY = 340  # bytes that the kernel needs for a full packet beside its own length
 RED_WLOG = 10  # w_q = 2^-10, the nearest power of two to the paper's 0.001
+
 
 @dataclass(frozen=True)
 class Discipline:
@@ -90,7 +92,7 @@ def fields(buffer: int, frame: int = FRAME) -> dict[str, int]:
     }
 
 
-#: Mainline's, for grounds where flows are few: with their own defaults, but for the limit.
+#: Mainline's disciplines, where flows are few: with their own defaults except the limit.
 TODAY = {
     "pfifo": "limit {buffer}",
     "choke": "limit {buffer} min {fifth} max {most} avpkt {frame} bandwidth {rate}mbit "
@@ -102,27 +104,42 @@ TODAY = {
     "sfq": "limit {buffer}",
     "dualpi2": "limit {buffer}",
 }
+#: Mainline's disciplines, where flows are many: as many queues as they can have.
+MANY_QUEUES = TODAY | {
+    "sfq": "limit {buffer} depth 127 flows 1024 divisor 65536",
+    "fq_codel": "limit {buffer} flows 65536",
+    "fq_pie": "limit {buffer} flows 65536",
+}
 
 
 @dataclass(frozen=True)
-class Ground:
+class Workload:
     """Where disciplines are compared.
 
-    settings: of the scenario; buffers: packets; frame: bytes of a full packet in the kernel's
-    count; rivals: what ours are set beside; note: for who reads the report.
+    scenario, settings: what runs
+    buffers: sizes in packets
+    frame: bytes of a full packet in the kernel's count
+    rate: of the link, Mb/s
+    rivals: mainline's disciplines, and variants of ours
+    title, note: for readers of the report
+    use, advice: disciplines that a person recommends here, and why; the demo checks that each of
+        them is as good as the best
     """
 
     scenario: str
     settings: Mapping[str, float | str]
     buffers: tuple[int, ...]
     frame: int
-    rate: int  # Mb/s
+    rate: int
     rivals: tuple[Discipline, ...]
     note: str = ""
+    title: str = ""
+    use: tuple[str, ...] = ()
+    advice: str = ""
     disciplines: list[Discipline] = field(default_factory=list)
 
     def line(self, kind: str, options: str) -> Discipline:
-        """A discipline whose options name what `fields` has."""
+        """Return a discipline; `options` may name what `fields` has."""
 
         def qdisc(buffer: int) -> str:
             known = fields(buffer, self.frame) | {"rate": self.rate}
@@ -130,45 +147,65 @@ class Ground:
 
         return Discipline(kind, qdisc)
 
-
-def _ground(scenario: str, settings: Mapping[str, float | str], buffers: tuple[int, ...],
-            frame: int, rate: int, rivals: tuple[str, ...], note: str = "") -> Ground:
-    """One whose rivals are of TODAY, Adaptive RED among them."""
-    bare = Ground(scenario, settings, buffers, frame, rate, ())
-    made = [Discipline("red adaptive", lambda n: adaptive_red(n, frame, rate))
-            if kind == "red" else bare.line(kind, TODAY[kind]) for kind in rivals]
-    return Ground(scenario, settings, buffers, frame, rate, tuple(made), note)
+    def about(self) -> dict[str, str]:
+        """Return the texts for readers of the report."""
+        return {"title": self.title or self.scenario, "advice": self.advice, "note": self.note}
 
 
-GROUNDS = {
-    "dumbbell": Ground(
-        "dumbbell", {"flows": 50, "rate": 250, "warmup": 8, "duration": 10}, (100, 500), FRAME, 250,
-        (Discipline("pfifo", lambda n: f"pfifo limit {n}"),
-         Discipline("red", lambda n: red(n, 250)),
-         Discipline("sfq", lambda n: f"sfq limit {n} depth 127 flows 1024 divisor 65536"),
-         Discipline("fq_codel", lambda n: f"fq_codel limit {n} flows 65536"),
-         Discipline("cake", lambda n: f"cake unlimited memlimit {fields(n)['memory']}"),
-         Discipline("dualpi2", lambda n: f"dualpi2 limit {n}"),
-         Discipline("qsdrr nohysteresis",
-                    lambda n: f"qsdrr limit {n} flows 65536 nohysteresis")),
-        "The dumbbell is half of Kantawala and Turner's in flows, rate and buffers: a flow's share "
-        "and the time that a buffer takes to drain are theirs. Fair queues have 65536 queues there "
-        "(sfq 1024 slots, cake its 1024), so that collisions of the hash play no part. red has "
-        "their table 1: "
-        "max_p 0.01, w_q 1/1024, min 20 % and max 100 % of the buffer; mainline's drops every "
-        "arrival while the average is above max.",
+def _workload(scenario: str, settings: Mapping[str, float | str], buffer: int, rate: int,
+              rivals: Sequence[str], *, frame: int = FRAME, probe_gap: int | None = None,
+              options: Mapping[str, str] = MappingProxyType(TODAY), **texts: Any) -> Workload:
+    """Return a workload with a probe. `red` is Adaptive RED, `lqd` is qsdrr without hysteresis."""
+    probe = {"probe": "on"} | ({"probe_gap": probe_gap} if probe_gap else {})
+    bare = Workload(scenario, {**settings, **probe}, (buffer,), frame, rate, (), **texts)
+    special = {
+        "red": Discipline("red adaptive", lambda n: adaptive_red(n, frame, rate)),
+        "red 2001": Discipline("red", lambda n: red(n, rate)),
+        "lqd": Discipline("qsdrr nohysteresis",
+                          lambda n: f"qsdrr limit {n} flows 65536 nohysteresis"),
+    }
+    return replace(bare, rivals=tuple(
+        special[kind] if kind in special else bare.line(kind, options[kind]) for kind in rivals))
+
+
+WORKLOADS = {
+    "small-buffer": _workload(
+        "dumbbell",
+        {"flows": 256, "rate": 500, "access": 100, "era": "today", "warmup": 5, "duration": 8},
+        64, 500, ("pfifo", "red", "sfq", "fq_codel", "fq_pie", "cake", "dualpi2", "lqd"),
+        options=MANY_QUEUES,
+        title="More flows than packets of buffer",
+        use=("tdrr",),
+        advice="Use tdrr where the buffer holds fewer packets than there are flows. A queue of one "
+        "packet says nothing about its flow, and tdrr remembers what each flow has sent.",
     ),
-    "udp-blast": _ground(
-        "udp-blast", {"warmup": 5, "duration": 20, "tagged_flows": 6}, (100,), FRAME, 10,
+    "dumbbell": _workload(
+        "dumbbell", {"flows": 50, "rate": 250, "warmup": 8, "duration": 10}, 500, 250,
+        ("pfifo", "red 2001", "sfq", "fq_codel", "cake", "dualpi2", "lqd"), options=MANY_QUEUES,
+        title="Ten packets of buffer per flow",
+        note="The dumbbell is half of Kantawala and Turner's in flows, rate and buffer, so a "
+        "flow's share and the time that a buffer takes to drain are theirs. Fair queues have "
+        "65536 queues (sfq 1024 slots, cake its 1024), so collisions of the hash hardly matter. "
+        "red has their table 1: max_p 0.01, w_q 1/1024, min 20 % and max 100 % of the buffer. "
+        "Mainline's red drops every arrival while the average is above max.",
+    ),
+    # A datagram every 100 ms: with the default of 20 ms the probe would take 1 % of the link.
+    "udp-blast": _workload(
+        "udp-blast", {"warmup": 5, "duration": 20, "tagged_flows": 6}, 100, 10,
         ("pfifo", "red", "choke", "codel", "pie", "dualpi2", "sfq", "fq_codel", "cake"),
-        note="Against the blast, choke has min 20 % and max 90 % of the buffer."),
-    # Its queue is read in step with nothing that sends.
-    "web-mix": _ground("web-mix", {"duration": 80, "sample": 30}, (160,), 1014, 3,
-                       ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake")),
-    "step-load": _ground(
-        "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, (200,), FRAME, 50,
-        ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake")),
+        probe_gap=100, title="One sender that ignores losses",
+        note="In udp-blast, choke has min 20 % and max 90 % of the buffer."),
+    "step-load": _workload(
+        "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, 200, 50,
+        ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake"),
+        title="Flows that come and go"),
+    # The queue is read every 30 ms, which no sender's interval divides.
+    "web-mix": _workload(
+        "web-mix", {"duration": 80, "sample": 30}, 160, 3,
+        ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake"), frame=1014,
+        probe_gap=100, title="Web pages beside downloads"),
 }
 for _kind, _metadata in all_metadata().items():
-    _on = GROUNDS[_metadata["SCENARIO"]]
-    _on.disciplines.append(_on.line(_kind, _metadata["DEMO"]))
+    for _one in WORKLOADS.values():
+        if _one.scenario == _metadata["SCENARIO"]:
+            _one.disciplines.append(_one.line(_kind, _metadata["DEMO"]))

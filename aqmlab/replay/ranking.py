@@ -23,62 +23,23 @@ from typing import Any
 
 from aqmlab.measure import derived_metrics
 from aqmlab.qdiscs.metadata import all_metadata
-from aqmlab.report import intervals
+from aqmlab.report.comparison import GOOD, UNTOLD, WORSE, Candidate
 
 from .paper import Paper, load
 
 Row = Mapping[str, Any]
 
-#: Of the best one's figure: what is worse by less is as good.
-MARGIN = 0.05
-#: Half of an interval that is more of the mean than this.
-FAR = 0.25
-GOOD, UNTOLD, WORSE = "tie", "inconclusive", "worse"
-
 #: A discipline of ours by another name.
 LQD = "lqd"
 
-@dataclass(frozen=True)
-class Standing:
-    """A discipline's figures in a contest, by seed. sign: -1 where most is best; floor: a
-    difference that is none; out: it cannot win."""
 
-    name: str
-    values: Sequence[float]
-    sign: int
-    floor: float = 0.0
-    out: bool = False
-
-    @property
-    def mean(self) -> intervals.Mean:
-        """Over the seeds."""
-        return intervals.mean(self.values)
+class Standing(Candidate):
+    """A discipline of a paper's cells, with its values of one metric."""
 
     @property
     def ours(self) -> bool:
-        """Whether it is of this project."""
+        """Return whether this project provides it."""
         return self.name == LQD or self.name in all_metadata()
-
-    def beyond(self, best: Standing, times: float) -> intervals.Mean:
-        """By how much it is worse than so many times the best under the same seed, and than the
-        best and the floor: see `intervals.beyond`."""
-        worst = max if self.sign > 0 else min
-        limits = [worst(times * other, other + self.sign * self.floor) for other in best.values]
-        return intervals.beyond(self.values, limits, self.sign)
-
-    def beside(self, best: Standing) -> str:
-        """GOOD, UNTOLD or WORSE."""
-        if self.out:
-            return WORSE
-        beyond = self.beyond(best, 1 + self.sign * MARGIN)
-        if self is best or beyond.value + beyond.half <= 0:
-            return GOOD
-        return WORSE if beyond.value - beyond.half > 0 else UNTOLD
-
-    def half_as_good(self, best: Standing) -> bool:
-        """At most: half of the best, or twice as much where the least is best."""
-        beyond = self.beyond(best, 2.0**self.sign)
-        return self.out or beyond.value - beyond.half > 0
 
 
 Every = Sequence[Sequence[Standing]]

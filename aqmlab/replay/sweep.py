@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from labkit import engines
@@ -35,12 +36,18 @@ LOG = "sweep.log"
 
 @dataclass(frozen=True)
 class Job:
-    """One run: the words after `run`; and where it belongs in tables and pictures: the
-    discipline's name, and its buffer in packets, if that is what is compared."""
+    """One run, and where it belongs in tables and plots.
+
+    words: the words after `run`
+    name: of the discipline
+    buffer: in packets, if buffers are compared
+    workload: its name, if the sweep has several
+    """
 
     words: list[str]
     name: str
     buffer: int | None = None
+    workload: str = ""
 
 
 def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.ArgumentParser:
@@ -70,11 +77,15 @@ def from_anywhere(words: Sequence[str]) -> list[str]:
             for before, word in zip(("", *words), words, strict=False)]
 
 
-def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
+def run(args: argparse.Namespace, jobs: Mapping[str, Job],
+        about: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
         taken: Callable[[str], None] | None = None) -> dict[str, dict[str, Any]]:
-    """result.json of each job, by the name of its directory in `args.out`; of a run that failed,
-    none. `note` is for who reads the report; `taken` gets the name of each run that is whole, as
-    soon as it is."""
+    """Make the runs that are missing. Return result.json of each job that did not fail, by the name
+    of its directory in `args.out`.
+
+    about: for the report, by workload: title, advice and note
+    taken: called with the name of each run as soon as it is whole
+    """
     directory: Path = args.out.resolve()
     if not args.resume and (directory / logs.SWEEP).exists():
         for name in json.loads((directory / logs.SWEEP).read_text())["runs"]:
@@ -84,7 +95,8 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job], note: str = "",
             shutil.rmtree(directory / name)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / logs.SWEEP).write_text(json.dumps(
-        {"note": note, "runs": {name: asdict(job) for name, job in jobs.items()}}, indent=1) + "\n")
+        {"workloads": {name: dict(texts) for name, texts in about.items()},
+         "runs": {name: asdict(job) for name, job in jobs.items()}}, indent=1) + "\n")
     print("the lab's kernel, modules and tools", file=sys.stderr, flush=True)
     try:
         booted = engines.run(Request(["true"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The report of any run or runs: one HTML file that needs nothing else. All of it is computed."""
+"""Write the report of any runs: one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from aqmlab.run import run_directory
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import find
 
-from . import interactive_plots, static_plots, tables
-from .intervals import column_of, ranked
+from . import interactive_plots, scatter, tables
+from .cards import Card, card
 from .load_runs import Section, collect
-from .sentences import group_sentences
+from .styles import styles
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
 def _params(scenario: str) -> dict[str, Param]:
-    """The parameters of a scenario, by name; none of one that this checkout does not know."""
+    """Return the parameters of a scenario by name; none if this checkout does not have it."""
     try:
         return {p.name: p for p in find(scenario).params}
     except UserError:
@@ -36,7 +36,7 @@ def _params(scenario: str) -> dict[str, Param]:
 
 
 def _changed(result: Mapping[str, Any]) -> str:
-    """The parameters that are not the defaults, for a heading."""
+    """Return the parameters that are not the defaults, for a heading."""
     known = _params(result["scenario"])
     return " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
                     for key, value in result["parameters"].items()
@@ -44,8 +44,10 @@ def _changed(result: Mapping[str, Any]) -> str:
 
 
 def _heading(section: Section, sections: Sequence[Section]) -> str:
-    """What tells it from the other sections: the scenario, its buffer, and, of several with these,
-    what is set."""
+    """Return the title of a workload, or the scenario, its buffer, and, if that is not enough to
+    distinguish it from other sections, its settings."""
+    if title := section.about.get("title"):
+        return title
     scenario, changed = section.any["scenario"], _changed(section.any)
     alike = [one for one in sections
              if (one.any["scenario"], one.buffer) == (scenario, section.buffer)]
@@ -58,22 +60,20 @@ def _heading(section: Section, sections: Sequence[Section]) -> str:
 
 
 def _text(section: Section) -> str:
-    """The setting, in words."""
-    result, known = section.any, _params(section.any["scenario"])
-    values = ", ".join(
-        f"{key} {f'{value:g}' if isinstance(value, float) else value}"
-        f"{' ' + known[key].unit if key in known and known[key].unit not in key else ''}"
-        for key, value in result["parameters"].items())
-    summary = f"{find(result['scenario']).summary}. " if known else ""
-    fair = result["summary"]["fair_share_bps"]
-    share = f" The fair share of a flow is {fair / 1e6:.3g} Mb/s of payload." if fair else ""
+    """Describe a section in one line."""
+    result = section.any
+    summary = (find(result["scenario"]).summary if _params(result["scenario"])
+               else result["scenario"])
+    flows = sum(group["flows"] for name, group in result["groups"].items() if name != "probe")
+    buffer = f", {section.buffer} packets of buffer" if section.buffer else ""
     seeds = max(len(several) for several in section.runs.values())
-    return (f"{summary[:1].upper()}{summary[1:]}{values}. By the {result['clock']} clock on Linux "
-            f"{result['kernel']}; {seeds} seed{'s' if seeds > 1 else ''}.{share}")
+    return (f"{summary[:1].upper()}{summary[1:]}: {flows} flows, "
+            f"{result['parameters']['rate']:g} Mb/s{buffer}; {seeds} "
+            f"seed{'s' if seeds > 1 else ''}.")
 
 
 def _commands(section: Section) -> Iterator[str]:
-    """Each run's own, but for where its directory was to be."""
+    """Yield the command of each run, without the place of its directory, and its digest."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--out")
     for several in section.runs.values():
@@ -84,40 +84,43 @@ def _commands(section: Section) -> Iterator[str]:
                    + f"\n  digest {run.result['digest']}")
 
 
-def _shown_first(sections: Sequence[Section]) -> list[str]:
-    """Twelve lines are none to read: the first discipline, and the best at what the sentences
-    speak of."""
-    rows = sections[0].rows
-    best = [of[0][0].name
-            for title in ("utilization", "sd", "queue delay p50", "queue delay p99")
-            if (of := ranked(rows, column_of(title)))]
+def _shown_first(sections: Sequence[Section], cards: Sequence[Card | None]) -> list[str]:
+    """Return the disciplines that the plots show at first: all if they are few, else fq_codel, the
+    first one, and the best of each section."""
     names = list(dict.fromkeys(name for section in sections for name in section.runs))
-    return names if len(names) <= 4 else list(dict.fromkeys([names[0], *best]))
+    if len(names) <= 4:
+        return names
+    best = [one.name for answer in cards if answer for one in (*answer.best, *answer.alike)[:1]]
+    return list(dict.fromkeys([*(name for name in names if name.split()[0] == "fq_codel"),
+                               names[0], *best]))
 
 
 def write(path: Path, sections: Sequence[Section]) -> None:
-    """The report of these."""
-    scenarios = sorted({s.any["scenario"] for s in sections})
-    names = dict.fromkeys(name for s in sections for name in s.runs)
-    what = f"{len(names)} queue disciplines" if len(names) > 1 else next(iter(names))
+    """Write the report of some sections."""
+    names = list(dict.fromkeys(name for s in sections for name in s.runs))
+    headings = [_heading(section, sections) for section in sections]
+    what = f"{len(names)} queue disciplines" if len(names) > 1 else names[0]
+    where = f"{len(sections)} workloads" if len(sections) > 1 else headings[0]
     engine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
                                 lstrip_blocks=True)
-    headings = [_heading(section, sections) for section in sections]
+    cards = [card(section) for section in sections]
     main_tables = [tables.of_disciplines(section.rows) for section in sections]
-    data = interactive_plots.data(sections, headings, _shown_first(sections))
+    data = interactive_plots.data(sections, headings, _shown_first(sections, cards))
     path.write_text(engine.from_string(TEMPLATE.read_text()).render(
-        title=f"{what}: {', '.join(scenarios)}",
+        title=f"{what} in {where}",
         sections=[{
             "heading": heading,
             "text": _text(section),
-            "found": group_sentences(section) if len(section.runs) > 1 else "",
+            "about": section.about,
+            "card": answer,
+            "scatter": scatter.picture(scatter.panel(section.rows, styles(names))),
             "table": table,
             "csv": tables.csv_link(table),
             "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",
             "more": tables.of_parts(section),
-            "plots": static_plots.of_section(section),
-        } for section, heading, table in zip(sections, headings, main_tables, strict=True)],
-        notes=list(dict.fromkeys(note for s in sections for note in s.notes)),
+        } for section, heading, answer, table in zip(sections, headings, cards, main_tables,
+                                                     strict=True)],
+        settings=tables.settings(sections, headings, _params),
         commands=[line for section in sections for line in _commands(section)],
         provenance=tables.provenance(sections),
         data=interactive_plots.script_json(data),
@@ -129,7 +132,7 @@ def write(path: Path, sections: Sequence[Section]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 when a run is not whole, 2 when it was asked wrongly."""
+    """Return the exit status: 0, 1 if a run is incomplete, 2 if the arguments are wrong."""
     parser = argparse.ArgumentParser(
         prog="report", description="Draw any run or runs as one HTML file.")
     parser.add_argument("directories", nargs="+", type=Path, metavar="DIR",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The pictures of a report that one can zoom, point at and choose from: Bokeh's, and their data.
+"""The plots of a report that a reader can zoom and filter: Bokeh's models, and their data.
 
-`data` is what report.js shows of it at a time; `pictures` are Bokeh's models as JSON, each with
-sources that report.js fills by their names.
+`data` has everything that the plots can show. `pictures` has Bokeh's models as JSON, with sources
+that report.js fills by name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +20,41 @@ from bokeh.core.types import ID
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool, Range1d
 from bokeh.models.annotations import Span
-from bokeh.palettes import Category20_20, Category20b_20
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 from numpy.typing import NDArray
 
-from aqmlab.measure import logs, metrics, qdisc_state, time_series
+from aqmlab.measure import logs, metrics, qdisc_state
 from aqmlab.qdiscs import xstats
 
-POINTS = 300  # of a line
-MOST_RUNS = 150  # with more than these, the first seed's only: a page of some 6 MB
-QUANTILES = np.linspace(0, 100, 101)
-#: Dark ones first.
-COLOURS = (*Category20_20[::2], *Category20_20[1::2], *Category20b_20[::4])
-#: Statistics that are no state: what was set, or what the queue's own columns say.
+from .styles import styles
+
+POINTS = 60  # of a line
+MOST_RUNS = 160  # with more runs, the plots have only those of the first seed
+QUANTILES = np.linspace(0, 100, 51)
+BAND = (10, 50, 90)  # percentiles of the queue in a stretch of time
+#: Statistics that are no state: settings, and what the queue's own columns have.
 NO_STATE = frozenset({"type", "reserved", "limit", "memory_limit", "bandwidth", "dropped_bytes"})
+GREY = "#808893"
 SCRIPT = Path(__file__).with_name("report.js")
 
 Array = NDArray[np.float64]
 
 
 def _short(values: Iterable[float | int | None]) -> list[float | None]:
-    """Five digits; what is no number is null."""
-    return [None if v is None or math.isnan(v) else float(f"{v:.5g}") for v in values]
+    """Round to four digits; NaN becomes null."""
+    return [None if v is None or math.isnan(v) else
+            round(v) if abs(v) >= 1000 else float(f"{v:.4g}") for v in values]
+
+
+def _band(y: Array) -> list[list[float | None]]:
+    """Return the percentiles BAND of equal stretches of a line, each as a line of POINTS."""
+    parts = np.array_split(y, min(POINTS, len(y)))
+    return [_short(np.percentile(part, q) for part in parts) for q in BAND]
 
 
 def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
-    """Each statistic of the discipline's own that changes, at each sample."""
+    """Return each statistic of the discipline that changes, at each sample."""
     read = qdisc_state.samples(kind, raw)
     names = [n for n in dict.fromkeys(itertools.chain.from_iterable(read)) if n not in NO_STATE]
     found = {}
@@ -57,31 +66,33 @@ def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
 
 
 def of_run(read: logs.Logs) -> dict[str, Any]:
-    """What the pictures show of one run."""
+    """Return what the plots show of one run."""
     facts, queue = read.run["facts"], read.queue
     delay = metrics.queue_delay_ms(queue, facts["rate_bps"], facts["warmup_s"], facts["end_s"])
-    lines = time_series.envelope(queue["packets"], POINTS)
     few = np.unique(np.linspace(0, len(queue["time_s"]) - 1, POINTS).astype(int))
     goodput = metrics.own_goodput_bps(read) / 1e6
     ends = {int(row["flow"]): row for row in read.ends}
     rows = [ends[int(flow)] for flow in read.progress.flows]
-    delays = {"queue": np.percentile(delay, QUANTILES)}
+    kinds = list(dict.fromkeys(row["group"] for row in rows))
+    delays = {}
     measured = read.delays[read.delays[:, 0] >= facts["warmup_s"]]
     of_flow = {int(flow): row["group"] for flow, row in ends.items()}
     groups = np.array([of_flow.get(int(flow), "") for flow in measured[:, 1]])
-    for group in dict.fromkeys(groups):
-        delays[f"datagrams of {group}"] = np.percentile(measured[groups == group, 2], QUANTILES)
+    for group in sorted(set(groups), key=lambda name: (name != "probe", name)):
+        delays[str(group)] = np.percentile(measured[groups == group, 2], QUANTILES)
+    delays["backlog"] = np.percentile(delay, QUANTILES)
     marks = [xstats.marked(read.run["qdisc"], queue.xstats[at]) for at in few]
     return {
         "seed": read.run["seed"],
         "flows": {
             "flow": [int(flow) for flow in read.progress.flows],
-            "group": [row["group"] for row in rows],
+            "group": [kinds.index(row["group"]) for row in rows],
             "rtt": _short(float(row["rtt_ms"] or "nan") for row in rows),
             "again": [int(row["retransmits"] or 0) for row in rows],
             "y": _short(goodput),
         },
-        "queue": {"x": _short(queue["time_s"][lines]), "y": _short(queue["packets"][lines])},
+        "groups": kinds,
+        "queue": _band(queue["packets"]),
         "delays": {of: _short(values) for of, values in delays.items()},
         "time": _short(queue["time_s"][few]),
         "dropped": _short(queue["dropped"][few]),
@@ -91,11 +102,14 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
 
 
 def data(sections: Sequence[Any], headings: Sequence[str], shown: Sequence[str]) -> dict[str, Any]:
-    """All that the pictures can show of the report's sections; `shown` is what they show first."""
+    """Return all that the plots can show.
+
+    shown: the disciplines that are ticked at first
+    """
     names = list(dict.fromkeys(name for s in sections for name in s.runs))
     runs = sum(len(several) for s in sections for several in s.runs.values())
     return {
-        "colours": {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)},
+        "styles": {name: asdict(style) for name, style in styles(names).items()},
         "shown": list(shown),
         "quantiles": [q / 100 for q in QUANTILES],
         "left_out": runs > MOST_RUNS,
@@ -103,62 +117,78 @@ def data(sections: Sequence[Any], headings: Sequence[str], shown: Sequence[str])
             "heading": heading,
             "fair": fair / 1e6 if (fair := section.any["summary"]["fair_share_bps"]) else None,
             "buffer": section.buffer,
-            "runs": {name: [run.drawn.explored for run in
+            "runs": {name: [run.explored for run in
                             (several[:1] if runs > MOST_RUNS else several)]
                      for name, several in section.runs.items()},
         } for section, heading in zip(sections, headings, strict=True)],
     }
 
 
-def _figure(name: str, xlabel: str, ylabel: str, hover: list[tuple[str, str]], *,
-            dots: bool = False, **ranges: Any) -> Any:
-    """An empty picture whose source is called `name`."""
-    picture = figure(height=300, sizing_mode="stretch_width", x_axis_label=xlabel,
-                     y_axis_label=ylabel, tools="pan,box_zoom,wheel_zoom,reset,save",
-                     active_drag="box_zoom", **ranges)
-    if dots:
-        source = ColumnDataSource({key: [] for key in (
-            "x", "y", "name", "colour", "flow", "group", "rtt", "again")}, name=name)
-        tool = HoverTool(tooltips=hover, renderers=[
-            picture.scatter("x", "y", color="colour", size=6, alpha=.8, source=source)])
-    else:
-        source = ColumnDataSource({key: [] for key in ("xs", "ys", "name", "colour", "dash")},
-                                  name=name)
-        tool = HoverTool(tooltips=hover, line_policy="nearest", renderers=[
-            picture.multi_line("xs", "ys", color="colour", line_dash="dash", line_width=1.4,
-                               source=source)])
-    picture.add_tools(tool)
-    picture.toolbar.logo = None
-    picture.toolbar.autohide = True
-    return picture
+def _figure(xlabel: str, ylabel: str, **ranges: Any) -> Any:
+    """Return an empty plot that can be read on white and on black."""
+    made = figure(height=300, sizing_mode="stretch_width", x_axis_label=xlabel,
+                  y_axis_label=ylabel, tools="pan,box_zoom,wheel_zoom,reset,save",
+                  active_drag="box_zoom", **ranges)
+    made.background_fill_alpha = made.border_fill_alpha = 0.0
+    made.outline_line_color = None
+    for part in (made.xaxis, made.yaxis):
+        part.axis_label_text_color = part.major_label_text_color = part.axis_line_color = GREY
+        part.major_tick_line_color = part.minor_tick_line_color = GREY
+        part.axis_label_text_font_style = "normal"
+    made.grid.grid_line_color, made.grid.grid_line_alpha = GREY, 0.25
+    made.toolbar.logo = None
+    made.toolbar.autohide = True
+    return made
+
+
+def _dots(name: str, ylabel: str, hover: list[tuple[str, str]]) -> Any:
+    """Return a plot of flows whose source is called `name`."""
+    made = _figure("flow, by group and goodput", ylabel)
+    source = ColumnDataSource({key: [] for key in (
+        "x", "y", "name", "colour", "mark", "flow", "group", "rtt", "again")}, name=name)
+    made.add_tools(HoverTool(tooltips=hover, renderers=[made.scatter(
+        "x", "y", color="colour", marker="mark", size=6, alpha=.8, source=source)]))
+    made.add_layout(Span(dimension="width", line_color=GREY, line_dash="dashed", name="fair"))
+    return made
+
+
+def _lines(name: str, xlabel: str, ylabel: str, hover: str, *, band: bool = False,
+           **ranges: Any) -> Any:
+    """Return a plot of lines whose source is called `name`, above bands if wanted."""
+    made = _figure(xlabel, ylabel, **ranges)
+    source = ColumnDataSource({key: [] for key in (
+        "xs", "ys", "name", "colour", "dash", *(("around", "between") if band else ()))}, name=name)
+    if band:
+        made.patches("around", "between", color="colour", alpha=.22, line_alpha=0, source=source)
+    made.add_tools(HoverTool(tooltips=[("", "@name"), ("", hover)], line_policy="nearest",
+                             renderers=[made.multi_line("xs", "ys", color="colour", source=source,
+                                                        line_dash="dash", line_width=1.8)]))
+    return made
 
 
 def pictures() -> dict[str, str]:
-    """Bokeh's models of all pictures as JSON, by the name of their place in the page."""
+    """Return Bokeh's models of all plots as JSON, by the name of their place in the page."""
     time = "time, s"
     made = {
-        "flows": _figure("flows", "flow", "goodput, Mb/s", [
+        "flows": _dots("flows", "goodput, Mb/s", [
             ("", "@name"), ("flow", "@flow, @group"), ("goodput", "@y{0.000} Mb/s"),
-            ("RTT at the end", "@rtt ms"), ("retransmitted", "@again")], dots=True),
-        "queue": _figure("queue", time, "packets in the queue",
-                         [("", "@name"), ("", "$data_x{0.00} s: $data_y{0} packets")]),
-        "delays": _figure("delays", "delay, ms", "part that waits no longer",
-                          [("", "@name"), ("", "$data_y{0 %} wait at most $data_x{0.00} ms")],
-                          y_range=Range1d(start=0, end=1.02)),
-        "losses": _figure("losses", time, "packets since the start",
-                          [("", "@name"), ("", "$data_x{0.00} s: $data_y{0}")]),
-        "state": _figure("state", time, "",
-                         [("", "@name"), ("", "$data_x{0.00} s: $data_y{0.[0000]}")]),
+            ("RTT at the end", "@rtt ms"), ("retransmitted", "@again")]),
+        "delays": _lines("delays", "delay, ms", "part that waits no longer",
+                         "$data_y{0 %} wait at most $data_x{0.00} ms",
+                         y_range=Range1d(start=0, end=1.02)),
+        "queue": _lines("queue", time, "packets in the queue",
+                        "$data_x{0.0} s: half of the time below $data_y{0} packets", band=True),
+        "losses": _lines("losses", time, "packets since the start", "$data_x{0.0} s: $data_y{0}"),
+        "state": _lines("state", time, "", "$data_x{0.0} s: $data_y{0.[0000]}"),
     }
-    made["flows"].add_layout(Span(dimension="width", line_color="#c0392b", name="fair"))
     return {name: script_json(json_item(model, ID(name))) for name, model in made.items()}
 
 
 def script_json(what: Any) -> str:
-    """JSON that may stand in a script element."""
+    """Return JSON that can be put into a script element."""
     return json.dumps(what, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
 
 
 def library() -> str:
-    """Bokeh's own script, whole, as an element of the page."""
+    """Return Bokeh's script as an element of the page."""
     return Resources(mode="inline", components=["bokeh"]).render_js()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Several runs of one setting that differ in the seed only: means and 95 % intervals."""
+"""Metrics of runs that differ only in the seed: means and 95 % intervals."""
 
 from __future__ import annotations
 
@@ -30,6 +30,16 @@ class Mean:
                     else " to ".join(dict.fromkeys(ends)) or "infinite")
         value = f"{self.value * scale:.{digits}f}"
         return value if math.isnan(self.half) else f"{value} ±{self.half * scale:.{digits}f}"
+
+    def interval(self, top: float = math.inf) -> tuple[float, float] | None:
+        """Return the ends of a 95 % interval between 0 and `top`; None with one value.
+
+        It is Student's on the scale of the logarithm, by the delta method, cut off at the top.
+        """
+        if math.isnan(self.half):
+            return None
+        factor = math.exp(self.half / self.value) if self.value > 0 else 1.0
+        return self.value / factor, min(top, self.value * factor)
 
 
 def mean(values: Sequence[float]) -> Mean:
@@ -72,39 +82,90 @@ def combine(objects: Sequence[Any]) -> Any:
     return mean([float(o) for o in objects]).value
 
 
+def deep(what: Mapping[str, Any], path: str) -> float | None:
+    """Return a metric by its path, such as `delay_ms.p50`, or None if it does not exist."""
+    value: Any = what
+    for key in path.split("."):
+        value = value.get(key) if value else None
+    return value
+
+
 @dataclass(frozen=True)
 class Column:
-    """A metric of `summary`: its title with unit, how to get it (None where the run has none), and
-    how to print it.
+    """A metric of a run.
 
-    better: 1 when more is better, -1 when less is, 0 when neither.
+    title: with its unit
+    about: the same in words, for a reader who does not know the title
+    get: from result.json; None where the run does not have the metric
+    scale, digits: how it is printed
+    better: 1 when more is better, -1 when less is, 0 when neither
+    floor: a difference that counts as none, in the unit of result.json
+    top: the largest possible value
     """
 
     title: str
+    about: str
     get: Callable[[Mapping[str, Any]], float | None]
     scale: float
     digits: int
     better: int
+    floor: float = 0.0
+    top: float = math.inf
+
+    @property
+    def name(self) -> str:
+        """Return the title without the unit."""
+        return self.title.partition(", ")[0]
+
+    @property
+    def unit(self) -> str:
+        """Return the unit; nothing for an index."""
+        return self.title.partition(", ")[2]
 
 
-def _over_fair(summary: Mapping[str, Any]) -> float | None:
-    goodput, fair = summary["goodput_bps"], summary["fair_share_bps"]
+def _over_fair(result: Mapping[str, Any]) -> float | None:
+    goodput, fair = (result["summary"][key] for key in ("goodput_bps", "fair_share_bps"))
     return goodput["mean"] / fair if goodput and fair else None
 
 
+def _request_mean(result: Mapping[str, Any]) -> float | None:
+    """Return the mean over all requests of all groups, in seconds."""
+    done = [(mean_s, times["completed"]) for group in result["groups"].values()
+            if (times := group.get("completion_s")) and (mean_s := times["mean"]) is not None]
+    count = sum(completed for _, completed in done)
+    return math.fsum(mean_s * completed for mean_s, completed in done) / count if count else None
+
+
+def _at(path: str) -> Callable[[Mapping[str, Any]], float | None]:
+    return lambda result: deep(result, path)
+
+
+#: The probe is a sparse flow of small datagrams. A call feels no difference below 0.5 ms.
 COLUMNS = (
-    Column("utilization, %", lambda s: s["utilization"], 100, 1, 1),
-    Column("goodput / fair share, %", _over_fair, 100, 1, 1),
-    Column("sd / fair share, %", lambda s: s["sd_over_fair_share"], 100, 1, -1),
-    Column("Jain's index", lambda s: s["jain"], 1, 4, 1),
-    Column("queue delay p50, ms", lambda s: s["queue_delay_ms"]["p50"], 1, 2, -1),
-    Column("queue delay p99, ms", lambda s: s["queue_delay_ms"]["p99"], 1, 2, -1),
-    Column("dropped, packets", lambda s: s["dropped"], 1, 0, 0),
+    Column("utilization, %", "Use of the link", _at("summary.utilization"), 100, 1, 1, 0.01, 1.0),
+    Column("goodput / fair share, %", "Goodput of the bulk TCP flows", _over_fair, 100, 1, 1, 0.01),
+    Column("sd / fair share, %", "How unequal the goodputs of the TCP flows are",
+           _at("summary.sd_over_fair_share"), 100, 1, -1, 0.01),
+    Column("Jain's index", "How equal the goodputs are, 1 if all are", _at("summary.jain"), 1, 4, 1,
+           0.001, 1.0),
+    Column("probe delay p50, ms", "Time that half of a sparse flow's packets exceed in the queue",
+           _at("groups.probe.delay_ms.p50"), 1, 2, -1, 0.5),
+    Column("probe delay p99, ms", "Time in the queue that 1 % of a sparse flow's packets exceed",
+           _at("groups.probe.delay_ms.p99"), 1, 2, -1, 0.5),
+    Column("probe loss, %", "Loss of a sparse flow", _at("groups.probe.loss"), 100, 2, -1, 0.001,
+           1.0),
+    Column("request mean, s", "Time until a web request is complete", _request_mean, 1, 2, -1),
+    Column("backlog p50, ms", "Backlog over the rate, median", _at("summary.queue_delay_ms.p50"),
+           1, 2, 0),
+    Column("backlog p99, ms", "Backlog over the rate, 99th percentile",
+           _at("summary.queue_delay_ms.p99"), 1, 2, 0),
+    Column("dropped, packets", "Packets that the discipline dropped", _at("summary.dropped"),
+           1, 0, 0),
 )
 
 
 def column_of(title: str) -> Column:
-    """The one of COLUMNS whose title begins so."""
+    """Return the first of COLUMNS whose title begins with these words."""
     return next(c for c in COLUMNS if c.title.startswith(title))
 
 
@@ -120,11 +181,11 @@ class Row:
     def by_seed(self, column: Column) -> dict[int, float]:
         """Return a column's metric by seed, for the seeds that know it."""
         return {r["seed"]: value for r in self.results
-                if (value := column.get(r["summary"])) is not None}
+                if (value := column.get(r)) is not None}
 
     def cell(self, column: Column) -> Mean | None:
         """A column's mean and interval over the seeds; None where one of them does not know it."""
-        return known_mean([column.get(r["summary"]) for r in self.results])
+        return known_mean([column.get(r) for r in self.results])
 
     def as_json(self) -> dict[str, Any]:
         """As in summary.json: what is in each result's summary, averaged over the seeds."""
@@ -142,10 +203,9 @@ def _half(cell: Mean | None, scale: float) -> float | None:
     return None if cell is None or math.isnan(cell.half) else cell.half * scale
 
 
-def ranked(rows: Sequence[Row], column: Column) -> list[tuple[Row, Mean]]:
-    """Rows from the best to the worst of a column; of those only that know it."""
-    cells = [(row, cell) for row in rows if (cell := row.cell(column))]
-    return sorted(cells, key=lambda rc: -column.better * rc[1].value)
+def columns_of(rows: Sequence[Row]) -> list[Column]:
+    """Return the columns that at least one row has."""
+    return [column for column in COLUMNS if any(row.cell(column) for row in rows)]
 
 
 def align(cells: Sequence[Sequence[str]]) -> list[str]:
@@ -156,10 +216,11 @@ def align(cells: Sequence[Sequence[str]]) -> list[str]:
 
 
 def text_table(rows: Sequence[Row]) -> str:
-    """Of one setting, for a terminal; the buffer, if that is what differs, comes first."""
-    cells = [["", *(c.title for c in COLUMNS)]]
+    """Return the rows of one setting for a terminal, below the buffer, if there is one."""
+    columns = columns_of(rows)
+    cells = [["", *(c.title for c in columns)]]
     cells += [[r.name, *(cell.text(c.scale, c.digits) if (cell := r.cell(c)) else ""
-                         for c in COLUMNS)] for r in rows]
+                         for c in columns)] for r in rows]
     buffer = rows[0].buffer
     lines = [] if buffer is None else [f"buffer {buffer} packets"]
     return "\n".join([*lines, *align(cells), ""])

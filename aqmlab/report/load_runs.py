@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The runs that a report is of, put together with their like.
+"""Load the runs of a report and group them.
 
-Runs that differ in the seed only are a row; those that differ in the discipline are one section;
-and those of another setting, or at another buffer of a sweep, another section.
+Runs that differ only in the seed form a row. Rows that differ only in the discipline form a
+section. Another setting, or another buffer or workload of a sweep, is another section.
 """
 
 from __future__ import annotations
@@ -15,32 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from aqmlab.exceptions import UserError
-from aqmlab.measure import logs, metrics
+from aqmlab.measure import logs
 from aqmlab.run import run_directory
 
 from . import interactive_plots
 from .intervals import Row
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The parts of a run's logs that plots and sentences need.
-
-    explored: see interactive_plots.of_run.
-    goodput_bps: of each elastic flow.
-    time_s, packets: of the queue, at each sample.
-    measured: the samples of the measured time.
-    """
-
-    explored: dict[str, Any]
-    goodput_bps: NDArray[np.float64]
-    time_s: NDArray[np.float64]
-    packets: NDArray[np.float64]
-    measured: slice
 
 
 @dataclass(frozen=True)
@@ -51,50 +31,49 @@ class Run:
     result: Mapping[str, Any]
 
     @functools.cached_property
-    def drawn(self) -> Drawn:
-        """Its logs are large: they are read once, and not kept."""
-        read = logs.read(self.directory)
-        facts, queue = read.run["facts"], read.queue
-        first, last = metrics.window(queue["time_s"], facts["warmup_s"], facts["end_s"])
-        return Drawn(interactive_plots.of_run(read), metrics.elastic_goodput_bps(read),
-                     queue["time_s"], queue["packets"], slice(first, last + 1))
+    def explored(self) -> dict[str, Any]:
+        """Return what the plots need of the logs, which are large and read only once."""
+        return interactive_plots.of_run(logs.read(self.directory))
 
 
 @dataclass(frozen=True)
 class Section:
-    """Runs of one setting, of each discipline in the order of the seeds. notes: see sweep.py."""
+    """Runs with one setting, by discipline, in the order of the seeds.
+
+    about: texts of the sweep for readers: title, advice and note; empty without a sweep
+    """
 
     buffer: int | None
     runs: dict[str, list[Run]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    workload: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[Row]:
-        """As `compare` takes them."""
+        """Return a row for each discipline."""
         return [Row(name, self.buffer, [r.result for r in several])
                 for name, several in self.runs.items()]
 
     @property
     def any(self) -> Mapping[str, Any]:
-        """result.json of one of the runs; what makes the setting is alike in all."""
+        """Return result.json of one of the runs. Its setting is that of all."""
         return next(iter(self.runs.values()))[0].result
 
-    @property
-    def first(self) -> list[tuple[str, Run]]:
-        """The first seed's run of each discipline."""
-        return [(name, several[0]) for name, several in self.runs.items()]
 
-
-def _sweep(directory: Path) -> Mapping[str, Any]:
-    """What the sweep says that made the runs in a directory; nothing if none did."""
+def _sweep(directory: Path) -> dict[str, Any]:
+    """Return the sweep that made the runs in a directory; an empty one if none did."""
     path = directory / logs.SWEEP
-    return dict(json.loads(path.read_text())) if path.exists() else {"runs": {}}
+    made = json.loads(path.read_text()) if path.exists() else {}
+    return {"runs": {}, "workloads": {}} | made
 
 
-def _directories(places: Sequence[Path],
-                 left_out: list[str]) -> Iterator[tuple[Path, dict[str, Any], str]]:
-    """Every directory with a result.json in these or below, once, in the order of its sweep; with
-    what that says of it. `left_out` gets a line for each place that has none."""
+def _directories(places: Sequence[Path], left_out: list[str]) -> Iterator[
+        tuple[Path, dict[str, Any], Mapping[str, Mapping[str, str]]]]:
+    """Yield each directory with a result.json in these or below, once, in the order of its sweep,
+    with the sweep's entries for the run and for the workloads.
+
+    left_out: gets a line for each place that has no result
+    """
     seen = set[Path]()
     for place in places:
         found = [path.parent for path in sorted(place.resolve().rglob(run_directory.RESULT))]
@@ -108,12 +87,14 @@ def _directories(places: Sequence[Path],
                 continue
             seen.add(one)
             sweep = sweeps[one.parent]
-            yield one, sweep["runs"].get(one.name, {}), sweep.get("note", "")
+            yield one, sweep["runs"].get(one.name, {}), sweep["workloads"]
 
 
 def _add(several: list[Run], run: Run) -> None:
-    """To the runs of a discipline, unless it is one of them made again. UserError: another of that
-    seed had other bytes."""
+    """Add a run to those of a discipline, unless it is there already.
+
+    Raises UserError if another run with its seed has another digest.
+    """
     for other in several:
         if other.result["seed"] == run.result["seed"]:
             if other.result["digest"] != run.result["digest"]:
@@ -125,29 +106,29 @@ def _add(several: list[Run], run: Run) -> None:
 
 
 def collect(places: Sequence[Path]) -> list[Section]:
-    """All runs in these directories or below, put together with their like. Runs that differ in
-    more than the seed have not one name, whatever their sweep calls them.
+    """Return all runs in these directories or below as sections.
 
-    What is no whole result is left out with a warning. Raises UserError if nothing else is there.
+    Sections of a sweep's workloads come first, in its order. Runs with different qdisc options get
+    different names, whatever their sweep calls them. An incomplete result is left out with a
+    warning. Raises UserError if there is no complete one.
     """
     sections: dict[str, Section] = {}
     left_out: list[str] = []
-    for directory, label, note in _directories(places, left_out):
+    for directory, label, workloads in _directories(places, left_out):
         try:
             result = logs.load_result(directory)
         except logs.BadLog as error:
             left_out.append(str(error))
             continue
-        buffer = label.get("buffer")
+        buffer, workload = label.get("buffer"), label.get("workload", "")
         setting = json.dumps([result[key] for key in ("scenario", "clock", "kernel", "parameters")]
-                             + [buffer])
-        section = sections.setdefault(setting, Section(buffer))
+                             + [buffer, workload])
+        section = sections.setdefault(setting, Section(
+            buffer, workload=workload, about=workloads.get(workload, {})))
         name = label.get("name", result["qdisc"])
         if (there := section.runs.get(name)) and there[0].result["qdisc"] != result["qdisc"]:
             name = result["qdisc"]
         _add(section.runs.setdefault(name, []), Run(directory, result))
-        if note and note not in section.notes:
-            section.notes.append(note)
     if not sections:
         raise UserError("\n".join(left_out))
     for line in left_out:
@@ -155,12 +136,5 @@ def collect(places: Sequence[Path]) -> list[Section]:
     for section in sections.values():
         for several in section.runs.values():
             several.sort(key=lambda run: run.result["seed"])
-    return sorted(sections.values(), key=lambda s: (s.any["scenario"], s.buffer or 0))
-
-
-def deep(what: Mapping[str, Any], path: str) -> float | None:
-    """Return a metric by its path, such as `delay_ms.p50`, or None if it does not exist."""
-    value: Any = what
-    for key in path.split("."):
-        value = value.get(key) if value else None
-    return value
+    return sorted(sections.values(), key=lambda s: (
+        (0, "", 0) if s.workload else (1, s.any["scenario"], s.buffer or 0)))

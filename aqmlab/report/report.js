@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The report's pictures: shows what was chosen of the data in the page. Tables sort by a click.
+// The report's plots show what the reader chooses. A click on a title sorts a table.
 "use strict";
 
 (() => {
@@ -11,7 +11,7 @@
 
   const option = (select, value, text) => select.add(new Option(text, value));
 
-  /** The runs that are to be seen: [name, run]. */
+  /** The runs that are chosen: [name, run]. */
   function runs() {
     const section = data.sections[byId("section").value];
     const seed = Number(byId("seed").value);
@@ -20,14 +20,19 @@
       .flatMap(([name, several]) => several.filter((r) => r.seed === seed).map((r) => [name, r]));
   }
 
-  /** Fill a picture of lines: each [name, x, y, dash]. */
-  function lines(picture, all) {
-    models[picture].data = {
-      name: all.map(([name]) => name),
-      xs: all.map(([, x]) => x),
-      ys: all.map(([, , y]) => y.map((v) => v ?? NaN)),
-      dash: all.map(([, , , dash]) => dash ?? "solid"),
-      colour: all.map(([name]) => data.colours[name]),
+  /** Fill a plot of lines: each {name, x, y, dash, band}, where band is [low, high]. */
+  function lines(plot, all) {
+    const numbers = (list) => list.map((v) => v ?? NaN);
+    models[plot].data = {
+      name: all.map((line) => line.name),
+      xs: all.map((line) => line.x),
+      ys: all.map((line) => numbers(line.y)),
+      dash: all.map((line) => line.dash ?? data.styles[line.name].dash),
+      colour: all.map((line) => data.styles[line.name].colour),
+      ...(all.some((line) => line.band) ? {
+        around: all.map((line) => [...line.x, ...line.x.toReversed()]),
+        between: all.map(({ band }) => [...numbers(band[0]), ...numbers(band[1]).toReversed()]),
+      } : {}),
     };
   }
 
@@ -41,35 +46,59 @@
   function show() {
     const section = data.sections[byId("section").value];
     const visible = runs();
-    const flows = { x: [], y: [], name: [], colour: [], flow: [], group: [], rtt: [], again: [] };
+    const flows = { x: [], y: [], name: [], colour: [], mark: [], flow: [], group: [], rtt: [],
+                    again: [] };
     for (const [name, run] of visible) {
-      run.flows.flow.forEach((flow, i) => {
-        flows.x.push(flow + 1);
+      const { y, group } = run.flows;
+      const order = [...y.keys()].filter((i) => run.groups[group[i]] !== "probe")
+        .sort((a, b) => group[a] - group[b] || y[a] - y[b]);
+      order.forEach((i, rank) => {
+        const flow = run.flows.flow[i];
+        flows.x.push(rank + 1);
         flows.flow.push(flow + 1);
         flows.name.push(name);
-        flows.colour.push(data.colours[name]);
-        for (const key of ["y", "group", "rtt", "again"]) flows[key].push(run.flows[key][i]);
+        flows.colour.push(data.styles[name].colour);
+        flows.mark.push(data.styles[name].mark);
+        flows.group.push(run.groups[group[i]]);
+        for (const key of ["y", "rtt", "again"]) flows[key].push(run.flows[key][i]);
       });
     }
     models.flows.data = flows;
     models.fair.location = section.fair;
-    lines("queue", visible.map(([name, run]) => [name, run.queue.x, run.queue.y]));
+    lines("queue", visible.map(([name, { time, queue: [low, y, high] }]) => (
+      { name, x: time, y, band: [low, high] })));
 
     refill(byId("of"), [...new Set(visible.flatMap(([, run]) => Object.keys(run.delays)))]);
     const of = byId("of").value;
     lines("delays", visible.filter(([, run]) => run.delays[of])
-      .map(([name, run]) => [name, run.delays[of], data.quantiles]));
+      .map(([name, run]) => ({ name, x: run.delays[of], y: data.quantiles })));
 
     lines("losses", visible.flatMap(([name, run]) => [
-      [name, run.time, run.dropped],
-      ...(run.marked ? [[name, run.time, run.marked, "dashed"]] : []),
+      { name, x: run.time, y: run.dropped, dash: "solid" },
+      ...(run.marked ? [{ name, x: run.time, y: run.marked, dash: "dashed" }] : []),
     ]));
 
     refill(byId("statistic"), [...new Set(visible.flatMap(([, run]) => Object.keys(run.state)))]
       .sort());
     const statistic = byId("statistic").value;
+    byId("inside").hidden = !statistic;
     lines("state", visible.filter(([, run]) => run.state[statistic])
-      .map(([name, run]) => [name, run.time, run.state[statistic]]));
+      .map(([name, run]) => ({ name, x: run.time, y: run.state[statistic] })));
+  }
+
+  const SVG = "http://www.w3.org/2000/svg";
+  const DASHES = { solid: "", dashed: "6", dotted: "2 3", dotdash: "2 3 6 3" };
+
+  /** A short line that looks like the discipline's. */
+  function swatch(style) {
+    const svg = document.createElementNS(SVG, "svg");
+    const line = document.createElementNS(SVG, "path");
+    svg.setAttribute("viewBox", "0 0 26 10");
+    for (const [key, value] of Object.entries({
+      d: "M0 5H26", stroke: style.colour, "stroke-width": 5,
+      "stroke-dasharray": DASHES[style.dash] })) line.setAttribute(key, value);
+    svg.append(line);
+    return svg;
   }
 
   function controls() {
@@ -82,15 +111,13 @@
     seeds();
     byId("section").addEventListener("change", () => { seeds(); show(); });
     for (const id of ["seed", "of", "statistic"]) byId(id).addEventListener("change", show);
-    for (const [name, colour] of Object.entries(data.colours)) {
+    for (const [name, style] of Object.entries(data.styles)) {
       const label = document.createElement("label");
       const box = document.createElement("input");
-      const swatch = document.createElement("i");
       box.type = "checkbox";
       box.checked = chosen.has(name);
       box.value = name;
-      swatch.style.background = colour;
-      label.append(box, swatch, name);
+      label.append(box, swatch(style), name);
       byId("disciplines").append(label);
       box.addEventListener("change", () => {
         if (box.checked) chosen.add(name);
@@ -126,7 +153,7 @@
           return text === "" || Number.isNaN(Number(text)) ? text : Number(text);
         };
         const order = (a, b) => {
-          if (a === "" || b === "") return (a === "") - (b === "");  // what is absent is last
+          if (a === "" || b === "") return (a === "") - (b === "");  // empty cells come last
           const less = typeof a === "number" && typeof b === "number"
             ? a - b : String(a).localeCompare(String(b));
           return down ? -less : less;
@@ -141,7 +168,7 @@
   async function begin() {
     document.documentElement.classList.add("scripted");
     for (const table of document.querySelectorAll("table")) sortable(table);
-    for (const place of document.querySelectorAll(".pictures figure > div")) {
+    for (const place of document.querySelectorAll(".plots figure > div")) {
       await Bokeh.embed.embed_item(read(`model-${place.id}`), place.id);
     }
     for (const name of ["flows", "queue", "delays", "losses", "state", "fair"]) {
@@ -149,7 +176,10 @@
     }
     controls();
     show();
-    for (const still of document.querySelectorAll("details.still")) still.open = false;
+    // A printed page has everything.
+    addEventListener("beforeprint", () => {
+      for (const part of document.querySelectorAll("details")) part.open = true;
+    });
   }
 
   begin();

@@ -1,60 +1,62 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tables of a report: of disciplines, of groups and phases, and of what made the runs."""
+"""The tables of a report: disciplines, groups and phases, settings, and provenance."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from .intervals import COLUMNS, Mean, Row, known_mean, ranked
-from .load_runs import Section, deep
+from aqmlab.run.params import Param
+
+from .cards import interval_text
+from .comparison import candidates, verdicts
+from .intervals import Column, Row, columns_of, deep, known_mean
+from .load_runs import Section
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """text, half of the interval, and whether it is the best of its column."""
+    """Text, the 95 % interval, and a verdict of `comparison`."""
 
     text: str
-    half: str = ""
-    best: bool = False
+    interval: str = ""
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A row of titles, and rows of cells."""
+    """A row of titles with explanations, and rows of cells."""
 
     head: list[str]
     rows: list[list[TableCell]]
+    about: list[str]
 
 
 def of_disciplines(rows: Sequence[Row]) -> Table:
-    """A row for each, with the best of each column marked where two know theirs."""
-    best = {c.title: of[0][1].text(c.scale, c.digits).split()[0]
-            for c in COLUMNS if c.better and (of := ranked(rows, c))[1:]}
-    lines = []
-    for row in rows:
-        cells = [TableCell(row.name)]
-        for column in COLUMNS:
-            cell = _cell(row.cell(column), column.scale, column.digits)
-            best_of = best.get(column.title)
-            cells.append(replace(cell, best=best_of is not None and cell.text == best_of))
-        lines.append(cells)
-    return Table(["", *(c.title for c in COLUMNS)], lines)
+    """Return a row for each discipline, with a verdict in each cell."""
+    columns = columns_of(rows)
+    words = [verdicts(candidates(rows, column)) for column in columns]
+    lines = [[TableCell(row.name), *(_cell(row, column, by_name.get(row.name, ""))
+                                     for column, by_name in zip(columns, words, strict=True))]
+             for row in rows]
+    return Table(["", *(c.title for c in columns)], lines, ["", *(c.about for c in columns)])
 
 
-def _cell(known: Mean | None, scale: float, digits: int) -> TableCell:
-    """Empty where there is no mean."""
+def _cell(row: Row, column: Column, verdict: str = "") -> TableCell:
+    """Return a mean with its interval; an empty cell if there is no mean."""
+    known = row.cell(column)
     if known is None:
         return TableCell("")
-    text, _, half = known.text(scale, digits).partition(" ")
-    return TableCell(text, half)
+    ends = known.interval(column.top)
+    return TableCell(f"{known.value * column.scale:.{column.digits}f}",
+                     interval_text(*ends, column) if ends else "", verdict)
 
 
-#: Title, where it stands, factor, digits.
+#: Title, path in result.json, factor, digits.
 GROUP_COLUMNS = (
     ("flows", "flows", 1, 0), ("RTT, ms", "rtt_ms", 1, 0),
     ("goodput / fair share, %", "share_of_fair", 100, 1), ("loss, %", "loss", 100, 2),
@@ -72,21 +74,27 @@ PHASE_COLUMNS = (
 
 def _detail(section: Section, kind: str, columns: Sequence[tuple[str, str, float, int]],
             parts: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A table with a row for each discipline and part, if there are two parts at least; columns
-    that are empty all over are left out."""
+    """Return a table with a row for each discipline and part, without empty columns; nothing if
+    there is only one part."""
     lines = []
     for name, several in section.runs.items():
         of_run = [parts(run.result) for run in several]
         for part in of_run[0]:
+            means = [known_mean([deep(one[part], path) for one in of_run])
+                     for _, path, _, _ in columns]
             lines.append([TableCell(name), TableCell(part), *(
-                _cell(known_mean([deep(one[part], path) for one in of_run]), scale, digits)
-                for _, path, scale, digits in columns)])
+                TableCell(f"{mean.value * scale:.{digits}f}" if mean else "")
+                for mean, (_, _, scale, digits) in zip(means, columns, strict=True))])
     if len(lines) <= len(section.runs):
         return []
     head = ["", kind, *(title for title, *_ in columns)]
     used = [i for i in range(len(head)) if i < 2 or any(line[i].text for line in lines)]
-    return [{"heading": f"Each {kind}", "table": Table(
+    return [{"heading": f"Each {kind}", "table": _plain(
         [head[i] for i in used], [[line[i] for i in used] for line in lines])}]
+
+
+def _plain(head: list[str], rows: list[list[TableCell]]) -> Table:
+    return Table(head, rows, [""] * len(head))
 
 
 def _phases(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,24 +102,51 @@ def _phases(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_parts(section: Section) -> list[dict[str, Any]]:
-    """Of its groups, and of its phases, with their headings."""
+    """Return the tables of a section's groups and phases, with their headings."""
     return [*_detail(section, "group", GROUP_COLUMNS, lambda r: r["groups"]),
             *_detail(section, "phase", PHASE_COLUMNS, _phases)]
 
 
 def csv_link(table: Table) -> str:
-    """A table as a link that needs no script: mean and half of the interval side by side."""
+    """Return a table as a link that needs no script: each mean beside the ends of its interval."""
     out = io.StringIO()
     writer = csv.writer(out)
     first, *titles = table.head
-    writer.writerow([first or "discipline", *(t for title in titles for t in (title, "±"))])
+    writer.writerow([first or "discipline", *(t for title in titles
+                                              for t in (title, "low", "high"))])
     for name, *cells in table.rows:
-        writer.writerow([name.text, *(t for c in cells for t in (c.text, c.half.strip("± ")))])
+        writer.writerow([name.text, *(t for c in cells for t in (
+            c.text, *(c.interval.split(" to ") if c.interval else ("", ""))))])
     return "data:text/csv;charset=utf-8," + quote(out.getvalue())
 
 
+def settings(sections: Sequence[Section], headings: Sequence[str],
+             known: Callable[[str], Mapping[str, Param]]) -> Table:
+    """Return a row for each parameter and a column for each section.
+
+    known: from the name of a scenario to its parameters
+    """
+    params = {name: param for s in sections for name, param in known(s.any["scenario"]).items()}
+    names = dict.fromkeys(name for s in sections for name in s.any["parameters"])
+    rows = [[TableCell("scenario"), *(TableCell(s.any["scenario"]) for s in sections),
+             TableCell("")]]
+    for name in names:
+        param = params.get(name)
+        rows.append([TableCell(name), *(_setting(s.any["parameters"].get(name), param)
+                                        for s in sections),
+                     TableCell(f"{param.unit}: {param.help}" if param and param.unit else
+                               param.help if param else "")])
+    return _plain(["", *headings, "meaning"], rows)
+
+
+def _setting(value: Any, param: Param | None) -> TableCell:
+    """Return a value, marked if it is not the default."""
+    text = f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
+    return TableCell(text, verdict="set" if text and param and param.default != value else "")
+
+
 def provenance(sections: Sequence[Section]) -> Table:
-    """What the runs were made with: a row for each that differs from the others."""
+    """Return what made the runs, in a row for each discipline and version."""
     lines: dict[tuple[str, ...], None] = {}
     for section in sections:
         for name, several in section.runs.items():
@@ -121,5 +156,5 @@ def provenance(sections: Sequence[Section]) -> Table:
                 image = made["lab"].get("image", "") if made.get("lab") else ""
                 lines[(name, made["version"], run.result["kernel"], image[:12], modules,
                        made["compiler"], made["tc"])] = None
-    return Table(["", "version", "kernel", "its image", "modules' srcversion", "compiler", "tc"],
-                 [[TableCell(text or "") for text in line] for line in lines])
+    return _plain(["", "version", "kernel", "its image", "modules' srcversion", "compiler", "tc"],
+                  [[TableCell(text or "") for text in line] for line in lines])

@@ -261,11 +261,20 @@ def test_row_of_the_comparison(run: Path) -> None:
 
 def test_goodput_over_no_fair_share_is_none(run: Path) -> None:
     result.write(run, Cost(1.0, 0.5))
-    summary = logs.load_result(run)["summary"]
+    made = logs.load_result(run)
     column = intervals.column_of("goodput / fair share")
-    assert column.get(summary) == pytest.approx(140 / 250)
-    assert column.get({**summary, "fair_share_bps": None}) is None
-    assert column.get({**summary, "goodput_bps": None}) is None
+    assert column.get(made) == pytest.approx(140 / 250)
+    for name in ("fair_share_bps", "goodput_bps"):
+        assert column.get({**made, "summary": {**made["summary"], name: None}}) is None
+
+
+def test_mean_of_requests_weighs_each_request_alike() -> None:
+    times = {"a": {"mean": 1.0, "completed": 3}, "b": {"mean": 5.0, "completed": 1},
+             "none": {"mean": None, "completed": 0}}
+    groups = {name: {"completion_s": one} for name, one in times.items()}
+    column = intervals.column_of("request mean")
+    assert column.get({"groups": {**groups, "bulk": {"completion_s": None}}}) == 2
+    assert column.get({"groups": {"bulk": {"completion_s": None}}}) is None
 
 
 def test_mean_is_null_if_a_seed_lacks_the_metric(run: Path) -> None:

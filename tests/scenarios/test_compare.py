@@ -14,13 +14,14 @@ from aqmlab.replay import compare, demo_workloads
 from aqmlab.report.load_runs import Run, Section
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = demo_workloads.Ground(
-    "dumbbell", {"flows": 8, "rate": 20, "warmup": 1, "duration": 2}, (50,), 1514, 20,
-    demo_workloads.GROUNDS["dumbbell"].rivals)
+SMALL = demo_workloads.Workload(
+    "dumbbell", {"flows": 8, "rate": 20, "warmup": 1, "duration": 2, "probe": "on"}, (50,), 1514,
+    20, demo_workloads.WORKLOADS["dumbbell"].rivals)
 
 
-def result(goodput: float, delay_ms: float) -> dict[str, Any]:
-    return {"scenario": "dumbbell", "seed": 1, "groups": {"probe": {
+def result(seed: int, goodput: float, delay_ms: float) -> dict[str, Any]:
+    return {"scenario": "dumbbell", "seed": seed, "parameters": {"mtu": 1500, "rate": 20.0},
+            "groups": {"probe": {
         "delay_ms": {"p50": delay_ms, "p99": delay_ms}, "loss": 0.0}},
         "summary": {"goodput_bps": {"mean": goodput}, "fair_share_bps": 1.0,
                     "sd_over_fair_share": 0.5}}
@@ -28,8 +29,9 @@ def result(goodput: float, delay_ms: float) -> dict[str, Any]:
 
 def words(mine: list[tuple[float, float]], other: list[tuple[float, float]]) -> dict[str, str]:
     """Verdicts by metric, of (goodput over fair share, delay in ms) under each seed."""
-    section = Section(50, {name: [Run(Path(), result(*one)) for one in several]
-                           for name, several in (("mine", mine), ("other", other))})
+    section = Section(50, {
+        name: [Run(Path(), result(seed, *one)) for seed, one in enumerate(several)]
+        for name, several in (("mine", mine), ("other", other))})
     return {one.column.title: one.word for one in compare.verdicts([section], ["mine"])}
 
 
@@ -48,7 +50,7 @@ def words(mine: list[tuple[float, float]], other: list[tuple[float, float]]) -> 
 def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
         mine: list[tuple[float, float]], other: list[tuple[float, float]], goodput: str,
         delay: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare, "GROUNDS", {"dumbbell": SMALL})
+    monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
     found = words(mine, other)
     assert found["goodput / fair share, %"] == goodput
     assert found["probe delay p50, ms"] == found["probe delay p99, ms"] == delay
@@ -84,7 +86,7 @@ def test_a_wrong_option_is_named_before_a_run(
 
 
 def test_each_workload_has_mainlines_baselines_unless_others_are_named() -> None:
-    for workload in demo_workloads.GROUNDS.values():
+    for workload in demo_workloads.WORKLOADS.values():
         usual = {one.name.split()[0] for one in compare.others_in(workload, [])}
         assert {"pfifo", "red", "fq_codel", "cake", "dualpi2"} <= usual
         assert not usual & {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
@@ -103,7 +105,7 @@ def test_a_setting_makes_a_variant_of_each_value() -> None:
 
 
 def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *given: str) -> list[dict[str, str]]:
-    monkeypatch.setattr(compare, "GROUNDS", {"dumbbell": SMALL})
+    monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
     assert compare.main([*given, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "report.html").exists()
     with (tmp_path / "verdicts.csv").open() as file:

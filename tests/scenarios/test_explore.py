@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The pictures that one chooses from: their data, and what a browser makes of it."""
+"""The interactive plots: their data, and what a browser makes of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from aqmlab.measure import time_series
-from aqmlab.report import html_report, interactive_plots
+from aqmlab.report import html_report, interactive_plots, styles
 from tests.scenarios.test_report import make
 
 SETTINGS = {("fair", 2): 2.5, ("fair", 4): 2.5, ("plain", 2): 1.0, ("plain", 4): 0.5}
@@ -40,13 +40,13 @@ def data_of(page: Path) -> dict[str, Any]:
 def test_a_thinned_line_keeps_every_stretchs_peak_and_dip(seed: int) -> None:
     rng = random.Random(seed)
     y = np.array([rng.choice((0.0, rng.random(), 100 * rng.random())) for _ in range(5000)])
-    kept = time_series.envelope(y, interactive_plots.POINTS)
-    assert len(kept) <= interactive_plots.POINTS
+    kept = time_series.envelope(y, time_series.POINTS)
+    assert len(kept) <= time_series.POINTS
     assert (kept[0], kept[-1]) == (0, len(y) - 1)
     assert (np.diff(kept) > 0).all()
     assert {y.max(), y.min()} <= set(y[kept])
     # Between two points that are kept nothing sticks out of the stretch to which it belongs.
-    for part in np.array_split(np.arange(len(y)), interactive_plots.POINTS // 2 - 1):
+    for part in np.array_split(np.arange(len(y)), time_series.POINTS // 2 - 1):
         inside = y[kept[(kept >= part[0]) & (kept <= part[-1])]]
         assert inside.max() == y[part].max()
         assert inside.min() == y[part].min()
@@ -62,12 +62,10 @@ def test_the_page_holds_each_flow_of_each_run(page: Path) -> None:
             flows = runs[0]["flows"]
             # Flow 0 gets 200 kb/s; flow 1 gets 80 kb/s times the factor.
             assert flows["y"] == [0.2, pytest.approx(0.08 * factor)]
-            assert flows["group"] == ["near", "far"]
+            assert [runs[0]["groups"][group] for group in flows["group"]] == ["near", "far"]
             assert flows["again"] == [0, 4]
             # 4, 2 and 0 packets of 1250 bytes at 1 Mb/s, read after the warm-up
-            assert runs[0]["delays"]["queue"][0] == 0
-            assert runs[0]["delays"]["queue"][50] == 20
-            assert runs[0]["delays"]["queue"][100] == 40
+            assert [runs[0]["delays"]["backlog"][i] for i in (0, 25, 50)] == [0, 20, 40]
             assert runs[0]["dropped"] == [0, 7, 8, 12]
             assert runs[0]["marked"] == [0, 2, 2, 5]
             assert runs[0]["state"]["marked"] == [0, 2, 2, 5]
@@ -80,7 +78,43 @@ def test_a_table_can_be_had_as_csv_without_a_script(page: Path) -> None:
     assert "fair%2C" in unescape(links[0][1])
 
 
-# What a reader does, done in the page; what came of it is left in the title.
+def test_band_has_the_percentiles_of_each_stretch_of_time() -> None:
+    """60 stretches with 0, 1, ..., 10 packets each: 1, 5 and 9 are the 10th, 50th and 90th."""
+    low, middle, high = interactive_plots._band(np.array([*range(11)] * 60, dtype=float))
+    assert (low, middle, high) == ([1] * 60, [5] * 60, [9] * 60)
+
+
+def _seen(colour: str, matrix: list[list[float]]) -> np.ndarray:
+    """Return a colour as a dichromat sees it, in linear RGB."""
+    part = np.array([int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.array(matrix) @ np.where(part <= 0.04045, part / 12.92,
+                                       ((part + 0.055) / 1.055) ** 2.4)
+
+
+@pytest.mark.parametrize("matrix", [
+    # Machado, Oliveira and Fernandes 2009, severity 1: protanopia, deuteranopia, tritanopia.
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+     [-0.003882, -0.048116, 1.051998]],
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+     [-0.011820, 0.042940, 0.968881]],
+    [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+     [0.004733, 0.691367, 0.303900]],
+])
+def test_colours_stay_apart_for_colour_blind_readers(matrix: list[list[float]]) -> None:
+    """The nearest two differ by a tenth of a channel's range, or more."""
+    seen = [np.clip(_seen(colour, matrix), 0, 1) ** (1 / 2.4) for colour in styles.COLOURS]
+    apart = min(float(np.linalg.norm(one - other)) for i, one in enumerate(seen)
+                for other in seen[:i])
+    assert apart > 0.1
+
+
+def test_disciplines_with_the_same_colour_have_other_dashes_and_marks() -> None:
+    found = styles.styles(map(str, range(24)))
+    assert len({(one.colour, one.dash) for one in found.values()}) == 24
+    assert len({(one.colour, one.mark) for one in found.values()}) == 24
+
+
+# What a reader does in the page. The results are appended to it.
 PROBE = """
 <script>
 addEventListener("load", () => setTimeout(() => {
@@ -92,7 +126,7 @@ addEventListener("load", () => setTimeout(() => {
     at.dispatchEvent(new Event("change"));
   };
   const flows = () => [...models("flows").data.y].map((y) => y.toFixed(3)).join(" ");
-  said.push(["pictures", document.querySelectorAll(".pictures .bk-Figure").length]);
+  said.push(["plots", document.querySelectorAll(".plots .bk-Figure").length]);
   said.push(["first", flows()]);
   choose("section", "1");
   said.push(["other buffer", flows()]);
@@ -110,8 +144,7 @@ addEventListener("load", () => setTimeout(() => {
   document.getElementById("section").add(new Option("x".repeat(200), "2"));
   const root = document.documentElement;
   said.push(["too wide", root.scrollWidth - root.clientWidth]);
-  said.push(["still pictures", document.querySelectorAll("details.still[open]").length]);
-  const places = [...document.querySelectorAll(".pictures figure > div")];
+  const places = [...document.querySelectorAll(".plots figure > div")];
   said.push(["drawn", places.filter((place) => place.clientHeight > 200).length]);
   const probe = document.createElement("pre");
   probe.id = "probe";
@@ -135,7 +168,7 @@ def test_a_browser_draws_chooses_and_sorts(page: Path, width: int, tmp_path: Pat
     assert found, "the page's script failed before the probe"
     said = json.loads(unescape(found[1]))
     assert said == {
-        "pictures": 5, "drawn": 5, "still pictures": 0, "too wide": 0,
+        "plots": 5, "drawn": 5, "too wide": 0,
         "first": "0.200 0.200 0.200 0.080",
         "other buffer": "0.200 0.200 0.200 0.040",
         "one discipline": "0.200 0.040",
@@ -148,21 +181,18 @@ def test_a_browser_draws_chooses_and_sorts(page: Path, width: int, tmp_path: Pat
                    check=True, timeout=120)  # fmt: skip
     with Image.open(picture) as seen:
         colours = {colour for _, colour in seen.convert("RGB").getcolors(1 << 24) or ()}
-    wanted = {tuple(bytes.fromhex(c[1:])) for c in data_of(page)["colours"].values()}
+    wanted = {tuple(bytes.fromhex(style["colour"][1:]))
+              for style in data_of(page)["styles"].values()}
     assert wanted <= colours, "a discipline's colour is nowhere to be seen"
 
 
-def test_without_scripts_there_are_still_pictures(page: Path, tmp_path: Path) -> None:
-    bare = tmp_path / "bare.html"
-    bare.write_text(re.sub(r"<script(?! type).*?</script>", "", page.read_text(), flags=re.S))
-    picture = tmp_path / "page.png"
-    subprocess.run(
-        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
-         f"--user-data-dir={tmp_path}", "--window-size=1000,3000", f"--screenshot={picture}",
-         bare.as_uri()],
-        capture_output=True, check=True, timeout=120,
-    )  # fmt: skip
-    with Image.open(picture) as seen:
-        colours = {colour: n for n, colour in seen.convert("RGB").getcolors(1 << 24) or ()}
-    reds = sum(n for (r, g, b), n in colours.items() if r > 60 + max(g, b))
-    assert reds > 100, "the fair share's red line of the still pictures is not there"
+def test_page_without_scripts_has_the_cards_the_scatter_and_the_tables(page: Path) -> None:
+    bare = re.sub(r"<script.*?</script>", "", page.read_text(), flags=re.S)
+    assert bare.count('<article class="card">') == bare.count("<svg") == 2
+    assert bare.count("<title>plain: 39.60 ms, 56.0 %</title>") == 1
+
+
+def test_page_loads_nothing(page: Path) -> None:
+    bare = re.sub(r"<script.*?</script>", "", page.read_text(), flags=re.S)
+    assert not re.search(r'(src|href)="(?!#|data:)', bare)
+    assert "<script src" not in page.read_text()

@@ -60,19 +60,46 @@ def test_every_job_is_a_run_that_can_be_asked_for() -> None:
             assert compose(found, settings)[0].flows
 
 
-def test_the_demo_has_each_discipline_once_beside_mainlines() -> None:
+def test_the_demo_has_each_discipline_beside_mainlines_and_a_probe() -> None:
     mainlines = {"cake", "choke", "codel", "dualpi2", "fq_codel", "pie", "sfq"}
     ours = {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
-    seen = []
-    for scenario, ground in demo_workloads.GROUNDS.items():
-        jobs = [job for job in demo.jobs().values() if job.words[0] == scenario]
+    seen = set()
+    for name, workload in demo_workloads.WORKLOADS.items():
+        jobs = [job for job in demo.jobs().values() if job.workload == name]
         names = {job.name for job in jobs}
-        seen += sorted(ours & names)
+        seen |= ours & names
         assert {"pfifo", "dualpi2", "fq_codel", "cake"} < names - ours
         mainlines -= names
-        assert len(jobs) == len(names) * len(ground.buffers) * len(demo.SEEDS)
-    assert sorted(seen) == sorted(ours)
+        assert len(jobs) == len(names) * len(workload.buffers) * len(demo.SEEDS)
+        assert all("probe=on" in job.words for job in jobs)
+        assert {*workload.use} <= names
+        assert all(f"{one} " in f"{workload.advice} " for one in workload.use)
+    assert seen == ours
     assert not mainlines
+
+
+def test_the_demo_leads_with_more_flows_than_packets() -> None:
+    first, workload = next(iter(demo_workloads.WORKLOADS.items()))
+    assert first == "small-buffer"
+    assert workload.settings["flows"] == 256
+    assert workload.buffers == (64,)
+
+
+def section_with(**goodputs: float) -> load_runs.Section:
+    """Return runs of a workload beside a UDP blast, with these parts of the fair share."""
+    return load_runs.Section(100, {name: [load_runs.Run(Path(), {
+        "seed": seed, "phases": [{}], "parameters": {"mtu": 1500, "rate": 10.0},
+        "groups": {"udp": {"delay_ms": {"p50": 1.0}}},
+        "summary": {"goodput_bps": {"mean": goodput}, "fair_share_bps": 1.0}})
+        for seed in (1, 2, 3)] for name, goodput in goodputs.items()}, workload="w")
+
+
+def test_advice_that_the_runs_contradict_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = demo_workloads.Workload("udp-blast", {}, (100,), 1514, 10, (), use=("good", "tie"))
+    monkeypatch.setattr(demo, "WORKLOADS", {"w": workload})
+    assert not [*demo.wrong_advice([section_with(good=1.0, tie=0.98, bad=0.5)])]
+    (line,) = demo.wrong_advice([section_with(good=1.0, tie=0.9, bad=0.5)])
+    assert "names tie, which is worse than the best" in line
 
 
 def test_failed_run_affects_no_other_run_and_keeps_results(
@@ -84,11 +111,12 @@ def test_failed_run_affects_no_other_run_and_keeps_results(
     }
     args = sweep.parser("x", "x", ROOT / "out", resume=True).parse_args(
         ["--out", str(tmp_path), "--jobs", "1"])
-    done = sweep.run(args, jobs, "a note")
+    done = sweep.run(args, jobs, {"": {"note": "a note"}})
     assert list(done) == ["good"]
     assert done["good"]["qdisc"] == "pfifo limit 9"
     (section,) = load_runs.collect([tmp_path])
-    assert (section.buffer, list(section.runs), section.notes) == (9, ["first in"], ["a note"])
+    assert (section.buffer, list(section.runs), section.about) == (
+        9, ["first in"], {"note": "a note"})
     made = (tmp_path / "good" / "result.json").stat().st_mtime_ns
     del jobs["bad"]
     assert list(sweep.run(args, jobs)) == ["good"]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The answer of a report: for each workload the best discipline, those that cannot be distinguished
+from it, and those to avoid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .comparison import ALIKE, AVOID, BEST, WORSE, Candidate, candidates, verdicts
+from .intervals import Column, Row, column_of
+from .load_runs import Section
+
+
+@dataclass(frozen=True)
+class Named:
+    """A discipline and its mean, as text, with the 95 % interval."""
+
+    name: str
+    mean: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """The answer of one section.
+
+    column: the metric that decides
+    best, alike, worse, avoid: disciplines by their verdict, the best first; best is empty if no
+        discipline is worse than another
+    seeds: how many the verdict is based on
+    """
+
+    column: Column
+    best: Sequence[Named]
+    alike: Sequence[Named]
+    worse: Sequence[Named]
+    avoid: Sequence[Named]
+    seeds: int
+
+    @property
+    def as_good(self) -> set[str]:
+        """Return the names of the best and of those that cannot be distinguished from it."""
+        return {one.name for one in (*self.best, *self.alike)}
+
+
+def _preferred(section: Section) -> list[str]:
+    """Return the titles of the metrics that may decide, the first choice first: what the traffic of
+    the workload is most sensitive to."""
+    groups = {name: group for name, group in section.any["groups"].items() if name != "probe"}
+    wanted = []
+    if any(group.get("completion_s") for group in groups.values()):
+        wanted.append("request mean")
+    if any(group.get("delay_ms") for group in groups.values()):
+        wanted.append("goodput")  # of TCP, beside UDP
+    if len(section.any["phases"]) > 1:
+        wanted.append("probe delay p99")
+    return [*wanted, "sd", "probe delay p99", "utilization"]
+
+
+def _collapsed(rows: Sequence[Row]) -> set[str]:
+    """Return the disciplines with at most half of the best goodput. They cannot be the best."""
+    found = candidates(rows, column_of("goodput"))
+    return {one.name for one in found if one.half_as_good(found[0])}
+
+
+def compared(section: Section) -> tuple[Column, list[Candidate]] | None:
+    """Return the metric that decides and the disciplines by it; None if no two have one."""
+    out = _collapsed(section.rows)
+    for title in _preferred(section):
+        found = candidates(section.rows, column := column_of(title), out)
+        if len(found) > 1:
+            return column, found
+    return None
+
+
+def interval_text(low: float, high: float, column: Column) -> str:
+    """Return an interval in the unit of a column."""
+    return " to ".join(f"{end * column.scale:.{column.digits}f}" for end in (low, high))
+
+
+def card(section: Section) -> Card | None:
+    """Return the card of a section; None if it compares nothing."""
+    known = compared(section)
+    if not known:
+        return None
+    column, found = known
+    words = verdicts(found)
+    named = {}
+    for one in found:
+        ends = one.mean.interval(column.top)
+        named[one.name] = Named(one.name, f"{one.mean.value * column.scale:.{column.digits}f}",
+                                interval_text(*ends, column) if ends else "")
+    by_word = {word: [named[name] for name in words if words[name] == word]
+               for word in (BEST, WORSE, AVOID)}
+    alike = [named[name] for name in words if words[name] in ALIKE]
+    return Card(column, by_word[BEST], alike, by_word[WORSE], by_word[AVOID],
+                len(found[0].values))
+
+
+def text(answer: Card) -> str:
+    """Return a card as lines for a terminal."""
+    lines = [("best", answer.best), ("not distinguishable", answer.alike), ("worse", answer.worse),
+             ("at most half as good", answer.avoid)]
+    return "\n".join([f"  decided by {answer.column.title}", *(
+        f"  {word}: {', '.join(f'{one.name} {one.mean}' for one in named)}"
+        for word, named in lines if named)])
