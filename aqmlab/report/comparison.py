@@ -94,4 +94,4 @@ def verdicts(found: Sequence[Candidate]) -> dict[str, str]:
         return {}
     best, *others = found
     words = {one.name: AVOID if one.half_as_good(best) else one.beside(best) for one in others}
-    return {best.name: GOOD if ALIKE >= {*words.values()} else BEST} | words
+    return {best.name: GOOD if {*words.values()} <= ALIKE else BEST} | words
