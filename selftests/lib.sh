@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# For the shell tests: TAP, kselftest exit codes, a private network namespace
-# with a device that sends only what it is told to.
+# Functions for the shell tests: TAP, kselftest exit codes, and a private network
+# namespace with a device of module aqm_gate, which sends only what a test allows.
 
 readonly KSFT_FAIL=1
 readonly KSFT_SKIP=4
@@ -17,7 +17,7 @@ tap_start() {
 	echo "TAP version 13"
 }
 
-# tap_result STATUS NAME [COMMENT]: STATUS is ok, fail or skip
+# tap_result ok|fail|skip NAME [COMMENT]
 tap_result() {
 	tap_count=$((tap_count + 1))
 	case $1 in
@@ -33,7 +33,7 @@ tap_result() {
 	esac
 }
 
-# Print the plan and exit as kselftest wants it.
+# Print TAP's plan and exit with a status of kselftest.
 tap_end() {
 	echo "1..$tap_count"
 	echo "# passed $tap_passed failed $tap_failed skipped $((tap_count - tap_passed - tap_failed))"
@@ -47,22 +47,22 @@ skip_all() {
 	exit "$KSFT_SKIP"
 }
 
-# Run this script again in a private network namespace, which ends with it.
+# enter_namespace ARGUMENT...: run this script again in a private network namespace.
 enter_namespace() {
 	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
 	if [ -z "${AQM_IN_NAMESPACE:-}" ]; then
 		AQM_IN_NAMESPACE=1 exec unshare --net --mount -- "$0" "$@"
 	fi
-	# /sys/class/net is the one of the namespace that mounted it.
+	# sysfs shows the devices of the namespace that mounted it.
 	mount -t sysfs sysfs /sys
 	ip link set lo up
-	# Nothing but the test sends.
+	# IPv6 would send packets on its own.
 	if [ -e /proc/sys/net/ipv6 ]; then
 		echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 	fi
 }
 
-# need_tools NAME...: the small C programs beside this file
+# need_tools NAME...: skip the test unless these programs of this directory are built
 need_tools() {
 	local tool
 	for tool; do
@@ -71,9 +71,9 @@ need_tools() {
 	done
 }
 
-# A process costs a tenth of a second where memory is checked or a processor emulated, so those
-# that are asked most are started once, and obey line by line. All answer on one pipe; what tc
-# shows goes into the file $shown.
+# Starting a process takes 0.1 s under KASAN or on an emulated processor. So tc, ip and burst start
+# once and read commands line by line. Their errors and answers come back on one pipe. tc's output
+# goes to the file $shown.
 start_servers() {
 	local tc ip burst
 	shown=$(mktemp)
@@ -85,77 +85,79 @@ start_servers() {
 	declare -gA fd=([tc]=$tc [ip]=$ip [burst]=$burst) lines=([tc]=0 [ip]=0)
 }
 
-answer_time=300 # s: longer than any takes
+answer_time=300 # s, longer than any command takes
 
-# hear TEXT: an answer that ends with TEXT, in $said without it. If nothing else is said it is read
-# at once: byte by byte costs.
-hear() {
+# read_answer END: read an answer that ends with END, and store it in $answer without END. First it
+# reads as many characters as END has. Usually this is the whole answer. Reading single bytes would
+# be slow.
+read_answer() {
 	local more=
-	read -rt "$answer_time" -N ${#1} -u "$answers_fd" said &&
-		until [[ $said == *"$1" ]]; do
-			if ! IFS= read -rt "$answer_time" -u "$answers_fd" more || [[ $said == burst:* ]]; then
+	read -rt "$answer_time" -N ${#1} -u "$answers_fd" answer &&
+		until [[ $answer == *"$1" ]]; do
+			if ! IFS= read -rt "$answer_time" -u "$answers_fd" more || [[ $answer == burst:* ]]; then
 				break
 			fi
-			said+=$more$'\n'
+			answer+=$more$'\n'
 			more=
 		done
-	if [[ $said != *"$1" ]]; then
-		echo "no answer, but: $said$more" >&2
+	if [[ $answer != *"$1" ]]; then
+		echo "no complete answer in $answer_time s, only: $answer$more" >&2
 		exit "$KSFT_FAIL"
 	fi
-	said=${said%"$1"}
+	answer=${answer%"$1"}
 }
 
-# tell tc|ip LINE...: false if it refuses one of the lines; why is in $said. An unknown word comes
-# last, for what is said of that is known.
-tell() {
+# send tc|ip LINE...: run commands; false if one failed, with the error in $answer. The last line is
+# an unknown word, because its error message is known and shows where the answer ends.
+send() {
 	local text
 	printf -v text '%s\n' "${@:2}" over
 	echo -n "$text" >&"${fd[$1]}"
 	text=${text//[!$'\n']/}
 	lines[$1]=$((lines[$1] + ${#text}))
-	hear "Object \"over\" is unknown, try \"$1 help\".
+	read_answer "Object \"over\" is unknown, try \"$1 help\".
 Command failed -:${lines[$1]}
 "
-	[[ $said != *"Command failed"* ]]
+	[[ $answer != *"Command failed"* ]]
 }
 
-in_tc() {
+run_tc() {
 	: > "$shown"
-	tell tc "$@"
+	send tc "$@"
 }
 
-# show LINE: what tc shows is read next; a refusal must not pass for an empty answer.
+# show LINE: run a tc command whose output matters. If it fails, the test ends, because an error
+# would look like empty output.
 show() {
-	in_tc "$1" || {
-		echo "$1: $said" >&2
+	run_tc "$1" || {
+		echo "$1: $answer" >&2
 		exit "$KSFT_FAIL"
 	}
 }
 
-in_ip() {
-	tell ip "$@"
+run_ip() {
+	send ip "$@"
 }
 
 burst() {
 	echo "$@" >&"${fd[burst]}"
-	hear "offered ${*: -1}"$'\n'
+	read_answer "offered ${*: -1}"$'\n'
 }
 
-# gate_up [QUEUES]: a fresh, shut device. The servers take its index from memory.
+# gate_up [QUEUES]: create a closed device. The index is fixed because the servers cache it.
 gate_up() {
-	in_ip "link add $DEV index 100 up numtxqueues ${1:-1} type gate"
+	run_ip "link add $DEV index 100 up numtxqueues ${1:-1} type gate"
 }
 
-# shellcheck disable=SC2034 # for the caller
-# Lines for tc: hash the packets of mark 77 before they reach the discipline, as the stack has
-# hashed most real packets.
+# shellcheck disable=SC2034 # used by callers
+# Commands for tc: compute the flow hash of packets with mark 77 before they reach the discipline.
+# Most real packets have one.
 gate_hashes="qdisc add dev $DEV clsact
 filter add dev $DEV egress protocol all pref 1 basic match 'not meta(nf_mark eq 77)' action pass
 filter add dev $DEV egress protocol all pref 2 handle 1 flow hash keys rxhash divisor 1"
 
 gate_down() {
-	[ ! -d "/sys/class/net/$DEV" ] || in_ip "link del $DEV"
+	[ ! -d "/sys/class/net/$DEV" ] || run_ip "link del $DEV"
 }
 
 gate_open() {
@@ -166,20 +168,19 @@ gate_credit() {
 	echo "$1" > "/sys/class/net/$DEV/gate/credit"
 }
 
-# shellcheck disable=SC2034 # for the caller
-# Set $sent to the number of packets that have left.
+# shellcheck disable=SC2034 # used by callers
+# Set $sent to the number of packets that the device has sent.
 gate_sent() {
 	read -r sent < "/sys/class/net/$DEV/statistics/tx_packets"
 }
 
-# Sleep without a process: nobody writes to that pipe.
+# Sleep without starting a process: nobody writes to this pipe.
 exec {nap_fd}<> <(:)
 nap() {
 	read -rt "$1" -u "$nap_fd" || :
 }
 
-# wait_until COMMAND...: for what happens soon, 5 s at most; asked less and less
-# often, for each time costs processes
+# wait_until COMMAND...: wait up to 5 s until the command succeeds, with growing pauses
 wait_until() {
 	local pause
 	for pause in 0.01 0.02 0.04 0.08 0.16 0.32 0.64 1.28 2.56; do

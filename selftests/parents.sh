@@ -1,39 +1,42 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Does a queue discipline keep its contract with parents and core?
+# Test whether a queue discipline keeps its contract with its parents and the core.
 #
 #	parents.sh [-p PARENT]... [-c CASE]... [-x PARENT:CASE]... [-b WORDS]
 #		[-f CLASS] [-s NAMES] [-l LIMIT] [-u] [-n] KIND ['OPTIONS']...
 #
-# runs each case under the parents that can make a difference to it, with every
-# set of options. The device sends only what it is told to, so each case decides
-# what waits and what leaves. A case holds if
-#   - while packets wait, parent and child agree on how many, in packets and
-#     bytes;
-#   - after all have left, both are at 0;
-#   - every packet offered was sent or counted as dropped;
-#   - traffic goes on afterwards.
+# It runs each case with every set of options, under each parent that can make a
+# difference. The device sends only what a case allows, so a case controls which
+# packets wait and which leave. A case passes if
+#   - parent and child count the same packets and bytes while packets wait;
+#   - both count 0 after all packets have left;
+#   - every packet was either sent or counted as dropped;
+#   - traffic continues afterwards.
 #
-# -p, -c: only these parents, only these cases; with both, each under each.
-# -x: leave out this case under this parent. -b: words for each burst. -f: the
-# case "filter-class" names this class; "flow" if the discipline does not list
-# what it is named. -s: the statistics that tell where packets went, for the case
-# "handle-0". -l: the limit that the case "change" goes down to, 1 unless given.
-# -u: leave the module loaded at the end. -n: only say what would run.
+# -p  run only these parents
+# -c  run only these cases; with -p, every case under every parent
+# -x  exclude a case under a parent
+# -b  arguments of each burst
+# -f  the class that the case "filter-class" uses; "flow" if tc lists no classes
+# -s  statistics that show where packets went, for the case "handle-0"
+# -l  lowest limit for the case "change" (default 1)
+# -u  leave the module loaded at the end
+# -n  only print the cases that would run
 # shellcheck disable=SC2317 # the cases are called by name
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# The requirements of a case decide under which parents it runs. EVERY: how packets
-# enter and leave is each parent's own. SORTS: a child that goes or comes; one
-# parent of each sort in how it knows that a child holds packets: no parent, a
-# token bucket, a tree, two service curves, a ring, strict bands, one with a
-# queue of its own, several device queues, a parent's parent that never looks
-# again, and our own parent that reports what corrupted memory in older kernels
-# (gate/sch_olddrr.c). FEW: what is in the packet does not reach the parent, so root and two.
+# Sets of parents. A case runs under the smallest set that can make a difference.
+# EVERY is for packets that enter and leave, because each parent has its own code
+# for that. SORTS is for a child that is added or deleted. It has one parent for
+# each way of knowing that a child holds packets: no parent, a token bucket, a
+# tree, two service curves, a ring, strict bands, an own queue, several device
+# queues, a grandparent that never looks again, and our olddrr, which reports
+# what corrupted memory in older kernels (gate/sch_olddrr.c). FEW is for the
+# content of packets, which parents do not see.
 EVERY="root tbf tbf-slow htb htb-slow hfsc drr qfq ets-strict ets prio red sfb netem cbs multiq mq
 	hfsc-ls:prio hfsc-ls:drr hfsc-ls:tbf olddrr olddrr:prio"
 SORTS="root tbf htb hfsc drr ets netem mq hfsc-ls:prio olddrr"
@@ -47,9 +50,9 @@ parents_of() {
 	overflow | turns | change | gso) echo "$EVERY" ;;
 	gso-lost) echo "$SORTS olddrr:prio" ;;
 	replace | delete | down) echo "$SORTS" ;;
-	# The counts by which a parent knows a child: those that have some.
+	# These parents count the packets of a child.
 	filter-drop | filter-steal) echo "root tbf htb hfsc drr netem hfsc-ls:prio olddrr olddrr:prio" ;;
-	# A device queue's own: there is no other parent.
+	# These cases are about device queues.
 	requeue | handle-0) echo root ;;
 	*) echo "$FEW" ;;
 	esac
@@ -57,18 +60,18 @@ parents_of() {
 
 parents=()
 cases=()
-declare -A left_out
+declare -A excluded
 least=1
 hold=
 unload=true
-only_say=false
+list_only=false
 burst_words=()
 class=
 choice=
 while getopts p:c:x:b:f:s:l:unh: opt; do
 	case $opt in
 	u) unload=false ;;
-	n) only_say=true ;;
+	n) list_only=true ;;
 	l) least=$OPTARG ;;
 	b) read -ra burst_words <<< "$OPTARG" ;;
 	f) class=$OPTARG ;;
@@ -76,7 +79,7 @@ while getopts p:c:x:b:f:s:l:unh: opt; do
 	h) hold=$OPTARG ;;
 	p) parents+=("$OPTARG") ;;
 	c) cases+=("$OPTARG") ;;
-	x) left_out[$OPTARG]=1 ;;
+	x) excluded[$OPTARG]=1 ;;
 	*) exit 2 ;;
 	esac
 done
@@ -92,7 +95,7 @@ shift
 [ $# -gt 0 ] || set -- "limit 1" "limit 2" "limit 1000"
 option_sets=("$@")
 
-# Lines "PARENT CASE" of what runs with each set of options.
+# Print a line "PARENT CASE" for each case that runs with each set of options.
 cells() {
 	local case parent
 	local -a some
@@ -108,11 +111,11 @@ cells() {
 			echo "$parent $case"
 		done
 	done | while read -r parent case; do
-		[ -n "${left_out[$parent:$case]:-}" ] || echo "$parent $case"
+		[ -n "${excluded[$parent:$case]:-}" ] || echo "$parent $case"
 	done
 }
 
-if $only_say; then
+if $list_only; then
 	for options in "${option_sets[@]}"; do
 		while read -r parent case; do
 			echo "$parent: $kind $options: $case"
@@ -129,15 +132,16 @@ modprobe -q "sch_$kind" || :
 modprobe -q sch_olddrr || :
 wrong=/sys/module/sch_olddrr/parameters/wrong
 
-# ---- parents: the root is 1:, one below it 2:, the child 10:; $at says where ----
+# ---- parents: the root is 1:, one below it 2:, the child 10: is at $at ----
 
 fails() {
 	why=$*
 	return 1
 }
 
-# Say in $plan what makes the parent, and in $unslow what takes its brake off.
-plan_parent() {
+# Set $plan to the commands that create the parent, and $unslow to the command that
+# removes its rate limit.
+describe_parent() {
 	local everything="filter add dev $DEV parent 1: matchall classid 1:1"
 	local one="priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
 	local root="qdisc add dev $DEV root handle 1:"
@@ -192,8 +196,8 @@ plan_parent() {
 			qdisc add dev $DEV parent 1:2 handle 30: pfifo limit 1000" ;;
 	olddrr)
 		plan="$root olddrr" ;;
-	# With ls alone, hfsc looks whether a class holds packets before it hands one
-	# on; should the count pass through 0 meanwhile, it never looks again.
+	# hfsc with link sharing only checks the count of a class before it takes a packet
+	# from it. If the count passes through 0 meanwhile, it never checks again.
 	hfsc-ls:* | olddrr:*)
 		at="parent 2:1"
 		plan="$root hfsc default 1
@@ -214,27 +218,27 @@ plan_parent() {
 			$below tbf rate 10gbit burst 1mb limit 100mb" ;;
 		esac ;;
 	*)
-		echo "no parent \"$1\"; there are: $EVERY" >&2
+		echo "no parent \"$1\"; choose from: $EVERY" >&2
 		exit 2 ;;
 	esac
 }
 
-# must in_tc|in_ip LINE: a refusal is a failure of the case
+# must run_tc|run_ip LINE: fail the case if the command fails
 must() {
-	"$@" || fails "$2: $said"
+	"$@" || fails "$2: $answer"
 }
 
 # child add|change|replace HANDLE KIND [OPTION]...
 child() {
 	local verb=$1 handle=$2
 	shift 2
-	must in_tc "qdisc $verb dev $DEV $at handle $handle $stab $*"
+	must run_tc "qdisc $verb dev $DEV $at handle $handle $stab $*"
 }
 
-# ---- what the kernel says ----
+# ---- checks of the kernel's statistics ----
 
-# Fill qlen[HANDLE], bytes[HANDLE], drops[HANDLE], and the sums over all that
-# are not parents: leaves (packets), leaf_bytes, lost.
+# Read qlen[HANDLE], bytes[HANDLE], drops[HANDLE], and their sums over all qdiscs
+# except parents: leaves (packets), leaf_bytes, lost.
 declare -A qlen bytes drops
 read_stats() {
 	local one kind='' h=''
@@ -266,10 +270,10 @@ is_drained() {
 	[ "${qlen[$root]}" = 0 ]
 }
 
-# While packets wait. netem keeps its own; the core takes up to 9 at once from
-# multiq (from any parent that serves several device queues), and it is multiq
-# that counts those that the device sent back.
-agree() {
+# counts_agree WHEN: the counts of parent and children are equal. Two exceptions:
+# netem also holds packets itself. From a parent of several device queues, the core
+# takes up to 9 packets at once, and multiq counts those that the device returned.
+counts_agree() {
 	read_stats
 	local r=${qlen[$root]}
 	case $parent in
@@ -292,13 +296,13 @@ offer() {
 	offered=$((offered + count))
 }
 
-# All packets leave, all counts are 0, and packets sent plus packets dropped equal packets offered.
-# $1: packets that neither left nor count as dropped (stolen), or "any".
+# drain [STOLEN]: let all packets leave. All counts must be 0, and sent + dropped +
+# stolen = offered. STOLEN is a number, or "any" to skip the sum.
 drain() {
 	local handle
 	gate_open
 	if [ -n "$unslow" ]; then
-		in_tc "$unslow"
+		run_tc "$unslow"
 	fi
 	wait_until is_drained || fails "stalled with ${qlen[$root]} packets" || return
 	for handle in "${!qlen[@]}"; do
@@ -313,9 +317,9 @@ drain() {
 		fails "of $offered packets $sent left and ${1:-0} were taken, but $lost count as dropped"
 }
 
-# A packet gets through, if the discipline takes any: one of 20, for some may
-# fall to a random drop.
-goes_on() {
+# still_works EVENT: at least one of 20 packets gets through, unless the discipline
+# accepts none. RED may drop some.
+still_works() {
 	local before sent i
 	gate_open
 	gate_sent
@@ -324,7 +328,7 @@ goes_on() {
 		offer 1
 		wait_until is_drained || fails "packet $i is stuck after $1" || return
 		gate_sent
-		if [ "$sent" -gt "$before" ] || $takes_nothing; then
+		if [ "$sent" -gt "$before" ] || $accepts_nothing; then
 			return
 		fi
 	done
@@ -333,62 +337,62 @@ goes_on() {
 
 # ---- cases ----
 
-# Of many flows, of one alone (which then loses its own packets, or has them
-# marked), of many.
+# Packets of many flows, then of one flow, which loses packets or gets marks, then
+# of many flows.
 case_overflow() {
 	offer -f 8 40
-	agree "backlogged" || return
+	counts_agree "backlogged" || return
 	offer -e -f 1 20
-	agree "backlogged by one flow" || return
+	counts_agree "backlogged by one flow" || return
 	offer -f 3 20
-	agree "backlogged again" || return
-	must in_tc "class show dev $DEV" || return
-	drain && goes_on "the overflow"
+	counts_agree "backlogged again" || return
+	must run_tc "class show dev $DEV" || return
+	drain && still_works "the overflow"
 }
 
-# Arrivals and departures in turns, so that parents peek and drop in between.
+# Alternate arrivals and departures, so that parents peek in between.
 case_turns() {
 	local i
 	for i in {1..5}; do
 		offer -f 2 -l $((60 + 240 * i)) 3
 		offer 2
 		gate_credit 1
-		agree "turn $i" || return
+		counts_agree "turn $i" || return
 	done
 	gate_credit 0
 	offer -f 5 7
-	drain && goes_on "the turns"
+	drain && still_works "the turns"
 }
 
 case_change() {
 	offer -f 8 40
 	child change 10: "$kind" limit "$least" || return
-	agree "after a change to limit $least" || return
-	# A packet that is out, peeked at or sent back, has left its place in the queue.
+	counts_agree "after a change to limit $least" || return
+	# A packet that was peeked at or returned does not count against the limit.
 	[ "$parent" = netem ] || [ "${qlen[10:]}" -le $((least + 1)) ] ||
 		fails "${qlen[10:]} packets after a change to limit $least" || return
 	offer -f 8 5
 	child change 10: "$kind" limit 1000 || return
 	offer -f 8 5
-	agree "after a change to limit 1000" || return
-	drain && goes_on "the changes"
+	counts_agree "after a change to limit 1000" || return
+	drain && still_works "the changes"
 }
 
 case_replace() {
 	offer -f 8 20
 	child replace 20: pfifo limit 100 || return
-	gone "the replacement by pfifo" || return
+	child_is_gone "the replacement by pfifo" || return
 	offer -f 8 5
 	child replace 10: "$kind" || return
-	gone "the replacement of pfifo" || return
+	child_is_gone "the replacement of pfifo" || return
 	offer -f 8 5
-	agree "replaced" || return
-	drain any && goes_on "replacing"
+	counts_agree "replaced" || return
+	drain any && still_works "replacing"
 }
 
-# The child went with what it held: all that is still counted is what netem
-# had not passed on, and what the other child of multiq or mq holds.
-gone() {
+# child_is_gone EVENT: the deleted child and its packets no longer count. What
+# still counts are netem's own packets, and the other child of multiq or mq.
+child_is_gone() {
 	read_stats
 	[ "${qlen[10:]:-0}" = 0 ] || fails "after $1 10: still counts ${qlen[10:]} packets" || return
 	case $parent in
@@ -406,46 +410,46 @@ case_delete() {
 	offer -f 8 20
 	case $parent in
 	htb* | hfsc | drr | qfq)
-		in_tc "filter del dev $DEV parent 1:" || :
-		must in_tc "class del dev $DEV classid 1:1" || return ;;
+		run_tc "filter del dev $DEV parent 1:" || :
+		must run_tc "class del dev $DEV classid 1:1" || return ;;
 	*)
-		must in_tc "qdisc del dev $DEV $at" || return ;;
+		must run_tc "qdisc del dev $DEV $at" || return ;;
 	esac
 	if [ "$parent" = root ]; then
 		root=0:
 		return 0
 	fi
-	gone "the deletion" || return
+	child_is_gone "the deletion" || return
 	case $parent in
 	htb* | hfsc | drr | qfq) return ;;
 	esac
 	# shellcheck disable=SC2086
 	child add 10: "$kind" $options || return
-	drain any && goes_on "the deletion"
+	drain any && still_works "the deletion"
 }
 
 case_down() {
 	offer -f 8 20
-	must in_ip "link set $DEV down" || return
-	gone "link down" || return
-	must in_ip "link set $DEV up" || return
-	gone "link up" || return
+	must run_ip "link set $DEV down" || return
+	child_is_gone "link down" || return
+	must run_ip "link set $DEV up" || return
+	child_is_gone "link up" || return
 	offer -f 8 20
-	agree "up again" || return
-	drain any && goes_on "link down and up"
+	counts_agree "up again" || return
+	drain any && still_works "link down and up"
 }
 
 filter() {
-	in_tc "filter add dev $DEV parent 10: protocol ip pref 1 matchall $*"
+	run_tc "filter add dev $DEV parent 10: protocol ip pref 1 matchall $*"
 }
 
 case_filter-drop() {
 	filter action drop || return "$KSFT_SKIP"
 	offer -f 8 20
-	must in_tc "filter del dev $DEV parent 10:" || return
+	must run_tc "filter del dev $DEV parent 10:" || return
 	offer -f 8 20
-	agree "after a filter dropped" || return
-	drain && goes_on "the filter"
+	counts_agree "after a filter dropped" || return
+	drain && still_works "the filter"
 }
 
 case_filter-steal() {
@@ -459,30 +463,30 @@ case_filter-steal() {
 	[[ $(< "$shown") =~ '"packets":'([0-9]+) ]]
 	stolen=${BASH_REMATCH[1]}
 	[ "$stolen" -gt 0 ] || fails "the filter stole nothing" || return
-	must in_tc "filter del dev $DEV parent 10:" || return
+	must run_tc "filter del dev $DEV parent 10:" || return
 	offer -f 8 20
-	agree "after a filter stole" || return
-	drain "$stolen" && goes_on "the filter"
+	counts_agree "after a filter stole" || return
+	drain "$stolen" && still_works "the filter"
 }
 
-# Packets go to the class that a filter names.
+# A filter selects the class of a packet.
 case_filter-class() {
 	local minor=${class/flow/3} classes
 	[ -n "$class" ] || return "$KSFT_SKIP"
-	must in_tc "filter add dev $DEV parent 10: handle 3 fw classid 10:$minor" || return
+	must run_tc "filter add dev $DEV parent 10: handle 3 fw classid 10:$minor" || return
 	offer -m 3 3
-	agree "after a filter named a class" || return
+	counts_agree "after a filter named a class" || return
 	if [ "$class" != flow ]; then
 		classes=$(tc -s class show dev "$DEV" parent 10:)
 		[[ $classes =~ class\ $kind\ 10:$minor\ parent\ 10:[^:]*backlog\ [0-9]+b\ [1-9] ]] ||
 			fails "class 10:$minor holds nothing: $classes" || return
 	fi
 	offer -f 8 20
-	drain && goes_on "the filter"
+	drain && still_works "the filter"
 }
 
-# Packets that the device sends back, up to 64, are the core's and not in the
-# queue: one that arrives finds its place, though they are more than the limit.
+# The core holds the up to 64 packets that the device returns. They do not count
+# against the limit, so the queue still accepts arrivals.
 case_requeue() {
 	local before
 	[ "$parent" = root ] || return "$KSFT_SKIP"
@@ -492,21 +496,21 @@ case_requeue() {
 	# The first packet to leave bypassed the idle queue.
 	gate_credit 1
 	gate_credit 1
-	agree "after packets came back" || return
+	counts_agree "after packets came back" || return
 	child change 10: "$kind" limit $((4 * least)) || return
 	read_stats
 	before=$leaves
 	offer -f 3 3
-	agree "after more arrived" || return
-	[ "$kind" = pfifo ] || [ "$leaves" -gt "$before" ] || $takes_nothing ||
+	counts_agree "after more arrived" || return
+	[ "$kind" = pfifo ] || [ "$leaves" -gt "$before" ] || $accepts_nothing ||
 		fails "$before packets came back, and none of three finds a place" || return
 	gate_credit 1
 	offer -f 3 20
-	drain && goes_on "packets came back"
+	drain && still_works "packets came back"
 }
 
-# As net.core.default_qdisc, alone and below mq, where its handle is 0: that the
-# priority of a packet has no major number must not make it name a class.
+# The discipline is net.core.default_qdisc, alone and below mq. Then its handle is
+# 0. A priority without major number must not select a class.
 case_handle-0() {
 	local queues priorities first=
 	local -a words
@@ -530,8 +534,8 @@ case_handle-0() {
 	done
 }
 
-# by_default QUEUES: a device that gets the discipline without being told. The
-# default is set for as long as it takes, where all namespaces find it.
+# by_default QUEUES: create a device with the discipline as default. The default
+# applies to all namespaces, so we set it only for a moment.
 by_default() {
 	local all="nsenter --target 1 --net" one found=0
 	gate_down
@@ -547,7 +551,7 @@ by_default() {
 	[ "$found" -eq "$1" ]
 }
 
-# Set $where to the number of packets by queue, from the statistics.
+# Set $where to the number of packets in each queue, from the statistics.
 where_packets_are() {
 	local name one
 	local -A sum=()
@@ -579,9 +583,9 @@ drain_all() {
 		fails "of $offered packets $sent left, but $lost count as dropped"
 }
 
-# A discipline that cuts GSO packets up counts their segments. The first packet
-# is a small one: the core may hand it past an idle queue. Below mq and multiq
-# only one of the children is changed, so what came is not known there.
+# A discipline that splits GSO packets counts their segments. The first packet is
+# small, because the core may bypass the idle queue with it. Below mq and multiq
+# only one child splits, so the number of packets offered is unknown.
 case_gso() {
 	local split taken=0
 	case $parent in mq | multiq) taken=any ;; esac
@@ -592,28 +596,28 @@ case_gso() {
 		offer -f 4 -g 8 20
 		[ "$kind" = pfifo ] || [ "$split" = nosplit_gso ] || offered=$((offered + 20 * 7))
 		offer -f 4 -l 200 10
-		agree "GSO backlogged, $split" || return
+		counts_agree "GSO backlogged, $split" || return
 		drain "$taken" || return
-		goes_on "GSO, $split" || return
+		still_works "GSO, $split" || return
 	done
 }
 
-# GSO packets that come to an empty queue and lose all their segments, or all but
-# a few: by a filter, for want of memory, by the limit.
+# GSO packets that arrive at an empty queue lose all or most of their segments: to a
+# filter, to the memory limit, or to the limit.
 case_gso-lost() {
 	if filter action drop; then
 		offer_gso "a filter dropped them" || return
-		in_tc "filter del dev $DEV parent 10:"
+		run_tc "filter del dev $DEV parent 10:"
 	fi
 	[ "$kind" = pfifo ] || child change 10: "$kind" split_gso memory_limit 1 || return
 	offer_gso "there was no memory for them" || return
 	[ "$kind" = pfifo ] || child change 10: "$kind" limit "$least" memory_limit 1000000 || return
 	offer_gso "the limit was $least" || return
-	goes_on "GSO packets were lost"
+	still_works "GSO packets were lost"
 }
 
-# offer_gso EVENT: five packets, each to an empty queue. Parents learn the length
-# of a segment that is left alone when it leaves: see <aqm/parents.h>.
+# offer_gso EVENT: offer five packets, each to an empty queue. If only one segment
+# is left, parents learn its length when it leaves: see <aqm/parents.h>.
 offer_gso() {
 	local each_byte=$no_bytes
 	for _ in {1..5}; do
@@ -621,7 +625,7 @@ offer_gso() {
 		offer -f 1 -g 8 1
 		read_stats
 		[ "$leaves" -ne 1 ] || no_bytes=1
-		agree "GSO, and $1" || return
+		counts_agree "GSO, and $1" || return
 		no_bytes=$each_byte
 		drain any || return
 	done
@@ -635,15 +639,15 @@ case_stab() {
 	case_overflow
 }
 
-# Of two packets of a flow the second is hashed before it arrives. Both go into the same class,
-# so no class holds an odd number, except for the first packet: the core may hand it past an
+# Each flow sends two packets, and the second already has a hash. Both must go to the same class, so
+# each class holds an even number. The first packet may be missing, because the core can bypass an
 # idle queue.
 case_hash() {
 	local classes line odd=0
 	[ "$kind" = pfifo ] || child change 10: "$kind" limit 1000 || return
 	offer 1
 	offer -f 8 16
-	agree "hashed and not hashed" || return
+	counts_agree "hashed and not hashed" || return
 	if [ "$lost" -eq 0 ]; then
 		classes=$(tc -s class show dev "$DEV" parent 10:)
 		while read -r line; do
@@ -652,28 +656,28 @@ case_hash() {
 		[ "$odd" -le 1 ] ||
 			fails "two packets of a flow, one hashed before, are in different classes: $classes" || return
 	fi
-	drain && goes_on "hashed packets"
+	drain && still_works "hashed packets"
 }
 
 case_vlan() {
 	offer -f 8 -v 5 40
-	agree "VLAN backlogged" || return
-	drain && goes_on "VLAN"
+	counts_agree "VLAN backlogged" || return
+	drain && still_works "VLAN"
 }
 
 case_ipv6() {
 	offer -f 8 -6 40
-	agree "IPv6 backlogged" || return
-	drain && goes_on "IPv6"
+	counts_agree "IPv6 backlogged" || return
+	drain && still_works "IPv6"
 }
 
-# The device goes while packets wait.
+# Delete the device while packets wait.
 case_unlink() {
 	offer -f 8 20
-	must in_ip "link del $DEV"
+	must run_ip "link del $DEV"
 }
 
-# The namespace goes while packets wait, and with it the last user.
+# Delete the namespace, and with it the last qdisc of this kind, while packets wait.
 case_netns() {
 	unshare --net --mount -- "$0" -h "$parent" "$kind" "$options" ||
 		fails "no packets were left waiting" || return
@@ -695,24 +699,24 @@ fresh() {
 	offered=0
 	root=1:
 	[ "$parent" != root ] || root=10:
-	# Bytes are not compared: multiq does not count them, and a size table at
-	# the child makes the parent count each packet by two different lengths.
+	# multiq does not count bytes. With a size table at the child, the parent adds
+	# and subtracts different lengths. Do not compare bytes in these cases.
 	no_bytes=
 	[ "$parent" != multiq ] || no_bytes=1
-	takes_nothing=false
-	[[ $1 != *"memory_limit 1" ]] || takes_nothing=true
-	plan_parent "$parent"
+	accepts_nothing=false
+	[[ $1 != *"memory_limit 1" ]] || accepts_nothing=true
+	describe_parent "$parent"
 	gate_up "$queues"
-	in_tc "$gate_hashes" "$plan" "qdisc add dev $DEV $at handle 10: $kind $1"
+	run_tc "$gate_hashes" "$plan" "qdisc add dev $DEV $at handle 10: $kind $1"
 }
 
 run_case() {
 	local status=0
 	if ! fresh "$options"; then
-		why=$said
+		why=$answer
 		gate_down
 		gate_up "$queues"
-		in_tc "$plan" || status=$KSFT_SKIP
+		run_tc "$plan" || status=$KSFT_SKIP
 		gate_down
 		[ "$status" -ne 0 ] || fails "$why"
 		[ "$status" -ne 0 ] || status=1
@@ -722,8 +726,8 @@ run_case() {
 	"case_$1" || status=$?
 	gate_down
 	[ ! -e "$wrong" ] || [ "$(< "$wrong")" -eq 0 ] ||
-		fails "told olddrr $(< "$wrong") times what would have corrupted its list" || status=1
-	# A stall that pfifo meets as well is the parent's own.
+		fails "would have corrupted olddrr's list $(< "$wrong") times" || status=1
+	# If pfifo stalls as well, the parent is at fault.
 	if [ "$status" -eq 1 ] && [[ "$parent $1" == hfsc*" down" ]] &&
 	   [ "$kind" != pfifo ] && ! control "$1"; then
 		status=$KSFT_SKIP
@@ -731,7 +735,7 @@ run_case() {
 	return "$status"
 }
 
-# The same case with pfifo.
+# Run the same case with pfifo.
 control() {
 	local kind=pfifo options="limit 20" status=0
 	run_case "$1" || status=$?
@@ -739,7 +743,7 @@ control() {
 	return "$status"
 }
 
-# Refused while in use; possible afterwards, and it comes back.
+# The module cannot be unloaded while in use, can be unloaded afterwards, and loads again.
 unloads() {
 	[ -e "/sys/module/sch_$kind/refcnt" ] || return "$KSFT_SKIP"
 	parent=root options=
@@ -750,7 +754,7 @@ unloads() {
 	fi
 	gate_down
 	wait_until unused || fails "the module is still in use" || return
-	# Where modprobe does not find it, it could not be loaded again.
+	# Skip this part if modprobe would not find the module again.
 	modprobe -nq "sch_$kind" || return "$KSFT_SKIP"
 	rmmod "sch_$kind" || fails "the module cannot be unloaded" || return
 	modprobe "sch_$kind" || fails "the module cannot be loaded again"
@@ -762,7 +766,7 @@ restore() {
 		nsenter --target 1 --net sh -c "echo $default > /proc/sys/net/core/default_qdisc"
 }
 
-# report NAME COMMAND...
+# report NAME COMMAND...: run a command and print its result in TAP
 report() {
 	local name=$1 status=0
 	shift
@@ -778,19 +782,19 @@ report() {
 if [ -n "$hold" ]; then
 	parent=$hold options=$1
 	fresh "$1"
-	# A packet in a queue holds its socket, and that the namespace. A copy
-	# made on the way belongs to no socket.
-	in_ip "link add d0 up type dummy"
-	in_tc "qdisc add dev d0 clsact" \
+	# A queued packet holds its socket, and the socket holds the namespace. A copy
+	# by mirred belongs to no socket, so it does not keep the namespace alive.
+	run_ip "link add d0 up type dummy"
+	run_tc "qdisc add dev d0 clsact" \
 		"filter add dev d0 egress matchall action mirred egress mirror dev $DEV"
 	burst -f 8 d0 20
 	read_stats
-	[ "${qlen[$root]}" -gt 0 ] || $takes_nothing
+	[ "${qlen[$root]}" -gt 0 ] || $accepts_nothing
 	exit
 fi
 
 gate_up
-in_tc "qdisc add dev $DEV root $kind" || skip_all "tc or the kernel lacks $kind: $said"
+run_tc "qdisc add dev $DEV root $kind" || skip_all "tc or the kernel lacks $kind: $answer"
 gate_down
 
 default=
@@ -803,7 +807,7 @@ for options in "${option_sets[@]}"; do
 		report "$parent: $kind $options: $case" run_case "$case"
 	done {cells_fd}< <(cells)
 done
-# An error in the shell's own arithmetic ends the loop, and nothing else.
+# An arithmetic error of the shell only ends the loop. Detect it.
 [ "$tap_count" -eq "$planned" ] || exit "$KSFT_FAIL"
 ! $unload || report "$kind: unload" unloads
 tap_end

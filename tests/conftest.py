@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In which order the tests run, and how much CPU time they took."""
+"""Order the tests, and report their CPU time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ LONGEST = 15
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes more than a minute begins first, each by itself; what is left goes by files, for
-    the tests of a file share what they have set up. So no process is idle at the end for long."""
+    """Start slow tests first, one by one, so that no process is idle at the end.
+
+    The other tests run file by file, because the tests of a file share fixtures.
+    """
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if not item.get_closest_marker("slow"):
@@ -24,14 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of those that it has waited for, guests included."""
+    """Return the CPU time of this process and of all its finished children, with guests."""
     return sum(usage.ru_utime + usage.ru_stime for usage in
                map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Note a test's CPU time, its fixtures' included, where the last of its reports finds it."""
+    """Store the CPU time at the start of a test, before its fixtures run."""
     item.stash[BEGAN] = cpu_seconds()
     return (yield)
 
@@ -43,7 +45,7 @@ BEGAN = pytest.StashKey[float]()
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put the CPU time into the report of the tear-down."""
+    """Add the CPU time of a test to the report of its tear-down."""
     report = yield
     if report.when == "teardown":
         report.user_properties.append((CPU, cpu_seconds() - item.stash[BEGAN]))
@@ -51,7 +53,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """A table: the files that took most."""
+    """Print a table of the files that took the most CPU time."""
     spent: dict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for report in reports:

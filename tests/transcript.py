@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the transcripts in a page: blocks that begin with ```console.
+"""Run the transcripts in a page: blocks that begin with ```console.
 
-A line after `$ ` is a command for bash, and `> ` continues it. The other lines are its output, in
-which `...` stands for any text, and a line that is only `...` for any number of lines.
+A line after `$ ` is a command for bash, and `> ` continues it. The other lines are its output.
+There, `...` matches any text, and a line of only `...` matches any number of lines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def play(page: Path, checkout: Path) -> None:
     assert done, f"{page} has no transcript"
     environment = os.environ | {"LC_ALL": "C.UTF-8"}
     for command, shown in done:
-        said = subprocess.run(["bash", "-c", command], cwd=checkout, env=environment, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600).stdout
-        assert re.fullmatch(pattern(shown), said), (
-            f"{page.name}: $ {command}\nthe page shows:\n{shown}\nit is:\n{said}")
+        out = subprocess.run(["bash", "-c", command], cwd=checkout, env=environment, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600).stdout
+        assert re.fullmatch(pattern(shown), out), (
+            f"{page.name}: $ {command}\nthe page shows:\n{shown}\nthe command printed:\n{out}")

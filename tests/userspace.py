@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The disciplines in user space: the unmodified ``sch_*.c``, a million operations a second.
+"""Run the unmodified ``sch_*.c`` in user space, at a million operations per second.
 
     from tests.userspace import World
 
@@ -9,9 +9,9 @@
         print(w.dequeue(10), w.stats().qlen, w.named()["overflows"])
         w.change("limit 20")
 
-After every operation the counts of the discipline and of all its parents are compared with
-the packets that are there; what does not agree raises Violation. See
-selftests/userspace/README.md for the language of operations and for what is checked.
+After every operation the counts of the discipline and of all its parents are compared with the
+packets that are queued. A difference raises Violation. selftests/userspace/README.md describes the
+operations and all checks.
 """
 
 from __future__ import annotations
@@ -38,15 +38,18 @@ _MALFORMED = -1001
 
 
 class Violation(AssertionError):
-    """A count that does not agree, a corrupt list, a trap, a stall; the text says which."""
+    """A wrong count, a corrupt list, a trap, or a stall. The message says which."""
 
 
 class Refused(RuntimeError):
-    """Options that tc or the module refuses; the text is the module's message."""
+    """tc or the module refused the options. The message is theirs."""
 
 
 class Stats(NamedTuple):
-    """Of a qdisc or a class. ``active``: its class in the parent above is."""
+    """Statistics of a qdisc or a class.
+
+    active: whether the parent's class is active
+    """
 
     minor: int
     qlen: int
@@ -85,7 +88,7 @@ class _Stats(ctypes.Structure):
 
 
 def build(*targets: str, out: Path = BUILD, **variables: str) -> None:
-    """Run the Makefile in selftests/userspace; one at a time, whoever else does."""
+    """Run the Makefile in selftests/userspace, after any other process that does so."""
     out.mkdir(parents=True, exist_ok=True)
     words = [f"{name}={value}" for name, value in variables.items()]
     with (out / ".lock").open("w") as lock:
@@ -99,7 +102,7 @@ def build(*targets: str, out: Path = BUILD, **variables: str) -> None:
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """A library of one kind, with the types of its functions."""
+    """Load the library of a kind and declare its functions."""
     lib = ctypes.CDLL(str(path))
     handle, text = ctypes.c_void_p, ctypes.c_char_p
     stats = ctypes.POINTER(_Stats)
@@ -126,18 +129,20 @@ def load(path: Path) -> ctypes.CDLL:
 
 @cache
 def library(kind: str) -> ctypes.CDLL:
-    """The library of a kind of the tree, built if it is not up to date."""
+    """Build the library of a kind if it is not up to date, and load it."""
     build(str(BUILD / f"lib{kind}.so"))
     return load(BUILD / f"lib{kind}.so")
 
 
 class World:
-    """One discipline, at the root or below parents, and the packets in it.
+    """A discipline, at the root or below parents, with its packets.
 
-    ``options`` as after ``tc qdisc add ... KIND``. ``below`` names up to two parents from the
-    root down: prio, tbf, drr, ets, qfq, htb, hfsc (link-sharing only), hfsc-rt. ``seed`` is
-    what the kernel's random numbers start from. Priorities of 1:N name classes. With ``walk`` each
-    operation also checks the discipline's own lists and indexes.
+    options: words after ``tc qdisc add ... KIND``
+    below: up to two parents, from the root down: prio, tbf, drr, ets, qfq, htb, hfsc (link sharing
+        only), hfsc-rt
+    seed: of the kernel's random numbers
+    walk: also check the discipline's own lists and indexes after each operation
+    A priority of 1:N selects class N.
     """
 
     def __init__(
@@ -160,7 +165,7 @@ class World:
             self._lib.world_walk(self._world)
 
     def __enter__(self) -> World:
-        """For with: it is closed at the end."""
+        """Enter a with block, which closes the world at its end."""
         return self
 
     def __exit__(
@@ -173,12 +178,12 @@ class World:
         self.close()
 
     def close(self) -> None:
-        """Destroy everything; what is left over then is a Violation."""
+        """Destroy everything. Raises Violation if memory or a packet is left."""
         if self._world is None:
             return
         world, self._world = self._world, None
         if self._lib.world_free(world):
-            raise Violation("something is left after destroy; see stderr")
+            raise Violation("memory or packets are left after destroy; see stderr")
 
     def _checked(self, rc: int, what: str = "") -> int:
         if rc == _BROKEN:
@@ -188,84 +193,84 @@ class World:
         return rc
 
     def do(self, operation: str) -> int:
-        """One line of a trace. Returns an errno, 0 if all is well."""
+        """Carry out one line of a trace. Returns an errno, or 0."""
         return self._checked(self._lib.world_do(self._world, operation.encode()), operation)
 
     @property
     def out(self) -> list[tuple[int, int]]:
-        """(number, TOS) of the packets that the last operation sent."""
+        """Return (number, TOS) of each packet that the last operation sent."""
         n = ctypes.c_uint32()
         out = self._lib.world_out(self._world, ctypes.byref(n))
         flat = out[: 2 * n.value] if n.value else []
         return list(zip(flat[::2], flat[1::2], strict=True))
 
     def enqueue(self, **fields: int | str) -> bool:
-        """A packet arrives; False if the sender is told that it was dropped."""
+        """Enqueue a packet. Returns False if the sender is told that it was dropped."""
         return not self.do("e " + " ".join(f"{name}={value}" for name, value in fields.items()))
 
     def dequeue(self, packets: int = 1) -> list[tuple[int, int]]:
-        """Up to so many packets leave; (number, TOS) of each."""
+        """Dequeue up to so many packets. Returns (number, TOS) of each."""
         self.do(f"d {packets}")
         return self.out
 
     def peek(self) -> None:
-        """Whoever is above peeks at the root of the tree."""
+        """Peek at the root of the tree."""
         self.do("p")
 
     def bulk(self, packets: int) -> None:
-        """The driver takes packets and keeps them."""
+        """Let the driver take packets and hold them."""
         self.do(f"b {packets}")
 
     def requeue(self, packets: int) -> list[tuple[int, int]]:
-        """The driver hands the last of its packets back and sends the others."""
+        """Let the driver return the last of its packets and send the others."""
         self.do(f"q {packets}")
         return self.out
 
     def reset(self) -> None:
-        """As when the device goes down."""
+        """Reset the qdisc, as when the device goes down."""
         self.do("r")
 
     def advance(self, ns: int) -> None:
-        """Time passes."""
+        """Advance the clock."""
         self.do(f"t {ns}")
 
     def fail_alloc(self, which: int = 1) -> None:
-        """The so many-th allocation from now fails."""
+        """Let the n-th allocation from now fail, with n = which."""
         self.do(f"a {which}")
 
     def change(self, options: str) -> None:
-        """``tc qdisc change``; raises Refused."""
+        """Change the options, as ``tc qdisc change`` does. Raises Refused."""
         if rc := self.do(f"x {options}"):
             raise Refused(f"{os.strerror(rc)}: {self.message}")
 
     @property
     def verdict(self) -> int:
-        """What the last enqueue returned, a NET_XMIT_..."""
+        """Return the result of the last enqueue, a NET_XMIT_ value."""
         return self._lib.world_verdict(self._world)
 
     @property
     def message(self) -> str:
-        """The last extack."""
+        """Return the last extack message, or line of the kernel's log."""
         return self._lib.world_message(self._world).decode()
 
     @property
     def warnings(self) -> int:
-        """Lines in the kernel's log so far; the last is ``message``."""
+        """Return the number of lines in the kernel's log; ``message`` has the last."""
         return self._lib.world_warnings(self._world)
 
     @property
     def now(self) -> int:
-        """CLOCK_MONOTONIC, ns."""
+        """Return CLOCK_MONOTONIC in ns."""
         return self._lib.world_now(self._world)
 
     def stats(self, level: int = 0) -> Stats:
-        """Of the discipline (level 0), its parent (1), and its parent (2)."""
+        """Return the statistics of the discipline (level 0), its parent (1) or grandparent (2)."""
         st = _Stats()
         self._checked(self._lib.world_stats(self._world, level, ctypes.byref(st)), "stats")
         return st.read()
 
     def classes(self) -> dict[int, Stats]:
-        """The classes that are shown, by minor number."""
+        """Return the statistics of the classes that tc would show, by minor number."""
         while True:
             room = len(self._room)
             n = self._checked(self._lib.world_classes(self._world, self._room, room), "classes")
@@ -279,14 +284,14 @@ class World:
         return json.loads(buffer.value)
 
     def named(self, minor: int = 0) -> dict[str, Any]:
-        """The statistics by the names that ``tc -j -s`` gives them; of a class if one is given."""
+        """Return the statistics under tc's names, of the qdisc or of the class 'minor'."""
         return self._json(self._lib.world_named, minor)
 
     def options(self) -> dict[str, Any]:
-        """The options that are dumped, by the names that ``tc -j`` gives them."""
+        """Return the dumped options under tc's names."""
         return self._json(self._lib.world_options)
 
     def given(self) -> dict[str, Any]:
-        """Those of ``options()`` that were given, and not derived or left at their default."""
+        """Return the options that the user has given, without derived values and defaults."""
         shown = self.options()
         return {name: shown[name] for name in shown["given"]}

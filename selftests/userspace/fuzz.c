@@ -126,7 +126,7 @@ static void note_list(u32 options, int err)
 
 static void say_how_many(void)
 {
-	dprintf(world_stderr, "options: %u lists taken, %u refused\n",
+	dprintf(world_stderr, "options: %u lists accepted, %u refused\n",
 		lists_taken, lists_refused);
 }
 

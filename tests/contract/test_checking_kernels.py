@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every discipline's contract with its parents on kernels that look for errors in memory and locks.
+"""The short matrix of parents on a kernel with KASAN and lockdep.
 
-The lab fails a run in which such a kernel reports anything.
+The lab fails a run if the kernel reports anything.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.selftests import Kind, every_kind, matrix_names, run_selftest
 @pytest.mark.slow
 @pytest.mark.parametrize("flavour", ["checked"])
 @every_kind
-def test_no_report_and_no_failure(kind: Kind, flavour: str) -> None:
+def test_matrix_passes_without_kernel_reports(kind: Kind, flavour: str) -> None:
     tap = run_selftest(["selftests/matrix", "-q", kind.name], ["--flavour", flavour])
     assert not tap.failed
     wanted = matrix_names(kind, "-q")

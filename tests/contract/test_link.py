@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A device gets another speed: what is in force, what the user hears, what can be changed."""
+"""The speed of a device changes: options in force, messages, and later changes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tests.userspace import Refused, World
 
 GIGABIT, FAST, SLOW = 125_000_000, 12_500_000, 1_250_000  # bytes/s of 1000, 100, 10 Mb/s
 
-# Options that fit 1 Gb/s and not 10 Mb/s: a lower threshold that the upper one, which follows
-# from the rate, then falls short of.
+# Options that are valid at 1 Gb/s but not at 10 Mb/s: the upper threshold follows from the rate and
+# would be below this lower threshold.
 TOO_LONG = {
     "redtail": "min1 300000",
     "chokex": "min 2000",
@@ -37,15 +37,13 @@ def test_speed_invalid_for_the_options_is_logged_once_and_refused(kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", TOO_LONG)
-def test_a_qdisc_that_refused_a_speed_can_be_changed_and_takes_the_speed_when_it_fits(
-    kind: str,
-) -> None:
+def test_refused_speed_is_used_once_the_options_are_valid_for_it(kind: str) -> None:
     option = TOO_LONG[kind].split()[0]
     with World(kind, "") as world:
         world.do("l 1000")
         world.change(TOO_LONG[kind])
         world.do("l 10")
-        world.do("u")  # a copy is set up from the dump, and has the same options in force
+        world.do("u")  # a qdisc that is configured from the dump has the same options
         world.change("ecn")
         assert world.named()["bandwidth"] == GIGABIT
         with pytest.raises(Refused):
@@ -55,7 +53,7 @@ def test_a_qdisc_that_refused_a_speed_can_be_changed_and_takes_the_speed_when_it
         assert (now["bandwidth"], now["link_refused"]) == (SLOW, 0)
 
 
-def test_the_speed_of_before_ends_the_refusal() -> None:
+def test_return_to_the_old_speed_ends_the_refusal() -> None:
     with World("redtail", "") as world:
         world.do("l 1000")
         world.change("min1 300000")
@@ -67,7 +65,7 @@ def test_the_speed_of_before_ends_the_refusal() -> None:
 
 
 @pytest.mark.parametrize("kind", ["chokex", "fred"])
-def test_an_allocation_that_failed_is_tried_again_at_the_next_event(kind: str) -> None:
+def test_failed_allocation_is_repeated_at_the_next_link_event(kind: str) -> None:
     with World(kind, "") as world:
         world.do("l 1000")
         world.fail_alloc()

@@ -8,10 +8,10 @@ import pytest
 from aqmlab.qdiscs import interface
 from tests.userspace import KINDS, World
 
-# Options that only exist once they are given: without a seed the numbers are unpredictable, and
-# chokex draws a number of candidates unless it is adaptive.
+# Options without a default. Without a seed random numbers are unpredictable. Without `adaptive`,
+# chokex uses `candidates`.
 NOT_IN_FORCE = {"seed", "adaptive"}
-# At 20 Mb/s all kinds derive other values than at the default rate.
+# A rate at which all kinds derive other values than at the default rate.
 RATE = "bandwidth 20mbit"
 
 
@@ -43,7 +43,7 @@ def test_without_options_all_values_in_force_are_shown_and_none_is_given(kind: s
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_option_set_back_to_auto_is_no_longer_given(kind: str) -> None:
-    """A new qdisc derives the same value."""
+    """Its value is then the one that a new qdisc derives."""
     with World(kind, RATE) as w:
         fresh = w.options()
     others = [o for o in derived(kind) if o.name != "bandwidth"]
@@ -62,14 +62,14 @@ def test_an_option_set_back_to_auto_is_no_longer_given(kind: str) -> None:
 
 
 def raw(option: interface.Option, shown: float) -> int:
-    """The attribute's value of what JSON shows."""
+    """Convert a value in JSON to the value of the netlink attribute."""
     scale = {"FRACTION": 2**32 - 1, "PACKETS_Q8": 256}.get(option.type, 1)
     return round(shown * scale)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_options_after_auto_are_not_given(kind: str) -> None:
-    """The words that tc shows configure the same, and a later change still derives."""
+    """tc's output configures an equal qdisc, and a later change still derives the other values."""
     with World(kind) as w:
         wide = w.options()
         w.change(RATE)
@@ -80,7 +80,7 @@ def test_options_after_auto_are_not_given(kind: str) -> None:
         assert w.options() == wide
         w.change(RATE)
         assert w.options() == narrow
-        # Without "auto" the other options stay as they are; with it, all others are forgotten.
+        # "auto" resets all options before it in the line, and those of earlier commands.
         w.change("memory_limit 1mb")
         assert set(w.options()["given"]) == {"bandwidth", "memory_limit"}
         w.change("memory_limit 2mb auto limit 7")
@@ -90,8 +90,8 @@ def test_options_after_auto_are_not_given(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_kernel_reads_only_options_that_the_mask_says_were_given(kind: str) -> None:
-    """As in a dump that is sent back: PAD (1) is allowed, ASSUMED (3) is ignored."""
+def test_kernel_reads_only_options_in_the_mask(kind: str) -> None:
+    """A dump may be sent back. PAD (1) is allowed, and ASSUMED (3) is ignored."""
     limit = next(o for o in interface.read(kind).options if o.name == "limit")
     memory = next(o for o in interface.read(kind).options if o.name == "memory_limit")
     with World(kind) as w:
@@ -100,7 +100,7 @@ def test_the_kernel_reads_only_options_that_the_mask_says_were_given(kind: str) 
         assert not w.do(f"x raw 1:0:0 2:{1 << memory.attribute}:8 3:255:8 {given}")
         assert w.options()["given"] == ["memory_limit"]
         assert w.options()["limit"] != 900000
-        # A value that was derived may lie outside the option's range.
+        # A derived value may be outside the option's range.
         assert not w.do(f"x raw 2:0:8 {limit.attribute}:4294967295:4")
         assert w.options() == fresh
 
@@ -140,7 +140,7 @@ def test_reset_seed_is_not_dumped() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_limit_derived_from_a_fast_link_is_valid_input(kind: str) -> None:
-    """300 Gb/s and all the memory there can be: more packets than some kinds take as a limit."""
+    """At 300 Gb/s with maximum memory, the formula exceeds the largest limit of some kinds."""
     (limit,) = [o for o in interface.read(kind).options if o.name == "limit"]
     with World(kind, "bandwidth 300gbit memory_limit 4294967295b") as w:
         assert limit.least <= w.named()["limit"] <= limit.greatest

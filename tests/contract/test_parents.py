@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each discipline's contract with the core and with its parents, on the lab's kernel."""
+"""The matrix of parents (selftests/matrix) on the lab's kernel, and its shell library."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ def test_under_every_parent(kind: Kind) -> None:
     assert not tap.failed
     wanted = matrix_names(kind, *short)
     assert len(wanted) > (40 if short else 100)
-    # hfsc stalls by itself when its link goes down and up.
+    # hfsc itself stalls when its link goes down and up.
     own = [name for name in wanted if name.startswith("hfsc") and name.endswith(": down")]
     if not kind.filters:
         own += [name for name in wanted if ": filter-" in name]
     skipped = [name.split(" # ")[0] for name in tap.skipped]
     assert sorted(set(skipped) - set(own)) == []
-    # Once for each of the two parts: the module can be unloaded and loaded again.
+    # Each of the two parts of the matrix unloads and reloads the module.
     unloaded = [] if short else 2 * [f"{kind.name}: unload"]
     assert sorted([*tap.passed, *skipped]) == sorted([*wanted, *unloaded])
     assert tap.status == 0
 
 
 def with_servers(where: Path, script: str, *words: str, **programs: str) -> tuple[str, str]:
-    """What a script says with the servers of lib.sh, some of which are such shell scripts."""
+    """Run a script with the servers of lib.sh, and return its output and errors.
+
+    programs: shell scripts that replace servers, by name
+    """
     for name, text in {"burst": "exec cat", **programs}.items():
         (where / name).write_text(f"#!/bin/sh\n{text}\n")
         (where / name).chmod(0o755)
@@ -47,24 +50,24 @@ def with_servers(where: Path, script: str, *words: str, **programs: str) -> tupl
     return done.stdout, done.stderr
 
 
-def test_a_refusal_is_heard_whatever_its_length(tmp_path: Path) -> None:
-    """tc is asked by a shell that reads so many bytes at once, and lines after that."""
+def test_error_messages_of_any_length_are_read(tmp_path: Path) -> None:
+    """The shell reads a fixed number of bytes at first, and then lines."""
     script = """
         for name in "$@"; do
-            ! in_tc "qdisc show dev $name" || exit
-            [[ $said == *"$name"* ]] || exit
-            in_tc "qdisc show dev lo" || exit
+            ! run_tc "qdisc show dev $name" || exit
+            [[ $answer == *"$name"* ]] || exit
+            run_tc "qdisc show dev lo" || exit
         done
         echo "all $#"
     """
-    said, wrong = with_servers(tmp_path, script, *("n" * length for length in range(1, 16)))
-    assert said == "all 15\n", wrong
+    out, error = with_servers(tmp_path, script, *("n" * length for length in range(1, 16)))
+    assert out == "all 15\n", error
 
 
 @pytest.mark.parametrize("half", ["", "half", "a line\nand half " * 5], ids=len)
-def test_a_server_that_does_not_answer_is_waited_for_once(half: str, tmp_path: Path) -> None:
+def test_incomplete_answer_times_out_once(half: str, tmp_path: Path) -> None:
     rest = 'Object "over" is unknown, try "tc help".\nCommand failed -:2'
     tc = f"printf %s '{half}' >&2; sleep 3; echo '{rest}' >&2"
-    script = "answer_time=2; in_tc 'qdisc show dev lo'; echo over"
-    said, wrong = with_servers(tmp_path, script, tc=tc)
-    assert (said, wrong) == ("", f"no answer, but: {half}\n")
+    script = "answer_time=2; run_tc 'qdisc show dev lo'; echo over"
+    out, error = with_servers(tmp_path, script, tc=tc)
+    assert (out, error) == ("", f"no complete answer in 2 s, only: {half}\n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel part of each kind refuses and derives, from tdc's tables, in user space.
+"""Run tdc's tables in user space, against the kernel part of each kind.
 
-tdc runs the same tables on a kernel, where nothing measures which lines they reach.
+On a kernel, tdc itself runs these tables. Only in user space can we measure their coverage.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tests.userspace import KINDS, TOP, Refused, World
 
 TABLES = TOP / "selftests" / "tdc"
 SIZES = {"FLAG": 1, "CHOICE": 1, "RATE": 8, "CODEPOINTS": 8, "MASKED": 8}  # bytes; others 4
-TC_REFUSES = 1  # exit status of tc, where its plugin refuses
+TC_REFUSES = 1  # exit status of tc if the plugin refuses an option
 
 
 @cache
 def table(kind: str) -> Any:
-    """The table of a kind, as cases.py loads it."""
+    """Load the table of a kind as cases.py does."""
     if str(TABLES) not in sys.path:
         sys.path.insert(0, str(TABLES))
     spec = importlib.util.spec_from_file_location(f"table_{kind}", TABLES / "tables" / f"{kind}.py")
@@ -36,8 +36,8 @@ def table(kind: str) -> Any:
     return module.KIND
 
 
-def of_kernel(kind: str) -> Iterator[tuple[str, str]]:
-    """Options that only the kernel refuses, and a part of its message."""
+def refused_by_kernel(kind: str) -> Iterator[tuple[str, str]]:
+    """Yield options that tc accepts and the kernel refuses, with a part of its message."""
     for conflict in table(kind).conflicts:
         if conflict.status != TC_REFUSES:
             yield conflict.words, conflict.message
@@ -50,11 +50,11 @@ def of_kernel(kind: str) -> Iterator[tuple[str, str]]:
                 yield f"raw {listed.attribute}:{value}:{size}", f"{option.name} must be"
 
 
-CASES = [(kind, *case) for kind in KINDS for case in of_kernel(kind)]
+CASES = [(kind, *case) for kind in KINDS for case in refused_by_kernel(kind)]
 
 
 @pytest.mark.parametrize(("kind", "words", "message"), CASES)
-def test_a_refused_setup_says_why_and_a_refused_change_changes_nothing(
+def test_refused_options_get_a_message_and_change_nothing(
     kind: str, words: str, message: str
 ) -> None:
     with pytest.raises(Refused, match=message):
@@ -89,13 +89,13 @@ def test_statistics_of_an_idle_queue_are_those_of_the_table(kind: str) -> None:
 
 
 def warnings() -> Iterator[tuple[str, str, str]]:
-    """Kind, options, and a part of the warning that they are accepted with."""
+    """Yield (kind, options, part of a warning) for options that are accepted with a warning."""
     for kind in KINDS:
         for case in table(kind).special:
             words = re.fullmatch(rf".* root {kind} ?(.*)", case.command)
             if words and case.pattern.startswith("Warning: .*"):
                 yield kind, words[1], case.pattern.removeprefix("Warning: .*")
-    # The thesis' phases I to IV begin at bmin, bflat and target, and end at bmax.
+    # In the thesis, phases II to IV begin at bmin, bflat and target, and phase IV ends at bmax.
     phases = "bandwidth 100mbit bmin 10 bflat 20 target 30 bmax 40"
     yield "2regionred", f"{phases} limit 10", "no phase but I is reached"
     yield "2regionred", f"{phases} limit 20", "III and IV are not reached"
@@ -106,18 +106,18 @@ def warnings() -> Iterator[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("kind", "words", "message"), list(warnings()))
-def test_a_warning_is_given_and_another_link_rate_is_taken_without(
+def test_doubtful_options_get_a_warning_and_survive_link_events(
     kind: str, words: str, message: str
 ) -> None:
     with World(kind, words) as world:
         assert message in world.message
-        # 0 and -1: the device does not know its speed; the least: it cannot be asked.
+        # 0 and -1: the device does not know its speed. -2**31: it has no speed.
         for mbit in (10, 0, 40000, -(2**31), 1000, -1):
             world.do(f"l {mbit}")
             world.enqueue(len=100)
             world.dequeue()
 
 
-def test_thresholds_that_follow_from_others_must_fit_too() -> None:
+def test_derived_threshold_out_of_range_is_refused() -> None:
     with pytest.raises(Refused, match=r"bmax must be below 2\^24 packets"):
         World("2regionred", "target 16000000 limit 16777215")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every discipline on two CPUs, where a missing lock is a report of the kernel or a crash.
+"""Run each discipline on two CPUs, where a missing lock causes a kernel report or a crash.
 
-The lab fails a run in which the kernel reports anything. test_userspace.py shows, without chance,
-that each lock is taken at all.
+The lab fails a run if the kernel reports anything. Whether a race shows up is a matter of chance;
+test_userspace.py checks deterministically that each lock is taken.
 """
 
 from __future__ import annotations

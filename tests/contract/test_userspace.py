@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The user-space build: under sanitizers and two compilers, fuzzed, and itself put to the test.
+"""The disciplines in user space: all counts agree under random traffic, sanitizers and a fuzzer.
 
-A harness that finds nothing proves nothing: MUTANTS are copies of the disciplines with one
-slip each, and every one must be caught.
+The tests themselves are tested, too: MUTANTS lists errors that they must find.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ LEAST = {name: int(kind.metadata.get("LEAST", "1")) for name, kind in METADATA.i
 
 
 def changeable(kind: str) -> str:
-    """The options of a busy discipline that a change may name."""
+    """Return the options of a busy discipline, without those that cannot be changed."""
     fixed = [option.name for option in interface.read(kind).options
              if "cannot be changed" in option.help]  # fmt: skip
     return re.sub(rf"\b({'|'.join(fixed)}) \S+ ?", "", OPTIONS[kind]) if fixed else OPTIONS[kind]
 
 
 def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
-    """A trace with some of everything, drawn from the seed; it ends with an empty queue."""
+    """Return a random trace with all operations. It ends with an empty queue."""
     rng = random.Random(f"{kind} {seed}")
     ops: list[str] = []
     changes = [changeable(kind), *(f"limit {n * LEAST[kind]}" for n in (3, 1, 25))]
@@ -80,7 +79,7 @@ def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
         elif draw < 0.68:
             ops += [f"a {rng.randint(1, 4)}", rng.choice(("j", f"i {OPTIONS[kind]}")), "a 0"]
         elif draw < 0.70:
-            ops += ["k -1", "d 100000"]  # else a tbf without tokens may keep all out
+            ops += ["k -1", "d 100000"]  # otherwise a tbf without tokens may block everything
     return [*ops, "k -1", "q 0", "d 100000", "s", "u"]
 
 
@@ -95,13 +94,13 @@ def test_all_counts_agree_below_every_parent(kind: str, below: str) -> None:
             for level in range(1 + len(below.split())):
                 left = world.stats(level)
                 assert (left.qlen, left.backlog) == (0, 0), level
-            assert world.stats().packets > 50, "the trace shows nothing"
-            assert world.stats().drops > 50, "the trace shows nothing"
+            assert world.stats().packets > 50, "the trace sends too few packets to prove anything"
+            assert world.stats().drops > 50, "the trace drops too few packets to prove anything"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_loss_has_one_cause_and_all_are_in_dropped_bytes(kind: str) -> None:
-    """What came and did not leave, against every counter that says it counts what was dropped."""
+    """Packets that arrived and did not leave equal the sum of all drop counters."""
     causes = [
         statistic.name
         for statistic in interface.read(kind).qdisc
@@ -137,33 +136,33 @@ def test_each_loss_has_one_cause_and_all_are_in_dropped_bytes(kind: str) -> None
         assert not filters or counted["drop_filter"] > 0
 
 
-# The others have no classes either.
-TAKE_FILTERS = [kind.name for kind in selftests.KINDS if kind.filters]
-STOLEN, BYPASS = 0x10000, 0x20000  # of a verdict: not lost; lost, and no sign of congestion
+WITH_FILTERS = [kind.name for kind in selftests.KINDS if kind.filters]
+# Parts of a verdict: the packet is not lost; it is lost, but not because of congestion.
+STOLEN, BYPASS = 0x10000, 0x20000
 
 
 @pytest.mark.parametrize("below", ["", "hfsc prio"])
-@pytest.mark.parametrize("kind", TAKE_FILTERS)
+@pytest.mark.parametrize("kind", WITH_FILTERS)
 def test_stolen_packets_are_gone_and_shot_packets_count_as_dropped(kind: str, below: str) -> None:
     for act in ("shot", "redirect", "stolen", "queued", "trap", "consumed"):
         lost = act in ("shot", "redirect")
         with World(kind, OPTIONS[kind], below=below) as world:
             world.enqueue(flow=1, len=300)
             for fields in ({"len": 500}, {"len": 3000, "gso": 500, "proto": "tcp"}):
-                before, told = world.stats().drops, world.named()
+                before, named = world.stats().drops, world.named()
                 assert world.enqueue(flow=2, act=act, **fields), act
                 drops = world.stats().drops - before
                 assert (drops > 0) == lost, act
                 assert world.verdict == (BYPASS if lost else STOLEN), act
-                assert world.named()["drop_filter"] - told["drop_filter"] == drops
-                assert (world.named()["dropped_bytes"] > told["dropped_bytes"]) == lost
+                assert world.named()["drop_filter"] - named["drop_filter"] == drops
+                assert (world.named()["dropped_bytes"] > named["dropped_bytes"]) == lost
                 assert world.stats().qlen == 1
             assert [number for number, _ in world.dequeue(9)] == [0]
 
 
-@pytest.mark.parametrize("kind", TAKE_FILTERS)
-def test_without_a_handle_a_priority_names_no_class(kind: str) -> None:
-    """As net.core.default_qdisc: sockets and TOS give priorities from 1 to 15."""
+@pytest.mark.parametrize("kind", WITH_FILTERS)
+def test_without_a_handle_a_priority_selects_no_class(kind: str) -> None:
+    """A qdisc from net.core.default_qdisc has no handle, and TOS sets priorities 1 to 15."""
     seen = []
     for priorities in (1, 7):
         rng = random.Random(5)
@@ -181,7 +180,7 @@ def test_without_a_handle_a_priority_names_no_class(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_memory_is_given_back_whatever_a_packet_has_become(kind: str) -> None:
+def test_memory_count_returns_to_zero_even_if_truesize_changes(kind: str) -> None:
     with World(kind, OPTIONS[kind], below="hfsc prio") as world:
         for truesize in (100, 60000):
             for i in range(8):
@@ -199,7 +198,7 @@ def test_memory_is_given_back_whatever_a_packet_has_become(kind: str) -> None:
 @pytest.mark.parametrize("split", ["split_gso", "nosplit_gso"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_sent_counters_count_wire_packets(kind: str, split: str) -> None:
-    """10 segments of a header each, also where gso_segs says nothing; and one packet."""
+    """Two GSO packets of 10 segments, the second without gso_segs, and one ordinary packet."""
     header, payload = 14 + 20 + 20, 13_900
     length = header + payload
     with World(kind, f"{split} limit 1000000") as world:
@@ -211,7 +210,7 @@ def test_sent_counters_count_wire_packets(kind: str, split: str) -> None:
         assert world.stats().bytes == 3 * length + 2 * 9 * header
 
 
-# Packets that end in the middle of a header, for code that reads headers.
+# Packets that end in the middle of a header.
 SHORT = [
     f"e flow=1 len={length} proto={proto} v6={v6}{more}"
     for length in range(14, 75)
@@ -256,10 +255,10 @@ def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Pa
         assert done.returncode == 0, done.stderr[-4000:]
 
 
-# A quarter of a minute of the processor each. The same seed and corpus do always the same.
+# 15 s of CPU per kind. The same seed and corpus give the same runs.
 FUZZ_RUNS = 15000
-# Least share of the fuzzer's option lists that the discipline must accept: a refused list
-# tests only the parser.
+# Minimum share of the fuzzer's option lists that the discipline must accept. A refused list tests
+# only the parser.
 ACCEPTED = 0.7
 
 
@@ -282,20 +281,20 @@ def test_fuzzing_finds_nothing_and_most_of_its_options_are_accepted(
             env={**os.environ, "TRACE": "1"},
         )  # fmt: skip
         kept.with_suffix(".trace").write_text(trace.stdout)
-        print(f"again: build/userspace/fuzz-{kind} {kept}; as a trace: {kept}.trace")
+        print(f"repeat: build/userspace/fuzz-{kind} {kept}; as a trace: {kept}.trace")
     assert done.returncode == 0, done.stderr[-4000:]
-    said = re.search(r"options: (\d+) lists taken, (\d+) refused", done.stderr)
-    assert said, done.stderr[-4000:]
-    taken, refused = int(said[1]), int(said[2])
-    print(f"seed 1: {taken} lists of options taken, {refused} refused")
-    assert taken + refused > 1000
-    assert taken / (taken + refused) >= ACCEPTED
+    counts = re.search(r"options: (\d+) lists accepted, (\d+) refused", done.stderr)
+    assert counts, done.stderr[-4000:]
+    accepted, refused = int(counts[1]), int(counts[2])
+    print(f"seed 1: {accepted} lists of options accepted, {refused} refused")
+    assert accepted + refused > 1000
+    assert accepted / (accepted + refused) >= ACCEPTED
     assert refused > 20
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A slip: in ``path`` the text ``right``, which stands there, becomes ``wrong``."""
+    """An error: in ``path`` the text ``right`` is replaced by ``wrong``."""
 
     kind: str
     path: str
@@ -306,12 +305,12 @@ class Mutant:
 
 TELL = "qdisc_tree_reduce_backlog(sch, "
 MUTANTS = [
-    # A class is not activated; and its count passes through 0, so that hfsc two levels up stalls.
+    # A class is not activated. Or its count passes through 0, and an hfsc two levels up stalls.
     Mutant("qsdrr", "include/aqm/parents.h", "verdict = NET_XMIT_SUCCESS;", ";"),
     Mutant("qsdrr", "include/aqm/parents.h", "verdict = NET_XMIT_CN;", ";"),
     Mutant("qsdrr", "include/aqm/parents.h", TELL + "n, bytes);", "(void)0;"),
     Mutant("cbt", "include/aqm/parents.h", "drops -= net_xmit_drop_count(verdict);", ""),
-    # What parents take badly before spring 2025: they hear of a class that is not active.
+    # The parents are told about an inactive class, which those of early 2025 cannot handle.
     Mutant("chokex", "include/aqm/parents.h", "if (!before->qlen && qlen <= 1) {", "if (0) {"),
     Mutant("blue", "include/aqm/parents.h", "if (before->qlen != sch->q.qlen)", "if (1)"),
     Mutant("ared", "include/aqm/parents.h", "*untold = bytes;", ""),
@@ -323,7 +322,7 @@ MUTANTS = [
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "kvfree(b->rounds.queues);", ""),
     Mutant("qsdrr", "include/aqm/options.h", "nla_nest_cancel(skb, opts);", ""),
     Mutant("redtail", "include/aqm/parents.h", TELL + "n - drops, bytes);", "(void)0;"),
-    # The fast path, which most real packets take, puts every flow into queue 0.
+    # The fast path of most real packets puts every flow into queue 0.
     *(
         Mutant(kind, f"sch_{kind}.c", "flow_buffer_hash(b, skb);", "0;")
         for kind in ("qsdrr", "tdrr")
@@ -359,9 +358,9 @@ def copy_of_the_tree(where: Path) -> Path:
 
 
 def expect_violation(kind: str, source: Path, below: Sequence[str]) -> None:
-    """Fail unless busy traffic through KIND, built from SOURCE, meets a violation."""
+    """Fail unless busy traffic through a kind, built from the tree ``source``, is a Violation."""
     library = source.parent / f"lib{kind}.so"
-    rest = BUILD / "slips"
+    rest = BUILD / "mutants"
     build(str(rest / library.name), out=rest, OPT="-O0")
     build(str(library), out=source.parent, SRC=str(source), OPT="-O0", REST=str(rest))
     lib = load(library)
@@ -377,12 +376,12 @@ def expect_violation(kind: str, source: Path, below: Sequence[str]) -> None:
 @pytest.mark.parametrize(
     "mutant", MUTANTS, ids=lambda m: f"{m.kind} {m.path.split('/')[-1]} {MUTANTS.index(m)}"
 )
-def test_seeded_error_is_caught(mutant: Mutant, tmp_path: Path) -> None:
+def test_mutant_is_found(mutant: Mutant, tmp_path: Path) -> None:
     source = copy_of_the_tree(tmp_path / "tree")
     path = source / mutant.path
     text = path.read_text()
     if mutant.right not in text:
-        pytest.fail(f"{mutant.path} has no {mutant.right!r} any more: find another slip")
+        pytest.fail(f"{mutant.path} no longer contains {mutant.right!r}: adapt this mutant")
     path.write_text(text.replace(mutant.right, mutant.wrong))
     expect_violation(mutant.kind, source, mutant.below)
 
@@ -391,14 +390,14 @@ LOCKED = re.compile(r"sch_tree_lock\(sch\);(.*?)sch_tree_unlock\(sch\);", re.DOT
 
 
 def every_lock() -> list[tuple[str, int]]:
-    """Each place where a discipline takes the tree lock: its file, and its number there."""
+    """Return (file, number in the file) of each place that takes the tree lock."""
     files = [*TOP.glob("sch_*.c"), *TOP.glob("include/aqm/*.h")]
     return [(str(path.relative_to(TOP)), number) for path in sorted(files)
             for number in range(len(LOCKED.findall(path.read_text())))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("file", "number"), every_lock())
-def test_a_missing_lock_is_caught(file: str, number: int, tmp_path: Path) -> None:
+def test_missing_lock_is_found(file: str, number: int, tmp_path: Path) -> None:
     source = copy_of_the_tree(tmp_path / "tree")
     text = (source / file).read_text()
     start, end = [match.span() for match in LOCKED.finditer(text)][number]

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Drive a discipline, one enqueue or dequeue at a time: in user space, or on a kernel.
+"""Drive a discipline, one enqueue or dequeue at a time, in user space or on a kernel.
 
-A trace is a list of operations in the language of ``tools/qdrive.c``. On the kernel it runs on
-a gate device, whose transmit queue is stopped unless told otherwise, so nothing happens that
-the trace does not say; all traces of one call share one boot. In user space
-(``tests/userspace.py``) it runs on the same source thousands of times faster, and time passes
-only where the trace says so.
+A trace is a list of operations in the language of ``tools/qdrive.c``. On the kernel it runs on a
+gate device, which sends only what the trace allows. All traces of one call share one boot. In user
+space (``tests/userspace.py``) the same source runs thousands of times faster, and only the trace
+advances the clock.
 
-``x OPTIONS`` (change) and ``r`` (reset) are for both. What else selftests/userspace/README.md
-has is for user space only. A trace that failed lies under build/drive, and
+Both understand ``x OPTIONS`` (change) and ``r`` (reset). Further operations in
+selftests/userspace/README.md work only in user space. A trace that failed stays in build/drive.
+Repeat it with
 
     build/venv/bin/python -m tests.oracle.drive build/drive/NAME.trace [--engine kernel]
-
-runs it again.
 """
 
 from __future__ import annotations
@@ -42,17 +40,17 @@ Engine = Literal["user", "kernel"]
 
 TOP = Path(__file__).resolve().parents[2]
 
-# The first filter takes TCQ_F_CAN_BYPASS from the discipline for good: with that flag the core
-# hands the first packet of an idle queue straight to the (stopped) device. A discipline without
-# filters is the usual case, so it is deleted.
+# With TCQ_F_CAN_BYPASS the core gives the first packet of an idle queue directly to the (stopped)
+# device. The first filter removes this flag for good. We delete the filter, because most
+# disciplines are used without.
 NO_BYPASS = (
     "tc filter add dev g0 parent 1: protocol all prio 1 "
     "basic match 'meta(priority eq 99)' classid 1:1",
     "tc filter del dev g0 parent 1: protocol all prio 1",
 )
 
-# On the kernel a packet with "hash=1" is hashed before it reaches the discipline, as most real
-# packets are: filters at the device's egress compute the hash of packets with this mark.
+# Most real packets have a flow hash before they reach the discipline. On the kernel, filters at the
+# device's egress compute it for packets with this mark ("hash=1" in a trace).
 HASHED = 77
 HASH = (
     "tc qdisc add dev g0 clsact",
@@ -61,13 +59,13 @@ HASH = (
     "tc filter add dev g0 egress protocol all prio 2 handle 1 flow hash keys rxhash divisor 1",
 )
 
-# What "r" is on the kernel: the packets are gone, uncounted.
+# Operation "r" on the kernel. It drops the packets without counting them.
 RESET = "c ip link set g0 down && ip link set g0 up"
 
 
 @dataclass(frozen=True)
 class ClassState:
-    """One class at one moment: packets, bytes, packets dropped, raw TCA_STATS_APP."""
+    """State of a class: queued packets and bytes, packets dropped, raw TCA_STATS_APP."""
 
     qlen: int
     backlog: int
@@ -77,10 +75,11 @@ class ClassState:
 
 @dataclass(frozen=True)
 class Step:
-    """What one operation did, and the discipline's statistics after it.
+    """The effect of one operation, and the discipline's statistics after it.
 
-    ``t`` is CLOCK_MONOTONIC before the operation, ns. ``out`` holds (packet number, TOS)
-    of the packets that left, in order. ``classes`` maps a minor number to its class.
+    t: CLOCK_MONOTONIC before the operation, ns
+    out: (packet number, TOS) of each packet that left, in order
+    classes: state of each class, by minor number
     """
 
     i: int
@@ -99,11 +98,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """A discipline and what to do to it.
+    """A discipline and a list of operations.
 
-    ``setup`` runs after the discipline is in place, ``before`` before the device goes up.
-    ``bypass`` leaves TCQ_F_CAN_BYPASS alone. ``sample`` is the handle of the discipline to
-    report when it is not the root.
+    before: commands that run before the device is up
+    setup: commands that run after the discipline was added
+    bypass: do not remove TCQ_F_CAN_BYPASS
+    sample: handle of the discipline to report, if it is not the root
     """
 
     qdisc: str
@@ -117,12 +117,12 @@ class Trace:
 
     @property
     def kind(self) -> str:
-        """The discipline's."""
+        """Return the kind of the discipline."""
         return self.qdisc.partition(" ")[0]
 
 
 class DriveError(RuntimeError):
-    """The lab or the driver failed; the text holds what they printed."""
+    """The lab or the driver failed. The message contains their output."""
 
 
 def _parse(line: str) -> Step:
@@ -137,19 +137,19 @@ def _parse(line: str) -> Step:
 
 
 def _on_kernel(trace: Trace, op: str) -> str:
-    """An operation as tools/qdrive.c knows it."""
+    """Translate an operation for tools/qdrive.c."""
     word, _, rest = op.partition(" ")
     if word == "x":
         return f"c tc qdisc change dev g0 root handle 1: {trace.kind} {rest}"
     if word == "r":
         return RESET
     if word not in ("e", "d", "t", "c"):
-        raise DriveError(f"only in user space: {op}")
+        raise DriveError(f"this operation works only in user space: {op}")
     return op.replace(" hash=1", f" mark={HASHED}").replace(" hash=0", "")
 
 
 class _Lines:
-    """The operations of a trace as user space knows them; what the shell would do is done here."""
+    """Translate the operations of a trace for user space, including its tc and ip commands."""
 
     CHANGE = re.compile(
         r"tc qdisc change dev g0 root (?:handle 1: )?(?P<kind>\S+) ?(?P<options>.*)"
@@ -170,10 +170,10 @@ class _Lines:
             elif mtu := self.MTU.fullmatch(line):
                 self.first.append(f"m {mtu['mtu']}")
             elif line != "tc qdisc add dev g0 clsact":
-                raise DriveError(f"not in user space: {line}")
+                raise DriveError(f"this command does not work in user space: {line}")
 
     def __call__(self, op: str) -> tuple[str, str | None]:
-        """The operation, and the discipline that is to take the place of the present one."""
+        """Return the operation, and the new discipline if it replaces the present one."""
         if op.startswith("e "):
             mark = next((word[5:] for word in op.split() if word.startswith("mark=")), None)
             tag = self.tags.get(mark) or self.tags.get(None)
@@ -189,7 +189,7 @@ class _Lines:
             return "t 0", f"{add['kind']} {add['options']}"
         if command == "tc qdisc del dev g0 root":
             return "t 0", None
-        raise DriveError(f"not in user space: {op}")
+        raise DriveError(f"this operation does not work in user space: {op}")
 
 
 def _in_user_space(trace: Trace, seed: int) -> list[Step]:
@@ -254,10 +254,11 @@ def _script(traces: Sequence[Trace], where: Path) -> str:
 def drive_many(
     traces: Sequence[Trace], *, engine: Engine = "kernel", seed: int = 1, lab: Sequence[str] = ()
 ) -> list[list[Step]]:
-    """Run traces in user space, or in one boot of the lab; one list of steps for each trace.
+    """Run traces in user space or in one boot of the lab.
 
-    ``lab`` holds further options of ``lab/boot``. Raises DriveError if the lab returns
-    anything but 0, and if a trace yields fewer steps than operations.
+    lab: further options of ``lab/boot``
+    Returns a list of steps for each trace. Raises DriveError if the lab fails, or if a trace gives
+    fewer steps than it has operations.
     """
     if engine == "user":
         return [_in_user_space(trace, seed) for trace in traces]
@@ -294,12 +295,12 @@ def drive(
     qdisc: str, ops: Sequence[str], *, classes: bool = False, engine: Engine = "kernel",
     seed: int = 1,
 ) -> list[Step]:  # fmt: skip
-    """Run one trace; see drive_many()."""
+    """Run one trace. See drive_many()."""
     return drive_many([Trace(qdisc, ops, classes=classes)], engine=engine, seed=seed)[0]
 
 
 class Case(Protocol):
-    """What an oracle has cases of: a dataclass with a name and a seed that gives a trace."""
+    """A case of an oracle: a dataclass with a name and a seed, which returns a trace."""
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     name: str
@@ -313,7 +314,7 @@ C = TypeVar("C", bound=Case)
 
 @dataclass(frozen=True)
 class Run(Generic[C]):
-    """A case on an engine. ``designed``: with the seed that the case was made with."""
+    """A case on an engine. ``designed``: its seed is the one for which the case was designed."""
 
     case: C
     engine: Engine
@@ -321,10 +322,10 @@ class Run(Generic[C]):
 
 
 class Oracle(Generic[C]):
-    """The cases of one discipline, each in user space on many seeds, some on the kernel too.
+    """The cases of one discipline. Each runs in user space with many seeds, some on the kernel.
 
-    ``kernel`` names the cases that run there, in one boot. Whether a case shows what it was
-    made for is a question to ``Run.designed`` ones; that the model agrees, to all.
+    kernel: names of the cases that also run on the kernel, all in one boot
+    The model must agree with every run. Only a ``Run.designed`` must show the case's purpose.
     """
 
     def __init__(
@@ -333,7 +334,7 @@ class Oracle(Generic[C]):
     ) -> None:  # fmt: skip
         self.cases = cases
         self.on_kernel = [case for case in cases if case.name in kernel]
-        assert len(self.on_kernel) == len(kernel), "kernel names a case that is not there"
+        assert len(self.on_kernel) == len(kernel), "an entry of kernel is not the name of a case"
         self.extra_traces = dict(extra or {})
         self.runs = [Run(case, "kernel", True) for case in self.on_kernel]
         self.runs += [
@@ -343,11 +344,11 @@ class Oracle(Generic[C]):
         ]
 
     def each(self, test: Callable[[Run[C], list[Step]], None]) -> Callable[[Run[C]], None]:
-        """Decorate a test of one run and its steps."""
+        """Decorate a test that takes a run and its steps."""
         return self._each(test, self.runs)
 
     def each_on(self, engine: Engine) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """The same for the runs on one engine."""
+        """Decorate a test as each() does, but only for the runs on one engine."""
         runs = [run for run in self.runs if run.engine == engine]
         return lambda test: self._each(test, runs)
 
@@ -377,12 +378,12 @@ class Oracle(Generic[C]):
         return dict(zip(self.extra_traces, drive_many(traces, engine="user"), strict=True))
 
     def extra(self, engine: Engine, name: str) -> list[Step]:
-        """The steps of an extra trace."""
+        """Return the steps of an extra trace."""
         return (self._kernel if engine == "kernel" else self._user)[name]
 
     @contextmanager
     def steps(self, run: Run[C]) -> Iterator[list[Step]]:
-        """The steps of a run. Where the block fails, trace and log stay under build/drive."""
+        """Yield the steps of a run. If the block fails, keep trace and log in build/drive."""
         steps: list[Step] = []
         try:
             if run.engine == "kernel":
@@ -396,7 +397,7 @@ class Oracle(Generic[C]):
 
 
 def keep(trace: Trace, steps: Sequence[Step], engine: Engine, name: str) -> Path:
-    """Write a trace and what came of it, and say how to run it again."""
+    """Write a trace and its log to build/drive, and print the command that repeats it."""
     where = TOP / "build" / "drive"
     where.mkdir(parents=True, exist_ok=True)
     slug = re.sub(r"\W+", "-", f"{trace.kind} {name} {engine}")
@@ -408,7 +409,7 @@ def keep(trace: Trace, steps: Sequence[Step], engine: Engine, name: str) -> Path
     }
     path.write_text("\n".join([f"# {json.dumps(about)}", *trace.ops]) + "\n")
     path.with_suffix(".log").write_text("".join(f"{step}\n" for step in steps))
-    print(f"to run it again: build/venv/bin/python -m tests.oracle.drive {path} --engine {engine}")
+    print(f"repeat: build/venv/bin/python -m tests.oracle.drive {path} --engine {engine}")
     return path
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The one scheduler of Kantawala and Turner (2001, section 2), in plain Python.
+"""Model of the scheduler of Kantawala and Turner (2001, section 2), in plain Python.
 
-The common part of qsdrr and tdrr: queues, limits, and Shreedhar and Varghese's deficit round robin
-(1995), written with rounds and accounts. It is slow on purpose: each round is a step of a loop that
-looks at every queue.
+This is the common part of qsdrr and tdrr: queues, limits, and the deficit round robin of Shreedhar
+and Varghese (1995) with rounds and accounts. It is simple and slow: a loop looks at every queue in
+every round.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Size = tuple[int, int]
 def arrival(queue: int, size: Size, hashed: int | None = None) -> str:
     """Return the line of a trace that puts a packet into a queue.
 
-    ``hashed`` None: the packet's priority names the queue. 0 or 1: the hash of its flow chooses
-    the queue, and the stack has not or has computed that hash before.
+    hashed: None if the packet's priority selects the queue. Otherwise its flow hash does; 1 if the
+        stack has already computed the hash, 0 if not
     """
     length, segment = size
     gso = f" gso={segment}" if segment else ""
@@ -39,15 +39,15 @@ def arrival(queue: int, size: Size, hashed: int | None = None) -> str:
 
 
 def draw_hashed(rng: random.Random, queue: int) -> int | None:
-    """Return ``hashed`` for a packet of a queue: priorities name the odd queues."""
+    """Return ``hashed`` for a packet of a queue. Priorities select the odd queues."""
     return rng.randrange(2) if queue % 2 == 0 else None
 
 
 class Places(dict[int, int]):
     """Map each flow to the queue that its hash chooses.
 
-    It is learned from the first packet of the flow, which arrives at an empty discipline and is
-    not hashed before.
+    The map learns a flow's queue from its first packet, which has no hash yet and arrives at an
+    empty discipline.
     """
 
     def number(self, queue: int, hashed: int | None, step: Step) -> int:
@@ -62,7 +62,7 @@ class Places(dict[int, int]):
 
 @dataclass(frozen=True)
 class Shape:
-    """Counts of a packet of one size: length on the wire, memory, wire packets."""
+    """Counts of a packet of one size: bytes on the wire, bytes of memory, packets on the wire."""
 
     size: int
     truesize: int
@@ -73,13 +73,13 @@ Shapes = dict[Size, Shape]
 
 
 def probe(kind: str, sizes: Sequence[Size]) -> Trace:
-    """One packet of each size into empty queues, for `shapes_of`."""
+    """Return a trace that sends one packet of each size, for `shapes_of`."""
     return Trace(f"{kind} limit 1000 nosplit_gso", [arrival(1, size) for size in sizes],
                  before=BIG_MTU)  # fmt: skip
 
 
 def shapes_of(kind: str, sizes: Sequence[Size], steps: Sequence[Step]) -> Shapes:
-    """Return the counts of each size from the results of `probe`."""
+    """Return the counts of each size from the steps of `probe`."""
     statistics = interface.read(kind).statistics
     used = [0, *(statistics(step.xstats)["memory_used"] for step in steps)]
     backlog = [0, *(step.backlog for step in steps)]
@@ -100,13 +100,18 @@ Runs = dict[str, Sequence[Step]]
 def run_all(
     kind: str, traces: dict[str, Trace], sizes: Sequence[Size], engine: Engine = "kernel"
 ) -> tuple[Runs, Shapes]:
-    """Run all traces on the kernel in one boot. Return them by name, with the sizes' counts."""
+    """Run all traces in one boot. Return their steps by name, and the counts of each size."""
     *steps, probed = drive_many([*traces.values(), probe(kind, sizes)], engine=engine)
     return dict(zip(traces, steps, strict=True)), shapes_of(kind, sizes, probed)
 
 
 class Packet(NamedTuple):
-    """Of ``size`` bytes; takes ``truesize`` bytes of memory, and ``segments`` of the limit."""
+    """A packet.
+
+    size: bytes on the wire
+    truesize: bytes of memory
+    segments: packets that count against the limit
+    """
 
     number: int
     size: int
@@ -116,18 +121,18 @@ class Packet(NamedTuple):
 
 @dataclass
 class Queue:
-    """One flow queue, its packets from the front.
+    """A flow queue, with its packets from the front.
 
-    ``account`` is what it may send up to the end of the present round, in bytes; ``filed`` says
-    which of the queues that may send in a round came first. ``sent`` and ``at`` are tdrr's:
-    bytes that have left, each with the weight exp(-age / T) at time ``at``, s.
+    account: bytes that it may send until the end of the present round
+    filed: order among the queues that may send in a round
+    sent, at: for tdrr: bytes sent, each with the weight exp(-age / T) at time ``at``, s
     """
 
     packets: deque[Packet] = field(default_factory=deque)
     account: int = 0
     filed: int = 0
     dropped: int = 0
-    since: int = 0  # qsdrr's: when it came to its present length
+    since: int = 0  # for qsdrr: when the queue reached its present length
     sent: float = 0.0
     at: float = 0.0
 
@@ -139,10 +144,10 @@ class Queue:
 class SharedBuffer:
     """Queues that share ``limit`` segments and ``memory_limit`` bytes.
 
-    In each round every queue may send ``quantum`` bytes. It sends while its account is above 0.
-    What it sends too much is taken from the rounds that follow, also if it runs empty; what it
-    does not use is lost with the round. All accounts begin anew when a packet finds all queues
-    empty.
+    In each round every queue may send ``quantum`` bytes. It sends while its account is above 0. A
+    negative account is paid off in the next rounds, even if the queue becomes empty. A positive
+    account expires at the end of the round. All accounts start again when a packet arrives and all
+    queues are empty.
     """
 
     def __init__(self, *, limit: int, quantum: int, memory_limit: int = 1 << 32) -> None:
@@ -183,7 +188,7 @@ class SharedBuffer:
         return "memory" if self.memory + packet.truesize > self.memory_limit else None
 
     def is_oversize(self, packet: Packet) -> bool:
-        """Return whether the packet itself is dropped if room must be made for it."""
+        """Return whether the packet alone exceeds the limits, so that it is dropped itself."""
         return packet.truesize > self.memory_limit or packet.segments > self.limit
 
     def _file(self, queue: Queue) -> None:
@@ -211,7 +216,7 @@ class SharedBuffer:
         return packet
 
     def send(self) -> tuple[int, Packet] | None:
-        """Return the queue and the packet that leaves, or None."""
+        """Send a packet. Returns its queue and the packet, or None if all queues are empty."""
         if not self.active:
             return None
         while not any(queue.account > 0 for queue in self.active.values()):
@@ -231,6 +236,6 @@ class SharedBuffer:
         return number, packet
 
     def reset(self) -> None:
-        """Reset for a device that went down. Packets do not count as dropped."""
+        """Drop all packets without counting them, as when the device goes down."""
         for queue in self.queues.values():
             queue.packets.clear()

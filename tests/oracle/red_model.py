@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RED as its papers write it, and a FIFO that loses packets at random, in floating point.
+"""Floating-point models of RED, and of a FIFO from which random packets are dropped.
 
-Floyd and Jacobson 1993; the gentle slope of 2000. Written from the papers and from the
-manual pages' description of the order in which random numbers are used.
+They were written from Floyd and Jacobson 1993, the gentle slope of 2000, and from the man pages,
+which say in which order random numbers are drawn.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tests.oracle.drive import Step
 from tests.oracle.seeded_random import SeededRandom
 
 Q32 = 2**32
-SIZE = 1000  # bytes, of every packet of a trace
-# ns: SIZE bytes at 20 kb/s. Long: a kernel's clock goes on by a microsecond or two within each
-# operation, which must not decide how many packet times a queue has been idle in all.
+SIZE = 1000  # bytes of every packet
+# Time of a packet in ns, at 20 kb/s. The rate is low because the kernel's clock advances by a
+# microsecond or two in each operation. This must not change the number of idle packet times.
 PTIME = 400_000_000
 
 
 @dataclass
 class Red:
-    """RED's average and its chance; lengths in packets, times in ns, probabilities 0 to 1."""
+    """RED. Lengths are in packets, times in ns, probabilities from 0 to 1."""
 
     min_th: float
     max_th: float
@@ -41,10 +41,10 @@ class Red:
     zeros: int = 0
 
     def arrival(self, length: int, now: int) -> None:
-        """Fold the queue's length, or the idle time, into the average.
+        """Update the average with the queue's length, or with the idle time.
 
-        1993: idle for T is as if T / s packets had found the queue empty. Whole packets: after
-        T of idle time in all, whatever its pieces, there have been floor(T / s) of them.
+        In the paper, an idle time T counts like T / s packets that found the queue empty. We count
+        whole packets: after a total idle time T, in any number of pieces, floor(T / s) of them.
         """
         if self.idle_since is None:
             self.avg += self.weight * (length - self.avg)
@@ -56,20 +56,20 @@ class Red:
         self.zeros = due
 
     def busy(self, now: int) -> None:
-        """Note that the queue holds something from now on."""
+        """Note that the queue is not empty from now on."""
         if self.idle_since is not None and not self._forgot_all():
             self.idle_time += now - self.idle_since
         self.idle_since = None
 
     def _forgot_all(self) -> bool:
-        """Whether the average is 0, to 2^-32: no idle time counts before there is another."""
+        """Return whether the average is below 2^-32. Idle time then does not count."""
         if self.avg < 2**-32:
             self.avg, self.idle_time, self.zeros = 0.0, 0, 0
             return True
         return False
 
     def idle(self, now: int) -> None:
-        """Note that the queue is empty; it may have been before."""
+        """Note that the queue is empty, or is still empty."""
         if self.idle_since is None:
             self.idle_since = now
 
@@ -88,10 +88,10 @@ class Red:
         return self.max_p + (1 - self.max_p) * (self.avg - self.max_th) / self.max_th
 
     def decide(self, rng: SeededRandom) -> str:
-        """Tell "pass", "early" or "forced".
+        """Return "pass", "early" or "forced" for an arrival.
 
-        1993, figure 17: the count-th arrival since the last drop is dropped if count >= R / p_b;
-        R is drawn where a count begins. "Wait" puts 1 / p_b arrivals before.
+        In figure 17 of the paper, the count-th arrival since the last drop is dropped if
+        count >= R / p_b, where R is drawn at the start of the count. "Wait" adds 1 / p_b arrivals.
         """
         p = self.probability()
         if self.avg < self.min_th:
@@ -110,7 +110,7 @@ class Red:
 
 
 def reported(red: Red, since: int, until: int, seen: float) -> bool:
-    """Whether ``seen`` is an average as reported between two times: an idle one decays."""
+    """Return whether ``seen`` can be the average at some time between ``since`` and ``until``."""
     latest, earliest = replace(red), replace(red)
     if red.idle_since is not None:
         latest.arrival(0, until)
@@ -120,16 +120,16 @@ def reported(red: Red, since: int, until: int, seen: float) -> bool:
 
 @dataclass
 class RandomQueue:
-    """Packets in order of arrival, and the order in which a draw numbers them.
+    """A queue from which a random packet can be drawn.
 
-    A draw numbers the packets 0 to n - 1: an arrival gets the next number, and when a packet
-    leaves, the one with the highest number takes its place.
+    Draws number the packets from 0 to n - 1. An arrival gets the next number. If a packet leaves,
+    the packet with the highest number gets its number.
     """
 
     numbered: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
-        """Packets held."""
+        """Return the number of packets."""
         return len(self.numbered)
 
     def add(self, packet: int) -> None:
@@ -142,7 +142,7 @@ class RandomQueue:
             self.numbered[place] = last
 
     def first(self) -> int:
-        """Packets are numbered in the order in which they come."""
+        """Return the oldest packet. Numbers of packets increase in order of arrival."""
         return min(self.numbered)
 
     def last(self) -> int:
@@ -153,7 +153,7 @@ class RandomQueue:
 
 
 class Ecn(Protocol):
-    """What `signal` asks of a model: the options of marking."""
+    """The options of a model that `signal` reads."""
 
     ecn: bool
     harddrop: bool
@@ -161,9 +161,10 @@ class Ecn(Protocol):
 
 
 def signal(options: Ecn, tos: int, verdict: str) -> tuple[str, int]:
-    """What becomes of what RED would drop ("early" or "forced"): its counter's name, its TOS.
+    """Mark, drop or spare a packet that RED has chosen ("early" or "forced").
 
-    ECT is marked where the options allow it; what cannot be marked is dropped, or spared.
+    ECN-capable packets are marked if the options allow it. Other packets are dropped, or spared.
+    Returns the name of the counter, and the packet's TOS.
     """
     if not options.ecn or (verdict == "forced" and options.harddrop):
         return f"{verdict}_drop", tos
@@ -173,7 +174,7 @@ def signal(options: Ecn, tos: int, verdict: str) -> tuple[str, int]:
 
 
 class RedFifo(Protocol):
-    """What `replay` asks of a model."""
+    """The methods of a model that `replay` calls."""
 
     queue: Sized
     counts: Counter[str]
@@ -193,10 +194,11 @@ def replay(
     model: M, operations: Iterable[tuple[str, Any, str]], steps: Sequence[Step],
     change: Callable[[M, Any, int], None],
 ) -> Iterator[tuple[Step, int, str]]:  # fmt: skip
-    """Do to the model what was done to the discipline, and compare what every FIFO shows.
+    """Carry out the operations on the model, and compare the statistics that every FIFO has.
 
-    Operations are (kind, what the model needs, line of the trace). After each, the step, the
-    time at which the next began, ns, and how to name the place in a message.
+    operations: (kind, arguments of the model, line of the trace) for each
+    Yields after each operation: its step, the start of the next one in ns, and a description of
+    the place for messages.
     """
     packet = 0
     nows = [step.t for step in steps[1:]] + [steps[-1].t]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The numbers that include/aqm/seeded_random.h draws, for models that must draw the same.
+"""Draw the same numbers as include/aqm/seeded_random.h, for models.
 
 The generator is LFSR113 (P. L'Ecuyer, "Tables of maximally equidistributed combined LFSR
 generators", 1999), which Linux has as prandom_u32_state().
@@ -19,9 +19,9 @@ class SeededRandom:
     """A sequence that `seed` (1 to 2^32 - 1) repeats."""
 
     def __init__(self, seed: int) -> None:
-        """Start the sequence as the kernel does. Seed 0 is refused: it means entropy there."""
+        """Start the sequence as the kernel does. Seed 0 is invalid; there it means entropy."""
         if not 1 <= seed <= _WORD:
-            raise ValueError(f"seed {seed}: 1 to {_WORD}")
+            raise ValueError(f"seed: {seed} given, allowed: 1 to {_WORD}")
         start = ((seed >> 32) ^ (seed << 10) ^ seed) & _WORD
         self._state = [start + least if start < least else start for least, *_ in _REGISTERS]
         for _ in range(_DISCARD):

@@ -59,7 +59,7 @@ class Sender:
 
 @dataclass
 class Loop:
-    """Flows 1, 2... with these round trips, and flow 0 with ``blast`` packets per slot."""
+    """A queue with TCP flows 1, 2, ... and flow 0, which sends ``blast`` packets per slot."""
 
     world: World
     slot: int  # ns

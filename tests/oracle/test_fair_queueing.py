@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What qsdrr and tdrr promise whatever their code says: shares, counts, and survival.
+"""Properties of qsdrr and tdrr: fair shares, correct counts, and robustness.
 
-The shares come from exact fluid fair queueing: of n queues that always hold a packet each gets
-1/n of what is sent. Deficit round robin may be off by one quantum and one largest packet at any
-moment (Shreedhar and Varghese 1995), however many packets have been sent since all began.
+In fluid fair queueing, each of n busy queues gets exactly 1/n of the link. Deficit round robin may
+differ from this by one quantum and one largest packet at any time (Shreedhar and Varghese 1995).
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ every_seed = pytest.mark.parametrize("seed", [1, 2, 3])
 
 MTU = 1514
 GSO = 64000
-# Bytes beyond which a packet would wait for more than the 63 rounds that a queue can wait.
+# A queue can wait for at most this many rounds.
 ROUNDS = 63
 
 
 @dataclass
 class Sender:
-    """Keeps ``depth`` packets queued, of lengths drawn from ``sizes``."""
+    """A sender that keeps ``depth`` packets queued, with random lengths from ``sizes``."""
 
     sizes: tuple[int, ...]
     depth: int = 1
@@ -40,7 +39,7 @@ class Sender:
 
 
 class Link:
-    """A discipline with room for all, and senders that refill their queues after each departure."""
+    """A discipline without drops, and senders that refill their queues after each departure."""
 
     def __init__(self, kind: str, quantum: int, senders: list[Sender], seed: int) -> None:
         print("seed", seed)
@@ -55,7 +54,7 @@ class Link:
         size = sender.rng.choice(sender.sizes)
         self.packets.append((number, size))
         sender.queued += 1
-        # The size is what the discipline sees of a GSO packet: all its segments.
+        # A discipline sees the size of a GSO packet with all its segments.
         assert self.world.enqueue(prio=0x10001 + number, len=60, size=size)
 
     def refill(self) -> None:
@@ -64,7 +63,7 @@ class Link:
                 self.arrive(number)
 
     def depart(self) -> int:
-        """One packet; returns whose."""
+        """Send a packet. Returns the number of its sender."""
         ((packet, _),) = self.world.dequeue(1)
         number, size = self.packets[packet]
         self.senders[number].queued -= 1
@@ -103,7 +102,7 @@ MIXES = {
 @every_kind
 @pytest.mark.parametrize("quantum", [256, MTU, 9014, 262144])
 @pytest.mark.parametrize("mix", MIXES)
-def test_queues_that_always_hold_a_packet_share_as_fluid_does(
+def test_busy_queues_get_the_shares_of_fluid_fair_queueing(
     kind: str, quantum: int, mix: str
 ) -> None:
     senders = [Sender(s.sizes, s.depth) for s in MIXES[mix]]
@@ -129,10 +128,10 @@ def test_queues_that_always_hold_a_packet_share_as_fluid_does(
 @every_kind
 @every_seed
 @pytest.mark.parametrize("quantum", [256, MTU, 9014])
-def test_no_pattern_of_arrivals_gets_more_than_one_that_always_holds_a_packet(
+def test_no_pattern_of_arrivals_gets_more_than_a_busy_queue(
     kind: str, seed: int, quantum: int
 ) -> None:
-    """Senders come and go as they please: one packet, trains, pauses of any length."""
+    """Senders send single packets and trains, with pauses of any length."""
     steady = [Sender((MTU,), 3), Sender((GSO, 60), 2), Sender((60,), 1)]
     fickle = [
         Sender(sizes)
@@ -143,7 +142,7 @@ def test_no_pattern_of_arrivals_gets_more_than_one_that_always_holds_a_packet(
     most = bound(quantum, senders)
     rng = random.Random(seed)
     likes = [rng.choice((0.02, 0.2, 0.9, 1.0)) for _ in fickle]
-    # What one has sent more than another, and the least of it up to now.
+    # For each pair: how much more one has sent than the other, and the minimum of this so far.
     ahead: Counter[tuple[int, int]] = Counter()
     least: Counter[tuple[int, int]] = Counter()
     for _ in range(8000):
@@ -170,8 +169,8 @@ def test_no_pattern_of_arrivals_gets_more_than_one_that_always_holds_a_packet(
 
 
 @every_kind
-def test_a_discard_forgives_no_debt(kind: str) -> None:
-    """A queue that sent 64 kB and then loses its only packet waits as long as it would have."""
+def test_discard_does_not_cancel_a_debt(kind: str) -> None:
+    """A queue that has sent 64 kB and then loses its only packet must still wait."""
     with World(kind, f"limit 40 flows 8 quantum {MTU}") as w:
         big, small = 0x10001, 0x10002
         w.enqueue(prio=big, len=60, size=GSO)
@@ -189,8 +188,8 @@ def test_a_discard_forgives_no_debt(kind: str) -> None:
 
 
 @every_kind
-def test_from_a_debt_on_another_is_ahead_by_two_packets_at_most(kind: str) -> None:
-    """One to work the debt off, and one that the other sends just before it is worked off."""
+def test_queue_in_debt_is_at_most_two_packets_behind(kind: str) -> None:
+    """The other queue sends one packet until the debt is paid, and one just before."""
     with World(kind, f"limit 1000 flows 8 quantum {MTU}") as w:
         sizes = (GSO, GSO, *(41 * (MTU,)), GSO, GSO)
         for number, size in enumerate(sizes):
@@ -203,8 +202,8 @@ def test_from_a_debt_on_another_is_ahead_by_two_packets_at_most(kind: str) -> No
 
 @every_kind
 @pytest.mark.parametrize("emptied", ["d 2", "r", "x memory_limit 1"])
-def test_all_begin_anew_once_nothing_is_queued(kind: str, emptied: str) -> None:
-    """However it came to that, and in the quantum that was given."""
+def test_debts_are_cancelled_when_all_queues_are_empty(kind: str, emptied: str) -> None:
+    """This does not depend on how the queues became empty."""
     with World(kind, "limit 100 flows 8 quantum 256") as w:
         for _ in range(3):
             w.enqueue(prio=0x10001, len=60, size=GSO)
@@ -237,10 +236,10 @@ def test_a_changed_quantum_takes_effect(kind: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize(("before", "after"), [(256, 1 << 20), (1 << 20, 256), (MTU, 9014)])
-def test_from_a_change_of_the_quantum_on_queues_share_by_the_new_one(
+def test_after_a_change_of_the_quantum_shares_are_equal(
     kind: str, before: int, after: int
 ) -> None:
-    """Whatever they owed or had saved by the old one: long debts, and much credit."""
+    """Old debts and credits, even large ones, do not matter."""
     senders = [Sender((16000,)), Sender((1000,), 3), Sender((MTU, 9014), 2)]
     link = Link(kind, before, senders, 1)
     for packets in (1, 7, 40):
@@ -263,7 +262,7 @@ def test_from_a_change_of_the_quantum_on_queues_share_by_the_new_one(
 @every_kind
 @pytest.mark.parametrize("flows", [8, 100, 1024])
 def test_flows_are_spread_over_the_queues(kind: str, flows: int) -> None:
-    """As many queues in use as balls in bins would have, and others with another salt."""
+    """The number of used queues is that of balls in bins. Another salt gives other queues."""
     hits = []
     for seed in (1, 2):
         with World(kind, f"limit 5000 flows {flows}", seed=seed) as w:
@@ -288,7 +287,7 @@ def test_packets_of_one_flow_share_a_queue(kind: str) -> None:
 @every_kind
 @pytest.mark.parametrize("k", [1, 8, 20])
 def test_requeued_packets_cause_no_drops(kind: str, k: int) -> None:
-    """The limit is the queues': an arrival that finds them full takes one place."""
+    """Packets that the driver returned do not count against the limit."""
     with World(kind, "limit 20 flows 16") as w:
         for i in range(20):
             w.enqueue(flow=i % 5, len=MTU)
@@ -313,7 +312,7 @@ def test_limit_counts_wire_packets(kind: str) -> None:
         for _ in range(10):
             w.enqueue(prio=0x10005, len=100)
         assert (w.stats().drops, w.stats().qlen) == (0, 14)
-        w.enqueue(prio=0x10006, len=100)  # one GSO packet goes: nine places are left
+        w.enqueue(prio=0x10006, len=100)  # a GSO packet of 10 segments makes room: 9 free places
         assert (w.stats().drops, w.stats().qlen) == (1, 14)
         for _ in range(9):
             w.enqueue(prio=0x10006, len=100)
@@ -338,10 +337,10 @@ SUCCESS, DROP, CN = 0, 1, 2
 
 
 @every_kind
-def test_a_change_keeps_a_packet_that_is_larger_than_the_limit_and_alone(kind: str) -> None:
+def test_change_keeps_a_single_packet_that_is_larger_than_the_limit(kind: str) -> None:
     with World(kind, "limit 20 nosplit_gso", below="drr") as w:
         assert w.enqueue(flow=1, len=1500, gso=1448, segs=10)
-        w.change("limit 5")  # it would be let in, so it stays
+        w.change("limit 5")  # an empty queue would accept it, so it stays
         w.change("memory_limit 16mb")
         assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
         w.change("limit 20")
@@ -351,12 +350,12 @@ def test_a_change_keeps_a_packet_that_is_larger_than_the_limit_and_alone(kind: s
         assert [number for number, _ in w.dequeue(5)] == [1]
         assert w.enqueue(flow=1, len=1500, gso=1448, segs=10)
         w.change("memory_limit 1")
-        assert w.stats().qlen == 0  # memory is memory
+        assert w.stats().qlen == 0  # the memory limit has no such exception
 
 
 @every_kind
 def test_enqueue_reports_cn_only_for_losses_of_its_own_flow(kind: str) -> None:
-    """NET_XMIT_CN if the arrival's own flow was hit: what a local TCP slows down by."""
+    """A local TCP slows down on NET_XMIT_CN, so only losses of its own flow may cause it."""
     own = other = 0
     rng = random.Random(3)
     with World(kind, "limit 10 flows 16") as w:
@@ -384,7 +383,7 @@ def test_enqueue_reports_cn_only_for_losses_of_its_own_flow(kind: str) -> None:
 
 @every_kind
 def test_parents_get_cn_if_no_earlier_packet_is_left(kind: str) -> None:
-    """Their count would pass through 0, which takes a class of a grandparent out of service."""
+    """Otherwise their count would pass through 0, and a grandparent's class would stall."""
     with World(kind, "limit 1000 memory_limit 100000 flows 16", below="hfsc prio") as w:
         for flow in range(12):
             w.enqueue(prio=0x10001 + flow, len=60)
@@ -397,7 +396,7 @@ def test_parents_get_cn_if_no_earlier_packet_is_left(kind: str) -> None:
 
 
 @every_kind
-def test_a_lost_packet_counts_once_with_its_cause(kind: str) -> None:
+def test_each_lost_packet_counts_once_with_its_cause(kind: str) -> None:
     with World(kind, "limit 10 memory_limit 30000 flows 16") as w:
         rng = random.Random(5)
         for i in range(2000):
@@ -424,11 +423,11 @@ def test_a_lost_packet_counts_once_with_its_cause(kind: str) -> None:
     ["limit 1", "limit 20", "limit 1000 memory_limit 70000", "limit 8 flows 1"],
 )  # fmt: skip
 def test_every_ancestor_counts_the_queued_packets(kind: str, below: str, options: str) -> None:
-    """World compares after each operation; a class that stalls is a Violation, too."""
+    """World compares after each operation, and reports a class that stalls."""
     rng = random.Random(f"{below} {options}")
     with World(kind, options, below=below) as w:
         for _ in range(800):
-            # Parents peek by themselves, and what a driver hands back stays with the root.
+            # Parents peek anyway, and packets that the driver returns stay at the root.
             words, weights = "etdxrpbq", (40, 4, 20, 1, 0.3, 4, 2, 2)
             known = len(words) if not below else 5
             match rng.choices(words[:known], weights[:known])[0]:
@@ -460,8 +459,8 @@ def test_every_ancestor_counts_the_queued_packets(kind: str, below: str, options
 
 
 @every_kind
-def test_packets_without_length_are_packets(kind: str) -> None:
-    """They take places, can be discarded, and their queue is empty only without them."""
+def test_packets_of_length_0_are_queued_like_others(kind: str) -> None:
+    """They count against the limit and can be dropped, and a queue with them is not empty."""
     with World(kind, "limit 4 flows 16") as w:
         for _ in range(4):
             w.enqueue(prio=0x10001, len=60, size=0)
@@ -485,7 +484,7 @@ def test_packets_without_length_are_packets(kind: str) -> None:
 def test_drop_during_enqueue_is_reported_to_the_parent(
     kind: str, memory_limit: int, before: tuple[str, ...], arrival: str
 ) -> None:
-    """queue, bytes, truesize of each; whatever is discarded, the parents learn of it."""
+    """packets: queue, bytes and truesize of each."""
     with World(kind, f"limit 5000 memory_limit {memory_limit}", below="prio") as w:
         for words in (*before, arrival):
             queue, size, truesize = words.split()
@@ -495,8 +494,8 @@ def test_drop_during_enqueue_is_reported_to_the_parent(
 
 
 @every_kind
-def test_an_init_that_fails_leaves_nothing(kind: str) -> None:
-    """Whichever allocation fails, and whichever way the core takes."""
+def test_failed_init_leaks_nothing(kind: str) -> None:
+    """This holds for each allocation, and for both ways in which the core cleans up."""
     with World(kind, "limit 10") as w:
         failed = 0
         for way in ("i", "j"):
@@ -508,7 +507,7 @@ def test_an_init_that_fails_leaves_nothing(kind: str) -> None:
 
 @every_kind
 def test_huge_throughput_or_length_is_harmless(kind: str) -> None:
-    """2^20 bytes every 10 ns, as a size table makes of small packets; statistics in between."""
+    """A size table can turn small packets into 2^20 bytes every 10 ns."""
     with World(kind, "limit 100 flows 4" + (" time_constant 1ms" if kind == "tdrr" else "")) as w:
         for i in range(20000):
             w.enqueue(prio=0x10001 + i % 2, len=60, size=1 << 20)
@@ -519,7 +518,7 @@ def test_huge_throughput_or_length_is_harmless(kind: str) -> None:
                 w.named(1 + i % 2)
 
 
-def test_a_reset_forgets_every_throughput() -> None:
+def test_reset_clears_every_throughput() -> None:
     with World("tdrr", "limit 4 flows 16 time_constant 100s") as w:
         for _ in range(50):
             w.enqueue(prio=0x10001, len=MTU)
@@ -533,7 +532,7 @@ def test_a_reset_forgets_every_throughput() -> None:
 
 
 @pytest.mark.parametrize("below", ["", "prio"])
-def test_a_packet_counts_when_the_parent_takes_or_peeks_at_it(below: str) -> None:
+def test_throughput_counts_a_packet_when_the_parent_takes_or_peeks(below: str) -> None:
     with World("tdrr", "limit 10 flows 16 time_constant 1s", below=below) as w:
         w.enqueue(prio=0x10001, len=1000)
         w.enqueue(prio=0x10001, len=1000)
@@ -545,7 +544,7 @@ def test_a_packet_counts_when_the_parent_takes_or_peeks_at_it(below: str) -> Non
 
 
 @every_kind
-def test_memory_that_a_change_takes_is_freed(kind: str) -> None:
+def test_memory_allocated_by_a_change_is_freed(kind: str) -> None:
     with World(kind, "limit 1000 flows 16") as w:
         for i in range(100):
             w.enqueue(flow=i % 7, len=MTU)
@@ -564,8 +563,8 @@ def test_out_of_range_values_are_refused(kind: str, options: str) -> None:
 # ---- the link ----
 
 
-def settled(kind: str, options: str = "", *, mbit: int | None = None, mtu: int = 1500) -> World:
-    """On a device with that speed and MTU, which the discipline learns when it changes."""
+def on_link(kind: str, options: str = "", *, mbit: int | None = None, mtu: int = 1500) -> World:
+    """Return a discipline on a device with this speed and MTU, reported by a link event."""
     world = World(kind, options)
     world.do(f"m {mtu}")
     if mbit is not None:
@@ -593,7 +592,7 @@ def settled(kind: str, options: str = "", *, mbit: int | None = None, mtu: int =
 def test_the_limit_is_80_ms_of_the_link(
     kind: str, options: str, mbit: int | None, bandwidth: int, limit: int
 ) -> None:
-    with settled(kind, options, mbit=mbit) as w:
+    with on_link(kind, options, mbit=mbit) as w:
         named = w.named()
         assert (named["bandwidth"], named["limit"]) == (bandwidth, limit)
         assert named["memory_limit"] == 32 << 20
@@ -601,10 +600,10 @@ def test_the_limit_is_80_ms_of_the_link(
 
 @every_kind
 def test_a_full_queue_is_at_most_100_ms_of_the_link(kind: str) -> None:
-    """Of its largest packets, with nothing given, from 1 Mb/s to 100 Gb/s."""
+    """This holds for the defaults and packets of the MTU, from 1 Mb/s to 100 Gb/s."""
     for mtu in (576, 1500, 9000, 65536):
         for mbit in (1, 2, 5, 10, 100, 1000, 10_000, 100_000):
-            with settled(kind, mbit=mbit, mtu=mtu) as w:
+            with on_link(kind, mbit=mbit, mtu=mtu) as w:
                 limit = w.named()["limit"]
                 delay_ms = limit * (mtu + 14) * 8 / (mbit * 1000)
                 assert delay_ms <= 100 or limit == 8, (mtu, mbit)
@@ -690,8 +689,8 @@ def test_dump_equals_the_given_options(kind: str) -> None:
 @pytest.mark.parametrize(
     ("mtu", "quantum"), [(1500, 1514), (9000, 9014), (68, 256), (65536, 65550)]
 )
-def test_the_quantum_is_a_largest_packet(kind: str, mtu: int, quantum: int) -> None:
-    """A turn sends one packet at least, and two queues of the largest take turns."""
+def test_default_quantum_is_one_full_packet(kind: str, mtu: int, quantum: int) -> None:
+    """So two queues of full packets alternate."""
     with World(kind, "limit 100000") as w:
         w.do(f"m {mtu}")
         w.change("quantum auto")
@@ -710,8 +709,8 @@ HEADERS = 14 + 20 + 20
 
 
 @every_kind
-def test_a_gso_packet_is_queued_as_its_segments(kind: str) -> None:
-    """Ten segments and a short one, in order, which the wire carries for as many bytes."""
+def test_gso_packet_is_queued_as_its_segments(kind: str) -> None:
+    """Ten full segments and a short one leave in order, with the right number of bytes."""
     with World(kind, "limit 100 flows 16", below="hfsc prio") as w:
         whole = HEADERS + 10 * SEGMENT + 100
         w.enqueue(prio=0x10001, len=whole, gso=SEGMENT, proto="tcp")
@@ -723,13 +722,13 @@ def test_a_gso_packet_is_queued_as_its_segments(kind: str) -> None:
         w.enqueue(prio=0x10002, len=60)
         left = [number for number, _ in w.dequeue(20)]
         assert Counter(left) == {0: 11, 1: 1}
-        assert left.index(1) <= 2, "a turn is a quantum, and not the GSO packet"
+        assert left.index(1) <= 2, "a turn must be a quantum, not the whole GSO packet"
         assert w.stats().packets == 12
 
 
 @every_kind
-def test_a_loss_is_a_packet_and_not_a_gso_packet(kind: str) -> None:
-    """20 places, of which one flow has 18 with two GSO packets, and others take theirs."""
+def test_drop_takes_one_segment_of_a_gso_packet(kind: str) -> None:
+    """One flow has 18 of 20 places with two GSO packets. Other flows then arrive."""
     for option, lost, left in (("", 1, 20), ("nosplit_gso", 1, 12)):
         with World(kind, f"limit 20 flows 16 {option}", below="hfsc prio") as w:
             for _ in range(2):
@@ -745,8 +744,8 @@ def test_a_loss_is_a_packet_and_not_a_gso_packet(kind: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize("option", ["split_gso", "nosplit_gso"])
-def test_a_packet_of_more_segments_than_the_limit(kind: str, option: str) -> None:
-    """64 kB into 20 places: the last 20 segments, or all of it where nothing else is held."""
+def test_gso_packet_with_more_segments_than_the_limit(kind: str, option: str) -> None:
+    """Of 64 kB in 20 places the last 20 segments stay, or all of it in an empty queue."""
     for below in ("", "prio", "hfsc prio"):
         with World(kind, f"limit 20 flows 16 {option}", below=below) as w:
             for n in range(3):
@@ -762,8 +761,8 @@ def test_a_packet_of_more_segments_than_the_limit(kind: str, option: str) -> Non
 
 
 @every_kind
-def test_a_filter_sees_a_gso_packet_once(kind: str) -> None:
-    """Its loss is one, with one cause; what it names holds for all segments."""
+def test_filter_sees_a_gso_packet_once(kind: str) -> None:
+    """A drop counts once, and a class applies to all segments."""
     with World(kind, "limit 100 flows 16", below="prio") as w:
         gso = f"len={HEADERS + 10 * SEGMENT} gso={SEGMENT} proto=tcp"
         w.do(f"e flow=1 {gso} act=shot")
@@ -775,7 +774,7 @@ def test_a_filter_sees_a_gso_packet_once(kind: str) -> None:
 @every_kind
 @pytest.mark.parametrize("below", ["", "prio", "hfsc prio", "drr prio", "qfq prio", "hfsc drr"])
 def test_losses_in_the_middle_of_a_gso_packet(kind: str, below: str) -> None:
-    """World compares all ancestors after each; here segments find the buffer full at each place."""
+    """The buffer becomes full at each possible segment. World compares all ancestors."""
     rng = random.Random(f"{kind} {below}")
     for limit in (1, 2, 5, 11, 20):
         with World(kind, f"limit {limit} flows 4 memory_limit 60000", below=below) as w:
@@ -799,8 +798,8 @@ def test_losses_in_the_middle_of_a_gso_packet(kind: str, below: str) -> None:
 
 
 @every_kind
-def test_delays_are_those_of_the_packets_timed(kind: str) -> None:
-    """One packet in 17 of a single queue: its delay exactly, and the average of the samples."""
+def test_delay_statistics_follow_the_timed_packets(kind: str) -> None:
+    """Of a single queue, one packet in 17 is timed. Delay and average must be exact."""
     rng = random.Random(7)
     with World(kind, "limit 1000 flows 1", below="prio") as w:
         arrived: dict[int, int] = {}
@@ -836,7 +835,7 @@ def test_delays_are_those_of_the_packets_timed(kind: str) -> None:
 @every_kind
 def test_dropped_packet_has_no_delay(kind: str) -> None:
     with World(kind, "limit 2 flows 4") as w:
-        w.enqueue(prio=0x10001, len=1514)  # timed, and discarded
+        w.enqueue(prio=0x10001, len=1514)  # timed, and dropped
         w.advance(1_000_000)
         w.enqueue(prio=0x10001, len=1514)
         w.enqueue(prio=0x10001, len=1514)  # timed in its place
@@ -854,8 +853,8 @@ def test_dropped_packet_has_no_delay(kind: str) -> None:
 
 @every_kind
 @every_seed
-def test_a_reset_after_another_quantum_leaves_nothing_behind(kind: str, seed: int) -> None:
-    """Queues learn of another quantum when they are next served, or freed."""
+def test_reset_after_a_change_of_the_quantum_clears_all_accounts(kind: str, seed: int) -> None:
+    """A queue adopts a new quantum only when it is next served or freed."""
     rng = random.Random(seed)
     with World(kind, "limit 200 flows 64", walk=True) as w:
         for _ in range(30):
@@ -866,7 +865,7 @@ def test_a_reset_after_another_quantum_leaves_nothing_behind(kind: str, seed: in
             w.dequeue(rng.randrange(3))
             w.reset()
             assert w.classes() == {}
-            # All accounts begin anew: round robin in the order of arrival.
+            # All accounts are new, so the queues take turns in order of arrival.
             for queue in range(1, 4):
                 for _ in range(2):
                     w.enqueue(prio=0x10000 + queue, len=10000, tos=4 * queue)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Whatever has been: a queue under RED that stays empty for ten time constants drops nothing.
+"""After ten time constants of idle time, RED's average is low and it drops nothing.
 
-RED's average has a time constant of 1 / w packet times. After ten of them on an empty queue it
-is e^-10 of what it was, below every threshold here. That holds at the root and below a parent
-that peeks (tbf), which may hold the last packet while arrivals are dropped; and however the
-empty time is cut up by packets that are sent as soon as they come.
+RED's average has a time constant of 1 / w packet times. After ten of them on an empty queue it is
+e^-10 of its old value, below every threshold here. This must hold at the root and below a parent
+that peeks (tbf), which may hold the last packet while arrivals are dropped. It must also hold if
+single packets interrupt the idle time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.userspace import World
 
 @dataclass(frozen=True)
 class Kind:
-    """A discipline with RED, its time per packet and its weight; lengths in bytes."""
+    """A discipline with RED. Lengths are in bytes."""
 
     name: str
     options: str
@@ -30,11 +30,11 @@ class Kind:
     proto: str = "tcp"
 
     def time_constants(self, n: float) -> int:
-        """As long, ns."""
+        """Return n time constants in ns."""
         return round(n * self.ptime / self.weight)
 
 
-# 8 Mb/s and packets of 1000 bytes: 1 ms each
+# At 8 Mb/s a packet of 1000 bytes takes 1 ms.
 KINDS = [
     Kind("chokex", "limit 1000 min 100 max 200 weight 0.002 bandwidth 8mbit avpkt 1000 seed 1",
          1_000_000, 0.002),
@@ -50,7 +50,7 @@ KINDS = [
 
 
 def lost(w: World) -> int:
-    """Packets dropped or chosen by RED so far."""
+    """Return the number of packets dropped or marked by RED so far."""
     st = w.stats()
     return st.drops + st.overlimits
 
@@ -60,20 +60,20 @@ def send(w: World, kind: Kind, rng: random.Random) -> None:
 
 
 def overload(w: World, kind: Kind, rng: random.Random) -> None:
-    """A burst that takes the average far above max."""
+    """Send a burst that raises the average far above max."""
     for _ in range(2000):
         send(w, kind, rng)
     assert lost(w), "the overload was none"
 
 
 def run_empty(w: World, kind: Kind, below: str, rng: random.Random) -> None:
-    """Let all leave; with tbf, arrivals are dropped while it holds the last."""
+    """Send all packets. With tbf, arrivals are dropped while it holds the last packet."""
     while w.stats().qlen > 1:
         w.advance(kind.ptime)
         w.dequeue(1)
     if "tbf" in below:
         w.do("k 0")
-        w.dequeue(1)  # tbf looks at the last packet and has no tokens for it
+        w.dequeue(1)  # tbf peeks at the last packet and has no tokens for it
         for _ in range(3):
             send(w, kind, rng)
         w.do("k -1")
@@ -120,7 +120,7 @@ def test_idle_queue_shows_the_average_that_an_arrival_would_find(kind: Kind) -> 
         assert shown.get("probability", 0) == 0
 
 
-# All that have RED, with packets of 1000 bytes.
+# All kinds with RED, with packets of 1000 bytes.
 WEIGHT = 0.01
 PACED = {
     "ared": "avpkt 1000 limit 1000 min 200 max 400",
@@ -131,12 +131,12 @@ PACED = {
     "fred": "avpkt 1000 limit 1000 min 200 max 400",
     "redtail": "avpkt 1000 limit 1000000 packets 0",
 }  # fmt: skip
-SAMPLES = {"fred": 2}  # of the average for each packet, where it is not one
-SLOW, FAST = "bandwidth 800kbit", "bandwidth 8mbit"  # 10 ms and 1 ms for a packet
+SAMPLES = {"fred": 2}  # samples of the average per packet, if not 1
+SLOW, FAST = "bandwidth 800kbit", "bandwidth 8mbit"  # 10 ms and 1 ms per packet
 
 
 def averages(w: World) -> dict[str, float]:
-    """RED's, by their names."""
+    """Return RED's averages by name."""
     return {name: avg for name, avg in w.named().items() if re.fullmatch("avg(_[a-z]+)?", name)}
 
 
@@ -151,7 +151,7 @@ def of_each_class(w: World, packets: int) -> None:
 def test_idle_time_before_a_change_decays_at_the_old_rate(
     kind: str, before: str, after: str, ms: int
 ) -> None:
-    """No time passes in a change, so no average moves; then the new link's packets count."""
+    """A change takes no time, so averages stay. Afterwards packet times of the new link count."""
     old = 11 - ms
     with World(kind, f"{PACED[kind]} weight {WEIGHT} {before} seed 1") as w:
         of_each_class(w, 100)
@@ -168,8 +168,8 @@ def test_idle_time_before_a_change_decays_at_the_old_rate(
 
 
 @pytest.mark.parametrize("kind", PACED)
-def test_idle_time_of_less_than_a_packet_is_not_many_of_a_faster_link(kind: str) -> None:
-    """4 ms change nothing on the slow link, and still do not when it has become a fast one."""
+def test_idle_time_below_one_packet_of_the_old_link_does_not_count(kind: str) -> None:
+    """4 ms are less than a packet of the slow link. They still do not count after a change."""
 
     def after(idle_ms: int) -> dict[str, float]:
         with World(kind, f"{PACED[kind]} weight {WEIGHT} {SLOW} seed 1") as w:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What chokex and cbt share: settings that follow from the link, memory, GSO, delays.
+"""Properties that chokex and cbt share: values derived from the link, memory, GSO, delays.
 
-tc-chokex(8) and tc-cbt(8) promise: a full queue never makes anybody wait 100 ms; it follows the
-link's speed as that changes; what is given is dumped, and nothing else.
+tc-chokex(8) and tc-cbt(8) promise that a full queue is always below 100 ms, that derived values
+follow the link's speed, and that only given options are dumped as given.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tests.userspace import Refused, World
 KINDS = ("chokex", "cbt")
 MEMORY = 32 << 20
 UNKNOWN = "bandwidth is taken to be 1Gbit"
-# 1 ms for a packet of 1000 bytes
+# A packet of 1000 bytes takes 1 ms.
 PACE = {
     "chokex": "bandwidth 8mbit avpkt 1000",
     "cbt": "bandwidth 8mbit packet_tcp 1000 packet_tagged 1000 packet_other 1000",
 }
-# Options with which packets are lost in the midst of GSO packets, for every cause.
+# Options with which segments of GSO packets are lost for every cause.
 LOSING = {
     "chokex": "limit 30 min 2 max 8 weight 0.5 candidates 3 bandwidth 8mbit gentle seed 1",
     "cbt": "limit 20 min 4 max 9 weight 0.3 threshold_other 3 victim random bandwidth 8mbit seed 1",
@@ -41,7 +41,7 @@ def test_warning_only_for_an_unknown_and_not_given_rate(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_that_follows_from_the_link_follows_it_live(kind: str) -> None:
+def test_derived_values_follow_the_link_live(kind: str) -> None:
     keys = ("bandwidth", "limit", "min_th", "max_th", "weight")
     with World(kind) as w:
         w.do("l 10")
@@ -67,7 +67,7 @@ def test_all_that_follows_from_the_link_follows_it_live(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_link_that_changes_its_speed_does_not_start_the_random_numbers_again(kind: str) -> None:
+def test_change_of_the_link_speed_does_not_restart_random_numbers(kind: str) -> None:
     wide = "limit 100 min 2 max 90 weight 1 probability 0.9 seed 7"
 
     def verdicts(flaps: bool) -> list[int]:
@@ -87,8 +87,8 @@ def test_a_link_that_changes_its_speed_does_not_start_the_random_numbers_again(k
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_reset_forgets_the_packet_that_was_timed(kind: str) -> None:
-    """The next one is timed, and by its own arrival."""
+def test_reset_discards_the_timed_packet(kind: str) -> None:
+    """The next packet is timed from its own arrival."""
     with World(kind, "bandwidth 1gbit") as w:
         w.enqueue(len=1000, proto="tcp")
         w.reset()
@@ -100,7 +100,7 @@ def test_a_reset_forgets_the_packet_that_was_timed(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_link_without_memory_for_its_queue_keeps_the_old_one(kind: str) -> None:
+def test_old_queue_stays_if_there_is_no_memory_for_the_new_link(kind: str) -> None:
     with World(kind, "victim random" if kind == "cbt" else "") as w:
         w.do("l 10")
         before = w.named()
@@ -111,8 +111,8 @@ def test_a_link_without_memory_for_its_queue_keeps_the_old_one(kind: str) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mbit", [1, 2, 10, 100, 1000, 2500, 10_000, 100_000, 400_000])
-def test_the_defaults_harm_no_link(kind: str, mbit: int) -> None:
-    """A full queue of full packets: below 100 ms, within memory, thresholds within reach."""
+def test_defaults_suit_every_link(kind: str, mbit: int) -> None:
+    """A full queue of full packets is below 100 ms and the memory limit, and reaches max."""
     with World(kind, f"bandwidth {mbit}mbit") as w:
         st = w.named()
         assert st["limit"] * 1500 * 8 / (mbit * 1e6) < 0.1
@@ -121,7 +121,7 @@ def test_the_defaults_harm_no_link(kind: str, mbit: int) -> None:
         assert 2 <= st["min_th"] < st["max_th"] < st["limit"]
         packet = 1000 if kind == "chokex" else 1500
         remembered = -1 / math.log(1 - st["weight"])  # packets
-        # The weight is in units of 2^-32: 1 part in 30 000 at 400 Gb/s is rounding.
+        # The weight has units of 2^-32, so rounding at 400 Gb/s is 1 part in 30 000.
         assert remembered == pytest.approx(
             min(mbit * 1e6 / 8 / packet, 3 * st["limit"]), rel=0.02)  # fmt: skip
         if kind == "chokex":
@@ -131,7 +131,7 @@ def test_the_defaults_harm_no_link(kind: str, mbit: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7, 8, 9, 15, 16, 150, 300])
-def test_every_limit_leaves_the_thresholds_of_chokex_within_reach(limit: int) -> None:
+def test_chokex_reaches_its_thresholds_with_every_limit(limit: int) -> None:
     with World("chokex", f"limit {limit}") as w:
         st = w.named()
         assert st["min_th"] < st["max_th"] <= limit
@@ -147,7 +147,7 @@ def test_every_limit_leaves_the_thresholds_of_chokex_within_reach(limit: int) ->
 
 
 def test_cbt_has_room_for_a_call_on_a_slow_link() -> None:
-    """1 Mb/s: 50 packets of 100 bytes a second, 4 % of the link where others may have 10 %.
+    """A call sends 50 packets of 100 bytes per second, 4 % of 1 Mb/s. Its class may have 10 %.
 
     TCP keeps four full packets queued, a third more than its threshold.
     """
@@ -194,13 +194,13 @@ def test_memory_limit_bounds_the_memory_of_packets(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_limit_below_one_packet_warns(kind: str) -> None:
-    says = "memory_limit has no room for one full packet"
+    warning = "memory_limit has no room for one full packet"
     with World(kind, "bandwidth 1gbit memory_limit 1000b") as w:
-        assert w.message.endswith(says)
+        assert w.message.endswith(warning)
         w.change("memory_limit 100000b")
         assert not w.message
         w.change("memory_limit 1000b")
-        assert w.message.endswith(says)
+        assert w.message.endswith(warning)
 
 
 @pytest.mark.parametrize("kind", KINDS)

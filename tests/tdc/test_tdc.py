@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tc and netlink accept, show and refuse: each kind's table, by tdc in the lab."""
+"""Run each kind's table in the lab with tdc: options that tc and netlink accept, show, refuse."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.selftests import KINDS, Kind, every_kind, run_selftest, tdc_cases
 
 
 @every_kind
-def test_tdc(kind: Kind, tmp_path: Path) -> None:
-    ensure_source(default_kernel())  # tdc comes with it
+def test_all_tdc_cases_pass(kind: Kind, tmp_path: Path) -> None:
+    ensure_source(default_kernel())  # it contains tdc
     tap = run_selftest(["selftests/tdc/run", kind.name])
     assert not tap.failed
     assert not tap.skipped

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The C tests: include/aqm in userspace under sanitizers, and as KUnit in the lab."""
+"""The C tests of include/aqm: in user space with sanitizers, and as KUnit in the lab."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEEDS = (1, 2)
 
 
 def tap_failures(text: str) -> list[str]:
-    """The failed lines of TAP or KTAP output; also when it holds no test at all."""
+    """Return the failed lines of TAP or KTAP output. No result at all is a failure, too."""
     lines = [line.strip() for line in text.splitlines()]
     if not any(line.startswith("ok ") for line in lines):
         return ["no test ran"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What docs/upstream says of mainline: each defect is there, and its patch mends it."""
+"""Each defect that docs/upstream describes exists in mainline, and its patch fixes it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def test_defect_is_in_mainline_and_not_in_the_patched_module(name: str) -> None:
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda path: f"{path.parent.name}-{path.name[:4]}")
-def test_checkpatch_has_nothing_to_say(patch: Path) -> None:
+def test_patch_passes_checkpatch(patch: Path) -> None:
     tree = ensure_source(default_kernel()).tree
-    # There is no git in which it could look commits up.
+    # The source tree has no git repository in which checkpatch could look up commits.
     checkpatch = ["scripts/checkpatch.pl", f"--root={tree}", "--strict", "--terse", "--ignore",
                   "UNKNOWN_COMMIT_ID"]  # fmt: skip
     done = subprocess.run([*checkpatch, patch], cwd=tree, text=True, check=False,
@@ -38,7 +38,7 @@ def test_checkpatch_has_nothing_to_say(patch: Path) -> None:
     assert done.returncode == 0
 
 
-def test_patch_has_the_cases_that_its_tables_make(tmp_path: Path) -> None:
+def test_patch_adds_exactly_the_generated_cases(tmp_path: Path) -> None:
     tree = ensure_source(default_kernel()).tree
     folder = "tools/testing/selftests/tc-testing/tc-tests/qdiscs"
     (patch,) = (UPSTREAM / "tdc-cases").glob("*.patch")

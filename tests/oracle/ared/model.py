@@ -2,8 +2,8 @@
 """Adaptive RED in plain Python, in floating point.
 
 S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of
-RED's Active Queue Management", August 2001. What the paper leaves open is decided as tc-ared(8)
-says. Lengths are packets of the wire, times ns.
+RED's Active Queue Management", August 2001. Points that the paper leaves open follow tc-ared(8).
+Lengths are in wire packets, times in ns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALPHA, BETA = 0.01, 0.9
 
 @dataclass
 class AdaptiveRed(Red):
-    """RED that also moves max_p."""
+    """RED that adapts max_p."""
 
     wait: bool = True
     adaptive: bool = True
@@ -31,11 +31,11 @@ class AdaptiveRed(Red):
     lowered: int = 0
 
     def begin(self, max_p: float) -> None:
-        """Set max_p to what is given, within its bounds."""
+        """Set max_p, limited to its bounds."""
         self.max_p = min(max(max_p, self.bottom), self.top) if self.adaptive else max_p
 
     def adapt(self, now: int) -> None:
-        """Make up for each half second that has passed, with the average as it is."""
+        """Adapt max_p once for each half second that has passed, with the present average."""
         while now >= self.adapted_at + INTERVAL:
             self.adapted_at += INTERVAL
             width = self.max_th - self.min_th
@@ -51,7 +51,7 @@ class AdaptiveRed(Red):
 
 @dataclass
 class RedQueue:
-    """A FIFO of (packet, TOS, segments) under RED; also fpq's."""
+    """A FIFO of (packet, TOS, segments) with RED, also for fpq."""
 
     red: AdaptiveRed
     limit: int
@@ -64,7 +64,7 @@ class RedQueue:
 
     @property
     def length(self) -> int:
-        """Packets of the wire that wait."""
+        """Return the number of queued wire packets."""
         return sum(segments for *_, segments in self.queue)
 
     def _lose(self, why: str) -> None:
@@ -72,7 +72,7 @@ class RedQueue:
         self.counts["drops"] += 1
 
     def enqueue(self, packet: int, tos: int, segments: int, now: int) -> None:
-        """A packet arrives."""
+        """Enqueue a packet, mark it or drop it."""
         self.red.arrival(self.length, now)
         self.red.adapt(now)
         verdict, fate = self.red.decide(self.rng), ""
@@ -92,7 +92,7 @@ class RedQueue:
         self.red.busy(now)
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
-        """(packet, TOS) of the packet that leaves, or None."""
+        """Return (packet, TOS) of the packet that leaves, or None."""
         if not self.queue:
             return None
         packet, tos, _ = self.queue.popleft()
@@ -101,14 +101,14 @@ class RedQueue:
         return packet, tos
 
     def set_limit(self, limit: int, now: int) -> None:
-        """Another limit: the oldest packets go if there is no room for them."""
+        """Set a new limit and drop the oldest packets above it."""
         self.limit = limit
         while self.length > limit and len(self.queue) > 1:
             self.queue.popleft()
             self._lose("drop_change")
 
     def reset(self, now: int, max_p: float) -> None:
-        """Forget the packets, uncounted, and the average; begin with this max_p."""
+        """Drop all packets without counting them, and reset the average and max_p."""
         self.queue.clear()
         self.red.reset(now)
         self.red.begin(max_p)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every drop, mark, departure and value of max_p of the real ared, against the paper's rule."""
+"""Compare every drop, mark, departure and value of max_p of ared with a model of the paper."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ COUNTED = (
     "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
     "drop_change",
 )  # fmt: skip
-PTIME = 50_000_000  # ns: 1000 bytes at 160 kb/s
+PTIME = 50_000_000  # ns that 1000 bytes take at 160 kb/s
 Q32 = 2**32
-HEADERS = 14 + 20 + 20  # Ethernet, IP, TCP
+HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
 
 
 def fraction(x: float) -> float:
-    """What RED makes of a probability in tc's units."""
+    """Round a probability to the resolution of the netlink attribute."""
     return round(x * (Q32 - 1)) / Q32
 
 
 @dataclass(frozen=True)
 class Case:
-    """A discipline and traffic for it; ``wants`` are counters that must move in this case."""
+    """Options and traffic. ``wants`` names counters that must change in this case."""
 
     name: str
     seed: int
@@ -75,10 +75,11 @@ class Case:
         return RedQueue(red, self.limit, SeededRandom(self.seed), **rest)
 
     def operations(self) -> Iterator[tuple[str, Any, str]]:
-        """(kind, what the model needs, line of the trace); drawn from the seed.
+        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
 
-        Loads that change, so that the average crosses both thresholds both ways and max_p its
-        range; idle periods. Times are odd, so that no half second ends with an operation.
+        The load changes, so that the average crosses both thresholds in both directions and max_p
+        covers its range. There are idle periods. Times are odd numbers, so that no half second
+        ends exactly at an operation.
         """
         rng = random.Random(self.seed)
         load = self.load
@@ -158,7 +159,7 @@ ORACLE = Oracle(CASES, kernel=("Adaptive RED", "ecn", "live change"))
 
 
 def apply(model: RedQueue, given: float, change: dict[str, Any], now: int) -> float:
-    """Other options; return the max_p that has been given."""
+    """Change options. Returns the max_p that was given last."""
     red = model.red
     if not model.queue:
         red.arrival(0, now)
@@ -174,13 +175,13 @@ def apply(model: RedQueue, given: float, change: dict[str, Any], now: int) -> fl
             given = value
         else:
             setattr(red, name, value)
-    # An adapted max_p stays, within its bounds, unless another was given.
+    # An adapted max_p stays, limited to its bounds, unless a new one is given.
     red.begin(given if "max_p" in change or not red.adaptive else red.max_p)
     return given
 
 
 def shown(model: RedQueue, now: int) -> AdaptiveRed:
-    """RED as the next arrival would find it at ``now``, but for its sample."""
+    """Return RED's state at ``now``, as the next arrival finds it before its own sample."""
     red = copy.copy(model.red)
     if not model.queue:
         red.arrival(0, now)
@@ -189,7 +190,7 @@ def shown(model: RedQueue, now: int) -> AdaptiveRed:
 
 
 @ORACLE.each
-def test_every_decision_and_every_value_of_max_p_is_the_models(
+def test_every_decision_and_max_p_equal_the_model(
     run: Run[Case], steps: list[Step]
 ) -> None:
     case = run.case
@@ -224,7 +225,7 @@ def test_every_decision_and_every_value_of_max_p_is_the_models(
         }  # fmt: skip
         assert {name: seen[name] for name in counted} == counted, where
         assert reported(model.red, step.t, now, seen["avg"] / Q32), where
-        # Statistics are read between this operation and the next.
+        # The statistics were read between this operation and the next.
         ends = [shown(model, step.t), shown(model, max(step.t, now))]
         for name, unit, slack in (("raised", 1, 0), ("lowered", 1, 0), ("max_p", Q32, 1e-6)):
             around = [getattr(red, name) for red in ends]

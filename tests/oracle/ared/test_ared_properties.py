@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What ared promises of its average, its thresholds, its limits and GSO packets, in user space."""
+"""Properties of ared: average, thresholds, limits and GSO packets, in user space."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tests.userspace import World
 
 MS = 1_000_000  # ns
 GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
-LINK = "bandwidth 8mbit seed 1"  # 1 ms for a packet
+LINK = "bandwidth 8mbit seed 1"  # 1 ms per packet
 
 
-# 40 flows that are marked have 2.5 packets each and ask for more than half, which is the top.
+# 40 marked flows would have 2.5 packets each and need a max_p above 0.5, which is the bound.
 @pytest.mark.parametrize(
     ("flows", "ecn"),
     [(5, "noecn"), (10, "noecn"), (20, "noecn"), (40, "noecn"), (5, "ecn"), (20, "ecn")],
 )
-def test_the_average_is_led_into_the_middle_whatever_the_load(flows: int, ecn: str) -> None:
-    """Eight times the flows ask for some 60 times the drops, and have the same queue."""
+def test_average_queue_is_in_the_middle_for_every_load(flows: int, ecn: str) -> None:
+    """Eight times the flows need about 60 times the drops, and get the same queue."""
     with World("ared", f"limit 300 target 40ms {ecn} {LINK}") as w:
         rtts = [(40 + 40 * i // flows) * MS for i in range(flows)]
         loop = Loop(w, MS, rtts, tos=2 if ecn == "ecn" else 0)
@@ -33,17 +33,17 @@ def test_the_average_is_led_into_the_middle_whatever_the_load(flows: int, ecn: s
             seen.append(w.named())
     assert (seen[0]["min_th"], seen[0]["max_th"]) == (20, 60)
     mean = sum(st["avg"] for st in seen) / len(seen)
-    # min + 0.4 to 0.6 of max - min
+    # min + 0.4 to 0.6 times (max - min)
     assert 36 <= mean <= 44
     assert all(28 < st["avg"] < 52 for st in seen)
-    # Windows of (pipe + queue) / flows packets ask for about 1.5 / W^2.
+    # A window of W = (pipe + queue) / flows packets needs a drop rate of about 1.5 / W^2.
     asked = 1.5 / ((60 + mean) / flows) ** 2
     assert asked / 4 < sum(st["probability"] for st in seen) / len(seen) < 4 * asked
     assert (seen[-1]["early_mark"] > 0) == (ecn == "ecn")
 
 
-def test_a_fixed_max_p_leaves_few_flows_near_min_and_many_above_max() -> None:
-    """What the adaptation is for: without it the load decides."""
+def test_with_fixed_max_p_the_queue_depends_on_the_load() -> None:
+    """This is the reason for adapting max_p."""
     means = []
     for flows in (5, 40):
         with World("ared", f"limit 300 target 40ms noadaptive probability 0.1 {LINK}") as w:
@@ -60,7 +60,7 @@ def test_a_fixed_max_p_leaves_few_flows_near_min_and_many_above_max() -> None:
     assert means[1] > 48
 
 
-def test_max_p_moves_once_in_half_a_second_by_a_hundredth_or_a_tenth_of_itself() -> None:
+def test_max_p_rises_by_0_01_or_falls_by_a_tenth_every_half_second() -> None:
     with World("ared", f"limit 500 min 10 max 50 weight 0.9 nogentle probability 0.1 {LINK}") as w:
         for _ in range(40):
             w.enqueue(flow=1, len=1000)
@@ -72,7 +72,7 @@ def test_max_p_moves_once_in_half_a_second_by_a_hundredth_or_a_tenth_of_itself()
             expected = min(0.5, expected + min(0.01, expected / 4))
             assert w.named()["max_p"] == pytest.approx(expected, abs=1e-6)
             assert w.named()["raised"] == min(n, 40)
-        w.dequeue(15)  # 25 are in the band's lower end
+        w.dequeue(15)  # 25 packets are below the target range
         for _ in range(5):
             w.enqueue(flow=1, len=1000)
             w.dequeue()
@@ -91,7 +91,7 @@ def test_max_p_moves_once_in_half_a_second_by_a_hundredth_or_a_tenth_of_itself()
         assert w.named()["lowered"] - moved == 38
 
 
-def test_half_seconds_without_packets_are_made_up_for_and_shown() -> None:
+def test_max_p_falls_for_each_half_second_without_packets() -> None:
     with World("ared", f"limit 500 min 10 max 50 probability 0.4 {LINK}") as w:
         w.enqueue(flow=1, len=1000)
         w.dequeue()
@@ -104,7 +104,7 @@ def test_half_seconds_without_packets_are_made_up_for_and_shown() -> None:
         assert w.named()["lowered"] == 5
 
 
-def test_half_seconds_of_an_idle_queue_are_low_before_a_change_too() -> None:
+def test_idle_half_seconds_before_a_change_lower_max_p() -> None:
     with World("ared", f"limit 500 min 10 max 50 weight 0.5 {LINK}") as w:
         for _ in range(45):
             w.enqueue(flow=1, len=1000)
@@ -118,8 +118,8 @@ def test_half_seconds_of_an_idle_queue_are_low_before_a_change_too() -> None:
 @pytest.mark.parametrize(
     ("options", "limit", "min_th", "max_th"),
     [
-        # target C / 2: 5 ms of 1000-byte packets
-        ("bandwidth 10gbit", 14_563, 2427, 7281),  # a sixth of what the memory holds
+        # target * C / 2, with a target of 5 ms and packets of 1000 bytes
+        ("bandwidth 10gbit", 14_563, 2427, 7281),  # a sixth of the packets that fit into memory
         ("bandwidth 1gbit", 6666, 312, 936),
         ("bandwidth 100mbit", 666, 31, 93),
         ("bandwidth 10mbit", 66, 5, 15),
@@ -129,7 +129,7 @@ def test_half_seconds_of_an_idle_queue_are_low_before_a_change_too() -> None:
         ("bandwidth 1gbit min 90", 6666, 90, 270),
     ],
 )
-def test_thresholds_follow_from_the_rate(
+def test_thresholds_are_derived_from_the_rate(
     options: str, limit: int, min_th: int, max_th: int
 ) -> None:
     with World("ared", options) as w:
@@ -139,14 +139,14 @@ def test_thresholds_follow_from_the_rate(
 
 
 @pytest.mark.parametrize("mbit", [1, 10, 1000, 100_000])
-def test_the_average_remembers_a_second_of_packets(mbit: int) -> None:
+def test_time_constant_of_the_average_is_one_second(mbit: int) -> None:
     with World("ared", f"bandwidth {mbit}mbit") as w:
         st = w.named()
         assert st["weight"] == pytest.approx(1 - math.exp(-1 / (mbit * 125)), abs=3e-9)
         assert st["ptime"] == pytest.approx(8_000_000 / mbit)
 
 
-def test_the_limit_follows_the_link_while_packets_wait() -> None:
+def test_limit_follows_the_link_while_packets_wait() -> None:
     with World("ared", "seed 1", below="hfsc prio") as w:
         w.do("l 100")
         assert (w.named()["limit"], w.named()["min_th"]) == (666, 31)
@@ -160,7 +160,7 @@ def test_the_limit_follows_the_link_while_packets_wait() -> None:
         assert w.stats().qlen == 0
 
 
-def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
+def test_drops_depend_only_on_the_seed() -> None:
     def sent(seed: int) -> list[tuple[int, int]]:
         with World("ared", f"limit 60 min 5 max 40 weight 0.1 seed {seed}") as w:
             out = []
@@ -177,7 +177,7 @@ def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
 
 
 @pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+def test_segments_of_a_gso_packet_are_dropped_one_by_one(below: str) -> None:
     with World("ared", "limit 15", below=below) as w:
         w.enqueue(**GSO)
         assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
@@ -188,9 +188,9 @@ def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> 
         assert w.stats().qlen == 0
 
 
-def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
+def test_nosplit_gso_counts_all_segments_of_a_whole_packet() -> None:
     with World("ared", "limit 5 min 50 weight 1 nosplit_gso") as w:
-        assert w.enqueue(**GSO)  # larger than the limit, and nothing else is queued
+        assert w.enqueue(**GSO)  # larger than the limit, but the queue is empty
         assert not w.enqueue(flow=1, len=100)
         assert (w.stats().qlen, w.named()["segments"], w.named()["drop_limit"]) == (1, 10, 1)
         assert w.named()["avg"] == pytest.approx(10, abs=1e-6)

@@ -35,23 +35,23 @@ class Options:
 
 @dataclass
 class Probability:
-    """p_m, changed by the two events of the figure."""
+    """p_m and the two events of the figure that change it."""
 
     p: Fraction = Fraction(0)
-    may_rise: int = 0  # ns; the last update and the freeze time
+    may_rise: int = 0  # ns: time of the last update plus the freeze time
     may_fall: int = 0
     rises: int = 0
     falls: int = 0
 
     def congestion(self, o: Options, now: int) -> None:
-        """A packet was lost, or the queue is longer than L."""
+        """Raise p_m after a loss, or because the queue is longer than L."""
         if self.p < 1 and now >= self.may_rise:
             self.p = min(Fraction(1), self.p + o.increment)
             self.may_rise = now + 1000 * o.freeze_time
             self.rises += 1
 
     def idle(self, o: Options, begin: int, end: int) -> None:
-        """The link is idle at each moment from ``begin`` to ``end``."""
+        """Lower p_m for a link that is idle from ``begin`` to ``end``."""
         while self.p > 0 and (moment := max(begin, self.may_fall)) <= end:
             self.p = max(Fraction(0), self.p - o.decrement)
             self.may_fall = moment + 1000 * o.freeze_time
@@ -65,7 +65,7 @@ class Blue:
     o: Options
     queue: deque[tuple[int, int, int]] = field(default_factory=deque)
     pm: Probability = field(default_factory=Probability)
-    idle_from: int = 0  # ns; up to it, idle time has been accounted for
+    idle_from: int = 0  # ns: idle time before it is already accounted for
     marked: int = 0
     spared: int = 0
     early_drop: int = 0
@@ -73,7 +73,7 @@ class Blue:
     drop_change: int = 0
 
     def __post_init__(self) -> None:
-        """Random numbers from the seed."""
+        """Initialize the random numbers from the seed."""
         self.random = SeededRandom(self.o.seed)
 
     @property
@@ -88,7 +88,7 @@ class Blue:
             self.idle_from = now
 
     def enqueue(self, now: int, packet: int, tos: int, segments: int = 1) -> bool:
-        """Process an arriving packet; return false if it did not fit. May drop at random, too."""
+        """Process an arriving packet. Returns false if it did not fit. May also drop at random."""
         self.advance(now)
         length = self.length + segments
         if self.queue and length > self.o.limit:
@@ -115,7 +115,7 @@ class Blue:
         """Return true with probability p_m. Draw a number only if it matters."""
         if self.pm.p in (0, 1):
             return self.pm.p == 1
-        # p_m is in units of 1 / (2^32 - 1), and of 2^32 numbers so many are below it.
+        # p_m has units of 1 / (2^32 - 1), so p_m of the 2^32 random numbers are below it.
         return self.random.u32() < self.pm.p * (2**32 - 1)
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
@@ -140,7 +140,7 @@ class Blue:
             self.drop_change += 1
 
     def reset(self, now: int) -> None:
-        """Reset for a device that went down. Counters and random numbers stay."""
+        """Drop all packets without counting them. Counters and random numbers stay."""
         self.queue.clear()
         self.pm = Probability(rises=self.pm.rises, falls=self.pm.falls)
         self.idle_from = now

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every drop, mark, departure and value of p of the real blue, against the paper's rule."""
+"""Compare every drop, mark, departure and value of p of blue with a model of the paper."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.oracle.drive import Oracle, Run, Step, Trace
 
 KIND = interface.read("blue")
 ONE = 2**32 - 1
-HEADERS = 14 + 20 + 20  # Ethernet, IP, TCP
+HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
 MS = 1_000_000  # ns
 
 
 def fraction(x: float) -> Fraction:
-    """What tc makes of a probability: the nearest multiple of 1 / (2^32 - 1)."""
+    """Round a probability as tc does, to a multiple of 1 / (2^32 - 1)."""
     return Fraction(round(x * ONE), ONE)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Options and traffic: per ms, ``load`` packets come on average and one leaves."""
+    """Options and traffic: per ms, ``load`` packets arrive on average and one leaves."""
 
     name: str
     options: Options
@@ -42,9 +42,9 @@ class Case:
     must: tuple[str, ...] = ()
 
     def operations(self) -> list[tuple[Any, ...]]:
-        """("e", tos, segments), ("d", packets), ("t", ns), ("r",), ("x", words, options, reseed).
+        """Return ("e", tos, segments), ("d", packets), ("t", ns), ("r",), ("x", words, ...).
 
-        Times are odd, so that no update is due at the very nanosecond of an operation.
+        Times are odd numbers, so that no update is due exactly at an operation.
         """
         rng = random.Random(self.seed)
         ops: list[tuple[Any, ...]] = []
@@ -58,7 +58,7 @@ class Case:
                 ops.append(("r",))
             if ms % 100 == 0:
                 load = self.load * rng.choice((0.2, 0.8, 1, 1.5, 3))
-            if rng.random() < 0.004:  # the link runs idle, up to 50 ms
+            if rng.random() < 0.004:  # the link is idle for up to 50 ms
                 ops += [("d", 1000), ("t", rng.randrange(MS, 50 * MS) | 1)]
             come = int(load) + (rng.random() < load % 1)
             for _ in range(come):
@@ -69,7 +69,7 @@ class Case:
         return [*ops, ("d", 1000), ("t", 10**10 + 1), ("e", 0, 1), ("d", 1)]
 
     def trace(self) -> Trace:
-        """The same for qdrive."""
+        """Return the same operations for qdrive."""
         lines = []
         for op in self.operations():
             match op:
@@ -89,7 +89,7 @@ class Case:
 
 
 UPDATES = ("rises", "falls", "early_drop")
-# Kantawala and Turner's steps, and Ali Ahammed and Banu's.
+# Step sizes of Kantawala and Turner, and of Ali Ahammed and Banu.
 SMALL = Options(30, None, fraction(0.0025), fraction(0.00025), 100_000)
 LARGE = Options(30, None, fraction(0.02), fraction(0.002), 10_000)
 QUICK = Options(30, None, fraction(0.1), fraction(0.03), 3_000)
@@ -129,13 +129,14 @@ CASES = [
     ),
 ]  # fmt: skip
 
-# Where p is updated often, an update may fall into the microseconds that a kernel takes for an
-# operation. In these updates are 100 ms apart, or only arrivals decide.
+# If p is updated often, an update may fall into the microseconds that an operation takes on a
+# kernel. In these cases updates are 100 ms apart, or only arrivals cause them.
 ORACLE = Oracle(CASES, kernel=("small steps", "large steps", "ecn, half the packets", "reset"))
 
 
-def live(model: Blue, op: tuple[Any, ...], step: Step, packet: int, now: int) -> dict[str, int]:
-    """Let the model live through an operation at ``now``; return what is counted."""
+def step_model(model: Blue, op: tuple[Any, ...], step: Step, packet: int,
+               now: int) -> dict[str, int]:
+    """Carry out an operation on the model at ``now``. Returns its counters."""
     where = f"operation {step.i}, {op}"
     match op:
         case ("e", tos, segments):
@@ -167,7 +168,7 @@ def live(model: Blue, op: tuple[Any, ...], step: Step, packet: int, now: int) ->
 
 
 def shown(model: Blue, now: int) -> tuple[int, int]:
-    """What is shown of p at ``now``: its value and how often it fell."""
+    """Return p, and how often it fell, as shown at ``now``."""
     pm = copy.copy(model.pm)
     if not model.queue:
         pm.idle(model.o, model.idle_from, now)
@@ -176,16 +177,16 @@ def shown(model: Blue, now: int) -> tuple[int, int]:
 
 
 @ORACLE.each
-def test_every_decision_and_every_value_of_p_is_the_models(
+def test_every_decision_and_p_equal_the_model(
     run: Run[Case], steps: list[Step]
 ) -> None:
     case = run.case
     model = Blue(replace(case.options, seed=case.seed))
     packet, seen = 0, {}
     for op, step, after in zip(case.operations(), steps, [*steps[1:], steps[-1]], strict=True):
-        seen = live(model, op, step, packet, step.t)
+        seen = step_model(model, op, step, packet, step.t)
         packet += op[0] == "e"
-        # Statistics are read between this operation and the next.
+        # The statistics were read between this operation and the next.
         first, last = shown(model, step.t), shown(model, max(step.t, after.t))
         p, falls = seen["probability"], seen["falls"]
         assert last[0] <= p <= first[0], f"operation {step.i}, {op}"
@@ -193,4 +194,4 @@ def test_every_decision_and_every_value_of_p_is_the_models(
     assert seen["probability"] == 0 or case.options.decrement * 100 < 1
     if run.designed:
         unmoved = [name for name in case.must if seen[name] < 3]
-        assert not unmoved, f"the trace tests less than it should: {unmoved}, {seen}"
+        assert not unmoved, f"the trace did not change the counters {unmoved}: {seen}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What blue promises of p, of its defaults, its limits and GSO packets, in user space."""
+"""Properties of blue: p, defaults, limits and GSO packets, in user space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.userspace import World
 MS = 1_000_000  # ns
 MBIT = 125_000
 GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
-# Parents that ask a child for packets, peek at it, or ask only while they know that it holds some.
+# Parents that dequeue, peek, or dequeue only while their count says that the child has packets.
 BELOW = ("", "tbf", "drr", "htb", "hfsc", "hfsc prio", "hfsc tbf", "qfq ets")
 
 
@@ -124,7 +124,7 @@ def test_a_fraction_p_of_many_arrivals_is_dropped() -> None:
         assert abs(st["early_drop"] - n * p) < 5 * (n * p * (1 - p)) ** 0.5
 
 
-def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
+def test_drops_depend_only_on_the_seed() -> None:
     def sent(seed: int) -> list[tuple[int, int]]:
         with World("blue", f"limit 8 threshold 4 increment 0.2 freeze_time 2ms seed {seed}") as w:
             out = []
@@ -150,7 +150,7 @@ def test_a_full_queue_is_sent_in_80_ms_and_fits_into_the_memory(kbit: int, limit
         assert limit * 2304 <= st["memory_limit"]
 
 
-def test_the_limit_follows_the_link_while_packets_wait() -> None:
+def test_limit_follows_the_link_while_packets_wait() -> None:
     with World("blue", "seed 1", below="hfsc prio") as w:
         assert "the device knows none" in w.message
         w.do("l 100")
@@ -166,7 +166,7 @@ def test_the_limit_follows_the_link_while_packets_wait() -> None:
         assert w.stats().qlen == 0
 
 
-def test_the_memory_that_packets_take_is_bounded_and_what_lacks_it_is_lost() -> None:
+def test_memory_of_packets_is_bounded_and_what_lacks_it_is_lost() -> None:
     with World("blue", "limit 1000 memory_limit 20000", below="drr") as w:
         for _ in range(100):
             w.enqueue(flow=1, len=1514)
@@ -192,7 +192,7 @@ def test_a_loss_on_an_idle_link_does_not_bring_back_idle_time_that_is_over() -> 
 
 
 @pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+def test_segments_of_a_gso_packet_are_dropped_one_by_one(below: str) -> None:
     with World("blue", "limit 15", below=below) as w:
         w.enqueue(**GSO)
         assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
@@ -203,7 +203,7 @@ def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> 
         assert w.stats().qlen == 0
 
 
-def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
+def test_nosplit_gso_counts_all_segments_of_a_whole_packet() -> None:
     with World("blue", "limit 5 nosplit_gso") as w:
         assert w.enqueue(**GSO)  # larger than the limit, and nothing else is queued
         assert not w.enqueue(flow=1, len=100)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every drop, mark, random victim and departure of the real cbt, against plain Python."""
+"""Compare every drop, mark, random victim and departure of cbt with a model of the paper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNTED = (
 MINOR = {TCP: 1, TAGGED: 2, OTHER: 3}
 
 
-# (class, fields of the packet) by what is configured
+# (class, fields of the packet), by the configured classifier
 BY_DSCP = (
     (TCP, "proto=tcp tos=0"), (TCP, "proto=tcp tos=0xb8"), (TCP, "proto=tcp tos=0xb8 v6=1"),
     (TAGGED, "tos=0xb8"), (TAGGED, "tos=0x88 v6=1"), (TAGGED, "tos=0xb9"),
@@ -47,7 +47,7 @@ BY_ECN = (
 
 @dataclass(frozen=True)
 class Case:
-    """A discipline and traffic for it; ``wants`` are counters that must move in this case."""
+    """Options and traffic. ``wants`` names counters that must change in this case."""
 
     name: str
     seed: int
@@ -82,7 +82,7 @@ class Case:
                 f"threshold_other {self.other}"
             )
         else:
-            # 25.6 packets in all, min 4/5 of TCP's
+            # 25.6 packets in total; min is 4/5 of TCP's threshold
             words.append("latency 10240ms share_tcp 0.5 share_tagged 0.3 share_other 0.2")
         return (
             f"cbt limit {self.limit} bandwidth 20kbit packet_tcp {SIZE} packet_tagged {SIZE} "
@@ -95,7 +95,7 @@ class Case:
         if self.by_hand:
             given = (self.low, self.high, self.tagged, self.other)
             return tuple(round(UNIT * packets) / UNIT for packets in given)
-        # tc-cbt(8): TCP's average is held between 0.9 and 1.1 of what the law gives it.
+        # tc-cbt(8): min and max of TCP are 0.9 and 1.1 times its derived threshold.
         tcp, tagged, other = (
             round(UNIT * share_law(share, 2500, 10.24, SIZE)) for share in (0.5, 0.3, 0.2)
         )
@@ -118,16 +118,16 @@ class Case:
                    SeededRandom(self.seed), **self.model)  # fmt: skip
 
     def operations(self) -> Iterator[tuple[str, object, str]]:
-        """(kind, what the model needs, line of the trace); drawn from the seed.
+        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
 
-        Now one class is busy, now another, so that averages cross their thresholds in both
-        directions; and there are idle periods, of one class and of all.
+        The busy class changes, so that averages cross their thresholds in both directions. There
+        are idle periods, of one class and of all.
         """
         rng = random.Random(self.seed)
         load, weights = self.load, [1.0] * len(self.packets)
         for step in range(self.steps):
             if step % 1000 == 0:
-                # From here on idle times are whole packet times, and their sum far from whole.
+                # From here on idle times are whole packet times, but their sum is not.
                 yield "r", None, "r"
                 yield "t", None, f"t {round(0.37 * PTIME)}"
             if step in self.changes:
@@ -202,7 +202,7 @@ def apply(model: Cbt, change: dict[str, float], now: int) -> None:
 
 
 @ORACLE.each
-def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
+def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build()
     for step, until, where in replay(model, case.operations(), steps, apply):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tc-cbt(8) promises beside the rule itself: classes, limit, GSO, changes, counts."""
+"""Properties that tc-cbt(8) promises: classes, limit, GSO, changes and counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.userspace import Refused, World
 
 TCP, TAGGED, OTHER = 1, 2, 3
-# 1 ms for a packet of 1000 bytes
+# A packet of 1000 bytes takes 1 ms.
 PACE = "bandwidth 8mbit packet_tcp 1000 packet_tagged 1000 packet_other 1000"
 
 
@@ -49,7 +49,7 @@ def arrivals(w: World) -> list[int]:
      {"vlan": 5, "tag": 6, "mac": 4}],
     ids=str,
 )
-def test_a_packet_counts_for_its_class_whatever_its_vlan(
+def test_vlan_tags_do_not_change_the_class(
     tags: dict[str, int], fields: dict[str, int | str], minor: int
 ) -> None:
     with World("cbt", "dscp 46 mark 0x10/0xf0") as w:
@@ -62,8 +62,8 @@ def test_a_packet_counts_for_its_class_whatever_its_vlan(
         assert (cl.qlen, cl.backlog, cl.packets, cl.bytes) == (0, 0, 1, 1000)
 
 
-def test_arrivals_before_red_decided_by_another_average_do_not_count() -> None:
-    """The first that RED sees again is dropped with p_b, here 0.05, and not for those 300."""
+def test_arrivals_that_red_did_not_judge_do_not_count() -> None:
+    """The next arrival is dropped with p_b = 0.05, although 300 arrivals came before it."""
     dropped = 0
     for seed in range(1, 101):
         with World("cbt", f"limit 1000 min 5 max 105 weight 1 probability 0 seed {seed}") as w:
@@ -79,7 +79,7 @@ def test_arrivals_before_red_decided_by_another_average_do_not_count() -> None:
 
 
 def test_the_limit_is_twice_the_thresholds_unless_given() -> None:
-    """10 Mb/s, 100 ms: 62.5 + 23.4375 + 12.5 packets, twice that and no part of one less."""
+    """10 Mb/s and 100 ms are 62.5 + 23.4375 + 12.5 packets. Twice that, rounded up."""
     with World("cbt", "bandwidth 10mbit latency 100ms") as w:
         assert w.named()["limit"] == 197
         assert "limit" not in w.given()
@@ -95,22 +95,22 @@ def test_the_limit_is_twice_the_thresholds_unless_given() -> None:
         assert w.named()["limit"] == 1000
 
 
-def test_a_shares_threshold_follows_the_bandwidth_also_after_a_dump_was_fed_back() -> None:
+def test_threshold_from_a_share_follows_the_bandwidth_even_after_restore() -> None:
     with World("cbt", "share_tcp 0.5 share_tagged 0.25 share_other 0.25") as w:
         given = w.given()
     assert not {"min", "max", "threshold_tagged", "threshold_other", "limit"} & set(given)
 
 
 @pytest.mark.parametrize("huge", ["bandwidth 8.7tbit latency 4000s", "bandwidth 8.7tbit"])
-def test_no_bandwidth_and_latency_make_the_kernel_divide_too_far(huge: str) -> None:
-    """On x86-64 a quotient of more than 64 bits is a trap; here it is a violation."""
+def test_no_bandwidth_and_latency_overflow_the_division(huge: str) -> None:
+    """On x86-64, a quotient of more than 64 bits traps. Here it is a violation."""
     with World("cbt", huge) as w:
         assert w.named()["limit"] <= 1 << 20
     with pytest.raises(Refused):
         World("cbt", "bandwidth 18000000tbit latency 10s")
 
 
-def test_a_gso_packet_counts_its_segments() -> None:
+def test_gso_packet_counts_its_segments() -> None:
     with World("cbt", f"limit 100 {PACE} latency 100ms seed 1 threshold_other 50 nosplit_gso") as w:
         assert w.enqueue(len=40_000, segs=40, gso=1000, proto="udp")
         st = w.named()
@@ -126,8 +126,8 @@ def test_a_gso_packet_counts_its_segments() -> None:
         assert w.named()["segments"] == 0
 
 
-def test_a_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
-    """Random victims go until it fits or is itself chosen; each loss is counted once."""
+def test_full_queue_makes_room_for_all_segments_of_an_arrival() -> None:
+    """Random victims are dropped until it fits or is a victim itself. Each loss counts once."""
     with World("cbt", "limit 50 min 900 max 1000 victim random seed 3 nosplit_gso") as w:
         for i in range(300):
             w.enqueue(len=1000, proto="tcp", flow=i)
@@ -153,7 +153,7 @@ def test_victims_include_packets_queued_before_the_change() -> None:
         sent += [packet for packet, _ in w.dequeue(100)]
         assert victims[0] == 0 < victims[1] == victims[2] < victims[3]
         assert sent == sorted(sent)
-        # Of the 30 that were in before "victim random", five had left.
+        # 30 packets came before "victim random", and five of them had left.
         assert not set(range(5, 30)) <= set(sent)
         assert len(sent) + w.stats().drops == 160
         assert w.named()["memory_used"] == 0
@@ -176,8 +176,8 @@ def test_packet_larger_than_a_limit_drops_no_other(
         assert w.named()[f"drop_{cause}"] == w.stats().drops == 50
 
 
-def test_with_red_all_the_limit_follows_from_thresholds_that_were_given() -> None:
-    """62.5 and 12.5 packets of the share law, 100 given: twice the sum."""
+def test_with_red_all_the_limit_includes_given_thresholds() -> None:
+    """The limit is twice the sum of 62.5 and 12.5 derived packets and 100 given ones."""
     with World("cbt", "red all bandwidth 10mbit latency 100ms threshold_tagged 100") as w:
         assert w.named()["limit"] == 350
 
@@ -186,10 +186,10 @@ def test_with_red_all_the_limit_follows_from_thresholds_that_were_given() -> Non
     "below", ["", "hfsc", "hfsc prio", "hfsc tbf", "drr prio", "qfq prio", "htb"]
 )
 @pytest.mark.parametrize("victim", ["random", "arrival"])
-def test_nothing_above_stalls_when_a_forced_drop_takes_the_last_packet(
+def test_forced_drop_of_the_last_packet_stalls_no_parent(
     below: str, victim: str
 ) -> None:
-    """RED's average stays above max while the queue is down to a packet."""
+    """RED's average stays above max while the queue has only one packet."""
     rng = random.Random(1)
     with World("cbt", f"{PACE} min 2 max 3 victim {victim} seed 1", below=below) as w:
         for _ in range(20):
@@ -199,7 +199,7 @@ def test_nothing_above_stalls_when_a_forced_drop_takes_the_last_packet(
                 w.dequeue(2)
             for _ in range(300):
                 w.enqueue(len=1000, proto="tcp", flow=rng.randrange(9))
-            # The average stays above max: each arrival may take the place of the only packet.
+            # The average stays above max, so each arrival may replace the only packet.
             for _ in range(10):
                 while w.stats().qlen > 1:
                     assert len(w.dequeue(1)) == 1, "stalled"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The share law: with all classes saturating, each gets the part of the bytes asked for.
+"""Shares of cbt's classes: if all classes are saturated, each gets its configured share of bytes.
 
-Open-loop traffic, one packet leaving whenever the link has had the time to send it. UDP offers a
-multiple of the link, TCP 15 % more than its share: what senders offer that heed losses. And
-lending: when a class is silent the others take the whole link. And the guarantee of the paper's
-section 1, that the level of TCP traffic does not matter to the tagged.
+Traffic is open-loop, and a packet leaves whenever the link has had the time to send it. UDP offers
+a multiple of the link. TCP offers 15 % more than its share, as senders do that react to losses. If
+a class is silent, the others use the whole link. And as section 1 of the paper promises, tagged
+traffic does not depend on the level of TCP traffic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOLERANCE = 0.10
 
 @dataclass(frozen=True)
 class Setting:
-    """Shares and mean sizes (bytes) in the order of CLASSES; what UDP offers, in links."""
+    """Shares, mean sizes (bytes) in the order of CLASSES, and UDP's load (1 is the link)."""
 
     name: str
     shares: tuple[float, float, float]
@@ -33,7 +33,7 @@ class Setting:
     tcp_over_share: float = 1.15
     silent: str = ""
     latency_ms: int = 100
-    spread: bool = False  # sizes from half to one and a half of the mean
+    spread: bool = False  # sizes from 0.5 to 1.5 of the mean
     red: str = "tcp"
     victim: str = "arrival"
     seed: int = 1
@@ -49,7 +49,7 @@ class Setting:
         )
 
     def schedule(self) -> list[tuple[float, str, int]]:
-        """(time in s, class, bytes) of the arrivals: Poisson, in order."""
+        """Return (time in s, class, bytes) of all arrivals in order. They are Poisson."""
         rng = random.Random(self.seed)
         arrivals = []
         offered = (self.tcp_over_share * self.shares[0], *self.udp)
@@ -64,13 +64,13 @@ class Setting:
         return sorted(arrivals)
 
     def operations(self) -> list[str]:
-        """Departures are spaced by the mean packet that waits, which keeps the law's terms.
+        """Return the trace. Departures have equal gaps, the time of a mean packet.
 
-        How the link is paced does not enter the law: a share of a FIFO is a share of what
-        leaves it. What matters is the ratio of arrivals to departures.
+        The pacing of the link does not matter, because a share of a FIFO's packets is a share of
+        its departures. Only the ratio of arrivals to departures matters.
         """
         mean = sum(b / p for b, p in zip(self.shares, self.sizes, strict=True))
-        gap = 1 / (RATE * mean)  # s per departure, at the shares asked for
+        gap = 1 / (RATE * mean)  # s per departure, at the configured shares
         ops, due = [], gap
         for now, kind, size in self.schedule():
             while due <= now:
@@ -93,7 +93,7 @@ SETTINGS = [
 
 
 def shares_of(setting: Setting) -> dict[str, float]:
-    """Part of the bytes that left after the warm-up, by class."""
+    """Return each class's share of the bytes that left after the warm-up."""
     packets: list[tuple[str, int]] = []
     names = {fields: kind for kind, fields in FIELDS.items()}
     out = dict.fromkeys(CLASSES, 0)
@@ -110,7 +110,7 @@ def shares_of(setting: Setting) -> dict[str, float]:
                 for number, _ in w.out:
                     kind, size = packets[number]
                     out[kind] += size
-        assert not idle, "the link stood idle with packets on offer"
+        assert not idle, "the link was idle although packets were queued"
         classes = w.classes()
     assert sum(st.bytes for st in classes.values()) >= sum(out.values())
     total = sum(out.values())
@@ -118,21 +118,21 @@ def shares_of(setting: Setting) -> dict[str, float]:
 
 
 def off(setting: Setting, got: dict[str, float]) -> float:
-    """How far the class that is worst off, or best, is from its share."""
+    """Return the largest difference between a class's share and its configured share."""
     asked = zip(CLASSES, setting.shares, strict=True)
     return max((got[kind] / share - 1 for kind, share in asked), key=abs)
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
-def test_every_class_gets_its_share_when_all_saturate(setting: Setting, seed: int) -> None:
+def test_every_saturated_class_gets_its_share(setting: Setting, seed: int) -> None:
     got = shares_of(replace(setting, seed=seed))
     print(setting.name, "seed", seed, got)
     assert abs(off(setting, got)) < TOLERANCE
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
-def test_so_it_does_with_the_papers_random_victims_where_tcp_heeds_losses(setting: Setting) -> None:
+def test_random_victims_keep_the_shares_if_tcp_reacts_to_losses(setting: Setting) -> None:
     got = shares_of(replace(setting, victim="random"))
     print(setting.name, got)
     assert abs(off(setting, got)) < TOLERANCE
@@ -157,10 +157,10 @@ def test_other_classes_use_the_share_of_a_silent_class(silent: str) -> None:
 def test_tagged_traffic_keeps_its_rate_beside_deaf_tcp(
     setting: Setting, links: float, kept: float
 ) -> None:
-    """Section 1: "independent of the level of TCP traffic", as far as tc-cbt(8) says it holds.
+    """Section 1: "independent of the level of TCP traffic", within the bounds of tc-cbt(8).
 
-    TCP's band ends a tenth above its share. At four times the link RED's average, at the
-    paper's weight, lags behind a queue that swings.
+    TCP's max is a tenth above its share. If TCP offers four times the link, RED's average with the
+    paper's weight lags behind the oscillating queue.
     """
     got = shares_of(replace(setting, tcp_over_share=links / setting.shares[0], seconds=6))
     print(setting.name, got)
@@ -168,10 +168,10 @@ def test_tagged_traffic_keeps_its_rate_beside_deaf_tcp(
 
 
 def test_random_victims_let_deaf_tcp_take_the_others_share() -> None:
-    """Each TCP arrival above max ousts UDP as well, which fills up again to its thresholds.
+    """Each TCP arrival above max may replace a UDP packet, and UDP refills to its thresholds.
 
-    So TCP grows until as many of its packets leave as arrive in place of UDP's: TCP / UDP in the
-    queue = TCP offered / link. See tc-cbt(8).
+    So TCP's queue grows until its departures equal the arrivals that replace UDP. Then
+    TCP / UDP in the queue = TCP offered / link. See tc-cbt(8).
     """
     setting = Setting(
         "deaf", (1 / 3, 1 / 3, 1 / 3), (1000, 1000, 1000), tcp_over_share=4.5, victim="random",

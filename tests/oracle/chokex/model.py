@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """CHOKe, M-CHOKe and A-CHOKe in plain Python.
 
-Written from Ali Ahammed and Banu, section 2.5, and tc-chokex(8), to be compared with the kernel
-decision by decision. Random numbers are used in this order: at or above min one for each
-candidate; then, if the arrival is still there, one for RED if it is the first between min and max
-since the last drop.
+It follows section 2.5 of Ali Ahammed and Banu, and tc-chokex(8). Random numbers are drawn in
+this order. At or above min, one for each candidate. Then, if the arrival has survived, one for RED
+if it is the first arrival between min and max since the last drop.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tests.oracle.seeded_random import SeededRandom
 
 @dataclass
 class Chokex:
-    """The queue; ``regions`` 0 means a fixed number of candidates. Lengths in packets."""
+    """The discipline. Lengths are in packets. ``regions`` 0: a fixed number of candidates."""
 
     red: Red
     limit: int
@@ -35,7 +34,7 @@ class Chokex:
     counts: Counter = field(default_factory=Counter)
 
     def draws(self) -> int:
-        """Candidates for an arrival at the present average."""
+        """Return the number of candidates for an arrival at the present average."""
         if not self.regions:
             return self.candidates
         red = self.red
@@ -86,7 +85,7 @@ class Chokex:
         self.red.busy(now)
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
-        """(packet, TOS) of the packet that leaves, or None."""
+        """Return (packet, TOS) of the packet that leaves, or None."""
         if not len(self.queue):
             return None
         packet = self.queue.first()
@@ -102,6 +101,6 @@ class Chokex:
             self._lose("drop_change")
 
     def reset(self, now: int) -> None:
-        """Forget the packets, uncounted, and the averages."""
+        """Drop all packets without counting them, and reset the averages."""
         self.queue = RandomQueue()
         self.red.reset(now)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every draw, drop, mark and departure of the real chokex, against plain Python."""
+"""Compare every draw, drop, mark and departure of chokex with a model of the paper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNTED = (
 
 @dataclass(frozen=True)
 class Case:
-    """A discipline and traffic for it; ``wants`` are counters that must move in this case."""
+    """Options and traffic. ``wants`` names counters that must change in this case."""
 
     name: str
     seed: int
@@ -65,16 +65,16 @@ class Case:
         return Chokex(red, self.limit, SeededRandom(self.seed), **rest)
 
     def operations(self) -> Iterator[tuple[str, object, str]]:
-        """(kind, what the model needs, line of the trace); drawn from the seed.
+        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
 
-        One heavy flow and several light ones; bursts, so that the average crosses both
-        thresholds in both directions; and idle periods.
+        There are one heavy flow and several light ones, idle periods, and bursts that make the
+        average cross both thresholds in both directions.
         """
         rng = random.Random(self.seed)
         load = self.load
         for step in range(self.steps):
             if step % 1000 == 0:
-                # From here on idle times are whole packet times, and their sum far from whole.
+                # From here on idle times are whole packet times, but their sum is not.
                 yield "r", None, "r"
                 yield "t", None, f"t {round(0.37 * PTIME)}"
             if step in self.changes:
@@ -103,7 +103,7 @@ class Case:
 
 
 MIXED = ("", "v6=1", "proto=tcp", "mark=5", "v6=1 mark=6", "v6=1 proto=tcp", "vlan=7")
-# Tags as a VLAN device gives them, by mark.
+# Commands that add VLAN tags, as a VLAN device does, to packets with these marks.
 VLANS = (
     "tc qdisc add dev g0 clsact",
     "tc filter add dev g0 egress protocol all handle 5 fw action vlan push id 5",
@@ -161,7 +161,7 @@ def apply(model: Chokex, change: dict[str, int], _now: int) -> None:
 
 
 @ORACLE.each
-def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
+def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build()
     for step, until, where in replay(model, case.operations(), steps, apply):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tc-chokex(8) promises beside the rule itself: flows, GSO, changes, counts, the result."""
+"""Properties that tc-chokex(8) promises: flows, GSO, changes, counts, and the share of a blast."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 
 from tests.userspace import World
 
-PACE = "bandwidth 8mbit avpkt 1000"  # 1 ms for a packet
+PACE = "bandwidth 8mbit avpkt 1000"  # 1 ms per packet
 
 
 def match(first: dict[str, int | str], second: dict[str, int | str]) -> bool:
-    """Are two packets of one flow? With so many draws from three the second draws the first."""
+    """Return whether two packets match. With 64 draws from 3 packets the first is drawn."""
     with World("chokex", "limit 20 min 1 max 19 weight 1 candidates 64 seed 1") as w:
         w.enqueue(len=1000, flow=901)
         w.enqueue(len=1000, flow=902)
@@ -61,7 +61,7 @@ def test_flow_identity(
     assert match(first, second) is same
 
 
-def test_a_gso_packet_counts_its_segments_and_is_one_candidate() -> None:
+def test_gso_packet_counts_its_segments_and_is_one_candidate() -> None:
     with World("chokex", "limit 100 min 50 max 90 weight 1 candidates 64 seed 1 nosplit_gso") as w:
         assert w.enqueue(len=60_000, segs=60, gso=1000, flow=1)
         assert w.named()["segments"] == 60
@@ -87,7 +87,7 @@ def test_derived_thresholds_are_in_the_statistics_and_not_in_the_options() -> No
 @pytest.mark.parametrize(
     "below", ["", "hfsc", "hfsc prio", "hfsc tbf", "drr prio", "qfq prio", "htb"]
 )
-def test_nothing_above_stalls_when_a_match_empties_the_queue(below: str) -> None:
+def test_match_that_empties_the_queue_stalls_no_parent(below: str) -> None:
     rng = random.Random(1)
     options = f"{PACE} limit 8 min 1 max 4 weight 0.5 gentle candidates 8 seed 1"
     with World("chokex", options, below=below) as w:
@@ -105,16 +105,17 @@ def test_nothing_above_stalls_when_a_match_empties_the_queue(below: str) -> None
 
 
 def fluid(a: float, light: float) -> float:
-    """The part of the link that a blast of ``a`` links gets beside ``light`` links of many flows.
+    """Return the blast's share of the link.
 
-    One candidate, RED dropping each arrival that is left with probability r. A blast's arrival
-    matches with probability h, the part of the queue that is the blast's. A packet of the blast
-    in a queue of b dies at rate a / b and stays for t = b (1 - h) / L, as all else passes through
-    at rate L = light (1 - r). So e^-(a t / b) of them survive, and
+    a: rate of the blast; light: total rate of many light flows; the link's rate is 1
+    There is one candidate, and RED drops each other arrival with probability r. An arrival of the
+    blast matches with probability h, the blast's share of the queue. Light flows pass at a rate of
+    L = light (1 - r). So a packet of the blast stays in a queue of b packets for t = b (1 - h) / L,
+    and is dropped at a rate of a / b meanwhile. A share s of them survives:
 
-        h = (1 - r) (1 - h) (1 - s),  s = e^-(a (1 - h) / L),  x = a (1 - r) (1 - h) s,  x + L = 1
+        s = e^-(a (1 - h) / L),  h = (1 - r) (1 - h) (1 - s),  x = a (1 - r) (1 - h) s,  x + L = 1
 
-    (the model of Tang, Wang and Low 2003, with packets of one size).
+    This is the model of Tang, Wang and Low 2003 with packets of one size.
     """
     low, high = 0.0, 1.0
     for _ in range(60):
@@ -136,7 +137,7 @@ def fluid(a: float, light: float) -> float:
 @pytest.mark.parametrize("a", [0.8, 1.5, 2.5])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_blast_share_matches_the_fluid_model(a: float, seed: int) -> None:
-    """RED alone would give it a / (a + 1.2) of the link: 40, 56 and 68 %."""
+    """RED alone would give the blast a / (a + 1.2) of the link: 40, 56 and 68 %."""
     rng = random.Random(seed)
     light, flows, seconds = 1.2, 300, 40
     options = f"limit 2000 min 20 max 1500 probability 0.99 weight 0.002 {PACE} seed {seed}"

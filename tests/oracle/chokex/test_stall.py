@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Does the queue ever stop giving packets out? chokex must not, whatever its limit.
+"""chokex must never stall, with any limit. Mainline's choke does.
 
-Mainline's choke removes a matched packet from its ring by leaving a hole. It counts packets
-against its limit, not slots, so packets and holes together can fill the ring; head and tail then
-meet, which reads as empty. What it does on the kernel at hand is asserted as it was seen: when
-it gets mended, this test says so.
+Mainline's choke leaves a hole in its ring for each matched packet. Its limit counts packets, not
+slots. So packets and holes together can fill the ring. Then head equals tail, which means "empty".
+The test expects this behavior, and fails once mainline is fixed.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ SEED = 1
 
 
 def burst(limit: int, rounds: int = 4) -> list[str]:
-    """Fill the queue beyond its limit without a departure, then let everything leave.
+    """Fill the queue beyond its limit, then send everything.
 
-    All packets can be marked, so that above max they are queued up to the limit while matches
-    take packets out of the middle.
+    All packets are ECN-capable. So above max they are still queued, up to the limit, while matches
+    remove packets from the middle.
     """
     rng = random.Random(SEED)
     ops = []
@@ -49,7 +48,7 @@ def choke(limit: int) -> str:
 
 @dataclass(frozen=True)
 class Ran:
-    """How many packets were left behind when the gate stood open for all of them."""
+    """Numbers of packets that were left behind although the device would have sent them all."""
 
     offered: int
     left: int
@@ -79,7 +78,7 @@ def run(
 VARIANTS = ("", "candidates 8", "adaptive 4", "gentle")
 
 
-def test_chokex_gives_out_every_packet_whatever_the_limit() -> None:
+def test_chokex_sends_every_packet_with_every_limit() -> None:
     keys = [(limit, variant) for limit in LIMITS for variant in VARIANTS]
     seen = run({k: chokex(*k) for k in keys}, {k: k[0] for k in keys})
     for key, ran in seen.items():
@@ -88,7 +87,7 @@ def test_chokex_gives_out_every_packet_whatever_the_limit() -> None:
         assert ran.left, key
 
 
-# Seen to stall: 31, 63, 100 and 127 on 7.3 (the lab's seed 1), 31, 63 and 100 on Debian's 6.12.
+# These limits stall on 7.3 (the lab's seed 1, where 127 does, too) and on Debian's 6.12.
 MAINLINE_LIMITS = (31, 63, 100)
 STOCK = pytest.param(
     ("--engine", "qemu", "--kernel", "6.12"),
@@ -99,7 +98,7 @@ STOCK = pytest.param(
 
 @pytest.mark.parametrize("lab", [pytest.param((), id="the lab's kernel"), STOCK])
 def test_mainline_choke_stalls_where_chokex_does_not(lab: tuple[str, ...]) -> None:
-    """The finding, kept: dequeue says empty while packets are held, and never recovers."""
+    """dequeue returns nothing while packets are queued, and never recovers."""
     qdiscs = {("choke", n): choke(n) for n in MAINLINE_LIMITS}
     qdiscs |= {("chokex", n): chokex(n) for n in MAINLINE_LIMITS}
     seen = run(qdiscs, {key: key[1] for key in qdiscs}, lab)
@@ -107,7 +106,7 @@ def test_mainline_choke_stalls_where_chokex_does_not(lab: tuple[str, ...]) -> No
         print(key, ran)
     assert not any(any(seen["chokex", n].stuck) for n in MAINLINE_LIMITS)
     stalled = [seen["choke", n] for n in MAINLINE_LIMITS if any(seen["choke", n].stuck)]
-    assert stalled, "mainline's choke has been mended: say so in tc-chokex(8)"
+    assert stalled, "mainline's choke no longer stalls: update tc-chokex(8)"
     for ran in stalled:
         first = next(i for i, qlen in enumerate(ran.stuck) if qlen)
         assert all(ran.stuck[first:]), (ran, "recovered")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """FPQ-RED in plain Python, in floating point.
 
-R. Morris, "Scalable TCP Congestion Control", 1999, as K. Wang, MIT-LCS-TR-829, equations 3.4 and
-3.5 and section 3.3.3, tells it. The number of flows comes from outside: which bits they share is
-the discipline's secret. Lengths are packets of the wire, times ns.
+R. Morris, "Scalable TCP Congestion Control", 1999, as described by K. Wang, MIT-LCS-TR-829,
+equations 3.4 and 3.5 and section 3.3.3. The number of flows is an argument, because a model cannot
+know the discipline's secret hash. Lengths are in wire packets, times in ns.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def target_loss(pipe: int, flows: int) -> float:
 
 @dataclass
 class Fpq(RedQueue):
-    """RED whose max and max_p follow from the number of flows."""
+    """RED with max and max_p derived from the number of flows."""
 
     pipe: int = 1
     target: int = 0
     adjust_at: int = 0
 
     def adjust(self, flows: int, now: int) -> None:
-        """Set Bmax and Pmax for so many flows."""
+        """Set Bmax and Pmax for this number of flows."""
         flows = max(1, flows)
         self.target = target_queue(self.pipe, flows)
         self.red.max_th = 2 * self.target
@@ -42,7 +42,7 @@ class Fpq(RedQueue):
         self.adjust_at = now + INTERVAL
 
     def arrival(self, packet: int, tos: int, segments: int, flows: int, now: int) -> None:
-        """A packet arrives; its flow is among the ``flows``."""
+        """Enqueue a packet, mark it or drop it. flows: number of flows, including its own"""
         if now >= self.adjust_at:
             self.adjust(flows, now)
         self.enqueue(packet, tos, segments, now)

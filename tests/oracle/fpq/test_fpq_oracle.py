@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every drop, mark, departure and threshold of the real fpq, against the paper's rule."""
+"""Compare every drop, mark, departure and threshold of fpq with a model of the paper."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ COUNTED = (
     "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
     "drop_change",
 )  # fmt: skip
-PTIME = 50_000_000  # ns: 1000 bytes at 160 kb/s
+PTIME = 50_000_000  # ns that 1000 bytes take at 160 kb/s
 Q32 = 2**32
-HEADERS = 14 + 20 + 20  # Ethernet, IP, TCP
+HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
 
 
 @dataclass(frozen=True)
 class Case:
-    """A discipline and traffic for it; ``wants`` are counters that must move in this case."""
+    """Options and traffic. ``wants`` names counters that must change in this case."""
 
     name: str
     seed: int
@@ -68,9 +68,9 @@ class Case:
         return 20_000 * rtt // 1000 // 1000
 
     def operations(self) -> Iterator[tuple[str, Any, str]]:
-        """(kind, what the model needs, line of the trace); drawn from the seed.
+        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
 
-        Loads and numbers of flows that change, and idle periods.
+        The load and the number of flows change, and there are idle periods.
         """
         rng = random.Random(self.seed)
         load, flows = self.load, self.flows
@@ -164,7 +164,7 @@ def apply(model: Fpq, case: Case, change: dict[str, Any], flows: int, now: int) 
 
 
 @ORACLE.each
-def test_every_decision_and_threshold_is_the_models(run: Run[Case], steps: list[Step]) -> None:
+def test_every_decision_and_threshold_equal_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build(steps[0].t)
     packet, before, most = 0, 0, 0
@@ -201,7 +201,7 @@ def test_every_decision_and_threshold_is_the_models(run: Run[Case], steps: list[
         assert step.drops == model.counts["drops"], where
         assert step.overlimits == model.counts["overlimits"], where
 
-        # A flow is forgotten once within t_clear, and no other packet makes N rise.
+        # A flow is forgotten within t_clear, and only an arrival can increase N, by one.
         before = seen["flows"]
         most = max(most, before)
         longest = longest if step.t <= until else clear

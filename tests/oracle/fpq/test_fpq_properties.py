@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What fpq promises of its count, its queue, its limits and GSO packets, in user space."""
+"""Properties of fpq: count of flows, queue, limits and GSO packets, in user space."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.userspace import World
 
 MS = 1_000_000  # ns
 GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
-LINK = "bandwidth 8mbit seed 1"  # 1 ms for a packet
+LINK = "bandwidth 8mbit seed 1"  # 1 ms per packet
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("bits", "flows"), [(5000, 10), (5000, 1000), (1000, 1000), (64, 300)])
 def test_flows_are_counted_within_the_stated_error(bits: int, flows: int, seed: int) -> None:
-    """v (1 - (1 - 1/v)^n), with a standard deviation below n / sqrt(2 v)."""
+    """The expected count is v (1 - (1 - 1/v)^n), with a deviation below n / sqrt(2 v)."""
     with World("fpq", f"limit 100 vector {bits} clear 10s {LINK}", seed=seed) as w:
         for flow in range(flows):
             w.enqueue(flow=flow, len=100, v6=flow % 2, proto=("tcp", "udp")[flow // 2 % 2])
@@ -29,7 +29,7 @@ def test_flows_are_counted_within_the_stated_error(bits: int, flows: int, seed: 
     assert counted <= min(bits, flows)
 
 
-def test_a_flow_that_ends_is_forgotten_within_the_clear_time_and_half_of_it_on_average() -> None:
+def test_ended_flow_is_forgotten_after_half_the_clear_time_on_average() -> None:
     with World("fpq", f"limit 3 clear 2s {LINK}") as w:
         for flow in range(500):
             w.enqueue(flow=flow, len=100)
@@ -44,8 +44,8 @@ def test_a_flow_that_ends_is_forgotten_within_the_clear_time_and_half_of_it_on_a
         assert seen[-1] == 0
 
 
-def test_flows_that_go_on_are_counted_but_for_those_between_two_packets() -> None:
-    """Each of 200 sends every 400 ms, a tenth of t_clear: a tenth of them, at most, is missing."""
+def test_at_most_a_tenth_of_the_active_flows_is_missing() -> None:
+    """Each of 200 flows sends every 400 ms, a tenth of t_clear."""
     with World("fpq", f"limit 1000 clear 4s vector 100000 {LINK}") as w:
         seen = []
         for n in range(6000):
@@ -58,20 +58,20 @@ def test_flows_that_go_on_are_counted_but_for_those_between_two_packets() -> Non
         assert 200 * 0.9 - 1 < mean <= 200
 
 
-def test_a_shorter_clear_time_forgets_no_flow_at_once() -> None:
+def test_shorter_clear_time_forgets_no_flow_at_once() -> None:
     with World("fpq", f"limit 1000 vector 64 clear 10s {LINK}") as w:
         for flow in range(30):
             w.enqueue(flow=flow, len=100)
         before = w.named()["flows"]
         assert before > 15
-        w.advance(150_000_000)  # and a bit takes 156 ms
+        w.advance(150_000_000)  # clearing one bit takes 156 ms
         w.change("clear 100ms")
         assert w.named()["flows"] >= before - 1
 
 
 @pytest.mark.parametrize("flows", [2, 5, 20, 60])
-def test_the_queue_is_in_proportion_to_the_flows(flows: int) -> None:
-    """Between the target and twice it, where RED's probability is the loss."""
+def test_queue_is_proportional_to_the_number_of_flows(flows: int) -> None:
+    """It is between once and twice the target."""
     with World("fpq", f"limit 2000 rtt 60ms {LINK}") as w:
         loop = Loop(w, MS, [(40 + 40 * i // flows) * MS for i in range(flows)])
         loop.run(20_000)
@@ -84,17 +84,17 @@ def test_the_queue_is_in_proportion_to_the_flows(flows: int) -> None:
     assert 0.85 * flows < counted <= flows
     assert seen[-1]["pipe"] == 60
     for st in seen:
-        # Bmax and Pmax were set up to 7.5 ms before the flows were counted for this.
+        # Bmax and Pmax can be 7.5 ms older than the number of flows in the statistics.
         targets = [max(60 // (2 * n - 1), 6 * n) for n in range(st["flows"] - 1, st["flows"] + 2)]
         assert st["target"] in targets
         assert st["max_th"] == 2 * st["target"]
     target = sum(st["target"] for st in seen) / len(seen)
     assert target < sum(st["avg"] for st in seen) / len(seen) < 2.2 * target
-    # Six packets each, and those under way: nobody times out.
+    # With six packets per flow, plus packets in flight, no flow times out.
     assert sum(st["avg"] for st in seen) / len(seen) >= 6 * counted
 
 
-def test_the_least_p_counts_one_flow_where_there_is_none() -> None:
+def test_without_flows_max_p_is_that_of_one_flow() -> None:
     with World("fpq", "bandwidth 1gbit avpkt 1500 rtt 100ms") as w:
         st = w.named()
         assert (st["flows"], st["pipe"], st["target"], st["max_th"]) == (0, 8333, 8333, 16_666)
@@ -102,7 +102,7 @@ def test_the_least_p_counts_one_flow_where_there_is_none() -> None:
         assert st["max_p"] == pytest.approx(2.725e-9, abs=2.5e-10)
 
 
-def test_thresholds_follow_the_count_within_7_5_ms_and_not_at_each_packet() -> None:
+def test_thresholds_follow_the_count_every_7_5_ms() -> None:
     with World("fpq", f"limit 1000 rtt 60ms {LINK}") as w:
         assert w.named()["target"] == 60
         for flow in range(20):
@@ -116,7 +116,7 @@ def test_thresholds_follow_the_count_within_7_5_ms_and_not_at_each_packet() -> N
         assert w.named()["target"] == 120
 
 
-def test_the_limit_follows_the_link_while_packets_wait() -> None:
+def test_limit_follows_the_link_while_packets_wait() -> None:
     with World("fpq", "seed 1", below="hfsc prio") as w:
         w.do("l 100")
         assert (w.named()["limit"], w.named()["pipe"]) == (666, 1250)
@@ -133,7 +133,7 @@ def test_the_limit_follows_the_link_while_packets_wait() -> None:
         assert w.stats().qlen == 0
 
 
-def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
+def test_drops_depend_only_on_the_seed() -> None:
     def sent(seed: int) -> list[tuple[int, int]]:
         options = f"limit 60 rtt 1ms weight 0.1 nowait bandwidth 8mbit seed {seed}"
         with World("fpq", options) as w:
@@ -151,7 +151,7 @@ def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
 
 
 @pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+def test_segments_of_a_gso_packet_are_dropped_one_by_one(below: str) -> None:
     with World("fpq", "limit 15", below=below) as w:
         w.enqueue(**GSO)
         assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
@@ -162,7 +162,7 @@ def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> 
         assert w.stats().qlen == 0
 
 
-def test_a_change_without_memory_changes_nothing() -> None:
+def test_change_without_memory_changes_nothing() -> None:
     with World("fpq", "limit 10", below="drr") as w:
         for flow in range(12):
             w.enqueue(flow=flow, len=1514)

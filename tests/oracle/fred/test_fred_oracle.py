@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every strike, drop, mark and departure of the real fred, against plain Python."""
+"""Compare every strike, drop, mark and departure of fred with a model of the paper."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ COUNTED = (
     *STRIKES, "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared",
     "drop_limit", "drop_change",
 )  # fmt: skip
-# ns: half of what 1000 bytes take at 20 kb/s. Long: a kernel's clock goes on by a microsecond or
-# two within each operation, which must not decide how many packet times a queue has been idle.
+# Half the time of 1000 bytes at 20 kb/s, in ns. The rate is low because the kernel's clock advances
+# by a microsecond or two per operation. This must not change the number of idle packet times.
 PTIME = 200_000_000
 Q32 = 2**32
-HEADERS = 14 + 20 + 20  # Ethernet, IP, TCP
+HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
 
 
 @dataclass(frozen=True)
 class Case:
-    """A discipline and traffic for it; ``wants`` are counters that must move in this case."""
+    """Options and traffic. ``wants`` names counters that must change in this case."""
 
     name: str
     seed: int
@@ -68,16 +68,17 @@ class Case:
         return Fred(red, self.limit, self.minq, SeededRandom(self.seed), **self.model)
 
     def operations(self) -> Iterator[tuple[str, Any, str]]:
-        """(kind, what the model needs, line of the trace); drawn from the seed.
+        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
 
-        One flow that takes a third of all, some that send now and then, and phases of one flow or
-        of many; bursts, so that the average crosses both thresholds both ways; idle periods.
+        One flow sends a third of all packets, and others send rarely. There are phases of one flow
+        and of many, idle periods, and bursts that make the average cross both thresholds in both
+        directions.
         """
         rng = random.Random(self.seed)
         load, flows = self.load, self.flows
         for step in range(self.steps):
             if step % 1000 == 0:
-                # From here on idle times are whole packet times, and their sum far from whole.
+                # From here on idle times are whole packet times, but their sum is not.
                 yield "r", None, "r"
                 yield "t", None, f"t {round(0.37 * PTIME)}"
             if step in self.changes:
@@ -172,7 +173,7 @@ def apply(model: Fred, change: dict[str, Any], now: int) -> None:
 
 
 @ORACLE.each
-def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
+def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build()
     most = 0

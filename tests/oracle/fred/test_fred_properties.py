@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What fred promises of flows, of its average, its limits and GSO packets, in user space."""
+"""Properties of fred: flows, average, limits and GSO packets, in user space."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from tests.userspace import World
 
 MS = 1_000_000  # ns
 GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
-LINK = "bandwidth 8mbit seed 1"  # 1 ms for a packet
+LINK = "bandwidth 8mbit seed 1"  # 1 ms per packet
 RTTS = [40 * MS] * 5 + [80 * MS] * 5
 
 
 @pytest.mark.parametrize("blast", [0.5, 2, 4])
 @pytest.mark.parametrize("limit", [60, 150])
 def test_blast_gets_the_share_of_an_average_flow(limit: int, blast: float) -> None:
-    """Of 10 responsive flows and a blast, of up to 4 links, in a FIFO that would be all its own."""
+    """There are 10 responsive flows and a blast of up to 4 times the link."""
     with World("fred", f"limit {limit} {LINK}") as w:
         loop = Loop(w, MS, RTTS, blast=blast)
         loop.run(6000)
         used, shares = loop.measured(15_000)
         st = w.named()
     assert used > 0.99
-    # avgcq is avg over the flows that have packets, some 6 of the 11: their part of the queue.
+    # avgcq is the average over the flows with queued packets, about 6 of the 11.
     assert shares[0] < 2.3 / 11
     assert min(share for flow, share in shares.items() if flow) > 0.4 / 11
     assert st["avgcq_drop"] > 0.9 * (blast - 0.5) * 20_000
-    # Where flows are not known it has most of what it asks for.
+    # A discipline without flows gives the blast most of the link.
     with World("blue", f"limit {limit} {LINK}") as w:
         loop = Loop(w, MS, RTTS, blast=blast)
         loop.run(6000)
@@ -39,8 +39,8 @@ def test_blast_gets_the_share_of_an_average_flow(limit: int, blast: float) -> No
     assert beside[0] > 2 * shares[0]
 
 
-def test_two_packets_keep_more_flows_than_there_is_room_for_from_starving() -> None:
-    """60 flows and a blast in 60 packets: what is dropped from max on is not left to luck."""
+def test_two_packet_mode_prevents_starvation_of_many_flows() -> None:
+    """60 flows and a blast share 60 places. Above max, drops are not random."""
     seen = {}
     for mode in ("two_packet", "notwo_packet"):
         with World("fred", f"limit 60 {mode} {LINK}") as w:
@@ -55,7 +55,7 @@ def test_two_packets_keep_more_flows_than_there_is_room_for_from_starving() -> N
 
 @pytest.mark.parametrize("mode", ["two_packet", "notwo_packet"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_no_flow_has_more_than_min_and_none_is_known_that_has_nothing(mode: str, seed: int) -> None:
+def test_no_flow_exceeds_min_and_empty_flows_are_forgotten(mode: str, seed: int) -> None:
     rng = random.Random(seed)
     most = 0
     options = f"limit 50 min 7 max 14 weight 0.05 {mode} bandwidth 100mbit seed {seed}"
@@ -85,8 +85,8 @@ def test_no_flow_has_more_than_min_and_none_is_known_that_has_nothing(mode: str,
 
 
 @pytest.mark.parametrize("minq", [1, 2, 4])
-def test_a_flow_below_minq_is_never_dropped_from(minq: int) -> None:
-    """While the average is below max and there is room, whatever the others do."""
+def test_flow_below_minq_loses_nothing(minq: int) -> None:
+    """This holds while the average is below max and the queue is not full."""
     rng = random.Random(minq)
     options = f"limit 1000 min 20 max 400 minq {minq} probability 1 weight 0.01 {LINK}"
     with World("fred", options) as w:
@@ -96,7 +96,7 @@ def test_a_flow_below_minq_is_never_dropped_from(minq: int) -> None:
         for n in range(20_000):
             flow = rng.randrange(30)
             if flow < 10 and inside[flow] >= minq:
-                flow += 10  # the first ten flows keep below minq
+                flow += 10  # the first ten flows stay below minq
             before = w.stats().drops
             w.enqueue(flow=flow, len=500)
             flow_of.append(flow)
@@ -114,7 +114,7 @@ def test_a_flow_below_minq_is_never_dropped_from(minq: int) -> None:
         assert came > 1000
 
 
-def test_strikes_are_forgotten_with_the_last_packet_and_not_before() -> None:
+def test_strikes_end_with_the_last_packet_of_a_flow() -> None:
     with World("fred", f"limit 100 min 5 max 50 weight 0.9 {LINK}") as w:
         for _ in range(9):
             w.enqueue(flow=1, len=500)
@@ -122,7 +122,7 @@ def test_strikes_are_forgotten_with_the_last_packet_and_not_before() -> None:
         w.dequeue(4)
         for _ in range(9):
             w.enqueue(flow=1, len=500)
-        # It is the only flow, and is held to the average of the queue.
+        # The only flow is limited to the average of the queue.
         assert w.named()["struck"] == 1
         assert w.stats().qlen < 5
         w.dequeue(5)
@@ -133,12 +133,12 @@ def test_strikes_are_forgotten_with_the_last_packet_and_not_before() -> None:
         assert w.stats().qlen == 5
 
 
-def test_what_is_dropped_is_no_sample_of_the_average() -> None:
+def test_dropped_arrivals_are_not_sampled() -> None:
     with World("fred", f"limit 100 min 5 max 50 weight 0.1 {LINK}") as w:
         for _ in range(5):
             w.enqueue(flow=1, len=500)
         avg = w.named()["avg"]
-        # After each: 1, 2, 3, 4, 5 packets
+        # The samples are 1, 2, 3, 4, 5 packets.
         expected = 0.0
         for length in range(1, 6):
             expected += 0.1 * (length - expected)
@@ -151,7 +151,7 @@ def test_what_is_dropped_is_no_sample_of_the_average() -> None:
 
 
 def test_the_average_decays_while_the_queue_is_empty() -> None:
-    """Two samples in the time of a packet: 8 Mb/s, packets of 1000 bytes."""
+    """There are two samples per packet time, at 8 Mb/s with packets of 1000 bytes."""
     with World("fred", f"limit 100 min 50 max 90 weight 0.01 {LINK}") as w:
         for _ in range(40):
             w.enqueue(flow=1, len=500)
@@ -170,12 +170,12 @@ def test_the_average_decays_while_the_queue_is_empty() -> None:
         ("limit 1000 bandwidth 8mbit rtt 50ms", 1000, 50, 4),
         ("limit 399 bandwidth 1gbit", 399, 99, 2),
         ("limit 400 bandwidth 1gbit min 31 minq 9", 400, 31, 9),
-        # Half of what was given, and no longer queue than can be given.
+        # min is half of the given max. The derived limit is capped at its allowed maximum.
         ("limit 1000 max 100", 1000, 50, 4),
         ("bandwidth 400gbit memory_limit 3900mb max 200", 1 << 20, 100, 4),
     ],
 )
-def test_thresholds_follow_from_the_limit_and_the_round_trip(
+def test_thresholds_are_derived_from_the_limit_and_the_round_trip(
     options: str, limit: int, min_th: int, minq: int
 ) -> None:
     with World("fred", options) as w:
@@ -185,7 +185,7 @@ def test_thresholds_follow_from_the_limit_and_the_round_trip(
         assert (st["minq"], st["maxq"]) == (minq, min_th)
 
 
-def test_max_alone_suits_each_link_that_comes() -> None:
+def test_given_max_is_valid_on_every_link() -> None:
     with World("fred", "max 3000") as w:
         for mbit in (100, 10_000, 100_000, 1):
             w.do(f"l {mbit}")
@@ -193,12 +193,12 @@ def test_max_alone_suits_each_link_that_comes() -> None:
             w.change("ecn")
 
 
-def test_a_limit_that_leaves_the_average_nothing_is_warned_of() -> None:
+def test_limit_below_min_gets_a_warning() -> None:
     with World("fred", f"limit 5 min 10 {LINK}") as w:
         assert "all is drop tail" in w.message
 
 
-def test_the_limit_and_the_table_follow_the_link_while_packets_wait() -> None:
+def test_limit_and_table_follow_the_link_while_packets_wait() -> None:
     with World("fred", "seed 1", below="hfsc prio") as w:
         w.do("l 100")
         assert (w.named()["limit"], w.named()["min_th"]) == (666, 166)
@@ -220,7 +220,7 @@ def test_the_limit_and_the_table_follow_the_link_while_packets_wait() -> None:
         assert (w.stats().qlen, w.named()["active"]) == (0, 0)
 
 
-def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
+def test_drops_depend_only_on_the_seed() -> None:
     def sent(seed: int) -> list[tuple[int, int]]:
         rng = random.Random(7)
         options = f"limit 60 min 20 max 50 minq 1 probability 0.5 weight 0.1 seed {seed}"
@@ -239,7 +239,7 @@ def test_the_same_seed_drops_the_same_packets_and_another_does_not() -> None:
 
 
 @pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+def test_segments_of_a_gso_packet_are_dropped_one_by_one(below: str) -> None:
     with World("fred", "limit 30 min 15 max 30", below=below) as w:
         w.enqueue(**GSO)
         assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
@@ -250,18 +250,18 @@ def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> 
         assert w.stats().qlen == 0
 
 
-def test_nosplit_gso_counts_all_segments_of_a_packet_that_stays_whole() -> None:
+def test_nosplit_gso_counts_all_segments_of_a_whole_packet() -> None:
     with World("fred", "limit 12 min 5 nosplit_gso") as w:
         assert w.enqueue(**GSO)
         assert (w.stats().qlen, w.named()["segments"]) == (1, 10)
-        w.enqueue(flow=1, len=100, proto="tcp")  # its flow has 10, and may have 5
+        w.enqueue(flow=1, len=100, proto="tcp")  # its flow has 10 packets and may have 5
         assert w.named()["maxq_drop"] == 1
         assert not w.enqueue(**GSO | {"flow": 2})
         assert w.named()["drop_limit"] == 1
         assert w.enqueue(flow=2, len=100)
 
 
-def test_memory_is_bounded_and_a_change_without_memory_changes_nothing() -> None:
+def test_memory_is_bounded_and_failed_change_has_no_effect() -> None:
     with World("fred", "limit 1000 memory_limit 20000", below="drr") as w:
         for flow in range(100):
             w.enqueue(flow=flow, len=1514)
@@ -280,8 +280,8 @@ def test_memory_is_bounded_and_a_change_without_memory_changes_nothing() -> None
 
 @pytest.mark.parametrize("proto", ["tcp", "udp"])
 @pytest.mark.parametrize("v6", [0, 1])
-def test_a_vlan_is_part_of_the_flow_wherever_its_tag_is(v6: int, proto: str) -> None:
-    """The tag may be in the packet's data or beside it, and the headers are read by other code."""
+def test_vlan_is_part_of_the_flow_wherever_its_tag_is(v6: int, proto: str) -> None:
+    """The tag may be in the packet's data or in its metadata. Different code reads the headers."""
     active = []
     with World("fred", f"limit 100 min 50 max 90 {LINK}") as w:
         for tag in ({"vlan": 5}, {"tag": 5}, {}, {"tag": 6}):
@@ -290,8 +290,8 @@ def test_a_vlan_is_part_of_the_flow_wherever_its_tag_is(v6: int, proto: str) -> 
     assert active == [1, 1, 2, 3]
 
 
-def test_no_probability_is_shown_where_two_packets_a_flow_decide() -> None:
-    """Above max each flow may have two packets, and RED's probability of 1 counts no more."""
+def test_no_probability_is_shown_in_two_packet_mode() -> None:
+    """Above max each flow may have two packets, and RED's probability has no effect."""
     for words, most, probability in (("", 2, 0), ("notwo_packet", 3, 1)):
         with World("fred", f"limit 100 min 3 max 8 weight 0.5 {LINK} {words}") as w:
             for flow in range(60):
@@ -301,7 +301,7 @@ def test_no_probability_is_shown_where_two_packets_a_flow_decide() -> None:
             assert (st["maxq"], st["probability"]) == (most, probability)
 
 
-def test_an_average_packet_is_two_samples() -> None:
-    """1000 bytes take 80 us at 100 Mb/s; one sample as it comes and one as it leaves."""
+def test_each_packet_is_sampled_twice() -> None:
+    """One sample at arrival and one at departure. 1000 bytes take 80 us at 100 Mb/s."""
     with World("fred", "bandwidth 100mbit avpkt 1000") as w:
         assert w.named()["ptime"] == 40_000

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figure 1 of Kantawala and Turner 2001, in plain Python.
+"""Model of figure 1 of Kantawala and Turner 2001 (QSDRR), in plain Python.
 
-Written from the paper and the man page, to be compared with the kernel decision by decision.
-The longest queue is found by looking at every queue.
+It follows the paper and the man page. It finds the longest queue by looking at every queue.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ from tests.oracle.fair_queueing import Packet, Queue, SharedBuffer
 
 
 def size_class(length: int) -> tuple[int, int]:
-    """Lengths that share this value count as equal: 5 significant bits are kept.
+    """Return the class of a length. Lengths of one class, equal in 5 significant bits, are equal.
 
-    A queue that holds a packet is longer than one that holds none, also if packets of no
-    length are all that it holds.
+    A queue with packets of length 0 is longer than an empty queue.
     """
     length = max(length, 1)
     shift = max(0, length.bit_length() - 5)
@@ -22,7 +20,7 @@ def size_class(length: int) -> tuple[int, int]:
 
 
 class Qsdrr(SharedBuffer):
-    """Figure 1's discard."""
+    """The discipline, with the discard of figure 1."""
 
     def __init__(
         self, *, limit: int, quantum: int, hysteresis: bool = True, memory_limit: int = 1 << 32
@@ -32,11 +30,11 @@ class Qsdrr(SharedBuffer):
         self.q: int | None = None
         self.chosen = 0
         self.victims: list[int] = []
-        self.own = False  # the last arrival hit its own queue, or cost all that was held
+        self.own = False  # whether the last arrival dropped from its own queue, or everything
         self._clock = 0
 
     def _note(self, queue: Queue, before: tuple[int, int] | None) -> None:
-        """Remember when a queue came to its present length."""
+        """Remember when a queue reached its present length."""
         self._clock += 1
         if self._of(queue) != before:
             queue.since = self._clock
@@ -70,9 +68,9 @@ class Qsdrr(SharedBuffer):
         self._note(queue, before)
 
     def enqueue(self, number: int, packet: Packet) -> bool:
-        """A packet arrives for queue ``number``.
+        """Enqueue a packet into queue ``number``.
 
-        Returns whether it was queued: a packet larger than a limit is not, if it does not fit.
+        Returns whether it was queued. A packet larger than a limit is not, unless all is empty.
         """
         if self.why_full(packet) and self.is_oversize(packet):
             self.victims.append(packet.number)
@@ -99,7 +97,7 @@ class Qsdrr(SharedBuffer):
         memory_limit: int | None = None,
         hysteresis: bool | None = None,
     ) -> None:
-        """New parameters; what is too much is discarded as for an arrival."""
+        """Set new parameters, and discard as for an arrival until they hold."""
         self.limit = limit or self.limit
         self.memory_limit = memory_limit or self.memory_limit
         self.hysteresis = self.hysteresis if hysteresis is None else hysteresis
@@ -110,7 +108,7 @@ class Qsdrr(SharedBuffer):
             self._discard(q, "change")
 
     def dequeue(self) -> int | None:
-        """The number of the packet that leaves, or None."""
+        """Return the number of the packet that leaves, or None."""
         before = {number: self._of(queue) for number, queue in self.queues.items()}
         sent = self.send()
         if not sent:
@@ -120,6 +118,6 @@ class Qsdrr(SharedBuffer):
         return packet.number
 
     def reset(self) -> None:
-        """The device went down: all packets are gone, uncounted, and Q is undefined."""
+        """Drop all packets without counting them. Q becomes undefined."""
         super().reset()
         self.q = None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every discard and every departure of the real qsdrr, against figure 1 in plain Python.
+"""Compare every discard and departure of qsdrr with a model of figure 1 of the paper.
 
-In user space over many seeds, and on the kernel over one.
+The cases run in user space with many seeds, and on the kernel with one.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Op:
 
 @dataclass(frozen=True)
 class Case:
-    """A trace: packets of ``sizes`` for ``queues`` queues, ``load`` arrivals a departure.
+    """A trace with packets of ``sizes`` for ``queues`` queues, and ``load`` arrivals per departure.
 
-    ``changes`` come one by one.
+    changes: options that are set during the trace, one after the other
     """
 
     name: str
@@ -76,10 +76,10 @@ class Case:
     changes: tuple[tuple[tuple[str, int], ...], ...] = ()
 
     def operations(self) -> list[Op]:
-        """Drawn from the seed.
+        """Return the operations, drawn from the seed.
 
-        The arrivals of a queue come in runs, and which queues are busy changes, so that
-        queues become longest and shortest in turn.
+        A queue gets its arrivals in bursts, and the busy queues change, so that queues become the
+        longest and the shortest in turn.
         """
         rng = random.Random(self.seed)
         hashes = random.Random(f"hashed {self.seed}")
@@ -113,7 +113,7 @@ class Case:
         return Trace(f"qsdrr {options}", lines, classes=True, before=BIG_MTU)
 
     def model(self) -> Qsdrr:
-        """The model that ought to behave the same."""
+        """Return the model for this case."""
         return Qsdrr(
             limit=self.limit,
             quantum=self.quantum,
@@ -138,7 +138,7 @@ CASES = [
     Case("one packet of buffer", 1, 1514, 5, FULL, 1.0, steps=400, seed=8),
     Case("plain DRR", 50, 1514, 10, FULL, 1.5, hysteresis=False, seed=9),
     Case("plain DRR, mixed sizes", 40, 1514, 8, MIXED, 1.5, hysteresis=False, seed=10),
-    # Room for a jumbo packet takes many small ones: several discards an arrival.
+    # A jumbo packet needs the memory of many small ones: several discards per arrival.
     Case("memory", 1000, 1514, 8, JUMBO, 1.5, seed=11, memory_limit=60000),
     Case(
         "memory, plain DRR",
@@ -189,7 +189,7 @@ def user_shapes() -> Shapes:
 
 
 def apply(model: Qsdrr, op: Op, packet: int, shapes: Shapes) -> tuple[bool, list[int]]:
-    """Whether the arrival was queued, and which packets left."""
+    """Carry out an operation. Returns whether the arrival was queued, and the packets that left."""
     match op.kind:
         case "e":
             shape = shapes[op.size]
@@ -254,7 +254,7 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_discard_and_departure_is_the_models(
+def test_every_discard_and_departure_equals_the_model(
     case: Case, on_kernel: tuple[Runs, Shapes]
 ) -> None:
     runs, shapes = on_kernel
@@ -269,8 +269,8 @@ def test_in_user_space(case: Case, seed: int, user_shapes: Shapes) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_trace_exercises_the_rule(case: Case, user_shapes: Shapes) -> None:
-    """A trace without overflow, or where Q never changes, would prove nothing."""
+def test_trace_exercises_the_rule(case: Case, user_shapes: Shapes) -> None:
+    """A trace without overflow, or one in which Q never changes, would prove nothing."""
     model = case.model()
     kept = several = emptied = debts = 0
     for n, op in enumerate(case.operations()):
@@ -295,4 +295,4 @@ def test_the_trace_exercises_the_rule(case: Case, user_shapes: Shapes) -> None:
     if case.changes:
         assert model.causes["change"] > 10
     if case.limit > 1 and case.quantum < 9000:
-        assert debts > 5, "no queue ever waited for a round, or owed anything when empty"
+        assert debts > 5, "too few queues waited for a round, or had a debt when empty"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RED+Tail (Jou and Baras 2003, sections III and V) in plain Python.
+"""Model of RED+Tail (Jou and Baras 2003, sections III and V), in plain Python.
 
-Written from the paper, from Floyd, Gummadi and Shenker's Adaptive RED (2001) and from the man
-page, to be compared with the kernel decision by decision. RED's arithmetic is floating point;
-the service is exact, since a tie there decides who goes first. Lengths are bytes, times ns.
+It follows the paper, Adaptive RED (Floyd, Gummadi and Shenker 2001), and the man page. RED uses
+floating point. The service is exact, because a tie decides which queue is first. Lengths are in
+bytes, times in ns.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from tests.oracle.seeded_random import SeededRandom
 
 HALF_SECOND = 500_000_000
 LOSS_WEIGHT = 2**-10
-SLACK = 20_000  # ns by which the model may be wrong about when something happened
-IDLE_SLACK = 2_000  # and about how long the queue was empty: both ends are late by the same
+SLACK = 20_000  # error in ns of the time of an event
+IDLE_SLACK = 2_000  # error in ns of an idle time; both its ends are late by about the same
 SHORT, LONG = 1, 2
 
 
 class AmbiguousTraceError(AssertionError):
-    """The trace has an event too near to a moment that decides: choose other waits."""
+    """An event is too close to a time at which a decision changes. Choose other waits."""
 
 
 def whole_periods(time: int, period: int, slack: int) -> int:
-    """Whole periods in ``time``; refuses what ``slack`` less or more would change."""
+    """Return the whole periods in ``time``. Raises if an error of ``slack`` would matter."""
     whole = time // period
     if (time + slack) // period != whole or (time - slack) // period != whole:
         if 0 <= time <= slack < period:
             return 0
-        raise AmbiguousTraceError(f"{time} ns are nearly a multiple of {period}")
+        raise AmbiguousTraceError(f"{time} ns are too close to a multiple of {period} ns")
     return whole
 
 
 @dataclass
 class Options:
-    """What tc is told; bytes, ns, bytes per second. Fractions of 1 where tc has them."""
+    """Options of tc, in bytes, ns, bytes per second, and fractions of 1."""
 
     bandwidth: int = 375_000
     limit: int = 160_000
@@ -66,7 +66,7 @@ class Options:
     seed: int = 1
 
     def tc(self, before: Options | None = None) -> str:
-        """All of it as the words after ``redtail``; the seed only if it is not as before."""
+        """Return the words after ``redtail``. The seed is among them only if it changes."""
         seed = "" if before and before.seed == self.seed else f"seed {self.seed}"
         share = "" if self.share_min is None else f"share_min {self.share_min}"
         flags = " ".join(
@@ -86,13 +86,13 @@ class Options:
 
 @dataclass
 class Packet:
-    """A packet; ``flow`` is what the key makes of it, None if it is not TCP."""
+    """A packet. ``flow`` is its flow by the option key, or None if it is not TCP."""
 
     number: int
     size: int
     flow: object | None = None
     ect: bool = False
-    told: int = 0  # class named by a filter or by its priority
+    chosen: int = 0  # class from a filter or from the priority; 0: none
     segments: int = 1
     marked: bool = False
 
@@ -110,7 +110,7 @@ class Flow:
 
 @dataclass
 class Count:
-    """What happened."""
+    """Counters of events."""
 
     early_drop: int = 0
     early_mark: int = 0
@@ -123,23 +123,23 @@ class Count:
     lowered: int = 0
     min2_raised: int = 0
     min2_lowered: int = 0
-    at_ceiling: int = 0  # steps cut short by a bound
+    at_ceiling: int = 0  # steps that were limited by a bound
     at_floor: int = 0
     new: int = 0
     long: int = 0
     evicted: int = 0
-    spared: int = 0  # nodrop let it pass
+    spared: int = 0  # packets that nodrop let pass
     gentle: int = 0  # early drops or marks with max2 <= avg
 
 
 def q32(value: float) -> int:
-    """Q0.32 as tc writes it: 2^32 - 1 is 1."""
+    """Convert to tc's Q0.32, where 2^32 - 1 is 1."""
     return int(value * (2**32 - 1) + 0.5)
 
 
 @dataclass
 class Redtail:
-    """The discipline, set up at ``start``."""
+    """The discipline, created at time ``start``."""
 
     options: Options
     start: int
@@ -152,7 +152,7 @@ class Redtail:
     overlimits: int = 0
 
     def __post_init__(self) -> None:
-        """Everything begins empty and idle."""
+        """Start with empty, idle queues."""
         self.random = SeededRandom(self.options.seed)
         self.random.u32()  # the salt of the flow table
         self._begin()
@@ -164,7 +164,7 @@ class Redtail:
         self.since_drop = 0
         self.draw = 0.0
         self.idle_since: int | None = self.start
-        self.idle_owed = 0  # idle time that the average has not been told of, ns
+        self.idle_owed = 0  # ns of idle time that the average does not yet include
         self.next_tick = self.start + HALF_SECOND
         self.next_move = self.start + HALF_SECOND
         self.min2, self.max2 = o.min2, o.max2
@@ -172,7 +172,7 @@ class Redtail:
         self.table: list[Flow] = []
 
     def reset(self, now: int) -> None:
-        """The device went down: as new, but for the counters and the random numbers."""
+        """Start again, as when the device goes down. Counters and random numbers stay."""
         self.start = now
         self.short.clear()
         self.long.clear()
@@ -182,24 +182,24 @@ class Redtail:
     # Section III-B: classification
 
     def classify(self, p: Packet, now: int) -> int:
-        """SHORT or LONG."""
+        """Return SHORT or LONG."""
         o = self.options
-        if p.told in (SHORT, LONG):
-            return p.told
+        if p.chosen in (SHORT, LONG):
+            return p.chosen
         if p.flow is None:
             return SHORT
         flow = self._see(p, now)
         if not flow.long and flow.packets > o.packets:
             old = now - flow.first
             if o.age and abs(old - o.age) < SLACK:
-                raise AmbiguousTraceError("a flow nearly of age")
+                raise AmbiguousTraceError("a flow is too close to its maximum age")
             if old >= o.age:
                 flow.long = True
                 self.count.long += 1
         return LONG if flow.long else SHORT
 
     def _see(self, p: Packet, now: int) -> Flow:
-        """The flow of a packet; one set of the table is all of it here, the last seen last."""
+        """Return the flow of a packet. The table is one set here, ordered by last packet."""
         tau = self.options.tau
 
         def dead(flow: Flow) -> bool:
@@ -223,7 +223,7 @@ class Redtail:
     # Queue 2: Adaptive RED
 
     def _average(self, now: int) -> None:
-        """Average at an arrival; while idle, as many samples of 0 as packets would have gone."""
+        """Update the average. Idle time counts as samples of 0, one per packet time."""
         o = self.options
         weight = q32(o.weight) / 2**32
         if self.idle_since is None:
@@ -236,11 +236,11 @@ class Redtail:
         self.avg *= (1 - weight) ** m
         self.idle_owed -= m * ptime
         if self.avg < 2**-32:
-            # All is forgotten: no idle time counts before there is another average.
+            # The average is 0, so idle time does not count until there is another one.
             self.avg, self.idle_owed = 0.0, 0
 
     def reported(self, since: int, until: int) -> tuple[float, float]:
-        """The average, least and greatest, as shown between two times: an idle one decays."""
+        """Return the minimum and maximum of the average between two times. It decays if idle."""
         if self.idle_since is None:
             return self.avg, self.avg
         ptime = self.options.avpkt * 10**9 // self.options.bandwidth
@@ -253,7 +253,7 @@ class Redtail:
         return latest, earliest
 
     def _adapt(self, now: int) -> None:
-        """Floyd, Gummadi, Shenker 2001, figure 1 of section 4, each half second."""
+        """Adapt max_p every half second (Floyd, Gummadi and Shenker 2001, section 4, figure 1)."""
         if now < self.next_tick - SLACK:
             return
         ticks = whole_periods(now - self.next_tick, HALF_SECOND, SLACK) + 1
@@ -270,7 +270,7 @@ class Redtail:
                 self.count.lowered += 1
 
     def _move(self, now: int) -> None:
-        """Section V."""
+        """Move the thresholds (section V)."""
         o = self.options
         if not o.dynamic or now < self.next_move - SLACK:
             return
@@ -294,7 +294,7 @@ class Redtail:
         self.max2 += step
 
     def probability(self) -> float:
-        """Gentle RED's p_b."""
+        """Return p_b of gentle RED."""
         if self.avg < self.min2:
             return 0
         if self.avg < self.max2:
@@ -304,7 +304,7 @@ class Redtail:
         return 1
 
     def _red(self, now: int) -> str:
-        """ "", "early" or "forced"."""
+        """Return RED's decision: "", "early" or "forced"."""
         self._move(now)
         self._average(now)
         self._adapt(now)
@@ -327,19 +327,19 @@ class Redtail:
     # The shared buffer
 
     def length(self, queue: int) -> int:
-        """Bytes in a queue."""
+        """Return the bytes in a queue."""
         return sum(p.size for p in (self.short if queue == SHORT else self.long))
 
     @property
     def backlog(self) -> int:
-        """Bytes held."""
+        """Return the bytes in both queues."""
         return self.length(SHORT) + self.length(LONG)
 
     def _fold_loss(self, queue: int, lost: bool) -> None:
         self.loss[queue] += LOSS_WEIGHT * (lost - self.loss[queue])
 
     def enqueue(self, p: Packet, now: int) -> str:
-        """What became of the arrival: "queued", "overflow", "early" or "forced"."""
+        """Process an arrival. Returns "queued", "overflow", "early" or "forced"."""
         o, c = self.options, self.count
         queue = self.classify(p, now)
         verdict = self._red(now) if queue == LONG else ""
@@ -380,14 +380,14 @@ class Redtail:
 
     @property
     def share_min(self) -> Fraction:
-        """C1min / C in Q0.32."""
+        """Return C1min / C in Q0.32."""
         o = self.options
         if o.share_min is None:
             return Fraction(min((o.min1 << 32) // o.max1, q32(o.share_max)), 2**32)
         return Fraction(q32(o.share_min), 2**32)
 
     def share(self) -> Fraction:
-        """C1 / C in Q0.32."""
+        """Return C1 / C in Q0.32."""
         o, q1 = self.options, self.length(SHORT)
         if q1 == 0:
             return Fraction(0)
@@ -399,7 +399,7 @@ class Redtail:
         return max(self.share_min, min(law, Fraction(q32(o.share_max), 2**32)))
 
     def dequeue(self, now: int) -> Packet | None:
-        """Serve the short queue while it is not ahead of its share."""
+        """Serve the short queue unless it is ahead of its share."""
         if not self.short and not self.long:
             return None
         if not self.long:
@@ -427,9 +427,9 @@ class Redtail:
     # change
 
     def change(self, new: Options, now: int) -> None:
-        """Another configuration; what is queued and measured stays, as far as it fits.
+        """Set new options. Queued packets that still fit, and measurements, stay.
 
-        Half seconds that are over, and time that the long queue was empty, are the old one's.
+        Past half seconds and past idle time count with the old options.
         """
         if not self.long:
             self._average(now)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every decision of the real redtail, against a model in plain Python on the same packets.
+"""Compare every decision of redtail with a model of the paper.
 
-A trace sets the discipline up itself, so that the model knows when. Whatever happens twice a
-packet (which queue, dropped, marked, served when) is compared after every operation, with the
-averages and the counters that the kernel reports.
+Each trace creates the discipline itself, so that the model knows the time. After every operation
+the test compares the queue, drops, marks, departures, averages and counters.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from tests.oracle.redtail.model import LONG, SHORT, Options, Packet, Redtail, q3
 LISTS = interface.read("redtail")
 
 KERNEL_SLACK = (model_of_redtail.SLACK, model_of_redtail.IDLE_SLACK)
-SETUP = 2  # operations before the case's own
+SETUP = 2  # operations before those of the case
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where packets come from: ``flow`` and ``words`` as qdrive reads them."""
+    """A source of packets. ``flow`` and ``words`` are for qdrive."""
 
     flow: int
     words: str = "proto=tcp"
     weight: float = 1.0
     sizes: tuple[int, ...] = (1000,)
-    told: int = 0
+    chosen: int = 0
     gso: int = 0
 
     def line(self, size: int) -> str:
         gso = f" gso={self.gso}" if self.gso and size > self.gso + 100 else ""
-        prio = f" prio={0x10000 + self.told}" if self.told else ""
+        prio = f" prio={0x10000 + self.chosen}" if self.chosen else ""
         return f"e flow={self.flow} len={size} {self.words}{prio}{gso}"
 
     def packet(self, number: int, size: int, key: str) -> Packet:
@@ -50,22 +49,22 @@ class Source:
         if self.gso and size > self.gso + 100:
             headers = 14 + (40 if "v6" in words else 20) + 20
             segments = -(-(size - headers) // self.gso)
-            size += (segments - 1) * headers  # as on the wire
+            size += (segments - 1) * headers  # size on the wire
         return Packet(
             number,
             size,
             flow=(self.flow, sport, "v6" in words) if tcp else None,
             ect=int(words.get("tos", "0"), 0) & 3 in (1, 2),
-            told=self.told if self.told <= 2 else 0,
+            chosen=self.chosen if self.chosen <= 2 else 0,
             segments=segments,
         )
 
 
 @dataclass(frozen=True)
 class Case:
-    """A trace: ``load`` arrivals a departure, some 1 ms between departures.
+    """A trace with ``load`` arrivals per departure, and about 1 ms between departures.
 
-    ``shown`` says what must happen in it: a trace without would prove nothing.
+    shown: what must happen in the trace, because otherwise it proves nothing
     """
 
     name: str
@@ -75,14 +74,14 @@ class Case:
     load: float = 1.3
     steps: int = 2500
     wait: int = 1_000_000  # ns, typical
-    pause: float = 0.0005  # how often there is a long one
+    pause: float = 0.0005  # probability of a long pause
     changes: dict[int, Options] = field(default_factory=dict)
     resets: tuple[int, ...] = ()
     setup: tuple[str, ...] = ()
     seed: int = 1
 
     def operations(self) -> list[tuple]:
-        """("e", source, size), ("d", packets), ("t", ns), ("r",) or ("c", options)."""
+        """Return ("e", source, size), ("d", packets), ("t", ns), ("r",) and ("c", options)."""
         rng = random.Random(self.seed)
         ops: list[tuple] = []
         weights = [s.weight for s in self.sources]
@@ -122,7 +121,7 @@ class Case:
         return Trace("redtail", lines, classes=True, setup=self.setup)
 
 
-# One set of the flow table holds 8, which the model knows how to fill.
+# A flow table of one set, which has 8 entries. The model knows only such tables.
 QUICK = Options(weight=0.02, packets=10, flows=8)
 TCP = tuple(Source(n) for n in range(1, 6))
 UDP = Source(6, "proto=udp", sizes=(200, 1000))
@@ -225,8 +224,9 @@ CASES = [
         ),
     ),
     Case(
-        "told the class", QUICK,
-        (Source(1, weight=3), Source(2, "proto=udp", told=2), Source(3, told=1), Source(4, told=3)),
+        "class by priority", QUICK,
+        (Source(1, weight=3), Source(2, "proto=udp", chosen=2), Source(3, chosen=1),
+         Source(4, chosen=3)),
         lambda m: m.count.new == 2 and m.sent[LONG] > 100_000, seed=16, pause=0,
     ),
     Case(
@@ -282,7 +282,7 @@ ORACLE = Oracle(
 
 
 def check_state(model: Redtail, step: Step, until: int, where: str) -> None:
-    """All that the kernel reports, against the model."""
+    """Compare everything that the kernel reports with the model."""
     st = LISTS.statistics(step.xstats)
     o, c = model.options, model.count
     exact = {
@@ -303,7 +303,7 @@ def check_state(model: Redtail, step: Step, until: int, where: str) -> None:
         "drop_limit": c.overflow_short + c.overflow_long, "bandwidth": o.bandwidth,
     }  # fmt: skip
     assert {name: st[name] for name in exact} == exact, where
-    # whole bytes, rounded down from 2^-32; the model's own error is smaller
+    # The kernel rounds down to whole bytes. The model's error is smaller.
     least, greatest = model.reported(step.t, until)
     assert least - 1 - 1e-3 < st["avg"] < greatest + 1e-3, where
     assert st["max_p"] / 2**32 == pytest.approx(model.max_p, rel=1e-6), where
@@ -327,13 +327,13 @@ def check_state(model: Redtail, step: Step, until: int, where: str) -> None:
 
 
 @ORACLE.each
-def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
+def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
-    # Time stands still between two steps only in user space.
+    # Only in user space, no time passes between two steps.
     slack = KERNEL_SLACK if run.engine == "kernel" else (0, 0)
     model_of_redtail.SLACK, model_of_redtail.IDLE_SLACK = slack
     assert all(step.rc == 0 for step in steps[:SETUP])
-    # the command that set it up began at its step's t and was over at the next one's
+    # The discipline was created between the start of its command and the start of the next.
     model = Redtail(case.options, (steps[SETUP - 1].t + steps[SETUP].t) // 2)
     number = 0
     ends = [step.t for step in steps[SETUP + 1 :]] + [steps[-1].t + model_of_redtail.SLACK]
@@ -356,4 +356,4 @@ def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None
         assert [(n, tos & 3 == 3) for n, tos in step.out] == left, where
         check_state(model, step, until, where)
     shown = not run.designed or case.shown(model)
-    assert shown, f"the trace does not show it: {model.count} {model.sent}"
+    assert shown, f"the trace does not show the case's purpose: {model.count} {model.sent}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What redtail promises, whatever its code: properties, in user space."""
+"""Properties of redtail: service, averages, limits, GSO packets and the flow table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.userspace import World
 
 
 def fill_long(w: World, packets: int) -> None:
-    """Packets of one TCP flow, and a few UDP ones between."""
+    """Enqueue packets of one TCP flow, with a few UDP packets between them."""
     for i in range(packets):
         w.enqueue(flow=1, proto="tcp", len=1514)
         if not i % 4:
@@ -20,8 +20,8 @@ def fill_long(w: World, packets: int) -> None:
 
 
 @pytest.mark.parametrize("below", ["tbf", "hfsc", "prio tbf", "hfsc prio", "drr", "qfq", "htb"])
-def test_long_and_short_packets_leave_in_turn_below_parents(below: str) -> None:
-    """Peeked at or not, the short queue has its share and nothing is left behind."""
+def test_both_queues_are_served_below_parents(below: str) -> None:
+    """The short queue gets its share and all packets leave, even if the parent peeks."""
     with World("redtail", "limit 400000 packets 3 min2 200000 max2 390000", below=below) as w:
         fill_long(w, 200)
         w.peek()
@@ -37,8 +37,8 @@ def test_long_and_short_packets_leave_in_turn_below_parents(below: str) -> None:
         assert w.stats().qlen == 0
 
 
-def test_a_queue_empty_for_ten_time_constants_loses_nothing() -> None:
-    """Floyd and Jacobson 1993: an idle queue's average dies away, however traffic comes."""
+def test_idle_queue_loses_nothing_after_ten_time_constants() -> None:
+    """An idle queue's average decays with any traffic pattern (Floyd and Jacobson 1993)."""
     with World("redtail", "bandwidth 3mbit limit 160000 packets 1 ecn seed 1") as w:
         for _ in range(60):  # a burst: the average rises
             w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
@@ -63,8 +63,8 @@ def test_a_queue_empty_for_ten_time_constants_loses_nothing() -> None:
         assert w.named()["avg"] == 0
 
 
-def test_the_average_that_is_shown_dies_away_while_nothing_comes() -> None:
-    """A time constant is 1 s: e^-10 of 60 packets after ten of them is less than 5 bytes."""
+def test_reported_average_decays_without_arrivals() -> None:
+    """The time constant is 1 s. After ten of them, e^-10 of 60 packets is less than 5 bytes."""
     with World("redtail", "bandwidth 3mbit limit 160000 packets 0") as w:
         for _ in range(40):
             w.enqueue(flow=1, proto="tcp", len=1514)
@@ -74,7 +74,7 @@ def test_the_average_that_is_shown_dies_away_while_nothing_comes() -> None:
             w.advance(100_000)
         before = w.named()["avg"]
         w.advance(1_000_000_000)
-        assert w.named()["avg"] == before, "the queue is not empty, and nobody looked"
+        assert w.named()["avg"] == before, "the average must not decay while packets are queued"
         w.dequeue(1000)
         w.advance(1_000_000_000)
         assert w.named()["avg"] == pytest.approx(before / math.e, rel=0.01)
@@ -83,7 +83,7 @@ def test_the_average_that_is_shown_dies_away_while_nothing_comes() -> None:
         assert w.named()["avg"] < 5
 
 
-def test_a_probability_that_is_given_after_a_pause_stands_at_the_next_packet() -> None:
+def test_probability_given_after_a_pause_applies_to_the_next_packet() -> None:
     with World("redtail", "packets 0 probability 0.02") as w:
         w.advance(60_000_000_000)
         w.change("probability 0.4")
@@ -94,7 +94,7 @@ def test_a_probability_that_is_given_after_a_pause_stands_at_the_next_packet() -
         assert w.named()["max_p"] == pytest.approx(0.36)
 
 
-def test_a_reset_forgets_every_flow_at_once() -> None:
+def test_reset_forgets_every_flow() -> None:
     with World("redtail", "packets 2 flows 1048576") as w:
         fill_long(w, 10)
         assert w.named()["flows_long"] == 1
@@ -104,14 +104,14 @@ def test_a_reset_forgets_every_flow_at_once() -> None:
         assert (st["flows_new"], st["flows_long"], st["qlen_long"]) == (2, 1, 0)
 
 
-def test_a_packet_without_length_alone_in_either_queue_leaves() -> None:
+def test_single_packet_of_length_0_leaves_either_queue() -> None:
     with World("redtail", "packets 0") as w:
         for proto in ("tcp", "udp"):
             w.enqueue(flow=1, proto=proto, len=100, size=0)
             assert len(w.dequeue(5)) == 1
 
 
-def test_a_packet_larger_than_the_buffer_passes_when_it_is_empty() -> None:
+def test_packet_larger_than_the_buffer_passes_an_empty_queue() -> None:
     with World("redtail", "limit 1000") as w:
         assert "below one full packet" in w.message
         assert w.enqueue(flow=1, len=1514)
@@ -119,13 +119,13 @@ def test_a_packet_larger_than_the_buffer_passes_when_it_is_empty() -> None:
         assert len(w.dequeue(5)) == 1
 
 
-def test_a_change_of_something_else_keeps_a_packet_larger_than_the_buffer() -> None:
+def test_unrelated_change_keeps_a_packet_larger_than_the_buffer() -> None:
     with World("redtail", "limit 5000 packets 0 nosplit_gso", below="drr") as w:
         assert w.enqueue(**GSO)
         w.change("ecn")
-        w.change("limit 4000")  # it would be let in, so it stays
+        w.change("limit 4000")  # an empty queue would accept it, so it stays
         assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
-        w.enqueue(flow=2, proto="udp", len=100)  # no room beside it
+        w.enqueue(flow=2, proto="udp", len=100)  # dropped, because the buffer is full
         w.change("limit 20000")
         assert w.enqueue(flow=2, proto="udp", len=100)
         w.change("limit 4000")  # the small one is within it, the large one is not
@@ -138,7 +138,7 @@ def test_a_change_of_something_else_keeps_a_packet_larger_than_the_buffer() -> N
     [
         ("limit 10000 min2 10000 max2 20000", "RED never acts"),
         ("limit 10000 min2 2000 max2 10000", "before RED is at max_p"),
-        # how fast the average of an empty queue decays rests on it
+        # the decay of an idle queue's average depends on the rate
         ("limit 160000 weight 0.002", "the device knows none"),
         ("bandwidth 10mbit memory_limit 1000 limit 160000", "memory_limit has no room"),
         ("bandwidth 10mbit", ""),
@@ -146,20 +146,20 @@ def test_a_change_of_something_else_keeps_a_packet_larger_than_the_buffer() -> N
         ("", "the device knows none"),
     ],
 )
-def test_a_limit_that_keeps_red_from_its_work_is_warned_of(options: str, warning: str) -> None:
+def test_options_that_prevent_red_get_a_warning(options: str, warning: str) -> None:
     with World("redtail", options) as w:
         assert warning in w.message
         assert bool(warning) == bool(w.message)
 
 
-def test_seed_auto_on_change_is_another_sequence_and_no_seed_in_the_dump() -> None:
+def test_seed_auto_starts_a_new_sequence_and_dumps_no_seed() -> None:
     with World("redtail", "seed 7") as w:
         assert w.given()["seed"] == 7
         w.change("seed auto")
         assert "seed" not in w.given()
 
 
-def test_what_is_not_tcp_never_enters_the_flow_table() -> None:
+def test_only_tcp_enters_the_flow_table() -> None:
     with World("redtail", "packets 0") as w:
         for proto in ("udp", "icmp", "sctp", "dccp", "arp"):
             w.enqueue(flow=3, proto=proto, len=300)
@@ -169,7 +169,7 @@ def test_what_is_not_tcp_never_enters_the_flow_table() -> None:
 
 
 @pytest.mark.parametrize("v6", [0, 1])
-def test_vlan_tags_are_seen_through_wherever_they_are(v6: int) -> None:
+def test_headers_behind_vlan_tags_are_read(v6: int) -> None:
     with World("redtail", "packets 4") as w:
         for tags in ("", "tag=5", "vlan=6", "vlan=6 bridged=1", "vlan=7 tag=5"):
             w.do(f"e flow=3 proto=tcp len=300 v6={v6} {tags}")
@@ -178,10 +178,13 @@ def test_vlan_tags_are_seen_through_wherever_they_are(v6: int) -> None:
 
 
 @pytest.mark.parametrize("flows", [400, 512, 700])
-def test_flows_in_too_full_sets_alone_stay_short(flows: int) -> None:
-    """They send in turn, the worst order for a table that forgets who is silent. With n flows in
-    128 sets of eight, a flow has eight others or more in its set by Poisson's law; sets come
-    whole, hence the deviation, of the mean of nine tables."""
+def test_only_flows_in_overfull_sets_stay_short(flows: int) -> None:
+    """Flows send in turn, the worst order for a table that forgets silent flows.
+
+    With n flows in 128 sets of eight entries, a flow shares its set with eight or more others by
+    the Poisson distribution. Whole sets stay short, which determines the deviation. We take the
+    mean of nine tables.
+    """
     mean = flows / 128
     full = 1 - sum(math.exp(-mean) * mean**k / math.factorial(k) for k in range(8))
     unknown = 0
@@ -195,26 +198,26 @@ def test_flows_in_too_full_sets_alone_stay_short(flows: int) -> None:
     assert unknown / 9 == pytest.approx(flows * full, abs=3 * math.sqrt(9 * flows * full / 9))
 
 
-def test_the_queues_are_classes_1_and_2() -> None:
+def test_queues_are_classes_1_and_2() -> None:
     with World("redtail") as w:
         w.enqueue(flow=1, proto="udp", len=300, prio=0x10002)
         w.enqueue(flow=1, proto="tcp", len=300, prio=0x10001)
         assert {minor: c.qlen for minor, c in w.classes().items()} == {SHORT: 1, LONG: 1}
 
 
-def test_a_filter_names_a_queue_and_what_names_none_leaves_the_choice() -> None:
+def test_filter_or_priority_selects_a_queue_if_the_class_exists() -> None:
     with World("redtail") as w:
         w.do("e flow=1 proto=udp len=300 class=2")
         w.do("e flow=1 proto=udp len=300 class=7")
-        w.do("e flow=1 proto=udp len=300 prio=0x10007 class=2")  # no such class: ask the filter
-        w.do("e flow=1 proto=udp len=300 prio=0x20002")  # another discipline's
+        w.do("e flow=1 proto=udp len=300 prio=0x10007 class=2")  # no class 7: the filter decides
+        w.do("e flow=1 proto=udp len=300 prio=0x20002")  # a class of another discipline
         assert {minor: c.qlen for minor, c in w.classes().items()} == {SHORT: 2, LONG: 2}
 
 
-def test_a_gso_packet_is_as_many_packets_of_its_flow_as_it_has_segments() -> None:
+def test_each_segment_of_a_gso_packet_counts_for_its_flow() -> None:
     for split in ("split_gso", "nosplit_gso"):
         with World("redtail", f"bandwidth 100mbit packets 10 {split}") as w:
-            w.enqueue(**GSO)  # ten
+            w.enqueue(**GSO)  # ten segments
             assert w.named()["qlen_long"] == 0
             w.enqueue(flow=1, proto="tcp", len=100)
             assert w.named()["qlen_long"] == 1
@@ -225,18 +228,18 @@ MBIT = 125_000
 
 
 def in_force(w: World) -> dict[str, int]:
-    """The lengths that follow from the bandwidth."""
+    """Return the lengths that are derived from the bandwidth."""
     st = w.named()
     return {name: st[name] for name in PAPER}
 
 
-def test_the_papers_setting_is_two_options_away() -> None:
+def test_two_options_give_the_papers_setting() -> None:
     with World("redtail", "bandwidth 3mbit limit 160000") as w:
         assert in_force(w) == PAPER
 
 
 @pytest.mark.parametrize("mbit", [1, 3, 10, 100, 1000, 2500, 10_000, 100_000, 800_000])
-def test_a_full_queue_of_the_defaults_is_at_most_100_ms_and_in_the_papers_proportions(
+def test_default_buffer_is_at_most_100_ms_in_the_papers_proportions(
     mbit: int,
 ) -> None:
     with World("redtail", f"bandwidth {mbit}mbit") as w:
@@ -248,9 +251,9 @@ def test_a_full_queue_of_the_defaults_is_at_most_100_ms_and_in_the_papers_propor
             assert got[name] == value * got["limit"] // 160_000, name
 
 
-def test_the_buffer_follows_the_link_while_packets_wait() -> None:
+def test_buffer_follows_the_link_while_packets_wait() -> None:
     with World("redtail", "packets 0 seed 1", below="hfsc prio") as w:
-        assert in_force(w)["limit"] == 12_500_000  # 1 Gb/s in place of what nobody knows
+        assert in_force(w)["limit"] == 12_500_000  # for 1 Gb/s, because the rate is unknown
         w.do("l 100")
         assert in_force(w)["limit"] == 1_250_000
         fill_long(w, 100)
@@ -267,8 +270,8 @@ def test_the_buffer_follows_the_link_while_packets_wait() -> None:
 
 
 @pytest.mark.parametrize("mbit", [1_600_000, 2**31 - 1, 2**32 - 2])
-def test_no_speed_that_a_device_may_claim_is_too_much(mbit: int) -> None:
-    """Virtual devices say whatever they were told; bandwidth may be given up to 2^40."""
+def test_every_speed_of_a_device_is_accepted(mbit: int) -> None:
+    """A virtual device reports any speed; the option bandwidth goes up to 2^40."""
     with World("redtail", "seed 1") as w:
         w.do(f"l {mbit}")
         assert w.named()["bandwidth"] == min(mbit * MBIT, 2**40)
@@ -276,7 +279,7 @@ def test_no_speed_that_a_device_may_claim_is_too_much(mbit: int) -> None:
         w.change("seed 2")
 
 
-def test_a_bandwidth_that_was_given_holds_whatever_the_link_does() -> None:
+def test_given_bandwidth_does_not_follow_the_link() -> None:
     with World("redtail", "bandwidth 10mbit") as w:
         w.do("l 100")
         assert w.named()["bandwidth"] == 10 * MBIT
@@ -303,7 +306,7 @@ def test_memory_is_used_to_the_last_byte() -> None:
         assert (st["memory_used"], st["drop_memory"], w.stats().qlen) == (3000, 1, 3)
 
 
-def test_the_memory_that_packets_take_is_bounded() -> None:
+def test_memory_of_packets_is_bounded() -> None:
     with World("redtail", "limit 1000000 memory_limit 20000 packets 0", below="drr") as w:
         fill_long(w, 100)
         st = w.named()
@@ -323,13 +326,13 @@ GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 
 
 @pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> None:
+def test_segments_of_a_gso_packet_are_dropped_one_by_one(below: str) -> None:
     with World("redtail", "limit 16000 packets 0 max2 15999", below=below) as w:
         w.enqueue(**GSO)
         st = w.named()
         assert (st["qlen_long"], st["backlog_long"]) == (10, 10 * 1054)
         w.enqueue(**GSO)
-        assert w.verdict == CN, "some are queued: who sent it must not send all again"
+        assert w.verdict == CN, "segments are queued, so the sender must not repeat them all"
         st = w.named()
         assert st["qlen_long"] == 16000 // 1054
         assert st["drop_limit"] == 20 - 16000 // 1054
@@ -340,7 +343,7 @@ def test_a_gso_packet_is_split_and_may_lose_some_of_its_segments(below: str) -> 
         assert w.stats().qlen == 0
 
 
-def test_nosplit_gso_is_one_arrival_of_all_its_bytes() -> None:
+def test_nosplit_gso_counts_all_bytes_of_one_arrival() -> None:
     with World("redtail", "limit 5000 packets 0 nosplit_gso") as w:
         assert w.enqueue(**GSO)  # larger than the buffer, which is empty
         assert not w.enqueue(**GSO)
@@ -349,15 +352,15 @@ def test_nosplit_gso_is_one_arrival_of_all_its_bytes() -> None:
         assert w.given()["split_gso"] is False
 
 
-def test_the_delay_is_that_of_the_packet_that_was_timed() -> None:
+def test_delay_is_that_of_the_timed_packet() -> None:
     with World("redtail", "bandwidth 100mbit packets 0") as w:
         w.enqueue(flow=1, proto="tcp", len=1000)
         w.advance(3_000_000)
-        w.enqueue(flow=1, proto="udp", len=1000)  # not timed: one at a time
+        w.enqueue(flow=1, proto="udp", len=1000)  # not timed, because another packet is
         w.dequeue(2)
         st = w.named()
         assert (st["delay"], st["delay_avg"], st["delay_max"]) == (3e6, 3e6, 3e6)
-        for i in range(17):  # 16 arrivals pass untimed
+        for i in range(17):  # 16 arrivals are not timed
             w.enqueue(flow=1, proto="tcp", len=1000)
             w.advance(1_000_000 if i < 16 else 11_000_000)
             w.dequeue(1)
@@ -365,7 +368,7 @@ def test_the_delay_is_that_of_the_packet_that_was_timed() -> None:
         assert (st["delay"], st["delay_avg"], st["delay_max"]) == (11e6, 4e6, 11e6)
 
 
-def test_the_greatest_delay_stays_and_a_reset_times_again() -> None:
+def test_maximum_delay_survives_a_reset_that_drops_the_timed_packet() -> None:
     with World("redtail", "bandwidth 100mbit packets 0") as w:
         for delay, qlen in ((5_000_000, 1), (2_000_000, 1)):
             w.enqueue(flow=1, proto="tcp", len=100)
@@ -376,7 +379,7 @@ def test_the_greatest_delay_stays_and_a_reset_times_again() -> None:
                 w.dequeue(1)
         st = w.named()
         assert (st["delay"], st["delay_max"]) == (2e6, 5e6)
-        w.enqueue(flow=1, proto="tcp", len=100)  # timed, and lost in the reset
+        w.enqueue(flow=1, proto="tcp", len=100)  # timed, and dropped by the reset
         w.reset()
         w.advance(60_000_000_000)
         w.enqueue(flow=1, proto="tcp", len=100)
@@ -386,7 +389,7 @@ def test_the_greatest_delay_stays_and_a_reset_times_again() -> None:
         assert (st["delay"], st["delay_max"]) == (7e6, 7e6)
 
 
-def test_a_timed_packet_that_a_change_discards_is_forgotten() -> None:
+def test_timed_packet_dropped_by_a_change_is_not_counted() -> None:
     with World("redtail", "bandwidth 100mbit packets 0") as w:
         w.enqueue(flow=1, proto="tcp", len=1000)
         w.enqueue(flow=1, proto="tcp", len=1000)
@@ -400,7 +403,7 @@ def test_a_timed_packet_that_a_change_discards_is_forgotten() -> None:
         assert w.named()["delay_max"] == 2e6
 
 
-def test_a_packet_larger_than_the_buffer_stays_when_it_is_alone() -> None:
+def test_single_packet_larger_than_the_buffer_stays() -> None:
     with World("redtail", "nosplit_gso limit 100000 bandwidth 10mbit") as w:
         for lengths in ([60000], [1000, 60000]):
             for length in lengths:
@@ -412,7 +415,7 @@ def test_a_packet_larger_than_the_buffer_stays_when_it_is_alone() -> None:
 
 
 @pytest.mark.parametrize("short", [0, 1, 3, 12])
-def test_the_two_classes_share_the_whole_link(short: int) -> None:
+def test_both_classes_together_use_the_whole_link(short: int) -> None:
     with World("redtail", "bandwidth 10mbit min1 2000 max1 12000 limit 100000") as w:
         for _ in range(short):
             w.enqueue(flow=1, proto="tcp", len=1000)
@@ -422,7 +425,7 @@ def test_the_two_classes_share_the_whole_link(short: int) -> None:
 
 
 def arrived_short(w: World) -> bool:
-    """Send a packet of flow 1, and tell whether it went to the short queue."""
+    """Enqueue a packet of flow 1, and return whether it went to the short queue."""
     before = w.named(1)["arrived"]
     w.enqueue(flow=1, proto="tcp", len=100)
     w.dequeue(1)
@@ -430,7 +433,7 @@ def arrived_short(w: World) -> bool:
 
 
 def test_flows_stay_forgotten_after_any_number_of_resets() -> None:
-    """A reset counts a generation of 16 bits on; a flow of the same number is not that flow."""
+    """A reset increments a 16-bit generation. After a wrap, old entries must not be valid again."""
     with World("redtail", "bandwidth 100mbit packets 2") as w:
         assert [arrived_short(w) for _ in range(4)] == [True, True, False, False]
         for _ in range(1 << 16):
@@ -439,7 +442,7 @@ def test_flows_stay_forgotten_after_any_number_of_resets() -> None:
 
 
 @pytest.mark.parametrize("words", ["flows 64", "key flow"])
-def test_a_change_of_where_flows_are_found_begins_with_none(words: str) -> None:
+def test_change_of_the_flow_table_forgets_all_flows(words: str) -> None:
     with World("redtail", "bandwidth 100mbit packets 2") as w:
         assert [arrived_short(w) for _ in range(3)] == [True, True, False]
         w.change("tau 3s")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kantawala and Turner's Throughput DRR (2001, section 2) in plain Python and floating point.
+"""Model of Throughput DRR (Kantawala and Turner 2001, section 2), in floating point.
 
-Written from the paper and the man page, to be compared with the kernel decision by decision.
-The highest throughput is found by looking at every queue, and every average decays by exp().
+It follows the paper and the man page. It finds the highest throughput by looking at every queue,
+and lets every average decay by exp().
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from collections import Counter
 
 from tests.oracle.fair_queueing import Packet, SharedBuffer
 
-# Throughputs this close to the highest may be named in its place: an eighth of an octave.
+# The kernel may choose any queue with a throughput this close to the highest, an eighth octave.
 CLOSE = 2 ** (1 / 8)
-# Byte/s of a queue that has long been idle and counts as having sent nothing. The kernel
-# says 2^-24 at the beginning of a half-life, so between that and twice that it may say either.
+# Below this throughput, in byte/s, a queue counts as idle. The kernel's bound is 2^-24 at the start
+# of a half-life, so between 2^-24 and 2^-23 it may decide either way.
 NOTHING = 2**-23
 
 
 class Refusal(AssertionError):
-    """The kernel discarded from a queue that it should have left alone."""
+    """The kernel discarded from a queue whose throughput is not the highest."""
 
 
 class Tdrr(SharedBuffer):
-    """Discards from the queue of the highest throughput.
+    """The discipline. It discards from the queue with the highest throughput.
 
-    ``time_constant`` is in seconds. ``decisions`` holds, for each discard, how many queues were
-    close enough to be its victim.
+    time_constant: s
+    decisions: for each discard, the number of queues that the kernel may choose
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Tdrr(SharedBuffer):
         return queue.sent * math.exp((queue.at - now) / self.time_constant)
 
     def throughput(self, number: int, now: float) -> float:
-        """Bits per second of a queue at time ``now``, s."""
+        """Return the throughput of a queue at time ``now`` (s), in bit/s."""
         return 8 * self._sent(number, now) / self.time_constant
 
     def tops(self, now: float) -> set[int]:
-        """The active queues whose throughput is the highest, or close to it."""
+        """Return the active queues whose throughput is the highest or close to it."""
         sent = {number: self._sent(number, now) for number in self.active}
         if not sent:
             return set()
@@ -57,7 +57,7 @@ class Tdrr(SharedBuffer):
         return {number for number, value in sent.items() if value >= floor}
 
     def _discard(self, lost: Counter[int], now: float, cause: str) -> None:
-        """One discard: the first queue of ``lost``, what the kernel chose, that may be it."""
+        """Discard from the first queue in ``lost`` (the kernel's choices) that is allowed."""
         tops = self.tops(now)
         self.decisions.append(len(tops))
         chosen = next((number for number in lost if number in tops and lost[number] > 0), None)
@@ -69,11 +69,11 @@ class Tdrr(SharedBuffer):
         self.last_victim = chosen
 
     def enqueue(self, number: int, packet: Packet, now: float, lost: Counter[int]) -> bool:
-        """A packet arrives for queue ``number``.
+        """Enqueue a packet into queue ``number``.
 
-        ``lost`` holds what the kernel discarded, by queue; where several queues may be the
-        victim, the first of them is. Returns whether the packet was queued: one larger than a
-        limit is not, if it does not fit.
+        lost: packets that the kernel discarded, by queue. If several queues are allowed as victim,
+            the model takes the first of them
+        Returns whether it was queued. A packet larger than a limit is not, unless all is empty.
         """
         if self.why_full(packet) and self.is_oversize(packet):
             self.lose(packet, "oversize")
@@ -94,7 +94,7 @@ class Tdrr(SharedBuffer):
         memory_limit: int | None = None,
         time_constant: float | None = None,
     ) -> None:
-        """New parameters: every throughput stays, what is too much is discarded."""
+        """Set new parameters, and discard until they hold. All throughputs stay."""
         if time_constant:
             for number, queue in self.queues.items():
                 sent = self._sent(number, now)
@@ -106,7 +106,7 @@ class Tdrr(SharedBuffer):
             self._discard(lost, now, "change")
 
     def dequeue(self, now: float) -> int | None:
-        """The number of the packet that leaves, or None."""
+        """Return the number of the packet that leaves, or None."""
         left = self.send()
         if not left:
             return None
@@ -116,7 +116,7 @@ class Tdrr(SharedBuffer):
         return packet.number
 
     def reset(self) -> None:
-        """The device went down: packets, uncounted, and throughputs are gone."""
+        """Drop all packets without counting them, and reset all throughputs."""
         super().reset()
         for queue in self.queues.values():
             queue.sent = 0

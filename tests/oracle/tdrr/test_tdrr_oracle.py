@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every discard, departure and throughput of the real tdrr, against floating point in Python.
+"""Compare every discard, departure and throughput of tdrr with a model of the paper.
 
-Where several queues are within an eighth of an octave of the highest throughput the kernel
-may take any of them, and the model follows; how often that happened is counted, and the
-traces are made so that it is rare. In user space over many seeds, and on the kernel over one.
+If several queues are within an eighth of an octave of the highest throughput, the kernel may choose
+any of them, and the model follows. The traces make this rare, and the test counts how often it
+happens. The cases run in user space with many seeds, and on the kernel with one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ GSO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 1000), (5000, 400))
 SIZES = sorted({*FULL, *MIXED, *JUMBO, *GSO})
 MS = 1_000_000
 
-# No operation but "t", "c" and "r" takes longer, s: a clock read costs a moment in virtual time.
+# Maximum time of an operation other than "t", "c" and "r", s. Reading the clock takes virtual time.
 MAX_STEP_S = 20e-6
 MAX_CHANGE_S = 1e-3
 
@@ -81,9 +81,10 @@ class Op:
 
 @dataclass(frozen=True)
 class Case:
-    """A trace: packets of ``sizes`` for ``queues`` queues, ``load`` arrivals a departure.
+    """A trace with packets of ``sizes`` for ``queues`` queues, and ``load`` arrivals per departure.
 
-    ``pause`` is the mean time between rounds, time constants; ``changes`` come one by one.
+    pause: mean time between rounds, in time constants
+    changes: options that are set during the trace, one after the other
     """
 
     name: str
@@ -100,10 +101,10 @@ class Case:
     changes: tuple[Op, ...] = ()
 
     def operations(self) -> list[Op]:
-        """Drawn from the seed.
+        """Return the operations, drawn from the seed.
 
-        Few queues are busy at a time, and which they are changes after about a time constant:
-        round robin would otherwise give all the same throughput.
+        Few queues are busy at a time, and they change after about a time constant. Otherwise round
+        robin would give all queues the same throughput.
         """
         rng = random.Random(self.seed)
         hashes = random.Random(f"hashed {self.seed}")
@@ -126,7 +127,7 @@ class Case:
                 ops.append(Op("t", number=1000 + round(pause * MS)))
             if rng.random() < 0.002:
                 ops.append(Op("d", number=2 * self.limit))
-            if rng.random() < 0.004:  # a score shrinks to between 0.7 and 1e-17 of itself
+            if rng.random() < 0.004:  # throughputs decay by a factor between 0.7 and 1e-17
                 ops.append(Op("t", number=rng.randint(self.time_constant_ms // 3,
                                                     40 * self.time_constant_ms) * MS))  # fmt: skip
             if changes and len(ops) > self.steps * (1 - len(changes) / (len(self.changes) + 1)):
@@ -200,7 +201,7 @@ def user_shapes() -> Shapes:
 
 
 def lost_by_queue(model: Tdrr, step: Step) -> Counter[int]:
-    """What each queue has lost since the model's state: one that is gone has lost all."""
+    """Return the packets that each queue has lost since the model's state."""
     lost: Counter[int] = Counter()
     for number, queue in model.active.items():
         if number not in step.classes:
@@ -212,7 +213,7 @@ def lost_by_queue(model: Tdrr, step: Step) -> Counter[int]:
 
 
 def discard_as(model: Tdrr, op: Op, step: Step, do: Callable[[Tdrr, Counter[int]], None]) -> Tdrr:
-    """Let the model discard what the kernel did, in any order of the queues that it allows."""
+    """Let the model discard the same packets as the kernel, in any order that it allows."""
     lost = lost_by_queue(model, step)
     victims = LISTS.statistics(step.xstats)["victims"]
     reason: object = f"{dict(lost)}, {victims} victims, counted {model.victims} before"
@@ -230,7 +231,7 @@ def discard_as(model: Tdrr, op: Op, step: Step, do: Callable[[Tdrr, Counter[int]
 
 
 def apply(model: Tdrr, op: Op, step: Step, packet: int, shapes: Shapes) -> Tdrr:
-    """The model after one operation; what left and what was discarded is compared."""
+    """Return the model after an operation. Departures and discards are compared."""
     now = step.t / 1e9
     left: list[int] = []
 
@@ -262,7 +263,7 @@ def apply(model: Tdrr, op: Op, step: Step, packet: int, shapes: Shapes) -> Tdrr:
 
 
 def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int]:
-    """Of the tops named, the number, and that of those where another one was close."""
+    """Return the number of reported tops, and of those with another queue close to the top."""
     print("seed", case.seed)
     model = case.model()
     packet = ambiguous_tops = tops = 0
@@ -300,7 +301,7 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
             assert own["is_top"] == (own["queue"] == top), where
         assert seen == state, where
 
-        # The top is named all the time, also when nothing needs to be discarded.
+        # The statistics name the top even if nothing is discarded.
         if not following:
             continue
         now = following.t / 1e9
@@ -308,7 +309,7 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
         assert top in close if close else top == 0, where
         tops += bool(close)
         ambiguous_tops += len(close) > 1
-        # Departures, changes and samples lie somewhere between the times of two steps.
+        # Departures, changes and samples happen at some time between two steps.
         if op.kind == "c":
             changing += (following.t - step.t) / 1e9 / min(was, model.time_constant)
         slack = 2 * MAX_STEP_S / model.time_constant + 2e-6 + changing
@@ -326,7 +327,7 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_discard_departure_and_throughput_is_the_models(
+def test_every_discard_departure_and_throughput_equal_the_model(
     case: Case, on_kernel: tuple[Runs, Shapes]
 ) -> None:
     runs, shapes = on_kernel
@@ -342,7 +343,7 @@ def test_in_user_space(case: Case, seed: int, user_shapes: Shapes) -> None:
 
 
 def test_operations_take_no_time(on_kernel: tuple[Runs, Shapes]) -> None:
-    """What the comparison of throughputs takes for granted."""
+    """The comparison of throughputs relies on this."""
     runs, _ = on_kernel
     for case in CASES:
         gaps = pairwise(runs[case.name])
@@ -352,8 +353,8 @@ def test_operations_take_no_time(on_kernel: tuple[Runs, Shapes]) -> None:
                 assert following.t - step.t <= most * 1e9, f"{case.name} step {step.i}"
 
 
-def test_the_traces_exercise_the_rule(user_shapes: Shapes) -> None:
-    """Most decisions have one right answer, and the highest is often not the longest queue."""
+def test_traces_exercise_the_rule(user_shapes: Shapes) -> None:
+    """Most decisions have one right victim, and it is often not the longest queue."""
     alone = total = not_longest = 0
     for case in CASES:
         model = case.model()
@@ -382,8 +383,8 @@ def test_the_traces_exercise_the_rule(user_shapes: Shapes) -> None:
     assert not_longest > 0.1 * total
 
 
-def test_an_idle_queue_keeps_no_lead() -> None:
-    """Fifty packets nine time constants ago weigh less than one now; just now they weigh more."""
+def test_throughput_of_an_idle_queue_decays() -> None:
+    """Fifty packets count less than one after nine time constants, but more at first."""
     fifty = ["e flow=1 len=1514 prio=0x10001"] * 50 + ["d 50"]
     both = ["e flow=2 len=1514 prio=0x10002"] * 3 + ["e flow=1 len=64 prio=0x10001"] * 3
     overflow = ["d 1", "e flow=3 len=64 prio=0x10003", "e flow=4 len=64 prio=0x10004"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""2RegionRED in plain Python and floating point.
+"""Model of 2RegionRED in floating point.
 
-K. Wang, "2RegionRED", MIT-LCS-TR-829, 2001: thresholds and phases from section 4.3, the
-controller from figure 4-7, the estimators from chapter 5. What the thesis leaves open is
-decided as tc-2regionred(8) says. Lengths are in packets of the wire, times in integer nanoseconds.
+K. Wang, "2RegionRED", MIT-LCS-TR-829, 2001: thresholds and phases from section 4.3, the controller
+from figure 4-7, the estimators from chapter 5. Points that the thesis leaves open follow
+tc-2regionred(8). Lengths are in wire packets, times in integer nanoseconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CE = 3
 
 @dataclass
 class Options:
-    """What is given to tc; None where a value is to follow from the others."""
+    """Options of tc. None means that a value is derived from the others."""
 
     bandwidth: float = 1e9  # bit/s
     rtt: int = 100_000  # us
@@ -43,15 +43,15 @@ class Options:
 
 
 def whole(x: float) -> int:
-    """The largest integer not above ``x``, rounding errors forgiven."""
+    """Return the largest integer not above ``x``, tolerating rounding errors."""
     return math.floor(x + 1e-6)
 
 
 class Law:
-    """The thresholds: equations 4.3, 4.10, 4.12 and 4.13, rounded as in table 6.1."""
+    """The thresholds by equations 4.3, 4.10, 4.12 and 4.13, rounded as in table 6.1."""
 
     def __init__(self, o: Options) -> None:
-        """Derive what is not given; target, Bmax and limit as in tables 6.4 and 6.7."""
+        """Derive the values that are not given; target, Bmax and limit as in tables 6.4, 6.7."""
         self.pipe = max(10.0, o.bandwidth / 8 * o.rtt / 1e6 / o.avpkt)
         one_drop = math.sqrt(2 / 3 * self.pipe)
         self.n_1dpr = o.n_1dpr or one_drop
@@ -67,7 +67,7 @@ class Law:
             self._keep_short(o)
 
     def _keep_short(self, o: Options) -> None:
-        """A buffer of 100 ms, or of what the memory holds, and thresholds within it."""
+        """Limit the buffer to 100 ms and to the memory, and the thresholds to the buffer."""
         most = min(whole(o.bandwidth / 8 / 10 / o.avpkt), o.memory_limit // (o.avpkt + 1024))
         most = max(most, 8)
         if self.limit <= most:
@@ -80,7 +80,7 @@ class Law:
 
 
 class AbsMin:
-    """The least length of the last 15 fifteenths that have ended; one at a time."""
+    """ABSMIN: the minimum length over the last 15 complete fifteenths of the interval."""
 
     def __init__(self, interval: int) -> None:
         """Start with an empty queue; ``interval`` in ns."""
@@ -91,7 +91,7 @@ class AbsMin:
         self.end = 0
 
     def advance(self, now: int, length: int) -> None:
-        """Time has come to ``now``; the queue has had ``length`` since the last event."""
+        """Advance to ``now``. The length was ``length`` since the last event."""
         if self.end < now - 40 * self.fifteenth:
             self.end = (now // self.fifteenth - 30) * self.fifteenth
         while self.end <= now:
@@ -101,18 +101,18 @@ class AbsMin:
             self.end += self.fifteenth
 
     def arrival(self, now: int, length: int, packets: int = 1) -> None:
-        """``packets`` come at once; ``length`` without them."""
+        """Note that ``packets`` arrive together, and find ``length``."""
         self.advance(now, length)
 
     def departure(self, now: int, length: int, packets: int = 1) -> None:
-        """``packets`` have left ``length`` behind; one that is no new least has no date."""
+        """Note that ``packets`` have left, and ``length`` remains. Only a new minimum counts."""
         if length < self.lowest:
             self.advance(now, length + packets)
             self.lowest = min(self.lowest, length)
 
 
 class Ewma:
-    """Equations 3.3 and 5.1; with ``drain`` also 5.3, its inequality the right way round."""
+    """Equations 3.3 and 5.1, and with ``drain`` also 5.3, with its inequality corrected."""
 
     def __init__(self, interval: int, pipe: float, drain: bool) -> None:
         """Start with an empty queue; ``interval`` in ns."""
@@ -122,22 +122,22 @@ class Ewma:
         self.drain = drain
         self.estimate = 0.0
         self.since = 0
-        self.idle = 0  # time that the queue was empty and no sample of 0 stands for, ns
+        self.idle = 0  # ns of idle time that no sample of 0 covers yet
 
     def advance(self, now: int, length: int) -> None:
-        """An empty queue counts as a sample of 0 for each packet the link could send."""
+        """Add a sample of 0 for each packet that the idle link could have sent."""
         if length:
             return
         self.idle += now - self.since
         self.since = now
-        if self.idle >= 64 * self.interval:  # below e^-64: all is forgotten, the rest too
+        if self.idle >= 64 * self.interval:  # the average is below e^-64 of what it was
             self.estimate, self.idle = 0.0, 0
         packets = self.idle * self.pipe // self.interval
         self.estimate *= (1 - self.weight) ** packets
         self.idle -= packets * self.interval // self.pipe
 
     def arrival(self, now: int, length: int, packets: int = 1) -> None:
-        """``packets`` come at once, and all find ``length``."""
+        """Sample ``length`` once for each of ``packets`` that arrive together."""
         self.advance(now, length)
         for _ in range(packets if length else 0):
             self.estimate += self.weight * (length - self.estimate)
@@ -154,29 +154,29 @@ Estimator = AbsMin | Ewma
 
 
 def make_estimator(o: Options, law: Law) -> Estimator:
-    """The estimator that the options name."""
+    """Return the estimator that the options select."""
     if o.estimator == "absmin":
         return AbsMin(o.rtt * 1000)
     return Ewma(o.rtt * 1000, law.pipe, o.estimator == "ewma-drain")
 
 
 class Controller:
-    """Figure 4-7."""
+    """The controller of figure 4-7."""
 
     def __init__(self) -> None:
-        """Before the queue first crosses Bflat nothing is known."""
+        """Start without state, before the queue first crosses Bflat."""
         self.ppd = self.ppd_old = self.window = self.q_old = 0.0
         self.updates = self.negative = 0
 
     def start(self, law: Law, q: float, keep_window: bool) -> None:
-        """The queue has crossed Bflat."""
+        """Start when the queue has crossed Bflat."""
         self.ppd = self.ppd_old = law.pipe
         self.q_old = q
         if not keep_window:
             self.window = math.sqrt(2 / 3 * law.pipe)
 
     def update(self, law: Law, q: float, literal: bool) -> None:
-        """An interval has passed, and the estimate is ``q``."""
+        """Update after an interval, with the estimate ``q``."""
         distance = q - law.target
         effective = 0.5 * self.ppd + 0.5 * self.ppd_old
         self.window = 0.9 * self.window + 0.1 * math.sqrt(2 / 3 * effective)
@@ -197,19 +197,19 @@ class TwoRegionRed:
     """The discipline: a FIFO of (packet number, TOS, segments) and the rule of figure 4-4."""
 
     def __init__(self, options: Options) -> None:
-        """An empty queue."""
+        """Start with an empty queue."""
         self.o = options
         self.law = Law(options)
         self.estimator = make_estimator(options, self.law)
         self.controller = Controller()
         self.random = SeededRandom(options.seed)
         self.queue: deque[tuple[int, int, int]] = deque()
-        self.length = 0  # packets of the wire
+        self.length = 0  # wire packets
         self.stats_reset()
         self.state_reset()
 
     def stats_reset(self) -> None:
-        """Nothing has been counted."""
+        """Reset all counters."""
         self.controller.updates = self.controller.negative = 0
         self.entered = [0, 0, 0, 0]
         self.dropped = [0, 0, 0, 0]
@@ -217,7 +217,7 @@ class TwoRegionRed:
         self.spared = self.dropped_limit = self.dropped_change = 0
 
     def state_reset(self) -> None:
-        """Nothing is remembered."""
+        """Reset all state except counters."""
         self.phase = QUIET
         self.quiet_until = self.update_at = 0
         self.last_arrival = 0
@@ -226,7 +226,7 @@ class TwoRegionRed:
         self.draw = 0.0
 
     def reset(self) -> None:
-        """The device went down: as new, but for counters and random numbers."""
+        """Start again, as when the device goes down. Counters and random numbers stay."""
         updates, negative = self.controller.updates, self.controller.negative
         self.queue.clear()
         self.length = 0
@@ -236,7 +236,7 @@ class TwoRegionRed:
         self.state_reset()
 
     def change(self, new: Options, now: int, reseed: bool) -> None:
-        """Go over to other options; the estimate and the controller's state stay."""
+        """Set new options. The estimate and the controller's state stay."""
         law = Law(new)
         self.estimator.advance(now, self.length)
         old, self.estimator = self.estimator, make_estimator(new, law)
@@ -258,7 +258,7 @@ class TwoRegionRed:
         self.o, self.law = new, law
         self.controller.ppd = min(self.controller.ppd, law.pipe)
         self.controller.ppd_old = min(self.controller.ppd_old, law.pipe)
-        # What was put off by the old round trip is not put off for longer than by the new.
+        # A hold-off of the old round trip must not last longer than one of the new.
         longest = 1000 * (new.rtt - new.rtt // 25 + 12 * (new.rtt // 25))
         self.update_at = min(self.update_at, now + longest)
         self.quiet_until = min(self.quiet_until, now + 2000 * new.rtt)
@@ -287,7 +287,7 @@ class TwoRegionRed:
         self.draw = self.random.u32() / 2**32
 
     def _signal(self, now: int, segments: int) -> int:
-        """The phase that wants this arrival's sender told, or QUIET."""
+        """Return the phase that marks or drops this arrival, or QUIET."""
         before, self.last_arrival = self.last_arrival, now
         q = self.estimator.estimate
         was, self.phase = self.phase, self._phase_of(q)
@@ -312,7 +312,7 @@ class TwoRegionRed:
             over = (q - self.law.bmax) / self.law.bmax if self.o.gentle else 0
             ppd = 1 / min(1.0, 0.1 + 0.9 * over)
         answer = QUIET
-        for _ in range(segments):  # one packet is told once
+        for _ in range(segments):  # a packet is marked only once
             self.count += 1
             due = math.floor(ppd * (1 + self.draw) * 2 / 3 + 0.5)
             if answer == QUIET and self.count >= due:
@@ -322,7 +322,7 @@ class TwoRegionRed:
         return answer
 
     def enqueue(self, now: int, packet: int, tos: int, segments: int = 1) -> bool:
-        """A packet comes. Return whether it is queued; it may be marked in the queue."""
+        """Enqueue a packet, and maybe mark it. Returns whether it was queued."""
         self.estimator.arrival(now, self.length, segments)
         phase = self._signal(now, segments)
         if self.length and self.length + segments > self.law.limit:
@@ -343,7 +343,7 @@ class TwoRegionRed:
         return True
 
     def dequeue(self, now: int) -> tuple[int, int] | None:
-        """The packet that leaves and its TOS, or None."""
+        """Return the packet that leaves and its TOS, or None."""
         if not self.queue:
             return None
         return self._take(now)

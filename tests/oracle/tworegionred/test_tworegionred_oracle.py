@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every drop, mark and departure of the real 2regionred, against the thesis in plain Python."""
+"""Compare every drop, mark and departure of 2regionred with a model of the thesis."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from tests.oracle.tworegionred.model import HIGH, LOW, MAX, Options, TwoRegionRe
 
 LISTS = interface.read("2regionred")
 
-# 100 Mb/s and 10 ms: DB is 83.3 packets, a packet takes 120 us, a fifteenth 667 us. The
-# thresholds are 6, 18, 18 and 41 packets, near each other so that a short trace meets all of
-# them; the limit is 125.
+# At 100 Mb/s and 10 ms, DB is 83.3 packets, a packet takes 120 us, and a fifteenth of the interval
+# 667 us. The thresholds of 6, 18, 18 and 41 packets are close together, so that a short trace
+# crosses all of them. The limit is 125.
 BASE = Options(bandwidth=1e8, rtt=10_000, flows=10, target=18, bmax=41)
 GIVEN = ("flows", "limit", "bmin", "bflat", "target", "bmax")
 PACKET = 120_000  # ns
-HEADERS = 14 + 20 + 20  # Ethernet, IP, TCP
-OVERHEAD = 1_300  # ns that qdrive's own looking at the clock adds to an operation
+HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
+OVERHEAD = 1_300  # ns that qdrive's reading of the clock adds to an operation
 
-BURST = 140  # packets; queues as long as this are filled at once, others one by one
+BURST = 140  # packets; a queue of this length is filled at once, a shorter one packet by packet
 
-# (packets, packet times): how long the queue is to be, and for how long.
+# (packets, packet times): length of the queue, and how long it has this length
 TOUR = [
     (3, 150),
     (11, 500),  # II: several hold-offs
     (4, 60),  # a dip below Bmin within one
     (12, 250),
-    (25, 700),  # III: several runs of the controller
+    (25, 700),  # III: several updates of the controller
     (38, 250),
     (60, 250),  # IV, on the slope
     (95, 250),  # beyond 2 Bmax
     (10, 350),  # down to II: a hold-off
-    (28, 300),  # III again, W kept
+    (28, 300),  # III again, with the old W
     (5, 150),
-    (BURST, 4),  # at once: the estimate lags, the limit is hit
+    (BURST, 4),  # filled at once: the estimate lags, and the limit is reached
     (0, 60),
     (-1, 5000),  # idle for 60 round trips
-    (30, 300),  # III again, W anew
+    (30, 300),  # III again, with a new W
     (8, 200),
 ]
 
 
 @dataclass(frozen=True)
 class Case:
-    """Options, a tour of lengths, and what to change when: (stop of the tour, tc words)."""
+    """Options, a tour of queue lengths, and changes by stop of the tour."""
 
     name: str
     options: Options
@@ -65,10 +65,10 @@ class Case:
     seed: int = 1
 
     def operations(self) -> list[tuple[Any, ...]]:
-        """("e", tos, segments), ("d",), ("t", ns), ("r",) and ("c", words, options, reseed).
+        """Return ("e", tos, segments), ("d",), ("t", ns), ("r",), ("c", words, options, reseed).
 
-        A model with a clock of its own says how long the queue is, and so how many packets
-        it takes to keep it near where the tour wants it.
+        A second model, with its own clock, knows the length of the queue, and so how many packets
+        keep it at the length of the tour.
         """
         rng = random.Random(self.seed)
         plan, now = TwoRegionRed(self.options), 1_000_000_000
@@ -107,7 +107,7 @@ class Case:
         return ops
 
     def trace(self) -> Trace:
-        """The same for qdrive."""
+        """Return the same operations for qdrive."""
         lines = []
         for op in self.operations():
             match op:
@@ -132,7 +132,7 @@ class Case:
 
 
 CONTROL = ("dropped_low", "dropped_high", "dropped_max", "updates")
-PHASES = (*CONTROL, "drop_limit")  # an average follows a burst too soon for that
+PHASES = (*CONTROL, "drop_limit")  # not with an average: it follows a burst too fast
 MARKS = ("marked_low", "marked_high", "marked_max")
 CASES = [
     Case("absmin", BASE, must=(*PHASES, "negative")),
@@ -181,7 +181,7 @@ CASES = [
         "estimator ewma",
         must=CONTROL,
         gso=0.3,
-        # never empty: an idle time of nearly a packet time could count either way
+        # The queue is never empty, because an idle time close to a packet time is ambiguous.
         tour=[(14, 500), (25, 400), (40, 300), (70, 300), (14, 400), (28, 200), (70, 300)],
         seed=6,
     ),
@@ -223,7 +223,7 @@ ORACLE = Oracle(CASES, kernel=("absmin", "ecn, half the packets", "changed while
 
 
 def expected(model: TwoRegionRed) -> dict[str, int]:
-    """What the statistics that count must read."""
+    """Return the counters that the statistics must show."""
     law = model.law
     counts = {
         "phase": model.phase + 1,
@@ -249,10 +249,10 @@ def expected(model: TwoRegionRed) -> dict[str, int]:
     return counts
 
 
-def live(
+def step_model(
     model: TwoRegionRed, op: tuple, step: Step, after: Step, packet: int, when: int
 ) -> dict[str, int]:
-    """Let the model live through one operation at ``when``; return the kernel's statistics."""
+    """Carry out an operation on the model at ``when``. Returns the kernel's statistics."""
     where = f"operation {step.i}, {op}"
     match op:
         case ("e", tos, segments):
@@ -277,7 +277,7 @@ def live(
     near |= {"pipe": model.law.pipe}
     for name, value in near.items():
         assert stats[name] / 2**32 == pytest.approx(value, rel=1e-5, abs=1e-5), (where, name)
-    # The estimate is as of the report, which is between the two operations.
+    # The kernel computes the estimate for the report, which is between the two operations.
     either = [model.estimator.estimate]
     later = copy.copy(model.estimator)
     later.advance(after.t, model.length)
@@ -289,10 +289,11 @@ def live(
 
 
 def compare(case: Case, log: list[Step]) -> dict[str, int]:
-    """Let the model live through what the kernel lived through; return the last statistics.
+    """Carry out a case's operations on the model. Returns the last statistics.
 
-    A change is made somewhere in the 16 us that tc takes, and a fifteenth of ABSMIN's interval
-    may end in them: two models go on, one changed at either end, until one of them is wrong.
+    A change happens at some time during the 16 us that tc takes, and a fifteenth of ABSMIN's
+    interval may end in them. So two models continue, one changed at either end of this time, until
+    one of them is wrong.
     """
     models = [TwoRegionRed(case.options)]
     packet, stats = 0, {}
@@ -304,7 +305,7 @@ def compare(case: Case, log: list[Step]) -> dict[str, int]:
         models, wrong = [], None
         for model, when in tries:
             try:
-                stats = live(model, op, step, after, packet, when)
+                stats = step_model(model, op, step, after, packet, when)
                 models.append(model)
             except AssertionError as error:
                 wrong = error
@@ -315,13 +316,13 @@ def compare(case: Case, log: list[Step]) -> dict[str, int]:
 
 
 @ORACLE.each
-def test_every_decision_is_the_models(run: Run[Case], steps: list[Step]) -> None:
+def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     stats = compare(case, steps)
     print(stats)
     if not run.designed:
         return
     for name in case.must:
-        assert stats[name] > 0, f"the trace has no {name}: it tests less than it should"
+        assert stats[name] > 0, f"the trace has no {name}, so it tests too little"
     if "dropped_max" in case.must:
         assert all(stats[f"entered_{phase}"] > 1 for phase in ("low", "high", "max"))

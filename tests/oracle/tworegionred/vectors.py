@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What selftests/kunit/two_region_vectors.h holds: figure 4-7, step by step, as C.
+"""Generate selftests/kunit/two_region_vectors.h: updates of the controller of figure 4-7.
 
-``python -m tests.oracle.tworegionred.vectors`` prints the file. A row is one run of the controller:
-what it is given, in 1/1000 packets, and the PPD and W that floating point makes of it.
+``python -m tests.oracle.tworegionred.vectors`` prints the file. A row is one update: its input, in
+1/1000 packets, and the PPD and W that the floating-point model computes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ static const struct {
 
 
 def row(mbit: int, n: int, literal: bool, rng: random.Random) -> str:
-    """One row: a queue of ``n`` flows, near the drop rate that they need."""
+    """Return a row for a queue of ``n`` flows, near the drop rate that they need."""
     law = Law(Options(bandwidth=mbit * 1e6, flows=10))
     window = 2 * law.pipe / (3 * n - 1)
     need = max(10.0, min(law.pipe, 1.5 * window * (window + 1)))
@@ -49,7 +49,7 @@ def row(mbit: int, n: int, literal: bool, rng: random.Random) -> str:
 
 
 def text() -> str:
-    """The whole file."""
+    """Return the whole file."""
     rng = random.Random(1)
     cases = itertools.product(MBITS, FLOWS, (False, True))
     rows = [row(mbit, n, literal, rng) for mbit, n, literal in cases]
