@@ -242,7 +242,7 @@ static noinline void tworr_look(struct Qdisc *sch, u32 packets, u64 now)
 static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 					     struct Qdisc *sch,
 					     struct sk_buff **to_free,
-					     u32 packets)
+					     u32 packets, u32 class)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tworr_vars *v = &q->vars;

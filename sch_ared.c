@@ -137,7 +137,8 @@ struct ared_sched_data {
 
 /* An arrival, or a segment of one. */
 static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
-					struct sk_buff **to_free, u32 packets)
+					struct sk_buff **to_free, u32 packets,
+					u32 class)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
 	const struct ared_law *p = &q->law;

@@ -195,7 +195,8 @@ static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
 
 /* An arrival, or a segment of one. */
 static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
-					struct sk_buff **to_free, u32 packets)
+					struct sk_buff **to_free, u32 packets,
+					u32 class)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 	struct blue_vars *v = &q->vars;

@@ -189,13 +189,11 @@ struct cbt_class {
 /**
  * struct cbt_vars - state of the datapath; under the qdisc lock
  * @queue: the packets; a tag is the packet's class
- * @arriving: class of the GSO packet that arrives
  * @victims: forced drops that took a packet out of the queue
  * @cls: its parts, by class; CBT_ALL is not used
  */
 struct cbt_vars {
 	struct red_fifo		queue;
-	u32			arriving;
 	u64			victims;
 	struct cbt_class	cls[CBT_CLASSES];
 };
@@ -426,14 +424,11 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	return NET_XMIT_SUCCESS;
 }
 
-/* A GSO packet or a segment of it, of the class vars.arriving. */
+/* Queue a GSO packet, or a segment of it. */
 static int cbt_segment(struct sk_buff *skb, struct Qdisc *sch,
-		       struct sk_buff **to_free, u32 segments)
+		       struct sk_buff **to_free, u32 segments, u32 class)
 {
-	const struct cbt_sched_data *q = qdisc_priv(sch);
-
-	return cbt_arrival(skb, sch, to_free, segments, q->vars.arriving,
-			   false);
+	return cbt_arrival(skb, sch, to_free, segments, class, false);
 }
 
 static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -452,9 +447,9 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		class = cbt_classify(&q->law, skb);
 	if (likely(!held_is_gso(skb)))
 		return cbt_arrival(skb, sch, to_free, 1, class, true);
-	v->arriving = class;
 	return split_gso_enqueue(skb, sch, to_free, &v->queue.untold,
-				 &v->queue.counters, q->law.split, cbt_segment);
+				 &v->queue.counters, q->law.split,
+				 class, cbt_segment);
 }
 
 static struct sk_buff *cbt_dequeue(struct Qdisc *sch)

@@ -246,7 +246,7 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 
 /* A GSO packet or a segment of it, of the flow vars.flow. */
 static int chokex_segment(struct sk_buff *skb, struct Qdisc *sch,
-			  struct sk_buff **to_free, u32 segments)
+			  struct sk_buff **to_free, u32 segments, u32 class)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
@@ -272,7 +272,8 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return chokex_arrival(skb, sch, to_free, 1, &flow, true);
 	q->vars.flow = flow;
 	return split_gso_enqueue(skb, sch, to_free, &queue->untold,
-				 &queue->counters, q->law.split, chokex_segment);
+				 &queue->counters, q->law.split, 0,
+				 chokex_segment);
 }
 
 static struct sk_buff *chokex_dequeue(struct Qdisc *sch)

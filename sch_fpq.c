@@ -174,7 +174,8 @@ static void fpq_adjust(struct fpq_sched_data *q, u64 now)
 
 /* An arrival, or a segment of one. */
 static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
-				       struct sk_buff **to_free, u32 packets)
+				       struct sk_buff **to_free, u32 packets,
+				       u32 class)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 	const struct fpq_law *p = &q->law;

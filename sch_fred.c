@@ -289,7 +289,7 @@ static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets,
 
 /* An arrival, or a segment of one. */
 static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free, u32 packets)
+			struct sk_buff **to_free, u32 packets, u32 class)
 {
 	struct active_flow none = {}, *flow = &none;
 	struct fred_sched_data *q = qdisc_priv(sch);

@@ -51,14 +51,10 @@
  * Parameters, their units and ranges: TC_QSDRR_OPTIONS.
  */
 
-#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/vmalloc.h>
-#include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include <aqm/flow_buffer.h>
+#include <aqm/flow_qdisc.h>
 #include <aqm/length_index.h>
-#include <aqm/options.h>
 #include <uapi/linux/pkt_sched_qsdrr.h>
 
 /**
@@ -91,6 +87,7 @@ struct qsdrr_params {
 	TC_QSDRR_OPTIONS(AQM_PARAM, 0)
 };
 
+FLOW_QDISC_PARAMS_FIT(struct qsdrr_params);
 AQM_OPTIONS(qsdrr_options, struct qsdrr_params, TC_QSDRR_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_qsdrr_qdisc_stats, TC_QSDRR_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_qsdrr_class_stats, TC_QSDRR_CLASS_STATS);
@@ -134,22 +131,18 @@ static struct qsdrr_flow *qsdrr_flow(struct flow_queue *fq)
 	return container_of(fq, struct qsdrr_flow, fq);
 }
 
-/* The queue's class, from 1. */
-static u32 qsdrr_class(const struct qsdrr_flow *flow)
-{
-	return flow->fq.turn.number + 1;
-}
-
 /* 0 if, and only if, the queue holds no packet: packets can have no length. */
 static u32 qsdrr_length(const struct qsdrr_flow *flow)
 {
 	return flow->fq.head ? clamp_t(u64, flow->backlog, 1, U32_MAX) : 0;
 }
 
-/* A queue has another length: put it where it belongs now. */
-static __always_inline void qsdrr_file(struct qsdrr_sched_data *q,
-				       struct qsdrr_flow *flow)
+/* The length of a queue has changed. */
+static __always_inline void qsdrr_update(struct Qdisc *sch,
+					 struct qsdrr_flow *flow)
 {
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+
 	length_index_set(&q->vars.by_length, &flow->by_length,
 			 qsdrr_length(flow));
 }
@@ -166,185 +159,72 @@ static bool qsdrr_q_is_shortest(const struct qsdrr_vars *v)
 						 &v->q->by_length);
 }
 
-/**
- * qsdrr_victim() - figure 1: the queue to discard from
- * @q: the discipline, which holds a packet
- * @last: queue that the same arrival has already discarded from, or NULL; while
- *	it holds a packet the choice stands
+/*
+ * Figure 1: select the queue to discard from. While the queue that the same
+ * arrival has already discarded from holds a packet, it stays the victim.
  */
-static struct qsdrr_flow *qsdrr_victim(struct qsdrr_sched_data *q,
-				       struct qsdrr_flow *last)
+static struct flow_queue *qsdrr_victim(struct Qdisc *sch,
+				       struct flow_queue *last)
 {
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct qsdrr_vars *v = &q->vars;
 
 	if (q->params.hysteresis) {
-		if (last && last->fq.head)
+		if (last && last->head)
 			return last;
 		if (v->q && !qsdrr_q_is_shortest(v))
-			return v->q;
+			return &v->q->fq;
 	}
 	v->q = qsdrr_longest(v);
 	q->stats.q_chosen++;
-	return v->q;
+	return &v->q->fq;
 }
 
-/* Queue a packet that fits. */
-static __always_inline void qsdrr_add(struct Qdisc *sch,
-				      struct qsdrr_flow *flow,
-				      struct sk_buff *skb, u32 segments)
+static __always_inline void qsdrr_added(struct Qdisc *sch,
+					struct flow_queue *fq,
+					const struct sk_buff *skb, bool first)
 {
-	flow_buffer_add(sch, &flow->fq, skb, segments);
+	struct qsdrr_flow *flow = qsdrr_flow(fq);
+
 	flow->backlog += qdisc_pkt_len(skb);
-	qsdrr_file(qdisc_priv(sch), flow);
+	qsdrr_update(sch, flow);
 }
 
-/*
- * Queue a packet that does not fit: make room for it, and @tell the parents, unless
- * it is a part of what they were given.
- */
-static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
-				       struct qsdrr_flow *flow, u32 segments,
-				       struct sk_buff **to_free, bool tell)
+static __always_inline void qsdrr_removed(struct Qdisc *sch,
+					  struct flow_queue *fq,
+					  const struct sk_buff *skb)
 {
-	struct parents_before before = parents_before(sch);
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer *b = &q->buffer;
-	struct qsdrr_flow *victim = NULL;
-	struct sk_buff *lost;
-	bool own = false;
-	int verdict;
-	enum aqm_drop cause;
+	struct qsdrr_flow *flow = qsdrr_flow(fq);
 
-	flow_buffer_overflow(sch);
-	if (flow_buffer_is_oversize(b, skb, segments))
-		return flow_buffer_refuse(skb, sch, to_free);
-	while ((cause = flow_buffer_full(b, skb, segments))) {
-		victim = qsdrr_victim(q, victim);
-		lost = flow_buffer_discard(sch, &victim->fq, cause, to_free);
-		victim->backlog -= qdisc_pkt_len(lost);
-		qsdrr_file(q, victim);
-		own |= victim == flow;
-	}
-	qsdrr_add(sch, flow, skb, segments);
-	verdict = own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
-	if (!tell)
-		return verdict;
-	return parents_tell(sch, &b->untold, &before, qdisc_pkt_len(skb),
-			    verdict);
-}
-
-/* Queue a packet of so many @segments, whose queue has been found. */
-static int qsdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
-			     struct sk_buff **to_free, u32 segments)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer *b = &q->buffer;
-	struct qsdrr_flow *flow;
-
-	flow = qsdrr_flow(flow_rounds_queue(&b->rounds, b->number));
-	if (flow_buffer_full(b, skb, segments))
-		return qsdrr_enqueue_full(skb, sch, flow, segments, to_free,
-					  false);
-	qsdrr_add(sch, flow, skb, segments);
-	return NET_XMIT_SUCCESS;
-}
-
-static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			 struct sk_buff **to_free)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct qsdrr_flow *flow;
-	u32 number;
-
-	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
-		return flow_buffer_enqueue_other(skb, sch, to_free,
-						 qsdrr_enqueue_one);
-	number = flow_buffer_hash(b, skb);
-	flow = qsdrr_flow(flow_rounds_queue(&b->rounds, number));
-	if (unlikely(flow_buffer_full(b, skb, 1)))
-		return qsdrr_enqueue_full(skb, sch, flow, 1, to_free, true);
-	qsdrr_add(sch, flow, skb, 1);
-	return NET_XMIT_SUCCESS;
-}
-
-static struct sk_buff *qsdrr_dequeue(struct Qdisc *sch)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct qsdrr_flow *flow;
-	struct flow_queue *fq;
-	struct sk_buff *skb;
-
-	fq = flow_rounds_next(&q->buffer.rounds);
-	if (!fq)
-		return NULL;
-	flow = qsdrr_flow(fq);
-	skb = flow_buffer_send(sch, fq);
 	flow->backlog -= qdisc_pkt_len(skb);
-	qsdrr_file(q, flow);
-	return skb;
+	qsdrr_update(sch, flow);
 }
 
-static void qsdrr_reset(struct Qdisc *sch)
+static void qsdrr_purged(struct Qdisc *sch, struct flow_queue *fq)
+{
+	struct qsdrr_flow *flow = qsdrr_flow(fq);
+
+	flow->backlog = 0;
+	qsdrr_update(sch, flow);
+}
+
+static void qsdrr_forget(struct Qdisc *sch)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_queue *fq;
 
-	/* Also called after an init that failed. */
-	if (!q->buffer.rounds.queues)
-		return;
-	while ((fq = flow_buffer_purge(sch))) {
-		qsdrr_flow(fq)->backlog = 0;
-		qsdrr_file(q, qsdrr_flow(fq));
-	}
 	q->vars.q = NULL;
 }
 
-/* A change left too little room: discard as for an arrival. */
-static void qsdrr_trim(struct Qdisc *sch)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct parents_before before = parents_before(sch);
-	struct qsdrr_flow *victim = NULL;
+static const struct victim_rule qsdrr_rule = {
+	.victim		= qsdrr_victim,
+	.added		= qsdrr_added,
+	.discarded	= qsdrr_removed,
+	.sent		= qsdrr_removed,
+	.purged		= qsdrr_purged,
+	.forget		= qsdrr_forget,
+};
 
-	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	while (flow_buffer_is_over(&q->buffer)) {
-		victim = qsdrr_victim(q, victim);
-		if (flow_buffer_is_alone(&q->buffer, &victim->fq))
-			break;
-		victim->backlog -= flow_buffer_trim(sch, &victim->fq);
-		qsdrr_file(q, victim);
-	}
-	parents_tell_trim(sch, &before);
-}
-
-static int qsdrr_derive(struct Qdisc *sch, struct aqm_config *to,
-			struct netlink_ext_ack *extack)
-{
-	const struct qsdrr_params *p = to->params;
-	struct flow_buffer_params *b = to->law;
-
-	*b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(p);
-	return flow_buffer_derive(sch, b, extack);
-}
-
-static void qsdrr_in_force(void *params, const void *derived)
-{
-	struct qsdrr_params *p = params;
-	const struct flow_buffer_params *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->quantum = law->quantum;
-}
-
-static int qsdrr_alloc(struct Qdisc *sch, struct aqm_config *to,
-		       struct netlink_ext_ack *extack)
-{
-	const struct qsdrr_params *p = to->params;
-
-	return flow_buffer_alloc(sch, p->flows, extack);
-}
+FLOW_QDISC(qsdrr, qsdrr_rule);
 
 static void qsdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
@@ -376,40 +256,31 @@ static void qsdrr_stats(struct Qdisc *sch, void *stats)
 
 	flow_buffer_stats(&q->buffer, st);
 	st->q_chosen = q->stats.q_chosen;
-	st->q = q->vars.q ? qsdrr_class(q->vars.q) : 0;
+	st->q = q->vars.q ? flow_qdisc_classid(&q->vars.q->fq) : 0;
+}
+
+static void qsdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,
+			      s64 deficit, void *xstats)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct tc_qsdrr_xstats *st = xstats;
+
+	st->cls.queue = flow_qdisc_classid(fq);
+	st->cls.deficit = deficit;
+	st->cls.is_q = qsdrr_flow(fq) == q->vars.q;
 }
 
 static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 				  struct gnet_dump *d)
 {
 	struct tc_qsdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct gnet_stats_queue qs = {};
-	struct qsdrr_flow *flow;
 
-	flow = qsdrr_flow(flow_rounds_queue(&q->buffer.rounds, cl - 1));
-	sch_tree_lock(sch);
-	flow_queue_count(&flow->fq, &qs);
-	qs.drops = flow->fq.dropped;
-	st.cls.queue = cl;
-	st.cls.deficit = flow_queue_account(&q->buffer.rounds, &flow->fq,
-					    q->buffer.params.quantum);
-	st.cls.is_q = flow == q->vars.q;
-	sch_tree_unlock(sch);
-
-	if (gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
-		return -1;
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	return flow_qdisc_class_stats(sch, cl, d, &st, sizeof(st),
+				      qsdrr_class_stats);
 }
 
 static const struct Qdisc_class_ops qsdrr_class_ops = {
-	.leaf		= filter_class_leaf,
-	.find		= filter_class_find,
-	.walk		= flow_buffer_walk,
-	.tcf_block	= aqm_tcf_block,
-	.bind_tcf	= filter_class_bind,
-	.unbind_tcf	= filter_class_unbind,
-	.dump		= filter_class_dump,
+	FLOW_QDISC_CLASS_OPS,
 	.dump_stats	= qsdrr_dump_class_stats,
 };
 
@@ -421,9 +292,9 @@ static struct aqm_kind qsdrr_kind __read_mostly = {
 	.filters	= offsetof(struct qsdrr_sched_data, buffer.filters),
 	.xstats		= sizeof(struct tc_qsdrr_xstats),
 	.follows_mtu	= true,
-	.derive		= qsdrr_derive,
-	.in_force	= qsdrr_in_force,
-	.alloc		= qsdrr_alloc,
+	.derive		= flow_qdisc_derive,
+	.in_force	= flow_qdisc_in_force,
+	.alloc		= flow_qdisc_alloc,
 	.setup		= qsdrr_setup,
 	.commit		= qsdrr_commit,
 	.destroy	= flow_buffer_destroy,

@@ -350,7 +350,7 @@ static enum aqm_drop redtail_full(const struct redtail_sched_data *q,
 static __always_inline int redtail_enqueue_one(struct sk_buff *skb,
 					       struct Qdisc *sch,
 					       struct sk_buff **to_free,
-					       u32 segments)
+					       u32 segments, u32 class)
 {
 	enum congestion_signal signal = CONGESTION_PASS;
 	struct redtail_sched_data *q = qdisc_priv(sch);

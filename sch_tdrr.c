@@ -49,13 +49,9 @@
  */
 
 #include <linux/ktime.h>
-#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/vmalloc.h>
-#include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include <aqm/flow_buffer.h>
-#include <aqm/options.h>
+#include <aqm/flow_qdisc.h>
 #include <aqm/throughput_index.h>
 #include <uapi/linux/pkt_sched_tdrr.h>
 
@@ -90,6 +86,7 @@ struct tdrr_params {
 	TC_TDRR_OPTIONS(AQM_PARAM, 0)
 };
 
+FLOW_QDISC_PARAMS_FIT(struct tdrr_params);
 AQM_OPTIONS(tdrr_options, struct tdrr_params, TC_TDRR_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_tdrr_qdisc_stats, TC_TDRR_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
@@ -133,12 +130,6 @@ static struct tdrr_flow *tdrr_flow(struct flow_queue *fq)
 	return container_of(fq, struct tdrr_flow, fq);
 }
 
-/* The queue's class, from 1. */
-static u32 tdrr_class(const struct tdrr_flow *flow)
-{
-	return flow->fq.turn.number + 1;
-}
-
 /* The queue with the highest throughput, or NULL if all are empty. */
 static struct tdrr_flow *tdrr_top(struct tdrr_sched_data *q)
 {
@@ -148,188 +139,69 @@ static struct tdrr_flow *tdrr_top(struct tdrr_sched_data *q)
 	return top ? container_of(top, struct tdrr_flow, sent) : NULL;
 }
 
-/* A queue that was empty holds a packet. */
-static void tdrr_activated(struct tdrr_sched_data *q, struct tdrr_flow *flow)
+/* The rule: select the queue to discard from. */
+static struct flow_queue *tdrr_victim(struct Qdisc *sch,
+				      struct flow_queue *last)
 {
-	throughput_index_add(&q->vars.by_throughput, &flow->sent);
-}
-
-/* A queue has lost or sent its last packet, and keeps its throughput. */
-static void tdrr_emptied(struct tdrr_sched_data *q, struct tdrr_flow *flow)
-{
-	throughput_index_del(&q->vars.by_throughput, &flow->sent);
-}
-
-/* The rule: the queue to discard from; @q holds a packet. */
-static struct tdrr_flow *tdrr_victim(struct tdrr_sched_data *q)
-{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct tdrr_flow *top = tdrr_top(q);
 
 	if (top != q->vars.victim)
 		q->stats.victims++;
 	q->vars.victim = top;
-	return top;
+	return &top->fq;
 }
 
-/* Queue a packet that fits. */
-static __always_inline void tdrr_add(struct Qdisc *sch,
-				     struct tdrr_flow *flow,
-				     struct sk_buff *skb, u32 segments)
-{
-	bool was_empty = !flow->fq.head;
-
-	flow_buffer_add(sch, &flow->fq, skb, segments);
-	if (was_empty)
-		tdrr_activated(qdisc_priv(sch), flow);
-}
-
-/*
- * Queue a packet that does not fit: make room for it, and @tell the parents, unless
- * it is a part of what they were given.
- */
-static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
-				      struct tdrr_flow *flow, u32 segments,
-				      struct sk_buff **to_free, bool tell)
-{
-	struct parents_before before = parents_before(sch);
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer *b = &q->buffer;
-	struct tdrr_flow *victim;
-	bool own = false;
-	int verdict;
-	enum aqm_drop cause;
-
-	flow_buffer_overflow(sch);
-	if (flow_buffer_is_oversize(b, skb, segments))
-		return flow_buffer_refuse(skb, sch, to_free);
-	while ((cause = flow_buffer_full(b, skb, segments))) {
-		victim = tdrr_victim(q);
-		flow_buffer_discard(sch, &victim->fq, cause, to_free);
-		if (!victim->fq.head)
-			tdrr_emptied(q, victim);
-		own |= victim == flow;
-	}
-	tdrr_add(sch, flow, skb, segments);
-	verdict = own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
-	if (!tell)
-		return verdict;
-	return parents_tell(sch, &b->untold, &before, qdisc_pkt_len(skb),
-			    verdict);
-}
-
-/* Queue a packet of so many @segments, whose queue has been found. */
-static int tdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
-			    struct sk_buff **to_free, u32 segments)
+static __always_inline void tdrr_added(struct Qdisc *sch,
+				       struct flow_queue *fq,
+				       const struct sk_buff *skb, bool first)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_buffer *b = &q->buffer;
-	struct tdrr_flow *flow;
 
-	flow = tdrr_flow(flow_rounds_queue(&b->rounds, b->number));
-	if (flow_buffer_full(b, skb, segments))
-		return tdrr_enqueue_full(skb, sch, flow, segments, to_free,
-					false);
-	tdrr_add(sch, flow, skb, segments);
-	return NET_XMIT_SUCCESS;
+	if (first)
+		throughput_index_add(&q->vars.by_throughput,
+				     &tdrr_flow(fq)->sent);
 }
 
-static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct tdrr_flow *flow;
-	u32 number;
-
-	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
-		return flow_buffer_enqueue_other(skb, sch, to_free,
-						 tdrr_enqueue_one);
-	number = flow_buffer_hash(b, skb);
-	flow = tdrr_flow(flow_rounds_queue(&b->rounds, number));
-	if (unlikely(flow_buffer_full(b, skb, 1)))
-		return tdrr_enqueue_full(skb, sch, flow, 1, to_free, true);
-	tdrr_add(sch, flow, skb, 1);
-	return NET_XMIT_SUCCESS;
-}
-
-static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
+/* A queue that runs empty leaves the index, and keeps its throughput. */
+static __always_inline void tdrr_discarded(struct Qdisc *sch,
+					   struct flow_queue *fq,
+					   const struct sk_buff *skb)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tdrr_flow *flow;
-	struct flow_queue *fq;
-	struct sk_buff *skb;
 
-	fq = flow_rounds_next(&q->buffer.rounds);
-	if (!fq)
-		return NULL;
-	flow = tdrr_flow(fq);
-	skb = flow_buffer_send(sch, fq);
 	if (!fq->head)
-		tdrr_emptied(q, flow);
-	throughput_index_count(&q->vars.by_throughput, &flow->sent, fq->head,
-			       qdisc_pkt_len(skb), ktime_get_ns());
-	return skb;
+		throughput_index_del(&q->vars.by_throughput,
+				     &tdrr_flow(fq)->sent);
 }
 
-static void tdrr_reset(struct Qdisc *sch)
+static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
+				      const struct sk_buff *skb)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
-	/* Also called after an init that failed. */
-	if (!q->buffer.rounds.queues)
-		return;
-	while (flow_buffer_purge(sch))
-		;
+	tdrr_discarded(sch, fq, skb);
+	throughput_index_count(&q->vars.by_throughput, &tdrr_flow(fq)->sent,
+			       fq->head, qdisc_pkt_len(skb), ktime_get_ns());
+}
+
+static void tdrr_forget(struct Qdisc *sch)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
 	throughput_index_forget(&q->vars.by_throughput);
 	q->vars.victim = NULL;
 }
 
-/* A change left too little room: discard as for an arrival. */
-static void tdrr_trim(struct Qdisc *sch)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct parents_before before = parents_before(sch);
-	struct tdrr_flow *victim;
+static const struct victim_rule tdrr_rule = {
+	.victim		= tdrr_victim,
+	.added		= tdrr_added,
+	.discarded	= tdrr_discarded,
+	.sent		= tdrr_sent,
+	.forget		= tdrr_forget,
+};
 
-	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	while (flow_buffer_is_over(&q->buffer)) {
-		victim = tdrr_victim(q);
-		if (flow_buffer_is_alone(&q->buffer, &victim->fq))
-			break;
-		flow_buffer_trim(sch, &victim->fq);
-		if (!victim->fq.head)
-			tdrr_emptied(q, victim);
-	}
-	parents_tell_trim(sch, &before);
-}
-
-static int tdrr_derive(struct Qdisc *sch, struct aqm_config *to,
-		       struct netlink_ext_ack *extack)
-{
-	const struct tdrr_params *p = to->params;
-	struct flow_buffer_params *b = to->law;
-
-	*b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(p);
-	return flow_buffer_derive(sch, b, extack);
-}
-
-static void tdrr_in_force(void *params, const void *derived)
-{
-	struct tdrr_params *p = params;
-	const struct flow_buffer_params *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->quantum = law->quantum;
-}
-
-static int tdrr_alloc(struct Qdisc *sch, struct aqm_config *to,
-		      struct netlink_ext_ack *extack)
-{
-	const struct tdrr_params *p = to->params;
-
-	return flow_buffer_alloc(sch, p->flows, extack);
-}
+FLOW_QDISC(tdrr, tdrr_rule);
 
 static void tdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
 {
@@ -374,44 +246,35 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 	flow_buffer_stats(&q->buffer, st);
 	top = tdrr_top(q);
 	if (top) {
-		st->top = tdrr_class(top);
+		st->top = flow_qdisc_classid(&top->fq);
 		st->top_throughput = tdrr_throughput(q, top);
 	}
 	st->victims = q->stats.victims;
+}
+
+static void tdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,
+			     s64 deficit, void *xstats)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct tc_tdrr_xstats *st = xstats;
+
+	st->cls.queue = flow_qdisc_classid(fq);
+	st->cls.deficit = deficit;
+	st->cls.is_top = tdrr_flow(fq) == tdrr_top(q);
+	st->cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
 }
 
 static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 				 struct gnet_dump *d)
 {
 	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct gnet_stats_queue qs = {};
-	struct tdrr_flow *flow;
 
-	flow = tdrr_flow(flow_rounds_queue(&q->buffer.rounds, cl - 1));
-	sch_tree_lock(sch);
-	flow_queue_count(&flow->fq, &qs);
-	qs.drops = flow->fq.dropped;
-	st.cls.queue = cl;
-	st.cls.deficit = flow_queue_account(&q->buffer.rounds, &flow->fq,
-					    q->buffer.params.quantum);
-	st.cls.is_top = flow == tdrr_top(q);
-	st.cls.throughput = tdrr_throughput(q, flow);
-	sch_tree_unlock(sch);
-
-	if (gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
-		return -1;
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	return flow_qdisc_class_stats(sch, cl, d, &st, sizeof(st),
+				      tdrr_class_stats);
 }
 
 static const struct Qdisc_class_ops tdrr_class_ops = {
-	.leaf		= filter_class_leaf,
-	.find		= filter_class_find,
-	.walk		= flow_buffer_walk,
-	.tcf_block	= aqm_tcf_block,
-	.bind_tcf	= filter_class_bind,
-	.unbind_tcf	= filter_class_unbind,
-	.dump		= filter_class_dump,
+	FLOW_QDISC_CLASS_OPS,
 	.dump_stats	= tdrr_dump_class_stats,
 };
 
@@ -423,9 +286,9 @@ static struct aqm_kind tdrr_kind __read_mostly = {
 	.filters	= offsetof(struct tdrr_sched_data, buffer.filters),
 	.xstats		= sizeof(struct tc_tdrr_xstats),
 	.follows_mtu	= true,
-	.derive		= tdrr_derive,
-	.in_force	= tdrr_in_force,
-	.alloc		= tdrr_alloc,
+	.derive		= flow_qdisc_derive,
+	.in_force	= flow_qdisc_in_force,
+	.alloc		= flow_qdisc_alloc,
 	.setup		= tdrr_setup,
 	.commit		= tdrr_commit,
 	.destroy	= flow_buffer_destroy,

@@ -8,21 +8,7 @@
  * class that its priority or a filter names, else the hash of its flow. The
  * queues are served by deficit round robin: <aqm/flow_queues.h>.
  *
- * A discipline's enqueue finds the queue of an arrival by flow_buffer_hash(), or
- * by flow_buffer_enqueue_other() where it takes more: a filter, or cutting it up
- * (<aqm/split_gso.h>). What it does with an arrival, or with each segment, its
- * parents are told afterwards (<aqm/parents.h>):
- *
- *	while flow_buffer_full():
- *		its policy		whose packet goes
- *		flow_buffer_discard()	that queue's first one
- *	flow_buffer_add()
- *
- * and its dequeue is flow_rounds_next() and flow_buffer_send(). In between it
- * keeps the index that its policy asks.
- *
- * An arrival that does not fit, and is larger than a limit by itself, is itself
- * lost, and nothing else: flow_buffer_refuse().
+ * <aqm/flow_qdisc.h> enqueues, makes room and dequeues with these functions.
  *
  * A discipline has a struct flow_buffer at the start of its private data, and a
  * struct flow_queue at the start of what it keeps of a queue. Its parameters and
@@ -84,7 +70,6 @@ static_assert(sizeof(struct flow_buffer_params) <= AQM_MAX_LAW);
  * @params: in force; written under the tree lock
  * @filters: they choose the queue
  * @salt: of the flow hash; odd
- * @number: the queue that flow_buffer_enqueue_other() found, from 0
  * @delay: how long packets wait
  * @held: what the queues hold
  * @rounds: the queues, and which of them hold packets
@@ -100,7 +85,6 @@ struct flow_buffer {
 	struct flow_buffer_params	params;
 	struct filter_block		filters;
 	u32				salt;
-	u32				number;
 	struct delay_sample		delay;
 	struct held			held;
 	struct flow_rounds		rounds;
@@ -238,13 +222,13 @@ static inline u32 flow_buffer_hash(const struct flow_buffer *b,
 }
 
 /*
- * Find the queue of an arrival: @number. A filter that names a class beyond the
- * number of queues loses the packet.
+ * Find the queue of an arrival, and set @number to it, from 0. An arrival is
+ * dropped if a filter names a class beyond the number of queues.
  *
  * Return: 0, or the verdict on an arrival that is gone.
  */
 static inline int __flow_buffer_classify(struct sk_buff *skb,
-					 struct Qdisc *sch,
+					 struct Qdisc *sch, u32 *number,
 					 struct sk_buff **to_free)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
@@ -259,7 +243,7 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 		return filter_class_drop(skb, sch, &b->counters,
 					 NET_XMIT_SUCCESS | __NET_XMIT_BYPASS,
 					 to_free);
-	b->number = minor ? minor - 1 : flow_buffer_hash(b, skb);
+	*number = minor ? minor - 1 : flow_buffer_hash(b, skb);
 	return 0;
 }
 
@@ -282,8 +266,8 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
  * @skb: the arrival
  * @sch: the discipline
  * @to_free: list that takes what is lost
- * @one: what the discipline does with one packet of so many segments, whose queue
- *	is @number
+ * @one: the discipline's enqueue of one packet of so many segments into the queue
+ *	of a number
  *
  * The segments of a packet are one flow: they are classified as one, so that
  * filters and their actions see what they would see without this discipline.
@@ -294,21 +278,23 @@ static noinline int
 flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free,
 			  int (*one)(struct sk_buff *skb, struct Qdisc *sch,
-				     struct sk_buff **to_free, u32 segments))
+				     struct sk_buff **to_free, u32 segments,
+				     u32 number))
 {
 	struct parents_before before = parents_before(sch);
 	struct flow_buffer *b = qdisc_priv(sch);
 	u32 len = qdisc_pkt_len(skb);
 	int verdict;
+	u32 number = 0;
 
-	verdict = __flow_buffer_classify(skb, sch, to_free);
+	verdict = __flow_buffer_classify(skb, sch, &number, to_free);
 	if (unlikely(verdict))
 		return verdict;
 	if (held_is_gso(skb))
 		return split_gso_enqueue(skb, sch, to_free, &b->untold,
 					 &b->counters,
-					 b->params.split_gso, one);
-	verdict = one(skb, sch, to_free, 1);
+					 b->params.split_gso, number, one);
+	verdict = one(skb, sch, to_free, 1, number);
 	if (sch->qstats.drops == before.drops)
 		return verdict;
 	return parents_tell(sch, &b->untold, &before, len, verdict);
@@ -364,9 +350,9 @@ static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 }
 
 /* Drop the first packet of a queue. */
-static inline struct sk_buff *__flow_buffer_evict(struct Qdisc *sch,
-						  struct flow_queue *fq,
-						  enum aqm_drop cause)
+static inline struct sk_buff *flow_buffer_evict(struct Qdisc *sch,
+						struct flow_queue *fq,
+						enum aqm_drop cause)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
@@ -394,7 +380,7 @@ flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq,
 {
 	struct sk_buff *skb;
 
-	skb = __flow_buffer_evict(sch, fq, cause);
+	skb = flow_buffer_evict(sch, fq, cause);
 	__qdisc_drop(skb, to_free);
 	return skb;
 }
@@ -452,18 +438,6 @@ static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 {
 	return b->rounds.active == 1 && fq->head == fq->tail &&
 	       b->held.truesize <= b->params.memory_limit;
-}
-
-/* Lose the first packet of a queue to a change. Return: its length, bytes. */
-static inline u32 flow_buffer_trim(struct Qdisc *sch, struct flow_queue *fq)
-{
-	struct sk_buff *skb;
-	u32 len;
-
-	skb = __flow_buffer_evict(sch, fq, AQM_DROP_CHANGE);
-	len = qdisc_pkt_len(skb);
-	rtnl_kfree_skbs(skb, skb);
-	return len;
 }
 
 /* The statistics that the disciplines share, under the tree lock. */

@@ -40,9 +40,10 @@ static inline void split_gso_prepare(struct sk_buff *segment)
 /* Queue the segments of a packet. Return: the verdict for its sender. */
 static inline int
 split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
-		   struct sk_buff **to_free,
+		   struct sk_buff **to_free, u32 class,
 		   int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				  struct sk_buff **to_free, u32 segments))
+				  struct sk_buff **to_free, u32 segments,
+				  u32 class))
 {
 	int verdict, result = NET_XMIT_SUCCESS;
 	struct sk_buff *segment, *next;
@@ -50,7 +51,7 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
 
 	skb_list_walk_safe(segments, segment, next) {
 		split_gso_prepare(segment);
-		verdict = enqueue(segment, sch, to_free, 1);
+		verdict = enqueue(segment, sch, to_free, 1, class);
 		if (verdict != NET_XMIT_SUCCESS)
 			result = verdict;
 	}
@@ -68,6 +69,7 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  * @untold: see parents_tell()
  * @counters: its counters
  * @split: split it
+ * @class: passed on to @enqueue; 0 for a qdisc without classes
  * @enqueue: the discipline's enqueue of one packet with its number of segments
  *
  * A packet that need not be split is queued whole. A packet that cannot be split
@@ -78,9 +80,10 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
 static noinline int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		  struct sk_buff **to_free, u32 *untold,
-		  struct aqm_counters *counters, bool split,
+		  struct aqm_counters *counters, bool split, u32 class,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				 struct sk_buff **to_free, u32 segments))
+				 struct sk_buff **to_free, u32 segments,
+				  u32 class))
 {
 	struct parents_before before = parents_before(sch);
 	u32 len = qdisc_pkt_len(skb);
@@ -95,9 +98,11 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (IS_ERR(segments)) {
 		verdict = aqm_drop(skb, sch, counters, AQM_DROP_MEMORY, to_free);
 	} else if (!segments) {
-		verdict = enqueue(skb, sch, to_free, held_segments(skb));
+		verdict = enqueue(skb, sch, to_free, held_segments(skb),
+				  class);
 	} else {
-		verdict = split_gso_segments(segments, sch, to_free, enqueue);
+		verdict = split_gso_segments(segments, sch, to_free, class,
+					     enqueue);
 		consume_skb(skb);
 	}
 	return parents_tell(sch, untold, &before, len, verdict);
@@ -123,12 +128,13 @@ split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		  struct sk_buff **to_free, u32 *untold,
 		  struct aqm_counters *counters, bool split,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				 struct sk_buff **to_free, u32 segments))
+				 struct sk_buff **to_free, u32 segments,
+				  u32 class))
 {
 	if (unlikely(held_is_gso(skb)))
 		return split_gso_enqueue(skb, sch, to_free, untold, counters,
-					 split, enqueue);
-	return enqueue(skb, sch, to_free, 1);
+					 split, 0, enqueue);
+	return enqueue(skb, sch, to_free, 1, 0);
 }
 
 #endif /* _AQM_SPLIT_GSO_H */

@@ -324,7 +324,7 @@ MUTANTS = [
     Mutant("redtail", "include/aqm/parents.h", TELL + "n - drops, bytes);", "(void)0;"),
     # The fast path of most real packets puts every flow into queue 0.
     *(
-        Mutant(kind, f"sch_{kind}.c", "flow_buffer_hash(b, skb);", "0;")
+        Mutant(kind, "include/aqm/flow_qdisc.h", "flow_buffer_hash(b, skb));", "0);")
         for kind in ("qsdrr", "tdrr")
     ),
     Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(filters->block);", ""),

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A qdisc with flow queues in one buffer and a rule that selects the victim.
+ *
+ * A full buffer makes room for each arrival: it discards from the front of the
+ * queue that the rule selects, until the arrival fits. The qdisc's source has the
+ * rule and the index that the rule needs:
+ *
+ *	static const struct victim_rule x_rule = { .victim = x_victim, ... };
+ *	FLOW_QDISC(x, x_rule);
+ *
+ * FLOW_QDISC() defines x_enqueue(), x_dequeue(), x_reset() and x_trim(). The rule
+ * is a constant. The compiler therefore inlines its functions, as it does with
+ * struct rhashtable_params.
+ */
+#ifndef _AQM_FLOW_QDISC_H
+#define _AQM_FLOW_QDISC_H
+
+#include "flow_buffer.h"
+
+/**
+ * struct victim_rule - the victim rule, and the events that its index follows
+ * @victim: select the queue to discard from. One queue holds a packet at least.
+ *	@last is the queue that the same arrival has discarded from, or NULL.
+ * @added: a packet was queued; @first: it is the only one of its queue
+ * @discarded: a packet was discarded
+ * @sent: a packet was sent
+ * @purged: all packets of a queue are gone; optional
+ * @forget: all packets of all queues are gone; begin anew
+ */
+struct victim_rule {
+	struct flow_queue *(*victim)(struct Qdisc *sch,
+				     struct flow_queue *last);
+	void (*added)(struct Qdisc *sch, struct flow_queue *fq,
+		      const struct sk_buff *skb, bool first);
+	void (*discarded)(struct Qdisc *sch, struct flow_queue *fq,
+			  const struct sk_buff *skb);
+	void (*sent)(struct Qdisc *sch, struct flow_queue *fq,
+		     const struct sk_buff *skb);
+	void (*purged)(struct Qdisc *sch, struct flow_queue *fq);
+	void (*forget)(struct Qdisc *sch);
+};
+
+/* The options of a qdisc begin with these. */
+struct flow_qdisc_params {
+	struct aqm_given	given;
+
+	TC_AQM_FLOWS_OPTIONS(AQM_PARAM, 0, FLOW_BUFFER)
+};
+
+#define FLOW_QDISC_PARAMS_FIT(params)					\
+	static_assert(offsetof(params, split_gso) ==			\
+		      offsetof(struct flow_qdisc_params, split_gso))
+
+static __always_inline void flow_qdisc_add(struct Qdisc *sch,
+					   struct flow_queue *fq,
+					   struct sk_buff *skb, u32 segments,
+					   const struct victim_rule *rule)
+{
+	bool first = !fq->head;
+
+	flow_buffer_add(sch, fq, skb, segments);
+	rule->added(sch, fq, skb, first);
+}
+
+/**
+ * flow_qdisc_enqueue_full() - make room for an arrival, and queue it
+ * @skb: the arrival, which does not fit
+ * @sch: the qdisc
+ * @fq: the queue of the arrival
+ * @segments: packets that it counts as
+ * @to_free: list of packets to free
+ * @tell: tell the parents; false for a segment, of which they do not know
+ * @rule: the victim rule
+ *
+ * Return: the verdict.
+ */
+static __always_inline int
+flow_qdisc_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
+			struct flow_queue *fq, u32 segments,
+			struct sk_buff **to_free, bool tell,
+			const struct victim_rule *rule)
+{
+	struct parents_before before = parents_before(sch);
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *victim = NULL;
+	struct sk_buff *lost;
+	enum aqm_drop cause;
+	bool own = false;
+	int verdict;
+
+	flow_buffer_overflow(sch);
+	if (flow_buffer_is_oversize(b, skb, segments))
+		return flow_buffer_refuse(skb, sch, to_free);
+	while ((cause = flow_buffer_full(b, skb, segments))) {
+		victim = rule->victim(sch, victim);
+		lost = flow_buffer_discard(sch, victim, cause, to_free);
+		rule->discarded(sch, victim, lost);
+		own |= victim == fq;
+	}
+	flow_qdisc_add(sch, fq, skb, segments, rule);
+	verdict = own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
+	if (!tell)
+		return verdict;
+	return parents_tell(sch, &b->untold, &before, qdisc_pkt_len(skb),
+			    verdict);
+}
+
+/* Send the next packet. */
+static __always_inline struct sk_buff *
+flow_qdisc_dequeue(struct Qdisc *sch, const struct victim_rule *rule)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *fq;
+	struct sk_buff *skb;
+
+	fq = flow_rounds_next(&b->rounds);
+	if (!fq)
+		return NULL;
+	skb = flow_buffer_send(sch, fq);
+	rule->sent(sch, fq, skb);
+	return skb;
+}
+
+/* Free all packets. */
+static inline void flow_qdisc_reset(struct Qdisc *sch,
+				    const struct victim_rule *rule)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *fq;
+
+	/* Also called after an init that failed. */
+	if (!b->rounds.queues)
+		return;
+	while ((fq = flow_buffer_purge(sch))) {
+		if (rule->purged)
+			rule->purged(sch, fq);
+	}
+	rule->forget(sch);
+}
+
+/* A change left too little room: discard as for an arrival. */
+static inline void flow_qdisc_trim(struct Qdisc *sch,
+				   const struct victim_rule *rule)
+{
+	struct parents_before before = parents_before(sch);
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *victim = NULL;
+	struct sk_buff *lost;
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	while (flow_buffer_is_over(b)) {
+		victim = rule->victim(sch, victim);
+		if (flow_buffer_is_alone(b, victim))
+			break;
+		lost = flow_buffer_evict(sch, victim, AQM_DROP_CHANGE);
+		rule->discarded(sch, victim, lost);
+		rtnl_kfree_skbs(lost, lost);
+	}
+	parents_tell_trim(sch, &before);
+}
+
+#define FLOW_QDISC(kind, rule)						\
+static noinline int kind##_enqueue_full(struct sk_buff *skb,		\
+					struct Qdisc *sch,		\
+					struct flow_queue *fq,		\
+					u32 segments,			\
+					struct sk_buff **to_free,	\
+					bool tell)			\
+{									\
+	return flow_qdisc_enqueue_full(skb, sch, fq, segments, to_free,	\
+				       tell, &(rule));			\
+}									\
+									\
+static int kind##_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,	\
+			      struct sk_buff **to_free, u32 segments,	\
+			      u32 number)				\
+{									\
+	struct flow_buffer *b = qdisc_priv(sch);			\
+	struct flow_queue *fq = flow_rounds_queue(&b->rounds, number);	\
+									\
+	if (flow_buffer_full(b, skb, segments))				\
+		return kind##_enqueue_full(skb, sch, fq, segments,	\
+					   to_free, false);		\
+	flow_qdisc_add(sch, fq, skb, segments, &(rule));		\
+	return NET_XMIT_SUCCESS;					\
+}									\
+									\
+static int kind##_enqueue(struct sk_buff *skb, struct Qdisc *sch,	\
+			  struct sk_buff **to_free)			\
+{									\
+	struct flow_buffer *b = qdisc_priv(sch);			\
+	struct flow_queue *fq;						\
+									\
+	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))		\
+		return flow_buffer_enqueue_other(skb, sch, to_free,	\
+						 kind##_enqueue_one);	\
+	fq = flow_rounds_queue(&b->rounds, flow_buffer_hash(b, skb));	\
+	if (unlikely(flow_buffer_full(b, skb, 1)))			\
+		return kind##_enqueue_full(skb, sch, fq, 1, to_free,	\
+					   true);			\
+	flow_qdisc_add(sch, fq, skb, 1, &(rule));			\
+	return NET_XMIT_SUCCESS;					\
+}									\
+									\
+static struct sk_buff *kind##_dequeue(struct Qdisc *sch)		\
+{									\
+	return flow_qdisc_dequeue(sch, &(rule));			\
+}									\
+									\
+static void kind##_reset(struct Qdisc *sch)				\
+{									\
+	flow_qdisc_reset(sch, &(rule));					\
+}									\
+									\
+static void kind##_trim(struct Qdisc *sch)				\
+{									\
+	flow_qdisc_trim(sch, &(rule));					\
+}
+
+static inline int flow_qdisc_derive(struct Qdisc *sch, struct aqm_config *to,
+				    struct netlink_ext_ack *extack)
+{
+	const struct flow_qdisc_params *p = to->params;
+	struct flow_buffer_params *b = to->law;
+
+	*b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(p);
+	return flow_buffer_derive(sch, b, extack);
+}
+
+static inline void flow_qdisc_in_force(void *params, const void *derived)
+{
+	const struct flow_buffer_params *b = derived;
+	struct flow_qdisc_params *p = params;
+
+	p->bandwidth = b->bandwidth;
+	p->memory_limit = b->memory_limit;
+	p->limit = b->limit;
+	p->quantum = b->quantum;
+}
+
+static inline int flow_qdisc_alloc(struct Qdisc *sch, struct aqm_config *to,
+				   struct netlink_ext_ack *extack)
+{
+	const struct flow_qdisc_params *p = to->params;
+
+	return flow_buffer_alloc(sch, p->flows, extack);
+}
+
+/* The queue of a class. */
+static inline struct flow_queue *flow_qdisc_class(struct Qdisc *sch,
+						  unsigned long cl)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	return flow_rounds_queue(&b->rounds, cl - 1);
+}
+
+/* The class of a queue, from 1. */
+static inline u32 flow_qdisc_classid(const struct flow_queue *fq)
+{
+	return fq->turn.number + 1;
+}
+
+/**
+ * flow_qdisc_class_stats() - dump the statistics of a class
+ * @sch: the qdisc
+ * @cl: the class
+ * @d: the dump
+ * @st: a struct tc_KIND_xstats, which is 0
+ * @size: its size, bytes
+ * @fill: fill in the kind's part of @st; under the tree lock
+ *
+ * Return: 0, or -1 if the dump is full
+ */
+static inline int
+flow_qdisc_class_stats(struct Qdisc *sch, unsigned long cl, struct gnet_dump *d,
+		       void *st, int size,
+		       void (*fill)(struct Qdisc *sch, struct flow_queue *fq,
+				    s64 deficit, void *st))
+{
+	struct flow_queue *fq = flow_qdisc_class(sch, cl);
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct gnet_stats_queue qs = {};
+
+	sch_tree_lock(sch);
+	flow_queue_count(fq, &qs);
+	qs.drops = fq->dropped;
+	fill(sch, fq, flow_queue_account(&b->rounds, fq, b->params.quantum),
+	     st);
+	sch_tree_unlock(sch);
+
+	if (gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
+		return -1;
+	return gnet_stats_copy_app(d, st, size);
+}
+
+/* Class operations; the qdisc adds its dump_stats. */
+#define FLOW_QDISC_CLASS_OPS						\
+	.leaf		= filter_class_leaf,				\
+	.find		= filter_class_find,				\
+	.walk		= flow_buffer_walk,				\
+	.tcf_block	= aqm_tcf_block,				\
+	.bind_tcf	= filter_class_bind,				\
+	.unbind_tcf	= filter_class_unbind,				\
+	.dump		= filter_class_dump
+
+#endif /* _AQM_FLOW_QDISC_H */
