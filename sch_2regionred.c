@@ -83,13 +83,8 @@
 
 #include <linux/module.h>
 #include <linux/sizes.h>
-#include <net/netlink.h>
-#include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
-#include <aqm/congestion_signal.h>
 #include <aqm/kind.h>
-#include <aqm/link_rate.h>
-#include <aqm/options.h>
 #include <aqm/persistent_queue.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/split_gso.h>
@@ -101,11 +96,13 @@ static_assert(TC_2REGIONRED_EWMA == (int)PERSISTENT_QUEUE_EWMA);
 static_assert(TC_2REGIONRED_EWMA_DRAIN == (int)PERSISTENT_QUEUE_EWMA_DRAIN);
 
 /*
- * Configuration as given; written by change under the tree lock. A member for
- * each option.
+ * Options as given or derived; what follows from them for the datapath comes
+ * first. Written under the tree lock.
  */
 struct tworr_params {
-	struct aqm_given	given;
+	struct aqm_given		given;
+	struct two_region_params	region;
+	struct congestion_policy	signal;
 
 	TC_2REGIONRED_OPTIONS(AQM_PARAM, 0)
 };
@@ -115,65 +112,41 @@ AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
 		    TC_2REGIONRED_QDISC_STATS);
 
 /**
- * struct tworr_derived - what follows from struct tworr_params, and is in force
- * @law: thresholds and DB
- * @signal: mark, spare or drop
- * @bandwidth: of the link, bytes/s
- * @limit: packets
- * @memory_limit: truesize, bytes
- * @n_1dpr: flows, rounded down
- * @flows: N_Bmin
- * @persistent: of the estimator
- */
-struct tworr_derived {
-	struct two_region_params	law;
-	struct congestion_policy	signal;
-	u64				bandwidth;
-	u32				limit;
-	u32				memory_limit;
-	u32				n_1dpr;
-	u32				flows;
-	struct persistent_queue_params	persistent;
-};
-
-static_assert(sizeof(struct tworr_derived) <= AQM_MAX_LAW);
-
-/**
  * struct tworr_vars - state of the datapath; under the qdisc lock
- * @persistent: the estimator
+ * @estimator: parameters of the estimator
+ * @persistent: its state
  * @fill: lets a cache line begin with control.last
  * @control: phases and controller
- * @stands: until when arrivals change neither the estimate nor the phase, but
- *	are only counted, ns; 0: who knows
+ * @steady_until: until then arrivals are counted and change neither the estimate
+ *	nor the phase, ns; 0: unknown
  * @queue: the packets; what it holds, in segments, is the thesis's q
  * @counted: counters of phases and controller
  */
 struct tworr_vars {
+	struct persistent_queue_params	estimator;
 	struct persistent_queue	persistent;
 	u64			fill[3];
 	struct two_region_vars	control;
-	u64			stands;
+	u64			steady_until;
 	struct plain_fifo	queue;
 	struct two_region_stats	counted;
 };
 
 /**
  * struct tworr_sched_data - a discipline
- * @derived: what is in force
+ * @params: parameters in force
  * @vars: state of the datapath
  * @stats: counters; what is no counter, or is counted in @vars, is filled in for a
  *	dump only
- * @params: configuration
  * @link: the device's speed
  *
  * A packet that nothing is decided about writes one cache line, from @vars.control.last
  * to @vars.queue.delay.wait, and reads of another one, when it leaves.
  */
 struct tworr_sched_data {
-	struct tworr_derived	derived;
 	struct tworr_vars	vars;
-	struct tc_2regionred_qdisc_stats	stats;
 	struct tworr_params	params;
+	struct tc_2regionred_qdisc_stats	stats;
 	struct link_rate	link;
 };
 
@@ -185,12 +158,12 @@ struct tworr_sched_data {
 
 TWORR_TOGETHER(vars.control.last, vars.control.count);
 TWORR_TOGETHER(vars.control.last, vars.control.due);
-TWORR_TOGETHER(vars.control.last, vars.stands);
+TWORR_TOGETHER(vars.control.last, vars.steady_until);
 TWORR_TOGETHER(vars.control.last, vars.queue.held);
 TWORR_TOGETHER(vars.control.last, vars.queue.memory_limit);
 TWORR_TOGETHER(vars.control.last, vars.queue.delay.packet);
 TWORR_TOGETHER(vars.control.last, vars.queue.delay.wait);
-TWORR_TOGETHER(derived.persistent.estimator, vars.persistent.lowest);
+TWORR_TOGETHER(vars.estimator.estimator, vars.persistent.lowest);
 #endif
 
 /* The cause of a drop in each phase. */
@@ -207,7 +180,7 @@ static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	struct tc_2regionred_qdisc_stats *st = &q->stats;
 
 	qdisc_qstats_overlimit(sch);
-	switch (congestion_signal(&q->derived.signal, skb,
+	switch (congestion_signal(&q->params.signal, skb,
 				  phase == TWO_REGION_MAX)) {
 	case CONGESTION_MARKED:
 		q->vars.queue.counters.signal.early_mark++;
@@ -223,19 +196,20 @@ static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	}
 }
 
-/* What arrivals are counted under may change with this one. */
-static noinline void tworr_look(struct Qdisc *sch, u32 packets, u64 now)
+/* The estimate and the phase may change with this arrival. */
+static noinline void tworr_update(struct Qdisc *sch, u32 packets, u64 now)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	const struct tworr_derived *d = &q->derived;
+	const struct tworr_params *p = &q->params;
 	struct tworr_vars *v = &q->vars;
 
-	persistent_queue_arrival(&v->persistent, &d->persistent,
+	persistent_queue_arrival(&v->persistent, &v->estimator,
 				 v->queue.held.segments, packets, now);
-	two_region_estimated(&d->law, &v->control, &v->counted,
+	two_region_estimated(&p->region, &v->control, &v->counted,
 			     v->persistent.estimate, now);
-	v->stands = min(persistent_queue_stands(&v->persistent, &d->persistent),
-			v->control.look_at);
+	v->steady_until = min(persistent_queue_stands(&v->persistent,
+						      &v->estimator),
+			      v->control.look_at);
 }
 
 /* One packet, or segment. */
@@ -251,11 +225,11 @@ static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 	u64 now = ktime_get_ns();
 	enum aqm_drop full;
 
-	if (unlikely(now >= v->stands))
-		tworr_look(sch, packets, now);
-	phase = two_region_count(&q->derived.law, &v->control, packets, now);
+	if (unlikely(now >= v->steady_until))
+		tworr_update(sch, packets, now);
+	phase = two_region_count(&q->params.region, &v->control, packets, now);
 	if (unlikely(phase != TWO_REGION_QUIET))
-		v->stands = 0;
+		v->steady_until = 0;
 
 	full = plain_fifo_full(queue, skb, packets);
 	if (unlikely(full))
@@ -282,10 +256,10 @@ static void tworr_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tworr_vars *v = &q->vars;
 
-	persistent_queue_departure(&v->persistent, &q->derived.persistent,
+	persistent_queue_departure(&v->persistent, &q->vars.estimator,
 				   v->queue.held.segments,
 				   held_cb(skb)->segments, ktime_get_ns());
-	v->stands = 0;
+	v->steady_until = 0;
 }
 
 static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
@@ -297,7 +271,7 @@ static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 	skb = plain_fifo_take(sch, queue);
 	if (!skb)
 		return NULL;
-	if (persistent_queue_notes(&q->vars.persistent, &q->derived.persistent,
+	if (persistent_queue_notes(&q->vars.persistent, &q->vars.estimator,
 				   queue->held.segments))
 		tworr_departed(sch, skb);
 	plain_fifo_sent(sch, queue, skb);
@@ -311,150 +285,147 @@ static void tworr_reset(struct Qdisc *sch)
 	plain_fifo_reset(sch, &q->vars.queue);
 	persistent_queue_init(&q->vars.persistent);
 	two_region_reset(&q->vars.control);
-	q->vars.stands = 0;
+	q->vars.steady_until = 0;
 }
 
-/* The thresholds, from what was given and where nothing was, from DB. */
-static void tworr_thresholds(const struct tworr_params *p,
-			     struct tworr_derived *d)
+/* Set the thresholds that were not given: from DB. */
+static void tworr_thresholds(struct tworr_params *p)
 {
-	u32 most = two_region_most(d->bandwidth, p->avpkt, d->memory_limit);
-	struct two_region_params *law = &d->law;
+	u32 most = two_region_most(p->bandwidth, p->avpkt, p->memory_limit);
+	bool free = !p->limit && !p->bmin && !p->bflat && !p->target &&
+		    !p->bmax && !p->flows && !p->n_1dpr;
+	struct two_region_params *r = &p->region;
 	u64 n_1dpr = (u64)p->n_1dpr << 32;
 
 	if (!p->n_1dpr)
-		n_1dpr = two_region_n_1dpr(law->pipe);
-	d->n_1dpr = two_region_floor(n_1dpr);
-	d->flows = p->flows ?: two_region_flows(two_region_n_1dpr(law->pipe));
-	law->bmin = p->bmin ?: two_region_bmin(law->pipe, d->flows);
-	law->bflat = p->bflat ?: two_region_bflat(law->bmin, n_1dpr);
-	law->target = p->target ?: two_region_target(law->bflat, n_1dpr);
-	law->bmax = p->bmax ?: two_region_bmax(law->pipe, law->target);
-	d->limit = p->limit ?: two_region_limit(law->pipe, law->bmax);
-	if (d->limit > most && !p->limit && !p->bmin && !p->bflat &&
-	    !p->target && !p->bmax && !p->flows && !p->n_1dpr) {
-		d->limit = most;
-		two_region_squeeze(law, most);
+		n_1dpr = two_region_n_1dpr(r->pipe);
+	p->n_1dpr = two_region_floor(n_1dpr);
+	p->flows = p->flows ?: two_region_flows(two_region_n_1dpr(r->pipe));
+	r->bmin = p->bmin ?: two_region_bmin(r->pipe, p->flows);
+	r->bflat = p->bflat ?: two_region_bflat(r->bmin, n_1dpr);
+	r->target = p->target ?: two_region_target(r->bflat, n_1dpr);
+	r->bmax = p->bmax ?: two_region_bmax(r->pipe, r->target);
+	p->limit = p->limit ?: two_region_limit(r->pipe, r->bmax);
+	if (p->limit > most && free) {
+		p->limit = most;
+		two_region_squeeze(r, most);
 	}
 }
 
 /* What is legal but will not do what the thesis says. */
 static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
-		       const struct tworr_derived *d,
 		       struct netlink_ext_ack *extack)
 {
-	const struct two_region_params *law = &d->law;
-	u64 window = two_region_window(law->pipe, d->flows);
+	const struct two_region_params *r = &p->region;
+	u64 window = two_region_window(r->pipe, p->flows);
 
-	if (d->memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
+	if (p->memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
 		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
 	/* q is below the limit while a packet that can be signalled comes. */
-	else if (d->limit <= law->bmin)
+	else if (p->limit <= r->bmin)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: no phase but I is reached");
-	else if (d->limit <= law->bflat)
+	else if (p->limit <= r->bflat)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above bflat: III and IV are not reached");
-	else if (d->limit <= law->target)
+	else if (p->limit <= r->target)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above target: IV is not reached");
-	else if (d->limit <= law->bmax)
+	else if (p->limit <= r->bmax)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmax: IV is not reached");
 	/* Section 4.3.1's condition (a). */
-	else if (!p->bmin &&
-		 two_region_rtts_per_drop(law->pipe, window) < TWO_REGION_ONE)
+	else if (!aqm_given(p, TCA_2REGIONRED_BMIN) &&
+		 two_region_rtts_per_drop(r->pipe, window) < TWO_REGION_ONE)
 		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
 }
 
-static int tworr_derive(struct Qdisc *sch, struct aqm_config *to,
+static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
 			struct netlink_ext_ack *extack)
 {
 	const struct tworr_sched_data *q = qdisc_priv(sch);
-	const struct tworr_params *p = to->params;
-	struct tworr_derived *d = to->law;
-	struct two_region_params *law = &d->law;
+	struct tworr_params *p = aqm_params_of(tworr, given);
+	struct two_region_params *r = &p->region;
+	bool rate_given = p->bandwidth;
 
-	d->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
-	d->memory_limit = p->memory_limit ?: SZ_32M;
-	law->pipe = max(two_region_pipe(d->bandwidth, p->rtt, p->avpkt),
-			(u64)TWO_REGION_MIN_PIPE << 32);
-	if (law->pipe == U64_MAX && p->bandwidth) {
+	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
+	p->memory_limit = p->memory_limit ?: SZ_32M;
+	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
+	*r = (struct two_region_params) {
+		.pipe		= max(two_region_pipe(p->bandwidth, p->rtt,
+						      p->avpkt),
+				      (u64)TWO_REGION_MIN_PIPE << 32),
+		.rtt		= p->rtt,
+		.gentle		= p->gentle,
+		.literal	= p->literal,
+	};
+	if (r->pipe == U64_MAX && rate_given) {
 		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is 2^23 packets of avpkt or more");
 		return -EINVAL;
 	}
-	law->pipe = min(law->pipe, (u64)TWO_REGION_MAX_PIPE << 32);
-	law->rtt = p->rtt;
-	law->gentle = p->gentle;
-	law->literal = p->literal;
-	d->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
-	tworr_thresholds(p, d);
-	if (law->bmin >= law->bflat) {
+	r->pipe = min(r->pipe, (u64)TWO_REGION_MAX_PIPE << 32);
+	tworr_thresholds(p);
+	if (r->bmin >= r->bflat) {
 		NL_SET_ERR_MSG_MOD(extack, "bflat must be above bmin");
 		return -EINVAL;
 	}
-	if (law->bflat > law->target) {
+	if (r->bflat > r->target) {
 		NL_SET_ERR_MSG_MOD(extack, "target must not be below bflat");
 		return -EINVAL;
 	}
-	if (law->target >= law->bmax) {
+	if (r->target >= r->bmax) {
 		NL_SET_ERR_MSG_MOD(extack, "bmax must be above target");
 		return -EINVAL;
 	}
-	if (law->bmax > TWO_REGION_MAX_QUEUE) {
+	if (r->bmax > TWO_REGION_MAX_QUEUE) {
 		NL_SET_ERR_MSG_MOD(extack, "bmax must be below 2^24 packets");
 		return -EINVAL;
 	}
-	if (!aqm_policy_is_right(&d->signal, extack))
+	if (!aqm_policy_is_right(&p->signal, extack))
 		return -EINVAL;
-	persistent_queue_set(&d->persistent, p->estimator, 1000ULL * p->rtt,
-			     (law->pipe + TWO_REGION_ONE / 2) >> 32);
-	tworr_warn(sch, p, d, extack);
+	p->bmin = r->bmin;
+	p->bflat = r->bflat;
+	p->target = r->target;
+	p->bmax = r->bmax;
+	tworr_warn(sch, p, extack);
 	return 0;
 }
 
-static void tworr_in_force(void *params, const void *derived)
+static void tworr_set_estimator(struct persistent_queue_params *e,
+				const struct tworr_params *p)
 {
-	struct tworr_params *p = params;
-	const struct tworr_derived *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->flows = law->flows;
-	p->n_1dpr = law->n_1dpr;
-	p->bmin = law->law.bmin;
-	p->bflat = law->law.bflat;
-	p->target = law->law.target;
-	p->bmax = law->law.bmax;
+	persistent_queue_set(e, p->estimator, 1000ULL * p->rtt,
+			     (p->region.pipe + TWO_REGION_ONE / 2) >> 32);
 }
 
-static void tworr_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void tworr_setup(struct Qdisc *sch, struct aqm_given *given,
+			struct aqm_memory *m)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	const struct tworr_params *p = to->params;
-	const struct tworr_derived *d = to->law;
+	const struct tworr_params *p = aqm_params_of(tworr, given);
 
 	q->params = *p;
-	q->derived = *d;
-	plain_fifo_init(sch, &q->vars.queue, d->limit, d->memory_limit);
+	plain_fifo_init(sch, &q->vars.queue, p->limit, p->memory_limit);
+	tworr_set_estimator(&q->vars.estimator, p);
 	persistent_queue_init(&q->vars.persistent);
 	two_region_init(&q->vars.control, p->seed);
 }
 
-static void tworr_commit(struct Qdisc *sch, struct aqm_config *to)
+static void tworr_commit(struct Qdisc *sch, struct aqm_given *given,
+			 struct aqm_memory *m)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	const struct tworr_params *p = to->params;
-	const struct tworr_derived *d = to->law;
+	const struct tworr_params *p = aqm_params_of(tworr, given);
+	struct persistent_queue_params estimator;
 	struct tworr_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 
 	if (aqm_changed(p, TCA_2REGIONRED_SEED))
 		seeded_random_init(&v->control.random, p->seed);
-	persistent_queue_change(&v->persistent, &q->derived.persistent,
-				&d->persistent, v->queue.held.segments, now);
-	two_region_change(&d->law, &v->control, now);
-	v->stands = 0;
+	tworr_set_estimator(&estimator, p);
+	persistent_queue_change(&v->persistent, &v->estimator, &estimator,
+				v->queue.held.segments, now);
+	v->estimator = estimator;
+	two_region_change(&p->region, &v->control, now);
+	v->steady_until = 0;
 	q->params = *p;
-	q->derived = *d;
-	plain_fifo_resize(sch, &v->queue, d->limit, d->memory_limit,
+	plain_fifo_resize(sch, &v->queue, p->limit, p->memory_limit,
 			  tworr_departed);
 }
 
@@ -462,7 +433,7 @@ static void tworr_commit(struct Qdisc *sch, struct aqm_config *to)
 static void tworr_stats(struct Qdisc *sch, void *stats)
 {
 	const struct tworr_sched_data *q = qdisc_priv(sch);
-	const struct tworr_derived *d = &q->derived;
+	const struct tworr_params *p = &q->params;
 	const struct tworr_vars *v = &q->vars;
 	struct persistent_queue persistent = v->persistent;
 	struct tc_2regionred_qdisc_stats *st = stats;
@@ -470,23 +441,23 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 	u64 now = ktime_get_ns();
 
 	*st = q->stats;
-	plain_fifo_stats(st, &v->queue, d->bandwidth);
+	plain_fifo_stats(st, &v->queue, p->bandwidth);
 	st->dropped_low = v->queue.counters.drops[tworr_drop(TWO_REGION_LOW)];
 	st->dropped_high = v->queue.counters.drops[tworr_drop(TWO_REGION_HIGH)];
 	st->dropped_max = v->queue.counters.drops[tworr_drop(TWO_REGION_MAX)];
-	persistent_queue_advance(&persistent, &d->persistent,
+	persistent_queue_advance(&persistent, &v->estimator,
 				 v->queue.held.segments, now);
 	st->q_est = persistent.estimate;
 	st->ppd = v->control.ppd;
 	st->window = v->control.window;
-	st->pipe = d->law.pipe;
+	st->pipe = p->region.pipe;
 	st->phase = v->control.phase + 1;
-	st->flows = d->flows;
-	st->bmin = d->law.bmin;
-	st->bflat = d->law.bflat;
-	st->target = d->law.target;
-	st->bmax = d->law.bmax;
-	st->n_1dpr = d->n_1dpr;
+	st->flows = p->flows;
+	st->bmin = p->region.bmin;
+	st->bflat = p->region.bflat;
+	st->target = p->region.target;
+	st->bmax = p->region.bmax;
+	st->n_1dpr = p->n_1dpr;
 	if (left > now && v->control.phase < TWO_REGION_HIGH)
 		st->hold_off = div_u64(left - now, 1000);
 	st->entered_quiet = q->vars.counted.entered[TWO_REGION_QUIET];
@@ -497,26 +468,5 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 	st->negative = q->vars.counted.negative;
 }
 
-static struct aqm_kind tworr_kind __read_mostly = {
-	.options	= &tworr_options,
-	.params		= offsetof(struct tworr_sched_data, params),
-	.bandwidth	= TCA_2REGIONRED_BANDWIDTH,
-	.link		= offsetof(struct tworr_sched_data, link),
-	.xstats		= sizeof(struct tc_2regionred_xstats),
-	.derive		= tworr_derive,
-	.in_force	= tworr_in_force,
-	.setup		= tworr_setup,
-	.commit		= tworr_commit,
-	.stats		= tworr_stats,
-	.ops		= {
-		.id		= "2regionred",
-		.priv_size	= sizeof(struct tworr_sched_data),
-		.enqueue	= tworr_enqueue,
-		.dequeue	= tworr_dequeue,
-		.peek		= qdisc_peek_head,
-		.reset		= tworr_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("2regionred");
-MODULE_DESCRIPTION("2RegionRED queue discipline");
-module_aqm_kind(tworr_kind);
+AQM_KIND(tworr, 2regionred, 2REGIONRED, "2RegionRED",
+	 .ops.peek	= qdisc_peek_head);

@@ -43,69 +43,33 @@
  *    length: lengths are in packets on the wire.
  *  - Without adaptive, gentle or wait it is the RED of the papers before.
  *
- * Parameters, each unless given:
- *	limit		packets				80 ms of the link
- *	target		us				5000
- *	min, max	packets				from the target
- *	probability	max_p at first, in units of 2^-32	0.1
- *	bottom, top	of max_p, in units of 2^-32	0.01, 0.5
- *	weight		of the average, in units of 2^-32	1 s
- *	bandwidth	bytes per second		the device's
- *	avpkt		bytes				1000
- *	adaptive, gentle, wait				1
- *	ecn, harddrop, nodrop				0
- *	seed		of the random numbers		unpredictable
- *	memory_limit	bytes				32 MB
- *	split_gso					1
+ * Options, units and defaults: TC_ARED_OPTIONS.
  */
 
 #include <linux/module.h>
-#include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include <aqm/congestion_signal.h>
-#include <aqm/fifo_limit.h>
-#include <aqm/gentle_red.h>
 #include <aqm/kind.h>
-#include <aqm/link_rate.h>
-#include <aqm/options.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_fifo.h>
-#include <aqm/seeded_random.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_ared.h>
 
 #define ARED_LEAST	5U	/* packets: the paper's least min */
 
-/* The options, and which of them were given. */
+/*
+ * Options as given or derived; what follows from them for the datapath comes
+ * first. Written under the tree lock.
+ */
 struct ared_params {
-	struct aqm_given	given;
+	struct aqm_given		given;
+	struct gentle_red_params	red;
+	struct congestion_policy	signal;
 
 	TC_ARED_OPTIONS(AQM_PARAM, 0)
 };
 
 AQM_OPTIONS(ared_options, struct ared_params, TC_ARED_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_ared_qdisc_stats, TC_ARED_QDISC_STATS);
-
-/**
- * struct ared_law - what follows from the options; written by change under the
- *	tree lock
- * @red: RED
- * @signal: what becomes of what RED chooses
- * @bandwidth: bytes per second
- * @limit: packets on the wire
- * @memory_limit: bytes
- * @split: cut GSO packets up
- */
-struct ared_law {
-	struct gentle_red_params red;
-	struct congestion_policy signal;
-	u64	bandwidth;
-	u32	limit;
-	u32	memory_limit;
-	bool	split;
-};
-
-static_assert(sizeof(struct ared_law) <= AQM_MAX_LAW);
 
 /**
  * struct ared_vars - state of the datapath; under the qdisc lock
@@ -121,17 +85,15 @@ struct ared_vars {
 
 /**
  * struct ared_sched_data - a discipline
- * @law: what is in force
+ * @params: parameters in force
  * @vars: state of the datapath
  * @adapted: how often max_p moved
- * @params: configuration
  * @link: the device's speed
  */
 struct ared_sched_data {
-	struct ared_law			law;
+	struct ared_params		params;
 	struct ared_vars		vars;
 	struct gentle_red_stats		adapted;
-	struct ared_params		params;
 	struct link_rate		link;
 };
 
@@ -141,7 +103,7 @@ static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 					u32 class)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
-	const struct ared_law *p = &q->law;
+	const struct ared_params *p = &q->params;
 	enum congestion_signal signal;
 	struct ared_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
@@ -165,7 +127,7 @@ static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct ared_sched_data *q = qdisc_priv(sch);
 
 	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.untold,
-				 &q->vars.fifo.counters, q->law.split,
+				 &q->vars.fifo.counters, q->params.split_gso,
 				 ared_arrival);
 }
 
@@ -180,14 +142,8 @@ static void ared_departed(struct Qdisc *sch, const struct sk_buff *skb)
 static struct sk_buff *ared_dequeue(struct Qdisc *sch)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
-	struct sk_buff *skb;
 
-	skb = plain_fifo_take(sch, &q->vars.fifo);
-	if (!skb)
-		return NULL;
-	ared_departed(sch, skb);
-	plain_fifo_sent(sch, &q->vars.fifo, skb);
-	return skb;
+	return plain_fifo_dequeue(sch, &q->vars.fifo, ared_departed);
 }
 
 static void ared_reset(struct Qdisc *sch)
@@ -195,18 +151,19 @@ static void ared_reset(struct Qdisc *sch)
 	struct ared_sched_data *q = qdisc_priv(sch);
 
 	plain_fifo_reset(sch, &q->vars.fifo);
-	gentle_red_init(&q->vars.red, &q->law.red, ktime_get_ns());
+	gentle_red_init(&q->vars.red, &q->params.red, ktime_get_ns());
 }
 
 /*
  * Half of the target, at least 5 packets, so that the slope to 2 max = 6 min ends
  * within the limit; and below a max that was given, as far as it would follow.
  */
-static u32 ared_min_th(const struct ared_params *p, u64 rate, u32 limit)
+static u32 ared_min_th(const struct ared_params *p)
 {
-	u64 target = div_u64(mul_u64_u32_div(rate, p->target, USEC_PER_SEC),
-			     p->avpkt);
-	u64 min_th = min_t(u64, max_t(u64, target / 2, ARED_LEAST), limit / 6);
+	u64 target = div_u64(mul_u64_u32_div(p->bandwidth, p->target,
+					     USEC_PER_SEC), p->avpkt);
+	u64 min_th = min_t(u64, max_t(u64, target / 2, ARED_LEAST),
+			   p->limit / 6);
 
 	if (p->max)
 		min_th = min_t(u64, min_th, p->max / 3);
@@ -214,48 +171,38 @@ static u32 ared_min_th(const struct ared_params *p, u64 rate, u32 limit)
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int ared_derive(struct Qdisc *sch, struct aqm_config *to,
+static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
 	const struct ared_sched_data *q = qdisc_priv(sch);
-	const struct ared_params *p = to->params;
-	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
-	u32 min_th = p->min ?: ared_min_th(p, rate, limit);
-	u64 pps = div_u64(rate, p->avpkt);
-	struct ared_law *law = to->law;
+	struct ared_params *p = aqm_params_of(ared, given);
+	u64 pps;
+	int err;
 
-	*law = (struct ared_law) {
-		.red		= {
-			.min_th	= min_th,
-			.max_th	= p->max ?: min_t(u64, 3ULL * min_th,
-						  GENTLE_RED_MAX_TH),
-			.max_p	= p->probability,
-			.bottom	= p->bottom,
-			.top	= p->top,
-			.weight	= p->weight ?:
-				  gentle_red_auto_weight(min_t(u64, pps,
-							       U32_MAX)),
-			.ptime	= red_fifo_ptime(rate, p->avpkt),
-			.gentle	= p->gentle,
-			.wait	= p->wait,
-			.adaptive = p->adaptive,
-		},
-		.signal		= AQM_CONGESTION_POLICY(p),
-		.bandwidth	= rate,
-		.limit		= limit,
-		.memory_limit	= memory_limit,
-		.split		= p->split_gso,
+	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
+	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	p->min = p->min ?: ared_min_th(p);
+	p->max = p->max ?: min_t(u64, 3ULL * p->min, GENTLE_RED_MAX_TH);
+	pps = div_u64(p->bandwidth, p->avpkt);
+	p->weight = p->weight ?:
+		    gentle_red_auto_weight(min_t(u64, pps, U32_MAX));
+	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
+	p->red = (struct gentle_red_params) {
+		.min_th		= p->min,
+		.max_th		= p->max,
+		.max_p		= p->probability,
+		.bottom		= p->bottom,
+		.top		= p->top,
+		.weight		= p->weight,
+		.ptime		= red_fifo_ptime(p->bandwidth, p->avpkt),
+		.gentle		= p->gentle,
+		.wait		= p->wait,
+		.adaptive	= p->adaptive,
 	};
-	if (law->red.ptime == U32_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth");
-		return -EINVAL;
-	}
-	if (law->red.min_th >= law->red.max_th) {
-		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
-		return -EINVAL;
-	}
+	err = red_fifo_check(sch, &p->red, &p->signal, p->memory_limit, extack);
+	if (err)
+		return err;
 	if (p->bottom < GENTLE_RED_MIN_BOTTOM) {
 		NL_SET_ERR_MSG_MOD(extack, "bottom must be at least 0.000001");
 		return -EINVAL;
@@ -264,58 +211,40 @@ static int ared_derive(struct Qdisc *sch, struct aqm_config *to,
 		NL_SET_ERR_MSG_MOD(extack, "bottom must not be above top");
 		return -EINVAL;
 	}
-	if (!aqm_policy_is_right(&law->signal, extack))
-		return -EINVAL;
-	red_fifo_warn(sch, memory_limit, extack);
-	if (law->limit <= law->red.min_th)
+	if (p->limit <= p->min)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
 	return 0;
 }
 
-static void ared_in_force(void *params, const void *derived)
-{
-	struct ared_params *p = params;
-	const struct ared_law *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->min = law->red.min_th;
-	p->max = law->red.max_th;
-	p->weight = law->red.weight;
-}
-
-static void ared_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void ared_setup(struct Qdisc *sch, struct aqm_given *given,
+		       struct aqm_memory *m)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
-	const struct ared_params *p = to->params;
-	const struct ared_law *law = to->law;
+	const struct ared_params *p = aqm_params_of(ared, given);
 
 	q->params = *p;
-	q->law = *law;
-	plain_fifo_init(sch, &q->vars.fifo, law->limit, law->memory_limit);
-	gentle_red_init(&q->vars.red, &law->red, ktime_get_ns());
+	plain_fifo_init(sch, &q->vars.fifo, p->limit, p->memory_limit);
+	gentle_red_init(&q->vars.red, &p->red, ktime_get_ns());
 	seeded_random_init(&q->vars.random, p->seed);
 }
 
-static void ared_commit(struct Qdisc *sch, struct aqm_config *to)
+static void ared_commit(struct Qdisc *sch, struct aqm_given *given,
+			struct aqm_memory *m)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
-	const struct ared_params *p = to->params;
-	const struct ared_law *law = to->law;
+	const struct ared_params *p = aqm_params_of(ared, given);
 	struct ared_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 
-	/* Half seconds that are over fell under the old law. */
-	gentle_red_settle(&v->red, &q->law.red, &law->red,
+	/* Half seconds that are over fell under the old parameters. */
+	gentle_red_settle(&v->red, &q->params.red, &p->red,
 			  v->fifo.held.segments, now);
-	gentle_red_adapt(&q->law.red, &v->red, &q->adapted, now);
-	gentle_red_change(&v->red, &q->law.red, &law->red);
+	gentle_red_adapt(&q->params.red, &v->red, &q->adapted, now);
+	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
-	q->law = *law;
 	if (aqm_changed(p, TCA_ARED_SEED))
 		seeded_random_init(&v->random, p->seed);
-	plain_fifo_resize(sch, &v->fifo, law->limit, law->memory_limit,
+	plain_fifo_resize(sch, &v->fifo, p->limit, p->memory_limit,
 			  ared_departed);
 }
 
@@ -323,7 +252,7 @@ static void ared_commit(struct Qdisc *sch, struct aqm_config *to)
 static void ared_stats(struct Qdisc *sch, void *stats)
 {
 	const struct ared_sched_data *q = qdisc_priv(sch);
-	const struct gentle_red_params *p = &q->law.red;
+	const struct gentle_red_params *p = &q->params.red;
 	struct gentle_red_stats adapted = q->adapted;
 	struct tc_ared_qdisc_stats *st = stats;
 	const struct ared_vars *v = &q->vars;
@@ -332,41 +261,12 @@ static void ared_stats(struct Qdisc *sch, void *stats)
 
 	red = gentle_red_seen(p, &v->red, v->fifo.held.segments, now);
 	gentle_red_adapt(p, &red, &adapted, now);
-	plain_fifo_stats(st, &v->fifo, q->law.bandwidth);
+	plain_fifo_stats(st, &v->fifo, q->params.bandwidth);
 	AQM_SIGNAL_STATS(st, &v->fifo.counters);
-	st->avg = red.avg;
-	st->max_p = red.max_p;
-	st->probability = min_t(u64, gentle_red_probability(p, &red), U32_MAX);
+	RED_FIFO_STATS(st, p, &red, v->fifo.held.segments);
 	st->raised = adapted.raised;
 	st->lowered = adapted.lowered;
-	st->segments = v->fifo.held.segments;
-	st->min_th = p->min_th;
-	st->max_th = p->max_th;
-	st->weight = p->weight;
-	st->ptime = p->ptime;
-	st->count = red.count;
 }
 
-static struct aqm_kind ared_kind __read_mostly = {
-	.options	= &ared_options,
-	.params		= offsetof(struct ared_sched_data, params),
-	.bandwidth	= TCA_ARED_BANDWIDTH,
-	.link		= offsetof(struct ared_sched_data, link),
-	.xstats		= sizeof(struct tc_ared_xstats),
-	.derive		= ared_derive,
-	.in_force	= ared_in_force,
-	.setup		= ared_setup,
-	.commit		= ared_commit,
-	.stats		= ared_stats,
-	.ops		= {
-		.id		= "ared",
-		.priv_size	= sizeof(struct ared_sched_data),
-		.enqueue	= ared_enqueue,
-		.dequeue	= ared_dequeue,
-		.peek		= qdisc_peek_head,
-		.reset		= ared_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("ared");
-MODULE_DESCRIPTION("Adaptive RED queue discipline");
-module_aqm_kind(ared_kind);
+AQM_KIND(ared, ared, ARED, "Adaptive RED",
+	 .ops.peek	= qdisc_peek_head);

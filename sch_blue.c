@@ -48,65 +48,33 @@
  *    fill the link with 40 flows, and lose 1.5 and 2.0 %; with 6 flows 92 and 96 %
  *    of it are used, for one step up is much where p_m should be near 0.
  *
- * Parameters, each unless given:
- *	limit		packets				80 ms of the link
- *	threshold	L, packets			limit
- *	increment	d1, in units of 2^-32		0.0025
- *	decrement	d2, in units of 2^-32		0.00025
- *	freeze_time	us				100000
- *	bandwidth	bytes per second		the device's
- *	ecn, harddrop, nodrop				0
- *	seed		of the random numbers		unpredictable
- *	memory_limit	bytes				32 MB
- *	split_gso					1
+ * Options, units and defaults: TC_BLUE_OPTIONS.
  */
 
 #include <linux/module.h>
-#include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include <aqm/congestion_signal.h>
 #include <aqm/fifo_limit.h>
 #include <aqm/kind.h>
-#include <aqm/link_rate.h>
 #include <aqm/marking_probability.h>
-#include <aqm/options.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_blue.h>
 
-/* The options, and which of them were given. */
+/*
+ * Options as given or derived; what follows from them for the datapath comes
+ * first. Written under the tree lock.
+ */
 struct blue_params {
-	struct aqm_given	given;
+	struct aqm_given		given;
+	struct marking_law		marking;
+	struct congestion_policy	signal;
 
 	TC_BLUE_OPTIONS(AQM_PARAM, 0)
 };
 
 AQM_OPTIONS(blue_options, struct blue_params, TC_BLUE_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_blue_qdisc_stats, TC_BLUE_QDISC_STATS);
-
-/**
- * struct blue_law - what follows from the options; written by change under the
- *	tree lock
- * @marking: d1, d2 and freeze_time
- * @bandwidth: bytes per second
- * @limit: packets on the wire
- * @memory_limit: bytes
- * @threshold: L, packets on the wire
- * @signal: what becomes of what is chosen
- * @split: cut GSO packets up
- */
-struct blue_law {
-	struct marking_law	marking;
-	u64			bandwidth;
-	u32			limit;
-	u32			memory_limit;
-	u32			threshold;
-	struct congestion_policy signal;
-	bool			split;
-};
-
-static_assert(sizeof(struct blue_law) <= AQM_MAX_LAW);
 
 /**
  * struct blue_vars - state of the datapath; under the qdisc lock
@@ -122,22 +90,20 @@ struct blue_vars {
 
 /**
  * struct blue_sched_data - a discipline
- * @law: what is in force
  * @vars: state of the datapath
+ * @params: parameters in force
  * @stats: counters; what is no counter is filled in for a dump only
- * @params: configuration
  * @link: the device's speed
  */
 struct blue_sched_data {
-	struct blue_law			law;
 	struct blue_vars		vars;
-	struct tc_blue_qdisc_stats	stats;
 	struct blue_params		params;
+	struct tc_blue_qdisc_stats	stats;
 	struct link_rate		link;
 };
 
-/* Of a packet that is queued and sent, nothing else is touched. */
-static_assert(offsetof(struct blue_sched_data, vars.queue.counters) <= 3 * 64);
+/* A packet that is queued and sent touches two lines, and that of the threshold. */
+static_assert(offsetof(struct blue_sched_data, vars.queue.counters) <= 2 * 64);
 
 /*
  * Out of line is what few packets meet: one that is queued while p_m is 0 calls
@@ -147,14 +113,14 @@ static_assert(offsetof(struct blue_sched_data, vars.queue.counters) <= 3 * 64);
 /* A packet is lost, or the queue is longer than L. */
 static noinline void blue_congested(struct blue_sched_data *q)
 {
-	q->stats.rises += marking_lost(&q->law.marking, &q->vars.marking,
+	q->stats.rises += marking_lost(&q->params.marking, &q->vars.marking,
 				       ktime_get_ns());
 }
 
 /* The link has been idle. */
 static noinline void blue_idled(struct blue_sched_data *q)
 {
-	q->stats.falls += marking_idled(&q->law.marking, &q->vars.marking,
+	q->stats.falls += marking_idled(&q->params.marking, &q->vars.marking,
 					ktime_get_ns());
 }
 
@@ -171,7 +137,7 @@ static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool ab
 	struct blue_sched_data *q = qdisc_priv(sch);
 
 	qdisc_qstats_overlimit(sch);
-	switch (congestion_signal(&q->law.signal, skb, above)) {
+	switch (congestion_signal(&q->params.signal, skb, above)) {
 	case CONGESTION_MARKED:
 		q->vars.queue.counters.signal.early_mark++;
 		return true;
@@ -210,7 +176,7 @@ static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	full = plain_fifo_full(queue, skb, packets);
 	if (unlikely(full))
 		return blue_lost(skb, sch, full, to_free);
-	above = (u64)queue->held.segments + packets > q->law.threshold;
+	above = (u64)queue->held.segments + packets > q->params.threshold;
 	if (unlikely(above))
 		blue_congested(q);
 	if (v->marking.p && blue_choose(v) && !blue_signal(sch, skb, above))
@@ -224,7 +190,7 @@ static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct blue_sched_data *q = qdisc_priv(sch);
 
 	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.untold,
-				 &q->vars.queue.counters, q->law.split,
+				 &q->vars.queue.counters, q->params.split_gso,
 				 blue_arrival);
 }
 
@@ -241,15 +207,8 @@ static void blue_departed(struct Qdisc *sch, const struct sk_buff *skb)
 static struct sk_buff *blue_dequeue(struct Qdisc *sch)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
-	struct plain_fifo *queue = &q->vars.queue;
-	struct sk_buff *skb;
 
-	skb = plain_fifo_take(sch, queue);
-	if (!skb)
-		return NULL;
-	blue_departed(sch, skb);
-	plain_fifo_sent(sch, queue, skb);
-	return skb;
+	return plain_fifo_dequeue(sch, &q->vars.queue, blue_departed);
 }
 
 static void blue_reset(struct Qdisc *sch)
@@ -261,77 +220,57 @@ static void blue_reset(struct Qdisc *sch)
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int blue_derive(struct Qdisc *sch, struct aqm_config *to,
+static int blue_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
 	const struct blue_sched_data *q = qdisc_priv(sch);
-	const struct blue_params *p = to->params;
-	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	u32 limit = p->limit ?: fifo_limit(rate, memory_limit);
-	struct blue_law *law = to->law;
+	struct blue_params *p = aqm_params_of(blue, given);
 
-	*law = (struct blue_law) {
-		.marking	= {
-			.freeze	= (u64)p->freeze_time * NSEC_PER_USEC,
-			.up	= p->increment,
-			.down	= p->decrement,
-		},
-		.bandwidth	= rate,
-		.limit		= limit,
-		.memory_limit	= memory_limit,
-		.threshold	= p->threshold ?: limit,
-		.signal		= AQM_CONGESTION_POLICY(p),
-		.split		= p->split_gso,
+	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
+	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	p->threshold = p->threshold ?: p->limit;
+	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
+	p->marking = (struct marking_law) {
+		.freeze	= (u64)p->freeze_time * NSEC_PER_USEC,
+		.up	= p->increment,
+		.down	= p->decrement,
 	};
-	if (!aqm_policy_is_right(&law->signal, extack))
+	if (!aqm_policy_is_right(&p->signal, extack))
 		return -EINVAL;
-	if (law->threshold > limit)
+	if (p->threshold > p->limit)
 		NL_SET_ERR_MSG_MOD(extack, "threshold is above limit: only losses count");
 	return 0;
 }
 
-static void blue_in_force(void *params, const void *derived)
-{
-	struct blue_params *p = params;
-	const struct blue_law *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->threshold = law->threshold;
-}
-
-static void blue_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void blue_setup(struct Qdisc *sch, struct aqm_given *given,
+		       struct aqm_memory *m)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
-	const struct blue_params *p = to->params;
-	const struct blue_law *law = to->law;
+	const struct blue_params *p = aqm_params_of(blue, given);
 
 	q->params = *p;
-	q->law = *law;
-	plain_fifo_init(sch, &q->vars.queue, law->limit, law->memory_limit);
+	plain_fifo_init(sch, &q->vars.queue, p->limit, p->memory_limit);
 	seeded_random_init(&q->vars.random, p->seed);
 }
 
-static void blue_commit(struct Qdisc *sch, struct aqm_config *to)
+static void blue_commit(struct Qdisc *sch, struct aqm_given *given,
+			struct aqm_memory *m)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
-	const struct blue_params *p = to->params;
-	const struct blue_law *law = to->law;
+	const struct blue_params *p = aqm_params_of(blue, given);
 	struct blue_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 
 	if (aqm_changed(p, TCA_BLUE_SEED))
 		seeded_random_init(&v->random, p->seed);
-	/* Idle time that is over fell under the old law. */
+	/* Idle time that is over fell under the old parameters. */
 	if (!v->queue.held.segments)
-		q->stats.falls += marking_idled(&q->law.marking, &v->marking,
+		q->stats.falls += marking_idled(&q->params.marking, &v->marking,
 						now);
-	marking_change(&law->marking, &v->marking, now);
+	marking_change(&p->marking, &v->marking, now);
 	q->params = *p;
-	q->law = *law;
-	plain_fifo_resize(sch, &v->queue, law->limit, law->memory_limit,
+	plain_fifo_resize(sch, &v->queue, p->limit, p->memory_limit,
 			  blue_departed);
 }
 
@@ -342,39 +281,18 @@ static void blue_stats(struct Qdisc *sch, void *stats)
 	struct marking_probability marking = q->vars.marking;
 	struct tc_blue_qdisc_stats *st = stats;
 	const struct blue_vars *v = &q->vars;
-	const struct blue_law *law = &q->law;
+	const struct blue_params *p = &q->params;
 
 	*st = q->stats;
-	plain_fifo_stats(st, &v->queue, law->bandwidth);
+	plain_fifo_stats(st, &v->queue, p->bandwidth);
 	if (!v->queue.held.segments)
-		st->falls += marking_idled(&law->marking, &marking,
+		st->falls += marking_idled(&p->marking, &marking,
 					   ktime_get_ns());
 	st->early_drop = v->queue.counters.drops[AQM_DROP_EARLY];
 	st->probability = marking.p;
-	st->threshold = law->threshold;
+	st->threshold = p->threshold;
 	st->segments = v->queue.held.segments;
 }
 
-static struct aqm_kind blue_kind __read_mostly = {
-	.options	= &blue_options,
-	.params		= offsetof(struct blue_sched_data, params),
-	.bandwidth	= TCA_BLUE_BANDWIDTH,
-	.link		= offsetof(struct blue_sched_data, link),
-	.xstats		= sizeof(struct tc_blue_xstats),
-	.derive		= blue_derive,
-	.in_force	= blue_in_force,
-	.setup		= blue_setup,
-	.commit		= blue_commit,
-	.stats		= blue_stats,
-	.ops		= {
-		.id		= "blue",
-		.priv_size	= sizeof(struct blue_sched_data),
-		.enqueue	= blue_enqueue,
-		.dequeue	= blue_dequeue,
-		.peek		= qdisc_peek_head,
-		.reset		= blue_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("blue");
-MODULE_DESCRIPTION("BLUE queue discipline");
-module_aqm_kind(blue_kind);
+AQM_KIND(blue, blue, BLUE, "BLUE",
+	 .ops.peek	= qdisc_peek_head);

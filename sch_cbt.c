@@ -81,16 +81,9 @@
  */
 
 #include <linux/module.h>
-#include <net/gen_stats.h>
-#include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
-#include <aqm/congestion_signal.h>
-#include <aqm/filter_class.h>
-#include <aqm/gentle_red.h>
 #include <aqm/ip_class.h>
 #include <aqm/kind.h>
-#include <aqm/link_rate.h>
-#include <aqm/options.h>
 #include <aqm/red_fifo.h>
 #include <aqm/share_law.h>
 #include <aqm/split_gso.h>
@@ -110,9 +103,19 @@ static const u32 cbt_least[CBT_CLASSES] = {
 	[CBT_TCP] = 3, [CBT_TAGGED] = 2, [CBT_OTHER] = 3,
 };
 
-/* The options, and which of them were given. */
+/*
+ * Options as given or derived; what follows from them for the datapath comes
+ * first. Written under the tree lock.
+ */
 struct cbt_params {
-	struct aqm_given	given;
+	struct aqm_given		given;
+	struct congestion_policy	signal;
+	bool				red_all;	/* all face RED */
+	/*
+	 * For the whole queue and each class: weight and ptime of its average, and
+	 * its threshold, 1/256 packet, as max_th. The rest of RED where it acts.
+	 */
+	struct gentle_red_params	avg[CBT_CLASSES];
 
 	TC_CBT_OPTIONS(AQM_PARAM, 0)
 };
@@ -122,40 +125,6 @@ AQM_STATS_ARE_WHOLE(struct tc_cbt_qdisc_stats, TC_CBT_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_cbt_class_stats, TC_CBT_CLASS_STATS);
 static_assert(sizeof(struct aqm_common_stats) ==
 	      offsetof(struct tc_cbt_qdisc_stats, avg));
-
-/**
- * struct cbt_law - what follows from the options; written by change under the
- *	tree lock
- * @bandwidth: bytes per second
- * @dscp: set of codepoints that tag
- * @latency: us
- * @limit: packets on the wire
- * @memory_limit: bytes
- * @mark: value of a firewall mark that tags
- * @mark_mask: bits of it that are compared; 0: none tags
- * @signal: what becomes of what RED chooses
- * @red_all: all face RED, on the whole queue's average
- * @victim_arrival: a forced drop takes the arrival
- * @split: cut GSO packets up
- * @red: for the whole queue and each class: how it is averaged, and its
- *	threshold, 1/256 packet, as max_th. The rest of RED where RED is faced.
- */
-struct cbt_law {
-	u64	bandwidth;
-	u64	dscp;
-	u32	latency;
-	u32	limit;
-	u32	memory_limit;
-	u32	mark;
-	u32	mark_mask;
-	struct congestion_policy signal;
-	bool	red_all;
-	bool	victim_arrival;
-	bool	split;
-	struct gentle_red_params red[CBT_CLASSES];
-};
-
-static_assert(sizeof(struct cbt_law) <= AQM_MAX_LAW);
 
 /**
  * struct cbt_class - what is in the queue of a class, and what came and left; an
@@ -202,14 +171,13 @@ struct cbt_vars {
 
 struct cbt_sched_data {
 	struct filter_block	filters;
-	struct cbt_law		law;
-	struct cbt_vars		vars;
 	struct cbt_params	params;
+	struct cbt_vars		vars;
 	struct link_rate	link;
 };
 
 /* The class of a packet that no filter decided. */
-static inline u32 cbt_classify(const struct cbt_law *p,
+static inline u32 cbt_classify(const struct cbt_params *p,
 			       const struct sk_buff *skb)
 {
 	struct ip_class ip = ip_class(skb);
@@ -222,7 +190,8 @@ static inline u32 cbt_classify(const struct cbt_law *p,
 	case IPPROTO_SCTP:
 		return CBT_TCP;
 	}
-	if (p->mark_mask && (skb->mark & p->mark_mask) == p->mark)
+	if (p->mark.selector &&
+	    (skb->mark & p->mark.selector) == p->mark.value)
 		return CBT_TAGGED;
 	return p->dscp & BIT_ULL(ip.dscp) ? CBT_TAGGED : CBT_OTHER;
 }
@@ -290,11 +259,11 @@ static inline enum congestion_signal
 cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_law *p = &q->law;
+	const struct cbt_params *p = &q->params;
 	struct cbt_vars *v = &q->vars;
 	u32 on = p->red_all ? CBT_ALL : CBT_TCP;
 
-	return red_queue_signal(sch, skb, &p->red[on], cbt_red_of(v, on),
+	return red_queue_signal(sch, skb, &p->avg[on], cbt_red_of(v, on),
 				&v->queue.random, &p->signal, forced);
 }
 
@@ -322,7 +291,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	do {
 		count = red_fifo_count(queue);
 		slot = count;
-		if (!q->law.victim_arrival && !red_fifo_is_oversize(queue, skb))
+		if (q->params.victim != CBT_VICTIM_ARRIVAL && !red_fifo_is_oversize(queue, skb))
 			slot = seeded_random_below(&queue->random, count + 1);
 		victim = skb;
 		hit = class;
@@ -383,7 +352,7 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	enum congestion_signal signal = CONGESTION_PASS;
-	const struct cbt_law *p = &q->law;
+	const struct cbt_params *p = &q->params;
 	struct cbt_vars *v = &q->vars;
 	struct cbt_class *cl;
 	enum aqm_drop full;
@@ -392,14 +361,14 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	cl = &v->cls[class];
 	cl->arrivals++;
 
-	red_queue_arrival(&p->red[class], &cl->red,
+	red_queue_arrival(&p->avg[class], &cl->red,
 			  cl->segments * CBT_UNIT);
 	if (unlikely(p->red_all))
-		red_queue_arrival(&p->red[CBT_ALL], &v->queue.red,
+		red_queue_arrival(&p->avg[CBT_ALL], &v->queue.red,
 				  v->queue.held.segments * CBT_UNIT);
 
 	if (unlikely(class != CBT_TCP) &&
-	    cl->red.avg > (u64)p->red[class].max_th << 32) {
+	    cl->red.avg > (u64)p->avg[class].max_th << 32) {
 		cl->threshold_drop++;
 		return cbt_drop(skb, sch, class, CBT_DROP_THRESHOLD, to_free);
 	}
@@ -444,11 +413,11 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (ret)
 		return ret;
 	if (!class || class >= CBT_CLASSES)
-		class = cbt_classify(&q->law, skb);
+		class = cbt_classify(&q->params, skb);
 	if (likely(!held_is_gso(skb)))
 		return cbt_arrival(skb, sch, to_free, 1, class, true);
 	return split_gso_enqueue(skb, sch, to_free, &v->queue.untold,
-				 &v->queue.counters, q->law.split,
+				 &v->queue.counters, q->params.split_gso,
 				 class, cbt_segment);
 }
 
@@ -477,7 +446,7 @@ static void cbt_restart(struct cbt_sched_data *q)
 
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
 		cl = &q->vars.cls[i];
-		gentle_red_init(&cl->red, &q->law.red[i], ktime_get_ns());
+		gentle_red_init(&cl->red, &q->params.avg[i], ktime_get_ns());
 		cl->segments = 0;
 		cl->qlen = 0;
 		cl->backlog = 0;
@@ -488,7 +457,7 @@ static void cbt_reset(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_reset(sch, &q->vars.queue, &q->law.red[CBT_ALL]);
+	red_fifo_reset(sch, &q->vars.queue, &q->params.avg[CBT_ALL]);
 	cbt_restart(q);
 }
 
@@ -528,80 +497,67 @@ static void cbt_shares(const struct cbt_params *p, struct share_class *sh)
 }
 
 /* Set the threshold and the average of each class, and the limit. */
-static u64 cbt_thresholds(struct cbt_law *law, const struct cbt_params *p,
-			  const struct share_class *sh)
+static u64 cbt_thresholds(struct cbt_params *p, const struct share_class *sh)
 {
 	u32 mean = (p->packet_tcp + p->packet_tagged + p->packet_other) / 3;
-	struct gentle_red_params *red, *all = &law->red[CBT_ALL];
+	struct gentle_red_params *red, *all = &p->avg[CBT_ALL];
 	struct share_total total = {};
-	u64 rate = law->bandwidth, q;
+	u64 rate = p->bandwidth, q;
 	u32 i;
 
 	all->ptime = red_fifo_ptime(rate, mean);
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
-		red = &law->red[i];
+		red = &p->avg[i];
 		*red = *all;
 		red->ptime = red_fifo_ptime(rate, sh[i].packet);
 		red->weight = p->class_weight;
-		q = share_law_threshold(&sh[i], rate, law->latency, &total);
+		q = share_law_threshold(&sh[i], rate, p->latency, &total);
 		red->max_th = min_t(u64, q, CBT_MAX_THRESHOLD);
 		if (i == CBT_TCP)
 			red->max_th = p->max ?: cbt_max(q);
 	}
-	if (law->red_all && p->max)
+	if (p->red_all && p->max)
 		total = (struct share_total) { .sum = p->max };
 	all->max_th = p->max ?: cbt_max(total.sum);
-	law->limit = p->limit ?: min_t(u64, share_law_room(&total),
+	p->limit = p->limit ?: min_t(u64, share_law_room(&total),
 				       CBT_MAX_LIMIT);
 	for (i = CBT_ALL; i <= CBT_TCP; i++) {
-		red = &law->red[i];
+		red = &p->avg[i];
 		red->min_th = p->min ?: div_u64(9ULL * red->max_th, 11);
 		red->weight = p->weight ?:
 			      red_fifo_weight(rate, i == CBT_ALL ? mean :
-						    sh[i].packet, law->limit);
+						    sh[i].packet, p->limit);
 	}
 	return total.sum;
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int cbt_derive(struct Qdisc *sch, struct aqm_config *to,
+static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 		      struct netlink_ext_ack *extack)
 {
 	const struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_params *p = to->params;
-	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	u32 longest = max(p->packet_tcp,
-			  max(p->packet_tagged, p->packet_other));
-	const struct gentle_red_params *red;
+	struct cbt_params *p = aqm_params_of(cbt, given);
+	u32 longest = max3(p->packet_tcp, p->packet_tagged, p->packet_other);
 	struct share_class sh[CBT_CLASSES] = {};
-	struct cbt_law *law = to->law;
+	const struct gentle_red_params *red;
 	u64 sum;
 
 	cbt_shares(p, sh);
-	*law = (struct cbt_law) {
-		.red[CBT_ALL]	= {
-			.max_p	= p->probability,
-			.gentle	= p->gentle,
-		},
-		.signal		= AQM_CONGESTION_POLICY(p),
-		.bandwidth	= rate,
-		.dscp		= p->dscp,
-		.latency	= p->latency ?:
-				  share_law_latency(sh + CBT_TCP,
-						    CBT_CLASSES - CBT_TCP,
-						    rate, CBT_LATENCY,
-						    fifo_room(memory_limit)),
-		.memory_limit	= memory_limit,
-		.mark		= p->mark.value,
-		.mark_mask	= p->mark.selector,
-		.red_all	= p->red == CBT_RED_ALL,
-		.victim_arrival	= p->victim == CBT_VICTIM_ARRIVAL,
-		.split		= p->split_gso,
+	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
+	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	p->latency = p->latency ?:
+		     share_law_latency(sh + CBT_TCP, CBT_CLASSES - CBT_TCP,
+				       p->bandwidth, CBT_LATENCY,
+				       fifo_room(p->memory_limit));
+	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
+	p->red_all = p->red == CBT_RED_ALL;
+	p->avg[CBT_ALL] = (struct gentle_red_params) {
+		.max_p	= p->probability,
+		.gentle	= p->gentle,
 	};
-	sum = cbt_thresholds(law, p, sh);
+	sum = cbt_thresholds(p, sh);
 
-	if (red_fifo_ptime(rate, longest) == U32_MAX) {
+	if (red_fifo_ptime(p->bandwidth, longest) == U32_MAX) {
 		NL_SET_ERR_MSG_MOD(extack, "a packet takes too long at this bandwidth");
 		return -EINVAL;
 	}
@@ -611,58 +567,44 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_config *to,
 		NL_SET_ERR_MSG_MOD(extack, "the shares are more than 1 together");
 		return -EINVAL;
 	}
-	red = &law->red[law->red_all ? CBT_ALL : CBT_TCP];
+	red = &p->avg[p->red_all ? CBT_ALL : CBT_TCP];
 	if (red->min_th >= red->max_th) {
 		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
 		return -EINVAL;
 	}
-	if (!aqm_policy_is_right(&law->signal, extack))
+	if (!aqm_policy_is_right(&p->signal, extack))
 		return -EINVAL;
-	red_fifo_warn(sch, memory_limit, extack);
-	if ((u64)law->limit * CBT_UNIT < sum)
+	red_fifo_warn(sch, p->memory_limit, extack);
+	if ((u64)p->limit * CBT_UNIT < sum)
 		NL_SET_ERR_MSG_MOD(extack, "limit is below the sum of the thresholds");
-	return 0;
-}
-
-static void cbt_in_force(void *params, const void *derived)
-{
-	struct cbt_params *p = params;
-	const struct cbt_law *law = derived;
-	const struct gentle_red_params *red;
-
-	red = &law->red[law->red_all ? CBT_ALL : CBT_TCP];
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->latency = law->latency;
 	p->min = red->min_th;
 	p->max = red->max_th;
 	p->weight = red->weight;
-	p->threshold_tagged = law->red[CBT_TAGGED].max_th;
-	p->threshold_other = law->red[CBT_OTHER].max_th;
+	p->threshold_tagged = p->avg[CBT_TAGGED].max_th;
+	p->threshold_other = p->avg[CBT_OTHER].max_th;
+	return 0;
 }
 
-static int cbt_alloc(struct Qdisc *sch, struct aqm_config *to,
-		     struct netlink_ext_ack *extack)
+static int cbt_alloc(struct Qdisc *sch, struct aqm_given *given,
+		     struct aqm_memory *m, struct netlink_ext_ack *extack)
 {
 	const struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_law *law = to->law;
+	const struct cbt_params *p = aqm_params_of(cbt, given);
 
-	return red_fifo_alloc(&q->vars.queue, law->limit, !law->victim_arrival,
-			      &to->memory, extack);
+	return red_fifo_alloc(&q->vars.queue, p->limit, p->victim != CBT_VICTIM_ARRIVAL,
+			      &m->block, extack);
 }
 
-static void cbt_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void cbt_setup(struct Qdisc *sch, struct aqm_given *given,
+		      struct aqm_memory *m)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_params *p = to->params;
-	const struct cbt_law *law = to->law;
+	const struct cbt_params *p = aqm_params_of(cbt, given);
 	int i;
 
 	q->params = *p;
-	q->law = *law;
-	red_fifo_init(sch, &q->vars.queue, to->memory, law->limit,
-		      law->memory_limit, &law->red[CBT_ALL], p->seed);
+	red_fifo_init(sch, &q->vars.queue, m->block, p->limit,
+		      p->memory_limit, &p->avg[CBT_ALL], p->seed);
 	for (i = CBT_TCP; i < CBT_CLASSES; i++)
 		gnet_stats_basic_sync_init(&q->vars.cls[i].sent);
 	cbt_restart(q);
@@ -678,7 +620,7 @@ static u32 cbt_segments(const struct cbt_vars *v, u32 class)
 /* The state as the next arrival would find it. */
 static struct gentle_red_vars cbt_seen(struct cbt_sched_data *q, u32 class)
 {
-	return gentle_red_seen(&q->law.red[class], cbt_red_of(&q->vars, class),
+	return gentle_red_seen(&q->params.avg[class], cbt_red_of(&q->vars, class),
 			       cbt_segments(&q->vars, class), ktime_get_ns());
 }
 
@@ -686,43 +628,42 @@ static struct gentle_red_vars cbt_seen(struct cbt_sched_data *q, u32 class)
  * From now on RED decides by another average: begin that of the whole queue, and
  * the count of arrivals.
  */
-static void cbt_switch(struct cbt_sched_data *q, const struct cbt_law *law)
+static void cbt_switch(struct cbt_sched_data *q, const struct cbt_params *p)
 {
 	struct gentle_red_vars *red = &q->vars.queue.red;
 	int i;
 
 	q->vars.cls[CBT_TCP].red.count = 0;
-	gentle_red_init(red, &law->red[CBT_ALL], ktime_get_ns());
-	for (i = CBT_TCP; i < CBT_CLASSES && law->red_all; i++)
+	gentle_red_init(red, &p->avg[CBT_ALL], ktime_get_ns());
+	for (i = CBT_TCP; i < CBT_CLASSES && p->red_all; i++)
 		red->avg += cbt_seen(q, i).avg;
 }
 
 /* The queue keeps what it has room for. */
-static void cbt_commit(struct Qdisc *sch, struct aqm_config *to)
+static void cbt_commit(struct Qdisc *sch, struct aqm_given *given,
+		       struct aqm_memory *m)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
-	const struct cbt_params *p = to->params;
-	const struct cbt_law *law = to->law;
+	const struct cbt_params *p = aqm_params_of(cbt, given);
 	struct gentle_red_vars *red;
 	u64 now = ktime_get_ns();
 	int i;
 
 	for (i = CBT_ALL; i < CBT_CLASSES; i++) {
 		red = cbt_red_of(&q->vars, i);
-		gentle_red_settle(red, &q->law.red[i], &law->red[i],
+		gentle_red_settle(red, &q->params.avg[i], &p->avg[i],
 				  cbt_segments(&q->vars, i), now);
-		gentle_red_change(red, &q->law.red[i], &law->red[i]);
+		gentle_red_change(red, &q->params.avg[i], &p->avg[i]);
 	}
-	if (law->red_all != q->law.red_all)
-		cbt_switch(q, law);
+	if (p->red_all != q->params.red_all)
+		cbt_switch(q, p);
 	q->params = *p;
-	q->law = *law;
 	if (aqm_changed(p, TCA_CBT_SEED))
 		seeded_random_init(&queue->random, p->seed);
-	to->memory = red_fifo_resize(sch, queue, to->memory, law->limit,
-				     law->memory_limit, !law->victim_arrival,
-				     cbt_evict);
+	m->block = red_fifo_resize(sch, queue, m->block, p->limit,
+				   p->memory_limit,
+				   p->victim != CBT_VICTIM_ARRIVAL, cbt_evict);
 }
 
 static void cbt_destroy(struct Qdisc *sch)
@@ -735,8 +676,8 @@ static void cbt_destroy(struct Qdisc *sch)
 static void cbt_stats(struct Qdisc *sch, void *stats)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	u32 on = q->law.red_all ? CBT_ALL : CBT_TCP;
-	const struct gentle_red_params *p = &q->law.red[on];
+	u32 on = q->params.red_all ? CBT_ALL : CBT_TCP;
+	const struct gentle_red_params *p = &q->params.avg[on];
 	const struct red_fifo *queue = &q->vars.queue;
 	const struct cbt_class *cls = q->vars.cls;
 	struct tc_cbt_qdisc_stats *st = stats;
@@ -760,14 +701,14 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 		.probability	= min_t(u64, gentle_red_probability(p, &red),
 					U32_MAX),
 		.max_p		= red.max_p,
-		.latency	= q->law.latency,
+		.latency	= q->params.latency,
 		.weight		= p->weight,
 		.drop_filter	= queue->counters.drops[AQM_DROP_FILTER],
 	};
-	if (!q->law.red_all)
+	if (!q->params.red_all)
 		st->avg = st->avg_tcp + st->avg_tagged + st->avg_other;
 	AQM_SIGNAL_STATS(st, &queue->counters);
-	red_fifo_stats(st, queue, q->law.bandwidth);
+	red_fifo_stats(st, queue, q->params.bandwidth);
 }
 
 static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -785,7 +726,7 @@ static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	st.cls.avg = cbt_seen(q, cl).avg;
 	st.cls.arrivals = class->arrivals;
 	st.cls.class_id = cl;
-	st.cls.threshold = q->law.red[cl].max_th;
+	st.cls.threshold = q->params.avg[cl].max_th;
 	st.cls.segments = class->segments;
 	st.cls.threshold_drop = class->threshold_drop;
 	st.cls.early_drop = class->early_drop;
@@ -801,13 +742,7 @@ static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 
 static void cbt_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
-	u32 i;
-
-	if (arg->stop)
-		return;
-	for (i = CBT_TCP; i < CBT_CLASSES; i++)
-		if (!tc_qdisc_stats_dump(sch, i, arg))
-			break;
+	aqm_walk(sch, arg, CBT_CLASSES - 1);
 }
 
 static const struct Qdisc_class_ops cbt_class_ops = {
@@ -821,30 +756,9 @@ static const struct Qdisc_class_ops cbt_class_ops = {
 	.dump_stats	= cbt_dump_class_stats,
 };
 
-static struct aqm_kind cbt_kind __read_mostly = {
-	.options	= &cbt_options,
-	.params		= offsetof(struct cbt_sched_data, params),
-	.bandwidth	= TCA_CBT_BANDWIDTH,
-	.link		= offsetof(struct cbt_sched_data, link),
-	.filters	= offsetof(struct cbt_sched_data, filters),
-	.xstats		= sizeof(struct tc_cbt_xstats),
-	.derive		= cbt_derive,
-	.in_force	= cbt_in_force,
-	.alloc		= cbt_alloc,
-	.setup		= cbt_setup,
-	.commit		= cbt_commit,
-	.destroy	= cbt_destroy,
-	.stats		= cbt_stats,
-	.ops		= {
-		.cl_ops		= &cbt_class_ops,
-		.id		= "cbt",
-		.priv_size	= sizeof(struct cbt_sched_data),
-		.enqueue	= cbt_enqueue,
-		.dequeue	= cbt_dequeue,
-		.peek		= qdisc_peek_dequeued,
-		.reset		= cbt_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("cbt");
-MODULE_DESCRIPTION("Class-Based Thresholds (CBT) queue discipline");
-module_aqm_kind(cbt_kind);
+AQM_KIND(cbt, cbt, CBT, "Class-Based Thresholds (CBT)",
+	 .filters	= offsetof(struct cbt_sched_data, filters),
+	 .ops.cl_ops	= &cbt_class_ops,
+	 .ops.peek	= qdisc_peek_dequeued,
+	 .alloc		= cbt_alloc,
+	 .destroy	= cbt_destroy);

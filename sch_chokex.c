@@ -55,40 +55,26 @@
  *    left the queue: it is not averaged, not limited and not drawn.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
  *
- * Parameters, each unless given:
- *	limit		packets				80 ms of the link
- *	min		packets				limit / 3, at least 5
- *	max		packets				(min + limit) / 2
- *	probability	max_p, in units of 2^-32	0.02
- *	weight		of the average, in units of 2^-32	3 limit or 1 s
- *	bandwidth	bytes per second		the device's
- *	avpkt		bytes				1000
- *	candidates	m				1
- *	adaptive	k				candidates instead
- *	gentle, ecn, harddrop, nodrop			0
- *	seed		of the draws			unpredictable
- *	memory_limit	bytes				32 MB
- *	split_gso					1
+ * Options, units and defaults: TC_CHOKEX_OPTIONS.
  */
 
 #include <linux/module.h>
 #include <linux/siphash.h>
-#include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
-#include <aqm/congestion_signal.h>
-#include <aqm/filter_class.h>
 #include <aqm/flow_hash.h>
-#include <aqm/gentle_red.h>
 #include <aqm/kind.h>
-#include <aqm/link_rate.h>
-#include <aqm/options.h>
 #include <aqm/red_fifo.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_chokex.h>
 
-/* The options, and which of them were given. */
+/*
+ * Options as given or derived; what follows from them for the datapath comes
+ * first. Written under the tree lock.
+ */
 struct chokex_params {
-	struct aqm_given	given;
+	struct aqm_given		given;
+	struct gentle_red_params	red;
+	struct congestion_policy	signal;
 
 	TC_CHOKEX_OPTIONS(AQM_PARAM, 0)
 };
@@ -97,31 +83,6 @@ AQM_OPTIONS(chokex_options, struct chokex_params, TC_CHOKEX_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_chokex_qdisc_stats, TC_CHOKEX_QDISC_STATS);
 static_assert(sizeof(struct aqm_common_stats) ==
 	      offsetof(struct tc_chokex_qdisc_stats, avg));
-
-/**
- * struct chokex_law - what follows from the options; written by change under the
- *	tree lock. What each packet needs comes first.
- * @red: RED
- * @signal: what becomes of what RED chooses
- * @split: cut GSO packets up
- * @candidates: m, while @regions is 0
- * @regions: k
- * @limit: packets on the wire
- * @memory_limit: bytes
- * @bandwidth: bytes per second
- */
-struct chokex_law {
-	struct gentle_red_params red;
-	struct congestion_policy signal;
-	bool	split;
-	u32	candidates;
-	u32	regions;
-	u32	limit;
-	u32	memory_limit;
-	u64	bandwidth;
-};
-
-static_assert(sizeof(struct chokex_law) <= AQM_MAX_LAW);
 
 #define CHOKEX_DROP_MATCHED	AQM_DROP_OWN	/* arrivals of a candidate's flow */
 #define CHOKEX_DROP_VICTIM	AQM_DROP_OWN_2	/* those candidates */
@@ -142,9 +103,8 @@ struct chokex_vars {
 
 struct chokex_sched_data {
 	struct filter_block		filters;
-	struct chokex_law		law;
-	struct chokex_vars		vars;
 	struct chokex_params		params;
+	struct chokex_vars		vars;
 	struct link_rate		link;
 };
 
@@ -155,16 +115,16 @@ static u64 chokex_avg_at(u32 th)
 }
 
 /* Draws for an arrival; avg >= min. */
-static u32 chokex_candidates(const struct chokex_law *p, u64 avg)
+static u32 chokex_candidates(const struct chokex_params *p, u64 avg)
 {
 	u64 above = avg - chokex_avg_at(p->red.min_th);
 
-	if (!p->regions)
+	if (!p->adaptive)
 		return p->candidates;
 	if (avg >= chokex_avg_at(p->red.max_th))
-		return 2 * p->regions;
+		return 2 * p->adaptive;
 	/* avg is at most 2^20 packets, so this stays below 2^57. */
-	return 2 + 2 * (u32)(div_u64(above * p->regions,
+	return 2 + 2 * (u32)(div_u64(above * p->adaptive,
 				     p->red.max_th - p->red.min_th) >> 32);
 }
 
@@ -181,7 +141,7 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
-	u32 m = chokex_candidates(&q->law, queue->red.avg);
+	u32 m = chokex_candidates(&q->params, queue->red.avg);
 	struct sk_buff *skb;
 	bool match = false;
 	u32 *tag;
@@ -210,7 +170,7 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
-	const struct chokex_law *p = &q->law;
+	const struct chokex_params *p = &q->params;
 	enum congestion_signal signal;
 	enum aqm_drop cause;
 	bool forced;
@@ -272,7 +232,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return chokex_arrival(skb, sch, to_free, 1, &flow, true);
 	q->vars.flow = flow;
 	return split_gso_enqueue(skb, sch, to_free, &queue->untold,
-				 &queue->counters, q->law.split, 0,
+				 &queue->counters, q->params.split_gso, 0,
 				 chokex_segment);
 }
 
@@ -293,7 +253,7 @@ static void chokex_reset(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_reset(sch, &q->vars.queue, &q->law.red);
+	red_fifo_reset(sch, &q->vars.queue, &q->params.red);
 }
 
 /* A change left no room for a packet. */
@@ -319,54 +279,41 @@ static u32 chokex_min_th(u32 limit, u32 max_th)
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int chokex_derive(struct Qdisc *sch, struct aqm_config *to,
+static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
 			 struct netlink_ext_ack *extack)
 {
 	const struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = to->params;
-	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	u32 limit = p->limit ?: min_t(u32, fifo_limit(rate, memory_limit),
-				      CHOKEX_MAX_LIMIT);
-	u32 min_th = p->min ?: chokex_min_th(limit, p->max);
-	struct chokex_law *law = to->law;
+	struct chokex_params *p = aqm_params_of(chokex, given);
 
-	*law = (struct chokex_law) {
-		.red		= {
-			.min_th	= min_th,
-			.max_th	= p->max ?: DIV_ROUND_UP(min_th + limit, 2),
-			.max_p	= p->probability,
-			.weight	= p->weight ?:
-				  red_fifo_weight(rate, p->avpkt, limit),
-			.ptime	= red_fifo_ptime(rate, p->avpkt),
-			.gentle	= p->gentle,
-		},
-		.signal		= AQM_CONGESTION_POLICY(p),
-		.bandwidth	= rate,
-		.limit		= limit,
-		.memory_limit	= memory_limit,
-		.candidates	= p->candidates,
-		.regions	= p->adaptive,
-		.split		= p->split_gso,
+	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
+	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	p->limit = p->limit ?: min_t(u32, fifo_limit(p->bandwidth,
+						     p->memory_limit),
+				     CHOKEX_MAX_LIMIT);
+	p->min = p->min ?: chokex_min_th(p->limit, p->max);
+	p->max = p->max ?: DIV_ROUND_UP(p->min + p->limit, 2);
+	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
+						 p->limit);
+	if (p->adaptive)
+		p->candidates = 0;
+	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
+	p->red = (struct gentle_red_params) {
+		.min_th	= p->min,
+		.max_th	= p->max,
+		.max_p	= p->probability,
+		.weight	= p->weight,
+		.ptime	= red_fifo_ptime(p->bandwidth, p->avpkt),
+		.gentle	= p->gentle,
 	};
-	if (law->red.ptime == U32_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth");
-		return -EINVAL;
-	}
-	if (law->red.min_th >= law->red.max_th) {
-		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
-		return -EINVAL;
-	}
-	if (!aqm_policy_is_right(&law->signal, extack))
-		return -EINVAL;
-	red_fifo_warn(sch, memory_limit, extack);
-	return 0;
+	return red_fifo_check(sch, &p->red, &p->signal, p->memory_limit,
+			      extack);
 }
 
 /* Each of candidates and adaptive takes the other's place. */
-static int chokex_reconcile(void *params, struct netlink_ext_ack *extack)
+static int chokex_reconcile(struct aqm_given *given,
+			    struct netlink_ext_ack *extack)
 {
-	struct chokex_params *p = params;
+	struct chokex_params *p = aqm_params_of(chokex, given);
 	bool candidates = aqm_changed(p, TCA_CHOKEX_CANDIDATES);
 	bool adaptive = aqm_changed(p, TCA_CHOKEX_ADAPTIVE) && p->adaptive;
 
@@ -383,61 +330,44 @@ static int chokex_reconcile(void *params, struct netlink_ext_ack *extack)
 	return 0;
 }
 
-static void chokex_in_force(void *params, const void *derived)
-{
-	struct chokex_params *p = params;
-	const struct chokex_law *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->min = law->red.min_th;
-	p->max = law->red.max_th;
-	p->weight = law->red.weight;
-	if (law->regions)
-		p->candidates = 0;
-}
-
-static int chokex_alloc(struct Qdisc *sch, struct aqm_config *to,
-			struct netlink_ext_ack *extack)
+static int chokex_alloc(struct Qdisc *sch, struct aqm_given *given,
+			struct aqm_memory *m, struct netlink_ext_ack *extack)
 {
 	const struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_law *law = to->law;
+	const struct chokex_params *p = aqm_params_of(chokex, given);
 
-	return red_fifo_alloc(&q->vars.queue, law->limit, true, &to->memory,
+	return red_fifo_alloc(&q->vars.queue, p->limit, true, &m->block,
 			      extack);
 }
 
-static void chokex_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void chokex_setup(struct Qdisc *sch, struct aqm_given *given,
+			 struct aqm_memory *m)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = to->params;
-	const struct chokex_law *law = to->law;
+	const struct chokex_params *p = aqm_params_of(chokex, given);
 
 	q->params = *p;
-	q->law = *law;
-	red_fifo_init(sch, &q->vars.queue, to->memory, law->limit,
-		      law->memory_limit, &law->red, p->seed);
+	red_fifo_init(sch, &q->vars.queue, m->block, p->limit,
+		      p->memory_limit, &p->red, p->seed);
 	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
 }
 
 /* The queue keeps what it has room for. */
-static void chokex_commit(struct Qdisc *sch, struct aqm_config *to)
+static void chokex_commit(struct Qdisc *sch, struct aqm_given *given,
+			  struct aqm_memory *m)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = to->params;
-	const struct chokex_law *law = to->law;
+	const struct chokex_params *p = aqm_params_of(chokex, given);
 	struct red_fifo *queue = &q->vars.queue;
 
-	gentle_red_settle(&queue->red, &q->law.red, &law->red,
+	gentle_red_settle(&queue->red, &q->params.red, &p->red,
 			  queue->held.segments, ktime_get_ns());
-	gentle_red_change(&queue->red, &q->law.red, &law->red);
+	gentle_red_change(&queue->red, &q->params.red, &p->red);
 	q->params = *p;
-	q->law = *law;
 	if (aqm_changed(p, TCA_CHOKEX_SEED))
 		seeded_random_init(&queue->random, p->seed);
-	to->memory = red_fifo_resize(sch, queue, to->memory, law->limit,
-				     law->memory_limit, true, chokex_evict);
+	m->block = red_fifo_resize(sch, queue, m->block, p->limit,
+				   p->memory_limit, true, chokex_evict);
 }
 
 static void chokex_destroy(struct Qdisc *sch)
@@ -452,70 +382,27 @@ static void chokex_stats(struct Qdisc *sch, void *stats)
 	const struct chokex_sched_data *q = qdisc_priv(sch);
 	const struct red_fifo *queue = &q->vars.queue;
 	const u64 *drops = queue->counters.drops;
-	const struct gentle_red_params *p = &q->law.red;
+	const struct gentle_red_params *p = &q->params.red;
 	struct tc_chokex_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
 	red = gentle_red_seen(p, &queue->red, queue->held.segments,
 			      ktime_get_ns());
-	red_fifo_stats(st, queue, q->law.bandwidth);
-	st->avg = red.avg;
+	red_fifo_stats(st, queue, q->params.bandwidth);
 	st->drawn = q->vars.drawn;
 	st->matched = drops[CHOKEX_DROP_MATCHED];
 	st->victims = drops[CHOKEX_DROP_VICTIM];
 	AQM_SIGNAL_STATS(st, &queue->counters);
-	st->segments = queue->held.segments;
+	RED_FIFO_STATS(st, p, &red, queue->held.segments);
 	if (red.avg >= chokex_avg_at(p->min_th))
-		st->candidates = chokex_candidates(&q->law, red.avg);
-	st->probability = min_t(u64, gentle_red_probability(p, &red), U32_MAX);
-	st->max_p = red.max_p;
-	st->min_th = p->min_th;
-	st->max_th = p->max_th;
-	st->weight = p->weight;
-	st->ptime = p->ptime;
-	st->count = red.count;
+		st->candidates = chokex_candidates(&q->params, red.avg);
 	st->drop_filter = drops[AQM_DROP_FILTER];
 }
 
-/* Flows have no state: there is no class to show. */
-static void chokex_walk(struct Qdisc *sch, struct qdisc_walker *arg)
-{
-}
-
-static const struct Qdisc_class_ops chokex_class_ops = {
-	.leaf		= filter_class_leaf,
-	.find		= filter_class_find,
-	.walk		= chokex_walk,
-	.tcf_block	= aqm_tcf_block,
-	.bind_tcf	= filter_class_bind,
-	.unbind_tcf	= filter_class_unbind,
-};
-
-static struct aqm_kind chokex_kind __read_mostly = {
-	.options	= &chokex_options,
-	.params		= offsetof(struct chokex_sched_data, params),
-	.bandwidth	= TCA_CHOKEX_BANDWIDTH,
-	.link		= offsetof(struct chokex_sched_data, link),
-	.filters	= offsetof(struct chokex_sched_data, filters),
-	.xstats		= sizeof(struct tc_chokex_xstats),
-	.reconcile	= chokex_reconcile,
-	.derive		= chokex_derive,
-	.in_force	= chokex_in_force,
-	.alloc		= chokex_alloc,
-	.setup		= chokex_setup,
-	.commit		= chokex_commit,
-	.destroy	= chokex_destroy,
-	.stats		= chokex_stats,
-	.ops		= {
-		.cl_ops		= &chokex_class_ops,
-		.id		= "chokex",
-		.priv_size	= sizeof(struct chokex_sched_data),
-		.enqueue	= chokex_enqueue,
-		.dequeue	= chokex_dequeue,
-		.peek		= qdisc_peek_dequeued,
-		.reset		= chokex_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("chokex");
-MODULE_DESCRIPTION("CHOKe, M-CHOKe and A-CHOKe queue discipline");
-module_aqm_kind(chokex_kind);
+AQM_KIND(chokex, chokex, CHOKEX, "CHOKe, M-CHOKe and A-CHOKe",
+	 .filters	= offsetof(struct chokex_sched_data, filters),
+	 .ops.cl_ops	= &filter_class_ops,
+	 .ops.peek	= qdisc_peek_dequeued,
+	 .reconcile	= chokex_reconcile,
+	 .alloc		= chokex_alloc,
+	 .destroy	= chokex_destroy);

@@ -47,79 +47,38 @@
  *    nosplit_gso it is one arrival, which counts its segments in the queue's
  *    length: lengths are in packets on the wire.
  *
- * Parameters, each unless given:
- *	limit		packets				80 ms of the link
- *	rtt		us				100000
- *	min		Bmin, packets			5
- *	vector		v_max, bits			5000
- *	clear		t_clear, us			4000000
- *	weight		of the average, in units of 2^-32	1 s
- *	bandwidth	bytes per second		the device's
- *	avpkt		bytes				1000
- *	gentle, wait					1
- *	ecn, harddrop, nodrop				0
- *	seed		of the random numbers		unpredictable
- *	memory_limit	bytes				32 MB
- *	split_gso					1
+ * Options, units and defaults: TC_FPQ_OPTIONS.
  */
 
 #include <linux/module.h>
 #include <linux/siphash.h>
-#include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include <aqm/congestion_signal.h>
-#include <aqm/fifo_limit.h>
 #include <aqm/flow_count.h>
 #include <aqm/flow_hash.h>
 #include <aqm/flow_proportional.h>
-#include <aqm/gentle_red.h>
 #include <aqm/kind.h>
-#include <aqm/link_rate.h>
-#include <aqm/options.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_fifo.h>
-#include <aqm/seeded_random.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fpq.h>
 
 #define FPQ_INTERVAL	7500000ULL	/* ns between two settings of Bmax and Pmax */
 
-/* The options, and which of them were given. */
+/*
+ * Options as given or derived; what follows from them for the datapath comes
+ * first. Written under the tree lock.
+ */
 struct fpq_params {
-	struct aqm_given	given;
+	struct aqm_given		given;
+	struct gentle_red_params	red;
+	struct congestion_policy	signal;
+	u32				pipe;	/* P, packets */
 
 	TC_FPQ_OPTIONS(AQM_PARAM, 0)
 };
 
 AQM_OPTIONS(fpq_options, struct fpq_params, TC_FPQ_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_fpq_qdisc_stats, TC_FPQ_QDISC_STATS);
-
-/**
- * struct fpq_law - what follows from the options; written by change under the
- *	tree lock
- * @red: RED, but for max_th and max_p
- * @signal: what becomes of what RED chooses
- * @clear: t_clear, ns
- * @bandwidth: bytes per second
- * @limit: packets on the wire
- * @memory_limit: bytes
- * @pipe: P, packets
- * @bits: v_max
- * @split: cut GSO packets up
- */
-struct fpq_law {
-	struct gentle_red_params red;
-	struct congestion_policy signal;
-	u64	clear;
-	u64	bandwidth;
-	u32	limit;
-	u32	memory_limit;
-	u32	pipe;
-	u32	bits;
-	bool	split;
-};
-
-static_assert(sizeof(struct fpq_law) <= AQM_MAX_LAW);
 
 /**
  * struct fpq_vars - state of the datapath; under the qdisc lock
@@ -145,22 +104,20 @@ struct fpq_vars {
 
 /**
  * struct fpq_sched_data - a discipline
- * @law: what is in force
+ * @params: parameters in force
  * @vars: state of the datapath
- * @params: configuration
  * @link: the device's speed
  */
 struct fpq_sched_data {
-	struct fpq_law			law;
-	struct fpq_vars			vars;
 	struct fpq_params		params;
+	struct fpq_vars			vars;
 	struct link_rate		link;
 };
 
 /* Set Bmax and Pmax for the flows that there are at @now. */
 static void fpq_adjust(struct fpq_sched_data *q, u64 now)
 {
-	const struct fpq_law *p = &q->law;
+	const struct fpq_params *p = &q->params;
 	struct fpq_vars *v = &q->vars;
 	u32 flows = max(v->flows.count, 1U);
 
@@ -178,14 +135,14 @@ static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				       u32 class)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
-	const struct fpq_law *p = &q->law;
+	const struct fpq_params *p = &q->params;
 	enum congestion_signal signal;
 	struct fpq_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 	bool forced;
 	int lost;
 
-	flow_count_advance(&v->flows, p->clear, now);
+	flow_count_advance(&v->flows, (u64)p->clear * NSEC_PER_USEC, now);
 	flow_count_see(&v->flows, flow_hash(skb, &v->flow_key));
 	if (unlikely(now >= v->adjust_at))
 		fpq_adjust(q, now);
@@ -206,7 +163,7 @@ static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct fpq_sched_data *q = qdisc_priv(sch);
 
 	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.untold,
-				 &q->vars.fifo.counters, q->law.split,
+				 &q->vars.fifo.counters, q->params.split_gso,
 				 fpq_arrival);
 }
 
@@ -221,14 +178,8 @@ static void fpq_departed(struct Qdisc *sch, const struct sk_buff *skb)
 static struct sk_buff *fpq_dequeue(struct Qdisc *sch)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
-	struct sk_buff *skb;
 
-	skb = plain_fifo_take(sch, &q->vars.fifo);
-	if (!skb)
-		return NULL;
-	fpq_departed(sch, skb);
-	plain_fifo_sent(sch, &q->vars.fifo, skb);
-	return skb;
+	return plain_fifo_dequeue(sch, &q->vars.fifo, fpq_departed);
 }
 
 static void fpq_reset(struct Qdisc *sch)
@@ -241,136 +192,115 @@ static void fpq_reset(struct Qdisc *sch)
 	if (!v->flows.words)
 		return;
 	plain_fifo_reset(sch, &v->fifo);
-	gentle_red_init(&v->red, &q->law.red, now);
+	gentle_red_init(&v->red, &q->params.red, now);
 	flow_count_clear(&v->flows, now);
 	fpq_adjust(q, now);
 }
 
 /* P */
-static u32 fpq_pipe(const struct fpq_params *p, u64 rate)
+static u32 fpq_pipe(const struct fpq_params *p)
 {
-	u64 pipe = div_u64(mul_u64_u32_div(rate, p->rtt, USEC_PER_SEC),
-			   p->avpkt);
+	u64 pipe = div_u64(mul_u64_u32_div(p->bandwidth, p->rtt,
+					   USEC_PER_SEC), p->avpkt);
 
 	return clamp_t(u64, pipe, 1, FLOW_PROPORTIONAL_PIPE);
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int fpq_derive(struct Qdisc *sch, struct aqm_config *to,
+static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 		      struct netlink_ext_ack *extack)
 {
 	const struct fpq_sched_data *q = qdisc_priv(sch);
-	const struct fpq_params *p = to->params;
-	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	u64 pps = div_u64(rate, p->avpkt);
-	struct fpq_law *law = to->law;
+	struct fpq_params *p = aqm_params_of(fpq, given);
+	u64 pps;
+	int err;
 
-	*law = (struct fpq_law) {
-		.red		= {
-			.min_th	= p->min,
-			.weight	= p->weight ?:
-				  gentle_red_auto_weight(min_t(u64, pps,
-							       U32_MAX)),
-			.ptime	= red_fifo_ptime(rate, p->avpkt),
-			.gentle	= p->gentle,
-			.wait	= p->wait,
-		},
-		.signal		= AQM_CONGESTION_POLICY(p),
-		.clear		= (u64)p->clear * NSEC_PER_USEC,
-		.bandwidth	= rate,
-		.limit		= p->limit ?: fifo_limit(rate, memory_limit),
-		.memory_limit	= memory_limit,
-		.pipe		= fpq_pipe(p, rate),
-		.bits		= p->vector,
-		.split		= p->split_gso,
+	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
+	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	pps = div_u64(p->bandwidth, p->avpkt);
+	p->weight = p->weight ?:
+		    gentle_red_auto_weight(min_t(u64, pps, U32_MAX));
+	p->pipe = fpq_pipe(p);
+	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
+	/* fpq_adjust() sets max_th and max_p. */
+	p->red = (struct gentle_red_params) {
+		.min_th	= p->min,
+		.weight	= p->weight,
+		.ptime	= red_fifo_ptime(p->bandwidth, p->avpkt),
+		.gentle	= p->gentle,
+		.wait	= p->wait,
 	};
-	if (law->red.ptime == U32_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth");
-		return -EINVAL;
-	}
-	if (!aqm_policy_is_right(&law->signal, extack))
-		return -EINVAL;
-	red_fifo_warn(sch, memory_limit, extack);
-	if (law->limit <= law->red.min_th)
+	err = red_fifo_check(sch, &p->red, &p->signal, p->memory_limit, extack);
+	if (err)
+		return err;
+	if (p->limit <= p->min)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
 	return 0;
 }
 
-static void fpq_in_force(void *params, const void *derived)
-{
-	struct fpq_params *p = params;
-	const struct fpq_law *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->weight = law->red.weight;
-}
-
 /* A vector of so many bits, unless there is one. */
-static int fpq_alloc(struct Qdisc *sch, struct aqm_config *to,
-		     struct netlink_ext_ack *extack)
+static int fpq_alloc(struct Qdisc *sch, struct aqm_given *given,
+		     struct aqm_memory *m, struct netlink_ext_ack *extack)
 {
 	const struct fpq_sched_data *q = qdisc_priv(sch);
-	const struct fpq_law *law = to->law;
+	const struct fpq_params *p = aqm_params_of(fpq, given);
 
-	if (law->bits == q->vars.flows.bits)
+	if (p->vector == q->vars.flows.bits)
 		return 0;
-	to->memory = kvmalloc_array(flow_count_words(law->bits), sizeof(u64),
-				    GFP_KERNEL_ACCOUNT);
-	if (to->memory)
+	m->block = kvmalloc_array(flow_count_words(p->vector), sizeof(u64),
+				  GFP_KERNEL_ACCOUNT);
+	if (m->block)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the vector");
 	return -ENOMEM;
 }
 
-static void fpq_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void fpq_setup(struct Qdisc *sch, struct aqm_given *given,
+		      struct aqm_memory *m)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
-	const struct fpq_params *p = to->params;
-	const struct fpq_law *law = to->law;
+	const struct fpq_params *p = aqm_params_of(fpq, given);
 	struct fpq_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 
 	q->params = *p;
-	q->law = *law;
-	plain_fifo_init(sch, &v->fifo, law->limit, law->memory_limit);
-	gentle_red_init(&v->red, &law->red, now);
-	flow_count_init(&v->flows, to->memory, law->bits, now);
+	plain_fifo_init(sch, &v->fifo, p->limit, p->memory_limit);
+	gentle_red_init(&v->red, &p->red, now);
+	flow_count_init(&v->flows, m->block, p->vector, now);
 	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
 	seeded_random_init(&v->random, p->seed);
 	fpq_adjust(q, now);
 }
 
 /* Another vector begins empty: the flows are counted anew. */
-static void fpq_commit(struct Qdisc *sch, struct aqm_config *to)
+static void fpq_commit(struct Qdisc *sch, struct aqm_given *given,
+		       struct aqm_memory *m)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
-	const struct fpq_params *p = to->params;
-	const struct fpq_law *law = to->law;
+	const struct fpq_params *p = aqm_params_of(fpq, given);
 	struct fpq_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 	u64 *words;
 
-	/* Bits that are due fell due under the old law. */
-	flow_count_advance(&v->flows, q->law.clear, now);
-	/* What is left of a bit's time was counted in the old law's bits. */
-	if (law->clear != q->law.clear)
+	/* Bits that are due fell due under the old parameters. */
+	flow_count_advance(&v->flows, (u64)q->params.clear * NSEC_PER_USEC,
+			   now);
+	/* What is left of a bit's time was counted in the old bits. */
+	if (p->clear != q->params.clear)
 		v->flows.cleared_at = now;
-	gentle_red_settle(&v->red, &v->rule, &law->red, v->fifo.held.segments,
+	gentle_red_settle(&v->red, &v->rule, &p->red, v->fifo.held.segments,
 			  now);
 	q->params = *p;
-	q->law = *law;
 	if (aqm_changed(p, TCA_FPQ_SEED))
 		seeded_random_init(&v->random, p->seed);
-	if (to->memory) {
+	if (m->block) {
 		words = v->flows.words;
-		flow_count_init(&v->flows, to->memory, law->bits, now);
-		to->memory = words;
+		flow_count_init(&v->flows, m->block, p->vector, now);
+		m->block = words;
 	}
 	fpq_adjust(q, now);
-	plain_fifo_resize(sch, &v->fifo, law->limit, law->memory_limit,
+	plain_fifo_resize(sch, &v->fifo, p->limit, p->memory_limit,
 			  fpq_departed);
 }
 
@@ -391,46 +321,17 @@ static void fpq_stats(struct Qdisc *sch, void *stats)
 	struct gentle_red_vars red;
 
 	red = gentle_red_seen(&v->rule, &v->red, v->fifo.held.segments, now);
-	plain_fifo_stats(st, &v->fifo, q->law.bandwidth);
+	plain_fifo_stats(st, &v->fifo, q->params.bandwidth);
 	AQM_SIGNAL_STATS(st, &v->fifo.counters);
-	st->avg = red.avg;
-	st->flows = flow_count_seen(&v->flows, q->law.clear, now);
+	RED_FIFO_STATS(st, &v->rule, &red, v->fifo.held.segments);
+	st->flows = flow_count_seen(&v->flows,
+				    (u64)q->params.clear * NSEC_PER_USEC, now);
 	st->target = v->target;
-	st->max_th = v->rule.max_th;
-	st->max_p = v->rule.max_p;
-	st->probability = min_t(u64, gentle_red_probability(&v->rule, &red),
-				U32_MAX);
-	st->segments = v->fifo.held.segments;
-	st->pipe = q->law.pipe;
-	st->min_th = v->rule.min_th;
-	st->weight = v->rule.weight;
-	st->ptime = v->rule.ptime;
+	st->pipe = q->params.pipe;
 	st->vector = v->flows.bits;
-	st->count = red.count;
 }
 
-static struct aqm_kind fpq_kind __read_mostly = {
-	.options	= &fpq_options,
-	.params		= offsetof(struct fpq_sched_data, params),
-	.bandwidth	= TCA_FPQ_BANDWIDTH,
-	.link		= offsetof(struct fpq_sched_data, link),
-	.xstats		= sizeof(struct tc_fpq_xstats),
-	.derive		= fpq_derive,
-	.in_force	= fpq_in_force,
-	.alloc		= fpq_alloc,
-	.setup		= fpq_setup,
-	.commit		= fpq_commit,
-	.destroy	= fpq_destroy,
-	.stats		= fpq_stats,
-	.ops		= {
-		.id		= "fpq",
-		.priv_size	= sizeof(struct fpq_sched_data),
-		.enqueue	= fpq_enqueue,
-		.dequeue	= fpq_dequeue,
-		.peek		= qdisc_peek_head,
-		.reset		= fpq_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("fpq");
-MODULE_DESCRIPTION("Flow-Proportional Queuing with RED (FPQ-RED) queue discipline");
-module_aqm_kind(fpq_kind);
+AQM_KIND(fpq, fpq, FPQ, "Flow-Proportional Queuing with RED (FPQ-RED)",
+	 .ops.peek	= qdisc_peek_head,
+	 .alloc		= fpq_alloc,
+	 .destroy	= fpq_destroy);

@@ -67,40 +67,16 @@
  *    nosplit_gso it is one arrival, which counts its segments in all lengths, that
  *    of its flow too.
  *
- * Parameters, each unless given:
- *	limit		packets				80 ms of the link
- *	min		packets				limit / 4, at most rtt
- *	max		packets				2 min
- *	minq		packets				4, or 2 below a limit of 400
- *	probability	max_p, in units of 2^-32	0.02
- *	weight		of the average, in units of 2^-32	3 limit or 1 s
- *	rtt		us				100000
- *	bandwidth	bytes per second		the device's
- *	avpkt		bytes				1000
- *	two_packet					1
- *	ecn, harddrop, nodrop				0
- *	seed		of the random numbers		unpredictable
- *	memory_limit	bytes				32 MB
- *	split_gso					1
+ * Options, units and defaults: TC_FRED_OPTIONS.
  */
 
 #include <linux/module.h>
-#include <net/netlink.h>
-#include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <aqm/active_flows.h>
-#include <aqm/congestion_signal.h>
-#include <aqm/fifo_limit.h>
-#include <aqm/filter_class.h>
 #include <aqm/flow_hash.h>
-#include <aqm/gentle_red.h>
-#include <aqm/held.h>
 #include <aqm/kind.h>
-#include <aqm/link_rate.h>
-#include <aqm/options.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_fifo.h>
-#include <aqm/seeded_random.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fred.h>
 
@@ -112,40 +88,20 @@
 #define FRED_DROP_TWICE	AQM_DROP_OWN_2	/* more than 2 avgcq from max on */
 #define FRED_DROP_AVGCQ	AQM_DROP_OWN_3	/* avgcq, after two strikes */
 
-/* The options, and which of them were given. */
+/*
+ * Options as given or derived; what follows from them for the datapath comes
+ * first. Written under the tree lock.
+ */
 struct fred_params {
-	struct aqm_given	given;
+	struct aqm_given		given;
+	struct gentle_red_params	red;
+	struct congestion_policy	signal;
 
 	TC_FRED_OPTIONS(AQM_PARAM, 0)
 };
 
 AQM_OPTIONS(fred_options, struct fred_params, TC_FRED_OPTIONS);
 AQM_STATS_ARE_WHOLE(struct tc_fred_qdisc_stats, TC_FRED_QDISC_STATS);
-
-/**
- * struct fred_law - what follows from the options; written by change under the
- *	tree lock
- * @red: RED
- * @signal: what becomes of what RED chooses
- * @bandwidth: bytes per second
- * @limit: packets on the wire
- * @memory_limit: bytes
- * @minq: packets of a flow, below which it is spared
- * @two_packet: queue up to two packets of each flow from max on
- * @split: cut GSO packets up
- */
-struct fred_law {
-	struct gentle_red_params red;
-	struct congestion_policy signal;
-	u64	bandwidth;
-	u32	limit;
-	u32	memory_limit;
-	u32	minq;
-	bool	two_packet;
-	bool	split;
-};
-
-static_assert(sizeof(struct fred_law) <= AQM_MAX_LAW);
 
 /**
  * struct fred_vars - state of the datapath; under the qdisc lock
@@ -169,16 +125,14 @@ struct fred_vars {
 
 /**
  * struct fred_sched_data - a discipline
- * @law: what is in force
+ * @params: parameters in force
  * @vars: state of the datapath
- * @params: configuration
  * @link: the device's speed
  * @filters: those that name flows
  */
 struct fred_sched_data {
-	struct fred_law			law;
-	struct fred_vars		vars;
 	struct fred_params		params;
+	struct fred_vars		vars;
 	struct link_rate		link;
 	struct filter_block		filters;
 };
@@ -205,7 +159,7 @@ static u64 fred_length(u32 packets)
 	return (u64)packets << 32;
 }
 
-static bool fred_is_crowded(const struct fred_law *p, u64 avg)
+static bool fred_is_crowded(const struct fred_params *p, u64 avg)
 {
 	return avg >= fred_length(p->red.max_th);
 }
@@ -216,7 +170,7 @@ static u64 fred_avgcq(const struct fred_vars *v, u64 avg)
 	return max(div_u64(avg, max(v->flows.count, 1U)), fred_length(1));
 }
 
-static u32 fred_maxq(const struct fred_law *p, u64 avg)
+static u32 fred_maxq(const struct fred_params *p, u64 avg)
 {
 	return p->two_packet && fred_is_crowded(p, avg) ? FRED_FEW :
 							  p->red.min_th;
@@ -228,9 +182,9 @@ static enum aqm_drop fred_strike(const struct fred_sched_data *q,
 {
 	u64 qlen = fred_length(flow->qlen), avg = q->vars.red.avg;
 
-	if (flow->qlen >= fred_maxq(&q->law, avg))
+	if (flow->qlen >= fred_maxq(&q->params, avg))
 		return FRED_DROP_MAXQ;
-	if (fred_is_crowded(&q->law, avg) && qlen > 2 * avgcq)
+	if (fred_is_crowded(&q->params, avg) && qlen > 2 * avgcq)
 		return FRED_DROP_TWICE;
 	if (flow->strikes > 1 && qlen >= avgcq)
 		return FRED_DROP_AVGCQ;
@@ -242,7 +196,7 @@ static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
 					   const struct active_flow *flow,
 					   u64 avgcq)
 {
-	const struct fred_law *p = &q->law;
+	const struct fred_params *p = &q->params;
 	struct fred_vars *v = &q->vars;
 	u64 p_b = gentle_red_probability(&p->red, &v->red);
 	bool drop = false;
@@ -266,7 +220,7 @@ static void fred_sample(struct fred_sched_data *q)
 {
 	struct gentle_red_vars *red = &q->vars.red;
 
-	red->avg = gentle_red_fold(red->avg, q->law.red.weight,
+	red->avg = gentle_red_fold(red->avg, q->params.red.weight,
 				   q->vars.fifo.held.segments);
 }
 
@@ -293,7 +247,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct active_flow none = {}, *flow = &none;
 	struct fred_sched_data *q = qdisc_priv(sch);
-	const struct fred_law *p = &q->law;
+	const struct fred_params *p = &q->params;
 	enum gentle_red_verdict verdict;
 	enum congestion_signal signal;
 	struct fred_vars *v = &q->vars;
@@ -347,7 +301,7 @@ static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	v->number = minor ? flow_hash_of_class(minor, &v->flow_key) :
 			    flow_hash(skb, &v->flow_key);
 	return split_gso_arrival(skb, sch, to_free, &v->fifo.untold,
-				 &v->fifo.counters, q->law.split, fred_arrival);
+				 &v->fifo.counters, q->params.split_gso, fred_arrival);
 }
 
 /* The first packet has left the queue. */
@@ -391,7 +345,7 @@ static void fred_reset(struct Qdisc *sch)
 	if (!v->flows.flows)
 		return;
 	plain_fifo_reset(sch, &v->fifo);
-	gentle_red_init(&v->red, &q->law.red, ktime_get_ns());
+	gentle_red_init(&v->red, &q->params.red, ktime_get_ns());
 	active_flows_clear(&v->flows);
 	v->struck = 0;
 }
@@ -400,142 +354,115 @@ static void fred_reset(struct Qdisc *sch)
  * A quarter of the limit, or a round trip's packets, but two packets; and half of
  * max where that is given.
  */
-static u32 fred_min_th(const struct fred_params *p, u64 rate, u32 limit)
+static u32 fred_min_th(const struct fred_params *p)
 {
-	u64 pipe = div_u64(mul_u64_u32_div(rate, p->rtt, USEC_PER_SEC),
-			   p->avpkt);
-
-	u64 min_th = max_t(u64, min_t(u64, limit / 4, pipe), FRED_FEW);
+	u64 pipe = div_u64(mul_u64_u32_div(p->bandwidth, p->rtt,
+					   USEC_PER_SEC), p->avpkt);
+	u64 min_th = max_t(u64, min_t(u64, p->limit / 4, pipe), FRED_FEW);
 
 	return p->max ? max(min_t(u64, min_th, p->max / 2), 1ULL) : min_th;
 }
 
 /* Derive what follows from the options, and see whether it makes sense. */
-static int fred_derive(struct Qdisc *sch, struct aqm_config *to,
+static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
 	const struct fred_sched_data *q = qdisc_priv(sch);
-	const struct fred_params *p = to->params;
-	u64 rate = link_rate_in_force(&q->link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	u32 limit = p->limit ?: min_t(u32, fifo_limit(rate, memory_limit),
-				      FRED_MAX_LIMIT);
-	u32 min_th = p->min ?: fred_min_th(p, rate, limit);
-	struct fred_law *law = to->law;
+	struct fred_params *p = aqm_params_of(fred, given);
+	int err;
 
-	*law = (struct fred_law) {
-		.red		= {
-			.min_th	= min_th,
-			.max_th	= p->max ?: min_t(u64, 2ULL * min_th,
-						  GENTLE_RED_MAX_TH),
-			.max_p	= p->probability,
-			/* Two samples a packet. */
-			.weight	= p->weight ?:
-				  red_fifo_weight(2 * rate, p->avpkt, 2 * limit),
-			.ptime	= red_fifo_ptime(2 * rate, p->avpkt),
-		},
-		.signal		= AQM_CONGESTION_POLICY(p),
-		.bandwidth	= rate,
-		.limit		= limit,
-		.memory_limit	= memory_limit,
-		.minq		= p->minq ?: limit < 4 * FRED_MANY ? 2 : 4,
-		.two_packet	= p->two_packet,
-		.split		= p->split_gso,
+	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
+	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
+	p->limit = p->limit ?: min_t(u32, fifo_limit(p->bandwidth,
+						     p->memory_limit),
+				     FRED_MAX_LIMIT);
+	p->min = p->min ?: fred_min_th(p);
+	p->max = p->max ?: min_t(u64, 2ULL * p->min, GENTLE_RED_MAX_TH);
+	p->minq = p->minq ?: p->limit < 4 * FRED_MANY ? 2 : 4;
+	/* Two samples a packet. */
+	p->weight = p->weight ?: red_fifo_weight(2 * p->bandwidth, p->avpkt,
+						 2 * p->limit);
+	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
+	p->red = (struct gentle_red_params) {
+		.min_th	= p->min,
+		.max_th	= p->max,
+		.max_p	= p->probability,
+		.weight	= p->weight,
+		.ptime	= red_fifo_ptime(2 * p->bandwidth, p->avpkt),
 	};
-	if (law->red.ptime == U32_MAX) {
+	if (p->red.ptime == U32_MAX) {
 		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 8 s at this bandwidth");
 		return -EINVAL;
 	}
-	if (law->red.min_th >= law->red.max_th) {
-		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
-		return -EINVAL;
-	}
-	if (!aqm_policy_is_right(&law->signal, extack))
-		return -EINVAL;
-	if (limit <= min_th)
+	err = red_fifo_check(sch, &p->red, &p->signal, p->memory_limit, extack);
+	if (err)
+		return err;
+	if (p->limit <= p->min)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
-	red_fifo_warn(sch, memory_limit, extack);
 	return 0;
 }
 
-static void fred_in_force(void *params, const void *derived)
-{
-	struct fred_params *p = params;
-	const struct fred_law *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->min = law->red.min_th;
-	p->max = law->red.max_th;
-	p->minq = law->minq;
-	p->weight = law->red.weight;
-}
-
 /* A table of as many flows as there can be packets, unless there is one. */
-static int fred_alloc(struct Qdisc *sch, struct aqm_config *to,
-		      struct netlink_ext_ack *extack)
+static int fred_alloc(struct Qdisc *sch, struct aqm_given *given,
+		      struct aqm_memory *m, struct netlink_ext_ack *extack)
 {
 	const struct fred_sched_data *q = qdisc_priv(sch);
-	const struct fred_law *law = to->law;
+	const struct fred_params *p = aqm_params_of(fred, given);
 
-	if (law->limit == q->vars.flows.capacity)
+	if (p->limit == q->vars.flows.capacity)
 		return 0;
-	to->memory = kvmalloc(active_flows_size(law->limit),
-			      GFP_KERNEL_ACCOUNT);
-	if (to->memory)
+	m->block = kvmalloc(active_flows_size(p->limit), GFP_KERNEL_ACCOUNT);
+	if (m->block)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flows");
 	return -ENOMEM;
 }
 
-static void fred_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void fred_setup(struct Qdisc *sch, struct aqm_given *given,
+		       struct aqm_memory *m)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
-	const struct fred_params *p = to->params;
-	const struct fred_law *law = to->law;
+	const struct fred_params *p = aqm_params_of(fred, given);
 	struct fred_vars *v = &q->vars;
 
 	q->params = *p;
-	q->law = *law;
-	plain_fifo_init(sch, &v->fifo, law->limit, law->memory_limit);
-	gentle_red_init(&v->red, &law->red, ktime_get_ns());
-	active_flows_init(&v->flows, to->memory, law->limit);
+	plain_fifo_init(sch, &v->fifo, p->limit, p->memory_limit);
+	gentle_red_init(&v->red, &p->red, ktime_get_ns());
+	active_flows_init(&v->flows, m->block, p->limit);
 	seeded_random_init(&v->random, p->seed);
 	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
 }
 
 /* Another table: the packets are told their flows' new slots. */
-static void fred_move(struct Qdisc *sch, struct aqm_config *to, u32 limit)
+static void fred_move(struct Qdisc *sch, struct aqm_memory *m, u32 limit)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
 	struct active_flow *old;
 	struct sk_buff *skb;
 
-	old = active_flows_move(&q->vars.flows, to->memory, limit);
+	old = active_flows_move(&q->vars.flows, m->block, limit);
 	for (skb = sch->q.head; skb; skb = skb->next)
 		fred_cb(skb)->flow = old[fred_cb(skb)->flow].next;
-	to->memory = old;
+	m->block = old;
 }
 
-static void fred_commit(struct Qdisc *sch, struct aqm_config *to)
+static void fred_commit(struct Qdisc *sch, struct aqm_given *given,
+			struct aqm_memory *m)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
-	const struct fred_params *p = to->params;
-	const struct fred_law *law = to->law;
+	const struct fred_params *p = aqm_params_of(fred, given);
 	struct fred_vars *v = &q->vars;
 
-	gentle_red_settle(&v->red, &q->law.red, &law->red,
+	gentle_red_settle(&v->red, &q->params.red, &p->red,
 			  v->fifo.held.segments, ktime_get_ns());
-	gentle_red_change(&v->red, &q->law.red, &law->red);
+	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
-	q->law = *law;
 	if (aqm_changed(p, TCA_FRED_SEED))
 		seeded_random_init(&v->random, p->seed);
-	plain_fifo_resize(sch, &v->fifo, law->limit, law->memory_limit,
+	plain_fifo_resize(sch, &v->fifo, p->limit, p->memory_limit,
 			  fred_departed);
-	if (to->memory)
-		fred_move(sch, to, law->limit);
+	if (m->block)
+		fred_move(sch, m, p->limit);
 }
 
 static void fred_destroy(struct Qdisc *sch)
@@ -549,77 +476,34 @@ static void fred_destroy(struct Qdisc *sch)
 static void fred_stats(struct Qdisc *sch, void *stats)
 {
 	const struct fred_sched_data *q = qdisc_priv(sch);
-	const struct gentle_red_params *p = &q->law.red;
+	const struct gentle_red_params *rp = &q->params.red;
 	struct tc_fred_qdisc_stats *st = stats;
 	const struct fred_vars *v = &q->vars;
-	const struct fred_law *law = &q->law;
+	const struct fred_params *p = &q->params;
 	const u64 *drops = v->fifo.counters.drops;
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(p, &v->red, v->fifo.held.segments,
+	red = gentle_red_seen(rp, &v->red, v->fifo.held.segments,
 			      ktime_get_ns());
-	plain_fifo_stats(st, &v->fifo, law->bandwidth);
+	plain_fifo_stats(st, &v->fifo, p->bandwidth);
 	AQM_SIGNAL_STATS(st, &v->fifo.counters);
+	RED_FIFO_STATS(st, rp, &red, v->fifo.held.segments);
 	st->maxq_drop = drops[FRED_DROP_MAXQ];
 	st->twice_drop = drops[FRED_DROP_TWICE];
 	st->avgcq_drop = drops[FRED_DROP_AVGCQ];
 	st->drop_filter = drops[AQM_DROP_FILTER];
-	st->avg = red.avg;
 	st->avgcq = fred_avgcq(v, red.avg);
 	st->active = v->flows.count;
 	st->struck = v->struck;
-	st->maxq = fred_maxq(law, red.avg);
-	st->segments = v->fifo.held.segments;
-	if (!law->two_packet || !fred_is_crowded(law, red.avg))
-		st->probability = min_t(u64, gentle_red_probability(p, &red),
-					U32_MAX);
-	st->max_p = red.max_p;
-	st->min_th = p->min_th;
-	st->max_th = p->max_th;
-	st->minq = law->minq;
-	st->weight = p->weight;
-	st->ptime = p->ptime;
-	st->count = red.count;
+	st->maxq = fred_maxq(p, red.avg);
+	if (p->two_packet && fred_is_crowded(p, red.avg))
+		st->probability = 0;
+	st->minq = p->minq;
 }
 
-/* Flows come and go with their packets: there is no class to show. */
-static void fred_walk(struct Qdisc *sch, struct qdisc_walker *arg)
-{
-}
-
-static const struct Qdisc_class_ops fred_class_ops = {
-	.leaf		= filter_class_leaf,
-	.find		= filter_class_find,
-	.walk		= fred_walk,
-	.tcf_block	= aqm_tcf_block,
-	.bind_tcf	= filter_class_bind,
-	.unbind_tcf	= filter_class_unbind,
-};
-
-static struct aqm_kind fred_kind __read_mostly = {
-	.options	= &fred_options,
-	.params		= offsetof(struct fred_sched_data, params),
-	.bandwidth	= TCA_FRED_BANDWIDTH,
-	.link		= offsetof(struct fred_sched_data, link),
-	.filters	= offsetof(struct fred_sched_data, filters),
-	.xstats		= sizeof(struct tc_fred_xstats),
-	.derive		= fred_derive,
-	.in_force	= fred_in_force,
-	.alloc		= fred_alloc,
-	.setup		= fred_setup,
-	.commit		= fred_commit,
-	.destroy	= fred_destroy,
-	.stats		= fred_stats,
-	.ops		= {
-		.cl_ops		= &fred_class_ops,
-		.id		= "fred",
-		.priv_size	= sizeof(struct fred_sched_data),
-		.enqueue	= fred_enqueue,
-		.dequeue	= fred_dequeue,
-		.peek		= qdisc_peek_head,
-		.reset		= fred_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("fred");
-MODULE_DESCRIPTION("Flow Random Early Drop (FRED) queue discipline");
-module_aqm_kind(fred_kind);
+AQM_KIND(fred, fred, FRED, "Flow Random Early Drop (FRED)",
+	 .filters	= offsetof(struct fred_sched_data, filters),
+	 .ops.cl_ops	= &filter_class_ops,
+	 .ops.peek	= qdisc_peek_head,
+	 .alloc		= fred_alloc,
+	 .destroy	= fred_destroy);

@@ -226,12 +226,14 @@ static const struct victim_rule qsdrr_rule = {
 
 FLOW_QDISC(qsdrr, qsdrr_rule);
 
-static void qsdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void qsdrr_setup(struct Qdisc *sch, struct aqm_given *given,
+			struct aqm_memory *m)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	const struct qsdrr_params *p = to->params;
+	const struct qsdrr_params *p = aqm_params_of(qsdrr, given);
+	const struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
 
-	flow_buffer_init(sch, to->law);
+	flow_buffer_init(sch, &b);
 	q->params = *p;
 	length_index_init(&q->vars.by_length,
 			  &qsdrr_flow(q->buffer.rounds.queues)->by_length,
@@ -239,12 +241,14 @@ static void qsdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
 	sch->flags |= TCQ_F_CAN_BYPASS;
 }
 
-static void qsdrr_commit(struct Qdisc *sch, struct aqm_config *to)
+static void qsdrr_commit(struct Qdisc *sch, struct aqm_given *given,
+			 struct aqm_memory *m)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	const struct qsdrr_params *p = to->params;
+	const struct qsdrr_params *p = aqm_params_of(qsdrr, given);
+	const struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
 
-	flow_buffer_set(sch, to->law);
+	flow_buffer_set(sch, &b);
 	q->params = *p;
 	qsdrr_trim(sch);
 }
@@ -293,7 +297,6 @@ static struct aqm_kind qsdrr_kind __read_mostly = {
 	.xstats		= sizeof(struct tc_qsdrr_xstats),
 	.follows_mtu	= true,
 	.derive		= flow_qdisc_derive,
-	.in_force	= flow_qdisc_in_force,
 	.alloc		= flow_qdisc_alloc,
 	.setup		= qsdrr_setup,
 	.commit		= qsdrr_commit,

@@ -56,28 +56,14 @@
  */
 
 #include <linux/jhash.h>
-#include <linux/ktime.h>
-#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/random.h>
 #include <linux/sizes.h>
-#include <linux/vmalloc.h>
-#include <net/netlink.h>
-#include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
-#include <aqm/congestion_signal.h>
-#include <aqm/delay.h>
-#include <aqm/filter_class.h>
 #include <aqm/floating_red.h>
 #include <aqm/flow_age.h>
-#include <aqm/gentle_red.h>
-#include <aqm/held.h>
 #include <aqm/kind.h>
-#include <aqm/link_rate.h>
-#include <aqm/options.h>
 #include <aqm/packet_flow.h>
 #include <aqm/red_fifo.h>
-#include <aqm/seeded_random.h>
 #include <aqm/short_share.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_redtail.h>
@@ -94,9 +80,19 @@
 #define REDTAIL_LEAST_LIMIT	12500U
 #define REDTAIL_MEMORY		SZ_32M
 
-/* The options as given, and which were; written by change under the tree lock. */
+/*
+ * Options as given or derived; what follows from them for the datapath comes
+ * first. Written under the tree lock.
+ */
 struct redtail_params {
-	struct aqm_given	given;
+	struct aqm_given		given;
+	struct congestion_policy	signal;
+	u64				tau_ns;
+	u64				age_ns;
+	struct short_share_params	share;
+	struct floating_red_params	floating;
+	/* Of the long queue, in bytes; min2 and max2 before they move. */
+	struct gentle_red_params	red;
 
 	TC_REDTAIL_OPTIONS(AQM_PARAM, 0)
 };
@@ -106,41 +102,6 @@ AQM_STATS_ARE_WHOLE(struct tc_redtail_qdisc_stats, TC_REDTAIL_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_redtail_class_stats, TC_REDTAIL_CLASS_STATS);
 
 static_assert(REDTAIL_MAX_LIMIT == SHORT_SHARE_MAX_TH);
-
-/**
- * struct redtail_law - what follows from the configuration, and is in force; what
- *	each packet needs comes first
- * @tau: after which a flow is forgotten, ns
- * @age: of the youngest long flow, ns
- * @packets: N
- * @limit: bytes held at most
- * @memory_limit: truesize held at most
- * @ports: they are part of what makes a flow
- * @split: cut GSO packets up
- * @dynamic: thresholds follow P
- * @signal: mark, spare or drop
- * @share: of the service
- * @floating: how, and how far
- * @red: of the long queue, bytes; min2 and max2 before they move
- * @bandwidth: of the link, bytes/s
- */
-struct redtail_law {
-	u64				tau;
-	u64				age;
-	u32				packets;
-	u32				limit;
-	u32				memory_limit;
-	bool				ports;
-	bool				split;
-	bool				dynamic;
-	struct congestion_policy	signal;
-	struct short_share_params	share;
-	struct floating_red_params	floating;
-	struct gentle_red_params	red;
-	u64				bandwidth;
-};
-
-static_assert(sizeof(struct redtail_law) <= AQM_MAX_LAW);
 
 /**
  * struct redtail_queue - a virtual queue
@@ -216,18 +177,16 @@ struct redtail_stats {
 /**
  * struct redtail_sched_data - a discipline; what a packet needs comes first
  * @filters: they name a queue
- * @law: in force
+ * @params: parameters in force
  * @vars: state of the datapath
  * @stats: counters
- * @params: configuration
  * @link: the device's speed
  */
 struct redtail_sched_data {
 	struct filter_block	filters;
-	struct redtail_law	law;
+	struct redtail_params	params;
 	struct redtail_vars	vars;
 	struct redtail_stats	stats;
-	struct redtail_params	params;
 	struct link_rate	link;
 };
 
@@ -253,7 +212,7 @@ static u32 redtail_hash(const struct redtail_vars *v,
 static inline u32 redtail_classify(struct redtail_sched_data *q,
 				   const struct sk_buff *skb)
 {
-	const struct redtail_law *law = &q->law;
+	const struct redtail_params *p = &q->params;
 	struct redtail_vars *v = &q->vars;
 	struct packet_flow f;
 	struct flow_age *fa;
@@ -261,13 +220,13 @@ static inline u32 redtail_classify(struct redtail_sched_data *q,
 	packet_flow_read(skb, &f);
 	if (f.protocol != IPPROTO_TCP || !f.key.kind)
 		return REDTAIL_SHORT;
-	if (!law->ports)
+	if (p->key != REDTAIL_KEY_FLOW)
 		f.key.ports = 0;
 	fa = flow_age_see(&v->flows, &q->stats.flows, &f.key,
 			  redtail_hash(v, &f.key), held_segments(skb),
-			  redtail_now(v), law->tau);
-	if (!fa->tag && fa->packets > law->packets &&
-	    redtail_now(v) - fa->first >= law->age) {
+			  redtail_now(v), p->tau_ns);
+	if (!fa->tag && fa->packets > p->packets &&
+	    redtail_now(v) - fa->first >= p->age_ns) {
 		fa->tag = 1;
 		q->stats.flows_long++;
 	}
@@ -280,10 +239,10 @@ static void redtail_move_thresholds(struct redtail_sched_data *q, u64 now)
 	struct redtail_vars *v = &q->vars;
 	s32 step;
 
-	if (!q->law.dynamic || now < v->move_at)
+	if (!q->params.dynamic || now < v->move_at)
 		return;
 	v->move_at = now + GENTLE_RED_INTERVAL;
-	step = floating_red_move(&q->law.floating, &v->red_now,
+	step = floating_red_move(&q->params.floating, &v->red_now,
 				 v->queues[REDTAIL_LONG].loss);
 	q->stats.min2_raised += step > 0;
 	q->stats.min2_lowered += step < 0;
@@ -306,7 +265,7 @@ redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits, bool *forced)
 	if (likely(verdict == GENTLE_RED_PASS || !fits))
 		return CONGESTION_PASS;
 	qdisc_qstats_overlimit(sch);
-	signal = congestion_signal(&q->law.signal, skb,
+	signal = congestion_signal(&q->params.signal, skb,
 				   verdict == GENTLE_RED_FORCED);
 	*forced = verdict == GENTLE_RED_FORCED;
 	congestion_count(&q->stats.counters.signal, signal, *forced);
@@ -336,12 +295,12 @@ static u32 redtail_backlog(const struct redtail_sched_data *q)
 static enum aqm_drop redtail_full(const struct redtail_sched_data *q,
 				  const struct sk_buff *skb)
 {
-	const struct redtail_law *law = &q->law;
+	const struct redtail_params *p = &q->params;
 
 	if (q->vars.held.segments &&
-	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > law->limit)
+	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > p->limit)
 		return AQM_DROP_LIMIT;
-	if ((u64)q->vars.held.truesize + skb->truesize > law->memory_limit)
+	if ((u64)q->vars.held.truesize + skb->truesize > p->memory_limit)
 		return AQM_DROP_MEMORY;
 	return AQM_DROP_NONE;
 }
@@ -398,7 +357,7 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	v->arriving = &v->queues[minor - 1];
 	/* The segments of a packet stay together. */
 	return split_gso_arrival(skb, sch, to_free, &v->untold, &q->stats.counters,
-				 q->law.split, redtail_enqueue_one);
+				 q->params.split_gso, redtail_enqueue_one);
 }
 
 /* Take the first packet of a queue that has one. */
@@ -439,7 +398,7 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 
 	if (!v->held.segments)
 		return NULL;
-	rq = &v->queues[short_share_pick(&q->law.share, &v->credit,
+	rq = &v->queues[short_share_pick(&q->params.share, &v->credit,
 					 s->packets.qlen, redtail_first_len(s),
 					 l->packets.qlen, redtail_first_len(l),
 					 s->backlog)];
@@ -463,9 +422,9 @@ static void redtail_trim(struct Qdisc *sch)
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	/* A packet that is larger than the buffer by itself is let in: it stays. */
-	while ((redtail_backlog(q) > q->law.limit &&
+	while ((redtail_backlog(q) > q->params.limit &&
 		s->packets.qlen + l->packets.qlen > 1) ||
-	       q->vars.held.truesize > q->law.memory_limit) {
+	       q->vars.held.truesize > q->params.memory_limit) {
 		rq = l->packets.qlen ? l : s;
 		skb = redtail_take(sch, rq);
 		rq->dropped++;
@@ -489,7 +448,7 @@ static void redtail_reset(struct Qdisc *sch)
 		v->queues[i].backlog = 0;
 		v->queues[i].loss = 0;
 	}
-	v->red_now = q->law.red;
+	v->red_now = q->params.red;
 	gentle_red_init(&v->red, &v->red_now, now);
 	v->move_at = now + GENTLE_RED_INTERVAL;
 	delay_reset(&v->delay);
@@ -505,18 +464,18 @@ static u32 redtail_threshold(u32 given, u32 limit, u32 num, u32 den, u32 least)
 }
 
 /* What is legal but will not do what the paper says. */
-static void redtail_warn(struct Qdisc *sch, const struct redtail_law *law,
+static void redtail_warn(struct Qdisc *sch, const struct redtail_params *p,
 			 struct netlink_ext_ack *extack)
 {
 	u32 packet = psched_mtu(qdisc_dev(sch));
 
-	if (law->memory_limit < SKB_TRUESIZE(packet))
+	if (p->memory_limit < SKB_TRUESIZE(packet))
 		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
-	else if (law->limit < packet)
+	else if (p->limit < packet)
 		NL_SET_ERR_MSG_MOD(extack, "limit, in bytes, is below one full packet");
-	else if (law->limit <= law->red.min_th)
+	else if (p->limit <= p->red.min_th)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above min2: RED never acts");
-	else if (law->limit <= law->red.max_th)
+	else if (p->limit <= p->red.max_th)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above max2: full before RED is at max_p");
 }
 
@@ -530,62 +489,55 @@ static u32 redtail_limit(u64 bandwidth, u32 memory_limit)
 				       REDTAIL_MAX_LIMIT));
 }
 
-static int redtail_derive(struct Qdisc *sch, struct aqm_config *to,
+static int redtail_derive(struct Qdisc *sch, struct aqm_given *given,
 			  struct netlink_ext_ack *extack)
 {
 	const struct redtail_sched_data *q = qdisc_priv(sch);
-	const struct redtail_params *p = to->params;
-	u64 bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
-	u32 memory_limit = p->memory_limit ?: REDTAIL_MEMORY;
-	struct redtail_law *law = to->law;
-	struct gentle_red_params *red = &law->red;
-	const char *wrong = NULL;
-	u32 min1, max1;
+	struct redtail_params *p = aqm_params_of(redtail, given);
+	struct gentle_red_params *red = &p->red;
+	const char *wrong;
 
-	*law = (struct redtail_law) {
-		.bandwidth	= bandwidth,
-		.limit		= p->limit ?:
-				  redtail_limit(bandwidth, memory_limit),
-		.memory_limit	= memory_limit,
-		.packets	= p->packets,
-		.age		= (u64)p->age * NSEC_PER_USEC,
-		.tau		= (u64)p->tau * NSEC_PER_USEC,
-		.ports		= p->key == REDTAIL_KEY_FLOW,
-		.signal		= AQM_CONGESTION_POLICY(p),
-		.split		= p->split_gso,
-		.dynamic	= p->dynamic,
-	};
-	min1 = redtail_threshold(p->min1, law->limit, 1, 80, 1);
-	max1 = redtail_threshold(p->max1, law->limit, 3, 16, 2);
-	short_share_set(&law->share, min1, max1, p->share_min, p->share_max);
-
+	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
+	p->memory_limit = p->memory_limit ?: REDTAIL_MEMORY;
+	p->limit = p->limit ?: redtail_limit(p->bandwidth, p->memory_limit);
+	p->min1 = redtail_threshold(p->min1, p->limit, 1, 80, 1);
+	p->max1 = redtail_threshold(p->max1, p->limit, 3, 16, 2);
+	p->min2 = redtail_threshold(p->min2, p->limit, 1, 8, 1);
+	p->max2 = redtail_threshold(p->max2, p->limit, 1, 2, 2);
+	p->weight = p->weight ?:
+		    red_fifo_weight(p->bandwidth, p->avpkt, U32_MAX);
+	p->tau_ns = (u64)p->tau * NSEC_PER_USEC;
+	p->age_ns = (u64)p->age * NSEC_PER_USEC;
+	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
+	short_share_set(&p->share, p->min1, p->max1, p->share_min,
+			p->share_max);
+	p->share_min = p->share.least;
 	*red = (struct gentle_red_params) {
-		.min_th		= redtail_threshold(p->min2, law->limit, 1, 8, 1),
-		.max_th		= redtail_threshold(p->max2, law->limit, 1, 2, 2),
+		.min_th		= p->min2,
+		.max_th		= p->max2,
 		.max_p		= p->probability,
 		.bottom		= GENTLE_RED_BOTTOM,
 		.top		= GENTLE_RED_TOP,
-		.weight		= p->weight ?: red_fifo_weight(bandwidth,
-							       p->avpkt, U32_MAX),
-		.ptime		= red_fifo_ptime(bandwidth, p->avpkt),
+		.weight		= p->weight,
+		.ptime		= red_fifo_ptime(p->bandwidth, p->avpkt),
 		.gentle		= true,
 		.wait		= true,
 		.adaptive	= p->adaptive,
 	};
-	law->floating = (struct floating_red_params) {
+	p->floating = (struct floating_red_params) {
 		.low		= p->low,
 		.high		= p->high,
 		.gamma		= p->gamma,
 		.floor		= min(p->avpkt, red->min_th),
-		.ceiling	= max(red->max_th, law->limit -
-						   min(max1, law->limit)),
+		.ceiling	= max(red->max_th, p->limit -
+						   min(p->max1, p->limit)),
 	};
 
-	if (min1 >= max1)
+	if (p->min1 >= p->max1)
 		wrong = "min1 must be below max1";
 	else if (red->min_th >= red->max_th)
 		wrong = "min2 must be below max2";
-	else if (law->share.least > law->share.most)
+	else if (p->share.least > p->share.most)
 		wrong = "share_min must not be above share_max";
 	else if (p->low >= p->high)
 		wrong = "low must be below high";
@@ -594,47 +546,29 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_config *to,
 	else
 		wrong = gentle_red_check(red);
 	if (wrong) {
-		/* NL_SET_ERR_MSG() takes only a literal. */
-		if (extack)
-			extack->_msg = wrong;
+		aqm_set_message(extack, wrong);
 		return -EINVAL;
 	}
-	redtail_warn(sch, law, extack);
+	redtail_warn(sch, p, extack);
 	return 0;
 }
 
-static void redtail_in_force(void *params, const void *derived)
-{
-	struct redtail_params *p = params;
-	const struct redtail_law *law = derived;
-
-	p->bandwidth = law->bandwidth;
-	p->memory_limit = law->memory_limit;
-	p->limit = law->limit;
-	p->min1 = law->share.min1;
-	p->max1 = law->share.max1;
-	p->min2 = law->red.min_th;
-	p->max2 = law->red.max_th;
-	p->share_min = law->share.least;
-	p->weight = law->red.weight;
-}
-
 /* A flow table, unless there is one of that size. */
-static int redtail_alloc(struct Qdisc *sch, struct aqm_config *to,
-			 struct netlink_ext_ack *extack)
+static int redtail_alloc(struct Qdisc *sch, struct aqm_given *given,
+			 struct aqm_memory *m, struct netlink_ext_ack *extack)
 {
 	const struct redtail_sched_data *q = qdisc_priv(sch);
-	const struct redtail_params *p = to->params;
+	const struct redtail_params *p = aqm_params_of(redtail, given);
 	u32 sets = flow_age_sets(p->flows);
 
 	if (p->flows == q->params.flows)
 		return 0;
-	to->memory = kvcalloc(sets, FLOW_AGE_SET, GFP_KERNEL_ACCOUNT);
-	to->more = kvcalloc(sets, sizeof(u64), GFP_KERNEL_ACCOUNT);
-	if (to->memory && to->more)
+	m->block = kvcalloc(sets, FLOW_AGE_SET, GFP_KERNEL_ACCOUNT);
+	m->more = kvcalloc(sets, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	if (m->block && m->more)
 		return 0;
-	kvfree(to->memory);
-	kvfree(to->more);
+	kvfree(m->block);
+	kvfree(m->more);
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow table");
 	return -ENOMEM;
 }
@@ -651,66 +585,64 @@ static void redtail_seed(struct redtail_vars *v, u32 seed)
 
 /* RED as configured, but with thresholds that have moved where they are. */
 static void redtail_change_red(struct redtail_sched_data *q,
-			       const struct redtail_law *law)
+			       const struct redtail_params *p)
 {
 	struct redtail_vars *v = &q->vars;
 	u32 min_th = v->red_now.min_th;
-	bool keep = law->dynamic && law->red.min_th == q->law.red.min_th &&
-		    law->red.max_th == q->law.red.max_th;
+	bool keep = p->dynamic && p->red.min_th == q->params.red.min_th &&
+		    p->red.max_th == q->params.red.max_th;
 	u64 now = ktime_get_ns();
 
-	/* Half seconds that are over fell under the old law. */
-	gentle_red_settle(&v->red, &q->law.red, &law->red,
+	/* Half seconds that are over fell under the old parameters. */
+	gentle_red_settle(&v->red, &q->params.red, &p->red,
 			  v->queues[REDTAIL_LONG].backlog, now);
 	gentle_red_adapt(&v->red_now, &v->red, &q->stats.red, now);
-	gentle_red_change(&v->red, &q->law.red, &law->red);
-	v->red_now = law->red;
+	gentle_red_change(&v->red, &q->params.red, &p->red);
+	v->red_now = p->red;
 	if (keep)
-		floating_red_keep(&law->floating, &v->red_now, min_th);
+		floating_red_keep(&p->floating, &v->red_now, min_th);
 }
 
-static void redtail_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void redtail_setup(struct Qdisc *sch, struct aqm_given *given,
+			  struct aqm_memory *m)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
-	const struct redtail_params *p = to->params;
-	const struct redtail_law *law = to->law;
+	const struct redtail_params *p = aqm_params_of(redtail, given);
 	struct redtail_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 
 	q->params = *p;
-	q->law = *law;
-	sch->limit = law->limit;
-	flow_age_init(&v->flows, to->memory, to->more,
+	sch->limit = p->limit;
+	flow_age_init(&v->flows, m->block, m->more,
 		      flow_age_sets(p->flows));
 	redtail_seed(v, p->seed);
-	v->red_now = law->red;
-	gentle_red_init(&v->red, &law->red, now);
+	v->red_now = p->red;
+	gentle_red_init(&v->red, &p->red, now);
 	v->move_at = now + GENTLE_RED_INTERVAL;
 }
 
-static void redtail_commit(struct Qdisc *sch, struct aqm_config *to)
+static void redtail_commit(struct Qdisc *sch, struct aqm_given *given,
+			   struct aqm_memory *m)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
-	const struct redtail_params *p = to->params;
-	const struct redtail_law *law = to->law;
+	const struct redtail_params *p = aqm_params_of(redtail, given);
 	struct redtail_vars *v = &q->vars;
 	struct flow_age_table old = v->flows;
 
 	if (aqm_changed(p, TCA_REDTAIL_SEED))
 		redtail_seed(v, p->seed);
 	/* These change where a flow is found: begin with an empty table. */
-	if (to->memory) {
-		flow_age_init(&v->flows, to->memory, to->more,
+	if (m->block) {
+		flow_age_init(&v->flows, m->block, m->more,
 			      flow_age_sets(p->flows));
-		to->memory = old.slots;
-		to->more = old.orders;
+		m->block = old.slots;
+		m->more = old.orders;
 	} else if (aqm_changed(p, TCA_REDTAIL_SEED) || p->key != q->params.key) {
 		flow_age_forget(&v->flows);
 	}
-	redtail_change_red(q, law);
+	redtail_change_red(q, p);
 	q->params = *p;
-	q->law = *law;
-	WRITE_ONCE(sch->limit, law->limit);
+	WRITE_ONCE(sch->limit, p->limit);
 	redtail_trim(sch);
 }
 
@@ -728,7 +660,7 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 	const struct redtail_queue *s = &q->vars.queues[REDTAIL_SHORT];
 	const struct redtail_queue *l = &q->vars.queues[REDTAIL_LONG];
 	const struct redtail_stats *c = &q->stats;
-	const struct redtail_law *law = &q->law;
+	const struct redtail_params *p = &q->params;
 	struct tc_redtail_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
@@ -738,18 +670,18 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 		.sent_short	= s->sent,
 		.sent_long	= l->sent,
 		.credit		= q->vars.credit >> 32,
-		.min1		= law->share.min1,
-		.max1		= law->share.max1,
+		.min1		= p->share.min1,
+		.max1		= p->share.max1,
 		.min2		= q->vars.red_now.min_th,
 		.max2		= q->vars.red_now.max_th,
-		.share_min	= law->share.least,
-		.share_max	= law->share.most,
-		.weight		= law->red.weight,
+		.share_min	= p->share.least,
+		.share_max	= p->share.most,
+		.weight		= p->red.weight,
 		.backlog_short	= s->backlog,
 		.backlog_long	= l->backlog,
 		.qlen_short	= s->packets.qlen,
 		.qlen_long	= l->packets.qlen,
-		.share		= short_share(&law->share, s->backlog),
+		.share		= short_share(&p->share, s->backlog),
 		.avg		= red.avg >> 32,
 		.max_p		= red.max_p,
 		.loss_short	= s->loss,
@@ -766,8 +698,8 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 		.flows_evicted	= c->flows.evicted,
 	};
 	AQM_SIGNAL_STATS(st, &c->counters);
-	aqm_common_stats(st, &c->counters, law->bandwidth, law->limit,
-			 law->memory_limit, &q->vars.held, &q->vars.delay);
+	aqm_common_stats(st, &c->counters, p->bandwidth, p->limit,
+			 p->memory_limit, &q->vars.held, &q->vars.delay);
 }
 
 static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -784,15 +716,15 @@ static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	qs.qlen = rq->packets.qlen;
 	qs.backlog = rq->backlog;
 	qs.drops = rq->dropped;
-	share = short_share(&q->law.share,
+	share = short_share(&q->params.share,
 			    q->vars.queues[REDTAIL_SHORT].backlog);
 	st.cls.sent = rq->sent;
 	st.cls.arrived = rq->arrived;
 	st.cls.loss = rq->loss;
 	if (cl - 1 == REDTAIL_SHORT) {
 		st.cls.share = share;
-		st.cls.min = q->law.share.min1;
-		st.cls.max = q->law.share.max1;
+		st.cls.min = q->params.share.min1;
+		st.cls.max = q->params.share.max1;
 	} else {
 		st.cls.share = U32_MAX - share;
 		st.cls.min = q->vars.red_now.min_th;
@@ -812,13 +744,7 @@ static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 
 static void redtail_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
-	u32 i;
-
-	if (arg->stop)
-		return;
-	for (i = 0; i < REDTAIL_QUEUES; i++)
-		if (!tc_qdisc_stats_dump(sch, i + 1, arg))
-			break;
+	aqm_walk(sch, arg, REDTAIL_QUEUES);
 }
 
 static const struct Qdisc_class_ops redtail_class_ops = {
@@ -832,30 +758,9 @@ static const struct Qdisc_class_ops redtail_class_ops = {
 	.dump_stats	= redtail_dump_class_stats,
 };
 
-static struct aqm_kind redtail_kind __read_mostly = {
-	.options	= &redtail_options,
-	.params		= offsetof(struct redtail_sched_data, params),
-	.bandwidth	= TCA_REDTAIL_BANDWIDTH,
-	.link		= offsetof(struct redtail_sched_data, link),
-	.filters	= offsetof(struct redtail_sched_data, filters),
-	.xstats		= sizeof(struct tc_redtail_xstats),
-	.derive		= redtail_derive,
-	.in_force	= redtail_in_force,
-	.alloc		= redtail_alloc,
-	.setup		= redtail_setup,
-	.commit		= redtail_commit,
-	.destroy	= redtail_destroy,
-	.stats		= redtail_stats,
-	.ops		= {
-		.cl_ops		= &redtail_class_ops,
-		.id		= "redtail",
-		.priv_size	= sizeof(struct redtail_sched_data),
-		.enqueue	= redtail_enqueue,
-		.dequeue	= redtail_dequeue,
-		.peek		= qdisc_peek_dequeued,
-		.reset		= redtail_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("redtail");
-MODULE_DESCRIPTION("RED+Tail queue discipline");
-module_aqm_kind(redtail_kind);
+AQM_KIND(redtail, redtail, REDTAIL, "RED+Tail",
+	 .filters	= offsetof(struct redtail_sched_data, filters),
+	 .ops.cl_ops	= &redtail_class_ops,
+	 .ops.peek	= qdisc_peek_dequeued,
+	 .alloc		= redtail_alloc,
+	 .destroy	= redtail_destroy);

@@ -203,12 +203,14 @@ static const struct victim_rule tdrr_rule = {
 
 FLOW_QDISC(tdrr, tdrr_rule);
 
-static void tdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
+static void tdrr_setup(struct Qdisc *sch, struct aqm_given *given,
+		       struct aqm_memory *m)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	const struct tdrr_params *p = to->params;
+	const struct tdrr_params *p = aqm_params_of(tdrr, given);
+	const struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
 
-	flow_buffer_init(sch, to->law);
+	flow_buffer_init(sch, &b);
 	q->params = *p;
 	throughput_index_init(&q->vars.by_throughput,
 			      &tdrr_flow(q->buffer.rounds.queues)->sent,
@@ -216,12 +218,14 @@ static void tdrr_setup(struct Qdisc *sch, const struct aqm_config *to)
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
 }
 
-static void tdrr_commit(struct Qdisc *sch, struct aqm_config *to)
+static void tdrr_commit(struct Qdisc *sch, struct aqm_given *given,
+			struct aqm_memory *m)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	const struct tdrr_params *p = to->params;
+	const struct tdrr_params *p = aqm_params_of(tdrr, given);
+	const struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
 
-	flow_buffer_set(sch, to->law);
+	flow_buffer_set(sch, &b);
 	if (p->time_constant != q->params.time_constant)
 		throughput_index_change(&q->vars.by_throughput,
 					p->time_constant, ktime_get_ns());
@@ -287,7 +291,6 @@ static struct aqm_kind tdrr_kind __read_mostly = {
 	.xstats		= sizeof(struct tc_tdrr_xstats),
 	.follows_mtu	= true,
 	.derive		= flow_qdisc_derive,
-	.in_force	= flow_qdisc_in_force,
 	.alloc		= flow_qdisc_alloc,
 	.setup		= tdrr_setup,
 	.commit		= tdrr_commit,

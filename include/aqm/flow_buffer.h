@@ -63,7 +63,6 @@ struct flow_buffer_stats {
 };
 
 AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
-static_assert(sizeof(struct flow_buffer_params) <= AQM_MAX_LAW);
 
 /**
  * struct flow_buffer - the buffer; first member of the private data

@@ -218,31 +218,26 @@ static void kind##_trim(struct Qdisc *sch)				\
 	flow_qdisc_trim(sch, &(rule));					\
 }
 
-static inline int flow_qdisc_derive(struct Qdisc *sch, struct aqm_config *to,
+static inline int flow_qdisc_derive(struct Qdisc *sch, struct aqm_given *given,
 				    struct netlink_ext_ack *extack)
 {
-	const struct flow_qdisc_params *p = to->params;
-	struct flow_buffer_params *b = to->law;
+	struct flow_qdisc_params *p = aqm_params_of(flow_qdisc, given);
+	struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
+	int err;
 
-	*b = (struct flow_buffer_params)FLOW_BUFFER_PARAMS(p);
-	return flow_buffer_derive(sch, b, extack);
+	err = flow_buffer_derive(sch, &b, extack);
+	p->bandwidth = b.bandwidth;
+	p->memory_limit = b.memory_limit;
+	p->limit = b.limit;
+	p->quantum = b.quantum;
+	return err;
 }
 
-static inline void flow_qdisc_in_force(void *params, const void *derived)
-{
-	const struct flow_buffer_params *b = derived;
-	struct flow_qdisc_params *p = params;
-
-	p->bandwidth = b->bandwidth;
-	p->memory_limit = b->memory_limit;
-	p->limit = b->limit;
-	p->quantum = b->quantum;
-}
-
-static inline int flow_qdisc_alloc(struct Qdisc *sch, struct aqm_config *to,
+static inline int flow_qdisc_alloc(struct Qdisc *sch, struct aqm_given *given,
+				   struct aqm_memory *m,
 				   struct netlink_ext_ack *extack)
 {
-	const struct flow_qdisc_params *p = to->params;
+	const struct flow_qdisc_params *p = aqm_params_of(flow_qdisc, given);
 
 	return flow_buffer_alloc(sch, p->flows, extack);
 }

@@ -23,7 +23,6 @@
  *	derive()		derive()		derive()
  *	block of the filters
  *	alloc()			alloc()			alloc()
- *	in_force()		in_force()		in_force()
  *				lock			lock
  *	setup()			commit()		commit()
  *				unlock			unlock
@@ -52,22 +51,20 @@
 #include "link_rate.h"
 #include "options.h"
 
-#define AQM_MAX_LAW	320	/* bytes, on the stack of a change */
-
 /**
- * struct aqm_config - a configuration on its way into force
- * @params: the kind's parameters
- * @law: what the kind derives from them; 0 at first
- * @memory: what it needs for that; after commit, what is to be freed
- * @more: the same, where two parts that are powers of two need less than their
- *	sum, which would be rounded up to one
+ * struct aqm_memory - memory that a configuration needs
+ * @block: from alloc(); after commit(), what is to be freed
+ * @more: a second block, because two powers of two need less than their sum, which
+ *	would be rounded up to one
  */
-struct aqm_config {
-	void	*params;
-	void	*law;
-	void	*memory;
+struct aqm_memory {
+	void	*block;
 	void	*more;
 };
+
+/* The parameters of type struct @kind_params that begin with @given. */
+#define aqm_params_of(kind, given) \
+	container_of(given, struct kind##_params, given)
 
 /**
  * struct aqm_kind - a kind of discipline
@@ -80,13 +77,12 @@ struct aqm_config {
  * @xstats: size of its struct tc_KIND_xstats, bytes
  * @follows_mtu: what is derived depends on the device's MTU, too
  * @reconcile: let options that were given go together, or refuse; optional
- * @derive: derive the law, and refuse what makes no sense. Without extack if the
- *	link has another rate.
- * @in_force: set the derived ones among the parameters to their values in @law, and
- *	those that another one replaces to 0, for dumps
- * @alloc: take the memory that the law needs beyond what there is; optional
- * @setup: begin with a configuration
- * @commit: go over to a configuration; under the tree lock
+ * @derive: set the parameters that were not given, and those that follow from
+ *	others, or refuse; an option that another one replaces is set to 0, for
+ *	dumps. Without extack if the link has another rate.
+ * @alloc: take the memory that the parameters need beyond what there is; optional
+ * @setup: begin with these parameters
+ * @commit: go over to these parameters; under the tree lock
  * @destroy: free what is the kind's own, also after an init that failed; optional
  * @stats: fill in the kind's struct tc_KIND_qdisc_stats, which is 0; under the
  *	tree lock
@@ -101,14 +97,16 @@ struct aqm_kind {
 	u16				filters;
 	u16				xstats;
 	bool				follows_mtu;
-	int	(*reconcile)(void *params, struct netlink_ext_ack *extack);
-	int	(*derive)(struct Qdisc *sch, struct aqm_config *to,
+	int	(*reconcile)(struct aqm_given *given,
+			     struct netlink_ext_ack *extack);
+	int	(*derive)(struct Qdisc *sch, struct aqm_given *given,
 			  struct netlink_ext_ack *extack);
-	void	(*in_force)(void *params, const void *law);
-	int	(*alloc)(struct Qdisc *sch, struct aqm_config *to,
-			 struct netlink_ext_ack *extack);
-	void	(*setup)(struct Qdisc *sch, const struct aqm_config *to);
-	void	(*commit)(struct Qdisc *sch, struct aqm_config *to);
+	int	(*alloc)(struct Qdisc *sch, struct aqm_given *given,
+			 struct aqm_memory *m, struct netlink_ext_ack *extack);
+	void	(*setup)(struct Qdisc *sch, struct aqm_given *given,
+			 struct aqm_memory *m);
+	void	(*commit)(struct Qdisc *sch, struct aqm_given *given,
+			  struct aqm_memory *m);
 	void	(*destroy)(struct Qdisc *sch);
 	void	(*stats)(struct Qdisc *sch, void *stats);
 	struct notifier_block		notifier;
@@ -171,32 +169,28 @@ static inline int aqm_read(const struct aqm_kind *k, void *p,
 	return k->reconcile(p, extack);
 }
 
-/*
- * Go over to what the parameters @p ask, which as aqm_given_params() are those
- * given. Return: 0, or an error, with no change of @p either.
- */
+/* Go over to the parameters @p that were given. Return: 0 or an error */
 static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 			       void *p, struct netlink_ext_ack *extack)
 {
-	u8 law[AQM_MAX_LAW] __aligned(8) = {};
-	struct aqm_config to = { .params = p, .law = law };
+	struct aqm_memory m = {};
 	int err;
 
-	err = k->derive(sch, &to, extack);
+	ASSERT_RTNL();
+	err = k->derive(sch, p, extack);
 	if (err)
 		return err;
 	if (k->alloc) {
-		err = k->alloc(sch, &to, extack);
+		err = k->alloc(sch, p, &m, extack);
 		if (err)
 			return err;
 	}
 
-	k->in_force(p, law);
 	sch_tree_lock(sch);
-	k->commit(sch, &to);
+	k->commit(sch, p, &m);
 	sch_tree_unlock(sch);
-	kvfree(to.memory);
-	kvfree(to.more);
+	kvfree(m.block);
+	kvfree(m.more);
 	return 0;
 }
 
@@ -230,8 +224,11 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 	if (err)
 		return err;
 	/* Other options may fit the rate that the former ones did not. */
-	if (lr->refused && !aqm_change_rate(sch, k, p, lr->refused))
-		return 0;
+	if (lr->refused) {
+		if (!aqm_change_rate(sch, k, p, lr->refused))
+			return 0;
+		aqm_options_again(k->options, p);
+	}
 	return __aqm_change(sch, k, p, extack);
 }
 
@@ -269,8 +266,8 @@ static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
 static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 			   struct netlink_ext_ack *extack)
 {
-	u8 p[AQM_MAX_PARAMS] __aligned(8), law[AQM_MAX_LAW] __aligned(8) = {};
-	struct aqm_config to = { .params = p, .law = law };
+	u8 p[AQM_MAX_PARAMS] __aligned(8);
+	struct aqm_memory m = {};
 	const struct aqm_kind *k = aqm_kind(sch);
 	struct filter_block *filters = aqm_filters(k, sch);
 	int err;
@@ -280,7 +277,7 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 	err = aqm_read(k, p, opt, extack);
 	if (err)
 		return err;
-	err = k->derive(sch, &to, extack);
+	err = k->derive(sch, (void *)p, extack);
 	if (err)
 		return err;
 	if (filters) {
@@ -290,12 +287,11 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 			return err;
 	}
 	if (k->alloc) {
-		err = k->alloc(sch, &to, extack);
+		err = k->alloc(sch, (void *)p, &m, extack);
 		if (err)
 			return err;
 	}
-	k->in_force(p, law);
-	k->setup(sch, &to);
+	k->setup(sch, (void *)p, &m);
 	return 0;
 }
 
@@ -396,6 +392,31 @@ static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
 	return cl ? NULL : aqm_filters(aqm_kind(sch), sch)->block;
 }
 
+/* Show classes 1 to @count. */
+static inline void aqm_walk(struct Qdisc *sch, struct qdisc_walker *arg,
+			    u32 count)
+{
+	u32 i;
+
+	for (i = 1; i <= count && !arg->stop; i++)
+		if (!tc_qdisc_stats_dump(sch, i, arg))
+			break;
+}
+
+static void filter_class_walk(struct Qdisc *sch, struct qdisc_walker *arg)
+{
+}
+
+/* For a qdisc whose flows have no state that could be shown. */
+static const struct Qdisc_class_ops filter_class_ops __maybe_unused = {
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
+	.walk		= filter_class_walk,
+	.tcf_block	= aqm_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+};
+
 /* The rate of @sch's device, asked once: @rate is U64_MAX at first. */
 static inline void aqm_link_changed(struct Qdisc *sch, const struct aqm_kind *k,
 				    u64 *rate)
@@ -454,6 +475,39 @@ static inline void aqm_unregister(struct aqm_kind *k)
 	unregister_qdisc(&k->ops);
 	unregister_netdevice_notifier(&k->notifier);
 }
+
+/**
+ * AQM_KIND() - define the struct aqm_kind of a qdisc, and its module
+ * @x: prefix of its functions and structs
+ * @name: tc's name for it, without quotes
+ * @NAME: the same in capitals, for TCA_NAME_BANDWIDTH
+ * @about: description of the module
+ *
+ * What else the qdisc has follows as designated members.
+ */
+#define AQM_KIND(x, name, NAME, about, ...)				\
+static_assert(__same_type(struct x##_params,				\
+			  ((struct x##_sched_data *)0)->params));	\
+static struct aqm_kind x##_kind __read_mostly = {			\
+	.options	= &x##_options,					\
+	.params		= offsetof(struct x##_sched_data, params),	\
+	.bandwidth	= TCA_##NAME##_BANDWIDTH,			\
+	.link		= offsetof(struct x##_sched_data, link),	\
+	.xstats		= sizeof(struct tc_##name##_xstats),		\
+	.derive		= x##_derive,					\
+	.setup		= x##_setup,					\
+	.commit		= x##_commit,					\
+	.stats		= x##_stats,					\
+	.ops.id		= #name,					\
+	.ops.priv_size	= sizeof(struct x##_sched_data),		\
+	.ops.enqueue	= x##_enqueue,					\
+	.ops.dequeue	= x##_dequeue,					\
+	.ops.reset	= x##_reset,					\
+	__VA_ARGS__							\
+};									\
+MODULE_ALIAS_NET_SCH(#name);						\
+MODULE_DESCRIPTION(about " queue discipline");				\
+module_aqm_kind(x##_kind)
 
 /* What a module of one kind does when it comes and goes. */
 #define module_aqm_kind(kind)						\

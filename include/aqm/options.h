@@ -37,7 +37,7 @@
 #include <uapi/linux/pkt_sched_aqm.h>
 
 #define AQM_MAX_ATTRIBUTE	63	/* a bit each in struct aqm_given */
-#define AQM_MAX_PARAMS		192	/* bytes, on the stack */
+#define AQM_MAX_PARAMS		448	/* bytes, on the stack */
 #define AQM_MAX_XSTATS		512	/* bytes, on the stack of a dump */
 
 /**
@@ -187,6 +187,18 @@ static const struct aqm_options name = { \
 		      sizeof(strct) % 8 == 0 && \
 		      sizeof(strct) <= AQM_MAX_XSTATS - 8)
 
+/* Set the message of an error: a string that is no literal and stays. */
+static inline void aqm_set_message(struct netlink_ext_ack *extack,
+				   const char *message)
+{
+#ifdef NL_SET_ERR_MSG_FMT
+	NL_SET_ERR_MSG_FMT(extack, "%s", message);
+#else
+	if (extack)
+		extack->_msg = message;
+#endif
+}
+
 /* Attributes are aligned to 4 bytes only. */
 static inline u64 aqm_option_load(const void *from, u16 size)
 {
@@ -307,9 +319,7 @@ static inline int aqm_options_read(const struct aqm_options *set, void *params,
 		if (o->value == TC_AQM_DERIVED && !value) {
 			given->ever &= ~BIT_ULL(i);
 		} else if (value < o->least || value > o->greatest) {
-			/* NL_SET_ERR_MSG() takes only a literal. */
-			if (extack)
-				extack->_msg = o->message;
+			aqm_set_message(extack, o->message);
 			NL_SET_BAD_ATTR(extack, tb[i]);
 			return -EINVAL;
 		}

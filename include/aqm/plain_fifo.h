@@ -123,6 +123,21 @@ static inline void plain_fifo_sent(struct Qdisc *sch, struct plain_fifo *f,
 		delay_end(&f->delay, ktime_get_ns());
 }
 
+/* Dequeue. @departed: told of the packet, which is no longer in the queue */
+static __always_inline struct sk_buff *
+plain_fifo_dequeue(struct Qdisc *sch, struct plain_fifo *f,
+		   void (*departed)(struct Qdisc *sch,
+				    const struct sk_buff *skb))
+{
+	struct sk_buff *skb = plain_fifo_take(sch, f);
+
+	if (!skb)
+		return NULL;
+	departed(sch, skb);
+	plain_fifo_sent(sch, f, skb);
+	return skb;
+}
+
 /**
  * plain_fifo_resize() - hold no more than other limits allow
  * @sch: the discipline

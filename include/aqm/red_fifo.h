@@ -121,6 +121,36 @@ static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
 		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
 }
 
+/**
+ * red_fifo_check() - refuse parameters that make no sense, and warn
+ * @sch: the qdisc
+ * @red: parameters of RED; max_th is 0 if it is set later
+ * @signal: what becomes of an arrival that RED chooses
+ * @memory_limit: bytes
+ * @extack: takes the message
+ *
+ * Return: 0 or an error
+ */
+static inline int red_fifo_check(const struct Qdisc *sch,
+				 const struct gentle_red_params *red,
+				 const struct congestion_policy *signal,
+				 u32 memory_limit,
+				 struct netlink_ext_ack *extack)
+{
+	if (red->ptime == U32_MAX) {
+		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth");
+		return -EINVAL;
+	}
+	if (red->max_th && red->min_th >= red->max_th) {
+		NL_SET_ERR_MSG_MOD(extack, "min must be below max");
+		return -EINVAL;
+	}
+	if (!aqm_policy_is_right(signal, extack))
+		return -EINVAL;
+	red_fifo_warn(sch, memory_limit, extack);
+	return 0;
+}
+
 /* The rule of idleness. */
 
 /* An arrival: bring the average of a queue of @length up to date. */
@@ -361,7 +391,21 @@ static inline void red_fifo_reset(struct Qdisc *sch, struct red_fifo *rf,
 	gentle_red_init(&rf->red, p, ktime_get_ns());
 }
 
-/* The statistics that all kinds have. */
+/* Fill in RED's statistics: @p parameters, @v state, @length packets waiting. */
+#define RED_FIFO_STATS(st, p, v, length) do {				\
+	(st)->avg = (v)->avg;						\
+	(st)->max_p = (v)->max_p;					\
+	(st)->probability = min_t(u64, gentle_red_probability(p, v),	\
+				  U32_MAX);				\
+	(st)->segments = (length);					\
+	(st)->min_th = (p)->min_th;					\
+	(st)->max_th = (p)->max_th;					\
+	(st)->weight = (p)->weight;					\
+	(st)->ptime = (p)->ptime;					\
+	(st)->count = (v)->count;					\
+} while (0)
+
+/* The statistics that every qdisc has. */
 static inline void red_fifo_stats(void *stats, const struct red_fifo *rf,
 				  u64 bandwidth)
 {

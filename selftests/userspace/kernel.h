@@ -85,6 +85,9 @@ void userspace_violation(const char *fmt, ...)
 #define SZ_16M			0x1000000
 #define SZ_32M			0x2000000
 
+#ifndef __same_type
+#define __same_type(a, b)	__builtin_types_compatible_p(__typeof__(a), __typeof__(b))
+#endif
 #ifndef sizeof_field
 #define sizeof_field(type, member)	sizeof(((type *)0)->member)
 #endif

@@ -335,7 +335,7 @@ MUTANTS = [
     ),
     Mutant("chokex", "include/aqm/red_fifo.h", "qdisc_qlen_dec(sch);", ""),
     Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),
-    Mutant("chokex", "include/aqm/kind.h", "kvfree(to.memory);", ""),
+    Mutant("chokex", "include/aqm/kind.h", "kvfree(m.block);", ""),
     Mutant("cbt", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("cbt", "sch_cbt.c", "sch_tree_unlock(sch);", ""),
     Mutant("redtail", "sch_redtail.c", "rq->backlog -= qdisc_pkt_len(skb);", ""),

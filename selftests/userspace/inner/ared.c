@@ -8,6 +8,6 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	const struct ared_vars *v = &q->vars;
 
 	inner_plain_fifo(sch, &v->fifo);
-	inner_must(!q->law.red.adaptive || (v->red.max_p >= q->law.red.bottom &&
-					    v->red.max_p <= q->law.red.top));
+	inner_must(!q->params.red.adaptive || (v->red.max_p >= q->params.red.bottom &&
+					    v->red.max_p <= q->params.red.top));
 }

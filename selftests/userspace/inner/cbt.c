@@ -20,7 +20,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	u32 i;
 
 	memset(of_class, 0, sizeof(of_class));
-	inner_fifo(sch, &q->vars.queue, !q->law.victim_arrival,
+	inner_fifo(sch, &q->vars.queue, q->params.victim != CBT_VICTIM_ARRIVAL,
 		   packet_is_right);
 	for (i = CBT_ALL + 1; i < CBT_CLASSES; i++) {
 		cl = &q->vars.cls[i];

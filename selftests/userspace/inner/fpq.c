@@ -11,7 +11,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 
 	inner_plain_fifo(sch, &v->fifo);
 	inner_must(v->rule.min_th < v->rule.max_th);
-	inner_must(c->bits == q->law.bits && c->hand < c->bits);
+	inner_must(c->bits == q->params.vector && c->hand < c->bits);
 	if (!deep)
 		return;
 	for (i = 0; i < flow_count_words(c->bits); i++)

@@ -37,7 +37,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	u32 flows = 0;
 
 	inner_plain_fifo(sch, &v->fifo);
-	inner_must(v->flows.capacity == q->law.limit);
+	inner_must(v->flows.capacity == q->params.limit);
 
 	/* What the packets of each flow come to. */
 	for (skb = sch->q.head; skb; skb = skb->next) {

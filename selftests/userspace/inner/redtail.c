@@ -55,12 +55,12 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 		all.timed |= in.timed;
 	}
 	inner_whole(&all, sch, &v->held, &v->delay);
-	inner_must(all.backlog <= q->law.limit || all.qlen == 1);
-	inner_must(all.held.truesize <= q->law.memory_limit);
+	inner_must(all.backlog <= q->params.limit || all.qlen == 1);
+	inner_must(all.held.truesize <= q->params.memory_limit);
 	inner_must(all.qlen || !v->credit);
-	if (q->law.dynamic) {
-		inner_must(v->red_now.min_th >= q->law.floating.floor);
-		inner_must(v->red_now.max_th <= q->law.floating.ceiling);
+	if (q->params.dynamic) {
+		inner_must(v->red_now.min_th >= q->params.floating.floor);
+		inner_must(v->red_now.max_th <= q->params.floating.ceiling);
 	}
 	if (deep && v->flows.slots)
 		table_is_right(&v->flows);

@@ -7,6 +7,7 @@
 #define min(a, b)	min_t(__typeof__((a) + (b)), a, b)
 #define max(a, b)	max_t(__typeof__((a) + (b)), a, b)
 #define min3(a, b, c)	min(min(a, b), c)
+#define max3(a, b, c)	max(max(a, b), c)
 #define clamp(x, lo, hi)	min(max(x, lo), hi)
 #define clamp_t(type, x, lo, hi)	min_t(type, max_t(type, x, lo), hi)
 
