@@ -183,6 +183,10 @@ static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
 	tdrr_discarded(sch, fq, skb);
 	throughput_index_count(&q->vars.by_throughput, &tdrr_flow(fq)->sent,
 			       fq->head, qdisc_pkt_len(skb), ktime_get_ns());
+	flow_ways_heat(&q->buffer.ways, fq->turn.number,
+		       throughput_score_heat(&tdrr_flow(fq)->sent),
+		       q->vars.by_throughput.clock.half_life *
+		       THROUGHPUT_INDEX_STEPS);
 }
 
 static void tdrr_forget(struct Qdisc *sch)

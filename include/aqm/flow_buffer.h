@@ -32,6 +32,7 @@
 #include "filter_class.h"
 #include "flow_queues.h"
 #include "flow_spread.h"
+#include "flow_ways.h"
 #include "held.h"
 #include "kind.h"
 #include "link_rate.h"
@@ -72,6 +73,7 @@ AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
  * @delay: how long packets wait
  * @held: what the queues hold
  * @rounds: the queues, and which of them hold packets
+ * @ways: which flow has which queue
  * @untold: see parents_tell()
  * @counters: drops
  * @overflows: arrivals that found no room
@@ -87,6 +89,7 @@ struct flow_buffer {
 	struct delay_sample		delay;
 	struct held			held;
 	struct flow_rounds		rounds;
+	struct flow_ways		ways;
 	u32				untold;
 	struct aqm_counters		counters;
 	u64				overflows;
@@ -163,8 +166,18 @@ static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows,
 	if (b->rounds.queues)
 		return 0;
 	b->rounds.queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
-	if (b->rounds.queues)
+	if (!b->rounds.queues)
+		goto no_memory;
+	if (flows % FLOW_WAYS)
 		return 0;
+	b->ways.count = flows / FLOW_WAYS;
+	b->ways.sets = kvcalloc(b->ways.count, sizeof(*b->ways.sets),
+				GFP_KERNEL_ACCOUNT);
+	if (b->ways.sets)
+		return 0;
+	kvfree(b->rounds.queues);
+	b->rounds.queues = NULL;
+no_memory:
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
 	return -ENOMEM;
 }
@@ -196,6 +209,7 @@ static inline void flow_buffer_destroy(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
+	kvfree(b->ways.sets);
 	kvfree(b->rounds.queues);
 }
 
@@ -207,16 +221,21 @@ static inline void flow_buffer_destroy(struct Qdisc *sch)
 static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *fq;
 
 	held_reset(sch, &b->held, &b->untold);
 	delay_reset(&b->delay);
-	return flow_rounds_purge(&b->rounds, b->params.quantum);
+	fq = flow_rounds_purge(&b->rounds, b->params.quantum);
+	if (!fq)
+		flow_ways_reset(&b->ways);
+	return fq;
 }
 
 /* The queue of a flow, from 0. */
-static inline u32 flow_buffer_hash(const struct flow_buffer *b,
-				   struct sk_buff *skb)
+static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 {
+	if (b->ways.sets && b->params.avoid_collisions)
+		return flow_ways_find(&b->ways, skb_get_hash(skb), b->salt);
 	return flow_spread(skb_get_hash(skb), b->salt, b->params.flows);
 }
 
@@ -339,10 +358,14 @@ static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* A packet has left its queue: it is held no more. */
-static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
+static inline void __flow_buffer_left(struct Qdisc *sch,
+				      const struct flow_queue *fq,
+				      struct sk_buff *skb)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
+	if (!fq->head)
+		flow_ways_idle(&b->ways, fq->turn.number);
 	held_sub(sch, &b->held, &b->untold, skb);
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
@@ -357,7 +380,7 @@ static inline struct sk_buff *flow_buffer_evict(struct Qdisc *sch,
 	struct sk_buff *skb;
 
 	skb = flow_queue_discard(&b->rounds, fq, b->params.quantum);
-	__flow_buffer_left(sch, skb);
+	__flow_buffer_left(sch, fq, skb);
 	delay_lost(&b->delay, skb);
 	fq->dropped++;
 	aqm_drop_count(sch, &b->counters, skb, cause);
@@ -399,6 +422,8 @@ static __always_inline void flow_buffer_add(struct Qdisc *sch,
 	struct flow_buffer *b = qdisc_priv(sch);
 
 	held_add(&b->held, skb, segments);
+	if (!fq->head)
+		flow_ways_busy(&b->ways, fq->turn.number);
 	flow_queue_add(&b->rounds, fq, skb, b->params.quantum);
 	qdisc_qstats_backlog_inc(sch, skb);
 	qdisc_qlen_inc(sch);
@@ -414,7 +439,7 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 	struct sk_buff *skb;
 
 	skb = flow_queue_send(&b->rounds, fq, b->params.quantum);
-	__flow_buffer_left(sch, skb);
+	__flow_buffer_left(sch, fq, skb);
 	if (delay_timed(&b->delay, skb))
 		delay_end(&b->delay, ktime_get_ns());
 	held_sent(sch, skb);

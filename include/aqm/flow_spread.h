@@ -15,13 +15,19 @@
 
 #define FLOW_SPREAD_STIR	0x9e3779b1U	/* odd: 2^32 over the golden ratio */
 
-/* From 0 to @queues - 1; @salt is odd. */
-static inline u32 flow_spread(u32 hash, u32 salt, u32 queues)
+/* A permutation of all hashes; @salt is odd. */
+static inline u32 flow_mix(u32 hash, u32 salt)
 {
 	hash ^= hash >> 16;
 	hash *= FLOW_SPREAD_STIR;
 	hash ^= hash >> 16;
-	return (u64)(hash * salt) * queues >> 32;
+	return hash * salt;
+}
+
+/* From 0 to @queues - 1; @salt is odd. */
+static inline u32 flow_spread(u32 hash, u32 salt, u32 queues)
+{
+	return (u64)flow_mix(hash, salt) * queues >> 32;
 }
 
 #endif /* _AQM_FLOW_SPREAD_H */

@@ -23,6 +23,7 @@ OPTIONS: Sequence[Option] = (
         "flows", "1024", "1 to 65536 queues", {"7": 7, "8": 8}, bad="0 65537",
         raw=[0, 1 << 16 | 1], fixed="flows cannot be changed on a live qdisc",
     ),
+    flag("avoid_collisions", default=True),
     Option(
         "quantum", "auto", "256b to 1Mb", {"300": 300, "256": 256, "1mb": 1 << 20},
         bad="255 1048577", raw=[255, 1 << 20 | 1],

@@ -277,6 +277,46 @@ def test_flows_are_spread_over_the_queues(kind: str, flows: int) -> None:
 
 
 @every_kind
+def test_800_flows_that_wait_hardly_share_1024_queues(kind: str) -> None:
+    """A plain hash uses 1024 (1 - (1 - 1/1024)^800) = 555 queues, and 245 flows share."""
+
+    def queues_in_use(options: str) -> int:
+        with World(kind, f"limit 5000 flows 1024 {options}") as w:
+            for flow in range(800):
+                w.enqueue(flow=flow, len=100)
+            return len(w.classes())
+
+    assert queues_in_use("") >= 800 - 24
+    assert abs(queues_in_use("noavoid_collisions") - 555) < 40
+
+
+def queue_of(w: World, flow: int) -> int:
+    """Return the class of a flow; no packet is queued before or after."""
+    w.enqueue(flow=flow, len=MTU)
+    (number,) = w.classes()
+    w.dequeue(1)
+    w.advance(1000)
+    return number
+
+
+@pytest.mark.parametrize(("kind", "short"), [("tdrr", 200), ("qsdrr", 5)])
+def test_short_flows_do_not_take_the_queues_of_long_ones(kind: str, short: int) -> None:
+    """16 flows send 20 packets a round in 64 queues, then new flows send one packet each.
+
+    A new flow takes the coldest queue (tdrr): 200 packets in 48 queues are four a queue. Or it
+    takes the queue that has been empty longest (qsdrr), which is one of an earlier round.
+    """
+    with World(kind, "limit 1000 flows 64") as w:
+        queues = [queue_of(w, flow) for flow in range(16)]
+        assert len(set(queues)) == 16
+        for new in range(20):
+            for _ in range(20):
+                assert [queue_of(w, flow) for flow in range(16)] == queues
+            for flow in range(short):
+                queue_of(w, 1000 + short * new + flow)
+
+
+@every_kind
 def test_packets_of_one_flow_share_a_queue(kind: str) -> None:
     with World(kind, "limit 100 flows 1024") as w:
         for size in (100, 1514, 64, 700):

@@ -70,7 +70,7 @@ enum {
 	_(x, __u64, q_est, PACKETS_Q32, "", "estimated persistent queue") \
 	_(x, __u64, ppd, PACKETS_Q32, "", \
 	  "packets per drop in phase III; 0 before the queue first reached bflat") \
-	_(x, __u64, window, PACKETS_Q32, "", "phase III's W; 0 before the queue first reached bflat") \
+	_(x, __u64, window, PACKETS_Q32, "", "phase III's W; 0 until the queue reaches bflat") \
 	_(x, __u64, pipe, PACKETS_Q32, "", "bandwidth times rtt") \
 	_(x, __u32, phase, CHOICE, "none|quiet|low|high|max", \
 	  "phases I to IV of the thesis, at the last arrival") \

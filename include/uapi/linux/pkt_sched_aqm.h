@@ -186,6 +186,8 @@ enum {
 	TC_AQM_MEMORY_OPTION(_, x, K) \
 	_(x, K##_FLOWS, flows, NUMBER, "queues", 1, 65536, 1024, \
 	  "number of queues to which flows are hashed; cannot be changed") \
+	_(x, K##_AVOID_COLLISIONS, avoid_collisions, FLAG, "", 0, 1, 1, \
+	  "give a new flow an empty queue; not if flows is no multiple of 8") \
 	_(x, K##_QUANTUM, quantum, BYTES, "", 256, 1048576, TC_AQM_DERIVED, \
 	  "bytes per queue and round; auto: the MTU plus the link-layer header") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, K) \

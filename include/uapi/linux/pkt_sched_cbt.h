@@ -59,7 +59,7 @@ enum {
 	  429496730, "RED's drop probability at max") \
 	_(x, TCA_CBT_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "weight of an arrival in RED's averages; auto: they remember 3 limit packets, at most 1 s") \
+	  "weight of an arrival in RED's averages; auto: 3 limit packets' memory, up to 1 s") \
 	_(x, TCA_CBT_CLASS_WEIGHT, class_weight, FRACTION, "", 1, 4294967295, \
 	  1073741824, "weight of an arrival in the averages of tagged and other") \
 	_(x, TCA_CBT_DSCP, dscp, CODEPOINTS, "", 0, 18446744073709551615ULL, 0, \

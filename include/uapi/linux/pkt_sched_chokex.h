@@ -35,7 +35,7 @@
 	  "packets drawn and compared with each arrival; not together with adaptive") \
 	_(x, TCA_CHOKEX_ADAPTIVE, adaptive, NUMBER, "regions", 1, \
 	  CHOKEX_MAX_REGIONS, TC_AQM_DERIVED, \
-	  "regions of the average; each has 2 candidates more than the one before; auto: use candidates") \
+	  "regions of the average, each with 2 more candidates; auto: use candidates") \
 	_(x, TCA_CHOKEX_GENTLE, gentle, FLAG, "", 0, 1, 0, \
 	  "let the drop probability rise to 1 between max and 2 max, instead of at max") \
 	TC_AQM_MARK_OPTIONS(_, x, TCA_CHOKEX) \

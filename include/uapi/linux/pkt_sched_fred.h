@@ -27,7 +27,7 @@
 	  85899346, "RED's drop probability at max") \
 	_(x, TCA_FRED_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
-	  "weight of each arrival and departure; auto: the average remembers 3 limit packets, at most 1 s") \
+	  "weight of each arrival and departure; auto: avg remembers 3 limit packets, up to 1 s") \
 	_(x, TCA_FRED_RTT, rtt, TIME, "", 1, 10000000, 100000, \
 	  "typical round-trip time; min is at most what the link sends in it") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_FRED) \

@@ -8,6 +8,8 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	const struct ared_vars *v = &q->vars;
 
 	inner_plain_fifo(sch, &v->fifo);
-	inner_must(!q->params.red.adaptive || (v->red.max_p >= q->params.red.bottom &&
-					    v->red.max_p <= q->params.red.top));
+	if (!q->params.red.adaptive)
+		return;
+	inner_must(v->red.max_p >= q->params.red.bottom);
+	inner_must(v->red.max_p <= q->params.red.top);
 }

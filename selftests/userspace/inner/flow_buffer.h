@@ -12,8 +12,19 @@ static bool inner_is_linked(struct numbered_link *links, u32 number)
 	       number;
 }
 
-/* The queue of a packet: its priority or a filter names it, else its hash. */
-static u32 inner_queue_of(const struct flow_buffer *b, struct sk_buff *skb)
+/* Whether a flow with this hash may have this queue: one of its two sets has it. */
+static bool inner_is_way_of(const struct flow_buffer *b, u32 hash, u32 number)
+{
+	u32 first = flow_mix(hash, b->salt);
+	u32 second = flow_mix(first, b->salt);
+
+	return number / 8 == flow_spread(hash, b->salt, b->params.flows / 8) ||
+	       number / 8 == (u64)second * (b->params.flows / 8) >> 32;
+}
+
+/* A packet's priority or a filter names its queue, else the hash of its flow. */
+static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
+			      u32 number)
 {
 	u32 named = 0;
 
@@ -22,8 +33,12 @@ static u32 inner_queue_of(const struct flow_buffer *b, struct sk_buff *skb)
 		named = TC_H_MIN(skb->priority);
 	if (!named && skb->act == TC_ACT_OK)
 		named = TC_H_MIN(skb->act_class);
-	return named ? named - 1 :
-		       flow_spread(skb_get_hash(skb), b->salt, b->params.flows);
+	if (named)
+		return number == named - 1;
+	if (b->params.flows % 8 || !b->params.avoid_collisions)
+		return number == flow_spread(skb_get_hash(skb), b->salt,
+					     b->params.flows);
+	return inner_is_way_of(b, skb_get_hash(skb), number);
 }
 
 /* One queue that holds packets: @flow adds what its discipline knows of it. */
@@ -54,13 +69,15 @@ static void inner_rounds(struct Qdisc *sch,
 				inner_must(fq->round - fr->round < FLOW_ROUNDS &&
 					   fq->round % FLOW_ROUNDS == slot);
 			inner_must(fq->head);
+			inner_must(!b->ways.sets ||
+				   b->ways.sets[number / 8].busy & BIT(number % 8));
 			inner_must(fq->credit);
 			inner_must(fq->credit <= max(b->params.quantum, fr->least) ||
 				   fq->round < fr->restarted);
 			in = (struct inner) {};
 			inner_list(&in, fq->head, fq->tail, &b->delay);
 			for (skb = fq->head; skb; skb = skb->next)
-				inner_must(inner_queue_of(b, skb) == number);
+				inner_must(inner_is_queue_of(b, skb, number));
 			flow(sch, fq, &in);
 			all.qlen += in.qlen;
 			all.backlog += in.backlog;
@@ -72,6 +89,9 @@ static void inner_rounds(struct Qdisc *sch,
 		} while (number != fr->slots[slot]);
 	}
 	inner_must(active == fr->active);
+	for (number = 0, active = 0; number < b->ways.count; number++)
+		active += __builtin_popcount(b->ways.sets[number].busy);
+	inner_must(!b->ways.sets || active == fr->active);
 	inner_whole(&all, sch, &b->held, &b->delay);
 	inner_must(all.held.segments <= b->params.limit || all.qlen == 1);
 	inner_must(all.held.truesize <= b->params.memory_limit);

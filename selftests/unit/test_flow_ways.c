@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* flow_ways against its rule: who owns a queue, who loses it, and what it costs. */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <aqm/flow_ways.h>
+
+#include "unit.h"
+
+#define SETS	128
+#define QUEUES	(SETS * FLOW_WAYS)
+
+static struct flow_way_set sets[SETS];
+static struct flow_ways fw;
+static u32 salt;
+
+static void begin(void)
+{
+	memset(sets, 0, sizeof(sets));
+	fw = (struct flow_ways) { .sets = sets, .count = SETS };
+	salt = unit_random() | 1;
+}
+
+/*
+ * All flows have packets queued. Of n flows n - q (1 - (1 - 1/q)^n) share under a plain
+ * hash into q queues: 4.7, 105 and 245 in the mean. Sets let a tenth of these share.
+ */
+static void flows_that_wait_hardly_share(void)
+{
+	static const u32 flows[] = { 100, 500, 800 }, most[] = { 0, 10, 24 };
+	u32 i, flow, number, shared, first;
+	u8 seen[QUEUES];
+
+	for (i = 0; i < ARRAY_SIZE(flows); i++) {
+		begin();
+		memset(seen, 0, sizeof(seen));
+		first = unit_random();
+		for (flow = 0, shared = 0; flow < flows[i]; flow++) {
+			number = flow_ways_find(&fw, first + flow, salt);
+			shared += !!seen[number];
+			seen[number] = 1;
+			flow_ways_busy(&fw, number);
+		}
+		unit_ok(shared <= most[i], "%u flows in %u queues: %u share",
+			flows[i], QUEUES, shared);
+	}
+}
+
+/* Half as many flows as queues: a hundredth of them at most lose their queue. */
+static void flows_keep_their_queue_between_packets(void)
+{
+	u32 round, flow, moved = 0, had[500];
+
+	begin();
+	for (round = 0; round < 20; round++)
+		for (flow = 0; flow < ARRAY_SIZE(had); flow++) {
+			u32 number = flow_ways_find(&fw, flow, salt);
+
+			moved += round && had[flow] != number;
+			had[flow] = number;
+			flow_ways_busy(&fw, number);
+			flow_ways_heat(&fw, number, unit_below(64), 0);
+			flow_ways_idle(&fw, number);
+		}
+	unit_ok(moved <= ARRAY_SIZE(had) / 100, "%zu flows moved %u times in 20 rounds",
+		ARRAY_SIZE(had), moved);
+}
+
+/* Long flows are hot; ten times as many short ones cannot take their queues. */
+static void mice_take_the_coldest_queues(void)
+{
+	u32 round, flow, lost = 0, had[100];
+
+	begin();
+	for (flow = 0; flow < ARRAY_SIZE(had); flow++) {
+		had[flow] = flow_ways_find(&fw, flow, salt);
+		flow_ways_heat(&fw, had[flow], 500, 0);
+	}
+	for (round = 0; round < 20000; round++) {
+		u32 mouse = flow_ways_find(&fw, 1000 + round, salt);
+
+		flow_ways_heat(&fw, mouse, 10, 0);
+	}
+	for (flow = 0; flow < ARRAY_SIZE(had); flow++)
+		lost += flow_ways_find(&fw, flow, salt) != had[flow];
+	unit_ok(!lost, "20000 mice took the queues of %u of 100 long flows", lost);
+}
+
+/* All queues but the coldest have decayed less: the rule names one queue. */
+static void a_new_flow_takes_the_coldest_of_its_16(void)
+{
+	u32 round, hash, number, coldest, one, two, wrong = 0;
+
+	for (round = 0; round < 2000; round++) {
+		begin();
+		fw.now = unit_random();
+		hash = unit_random();
+		one = (u64)flow_mix(hash, salt) * SETS >> 32;
+		two = (u64)flow_mix(flow_mix(hash, salt), salt) * SETS >> 32;
+		for (number = 0; number < QUEUES; number++) {
+			sets[number / 8].tag[number % 8] = 1 + number;
+			sets[number / 8].heat[number % 8] = fw.now + 100 + number % 16;
+		}
+		coldest = (unit_below(2) ? one : two) * 8 + unit_below(8);
+		sets[coldest / 8].heat[coldest % 8] = fw.now + unit_below(99);
+		wrong += flow_ways_find(&fw, hash, salt) != coldest;
+		/* And it is the flow's from now on, as hot as it was. */
+		wrong += flow_ways_find(&fw, hash, salt) != coldest;
+	}
+	unit_ok(!wrong, "a new flow takes the coldest of its 16 queues (%u did not)",
+		wrong);
+}
+
+static void a_queue_that_holds_packets_is_not_taken(void)
+{
+	u32 round, hash, number, taken = 0;
+
+	for (round = 0; round < 2000; round++) {
+		begin();
+		hash = unit_random();
+		for (number = 0; number < SETS; number++)
+			sets[number].busy = unit_random();
+		number = flow_ways_find(&fw, hash, salt);
+		taken += sets[number / 8].busy >> number % 8 & 1;
+	}
+	unit_ok(taken <= 3, "%u of 2000 flows share, with half of the queues in use",
+		taken);
+
+	begin();
+	for (number = 0; number < SETS; number++)
+		sets[number].busy = 255;
+	number = flow_ways_find(&fw, hash, salt);
+	unit_ok(number / 8 == (u64)flow_mix(hash, salt) * SETS >> 32 &&
+		!sets[number / 8].tag[number % 8],
+		"where all hold packets a flow shares, and claims nothing");
+}
+
+/* Among equals, the queue that became empty longest ago. */
+static void without_a_score_the_longest_empty_is_taken(void)
+{
+	u32 i, number, wrong = 0;
+
+	begin();
+	for (i = 0; i < QUEUES; i++) {
+		sets[i / 8].tag[i % 8] = 1 + i;
+		/* Farther apart than the clock's unit. */
+		for (number = 0; number < FLOW_WAYS_EMPTIED / 4; number++)
+			flow_ways_emptied(&fw, QUEUES - 1 - i);
+	}
+	for (i = 0; i < 100; i++) {
+		u32 hash = unit_random(), one, two, last;
+
+		one = (u64)flow_mix(hash, salt) * SETS >> 32;
+		two = (u64)flow_mix(flow_mix(hash, salt), salt) * SETS >> 32;
+		last = max(one, two) * 8;
+		number = flow_ways_find(&fw, hash, salt);
+		/* The last four queues of the set became empty within a unit. */
+		wrong += number < last + 4 || number > last + 7;
+		sets[number / 8].tag[number % 8] = 1;
+	}
+	unit_ok(!wrong, "the queue that has been empty longest is taken (%u not)", wrong);
+}
+
+int main(int argc, char **argv)
+{
+	unit_start(argc, argv);
+	flows_that_wait_hardly_share();
+	flows_keep_their_queue_between_packets();
+	mice_take_the_coldest_queues();
+	a_new_flow_takes_the_coldest_of_its_16();
+	a_queue_that_holds_packets_is_not_taken();
+	without_a_score_the_longest_empty_is_taken();
+	return unit_end();
+}
