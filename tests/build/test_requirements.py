@@ -14,7 +14,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 #: Code that only developers run. All other Python is on the way of a run, a report or a sweep.
-DEVELOPERS = ("bench/", "selftests/", "tests/", "tools/")
+DEVELOPERS = ("bench/", "selftests/", "setup.py", "tests/", "tools/")
 
 
 def listed(group: str) -> set[str]:

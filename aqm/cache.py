@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Name results by all that they depend on, so that the same question is answered without a boot."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from labkit import engines, outside, uml
+from labkit.cache import digest, digest_files
+from labkit.errors import LabError
+from labkit.paths import CACHE
+
+from aqmlab import ROOT
+from aqmlab.exceptions import RunError, UserError
+
+RESULTS = CACHE / "results"
+PROGRAMS = ROOT / "netns-scenarios"
+
+
+@functools.cache
+def _sources() -> str:
+    """Return a hash of the Python code that makes a result."""
+    return digest_files([*(ROOT / "aqmlab").rglob("*.[pc]*"),
+                         *(PROGRAMS / "scenarios").glob("*.py")], ROOT)
+
+
+def place(words: Sequence[str], kernel: str, flavour: str, modules: Sequence[Path]) -> Path:
+    """Return the directory of the result of a command. Builds what its guest needs.
+
+    Raises UserError if the lab refuses the kernel or a module.
+    """
+    try:
+        for path in modules:
+            outside.check(path)
+        made, tree, extras, helpers = uml.built(kernel or engines.default_kernel(),
+                                                flavour or "fast", tuple(modules))
+    except LabError as error:
+        raise UserError(str(error)) from error
+    key = digest(part.encode() for part in (
+        *words, *map(outside.hash_of, modules), _sources(), made.key, tree.parents[1].name,
+        extras.tc.parent.name, helpers.name))
+    return RESULTS / key
+
+
+def call(program: str, words: Sequence[str], out: Path) -> None:
+    """Run one of the commands with its result in OUT, as a process.
+
+    Raises UserError or RunError with what it said, by its exit status.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([sys.executable, PROGRAMS / program, *words, "--out", out],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        raise (UserError if done.returncode == 2 else RunError)(done.stderr.strip())

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Compare a qdisc with mainline's, as netns-scenarios/compare does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from . import cache
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    verdicts: a row per workload, metric, variant and rival, with means and 95 % intervals
+    directory: of report.html and of all runs
+    """
+
+    verdicts: pd.DataFrame
+    directory: Path
+
+    @property
+    def report(self) -> Path:
+        """The report as one HTML file."""
+        return self.directory / "report.html"
+
+    @property
+    def counts(self) -> pd.DataFrame:
+        """How many verdicts of each sort there are, for each variant and rival."""
+        return pd.crosstab([self.verdicts["mine"], self.verdicts["other"]],
+                           self.verdicts["verdict"])
+
+    def _repr_html_(self) -> str:
+        return str(self.counts.to_html())
+
+
+def compare(mine: str, *, against: Iterable[str] = (), module: str | Path | None = None,
+            name: str = "", seeds: int = 3, workloads: Iterable[str] = (),
+            **settings: Iterable[object]) -> Comparison:
+    """Compare a qdisc with others in the workloads of the demo; see docs/your-own.md.
+
+    mine: kind and options, with placeholders such as {buffer}
+    against: kinds or whole lines; mainline's by default
+    module: a directory with modules to build and load
+    workloads: dumbbell, udp-blast, web-mix or step-load; all by default
+    settings: values for further placeholders in `mine`, one variant per value
+
+    Raises UserError for a wrong argument, and RunError if a run fails.
+    """
+    words = ["--mine", mine, "--seeds", str(seeds), "--name", name,
+             "--against", ",".join(against)]
+    words += [word for workload in workloads for word in ("--workload", workload)]
+    words += [word for key, values in settings.items()
+              for word in ("--set", f"{key}={','.join(map(str, values))}")]
+    paths = [Path(module).resolve()] if module else []
+    words += [word for path in paths for word in ("--module", str(path))]
+    directory = cache.place(["compare", *words], "", "", paths)
+    if not (directory / "verdicts.csv").exists():
+        cache.call("compare", words, directory)
+    return Comparison(pd.read_csv(directory / "verdicts.csv"), directory)

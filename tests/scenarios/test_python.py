@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The Python package: its notebooks run, its numbers are those of the logs, and it is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jupytext
+import pandas as pd
+import pytest
+from nbclient import NotebookClient
+
+import aqm
+from aqm import cache
+
+TOP = Path(__file__).resolve().parents[2]
+SMALL = {"flows": 4, "rate": 20, "warmup": 0, "duration": 2, "interval": 100}
+
+
+@pytest.fixture(scope="module")
+def runs() -> aqm.Runs:
+    return aqm.run("dumbbell", "red limit 60000 min 5000 max 30000 avpkt 1514 burst 4 "
+                   "probability 0.5 bandwidth 20mbit ecn", seeds=(3, 5), probe=True, ecn=True,
+                   **SMALL)
+
+
+@pytest.mark.parametrize("page", ["python", "lecture"])
+def test_a_notebook_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(TOP))
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    notebook = jupytext.read(TOP / "docs" / f"{page}.md")
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert sum(cell.cell_type == "code" for cell in notebook.cells) > 5
+
+
+def test_frames_agree_with_the_result(runs: aqm.Runs) -> None:
+    assert list(runs.summary["seed"]) == [3, 5]
+    for result in runs.results:
+        def of(frame: pd.DataFrame, seed: int = result["seed"]) -> pd.DataFrame:
+            return frame[frame["seed"] == seed]
+
+        tcp = of(runs.flows)[of(runs.flows)["group"] == "all"]
+        goodput = result["groups"]["all"]["goodput_bps"]["mean"]
+        assert tcp["bytes"].mean() * 8 / 2 == pytest.approx(goodput, rel=0.02)
+        last = of(runs.progress).groupby("flow")["bytes"].last()
+        assert last[tcp["flow"]].mean() * 8 / 2 == pytest.approx(goodput)
+        assert of(runs.queue)["dropped"].iloc[-1] == result["summary"]["dropped"]
+        assert of(runs.state)["marked"].iloc[-1] == result["summary"]["marked"] > 0
+        assert of(runs.probe)["delay_ms"].max() == result["groups"]["probe"]["delay_ms"]["max"]
+        assert of(runs.groups)["flows"].sum() == 5
+    assert not len(runs.requests)
+
+
+def test_tables_survive_parquet_and_csv(runs: aqm.Runs, tmp_path: Path) -> None:
+    for name in ("flows", "queue", "state", "probe", "groups"):
+        frame = getattr(runs, name)
+        frame.to_parquet(tmp_path / name)
+        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / name), frame, check_dtype=False)
+        frame.to_csv(tmp_path / name, index=False)
+        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / name), frame, check_dtype=False)
+
+
+def test_a_result_is_kept_until_a_source_changes(
+        runs: aqm.Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[Path] = []
+    monkeypatch.setattr(cache, "call", lambda _program, _words, out: called.append(out))
+    qdisc = runs.results[0]["qdisc"]
+    again = aqm.run("dumbbell", qdisc, seeds=(3, 5), probe=True, ecn=True, **SMALL)
+    assert (again.directories, called) == (runs.directories, [])
+    monkeypatch.setattr(cache, "_sources", lambda: "another")
+    other = aqm.run("dumbbell", qdisc, seeds=[3], probe=True, ecn=True, **SMALL)
+    assert called == other.directories != runs.directories[:1]
+
+
+def test_a_mistake_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "call", lambda *_: pytest.fail("ran"))
+    for said, arguments in (("did you mean dumbbell", {"scenario": "dumbell"}),
+                            ("did you mean flows", {"flow": 3}), ("allowed: 1 to", {"flows": 0}),
+                            ("needs at least one", {"seeds": 0}), ("no kernel", {"kernel": "9"}),
+                            ("no such directory", {"module": "/nonexistent"})):
+        with pytest.raises(aqm.UserError, match=said):
+            aqm.run(**{"scenario": "dumbbell", **arguments})
+    with pytest.raises(aqm.UserError, match="no picture"):
+        aqm.plot(what="queues")
+
+
+def test_a_failed_run_says_why() -> None:
+    with pytest.raises(aqm.RunError, match="did you mean fq_codel"):
+        aqm.run("dumbbell", "fq_codle", **SMALL)
+
+
+def test_a_plain_run_needs_no_pandas() -> None:
+    code = ("import sys; import aqmlab.run_command, aqmlab.measure.result;"
+            "print('pandas' in sys.modules)")
+    path = ":".join(map(str, (TOP, TOP / "lab", TOP / "netns-scenarios")))
+    said = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": path},
+                          capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"
+
+
+def test_an_installed_package_has_what_the_lab_builds_from(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
+                    "--no-build-isolation", "--disable-pip-version-check", "--target",
+                    tmp_path, TOP], check=True, timeout=120)
+    code = ("import aqm, json; from labkit import modules, outside; from labkit.cache import "
+            "digest_files; print(json.dumps([str(aqm.TREE), digest_files("
+            "modules.module_sources(), modules.ROOT), modules.ROOT.name, "
+            "outside.GENERIC.exists()]))")
+
+    def said(place: Path) -> list[object]:
+        done = subprocess.run([sys.executable, "-c", code], cwd="/", capture_output=True, text=True,
+                              env=os.environ | {"PYTHONPATH": str(place)}, check=True)
+        return list(json.loads(done.stdout))
+
+    here, there = said(TOP), said(tmp_path)
+    assert there[0] == str(tmp_path / "aqm" / "checkout")
+    assert there[1:] == [here[1], "checkout", True]
+    listed = subprocess.run([tmp_path / "bin" / "aqm", "run", "--list"], capture_output=True,
+                            text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)}, check=True)
+    assert listed.stdout.startswith("arrivals: ")
