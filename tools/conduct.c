@@ -43,7 +43,7 @@
 
 #include "clock.h"
 
-#define SCORE_BYTES	(16 * 1024 * 1024)
+#define LIST_BYTES	(16 * 1024 * 1024)
 #define MAX_COMMANDS	4096
 #define MAX_WORDS	256
 #define SETTLE_NS	(200 * NSEC_PER_MSEC)
@@ -76,26 +76,26 @@ static char *next_word(char **at, const char *end)
 	char *word = *at;
 
 	if (word >= end)
-		errx(2, "the score ends within a command");
+		errx(2, "the list of commands ends within a command");
 	*at += strlen(word) + 1;
 	return word;
 }
 
-static void score_read(int fd)
+static void read_commands(int fd)
 {
-	char *text = malloc(SCORE_BYTES + 1), *at = text, *end;
+	char *text = malloc(LIST_BYTES + 1), *at = text, *end;
 	size_t size = 0;
 	ssize_t got;
 
 	if (!text)
-		err(1, "memory for the score");
-	while ((got = read(fd, text + size, SCORE_BYTES - size)) > 0 ||
+		err(1, "memory for the list of commands");
+	while ((got = read(fd, text + size, LIST_BYTES - size)) > 0 ||
 	       (got < 0 && errno == EINTR))
 		size += got > 0 ? got : 0;
 	if (got < 0)
-		err(1, "the score");
-	if (size == SCORE_BYTES)
-		errx(2, "the score is longer than %d bytes", SCORE_BYTES);
+		err(1, "cannot read the list of commands");
+	if (size == LIST_BYTES)
+		errx(2, "the list of commands is longer than %d bytes", LIST_BYTES);
 	end = text + size;
 	*end = '\0';
 	while (at < end) {
@@ -107,7 +107,7 @@ static void score_read(int fd)
 			errx(2, "more than %d commands", MAX_COMMANDS);
 		verb = next_word(&at, end);
 		if (strcmp(verb, "run") && strcmp(verb, "start"))
-			errx(2, "the score says '%s'", verb);
+			errx(2, "'%s' given, needs 'run' or 'start'", verb);
 		c->wait = !strcmp(verb, "run");
 		c->name = next_word(&at, end);
 		c->input = next_word(&at, end);
@@ -211,7 +211,7 @@ static void begin(struct command *c)
 }
 
 /* Report the failed command and its status. */
-static void tell(const struct command *c, int status)
+static void report_failure(const struct command *c, int status)
 {
 	char buffer[4096];
 	ssize_t got;
@@ -252,10 +252,10 @@ static bool await(struct command *awaited)
 		for (i = 0; i < nr_commands && commands[i].pid != pid; i++)
 			;
 		if (i == nr_commands)
-			errx(1, "whoever made the score has died");
+			errx(1, "COMPOSER has died");
 		commands[i].pid = 0;
 		if (status) {
-			tell(&commands[i], status);
+			report_failure(&commands[i], status);
 			return false;
 		}
 		if (commands[i].wait)
@@ -264,8 +264,8 @@ static bool await(struct command *awaited)
 	return !interrupted;
 }
 
-/* Start COMPOSER, which writes commands to *@score and reads the outcome from *@report. */
-static pid_t composer_begin(char **argv, int *score, int *report)
+/* Start COMPOSER, which writes commands to *@list and reads the outcome from *@report. */
+static pid_t composer_begin(char **argv, int *list, int *report)
 {
 	int from[2], to[2];
 	pid_t pid;
@@ -284,7 +284,7 @@ static pid_t composer_begin(char **argv, int *score, int *report)
 	}
 	close(from[1]);
 	close(to[0]);
-	*score = from[0];
+	*list = from[0];
 	*report = to[1];
 	return pid;
 }
@@ -292,7 +292,7 @@ static pid_t composer_begin(char **argv, int *score, int *report)
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	int score, report, status;
+	int list, report, status;
 	unsigned int i;
 	pid_t composer;
 	bool good = true;
@@ -309,8 +309,8 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	composer = composer_begin(argv, &score, &report);
-	score_read(score);
+	composer = composer_begin(argv, &list, &report);
+	read_commands(list);
 	report_fd = file_of("");
 	snprintf(epoch, sizeof(epoch), "%lld",
 		 (long long)(first_ns + nr_commands * turn_ns));

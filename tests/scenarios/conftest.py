@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Fixtures of the tests of scenarios and papers."""
+"""Fixtures for the tests of scenarios and papers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, run
 
 @pytest.fixture
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
-    """A paper where `good` has 0.9 of the link and `bad` has 0.3."""
+    """Return a paper in which `good` gets 0.9 of the link, and `bad` gets 0.3."""
     monkeypatch.setattr(paper, "PAPERS", tmp_path)
     directory = tmp_path / "made-up"
     directory.mkdir()

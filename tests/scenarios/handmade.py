@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Logs written by hand, small enough that every figure can be worked out on paper."""
+"""Logs of a small made-up run. All its metrics can be computed by hand."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitt
                "error")
 
 
-# Two more flows of near, so that the mean of its goodputs differs from their median.
+# Two more flows of group near, so that the mean of its goodputs differs from the median.
 MORE_BYTES = {2: (0, 0, 0, 0), 3: (0, 2_000, 20_000, 42_000)}
 
 
 def more_flows(directory: Path) -> Path:
-    """A run of four flows, three of them near's, in a directory that has the logs above."""
+    """Add two flows of group near to the logs in a directory."""
     run = json.loads((directory / "run.json").read_text())
     run["facts"]["groups"]["near"]["flows"] = 3
     (directory / "run.json").write_text(json.dumps(run))
@@ -62,12 +62,12 @@ def more_flows(directory: Path) -> Path:
 
 
 def red_xstats(marked: int) -> str:
-    """struct tc_red_xstats in hex: early, pdrop, other, marked."""
+    """Return struct tc_red_xstats (early, pdrop, other, marked) in hex."""
     return struct.pack("=4I", 0, 0, 0, marked).hex()
 
 
 def write(directory: Path) -> Path:
-    """A run's directory with the logs above; no result.json."""
+    """Write the logs above, without result.json, to a directory."""
     (directory / "run.json").write_text(json.dumps(RUN))
     (directory / "guest.json").write_text(json.dumps(GUEST))
     (directory / "recipe.json").write_text(json.dumps(RECIPE))
@@ -78,7 +78,7 @@ def write(directory: Path) -> Path:
     )
     progress = ["time_s,flow,bytes"]
     for at in range(4):
-        # The order of the file is not the order of the numbers.
+        # In this file flows are not sorted by number.
         progress += [f"{at}.000,{flow},{FLOW_BYTES[flow][at]}" for flow in (1, 0)]
     (directory / "progress.csv").write_text("\n".join(progress) + "\n")
     queue = ["time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes,"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A paper of two experiments, made by hand, with rows that are known exactly."""
+"""A made-up paper with two experiments and known results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROFILES = [(name, era) for name in PAPERS for era in paper.load(name).eras]
 
 
 def facts_of(cell: Cell) -> Facts:
-    """What the run of a cell would be about, by its command line."""
+    """Return the facts of a cell's run, computed from its command line."""
     scenario, *words = cell.words
     options = list(zip(words[::2], words[1::2], strict=True))
     given = [value for option, value in options if option == "--set"]
@@ -51,7 +51,7 @@ def _facts(scenario: str, *given: str) -> Facts:
 
 
 def plausible(facts: Facts) -> dict[str, Any]:
-    """Figures of a run that gave everybody 98 % of its share, with all that a result may have."""
+    """Return metrics of a run in which each flow got 98 % of its share. No metric is missing."""
     spread = {"mean": 30.0, "sd": 1.0, "p50": 30.0, "p95": 31.0, "p99": 32.0, "max": 33.0}
     sizes = ("0-10 kB", "10-20 kB", "20-50 kB", "50-100 kB", "75-110 kB", "100-200 kB",
              "200-up kB")
@@ -162,8 +162,10 @@ of = "bad"
 
 
 def run(one: Paper, **at: float) -> None:
-    """A row for each cell: each discipline at so much of the link, whatever the buffer, to a
-    hundredth by the seed."""
+    """Write a row for each cell.
+
+    at: share of the link for each discipline. Seeds differ by 0.01, and the buffer does not matter
+    """
     for cell in one.cells():
         figures = plausible(facts_of(cell))
         figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + at[cell.discipline]
@@ -183,20 +185,20 @@ def verdicts(one: Paper) -> Mapping[str, Judged]:
 
 
 def rewrite(one: Paper, change: Any) -> None:
-    """The rows, each changed by change(row), or left out when that is None."""
+    """Replace each row by change(row), or remove it if that is None."""
     changed = [change(copy.deepcopy(row)) for row in store.read(one.results)]
     store.write(one.results, filter(None, changed))
 
 
 def made_by_hand(one: Paper, directory: Path) -> None:
-    """Keep the lines of handmade's run as those of the figure over time's cell."""
+    """Store the time series of handmade's run for the cell of the plot over time."""
     (cell,) = time_plots.missing(one).values()
     ran(directory)
     time_plots.keep(one, cell, directory)
 
 
 def ran(directory: Path) -> None:
-    """handmade's run, with what made it."""
+    """Write handmade's run with its provenance."""
     handmade.write(directory)
     (directory / "result.json").write_text(json.dumps({
         "provenance": {"version": "2", "modules": {}, "compiler": "c", "tc": "t",
@@ -205,7 +207,7 @@ def ran(directory: Path) -> None:
 
 
 def with_where(one: Paper, where: str) -> None:
-    """Give its experiment a `where`, and another axis."""
+    """Add a `where` and another axis to the paper's experiment."""
     sweep = one.directory / paper.SWEEP
     text = sweep.read_text().replace("axes = { ", "axes = { flows = [1, 2], ", 1)
     text = text.replace("[quick]\n", "[quick]\nset = { duration = 5 }\n")

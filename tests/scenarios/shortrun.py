@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Short runs of a scenario in the lab: of this checkout, and of a copy of it."""
+"""Run a short scenario in the lab, from this checkout or from a copy of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def result(out: Path, *words: str) -> dict[str, Any]:
 
 LOGS = ("flows.csv", "progress.csv", "queue.csv")
 
-# Run by a second interpreter, which the guest then gets, too.
+# A program for a second interpreter, which then also runs in the guest.
 ELSEWHERE = """
 import sys
 sys.path[:0] = sys.argv[1:4]
@@ -40,7 +40,7 @@ sys.exit(main(sys.argv[5:]))
 
 
 def copied(deep: Path) -> Path:
-    """A copy of the checkout below DEEP, that shares what was built."""
+    """Copy the checkout to a directory below DEEP. The copy shares all built files."""
     checkout = deep / "checkout"
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                              "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
@@ -53,14 +53,14 @@ def copied(deep: Path) -> Path:
 
 
 def edit(file: Path, old: str, new: str) -> None:
-    """One place of a file, that must be there."""
+    """Replace a text that occurs exactly once in a file."""
     text = file.read_text()
-    assert text.count(old) == 1, f"{file} has not one {old!r}"
+    assert text.count(old) == 1, f"{file} must contain {old!r} exactly once"
     file.write_text(text.replace(old, new))
 
 
 def run_copy(checkout: Path, out: Path, python: str | Path, *words: str) -> None:
-    """A run of a copy, in a larger environment; the guest's interpreter is PYTHON."""
+    """Run a copy with more environment variables and with the interpreter PYTHON in the guest."""
     done = subprocess.run(
         [sys.executable, "-c", ELSEWHERE, checkout, checkout / "netns-scenarios", checkout / "lab",
          python, "dumbbell", "--out", out, *SMALL, *words],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run one committed row again: its figures must come out the same.
+"""Repeat the run of one committed row. Its metrics must be equal.
 
-The row changes each day. ROWS_SEED=TEXT draws the row of that text, which the test's name shows.
+The row changes every day. Set ROWS_SEED to the text in the test's name to repeat the same row.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from aqmlab.replay import paper, run_cells
 from aqmlab.replay.paper import Cell, Paper
 
 SEED = os.environ.get("ROWS_SEED") or datetime.now(UTC).date().isoformat()
-#: CPU seconds that the row's own run may have taken.
+#: Maximum CPU seconds of the original run.
 LONGEST_S = 60.0
 
 
 @functools.cache
 def drawn(seed: str) -> tuple[Paper, Cell, dict[str, Any]]:
-    """A row, of a paper that is drawn first: papers have from 231 to 1745 cells."""
+    """Draw a paper, and then one of its rows, because papers have from 231 to 1745 cells."""
     rng = random.Random(seed)
     name = rng.choice(paper.names())
     one = paper.load(name, era=rng.choice(paper.load(name).eras))
@@ -42,14 +42,16 @@ def drawn(seed: str) -> tuple[Paper, Cell, dict[str, Any]]:
 
 
 def zeros(known: Any) -> bool:
-    """Return True if all nested figures are 0."""
+    """Return whether all nested metrics are 0."""
     inner = known.values() if isinstance(known, Mapping) else [known]
     return all(zeros(one) if isinstance(one, Mapping) else one == 0 for one in inner)
 
 
 def of_the_keys(value: Any, known: Any) -> Any:
-    """Drop the figures that `known` lacks, because newer runs have more of them. Old rows have 0
-    where newer ones have None."""
+    """Remove metrics that `known` does not have, because newer runs have more metrics.
+
+    Old rows have 0 instead of None.
+    """
     if value is None and zeros(known):
         return known
     if isinstance(value, Mapping) and isinstance(known, Mapping):
@@ -75,22 +77,22 @@ def test_committed_row_is_reproduced(seed: str, tmp_path: Path) -> None:
         pytest.skip(f"made with {then['kernel']}, here is {now['kernel']}: {again}")
     changed = {name for name in then["modules"].keys() | now["modules"].keys()
                if then["modules"].get(name) != now["modules"].get(name)}
-    told = f"{again}; modules that have changed since: {', '.join(sorted(changed)) or 'none'}"
-    assert of_the_keys(new["figures"], row["figures"]) == row["figures"], told
-    assert new["hops"] == row["hops"], told
-    # The digest is over the disciplines' own statistics, too, whose layout may have changed.
+    hint = f"{again}; modules that have changed since: {', '.join(sorted(changed)) or 'none'}"
+    assert of_the_keys(new["figures"], row["figures"]) == row["figures"], hint
+    assert new["hops"] == row["hops"], hint
+    # The digest covers the disciplines' statistics, whose layout may have changed.
     if not changed:
-        assert new["digest"] == row["digest"], told
+        assert new["digest"] == row["digest"], hint
 
 
-def test_the_drawn_row_depends_on_the_seed_alone() -> None:
+def test_drawn_row_depends_only_on_the_seed() -> None:
     first = drawn("1")[2]["cell"]
     drawn.cache_clear()
     assert drawn("1")[2]["cell"] == first
     assert len({drawn(str(seed))[2]["cell"] for seed in range(5)}) > 1
 
 
-def test_figures_that_old_rows_lack_are_not_compared() -> None:
+def test_metrics_missing_in_old_rows_are_not_compared() -> None:
     assert of_the_keys({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 9}]}) == {"b": [{"c": 2}]}
     assert of_the_keys({"a": 1}, {"b": 2}) == {"b": None}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures against values worked out by hand from handmade.py."""
+"""Compare metrics with values that were computed by hand from handmade.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(tmp_path: Path) -> Path:
     return handmade.write(tmp_path)
 
 
-def test_summary(run: Path) -> None:
+def test_summary_equals_manual_computation(run: Path) -> None:
     summary, groups = summarize(logs.read(run))
     # flow 0: 50000 bytes in 2 s; flow 1: 20000 bytes in 2 s
     assert summary["goodput_bps"] == pytest.approx(
@@ -49,12 +49,12 @@ def test_summary(run: Path) -> None:
     assert groups["far"]["loss"] == pytest.approx(0.05)
     assert groups["far"]["rtt_ms"] == 200
     assert groups["near"]["dropped"] == 0
-    # 80 segments left, 70 came, and none is queued at the end
+    # 80 segments were sent, 70 arrived, and none is queued at the end
     assert groups["far"]["dropped"] == pytest.approx(10 / 80)
 
 
-def test_goodput_is_a_mean(run: Path) -> None:
-    """near's three flows have 200, 0 and 160 kbit/s, far's has 80."""
+def test_goodput_of_a_group_is_a_mean(run: Path) -> None:
+    """The three flows of near get 200, 0 and 160 kbit/s, the flow of far gets 80."""
     summary, groups = summarize(logs.read(handmade.more_flows(run)))
     assert groups["near"]["goodput_bps"] == pytest.approx(
         {"mean": 120_000, "sd": statistics.pstdev([200e3, 0, 160e3])})
@@ -78,7 +78,7 @@ def test_marks_known_at_one_end_only_are_unknown(
 
 
 def test_packets_queued_at_the_end_are_not_lost(run: Path) -> None:
-    """far sent 80 of 120 segments, so 8 of the 12 packets are its own. near lost two."""
+    """far sent 80 of 120 segments, so 8 of the 12 queued packets belong to it. near lost two."""
     (run / "queue.csv").write_text((run / "queue.csv").read_text().replace(
         "3.000000,0,0", "3.000000,12,18000"))
     (run / "flows.csv").write_text((run / "flows.csv").read_text().replace(",41,41,", ",40,34,"))
@@ -113,7 +113,7 @@ def test_window_ignores_later_samples(step_s: float) -> None:
     assert (time_s[first], time_s[last]) == (pytest.approx(10), pytest.approx(40))
 
 
-def test_a_window_takes_samples_that_a_wall_clock_has_a_little_late() -> None:
+def test_late_samples_of_a_wall_clock_are_accepted() -> None:
     assert window(np.array([0.0, 1.02, 2.01, 3.03, 4.02]), 1.0, 3.0) == (1, 3)
 
 
@@ -159,7 +159,7 @@ def test_digest_sees_every_byte_and_counter(run: Path, file: str, old: str, new:
     assert result.digest(logs.read(run)) != before
 
 
-def test_a_directory_without_a_result_is_refused(run: Path) -> None:
+def test_directory_without_a_result_is_refused(run: Path) -> None:
     with pytest.raises(logs.BadLog, match=r"result\.json"):
         logs.load_result(run)
     result.write(run, Cost(1.0, 0.5))
@@ -175,8 +175,8 @@ def test_log_cut_short_is_refused(run: Path) -> None:
 
 @pytest.mark.parametrize("last", [
     "4", "4.0,1,15", "4.0,1,1500,0,0,0,200,300000,0000", "4.0,1,1500,0\n"])
-def test_a_queues_log_cut_short_is_refused(run: Path, last: str) -> None:
-    """Within a number, and within the discipline's own statistics; or a line of a cut one."""
+def test_queue_log_cut_short_is_refused(run: Path, last: str) -> None:
+    """It is cut within a number, within the statistics, or before the end of a line."""
     with (run / "queue.csv").open("a") as file:
         file.write(last)
     with pytest.raises(logs.BadLog, match=r"queue\.csv"):
@@ -184,7 +184,7 @@ def test_a_queues_log_cut_short_is_refused(run: Path, last: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "time_s,packets\n"])
-def test_a_queues_log_without_samples_is_refused(run: Path, text: str) -> None:
+def test_queue_log_without_samples_is_refused(run: Path, text: str) -> None:
     (run / "queue.csv").write_text(text)
     with pytest.raises(logs.BadLog, match="no samples"):
         logs.read(run)
@@ -198,7 +198,7 @@ def test_missing_flow_is_noticed(run: Path) -> None:
         summarize(logs.read(run))
 
 
-def test_losses_may_follow_the_order_by_which_a_filter_puts_flows_together(
+def test_loss_patterns_are_allowed_if_a_filter_groups_flows(
         run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result.loss_patterns, "in_step", lambda *_: ["in step"])
     with pytest.raises(logs.BadLog, match="in step"):
@@ -209,7 +209,7 @@ def test_losses_may_follow_the_order_by_which_a_filter_puts_flows_together(
     result.write(run, Cost(1.0, 0.5))
 
 
-def test_mean_and_interval() -> None:
+def test_mean_has_a_95_percent_interval() -> None:
     # Student's t for 2 degrees of freedom, 97.5 %: 4.302653; sd of 1, 2, 3 is 1
     three = intervals.mean([1.0, 2.0, 3.0])
     assert three.value == pytest.approx(2)
@@ -217,19 +217,21 @@ def test_mean_and_interval() -> None:
     assert math.isnan(intervals.mean([5.0]).half)
 
 
-def test_how_much_worse_is_taken_seed_by_seed() -> None:
-    """Each a tenth more than its limit: the logarithm of 1.1, whatever the seeds; where the most is
-    best it is so much better. With a 0, differences: 1 and 3."""
+def test_difference_is_computed_per_seed() -> None:
+    """Each value is 1.1 times the other, so the difference is log 1.1 for every seed.
+
+    If more is better, the sign changes. With a 0, differences replace logarithms: 1 and 3.
+    """
     assert intervals.beyond([1.1, 11.0, 110.0], [1.0, 10.0, 100.0], 1) == intervals.Mean(
         pytest.approx(0.0953102), pytest.approx(0, abs=1e-9))
     assert intervals.beyond([1.1, 11.0], [1.0, 10.0], -1).value == pytest.approx(-0.0953102)
     assert intervals.beyond([1.0, 3.0], [0.0, 0.0], 1).value == 2
 
 
-# Abramowitz and Stegun, table 26.10, 0.975.
+# Abramowitz and Stegun, table 26.10, column 0.975.
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262),
                                             (30, 2.042), (120, 1.980)])
-def test_intervals_are_student_s(freedom: int, t: float) -> None:
+def test_intervals_use_the_t_distribution(freedom: int, t: float) -> None:
     values = [float(n) for n in range(freedom + 1)]
     sd = statistics.stdev(values)
     assert intervals.mean(values).half == pytest.approx(
@@ -304,14 +306,14 @@ def test_missing_log_is_named(run: Path, name: str) -> None:
         logs.read(run)
 
 
-def test_a_table_with_a_short_row_is_refused(tmp_path: Path) -> None:
+def test_table_with_a_short_row_is_refused(tmp_path: Path) -> None:
     (tmp_path / "delays.csv").write_text("sent_s,flow,delay_ms\n1,2,3\n1,2\n")
     with pytest.raises(logs.BadLog, match="not have 3 fields"):
         logs.read_table(tmp_path / "delays.csv", 3)
 
 
 def test_row_has_offered_and_received_udp_rate(run: Path) -> None:
-    """2 Mb/s of each of three flows, and one flow of 0.5; payload is a packet less 28 bytes."""
+    """Three flows send 2 Mb/s each, and one sends 0.5. Payload is packet size minus 28 bytes."""
     record = json.loads((run / "run.json").read_text())
     record["parameters"] |= {"udp_rate": 2, "udp_flows": 3, "udp_size": 1000, "cbr_rate": 0.5}
     (run / "run.json").write_text(json.dumps(record))
@@ -349,23 +351,23 @@ def test_iperf3_error_is_reported(tmp_path: Path) -> None:
         iperf3.convert(tmp_path)
 
 
-def test_goodput_over_time_is_of_a_group_and_of_all_the_run(run: Path) -> None:
-    """handmade.FLOW_BYTES, a second at a time; and in steps of 2 s what fits into 3 s."""
+def test_goodput_over_time_covers_a_group_and_the_whole_run(run: Path) -> None:
+    """handmade.FLOW_BYTES in steps of 1 s, and in steps of 2 s as far as they fit into 3 s."""
     assert rows.series(run, 1.0) == {
         "far": [720_000.0, 80_000.0, 80_000.0], "near": [80_000.0, 160_000.0, 240_000.0]}
     assert rows.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
 
 
-def test_lengths_are_of_the_measured_time(run: Path) -> None:
-    """handmade.QUEUE: 4, 2 and 0 packets after the warm-up; both ends of the band count."""
+def test_queue_lengths_cover_the_measured_time(run: Path) -> None:
+    """handmade.QUEUE has 4, 2 and 0 packets after the warm-up. The band includes both ends."""
     assert rows.lengths(run, 2, 4) == {"packets": {
         "mean": 2.0, "sd": pytest.approx((8 / 3) ** 0.5), "max": 4.0,
         "within": pytest.approx(2 / 3)}}
 
 
-def test_an_estimate_above_0_tells_of_the_time_before_it(
+def test_estimate_above_0_describes_the_time_before_it(
         run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """handmade.QUEUE: 100, 80 and 120 kB of the 125 that 1 Mb/s sends in a second."""
+    """handmade.QUEUE sends 100, 80 and 120 kB of the 125 kB per second at 1 Mb/s."""
     read = logs.read(run)
     read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
     monkeypatch.setattr(qdisc_state, "samples", lambda kind, raw: [
@@ -380,9 +382,11 @@ def test_qdisc_without_an_estimate_has_null(run: Path) -> None:
     assert rows.estimates(read) == [None, None]
 
 
-def test_a_distribution_is_of_the_datagrams_of_a_group_in_the_measured_time(run: Path) -> None:
-    """Ten of flow 1 after the warm-up, at 10, 20, ... 100 ms, and one before it that is left out;
-    by linear interpolation between neighbours, 91 ms are 90 % of the way."""
+def test_delay_distribution_covers_a_group_in_the_measured_time(run: Path) -> None:
+    """Flow 1 has ten delays of 10, 20, ... 100 ms after the warm-up, and one before it.
+
+    Interpolation is linear, so the 90th percentile is 91 ms.
+    """
     sent = [(0.5, 1, 999.0), *((1.0 + n / 10, 1, 10.0 * (n + 1)) for n in range(10))]
     (run / "delays.csv").write_text("sent_s,flow,delay_ms\n" + "".join(
         f"{at},{flow},{ms}\n" for at, flow, ms in sent))

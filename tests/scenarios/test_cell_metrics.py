@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Metrics of a cell that follow from those of its row."""
+"""Metrics that are derived from a cell's row."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from aqmlab.replay import (
 )
 
 
-def test_what_never_arrived_has_no_wait() -> None:
+def test_wait_is_absent_if_no_packet_arrived() -> None:
     udp = {"rtt_ms": 50.0, "flows": 1, "goodput_bps": {"mean": 8000.0}}
     with pytest.raises(Absent, match="no packet of udp arrived"):
         metric_of({"groups": {"udp": udp}}, "udp:wait_ms")
     assert metric_of({"groups": {"udp": {**udp, "delay_ms": {"mean": 27.0}}}}, "udp:wait_ms") == 2.0
 
 
-def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
-    phase = {"dropped": 30, "sent": 70}  # marked packets are among those sent
+def test_mark_counts_like_a_drop() -> None:
+    phase = {"dropped": 30, "sent": 70}  # `sent` includes marked packets
     for marked, share in ((0, 0.3), (20, 0.5)):
         figures = {"phases": [{}, {**phase, "marked": marked}]}
         assert metric_of(figures, ":dropped_1") == pytest.approx(share)
-    # A row leaves out what is not known.
+    # A row does not contain unknown values.
     with pytest.raises(Absent):
         metric_of({"phases": [{}, phase]}, ":dropped_1")
 
@@ -36,8 +36,8 @@ def test_a_mark_counts_as_the_drop_that_it_stands_for() -> None:
     "phases.7.sent", "groups.nobody.loss", "nobody:mbps", "7:use", "0:goodput_use",
     ":kept_1", "tcp:unevenness", ":dropped_0", ":mean_over_fair", "udp:waiting_share",
     "udp:choke_theory"])
-def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
-    """Of a run in which nothing passed."""
+def test_missing_metric_is_absent(path: str) -> None:
+    """In this run the link carried nothing."""
     nothing = {"mean": 0.0, "sd": 0.0}
     figures = {
         "summary": {"utilization": 0.0, "goodput_bps": nothing, "fair_share_bps": 0.0,
@@ -53,8 +53,8 @@ def test_a_figure_that_a_run_does_not_have_is_absent(path: str) -> None:
 
 @pytest.mark.parametrize(("packets", "off"), [(40, 0.5 - 1 / 11), (220, 0.0),
                                               (2000, 1 / 11 - 0.01)])
-def test_how_far_a_part_of_the_queue_is_from_an_equal_one(packets: int, off: float) -> None:
-    """10 packets a second of UDP that wait for 2 s each, beside ten flows of TCP."""
+def test_difference_of_queue_share_from_an_equal_share(packets: int, off: float) -> None:
+    """UDP has 10 packets per second that wait for 2 s each. There are ten TCP flows."""
     made: dict[str, Any] = {
         "payload": {"udp": 1000}, "summary": {"queue_packets": {"mean": packets}},
         "groups": {"tcp": {"flows": 10},
@@ -67,7 +67,7 @@ def test_how_far_a_part_of_the_queue_is_from_an_equal_one(packets: int, off: flo
 
 
 def test_chokes_theory_has_its_published_maximum() -> None:
-    """Tang, Wang and Low 2003: at most 1 / (1 + e) of the link, and nothing in the end."""
+    """The maximum is 1 / (1 + e) of the link, and the share then falls to 0 (Tang et al. 2003)."""
     most = 1 / (1 + math.e)
     shares = [choke_theory(x / 100) for x in range(10, 2000)]
     assert max(shares) == pytest.approx(most, rel=1e-4)
@@ -76,16 +76,18 @@ def test_chokes_theory_has_its_published_maximum() -> None:
 
 
 @pytest.mark.parametrize(("own", "packets"), [(0.0, 100), (0.1, 100), (0.25, 60)])
-def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> None:
-    """32 flows of TCP share what 20 packets of UDP leave of the queue; a packet of one that meets
-    its like is lost with it, and of the others RED drops `own`."""
+def test_choke_theory_uses_only_reds_own_drops(own: float, packets: int) -> None:
+    """UDP has 20 packets in the queue, and 32 TCP flows share the rest.
+
+    A match drops two packets of a TCP flow. RED drops a share `own` of the others.
+    """
     each = (packets - 20) / 32
     loss = 1 - (1 - 2 * each / packets) * (1 - own)
     made = {
         "rate_bps": 1e6, "offered_bps": {"udp": 4e6}, "payload": {"udp": 1000},
         "summary": {"queue_packets": {"mean": packets}, "utilization": 1.0},
         "groups": {"tcp": {"flows": 32, "loss": loss},
-                   # 10 packets a second that wait for 2 s each
+                   # 10 packets per second that wait for 2 s each
                    "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
                            "goodput_bps": {"mean": 80e3}}},
     }
@@ -94,7 +96,7 @@ def test_chokes_theory_takes_reds_own_drops_alone(own: float, packets: int) -> N
         metric_of({**made, "summary": {**made["summary"], "utilization": 0.0}}, "udp:choke_theory")
 
 
-def test_a_row_has_five_digits_of_a_figure_and_nothing_of_one_that_there_is_not() -> None:
+def test_row_has_five_digits_and_omits_none() -> None:
     made = rows.rounded({"mean": 1.23456789, "delay_ms": None, "rate_bps": 1234567.0, "jain": 1.0,
                          "at": [{"p99": None, "n": 3}]})
     assert json.dumps(made) == (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Verdicts on claims, and the files that claims stand in."""
+"""Verdicts on claims, and errors in the files of claims."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.scenarios.paper_by_hand import (
 )
 
 
-def test_a_claim_is_judged_by_its_interval(made_up: Paper) -> None:
+def test_claim_is_judged_by_its_interval(made_up: Paper) -> None:
     found = verdicts(made_up)
     assert {key: judged.verdict for key, judged in found.items()} == {
         "C1": "confirmed", "C2": "confirmed"}
@@ -42,7 +42,7 @@ def test_a_claim_is_judged_by_its_interval(made_up: Paper) -> None:
     assert len(found["C2"].cells) == 12
 
 
-def test_a_planted_result_turns_the_verdict_over(made_up: Paper) -> None:
+def test_changed_rows_change_the_verdict(made_up: Paper) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["discipline"] == "good" and row["at"]["buffer"] == 200:
             row["figures"]["summary"]["utilization"] -= 0.5
@@ -54,7 +54,7 @@ def test_a_planted_result_turns_the_verdict_over(made_up: Paper) -> None:
         "C1": "contradicted", "C2": "contradicted"}
 
 
-def test_one_outlier_leaves_it_open(made_up: Paper) -> None:
+def test_one_outlier_makes_a_claim_inconclusive(made_up: Paper) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["seed"] == 1:
             row["figures"]["summary"]["utilization"] *= 0.8
@@ -66,7 +66,7 @@ def test_one_outlier_leaves_it_open(made_up: Paper) -> None:
     assert verdicts(made_up)["C1"].why_not == "the interval lies across a bound"
 
 
-def test_a_verdict_of_fewer_seeds_counts_them(made_up: Paper) -> None:
+def test_verdict_counts_its_seeds(made_up: Paper) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any] | None:
         if row["discipline"] == "good":
             row["figures"]["summary"]["utilization"] = 0.5
@@ -81,7 +81,7 @@ def test_a_verdict_of_fewer_seeds_counts_them(made_up: Paper) -> None:
     assert (ablated.verdict, ablated.seeds) == ("contradicted", 4)
 
 
-def test_an_absent_cell_is_absent_and_not_zero(made_up: Paper) -> None:
+def test_missing_cell_is_absent_and_not_zero(made_up: Paper) -> None:
     rewrite(made_up, lambda row: None if row["discipline"] == "bad" else row)
     found = verdicts(made_up)
     assert found["C1"].verdict == "confirmed"
@@ -92,7 +92,7 @@ def test_an_absent_cell_is_absent_and_not_zero(made_up: Paper) -> None:
     assert verdicts(made_up)["C1"].verdict == "inconclusive"
 
 
-def test_an_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> None:
+def test_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> None:
     sweep = made_up.directory / "sweep.toml"
     sweep.write_text(SWEEP.replace('disciplines = ["good", "bad"]',
                                    'disciplines = ["good", "bad"]\nseeds = 5'))
@@ -113,17 +113,17 @@ def test_an_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> Non
 
 @pytest.mark.parametrize(("against", "change", "of_discipline"), [
     ("", 'of = "bad"', True),
-    ("", 'of = "good"', False),  # named, but the claim's own
+    ("", 'of = "good"', False),  # the claim's own discipline
     ("", 'experiment = "other"\nof = "good"', False),
     ("", 'experiment = "other"\nof = "third"', True),
     ('against = { of = "bad" }', 'against = { of = "bad", experiment = "other" }', False),
     ('against = { of = "bad" }', 'against = { of = "third" }', True),
     ('against = { of = "bad" }', 'of = "third"', True),
-    # The same in two figures; then of two disciplines.
+    # Two metrics of one discipline, and one metric of two disciplines.
     ('against = { metric = "groups.far.share_of_fair" }', "at = { buffer = 100 }", False),
     ('against = { metric = "groups.far.share_of_fair" }', 'against = { of = "bad" }', True),
 ])
-def test_an_ablation_knows_whether_it_changes_the_discipline(
+def test_ablation_knows_whether_it_changes_the_discipline(
         against: str, change: str, of_discipline: bool) -> None:
     text = CLAIMS.replace("low = 0.8", f"low = 0.8\n{against}").replace(
         'change = "bad"\nof = "bad"', f'change = "bad"\n{change}')
@@ -142,14 +142,13 @@ def test_seeds_by_two_versions_decide_nothing(made_up: Paper, changed: dict[str,
     rewrite(made_up, lambda row: by_another(row, 2))
     assert verdicts(made_up)["C1"].verdict == "inconclusive"
     assert verdicts(made_up)["C1"].why_not == f"seeds by two versions of {name}"
-    # All of one discipline by one version, and of the other by another, is a comparison.
+    # Two disciplines may be measured by different versions.
     rewrite(made_up, lambda row: by_another(row, 1, 2, 3))
     assert {one.verdict for one in verdicts(made_up).values()} == {"confirmed"}
 
 
-def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
-    """Rows of other seeds judge nothing; two experiments are set against each other first seed by
-    first seed."""
+def test_experiment_can_start_with_another_seed(made_up: Paper) -> None:
+    """Rows of other seeds do not count. Seeds of two experiments are paired in their order."""
     (made_up.directory / "sweep.toml").write_text(SWEEP.replace(
         'disciplines = ["good", "bad"]', 'disciplines = ["good", "bad"]\nfirst_seed = 11'))
     (made_up.directory / "claims.toml").write_text(CLAIMS.replace(
@@ -177,14 +176,14 @@ def test_an_experiment_can_begin_with_another_seed(made_up: Paper) -> None:
         sum((0.9 + 0.01 * (seed + 8)) / (0.1 + 0.01 * (seed - 2)) for seed in (1, 2, 3)) / 3)
 
 
-def test_bounds_that_move_after_the_run_judge_nothing(made_up: Paper) -> None:
+def test_bounds_changed_after_the_runs_decide_nothing(made_up: Paper) -> None:
     path = made_up.directory / "claims.toml"
     path.write_text(path.read_text().replace("low = 0.8", "low = 0.1"))
     found = verdicts(made_up)
     assert found["C1"].verdict == "inconclusive"
     assert found["C1"].why_not == "its bounds are younger than the runs"
     assert found["C2"].verdict == "confirmed"
-    # Words may be mended.
+    # The text of a claim may change.
     path.write_text(CLAIMS.replace("Good is good.", "Good is very good."))
     assert verdicts(made_up)["C1"].verdict == "confirmed"
 
@@ -208,10 +207,10 @@ def test_bounds_have_a_unit(changed: dict[str, Any], accepted: str) -> None:
 
 
 @pytest.mark.parametrize(("disciplines", "buffers", "verdict"), [
-    (("bad",), (200,), "confirmed"),  # the ratio at 100 is the least
+    (("bad",), (200,), "confirmed"),  # the ratio at 100 is the minimum
     (("good", "bad"), (200,), "inconclusive"),
 ])
-def test_of_nothing_there_is_no_ratio(made_up: Paper, disciplines: tuple[str, ...],
+def test_ratio_of_two_zeros_is_undefined(made_up: Paper, disciplines: tuple[str, ...],
                                       buffers: tuple[int, ...], verdict: str) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if (row["discipline"] in disciplines and row["seed"] == 2
@@ -223,7 +222,7 @@ def test_of_nothing_there_is_no_ratio(made_up: Paper, disciplines: tuple[str, ..
     found = verdicts(made_up)["C2"]
     assert found.verdict == verdict
     assert (found.why_not == "no ratio to bad: both have 0 under seed 2") == (not found.value)
-    # It lacks no cell for that.
+    # All cells are still present.
     assert (found.seeds, len(found.cells)) == (3, 12)
 
 
@@ -231,12 +230,12 @@ def test_of_nothing_there_is_no_ratio(made_up: Paper, disciplines: tuple[str, ..
     ((1, 2, 3), {"low": 1.5}, "confirmed"),
     ((1, 2, 3), {"high": 1.5}, "contradicted"),
     ((1, 2, 3), {"low": 1.5, "high": 9.0}, "contradicted"),
-    # 1 / 3, and twice 0: sd 0.192, and half of the interval is 0.478; hence 0.589 at most.
+    # 1 / 3, 0 and 0: sd 0.192, and half of the interval is 0.478, so at most 0.589.
     ((2, 3), {"low": 1.6}, "confirmed"),
     ((2, 3), {"low": 1.8}, "inconclusive"),
     ((2, 3), {"high": 1.6}, "contradicted"),
 ])
-def test_a_ratio_to_nothing_is_judged_by_its_inverse(
+def test_ratio_to_zero_is_judged_by_its_inverse(
         made_up: Paper, seeds: tuple[int, ...], bounds: dict[str, float], verdict: str) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["discipline"] == "bad":
@@ -257,12 +256,12 @@ def test_a_ratio_to_nothing_is_judged_by_its_inverse(
 
 @pytest.mark.parametrize(("value", "half", "said"), [
     (0.25, 0.15, "2.5 to 10"), (0.25, math.nan, "4.0"), (0.25, 0.25, "at least 2.0")])
-def test_an_inverse_is_shown_as_what_it_is_the_inverse_of(value: float, half: float,
+def test_inverse_is_shown_as_the_ratio(value: float, half: float,
                                                           said: str) -> None:
     assert intervals.Mean(value, half, inverse=True).text() == said
 
 
-def test_a_ratio_of_0_under_one_seed_and_infinite_under_another_is_inconclusive(
+def test_ratio_with_zero_and_infinity_is_inconclusive(
         made_up: Paper) -> None:
     nothing = {("good", 2), ("bad", 3)}
 
@@ -277,7 +276,7 @@ def test_a_ratio_of_0_under_one_seed_and_infinite_under_another_is_inconclusive(
     assert found.why_not == "a seed has 0, and another a ratio to 0"
 
 
-def test_a_row_of_another_command_is_ignored(made_up: Paper) -> None:
+def test_row_of_another_command_is_ignored(made_up: Paper) -> None:
     commands = made_up.commands()
     have = store.of(store.read(made_up.results), commands)
     assert [row["cell"] for row in have] == list(commands)
@@ -315,9 +314,9 @@ def test_bad_claims_are_refused(made_up: Paper, old: str, new: str, said: str) -
     ("lower", True, 0.3, "better than published"),
     ("", True, 0.3, "contradicted"),
 ])
-def test_a_measurement_outside_of_the_bounds_is_explained_by_the_first_that_applies(
+def test_first_applicable_explanation_of_a_difference_is_used(
         made_up: Paper, better: str, open_: bool, ablated: float, verdict: str) -> None:
-    """C1 accepts 0.8 to 1; we measure 0.5, and `ablated` with the one ablation."""
+    """C1 accepts 0.8 to 1. We measure 0.5, and `ablated` with the only ablation."""
     text = CLAIMS
     if better:
         text = text.replace('id = "C1"', f'id = "C1"\nbetter = "{better}"')
@@ -333,12 +332,12 @@ def test_a_measurement_outside_of_the_bounds_is_explained_by_the_first_that_appl
 
 @pytest.mark.parametrize(("bounds", "kind"), [
     ("low = 0.8\nhigh = 1.0", "number"), ("low = 0.8", "order"), ("high = 1.0", "order")])
-def test_a_claim_with_one_bound_is_an_order(bounds: str, kind: str) -> None:
+def test_claim_with_one_bound_is_an_order(bounds: str, kind: str) -> None:
     text = tomllib.loads(CLAIMS.replace("low = 0.8\nhigh = 1.0", bounds))
     assert claims.parse(text)[0].kind == kind
 
 
-def test_a_broken_setting_shows_nothing_about_the_discipline(made_up: Paper) -> None:
+def test_broken_setting_shows_nothing_about_the_discipline(made_up: Paper) -> None:
     """`bad` contradicts C1, so C1 is about the discipline, unless `bad` cannot work."""
     assert judgement.holds_for_all(judgement.of(made_up)) == ["C2"]
     (made_up.directory / claims.CLAIMS).write_text(
@@ -346,7 +345,7 @@ def test_a_broken_setting_shows_nothing_about_the_discipline(made_up: Paper) -> 
     assert judgement.holds_for_all(judgement.of(made_up)) == ["C1", "C2"]
 
 
-def test_another_tcp_is_judged_by_its_own_cells(made_up: Paper) -> None:
+def test_other_tcp_profile_is_judged_by_its_own_cells(made_up: Paper) -> None:
     today = paper.load("made-up", era="today")
     assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
     assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A sweep by Slurm's own daemons, on nodes that are processes of this machine: one is drained while
-it runs, one dies, and the cells are the same bytes as without a cluster."""
+"""Run a sweep with Slurm's daemons, on nodes that are processes of this machine.
+
+One node is drained during the sweep, and one crashes. The results are the same bytes as without a
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: By a program of each.
+#: Debian packages, by a program of each.
 PACKAGES = {"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge",
             "sbatch": "slurm-client"}
 NODES = ("node1", "node2", "node3")
-#: Six cells of a second or two.
+#: Six cells of 1 to 2 s each.
 CELLS = "--only rates --disciplines red fred"
 
 CONFIG = """
@@ -43,7 +46,7 @@ NodeName=node[1-3] NodeHostname=head Port=[7001-7003] CPUs=1 RealMemory=2048
 PartitionName=all Nodes=ALL Default=YES
 """
 
-# A machine of its own, with what it needs in $0. A node is a set of processes that die together.
+# Commands for a private machine whose programs are in $0. A node is a group of processes.
 HEAD = """
 hostname head
 ip link set lo up
@@ -64,7 +67,7 @@ wait
 
 
 class Cluster:
-    """Its head's processes, and what is typed there."""
+    """A cluster, controlled by commands on its head."""
 
     def __init__(self, there: Path) -> None:
         self.there = there
@@ -79,40 +82,40 @@ class Cluster:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def inside(self, *words: str | Path) -> list[str]:
-        """A command line that runs another on the cluster's head."""
+        """Return the command line that runs a command on the cluster's head."""
         head = str(self.head.pid)
         return ["nsenter", "--target", head, "--mount", "--net", "--uts",
                 f"--pid=/proc/{head}/ns/pid_for_children", "--wd=.", *map(str, words)]
 
     def ask(self, *words: str) -> str:
-        """What a command of Slurm's says."""
+        """Run a command of Slurm and return its output."""
         return subprocess.run(self.inside(*words), capture_output=True, text=True,
                               timeout=60).stdout
 
     def states(self) -> dict[str, str]:
-        """Of the nodes, by name."""
+        """Return the state of each node, by name."""
         return dict(line.split() for line in self.ask("sinfo", "-hNo", "%N %t").splitlines())
 
     def busy(self) -> dict[str, str]:
-        """How long each node that has a job has had it; the newest last."""
+        """Return how long each busy node has had its job, the newest job last."""
         shown = self.ask("squeue", "-ht", "running", "--sort=S", "-o", "%N %M")
         return dict(line.split() for line in shown.splitlines())
 
     def jobs(self) -> list[dict[str, str]]:
-        """All that there were."""
+        """Return all jobs, past and present."""
         shown = self.ask("scontrol", "show", "job", "--oneliner").splitlines()
         return [dict(word.partition("=")[::2] for word in line.split()) for line in shown]
 
     def drain(self, node: str) -> None:
-        """What runs there may end; nothing new begins."""
+        """Start no new job on a node. A running job may end."""
         self.ask("scontrol", "update", f"nodename={node}", "state=drain", "reason=test")
 
     def crash(self, node: str) -> None:
-        """All its processes are gone, at once."""
+        """Kill all processes of a node at once."""
         self.ask("kill", "-KILL", (self.there / f"{node}.outer").read_text().strip())
 
     def end(self) -> None:
-        """Of everything that was started."""
+        """Kill everything that was started."""
         self.head.kill()
         self.head.wait()
 
@@ -127,7 +130,7 @@ def wait_for(true: Callable[[], bool], seconds: float, what: str) -> None:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     if os.geteuid():
-        pytest.skip("a machine with daemons of its own: needs root")
+        pytest.skip("needs root, to start Slurm's daemons in namespaces")
     if missing := {package for program, package in PACKAGES.items() if not shutil.which(program)}:
         pytest.skip(f"apt-get install {' '.join(sorted(missing))}")
     made = Cluster(tmp_path / "slurm")
@@ -139,7 +142,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def replay(out: Path, *settings: str) -> list[str]:
-    """The command line of a sweep, as docs/cluster.md has it."""
+    """Return the command line of a sweep as in docs/cluster.md."""
     return ["make", "-C", str(ROOT), "paper-ahammed2010", "QUICK=1", f"ARGS={CELLS} --out {out}",
             *settings]
 
@@ -151,7 +154,7 @@ def digests(out: Path) -> dict[str, str]:
 
 @pytest.mark.extra
 @pytest.mark.slow
-def test_a_sweep_outlives_its_nodes(cluster: Cluster, tmp_path: Path) -> None:
+def test_sweep_survives_the_loss_of_nodes(cluster: Cluster, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     subprocess.run(replay(here), check=True, timeout=900)
 
@@ -161,7 +164,7 @@ def test_a_sweep_outlives_its_nodes(cluster: Cluster, tmp_path: Path) -> None:
         ages = list(cluster.busy().values())
         return bool(digests(there)) and len(ages) > 1 and ages[-1] in {"0:00", "0:01", "0:02"}
 
-    wait_for(midway, 300, "run that began after another's end")
+    wait_for(midway, 300, "run that started after another had ended")
     drained, *_, crashed = cluster.busy()
     cluster.drain(drained)
     at = time.strftime("%Y-%m-%dT%H:%M:%S")

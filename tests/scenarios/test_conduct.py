@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tools/conduct.c in the lab: turns, random numbers, and what it tells of a failure."""
+"""Test tools/conduct.c in the lab: start times, random numbers, and reports of failures."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ TURNS = ("--first", "1000000000", "--turn", "50000000")
 
 
 def conduct(*commands: tuple[str, ...], turns: tuple[str, ...] = TURNS) -> tuple[int, str, str]:
-    """Status, what the composer was told, and all of standard error; commands without the last,
-    empty word."""
+    """Run conduct. Returns its status, its report to the composer, and its standard error.
+
+    commands: without the empty word at the end
+    """
     words = "".join(f"{word}\\0000" for command in commands for word in (*command, ""))
-    # The composer: says the score, and then what it hears.
-    script = "printf '%b' \"$0\"; exec >&2; echo told; cat"
+    # The composer prints the commands, and then conduct's report.
+    script = "printf '%b' \"$0\"; exec >&2; echo report; cat"
     done = subprocess.run(
         [ROOT / "lab" / "boot", "--", "conduct", *turns, "/bin/sh", "-c", script, words],
         capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stderr.partition("told\n")[2], done.stderr
+    return done.returncode, done.stderr.partition("report\n")[2], done.stderr
 
 
 def test_random_numbers_do_not_depend_on_earlier_readers() -> None:
     seen = set()
     for count in (1, 1000):
-        # The kernel seeds anew by itself a second after boot, and then not for another.
+        # The kernel itself reseeds one second after boot, and not again for another second.
         status, told, _ = conduct(
             ("run", "true", "", "", "true"),
             ("run", "dd", "", "", "dd", "if=/dev/urandom", "of=/dev/null", "bs=1",
@@ -41,7 +43,7 @@ def test_random_numbers_do_not_depend_on_earlier_readers() -> None:
     assert len(seen) == 1
 
 
-def test_each_begins_in_its_turn_and_the_traffic_after_the_last() -> None:
+def test_programs_start_one_turn_apart_and_traffic_after_the_last() -> None:
     clock = "cut -d' ' -f1 /proc/uptime; echo $0; exit 1"
     status, told, _ = conduct(("run", "sleep", "", "", "sleep", "0.04"),
                               ("run", "clock", "", "", "sh", "-c", clock, "@EPOCH"))
@@ -50,7 +52,7 @@ def test_each_begins_in_its_turn_and_the_traffic_after_the_last() -> None:
 
 
 def test_started_program_gets_input_and_its_failure_is_reported() -> None:
-    """The others are ended, and nobody is waited for."""
+    """conduct kills the other programs and does not wait for them."""
     status, told, said = conduct(
         ("start", "for ever", "", "", "sleep", "1000000"),
         ("start", "fails", "words\nfor it", "/tmp/out", "sh", "-c", "cat; exit 5"),
@@ -59,13 +61,14 @@ def test_started_program_gets_input_and_its_failure_is_reported() -> None:
     assert "hang" not in said
 
 
-@pytest.mark.parametrize(("commands", "said"), [
+@pytest.mark.parametrize(("commands", "message"), [
     ((("run", "slow", "", "", "sleep", "0.06"), ("run", "next", "", "", "true")),
      "next comes 0.0"),
-    ((("play", "x", "", "", "true"),), "the score says 'play'"),
+    ((("play", "x", "", "", "true"),), "'play' given, needs 'run' or 'start'"),
     ((("run", "nothing", "", ""),), "nothing: no program"),
 ])
-def test_impossible_command_is_reported(commands: tuple[tuple[str, ...], ...], said: str) -> None:
-    status, _, heard = conduct(*commands)
+def test_impossible_command_is_reported(commands: tuple[tuple[str, ...], ...],
+                                        message: str) -> None:
+    status, _, errors = conduct(*commands)
     assert status in (1, 2)
-    assert said in heard
+    assert message in errors

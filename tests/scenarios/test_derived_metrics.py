@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The figures that claims are judged by, of one run whose numbers are round, worked out by hand."""
+"""Compare derived metrics of a run with round numbers to values computed by hand."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from aqmlab.measure.derived_metrics import DERIVED, choke_theory, metric_of
 from aqmlab.replay import claims
 from aqmlab.replay.claim_verdict import by_cell, measure
 
-#: 10 Mb/s; one UDP flow of 20 Mb/s gets 4 beside ten of TCP with 0.5 each.
+#: The link has 10 Mb/s. A UDP flow sends 20 Mb/s and gets 4. Ten TCP flows get 0.5 each.
 FIGURES: dict[str, Any] = {
     "rate_bps": 10e6,
     "summary": {"sd_over_fair_share": 0.2, "fair_share_bps": 2.5e6, "utilization": 0.9,
                 "goodput_bps": {"mean": 2e6}, "queue_packets": {"mean": 20}},
     "groups": {
-        # Of 30 ms one way, half of the round-trip time is not in the queue: 20 ms.
+        # Of 30 ms one-way delay, 10 ms (half of the RTT) are propagation and 20 ms queueing.
         "udp": {"flows": 1, "goodput_bps": {"mean": 4e6, "sd": 0.0}, "rtt_ms": 20.0,
                 "delay_ms": {"mean": 30.0, "max": 50.0}},
         "tcp": {"flows": 10, "goodput_bps": {"mean": 0.5e6, "sd": 0.1e6}, "loss": 0.0},
@@ -36,7 +36,7 @@ FIGURES: dict[str, Any] = {
             "forward1": {"mean": 1e6}}},
     ],
 }
-#: 42 bytes of Ethernet, IPv4 and UDP before 972 of payload.
+#: 42 bytes of Ethernet, IPv4 and UDP headers before 972 bytes of payload.
 WIRE = 4e6 * 1014 / 972
 
 HAND = {
@@ -49,11 +49,11 @@ HAND = {
     "udp:waiting_share": 500 / 972,
     "udp:off_equal_part": 500 / 972 - 1 / 17, "tcp:unevenness": 0.2,
     "1:use": 0.1, "0+2:use": 0.8,
-    # 4 Mb/s, and 7, of payload in packets of 1460 of 1514 bytes.
+    # 4 Mb/s and 7 Mb/s of payload. A packet of 1514 bytes has 1460 bytes of payload.
     "0:goodput_use": 0.4 * 1514 / 1460, "2:goodput_use": 0.7 * 1514 / 1460,
     "0+2:goodput_use": 0.55 * 1514 / 1460,
     "2:hit": 0.1, "0+2:hit": 0.3,
-    # 12.112 ms of 10 Mb/s are 15 140 bytes.
+    # 12.112 ms at 10 Mb/s are 15 140 bytes.
     "0:median_queue_packets": 10.0,
     ":dropped_0": 0.5, ":dropped_1": 0.1, ":kept_1": 0.25, ":kept_2": 0.75,
     "summary.queue_packets.mean": 20.0, "phases.2.sent": 9.0,
@@ -65,15 +65,17 @@ def test_metric_equals_a_manual_computation(path: str) -> None:
     assert metric_of(FIGURES, path) == pytest.approx(HAND[path], rel=1e-12)
 
 
-def test_no_figure_is_left_out() -> None:
+def test_every_derived_metric_is_tested() -> None:
     by_theory = {"choke_theory", "over_theory"}
     by_hand = {path.partition(":")[2] for path in HAND if ":" in path}
     assert by_hand | by_theory == set(DERIVED)
 
 
 def test_choke_share_matches_the_fluid_model() -> None:
-    """Of a share s of the link and X offered, (1 - s) ln((X + s) / 2s) = (X + s) / 2. Nothing is
-    lost here, so X is what UDP sends, twice the link."""
+    """Share s and offered rate X satisfy (1 - s) ln((X + s) / 2s) = (X + s) / 2.
+
+    RED drops nothing here, so X is UDP's rate, twice the link.
+    """
     share = metric_of(FIGURES, "udp:choke_theory")
     assert (1 - share) * log((2 + share) / (2 * share)) == pytest.approx((2 + share) / 2, rel=1e-9)
     assert metric_of(FIGURES, "udp:over_theory") == pytest.approx(WIRE / 10e6 / share, rel=1e-9)
@@ -81,7 +83,7 @@ def test_choke_share_matches_the_fluid_model() -> None:
 
 @pytest.mark.parametrize("offered", [0.0, 1e-6, 0.5, 1.0, 30.0, 300.0])
 def test_choke_leaves_no_more_than_is_offered(offered: float) -> None:
-    """And of much nearly nothing: where s is small, ln(X / 2s) is X / 2."""
+    """A very high rate gets almost nothing: for small s, ln(X / 2s) is X / 2."""
     share = choke_theory(offered)
     assert 0 <= share <= min(offered, 1.0)
     if offered >= 30:
@@ -97,7 +99,7 @@ def test_choke_leaves_no_more_than_is_offered(offered: float) -> None:
     # One cell for all points.
     ({"against": {"of": "other", "at": {"x": 1}}, "fold": "max"}, 9.0),
 ])
-def test_points_are_folded_after_they_are_compared(more: dict[str, Any], folded: float) -> None:
+def test_points_are_compared_before_aggregation(more: dict[str, Any], folded: float) -> None:
     (claim,) = claims.parse({"claim": [{
         "id": "C", "place": "", "says": "", "published": "", "why": "", "experiment": "e",
         "metric": "summary.u", "of": "one", "low": 0, **more}]})
@@ -110,5 +112,5 @@ def test_points_are_folded_after_they_are_compared(more: dict[str, Any], folded:
     assert len(behind) == 2 + (len(claim.against.at.get("x", (1, 2))) if claim.against else 0)
 
 
-def test_one_ratio_to_nearly_nothing_does_not_rule_a_median() -> None:
+def test_one_ratio_to_almost_zero_does_not_dominate_a_median() -> None:
     assert claims.FOLDS["median"]([2.0, 5e4, 1.0]) == 2.0

@@ -37,7 +37,7 @@ def data_of(page: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_thinned_line_keeps_every_stretchs_peak_and_dip(seed: int) -> None:
+def test_reduced_line_keeps_every_peak_and_dip(seed: int) -> None:
     rng = random.Random(seed)
     y = np.array([rng.choice((0.0, rng.random(), 100 * rng.random())) for _ in range(5000)])
     kept = time_series.envelope(y, time_series.POINTS)
@@ -45,14 +45,14 @@ def test_a_thinned_line_keeps_every_stretchs_peak_and_dip(seed: int) -> None:
     assert (kept[0], kept[-1]) == (0, len(y) - 1)
     assert (np.diff(kept) > 0).all()
     assert {y.max(), y.min()} <= set(y[kept])
-    # Between two points that are kept nothing sticks out of the stretch to which it belongs.
+    # All points of a part are between its kept minimum and maximum.
     for part in np.array_split(np.arange(len(y)), time_series.POINTS // 2 - 1):
         inside = y[kept[(kept >= part[0]) & (kept <= part[-1])]]
         assert inside.max() == y[part].max()
         assert inside.min() == y[part].min()
 
 
-def test_the_page_holds_each_flow_of_each_run(page: Path) -> None:
+def test_page_contains_each_flow_of_each_run(page: Path) -> None:
     data = data_of(page)
     assert [s["heading"] for s in data["sections"]] == ["Buffer 2 packets", "Buffer 4 packets"]
     for section in data["sections"]:
@@ -64,14 +64,14 @@ def test_the_page_holds_each_flow_of_each_run(page: Path) -> None:
             assert flows["y"] == [0.2, pytest.approx(0.08 * factor)]
             assert [runs[0]["groups"][group] for group in flows["group"]] == ["near", "far"]
             assert flows["again"] == [0, 4]
-            # 4, 2 and 0 packets of 1250 bytes at 1 Mb/s, read after the warm-up
+            # 4, 2 and 0 packets of 1250 bytes at 1 Mb/s, sampled after the warm-up
             assert [runs[0]["delays"]["backlog"][i] for i in (0, 25, 50)] == [0, 20, 40]
             assert runs[0]["dropped"] == [0, 7, 8, 12]
             assert runs[0]["marked"] == [0, 2, 2, 5]
             assert runs[0]["state"]["marked"] == [0, 2, 2, 5]
 
 
-def test_a_table_can_be_had_as_csv_without_a_script(page: Path) -> None:
+def test_tables_can_be_downloaded_as_csv_without_scripts(page: Path) -> None:
     links = re.findall(r'<a download="([^"]+)" href="data:text/csv;charset=utf-8,([^"]+)"',
                        page.read_text())
     assert [name for name, _ in links] == ["buffer-2-packets.csv", "buffer-4-packets.csv"]
@@ -156,7 +156,7 @@ addEventListener("load", () => setTimeout(() => {
 
 
 @pytest.mark.parametrize("width", [500, 1400])
-def test_a_browser_draws_chooses_and_sorts(page: Path, width: int, tmp_path: Path) -> None:
+def test_browser_draws_selects_and_sorts(page: Path, width: int, tmp_path: Path) -> None:
     probed = tmp_path / "probed.html"
     probed.write_text(page.read_text().replace("</body>", PROBE + "</body>"))
     words = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
@@ -183,7 +183,7 @@ def test_a_browser_draws_chooses_and_sorts(page: Path, width: int, tmp_path: Pat
         colours = {colour for _, colour in seen.convert("RGB").getcolors(1 << 24) or ()}
     wanted = {tuple(bytes.fromhex(style["colour"][1:]))
               for style in data_of(page)["styles"].values()}
-    assert wanted <= colours, "a discipline's colour is nowhere to be seen"
+    assert wanted <= colours, "the color of a discipline is missing in the screenshot"
 
 
 def test_page_without_scripts_has_the_cards_the_scatter_and_the_tables(page: Path) -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Bounds of a claim were committed before the runs that judge it. Compares with the git history,
-if the checkout has it."""
+"""The bounds of a claim must be committed before the runs that judge it.
+
+This compares rows with the git history, if the checkout has it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def git(*words: str) -> str:
 
 
 pytestmark = pytest.mark.skipif(git("rev-parse", "--is-shallow-repository").strip() != "false",
-                                reason="the checkout has no history, or not all of it")
+                                reason="needs the whole git history")
 
 
 @functools.cache
@@ -47,7 +49,7 @@ def bounds(name: str, at: str) -> Mapping[str, str]:
 
 
 def row_lines(name: str, at: str) -> list[dict[str, Any]]:
-    """The rows of the paper's own TCP profile at a commit; until November 2026 they were JSON."""
+    """Return the rows of the paper's own TCP profile at a commit. They were JSON before 2026-11."""
     there = f"{at}:netns-scenarios/papers/{name}"
     done = subprocess.run(["git", "show", f"{there}/results.parquet"], cwd=ROOT,
                           capture_output=True, check=False)
@@ -56,13 +58,13 @@ def row_lines(name: str, at: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in git("show", f"{there}/results.jsonl").splitlines()]
 
 
-#: Number of rows per paper whose commits are in the history under other names, so that they cannot
-#: be checked. Remove an entry when its rows have run again.
+#: Number of rows per paper whose commits have other hashes in the history, so that we cannot check
+#: them. Remove an entry when its rows have run again.
 OF_OTHER_NAMES = {"kantawala2001": 55, "wang2001": 7}
 
 
 @pytest.mark.parametrize("name", paper.names())
-def test_a_row_is_of_a_commit_that_has_the_bounds_it_is_judged_by(name: str) -> None:
+def test_each_row_is_from_a_commit_with_the_same_bounds(name: str) -> None:
     unknown = 0
     wrong = []
     for era in paper.load(name).eras:
@@ -78,7 +80,7 @@ def test_a_row_is_of_a_commit_that_has_the_bounds_it_is_judged_by(name: str) -> 
 
 
 @pytest.mark.parametrize("name", paper.names())
-def test_a_claim_says_whether_its_cells_had_run_when_its_bounds_were_set(name: str) -> None:
+def test_claim_says_whether_its_bounds_are_younger_than_its_runs(name: str) -> None:
     """Only the judging runs count. Runs with other seeds or lengths may be older."""
     one = paper.load(name)
     listed, cells = {claim.id: claim for claim in claims.load(one.directory)}, one.commands()

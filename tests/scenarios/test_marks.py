@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Marks in result.json are those that tc counts and the receivers see, for each kind that marks."""
+"""For each kind that marks, result.json has as many marks as tc and the receivers count."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.selftests import KINDS, Kind
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
 OURS = [kind for kind in KINDS if kind.metadata["MARKS"]]
-# These discard packets that are queued, and may have been marked.
+# These kinds drop queued packets, which may already be marked.
 VICTIMS = {"choke", *(kind.name for kind in OURS if kind.metadata.get("VICTIMS"))}
 
-# What a buffer of some 50 packets takes at 50 Mb/s, so that ten flows are marked in 3 s.
+# Options with which ten flows are marked within 3 s, for about 50 packets at 50 Mb/s.
 QDISCS = {
     **{kind.name: f"{kind.name} {kind.metadata['MARKS']}" for kind in OURS},
     "red": "red limit 300kb min 8kb max 60kb avpkt 1514 burst 10 probability 0.1 bandwidth 50mbit"
@@ -36,15 +36,15 @@ QDISCS = {
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_marking_qdisc_has_options_for_marks(kind: Kind) -> None:
-    """A discipline that has the option "ecn" is measured below."""
+    """Each discipline with the option "ecn" is measured below."""
     options = {option.name for option in interface.read(kind.name).options}
     assert bool(kind.metadata["MARKS"]) == ("ecn" in options)
 
 
 def counted_by_tc(shown: dict[str, object]) -> int | None:
-    """The marks in `tc -s -j`, by the names that tc gives them; None when it prints none.
+    """Return the marks in the output of `tc -s -j`, or None if there are none.
 
-    A total where there is one; else the parts.
+    We use the total if tc prints one, and otherwise the sum of the parts.
     """
     flat: dict[str, int] = {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The scenarios beside the dumbbell: short runs in the lab, and what is made of them."""
+"""Short runs of all scenarios except dumbbell, in the lab."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from aqmlab.run.settings import Settings
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
 
-# Small enough for a second or two of wall time each.
+# Parameters with which a run takes 1 to 2 s.
 SHORT = {
     "arrivals": ("forward=3@0-1,2@2-3", "back=2@0-1", "rtt=10-30", "rate=20", "size_dist=lognormal",
                  "size=20", "size_shape=1", "think=1", "warmup=1", "duration=4"),
@@ -77,7 +77,7 @@ def test_same_seed_same_digest(name: str, tmp_path: Path) -> None:
     assert first["digest"] != other["digest"]
 
 
-def test_list_has_them_all() -> None:
+def test_list_shows_all_scenarios() -> None:
     done = subprocess.run([RUN, "--list"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     for name in SHORT:
@@ -97,15 +97,15 @@ def test_near_flows_get_more_from_a_fifo(tmp_path: Path) -> None:
     assert rtts["far"] == pytest.approx(201, abs=1)
 
 
-def test_udp_alone_is_neither_lost_nor_late(tmp_path: Path) -> None:
+def test_udp_alone_has_no_loss_and_no_queueing_delay(tmp_path: Path) -> None:
     r = run("udp-blast", tmp_path / "r", "flows=0", "udp_rate=4", "udp_jitter=0", "warmup=0",
             "duration=2", "rtt=60")
     udp = r["groups"]["udp"]
     assert udp["loss"] == 0
-    # Half of the round-trip time; a single packet passes an idle tbf without waiting.
+    # Half of the round-trip time. A single packet passes an idle tbf without waiting.
     assert udp["delay_ms"]["mean"] == pytest.approx(30, abs=0.001)
     assert udp["delay_ms"]["max"] == pytest.approx(30, abs=0.001)
-    # 4 Mb/s in packets of 1014 bytes with 972 of payload, for 2 s, the last 30 ms under way
+    # 4 Mb/s in packets of 1014 bytes with 972 of payload, for 2 s minus 30 ms in flight
     assert udp["goodput_bps"]["mean"] == pytest.approx(4e6 * 972 / 1014 * 1.97 / 2, rel=0.002)
     sent = sum(int(row["sent"]) for row in table(tmp_path / "r" / "datagrams.csv"))
     assert sent == pytest.approx(2 * 4e6 / 8 / 1014, abs=1)
@@ -121,8 +121,8 @@ def test_udp_overload_loses_the_excess(tmp_path: Path) -> None:
     assert udp["delay_ms"]["p50"] == pytest.approx(25 + 20 * 0.8112, abs=0.9)
 
 
-def test_a_run_ends_when_a_queue_of_16_s_is_empty(tmp_path: Path) -> None:
-    """Twice the link's rate for 16 s leaves 16 s of packets; the receiver must wait for them."""
+def test_run_waits_for_a_queue_of_16_s(tmp_path: Path) -> None:
+    """After 16 s at twice the link's rate, the queue needs another 16 s to drain."""
     r = run("udp-blast", tmp_path / "r", "flows=0", "udp_flows=2", "udp_rate=10", "warmup=1",
             "duration=15", qdisc="pfifo limit 100000")
     assert r["groups"]["udp"]["loss"] == 0
@@ -132,20 +132,20 @@ def test_udp_sends_at_the_configured_times_and_rate(tmp_path: Path) -> None:
     r = run("udp-blast", tmp_path / "r", "flows=1", "rtt=10", "tagged_flows=1", "tagged_dscp=46",
             "warmup=0", "duration=4", "udp_start=1", "udp_stop=2.5", "udp_rate=20",
             qdisc="prio bands 3 priomap 2 2 2 2 0 2 2 2 2 2 2 2 2 2 2 2")
-    # A router gives DSCP 46 priority 4, hence band 0, which never waits for more than one packet.
+    # A router gives DSCP 46 priority 4, so band 0, which waits for at most one packet.
     assert r["groups"]["tagged"]["delay_ms"]["max"] < 5 + 1.3
     assert r["groups"]["udp"]["delay_ms"]["p50"] > 5 + 100
     rows = table(tmp_path / "r" / "datagrams.csv")
     flows = json.loads((tmp_path / "r" / "recipe.json").read_text())["flows"]
     udp = str(next(f["id"] for f in flows if f["group"] == "udp"))
     when = [float(row["time_s"]) for row in rows if row["flow"] == udp and int(row["sent"])]
-    # Rows are of half a second each; the stop is at the end of the last.
+    # Each row covers half a second, and the last one ends at the stop.
     assert when == [1.0, 1.5, 2.0]
     assert [p["name"] for p in r["phases"]] == ["tcp+tagged", "tcp+tagged+udp", "tcp+tagged"]
 
 
-def test_a_datagram_that_leaves_early_fails_the_run() -> None:
-    """Without fq at the source, flowgen must not go on with bursts."""
+def test_datagram_that_leaves_early_fails_the_run() -> None:
+    """Without fq at the source datagrams leave in bursts, which flowgen must detect."""
     flow = "id=0 kind=udp source=127.0.0.1 sink=127.0.0.2 sink_port=5001 gap_ns=1000000 size=100"
     script = ("ip link set lo up; cd /tmp; echo $0 > flows; flowgen --duration-ms 500 "
               "--flows flows --progress p --ends e --datagrams d --delays y")
@@ -190,14 +190,16 @@ def test_fair_share_of_multi_rtt_is_equal() -> None:
 
 @pytest.mark.parametrize(("keep", "round_trips"), [("off", 4), ("on", 3)])
 def test_web_alone_takes_its_round_trips(tmp_path: Path, keep: str, round_trips: int) -> None:
-    """10 kB are 11 segments: windows of 2, 4 and 8, after the handshake if there is one. On a
-    connection that is kept, the window starts anew after the silence."""
+    """10 kB are 11 segments: windows of 2, 4 and 8, after the handshake if there is one.
+
+    A kept connection starts again with the initial window, because it was idle.
+    """
     r = run("web-mix", tmp_path / "r", *ALONE, f"keep={keep}", "think_dist=fixed")
     web = r["groups"]["web"]
     rows = [row for row in table(tmp_path / "r" / "requests.csv") if row["completion_s"]]
     assert web["loss"] == 0
     assert web["completion_s"]["unfinished"] == 0
-    # one begins every 2 s and the time of the response
+    # A request starts 2 s after the end of the previous one.
     assert web["completion_s"]["completed"] == 10 * 8
     later = [float(row["completion_s"]) for row in rows if row["request"] != "0"]
     assert min(later) == pytest.approx(round_trips * 0.1, abs=0.005)
@@ -206,8 +208,7 @@ def test_web_alone_takes_its_round_trips(tmp_path: Path, keep: str, round_trips:
 
 
 def test_flows_lose_the_packets_that_the_queue_drops(tmp_path: Path) -> None:
-    """The queue's own count, which may have ten more: the packets that reset the flows at their
-    end. One packet is in the shaper."""
+    """The queue may count ten more, the resets at the end of the flows. The shaper holds one."""
     r = run("dumbbell", tmp_path / "r", "flows=10", "rate=5", "warmup=2", "duration=18",
             qdisc="pfifo limit 20")
     sent = sum(int(row["segs_sent"]) for row in table(tmp_path / "r" / "flows.csv"))
@@ -238,15 +239,15 @@ def test_large_responses_arrive_completely(tmp_path: Path) -> None:
                                                                                rel=0.01)
 
 
-def test_probe_of_first_use_has_the_delay_of_the_queue_and_no_other(tmp_path: Path) -> None:
+def test_probe_of_first_use_measures_only_the_queue(tmp_path: Path) -> None:
     full = run("first-use", tmp_path / "full", "rate=10", "warmup=3", "duration=5", "era=2001",
                "rtt=60")
     queue = full["summary"]["queue_packets"]
-    # Behind n packets of 1514 bytes at 10 Mb/s; at most one is not full, at most one is leaving.
+    # The probe waits for n packets of 1514 bytes at 10 Mb/s. One may be short, and one in transit.
     probe = full["groups"]["probe"]["delay_ms"]
     assert probe["max"] <= 50 * 1.2112 + 0.001
     assert probe["mean"] == pytest.approx(queue["mean"] * 1.2112, abs=2 * 1.2112)
-    # A queue that never builds: the probe waits until its own 114 bytes may leave.
+    # Without a queue the probe waits only for the transmission of its own 114 bytes.
     idle = run("first-use", tmp_path / "idle", "rate=10", "access=5", "warmup=3", "duration=5")
     assert idle["groups"]["probe"]["loss"] == 0
     assert idle["groups"]["probe"]["delay_ms"]["max"] < 114 * 8 / 10e3 + 0.001
@@ -255,7 +256,7 @@ def test_probe_of_first_use_has_the_delay_of_the_queue_and_no_other(tmp_path: Pa
     assert sent == pytest.approx(8000 / 20, abs=1)
 
 
-def test_a_probe_can_cross_every_scenario() -> None:
+def test_every_scenario_can_have_a_probe() -> None:
     for name in find_all():
         without, beside = recipe_of(name, "probe=off"), recipe_of(name, "probe=on")
         (probe,) = [f for f in beside[0].flows if f["group"] == "probe"]
@@ -266,7 +267,7 @@ def test_a_probe_can_cross_every_scenario() -> None:
              if f["group"] == "probe"] for seed in (1, 2))
         assert again == [(probe["seed"], probe["start_ns"])]
         assert not {*again[0]} & {*other[0]}
-        # Nothing else of the run changes, and what is compared leaves it out.
+        # The probe changes nothing else in the run.
         assert [f for f in beside[0].flows if f is not probe] == without[0].flows
         assert not beside[1].groups["probe"].elastic
         assert set(beside[1].groups) == {*without[1].groups, "probe"}
@@ -275,9 +276,9 @@ def test_a_probe_can_cross_every_scenario() -> None:
             "probe=on", "generator=iperf3")), "pfifo", 1, "wall"))
 
 
-def test_incast_alone_takes_its_round_trip_and_its_bytes(tmp_path: Path) -> None:
-    """10 segments leave at once: the request's 0.2 ms, and 9 packets of 1514 bytes at 100 Mb/s
-    behind one that an idle tbf lets pass."""
+def test_incast_with_one_sender_takes_a_round_trip_and_transmission(tmp_path: Path) -> None:
+    """The request takes 0.2 ms. Of 10 segments the first passes an idle tbf, and 9 take 1514 bytes
+    each at 100 Mb/s."""
     r = run("incast", tmp_path / "r", "senders=1", "size=14.48", "rounds=3", "every=1", "warmup=1",
             "rate=100")
     completion = r["groups"]["senders"]["completion_s"]
@@ -288,7 +289,7 @@ def test_incast_alone_takes_its_round_trip_and_its_bytes(tmp_path: Path) -> None
 
 
 def test_late_answer_counts_from_the_request_of_its_round(tmp_path: Path) -> None:
-    """An answer takes 0.84 s, and one is asked for every half second."""
+    """An answer takes 0.84 s, and there is a request every 0.5 s."""
     run("incast", tmp_path / "r", "senders=1", "size=1000", "rounds=4", "every=0.5", "warmup=0.5",
         "rate=10", "skew=0", qdisc="pfifo limit 1000")
     rows = table(tmp_path / "r" / "requests.csv")[1:]
@@ -301,15 +302,15 @@ def test_late_answer_counts_from_the_request_of_its_round(tmp_path: Path) -> Non
     assert last == ""
 
 
-def test_a_lost_window_is_a_timeout(tmp_path: Path) -> None:
-    """32 times 10 packets meet a buffer of 5: some senders lose all of theirs."""
+def test_lost_window_causes_a_timeout(tmp_path: Path) -> None:
+    """32 senders with 10 packets each share a buffer of 5, so some lose all their packets."""
     r = run("incast", tmp_path / "r", "rounds=2", "every=1", "warmup=1", qdisc="pfifo limit 5")
     assert r["timeouts"] >= 2
-    # The shortest timeout that Linux has
+    # Linux's shortest retransmission timeout
     done = [float(row["completion_s"]) for row in table(tmp_path / "r" / "requests.csv")
             if row["completion_s"]]
     assert max(done) > 0.2
-    # Some are not done when the run ends: how long the slowest takes is not known.
+    # Some answers are unfinished at the end of the run, so the maximum is unknown.
     completion = r["groups"]["senders"]["completion_s"]
     assert (completion["max"] is None) == (completion["unfinished"] > 0)
 
@@ -321,13 +322,13 @@ def test_bully_uses_the_configured_congestion_control() -> None:
     recipe, facts = recipe_of("bully", "bully=udp", "bully_rate=5")
     assert {f["group"]: f.get("kind", "bulk") for f in recipe.flows} == {
         "rest": "bulk", "bully": "udp"}
-    # It asks for less than an equal part, and the rest share what it leaves.
+    # The bully needs less than an equal share, and the others share the rest.
     assert facts.groups["rest"].fair_share_bps == pytest.approx(45e6 / 8 * 1448 / 1514)
     assert not facts.groups["bully"].elastic
 
 
 def test_fair_queue_protects_cubic_from_bbr(tmp_path: Path) -> None:
-    """A buffer of a fifth of the bandwidth-delay product, 33 packets."""
+    """The buffer is a fifth of the bandwidth-delay product, 33 packets."""
     fifo, fair = (run("bully", tmp_path / kind, "warmup=3", "duration=6",
                       qdisc=f"{kind} limit 33")["groups"] for kind in ("pfifo", "qsdrr"))
     assert fifo["bully"]["share_of_fair"] > 2
@@ -336,9 +337,11 @@ def test_fair_queue_protects_cubic_from_bbr(tmp_path: Path) -> None:
 
 
 def test_source_with_a_wide_window_keeps_sending(tmp_path: Path) -> None:
-    """Slow start overshoots, and NewReno mends a hole a round trip. The last opens the window of
-    8 MB by more than one write of 1 MiB; what is left of it, 4 MB, is more than the path's 2.5,
-    and the link is then never idle."""
+    """Slow start overshoots, and NewReno repairs one loss per round trip.
+
+    The last repair opens the window of 8 MB by more than one write of 1 MiB. The remaining 4 MB are
+    more than the path's 2.5 MB, so the link must not become idle.
+    """
     r = run("first-use", tmp_path / "r", "era=2001", "rate=1000", "rtt=20", "window=16000",
             "warmup=3", "duration=1", qdisc="pfifo limit 4000")
     with (tmp_path / "r" / "flows.csv").open() as ends:
@@ -349,7 +352,7 @@ def test_source_with_a_wide_window_keeps_sending(tmp_path: Path) -> None:
 
 
 def test_default_window_must_not_limit_a_sender(tmp_path: Path) -> None:
-    """1 MB a round trip of 50 ms is a sixth of the link."""
+    """1 MB per round trip of 50 ms is a sixth of the link's rate."""
     words = ("flows=1", "rate=1000", "access=0", "warmup=1", "duration=2")
     qdisc = "pfifo limit 10000"
     with pytest.raises(AssertionError, match="flow 0 by its receiver's window"):
@@ -359,7 +362,7 @@ def test_default_window_must_not_limit_a_sender(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("offloads", "least", "most"), [("off", 64, 1514), ("on", 3 * 1514, 7e4)])
-def test_offloads_bring_packets_of_many_segments(tmp_path: Path, offloads: str, least: float,
+def test_offloads_give_packets_of_many_segments(tmp_path: Path, offloads: str, least: float,
                                                  most: float) -> None:
     r = run("first-use", tmp_path / "r", "rate=50", "warmup=1", "duration=3",
             f"offloads={offloads}", qdisc="pfifo limit 1000")
@@ -380,7 +383,7 @@ def test_with_offloads_the_bucket_holds_one_packet_for_tso() -> None:
         assert not any("gso_max_segs" in line for b in recipe.batches for line in b.lines)
 
 
-def test_draws_have_the_mean_that_was_asked_for() -> None:
+def test_random_sizes_have_the_requested_mean() -> None:
     rng = random.Random(5)
     for dist, shape in (("pareto", 2.5), ("lognormal", 0.8), ("exponential", 1), ("fixed", 1),
                         ("uniform", 1)):
@@ -428,7 +431,7 @@ def test_flows_arrive_by_the_timetable_and_restart() -> None:
         ("back0", 0, 30), ("back0", 30, 50), ("forward0+back0", 50, 120),
         ("forward0+back0", 120, 180), ("forward0+forward1+back0", 180, 220),
         ("forward0+forward1+back0", 220, 320)]
-    # Six or seven of each of 65, 75, ... 135 ms.
+    # Six or seven flows for each of 65, 75, ... 135 ms.
     assert sorted(Counter(f["source_netns"] for f in first).values()) == [6] * 6 + [7] * 2
     lines = " ".join(line for batch in recipe.batches for line in batch.lines)
     delays = re.findall(r"netem delay (\w+)", lines)
@@ -457,12 +460,12 @@ def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
     assert len(shaped) == 3
     sinks = {flow["group"]: flow["sink_netns"] for flow in recipe.flows}
     assert sinks == {"end": "dst", "cross1": "rtr2", "cross2": "rtr3", "cross3": "dst"}
-    # A router that has sinks speaks their TCP, too; the first has none.
+    # A router with sinks has their TCP profile. The first router has none.
     assert recipe.sysctls["rtr2"]["net/ipv4/tcp_sack"] == "0"
     assert "net/ipv4/tcp_sack" not in recipe.sysctls["rtr"]
     fair = 5e6 * 1460 / 1514
     assert {g.fair_share_bps for g in facts.groups.values()} == {fair}
-    # What the summary compares is what crosses the bottleneck that is measured.
+    # The summary compares the flows that cross the measured bottleneck.
     assert [name for name, g in facts.groups.items() if g.elastic] == ["end", "cross1"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The models of pages, and that docs/results is what rows, claims and templates give."""
+"""Models of pages, and docs/results, which must follow from rows, claims and templates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def models() -> list[pages.PageModel]:
     return ledger.models()
 
 
-def test_docs_results_is_what_rows_and_claims_give() -> None:
+def test_docs_results_is_up_to_date() -> None:
     assert ledger.stale(ledger.RESULTS, ledger.files(models())) == []
 
 
@@ -56,13 +56,13 @@ def test_each_claim_is_in_the_site_once_and_on_its_page() -> None:
 
 
 def test_claims_on_tcp_alone_are_calibration() -> None:
-    """Table I of jou2003 has no discipline; all other papers judge disciplines alone."""
+    """Only table I of jou2003 has no discipline."""
     counts = {one.name: len(one.calibration) for one in models()}
     assert counts.pop("jou2003") == 21
     assert not any(counts.values())
 
 
-def test_a_file_that_is_made_no_more_is_removed(tmp_path: Path) -> None:
+def test_obsolete_files_are_removed(tmp_path: Path) -> None:
     (tmp_path / "old.svg").write_text("")
     (tmp_path / "kept.txt").write_text("")
     made = {"README.md": "text"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures of a paper's rows, and of runs over time."""
+"""Plots of a paper's rows, and of runs over time."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from tests.scenarios.paper_by_hand import (
 
 
 def pictures_of(one: Paper) -> dict[str, str]:
-    """The pictures of a paper, by the names of its plots."""
+    """Return the pictures of a paper, by the names of its plots."""
     pictures = pages.PageModel(judgement.of(one)).pictures
     return {spec["name"]: picture for spec, picture, _ in pictures}
 
 
-def test_a_distribution_is_drawn_of_the_cells_that_have_one(made_up: Paper) -> None:
-    """Of the mean of each percentile over the seeds, on an axis of round values."""
+def test_distribution_is_drawn_for_the_cells_that_have_one(made_up: Paper) -> None:
+    """The plot shows the mean of each percentile over the seeds, on an axis with round values."""
     spec = {"experiment": "one", "group": "all", "x_title": "ms", "y_title": "%", "panels": [
         {"title": "at 200", "at": {"buffer": 200}, "disciplines": ["good", "bad"]},
         {"title": "at 100", "at": {"buffer": 100}, "disciplines": ["good"]}]}
@@ -65,19 +65,19 @@ def test_a_distribution_is_drawn_of_the_cells_that_have_one(made_up: Paper) -> N
     assert [f">{ms}<" in drawn for ms in (2, 5, 10, 20, 4, 26)] == [True] * 4 + [False] * 2
 
 
-def test_pictures_are_well_formed_and_the_same_again(made_up: Paper) -> None:
+def test_pictures_are_well_formed_and_reproducible(made_up: Paper) -> None:
     assert pictures_of(made_up) == pictures_of(made_up)
     picture = ET.fromstring(pictures_of(made_up)["1"])
     marks = [e for e in picture.iter() if e.tag.endswith(("circle", "polygon"))]
-    # 4 points, 2 of them squares, and the legend's 2
+    # 4 points, of which 2 are squares, and 2 in the legend
     assert len([e for e in marks if e.tag.endswith("circle")]) == 3
 
 
 @pytest.mark.parametrize(("era", "drawn"), [(paper.OWN, 2), ("today", 0)])
-def test_a_run_gives_its_row_and_what_is_drawn_of_it(
+def test_one_run_gives_a_row_and_its_time_series(
         made_up: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str,
         drawn: int) -> None:
-    """Both panels of the figure over time are of one cell; in another era none is."""
+    """Both panels of the plot over time use one cell. Other TCP profiles have no such plot."""
     one = paper.load("made-up", era=era)
     store.write(one.results, ())
     cells = {cell.name: cell for cell in one.cells() if cell.round == 1}
@@ -99,14 +99,14 @@ def test_a_run_gives_its_row_and_what_is_drawn_of_it(
     assert len(store.read(one.traces)) == drawn
 
 
-def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -> None:
+def test_plot_over_time_uses_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -> None:
     assert list(pictures_of(made_up)) == ["1"]
     (cell,) = time_plots.missing(made_up).values()
     assert cell.name == "one-good-buffer=100-1"
     made_by_hand(made_up, tmp_path)
     assert not time_plots.missing(made_up)
     whole, closer = store.read(made_up.traces)
-    # handmade.QUEUE, and of handmade.FLOW_BYTES 90, 10 and 10 kB in a second each, in its middle.
+    # handmade.QUEUE; and 90, 10 and 10 kB per second of handmade.FLOW_BYTES, at mid-interval.
     assert whole["lines"] == {"packets": [[0, 0], [1, 4], [2, 2], [3, 0]],
                               "goodput:far": [[0.5, 0.72], [1.5, 0.08], [2.5, 0.08]]}
     assert closer["lines"] == {"packets": [[1, 4], [2, 2]], "goodput:far": [[1.5, 0.08]]}
@@ -114,7 +114,7 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     picture = ET.fromstring(pictures_of(made_up)["over-time"])
     heads = [e.text for e in picture.iter() if e.attrib.get("font-weight") == "bold"]
     assert heads == ["good", "good, closer"]
-    # The whole run's packets, and those from 1 to 2 s of it.
+    # The queue of the whole run, and from 1 to 2 s.
     drawn = time_plots.panels(time_plots.found(made_up), "over-time", "", 1.0)
     assert [[x for x, *_ in panel.lines[0].points] for panel in drawn] == [[0, 1, 2, 3], [1, 2]]
     time_plots.tidy(made_up)
@@ -126,14 +126,14 @@ def test_a_figure_over_time_is_drawn_of_the_run_of_seed_1(made_up: Paper, tmp_pa
     (("--claims", "P01"), "no claim needs figures over time"),
     (("--quick",), "nor has a quick look any"),
 ])
-def test_figures_over_time_that_there_are_not_are_refused(
+def test_impossible_plots_over_time_are_refused(
         capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str) -> None:
     with pytest.raises(SystemExit):
         run_cells.main(["parris1999", "--figures", *more])
     assert said in capsys.readouterr().err
 
 
-def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
+def test_plot_over_time_with_other_lines_runs_again(made_up: Paper,
                                                                  tmp_path: Path) -> None:
     made_by_hand(made_up, tmp_path)
     sweep = made_up.directory / paper.SWEEP
@@ -145,7 +145,7 @@ def test_a_figure_over_time_that_asks_for_other_lines_runs_again(made_up: Paper,
     assert store.read(changed.traces) == [whole]
 
 
-def test_a_line_that_a_run_has_not_got_is_refused(tmp_path: Path) -> None:
+def test_missing_time_series_is_refused(tmp_path: Path) -> None:
     run = handmade.write(tmp_path)
     for name in ("max_p", "goodput:nobody"):
         with pytest.raises(lines_of.NoSuchLine, match=name.rpartition(":")[2]):
@@ -155,7 +155,7 @@ def test_a_line_that_a_run_has_not_got_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_every_line_over_time_is_asked_for_and_says_what_made_it(name: str) -> None:
+def test_every_stored_time_series_is_used_and_has_provenance(name: str) -> None:
     one = paper.load(name)
     asked = [trace.head for trace in time_plots.asked(one)]
     for line in store.read(one.traces):
@@ -168,7 +168,7 @@ def test_every_line_over_time_is_asked_for_and_says_what_made_it(name: str) -> N
 
 
 def test_eighteen_lines_look_different() -> None:
-    """In colour or in the mark; a mark is told by its element and the way from corner to corner."""
+    """They differ in color or in the shape of the mark."""
     names = [f"line {i}" for i in range(18)]
     text = svg_plots.picture([svg_plots.Panel("", "x", "y", [
         svg_plots.Line(name, [(1.0, 1.0, 0.0)]) for name in names])])
@@ -185,14 +185,14 @@ def test_eighteen_lines_look_different() -> None:
 @pytest.mark.parametrize(("x", "y", "x_log", "said"), [
     (1.0, -2.0, False, "use: a has -2 at 1, which y"), (0.0, 2.0, True, "use: a has 2 at 0, which"),
     (0.0, 0.0, False, ""), (0.5, 0.0, True, "")])
-def test_a_point_that_axes_do_not_show_is_refused(x: float, y: float, x_log: bool,
+def test_point_outside_the_axes_is_refused(x: float, y: float, x_log: bool,
                                                   said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}") if said else nullcontext():
         line = svg_plots.Line("a", [(x, y, 0.0)])
         svg_plots.picture([svg_plots.Panel("", "x", "use", [line], x_log)])
 
 
-def test_panels_of_one_unit_have_one_scale_and_another_unit_has_its_own() -> None:
+def test_panels_share_a_scale_if_they_share_a_unit() -> None:
     def heights(*panels: tuple[str, float]) -> list[str]:
         lines = [(title, svg_plots.Line("a", [(1.0, y, 0.0)])) for title, y in panels]
         text = svg_plots.picture([svg_plots.Panel("", "x", title, [line]) for title, line in lines])
@@ -202,7 +202,7 @@ def test_panels_of_one_unit_have_one_scale_and_another_unit_has_its_own() -> Non
     assert same == other != half
 
 
-def test_a_picture_shows_the_larger_value_higher() -> None:
+def test_larger_values_are_drawn_higher() -> None:
     line = svg_plots.Line("a", [(1.0, 1.0, 0.0), (2.0, 3.0, 0.0)])
     text = svg_plots.picture([svg_plots.Panel("", "x", "y", [line])])
     dots = [e for e in ET.fromstring(text).iter() if e.tag.endswith("circle")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rankings of disciplines, and the advice that a person wrote from them."""
+"""Rankings of disciplines, and the advice that people wrote from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPARISON = {"what": "use", "experiment": "one", "metric": "summary.utilization
 
 def ranked(made_up: Paper, values: dict[str, tuple[float, ...]],
            *comparisons: dict[str, Any]) -> ranking.Ranked:
-    """Rank disciplines that have used so many percent of the link, by seed."""
+    """Rank disciplines by the percentage of the link that they used. values: by seed"""
     one = replace(made_up.experiments[0], disciplines=list(values), others=3)
     question = {"head": "Use", "asks": "Who?",
                 "comparison": [COMPARISON | changed for changed in comparisons or ({},)]}
@@ -40,7 +40,7 @@ THREE = {"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}
     ({"cake": (10, 10, 10), "lqd": (10, 10, 10)}, False, ["cake", "lqd"], "a tie", []),
     ({"cake": (8, 11, 12), "lqd": (10, 10, 10)}, False, ["lqd", "cake"], "open", []),
 ])
-def test_the_best_are_worse_in_the_fewest_comparisons(
+def test_best_disciplines_lose_the_fewest_comparisons(
         made_up: Paper, values: dict[str, tuple[float, ...]], most: bool, best: list[str],
         side: str, avoided: list[str]) -> None:
     found = ranked(made_up, values, {"most": most})
@@ -68,7 +68,7 @@ def test_a_difference_below_the_floor_is_a_tie(made_up: Paper, cake: float, floo
 
 
 def test_a_discipline_that_fails_the_needed_metric_cannot_win(made_up: Paper) -> None:
-    """pfifo uses the least of the link, which here is to be as much as possible."""
+    """pfifo uses the least of the link. Here, more is better."""
     found = ranked(made_up, {"pfifo": (1, 1, 1), "cake": (10, 10, 10), "sfq": (9, 9, 9)},
                    {"needs": {"metric": "summary.utilization", "most": True}})
     assert [(one.name, one.out) for one in found.every[0]] == [
