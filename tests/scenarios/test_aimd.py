@@ -83,3 +83,21 @@ def test_fpq_target_and_loss_equal_the_thesis(flows: int, target: float, loss: f
     assert law.part(5, 0) == 0
     twice = aimd.FlowProportional(10_000, flows, times=2)
     assert twice.part(target + 2.5, 0) == pytest.approx(2 * law.part(target + 2.5, 0))
+
+
+def test_the_numbers_of_the_reasons_are_of_the_thesis_links(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """100 to 1000 flows on 1 Gb/s, and few on 155 Mb/s; packets have 1500 bytes."""
+    asked = []
+    monkeypatch.setattr(aimd, "used", lambda law, flows, rate, limit: (
+        asked.append((type(law).__name__, law.rate, rate, limit)) or flows / 100))
+    aimd.main()
+    many, two, few = "100: 100 300: 300 500: 500 800: 800 1000: 1000", "100: 100 300: 300", (
+        "5: 5 10: 10 20: 20 40: 40")
+    ends = [many, two, many, two, two, two, few]
+    for line, end in zip(capsys.readouterr().out.splitlines(), ends, strict=True):
+        assert line.endswith(f": {end}")
+    fast, slow = 1e9 / (1500 * 8), 155e6 / (1500 * 8)
+    assert asked == ([("AdaptiveRed", fast, fast, fast / 10)] * 7
+                     + [("FlowProportional", fast, fast, fast)] * 11
+                     + [("FlowProportional", slow, slow, 19_375)] * 4)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from aqmlab.measure import integrity, loss_patterns
 from aqmlab.run import counters
@@ -246,6 +247,23 @@ def test_neighbor_moments_equal_those_over_all_permutations(ranks: tuple[float, 
             for order in itertools.permutations(ranks)]
     assert mean == pytest.approx(statistics.fmean(all_))
     assert variance == pytest.approx(statistics.pvariance(all_), abs=1e-12)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_neighbors_are_significant_beyond_five_standard_deviations(side: int) -> None:
+    ranks = np.arange(40.0) - 19.5
+    mean, variance = loss_patterns.neighbor_moments(ranks)
+    for deviations, significant in ((4.99, False), (5.01, True)):
+        found = mean + side * deviations * math.sqrt(variance)
+        assert loss_patterns._neighbors_significant(
+            [ranks], found / float(ranks @ ranks)) == significant
+
+
+def test_evidence_of_a_period_is_that_of_an_analysis_of_variance() -> None:
+    ranks = np.random.default_rng(3).permutation(60) - 29.5
+    least = min(stats.f_oneway(*(ranks[at::period] for at in range(period))).pvalue
+                for period in range(2, 21))
+    assert 10 ** -loss_patterns._period_evidence([ranks]) == pytest.approx(least)
 
 
 def test_paths_may_differ_in_their_losses() -> None:

@@ -72,6 +72,21 @@ def test_obsolete_files_are_removed(tmp_path: Path) -> None:
     assert ledger.stale(tmp_path, made) == []
 
 
+def test_the_ledger_writes_what_its_check_asks_for(tmp_path: Path,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RESULTS", "SITE"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(ledger, name, tmp_path / name)
+    monkeypatch.setattr(ledger, "models", list)
+    monkeypatch.setattr(ledger, "files", lambda every: {"page.md": "a page"})
+    monkeypatch.setattr(pages, "site", lambda every: {"index.html": "a site"})
+    assert ledger.main(["--check"]) == 1
+    assert ledger.main([]) == 0
+    assert (tmp_path / "RESULTS" / "page.md").read_text() == "a page"
+    assert (tmp_path / "SITE" / "index.html").read_text() == "a site"
+    assert ledger.main(["--check"]) == 0
+
+
 def model(one: Paper) -> pages.PageModel:
     return pages.PageModel(judgement.of(one))
 

@@ -117,6 +117,7 @@ def test_plot_over_time_uses_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -
     # The queue of the whole run, and from 1 to 2 s.
     drawn = time_plots.panels(time_plots.found(made_up), "over-time", "", 1.0)
     assert [[x for x, *_ in panel.lines[0].points] for panel in drawn] == [[0, 1, 2, 3], [1, 2]]
+    assert {half for panel in drawn for *_, half in panel.lines[0].points} == {0.0}  # no bars
     time_plots.tidy(made_up)
     assert store.read(made_up.traces) == [whole, closer]
 
