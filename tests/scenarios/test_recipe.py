@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a scenario plans to do, and what wrong input gets; nothing is run."""
+"""Recipes of scenarios, and errors for wrong input. Nothing is run."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ def line(recipe: Recipe, pattern: str) -> str:
     return lines[0]
 
 
-def test_seed_decides_the_start_offsets() -> None:
+def test_start_times_depend_on_the_seed() -> None:
     assert starts(recipe_of(seed=1)[0]) == starts(recipe_of(seed=1)[0])
     assert starts(recipe_of(seed=1)[0]) != starts(recipe_of(seed=2)[0])
     assert all(0 <= s < 2e9 for s in starts(recipe_of("spread=2")[0]))
     assert max(starts(recipe_of("spread=2")[0])) > 1e9
 
 
-def test_fair_share_is_payload_of_an_equal_part() -> None:
+def test_fair_share_is_the_payload_of_an_equal_share() -> None:
     # 5 Mb/s * (1500 - 20 - 20) / 1514
     assert recipe_of()[1].fair_share_bps == pytest.approx(5e6 * 1460 / 1514)
-    # timestamps take 12 bytes more
+    # timestamps take 12 more bytes
     assert recipe_of("era=today")[1].fair_share_bps == pytest.approx(5e6 * 1448 / 1514)
     assert recipe_of("ip=6")[1].fair_share_bps == pytest.approx(5e6 * 1440 / 1514)
-    # the access link where that is less, the bottleneck where there is no limit
+    # the access link limits if it is slower; access=0 means no limit
     assert recipe_of("flows=10")[1].fair_share_bps == pytest.approx(10e6 * 1460 / 1514)
     assert recipe_of("flows=10", "access=0")[1].fair_share_bps == pytest.approx(50e6 * 1460 / 1514)
 
 
 def test_bottleneck_serialises_packet_by_packet() -> None:
     assert "rate 500000000bit burst 1577 " in line(recipe_of()[0], " tbf ")
-    # and what passes in 1 us, rounded up. 0.5 ms of 500 Mb/s is 21 packets; never less than 2
+    # plus 1 us of the link, rounded up. 0.5 ms of 500 Mb/s are 21 packets; the minimum is 2
     assert "burst 31857 " in line(recipe_of(clock="wall")[0], " tbf ")
     assert "burst 3029 " in line(recipe_of("rate=1", clock="wall")[0], " tbf ")
     assert line(recipe_of()[0], "parent 1:1") == (
@@ -84,7 +84,7 @@ def test_tcp_profile_is_applied_to_both_ends_but_not_to_the_router() -> None:
         "quickack 1 initcwnd 2")
     assert line(recipe_of("rto_min=1000")[0], r"route add 10\.16\.0\.0/16 via 192\.0\.2\.1 "
                 ).endswith("initcwnd 2 rto_min 1000ms")
-    # Without an access link there is no fq that would pace, and no reason for other ratios.
+    # Without an access link there is no fq, so nothing paces and the ratios do not matter.
     for words, fq, ratios in ((["pacing=on"], 1, {None}), (["pacing=off"], 1, {"1000"}),
                               (["pacing=off", "access=0"], 0, {None})):
         recipe, _ = recipe_of(*words)
@@ -112,10 +112,10 @@ def built(ip: int, groups: int, flows: int = 1, **more: Any) -> Recipe:
 
 
 @pytest.mark.parametrize(("ip", "groups", "more"), [
-    # Of 64 networks of 4 addresses in 192.0.2.0/24 the first is the bottleneck's, and number 62 and
-    # those below are of the links behind it; a link's number is a byte of its MAC addresses.
+    # 192.0.2.0/24 has 64 networks of 4 addresses. The first is the bottleneck's. Links behind it
+    # count down from number 62. The number of a link is a byte of its MAC addresses.
     (4, 63, {}), (6, 255, {}), (4, 61, {"reverse": True}), (6, 60, {"leaves": 3})])
-def test_as_many_groups_as_have_addresses_and_no_more(ip: int, groups: int,
+def test_number_of_groups_is_limited_by_addresses(ip: int, groups: int,
                                                       more: dict[str, Any]) -> None:
     lines = [line for batch in built(ip, groups, **more).batches for line in batch.lines]
     for pattern in (r"addr add (\S+)/", r"type veth .* (address \S+)$"):
@@ -127,7 +127,7 @@ def test_as_many_groups_as_have_addresses_and_no_more(ip: int, groups: int,
         built(ip, groups + 1, **more)
 
 
-def test_as_many_flows_of_a_group_as_have_addresses_and_no_more() -> None:
+def test_number_of_flows_is_limited_by_addresses() -> None:
     last = built(4, 1, 65535).flows[-1]
     assert (last["source"], last["sink"]) == ("10.16.255.255", "10.128.255.255")
     with pytest.raises(UserError, match=r"^65536 flows in group g0: .* addresses for 65535$"):
@@ -154,7 +154,8 @@ def test_as_many_flows_of_a_group_as_have_addresses_and_no_more() -> None:
         ([], "no scenario given; --list shows the scenarios"),
     ],
 )
-def test_mistakes(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_input_gets_a_message(argv: list[str], said: str,
+                                    capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argv) == 2
     assert said in capsys.readouterr().err
 
@@ -176,17 +177,17 @@ def test_defaults_are_allowed() -> None:
             assert param.help
 
 
-def test_not_a_number_is_not_a_number() -> None:
+def test_nan_is_refused() -> None:
     with pytest.raises(UserError, match="allowed: 0 to 1"):
         Param("p", 0.5, "", "", 0.0, 1.0).parse("nan")
 
 
 def tc_wlog(burst: int, min_packets: int) -> int:
-    """W as tc derives it, in the form of Floyd and Jacobson's equation 2."""
+    """Return W as tc derives it, by equation 2 of Floyd and Jacobson."""
     for w in range(1, 32):
         weight = 2.0**-w
         length = burst + 1 + ((1 - weight) ** (burst + 1) - 1) / weight
-        # tc leaves the last term's exponent one lower than the paper does
+        # in tc, the exponent of the last term is one less than in the paper
         length_tc = burst + 1 - (1 - (1 - weight) ** burst) / weight
         assert abs(length - length_tc) <= 1
         if length_tc <= min_packets:
@@ -197,7 +198,7 @@ def tc_wlog(burst: int, min_packets: int) -> int:
 @pytest.mark.parametrize(
     ("buffer", "wlog"), [(100, 10), (200, 10), (1000, 10), (2000, 9), (5000, 8)]
 )
-def test_red_weight_is_that_of_the_paper_or_the_smallest_that_the_kernel_takes(
+def test_red_weight_is_the_papers_or_the_smallest_that_the_kernel_accepts(
     buffer: int, wlog: int
 ) -> None:
     """The kernel refuses fls(max) + W >= 32."""
@@ -231,7 +232,7 @@ def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("prefix", "of_this_run"), [("aqm7-", 2), ("", 7)])
 def test_earlier_losses_of_the_machine_do_not_count(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, of_this_run: int) -> None:
-    """Five packets since boot, and seven after the run. A guest boots for it: all are the run's."""
+    """There were five drops before the run and seven after. In a guest, all belong to the run."""
     lost = iter((5, 7) if prefix else (7,))
     monkeypatch.setattr(guest_program, "softnet_dropped", lambda: next(lost))
     (tmp_path / run_directory.RECIPE).write_text("{}")
@@ -240,7 +241,7 @@ def test_earlier_losses_of_the_machine_do_not_count(
 
 def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
                                               monkeypatch: pytest.MonkeyPatch) -> None:
-    """`memory` is the guest's; TCP may use three quarters of it, in pages of 4 KiB."""
+    """TCP may use three quarters of the guest's `memory`, in pages of 4 KiB."""
     begun: list[str] = []
 
     def run(request: Request) -> Result:

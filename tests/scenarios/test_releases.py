@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run is the same with the programs of another Debian release: its interpreter, ip, tc, libc."""
+"""A run is the same with another Debian release's Python, ip, tc and libc."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from labkit import fetch
 
 from tests.scenarios.shortrun import LOGS, copied, edit, result, run_copy
 
-#: Debian's releases from the oldest on, with their interpreters. What is built on one runs on the
-#: next.
+#: Debian's releases in order, with their Python versions. Programs built on one run on the next.
 RELEASES = {"bookworm": "3.11", "trixie": "3.13"}
 PROGRAMS = ("python3", "iproute2", "ethtool", "libnl-3-200", "dash", "coreutils", "kmod")
 
 
 def next_release() -> str:
-    """The release after this machine's, or no test."""
+    """Return the release after this machine's, or skip the test."""
     text = Path("/etc/os-release").read_text()
     names = list(RELEASES)
     for name, following in itertools.pairwise(names):
         if f"VERSION_CODENAME={name}" in text:
             return following
-    pytest.skip(f"needs Debian {', '.join(names[:-1])}: there is no release known after this one")
+    pytest.skip(f"needs Debian {', '.join(names[:-1])}: no later release is known here")
 
 
 def user_space(suite: str, root: Path) -> None:
-    """PROGRAMS of SUITE and what they need, unpacked; nothing is installed."""
+    """Download and unpack PROGRAMS of SUITE with their libraries. Nothing is installed."""
     options = fetch.update(suite)
     archives = root.parent / "archives"
     (archives / "partial").mkdir(parents=True)
@@ -38,7 +37,7 @@ def user_space(suite: str, root: Path) -> None:
                   [*options, "-o", f"Dir::Cache::archives={archives}"])
     for deb in archives.glob("*.deb"):
         fetch.unpack_deb(deb, root)
-    # Of a kernel, which it has not; the lab puts its modules there.
+    # The lab puts its kernel's modules there.
     (root / "usr" / "lib" / "modules").mkdir(exist_ok=True)
 
 
@@ -51,14 +50,14 @@ def test_same_seed_same_bytes_with_another_release(tmp_path: Path) -> None:
     words = ("--seed", "7", "--qdisc", "qsdrr limit 50")
     here = result(tmp_path / "here", *words)
 
-    # The user-mode kernel, and nothing else, sees the other release's files.
+    # Only the user-mode kernel sees the other release's files.
     cover = f"mount --bind {tmp_path}/root/usr /usr && exec \"$0\" \"$@\""
     checkout = copied(tmp_path / "there")
     edit(checkout / "lab" / "labkit" / "uml.py", "        str(kernel.image), f\"mem=",
          f"        'unshare', '--mount', 'sh', '-c', {cover!r},\n"
          "        str(kernel.image), f\"mem=")
     python = f"/usr/bin/python{RELEASES[suite]}"
-    assert not Path(python).exists(), "this machine has it, too: then nothing is shown"
+    assert not Path(python).exists(), f"this machine has {python}, too, so the test shows nothing"
     run_copy(checkout, tmp_path / "out", python, *words)
     there = json.loads((tmp_path / "out" / "result.json").read_text())
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""reno90 is the Reno of ns-2, and NewReno is not.
+"""reno90 behaves like ns-2's Reno, not like NewReno.
 
-One flow loses half a window where its first slow start ends. Fall and Floyd (CCR 26/3, 1996):
-NewReno mends one loss a round trip and sends again what was lost; Reno, with more than two losses
-in a window, waits for its timer and begins anew from what was acknowledged.
+One flow loses half a window at the end of its first slow start. NewReno retransmits one lost packet
+per round trip. Reno with more than two losses in a window waits for its timer, and then resends
+everything that is not acknowledged (Fall and Floyd, CCR 26/3, 1996).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pytest
 from tests.scenarios.test_more_scenarios import ROOT, run
 
 SETTINGS = ("flows=1", "rate=10", "rtt=50", "access=100", "warmup=0", "duration=4", "window=400",
-            "pacing=on")  # or slow start, with what a link of 100 Mb/s takes, loses half of 400 kB
+            "pacing=on")  # otherwise slow start would lose half of 400 kB
 SEGMENT = 1460
 
 
 @pytest.mark.parametrize("cc", ["reno", "reno90"])
-def test_a_window_of_losses(cc: str, tmp_path: Path) -> None:
+def test_losses_of_half_a_window(cc: str, tmp_path: Path) -> None:
     result = run("dumbbell", tmp_path / cc, *SETTINGS, f"cc={cc}", qdisc="pfifo limit 20")
     lost = result["hops"]["rtr b0"]["lost"]
     with (tmp_path / cc / "flows.csv").open(newline="") as file:
@@ -33,14 +33,14 @@ def test_a_window_of_losses(cc: str, tmp_path: Path) -> None:
     assert lost > 20
     if cc == "reno":
         assert again == lost
-        # A second has at most 20 round trips, each with a hole and what limited transmit sends.
+        # A second has at most 20 round trips, each with a retransmission and limited transmit.
         assert mended < 20 * 3 * SEGMENT
     else:
         assert again > 2 * lost
         assert mended > 0.5 * 10e6 / 8
 
 
-# Sends until a partial ACK has ended fast recovery, and goes over to another TCP there.
+# A program that sends until a partial ACK ends fast recovery, and then changes its TCP.
 CHANGE = """
 import socket, struct, time
 def reordering():

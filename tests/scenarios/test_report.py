@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reports drawn from runs made by hand and read back as HTML."""
+"""Draw reports of made-up runs, and read the HTML."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Page(HTMLParser):
 
 
 def change(run: Path, **changes: Any) -> Path:
-    """Have run.json say so, and result.json made of that."""
+    """Change run.json, and compute result.json again."""
     record = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(record | changes))
     result.write(run, Cost(1.0, 0.5))
@@ -69,13 +69,16 @@ def change(run: Path, **changes: Any) -> Path:
 
 
 def make_run(place: Path, **changes: Any) -> Path:
-    """handmade's run, but for these words of run.json."""
+    """Write handmade's run with changes of run.json."""
     place.mkdir(parents=True)
     return change(handmade.write(place), **changes)
 
 
 def make(directory: Path, settings: dict[tuple[str, int], float]) -> None:
-    """A sweep's runs of each (name, buffer), alike but for a factor to what flow 1 received."""
+    """Write a sweep with a run for each (name, buffer).
+
+    settings: factor to the bytes that flow 1 receives
+    """
     labels = {}
     for (name, buffer), factor in settings.items():
         place = directory / f"{name}-{buffer}"
@@ -144,8 +147,11 @@ def test_requests_are_compared_in_seconds_and_losses_in_percent() -> None:
 
 
 def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> load_runs.Section:
-    """Runs of these disciplines under seeds 1, 2, ..., alike but for a factor to the backlog: the
-    queue delay is handmade's times that, p50 20 ms, p99 39.6 ms."""
+    """Return a section with runs of several disciplines and seeds.
+
+    backlogs: for each discipline a factor per seed. The queue delay is handmade's (p50 20 ms,
+        p99 39.6 ms) times this factor
+    """
     for name, factors in backlogs.items():
         for seed, factor in enumerate(factors, 1):
             place = make_run(directory / f"{name}-{seed}")
@@ -301,8 +307,8 @@ def test_unknown_metric_has_no_column(tmp_path: Path) -> None:
         [name, "80.0", "20.00", "39.60", "5"] for name in ("one", "two")]
 
 
-def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Path) -> None:
-    """A sweep may have two of one name; and what is given is the run itself, not its sweep."""
+def test_runs_with_different_settings_are_not_seeds_of_one_row(tmp_path: Path) -> None:
+    """Two runs in a sweep may have the same name. Here the runs are given, not their sweep."""
     make(tmp_path, {("red", 100): 1.0, ("other", 100): 1.0})
     path = tmp_path / "sweep.json"
     path.write_text(path.read_text().replace('"name": "other"', '"name": "red"'))
@@ -319,13 +325,13 @@ def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one(tmp_path: Pa
 
 
 def seeds(*given: Path) -> list[list[int]]:
-    """Of each discipline of each section."""
+    """Return the seeds of each discipline of each section."""
     return [[run.result["seed"] for run in several]
             for section in load_runs.collect(given) for several in section.runs.values()]
 
 
-def test_a_run_given_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By itself, with its sweep, by a link and by another way to it."""
+def test_run_given_twice_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given directly, with its sweep, by a link and by another path."""
     run, _ = (make_run(tmp_path / "runs" / str(seed), seed=seed) for seed in (1, 2))
     (tmp_path / "link").symlink_to(run)
     monkeypatch.chdir(tmp_path)
@@ -334,15 +340,15 @@ def test_a_run_given_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert seeds(more, tmp_path / "runs") == [[1, 2]]
 
 
-def test_a_seed_made_twice_is_one_seed(tmp_path: Path) -> None:
+def test_seed_that_ran_twice_counts_once(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("again", 1), ("b", 2)):
         make_run(tmp_path / name, seed=seed)
     assert seeds(tmp_path) == [[1, 2]]
 
 
-def test_a_seed_of_two_digests_is_refused_and_both_runs_are_named(
+def test_seed_with_two_digests_is_refused_and_both_runs_are_named(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As two versions of a module make it."""
+    """Two versions of a module cause this."""
     for name in ("old", "new"):
         make_run(tmp_path / name)
     ends = tmp_path / "new" / "flows.csv"
@@ -354,7 +360,7 @@ def test_a_seed_of_two_digests_is_refused_and_both_runs_are_named(
     assert not (tmp_path / "x.html").exists()
 
 
-def test_what_is_no_report_ends_a_papers_quick_look_with_a_line(
+def test_error_in_the_report_ends_a_quick_look_with_one_line(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def refused(*_: Any) -> None:
         raise UserError("a and b have not one digest")
@@ -365,8 +371,8 @@ def test_what_is_no_report_ends_a_papers_quick_look_with_a_line(
 
 
 @pytest.mark.parametrize("out", [["--out", "some where"], ["--out=x"], ["--ou", "x"], []])
-def test_the_command_of_a_run_remakes_it(tmp_path: Path, out: list[str]) -> None:
-    """All that it was called with, but for where its directory was to be."""
+def test_command_in_the_report_repeats_the_run(tmp_path: Path, out: list[str]) -> None:
+    """It has all arguments of the run, except for the directory."""
     words = ["dumbbell", "--qdisc", "pfifo limit 9", "--set", "rate=12.3456789", "--clock", "wall",
              *out, "--kernel", "6.12", "--flavour", "kasan", "--seed", "7"]
     make_run(tmp_path / "run", seed=7, qdisc="pfifo limit 9",
@@ -377,7 +383,7 @@ def test_the_command_of_a_run_remakes_it(tmp_path: Path, out: list[str]) -> None
         "--kernel 6.12 --flavour kasan --seed 7")
 
 
-def test_the_logs_of_a_run_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_of_a_run_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_seeds(tmp_path, APART)
     given: list[str] = []
     read = logs.read
@@ -402,7 +408,7 @@ def test_sections_with_equal_buffers_are_named_by_their_settings(tmp_path: Path)
 
 
 def test_single_runs_of_several_settings(tmp_path: Path) -> None:
-    """Seeds of one discipline are a row, disciplines of one setting a section."""
+    """The seeds of a discipline form a row, and the disciplines of a setting form a section."""
     for place, changes in (
         ("a", {"seed": 2}), ("b", {"seed": 1}), ("c", {"qdisc": "pfifo limit 9"}),
         ("deep/d", {"scenario": "multi-rtt"}),
@@ -411,7 +417,7 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     page = read_back(tmp_path / "a", tmp_path / "b", tmp_path / "c", tmp_path / "deep")
     assert [row[0] for row in rows_of(page)] == [
         "red limit 300000 ecn", "pfifo limit 9", "red limit 300000 ecn"]
-    # two seeds that are alike have an interval of no width; one seed has none
+    # two equal seeds have an interval of width 0; one seed has no interval
     assert [" to " in row[1] for row in rows_of(page)] == [True, False, False]
     assert [text.split(",")[0] for text in page.texts["h2"][2:4]] == ["dumbbell", "multi-rtt"]
     groups = [row for row in page.rows if row[1:2] in (["near"], ["far"])]
@@ -420,7 +426,7 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     assert "80.0" in groups[0][4]
 
 
-def test_no_run_and_half_a_run_are_refused(tmp_path: Path,
+def test_missing_and_incomplete_runs_are_refused(tmp_path: Path,
                                            capsys: pytest.CaptureFixture[str]) -> None:
     assert html_report.main([str(tmp_path)]) == 2
     assert "no result.json here or below" in capsys.readouterr().err

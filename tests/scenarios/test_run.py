@@ -23,9 +23,11 @@ from tests.scenarios.shortrun import LOGS, ROOT, RUN, copied, edit, result, run,
 
 
 def elsewhere(tmp_path: Path, *words: str) -> Path:
-    """A run from a copy of the checkout in a deeper folder, into a deeper folder, with an
-    interpreter of another path that reads the clock and takes random numbers as another version
-    might; its directory."""
+    """Run a copy of the checkout in a deeper directory, and return the directory of the result.
+
+    The interpreter has another path, reads the clock and takes random numbers, as another version
+    might do.
+    """
     deep = tmp_path.joinpath(*["a-deeper-folder-than-the-other"] * 5)
     checkout, out = copied(deep), deep / "out"
     python = checkout / "python"
@@ -37,7 +39,7 @@ def elsewhere(tmp_path: Path, *words: str) -> Path:
     return out
 
 
-def test_same_seed_same_bytes_wherever(tmp_path: Path) -> None:
+def test_same_seed_gives_the_same_bytes_in_another_place(tmp_path: Path) -> None:
     words = ("--seed", "7", "--qdisc", "qsdrr limit 50")
     first = result(tmp_path / "a", *words)
     there = elsewhere(tmp_path, *words)
@@ -73,12 +75,12 @@ def test_result_has_provenance(tmp_path: Path) -> None:
     assert made["tc"].startswith("tc utility, iproute2-")
 
 
-def test_figures_agree_with_each_other(tmp_path: Path) -> None:
-    # Without SACK a hole a round trip is mended; what came behind it counts when it is.
+def test_metrics_of_a_run_are_consistent(tmp_path: Path) -> None:
+    # Without SACK one loss per round trip is repaired, and later data counts only after that.
     r = result(tmp_path / "r", "--qdisc", "pfifo limit 50", "--set", "warmup=6")
     s = r["summary"]
-    # Ten flows with 10 Mb/s links over 50 Mb/s: the link must be busy, and what arrives is
-    # what leaves, but for the packets under way at both ends of the window.
+    # Ten flows with 10 Mb/s each must fill 50 Mb/s. Goodput equals utilization, except for packets
+    # in flight at both ends of the measured time.
     assert 0.8 < s["utilization"] <= 1.001
     carried = s["goodput_bps"]["mean"] * 10 / (50e6 * 1460 / 1514)
     assert carried == pytest.approx(s["utilization"], abs=0.06)
@@ -116,8 +118,8 @@ def test_mistake_in_the_discipline(tmp_path: Path) -> None:
     done = run(tmp_path / "r", "--qdisc", "qsdr limit 3")
     assert done.returncode == 1
     assert 'no qdisc "qsdr": did you mean qsdrr' in done.stderr
-    assert "modprobe" not in done.stderr  # it would be of no use in the lab
-    # Nothing has run, so nothing is left.
+    assert "modprobe" not in done.stderr  # useless in the lab
+    # Nothing has run, so no directory is left.
     assert not list(tmp_path.iterdir())
 
 
@@ -140,7 +142,7 @@ def test_interrupted_run_is_marked_and_gone(tmp_path: Path, number: signal.Signa
     child.send_signal(number)
     _, said = child.communicate(timeout=60)
     if number == signal.SIGKILL:
-        # Nobody waits for its children; they end by themselves.
+        # Its children end without anybody waiting for them.
         while any(alive(pid) for pid in mine):
             assert time.monotonic() < end, [mine[pid] for pid in mine if alive(pid)]
             time.sleep(0.05)
@@ -154,7 +156,7 @@ def test_interrupted_run_is_marked_and_gone(tmp_path: Path, number: signal.Signa
 
 
 def alive(pid: int) -> bool:
-    """False also for one that has ended and waits for this machine's init to notice."""
+    """Return whether a process runs. A zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -162,7 +164,7 @@ def alive(pid: int) -> bool:
 
 
 def descendants(ancestor: int) -> dict[int, str]:
-    """Processes below one: number to name."""
+    """Return the names of all descendants of a process, by process number."""
     below: dict[int, str] = {}
     parents = {ancestor}
     found = [p.name for p in Path("/proc").iterdir() if p.name.isdigit()]
@@ -178,7 +180,7 @@ def descendants(ancestor: int) -> dict[int, str]:
 
 
 def test_here_as_root_of_a_wall_clock_guest() -> None:
-    """The lab's guest stands in for a machine with the modules; nothing may be left on it."""
+    """A guest of the lab serves as a machine with the modules. Nothing may be left there."""
     out = ROOT / "build" / f"here-test-{os.getpid()}"
     script = (
         f"{RUN} dumbbell --here --out {out} --qdisc 'qsdrr limit 50' --set flows=4 --set rate=10 "
@@ -196,7 +198,7 @@ def test_here_as_root_of_a_wall_clock_guest() -> None:
 
 
 def test_killed_here_leaves_no_namespace() -> None:
-    """conduct outlives `run` for long enough to take down all that it has made."""
+    """conduct survives `run`, and removes everything that it has created."""
     out = ROOT / "build" / f"killed-test-{os.getpid()}"
     script = f"""
         {RUN} dumbbell --here --out {out} --set flows=2 --set rate=10 --set duration=1000 &
@@ -214,9 +216,11 @@ def test_killed_here_leaves_no_namespace() -> None:
         subprocess.run(["rm", "-rf", f"{out}.incomplete"], check=True)
 
 
-def test_a_kind_that_tc_cannot_print_as_json() -> None:
-    """As of every qdisc whose plugin is missing or prints text. dualpi2 always shows options, and
-    tc has no plugin for it before iproute2 6.17."""
+def test_qdisc_that_tc_cannot_print_as_json_can_be_used() -> None:
+    """This is so for each qdisc whose plugin is missing or prints text.
+
+    dualpi2 always shows options, and tc has no plugin for it before iproute2 6.17.
+    """
     out = ROOT / "build" / f"no-json-test-{os.getpid()}"
     script = (
         f"TC_LIB_DIR=/nonexistent {RUN} dumbbell --here --out {out} --qdisc dualpi2 --set flows=2 "
@@ -243,7 +247,7 @@ def test_no_warmup_is_measured_from_the_start(tmp_path: Path) -> None:
 
 
 def test_full_link_is_exactly_full(tmp_path: Path) -> None:
-    """Windows that fill the path and a part of the queue, which is never empty and never full."""
+    """The windows fill the path and a part of the queue, which is never empty and never full."""
     s = result(tmp_path / "r", "--set", "rate=500", "--set", "access=100", "--set", "warmup=2",
                "--set", "window=1000", "--qdisc", "pfifo limit 10000")["summary"]
     assert s["dropped"] == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How the directory of a run becomes a result, and what a run that fails leaves. Boots nothing."""
+"""Directories of runs: how they become results, and what a failed run leaves. Boots nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASKED: dict[str, Any] = {"scenario": "dumbbell", "qdisc": "qsdrr", "seed": 1, "c
 
 
 def make(directory: Path, text: str = "{}", asked: dict[str, Any] = ASKED) -> None:
-    """A run that ends well."""
+    """Write a run that succeeds."""
     with run_directory.claimed(directory, asked) as place:
         (place.directory / "run.json").write_text(json.dumps(asked))
         (place.directory / "result.json").write_text(text)
@@ -65,14 +65,14 @@ def test_repeated_run_replaces_a_complete_result(tmp_path: Path) -> None:
 
 
 def fail(directory: Path, begun: bool) -> None:
-    """A run that fails; begun: after its traffic began."""
+    """Write a run that fails. begun: whether its traffic had started"""
     with run_directory.claimed(directory, ASKED) as place:
         if begun:
             (place.directory / "queue.csv").touch()
         raise ZeroDivisionError
 
 
-def test_a_failed_run_leaves_an_earlier_result_and_its_logs_beside_it(
+def test_failed_run_keeps_an_earlier_result_and_its_own_logs(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, work = tmp_path / "r", tmp_path / "r.incomplete"
     make(out, "1")
@@ -90,7 +90,7 @@ def test_a_failed_run_leaves_an_earlier_result_and_its_logs_beside_it(
     ({"parameters": {"cc": "cubic"}}, "cc is cubic, not auto"), ({"seed": 2}, "seed is 2, not 1"),
     ({"qdisc": "red"}, "qdisc is red, not qsdrr"),
 ])
-def test_another_runs_result_is_never_replaced(tmp_path: Path, change: dict[str, Any],
+def test_result_with_other_settings_is_never_replaced(tmp_path: Path, change: dict[str, Any],
                                                said: str) -> None:
     out = tmp_path / "r"
     make(out, "1", ASKED | change)
@@ -117,7 +117,7 @@ def test_foreign_files_are_left_alone(tmp_path: Path) -> None:
     ("/proc/x", "No such file or directory"), ("/dev/null", "is not a directory"),
     ("/proc", "mount point"), ("/dev/null/x", "Not a directory"), ("x.incomplete", "not whole"),
 ])
-def test_a_place_where_nothing_can_be_is_refused(out: str, said: str) -> None:
+def test_impossible_directory_is_refused(out: str, said: str) -> None:
     with pytest.raises(UserError, match=f"--out .*{said}"), run_directory.claimed(Path(out), ASKED):
         pass
 
@@ -150,7 +150,7 @@ def test_the_second_run_into_a_directory_is_refused(tmp_path: Path) -> None:
 def race(out: Path, number: int) -> None:
     asked = ASKED | {"seed": number}
     for _ in range(50):
-        # Refused, for another one is there.
+        # Refused, because another run uses the directory.
         with contextlib.suppress(UserError):
             make(out / str(number % 2), f"{number}", asked)
 
@@ -221,12 +221,12 @@ def test_every_scenario_has_congestion_controls_that_exist() -> None:
             congestion_control.check(recipe, here=False)
 
 
-def test_a_bullys_congestion_control_is_looked_at_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_congestion_control_of_a_bully_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bully", "--set", "bully=bbbr"]) == 2
     assert "did you mean bbr" in capsys.readouterr().err
 
 
-def test_the_list_of_one_scenario_is_of_that_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_of_one_scenario_shows_only_that_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["incast", "--list"]) == 0
     heads = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
     assert [line.partition(":")[0] for line in heads] == ["incast"]
@@ -269,7 +269,7 @@ def test_reason_is_printed_when_the_disk_is_full() -> None:
             assert (status, said) == (3, "one\nqueue.csv: No space left on device")
 
 
-# A program that runs another, as `run` does, and says its number.
+# A program that starts another one, as `run` does, and prints its process number.
 PARENT = """
 import sys
 sys.path[:0] = sys.argv[1:4]

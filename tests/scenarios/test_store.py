@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The file that keeps a paper's rows: what is written is read, and merging loses nothing."""
+"""The file with a paper's rows: rows are read as they were written, and merging loses nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from aqmlab.exceptions import UserError
 from aqmlab.replay import merge, paper, store
 
-#: With everything that a row may have: numbers, text and nothing, lists, nested and empty parts.
+#: A row with everything that may occur: numbers, text, None, lists, nested and empty parts.
 ROW: dict[str, Any] = {
     "tcp_profile": "own", "cell": "a-1", "experiment": "e", "discipline": "red",
     "at": {"rate": 2.0, "buffer": 100, "rtt": "25-58"}, "seed": 1, "command": "dumbbell --seed 1",
@@ -31,13 +31,13 @@ ROW: dict[str, Any] = {
 
 
 def other(**changed: Any) -> dict[str, Any]:
-    """Another row, without axes and with fewer metrics."""
+    """Return another row, without axes and with fewer metrics."""
     return {**copy.deepcopy(ROW), "cell": "b-1", "at": {}, "bounds": {},
             "figures": {"summary": {"utilization": 1}, "payload": {}, "offered_bps": {}}, **changed}
 
 
 def text(rows: Any) -> list[str]:
-    """As JSON, which tells 1 from 1.0 and an absent key from None."""
+    """Return rows as JSON, where 1 and 1.0, and a missing key and None, differ."""
     return [json.dumps(row, sort_keys=True) for row in rows]
 
 
@@ -108,7 +108,7 @@ def test_committed_rows_are_written_as_they_are_read(name: str, tmp_path: Path) 
 
 def test_results_of_two_checkouts_are_merged(tmp_path: Path,
                                              monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each checkout has a row that the other lacks, and both have one."""
+    """Each checkout has one row that the other does not have, and both have a third."""
     name = "parris1999"
     whole = paper.load(name).stored()
     here, there = tmp_path / "here", tmp_path / "there"

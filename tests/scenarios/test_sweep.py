@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the demo and the papers' sweeps ask for; nothing is run but one sweep of two jobs."""
+"""Jobs of the demo and of the papers' sweeps. Only one sweep of two jobs is run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def all_jobs() -> dict[str, dict[str, sweep.Job]]:
     }
 
 
-def test_every_job_is_a_run_that_can_be_asked_for() -> None:
+def test_every_job_is_a_valid_run() -> None:
     for name, jobs in all_jobs().items():
         assert len({tuple(job.words) for job in jobs.values()}) == len(jobs) > 5, name
         for directory, job in jobs.items():
@@ -129,7 +129,7 @@ def test_failed_run_affects_no_other_run_and_keeps_results(
     assert taken == ["pfifo limit 8"]
 
     def refused(name: str) -> None:
-        """When the other run is under way."""
+        """Fail while the other run is in progress."""
         until = time.monotonic() + 60
         while not (tmp_path / "long.incomplete").exists() and time.monotonic() < until:
             time.sleep(0.1)
@@ -144,7 +144,7 @@ def test_failed_run_affects_no_other_run_and_keeps_results(
                           text=True).stdout == ""
 
 
-def test_a_run_whose_record_was_cut_short_is_made_again(tmp_path: Path) -> None:
+def test_run_with_a_truncated_record_is_repeated(tmp_path: Path) -> None:
     words = ["dumbbell", "--seed", "1"]
     record = json.dumps({"made_with": {"argv": ["run", *words, "--out", "good"]}})
     assert not sweep.of_other_words(tmp_path, words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The papers' cells can be run, and their rows are of these cells; nothing is run."""
+"""The papers' cells are valid runs, and their rows belong to these cells. Nothing is run."""
 
 from __future__ import annotations
 
@@ -36,9 +36,8 @@ MARK = {"red", "choke", "pie", *(kind for kind, one in all_metadata().items() if
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
-    """All cells, of one seed; and every claim, and what is tried on it, finds its cells and its
-    figure, unless the discipline is said to be absent."""
+def test_cells_are_valid_runs_and_claims_can_be_computed(name: str) -> None:
+    """Each claim and ablation finds its cells and its metric, unless the discipline is absent."""
     one = paper.load(name)
     cells = [cell for cell in one.cells() if cell.round == 1]
     assert len({cell.words for cell in cells}) > 0.9 * len(cells)
@@ -52,7 +51,7 @@ def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
     listed = claims.load(one.directory)
     for claim in listed:
         for varied in (claim, *(claim.varied(t.by) for t in claim.ablations)):
-            # Of a cell and itself the ratio is 1, whatever anything does.
+            # The ratio of a cell to itself is always 1.
             assert varied.what != varied.against, claim.id
             used = [s for s in (varied.what, varied.against) if s]
             for selection in used:
@@ -68,13 +67,13 @@ def test_cells_can_be_asked_for_and_claims_be_computed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_no_discipline_is_listed_for_nothing(name: str) -> None:
+def test_every_listed_discipline_is_used(name: str) -> None:
     one = paper.load(name)
     assert set(one.disciplines) == {name for e in one.experiments for name in e.disciplines}
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_a_quick_look_is_a_part_of_the_whole(name: str) -> None:
+def test_quick_look_is_a_part_of_the_whole(name: str) -> None:
     quick, whole = paper.load(name, quick=True), paper.load(name)
     of_whole = {(c.experiment.name, c.discipline, *c.at.values(), c.seed) for c in whole.cells()}
     of_quick = {(c.experiment.name, c.discipline, *c.at.values(), c.seed) for c in quick.cells()}
@@ -99,21 +98,23 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> No
 
 
 def without(cell: Cell, *keys: str) -> list[str]:
-    """Its words but for a discipline's `ecn`, and for these parameters."""
+    """Return the words of a cell, without the discipline's `ecn` and without these parameters."""
     return [" ".join(part for part in word.split() if part != "ecn") for word in cell.words
             if word != "--set" and word.split("=")[0] not in keys]
 
 
 def by_itself(cell: Cell) -> set[str]:
-    """Parameters that it has by a `where`."""
+    """Return the parameters that only this cell has, by a `where`."""
     return {key for one in cell.experiment.where if one.holds(cell.discipline, cell.at)
             for key in one.set}
 
 
 @pytest.mark.parametrize("era", ["own", "today", "bbr"])
-def test_what_is_delivered_in_the_measured_time_crossed_the_link_in_it(era: str) -> None:
-    """To 2 %: what waited behind a hole counts when the hole is mended, and after a first slow
-    start in which much was lost that can be a tenth of all."""
+def test_goodput_does_not_exceed_what_crossed_the_link(era: str) -> None:
+    """The tolerance is 2 %, because data behind a lost packet counts after its retransmission.
+
+    After a first slow start with many losses, this can be a tenth of all data.
+    """
     for row in paper.load("kantawala2001", era=era).stored():
         summary = row["figures"]["summary"]
         assert summary["goodput_bps"]["mean"] < 1.02 * summary["fair_share_bps"], row["cell"]
@@ -126,10 +127,12 @@ def contests_of(name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in PROFILES if e != paper.OWN])
 def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
-    """It has the cells that claims and contests need, under the seeds that all have, each as the
-    paper's own but for era, cc, ecn, and the discipline's `ecn`, and for what a `where` gives cells
-    of one era alone; and all that mark do, but where sweep.toml says why not. Paced senders are the
-    paper's own but for that."""
+    """Its cells equal the paper's own, except for era, cc, ecn, and parameters of a `where`.
+
+    It has the cells that claims and comparisons need, with the seeds that all cells have. All
+    disciplines that can mark do so, unless sweep.toml gives a reason. A profile with pacing differs
+    only in that.
+    """
     seeds = paper.load(name).text["seeds"]
     own = {cell.name: cell for cell in paper.load(name).cells()}
     listed = claims.load(paper.PAPERS / name)
@@ -157,13 +160,13 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
         facts_of(cell)
 
 
-def test_what_a_flow_can_have_at_most_is_less_with_timestamps(made_up: Paper) -> None:
+def test_timestamps_reduce_the_maximum_goodput(made_up: Paper) -> None:
     (then, *_), (now, *_) = made_up.cells(), paper.load("made-up", era="today").cells()
     ratio = facts_of(now).fair_share_bps / facts_of(then).fair_share_bps
     assert ratio == pytest.approx(1448 / 1460)
 
 
-def test_what_is_asked_for_must_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in ((["--claims", "P99999"], 'no claim "P99999"'),
                         (["--only", "blasted"], "did you mean blast"),
                         (["--disciplines", "read"], 'no discipline "read": did you mean'),
@@ -174,14 +177,14 @@ def test_what_is_asked_for_must_be_there(capsys: pytest.CaptureFixture[str]) -> 
         assert said in capsys.readouterr().err
 
 
-def test_an_axis_has_its_own_type(made_up: Paper) -> None:
+def test_axis_keeps_the_type_of_its_values(made_up: Paper) -> None:
     for text in ("10", "10.0"):
         args = argparse.Namespace(claims=None, only=None, disciplines=None, at=[f"rtt={text}"])
         run_cells._known(args, made_up)
         assert args.axes == {"rtt": [10.0]}
 
 
-def test_a_cell_is_selected_if_each_of_its_axes_matches() -> None:
+def test_cell_is_selected_if_each_of_its_axes_matches() -> None:
     cells = list(paper.load("kantawala2001").cells())
     args = argparse.Namespace(claims=None, only=None, disciplines=None, seeds=None,
                               axes={"buffer": [100, 200], "queues": [10]})
@@ -194,12 +197,12 @@ def test_a_cell_is_selected_if_each_of_its_axes_matches() -> None:
         (10, 5, 8.0)}
 
 
-def test_a_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> None:
+def test_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> None:
     made = made_up.made()
     (first, second) = ledger.quick(made_up, made).splitlines()
     assert " ".join(first.split()) == "C1 0.90 ±0.02 accepted 0.8 to 1: Good is good."
     assert second.startswith("C2 ")
-    # Without the cells of bad, which C2 needs, there is C1 alone.
+    # C2 needs the cells of bad. Without them only C1 is left.
     of_good = [row for row in made if row["discipline"] == "good"]
     assert ledger.quick(made_up, of_good).splitlines() == [first]
 
@@ -216,12 +219,12 @@ def test_cells_of_no_claim_can_have_fewer_seeds(made_up: Paper) -> None:
             seeds.setdefault((cell.discipline, cell.at.get("buffer")), []).append(cell.seed)
         assert seeds["good", 100] == seeds["bad", 200] == [1, 2, 3, 4, 5]
         assert seeds["third", 100] == [1, 2, 3, 4]
-        # What is tried on C1, with 200 packets, or nothing.
+        # An ablation of C1, at 200 packets, or none.
         assert len(seeds["third", 200]) == most
     assert {cell.seed for cell in paper.load("made-up", era="today").cells()} == {1, 2, 3}
 
 
-def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None:
+def test_parameters_of_some_cells_do_not_affect_others(made_up: Paper) -> None:
     with_where(made_up, """
         { disciplines = ["good"], at = { buffer = 200, flows = [2] }, set = { window = 64 } },
         { tcp_profiles = ["today"], set = { window = 32 } },
@@ -236,7 +239,7 @@ def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None
     today = list(paper.load("made-up", era="today").cells())
     assert today
     assert all(("window=32" in cell.words) == (cell.experiment.name == "one") for cell in today)
-    # A quick look is as short as it says.
+    # A quick look has its own duration.
     quick = [cell for cell in paper.load("made-up", quick=True).cells() if "flows=1" in cell.name]
     assert quick
     assert not [cell for cell in quick if "duration=9" in cell.words]
@@ -250,7 +253,7 @@ def test_what_some_cells_have_by_themselves_no_other_has(made_up: Paper) -> None
     ('{ tcp_profiles = ["onw"], set = { window = 64 } }', "onw"),
     ("{ at = { buffer = 200 } }", "'set' is a required property"),
 ])
-def test_parameters_of_cells_that_there_are_not_are_refused(made_up: Paper, where: str,
+def test_parameters_of_missing_cells_are_refused(made_up: Paper, where: str,
                                                             said: str) -> None:
     with_where(made_up, where)
     with pytest.raises(ValueError, match=said):
@@ -268,14 +271,14 @@ def test_parameters_of_cells_that_there_are_not_are_refused(made_up: Paper, wher
     ('kind = "time"', 'kind = "tim"', 'plot.over-time.kind: no value "tim": did you mean time'),
     ('kind = "time"', 'kind = "series"', 'plot.over-time: no key "of":'),
 ])
-def test_keys_that_nobody_reads_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
+def test_unknown_keys_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
     assert old in SWEEP
     (made_up.directory / paper.SWEEP).write_text(SWEEP.replace(old, new))
     with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
         paper.load("made-up")
 
 
-def test_a_sweep_goes_on_where_it_stopped(made_up: Paper) -> None:
+def test_interrupted_sweep_continues(made_up: Paper) -> None:
     file = store.journal(made_up.results)
     text, whole = file.read_text(), store.read(made_up.results)
     file.write_text(text[: len(text) // 2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures of UDP, web and phases against values worked out by hand."""
+"""Compare metrics of UDP, web traffic and phases with values computed by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aqmlab.run.fair_shares import facts, max_min
 from aqmlab.run.topology import Group
 from tests.scenarios import handmade
 
-# A UDP flow (2) that sends from 2 s on, and a web flow (3), beside handmade's two of TCP.
+# A UDP flow (2) that sends from 2 s on, and a web flow (3), in addition to handmade's TCP flows.
 DATAGRAMS = ((0.0, 9, 50, 0), (2.0, 2, 10, 8), (2.5, 2, 10, 7), (3.0, 2, 10, 0))
 DELAYS = ((2.0, 2, 10.0), (2.1, 2, 20.0), (2.5, 2, 30.0), (3.0, 2, 900.0), (2.0, 9, 900.0))
 REQUESTS = ((0.5, 3, 0, 1_000, 0.1), (1.0, 3, 1, 9_999, 0.2), (1.5, 3, 2, 10_000, 0.4),
@@ -27,7 +27,7 @@ REQUESTS = ((0.5, 3, 0, 1_000, 0.1), (1.0, 3, 1, 9_999, 0.2), (1.5, 3, 2, 10_000
 
 
 def with_traffic(directory: Path) -> Path:
-    """handmade's run with two more groups."""
+    """Write handmade's run with two more groups."""
     handmade.write(directory)
     run = json.loads((directory / "run.json").read_text())
     run["facts"]["groups"] |= {
@@ -61,13 +61,13 @@ def with_traffic(directory: Path) -> Path:
     return directory
 
 
-def test_udp(tmp_path: Path) -> None:
+def test_metrics_of_udp(tmp_path: Path) -> None:
     _, groups = summarize(logs.read(with_traffic(tmp_path)))
     udp = groups["udp"]
     # 10000 bytes in the one second in which it sends
     assert udp["goodput_bps"]["mean"] == pytest.approx(80_000)
     assert udp["share_of_fair"] == pytest.approx(0.5)
-    # what is sent at the end of the run or later, or by another flow, does not count
+    # datagrams sent at the end of the run or later, or by another flow, do not count
     assert udp["loss"] == pytest.approx(5 / 20)
     assert udp["delay_ms"]["mean"] == pytest.approx(20)
     assert udp["delay_ms"]["p50"] == pytest.approx(20)
@@ -76,15 +76,15 @@ def test_udp(tmp_path: Path) -> None:
     assert groups["near"]["delay_ms"] is None
 
 
-def test_web(tmp_path: Path) -> None:
+def test_metrics_of_web_traffic(tmp_path: Path) -> None:
     _, groups = summarize(logs.read(with_traffic(tmp_path)))
     web = groups["web"]
     assert web["loss"] == pytest.approx(0.01)
     done = web["completion_s"]
-    # what began in the warm-up does not count
+    # requests that started in the warm-up do not count
     assert (done["completed"], done["unfinished"]) == (3, 1)
     assert done["mean"] == pytest.approx(1.4 / 3)
-    # 0.2, 0.4, 0.8 s, and one that is longer: half take 0.6 at most, of 95 % nothing is known.
+    # 0.2, 0.4 and 0.8 s, and an unfinished one: the median is 0.6, and p95 is unknown
     assert done["p50"] == pytest.approx(0.6)
     assert (done["p95"], done["max"]) == (None, None)
     assert {size: (one["completed"], one["mean"], one["sd"])
@@ -95,8 +95,8 @@ def test_web(tmp_path: Path) -> None:
     assert sum(one["unfinished"] for one in done["by_size"].values()) <= done["unfinished"]
 
 
-def test_files_of_75_to_110_kb_are_one_more_class() -> None:
-    """Of 74 999, 75 000, 100 000 and 110 000 bytes, the second and the third."""
+def test_files_of_75_to_110_kb_form_a_class() -> None:
+    """Of 74 999, 75 000, 100 000 and 110 000 bytes, the second and the third belong to it."""
     done = traffic_metrics.completion(np.array([
         (1.0, 3, at, size, took) for at, (size, took) in enumerate(
             ((74_999, 1.0), (75_000, 2.0), (100_000, 4.0), (110_000, 8.0)))]))
@@ -105,7 +105,7 @@ def test_files_of_75_to_110_kb_are_one_more_class() -> None:
         "50-100 kB": (2, 1.5), "100-200 kB": (2, 6.0), "75-110 kB": (2, 3.0)}
 
 
-def test_fairness_is_of_the_elastic_flows(tmp_path: Path) -> None:
+def test_fairness_covers_only_elastic_flows(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     plain, _ = summarize(logs.read(handmade.write(tmp_path / "a")))
@@ -113,11 +113,11 @@ def test_fairness_is_of_the_elastic_flows(tmp_path: Path) -> None:
     assert more == plain
 
 
-def test_phases(tmp_path: Path) -> None:
+def test_metrics_of_phases(tmp_path: Path) -> None:
     first, second = phases(logs.read(with_traffic(tmp_path)))
     assert list(first["groups"]) == ["near", "far", "web"]
     assert list(second["groups"]) == ["near", "far", "udp", "web"]
-    # 20000 and 10000 bytes in a second; then 30000 and 10000
+    # 20000 and 10000 bytes in the first second, 30000 and 10000 in the next
     assert first["goodput_bps"]["mean"] == pytest.approx(120_000)
     assert first["jain"] == pytest.approx(30**2 / (2 * (20**2 + 10**2)))
     assert second["sd_over_fair_share"] == pytest.approx(0.8)
@@ -126,14 +126,14 @@ def test_phases(tmp_path: Path) -> None:
     assert second["groups"]["udp"]["mean"] == pytest.approx(80_000)
 
 
-def test_result_describes_all_of_it(tmp_path: Path) -> None:
+def test_description_contains_all_metrics(tmp_path: Path) -> None:
     said = result.describe(result.write(with_traffic(tmp_path), Cost(1.0, 0.5)))
     assert "loss 25.00 %, delay mean 20.0" in said
     assert "3 requests in mean 0.467, p95 unknown, p99 unknown s, 1 unfinished" in said
     assert "2 to 3 s: utilization 96.0 %" in said
 
 
-def test_a_log_cut_short_is_refused(tmp_path: Path) -> None:
+def test_log_cut_short_is_refused(tmp_path: Path) -> None:
     with_traffic(tmp_path)
     with (tmp_path / "delays.csv").open("a") as file:
         file.write("2.6,2\n")
@@ -141,8 +141,8 @@ def test_a_log_cut_short_is_refused(tmp_path: Path) -> None:
         logs.read(tmp_path)
 
 
-def test_where_no_flow_is_elastic_there_is_no_goodput_to_be_equal(tmp_path: Path) -> None:
-    """Neither a fair share; the queue's figures stay."""
+def test_without_elastic_flows_goodput_and_fairness_are_none(tmp_path: Path) -> None:
+    """The fair share is None, too. Metrics of the queue remain."""
     path = with_traffic(tmp_path) / "run.json"
     run = json.loads(path.read_text())
     run["facts"]["fair_share_bps"] = run["facts"]["phases"][1]["fair_share_bps"] = 0.0
@@ -160,7 +160,7 @@ def test_where_no_flow_is_elastic_there_is_no_goodput_to_be_equal(tmp_path: Path
     assert "Jain" not in said
 
 
-def test_a_share_of_no_fair_share_is_none(tmp_path: Path) -> None:
+def test_share_of_a_missing_fair_share_is_none(tmp_path: Path) -> None:
     path = with_traffic(tmp_path) / "run.json"
     run = json.loads(path.read_text())
     run["facts"]["groups"]["udp"]["fair_share_bps"] = 0.0
@@ -170,8 +170,8 @@ def test_a_share_of_no_fair_share_is_none(tmp_path: Path) -> None:
     assert "udp: 1 flows at 50 ms, loss 25.00 %" in result.describe(written)
 
 
-def test_a_group_that_sent_nothing_has_no_loss(tmp_path: Path) -> None:
-    """UDP in the measured time, though flows.csv has bytes that it sent before; TCP at all."""
+def test_group_that_sent_nothing_has_no_loss(tmp_path: Path) -> None:
+    """UDP sent nothing in the measured time, but before it. TCP sent nothing at all."""
     with_traffic(tmp_path)
     (tmp_path / "datagrams.csv").write_text("time_s,flow,sent,received\n0,2,10,10\n")
     ends = (tmp_path / "flows.csv").read_text()
@@ -183,15 +183,15 @@ def test_a_group_that_sent_nothing_has_no_loss(tmp_path: Path) -> None:
     assert "udp: 1 flows at 50 ms, 50.0 % of the fair share, delay" in result.describe(written)
 
 
-def test_of_nothing_there_is_no_figure() -> None:
+def test_metrics_of_nothing_are_none() -> None:
     assert traffic_metrics.loss(np.empty((0, 4))) is None
     assert traffic_metrics.spread(np.empty(0)) is None
     assert traffic_metrics.completion(np.empty((0, 5))) is None
 
 
-def test_max_min() -> None:
+def test_max_min_shares() -> None:
     assert max_min(100, [(10, math.inf)]) == [10]
-    # two ask for 5 each; eight share the other 90
+    # two flows need 5 each, and eight share the other 90
     assert max_min(100, [(2, 5), (8, math.inf)]) == [5, pytest.approx(11.25)]
     assert max_min(100, [(1, 1000), (1, 60)]) == [50, 50]
     assert max_min(100, [(1, 20), (0, 5), (1, 30)]) == [20, 0, 30]
@@ -207,7 +207,7 @@ def test_group_metrics_follow_the_senders() -> None:
     made = facts(100, 1, 9, [tcp, udp], step_s=0.5)
     assert [(p.name, p.from_s, p.to_s) for p in made.phases] == [
         ("tcp", 1, 5), ("tcp+udp", 5, 7), ("tcp", 7, 9)]
-    # alone a flow of TCP has 25, half of it payload; with UDP, which gets a fifth, 20
+    # alone, a TCP flow has 25, and half of it is payload; with UDP, which gets a fifth, 20
     assert made.groups["tcp"].fair_share_bps == pytest.approx((12.5 * 6 + 10 * 2) / 8)
     assert made.groups["udp"].fair_share_bps == pytest.approx(20)
     assert made.fair_share_bps == made.groups["tcp"].fair_share_bps
@@ -223,7 +223,7 @@ def test_facts_of_two_directions() -> None:
     assert made.fair_share_bps == 50
 
 
-def test_groups_counted_together_are_one_claim() -> None:
+def test_groups_that_are_counted_together_form_one_group() -> None:
     near = replace(group("web0", 1, 1.0, demand_bps=10.0, elastic=False), counted_in="web")
     far = replace(group("web1", 3, 1.0, demand_bps=10.0, elastic=False), counted_in="web",
                   rtt_ms=90.0)
@@ -235,8 +235,10 @@ def test_groups_counted_together_are_one_claim() -> None:
 
 
 def test_shares_over_several_bottlenecks() -> None:
-    """10 Mb/s each: three of one hop and the one from end to end share the second; the one of the
-    first hop has what that leaves."""
+    """Both links have 10 Mb/s. Three local flows and the end-to-end flow share the second link.
+
+    The local flow of the first link gets the rest there.
+    """
     ways = [range(0, 2), range(0, 1), range(1, 2)]
     assert max_min(10.0, [(1, math.inf), (1, math.inf), (3, math.inf)], ways) == pytest.approx(
         [2.5, 7.5, 2.5])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the pages show is what their commands print, in a fresh copy of the checkout."""
+"""Run the transcripts in pages, in a fresh copy of the checkout."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ TOP = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("page", ["docs/your-own.md", "CONTRIBUTING.md"])
-def test_a_page_shows_what_its_commands_print(page: str, tmp_path: Path) -> None:
+def test_commands_print_the_output_in_the_page(page: str, tmp_path: Path) -> None:
     transcript.play(TOP / page, copied(tmp_path))
 
 
 @pytest.mark.parametrize(("said", "fits"), [
     ("one\ntwo 2\nthree\n", True), ("one\ntwo 2\n", True), ("two 2\n", False),
     ("one\ntwo 2\nthree\nfour\n", True), ("one\ntwo\n", False)])
-def test_dots_stand_for_what_differs(tmp_path: Path, said: str, fits: bool) -> None:
+def test_dots_match_any_text(tmp_path: Path, said: str, fits: bool) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"```console\n$ printf {said!r}\none\ntwo ...\n...\n```\n")
     if fits:

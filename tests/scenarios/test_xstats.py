@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Statistics are where the compiler puts them, and the marks of each qdisc are found."""
+"""The layout of statistics equals the compiler's, and the marks of each qdisc are found."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def asserted(struct_: str, place: str, offset: int, code: str) -> str:
 
 
 @pytest.mark.parametrize("kind", xstats.MAINLINE)
-def test_the_table_of_mainline_has_the_compilers_layout(kind: str, tmp_path: Path) -> None:
+def test_table_of_mainline_equals_the_compilers_layout(kind: str, tmp_path: Path) -> None:
     header = ensure_source(default_kernel()).tree / "include" / "uapi" / "linux" / "pkt_sched.h"
     name, inside = STRUCTS.get(kind, (f"tc_{kind}_xstats", ""))
     fields = xstats.fields(kind)
@@ -44,12 +44,12 @@ def test_the_table_of_mainline_has_the_compilers_layout(kind: str, tmp_path: Pat
         asserted(name, field if field == "type" else inside + field, offset, code)
         for field, offset, code in fields)]
     last, end = fields[-1], fields[-1][1] + struct.calcsize("=" + fields[-1][2])
-    # Nothing but padding follows.
+    # Only padding follows.
     lines.append(f'_Static_assert(sizeof(struct {name}) - {end} < 8, "{last[0]} is the last");')
     compiles(tmp_path, "\n".join(lines) + "\n")
 
 
-def test_cakes_attributes_have_the_headers_numbers(tmp_path: Path) -> None:
+def test_attribute_numbers_of_cake_equal_the_headers(tmp_path: Path) -> None:
     header = ensure_source(default_kernel()).tree / "include" / "uapi" / "linux" / "pkt_sched.h"
     compiles(tmp_path, f'''#include "{header}"
 _Static_assert(TCA_CAKE_STATS_TIN_STATS == {xstats.CAKE_TINS}, "tins");
@@ -92,7 +92,7 @@ def test_description_matches_the_compiled_lists(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", OURS)
 def test_every_kind_of_ours_counts_its_marks(kind: str) -> None:
-    # Also where there is no ecn: `marked` is one of the common statistics, and stays 0 there.
+    # All kinds have the common statistic `marked`. Without ecn it stays 0.
     assert xstats.counters(kind) == ["marked"]
 
 
@@ -112,7 +112,7 @@ def test_marks_of_known_statistics() -> None:
     assert xstats.marked("codel ecn", struct.pack("=4Ii4I", 1, 2, 3, 4, -5, 6, 70, 8, 900)) == 970
     fq_codel = struct.pack("=10I", 0, 1, 2, 30, 4, 5, 6, 700, 8, 9)
     assert xstats.marked("fq_codel", fq_codel) == 730
-    # The first two tins' marks, each beside another attribute of the tin.
+    # The marks of the first two tins, each next to another attribute.
     # 2: TCA_CAKE_STATS_MEMORY_USED; 7: TCA_CAKE_TIN_STATS_DROPPED_PACKETS.
     tins = b"".join(
         attribute(at, attribute(7, u32(9))
