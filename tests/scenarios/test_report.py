@@ -136,16 +136,6 @@ def test_two_kinds_at_two_buffers(tmp_path: Path) -> None:
         "Buffer 2 packets", "Buffer 4 packets"]
 
 
-def test_requests_are_compared_in_seconds_and_losses_in_percent() -> None:
-    runs = {name: [load_runs.Run(Path(), {"seed": 1, "groups": {
-        "web": {"completion_s": {"mean": seconds}},
-        "voice": {"delay_ms": {"p50": 5.0}, "loss": lost}}})]
-            for name, seconds, lost in (("one", 1.5, 0.1), ("two", 3.0, 0.025))}
-    assert sentences.group_sentences(load_runs.Section(None, runs)) == (
-        "A request takes 1.50 s in the mean under one, and 3.00 s under two, by one seed. "
-        "Of voice's datagrams 2.5 % are lost under two, and 10.0 % under one, by one seed.")
-
-
 def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> load_runs.Section:
     """Return a section with runs of several disciplines and seeds.
 
