@@ -44,6 +44,10 @@ FIRST_NS = 1_000_000_000
 TURN_NS = 50_000_000
 
 
+#: TCP sockets per flow that may exist at once: both ends, of this connection and the one before.
+SOCKETS_PER_FLOW = 4
+
+
 def made_with() -> dict[str, Any]:
     """The checkout, the compiler and the command that this run is of; the guest adds the rest."""
     return {**_checkout(), "argv": sys.argv}
@@ -158,6 +162,12 @@ def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
     return status, said.end.decode(errors="replace").strip()
 
 
+def _sockets(recipe: Recipe) -> tuple[int, int]:
+    """Return the IP version of the flows, and how many TCP sockets they may have at once."""
+    version = 6 if any(":" in str(flow["source"]) for flow in recipe.flows) else 4
+    return version, SOCKETS_PER_FLOW * len(recipe.flows)
+
+
 def run(
     recipe: Recipe,
     facts: Facts,
@@ -189,6 +199,7 @@ def run(
             status, said = _in_lab(Request(
                 ["conduct", *turns, *composer], clock=asked["clock"], seed=asked["seed"],
                 memory=f"{recipe.memory_gib}G", time_limit=limit, share=[directory],
+                sockets=_sockets(recipe),
                 **lab_options), _Log(place.log))
     if status:
         raise RunError(f"{said}\nrun failed with status {status}")

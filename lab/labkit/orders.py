@@ -24,6 +24,9 @@ PRIVATE = ("/run", "/tmp", "/dev")
 
 JOB_IN_GUEST = "/run/lab"
 
+#: Length of the file, whatever the paths in it, so that each guest takes the same memory for it.
+FILE_BYTES = 65536
+
 
 def writable_dirs(request: Request) -> list[Path]:
     """Return the host directories that the guest may write to: checkout, build/, shared ones."""
@@ -77,7 +80,7 @@ class Orders:
         encoded = [os.fsencode(word) for word in self.words]
         if any(b"\0" in word for word in encoded):
             raise LabError("a NUL byte cannot be part of a command")
-        path.write_bytes(b"".join(word + b"\0" for word in encoded))
+        path.write_bytes(b"".join(word + b"\0" for word in encoded).ljust(FILE_BYTES, b"\0"))
 
     def command(self, request: Request, kernel: Kernel, extras: Extras) -> None:
         """Return the instructions to run the command of a request."""

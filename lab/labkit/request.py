@@ -28,6 +28,7 @@ class Request:
 
     output: file for the command's stdout and stderr, if not this process's. The guest keeps it
     open until it has ended.
+    sockets: IP version and number of TCP sockets whose addresses must not depend on any path
     """
 
     command: Sequence[str]
@@ -45,6 +46,7 @@ class Request:
     share: Sequence[Path] = ()
     modules: Sequence[Path] = ()  # directories of further modules, see outside.py
     environment: Mapping[str, str] = field(default_factory=dict)
+    sockets: tuple[int, int] = (4, 0)
     output: Output | None = None
 
 

@@ -52,6 +52,8 @@ def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, j
     """Return the instructions from a booted kernel to the running command."""
     mount_point(Path("/lib/modules"))
     orders = Orders()
+    family, number = request.sockets
+    orders.add("sockets", str(family), str(number))
     orders.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
     if request.flavour != "fast":
         orders.add("mount", "debugfs", "/sys/kernel/debug", "")

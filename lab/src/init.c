@@ -3,9 +3,10 @@
  * init: the first process of a lab guest.
  *
  * Executes the instructions that labkit wrote. Each word ends with NUL, so no
- * argument needs quoting:
+ * argument needs quoting. An empty verb ends the list:
  *
  *	mkdir DIR			with its parents; may exist
+ *	sockets FAMILY COUNT		set aside memory for TCP sockets; FAMILY is 4 or 6
  *	even COUNT			make directories until their number is COUNT
  *	until MILLISECONDS		wait for this time since boot, by the guest's clock
  *	mount TYPE DIR OPTIONS		mount a new file system
@@ -31,6 +32,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +41,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -49,6 +52,7 @@
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
 #define PIPE_BYTES 65536
 #define MAX_WORDS 3
+#define SOCKETS_PER_SLAB 8	/* at most; what a slab holds in any of our kernels */
 
 struct orders {
 	char **argv;
@@ -155,6 +159,34 @@ static void do_mkdir(char **w)
  * depends on the checkout's path, so we make directories until it is the same
  * in every guest.
  */
+/*
+ * The fq qdisc sorts its flows by the addresses of their sockets, and forgets
+ * idle flows that it meets on the way. So the addresses must not depend on how
+ * much memory the paths of this run took. We make the sockets' slabs before the
+ * first path is looked up. A slab stays while one of its sockets is open.
+ */
+static void do_sockets(char **w)
+{
+	int family = *w[0] == '6' ? AF_INET6 : AF_INET;
+	unsigned long count = strtoul(w[1], NULL, 10), i;
+	struct rlimit before, enough = { count + 64, count + 64 };
+	int *fds = calloc(count, sizeof(*fds));
+
+	if (!fds || getrlimit(RLIMIT_NOFILE, &before) ||
+	    setrlimit(RLIMIT_NOFILE, &enough))
+		die("room for %lu sockets: %m", count);
+	for (i = 0; i < count; i++) {
+		fds[i] = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fds[i] < 0)
+			die("socket %lu of %lu: %m", i, count);
+	}
+	for (i = 0; i < count; i++)
+		if (i % SOCKETS_PER_SLAB)
+			close(fds[i]);
+	free(fds);
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
 static void do_even(char **w)
 {
 	unsigned long count = strtoul(w[0], NULL, 10);
@@ -261,6 +293,7 @@ static const struct {
 	void (*act)(char **words);
 } verbs[] = {
 	{ "mkdir", 1, do_mkdir },
+	{ "sockets", 2, do_sockets },
 	{ "even", 1, do_even },
 	{ "until", 1, do_until },
 	{ "mount", 3, do_mount },
@@ -301,6 +334,8 @@ static void prepare(const char *path)
 		const char *name = next_word(&at, end);
 		char *words[MAX_WORDS];
 
+		if (!*name)
+			break;
 		for (i = 0; verbs[i].name; i++)
 			if (!strcmp(name, verbs[i].name))
 				break;

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,17 @@ RUN = ROOT / "netns-scenarios" / "run"
 SMALL = ("--set", "flows=10", "--set", "rate=50", "--set", "warmup=1", "--set", "duration=2")
 
 
-def run(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([RUN, "dumbbell", "--out", out, *SMALL, *words], capture_output=True,
+DUMBBELL = ("dumbbell", *SMALL)
+
+
+def run(out: Path, *words: str, scenario: Sequence[str] = DUMBBELL,
+        ) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([RUN, *scenario, "--out", out, *words], capture_output=True,
                           text=True, timeout=300)
 
 
-def result(out: Path, *words: str) -> dict[str, Any]:
-    done = run(out, *words)
+def result(out: Path, *words: str, scenario: Sequence[str] = DUMBBELL) -> dict[str, Any]:
+    done = run(out, *words, scenario=scenario)
     assert done.returncode == 0, done.stderr
     return json.loads((out / "result.json").read_text())
 
@@ -59,11 +64,12 @@ def edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
-def run_copy(checkout: Path, out: Path, python: str | Path, *words: str) -> None:
+def run_copy(checkout: Path, out: Path, python: str | Path, *words: str,
+             scenario: Sequence[str] = DUMBBELL) -> None:
     """Run a copy with more environment variables and with the interpreter PYTHON in the guest."""
     done = subprocess.run(
         [sys.executable, "-c", ELSEWHERE, checkout, checkout / "netns-scenarios", checkout / "lab",
-         python, "dumbbell", "--out", out, *SMALL, *words],
+         python, *scenario, "--out", out, *words],
         capture_output=True, text=True, timeout=300, cwd=checkout,
         env=os.environ | {"AQM_FILLER": "x" * 5000})
     assert done.returncode == 0, done.stderr
