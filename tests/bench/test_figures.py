@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The committed figures: dearer is told, the page says what they say, structures stay as small."""
+"""The committed costs: increases are reported, the page is up to date, structures do not grow."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_rows(*rows: Row) -> figures.Figures:
     return found
 
 
-def test_figures_read_as_they_were_written() -> None:
+def test_figures_are_read_as_they_were_written() -> None:
     found = with_rows(row("pfifo", 253.8), row(OURS, 700.0, 10_000), row(OURS, 690.5))
     assert json.loads(figures.dump(found)) == found
     assert figures.costs(found) == {Cell("pfifo", "overload", 100): 253.8,
@@ -36,14 +36,14 @@ def test_figures_read_as_they_were_written() -> None:
                                     Cell(OURS, "overload", 10_000): 700.0}  # fmt: skip
 
 
-def test_two_in_a_hundred_more_is_dearer() -> None:
+def test_increase_above_2_percent_is_reported() -> None:
     cell, other = Cell(OURS, "overload", 100), Cell("sfq", "empty", 2)
     old = {cell: 350.0, other: 900.0}
     assert figures.dearer(old, {cell: 357.0, Cell("sfq", "empty", 1): 2000.0}) == {}
     assert figures.dearer(old, {cell: 361.0}) == {cell: f"{OURS} overload 100: 361, was 350"}
 
 
-def test_what_became_dearer_fails_until_it_is_accepted() -> None:
+def test_higher_cost_fails_until_it_is_accepted() -> None:
     before = with_rows(row(OURS, 700.0), row("pfifo", 250.0))
     now = with_rows(row(OURS, 720.0), row("pfifo", 300.0))
     kept = copy.deepcopy(now)
@@ -55,7 +55,7 @@ def test_what_became_dearer_fails_until_it_is_accepted() -> None:
     assert kept == now
 
 
-def test_the_bar_is_the_cheaper_of_two() -> None:
+def test_ratio_is_to_the_cheaper_mainline_qdisc() -> None:
     rows = [row("sfq", 1000.0), row("fq_codel", 800.0), row("qsdrr", 880.0)]
     rows.append(Row("qsdrr", "standing", 100, 800.0, dropped=0.0, spread=0.0, worst_tenth=1.0))
     line = figures.targets(with_rows(*rows)).splitlines()[-1]
@@ -63,13 +63,13 @@ def test_the_bar_is_the_cheaper_of_two() -> None:
     assert line.endswith("| 1.10 |")  # 880 / 800
 
 
-def test_a_queue_takes_what_more_of_them_take() -> None:
+def test_memory_per_queue_is_the_increase_with_more_queues() -> None:
     found = {"": 70_000, memory.THIN: 10_000, memory.WIDE: 10_000 + 64 * (4096 - 128)}
     assert figures.a_queue(found) == 64.0
 
 
-def test_only_like_stands_beside_like() -> None:
-    """GSO packets are cut up by those that do so only, and queued whole by each."""
+def test_qdiscs_are_compared_only_if_they_treat_gso_alike() -> None:
+    """Only some qdiscs split GSO packets. All can queue them whole."""
     assert told("red", "whole") == told("red") == told("red", "gso")
     for kind, word in (("cake", "no-split-gso"), (OURS, "nosplit_gso")):
         assert told(kind, "whole") == f"{told(kind, 'gso')} {word}"
@@ -78,7 +78,7 @@ def test_only_like_stands_beside_like() -> None:
         assert sensible(Cell(kind, "gso", 100)) == (kind in ("cake", OURS))
 
 
-def test_the_page_shows_the_committed_figures() -> None:
+def test_page_shows_the_committed_figures() -> None:
     page, stored = figures.PAGE.read_text(), figures.load()
     for name, make in figures.BLOCKS.items():
         assert f"{figures.BEGIN.format(name)}\n{make(stored)}\n{figures.END}" in page, (
@@ -86,8 +86,8 @@ def test_the_page_shows_the_committed_figures() -> None:
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
-def test_no_structure_grows_unseen(kind: str) -> None:
-    """As laid out for Debian's 6.12 on amd64; what is meant to grow, or new, is committed."""
+def test_structures_have_their_committed_sizes(kind: str) -> None:
+    """The layout is that of Debian's 6.12 on amd64. Commit the new size if growth is intended."""
     found = layout.sizes(kind, modules.ensure_modules(stock.ensure_stock(KERNEL)))
     before = figures.load()["layout"].get(kind, {})
     grown = {name: size for name, size in found.items() if size > before.get(name, 0)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What bench/run --profile and --memory read from their guests."""
+"""bench/run --profile and --memory read their guests' output correctly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ffffffff81000100 t hash
 ffffffffc0000000 t x_enqueue\t[sch_x]
 ffffffffc0000080 d x_data\t[sch_x]
 """
-# Ten enqueues, of which four discarded. The Qdisc is 0x180 bytes at 0xff00000000100000.
+# Ten enqueues, four of them with a drop. The Qdisc has 0x180 bytes at 0xff00000000100000.
 TRACE = """\
 ops enqueue 6
 ops drop 4
@@ -48,10 +48,10 @@ def test_instructions_are_summed_by_function() -> None:
     assert by_phase == {"enqueue": {"hash": 10, "x_enqueue": 40}}
 
 
-def test_lines_are_told_apart_by_whose_they_are() -> None:
+def test_cache_lines_are_attributed_to_their_owners() -> None:
     lines = lines_of(one())
-    # Each enqueue the Qdisc's first line, every other one two more; packets' by themselves,
-    # and the CPU's data and the module's static data neither way the discipline's.
+    # Each enqueue touches the Qdisc's first line, and every second one two more. Lines of packets
+    # count separately. Per-CPU data and static data do not belong to the discipline.
     assert lines["enqueue"].state == 2.0
     assert lines["enqueue"].private == 1.5
     assert lines["enqueue"].packets == 2.0
@@ -61,12 +61,12 @@ def test_lines_are_told_apart_by_whose_they_are() -> None:
     assert private(one()) == {0: {"enqueue": 1.0, "drop": 1.0}, 0x140: {"enqueue": 0.5}}
 
 
-def test_a_line_that_is_not_understood_ends_it() -> None:
+def test_unknown_line_is_an_error() -> None:
     with pytest.raises(SystemExit):
         one(TRACE + "nonsense 1\n")
 
 
-def test_memory_is_shared_among_the_leaves() -> None:
+def test_memory_is_divided_by_the_number_of_leaves() -> None:
     some = [Leaf("pfifo", "limit 1000", leaves=100), Leaf("qsdrr", leaves=100)]
     text = ("leaf 0\nmemory 30000 90000\nmemory 30000 90000\n"
             "leaf 1\nmemory 30000 90000\nmemory 37000 82900\n")  # fmt: skip
@@ -76,6 +76,6 @@ def test_memory_is_shared_among_the_leaves() -> None:
     assert found[some[1]].gone == 7100 * 1024 // 100 + PFIFO
 
 
-def test_every_kind_of_ours_is_measured_as_it_comes() -> None:
+def test_each_of_our_kinds_is_measured_with_its_defaults() -> None:
     found = leaves([kind.name for kind in KINDS])
     assert {leaf.qdisc for leaf in found if not leaf.options} == {kind.name for kind in KINDS}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the pages say of the disciplines is what the sources say."""
+"""Generated parts of the pages follow the sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.selftests import KINDS, TOP
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A tree with what `make generate` reads and writes."""
+    """Return a copy of the files that `make generate` reads and writes."""
     for name in ("README.md", "tools/generate", "selftests/kinds"):
         target = tmp_path / name
         target.parent.mkdir(parents=True, exist_ok=True)

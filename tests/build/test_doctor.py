@@ -130,13 +130,13 @@ def machine(healthy: Machine, tmp_path: Path) -> Machine:
     return copy
 
 
-def test_a_healthy_machine_is_called_healthy(machine: Machine) -> None:
+def test_healthy_machine_has_no_faults(machine: Machine) -> None:
     status, said = machine.ask()
     assert said.startswith(f"All is fine: {len(KINDS)} disciplines")
     assert status == 0
 
 
-def test_what_was_not_loaded_is_unloaded_again(machine: Machine) -> None:
+def test_module_loaded_by_the_doctor_is_unloaded_again(machine: Machine) -> None:
     machine.write("sys/module/sch_cbt/srcversion", "ABC\n")
     assert machine.ask()[0] == 0
     log = (machine.root / "modprobe.log").read_text().splitlines()
@@ -290,7 +290,7 @@ BROKEN: list[tuple[Callable[[Machine], None], str, str]] = [
 
 @pytest.mark.parametrize(("damage", "sentence", "remedy"), BROKEN,
                          ids=[row[0].__name__ for row in BROKEN])
-def test_what_is_broken_is_said_once_with_a_remedy(
+def test_each_fault_is_reported_once_with_a_remedy(
     machine: Machine, damage: Callable[[Machine], None], sentence: str, remedy: str
 ) -> None:
     damage(machine)
@@ -307,7 +307,7 @@ def test_what_is_broken_is_said_once_with_a_remedy(
     assert remedy in remedies[0]
 
 
-def test_signed_modules_are_enough_where_signatures_are_asked_for(machine: Machine) -> None:
+def test_signed_modules_are_accepted_if_signatures_are_required(machine: Machine) -> None:
     """Append a signature as sign-file does. The kernel then checks the key."""
     secure_boot_unsigned(machine)
     modinfo = need("modinfo", "kmod")
@@ -316,7 +316,7 @@ def test_signed_modules_are_enough_where_signatures_are_asked_for(machine: Machi
     assert machine.ask()[0] == 0
 
 
-def test_wrong_usage_is_told_apart_from_faults(machine: Machine) -> None:
+def test_wrong_usage_has_its_own_exit_status(machine: Machine) -> None:
     doctor = TOP / "tools" / "sch-aqm-doctor"
     assert subprocess.run([doctor, "--what"], capture_output=True, check=False).returncode == 2
     done = subprocess.run([doctor, "--help"], capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A clone in which nothing has been set up, with an interpreter that has no packages."""
+"""A fresh clone without `make setup`, and with an interpreter without packages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def start(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
     ["netns-scenarios/run", "dumbbell"], ["netns-scenarios/report", "out"],
     ["bench/run", "--layout", "--write"],
 ])
-def test_what_needs_the_virtual_environment_says_how_to_get_it(clone: Path,
+def test_commands_say_how_to_get_the_virtual_environment(clone: Path,
                                                                words: list[str]) -> None:
     done = start(clone, *words)
     assert done.returncode == 1
@@ -42,14 +42,14 @@ def test_what_needs_the_virtual_environment_says_how_to_get_it(clone: Path,
     ["netns-scenarios/run", "--list"], ["netns-scenarios/run", "--help"], ["bench/run", "--help"],
     ["lab/boot", "--help"], ["lab/boot", "--list"],
 ])
-def test_help_needs_nothing(clone: Path, words: list[str]) -> None:
+def test_help_needs_no_packages(clone: Path, words: list[str]) -> None:
     done = start(clone, *words)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 3
 
 
-def test_programs_go_on_in_the_virtual_environment(tmp_path: Path) -> None:
-    """Start like bench/run and the programs of netns-scenarios, by a bare interpreter."""
+def test_programs_restart_in_the_virtual_environment(tmp_path: Path) -> None:
+    """A bare interpreter starts bench/run and the commands of netns-scenarios."""
     script = tmp_path / "script"
     script.write_text(f"import sys\nsys.path.insert(0, '{TOP / 'netns-scenarios'}')\n"
                       "from launch import prepare\nprepare()\nimport matplotlib\n")

@@ -77,7 +77,7 @@ def make(tree: Path, kernel: Kernel, *words: str) -> str:
 def installed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Installed:
-    """Installed below an empty directory, after a build that had test modules."""
+    """Install into an empty directory, after a build with test modules."""
     kernel = ensure_stock(request.param)
     tree = source(tmp_path_factory.mktemp("source"))
     destdir = tmp_path_factory.mktemp("root")
@@ -88,7 +88,7 @@ def installed(
     return Installed(kernel, tree, destdir, before, output)
 
 
-def test_installs_exactly_this_and_nothing_elsewhere(installed: Installed) -> None:
+def test_install_writes_exactly_these_files(installed: Installed) -> None:
     found = files(installed.destdir)
     modules = f"lib/modules/{installed.kernel.release}/updates"
     patterns = [
@@ -105,11 +105,11 @@ def test_installs_exactly_this_and_nothing_elsewhere(installed: Installed) -> No
     assert [files(path) for path in ELSEWHERE] == installed.before
 
 
-def test_install_says_nothing_that_looks_like_failure(installed: Installed) -> None:
+def test_install_prints_nothing_that_looks_like_an_error(installed: Installed) -> None:
     assert not re.search(r"sign-file|SSL error|System\.map|Skipping depmod", installed.output)
 
 
-def test_everything_installed_names_one_version(installed: Installed) -> None:
+def test_all_installed_files_have_the_same_version(installed: Installed) -> None:
     version = (installed.tree / "VERSION").read_text().strip()
     for name in files(installed.destdir):
         path = installed.destdir / name
@@ -132,7 +132,7 @@ def test_uninstall_leaves_nothing(installed: Installed) -> None:
     installed.make("install")
 
 
-def test_modprobe_finds_what_tc_asks_for_until_it_is_uninstalled(installed: Installed) -> None:
+def test_modprobe_finds_the_modules_until_they_are_uninstalled(installed: Installed) -> None:
     """The core requests net-sch-KIND. The kernel's own modules and their map do not change."""
     release = installed.kernel.release
     own = installed.destdir / "lib" / "modules" / release
@@ -149,7 +149,7 @@ def test_modprobe_finds_what_tc_asks_for_until_it_is_uninstalled(installed: Inst
     installed.make("install")
 
 
-def test_another_prefix_takes_all_but_the_modules(installed: Installed, tmp_path: Path) -> None:
+def test_prefix_moves_everything_except_modules(installed: Installed, tmp_path: Path) -> None:
     words = ["install-tools", "PREFIX=/opt/aqm"]
     make(installed.tree, installed.kernel, f"DESTDIR={tmp_path}", *words)
     assert {str(Path(*Path(name).parts[:2])) for name in files(tmp_path)} == {"opt/aqm"}
@@ -160,7 +160,7 @@ def test_another_prefix_takes_all_but_the_modules(installed: Installed, tmp_path
 @pytest.mark.qemu
 @pytest.mark.slow
 @pytest.mark.extra
-def test_the_readme_works_as_typed_in_a_stock_guest(installed: Installed) -> None:
+def test_commands_of_the_readme_work_in_a_stock_guest(installed: Installed) -> None:
     """install_guest.sh has the checks. The host builds the modules, because the guest is slow."""
     make(installed.tree, installed.kernel, "modules", "plugins")
     words = f"cd {installed.tree} && tests/build/install_guest.sh {installed.kernel.path}"
@@ -173,7 +173,7 @@ def test_the_readme_works_as_typed_in_a_stock_guest(installed: Installed) -> Non
     assert "typed to the end" in said
 
 
-def test_missing_headers_are_named_with_the_package_to_install() -> None:
+def test_missing_headers_are_reported_with_the_package_to_install() -> None:
     done = subprocess.run(["make", "modules", "KVER=6.1.0-99-amd64"], cwd=TOP, text=True,
                           capture_output=True, check=False)
     assert done.returncode != 0
@@ -190,7 +190,7 @@ def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
     (tree / "tools").mkdir(parents=True)
     shutil.copy(TOP / "tools" / "version", tree / "tools")
     (tree / "VERSION").write_text("1.2\n")
-    assert version(tree) == "1.2"  # a package: no git
+    assert version(tree) == "1.2"  # a package has no git
 
     def git(*words: str, top: Path = tree) -> str:
         who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
@@ -224,13 +224,13 @@ def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
         run(["dpkg", "--compare-versions", "1.3", "gt", f"1.2+9.g{commit}"], TOP)
 
 
-def test_the_package_is_of_the_same_release() -> None:
+def test_debian_package_has_the_same_version() -> None:
     newest = (TOP / "debian" / "changelog").read_text().splitlines()[0]
     assert newest.startswith(f"sch-aqm ({(TOP / 'VERSION').read_text().strip()}) ")
 
 
 def test_every_page_is_found_by_its_file_name() -> None:
-    """whatis tc-qsdrr looks for the name in NAME."""
+    """whatis tc-qsdrr searches the NAME section."""
     for page in (TOP / "man" / "man8").glob("*.8"):
         name = re.search(r"^\.SH NAME\n(\S+) ", page.read_text(), flags=re.MULTILINE)
         assert name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make help` tells of all that can be made."""
+"""`make help` shows all targets and variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_every_target_is_in_the_help() -> None:
                           check=True).stdout
     listed = {name for name, _ in re.findall(r"^  make ([\w-]+) +(\S.*)$", told, re.MULTILINE)}
     assert listed == targets
-    # What can be given beside a target: all that the Makefile lets one set.
+    # All variables that the Makefile lets the user set.
     given = set(re.findall(r"^(?:override )?([A-Z_]+)\s*\?=", makefile, flags=re.MULTILINE))
     assert given - {name for name in given if name in told} == {
         "BUILD", "PLUGINS_DIR", "TOOLS_DIR", "VENV", "AQM_VERSION"}

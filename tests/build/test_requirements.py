@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each group of requirements has what the code of that group imports."""
+"""Each group of requirements contains the packages that its code imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).resolve().parents[2]
-#: Code that only developers run. All other Python is on the way of a run, a report or a sweep.
+#: Code that only developers run. Runs, reports and sweeps may use all other Python code.
 DEVELOPERS = ("bench/", "selftests/", "setup.py", "tests/", "tools/")
 
 
@@ -47,7 +47,7 @@ def tracked(*, developers: bool) -> list[Path]:
 
 @pytest.mark.parametrize(("developers", "groups"), [
     (False, ("run",)), (True, ("run", "sweeps", "tests"))])
-def test_every_import_is_in_a_group_that_is_installed(developers: bool,
+def test_every_import_is_in_an_installed_group(developers: bool,
                                                       groups: tuple[str, ...]) -> None:
     known = set().union(*map(listed, groups))
     found = imported(tracked(developers=developers))

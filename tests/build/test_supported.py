@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which kernels are built for: Kbuild and DKMS agree, and Kbuild says why not."""
+"""Kbuild and DKMS support the same kernels, and Kbuild explains a refusal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REFUSED = ("4.19", "5.10", "6.0", "6.2", "6.6", "6.11", "6.13", "6.14")
 
 
 def kbuild(release: str, *more: str) -> str:
-    """What make says of Kbuild for a release, which it reads without building anything."""
+    """Let make read Kbuild for a release, without building. Returns its output."""
     version, patchlevel = release.split(".")
     done = subprocess.run(
         ["make", "-f", "Kbuild", f"VERSION={version}", f"PATCHLEVEL={patchlevel}", "src=.", *more],
@@ -31,13 +31,13 @@ def dkms_builds_for(release: str) -> bool:
 
 
 @pytest.mark.parametrize("release", SUPPORTED)
-def test_a_supported_kernel_is_accepted(release: str) -> None:
+def test_supported_kernel_is_accepted(release: str) -> None:
     assert "not supported" not in kbuild(release)
     assert dkms_builds_for(release)
 
 
 @pytest.mark.parametrize("release", REFUSED)
-def test_another_kernel_is_refused_with_a_sentence(release: str) -> None:
+def test_unsupported_kernel_is_refused_with_a_sentence(release: str) -> None:
     said = kbuild(release)
     assert f"Linux {release} is not supported. sch-aqm runs on 6.1, 6.12, and 6.15 or later" in said
     assert not dkms_builds_for(release)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs in a QEMU guest with two network cards on one hub: disciplines at their roots.
+"""Measure disciplines on real drivers, in a QEMU guest with two network cards on one hub.
 
     exercise.py 'RUN QDISC'...
 
-Each card is in a namespace of its own, with the offloads that its driver turns on. The cards are
-slowed down to some 10 Mb/s, so that their drivers stop the queue and hand packets back: a card may
-hold so many bytes, and reports what it has sent INTERRUPTS times a second. (Twice as often in fact:
-QEMU holds back every other interrupt only.) RUN is a name out of RUNS below; QDISC is what tc gets.
-Prints what the cards offer, and then a line of JSON per run; whoever reads it judges.
+RUN is a key of RUNS below, and QDISC has the words for tc. Prints the features of the cards, and
+then a line of JSON per run. test_drivers.py judges the results.
+
+Each card is in its own namespace, with its driver's default offloads. The cards are slowed down to
+about 10 Mb/s, so that their drivers stop the queue and return packets. For this, the bytes in a
+card are limited, and it reports sent packets only INTERRUPTS times per second. (QEMU delays only
+every second interrupt, so in fact it is twice as often.)
 """
 
 from __future__ import annotations
@@ -25,15 +27,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-INTERRUPTS = 100  # a second, the fewest that the driver takes
-RING = 64  # transmit descriptors, the fewest; some 14 packets of TCP fill it
-GSO_BYTES = 6144  # a larger packet would take more than its share of such a slow card
+INTERRUPTS = 100  # per second, the driver's minimum
+RING = 64  # transmit descriptors, the minimum; about 14 TCP packets fill it
+GSO_BYTES = 6144  # a larger packet would block such a slow card for too long
 ENDS = {"left": "02:00:00:00:00:01", "right": "02:00:00:00:00:02"}
 ADDRESS = {"left": "10.9.0.1", "right": "10.9.0.2"}
 FRAME = 1514  # bytes of a full packet
 LIMIT = 20
 PATIENCE_S = 20.0
-SAMPLE_MS = 7  # not a divisor of the interrupts' interval, or all samples would see one phase
+SAMPLE_MS = 7  # does not divide the interval of interrupts, so samples have different phases
 TCP_PORT, UDP_PORT = "5201", "5202"
 COUNTERS = ("tx_bytes", "tx_packets", "tx_dropped")
 BQL = "queues/tx-0/byte_queue_limits"
@@ -42,8 +44,13 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Run:
-    """What follows the discipline, the bytes that BQL lets a card hold, and the seconds that are
-    measured; iperf3's words for what is measured, and those for what goes on all the while."""
+    """A workload.
+
+    options: words after the name of the discipline
+    card: bytes that BQL allows in a card
+    seconds: measured time
+    measured, besides: arguments of iperf3, for the measured traffic and for other traffic
+    """
 
     options: str
     card: int
@@ -52,22 +59,21 @@ class Run:
     around: tuple[str, ...] = ()
 
 
-SLOW_START = ("-O", "1")  # a second that is left out of the report
+SLOW_START = ("-O", "1")  # exclude the first second from the report
 RUNS = {
-    # TCP in both directions: segmentation offload, and nothing that overflows.
+    # TCP in both directions, with segmentation offload and without overflow.
     "both": Run("", 5000, 3, ("--bidir", "-P", "3", *SLOW_START)),
     # TCP in both directions, and UDP, through a queue that is always full. BQL lets the core take
-    # all that is queued at once; the card's ring has no room for it, so the driver hands the rest
-    # back.
+    # the whole queue at once. It does not fit into the card's ring, so the driver returns the rest.
     "short": Run(f"limit {LIMIT}", 100_000, 2, ("--bidir", "-P", "4"),
                  ("-u", "-b", "60M", "-l", "1448")),
-    # TCP in large packets against UDP that offers twice what the card takes.
+    # TCP in large packets against UDP at twice the rate of the card.
     "mixed": Run("", 5000, 3, ("-P", "3", *SLOW_START), ("-u", "-b", "20M", "-l", "1448")),
 }
 
 
 def sh(*words: str, text: str = "") -> str:
-    """Output of a command that must not fail, with TEXT as its input."""
+    """Run a command that must not fail, with TEXT as its input. Returns its output."""
     done = subprocess.run(words, input=text, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)}: {done.stderr}{done.stdout}")
@@ -75,15 +81,17 @@ def sh(*words: str, text: str = "") -> str:
 
 
 def enter(namespace: IO[str]) -> None:
-    """This process, and what it starts from now on, into a namespace."""
+    """Move this process, and all that it starts from now on, into a namespace."""
     if LIBC.setns(namespace.fileno(), 0):
         raise OSError(ctypes.get_errno(), f"setns {namespace.name}")
 
 
 @contextlib.contextmanager
 def inside(end: str) -> Iterator[None]:
-    """In a namespace for a while. (One process less than with `ip netns exec`: without KVM, most
-    of the time goes into starting them.)"""
+    """Run a block in a namespace.
+
+    This needs one process less than `ip netns exec`, and starting processes is slow without KVM.
+    """
     with Path("/proc/self/ns/net").open() as home, Path(f"/run/netns/{end}").open() as there:
         enter(there)
         try:
@@ -92,8 +100,8 @@ def inside(end: str) -> Iterator[None]:
             enter(home)
 
 
-def comes(holds: Callable[[], bool]) -> bool:
-    """Whether it comes true while patience lasts."""
+def wait_for(holds: Callable[[], bool]) -> bool:
+    """Wait for a condition, and return whether it became true in time."""
     end = time.monotonic() + PATIENCE_S
     while not holds():
         if time.monotonic() > end:
@@ -103,32 +111,32 @@ def comes(holds: Callable[[], bool]) -> bool:
 
 
 def until(what: str, holds: Callable[[], bool]) -> None:
-    """Wait for a condition; it has to come."""
-    if not comes(holds):
+    """Wait for a condition that must become true."""
+    if not wait_for(holds):
         raise SystemExit(f"waited in vain: {what}")
 
 
 def sysfs(end: str) -> Path:
-    """Where a namespace's sysfs is mounted."""
+    """Return the place where a namespace's sysfs is mounted."""
     return Path("/tmp") / end
 
 
 def card(end: str, name: str) -> Path:
-    """A file of a card in sysfs."""
+    """Return the path of a card's file in sysfs."""
     return sysfs(end) / "class" / "net" / "nic" / name
 
 
 def read(end: str, name: str) -> int:
-    """A number that the card shows."""
+    """Read a number from a card's file in sysfs."""
     return int(card(end, name).read_text())
 
 
 def set_up() -> dict[str, Any]:
-    """Two namespaces with a slow card each; what the driver offers."""
-    # The guest has loaded the driver already, with its own idea of interrupts.
+    """Create two namespaces with a slow card each. Returns the driver's features."""
+    # The guest has already loaded the driver, with its default rate of interrupts.
     sh("modprobe", "-r", "e1000e")
     sh("modprobe", "e1000e", f"InterruptThrottleRate={INTERRUPTS},{INTERRUPTS}")
-    sh("udevadm", "settle")  # it renames them
+    sh("udevadm", "settle")  # udev renames the cards
     cards: dict[str, Path] = {}
 
     def found() -> bool:
@@ -149,17 +157,17 @@ def set_up() -> dict[str, Any]:
            str(GSO_BYTES))
         (other,) = ENDS.keys() - {end}
         with inside(end):
-            # No packet that iperf3 has not sent.
+            # Only iperf3 may send.
             Path("/proc/sys/net/ipv6/conf/nic/disable_ipv6").write_text("1")
             sh("ip", "addr", "add", f"{ADDRESS[end]}/24", "dev", "nic")
             sh("ip", "link", "set", "lo", "up")
             sh("ip", "link", "set", "nic", "up")
             sh("ip", "neigh", "replace", ADDRESS[other], "lladdr", ENDS[other], "dev", "nic")
-            # Counts what is offered to the root, before the discipline sees it.
+            # This counts packets before they reach the discipline at the root.
             sh("tc", "qdisc", "add", "dev", "nic", "clsact")
             sh("tc", "filter", "add", "dev", "nic", "egress", "matchall", "action", "pass")
             features = sh("ethtool", "-k", "nic")
-            # What is mounted here shows this namespace's devices wherever it is read.
+            # A sysfs that is mounted here shows this namespace's devices to all processes.
             sysfs(end).mkdir()
             sh("mount", "-t", "sysfs", "sysfs", str(sysfs(end)))
         offers[end] = {"tso": "tcp-segmentation-offload: on" in features, "bql": bql}
@@ -169,13 +177,12 @@ def set_up() -> dict[str, Any]:
 
 
 def wait_for_link(end: str) -> None:
-    """Until the card at END hears the other."""
+    """Wait until the card at END has a link."""
     until(f"a link at {end}", lambda: read(end, "carrier") == 1)
 
 
 def statistics(end: str) -> dict[str, int]:
-    """What was offered, what the discipline has counted, and what the driver has; and the bytes
-    that the card still holds."""
+    """Return the counts before, in and after the discipline, and the bytes in the card."""
     asked = "qdisc show dev nic root\nfilter show dev nic egress\n"
     said = sh("tc", "-n", end, "-s", "-j", "-batch", "-", text=asked)
     qdisc, filters = filter(None, said.splitlines())
@@ -189,14 +196,16 @@ def statistics(end: str) -> dict[str, int]:
 
 
 def allow(end: str, held: int) -> None:
-    """BQL lets a card hold so many bytes."""
+    """Set the number of bytes that BQL allows in a card."""
     for name in ("limit_max", "limit_min"):
         card(end, f"{BQL}/{name}").write_text(str(held))
 
 
 def rest() -> tuple[bool, dict[str, dict[str, int]]]:
-    """Whether disciplines and cards run empty while patience lasts; what was counted by then, of
-    which nothing has changed while it was read."""
+    """Wait until disciplines and cards are empty. Returns whether they are, and consistent counts.
+
+    Counts are consistent if nothing changed while they were read.
+    """
     before: dict[str, dict[str, int]] = {}
     now = {end: statistics(end) for end in ENDS}
 
@@ -205,12 +214,12 @@ def rest() -> tuple[bool, dict[str, dict[str, int]]]:
         before, now = now, {end: statistics(end) for end in ENDS}
         return before == now and not any(n["qlen"] or n["inflight"] for n in now.values())
 
-    return comes(quiet), now
+    return wait_for(quiet), now
 
 
 @contextlib.contextmanager
 def iperf3(port: str, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """A client at the left and its server at the right, both gone at the end."""
+    """Run a client at the left and a server at the right, and stop both at the end."""
     listens = f":{int(port):04X} 00000000:0000 0A "
     with inside("right"):
         server = subprocess.Popen(["iperf3", "-4", "-s", "-1", "-p", port],
@@ -228,7 +237,7 @@ def iperf3(port: str, *words: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def traffic(load: Run) -> dict[str, Any]:
-    """iperf3's report from left to right."""
+    """Run a workload. Returns iperf3's report."""
     with contextlib.ExitStack() as stack:
         if load.around:
             before = statistics("left")["bytes"]
@@ -239,8 +248,10 @@ def traffic(load: Run) -> dict[str, Any]:
 
 
 def received(report: dict[str, Any]) -> dict[str, list[int]]:
-    """Bits a second of each TCP stream that arrived, by the end that sent. Of UDP a client only
-    knows what was lost before the last datagram that came through."""
+    """Return the rate of each TCP stream that arrived, in bit/s, by the sending end.
+
+    For UDP, iperf3 only knows losses before the last datagram that arrived.
+    """
     out: dict[str, list[int]] = {"left": [], "right": []}
     for stream in report.get("end", {}).get("streams", []):
         if "receiver" in stream:
@@ -250,9 +261,11 @@ def received(report: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def seen(log: Path) -> dict[str, Any]:
-    """Of the queue at the left: how much it held; how fast it sent while it held some; and for how
-    long it held some and sent none. (The traffic's beginning and end are no measure: the guest's
-    clock jumps whenever it waits for the host.)"""
+    """Return metrics of the left queue: its length, its rate and longest pause while not empty.
+
+    We do not use the start and end of the traffic, because the guest's clock jumps whenever the
+    guest waits for the host.
+    """
     samples = [(float(row[0]), int(row[1]), int(row[6]), int(row[7]), int(row[2])) for row in
                (line.split(",") for line in log.read_text().splitlines()[1:])]
     silence, since = 0.0, samples[0]
@@ -272,11 +285,11 @@ def seen(log: Path) -> dict[str, Any]:
 
 
 def measure(qdisc: str, run: str) -> dict[str, Any]:
-    """One run with the discipline at both roots."""
+    """Run a workload with the discipline at both roots."""
     load = RUNS[run]
     options = load.options
     if options and qdisc.startswith("redtail"):
-        options = f"limit {LIMIT * FRAME}"  # its limit is in bytes
+        options = f"limit {LIMIT * FRAME}"  # in bytes
     words = f"{qdisc} {options}".split()
     for end in ENDS:
         allow(end, load.card)
@@ -306,7 +319,7 @@ def measure(qdisc: str, run: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Every run that is asked for."""
+    """Carry out all requested runs."""
     print(json.dumps({"offers": set_up()}), flush=True)
     for words in sys.argv[1:]:
         run, _, qdisc = words.partition(" ")

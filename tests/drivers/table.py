@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Prints the table of docs/drivers.md from what `make test-drivers` has measured last."""
+"""Print the table of docs/drivers.md from the last results of `make test-drivers`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 STORE = Path(__file__).resolve().parents[2] / "build" / "drivers"
-FRAME, PAYLOAD = 1514, 1448  # bytes of a full packet of TCP
+FRAME, PAYLOAD = 1514, 1448  # bytes of a full TCP packet, and of its payload
 
 
 def part(rate: float, mbit: float) -> str:
-    """How much of the link a TCP flow of so many bits a second takes, in percent."""
+    """Return the share of the link that a TCP flow takes, in percent."""
     return f"{rate * 1e-4 * FRAME / PAYLOAD / mbit:.1f}"
 
 
 def row(kernel: str, runs: dict[str, dict[str, Any]]) -> str:
-    """A discipline on a kernel."""
+    """Return the row of a discipline on a kernel."""
     both, short, mixed = (runs[name] for name in ("both", "short", "mixed"))
     ways = [f"{sum(both['received'][end]) / 1e6:.2f}" for end in ("left", "right")]
     tcp, mbit = mixed["received"]["left"], mixed["seen"]["mbit"]
@@ -33,7 +33,7 @@ def row(kernel: str, runs: dict[str, dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """The newest store of each kernel, whole kinds only."""
+    """Print the newest results of each kernel, for all kinds with complete results."""
     newest = {path.name.partition("-")[0]: path for path in
               sorted(STORE.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)}
     print("| kernel | kind | TCP one way, Mb/s | the other | mixed: TCP, % | UDP, % "

@@ -15,7 +15,7 @@ from labkit.records import names
 from tests.selftests import KINDS, Kind, every_kind, matrix_names, run_selftest, tdc_cases
 
 TOP = Path(__file__).resolve().parents[2]
-# As in by_hand.sh: bits per second, flows, seconds; and the payload's part of a full packet.
+# As in by_hand.sh: bit/s, flows, seconds; and the share of payload in a full packet.
 RATE, FLOWS, DURATION, PAYLOAD = 4e6, 4, 5, 1460 / 1514
 BUCKET = 2 * 1514 * 8  # burst of the bottleneck, in bits
 
@@ -40,7 +40,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @every_kind
-def test_a_scenario_on_the_machines_own_kernel(results: Path, kind: Kind) -> None:
+def test_scenario_runs_on_the_machines_own_kernel(results: Path, kind: Kind) -> None:
     directory = results / kind.name
     result = json.loads((directory / "result.json").read_text())
     summary: dict[str, Any] = result["summary"]
@@ -51,7 +51,7 @@ def test_a_scenario_on_the_machines_own_kernel(results: Path, kind: Kind) -> Non
         flows = list(csv.DictReader(file))
     root, child = json.loads((directory / "qdisc.json").read_text())
     assert child["kind"] == kind.name
-    # Each flow has its metrics, and received at most what was sent.
+    # Each flow has its metrics, and received no more than was sent.
     assert len(flows) == FLOWS
     arrived = [int(flow["bytes"]) for flow in flows]
     assert all(arrived)
@@ -60,15 +60,15 @@ def test_a_scenario_on_the_machines_own_kernel(results: Path, kind: Kind) -> Non
     # The parent's counts agree.
     for key in ("bytes", "packets", "drops", "backlog", "qlen"):
         assert root[key] == child[key]
-    # Lost data were sent again, except near the end.
+    # Lost data was sent again, except near the end.
     again = sum(int(flow["retransmits"]) for flow in flows)
     assert child["drops"] <= again + sum(int(flow["cwnd"]) for flow in flows)
 
 
 @pytest.mark.parametrize("kernel", names("qemu"))
 @every_kind
-def test_run_tests_passes(kernel: str, kind: Kind, tmp_path: Path) -> None:
-    """Run the self-tests on stock kernels."""
+def test_self_tests_pass_on_stock_kernels(kernel: str, kind: Kind, tmp_path: Path) -> None:
+    """Run `make run_tests` for a kind."""
     tap = run_selftest(["make", "-C", "selftests", "run_tests", f"KINDS={kind.name}", "QUICK=1"],
                        ["--engine", "qemu", "--kernel", kernel], limit=7200)
     assert not tap.failed

@@ -30,7 +30,7 @@ from tests.selftests import KINDS
 TOP = Path(__file__).resolve().parents[2]
 # The rate of the cards, for disciplines that need it.
 RATE = "bandwidth 10mbit"
-# pfifo and fq_codel show that the set-up works and how busy the link can be.
+# pfifo and fq_codel show that the set-up works, and which utilization is possible.
 QDISCS = {
     "pfifo": "pfifo",
     "fq_codel": "fq_codel",
@@ -40,12 +40,12 @@ QDISCS = {
 YARDSTICKS = {"pfifo", "fq_codel"}
 FAIR = ("qsdrr", "tdrr")
 ENDS = ("left", "right")
-OFFERS = {"tso": True, "bql": True}  # what the test is about
+OFFERS = {"tso": True, "bql": True}  # features that the test needs
 HEADERS = 14 + 20 + 32  # bytes before TCP's payload, timestamps included
-SACK = 28  # bytes that TCP's options have left
+SACK = 28  # maximum bytes of SACK in TCP's options
 FRAME = exercise.FRAME
 PAYLOAD = FRAME - HEADERS
-SEGMENTS = -(-exercise.GSO_BYTES // PAYLOAD)  # at most, of a large packet
+SEGMENTS = -(-exercise.GSO_BYTES // PAYLOAD)  # maximum of a large packet
 
 pytestmark = [pytest.mark.qemu, pytest.mark.extra]
 
@@ -115,8 +115,8 @@ def test_each_packet_is_sent_or_counted_as_lost(matrix: Runs, kind: str, run: st
     for end in ENDS:
         now = matrix[kind, run]["counted"][end]
         assert now["tx_dropped"] == 0
-        # Of a large packet the card counts one packet, and its headers once; tc counts segments,
-        # each with its headers. Nobody sends large packets but TCP, whose headers may have SACK.
+        # For a large packet, the card counts one packet with one header. tc counts each segment
+        # with its headers. Only TCP sends large packets, and its headers may have SACK.
         segments = now["packets"] - now["tx_packets"]
         assert HEADERS * segments <= now["bytes"] - now["tx_bytes"] <= (HEADERS + SACK) * segments
         lost = now["offered_packets"] - now["packets"]
@@ -131,25 +131,24 @@ def test_each_packet_is_sent_or_counted_as_lost(matrix: Runs, kind: str, run: st
 def test_nothing_stalls(matrix: Runs, kind: str, run: str) -> None:
     now = matrix[kind, run]
     assert now["empty"], now["left_over"]
-    # (Where UDP takes the queue, a flow of TCP may well get nothing of a FIFO.)
+    # In a FIFO, UDP may fill the queue, and a TCP flow may get nothing.
     if run == "both" or kind in FAIR:
         assert all(rate for end in ENDS for rate in now["received"][end])
-    # With packets in the queue some leave at each interrupt, so between any two samples. Ten: the
-    # processor has other things to do.
+    # While packets are queued, some leave at each interrupt. We allow ten intervals, because the
+    # processor is also busy with other things.
     assert now["seen"]["silence_ms"] <= 10 * 1000 / exercise.INTERRUPTS
 
 
 @pytest.mark.parametrize("kind", QDISCS)
-def test_the_link_is_as_busy_as_mainline_keeps_it(matrix: Runs, kind: str) -> None:
-    """95 %, as docs/defaults.md asks of the defaults, in both directions, of what the lesser of
-    mainline's two lets through."""
+def test_utilization_is_at_least_95_percent_of_mainlines(matrix: Runs, kind: str) -> None:
+    """This bound is that of docs/defaults.md, in both directions, against the lower of two."""
     for end in ENDS:
         rate = {name: sum(matrix[name, "both"]["received"][end]) for name in {kind} | YARDSTICKS}
         assert rate[kind] >= 0.95 * min(rate[name] for name in YARDSTICKS), rate
 
 
 @pytest.mark.parametrize("kind", QDISCS)
-def test_a_short_queue_stays_short(matrix: Runs, kind: str) -> None:
+def test_short_queue_stays_short(matrix: Runs, kind: str) -> None:
     """Requeued packets cause no drops and are at most one bulk."""
     now = matrix[kind, "short"]
     # On the left UDP keeps the queue full.
@@ -176,8 +175,8 @@ def shares(run: Run) -> list[float]:
 def test_fair_kinds_share_equally(matrix: Runs, kind: str) -> None:
     """Three TCP flows with large packets against an overload of small UDP packets."""
     run = matrix[kind, "mixed"]
-    # At both ends of the time: deficit round robin is off by a quantum and the largest packet, and
-    # what a card has sent is seen at the next interrupt, and read by a process after that.
+    # Errors at both ends of the measured time: deficit round robin may be off by a quantum and the
+    # largest packet, and the counts of a card lag by an interrupt and a process.
     seconds = exercise.RUNS["mixed"].seconds
     fair_bytes = run["seen"]["mbit"] * 1e6 / 8 * seconds / 4
     error = 2 * ((FRAME + exercise.GSO_BYTES) / fair_bytes + 2 / exercise.INTERRUPTS / seconds)
@@ -187,12 +186,12 @@ def test_fair_kinds_share_equally(matrix: Runs, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["chokex", "cbt"])
-def test_udp_takes_less_than_of_a_fifo(matrix: Runs, kind: str) -> None:
-    """Both protect TCP with one FIFO and no state per flow."""
+def test_udp_gets_less_than_in_a_plain_fifo(matrix: Runs, kind: str) -> None:
+    """These kinds protect TCP in one FIFO without state per flow."""
     assert shares(matrix[kind, "mixed"])[-1] < shares(matrix["pfifo", "mixed"])[-1]
 
 
-def test_a_fifo_does_not_share_equally(matrix: Runs) -> None:
-    """Without this the other tests prove nothing."""
+def test_plain_fifo_does_not_share_equally(matrix: Runs) -> None:
+    """Otherwise the other tests would prove nothing."""
     *tcp, udp = shares(matrix["pfifo", "mixed"])
     assert udp > 2 * max(tcp)

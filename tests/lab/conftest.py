@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The lab under test: lab/boot as a person calls it, and its parts as Python."""
+"""Fixtures for tests of the lab."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Done = subprocess.CompletedProcess[bytes]
 
 
 def boot(*arguments: str | bytes, timeout: float = 300) -> Done:
-    """Run lab/boot to its end."""
+    """Run lab/boot and wait for its end."""
     return subprocess.run(
         [str(ROOT / "lab" / "boot"), *arguments],
         capture_output=True, check=False, timeout=timeout, cwd="/",
@@ -26,13 +26,13 @@ def boot(*arguments: str | bytes, timeout: float = 300) -> Done:
 
 @pytest.fixture(scope="session")
 def call() -> Callable[..., Done]:
-    """lab/boot as it is, nothing built beforehand."""
+    """Return a function that runs lab/boot, without building anything before."""
     return boot
 
 
 @pytest.fixture(scope="session")
 def lab() -> Callable[..., Done]:
-    """lab/boot with everything built, so that no test pays for it."""
+    """Return a function that runs lab/boot, after everything was built."""
     done = boot("--build", timeout=3600)
     assert done.returncode == 0, done.stderr.decode()
     return boot
@@ -40,7 +40,7 @@ def lab() -> Callable[..., Done]:
 
 @pytest.fixture(scope="session")
 def oops_module() -> Callable[[str], str]:
-    """Path of lab_oops.ko for a flavour of the lab kernel."""
+    """Return a function that gives the path of lab_oops.ko for a flavour of the kernel."""
     from labkit import engines, kernels, modules
 
     def build(flavour: str) -> str:
@@ -52,10 +52,10 @@ def oops_module() -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def leftovers() -> Callable[[str], list[str]]:
-    """Processes, mounts and job directories of guests, by the marker in their names.
+    """Return a function that lists remaining processes, mounts and directories of a guest.
 
-    A process bears the marker in its command line or works in the job's directory; or it
-    shares a session with one that did when it was last looked for.
+    A process belongs to the guest if the marker is in its command line, if it works in the job's
+    directory, or if it shares a session with a process that did so at the last call.
     """
     sessions: dict[str, set[int]] = {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A guest does what a shell would: runs the command, passes on what it says, returns its status."""
+"""lab/boot runs a command like a shell: arguments, output and exit status are passed on."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ AWKWARD = [
 
 
 @pytest.mark.parametrize("status", [0, 1, 42, 255])
-def test_exit_status(lab: Lab, status: int) -> None:
+def test_exit_status_is_returned(lab: Lab, status: int) -> None:
     done = lab("--", "sh", "-c", f"exit {status}")
     assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
 
-def test_killed_command(lab: Lab) -> None:
+def test_signal_of_a_killed_command_is_returned(lab: Lab) -> None:
     assert lab("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
 
 
-def test_missing_command(lab: Lab) -> None:
+def test_missing_command_has_status_127(lab: Lab) -> None:
     done = lab("--", "no-such-command")
     assert done.returncode == 127
     assert b"no-such-command" in done.stderr
 
 
-def test_arguments(lab: Lab) -> None:
-    """Every argument arrives byte for byte, bytes that are no UTF-8 included."""
+def test_arguments_arrive_byte_for_byte(lab: Lab) -> None:
+    """This includes bytes that are not valid UTF-8."""
     words = [os.fsencode(word) for word in AWKWARD] + [b"\xff\xfe"]
     done = lab("--", "printf", "%s\\0", *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split(b"\0")[:-1] == words
 
 
-def test_streams_stay_apart(lab: Lab) -> None:
+def test_stdout_and_stderr_stay_separate(lab: Lab) -> None:
     done = lab("--", "sh", "-c", "echo out; echo err >&2; echo both > /dev/stderr")
     assert (done.stdout, done.stderr) == (b"out\n", b"err\nboth\n")
 
 
-def test_much_output(lab: Lab) -> None:
+def test_large_output_is_complete(lab: Lab) -> None:
     done = lab("--", "sh", "-c", "seq 1 300000")
     assert done.stdout == b"".join(b"%d\n" % n for n in range(1, 300001))
 
 
-def test_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the host's environment but AQM_*."""
+def test_only_aqm_variables_are_passed_on(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other variable of the host's environment is in the guest."""
     monkeypatch.setenv("AQM_TRIAL", "yes")
     monkeypatch.setenv("UNRELATED", "no")
     done = lab("--seed", "9", "--", "env")
@@ -69,19 +69,19 @@ def test_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     assert values["LAB_SEED"] == "9"
     assert values["LAB_CLOCK"] == "virtual"
     assert (values["LANG"], values["LAB"]) == ("C.UTF-8", "1")
-    # Where selftests/tdc/run looks for tdc: the guest's HOME is not the host's.
+    # selftests/tdc/run looks for tdc here, because the guest's HOME is not the host's.
     assert values["LAB_CACHE"] == str(CACHE)
 
 
-def test_place(lab: Lab) -> None:
-    """Root, in the checkout, with a /dev of its own and an empty stdin."""
+def test_command_runs_as_root_in_the_checkout(lab: Lab) -> None:
+    """It has its own /dev and an empty stdin."""
     script = "id -u; pwd; ls -A /dev/shm; cat; readlink /proc/self/fd/0"
     done = lab("--", "sh", "-c", script)
     assert done.stdout.decode().splitlines() == ["0", str(ROOT), "/dev/null"]
 
 
-def test_files(lab: Lab, tmp_path: Path) -> None:
-    """The checkout's build/ and shared directories can be written, the rest of the host cannot."""
+def test_only_shared_directories_are_writable(lab: Lab, tmp_path: Path) -> None:
+    """The guest can write to the checkout's build/ and to shared directories, nowhere else."""
     inside = ROOT / "build" / f"lab-test-{os.getpid()}"
     outside = Path(f"/etc/lab-test-{os.getpid()}")
     script = f"echo one > {inside} && echo two > '{tmp_path}/shared file' && ! touch {outside}"
@@ -95,8 +95,8 @@ def test_files(lab: Lab, tmp_path: Path) -> None:
         inside.unlink(missing_ok=True)
 
 
-def test_modules_and_tables(lab: Lab) -> None:
-    """modprobe finds the lab kernel's modules; tc finds netem's tables."""
+def test_modules_and_tables_are_found(lab: Lab) -> None:
+    """modprobe finds the lab kernel's modules, and tc finds netem's tables."""
     script = (
         "modprobe pktgen && test -d /proc/net/pktgen && "
         "tc qdisc add dev lo root netem delay 1ms 1ms distribution normal"
@@ -110,8 +110,8 @@ def test_self_tests_find_their_tools_in_a_fresh_checkout(lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_wall_clock(lab: Lab) -> None:
-    """By the wall clock a second is a second; by the virtual one it is nothing."""
+def test_sleep_takes_no_time_with_the_virtual_clock(lab: Lab) -> None:
+    """With the wall clock a second takes a second."""
     begin = time.monotonic()
     done = lab("--clock", "wall", "--", "sh", "-c", "date +%s; sleep 1")
     assert time.monotonic() - begin > 1
@@ -121,13 +121,13 @@ def test_wall_clock(lab: Lab) -> None:
     assert time.monotonic() - begin < 20
 
 
-def test_several_at_once(lab: Lab) -> None:
+def test_guests_can_run_in_parallel(lab: Lab) -> None:
     command = [str(ROOT / "lab" / "boot"), "--", "sh", "-c", "sleep 5; echo done"]
     guests = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
     assert [guest.communicate(timeout=120)[0] for guest in guests] == [b"done\n"] * 3
 
 
-def test_time_limit(lab: Lab) -> None:
+def test_time_limit_ends_the_guest(lab: Lab) -> None:
     begin = time.monotonic()
     done = lab("--clock", "wall", "--time-limit", "1.5", "--", "sleep", "100")
     assert done.returncode == 124
@@ -137,7 +137,7 @@ def test_time_limit(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_interrupted(
+def test_signal_leaves_nothing_behind(
     lab: Lab, leftovers: Callable[[str], list[str]], number: signal.Signals
 ) -> None:
     """A signal ends the guest and leaves no process, mount, or directory."""
@@ -156,8 +156,8 @@ def test_interrupted(
     assert leftovers(marker) == []
 
 
-def test_killed_outright(lab: Lab, leftovers: Callable[[str], list[str]]) -> None:
-    """Even SIGKILL of lab/boot leaves no process; the next run sweeps its directory away."""
+def test_sigkill_leaves_no_process(lab: Lab, leftovers: Callable[[str], list[str]]) -> None:
+    """The next run removes the directory."""
     boot = subprocess.Popen(
         [str(ROOT / "lab" / "boot"), "--clock", "wall", "--", "sh", "-c", "echo up; sleep 300"],
         stdout=subprocess.PIPE,
@@ -177,8 +177,8 @@ def test_killed_outright(lab: Lab, leftovers: Callable[[str], list[str]]) -> Non
     assert leftovers(marker) == []
 
 
-def test_is_quick(lab: Lab) -> None:
-    """Boot and a trivial command: well under a second on an idle machine."""
+def test_boot_is_fast(lab: Lab) -> None:
+    """A trivial command takes well under a second on an idle machine."""
     times = []
     for _ in range(3):
         begin = time.monotonic()

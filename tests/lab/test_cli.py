@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What lab/boot says to wrong input, and what it lists. No guest is booted."""
+"""Error messages and lists of lab/boot. No guest is booted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
 
 
-def test_list(call: Lab) -> None:
+def test_list_shows_all_kernels(call: Lab) -> None:
     done = call("--list")
     rows = done.stdout.decode().splitlines()
     assert done.returncode == 0
@@ -62,7 +62,7 @@ def test_wrong_input(call: Lab, arguments: list[str], status: int, words: tuple[
 
 
 @pytest.mark.parametrize("command", [["lab/boot", "--list"], ["netns-scenarios/run", "--list"]])
-def test_a_reader_that_has_seen_enough_costs_no_traceback(command: list[str]) -> None:
+def test_closed_pipe_causes_no_traceback(command: list[str]) -> None:
     listing = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert listing.stdout
     listing.stdout.close()
@@ -97,7 +97,7 @@ def test_build_products_are_not_sources() -> None:
     assert not set(left) & set(sources)
 
 
-def test_no_command(call: Lab) -> None:
+def test_missing_command_is_an_error(call: Lab) -> None:
     done = call()
     assert done.returncode == 2
     assert b"no command" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One seed, one run: to the byte."""
+"""Runs with equal seeds are equal byte by byte."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NEWEST, *OLDER = (name for name in records.names("uml")
 @pytest.fixture(scope="module",
                 params=[NEWEST, *(pytest.param(name, marks=pytest.mark.extra) for name in OLDER)])
 def kernel(request: pytest.FixtureRequest, lab: Lab) -> str:
-    """A user-mode kernel that --list calls deterministic, built if need be."""
+    """Return a user-mode kernel that --list calls deterministic. Build it if necessary."""
     done = lab("--build", "--kernel", request.param, timeout=3600)
     assert done.returncode == 0, done.stderr.decode()
     return request.param
 
 
-def test_the_list_says_so(lab: Lab, kernel: str) -> None:
+def test_kernel_is_listed_as_deterministic(lab: Lab, kernel: str) -> None:
     rows = lab("--list").stdout.decode().splitlines()
     row = next(row for row in rows if row.split()[:2] == ["uml", kernel])
     assert row.endswith("yes (virtual clock)")
@@ -35,7 +35,7 @@ def test_the_list_says_so(lab: Lab, kernel: str) -> None:
 
 @pytest.fixture(scope="module")
 def runs(lab: Lab, kernel: str) -> list[str]:
-    """Output of the traffic script, twice under seed 1 and once under seed 2."""
+    """Return the output of the traffic script: twice with seed 1, and once with seed 2."""
     outputs = []
     for seed in ("1", "1", "2"):
         done = lab("--kernel", kernel, "--seed", seed, "--", "tests/lab/traffic.sh")
@@ -44,20 +44,20 @@ def runs(lab: Lab, kernel: str) -> list[str]:
     return outputs
 
 
-def test_same_seed(runs: list[str]) -> None:
+def test_same_seed_gives_the_same_output(runs: list[str]) -> None:
     assert runs[0] == runs[1]
 
 
-def test_same_seed_elsewhere(lab: Lab, kernel: str, runs: list[str], tmp_path: Path) -> None:
-    """Where the results go does not matter."""
+def test_directory_does_not_matter(lab: Lab, kernel: str, runs: list[str], tmp_path: Path) -> None:
+    """The same seed gives the same output in another directory."""
     deep = tmp_path / "some" / "deeper" / "place"
     deep.mkdir(parents=True)
     done = lab("--kernel", kernel, "--share", str(deep), "--", "tests/lab/traffic.sh")
     assert done.stdout.decode() == runs[0]
 
 
-def test_other_seed(runs: list[str]) -> None:
-    """Another seed changes the random numbers and the traffic, not just one of them."""
+def test_other_seed_gives_other_output(runs: list[str]) -> None:
+    """Another seed changes both the random numbers and the traffic."""
     one, two = runs[0].splitlines(), runs[2].splitlines()
     assert one[-3] != two[-3]  # uuid
     assert [line for line in one if "dropped" in line] != [
@@ -65,6 +65,6 @@ def test_other_seed(runs: list[str]) -> None:
     ]
 
 
-def test_something_was_random(runs: list[str]) -> None:
-    """The loss really happened; otherwise equality proves nothing."""
+def test_traffic_was_random(runs: list[str]) -> None:
+    """There were random losses. Otherwise equal outputs would prove nothing."""
     assert "dropped 0," not in runs[0].splitlines()[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Whatever goes wrong in the kernel is a failure that names the log, whatever the command says."""
+"""A kernel fault makes lab/boot fail and name the log, even if the command succeeds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Lab = Callable[..., Done]
 GUEST = 70
 
 
-def complaint(done: Done, *words: str) -> None:
-    """DONE failed as the guest's fault, says WORDS, and names a log that has them."""
+def expect_fault(done: Done, *words: str) -> None:
+    """Check that a run failed by a kernel fault, and that its output and its log contain WORDS."""
     said = done.stderr.decode()
     assert done.returncode == GUEST, said
     match = re.search(r"kernel log: (\S+)", said)
@@ -31,59 +31,59 @@ def complaint(done: Done, *words: str) -> None:
     ("fault", "words"),
     [("oops", ()), ("panic", ("Kernel panic", "told to")), ("warn", ("WARNING",))],
 )
-def test_fast(
+def test_fault_in_the_fast_kernel_is_reported(
     lab: Lab, oops_module: Callable[[str], str], fault: str, words: tuple[str, ...]
 ) -> None:
     module = oops_module("fast")
-    complaint(lab("--", "sh", "-c", f"insmod {module} fault={fault}; exit 0"), *words)
+    expect_fault(lab("--", "sh", "-c", f"insmod {module} fault={fault}; exit 0"), *words)
 
 
-def test_hushed_console(lab: Lab, oops_module: Callable[[str], str]) -> None:
-    """A command that silences the console cannot hide a report."""
+def test_silent_console_hides_no_report(lab: Lab, oops_module: Callable[[str], str]) -> None:
+    """A command can silence the console."""
     script = f"echo 1 > /proc/sys/kernel/printk; insmod {oops_module('fast')} fault=warn"
     done = lab("--", "sh", "-c", script)
-    complaint(done, "WARNING")
+    expect_fault(done, "WARNING")
 
 
-def test_innocent(lab: Lab, oops_module: Callable[[str], str]) -> None:
-    """The module alone is no reason to complain."""
+def test_module_without_a_fault_is_accepted(lab: Lab, oops_module: Callable[[str], str]) -> None:
+    """Loading the module alone causes no report."""
     done = lab("--", "insmod", oops_module("fast"))
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_spinning_kernel(lab: Lab, oops_module: Callable[[str], str]) -> None:
+def test_endless_kernel_loop_is_reported(lab: Lab, oops_module: Callable[[str], str]) -> None:
     done = lab("--time-limit", "2", "--", "insmod", oops_module("fast"), "fault=spin")
     assert done.returncode == 124
     assert b"kernel log: " in done.stderr
 
 
-def test_waits_for_ever(lab: Lab) -> None:
-    """A command that nothing will ever wake is found out in virtual time, not by the wall."""
+def test_command_that_waits_forever_is_reported(lab: Lab) -> None:
+    """In virtual time this is detected at once."""
     script = "mkfifo /tmp/never; cat /tmp/never"
     done = lab("--time-limit", "120", "--", "sh", "-c", script)
-    complaint(done, "hang")
+    expect_fault(done, "hang")
 
 
-def test_guest_dies(lab: Lab) -> None:
-    """The machine powered off under the command: not a success."""
+def test_guest_that_powers_off_is_reported(lab: Lab) -> None:
+    """The command powers the guest off."""
     power_off = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"  # RB_POWER_OFF
-    complaint(lab("--", "python3", "-c", power_off))
+    expect_fault(lab("--", "python3", "-c", power_off))
 
 
 @pytest.mark.parametrize(("fault", "word"), [("overflow", "KASAN"), ("shift", "UBSAN")])
-def test_kasan(lab: Lab, oops_module: Callable[[str], str], fault: str, word: str) -> None:
+def test_kasan_report(lab: Lab, oops_module: Callable[[str], str], fault: str, word: str) -> None:
     module = oops_module("checked")
-    complaint(lab("--flavour", "checked", "--", "insmod", module, f"fault={fault}"), word)
+    expect_fault(lab("--flavour", "checked", "--", "insmod", module, f"fault={fault}"), word)
 
 
 @pytest.mark.parametrize(("fault", "word"), [("locks", "circular locking"), ("leak", "kmemleak")])
-def test_lockdep(lab: Lab, oops_module: Callable[[str], str], fault: str, word: str) -> None:
+def test_lockdep_report(lab: Lab, oops_module: Callable[[str], str], fault: str, word: str) -> None:
     module = oops_module("checked")
     done = lab("--flavour", "checked", "--", "insmod", module, f"fault={fault}")
-    complaint(done, word)
+    expect_fault(done, word)
 
 
-def test_checked_is_quiet(lab: Lab) -> None:
-    """A healthy run under the checking kernel has nothing to report."""
+def test_checked_kernel_is_quiet_without_a_fault(lab: Lab) -> None:
+    """A correct run causes no report in the checking kernel."""
     done = lab("--flavour", "checked", "--", "tests/lab/traffic.sh")
     assert (done.returncode, done.stderr) == (0, b"")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel's image is a function of its source, settings and compiler. Builds one: minutes."""
+"""A kernel's image depends only on source, settings and compiler. Builds one, for minutes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def bytes_in(kernel: Path) -> dict[str, str]:
-    """Hashes of the image and of the modules of a built kernel, by name."""
+    """Return hashes of the image and of the modules of a built kernel, by name."""
     files = [kernel / "linux", *kernel.rglob("installed/**/*.ko")]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 @pytest.mark.extra
 @pytest.mark.slow
-def test_two_builds_in_two_folders_give_equal_images(tmp_path: Path) -> None:
-    """Source and build lie elsewhere, deeper, and below another name."""
+def test_two_builds_in_two_directories_give_equal_images(tmp_path: Path) -> None:
+    """Source and build are in other, deeper directories with other names."""
     kernel = ensure_uml(engines.default_kernel(), "fast")
     elsewhere = tmp_path / "another" / "cache-of-kernels"
     (elsewhere / "dl").mkdir(parents=True)

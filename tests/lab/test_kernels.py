@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernels as records, what is built once, and what is taken where a source is gone. No guest."""
+"""Records of kernels, the build cache, and the choice of a kernel whose source is available."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from labkit.errors import LabError
 NEWEST = records.names("uml")[0]
 
 
-def test_a_record_is_a_file(tmp_path: Path) -> None:
-    """One more file is one more kernel, and the newest version comes first, as numbers go."""
+def test_each_record_is_a_file(tmp_path: Path) -> None:
+    """Each file is a kernel. Versions are sorted by number, and the newest is first."""
     (tmp_path / "6.9.toml").write_text('[uml]\nsuites = ["one"]\ndeterministic = true\n')
     (tmp_path / "6.10.toml").write_text('[qemu]\npackages = [["two", "amd64"]]\n')
     found = records.records(tmp_path)
@@ -37,7 +37,7 @@ def test_a_record_is_a_file(tmp_path: Path) -> None:
         ("six", '[uml]\nsuites = ["one"]\n', "six"),
     ],
 )
-def test_a_wrong_record_is_refused_by_name(
+def test_wrong_record_is_refused_by_name(
     tmp_path: Path, name: str, text: str, word: str
 ) -> None:
     path = tmp_path / f"{name}.toml"
@@ -47,12 +47,12 @@ def test_a_wrong_record_is_refused_by_name(
     assert str(path) in str(caught.value)
 
 
-def test_kernels_are_named_in_their_records_only() -> None:
-    """The lab's programs and make take versions from the records: a new one is one file."""
+def test_kernel_versions_are_only_in_their_records() -> None:
+    """The lab's programs and make read versions from the records, so a new one is one file."""
     top = Path(__file__).resolve().parents[2]
     programs = [*(top / "lab" / "labkit").glob("*.py"), top / "Makefile", top / ".ci" / "check",
                 top / "lab" / "boot", top / "lab" / "setup"]
-    # As a value, not where a comment tells why a version wants something.
+    # This matches values, not comments that explain something about a version.
     said = re.compile(r"""["']({})["']|--kernel \d""".format(
         "|".join(map(re.escape, records.records()))))
     found = [f"{path.name}: {line.strip()}" for path in programs
@@ -72,14 +72,14 @@ def test_settings_come_once_and_the_last_one_counts(
 
 
 def test_every_line_of_the_fragments_is_a_setting_or_a_comment() -> None:
-    """CONFIG_X=n, which is no way to write it, would be taken for a value."""
+    """CONFIG_X=n is wrong, because it would count as a value."""
     for path in (kernels.LAB / "config").glob("*.config"):
         for line in path.read_text().splitlines():
             assert not line or line.startswith("# ") or kernels.SETTING.match(line), line
             assert not line.endswith("=n"), line
 
 
-def test_a_comment_needs_no_new_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comment_needs_no_new_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config").mkdir()
     base = tmp_path / "config" / "base.config"
     monkeypatch.setattr(kernels, "LAB", tmp_path)
@@ -92,8 +92,8 @@ def test_a_comment_needs_no_new_kernel(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 WANTED = "CONFIG_A=y\nCONFIG_B=y\n# CONFIG_C is not set\nCONFIG_D=7\n"
-#: What merge_config.sh of 6.12 and of 7.3 print of the same loss of A, C and D, and of E that
-#: only tinyconfig asked for.
+#: Output of merge_config.sh of 6.12 and 7.3 if A, C and D are lost, and E, which only tinyconfig
+#: requested.
 COMPLAINTS = {
     "6.12": """\
 Value of CONFIG_D is redefined by fragment lab.config:
@@ -127,12 +127,12 @@ WARNING: CONFIG_F not in merged config but added in final .config:
 
 
 @pytest.mark.parametrize("said", COMPLAINTS.values(), ids=COMPLAINTS)
-def test_settings_that_a_kernel_rejects_are_in_its_record(said: str) -> None:
+def test_rejected_settings_are_in_the_record_of_a_kernel(said: str) -> None:
     assert kernels.lost_settings(said, WANTED) == {"A", "C", "D"}
 
 
-def test_built_once_however_many_ask(tmp_path: Path) -> None:
-    """All see that it is missing; one builds, the others wait and take what is there."""
+def test_parallel_requests_build_once(tmp_path: Path) -> None:
+    """One process builds, and the others wait for it."""
     all_have_looked, made = threading.Barrier(4), []
     here = threading.local()
 
@@ -166,11 +166,11 @@ def test_interrupted_build_is_repeated(tmp_path: Path) -> None:
         cache.built(tmp_path / "it", broken)
     cache.built(tmp_path / "it", cache.mark)
     assert (tmp_path / "it" / cache.MARK).exists()
-    cache.built(tmp_path / "it", broken)  # not called: it is whole
+    cache.built(tmp_path / "it", broken)  # not called, because the build is complete
 
 
 def test_module_sources_are_the_files_that_kbuild_names() -> None:
-    """And of nothing else: a test that changes builds no modules."""
+    """They include no test, so that a change of a test rebuilds nothing."""
     listed = {str(path.relative_to(modules.ROOT)) for path in modules.module_sources()}
     kbuild = (modules.ROOT / "Kbuild").read_text()
     objects = re.findall(r"^obj-m \+= (\S+)\.o$", kbuild, flags=re.MULTILINE)
@@ -180,7 +180,7 @@ def test_module_sources_are_the_files_that_kbuild_names() -> None:
 
 
 class Archive:
-    """Debian's archive as apt-get and apt-cache show it: suites, and what they hold."""
+    """A simulated Debian archive for apt-get and apt-cache."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -203,11 +203,11 @@ class Archive:
         path.chmod(0o755)
 
     def holds(self, suite: str, *packages: str) -> None:
-        """From now on SUITE is there and has PACKAGES."""
+        """Add a suite with these packages."""
         (self.suites / suite).write_text("".join(f"{name}\n" for name in packages))
 
     def asked(self) -> list[str]:
-        """Suites that apt was asked to update, since the last call."""
+        """Return the suites that apt has updated since the last call."""
         file = self.home / "asked"
         asked = file.read_text().split() if file.exists() else []
         file.unlink(missing_ok=True)
@@ -216,7 +216,7 @@ class Archive:
 
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
-    """An empty archive that nothing reaches yet, and an empty cache."""
+    """Return an unreachable archive, with an empty cache."""
     made = Archive(tmp_path / "archive")
     for room in (sources, fetch):
         monkeypatch.setattr(room, "CACHE", tmp_path / "cache")
@@ -228,7 +228,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
 OWN, *OTHERS = (records.user_mode_of(name).suites for name in records.names("uml"))
 
 
-def test_the_default_kernel_is_taken_while_it_is_there(
+def test_default_kernel_is_used_if_available(
     archive: Archive, capsys: pytest.CaptureFixture[str]
 ) -> None:
     archive.holds(OWN[0], "linux-source-99.1", f"linux-source-{NEWEST}", "linux-source")
@@ -239,7 +239,7 @@ def test_the_default_kernel_is_taken_while_it_is_there(
 def test_newest_available_kernel_replaces_a_missing_one(
     archive: Archive, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Said once; remembered, so that no later run asks; known to --list and to --kernel."""
+    """The message comes once. Later runs, --list and --kernel remember the new version."""
     for suite in OWN:
         archive.holds(suite, "linux-source-99.9", "linux-source-99.10", "linux-source-99.2",
                       "linux-source", "linux-source-rt-99.11")
@@ -254,7 +254,7 @@ def test_newest_available_kernel_replaces_a_missing_one(
     assert capsys.readouterr().err == ""
     assert engines.kernel_names("uml") == (*records.names("uml"), "99.10")
     engines.check(engines.Request(["true"], kernel="99.10"))
-    # Built as the newest that is known, and not promised to give the same bytes.
+    # It is built like the newest known kernel, without a promise of equal bytes.
     known, new = records.user_mode_of(NEWEST), records.user_mode_of("99.10")
     assert (new.suites, new.words, new.config) == (known.suites, known.words, known.config)
     assert not new.deterministic
@@ -273,10 +273,10 @@ def test_older_known_kernel_is_used_if_no_newer_one_boots(
     assert "not been tried" not in said
 
 
-def test_a_suite_out_of_reach_is_asked_again(
+def test_unreachable_suite_is_tried_again(
     archive: Archive, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It may come back, and NEWEST with it; the sentence tells why another is taken."""
+    """The suite may become available again, and NEWEST with it. The message gives the reason."""
     older = records.names("uml")[1]
     archive.holds(OTHERS[0][0], f"linux-source-{older}")
     assert engines.default_kernel() == older
@@ -285,7 +285,7 @@ def test_a_suite_out_of_reach_is_asked_again(
     assert engines.default_kernel() == NEWEST
 
 
-def test_no_network_is_no_reason_for_another_kernel(archive: Archive) -> None:
+def test_without_network_no_other_kernel_is_used(archive: Archive) -> None:
     with pytest.raises(LabError, match=f"cannot fetch Linux {re.escape(NEWEST)}") as caught:
         engines.default_kernel()
     assert f"cannot reach {OWN[0]}" in str(caught.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""labkit's parts that need no guest."""
+"""Parts of labkit that need no guest."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_sources_classic(tmp_path: Path) -> None:
         "deb [arch=amd64 signed-by=/k.gpg] http://mirror.example/debian/ trixie main contrib\n"
     )
     assert fetch.mirror(False, tmp_path) == fetch.Mirror("http://mirror.example/debian", "/k.gpg")
-    # No security archive is listed: it is looked for beside the main one.
+    # Without a security archive in the list, it is expected next to the main one.
     assert fetch.mirror(True, tmp_path).uri == "http://mirror.example/debian-security"
 
 
@@ -142,7 +142,7 @@ def test_orders_refuse_nul(tmp_path: Path) -> None:
     ],
 )
 def test_verdict(tmp_path: Path, status: str, log: str, timed_out: bool, wanted: int) -> None:
-    """A clean status counts only with a clean kernel; a report explains a time limit."""
+    """Status 0 needs a kernel without reports. A report also explains a time limit."""
     if status:
         (tmp_path / "status").write_text(status)
     (tmp_path / "log").write_text(log)
@@ -218,14 +218,14 @@ def refuses(*command: str) -> bool:
 
 @pytest.mark.parametrize("without", [[], ["setpriv", "--bounding-set=-sys_admin"]])
 def test_memory_is_of_huge_pages(without: list[str]) -> None:
-    """As root, and as one who may only be root in a namespace of users."""
+    """This runs as root, and as root of a user namespace."""
     shmem = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
     if not shmem.exists() or "[deny]" in shmem.read_text():
         pytest.skip("this machine has no huge pages in a tmpfs")
     if without and os.geteuid():
-        pytest.skip("not root: the other run tells")
+        pytest.skip("needs root; the other case covers user namespaces")
     if (without or os.geteuid()) and refuses(*without, "unshare", "-Ur", "true"):
-        pytest.skip("no namespaces of users here")
+        pytest.skip("this machine allows no user namespaces")
     done = subprocess.run(
         [*without, sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True,
         env={"LD_PRELOAD": str(modules.ensure_helpers() / "huge.so")},
@@ -233,11 +233,11 @@ def test_memory_is_of_huge_pages(without: list[str]) -> None:
     assert int(done.stdout) > 0
 
 
-def test_memory_is_there_without_leave_for_huge_pages() -> None:
-    """No root, and no namespaces of users either: the file is where it was to be."""
+def test_memory_works_without_permission_for_huge_pages() -> None:
+    """Without root and without user namespaces, the file is in its usual place."""
     script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     if refuses("unshare", "-Ur", "true"):
-        pytest.skip("no namespaces of users here, in which to forbid them")
+        pytest.skip("this machine allows no user namespaces, so they cannot be forbidden")
     done = subprocess.run(
         ["unshare", "-Ur", "sh", "-c", script, "sh", sys.executable, "-c", MEMORY],
         capture_output=True, text=True, check=True,
@@ -247,7 +247,7 @@ def test_memory_is_there_without_leave_for_huge_pages() -> None:
 
 
 def test_mount_point(tmp_path: Path) -> None:
-    """Made where it can be, left where it is; else the error says what to do."""
+    """An existing mount point stays, a missing one is created, or the error says what to do."""
     for _ in range(2):
         uml.mount_point(tmp_path / "modules")
     assert (tmp_path / "modules").is_dir()
@@ -263,7 +263,7 @@ def test_cache_is_where_the_user_keeps_such_things(tmp_path: Path) -> None:
     assert paths.cache_directory({**xdg, "LAB_CACHE": str(tmp_path / "k")}) == tmp_path / "k"
 
 
-def test_damage_is_noticed(tmp_path: Path) -> None:
+def test_damaged_cache_is_noticed(tmp_path: Path) -> None:
     place = tmp_path / "kernel"
     (place / "a dir").mkdir(parents=True)
     (place / "a dir" / "file").write_text("12345")
@@ -286,7 +286,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 def test_one_byte_of_the_image_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a cache as older labs wrote it, which gets its digests without a build."""
+    """Caches of older labs have no digests, and get them without a build."""
     module = tmp_path / "installed" / "lib" / "one.ko"
     module.parent.mkdir(parents=True)
     module.write_bytes(b"module")
@@ -316,7 +316,7 @@ def test_one_byte_of_the_image_is_noticed(
     assert not image.exists()
 
 
-def test_an_altered_module_is_built_anew(
+def test_altered_module_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[Path] = []
@@ -340,7 +340,7 @@ def test_an_altered_module_is_built_anew(
 
 
 def test_moved_kernel_counts_as_damaged(tmp_path: Path) -> None:
-    """Kernel builds write their place down."""
+    """Kernel builds contain their path."""
     (tmp_path / "kernel").mkdir()
     cache.write_manifest(tmp_path / "kernel")
     (tmp_path / "kernel").rename(tmp_path / "moved")
@@ -379,10 +379,10 @@ STARTED = "[    3.81] Run /init as init process\n"
 @pytest.mark.parametrize(
     ("logs", "kvm", "boots", "status"),
     [
-        ([OOPS, STARTED], False, 2, 0),  # emulation tripped: nothing had run
-        ([OOPS, OOPS], False, 2, 70),  # once more, and no more than that
-        ([STARTED + OOPS], False, 1, 70),  # a process ran: whoever did that answers for it
-        ([OOPS], True, 1, 70),  # no emulation, no excuse
+        ([OOPS, STARTED], False, 2, 0),  # an error of the emulation, before any process ran
+        ([OOPS, OOPS], False, 2, 70),  # only one repetition
+        ([STARTED + OOPS], False, 1, 70),  # a process ran, so it may be the cause
+        ([OOPS], True, 1, 70),  # with KVM there is no emulation
         (["[ 1.0] Oops: 0002 [#1] SMP\n"], False, 1, 70),
         ([STARTED], False, 1, 0),
     ],

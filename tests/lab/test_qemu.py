@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Stock Debian kernels give the same guarantees; few guests do much, for they boot slowly."""
+"""Debian's kernels under QEMU give the same guarantees. A guest tests much, as boots are slow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AWKWARD = ["", "two words", "it's", 'say "hi"', "$HOME", "new\nline", "*", "Ã© â
 
 @pytest.fixture(scope="session")
 def qemu(lab: Lab) -> Lab:
-    """lab/boot with the QEMU engine."""
+    """Return a function that runs lab/boot with QEMU."""
 
     def run(*arguments: str | bytes) -> Done:
         return lab("--engine", "qemu", "--time-limit", "900", *arguments, timeout=1000)
@@ -34,8 +34,8 @@ def qemu(lab: Lab) -> Lab:
 
 
 @pytest.mark.parametrize("kernel", records.names("qemu"))
-def test_stock(qemu: Lab, kernel: str, tmp_path: Path) -> None:
-    """Arguments, output, files, modules, status: one guest answers for all of them."""
+def test_stock_kernel_works_like_the_labs(qemu: Lab, kernel: str, tmp_path: Path) -> None:
+    """One guest tests arguments, output, files, modules and status."""
     script = f"""
         uname -r
         modprobe -n --show-depends sch_qsdrr | grep -q extra/sch_qsdrr.ko || exit 10
@@ -60,8 +60,8 @@ def test_stock(qemu: Lab, kernel: str, tmp_path: Path) -> None:
     assert not Path("/etc/lab-was-here").exists()
 
 
-def test_oops(qemu: Lab) -> None:
-    """A crash of the stock kernel is told apart from a command that fails."""
+def test_crash_differs_from_a_failing_command(qemu: Lab) -> None:
+    """A crash of the stock kernel has its own exit status."""
     done = qemu("--", "sh", "-c", "echo c > /proc/sysrq-trigger")
     assert done.returncode == 70
     assert b"kernel log: " in done.stderr
@@ -75,7 +75,7 @@ def test_time_limit(qemu: Lab) -> None:
 
 
 def test_interrupted(lab: Lab, leftovers: Callable[[str], list[str]]) -> None:
-    """Ctrl-C in mid-boot leaves nothing behind."""
+    """Ctrl-C during the boot leaves nothing behind."""
     boot = subprocess.Popen(
         [str(ROOT / "lab" / "boot"), "--engine", "qemu", "--", "sleep", "1000"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -91,10 +91,10 @@ def test_interrupted(lab: Lab, leftovers: Callable[[str], list[str]]) -> None:
     assert leftovers(marker) == []
 
 
-def test_instruction_count(qemu: Lab) -> None:
-    """Under --icount sleeping takes the guest's time and none of the host's."""
-    # A guest that waits for the host to read a file goes on from timer to timer, seconds each. So
-    # one process sleeps and looks at the time, and has done both before: nothing is read between.
+def test_sleep_takes_no_time_with_icount(qemu: Lab) -> None:
+    """With --icount, sleeping takes time in the guest but not on the host."""
+    # While the host reads a file for the guest, the guest's clock jumps by seconds. So one process
+    # sleeps and reads the clock twice. The second time nothing more needs to be read from disk.
     script = ("from time import monotonic, sleep\n"
               "for length in (0.01, 2000):\n"
               "    began = monotonic()\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`lab/boot --shell`: a person at a terminal, in the guest."""
+"""`lab/boot --shell` gives an interactive shell in the guest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = sorted(path.stem for path in ROOT.glob("sch_*.c") if not path.name.endsw
 
 
 class Person:
-    """Sits at a terminal of 30 rows and 100 columns and has typed lab/boot."""
+    """A simulated user of lab/boot, at a terminal of 30 rows and 100 columns."""
 
     def __init__(self, *arguments: str) -> None:
         self.screen, keyboard = os.openpty()
@@ -40,11 +40,11 @@ class Person:
         self.seen = ""
 
     def types(self, text: str) -> None:
-        """Press the keys of TEXT."""
+        """Type TEXT."""
         os.write(self.screen, text.encode())
 
     def reads(self, pattern: str, limit: float = 300) -> re.Match[str]:
-        """Wait until PATTERN is on the screen, after what was read before."""
+        """Wait until PATTERN appears on the screen, after everything read before."""
         end = time.monotonic() + limit
         while not (found := re.search(pattern, self.seen)):
             left = end - time.monotonic()
@@ -55,7 +55,7 @@ class Person:
         return found
 
     def leaves(self) -> int:
-        """lab/boot's exit status; the terminal must be as it was."""
+        """Return lab/boot's exit status. The terminal's settings must be as before."""
         status = self.boot.wait(60)
         assert termios.tcgetattr(self.keyboard) == self.before
         return status
@@ -63,7 +63,7 @@ class Person:
 
 @pytest.fixture
 def sit(lab: Lab) -> Iterator[Callable[..., Person]]:
-    """A person at a terminal; whoever does not get up is thrown out."""
+    """Return a function that starts lab/boot at a terminal. It is killed after the test."""
     people: list[Person] = []
 
     def start(*arguments: str) -> Person:
@@ -78,8 +78,8 @@ def sit(lab: Lab) -> Iterator[Callable[..., Person]]:
         os.close(person.keyboard)
 
 
-def test_a_shell_has_all_that_a_command_has(sit: Callable[..., Person]) -> None:
-    """Modules loaded, root, the checkout, a terminal of the right size, and its exit status."""
+def test_shell_has_the_same_environment_as_a_command(sit: Callable[..., Person]) -> None:
+    """Modules are loaded, the user is root in the checkout, and the terminal's size is right."""
     person = sit("--shell")
     person.reads(r"lab:.*# ")
     person.types("echo $(id -u) $PWD $LAB_CLOCK $(stty size)\n")
@@ -93,7 +93,7 @@ def test_a_shell_has_all_that_a_command_has(sit: Callable[..., Person]) -> None:
 
 
 def test_keys_act_in_the_guest(sit: Callable[..., Person]) -> None:
-    """Ctrl-C ends the command there and not the lab; Ctrl-D ends the shell."""
+    """Ctrl-C ends the command in the guest but not the lab. Ctrl-D ends the shell."""
     person = sit("--shell")
     person.reads(r"lab:.*# ")
     person.types("echo be''gun; cat\n")
@@ -104,14 +104,14 @@ def test_keys_act_in_the_guest(sit: Callable[..., Person]) -> None:
     person.reads(r"lab:.*# ")
     person.types("echo status $?\n")
     person.reads(r"\nstatus 130\r\n")
-    # An end of file that comes before the shell reads again is lost when it sets the terminal.
+    # An end of file is lost if it comes before the shell has set up the terminal again.
     person.reads(r"lab:.*# ")
     person.types("\x04")
     assert person.leaves() == 0
 
 
-def test_another_command_has_the_terminal(sit: Callable[..., Person]) -> None:
-    """To its last word; what is typed and never read is no reason to stay."""
+def test_other_command_can_use_the_terminal(sit: Callable[..., Person]) -> None:
+    """All its output arrives, and unread input does not prevent the end."""
     person = sit("--shell", "--", "sh", "-c", "read x; seq 500; echo last $x; exit 3")
     person.types("one\ntwo\nthree")
     person.reads(r"499\r\n500\r\nlast one\r\n")
@@ -127,10 +127,10 @@ def test_kernel_report_is_printed_on_the_terminal(
 
 
 @pytest.mark.parametrize("how", ["escape", "signal"])
-def test_a_guest_that_no_longer_answers_can_be_left(
+def test_guest_that_does_not_answer_can_be_left(
     sit: Callable[..., Person], leftovers: Callable[[str], list[str]], how: str
 ) -> None:
-    """By Ctrl-] three times, or by a signal; no process stays and the terminal is as it was."""
+    """Ctrl-] three times or a signal ends it. No process stays, and the terminal is restored."""
     script = "stty -isig; trap '' INT QUIT HUP; echo deaf; while :; do sleep 100; done"
     person = sit("--shell", "--", "sh", "-c", script)
     person.reads(r"deaf\r\n")
@@ -145,13 +145,13 @@ def test_a_guest_that_no_longer_answers_can_be_left(
     assert leftovers(marker) == []
 
 
-def test_virtual_time_has_no_shell(sit: Callable[..., Person]) -> None:
+def test_shell_with_the_virtual_clock_is_refused(sit: Callable[..., Person]) -> None:
     person = sit("--shell", "--clock", "virtual")
     person.reads("wall clock")
     assert person.leaves() == 69
 
 
-def test_a_shell_needs_a_terminal(call: Lab) -> None:
+def test_shell_needs_a_terminal(call: Lab) -> None:
     done = call("--shell")
     assert done.returncode == 69
     assert b"needs a terminal" in done.stderr

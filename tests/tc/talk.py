@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Speaks to the kernel about a discipline directly, as no tc does: run in the lab, as root.
+"""Send netlink requests about disciplines to the kernel, without tc. Runs in the lab as root.
 
-Its argument: a list of [kind, {attribute: hexadecimal}, "add" or "change"]. Standard output: for
-each, what the kernel said: [error, message], and the attributes of a dump after it.
+The argument is a list of [kind, {attribute: hexadecimal}, "add" or "change"]. The output has a line
+for each: the kernel's [error, message], and the attributes of a dump after it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ ROOT, HANDLE, LO = 0xFFFFFFFF, 0x10000, 1
 
 
 def attribute(kind: int, content: bytes) -> bytes:
-    """One attribute, padded."""
+    """Return a netlink attribute with padding."""
     return struct.pack("=HH", 4 + len(content), kind) + content + bytes(-len(content) % 4)
 
 
 def attributes(data: bytes) -> dict[int, bytes]:
-    """Attributes by type."""
+    """Return netlink attributes by type."""
     found = {}
     while len(data) >= 4:
         length, kind = struct.unpack_from("=HH", data)
@@ -35,7 +35,7 @@ def attributes(data: bytes) -> dict[int, bytes]:
 
 
 def ask(sock: socket.socket, kind: int, flags: int, payload: bytes = b"") -> list[bytes]:
-    """Send a request; the messages that come back."""
+    """Send a request. Returns the kernel's messages."""
     tcmsg = struct.pack("=BBHiIII", 0, 0, 0, LO, HANDLE, ROOT, 0)
     length = 16 + len(tcmsg) + len(payload)
     sock.send(struct.pack("=IHHII", length, kind, REQUEST | flags, 1, 0) + tcmsg + payload)
@@ -53,14 +53,14 @@ def ask(sock: socket.socket, kind: int, flags: int, payload: bytes = b"") -> lis
 
 
 def outcome(answer: bytes) -> tuple[int, str]:
-    """Error and message of an acknowledgement."""
+    """Return error and message of an acknowledgement."""
     error = struct.unpack_from("=i", answer, 16)[0]
     extra = attributes(answer[16 + 4 + 16 :]) if len(answer) > 36 else {}
     return -error, extra.get(1, b"\0")[:-1].decode()
 
 
 def main() -> None:
-    """One answer a line."""
+    """Print one answer per line."""
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
     sock.setsockopt(SOL_NETLINK, EXT_ACK, 1)
     sock.setsockopt(SOL_NETLINK, CAP_ACK, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The man pages against the lists of options and statistics."""
+"""The man pages agree with the lists of options and statistics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aqmlab.qdiscs import interface
 TOP = Path(__file__).resolve().parents[2]
 KINDS = interface.kinds()
 
-# Suffixes of the numbers in a tag, in the unit of the list.
+# Factors of suffixes in the man pages, relative to the unit in the list.
 UNITS = {
     "TIME": {"ms": 1000, "s": 1_000_000},
     "BYTES": {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30},

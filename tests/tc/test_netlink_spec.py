@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The netlink spec that `make spec` writes: the kernel tree's own tool reads it, configures the
-disciplines by it, and shows what tc shows."""
+"""The netlink spec that `make spec` writes works with the kernel's own tool, ynl.
+
+ynl reads the spec, configures the disciplines, and shows the same values as tc.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from aqmlab.qdiscs import interface
 from tests.selftests import KINDS, TOP, Kind, every_kind
 
 MEMORY = 1_000_000
-#: What tc shows of any qdisc.
+#: Keys that tc shows for any qdisc.
 CORE = frozenset((
     "kind", "handle", "root", "refcnt", "options", "bytes", "packets", "drops", "overlimits",
      "requeues", "backlog", "qlen",
@@ -32,7 +34,7 @@ Node = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def source() -> Path:
-    """The source of the lab's kernel, which has the schema and the tool."""
+    """Return the source tree of the lab's kernel, which contains the schema and ynl."""
     return ensure_source(default_kernel()).tree
 
 
@@ -48,7 +50,7 @@ def schema_of(source: Path) -> Path:
     return source / "Documentation" / "netlink" / "netlink-raw.yaml"
 
 
-def test_it_follows_the_kernels_schema(written: Path, source: Path) -> None:
+def test_spec_follows_the_kernels_schema(written: Path, source: Path) -> None:
     schema = yaml.safe_load(schema_of(source).read_text())
     spec = yaml.safe_load(written.read_text())
     jsonschema.Draft7Validator(schema).validate(spec)
@@ -56,8 +58,8 @@ def test_it_follows_the_kernels_schema(written: Path, source: Path) -> None:
     assert described == {kind.name for kind in KINDS}
 
 
-# Of each kind: made by ynl with a memory limit, read back by tc and by ynl; then a value that the
-# kernel refuses.
+# For each kind: ynl creates a qdisc with a memory limit, tc and ynl show it, and then ynl sends a
+# value that the kernel refuses.
 GUEST = r"""
 set -e
 ip link add d0 type dummy
@@ -87,7 +89,7 @@ done
 
 @pytest.fixture(scope="module")
 def answers(written: Path, source: Path) -> dict[tuple[str, str], str]:
-    """What the guest said, by kind and by who said it."""
+    """Return the guest's output, by kind and by program."""
     spec = TOP / "build" / "netlink" / f"{os.getpid()}.yaml"
     spec.parent.mkdir(parents=True, exist_ok=True)  # the guest has another /tmp
     spec.write_text(written.read_text())
@@ -105,20 +107,20 @@ def answers(written: Path, source: Path) -> dict[tuple[str, str], str]:
 
 
 def ours(text: str, kind: Kind) -> Node:
-    """The one object of KIND in a JSON array."""
+    """Return the only object of a kind in a JSON array."""
     (found,) = (row for row in json.loads(text) if row["kind"] == kind.name)
     return found
 
 
 @every_kind
-def test_it_configures(answers: dict[tuple[str, str], str], kind: Kind) -> None:
+def test_ynl_configures_a_qdisc(answers: dict[tuple[str, str], str], kind: Kind) -> None:
     for who, name in (("tc", "memory_limit"), ("ynl", "memory-limit")):
         assert ours(answers[kind.name, who], kind)["options"][name] == MEMORY
     assert ours(answers[kind.name, "tc"], kind)["options"]["given"] == ["memory_limit"]
 
 
 @every_kind
-def test_it_shows_the_options_in_force_and_which_were_given(
+def test_ynl_shows_the_options_in_force_and_which_were_given(
     answers: dict[tuple[str, str], str], kind: Kind
 ) -> None:
     tc = ours(answers[kind.name, "tc_card"], kind)["options"]
@@ -138,19 +140,19 @@ def test_it_shows_the_options_in_force_and_which_were_given(
 
 
 @every_kind
-def test_it_shows_each_statistic_as_tc_does(
+def test_ynl_shows_each_statistic_like_tc(
     answers: dict[tuple[str, str], str], kind: Kind
 ) -> None:
     tc = ours(answers[kind.name, "tc"], kind)
     shown = ours(answers[kind.name, "ynl"], kind)["stats2"]["app"]
-    # tc prints fractions and fixed-point numbers as what they mean, netlink has them as they are.
+    # tc converts fractions and fixed-point numbers. ynl shows the raw values.
     plain = {s.name for s in interface.read(kind.name).qdisc
              if s.show in ("EVENTS", "COUNT", "BYTES", "NS", "US")}  # fmt: skip
     same = {name: value for name, value in tc.items() if type(value) is int and name in plain}
     assert len(same) > 10
     known = {name: shown.get(name.replace("_", "-")) for name in tc if name not in CORE}
     assert None not in known.values()
-    assert len(known) > len(shown) - 3  # two of the header
+    assert len(known) > len(shown) - 3  # two are in the header
     assert known["memory_limit"] == MEMORY
     assert {name: known[name] for name in known if name in same} == {
         name: same[name] for name in known if name in same
@@ -158,7 +160,7 @@ def test_it_shows_each_statistic_as_tc_does(
 
 
 @every_kind
-def test_it_names_classes(answers: dict[tuple[str, str], str], kind: Kind) -> None:
+def test_ynl_shows_classes(answers: dict[tuple[str, str], str], kind: Kind) -> None:
     handles = re.findall(r"class \w+ 1:(\w+)", answers[kind.name, "tc_classes"])
     shown = json.loads(answers[kind.name, "classes"])
     assert [row["handle"] for row in shown] == [0x10000 + int(minor, 16) for minor in handles]
@@ -168,7 +170,7 @@ def test_it_names_classes(answers: dict[tuple[str, str], str], kind: Kind) -> No
 
 
 @every_kind
-def test_a_refusal_names_the_option(answers: dict[tuple[str, str], str], kind: Kind) -> None:
+def test_refusal_names_the_option(answers: dict[tuple[str, str], str], kind: Kind) -> None:
     said = answers[kind.name, "refused"]
     assert "split_gso must be 0 to 1" in said  # the kernel's words
     assert f".options({kind.name}).split-gso" in said  # and the attribute, by the spec

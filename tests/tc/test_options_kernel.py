@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel itself says to options, asked without tc, which would have refused them."""
+"""The kernel's own checks of options. They are tested without tc, which would refuse first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = sorted(
     if "<aqm/options.h>" in path.read_text()
 )
 WIDTHS = {"FLAG": "B", "CHOICE": "B", "RATE": "Q", "CODEPOINTS": "Q"}
-GIVEN = 2  # the attribute of every discipline that says which options were given
+GIVEN = 2  # attribute of every discipline with the mask of given options
 GREATEST = {"B": 2**8 - 1, "I": 2**32 - 1, "Q": 2**64 - 1}
 
 Answer = tuple[int, str, dict[str, str]]
@@ -38,7 +38,7 @@ def packed(option: interface.Option, value: int) -> str:
 
 
 def talk(asked: list[tuple[str, dict[int, str], str]]) -> list[Answer]:
-    """One boot for all that is asked."""
+    """Send all requests in one boot."""
     script = f'modprobe -a {" ".join("sch_" + k for k in KINDS)}; exec "$@"'
     done = subprocess.run(
         [TOP / "lab" / "boot", "--", "sh", "-c", script, "sh", sys.executable, TALK,
@@ -52,11 +52,11 @@ def talk(asked: list[tuple[str, dict[int, str], str]]) -> list[Answer]:
 
 
 def numbers(kind: str) -> list[interface.Option]:
-    """The options whose range is one of numbers."""
+    """Return the options with a numeric range."""
     return [o for o in interface.read(kind).options if o.type not in ("CODEPOINTS", "MASKED")]
 
 
-def test_the_kernel_names_the_option_and_its_range() -> None:
+def test_kernel_names_the_option_and_its_range() -> None:
     asked, expected = [], []
     for kind in KINDS:
         for option in numbers(kind):
@@ -71,17 +71,17 @@ def test_the_kernel_names_the_option_and_its_range() -> None:
         where = f"{option.name} {value}: {message}"
         assert error == errno.EINVAL, where
         assert f"{option.name} must be {option.least} to {option.greatest}" in message, where
-        assert shown == {}, f"{where}: it is there all the same"
+        assert shown == {}, f"{where}: refused, but the qdisc exists"
 
 
 def given(shown: dict[str, str]) -> set[int]:
-    """The attributes that the mask of a dump says were given."""
+    """Return the attributes that are in the mask of a dump."""
     mask = int.from_bytes(bytes.fromhex(shown[str(GIVEN)]), sys.byteorder)
     return {number for number in range(64) if mask >> number & 1}
 
 
-def test_a_dump_has_the_values_given_and_says_which_they_are() -> None:
-    """Nothing given, then each option alone."""
+def test_dump_has_the_given_values_and_their_mask() -> None:
+    """Test without options, and with each option alone."""
     asked = []
     for kind in KINDS:
         asked.append((kind, {}, "add"))
@@ -91,7 +91,7 @@ def test_a_dump_has_the_values_given_and_says_which_they_are() -> None:
     answers = talk(asked)
     taken = 0
     for (kind, sent, _), (error, message, shown) in zip(asked, answers, strict=True):
-        # What does not fit the other options is refused for that; never for its range.
+        # A value in range may still conflict with other options.
         if error:
             assert error == errno.EINVAL, message
             assert " must be " not in message or " to " not in message, (kind, sent, message)
@@ -104,7 +104,7 @@ def test_a_dump_has_the_values_given_and_says_which_they_are() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_given_can_be_derived_again(kind: str) -> None:
+def test_given_option_can_be_derived_again(kind: str) -> None:
     limit = next(o for o in numbers(kind) if o.name == "limit")
     flag = next(o for o in numbers(kind) if o.type == "FLAG")
     on, off = packed(flag, 1), packed(flag, 0)
@@ -122,8 +122,8 @@ def test_what_was_given_can_be_derived_again(kind: str) -> None:
     assert values[3] != packed(limit, 400)
 
 
-def test_a_dump_sent_back_configures_the_same_and_leaves_derived_what_was() -> None:
-    """Also to a qdisc that was configured otherwise; the bandwidth moves the limit afterwards."""
+def test_dump_that_is_sent_back_restores_the_qdisc() -> None:
+    """It also does so for a qdisc with other options. Derived values still follow the rate."""
     pairs = {kind: {o.name: o for o in numbers(kind)} for kind in KINDS}
 
     def rate(kind: str, value: int) -> dict[int, str]:

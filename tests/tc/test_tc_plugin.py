@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tc plugins as their users meet them: in the real tc, and in one that exports little.
+"""The tc plugins in the distribution's tc, and in one that exports few functions.
 
-No kernel takes part: ``kernel.c``, loaded before tc, keeps the discipline that tc asks for and
-shows it again.
+No kernel is involved. ``kernel.c`` is preloaded into tc, stores the discipline that tc creates, and
+returns it when tc asks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 @dataclass(frozen=True)
 class Tc:
-    """tc, with its plugins and without a kernel; ``state`` is the discipline it has set up."""
+    """tc with our plugins and without a kernel. ``state`` is the file with the discipline."""
 
     plugins: Path
     kernel: Path
@@ -55,15 +55,15 @@ class Tc:
         return self.run("qdisc", "add", "dev", "lo", "root", "handle", "1:", kind, *words.split())
 
     def refusal(self, kind: str, words: str) -> str:
-        """What tc says about a command that it refuses without sending anything."""
+        """Return tc's error message for a command that it refuses without sending anything."""
         self.state.unlink(missing_ok=True)
         done = self.add(kind, words)
         assert done.returncode == 1, words
-        assert not self.state.exists(), f"{words}: sent all the same"
+        assert not self.state.exists(), f"{words}: refused, but sent"
         return done.stderr
 
     def options(self, kind: str, words: str) -> str:
-        """The options that tc shows for what it has sent, in text."""
+        """Return the options that tc then shows as text."""
         done = self.add(kind, words)
         assert done.returncode == 0, f"{words}: {done.stderr}"
         text = self.run("qdisc", "show").stdout
@@ -72,12 +72,12 @@ class Tc:
         return text.removeprefix(head).strip()
 
     def json(self, **extra: str) -> dict[str, Any]:
-        """What tc shows of the discipline that it has sent, in JSON."""
+        """Return what tc then shows of the discipline in JSON."""
         (shown,) = json.loads(self.run("-s", "-j", "qdisc", "show", **extra).stdout)
         return dict(shown)
 
     def sent(self, kind: str, words: str) -> dict[int, bytes]:
-        """The attributes of TCA_OPTIONS that tc has sent."""
+        """Return the attributes of TCA_OPTIONS that tc has sent."""
         assert self.add(kind, words).returncode == 0, words
         message = self.state.read_bytes()
         outer = attributes(message[16 + 20 :])
@@ -85,7 +85,7 @@ class Tc:
 
 
 def attributes(data: bytes) -> dict[int, bytes]:
-    """Netlink attributes by type."""
+    """Return netlink attributes by type."""
     found = {}
     while data:
         length, kind = struct.unpack_from("=HH", data)
@@ -96,7 +96,7 @@ def attributes(data: bytes) -> dict[int, bytes]:
 
 
 def set_up(tc: Tc, kind: str, options: dict[int, bytes]) -> None:
-    """Let tc find a discipline with these attributes."""
+    """Store a discipline with these attributes for tc."""
 
     def attribute(number: int, content: bytes) -> bytes:
         return struct.pack("=HH", 4 + len(content), number) + content + bytes(-len(content) % 4)
@@ -107,7 +107,7 @@ def set_up(tc: Tc, kind: str, options: dict[int, bytes]) -> None:
 
 
 def build(output: Path, *words: str | Path, cc: str = "cc") -> None:
-    """Compile a test's program."""
+    """Compile a program for a test."""
     subprocess.run([cc, *WARNINGS, "-o", output, *words], check=True)
 
 
@@ -120,7 +120,7 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """kernel.so and small_tc; and the plugins once more, under sanitizers."""
+    """Build kernel.so, small_tc, and the plugins with sanitizers."""
     where = tmp_path_factory.mktemp("programs")
     build(where / "kernel.so", "-fPIC", "-shared", HERE / "kernel.c", "-ldl")
     build(where / "small_tc", *SANITIZERS, f"-I{TC}", f"-Wl,--dynamic-list={HERE}/openwrt.list",
@@ -137,10 +137,10 @@ def tc(plugins: Path, programs: Path, tmp_path: Path) -> Tc:
     return Tc(plugins, programs / "kernel.so", programs / "small_tc", tmp_path / "state")
 
 
-# ---- what is typed ----
+# ---- input ----
 
-# (kind, words, as shown): units, percentages, hexadecimal and names are understood, and shown
-# in the largest unit that loses nothing. What was not given is not shown.
+# (kind, words, output). Input may have units, percentages, hexadecimal numbers and names. tc prints
+# the largest unit without rounding, and only options that were given.
 UNDERSTOOD = [
     ("qsdrr", "", ""),
     ("qsdrr", "limit 100", "limit 100p"),
@@ -183,12 +183,12 @@ UNDERSTOOD = [
 
 
 @pytest.mark.parametrize(("kind", "words", "shown"), UNDERSTOOD)
-def test_what_is_typed_is_understood_and_shown(kind: str, words: str, shown: str, tc: Tc) -> None:
+def test_input_is_parsed_and_shown(kind: str, words: str, shown: str, tc: Tc) -> None:
     assert tc.options(kind, words) == shown
 
 
-def test_what_was_not_given_is_shown_behind_auto_and_stays_derived(tc: Tc) -> None:
-    """A kernel's dump: all values in force, and masks of those given and of those assumed."""
+def test_derived_options_are_shown_after_auto(tc: Tc) -> None:
+    """The kernel's dump has all values in force, and masks of given and assumed ones."""
     number = {option.name: option.attribute for option in interface.read("chokex").options}
 
     def mask(*names: str) -> bytes:
@@ -212,7 +212,7 @@ def test_what_was_not_given_is_shown_behind_auto_and_stays_derived(tc: Tc) -> No
     }  # fmt: skip
 
 
-def test_a_rate_beyond_64_bits_of_bits_is_shown_in_bytes(tc: Tc) -> None:
+def test_rate_that_overflows_in_bits_is_shown_in_bytes(tc: Tc) -> None:
     tc.add("chokex", "bandwidth 8mbit")
     greatest = struct.pack("=Q", 2**63 - 1)
     tc.state.write_bytes(tc.state.read_bytes().replace(struct.pack("=Q", 1_000_000), greatest))
@@ -276,14 +276,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("kind", "words", "message"), REFUSED)
-def test_what_is_wrong_is_refused_in_words(kind: str, words: str, message: str, tc: Tc) -> None:
+def test_wrong_input_is_refused_with_a_message(kind: str, words: str, message: str, tc: Tc) -> None:
     said = tc.refusal(kind, words)
     assert message in said
     assert said.startswith((f"{kind}: ", '"bandwidth'))
     assert said.count("\n") <= 2
 
 
-def test_a_percentage_is_of_the_devices_speed(tc: Tc) -> None:
+def test_percentage_is_relative_to_the_devices_speed(tc: Tc) -> None:
     words = ["qdisc", "add", "dev", "lo", "root", "handle", "1:", "2regionred", "bandwidth"]
     for percent, mbit in (("95%", 950), ("0.5%", 5), ("100%", 1000)):
         assert tc.run(*words, percent, TC_SPEED="1000").returncode == 0
@@ -293,7 +293,7 @@ def test_a_percentage_is_of_the_devices_speed(tc: Tc) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_help_tells_all(kind: str, tc: Tc) -> None:
+def test_help_lists_all_options(kind: str, tc: Tc) -> None:
     said = tc.refusal(kind, "help")
     assert said.startswith(f"Usage: ... {kind} ")
     assert said.endswith(f"\nman tc-{kind}\n")
@@ -317,14 +317,14 @@ def test_help_tells_all(kind: str, tc: Tc) -> None:
 
 
 def values(option: interface.Option, rng: random.Random) -> int:
-    """A value that the option may have: a corner, or any."""
+    """Return an allowed value of an option, often an extreme one."""
     middle = rng.randint(option.least, option.greatest)
     small = min(option.greatest, option.least + rng.randint(0, 999))
     return rng.choice([option.least, option.greatest, small, middle])
 
 
 def word(option: interface.Option, value: int) -> str:
-    """VALUE as a person might type it, by the unit that the list of options names."""
+    """Return a value as a user would type it, in the unit of the list of options."""
     match option.type:
         case "FLAG":
             return "" if value else "no"
@@ -348,7 +348,7 @@ def word(option: interface.Option, value: int) -> str:
 
 
 def packed(option: interface.Option, value: int) -> bytes:
-    """The attribute that must be sent for VALUE."""
+    """Return the attribute that tc must send for a value."""
     match option.type:
         case "FLAG" | "CHOICE":
             return struct.pack("=B", value)
@@ -362,7 +362,7 @@ def packed(option: interface.Option, value: int) -> bytes:
 
 
 def line(options: Sequence[interface.Option], given: dict[str, int]) -> str:
-    """The words for some options."""
+    """Return the words for some options."""
     words = []
     for option in options:
         if option.name in given:
@@ -376,7 +376,7 @@ def line(options: Sequence[interface.Option], given: dict[str, int]) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_value_is_sent_exactly_and_what_is_shown_means_the_same(kind: str, tc: Tc) -> None:
+def test_values_are_sent_exactly_and_the_output_is_valid_input(kind: str, tc: Tc) -> None:
     seed = 20
     rng = random.Random(f"{kind} {seed}")
     options = interface.read(kind).options
@@ -394,7 +394,7 @@ def test_any_value_is_sent_exactly_and_what_is_shown_means_the_same(kind: str, t
 
 def check_json(shown: dict[str, Any], chosen: list[interface.Option],
                given: dict[str, int]) -> None:
-    """JSON has plain numbers in base units, and fractions that read back as the same."""
+    """Check JSON: numbers have base units, and fractions are exact when read back."""
     names = [option.name for option in chosen]
     if "mark" in names:
         names.insert(names.index("mark") + 1, "mark_mask")
@@ -428,7 +428,7 @@ def stats_file(tmp_path: Path, kind: str, which: int, data: bytes) -> Path:
 
 
 def test_statistics_in_text_have_units(tc: Tc, tmp_path: Path) -> None:
-    """2regionred's, laid out here by hand: packets, times, rates, bytes, and a phase by name."""
+    """The statistics of 2regionred have packets, times, rates, bytes, and a phase with a name."""
     common = struct.pack("=6Q4I5Q", 12_500_000, 1_500_000, 1_500_000, 999, 2_000_000_000, 4_096,
                          125, 0, 3_145_728, 3, 4, 5, 6, 7, 8)  # fmt: skip
     own = struct.pack("=4Q", 3 << 31, 10 << 32, 1, 83 << 32)
@@ -459,11 +459,11 @@ def test_statistics_in_text_have_units(tc: Tc, tmp_path: Path) -> None:
 def test_every_statistic_is_shown_under_its_name(
     kind: str, which: int, tc: Tc, tmp_path: Path
 ) -> None:
-    """Each member of the struct has a value of its own, and is found by the compiler's offset."""
+    """Each member of the struct gets a different value, at the compiler's offset."""
     name = ("qdisc", "class")[which]
     known = (interface.read(kind).qdisc, interface.read(kind).cls)[which]
     if not known:
-        pytest.skip(f"{kind} has no statistics of classes")
+        pytest.skip(f"{kind} has no statistics for classes")
     source = tmp_path / "offsets.c"
     members = [s.name for s in known]
     source.write_text(
@@ -491,7 +491,7 @@ def test_every_statistic_is_shown_under_its_name(
     tc.add(kind, "")
 
     def check(names: set[str]) -> None:
-        """tc shows these, in JSON where it has that: not for classes, in Debian 12's."""
+    # A newer kernel sends more statistics. An older one sends fewer, and tc omits the rest.
         if which:
             text = tc.run("-s", "class", "show", "dev", "lo", TC_STATS=str(path), TC_CLASS="1")
             assert text.stdout.startswith(f"class {kind} 1:1 root")
@@ -508,7 +508,7 @@ def test_every_statistic_is_shown_under_its_name(
                 assert found[s.name] == s.value(want[s.name]), s
 
     check(set(want))
-    # A newer kernel sends more; an older one less, and what it did not send is not there.
+    # A newer kernel sends more statistics. An older one sends fewer, and tc omits the missing ones.
     path.write_bytes(path.read_bytes() + bytes(32))
     check(set(want))
     some = known[len(known) // 2]
@@ -518,9 +518,9 @@ def test_every_statistic_is_shown_under_its_name(
     check(set())
 
 
-# ---- a tc that exports little ----
+# ---- a tc that exports few functions ----
 
-# The functions that OpenWrt's tc exports, and that a plugin cannot do without.
+# Functions that OpenWrt's tc exports, and that each plugin needs.
 NEEDED = {"addattr_l", "addattr_nest", "addattr_nest_end", "parse_rtattr_flags"}
 
 
@@ -530,10 +530,10 @@ def symbols(path: str | Path, kinds: str) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_tc_that_exports_ten_symbols_runs_the_plugin(
+def test_tc_with_ten_exported_symbols_runs_the_plugin(
     kind: str, tc: Tc, programs: Path, tmp_path: Path
 ) -> None:
-    """Under sanitizers: all of its options, its help, and its statistics, in text."""
+    """This runs options, help and statistics in text with sanitizers."""
     exported = set(re.findall(r"\w+(?=;)", (HERE / "openwrt.list").read_text()))
     assert exported <= symbols(tc.small, "TWBD")
     assert not {"is_json_context", "get_rate64"} & symbols(tc.small, "TWBD")
@@ -563,8 +563,8 @@ def test_a_tc_that_exports_ten_symbols_runs_the_plugin(
             assert (done.returncode, message in done.stderr) == (1, True), words
 
 
-def test_plugins_need_nothing_that_a_tc_lacks(plugins: Path) -> None:
-    """Only four functions, of the ten that even a small tc has; the rest may be missing."""
+def test_plugins_need_only_four_functions_of_tc(plugins: Path) -> None:
+    """Even a small tc exports ten functions."""
     declared = set(
         re.findall(r"(\w+)\((?=[a-z])[^{};*]*[^{};]*?\);", (TC / "tc_abi.h").read_text())
     )
@@ -581,7 +581,7 @@ def test_plugins_need_nothing_that_a_tc_lacks(plugins: Path) -> None:
 # ---- loading and installing ----
 
 
-def test_a_kind_may_begin_with_a_digit(plugins: Path, tmp_path: Path) -> None:
+def test_kind_may_begin_with_a_digit(plugins: Path, tmp_path: Path) -> None:
     source = tmp_path / "q_9th.c"
     source.write_text(
         '#include "plugin.h"\n'
@@ -601,7 +601,7 @@ def test_a_kind_may_begin_with_a_digit(plugins: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["/usr", "/opt/x"])
-def test_install_puts_them_where_tc_looks(prefix: str, plugins: Path, tmp_path: Path) -> None:
+def test_plugins_are_installed_where_tc_looks(prefix: str, plugins: Path, tmp_path: Path) -> None:
     arguments = ["make", "-s", "-C", TC, f"PLUGINS_DIR={plugins}",
                  f"DESTDIR={tmp_path}", f"PREFIX={prefix}"]  # fmt: skip
     subprocess.run([*arguments, "install"], check=True)
@@ -624,7 +624,7 @@ def test_install_puts_them_where_tc_looks(prefix: str, plugins: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_lists_keep_their_own_rules(kind: str) -> None:
+def test_lists_follow_their_rules(kind: str) -> None:
     described = interface.read(kind)
     names = [option.name for option in described.options]
     assert len(set(names)) == len(names)
