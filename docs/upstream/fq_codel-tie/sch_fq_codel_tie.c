@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's fq_codel with 0001-*.patch, under a name of its own so that both can run side by
- * side. Kbuild makes patched.inc, which registers MODULE_ALIAS_NET_SCH("fq_codel_tie").
+ * The kernel's fq_codel with 0001-*.patch, under another name so that both can run side by side.
+ * Kbuild makes patched.inc, which has MODULE_ALIAS_NET_SCH("fq_codel_tie").
  */
 #include "patched.inc"
