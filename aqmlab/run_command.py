@@ -17,7 +17,7 @@ from labkit.request import Request
 
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError, UserError
-from aqmlab.run import congestion_control, execute, host_requirements, run_directory
+from aqmlab.run import congestion_control, execute, host_requirements, programs, run_directory
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import Scenario, compose, find, find_all
 from aqmlab.run.settings import Settings
@@ -55,6 +55,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--module", action="append", default=[], type=Path, metavar="DIR",
                         help="build and load the qdiscs (sch_NAME.c) and congestion controls "
                              "(tcp_NAME.c) in DIR; see docs/your-own.md")
+    parser.add_argument("--exec", action="append", default=[], metavar="'ROLE: PROGRAM'",
+                        help="run a program as traffic: a server, then a client; data of the "
+                             "server crosses the bottleneck; docs/your-own.md")
     parser.add_argument("--list", action="store_true",
                         help="show the named scenario, or all of them, with their parameters")
     return parser
@@ -77,6 +80,7 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     usual = {p.name: p.default for p in scenario.params} | {"clock": "virtual", "here": False}
     given = asked["parameters"] | {name: asked[name] for name in ("clock", "here", *LAB_OPTIONS)}
     given |= {"module": "+".join(hashed for hashed in asked["module"].values())}
+    given |= {"exec": " ".join(asked["exec"])}
     words = [asked["scenario"], asked["qdisc"],
              *(f"{name}={f'{value:.15g}' if isinstance(value, float) else value}"
                for name, value in given.items() if value != usual.get(name, "")),
@@ -93,6 +97,7 @@ def _asked(args: argparse.Namespace, scenario: str, settings: Settings) -> dict[
     """Return the request: everything that distinguishes this run from others."""
     return {"scenario": scenario, "qdisc": settings.qdisc, "seed": settings.seed,
             "clock": settings.clock, "parameters": dict(settings.values), "here": args.here,
+            "exec": args.exec,
             "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
             **{option: getattr(args, option) for option in LAB_OPTIONS}}
 
@@ -120,7 +125,7 @@ def _run(args: argparse.Namespace) -> None:
     if not args.qdisc.split():
         raise UserError("--qdisc: nothing given, needs a kind, as in --qdisc 'pfifo limit 200'")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
-    recipe, facts = compose(found, settings)
+    recipe, facts = compose(found, settings, programs.parse(args.exec))
     for path in args.module:
         _checked(outside.check, path)
     congestion_control.check(recipe, here=args.here, modules=args.module)

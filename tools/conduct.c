@@ -14,24 +14,31 @@
  *
  * COMPOSER's standard output is the list of commands, in NUL-terminated words:
  *
- *	run|start NAME INPUT OUT WORD... ""
+ *	run|start|exec[@NS] NAME INPUT OUT WORD... ""
  *
  * `run` waits for the program and reports its output only if it fails. `start`
  * continues at once and writes the output to the file OUT. INPUT is the
  * program's standard input. A WORD "@EPOCH" is replaced by the start of the run's
  * time, one turn after the start of the last program.
  *
+ * `exec` is for a program that does not know when the run ends. It writes to
+ * OUT.stdout and OUT.stderr, and is ended with its children when no other
+ * program runs. With @NS it starts at this time after the epoch and has no turn;
+ * such commands come last.
+ *
  * With --first and --turn (times of CLOCK_MONOTONIC), the first program starts at
  * --first and each further one --turn later. Without them programs start at
  * once, and the epoch is 200 ms later.
  *
  * When all programs have ended, or one failed and the others were stopped,
- * COMPOSER reads the outcome from its standard input: nothing on success;
- * otherwise the number of the failed command (from 0), its status, and its
- * output on the following lines; -1 and the signal after an interruption.
+ * COMPOSER reads the outcome from its standard input. For each `exec` that ended
+ * by itself with success: "ended", the number of its command (from 0), and the
+ * time after the epoch. After a failure: the number of the command, its status,
+ * and its output on the following lines; -1 and the signal after an interruption.
  * COMPOSER's exit status becomes that of conduct.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <linux/random.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -47,10 +54,14 @@
 #define MAX_COMMANDS	4096
 #define MAX_WORDS	256
 #define SETTLE_NS	(200 * NSEC_PER_MSEC)
+#define POLL_NS		(10 * NSEC_PER_MSEC)
+#define POLLS		100		/* until a program that ignores SIGTERM is killed */
 #define EPOCH		"@EPOCH"
 
 struct command {
 	bool wait;
+	bool exec;
+	int64_t at_ns;		/* after the epoch; -1: at its turn */
 	char *name;
 	char *input;
 	char *out;
@@ -62,13 +73,30 @@ struct command {
 static struct command commands[MAX_COMMANDS];
 static unsigned int nr_commands;
 static atomic_int interrupted;
-static int64_t first_ns, turn_ns;
+static unsigned int nr_turns;
+static int64_t first_ns, turn_ns, epoch_ns;
 static char epoch[32];
 static int report_fd;
 
 static void on_signal(int sig)
 {
 	interrupted = sig;
+}
+
+/* Read "run", "start", "exec" or "exec@NS". */
+static void read_verb(struct command *c, const char *verb)
+{
+	c->wait = !strcmp(verb, "run");
+	c->exec = !strncmp(verb, "exec", 4);
+	c->at_ns = -1;
+	if (c->exec && verb[4] == '@') {
+		c->at_ns = parse_number("exec@", verb + 5, 0, INT64_MAX / 2);
+		return;
+	}
+	if (!c->wait && strcmp(verb, c->exec ? "exec" : "start"))
+		errx(2, "'%s' given, needs 'run', 'start' or 'exec'", verb);
+	if (nr_turns++ != (unsigned int)(c - commands))
+		errx(2, "'%s' comes after a command without a turn", verb);
 }
 
 static char *next_word(char **at, const char *end)
@@ -101,14 +129,11 @@ static void read_commands(int fd)
 	while (at < end) {
 		struct command *c = &commands[nr_commands++];
 		unsigned int n = 0;
-		char *verb, *word;
+		char *word;
 
 		if (nr_commands > MAX_COMMANDS)
 			errx(2, "more than %d commands", MAX_COMMANDS);
-		verb = next_word(&at, end);
-		if (strcmp(verb, "run") && strcmp(verb, "start"))
-			errx(2, "'%s' given, needs 'run' or 'start'", verb);
-		c->wait = !strcmp(verb, "run");
+		read_verb(c, next_word(&at, end));
 		c->name = next_word(&at, end);
 		c->input = next_word(&at, end);
 		c->out = next_word(&at, end);
@@ -142,23 +167,42 @@ static int file_of(const char *text)
 	return fd;
 }
 
-/* In virtual time, wait for the start time of command @number. */
-static void await_turn(unsigned int number)
+/* Wait for the time at which @c starts. In virtual time, seed the random numbers again. */
+static void await_time(const struct command *c, int64_t at_ns)
 {
-	struct timespec when = ns_to_timespec(first_ns + number * turn_ns);
-	int64_t late = mono_ns() - first_ns - number * turn_ns;
+	struct timespec when = ns_to_timespec(at_ns);
+	int64_t late = mono_ns() - at_ns;
 	static int random_fd = -1;
 
-	if (late >= 0)
-		errx(1, "%s comes %.6f s after its turn has begun",
-		     commands[number].name, (double)late / NSEC_PER_SEC);
-	if (random_fd < 0)
+	if (turn_ns && late >= 0)
+		errx(1, "%s comes %.6f s after its turn has begun", c->name,
+		     (double)late / NSEC_PER_SEC);
+	if (turn_ns && random_fd < 0)
 		random_fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) &&
 	       !interrupted)
 		;
-	if (random_fd < 0 || ioctl(random_fd, RNDRESEEDCRNG))
+	if (turn_ns && (random_fd < 0 || ioctl(random_fd, RNDRESEEDCRNG)))
 		err(2, "/dev/urandom (needs root)");
+}
+
+static int output_open(const char *path, const char *suffix)
+{
+	char name[PATH_MAX];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	fd = open(*name ? name : "/dev/null",
+		  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		err(1, "%s", name);
+	return fd;
+}
+
+static void epoch_set(int64_t at_ns)
+{
+	epoch_ns = at_ns;
+	snprintf(epoch, sizeof(epoch), "%lld", (long long)at_ns);
 }
 
 static void begin(struct command *c)
@@ -172,11 +216,11 @@ static void begin(struct command *c)
 		c->output_fd = file_of("");
 		out = c->output_fd;
 		error = out;
+	} else if (c->exec) {
+		out = output_open(c->out, ".stdout");
+		error = output_open(c->out, ".stderr");
 	} else {
-		out = open(*c->out ? c->out : "/dev/null",
-			   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		if (out < 0)
-			err(1, "%s", c->out);
+		out = output_open(c->out, "");
 	}
 	for (i = 0; c->words[i]; i++)
 		if (!strcmp(c->words[i], EPOCH))
@@ -194,9 +238,13 @@ static void begin(struct command *c)
 		signal(SIGTERM, SIG_DFL);
 		signal(SIGPIPE, SIG_DFL);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (c->exec)
+			setpgid(0, 0);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		if (getppid() != self)
 			_exit(1);
+		if (c->at_ns >= 0)
+			await_time(c, epoch_ns + c->at_ns);
 		dup2(in, STDIN_FILENO);
 		dup2(out, STDOUT_FILENO);
 		dup2(error, STDERR_FILENO);
@@ -208,6 +256,8 @@ static void begin(struct command *c)
 	close(in);
 	if (!c->wait)
 		close(out);
+	if (c->exec)
+		close(error);
 }
 
 /* Report the failed command and its status. */
@@ -226,17 +276,37 @@ static void report_failure(const struct command *c, int status)
 			err(1, "report");
 }
 
+/* Send @sig to all programs that run. Return false if there is none. */
+static bool signal_all(int sig)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < nr_commands; i++) {
+		struct command *c = &commands[i];
+
+		if (c->pid && waitpid(c->pid, NULL, WNOHANG) == c->pid)
+			c->pid = 0;
+		if (!c->pid)
+			continue;
+		count++;
+		/* An exec may not be the leader of its group yet. */
+		if (sig && (!c->exec || kill(-c->pid, sig)))
+			kill(c->pid, sig);
+	}
+	return count;
+}
+
 static void end_all(void)
 {
-	unsigned int i;
+	struct timespec nap = { .tv_nsec = POLL_NS };
+	int polls = POLLS;
 
-	for (i = 0; i < nr_commands; i++)
-		if (commands[i].pid)
-			kill(commands[i].pid, SIGTERM);
-	for (i = 0; i < nr_commands; i++)
-		while (commands[i].pid &&
-		       waitpid(commands[i].pid, NULL, 0) < 0 && errno == EINTR)
-			;
+	if (!signal_all(SIGTERM))
+		return;
+	while (signal_all(0) && polls--)
+		nanosleep(&nap, NULL);
+	while (signal_all(SIGKILL))
+		nanosleep(&nap, NULL);
 }
 
 /* Wait until the program of @awaited has ended. Return false if a program failed. */
@@ -258,6 +328,9 @@ static bool await(struct command *awaited)
 			report_failure(&commands[i], status);
 			return false;
 		}
+		if (commands[i].exec)
+			dprintf(report_fd, "ended %u %lld\n", i,
+				(long long)(mono_ns() - epoch_ns));
 		if (commands[i].wait)
 			close(commands[i].output_fd);
 	}
@@ -312,20 +385,18 @@ int main(int argc, char **argv)
 	composer = composer_begin(argv, &list, &report);
 	read_commands(list);
 	report_fd = file_of("");
-	snprintf(epoch, sizeof(epoch), "%lld",
-		 (long long)(first_ns + nr_commands * turn_ns));
+	epoch_set(first_ns + nr_turns * turn_ns);
 	for (i = 0; i < nr_commands && good && !interrupted; i++) {
-		if (turn_ns)
-			await_turn(i);
+		if (turn_ns && commands[i].at_ns < 0)
+			await_time(&commands[i], first_ns + i * turn_ns);
 		else if (!commands[i].wait && (!i || commands[i - 1].wait))
-			snprintf(epoch, sizeof(epoch), "%lld",
-				 (long long)(mono_ns() + SETTLE_NS));
+			epoch_set(mono_ns() + SETTLE_NS);
 		begin(&commands[i]);
 		if (commands[i].wait)
 			good = await(&commands[i]);
 	}
 	for (i = 0; i < nr_commands && good && !interrupted; i++)
-		if (commands[i].pid)
+		if (commands[i].pid && !commands[i].exec)
 			good = await(&commands[i]);
 	if (interrupted)
 		dprintf(report_fd, "-1 %d\n", interrupted);

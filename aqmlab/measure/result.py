@@ -12,7 +12,7 @@ from aqmlab.run import run_directory
 from aqmlab.run.execute import Cost
 from aqmlab.run.settings import AMPLE_KB
 
-from . import integrity, iperf3, logs, loss_patterns
+from . import integrity, iperf3, logs, loss_patterns, programs
 from .metrics import phases, summarize
 
 SCHEMA = 3
@@ -38,12 +38,14 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
     Raises BadLog if a log is malformed or an integrity check fails.
     """
     iperf3.convert(directory)
+    programs.convert(directory)
     read = logs.read(directory)
     guest = json.loads((directory / run_directory.GUEST).read_text())
     parameters = read.run["parameters"]
-    hops, wrong = integrity.check(guest, ip=parameters.get("ip", 4),
-                               offloads=parameters.get("offloads") == "on")
     recipe = json.loads((directory / run_directory.RECIPE).read_text())
+    hops, wrong = integrity.check(
+        guest, ip=parameters.get("ip", 4), offloads=parameters.get("offloads") == "on",
+        foreign={program["netns"] for program in recipe.get("programs", ())})
     if "filter" not in read.run["qdisc"]:
         wrong += loss_patterns.in_step(read.ends, {
             str(flow["id"]): f"{flow['source_netns']} {flow['sink_netns']}"
@@ -63,6 +65,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
         "summary": summary,
         "groups": groups,
         "phases": phases(read),
+        "programs": programs.ended(recipe, guest),
         "hops": hops,
         # Retransmission timeouts of all TCP connections over the whole run.
         "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
@@ -117,9 +120,11 @@ def describe(result: dict[str, Any]) -> str:
         f"{s['sent']} sent, {result['timeouts']} timeouts",
     ]
     groups = result["groups"]
+    lines += programs.describe(result["programs"], groups)
     if len(groups) > 1 or any(group["completion_s"] for group in groups.values()):
-        for name, group in groups.items():
-            lines.append(f"  {name}: {_describe_group(group)}")
+        executed = {program["group"] for program in result["programs"]}
+        lines += [f"  {name}: {_describe_group(group)}" for name, group in groups.items()
+                  if name not in executed]
     if len(result["phases"]) > 1:
         for phase in result["phases"]:
             means = ", ".join(f"{name} {goodput['mean'] / 1e6:.3f}"

@@ -36,7 +36,9 @@ def check(recipe: Recipe, *, here: bool, modules: Sequence[Path] = ()) -> None:
     """
     names = known().union(*(outside.names(folder, "tcp_") for folder in modules))
     names |= set(HERE.read_text().split()) if here and HERE.exists() else set()
-    for flow in recipe.flows:
-        cc = str(flow.get("cc", ""))  # empty for UDP
+    # Empty for UDP. Programs of --exec get it by a sysctl.
+    for cc in (*(str(flow.get("cc", "")) for flow in recipe.flows),
+               *(values.get("net/ipv4/tcp_congestion_control", "")
+                 for values in recipe.sysctls.values())):
         if cc and cc not in names:
             raise unknown("congestion control", cc, names)

@@ -163,9 +163,9 @@ def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
 
 
 def _sockets(recipe: Recipe) -> tuple[int, int]:
-    """Return the IP version of the flows, and how many TCP sockets they may have at once."""
-    version = 6 if any(":" in str(flow["source"]) for flow in recipe.flows) else 4
-    return version, SOCKETS_PER_FLOW * len(recipe.flows)
+    """Return the IP version, and how many TCP sockets the flows and programs may have at once."""
+    version = 6 if any("-6" in batch.options for batch in recipe.batches) else 4
+    return version, SOCKETS_PER_FLOW * (len(recipe.flows) + len(recipe.programs))
 
 
 def run(
@@ -198,9 +198,8 @@ def run(
             turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
             status, said = _in_lab(Request(
                 ["conduct", *turns, *composer], clock=asked["clock"], seed=asked["seed"],
-                memory=f"{recipe.memory_gib}G", time_limit=limit, share=[directory],
-                sockets=_sockets(recipe),
-                **lab_options), _Log(place.log))
+                memory=f"{recipe.memory_gib}G", time_limit=limit, sockets=_sockets(recipe),
+                share=[directory, *map(Path, recipe.share)], **lab_options), _Log(place.log))
     if status:
         raise RunError(f"{said}\nrun failed with status {status}")
     return Cost(time.monotonic() - began, _used_s() - used)

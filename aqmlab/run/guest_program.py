@@ -18,6 +18,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -146,15 +147,25 @@ class GuestProgram:
             ), wait=False, out=self.path(run_directory.IPERF3.format(group))))
         return steps
 
-    def sampler(self, *epoch: str) -> Step:
-        """What reads the discipline's statistics."""
-        sample = self.recipe["sample"]
+    def sampler(self, sample: dict[str, Any], out: str, *epoch: str) -> Step:
+        """Return the program that reads a qdisc's statistics."""
         return Step("qsample", [
             tool("qsample"), "--duration-ms", str(self.recipe["duration_ms"]), *epoch,
             "--netns", self.netns(sample["netns"]),
             "--dev", sample["dev"], "--parent", sample["parent"],
-            "--interval-ms", str(sample["interval_ms"]), "--out", self.path(run_directory.QUEUE),
+            "--interval-ms", str(sample["interval_ms"]), "--out", self.path(out),
         ], wait=False)
+
+    def programs(self) -> list[Step]:
+        """Return the programs of --exec, and before them those that count their packets."""
+        usual = {"parent": "root", "interval_ms": self.recipe["interval_ms"]}
+        return [
+            *(self.sampler({**usual, **meter}, run_directory.METER.format(meter["group"]),
+                           "--epoch-ns", EPOCH) for meter in self.recipe["meters"]),
+            *(Step(one["name"], self.within(one["netns"], "env", "-C", one["cwd"], *one["argv"]),
+                   wait=False, program=True, lines=[shlex.join(one["argv"])],
+                   at_ns=one["start_ns"], out=self.path(one["name"]))
+              for one in self.recipe["programs"])]
 
     @property
     def tcp_pages(self) -> int:
@@ -171,13 +182,19 @@ class GuestProgram:
 
     def steps(self) -> list[Step]:
         """Everything that has to be done, in this order."""
+        queue = (self.recipe["sample"], run_directory.QUEUE)
         if self.recipe["generator"] == "iperf3":
             # Its clients begin at once, and so does the sampler.
-            return [*self.set_up(), *self.iperf3(), self.sampler()]
-        return [*self.set_up(), self.sampler("--epoch-ns", EPOCH), self.flowgen()]
+            return [*self.set_up(), *self.iperf3(), self.sampler(*queue)]
+        flowgen = [self.flowgen()] if self.recipe["flows"] else []
+        return [*self.set_up(), self.sampler(*queue, "--epoch-ns", EPOCH), *flowgen,
+                *self.programs()]
 
     def end(self, report: str) -> None:
         """Write down how it went, from what tools/conduct.c reports; Failure when it went badly."""
+        ended = re.match(r"(?:ended \d+ \d+\n)*", report)
+        assert ended
+        report = report[ended.end():]
         if report:
             told, _, said = report.partition("\n")
             number, status = map(int, told.split())
@@ -192,7 +209,12 @@ class GuestProgram:
         with contextlib.suppress(ValueError):
             json.loads(shown)
             Path(self.path(run_directory.QDISC_JSON)).write_text(shown)
-        Path(self.path(run_directory.GUEST)).write_text(json.dumps(self.facts(), indent=1) + "\n")
+        facts = self.facts()
+        if self.recipe["programs"]:
+            names = [step.name for step in self.steps()]
+            facts["ended_ns"] = {names[int(number)]: int(at_ns) for number, at_ns in
+                                 re.findall(r"ended (\d+) (\d+)", ended[0])}
+        Path(self.path(run_directory.GUEST)).write_text(json.dumps(facts, indent=1) + "\n")
 
     def facts(self) -> dict[str, Any]:
         """What the run was made with, and the CE marks that each namespace received."""

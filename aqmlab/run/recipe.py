@@ -41,10 +41,38 @@ class Hop:
 
 
 @dataclass(frozen=True)
+class ExecProgram:
+    """A program of --exec, which runs in `netns` and in the directory `cwd`; start_ns: after the
+    epoch, None: before it; sha256: of the program's file."""
+
+    name: str
+    group: str
+    role: str
+    netns: str
+    argv: list[str]
+    cwd: str
+    start_ns: int | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Meter:
+    """The root qdisc of `dev`, which counts what arrives for the clients of a group of programs.
+    flow: the group's number among the flows; source_netns: where its servers are."""
+
+    group: str
+    flow: int
+    netns: str
+    dev: str
+    source_netns: str
+
+
+@dataclass(frozen=True)
 class Recipe:
     """sysctls: namespace to path below /proc/sys to value. offloads: namespace, device, words
     for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
-    memory_gib: of the guest, if it is one."""
+    memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
+    programs, meters: of --exec, see programs.py."""
 
     namespaces: list[str]
     sysctls: dict[str, dict[str, str]]
@@ -57,6 +85,9 @@ class Recipe:
     hops: list[Hop]
     generator: str = "flowgen"
     memory_gib: int = 2
+    programs: list[ExecProgram] = field(default_factory=list)
+    meters: list[Meter] = field(default_factory=list)
+    share: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """What json.dumps takes."""

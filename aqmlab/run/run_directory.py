@@ -41,6 +41,11 @@ QDISC_JSON = "qdisc.json"
 #: One per group, of traffic that iperf3 makes.
 IPERF3 = "iperf3-{}.json"
 
+#: One per group of programs (--exec): a log like QUEUE, of packets that reach the clients' host.
+METER = "{}.csv"
+#: The names of these groups, and so of the programs' output, begin with this.
+EXEC = "exec"
+
 #: INCOMPLETE is what earlier versions left in a directory that was not whole.
 _OURS = {LOG, RUN, RECIPE, GUEST, RESULT, FLOWS, ENDS, PROGRESS, DATAGRAMS, DELAYS, REQUESTS, QUEUE,
          QDISC_TEXT, QDISC_JSON, "INCOMPLETE"}
@@ -113,7 +118,7 @@ def _check(directory: Path, asked: Mapping[str, Any]) -> None:
         if not place.is_dir():
             raise _Refused("exists and is not a directory")
         foreign = sorted(p.name for p in place.iterdir() if p.name not in _OURS
-                         and not p.name.startswith(IPERF3.partition("{")[0]))
+                         and not p.name.startswith((IPERF3.partition("{")[0], EXEC)))
         if foreign:
             raise _Refused(f"holds {foreign[0]}, which is no run's: choose another directory")
     if is_whole(directory) and (other := _difference(directory, asked)):
@@ -124,7 +129,7 @@ def _check(directory: Path, asked: Mapping[str, Any]) -> None:
 def _difference(directory: Path, asked: Mapping[str, Any]) -> str:
     """Describe how the run in `directory` differs from `asked`; empty if it does not."""
     try:
-        run = {"module": {}} | json.loads((directory / RUN).read_text())
+        run = {"module": {}, "exec": []} | json.loads((directory / RUN).read_text())
         before = {**run["parameters"], **{key: run[key] for key in asked if key != "parameters"}}
     except (OSError, ValueError, KeyError, TypeError):
         return f"its {RUN} does not say which"

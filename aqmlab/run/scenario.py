@@ -17,7 +17,7 @@ import scenarios
 
 from aqmlab.exceptions import UserError, unknown
 
-from . import flows
+from . import flows, programs
 from .fair_shares import Facts, facts
 from .params import Param
 from .recipe import Recipe
@@ -57,15 +57,19 @@ def find(name: str) -> Scenario:
     return known[name]
 
 
-def compose(scenario: Scenario, settings: Settings) -> tuple[Recipe, Facts]:
-    """The run, and what its analysis must know."""
+def compose(scenario: Scenario, settings: Settings,
+            executed: Sequence[programs.Program] = ()) -> tuple[Recipe, Facts]:
+    """Return the run, and what its analysis must know. executed: programs of --exec."""
     values = {**settings.values, "duration": scenario.duration(settings)}
     settings = replace(settings, values=values)
     rng = random.Random(settings.seed)
     groups = [*scenario.groups(settings, rng)]
+    if executed:
+        groups += programs.groups(executed, settings, groups)
     if not groups:
         names = [p.name for p in scenario.params if p.unit in ("flows", "clients")]
-        raise UserError(f"no flows: set {' or '.join(names)}")
+        raise UserError(f"no flows: set {' or '.join(names)}" if names else
+                        "no flows: give programs with --exec")
     groups += flows.probe(settings, rng)
     recipe = build(
         groups, settings.bottleneck, settings.era,
@@ -73,6 +77,8 @@ def compose(scenario: Scenario, settings: Settings) -> tuple[Recipe, Facts]:
         duration_ms=settings.end_ms, interval_ms=settings.count("interval"),
         sample_ms=settings.count("sample"), offloads=settings.on("offloads"),
     )
+    if executed:
+        recipe = programs.attach(recipe, executed, settings)
     recipe = replace(recipe, generator=settings.generator, memory_gib=settings.count("memory"))
     return recipe, facts(
         settings.bottleneck.rate_bps, settings.number("warmup"), settings.end_ms / 1000, groups,

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from aqmlab import ROOT
@@ -20,6 +21,7 @@ SEARCH = ":".join(
     (os.environ.get("PATH", ""), str(ROOT / "build" / "tools"), "/usr/sbin:/sbin:/usr/bin:/bin")
 )
 HOW_TO_GET = {
+    "env": "apt-get install coreutils",
     "ip": "apt-get install iproute2",
     "tc": "apt-get install iproute2",
     "ss": "apt-get install iproute2",
@@ -30,6 +32,10 @@ HOW_TO_GET = {
     "flowgen": "make tools",
     "qsample": "make tools",
 }
+
+
+#: How much of a failed program's output its error shows.
+LAST_LINES = 15
 
 
 class Failure(Exception):
@@ -58,8 +64,10 @@ class Step(NamedTuple):
     """A program for tools/conduct.c to start.
 
     wait: whether conduct waits for its end
+    program: whether it is a program of --exec, which ends with the run; `out` is then a prefix
+    at_ns: when such a program starts, after the epoch; None: at its turn
     input, out: its standard input, and the file for its output
-    lines: the lines of a batch, if it executes one
+    lines: the lines of a batch, or the command line of a program of --exec
     """
 
     name: str
@@ -68,16 +76,29 @@ class Step(NamedTuple):
     input: str = ""
     out: str = ""
     lines: Sequence[str] = ()
+    program: bool = False
+    at_ns: int | None = None
 
     def words(self) -> list[str]:
         """Return the step as conduct reads it."""
-        verb = "run" if self.wait else "start"
+        verb = "run" if self.wait else "exec" if self.program else "start"
+        if self.at_ns is not None:
+            verb += f"@{self.at_ns}"
         return [verb, self.name, self.input, self.out, *self.argv, ""]
 
     def failure(self, status: int, said: str) -> str:
         """Say why the step has failed."""
+        if self.program:
+            how = f"ended with status {status}" if status < 128 else f"got signal {status - 128}"
+            return f"{self.name} {how}: {self.lines[0]}\n{self._last_lines()}".strip()
         if self.lines:
             return batch_failure(self.name, list(self.lines), said)
         if self.wait:
             return f"{' '.join(self.argv)}: {said.strip()}"
         return f"{self.name} failed with status {status}"
+
+    def _last_lines(self) -> str:
+        """Return the end of what a program of --exec wrote: its errors, or else its output."""
+        said = (Path(f"{self.out}.{stream}").read_text(errors="replace").strip()
+                for stream in ("stderr", "stdout"))
+        return "\n".join(next(filter(None, said), "").splitlines()[-LAST_LINES:])

@@ -64,7 +64,7 @@ def test_started_program_gets_input_and_its_failure_is_reported() -> None:
 @pytest.mark.parametrize(("commands", "message"), [
     ((("run", "slow", "", "", "sleep", "0.06"), ("run", "next", "", "", "true")),
      "next comes 0.0"),
-    ((("play", "x", "", "", "true"),), "'play' given, needs 'run' or 'start'"),
+    ((("play", "x", "", "", "true"),), "'play' given, needs 'run', 'start' or 'exec'"),
     ((("run", "nothing", "", ""),), "nothing: no program"),
 ])
 def test_impossible_command_is_reported(commands: tuple[tuple[str, ...], ...],

@@ -20,7 +20,7 @@ from labkit.request import Request
 
 from aqmlab import ROOT, run_command
 from aqmlab.exceptions import UserError
-from aqmlab.run import congestion_control, execute, host_requirements, run_directory
+from aqmlab.run import congestion_control, execute, host_requirements, programs, run_directory
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find, find_all
 from aqmlab.run.settings import Settings
@@ -213,11 +213,12 @@ def test_typos_are_found_before_a_directory_or_a_boot(
 
 
 def test_every_scenario_has_congestion_controls_that_exist() -> None:
-    for found in find_all().values():
+    for name, found in find_all().items():
+        executed = programs.parse(["client: true"] if name == "programs" else [])
         for era in ("2001", "today"):
             settings = Settings(resolve(found.params, ["probe=on", f"era={era}"]), "pfifo", 1,
                                 "virtual")
-            recipe, _ = compose(found, settings)
+            recipe, _ = compose(found, settings, executed)
             congestion_control.check(recipe, here=False)
 
 

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+"""No flows but those of --exec, over one bottleneck."""
+
+from __future__ import annotations
+
+import random
+
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, with_defaults
+from aqmlab.run.topology import Group
+
+PARAMS = (Param("rtt", 40.0, "ms", "round-trip time without queueing", 0.0, 10e3),)
+
+
+def groups(_settings: Settings, _rng: random.Random) -> list[Group]:
+    """Return no flows: --exec adds its own."""
+    return []
+
+
+SCENARIO = Scenario(
+    "programs",
+    "your own programs and a probe over one bottleneck; needs --exec",
+    (*PARAMS, *with_defaults(
+        (*BOTTLENECK, *TCP, *TIME_FLOWGEN),
+        rate=50.0, era="today", warmup=0.0, duration=10.0, probe="on", interval=100)),
+    groups,
+)
