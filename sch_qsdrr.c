@@ -194,21 +194,13 @@ static __always_inline void qsdrr_removed(struct Qdisc *sch,
 					  struct flow_queue *fq,
 					  const struct sk_buff *skb)
 {
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct qsdrr_flow *flow = qsdrr_flow(fq);
 
 	flow->backlog -= qdisc_pkt_len(skb);
 	qsdrr_update(sch, flow);
-}
-
-static __always_inline void qsdrr_sent(struct Qdisc *sch,
-				       struct flow_queue *fq,
-				       const struct sk_buff *skb)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-
 	if (!fq->head)
-		flow_ways_emptied(&q->buffer.ways, fq->turn.number);
-	qsdrr_removed(sch, fq, skb);
+		flow_ways_idle_hottest(&q->buffer.ways, fq->turn.number);
 }
 
 static void qsdrr_purged(struct Qdisc *sch, struct flow_queue *fq)
@@ -230,7 +222,7 @@ static const struct victim_rule qsdrr_rule = {
 	.victim		= qsdrr_victim,
 	.added		= qsdrr_added,
 	.discarded	= qsdrr_removed,
-	.sent		= qsdrr_sent,
+	.sent		= qsdrr_removed,
 	.purged		= qsdrr_purged,
 	.forget		= qsdrr_forget,
 };

@@ -163,30 +163,41 @@ static __always_inline void tdrr_added(struct Qdisc *sch,
 				     &tdrr_flow(fq)->sent);
 }
 
-/* A queue that runs empty leaves the index, and keeps its throughput. */
+/* A queue that became empty keeps its throughput. */
+static __always_inline void tdrr_emptied(struct tdrr_sched_data *q,
+					 const struct tdrr_flow *flow)
+{
+	u16 now = q->vars.by_throughput.clock.half_life * THROUGHPUT_INDEX_STEPS;
+
+	flow_ways_idle(&q->buffer.ways, flow->fq.turn.number,
+		       throughput_score_heat(&flow->sent), now);
+}
+
 static __always_inline void tdrr_discarded(struct Qdisc *sch,
 					   struct flow_queue *fq,
 					   const struct sk_buff *skb)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct tdrr_flow *flow = tdrr_flow(fq);
 
-	if (!fq->head)
-		throughput_index_del(&q->vars.by_throughput,
-				     &tdrr_flow(fq)->sent);
+	if (fq->head)
+		return;
+	throughput_index_del(&q->vars.by_throughput, &flow->sent);
+	tdrr_emptied(q, flow);
 }
 
 static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
 				      const struct sk_buff *skb)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct tdrr_flow *flow = tdrr_flow(fq);
 
-	tdrr_discarded(sch, fq, skb);
-	throughput_index_count(&q->vars.by_throughput, &tdrr_flow(fq)->sent,
-			       fq->head, qdisc_pkt_len(skb), ktime_get_ns());
-	flow_ways_heat(&q->buffer.ways, fq->turn.number,
-		       throughput_score_heat(&tdrr_flow(fq)->sent),
-		       q->vars.by_throughput.clock.half_life *
-		       THROUGHPUT_INDEX_STEPS);
+	if (!fq->head)
+		throughput_index_del(&q->vars.by_throughput, &flow->sent);
+	throughput_index_count(&q->vars.by_throughput, &flow->sent, fq->head,
+			       qdisc_pkt_len(skb), ktime_get_ns());
+	if (!fq->head)
+		tdrr_emptied(q, flow);
 }
 
 static void tdrr_forget(struct Qdisc *sch)

@@ -166,18 +166,13 @@ static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows,
 	if (b->rounds.queues)
 		return 0;
 	b->rounds.queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
-	if (!b->rounds.queues)
-		goto no_memory;
-	if (flows % FLOW_WAYS)
-		return 0;
-	b->ways.count = flows / FLOW_WAYS;
-	b->ways.sets = kvcalloc(b->ways.count, sizeof(*b->ways.sets),
-				GFP_KERNEL_ACCOUNT);
-	if (b->ways.sets)
+	b->ways.way = kvcalloc(flows, sizeof(*b->ways.way), GFP_KERNEL_ACCOUNT);
+	if (b->rounds.queues && b->ways.way)
 		return 0;
 	kvfree(b->rounds.queues);
+	kvfree(b->ways.way);
 	b->rounds.queues = NULL;
-no_memory:
+	b->ways.way = NULL;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
 	return -ENOMEM;
 }
@@ -191,6 +186,8 @@ static inline void flow_buffer_set(struct Qdisc *sch,
 	WRITE_ONCE(sch->limit, p->limit);
 	if (p->quantum != b->params.quantum)
 		flow_rounds_restart(&b->rounds);
+	b->ways.sets = p->avoid_collisions && p->flows % FLOW_WAYS == 0 ?
+		       p->flows / FLOW_WAYS : 0;
 	b->params = *p;
 }
 
@@ -209,7 +206,7 @@ static inline void flow_buffer_destroy(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	kvfree(b->ways.sets);
+	kvfree(b->ways.way);
 	kvfree(b->rounds.queues);
 }
 
@@ -227,14 +224,14 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	delay_reset(&b->delay);
 	fq = flow_rounds_purge(&b->rounds, b->params.quantum);
 	if (!fq)
-		flow_ways_reset(&b->ways);
+		flow_ways_reset(&b->ways, b->params.flows);
 	return fq;
 }
 
 /* The queue of a flow, from 0. */
 static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 {
-	if (b->ways.sets && b->params.avoid_collisions)
+	if (b->ways.sets)
 		return flow_ways_find(&b->ways, skb_get_hash(skb), b->salt);
 	return flow_spread(skb_get_hash(skb), b->salt, b->params.flows);
 }
@@ -358,14 +355,10 @@ static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* A packet has left its queue: it is held no more. */
-static inline void __flow_buffer_left(struct Qdisc *sch,
-				      const struct flow_queue *fq,
-				      struct sk_buff *skb)
+static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	if (!fq->head)
-		flow_ways_idle(&b->ways, fq->turn.number);
 	held_sub(sch, &b->held, &b->untold, skb);
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
@@ -380,7 +373,7 @@ static inline struct sk_buff *flow_buffer_evict(struct Qdisc *sch,
 	struct sk_buff *skb;
 
 	skb = flow_queue_discard(&b->rounds, fq, b->params.quantum);
-	__flow_buffer_left(sch, fq, skb);
+	__flow_buffer_left(sch, skb);
 	delay_lost(&b->delay, skb);
 	fq->dropped++;
 	aqm_drop_count(sch, &b->counters, skb, cause);
@@ -439,7 +432,7 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 	struct sk_buff *skb;
 
 	skb = flow_queue_send(&b->rounds, fq, b->params.quantum);
-	__flow_buffer_left(sch, fq, skb);
+	__flow_buffer_left(sch, skb);
 	if (delay_timed(&b->delay, skb))
 		delay_end(&b->delay, ktime_get_ns());
 	held_sent(sch, skb);

@@ -14,18 +14,19 @@
  * others, 2005), and the hottest flows keep their ways while they have no packet
  * queued. If all 16 ways hold packets, the flow shares the way that its hash names.
  *
- * Heat is the logarithm of a forward-decayed throughput, in sixteenths of an
- * octave modulo 2^16; see throughput_score_heat(). A way colder than @now is as
- * cold as a way can be. A way that has been idle for 4032 half-lives or more may
- * seem hot for 64 half-lives; we accept this, because it costs a flow at most a
- * place. Without a score, the way that became empty last is the hottest one.
+ * Heat says how much a queue has sent, on a scale that the qdisc chooses, modulo 2^16:
+ * tdrr takes the logarithm of its forward-decayed throughput, in sixteenths of an
+ * octave; see throughput_score_heat(). A way colder than @now is as cold as a way can
+ * be. A way that has been idle for 4032 half-lives or more may seem hot for 64
+ * half-lives; we accept this, because it costs a flow at most a place. In qsdrr, which
+ * keeps no score, the queue that became empty last is the hottest one.
  *
- * A set is one cache line. A flow in its first set costs one look, other flows two.
+ * A set is one cache line. A flow in its first place costs one look, other flows search
+ * two sets.
  */
 #ifndef _AQM_FLOW_WAYS_H
 #define _AQM_FLOW_WAYS_H
 
-#include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -36,78 +37,66 @@
 #define FLOW_WAYS_EMPTIED	16	/* departures in a unit of heat */
 
 /**
- * struct flow_way_set - eight queues that flows share out
- * @tag: mixed hash of the flow that owns the way
- * @heat: of the way's queue
- * @busy: bit w is set if queue w holds a packet
+ * struct flow_way - a queue, which one flow may own
+ * @tag: mixed hash of its owner; 0 if no flow has claimed it yet
+ * @heat: heat when the queue became empty
+ * @busy: the queue holds a packet
  */
-struct flow_way_set {
-	u32	tag[FLOW_WAYS];
-	u16	heat[FLOW_WAYS];
-	u8	busy;
-	u8	pad[15];
+struct flow_way {
+	u32	tag;
+	u16	heat;
+	u16	busy;
 };
 
-static_assert(sizeof(struct flow_way_set) == 64);
+static_assert(FLOW_WAYS * sizeof(struct flow_way) == 64);
 
 /**
- * struct flow_ways - all sets
- * @sets: one for eight queues; NULL: there are none
- * @count: number of sets
- * @now: heat of a queue whose throughput has decayed to nothing
+ * struct flow_ways - the owners of all queues
+ * @way: one for each queue
+ * @sets: sets of FLOW_WAYS queues; 0: hashes alone choose the queue
  * @emptied: how often a queue has become empty, modulo 2^32
+ * @now: heat of a queue whose throughput has decayed to nothing
  */
 struct flow_ways {
-	struct flow_way_set	*sets;
-	u32			count;
-	u16			now;
-	u32			emptied;
+	struct flow_way	*way;
+	u32		sets;
+	u32		emptied;
+	u16		now;
 };
 
-/* Queue @number holds a packet now, or no longer does. */
+/* All @queues are empty, and no flow owns one. */
+static inline void flow_ways_reset(struct flow_ways *fw, u32 queues)
+{
+	memset(fw->way, 0, queues * sizeof(*fw->way));
+}
+
+/* Queue @number holds a packet now. */
 static inline void flow_ways_busy(struct flow_ways *fw, u32 number)
 {
-	if (fw->sets)
-		fw->sets[number / FLOW_WAYS].busy |= BIT(number % FLOW_WAYS);
+	fw->way[number].busy = 1;
 }
 
-static inline void flow_ways_idle(struct flow_ways *fw, u32 number)
-{
-	if (fw->sets)
-		fw->sets[number / FLOW_WAYS].busy &= ~BIT(number % FLOW_WAYS);
-}
-
-/* All queues are empty, and no flow owns one. */
-static inline void flow_ways_reset(struct flow_ways *fw)
-{
-	if (fw->sets)
-		memset(fw->sets, 0, fw->count * sizeof(*fw->sets));
-}
-
-/* Queue @number has sent a packet, and has @heat now. */
-static inline void flow_ways_heat(struct flow_ways *fw, u32 number, u16 heat,
+/* Queue @number has become empty, and has @heat. */
+static inline void flow_ways_idle(struct flow_ways *fw, u32 number, u16 heat,
 				  u16 now)
 {
-	if (!fw->sets)
-		return;
-	fw->sets[number / FLOW_WAYS].heat[number % FLOW_WAYS] = heat;
+	fw->way[number].heat = heat;
+	fw->way[number].busy = 0;
 	fw->now = now;
 }
 
-/*
- * Queue @number, of a discipline without a score, has sent its last packet: it is
- * the hottest of the empty ones.
- */
-static inline void flow_ways_emptied(struct flow_ways *fw, u32 number)
+/* The same, for a qdisc without a score: the queue is the hottest of the empty ones. */
+static inline void flow_ways_idle_hottest(struct flow_ways *fw, u32 number)
 {
 	u16 heat = ++fw->emptied / FLOW_WAYS_EMPTIED;
 
-	flow_ways_heat(fw, number, heat, heat - FLOW_WAYS_HEAT);
+	flow_ways_idle(fw, number, heat, heat - FLOW_WAYS_HEAT);
 }
 
+/* The first queue of the set that @mixed names. */
 static inline u32 __flow_ways_set(const struct flow_ways *fw, u32 mixed)
 {
-	return (u64)mixed * fw->count >> 32;
+	return ((u64)mixed * fw->sets >> 32) * FLOW_WAYS;
 }
 
 /* Heat above the coldest; 0 if all of it has decayed. */
@@ -119,55 +108,54 @@ static inline u32 __flow_ways_warmth(const struct flow_ways *fw, u16 heat)
 }
 
 /*
- * The coldest empty way of set @s, if it is colder than @least.
+ * The coldest empty queue of the set from @set on, if it is colder than @least.
  *
- * Return: its queue, or @best.
+ * Return: its number, or @best.
  */
-static inline u32 __flow_ways_coldest(const struct flow_ways *fw, u32 s,
+static inline u32 __flow_ways_coldest(const struct flow_ways *fw, u32 set,
 				      u32 first, u32 best, u32 *least)
 {
-	const struct flow_way_set *set = &fw->sets[s];
-	u32 i, way, warmth;
+	const struct flow_way *way;
+	u32 i, number, warmth;
 
 	for (i = 0; i < FLOW_WAYS; i++) {
-		way = (first + i) % FLOW_WAYS;
-		if (set->busy & BIT(way))
+		number = set + (first + i) % FLOW_WAYS;
+		way = &fw->way[number];
+		if (way->busy)
 			continue;
-		warmth = set->tag[way] ?
-			 1 + __flow_ways_warmth(fw, set->heat[way]) : 0;
+		warmth = way->tag ? 1 + __flow_ways_warmth(fw, way->heat) : 0;
 		if (warmth < *least) {
 			*least = warmth;
-			best = s * FLOW_WAYS + way;
+			best = number;
 		}
 	}
 	return best;
 }
 
-/* Find a flow's way among those that its hash does not name; or claim one. */
+/* Find a flow's queue among those that its hash does not name first; or claim one. */
 static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 {
-	u32 first = tag % FLOW_WAYS, least = U32_MAX, best, way;
+	u32 first = tag % FLOW_WAYS, least = U32_MAX, best, i;
 	u32 one = __flow_ways_set(fw, tag);
 	u32 two = __flow_ways_set(fw, flow_mix(tag, salt));
 
-	for (way = 0; way < FLOW_WAYS; way++)
-		if (fw->sets[one].tag[way] == tag)
-			return one * FLOW_WAYS + way;
-	for (way = 0; way < FLOW_WAYS; way++)
-		if (fw->sets[two].tag[way] == tag)
-			return two * FLOW_WAYS + way;
-	best = one * FLOW_WAYS + first;
-	best = __flow_ways_coldest(fw, one, first, best, &least);
+	for (i = one; i < one + FLOW_WAYS; i++)
+		if (fw->way[i].tag == tag)
+			return i;
+	for (i = two; i < two + FLOW_WAYS; i++)
+		if (fw->way[i].tag == tag)
+			return i;
+	best = __flow_ways_coldest(fw, one, first, one + first, &least);
 	best = __flow_ways_coldest(fw, two, first, best, &least);
 	if (least != U32_MAX)
-		fw->sets[best / FLOW_WAYS].tag[best % FLOW_WAYS] = tag;
+		fw->way[best].tag = tag;
 	return best;
 }
 
 /**
  * flow_ways_find() - find the queue of a flow, which may claim one
- * @fw: the sets, at least one
- * @hash: of the flow
+ * @fw: the queues, at least one set
+ * @hash: hash of the flow
  * @salt: odd
  *
  * Return: the queue's number, from 0.
@@ -175,10 +163,10 @@ static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 static inline u32 flow_ways_find(struct flow_ways *fw, u32 hash, u32 salt)
 {
 	u32 tag = flow_mix(hash, salt);
-	u32 s = __flow_ways_set(fw, tag);
+	u32 number = __flow_ways_set(fw, tag) + tag % FLOW_WAYS;
 
-	if (likely(fw->sets[s].tag[tag % FLOW_WAYS] == tag))
-		return s * FLOW_WAYS + tag % FLOW_WAYS;
+	if (likely(fw->way[number].tag == tag))
+		return number;
 	return flow_ways_search(fw, tag, salt);
 }
 

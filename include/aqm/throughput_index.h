@@ -272,17 +272,18 @@ static inline u32 throughput_index_bucket(const struct throughput_index *ti,
 
 /**
  * throughput_score_heat() - the logarithm of a score, to compare scores by
- * @score: the score, which is not spent
+ * @score: the score
  *
  * Return: the octave of units * 2^half_life and the four bits that follow, modulo
  * 2^16. A score that is spent at the beginning of half-life h has 16 h or less.
  */
 static inline u16 throughput_score_heat(const struct throughput_score *score)
 {
-	u32 octave = score->half_life + fls64(score->units) - 1;
+	u16 least = score->half_life * THROUGHPUT_INDEX_STEPS;
 
-	return octave * THROUGHPUT_INDEX_STEPS +
-	       score->bucket % THROUGHPUT_INDEX_STEPS;
+	if (!score->units)
+		return least;
+	return least + ((u16)(score->bucket - least) & (THROUGHPUT_INDEX_SPENT - 1));
 }
 
 /* Empty the index. */

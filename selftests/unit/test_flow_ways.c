@@ -10,14 +10,14 @@
 #define SETS	128
 #define QUEUES	(SETS * FLOW_WAYS)
 
-static struct flow_way_set sets[SETS];
+static struct flow_way ways[QUEUES];
 static struct flow_ways fw;
 static u32 salt;
 
 static void begin(void)
 {
-	memset(sets, 0, sizeof(sets));
-	fw = (struct flow_ways) { .sets = sets, .count = SETS };
+	fw = (struct flow_ways) { .way = ways, .sets = SETS };
+	flow_ways_reset(&fw, QUEUES);
 	salt = unit_random() | 1;
 }
 
@@ -59,8 +59,7 @@ static void flows_keep_their_queue_between_packets(void)
 			moved += round && had[flow] != number;
 			had[flow] = number;
 			flow_ways_busy(&fw, number);
-			flow_ways_heat(&fw, number, unit_below(64), 0);
-			flow_ways_idle(&fw, number);
+			flow_ways_idle(&fw, number, unit_below(64), 0);
 		}
 	unit_ok(moved <= ARRAY_SIZE(had) / 100, "%zu flows moved %u times in 20 rounds",
 		ARRAY_SIZE(had), moved);
@@ -74,12 +73,12 @@ static void mice_take_the_coldest_queues(void)
 	begin();
 	for (flow = 0; flow < ARRAY_SIZE(had); flow++) {
 		had[flow] = flow_ways_find(&fw, flow, salt);
-		flow_ways_heat(&fw, had[flow], 500, 0);
+		flow_ways_idle(&fw, had[flow], 500, 0);
 	}
 	for (round = 0; round < 20000; round++) {
 		u32 mouse = flow_ways_find(&fw, 1000 + round, salt);
 
-		flow_ways_heat(&fw, mouse, 10, 0);
+		flow_ways_idle(&fw, mouse, 10, 0);
 	}
 	for (flow = 0; flow < ARRAY_SIZE(had); flow++)
 		lost += flow_ways_find(&fw, flow, salt) != had[flow];
@@ -98,11 +97,11 @@ static void a_new_flow_takes_the_coldest_of_its_16(void)
 		one = (u64)flow_mix(hash, salt) * SETS >> 32;
 		two = (u64)flow_mix(flow_mix(hash, salt), salt) * SETS >> 32;
 		for (number = 0; number < QUEUES; number++) {
-			sets[number / 8].tag[number % 8] = 1 + number;
-			sets[number / 8].heat[number % 8] = fw.now + 100 + number % 16;
+			ways[number].tag = 1 + number;
+			ways[number].heat = fw.now + 100 + number % 16;
 		}
 		coldest = (unit_below(2) ? one : two) * 8 + unit_below(8);
-		sets[coldest / 8].heat[coldest % 8] = fw.now + unit_below(99);
+		ways[coldest].heat = fw.now + unit_below(99);
 		wrong += flow_ways_find(&fw, hash, salt) != coldest;
 		/* And it is the flow's from now on, as hot as it was. */
 		wrong += flow_ways_find(&fw, hash, salt) != coldest;
@@ -118,20 +117,20 @@ static void a_queue_that_holds_packets_is_not_taken(void)
 	for (round = 0; round < 2000; round++) {
 		begin();
 		hash = unit_random();
-		for (number = 0; number < SETS; number++)
-			sets[number].busy = unit_random();
+		for (number = 0; number < QUEUES; number++)
+			ways[number].busy = unit_below(2);
 		number = flow_ways_find(&fw, hash, salt);
-		taken += sets[number / 8].busy >> number % 8 & 1;
+		taken += ways[number].busy;
 	}
 	unit_ok(taken <= 3, "%u of 2000 flows share, with half of the queues in use",
 		taken);
 
 	begin();
-	for (number = 0; number < SETS; number++)
-		sets[number].busy = 255;
+	for (number = 0; number < QUEUES; number++)
+		flow_ways_busy(&fw, number);
 	number = flow_ways_find(&fw, hash, salt);
 	unit_ok(number / 8 == (u64)flow_mix(hash, salt) * SETS >> 32 &&
-		!sets[number / 8].tag[number % 8],
+		!ways[number].tag,
 		"where all hold packets a flow shares, and claims nothing");
 }
 
@@ -142,10 +141,10 @@ static void without_a_score_the_longest_empty_is_taken(void)
 
 	begin();
 	for (i = 0; i < QUEUES; i++) {
-		sets[i / 8].tag[i % 8] = 1 + i;
+		ways[i].tag = 1 + i;
 		/* Farther apart than the clock's unit. */
 		for (number = 0; number < FLOW_WAYS_EMPTIED / 4; number++)
-			flow_ways_emptied(&fw, QUEUES - 1 - i);
+			flow_ways_idle_hottest(&fw, QUEUES - 1 - i);
 	}
 	for (i = 0; i < 100; i++) {
 		u32 hash = unit_random(), one, two, last;
@@ -156,7 +155,7 @@ static void without_a_score_the_longest_empty_is_taken(void)
 		number = flow_ways_find(&fw, hash, salt);
 		/* The last four queues of the set became empty within a unit. */
 		wrong += number < last + 4 || number > last + 7;
-		sets[number / 8].tag[number % 8] = 1;
+		ways[number].tag = 1;
 	}
 	unit_ok(!wrong, "the queue that has been empty longest is taken (%u not)", wrong);
 }

@@ -69,8 +69,7 @@ static void inner_rounds(struct Qdisc *sch,
 				inner_must(fq->round - fr->round < FLOW_ROUNDS &&
 					   fq->round % FLOW_ROUNDS == slot);
 			inner_must(fq->head);
-			inner_must(!b->ways.sets ||
-				   b->ways.sets[number / 8].busy & BIT(number % 8));
+			inner_must(b->ways.way[number].busy);
 			inner_must(fq->credit);
 			inner_must(fq->credit <= max(b->params.quantum, fr->least) ||
 				   fq->round < fr->restarted);
@@ -89,9 +88,9 @@ static void inner_rounds(struct Qdisc *sch,
 		} while (number != fr->slots[slot]);
 	}
 	inner_must(active == fr->active);
-	for (number = 0, active = 0; number < b->ways.count; number++)
-		active += __builtin_popcount(b->ways.sets[number].busy);
-	inner_must(!b->ways.sets || active == fr->active);
+	for (number = 0, active = 0; number < b->params.flows; number++)
+		active += b->ways.way[number].busy;
+	inner_must(active == fr->active);
 	inner_whole(&all, sch, &b->held, &b->delay);
 	inner_must(all.held.segments <= b->params.limit || all.qlen == 1);
 	inner_must(all.held.truesize <= b->params.memory_limit);
