@@ -90,16 +90,13 @@ def _mark(kind: str, x: float, y: float, colour: str) -> str:
 class _Axes:
     """From values to places."""
 
-    def __init__(self, panel: Panel, top: float) -> None:
+    def __init__(self, panel: Panel, bottom: float, top: float) -> None:
         xs = [x for line in panel.lines for x, _, _ in line.points]
         self.log = panel.x_log
         self.low, self.high = (self._scale(f(xs)) for f in (min, max))
         if self.low == self.high:
             self.low, self.high = self.low - 1, self.high + 1
-        self.top = top
-        # Of a logarithmic y axis; the rest of the picture's scale is the same for all panels.
-        self.bottom = (min(y for line in panel.lines for _, y, _ in line.points) / 1.3
-                       if panel.y_log else 0.0)
+        self.bottom, self.top = bottom if panel.y_log else 0.0, top
 
     def _scale(self, x: float) -> float:
         return math.log10(x) if self.log else x
@@ -134,8 +131,8 @@ def _ticks(panel: Panel, axes: _Axes) -> list[float]:
     return _decades(values[0], values[-1])
 
 
-def _panel(panel: Panel, top: float, looks: dict[str, tuple[str, str]]) -> list[str]:
-    axes = _Axes(panel, top)
+def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str]]) -> list[str]:
+    axes = _Axes(panel, low, top)
     bottom = HEIGHT - BOTTOM
     out = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(panel.title)}</text>']
     for value in _decades(axes.bottom, top) if axes.bottom else _steps(0, top):
@@ -185,6 +182,9 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
                                   for line in panel.lines for _, y, half in line.points),
                                  default=1.0) or 1.0
                for title in {panel.y_title for panel in panels}}
+    lowest = {title: min((y for panel in panels if panel.y_title == title
+                          for line in panel.lines for _, y, _ in line.points), default=1.0) / 1.3
+              for title in highest}
     columns = min(columns, len(panels))
     width, height = columns * WIDTH, math.ceil(len(panels) / columns) * HEIGHT
     per_row = max(1, width // LEGEND_COLUMN)
@@ -195,7 +195,7 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
            f'<rect width="{width}" height="{height + legend}" fill="white"/>']
     for i, panel in enumerate(panels):
         out.append(f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">')
-        out += _panel(panel, highest[panel.y_title], looks)
+        out += _panel(panel, lowest[panel.y_title], highest[panel.y_title], looks)
         out.append("</g>")
     if legend:
         for i, name in enumerate(names):

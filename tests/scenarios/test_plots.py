@@ -209,3 +209,18 @@ def test_larger_values_are_drawn_higher() -> None:
     dots = [e for e in ET.fromstring(text).iter() if e.tag.endswith("circle")]
     low, high = (float(e.attrib["cy"]) for e in dots)
     assert high < low
+
+
+def test_equal_ratios_are_equally_far_apart_on_a_logarithmic_axis() -> None:
+    points = [(1.0, 1.0, 0.0), (2.0, 4.0, 0.0), (3.0, 16.0, 0.0)]
+    drawn = svg_plots.picture([svg_plots.Panel("", "x", "y", [svg_plots.Line("a", points)],
+                                               y_log=True)])
+    heights = [float(y) for y in re.findall(r'<circle cx="[^"]+" cy="([^"]+)"', drawn)]
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)
+    assert heights[0] > heights[1]
+
+
+def test_a_slope_is_a_power_of_x_through_the_first_point() -> None:
+    root, inverse = paper_plots._slopes([-0.5, -1], [(16.0, 0.5, 0.1), (64.0, 0.1, 0.0)])
+    assert list(root.points) == [(16.0, 0.5, 0.0), (64.0, 0.25, 0.0)]
+    assert list(inverse.points) == [(16.0, 0.5, 0.0), (64.0, 0.125, 0.0)]
