@@ -27,7 +27,7 @@ EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(A
 	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup setup-sweeps setup-tests demo ledger calibrate kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo ledger calibrate kernels test try try-tests try-matrix test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -159,8 +159,13 @@ test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 
 # One kernel, one discipline: for who changes it.
 try: setup-tests ## the tests of one discipline, in a minute: make try KIND=qsdrr
+	+$(MAKE) -s -j2 --output-sync=target try-matrix try-tests
+
+try-tests:
 	$(PYTEST) -q -m "not extra" -k "$(KIND) and not fuzz and not sanitizer" \
 		tests/unit tests/oracle tests/tdc tests/contract/test_userspace.py
+
+try-matrix:
 	$(MAKE) -s -C selftests
 	lab/boot -- selftests/parents.sh -p root -p drr -p hfsc-ls:prio $(KIND)
 
