@@ -27,7 +27,7 @@ EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(A
 	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup setup-sweeps setup-tests demo ledger calibrate kernels test try try-tests try-matrix test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo ledger calibrate kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -46,4 +46,4 @@ def test_metadata_without_a_readme_line_is_named(copy: Path) -> None:
     (copy / "selftests" / "kinds" / "seventh").write_text('ABOUT="does this"\n')
     done = subprocess.run([copy / "tools" / "generate"], capture_output=True, text=True)
     assert done.returncode != 0
-    assert "selftests/kinds/seventh has no FROM" in done.stderr
+    assert "FROM: missing in selftests/kinds/seventh" in done.stderr
