@@ -96,8 +96,8 @@ static_assert(TC_2REGIONRED_EWMA == (int)PERSISTENT_QUEUE_EWMA);
 static_assert(TC_2REGIONRED_EWMA_DRAIN == (int)PERSISTENT_QUEUE_EWMA_DRAIN);
 
 /*
- * Options as given or derived; what follows from them for the datapath comes
- * first. Written under the tree lock.
+ * Parameters computed for the datapath, then the options, given or default.
+ * Written under the tree lock.
  */
 struct tworr_params {
 	struct aqm_given		given;
@@ -429,7 +429,7 @@ static void tworr_commit(struct Qdisc *sch, struct aqm_given *given,
 			  tworr_departed);
 }
 
-/* What is in force, and the state as it would be now. */
+/* Report the options in force, and the state as of now. */
 static void tworr_stats(struct Qdisc *sch, void *stats)
 {
 	const struct tworr_sched_data *q = qdisc_priv(sch);

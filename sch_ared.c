@@ -2,16 +2,16 @@
 /*
  * Adaptive RED
  *
- * Where RED's average queue comes to rest depends on max_p and on how many flows
- * there are: near min with few, near max, or above it, with many. Adaptive RED
- * moves max_p, slowly, until the average is about halfway between min and max, and
- * sets all that RED otherwise leaves to the operator from the rate of the link.
+ * RED's average queue settles at a length that depends on max_p and on the number
+ * of flows: near min with few flows, near or above max with many. Adaptive RED
+ * moves max_p slowly until the average is about halfway between min and max. It
+ * also derives RED's other parameters from the rate of the link.
  *
  * S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing the
  * Robustness of RED's Active Queue Management", August 2001. Drops above max as in
  * S. Floyd, "Recommendation on using the gentle variant of RED", 2000.
  *
- * The rule, C being the packets that the link sends in a second:
+ * The rule, where C is the number of packets that the link sends in a second:
  *
  *	w = 1 - exp(-1 / C)
  *	min = max(5, target C / 2),  max = 3 min
@@ -23,25 +23,26 @@
  *	each arrival: drop it with probability p_b, spread over the arrivals,
  *		0 below min, up to max_p at max, up to 1 at 2 max (gentle), then 1
  *
- * which is in <aqm/gentle_red.h>, with the formulas of avg, p_b and the spacing.
- * "Drop" is "mark" with ecn; where p_b is 1, unless harddrop.
+ * <aqm/gentle_red.h> implements it, with the formulas of avg, p_b and the spacing.
+ * With ecn, packets are marked instead of dropped. With harddrop, they are dropped
+ * where p_b is 1.
  *
- * What the paper leaves open, and what is done here:
- *  - min is a sixth of the limit at most: the gentle slope ends at 6 min, and
- *    beyond the limit all is drop tail, which is what RED is there to avoid. It
- *    matters below 4.5 Mb/s, where 30 packets take 80 ms, or where a limit below 12
- *    times the target is given.
- *  - No timer moves max_p: an arrival makes up for the half seconds since the
- *    last, all of them with the average that it finds. In the paper's simulator an
- *    arrival makes one step, however long it took.
- *  - max_p ends at its bounds, and does not step over them.
+ * Our decisions where the paper is silent:
+ *  - min is at most a sixth of the limit, because the gentle slope ends at 6 min. A
+ *    slope beyond the limit would make the queue drop-tail. This matters below
+ *    4.5 Mb/s, where 30 packets take 80 ms, or with a limit below 12 times the
+ *    target.
+ *  - No timer moves max_p. An arrival makes all the steps that have come due since
+ *    the last arrival, each with the current average. In the paper's simulator an
+ *    arrival makes one step, however much time has passed.
+ *  - max_p stops at its bounds instead of stepping over them.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
- *  - "target" is what the paper calls the target average delay; the average comes
- *    to rest at 2 min, which is that.
- *  - A GSO packet is cut up, each of its packets being an arrival. With
- *    nosplit_gso it is one arrival, which counts its segments in the queue's
- *    length: lengths are in packets on the wire.
- *  - Without adaptive, gentle or wait it is the RED of the papers before.
+ *  - "target" is the paper's target average delay. The average settles at 2 min,
+ *    which is that delay.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
+ *    whole packet is one arrival. Its segments count in the queue's length in both
+ *    cases, because lengths are in packets on the wire.
+ *  - Without adaptive, gentle and wait this is the RED of the earlier papers.
  *
  * Options, units and defaults: TC_ARED_OPTIONS.
  */
@@ -54,11 +55,11 @@
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_ared.h>
 
-#define ARED_LEAST	5U	/* packets: the paper's least min */
+#define ARED_LEAST	5U	/* packets: the paper's lower bound of min */
 
 /*
- * Options as given or derived; what follows from them for the datapath comes
- * first. Written under the tree lock.
+ * Parameters computed for the datapath, then the options, given or default.
+ * Written under the tree lock.
  */
 struct ared_params {
 	struct aqm_given		given;
@@ -73,9 +74,9 @@ AQM_STATS_ARE_WHOLE(struct tc_ared_qdisc_stats, TC_ARED_QDISC_STATS);
 
 /**
  * struct ared_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; its segments are the queue's length
+ * @fifo: the packets; held.segments is the queue's length
  * @red: the average, and max_p
- * @random: numbers for arrivals
+ * @random: generator for the decisions about arrivals
  */
 struct ared_vars {
 	struct plain_fifo	fifo;
@@ -87,7 +88,7 @@ struct ared_vars {
  * struct ared_sched_data - a discipline
  * @params: parameters in force
  * @vars: state of the datapath
- * @adapted: how often max_p moved
+ * @adapted: number of steps of max_p
  * @link: the device's speed
  */
 struct ared_sched_data {
@@ -97,7 +98,7 @@ struct ared_sched_data {
 	struct link_rate		link;
 };
 
-/* An arrival, or a segment of one. */
+/* Queue, mark or drop an arrival, or one segment of it. */
 static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 					struct sk_buff **to_free, u32 packets,
 					u32 class)
@@ -131,7 +132,7 @@ static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				 ared_arrival);
 }
 
-/* The first packet has left the queue. */
+/* A packet has left the queue. If none is left, idle time begins. */
 static void ared_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
@@ -155,8 +156,8 @@ static void ared_reset(struct Qdisc *sch)
 }
 
 /*
- * Half of the target, at least 5 packets, so that the slope to 2 max = 6 min ends
- * within the limit; and below a max that was given, as far as it would follow.
+ * min: half of the target, but at least 5 packets. At most limit / 6, so that the
+ * slope to 2 max = 6 min ends within the limit, and at most a third of a given max.
  */
 static u32 ared_min_th(const struct ared_params *p)
 {
@@ -170,7 +171,7 @@ static u32 ared_min_th(const struct ared_params *p)
 	return clamp_t(u64, min_th, 1, GENTLE_RED_MAX_TH);
 }
 
-/* Derive what follows from the options, and see whether it makes sense. */
+/* Fill in the defaults, compute the parameters, and reject contradictions. */
 static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
@@ -236,7 +237,7 @@ static void ared_commit(struct Qdisc *sch, struct aqm_given *given,
 	struct ared_vars *v = &q->vars;
 	u64 now = ktime_get_ns();
 
-	/* Half seconds that are over fell under the old parameters. */
+	/* The old parameters apply to the steps that are already due. */
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
 			  v->fifo.held.segments, now);
 	gentle_red_adapt(&q->params.red, &v->red, &q->adapted, now);
@@ -248,7 +249,7 @@ static void ared_commit(struct Qdisc *sch, struct aqm_given *given,
 			  ared_departed);
 }
 
-/* What is in force, and the state as it would be now. */
+/* Report the options in force, and the state as of now. */
 static void ared_stats(struct Qdisc *sch, void *stats)
 {
 	const struct ared_sched_data *q = qdisc_priv(sch);

@@ -2,11 +2,10 @@
 /*
  * BLUE
  *
- * RED reads congestion off the queue's length, which says little of how many
- * flows there are: so it drops too little for many and too much for few, as long
- * as nobody tunes it. BLUE has no average and no thresholds. It learns one
- * probability from the two things that are to be avoided: packets that are lost
- * because the queue is full, and a link that is idle.
+ * RED infers congestion from the queue's length. The length says little about the
+ * number of flows, so untuned RED drops too little with many flows and too much
+ * with few. BLUE has no average and no thresholds. It learns one probability from
+ * two events: packets lost because the queue is full, and an idle link.
  *
  * W. Feng, D. D. Kandlur, D. Saha, K. G. Shin, "BLUE: A New Class of Active Queue
  * Management Algorithms", U. Michigan CSE-TR-387-99, April 1999, and "The BLUE
@@ -21,32 +20,31 @@
  *			p_m = p_m - d2,  last_update = now
  *	each arrival: mark it, or drop it, with probability p_m
  *
- * The rule of p_m is in <aqm/marking_probability.h>, with what is decided there.
+ * <aqm/marking_probability.h> implements p_m and lists its deviations.
  *
- * "Drop" is "mark" with ecn, but for harddrop: above L an arrival that is chosen
- * is dropped.
+ * With ecn, a chosen arrival is marked instead of dropped. With harddrop, it is
+ * dropped anyway while the queue is longer than L.
  *
- * What the papers leave open, and what is done here:
- *  - A packet is lost when the queue has no room for it. What is dropped by chance
- *    is no loss.
- *  - The queue is longer than L if it would be with the arrival. L is the limit
- *    unless given: then only losses count.
- *  - The link is idle from the moment when the last packet leaves until the next
- *    is queued. That is when dequeue would find nothing; but neither drr, htb nor
- *    others ask a child that they know is empty, and with a p_m of 1 no arrival
- *    would ever be queued that makes them ask.
- *  - An arrival that finds no room is lost before chance is asked. One that raises
- *    p_m by itself is subject to the new one.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso it is
- *    one arrival. It counts its segments in the queue's length all the same, which
- *    is in packets on the wire.
- *  - The defaults are those of A. Kantawala, J. Turner, "Efficient Queue Management
- *    for TCP Flows", WUCS-01-22, August 2001, who found them best of the authors'
- *    sets: d1 = 0.0025, d2 = 0.00025, 100 ms. Those of G. F. Ali Ahammed, R. Banu,
- *    "Analyzing the Performance of Active Queue Management Algorithms", are 0.02,
- *    0.002 and 10 ms: 80 times as fast up and down. At 50 Mb/s and 50 ms both
- *    fill the link with 40 flows, and lose 1.5 and 2.0 %; with 6 flows 92 and 96 %
- *    of it are used, for one step up is much where p_m should be near 0.
+ * Our decisions where the papers are silent:
+ *  - Only an arrival that does not fit counts as a loss. A drop by chance does not.
+ *  - The arrival counts towards the queue's length when it is compared with L. L
+ *    defaults to the limit, so that only losses count.
+ *  - The link is idle from the departure of the last packet until the next packet
+ *    is queued. We do not wait for a dequeue of the empty queue: drr, htb and other
+ *    parents do not ask a child that they know to be empty. With p_m = 1 no arrival
+ *    would ever be queued to make them ask.
+ *  - An arrival that does not fit is lost before any random choice. An arrival that
+ *    raises p_m is judged by the new p_m.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
+ *    whole packet is one arrival. Its segments count in the queue's length in both
+ *    cases, because lengths are in packets on the wire.
+ *  - The defaults are d1 = 0.0025, d2 = 0.00025 and 100 ms: the best of the BLUE
+ *    authors' sets in A. Kantawala, J. Turner, "Efficient Queue Management for TCP
+ *    Flows", WUCS-01-22, August 2001. G. F. Ali Ahammed, R. Banu, "Analyzing the
+ *    Performance of Active Queue Management Algorithms", use 0.02, 0.002 and 10 ms,
+ *    80 times as fast up and down. At 50 Mb/s and 50 ms both sets fill the link with 40
+ *    flows and lose 1.5 and 2.0 %. With 6 flows they use 92 and 96 % of it, because
+ *    a single step is large where p_m should be near 0.
  *
  * Options, units and defaults: TC_BLUE_OPTIONS.
  */
@@ -62,8 +60,8 @@
 #include <uapi/linux/pkt_sched_blue.h>
 
 /*
- * Options as given or derived; what follows from them for the datapath comes
- * first. Written under the tree lock.
+ * Parameters computed for the datapath, then the options, given or default.
+ * Written under the tree lock.
  */
 struct blue_params {
 	struct aqm_given		given;
@@ -78,9 +76,9 @@ AQM_STATS_ARE_WHOLE(struct tc_blue_qdisc_stats, TC_BLUE_QDISC_STATS);
 
 /**
  * struct blue_vars - state of the datapath; under the qdisc lock
- * @queue: the packets
  * @marking: p_m
- * @random: numbers for arrivals
+ * @random: generator for the decisions about arrivals
+ * @queue: the packets
  */
 struct blue_vars {
 	struct marking_probability	marking;
@@ -92,7 +90,7 @@ struct blue_vars {
  * struct blue_sched_data - a discipline
  * @vars: state of the datapath
  * @params: parameters in force
- * @stats: counters; what is no counter is filled in for a dump only
+ * @stats: counters; blue_stats() fills in the other members
  * @link: the device's speed
  */
 struct blue_sched_data {
@@ -102,36 +100,33 @@ struct blue_sched_data {
 	struct link_rate		link;
 };
 
-/* A packet that is queued and sent touches two lines, and that of the threshold. */
+/* Queueing and sending a packet touches these two lines and the threshold's. */
 static_assert(offsetof(struct blue_sched_data, vars.queue.counters) <= 2 * 64);
 
-/*
- * Out of line is what few packets meet: one that is queued while p_m is 0 calls
- * nothing.
- */
+/* The rare cases are out of line: with p_m = 0 a queued packet calls none of them. */
 
-/* A packet is lost, or the queue is longer than L. */
+/* Raise p_m: a packet is lost, or the queue is longer than L. */
 static noinline void blue_congested(struct blue_sched_data *q)
 {
 	q->stats.rises += marking_lost(&q->params.marking, &q->vars.marking,
 				       ktime_get_ns());
 }
 
-/* The link has been idle. */
+/* Lower p_m: the link has been idle. */
 static noinline void blue_idled(struct blue_sched_data *q)
 {
 	q->stats.falls += marking_idled(&q->params.marking, &q->vars.marking,
 					ktime_get_ns());
 }
 
-/* Whether the arrival is to be marked or dropped. */
+/* Decide by chance whether to mark or drop the arrival. */
 static bool blue_choose(struct blue_vars *v)
 {
 	return marking_chosen(&v->marking, marking_open(&v->marking) ?
 					   seeded_random_u32(&v->random) : 0);
 }
 
-/* Tell the sender: false if the arrival must be dropped for that. */
+/* Signal congestion to the sender. Return: false if the arrival must be dropped. */
 static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool above)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
@@ -149,7 +144,7 @@ static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool ab
 	}
 }
 
-/* The arrival finds no room. */
+/* Drop an arrival that does not fit. */
 static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
 			      enum aqm_drop cause, struct sk_buff **to_free)
 {
@@ -159,7 +154,7 @@ static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
 	return plain_fifo_drop(skb, sch, &q->vars.queue, cause, to_free);
 }
 
-/* An arrival, or a segment of one. */
+/* Queue, mark or drop an arrival, or one segment of it. */
 static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 					struct sk_buff **to_free, u32 packets,
 					u32 class)
@@ -194,7 +189,7 @@ static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				 blue_arrival);
 }
 
-/* The first packet has left the queue. */
+/* The first packet has left the queue: the link may be idle. */
 static void blue_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
@@ -219,7 +214,7 @@ static void blue_reset(struct Qdisc *sch)
 	q->vars.marking = (struct marking_probability) {};
 }
 
-/* Derive what follows from the options, and see whether it makes sense. */
+/* Fill in the defaults, compute the parameters, and reject contradictions. */
 static int blue_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
@@ -264,7 +259,7 @@ static void blue_commit(struct Qdisc *sch, struct aqm_given *given,
 
 	if (aqm_changed(p, TCA_BLUE_SEED))
 		seeded_random_init(&v->random, p->seed);
-	/* Idle time that is over fell under the old parameters. */
+	/* The old parameters apply to the idle time so far. */
 	if (!v->queue.held.segments)
 		q->stats.falls += marking_idled(&q->params.marking, &v->marking,
 						now);
@@ -274,7 +269,7 @@ static void blue_commit(struct Qdisc *sch, struct aqm_given *given,
 			  blue_departed);
 }
 
-/* What is in force, and the state as it would be now. */
+/* Report the options in force, and the state as of now. */
 static void blue_stats(struct Qdisc *sch, void *stats)
 {
 	const struct blue_sched_data *q = qdisc_priv(sch);

@@ -104,8 +104,8 @@ static const u32 cbt_least[CBT_CLASSES] = {
 };
 
 /*
- * Options as given or derived; what follows from them for the datapath comes
- * first. Written under the tree lock.
+ * Parameters computed for the datapath, then the options, given or default.
+ * Written under the tree lock.
  */
 struct cbt_params {
 	struct aqm_given		given;
@@ -531,7 +531,7 @@ static u64 cbt_thresholds(struct cbt_params *p, const struct share_class *sh)
 	return total.sum;
 }
 
-/* Derive what follows from the options, and see whether it makes sense. */
+/* Fill in the defaults, compute the parameters, and reject contradictions. */
 static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 		      struct netlink_ext_ack *extack)
 {

@@ -68,8 +68,8 @@
 #include <uapi/linux/pkt_sched_chokex.h>
 
 /*
- * Options as given or derived; what follows from them for the datapath comes
- * first. Written under the tree lock.
+ * Parameters computed for the datapath, then the options, given or default.
+ * Written under the tree lock.
  */
 struct chokex_params {
 	struct aqm_given		given;
@@ -278,7 +278,7 @@ static u32 chokex_min_th(u32 limit, u32 max_th)
 	return max_th ? min(min_th, max_th / 2) : min_th;
 }
 
-/* Derive what follows from the options, and see whether it makes sense. */
+/* Fill in the defaults, compute the parameters, and reject contradictions. */
 static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
 			 struct netlink_ext_ack *extack)
 {

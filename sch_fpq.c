@@ -2,50 +2,53 @@
 /*
  * Flow-Proportional Queuing with RED (FPQ-RED)
  *
- * TCP times out when its window is too small for a loss to be seen by the packets
- * behind it. With a buffer of fixed length, many flows have windows of two or three
- * packets, spend seconds in timeouts, and share the link by luck. FPQ lets the queue
- * grow with the number of flows, so that each has six packets, and sets the loss to
- * that which such windows come from: what a crowd costs is delay, the same for all.
+ * TCP times out if its window is so small that too few packets follow a lost one to
+ * reveal the loss. With a buffer of fixed length, many flows have windows of two or
+ * three packets, spend seconds in timeouts, and share the link by luck. FPQ lets the
+ * queue grow with the number of flows, so that each flow has six packets in it, and
+ * sets the loss rate that leads to such windows. Many flows then cost delay, which
+ * is the same for all.
  *
  * R. Morris, "Scalable TCP Congestion Control", Ph.D. thesis, Harvard, 1999 (and
- * INFOCOM 2000, "Scalable TCP congestion control"), as K. Wang, "2RegionRED: a
- * Congestion Control Mechanism for the High Speed Internet", MIT-LCS-TR-829,
- * sections 3.3.3 and 6.1, tells it.
+ * INFOCOM 2000, "Scalable TCP congestion control"), as described by K. Wang,
+ * "2RegionRED: a Congestion Control Mechanism for the High Speed Internet",
+ * MIT-LCS-TR-829, sections 3.3.3 and 6.1.
  *
- * The rule, P being the packets of one round trip:
+ * The rule, where P is the number of packets of one round trip:
  *
- *	N = flows: bits set in a vector that each packet's flow is hashed to, and
- *		that is cleared bit by bit, all of it in t_clear
+ *	N = number of flows = bits set in a vector. Each packet sets the bit that
+ *		its flow hashes to. The vector is cleared bit by bit, and entirely
+ *		within t_clear.
  *	target = max(P / (2 N - 1), 6 N)			(3.4)
  *	loss = min((0.87 / ((target + P) / N + 1))^2, 0.021)	(3.5)
  *
  *	RED with Bmin = 5, Bmax = 2 target, Pmax = loss, w = 1 - exp(-1 / C)
  *
- * The count is in <aqm/flow_count.h>, with its error; the two equations in
- * <aqm/flow_proportional.h>; RED in <aqm/gentle_red.h>. "Drop" is "mark" with ecn;
- * where RED's probability is 1, unless harddrop.
+ * <aqm/flow_count.h> counts the flows and states the error, and
+ * <aqm/flow_proportional.h> has the two equations. RED is in <aqm/gentle_red.h>.
+ * With ecn, packets are marked instead of dropped. With harddrop, they are dropped
+ * where RED's probability is 1.
  *
- * What the texts leave open, and what is done here:
- *  - Section 6.1 has the values of Bmax and Pmax the other way round, a loss for a
- *    number of packets. Section 3.3.3 has them right.
- *  - N is 1 at least. It counts whatever flows there are, TCP or not.
- *  - Bits are cleared in order. A bit that two flows share is not corrected for:
- *    of 1000 flows 906 are counted, on average.
- *  - Bmax and Pmax are set anew at the first arrival 7.5 ms after the last time,
- *    the middle of the 4 to 11 ms of tables 6.6 and 6.9.
- *  - RED is gentle and spaces its drops ("wait"), as in table 6.2. It also shows
- *    what 3.3.3 warns of: its probability is Pmax at Bmax, and half of that at the
- *    target; so the queue comes to rest above the target.
- *  - The limit is what it is elsewhere. Where 2 Bmax = 4 target is above it, the rest
- *    is drop tail: whoever wants FPQ's delay for a crowd gives the limit, as the
- *    texts do, who have 10 to 15 P. Unless given it is 80 ms of the link, since
- *    nobody is to wait longer for a default.
- *  - What one flow is: <aqm/flow_hash.h>.
+ * Our decisions where the texts are silent or contradict each other:
+ *  - Section 6.1 swaps the values of Bmax and Pmax: a loss rate stands where a
+ *    number of packets belongs. Section 3.3.3 has them right.
+ *  - N is at least 1. It counts all flows, TCP or not.
+ *  - Bits are cleared in order. Hash collisions are not corrected for: of 1000 flows
+ *    906 are counted on average.
+ *  - Bmax and Pmax are recomputed at the first arrival at least 7.5 ms after the
+ *    last time. That is the middle of the 4 to 11 ms of tables 6.6 and 6.9.
+ *  - RED is gentle and spaces its drops ("wait"), as in table 6.2. It also has the
+ *    fault that 3.3.3 warns of: its probability is Pmax at Bmax, and half of Pmax at
+ *    the target. So the queue settles above the target.
+ *  - The limit defaults to 80 ms of the link, as for our other qdiscs, because no
+ *    default should delay packets longer. If 2 Bmax = 4 target is above the limit,
+ *    the rest is drop tail. To get FPQ's delay with many flows, set the limit: the
+ *    texts have 10 to 15 P.
+ *  - <aqm/flow_hash.h> defines a flow.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
- *  - A GSO packet is cut up, each of its packets being an arrival. With
- *    nosplit_gso it is one arrival, which counts its segments in the queue's
- *    length: lengths are in packets on the wire.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
+ *    whole packet is one arrival. Its segments count in the queue's length in both
+ *    cases, because lengths are in packets on the wire.
  *
  * Options, units and defaults: TC_FPQ_OPTIONS.
  */
@@ -62,11 +65,11 @@
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fpq.h>
 
-#define FPQ_INTERVAL	7500000ULL	/* ns between two settings of Bmax and Pmax */
+#define FPQ_INTERVAL	7500000ULL	/* ns between two updates of Bmax and Pmax */
 
 /*
- * Options as given or derived; what follows from them for the datapath comes
- * first. Written under the tree lock.
+ * Parameters computed for the datapath, then the options, given or default.
+ * Written under the tree lock.
  */
 struct fpq_params {
 	struct aqm_given		given;
@@ -82,14 +85,14 @@ AQM_STATS_ARE_WHOLE(struct tc_fpq_qdisc_stats, TC_FPQ_QDISC_STATS);
 
 /**
  * struct fpq_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; its segments are the queue's length
+ * @fifo: the packets; held.segments is the queue's length
  * @red: the average
- * @rule: RED as N has it
+ * @rule: RED's parameters for the present N
  * @flows: N
- * @flow_key: of the flows' hashes
- * @target: packets
- * @adjust_at: when @rule follows N again, ns
- * @random: numbers for arrivals
+ * @flow_key: key of the flow hash
+ * @target: target length of the queue, packets
+ * @adjust_at: time of the next update of @rule, ns
+ * @random: generator for the decisions about arrivals
  */
 struct fpq_vars {
 	struct plain_fifo	fifo;
@@ -114,7 +117,7 @@ struct fpq_sched_data {
 	struct link_rate		link;
 };
 
-/* Set Bmax and Pmax for the flows that there are at @now. */
+/* Set Bmax and Pmax for the number of flows at @now. */
 static void fpq_adjust(struct fpq_sched_data *q, u64 now)
 {
 	const struct fpq_params *p = &q->params;
@@ -129,7 +132,7 @@ static void fpq_adjust(struct fpq_sched_data *q, u64 now)
 	gentle_red_set(&v->rule, &v->red, v->rule.max_p);
 }
 
-/* An arrival, or a segment of one. */
+/* Queue, mark or drop an arrival, or one segment of it. */
 static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				       struct sk_buff **to_free, u32 packets,
 				       u32 class)
@@ -167,7 +170,7 @@ static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				 fpq_arrival);
 }
 
-/* The first packet has left the queue. */
+/* A packet has left the queue. If none is left, idle time begins. */
 static void fpq_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
@@ -197,7 +200,7 @@ static void fpq_reset(struct Qdisc *sch)
 	fpq_adjust(q, now);
 }
 
-/* P */
+/* P: packets of one round trip. */
 static u32 fpq_pipe(const struct fpq_params *p)
 {
 	u64 pipe = div_u64(mul_u64_u32_div(p->bandwidth, p->rtt,
@@ -206,7 +209,7 @@ static u32 fpq_pipe(const struct fpq_params *p)
 	return clamp_t(u64, pipe, 1, FLOW_PROPORTIONAL_PIPE);
 }
 
-/* Derive what follows from the options, and see whether it makes sense. */
+/* Fill in the defaults, compute the parameters, and reject contradictions. */
 static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 		      struct netlink_ext_ack *extack)
 {
@@ -239,7 +242,7 @@ static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
-/* A vector of so many bits, unless there is one. */
+/* Allocate a vector, unless the present one has the right size. */
 static int fpq_alloc(struct Qdisc *sch, struct aqm_given *given,
 		     struct aqm_memory *m, struct netlink_ext_ack *extack)
 {
@@ -273,7 +276,7 @@ static void fpq_setup(struct Qdisc *sch, struct aqm_given *given,
 	fpq_adjust(q, now);
 }
 
-/* Another vector begins empty: the flows are counted anew. */
+/* A new vector is empty, so that counting starts again. */
 static void fpq_commit(struct Qdisc *sch, struct aqm_given *given,
 		       struct aqm_memory *m)
 {
@@ -283,10 +286,10 @@ static void fpq_commit(struct Qdisc *sch, struct aqm_given *given,
 	u64 now = ktime_get_ns();
 	u64 *words;
 
-	/* Bits that are due fell due under the old parameters. */
+	/* The old parameters apply to the bits that are already due. */
 	flow_count_advance(&v->flows, (u64)q->params.clear * NSEC_PER_USEC,
 			   now);
-	/* What is left of a bit's time was counted in the old bits. */
+	/* The remainder was measured in the old time per bit. */
 	if (p->clear != q->params.clear)
 		v->flows.cleared_at = now;
 	gentle_red_settle(&v->red, &v->rule, &p->red, v->fifo.held.segments,
@@ -311,7 +314,7 @@ static void fpq_destroy(struct Qdisc *sch)
 	kvfree(q->vars.flows.words);
 }
 
-/* What is in force, and the state as it would be now. */
+/* Report the options in force, and the state as of now. */
 static void fpq_stats(struct Qdisc *sch, void *stats)
 {
 	const struct fpq_sched_data *q = qdisc_priv(sch);

@@ -89,8 +89,8 @@
 #define FRED_DROP_AVGCQ	AQM_DROP_OWN_3	/* avgcq, after two strikes */
 
 /*
- * Options as given or derived; what follows from them for the datapath comes
- * first. Written under the tree lock.
+ * Parameters computed for the datapath, then the options, given or default.
+ * Written under the tree lock.
  */
 struct fred_params {
 	struct aqm_given		given;
@@ -363,7 +363,7 @@ static u32 fred_min_th(const struct fred_params *p)
 	return p->max ? max(min_t(u64, min_th, p->max / 2), 1ULL) : min_th;
 }
 
-/* Derive what follows from the options, and see whether it makes sense. */
+/* Fill in the defaults, compute the parameters, and reject contradictions. */
 static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
@@ -472,7 +472,7 @@ static void fred_destroy(struct Qdisc *sch)
 	kvfree(q->vars.flows.flows);
 }
 
-/* What is in force, and the state as it would be now. */
+/* Report the options in force, and the state as of now. */
 static void fred_stats(struct Qdisc *sch, void *stats)
 {
 	const struct fred_sched_data *q = qdisc_priv(sch);

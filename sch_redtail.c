@@ -81,8 +81,8 @@
 #define REDTAIL_MEMORY		SZ_32M
 
 /*
- * Options as given or derived; what follows from them for the datapath comes
- * first. Written under the tree lock.
+ * Parameters computed for the datapath, then the options, given or default.
+ * Written under the tree lock.
  */
 struct redtail_params {
 	struct aqm_given		given;
