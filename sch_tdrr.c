@@ -104,9 +104,11 @@ struct tdrr_vars {
 /**
  * struct tdrr_stats - counters; see struct tc_tdrr_qdisc_stats
  * @victims: discards that hit another queue than the one before
+ * @went_first: sparse queues that were served before the others of a round
  */
 struct tdrr_stats {
 	u64	victims;
+	u64	went_first;
 };
 
 /**
@@ -157,10 +159,14 @@ static __always_inline void tdrr_added(struct Qdisc *sch,
 				       const struct sk_buff *skb, bool first)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct throughput_index *ti = &q->vars.by_throughput;
+	struct tdrr_flow *flow = tdrr_flow(fq);
 
-	if (first)
-		throughput_index_add(&q->vars.by_throughput,
-				     &tdrr_flow(fq)->sent);
+	if (!first)
+		return;
+	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
+		q->stats.went_first += flow_queue_hasten(&q->buffer.rounds, fq);
+	throughput_index_add(ti, &flow->sent);
 }
 
 /* A queue that became empty keeps its throughput. */
@@ -269,6 +275,7 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 		st->top_throughput = tdrr_throughput(q, top);
 	}
 	st->victims = q->stats.victims;
+	st->went_first = q->stats.went_first;
 }
 
 static void tdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,

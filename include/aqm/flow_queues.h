@@ -59,6 +59,7 @@
 #include "numbered_list.h"
 
 #define FLOW_ROUNDS	64
+#define FLOW_NONE	U32_MAX		/* no queue */
 
 /* A packet that costs more is charged as if it cost this. */
 #define FLOW_MAX_DEBT	0x80000000U
@@ -94,6 +95,8 @@ struct flow_queue {
  * @queues: the queue of number 0
  * @least: smallest quantum by which no packet sent was too long; bytes
  * @active: number of queues that hold packets
+ * @urgent: last of the queues that flow_queue_hasten() put first in the present
+ *	round, or FLOW_NONE
  * @slots: the queues of each round, in the order of service
  */
 struct flow_rounds {
@@ -103,6 +106,7 @@ struct flow_rounds {
 	struct flow_queue	*queues;
 	u32			least;
 	u32			active;
+	u32			urgent;
 	u16			slots[FLOW_ROUNDS];
 };
 
@@ -110,7 +114,9 @@ struct flow_rounds {
 static inline void flow_rounds_init(struct flow_rounds *fr,
 				    struct flow_queue *queues, u32 count)
 {
-	*fr = (struct flow_rounds) { .round = 1, .queues = queues };
+	*fr = (struct flow_rounds) {
+		.round = 1, .queues = queues, .urgent = FLOW_NONE,
+	};
 	numbered_links_init(&queues->turn, count);
 }
 
@@ -187,6 +193,9 @@ static inline void __flow_queue_leave(struct flow_rounds *fr,
 {
 	u32 slot = fq->round % FLOW_ROUNDS;
 
+	if (fq->turn.number == fr->urgent)
+		fr->urgent = fr->slots[slot] == fr->urgent ? FLOW_NONE :
+							     fq->turn.prev;
 	if (numbered_list_is_alone(&fq->turn))
 		fr->used &= ~BIT_ULL(slot);
 	else
@@ -230,6 +239,36 @@ static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
 	fq->tail = skb;
 	__flow_queue_wait(fr, fq);
 	fr->active++;
+}
+
+/**
+ * flow_queue_hasten() - serve a queue before the others of the present round
+ * @fr: the rounds
+ * @fq: the queue, to which flow_queue_add() has added its only packet
+ *
+ * Queues that were hastened earlier stay before it. A queue without credit in the
+ * present round keeps its place. Only the order within a round changes, so the bounds
+ * above hold.
+ *
+ * Return: whether the queue has credit in the present round.
+ */
+static inline bool flow_queue_hasten(struct flow_rounds *fr,
+				     struct flow_queue *fq)
+{
+	u16 *first = &fr->slots[fr->round % FLOW_ROUNDS];
+	struct numbered_link *links = &fr->queues->turn;
+
+	if (fq->round != fr->round)
+		return false;
+	/* The queue is the last one of its list, which is a ring. */
+	if (fr->urgent == FLOW_NONE) {
+		*first = fq->turn.number;
+	} else if (fr->urgent != fq->turn.prev) {
+		numbered_list_remove(links, first, &fq->turn);
+		numbered_list_insert(links, fr->urgent, &fq->turn);
+	}
+	fr->urgent = fq->turn.number;
+	return true;
 }
 
 /* Take a queue's first packet, which will not be sent. */

@@ -86,6 +86,22 @@ static inline void numbered_list_remove(struct numbered_link *links, u16 *first,
 		*first = next;
 }
 
+/*
+ * Insert a member after member @prev of a list. It becomes the last one if @prev is the
+ * last one.
+ */
+static inline void numbered_list_insert(struct numbered_link *links, u32 prev,
+					struct numbered_link *link)
+{
+	struct numbered_link *before = numbered_link(links, prev);
+	u32 next = before->next;
+
+	link->next = next;
+	link->prev = prev;
+	before->next = link->number;
+	numbered_link(links, next)->prev = link->number;
+}
+
 /* Append a list, whose first member is @other, to a list. Both are not empty. */
 static inline void numbered_list_splice(struct numbered_link *links, u16 first,
 					u16 other)

@@ -463,23 +463,55 @@ static inline void throughput_index_count(struct throughput_index *ti,
 	__throughput_index_add(ti, &score->link, to);
 }
 
+/* Return the bucket with the highest throughput of an index with one that is not spent. */
+static inline u32 __throughput_index_highest(const struct throughput_index *ti)
+{
+	u32 lowest = ti->clock.half_life % THROUGHPUT_INDEX_OCTAVES;
+	u32 o = lowest + fls64(ror64(ti->octaves, lowest)) - 1;
+
+	o %= THROUGHPUT_INDEX_OCTAVES;
+	return THROUGHPUT_INDEX_STEPS * o + __fls(ti->steps[o]);
+}
+
 /* Return the queue with the highest throughput, or NULL if the index is empty. */
 static inline struct throughput_score *
 throughput_index_top(struct throughput_index *ti)
 {
-	u32 lowest = ti->clock.half_life % THROUGHPUT_INDEX_OCTAVES;
-	u32 o, bucket = THROUGHPUT_INDEX_SPENT;
+	u32 bucket = ti->octaves ? __throughput_index_highest(ti) :
+				   THROUGHPUT_INDEX_SPENT;
 
-	if (ti->octaves) {
-		o = lowest + fls64(ror64(ti->octaves, lowest)) - 1;
-		o %= THROUGHPUT_INDEX_OCTAVES;
-		bucket = THROUGHPUT_INDEX_STEPS * o + __fls(ti->steps[o]);
-	}
 	if (!ti->steps[bucket / THROUGHPUT_INDEX_STEPS])
 		return NULL;
 	return container_of(numbered_link(&ti->scores->link,
 					  ti->buckets[bucket]),
 			    struct throughput_score, link);
+}
+
+/**
+ * throughput_index_is_low() - whether a throughput is below half of the highest one
+ * @ti: the index
+ * @score: the score
+ *
+ * Buckets of more than an octave apart differ by a factor of 2 at least. So the answer
+ * is never true from half of the highest on, and always true below 8/17 of it.
+ *
+ * Return: true if it is, false if all throughputs in the index are spent.
+ */
+static inline bool throughput_index_is_low(const struct throughput_index *ti,
+					   const struct throughput_score *score)
+{
+	u32 lowest = ti->clock.half_life * THROUGHPUT_INDEX_STEPS;
+	u32 bucket = throughput_index_bucket(ti, score);
+	u32 high;
+
+	if (!ti->octaves)
+		return false;
+	if (bucket == THROUGHPUT_INDEX_SPENT)
+		return true;
+	high = (__throughput_index_highest(ti) - lowest) %
+	       THROUGHPUT_INDEX_SPENT;
+	return high > (bucket - lowest) % THROUGHPUT_INDEX_SPENT +
+		      THROUGHPUT_INDEX_STEPS;
 }
 
 #endif /* _AQM_THROUGHPUT_INDEX_H */

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf
 from typing import NamedTuple
 
 from aqmlab.qdiscs import interface
@@ -124,13 +123,13 @@ class Queue:
     """A flow queue, with its packets from the front.
 
     account: bytes that it may send until the end of the present round
-    filed: order among the queues that may send in a round
+    filed: order among the queues that may send in a round; (0, n) if hastened, else (1, n)
     sent, at: for tdrr: bytes sent, each with the weight exp(-age / T) at time ``at``, s
     """
 
     packets: deque[Packet] = field(default_factory=deque)
     account: int = 0
-    filed: int = 0
+    filed: tuple[int, int] = (1, 0)
     dropped: int = 0
     since: int = 0  # for qsdrr: when the queue reached its present length
     sent: float = 0.0
@@ -191,17 +190,18 @@ class SharedBuffer:
         """Return whether the packet alone exceeds the limits, so that it is dropped itself."""
         return packet.truesize > self.memory_limit or packet.segments > self.limit
 
-    def _file(self, queue: Queue) -> None:
+    def _file(self, queue: Queue, hasten: bool = False) -> None:
         self._filings += 1
-        queue.filed = self._filings
+        queue.filed = (0 if hasten else 1, self._filings)
 
-    def append(self, number: int, packet: Packet) -> None:
+    def append(self, number: int, packet: Packet, hasten: bool = False) -> None:
+        """Add a packet. ``hasten``: an empty queue goes first, if it may send in this round."""
         if not self.active:
             for queue in self.queues.values():
                 queue.account = self.quantum
         queue = self.queue(number)
         if not queue.packets:
-            self._file(queue)
+            self._file(queue, hasten and queue.account > 0)
         queue.packets.append(packet)
 
     def lose(self, packet: Packet, cause: str) -> None:
@@ -226,7 +226,7 @@ class SharedBuffer:
                     queue.account = min(queue.account, self.quantum)
         number = min(
             self.active,
-            key=lambda n: self.queues[n].filed if self.queues[n].account > 0 else inf,
+            key=lambda n: self.queues[n].filed if self.queues[n].account > 0 else (2, 0),
         )
         queue = self.queues[number]
         packet = queue.packets.popleft()

@@ -19,6 +19,7 @@ from tests.userspace import Refused, World
 
 KINDS = ("qsdrr", "tdrr")
 every_kind = pytest.mark.parametrize("kind", KINDS)
+every_order = pytest.mark.parametrize("kind", [*KINDS, "tdrr sparse"])
 every_seed = pytest.mark.parametrize("seed", [1, 2, 3])
 
 MTU = 1514
@@ -43,7 +44,9 @@ class Link:
 
     def __init__(self, kind: str, quantum: int, senders: list[Sender], seed: int) -> None:
         print("seed", seed)
-        self.world = World(kind, f"limit 100000 memory_limit 1gb flows 256 quantum {quantum}")
+        name, _, options = kind.partition(" ")
+        options += f" limit 100000 memory_limit 1gb flows 256 quantum {quantum}"
+        self.world = World(name, options)
         self.senders = senders
         self.packets: list[tuple[int, int]] = []
         for number, sender in enumerate(senders):
@@ -99,7 +102,7 @@ MIXES = {
 }  # fmt: skip
 
 
-@every_kind
+@every_order
 @pytest.mark.parametrize("quantum", [256, MTU, 9014, 262144])
 @pytest.mark.parametrize("mix", MIXES)
 def test_busy_queues_get_the_shares_of_fluid_fair_queueing(
@@ -125,7 +128,7 @@ def test_busy_queues_get_the_shares_of_fluid_fair_queueing(
     link.world.close()
 
 
-@every_kind
+@every_order
 @every_seed
 @pytest.mark.parametrize("quantum", [256, MTU, 9014])
 def test_no_pattern_of_arrivals_gets_more_than_a_busy_queue(

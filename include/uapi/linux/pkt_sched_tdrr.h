@@ -15,7 +15,9 @@
 	TC_AQM_FLOWS_OPTIONS(_, x, TCA_TDRR) \
 	_(x, TCA_TDRR_TIME_CONSTANT, time_constant, TIME, "", \
 	  TDRR_MIN_TIME_CONSTANT, TDRR_MAX_TIME_CONSTANT, 100000, \
-	  "time constant of the throughput averages")
+	  "time constant of the throughput averages") \
+	_(x, TCA_TDRR_SPARSE, sparse, FLAG, "", 0, 1, 0, \
+	  "a queue that becomes active with a low throughput goes first in its round")
 
 enum {
 	TCA_TDRR_UNSPEC,
@@ -34,7 +36,8 @@ enum {
 	_(x, __u64, victims, EVENTS, "times", \
 	  "a drop hit a different queue than the drop before") \
 	_(x, __u64, top, COUNT, "", \
-	  "number of the active queue with the highest throughput, from 1; 0: no queue is active")
+	  "number of the active queue with the highest throughput, from 1; 0: no queue is active") \
+	_(x, __u64, went_first, EVENTS, "times", "a sparse queue went first in its round")
 
 struct tc_tdrr_qdisc_stats {
 	TC_TDRR_QDISC_STATS(TC_AQM_MEMBER, 0)

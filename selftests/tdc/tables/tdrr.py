@@ -2,7 +2,7 @@
 """The cases of tdrr."""
 
 import flow_buffer
-from table import Kind, Option, on_gate
+from table import Kind, Option, flag, on_gate
 
 KIND = Kind(
     "tdrr",
@@ -13,8 +13,9 @@ KIND = Kind(
             {"1.5s": 1500000, "1ms": 1000, "100s": 100000000},
             bad="999us 100001ms 1h fast", raw=[999, 100000001],
         ),
+        flag("sparse"),
     ],
-    idle={**flow_buffer.IDLE, "top": 0, "top_throughput": 0, "victims": 0},
+    idle={**flow_buffer.IDLE, "top": 0, "top_throughput": 0, "victims": 0, "went_first": 0},
     special=[
         *flow_buffer.special("tdrr"),
         on_gate(

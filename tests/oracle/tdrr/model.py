@@ -14,6 +14,8 @@ from tests.oracle.fair_queueing import Packet, SharedBuffer
 
 # The kernel may choose any queue with a throughput this close to the highest, an eighth octave.
 CLOSE = 2 ** (1 / 8)
+# The kernel may take a throughput for less than half of the highest from 8/17 of it on.
+SURELY_LOW = 8 / 17
 # Below this throughput, in byte/s, a queue counts as idle. The kernel's bound is 2^-24 at the start
 # of a half-life, so between 2^-24 and 2^-23 it may decide either way.
 NOTHING = 2**-23
@@ -27,14 +29,19 @@ class Tdrr(SharedBuffer):
     """The discipline. It discards from the queue with the highest throughput.
 
     time_constant: s
+    sparse: a queue that becomes active goes first in its round if its throughput is low
+    went_first: number of times that one did
     decisions: for each discard, the number of queues that the kernel may choose
     """
 
     def __init__(
-        self, *, limit: int, quantum: int, time_constant: float, memory_limit: int = 1 << 32
-    ) -> None:
+        self, *, limit: int, quantum: int, time_constant: float, memory_limit: int = 1 << 32,
+        sparse: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(limit=limit, quantum=quantum, memory_limit=memory_limit)
         self.time_constant = time_constant
+        self.sparse = sparse
+        self.went_first = 0
         self.decisions: list[int] = []
         self.last_victim: int | None = None
         self.victims = 0
@@ -68,11 +75,26 @@ class Tdrr(SharedBuffer):
         self.victims += chosen != self.last_victim
         self.last_victim = chosen
 
-    def enqueue(self, number: int, packet: Packet, now: float, lost: Counter[int]) -> bool:
+    def _goes_first(self, number: int, now: float, went: bool) -> bool:
+        """Return whether a queue is hastened; where both are right, ``went``, as the kernel."""
+        most = max((self._sent(other, now) for other in self.active), default=0.0)
+        own = self._sent(number, now)
+        if self.active.get(number) or self.queues[number].account <= 0 or not self.sparse:
+            return False
+        if not self.active:
+            return False
+        if most < NOTHING * self.time_constant or SURELY_LOW <= own / most * (1 + 1e-6) < 0.5:
+            return went
+        return own < most / 2
+
+    def enqueue(
+        self, number: int, packet: Packet, now: float, lost: Counter[int], went: bool = False
+    ) -> bool:
         """Enqueue a packet into queue ``number``.
 
         lost: packets that the kernel discarded, by queue. If several queues are allowed as victim,
             the model takes the first of them
+        went: the kernel let the queue go first
         Returns whether it was queued. A packet larger than a limit is not, unless all is empty.
         """
         if self.why_full(packet) and self.is_oversize(packet):
@@ -82,7 +104,9 @@ class Tdrr(SharedBuffer):
             self._discard(lost, now, cause)
         if number not in self.queues:
             self.queue(number).at = now
-        self.append(number, packet)
+        first = self._goes_first(number, now, went)
+        self.went_first += first
+        self.append(number, packet, first)
         return True
 
     def change(

@@ -99,6 +99,7 @@ class Case:
     seed: int = 1
     memory_limit: int = 32 << 20
     changes: tuple[Op, ...] = ()
+    sparse: bool = False
 
     def operations(self) -> list[Op]:
         """Return the operations, drawn from the seed.
@@ -137,6 +138,7 @@ class Case:
     def trace(self) -> Trace:
         options = f"limit {self.limit} quantum {self.quantum} flows 1024 nosplit_gso"
         options += f" time_constant {self.time_constant_ms}ms memory_limit {self.memory_limit}"
+        options += " sparse" if self.sparse else ""
         before = BIG_MTU if max(self.sizes) > (1514, 0) else ()
         lines = [op.line() for op in self.operations()]
         return Trace(f"tdrr {options}", lines, classes=True, before=before)
@@ -147,6 +149,7 @@ class Case:
             quantum=self.quantum,
             time_constant=self.time_constant_ms / 1e3,
             memory_limit=self.memory_limit,
+            sparse=self.sparse,
         )
 
 
@@ -186,6 +189,8 @@ CASES = [
     Case("GSO", 60, 1514, 8, GSO, 1.2, seed=17),
     Case("GSO, small quantum", 60, 256, 8, GSO, 1.0, seed=18),
     Case("GSO, few slots", 20, 1514, 8, GSO, 1.2, seed=19),
+    Case("sparse", 40, 1514, 8, MIXED, 1.5, seed=20, sparse=True),
+    Case("sparse, small quantum", 30, 300, 20, MIXED, 1.0, 10, seed=21, sparse=True),
     Case("resets", 20, 1514, 8, MIXED, 2.0, seed=16, changes=(Op("r"),) * 12),
 ]
 
@@ -238,7 +243,8 @@ def apply(model: Tdrr, op: Op, step: Step, packet: int, shapes: Shapes) -> Tdrr:
     def enqueue(model: Tdrr, lost: Counter[int]) -> None:
         shape = shapes[op.size]
         came = Packet(packet, shape.size, shape.truesize, shape.segments)
-        queued = model.enqueue(op.queue, came, now, lost)
+        went = LISTS.statistics(step.xstats)["went_first"] > model.went_first
+        queued = model.enqueue(op.queue, came, now, lost, went)
         assert step.rc == (0 if queued else errno.ENOBUFS)
 
     def change(model: Tdrr, lost: Counter[int]) -> None:
@@ -280,6 +286,7 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
         top = stats["top"]
         assert {cause: stats[f"drop_{cause}"] for cause in model.causes} == model.causes, where
         assert stats["dropped_bytes"] == model.dropped_bytes, where
+        assert stats["went_first"] == model.went_first, where
         assert stats["overflows"] == step.overlimits, where
         assert step.qlen == model.qlen, where
         assert step.drops == sum(model.causes.values()), where
@@ -338,7 +345,7 @@ def test_every_discard_departure_and_throughput_equal_the_model(
 @pytest.mark.parametrize("seed", range(1, 3))
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_in_user_space(case: Case, seed: int, user_shapes: Shapes) -> None:
-    case = replace(case, seed=100 * seed + case.seed)
+    case = replace(case, seed=100 * seed + case.seed, sparse=seed == 2)
     compare(case, drive_many([case.trace()], engine="user")[0], user_shapes)
 
 
