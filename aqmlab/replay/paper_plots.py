@@ -11,7 +11,7 @@ from typing import Any
 from aqmlab.measure import derived_metrics, traffic_metrics
 from aqmlab.report import intervals, svg_plots
 
-from . import time_plots
+from . import compact_svg, time_plots
 from .markdown import cell
 from .paper import Experiment, Paper
 
@@ -109,16 +109,20 @@ def _delays(spec: Mapping[str, Any], experiment: Experiment,
 KINDS = {"flows": _flows, "series": _series, "delays": _delays}
 
 
+def _drawn(panels: Sequence[svg_plots.Panel], columns: int = 2) -> str:
+    return compact_svg.compact(svg_plots.picture(panels, columns)) if panels else ""
+
+
 def plot(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
            over_time: Sequence[time_plots.Found]) -> str:
     """The text of a picture; empty when nothing is there to draw. over_time: time_plots.found."""
     if spec.get("kind") == time_plots.KIND:
         drawn = time_plots.panels(over_time, spec["name"], spec["y_title"], spec.get("scale", 1.0))
-        return svg_plots.picture(drawn) if drawn else ""
+        return _drawn(drawn)
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
     if spec.get("kind") in KINDS:
         panels = KINDS[spec["kind"]](spec, experiment, made)
-        return svg_plots.picture(panels, columns=3) if panels else ""
+        return _drawn(panels, columns=3)
     panels = []
     for part in spec.get("panels", [{}]):
         mine = {**spec, **part}
@@ -129,7 +133,7 @@ def plot(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
             panels.append(svg_plots.Panel(
                 mine.get("title", ""), mine["x_title"], mine["y_title"], lines,
                 mine.get("x_log", False), mine.get("at_y"), mine.get("y_log", False)))
-    return svg_plots.picture(panels) if panels else ""
+    return _drawn(panels)
 
 
 def _short(value: float, digits: int) -> str:

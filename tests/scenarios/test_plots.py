@@ -16,6 +16,7 @@ import pytest
 
 from aqmlab.measure import time_series as lines_of
 from aqmlab.replay import (
+    compact_svg,
     judgement,
     pages,
     paper,
@@ -68,9 +69,18 @@ def test_distribution_is_drawn_for_the_cells_that_have_one(made_up: Paper) -> No
 def test_pictures_are_well_formed_and_reproducible(made_up: Paper) -> None:
     assert pictures_of(made_up) == pictures_of(made_up)
     picture = ET.fromstring(pictures_of(made_up)["1"])
-    marks = [e for e in picture.iter() if e.tag.endswith(("circle", "polygon"))]
-    # 4 points, of which 2 are squares, and 2 in the legend
-    assert len([e for e in marks if e.tag.endswith("circle")]) == 3
+    # 4 points, of which 2 are squares, and 2 in the legend. A circle has two arcs.
+    assert sum(e.attrib.get("d", "").count("a") for e in picture.iter()) == 3 * 2
+
+
+def test_shapes_of_equal_look_become_one_path() -> None:
+    shapes = ('<path d="M1 2.0H3" stroke="red"/><text x="1">a 2.0</text>\n'
+              '<circle cx="5" cy="6.0" r="2" fill="red"/>\n<path d="M1 4H3" stroke="red"/>\n'
+              '<polygon points="0.0,1.0 2.5,1.0 2.5,0.0" fill="red"/>')
+    assert compact_svg.compact(f"<svg>\n{shapes}\n</svg>\n") == "\n".join([
+        "<svg>", '<path d="M1 2H3M1 4H3" stroke="red"/>',
+        '<path d="M3 6a2 2 0 1 0 4 0a2 2 0 1 0 -4 0zM0 1l2.5 0 0 -1z" fill="red"/>',
+        '<text x="1">a 2.0</text>', "</svg>", ""])
 
 
 @pytest.mark.parametrize(("era", "drawn"), [(paper.OWN, 2), ("today", 0)])
