@@ -104,7 +104,7 @@ uninstall: ## remove all that install installed
 	$(MAKE) -C tc uninstall DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(PAGES))) $(SBINDIR)/sch-aqm-doctor
 
-# Install the packages that a run needs. `make setup-tests` adds those of sweeps and tests.
+# Install the packages that a run needs. `make setup-tests` adds packages for sweeps and tests.
 setup: $(VENV)/.ready ## install what a run needs and a fresh Debian machine lacks
 setup-sweeps: $(VENV)/.sweeps-ready ## install what sweeps on a cluster need, too
 setup-tests: $(VENV)/.sweeps-ready $(VENV)/.tests-ready ## install all that tests and checks need

@@ -108,8 +108,11 @@ def versions(cells: Sequence[Row]) -> str:
 
 def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
           seeds: Mapping[str, Sequence[int]]) -> Judged:
-    """The verdict; axes: of each experiment; seeds: those that it is to have, of two experiments
-    taken in pairs. Each must have all cells."""
+    """Return the verdict of a claim.
+
+    axes: axes of each experiment
+    seeds: required seeds of each experiment; seeds of two experiments are compared in pairs
+    """
     values, used, lacking, no_ratio = [], [], "", ""
     for at in range(claim.least(seeds)):
         of = {name: numbers[at] for name, numbers in seeds.items() if at < len(numbers)}
@@ -149,7 +152,7 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
 
 
 def moved(claim: Claim, cells: Sequence[Row]) -> bool:
-    """Whether a cell that judges it was made before its bounds were what they are."""
+    """Return whether the bounds changed after a cell that judges the claim ran."""
     bounds = claim.bounds
     return any(row["bounds"].get(claim.id) != bounds for row in cells
                if claim.judges(row["experiment"], row["discipline"], row["at"]))

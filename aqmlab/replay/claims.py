@@ -51,7 +51,7 @@ class Selection:
                          by.get("of", self.of), {axis: of for axis, of in at.items() if of})
 
     def holds(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
-        """Whether a cell is one of these."""
+        """Return whether the selection contains a cell."""
         return ((experiment, discipline) == (self.experiment, self.of)
                 and all(at.get(axis) in values for axis, values in self.at.items()))
 
@@ -81,10 +81,15 @@ class Ablation:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim; `low` and `high` are infinite where there is no bound. says, published and why:
-    for people. reason: of a difference, when it is known. seen: that some of its cells had run when
-    its bounds were set. better: the side, `higher` or `lower`, on which the discipline that the
-    paper argues for does better. text: as it stands in the file."""
+    """Hold one claim.
+
+    low, high: bounds; infinite if there is none
+    says, published, why: text for people
+    reason: known cause of a difference
+    seen: whether some of its cells had run when its bounds were set
+    better: `higher` or `lower`, the side on which the discipline that the paper favors does better
+    text: the claim in the file
+    """
 
     id: str
     place: str
@@ -124,8 +129,8 @@ class Claim:
         return min(len(seeds[s.experiment]) for s in (self.what, self.against) if s)
 
     def varied(self, by: Mapping[str, Any]) -> Claim:
-        """The same claim of other cells. What it is set against follows, but for what the claim
-        itself says of that."""
+        """Return the same claim for other cells. The other side changes alike, except for settings
+        that the claim gives for it."""
         what = self.what.changed(by)
         against = self.against and what.changed(
             {**self.text["against"], **by.get("against", {})})
@@ -133,7 +138,7 @@ class Claim:
 
     @property
     def unit(self) -> str:
-        """What comes behind its figures; a ratio has none."""
+        """Return the unit behind its numbers; it is empty for a ratio."""
         if self.scale == 100:
             return " %"
         if self.against and not self.difference:
@@ -169,7 +174,7 @@ def bounds_of(text: Mapping[str, Any]) -> str:
 
 
 def _disciplines(claim: Mapping[str, Any], by: Mapping[str, Any]) -> tuple[str, str]:
-    """That which a claim is of, and that which it is set against, with what `by` replaces."""
+    """Return a claim's discipline and the one it is compared with, after the changes of `by`."""
     of = by.get("of", claim["of"])
     return of, {**claim.get("against", {}), **by.get("against", {})}.get("of", of)
 
@@ -212,7 +217,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
 
 def needed(listed: Sequence[Claim], experiment: str, discipline: str,
            at: Mapping[str, Any]) -> bool:
-    """Whether one of these claims is judged by this cell."""
+    """Return whether this cell judges one of these claims."""
     return any(claim.judges(experiment, discipline, at) for claim in listed)
 
 

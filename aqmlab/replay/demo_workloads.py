@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demo's workloads: each discipline in those that it is made for, beside mainline's.
+"""The demo's workloads: each discipline in the workloads that it is made for, beside mainline.
 
 A workload is a scenario with its settings and a probe, and the disciplines that one would use
 there. A Discipline has the name for tables and plots, and tc's words for a buffer of a given
@@ -72,8 +72,8 @@ def red(buffer: int, rate: int) -> str:
 
 
 def adaptive_red(buffer: int, frame: int, rate: int) -> str:
-    """Mainline's Adaptive RED: min 20 % of the buffer, max three times that (Floyd, Gummadi and
-    Shenker 2001), and the averaging weight that tc takes by itself."""
+    """Return options of mainline's Adaptive RED: min 20 % of the buffer, max three times as much
+    (Floyd, Gummadi and Shenker 2001), and tc's default weight."""
     low = buffer // 5 * frame
     return (f"red limit {buffer * frame} min {low} max {3 * low} avpkt {frame} "
             f"probability 0.1 bandwidth {rate}mbit adaptive")
@@ -114,7 +114,7 @@ MANY_QUEUES = TODAY | {
 
 @dataclass(frozen=True)
 class Workload:
-    """Where disciplines are compared.
+    """Hold a workload on which disciplines are compared.
 
     scenario, settings: what runs
     buffers: sizes in packets

@@ -21,7 +21,11 @@ Tried = Sequence[tuple[Ablation, Judged]]
 
 @dataclass(frozen=True)
 class Judgement:
-    """Of a paper in one era. asked: how many cells it has; made: the rows of those that ran."""
+    """Hold the verdicts of a paper with one TCP profile.
+
+    asked: number of its cells
+    made: rows of the cells that ran
+    """
 
     paper: Paper
     claims: Sequence[Claim]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Merge the results of another branch or machine into those of this checkout."""
+"""Merge the results of another branch or machine into the results of this checkout."""
 
 from __future__ import annotations
 

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A paper's experiments: `papers/NAME/sweep.toml` says which cells there are, `claims.toml` what
-the paper says of them, and `results.parquet` has a row for each cell that ran.
+"""Read a paper's experiments.
 
-A cell is one experiment with one discipline at one point of its axes under one seed. An axis that
-is a parameter of the scenario sets it; any axis may be named in the discipline's options. The axis
-`per_flow` gives the buffer in packets per flow. `set` has
-parameters of every scenario, for all experiments; an experiment's `where` has some of only those
-cells that it names by `disciplines`, `at` and `tcp_profiles`. It has `seeds`, or the paper's
-number, from `first_seed` on, or the paper's, or 1: seeds under which nothing had run when bounds
-were set. With `others` it has that many of the cells that no claim and no ablation needs.
+`papers/NAME/sweep.toml` lists the cells, `claims.toml` has the paper's statements about them, and
+`results.parquet` has a row for each cell that ran.
 
-A discipline that is no part of the kernel or of this project is in a directory, which `modules`
-names (docs/your-own.md).
+A cell is one experiment with one discipline at one point of its axes with one seed. An axis with
+the name of a scenario's parameter sets this parameter, and a discipline's options can name any
+axis. The axis `per_flow` gives the buffer in packets per flow. `set` has parameters of the scenario
+for all experiments. An experiment's `where` has parameters for the cells that match its
+`disciplines`, `at` and `tcp_profiles`.
 
-The claims can be judged again with other TCP profiles than the paper's own: `tcp_profile.NAME` has
-parameters of every scenario (`set`) and options with the disciplines that get them (`options`).
-Only the cells that a claim itself needs run there, and those of comparisons that name the profile.
+An experiment has `seeds` seeds from `first_seed` on. Both default to the paper's, and `first_seed`
+then to 1. No cell had run with these seeds when the bounds were set. With `others`, cells that no
+claim and no ablation needs have that many seeds.
+
+`modules` names the directory of a discipline that is neither in the kernel nor in this project
+(docs/your-own.md).
+
+Claims can be judged again with other TCP profiles: `tcp_profile.NAME` has parameters of the
+scenario (`set`), and options with the disciplines that get them (`options`). With such a profile
+only cells run that a claim needs, or a comparison that names the profile.
 """
 
 from __future__ import annotations
@@ -50,7 +54,7 @@ class Where:
     set: Mapping[str, Value]
 
     def holds(self, discipline: str, at: Mapping[str, Value]) -> bool:
-        """Whether a cell is one of these."""
+        """Return whether a cell matches."""
         return ((not self.disciplines or discipline in self.disciplines)
                 and all(at[axis] in values for axis, values in self.at.items()))
 
@@ -82,8 +86,8 @@ class Experiment:
     search: search.Search | None = None
 
     def of_cell(self, discipline: str, at: Mapping[str, Value]) -> dict[str, Value]:
-        """The parameters of one cell but for its axes': `set`, and over it those of each `where`
-        that the cell is of; the last one wins."""
+        """Return the parameters of one cell without its axes: `set`, and over it each `where` that
+        matches; the last one wins."""
         values = dict(self.set)
         for one in self.where:
             if one.holds(discipline, at):
@@ -92,12 +96,12 @@ class Experiment:
 
     @property
     def numbers(self) -> range:
-        """The seeds."""
+        """Return the seeds."""
         return range(self.first, self.first + self.seeds)
 
     @property
     def points(self) -> list[dict[str, Value]]:
-        """All combinations of the axes' values, with those of the search."""
+        """Return all combinations of values of the axes and of the search."""
         axes = {**self.axes, **({self.search.axis: self.search.values} if self.search else {})}
         return [dict(zip(axes, values, strict=True))
                 for values in itertools.product(*axes.values())]
@@ -174,15 +178,15 @@ class Paper:
                 if at < experiment.seeds and name not in self.absent and (
                         at < (experiment.others if self.era == OWN else 0)
                         or claims.needed(listed, experiment.name, name, point)
-                        or self._contested(experiment.name, point)):
+                        or self._compared(experiment.name, point)):
                     seed = experiment.numbers[at]
                     module = self.text.get("modules", {}).get(name)
                     yield Cell(experiment, name, point, seed, (
                         *words(experiment, self.disciplines, name, point, seed),
                         *(("--module", module) if module else ())))
 
-    def _contested(self, experiment: str, at: Mapping[str, Value]) -> bool:
-        """Whether a contest that is held in this era, too, is at this point."""
+    def _compared(self, experiment: str, at: Mapping[str, Value]) -> bool:
+        """Return whether a comparison that names this TCP profile is at this point."""
         return any(self.era in one.get("tcp_profiles", ()) and one["experiment"] == experiment
                    and all(at[axis] == value for axis, value in one["at"].items())
                    for question in self.text.get("question", ()) for one in question["comparison"])
@@ -201,7 +205,7 @@ class Paper:
         return store.of(self.stored(), self.commands())
 
     def made(self) -> list[store.Row]:
-        """Read the rows of its cells, with those of each search folded into one."""
+        """Read the rows of its cells, with one row for each search."""
         return search.folded(self.ran(), self.searches)
 
     def stored(self) -> list[store.Row]:
@@ -234,8 +238,11 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
 
 def _where(one: Mapping[str, Any], era: str, eras: Collection[str],
            quick: Mapping[str, Value]) -> list[Where]:
-    """Those of an experiment in an era, which is one of `eras`; what a quick look sets they leave.
-    ValueError: one that no cell of the experiment can be of."""
+    """Return the `where` of an experiment for TCP profile `era`, without settings of a quick look.
+
+    eras: all TCP profiles
+    Raises ValueError if no cell of the experiment can match.
+    """
     made = []
     for part in one.get("where", ()):
         disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))

@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 def _rows(made: Sequence[Row], experiment: Experiment, name: str,
           at: Mapping[str, Any]) -> list[Row]:
-    """Those of a discipline's cells at these values of axes."""
+    """Select the rows of a discipline at these values of axes."""
     return [row for row in made if (row["experiment"], row["discipline"]) == (experiment.name, name)
             and all(row["at"][axis] == value for axis, value in at.items())]
 

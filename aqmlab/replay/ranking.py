@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who is best at what, of the rows of a paper's cells: every word of it is computed.
+"""Rank disciplines by the rows of a paper's cells.
 
-`[[question]]` of sweep.toml has comparisons: a figure at a point of an experiment, of which the
-least is best, or with `most` the largest. The best has the best mean; by how much another is worse
-is taken seed by seed, and has a 95 % interval.
+`[[question]]` of sweep.toml has comparisons: a metric at a point of an experiment. The smallest
+value is best, or with `most` the largest. The best discipline has the best mean. Another one's
+distance from it is computed seed by seed and has a 95 % interval. Keys of a comparison:
 
-`floor`: what is less than that from the best is no worse, in the unit that is shown. `needs`: a
-figure of the same cells; who is at most half as good as the best at that one is out of the contest.
-`paper`: the paper that has the experiment, if another. `without`: disciplines that are left out.
-`suffix`: what a discipline's name has behind it in that experiment. `tcp_profiles`: it
-is held in these, too.
+    floor         a smaller distance from the best is no worse, in the unit that is shown
+    needs         a metric of the same cells; a discipline that is at most half as good as the best
+                  in it does not take part
+    paper         the paper with the experiment, if it is another
+    without       disciplines that are left out
+    suffix        the end of the disciplines' names in that experiment
+    tcp_profiles  TCP profiles with which the comparison is made, too
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ Row = Mapping[str, Any]
 LQD = "lqd"
 
 
-class Standing(Candidate):
+class Measured(Candidate):
     """A discipline of a paper's cells, with its values of one metric."""
 
     @property
@@ -42,7 +44,7 @@ class Standing(Candidate):
         return self.name == LQD or self.name in all_metadata()
 
 
-Every = Sequence[Sequence[Standing]]
+Every = Sequence[Sequence[Measured]]
 
 
 @functools.cache
@@ -52,41 +54,44 @@ def _other(name: str) -> tuple[Paper, Sequence[Row]]:
     return paper, paper.made()
 
 
-def standings(contest: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[Standing]:
-    """All disciplines, the best first and those that are out last, under the seeds that all have;
-    none unless these are as many as the experiment's cells have at least."""
-    if "paper" in contest:
-        paper, made = _other(contest["paper"])
-    (experiment,) = [e for e in paper.experiments if e.name == contest["experiment"]]
+def rank(comparison: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[Measured]:
+    """Return all disciplines with the seeds that all have: the best first, excluded ones last.
+
+    Return none if there are fewer common seeds than the experiment asks for.
+    """
+    if "paper" in comparison:
+        paper, made = _other(comparison["paper"])
+    (experiment,) = [e for e in paper.experiments if e.name == comparison["experiment"]]
     values: dict[str, dict[int, float]] = {name: {} for name in experiment.disciplines
-                                            if name not in contest.get("without", ())}
+                                            if name not in comparison.get("without", ())}
     for row in made:
         if row["experiment"] == experiment.name and row["discipline"] in values and all(
-                row["at"][axis] == value for axis, value in contest["at"].items()):
+                row["at"][axis] == value for axis, value in comparison["at"].items()):
             with suppress(derived_metrics.Absent):
                 values[row["discipline"]][row["seed"]] = derived_metrics.metric_of(row["figures"],
-                                                                        contest["metric"])
+                                                                        comparison["metric"])
     seeds = sorted(set.intersection(*(set(by_seed) for by_seed in values.values())))
     if len(seeds) < experiment.others:
         return []
     out = set[str]()
-    if needs := contest.get("needs"):
-        same = {key: contest[key] for key in ("paper", "without", "experiment", "at", "suffix")
-                if key in contest}
-        by_it = standings({**same, **needs}, paper, made)
-        if not by_it:
+    if needs := comparison.get("needs"):
+        same = {key: comparison[key] for key in ("paper", "without", "experiment", "at", "suffix")
+                if key in comparison}
+        needed = rank({**same, **needs}, paper, made)
+        if not needed:
             return []
-        out = {one.name for one in half_as_good(by_it)}
-    sign = -1 if contest.get("most") else 1
-    floor, suffix = contest.get("floor", 0.0) / contest.get("scale", 1.0), contest.get("suffix", "")
-    found = [Standing(short, [by_seed[seed] for seed in seeds], sign, floor, short in out)
+        out = {one.name for one in half_as_good(needed)}
+    sign = -1 if comparison.get("most") else 1
+    floor, suffix = (
+        comparison.get("floor", 0.0) / comparison.get("scale", 1.0), comparison.get("suffix", ""))
+    found = [Measured(short, [by_seed[seed] for seed in seeds], sign, floor, short in out)
              for name, by_seed in values.items() for short in [name.removesuffix(suffix)]]
     return sorted(found, key=lambda s: (s.out, sign * s.mean.value))
 
 
-def better(found: Sequence[Standing]) -> str:
-    """Who is better, mainline or ours: the best of each, unless the other is as good, or cannot be
-    told apart from it."""
+def better(found: Sequence[Measured]) -> str:
+    """Compare the best of mainline and of ours: "a tie" if they are equally good, "open" if they
+    cannot be told apart, otherwise "ours" or "mainline"."""
     best = found[0]
     others = {one.beside(best) for one in found if one.ours != best.ours}
     if GOOD in others:
@@ -96,14 +101,17 @@ def better(found: Sequence[Standing]) -> str:
     return "ours" if best.ours else "mainline"
 
 
-def half_as_good(found: Sequence[Standing]) -> list[Standing]:
-    """Who is, at most; the worst first."""
+def half_as_good(found: Sequence[Measured]) -> list[Measured]:
+    """List the disciplines that are at most half as good as the best, the worst first."""
     return [one for one in reversed(found) if one.half_as_good(found[0])]
 
 
 def _best(every: Every, never: Collection[str] = ()) -> dict[str, Counter[str]]:
-    """Of those that took part in all of these contests, who is worse than the best in fewest, each
-    with how often it is what beside it; who is as good in most is first, and then mainline's."""
+    """Return the disciplines that are worse than the best in the fewest comparisons.
+
+    Only disciplines that took part in all comparisons count. Each has the numbers of its verdicts.
+    The first is as good as the best in most comparisons; at a tie mainline comes first.
+    """
     takes_part = Counter(one.name for found in every for one in found)
     beside: dict[tuple[bool, str], Counter[str]] = {}
     for found in every:
@@ -123,9 +131,9 @@ def avoided(every: Every) -> list[str]:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A question's comparisons that have run, with the standings of each.
+    """A question's comparisons that have run, with the disciplines of each, best first.
 
-    profiles: the standings with other TCP profiles, by their heads; empty where nothing has run
+    profiles: the same with other TCP profiles, by their heads; empty where nothing has run
     """
 
     text: Mapping[str, Any]
@@ -150,16 +158,16 @@ class Ranked:
 
     @property
     def names(self) -> list[str]:
-        """List all disciplines, those that are worse in the fewest comparisons first."""
+        """List all disciplines; the first is worse than the best in the fewest comparisons."""
         worse = Counter(one.name for found in self.every for one in found
                         if one.beside(found[0]) == WORSE)
         return sorted({one.name for found in self.every for one in found},
                       key=lambda name: (worse[name], name))
 
 
-def cell_of(comparison: Mapping[str, Any], found: Sequence[Standing],
+def cell_of(comparison: Mapping[str, Any], found: Sequence[Measured],
             name: str) -> tuple[str, str]:
-    """Return a discipline's value with its interval, and its verdict; nothing if it has none."""
+    """Return a discipline's value with its interval and its verdict; empty without a value."""
     for one in found:
         if one.name == name:
             shown = one.mean.text(comparison.get("scale", 1.0), comparison.get("digits", 1))
@@ -175,10 +183,10 @@ def ranked(paper: Paper, made: Sequence[Row]) -> list[Ranked]:
     listed = []
     for text in paper.text.get("question", ()):
         run = [(one, found) for one in text["comparison"]
-               if (found := standings(one, paper, made))]
+               if (found := rank(one, paper, made))]
         asked, every = [one for one, _ in run], [found for _, found in run]
         listed.append(Ranked(text, asked, every, {
-            head: [standings(one, other, theirs) if name in one.get("tcp_profiles", ()) else []
+            head: [rank(one, other, theirs) if name in one.get("tcp_profiles", ()) else []
                    for one in asked] for head, name, other, theirs in profiles}))
     return listed
 
@@ -186,7 +194,7 @@ def ranked(paper: Paper, made: Sequence[Row]) -> list[Ranked]:
 def one_for_all(every: Sequence[Ranked]) -> list[str]:
     """List the disciplines that are worse than the best in the fewest comparisons of all questions.
 
-    Left out are those that did not take part in each, or are to be avoided in one question.
+    A discipline is left out if it missed a comparison or must be avoided in one question.
     """
     never = {name for one in every for name in one.avoided}
     return [*_best([found for one in every for found in one.every], never)]

@@ -13,16 +13,16 @@ import numpy as np
 from aqmlab.measure import logs, qdisc_state, traffic_metrics
 from aqmlab.measure.metrics import elastic_goodput_bps, window
 
-DIGITS = 5  # significant, of every figure
+DIGITS = 5  # significant, of every number
 
-#: Of each phase; of a run's only phase the summary says as much.
+#: Keys of each phase. A run with one phase has them in its summary.
 PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms", "queue_packets",
          "dropped", "marked", "sent", "groups")
 
 
 def rounded(value: Any) -> Any:
-    """The same structure with figures of DIGITS digits, whole ones without a point; of a mapping,
-    without those that there are not."""
+    """Return the same structure with numbers of DIGITS digits, integers if they are whole, and
+    without None in mappings."""
     if isinstance(value, Mapping):
         return {key: rounded(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
@@ -34,8 +34,7 @@ def rounded(value: Any) -> Any:
 
 
 def series(directory: Path, step_s: float) -> dict[str, list[float]]:
-    """Goodput of each group, bit/s of all its flows together, in steps of step_s from the run's
-    begin, warm-up included."""
+    """Return the goodput of each group in bit/s, in steps of step_s from the start of the run."""
     read = logs.read(directory)
     group_of = {int(row["flow"]): row["group"] for row in read.ends}
     progress = read.progress
@@ -50,8 +49,8 @@ def series(directory: Path, step_s: float) -> dict[str, list[float]]:
 
 
 def delays(directory: Path) -> dict[str, list[float]]:
-    """Of each group of UDP: one-way delay of its datagrams at traffic_metrics.PERCENTS, ms, of the
-    measured time."""
+    """Return the percentiles traffic_metrics.PERCENTS of one-way delay, in ms, of each UDP group
+    after the warm-up."""
     read = logs.read(directory)
     facts = read.run["facts"]
     made = {}
@@ -64,8 +63,10 @@ def delays(directory: Path) -> dict[str, list[float]]:
 
 
 def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, float]]:
-    """Packets in the queue, and in each of the discipline's own queues that it tells of as qlen_*,
-    in the measured time; within: the share of the time with `low` to `high` packets."""
+    """Return statistics of the queue's length after the warm-up, also for each statistic qlen_*.
+
+    Key `within`: the share of the time with `low` to `high` packets.
+    """
     read = logs.read(directory)
     facts, time = read.run["facts"], read.queue["time_s"]
     measured = (time >= facts["warmup_s"] - 1e-9) & (time <= facts["end_s"] + 1e-9)
@@ -151,7 +152,7 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
 
 
 def origin(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What made a run, what it is known again by, and what it cost."""
+    """Return the provenance of a run, its digest, and its cost."""
     made = result["provenance"]
     return {
         "made": {

@@ -23,9 +23,9 @@ from .paper import OWN, Cell, Paper, load, names
 
 
 def missing(paper: Paper) -> dict[str, Cell]:
-    """Return the cells that have no row, or one of another command, by name.
+    """Return the cells without a row of their command, by name.
 
-    Of a search, return only those that it asks for next.
+    Of a search, return only the cells that it asks for next.
     """
     rows = paper.ran()
     have = {row["cell"] for row in rows}
@@ -115,8 +115,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _known(args: argparse.Namespace, paper: Paper) -> None:
-    """UserError: an option names what the paper has not got. Values of axes become those of the
-    paper, by axis, in `args.axes`."""
+    """Check the options against the paper, and set `args.axes` to values by axis.
+
+    Raises UserError if an option names something that the paper lacks.
+    """
     axes: dict[str, list[Value]] = {}
     for experiment in paper.experiments:
         for axis, values in experiment.axes.items():
@@ -174,7 +176,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
 
 
 def _traces(args: argparse.Namespace, paper: Paper) -> list[str]:
-    """Run what figures over time lack, and keep their lines; the names of those that failed."""
+    """Run the cells that plots over time lack, keep their lines, and return names that failed."""
     cells = {name: cell for name, cell in time_plots.missing(paper).items()
              if _asked(args, (), cell)}
     failed = _runs(args, cells, lambda name: time_plots.keep(paper, cells[name], args.out / name))
@@ -183,7 +185,7 @@ def _traces(args: argparse.Namespace, paper: Paper) -> list[str]:
 
 
 def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
-    """Whether the options leave a cell in; for_: the claims that are asked for."""
+    """Return whether the options select a cell; for_: the selected claims."""
     if args.claims and not claims.needed(for_, cell.experiment.name, cell.discipline, cell.at):
         return False
     if any(cell.at[axis] not in values for axis, values in args.axes.items() if axis in cell.at):
@@ -195,8 +197,8 @@ def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
 
 def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
            made: list[dict[str, Any]]) -> list[str]:
-    """Run these, and append their rows, and the lines of figures over time that lack one; the
-    names of those that failed."""
+    """Run these cells, append their rows and missing lines of plots over time, and return the
+    names of the cells that failed."""
     drawn = {} if args.quick or paper.era != OWN else time_plots.missing(paper)
 
     def taken(name: str) -> None:
@@ -212,7 +214,7 @@ def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
 
 def _runs(args: argparse.Namespace, cells: Mapping[str, Cell],
           taken: Callable[[str], None]) -> list[str]:
-    """Run these, if there are any; the names of those that failed."""
+    """Run these cells, if any, and return the names of the cells that failed."""
     if not cells:
         return []
     jobs = {name: sweep.Job(sweep.from_anywhere(cell.words), cell.discipline,
@@ -220,7 +222,7 @@ def _runs(args: argparse.Namespace, cells: Mapping[str, Cell],
             for name, cell in cells.items()}
     done = sweep.run(args, jobs, taken=taken)
     if not args.quick:
-        # What is kept has the command that makes the rest again.
+        # The row has the command that makes the directory again.
         for name in done:
             shutil.rmtree(args.out / name)
     return [name for name in jobs if name not in done]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Store the rows of a paper in one Parquet file: `pandas.read_parquet("results.parquet")`.
 
-A row is a nested dictionary. In the file each number has a column of its own, named by its path:
+A row is a nested dictionary. In the file each number has its own column, named by its path:
 metrics as claims name them (`summary.utilization`), axes as `at.buffer`, provenance as `made.tc`.
 Lists, and dictionaries whose keys vary from row to row, are JSON text.
 
@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 #: Columns that are no metrics. Whole numbers in the other columns are integers in a row.
 HEAD = ("tcp_profile", "cell", "experiment", "discipline", "at", "seed", "command", "bounds",
         "hops", "made", "digest", "cpu_s", "virtual_s", "figure", "of", "from_s", "to_s", "lines")
-#: Dictionaries with keys of their own in each row.
+#: Dictionaries whose keys differ between rows.
 AS_TEXT = {"bounds", "hops", "made.modules", "lines"}
 
 
@@ -122,7 +122,7 @@ def _journal(path: Path) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Read all rows, those of the journal last; none if there is no file."""
+    """Read all rows, the journal's last; none if there is no file."""
     return [*(parse(path.read_bytes()) if path.exists() else []), *_journal(path)]
 
 

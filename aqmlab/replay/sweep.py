@@ -117,8 +117,7 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job],
 
 
 def of_other_words(directory: Path, words: list[str]) -> bool:
-    """Whether there is a run in `directory` that a job of this name made when it was another, or
-    that does not say."""
+    """Return whether the run in `directory` has other words, or does not tell its words."""
     try:
         _, *made, _out, _name = logs.read_run(directory)["made_with"]["argv"]
     except FileNotFoundError:

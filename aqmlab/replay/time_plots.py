@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures over time: each line is of one run, that of the first seed, and is kept in
-`traces.parquet` beside the rows, for a row has no room for what changes within a run."""
+"""Draw plots over time. Each line shows one run, with the first seed.
+
+The lines are in `traces.parquet`, because a row has no time series.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,7 @@ def runs(over_time: Sequence[Found]) -> list[dict[str, Any]]:
 
 
 def missing(paper: Paper) -> dict[str, Cell]:
-    """The cells that have to run for those that are not there, by name."""
+    """Return the cells that must run for missing lines, by name."""
     return {trace.cell.name: trace.cell for trace, line in found(paper) if line is None}
 
 
@@ -99,7 +101,7 @@ def tidy(paper: Paper) -> None:
 
 def panels(over_time: Sequence[Found], figure: str, y_title: str,
            scale: float) -> list[svg_plots.Panel]:
-    """Those of a figure that have run."""
+    """Return the panels of a plot whose cells have run."""
     return [svg_plots.Panel(trace.title, "time, s", y_title, [
         svg_plots.Line(name, [(x, y * scale, 0.0) for x, y in points], marked=False)
         for name, points in line["lines"].items()])

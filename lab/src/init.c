@@ -406,13 +406,13 @@ static pid_t start_command(int out, int err, const sigset_t *mask)
 	setsid();
 	sigprocmask(SIG_UNBLOCK, mask, NULL);
 	if (orders.terminal) {
-		/* The first terminal that a session opens is the one that Ctrl-C comes from. */
+		/* A session gets Ctrl-C from the first terminal that it opens. */
 		in = open(orders.terminal, O_RDWR);
 		if (in < 0 || ioctl(in, TIOCSWINSZ, &orders.size)) {
 			dprintf(err, "lab: %s: %s\n", orders.terminal, strerror(errno));
 			_exit(126);
 		}
-		/* What was typed before would wait in the device until more is typed. */
+		/* Earlier input would wait in the device until the next key. */
 		close(report_file("terminal"));
 		dup2(in, STDIN_FILENO);
 		out = in;
@@ -512,7 +512,7 @@ static void tell_kmemleak(const char *order)
 
 /*
  * kmemleak names an object only when it was unreachable in two scans and is
- * older than five seconds; hence two scans, six seconds apart.
+ * older than five seconds. So we scan twice, six seconds apart.
  */
 static long find_leaks(void)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * leash: a preloaded process dies with whoever started it, however that ends.
+ * leash: a preloaded process dies with its parent.
  *
- * A lab that is killed outright cannot clean up; this way there is nothing
- * left to clean.
+ * A killed lab cannot clean up, so its guests must end without its help.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -51,11 +51,11 @@ def test_best_disciplines_lose_the_fewest_comparisons(
 
 def test_each_cell_has_an_interval_and_a_verdict(made_up: Paper) -> None:
     found = ranked(made_up, THREE)
-    ((comparison, standings),) = zip(found.comparisons, found.every, strict=True)
+    ((comparison, measured),) = zip(found.comparisons, found.every, strict=True)
     # 1, 2 and 3: sd 1; Student's t for two degrees of freedom is 4.303; 4.303 / sqrt(3) = 2.5.
-    assert ranking.cell_of(comparison, standings, "cake") == ("2.0 ±2.5", "best")
-    assert ranking.cell_of(comparison, standings, "qsdrr") == ("51.0 ±2.5", "worse")
-    assert ranking.cell_of(comparison, standings, "tdrr") == ("", "")
+    assert ranking.cell_of(comparison, measured, "cake") == ("2.0 ±2.5", "best")
+    assert ranking.cell_of(comparison, measured, "qsdrr") == ("51.0 ±2.5", "worse")
+    assert ranking.cell_of(comparison, measured, "tdrr") == ("", "")
 
 
 @pytest.mark.parametrize(("cake", "floor", "verdict"), [
@@ -88,7 +88,7 @@ def test_disciplines_can_be_left_out(made_up: Paper) -> None:
 def test_a_comparison_can_be_of_another_papers_experiment() -> None:
     """tdrr's goodputs deviate least, by the rows of papers/buffers."""
     at = {"flows": 64, "per_flow": 0.25}
-    found = ranking.standings({"paper": "buffers", "experiment": "share", "at": at,
+    found = ranking.rank({"paper": "buffers", "experiment": "share", "at": at,
                                "metric": "summary.sd_over_fair_share"}, load("today"), [])
     assert found[0].name == "tdrr"
     values = [row["figures"]["summary"]["sd_over_fair_share"] for row in load("buffers").made()

@@ -120,7 +120,7 @@ def test_goodput_does_not_exceed_what_crossed_the_link(era: str) -> None:
         assert summary["goodput_bps"]["mean"] < 1.02 * summary["fair_share_bps"], row["cell"]
 
 
-def contests_of(name: str) -> list[dict[str, Any]]:
+def comparisons_of(name: str) -> list[dict[str, Any]]:
     return [one for question in paper.load(name).text.get("question", ())
             for one in question["comparison"]]
 
@@ -141,7 +141,7 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
         key for key, c in own.items() if c.round <= seeds
         and (any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)
              or any(era in one.get("tcp_profiles", ()) and one["experiment"] == c.experiment.name
-                    and one["at"].items() <= c.at.items() for one in contests_of(name)))}
+                    and one["at"].items() <= c.at.items() for one in comparisons_of(name)))}
     for cell in cells:
         keys = by_itself(cell) ^ by_itself(own[cell.name])
         assert keys <= {"warmup", "duration", "window", "memory"}
