@@ -13,7 +13,7 @@ from tests.scenarios.shortrun import copied
 TOP = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("page", ["docs/your-own.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["docs/your-own.md", "docs/quic.md", "CONTRIBUTING.md"])
 def test_commands_print_the_output_in_the_page(page: str, tmp_path: Path) -> None:
     transcript.play(TOP / page, copied(tmp_path))
 
