@@ -44,6 +44,10 @@ FIRST_NS = 1_000_000_000
 TURN_NS = 50_000_000
 
 
+#: Real seconds in which a program may compute without a look at the virtual clock. A crowded
+#: machine may need a minute to start an interpreter.
+STALL_S = 120
+
 #: TCP sockets per flow that may exist at once: both ends, of this connection and the one before.
 SOCKETS_PER_FLOW = 4
 
@@ -198,7 +202,8 @@ def run(
             turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
             status, said = _in_lab(Request(
                 ["conduct", *turns, *composer], clock=asked["clock"], seed=asked["seed"],
-                memory=f"{recipe.memory_gib}G", time_limit=limit, sockets=_sockets(recipe),
+                memory=f"{recipe.memory_gib}G", time_limit=limit,
+                stall_limit=STALL_S, sockets=_sockets(recipe),
                 share=[directory, *map(Path, recipe.share)], **lab_options), _Log(place.log))
     if status:
         raise RunError(f"{said}\nrun failed with status {status}")

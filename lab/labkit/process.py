@@ -19,6 +19,10 @@ from .orders import PATH
 from .request import Output, Request, Result
 from .terminal import Terminal
 from .verdict import judge
+from .virtual_clock import VirtualClock
+
+#: Real seconds for which the virtual clock must stand still before a time limit is blamed on that.
+STILL = 2.0
 
 
 class Follower:
@@ -52,10 +56,10 @@ class Follower:
         return b"".join(self.taken)
 
 
-def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: float,
-         terminal: Terminal | None) -> bool:
-    """Follow the guest to its end. Return False if it exceeds LIMIT seconds."""
-    end = time.monotonic() + limit
+def wait(process: subprocess.Popen[bytes], followers: list[Follower], request: Request,
+         terminal: Terminal | None, clock: VirtualClock | None) -> str:
+    """Follow the guest to its end. If it exceeds a limit, return what it was doing."""
+    end = time.monotonic() + request.time_limit
     pidfd = os.pidfd_open(process.pid)
     nap = 0.005
     try:
@@ -63,13 +67,17 @@ def wait(process: subprocess.Popen[bytes], followers: list[Follower], limit: flo
         poller.register(pidfd, select.POLLIN)
         while True:
             left = end - time.monotonic()
-            if left <= 0:
-                return False
+            still = clock.still_for() if clock else 0.0
+            if left <= 0 or still > request.stall_limit:
+                reason = "" if left > 0 else f"time limit of {request.time_limit:g} s reached; "
+                return (f"{reason}the guest's clock stood still for {still:.0f} s, because "
+                        f"{clock.program() or 'a program'} neither slept nor read the clock"
+                        if clock and still > STILL else reason.rstrip("; "))
             if terminal:
                 terminal.watch(poller)
             ready = {fd for fd, _ in poller.poll(1000 * min(nap, left))}
             if pidfd in ready:
-                return True
+                return ""
             if terminal:
                 terminal.move()
             busy = [follower.poll() for follower in followers]
@@ -96,12 +104,13 @@ def supervise(
     environment: Mapping[str, str],
     capture: bool,
     terminal: Terminal | None = None,
+    symbols: Path | None = None,
 ) -> Result:
     """Run COMMAND, which boots a guest that reports to JOB, and return the result.
 
     COMMAND prints the kernel's console, which becomes the log. It gets its own session, so
     that Ctrl-C reaches only the lab and all its processes can be ended. Input and output of
-    TERMINAL are passed through.
+    TERMINAL are passed through. SYMBOLS is the System.map of a kernel with a virtual clock.
     """
     log = new_log()
     followers = [
@@ -128,13 +137,14 @@ def supervise(
                 start_new_session=True,
                 pass_fds=kept,
             )
-        in_time = wait(process, followers, request.time_limit, terminal)
+        clock = VirtualClock(process.pid, symbols) if symbols else None
+        over = wait(process, followers, request, terminal, clock)
     finally:
         if process:
             kill_session(process.pid)
             process.wait()
     stdout, stderr = (follower.close() for follower in followers)
-    result = judge(job, log, not in_time, request.time_limit)
+    result = judge(job, log, over)
     result.stdout, result.stderr = stdout, stderr
     result.wall = time.monotonic() - begin
     return result

@@ -38,6 +38,7 @@ class Request:
     flavour: str = "fast"
     seed: int = 1
     time_limit: float = 600.0
+    stall_limit: float = float("inf")  # real seconds for which the virtual clock may stand still
     memory: str = "2G"
     icount: bool = False
     plugin: str = ""  # in the format of QEMU's -plugin

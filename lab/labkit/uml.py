@@ -136,4 +136,5 @@ def run(request: Request, capture: bool) -> Result:
             words.append(f"con1=fd:{terminal.theirs}")
         if request.flavour != "smp":
             stack.enter_context(one_cpu())
-        return process.supervise(words, job, request, environment, capture, terminal)
+        return process.supervise(words, job, request, environment, capture, terminal,
+                                 kernel.path / "System.map" if request.clock == "virtual" else None)

@@ -47,8 +47,11 @@ def taints(value: int) -> list[str]:
     return [name for bit, name in TAINTS.items() if value & bit]
 
 
-def judge(job: Path, log: Path, timed_out: bool, limit: float) -> Result:
-    """Return the result. It is the command's own status only if the kernel reports no fault."""
+def judge(job: Path, log: Path, over: str) -> Result:
+    """Return the result. It is the command's own status only if the kernel reports no fault.
+
+    OVER says which time limit ended the guest, if one did.
+    """
     text = log.read_text(errors="replace") if log.exists() else ""
     status = read_status(job / "status")
     found = reports(text)
@@ -61,8 +64,8 @@ def judge(job: Path, log: Path, timed_out: bool, limit: float) -> Result:
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         return Result(EXIT_GUEST, log, f"the kernel reported: {found[0]}{more}", clock)
-    if timed_out:
-        return Result(EXIT_TIME, log, f"time limit of {limit:g} s reached", clock)
+    if over:
+        return Result(EXIT_TIME, log, over, clock)
     if "end" not in status:
         return Result(EXIT_GUEST, log, "the guest died before the command had ended", clock)
     bad = taints(int(status.get("taint", "0")))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -134,6 +135,20 @@ def test_time_limit_ends_the_guest(lab: Lab) -> None:
     assert b"time limit" in done.stderr
     assert b"/boot-" in done.stderr
     assert time.monotonic() - begin < 20
+
+
+def test_program_that_stops_the_virtual_clock_is_named(lab: Lab) -> None:
+    """A loop that only computes takes no virtual time, and nothing interrupts it."""
+    done = lab("--time-limit", "10", "--", "sh", "-c", "sleep 5; while :; do :; done")
+    assert done.returncode == 124
+    assert b"time limit of 10 s reached; the guest's clock stood still for " in done.stderr
+    assert b"because sh neither slept nor read the clock" in done.stderr
+    # Only the limit is named if the clock moves: here by itself, and where reading moves it.
+    for words in (("--clock", "wall"), ()):
+        done = lab(*words, "--time-limit", "6", "--", sys.executable, "-c",
+                   "import time\nwhile True: time.monotonic()")
+        assert done.returncode == 124
+        assert b"time limit of 6 s reached; kernel log" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

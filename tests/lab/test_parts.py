@@ -128,25 +128,25 @@ def test_orders_refuse_nul(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "log", "timed_out", "wanted"),
+    ("status", "log", "over", "wanted"),
     [
-        ("end exit 0\ntaint 4096\nleaks 0\nclock 1.5\n", "", False, 0),
-        ("end exit 3\ntaint 0\nleaks 0\nclock 1.5\n", "", False, 3),
-        ("end signal 15\ntaint 0\nleaks 0\nclock 1.5\n", "", False, 143),
-        ("end exit 0\ntaint 512\nleaks 0\nclock 1.5\n", "", False, 70),
-        ("end stuck 0\ntaint 0\nleaks 0\nclock 1e6\n", "", False, 70),
-        ("end exit 0\ntaint 0\nleaks 0\nclock 1.5\n", "[ 1.0] BUG: bad", False, 70),
-        ("", "", False, 70),
-        ("", "", True, 124),
-        ("", "[ 1.0] Kernel panic - not syncing: x", True, 70),
+        ("end exit 0\ntaint 4096\nleaks 0\nclock 1.5\n", "", "", 0),
+        ("end exit 3\ntaint 0\nleaks 0\nclock 1.5\n", "", "", 3),
+        ("end signal 15\ntaint 0\nleaks 0\nclock 1.5\n", "", "", 143),
+        ("end exit 0\ntaint 512\nleaks 0\nclock 1.5\n", "", "", 70),
+        ("end stuck 0\ntaint 0\nleaks 0\nclock 1e6\n", "", "", 70),
+        ("end exit 0\ntaint 0\nleaks 0\nclock 1.5\n", "[ 1.0] BUG: bad", "", 70),
+        ("", "", "", 70),
+        ("", "", "time limit", 124),
+        ("", "[ 1.0] Kernel panic - not syncing: x", "time limit", 70),
     ],
 )
-def test_verdict(tmp_path: Path, status: str, log: str, timed_out: bool, wanted: int) -> None:
+def test_verdict(tmp_path: Path, status: str, log: str, over: str, wanted: int) -> None:
     """Status 0 needs a kernel without reports. A report also explains a time limit."""
     if status:
         (tmp_path / "status").write_text(status)
     (tmp_path / "log").write_text(log)
-    result = verdict.judge(tmp_path, tmp_path / "log", timed_out, 5)
+    result = verdict.judge(tmp_path, tmp_path / "log", over)
     assert result.status == wanted
     assert bool(result.reason) == (wanted in (70, 124))
 
@@ -154,7 +154,7 @@ def test_verdict(tmp_path: Path, status: str, log: str, timed_out: bool, wanted:
 def test_leaks_are_a_verdict(tmp_path: Path) -> None:
     (tmp_path / "status").write_text("end exit 0\ntaint 0\nleaks 9\nclock 1.5\n")
     (tmp_path / "leaks").write_text("unreferenced object 0x1 (size 64):\n")
-    result = verdict.judge(tmp_path, tmp_path / "log", False, 5)
+    result = verdict.judge(tmp_path, tmp_path / "log", "")
     assert result.status == 70
     assert "unreferenced object" in (tmp_path / "log").read_text()
 
