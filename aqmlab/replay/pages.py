@@ -161,21 +161,30 @@ class PageModel:
         """Heads of the other TCP profiles that have run."""
         return [era.head for era in self.one.eras if era.judged.made]
 
+    @cached_property
+    def not_run(self) -> list[str]:
+        """List the experiments without a row."""
+        ran = {row["experiment"] for row in self.one.made}
+        return [one.name for one in self.paper.experiments if one.name not in ran]
+
     def number(self, experiment: str, discipline: str, metric: str, *, scale: float = 1.0,
                digits: int = 0, **at: Any) -> str:
         """Return the mean of a metric over the seeds at one point of an experiment, as text.
 
         at: value of each axis
-        Raises ValueError if no cell at that point has the metric.
+        Returns "not run" if no row of that point has the metric.
+        Raises ValueError if the paper has no such point.
         """
+        (known,) = (one for one in self.paper.experiments if one.name == experiment)
+        if discipline not in known.disciplines or at.keys() != known.axes.keys() or any(
+                value not in known.axes[axis] for axis, value in at.items()):
+            raise ValueError(f"{self.name}: {experiment} has no {discipline} at {at}")
         values = []
         for row in self.one.made:
             if (row["experiment"], row["discipline"], row["at"]) == (experiment, discipline, at):
                 with suppress(derived_metrics.Absent):
                     values.append(derived_metrics.metric_of(row["figures"], metric))
-        if not values:
-            raise ValueError(f"{self.name}: no {metric} of {discipline} in {experiment} at {at}")
-        return f"{scale * statistics.fmean(values):.{digits}f}"
+        return f"{scale * statistics.fmean(values):.{digits}f}" if values else "not run"
 
     @property
     def minutes(self) -> float:

@@ -127,3 +127,16 @@ def test_verdicts_with_two_tcps_are_counted(made_up: Paper) -> None:
     one = model(made_up)
     assert one.profiles == ["now"]
     assert one.fates("now") == {("confirmed", "contradicted"): 1, ("confirmed", "confirmed"): 1}
+
+
+def test_a_number_of_a_page_is_a_mean_of_rows_or_not_run(made_up: Paper) -> None:
+    one = model(made_up)
+    assert one.number("one", "good", "summary.utilization", scale=100, buffer=100) == "90"
+    assert one.number("one", "good", "no.such.metric", buffer=100) == "not run"
+    with pytest.raises(ValueError, match="one has no good at"):
+        one.number("one", "good", "summary.utilization", buffer=101)
+
+
+def test_a_page_names_the_experiments_that_have_not_run(made_up: Paper) -> None:
+    rewrite(made_up, lambda row: None if row["experiment"] == "other" else row)
+    assert model(made_up).not_run == ["other"]
