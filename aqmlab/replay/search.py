@@ -7,6 +7,7 @@ finished search become one row, whose metrics are
 
 smallest.NAME: smallest value that meets criterion NAME; absent if none does
 at_least.NAME: the same, or the largest value if none does
+summary.utilization: largest use of the link in any of the runs
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ class Search:
                        if all(row["bounds"].get(key) == bound for row in rows.values())},
             "figures": {
                 **{key: first["figures"][key] for key in ("groups", "rate_bps")},
+                "summary": {"utilization": max(row["figures"]["summary"]["utilization"]
+                                               for row in rows.values())},
                 "smallest": {name: self.values[at] for name, at in found.items()
                              if at < len(self.values)},
                 "at_least": {name: self.values[min(at, len(self.values) - 1)]

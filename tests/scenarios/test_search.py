@@ -63,6 +63,7 @@ def test_rows_of_a_finished_search_become_one_row() -> None:
     assert [one["experiment"] for one in folded] == ["other", "e"]
     assert folded[1]["at"] == {"flows": 16}
     assert folded[1]["cpu_s"] == 2.0 * len(made)
+    assert folded[1]["figures"]["summary"] == {"utilization": 1.0}
 
 
 def test_an_unfinished_search_has_no_row() -> None:
