@@ -13,7 +13,7 @@ unset TC_LIB_DIR
 ip link add eth0 type dummy
 
 # A module directory as the kernel's packages make it, without what the lab has laid over it.
-# What our modules need is in the kernel itself, so that the list of the others will do.
+# Our modules depend only on the kernel itself, so the existing list is sufficient.
 mkdir /run/list
 cp "$here"/modules.{order,builtin,builtin.modinfo} /run/list
 mount -t tmpfs tmpfs "$here"

@@ -43,7 +43,7 @@ def test_without_options_all_values_in_force_are_shown_and_none_is_given(kind: s
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_option_set_back_to_auto_is_no_longer_given(kind: str) -> None:
-    """Its value is then the one that a new qdisc derives."""
+    """A new qdisc derives the same value."""
     with World(kind, RATE) as w:
         fresh = w.options()
     others = [o for o in derived(kind) if o.name != "bandwidth"]
@@ -80,7 +80,7 @@ def test_options_after_auto_are_not_given(kind: str) -> None:
         assert w.options() == wide
         w.change(RATE)
         assert w.options() == narrow
-        # "auto" resets all options before it in the line, and those of earlier commands.
+        # "auto" resets the options before it in the line, and the options of earlier commands.
         w.change("memory_limit 1mb")
         assert set(w.options()["given"]) == {"bandwidth", "memory_limit"}
         w.change("memory_limit 2mb auto limit 7")

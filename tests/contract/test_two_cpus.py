@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run each discipline on two CPUs, where a missing lock causes a kernel report or a crash.
 
-The lab fails a run if the kernel reports anything. Whether a race shows up is a matter of chance;
+The lab fails a run if the kernel reports anything. A race shows up only by chance.
 test_userspace.py checks deterministically that each lock is taken.
 """
 

@@ -31,7 +31,7 @@ LEAST = {name: int(kind.metadata.get("LEAST", "1")) for name, kind in METADATA.i
 
 
 def changeable(kind: str) -> str:
-    """Return the options of a busy discipline, without those that cannot be changed."""
+    """Return the options of a busy discipline that can be changed."""
     fixed = [option.name for option in interface.read(kind).options
              if "cannot be changed" in option.help]  # fmt: skip
     return re.sub(rf"\b({'|'.join(fixed)}) \S+ ?", "", OPTIONS[kind]) if fixed else OPTIONS[kind]
@@ -310,7 +310,7 @@ MUTANTS = [
     Mutant("qsdrr", "include/aqm/parents.h", "verdict = NET_XMIT_CN;", ";"),
     Mutant("qsdrr", "include/aqm/parents.h", TELL + "n, bytes);", "(void)0;"),
     Mutant("cbt", "include/aqm/parents.h", "drops -= net_xmit_drop_count(verdict);", ""),
-    # The parents are told about an inactive class, which those of early 2025 cannot handle.
+    # The parents are told about an inactive class, which kernels before 2025 cannot handle.
     Mutant("chokex", "include/aqm/parents.h", "if (!before->qlen && qlen <= 1) {", "if (0) {"),
     Mutant("blue", "include/aqm/parents.h", "if (before->qlen != sch->q.qlen)", "if (1)"),
     Mutant("ared", "include/aqm/parents.h", "*untold = bytes;", ""),

@@ -265,7 +265,7 @@ def test_after_a_change_of_the_quantum_shares_are_equal(
 @every_kind
 @pytest.mark.parametrize("flows", [8, 100, 1024])
 def test_flows_are_spread_over_the_queues(kind: str, flows: int) -> None:
-    """The number of used queues is that of balls in bins. Another salt gives other queues."""
+    """Flows use as many queues as balls fill bins. Another salt gives other queues."""
     hits = []
     for seed in (1, 2):
         with World(kind, f"limit 5000 flows {flows}", seed=seed) as w:

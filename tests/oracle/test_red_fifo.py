@@ -391,7 +391,7 @@ def test_the_gaps_between_drops_are_uniform(kind: str) -> None:
 def test_a_change_of_bandwidth_changes_how_fast_an_idle_queue_is_forgotten(
     kind: str, which: str, fields: dict[str, int | str]
 ) -> None:
-    """After 100 packet times at weight 0.01 the average is 0.99^100 of what it was."""
+    """After 100 packet times at weight 0.01 the average is 0.99^100 times its old value."""
     more = {
         "chokex": "min 200 max 250",
         "cbt": "class_weight 0.01 dscp 46 latency 10s",

@@ -460,7 +460,7 @@ def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
     assert len(shaped) == 3
     sinks = {flow["group"]: flow["sink_netns"] for flow in recipe.flows}
     assert sinks == {"end": "dst", "cross1": "rtr2", "cross2": "rtr3", "cross3": "dst"}
-    # A router with sinks has their TCP profile. The first router has none.
+    # A router with sinks has their TCP profile. The first router has no sinks.
     assert recipe.sysctls["rtr2"]["net/ipv4/tcp_sack"] == "0"
     assert "net/ipv4/tcp_sack" not in recipe.sysctls["rtr"]
     fair = 5e6 * 1460 / 1514

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tc plugins in the distribution's tc, and in one that exports few functions.
+"""The tc plugins in the distribution's tc, and in a tc that exports few functions.
 
 No kernel is involved. ``kernel.c`` is preloaded into tc, stores the discipline that tc creates, and
 returns it when tc asks.
@@ -491,7 +491,7 @@ def test_every_statistic_is_shown_under_its_name(
     tc.add(kind, "")
 
     def check(names: set[str]) -> None:
-    # A newer kernel sends more statistics. An older one sends fewer, and tc omits the rest.
+        """Check that tc shows these statistics, in JSON only for qdiscs (as in Debian 12)."""
         if which:
             text = tc.run("-s", "class", "show", "dev", "lo", TC_STATS=str(path), TC_CLASS="1")
             assert text.stdout.startswith(f"class {kind} 1:1 root")
@@ -508,7 +508,7 @@ def test_every_statistic_is_shown_under_its_name(
                 assert found[s.name] == s.value(want[s.name]), s
 
     check(set(want))
-    # A newer kernel sends more statistics. An older one sends fewer, and tc omits the missing ones.
+    # A newer kernel sends more statistics. An older one sends fewer, and tc omits the rest.
     path.write_bytes(path.read_bytes() + bytes(32))
     check(set(want))
     some = known[len(known) // 2]

@@ -130,7 +130,7 @@ CASES = [
 ]  # fmt: skip
 
 # If p is updated often, an update may fall into the microseconds that an operation takes on a
-# kernel. In these cases updates are 100 ms apart, or only arrivals cause them.
+# kernel. In the cases here, updates are 100 ms apart, or only arrivals cause them.
 ORACLE = Oracle(CASES, kernel=("small steps", "large steps", "ecn, half the packets", "reset"))
 
 

@@ -22,7 +22,7 @@ from tests.oracle.redtail.model import LONG, SHORT, Options, Packet, Redtail, q3
 LISTS = interface.read("redtail")
 
 KERNEL_SLACK = (model_of_redtail.SLACK, model_of_redtail.IDLE_SLACK)
-SETUP = 2  # operations before those of the case
+SETUP = 2  # operations before the case starts
 
 
 @dataclass(frozen=True)

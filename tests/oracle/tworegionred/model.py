@@ -130,7 +130,7 @@ class Ewma:
             return
         self.idle += now - self.since
         self.since = now
-        if self.idle >= 64 * self.interval:  # the average is below e^-64 of what it was
+        if self.idle >= 64 * self.interval:  # the average has decayed below e^-64
             self.estimate, self.idle = 0.0, 0
         packets = self.idle * self.pipe // self.interval
         self.estimate *= (1 - self.weight) ** packets

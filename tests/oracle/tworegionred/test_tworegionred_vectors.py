@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The vectors of the KUnit test equal those of the model."""
+"""The vectors of the KUnit test equal the vectors of the model."""
 
 from __future__ import annotations
 
