@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Counts the instructions that a queue discipline takes for a packet, and other costs of it."""
+"""Measure instructions per packet, cache lines and memory of queue disciplines."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from aqmlab.qdiscs.metadata import all_metadata
 from bench import figures, instructions, layout, memory, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, keeps_whole
 
-#: What the page shows: regimes among so many flows each.
+#: Regimes and numbers of flows that docs/performance.md shows.
 WHOLE = [*((regime, 100) for regime in REGIMES if regime != "flood"),
          *((regime, flows) for regime in STANDARD for flows in (1, 10_000, 1_000_000)),
          ("flood", 10_000)]  # fmt: skip
 TRACED = [("overload", 100), ("overload", 10_000)]
-#: Its queue stops giving packets out; docs/performance.md.
+#: This kind stalls in this regime, see docs/performance.md.
 STALLED = ("choke", "mixed")
-TOGETHER = 12  # kinds in one guest: what was measured is kept when a later one fails
+TOGETHER = 12  # kinds per guest; the results of a guest are kept if a later one fails
 
 
 def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
-    """All options, each with its default."""
+    """Return the parser of the command line."""
     p = argparse.ArgumentParser(prog="bench/run", description=__doc__)
     p.add_argument("--qdisc", action="append", choices=kinds, metavar="KIND",
                    help=f"again for more (default: all): {' '.join(kinds)}")  # fmt: skip
@@ -35,42 +35,42 @@ def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
                    help="; ".join(f"{name}: {r.about}" for name, r in REGIMES.items())
                    + f" (default: {', '.join(STANDARD)})")  # fmt: skip
     p.add_argument("--flows", action="append", type=int, metavar="N",
-                   help="that packets are drawn from (default: 100)")  # fmt: skip
+                   help="number of flows (default: 100)")  # fmt: skip
     p.add_argument("--profile", action="store_true",
-                   help="where the instructions go, and which cache lines are touched")
+                   help="show instructions by function, and cache lines")
     p.add_argument("--whole", action="store_true",
-                   help="all that the page shows, of all kinds of cost")
-    p.add_argument("--memory", action="store_true", help="bytes of an instance, only")
+                   help="measure everything that docs/performance.md shows")
+    p.add_argument("--memory", action="store_true", help="measure only memory per instance")
     p.add_argument("--leaves", action="store_true",
-                   help=f"what {memory.MANY} thin leaves take, only")
-    p.add_argument("--layout", action="store_true", help="bytes of our structures, only")
-    p.add_argument("--json", action="store_true", help="a line of JSON for each row")
+                   help=f"measure only the memory of {memory.MANY} instances with few flows")
+    p.add_argument("--layout", action="store_true", help="show only the sizes of our structures")
+    p.add_argument("--json", action="store_true", help="print a line of JSON for each row")
     p.add_argument("--write", action="store_true",
-                   help=f"into {figures.STORE.relative_to(figures.TOP)} and "
-                   f"{figures.PAGE.relative_to(figures.TOP)}; fails if ours became dearer, and "
-                   "leaves the figure of before")
-    p.add_argument("--accept", action="store_true", help="with --write: dearer is meant")
+                   help=f"write to {figures.STORE.relative_to(figures.TOP)} and "
+                   f"{figures.PAGE.relative_to(figures.TOP)}; if a cost of ours has increased, "
+                   "keep the old value and fail")
+    p.add_argument("--accept", action="store_true", help="with --write: accept higher costs")
     return p
 
 
 def sensible(cell: Cell) -> bool:
-    """Whether a row is one of the page's: it says what no other says."""
+    """Return whether a combination belongs on the page. The others add nothing."""
     if cell.regime == "gso":
         return keeps_whole(cell.qdisc) is not None
     return (cell.qdisc, cell.regime) not in ((SLOW, "flood"), STALLED)
 
 
 def pieces(kinds: Sequence[str]) -> Iterator[list[str]]:
-    """Kinds, some at a time."""
+    """Split kinds into groups that share a guest."""
     for start in range(0, len(kinds), TOGETHER):
         yield list(kinds[start : start + TOGETHER])
 
 
 class Run:
-    """A run: what is asked for, and the figures as they stand."""
+    """A run of the benchmark: the request, and the costs measured so far."""
 
     def __init__(self, asked: argparse.Namespace, kinds: Sequence[str]) -> None:
-        """With the committed figures to begin with."""
+        """Start with the committed costs."""
         self.asked = asked
         self.kinds = kinds
         self.before = figures.load()
@@ -78,14 +78,14 @@ class Run:
         self.errors = 0
 
     def save(self) -> None:
-        """Write down what there is, if that is asked for."""
+        """Write the costs, if the request says so."""
         if not self.asked.write:
             return
         kept = copy.deepcopy(self.found)
         figures.keep(self.before, kept, self.asked.accept)
         stored = figures.load()
         figures.merge(stored, kept)
-        stored["layout"].update(kept["layout"])  # what is no more goes
+        stored["layout"].update(kept["layout"])  # removes structures that no longer exist
         stored = figures.in_order(stored, [*MAINLINE, *all_metadata()])
         figures.STORE.write_text(figures.dump(stored))
 
@@ -106,7 +106,7 @@ class Run:
         self.save()
 
     def lines(self, cells: Sequence[Cell], loud: bool) -> None:
-        """Trace: who takes the instructions, and the cache lines."""
+        """Trace instructions by function, and cache lines."""
         built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
         for cell, trace in zip(cells, instructions.traced(cells), strict=True):
             figures.add_lines(self.found, cell, tracing.lines_of(trace), tracing.hot(trace))
@@ -116,7 +116,7 @@ class Run:
         self.save()
 
     def memory(self) -> None:
-        """Measure what instances take."""
+        """Measure the memory of instances."""
         for kinds in pieces(self.kinds):
             for leaf, taken in memory.measured(memory.leaves(kinds)):
                 self.found["memory"].setdefault(leaf.qdisc, {})[leaf.options] = taken.counted
@@ -125,7 +125,7 @@ class Run:
             self.save()
 
     def leaves(self) -> None:
-        """Measure what many leaves take, after fq_codel's."""
+        """Measure the memory and time of many instances, first for fq_codel."""
         first = 0.0
         kinds = [kind for kind in self.kinds if kind in {*all_metadata()} & {*memory.HAVE_FLOWS}]
         for leaf, taken, seconds in memory.many(["fq_codel", *kinds]):
@@ -136,7 +136,7 @@ class Run:
             self.save()
 
     def layout(self) -> None:
-        """Read how large the structures are."""
+        """Read the sizes of our structures."""
         built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
         for kind in all_metadata():
             if kind in self.kinds:
@@ -145,10 +145,10 @@ class Run:
         self.save()
 
     def go(self) -> int:
-        """Do what is asked; the exit status."""
+        """Carry out the request. Returns the exit status."""
         asked = self.asked
         if asked.write:
-            # It needs matplotlib, which must not be found missing when all is measured.
+            # Import now, so that a missing matplotlib is reported before the measurement.
             from bench import pictures
         regimes = [(regime, flows) for regime in asked.regime or STANDARD
                    for flows in asked.flows or [100]]  # fmt: skip
@@ -178,7 +178,7 @@ class Run:
 
 
 def main() -> int:
-    """Measure what the command line names."""
+    """Run the benchmark that the command line requests."""
     kinds = [*all_metadata(), *MAINLINE]
     asked = parser(kinds).parse_args()
     return Run(asked, asked.qdisc or kinds).go()

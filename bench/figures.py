@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The committed figures, figures.json: what has become dearer than they are, and their page."""
+"""The committed costs in figures.json: compare new ones with them, and write their page."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ STORE = TOP / "bench" / "figures.json"
 PAGE = TOP / "docs" / "performance.md"
 SECTIONS = ("instructions", "tenths", "lines", "memory", "leaves", "layout")
 BEGIN, END = "<!-- bench/run: {} -->", "<!-- end -->"
-DEARER = 1.02  # what a row of ours may grow by
-ROUNDING = 2  # instructions, or a hundredth of so many lines, that are rounding and chance
+DEARER = 1.02  # maximum growth of a cost of ours
+ROUNDING = 2  # instructions (or hundredths of cache lines) that are rounding and chance
 
 Figures = dict[str, dict[str, Any]]  # section, kind
 
-#: Whom ours are not to cost more than, and by how much if so; the cheaper where there are two.
+#: Mainline's qdiscs that ours are compared with, and the allowed ratio. With two, the cheaper one.
 TARGETS = {
     "qsdrr": (("sfq", "fq_codel"), 1.0),
     "tdrr": (("sfq", "fq_codel"), 1.0),
@@ -36,17 +36,17 @@ TARGETS = {
 
 
 def none() -> Figures:
-    """No figures."""
+    """Return an empty set of costs."""
     return {section: {} for section in SECTIONS}
 
 
 def load() -> Figures:
-    """The committed figures."""
+    """Read the committed costs."""
     return {**none(), **(json.loads(STORE.read_text()) if STORE.exists() else {})}
 
 
 def merge(into: dict[str, Any], found: Mapping[str, Any]) -> None:
-    """Put what was found in the place of what was there, value by value."""
+    """Merge new values into a nested dict."""
     for name, what in found.items():
         if isinstance(what, dict) and name in into:
             merge(into[name], what)
@@ -55,7 +55,7 @@ def merge(into: dict[str, Any], found: Mapping[str, Any]) -> None:
 
 
 def dump(figures: Figures) -> str:
-    """Figures as JSON, a line for each kind of discipline in each section."""
+    """Format costs as JSON, with a line for each kind in each section."""
     parts = []
     for section, kinds in figures.items():
         lines = [f'  "{kind}": {json.dumps(what)}' for kind, what in kinds.items()]
@@ -64,14 +64,14 @@ def dump(figures: Figures) -> str:
 
 
 def costs(figures: Figures) -> Costs:
-    """Instructions per packet, by cell."""
+    """Return instructions per packet, by cell."""
     return {Cell(kind, regime, int(flows)): cost
             for kind, regimes in figures["instructions"].items()
             for regime, here in regimes.items() for flows, cost in here.items()}  # fmt: skip
 
 
 def add_rows(figures: Figures, rows: Iterable[Row]) -> None:
-    """Take over what rows came to."""
+    """Add the results of rows."""
     for row in rows:
         if row.error or row.instructions_per_packet is None:
             continue
@@ -83,20 +83,20 @@ def add_rows(figures: Figures, rows: Iterable[Row]) -> None:
 
 
 def add_lines(figures: Figures, cell: Cell, lines: Mapping[str, Lines], hot: int) -> None:
-    """Take over how many cache lines of the discipline's a row touched, and how many are hot."""
+    """Add the cache lines that a discipline touched, and the number of hot ones."""
     here = figures["lines"].setdefault(cell.qdisc, {}).setdefault(cell.regime, {})
     here[str(cell.flows)] = {**{phase: mean.state for phase, mean in lines.items()}, "hot": hot}
 
 
 def dearer(before: Costs, now: Costs) -> dict[Cell, str]:
-    """What takes more than it did by more than 2 %, and by more than rounding and chance."""
+    """Return the cells whose cost grew by more than 2 % and more than ROUNDING, with a message."""
     return {cell: f"{cell.qdisc} {cell.regime} {cell.flows}: {cost:.0f}, was {before[cell]:.0f}"
             for cell, cost in now.items()
             if cell in before and cost > before[cell] * DEARER + ROUNDING}  # fmt: skip
 
 
 def keep(before: Figures, now: Figures, accept: bool) -> list[str]:
-    """What of ours has become dearer; unless accepted, the old figure stays, to fail again."""
+    """Return our costs that increased. Unless accepted, keep the old value, to fail again."""
     ours = all_metadata()
     old = costs(before)
     worse = dearer(old, {cell: cost for cell, cost in costs(now).items() if cell.qdisc in ours})
@@ -107,7 +107,7 @@ def keep(before: Figures, now: Figures, accept: bool) -> list[str]:
 
 
 def in_order(figures: Figures, kinds: Iterable[str]) -> Figures:
-    """Figures with their kinds in the order in which they are measured, and flows in theirs."""
+    """Sort costs: kinds in the order of measurement, and flows by number."""
     kinds = list(kinds)
     found = {section: {kind: figures[section][kind] for kind in kinds if kind in figures[section]}
              for section in SECTIONS}  # fmt: skip
@@ -118,14 +118,14 @@ def in_order(figures: Figures, kinds: Iterable[str]) -> Figures:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table whose columns but the first are numbers."""
+    """Return a Markdown table. All columns except the first are numbers."""
     head = list(head)
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def cost_table(found: Costs) -> str:
-    """Costs: a line a kind, a column a regime and number of flows."""
+    """Return a table of costs: a row per kind, a column per regime and number of flows."""
     order = list(REGIMES)
     columns = sorted({(cell.regime, cell.flows) for cell in found},
                      key=lambda column: (order.index(column[0]), column[1]))  # fmt: skip
@@ -137,7 +137,7 @@ def cost_table(found: Costs) -> str:
 
 
 def short(number: int) -> str:
-    """A round number of flows, as a person writes it."""
+    """Format a round number of flows."""
     for unit, name in ((1_000_000, "M"), (1000, "k")):
         if number >= unit and number % unit == 0:
             return f"{number // unit}{name}"
@@ -145,21 +145,21 @@ def short(number: int) -> str:
 
 
 def by_regime(figures: Figures) -> str:
-    """What a packet costs among 100 flows, and in the flood among 10 000."""
+    """Return the table of costs with 100 flows, and with 10 000 in the flood."""
     found = costs(figures)
     return cost_table({cell: cost for cell, cost in found.items()
                        if cell.flows == (10_000 if cell.regime == "flood" else 100)})  # fmt: skip
 
 
 def by_flows(figures: Figures) -> str:
-    """What a packet costs by the number of flows."""
+    """Return the table of costs by the number of flows."""
     found = costs(figures)
     return cost_table({cell: cost for cell, cost in found.items()
                        if cell.regime in ("standing", "overload")})  # fmt: skip
 
 
 def targets(figures: Figures) -> str:
-    """What each of ours is to reach, where it is furthest from it, and in how many cells it is."""
+    """Return the table of targets: our largest ratio, and the number of cells that meet it."""
     found = costs(figures)
     rows = []
     for kind, (whom, more) in TARGETS.items():
@@ -187,7 +187,7 @@ def targets(figures: Figures) -> str:
 
 
 def line_table(figures: Figures) -> str:
-    """Cache lines of the discipline's that an operation touches; hot ones of its private data."""
+    """Return the table of cache lines per operation, and of hot ones in private data."""
     columns = [("overload", "100"), ("overload", "10000")]
     phases = [*(phase for phase in PHASES if phase != "release"), "hot"]
     head = [""] + [f"{phase}, {short(int(flows))}" for _, flows in columns for phase in phases]
@@ -200,13 +200,13 @@ def line_table(figures: Figures) -> str:
 
 
 def a_queue(found: Mapping[str, int]) -> float:
-    """Bytes of a flow's queue: what more of them take, by how many more they are."""
+    """Return the bytes of a flow's queue, from the difference of two numbers of queues."""
     few, many = (int(options.split()[1]) for options in (THIN, WIDE))
     return (found[WIDE] - found[THIN]) / (many - few)
 
 
 def memory_rows(figures: Figures) -> Iterator[list[str]]:
-    """Lines of the table of memory."""
+    """Yield the rows of the table of memory."""
     for kind, found in figures["memory"].items():
         flow = f"{a_queue(found):.1f}" if WIDE in found else ""
         for options, taken in found.items():
@@ -215,12 +215,12 @@ def memory_rows(figures: Figures) -> Iterator[list[str]]:
 
 
 def memory_table(figures: Figures) -> str:
-    """Memory of an instance, and of a queue of it."""
+    """Return the table of memory per instance and per queue."""
     return table(["", "KiB", "bytes a queue"], memory_rows(figures))
 
 
 def leaves_table(figures: Figures) -> str:
-    """What many leaves take."""
+    """Return the table of many instances."""
     rows = [[f"{kind} {options}".strip(), f"{here['bytes'] / 1e9:.2f}", f"{here['time']:.1f}"]
             for kind, found in figures["leaves"].items() for options, here in found.items()]
     return table(["", "GB", "time, by fq_codel's"], rows)
@@ -231,7 +231,7 @@ BLOCKS = {"regimes": by_regime, "flows": by_flows, "targets": targets, "lines": 
 
 
 def write_page(figures: Figures) -> None:
-    """Put the tables into the page."""
+    """Write the tables to the page."""
     text = PAGE.read_text()
     for name, make in BLOCKS.items():
         before, rest = text.split(BEGIN.format(name))

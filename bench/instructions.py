@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a queue discipline takes for a packet, in instructions, on Debian's kernel.
+"""Count a queue discipline's instructions per packet, on Debian's kernel.
 
-module/qdisc_bench.c says what is counted. QEMU counts instructions as nanoseconds of the
-guest's clock, so neither this machine's load nor its make is in the figures.
+module/qdisc_bench.c describes the measurement. In QEMU, the guest's clock counts instructions as
+nanoseconds, so neither the load nor the model of this machine matters.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ TOP = Path(__file__).resolve().parent.parent
 KERNEL = "6.12"
 LIMIT = 1000  # packets
 PASSES = 3
-#: What it takes to free a packet: the median of boots, as it hangs on where in its slabs a boot
-#: is, and not on the discipline. FREED packets are freed to see that it still holds.
+#: Instructions to free a packet, the median over several boots. The number depends on the layout
+#: of slabs at boot, not on the discipline. We free FREED packets to check it.
 FREEING = 355
 FREED = 8192
-TURNS = 1_000_000  # of a loop of two instructions, to learn what the clock counts
+TURNS = 1_000_000  # of a loop of two instructions, to check the clock
 
-#: Of mainline: what tc is told; the name has more to it where a kind is measured twice.
-#: RED's thresholds are as ours have them, where RED decides on packets of 1000 bytes.
+#: Words for tc, for mainline's kinds. A kind that is measured twice has a suffix.
+#: RED has the same thresholds as ours, for packets of 1000 bytes.
 RED = "min 300{k} max 900{k} probability 0.02 burst 500 bandwidth 1gbit"
 MAINLINE = {
     "pfifo": f"pfifo limit {LIMIT}",
@@ -46,13 +46,13 @@ MAINLINE = {
 }
 
 
-#: A packet takes up to 230 000 instructions, always as many: one pass will do.
+#: A packet takes up to 230 000 instructions, always the same number, so one pass is enough.
 SLOW = "fq_codel-65536"
 
 
 @dataclass(frozen=True)
 class Regime:
-    """A pattern of arrivals and departures; counts are packets. The module says what each is."""
+    """A pattern of arrivals and departures, in packets. qdisc_bench.c describes the fields."""
 
     about: str
     into: int
@@ -76,14 +76,14 @@ REGIMES = {
     "whole": Regime("64 kB in, queued whole, all out", 1, 64, total=512, size=54 + 44 * 1448),
 }  # fmt: skip
 STANDARD = ("empty", "standing", "overload")
-#: Packets offered before, in the pattern that is timed: one a flow, between these.
+#: Packets offered before the timed ones: one per flow, within these bounds.
 WARM, WARMEST = 1024, 32_768
-HOLD = 2 * LIMIT  # the most that a discipline here holds
+HOLD = 2 * LIMIT  # maximum number of packets in a discipline here
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one row measures."""
+    """A combination that a row measures."""
 
     qdisc: str
     regime: str
@@ -95,27 +95,27 @@ Costs = dict[Cell, float]  # instructions per packet
 
 @dataclass(frozen=True)
 class Row:
-    """What a cell came to. Instructions are per offered packet, what is dropped freed."""
+    """The result of a cell. Instructions are per offered packet, and include freeing drops."""
 
     qdisc: str
     regime: str
     flows: int
     instructions_per_packet: float | None
-    dropped: float | None  # share of what was offered
-    spread: float | None  # instructions per packet between the passes
-    worst_tenth: float | None  # the dearest tenth of the run, by the first
+    dropped: float | None  # share of the offered packets
+    spread: float | None  # difference between passes, in instructions per packet
+    worst_tenth: float | None  # the most expensive tenth of the run, relative to the first
     error: str | None = None
 
 
 def keeps_whole(qdisc: str) -> str | None:
-    """The option with which a discipline leaves GSO packets whole, if it cuts them up without."""
+    """Return the option that keeps GSO packets whole, if the discipline splits them by default."""
     if qdisc in all_metadata():
         return "nosplit_gso"
     return "no-split-gso" if qdisc == "cake" else None
 
 
 def told(qdisc: str, regime: str = "") -> str:
-    """Kind and options with which a discipline is measured."""
+    """Return kind and options with which a discipline is measured."""
     word = keeps_whole(qdisc)
     whole = f" {word}" if word and regime == "whole" else ""
     if qdisc in MAINLINE:
@@ -124,7 +124,7 @@ def told(qdisc: str, regime: str = "") -> str:
 
 
 def warm(cell: Cell) -> int:
-    """Packets that are offered before those that are timed: what is kept of flows fills."""
+    """Return the number of packets offered before the timed ones, which fill the flow state."""
     regime = REGIMES[cell.regime]
     if regime.size > 1500:
         return min(WARM, regime.total)
@@ -140,12 +140,12 @@ def job(cell: Cell) -> str:
 
 
 def set_up(cell: Cell) -> str:
-    """The command that puts the discipline onto the device."""
+    """Return the command that adds the discipline to the device."""
     return f"tc qdisc replace dev g0 root handle 1: {told(cell.qdisc, cell.regime)} 2>&1"
 
 
 def begin() -> list[str]:
-    """What the guest runs first."""
+    """Return the first commands of the guest."""
     return [
         "set -u",
         "modprobe aqm_gate && modprobe qdisc_bench || exit 1",
@@ -158,7 +158,7 @@ def begin() -> list[str]:
 
 
 def script(cells: Iterable[Cell]) -> str:
-    """What the guest runs. It prints a line of words for each thing, and its outcome."""
+    """Return the commands of the guest. It prints a line for each step and result."""
     lines = [
         *begin(),
         f"measure 'loop {TURNS}'",
@@ -176,7 +176,7 @@ def script(cells: Iterable[Cell]) -> str:
 
 
 def outcome(line: str) -> dict[str, list[int]]:
-    """What the module said of a run: names, each with its numbers."""
+    """Parse the module's output of a run: names, each with its numbers."""
     said: dict[str, list[int]] = {}
     for word in line.split():
         if word.isdigit() and said:
@@ -187,7 +187,7 @@ def outcome(line: str) -> dict[str, list[int]]:
 
 
 def conserved(said: Mapping[str, list[int]], cell: Cell, total: int = 0) -> bool:
-    """Whether as many packets were offered as asked for, and each was sent or dropped."""
+    """Return whether all packets were offered, and each one sent or dropped."""
     regime = REGIMES[cell.regime]
     offered = said["offered"][0]
     asked = regime.fill + warm(cell) + (total or regime.total)
@@ -198,7 +198,7 @@ def conserved(said: Mapping[str, list[int]], cell: Cell, total: int = 0) -> bool
 
 
 def row_of(cell: Cell, lines: Sequence[str]) -> Row:
-    """The row of a cell, from what the guest printed for it."""
+    """Return the row of a cell from the guest's output for it."""
     regime = REGIMES[cell.regime]
     passes = [said for line in lines if "offered" in (said := outcome(line))]
     if not passes or any(line.split()[0] == "failed" for line in lines):
@@ -221,7 +221,7 @@ def row_of(cell: Cell, lines: Sequence[str]) -> Row:
 
 
 def rows(cells: Sequence[Cell], text: str) -> Iterator[Row]:
-    """The rows that the guest's output holds."""
+    """Yield the rows in the guest's output."""
     head, *parts = text.split("\ncell ")
     loop, *frees = [said for line in head.splitlines() if "time" in (said := outcome(line))]
     if not 0 <= loop["time"][0] - 2 * TURNS < 100:
@@ -232,12 +232,12 @@ def rows(cells: Sequence[Cell], text: str) -> Iterator[Row]:
     for cell, part in zip(cells, parts, strict=True):
         name, *lines = part.splitlines()
         if name != f"{cell.qdisc} {cell.regime} {cell.flows}":
-            raise SystemExit(f"{name} came in the place of {cell}")
+            raise SystemExit(f"bench: the guest printed {name} instead of {cell}")
         yield row_of(cell, [line for line in lines if line])
 
 
 def guest(cells: Sequence[Cell], commands: str, *more: str) -> str:
-    """What the guest prints for these cells."""
+    """Run a guest for these cells, and return its output."""
     boot: list[str | Path] = [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", KERNEL]
     boot += ["--icount", "--time-limit", str(300 + 60 * len(cells)), *more, "--"]
     done = subprocess.run([*boot, "sh", "-c", commands], stdout=subprocess.PIPE, text=True,
@@ -246,12 +246,12 @@ def guest(cells: Sequence[Cell], commands: str, *more: str) -> str:
 
 
 def measured(cells: Sequence[Cell]) -> Iterator[Row]:
-    """What each row takes."""
+    """Measure cells, and yield their rows."""
     return rows(cells, guest(cells, script(cells)))
 
 
 def traced(cells: Sequence[Cell]) -> Iterator[tracing.Trace]:
-    """What each row does, instruction by instruction."""
+    """Trace cells, and yield their traces."""
     folder = TOP / "build" / "bench"
     plugin = tracing.build(folder, TOP / "bench" / "trace.c")
     out = folder / f"trace-{os.getpid()}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How large our structures are in the modules for Debian's kernel."""
+"""Read the sizes of our structures from the modules for Debian's kernel."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ STRUCT = re.compile(r"^struct (\w+) \{", re.M)
 
 
 def own(kind: str) -> set[str]:
-    """The structures that a discipline's source and the shared headers define.
+    """Return the structures that a discipline's source and the shared headers define.
 
-    But for those of the options, which no packet meets: aqm_ and more.
+    Structures for options (aqm_...) are left out, because no packet uses them.
     """
     sources = [TOP / f"sch_{kind}.c", *(TOP / "include" / "aqm").glob("*.h")]
     return {name for source in sources for name in STRUCT.findall(source.read_text())
@@ -23,7 +23,7 @@ def own(kind: str) -> set[str]:
 
 
 def sizes(kind: str, modules: Path) -> dict[str, int]:
-    """Bytes of each structure of ours in a discipline's module, somewhere below MODULES."""
+    """Return the bytes of each of our structures in a discipline's module, below ``modules``."""
     module = next(modules.rglob(f"extra/sch_{kind}.ko"))
     said = subprocess.run(["pahole", "--sizes", module], capture_output=True, text=True,
                           check=True).stdout  # fmt: skip

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What memory a discipline takes: many instances, and what the kernel says before and after.
+"""Measure a discipline's memory: create many instances, and compare the kernel's counters.
 
-Each is the leaf of a class of drr. The kernel's own sums are read: slab objects, vmalloc and
-per-CPU memory in /proc/meminfo, which are whole pages, and so is what becomes of them among many
-instances. What is free in the machine says whether something was missed.
+Each instance is the leaf of a drr class. The counters are slab objects, and vmalloc and per-CPU
+memory in /proc/meminfo. They are in whole pages, which does not matter with many instances. The
+free memory shows whether something was missed.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from bench.instructions import KERNEL, MAINLINE, TOP, told
 
 LEAVES = 200
 MANY = 20_000
-#: A class of drr has a pfifo at first, which is replaced: one object of kmalloc-512.
+#: A new drr class has a pfifo, which the instance replaces: one object of kmalloc-512.
 PFIFO = 512
-#: What cannot be set up without options, or has no default that means anything.
+#: Kinds that need options, or have no useful defaults.
 NEEDS = ("pfifo", "red", "choke", "sfb")
-#: With few flows and with many, of those that have a number of them.
+#: Options for few and for many flows, for kinds with such an option.
 THIN, WIDE = "flows 128", "flows 4096"
 HAVE_FLOWS = ("fq_codel", "fq_pie", "sfq", "qsdrr", "tdrr", "redtail")
-#: Its timer looks at each queue 67 times a second: 200 of them leave the guest no time.
+#: fq_pie's timer visits each queue 67 times per second, which is too much for 200 instances.
 QUIET = {"fq_pie": "tupdate 1000s"}
-#: Seconds of the guest's, before what is freed by RCU and by work queues has gone.
+#: Seconds in the guest until RCU and work queues have freed everything.
 REST = 10
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A discipline as it is measured: its kind, and its options beyond the defaults."""
+    """A discipline with options."""
 
     qdisc: str
     options: str = ""
@@ -44,14 +44,14 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Taken:
-    """Bytes for one instance, as the kernel counts them and by what was free before and after."""
+    """Bytes of one instance, by the kernel's counters and by the change of free memory."""
 
     counted: int
     gone: int
 
 
 def leaves(kinds: Iterable[str]) -> list[Leaf]:
-    """What is measured of some kinds: each as it comes, and with few flows."""
+    """Return the measured configurations of kinds: with defaults, and with few flows."""
     found = []
     for kind in kinds:
         if kind in NEEDS:
@@ -64,7 +64,7 @@ def leaves(kinds: Iterable[str]) -> list[Leaf]:
 
 
 def script(leaves: Sequence[Leaf], folder: Path) -> str:
-    """What the guest runs; FOLDER is for its batches of commands."""
+    """Return the commands of the guest. Their batch files are written to ``folder``."""
     most = max((leaf.leaves for leaf in leaves), default=MANY)
     numbers = range(1, most + 1)
     (folder / "classes").write_text("".join(
@@ -91,7 +91,7 @@ def script(leaves: Sequence[Leaf], folder: Path) -> str:
         dels = folder / f"del-{number}"
         dels.write_text("".join(
             f"qdisc del dev g0 parent 1:{n:x}\n" for n in range(1, leaf.leaves + 1)))
-        # The first of a kind loads its module, and fills what it keeps for all.
+        # The first instance loads the module and allocates memory that all instances share.
         lines += [
             f"echo leaf {number}",
             f"tc qdisc replace dev g0 parent 1:1 {kind} 2> /dev/null",
@@ -105,12 +105,12 @@ def script(leaves: Sequence[Leaf], folder: Path) -> str:
 
 
 def taken(leaves: Sequence[Leaf], text: str) -> Iterator[tuple[Leaf, Taken]]:
-    """What each took, from what the guest printed."""
+    """Yield the memory of each configuration, from the guest's output."""
     parts = text.split("leaf ")[1:]
     for number, (leaf, part) in enumerate(zip(leaves, parts, strict=True)):
         words = part.split()
         if int(words[0]) != number:
-            raise SystemExit(f"bench: leaf {words[0]} came in the place of {number}")
+            raise SystemExit(f"bench: the guest printed leaf {words[0]} instead of {number}")
         kib = [int(word) for word in words[1:] if word != "memory"]
         before, free, after, left = kib
         yield leaf, Taken((after - before) * 1024 // leaf.leaves + PFIFO,
@@ -118,7 +118,7 @@ def taken(leaves: Sequence[Leaf], text: str) -> Iterator[tuple[Leaf, Taken]]:
 
 
 def guest(leaves: Sequence[Leaf], *how: str) -> str:
-    """What a guest says of these leaves."""
+    """Run a guest for these configurations, and return its output."""
     folder = TOP / "build" / "bench" / f"memory-{os.getpid()}"
     folder.mkdir(parents=True)
     boot = [str(TOP / "lab" / "boot"), *how, "--memory", "4G",
@@ -131,24 +131,24 @@ def guest(leaves: Sequence[Leaf], *how: str) -> str:
 
 
 def measured(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Taken]]:
-    """What each takes, on Debian's kernel."""
+    """Measure the memory of each configuration on Debian's kernel."""
     if leaves:
         how = ("--engine", "qemu", "--kernel", KERNEL, "--icount")
         yield from taken(leaves, guest(leaves, *how))
 
 
 def many(kinds: Iterable[str]) -> Iterator[tuple[Leaf, Taken, float]]:
-    """What MANY thin leaves take, and the processor's seconds for it.
+    """Measure memory and CPU seconds of MANY instances with few flows, in user-mode Linux.
 
-    In user mode, where a guest's seconds are this machine's: what it takes to boot, to make the
-    classes and to set up and delete the leaves, less a guest's that does all but the last.
+    There, the guest uses this machine's CPU. The seconds are the difference between a guest that
+    creates and deletes the instances, and one that only boots and creates the classes.
     """
 
     def spent() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
-    # Or the first boot would build what is absent.
+    # Otherwise the first boot would build missing parts, and count their time.
     subprocess.run([TOP / "lab" / "boot", "--build"], check=True)
     start = spent()
     guest([])

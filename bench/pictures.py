@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The pictures on the page, from the committed figures: equal figures, equal bytes."""
+"""Draw the plots of docs/performance.md. Equal costs give equal bytes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bench.figures import TOP, Figures, costs, short
 from bench.instructions import Costs
 
 FOLDER = TOP / "docs"
-#: Mainline's that ours are measured by, and their grey.
+#: Mainline's kinds for comparison, and their shade of gray.
 BESIDE = {"pfifo": "0.75", "red": "0.6", "choke": "0.5", "sfq": "0.35", "fq_codel": "0"}
 OURS = ("C0", "C1", "C2", "C3", "C4", "C5", "C6", "C8", "C9", "navy", "darkgreen")  # no grey
 
 
 def growth(axes: Axes, found: Costs, regime: str) -> None:
-    """Cost by the number of flows, one line a kind, each with its name at the end."""
+    """Plot cost against the number of flows, with a line per kind and its name at the end."""
     ends = []
     ticks: set[int] = set()
     colours = {**BESIDE, **dict(zip(all_metadata(), cycle(OURS)))}
@@ -50,7 +50,7 @@ def growth(axes: Axes, found: Costs, regime: str) -> None:
 
 
 def name_ends(axes: Axes, ends: list[tuple[float, str, str]], right: float) -> None:
-    """Write each line's name at its right end, no two over each other."""
+    """Write the name of each line at its right end, without overlaps."""
     low = 0.0
     for cost, kind, colour in sorted(ends):
         low = max(cost, low * 1.12)

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A plugin of QEMU's: which instructions a discipline runs, and which cache
- * lines it touches, while module/qdisc_bench.c says that it is at work.
+ * A plugin for QEMU that counts the instructions that a discipline runs, and
+ * the cache lines that it touches, while module/qdisc_bench.c calls it.
  *
- * The module says so by long no-ops whose displacement is MAGIC and a mark; it
- * has its own copy of the loop for that, so that what is counted otherwise has
- * none in it. Between MARK_ENQUEUE, MARK_DEQUEUE or MARK_RELEASE and the mark
- * that ends it, every instruction is counted by its address, and every line of
- * 64 bytes once for each operation. What an enqueue came to is known at its
- * end only, hence MARK_QUEUED and MARK_DROPPED.
+ * The module marks its calls with long no-ops whose displacement is MAGIC plus
+ * a mark. Only a copy of its loop contains them, so they do not disturb other
+ * measurements. From MARK_ENQUEUE, MARK_DEQUEUE or MARK_RELEASE to the mark
+ * that ends the operation, every instruction is counted by its address, and
+ * every line of 64 bytes once per operation. Whether an enqueue drops is only
+ * known at its end, so MARK_QUEUED and MARK_DROPPED tell.
  *
- * The module shows what is not the discipline's own by reading it: each line
- * of the packets and of its stack. It shows the Qdisc, and where the data of
- * the one CPU are, in the same way.
+ * The module identifies lines that do not belong to the discipline, packets
+ * and its stack, by reading them between marks. In the same way it shows the
+ * addresses of the Qdisc and of the per-CPU data.
  *
  *	-plugin trace.so,out=FILE
  *
- * FILE gets, for each run that the module traces, lines of words, numbers of
- * instructions, operations and addresses:
+ * For each run that the module traces, FILE gets these lines:
  *
  *	insn PHASE ADDRESS COUNT	instructions executed
  *	ops PHASE COUNT			operations
@@ -27,8 +26,8 @@
  *	percpu ADDRESS
  *	end
  *
- * QEMU 7.2 to 10: the functions below are its interface, declared here since
- * Debian ships no header with it. PLUGIN_API is which of its versions.
+ * This works with QEMU 7.2 to 10. Debian ships no header of its plugin
+ * interface, so we declare the functions here. PLUGIN_API is its version.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,25 +38,25 @@
 
 #define EXPORT		__attribute__((visibility("default")))
 #define LINE_SHIFT	6
-#define MAGIC		0x5ab10c00U	/* and the mark in the low byte */
+#define MAGIC		0x5ab10c00U	/* the low byte is the mark */
 
 enum mark {
-	MARK_ARM = 1,	/* count from here on */
+	MARK_ARM = 1,	/* start counting */
 	MARK_ENQUEUE,
 	MARK_DEQUEUE,
 	MARK_RELEASE,
-	MARK_QUEUED,	/* the enqueue is over, nothing was discarded */
-	MARK_DROPPED,	/* the enqueue is over, something was */
-	MARK_DONE,	/* any other operation is over */
-	MARK_PACKET,	/* what is read until MARK_SHOWN is of a packet */
-	MARK_STACK,	/* ... is of the stack */
-	MARK_QDISC,	/* ... are the Qdisc's first byte, its private data's, the last */
-	MARK_PERCPU,	/* ... is the beginning of the CPU's data */
+	MARK_QUEUED,	/* end of an enqueue without a drop */
+	MARK_DROPPED,	/* end of an enqueue with a drop */
+	MARK_DONE,	/* end of any other operation */
+	MARK_PACKET,	/* reads until MARK_SHOWN show lines of a packet */
+	MARK_STACK,	/* ... of the stack */
+	MARK_QDISC,	/* ... the Qdisc's first byte, its private data's, and the last */
+	MARK_PERCPU,	/* ... the start of the CPU's data */
 	MARK_SHOWN,
-	MARK_REPORT,	/* write down, and forget */
+	MARK_REPORT,	/* write the results and reset */
 };
 
-/* Of what the counts are. An enqueue is PHASE_ENQUEUE until it is over. */
+/* Phases of the counts. An enqueue is PHASE_ENQUEUE until it ends. */
 enum phase {
 	PHASE_NONE,
 	PHASE_ENQUEUE,
@@ -100,11 +99,11 @@ EXPORT int qemu_plugin_version = PLUGIN_API;
 EXPORT int qemu_plugin_install(__u64 id, const struct qemu_info *info, int argc, char **argv);
 
 /*
- * struct cell - what is counted of one address; addresses are never 0
- * @address: of an instruction, or the number of a line
- * @foreign: 0, or of what the line is: MARK_PACKET or MARK_STACK
- * @last: the operation that touched the line last
- * @counts: by phase
+ * struct cell - counts of an address, which is never 0
+ * @address: address of an instruction, or number of a cache line
+ * @foreign: 0, or the owner of the line: MARK_PACKET or MARK_STACK
+ * @last: the last operation that touched the line
+ * @counts: counts by phase
  */
 struct cell {
 	__u64	address;
@@ -114,10 +113,10 @@ struct cell {
 };
 
 /*
- * struct cells - a hash table of pointers to cells, which stay where they are
- * @slots: a power of two
- * @mask: its number less one
- * @used: of them
+ * struct cells - a hash table of pointers to cells; cells do not move
+ * @slots: the table, whose size is a power of two
+ * @mask: its size minus one
+ * @used: number of used slots
  */
 struct cells {
 	struct cell	**slots;
@@ -138,7 +137,7 @@ static size_t parts;
 static __u64 percpu_at;
 static FILE *out;
 
-/* What one operation touched: at its end it may be of another phase. */
+/* Lines that the current operation has touched. Its phase may change at its end. */
 static struct cell *touched[1 << 20];
 static size_t touches;
 
@@ -277,7 +276,7 @@ static void report(void)
 
 static void on_translation(__u64 id, struct qemu_plugin_tb *tb);
 
-/* What was translated before has no calls in it: all of it is thrown away. */
+/* Code that was translated before contains no calls of ours: translate it again. */
 static void arm(__u64 id)
 {
 	armed = true;
@@ -328,7 +327,7 @@ static void on_mark(unsigned int cpu, void *data)
 	}
 }
 
-/* The mark that an instruction is, or 0: nopl MAGIC + mark(%rax). */
+/* Return the mark if the instruction is nopl MAGIC + mark(%rax), otherwise 0. */
 static __u32 mark_of(const struct qemu_plugin_insn *insn)
 {
 	__u8 bytes[7];
@@ -377,7 +376,7 @@ int qemu_plugin_install(__u64 id, const struct qemu_info *info, int argc, char *
 		if (!strncmp(argv[i], "out=", 4))
 			out = fopen(argv[i] + 4, "w");
 	if (!out) {
-		fprintf(stderr, "trace: out=FILE is missing, or cannot be written\n");
+		fprintf(stderr, "trace: out=FILE is missing, or FILE cannot be written\n");
 		return -1;
 	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

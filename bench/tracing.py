@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where a packet's instructions go, and how many cache lines of the discipline's it touches.
+"""Show a packet's instructions by function, and the cache lines that a discipline touches.
 
-trace.c, a plugin of QEMU's, counts instructions by address and lines by operation while
-module/qdisc_bench.c says that the discipline is at work. Here addresses become functions: by the
-guest's /proc/kallsyms, and for ours by the modules' debugging information, so that what the
-compiler put inline is seen under its own name.
+trace.c is a plugin for QEMU. While the discipline runs, it counts instructions by address, and
+cache lines by operation. This module maps addresses to functions, with the guest's /proc/kallsyms,
+and with the debugging information of our modules, which also names inlined functions.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PHASES = ("enqueue", "drop", "dequeue", "release")
-IMAGE = 0xFFFFFFFF80000000  # of the kernel and its modules: code and static data
+IMAGE = 0xFFFFFFFF80000000  # start of code and static data of the kernel and its modules
 LINE = 64
-HOT = 0.5  # of the operations
+HOT = 0.5  # a line is hot if this share of the operations touches it
 FOREIGN = ("packet", "stack")
 
 
@@ -28,9 +27,9 @@ class Symbols:
     """The functions of a running kernel."""
 
     def __init__(self, kallsyms: str) -> None:
-        """From the text of /proc/kallsyms."""
+        """Parse the text of /proc/kallsyms."""
         found = []
-        self.percpu = 0  # bytes of each CPU's static data
+        self.percpu = 0  # size of each CPU's static data, bytes
         for line in kallsyms.splitlines():
             address, kind, name, *module = line.split()
             if name == "__per_cpu_end":
@@ -41,38 +40,38 @@ class Symbols:
         self.addresses = [address for address, _, _ in self.found]
 
     def at(self, address: int) -> tuple[str, str, int]:
-        """The function's name, its module's or "", and how far into it an address is."""
+        """Return the function at an address, its module or "", and the offset in the function."""
         start, name, module = self.found[bisect.bisect_right(self.addresses, address) - 1]
         return name, module, address - start
 
 
 @dataclass
 class Trace:
-    """What trace.c wrote of one run."""
+    """The output of trace.c for one run."""
 
     symbols: Symbols
     operations: Counter[str] = field(default_factory=Counter)
     instructions: dict[str, Counter[int]] = field(default_factory=dict)  # phase, address
     lines: dict[str, Counter[int]] = field(default_factory=dict)  # phase, address
-    foreign: Counter[tuple[str, str]] = field(default_factory=Counter)  # phase, whose
+    foreign: Counter[tuple[str, str]] = field(default_factory=Counter)  # phase, owner
     qdisc: int = 0
-    private: int = 0  # where its private data begins, bytes from the Qdisc
-    size: int = 0  # bytes of both
+    private: int = 0  # offset of the private data in the Qdisc, bytes
+    size: int = 0  # bytes of the Qdisc with its private data
     percpu: int = 0
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Distinct cache lines that an operation touches on average, by whose they are."""
+    """Distinct cache lines that an operation touches on average, by owner."""
 
     state: float
-    private: float  # of them the Qdisc and its private data
+    private: float  # among them lines of the Qdisc and its private data
     packets: float
-    kernel: float  # static data of the kernel and of modules, and the CPU's own
+    kernel: float  # static data of the kernel and of modules, and per-CPU data
 
 
 def read(text: str, symbols: Symbols) -> Iterator[Trace]:
-    """The runs in a file of trace.c's."""
+    """Yield the runs in a file of trace.c."""
     trace = Trace(symbols)
     for line in text.splitlines():
         match line.split():
@@ -94,11 +93,11 @@ def read(text: str, symbols: Symbols) -> Iterator[Trace]:
                 yield trace
                 trace = Trace(symbols)
             case _:
-                raise SystemExit(f"bench: not a line of trace.c's: {line}")
+                raise SystemExit(f"bench: this is not a line of trace.c's output: {line}")
 
 
 def inlined(module: Path, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
-    """The source's function at each place (function, offset) of a module with debug information."""
+    """Return the inlined function at each (function, offset), from debugging information."""
     symbols = subprocess.run(["nm", module], capture_output=True, text=True, check=True).stdout
     start = {name: int(at, 16) for at, kind, name in
              (line.split() for line in symbols.splitlines() if line[0] != " ") if kind in "tT"}
@@ -110,7 +109,7 @@ def inlined(module: Path, places: Sequence[tuple[str, int]]) -> dict[tuple[str, 
 
 
 def functions(trace: Trace, modules: Path) -> dict[str, Counter[str]]:
-    """Instructions by phase and function: "inlined < function", or the function alone."""
+    """Return instructions by phase and function: "inlined < function", or the function alone."""
     places = {address: trace.symbols.at(address) for counts in trace.instructions.values()
               for address in counts}  # fmt: skip
     names = {address: name for address, (name, _, _) in places.items()}
@@ -123,7 +122,7 @@ def functions(trace: Trace, modules: Path) -> dict[str, Counter[str]]:
         source = inlined(file, list(here.values()))
         for address, (name, offset) in here.items():
             inner = source.get((name, offset), name)
-            # A clone of the compiler's has a dot and more behind its name.
+            # A function that the compiler has cloned has a suffix after a dot.
             plain = re.sub(r"\..*", "", name)
             names[address] = name if inner in {plain, "??"} else f"{inner} < {name}"
     result = {}
@@ -135,7 +134,7 @@ def functions(trace: Trace, modules: Path) -> dict[str, Counter[str]]:
 
 
 def profile(trace: Trace, modules: Path, offered: int) -> str:
-    """A table: instructions per offered packet by function and phase."""
+    """Return a table of instructions per offered packet, by function and phase."""
     by_phase = functions(trace, modules)
     phases = ("enqueue", "dequeue", "release")
     total = Counter[str]()
@@ -154,7 +153,7 @@ def profile(trace: Trace, modules: Path, offered: int) -> str:
 
 
 def lines_of(trace: Trace) -> dict[str, Lines]:
-    """The distinct cache lines that each operation touches."""
+    """Return the distinct cache lines that each operation touches."""
     result = {}
     for phase in PHASES:
         count = trace.operations[phase]
@@ -174,7 +173,7 @@ def lines_of(trace: Trace) -> dict[str, Lines]:
 
 
 def private(trace: Trace) -> dict[int, dict[str, float]]:
-    """Of the Qdisc and its private data: line by line, in what share of operations."""
+    """Return the share of operations that touch each line of the Qdisc and its private data."""
     result: dict[int, dict[str, float]] = {}
     for phase in PHASES:
         for address, touched in trace.lines.get(phase, {}).items():
@@ -185,13 +184,13 @@ def private(trace: Trace) -> dict[int, dict[str, float]]:
 
 
 def hot(trace: Trace) -> int:
-    """Lines of the private data that half of the enqueues, drops or dequeues touch, or more."""
+    """Return the number of lines in the private data that are hot in some phase."""
     return sum(offset >= trace.private // LINE * LINE and max(shares.values()) >= HOT
                for offset, shares in private(trace).items())  # fmt: skip
 
 
 def build(folder: Path, source: Path) -> Path:
-    """The plugin, for the QEMU that is installed."""
+    """Build the plugin for the installed QEMU."""
     version = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True,
                              check=True).stdout  # fmt: skip
     major = re.search(r"version (\d+)", version)
@@ -205,12 +204,12 @@ def build(folder: Path, source: Path) -> Path:
 
 
 def report(trace: Trace, modules: Path, offered: int) -> str:
-    """What became of a run, for a person."""
+    """Format the results of a run for a person."""
     lines = [profile(trace, modules, offered),
              "cache lines that an operation touches: the discipline's, packets', static ones"]
     lines += [f"{phase:>9}: {mean.state:6.2f} {mean.packets:6.2f} {mean.kernel:6.2f}"
               for phase, mean in lines_of(trace).items()]
-    lines.append("the Qdisc's and its private data's, by offset: in what share of operations")
+    lines.append("share of operations that touch each line of the Qdisc, by offset")
     for offset, shares in private(trace).items():
         shown = "  ".join(f"{phase} {share}" for phase, share in shares.items())
         lines.append(f"  {offset:#6x}  {shown}")

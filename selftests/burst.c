@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send a burst of packets through a device's queue discipline, and say how
- * many it was given: "offered N". For the shell tests, which need exact counts.
+ * Send a burst of packets through a device's queue discipline, and print how
+ * many were sent: "offered N". The shell tests need exact counts.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -27,19 +27,20 @@
 #define MAX_PACKET	65535
 #define MAX_PRIORITIES	8
 #define MAX_WORDS	32
-#define HASHED		77	/* the mark of packets that lib.sh's filter hashes */
+#define HASHED		77	/* lib.sh's filter computes a hash for this mark */
 
 static const char usage[] =
 	"usage: burst [OPTION]... DEV COUNT\n"
-	"       burst -    the same, line by line from stdin\n"
-	"  -f N  spread over N flows, in turn (1)\n"
-	"  -l N  bytes on the wire with the Ethernet header (1000)\n"
-	"  -6    IPv6\n"
-	"  -v N  with VLAN tag N in the packet\n"
-	"  -g N  GSO: TCP packets of N segments of 1000 bytes each\n"
-	"  -m N  mark (77 for every second packet of a flow: see gate_hashes in lib.sh)\n"
-	"  -e    ECN: the packets can be marked (ECT(0))\n"
-	"  -p N  priority, skb->priority; given several times: each in turn\n";
+	"       burst -    read such arguments from stdin, line by line\n"
+	"  -f N  use N flows in turn (default 1)\n"
+	"  -l N  bytes of a packet, with Ethernet header (default 1000)\n"
+	"  -6    use IPv6\n"
+	"  -v N  put VLAN tag N into the packets\n"
+	"  -g N  send GSO packets: TCP with N segments of 1000 bytes\n"
+	"  -m N  set the packets' mark (77: only of every second packet of a flow,\n"
+	"        see gate_hashes in lib.sh)\n"
+	"  -e    send ECN-capable packets, ECT(0)\n"
+	"  -p N  set skb->priority; may be repeated to use several in turn\n";
 
 struct burst {
 	unsigned int	flows;
@@ -50,7 +51,7 @@ struct burst {
 	bool		v6;
 };
 
-/* Append @len bytes of @src at @p and return what comes behind. */
+/* Copy @len bytes from @src to @p, and return the end. */
 static unsigned char *put(unsigned char *p, const void *src, size_t len)
 {
 	memcpy(p, src, len);
@@ -76,7 +77,7 @@ static __be16 ip_checksum(const void *data, size_t len)
 	return htons(~sum);
 }
 
-/* Build the packet of a flow; *l4 is where its transport header begins. */
+/* Build a packet of a flow. *l4 is set to the offset of its transport header. */
 static size_t build(const struct burst *b, unsigned int flow,
 		    unsigned char *buf, size_t *l4)
 {
@@ -229,7 +230,7 @@ static void offer(int argc, char **argv)
 	fd = socket(AF_PACKET, SOCK_RAW, 0);
 	if (fd < 0)
 		err(1, "packet socket");
-	/* What waits in the discipline counts against the socket. */
+	/* Queued packets count against the socket's send buffer. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf, sizeof(sndbuf)) ||
 	    setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)))
 		err(1, "setsockopt");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Speak to the kernel past tc: set up or change a root qdisc with exactly the
- * option attributes given, and say what the kernel answers. tc's plugins check
- * values before they send them; this is how the kernel's own checks are tested.
+ * Add or change a root qdisc with exactly the given attributes, without tc, and
+ * print the kernel's answer. tc's plugins check values before they send them, so
+ * this program is needed to test the kernel's own checks.
  *
- * Exit status: 0 accepted, 1 refused ("EINVAL: what the kernel says"), 2 the
- * request could not be made.
+ * Exit status: 0 accepted, 1 refused ("EINVAL: the kernel's message"), 2 the
+ * request could not be sent.
  */
 #define _GNU_SOURCE	/* strerrorname_np() */
 #include <err.h>
@@ -27,10 +27,10 @@
 
 static const char usage[] =
 	"usage: rawqdisc [-c] [-o] [-p] DEV KIND [ATTRIBUTE:BYTES:VALUE]...\n"
-	"  -c  change what is there (otherwise add)\n"
-	"  -o  old style: the options' nest without NLA_F_NESTED\n"
-	"  -p  replace (create or change)\n"
-	"  -n  no options attribute at all\n";
+	"  -c  change the qdisc (default: add)\n"
+	"  -o  old style: send the options without NLA_F_NESTED\n"
+	"  -p  replace the qdisc (create or change)\n"
+	"  -n  send no options attribute\n";
 
 struct request {
 	struct nlmsghdr	n;
@@ -53,7 +53,7 @@ static struct nlattr *put(struct request *r, int type, const void *data,
 	return a;
 }
 
-/* ATTRIBUTE:BYTES:VALUE, the value in host order. */
+/* Append the attribute ATTRIBUTE:BYTES:VALUE, with the value in host order. */
 static void put_option(struct request *r, const char *arg)
 {
 	unsigned long long value;
@@ -64,7 +64,7 @@ static void put_option(struct request *r, const char *arg)
 	if (sscanf(arg, "%u:%u:%lli%c", &type, &bytes, (long long *)&value,
 		   &rest) != 3 || bytes > sizeof(data))
 		errx(2, "\"%s\" is not ATTRIBUTE:BYTES:VALUE", arg);
-	/* Little endian puts the low bytes first, big endian needs a shift. */
+	/* Put the value's bytes first. On big endian this needs a shift. */
 	if (*(const char *)&(const int){ 1 } == 0 && bytes < sizeof(value))
 		value <<= 8 * (sizeof(value) - bytes);
 	memcpy(data, &value, sizeof(value));

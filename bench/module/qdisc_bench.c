@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Drives the root qdisc of a device, of any kind, and says what that took.
+ * Drive the root qdisc of a device, and measure what it costs.
  *
- * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO" (struct
- * job) to /sys/module/qdisc_bench/parameters/run and read there what came of it.
- * With "trace " before it ../trace.c is told what is going on.
+ * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO" (struct job)
+ * to /sys/module/qdisc_bench/parameters/run, and read the result there. With
+ * "trace " before it, the run is marked for ../trace.c.
  *
- * Enqueue and dequeue are called as the core calls them: under the root lock,
- * discarded packets freed from a list after it. The device's queue must be
- * stopped (a gate device without credit), so that nobody else dequeues.
+ * The module calls enqueue and dequeue as the core does, under the root lock,
+ * and frees dropped packets after it. The device's queue must be stopped (a
+ * gate device without credit), so that nobody else dequeues.
  *
- * Packets are made once and used again: the module holds a reference to each,
- * so "freeing" one here takes a few instructions, always as many, and not the
- * path through the allocator that the packet's place in memory decides. What
- * it takes to free one for good is measured by itself: run "free TOTAL".
+ * Packets are created once and reused. The module holds a reference to each,
+ * so freeing one takes a constant few instructions, and does not depend on the
+ * allocator. The cost of really freeing a packet is a separate measurement:
+ * write "free TOTAL".
  *
- * What is timed: enqueues, dequeues and the release of what was discarded, in
- * batches, with interrupts off. What is not: making a packet up, its flow
- * hash (it has one, as packets have from a card or a socket), its length as
- * the core computes it. The unit is get_cycles(), which under QEMU's -icount
- * shift=0 is one instruction; where there is none, the raw clock's ns. In user
- * mode it is the processor's own counter, which is wall time.
+ * The measured time contains enqueues, dequeues and freeing drops, in batches
+ * with interrupts off. It does not contain the preparation of a packet, its
+ * flow hash (it already has one, as packets from a NIC or a socket), and its
+ * length. The unit is get_cycles(), which is one instruction with QEMU's
+ * -icount shift=0. Without get_cycles() it is ns of the raw clock. In user mode
+ * it is the processor's counter, which is wall time.
  */
 #include <linux/ip.h>
 #include <linux/jhash.h>
@@ -38,24 +38,25 @@
 
 #define BATCH		64U
 #define HEADERS		(ETH_HLEN + sizeof(struct iphdr) + sizeof(struct tcphdr))
-#define LINEAR		1536U	/* a larger packet has the rest in pages */
+#define LINEAR		1536U	/* the rest of a larger packet is in pages */
 #define MSS		1448U
 #define SEED		1U
 
 /**
- * struct job - what is asked for
+ * struct job - parameters of a run
  * @dev: name of the device
- * @flows: TCP flows among which arrivals are drawn
- * @size: bytes of a packet, Ethernet header included
- * @total: packets to offer in what is timed
+ * @flows: number of TCP flows from which arrivals are drawn
+ * @size: bytes of a packet with its Ethernet header
+ * @total: packets to offer during the measurement
  * @in: arrivals in a row, at most %BATCH
  * @out: departures in a row after them, at most %BATCH
- * @fill: packets that are offered before, untimed
- * @keep: departures only while more packets than that are held
- * @warm: further packets offered before, untimed, in the pattern that is timed
- * @hold: packets that the qdisc may come to hold
- * @pareto: flow k or one beyond it has 1/(k + 1) of the arrivals, else all alike
- * @traced: ../trace.c listens
+ * @fill: packets offered before the measurement
+ * @keep: no departures unless more packets than this are queued
+ * @warm: packets offered after @fill, in the measured pattern
+ * @hold: maximum number of packets in the qdisc
+ * @pareto: flow k or a later one has 1/(k + 1) of the arrivals; otherwise all
+ *	flows have the same rate
+ * @traced: set the marks for ../trace.c
  */
 struct job {
 	char	dev[IFNAMSIZ];
@@ -74,20 +75,20 @@ struct job {
 
 /**
  * struct bench - a run
- * @job: what is asked for
+ * @job: parameters of the run
  * @dev: device
  * @q: its root qdisc
- * @pool: packets, each with a reference of ours; in the qdisc if it has others
+ * @pool: packets, each with our reference; a packet with more is in the qdisc
  * @packets: number of @pool
- * @next: where in @pool to look for one that is free
- * @page: what a large packet carries
- * @arrivals: made up for the next row of arrivals
- * @departures: what the last row of departures gave
+ * @next: index in @pool where the search for a free packet starts
+ * @page: content of a large packet
+ * @arrivals: packets prepared for the next batch of arrivals
+ * @departures: packets of the last batch of departures
  * @random: state of the generator that draws flows
- * @keep: departures only while more packets than that are held
- * @offered: packets that were enqueued, whatever became of them
- * @sent: packets that were dequeued
- * @tenths: time per tenth of the total
+ * @keep: no departures unless more packets than this are queued
+ * @offered: packets enqueued, including dropped ones
+ * @sent: packets dequeued
+ * @tenths: time of each tenth of the total
  */
 struct bench {
 	struct job	job;
@@ -106,7 +107,7 @@ struct bench {
 	u64		tenths[10];
 };
 
-/* Marks for ../trace.c: a no-op each, whose displacement says which. */
+/* Marks for ../trace.c: no-ops whose displacement is the mark. */
 #define MARK_ARM	1
 #define MARK_ENQUEUE	2
 #define MARK_DEQUEUE	3
@@ -130,7 +131,7 @@ static __always_inline void mark(const u32 which)
 #endif
 }
 
-/* The lock of the module's parameters is theirs. */
+/* Protected by the lock of the module's parameters. */
 static struct bench bench;
 static char result[1024] = "none";
 
@@ -194,7 +195,7 @@ static struct sk_buff *make_packet(struct bench *b)
 	return skb;
 }
 
-/* Which flow the next arrival is of. */
+/* Draw the flow of the next arrival. */
 static u32 draw_flow(struct bench *b)
 {
 	u32 random;
@@ -206,7 +207,7 @@ static u32 draw_flow(struct bench *b)
 	return reciprocal_scale(random, b->job.flows);
 }
 
-/* A packet that nobody holds but us, made up as the next arrival. */
+/* Take a free packet and prepare it as the next arrival. */
 static struct sk_buff *next_arrival(struct bench *b)
 {
 	struct sk_buff *skb = NULL;
@@ -229,7 +230,7 @@ static struct sk_buff *next_arrival(struct bench *b)
 	skb->prev = NULL;
 	skb->tstamp = 0;
 	memset(skb->cb, 0, sizeof(skb->cb));
-	/* Two hosts of its own: what shares among hosts sees as many as flows. */
+	/* Each flow has its own hosts, for qdiscs that share among hosts. */
 	ip_hdr(skb)->saddr = htonl(0x0a000000 + flow);
 	ip_hdr(skb)->daddr = htonl(0x64000000 + flow);
 	ip_hdr(skb)->tos = 0;
@@ -246,8 +247,8 @@ static struct sk_buff *next_arrival(struct bench *b)
 }
 
 /*
- * So many arrivals, then so many departures; the time that took. A constant
- * @traced makes two of it, and the one whose time counts has no mark in it.
+ * Carry out @in arrivals and @out departures, and return their time. @traced is
+ * constant, so that the copy whose time counts contains no marks.
  */
 static __always_inline u64 take_step(struct bench *b, u32 in, u32 out,
 				     const bool traced)
@@ -321,7 +322,7 @@ static noinline u64 step_traced(struct bench *b, u32 in, u32 out)
 	return take_step(b, in, out, true);
 }
 
-/* What an interrupt reads meanwhile is not what is shown. */
+/* Show memory to ../trace.c, with interrupts off, because they read other memory. */
 static void show(u32 what, const void *from, size_t size)
 {
 	const char *at = from;
@@ -338,7 +339,7 @@ static void show(u32 what, const void *from, size_t size)
 	local_irq_enable();
 }
 
-/* Tell ../trace.c that it begins, and what is not the discipline's own. */
+/* Start ../trace.c, and show the lines that do not belong to the discipline. */
 static void begin_trace(const struct bench *b)
 {
 	const char *first = (const char *)b->q;
@@ -372,7 +373,7 @@ static void begin_trace(const struct bench *b)
 	local_irq_enable();
 }
 
-/* Offer so many packets in the pattern that is asked for. */
+/* Offer @total packets in batches of @in arrivals and @out departures. */
 static int offer(struct bench *b, u32 total, u32 in, u32 out, bool timed)
 {
 	u32 done = 0;
@@ -410,7 +411,7 @@ static u32 drops(const struct Qdisc *q)
 	return sum;
 }
 
-/* All that is held leaves; the discipline's own count says when. */
+/* Dequeue until the discipline's count is 0. */
 static void drain(struct bench *b)
 {
 	u32 left = b->q->q.qlen + b->packets;
@@ -443,7 +444,7 @@ static void free_pool(struct bench *b)
 		__free_pages(b->page, 3);
 }
 
-/* What is measured in a quiet machine only: nobody else's packets, none held. */
+/* Check that the queue is empty and stays so: nobody else sends. */
 static int wait_idle(const struct bench *b)
 {
 	u32 before = drops(b->q);
@@ -494,12 +495,12 @@ static int measure(struct bench *b)
 		return err;
 	if (b->q->q.qlen) {
 		scnprintf(result, sizeof(result),
-			  "failed as dequeue gives nothing with %u packets held",
+			  "failed: dequeue returns nothing although %u packets are queued",
 			  b->q->q.qlen);
 		return -EUCLEAN;
 	}
 
-	/* Packets are ours again, whatever became of them. */
+	/* Every packet must be free again: only our reference is left. */
 	for (u32 i = 0; i < b->packets; i++)
 		if (refcount_read(&b->pool[i]->users) != 1)
 			return -EUCLEAN;
@@ -537,7 +538,7 @@ static int measure_qdisc(const struct job *job)
 		err = -ENETDOWN;
 		goto out;
 	}
-	/* No BH while we are at it, so nobody takes it from below us; rtnl is ours. */
+	/* We hold rtnl, so the qdisc stays. */
 	b->q = rtnl_dereference(b->dev->qdisc);
 	if (b->q->flags & TCQ_F_NOLOCK || b->q->dev_queue->dev != b->dev) {
 		err = -EOPNOTSUPP;
@@ -550,7 +551,7 @@ out:
 	return err;
 }
 
-/* What it takes to free a discarded packet for good, from a list, as the core does. */
+/* Measure the cost of freeing dropped packets from a list, as the core does. */
 static int measure_free(u32 total)
 {
 	u64 sum = 0;
@@ -580,7 +581,7 @@ static int measure_free(u32 total)
 	return 0;
 }
 
-/* How much time a known number of instructions takes: two for each turn. */
+/* Measure the time of a known number of instructions, two per turn. */
 static int measure_loop(u32 total)
 {
 #ifdef CONFIG_X86
@@ -631,7 +632,7 @@ static const struct kernel_param_ops run_ops = {
 };
 
 module_param_cb(run, &run_ops, NULL, 0600);
-MODULE_PARM_DESC(run, "what to measure; reads as what came of it");
+MODULE_PARM_DESC(run, "write a job to run it, read its result");
 
 static int __init qdisc_bench_init(void)
 {
@@ -645,5 +646,5 @@ static void __exit qdisc_bench_exit(void)
 module_init(qdisc_bench_init);
 module_exit(qdisc_bench_exit);
 MODULE_AUTHOR("The sch-aqm maintainers");
-MODULE_DESCRIPTION("Counts what a root qdisc takes for a packet");
+MODULE_DESCRIPTION("Measures the cost of a root qdisc per packet");
 MODULE_LICENSE("GPL");

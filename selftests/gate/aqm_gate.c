@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A network device that sends only on request, for tests of queue
- * disciplines: `ip link add g0 type gate`. Its transmit queues are stopped
- * unless it has credit; writing N to /sys/class/net/g0/gate/credit lets N
- * packets leave. Packets that leave are counted and dropped, and packet sockets see them.
- * With N in gate/bulk the core takes packets of N bytes in all at a time; those
- * beyond the credit go back.
+ * A network device for tests of queue disciplines, which sends only on request:
+ * `ip link add g0 type gate`. Write N to /sys/class/net/g0/gate/credit to let N
+ * packets leave. Without credit its transmit queues are stopped. Packets that
+ * leave are counted and dropped, but packet sockets see them. Write N to
+ * gate/bulk to let the core take packets of N bytes at once. It then gets back
+ * the packets that exceed the credit.
  *
- * With the queue stopped nothing calls the discipline's dequeue, so a test
- * decides exactly which enqueues and which dequeues happen, in which order.
+ * While the queue is stopped, nothing calls the discipline's dequeue. So a test
+ * controls every enqueue and dequeue, and their order.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
@@ -18,9 +18,9 @@
 
 /**
  * struct gate - private part of the device
- * @credit: packets that may still leave; under the transmit lock
- * @bulk: bytes that the core may take from the discipline at once, where that
- *	is the only one and the device has one queue; else one packet
+ * @credit: packets that may still leave; protected by the transmit lock
+ * @bulk: bytes that the core may take from the discipline at once, if the
+ *	device has one queue and one qdisc; otherwise it takes one packet
  */
 struct gate {
 	u32	credit;
@@ -82,7 +82,7 @@ static ssize_t credit_store(struct device *d, struct device_attribute *attr,
 		netif_tx_wake_all_queues(dev);
 	else
 		netif_tx_stop_all_queues(dev);
-	/* Runs the softirq that sends, so the packets have left on return. */
+	/* This runs the softirq that sends, so the packets leave before we return. */
 	netif_tx_unlock_bh(dev);
 	return count;
 }
@@ -97,7 +97,7 @@ static ssize_t bulk_show(struct device *d, struct device_attribute *attr,
 	return sysfs_emit(buf, "%u\n", gate->bulk);
 }
 
-/* As a driver with byte queue limits that has room for so much. */
+/* Behave like a driver with byte queue limits, and room for this many bytes. */
 static ssize_t bulk_store(struct device *d, struct device_attribute *attr,
 			  const char *buf, size_t count)
 {
@@ -151,7 +151,7 @@ static void gate_setup(struct net_device *dev)
 	dev->flags |= IFF_NOARP;
 	dev->min_mtu = 0;
 	dev->max_mtu = 0;
-	/* A GSO packet is taken whole: it is the discipline that is tested. */
+	/* Accept whole GSO packets, so that only the discipline splits them. */
 	dev->features |= NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_GSO_SOFTWARE;
 	dev->hw_features |= dev->features;
 }
@@ -176,5 +176,5 @@ module_init(gate_init)
 module_exit(gate_exit)
 MODULE_ALIAS_RTNL_LINK("gate");
 MODULE_AUTHOR("The sch-aqm maintainers");
-MODULE_DESCRIPTION("Test device that sends a packet only when it is told to");
+MODULE_DESCRIPTION("Test device that sends packets only on request");
 MODULE_LICENSE("GPL");

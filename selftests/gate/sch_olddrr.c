@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A parent for tests that is as strict as drr, qfq, htb and hfsc were before
- * the fixes of spring 2025. A class was put on the list of active classes when
- * a packet reached an empty child, and taken off it, without a look, when the
- * child told qdisc_tree_reduce_backlog() that it had become empty. A child that
- * told this twice, or before it had ever been active, corrupted that list.
+ * the fixes of spring 2025. They added a class to the list of active classes
+ * when a packet reached an empty child. They removed it without a check when the
+ * child reported by qdisc_tree_reduce_backlog() that it had become empty. A child
+ * that reported this twice, or before it was active, corrupted the list.
  *
- * This parent has one class, 1, with one child, and a flag in place of the list.
- * It warns once, and counts in /sys/module/sch_olddrr/parameters/wrong, when
- * those parents would have corrupted memory.
+ * This parent has one class, 1, with one child, and a flag instead of the list.
+ * Whenever those parents would have corrupted memory, it increments
+ * /sys/module/sch_olddrr/parameters/wrong. It warns once.
  */
 #include <linux/module.h>
 #include <net/pkt_sched.h>
@@ -18,14 +18,14 @@
 
 static unsigned int wrong;
 module_param(wrong, uint, 0644);
-MODULE_PARM_DESC(wrong, "times that a child told what would have corrupted a list");
+MODULE_PARM_DESC(wrong, "number of reports that would have corrupted a list");
 
 /**
  * struct olddrr - private part of the qdisc
  * @child: the qdisc that holds the packets
- * @active: the class would be on the list of active classes
- * @busy: the child enqueues or dequeues. At other times, for example when a
- *	child is replaced, newer cores call qlen_notify() for an empty child.
+ * @active: whether the class would be on the list of active classes
+ * @busy: whether the child enqueues or dequeues. At other times, for example
+ *	when a child is replaced, newer cores call qlen_notify() for an empty child.
  */
 struct olddrr {
 	struct Qdisc	*child;
@@ -193,5 +193,5 @@ module_init(olddrr_module_init)
 module_exit(olddrr_module_exit)
 MODULE_ALIAS_NET_SCH("olddrr");
 MODULE_AUTHOR("The sch-aqm maintainers");
-MODULE_DESCRIPTION("Test parent that reports what corrupted the lists of older ones");
+MODULE_DESCRIPTION("Test parent that detects reports which corrupted older parents");
 MODULE_LICENSE("GPL");

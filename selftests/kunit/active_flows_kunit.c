@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* active_flows in the kernel's memory: full tables, moves, nothing beyond the end. */
+/* active_flows with the kernel's memory: full tables, moves, no access beyond the end. */
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/prandom.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* floating_red inside the kernel: section V's steps, and their bounds. */
+/* floating_red in the kernel: the steps of section V, and their bounds. */
 #include <kunit/test.h>
 #include <linux/module.h>
 
 #include <aqm/floating_red.h>
 
-/* gamma 1/4; one step of 250, then one of 312 that the ceiling cuts to 150. */
+/* gamma is 1/4: one step of 250, then one of 312, which the ceiling limits to 150. */
 static void thresholds_follow_the_losses(struct kunit *test)
 {
 	const struct floating_red_params p = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* flow_age inside the kernel: which flow is whose, and who is forgotten. */
+/* flow_age in the kernel: flows are told apart, and silent flows are forgotten. */
 #include <kunit/test.h>
 #include <linux/module.h>
 

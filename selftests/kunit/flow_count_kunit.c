@@ -19,7 +19,7 @@ static void each_bit_is_cleared_in_its_time(struct kunit *test)
 			      GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, words);
 	flow_count_init(&c, words, BITS, 0);
-	/* One in the middle of what each bit takes of the range. */
+	/* One hash in the middle of each bit's range. */
 	for (i = 0; i < BITS; i++)
 		flow_count_see(&c, div_u64((2ULL * i + 1) << 31, BITS));
 	KUNIT_EXPECT_EQ(test, c.count, BITS);

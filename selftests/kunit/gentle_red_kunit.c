@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * gentle_red inside the kernel. There is no floating point here: the expected
- * values were computed with 60 decimal digits from the formulas, and the
- * tolerances are the bounds that the header states.
+ * gentle_red in the kernel, where there is no floating point. The expected values
+ * were computed from the formulas with 60 decimal digits. The tolerances are the
+ * bounds in the header.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -50,7 +50,7 @@ static void short_idle_times_add_up(struct kunit *test)
 	u64 now = 0;
 	int i;
 
-	/* 12345 ptimes in pieces of three quarters, each arrival sent at once */
+	/* 12345 packet times in pieces of 3/4; each arrival leaves at once */
 	for (i = 0; i < 16460; i++) {
 		now += 750000;
 		gentle_red_arrival(&p, &v, &st, 0, now);
@@ -98,7 +98,7 @@ static void the_probability_has_a_gentle_slope(struct kunit *test)
 	}
 }
 
-/* Distances between drops at p = 1/16, and how often each was seen. */
+/* Count the gaps between drops at p = 1/16. */
 static void drops_are_spaced_uniformly(struct kunit *test)
 {
 	struct gentle_red_params p = { .max_th = 128, .max_p = BIT(31) };
@@ -127,7 +127,7 @@ static void drops_are_spaced_uniformly(struct kunit *test)
 				chi2 += abs_diff(seen[i], 1000U) *
 					abs_diff(seen[i], 1000U);
 		}
-		/* 15 degrees of freedom: above 37.7 one time in 1000 */
+		/* 15 degrees of freedom: above 37.7 with probability 0.001 */
 		KUNIT_EXPECT_LT(test, chi2, 37700);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* length_index against a scan over all queues, inside the kernel. */
+/* Compare length_index with a scan over all queues, in the kernel. */
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/prandom.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* marking_probability with the kernel's divisions: exact steps, at the bounds too. */
+/* marking_probability with the kernel's divisions: exact steps, also at the bounds. */
 #include <kunit/test.h>
 #include <linux/module.h>
 
@@ -34,7 +34,7 @@ static void p_stays_within_0_and_1(struct kunit *test)
 		marking_lost(&law, &v, now);
 	KUNIT_EXPECT_EQ(test, v.p, U32_MAX);
 	marking_idle(&v, now);
-	/* 2^32 - 1 is 499 falls of 8589935 and a part of one. */
+	/* 2^32 - 1 is 499 decrements of 8589935, and a part of one. */
 	KUNIT_EXPECT_EQ(test, marking_idled(&law, &v, now + 498 * law.freeze),
 			499U);
 	KUNIT_EXPECT_EQ(test, v.p, U32_MAX - 499 * 8589935U);

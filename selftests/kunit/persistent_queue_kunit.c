@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* persistent_queue in the kernel: ABSMIN against a scan, the averages' rules. */
+/* persistent_queue in the kernel: ABSMIN compared with a scan, and the averages. */
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/prandom.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* random_draw inside the kernel: slots, and uniform draws. */
+/* random_draw in the kernel: slots, and uniform draws. */
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/prandom.h>
@@ -77,7 +77,7 @@ static void draws_are_uniform(struct kunit *test)
 		m->slot = random_draw_add(&d, m);
 	}
 	prandom_seed_state(&rnd, SEED);
-	/* The drawn one leaves, or the first, and comes again as the last. */
+	/* The drawn member or the first one leaves, and returns as the last. */
 	for (i = 0; i < draws; i++) {
 		m = d.slots[prandom_u32_state(&rnd) % d.count];
 		first = m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* seeded_random with the kernel's generator: the numbers of tests/oracle/seeded_random.py. */
+/* The kernel's generator draws the same numbers as tests/oracle/seeded_random.py. */
 #include <kunit/test.h>
 #include <linux/module.h>
 

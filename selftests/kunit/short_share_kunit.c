@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* short_share inside the kernel: the paper's law, and who is served in turn. */
+/* short_share in the kernel: the paper's formula, and the order of service. */
 #include <kunit/test.h>
 #include <linux/module.h>
 
@@ -7,8 +7,8 @@
 
 #define SHARE(tenths)	((u32)((tenths) * 429496729U))
 
-/* Table II: 2000 and 30000 bytes; shares to within 1 in a million. */
-static void the_share_is_the_papers(struct kunit *test)
+/* Table II has 2000 and 30000 bytes. Shares are accurate to 1e-6. */
+static void share_equals_the_papers(struct kunit *test)
 {
 	struct short_share_params p;
 
@@ -21,8 +21,8 @@ static void the_share_is_the_papers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, short_share(&p, U32_MAX), SHARE(8));
 }
 
-/* q1 is half of max1 throughout: of 1000 packets of one size, 500 are short. */
-static void of_what_both_ask_for_the_short_queue_gets_its_share(struct kunit *test)
+/* q1 is always half of max1, so 500 of 1000 equal packets are short. */
+static void busy_short_queue_gets_its_share(struct kunit *test)
 {
 	u32 i, served[SHORT_SHARE_QUEUES] = {};
 	struct short_share_params p;
@@ -51,8 +51,8 @@ static void an_empty_queue_leaves_no_claim(struct kunit *test)
 }
 
 static struct kunit_case short_share_cases[] = {
-	KUNIT_CASE(the_share_is_the_papers),
-	KUNIT_CASE(of_what_both_ask_for_the_short_queue_gets_its_share),
+	KUNIT_CASE(share_equals_the_papers),
+	KUNIT_CASE(busy_short_queue_gets_its_share),
 	KUNIT_CASE(an_empty_queue_leaves_no_claim),
 	{}
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* throughput_index against a scan over all queues, inside the kernel. */
+/* Compare throughput_index with a scan over all queues, in the kernel. */
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/prandom.h>
@@ -51,7 +51,7 @@ static void toggle(struct world *w, int i)
 	q->listed = !q->listed;
 }
 
-/* On one scale: halved down to the present half-life. */
+/* Return the throughput on one scale, decayed to the present half-life. */
 static u64 present(struct world *w, int i)
 {
 	return throughput_decay(w->queues[i].score.units,
@@ -70,7 +70,7 @@ static void top_is_that_of_a_scan(struct kunit *test)
 	prandom_seed_state(&rnd, SEED);
 	for (step = 0; step < 20000; step++) {
 		i = prandom_u32_state(&rnd) % QUEUES;
-		/* mostly up to 17 ms, now and then up to 4.3 s */
+		/* mostly up to 17 ms, sometimes up to 4.3 s */
 		now += prandom_u32_state(&rnd) >>
 		       (prandom_u32_state(&rnd) % 16 ? 8 : 0);
 		if (prandom_u32_state(&rnd) % 3)
@@ -88,7 +88,7 @@ static void top_is_that_of_a_scan(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, top);
 		i = container_of(top, struct queue, score) - w->queues;
 		KUNIT_ASSERT_TRUE(test, w->queues[i].listed);
-		/* 1/16 and one unit lost in the comparison */
+		/* the comparison may lose 1/16 and one unit */
 		KUNIT_ASSERT_GE(test, present(w, i) + 1, most - most / 17);
 		known++;
 	}
@@ -114,7 +114,7 @@ static void an_idle_queue_loses_its_lead(struct kunit *test)
 	toggle(w, 0);
 	KUNIT_EXPECT_PTR_EQ(test, throughput_index_top(&w->ti),
 			    &w->queues[1].score);
-	/* a year later both are spent */
+	/* a year later both are 0 */
 	count(w, 2, 64, now + 31536000000000000);
 	KUNIT_EXPECT_EQ(test, w->ti.octaves, 0);
 	toggle(w, 1);
@@ -142,8 +142,8 @@ static void a_steady_rate_reads_as_itself(struct kunit *test)
 	KUNIT_EXPECT_LT(test, rate(w, 0, now + 5000), 1000010000);
 }
 
-/* 20 Tb/s in 1 ms, far beyond what 64 bits of the unit hold. */
-static void a_rate_beyond_the_largest_is_the_largest(struct kunit *test)
+/* 20 Tb/s during 1 ms exceed 64 bits by far. */
+static void too_high_rate_saturates(struct kunit *test)
 {
 	struct world *w = new_world(test, 1000, 0);
 	u64 now = 0;
@@ -159,7 +159,7 @@ static struct kunit_case throughput_index_cases[] = {
 	KUNIT_CASE(top_is_that_of_a_scan),
 	KUNIT_CASE(an_idle_queue_loses_its_lead),
 	KUNIT_CASE(a_steady_rate_reads_as_itself),
-	KUNIT_CASE(a_rate_beyond_the_largest_is_the_largest),
+	KUNIT_CASE(too_high_rate_saturates),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* two_region in the kernel: figure 4-7 on stored vectors, and table 6.1. */
+/* two_region in the kernel: figure 4-7 with stored vectors, and table 6.1. */
 #include <kunit/test.h>
 #include <linux/module.h>
 
@@ -26,7 +26,7 @@ static void setup(struct two_region_params *p, u64 mbit, bool literal)
 	p->bmax = two_region_bmax(p->pipe, p->target);
 }
 
-/* |got - want| is at most want / 1000 and the half of a thousandth stored. */
+/* |got - want| is at most want / 1000 plus half of a stored thousandth. */
 static void expect_close(struct kunit *test, u64 got, u64 want)
 {
 	want = thousandths(want);
@@ -91,7 +91,7 @@ static void phases_signal_as_often_as_they_say(struct kunit *test)
 	KUNIT_EXPECT_GE(test, low, 60U);	/* every 150 to 200 ms */
 	KUNIT_EXPECT_LE(test, low, 81U);
 
-	p.target = p.bmax - 1;	/* nothing to push down */
+	p.target = p.bmax - 1;	/* the controller cannot reduce the queue */
 	for (i = 0; i < 1000000; i++, now += 12000)
 		high += two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, 1, now) ==
 			TWO_REGION_HIGH;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lab_oops: goes wrong on request, so that the lab's tests can see each kind
- * of kernel failure detected. Never installed.
+ * lab_oops: fails on request, so that the lab's tests can check that each kind of
+ * kernel failure is detected. Never installed.
  */
 
 #include <linux/module.h>
@@ -31,7 +31,7 @@ static void leak(void)
 	int *lost;
 	int i;
 
-	/* Several, for a stale pointer on a stack or in a register hides one. */
+	/* Leak several, because a stale pointer on a stack or in a register hides one. */
 	for (i = 0; i < 32; i++) {
 		lost = kmalloc(3000 + i, GFP_KERNEL);
 		if (lost)
@@ -89,9 +89,9 @@ static int __init lab_oops_init(void)
 	int i;
 
 	if (!strcmp(fault, "panic"))
-		panic("lab_oops was told to");
+		panic("lab_oops was asked to");
 	if (!strcmp(fault, "warn"))
-		WARN(1, "lab_oops was told to\n");
+		WARN(1, "lab_oops was asked to\n");
 	for (i = 0; i < ARRAY_SIZE(faults); i++)
 		if (!strcmp(fault, faults[i].name))
 			faults[i].go_wrong();
@@ -104,5 +104,5 @@ static void __exit lab_oops_exit(void)
 
 module_init(lab_oops_init);
 module_exit(lab_oops_exit);
-MODULE_DESCRIPTION("Goes wrong on request");
+MODULE_DESCRIPTION("Fails on request");
 MODULE_LICENSE("GPL");

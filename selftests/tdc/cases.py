@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Write tdc's cases of our kinds, made from their tables.
+"""Generate tdc's cases of our kinds from their tables.
 
     cases.py --write DIR [KIND]...
 
 writes DIR/KIND.json, for tdc or for tools/testing/selftests/tc-testing/tc-tests/qdiscs of a kernel.
 
-What is proven of each kind: with nothing given nothing is shown, and the statistics have what is in
-force; help has each range and default; every option at once; that its text output is accepted as
-input; for each option, that a live change of it keeps the rest, and what tc and the kernel refuse,
-each with its message; what its options exclude; its life (replace, delete). That it keeps its
-contract with parents is proven by parents.sh, and that the plugins' shared parser reads each type
-of value by tests/tc.
+For each kind the cases prove:
+
+- Without options, tc shows no given options, and the statistics show the values in force.
+- The help text has each range and default.
+- All options can be given at once, and tc's text output is valid input.
+- A live change of an option keeps the others.
+- tc and the kernel refuse wrong values and conflicts, each with a message.
+- The qdisc can be replaced and deleted.
+
+parents.sh tests the contract with parents, and tests/tc tests the plugins' parser.
 """
 
 from __future__ import annotations
@@ -46,14 +50,14 @@ BYTES = {"FLAG": 1, "CHOICE": 1, "RATE": 8, "CODEPOINTS": 8, "MASKED": 8}  # of 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A netlink attribute: its number, and how many bytes it has."""
+    """A netlink attribute: number, and size in bytes."""
 
     number: int
     width: int
 
 
 def attributes(kind: str) -> tuple[dict[str, Attribute], int]:
-    """A kind's netlink attributes by option, from its uapi header, and the greatest number."""
+    """Return a kind's netlink attributes by option, and the highest number."""
     text = (HEADERS / f"pkt_sched_{kind}.h").read_text()
     text += (HEADERS / "pkt_sched_aqm.h").read_text()
     text = text.replace("\\\n", " ")
@@ -80,7 +84,7 @@ def attributes(kind: str) -> tuple[dict[str, Attribute], int]:
 
 
 def load(path: Path) -> Kind:
-    """The table in a file."""
+    """Load a table."""
     spec = importlib.util.spec_from_file_location(f"table_{path.stem}", path)
     assert spec
     assert spec.loader
@@ -93,10 +97,10 @@ def load(path: Path) -> Kind:
 
 
 class Writer:
-    """Makes the cases of one kind."""
+    """Generates the cases of a kind."""
 
     def __init__(self, kind: Kind) -> None:
-        """``kind`` is its table."""
+        """Generate cases from a table."""
         self.kind = kind
         self.attributes, self.last = attributes(kind.name)
         together = [o for o in kind.options if o.name not in kind.alone]
@@ -107,20 +111,20 @@ class Writer:
             self.every_shown = overlay(self.every_shown, option, typed)
 
     def qdisc(self, verb: str, words: str = "") -> str:
-        """A tc command on the root of the dummy device."""
+        """Return a tc command for the root of the dummy device."""
         return f"$TC qdisc {verb} dev $DUMMY handle 1: root {self.kind.name} {words}".strip()
 
     def raw(self, option: Option, value: int) -> str:
-        """An attribute as rawqdisc takes it."""
+        """Return an attribute as an argument of rawqdisc."""
         attribute = self.attributes[option.name]
         return f"{attribute.number}:{attribute.width}:{value}"
 
     def shown(self, options: dict[str, Shown]) -> list[dict[str, Shown]]:
-        """JSON output with these options."""
+        """Return tc's JSON output with these options."""
         return [{"kind": self.kind.name, "handle": "1:", "root": True, "options": options}]
 
     def cases(self) -> Iterator[Case]:
-        """All cases of the kind."""
+        """Yield all cases of the kind."""
         yield from self.added()
         for option in self.kind.options:
             yield from self.changes(option)
@@ -139,7 +143,7 @@ class Writer:
         yield from self.kind.special
 
     def added(self) -> Iterator[Case]:
-        """Set up, with nothing given and with everything."""
+        """Yield cases that add a qdisc without options, and with all of them."""
         name = self.kind.name
         yield Case(
             f"Add {name} with nothing given: all that is shown is auto or assumed",
@@ -183,7 +187,7 @@ class Writer:
         )  # fmt: skip
 
     def changes(self, option: Option) -> Iterator[Case]:
-        """From every option at once to each other good value of one: the rest stays."""
+        """Yield cases that change one option to each of its other good values."""
         first, *others = option.good
         alone = option.name in self.kind.alone
         if option.fixed:
@@ -199,7 +203,7 @@ class Writer:
             )  # fmt: skip
 
     def refusals(self, option: Option) -> Case:
-        """What tc refuses for one option, then what the kernel does; nothing is changed."""
+        """Return a case with wrong values of an option, for tc and for the kernel."""
         bad = option.bad.split()
         or_auto = ", or auto" if option.default == "auto" else ""
         tried = [self.qdisc("change", f"{option.name} {value}") for value in bad]
@@ -232,7 +236,7 @@ class Writer:
             )  # fmt: skip
 
     def other_refusals(self) -> Iterator[Case]:
-        """What is no option, or given twice, or not of the kind's netlink interface."""
+        """Yield cases with unknown or repeated options, and unknown attributes."""
         name = self.kind.name
         valued = next(o for o in self.kind.options if not o.is_flag)
         typed = valued.words(next(iter(valued.good)))
@@ -263,7 +267,7 @@ class Writer:
     def refused(
         self, name: str, tried: Sequence[str], expected: Sequence[str], status: int = 1
     ) -> Case:
-        """Commands that are all refused, with the lines that they say; what is there stays."""
+        """Return a case with commands that all fail, with these messages, and change nothing."""
         return Case(
             name, tried[0], script(f"before=$({SHOW})", *tried, same(SHOW), merge=True),
             pattern=r"\A" + "".join(f"{line}\\n+" for line in expected) + r"unchanged\n\Z",
@@ -271,7 +275,7 @@ class Writer:
         )  # fmt: skip
 
     def conflicts(self) -> Iterator[Case]:
-        """Values that are not possible together: at set-up and at a change."""
+        """Yield cases with conflicting options, when adding and when changing."""
         for conflict in self.kind.conflicts:
             change = self.qdisc("change", conflict.words)
             add = f"$TC qdisc add dev $IFB root {self.kind.name} {conflict.words}"
@@ -287,7 +291,7 @@ class Writer:
             )  # fmt: skip
 
     def life(self) -> Iterator[Case]:
-        """It goes, comes, and makes way; it has a size table; its classes are its own."""
+        """Yield cases that replace and delete the qdisc, with a size table, and for its classes."""
         name = self.kind.name
         add = self.qdisc("add")
         yield Case(
@@ -320,7 +324,7 @@ class Writer:
 
 
 def help_line(option: Option) -> str:
-    """An option as help has it, spaces squeezed: name, meaning, range, default."""
+    """Return the line of an option in the help text, with single spaces."""
     name = option.name
     if option.is_flag:
         name = f"[no]{name.removeprefix('no')}"
@@ -331,26 +335,29 @@ def help_line(option: Option) -> str:
 
 
 def overlay(shown: dict[str, Shown], option: Option, typed: str) -> dict[str, Shown]:
-    """JSON output with one more option given."""
+    """Return JSON output with one more option."""
     value = option.good[typed]
     new = value if isinstance(value, dict) else {option.name: value}
     return {key: value for key, value in {**shown, **new}.items() if value is not None}
 
 
 def script(*commands: str, merge: bool = False) -> str:
-    """Several commands as one, whatever their statuses; ``merge``: what they complain, too."""
+    """Join commands into one that ignores their statuses. merge: include standard error"""
     body = "; ".join([*(["exec 2>&1"] if merge else []), *commands, "true"])
     assert "'" not in body
     return f"sh -c '{body}'"
 
 
 def same(show: str) -> str:
-    """Say whether the output of a command still equals $before."""
+    """Return a command that prints "unchanged" if the output of ``show`` equals $before."""
     return f'[ "$before" = "$({show})" ] && echo unchanged'
 
 
 def as_tdc(kind: str, case: Case) -> dict[str, Any]:
-    """A case in tdc's words. Its id depends on its name only, and is short: devices bear it."""
+    """Convert a case to tdc's format.
+
+    The id depends only on the name. It is short, because it becomes part of device names.
+    """
     verdict: dict[str, Any] = {"matchPattern": case.pattern, "matchCount": str(case.count)}
     if case.json is not None:
         verdict = {"matchJSON": case.json, "matchCount": "1"}
@@ -369,17 +376,17 @@ def as_tdc(kind: str, case: Case) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Write the cases of the kinds named, or of all."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
-        description="Write tdc's cases of our kinds, made from their tables."
+        description="Generate tdc's cases of our kinds from their tables."
     )
     parser.add_argument("--write", metavar="DIR", type=Path, required=True, help="where to")
-    parser.add_argument("kind", nargs="*", metavar="KIND", help="all of them, if none is given")
+    parser.add_argument("kind", nargs="*", metavar="KIND", help="default: all kinds")
     asked = parser.parse_args()
     tables = {path.stem: path for path in sorted((HERE / "tables").glob("*.py"))}
     for name in asked.kind or tables:
         if name not in tables:
-            parser.error(f'there is no table of "{name}"; there are: {" ".join(tables)}')
+            parser.error(f'no table for "{name}"; choose from: {" ".join(tables)}')
         kind = load(tables[name])
         found = [as_tdc(name, case) for case in Writer(kind).cases()]
         asked.write.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What qsdrr and tdrr have in common: the options and the queues of include/aqm/flow_buffer.h."""
+"""Options and cases that qsdrr and tdrr share, for include/aqm/flow_buffer.h."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPTIONS: Sequence[Option] = (
 )  # fmt: skip
 
 
-# A link whose speed is not known, with nothing given and nothing queued.
+# Statistics of an empty queue without options, on a link with unknown speed.
 IDLE = {
     "bandwidth": 125000000, "bandwidth_source": "assumed", "limit": 6666,
     "memory_limit": 32 << 20, "memory_used": 0,
@@ -47,7 +47,7 @@ IDLE = {
 
 
 def special(kind: str) -> Sequence[Case]:
-    """How the buffer overflows and how packets find their queue."""
+    """Return cases for overflows of the buffer, and for the choice of queues."""
     a_class = (
         "sh -c '$TC filter add dev g0 parent 1: matchall classid 1:7; "
         "$BURST -l 60 g0 2 > /dev/null; $TC -s class show dev g0'"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a kind's table is made of: its options, what is refused, and the cases that are special.
+"""Elements of a kind's table: options, conflicts, and special cases.
 
-A table says how an option is typed, how JSON shows it and what is wrong; ``cases.py`` makes tdc's
-cases of it. The numbers of netlink attributes come from the kind's uapi header.
+For each option, a table says what a user can type, how JSON shows it, and which values are wrong.
+``cases.py`` generates tdc's cases from it. The numbers of netlink attributes come from the kind's
+uapi header.
 """
 
 from __future__ import annotations
@@ -11,20 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# As in JSON output. A mapping in the place of a value: several keys at once.
+# A value in JSON output. A mapping stands for several keys.
 Shown = Any
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option.
+    """An option.
 
-    ``default`` is how help names it; "auto": it follows from others unless it is given.
-    ``allowed`` is its range in tc's words. ``good`` maps what is typed to what JSON then shows:
-    the first is the option's part of "every option at once", each other one is the target of a
-    change from there. ``bad`` are values, with spaces between, that tc refuses, and ``raw``
-    values, in the attribute's unit, that the kernel refuses by itself. ``fixed`` is the kernel's
-    answer to a change, if the option cannot be changed.
+    default: the default in the help text. "auto": derived from other options
+    allowed: the range in the help text
+    good: input, and the value that JSON then shows. The first one is used for "every option at
+        once". Each other one is the target of a change from there
+    bad: input that tc refuses, separated by spaces
+    raw: values in the attribute's unit that the kernel refuses
+    fixed: the kernel's message, if the option cannot be changed
     """
 
     name: str
@@ -37,12 +39,12 @@ class Option:
     is_flag: bool = False
 
     def words(self, typed: str) -> str:
-        """What is typed for one of ``good``, with the option's name."""
+        """Return the words for one of ``good``, with the option's name."""
         return typed if self.is_flag else f"{self.name} {typed}"
 
 
 def choice(name: str, words: str) -> Option:
-    """One of some words, of which the first is the default; all are tried."""
+    """Return an option that is one of several words. The first is the default. All are tested."""
     default, *others = words.split()
     return Option(
         name, default, " | ".join(words.split()), {word: word for word in [*others, default]},
@@ -51,13 +53,13 @@ def choice(name: str, words: str) -> Option:
 
 
 def flag(name: str, default: bool = False) -> Option:
-    """A flag: "NAME" sets it, "noNAME" clears it, or "NAME" clears what is called "noNAME"."""
+    """Return a flag. "NAME" sets it and "noNAME" clears it, or the reverse for a "noNAME"."""
     clear = name[2:] if name.startswith("no") else f"no{name}"
     words = {clear: False, name: True} if default else {name: True, clear: False}
     return Option(name, name if default else clear, "", words, raw=[2], is_flag=True)
 
 
-# Marking instead of dropping, as each RED has it. nodrop cannot stay when ecn goes.
+# Options for marking, the same for each RED. nodrop ends together with ecn.
 MARKING = (
     Option(
         "ecn", "noecn", "", {"ecn": True, "noecn drop": {"ecn": False, "nodrop": False}},
@@ -71,7 +73,7 @@ SEED = Option(
     "seed", "auto", "1 to 4294967295", {"9": 9, "4294967295": 4294967295}, bad="-1 4294967296"
 )
 
-# What bounds and cuts up the packets held.
+# Options of the buffer.
 HOLDING = (
     Option(
         "memory_limit", "auto", "1b to 4Gb", {"2Mb": 2 << 20, "1": 1, "4294967295": 4294967295},
@@ -83,10 +85,11 @@ HOLDING = (
 
 @dataclass(frozen=True)
 class Case:
-    """A case as tdc has them: ``command`` exits with ``status``, then ``show`` is compared.
+    """A case for tdc. ``command`` must exit with ``status``, and the output of ``show`` match.
 
-    ``json`` need not have all that is shown. Otherwise ``pattern`` is found ``count`` times.
-    Nothing is torn down: the namespace goes with all that is in it.
+    json: must be contained in the output, or
+    pattern, count: the pattern must occur this many times
+    There is no teardown, because tdc deletes the namespace with everything in it.
     """
 
     name: str
@@ -102,7 +105,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Options that are each possible and not together: the kernel says why."""
+    """Options that are valid alone but not together, and the kernel's message."""
 
     words: str
     message: str
@@ -111,10 +114,10 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Kind:
-    """All that tdc is to know of a kind.
+    """The table of a kind.
 
-    ``idle`` is what the statistics of an empty queue have, with nothing given. ``alone`` are
-    options that "every option at once" leaves out, because they exclude another.
+    idle: statistics of an empty queue without options
+    alone: options that are not part of "every option at once", because they exclude another
     """
 
     name: str
@@ -141,9 +144,10 @@ def on_gate(
     then: Sequence[str] = (),
     **more: Any,
 ) -> Case:
-    """A case on a device that sends nothing, where ``add`` names the kind and its options.
+    """Return a case on a device that sends nothing.
 
-    ``then`` is what more the case needs before its command, a filter for example.
+    add: kind and options
+    then: further commands before the case's command, for example a filter
     """
     return Case(
         name,
@@ -155,7 +159,7 @@ def on_gate(
 
 
 def stats(name: str, add: str, **fields: Shown) -> Case:
-    """What the statistics have, just set up with these options."""
+    """Return a case that checks statistics right after adding a qdisc with these options."""
     return Case(
         name,
         f"$TC qdisc add dev $DUMMY handle 1: root {add}",
@@ -165,7 +169,7 @@ def stats(name: str, add: str, **fields: Shown) -> Case:
 
 
 def changed(name: str, add: str, change: str, text: str) -> Case:
-    """What is shown after a change."""
+    """Return a case that checks tc's output after a change."""
     return Case(
         name,
         f"$TC qdisc change dev $DUMMY handle 1: root {change}",

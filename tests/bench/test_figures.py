@@ -87,7 +87,7 @@ def test_page_shows_the_committed_figures() -> None:
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
 def test_structures_have_their_committed_sizes(kind: str) -> None:
-    """The layout is the one of Debian's 6.12 on amd64. Commit the new size if growth is intended."""
+    """The layout is for Debian's 6.12 on amd64. Commit the new size if growth is intended."""
     found = layout.sizes(kind, modules.ensure_modules(stock.ensure_stock(KERNEL)))
     before = figures.load()["layout"].get(kind, {})
     grown = {name: size for name, size in found.items() if size > before.get(name, 0)}

@@ -141,7 +141,7 @@ def test_nothing_stalls(matrix: Runs, kind: str, run: str) -> None:
 
 @pytest.mark.parametrize("kind", QDISCS)
 def test_utilization_is_at_least_95_percent_of_mainlines(matrix: Runs, kind: str) -> None:
-    """docs/defaults.md has the same bound. It holds in both directions, against the lower of two."""
+    """docs/defaults.md has this bound. It holds both ways, against the lower of two."""
     for end in ENDS:
         rate = {name: sum(matrix[name, "both"]["received"][end]) for name in {kind} | YARDSTICKS}
         assert rate[kind] >= 0.95 * min(rate[name] for name in YARDSTICKS), rate

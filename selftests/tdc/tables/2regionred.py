@@ -7,7 +7,7 @@ PACKETS = (1 << 24) - 1
 
 
 def packets(name: str, good: str, *others: str, unit: str = "packets") -> Option:
-    """A length that follows from the others if it is not given."""
+    """Return an option for a length, which is derived from other options by default."""
     return Option(
         name, "auto", f"1 to {PACKETS} {unit}", {typed: int(typed) for typed in (good, *others)},
         bad=f"{PACKETS + 1} 0 -1 x", raw=[PACKETS + 1],

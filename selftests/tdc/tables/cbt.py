@@ -9,19 +9,19 @@ SOME = "above 0 to 1"
 
 
 def share(name: str, default: str, good: float) -> Option:
-    """A part of the link's bytes."""
+    """Return an option for a share of the link."""
     return Option(name, default, PART, {str(good): good, "0.05": 0.05}, bad="-1 1.5")
 
 
 def packet(name: str, default: str) -> Option:
-    """A mean size of packets."""
+    """Return an option for a mean packet size."""
     return Option(
         name, default, "1b to 1Mb", {"500": 500, "64": 64}, bad="0 2mb", raw=[0, 1 << 20 | 1]
     )
 
 
 def threshold(name: str, good: str, other: str) -> Option:
-    """A length of an average queue."""
+    """Return an option for an average queue length."""
     return Option(
         name, "auto", "above 0 to 1048576 packets", {good: float(good), other: float(other)},
         bad="0 -1", raw=[(1 << 28) + 1],
@@ -52,7 +52,7 @@ KIND = Kind(
         Option("probability", "0.1", PART, {"0.5": 0.5, "1": 1}, bad="1.5"),
         Option("weight", "auto", SOME, {"0.5": 0.5, "1": 1}, bad="0 -1"),
         Option("class_weight", "0.25", SOME, {"0.5": 0.5, "1": 1}, bad="0", raw=[0]),
-        # tdc cannot compare JSON lists of numbers: what is shown is compared as text, below.
+        # tdc cannot compare JSON lists of numbers, so a case below compares text.
         Option(
             "dscp", "none",
             "none, or names (ef, af41, cs1) and numbers from 0 to 63 with commas between",

@@ -9,7 +9,7 @@ SOME = "above 0 to 1"
 
 
 def length(name: str, good: int, other: int) -> Option:
-    """A length of a queue, which follows from the bandwidth if it is not given."""
+    """Return an option for a queue length, which is derived from the bandwidth by default."""
     return Option(
         name, "auto", "1b to 1Gb, or with bandwidth a time",
         {f"{good}b": good, str(other): other}, bad="0 2gb x", raw=[(1 << 30) + 1],
