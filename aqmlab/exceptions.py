@@ -29,5 +29,5 @@ def nearest(what: str, given: str, known: Iterable[str]) -> str:
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> UserError:
-    """Return a UserError for an unknown name. The arguments are those of nearest()."""
+    """Return a UserError for an unknown name. It has the same arguments as nearest()."""
     return UserError(nearest(what, given, known))

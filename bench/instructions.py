@@ -2,7 +2,7 @@
 """Count a queue discipline's instructions per packet, on Debian's kernel.
 
 module/qdisc_bench.c describes the measurement. In QEMU, the guest's clock counts instructions as
-nanoseconds, so neither the load nor the model of this machine matters.
+nanoseconds, so the load and the model of this machine do not matter.
 """
 
 from __future__ import annotations

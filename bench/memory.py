@@ -140,8 +140,8 @@ def measured(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Taken]]:
 def many(kinds: Iterable[str]) -> Iterator[tuple[Leaf, Taken, float]]:
     """Measure memory and CPU seconds of MANY instances with few flows, in user-mode Linux.
 
-    There, the guest uses this machine's CPU. The seconds are the difference between a guest that
-    creates and deletes the instances, and one that only boots and creates the classes.
+    There, the guest uses this machine's CPU. We subtract the seconds of a guest that only boots and
+    creates the classes.
     """
 
     def spent() -> float:

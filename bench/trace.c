@@ -7,8 +7,8 @@
  * a mark. Only a copy of its loop contains them, so they do not disturb other
  * measurements. From MARK_ENQUEUE, MARK_DEQUEUE or MARK_RELEASE to the mark
  * that ends the operation, every instruction is counted by its address, and
- * every line of 64 bytes once per operation. Whether an enqueue drops is only
- * known at its end, so MARK_QUEUED and MARK_DROPPED tell.
+ * every line of 64 bytes once per operation. An enqueue ends with MARK_QUEUED or
+ * MARK_DROPPED, because only then a drop is known.
  *
  * The module identifies lines that do not belong to the discipline, packets
  * and its stack, by reading them between marks. In the same way it shows the

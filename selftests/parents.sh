@@ -272,7 +272,7 @@ is_drained() {
 
 # counts_agree WHEN: the counts of parent and children are equal. Two exceptions:
 # netem also holds packets itself. From a parent of several device queues, the core
-# takes up to 9 packets at once, and multiq counts those that the device returned.
+# takes up to 9 packets at once, and multiq counts packets that the device returned.
 counts_agree() {
 	read_stats
 	local r=${qlen[$root]}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What flowgen and qsample share: one clock with one zero, and namespaces.
+ * Clock and namespaces for flowgen and qsample.
  *
- * Both count time from an epoch on CLOCK_MONOTONIC that the caller passes to
- * each, so that a row in one log and a row in the other mean the same instant.
+ * Both count time from the same epoch on CLOCK_MONOTONIC, which the caller gives
+ * to each. So equal times in their logs mean the same instant.
  */
 #ifndef AQM_TOOLS_CLOCK_H
 #define AQM_TOOLS_CLOCK_H

@@ -192,8 +192,8 @@ static void help_print(FILE *out)
 {
 	fputs("usage: qsample --dev NAME --out FILE --duration-ms MS [--parent root|MAJ:MIN]\n"
 	      "               [--netns NAME] [--interval-ms MS] [--epoch-ns NS]\n\n"
-	      "Logs the counters of the qdisc below --parent (default root) of a device, from\n"
-	      "the epoch (an instant of CLOCK_MONOTONIC, default now) for MS, every interval\n"
+	      "Log the counters of the qdisc below --parent (default root) of a device, from\n"
+	      "the epoch (a time of CLOCK_MONOTONIC, default now) for MS, every interval\n"
 	      "(default 10 ms).\n",
 	      out);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Look up a metric of one cell: one that its row stores, or one that is derived from those."""
+"""Look up a metric of a cell in its row, or derive it from other metrics."""
 
 from __future__ import annotations
 

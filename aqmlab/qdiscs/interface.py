@@ -111,7 +111,7 @@ class Kind:
     cls: tuple[Statistic, ...]
 
     def statistics(self, data: bytes) -> dict[str, int]:
-        """Decode TCA_STATS_APP into the kernel's numbers, without those that it did not send."""
+        """Decode TCA_STATS_APP into numbers by name. Numbers that the kernel did not send miss."""
         if len(data) < HEADER_BYTES:
             return {}
         which = (self.qdisc, self.cls)[int.from_bytes(data[:4], sys.byteorder)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Read the statistics of any qdisc (TCA_STATS_APP): this project's and mainline's.
 
-The layout of mainline's statistics is part of the kernel's ABI, so it can stand in a table here. A
+The layout of mainline's statistics is part of the kernel's ABI, so this module has it as a table. A
 test compares the table with <linux/pkt_sched.h>. The kernel adds statistics only at the end.
 Statistics that an older kernel does not have are absent.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""No flows but those of --exec, over one bottleneck."""
+"""Only programs of --exec send, over one bottleneck."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Web sessions, a constant-rate UDP flow and long TCP flows share one bottleneck.
 
-The defaults are those of Jou and Baras (RED+Tail), sections II and IV:
+The defaults follow Jou and Baras (RED+Tail), sections II and IV:
 
-- 3 Mb/s, packets of 1 KB
-- 10 FTP flows
-- 800 web clients, each with its own server, and round-trip times of 16 to 240 ms
-- file sizes with a Pareto distribution (minimum 2.3 KB, exponent 1.3, mean 10 KB)
-- think times of 50 s on average
-- one CBR flow with a packet every 50 ms
+- 3 Mb/s, packets of 1 KB.
+- 10 FTP flows.
+- 800 web clients, each with its own server, and round-trip times of 16 to 240 ms.
+- File sizes with a Pareto distribution (minimum 2.3 KB, exponent 1.3, mean 10 KB).
+- Think times of 50 s on average.
+- One CBR flow with a packet every 50 ms.
 
 We differ from them in four points:
 

@@ -342,7 +342,7 @@ def overlay(shown: dict[str, Shown], option: Option, typed: str) -> dict[str, Sh
 
 
 def script(*commands: str, merge: bool = False) -> str:
-    """Join commands into one that ignores their statuses. merge: include standard error"""
+    """Join commands into one command that ignores errors. merge: include standard error"""
     body = "; ".join([*(["exec 2>&1"] if merge else []), *commands, "true"])
     assert "'" not in body
     return f"sh -c '{body}'"

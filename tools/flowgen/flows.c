@@ -27,8 +27,8 @@ static const struct flow_key flow_keys[] = {
 	TEXT_KEY("sink", sink_host, true, "address of the sink"),
 	UINT_KEY("source_port", source_port, false, "0: any"),
 	UINT_KEY("sink_port", sink_port, true, "port of the sink"),
-	NS_KEY("start_ns", start_ns, "when it starts, ns after the epoch"),
-	NS_KEY("stop_ns", stop_ns, "when it stops, ns after the epoch (0: end of run)"),
+	NS_KEY("start_ns", start_ns, "start, ns after the epoch"),
+	NS_KEY("stop_ns", stop_ns, "stop, ns after the epoch (0: end of run)"),
 	TEXT_KEY("cc", cc, false, "congestion control"),
 	UINT_KEY("sndbuf", sndbuf, false, "SO_SNDBUF, bytes"),
 	UINT_KEY("rcvbuf", rcvbuf, false, "SO_RCVBUF, bytes"),
@@ -174,7 +174,7 @@ static void flow_parse(struct flow *f, const char *where, char *line)
 	address_parse(&f->source_addr, f->source_host, f->source_port);
 	address_parse(&f->sink_addr, f->sink_host, f->sink_port);
 	if (f->source_addr.sa.ss_family != f->sink_addr.sa.ss_family)
-		errx(2, "%s: source and sink are of different families", where);
+		errx(2, "%s: source and sink have different address families", where);
 }
 
 void flows_read(const char *path)

@@ -44,7 +44,7 @@ FILE *flow_log(struct flow_log *log)
 	return log->file;
 }
 
-/* Add the counts of a connection that ends to those of its flow. */
+/* Add the counts of a finished connection to its flow. */
 void flow_count(struct flow *f, const struct tcp_info *info)
 {
 	f->bytes_sent += info->tcpi_bytes_sent;

@@ -53,9 +53,9 @@ static void help_print(FILE *out)
 			fprintf(out, " [--%s FILE]",
 				flow_kinds[i]->logs[j].option);
 	fputs("\n\n"
-	      "Runs the flows of FILE from the epoch (an instant of CLOCK_MONOTONIC, default\n"
-	      "now) for MS, and logs each flow's bytes every interval (default 100 ms).\n\n"
-	      "The flow file has one flow a line, KEY=VALUE separated by blanks:\n", out);
+	      "Run the flows of FILE from the epoch (a time of CLOCK_MONOTONIC, default now)\n"
+	      "for MS, and log each flow's bytes every interval (default 100 ms).\n\n"
+	      "The flow file has one flow per line, KEY=VALUE separated by blanks:\n", out);
 	flow_keys_print(out);
 }
 

@@ -72,14 +72,14 @@ struct udp {
 
 static const struct flow_key udp_keys[] = {
 	FLOW_KEY("gap_ns", KEY_NS, struct udp, gap_ns, true,
-		 "between two datagrams, ns"),
+		 "time between two datagrams, ns"),
 	FLOW_KEY("jitter_ns", KEY_NS, struct udp, jitter_ns, false,
-		 "a datagram is late by up to this, at most a gap"),
-	FLOW_KEY("seed", KEY_UINT, struct udp, seed, false, "of the jitter"),
+		 "maximum random delay of a datagram, at most gap_ns"),
+	FLOW_KEY("seed", KEY_UINT, struct udp, seed, false, "seed of the jitter"),
 	FLOW_KEY("size", KEY_UINT, struct udp, size, true,
 		 "payload bytes of a datagram"),
 	FLOW_KEY("delay_ns", KEY_NS, struct udp, delay_ns, false,
-		 "propagation before the first hop, ns"),
+		 "propagation delay before the first hop, ns"),
 	FLOW_KEY("log_every", KEY_UINT, struct udp, log_every, false,
 		 "log the delay of every n-th (default 1)"),
 };
@@ -241,7 +241,7 @@ static void udp_arrived(struct flow *f, const struct datagram *d,
 	uint64_t room;
 
 	if (d->flow != f->id || d->sequence >= u->sent)
-		errx(1, "flow %u: a datagram that it did not send", f->id);
+		errx(1, "flow %u: received a datagram that it did not send", f->id);
 	delay_ns = at_ns - udp_instant(f, d->sequence);
 	if (delay_ns < u->delay_ns - EARLY_NS)
 		errx(1, "flow %u: a datagram left before its time: does its device have fq?",

@@ -61,11 +61,11 @@ struct web {
 
 static const struct flow_key web_keys[] = {
 	FLOW_KEY("requests", KEY_LONG_TEXT, struct web, session, true,
-		 "THINK_NS:BYTES,... in this order"),
+		 "THINK_NS:BYTES,... for each request in order"),
 	FLOW_KEY("keep", KEY_UINT, struct web, keep, false,
 		 "1: one connection for all requests"),
 	FLOW_KEY("every_ns", KEY_NS, struct web, every_ns, false,
-		 "between two requests, ns (0: by their think times alone)"),
+		 "time between two requests, ns (0: only think times)"),
 };
 
 static struct flow_log web_log_requests = {
@@ -292,7 +292,7 @@ static void web_sink_event(struct flow *f, uint32_t events)
 		return;
 	}
 	if (!w->under_way || (uint64_t)got > w->to_get)
-		errx(1, "flow %u: more bytes than were asked for", f->id);
+		errx(1, "flow %u: received more bytes than requested", f->id);
 	f->bytes += got;
 	w->to_get -= got;
 	if (w->to_get) {
