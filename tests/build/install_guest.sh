@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# In a guest with a stock kernel: the README's lines, typed as they stand, by root in the source.
+# Run the README's commands unchanged, as root in the source tree, in a guest with a stock kernel.
 #
-#	install_guest.sh KDIR	the kernel's headers
+#	install_guest.sh KDIR	KDIR has the kernel's headers
 set -euo pipefail
 
 kernel=$(uname -r)
@@ -12,7 +12,7 @@ unset TC_LIB_DIR
 
 ip link add eth0 type dummy
 
-# A module directory as the kernel's packages make it, without what the lab has laid over it.
+# Restore the module directory of the kernel's packages, without the files that the lab adds.
 # Our modules depend only on the kernel itself, so the existing list is sufficient.
 mkdir /run/list
 cp "$here"/modules.{order,builtin,builtin.modinfo} /run/list

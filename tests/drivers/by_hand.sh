@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# In a guest with a stock kernel, by root in the checkout: a scenario of ours on the machine's own
-# kernel with iperf3, as docs/scenarios.md has it, for each kind.
+# Run a scenario for each kind with --here and iperf3, as docs/scenarios.md describes. Runs as root
+# in the checkout, in a guest with a stock kernel.
 #
-#	by_hand.sh DIR KIND...	results go to DIR/KIND
+#	by_hand.sh DIR KIND...	writes results to DIR/KIND
 set -euo pipefail
 
 out=$1
 shift
 
-# What a run may leave behind.
+# Print everything that a run might leave behind.
 state() {
 	ip netns list
 	ls /sys/class/net
@@ -33,7 +33,7 @@ for kind; do
 	unchanged "a run of $kind"
 done
 
-# Interrupted in the middle of it: nothing is left, and nothing is a result.
+# An interrupted run leaves nothing behind and gives no result.
 set -m
 netns-scenarios/run dumbbell --here --qdisc "$1" --out "$out/interrupted" --set generator=iperf3 \
 	--set rate=4 --set flows=4 --set duration=1000 &

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Inside a guest: a TCP transfer through random loss between two namespaces, then everything
-# that randomness touches. Two runs of one seed must print the same.
+# Runs in a guest: make a TCP transfer with random loss between two namespaces, then print everything
+# that depends on random numbers. Two runs with one seed must print the same.
 set -euo pipefail
 
 for name in left right; do

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loaded before tc, this is the kernel that tc talks to about disciplines, so
- * that neither root nor a module is needed:
+ * A library to preload into tc. It answers requests about disciplines instead of
+ * the kernel, so that tests need no root and no module. The environment has:
  *
- *	TC_STATE	file: takes the request of "tc qdisc add" as it was sent;
- *			"tc qdisc show" shows that discipline
- *	TC_STATS	file: TCA_STATS_APP of it; none if unset
- *	TC_CLASS	if set, "tc class show" shows it as a class
- *	TC_SPEED	what every device states as its speed, Mbit/s
+ *	TC_STATE	file for the request of "tc qdisc add"; "tc qdisc show" shows
+ *			this discipline
+ *	TC_STATS	file with its TCA_STATS_APP; none if unset
+ *	TC_CLASS	if set, "tc class show" shows the discipline as a class
+ *	TC_SPEED	speed of every device, Mbit/s
  *
- * Everything else goes to the real kernel.
+ * All other requests go to the real kernel.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,7 +26,7 @@
 #include <sys/uio.h>
 
 static char answer[65536] __attribute__((aligned(8)));
-static size_t left;		/* bytes of the answer not fetched yet */
+static size_t left;		/* bytes of the answer that tc has not yet read */
 
 static size_t file(const char *variable, char *to, size_t size)
 {
@@ -52,7 +52,7 @@ static struct rtattr *append(struct nlmsghdr *n, int type, const void *data,
 	return a;
 }
 
-/* The discipline or class as a dump has it, and the dump's end. */
+/* Write a dump with the discipline or class, and its end, to the answer. */
 static void dump(const struct nlmsghdr *request, __u32 pid)
 {
 	int classes = request->nlmsg_type == RTM_GETTCLASS;

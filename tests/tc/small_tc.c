@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A tc that exports to its plugins only what OpenWrt's does (the list in its
- * patch that reduces the dynamic symbols), and nothing for JSON:
+ * A small tc that exports only the functions of OpenWrt's tc to its plugins (see
+ * the list in OpenWrt's patch that reduces dynamic symbols), and none for JSON:
  *
  *	small_tc DIR KIND WORD...	parse the words, print the options
  *	small_tc DIR KIND =FILE		print the statistics in FILE
  *
- * It is also where plugins run under sanitizers.
+ * Tests also use it to run plugins with sanitizers.
  */
 #include "tc_abi.h"
 
