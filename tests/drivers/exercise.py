@@ -49,7 +49,7 @@ class Run:
     options: words after the name of the discipline
     card: bytes that BQL allows in a card
     seconds: measured time
-    measured, besides: arguments of iperf3, for the measured traffic and for other traffic
+    measured, around: arguments of iperf3, for the measured traffic and for other traffic
     """
 
     options: str
