@@ -527,7 +527,7 @@ def test_packets_of_length_0_are_queued_like_others(kind: str) -> None:
 def test_drop_during_enqueue_is_reported_to_the_parent(
     kind: str, memory_limit: int, before: tuple[str, ...], arrival: str
 ) -> None:
-    """packets: queue, bytes and truesize of each."""
+    """before, arrival: queue, bytes and truesize of each packet."""
     with World(kind, f"limit 5000 memory_limit {memory_limit}", below="prio") as w:
         for words in (*before, arrival):
             queue, size, truesize = words.split()
