@@ -259,6 +259,16 @@ def test_neighbors_are_significant_beyond_five_standard_deviations(side: int) ->
             [ranks], found / float(ranks @ ranks)) == significant
 
 
+@pytest.mark.parametrize(("paths", "freedom"), [(1, 38), (2, 37)])
+def test_order_is_significant_beyond_student_s_t(paths: int, freedom: int) -> None:
+    """5 standard deviations on both sides: a chance of 5.7e-7."""
+    bound = stats.t.isf(5.7e-7 / 2, freedom)
+    ranks = [np.zeros(40 // paths)] * paths
+    for t, significant in ((0.999 * bound, False), (1.001 * bound, True)):
+        for rho in (t / math.sqrt(freedom + t * t), -t / math.sqrt(freedom + t * t)):
+            assert loss_patterns._order_significant(ranks, rho) == significant
+
+
 def test_evidence_of_a_period_is_that_of_an_analysis_of_variance() -> None:
     ranks = np.random.default_rng(3).permutation(60) - 29.5
     least = min(stats.f_oneway(*(ranks[at::period] for at in range(period))).pvalue
