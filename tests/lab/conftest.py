@@ -54,8 +54,8 @@ def oops_module() -> Callable[[str], str]:
 def leftovers() -> Callable[[str], list[str]]:
     """Return a function that lists remaining processes, mounts and directories of a guest.
 
-    A process belongs to the guest if the marker is in its command line, if it works in the job's
-    directory, or if it shares a session with a process that did so at the last call.
+    A process belongs to the guest if the marker is in its command line, or if it works in the job's
+    directory. Processes that shared a session with such a process at the last call count, too.
     """
     sessions: dict[str, set[int]] = {}
 

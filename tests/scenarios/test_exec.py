@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""run --exec: programs as traffic, on hosts of their own."""
+"""run --exec: programs as traffic, on their own hosts."""
 
 from __future__ import annotations
 

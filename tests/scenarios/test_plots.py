@@ -69,7 +69,7 @@ def test_distribution_is_drawn_for_the_cells_that_have_one(made_up: Paper) -> No
 def test_pictures_are_well_formed_and_reproducible(made_up: Paper) -> None:
     assert pictures_of(made_up) == pictures_of(made_up)
     picture = ET.fromstring(pictures_of(made_up)["1"])
-    # 4 points, of which 2 are squares, and 2 in the legend. A circle has two arcs.
+    # 4 points (2 circles, 2 squares), and 2 in the legend. A circle has two arcs.
     assert sum(e.attrib.get("d", "").count("a") for e in picture.iter()) == 3 * 2
 
 

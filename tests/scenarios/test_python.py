@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The Python package: its notebooks run, its numbers are those of the logs, and it is installed."""
+"""The Python package: notebooks run, numbers equal the logs, and it can be installed."""
 
 from __future__ import annotations
 

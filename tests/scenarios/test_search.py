@@ -27,7 +27,7 @@ def row(value: int, use: float, worst: float, module: str = "A") -> dict[str, An
 
 
 def finished(of: Callable[[int], dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Run what a search asks for until it is finished."""
+    """Run all runs that a search requests, until it has finished."""
     made: dict[int, dict[str, Any]] = {}
     while asked := SEARCH.following(made):
         assert not set(asked) & set(made)
