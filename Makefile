@@ -27,7 +27,7 @@ EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(A
 	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup setup-sweeps setup-tests demo ledger calibrate kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -134,6 +134,9 @@ $(VENV)/.tests-ready: requirements/tests.txt | packages-tests $(VENV)/.ready
 
 demo: setup ## each discipline beside mainline's, in five workloads
 	$(VENV)/bin/python netns-scenarios/demo
+
+demo-picture: demo ## the picture of its report in docs
+	cp out/demo/report.svg docs/report.svg
 
 # As long as its cells take; interrupted, the same command goes on. All cores, or JOBS. ARGS are
 # further options of netns-scenarios/paper.

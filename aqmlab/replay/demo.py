@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aqmlab import ROOT
-from aqmlab.report import html_report, load_runs
+from aqmlab.report import html_report, load_runs, picture
 from aqmlab.report.cards import card, text
 from aqmlab.report.intervals import text_table
 from aqmlab.run import run_directory
@@ -82,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                         ROOT / "out" / "demo", resume=False).parse_args(argv)
     began = time.monotonic()
     found = made(args, "demo", jobs(), {name: one.about() for name, one in WORKLOADS.items()})
+    (args.out / "report.svg").write_text(picture.draw(found))
     rows = [row for section in found for row in section.rows]
     (args.out / "summary.json").write_text(
         json.dumps([row.as_json() for row in rows], indent=1) + "\n")

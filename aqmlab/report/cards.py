@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The answer of a report: for each workload the best discipline, those that cannot be distinguished
-from it, and those to avoid."""
+"""The answer of a report: the disciplines of each workload that are best, as good, or to avoid."""
 
 from __future__ import annotations
 
@@ -40,13 +39,15 @@ class Card:
 
     @property
     def as_good(self) -> set[str]:
-        """Return the names of the best and of those that cannot be distinguished from it."""
+        """Return the names of the best discipline and of all that are as good."""
         return {one.name for one in (*self.best, *self.alike)}
 
 
 def _preferred(section: Section) -> list[str]:
-    """Return the titles of the metrics that may decide, the first choice first: what the traffic of
-    the workload is most sensitive to."""
+    """Return the titles of the metrics that may decide, the first choice first.
+
+    The traffic decides: users of the web wait for pages, UDP endangers the goodput of TCP.
+    """
     groups = {name: group for name, group in section.any["groups"].items() if name != "probe"}
     wanted = []
     if any(group.get("completion_s") for group in groups.values()):
@@ -96,6 +97,18 @@ def card(section: Section) -> Card | None:
     alike = [named[name] for name in words if words[name] in ALIKE]
     return Card(column, by_word[BEST], alike, by_word[WORSE], by_word[AVOID],
                 len(found[0].values))
+
+
+def of_interest(sections: Sequence[Section]) -> list[str]:
+    """Return the disciplines that a reader looks at first: all if they are few, else fq_codel, the
+    first one, and the best of each section. They get colours that differ."""
+    names = list(dict.fromkeys(name for section in sections for name in section.runs))
+    if len(names) <= 4:
+        return names
+    best = [one.name for section in sections if (answer := card(section))
+            for one in (*answer.best, *answer.alike)[:1]]
+    return list(dict.fromkeys([*(name for name in names if name.split()[0] == "fq_codel"),
+                               names[0], *best]))
 
 
 def text(answer: Card) -> str:

@@ -20,7 +20,7 @@ from aqmlab.run.params import Param
 from aqmlab.run.scenario import find
 
 from . import interactive_plots, scatter, tables
-from .cards import Card, card
+from .cards import card, of_interest
 from .load_runs import Section, collect
 from .styles import styles
 
@@ -84,17 +84,6 @@ def _commands(section: Section) -> Iterator[str]:
                    + f"\n  digest {run.result['digest']}")
 
 
-def _shown_first(sections: Sequence[Section], cards: Sequence[Card | None]) -> list[str]:
-    """Return the disciplines that the plots show at first: all if they are few, else fq_codel, the
-    first one, and the best of each section."""
-    names = list(dict.fromkeys(name for section in sections for name in section.runs))
-    if len(names) <= 4:
-        return names
-    best = [one.name for answer in cards if answer for one in (*answer.best, *answer.alike)[:1]]
-    return list(dict.fromkeys([*(name for name in names if name.split()[0] == "fq_codel"),
-                               names[0], *best]))
-
-
 def write(path: Path, sections: Sequence[Section]) -> None:
     """Write the report of some sections."""
     names = list(dict.fromkeys(name for s in sections for name in s.runs))
@@ -105,7 +94,9 @@ def write(path: Path, sections: Sequence[Section]) -> None:
                                 lstrip_blocks=True)
     cards = [card(section) for section in sections]
     main_tables = [tables.of_disciplines(section.rows) for section in sections]
-    data = interactive_plots.data(sections, headings, _shown_first(sections, cards))
+    shown = of_interest(sections)
+    looks = styles([*shown, *names])
+    data = interactive_plots.data(sections, headings, looks, shown)
     path.write_text(engine.from_string(TEMPLATE.read_text()).render(
         title=f"{what} in {where}",
         sections=[{
@@ -113,7 +104,7 @@ def write(path: Path, sections: Sequence[Section]) -> None:
             "text": _text(section),
             "about": section.about,
             "card": answer,
-            "scatter": scatter.picture(scatter.panel(section.rows, styles(names))),
+            "scatter": scatter.picture(scatter.panel(section.rows, looks)),
             "table": table,
             "csv": tables.csv_link(table),
             "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",

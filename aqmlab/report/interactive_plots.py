@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from aqmlab.measure import logs, metrics, qdisc_state
 from aqmlab.qdiscs import xstats
 
-from .styles import styles
+from .styles import Style
 
 POINTS = 60  # of a line
-MOST_RUNS = 160  # with more runs, the plots have only those of the first seed
+MOST_RUNS = 160  # with more runs, the plots have only the first seed
 QUANTILES = np.linspace(0, 100, 51)
 BAND = (10, 50, 90)  # percentiles of the queue in a stretch of time
 #: Statistics that are no state: settings, and what the queue's own columns have.
@@ -41,19 +41,20 @@ SCRIPT = Path(__file__).with_name("report.js")
 Array = NDArray[np.float64]
 
 
-def _short(values: Iterable[float | int | None]) -> list[float | None]:
-    """Round to four digits; NaN becomes null."""
+def _short(values: Iterable[float | int | None], digits: int = 4) -> list[float | int | None]:
+    """Round to a few digits, at least to 1; NaN becomes null."""
     return [None if v is None or math.isnan(v) else
-            round(v) if abs(v) >= 1000 else float(f"{v:.4g}") for v in values]
+            int(v) if v == int(v) else
+            round(v) if abs(v) >= 10**(digits - 1) else float(f"{v:.{digits}g}") for v in values]
 
 
-def _band(y: Array) -> list[list[float | None]]:
+def _band(y: Array) -> list[list[float | int | None]]:
     """Return the percentiles BAND of equal stretches of a line, each as a line of POINTS."""
     parts = np.array_split(y, min(POINTS, len(y)))
     return [_short(np.percentile(part, q) for part in parts) for q in BAND]
 
 
-def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | None]]:
+def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | int | None]]:
     """Return each statistic of the discipline that changes, at each sample."""
     read = qdisc_state.samples(kind, raw)
     names = [n for n in dict.fromkeys(itertools.chain.from_iterable(read)) if n not in NO_STATE]
@@ -87,9 +88,9 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
         "flows": {
             "flow": [int(flow) for flow in read.progress.flows],
             "group": [kinds.index(row["group"]) for row in rows],
-            "rtt": _short(float(row["rtt_ms"] or "nan") for row in rows),
+            "rtt": _short((float(row["rtt_ms"] or "nan") for row in rows), 3),
             "again": [int(row["retransmits"] or 0) for row in rows],
-            "y": _short(goodput),
+            "y": _short(goodput, 3),
         },
         "groups": kinds,
         "queue": _band(queue["packets"]),
@@ -101,15 +102,15 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
     }
 
 
-def data(sections: Sequence[Any], headings: Sequence[str], shown: Sequence[str]) -> dict[str, Any]:
+def data(sections: Sequence[Any], headings: Sequence[str], looks: Mapping[str, Style],
+         shown: Sequence[str]) -> dict[str, Any]:
     """Return all that the plots can show.
 
     shown: the disciplines that are ticked at first
     """
-    names = list(dict.fromkeys(name for s in sections for name in s.runs))
     runs = sum(len(several) for s in sections for several in s.runs.values())
     return {
-        "styles": {name: asdict(style) for name, style in styles(names).items()},
+        "styles": {name: asdict(style) for name, style in looks.items()},
         "shown": list(shown),
         "quantiles": [q / 100 for q in QUANTILES],
         "left_out": runs > MOST_RUNS,

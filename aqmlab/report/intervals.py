@@ -13,8 +13,10 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean and half the width of its 95 % interval (Student's t); NaN with one value. inverse:
-    of what is to be shown, a ratio to what may be 0, this is the inverse."""
+    """A mean and half the width of its 95 % interval (Student's t), NaN with one value.
+
+    inverse: whether the shown value is the inverse, a ratio whose denominator can be 0
+    """
 
     value: float
     half: float
@@ -56,15 +58,18 @@ def mean(values: Sequence[float]) -> Mean:
 
 
 def known_mean(values: Sequence[float | None]) -> Mean | None:
-    """`mean`; None where one of them is, or where there is none."""
+    """Return the mean; None if a value is missing or there is no value."""
     known = [v for v in values if v is not None]
     return mean(known) if known and len(known) == len(values) else None
 
 
 def beyond(values: Sequence[float], limits: Sequence[float], sign: int) -> Mean:
-    """By how much values are worse than limits, each than the limit under the same seed: the
-    logarithm of the ratio, or the difference where there is a 0. sign: 1 where the least is best,
-    -1 where the most is."""
+    """Return by how much values are worse than limits, seed by seed.
+
+    It is the mean of the logarithms of the ratios, or of the differences if there is a 0.
+
+    sign: 1 if the least is best, -1 if the most is
+    """
     pairs = list(zip(values, limits, strict=True))
     ratio = all(one > 0 for pair in pairs for one in pair)
     return mean([sign * (math.log(value / limit) if ratio else value - limit)
@@ -72,8 +77,8 @@ def beyond(values: Sequence[float], limits: Sequence[float], sign: int) -> Mean:
 
 
 def combine(objects: Sequence[Any]) -> Any:
-    """The same structure with each number replaced by the mean over `objects`, and by None what
-    one of them does not know."""
+    """Return the same structure with each number replaced by its mean over `objects`, or by None if
+    it is missing in one of them."""
     if any(o is None for o in objects):
         return None
     first = objects[0]

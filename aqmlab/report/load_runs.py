@@ -32,7 +32,7 @@ class Run:
 
     @functools.cached_property
     def explored(self) -> dict[str, Any]:
-        """Return what the plots need of the logs, which are large and read only once."""
+        """Return the data of the plots. The logs are large, so they are read once and not kept."""
         return interactive_plots.of_run(logs.read(self.directory))
 
 
@@ -56,7 +56,7 @@ class Section:
 
     @property
     def any(self) -> Mapping[str, Any]:
-        """Return result.json of one of the runs. Its setting is that of all."""
+        """Return result.json of one of the runs. All have the same setting."""
         return next(iter(self.runs.values()))[0].result
 
 
@@ -91,7 +91,7 @@ def _directories(places: Sequence[Path], left_out: list[str]) -> Iterator[
 
 
 def _add(several: list[Run], run: Run) -> None:
-    """Add a run to those of a discipline, unless it is there already.
+    """Add a run to the runs of a discipline, unless it is there already.
 
     Raises UserError if another run with its seed has another digest.
     """

@@ -59,7 +59,7 @@ def _overlap(one: Box, other: Box) -> bool:
 
 
 def _labels(places: Sequence[Point]) -> list[str]:
-    """Return labels that hide neither a mark nor each other, with a line to a mark that is far."""
+    """Return labels that do not overlap, and a line from each distant label to its mark."""
     taken: list[Box] = [(x - 6, y - 6, x + 6, y + 6) for _, x, y in places]
     drawn = []
     for name, x, y in sorted(places, key=lambda place: place[2]):

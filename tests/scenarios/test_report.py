@@ -267,6 +267,15 @@ def test_traffic_of_a_workload_decides_which_metric_its_card_has(
     assert answer.as_good == {"one", "two"}
 
 
+def test_plots_show_fq_codel_the_first_discipline_and_the_best_at_first() -> None:
+    rows = {"first": 0.2, "other": 0.3, "good": 0.1, "fq_codel limit 9": 0.4, "bad": 0.5}
+    (section,) = [load_runs.Section(None, {name: [load_runs.Run(Path(), {
+        "seed": seed, "phases": [{}], "parameters": {"mtu": 1500, "rate": 10.0}, "groups": {},
+        "summary": {"goodput_bps": None, "fair_share_bps": 1.0, "sd_over_fair_share": value}})
+        for seed in (1, 2)] for name, value in rows.items()})]
+    assert cards.of_interest([section]) == ["fq_codel limit 9", "first", "good"]
+
+
 def test_discipline_without_goodput_is_never_the_best() -> None:
     """It has the shortest delay, because it drops almost everything."""
     def section(goodput: float) -> load_runs.Section:
