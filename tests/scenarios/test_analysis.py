@@ -394,3 +394,13 @@ def test_delay_distribution_covers_a_group_in_the_measured_time(run: Path) -> No
     assert list(found) == ["far"]
     percents = (0, 1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 100)
     assert found["far"] == pytest.approx([10 + 0.9 * percent for percent in percents])
+    result.write(run, Cost(1.0, 0.5))
+    assert "delays_ms" not in rows.compact({}, run)["figures"]
+    assert list(rows.compact({}, run, delay=True)["figures"]["delays_ms"]) == ["far"]
+
+
+def test_goodput_is_described_only_beside_a_fair_share(run: Path) -> None:
+    written = result.write(run, Cost(1.0, 0.5))
+    assert ", goodput " in result.describe(written)
+    written["summary"]["fair_share_bps"] = None
+    assert ", goodput " not in result.describe(written)
