@@ -4,3 +4,6 @@
  * Kbuild makes patched.inc, which has MODULE_ALIAS_NET_SCH("fq_codel_tie").
  */
 #include "patched.inc"
+
+/* Makes the build put a hash of the source into the module, which runs record. */
+MODULE_VERSION("patched");
