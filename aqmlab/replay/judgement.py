@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a paper's rows say of its claims, in its own era and in others. Each verdict is computed
-once, when it is first asked for."""
+"""Judge a paper's claims by its rows, with its own TCP profile and with others.
+
+Each verdict is computed once, on first use.
+"""
 
 from __future__ import annotations
 
@@ -59,15 +61,16 @@ class Judgement:
                 for claim in self.claims}
 
     @cached_property
-    def eras(self) -> Sequence[Era]:
-        """The paper's others than its own."""
-        return [Era(says["head"], says["about"], _of(load(self.paper.name, era=name), self.claims))
-                for name in self.paper.eras[1:] for says in [self.paper.text["tcp_profile"][name]]]
+    def profiles(self) -> Sequence[Profile]:
+        """Return the judgements with the TCP profiles other than the paper's own."""
+        return [Profile(says["head"], says["about"],
+                        _of(load(self.paper.name, profile=name), self.claims))
+                for name, says in self.paper.text.get("tcp_profile", {}).items()]
 
 
 @dataclass(frozen=True)
-class Era:
-    """One more era of a paper: head and about for people, and what its cells say."""
+class Profile:
+    """Hold the verdicts with another TCP profile; head and about: text for people."""
 
     head: str
     about: str

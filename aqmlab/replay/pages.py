@@ -116,10 +116,10 @@ class PageModel:
     @cached_property
     def every(self) -> Mapping[str, ClaimModel]:
         """All claims by id."""
-        profiles = [era for era in self.one.eras if era.judged.made]
+        profiles = [one for one in self.one.profiles if one.judged.made]
         return {claim.id: ClaimModel(
             claim, self.one.verdicts[claim.id], self.one.ablations[claim.id],
-            {era.head: era.judged.verdicts[claim.id] for era in profiles},
+            {one.head: one.judged.verdicts[claim.id] for one in profiles},
             judgement.calibrates(claim, self.paper)) for claim in self.one.claims}
 
     @property
@@ -159,7 +159,7 @@ class PageModel:
     @property
     def profiles(self) -> list[str]:
         """Heads of the other TCP profiles that have run."""
-        return [era.head for era in self.one.eras if era.judged.made]
+        return [one.head for one in self.one.profiles if one.judged.made]
 
     @cached_property
     def not_run(self) -> list[str]:
@@ -228,7 +228,7 @@ class PageModel:
     @cached_property
     def made_with(self) -> Mapping[str, Counter[str]]:
         """Commits, modules, kernels, compilers and tc, each with its number of runs."""
-        made = [*self.one.made, *(row for era in self.one.eras for row in era.judged.made)]
+        made = [*self.one.made, *(row for other in self.one.profiles for row in other.judged.made)]
         return {
             "version": Counter(row["made"]["version"] for row in made),
             "module (srcversion)": Counter(f"{name} {version}" for row in made for name, version

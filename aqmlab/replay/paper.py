@@ -61,13 +61,21 @@ class Where:
 
 @dataclass(frozen=True)
 class Experiment:
-    """set: parameters of the scenario; axes: what varies; disciplines: by their names in the
-    paper's table; seeds: how many; first: of them; others: how many of the cells that are of no
-    claim; flows: keep each flow's goodput; step_s: and each group's in such steps; delay: and the
-    distribution of its datagrams'; lengths: and how long its queues are, and how often within these
-    two lengths, in packets; era: parameters that another era sets, whatever set and axes say;
-    where: parameters that some cells have by themselves; search: run only the cells of one more
-    axis that a bisection asks for."""
+    """Hold one experiment.
+
+    set: parameters of the scenario
+    axes: the values of each parameter that varies
+    disciplines: names in the paper's table
+    seeds, first: number of seeds, and the first one
+    others: number of seeds for cells that no claim uses
+    flows: whether rows have the goodput of each flow
+    step_s: step of the groups' goodput over time; 0: rows do not have it
+    delay: whether rows have percentiles of one-way delay
+    lengths: rows have the share of time in which the queue's length is between these two
+    profile: parameters that the TCP profile sets, whatever set and axes say
+    where: parameters of some cells
+    search: if given, a bisection selects the values of one more axis
+    """
 
     name: str
     scenario: str
@@ -81,7 +89,7 @@ class Experiment:
     step_s: float = 0
     delay: bool = False
     lengths: Sequence[float] = ()
-    era: Mapping[str, Value] = field(default_factory=dict)
+    profile: Mapping[str, Value] = field(default_factory=dict)
     where: Sequence[Where] = ()
     search: search.Search | None = None
 
@@ -131,16 +139,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Paper:
-    """What sweep.toml says. absent: disciplines that cannot be had yet, with the reason. Its
-    `quick` has the seeds, parameters and values of axes of a quick look. era: OWN or another that
-    the claims are judged in."""
+    """Hold the contents of sweep.toml.
+
+    text: the file, in which `quick` has seeds, parameters and values of axes of a quick look
+    absent: disciplines that are not available yet, with the reason
+    profile: the TCP profile, OWN or another
+    """
 
     name: str
     text: Mapping[str, Any]
     disciplines: Mapping[str, str]
     absent: Mapping[str, str]
     experiments: Sequence[Experiment]
-    era: str = OWN
+    profile: str = OWN
 
     @property
     def directory(self) -> Path:
@@ -163,20 +174,20 @@ class Paper:
         return {experiment.name: experiment.numbers for experiment in self.experiments}
 
     @property
-    def eras(self) -> tuple[str, ...]:
-        """Its own and the others."""
+    def profiles(self) -> tuple[str, ...]:
+        """Return the TCP profiles, the paper's own first."""
         return (OWN, *self.text.get("tcp_profile", {}))
 
     def cells(self) -> Iterator[Cell]:
         """All that can be run, one seed of each experiment after the other."""
         listed = claims.load(self.directory)
-        if self.era == OWN:
+        if self.profile == OWN:
             listed += [claim.varied(one.by) for claim in listed for one in claim.ablations]
         for at, experiment in itertools.product(range(max(map(len, self.seeds.values()))),
                                                 self.experiments):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
                 if at < experiment.seeds and name not in self.absent and (
-                        at < (experiment.others if self.era == OWN else 0)
+                        at < (experiment.others if self.profile == OWN else 0)
                         or claims.needed(listed, experiment.name, name, point)
                         or self._compared(experiment.name, point)):
                     seed = experiment.numbers[at]
@@ -187,7 +198,7 @@ class Paper:
 
     def _compared(self, experiment: str, at: Mapping[str, Value]) -> bool:
         """Return whether a comparison that names this TCP profile is at this point."""
-        return any(self.era in one.get("tcp_profiles", ()) and one["experiment"] == experiment
+        return any(self.profile in one.get("tcp_profiles", ()) and one["experiment"] == experiment
                    and all(at[axis] == value for axis, value in one["at"].items())
                    for question in self.text.get("question", ()) for one in question["comparison"])
 
@@ -210,7 +221,7 @@ class Paper:
 
     def stored(self) -> list[store.Row]:
         """Read all rows with this TCP profile."""
-        return [row for row in store.read(self.results) if row["tcp_profile"] == self.era]
+        return [row for row in store.read(self.results) if row["tcp_profile"] == self.profile]
 
 
 @functools.cache
@@ -223,7 +234,7 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
     """What follows `run`. listed: disciplines, as tc has them, by name; name: which of them."""
     known, discipline = _parameters(experiment.scenario), listed[name]
     values = {**experiment.of_cell(name, at), **{k: v for k, v in at.items() if k in known},
-              **experiment.era}
+              **experiment.profile}
     fields: dict[str, Any] = {**values, **at}
     if "buffer" in at or "per_flow" in at:
         buffer = int(at["buffer"] if "buffer" in at else
@@ -236,34 +247,33 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
             *sweep.settings(values), "--seed", str(seed))
 
 
-def _where(one: Mapping[str, Any], era: str, eras: Collection[str],
+def _where(one: Mapping[str, Any], profile: str, profiles: Collection[str],
            quick: Mapping[str, Value]) -> list[Where]:
-    """Return the `where` of an experiment for TCP profile `era`, without settings of a quick look.
+    """Return the `where` of an experiment for `profile`, without settings of a quick look.
 
-    eras: all TCP profiles
+    profiles: all TCP profiles
     Raises ValueError if no cell of the experiment can match.
     """
     made = []
     for part in one.get("where", ()):
         disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
         mistakes = [*(set(disciplines_) - set(one["disciplines"])),
-                    *(set(part.get("tcp_profiles", ())) - set(eras)),
+                    *(set(part.get("tcp_profiles", ())) - set(profiles)),
                     *(f"{axis} = {value}" for axis, values in at.items() for value in values
                       if value not in one.get("axes", {}).get(axis, ()))]
         if mistakes:
             raise ValueError(f"{one['name']}: where: {', '.join(mistakes)}")
-        if era in part.get("tcp_profiles", [era]):
+        if profile in part.get("tcp_profiles", [profile]):
             made.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
                                                  if key not in quick}))
     return made
 
 
-def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
-    """A paper by its name, in its own era or in another that it has. ValueError: `_where`,
-    `schema.check`."""
+def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
+    """Read a paper with one of its TCP profiles. Raises ValueError if the files have mistakes."""
     text = schema.read(PAPERS / name / SWEEP)
     changed = text["quick"] if quick else {}
-    other = {} if era == OWN else text["tcp_profile"][era]
+    other = {} if profile == OWN else text["tcp_profile"][profile]
     # In `set` too, where it stands before the axes: a row is of its cell by the order of the words.
     theirs = other.get("set", {})
     known = dict(text["disciplines"])
@@ -278,7 +288,7 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 for axis, values in one.get("axes", {}).items()}
         if not quick or one.get("quick", True):
             own = seeds if quick else one.get("seeds", seeds)
-            if era != OWN:
+            if profile != OWN:
                 own = min(own, seeds)
             experiments.append(Experiment(
                 one["name"], one["scenario"],
@@ -287,9 +297,9 @@ def load(name: str, *, quick: bool = False, era: str = OWN) -> Paper:
                 min(own, one.get("others", own)),
                 one.get("flows", False), one.get("step_s", 0), one.get("delay", False),
                 one.get("lengths", ()), theirs,
-                _where(one, era, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})),
+                _where(one, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})),
                 search.Search(**one["search"]) if "search" in one else None))
-    return Paper(name, text, known, text.get("absent", {}), experiments, era)
+    return Paper(name, text, known, text.get("absent", {}), experiments, profile)
 
 
 def names() -> list[str]:

@@ -179,7 +179,7 @@ def cell_of(comparison: Mapping[str, Any], found: Sequence[Measured],
 def ranked(paper: Paper, made: Sequence[Row]) -> list[Ranked]:
     """Rank the disciplines in each comparison of each question."""
     profiles = [(paper.text["tcp_profile"][name]["head"], name, other, other.made())
-                for name in paper.eras[1:] for other in [load(paper.name, era=name)]]
+                for name in paper.profiles[1:] for other in [load(paper.name, profile=name)]]
     listed = []
     for text in paper.text.get("question", ()):
         run = [(one, found) for one in text["comparison"]

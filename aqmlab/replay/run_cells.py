@@ -46,7 +46,7 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
     bounds = {claim.id: claim.bounds for claim in claims.load(paper.directory)
               if claim.judges(cell.experiment.name, cell.discipline, cell.at)}
     return rows.compact(
-        {"tcp_profile": paper.era, "cell": cell.name,
+        {"tcp_profile": paper.profile, "cell": cell.name,
          "experiment": cell.experiment.name, "discipline": cell.discipline,
          "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
          "bounds": bounds},
@@ -59,9 +59,9 @@ def tidy(paper: Paper) -> None:
     """Keep the last row of each cell, in the order of the sweep, for each TCP profile."""
     there = store.read(paper.results)
     kept: list[store.Row] = []
-    for era in paper.eras:
-        commands = load(paper.name, era=era).commands()
-        kept += store.of((row for row in there if row["tcp_profile"] == era), commands)
+    for profile in paper.profiles:
+        commands = load(paper.name, profile=profile).commands()
+        kept += store.of((row for row in there if row["tcp_profile"] == profile), commands)
     if kept:
         store.write(paper.results, kept)
 
@@ -75,24 +75,24 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help="a small part, in minutes, with a report of its runs; the "
                         "repository is left alone")
     parser.add_argument("--era", metavar="ERA",
-                        help=f"only the paper's own, \"{OWN}\", or one that its claims are judged "
-                        f"in besides; default: all, its own first, and with --quick its own")
+                        help=f"only this TCP profile; default: all, \"{OWN}\" first, and with "
+                        f"--quick only \"{OWN}\"")
     parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
     parser.add_argument("--figures", action="store_true",
-                        help="only the runs that figures over time are drawn of")
+                        help="only runs for plots over time")
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="only these experiments")
     parser.add_argument("--seeds", type=int, metavar="N", help="only the first N seeds")
     parser.add_argument("--at", action="append", default=[], metavar="AXIS=VALUE,...",
                         help="only these values of an axis; may be given again")
     parser.add_argument("--disciplines", nargs="+", metavar="NAME", help="only these")
     args = parser.parse_args(argv)
-    eras = load(args.name).eras
-    if args.era and args.era not in eras:
-        parser.error(f"--era: {args.era} given, {args.name} has {', '.join(eras)}")
+    profiles = load(args.name).profiles
+    if args.era and args.era not in profiles:
+        parser.error(f"--era: {args.era} given, {args.name} has {', '.join(profiles)}")
     if args.figures and args.era not in (None, OWN):
-        parser.error(f"--figures: figures over time are of the paper's own era, not of {args.era}")
+        parser.error(f"--figures: plots over time have the paper's own TCP profile, not {args.era}")
     if args.figures and (args.claims or args.quick):
-        parser.error("--figures: no claim needs figures over time, nor has a quick look any")
+        parser.error("--figures: no claim and no quick look needs plots over time")
     try:
         _known(args, load(args.name))
     except UserError as error:
@@ -100,8 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     failed = []
     own_alone = args.quick or args.figures
     try:
-        for era in (args.era,) if args.era else eras[:1] if own_alone else eras:
-            failed += _replay(args, load(args.name, quick=args.quick, era=era))
+        for profile in (args.era,) if args.era else profiles[:1] if own_alone else profiles:
+            failed += _replay(args, load(args.name, quick=args.quick, profile=profile))
     except KeyboardInterrupt:
         print("paper: interrupted; the same command goes on", file=sys.stderr)
         return 130
@@ -144,9 +144,9 @@ def _known(args: argparse.Namespace, paper: Paper) -> None:
 
 
 def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
-    """Run what is missing of one era, and write what follows from it; the runs that failed."""
+    """Run the missing cells with one TCP profile, write the pages, and return failed runs."""
     words = [paper.name, *(["quick"] if args.quick else []),
-             *([paper.era] if paper.era != OWN else [])]
+             *([paper.profile] if paper.profile != OWN else [])]
     there = argparse.Namespace(**vars(args) | {"out": args.out / "-".join(words)})
     for_ = [claim for claim in claims.load(paper.directory)
             if not args.claims or claim.id in args.claims]
@@ -169,7 +169,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
             print(f"paper: {there.out / 'report.html'}")
     else:
         tidy(paper)
-        if paper.era == OWN and not args.claims:
+        if paper.profile == OWN and not args.claims:
             failed += _traces(there, paper)
         ledger.write_all()
     return [there.out / name for name in failed]
@@ -199,7 +199,7 @@ def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
            made: list[dict[str, Any]]) -> list[str]:
     """Run these cells, append their rows and missing lines of plots over time, and return the
     names of the cells that failed."""
-    drawn = {} if args.quick or paper.era != OWN else time_plots.missing(paper)
+    drawn = {} if args.quick or paper.profile != OWN else time_plots.missing(paper)
 
     def taken(name: str) -> None:
         row = row_of(paper, cells[name], args.out / name)

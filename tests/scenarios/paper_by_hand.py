@@ -29,7 +29,7 @@ from tests.scenarios import handmade
 PAPERS = paper.names()
 
 
-PROFILES = [(name, era) for name in PAPERS for era in paper.load(name).eras]
+PROFILES = [(name, profile) for name in PAPERS for profile in paper.load(name).profiles]
 
 
 def facts_of(cell: Cell) -> Facts:
@@ -170,7 +170,7 @@ def run(one: Paper, **at: float) -> None:
         figures = plausible(facts_of(cell))
         figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + at[cell.discipline]
         store.append(one.results, {
-            "tcp_profile": one.era, "cell": cell.name,
+            "tcp_profile": one.profile, "cell": cell.name,
             "experiment": cell.experiment.name, "discipline": cell.discipline,
             "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
             "bounds": {c.id: c.bounds for c in claims.load(one.directory)

@@ -33,7 +33,7 @@ def drawn(seed: str) -> tuple[Paper, Cell, dict[str, Any]]:
     """Draw a paper, and then one of its rows, because papers have from 231 to 1745 cells."""
     rng = random.Random(seed)
     name = rng.choice(paper.names())
-    one = paper.load(name, era=rng.choice(paper.load(name).eras))
+    one = paper.load(name, profile=rng.choice(paper.load(name).profiles))
     cells = {cell.name: cell for cell in one.cells()}
     made = [row for row in one.stored()
             if row["cpu_s"] <= LONGEST_S and row["cell"] in cells]
@@ -65,7 +65,7 @@ def of_the_keys(value: Any, known: Any) -> Any:
 @pytest.mark.parametrize("seed", [SEED])
 def test_committed_row_is_reproduced(seed: str, tmp_path: Path) -> None:
     one, cell, row = drawn(seed)
-    again = f"{one.name}, {one.era}: netns-scenarios/run {row['command']}"
+    again = f"{one.name}, {one.profile}: netns-scenarios/run {row['command']}"
     print(f"ROWS_SEED={seed}: {again}")
     assert row["command"] == shlex.join(cell.words)
     done = subprocess.run([ROOT / "netns-scenarios" / "run", *cell.words, "--out", tmp_path / "r"],

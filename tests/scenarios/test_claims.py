@@ -100,7 +100,7 @@ def test_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> None:
     cells = [(cell.experiment.name, cell.seed) for cell in one.cells()]
     assert {seed for name, seed in cells if name == "one"} == {1, 2, 3, 4, 5}
     assert {seed for name, seed in cells if name == "other"} == {1, 2, 3}
-    assert {cell.seed for cell in paper.load("made-up", era="today").cells()} == {1, 2, 3}
+    assert {cell.seed for cell in paper.load("made-up", profile="today").cells()} == {1, 2, 3}
     assert verdicts(one)["C1"].seeds == 3
     store.journal(made_up.results).unlink()
     run(one, good=0.9, bad=0.3, third=0.1)
@@ -160,7 +160,7 @@ def test_experiment_can_start_with_another_seed(made_up: Paper) -> None:
     assert [c.seed for c in one.cells() if (c.experiment.name, c.at.get("buffer")) == ("one", 100)
             and c.discipline == "good"] == fresh
     assert {c.seed for c in one.cells() if c.experiment.name == "other"} == {1, 2, 3}
-    assert {c.seed for c in paper.load("made-up", era="today").cells()
+    assert {c.seed for c in paper.load("made-up", profile="today").cells()
             if c.experiment.name == "one"} == set(fresh)
     assert {trace.cell.seed for trace in time_plots.asked(one)} == {11}
     assert verdicts(one)["C1"].why_not == "absent: good in one at buffer 200, seed 11"
@@ -346,7 +346,7 @@ def test_broken_setting_shows_nothing_about_the_discipline(made_up: Paper) -> No
 
 
 def test_other_tcp_profile_is_judged_by_its_own_cells(made_up: Paper) -> None:
-    today = paper.load("made-up", era="today")
+    today = paper.load("made-up", profile="today")
     assert {c.discipline for c in today.cells()} == {"good", "bad"}  # no claim needs the third
     assert all(("headdrop" in c.words[2]) == (c.discipline == "bad") for c in today.cells())
     own = made_up.stored()

@@ -67,14 +67,14 @@ OF_OTHER_NAMES = {"kantawala2001": 55, "wang2001": 7}
 def test_each_row_is_from_a_commit_with_the_same_bounds(name: str) -> None:
     unknown = 0
     wrong = []
-    for era in paper.load(name).eras:
-        one = paper.load(name, era=era)
+    for profile in paper.load(name).profiles:
+        one = paper.load(name, profile=profile)
         for row in one.stored():
             at = commit(row["made"]["version"])
             unknown += not at
             there = bounds(name, at) if at else row["bounds"]
             if any(there.get(key) != value for key, value in row["bounds"].items()):
-                wrong.append((era, row["cell"], row["made"]["version"]))
+                wrong.append((profile, row["cell"], row["made"]["version"]))
     assert not wrong, f"{len(wrong)}, {wrong[0]} first"
     assert unknown <= OF_OTHER_NAMES.get(name, 0)
 

@@ -123,7 +123,7 @@ def test_windows_that_hold_senders_back_are_reported_above_5_percent(made_up: Pa
 
 def test_verdicts_with_two_tcps_are_counted(made_up: Paper) -> None:
     assert model(made_up).profiles == []
-    run(paper.load("made-up", era="today"), good=0.5, bad=0.3)
+    run(paper.load("made-up", profile="today"), good=0.5, bad=0.3)
     one = model(made_up)
     assert one.profiles == ["now"]
     assert one.fates("now") == {("confirmed", "contradicted"): 1, ("confirmed", "confirmed"): 1}

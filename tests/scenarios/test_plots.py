@@ -83,12 +83,12 @@ def test_shapes_of_equal_look_become_one_path() -> None:
         '<text x="1">a 2.0</text>', "</svg>", ""])
 
 
-@pytest.mark.parametrize(("era", "drawn"), [(paper.OWN, 2), ("today", 0)])
+@pytest.mark.parametrize(("profile", "drawn"), [(paper.OWN, 2), ("today", 0)])
 def test_one_run_gives_a_row_and_its_time_series(
-        made_up: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str,
+        made_up: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str,
         drawn: int) -> None:
     """Both panels of the plot over time use one cell. Other TCP profiles have no such plot."""
-    one = paper.load("made-up", era=era)
+    one = paper.load("made-up", profile=profile)
     store.write(one.results, ())
     cells = {cell.name: cell for cell in one.cells() if cell.round == 1}
     made: list[dict[str, Any]] = []
@@ -133,9 +133,9 @@ def test_plot_over_time_uses_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    (("--era", "today"), "figures over time are of the paper's own era"),
-    (("--claims", "P01"), "no claim needs figures over time"),
-    (("--quick",), "nor has a quick look any"),
+    (("--era", "today"), "plots over time have the paper's own TCP profile"),
+    (("--claims", "P01"), "no claim and no quick look needs"),
+    (("--quick",), "no claim and no quick look"),
 ])
 def test_impossible_plots_over_time_are_refused(
         capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str) -> None:

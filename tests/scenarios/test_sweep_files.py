@@ -82,9 +82,9 @@ def test_quick_look_is_a_part_of_the_whole(name: str) -> None:
         facts_of(cell)
 
 
-@pytest.mark.parametrize(("name", "era"), PROFILES)
-def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, era: str) -> None:
-    one = paper.load(name, era=era)
+@pytest.mark.parametrize(("name", "profile"), PROFILES)
+def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, profile: str) -> None:
+    one = paper.load(name, profile=profile)
     cells = {cell.name: shlex.join(cell.words) for cell in one.cells()}
     made = one.stored()
     assert len({row["cell"] for row in made}) == len(made)
@@ -109,13 +109,13 @@ def by_itself(cell: Cell) -> set[str]:
             for key in one.set}
 
 
-@pytest.mark.parametrize("era", ["own", "today", "bbr"])
-def test_goodput_does_not_exceed_what_crossed_the_link(era: str) -> None:
+@pytest.mark.parametrize("profile", ["own", "today", "bbr"])
+def test_goodput_does_not_exceed_what_crossed_the_link(profile: str) -> None:
     """The tolerance is 2 %, because data behind a lost packet counts after its retransmission.
 
     After a first slow start with many losses, this can be a tenth of all data.
     """
-    for row in paper.load("kantawala2001", era=era).stored():
+    for row in paper.load("kantawala2001", profile=profile).stored():
         summary = row["figures"]["summary"]
         assert summary["goodput_bps"]["mean"] < 1.02 * summary["fair_share_bps"], row["cell"]
 
@@ -125,8 +125,8 @@ def comparisons_of(name: str) -> list[dict[str, Any]]:
             for one in question["comparison"]]
 
 
-@pytest.mark.parametrize(("name", "era"), [(n, e) for n, e in PROFILES if e != paper.OWN])
-def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
+@pytest.mark.parametrize(("name", "profile"), [(n, e) for n, e in PROFILES if e != paper.OWN])
+def test_another_profile_changes_tcp_and_marks_alone(name: str, profile: str) -> None:
     """Its cells equal the paper's own, except for era, cc, ecn, and parameters of a `where`.
 
     It has the cells that claims and comparisons need, with the seeds that all cells have. All
@@ -136,32 +136,33 @@ def test_another_era_changes_tcp_and_marks_alone(name: str, era: str) -> None:
     seeds = paper.load(name).text["seeds"]
     own = {cell.name: cell for cell in paper.load(name).cells()}
     listed = claims.load(paper.PAPERS / name)
-    cells = list(paper.load(name, era=era).cells())
+    cells = list(paper.load(name, profile=profile).cells())
     assert {cell.name for cell in cells} == {
         key for key, c in own.items() if c.round <= seeds
         and (any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)
-             or any(era in one.get("tcp_profiles", ()) and one["experiment"] == c.experiment.name
+             or any(profile in one.get("tcp_profiles", ())
+                    and one["experiment"] == c.experiment.name
                     and one["at"].items() <= c.at.items() for one in comparisons_of(name)))}
     for cell in cells:
         keys = by_itself(cell) ^ by_itself(own[cell.name])
         assert keys <= {"warmup", "duration", "window", "memory"}
-        keys |= {"pacing"} if era == "paced" else {"era", "cc", "ecn"}
+        keys |= {"pacing"} if profile == "paced" else {"era", "cc", "ecn"}
         assert without(cell, *keys) == without(own[cell.name], *keys)
-        if era == "paced":
+        if profile == "paced":
             assert "pacing=on" in cell.words
             assert "pacing=off" in own[cell.name].words
             continue
         assert "era=today" in cell.words
-        assert ("cc=bbr" in cell.words) == (era == "bbr")
-        assert ("ecn=on" in cell.words) == (era == "today")
+        assert ("cc=bbr" in cell.words) == (profile == "bbr")
+        assert ("ecn=on" in cell.words) == (profile == "today")
         marks = any(word.split()[0] in MARK and "ecn" in word.split() for word in cell.words)
         could = any(word.split()[0] in MARK for word in cell.words)
-        assert marks == (could and era == "today" and cell.experiment.name != "theory")
+        assert marks == (could and profile == "today" and cell.experiment.name != "theory")
         facts_of(cell)
 
 
 def test_timestamps_reduce_the_maximum_goodput(made_up: Paper) -> None:
-    (then, *_), (now, *_) = made_up.cells(), paper.load("made-up", era="today").cells()
+    (then, *_), (now, *_) = made_up.cells(), paper.load("made-up", profile="today").cells()
     ratio = facts_of(now).fair_share_bps / facts_of(then).fair_share_bps
     assert ratio == pytest.approx(1448 / 1460)
 
@@ -221,7 +222,7 @@ def test_cells_of_no_claim_can_have_fewer_seeds(made_up: Paper) -> None:
         assert seeds["third", 100] == [1, 2, 3, 4]
         # An ablation of C1, at 200 packets, or none.
         assert len(seeds["third", 200]) == most
-    assert {cell.seed for cell in paper.load("made-up", era="today").cells()} == {1, 2, 3}
+    assert {cell.seed for cell in paper.load("made-up", profile="today").cells()} == {1, 2, 3}
 
 
 def test_parameters_of_some_cells_do_not_affect_others(made_up: Paper) -> None:
@@ -236,7 +237,7 @@ def test_parameters_of_some_cells_do_not_affect_others(made_up: Paper) -> None:
     assert {cell.name for cell in cells if "duration=9" in cell.words} == {
         cell.name for cell in of_one if cell.at["flows"] == 1}
     assert not [cell for cell in cells if "window=32" in cell.words]
-    today = list(paper.load("made-up", era="today").cells())
+    today = list(paper.load("made-up", profile="today").cells())
     assert today
     assert all(("window=32" in cell.words) == (cell.experiment.name == "one") for cell in today)
     # A quick look has its own duration.
