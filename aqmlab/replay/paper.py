@@ -63,17 +63,13 @@ class Where:
 class Experiment:
     """Hold one experiment.
 
-    set: parameters of the scenario
     axes: the values of each parameter that varies
-    disciplines: names in the paper's table
     seeds, first: number of seeds, and the first one
     others: number of seeds for cells that no claim uses
-    flows: whether rows have the goodput of each flow
+    flows, delay: whether rows have the goodput of each flow, and percentiles of one-way delay
     step_s: step of the groups' goodput over time; 0: rows do not have it
-    delay: whether rows have percentiles of one-way delay
     lengths: rows have the share of time in which the queue's length is between these two
     profile: parameters that the TCP profile sets, whatever set and axes say
-    where: parameters of some cells
     search: if given, a bisection selects the values of one more axis
     """
 
@@ -141,7 +137,6 @@ class Cell:
 class Paper:
     """Hold the contents of sweep.toml.
 
-    text: the file, in which `quick` has seeds, parameters and values of axes of a quick look
     absent: disciplines that are not available yet, with the reason
     profile: the TCP profile, OWN or another
     """
@@ -249,11 +244,8 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
 
 def _where(one: Mapping[str, Any], profile: str, profiles: Collection[str],
            quick: Mapping[str, Value]) -> list[Where]:
-    """Return the `where` of an experiment for `profile`, without settings of a quick look.
-
-    profiles: all TCP profiles
-    Raises ValueError if no cell of the experiment can match.
-    """
+    """Return the `where` of an experiment for `profile`, one of `profiles`, without settings of a
+    quick look. Raises ValueError if no cell of the experiment can match."""
     made = []
     for part in one.get("where", ()):
         disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
