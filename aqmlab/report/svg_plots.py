@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures as SVG, written here so that the same figures give the same bytes on any machine."""
+"""Draw plots as SVG: the same numbers give the same bytes on any machine."""
 
 from __future__ import annotations
 
@@ -23,8 +23,12 @@ GREY, INK = "#d9dde2", "#30343a"
 
 @dataclass(frozen=True)
 class Line:
-    """name; x, y and half the interval (0: none) of each point; joined: by a line; marked: each
-    by its mark."""
+    """One discipline's points.
+
+    points: x, y and half the interval (0: none)
+    joined: by a line
+    marked: each by the discipline's mark
+    """
 
     name: str
     points: Sequence[tuple[float, float, float]]
@@ -34,8 +38,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes, of which that of y begins at 0 unless it is logarithmic. at_y: a level to
-    compare with. ValueError: a point that has no place on them."""
+    """One pair of axes. The y axis begins at 0 unless it is logarithmic.
+
+    at_y: a level to compare with
+    Raises ValueError for a point that the axes cannot show.
+    """
 
     title: str
     x_title: str
@@ -172,8 +179,10 @@ def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str
 
 
 def picture(panels: Sequence[Panel], columns: int = 2) -> str:
-    """A file's text: the panels, with one scale for all that have one title of y, and what the
-    lines are."""
+    """Return an SVG document with all panels and a legend.
+
+    Panels with the same title of y have the same scale.
+    """
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
     # Where colours come again, with other marks.
     looks = {name: (COLOURS[i % len(COLOURS)], MARKS[(i + i // len(COLOURS)) % len(MARKS)])
