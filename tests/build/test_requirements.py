@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).resolve().parents[2]
-#: Code that only developers run. Runs, reports and sweeps may use all other Python code.
-DEVELOPERS = ("bench/", "selftests/", "setup.py", "tests/", "tools/")
+#: Code that runs, reports and sweeps do not use. It may need the packages of tests.
+DEVELOPERS = ("bench/", "examples/", "selftests/", "setup.py", "tests/", "tools/")
 
 
 def listed(group: str) -> set[str]:
