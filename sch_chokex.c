@@ -2,24 +2,23 @@
 /*
  * CHOKe, M-CHOKe and A-CHOKe (chokex)
  *
- * RED drops from every flow the same fraction, so a flow that does not slow
- * down keeps whatever share of the link it takes. CHOKe uses the queue itself
- * as a sample of who takes how much: an arrival is compared with packets drawn
- * at random from the queue, and when they are of one flow all of them go. A
- * flow with a fraction f of the queue loses about that fraction of its packets
- * twice, and no state is kept for any flow.
+ * RED drops the same fraction of every flow's packets, so a flow that does not slow
+ * down keeps its share of the link, however large. CHOKe samples the queue to find
+ * such flows. It compares an arrival with packets drawn at random from the queue,
+ * and drops the arrival and every drawn packet of the same flow. A flow with a
+ * fraction f of the queue loses about that fraction of its packets twice. There is
+ * no state per flow.
  *
- * R. Pan, B. Prabhakar, K. Psounis, "CHOKe, a Stateless Active Queue
- * Management Scheme for Approximating Fair Bandwidth Allocation", INFOCOM
- * 2000; the three variants and their settings as in G. F. Ali Ahammed, R. Banu,
- * "Analyzing the Performance of Active Queue Management Algorithms", sections
- * 2.5, 3.3.4 and 4.4.
+ * R. Pan, B. Prabhakar, K. Psounis, "CHOKe, a Stateless Active Queue Management
+ * Scheme for Approximating Fair Bandwidth Allocation", INFOCOM 2000. The three
+ * variants and their settings are from G. F. Ali Ahammed, R. Banu, "Analyzing the
+ * Performance of Active Queue Management Algorithms", sections 2.5, 3.3.4 and 4.4.
  *
- * The rule, for each arrival, avg being RED's average of the queue length:
+ * The rule for each arrival, where avg is RED's average of the queue length:
  *
  *	avg < min:	queue it
  *	else:		draw m candidates from the queue
- *			drop each that is of the arrival's flow
+ *			drop each candidate of the arrival's flow
  *			if there was one: drop the arrival
  *			else avg < max: drop the arrival with RED's probability
  *			else: drop the arrival
@@ -30,29 +29,29 @@
  *
  * The regions divide [min, max) into k equal parts; at and above max, i = k.
  *
- * What the papers leave open, and what is done here:
- *  - The pseudo code of 2.5 queues with RED's probability where the text drops
- *    with it. The text is right.
- *  - Draws are with replacement: each is uniform over the packets that are in
- *    the queue at that moment, so a match is gone before the next draw, and a
- *    packet that did not match may be drawn again. That costs O(m), and with
- *    m much smaller than the queue nearly nothing is drawn twice.
- *  - All m are drawn, also after a match.
- *  - One flow means: the same protocol, addresses of either family in full,
- *    ports, GRE key and VLAN number. A filter that names a class defines the flow
- *    instead. What is compared is a hash of these: <aqm/flow_hash.h>.
- *  - A GSO packet is cut up, each of its packets being an arrival. With
- *    nosplit_gso it is one arrival and one candidate; it counts its segments in
- *    the average and against the limit all the same: queue lengths are in packets
- *    on the wire.
- *  - With ecn, what RED would drop is marked where the packet allows it, also
- *    above max unless harddrop; with nodrop, what cannot be marked is queued.
- *    See <aqm/congestion_signal.h>. A match is always dropped: a flow found by
- *    it did not heed marks.
- *  - With gentle, RED's probability rises from max_p to 1 between max and
- *    twice max. The paper's rule is without.
- *  - A packet that a parent has peeked at, or that the driver handed back, has
- *    left the queue: it is not averaged, not limited and not drawn.
+ * Our decisions where the papers are silent or contradict themselves:
+ *  - The pseudo code of 2.5 queues with RED's probability, where the text drops with
+ *    it. The text is right.
+ *  - Draws are with replacement: each is uniform over the packets in the queue at
+ *    that moment. A matching packet is removed before the next draw; other packets
+ *    may be drawn again. This costs O(m). As m is much smaller than the queue,
+ *    packets are hardly ever drawn twice.
+ *  - All m candidates are drawn, even after a match.
+ *  - A flow has the same protocol, full addresses of either family, ports, GRE key
+ *    and VLAN number. If a filter names a class, the class defines the flow. We
+ *    compare hashes of these fields: <aqm/flow_hash.h>.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
+ *    whole packet is one arrival and one candidate. Its segments count in the
+ *    average and against the limit in both cases, because lengths are in packets on
+ *    the wire.
+ *  - With ecn, packets that RED would drop are marked if they allow it, also above
+ *    max unless harddrop. With nodrop, packets that cannot be marked are queued. See
+ *    <aqm/congestion_signal.h>. A match is always dropped, because a flow that is
+ *    found this way did not respond to marks.
+ *  - With gentle, RED's probability rises from max_p to 1 between max and twice max.
+ *    The paper's rule has no such slope.
+ *  - A packet that a parent has peeked at, or that the driver handed back, has left
+ *    the queue: it does not count in the average or the limit, and is not drawn.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
  *
  * Options, units and defaults: TC_CHOKEX_OPTIONS.
@@ -84,15 +83,15 @@ AQM_STATS_ARE_WHOLE(struct tc_chokex_qdisc_stats, TC_CHOKEX_QDISC_STATS);
 static_assert(sizeof(struct aqm_common_stats) ==
 	      offsetof(struct tc_chokex_qdisc_stats, avg));
 
-#define CHOKEX_DROP_MATCHED	AQM_DROP_OWN	/* arrivals of a candidate's flow */
-#define CHOKEX_DROP_VICTIM	AQM_DROP_OWN_2	/* those candidates */
+#define CHOKEX_DROP_MATCHED	AQM_DROP_OWN	/* the arrival, on a match */
+#define CHOKEX_DROP_VICTIM	AQM_DROP_OWN_2	/* a candidate, on a match */
 
 /**
  * struct chokex_vars - state of the datapath; under the qdisc lock
- * @queue: the packets; a tag is the packet's flow, 0 while nobody has asked
- * @flow_key: of the flows' hashes
- * @flow: of the GSO packet that arrives; 0 while nobody has asked
- * @drawn: candidates so far
+ * @queue: the packets; the tag is the packet's flow hash, 0 until it is computed
+ * @flow_key: key of the flow hash
+ * @flow: flow hash of the arriving GSO packet, 0 until it is computed
+ * @drawn: number of candidates drawn
  */
 struct chokex_vars {
 	struct red_fifo		queue;
@@ -108,13 +107,13 @@ struct chokex_sched_data {
 	struct link_rate		link;
 };
 
-/* Average at which avg reaches @th packets. */
+/* Convert a threshold in packets to the average's format, Q32.32. */
 static u64 chokex_avg_at(u32 th)
 {
 	return (u64)th << 32;
 }
 
-/* Draws for an arrival; avg >= min. */
+/* Return m, the number of draws for an arrival; avg >= min. */
 static u32 chokex_candidates(const struct chokex_params *p, u64 avg)
 {
 	u64 above = avg - chokex_avg_at(p->red.min_th);
@@ -129,12 +128,12 @@ static u32 chokex_candidates(const struct chokex_params *p, u64 avg)
 }
 
 /**
- * chokex_match() - draw candidates and drop those of the arrival's flow
- * @sch: the discipline
- * @flow: the arrival's
- * @to_free: list that takes the dropped packets
+ * chokex_match() - draw candidates and drop each one of the arrival's flow
+ * @sch: the qdisc
+ * @flow: flow hash of the arrival
+ * @to_free: list of packets to free
  *
- * Return: true if there was one.
+ * Return: true if a candidate matched.
  */
 static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 				  struct sk_buff **to_free)
@@ -162,7 +161,7 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 	return match;
 }
 
-/* An arrival, or a segment of one. */
+/* Queue, mark or drop an arrival, or one segment of it. */
 static __always_inline int chokex_arrival(struct sk_buff *skb,
 					  struct Qdisc *sch,
 					  struct sk_buff **to_free,
@@ -204,7 +203,7 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	return NET_XMIT_SUCCESS;
 }
 
-/* A GSO packet or a segment of it, of the flow vars.flow. */
+/* As chokex_arrival(), for a GSO packet or a segment of it; its flow is vars.flow. */
 static int chokex_segment(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free, u32 segments, u32 class)
 {
@@ -256,7 +255,7 @@ static void chokex_reset(struct Qdisc *sch)
 	red_fifo_reset(sch, &q->vars.queue, &q->params.red);
 }
 
-/* A change left no room for a packet. */
+/* Drop a packet that no longer fits after a change. */
 static void chokex_evict(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
@@ -266,10 +265,10 @@ static void chokex_evict(struct Qdisc *sch, struct sk_buff *skb)
 }
 
 /*
- * The papers' min is a third of limit, here 5 packets at least: TCP loses
- * 1.5 / W^2 of its packets to have a window of W, 6 % at 5, and with it whoever
- * shares the queue. Of a limit below 8, five eighths. It is half of a max that
- * was given at most.
+ * min: a third of the limit, as in the papers, but at least 5 packets, or five
+ * eighths of a limit below 8. TCP with a window of W loses 1.5 / W^2 of its
+ * packets, 6 % at W = 5, and all flows in the queue share this loss rate. At most
+ * half of a given max.
  */
 static u32 chokex_min_th(u32 limit, u32 max_th)
 {
@@ -309,7 +308,7 @@ static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
 			      extack);
 }
 
-/* Each of candidates and adaptive takes the other's place. */
+/* candidates and adaptive replace each other. */
 static int chokex_reconcile(struct aqm_given *given,
 			    struct netlink_ext_ack *extack)
 {
@@ -352,7 +351,7 @@ static void chokex_setup(struct Qdisc *sch, struct aqm_given *given,
 	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
 }
 
-/* The queue keeps what it has room for. */
+/* Keep the packets that fit. */
 static void chokex_commit(struct Qdisc *sch, struct aqm_given *given,
 			  struct aqm_memory *m)
 {

@@ -2,22 +2,21 @@
 /*
  * Flow Random Early Drop (FRED)
  *
- * RED drops from every flow the same fraction, whatever it has of the queue: a
- * flow of few packets loses as often as one that fills the queue and does not
- * slow down. FRED knows of each flow that has packets in the queue how many, and
- * how often it had too many: so it spares the small, drops at random from those
- * that have their share or more, and holds to the average those that had too
- * many. It knows nothing of flows that have none: state comes and goes with the
- * packets.
+ * RED drops the same fraction of every flow's packets. A flow with few packets in
+ * the queue loses as often as a flow that fills the queue and does not slow down.
+ * FRED knows how many packets each queued flow has, and how often it had too many
+ * ("strikes"). It spares flows with few packets, drops at random from flows with
+ * their share or more, and limits flows with strikes to the average. A flow's state
+ * exists only while it has packets in the queue.
  *
- * D. Lin, R. Morris, "Dynamics of Random Early Detection", SIGCOMM 1997, as G. F.
- * Ali Ahammed, R. Banu, "Analyzing the Performance of Active Queue Management
- * Algorithms", sections 2.2, 3.3.1 and 4.1, tell it.
+ * D. Lin, R. Morris, "Dynamics of Random Early Detection", SIGCOMM 1997, as
+ * described by G. F. Ali Ahammed, R. Banu, "Analyzing the Performance of Active
+ * Queue Management Algorithms", sections 2.2, 3.3.1 and 4.1.
  *
- * The rule, for an arrival of flow i, avg being the average queue length, qlen_i
- * the packets of i in the queue, and avgcq = max(avg / flows, 1):
+ * The rule for an arrival of flow i, where avg is the average queue length, qlen_i
+ * the number of packets of i in the queue, and avgcq = max(avg / flows, 1):
  *
- *	maxq = min, but 2 from an average of max on		two-packet mode
+ *	maxq = min, but 2 if avg >= max		two-packet mode
  *	qlen_i >= maxq, or
  *	avg >= max and qlen_i > 2 avgcq, or
  *	strike_i > 1 and qlen_i >= avgcq:
@@ -27,45 +26,44 @@
  *	else avg >= max: drop the arrival			unless two-packet mode
  *	else: queue it
  *
- * "Drop" is "mark" with ecn where RED's probability decides, and at max without
- * two-packet mode unless harddrop. Who had too many is dropped from in any case:
- * that is what bounds the queue of a flow that heeds nothing.
- *
  *	avg = avg + w (q - avg)		after each packet queued and each sent
  *	avg = avg (1 - w)^m		after the queue was empty for m ptime
  *
- * An arrival that is dropped is no sample of the average, or a flow that sends
- * more than the link would drive it.
+ * With ecn, an arrival that RED's probability selects is marked instead of dropped.
+ * So is an arrival at avg >= max without two-packet mode, unless harddrop. A strike
+ * always drops, because this bounds the queue of a flow that ignores marks.
  *
- * What the paper leaves open or Ali Ahammed and Banu's listing has otherwise, and
- * what is done here:
- *  - That listing has the second condition without avg >= max and without
- *    qlen_i, RED's fraction upside down and without max_p, returns below min
- *    before it queues, and never counts a flow's packets down. None of that
- *    goes with the text.
- *  - Two-packet mode ("many flow support"): from max on, each flow may have two
- *    packets, and no arrival is dropped for the average's sake; what then has no
- *    room is lost. Without it (notwo_packet) a flow may have min at any average,
- *    and all arrivals are dropped from max on: with more flows than min / minq
- *    that is drop tail, and the shares depend on luck (their figure 6).
- *  - RED's count is of the arrivals that passed since the last one dropped by
- *    chance, those that chance was not asked about included.
- *  - avgcq is of the flows as they are when it is asked for.
- *  - min is a quarter of the limit, or a round trip's packets if these are fewer,
- *    and max twice min. The paper's round trip is the operator's to know: 100 ms
- *    unless given.
- *  - minq is "2 for small buffers, 4 for large ones": large is where a hundred
- *    flows have 4 packets each.
- *  - The weight follows from the link and the limit: <aqm/red_fifo.h> says why.
- *    Two samples a packet make it half of what RED's would be. The paper's is
- *    0.002.
- *  - What one flow is, and that a filter's class may take its place:
- *    <aqm/flow_hash.h>.
- *  - A flow is forgotten with its last packet, strikes and all, as in the paper.
- *    A packet that a parent peeks at is in the queue.
- *  - A GSO packet is cut up, each of its packets being an arrival. With
- *    nosplit_gso it is one arrival, which counts its segments in all lengths, that
- *    of its flow too.
+ * Dropped arrivals are not sampled. Otherwise a flow that sends more than the link
+ * carries would drive the average.
+ *
+ * Our decisions where the paper is silent, or where Ali Ahammed and Banu's listing
+ * differs from the text:
+ *  - Their listing omits avg >= max and qlen_i from the second condition. It has
+ *    RED's fraction upside down and without max_p, returns below min before it
+ *    queues, and never decrements a flow's packets. The text contradicts all of
+ *    this, and we follow the text.
+ *  - In two-packet mode ("many flow support"), each flow may have two packets once
+ *    the average is at max, and no arrival is dropped because of the average.
+ *    Arrivals are then lost only if the queue is full. Without it (notwo_packet) a
+ *    flow may have min packets at any average, and all arrivals are dropped from max
+ *    on. With more than min / minq flows that is drop tail, and the shares depend on
+ *    luck (their figure 6).
+ *  - RED's count includes every arrival that passed since the last drop by chance,
+ *    also arrivals for which no random number was drawn.
+ *  - avgcq uses the present number of flows.
+ *  - min is a quarter of the limit or the packets of one round trip, if these are
+ *    fewer. max is twice min. Only the operator knows the round-trip time; the
+ *    default is 100 ms.
+ *  - minq is "2 for small buffers, 4 for large ones". A buffer is large if it has
+ *    room for 4 packets of each of a hundred flows.
+ *  - The weight is computed from the link and the limit: see <aqm/red_fifo.h>. It is
+ *    half of RED's because there are two samples per packet. The paper has 0.002.
+ *  - <aqm/flow_hash.h> defines a flow. A filter's class can replace it.
+ *  - A flow's state, including its strikes, ends with its last packet, as in the
+ *    paper. A packet that a parent has peeked at is still in the queue.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
+ *    whole packet is one arrival. Its segments count in all lengths, also its
+ *    flow's, in both cases.
  *
  * Options, units and defaults: TC_FRED_OPTIONS.
  */
@@ -80,13 +78,13 @@
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fred.h>
 
-#define FRED_FEW	2U	/* packets of a flow in two-packet mode */
-#define FRED_MANY	100U	/* flows that a large buffer has 4 packets for */
+#define FRED_FEW	2U	/* maxq in two-packet mode, packets */
+#define FRED_MANY	100U	/* a large buffer holds 4 packets of so many flows */
 
-/* Strikes: the flow of the arrival has too many packets in the queue. */
-#define FRED_DROP_MAXQ	AQM_DROP_OWN	/* maxq */
-#define FRED_DROP_TWICE	AQM_DROP_OWN_2	/* more than 2 avgcq from max on */
-#define FRED_DROP_AVGCQ	AQM_DROP_OWN_3	/* avgcq, after two strikes */
+/* The three conditions of a strike. */
+#define FRED_DROP_MAXQ	AQM_DROP_OWN	/* qlen_i >= maxq */
+#define FRED_DROP_TWICE	AQM_DROP_OWN_2	/* avg >= max and qlen_i > 2 avgcq */
+#define FRED_DROP_AVGCQ	AQM_DROP_OWN_3	/* strike_i > 1 and qlen_i >= avgcq */
 
 /*
  * Parameters computed for the datapath, then the options, given or default.
@@ -105,13 +103,13 @@ AQM_STATS_ARE_WHOLE(struct tc_fred_qdisc_stats, TC_FRED_QDISC_STATS);
 
 /**
  * struct fred_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; its segments are the queue's length
+ * @fifo: the packets; held.segments is the queue's length
  * @red: the average, and RED's count
- * @flows: those that have packets in the queue
- * @struck: how many of them have more than one strike
- * @flow_key: of the flows' hashes
- * @number: of the arrival's flow
- * @random: numbers for arrivals
+ * @flows: table of the flows with packets in the queue
+ * @struck: number of flows with more than one strike
+ * @flow_key: key of the flow hash
+ * @number: flow hash of the arrival
+ * @random: generator for the decisions about arrivals
  */
 struct fred_vars {
 	struct plain_fifo	fifo;
@@ -128,7 +126,7 @@ struct fred_vars {
  * @params: parameters in force
  * @vars: state of the datapath
  * @link: the device's speed
- * @filters: those that name flows
+ * @filters: tc filters; their classes replace the flow hash
  */
 struct fred_sched_data {
 	struct fred_params		params;
@@ -138,9 +136,9 @@ struct fred_sched_data {
 };
 
 /**
- * struct fred_cb - what is remembered with a packet
- * @held: what it counts as
- * @flow: the slot of its flow
+ * struct fred_cb - values stored with a queued packet
+ * @held: see struct held_cb
+ * @flow: slot of its flow
  */
 struct fred_cb {
 	struct held_cb	held;
@@ -153,7 +151,7 @@ static struct fred_cb *fred_cb(const struct sk_buff *skb)
 	return container_of(held_cb(skb), struct fred_cb, held);
 }
 
-/* Packets as a queue length, Q32.32. */
+/* Convert a number of packets to Q32.32, the format of the average. */
 static u64 fred_length(u32 packets)
 {
 	return (u64)packets << 32;
@@ -176,7 +174,7 @@ static u32 fred_maxq(const struct fred_params *p, u64 avg)
 							  p->red.min_th;
 }
 
-/* Whether the arrival is a strike against its flow, and by which condition. */
+/* Check for a strike. Return: its condition, or AQM_DROP_NONE. */
 static enum aqm_drop fred_strike(const struct fred_sched_data *q,
 				 const struct active_flow *flow, u64 avgcq)
 {
@@ -191,7 +189,7 @@ static enum aqm_drop fred_strike(const struct fred_sched_data *q,
 	return AQM_DROP_NONE;
 }
 
-/* Drop at random, from flows that have their share: RED's word on the arrival. */
+/* Apply RED to an arrival without a strike. Flows below their share are spared. */
 static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
 					   const struct active_flow *flow,
 					   u64 avgcq)
@@ -215,7 +213,7 @@ static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
 	return gentle_red_said(&p->red, &v->red, drop);
 }
 
-/* The average of the queue as it is; not where it is empty before an arrival. */
+/* Sample the queue. Arrivals at an empty queue use red_queue_arrival() instead. */
 static void fred_sample(struct fred_sched_data *q)
 {
 	struct gentle_red_vars *red = &q->vars.red;
@@ -224,7 +222,7 @@ static void fred_sample(struct fred_sched_data *q)
 				   q->vars.fifo.held.segments);
 }
 
-/* Queue an arrival of the flow in @slot, or of @number, which has none. */
+/* Queue an arrival. If its flow has no @slot yet, add one for the hash @number. */
 static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets,
 		    u32 slot, u32 number)
 {
@@ -241,7 +239,7 @@ static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets,
 	return ret;
 }
 
-/* An arrival, or a segment of one. */
+/* Queue, mark or drop an arrival, or one segment of it. */
 static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free, u32 packets, u32 class)
 {
@@ -264,7 +262,7 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		red_queue_arrival(&p->red, &v->red, 0);
 	avgcq = fred_avgcq(v, v->red.avg);
 
-	/* Never of a flow without packets, so there is a slot to strike. */
+	/* Only a flow with packets gets a strike, so it has a slot. */
 	cause = fred_strike(q, flow, avgcq);
 	if (cause) {
 		v->struck += flow->strikes == 1;
@@ -304,7 +302,7 @@ static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				 &v->fifo.counters, q->params.split_gso, fred_arrival);
 }
 
-/* The first packet has left the queue. */
+/* A packet has left the queue. Update its flow. */
 static void fred_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
@@ -341,7 +339,7 @@ static void fred_reset(struct Qdisc *sch)
 	struct fred_sched_data *q = qdisc_priv(sch);
 	struct fred_vars *v = &q->vars;
 
-	/* Also called after an init that failed. */
+	/* Also called after a failed init. */
 	if (!v->flows.flows)
 		return;
 	plain_fifo_reset(sch, &v->fifo);
@@ -351,8 +349,8 @@ static void fred_reset(struct Qdisc *sch)
 }
 
 /*
- * A quarter of the limit, or a round trip's packets, but two packets; and half of
- * max where that is given.
+ * min: a quarter of the limit or the packets of one round trip, whichever is less,
+ * but at least two packets. At most half of a given max.
  */
 static u32 fred_min_th(const struct fred_params *p)
 {
@@ -379,7 +377,7 @@ static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 	p->min = p->min ?: fred_min_th(p);
 	p->max = p->max ?: min_t(u64, 2ULL * p->min, GENTLE_RED_MAX_TH);
 	p->minq = p->minq ?: p->limit < 4 * FRED_MANY ? 2 : 4;
-	/* Two samples a packet. */
+	/* Two samples per packet. */
 	p->weight = p->weight ?: red_fifo_weight(2 * p->bandwidth, p->avpkt,
 						 2 * p->limit);
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
@@ -402,7 +400,7 @@ static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
-/* A table of as many flows as there can be packets, unless there is one. */
+/* Allocate a table of limit flows, unless the present one has this size. */
 static int fred_alloc(struct Qdisc *sch, struct aqm_given *given,
 		      struct aqm_memory *m, struct netlink_ext_ack *extack)
 {
@@ -433,7 +431,7 @@ static void fred_setup(struct Qdisc *sch, struct aqm_given *given,
 	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
 }
 
-/* Another table: the packets are told their flows' new slots. */
+/* Move the flows to a new table and store their new slots with the packets. */
 static void fred_move(struct Qdisc *sch, struct aqm_memory *m, u32 limit)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
