@@ -2,14 +2,16 @@
 /*
  * Adaptive RED
  *
- * RED's average queue settles at a length that depends on max_p and on the number
- * of flows: near min with few flows, near or above max with many. Adaptive RED
- * moves max_p slowly until the average is about halfway between min and max. It
- * also derives RED's other parameters from the rate of the link.
+ * RED's average queue settles at a length that depends on max_p and on the
+ * number of flows: near min with few flows, near or above max with many.
+ * Adaptive RED moves max_p slowly until the average is about halfway between
+ * min and max. It also derives RED's other parameters from the rate of the
+ * link.
  *
- * S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing the
- * Robustness of RED's Active Queue Management", August 2001. Drops above max as in
- * S. Floyd, "Recommendation on using the gentle variant of RED", 2000.
+ * S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing
+ * the Robustness of RED's Active Queue Management", August 2001. Drops above
+ * max as in S. Floyd, "Recommendation on using the gentle variant of RED",
+ * 2000.
  *
  * The rule, where C is the number of packets that the link sends in a second:
  *
@@ -23,25 +25,25 @@
  *	each arrival: drop it with probability p_b, spread over the arrivals,
  *		0 below min, up to max_p at max, up to 1 at 2 max (gentle), then 1
  *
- * <aqm/gentle_red.h> implements it, with the formulas of avg, p_b and the spacing.
- * With ecn, packets are marked instead of dropped. With harddrop, they are dropped
- * where p_b is 1.
+ * <aqm/gentle_red.h> implements it, with the formulas of avg, p_b and the
+ * spacing. With ecn, packets are marked instead of dropped. With harddrop, they
+ * are dropped where p_b is 1.
  *
  * Our decisions where the paper is silent:
- *  - min is at most a sixth of the limit, because the gentle slope ends at 6 min. A
- *    slope beyond the limit would make the queue drop-tail. This matters below
- *    4.5 Mb/s, where 30 packets take 80 ms, or with a limit below 12 times the
- *    target.
- *  - No timer moves max_p. An arrival makes all the steps that have come due since
- *    the last arrival, each with the current average. In the paper's simulator an
- *    arrival makes one step, however much time has passed.
+ *  - min is at most a sixth of the limit, because the gentle slope ends at 6
+ *    min. A slope beyond the limit would make the queue drop-tail. This matters
+ *    below 4.5 Mb/s, where 30 packets take 80 ms, or with a limit below 12
+ *    times the target.
+ *  - No timer moves max_p. An arrival makes all the steps that have come due
+ *    since the last arrival, each with the current average. In the paper's
+ *    simulator an arrival makes one step, however much time has passed.
  *  - max_p stops at its bounds instead of stepping over them.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
- *  - "target" is the paper's target average delay. The average settles at 2 min,
- *    which is that delay.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
- *    whole packet is one arrival. Its segments count in the queue's length in both
- *    cases, because lengths are in packets on the wire.
+ *  - "target" is the paper's target average delay. The average settles at 2
+ *    min, which is that delay.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
+ *    the whole packet is one arrival. Its segments count in the queue's length
+ *    in both cases, because lengths are in packets on the wire.
  *  - Without adaptive, gentle and wait this is the RED of the earlier papers.
  *
  * Options, units and defaults: TC_ARED_OPTIONS.

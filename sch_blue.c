@@ -2,15 +2,16 @@
 /*
  * BLUE
  *
- * RED infers congestion from the queue's length. The length says little about the
- * number of flows, so untuned RED drops too little with many flows and too much
- * with few. BLUE has no average and no thresholds. It learns one probability from
- * two events: packets lost because the queue is full, and an idle link.
+ * RED infers congestion from the queue's length. The length says little about
+ * the number of flows, so untuned RED drops too little with many flows and too
+ * much with few. BLUE has no average and no thresholds. It learns one
+ * probability from two events: packets lost because the queue is full, and an
+ * idle link.
  *
- * W. Feng, D. D. Kandlur, D. Saha, K. G. Shin, "BLUE: A New Class of Active Queue
- * Management Algorithms", U. Michigan CSE-TR-387-99, April 1999, and "The BLUE
- * Active Queue Management Algorithms", IEEE/ACM Transactions on Networking 10(4),
- * August 2002:
+ * W. Feng, D. D. Kandlur, D. Saha, K. G. Shin, "BLUE: A New Class of Active
+ * Queue Management Algorithms", U. Michigan CSE-TR-387-99, April 1999, and "The
+ * BLUE Active Queue Management Algorithms", IEEE/ACM Transactions on Networking
+ * 10(4), August 2002:
  *
  *	on packet loss (or queue longer than L):
  *		if now - last_update > freeze_time:
@@ -26,25 +27,27 @@
  * dropped anyway while the queue is longer than L.
  *
  * Our decisions where the papers are silent:
- *  - Only an arrival that does not fit counts as a loss. A drop by chance does not.
- *  - The arrival counts towards the queue's length when it is compared with L. L
- *    defaults to the limit, so that only losses count.
- *  - The link is idle from the departure of the last packet until the next packet
- *    is queued. We do not wait for a dequeue of the empty queue: drr, htb and other
- *    parents do not ask a child that they know to be empty. With p_m = 1 no arrival
- *    would ever be queued to make them ask.
- *  - An arrival that does not fit is lost before any random choice. An arrival that
- *    raises p_m is judged by the new p_m.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
- *    whole packet is one arrival. Its segments count in the queue's length in both
- *    cases, because lengths are in packets on the wire.
- *  - The defaults are d1 = 0.0025, d2 = 0.00025 and 100 ms: the best of the BLUE
- *    authors' sets in A. Kantawala, J. Turner, "Efficient Queue Management for TCP
- *    Flows", WUCS-01-22, August 2001. G. F. Ali Ahammed, R. Banu, "Analyzing the
- *    Performance of Active Queue Management Algorithms", use 0.02, 0.002 and 10 ms,
- *    80 times as fast up and down. At 50 Mb/s and 50 ms both sets fill the link with 40
- *    flows and lose 1.5 and 2.0 %. With 6 flows they use 92 and 96 % of it, because
- *    a single step is large where p_m should be near 0.
+ *  - Only an arrival that does not fit counts as a loss. A drop by chance does
+ *    not.
+ *  - The arrival counts towards the queue's length when it is compared with L.
+ *    L defaults to the limit, so that only losses count.
+ *  - The link is idle from the departure of the last packet until the next
+ *    packet is queued. We do not wait for a dequeue of the empty queue: drr,
+ *    htb and other parents do not ask a child that they know to be empty. With
+ *    p_m = 1 no arrival would ever be queued to make them ask.
+ *  - An arrival that does not fit is lost before any random choice. An arrival
+ *    that raises p_m is judged by the new p_m.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
+ *    the whole packet is one arrival. Its segments count in the queue's length
+ *    in both cases, because lengths are in packets on the wire.
+ *  - The defaults are d1 = 0.0025, d2 = 0.00025 and 100 ms: the best of the
+ *    BLUE authors' sets in A. Kantawala, J. Turner, "Efficient Queue Management
+ *    for TCP Flows", WUCS-01-22, August 2001. G. F. Ali Ahammed, R. Banu,
+ *    "Analyzing the Performance of Active Queue Management Algorithms", use
+ *    0.02, 0.002 and 10 ms, 80 times as fast up and down. At 50 Mb/s and 50 ms
+ *    both sets fill the link with 40 flows and lose 1.5 and 2.0 %. With 6 flows
+ *    they use 92 and 96 % of it, because a single step is large where p_m
+ *    should be near 0.
  *
  * Options, units and defaults: TC_BLUE_OPTIONS.
  */

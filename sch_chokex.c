@@ -2,17 +2,18 @@
 /*
  * CHOKe, M-CHOKe and A-CHOKe (chokex)
  *
- * RED drops the same fraction of every flow's packets, so a flow that does not slow
- * down keeps its share of the link, however large. CHOKe samples the queue to find
- * such flows. It compares an arrival with packets drawn at random from the queue,
- * and drops the arrival and every drawn packet of the same flow. A flow with a
- * fraction f of the queue loses about that fraction of its packets twice. There is
- * no state per flow.
+ * RED drops the same fraction of every flow's packets, so a flow that does not
+ * slow down keeps its share of the link, however large. CHOKe samples the queue
+ * to find such flows. It compares an arrival with packets drawn at random from
+ * the queue, and drops the arrival and every drawn packet of the same flow. A
+ * flow with a fraction f of the queue loses about that fraction of its packets
+ * twice. There is no state per flow.
  *
  * R. Pan, B. Prabhakar, K. Psounis, "CHOKe, a Stateless Active Queue Management
  * Scheme for Approximating Fair Bandwidth Allocation", INFOCOM 2000. The three
- * variants and their settings are from G. F. Ali Ahammed, R. Banu, "Analyzing the
- * Performance of Active Queue Management Algorithms", sections 2.5, 3.3.4 and 4.4.
+ * variants and their settings are from G. F. Ali Ahammed, R. Banu, "Analyzing
+ * the Performance of Active Queue Management Algorithms", sections 2.5, 3.3.4
+ * and 4.4.
  *
  * The rule for each arrival, where avg is RED's average of the queue length:
  *
@@ -30,28 +31,29 @@
  * The regions divide [min, max) into k equal parts; at and above max, i = k.
  *
  * Our decisions where the papers are silent or contradict themselves:
- *  - The pseudo code of 2.5 queues with RED's probability, where the text drops with
- *    it. The text is right.
- *  - Draws are with replacement: each is uniform over the packets in the queue at
- *    that moment. A matching packet is removed before the next draw; other packets
- *    may be drawn again. This costs O(m). As m is much smaller than the queue,
- *    packets are hardly ever drawn twice.
+ *  - The pseudo code of 2.5 queues with RED's probability, where the text drops
+ *    with it. The text is right.
+ *  - Draws are with replacement: each is uniform over the packets in the queue
+ *    at that moment. A matching packet is removed before the next draw; other
+ *    packets may be drawn again. This costs O(m). As m is much smaller than the
+ *    queue, packets are hardly ever drawn twice.
  *  - All m candidates are drawn, even after a match.
- *  - A flow has the same protocol, full addresses of either family, ports, GRE key
- *    and VLAN number. If a filter names a class, the class defines the flow. We
- *    compare hashes of these fields: <aqm/flow_hash.h>.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
- *    whole packet is one arrival and one candidate. Its segments count in the
- *    average and against the limit in both cases, because lengths are in packets on
- *    the wire.
- *  - With ecn, packets that RED would drop are marked if they allow it, also above
- *    max unless harddrop. With nodrop, packets that cannot be marked are queued. See
- *    <aqm/congestion_signal.h>. A match is always dropped, because a flow that is
- *    found this way did not respond to marks.
- *  - With gentle, RED's probability rises from max_p to 1 between max and twice max.
- *    The paper's rule has no such slope.
- *  - A packet that a parent has peeked at, or that the driver handed back, has left
- *    the queue: it does not count in the average or the limit, and is not drawn.
+ *  - A flow has the same protocol, full addresses of either family, ports, GRE
+ *    key and VLAN number. If a filter names a class, the class defines the
+ *    flow. We compare hashes of these fields: <aqm/flow_hash.h>.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
+ *    the whole packet is one arrival and one candidate. Its segments count in
+ *    the average and against the limit in both cases, because lengths are in
+ *    packets on the wire.
+ *  - With ecn, packets that RED would drop are marked if they allow it, also
+ *    above max unless harddrop. With nodrop, packets that cannot be marked are
+ *    queued. See <aqm/congestion_signal.h>. A match is always dropped, because
+ *    a flow that is found this way did not respond to marks.
+ *  - With gentle, RED's probability rises from max_p to 1 between max and twice
+ *    max. The paper's rule has no such slope.
+ *  - A packet that a parent has peeked at, or that the driver handed back, has
+ *    left the queue: it does not count in the average or the limit, and is not
+ *    drawn.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
  *
  * Options, units and defaults: TC_CHOKEX_OPTIONS.

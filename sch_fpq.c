@@ -2,17 +2,17 @@
 /*
  * Flow-Proportional Queuing with RED (FPQ-RED)
  *
- * TCP times out if its window is so small that too few packets follow a lost one to
- * reveal the loss. With a buffer of fixed length, many flows have windows of two or
- * three packets, spend seconds in timeouts, and share the link by luck. FPQ lets the
- * queue grow with the number of flows, so that each flow has six packets in it, and
- * sets the loss rate that leads to such windows. Many flows then cost delay, which
- * is the same for all.
+ * TCP times out if its window is so small that too few packets follow a lost
+ * one to reveal the loss. With a buffer of fixed length, many flows have
+ * windows of two or three packets, spend seconds in timeouts, and share the
+ * link by luck. FPQ lets the queue grow with the number of flows, so that each
+ * flow has six packets in it, and sets the loss rate that leads to such
+ * windows. Many flows then cost delay, which is the same for all.
  *
- * R. Morris, "Scalable TCP Congestion Control", Ph.D. thesis, Harvard, 1999 (and
- * INFOCOM 2000, "Scalable TCP congestion control"), as described by K. Wang,
- * "2RegionRED: a Congestion Control Mechanism for the High Speed Internet",
- * MIT-LCS-TR-829, sections 3.3.3 and 6.1.
+ * R. Morris, "Scalable TCP Congestion Control", Ph.D. thesis, Harvard, 1999
+ * (and INFOCOM 2000, "Scalable TCP congestion control"), as described by K.
+ * Wang, "2RegionRED: a Congestion Control Mechanism for the High Speed
+ * Internet", MIT-LCS-TR-829, sections 3.3.3 and 6.1.
  *
  * The rule, where P is the number of packets of one round trip:
  *
@@ -25,30 +25,30 @@
  *	RED with Bmin = 5, Bmax = 2 target, Pmax = loss, w = 1 - exp(-1 / C)
  *
  * <aqm/flow_count.h> counts the flows and states the error, and
- * <aqm/flow_proportional.h> has the two equations. RED is in <aqm/gentle_red.h>.
- * With ecn, packets are marked instead of dropped. With harddrop, they are dropped
- * where RED's probability is 1.
+ * <aqm/flow_proportional.h> has the two equations. RED is in
+ * <aqm/gentle_red.h>. With ecn, packets are marked instead of dropped. With
+ * harddrop, they are dropped where RED's probability is 1.
  *
  * Our decisions where the texts are silent or contradict each other:
  *  - Section 6.1 swaps the values of Bmax and Pmax: a loss rate stands where a
  *    number of packets belongs. Section 3.3.3 has them right.
  *  - N is at least 1. It counts all flows, TCP or not.
- *  - Bits are cleared in order. Hash collisions are not corrected for: of 1000 flows
- *    906 are counted on average.
- *  - Bmax and Pmax are recomputed at the first arrival at least 7.5 ms after the
- *    last time. That is the middle of the 4 to 11 ms of tables 6.6 and 6.9.
- *  - RED is gentle and spaces its drops ("wait"), as in table 6.2. It also has the
- *    fault that 3.3.3 warns of: its probability is Pmax at Bmax, and half of Pmax at
- *    the target. So the queue settles above the target.
- *  - The limit defaults to 80 ms of the link, as for our other qdiscs, because no
- *    default should delay packets longer. If 2 Bmax = 4 target is above the limit,
- *    the rest is drop tail. To get FPQ's delay with many flows, set the limit: the
- *    texts have 10 to 15 P.
+ *  - Bits are cleared in order. Hash collisions are not corrected for: of 1000
+ *    flows 906 are counted on average.
+ *  - Bmax and Pmax are recomputed at the first arrival at least 7.5 ms after
+ *    the last time. That is the middle of the 4 to 11 ms of tables 6.6 and 6.9.
+ *  - RED is gentle and spaces its drops ("wait"), as in table 6.2. It also has
+ *    the fault that 3.3.3 warns of: its probability is Pmax at Bmax, and half
+ *    of Pmax at the target. So the queue settles above the target.
+ *  - The limit defaults to 80 ms of the link, as for our other qdiscs, because
+ *    no default should delay packets longer. If 2 Bmax = 4 target is above the
+ *    limit, the rest is drop tail. To get FPQ's delay with many flows, set the
+ *    limit: the texts have 10 to 15 P.
  *  - <aqm/flow_hash.h> defines a flow.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
- *    whole packet is one arrival. Its segments count in the queue's length in both
- *    cases, because lengths are in packets on the wire.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
+ *    the whole packet is one arrival. Its segments count in the queue's length
+ *    in both cases, because lengths are in packets on the wire.
  *
  * Options, units and defaults: TC_FPQ_OPTIONS.
  */

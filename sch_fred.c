@@ -2,19 +2,20 @@
 /*
  * Flow Random Early Drop (FRED)
  *
- * RED drops the same fraction of every flow's packets. A flow with few packets in
- * the queue loses as often as a flow that fills the queue and does not slow down.
- * FRED knows how many packets each queued flow has, and how often it had too many
- * ("strikes"). It spares flows with few packets, drops at random from flows with
- * their share or more, and limits flows with strikes to the average. A flow's state
- * exists only while it has packets in the queue.
+ * RED drops the same fraction of every flow's packets. A flow with few packets
+ * in the queue loses as often as a flow that fills the queue and does not slow
+ * down. FRED knows how many packets each queued flow has, and how often it had
+ * too many ("strikes"). It spares flows with few packets, drops at random from
+ * flows with their share or more, and limits flows with strikes to the average.
+ * A flow's state exists only while it has packets in the queue.
  *
  * D. Lin, R. Morris, "Dynamics of Random Early Detection", SIGCOMM 1997, as
  * described by G. F. Ali Ahammed, R. Banu, "Analyzing the Performance of Active
  * Queue Management Algorithms", sections 2.2, 3.3.1 and 4.1.
  *
- * The rule for an arrival of flow i, where avg is the average queue length, qlen_i
- * the number of packets of i in the queue, and avgcq = max(avg / flows, 1):
+ * The rule for an arrival of flow i, where avg is the average queue length,
+ * qlen_i the number of packets of i in the queue, and avgcq = max(avg / flows,
+ * 1):
  *
  *	maxq = min, but 2 if avg >= max		two-packet mode
  *	qlen_i >= maxq, or
@@ -29,41 +30,43 @@
  *	avg = avg + w (q - avg)		after each packet queued and each sent
  *	avg = avg (1 - w)^m		after the queue was empty for m ptime
  *
- * With ecn, an arrival that RED's probability selects is marked instead of dropped.
- * So is an arrival at avg >= max without two-packet mode, unless harddrop. A strike
- * always drops, because this bounds the queue of a flow that ignores marks.
+ * With ecn, an arrival that RED's probability selects is marked instead of
+ * dropped. So is an arrival at avg >= max without two-packet mode, unless
+ * harddrop. A strike always drops, because this bounds the queue of a flow that
+ * ignores marks.
  *
- * Dropped arrivals are not sampled. Otherwise a flow that sends more than the link
- * carries would drive the average.
+ * Dropped arrivals are not sampled. Otherwise a flow that sends more than the
+ * link carries would drive the average.
  *
- * Our decisions where the paper is silent, or where Ali Ahammed and Banu's listing
- * differs from the text:
- *  - Their listing omits avg >= max and qlen_i from the second condition. It has
- *    RED's fraction upside down and without max_p, returns below min before it
- *    queues, and never decrements a flow's packets. The text contradicts all of
- *    this, and we follow the text.
- *  - In two-packet mode ("many flow support"), each flow may have two packets once
- *    the average is at max, and no arrival is dropped because of the average.
- *    Arrivals are then lost only if the queue is full. Without it (notwo_packet) a
- *    flow may have min packets at any average, and all arrivals are dropped from max
- *    on. With more than min / minq flows that is drop tail, and the shares depend on
- *    luck (their figure 6).
- *  - RED's count includes every arrival that passed since the last drop by chance,
- *    also arrivals for which no random number was drawn.
+ * Our decisions where the paper is silent, or where Ali Ahammed and Banu's
+ * listing differs from the text:
+ *  - Their listing omits avg >= max and qlen_i from the second condition. It
+ *    has RED's fraction upside down and without max_p, returns below min before
+ *    it queues, and never decrements a flow's packets. The text contradicts all
+ *    of this, and we follow the text.
+ *  - In two-packet mode ("many flow support"), each flow may have two packets
+ *    once the average is at max, and no arrival is dropped because of the
+ *    average. Arrivals are then lost only if the queue is full. Without it
+ *    (notwo_packet) a flow may have min packets at any average, and all
+ *    arrivals are dropped from max on. With more than min / minq flows that is
+ *    drop tail, and the shares depend on luck (their figure 6).
+ *  - RED's count includes every arrival that passed since the last drop by
+ *    chance, also arrivals for which no random number was drawn.
  *  - avgcq uses the present number of flows.
- *  - min is a quarter of the limit or the packets of one round trip, if these are
- *    fewer. max is twice min. Only the operator knows the round-trip time; the
- *    default is 100 ms.
- *  - minq is "2 for small buffers, 4 for large ones". A buffer is large if it has
- *    room for 4 packets of each of a hundred flows.
- *  - The weight is computed from the link and the limit: see <aqm/red_fifo.h>. It is
- *    half of RED's because there are two samples per packet. The paper has 0.002.
+ *  - min is a quarter of the limit or the packets of one round trip, if these
+ *    are fewer. max is twice min. Only the operator knows the round-trip time;
+ *    the default is 100 ms.
+ *  - minq is "2 for small buffers, 4 for large ones". A buffer is large if it
+ *    has room for 4 packets of each of a hundred flows.
+ *  - The weight is computed from the link and the limit: see <aqm/red_fifo.h>.
+ *    It is half of RED's because there are two samples per packet. The paper
+ *    has 0.002.
  *  - <aqm/flow_hash.h> defines a flow. A filter's class can replace it.
- *  - A flow's state, including its strikes, ends with its last packet, as in the
- *    paper. A packet that a parent has peeked at is still in the queue.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso the
- *    whole packet is one arrival. Its segments count in all lengths, also its
- *    flow's, in both cases.
+ *  - A flow's state, including its strikes, ends with its last packet, as in
+ *    the paper. A packet that a parent has peeked at is still in the queue.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
+ *    the whole packet is one arrival. Its segments count in all lengths, also
+ *    its flow's, in both cases.
  *
  * Options, units and defaults: TC_FRED_OPTIONS.
  */
