@@ -2,19 +2,20 @@
 /*
  * 2RegionRED
  *
- * The buffer that keeps a link busy shrinks as flows are added, while the drop
- * rate that holds them there grows with their square: a drop rate that is a
- * function of the queue's length, as RED's is, gets one of the two wrong.
- * 2RegionRED has thresholds where the theory of TCP's sawtooth puts them. Few
- * flows (below one drop per round trip) get one drop as the queue passes the
- * first; for many, a controller finds the drop rate at which the queue stands
- * still.
+ * As flows are added, the buffer that keeps a link busy becomes smaller, but
+ * the drop rate that holds the flows at that buffer grows with the square of
+ * their number. A drop rate that is a function of the queue's length, as RED's
+ * is, gets one of the two wrong. 2RegionRED derives its thresholds from the
+ * theory of TCP's sawtooth. With few flows (below one drop per round trip), it
+ * drops one packet when the queue passes the first threshold. With many, a
+ * controller searches for the drop rate that keeps the queue constant.
  *
  * K. Wang, "2RegionRED: a Congestion Control Mechanism for the High Speed
  * Internet", MIT-LCS-TR-829, December 2001, chapters 4 to 6.
  *
- * With DB the packets of one round trip, N the flows and q the persistent queue
- * (<aqm/persistent_queue.h>), section 4.3, in <aqm/two_region.h>:
+ * DB is the number of packets of one round trip, N the number of flows and q
+ * the persistent queue (<aqm/persistent_queue.h>). Section 4.3, in
+ * <aqm/two_region.h>:
  *
  *	W(N) = 2 DB / (3 N - 1)			(4.3)	window after a drop
  *	N_1DPR = sqrt(2/3 DB)			(4.10)	1 drop per round trip
@@ -26,7 +27,7 @@
  *	III	q < Bmax	drop one packet in PPD
  *	IV	else		drop 1 in 10; gentle: 0.1 to 1 from Bmax to 2 Bmax
  *
- * PPD is DB when q crosses Bflat, and then every 0.96 to 1.44 round trips
+ * PPD is DB when q crosses Bflat. It is updated every 0.96 to 1.44 round trips
  * (figure 4-7), within 10 and DB:
  *
  *	PPDeff = (PPD + PPDold) / 2
@@ -35,50 +36,52 @@
  *	DPR = (DB + q_old) / PPDeff + (q - q_old) / W + extra
  *	PPD = (DB + q_old) / DPR
  *
- * "Drop" is "mark" with ecn, except where harddrop says otherwise.
+ * With ecn, packets are marked instead of dropped, except where harddrop
+ * applies.
  *
- * Where this departs from the thesis, or decides what it leaves open:
+ * Deviations from the thesis, and our decisions where it is silent:
  *  - A draining queue can make DPR negative. As printed, PPD is then negative
- *    and the bound makes it 10: one drop in ten, at the very time the queue
- *    drains. Here a DPR of 0 or less makes PPD DB. "literal" is as printed.
- *  - target and Bmax are SIM 2's (table 6.4): Bflat + 100, which is 1.35 N_1DPR
- *    more, and DB. Section 4.3.2 has Bflat as the target, table 6.7 DB / 2 as
- *    Bmax; both at once, which the thesis never ran, oscillates:
- *    docs/2regionred-target.md. The limit is 1.5 DB (table 6.7). But Bmax is
- *    never less than 2 target nor the limit less than 1.5 Bmax, or few flows
- *    would leave III and IV no room.
- *  - With no threshold given, the limit is no more than what the link carries in
- *    100 ms (table 6.4: DB), or memory_limit holds; Bmax is 7/8 of it then, so
- *    that IV can be reached, and where that is not above the other thresholds
- *    they are 1/4, 3/8 and 1/2 of it at most.
- *  - DB is 10 packets at least; on a device so fast that it is more than 2^23, it
- *    counts as that.
- *  - flows is 10, but on a slow link as few as N_1DPR: more would break
- *    condition (a) of 4.3.1. For (b), protection against idle periods, the
- *    thesis has no rule, and neither has this.
- *  - II: the silence goes on while q dips below Bmin, where 4.3.1 and 5.2.2 can
- *    also be read as a drop each time that q crosses it. It ends with q above
- *    Bflat, and begins anew as q comes back from there: High-N's last drops
- *    have yet to show.
- *  - III: the n-th arrival since the last drop is dropped, n uniform between
- *    2/3 and 4/3 PPD: the shape of "wait" in the thesis's simulator, whose n is
- *    between PPD and 2 PPD, with PPD as its mean, which is what it is called.
- *    n follows PPD when that changes.
- *  - W starts as sqrt(2/3 DB). It survives an excursion below Bflat of up to
- *    10 round trips, its own memory, counted from the last packet that came
- *    before it; PPD is reset each time (section 6.3.1).
- *  - The controller goes on in IV, though its PPD is not applied there. What
- *    came due while no packet came is done once, at the next packet.
+ *    and its lower bound makes it 10: one drop in ten, just while the queue
+ *    drains. We set PPD to DB if DPR is 0 or less. "literal" is the rule as
+ *    printed.
+ *  - target and Bmax are SIM 2's (table 6.4): Bflat + 100, which is Bflat +
+ *    1.35 N_1DPR, and DB. Section 4.3.2 has Bflat as the target, and table 6.7
+ *    has DB / 2 as Bmax. The thesis never ran both together; the queue then
+ *    oscillates: docs/2regionred-target.md. The limit is 1.5 DB (table 6.7).
+ *    But Bmax is at least 2 target and the limit at least 1.5 Bmax. Otherwise
+ *    few flows would leave no room for phases III and IV.
+ *  - Without given thresholds, the limit is at most 100 ms of the link (table
+ *    6.4: DB) and at most as many packets as memory_limit holds. If this bound
+ *    applies, Bmax is 7/8 of the limit, so that phase IV can be reached. If
+ *    Bmax is then not above the other thresholds, they are at most 1/4, 3/8 and
+ *    1/2 of the limit.
+ *  - DB is at least 10 packets, and at most 2^23 on very fast devices.
+ *  - flows is 10, or N_1DPR if that is less, as on a slow link. More would
+ *    violate condition (a) of 4.3.1. For (b), protection against idle periods,
+ *    the thesis has no rule and we add none.
+ *  - Phase II: the silence continues if q falls below Bmin. Sections 4.3.1 and
+ *    5.2.2 can also be read as one drop each time q crosses it. The silence
+ *    ends when q is above Bflat, and starts again when q falls back, because
+ *    the last drops above Bflat have not taken effect yet.
+ *  - Phase III: the n-th arrival since the last drop is dropped, with n uniform
+ *    between 2/3 and 4/3 PPD. This has the shape of "wait" in the thesis's
+ *    simulator, whose n is between PPD and 2 PPD, but its mean is PPD, as the
+ *    name packets per drop says. n follows changes of PPD.
+ *  - W starts as sqrt(2/3 DB). It survives if q is below Bflat for up to 10
+ *    round trips, which is W's own memory. The time counts from the last packet
+ *    that arrived before. PPD is reset each time (section 6.3.1).
+ *  - In phase IV the controller continues, but its PPD is not used. If updates
+ *    come due while no packet arrives, one update is made at the next packet.
  *  - A packet that finds the buffer full is dropped, and counts as an arrival.
  *
- * Packets are those of the wire, as in the thesis, whatever their size: a GSO
- * packet counts as all its segments against the limit, in q, in the averages and
- * in PPD. Unless nosplit_gso leaves it whole it is split, and each segment is an
- * arrival of its own. Whole, it is dropped or marked so, and what is left of it
- * then counts towards the next drop.
+ * Packets are counted as on the wire, whatever their size, as in the thesis. A
+ * GSO packet counts all its segments against the limit, in q, in the averages
+ * and in PPD. It is split, and each segment is an arrival. With nosplit_gso it
+ * is dropped or marked as a whole, and the rest of its segments count towards
+ * the next drop.
  *
- * Parameters, their units and ranges: TC_2REGIONRED_OPTIONS. The thresholds are
- * held to bmin < bflat <= target < bmax.
+ * Parameters, their units and ranges: TC_2REGIONRED_OPTIONS. The options must
+ * satisfy bmin < bflat <= target < bmax.
  */
 
 #include <linux/module.h>
@@ -115,11 +118,11 @@ AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
  * struct tworr_vars - state of the datapath; under the qdisc lock
  * @estimator: parameters of the estimator
  * @persistent: its state
- * @fill: lets a cache line begin with control.last
+ * @fill: padding, so that control.last starts a cache line
  * @control: phases and controller
- * @steady_until: until then arrivals are counted and change neither the estimate
- *	nor the phase, ns; 0: unknown
- * @queue: the packets; what it holds, in segments, is the thesis's q
+ * @steady_until: until this time arrivals cannot change the estimate or the
+ *	phase, ns; 0: unknown
+ * @queue: the packets; held.segments is the thesis's queue length
  * @counted: counters of phases and controller
  */
 struct tworr_vars {
@@ -136,12 +139,11 @@ struct tworr_vars {
  * struct tworr_sched_data - a discipline
  * @params: parameters in force
  * @vars: state of the datapath
- * @stats: counters; what is no counter, or is counted in @vars, is filled in for a
- *	dump only
+ * @stats: counters of marks by phase; tworr_stats() fills in the other members
  * @link: the device's speed
  *
- * A packet that nothing is decided about writes one cache line, from @vars.control.last
- * to @vars.queue.delay.wait, and reads of another one, when it leaves.
+ * Most packets need no decision. They write one cache line, from
+ * @vars.control.last to @vars.queue.delay.wait, and read another one on departure.
  */
 struct tworr_sched_data {
 	struct tworr_vars	vars;
@@ -166,13 +168,13 @@ TWORR_TOGETHER(vars.control.last, vars.queue.delay.wait);
 TWORR_TOGETHER(vars.estimator.estimator, vars.persistent.lowest);
 #endif
 
-/* The cause of a drop in each phase. */
+/* Return the cause of a drop in @phase. */
 static enum aqm_drop tworr_drop(enum two_region_phase phase)
 {
 	return AQM_DROP_OWN + phase - TWO_REGION_LOW;
 }
 
-/* Signal to the sender. Return: false if the packet must be dropped for that. */
+/* Signal congestion to the sender. Return: false if the packet must be dropped. */
 static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 				  enum two_region_phase phase)
 {
@@ -196,7 +198,7 @@ static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	}
 }
 
-/* The estimate and the phase may change with this arrival. */
+/* Update the estimate and the phase. */
 static noinline void tworr_update(struct Qdisc *sch, u32 packets, u64 now)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
@@ -212,7 +214,7 @@ static noinline void tworr_update(struct Qdisc *sch, u32 packets, u64 now)
 			      v->control.look_at);
 }
 
-/* One packet, or segment. */
+/* Queue, mark or drop a packet, or one segment of it. */
 static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 					     struct Qdisc *sch,
 					     struct sk_buff **to_free,
@@ -250,7 +252,7 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				 tworr_enqueue_one);
 }
 
-/* The first packet has left the queue, and the estimator is to know it. */
+/* A packet has left the queue. Update the estimator. */
 static void tworr_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
@@ -288,7 +290,7 @@ static void tworr_reset(struct Qdisc *sch)
 	q->vars.steady_until = 0;
 }
 
-/* Set the thresholds that were not given: from DB. */
+/* Compute the thresholds that were not given from DB. */
 static void tworr_thresholds(struct tworr_params *p)
 {
 	u32 most = two_region_most(p->bandwidth, p->avpkt, p->memory_limit);
@@ -312,7 +314,7 @@ static void tworr_thresholds(struct tworr_params *p)
 	}
 }
 
-/* What is legal but will not do what the thesis says. */
+/* Warn about options that are allowed, but disable part of the thesis's rule. */
 static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 		       struct netlink_ext_ack *extack)
 {
@@ -321,7 +323,7 @@ static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 
 	if (p->memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
 		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
-	/* q is below the limit while a packet that can be signalled comes. */
+	/* q is below the limit when an arrival fits. */
 	else if (p->limit <= r->bmin)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: no phase but I is reached");
 	else if (p->limit <= r->bflat)

@@ -2,20 +2,22 @@
 /*
  * Class-Based Thresholds (CBT)
  *
- * RED drops from every flow the same fraction, so unresponsive traffic takes
- * the link from TCP; schemes that punish it hurt the multimedia that cannot
- * respond and is modest all the same. CBT shares one FIFO out between three
- * kinds of traffic, by limiting how many packets of each are in it: where all
- * kinds wait, each gets that part of the link that it has of the queue. There
- * is no scheduler and no state per flow.
+ * RED drops the same fraction of every flow's packets, so unresponsive traffic
+ * takes the link from TCP. Schemes that punish it also hurt multimedia, which
+ * cannot respond even if it needs little. CBT divides one FIFO between three
+ * classes of traffic by limiting the number of packets of each class in the
+ * queue. While all classes have packets waiting, each class gets the same
+ * fraction of the link as it has of the queue. There is no scheduler and no
+ * state per flow.
  *
  * M. Parris, K. Jeffay, F. D. Smith, "Lightweight Active Router-Queue
- * Management for Multimedia Networking", MMCN 1999. Its section 3, the design,
- * was not at hand; the rule is put together from its abstract and sections 1
- * and 2, which define RED with random drops, and from how others describe CBT.
+ * Management for Multimedia Networking", MMCN 1999. We did not have its section
+ * 3, the design. The rule comes from its abstract, from sections 1 and 2, which
+ * define RED with random drops, and from descriptions of CBT by others.
  *
- * The rule, for an arrival of class i, n_i being the packets of that class in
- * the queue and avg_i their average over the arrivals of the class:
+ * The rule for an arrival of class i, where n_i is the number of packets of
+ * that class in the queue, and avg_i their average over the arrivals of the
+ * class:
  *
  *	avg_i += w (n_i - avg_i)
  *	tagged, other: if avg_i > threshold_i: drop the arrival
@@ -24,58 +26,63 @@
  *	RED below min: queue; between min and max: drop by chance;
  *	above max, or queue full: drop one of the queue and the arrival, at random
  *
- * The share law. In a FIFO in which every class waits, a class gets the part of
- * the link that its bytes have of the queue. For rate C, latency L, shares b_i
- * and mean packet sizes P_i the thresholds are
+ * The share law. In a FIFO in which every class has packets waiting, the
+ * fraction of the link that a class gets is the fraction of the queue's bytes
+ * that it has. For rate C, latency L, shares b_i and mean packet sizes P_i the
+ * thresholds are
  *
  *	Q_i = b_i C L / P_i packets,	sum Q_i P_i <= C L	<aqm/share_law.h>
  *
- * TCP: RED holds the average between min and max; so that it has Q_TCP, min is
- * 0.9 and max 1.1 of it. With red all: of the sum of the Q_i.
+ * RED holds TCP's average between min and max. To make it Q_TCP, min is 0.9
+ * Q_TCP and max 1.1 Q_TCP. With red all, both are computed from the sum of the
+ * Q_i.
  *
- * A class that has few packets in the queue leaves the link to the others:
- * lending needs no rule, it follows from the FIFO.
+ * A class with few packets in the queue leaves its part of the link to the
+ * others. This needs no rule, because the queue is a FIFO.
  *
- * Decisions where the text at hand is silent:
- *  - TCP stands for what responds to losses: TCP, SCTP, DCCP. UDP, UDP-Lite and
- *    all other IP protocols are tagged or other. Packets that are not IP (ARP)
- *    go with TCP. A tunnel counts by its outer header.
- *  - UDP is tagged by its DSCP or its firewall mark; TCP is not. A filter that
- *    names class 1, 2 or 3 (TCP, tagged, other) decides for any packet.
- *  - The average of a class that has no packet in the queue decays as RED's
- *    does while the queue is empty, by one sample per transmission time of a
- *    mean packet of the class.
- *  - A class's threshold is not marked at: it is what bounds traffic that may
- *    not respond. ecn marks where RED would drop by chance and, unless
- *    harddrop, above max; nodrop queues there what cannot be marked.
- *  - The whole queue's average is kept where RED decides by it. Where it does not,
- *    what is shown is the sum of the classes', from which it begins when "red
- *    all" is switched on.
- *  - The weight of RED's averages remembers three full queues, 1 s at most:
- *    red_fifo_weight() says why. The paper's 1/512 remembers nine of 60 packets,
- *    among hundreds of flows. That of the other two is not in the text. A class
- *    that sends blindly is switched on and off by its own average; with 1/512 its
- *    packets in the queue swing between none and twice the threshold, with 1/4 by
- *    a few packets.
- *  - The victim of a forced drop. Section 2.1's is any packet of the queue or
- *    the arrival; section 1 guarantees a rate to tagged traffic "independent of
- *    the level of TCP traffic". Both cannot be had: a TCP arrival above max that
- *    ousts a packet of another class takes that class's place, and TCP that does
- *    not heed losses, or so many flows that each is down to a packet or two,
- *    fills the queue. Measured, TCP offering 1.5 times the link and a share of
- *    1/3 each: tagged gets 0.20 of the link with random victims, 0.31 where the
- *    arrival is dropped. So that is the default, and "victim random" the paper's
- *    RED. Where TCP heeds losses both hold the shares within 8 % (tc-cbt(8)).
- *  - Thresholds from the default latency are at least cbt_least[] packets: the
- *    law would give a class less than one on slow links. A latency that was given
- *    is taken at its word.
- *  - A GSO packet is cut up, each of its packets being an arrival. With
- *    nosplit_gso it is one arrival, and one victim; where a full queue needs more
- *    room than its victim had, another one goes. It counts its segments in
- *    averages, thresholds and limit all the same: lengths are in packets on the
- *    wire.
+ * Our decisions where the text that we have is silent:
+ *  - The class TCP contains the protocols that respond to losses: TCP, SCTP and
+ *    DCCP. UDP, UDP-Lite and all other IP protocols are tagged or other.
+ *    Packets that are not IP (ARP) go with TCP. A tunnel counts by its outer
+ *    header.
+ *  - UDP is tagged by its DSCP or its firewall mark; TCP never is. A filter
+ *    that names class 1, 2 or 3 (TCP, tagged, other) takes precedence for any
+ *    packet.
+ *  - While a class has no packet in the queue, its average decays like RED's
+ *    average of an empty queue: by one sample per transmission time of a mean
+ *    packet of the class.
+ *  - Arrivals above a class's threshold are dropped, not marked, because the
+ *    threshold bounds traffic that may not respond. ecn marks where RED would
+ *    drop by chance and, unless harddrop, above max. There nodrop queues
+ *    packets that cannot be marked.
+ *  - The whole queue's average is kept only with red all. With red tcp, dumps
+ *    show the sum of the classes' averages. The average starts from this sum
+ *    when "red all" is switched on.
+ *  - The weight of RED's averages remembers three full queues, but at most 1 s.
+ *    See red_fifo_weight() for the reason. The paper's 1/512 remembers nine
+ *    queues of 60 packets, among hundreds of flows. Our text has no weight for
+ *    the other two classes. A class that sends blindly is switched on and off
+ *    by its own average. With 1/512, its packets in the queue vary between none
+ *    and twice the threshold. With 1/4, they vary by a few packets.
+ *  - The victim of a forced drop. In section 2.1 it is any packet of the queue
+ *    or the arrival. Section 1 guarantees a rate to tagged traffic "independent
+ *    of the level of TCP traffic". These contradict each other. If a TCP
+ *    arrival above max evicts a packet of another class, it takes that packet's
+ *    place. TCP that ignores losses then fills the queue, and so do so many TCP
+ *    flows that each has a window of one or two packets. We measured TCP that
+ *    offers 1.5 times the link, with shares of 1/3 each: tagged gets 0.20 of
+ *    the link with random victims, and 0.31 if the arrival is dropped. So the
+ *    default drops the arrival, and "victim random" is the paper's RED. If TCP
+ *    responds to losses, both keep the shares within 8 % (tc-cbt(8)).
+ *  - With the default latency a threshold is at least cbt_least[] packets. On
+ *    slow links the share law would give less than one packet. A given latency
+ *    is used as it is.
+ *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
+ *    the whole packet is one arrival and one victim; further victims are drawn
+ *    until the arrival fits. Its segments count in the averages, thresholds and
+ *    limit in both cases, because lengths are in packets on the wire.
  *  - A packet that a parent has peeked at, or that the driver handed back, has
- *    left the queue: it is not counted for its class and cannot be a victim.
+ *    left the queue: it does not count for its class and cannot be a victim.
  *
  * Options, units and defaults: TC_CBT_OPTIONS.
  */
@@ -89,15 +96,15 @@
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_cbt.h>
 
-#define CBT_LATENCY	40000U	/* us: twice as many full packets take 95 ms */
+#define CBT_LATENCY	40000U	/* us; twice as many full packets take 95 ms */
 
 static_assert(CBT_UNIT == SHARE_LAW_UNIT);
 
 /*
- * Packets that a class may have at least, with the default latency: together as
- * many full ones as 1 Mb/s sends in 100 ms. With one that is being sent, 3 are
- * the 4 that TCP needs to see a loss by its duplicates; and what a call of 50
- * packets a second has in a queue of 60 ms.
+ * Minimum thresholds with the default latency, in packets. Their sum is 100 ms of
+ * full packets at 1 Mb/s. Three packets and one in transmission are the four that
+ * TCP needs to detect a loss by duplicate ACKs. Three packets are also 60 ms of a
+ * call with 50 packets per second.
  */
 static const u32 cbt_least[CBT_CLASSES] = {
 	[CBT_TCP] = 3, [CBT_TAGGED] = 2, [CBT_OTHER] = 3,
@@ -110,10 +117,11 @@ static const u32 cbt_least[CBT_CLASSES] = {
 struct cbt_params {
 	struct aqm_given		given;
 	struct congestion_policy	signal;
-	bool				red_all;	/* all face RED */
+	bool				red_all;	/* RED applies to all classes */
 	/*
 	 * For the whole queue and each class: weight and ptime of its average, and
-	 * its threshold, 1/256 packet, as max_th. The rest of RED where it acts.
+	 * its threshold in 1/256 packet as max_th. The other members are used only
+	 * where RED applies.
 	 */
 	struct gentle_red_params	avg[CBT_CLASSES];
 
@@ -127,19 +135,18 @@ static_assert(sizeof(struct aqm_common_stats) ==
 	      offsetof(struct tc_cbt_qdisc_stats, avg));
 
 /**
- * struct cbt_class - what is in the queue of a class, and what came and left; an
- *	arrival that is queued needs one cache line of it
+ * struct cbt_class - a class; queueing an arrival uses one cache line of it
  * @red: its average
- * @segments: its packets, as they will be on the wire
- * @qlen: its packets
- * @backlog: their bytes
+ * @segments: packets in the queue, counted as on the wire
+ * @qlen: packets in the queue
+ * @backlog: bytes in the queue
  * @arrivals: packets that arrived
- * @sent: packets and bytes that left
- * @drops: packets lost
- * @threshold_drop: above the threshold
- * @early_drop: by chance
- * @marked: marked
- * @random_drop: as the victim of a forced drop
+ * @sent: packets and bytes that were sent
+ * @drops: packets that were dropped
+ * @threshold_drop: packets dropped above the threshold
+ * @early_drop: packets dropped by chance
+ * @marked: packets that were marked
+ * @random_drop: packets dropped as the victim of a forced drop
  */
 struct cbt_class {
 	struct gentle_red_vars		red;
@@ -157,9 +164,9 @@ struct cbt_class {
 
 /**
  * struct cbt_vars - state of the datapath; under the qdisc lock
- * @queue: the packets; a tag is the packet's class
- * @victims: forced drops that took a packet out of the queue
- * @cls: its parts, by class; CBT_ALL is not used
+ * @queue: the packets; the tag is the packet's class
+ * @victims: number of forced drops that evicted a queued packet
+ * @cls: the classes; CBT_ALL is not used
  */
 struct cbt_vars {
 	struct red_fifo		queue;
@@ -176,7 +183,7 @@ struct cbt_sched_data {
 	struct link_rate	link;
 };
 
-/* The class of a packet that no filter decided. */
+/* Return the class of a packet for which no filter names a class. */
 static inline u32 cbt_classify(const struct cbt_params *p,
 			       const struct sk_buff *skb)
 {
@@ -196,7 +203,7 @@ static inline u32 cbt_classify(const struct cbt_params *p,
 	return p->dscp & BIT_ULL(ip.dscp) ? CBT_TAGGED : CBT_OTHER;
 }
 
-/* Add an arrival of @segments, for which there is room. */
+/* Queue an arrival that fits. */
 static __always_inline void cbt_add(struct Qdisc *sch, struct sk_buff *skb,
 				    u32 class, u32 segments)
 {
@@ -209,13 +216,13 @@ static __always_inline void cbt_add(struct Qdisc *sch, struct sk_buff *skb,
 	cl->backlog += qdisc_pkt_len(skb);
 }
 
-/* The class of a packet in the queue. */
+/* Return the class of a queued packet. */
 static inline u32 cbt_class_in(const struct sk_buff *skb)
 {
 	return red_fifo_cb(skb)->tag;
 }
 
-/* Take out a packet, which is of @class. */
+/* Take a packet of @class out of the queue. */
 static __always_inline void cbt_take(struct Qdisc *sch, struct sk_buff *skb,
 				     u32 class)
 {
@@ -229,7 +236,7 @@ static __always_inline void cbt_take(struct Qdisc *sch, struct sk_buff *skb,
 	red_queue_taken(&cl->red, cl->qlen);
 }
 
-/* Count a packet of @class that is lost, taken out or never added. */
+/* Count a drop: an arrival of @class, or a packet that was taken out. */
 static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
 		     enum aqm_drop cause)
 {
@@ -248,13 +255,13 @@ static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	return NET_XMIT_CN;
 }
 
-/* RED's state of a class, or of all. */
+/* Return RED's state for a class, or for the whole queue. */
 static inline struct gentle_red_vars *cbt_red_of(struct cbt_vars *v, u32 class)
 {
 	return class == CBT_ALL ? &v->queue.red : &v->cls[class].red;
 }
 
-/* RED on the average that TCP, or with red all everything, faces. */
+/* Apply RED: to TCP's average, or with red all to the whole queue's. */
 static inline enum congestion_signal
 cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
 {
@@ -270,15 +277,15 @@ cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
 /**
  * cbt_forced_drop() - drop one of the queue and the arrival, at random
  * @skb: the arrival
- * @sch: the discipline
- * @class: the arrival's
- * @cause: of the drop
- * @to_free: list that takes what is dropped
+ * @sch: the qdisc
+ * @class: class of the arrival
+ * @cause: cause of the first drop
+ * @to_free: list of packets to free
  *
- * Once more while the arrival has no room. One that is larger than a limit by
- * itself costs nobody else a packet.
+ * Repeat until the arrival fits or is dropped. An arrival that exceeds a limit
+ * alone is dropped without other victims.
  *
- * Return: false if it was the arrival.
+ * Return: false if the arrival was dropped.
  */
 static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			    enum aqm_drop cause, struct sk_buff **to_free)
@@ -311,7 +318,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	return true;
 }
 
-/* RED's signal to an arrival that is queued. */
+/* Count RED's signal to an arrival that is queued. */
 static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
 				   enum congestion_signal signal, bool forced)
 {
@@ -321,9 +328,8 @@ static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
 }
 
 /*
- * An arrival that RED drops without chance, or that finds no room: it is queued
- * if chance makes enough others go for it. The parents are told, unless it is a part
- * of what they were given.
+ * Make a forced drop. Queue the arrival unless it is the victim. @tell is false for
+ * a part of a GSO packet: its caller reports the changes to the parents.
  */
 static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			     enum aqm_drop cause, enum congestion_signal signal,
@@ -345,7 +351,7 @@ static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	return parents_tell(sch, &q->vars.queue.untold, &before, len, verdict);
 }
 
-/* An arrival, or a segment of one. */
+/* Queue, mark or drop an arrival, or one segment of it. */
 static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				       struct sk_buff **to_free, u32 segments,
 				       u32 class, bool tell)
@@ -393,7 +399,7 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	return NET_XMIT_SUCCESS;
 }
 
-/* Queue a GSO packet, or a segment of it. */
+/* As cbt_arrival(), for a GSO packet or a segment of it. */
 static int cbt_segment(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free, u32 segments, u32 class)
 {
@@ -438,7 +444,7 @@ static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-/* Nothing is in the queue. */
+/* Start the classes of an empty queue. */
 static void cbt_restart(struct cbt_sched_data *q)
 {
 	struct cbt_class *cl;
@@ -461,7 +467,7 @@ static void cbt_reset(struct Qdisc *sch)
 	cbt_restart(q);
 }
 
-/* A change left no room for a packet. */
+/* Drop a packet that no longer fits after a change. */
 static void cbt_evict(struct Qdisc *sch, struct sk_buff *skb)
 {
 	u32 class = cbt_class_in(skb);
@@ -470,15 +476,13 @@ static void cbt_evict(struct Qdisc *sch, struct sk_buff *skb)
 	cbt_lose(sch, skb, class, AQM_DROP_CHANGE);
 }
 
-/* RED's max for @q of the share law: the average keeps to 0.9 q to 1.1 q. */
+/* RED's max for a threshold @q of the share law: 1.1 q, as min is 0.9 q. */
 static u32 cbt_max(u64 q)
 {
 	return min_t(u64, q + div_u64(q, 10), CBT_MAX_THRESHOLD);
 }
 
-/* The options of the share law, by class. With the default latency each class
- * gets a few packets at least: cbt_least.
- */
+/* Collect the inputs of the share law, by class. */
 static void cbt_shares(const struct cbt_params *p, struct share_class *sh)
 {
 	sh[CBT_TCP] = (struct share_class) {
@@ -496,7 +500,7 @@ static void cbt_shares(const struct cbt_params *p, struct share_class *sh)
 		sh[i].least = cbt_least[i] * CBT_UNIT;
 }
 
-/* Set the threshold and the average of each class, and the limit. */
+/* Set the thresholds, RED's parameters and the limit. Return: sum of thresholds. */
 static u64 cbt_thresholds(struct cbt_params *p, const struct share_class *sh)
 {
 	u32 mean = (p->packet_tcp + p->packet_tagged + p->packet_other) / 3;
@@ -610,24 +614,21 @@ static void cbt_setup(struct Qdisc *sch, struct aqm_given *given,
 	cbt_restart(q);
 }
 
-/* Packets of a class in the queue, or of all. */
+/* Return the packets of a class in the queue, or of all classes. */
 static u32 cbt_segments(const struct cbt_vars *v, u32 class)
 {
 	return class == CBT_ALL ? v->queue.held.segments :
 				  v->cls[class].segments;
 }
 
-/* The state as the next arrival would find it. */
+/* Return RED's state as the next arrival would find it. */
 static struct gentle_red_vars cbt_seen(struct cbt_sched_data *q, u32 class)
 {
 	return gentle_red_seen(&q->params.avg[class], cbt_red_of(&q->vars, class),
 			       cbt_segments(&q->vars, class), ktime_get_ns());
 }
 
-/*
- * From now on RED decides by another average: begin that of the whole queue, and
- * the count of arrivals.
- */
+/* red was changed, so RED uses another average: start it, and RED's count. */
 static void cbt_switch(struct cbt_sched_data *q, const struct cbt_params *p)
 {
 	struct gentle_red_vars *red = &q->vars.queue.red;
@@ -639,7 +640,7 @@ static void cbt_switch(struct cbt_sched_data *q, const struct cbt_params *p)
 		red->avg += cbt_seen(q, i).avg;
 }
 
-/* The queue keeps what it has room for. */
+/* Keep the packets that fit. */
 static void cbt_commit(struct Qdisc *sch, struct aqm_given *given,
 		       struct aqm_memory *m)
 {

@@ -1,58 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RED+Tail: short flows and long ones in two virtual queues
+ * RED+Tail: short flows and long flows in two virtual queues
  *
- * Dropping a packet of a short flow hardly lessens the load and costs that flow
- * a multiple of its life; bursts of short flows throw RED's average about, and
- * RED then drops where it should not. So the two are kept apart: new and short
- * flows, and UDP, wait in a drop-tail queue, which is served the faster the
- * longer it is; long-lived TCP waits in a queue under Adaptive RED, served
- * with what is left. Both share one buffer.
+ * Dropping a packet of a short flow hardly reduces the load, and delays that
+ * flow by several times its lifetime. Bursts of short flows also make RED's
+ * average jump, and RED then drops packets needlessly. RED+Tail separates the
+ * two. New flows, short flows and UDP wait in a drop-tail queue, whose service
+ * rate grows with its length. Long-lived TCP waits in a queue under Adaptive
+ * RED, which gets the rest of the link. Both queues share one buffer.
  *
  * J.-S. Jou, J. S. Baras, "A Parallel Virtual Queue Structure for Active Queue
  * Management", CSHCN TR 2003-4 (ISR TR 2003-9), sections III and V.
  *
- * The rule. Queue 1 is the short one, q1 its length; C is the link's rate.
+ * The rule. Queue 1 holds the short flows and q1 is its length. C is the link's
+ * rate.
  *
- * Classification (III-B): a pair of addresses not seen for tau is new. Its
- * first N TCP packets go to queue 1, the rest, until tau passes without one, to
- * queue 2. What is not TCP goes to queue 1.
+ * Classification (III-B): a pair of addresses that was not seen for tau is new.
+ * Its first N TCP packets go to queue 1, all others to queue 2, until tau
+ * passes without a packet. Packets that are not TCP go to queue 1.
  *
- * Service (III-B), the faster for queue 1 the longer it is: <aqm/short_share.h>.
+ * Service (III-B), with a rate for queue 1 that grows with q1:
+ * <aqm/short_share.h>.
  *
- * Queue 2: Adaptive RED, gentle, on its own length: <aqm/gentle_red.h>.
+ * Queue 2: Adaptive RED, gentle, on the length of queue 2: <aqm/gentle_red.h>.
  *
  * Buffer: an arrival for either queue is lost if it does not fit.
  *
- * Dynamic thresholds (V), off unless asked for, follow the average of lost packets
- * to arrivals: <aqm/floating_red.h>.
+ * Dynamic thresholds (V), off by default, follow the average of lost packets to
+ * arrivals: <aqm/floating_red.h>.
  *
- * What is done otherwise than the paper says, or where it is silent:
- *  - The paper's C1 and C2 are rates on a link of known rate. Here they are
- *    shares of the bytes served, whoever decides when to serve, and C1min is a
- *    floor above min1 too: <aqm/short_share.h>. Either queue gets all if the
- *    other is empty.
- *  - Packet N + 1 is the first to go to queue 2. Lost packets count.
- *  - A flow must also be "age" old to be long (0: the paper's rule).
- *  - What makes one flow is compared whole; the table's size is bounded:
- *    <aqm/flow_age.h> says what happens when it is full.
- *  - Filters, and skb->priority, can name the queue: class 1 short, 2 long.
- *  - An arrival larger than the buffer fits while the buffer is empty, or a GSO
- *    packet could never pass. What a parent's peek or a driver holds takes no
- *    room here.
- *  - Bytes count as on the wire, the link header included. A GSO packet is as
- *    many packets of its flow as it has segments. It is classified once and then
- *    split; unsplit it is one arrival of all its bytes.
- *  - The buffer is 100 ms of the link unless given, the paper's 427 ms, and the
- *    thresholds have the paper's proportions to it. memory_limit bounds what the
- *    packets take of the machine.
- *  - Marks count as losses in P: both tell the sender the same.
- *  - The floating thresholds move at most once in 0.5 s, and only as packets
- *    arrive, since P says nothing new without them. They stay between avpkt
- *    and limit - max1, so that the long queue leaves the short one room.
+ * Deviations from the paper, and our decisions where it is silent:
+ *  - The paper's C1 and C2 are rates on a link of known rate. Ours are shares
+ *    of the bytes served, so that any parent or device can set the pace. C1min
+ *    is a floor above min1 too: <aqm/short_share.h>. Either queue gets the
+ *    whole link if the other is empty.
+ *  - Packet N + 1 is the first to go to queue 2. Lost packets count towards N.
+ *  - A flow must also have existed for "age" to be long (0: the paper's rule).
+ *  - The flow table compares complete keys and has a fixed size. If it is full,
+ *    see <aqm/flow_age.h>.
+ *  - Filters and skb->priority can select the queue: class 1 short, class 2
+ *    long.
+ *  - An arrival larger than the buffer fits into an empty buffer. Otherwise a
+ *    GSO packet might never pass. A packet that a parent has peeked at, or that
+ *    a driver handed back, does not count in the buffer.
+ *  - Bytes are counted as on the wire, with the link header. A GSO packet
+ *    counts its segments as packets of its flow. It is classified once and then
+ *    split. Unsplit it is one arrival of all its bytes.
+ *  - The buffer defaults to 100 ms of the link; the paper has 427 ms. The
+ *    thresholds have the paper's proportions to the buffer. memory_limit bounds
+ *    the memory of the queued packets.
+ *  - Marks count as losses in P, because both signal congestion to the sender.
+ *  - The floating thresholds move at most once in 0.5 s, and only when a packet
+ *    arrives, because P does not change without arrivals. They stay between
+ *    avpkt and limit - max1, so that the long queue leaves room for the short
+ *    one.
  *
- * Parameters and units: tc-redtail(8), and the policy below. The paper lost N,
- * tau, C1min, C1max and gamma: the man page says what was chosen and why.
+ * Parameters and units: tc-redtail(8), and the policy below. The paper's text
+ * does not give N, tau, C1min, C1max and gamma. The man page gives our values
+ * and the reasons.
  */
 
 #include <linux/jhash.h>
@@ -72,9 +77,9 @@
 #define REDTAIL_LONG	((u32)SHORT_SHARE_LONG)
 #define REDTAIL_QUEUES	((u32)SHORT_SHARE_QUEUES)
 
-/* What the link sends in 100 ms is the buffer if none is given; not less than
- * 1 Mb/s would send, 8 full packets, or TCP has no window. Memory holds half as
- * many bytes: a packet takes up to twice its length.
+/* The buffer defaults to 100 ms of the link, but at least to 100 ms of 1 Mb/s: 8
+ * full packets, which TCP's window needs. It is at most half of memory_limit,
+ * because a packet takes up to twice its length in memory.
  */
 #define REDTAIL_BUFFERS_PER_S	10U
 #define REDTAIL_LEAST_LIMIT	12500U
@@ -91,7 +96,7 @@ struct redtail_params {
 	u64				age_ns;
 	struct short_share_params	share;
 	struct floating_red_params	floating;
-	/* Of the long queue, in bytes; min2 and max2 before they move. */
+	/* The long queue's RED, in bytes, with the configured min2 and max2. */
 	struct gentle_red_params	red;
 
 	TC_REDTAIL_OPTIONS(AQM_PARAM, 0)
@@ -105,13 +110,13 @@ static_assert(REDTAIL_MAX_LIMIT == SHORT_SHARE_MAX_TH);
 
 /**
  * struct redtail_queue - a virtual queue
- * @packets: in order
- * @backlog: bytes held
+ * @packets: the packets, in order
+ * @backlog: bytes queued
  * @loss: average of lost or marked packets to arrivals, Q0.32
  * @sent: bytes served
- * @arrived: packets
- * @dropped: packets
- * @overflow: packets of them that found the buffer full
+ * @arrived: packets that arrived
+ * @dropped: packets that were dropped
+ * @overflow: packets that were dropped because the buffer was full
  */
 struct redtail_queue {
 	struct qdisc_skb_head	packets;
@@ -124,20 +129,20 @@ struct redtail_queue {
 };
 
 /**
- * struct redtail_vars - state of the datapath; under the qdisc lock. All that a
- *	short packet needs comes before the results of @delay: three cache lines.
+ * struct redtail_vars - state of the datapath; under the qdisc lock. A packet of
+ *	a short flow uses the three cache lines before the results of @delay.
  * @flows: the flow table
- * @arriving: queue of the packet that arrives
- * @now: time of its arrival, ns; 0: nobody has asked
+ * @arriving: queue of the arriving packet
+ * @now: time of its arrival, ns; 0 until the clock is read
  * @credit: bytes that the short queue is owed, times 2^32
- * @held: what waits in both queues
- * @salt: of the hash of @flows
+ * @held: packets and memory of both queues
+ * @salt: salt of the hash of @flows
  * @queues: short and long
- * @delay: how long packets wait
+ * @delay: sampled waiting times
  * @red: average and max_p of the long queue
- * @red_now: RED's configuration with the thresholds as they stand
+ * @red_now: RED's parameters with the present thresholds
  * @move_at: earliest time of the next move of the thresholds, ns
- * @random: numbers
+ * @random: generator for the decisions about arrivals
  * @untold: see parents_tell()
  */
 struct redtail_vars {
@@ -159,8 +164,8 @@ struct redtail_vars {
 /**
  * struct redtail_stats - counters; see TC_REDTAIL_QDISC_STATS
  * @counters: drops and marks
- * @red: steps of the adaptation
- * @flows: of the flow table
+ * @red: steps of max_p
+ * @flows: counters of the flow table
  * @flows_long: flows that became long
  * @min2_raised: steps of the dynamic thresholds up
  * @min2_lowered: steps of the dynamic thresholds down
@@ -175,8 +180,8 @@ struct redtail_stats {
 };
 
 /**
- * struct redtail_sched_data - a discipline; what a packet needs comes first
- * @filters: they name a queue
+ * struct redtail_sched_data - a discipline; members used per packet come first
+ * @filters: tc filters; their classes select a queue
  * @params: parameters in force
  * @vars: state of the datapath
  * @stats: counters
@@ -190,7 +195,7 @@ struct redtail_sched_data {
 	struct link_rate	link;
 };
 
-/* The time of the arrival, read once if at all, ns. */
+/* Return the time of the arrival in ns. Read the clock once at most. */
 static u64 redtail_now(struct redtail_vars *v)
 {
 	if (!v->now)
@@ -201,14 +206,14 @@ static u64 redtail_now(struct redtail_vars *v)
 static u32 redtail_hash(const struct redtail_vars *v,
 			const struct flow_key *key)
 {
-	/* Of IPv4 without the words that are 0. */
+	/* IPv4: skip the words that are 0. */
 	if (likely(key->kind == FLOW_DISSECTOR_KEY_IPV4_ADDRS))
 		return jhash_3words(key->src[0], key->dst[0], key->ports,
 				    v->salt);
 	return jhash(key, sizeof(*key), v->salt);
 }
 
-/* III-B: which queue does a packet belong to? */
+/* III-B: return the queue of a packet. */
 static inline u32 redtail_classify(struct redtail_sched_data *q,
 				   const struct sk_buff *skb)
 {
@@ -233,7 +238,7 @@ static inline u32 redtail_classify(struct redtail_sched_data *q,
 	return fa->tag ? REDTAIL_LONG : REDTAIL_SHORT;
 }
 
-/* Section V */
+/* Section V: the dynamic thresholds. */
 static void redtail_move_thresholds(struct redtail_sched_data *q, u64 now)
 {
 	struct redtail_vars *v = &q->vars;
@@ -248,7 +253,7 @@ static void redtail_move_thresholds(struct redtail_sched_data *q, u64 now)
 	q->stats.min2_lowered += step < 0;
 }
 
-/* Queue 2: RED's word on an arrival, and what becomes of it if it @fits. */
+/* Queue 2: apply RED to an arrival. The signal is PASS unless it also @fits. */
 static noinline enum congestion_signal
 redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits, bool *forced)
 {
@@ -284,14 +289,14 @@ static int redtail_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	return aqm_drop(skb, sch, &q->stats.counters, cause, to_free);
 }
 
-/* Bytes held. */
+/* Return the bytes in both queues. */
 static u32 redtail_backlog(const struct redtail_sched_data *q)
 {
 	return q->vars.queues[REDTAIL_SHORT].backlog +
 	       q->vars.queues[REDTAIL_LONG].backlog;
 }
 
-/* Whether there is room for an arrival: see held_full(). */
+/* As held_full(), with limit in bytes. */
 static enum aqm_drop redtail_full(const struct redtail_sched_data *q,
 				  const struct sk_buff *skb)
 {
@@ -305,7 +310,7 @@ static enum aqm_drop redtail_full(const struct redtail_sched_data *q,
 	return AQM_DROP_NONE;
 }
 
-/* One packet, or segment, for the queue vars.arriving. */
+/* Queue, mark or drop a packet, or one segment of it, for the queue vars.arriving. */
 static __always_inline int redtail_enqueue_one(struct sk_buff *skb,
 					       struct Qdisc *sch,
 					       struct sk_buff **to_free,
@@ -360,7 +365,7 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				 q->params.split_gso, redtail_enqueue_one);
 }
 
-/* Take the first packet of a queue that has one. */
+/* Take the first packet of a queue that is not empty. */
 static inline struct sk_buff *redtail_take(struct Qdisc *sch,
 					   struct redtail_queue *rq)
 {
@@ -374,7 +379,7 @@ static inline struct sk_buff *redtail_take(struct Qdisc *sch,
 	rq->backlog -= qdisc_pkt_len(skb);
 	if (rq == &v->queues[REDTAIL_LONG])
 		red_queue_taken(&v->red, rq->packets.qlen);
-	/* The link goes idle: nobody is owed anything. */
+	/* The link becomes idle, which clears all credit. */
 	if (!v->held.segments)
 		v->credit = 0;
 	qdisc_qlen_dec(sch);
@@ -410,7 +415,7 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-/* A change made the buffer smaller: discard from the front, long ones first. */
+/* The buffer became smaller: drop from the front, of the long queue first. */
 static void redtail_trim(struct Qdisc *sch)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
@@ -421,7 +426,7 @@ static void redtail_trim(struct Qdisc *sch)
 	struct sk_buff *skb;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	/* A packet that is larger than the buffer by itself is let in: it stays. */
+	/* The last packet stays even if it is too large: see redtail_full(). */
 	while ((redtail_backlog(q) > q->params.limit &&
 		s->packets.qlen + l->packets.qlen > 1) ||
 	       q->vars.held.truesize > q->params.memory_limit) {
@@ -457,13 +462,13 @@ static void redtail_reset(struct Qdisc *sch)
 		flow_age_forget(&v->flows);
 }
 
-/* Table II's threshold, @num / @den of the buffer, unless one is given. */
+/* A threshold defaults to @num / @den of the buffer, as in table II. */
 static u32 redtail_threshold(u32 given, u32 limit, u32 num, u32 den, u32 least)
 {
 	return given ?: max_t(u32, div_u64((u64)limit * num, den), least);
 }
 
-/* What is legal but will not do what the paper says. */
+/* Warn about options that are allowed, but disable part of the paper's rule. */
 static void redtail_warn(struct Qdisc *sch, const struct redtail_params *p,
 			 struct netlink_ext_ack *extack)
 {
@@ -479,7 +484,7 @@ static void redtail_warn(struct Qdisc *sch, const struct redtail_params *p,
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above max2: full before RED is at max_p");
 }
 
-/* The buffer that follows from the bandwidth and the memory. */
+/* The default buffer for a bandwidth and memory_limit, bytes. */
 static u32 redtail_limit(u64 bandwidth, u32 memory_limit)
 {
 	u64 limit = max_t(u64, div_u64(bandwidth, REDTAIL_BUFFERS_PER_S),
@@ -553,7 +558,7 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
-/* A flow table, unless there is one of that size. */
+/* Allocate a flow table, unless the present one has the right size. */
 static int redtail_alloc(struct Qdisc *sch, struct aqm_given *given,
 			 struct aqm_memory *m, struct netlink_ext_ack *extack)
 {
@@ -578,12 +583,12 @@ static void redtail_seed(struct redtail_vars *v, u32 seed)
 	u32 salt;
 
 	seeded_random_init(&v->random, seed);
-	/* Drops show the sequence; they must not show where a flow is found. */
+	/* Drops reveal the random sequence, which must not reveal the salt. */
 	salt = seeded_random_u32(&v->random);
 	v->salt = seed ? salt : get_random_u32();
 }
 
-/* RED as configured, but with thresholds that have moved where they are. */
+/* Change RED's parameters. Moved thresholds stay unless min2 or max2 changes. */
 static void redtail_change_red(struct redtail_sched_data *q,
 			       const struct redtail_params *p)
 {
@@ -593,7 +598,7 @@ static void redtail_change_red(struct redtail_sched_data *q,
 		    p->red.max_th == q->params.red.max_th;
 	u64 now = ktime_get_ns();
 
-	/* Half seconds that are over fell under the old parameters. */
+	/* The old parameters apply to the steps that are already due. */
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
 			  v->queues[REDTAIL_LONG].backlog, now);
 	gentle_red_adapt(&v->red_now, &v->red, &q->stats.red, now);
@@ -631,7 +636,7 @@ static void redtail_commit(struct Qdisc *sch, struct aqm_given *given,
 
 	if (aqm_changed(p, TCA_REDTAIL_SEED))
 		redtail_seed(v, p->seed);
-	/* These change where a flow is found: begin with an empty table. */
+	/* These change the position of a flow, so the table starts empty. */
 	if (m->block) {
 		flow_age_init(&v->flows, m->block, m->more,
 			      flow_age_sets(p->flows));
