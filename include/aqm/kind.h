@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What every kind of discipline does around its algorithm: it reads options,
- * follows the device, dumps, comes and goes. No packet passes through here.
+ * The common part of all our qdiscs: options, device notifications, dumps, and
+ * creation and destruction. No packet passes through this code.
  *
- * A kind has a struct aqm_kind, which says what is its own at each step, and
- * where its private data has what is read here; and after it
+ * Each qdisc defines a struct aqm_kind with AQM_KIND(). It has a callback for
+ * each step that differs between qdiscs, and the offsets of the members that
+ * this code reads. Its struct Qdisc_ops leaves out the operations that are the
+ * same for all qdiscs: init, change, destroy, dump, dump_stats.
  *
- *	module_aqm_kind(x_kind);
+ * A configuration is applied completely or not at all. We read the options into
+ * a copy of the parameters, derive and check the rest, and allocate memory.
+ * Only then do we lock the tree and switch to the new configuration. The
+ * columns are the three occasions:
  *
- * Its struct Qdisc_ops is in there, without the operations that are the same for
- * all: init, change, destroy, dump, dump_stats.
+ *	init			change			new rate of the link
  *
- * A configuration is a step, or nothing: the options are read over a copy, what
- * follows is derived and checked, memory is taken, and only then is the tree
- * locked and the new configuration taken over.
- *
- *	init			change			another rate of the link
- *
- *	options over defaults	options over those	the options so far
- *				given so far
+ *	options over the	options over the	options
+ *	defaults		given options		unchanged
  *	reconcile()		reconcile()
  *	derive()		derive()		derive()
- *	block of the filters
+ *	get the filters' block
  *	alloc()			alloc()			alloc()
  *				lock			lock
  *	setup()			commit()		commit()
  *				unlock			unlock
  *
- * If the options given do not fit another rate, everything stays as it is; see
- * <aqm/link_rate.h>.
+ * If the given options are invalid at a new rate, the old configuration stays
+ * in force; see <aqm/link_rate.h>.
  */
 #ifndef _AQM_KIND_H
 #define _AQM_KIND_H
@@ -52,41 +50,40 @@
 #include "options.h"
 
 /**
- * struct aqm_memory - memory that a configuration needs
- * @block: from alloc(); after commit(), what is to be freed
- * @more: a second block, because two powers of two need less than their sum, which
- *	would be rounded up to one
+ * struct aqm_memory - memory for a configuration
+ * @block: set by alloc(); commit() replaces it by the block to free
+ * @more: a second block. One block for both would be rounded up to a power of two.
  */
 struct aqm_memory {
 	void	*block;
 	void	*more;
 };
 
-/* The parameters of type struct @kind_params that begin with @given. */
+/* The struct @kind_params that contains @given. */
 #define aqm_params_of(kind, given) \
 	container_of(given, struct kind##_params, given)
 
 /**
- * struct aqm_kind - a kind of discipline
- * @ops: what a packet meets, and what only this kind has
+ * struct aqm_kind - definition of a qdisc
+ * @ops: the operations of this qdisc only, enqueue() and others
  * @options: its options
- * @params: where its private data has the parameters; bytes from the start
+ * @params: offset of struct x_params in the private data, bytes
  * @bandwidth: attribute of the option for the rate of the link
- * @link: where it has a struct link_rate
- * @filters: where it has a struct filter_block; of a kind with classes
- * @xstats: size of its struct tc_KIND_xstats, bytes
- * @follows_mtu: what is derived depends on the device's MTU, too
- * @reconcile: let options that were given go together, or refuse; optional
- * @derive: set the parameters that were not given, and those that follow from
- *	others, or refuse; an option that another one replaces is set to 0, for
- *	dumps. Without extack if the link has another rate.
- * @alloc: take the memory that the parameters need beyond what there is; optional
- * @setup: begin with these parameters
- * @commit: go over to these parameters; under the tree lock
- * @destroy: free what is the kind's own, also after an init that failed; optional
- * @stats: fill in the kind's struct tc_KIND_qdisc_stats, which is 0; under the
- *	tree lock
- * @notifier: tells of the devices
+ * @link: offset of struct link_rate in the private data, bytes
+ * @filters: offset of struct filter_block in the private data, bytes; only used
+ *	with class operations
+ * @xstats: size of struct tc_KIND_xstats, bytes
+ * @follows_mtu: derived parameters also depend on the device's MTU
+ * @reconcile: resolve or reject conflicts between given options; optional
+ * @derive: compute the parameters that were not given, or that depend on other
+ *	parameters, or return an error. Set an option that another one replaces to 0,
+ *	so that it is not dumped. @extack is NULL for a new rate of the link.
+ * @alloc: allocate the memory that the new parameters need in addition; optional
+ * @setup: start with these parameters
+ * @commit: switch to these parameters; under the tree lock
+ * @destroy: free the qdisc's own memory, also after a failed init; optional
+ * @stats: fill in the zeroed struct tc_KIND_qdisc_stats; under the tree lock
+ * @notifier: called on changes of devices
  */
 struct aqm_kind {
 	struct Qdisc_ops		ops;
@@ -112,7 +109,7 @@ struct aqm_kind {
 	struct notifier_block		notifier;
 };
 
-/* The struct aqm_kind of a discipline. */
+/* Return the definition of @sch. */
 static inline struct aqm_kind *aqm_kind(const struct Qdisc *sch)
 {
 	return container_of(sch->ops, struct aqm_kind, ops);
@@ -135,7 +132,7 @@ static inline struct filter_block *aqm_filters(const struct aqm_kind *k,
 	return k->ops.cl_ops ? qdisc_priv(sch) + k->filters : NULL;
 }
 
-/* The source of the rate in force. */
+/* Return the source of the rate in force, TC_AQM_SOURCE_... */
 static inline u32 aqm_source(const struct aqm_kind *k, struct Qdisc *sch)
 {
 	const struct aqm_option *o = &k->options->options[k->bandwidth];
@@ -147,7 +144,7 @@ static inline u32 aqm_source(const struct aqm_kind *k, struct Qdisc *sch)
 				given->ever & BIT_ULL(k->bandwidth));
 }
 
-/* The parameters as they were given. */
+/* Copy the parameters to @p, and reset all options that were not given. */
 static inline void aqm_given_params(const struct aqm_kind *k, struct Qdisc *sch,
 				    void *p)
 {
@@ -158,7 +155,7 @@ static inline void aqm_given_params(const struct aqm_kind *k, struct Qdisc *sch,
 	aqm_options_again(k->options, p);
 }
 
-/* Read options over the parameters @p. Return: 0 or an error */
+/* Read options into the parameters @p. Return: 0 or an error */
 static inline int aqm_read(const struct aqm_kind *k, void *p,
 			   struct nlattr *opt, struct netlink_ext_ack *extack)
 {
@@ -169,7 +166,7 @@ static inline int aqm_read(const struct aqm_kind *k, void *p,
 	return k->reconcile(p, extack);
 }
 
-/* Go over to the parameters @p that were given. Return: 0 or an error */
+/* Switch to the parameters @p. Return: 0 or an error */
 static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 			       void *p, struct netlink_ext_ack *extack)
 {
@@ -194,7 +191,7 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 	return 0;
 }
 
-/* Go over to @p and to the link's @rate, bytes/s, or change nothing. */
+/* Switch to @p and the link's @rate in bytes/s, or change nothing. */
 static inline int aqm_change_rate(struct Qdisc *sch, const struct aqm_kind *k,
 				  void *p, u64 rate)
 {
@@ -223,7 +220,7 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 	err = aqm_read(k, p, opt, extack);
 	if (err)
 		return err;
-	/* Other options may fit the rate that the former ones did not. */
+	/* The new options may be valid at the rate that we refused before. */
 	if (lr->refused) {
 		if (!aqm_change_rate(sch, k, p, lr->refused))
 			return 0;
@@ -233,8 +230,8 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 }
 
 /*
- * The device has come up or has another MTU, or another @rate in bytes/s; 0: it
- * knows none.
+ * The device came up, or its MTU or @rate changed. The rate is in bytes/s, 0 if the
+ * device does not report one.
  */
 static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
 				u64 rate)
@@ -295,7 +292,7 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
-/* Also called after an init that failed. */
+/* Also called after a failed init. */
 static inline void aqm_destroy(struct Qdisc *sch)
 {
 	const struct aqm_kind *k = aqm_kind(sch);
@@ -312,7 +309,7 @@ static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
 	const struct aqm_kind *k = aqm_kind(sch);
 	u64 bandwidth = BIT_ULL(k->bandwidth), kept = 0, assumed = 0;
 
-	/* The device has another rate: a copy is set up with the one in force. */
+	/* A copy of a qdisc that refused a new rate must use the old rate, too. */
 	if (aqm_link(k, sch)->refused)
 		kept = bandwidth;
 	else if (aqm_source(k, sch) == TC_AQM_SOURCE_ASSUMED)
@@ -321,7 +318,7 @@ static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
 				assumed);
 }
 
-/* A struct congestion_policy of parameters with TC_AQM_MARK_OPTIONS. */
+/* Initialize a struct congestion_policy from parameters with TC_AQM_MARK_OPTIONS. */
 #define AQM_CONGESTION_POLICY(params) \
 	{ TC_AQM_MARK_OPTIONS(AQM_TAKE, params, AQM) }
 
@@ -334,7 +331,7 @@ static inline bool aqm_policy_is_right(const struct congestion_policy *p,
 	return false;
 }
 
-/* What the statistics of each kind begin with. */
+/* The first members of each qdisc's statistics. */
 struct aqm_common_stats {
 	TC_AQM_COMMON_STATS(TC_AQM_MEMBER, 0)
 };
@@ -384,7 +381,7 @@ static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	return gnet_stats_copy_app(d, xstats, k->xstats);
 }
 
-/* A class operation: classes have no filters of their own. */
+/* Qdisc_class_ops.tcf_block: filters are on the qdisc, not on its classes. */
 static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
 					      unsigned long cl,
 					      struct netlink_ext_ack *extack)
@@ -392,7 +389,7 @@ static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
 	return cl ? NULL : aqm_filters(aqm_kind(sch), sch)->block;
 }
 
-/* Show classes 1 to @count. */
+/* Walk over classes 1 to @count. */
 static inline void aqm_walk(struct Qdisc *sch, struct qdisc_walker *arg,
 			    u32 count)
 {
@@ -407,7 +404,7 @@ static void filter_class_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
 }
 
-/* For a qdisc whose flows have no state that could be shown. */
+/* Class operations for a qdisc with filters, but without classes to show. */
 static const struct Qdisc_class_ops filter_class_ops __maybe_unused = {
 	.leaf		= filter_class_leaf,
 	.find		= filter_class_find,
@@ -417,7 +414,7 @@ static const struct Qdisc_class_ops filter_class_ops __maybe_unused = {
 	.unbind_tcf	= filter_class_unbind,
 };
 
-/* The rate of @sch's device, asked once: @rate is U64_MAX at first. */
+/* Apply the device's rate to @sch. @rate caches it; U64_MAX: not read yet. */
 static inline void aqm_link_changed(struct Qdisc *sch, const struct aqm_kind *k,
 				    u64 *rate)
 {
@@ -428,7 +425,7 @@ static inline void aqm_link_changed(struct Qdisc *sch, const struct aqm_kind *k,
 	aqm_new_link(sch, k, *rate);
 }
 
-/* Something happened to a device. Look at its own disciplines, if it matters. */
+/* Netdevice notifier: update the qdiscs of the device that are of this kind. */
 static inline int aqm_link_event(struct notifier_block *nb,
 				 unsigned long event, void *info)
 {
@@ -441,7 +438,7 @@ static inline int aqm_link_event(struct notifier_block *nb,
 	if (event != NETDEV_UP && event != NETDEV_CHANGE &&
 	    (event != NETDEV_CHANGEMTU || !k->follows_mtu))
 		return NOTIFY_DONE;
-	/* The root is not in the table. */
+	/* The root qdisc is not in the hash table. */
 	sch = rtnl_dereference(dev->qdisc);
 	if (sch)
 		aqm_link_changed(sch, k, &rate);
@@ -483,7 +480,7 @@ static inline void aqm_unregister(struct aqm_kind *k)
  * @NAME: the same in capitals, for TCA_NAME_BANDWIDTH
  * @about: description of the module
  *
- * What else the qdisc has follows as designated members.
+ * Further members of struct aqm_kind follow as designated initializers.
  */
 #define AQM_KIND(x, name, NAME, about, ...)				\
 static_assert(__same_type(struct x##_params,				\
@@ -509,7 +506,7 @@ MODULE_ALIAS_NET_SCH(#name);						\
 MODULE_DESCRIPTION(about " queue discipline");				\
 module_aqm_kind(x##_kind)
 
-/* What a module of one kind does when it comes and goes. */
+/* Module init and exit of one qdisc. */
 #define module_aqm_kind(kind)						\
 static int __init kind##_register(void)					\
 {									\

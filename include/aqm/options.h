@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A discipline's configuration, from the list of options in its uapi header
- * (<uapi/linux/pkt_sched_aqm.h> says what such a list is): the parameters, the
- * netlink policy, the parser with its messages, and the dump.
+ * Netlink options, generated from the list in a qdisc's uapi header: the struct
+ * of parameters, the netlink policy, the parser with its messages, and the
+ * dump. See <uapi/linux/pkt_sched_aqm.h> for the format of a list.
  *
  *	struct kind_params {
  *		struct aqm_given	given;
@@ -11,21 +11,22 @@
  *	};
  *	AQM_OPTIONS(kind_options, struct kind_params, TC_KIND_OPTIONS);
  *
- * What happens to them after they were read is in <aqm/kind.h>. The datapath holds
- * the qdisc lock, so it reads plainly. A dump may come while the queue is at work,
- * and takes the parameters in one piece, under the tree lock: a struct cannot be
- * read without one.
+ * <aqm/kind.h> applies the options after this code has read them. The datapath
+ * holds the qdisc lock and reads parameters without further locking. A dump can
+ * run at the same time as the datapath, so it copies the parameters under the
+ * tree lock.
  *
- * The parameters hold the values in force, and which of them were given. A change
- * begins with aqm_options_again(): options that were not given have their
- * defaults, and those with default TC_AQM_DERIVED are 0. The discipline derives
- * their values afterwards. A dump has all values in force, and a mask that says
- * which of them were given: if it is fed back, it configures the same, and leaves
- * derived what was derived. A value below the option's least is not in force and
- * is not dumped: a seed that was not given, or an option that another one replaces.
+ * The parameters are the values in force, with a mask of the options that were
+ * given. A change starts with aqm_options_again(), which sets options that were
+ * not given to their defaults, and derived options (TC_AQM_DERIVED) to 0. The
+ * qdisc then computes the derived options. A dump contains all values in force
+ * and the mask. A qdisc that is configured from a dump is the same, and derives
+ * the same options. A value below the option's minimum is not in force and not
+ * dumped: for example a seed that was not given, or an option that another
+ * option replaces.
  *
- * "Was a seed given?" is aqm_changed(p, TCA_...), "was it ever given?" is
- * aqm_given(p, TCA_...).
+ * aqm_changed(p, TCA_...) tells if the last message gave an option, and
+ * aqm_given(p, TCA_...) if any message did.
  */
 #ifndef _AQM_OPTIONS_H
 #define _AQM_OPTIONS_H
@@ -41,10 +42,10 @@
 #define AQM_MAX_XSTATS		512	/* bytes, on the stack of a dump */
 
 /**
- * struct aqm_given - which options were given, a bit for each attribute
- * @ever: since the discipline was made; forgotten where an option is derived
- *	again
- * @now: in the last message
+ * struct aqm_given - masks of given options, one bit per attribute
+ * @ever: options given since the qdisc was created, except options that were set
+ *	back to their derived value
+ * @now: options given in the last message
  */
 struct aqm_given {
 	u64	ever;
@@ -56,12 +57,12 @@ struct aqm_given {
 
 /**
  * struct aqm_option - one option
- * @message: its range in words
- * @least: in the unit of the attribute
- * @greatest: in the unit of the attribute
+ * @message: error message that states the range
+ * @least: minimum, in the unit of the attribute
+ * @greatest: maximum, in the unit of the attribute
  * @value: default, or TC_AQM_DERIVED
- * @offset: in the parameters, bytes
- * @size: there and in the attribute, bytes; 0: no option has this attribute
+ * @offset: offset in the parameters, bytes
+ * @size: size in the parameters and in the attribute, bytes; 0: no such option
  */
 struct aqm_option {
 	const char	*message;
@@ -73,11 +74,11 @@ struct aqm_option {
 };
 
 /**
- * struct aqm_options - the options of a kind
- * @options: by attribute
- * @policy: by attribute
+ * struct aqm_options - the options of a qdisc
+ * @options: array, indexed by attribute
+ * @policy: array, indexed by attribute
  * @last: the highest attribute
- * @size: of the parameters, bytes
+ * @size: size of the parameters, bytes
  */
 struct aqm_options {
 	const struct aqm_option	*options;
@@ -86,7 +87,7 @@ struct aqm_options {
 	u16			size;
 };
 
-/* The C type of each type of option, and what netlink calls it. */
+/* The C type and the netlink policy of each type of option. */
 #define AQM_FLAG_TYPE		bool
 #define AQM_CHOICE_TYPE		u8
 #define AQM_NUMBER_TYPE		u32
@@ -113,7 +114,7 @@ struct aqm_options {
 #define AQM_CODEPOINTS_POLICY	{ .type = NLA_U64 }
 #define AQM_MASKED_POLICY	NLA_POLICY_BITFIELD32(U32_MAX)
 
-/* What a number in a message counts. */
+/* The unit of each type, for error messages. */
 #define AQM_FLAG_UNIT		""
 #define AQM_CHOICE_UNIT		""
 #define AQM_NUMBER_UNIT		""
@@ -130,7 +131,7 @@ struct aqm_options {
 #define AQM_PARAM(x, attr, name, type, ...) \
 	AQM_##type##_TYPE name;
 
-/* An initializer of a struct that has members of the same names. */
+/* Initialize a struct whose members have the names of the options. */
 #define AQM_TAKE(from, attr, name, ...) \
 	.name = (from)->name,
 
@@ -155,8 +156,8 @@ struct aqm_options {
 	},
 
 /**
- * AQM_OPTIONS() - define the struct aqm_options of a kind
- * @name: of the variable
+ * AQM_OPTIONS() - define the struct aqm_options of a qdisc
+ * @name: name of the variable
  * @params: type of the parameters; begins with struct aqm_given given
  * @list: the list of options
  */
@@ -180,14 +181,14 @@ static const struct aqm_options name = { \
 	.size = sizeof(params), \
 }
 
-/* A struct of statistics holds its members and nothing else. */
+/* Check that a struct of statistics has no padding and fits. */
 #define AQM_STAT_SIZE(x, type, ...)	+ sizeof(type)
 #define AQM_STATS_ARE_WHOLE(strct, list) \
 	static_assert(sizeof(strct) == (0 list(AQM_STAT_SIZE, 0)) && \
 		      sizeof(strct) % 8 == 0 && \
 		      sizeof(strct) <= AQM_MAX_XSTATS - 8)
 
-/* Set the message of an error: a string that is no literal and stays. */
+/* Set an error message that is not a literal. The string must stay allocated. */
 static inline void aqm_set_message(struct netlink_ext_ack *extack,
 				   const char *message)
 {
@@ -199,7 +200,7 @@ static inline void aqm_set_message(struct netlink_ext_ack *extack,
 #endif
 }
 
-/* Attributes are aligned to 4 bytes only. */
+/* Load an option. Attributes are aligned to 4 bytes only. */
 static inline u64 aqm_option_load(const void *from, u16 size)
 {
 	u64 value;
@@ -229,7 +230,7 @@ static inline void aqm_option_store(void *to, u16 size, u64 value)
 	}
 }
 
-/* Set an option that was not given: to its default, or to 0 if it is derived. */
+/* Set an option to its default, or to 0 if it is derived. */
 static inline void aqm_option_forget(const struct aqm_option *o, void *params)
 {
 	aqm_option_store(params + o->offset, o->size,
@@ -252,7 +253,7 @@ static inline void aqm_options_again(const struct aqm_options *set,
 			aqm_option_forget(&set->options[i], params);
 }
 
-/* The same for a new discipline: nothing was given. */
+/* Set all parameters of a new qdisc to their defaults. */
 static inline void aqm_options_default(const struct aqm_options *set,
 				       void *params)
 {
@@ -261,8 +262,8 @@ static inline void aqm_options_default(const struct aqm_options *set,
 }
 
 /*
- * Forget all options that were given but those in @mask. Derived ones count as
- * changed.
+ * Forget all given options that are not in @mask. Forgotten options count as
+ * changed if they are derived.
  */
 static inline void aqm_options_keep(const struct aqm_options *set, void *params,
 				    u64 mask)
@@ -278,11 +279,11 @@ static inline void aqm_options_keep(const struct aqm_options *set, void *params,
 }
 
 /**
- * aqm_options_read() - read the options of a message over the parameters
+ * aqm_options_read() - read the options of a message into the parameters
  * @set: the options
- * @params: what was given so far, or the defaults; unspecified after an error
+ * @params: present parameters or defaults; unspecified after an error
  * @opt: TCA_OPTIONS; NULL: no option
- * @extack: names the option and its range in case of an error
+ * @extack: gets the option and its range in case of an error
  *
  * Return: 0 or an error
  */
@@ -344,15 +345,15 @@ static inline int aqm_option_put(struct sk_buff *skb, int attr, u16 size,
 }
 
 /**
- * aqm_options_dump() - dump of a discipline: the options in force
- * @sch: the discipline
- * @skb: takes TCA_OPTIONS
+ * aqm_options_dump() - dump the options in force
+ * @sch: the qdisc
+ * @skb: gets TCA_OPTIONS
  * @set: the options
  * @params: the parameters
- * @kept: the derived options that a copy needs as if given, a bit for each attribute
- * @assumed: the derived options that are a guess, a bit for each attribute
+ * @kept: mask of derived options that a copy must treat as given
+ * @assumed: mask of derived options whose value is a guess
  *
- * Return: what a dump returns
+ * Return: the result of nla_nest_end(), or -EMSGSIZE
  */
 static inline int aqm_options_dump(struct Qdisc *sch, struct sk_buff *skb,
 				   const struct aqm_options *set,

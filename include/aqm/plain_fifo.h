@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One FIFO, from which packets leave in the order in which they came.
+ * A FIFO that drops only arrivals, for qdiscs that signal by chance.
  *
- * The packets are in the discipline's own list, sch->q; here stands what goes
- * with it: what is held and may be, how long packets wait, what was lost.
- * Lengths are packets on the wire: a GSO packet counts its segments. A packet
- * that a parent has peeked at has not left; one that the driver handed back has.
+ * The packets are in the qdisc's own list, sch->q. This header adds the limits,
+ * the waiting times and the counters. Lengths are in packets on the wire: a GSO
+ * packet counts its segments. A packet that a parent has peeked at is still in
+ * the queue. A packet that the driver handed back is not.
  *
- * An enqueue asks plain_fifo_full(), and ends with plain_fifo_add() or
- * plain_fifo_drop(); after RED's signal plain_fifo_lose() does all but the adding. A
- * dequeue is plain_fifo_take() and plain_fifo_sent().
+ * To enqueue, call plain_fifo_full(), and then plain_fifo_add() or
+ * plain_fifo_drop(). If there is a RED signal, plain_fifo_lose() does all of
+ * this except the adding. To dequeue, call plain_fifo_take() and
+ * plain_fifo_sent().
  */
 #ifndef _AQM_PLAIN_FIFO_H
 #define _AQM_PLAIN_FIFO_H
@@ -26,10 +27,10 @@
 
 /**
  * struct plain_fifo - the FIFO; under the qdisc lock
- * @held: what the packets come to
- * @limit: packets on the wire, in force
- * @memory_limit: bytes, in force
- * @delay: how long packets wait
+ * @held: queued packets and memory
+ * @limit: limit in force, packets on the wire
+ * @memory_limit: limit in force, bytes
+ * @delay: sampled waiting times
  * @untold: see parents_tell()
  * @counters: drops and marks
  */
@@ -42,7 +43,7 @@ struct plain_fifo {
 	struct aqm_counters	counters;
 };
 
-/* Limits of a FIFO that is not in use yet. */
+/* Set the limits of a new FIFO. */
 static inline void plain_fifo_init(struct Qdisc *sch, struct plain_fifo *f,
 				   u32 limit, u32 memory_limit)
 {
@@ -51,7 +52,7 @@ static inline void plain_fifo_init(struct Qdisc *sch, struct plain_fifo *f,
 	sch->limit = limit;
 }
 
-/* Whether there is room for an arrival of @packets: see held_full(). */
+/* Check if an arrival of @packets fits: see held_full(). */
 static inline enum aqm_drop plain_fifo_full(const struct plain_fifo *f,
 					    const struct sk_buff *skb,
 					    u32 packets)
@@ -61,8 +62,8 @@ static inline enum aqm_drop plain_fifo_full(const struct plain_fifo *f,
 }
 
 /*
- * Add an arrival of @packets, for which there is room, at @now, ns; 0: nobody has
- * looked.
+ * Add an arrival of @packets that fits. @now is the time in ns, 0 if the caller has
+ * not read the clock.
  */
 static inline int plain_fifo_add(struct Qdisc *sch, struct plain_fifo *f,
 				 struct sk_buff *skb, u32 packets, u64 now)
@@ -100,7 +101,7 @@ plain_fifo_lose(struct Qdisc *sch, struct plain_fifo *f, struct sk_buff *skb,
 	return 0;
 }
 
-/* Take the first packet, for the link. Return: NULL if there is none. */
+/* Remove the first packet to send it. Return: NULL if there is none. */
 static inline struct sk_buff *plain_fifo_take(struct Qdisc *sch,
 					      struct plain_fifo *f)
 {
@@ -114,7 +115,7 @@ static inline struct sk_buff *plain_fifo_take(struct Qdisc *sch,
 	return skb;
 }
 
-/* A packet that was taken leaves for the link. */
+/* Account for a packet that is sent after plain_fifo_take(). */
 static inline void plain_fifo_sent(struct Qdisc *sch, struct plain_fifo *f,
 				   const struct sk_buff *skb)
 {
@@ -123,7 +124,7 @@ static inline void plain_fifo_sent(struct Qdisc *sch, struct plain_fifo *f,
 		delay_end(&f->delay, ktime_get_ns());
 }
 
-/* Dequeue. @departed: told of the packet, which is no longer in the queue */
+/* Dequeue a packet, and call @departed after it has left the queue. */
 static __always_inline struct sk_buff *
 plain_fifo_dequeue(struct Qdisc *sch, struct plain_fifo *f,
 		   void (*departed)(struct Qdisc *sch,
@@ -139,15 +140,15 @@ plain_fifo_dequeue(struct Qdisc *sch, struct plain_fifo *f,
 }
 
 /**
- * plain_fifo_resize() - hold no more than other limits allow
- * @sch: the discipline
+ * plain_fifo_resize() - change the limits
+ * @sch: the qdisc
  * @f: the FIFO
  * @limit: packets on the wire
  * @memory_limit: bytes
- * @departed: told of each packet that went; it is held no more
+ * @departed: called for each dropped packet, after it has left the queue
  *
- * The oldest packets go. A single one that is larger than the limit stays, as it
- * would have been let in.
+ * The oldest packets are dropped until the rest fits. A single packet that is
+ * larger than the limit stays, because it would be accepted into an empty queue.
  */
 static inline void
 plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
@@ -176,7 +177,7 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 	parents_tell_trim(sch, &before);
 }
 
-/* Forget all packets, uncounted. */
+/* Purge all packets without counting drops. */
 static inline void plain_fifo_reset(struct Qdisc *sch, struct plain_fifo *f)
 {
 	held_reset(sch, &f->held, &f->untold);

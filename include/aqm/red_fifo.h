@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A FIFO under RED from which any packet can be taken, and, where that is asked
- * for, drawn at random.
+ * A FIFO under RED from which any packet can be removed. Packets can be drawn
+ * at random if the qdisc asks for it.
  *
- * This is where packets come and go: each function that adds or takes one keeps
- * the discipline's qlen and backlog, what is held, and RED's idle time. Lengths
- * are packets on the wire: a GSO packet counts its segments. A packet that has
- * left for a parent's peek, or that the driver handed back, is not in the FIFO:
- * it is neither drawn nor averaged nor limited.
+ * Each function that adds or removes a packet updates the qdisc's qlen and
+ * backlog, struct held and RED's idle time. Lengths are in packets on the wire:
+ * a GSO packet counts its segments. A packet that a parent has peeked at, or
+ * that the driver handed back, is not in the FIFO: it is not drawn, and does
+ * not count in the average or the limit.
  *
- * The rule of idleness, for this FIFO and for any other queue under RED: a queue
- * is idle while it holds no packet. Falling idle belongs to the moment when the
- * last is taken, for whatever reason. An arrival that is not added changes nothing;
- * where the last packet waits with a parent, neither. Only then is the clock read,
- * and when an arrival finds an idle queue: and not even then while the average is 0,
- * for it has nothing to forget.
+ * Idle time, for this FIFO and any other queue under RED: a queue becomes idle
+ * when its last packet is removed, for whatever reason. An arrival that is not
+ * queued does not end the idle time. A packet that waits with a parent does not
+ * delay it. We read the clock only when the queue becomes idle and when an
+ * arrival finds it idle, and not at all while the average is 0, because there is
+ * nothing to decay.
  */
 #ifndef _AQM_RED_FIFO_H
 #define _AQM_RED_FIFO_H
@@ -38,16 +38,16 @@
 #include "../compat.h"
 
 /**
- * struct red_fifo - the FIFO; under the qdisc lock. Each packet needs what comes
- *	before the results of @delay: two cache lines
- * @packets: in order of arrival
- * @draw: the same, to draw from, if that is asked for
- * @held: what they come to
- * @limit: packets on the wire, in force
- * @memory_limit: bytes, in force
- * @red: RED's state for the whole of it
- * @delay: how long packets wait
- * @random: RED's numbers, and those of the draws
+ * struct red_fifo - the FIFO; under the qdisc lock. A packet uses the two cache
+ *	lines before the results of @delay.
+ * @packets: the packets, in order of arrival
+ * @draw: array of the same packets for random draws, if used
+ * @held: queued packets and memory
+ * @limit: limit in force, packets on the wire
+ * @memory_limit: limit in force, bytes
+ * @red: RED's state for the whole queue
+ * @delay: sampled waiting times
+ * @random: generator for RED and for the draws
  * @untold: see parents_tell()
  * @counters: drops and marks
  */
@@ -65,10 +65,10 @@ struct red_fifo {
 } ____cacheline_aligned;
 
 /**
- * struct red_fifo_cb - what is remembered with a packet
- * @held: what it counts as
- * @tag: the discipline's note about it
- * @slot: in red_fifo.draw
+ * struct red_fifo_cb - values stored with a queued packet
+ * @held: see struct held_cb
+ * @tag: value for the qdisc's own use
+ * @slot: its slot in red_fifo.draw
  */
 struct red_fifo_cb {
 	struct held_cb	held;
@@ -82,22 +82,25 @@ static inline struct red_fifo_cb *red_fifo_cb(const struct sk_buff *skb)
 	return (struct red_fifo_cb *)qdisc_skb_cb(skb)->data;
 }
 
-/* What follows from the rate of the link. */
+/* Parameters that depend on the rate of the link. */
 
 /*
- * The weight for a link of @rate bytes/s, packets of @avpkt bytes, and a queue of
- * @limit packets: w = 1 - exp(-1 / n) remembers n packets,
+ * Return the weight for a link of @rate bytes/s, packets of @avpkt bytes, and a
+ * queue of @limit packets. w = 1 - exp(-1 / n) remembers n packets, with
  *
  *	n = min(1 s of packets, 3 limit)
  *
- * 1 s is what Adaptive RED's authors advise, ten round trips of 100 ms. A fixed
- * weight is right at one rate only: 1/512 forgets in 6 s at 1 Mb/s, so that TCP
- * is punished long after it has slowed down, and in 0.6 ms at 10 Gb/s, where each
- * burst counts as congestion. But a flow halves its window, or so, once in each
- * round trip in which it loses a packet, and a full queue is about one: an average
- * that remembers many goes on dropping when the queue is long gone, and takes the
- * window of a few flows to nothing. Measured with one CUBIC flow and 10 limit:
- * after the first slow start cbt did not fill a link of 1 Gb/s for 17 s.
+ * Adaptive RED's authors advise 1 s, ten round trips of 100 ms. A fixed weight is
+ * right at one rate only. 1/512 remembers 6 s at 1 Mb/s, so that TCP is punished
+ * long after it has slowed down. At 10 Gb/s it remembers 0.6 ms, so that each burst
+ * counts as congestion.
+ *
+ * The bound 3 limit: a flow roughly halves its window in each round trip in which
+ * it loses a packet, and a full queue takes about one round trip to drain. An
+ * average that remembers many full queues goes on dropping after the queue has
+ * drained, and reduces the windows of a few flows to nothing. We measured 10 limit
+ * with one CUBIC flow: after the first slow start cbt did not fill a link of 1 Gb/s
+ * for 17 s.
  */
 static inline u32 red_fifo_weight(u64 rate, u32 avpkt, u32 limit)
 {
@@ -106,14 +109,14 @@ static inline u32 red_fifo_weight(u64 rate, u32 avpkt, u32 limit)
 	return gentle_red_auto_weight(min_t(u64, packets, U32_MAX));
 }
 
-/* Time to send @bytes at @rate bytes/s, ns, 1 at least; U32_MAX: more than 4 s. */
+/* Return the ns to send @bytes at @rate bytes/s, at least 1; U32_MAX: over 4 s. */
 static inline u32 red_fifo_ptime(u64 rate, u32 bytes)
 {
 	return clamp_t(u64, div64_u64((u64)bytes * NSEC_PER_SEC, rate), 1,
 		       U32_MAX);
 }
 
-/* Say so where a limit lets nothing pass. */
+/* Warn if memory_limit is too small for a full packet. */
 static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
 				 struct netlink_ext_ack *extack)
 {
@@ -122,12 +125,12 @@ static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
 }
 
 /**
- * red_fifo_check() - refuse parameters that make no sense, and warn
+ * red_fifo_check() - reject invalid parameters, and warn about useless ones
  * @sch: the qdisc
- * @red: parameters of RED; max_th is 0 if it is set later
- * @signal: what becomes of an arrival that RED chooses
+ * @red: RED's parameters; max_th is 0 if it is set later
+ * @signal: marking policy
  * @memory_limit: bytes
- * @extack: takes the message
+ * @extack: gets the message
  *
  * Return: 0 or an error
  */
@@ -151,9 +154,9 @@ static inline int red_fifo_check(const struct Qdisc *sch,
 	return 0;
 }
 
-/* The rule of idleness. */
+/* The average, with idle time. */
 
-/* An arrival: bring the average of a queue of @length up to date. */
+/* Update the average for an arrival at a queue of @length. */
 static inline void red_queue_arrival(const struct gentle_red_params *p,
 				     struct gentle_red_vars *v, u32 length)
 {
@@ -163,14 +166,14 @@ static inline void red_queue_arrival(const struct gentle_red_params *p,
 		gentle_red_average(p, v, 0, ktime_get_ns());
 }
 
-/* A packet has been taken from the queue, which holds @packets now. */
+/* Call after a packet was removed, with the number of remaining @packets. */
 static inline void red_queue_taken(struct gentle_red_vars *v, u32 packets)
 {
 	if (unlikely(!packets) && v->avg)
 		gentle_red_idle(v, ktime_get_ns());
 }
 
-/* RED has chosen an arrival. Return: what becomes of it. */
+/* Mark, spare or drop an arrival that RED has chosen. */
 static noinline enum congestion_signal
 red_queue_chosen(struct Qdisc *sch, struct sk_buff *skb,
 		 const struct congestion_policy *policy, bool forced)
@@ -180,16 +183,16 @@ red_queue_chosen(struct Qdisc *sch, struct sk_buff *skb,
 }
 
 /**
- * red_queue_signal() - RED's word on an arrival, and what becomes of it
- * @sch: the discipline
+ * red_queue_signal() - apply RED to an arrival
+ * @sch: the qdisc
  * @skb: the arrival; red_queue_arrival() has been called for it
  * @p: configuration
  * @v: RED's state
- * @random: drawn from once a drop, where chance decides
- * @policy: what becomes of what RED chooses
- * @forced: set to whether RED chose it without chance
+ * @random: generator; used once per drop that chance decides
+ * @policy: marking policy for arrivals that RED chooses
+ * @forced: set to true if RED chose the arrival without chance
  *
- * Return: what to do; for congestion_count() when it has been done.
+ * Return: the signal, which the caller also passes to congestion_count().
  */
 static inline enum congestion_signal
 red_queue_signal(struct Qdisc *sch, struct sk_buff *skb,
@@ -208,8 +211,8 @@ red_queue_signal(struct Qdisc *sch, struct sk_buff *skb,
 /* The FIFO. */
 
 /*
- * The slots for draws from a FIFO of @limit packets, unless @rf has as many, or
- * nobody @draws.
+ * Allocate @slots for draws from a FIFO of @limit packets. There is nothing to do
+ * unless the qdisc @draws, or if @rf has the right number of slots.
  *
  * Return: 0, or an error
  */
@@ -226,7 +229,7 @@ static inline int red_fifo_alloc(const struct red_fifo *rf, u32 limit,
 	return -ENOMEM;
 }
 
-/* An empty FIFO; @slots are from red_fifo_alloc(). */
+/* Initialize an empty FIFO; @slots are from red_fifo_alloc(). */
 static inline void red_fifo_init(struct Qdisc *sch, struct red_fifo *rf,
 				 void **slots, u32 limit, u32 memory_limit,
 				 const struct gentle_red_params *p, u32 seed)
@@ -240,19 +243,19 @@ static inline void red_fifo_init(struct Qdisc *sch, struct red_fifo *rf,
 	seeded_random_init(&rf->random, seed);
 }
 
-/* Also right after an init that failed. */
+/* Safe after a failed init. */
 static inline void red_fifo_destroy(struct red_fifo *rf)
 {
 	kvfree(rf->draw.slots);
 }
 
-/* Packets in the FIFO. */
+/* Return the number of packets in the FIFO. */
 static inline u32 red_fifo_count(const struct red_fifo *rf)
 {
 	return rf->packets.qlen;
 }
 
-/* Whether there is room for an arrival of @segments: see held_full(). */
+/* Check if an arrival of @segments fits: see held_full(). */
 static inline enum aqm_drop red_fifo_full(const struct red_fifo *rf,
 					  const struct sk_buff *skb,
 					  u32 segments)
@@ -262,8 +265,8 @@ static inline enum aqm_drop red_fifo_full(const struct red_fifo *rf,
 }
 
 /*
- * Whether an arrival that has no room is larger than a limit by itself: all that
- * is held would have to go for it, if that were enough.
+ * Return whether an arrival alone exceeds a limit. To queue it, all other packets
+ * would have to be dropped.
  */
 static inline bool red_fifo_is_oversize(const struct red_fifo *rf,
 					const struct sk_buff *skb)
@@ -272,7 +275,7 @@ static inline bool red_fifo_is_oversize(const struct red_fifo *rf,
 	       skb->truesize > rf->memory_limit;
 }
 
-/* Add an arrival of @segments, for which there is room. */
+/* Add an arrival of @segments that fits. */
 static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
 				struct sk_buff *skb, u32 segments, u32 tag)
 {
@@ -287,7 +290,7 @@ static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
 	qdisc_qstats_backlog_inc(sch, skb);
 }
 
-/* Take a packet out. */
+/* Remove a packet. */
 static inline void red_fifo_take(struct Qdisc *sch, struct red_fifo *rf,
 				 struct sk_buff *skb)
 {
@@ -302,13 +305,13 @@ static inline void red_fifo_take(struct Qdisc *sch, struct red_fifo *rf,
 	qdisc_qstats_backlog_dec(sch, skb);
 }
 
-/* A packet at random; there is one. */
+/* Draw a packet at random. The FIFO must not be empty. */
 static inline struct sk_buff *red_fifo_drawn(struct red_fifo *rf)
 {
 	return rf->draw.slots[seeded_random_below(&rf->random, rf->draw.count)];
 }
 
-/* A packet that was taken out leaves for the link. */
+/* Account for a removed packet that is sent. */
 static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
 				 struct sk_buff *skb)
 {
@@ -317,7 +320,7 @@ static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
 	held_sent(sch, skb);
 }
 
-/* Count a packet that is dropped: an arrival, or one that was taken out. */
+/* Count a drop, of an arrival or of a removed packet. */
 static inline void red_fifo_lose(struct Qdisc *sch, struct red_fifo *rf,
 				 struct sk_buff *skb, enum aqm_drop cause)
 {
@@ -325,7 +328,7 @@ static inline void red_fifo_lose(struct Qdisc *sch, struct red_fifo *rf,
 	delay_lost(&rf->delay, skb);
 }
 
-/* From now on draw from other @slots, NULL: from none. Return: those so far. */
+/* Replace the slots for draws; NULL: no draws. Return: the old slots. */
 static inline void **red_fifo_draw(struct red_fifo *rf, void **slots)
 {
 	void **old = rf->draw.slots;
@@ -341,17 +344,17 @@ static inline void **red_fifo_draw(struct red_fifo *rf, void **slots)
 }
 
 /**
- * red_fifo_resize() - make room for another number of packets
- * @sch: the discipline
+ * red_fifo_resize() - change the limits
+ * @sch: the qdisc
  * @rf: the FIFO
  * @slots: from red_fifo_alloc()
  * @limit: packets on the wire
  * @memory_limit: bytes
- * @draws: packets are to be drawn
- * @evict: takes a packet out and counts it
+ * @draws: the qdisc draws packets at random
+ * @evict: removes a packet and counts it
  *
- * What has no room any more goes, the last to come first. A single packet that
- * is larger than the limit stays, as it would have been let in.
+ * The newest packets are dropped until the rest fits. A single packet that is
+ * larger than the limit stays, because it would be accepted into an empty queue.
  *
  * Return: slots to free after the tree is unlocked, or NULL.
  */
@@ -377,7 +380,7 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 	return slots || !draws ? red_fifo_draw(rf, slots) : NULL;
 }
 
-/* Forget all packets, uncounted. RED starts again. Also after an init that failed. */
+/* Purge all packets uncounted, and restart RED. Safe after a failed init. */
 static inline void red_fifo_reset(struct Qdisc *sch, struct red_fifo *rf,
 				  const struct gentle_red_params *p)
 {

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How two queues share a link when one of them is served the faster the longer
- * it is: RED+Tail's service.
+ * The service of RED+Tail: two queues share a link, and the share of the short
+ * queue grows with its length.
  *
  * J.-S. Jou, J. S. Baras, "A Parallel Virtual Queue Structure for Active Queue
- * Management", CSHCN TR 2003-4, section III-B. Queue 1 is the short flows', q1
- * its length, C the rate of the link:
+ * Management", CSHCN TR 2003-4, section III-B. Queue 1 holds the short flows,
+ * q1 is its length, and C is the rate of the link:
  *
  *	q1 = 0:			C1 = 0
  *	0 < q1 <= min1:		C1 = C1min
  *	min1 < q1:		C1 = min(C q1 / max1, C1max)
  *				C2 = C - C1
  *
- * The paper's rates are shares of the bytes served here, whoever decides when
- * to serve. C1min is a floor above min1 too, so that C1 never falls as q1 grows.
+ * The paper's rates are shares of the bytes served here, so that any parent or
+ * device can set the pace. C1min is a floor above min1 too, so that C1 never
+ * falls while q1 grows.
  *
- * Shares are Q0.32 in u32: U32_MAX stands for 1. q1 / max1 is at most 2^-31
- * below exact. The account is in bytes times 2^32, in s64; with a packet below
- * 2^30 bytes it stays within 2^63.
+ * Shares are Q0.32 in u32, where U32_MAX means 1. q1 / max1 is at most 2^-31
+ * too small. The credit is in bytes times 2^32, in s64. With packets below 2^30
+ * bytes it stays within 2^63.
  *
- * Nothing here sees an sk_buff or a Qdisc.
+ * This header uses no sk_buff and no Qdisc.
  */
 #ifndef _AQM_SHORT_SHARE_H
 #define _AQM_SHORT_SHARE_H
@@ -38,8 +39,9 @@ enum short_share_queue {
 
 /**
  * struct short_share_params - configuration
- * @min1: up to which the short queue gets @least, bytes
- * @max1: with which it would get all, bytes; above @min1, to SHORT_SHARE_MAX_TH
+ * @min1: length up to which the short queue gets @least, bytes
+ * @max1: length at which it would get the whole link, bytes; above @min1, at most
+ *	SHORT_SHARE_MAX_TH
  * @least: C1min / C, Q0.32, not 0
  * @most: C1max / C, Q0.32, not below @least
  * @slope: 1 / @max1, Q2.62
@@ -52,7 +54,7 @@ struct short_share_params {
 	u32	most;
 };
 
-/* @least 0: min1 / max1, with which the share does not jump at min1. */
+/* @least defaults to min1 / max1, so that the share does not jump at min1. */
 static inline void short_share_set(struct short_share_params *p, u32 min1,
 				   u32 max1, u32 least, u32 most)
 {
@@ -68,7 +70,7 @@ static inline void short_share_set(struct short_share_params *p, u32 min1,
 				   most);
 }
 
-/* C1 / C for a short queue of @q1 bytes, Q0.32 */
+/* Return C1 / C for a short queue of @q1 bytes, Q0.32. */
 static inline u32 short_share(const struct short_share_params *p, u32 q1)
 {
 	if (!q1)
@@ -81,24 +83,26 @@ static inline u32 short_share(const struct short_share_params *p, u32 q1)
 }
 
 /**
- * short_share_pick() - the queue to serve next, and the account of the shares
+ * short_share_pick() - choose the queue to serve, and update the credit
  * @p: configuration
  * @credit: bytes owed to the short queue, times 2^32
- * @short_waits: the short queue holds a packet
- * @short_len: length of its first, bytes
- * @long_waits: the long queue holds a packet; one of the two does
- * @long_len: length of its first, bytes
+ * @short_waits: the short queue has a packet
+ * @short_len: length of its first packet, bytes
+ * @long_waits: the long queue has a packet; at least one of the queues has
+ * @long_len: length of its first packet, bytes
  * @q1: length of the short queue, bytes
  *
- * While both hold packets, every byte served entitles the short queue to its
- * share of a byte, and what it is served is taken off: what it got never
- * differs from the sum of its shares by more than one packet, however fast or
- * unevenly the bytes are asked for.
+ * While both queues have packets, each byte served adds the short queue's share of
+ * a byte to the credit, and each byte of the short queue subtracts one. The bytes
+ * that the short queue got differ from the sum of its shares by at most one packet,
+ * at any pace of the dequeues.
  *
- * An empty queue has no claim, and one that is served alone pays nothing. But
- * the last packet of the short queue went ahead of its share: had it been sent
- * at its rate, bit by bit, the queue would still be in service. Until what it
- * got in advance is made up for at C1min, the next packet waits.
+ * A queue earns no credit while it is empty, and pays nothing while it is served
+ * alone. But the last packet of the short queue was sent ahead of its share: at
+ * rate C1, bit by bit, it would still be in service. So the next packet waits until
+ * this advance is paid back at C1min.
+ *
+ * Return: the queue to serve.
  */
 static inline enum short_share_queue
 short_share_pick(const struct short_share_params *p, s64 *credit,
