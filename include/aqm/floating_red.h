@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RED's thresholds on the move: RED+Tail's dynamic thresholds, which trade delay
+ * RED+Tail's dynamic thresholds: they move with the loss rate, and trade delay
  * for fewer losses.
  *
  * J.-S. Jou, J. S. Baras, "A Parallel Virtual Queue Structure for Active Queue
- * Management", CSHCN TR 2003-4, section V. With P the average of lost packets to
- * arrivals and d = max - min,
+ * Management", CSHCN TR 2003-4, section V. With P the average of lost packets
+ * to arrivals and d = max - min,
  *
  *	P > high:	min = min (1 + gamma), max = min + d
  *	P < low:	min = min (1 - gamma), max = min + d
  *
- * The paper has no bounds: here min does not fall below a floor nor max rise
- * above a ceiling. Its weight of an arrival in P is lost: 2^-10 here.
+ * The paper has no bounds. Here min does not fall below a floor, and max does
+ * not rise above a ceiling. The paper's text does not give the weight of an
+ * arrival in P; we use 2^-10.
  *
- * Fixed point: P and gamma are Q0.32. A fold rounds P by less than 2^-32 in the
- * direction in which it moves less: P is within 2^-22 of exact. A step is rounded
- * down, but is 1 at least.
+ * Fixed point: P and gamma are Q0.32. A sample rounds P by less than 2^-32
+ * towards its old value, so P is within 2^-22 of exact. A step is rounded down,
+ * but is at least 1.
  *
- * Nothing here sees an sk_buff or a Qdisc.
+ * This header uses no sk_buff and no Qdisc.
  */
 #ifndef _AQM_FLOATING_RED_H
 #define _AQM_FLOATING_RED_H
@@ -32,10 +33,10 @@
  * struct floating_red_params - configuration
  * @low: P below which the thresholds fall, Q0.32
  * @high: P above which they rise, Q0.32, above @low
- * @gamma: part of min in a step, Q0.32
- * @floor: least min, units of the thresholds
- * @ceiling: greatest max, units, below 2^31; the thresholds as configured lie
- *	between the two
+ * @gamma: step as a fraction of min, Q0.32
+ * @floor: lower bound of min, units of the thresholds
+ * @ceiling: upper bound of max, units, below 2^31; the configured thresholds are
+ *	within the two bounds
  */
 struct floating_red_params {
 	u32	low;
@@ -45,14 +46,14 @@ struct floating_red_params {
 	u32	ceiling;
 };
 
-/* P after an arrival. */
+/* Return P after an arrival that was @lost or not. */
 static inline u32 floating_red_loss(u32 loss, bool lost)
 {
 	return lost ? loss + ((U32_MAX - loss) >> FLOATING_RED_SHIFT) :
 		      loss - (loss >> FLOATING_RED_SHIFT);
 }
 
-/* Move the thresholds of @red for P of @loss; by how much, units. */
+/* Move the thresholds of @red for a P of @loss. Return: the step, units. */
 static inline s32 floating_red_move(const struct floating_red_params *p,
 				    struct gentle_red_params *red, u32 loss)
 {
@@ -68,7 +69,7 @@ static inline s32 floating_red_move(const struct floating_red_params *p,
 	return step;
 }
 
-/* Other bounds: thresholds as configured go back to where @min_th has moved. */
+/* Move newly configured thresholds to @min_th, as far as the bounds allow. */
 static inline void floating_red_keep(const struct floating_red_params *p,
 				     struct gentle_red_params *red, u32 min_th)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A buffer that hashed flow queues share: Kantawala and Turner's one scheduler,
- * to which a discipline adds a discard policy.
+ * A buffer that is shared by hashed flow queues. This is the one scheduler of
+ * Kantawala and Turner; a qdisc adds a rule that selects the queue to drop
+ * from.
  *
- * The buffer holds at most so many packets, counted as the wire will carry
- * them, and so many bytes of truesize: <aqm/held.h>. A packet's queue is the
- * class that its priority or a filter names, else the hash of its flow. The
- * queues are served by deficit round robin: <aqm/flow_queues.h>.
+ * The buffer has a limit in wire packets and a limit in bytes of truesize:
+ * <aqm/held.h>. The priority or a filter of a packet can name a class, which is
+ * its queue. Otherwise the queue is the hash of its flow. The queues are served
+ * by deficit round robin: <aqm/flow_queues.h>.
  *
  * <aqm/flow_qdisc.h> enqueues, makes room and dequeues with these functions.
  *
- * A discipline has a struct flow_buffer at the start of its private data, and a
- * struct flow_queue at the start of what it keeps of a queue. Its parameters and
- * its statistics begin with those of this buffer, which the lists
- * TC_AQM_FLOWS_... name: FLOW_BUFFER_PARAMS() takes the former over, and
- * flow_buffer_stats() fills in the latter.
+ * A qdisc has a struct flow_buffer at the start of its private data, and a
+ * struct flow_queue at the start of its state of a queue. The lists
+ * TC_AQM_FLOWS_... are the first of its options and of its statistics.
+ * FLOW_BUFFER_PARAMS() copies the options, and flow_buffer_stats() fills in the
+ * statistics.
  */
 #ifndef _AQM_FLOW_BUFFER_H
 #define _AQM_FLOW_BUFFER_H
@@ -42,23 +43,21 @@
 
 #define FLOW_BUFFER_MIN_QUANTUM		256
 #define FLOW_BUFFER_MAX_QUANTUM		SZ_1M
-#define FLOW_BUFFER_MIN_LIMIT		8	/* packets; where it is derived */
-#define FLOW_BUFFER_DELAY		80	/* ms of the link, likewise */
-#define FLOW_BUFFER_MIN_PACKET		1500	/* bytes, likewise */
+/* For the default of limit. */
+#define FLOW_BUFFER_MIN_LIMIT		8	/* packets */
+#define FLOW_BUFFER_DELAY		80	/* ms of the link */
+#define FLOW_BUFFER_MIN_PACKET		1500	/* bytes */
 
-/*
- * A member for each option that the disciplines share: what was given, or what
- * is in force, where what was not given has been derived.
- */
+/* The options that these qdiscs share: as given, and after derivation as in force. */
 struct flow_buffer_params {
 	TC_AQM_FLOWS_OPTIONS(AQM_PARAM, 0, FLOW_BUFFER)
 };
 
-/* The shared ones of a discipline's parameters: an initializer. */
+/* Initialize a struct flow_buffer_params from a qdisc's parameters. */
 #define FLOW_BUFFER_PARAMS(from) \
 	{ TC_AQM_FLOWS_OPTIONS(AQM_TAKE, from, FLOW_BUFFER) }
 
-/* The statistics that the disciplines share. */
+/* The statistics that these qdiscs share. */
 struct flow_buffer_stats {
 	TC_AQM_FLOWS_STATS(TC_AQM_MEMBER, 0)
 };
@@ -67,20 +66,20 @@ AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
 
 /**
  * struct flow_buffer - the buffer; first member of the private data
- * @params: in force; written under the tree lock
- * @filters: they choose the queue
- * @salt: of the flow hash; odd
- * @delay: how long packets wait
- * @held: what the queues hold
- * @rounds: the queues, and which of them hold packets
- * @ways: which flow has which queue
+ * @params: options in force; written under the tree lock
+ * @filters: tc filters; their classes select the queue
+ * @salt: salt of the flow hash; odd
+ * @delay: sampled waiting times
+ * @held: queued packets and memory
+ * @rounds: the queues, and the order of the queues with packets
+ * @ways: assignment of flows to queues
  * @untold: see parents_tell()
  * @counters: drops
- * @overflows: arrivals that found no room
+ * @overflows: arrivals that did not fit
  * @link: the device's speed
  *
- * A packet reads the first three cache lines, and writes the second and the third,
- * and in @rounds the list of its round.
+ * A packet reads the first three cache lines. It writes the second, the third, and
+ * the list of its round in @rounds.
  */
 struct flow_buffer {
 	struct flow_buffer_params	params;
@@ -103,9 +102,9 @@ static_assert(offsetof(struct flow_buffer, rounds.slots) <= 3 * 64);
 #endif
 
 /*
- * The packets that a link carries in FLOW_BUFFER_DELAY, at 2^40 bytes/s 59 * 10^6
- * of them. Up to FLOW_BUFFER_MIN_LIMIT are needed whatever the rate: fewer would
- * leave TCP no window.
+ * Return the default limit: the packets that the link sends in FLOW_BUFFER_DELAY,
+ * 59 * 10^6 at 2^40 bytes/s. It is at least FLOW_BUFFER_MIN_LIMIT, because TCP needs
+ * a window of some packets at any rate.
  */
 static inline u32 flow_buffer_limit(u64 bandwidth, u32 mtu)
 {
@@ -116,10 +115,10 @@ static inline u32 flow_buffer_limit(u64 bandwidth, u32 mtu)
 }
 
 /**
- * flow_buffer_derive() - what is in force
- * @sch: the discipline
- * @p: what was given; takes the rest
- * @extack: takes a warning, or why a live buffer cannot take on @p; may be NULL
+ * flow_buffer_derive() - compute the options that were not given
+ * @sch: the qdisc
+ * @p: the given options; gets the others
+ * @extack: gets a warning or an error; may be NULL
  *
  * Return: 0 or an error
  */
@@ -149,12 +148,12 @@ static inline int flow_buffer_derive(struct Qdisc *sch,
 }
 
 /**
- * flow_buffer_alloc() - the queues of a new buffer
- * @sch: the discipline
- * @flows: their number
- * @extack: takes the reason
+ * flow_buffer_alloc() - allocate the queues of a new buffer
+ * @sch: the qdisc
+ * @flows: number of queues
+ * @extack: gets the error
  *
- * Each has NUMBERED_BYTES bytes of 0. A live buffer has its queues.
+ * Each queue has NUMBERED_BYTES bytes, which are 0. A live buffer keeps its queues.
  *
  * Return: 0 or an error
  */
@@ -177,7 +176,7 @@ static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows,
 	return -ENOMEM;
 }
 
-/* Take on @p: before the discipline is in use, or under the tree lock. */
+/* Switch to @p. Call before the qdisc is in use, or under the tree lock. */
 static inline void flow_buffer_set(struct Qdisc *sch,
 				   const struct flow_buffer_params *p)
 {
@@ -191,7 +190,7 @@ static inline void flow_buffer_set(struct Qdisc *sch,
 	b->params = *p;
 }
 
-/* Begin with @p: an empty buffer. */
+/* Initialize an empty buffer with options @p. */
 static inline void flow_buffer_init(struct Qdisc *sch,
 				    const struct flow_buffer_params *p)
 {
@@ -211,9 +210,9 @@ static inline void flow_buffer_destroy(struct Qdisc *sch)
 }
 
 /*
- * Free what one queue holds; the core resets qlen and backlog.
+ * Free the packets of one queue. The core resets qlen and backlog.
  *
- * Return: the queue; NULL once all are empty.
+ * Return: the queue; NULL if all queues are empty.
  */
 static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 {
@@ -228,7 +227,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	return fq;
 }
 
-/* The queue of a flow, from 0. */
+/* Return the queue of a packet's flow, from 0. */
 static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 {
 	if (b->ways.sets)
@@ -237,10 +236,10 @@ static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 }
 
 /*
- * Find the queue of an arrival, and set @number to it, from 0. An arrival is
- * dropped if a filter names a class beyond the number of queues.
+ * Set @number to the queue of an arrival, from 0. If a filter names a class above
+ * the number of queues, the arrival is dropped.
  *
- * Return: 0, or the verdict on an arrival that is gone.
+ * Return: 0, or the verdict on an arrival that was freed.
  */
 static inline int __flow_buffer_classify(struct sk_buff *skb,
 					 struct Qdisc *sch, u32 *number,
@@ -263,9 +262,9 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 }
 
 /*
- * Whether an arrival's flow alone says its queue, and it is one segment. So it is
- * with nearly all, for which this is a few comparisons: what else there may be is
- * for flow_buffer_enqueue_other().
+ * Return whether an arrival is one segment and its flow hash alone selects its
+ * queue. This holds for nearly all arrivals, and costs a few comparisons. All others
+ * go through flow_buffer_enqueue_other().
  */
 static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 					const struct Qdisc *sch,
@@ -277,15 +276,15 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 }
 
 /**
- * flow_buffer_enqueue_other() - enqueue what is not flow_buffer_is_plain()
+ * flow_buffer_enqueue_other() - enqueue an arrival that is not flow_buffer_is_plain()
  * @skb: the arrival
- * @sch: the discipline
- * @to_free: list that takes what is lost
- * @one: the discipline's enqueue of one packet of so many segments into the queue
- *	of a number
+ * @sch: the qdisc
+ * @to_free: list of packets to free
+ * @one: the qdisc's function that enqueues a packet, with its number of segments,
+ *	into the queue with a number
  *
- * The segments of a packet are one flow: they are classified as one, so that
- * filters and their actions see what they would see without this discipline.
+ * A GSO packet is classified once, before it is split. So filters and their actions
+ * see the same packets as with other qdiscs.
  *
  * Return: the verdict.
  */
@@ -315,7 +314,7 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	return parents_tell(sch, &b->untold, &before, len, verdict);
 }
 
-/* Whether there is room for an arrival: see held_full(). */
+/* Check if an arrival fits: see held_full(). */
 static inline enum aqm_drop flow_buffer_full(const struct flow_buffer *b,
 					     const struct sk_buff *skb,
 					     u32 segments)
@@ -334,8 +333,8 @@ static inline void flow_buffer_overflow(struct Qdisc *sch)
 }
 
 /*
- * Whether an arrival that does not fit is larger than a limit by itself: to make
- * room for it all that is held would have to go, and not even that might do.
+ * Return whether an arrival alone exceeds a limit. To queue it, all other packets
+ * would have to be dropped, and it might still not fit.
  */
 static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
 					   const struct sk_buff *skb,
@@ -345,7 +344,7 @@ static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
 	       skb->truesize > b->params.memory_limit;
 }
 
-/* Lose an arrival that no discard makes room for. Return: the verdict. */
+/* Drop an oversize arrival. Return: the verdict. */
 static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
 				     struct sk_buff **to_free)
 {
@@ -354,7 +353,7 @@ static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
 	return aqm_drop(skb, sch, &b->counters, AQM_DROP_OVERSIZE, to_free);
 }
 
-/* A packet has left its queue: it is held no more. */
+/* Account for a packet that was removed from its queue. */
 static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
@@ -381,13 +380,13 @@ static inline struct sk_buff *flow_buffer_evict(struct Qdisc *sch,
 }
 
 /**
- * flow_buffer_discard() - lose the first packet of a queue to an arrival
- * @sch: the discipline
- * @fq: the queue, which holds a packet
- * @cause: what flow_buffer_full() returned
- * @to_free: list that takes the packet lost
+ * flow_buffer_discard() - drop the first packet of a queue to make room
+ * @sch: the qdisc
+ * @fq: the queue, which must not be empty
+ * @cause: result of flow_buffer_full()
+ * @to_free: list of packets to free
  *
- * Return: the packet lost, to read its length.
+ * Return: the dropped packet, so that the caller can read its length.
  */
 static inline struct sk_buff *
 flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq,
@@ -400,7 +399,7 @@ flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq,
 	return skb;
 }
 
-/* Out of line: it reads the clock, once in a while. */
+/* Out of line, because few packets are timed. */
 static noinline void __flow_buffer_time(struct flow_buffer *b,
 					const struct sk_buff *skb)
 {
@@ -424,7 +423,7 @@ static __always_inline void flow_buffer_add(struct Qdisc *sch,
 		__flow_buffer_time(b, skb);
 }
 
-/* Take the first packet of a queue, whose turn it is, to send it. */
+/* Remove the first packet of the queue whose turn it is, to send it. */
 static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 					       struct flow_queue *fq)
 {
@@ -439,7 +438,7 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 	return skb;
 }
 
-/* Whether a change of the limits has left no room for what is held. */
+/* Return whether the queued packets exceed the limits, after a change of them. */
 static inline bool flow_buffer_is_over(const struct flow_buffer *b)
 {
 	return b->held.segments > b->params.limit ||
@@ -447,8 +446,8 @@ static inline bool flow_buffer_is_over(const struct flow_buffer *b)
 }
 
 /*
- * Whether @fq has nothing but the one packet that is held, and that may stay: what
- * is larger than the limit by itself is let in where nothing else is held.
+ * Return whether @fq has the only packet of the buffer and the packet may stay. A
+ * packet that is larger than the limit fits into an empty buffer.
  */
 static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 					const struct flow_queue *fq)
@@ -457,7 +456,7 @@ static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 	       b->held.truesize <= b->params.memory_limit;
 }
 
-/* The statistics that the disciplines share, under the tree lock. */
+/* Fill in the statistics that these qdiscs share, under the tree lock. */
 static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
 {
 	struct flow_buffer_stats *st = stats;
@@ -472,10 +471,9 @@ static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
 	st->quantum = b->params.quantum;
 }
 
-/* Class operations: a class is a queue. See also <aqm/filter_class.h>. */
 /**
- * flow_buffer_walk() - show the queues that hold a packet
- * @sch: the discipline
+ * flow_buffer_walk() - Qdisc_class_ops.walk over the queues that have a packet
+ * @sch: the qdisc
  * @arg: the walk
  */
 static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg)

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How many flows there are, from a vector of bits and without knowing any.
+ * Estimate the number of flows with a vector of bits, without state per flow.
  *
- * R. Morris, "Scalable TCP Congestion Control", 1999, as K. Wang, MIT-LCS-TR-829,
- * sections 3.3.3 and 6.1, tells it: each packet sets the bit that its flow hashes
- * to, and bits are cleared one after the other, all of them in t_clear. The count
- * is the number of bits that are set.
+ * R. Morris, "Scalable TCP Congestion Control", 1999, as described by K. Wang,
+ * MIT-LCS-TR-829, sections 3.3.3 and 6.1. Each packet sets the bit that its
+ * flow hashes to. Bits are cleared one after the other, and all of them in
+ * t_clear. The count is the number of bits that are set.
  *
  *	packet:		bit[hash] = 1
  *	each t_clear / bits of time:	bit[hand] = 0, hand = hand + 1 mod bits
  *
- * A bit is cleared once in t_clear, so a flow is counted until t_clear after its
- * last packet at most, half of that on average. What it says of n flows that send
- * packets every tau:
+ * A bit is cleared once in t_clear, so a flow counts for at most t_clear after
+ * its last packet, and for half of that on average. Errors of the count, for n
+ * flows that send a packet every tau:
  *
  *  - Two flows may share a bit. Of v bits n flows set v (1 - (1 - 1/v)^n) on
- *    average, which is n less about n^2 / 2v, with a standard deviation below
- *    sqrt(n^2 / 2v).
- *  - A bit that was cleared is set again by the flow's next packet: a part
- *    tau / t_clear of the flows, at most, is missing.
+ *    average, which is about n^2 / 2v less than n, with a standard deviation
+ *    below sqrt(n^2 / 2v).
+ *  - A cleared bit is set again by the flow's next packet. So at most a
+ *    fraction tau / t_clear of the flows is missing.
  *
- * Time is counted in whole bits; what is left of it counts the next time. Up to
- * 64 bits are cleared at once: no packet takes more than bits / 64 + 2 steps, and
- * all packets of t_clear together no more than bits.
+ * Time is counted in whole bits, and the remainder counts the next time. Up to
+ * 64 bits are cleared at once. A packet takes at most bits / 64 + 2 steps, and
+ * all packets within t_clear together take at most as many steps as there are
+ * bits.
  *
- * The caller brings the hash and the time. Nothing here sees an sk_buff or a
+ * The caller provides the hash and the time. This header uses no sk_buff and no
  * Qdisc.
  */
 #ifndef _AQM_FLOW_COUNT_H
@@ -39,11 +40,11 @@
 
 /**
  * struct flow_count - the vector
- * @words: its bits
- * @bits: how many, 1 at least
- * @count: how many are set
- * @hand: the one that is cleared next
- * @cleared_at: up to when bits have been cleared, ns
+ * @words: the bits
+ * @bits: number of bits, at least 1
+ * @count: number of bits that are set
+ * @hand: index of the next bit to clear
+ * @cleared_at: time up to which bits have been cleared, ns
  */
 struct flow_count {
 	u64	*words;
@@ -53,13 +54,13 @@ struct flow_count {
 	u64	cleared_at;
 };
 
-/* Words of memory for so many bits. */
+/* Return the number of words for @bits. */
 static inline u32 flow_count_words(u32 bits)
 {
 	return DIV_ROUND_UP(bits, 64);
 }
 
-/* No flow has been seen at @now, ns. */
+/* Clear all bits at time @now, ns. */
 static inline void flow_count_clear(struct flow_count *c, u64 now)
 {
 	memset(c->words, 0, sizeof(u64) * flow_count_words(c->bits));
@@ -68,7 +69,7 @@ static inline void flow_count_clear(struct flow_count *c, u64 now)
 	c->cleared_at = now;
 }
 
-/* A vector of @bits in @words, of which there are flow_count_words(@bits). */
+/* Set up an empty vector. @words has flow_count_words(@bits) words. */
 static inline void flow_count_init(struct flow_count *c, u64 *words, u32 bits,
 				   u64 now)
 {
@@ -77,7 +78,7 @@ static inline void flow_count_init(struct flow_count *c, u64 *words, u32 bits,
 	flow_count_clear(c, now);
 }
 
-/* The part of the next @n bits, at most all, that lies in the hand's word. */
+/* Limit @n to the bits from @hand on in its word. Return: their mask. */
 static inline u64 flow_count_mask(const struct flow_count *c, u32 hand, u32 *n)
 {
 	u32 at = hand % 64;
@@ -86,10 +87,10 @@ static inline u64 flow_count_mask(const struct flow_count *c, u32 hand, u32 *n)
 	return (~0ULL >> (64 - *n)) << at;
 }
 
-/* Bits that have come due at @now, below @bits. */
+/* Return the number of bits due at @now, less than @bits. */
 static inline u32 flow_count_due(const struct flow_count *c, u64 clear, u64 now)
 {
-	/* Below 2^35 2^24. */
+	/* The product is below 2^35 2^24. */
 	return div64_u64((now - c->cleared_at) * c->bits, clear);
 }
 
@@ -112,10 +113,10 @@ static inline void flow_count_sweep(struct flow_count *c, u32 due)
 }
 
 /**
- * flow_count_advance() - clear what has come due
+ * flow_count_advance() - clear the bits that are due
  * @c: the vector
  * @clear: t_clear, ns, not 0 and at most 2^35
- * @now: ns, never before an earlier call's
+ * @now: time in ns, never before that of an earlier call
  */
 static inline void flow_count_advance(struct flow_count *c, u64 clear, u64 now)
 {
@@ -129,11 +130,11 @@ static inline void flow_count_advance(struct flow_count *c, u64 clear, u64 now)
 	if (!due)
 		return;
 	flow_count_sweep(c, due);
-	/* When the last of them came due, rounded up: no bit comes due early. */
+	/* The time at which the last bit was due. Round up, so that none is early. */
 	c->cleared_at += div_u64(due * clear + c->bits - 1, c->bits);
 }
 
-/* The count as flow_count_advance() would leave it: to show. */
+/* Return the count after a flow_count_advance(), without changing the vector. */
 static inline u32 flow_count_seen(const struct flow_count *c, u64 clear, u64 now)
 {
 	u32 n, due, hand = c->hand, count = c->count;
@@ -152,7 +153,7 @@ static inline u32 flow_count_seen(const struct flow_count *c, u64 clear, u64 now
 	return count;
 }
 
-/* A packet of the flow with this hash, uniform over the range of u32. */
+/* Count a packet of the flow with this @hash, which is uniform over all u32. */
 static inline void flow_count_see(struct flow_count *c, u32 hash)
 {
 	u32 bit = reciprocal_scale(hash, c->bits);

@@ -20,13 +20,13 @@
 
 /**
  * struct victim_rule - the victim rule, and the events that its index follows
- * @victim: select the queue to discard from. One queue holds a packet at least.
- *	@last is the queue that the same arrival has discarded from, or NULL.
+ * @victim: select the queue to discard from. At least one queue has a packet.
+ *	@last is the queue from which the same arrival has discarded, or NULL.
  * @added: a packet was queued; @first: it is the only one of its queue
  * @discarded: a packet was discarded
  * @sent: a packet was sent
- * @purged: all packets of a queue are gone; optional
- * @forget: all packets of all queues are gone; begin anew
+ * @purged: all packets of a queue were purged; optional
+ * @forget: all queues were purged; start with an empty index
  */
 struct victim_rule {
 	struct flow_queue *(*victim)(struct Qdisc *sch,
@@ -70,7 +70,7 @@ static __always_inline void flow_qdisc_add(struct Qdisc *sch,
  * @fq: the queue of the arrival
  * @segments: packets that it counts as
  * @to_free: list of packets to free
- * @tell: tell the parents; false for a segment, of which they do not know
+ * @tell: report to the parents; false for a segment, because its caller reports
  * @rule: the victim rule
  *
  * Return: the verdict.
@@ -129,7 +129,7 @@ static inline void flow_qdisc_reset(struct Qdisc *sch,
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct flow_queue *fq;
 
-	/* Also called after an init that failed. */
+	/* Also called after a failed init. */
 	if (!b->rounds.queues)
 		return;
 	while ((fq = flow_buffer_purge(sch))) {
@@ -139,7 +139,7 @@ static inline void flow_qdisc_reset(struct Qdisc *sch,
 	rule->forget(sch);
 }
 
-/* A change left too little room: discard as for an arrival. */
+/* Discard packets that no longer fit after a change, by the same rule. */
 static inline void flow_qdisc_trim(struct Qdisc *sch,
 				   const struct victim_rule *rule)
 {
@@ -262,9 +262,9 @@ static inline u32 flow_qdisc_classid(const struct flow_queue *fq)
  * @sch: the qdisc
  * @cl: the class
  * @d: the dump
- * @st: a struct tc_KIND_xstats, which is 0
+ * @st: a zeroed struct tc_KIND_xstats
  * @size: its size, bytes
- * @fill: fill in the kind's part of @st; under the tree lock
+ * @fill: fill in the qdisc's own part of @st; under the tree lock
  *
  * Return: 0, or -1 if the dump is full
  */

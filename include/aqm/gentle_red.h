@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RED with a gentle slope, two ways of spacing the drops, and Adaptive RED.
+ * RED with a gentle slope, two ways to space the drops, and Adaptive RED.
  *
  * S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion
  * Avoidance", 1993; S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An
  * Algorithm for Increasing the Robustness of RED's Active Queue Management",
- * August 2001. The unit of queue lengths and thresholds, bytes or packets, is
- * the caller's and the same throughout.
+ * August 2001. The caller chooses the unit of queue lengths and thresholds,
+ * bytes or packets.
  *
- * At each arrival, q being the queue's length before it:
+ * At each arrival, where q is the queue's length before it:
  *
- *	avg = avg + w (q - avg)			while the queue holds something
+ *	avg = avg + w (q - avg)			while the queue is not empty
  *	avg = avg (1 - w)^m			after it was empty for m ptime
  *
  *	avg < min		p_b = 0
@@ -19,49 +19,54 @@
  *				(gentle; else p_b = 1)
  *	2 max <= avg		p_b = 1
  *
- * and the n-th arrival since the last drop (or since avg reached min) is dropped if
+ * The n-th arrival since the last drop (or since avg reached min) is dropped if
  *
  *	n p_b > R		R uniform over 0 to 1, drawn anew for n = 1
  *
- * which spaces drops uniformly over 1 to 1/p_b arrivals (1993, section 7), or,
- * with "wait", uniformly over 1/p_b + 1 to 2/p_b:
+ * This spaces drops uniformly over 1 to 1/p_b arrivals (1993, section 7). With
+ * "wait", the condition is
  *
  *	n p_b > 1 + R
  *
- * This is how the 1993 paper computes it (figure 17), and mainline: one random
- * number a drop. But there the arrival with which avg comes into the range, from
- * below or from above, passes and is not counted; here, as in section 7, it is n = 1.
+ * and the spacing is uniform over 1/p_b + 1 to 2/p_b.
  *
- * At a steady p_b the n-th arrival, if it is reached, is dropped with probability
- * p_b / (1 - (n - 1) p_b), with wait p_b / (2 - (n - 1) p_b) for n > 1/p_b. Who
- * passes some arrivals unasked, so that p_b is not steady at all, has to ask chance
- * anew with each of the others: gentle_red_chance().
+ * The 1993 paper computes it in this way (figure 17), and so does mainline:
+ * with one random number per drop. There is one difference. When avg enters the
+ * range, from below or from above, their first arrival passes and is not
+ * counted. Here it is n = 1, as in section 7.
  *
- * Adaptive RED, each 0.5 s, d = max - min:
+ * At a constant p_b, if the n-th arrival is reached, it is dropped with
+ * probability p_b / (1 - (n - 1) p_b), or with "wait" p_b / (2 - (n - 1) p_b)
+ * for n > 1/p_b. If some arrivals pass without a random decision, p_b is not
+ * constant. Then each of the other arrivals needs a new random number: see
+ * gentle_red_chance().
+ *
+ * Adaptive RED, each 0.5 s, with d = max - min:
  *
  *	avg > min + 0.6 d, max_p < top:		max_p += min(0.01, max_p / 4)
  *	avg < min + 0.4 d, max_p > bottom:	max_p *= 0.9
  *
- * No timer does this: an arrival makes up for the half seconds since the last
- * one, all of them with the average that it finds.
+ * There is no timer. An arrival makes all the steps that have come due since
+ * the last arrival, each with the current average.
  *
- * Why not <net/red.h>: it has neither the gentle slope nor "wait"; its weight
- * is a power of two and its idle decay a table of 256 shifts that the person
- * who configures it must compute; it draws its random numbers itself, which
- * makes a run unrepeatable; its max_p needs a timer. Nothing would be left.
+ * Why not <net/red.h>? It has no gentle slope and no "wait". Its weight is a
+ * power of two. Its idle decay is a table of 256 shifts that user space must
+ * compute. It draws its own random numbers, so runs cannot be repeated. Its
+ * max_p needs a timer. We could use nothing of it.
  *
- * Fixed point, and what it costs in accuracy:
- *	avg	Q32.32, u64. A fold rounds towards 0 by less than 2^-32: avg is
+ * Fixed point and its errors:
+ *	avg	Q32.32, u64. A sample rounds towards 0 by less than 2^-32: avg is
  *		within 2^-32 / w units of the exact recursion. The decay factor
  *		is Q0.64, by repeated squaring: within m 2^-63, m < 2^32.
  *	w	Q0.32
- *	p	Q0.32 in u64, since 1 is a value; p_b is within 2^-31 of exact.
- *		Up to max it is no division but a product with max_p / (max - min),
- *		Q0.64. The test against the random number involves no rounding.
+ *	p	Q0.32 in u64, because 1 is a possible value. p_b is within 2^-31
+ *		of exact. Up to max it is not a division, but a product with
+ *		max_p / (max - min), Q0.64. The comparison with the random number
+ *		has no rounding.
  * No product exceeds 64 bits for lengths below 2^32 and max below 2^31.
  *
- * The arithmetic sees no sk_buff and no Qdisc; the caller brings the time, the
- * queue's length and the sequence of random numbers.
+ * The arithmetic uses no sk_buff and no Qdisc. The caller provides the time,
+ * the queue's length and the random numbers.
  */
 #ifndef _AQM_GENTLE_RED_H
 #define _AQM_GENTLE_RED_H
@@ -86,13 +91,14 @@
  * @min_th: lower threshold, units
  * @max_th: upper threshold, units; above @min_th, at most GENTLE_RED_MAX_TH
  * @max_p: drop probability at @max_th, Q0.32; with @adaptive where it starts
- * @bottom: least max_p, Q0.32, at least GENTLE_RED_MIN_BOTTOM; @adaptive only
- * @top: greatest max_p, Q0.32; @adaptive only
+ * @bottom: lower bound of max_p, Q0.32, at least GENTLE_RED_MIN_BOTTOM; @adaptive
+ *	only
+ * @top: upper bound of max_p, Q0.32; @adaptive only
  * @weight: w of the average, Q0.32, not 0
- * @ptime: how long an empty queue counts as one sample, ns, not 0: the
+ * @ptime: time in which an empty queue counts as one sample, ns, not 0: the
  *	transmission time of an average packet
- * @gentle: p_b rises to 1 between @max_th and twice that
- * @wait: no drop before 1/p_b arrivals have passed since the last
+ * @gentle: p_b rises to 1 between @max_th and 2 @max_th
+ * @wait: no drop until 1/p_b arrivals have passed since the last drop
  * @adaptive: max_p follows the average
  */
 struct gentle_red_params {
@@ -111,13 +117,13 @@ struct gentle_red_params {
 /**
  * struct gentle_red_vars - state
  * @avg: average queue length, units, Q32.32
- * @slope: of p_b between min and max, a unit, Q0.64
- * @idle_since: since when the queue is empty, or its last arrival if that was not
- *	queued, ns; matters while it is empty and @avg not 0
- * @count: arrivals passed since the last drop, while avg >= min
- * @random: R, Q0.32; matters while @count is not 0
- * @rest: idle time before @idle_since that is not taken off @avg yet, below ptime
- * @max_p: in force, Q0.32
+ * @slope: slope of p_b between min and max, per unit, Q0.64
+ * @idle_since: time at which the queue became empty, or of the last arrival that
+ *	was not queued, ns; valid while the queue is empty and @avg is not 0
+ * @count: arrivals that passed since the last drop, while avg >= min
+ * @random: R, Q0.32; valid while @count is not 0
+ * @rest: idle time before @idle_since that has not reduced @avg yet, below ptime
+ * @max_p: max_p in force, Q0.32
  * @adapt_at: time of the next adaptation, ns
  */
 struct gentle_red_vars {
@@ -132,7 +138,7 @@ struct gentle_red_vars {
 };
 
 /**
- * struct gentle_red_stats - what Adaptive RED did
+ * struct gentle_red_stats - counters of Adaptive RED
  * @raised: steps of max_p up
  * @lowered: steps of max_p down
  */
@@ -143,16 +149,16 @@ struct gentle_red_stats {
 
 enum gentle_red_verdict {
 	GENTLE_RED_PASS,
-	GENTLE_RED_EARLY,	/* by chance, min <= avg < max */
-	GENTLE_RED_GENTLE,	/* by chance, max <= avg < 2 max */
-	GENTLE_RED_FORCED,	/* without chance, above */
+	GENTLE_RED_EARLY,	/* drop by chance, min <= avg < max */
+	GENTLE_RED_GENTLE,	/* drop by chance, max <= avg < 2 max */
+	GENTLE_RED_FORCED,	/* drop without chance, p_b = 1 */
 };
 
 /**
- * gentle_red_check() - what is wrong with a configuration
+ * gentle_red_check() - check a configuration
  * @p: the configuration
  *
- * Return: NULL, or a message.
+ * Return: NULL if it is valid, otherwise an error message.
  */
 static inline const char *gentle_red_check(const struct gentle_red_params *p)
 {
@@ -171,7 +177,7 @@ static inline const char *gentle_red_check(const struct gentle_red_params *p)
 	return NULL;
 }
 
-/* Set max_p, and with it the slope, if the thresholds leave room for one. */
+/* Set max_p and the slope. The slope is 0 if max is not above min. */
 static inline void gentle_red_set(const struct gentle_red_params *p,
 				  struct gentle_red_vars *v, u32 max_p)
 {
@@ -180,7 +186,7 @@ static inline void gentle_red_set(const struct gentle_red_params *p,
 		   div_u64((u64)max_p << 32, p->max_th - p->min_th) : 0;
 }
 
-/* Start, or start again: an empty queue at time @now (ns). */
+/* Initialize for an empty queue at time @now, ns. */
 static inline void gentle_red_init(struct gentle_red_vars *v,
 				   const struct gentle_red_params *p, u64 now)
 {
@@ -193,12 +199,12 @@ static inline void gentle_red_init(struct gentle_red_vars *v,
 }
 
 /**
- * gentle_red_change() - the configuration changed; the average stays
+ * gentle_red_change() - switch to a new configuration
  * @v: state
- * @old: configuration so far
- * @new: configuration from now on
+ * @old: old configuration
+ * @new: new configuration
  *
- * An adapted max_p stays too, unless a new one was given.
+ * The average stays. An adapted max_p stays unless the option max_p changes.
  */
 static inline void gentle_red_change(struct gentle_red_vars *v,
 				     const struct gentle_red_params *old,
@@ -213,13 +219,13 @@ static inline void gentle_red_change(struct gentle_red_vars *v,
 	gentle_red_set(new, v, max_p);
 }
 
-/* x 2^-32 factor, towards 0 */
+/* Return x 2^-32 factor, rounded down. */
 static inline u64 gentle_red_scale(u64 x, u32 factor)
 {
 	return mul_u64_u64_shr(x, (u64)factor << 32, 64);
 }
 
-/* avg + w (length - avg), towards 0; 1 - w is less than 1 */
+/* Return avg + w (length - avg), rounded towards 0; w > 0. */
 static inline u64 gentle_red_fold(u64 avg, u32 weight, u32 length)
 {
 	u64 q = (u64)length << 32;
@@ -229,7 +235,7 @@ static inline u64 gentle_red_fold(u64 avg, u32 weight, u32 length)
 	return q + gentle_red_scale(avg - q, -weight);
 }
 
-/* avg (1 - w)^m */
+/* Return avg (1 - w)^m. */
 static noinline u64 gentle_red_decay(u64 avg, u32 weight, u32 m)
 {
 	u64 power = -((u64)weight << 32);	/* 1 - w, Q0.64 */
@@ -242,7 +248,7 @@ static noinline u64 gentle_red_decay(u64 avg, u32 weight, u32 m)
 	return avg;
 }
 
-/* w = 1 - exp(-1/rate) for @rate packets a second, at least 2 (2001), Q0.32 */
+/* Return w = 1 - exp(-1/rate) for @rate packets a second, at least 2 (2001), Q0.32. */
 static inline u32 gentle_red_auto_weight(u32 rate)
 {
 	u64 x = div_u64(GENTLE_RED_ONE, max(rate, 2U));
@@ -250,7 +256,7 @@ static inline u32 gentle_red_auto_weight(u32 rate)
 	u64 x3 = (x2 * x) >> 32;
 	u64 x4 = (x3 * x) >> 32;
 
-	/* Left out: at most x^5 / 120, below 3e-4, and rounding, 5 2^-32. */
+	/* Error: at most x^5 / 120, below 3e-4, and rounding, 5 2^-32. */
 	return max_t(u64, x - x2 / 2 + div_u64(x3, 6) - div_u64(x4, 24), 1);
 }
 
@@ -269,7 +275,7 @@ static inline void gentle_red_adapt(const struct gentle_red_params *p,
 	if (!p->adaptive)
 		return;
 
-	/* At most some 250 turns from one bound to the other. */
+	/* At most about 250 iterations, from one bound to the other. */
 	if (5 * (above >> 3) > 3 * (d << 29)) {
 		for (; ticks && max_p < p->top; ticks--, st->raised++)
 			max_p += min3(GENTLE_RED_ALPHA, max_p / 4,
@@ -283,8 +289,8 @@ static inline void gentle_red_adapt(const struct gentle_red_params *p,
 }
 
 /*
- * The queue has run empty. An average of 0 has nothing to forget: then no idle time
- * counts, and @now does not matter, here and at the arrival.
+ * The queue has become empty. If the average is 0, it cannot decay, and @now is
+ * ignored here and at the next arrival.
  */
 static inline void gentle_red_idle(struct gentle_red_vars *v, u64 now)
 {
@@ -292,14 +298,15 @@ static inline void gentle_red_idle(struct gentle_red_vars *v, u64 now)
 }
 
 /**
- * gentle_red_average() - bring the average up to date at an arrival
+ * gentle_red_average() - update the average at an arrival
  * @p: configuration
  * @v: state
- * @length: of the queue before the arrival, units
- * @now: ns; matters only while the queue is empty
+ * @length: length of the queue before the arrival, units
+ * @now: ns; used only if the queue is empty
  *
- * What is left of the idle time, less than one ptime, is kept for the next: else a
- * queue that is empty for less than one ptime at a time would never forget.
+ * A remainder of the idle time below one ptime is kept for the next idle time.
+ * Otherwise the average would never decay if the queue is empty for less than one
+ * ptime at a time.
  */
 static inline void gentle_red_average(const struct gentle_red_params *p,
 				      struct gentle_red_vars *v, u32 length,
@@ -320,7 +327,7 @@ static inline void gentle_red_average(const struct gentle_red_params *p,
 		v->rest = 0;
 }
 
-/* The same for Adaptive RED: @now matters always. */
+/* As gentle_red_average(), and adapt max_p. @now is always used. */
 static inline void gentle_red_arrival(const struct gentle_red_params *p,
 				      struct gentle_red_vars *v,
 				      struct gentle_red_stats *st, u32 length,
@@ -331,9 +338,9 @@ static inline void gentle_red_arrival(const struct gentle_red_params *p,
 }
 
 /*
- * The configuration of a queue of @length is about to change: what has been idle so
- * far was idle under the old one. What is left of it is less than one of the old
- * packets' time, and would be many of a faster link's.
+ * Call before the configuration changes, with the present @length of the queue. The
+ * idle time so far counts with the old ptime. If ptime changes we discard the
+ * remainder, because it could be many ptimes of a faster link.
  */
 static inline void gentle_red_settle(struct gentle_red_vars *v,
 				     const struct gentle_red_params *old,
@@ -347,8 +354,8 @@ static inline void gentle_red_settle(struct gentle_red_vars *v,
 }
 
 /*
- * The state as an arrival at @now finds it with a queue of @length, but for its own
- * sample: to show.
+ * Return the state for a dump: as an arrival at @now finds it with a queue of
+ * @length, without the sample of the arrival.
  */
 static inline struct gentle_red_vars
 gentle_red_seen(const struct gentle_red_params *p,
@@ -361,7 +368,7 @@ gentle_red_seen(const struct gentle_red_params *p,
 	return seen;
 }
 
-/* p_b for the average as it is, Q0.32, up to GENTLE_RED_ONE */
+/* Return p_b for the present average, Q0.32, at most GENTLE_RED_ONE. */
 static inline u64 gentle_red_probability(const struct gentle_red_params *p,
 					 const struct gentle_red_vars *v)
 {
@@ -378,7 +385,7 @@ static inline u64 gentle_red_probability(const struct gentle_red_params *p,
 			    div_u64(v->avg - max_th, p->max_th)) >> 32);
 }
 
-/* Does chance drop an arrival, @count having passed since the last drop? */
+/* Return whether chance drops an arrival after @count passed since the last drop. */
 static inline bool gentle_red_chance(u64 p_b, u32 count, u32 random)
 {
 	u64 spent = p_b * count;	/* c p_b, Q32.32 */
@@ -387,7 +394,7 @@ static inline bool gentle_red_chance(u64 p_b, u32 count, u32 random)
 	       random * (GENTLE_RED_ONE - spent) < p_b << 32;
 }
 
-/* An arrival at which chance has a say: did it say @drop? */
+/* Record the random decision about an arrival. Return: the verdict. */
 static inline enum gentle_red_verdict
 gentle_red_said(const struct gentle_red_params *p, struct gentle_red_vars *v,
 		bool drop)
@@ -402,10 +409,12 @@ gentle_red_said(const struct gentle_red_params *p, struct gentle_red_vars *v,
 }
 
 /**
- * gentle_red_verdict() - drop (or mark) the arrival?
+ * gentle_red_verdict() - decide whether to drop (or mark) an arrival
  * @p: configuration
- * @v: state, brought up to date by gentle_red_average()
- * @random: drawn from once a drop
+ * @v: state, after gentle_red_average()
+ * @random: generator; used once per drop
+ *
+ * Return: the verdict.
  */
 static inline enum gentle_red_verdict
 gentle_red_verdict(const struct gentle_red_params *p, struct gentle_red_vars *v,

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rate of the link, for disciplines whose settings follow from it.
+ * The rate of the link, from which qdiscs compute their defaults.
  *
- * A rate that was given holds. Otherwise it is the speed that the device reports,
- * as for cbs and taprio, read again when the device comes up or its link changes.
- * A device whose link is down and that no longer knows a speed keeps its last
- * one; a device that never knew one counts as LINK_RATE_DEFAULT. Below a shaper
- * the device cannot know the rate: there it must be given.
+ * A given rate (option bandwidth) is used as it is. Otherwise we use the speed
+ * that the device reports, as cbs and taprio do, and read it again when the
+ * device comes up or its link changes. If the link is down and the device
+ * reports no speed, its last speed stays. If it never reported one, we assume
+ * LINK_RATE_DEFAULT. Below a shaper the device cannot know the rate, so it must
+ * be given.
  *
- * A new speed counts only once the discipline has settings for it. Options that
- * were given may not fit it; then the old rate stays in force, and the new one
- * is kept as refused, for the statistics and for the next change.
+ * A new speed may not fit the given options. Then the old rate stays in force,
+ * and the new one is stored as refused, for the statistics and for the next
+ * change of options.
  *
- * A discipline has a struct link_rate in its private data; <aqm/kind.h> listens to
- * the device.
+ * A qdisc has a struct link_rate in its private data. <aqm/kind.h> follows the
+ * device.
  */
 #ifndef _AQM_LINK_RATE_H
 #define _AQM_LINK_RATE_H
@@ -28,9 +29,9 @@
 #define LINK_RATE_DEFAULT	125000000ULL	/* bytes/s: 1 Gb/s */
 
 /**
- * struct link_rate - what a discipline knows of its device's speed; under RTNL
- * @rate: in force unless one was given, bytes/s; 0: the device never knew one
- * @refused: the device's speed, bytes/s, if the options do not fit it; 0: they do
+ * struct link_rate - the device's speed; under RTNL
+ * @rate: rate in force unless one was given, bytes/s; 0: the device reported none
+ * @refused: the device's speed if the options do not fit it, bytes/s; otherwise 0
  */
 struct link_rate {
 	u64	rate;
@@ -38,8 +39,8 @@ struct link_rate {
 };
 
 /*
- * The device's speed in bytes/s, 0 if it knows none; under RTNL. Virtual devices
- * claim what they were told: no more than can be given.
+ * Return the device's speed in bytes/s, 0 if it reports none; under RTNL. A virtual
+ * device can report any speed, so we limit it to the range of the option.
  */
 static inline u64 link_rate_of(struct net_device *dev)
 {
@@ -58,7 +59,7 @@ static inline u64 link_rate_of(struct net_device *dev)
 		     (u64)link.base.speed * 125000);	/* Mb/s */
 }
 
-/* The rate in force, bytes/s; says so where it is neither given nor known. */
+/* Return the rate in force, bytes/s. Warn if it is an assumption. */
 static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
 				     struct netlink_ext_ack *extack)
 {
@@ -67,7 +68,7 @@ static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
 	return given ?: lr->rate ?: LINK_RATE_DEFAULT;
 }
 
-/* The source of the rate in force, as the statistic bandwidth_source has it. */
+/* Return the source of the rate in force, for the statistic bandwidth_source. */
 static inline u32 link_rate_source(const struct link_rate *lr, bool given)
 {
 	if (given)

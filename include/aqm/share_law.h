@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Thresholds that share a link out (CBT).
+ * The thresholds of CBT, which divide a link between classes.
  *
- * A FIFO that never runs empty sends what is in it: a class gets the part of
- * the link that its bytes are of the bytes held. So that class i gets the part
- * b_i of a link of rate C, and the whole queue takes time L to leave, it may
- * have, in packets of mean size P_i,
+ * A FIFO that is never empty sends what it contains: the fraction of the link
+ * that a class gets is the fraction of the queue's bytes that it has. We want
+ * class i to get the fraction b_i of a link of rate C, and a full queue to
+ * drain in time L. Its threshold, in packets of mean size P_i, is then
  *
  *	Q_i = b_i C L / P_i
  *
- * Fixed point: C in bytes/s, L in us, b in Q0.32, P in bytes, Q in 1/256 packet,
- * rounded to the nearest. C L is cut to whole bytes, so Q is within half a unit
- * and 256 b / P units of exact. With C at most SHARE_LAW_MAX_RATE:
+ * Fixed point: C in bytes/s, L in us, b in Q0.32, P in bytes, Q in 1/256
+ * packet, rounded to the nearest. C L is rounded down to whole bytes, so Q is
+ * within half a unit and 256 b / P units of exact. With C at most
+ * SHARE_LAW_MAX_RATE:
  *
  *	C L		< 2^40 2^32 / 10^6 < 2^53
  *	256 C L b	< 2^61, the product itself in 96 bits
  *
- * No quotient exceeds 64 bits, at which x86-64 would trap.
+ * No quotient exceeds 64 bits, which would trap on x86-64.
  */
 #ifndef _AQM_SHARE_LAW_H
 #define _AQM_SHARE_LAW_H
@@ -31,7 +32,7 @@
 #define SHARE_LAW_MAX_RATE	BIT_ULL(40)	/* bytes/s: 8.8 Tb/s */
 
 /**
- * share_law() - a class's threshold
+ * share_law() - compute the threshold of a class
  * @rate: C, bytes/s, at most SHARE_LAW_MAX_RATE
  * @latency: L, us
  * @share: b, Q0.32
@@ -48,10 +49,11 @@ static inline u64 share_law(u64 rate, u32 latency, u32 share, u32 packet)
 }
 
 /**
- * share_law_limit() - packets that a queue of these thresholds must have room for
- * @sum: of the thresholds, 1/256 packet
+ * share_law_limit() - compute the queue limit for a sum of thresholds
+ * @sum: sum of the thresholds, 1/256 packet
  *
- * What averages bound, the queue itself exceeds for a while.
+ * The limit is twice the sum, because the thresholds bound averages, and the queue
+ * can exceed them for a while.
  *
  * Return: packets, at least 1.
  */
@@ -64,8 +66,8 @@ static inline u64 share_law_limit(u64 sum)
  * struct share_class - a class of traffic
  * @share: b, Q0.32
  * @packet: P, bytes, not 0
- * @given: threshold if the operator sets it, 1/256 packet; 0: from the share
- * @least: least threshold from the share, 1/256 packet
+ * @given: threshold that the operator has set, 1/256 packet; 0: from the share
+ * @least: minimum of a threshold from the share, 1/256 packet
  */
 struct share_class {
 	u32	share;
@@ -75,9 +77,9 @@ struct share_class {
 };
 
 /**
- * struct share_total - the thresholds of all classes together, 1/256 packet
- * @sum: their sum
- * @raised: part of it that @least adds to the shares
+ * struct share_total - sums over all classes, 1/256 packet
+ * @sum: sum of the thresholds
+ * @raised: part of @sum that is due to minimum thresholds
  */
 struct share_total {
 	u64	sum;
@@ -85,11 +87,11 @@ struct share_total {
 };
 
 /**
- * share_law_threshold() - threshold of a class, added to the total
+ * share_law_threshold() - compute a class's threshold, and add it to the total
  * @c: the class
  * @rate: C, bytes/s
  * @latency: L, us
- * @total: the sum so far
+ * @total: the total
  *
  * Return: the threshold, 1/256 packet.
  */
@@ -106,8 +108,8 @@ static inline u64 share_law_threshold(const struct share_class *c, u64 rate,
 }
 
 /*
- * The limit for these thresholds, packets. A slow link's raised thresholds get
- * room once and not twice, because nobody should wait longer for them.
+ * Return the limit for these thresholds, packets. The raised part of a slow link's
+ * thresholds counts once, not twice, so that it does not delay packets further.
  */
 static inline u64 share_law_room(const struct share_total *total)
 {
@@ -116,12 +118,12 @@ static inline u64 share_law_room(const struct share_total *total)
 }
 
 /**
- * share_law_latency() - longest latency whose limit fits into memory
+ * share_law_latency() - reduce the latency until its limit fits into memory
  * @classes: the classes
  * @count: their number
  * @rate: C, bytes/s
- * @latency: the latency wanted, us
- * @room: packets that memory holds
+ * @latency: desired latency, us
+ * @room: number of packets that fit into memory
  *
  * Return: at most @latency, us, not 0.
  */
