@@ -3,47 +3,47 @@
  * Throughput Deficit Round Robin (TDRR)
  *
  * With a small buffer and many flows no queue is longer than a packet or two,
- * and length no longer tells who uses more of the link than others. TDRR
- * remembers what each queue has sent over a time much longer than the buffer
- * takes to drain, and makes room at the cost of the one that has sent most.
+ * so queue length does not show which flow uses more of the link. TDRR measures
+ * the throughput of each queue over a time much longer than the buffer takes to
+ * drain, and drops from the queue that has sent most.
  *
  * A. Kantawala, J. Turner, "Efficient Queue Management for TCP Flows",
  * WUCS-01-22, Washington University, August 2001, section 2, "Throughput DRR".
  *
- * The rule, when a packet arrives and there is no room for it:
+ * The rule, when a packet arrives and does not fit:
  *
  *	discard from the active queue with the highest throughput, an
  *	exponentially weighted average, until the packet fits
  *
- * and deficit round robin over the queues.
+ * The queues are served by deficit round robin.
  *
- * What the paper leaves open, and what is done here:
- *  - Discards are from the front, as in figure 1 for QSDRR, and as ns-2's DRR,
- *    with which the paper's were simulated, does.
- *  - Throughput counts bytes that depart, at the moment they do; what is
- *    discarded never counts. A packet departs when it is dequeued, or when the
- *    parent peeks at it, which commits the choice.
+ * Our decisions where the paper is silent:
+ *  - Packets are discarded from the front, as in figure 1 for QSDRR, and as in
+ *    ns-2's DRR, with which the paper's were simulated.
+ *  - Throughput counts bytes at the time of their departure. Discarded packets
+ *    never count. A packet departs when it is dequeued, or when the parent
+ *    peeks at it, because a peek commits the choice.
  *  - The average is exact in continuous time: a byte that left t ago has the
- *    weight exp(-t / T) / T, and an idle queue's throughput decays all the
- *    while, with or without packets. <aqm/throughput_index.h> says how, and
- *    how exactly: the queue named is within 1/8 octave of the highest.
- *  - T, for which the paper has no value: 100 ms; docs/tdrr-time-constant.md.
- *  - Active is a queue that holds a packet. The arrival is not counted: it may
- *    be the first packet of its queue, and is itself never discarded, unless
- *    it is larger than a limit by itself.
- *  - A queue that is discarded from keeps its throughput: it is hit again until
- *    it is empty, or another one has sent more.
- *  - Equally high: as close as <aqm/throughput_index.h> tells apart; the queue
- *    that came to that throughput first.
- *  - The buffer is full: <aqm/held.h>. GSO packets are split; one that is not
- *    is as many packets as the wire will carry, and fits where nothing else is
- *    held.
- *  - The buffer's size, which the paper varies: 80 ms of the link.
- *  - Deficit round robin charges a packet after it was sent, and forgives no
- *    debts: <aqm/flow_queues.h>, with the bound on unfairness.
+ *    weight exp(-t / T) / T. The throughput of an idle queue decays all the
+ *    time, with or without packets. <aqm/throughput_index.h> implements it and
+ *    states the errors: the selected queue is within 1/8 octave of the highest
+ *    throughput.
+ *  - T is 100 ms. The paper has no value; see docs/tdrr-time-constant.md.
+ *  - A queue is active if it has a packet. The arrival does not count. So it
+ *    can be the first packet of its queue. It is never discarded itself, unless
+ *    it alone exceeds a limit.
+ *  - A queue keeps its throughput when packets are discarded from it. So it is
+ *    chosen again until it is empty, or another queue has sent more.
+ *  - Of queues whose throughput <aqm/throughput_index.h> cannot tell apart, we
+ *    choose the one that reached it first.
+ *  - <aqm/held.h> defines when the buffer is full. GSO packets are split. An
+ *    unsplit one counts as its number of wire packets, and fits into an empty
+ *    buffer.
+ *  - The buffer defaults to 80 ms of the link; the paper varies it.
+ *  - Deficit round robin charges a packet after it was sent, and keeps the
+ *    debts of empty queues: <aqm/flow_queues.h>, with the bound on unfairness.
  *
- * Nothing is marked instead of discarded: a discard happens because there is
- * no room, and a mark makes none.
+ * There is no marking. A discard makes room, and a mark would not.
  *
  * Parameters, their units and ranges: TC_TDRR_OPTIONS.
  */
