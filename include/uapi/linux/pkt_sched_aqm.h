@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * How a discipline describes its options and its statistics, once for all.
+ * How a qdisc describes its options and its statistics, in one place.
  *
  * pkt_sched_KIND.h has two or three lists. A list is a macro that calls the
- * macro given to it, "_", once an entry, with "x" passed through:
+ * macro "_" once per entry, and passes "x" through:
  *
  *	#define TC_KIND_OPTIONS(_, x) \
  *		_(x, TCA_KIND_LIMIT, limit, PACKETS, "", 1, 1000000, 1000, \
@@ -16,26 +16,28 @@
  *		...
  *	_(x, C type, name, show, unit, meaning)
  *
- * The attributes, the module's parameters, policy, parser, range messages and
- * dump (<aqm/options.h>), tc's parser, help and output (tc/plugin.h) and the
- * structs of statistics follow from them. Why a table in C, and not a YAML spec
- * with a generator: both sides are C, and compile this as it stands; nothing
- * generated can be out of date, and a module builds with nothing but a kernel's
- * headers. Other languages get the lists as JSON (aqmlab/qdiscs/interface.py);
- * `make spec` writes the YAML from them, for the kernel's ynl.
+ * The lists generate the attributes, the module's parameters, policy, parser,
+ * range messages and dump (<aqm/options.h>), tc's parser, help and output
+ * (tc/plugin.h), and the structs of statistics. Why C and not a YAML spec with
+ * a generator? Both sides are C and compile the lists as they are. No generated
+ * file can be out of date, and a module needs only a kernel's headers to build.
+ * Other languages get the lists as JSON (aqmlab/qdiscs/interface.py). `make
+ * spec` writes the YAML from them, for the kernel's ynl.
  *
- * Least, greatest and default are plain decimal numbers, or macros for such:
- * the kernel's messages quote them as text. The default TC_AQM_DERIVED says that
- * the option follows from others, or from the device, until it is given; the
- * value 0 makes it follow again, and is no value that it can have.
+ * Minimum, maximum and default are plain decimal numbers, or macros for such
+ * numbers, because the kernel's messages quote them as text. An option with the
+ * default TC_AQM_DERIVED is computed from other options or from the device
+ * until it is given. The value 0 makes it derived again, so 0 is not a possible
+ * value of the option.
  *
- * Entries of both lists are added at the end only. An entry of statistics never
- * needs padding: 64-bit members are at multiples of 8, and a struct's size is
- * one, so 32-bit members come in pairs. A reader takes as many bytes as it
- * knows; what an older kernel did not send is not known.
+ * New entries of both lists go to the end. A struct of statistics has no
+ * padding: 64-bit members are at multiples of 8, and the size is a multiple of
+ * 8, so 32-bit members come in pairs. A reader uses the bytes that it knows.
+ * Members that an older kernel did not send are unknown.
  *
- * Types of options. The unit is what tc's help and messages say; of NUMBER, what
- * is counted; of CHOICE, the words for 0, 1, 2..., with "|" between:
+ * Types of options. tc prints the unit in its help and messages. For NUMBER,
+ * the unit is the counted thing; for CHOICE, it is the words for 0, 1, 2...,
+ * separated by "|":
  *
  *	FLAG		u8	0 or 1
  *	CHOICE		u8	one of some words
@@ -43,16 +45,16 @@
  *	PACKETS		u32	packets
  *	PACKETS_Q8	u32	1/256 packets
  *	BYTES		u32	bytes
- *	LENGTH		u32	bytes of a queue; for tc also the time to send them
+ *	LENGTH		u32	bytes of a queue; tc also accepts the time to send them
  *	TIME		u32	us
  *	FRACTION	u32	2^32 - 1 is 1
  *	RATE		u64	bytes per second
  *	CODEPOINTS	u64	a set of DSCPs: bit n for DSCP n
- *	MASKED		bitfield32	a value and the mask of its bits that count
+ *	MASKED		bitfield32	a value and the mask of its valid bits
  *
- * How statistics are shown. The unit is for people, but for CHOICE:
+ * How statistics are shown. The unit is for people, except for CHOICE:
  *
- *	EVENTS		how often something has happened; it only grows, and is __u64
+ *	EVENTS		number of events; it only grows, and is __u64
  *	COUNT		a number that may also fall
  *	PACKETS_Q32	2^-32 packets
  *	PACKETS_Q40	2^-40 packets
@@ -71,42 +73,39 @@
 #include <linux/types.h>
 
 /*
- * A dump holds each option with the value in force. Two attributes more are masks,
- * u64, with bit n for attribute n: GIVEN says which options were given, all others
- * are derived or have their defaults; ASSUMED says which of the derived ones are a
- * guess, because the device does not know: the bandwidth.
+ * A dump has each option with the value in force, and two u64 masks with bit n for
+ * attribute n. GIVEN marks the options that were given; all others are derived or
+ * have their defaults. ASSUMED marks derived options that are a guess: the bandwidth,
+ * if the device reports no speed.
  *
- * In a request GIVEN makes the message a whole configuration: only options whose
- * bits are set are read, and all others are derived or get their defaults. So a
- * dump can be sent back as it is. ASSUMED is ignored. Without GIVEN all options in
- * the message are given, and the others stay as they are.
+ * A request with GIVEN is a complete configuration. Options whose bit is not set are
+ * ignored, and are derived or get their defaults. So a dump can be sent back
+ * unchanged. ASSUMED is ignored. In a request without GIVEN, all options in the
+ * message are given, and all others stay the same.
  */
 
-/* The default of an option that follows from others or from the device. */
+/* The default of an option that is computed from other options or from the device. */
 #define TC_AQM_DERIVED		0xffffffffffffffffULL
 
-/* Each kind's first attributes. PAD aligns 64-bit ones. */
+/* The first attributes of each qdisc. PAD aligns 64-bit attributes. */
 #define TC_AQM_PAD		1
 #define TC_AQM_GIVEN		2
 #define TC_AQM_ASSUMED		3
 
-/* Entries of the enum of attributes; and members of a struct of statistics. */
+/* Generate the enum of attributes, and the members of a struct of statistics. */
 #define TC_AQM_ATTRIBUTE(x, attr, ...)		attr,
 #define TC_AQM_MEMBER(x, type, name, ...)	type name;
 
 /*
- * TCA_STATS_APP holds a struct tc_KIND_xstats: its type, one of these, says
- * which of the kind's structs follows 8 bytes after its start.
+ * TCA_STATS_APP has a struct tc_KIND_xstats. Its type is one of these, and selects
+ * the struct of statistics that follows 8 bytes after its start.
  */
 enum {
 	TC_AQM_XSTATS_QDISC,
 	TC_AQM_XSTATS_CLASS,
 };
 
-/*
- * Options that mean the same in each kind that has them. K is the prefix of
- * the kind's attributes, TCA_KIND.
- */
+/* Options that several qdiscs share. K is the prefix of the attributes, TCA_KIND. */
 #define TC_AQM_MAX_BANDWIDTH	1099511627776	/* bytes/s: 2^40 */
 
 #define TC_AQM_BANDWIDTH_OPTION(_, x, K) \
@@ -135,20 +134,20 @@ enum {
 
 /* The words of the statistic bandwidth_source. */
 enum {
-	TC_AQM_SOURCE_NONE,	/* the kind needs no rate */
+	TC_AQM_SOURCE_NONE,	/* the qdisc needs no rate */
 	TC_AQM_SOURCE_GIVEN,	/* the option */
 	TC_AQM_SOURCE_DEVICE,	/* the speed that the device reports */
 	TC_AQM_SOURCE_ASSUMED,	/* the device reports none */
 };
 
 /*
- * What the statistics of each kind begin with, so that a reader finds these
- * without knowing the kind.
+ * The first statistics of each qdisc, so that a program can read them without
+ * knowing the qdisc.
  *
- * A packet that the discipline's "dropped" counts has one cause, and is in the
- * counter of that cause alone: one of drop_..., or of what the kind itself adds
- * as dropped. dropped_bytes is their length. What a filter stole or trapped is
- * not lost, and neither is what a reset frees.
+ * Each packet in tc's "dropped" has one cause, and is in the counter of that cause
+ * only: one of drop_..., or a counter of dropped packets that the qdisc adds.
+ * dropped_bytes is the length of all these packets. Packets that a filter stole or
+ * trapped do not count as dropped, nor do packets that a reset frees.
  */
 #define TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, bandwidth, RATE, "", "in force; 0: not needed") \
@@ -172,14 +171,11 @@ enum {
 	_(x, __u64, drop_change, EVENTS, "packets", \
 	  "dropped because a change lowered a limit")
 
-/* Of the kinds that take filters. */
+/* For qdiscs with filters. */
 #define TC_AQM_FILTER_STATS(_, x) \
 	_(x, __u64, drop_filter, EVENTS, "packets", "dropped by a filter")
 
-/*
- * Options and statistics of flow queues that share one buffer: qsdrr, tdrr.
- * Each begins with them.
- */
+/* The first options and statistics of qdiscs with <aqm/flow_buffer.h>: qsdrr, tdrr. */
 #define TC_AQM_FLOWS_OPTIONS(_, x, K) \
 	_(x, K##_LIMIT, limit, PACKETS, "", 1, 4294967295, TC_AQM_DERIVED, \
 	  "maximum number of queued wire packets; auto: 80 ms of bandwidth") \
