@@ -209,9 +209,9 @@ static noinline void tworr_update(struct Qdisc *sch, u32 packets, u64 now)
 				 v->queue.held.segments, packets, now);
 	two_region_estimated(&p->region, &v->control, &v->counted,
 			     v->persistent.estimate, now);
-	v->steady_until = min(persistent_queue_stands(&v->persistent,
-						      &v->estimator),
-			      v->control.look_at);
+	v->steady_until = min(persistent_queue_steady_until(&v->persistent,
+							    &v->estimator),
+			      v->control.check_at);
 }
 
 /* Queue, mark or drop a packet, or one segment of it. */
@@ -247,7 +247,7 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.untold,
+	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.unreported,
 				 &q->vars.queue.counters, q->params.split_gso,
 				 tworr_enqueue_one);
 }
@@ -273,8 +273,8 @@ static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 	skb = plain_fifo_take(sch, queue);
 	if (!skb)
 		return NULL;
-	if (persistent_queue_notes(&q->vars.persistent, &q->vars.estimator,
-				   queue->held.segments))
+	if (persistent_queue_changes(&q->vars.persistent, &q->vars.estimator,
+				     queue->held.segments))
 		tworr_departed(sch, skb);
 	plain_fifo_sent(sch, queue, skb);
 	return skb;

@@ -117,8 +117,8 @@ static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			   v->fifo.held.segments, now);
 	signal = red_queue_signal(sch, skb, &p->red, &v->red, &v->random,
 				  &p->signal, &forced);
-	lost = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
-			       to_free);
+	lost = plain_fifo_try_drop(sch, &v->fifo, skb, packets, signal, forced,
+				   to_free);
 	if (unlikely(lost))
 		return lost;
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
@@ -129,7 +129,7 @@ static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.untold,
+	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.unreported,
 				 &q->vars.fifo.counters, q->params.split_gso,
 				 ared_arrival);
 }

@@ -68,7 +68,7 @@
  */
 struct blue_params {
 	struct aqm_given		given;
-	struct marking_law		marking;
+	struct marking_params		marking;
 	struct congestion_policy	signal;
 
 	TC_BLUE_OPTIONS(AQM_PARAM, 0)
@@ -187,7 +187,7 @@ static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.untold,
+	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.unreported,
 				 &q->vars.queue.counters, q->params.split_gso,
 				 blue_arrival);
 }
@@ -229,7 +229,7 @@ static int blue_derive(struct Qdisc *sch, struct aqm_given *given,
 	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
 	p->threshold = p->threshold ?: p->limit;
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
-	p->marking = (struct marking_law) {
+	p->marking = (struct marking_params) {
 		.freeze	= (u64)p->freeze_time * NSEC_PER_USEC,
 		.up	= p->increment,
 		.down	= p->decrement,

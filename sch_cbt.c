@@ -237,20 +237,20 @@ static __always_inline void cbt_take(struct Qdisc *sch, struct sk_buff *skb,
 }
 
 /* Count a drop: an arrival of @class, or a packet that was taken out. */
-static void cbt_lose(struct Qdisc *sch, struct sk_buff *skb, u32 class,
-		     enum aqm_drop cause)
+static void cbt_count_drop(struct Qdisc *sch, struct sk_buff *skb, u32 class,
+			   enum aqm_drop cause)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
 	q->vars.cls[class].drops++;
-	red_fifo_lose(sch, &q->vars.queue, skb, cause);
+	red_fifo_count_drop(sch, &q->vars.queue, skb, cause);
 }
 
 /* Drop an arrival. */
 static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			     enum aqm_drop cause, struct sk_buff **to_free)
 {
-	cbt_lose(sch, skb, class, cause);
+	cbt_count_drop(sch, skb, class, cause);
 	__qdisc_drop(skb, to_free);
 	return NET_XMIT_CN;
 }
@@ -309,7 +309,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			q->vars.victims++;
 		}
 		q->vars.cls[hit].random_drop++;
-		cbt_lose(sch, victim, hit, cause);
+		cbt_count_drop(sch, victim, hit, cause);
 		__qdisc_drop(victim, to_free);
 		if (victim == skb)
 			return false;
@@ -328,12 +328,13 @@ static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
 }
 
 /*
- * Make a forced drop. Queue the arrival unless it is the victim. @tell is false for
+ * Make a forced drop. Queue the arrival unless it is the victim. @report is false for
  * a part of a GSO packet: its caller reports the changes to the parents.
  */
-static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-			     enum aqm_drop cause, enum congestion_signal signal,
-			     bool forced, struct sk_buff **to_free, bool tell)
+static noinline int
+cbt_enqueue_forced(struct sk_buff *skb, struct Qdisc *sch, u32 class,
+		   enum aqm_drop cause, enum congestion_signal signal,
+		   bool forced, struct sk_buff **to_free, bool report)
 {
 	struct parents_before before = parents_before(sch);
 	struct cbt_sched_data *q = qdisc_priv(sch);
@@ -346,15 +347,15 @@ static noinline int cbt_oust(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		cbt_add(sch, skb, class, held_segments(skb));
 		verdict = NET_XMIT_SUCCESS;
 	}
-	if (!tell)
+	if (!report)
 		return verdict;
-	return parents_tell(sch, &q->vars.queue.untold, &before, len, verdict);
+	return parents_report(sch, &q->vars.queue.unreported, &before, len, verdict);
 }
 
 /* Queue, mark or drop an arrival, or one segment of it. */
 static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				       struct sk_buff **to_free, u32 segments,
-				       u32 class, bool tell)
+				       u32 class, bool report)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	enum congestion_signal signal = CONGESTION_PASS;
@@ -383,15 +384,15 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		signal = cbt_red(sch, skb, &forced);
 	if (unlikely(signal == CONGESTION_DROP)) {
 		if (forced)
-			return cbt_oust(skb, sch, class, AQM_DROP_FORCED,
-					signal, forced, to_free, tell);
+			return cbt_enqueue_forced(skb, sch, class, AQM_DROP_FORCED,
+						  signal, forced, to_free, report);
 		cl->early_drop++;
 		return cbt_drop(skb, sch, class, AQM_DROP_EARLY, to_free);
 	}
 	full = red_fifo_full(&v->queue, skb, segments);
 	if (unlikely(full))
-		return cbt_oust(skb, sch, class, full, signal, forced, to_free,
-				tell);
+		return cbt_enqueue_forced(skb, sch, class, full, signal, forced, to_free,
+					  report);
 
 	if (unlikely(signal != CONGESTION_PASS))
 		cbt_signalled(q, class, signal, forced);
@@ -422,7 +423,7 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		class = cbt_classify(&q->params, skb);
 	if (likely(!held_is_gso(skb)))
 		return cbt_arrival(skb, sch, to_free, 1, class, true);
-	return split_gso_enqueue(skb, sch, to_free, &v->queue.untold,
+	return split_gso_enqueue(skb, sch, to_free, &v->queue.unreported,
 				 &v->queue.counters, q->params.split_gso,
 				 class, cbt_segment);
 }
@@ -473,7 +474,7 @@ static void cbt_evict(struct Qdisc *sch, struct sk_buff *skb)
 	u32 class = cbt_class_in(skb);
 
 	cbt_take(sch, skb, class);
-	cbt_lose(sch, skb, class, AQM_DROP_CHANGE);
+	cbt_count_drop(sch, skb, class, AQM_DROP_CHANGE);
 }
 
 /* RED's max for a threshold @q of the share law: 1.1 q, as min is 0.9 q. */

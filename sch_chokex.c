@@ -156,7 +156,7 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 		if (*tag != flow)
 			continue;
 		red_fifo_take(sch, queue, skb);
-		red_fifo_lose(sch, queue, skb, CHOKEX_DROP_VICTIM);
+		red_fifo_count_drop(sch, queue, skb, CHOKEX_DROP_VICTIM);
 		__qdisc_drop(skb, to_free);
 		match = true;
 	}
@@ -167,7 +167,7 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 static __always_inline int chokex_arrival(struct sk_buff *skb,
 					  struct Qdisc *sch,
 					  struct sk_buff **to_free,
-					  u32 segments, u32 *flow, bool tell)
+					  u32 segments, u32 *flow, bool report)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *queue = &q->vars.queue;
@@ -187,10 +187,10 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 		if (chokex_match(sch, *flow, to_free)) {
 			aqm_drop(skb, sch, &queue->counters,
 				 CHOKEX_DROP_MATCHED, to_free);
-			if (!tell)
+			if (!report)
 				return NET_XMIT_CN;
-			return parents_tell(sch, &queue->untold, &before, len,
-					    NET_XMIT_CN);
+			return parents_report(sch, &queue->unreported, &before, len,
+					      NET_XMIT_CN);
 		}
 	}
 
@@ -232,7 +232,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (likely(!held_is_gso(skb)))
 		return chokex_arrival(skb, sch, to_free, 1, &flow, true);
 	q->vars.flow = flow;
-	return split_gso_enqueue(skb, sch, to_free, &queue->untold,
+	return split_gso_enqueue(skb, sch, to_free, &queue->unreported,
 				 &queue->counters, q->params.split_gso, 0,
 				 chokex_segment);
 }
@@ -263,7 +263,7 @@ static void chokex_evict(struct Qdisc *sch, struct sk_buff *skb)
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
 	red_fifo_take(sch, &q->vars.queue, skb);
-	red_fifo_lose(sch, &q->vars.queue, skb, AQM_DROP_CHANGE);
+	red_fifo_count_drop(sch, &q->vars.queue, skb, AQM_DROP_CHANGE);
 }
 
 /*

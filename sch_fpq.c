@@ -153,8 +153,8 @@ static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	gentle_red_average(&v->rule, &v->red, v->fifo.held.segments, now);
 	signal = red_queue_signal(sch, skb, &v->rule, &v->red, &v->random,
 				  &p->signal, &forced);
-	lost = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
-			       to_free);
+	lost = plain_fifo_try_drop(sch, &v->fifo, skb, packets, signal, forced,
+				   to_free);
 	if (unlikely(lost))
 		return lost;
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
@@ -165,7 +165,7 @@ static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.untold,
+	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.unreported,
 				 &q->vars.fifo.counters, q->params.split_gso,
 				 fpq_arrival);
 }

@@ -213,7 +213,7 @@ static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
 	if (p_b && fred_length(flow->qlen) >= max(fred_length(p->minq), avgcq))
 		drop = gentle_red_chance(p_b, v->red.count,
 					 seeded_random_u32(&v->random));
-	return gentle_red_said(&p->red, &v->red, drop);
+	return gentle_red_decided(&p->red, &v->red, drop);
 }
 
 /* Sample the queue. Arrivals at an empty queue use red_queue_arrival() instead. */
@@ -280,8 +280,8 @@ static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		qdisc_qstats_overlimit(sch);
 		signal = congestion_signal(&p->signal, skb, forced);
 	}
-	ret = plain_fifo_lose(sch, &v->fifo, skb, packets, signal, forced,
-			      to_free);
+	ret = plain_fifo_try_drop(sch, &v->fifo, skb, packets, signal, forced,
+				  to_free);
 	if (unlikely(ret))
 		return ret;
 	return fred_add(skb, sch, packets, slot, v->number);
@@ -301,7 +301,7 @@ static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return ret;
 	v->number = minor ? flow_hash_of_class(minor, &v->flow_key) :
 			    flow_hash(skb, &v->flow_key);
-	return split_gso_arrival(skb, sch, to_free, &v->fifo.untold,
+	return split_gso_arrival(skb, sch, to_free, &v->fifo.unreported,
 				 &v->fifo.counters, q->params.split_gso, fred_arrival);
 }
 

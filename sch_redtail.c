@@ -143,7 +143,7 @@ struct redtail_queue {
  * @red_now: RED's parameters with the present thresholds
  * @move_at: earliest time of the next move of the thresholds, ns
  * @random: generator for the decisions about arrivals
- * @untold: see parents_tell()
+ * @unreported: see parents_report()
  */
 struct redtail_vars {
 	struct flow_age_table		flows;
@@ -158,7 +158,7 @@ struct redtail_vars {
 	struct gentle_red_params	red_now;
 	u64				move_at;
 	struct seeded_random		random;
-	u32				untold;
+	u32				unreported;
 } ____cacheline_aligned;
 
 /**
@@ -361,7 +361,7 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		minor = redtail_classify(q, skb) + 1;
 	v->arriving = &v->queues[minor - 1];
 	/* The segments of a packet stay together. */
-	return split_gso_arrival(skb, sch, to_free, &v->untold, &q->stats.counters,
+	return split_gso_arrival(skb, sch, to_free, &v->unreported, &q->stats.counters,
 				 q->params.split_gso, redtail_enqueue_one);
 }
 
@@ -374,7 +374,7 @@ static inline struct sk_buff *redtail_take(struct Qdisc *sch,
 	struct sk_buff *skb;
 
 	skb = rq->packets.head;
-	held_sub(sch, &v->held, &v->untold, skb);
+	held_sub(sch, &v->held, &v->unreported, skb);
 	__qdisc_dequeue_head(&rq->packets);
 	rq->backlog -= qdisc_pkt_len(skb);
 	if (rq == &v->queues[REDTAIL_LONG])
@@ -437,7 +437,7 @@ static void redtail_trim(struct Qdisc *sch)
 		delay_lost(&q->vars.delay, skb);
 		rtnl_kfree_skbs(skb, skb);
 	}
-	parents_tell_trim(sch, &before);
+	parents_report_trim(sch, &before);
 }
 
 static void redtail_reset(struct Qdisc *sch)
@@ -447,7 +447,7 @@ static void redtail_reset(struct Qdisc *sch)
 	u64 now = ktime_get_ns();
 	u32 i;
 
-	held_reset(sch, &v->held, &v->untold);
+	held_reset(sch, &v->held, &v->unreported);
 	for (i = 0; i < REDTAIL_QUEUES; i++) {
 		__qdisc_reset_queue(&v->queues[i].packets);
 		v->queues[i].backlog = 0;

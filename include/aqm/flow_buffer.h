@@ -73,7 +73,7 @@ AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
  * @held: queued packets and memory
  * @rounds: the queues, and the order of the queues with packets
  * @ways: assignment of flows to queues
- * @untold: see parents_tell()
+ * @unreported: see parents_report()
  * @counters: drops
  * @overflows: arrivals that did not fit
  * @link: the device's speed
@@ -89,7 +89,7 @@ struct flow_buffer {
 	struct held			held;
 	struct flow_rounds		rounds;
 	struct flow_ways		ways;
-	u32				untold;
+	u32				unreported;
 	struct aqm_counters		counters;
 	u64				overflows;
 	struct link_rate		link;
@@ -219,7 +219,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct flow_queue *fq;
 
-	held_reset(sch, &b->held, &b->untold);
+	held_reset(sch, &b->held, &b->unreported);
 	delay_reset(&b->delay);
 	fq = flow_rounds_purge(&b->rounds, b->params.quantum);
 	if (!fq)
@@ -305,13 +305,13 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(verdict))
 		return verdict;
 	if (held_is_gso(skb))
-		return split_gso_enqueue(skb, sch, to_free, &b->untold,
+		return split_gso_enqueue(skb, sch, to_free, &b->unreported,
 					 &b->counters,
 					 b->params.split_gso, number, one);
 	verdict = one(skb, sch, to_free, 1, number);
 	if (sch->qstats.drops == before.drops)
 		return verdict;
-	return parents_tell(sch, &b->untold, &before, len, verdict);
+	return parents_report(sch, &b->unreported, &before, len, verdict);
 }
 
 /* Check if an arrival fits: see held_full(). */
@@ -358,7 +358,7 @@ static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	held_sub(sch, &b->held, &b->untold, skb);
+	held_sub(sch, &b->held, &b->unreported, skb);
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 }

@@ -70,7 +70,7 @@ static __always_inline void flow_qdisc_add(struct Qdisc *sch,
  * @fq: the queue of the arrival
  * @segments: packets that it counts as
  * @to_free: list of packets to free
- * @tell: report to the parents; false for a segment, because its caller reports
+ * @report: report to the parents; false for a segment, because its caller reports
  * @rule: the victim rule
  *
  * Return: the verdict.
@@ -78,7 +78,7 @@ static __always_inline void flow_qdisc_add(struct Qdisc *sch,
 static __always_inline int
 flow_qdisc_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 			struct flow_queue *fq, u32 segments,
-			struct sk_buff **to_free, bool tell,
+			struct sk_buff **to_free, bool report,
 			const struct victim_rule *rule)
 {
 	struct parents_before before = parents_before(sch);
@@ -100,10 +100,10 @@ flow_qdisc_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	}
 	flow_qdisc_add(sch, fq, skb, segments, rule);
 	verdict = own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
-	if (!tell)
+	if (!report)
 		return verdict;
-	return parents_tell(sch, &b->untold, &before, qdisc_pkt_len(skb),
-			    verdict);
+	return parents_report(sch, &b->unreported, &before, qdisc_pkt_len(skb),
+			      verdict);
 }
 
 /* Send the next packet. */
@@ -157,7 +157,7 @@ static inline void flow_qdisc_trim(struct Qdisc *sch,
 		rule->discarded(sch, victim, lost);
 		rtnl_kfree_skbs(lost, lost);
 	}
-	parents_tell_trim(sch, &before);
+	parents_report_trim(sch, &before);
 }
 
 #define FLOW_QDISC(kind, rule)						\
@@ -166,10 +166,10 @@ static noinline int kind##_enqueue_full(struct sk_buff *skb,		\
 					struct flow_queue *fq,		\
 					u32 segments,			\
 					struct sk_buff **to_free,	\
-					bool tell)			\
+					bool report)			\
 {									\
 	return flow_qdisc_enqueue_full(skb, sch, fq, segments, to_free,	\
-				       tell, &(rule));			\
+				       report, &(rule));			\
 }									\
 									\
 static int kind##_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,	\

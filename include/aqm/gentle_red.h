@@ -396,8 +396,8 @@ static inline bool gentle_red_chance(u64 p_b, u32 count, u32 random)
 
 /* Record the random decision about an arrival. Return: the verdict. */
 static inline enum gentle_red_verdict
-gentle_red_said(const struct gentle_red_params *p, struct gentle_red_vars *v,
-		bool drop)
+gentle_red_decided(const struct gentle_red_params *p, struct gentle_red_vars *v,
+		   bool drop)
 {
 	if (likely(!drop)) {
 		v->count += v->count < U32_MAX;
@@ -434,7 +434,7 @@ gentle_red_verdict(const struct gentle_red_params *p, struct gentle_red_vars *v,
 	}
 	if (unlikely(!v->count))
 		v->random = seeded_random_u32(random);
-	return gentle_red_said(p, v, p_b * (v->count + 1ULL) > one + v->random);
+	return gentle_red_decided(p, v, p_b * (v->count + 1ULL) > one + v->random);
 }
 
 #endif /* _AQM_GENTLE_RED_H */

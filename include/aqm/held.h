@@ -112,31 +112,31 @@ static inline void held_add(struct held *held, const struct sk_buff *skb,
  * queue and only one segment of it was queued (see <aqm/parents.h>). We tell the
  * parents before the last packet leaves, while their counts are above 0.
  */
-static noinline void held_settle(struct Qdisc *sch, u32 *untold)
+static noinline void held_settle(struct Qdisc *sch, u32 *unreported)
 {
-	u32 bytes = *untold;
+	u32 bytes = *unreported;
 
-	*untold = 0;
+	*unreported = 0;
 	if (bytes)
 		qdisc_tree_reduce_backlog(sch, 0, bytes);
 }
 
 /* Call before a packet leaves, while qlen and backlog still include it. */
-static inline void held_sub(struct Qdisc *sch, struct held *held, u32 *untold,
+static inline void held_sub(struct Qdisc *sch, struct held *held, u32 *unreported,
 			    const struct sk_buff *skb)
 {
 	const struct held_cb *cb = held_cb(skb);
 
 	held->segments -= cb->segments;
 	held->truesize -= cb->truesize;
-	if (unlikely(!held->segments) && *untold)
-		held_settle(sch, untold);
+	if (unlikely(!held->segments) && *unreported)
+		held_settle(sch, unreported);
 }
 
 /* Call before all queued packets are purged without counting them. */
-static inline void held_reset(struct Qdisc *sch, struct held *held, u32 *untold)
+static inline void held_reset(struct Qdisc *sch, struct held *held, u32 *unreported)
 {
-	held_settle(sch, untold);
+	held_settle(sch, unreported);
 	*held = (struct held) {};
 }
 

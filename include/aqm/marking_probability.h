@@ -31,12 +31,12 @@
 #include <linux/types.h>
 
 /**
- * struct marking_law - configuration
+ * struct marking_params - configuration
  * @freeze: minimum time between two rises, and between two falls, in ns; not 0
  * @up: d1, Q0.32; not 0
  * @down: d2, Q0.32; not 0
  */
-struct marking_law {
+struct marking_params {
 	u64	freeze;
 	u32	up;
 	u32	down;
@@ -56,8 +56,8 @@ struct marking_probability {
 	u32	p;
 };
 
-/* A packet was lost, or the queue is longer than L. Return: whether p rose. */
-static inline bool marking_lost(const struct marking_law *law,
+/* A packet was lost, or the queue is longer than L: raise p. Return: whether p rose. */
+static inline bool marking_lost(const struct marking_params *p,
 				struct marking_probability *v, u64 now)
 {
 	if (v->p == U32_MAX || now < v->rise_at)
@@ -65,22 +65,22 @@ static inline bool marking_lost(const struct marking_law *law,
 	/* Idle time with p = 0 does not count. */
 	if (!v->p)
 		v->idle_since = now;
-	v->p += min_t(u32, law->up, U32_MAX - v->p);
-	v->rise_at = now + law->freeze;
+	v->p += min_t(u32, p->up, U32_MAX - v->p);
+	v->rise_at = now + p->freeze;
 	return true;
 }
 
-/* The link becomes idle. Need not be called while p is 0. */
+/* The link becomes idle. This call can be skipped while p is 0. */
 static inline void marking_idle(struct marking_probability *v, u64 now)
 {
 	v->idle_since = now;
 }
 
 /*
- * The link has been idle until @now: the falls that have come due, the first at
- * max(idle_since, fall_at), the others a freeze time apart. Return: how many.
+ * The link was idle until @now: apply the falls that are due. The first is due at
+ * max(idle_since, fall_at), the others a freeze time apart. Return: their number.
  */
-static inline u32 marking_idled(const struct marking_law *law,
+static inline u32 marking_idled(const struct marking_params *p,
 				struct marking_probability *v, u64 now)
 {
 	u64 first = max(v->idle_since, v->fall_at);
@@ -88,34 +88,34 @@ static inline u32 marking_idled(const struct marking_law *law,
 
 	if (!v->p || now < first)
 		return 0;
-	to_zero = (v->p - 1) / law->down + 1;
-	if (now - first >= law->freeze)
-		n = min_t(u64, 1 + div64_u64(now - first, law->freeze),
+	to_zero = (v->p - 1) / p->down + 1;
+	if (now - first >= p->freeze)
+		n = min_t(u64, 1 + div64_u64(now - first, p->freeze),
 			  to_zero);
-	v->p = n == to_zero ? 0 : v->p - n * law->down;
-	v->fall_at = first + n * law->freeze;
+	v->p = n == to_zero ? 0 : v->p - n * p->down;
+	v->fall_at = first + n * p->freeze;
 	return n;
 }
 
-/* Whether chance decides: then marking_chosen() wants a random number. */
+/* Return whether marking_chosen() needs a random number: 0 < p < 1. */
 static inline bool marking_open(const struct marking_probability *v)
 {
 	return v->p && v->p != U32_MAX;
 }
 
-/* Whether an arrival is chosen, @random being uniform over 0 to 2^32 - 1. */
+/* Return whether an arrival is chosen. @random is uniform over 0 to 2^32 - 1. */
 static inline bool marking_chosen(const struct marking_probability *v,
 				  u32 random)
 {
 	return v->p == U32_MAX || random < v->p;
 }
 
-/* Another law: nothing is put off for longer than it allows. */
-static inline void marking_change(const struct marking_law *law,
+/* Switch to new parameters. No step is delayed longer than they allow. */
+static inline void marking_change(const struct marking_params *p,
 				  struct marking_probability *v, u64 now)
 {
-	v->rise_at = min(v->rise_at, now + law->freeze);
-	v->fall_at = min(v->fall_at, now + law->freeze);
+	v->rise_at = min(v->rise_at, now + p->freeze);
+	v->fall_at = min(v->fall_at, now + p->freeze);
 }
 
 #endif /* _AQM_MARKING_PROBABILITY_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tell the parent qdiscs about changes during an enqueue.
+ * Report changes during an enqueue to the parent qdiscs.
  *
  * A parent counts an arrival if and only if the verdict is NET_XMIT_SUCCESS.
  * Only this verdict activates its class. Every other change of qlen, backlog and
@@ -15,7 +15,7 @@
  *    sch_htb could crash before the fixes of spring 2025.
  *
  * If the enqueue of a discipline can drop queued packets, it calls
- * parents_before() first and passes its verdict through parents_tell(). If it
+ * parents_before() first and passes its verdict through parents_report(). If it
  * drops only arrivals there is nothing to report, except for GSO packets that it
  * splits (see <aqm/split_gso.h>).
  */
@@ -48,9 +48,9 @@ parents_before(const struct Qdisc *sch)
 }
 
 /**
- * parents_tell() - report changes by an arrival that the verdict does not report
+ * parents_report() - report changes by an arrival that the verdict does not report
  * @sch: the discipline
- * @untold: gets the bytes that must be reported later, by held_sub()
+ * @unreported: gets the bytes that must be reported later, by held_sub()
  * @before: counts before the arrival
  * @len: length of the arrival in bytes
  * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
@@ -72,9 +72,9 @@ parents_before(const struct Qdisc *sch)
  *
  * Return: the verdict for the parent.
  */
-static noinline int parents_tell(struct Qdisc *sch, u32 *untold,
-				 const struct parents_before *before, u32 len,
-				 int verdict)
+static noinline int parents_report(struct Qdisc *sch, u32 *unreported,
+				   const struct parents_before *before, u32 len,
+				   int verdict)
 {
 	u32 drops = sch->qstats.drops - before->drops;
 	u32 qlen = sch->q.qlen, bytes;
@@ -95,7 +95,7 @@ static noinline int parents_tell(struct Qdisc *sch, u32 *untold,
 	}
 
 	if (!before->qlen && qlen <= 1) {
-		*untold = bytes;
+		*unreported = bytes;
 		return verdict;
 	}
 	/* This function counts the subtracted packets as drops. */
@@ -110,12 +110,12 @@ static noinline int parents_tell(struct Qdisc *sch, u32 *untold,
 }
 
 /**
- * parents_tell_trim() - report the packets dropped by a change
+ * parents_report_trim() - report the packets dropped by a change
  * @sch: the discipline
  * @before: counts before the change
  */
-static inline void parents_tell_trim(struct Qdisc *sch,
-				     const struct parents_before *before)
+static inline void parents_report_trim(struct Qdisc *sch,
+				       const struct parents_before *before)
 {
 	if (before->qlen != sch->q.qlen)
 		qdisc_tree_reduce_backlog(sch, before->qlen - sch->q.qlen,

@@ -205,8 +205,8 @@ persistent_queue_arrival(struct persistent_queue *pq,
  * departure is recorded before. 0: any arrival may change it.
  */
 static inline u64
-persistent_queue_stands(const struct persistent_queue *pq,
-			const struct persistent_queue_params *p)
+persistent_queue_steady_until(const struct persistent_queue *pq,
+			      const struct persistent_queue_params *p)
 {
 	return p->estimator == PERSISTENT_QUEUE_ABSMIN ?
 	       pq->since + p->fifteenth : 0;
@@ -217,8 +217,8 @@ persistent_queue_stands(const struct persistent_queue *pq,
  * persistent_queue_departure(), which needs the time.
  */
 static inline bool
-persistent_queue_notes(const struct persistent_queue *pq,
-		       const struct persistent_queue_params *p, u32 q)
+persistent_queue_changes(const struct persistent_queue *pq,
+			 const struct persistent_queue_params *p, u32 q)
 {
 	switch (p->estimator) {
 	case PERSISTENT_QUEUE_ABSMIN:

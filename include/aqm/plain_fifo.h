@@ -8,7 +8,7 @@
  * the queue. A packet that the driver handed back is not.
  *
  * To enqueue, call plain_fifo_full(), and then plain_fifo_add() or
- * plain_fifo_drop(). If there is a RED signal, plain_fifo_lose() does all of
+ * plain_fifo_drop(). If there is a RED signal, plain_fifo_try_drop() does all of
  * this except the adding. To dequeue, call plain_fifo_take() and
  * plain_fifo_sent().
  */
@@ -31,7 +31,7 @@
  * @limit: limit in force, packets on the wire
  * @memory_limit: limit in force, bytes
  * @delay: sampled waiting times
- * @untold: see parents_tell()
+ * @unreported: see parents_report()
  * @counters: drops and marks
  */
 struct plain_fifo {
@@ -39,7 +39,7 @@ struct plain_fifo {
 	u32			limit;
 	u32			memory_limit;
 	struct delay_sample	delay;
-	u32			untold;
+	u32			unreported;
 	struct aqm_counters	counters;
 };
 
@@ -87,9 +87,9 @@ static noinline int plain_fifo_drop(struct sk_buff *skb, struct Qdisc *sch,
  * Otherwise count the signal. Return: 0, or the verdict on a dropped arrival.
  */
 static __always_inline int
-plain_fifo_lose(struct Qdisc *sch, struct plain_fifo *f, struct sk_buff *skb,
-		u32 packets, enum congestion_signal signal, bool forced,
-		struct sk_buff **to_free)
+plain_fifo_try_drop(struct Qdisc *sch, struct plain_fifo *f, struct sk_buff *skb,
+		    u32 packets, enum congestion_signal signal, bool forced,
+		    struct sk_buff **to_free)
 {
 	enum aqm_drop cause = signal == CONGESTION_DROP ?
 			      aqm_drop_signal(forced) :
@@ -108,7 +108,7 @@ static inline struct sk_buff *plain_fifo_take(struct Qdisc *sch,
 	struct sk_buff *skb = sch->q.head;
 
 	if (likely(skb)) {
-		held_sub(sch, &f->held, &f->untold, skb);
+		held_sub(sch, &f->held, &f->unreported, skb);
 		__qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
 	}
@@ -166,7 +166,7 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 	while ((f->held.segments > limit && sch->q.head != sch->q.tail) ||
 	       f->held.truesize > memory_limit) {
 		skb = sch->q.head;
-		held_sub(sch, &f->held, &f->untold, skb);
+		held_sub(sch, &f->held, &f->unreported, skb);
 		__qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
 		aqm_drop_count(sch, &f->counters, skb, AQM_DROP_CHANGE);
@@ -174,13 +174,13 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 		departed(sch, skb);
 		rtnl_kfree_skbs(skb, skb);
 	}
-	parents_tell_trim(sch, &before);
+	parents_report_trim(sch, &before);
 }
 
 /* Purge all packets without counting drops. */
 static inline void plain_fifo_reset(struct Qdisc *sch, struct plain_fifo *f)
 {
-	held_reset(sch, &f->held, &f->untold);
+	held_reset(sch, &f->held, &f->unreported);
 	qdisc_reset_queue(sch);
 	delay_reset(&f->delay);
 }

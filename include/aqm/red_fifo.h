@@ -48,7 +48,7 @@
  * @red: RED's state for the whole queue
  * @delay: sampled waiting times
  * @random: generator for RED and for the draws
- * @untold: see parents_tell()
+ * @unreported: see parents_report()
  * @counters: drops and marks
  */
 struct red_fifo {
@@ -60,7 +60,7 @@ struct red_fifo {
 	struct gentle_red_vars	red;
 	struct delay_sample	delay;
 	struct seeded_random	random;
-	u32			untold;
+	u32			unreported;
 	struct aqm_counters	counters;
 } ____cacheline_aligned;
 
@@ -299,7 +299,7 @@ static inline void red_fifo_take(struct Qdisc *sch, struct red_fifo *rf,
 	__skb_unlink(skb, &rf->packets);
 	if (rf->draw.slots)
 		red_fifo_cb(random_draw_remove(&rf->draw, slot))->slot = slot;
-	held_sub(sch, &rf->held, &rf->untold, skb);
+	held_sub(sch, &rf->held, &rf->unreported, skb);
 	red_queue_taken(&rf->red, red_fifo_count(rf));
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
@@ -321,8 +321,8 @@ static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
 }
 
 /* Count a drop, of an arrival or of a removed packet. */
-static inline void red_fifo_lose(struct Qdisc *sch, struct red_fifo *rf,
-				 struct sk_buff *skb, enum aqm_drop cause)
+static inline void red_fifo_count_drop(struct Qdisc *sch, struct red_fifo *rf,
+				       struct sk_buff *skb, enum aqm_drop cause)
 {
 	aqm_drop_count(sch, &rf->counters, skb, cause);
 	delay_lost(&rf->delay, skb);
@@ -373,7 +373,7 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 		evict(sch, skb);
 		rtnl_kfree_skbs(skb, skb);
 	}
-	parents_tell_trim(sch, &before);
+	parents_report_trim(sch, &before);
 	rf->limit = limit;
 	rf->memory_limit = memory_limit;
 	WRITE_ONCE(sch->limit, limit);
@@ -386,7 +386,7 @@ static inline void red_fifo_reset(struct Qdisc *sch, struct red_fifo *rf,
 {
 	struct sk_buff *skb;
 
-	held_reset(sch, &rf->held, &rf->untold);
+	held_reset(sch, &rf->held, &rf->unreported);
 	while ((skb = __skb_dequeue(&rf->packets)))
 		rtnl_kfree_skbs(skb, skb);
 	rf->draw.count = 0;

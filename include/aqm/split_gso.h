@@ -66,7 +66,7 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  * @skb: the packet
  * @sch: the discipline
  * @to_free: list of packets to free
- * @untold: see parents_tell()
+ * @unreported: see parents_report()
  * @counters: its counters
  * @split: split it
  * @class: passed on to @enqueue; 0 for a qdisc without classes
@@ -79,7 +79,7 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  */
 static noinline int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free, u32 *untold,
+		  struct sk_buff **to_free, u32 *unreported,
 		  struct aqm_counters *counters, bool split, u32 class,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments,
@@ -105,7 +105,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 					     enqueue);
 		consume_skb(skb);
 	}
-	return parents_tell(sch, untold, &before, len, verdict);
+	return parents_report(sch, unreported, &before, len, verdict);
 }
 
 /**
@@ -113,7 +113,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
  * @skb: the packet
  * @sch: the discipline
  * @to_free: list of packets to free
- * @untold: see parents_tell()
+ * @unreported: see parents_report()
  * @counters: its counters
  * @split: split it if it is a GSO packet
  * @enqueue: the discipline's enqueue of one packet with its number of segments;
@@ -125,14 +125,14 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
  */
 static __always_inline int
 split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free, u32 *untold,
+		  struct sk_buff **to_free, u32 *unreported,
 		  struct aqm_counters *counters, bool split,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments,
 				  u32 class))
 {
 	if (unlikely(held_is_gso(skb)))
-		return split_gso_enqueue(skb, sch, to_free, untold, counters,
+		return split_gso_enqueue(skb, sch, to_free, unreported, counters,
 					 split, 0, enqueue);
 	return enqueue(skb, sch, to_free, 1, 0);
 }

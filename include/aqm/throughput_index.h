@@ -192,7 +192,7 @@ static inline u32 throughput_clock_set(struct throughput_clock *clock, u64 now)
 		whole = div64_u64(gone, clock->length);
 		clock->start += whole * clock->length;
 		gone = now - clock->start;
-		/* After 64 silent half-lives all queues are spent. Counting more would only wrap earlier. */
+		/* After 64 half-lives all queues are spent. More would only wrap earlier. */
 		clock->half_life += min_t(u64, whole, THROUGHPUT_INDEX_OCTAVES);
 	}
 	return mul_u64_u64_shr(gone, clock->inverse, 32);

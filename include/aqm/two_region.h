@@ -89,7 +89,7 @@ struct two_region_params {
  * @draw: position of the spacing to the next signal in its range, Q0.32
  * @entered: whether High-N was ever entered
  * @q: estimated queue for which the following members are valid, packets, Q32.32
- * @look_at: end of their validity if the estimate stays, ns
+ * @check_at: end of their validity if the estimate stays, ns
  * @phase: phase at the last arrival
  * @last: time of the last arrival, ns
  * @count: packets since the last signal
@@ -107,7 +107,7 @@ struct two_region_vars {
 	u32			draw;
 	bool			entered;
 	u64			q;
-	u64			look_at;
+	u64			check_at;
 	enum two_region_phase	phase;
 	u64			last;
 	u64			count;
@@ -424,11 +424,11 @@ static inline void two_region_plan(const struct two_region_params *p,
 	u64 ppd = v->ppd;
 
 	v->due = U64_MAX;
-	v->look_at = U64_MAX;
+	v->check_at = U64_MAX;
 	switch (v->phase) {
 	case TWO_REGION_LOW:
 		if (now < v->quiet_until)
-			v->look_at = v->quiet_until;
+			v->check_at = v->quiet_until;
 		else
 			v->due = 0;
 		return;
@@ -436,7 +436,7 @@ static inline void two_region_plan(const struct two_region_params *p,
 		ppd = two_region_max_ppd(p, v->q);
 		fallthrough;
 	case TWO_REGION_HIGH:
-		v->look_at = v->update_at;
+		v->check_at = v->update_at;
 		v->due = two_region_spacing(ppd, v->draw);
 		return;
 	default:
@@ -493,7 +493,7 @@ static inline void two_region_estimated(const struct two_region_params *p,
 					struct two_region_stats *st, u64 q,
 					u64 now)
 {
-	if (unlikely(q != v->q || now >= v->look_at))
+	if (unlikely(q != v->q || now >= v->check_at))
 		two_region_look(p, v, st, q, now);
 }
 
@@ -519,7 +519,7 @@ two_region_count(const struct two_region_params *p, struct two_region_vars *v,
  * @packets: number of packets that the arrival counts as, above 0
  * @now: ns
  *
- * Before look_at, the first of the two steps can be skipped if @q is unchanged and
+ * Before check_at, the first of the two steps can be skipped if @q is unchanged and
  * nothing is signalled.
  *
  * Return: the phase that signals, or TWO_REGION_QUIET if none does.
@@ -543,7 +543,7 @@ static inline void two_region_change(const struct two_region_params *new,
 	v->ppd_old = min(v->ppd_old, new->pipe);
 	v->update_at = min(v->update_at, now + two_region_longest_interval(new));
 	v->quiet_until = min(v->quiet_until, now + 2000ULL * new->rtt);
-	v->look_at = 0;
+	v->check_at = 0;
 }
 
 #endif /* _AQM_TWO_REGION_H */

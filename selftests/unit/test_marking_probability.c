@@ -17,13 +17,13 @@ struct by_hand {
 #define LONG_AGO	(-1000000LL)
 #define ONE		((long long)U32_MAX)
 
-static void each_moment(struct by_hand *h, const struct marking_law *law,
+static void each_moment(struct by_hand *h, const struct marking_params *params,
 			long long from, long long to)
 {
 	for (; from <= to; from++) {
-		if (!h->p || from - h->fall < (long long)law->freeze)
+		if (!h->p || from - h->fall < (long long)params->freeze)
 			continue;
-		h->p = h->p > law->down ? h->p - law->down : 0;
+		h->p = h->p > params->down ? h->p - params->down : 0;
 		h->fall = from;
 		h->falls++;
 	}
@@ -35,7 +35,7 @@ static void every_update_is_the_rules(void)
 	u32 i, k, rises = 0, falls = 0;
 
 	for (i = 0; i < 3000; i++) {
-		struct marking_law law = {
+		struct marking_params params = {
 			.freeze	= 1 + unit_below(50),
 			.up	= 1 + unit_random() % (U32_MAX >> unit_below(12)),
 			.down	= 1 + unit_random() % (U32_MAX >> unit_below(12)),
@@ -48,10 +48,10 @@ static void every_update_is_the_rules(void)
 		for (k = 0; k < 200; k++) {
 			to = now + unit_below(unit_below(4) ? 20 : 2000);
 			if (idle) {
-				u32 n = marking_idled(&law, &v, to);
+				u32 n = marking_idled(&params, &v, to);
 
 				h.falls = 0;
-				each_moment(&h, &law, now, to);
+				each_moment(&h, &params, now, to);
 				told &= n == h.falls;
 				falls += n;
 			}
@@ -59,11 +59,11 @@ static void every_update_is_the_rules(void)
 			same &= v.p == h.p;
 			if (unit_below(2)) {
 				bool rose = h.p < ONE &&
-					    (long long)now - h.rise >= (long long)law.freeze;
+					    (long long)now - h.rise >= (long long)params.freeze;
 
-				told &= marking_lost(&law, &v, now) == rose;
+				told &= marking_lost(&params, &v, now) == rose;
 				if (rose) {
-					h.p = min(ONE, h.p + law.up);
+					h.p = min(ONE, h.p + params.up);
 					h.rise = now;
 					rises++;
 				}
@@ -84,29 +84,30 @@ static void every_update_is_the_rules(void)
 /* An hour and a millennium are one step. */
 static void long_times_are_summed_up(void)
 {
-	struct marking_law law = { .freeze = 1000, .up = U32_MAX, .down = 1 };
+	struct marking_params params = { .freeze = 1000, .up = U32_MAX, .down = 1 };
 	struct marking_probability v = {};
 
-	unit_ok(marking_lost(&law, &v, 5000) && v.p == U32_MAX, "one step to 1");
-	unit_ok(marking_idled(&law, &v, 5000 + 3600ULL * 1000000000) == 3600000001U &&
+	unit_ok(marking_lost(&params, &v, 5000) && v.p == U32_MAX, "one step to 1");
+	unit_ok(marking_idled(&params, &v, 5000 + 3600ULL * 1000000000) == 3600000001U &&
 		v.p == U32_MAX - 3600000001U, "an hour: a fall each us, and the first at once");
-	unit_ok(marking_idled(&law, &v, 1ULL << 63) == U32_MAX - 3600000001U && !v.p,
+	unit_ok(marking_idled(&params, &v, 1ULL << 63) == U32_MAX - 3600000001U && !v.p,
 		"then to 0, and no further");
-	unit_ok(!marking_idled(&law, &v, U64_MAX), "0 does not fall");
-	unit_ok(marking_lost(&law, &v, 1ULL << 63) && v.p == U32_MAX &&
-		!marking_lost(&law, &v, U64_MAX), "1 does not rise");
+	unit_ok(!marking_idled(&params, &v, U64_MAX), "0 does not fall");
+	unit_ok(marking_lost(&params, &v, 1ULL << 63) && v.p == U32_MAX &&
+		!marking_lost(&params, &v, U64_MAX), "1 does not rise");
 }
 
 /* Idle time before p left 0 is no reason to fall. */
 static void what_was_idle_at_0_does_not_count(void)
 {
-	struct marking_law law = { .freeze = 10, .up = 100, .down = 1 };
+	struct marking_params params = { .freeze = 10, .up = 100, .down = 1 };
 	struct marking_probability v = {};
 
 	marking_idle(&v, 0);
-	marking_lost(&law, &v, 1000000);
-	unit_ok(marking_idled(&law, &v, 1000000) == 1 && marking_idled(&law, &v, 1000009) == 0 &&
-		marking_idled(&law, &v, 1000010) == 1, "the first fall is at the rise");
+	marking_lost(&params, &v, 1000000);
+	unit_ok(marking_idled(&params, &v, 1000000) == 1 &&
+		marking_idled(&params, &v, 1000009) == 0 &&
+		marking_idled(&params, &v, 1000010) == 1, "the first fall is at the rise");
 }
 
 static void chance_is_p(void)
@@ -126,8 +127,8 @@ static void chance_is_p(void)
 
 static void another_law_holds_at_once(void)
 {
-	struct marking_law slow = { .freeze = 1000000, .up = 10, .down = 1 };
-	struct marking_law fast = { .freeze = 10, .up = 10, .down = 1 };
+	struct marking_params slow = { .freeze = 1000000, .up = 10, .down = 1 };
+	struct marking_params fast = { .freeze = 10, .up = 10, .down = 1 };
 	struct marking_probability v = {};
 
 	marking_lost(&slow, &v, 100);

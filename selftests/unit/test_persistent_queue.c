@@ -56,13 +56,13 @@ static u32 oracle_absmin(int events, u64 now)
 }
 
 /*
- * A departure that leaves no new least is not told: it counts as if it came with
+ * A departure that leaves no new least is not recorded: it counts as if it came with
  * the event before it.
  */
 static void absmin_is_that_of_a_scan(void)
 {
 	struct persistent_queue_params p;
-	u32 told = 0, untold = 0;
+	u32 recorded = 0, ignored = 0;
 	struct persistent_queue pq;
 	bool same = true, risen = false;
 	u32 q = 0, bias = 0;
@@ -79,20 +79,20 @@ static void absmin_is_that_of_a_scan(void)
 		if (!q || unit_below(4) >= 1 + bias) {
 			persistent_queue_arrival(&pq, &p, q, 1, now);
 			q++;
-		} else if (persistent_queue_notes(&pq, &p, --q)) {
+		} else if (persistent_queue_changes(&pq, &p, --q)) {
 			persistent_queue_departure(&pq, &p, q, 1, now);
-			told++;
+			recorded++;
 		} else {
 			at[i] = at[i - 1];
-			untold++;
+			ignored++;
 		}
 		length[i] = q;
 		same &= pq.estimate == (u64)oracle_absmin(i, at[i]) << 32;
 		risen |= pq.estimate > 100ULL << 32;
 	}
 	unit_ok(risen, "the history has a persistent queue of over 100 packets");
-	unit_ok(told > 1000 && untold > 1000,
-		"%u departures are told, %u are not", told, untold);
+	unit_ok(recorded > 1000 && ignored > 1000,
+		"%u departures are recorded, %u are not", recorded, ignored);
 	unit_ok(same, "ABSMIN is the least length of the 15 fifteenths that have ended");
 
 	persistent_queue_advance(&pq, &p, q, now + 20 * INTERVAL);
@@ -126,7 +126,7 @@ static void ewma_is_the_recursion(u32 pipe, bool drain)
 			now += unit_below(2 * INTERVAL);
 		if (q && unit_below(3) >= 1 + filling) {
 			q--;
-			if (persistent_queue_notes(&pq, &p, q))
+			if (persistent_queue_changes(&pq, &p, q))
 				persistent_queue_departure(&pq, &p, q, 1, now);
 			if (drain && avg > q)
 				avg = q;
@@ -277,7 +277,7 @@ static void a_change_happens_at_its_time(void)
 	persistent_queue_advance(&pq, &new, 20, end + new.fifteenth);
 	unit_ok(pq.estimate == 5ULL << 32, "a change of nothing changes nothing");
 
-	/* An empty queue has not been told of the time before the average began. */
+	/* The average does not include idle time before it started. */
 	now = end + 20 * INTERVAL + new.fifteenth / 2;
 	persistent_queue_departure(&pq, &new, 0, 20, now);
 	pq.estimate = 77ULL << 32;
@@ -317,8 +317,8 @@ static void packets_at_once_count_as_many(void)
 }
 
 /*
- * The discipline reads the clock only where persistent_queue_stands() and
- * persistent_queue_notes() say that it must.
+ * The discipline reads the clock only where persistent_queue_steady_until() and
+ * persistent_queue_changes() say that it must.
  */
 static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_estimator e)
 {
@@ -333,19 +333,19 @@ static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_esti
 		now += gap();
 		before = pq;
 		if (unit_below(2)) {
-			bool stands = now < persistent_queue_stands(&pq, &p);
+			bool stands = now < persistent_queue_steady_until(&pq, &p);
 
 			persistent_queue_arrival(&pq, &p, q++, 1, now);
 			left_out += stands;
 			wrong_arrivals += stands && memcmp(&pq, &before, sizeof(pq));
 			late += e == PERSISTENT_QUEUE_ABSMIN &&
-				persistent_queue_stands(&pq, &p) - now - 1 >= FIFTEENTH;
+				persistent_queue_steady_until(&pq, &p) - now - 1 >= FIFTEENTH;
 		} else if (q) {
 			bool notes;
 
 			/* Time that passes may change the estimate by itself. */
 			persistent_queue_advance(&pq, &p, q--, now);
-			notes = persistent_queue_notes(&pq, &p, q);
+			notes = persistent_queue_changes(&pq, &p, q);
 			before = pq;
 			persistent_queue_departure(&pq, &p, q, 1, now);
 			if (q)
@@ -355,8 +355,9 @@ static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_esti
 	unit_ok(!wrong_arrivals && (left_out > EVENTS / 4) == (e == PERSISTENT_QUEUE_ABSMIN),
 		"estimator %d: %u arrivals left out, %u of them wrongly", e, left_out,
 		wrong_arrivals);
-	unit_ok(!late, "estimator %d: %u times the next end of a fifteenth is not told", e, late);
-	unit_ok(!wrong_departures, "estimator %d: %u departures told wrongly", e,
+	unit_ok(!late, "estimator %d: %u times the next end of a fifteenth is not recorded", e,
+		late);
+	unit_ok(!wrong_departures, "estimator %d: %u departures recorded wrongly", e,
 		wrong_departures);
 }
 

@@ -313,8 +313,8 @@ MUTANTS = [
     # The parents are told about an inactive class, which kernels before 2025 cannot handle.
     Mutant("chokex", "include/aqm/parents.h", "if (!before->qlen && qlen <= 1) {", "if (0) {"),
     Mutant("blue", "include/aqm/parents.h", "if (before->qlen != sch->q.qlen)", "if (1)"),
-    Mutant("ared", "include/aqm/parents.h", "*untold = bytes;", ""),
-    Mutant("fpq", "include/aqm/held.h", "if (unlikely(!held->segments) && *untold)", "if (0)"),
+    Mutant("ared", "include/aqm/parents.h", "*unreported = bytes;", ""),
+    Mutant("fpq", "include/aqm/held.h", "if (unlikely(!held->segments) && *unreported)", "if (0)"),
     Mutant("fred", "include/aqm/split_gso.h", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
     Mutant("qsdrr", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
@@ -328,7 +328,9 @@ MUTANTS = [
         for kind in ("qsdrr", "tdrr")
     ),
     Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(filters->block);", ""),
-    Mutant("tdrr", "include/aqm/flow_buffer.h", "held_sub(sch, &b->held, &b->untold, skb);", ""),
+    Mutant(
+        "tdrr", "include/aqm/flow_buffer.h", "held_sub(sch, &b->held, &b->unreported, skb);", ""
+    ),
     *(
         Mutant(kind, "include/aqm/drops.h", "DROP : NET_XMIT_CN;", "DROP : NET_XMIT_SUCCESS;")
         for kind in ("2regionred", "ared", "blue", "fred")
@@ -344,7 +346,7 @@ MUTANTS = [
     Mutant("2regionred", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("ared", "include/aqm/drops.h", "c->drops[cause]++;", ""),
     Mutant("fpq", "sch_fpq.c", "kvfree(q->vars.flows.words);", ""),
-    Mutant("fpq", "include/aqm/plain_fifo.h", "parents_tell_trim(sch, &before);", ""),
+    Mutant("fpq", "include/aqm/plain_fifo.h", "parents_report_trim(sch, &before);", ""),
     Mutant("fred", "sch_fred.c", "kvfree(q->vars.flows.flows);", ""),
 ]
 
