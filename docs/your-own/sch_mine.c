@@ -62,7 +62,7 @@ static struct Qdisc_ops mine_ops __read_mostly = {
 	.dump		= mine_dump,
 	.owner		= THIS_MODULE,
 };
-MODULE_ALIAS_NET_SCH("mine");
+MODULE_ALIAS("net-sch-mine");	/* MODULE_ALIAS_NET_SCH("mine") since 6.8 */
 
 static int __init mine_module_init(void)
 {

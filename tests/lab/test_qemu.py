@@ -35,20 +35,23 @@ def qemu(lab: Lab) -> Lab:
 
 @pytest.mark.parametrize("kernel", records.names("qemu"))
 def test_stock_kernel_works_like_the_labs(qemu: Lab, kernel: str, tmp_path: Path) -> None:
-    """One guest tests arguments, output, files, modules and status."""
+    """One guest tests arguments, output, files, modules, also from outside, and status."""
     script = f"""
         uname -r
         modprobe -n --show-depends sch_qsdrr | grep -q extra/sch_qsdrr.ko || exit 10
         modprobe sch_qsdrr || exit 11
         tc qdisc add dev lo root netem delay 1ms 1ms distribution normal || exit 12
         tc qdisc replace dev lo root qsdrr || exit 13
+        tc qdisc replace dev lo root mine 1 u32 7 || exit 16
+        echo mine > /proc/sys/net/ipv4/tcp_congestion_control || exit 17
         echo shared > '{tmp_path}/a file' || exit 14
         touch /etc/lab-was-here || exit 15
         pwd >&2
         printf '%s\\0' "$@"
         exit 42
     """
-    done = qemu("--kernel", kernel, "--share", str(tmp_path), "--", "sh", "-c", script, "sh",
+    done = qemu("--kernel", kernel, "--share", str(tmp_path),
+                "--module", str(ROOT / "docs" / "your-own"), "--", "sh", "-c", script, "sh",
                 *AWKWARD)
     assert done.returncode == 42, done.stderr
     release, _, words = done.stdout.partition(b"\n")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -18,8 +19,9 @@ def conduct(*commands: tuple[str, ...], turns: tuple[str, ...] = TURNS) -> tuple
     commands: without the empty word at the end
     """
     words = "".join(f"{word}\\0000" for command in commands for word in (*command, ""))
-    # The composer prints the commands, and then conduct's report.
-    script = "printf '%b' \"$0\"; exec >&2; echo report; cat"
+    # The composer prints the commands, then conduct's report and every `sleep` that still runs.
+    script = ("printf '%b' \"$0\"; exec >&2; echo report; cat; "
+              "grep -lx sleep /proc/[0-9]*/comm || true")
     done = subprocess.run(
         [ROOT / "lab" / "boot", "--", "conduct", *turns, "/bin/sh", "-c", script, words],
         capture_output=True, text=True, timeout=120)
@@ -58,6 +60,19 @@ def test_started_program_gets_input_and_its_failure_is_reported() -> None:
         ("start", "fails", "words\nfor it", "/tmp/out", "sh", "-c", "cat; exit 5"),
         ("run", "waits", "", "", "sh", "-c", "cat /tmp/out >/dev/kmsg; sleep 1000000"))
     assert (status, told) == (0, "1 5\n")
+    assert "hang" not in said
+
+
+def test_program_without_an_end_is_ended_with_its_children() -> None:
+    """Even if it ignores SIGTERM. Only an earlier end is reported, with its time."""
+    status, told, said = conduct(
+        ("start", "ends", "", "", "sleep", "1"),
+        ("exec", "stays", "", "/tmp/stays", "sh", "-c", "trap '' TERM; sleep 1000000 & wait"),
+        ("exec@250000000", "later", "", "/tmp/later", "true"))
+    assert status == 0
+    ended = re.fullmatch(r"ended 2 (\d+)\n", told)
+    assert ended, told
+    assert 250_000_000 < int(ended[1]) < 251_000_000
     assert "hang" not in said
 
 
