@@ -131,7 +131,7 @@ def run(scenario: str, qdisc: str = "pfifo limit 200", *, seeds: int | Iterable[
         name: str = "", jobs: int | None = None, **settings: int | float | str | bool) -> Runs:
     """Run a scenario in the lab, in virtual time, and return its runs.
 
-    scenario: a name; `netns-scenarios/run --list` shows all
+    scenario: a name; `netns-scenarios/run --list` shows all; or the path of a file with one
     qdisc: kind and options at the bottleneck, as tc takes them
     seeds: how many, from 1 on, or which
     module: directories with modules to build and load, see docs/your-own.md
@@ -145,7 +145,8 @@ def run(scenario: str, qdisc: str = "pfifo limit 200", *, seeds: int | Iterable[
     """
     words = [word for key, value in settings.items()
              for word in ("--set", f"{key}={_text(value)}")]
-    resolve(find(scenario).params, words[1::2])
+    found = find(scenario)
+    resolve(found.params, words[1::2])
     if not qdisc.split():
         raise UserError("qdisc: needs a kind, as in 'pfifo limit 200'")
     paths = [Path(path).resolve() for path in
@@ -160,7 +161,7 @@ def run(scenario: str, qdisc: str = "pfifo limit 200", *, seeds: int | Iterable[
 
     def made(seed: int) -> Path:
         asked = [*words, "--seed", str(seed)]
-        directory = cache.place(asked, kernel, flavour, paths)
+        directory = cache.place([*asked, found.file_hash], kernel, flavour, paths)
         if not run_directory.is_whole(directory):
             cache.call("run", asked, directory)
         return directory

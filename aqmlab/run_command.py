@@ -32,7 +32,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="run", description="Run one scenario with one discipline at its bottleneck."
     )
-    parser.add_argument("scenario", nargs="?", help="name of the scenario; see --list")
+    parser.add_argument("scenario", nargs="?",
+                        help="name of the scenario, see --list, or a file with one, ./mine.py")
     parser.add_argument("--qdisc", default="pfifo limit 200", metavar="'KIND OPTIONS'",
                         help="the discipline at the bottleneck, in tc's syntax (default: "
                              "%(default)s). Its handle is 2:. Classes and filters may follow "
@@ -79,7 +80,8 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     """
     usual = {p.name: p.default for p in scenario.params} | {"clock": "virtual", "here": False}
     given = asked["parameters"] | {name: asked[name] for name in ("clock", "here", *LAB_OPTIONS)}
-    given |= {"module": "+".join(hashed for hashed in asked["module"].values())}
+    given |= {"module": "+".join(hashed for hashed in asked["module"].values()),
+              "file": asked["file"]}
     given |= {"exec": " ".join(asked["exec"])}
     words = [asked["scenario"], asked["qdisc"],
              *(f"{name}={f'{value:.15g}' if isinstance(value, float) else value}"
@@ -93,11 +95,11 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     return ROOT / "out" / readable
 
 
-def _asked(args: argparse.Namespace, scenario: str, settings: Settings) -> dict[str, Any]:
+def _asked(args: argparse.Namespace, scenario: Scenario, settings: Settings) -> dict[str, Any]:
     """Return the request: everything that distinguishes this run from others."""
-    return {"scenario": scenario, "qdisc": settings.qdisc, "seed": settings.seed,
-            "clock": settings.clock, "parameters": dict(settings.values), "here": args.here,
-            "exec": args.exec,
+    return {"scenario": scenario.name, "file": scenario.file_hash, "qdisc": settings.qdisc,
+            "seed": settings.seed, "clock": settings.clock, "parameters": dict(settings.values),
+            "here": args.here, "exec": args.exec,
             "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
             **{option: getattr(args, option) for option in LAB_OPTIONS}}
 
@@ -129,7 +131,7 @@ def _run(args: argparse.Namespace) -> None:
     for path in args.module:
         _checked(outside.check, path)
     congestion_control.check(recipe, here=args.here, modules=args.module)
-    asked = _asked(args, found.name, settings)
+    asked = _asked(args, found, settings)
     lab_options = {option: asked[option] for option in LAB_OPTIONS if asked[option]}
     if args.module:
         lab_options["modules"] = [path.resolve() for path in args.module]

@@ -86,7 +86,7 @@ def check(guest: Mapping[str, Any], *, ip: int, offloads: bool,
     counters = guest["counters"]
     slack = IPV6_OWN if ip == 6 else 0
     hops, wrong = {}, []
-    shaped = {(hop["netns"], hop["dev"]) for hop in counters["hops"]}
+    shaped = {(hop["netns"], hop["dev"]) for hop in (*counters["hops"], *counters.get("lossy", ()))}
     for hop in counters["hops"]:
         # A qdisc counts each segment of a large packet, a device counts the packet once.
         if offloads:

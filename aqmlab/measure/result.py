@@ -71,6 +71,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
         "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
         "digest": digest(read),
         "provenance": {**read.run["made_with"], "outside": read.run.get("module", {}),
+                       "scenario_file": read.run.get("file", ""),
                        **{key: guest[key] for key in ("build", "lab", "modules", "tc")}},
         "wall_seconds": round(cost.wall_s, 3),
         "cpu_seconds": round(cost.cpu_s, 3),

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from .topology import Group, bottlenecks
+from aqmlab.exceptions import UserError
+
+from .network import Crossing, Network
+from .topology import Group, default_network
 
 
 @dataclass(frozen=True)
@@ -77,20 +81,25 @@ def _claims(groups: Sequence[Group], step_s: float) -> list[_Claim]:
     return claims
 
 
-def max_min(rate_bps: float, demands: Sequence[tuple[int, float]],
-            ways: Sequence[range] | None = None) -> list[float]:
-    """Max-min fair rate of one flow of each (flows, demand_bps): nobody gets more than it asks
-    for, and what is left is shared equally among those who would take it. ways: the bottlenecks
-    that each crosses, all of rate_bps; without them there is one."""
-    ways = ways or [range(1)] * len(demands)
+def max_min(rate_bps: float | Mapping[Any, float], demands: Sequence[tuple[int, float]],
+            ways: Sequence[Collection[Any]] | None = None) -> list[float]:
+    """Return the max-min fair rate of one flow of each (flows, demand_bps).
+
+    No flow gets more than it asks for, and the rest is shared equally among those that would take
+    it.
+
+    rate_bps: of each hop, or of every hop
+    ways: the hops that each crosses; without them there is one hop
+    """
+    ways = ways or [(0,)] * len(demands)
     shares = [0.0] * len(demands)
-    left = [rate_bps] * max((way.stop for way in ways), default=0)
+    hops = dict.fromkeys(hop for way in ways for hop in way)
+    left = {hop: rate_bps[hop] if isinstance(rate_bps, Mapping) else rate_bps for hop in hops}
     waiting = {i for i, (flows, _) in enumerate(demands) if flows}
     while waiting:
-        counts = [sum(demands[i][0] for i in waiting if hop in ways[i])
-                  for hop in range(len(left))]
-        # What the next to be done gets: by its own demand, or the equal share of a hop.
-        hop_share = {hop: left[hop] / count for hop, count in enumerate(counts) if count}
+        counts = {hop: sum(demands[i][0] for i in waiting if hop in ways[i]) for hop in hops}
+        # The next flow to be settled gets its demand, or the equal share of a hop.
+        hop_share = {hop: left[hop] / count for hop, count in counts.items() if count}
         bound = {i: min(hop_share[hop] for hop in ways[i]) for i in waiting}
         least = min(min(bound[i], demands[i][1]) for i in waiting)
         for i in [i for i in waiting if min(bound[i], demands[i][1]) <= least]:
@@ -99,6 +108,16 @@ def max_min(rate_bps: float, demands: Sequence[tuple[int, float]],
             for hop in ways[i]:
                 left[hop] -= shares[i] * demands[i][0]
     return shares
+
+
+def _way(network: Network, group: Group) -> list[Crossing]:
+    """Return the limited links that a group's data crosses. Raises UserError if there is none."""
+    data = [replace(one, forward=one.forward != group.reverse)
+            for one in network.path(group.enters, group.leaves)]
+    way = [one for one in data if network.wires[one.number].shaped(forward=one.forward)]
+    if not way:
+        raise UserError(f"group {group.name}: no link on its way has a rate")
+    return way
 
 
 def _active(claim: _Claim, from_s: float, to_s: float) -> bool:
@@ -111,12 +130,14 @@ def _stepped(at: float | None, step_s: float) -> float | None:
 
 
 def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group],
-          step_s: float) -> Facts:
+          step_s: float, network: Network | None = None) -> Facts:
     """Facts of a run that is measured from begin_s to end_s. A group's fair share is the
     mean over the phases in which it sends, the run's that over its elastic flows and their time.
     Starts and stops are taken to be at multiples of step_s, where flows are read."""
     claims = _claims(groups, step_s)
-    hops = bottlenecks(groups)
+    network = network or default_network(rate_bps, groups)
+    ways = {claim.name: _way(network, claim.of) for claim in claims}
+    rates = {hop: network.wires[hop.number].rate_bps for way in ways.values() for hop in way}
     edges = {begin_s, end_s}
     for claim in claims:
         edges |= {at for at in (claim.from_s, claim.settled_s, claim.to_s)
@@ -126,12 +147,9 @@ def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group]
     phases = []
     for from_s, to_s in itertools.pairwise(sorted(edges)):
         active = [c for c in claims if _active(c, from_s, to_s)]
-        share_of: dict[str, float] = {}
-        for reverse in (False, True):
-            side = [c for c in active if c.of.reverse == reverse]
-            shares = max_min(rate_bps, [(c.flows, c.of.demand_bps) for c in side],
-                             [range(c.of.enters, c.of.leaves or hops) for c in side])
-            share_of |= {c.name: s * c.of.payload for c, s in zip(side, shares, strict=True)}
+        shares = max_min(rates, [(c.flows, c.of.demand_bps) for c in active],
+                         [ways[c.name] for c in active])
+        share_of = {c.name: s * c.of.payload for c, s in zip(active, shares, strict=True)}
         for claim in active:
             fair[claim.name] += share_of[claim.name] * (to_s - from_s)
             seconds[claim.name] += to_s - from_s

@@ -237,7 +237,8 @@ class GuestProgram:
             "modules": modules,
             "tc": self.command([tool("tc"), "-V"]).strip(),
             "received_ce": {ns: counters["received_ce"] for ns, counters in after.items()},
-            "counters": {"hops": self.recipe["hops"], "before": before, "qdiscs": qdiscs,
+            "counters": {"hops": self.recipe["hops"], "lossy": self.recipe["lossy"],
+                         "before": before, "qdiscs": qdiscs,
                          "after": after, "softnet_dropped": self.softnet_dropped()},
         }
 

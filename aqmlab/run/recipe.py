@@ -69,7 +69,8 @@ class Meter:
 
 @dataclass(frozen=True)
 class Recipe:
-    """sysctls: namespace to path below /proc/sys to value. offloads: namespace, device, words
+    """sysctls: namespace to path below /proc/sys to value. lossy: where netem may drop packets.
+    offloads: namespace, device, words
     for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
     programs, meters: of --exec, see programs.py."""
@@ -83,6 +84,7 @@ class Recipe:
     interval_ms: int
     sample: Sample
     hops: list[Hop]
+    lossy: list[Hop] = field(default_factory=list)
     generator: str = "flowgen"
     memory_gib: int = 2
     programs: list[ExecProgram] = field(default_factory=list)

@@ -129,7 +129,7 @@ def _check(directory: Path, asked: Mapping[str, Any]) -> None:
 def _difference(directory: Path, asked: Mapping[str, Any]) -> str:
     """Describe how the run in `directory` differs from `asked`; empty if it does not."""
     try:
-        run = {"module": {}, "exec": []} | json.loads((directory / RUN).read_text())
+        run = {"module": {}, "exec": [], "file": ""} | json.loads((directory / RUN).read_text())
         before = {**run["parameters"], **{key: run[key] for key in asked if key != "parameters"}}
     except (OSError, ValueError, KeyError, TypeError):
         return f"its {RUN} does not say which"

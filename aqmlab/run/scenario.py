@@ -7,11 +7,16 @@ follow from them.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pkgutil
 import random
+import sys
+import traceback
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import scenarios
 
@@ -19,10 +24,11 @@ from aqmlab.exceptions import UserError, unknown
 
 from . import flows, programs
 from .fair_shares import Facts, facts
+from .network import Network
 from .params import Param
 from .recipe import Recipe
 from .settings import Settings
-from .topology import Group, build
+from .topology import Group, build, default_network
 
 
 def _as_given(settings: Settings) -> float:
@@ -39,6 +45,8 @@ class Scenario:
     params: tuple[Param, ...]
     groups: Callable[[Settings, random.Random], Sequence[Group]]
     duration: Callable[[Settings], float] = _as_given
+    network: Callable[[Settings], Network] | None = None
+    file_hash: str = ""  # of one from a file outside the checkout
 
 
 def find_all() -> dict[str, Scenario]:
@@ -49,8 +57,33 @@ def find_all() -> dict[str, Scenario]:
     return {scenario.name: scenario for scenario in sorted(found, key=lambda s: s.name)}
 
 
+def load(path: Path) -> Scenario:
+    """Return the SCENARIO of a file. Raises UserError if there is none, or it cannot be loaded."""
+    try:
+        text = path.read_bytes()
+        module = types.ModuleType(f"scenario_{path.stem}")
+        sys.modules[module.__name__] = module  # where its dataclasses look for it
+        exec(compile(text, str(path), "exec"), module.__dict__)
+    except OSError as error:
+        raise UserError(f"scenario {path}: {error.strerror}") from error
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        raise UserError(f"scenario {path}: {type(error).__name__}: {error} "
+                        f"({at.filename}, line {at.lineno})") from error
+    found = module.__dict__.get("SCENARIO")
+    if not isinstance(found, Scenario):
+        raise UserError(f"scenario {path}: has no SCENARIO = Scenario(...); docs/your-own.md has "
+                        "an example")
+    return replace(found, file_hash=hashlib.sha256(text).hexdigest()[:12])
+
+
 def find(name: str) -> Scenario:
-    """The scenario `name`; UserError with the nearest names when there is none."""
+    """Return the scenario `name`, or the one in a file, if `name` has a slash or ends with .py.
+
+    Raises UserError with the nearest names if there is none.
+    """
+    if "/" in name or name.endswith(".py"):
+        return load(Path(name))
     known = find_all()
     if name not in known:
         raise unknown("scenario", name, known)
@@ -71,15 +104,21 @@ def compose(scenario: Scenario, settings: Settings,
         raise UserError(f"no flows: set {' or '.join(names)}" if names else
                         "no flows: give programs with --exec")
     groups += flows.probe(settings, rng)
+    network = (scenario.network(settings) if scenario.network else
+               default_network(settings.bottleneck.rate_bps, groups))
+    rate_bps = network.wires[network.measured].rate_bps
     recipe = build(
         groups, settings.bottleneck, settings.era,
         ecn=settings.on("ecn"), ip=settings.ip, mtu=settings.count("mtu"),
         duration_ms=settings.end_ms, interval_ms=settings.count("interval"),
         sample_ms=settings.count("sample"), offloads=settings.on("offloads"),
+        network=network,
     )
     if executed:
         recipe = programs.attach(recipe, executed, settings)
     recipe = replace(recipe, generator=settings.generator, memory_gib=settings.count("memory"))
+    there_and_back = [replace(group, rtt_ms=group.rtt_ms + network.delay_ms(
+        network.path(group.enters, group.leaves))) for group in groups]
     return recipe, facts(
-        settings.bottleneck.rate_bps, settings.number("warmup"), settings.end_ms / 1000, groups,
-        settings.count("interval") / 1000)
+        rate_bps, settings.number("warmup"), settings.end_ms / 1000, there_and_back,
+        settings.count("interval") / 1000, network)

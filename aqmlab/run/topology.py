@@ -6,8 +6,8 @@
               access    ^ delay      ^ bottleneck
                         (ACKs)         (the discipline under study)
 
-With several bottlenecks there are as many routers, rtr, rtr2, ...; a group enters at one of them
-and has its sinks in a later one, or in dst.
+A scenario can have another network (network.py): a group enters at one of its nodes and has its
+sinks in another one.
 
 A discipline sees what it would in the papers' topology; the kernel has as few hops per packet
 as that allows, since each costs time:
@@ -39,22 +39,18 @@ from dataclasses import dataclass, field
 from aqmlab.exceptions import UserError
 
 from .links import Link, host, sink_net, source_net
-from .recipe import Batch, Hop, Recipe, Sample
+from .network import DELAY_LIMIT, Network, Step, one_bottleneck, shaper
+from .recipe import Batch, Recipe, Sample
 from .tcp_profile import TcpProfile
 
 ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
 IP_HEADER = {4: 20, 6: 40}
-
-# The guest's virtual clock has steps of 256 ns, so a packet leaves up to that much late; with room
-# for it in the bucket the next one makes up for it, and the rate is exact in the mean.
-CLOCK_S = 1e-6
 
 # Deep enough never to drop: a source holds at most its send buffer.
 ACCESS_LIMIT = 1_000_000  # packets
 # fq drops what is to leave later than that from now, by default 10 s: BBR has come to one packet in
 # more than 10 s. The longest that its field of 32 bits of microseconds holds is 4294 s.
 ACCESS_HORIZON_S = 4000
-DELAY_LIMIT = 1_000_000  # packets
 
 LAST_LINK = 63  # of the /30 networks between namespaces
 LAST_MAC = 255  # of links: they have a byte of it
@@ -75,7 +71,8 @@ class Group:
     timed: the sources give their packets departure times, which `fq` must keep
     reverse: the sources are where the other groups' sinks are; then it does not cross the
         bottleneck that is measured, but its mirror image
-    enters, leaves: the first bottleneck on its way, and the one before which it leaves; None: none
+    enters, leaves: the nodes of the network where its sources and its sinks are; "": the first and
+        the last one
     counted_in: the group of which these flows are a part in the metrics, if not one by themselves
     demand_bps: what one of its flows would take at most, headers included; inf: anything
     payload: share of its packets' length that is payload, 0..1
@@ -92,8 +89,8 @@ class Group:
     each: Sequence[dict[str, int | str]] = ()
     timed: bool = False
     reverse: bool = False
-    enters: int = 0
-    leaves: int | None = None
+    enters: str = ""
+    leaves: str = ""
     counted_in: str = ""
     demand_bps: float = math.inf
     payload: float = 1.0
@@ -106,17 +103,11 @@ class Group:
 @dataclass(frozen=True)
 class Bottleneck:
     """rate_bps: bit/s; qdisc: what `tc` calls it, and after semicolons what it has below it,
-    `class parent 2: classid 2:1 htb rate 1mbit`; burst: packets of tbf's bucket. There are as
-    many, one behind the other, as the groups cross; the first is measured."""
+    `class parent 2: classid 2:1 htb rate 1mbit`; burst: packets of tbf's bucket."""
 
     rate_bps: float
     qdisc: str
     burst: int = 1
-
-
-def bottlenecks(groups: Sequence[Group]) -> int:
-    """How many bottlenecks these groups cross together."""
-    return max(max(g.enters + 1, g.leaves or 0) for g in groups)
 
 
 def frame_bytes(mtu: int) -> int:
@@ -135,20 +126,15 @@ def payload_share(mtu: int, ip: int, era: TcpProfile) -> float:
     return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
 
 
+def default_network(rate_bps: float, groups: Sequence[Group]) -> Network:
+    """Return the network of a scenario that has none: one bottleneck, in both directions if data
+    goes both ways."""
+    return one_bottleneck(rate_bps, both=any(g.reverse for g in groups))
+
+
 def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]]) -> None:
     for ns, lines in more.items():
         into.setdefault(ns, []).extend(lines)
-
-
-def _shaped(dev: str, bottleneck: Bottleneck, frame: int) -> list[str]:
-    bucket = bottleneck.burst * frame + math.ceil(bottleneck.rate_bps * CLOCK_S / 8)
-    qdisc, *more = (part.strip() for part in bottleneck.qdisc.split(";"))
-    return [
-        f"qdisc add dev {dev} root handle 1: tbf rate {bottleneck.rate_bps:.0f}bit "
-        f"burst {bucket} limit {bucket}",
-        f"qdisc add dev {dev} parent 1:1 handle 2: {qdisc}",
-        *(f"{what} add dev {dev} {rest}" for what, rest in (part.split(" ", 1) for part in more)),
-    ]
 
 
 def _addressed(groups: Sequence[Group], onward: Sequence[Link], ip: int) -> None:
@@ -177,46 +163,47 @@ def build(
     interval_ms: int,
     sample_ms: int,
     offloads: bool = False,
+    network: Network | None = None,
 ) -> Recipe:
     """Everything that has to be done for a run, as data (times in ms). offloads: packets of many
     segments. UserError: `_addressed`."""
     frame = frame_bytes(mtu)
     sources = [f"src-{g.name}" for g in groups]
-    both_ways = any(g.reverse for g in groups)
-    count = bottlenecks(groups)
-    routers = ["rtr", *(f"rtr{hop}" for hop in range(2, count + 1)),
-               *(["far"] if both_ways else [])]
-    chain = [*routers, "dst"]
-    namespaces = [*sources, *chain]
-    onward = [Link(LAST_LINK - at if at else 0, chain[at], f"b{at}", chain[at + 1], f"d{at}")
-              for at in range(len(routers))]
+    network = network or default_network(bottleneck.rate_bps, groups)
+    paths = [network.path(g.enters, g.leaves) for g in groups]
+    made = network.make(paths, LAST_LINK)
+    nodes = made.namespaces
+    namespaces = [*sources, *nodes]
+    onward = [veth for veths in made.veths for veth in veths]
     _addressed(groups, onward, ip)
-    links = [Link(1 + i, ns, "s0", chain[group.enters], f"r{i}")
-             for i, (ns, group) in enumerate(zip(sources, groups, strict=True))]
+    links = [Link(1 + i, ns, "s0", made.steps(path)[0].from_ns, f"r{i}")
+             for i, (ns, path) in enumerate(zip(sources, paths, strict=True))]
 
     ip_lines: dict[str | None, list[str]] = {}
     for link in (*onward, *links):
         _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
-    options = " ".join(era.route)
-    hops = [Hop(link.near_ns, link.near) for link in onward[:count]]
-    if both_ways:
-        hops.append(Hop("far", onward[0].far))
+    route = " ".join(era.route)
     tc_lines: dict[str | None, list[str]] = {}
-    for hop in hops:
-        tc_lines.setdefault(hop.netns, []).extend(_shaped(hop.dev, bottleneck, frame))
+    for hop, number in made.shaped:
+        wire = network.wires[number]
+        tc_lines.setdefault(hop.netns, []).extend(shaper(
+            hop.dev, wire.rate_bps, wire.qdisc or bottleneck.qdisc, bottleneck.burst * frame))
+    for hop, options in made.delays:
+        tc_lines.setdefault(hop.netns, []).append(
+            f"qdisc add dev {hop.dev} root netem {options}")
     flows: list[dict[str, int | str]] = []
     for i, (group, link) in enumerate(zip(groups, links, strict=True)):
         src, snk = source_net(ip, i), sink_net(ip, i)
-        way = onward[group.enters : group.leaves]
-        sink_ns = way[-1].far_ns
+        way = made.steps(paths[i])
+        sink_ns = way[-1].to_ns
         _merge(ip_lines, {link.near_ns: [
             "link set lo up",
             f"route add local {src} dev lo",
-            f"route add {snk} via {link.address(ip, 1)} {options}",
+            f"route add {snk} via {link.address(ip, 1)} {route}",
         ]})
-        back = link
+        back: Link | Step = link
         for step in way:
-            _merge(ip_lines, {step.near_ns: [
+            _merge(ip_lines, {step.from_ns: [
                 f"route add {src} via {back.address(ip, 0)}",
                 f"route add {snk} via {step.address(ip, 1)}",
             ]})
@@ -224,7 +211,7 @@ def build(
         _merge(ip_lines, {sink_ns: [
             "link set lo up",
             f"route add local {snk} dev lo",
-            f"route add {src} via {back.address(ip, 0)} {options}",
+            f"route add {src} via {back.address(ip, 0)} {route}",
         ]})
         if group.access_bps or group.timed:
             pace = (f"maxrate {group.access_bps:.0f}bit "
@@ -273,10 +260,14 @@ def build(
         # A prefix made local may be used, but not bound to, without this.
         family = {"net/ipv6/ip_nonlocal_bind": "1"}
         forward = {"net/ipv6/conf/all/forwarding": "1"}
-    sysctls = {ns: {**family, **hosts} for ns in (*sources, "dst")}
+    routers = {step.from_ns for path in paths for step in made.steps(path)}
+    last = [netns for netns in nodes if netns not in routers]
+    sysctls = {ns: {**family, **hosts} for ns in [*sources, *last]}
     sinks = {flow["sink_netns"] for flow in flows}
-    sysctls |= {ns: {**family, **forward, **(hosts if ns in sinks else {})} for ns in routers}
+    sysctls |= {ns: {**family, **forward, **(hosts if ns in sinks else {})}
+                for ns in nodes if ns in routers}
 
+    measured = next(hop for hop, number in made.shaped if number == network.measured)
     family_option = ["-6"] if ip == 6 else []
     switch = [word for name in OFFLOADS for word in (name, "on" if offloads else "off")]
     batches = [Batch("ip", None, [f"netns add {ns}" for ns in namespaces])]
@@ -293,6 +284,7 @@ def build(
         flows=flows,
         duration_ms=duration_ms,
         interval_ms=interval_ms,
-        sample=Sample("rtr", "b0", "1:1", sample_ms),
-        hops=hops,
+        sample=Sample(measured.netns, measured.dev, "1:1", sample_ms),
+        hops=[hop for hop, _ in made.shaped],
+        lossy=[hop for hop, options in made.delays if "loss 0%" not in options],
     )

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 from aqmlab.run import flows
+from aqmlab.run.network import Network
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME, Settings, access, with_defaults
@@ -27,18 +29,30 @@ PARAMS = (
 )
 
 
+def nodes(settings: Settings) -> list[str]:
+    """Return the routers, and the host behind the last one."""
+    return ["rtr", *(f"rtr{hop}" for hop in range(2, settings.count("hops") + 1)), "dst"]
+
+
+def network(settings: Settings) -> Network:
+    """Return the bottlenecks in a row."""
+    made = Network()
+    for near, far in pairwise(nodes(settings)):
+        made.link(near, far, rate=settings.number("rate"))
+    return made
+
+
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
     """Return the group `end`, and a group of cross traffic for each bottleneck."""
-    hops = settings.count("hops")
     made = flows.bulk(settings, rng, "end", settings.count("end_flows"),
                       settings.number("end_rtt"))
-    for hop in range(hops):
+    for hop, (near, far) in enumerate(pairwise(nodes(settings))):
         made += [
-            replace(group, enters=hop, leaves=hop + 1, elastic=hop == 0)
+            replace(group, enters=near, leaves=far, elastic=hop == 0)
             for group in flows.bulk(settings, rng, f"cross{hop + 1}",
                                     settings.count("cross_flows"), settings.number("cross_rtt"))
         ]
-    return [replace(made[0], leaves=hops), *made[1:]]
+    return made
 
 
 SCENARIO = Scenario(
@@ -47,4 +61,5 @@ SCENARIO = Scenario(
     # The warm-up is 20 s for the same reason as in multi_rtt.py.
     (*PARAMS, *BOTTLENECK, *TCP, *with_defaults(TIME, warmup=20.0)),
     groups,
+    network=network,
 )

@@ -19,6 +19,7 @@ from aqmlab.replay import demo_workloads
 from aqmlab.run import execute, guest_program, run_directory
 from aqmlab.run.fair_shares import Facts
 from aqmlab.run.guest_program import GuestProgram
+from aqmlab.run.network import Network
 from aqmlab.run.params import Param, resolve
 from aqmlab.run.recipe import Recipe
 from aqmlab.run.scenario import compose, find, find_all
@@ -104,17 +105,25 @@ def test_every_flow_has_its_own_addresses() -> None:
         assert len({flow["sink"] for flow in recipe.flows}) == 1000
 
 
-def built(ip: int, groups: int, flows: int = 1, **more: Any) -> Recipe:
+def row(links: int) -> Network:
+    made = Network()
+    for at in range(links):
+        made.link(f"n{at}", f"n{at + 1}", rate=1)
+    return made
+
+
+def built(ip: int, groups: int, flows: int = 1, network: Network | None = None,
+          **more: Any) -> Recipe:
     return build([Group(f"g{number}", [0] * flows, 10.0, 0.0, "reno", **more)
                   for number in range(groups)], Bottleneck(1e6, "pfifo"),
                  PROFILES["today"], ecn=False, ip=ip, mtu=1500, duration_ms=1000, interval_ms=100,
-                 sample_ms=10)
+                 sample_ms=10, network=network)
 
 
 @pytest.mark.parametrize(("ip", "groups", "more"), [
     # 192.0.2.0/24 has 64 networks of 4 addresses. The first is the bottleneck's. Links behind it
     # count down from number 62. The number of a link is a byte of its MAC addresses.
-    (4, 63, {}), (6, 255, {}), (4, 61, {"reverse": True}), (6, 60, {"leaves": 3})])
+    (4, 63, {}), (6, 255, {}), (4, 61, {"reverse": True}), (6, 60, {"network": row(3)})])
 def test_number_of_groups_is_limited_by_addresses(ip: int, groups: int,
                                                       more: dict[str, Any]) -> None:
     lines = [line for batch in built(ip, groups, **more).batches for line in batch.lines]

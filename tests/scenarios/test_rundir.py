@@ -173,7 +173,7 @@ def name_of(*words: str) -> str:
     found = find("dumbbell")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed,
                         args.clock or ("wall" if args.here else "virtual"))
-    return run_command.default_out(found, run_command._asked(args, found.name, settings)).name
+    return run_command.default_out(found, run_command._asked(args, found, settings)).name
 
 
 def test_each_setting_is_in_the_default_name() -> None:

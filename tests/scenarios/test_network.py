@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Networks of links, and scenarios from files outside the checkout."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aqmlab.exceptions import UserError
+from aqmlab.run.fair_shares import facts
+from aqmlab.run.network import Network
+from aqmlab.run.recipe import Hop
+from aqmlab.run.scenario import load
+from aqmlab.run.topology import Group
+from tests.scenarios.shortrun import SMALL, result
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: A hub sends to two leaves, at 10 and at 20 Mb/s.
+STAR = """
+from dataclasses import replace
+from aqmlab.run import flows
+from aqmlab.run.network import Network
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME, access
+
+
+def network(settings):
+    made = Network()
+    made.link("hub", "slow", rate=10)
+    made.link("hub", "quick", rate=20, qdisc="pfifo limit 40", delay=5)
+    return made
+
+
+SCENARIO = Scenario(
+    "star", "two bottlenecks at a hub", (access(0.0), *BOTTLENECK, *TCP, *TIME),
+    lambda settings, rng: [
+        replace(group, leaves=name) for name, rtt in (("slow", 10.0), ("quick", 20.0))
+        for group in flows.bulk(settings, rng, name, 3, rtt)], network=network)
+"""
+
+
+def star() -> Network:
+    made = Network()
+    made.link("hub", "slow", rate=10)
+    made.link("hub", "quick", rate=20, qdisc="pfifo", both=True)
+    made.link("quick", "end", rate=4)
+    return made
+
+
+def ends(made: Network, *ways: tuple[str, str]) -> list[Hop]:
+    return [hop for hop, _ in made.make([made.path(*way) for way in ways], 63).shaped]
+
+
+def test_a_path_is_the_shortest_one_in_either_direction() -> None:
+    ring = Network()
+    for near, far in ("ab", "bc", "cd", "ad"):
+        ring.link(near, far, rate=1)
+    assert [(one.number, one.forward) for one in ring.path("a", "d")] == [(3, True)]
+    assert [(one.number, one.forward) for one in ring.path("c", "a")] == [(1, False), (0, False)]
+    assert ring.path("", "") == ring.path("a", "d")
+
+
+def test_a_shaper_is_in_its_node_unless_other_packets_pass_there() -> None:
+    # All packets of the hub leave by its first link.
+    assert ends(star(), ("hub", "slow"))[0] == Hop("hub", "b0")
+    # Others leave by the second one, so that each has a namespace before it.
+    assert [hop.netns for hop in ends(star(), ("hub", "slow"), ("hub", "quick"))] == [
+        "near", "near2", "far2", "quick"]
+    # Packets arrive at `quick` by the link that it shapes and stay there, so that link is apart.
+    assert [hop.netns for hop in ends(star(), ("end", "quick"))][-1] == "near3"
+
+
+@pytest.mark.parametrize(("links", "way", "said"), [
+    ([("a", "b", {"rate": 1})], ("a", "c"), 'no node of the network "c"'),
+    ([("a", "b", {"rate": 1}), ("c", "d", {})], ("a", "d"), "no link leads from a to d"),
+    ([("a", "b", {"rate": 1})], ("a", "a"), "no link leads from a to a"),
+    ([("a", "b", {})], ("a", "b"), "no link has a rate"),
+    ([("a", "b", {"rate": 1, "qdisc": "pfifo"})], ("a", "b"), "no link has a rate and the qdisc"),
+    ([("a", "far", {"rate": 1})], ("a", "far"), "is not near or far"),
+    ([("a", "b c", {"rate": 1})], ("a", "b c"), "small letters and digits"),
+])
+def test_a_wrong_network_is_refused(links: list, way: tuple[str, str], said: str) -> None:
+    def measured() -> int:
+        made = Network()
+        for near, far, words in links:
+            made.link(near, far, **words)
+        return made.measured if made.path(*way) else -1
+
+    with pytest.raises(UserError, match=said):
+        measured()
+
+
+def test_fair_shares_of_links_with_different_rates() -> None:
+    """10 Mb/s to `slow`; 20 Mb/s to `quick`, of which 4 Mb/s go on to `end`."""
+    groups = [Group(name, [0] * flows, 0.0, 0.0, "reno", leaves=name)
+              for name, flows in (("slow", 2), ("quick", 3), ("end", 1))]
+    found = facts(10e6, 0, 10, groups, 0.1, star()).groups
+    assert [round(found[name].fair_share_bps / 1e6, 6) for name in ("slow", "quick", "end")] == [
+        5.0, round(16 / 3, 6), 4.0]
+    unlimited = Network()
+    unlimited.link("a", "b", rate=1)
+    unlimited.link("b", "c")
+    with pytest.raises(UserError, match="group x: no link on its way has a rate"):
+        facts(1e6, 0, 1, [Group("x", [0], 0.0, 0.0, "reno", enters="b")], 0.1, unlimited)
+
+
+def test_a_scenario_in_a_file_is_the_same_scenario(tmp_path: Path) -> None:
+    """The copy has the digest of the original, and a change of the file is another run."""
+    text = (ROOT / "netns-scenarios" / "scenarios" / "dumbbell.py").read_text()
+    (tmp_path / "mine.py").write_text(text)
+    original = result(tmp_path / "original")
+    again = [ROOT / "netns-scenarios" / "run", "./mine.py", "--out", tmp_path / "copy", *SMALL]
+    done = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    copy = json.loads((tmp_path / "copy" / "result.json").read_text())
+    assert copy["digest"] == original["digest"]
+    assert copy["provenance"]["scenario_file"] == load(tmp_path / "mine.py").file_hash
+    (tmp_path / "mine.py").write_text(text + "# changed\n")
+    done = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2
+    assert "holds the result of another run (file is " in done.stderr
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    (None, "No such file"), ("x = 1\n", "has no SCENARIO"), ("SCENARIO = 5\n", "has no SCENARIO"),
+    ("y = 1\nx = y / 0\n", r"ZeroDivisionError: division by zero \(.*mine.py, line 2\)"),
+    ("def\n", "SyntaxError: invalid syntax")])
+def test_a_wrong_file_is_named(text: str | None, said: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(UserError, match=rf"^scenario .*mine.py: .*{said}"):
+        load(tmp_path / "mine.py")
+
+
+def test_each_link_of_a_star_carries_its_rate(tmp_path: Path) -> None:
+    (tmp_path / "star.py").write_text(STAR)
+    done = subprocess.run(
+        [ROOT / "netns-scenarios" / "run", tmp_path / "star.py", "--out", tmp_path / "out",
+         "--qdisc", "pfifo limit 40", "--set", "warmup=1", "--set", "duration=4",
+         "--set", "era=today"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    got = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert list(got["hops"]) == ["near b1", "near2 b3"]
+    payload = (1500 - 52) / 1514
+    for name, rate, rtt_ms in (("slow", 10e6, 10.0), ("quick", 20e6, 30.0)):
+        group = got["groups"][name]
+        assert group["goodput_bps"]["mean"] * 3 == pytest.approx(rate * payload, rel=0.03)
+        assert group["rtt_ms"] == rtt_ms
+    with (tmp_path / "out" / "flows.csv").open() as file:
+        rows = [(row["group"], float(row["min_rtt_ms"])) for row in csv.DictReader(file)]
+    # The first flow of each finds an empty queue; a full packet takes 1.2 ms at 10 Mb/s.
+    for name, rtt_ms in (("slow", 10.0), ("quick", 30.0)):
+        assert rtt_ms <= min(ms for group, ms in rows if group == name) < rtt_ms + 1.3
