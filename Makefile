@@ -161,7 +161,7 @@ test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 	$(PYTEST) -m "not extra" $(TESTS)
 
 # One kernel, one discipline: for who changes it.
-try: setup-tests ## the tests of one discipline, in a minute: make try KIND=qsdrr
+try: setup-tests ## the tests of one discipline, in one to two minutes: make try KIND=qsdrr
 	+$(MAKE) -s -j2 --output-sync=target try-matrix try-tests
 
 try-tests:
