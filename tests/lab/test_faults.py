@@ -29,7 +29,7 @@ def expect_fault(done: Done, *words: str) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "words"),
-    [("oops", ()), ("panic", ("Kernel panic", "told to")), ("warn", ("WARNING",))],
+    [("oops", ()), ("panic", ("Kernel panic", "asked to")), ("warn", ("WARNING",))],
 )
 def test_fault_in_the_fast_kernel_is_reported(
     lab: Lab, oops_module: Callable[[str], str], fault: str, words: tuple[str, ...]

@@ -128,14 +128,14 @@ def test_result_has_the_schema(run: Path) -> None:
     written = logs.load_result(run)
     assert list(written) == [
         "schema", "scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary",
-        "groups", "phases", "hops", "timeouts", "digest", "provenance", "wall_seconds",
+        "groups", "phases", "programs", "hops", "timeouts", "digest", "provenance", "wall_seconds",
         "cpu_seconds", "virtual_seconds",
     ]
     assert written["schema"] == 3
     assert written["provenance"] == {
         "version": "1.2+3.g0123abc", "compiler": "cc", "argv": ["run"],
         "build": "Linux version 7.3", "lab": {"engine": "uml"}, "modules": {"sch_red": "0A1B"},
-        "outside": {}, "tc": "tc utility, iproute2-6.1.0",
+        "outside": {}, "scenario_file": "", "tc": "tc utility, iproute2-6.1.0",
     }
     assert written["virtual_seconds"] == 3
     assert written["wall_seconds"] == 1.5

@@ -65,10 +65,19 @@ def test_metric_equals_a_manual_computation(path: str) -> None:
     assert metric_of(FIGURES, path) == pytest.approx(HAND[path], rel=1e-12)
 
 
+def test_smallest_buffer_is_relative_to_the_bandwidth_delay_product() -> None:
+    """100 Mb/s for 121.12 ms are 1000 packets of 1514 bytes."""
+    metrics = {"rate_bps": 100e6, "groups": {"all": {"rtt_ms": 121.12}},
+               "smallest": {"use": 250, "shares": 500}}
+    assert metric_of(metrics, "use:over_product") == pytest.approx(0.25)
+    assert metric_of(metrics, "shares:over_product") == pytest.approx(0.5)
+
+
 def test_every_derived_metric_is_tested() -> None:
     by_theory = {"choke_theory", "over_theory"}
+    by_hand_below = {"over_product"}
     by_hand = {path.partition(":")[2] for path in HAND if ":" in path}
-    assert by_hand | by_theory == set(DERIVED)
+    assert by_hand | by_hand_below | by_theory == set(DERIVED)
 
 
 def test_choke_share_matches_the_fluid_model() -> None:

@@ -79,7 +79,8 @@ def test_result_has_provenance(tmp_path: Path) -> None:
     made = result(tmp_path / "r", "--qdisc", "qsdrr limit 50")["provenance"]
     said = subprocess.run([ROOT / "tools" / "version"], capture_output=True, text=True, check=True)
     assert made["version"] == said.stdout.strip()
-    assert made["argv"][1:4] == ["dumbbell", "--out", str(tmp_path / "r")]
+    assert made["argv"][1] == "dumbbell"
+    assert made["argv"][made["argv"].index("--out") + 1] == str(tmp_path / "r")
     lab = {"engine": "uml", "kernel": default_kernel(), "flavour": "fast", "clock": "virtual",
            "seed": "1"}
     assert made["lab"].items() >= lab.items()
