@@ -155,11 +155,6 @@ static void do_mkdir(char **w)
 }
 
 /*
- * Each new inode of a tmpfs takes a random number. The number of directories
- * depends on the checkout's path, so we make directories until it is the same
- * in every guest.
- */
-/*
  * The fq qdisc sorts its flows by the addresses of their sockets, and forgets
  * idle flows that it meets on the way. So the addresses must not depend on how
  * much memory the paths of this run took. We make the sockets' slabs before the
@@ -187,6 +182,11 @@ static void do_sockets(char **w)
 	setrlimit(RLIMIT_NOFILE, &before);
 }
 
+/*
+ * Each new inode of a tmpfs takes a random number. The number of directories
+ * depends on the checkout's path, so we make directories until it is the same
+ * in every guest.
+ */
 static void do_even(char **w)
 {
 	unsigned long count = strtoul(w[0], NULL, 10);
