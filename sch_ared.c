@@ -179,7 +179,6 @@ static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 {
 	const struct ared_sched_data *q = qdisc_priv(sch);
 	struct ared_params *p = aqm_params_of(ared, given);
-	u64 pps;
 	int err;
 
 	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
@@ -187,9 +186,9 @@ static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
 	p->min = p->min ?: ared_min_th(p);
 	p->max = p->max ?: min_t(u64, 3ULL * p->min, GENTLE_RED_MAX_TH);
-	pps = div_u64(p->bandwidth, p->avpkt);
-	p->weight = p->weight ?:
-		    gentle_red_auto_weight(min_t(u64, pps, U32_MAX));
+	/* 1 s of packets, whatever the limit. */
+	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
+						 U32_MAX);
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	p->red = (struct gentle_red_params) {
 		.min_th		= p->min,

@@ -215,15 +215,14 @@ static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 {
 	const struct fpq_sched_data *q = qdisc_priv(sch);
 	struct fpq_params *p = aqm_params_of(fpq, given);
-	u64 pps;
 	int err;
 
 	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
 	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
-	pps = div_u64(p->bandwidth, p->avpkt);
-	p->weight = p->weight ?:
-		    gentle_red_auto_weight(min_t(u64, pps, U32_MAX));
+	/* 1 s of packets, whatever the limit. */
+	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
+						 U32_MAX);
 	p->pipe = fpq_pipe(p);
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	/* fpq_adjust() sets max_th and max_p. */

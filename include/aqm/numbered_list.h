@@ -55,17 +55,30 @@ static inline void numbered_list_begin(u16 *first, struct numbered_link *link)
 	*first = link->number;
 }
 
+/* Insert a member between two neighbours, which may be the same member. */
+static inline void __numbered_list_insert(struct numbered_link *links, u32 prev,
+					  u32 next, struct numbered_link *link)
+{
+	link->next = next;
+	link->prev = prev;
+	numbered_link(links, prev)->next = link->number;
+	numbered_link(links, next)->prev = link->number;
+}
+
 /* Append a member to a list that is not empty. */
 static inline void numbered_list_append(struct numbered_link *links, u16 first,
 					struct numbered_link *link)
 {
-	struct numbered_link *head = numbered_link(links, first);
-	u32 last = head->prev;
+	__numbered_list_insert(links, numbered_link(links, first)->prev, first,
+			       link);
+}
 
-	link->next = first;
-	link->prev = last;
-	numbered_link(links, last)->next = link->number;
-	head->prev = link->number;
+/* Insert a member after member @prev of a list. */
+static inline void numbered_list_insert(struct numbered_link *links, u32 prev,
+					struct numbered_link *link)
+{
+	__numbered_list_insert(links, prev, numbered_link(links, prev)->next,
+			       link);
 }
 
 /* Return whether this is the only member of its list. */
@@ -84,22 +97,6 @@ static inline void numbered_list_remove(struct numbered_link *links, u16 *first,
 	numbered_link(links, prev)->next = next;
 	if (*first == link->number)
 		*first = next;
-}
-
-/*
- * Insert a member after member @prev of a list. It becomes the last one if @prev is the
- * last one.
- */
-static inline void numbered_list_insert(struct numbered_link *links, u32 prev,
-					struct numbered_link *link)
-{
-	struct numbered_link *before = numbered_link(links, prev);
-	u32 next = before->next;
-
-	link->next = next;
-	link->prev = prev;
-	before->next = link->number;
-	numbered_link(links, next)->prev = link->number;
 }
 
 /* Append a list, whose first member is @other, to a list. Both are not empty. */
