@@ -278,44 +278,4 @@ static void qsdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,
 	st->cls.is_q = qsdrr_flow(fq) == q->vars.q;
 }
 
-static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
-				  struct gnet_dump *d)
-{
-	struct tc_qsdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
-
-	return flow_qdisc_class_stats(sch, cl, d, &st, sizeof(st),
-				      qsdrr_class_stats);
-}
-
-static const struct Qdisc_class_ops qsdrr_class_ops = {
-	FLOW_QDISC_CLASS_OPS,
-	.dump_stats	= qsdrr_dump_class_stats,
-};
-
-static struct aqm_kind qsdrr_kind __read_mostly = {
-	.options	= &qsdrr_options,
-	.params		= offsetof(struct qsdrr_sched_data, params),
-	.bandwidth	= TCA_QSDRR_BANDWIDTH,
-	.link		= offsetof(struct qsdrr_sched_data, buffer.link),
-	.filters	= offsetof(struct qsdrr_sched_data, buffer.filters),
-	.xstats		= sizeof(struct tc_qsdrr_xstats),
-	.follows_mtu	= true,
-	.derive		= flow_qdisc_derive,
-	.alloc		= flow_qdisc_alloc,
-	.setup		= qsdrr_setup,
-	.commit		= qsdrr_commit,
-	.destroy	= flow_buffer_destroy,
-	.stats		= qsdrr_stats,
-	.ops		= {
-		.cl_ops		= &qsdrr_class_ops,
-		.id		= "qsdrr",
-		.priv_size	= sizeof(struct qsdrr_sched_data),
-		.enqueue	= qsdrr_enqueue,
-		.dequeue	= qsdrr_dequeue,
-		.peek		= qdisc_peek_dequeued,
-		.reset		= qsdrr_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("qsdrr");
-MODULE_DESCRIPTION("Queue State Deficit Round Robin (QSDRR) queue discipline");
-module_aqm_kind(qsdrr_kind);
+FLOW_AQM_KIND(qsdrr, QSDRR, "Queue State Deficit Round Robin (QSDRR)");

@@ -290,44 +290,4 @@ static void tdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,
 	st->cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
 }
 
-static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
-				 struct gnet_dump *d)
-{
-	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
-
-	return flow_qdisc_class_stats(sch, cl, d, &st, sizeof(st),
-				      tdrr_class_stats);
-}
-
-static const struct Qdisc_class_ops tdrr_class_ops = {
-	FLOW_QDISC_CLASS_OPS,
-	.dump_stats	= tdrr_dump_class_stats,
-};
-
-static struct aqm_kind tdrr_kind __read_mostly = {
-	.options	= &tdrr_options,
-	.params		= offsetof(struct tdrr_sched_data, params),
-	.bandwidth	= TCA_TDRR_BANDWIDTH,
-	.link		= offsetof(struct tdrr_sched_data, buffer.link),
-	.filters	= offsetof(struct tdrr_sched_data, buffer.filters),
-	.xstats		= sizeof(struct tc_tdrr_xstats),
-	.follows_mtu	= true,
-	.derive		= flow_qdisc_derive,
-	.alloc		= flow_qdisc_alloc,
-	.setup		= tdrr_setup,
-	.commit		= tdrr_commit,
-	.destroy	= flow_buffer_destroy,
-	.stats		= tdrr_stats,
-	.ops		= {
-		.cl_ops		= &tdrr_class_ops,
-		.id		= "tdrr",
-		.priv_size	= sizeof(struct tdrr_sched_data),
-		.enqueue	= tdrr_enqueue,
-		.dequeue	= tdrr_dequeue,
-		.peek		= qdisc_peek_dequeued,
-		.reset		= tdrr_reset,
-	},
-};
-MODULE_ALIAS_NET_SCH("tdrr");
-MODULE_DESCRIPTION("Throughput Deficit Round Robin (TDRR) queue discipline");
-module_aqm_kind(tdrr_kind);
+FLOW_AQM_KIND(tdrr, TDRR, "Throughput Deficit Round Robin (TDRR)");

@@ -290,14 +290,43 @@ flow_qdisc_class_stats(struct Qdisc *sch, unsigned long cl, struct gnet_dump *d,
 	return gnet_stats_copy_app(d, st, size);
 }
 
-/* Class operations; the qdisc adds its dump_stats. */
-#define FLOW_QDISC_CLASS_OPS						\
+/**
+ * FLOW_AQM_KIND() - define the struct aqm_kind of a flow qdisc, and its module
+ * @kind: tc's name for it, which is the prefix of its functions and structs
+ * @KIND: the same in capitals
+ * @about: description of the module
+ *
+ * kind##_class_stats() fills in the statistics of a class; see
+ * flow_qdisc_class_stats().
+ */
+#define FLOW_AQM_KIND(kind, KIND, about)				\
+static int kind##_dump_class_stats(struct Qdisc *sch, unsigned long cl,	\
+				   struct gnet_dump *d)			\
+{									\
+	struct tc_##kind##_xstats st = { .type = TC_AQM_XSTATS_CLASS };	\
+									\
+	return flow_qdisc_class_stats(sch, cl, d, &st, sizeof(st),	\
+				      kind##_class_stats);		\
+}									\
+									\
+static const struct Qdisc_class_ops kind##_class_ops = {		\
 	.leaf		= filter_class_leaf,				\
 	.find		= filter_class_find,				\
 	.walk		= flow_buffer_walk,				\
 	.tcf_block	= aqm_tcf_block,				\
 	.bind_tcf	= filter_class_bind,				\
 	.unbind_tcf	= filter_class_unbind,				\
-	.dump		= filter_class_dump
+	.dump		= filter_class_dump,				\
+	.dump_stats	= kind##_dump_class_stats,			\
+};									\
+									\
+__AQM_KIND(kind, kind, KIND, about, buffer.link, flow_qdisc_derive,	\
+	   .filters	= offsetof(struct kind##_sched_data,		\
+				   buffer.filters),			\
+	   .follows_mtu	= true,						\
+	   .alloc	= flow_qdisc_alloc,				\
+	   .destroy	= flow_buffer_destroy,				\
+	   .ops.cl_ops	= &kind##_class_ops,				\
+	   .ops.peek	= qdisc_peek_dequeued)
 
 #endif /* _AQM_FLOW_QDISC_H */

@@ -483,15 +483,19 @@ static inline void aqm_unregister(struct aqm_kind *k)
  * Further members of struct aqm_kind follow as designated initializers.
  */
 #define AQM_KIND(x, name, NAME, about, ...)				\
+	__AQM_KIND(x, name, NAME, about, link, x##_derive, __VA_ARGS__)
+
+/* The same, with the member that holds the link's rate, and the function to derive. */
+#define __AQM_KIND(x, name, NAME, about, rate, deriving, ...)		\
 static_assert(__same_type(struct x##_params,				\
 			  ((struct x##_sched_data *)0)->params));	\
 static struct aqm_kind x##_kind __read_mostly = {			\
 	.options	= &x##_options,					\
 	.params		= offsetof(struct x##_sched_data, params),	\
 	.bandwidth	= TCA_##NAME##_BANDWIDTH,			\
-	.link		= offsetof(struct x##_sched_data, link),	\
+	.link		= offsetof(struct x##_sched_data, rate),	\
 	.xstats		= sizeof(struct tc_##name##_xstats),		\
-	.derive		= x##_derive,					\
+	.derive		= deriving,					\
 	.setup		= x##_setup,					\
 	.commit		= x##_commit,					\
 	.stats		= x##_stats,					\
