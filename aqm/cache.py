@@ -24,8 +24,8 @@ PROGRAMS = ROOT / "netns-scenarios"
 @functools.cache
 def _sources() -> str:
     """Return a hash of the Python code that makes a result."""
-    return digest_files([*(ROOT / "aqmlab").rglob("*.[pc]*"),
-                         *(PROGRAMS / "scenarios").glob("*.py")], ROOT)
+    ours = (*(ROOT / "aqmlab").rglob("*"), *(PROGRAMS / "scenarios").glob("*"))
+    return digest_files([path for path in ours if path.suffix in (".py", ".c")], ROOT)
 
 
 def place(words: Sequence[str], kernel: str, flavour: str, modules: Sequence[Path]) -> Path:

@@ -46,7 +46,7 @@ def compare(mine: str, *, against: Iterable[str] = (), module: str | Path | None
     mine: kind and options, with placeholders such as {buffer}
     against: kinds or whole lines; mainline's by default
     module: a directory with modules to build and load
-    workloads: dumbbell, udp-blast, web-mix or step-load; all by default
+    workloads: names as `compare --help` lists them; all by default
     settings: values for further placeholders in `mine`, one variant per value
 
     Raises UserError for a wrong argument, and RunError if a run fails.

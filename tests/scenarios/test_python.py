@@ -76,6 +76,21 @@ def test_a_result_is_kept_until_a_source_changes(
     assert called == other.directories != runs.directories[:1]
 
 
+def test_bytecode_is_no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python writes bytecode when it first imports a module, with the time in it."""
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
+    monkeypatch.setattr(cache, "PROGRAMS", tmp_path)
+    source = tmp_path / "aqmlab" / "run.py"
+    source.parent.mkdir()
+    source.write_text("x = 1")
+    before = cache._sources.__wrapped__()
+    (source.parent / "__pycache__").mkdir()
+    (source.parent / "__pycache__" / "run.cpython-311.pyc").write_bytes(b"1")
+    assert cache._sources.__wrapped__() == before
+    source.write_text("x = 2")
+    assert cache._sources.__wrapped__() != before
+
+
 def test_a_mistake_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "call", lambda *_: pytest.fail("ran"))
     for said, arguments in (("did you mean dumbbell", {"scenario": "dumbell"}),
