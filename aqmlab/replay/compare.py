@@ -29,6 +29,7 @@ from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.report.comparison import WORSE, Candidate, candidates
 from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
+from aqmlab.run.network import queue_commands
 
 from . import demo, sweep
 from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields
@@ -188,10 +189,7 @@ def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
     """Boot once and add each qdisc to a device. Raises UserError with tc's complaint."""
     script = ["exec 2>&1"]
     for line in dict.fromkeys(lines):
-        root, *more = (part.strip() for part in line.split(";"))
-        commands = [f"tc qdisc add dev lo root handle 2: {root}"]
-        commands += [f"tc {what} add dev lo {rest}"
-                     for what, rest in (part.split(" ", 1) for part in more)]
+        commands = [f"tc {command}" for command in queue_commands("lo", "root", line)]
         script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
         script += ["tc qdisc del dev lo root"]
     try:

@@ -33,18 +33,27 @@ DELAY_LIMIT = 1_000_000
 CLOCK_S = 1e-6
 
 
+def queue_commands(dev: str, parent: str, qdisc: str) -> list[str]:
+    """Return lines for tc that add a qdisc, with the filters that follow it, to a device.
+
+    parent: `root` or `parent 1:1`
+    """
+    first, *more = (part.strip() for part in qdisc.split(";"))
+    return [f"qdisc add dev {dev} {parent} handle 2: {first}",
+            *(f"{what} add dev {dev} {rest}"
+              for what, rest in (part.split(" ", 1) for part in more))]
+
+
 def shaper(dev: str, rate_bps: float, qdisc: str, burst: int) -> list[str]:
     """Return lines for `tc -batch` that limit a device to a rate, with a qdisc for what waits.
 
     burst: bytes of the bucket
     """
     bucket = burst + math.ceil(rate_bps * CLOCK_S / 8)
-    first, *more = (part.strip() for part in qdisc.split(";"))
     return [
         f"qdisc add dev {dev} root handle 1: tbf rate {rate_bps:.0f}bit "
         f"burst {bucket} limit {bucket}",
-        f"qdisc add dev {dev} parent 1:1 handle 2: {first}",
-        *(f"{what} add dev {dev} {rest}" for what, rest in (part.split(" ", 1) for part in more)),
+        *queue_commands(dev, "parent 1:1", qdisc),
     ]
 
 
@@ -204,24 +213,26 @@ class Network:
         """Return the propagation delay there and back."""
         return 2 * sum(self.wires[crossing.number].delay_ms for crossing in path)
 
-    def _own(self, number: int, paths: Sequence[Path], *, forward: bool) -> bool:
-        """Return whether the node at the end of a link that shapes forwards all packets by it."""
-        wire = self.wires[number]
-        node = wire.near if forward else wire.far
-        for path in paths:
-            ends = [(None, path[0]), *pairwise(path), (path[-1], None)]
-            for into, out in ends:
-                at = self._begin(out) if out else self._begin(into, end=True)
-                through = {crossing.number for crossing in (into, out) if crossing}
-                if at == node and ((out and number not in through) or
-                                   (not out and number in through)):
-                    return False
-        return True
+    def _visits(self, path: Path) -> Iterator[tuple[str, int | None, int | None]]:
+        """Yield each node on a path, with the links by which packets come and leave."""
+        came = None
+        for crossing in path:
+            wire = self.wires[crossing.number]
+            node, end = ((wire.near, wire.far) if crossing.forward else (wire.far, wire.near))
+            yield node, came, crossing.number
+            came = crossing.number
+        yield end, came, None
 
-    def _begin(self, crossing: Crossing | None, *, end: bool = False) -> str:
-        assert crossing
-        wire = self.wires[crossing.number]
-        return wire.near if crossing.forward != end else wire.far
+    def _own(self, number: int, paths: Sequence[Path], *, forward: bool) -> bool:
+        """Return whether the node that shapes a link forwards all its packets by this link.
+
+        Packets that end in the node may come by any other link.
+        """
+        wire = self.wires[number]
+        shaping = wire.near if forward else wire.far
+        return not any(
+            came == number if leaves is None else number not in (came, leaves)
+            for path in paths for node, came, leaves in self._visits(path) if node == shaping)
 
     def make(self, paths: Sequence[Path], last_number: int) -> Made:
         """Make the network for packets on these paths.
