@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 
 from .intervals import Column, Row, columns_of
 from .styles import Style
+from .svg_plots import decades, steps
 
 WIDTH, HEIGHT = 380, 280
 LEFT, RIGHT, TOP, BOTTOM = 46, 368, 14, 238
@@ -41,17 +42,8 @@ def _mark(style: Style, x: float, y: float, more: str) -> str:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Return round values of a logarithmic axis."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    fine = [times * 10.0**decade for decade in decades for times in (1, 2, 5)
-            if low <= times * 10.0**decade <= high]
+    fine = decades(low, high)
     return fine if len(fine) <= 6 else [x for x in fine if f"{x:e}".startswith("1")]
-
-
-def _steps(low: float, high: float) -> list[float]:
-    """Return round values of a linear axis."""
-    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-                if (high - low) / step <= 6)
-    return [float(step * i) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def _overlap(one: Box, other: Box) -> bool:
@@ -102,7 +94,7 @@ def panel(rows: Sequence[Row], styles: Mapping[str, Style]) -> str:
         return BOTTOM - (value - bottom) / (top - bottom) * (BOTTOM - TOP)
 
     out = []
-    for value in _steps(bottom, top):
+    for value in steps(bottom, top):
         y = y_of(value)
         out.append(f'<path d="M{LEFT} {y:.1f}H{RIGHT}" stroke="currentColor" stroke-opacity=".15"/>'
                    f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')

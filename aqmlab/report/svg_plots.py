@@ -61,8 +61,8 @@ class Panel:
                                      f", which {'y' if y < 0 else 'a logarithm'} does not show")
 
 
-def _steps(low: float, high: float) -> list[float]:
-    """Up to seven round values."""
+def steps(low: float, high: float) -> list[float]:
+    """Return up to seven round values of a linear axis."""
     span = high - low or 1.0
     step = 10 ** math.floor(math.log10(span / 4))
     for times in (1, 2, 5, 10):
@@ -122,8 +122,8 @@ class _Axes:
         return HEIGHT - BOTTOM - min(1.0, part) * (HEIGHT - TOP - BOTTOM)
 
 
-def _decades(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten."""
+def decades(low: float, high: float) -> list[float]:
+    """Return 1, 2 and 5 times powers of ten, for a logarithmic axis."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     return [times * 10.0**power for power in powers for times in (1, 2, 5)
             if low <= times * 10.0**power <= high]
@@ -131,18 +131,18 @@ def _decades(low: float, high: float) -> list[float]:
 
 def _ticks(panel: Panel, axes: _Axes) -> list[float]:
     if not panel.x_log:
-        return _steps(axes.low, axes.high)
+        return steps(axes.low, axes.high)
     values = sorted({x for line in panel.lines for x, _, _ in line.points})
     if len(values) <= MANY:
         return values
-    return _decades(values[0], values[-1])
+    return decades(values[0], values[-1])
 
 
 def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str]]) -> list[str]:
     axes = _Axes(panel, low, top)
     bottom = HEIGHT - BOTTOM
     out = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(panel.title)}</text>']
-    for value in _decades(axes.bottom, top) if axes.bottom else _steps(0, top):
+    for value in decades(axes.bottom, top) if axes.bottom else steps(0, top):
         y = axes.y(value)
         out.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="{GREY}"/><text '
                    f'x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')
