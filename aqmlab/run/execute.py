@@ -37,12 +37,11 @@ TOOLS = ROOT / "build" / "tools"
 TAIL = 20
 PR_SET_PDEATHSIG = 1
 
-# The virtual clock's instants, ns after boot: each program begins at one of its own, and the
-# traffic at the one after the last, whatever this machine's programs do before. A turn is far
-# longer than the slowest of them needs.
+# Start times by the virtual clock, ns after boot: of the first program, and between two programs.
+# Traffic starts one turn after the last program. A turn is far longer than any program needs, so
+# what the programs do before it makes no difference.
 FIRST_NS = 1_000_000_000
 TURN_NS = 50_000_000
-
 
 #: Real seconds in which a program may compute without a look at the virtual clock. A crowded
 #: machine may need a minute to start an interpreter.
