@@ -118,9 +118,9 @@ static void a_queue_that_holds_packets_is_not_taken(void)
 		begin();
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++)
-			ways[number].busy = unit_below(2);
+			ways[number].state = unit_below(2);
 		number = flow_ways_find(&fw, hash, salt);
-		taken += ways[number].busy;
+		taken += !!ways[number].state;
 	}
 	unit_ok(taken <= 3, "%u of 2000 flows share, with half of the queues in use",
 		taken);
@@ -132,6 +132,35 @@ static void a_queue_that_holds_packets_is_not_taken(void)
 	unit_ok(number / 8 == (u64)flow_mix(hash, salt) * SETS >> 32 &&
 		!ways[number].tag,
 		"where all hold packets a flow shares, and claims nothing");
+}
+
+/* The flow's packets leave in order only if it stays while one of them may be there. */
+static void a_flow_that_shares_stays_until_the_queue_is_empty(void)
+{
+	u32 round, hash, number, home, moved = 0, stayed = 0;
+
+	for (round = 0; round < 2000; round++) {
+		begin();
+		hash = unit_random();
+		for (number = 0; number < QUEUES; number++) {
+			ways[number].tag = 1 + number;
+			flow_ways_busy(&fw, number);
+		}
+		home = flow_ways_find(&fw, hash, salt);
+		if (round % 2) {
+			/* Room is made for the packet, at the cost of this queue. */
+			flow_ways_idle(&fw, home, 0, 0);
+			flow_ways_busy(&fw, home);
+		}
+		for (number = 0; number < QUEUES; number++)
+			if (number != home)
+				flow_ways_idle(&fw, number, 0, 0);
+		moved += flow_ways_find(&fw, hash, salt) != home;
+		flow_ways_idle(&fw, home, 1, 0);
+		stayed += flow_ways_find(&fw, hash, salt) == home;
+	}
+	unit_ok(!moved, "a flow that shares a queue stays (%u of 2000 did not)", moved);
+	unit_ok(!stayed, "and takes another once the queue is empty (%u did not)", stayed);
 }
 
 /* Among equals, the queue that became empty longest ago. */
@@ -168,6 +197,7 @@ int main(int argc, char **argv)
 	mice_take_the_coldest_queues();
 	a_new_flow_takes_the_coldest_of_its_16();
 	a_queue_that_holds_packets_is_not_taken();
+	a_flow_that_shares_stays_until_the_queue_is_empty();
 	without_a_score_the_longest_empty_is_taken();
 	return unit_end();
 }

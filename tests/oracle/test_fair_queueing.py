@@ -319,6 +319,40 @@ def test_short_flows_do_not_take_the_queues_of_long_ones(kind: str, short: int) 
                 queue_of(w, 1000 + short * new + flow)
 
 
+@every_order
+@pytest.mark.parametrize("limit", [1000, 9])
+@pytest.mark.parametrize(("flows", "senders"), [(8, 12), (64, 100), (1024, 1500)])
+def test_packets_of_a_flow_leave_in_order(kind: str, limit: int, flows: int, senders: int) -> None:
+    """More flows than queues, with packets lost at the smaller limit, split and unsplit GSO."""
+    name, _, options = kind.partition(" ")
+    rng = random.Random(senders)
+    with World(name, f"limit {limit} flows {flows} quantum 1514 {options}", seed=3) as w:
+        sender_of: dict[int, int] = {}
+        last: Counter[int] = Counter()
+        for number in range(6000):
+            sender = rng.randrange(senders)
+            sender_of[number] = sender
+            w.enqueue(flow=sender, len=rng.choice((60, MTU, MTU, 3000)),
+                      **({"gso": 1000} if rng.random() < 0.1 else {}))
+            if number > limit // 2:
+                for packet, _ in w.dequeue(rng.choice((1, 1, 2))):
+                    of = sender_of[packet]
+                    assert packet >= last[of], f"packet {packet} of flow {of} after {last[of]}"
+                    last[of] = packet
+                w.advance(20_000)
+
+
+@every_kind
+def test_avoid_collisions_can_be_changed_while_packets_are_queued(kind: str) -> None:
+    """Queued packets stay where they are; all are sent."""
+    with World(kind, "limit 100 flows 64", below="htb", walk=True) as w:
+        for option in ("noavoid_collisions", "avoid_collisions", "noavoid_collisions"):
+            for flow in range(20):
+                w.enqueue(flow=flow, len=MTU)
+            w.change(option)
+        assert len(w.dequeue(100)) == 60
+
+
 @every_kind
 def test_packets_of_one_flow_share_a_queue(kind: str) -> None:
     with World(kind, "limit 100 flows 1024") as w:

@@ -22,10 +22,30 @@ static bool inner_is_way_of(const struct flow_buffer *b, u32 hash, u32 number)
 	       number / 8 == (u64)second * (b->params.flows / 8) >> 32;
 }
 
+/*
+ * Whether packets may be queued that arrived before a change of avoid_collisions: until
+ * no packet is queued. We look after each operation, and an operation makes one change.
+ */
+static bool inner_was_changed(const struct Qdisc *sch, const struct flow_buffer *b)
+{
+	static const struct Qdisc *seen;
+	static bool avoided, changed;
+
+	changed = sch->q.qlen && sch == seen &&
+		  (changed || avoided != b->params.avoid_collisions);
+	seen = sch;
+	avoided = b->params.avoid_collisions;
+	return changed;
+}
+
 /* A packet's priority or a filter names its queue, else the hash of its flow. */
 static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
-			      u32 number)
+			      u32 number, bool changed)
 {
+	bool hashed = number == flow_spread(skb_get_hash(skb), b->salt,
+					    b->params.flows);
+	bool way = b->params.flows % 8 == 0 &&
+		   inner_is_way_of(b, skb_get_hash(skb), number);
 	u32 named = 0;
 
 	if (skb->handle && TC_H_MAJ(skb->priority) == skb->handle &&
@@ -35,10 +55,9 @@ static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
 		named = TC_H_MIN(skb->act_class);
 	if (named)
 		return number == named - 1;
-	if (b->params.flows % 8 || !b->params.avoid_collisions)
-		return number == flow_spread(skb_get_hash(skb), b->salt,
-					     b->params.flows);
-	return inner_is_way_of(b, skb_get_hash(skb), number);
+	if (changed)
+		return hashed || way;
+	return b->params.flows % 8 || !b->params.avoid_collisions ? hashed : way;
 }
 
 /* One queue that holds packets: @flow adds what its discipline knows of it. */
@@ -51,6 +70,7 @@ static void inner_rounds(struct Qdisc *sch,
 	struct flow_queue *fq;
 	struct inner all = {}, in;
 	struct sk_buff *skb;
+	bool changed = inner_was_changed(sch, b);
 	u32 slot, number, active = 0;
 
 	for (slot = 0; slot < FLOW_ROUNDS; slot++) {
@@ -69,14 +89,14 @@ static void inner_rounds(struct Qdisc *sch,
 				inner_must(fq->round - fr->round < FLOW_ROUNDS &&
 					   fq->round % FLOW_ROUNDS == slot);
 			inner_must(fq->head);
-			inner_must(b->ways.way[number].busy);
+			inner_must(b->ways.way[number].state);
 			inner_must(fq->credit);
 			inner_must(fq->credit <= max(b->params.quantum, fr->least) ||
 				   fq->round < fr->restarted);
 			in = (struct inner) {};
 			inner_list(&in, fq->head, fq->tail, &b->delay);
 			for (skb = fq->head; skb; skb = skb->next)
-				inner_must(inner_is_queue_of(b, skb, number));
+				inner_must(inner_is_queue_of(b, skb, number, changed));
 			flow(sch, fq, &in);
 			all.qlen += in.qlen;
 			all.backlog += in.backlog;
@@ -89,7 +109,7 @@ static void inner_rounds(struct Qdisc *sch,
 	}
 	inner_must(active == fr->active);
 	for (number = 0, active = 0; number < b->params.flows; number++)
-		active += b->ways.way[number].busy;
+		active += !!b->ways.way[number].state;
 	inner_must(active == fr->active);
 	inner_whole(&all, sch, &b->held, &b->delay);
 	inner_must(all.held.segments <= b->params.limit || all.qlen == 1);
