@@ -255,7 +255,10 @@ def test_qdisc_that_tc_cannot_print_as_json_can_be_used() -> None:
         assert "dualpi2" in (out / "qdisc.txt").read_text()
         r = json.loads((out / "result.json").read_text())
         (hop,) = r["hops"].values()
-        assert hop["delivered"] == hop["offered"] - hop["lost"] - hop["held"] > 100
+        # On a wall clock packets arrive while the counters are read, so the sum is not exact here.
+        # `run` has compared it with the arrivals before and after.
+        assert hop["delivered"] > 100
+        assert hop["lost"] > 0
     finally:
         subprocess.run(["rm", "-rf", out], check=True)
 
