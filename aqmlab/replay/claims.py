@@ -5,7 +5,8 @@ A claim (`papers/NAME/claims.toml`) is a figure of the cells of one experiment: 
 discipline `of`, at the points of `at` (axes that are left out take all their values), folded over
 these points by `fold`. With `against` it is the ratio of that figure, or their `difference`, to the
 same of other cells, point by point. derived_metrics.py has the metrics, and claim_verdict.py says
-whether it is within `low` to `high`.
+whether it is within `low` to `high`. With `like` it has the keys of another claim, except for those
+that it gives itself.
 
 `ablations` names entries of the table `[ablation]`: the same measurement with one thing changed.
 They show where a difference comes from, and what contradicts a confirmed claim.
@@ -185,11 +186,25 @@ def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
                     text.get("open", ""), text.get("broken", False))
 
 
+def written_out(text: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the claims of a file with their ids, and with the keys that they have by `like`.
+
+    Raises ValueError if `like` names no claim, or one that has `like` itself.
+    """
+    made = []
+    for name, one in text.get("claim", {}).items():
+        other = text["claim"].get(one["like"], one) if "like" in one else {}
+        if "like" in other:
+            raise ValueError(f"{name}: {one['like']} is no claim, or has `like` itself")
+        made.append({"id": name, **other, **one})
+    return made
+
+
 def parse(text: Mapping[str, Any]) -> list[Claim]:
     """The claims of a file that the schema accepts. ValueError: a wrong name or bound."""
     made = []
     named = text.get("ablation", {})
-    for one in text.get("claim", ()):
+    for one in written_out(text):
         if unnamed := set(one.get("ablations", ())) - set(named):
             raise ValueError(f"{one['id']}: no such ablation: {', '.join(sorted(unnamed))}")
         ablations = [named[name] for name in one.get("ablations", ())]
@@ -210,8 +225,6 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             one.get("digits", 2),
             [_ablation(one, t) for t in ablations],
             one.get("reason", ""), one.get("seen", False), one.get("better", ""), one))
-    if len({claim.id for claim in made}) != len(made):
-        raise ValueError("two claims have the same id")
     return made
 
 

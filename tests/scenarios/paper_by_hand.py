@@ -130,8 +130,7 @@ y_title = "used"
 
 
 CLAIMS = """
-[[claim]]
-id = "C1"
+[claim.C1]
 place = "figure 1"
 says = "Good is good."
 published = "0.9"
@@ -143,8 +142,7 @@ at = { buffer = 200 }
 low = 0.8
 high = 1.0
 ablations = ["bad"]
-[[claim]]
-id = "C2"
+[claim.C2]
 place = "figure 1"
 says = "Good is twice as good as bad."
 published = "2"

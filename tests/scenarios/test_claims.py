@@ -200,9 +200,9 @@ def test_bounds_changed_after_the_runs_decide_nothing(made_up: Paper) -> None:
     ({"metric": "timeouts"}, "at most 3"),
 ])
 def test_bounds_have_a_unit(changed: dict[str, Any], accepted: str) -> None:
-    text = dict.fromkeys(("id", "place", "says", "published", "why"), "") | {
+    text = dict.fromkeys(("place", "says", "published", "why"), "") | {
         "experiment": "one", "of": "good", "high": 3.0, **changed}
-    (claim,) = claims.parse({"claim": [text]})
+    (claim,) = claims.parse({"claim": {"C": text}})
     assert claim.accepted() == accepted
 
 
@@ -296,13 +296,22 @@ def test_row_of_another_command_is_ignored(made_up: Paper) -> None:
     ('change = "bad"', 'change = "bad"\nmetric = ":none"', "C1: no such metric: none"),
     ('change = "bad"\n', "", "ablation.bad: 'change' is a required property"),
     ('published = "2"', "published = true", "claim.C2.published: True is not of type"),
-    ('id = "C2"', 'id = "C1"', "two claims have the same id"),
+    ("[claim.C2]", '[claim.C2]\nlike = "C3"', "C2: C3 is no claim, or has `like` itself"),
+    ("[claim.C2]", '[claim.C2]\nlike = "C2"', "C2: C2 is no claim, or has `like` itself"),
 ])
 def test_bad_claims_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
     assert old in CLAIMS
     (made_up.directory / claims.CLAIMS).write_text(CLAIMS.replace(old, new))
     with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
         claims.load(made_up.directory)
+
+
+def test_claim_has_the_keys_of_the_claim_it_is_like(made_up: Paper) -> None:
+    (made_up.directory / claims.CLAIMS).write_text(
+        CLAIMS + '[claim.C3]\nlike = "C1"\nhigh = 0.95\n')
+    first, _, third = claims.load(made_up.directory)
+    assert (third.id, third.low, third.high) == ("C3", 0.8, 0.95)
+    assert (third.what, third.ablations) == (first.what, first.ablations)
 
 
 @pytest.mark.parametrize(("better", "open_", "ablated", "verdict"), [
@@ -319,7 +328,7 @@ def test_first_applicable_explanation_of_a_difference_is_used(
     """C1 accepts 0.8 to 1. We measure 0.5, and `ablated` with the only ablation."""
     text = CLAIMS
     if better:
-        text = text.replace('id = "C1"', f'id = "C1"\nbetter = "{better}"')
+        text = text.replace("[claim.C1]", f'[claim.C1]\nbetter = "{better}"')
     if open_:
         text = text.replace('change = "bad"', 'change = "bad"\nopen = "the buffer"')
     (made_up.directory / claims.CLAIMS).write_text(text)

@@ -109,9 +109,9 @@ def test_choke_leaves_no_more_than_is_offered(offered: float) -> None:
     ({"against": {"of": "other", "at": {"x": 1}}, "fold": "max"}, 9.0),
 ])
 def test_points_are_compared_before_aggregation(more: dict[str, Any], folded: float) -> None:
-    (claim,) = claims.parse({"claim": [{
-        "id": "C", "place": "", "says": "", "published": "", "why": "", "experiment": "e",
-        "metric": "summary.u", "of": "one", "low": 0, **more}]})
+    (claim,) = claims.parse({"claim": {"C": {
+        "place": "", "says": "", "published": "", "why": "", "experiment": "e",
+        "metric": "summary.u", "of": "one", "low": 0, **more}}})
     cells = by_cell([
         {"experiment": "e", "discipline": name, "seed": 7, "at": {"x": x}, "figures": {"summary": {
             "u": value}}} for name, values in (("one", (0.5, 0.9)), ("other", (0.1, 0.3)))

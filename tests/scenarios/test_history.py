@@ -45,7 +45,9 @@ def commit(version: str) -> str:
 def bounds(name: str, at: str) -> Mapping[str, str]:
     """Return each claim's bounds at a commit, by id."""
     text = tomllib.loads(git("show", f"{at}:netns-scenarios/papers/{name}/{claims.CLAIMS}"))
-    return {one["id"]: claims.bounds_of(one) for one in text.get("claim", ())}
+    listed = text.get("claim", ())  # a list until 2026-11
+    return {one["id"]: claims.bounds_of(one)
+            for one in (listed if isinstance(listed, list) else claims.written_out(text))}
 
 
 def row_lines(name: str, at: str) -> list[dict[str, Any]]:
