@@ -13,7 +13,7 @@ from dataclasses import asdict
 from labkit import modules, stock
 
 from aqmlab.qdiscs.metadata import all_metadata
-from bench import figures, instructions, layout, memory, tracing
+from bench import figures, instructions, layout, memory, pictures, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, keeps_whole
 
 #: Regimes and numbers of flows that docs/performance.md shows.
@@ -147,9 +147,6 @@ class Run:
     def go(self) -> int:
         """Carry out the request. Returns the exit status."""
         asked = self.asked
-        if asked.write:
-            # Import now, so that a missing matplotlib is reported before the measurement.
-            from bench import pictures
         regimes = [(regime, flows) for regime in asked.regime or STANDARD
                    for flows in asked.flows or [100]]  # fmt: skip
         parts = {"layout": self.layout, "memory": self.memory, "leaves": self.leaves}

@@ -11,7 +11,7 @@ from typing import Any
 from aqmlab.measure import derived_metrics, traffic_metrics
 from aqmlab.report import intervals, svg_plots
 
-from . import compact_svg, time_plots
+from . import time_plots
 from .markdown import cell
 from .paper import Experiment, Paper
 
@@ -110,7 +110,7 @@ KINDS = {"flows": _flows, "series": _series, "delays": _delays}
 
 
 def _drawn(panels: Sequence[svg_plots.Panel], columns: int = 2) -> str:
-    return compact_svg.compact(svg_plots.picture(panels, columns)) if panels else ""
+    return svg_plots.picture(panels, columns) if panels else ""
 
 
 def plot(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from xml.sax.saxutils import escape
 
 #: Told apart in colour and, for who sees none, by the marks.
@@ -19,6 +21,8 @@ LEGEND_ROW, LEGEND_COLUMN = 18, 160
 #: More values than this have no tick each.
 MANY = 12
 GREY, INK = "#d9dde2", "#30343a"
+
+WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -77,21 +81,49 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _mark(kind: str, x: float, y: float, colour: str) -> str:
-    r = 3.2
-    if kind == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"/>'
-    if kind == "cross":
-        return (f'<path d="M{x - r:.1f} {y - r:.1f}L{x + r:.1f} {y + r:.1f}M{x - r:.1f} '
-                f'{y + r:.1f}L{x + r:.1f} {y - r:.1f}" stroke="{colour}" stroke-width="1.6"/>')
-    corners = {
-        "square": [(-r, -r), (r, -r), (r, r), (-r, r)],
-        "up": [(0, -r - 0.6), (r + 0.6, r), (-r - 0.6, r)],
-        "down": [(0, r + 0.6), (r + 0.6, -r), (-r - 0.6, -r)],
-        "diamond": [(0, -r - 1), (r + 1, 0), (0, r + 1), (-r - 1, 0)],
-    }[kind]
-    at = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
-    return f'<polygon points="{at}" fill="{colour}"/>'
+class _Drawing:
+    """Shapes of equal look become one path at the place of the first; texts are over them."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, str] = {}
+        self.texts: list[str] = []
+
+    def path(self, data: str, look: str) -> None:
+        """Add the data of a path."""
+        self.paths[look] = self.paths.get(look, "") + WHOLE.sub("", data)
+
+    def stroke(self, data: str, colour: str, more: str = "") -> None:
+        """Add lines."""
+        self.path(data, f'stroke="{colour}"{more}')
+
+    def text(self, text: str, attributes: str) -> None:
+        """Add a text."""
+        self.texts.append(f"<text {attributes}>{escape(text)}</text>")
+
+    def mark(self, kind: str, x: float, y: float, colour: str) -> None:
+        """Add one of MARKS."""
+        r = 3.2
+        if kind == "circle":
+            x, arc = round(x, 1), f"a{r} {r} 0 1 0 "
+            self.path(f"M{x - r:.1f} {y:.1f}{arc}{2 * r} 0{arc}{-2 * r} 0z", f'fill="{colour}"')
+        elif kind == "cross":
+            self.stroke(f"M{x - r:.1f} {y - r:.1f}L{x + r:.1f} {y + r:.1f}M{x - r:.1f} {y + r:.1f}"
+                        f"L{x + r:.1f} {y - r:.1f}", colour, ' stroke-width="1.6"')
+        else:
+            corners = [(round(x + dx, 1), round(y + dy, 1)) for dx, dy in {
+                "square": [(-r, -r), (r, -r), (r, r), (-r, r)],
+                "up": [(0, -r - 0.6), (r + 0.6, r), (-r - 0.6, r)],
+                "down": [(0, r + 0.6), (r + 0.6, -r), (-r - 0.6, -r)],
+                "diamond": [(0, -r - 1), (r + 1, 0), (0, r + 1), (-r - 1, 0)],
+            }[kind]]
+            sides = " ".join(f"{to_x - at_x:.1f} {to_y - at_y:.1f}"
+                              for (at_x, at_y), (to_x, to_y) in pairwise(corners))
+            self.path(f"M{corners[0][0]} {corners[0][1]}l{sides}z", f'fill="{colour}"')
+
+    def lines(self) -> list[str]:
+        """Return the lines of the SVG file."""
+        paths = [f'<path d="{data}" {look}/>' for look, data in self.paths.items()]
+        return [*paths, "".join(self.texts)]
 
 
 class _Axes:
@@ -141,41 +173,47 @@ def _ticks(panel: Panel, axes: _Axes) -> list[float]:
 def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str]]) -> list[str]:
     axes = _Axes(panel, low, top)
     bottom = HEIGHT - BOTTOM
-    out = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(panel.title)}</text>']
+    out = _Drawing()
+    out.text(panel.title, f'x="{LEFT}" y="18" font-weight="bold"')
     for value in decades(axes.bottom, top) if axes.bottom else steps(0, top):
         y = axes.y(value)
-        out.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="{GREY}"/><text '
-                   f'x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')
+        out.stroke(f"M{LEFT} {y:.1f}H{WIDTH - RIGHT}", GREY)
+        out.text(_number(value), f'x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end"')
     edge = -math.inf
     for value in _ticks(panel, axes):
         x, text = axes.x(value), _number(value)
-        out.append(f'<path d="M{x:.1f} {bottom}v4" stroke="{INK}"/>')
+        out.stroke(f"M{x:.1f} {bottom}v4", INK)
         if x - 3.4 * len(text) > edge:
-            out.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{text}</text>')
+            out.text(text, f'x="{x:.1f}" y="{bottom + 16}" text-anchor="middle"')
             edge = x + 3.4 * len(text) + 4
-    out.append(f'<path d="M{LEFT} {bottom}H{WIDTH - RIGHT}" stroke="{INK}"/>')
+    out.stroke(f"M{LEFT} {bottom}H{WIDTH - RIGHT}", INK)
     if panel.at_y is not None:
-        out.append(f'<path d="M{LEFT} {axes.y(panel.at_y):.1f}H{WIDTH - RIGHT}" stroke="{INK}" '
-                   f'stroke-dasharray="4 3"/>')
-    middle = (TOP + bottom) / 2
-    out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">'
-               f'{escape(panel.x_title)}</text>'
-               f'<text transform="translate(14 {middle}) rotate(-90)" text-anchor="middle">'
-               f'{escape(panel.y_title)}</text>')
+        out.stroke(f"M{LEFT} {axes.y(panel.at_y):.1f}H{WIDTH - RIGHT}", INK,
+                   ' stroke-dasharray="4 3"')
+    out.text(panel.x_title,
+             f'x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle"')
+    out.text(panel.y_title,
+             f'transform="translate(14 {(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle"')
     for line in panel.lines:
         colour, mark = looks[line.name]
         places = [(axes.x(x), axes.y(y), axes.y(y + half), axes.y(max(0.0, y - half)))
                   for x, y, half in line.points]
         if line.joined and len(places) > 1:
             path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in places)
-            out.append(f'<path d="M{path}" stroke="{colour}" stroke-width="1.4" fill="none"/>')
+            out.stroke(f"M{path}", colour, ' stroke-width="1.4" fill="none"')
         for x, y, high, low in places:
             if low - high > 1:
-                out.append(f'<path d="M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {high:.1f}h6'
-                           f'M{x - 3:.1f} {low:.1f}h6" stroke="{colour}"/>')
+                out.stroke(f"M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {high:.1f}h6"
+                           f"M{x - 3:.1f} {low:.1f}h6", colour)
             if line.marked:
-                out.append(_mark(mark, x, y, colour))
-    return out
+                out.mark(mark, x, y, colour)
+    return out.lines()
+
+
+def looks_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the colour and the mark of each line. Where colours come again, marks differ."""
+    return {name: (COLOURS[i % len(COLOURS)], MARKS[(i + i // len(COLOURS)) % len(MARKS)])
+            for i, name in enumerate(names)}
 
 
 def picture(panels: Sequence[Panel], columns: int = 2) -> str:
@@ -184,9 +222,7 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
     Panels with the same title of y have the same scale.
     """
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
-    # Where colours come again, with other marks.
-    looks = {name: (COLOURS[i % len(COLOURS)], MARKS[(i + i // len(COLOURS)) % len(MARKS)])
-             for i, name in enumerate(names)}
+    looks = looks_of(names)
     highest = {title: 1.06 * max((y + half for panel in panels if panel.y_title == title
                                   for line in panel.lines for _, y, half in line.points),
                                  default=1.0) or 1.0
@@ -207,8 +243,10 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
         out += _panel(panel, lowest[panel.y_title], highest[panel.y_title], looks)
         out.append("</g>")
     if legend:
+        marks = _Drawing()
         for i, name in enumerate(names):
             x, y = LEFT + i % per_row * LEGEND_COLUMN, height + 8 + i // per_row * LEGEND_ROW
-            out.append(_mark(looks[name][1], x, y, looks[name][0]))
-            out.append(f'<text x="{x + 9}" y="{y + 4}">{escape(name)}</text>')
+            marks.mark(looks[name][1], x, y, looks[name][0])
+            marks.text(name, f'x="{x + 9}" y="{y + 4}"')
+        out += marks.lines()
     return "\n".join([*out, "</svg>"]) + "\n"

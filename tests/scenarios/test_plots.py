@@ -16,7 +16,6 @@ import pytest
 
 from aqmlab.measure import time_series as lines_of
 from aqmlab.replay import (
-    compact_svg,
     judgement,
     pages,
     paper,
@@ -42,6 +41,11 @@ def pictures_of(one: Paper) -> dict[str, str]:
     """Return the pictures of a paper, by the names of its plots."""
     pictures = pages.PageModel(judgement.of(one)).pictures
     return {spec["name"]: picture for spec, picture, _ in pictures}
+
+
+def circles(svg: str) -> list[tuple[float, float]]:
+    """Return the left end of each circle."""
+    return [(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)a", svg)]
 
 
 def test_distribution_is_drawn_for_the_cells_that_have_one(made_up: Paper) -> None:
@@ -74,13 +78,17 @@ def test_pictures_are_well_formed_and_reproducible(made_up: Paper) -> None:
 
 
 def test_shapes_of_equal_look_become_one_path() -> None:
-    shapes = ('<path d="M1 2.0H3" stroke="red"/><text x="1">a 2.0</text>\n'
-              '<circle cx="5" cy="6.0" r="2" fill="red"/>\n<path d="M1 4H3" stroke="red"/>\n'
-              '<polygon points="0.0,1.0 2.5,1.0 2.5,0.0" fill="red"/>')
-    assert compact_svg.compact(f"<svg>\n{shapes}\n</svg>\n") == "\n".join([
-        "<svg>", '<path d="M1 2H3M1 4H3" stroke="red"/>',
-        '<path d="M3 6a2 2 0 1 0 4 0a2 2 0 1 0 -4 0zM0 1l2.5 0 0 -1z" fill="red"/>',
-        '<text x="1">a 2.0</text>', "</svg>", ""])
+    drawing = svg_plots._Drawing()
+    drawing.stroke("M1 2.0H3", "red")
+    drawing.text("a 2.0", 'x="1"')
+    drawing.mark("circle", 5, 6, "blue")
+    drawing.stroke("M1 4H3", "red")
+    drawing.mark("square", 5, 6, "blue")
+    assert drawing.lines() == [
+        '<path d="M1 2H3M1 4H3" stroke="red"/>',
+        '<path d="M1.8 6a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0z'
+        'M1.8 2.8l6.4 0 0 6.4 -6.4 0z" fill="blue"/>',
+        '<text x="1">a 2.0</text>']
 
 
 @pytest.mark.parametrize(("profile", "drawn"), [(paper.OWN, 2), ("today", 0)])
@@ -180,17 +188,13 @@ def test_every_stored_time_series_is_used_and_has_provenance(name: str) -> None:
 
 def test_eighteen_lines_look_different() -> None:
     """They differ in color or in the shape of the mark."""
-    names = [f"line {i}" for i in range(18)]
-    text = svg_plots.picture([svg_plots.Panel("", "x", "y", [
-        svg_plots.Line(name, [(1.0, 1.0, 0.0)]) for name in names])])
-    looks = set()
-    for element in list(ET.fromstring(text))[-2 * len(names)::2]:
-        shown = element.attrib
-        corners = [[float(x) for x in corner.split(",")]
-                   for corner in shown.get("points", "0,0 0,0").split()]
-        way = tuple(round(b - a, 1) for a, b in zip(*corners[:2], strict=True))
-        looks.add((element.tag, shown.get("fill", shown.get("stroke")), len(corners), way))
-    assert len(looks) == len(names)
+    assert len(set(svg_plots.looks_of([f"line {i}" for i in range(18)]).values())) == 18
+    shapes = set()
+    for mark in svg_plots.MARKS:
+        drawing = svg_plots._Drawing()
+        drawing.mark(mark, 9, 9, "red")
+        shapes.update(drawing.paths.values())
+    assert len(shapes) == len(svg_plots.MARKS)
 
 
 @pytest.mark.parametrize(("x", "y", "x_log", "said"), [
@@ -204,10 +208,10 @@ def test_point_outside_the_axes_is_refused(x: float, y: float, x_log: bool,
 
 
 def test_panels_share_a_scale_if_they_share_a_unit() -> None:
-    def heights(*panels: tuple[str, float]) -> list[str]:
+    def heights(*panels: tuple[str, float]) -> list[float]:
         lines = [(title, svg_plots.Line("a", [(1.0, y, 0.0)])) for title, y in panels]
         text = svg_plots.picture([svg_plots.Panel("", "x", title, [line]) for title, line in lines])
-        return re.findall('cy="([0-9.]+)"', text)
+        return [y for _, y in circles(text)]
 
     same, half, other = heights(("s", 2.0), ("s", 1.0), ("%", 50.0))
     assert same == other != half
@@ -216,8 +220,7 @@ def test_panels_share_a_scale_if_they_share_a_unit() -> None:
 def test_larger_values_are_drawn_higher() -> None:
     line = svg_plots.Line("a", [(1.0, 1.0, 0.0), (2.0, 3.0, 0.0)])
     text = svg_plots.picture([svg_plots.Panel("", "x", "y", [line])])
-    dots = [e for e in ET.fromstring(text).iter() if e.tag.endswith("circle")]
-    low, high = (float(e.attrib["cy"]) for e in dots)
+    (_, low), (_, high) = circles(text)
     assert high < low
 
 
@@ -225,7 +228,7 @@ def test_equal_ratios_are_equally_far_apart_on_a_logarithmic_axis() -> None:
     points = [(1.0, 1.0, 0.0), (2.0, 4.0, 0.0), (3.0, 16.0, 0.0)]
     drawn = svg_plots.picture([svg_plots.Panel("", "x", "y", [svg_plots.Line("a", points)],
                                                y_log=True)])
-    heights = [float(y) for y in re.findall(r'<circle cx="[^"]+" cy="([^"]+)"', drawn)]
+    heights = [y for _, y in circles(drawn)]
     assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)
     assert heights[0] > heights[1]
 
