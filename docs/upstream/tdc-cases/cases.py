@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Print tdc cases for mainline's pie, fq_pie, drr, skbprio or choke, made from the tables below.
+"""Make tdc cases for mainline's pie, fq_pie, drr, skbprio and choke from the tables below.
 
-    cases.py KIND           as they are appended to tc-tests/qdiscs/KIND.json
+    cases.py           print them
+    cases.py TREE      append them to the files of a kernel tree
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+KINDS = ("pie", "fq_pie", "drr", "skbprio", "choke")
 SHOW = "$TC qdisc show dev $DUMMY"
 CLASSES = "$TC -s class show dev $DUMMY"
 UP = ["$IP link set dev $DUMMY up || true", "$IP addr add 10.10.11.10/24 dev $DUMMY || true"]
@@ -182,5 +185,16 @@ def cases(kind: str) -> list[dict[str, Any]]:
     return [*common(kind), *(special[kind]() if kind in special else ())]
 
 
+def append(tree: Path) -> None:
+    """Append the cases of each kind to its file; the text before them stays."""
+    for kind in KINDS:
+        file = tree / "tools/testing/selftests/tc-testing/tc-tests/qdiscs" / f"{kind}.json"
+        old = file.read_text().rstrip().removesuffix("]").rstrip()
+        file.write_text(old + "," + json.dumps(cases(kind), indent=4).removeprefix("[") + "\n")
+
+
 if __name__ == "__main__":
-    print(json.dumps(cases(sys.argv[1]), indent=4))
+    if sys.argv[1:]:
+        append(Path(sys.argv[1]))
+    else:
+        print(json.dumps([case for kind in KINDS for case in cases(kind)]))
