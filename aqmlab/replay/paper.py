@@ -10,6 +10,9 @@ axis. The axis `per_flow` gives the buffer in packets per flow. `set` has parame
 for all experiments. An experiment's `where` has parameters for the cells that match its
 `disciplines`, `at` and `tcp_profiles`.
 
+`like` names an experiment whose scenario, `set`, axes, `where` and search this one has, too,
+unless it gives its own. A list of names makes an experiment of each.
+
 An experiment has `seeds` seeds from `first_seed` on. Both default to the paper's, and `first_seed`
 then to 1. No cell had run with these seeds when the bounds were set. With `others`, cells that no
 claim and no ablation needs have that many seeds.
@@ -27,8 +30,8 @@ from __future__ import annotations
 import functools
 import itertools
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,78 +41,12 @@ from aqmlab.run.scenario import find
 from aqmlab.run.topology import frame_bytes
 
 from . import claims, demo_workloads, schema, search, store, sweep
+from .experiment import Experiment, wheres, with_workloads
 
 PAPERS = ROOT / "netns-scenarios" / "papers"
 SWEEP = "sweep.toml"
 OWN = "own"
 MTU = 1500
-
-@dataclass(frozen=True)
-class Where:
-    """Parameters (`set`) of the cells with one of these disciplines, if any are given, and `at`
-    these values of axes."""
-
-    disciplines: Sequence[str]
-    at: Mapping[str, Sequence[Value]]
-    set: Mapping[str, Value]
-
-    def holds(self, discipline: str, at: Mapping[str, Value]) -> bool:
-        """Return whether a cell matches."""
-        return ((not self.disciplines or discipline in self.disciplines)
-                and all(at[axis] in values for axis, values in self.at.items()))
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """Hold one experiment.
-
-    axes: the values of each parameter that varies
-    seeds, first: number of seeds, and the first one
-    others: number of seeds for cells that no claim uses
-    flows, delay: whether rows have the goodput of each flow, and percentiles of one-way delay
-    step_s: step of the groups' goodput over time; 0: rows do not have it
-    lengths: rows have the share of time in which the queue's length is between these two
-    profile: parameters that the TCP profile sets, whatever set and axes say
-    search: if given, a bisection selects the values of one more axis
-    """
-
-    name: str
-    scenario: str
-    set: Mapping[str, Value]
-    axes: Mapping[str, Sequence[Value]]
-    disciplines: Sequence[str]
-    seeds: int
-    first: int
-    others: int
-    flows: bool = False
-    step_s: float = 0
-    delay: bool = False
-    lengths: Sequence[float] = ()
-    profile: Mapping[str, Value] = field(default_factory=dict)
-    where: Sequence[Where] = ()
-    search: search.Search | None = None
-
-    def of_cell(self, discipline: str, at: Mapping[str, Value]) -> dict[str, Value]:
-        """Return the parameters of one cell without its axes: `set`, and over it each `where` that
-        matches; the last one wins."""
-        values = dict(self.set)
-        for one in self.where:
-            if one.holds(discipline, at):
-                values |= one.set
-        return values
-
-    @property
-    def numbers(self) -> range:
-        """Return the seeds."""
-        return range(self.first, self.first + self.seeds)
-
-    @property
-    def points(self) -> list[dict[str, Value]]:
-        """Return all combinations of values of the axes and of the search."""
-        axes = {**self.axes, **({self.search.axis: self.search.values} if self.search else {})}
-        return [dict(zip(axes, values, strict=True))
-                for values in itertools.product(*axes.values())]
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -242,25 +179,6 @@ def words(experiment: Experiment, listed: Mapping[str, str], name: str,
             *sweep.settings(values), "--seed", str(seed))
 
 
-def _where(one: Mapping[str, Any], profile: str, profiles: Collection[str],
-           quick: Mapping[str, Value]) -> list[Where]:
-    """Return the `where` of an experiment for `profile`, one of `profiles`, without settings of a
-    quick look. Raises ValueError if no cell of the experiment can match."""
-    made = []
-    for part in one.get("where", ()):
-        disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
-        mistakes = [*(set(disciplines_) - set(one["disciplines"])),
-                    *(set(part.get("tcp_profiles", ())) - set(profiles)),
-                    *(f"{axis} = {value}" for axis, values in at.items() for value in values
-                      if value not in one.get("axes", {}).get(axis, ()))]
-        if mistakes:
-            raise ValueError(f"{one['name']}: where: {', '.join(mistakes)}")
-        if profile in part.get("tcp_profiles", [profile]):
-            made.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
-                                                 if key not in quick}))
-    return made
-
-
 def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
     """Read a paper with one of its TCP profiles. Raises ValueError if the files have mistakes."""
     text = schema.read(PAPERS / name / SWEEP)
@@ -274,7 +192,7 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
     of_all = text.get("set", {})
     experiments = []
     seeds = changed.get("seeds", text["seeds"])
-    for one in text["experiment"]:
+    for one in with_workloads(text["experiment"]):
         kept = changed.get("axes", {})
         axes = {axis: [value for value in values if value in kept.get(axis, values)]
                 for axis, values in one.get("axes", {}).items()}
@@ -289,7 +207,7 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
                 min(own, one.get("others", own)),
                 one.get("flows", False), one.get("step_s", 0), one.get("delay", False),
                 one.get("lengths", ()), theirs,
-                _where(one, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})),
+                wheres(one, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})),
                 search.Search(**one["search"]) if "search" in one else None))
     return Paper(name, text, known, text.get("absent", {}), experiments, profile)
 

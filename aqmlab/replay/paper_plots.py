@@ -12,8 +12,9 @@ from aqmlab.measure import derived_metrics, traffic_metrics
 from aqmlab.report import intervals, svg_plots
 
 from . import time_plots
+from .experiment import Experiment
 from .markdown import cell
-from .paper import Experiment, Paper
+from .paper import Paper
 
 Row = Mapping[str, Any]
 

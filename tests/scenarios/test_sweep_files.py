@@ -287,3 +287,21 @@ def test_interrupted_sweep_continues(made_up: Paper) -> None:
     assert 0 < left < len(whole)
     store.append(made_up.results, whole[-1])
     assert len(store.read(made_up.results)) == left + 1
+
+
+def test_experiment_takes_the_workload_of_another(made_up: Paper) -> None:
+    """Both are a copy of `one`, except for the axis that they give themselves."""
+    more = ('[[experiment]]\nname = "copy"\nlike = {}\naxes = {{ buffer = [200] }}\n'
+            'disciplines = ["bad"]\n\n')
+    text, mark = (made_up.directory / "sweep.toml").read_text(), "[[plot]]"
+    for given, name in (('"one"', "copy"), ('["one"]', "copy-one")):
+        (made_up.directory / "sweep.toml").write_text(text.replace(
+            mark, more.format(given) + mark, 1))
+        one, copy = (next(e for e in paper.load("made-up").experiments if e.name == wanted)
+                     for wanted in ("one", name))
+        assert (copy.scenario, copy.set, copy.axes) == (one.scenario, one.set, {"buffer": [200]})
+        assert list(copy.disciplines) == ["bad"]
+    (made_up.directory / "sweep.toml").write_text(text.replace(
+        mark, more.format('"on"') + mark, 1))
+    with pytest.raises(ValueError, match='copy: no experiment "on": did you mean one'):
+        paper.load("made-up")

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Experiments: what sweep.toml says of each, without its runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from aqmlab.exceptions import nearest
+from aqmlab.run.params import Value
+
+from . import claims, search
+
+#: What an experiment takes from the one that `like` names.
+WORKLOAD = ("scenario", "set", "axes", "where", "search")
+
+
+@dataclass(frozen=True)
+class Where:
+    """Parameters (`set`) of the cells with one of these disciplines, if any are given, and `at`
+    these values of axes."""
+
+    disciplines: Sequence[str]
+    at: Mapping[str, Sequence[Value]]
+    set: Mapping[str, Value]
+
+    def holds(self, discipline: str, at: Mapping[str, Value]) -> bool:
+        """Return whether a cell matches."""
+        return ((not self.disciplines or discipline in self.disciplines)
+                and all(at[axis] in values for axis, values in self.at.items()))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Hold one experiment.
+
+    axes: the values of each parameter that varies
+    seeds, first: number of seeds, and the first one
+    others: number of seeds for cells that no claim uses
+    flows, delay: whether rows have the goodput of each flow, and percentiles of one-way delay
+    step_s: step of the groups' goodput over time; 0: rows do not have it
+    lengths: rows have the share of time in which the queue's length is between these two
+    profile: parameters that the TCP profile sets, whatever set and axes say
+    search: if given, a bisection selects the values of one more axis
+    """
+
+    name: str
+    scenario: str
+    set: Mapping[str, Value]
+    axes: Mapping[str, Sequence[Value]]
+    disciplines: Sequence[str]
+    seeds: int
+    first: int
+    others: int
+    flows: bool = False
+    step_s: float = 0
+    delay: bool = False
+    lengths: Sequence[float] = ()
+    profile: Mapping[str, Value] = field(default_factory=dict)
+    where: Sequence[Where] = ()
+    search: search.Search | None = None
+
+    def of_cell(self, discipline: str, at: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the parameters of one cell without its axes: `set`, and over it each `where` that
+        matches; the last one wins."""
+        values = dict(self.set)
+        for one in self.where:
+            if one.holds(discipline, at):
+                values |= one.set
+        return values
+
+    @property
+    def numbers(self) -> range:
+        """Return the seeds."""
+        return range(self.first, self.first + self.seeds)
+
+    @property
+    def points(self) -> list[dict[str, Value]]:
+        """Return all combinations of values of the axes and of the search."""
+        axes = {**self.axes, **({self.search.axis: self.search.values} if self.search else {})}
+        return [dict(zip(axes, values, strict=True))
+                for values in itertools.product(*axes.values())]
+
+
+def wheres(one: Mapping[str, Any], profile: str, profiles: Collection[str],
+           quick: Mapping[str, Value]) -> list[Where]:
+    """Return the `where` of an experiment for `profile`, one of `profiles`, without settings of a
+    quick look. Raises ValueError if no cell of the experiment can match."""
+    made = []
+    for part in one.get("where", ()):
+        disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
+        mistakes = [*(set(disciplines_) - set(one["disciplines"])),
+                    *(set(part.get("tcp_profiles", ())) - set(profiles)),
+                    *(f"{axis} = {value}" for axis, values in at.items() for value in values
+                      if value not in one.get("axes", {}).get(axis, ()))]
+        if mistakes:
+            raise ValueError(f"{one['name']}: where: {', '.join(mistakes)}")
+        if profile in part.get("tcp_profiles", [profile]):
+            made.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
+                                                 if key not in quick}))
+    return made
+
+
+def with_workloads(listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Give experiments the workload of the one that `like` names.
+
+    That one stands above. A list makes an experiment of each, with its name behind the own one.
+    Raises ValueError if there is no such experiment.
+    """
+    made: dict[str, Mapping[str, Any]] = {}
+    for one in listed:
+        models = one.get("like", "")
+        for model in [models] if isinstance(models, str) else models:
+            if model and model not in made:
+                raise ValueError(f"{one['name']}: {nearest('experiment', model, made)}")
+            name = one["name"] if model == models else f"{one['name']}-{model}"
+            taken = {key: value for key, value in made.get(model, {}).items() if key in WORKLOAD}
+            made[name] = {**taken, **one, "name": name}
+            yield made[name]
