@@ -17,8 +17,16 @@ from labkit.request import Request
 
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError, UserError
-from aqmlab.run import congestion_control, execute, host_requirements, programs, run_directory
+from aqmlab.run import (
+    congestion_control,
+    execute,
+    host_requirements,
+    programs,
+    run_directory,
+    trace,
+)
 from aqmlab.run.params import resolve
+from aqmlab.run.recipe import Recipe
 from aqmlab.run.scenario import Scenario, compose, find, find_all
 from aqmlab.run.settings import Settings
 
@@ -95,12 +103,14 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     return ROOT / "out" / readable
 
 
-def _asked(args: argparse.Namespace, scenario: Scenario, settings: Settings) -> dict[str, Any]:
+def _asked(args: argparse.Namespace, scenario: Scenario, settings: Settings,
+           recipe: Recipe) -> dict[str, Any]:
     """Return the request: everything that distinguishes this run from others."""
     return {"scenario": scenario.name, "file": scenario.file_hash, "qdisc": settings.qdisc,
             "seed": settings.seed, "clock": settings.clock, "parameters": dict(settings.values),
             "here": args.here, "exec": args.exec,
             "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
+            **({"trace": recipe.traces} if recipe.traces else {}),
             **{option: getattr(args, option) for option in LAB_OPTIONS}}
 
 
@@ -128,10 +138,14 @@ def _run(args: argparse.Namespace) -> None:
         raise UserError("--qdisc: nothing given, needs a kind, as in --qdisc 'pfifo limit 200'")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
     recipe, facts = compose(found, settings, programs.parse(args.exec))
+    if recipe.traces:
+        if args.here:
+            raise UserError("trace: needs the lab, so leave out --here")
+        args.module.append(trace.MODULE)
     for path in args.module:
         _checked(outside.check, path)
     congestion_control.check(recipe, here=args.here, modules=args.module)
-    asked = _asked(args, found, settings)
+    asked = _asked(args, found, settings, recipe)
     lab_options = {option: asked[option] for option in LAB_OPTIONS if asked[option]}
     if args.module:
         lab_options["modules"] = [path.resolve() for path in args.module]

@@ -29,6 +29,7 @@ from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.report.comparison import WORSE, Candidate, candidates
 from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
+from aqmlab.run import trace
 from aqmlab.run.network import queue_commands
 
 from . import demo, sweep
@@ -201,6 +202,15 @@ def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
                         "nothing was run" + (f"; {said.reason}" if said.reason else ""))
 
 
+def traced(workload: Workload, name: str) -> Workload:
+    """Return a workload whose bottleneck follows a trace, if one is given."""
+    if not name:
+        return workload
+    found = trace.read(name)
+    return replace(workload, settings={**workload.settings, "trace": found.path},
+                   rate=max(1, round(found.mean_bps(0, found.seconds) / 1e6)))
+
+
 def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[str]]:
     """Return all runs, the names of the disciplines that are compared, and the workloads.
 
@@ -223,7 +233,7 @@ def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[str]]:
     for workload in args.workload:
         if workload not in WORKLOADS:
             raise unknown("workload", workload, WORKLOADS)
-    workloads = {name: one for name, one in WORKLOADS.items()
+    workloads = {name: traced(one, args.trace) for name, one in WORKLOADS.items()
                  if name in (args.workload or WORKLOADS)}
     lines = variants(args.mine, args.set, args.name or f"{kind} (yours)")
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
@@ -254,6 +264,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(%(default)s)")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
                         help=f"only this one of {', '.join(WORKLOADS)}; may be given again")
+    parser.add_argument("--trace", default="", metavar="FILE",
+                        help="let the bottleneck's rate and delay follow a trace")
     args = parser.parse_args(argv)
     began = time.monotonic()
     try:

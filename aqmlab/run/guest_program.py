@@ -187,7 +187,9 @@ class GuestProgram:
             # Its clients begin at once, and so does the sampler.
             return [*self.set_up(), *self.iperf3(), self.sampler(*queue)]
         flowgen = [self.flowgen()] if self.recipe["flows"] else []
-        return [*self.set_up(), self.sampler(*queue, "--epoch-ns", EPOCH), *flowgen,
+        starts = [Step("tc", [tool("tc"), "-n", self.netns(one["netns"]), *one["lines"][0].split()],
+                       wait=False) for one in self.recipe["starts"]]
+        return [*self.set_up(), *starts, self.sampler(*queue, "--epoch-ns", EPOCH), *flowgen,
                 *self.programs()]
 
     def end(self, report: str) -> None:

@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from aqmlab.exceptions import UserError, unknown
 
 from .links import Link
 from .recipe import Hop
+from .trace import Trace, read
 
 #: Deep enough never to drop, packets.
 DELAY_LIMIT = 1_000_000
@@ -44,19 +45,6 @@ def queue_commands(dev: str, parent: str, qdisc: str) -> list[str]:
               for what, rest in (part.split(" ", 1) for part in more))]
 
 
-def shaper(dev: str, rate_bps: float, qdisc: str, burst: int) -> list[str]:
-    """Return lines for `tc -batch` that limit a device to a rate, with a qdisc for what waits.
-
-    burst: bytes of the bucket
-    """
-    bucket = burst + math.ceil(rate_bps * CLOCK_S / 8)
-    return [
-        f"qdisc add dev {dev} root handle 1: tbf rate {rate_bps:.0f}bit "
-        f"burst {bucket} limit {bucket}",
-        *queue_commands(dev, "parent 1:1", qdisc),
-    ]
-
-
 @dataclass(frozen=True)
 class Wire:
     """A link between two nodes; see `Network.link`."""
@@ -69,6 +57,7 @@ class Wire:
     jitter_ms: float = 0.0
     loss: float = 0.0
     both: bool = False
+    trace: Trace | None = None
 
     @property
     def netem(self) -> str:
@@ -81,6 +70,19 @@ class Wire:
     def shaped(self, *, forward: bool) -> bool:
         """Return whether the rate and the qdisc apply in a direction."""
         return bool(self.rate_bps) and (forward or self.both)
+
+
+def shaper(dev: str, wire: Wire, qdisc: str, burst: int) -> list[str]:
+    """Return lines for `tc -batch` that limit a device to the rate of a link, and queue.
+
+    qdisc: queues if the link has no qdisc
+    burst: bytes of the bucket
+    """
+    bucket = burst + math.ceil(wire.rate_bps * CLOCK_S / 8)
+    limited = wire.trace.without_delay().commands(dev) if wire.trace else [
+        f"qdisc add dev {dev} root handle 1: tbf rate {wire.rate_bps:.0f}bit "
+        f"burst {bucket} limit {bucket}"]
+    return [*limited, *queue_commands(dev, "parent 1:1", wire.qdisc or qdisc)]
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,11 @@ class Network:
 
     def link(self, near: str, far: str, *, rate: float = 0.0, qdisc: str | None = None,
              delay: float = 0.0, jitter: float = 0.0, loss: float = 0.0,
-             both: bool = False) -> None:
+             both: bool = False, trace: str = "") -> None:
         """Add a link.
 
         rate: Mb/s with Ethernet headers, from near to far; 0: no limit
+        trace: file with the rate over time, and the delay on the way back
         qdisc: what queues for that rate; by default the qdisc that the run studies
         delay, jitter: ms in each direction; with jitter, packets can overtake each other
         loss: % of the packets in each direction
@@ -162,7 +165,29 @@ class Network:
             if not re.fullmatch(r"[a-z][a-z0-9]{0,9}", node) or re.match(r"(near|far)\d*$", node):
                 raise UserError(f"network: node \"{node}\": needs 1 to 10 small letters and "
                                 "digits, and is not near or far")
-        self.wires.append(Wire(near, far, rate * 1e6, qdisc, delay, jitter, loss, both))
+        wire = Wire(near, far, rate * 1e6, qdisc, delay, jitter, loss, both)
+        if trace:
+            found = read(trace)
+            wire = replace(wire, trace=found, rate_bps=found.mean_bps(0, found.seconds))
+        self.wires.append(wire)
+
+    def average(self, from_s: float, to_s: float) -> None:
+        """Take the mean between two times as the rate of each link with a trace."""
+        self.wires = [replace(wire, rate_bps=wire.trace.mean_bps(from_s, to_s))
+                      if wire.trace else wire for wire in self.wires]
+
+    @property
+    def traces(self) -> dict[str, str]:
+        """Hashes of the trace files, by path."""
+        return {one.path: one.file_hash for wire in self.wires if (one := wire.trace)}
+
+    def delay_trace(self, path: Path) -> Trace | None:
+        """Return the trace on a path that has delays. Raises UserError if there are two."""
+        found = [one for crossing in path
+                 if (one := self.wires[crossing.number].trace) and one.has_delay]
+        if len(found) > 1:
+            raise UserError("network: two traces with delays are on one path")
+        return found[0] if found else None
 
     @property
     def nodes(self) -> list[str]:
@@ -266,6 +291,8 @@ class Network:
         return made
 
 
-def one_bottleneck(rate_bps: float, *, both: bool) -> Network:
+def one_bottleneck(rate_bps: float, *, both: bool, trace: str = "") -> Network:
     """Return the network of a scenario that has none of its own."""
-    return Network([Wire("rtr", "dst", rate_bps, both=both)])
+    made = Network()
+    made.link("rtr", "dst", rate=rate_bps / 1e6, both=both, trace=trace)
+    return made

@@ -70,6 +70,7 @@ class Meter:
 @dataclass(frozen=True)
 class Recipe:
     """sysctls: namespace to path below /proc/sys to value. lossy: where netem may drop packets.
+    starts: lines for tc that tell qdiscs the epoch. traces: hashes of trace files, by path.
     offloads: namespace, device, words
     for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
@@ -85,6 +86,8 @@ class Recipe:
     sample: Sample
     hops: list[Hop]
     lossy: list[Hop] = field(default_factory=list)
+    starts: list[Batch] = field(default_factory=list)
+    traces: dict[str, str] = field(default_factory=dict)
     generator: str = "flowgen"
     memory_gib: int = 2
     programs: list[ExecProgram] = field(default_factory=list)

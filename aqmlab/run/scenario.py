@@ -104,8 +104,10 @@ def compose(scenario: Scenario, settings: Settings,
         raise UserError(f"no flows: set {' or '.join(names)}" if names else
                         "no flows: give programs with --exec")
     groups += flows.probe(settings, rng)
+    trace = str(settings.values.get("trace", ""))
     network = (scenario.network(settings) if scenario.network else
-               default_network(settings.bottleneck.rate_bps, groups))
+               default_network(settings.bottleneck.rate_bps, groups, trace))
+    network.average(settings.number("warmup"), settings.end_ms / 1000)
     rate_bps = network.wires[network.measured].rate_bps
     recipe = build(
         groups, settings.bottleneck, settings.era,
@@ -116,7 +118,10 @@ def compose(scenario: Scenario, settings: Settings,
     )
     if executed:
         recipe = programs.attach(recipe, executed, settings)
-    recipe = replace(recipe, generator=settings.generator, memory_gib=settings.count("memory"))
+    if trace and not network.traces:
+        raise UserError(f"trace: {scenario.name} gives no link this trace")
+    recipe = replace(recipe, traces=network.traces, generator=settings.generator,
+                     memory_gib=settings.count("memory"))
     there_and_back = [replace(group, rtt_ms=group.rtt_ms + network.delay_ms(
         network.path(group.enters, group.leaves))) for group in groups]
     return recipe, facts(

@@ -17,6 +17,7 @@ BOTTLENECK = (
     Param("mtu", 1500, "bytes", "largest packet, IP header included", 576, 9000),
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time, on the "
           "wall clock what passes in 0.5 ms, at least 2", 0, 1000),
+    Param("trace", "", "", "file with the bottleneck's rate and delay over time, instead of rate"),
 )
 # A receive buffer of so much or more must not be what limits a flow; a smaller one may.
 AMPLE_KB = 2000

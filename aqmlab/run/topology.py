@@ -40,8 +40,9 @@ from aqmlab.exceptions import UserError
 
 from .links import Link, host, sink_net, source_net
 from .network import DELAY_LIMIT, Network, Step, one_bottleneck, shaper
-from .recipe import Batch, Recipe, Sample
+from .recipe import Batch, Hop, Recipe, Sample
 from .tcp_profile import TcpProfile
+from .trace import START
 
 ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
 IP_HEADER = {4: 20, 6: 40}
@@ -126,10 +127,10 @@ def payload_share(mtu: int, ip: int, era: TcpProfile) -> float:
     return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
 
 
-def default_network(rate_bps: float, groups: Sequence[Group]) -> Network:
+def default_network(rate_bps: float, groups: Sequence[Group], trace: str = "") -> Network:
     """Return the network of a scenario that has none: one bottleneck, in both directions if data
     goes both ways."""
-    return one_bottleneck(rate_bps, both=any(g.reverse for g in groups))
+    return one_bottleneck(rate_bps, both=any(g.reverse for g in groups), trace=trace)
 
 
 def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]]) -> None:
@@ -184,10 +185,10 @@ def build(
         _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
     route = " ".join(era.route)
     tc_lines: dict[str | None, list[str]] = {}
+    traced = [hop for hop, number in made.shaped if network.wires[number].trace]
     for hop, number in made.shaped:
-        wire = network.wires[number]
         tc_lines.setdefault(hop.netns, []).extend(shaper(
-            hop.dev, wire.rate_bps, wire.qdisc or bottleneck.qdisc, bottleneck.burst * frame))
+            hop.dev, network.wires[number], bottleneck.qdisc, bottleneck.burst * frame))
     for hop, options in made.delays:
         tc_lines.setdefault(hop.netns, []).append(
             f"qdisc add dev {hop.dev} root netem {options}")
@@ -223,7 +224,11 @@ def build(
                 f"qdisc add dev s0 root fq {pace}quantum {frame} initial_quantum {frame} "
                 f"flow_limit {ACCESS_LIMIT} limit {ACCESS_LIMIT} horizon {ACCESS_HORIZON_S}s"
             ]
-        if group.rtt_ms:
+        if trace := network.delay_trace(paths[i]):
+            tc_lines.setdefault(link.far_ns, []).extend(
+                trace.return_path(group.rtt_ms).commands(link.far))
+            traced.append(Hop(link.far_ns, link.far))
+        elif group.rtt_ms:
             tc_lines.setdefault(link.far_ns, []).append(
                 f"qdisc add dev {link.far} root netem delay {group.rtt_ms:g}ms "
                 f"limit {DELAY_LIMIT}"
@@ -286,5 +291,6 @@ def build(
         interval_ms=interval_ms,
         sample=Sample(measured.netns, measured.dev, "1:1", sample_ms),
         hops=[hop for hop, _ in made.shaped],
+        starts=[Batch("tc", hop.netns, [START.format(hop.dev)]) for hop in traced],
         lossy=[hop for hop, options in made.delays if "loss 0%" not in options],
     )

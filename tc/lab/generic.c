@@ -16,7 +16,7 @@
 
 #include "tc_abi.h"
 
-#define OPTIONS_BYTES	4096
+#define OPTIONS_BYTES	65536
 
 static int wrong(const char *what, const char *given)
 {

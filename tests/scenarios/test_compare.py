@@ -104,6 +104,14 @@ def test_a_setting_makes_a_variant_of_each_value() -> None:
         compare.variants("red min {low}", [], "r")
 
 
+def test_trace_replaces_the_rate_of_a_workload(tmp_path: Path) -> None:
+    assert compare.traced(SMALL, "") == SMALL
+    (tmp_path / "link").write_text("time_s,rate_mbps\n0,10\n1,30\n2,0\n")
+    made = compare.traced(SMALL, str(tmp_path / "link"))
+    assert made.settings == {**SMALL.settings, "trace": str(tmp_path / "link")}
+    assert made.rate == 20
+
+
 def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *given: str) -> list[dict[str, str]]:
     monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
     assert compare.main([*given, "--out", str(tmp_path)]) == 0

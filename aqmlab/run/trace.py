@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Links whose rate and delay follow a trace.
+
+A trace is a file, either with mahimahi's lines or a CSV. The qdisc in netns-scenarios/trace
+carries it out: bytes of the trace include Ethernet headers, as all rates here do.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import itertools
+import re
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aqmlab import ROOT
+from aqmlab.exceptions import UserError
+
+#: Directory with the module of the qdisc.
+MODULE = ROOT / "netns-scenarios" / "trace"
+KIND = "tracelink"
+#: What a delivery opportunity of mahimahi carries: a packet of 1500 bytes with its Ethernet header.
+OPPORTUNITY = 1514
+NO_LIMIT = 2**32 - 1  # bytes in a piece
+COLUMNS = ("time_s", "rate_mbps", "delay_ms")
+
+PIECES = 1  # netlink attribute
+PIECES_PER_LINE = 2000
+#: tc's words that set the time at which the trace of a device begins; conduct knows the time.
+START = f"qdisc change dev {{}} root handle 1: {KIND} 2 u64 @EPOCH"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a trace: how long it lasts, bytes that the link carries in it, and its delay."""
+
+    us: int
+    bytes: int
+    delay_us: int = 0
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A link over time. After the last piece the first one follows.
+
+    path: of the file; file_hash: of its contents
+    """
+
+    path: str
+    file_hash: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def seconds(self) -> float:
+        """How long the trace is."""
+        return sum(piece.us for piece in self.pieces) / 1e6
+
+    @property
+    def has_delay(self) -> bool:
+        """Whether the trace adds a delay at any time."""
+        return any(piece.delay_us for piece in self.pieces)
+
+    def bytes_until(self, at_s: float) -> float:
+        """Return how many bytes the link can carry from the beginning until a time."""
+        length_us = sum(piece.us for piece in self.pieces)
+        rounds, left_us = divmod(at_s * 1e6, length_us)
+        total = rounds * sum(piece.bytes for piece in self.pieces)
+        for piece in self.pieces:
+            total += piece.bytes * min(max(left_us / piece.us, 0), 1)
+            left_us -= piece.us
+        return total
+
+    def mean_bps(self, from_s: float, to_s: float) -> float:
+        """Return the mean rate between two times, bit/s."""
+        return (self.bytes_until(to_s) - self.bytes_until(from_s)) * 8 / (to_s - from_s)
+
+    def without_delay(self) -> Trace:
+        """Return a link with the rate of this one."""
+        return replace(self, pieces=tuple(Piece(one.us, one.bytes) for one in self.pieces))
+
+    def return_path(self, rtt_ms: float) -> Trace:
+        """Return an unlimited link with the delay of this one and a constant delay."""
+        return replace(self, pieces=tuple(
+            Piece(piece.us, NO_LIMIT, piece.delay_us + round(rtt_ms * 1000))
+            for piece in self.pieces))
+
+    def commands(self, dev: str) -> list[str]:
+        """Return lines for `tc -batch` that make a device such a link."""
+        lines: list[str] = []
+        for at in range(0, len(self.pieces), PIECES_PER_LINE):
+            batch = self.pieces[at:at + PIECES_PER_LINE]
+            data = b"".join(struct.pack("=III", one.us, one.bytes, one.delay_us) for one in batch)
+            attribute = struct.pack("=HH", 4 + len(data), PIECES) + data
+            lines.append(f"qdisc {'change' if lines else 'add'} dev {dev} root handle 1: {KIND} "
+                         f"raw {attribute.hex()}")
+        return lines
+
+
+def read(name: str) -> Trace:
+    """Read a file. Raises UserError with the line that is wrong."""
+    path = Path(name)
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"trace {name}: {getattr(error, 'strerror', None) or error}") from error
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)
+             if line.strip() and not line.startswith("#")]
+    if not lines:
+        raise UserError(f"trace {name}: has no line")
+    try:
+        pieces = _csv(lines) if lines[0][1].startswith(COLUMNS[0]) else _mahimahi(lines)
+    except ValueError as error:
+        raise UserError(f"trace {name}: {error}; docs/your-own.md shows both formats") from error
+    if sum(piece.bytes for piece in pieces) < OPPORTUNITY:
+        raise UserError(f"trace {name}: carries less than a packet")
+    return Trace(str(path.absolute()), hashlib.sha256(text.encode()).hexdigest()[:12],
+                 tuple(pieces))
+
+
+def _mahimahi(lines: Sequence[tuple[int, str]]) -> list[Piece]:
+    """Each line is the ms at whose end one packet can leave. The last one ends the trace."""
+    for number, line in lines:
+        if not line.isdecimal():
+            raise ValueError(f'line {number}: "{line}" is no whole number of ms')
+    times = [int(line) for _, line in lines]
+    for (number, line), (before, after) in zip(lines[1:], itertools.pairwise(times), strict=True):
+        if after < before:
+            raise ValueError(f'line {number}: {line} ms comes after {before} ms')
+    # A packet at 0 leaves with those at the end of the round before.
+    per_ms = Counter(time or times[-1] for time in times)
+    pieces, begin = [], 0
+    for at in sorted(per_ms):
+        if at - 1 > begin:
+            pieces.append(Piece((at - 1 - begin) * 1000, 0))
+        pieces.append(Piece(1000, per_ms[at] * OPPORTUNITY))
+        begin = at
+    return pieces
+
+
+def _csv(lines: Sequence[tuple[int, str]]) -> list[Piece]:
+    """Each line holds until the time of the next one. The last one ends the trace."""
+    header, *rows = csv.reader(line for _, line in lines)
+    if tuple(header) not in (COLUMNS, COLUMNS[:2]):
+        raise ValueError(f"line {lines[0][0]}: needs the columns {','.join(COLUMNS)}")
+    values: list[list[float]] = []
+    for (number, line), words in zip(lines[1:], rows, strict=True):
+        if len(words) != len(header) or not all(re.fullmatch(r"\d+\.?\d*", word) for word in words):
+            raise ValueError(f'line {number}: "{line}" needs {len(header)} numbers of 0 or more')
+        values.append([*map(float, words)])
+    if len(values) < 2 or values[0][0]:
+        raise ValueError("needs a line for time 0, and one for the end")
+    pieces: list[Piece] = []
+    before, total = 0, 0.0
+    for (number, _), row, after in zip(lines[1:], values, values[1:], strict=False):
+        begin_us, end_us = (round(one[0] * 1e6) for one in (row, after))
+        if end_us <= begin_us:
+            raise ValueError(f"line {number}: the line after it has no later time")
+        # Rounded in sum, so that no part of a byte is lost in each piece.
+        before, total = round(total), total + row[1] * (end_us - begin_us) / 8
+        if round(total) - before >= NO_LIMIT or end_us - begin_us >= 2**32:
+            raise ValueError(f"line {number}: more than 4 GB or 4294 s until the next line")
+        pieces.append(Piece(end_us - begin_us, round(total) - before,
+                            round(row[2] * 1000) if len(row) > 2 else 0))
+    return pieces
