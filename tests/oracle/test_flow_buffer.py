@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Properties of the buffer of qsdrr and tdrr: limits that follow the link, GSO packets, delay."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from tests.oracle.test_fair_queueing import DROP, MTU, SUCCESS, every_kind
+from tests.userspace import World
+
+# ---- the link ----
+
+
+def on_link(kind: str, options: str = "", *, mbit: int | None = None, mtu: int = 1500) -> World:
+    """Return a discipline on a device with this speed and MTU, reported by a link event."""
+    world = World(kind, options)
+    world.do(f"m {mtu}")
+    if mbit is not None:
+        world.do(f"l {mbit}")
+    return world
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("options", "mbit", "bandwidth", "limit"),
+    [
+        ("", None, 125_000_000, 6666),  # 10^9 / 8 * 0.08 / 1500
+        ("", 10, 1_250_000, 66),
+        ("", 100, 12_500_000, 666),
+        ("", 10_000, 1_250_000_000, 66_666),
+        ("", 400_000, 50_000_000_000, 2_666_666),
+        ("", 1, 125_000, 8),
+        ("bandwidth 10mbit", 1000, 1_250_000, 66),
+        ("bandwidth 8bit", 1000, 1, 8),
+        ("limit 20", 1000, 0, 20),
+        ("limit 20", None, 0, 20),
+        ("limit 20 bandwidth 10mbit", 1000, 1_250_000, 20),
+    ],
+)
+def test_the_limit_is_80_ms_of_the_link(
+    kind: str, options: str, mbit: int | None, bandwidth: int, limit: int
+) -> None:
+    with on_link(kind, options, mbit=mbit) as w:
+        named = w.named()
+        assert (named["bandwidth"], named["limit"]) == (bandwidth, limit)
+        assert named["memory_limit"] == 32 << 20
+
+
+@every_kind
+def test_a_full_queue_is_at_most_100_ms_of_the_link(kind: str) -> None:
+    """This holds for the defaults and packets of the MTU, from 1 Mb/s to 100 Gb/s."""
+    for mtu in (576, 1500, 9000, 65536):
+        for mbit in (1, 2, 5, 10, 100, 1000, 10_000, 100_000):
+            with on_link(kind, mbit=mbit, mtu=mtu) as w:
+                limit = w.named()["limit"]
+                delay_ms = limit * (mtu + 14) * 8 / (mbit * 1000)
+                assert delay_ms <= 100 or limit == 8, (mtu, mbit)
+
+
+@every_kind
+def test_the_limit_follows_the_link(kind: str) -> None:
+    with World(kind, below="hfsc prio") as w:
+        w.do("l 1000")
+        for i in range(200):
+            w.enqueue(flow=i % 7, len=MTU)
+        w.do("l 10")
+        assert w.named()["limit"] == 66
+        assert w.stats().qlen == 66
+        assert w.named()["drop_change"] == w.stats().drops == 134
+        assert w.given() == {}
+        w.do("l -1")  # it is down
+        assert (w.named()["bandwidth"], w.named()["limit"]) == (1_250_000, 66)
+        w.do("l 100")
+        w.change("limit 50")
+        w.do("l 1")
+        assert (w.named()["bandwidth"], w.named()["limit"]) == (0, 50)
+        w.change("limit auto")
+        assert (w.named()["bandwidth"], w.named()["limit"]) == (125_000, 8)
+        w.change("bandwidth 10mbit")
+        w.do("l 10000")
+        assert w.named()["limit"] == 66
+        w.change("bandwidth auto")
+        assert w.named()["limit"] == 66_666
+
+
+@every_kind
+def test_quantum_and_limit_follow_the_mtu(kind: str) -> None:
+    with World(kind, "bandwidth 100mbit", below="hfsc prio") as w:
+        assert (w.named()["quantum"], w.named()["limit"]) == (1514, 666)
+        for i in range(300):
+            w.enqueue(flow=i % 7, len=MTU)
+        w.do("m 9000")
+        assert (w.named()["quantum"], w.named()["limit"]) == (9014, 111)
+        assert w.stats().qlen == 111
+        assert w.named()["drop_change"] == w.stats().drops == 189
+        w.do("m 1500")
+        assert (w.named()["quantum"], w.named()["limit"]) == (1514, 666)
+        w.change("quantum 3000 limit 50")
+        w.do("m 9000")
+        assert (w.named()["quantum"], w.named()["limit"]) == (3000, 50)
+        assert len(w.dequeue(1000)) == 50
+
+
+@every_kind
+def test_unknown_device_speed_warns_once_it_matters(kind: str) -> None:
+    with World(kind, "limit 10") as w:
+        w.change("quantum 3000")
+        assert w.message == ""
+        w.change("limit auto")
+        assert "1Gbit" in w.message
+        w.change("bandwidth 1gbit")
+        assert w.message == ""
+        w.change("bandwidth auto limit 10")
+        assert w.message == ""
+        w.do("l 100")
+        w.change("limit auto")
+        assert w.message == ""
+
+
+@every_kind
+def test_dump_equals_the_given_options(kind: str) -> None:
+    with World(kind) as w:
+        assert w.given() == {}
+        w.change("limit 9")
+        assert w.given() == {"limit": 9}
+        w.change("bandwidth 8mbit nosplit_gso memory_limit 1mb quantum 1514")
+        assert w.given() == {
+            "limit": 9, "bandwidth": 1_000_000, "split_gso": False, "memory_limit": 1 << 20,
+            "quantum": 1514,
+        }  # fmt: skip
+        w.change("limit auto quantum auto memory_limit auto bandwidth auto")
+        assert w.given() == {"split_gso": False}
+        assert w.named()["memory_limit"] == 32 << 20
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("mtu", "quantum"), [(1500, 1514), (9000, 9014), (68, 256), (65536, 65550)]
+)
+def test_default_quantum_is_one_full_packet(kind: str, mtu: int, quantum: int) -> None:
+    """So two queues of full packets alternate."""
+    with World(kind, "limit 100000") as w:
+        w.do(f"m {mtu}")
+        w.change("quantum auto")
+        assert w.named()["quantum"] == quantum
+        for _ in range(10):
+            w.enqueue(prio=0x10001, len=mtu + 14, tos=4)
+            w.enqueue(prio=0x10002, len=mtu + 14, tos=8)
+        sent = Counter(tos for _, tos in w.dequeue(10))
+        assert abs(sent[4] - sent[8]) * (mtu + 14) < quantum + mtu + 14
+
+
+# ---- GSO packets ----
+
+SEGMENT = 1448
+HEADERS = 14 + 20 + 20
+
+
+@every_kind
+def test_gso_packet_is_queued_as_its_segments(kind: str) -> None:
+    """Ten full segments and a short one leave in order, with the right number of bytes."""
+    with World(kind, "limit 100 flows 16", below="hfsc prio") as w:
+        whole = HEADERS + 10 * SEGMENT + 100
+        w.enqueue(prio=0x10001, len=whole, gso=SEGMENT, proto="tcp")
+        assert w.verdict == SUCCESS
+        for level in range(3):
+            assert w.stats(level).qlen == 11
+            assert w.stats(level).backlog == 10 * SEGMENT + 100 + 11 * HEADERS
+        assert [cl.qlen for cl in w.classes().values()] == [11]
+        w.enqueue(prio=0x10002, len=60)
+        left = [number for number, _ in w.dequeue(20)]
+        assert Counter(left) == {0: 11, 1: 1}
+        assert left.index(1) <= 2, "a turn must be a quantum, not the whole GSO packet"
+        assert w.stats().packets == 12
+
+
+@every_kind
+def test_drop_takes_one_segment_of_a_gso_packet(kind: str) -> None:
+    """One flow has 18 of 20 places with two GSO packets. Other flows then arrive."""
+    for option, lost, left in (("", 1, 20), ("nosplit_gso", 1, 12)):
+        with World(kind, f"limit 20 flows 16 {option}", below="hfsc prio") as w:
+            for _ in range(2):
+                w.enqueue(prio=0x10001, len=HEADERS + 9 * SEGMENT, gso=SEGMENT, proto="tcp")
+            w.enqueue(prio=0x10002, len=60)
+            w.enqueue(prio=0x10003, len=60)
+            assert w.stats().drops == 0
+            w.enqueue(prio=0x10004, len=60)
+            segments = sum(9 if cl.backlog > 1514 else 1 for cl in w.classes().values())
+            assert w.stats().drops == lost
+            assert (w.stats().qlen if not option else segments) == left
+
+
+@every_kind
+@pytest.mark.parametrize("option", ["split_gso", "nosplit_gso"])
+def test_gso_packet_with_more_segments_than_the_limit(kind: str, option: str) -> None:
+    """Of 64 kB in 20 places the last 20 segments stay, or all of it in an empty queue."""
+    for below in ("", "prio", "hfsc prio"):
+        with World(kind, f"limit 20 flows 16 {option}", below=below) as w:
+            for n in range(3):
+                w.enqueue(flow=1, len=HEADERS + 44 * SEGMENT, gso=SEGMENT, proto="tcp")
+                assert (w.verdict == DROP) == (option == "nosplit_gso" and n > 0)
+                dropped = 44 * (n + 1) - 20 if option == "split_gso" else n
+                assert w.stats().drops == dropped
+                assert w.stats().qlen == (20 if option == "split_gso" else 1)
+            assert w.dequeue(50)
+            assert not w.stats().qlen
+            w.enqueue(flow=1, len=HEADERS + 44 * SEGMENT, gso=SEGMENT, proto="tcp")
+            assert w.dequeue(50)
+
+
+@every_kind
+def test_filter_sees_a_gso_packet_once(kind: str) -> None:
+    """A drop counts once, and a class applies to all segments."""
+    with World(kind, "limit 100 flows 16", below="prio") as w:
+        gso = f"len={HEADERS + 10 * SEGMENT} gso={SEGMENT} proto=tcp"
+        w.do(f"e flow=1 {gso} act=shot")
+        assert (w.stats().drops, w.named()["drop_filter"]) == (1, 1)
+        w.do(f"e flow=1 {gso} act=ok class=7")
+        assert {minor: cl.qlen for minor, cl in w.classes().items()} == {7: 10}
+
+
+@every_kind
+@pytest.mark.parametrize("below", ["", "prio", "hfsc prio", "drr prio", "qfq prio", "hfsc drr"])
+def test_losses_in_the_middle_of_a_gso_packet(kind: str, below: str) -> None:
+    """The buffer becomes full at each possible segment. World compares all ancestors."""
+    rng = random.Random(f"{kind} {below}")
+    for limit in (1, 2, 5, 11, 20):
+        with World(kind, f"limit {limit} flows 4 memory_limit 60000", below=below) as w:
+            for _ in range(300):
+                size = HEADERS + rng.randint(1, 12 * SEGMENT)
+                w.enqueue(prio=0x10000 + rng.randint(1, 4), len=size, gso=SEGMENT, proto="tcp")
+                if rng.random() < 0.5:
+                    w.dequeue(rng.randint(1, 12))
+                if rng.random() < 0.05:
+                    w.fail_alloc(1)
+                if rng.random() < 0.05:
+                    w.change(f"memory_limit {rng.choice((1000, 5000, 60000))}")
+                w.advance(1000)
+            w.dequeue(1000)
+            for level in range(1 + len(below.split())):
+                assert (w.stats(level).qlen, w.stats(level).backlog) == (0, 0)
+            assert w.stats().drops > 200
+
+
+# ---- delay ----
+
+
+@every_kind
+def test_delay_statistics_follow_the_timed_packets(kind: str) -> None:
+    """Of a single queue, one packet in 17 is timed. Delay and average must be exact."""
+    rng = random.Random(7)
+    with World(kind, "limit 1000 flows 1", below="prio") as w:
+        arrived: dict[int, int] = {}
+        timed: list[int] = []
+        waiting: int | None = None
+        wait = average = largest = number = 0
+        first = True
+        for _ in range(2000):
+            for _ in range(rng.randint(0, 2)):
+                w.enqueue(len=100)
+                arrived[number] = w.now
+                if waiting is None and not wait:
+                    waiting, wait = number, 16
+                elif waiting is None:
+                    wait -= 1
+                number += 1
+            w.advance(rng.randint(1, 5_000_000))
+            for left, _ in w.dequeue(1):
+                if left != waiting:
+                    continue
+                waiting = None
+                delay = w.now - arrived[left]
+                average = delay if first else average - average // 8 + delay // 8
+                largest = max(largest, delay)
+                first = False
+                timed.append(delay)
+            named = w.named()
+            assert named["delay"] == (timed[-1] if timed else 0)
+            assert (named["delay_avg"], named["delay_max"]) == (average, largest)
+        assert len(timed) > 50
+
+
+@every_kind
+def test_dropped_packet_has_no_delay(kind: str) -> None:
+    with World(kind, "limit 2 flows 4") as w:
+        w.enqueue(prio=0x10001, len=1514)  # timed, and dropped
+        w.advance(1_000_000)
+        w.enqueue(prio=0x10001, len=1514)
+        w.enqueue(prio=0x10001, len=1514)  # timed in its place
+        w.advance(5_000)
+        w.dequeue(2)
+        assert w.named()["delay"] == w.named()["delay_max"] == 5_000
+        w.enqueue(prio=0x10001, len=60)
+        w.reset()
+        w.advance(9_000_000)
+        w.enqueue(prio=0x10001, len=60)
+        w.advance(300)
+        w.dequeue(1)
+        assert w.named()["delay"] == 300
