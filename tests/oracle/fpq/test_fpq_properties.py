@@ -102,6 +102,13 @@ def test_without_flows_max_p_is_that_of_one_flow() -> None:
         assert st["max_p"] == pytest.approx(2.725e-9, abs=2.5e-10)
 
 
+def test_pipe_follows_the_link() -> None:
+    with World("fpq") as w:
+        for mbit, pipe in ((100, 1250), (1, 12)):
+            w.do(f"l {mbit}")
+            assert w.named()["pipe"] == pipe
+
+
 def test_thresholds_follow_the_count_every_7_5_ms() -> None:
     with World("fpq", f"limit 1000 rtt 60ms {LINK}") as w:
         assert w.named()["target"] == 60
@@ -114,52 +121,6 @@ def test_thresholds_follow_the_count_every_7_5_ms() -> None:
         w.advance(200_000)
         w.enqueue(flow=1, len=100)
         assert w.named()["target"] == 120
-
-
-def test_limit_follows_the_link_while_packets_wait() -> None:
-    with World("fpq", "seed 1", below="hfsc prio") as w:
-        w.do("l 100")
-        assert (w.named()["limit"], w.named()["pipe"]) == (666, 1250)
-        for _ in range(100):
-            w.enqueue(flow=1, len=1514)
-        w.do("l 1")
-        assert (w.named()["limit"], w.stats().qlen, w.named()["pipe"]) == (8, 8, 12)
-        assert w.named()["drop_change"] == w.stats().drops == 92
-        assert w.named()["flows"] == 1
-        w.change("vector 64")
-        assert w.named()["flows"] == 0
-        assert w.given() == {"seed": 1, "vector": 64}
-        w.dequeue(100)
-        assert w.stats().qlen == 0
-
-
-def test_drops_depend_only_on_the_seed() -> None:
-    def sent(seed: int) -> list[tuple[int, int]]:
-        options = f"limit 60 rtt 1ms weight 0.1 nowait bandwidth 8mbit seed {seed}"
-        with World("fpq", options) as w:
-            out = []
-            for _ in range(900):
-                w.enqueue(flow=1, len=1000)
-                w.enqueue(flow=2, len=1000)
-                w.advance(MS)
-                out += w.dequeue(1)
-            assert w.named()["early_drop"] > 10
-            return out
-
-    assert sent(1) == sent(1)
-    assert sent(1) != sent(2)
-
-
-@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-def test_segments_of_a_gso_packet_are_dropped_one_by_one(below: str) -> None:
-    with World("fpq", "limit 15", below=below) as w:
-        w.enqueue(**GSO)
-        assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
-        w.enqueue(**GSO)
-        assert w.stats().qlen == 15
-        assert w.stats().drops == w.stats(level=1).drops == w.named()["drop_limit"] == 5
-        w.dequeue(100)
-        assert w.stats().qlen == 0
 
 
 def test_change_without_memory_changes_nothing() -> None:

@@ -220,36 +220,6 @@ def test_limit_and_table_follow_the_link_while_packets_wait() -> None:
         assert (w.stats().qlen, w.named()["active"]) == (0, 0)
 
 
-def test_drops_depend_only_on_the_seed() -> None:
-    def sent(seed: int) -> list[tuple[int, int]]:
-        rng = random.Random(7)
-        options = f"limit 60 min 20 max 50 minq 1 probability 0.5 weight 0.1 seed {seed}"
-        with World("fred", options) as w:
-            out = []
-            for _ in range(600):
-                for _ in range(2):
-                    w.enqueue(flow=rng.randrange(4), len=1000)
-                w.advance(MS)
-                out += w.dequeue(1)
-            assert w.named()["early_drop"] > 10
-            return out
-
-    assert sent(1) == sent(1)
-    assert sent(1) != sent(2)
-
-
-@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-def test_segments_of_a_gso_packet_are_dropped_one_by_one(below: str) -> None:
-    with World("fred", "limit 30 min 15 max 30", below=below) as w:
-        w.enqueue(**GSO)
-        assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
-        w.enqueue(**GSO)
-        assert w.stats().qlen == 15
-        assert w.stats().drops == w.stats(level=1).drops == w.named()["maxq_drop"] == 5
-        w.dequeue(100)
-        assert w.stats().qlen == 0
-
-
 def test_nosplit_gso_counts_all_segments_of_a_whole_packet() -> None:
     with World("fred", "limit 12 min 5 nosplit_gso") as w:
         assert w.enqueue(**GSO)

@@ -279,15 +279,6 @@ def test_every_speed_of_a_device_is_accepted(mbit: int) -> None:
         w.change("seed 2")
 
 
-def test_given_bandwidth_does_not_follow_the_link() -> None:
-    with World("redtail", "bandwidth 10mbit") as w:
-        w.do("l 100")
-        assert w.named()["bandwidth"] == 10 * MBIT
-        w.change("bandwidth auto")
-        assert w.named()["bandwidth"] == 100 * MBIT
-        assert "bandwidth" not in w.given()
-
-
 def test_speed_invalid_for_the_options_changes_nothing() -> None:
     with World("redtail", "min2 30000") as w:
         w.do("l 100")
@@ -296,29 +287,6 @@ def test_speed_invalid_for_the_options_changes_nothing() -> None:
         assert in_force(w) == before
         w.do("l 10")
         assert in_force(w)["max2"] == 62_500
-
-
-def test_memory_is_used_to_the_last_byte() -> None:
-    with World("redtail", "limit 1000000 memory_limit 3000") as w:
-        for _ in range(4):
-            w.enqueue(flow=1, len=100, truesize=1000)
-        st = w.named()
-        assert (st["memory_used"], st["drop_memory"], w.stats().qlen) == (3000, 1, 3)
-
-
-def test_memory_of_packets_is_bounded() -> None:
-    with World("redtail", "limit 1000000 memory_limit 20000 packets 0", below="drr") as w:
-        fill_long(w, 100)
-        st = w.named()
-        assert 0 < st["memory_used"] <= 20_000
-        assert st["drop_memory"] == w.stats().drops > 0
-        assert st["drop_limit"] == 0
-        w.change("memory_limit 5000")
-        st = w.named()
-        assert 0 < st["memory_used"] <= 5_000
-        assert st["drop_change"] > 0
-        w.dequeue(1000)
-        assert w.named()["memory_used"] == 0
 
 
 CN = 2  # NET_XMIT_CN
@@ -352,22 +320,6 @@ def test_nosplit_gso_counts_all_bytes_of_one_arrival() -> None:
         assert w.given()["split_gso"] is False
 
 
-def test_delay_is_that_of_the_timed_packet() -> None:
-    with World("redtail", "bandwidth 100mbit packets 0") as w:
-        w.enqueue(flow=1, proto="tcp", len=1000)
-        w.advance(3_000_000)
-        w.enqueue(flow=1, proto="udp", len=1000)  # not timed, because another packet is
-        w.dequeue(2)
-        st = w.named()
-        assert (st["delay"], st["delay_avg"], st["delay_max"]) == (3e6, 3e6, 3e6)
-        for i in range(17):  # 16 arrivals are not timed
-            w.enqueue(flow=1, proto="tcp", len=1000)
-            w.advance(1_000_000 if i < 16 else 11_000_000)
-            w.dequeue(1)
-        st = w.named()
-        assert (st["delay"], st["delay_avg"], st["delay_max"]) == (11e6, 4e6, 11e6)
-
-
 def test_maximum_delay_survives_a_reset_that_drops_the_timed_packet() -> None:
     with World("redtail", "bandwidth 100mbit packets 0") as w:
         for delay, qlen in ((5_000_000, 1), (2_000_000, 1)):
@@ -387,20 +339,6 @@ def test_maximum_delay_survives_a_reset_that_drops_the_timed_packet() -> None:
         w.dequeue(1)
         st = w.named()
         assert (st["delay"], st["delay_max"]) == (7e6, 7e6)
-
-
-def test_timed_packet_dropped_by_a_change_is_not_counted() -> None:
-    with World("redtail", "bandwidth 100mbit packets 0") as w:
-        w.enqueue(flow=1, proto="tcp", len=1000)
-        w.enqueue(flow=1, proto="tcp", len=1000)
-        w.change("limit 1500")
-        w.advance(5_000_000)
-        w.dequeue(1)
-        assert w.named()["delay_max"] == 0
-        w.enqueue(flow=1, proto="tcp", len=1000)
-        w.advance(2_000_000)
-        w.dequeue(1)
-        assert w.named()["delay_max"] == 2e6
 
 
 def test_single_packet_larger_than_the_buffer_stays() -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Properties that chokex and cbt share: values derived from the link, memory, GSO, delays.
+"""Properties of all FIFOs: values derived from the link, memory, GSO, delays, seeds.
 
-tc-chokex(8) and tc-cbt(8) promise that a full queue is always below 100 ms, that derived values
-follow the link's speed, and that only given options are dumped as given.
+Their man pages promise that a full queue is always below 100 ms, that derived values follow the
+link's speed, and that only given options are dumped as given.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ import pytest
 from tests.userspace import Refused, World
 
 KINDS = ("chokex", "cbt")
+ALL = ("2regionred", "ared", "blue", "cbt", "chokex", "fpq", "fred", "redtail")
+every_kind = pytest.mark.parametrize("kind", ALL)
 MEMORY = 32 << 20
+CN = 2  # NET_XMIT_CN
+GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 UNKNOWN = "bandwidth is taken to be 1Gbit"
 # A packet of 1000 bytes takes 1 ms.
 PACE = {
@@ -30,7 +34,7 @@ LOSING = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_warning_only_for_an_unknown_and_not_given_rate(kind: str) -> None:
     with World(kind) as w:
         assert UNKNOWN in w.message
@@ -66,6 +70,59 @@ def test_derived_values_follow_the_link_live(kind: str) -> None:
         assert w.named()["bandwidth"] == 125_000_000
 
 
+@pytest.mark.parametrize(
+    ("kind", "at_100"), [("2regionred", 833), ("ared", 666), ("blue", 666), ("fpq", 666)])
+def test_limit_follows_the_link_while_packets_wait(kind: str, at_100: int) -> None:
+    with World(kind, "seed 1", below="hfsc prio") as w:
+        assert "the device knows none" in w.message
+        w.do("l 100")
+        assert (w.named()["limit"], w.named()["bandwidth"]) == (at_100, 12_500_000)
+        for _ in range(100):
+            w.enqueue(flow=1, len=1514)
+        w.do("l 1")
+        assert (w.named()["limit"], w.stats().qlen) == (8, 8)
+        assert w.named()["drop_change"] == w.stats().drops == 92
+        w.do("l -1")
+        assert w.named()["bandwidth"] == 125_000
+        assert w.given() == {"seed": 1}
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+@every_kind
+def test_given_bandwidth_does_not_follow_the_link(kind: str) -> None:
+    with World(kind, "bandwidth 10mbit") as w:
+        assert w.message == ""
+        w.do("l 100")
+        assert w.named()["bandwidth"] == 1_250_000
+        w.change("bandwidth auto")
+        assert (w.named()["bandwidth"], w.message) == (12_500_000, "")
+        assert w.given() == {}
+
+
+@pytest.mark.parametrize(("kind", "options"), [
+    ("ared", "limit 60 min 5 max 40 weight 0.1"),
+    ("blue", "limit 8 threshold 4 increment 0.2 freeze_time 2ms"),
+    ("fpq", "limit 60 rtt 1ms weight 0.1 nowait bandwidth 8mbit"),
+    ("fred", "limit 60 min 20 max 50 minq 1 probability 0.5 weight 0.1"),
+])  # fmt: skip
+def test_drops_depend_only_on_the_seed(kind: str, options: str) -> None:
+    def sent(seed: int) -> list[tuple[int, int]]:
+        rng = random.Random(7)
+        with World(kind, f"{options} seed {seed}") as w:
+            out = []
+            for _ in range(900):
+                for _ in range(2):
+                    w.enqueue(flow=rng.randrange(4), len=1000)
+                w.advance(1_000_000)
+                out += w.dequeue(1)
+            assert w.named()["early_drop"] > 10
+            return out
+
+    assert sent(1) == sent(1)
+    assert sent(1) != sent(2)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_change_of_the_link_speed_does_not_restart_random_numbers(kind: str) -> None:
     wide = "limit 100 min 2 max 90 weight 1 probability 0.9 seed 7"
@@ -86,7 +143,7 @@ def test_change_of_the_link_speed_does_not_restart_random_numbers(kind: str) -> 
     assert verdicts(flaps=True) == verdicts(flaps=False)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_reset_discards_the_timed_packet(kind: str) -> None:
     """The next packet is timed from its own arrival."""
     with World(kind, "bandwidth 1gbit") as w:
@@ -176,23 +233,24 @@ def test_cbt_has_room_for_a_call_on_a_slow_link() -> None:
         assert lost < 0.05 * calls
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_memory_limit_bounds_the_memory_of_packets(kind: str) -> None:
-    wide = {"chokex": "limit 1000 min 900 max 999", "cbt": "limit 1000 min 900 max 999"}[kind]
-    with World(kind, f"{wide} memory_limit 10000b bandwidth 100gbit") as w:
+    wide = {"chokex": "limit 1000 min 900 max 999", "cbt": "limit 1000 min 900 max 999",
+            "redtail": "limit 1000000 packets 0"}.get(kind, "limit 1000")  # fmt: skip
+    with World(kind, f"{wide} memory_limit 9000b bandwidth 100gbit", below="drr") as w:
         for i in range(9):
             w.enqueue(len=100, truesize=3000, proto="tcp", flow=i)
         st = w.named()
         assert (st["memory_used"], st["drop_memory"], st["drop_limit"]) == (9000, 6, 0)
         assert w.stats().drops == 6
-        w.change("memory_limit 6000b")
+        w.change("memory_limit 6500b")
         assert w.named()["memory_used"] == 6000
         assert w.named()["drop_change"] == 1
         w.dequeue(9)
         assert w.named()["memory_used"] == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in ALL if kind != "blue"])
 def test_memory_limit_below_one_packet_warns(kind: str) -> None:
     warning = "memory_limit has no room for one full packet"
     with World(kind, "bandwidth 1gbit memory_limit 1000b") as w:
@@ -203,14 +261,44 @@ def test_memory_limit_below_one_packet_warns(kind: str) -> None:
         assert w.message.endswith(warning)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_a_gso_packet_is_cut_up_unless_asked_not_to(kind: str) -> None:
     for word, packets in (("split_gso", 10), ("nosplit_gso", 1)):
         with World(kind, f"bandwidth 1gbit {word}") as w:
             assert w.enqueue(len=40 + 10 * 1000, gso=1000, proto="tcp")
             assert w.stats().qlen == packets
-            assert w.named()["segments"] == 10
+            assert w.named().get("segments", 10) == 10
             assert len(w.dequeue(20)) == packets
+
+
+@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
+@pytest.mark.parametrize("kind", ["2regionred", "ared", "blue", "fpq", "fred"])
+def test_segments_of_a_gso_packet_are_dropped_one_by_one(kind: str, below: str) -> None:
+    options, cause = "limit 15", "drop_limit"
+    if kind == "fred":
+        options, cause = "limit 30 min 15 max 30", "maxq_drop"
+    with World(kind, options, below=below) as w:
+        w.enqueue(**GSO)
+        assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)
+        w.enqueue(**GSO)
+        assert w.verdict == CN, "segments are queued, so the sender must not repeat them all"
+        assert w.stats().qlen == 15
+        assert w.stats().drops == w.stats(level=1).drops == w.named()[cause] == 5
+        w.dequeue(100)
+        assert w.stats().qlen == 0
+
+
+@pytest.mark.parametrize("kind", ["2regionred", "ared", "blue", "fpq"])
+def test_nosplit_gso_counts_all_segments_of_a_whole_packet(kind: str) -> None:
+    with World(kind, "limit 5 nosplit_gso") as w:
+        assert w.enqueue(**GSO)  # larger than the limit, but the queue is empty
+        assert not w.enqueue(flow=1, len=100)
+        assert (w.stats().qlen, w.named()["drop_limit"]) == (1, 1)
+        assert w.named().get("segments", 10) == 10
+    with World(kind, "limit 15 nosplit_gso") as w:
+        assert w.enqueue(**GSO)
+        assert not w.enqueue(**GSO)  # 20 segments
+        assert w.enqueue(flow=1, len=100)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -239,7 +327,7 @@ def test_losses_in_the_midst_of_gso_packets_are_known_to_all_above(
         assert len(w.dequeue(1)) == 1, "stalled"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_delays_are_those_of_every_17th_packet(kind: str) -> None:
     """One packet is timed, then 16 arrivals pass; avg moves by an eighth."""
     with World(kind, "bandwidth 1gbit") as w:
@@ -255,7 +343,7 @@ def test_delays_are_those_of_every_17th_packet(kind: str) -> None:
             assert w.named()["delay_avg"] == pytest.approx(average, abs=2)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_when_a_timed_packet_is_lost_the_next_is_timed(kind: str) -> None:
     with World(kind, "bandwidth 1gbit") as w:
         w.enqueue(len=1000, proto="tcp")
@@ -268,7 +356,7 @@ def test_when_a_timed_packet_is_lost_the_next_is_timed(kind: str) -> None:
         assert w.named()["delay"] == w.named()["delay_max"] == 5_000_000
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_only_what_was_given_is_dumped(kind: str) -> None:
     with World(kind) as w:
         assert w.given() == {}
