@@ -12,7 +12,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Formatter
@@ -29,10 +29,9 @@ from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.report.comparison import WORSE, Candidate, candidates
 from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
-from aqmlab.run import trace
 from aqmlab.run.network import queue_commands
 
-from . import demo, sweep
+from . import demo, sweep, workload_sets
 from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields
 
 BETTER, ALIKE = "better", "not distinguishable"
@@ -202,17 +201,19 @@ def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
                         "nothing was run" + (f"; {said.reason}" if said.reason else ""))
 
 
-def traced(workload: Workload, name: str) -> Workload:
-    """Return a workload whose bottleneck follows a trace, if one is given."""
-    if not name:
-        return workload
-    found = trace.read(name)
-    return replace(workload, settings={**workload.settings, "trace": found.path},
-                   rate=max(1, round(found.mean_bps(0, found.seconds) / 1e6)))
+def wanted_workloads(args: Any) -> dict[str, Workload]:
+    """Return the workloads by name. Raises UserError."""
+    known = workload_sets.load(args.workloads) if args.workloads else WORKLOADS
+    for name in args.workload:
+        if name not in known:
+            raise unknown("workload", name, known)
+    return {name: workload_sets.with_trace(one, args.trace) if args.trace else one
+            for name, one in known.items() if name in (args.workload or known)}
 
 
-def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[str]]:
-    """Return all runs, the names of the disciplines that are compared, and the workloads.
+def wanted_runs(args: Any, workloads: Mapping[str, Workload]) -> tuple[
+        dict[str, sweep.Job], list[str]]:
+    """Return all runs, and the names of the disciplines that are compared.
 
     Raises UserError.
     """
@@ -230,11 +231,6 @@ def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[str]]:
         known_kind("--against", line.split()[0], ())
         if word := next((w for w in placeholders(line) if w not in {*fields(1), "rate"}), None):
             raise unknown("placeholder in --against", word, {*fields(1), "rate"})
-    for workload in args.workload:
-        if workload not in WORKLOADS:
-            raise unknown("workload", workload, WORKLOADS)
-    workloads = {name: traced(one, args.trace) for name, one in WORKLOADS.items()
-                 if name in (args.workload or WORKLOADS)}
     lines = variants(args.mine, args.set, args.name or f"{kind} (yours)")
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
     jobs: dict[str, sweep.Job] = {}
@@ -244,7 +240,7 @@ def wanted_runs(args: Any) -> tuple[dict[str, sweep.Job], list[str], list[str]]:
         seeds = range(1, args.seeds + 1)
         jobs |= demo.jobs_of(key, workload, mine, seeds, words)
         jobs |= demo.jobs_of(key, workload, others_in(workload, against), seeds)
-    return jobs, [*lines], [*workloads]
+    return jobs, [*lines]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -264,6 +260,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(%(default)s)")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
                         help=f"only this one of {', '.join(WORKLOADS)}; may be given again")
+    parser.add_argument("--workloads", default="", metavar="SET",
+                        help="take another set of workloads: rfc7928, or a TOML file like it")
     parser.add_argument("--trace", default="", metavar="FILE",
                         help="let the bottleneck's rate and delay follow a trace")
     args = parser.parse_args(argv)
@@ -271,13 +269,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.seeds < 2:
             raise UserError(f"--seeds: {args.seeds} given, an interval needs 2 or more")
-        jobs, mine, workloads = wanted_runs(args)
+        workloads = wanted_workloads(args)
+        jobs, mine = wanted_runs(args, workloads)
         check_options([job.words[2] for job in jobs.values()], args.module)
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
     sections = demo.made(args, "compare", jobs, {
-        name: {**WORKLOADS[name].about(), "advice": ""} for name in workloads})
+        name: {**one.about(), "advice": ""} for name, one in workloads.items()})
     found = [*verdicts(sections, mine)]
     write_csv(args.out / "verdicts.csv", found)
     print()

@@ -152,7 +152,7 @@ class Workload:
         return {"title": self.title or self.scenario, "advice": self.advice, "note": self.note}
 
 
-def _workload(scenario: str, settings: Mapping[str, float | str], buffer: int, rate: int,
+def workload(scenario: str, settings: Mapping[str, float | str], buffer: int, rate: int,
               rivals: Sequence[str], *, frame: int = FRAME, probe_gap: int | None = None,
               options: Mapping[str, str] = MappingProxyType(TODAY), **texts: Any) -> Workload:
     """Return a workload with a probe. `red` is Adaptive RED, `lqd` is qsdrr without hysteresis."""
@@ -165,12 +165,14 @@ def _workload(scenario: str, settings: Mapping[str, float | str], buffer: int, r
                           lambda n: f"qsdrr limit {n} flows 65536 nohysteresis"),
     }
     return replace(bare, rivals=tuple(
-        special[kind] if kind in special else bare.line(kind, options[kind]) for kind in rivals))
+        special[kind] if kind in special else
+        bare.line(*kind.split(" ", 1)) if " " in kind else bare.line(kind, options[kind])
+        for kind in rivals))
 
 
 WORKLOADS = {
     # Half of docs/results/buffers.md: 256 flows, 500 Mb/s and 64 packets.
-    "small-buffer": _workload(
+    "small-buffer": workload(
         "dumbbell",
         {"flows": 128, "rate": 250, "access": 100, "era": "today", "warmup": 5, "duration": 8},
         32, 250, ("pfifo", "red", "sfq", "fq_codel", "fq_pie", "cake", "dualpi2", "lqd"),
@@ -180,7 +182,7 @@ WORKLOADS = {
         advice="Use tdrr where the buffer holds fewer packets than there are flows. A queue of one "
         "packet says nothing about its flow, and tdrr remembers what each flow has sent.",
     ),
-    "dumbbell": _workload(
+    "dumbbell": workload(
         "dumbbell", {"flows": 50, "rate": 250, "warmup": 8, "duration": 10}, 500, 250,
         ("pfifo", "red 2001", "sfq", "fq_codel", "cake", "dualpi2", "lqd"), options=MANY_QUEUES,
         title="Ten packets of buffer per flow",
@@ -194,7 +196,7 @@ WORKLOADS = {
         "Mainline's red drops every arrival while the average is above max.",
     ),
     # A datagram every 100 ms: with the default of 20 ms the probe would take 1 % of the link.
-    "udp-blast": _workload(
+    "udp-blast": workload(
         "udp-blast", {"warmup": 5, "duration": 20, "tagged_flows": 6}, 100, 10,
         ("pfifo", "red", "choke", "codel", "pie", "dualpi2", "sfq", "fq_codel", "cake"),
         probe_gap=100, title="One sender that ignores losses",
@@ -202,14 +204,14 @@ WORKLOADS = {
         advice="Use cake: each flow gets its share, whatever one sender does, and a sparse flow "
         "hardly waits. If it must be a FIFO, fred protects TCP best.",
         note="In udp-blast, choke has min 20 % and max 90 % of the buffer."),
-    "step-load": _workload(
+    "step-load": workload(
         "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, 200, 50,
         ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake"),
         title="Flows that come and go",
         use=("cake",),
         advice="Use cake: a sparse flow does not notice how many others there are."),
     # The queue is read every 30 ms, which no sender's interval divides.
-    "web-mix": _workload(
+    "web-mix": workload(
         "web-mix", {"duration": 80, "sample": 30}, 160, 3,
         ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake"), frame=1014,
         probe_gap=100, title="Web pages beside downloads",

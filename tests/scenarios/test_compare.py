@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import csv
+import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aqmlab.exceptions import UserError
-from aqmlab.replay import compare, demo_workloads
+from aqmlab.replay import compare, demo_workloads, workload_sets
 from aqmlab.report.load_runs import Run, Section
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import compose, find
+from aqmlab.run.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = demo_workloads.Workload(
@@ -104,10 +109,41 @@ def test_a_setting_makes_a_variant_of_each_value() -> None:
         compare.variants("red min {low}", [], "r")
 
 
+def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
+    """Names begin with a section of the RFC. Section 8.2.1 gives the numbers of flows."""
+    found = workload_sets.load("rfc7928")
+    for name, one in found.items():
+        assert re.fullmatch(r"(4\.5|5\.[1-4]|6|7\.2|8\.2|9\.[12]|10)([.-].*)?", name)
+        scenario = find(one.scenario)
+        settings = resolve(scenario.params, [f"{key}={value}"
+                                             for key, value in one.settings.items()])
+        recipe, facts = compose(scenario, Settings(settings, one.rivals[0].qdisc(one.buffers[0]),
+                                                   1, "virtual"))
+        assert recipe.flows
+        assert facts.rate_bps == pytest.approx(1e6 * one.rate)
+    bdp = round(10e6 * 0.1 / 8 / 1514)
+    assert {found[name].buffers[0] for name in ("8.2.2", "8.2.3", "8.2.4")} == {bdp}
+    for name, loss in (("8.2.2", 0.001), ("8.2.3", 0.005), ("8.2.4", 0.01)):
+        assert found[name].settings["flows"] == round(2 * bdp * math.sqrt(loss / 0.76))
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ('[a]\nscenario = "dumbbell"\nsettings = {}\n', "a: needs buffer, rate, rivals"),
+    ('[a]\nscenari = "dumbbell"\nsettings = {}\n', 'no key in .* "scenari"'),
+    ("[a", "Expected"), (None, "No such file")])
+def test_a_wrong_file_of_workloads_is_refused(
+        text: str | None, said: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "set.toml").write_text(text)
+    with pytest.raises(UserError, match=said):
+        workload_sets.load(str(tmp_path / "set.toml"))
+    with pytest.raises(UserError, match='no set of workloads "rfc7982"'):
+        workload_sets.load("rfc7982")
+
+
 def test_trace_replaces_the_rate_of_a_workload(tmp_path: Path) -> None:
-    assert compare.traced(SMALL, "") == SMALL
     (tmp_path / "link").write_text("time_s,rate_mbps\n0,10\n1,30\n2,0\n")
-    made = compare.traced(SMALL, str(tmp_path / "link"))
+    made = workload_sets.with_trace(SMALL, str(tmp_path / "link"))
     assert made.settings == {**SMALL.settings, "trace": str(tmp_path / "link")}
     assert made.rate == 20
 
