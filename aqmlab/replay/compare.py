@@ -26,7 +26,7 @@ from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.qdiscs import names
 from aqmlab.qdiscs.metadata import all_metadata
-from aqmlab.report.comparison import WORSE, Candidate, candidates
+from aqmlab.report.comparison import BETTER, INDISTINCT, WORSE, candidates
 from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
 from aqmlab.run.network import queue_commands
@@ -34,8 +34,7 @@ from aqmlab.run.network import queue_commands
 from . import demo, sweep, workload_sets
 from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields
 
-BETTER, ALIKE = "better", "not distinguishable"
-MARKS = {BETTER: "+", WORSE: "-", ALIKE: " "}
+MARKS = {BETTER: "+", WORSE: "-", INDISTINCT: " "}
 
 
 #: A workload without one of the groups has no such metric. The probe is a sparse flow of UDP.
@@ -50,7 +49,7 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a metric says of `mine` beside `other`: BETTER, WORSE or ALIKE."""
+    """What a metric says of `mine` beside `other`: BETTER, WORSE or INDISTINCT."""
 
     section: Section
     column: Column
@@ -59,18 +58,12 @@ class Verdict:
     word: str
 
 
-def _compared(one: Candidate, other: Candidate) -> str:
-    if one.beside(other) == WORSE:
-        return WORSE
-    return BETTER if other.beside(one) == WORSE else ALIKE
-
-
 def verdicts(sections: Sequence[Section], mine: Sequence[str]) -> Iterator[Verdict]:
     """Compare each discipline of `mine` with each other one, by all metrics that both have."""
     for section in sections:
         for column in METRICS:
             found = {one.name: one for one in candidates(section.rows, column)}
-            yield from (Verdict(section, column, one, other, _compared(found[one], found[other]))
+            yield from (Verdict(section, column, one, other, found[one].against(found[other]))
                         for one in mine if one in found
                         for other in found if other not in mine)
 
@@ -98,7 +91,7 @@ def counts(found: Sequence[Verdict]) -> str:
     by_pair: dict[tuple[str, str], Counter[str]] = {}
     for one in found:
         by_pair.setdefault((one.mine, one.other), Counter())[one.word] += 1
-    words = (BETTER, WORSE, ALIKE)
+    words = (BETTER, WORSE, INDISTINCT)
     return "\n".join(align([
         [f"{found[0].mine} is" if not many else "", *words],
         *([f"than {other}" if not many else f"{mine} than {other}",

@@ -249,7 +249,7 @@ def _environment(directory: Path) -> jinja2.Environment:
     environment.filters |= {"cell": cell, "percent": lambda part, whole: (
         f"{100 * part / whole:.0f} %" if whole else "")}
     environment.globals |= {"VERDICTS": VERDICTS, "cell_of": ranking.cell_of,
-                            "one_for_all": ranking.one_for_all, "sum": sum}
+                            "one_for_all": ranking.one_for_all, "pairs": ranking.pairs, "sum": sum}
     return environment
 
 

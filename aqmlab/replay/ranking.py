@@ -31,7 +31,7 @@ from .paper import Paper, load
 
 Row = Mapping[str, Any]
 
-#: A discipline of ours by another name.
+#: A discipline of ours by another name. The others' names begin with their kinds.
 LQD = "lqd"
 
 
@@ -41,7 +41,7 @@ class Measured(Candidate):
     @property
     def ours(self) -> bool:
         """Return whether this project provides it."""
-        return self.name == LQD or self.name in all_metadata()
+        return self.name == LQD or self.name.partition("-")[0] in all_metadata()
 
 
 Every = Sequence[Sequence[Measured]]
@@ -87,6 +87,44 @@ def rank(comparison: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> li
     found = [Measured(short, [by_seed[seed] for seed in seeds], sign, floor, short in out)
              for name, by_seed in values.items() for short in [name.removesuffix(suffix)]]
     return sorted(found, key=lambda s: (s.out, sign * s.mean.value))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two disciplines in one comparison."""
+
+    comparison: Mapping[str, Any]
+    mine: Measured
+    other: Measured
+
+    @property
+    def word(self) -> str:
+        """Return BETTER, WORSE or INDISTINCT."""
+        return self.mine.against(self.other)
+
+    def text(self, one: Measured) -> str:
+        """Return a discipline's value with its interval."""
+        return one.mean.text(self.comparison.get("scale", 1.0), self.comparison.get("digits", 1))
+
+
+def pairs(paper: Paper, made: Sequence[Row], mine: str, other: str, prefix: str,
+          metrics: Sequence[Mapping[str, Any]] = ()) -> list[Pair]:
+    """Compare two disciplines in experiments whose names begin with `prefix`, if both have run.
+
+    metrics: keys of comparisons, to make at each point; default: the comparisons of the paper's
+        questions, each in the experiment that has its name behind the prefix
+    """
+    asked = [{"experiment": each.name, "at": point, **metric}
+             for each in paper.experiments if each.name.startswith(prefix)
+             for metric in metrics for point in each.points] if metrics else [
+        {**comparison, "experiment": prefix + comparison["experiment"]}
+        for question in paper.text["question"] for comparison in question["comparison"]]
+    listed = []
+    for comparison in asked:
+        found = {one.name: one for one in rank(comparison, paper, made)}
+        if found.keys() >= {mine, other}:
+            listed.append(Pair(comparison, found[mine], found[other]))
+    return listed
 
 
 def better(found: Sequence[Measured]) -> str:

@@ -17,6 +17,7 @@ from . import intervals
 MARGIN = 0.05
 ETHERNET_HEADER = 14  # bytes
 BEST, GOOD, UNTOLD, WORSE, AVOID = "best", "tie", "inconclusive", "worse", "avoid"
+BETTER, INDISTINCT = "better", "not distinguishable"
 #: Verdicts on disciplines that cannot be distinguished from the best.
 ALIKE = frozenset({GOOD, UNTOLD})
 
@@ -56,6 +57,12 @@ class Candidate:
         if self is best or beyond.value + beyond.half <= 0:
             return GOOD
         return WORSE if beyond.value - beyond.half > 0 else UNTOLD
+
+    def against(self, other: Candidate) -> str:
+        """Return BETTER, WORSE or INDISTINCT."""
+        if self.beside(other) == WORSE:
+            return WORSE
+        return BETTER if other.beside(self) == WORSE else INDISTINCT
 
     def half_as_good(self, best: Candidate) -> bool:
         """Return whether it has half of the best at most, or twice as much if less is better."""

@@ -105,6 +105,28 @@ def test_a_comparison_without_all_runs_is_not_ranked(made_up: Paper) -> None:
     assert ranked(made_up, {"cake": (1, 2), "pfifo": (1, 2, 3)}).every == []
 
 
+@pytest.mark.parametrize(("mine", "other", "most", "word"), [
+    ("good", "bad", True, "better"), ("bad", "good", True, "worse"),
+    ("bad", "good", False, "better"), ("good", "good", True, "not distinguishable")])
+def test_two_disciplines_are_compared_at_each_point(made_up: Paper, mine: str, other: str,
+                                                    most: bool, word: str) -> None:
+    metric = {"what": "use", "metric": "summary.utilization", "most": most}
+    found = ranking.pairs(made_up, made_up.made(), mine, other, "one", [metric])
+    assert [(pair.comparison["at"], pair.word) for pair in found] == [
+        ({"buffer": 100}, word), ({"buffer": 200}, word)]
+
+
+def test_the_comparisons_of_questions_are_made_in_experiments_with_a_prefix(
+        made_up: Paper) -> None:
+    again = replace(made_up.experiments[0], name="again-one")
+    repeated = replace(made_up, experiments=[*made_up.experiments, again], text={
+        "question": [{"comparison": [COMPARISON | {"most": True}]}]})
+    rows = [row | {"experiment": "again-one"} for row in made_up.made()]
+    (found,) = ranking.pairs(repeated, rows, "good", "bad", "again-")
+    assert (found.word, found.text(found.mine)) == ("better", "90.0 ±2.5")
+    assert ranking.pairs(repeated, made_up.made(), "good", "bad", "again-") == []
+
+
 def test_one_for_all_took_part_everywhere_and_is_avoided_nowhere(made_up: Paper) -> None:
     first = ranked(made_up, {"cake": (1, 1, 1), "sfq": (1.2,) * 3, "tdrr": (9, 9, 9)})
     second = ranked(made_up, {"sfq": (2, 2, 2), "cake": (2, 2, 2), "lqd": (1.8,) * 3})
