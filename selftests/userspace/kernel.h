@@ -51,17 +51,9 @@ void userspace_violation(const char *fmt, ...)
 #define __user
 #define __read_mostly
 #define __maybe_unused		__attribute__((__unused__))
-#define __must_check		__attribute__((__warn_unused_result__))
 #define ____cacheline_aligned	__attribute__((__aligned__(64)))
-#define ____cacheline_aligned_in_smp ____cacheline_aligned
 #define __aligned(n)		__attribute__((__aligned__(n)))
-#define __packed		__attribute__((__packed__))
 #define barrier()		__asm__ __volatile__("" ::: "memory")
-#define smp_store_release(p, v)	WRITE_ONCE(*(p), v)
-#define smp_load_acquire(p)	READ_ONCE(*(p))
-#define data_race(x)		(x)
-#define prefetch(p)		__builtin_prefetch(p)
-#define prefetchw(p)		__builtin_prefetch(p, 1)
 
 #ifndef swap
 #define swap(a, b) do { __typeof__(a) _t = (a); (a) = (b); (b) = _t; } while (0)
@@ -75,14 +67,9 @@ void userspace_violation(const char *fmt, ...)
 #define NSEC_PER_SEC		1000000000L
 #define NSEC_PER_MSEC		1000000L
 #define NSEC_PER_USEC		1000L
-#define MSEC_PER_SEC		1000L
-#define USEC_PER_MSEC		1000L
 #endif
-#define SZ_1K			0x400
-#define SZ_4K			0x1000
 #define SZ_64K			0x10000
 #define SZ_1M			0x100000
-#define SZ_16M			0x1000000
 #define SZ_32M			0x2000000
 
 #ifndef __same_type
@@ -95,14 +82,7 @@ void userspace_violation(const char *fmt, ...)
 #define __stringify(x...)	__stringify_1(x)
 
 #define BUILD_BUG_ON(x)		_Static_assert(!(x), #x)
-#define BUG_ON(x)		do { if (x) SHIM_TRAP("BUG: " #x); } while (0)
-#define WARN_ON_ONCE(x)		({ if (x) SHIM_TRAP("WARN: " #x); 0; })
-#define WARN_ON(x)		WARN_ON_ONCE(x)
-#define DEBUG_NET_WARN_ON_ONCE(x) WARN_ON_ONCE(x)
-#define pr_warn(...)		do { } while (0)
-#define pr_warn_once(...)	do { } while (0)
 #define pr_info(...)		do { } while (0)
-#define pr_debug(...)		do { } while (0)
 
 #define MAX_ERRNO		4095
 static inline bool IS_ERR(const void *p)
@@ -114,12 +94,8 @@ static inline long PTR_ERR(const void *p) { return (long)p; }
 static inline void *ERR_PTR(long e) { return (void *)e; }
 
 #define htons(x)		__cpu_to_be16(x)
-#define ntohs(x)		__be16_to_cpu(x)
 #define htonl(x)		__cpu_to_be32(x)
 #define ntohl(x)		__be32_to_cpu(x)
-#define cpu_to_be16(x)		__cpu_to_be16(x)
-#define be16_to_cpu(x)		__be16_to_cpu(x)
-#define be32_to_cpu(x)		__be32_to_cpu(x)
 
 #include <linux/gen_stats.h>
 #include <linux/if_ether.h>
@@ -135,13 +111,11 @@ static inline void *ERR_PTR(long e) { return (void *)e; }
 /* Kernel only: a filter sent the packet on; it is not to be freed. */
 #define TC_ACT_CONSUMED		(TC_ACT_VALUE_MAX + 1)
 
-#define ENOTSUPP		524
 
 /* ---- modules ---- */
 
 struct module;
 #define THIS_MODULE		NULL
-#define KBUILD_MODNAME		"userspace"
 #ifdef USERSPACE_INNER	/* for its types alone */
 #define module_init(fn)		struct userspace_no_init
 #define module_exit(fn)		struct userspace_no_exit
@@ -149,9 +123,6 @@ struct module;
 #define module_init(fn)		int userspace_module_init(void) { return fn(); }
 #define module_exit(fn)		void userspace_module_exit(void) { fn(); }
 #endif
-#define module_driver(ops, register, unregister, ...)			\
-	int userspace_module_init(void) { return register(&(ops)); }	\
-	void userspace_module_exit(void) { unregister(&(ops)); }
 #define MODULE_AUTHOR(x)
 #define MODULE_DESCRIPTION(x)
 #define MODULE_LICENSE(x)
@@ -159,8 +130,6 @@ struct module;
 #define MODULE_ALIAS(x)
 #define MODULE_PARM_DESC(a, b)
 #define MODULE_ALIAS_NET_SCH(x)	struct userspace_no_alias
-#define EXPORT_SYMBOL_GPL(x)
-#define subsys_initcall(fn)	module_init(fn)
 
 int userspace_module_init(void);
 void userspace_module_exit(void);
@@ -170,25 +139,18 @@ void userspace_module_exit(void);
 typedef unsigned int gfp_t;
 #define GFP_KERNEL		1u
 #define GFP_KERNEL_ACCOUNT	3u
-#define GFP_ATOMIC		4u
-#define __GFP_ACCOUNT		2u
-#define __GFP_NOWARN		8u
 #define __GFP_ZERO		16u
 
 void *userspace_alloc(size_t n, size_t size, gfp_t gfp);
 void kvfree(const void *p);
 #define kfree(p)		kvfree(p)
-#define vfree(p)		kvfree(p)
 #define kmalloc(n, gfp)			userspace_alloc(1, n, gfp)
-#define kzalloc(n, gfp)			userspace_alloc(1, n, (gfp) | __GFP_ZERO)
 #define kcalloc(n, s, gfp)		userspace_alloc(n, s, (gfp) | __GFP_ZERO)
 #define kmalloc_array(n, s, gfp)	userspace_alloc(n, s, gfp)
 #define kvmalloc(n, gfp)		kmalloc(n, gfp)
-#define kvzalloc(n, gfp)		kzalloc(n, gfp)
 #define kvcalloc(n, s, gfp)		kcalloc(n, s, gfp)
 #define kvmalloc_array(n, s, gfp)	kmalloc_array(n, s, gfp)
 #define vmalloc(n)			kmalloc(n, GFP_KERNEL)
-#define vzalloc(n)			kzalloc(n, GFP_KERNEL)
 
 /* ---- time and chance, both the test's ---- */
 
@@ -199,14 +161,8 @@ static inline s64 ktime_to_ns(ktime_t t) { return t; }
 
 u64 get_random_u64(void);
 static inline u32 get_random_u32(void) { return get_random_u64() >> 32; }
-static inline u32 get_random_u32_below(u32 n)
-{
-	return reciprocal_scale(get_random_u32(), n);
-}
 void get_random_bytes(void *to, size_t n);
 
-#define offsetofend(type, member) \
-	(offsetof(type, member) + sizeof(((type *)NULL)->member))
 
 /* ---- hashes ---- */
 
@@ -254,23 +210,18 @@ void userspace_lock(void);
 void userspace_assert_locked(void);
 void userspace_unlock(void);
 #define ASSERT_RTNL()		do { } while (0)
-#define rcu_read_lock()		do { } while (0)
-#define rcu_read_unlock()	do { } while (0)
 #define rcu_dereference_bh(p)	(p)
-#define rcu_dereference(p)	(p)
 #define rtnl_dereference(p)	(p)
 #define hash_for_each(table, i, obj, member) \
 	for ((i) = 0; (i) < (int)ARRAY_SIZE(table); (i)++) \
 		if (((obj) = (table)[i]))
 #define netdev_warn(dev, ...)	userspace_warn(__VA_ARGS__)
-#define rcu_assign_pointer(p, v) ((p) = (v))
 #define lockdep_assert_held(x)	userspace_assert_locked()
 
 /* ---- devices ---- */
 
 typedef u64 netdev_features_t;
 #define NETIF_F_SG		1ULL
-#define NETIF_F_TSO		2ULL
 #define NETIF_F_GSO_MASK	0xff00ULL
 
 struct net_device {
@@ -306,9 +257,7 @@ int __ethtool_get_link_ksettings(struct net_device *dev,
 #endif
 
 #define NOTIFY_DONE		0
-#define NOTIFY_OK		1
 #define NETDEV_UP		1
-#define NETDEV_DOWN		2
 #define NETDEV_CHANGE		4
 #define NETDEV_CHANGEMTU	7
 
@@ -337,7 +286,6 @@ struct skb_shared_info {
 };
 
 #define SKB_GSO_TCPV4		1
-#define SKB_GSO_DODGY		2
 #define SKB_GSO_TCPV6		16
 
 #define USERSPACE_HEAD		96	/* bytes of a packet that exist */
@@ -494,14 +442,6 @@ static inline void *skb_header_pointer(const struct sk_buff *skb, int offset,
 	memset(buf, 0, len);
 	return buf;
 }
-static inline bool pskb_may_pull(struct sk_buff *skb, unsigned int len)
-{
-	return len <= skb->len && skb->data + len <= skb->tail;
-}
-static inline bool pskb_network_may_pull(struct sk_buff *skb, unsigned int len)
-{
-	return pskb_may_pull(skb, skb->network_offset + len);
-}
 static inline bool skb_vlan_tag_present(const struct sk_buff *skb)
 {
 	return skb->vlan_present;
@@ -532,7 +472,6 @@ static inline netdev_features_t netif_skb_features(struct sk_buff *skb)
 /* ---- the flow dissector ---- */
 
 #define FLOW_DISSECTOR_F_STOP_AT_ENCAP		8u
-#define FLOW_DISSECTOR_F_PARSE_1ST_FRAG		1u
 #define FLOW_DISSECTOR_KEY_IPV4_ADDRS		2
 #define FLOW_DISSECTOR_KEY_IPV6_ADDRS		3
 #define FLOW_DISSECTOR_KEY_TIPC			12
@@ -609,7 +548,6 @@ struct netlink_ext_ack {
 	char buf[256];
 	const struct nlattr *bad_attr;
 };
-#define NETLINK_MAX_FMTMSG_LEN	80
 #define NL_SET_ERR_MSG(extack, msg) \
 	do { if (extack) (extack)->_msg = (msg); } while (0)
 #define NL_SET_ERR_MSG_MOD(extack, msg) NL_SET_ERR_MSG(extack, msg)
@@ -617,14 +555,9 @@ struct netlink_ext_ack {
 	do { if (extack) (extack)->bad_attr = (attr); } while (0)
 #define NL_SET_ERR_MSG_ATTR(extack, attr, msg) \
 	do { NL_SET_ERR_MSG(extack, msg); NL_SET_BAD_ATTR(extack, attr); } while (0)
-#define NL_SET_ERR_MSG_ATTR_MOD(extack, attr, msg) \
-	NL_SET_ERR_MSG_ATTR(extack, attr, msg)
 void userspace_extack(struct netlink_ext_ack *extack, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 #define NL_SET_ERR_MSG_FMT(extack, ...)	userspace_extack(extack, __VA_ARGS__)
-#define NL_SET_ERR_MSG_FMT_MOD(extack, ...) userspace_extack(extack, __VA_ARGS__)
-#define NL_SET_ERR_MSG_ATTR_FMT(extack, attr, ...) \
-	do { userspace_extack(extack, __VA_ARGS__); NL_SET_BAD_ATTR(extack, attr); } while (0)
 
 enum {
 	NLA_UNSPEC, NLA_U8, NLA_U16, NLA_U32, NLA_U64, NLA_STRING, NLA_FLAG,
@@ -655,20 +588,10 @@ struct nla_policy {
 				    struct netlink_ext_ack *extack);
 	};
 };
-#define NLA_POLICY_FULL_RANGE(tp, r) \
-	{ .type = (tp), .validation_type = NLA_VALIDATE_RANGE_PTR, .range = (r) }
-#define NLA_POLICY_RANGE(tp, lo, hi) \
-	{ .type = (tp), .validation_type = NLA_VALIDATE_RANGE, .min = (lo), .max = (hi) }
 #define NLA_POLICY_MIN(tp, lo) \
 	{ .type = (tp), .validation_type = NLA_VALIDATE_MIN, .min = (lo) }
-#define NLA_POLICY_MAX(tp, hi) \
-	{ .type = (tp), .validation_type = NLA_VALIDATE_MAX, .max = (hi) }
 #define NLA_POLICY_BITFIELD32(valid) \
 	{ .type = NLA_BITFIELD32, .bitfield32_valid = (valid) }
-#define NLA_POLICY_MASK(tp, m) \
-	{ .type = (tp), .validation_type = NLA_VALIDATE_MASK, .mask = (m) }
-#define NLA_POLICY_VALIDATE_FN(tp, fn) \
-	{ .type = (tp), .validation_type = NLA_VALIDATE_FUNCTION, .validate = (fn) }
 
 static inline int nla_type(const struct nlattr *nla)
 {
@@ -705,20 +628,10 @@ USERSPACE_NLA_GET(s32, s32)
 USERSPACE_NLA_GET(s64, s64)
 USERSPACE_NLA_GET(bitfield, struct nla_bitfield32)
 #define nla_get_bitfield32(nla)	nla_get_bitfield(nla)
-static inline int nla_put_bitfield32(struct sk_buff *skb, int attr, u32 value,
-				     u32 selector)
-{
-	return nla_put_bitfield(skb, attr, (struct nla_bitfield32) {
-		value, selector });
-}
 static inline int nla_put_u64_64bit(struct sk_buff *skb, int attr, u64 value,
 				    int padattr)
 {
 	return nla_put_u64(skb, attr, value);
-}
-static inline int nla_put_flag(struct sk_buff *skb, int attr)
-{
-	return nla_put(skb, attr, 0, NULL);
 }
 struct nlattr *nla_nest_start_noflag(struct sk_buff *skb, int attr);
 #define nla_nest_start(skb, attr) \
@@ -779,9 +692,7 @@ int gnet_stats_copy_basic(struct gnet_dump *d, void *percpu,
 #define __NET_XMIT_BYPASS	0x00020000
 #define net_xmit_drop_count(e)	((e) & __NET_XMIT_STOLEN ? 0 : 1)
 
-#define TCQ_F_BUILTIN		1
 #define TCQ_F_CAN_BYPASS	4
-#define TCQ_F_NOPARENT		0x40
 #define TCQ_F_DEQUEUE_DROPS	0x400
 
 struct qdisc_skb_head {
@@ -896,10 +807,6 @@ static inline unsigned int qdisc_pkt_len(const struct sk_buff *skb)
 	return qdisc_skb_cb(skb)->pkt_len;
 }
 #ifndef USERSPACE_OLD
-static inline unsigned int qdisc_pkt_segs(const struct sk_buff *skb)
-{
-	return qdisc_skb_cb(skb)->pkt_segs;
-}
 #endif
 static inline void *qdisc_priv(const struct Qdisc *sch)
 {
@@ -916,10 +823,6 @@ static inline struct net_device *qdisc_dev(const struct Qdisc *sch)
 static inline unsigned int psched_mtu(const struct net_device *dev)
 {
 	return READ_ONCE(dev->mtu) + dev->hard_header_len;
-}
-static inline int qdisc_qlen(const struct Qdisc *sch)
-{
-	return sch->q.qlen;
 }
 static inline void sch_tree_lock(struct Qdisc *sch) { userspace_lock(); }
 static inline void sch_tree_unlock(struct Qdisc *sch) { userspace_unlock(); }
@@ -973,10 +876,6 @@ static inline void qdisc_qstats_backlog_dec(struct Qdisc *sch,
 {
 	sch->qstats.backlog -= qdisc_pkt_len(skb);
 }
-static inline void __qdisc_qstats_drop(struct Qdisc *sch, int n)
-{
-	sch->qstats.drops += n;
-}
 static inline void qdisc_qstats_drop(struct Qdisc *sch) { sch->qstats.drops++; }
 static inline void qdisc_qstats_overlimit(struct Qdisc *sch)
 {
@@ -1015,7 +914,6 @@ void kfree_skb(struct sk_buff *skb);
 void consume_skb(struct sk_buff *skb);
 void rtnl_kfree_skbs(struct sk_buff *head, struct sk_buff *tail);
 void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free);
-#define kfree_skb_reason(skb, reason) kfree_skb(skb)
 static inline int qdisc_drop(struct sk_buff *skb, struct Qdisc *sch,
 			     struct sk_buff **to_free)
 {

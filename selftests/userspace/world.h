@@ -172,7 +172,6 @@ void userspace_inner(struct Qdisc *sch, bool deep) __attribute__((weak));
 
 struct sk_buff *world_skb(u32 len, u32 truesize);
 __be16 behind_tags(const struct sk_buff *skb, int *at);
-void world_lose(struct sk_buff *skb);
 void world_gone(struct sk_buff *skb, struct world_account *account);
 void world_check(void);
 void world_notify(struct net_device *dev, unsigned long event);

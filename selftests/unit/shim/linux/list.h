@@ -12,8 +12,6 @@ struct list_head {
 	struct list_head *next, *prev;
 };
 
-#define LIST_HEAD_INIT(name)	{ &(name), &(name) }
-#define LIST_HEAD(name)		struct list_head name = LIST_HEAD_INIT(name)
 
 #define LIST_POISON1		((void *)0x100)
 #define LIST_POISON2		((void *)0x122)
@@ -21,23 +19,14 @@ struct list_head {
 #define list_entry(ptr, type, member)	container_of(ptr, type, member)
 #define list_first_entry(head, type, member) \
 	list_entry((head)->next, type, member)
-#define list_last_entry(head, type, member) \
-	list_entry((head)->prev, type, member)
 #define list_next_entry(pos, member) \
 	list_entry((pos)->member.next, __typeof__(*(pos)), member)
-#define list_first_entry_or_null(head, type, member) \
-	(list_empty(head) ? NULL : list_entry((head)->next, type, member))
 
 #define list_for_each_entry(pos, head, member)				\
 	for (pos = list_first_entry(head, __typeof__(*pos), member);	\
 	     &pos->member != (head);					\
 	     pos = list_next_entry(pos, member))
 
-#define list_for_each_entry_safe(pos, n, head, member)			\
-	for (pos = list_first_entry(head, __typeof__(*pos), member),	\
-	     n = list_next_entry(pos, member);				\
-	     &pos->member != (head);					\
-	     pos = n, n = list_next_entry(n, member))
 
 static inline void INIT_LIST_HEAD(struct list_head *h)
 {
@@ -75,11 +64,6 @@ static inline void shim_list_unlink(struct list_head *n)
 	n->next->prev = n->prev;
 }
 
-static inline void list_add(struct list_head *n, struct list_head *h)
-{
-	shim_list_insert(n, h, h->next);
-}
-
 static inline void list_add_tail(struct list_head *n, struct list_head *h)
 {
 	shim_list_insert(n, h->prev, h);
@@ -98,12 +82,6 @@ static inline void list_del_init(struct list_head *n)
 	INIT_LIST_HEAD(n);
 }
 
-static inline void list_move(struct list_head *n, struct list_head *h)
-{
-	shim_list_unlink(n);
-	list_add(n, h);
-}
-
 static inline void list_move_tail(struct list_head *n, struct list_head *h)
 {
 	shim_list_unlink(n);
@@ -111,18 +89,6 @@ static inline void list_move_tail(struct list_head *n, struct list_head *h)
 }
 
 /* Append what @from holds to @to. */
-static inline void list_splice_tail_init(struct list_head *from,
-					 struct list_head *to)
-{
-	if (list_empty(from))
-		return;
-	from->next->prev = to->prev;
-	to->prev->next = from->next;
-	from->prev->next = to;
-	to->prev = from->prev;
-	INIT_LIST_HEAD(from);
-}
-
 struct hlist_node {
 	struct hlist_node *next, **pprev;
 };
@@ -131,36 +97,5 @@ struct hlist_head {
 	struct hlist_node *first;
 };
 
-#define hlist_entry(ptr, type, member)	container_of(ptr, type, member)
-#define hlist_entry_safe(ptr, type, member) ({				\
-	__typeof__(ptr) _ptr = (ptr);					\
-	_ptr ? hlist_entry(_ptr, type, member) : NULL;			\
-})
-
-static inline bool hlist_empty(const struct hlist_head *h)
-{
-	return !h->first;
-}
-
-static inline void hlist_add_head(struct hlist_node *n, struct hlist_head *h)
-{
-	if (h->first == n || (h->first && h->first->pprev != &h->first))
-		SHIM_TRAP("hlist corruption: add");
-	n->next = h->first;
-	if (n->next)
-		n->next->pprev = &n->next;
-	n->pprev = &h->first;
-	h->first = n;
-}
-
-static inline void __hlist_del(struct hlist_node *n)
-{
-	if (!n->pprev || *n->pprev != n ||
-	    (n->next && n->next->pprev != &n->next))
-		SHIM_TRAP("hlist corruption: del");
-	*n->pprev = n->next;
-	if (n->next)
-		n->next->pprev = n->pprev;
-}
 
 #endif

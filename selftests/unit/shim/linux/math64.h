@@ -35,12 +35,6 @@ static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
 	return dividend / divisor;
 }
 
-static inline s64 div_s64(s64 dividend, s32 divisor)
-{
-	shim_divisor(divisor);
-	return dividend / divisor;
-}
-
 static inline u64 div64_u64(u64 dividend, u64 divisor)
 {
 	shim_divisor(divisor);
@@ -51,12 +45,6 @@ static inline u64 div64_u64_rem(u64 dividend, u64 divisor, u64 *remainder)
 {
 	shim_divisor(divisor);
 	*remainder = dividend % divisor;
-	return dividend / divisor;
-}
-
-static inline s64 div64_s64(s64 dividend, s64 divisor)
-{
-	shim_divisor(divisor);
 	return dividend / divisor;
 }
 
@@ -78,11 +66,6 @@ static inline u64 mul_u64_u64_shr(u64 a, u64 mul, unsigned int shift)
 static inline u64 mul_u64_u32_div(u64 a, u32 mul, u32 divisor)
 {
 	return shim_quotient((unsigned __int128)a * mul, divisor);
-}
-
-static inline u64 mul_u64_u64_div_u64(u64 a, u64 mul, u64 div)
-{
-	return shim_quotient((unsigned __int128)a * mul, div);
 }
 
 #endif
