@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* active_flows against an array that is searched from end to end. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <aqm/active_flows.h>
 
 #include "unit.h"
@@ -124,12 +121,10 @@ static void holds_as_many_as_it_has_room_for(void)
 	unit_ok(all, "1 to 69 flows where there is room for so many");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	does_what_a_search_does(1);
 	does_what_a_search_does(17);
 	does_what_a_search_does(MOST);
 	holds_as_many_as_it_has_room_for();
-	return unit_end();
 }

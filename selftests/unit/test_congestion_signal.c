@@ -42,15 +42,13 @@ static void test_every_policy(void)
 	unit_ok(counted, "marked and spared arrivals count once, dropped ones do not");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
 	struct congestion_stats st = {};
 
-	unit_start(argc, argv);
 	test_every_policy();
 	congestion_count(&st, CONGESTION_PASS, false);
 	congestion_count(&st, CONGESTION_PASS, true);
 	unit_ok(!(st.early_mark | st.forced_mark | st.spared),
 		"arrivals that RED did not choose are not counted");
-	return unit_end();
 }

@@ -91,12 +91,10 @@ static void the_average_never_begins_anew(void)
 	unit_ok(fabs(d.avg - 4689.) < 8, "after 2^32 samples each counts for an eighth");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	one_packet_in_17_is_timed();
 	a_lost_packet_is_replaced();
 	average_of_an_eighth();
 	the_average_never_begins_anew();
-	return unit_end();
 }

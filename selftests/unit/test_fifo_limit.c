@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-/* fifo_limit.h: 80 ms of any link, against 128-bit arithmetic. */
+/* fifo_limit.h: 80 ms of any link. */
 #include <linux/kernel.h>
 #include <aqm/fifo_limit.h>
 
 #include "unit.h"
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
 	bool exact = true, fits = true;
 	u32 i;
 
-	unit_start(argc, argv);
 	for (i = 0; i < 100000; i++) {
 		u64 rate = 1 + unit_random() % ((1ULL << 40) >> unit_below(40));
 		u32 memory = unit_random() >> (32 + unit_below(32));
 		u32 limit = fifo_limit(rate, memory);
-		__uint128_t packets = (__uint128_t)rate * 80 / 1000 / 1500;
+		u64 packets = rate * 80 / 1000 / 1500;
 
 		fits &= limit == 8 || (u64)limit * 2304 <= memory;
 		if (packets < 8)
@@ -27,5 +26,4 @@ int main(int argc, char **argv)
 	unit_ok(fits, "and no more than the memory holds");
 	unit_ok(fifo_limit(125000000, FIFO_MEMORY) == 6666, "1 Gb/s: 6666");
 	unit_ok(fifo_limit(1ULL << 40, FIFO_MEMORY) == FIFO_MEMORY / 2304, "8.8 Tb/s: all of 32 MB");
-	return unit_end();
 }

@@ -114,12 +114,10 @@ static void a_change_keeps_them_where_they_are_within_the_new_bounds(void)
 	unit_ok(red.min_th == 700 && red.max_th == 1000, "above the ceiling: the ceiling");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	p_is_the_average_of_losses();
 	thresholds_move_as_in_section_v();
 	every_threshold_can_be_moved();
 	a_change_keeps_them_where_they_are_within_the_new_bounds();
-	return unit_end();
 }

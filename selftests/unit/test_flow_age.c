@@ -3,7 +3,6 @@
  * flow_age.h against a list of flows that is searched from end to end, and
  * sorted by which was seen last.
  */
-#include <string.h>
 #include <aqm/flow_age.h>
 #include "unit.h"
 
@@ -161,11 +160,9 @@ static void test_a_generation_does_not_come_back(void)
 	free(t.orders);
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	test_against_the_model();
 	test_saturation();
 	test_a_generation_does_not_come_back();
-	return unit_end();
 }

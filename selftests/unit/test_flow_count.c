@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* flow_count against a bit each, cleared in exact time; and against chance. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <aqm/flow_count.h>
 
@@ -108,11 +106,9 @@ static void counts_flows_within_its_error(void)
 	}
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	clears_each_bit_in_its_time();
 	forgets_a_flow_within_t_clear();
 	counts_flows_within_its_error();
-	return unit_end();
 }

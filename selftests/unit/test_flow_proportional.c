@@ -59,10 +59,8 @@ static void agrees_with_the_equations(void)
 	unit_ok(largest > 0.015 && largest < 0.0155, "it never comes near the cap: %.4f", largest);
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	values_of_the_papers_links();
 	agrees_with_the_equations();
-	return unit_end();
 }

@@ -2,6 +2,7 @@
 /* flow_spread against chance: 64 flows, 64 queues, whatever makes their hashes differ. */
 #include <linux/kernel.h>
 
+#include <linux/bitops.h>
 #include <aqm/flow_spread.h>
 
 #include "unit.h"
@@ -21,7 +22,7 @@ static u32 used(u32 first, u32 step, u32 salt)
 
 	for (i = 0; i < FLOWS; i++)
 		queues |= 1ULL << flow_spread(first + i * step, salt, FLOWS);
-	return __builtin_popcountll(queues);
+	return hweight64(queues);
 }
 
 /* As of a card that gives a flow's number, or a hash of which few bits vary. */
@@ -71,11 +72,9 @@ static void stays_within_the_queues(void)
 	unit_ok(!beyond, "no queue beyond the last");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	spreads_hashes_in_a_row();
 	keeps_two_apart();
 	stays_within_the_queues();
-	return unit_end();
 }

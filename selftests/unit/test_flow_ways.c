@@ -189,9 +189,8 @@ static void without_a_score_the_longest_empty_is_taken(void)
 	unit_ok(!wrong, "the queue that has been empty longest is taken (%u not)", wrong);
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	flows_that_wait_hardly_share();
 	flows_keep_their_queue_between_packets();
 	mice_take_the_coldest_queues();
@@ -199,5 +198,4 @@ int main(int argc, char **argv)
 	a_queue_that_holds_packets_is_not_taken();
 	a_flow_that_shares_stays_until_the_queue_is_empty();
 	without_a_score_the_longest_empty_is_taken();
-	return unit_end();
 }

@@ -4,7 +4,6 @@
  * header states. The model is written from the two papers' formulas.
  */
 #include <math.h>
-#include <string.h>
 #include <aqm/gentle_red.h>
 #include "unit.h"
 
@@ -570,9 +569,8 @@ static void test_change(void)
 	unit_ok(gentle_red_check(&b), "nor a bottom that rounding would stop at");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	test_fold();
 	test_decay();
 	test_auto_weight();
@@ -586,5 +584,4 @@ int main(int argc, char **argv)
 	test_forgetting();
 	test_arrival();
 	test_change();
-	return unit_end();
 }

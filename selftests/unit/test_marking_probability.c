@@ -142,13 +142,11 @@ static void another_law_holds_at_once(void)
 	unit_ok(marking_lost(&slow, &v, 220), "one that is longer puts nothing off again");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	every_update_is_the_rules();
 	long_times_are_summed_up();
 	what_was_idle_at_0_does_not_count();
 	chance_is_p();
 	another_law_holds_at_once();
-	return unit_end();
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* numbered_list against arrays, under random operations. */
-#include <string.h>
-
 #include <aqm/numbered_list.h>
 
 #include "unit.h"
@@ -125,10 +123,8 @@ static void the_last_number_is_a_member_like_any(void)
 		"and without the last, the first is left");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	lists_are_those_of_arrays();
 	the_last_number_is_a_member_like_any();
-	return unit_end();
 }

@@ -67,10 +67,8 @@ static void test_too_many(void)
 	unit_ok(!packet_set_ce(&skb) && !memcmp(&skb, &was, sizeof(skb)), "and no mark");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	test_tags();
 	test_too_many();
-	return unit_end();
 }

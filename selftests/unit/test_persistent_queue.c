@@ -4,7 +4,6 @@
  * and EWMA' against the recursion in floating point.
  */
 #include <math.h>
-#include <string.h>
 
 #include <aqm/persistent_queue.h>
 
@@ -361,9 +360,8 @@ static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_esti
 		wrong_departures);
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	absmin_is_that_of_a_scan();
 	ewma_is_the_recursion(10, false);
 	ewma_is_the_recursion(833, false);
@@ -379,5 +377,4 @@ int main(int argc, char **argv)
 	calls_that_may_be_left_out_change_nothing(PERSISTENT_QUEUE_ABSMIN);
 	calls_that_may_be_left_out_change_nothing(PERSISTENT_QUEUE_EWMA);
 	calls_that_may_be_left_out_change_nothing(PERSISTENT_QUEUE_EWMA_DRAIN);
-	return unit_end();
 }

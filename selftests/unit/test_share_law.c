@@ -105,13 +105,11 @@ static void test_latency(void)
 	unit_ok(share_law_latency(&c, 1, 1ULL << 40, 1, 1) == 1, "1 us at least");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	test_formula();
 	test_threshold();
 	test_latency();
 	test_corners();
 	test_worked_example();
-	return unit_end();
 }

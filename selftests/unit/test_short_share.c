@@ -135,12 +135,10 @@ static void packets_without_length_are_served(void)
 	unit_ok(served[0] > 10 && served[1] > 10, "both, %u and %u times", served[0], served[1]);
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	the_share_is_the_papers();
 	what_it_gets_is_the_sum_of_its_shares();
 	nothing_is_saved_up();
 	packets_without_length_are_served();
-	return unit_end();
 }

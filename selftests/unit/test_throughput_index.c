@@ -531,9 +531,8 @@ static void a_score_saturates(void)
 		"a packet too large for it counts as the largest");
 }
 
-int main(int argc, char **argv)
+UNIT_TESTS
 {
-	unit_start(argc, argv);
 	exp2_is_within_its_bound();
 	the_time_constant_is_met();
 	a_score_is_within_its_bound("1 s, 10 Mb/s", 1000000, 1200000, 64, 1514,
@@ -567,5 +566,4 @@ int main(int argc, char **argv)
 	a_time_before_the_last_one_is_the_last_one();
 	a_steady_rate_reads_as_itself();
 	a_score_saturates();
-	return unit_end();
 }

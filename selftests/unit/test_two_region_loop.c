@@ -11,7 +11,6 @@
  * and the target ask for.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include <linux/kernel.h>
 #include <aqm/persistent_queue.h>
@@ -259,15 +258,13 @@ static const struct {
 };
 
 /* With a second argument: what target Bflat and Bmax DB / 2 make of the same. */
-int main(int argc, char **argv)
+UNIT_TESTS
 {
 	u32 i, k;
 
-	unit_start(argc, argv);
 	for (i = 0; i < ARRAY_SIZE(links); i++) {
 		the_queue_stands_near_the_target_regardless_of_n(links[i].mbit, links[i].flows);
-		for (k = 0; argc > 2 && links[i].flows[k]; k++)
+		for (k = 0; unit_more && links[i].flows[k]; k++)
 			run(links[i].mbit * MBIT, links[i].flows[k], true, 60);
 	}
-	return unit_end();
 }

@@ -62,11 +62,5 @@ def test_each_pure_header_has_its_unit_test() -> None:
     assert [str(test.relative_to(TOP)) for test in tests if not test.is_file()] == []
 
 
-def test_each_kunit_suite_is_built() -> None:
-    lines = (TOP / "Kbuild").read_text()
-    listed = set(re.findall(r"^obj-m \+= selftests/kunit/(\w+)\.o$", lines, re.MULTILINE))
-    assert listed == {path.stem for path in (TOP / "selftests" / "kunit").glob("*_kunit.c")}
-
-
 def test_metadata_exists_only_for_disciplines() -> None:
     assert [kind.name for kind in KINDS if not (TOP / f"sch_{kind.name}.c").is_file()] == []
