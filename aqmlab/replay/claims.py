@@ -163,7 +163,7 @@ class Claim:
 #: By a part of a metric's path.
 UNITS = {"_ms": "ms", "completion_s": "s", "mbps": "Mb/s", "kbyte_s": "KB/s",
          "queue_packets": "packets", "waiting": "packets", "lengths": "packets",
-         "share_of_fair": "times an equal part"}
+         "share_of_fair": "times the fair share"}
 
 JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
 

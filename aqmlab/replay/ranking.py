@@ -209,7 +209,7 @@ def cell_of(comparison: Mapping[str, Any], found: Sequence[Measured],
     for one in found:
         if one.name == name:
             shown = one.mean.text(comparison.get("scale", 1.0), comparison.get("digits", 1))
-            verdict = "best" if one is found[0] else "out" if one.out else one.beside(found[0])
+            verdict = "best" if one is found[0] else "excluded" if one.out else one.beside(found[0])
             return shown, verdict
     return "", ""
 

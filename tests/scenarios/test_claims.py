@@ -192,7 +192,7 @@ def test_bounds_changed_after_the_runs_decide_nothing(made_up: Paper) -> None:
     ({"metric": "groups.probe.delay_ms.p50"}, "at most 3 ms"),
     ({"metric": "groups.senders.completion_s.p99"}, "at most 3 s"),
     ({"metric": "phases.1.queue_packets.mean"}, "at most 3 packets"),
-    ({"metric": "groups.bully.share_of_fair"}, "at most 3 times an equal part"),
+    ({"metric": "groups.bully.share_of_fair"}, "at most 3 times the fair share"),
     ({"metric": "groups.rest.share_of_fair", "scale": 100.0}, "at most 300 %"),
     ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}}, "at most 3"),
     ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}, "difference": True},

@@ -28,7 +28,7 @@ def test_docs_results_is_up_to_date() -> None:
 def test_findings_have_the_numbers_of_the_rows() -> None:
     """docs/findings.md is written by hand. Its table on small buffers has the rows of 256 flows."""
     text = (paper.ROOT / "docs" / "findings.md").read_text()
-    section = text.partition("## TDRR shares")[2].partition("\n## ")[0]
+    section = text.partition("## With less than one packet")[2].partition("\n## ")[0]
     table = re.findall(r"^\| `(\w+)` \| (\d+) \|", section, re.M)
     (one,) = (one for one in models() if one.name == "buffers")
     assert len(table) >= 5
