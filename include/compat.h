@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What newer kernels have and older ones lack. Kbuild greps the target's
- * headers and defines HAVE_...; nothing here looks at a version number.
+ * Replacements for functions that older kernels do not have. Kbuild greps the
+ * target's headers and defines HAVE_...; version numbers do not matter.
  */
 #ifndef _AQM_COMPAT_H
 #define _AQM_COMPAT_H
@@ -35,7 +35,7 @@ static inline void qstats_backlog_sub(struct Qdisc *sch, u32 bytes)
 }
 #endif
 
-/* Filters of a discipline cannot redirect: their packets are lost. */
+/* A qdisc's filter cannot redirect: drop the packet. */
 #ifndef HAVE_TCF_CLASSIFY_QDISC
 static inline int tcf_classify_qdisc(struct sk_buff *skb,
 				     const struct tcf_proto *filters,
@@ -48,8 +48,8 @@ static inline int tcf_classify_qdisc(struct sk_buff *skb,
 #endif
 
 /*
- * A qdisc's reasons to drop: of their own in the newest kernels; before (6.14)
- * among those of all of networking; and before that all drops read QDISC_DROP.
+ * Drop reasons of qdiscs. The newest kernels have a separate enum for them. Kernels
+ * from 6.14 on have them in skb_drop_reason. Older ones know only QDISC_DROP.
  */
 #ifndef HAVE_QDISC_DROP_REASON
 enum qdisc_drop_reason {

@@ -32,10 +32,10 @@
  *
  * When all programs have ended, or one failed and the others were stopped,
  * COMPOSER reads the outcome from its standard input. For each `exec` that ended
- * by itself with success: "ended", the number of its command (from 0), and the
+ * with success before it was stopped: "ended", the number of its command (from 0), and the
  * time after the epoch. After a failure: the number of the command, its status,
  * and its output on the following lines; -1 and the signal after an interruption.
- * COMPOSER's exit status becomes that of conduct.
+ * conduct exits with COMPOSER's exit status.
  */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -3,49 +3,58 @@
  * Flow queues with deficit round robin.
  *
  * M. Shreedhar, G. Varghese, "Efficient Fair Queueing using Deficit Round
- * Robin", 1995: in each round every queue may send a quantum of bytes, and what
- * it sends is settled to the byte over the rounds. Here:
+ * Robin", 1995: in each round every queue may send a quantum of bytes. A queue
+ * that sends more or less than its quantum settles the difference, to the byte,
+ * in later rounds.
  *
- *	a queue with credit sends, and its credit falls by what it sent
- *	a queue without credit waits for the first round in which it has some:
- *		each round gives it one quantum
- *	a queue that has run empty keeps credit to the end of the round, and debt
- *		until it is paid, or until a packet finds all queues empty
+ * The rule here:
  *
- * (The paper compares the head's length with the credit before it sends, which
- * is the same, within a packet, without debts. But a queue that it finds
- * without enough credit costs a turn in which nothing is sent, so its O(1)
- * needs a quantum of at least the largest packet, 64 kB and more with GSO,
- * which every other queue would have to wait for, too. And it takes credit
- * from a queue that runs empty, so that a sender of small packets who keeps one
- * queued gets less than others.)
+ *	A queue with credit sends a packet. The packet's length is subtracted
+ *	from the credit.
+ *	A queue without credit is in debt. Each round pays back one quantum. The
+ *	queue waits for the first round in which it has credit again.
+ *	A queue that becomes empty loses its credit at the end of the round. It
+ *	keeps its debt until the debt is paid, or until all queues are empty.
  *
- * O(1): queues wait in a list for each of the next 64 rounds, with a bitmap of
- * the lists in use. The round that a queue has to wait for is known when its
- * credit is spent. So whoever is first in the present round, or in the next
- * that is in use, sends: there is no turn without a packet sent, whatever
- * quantum and sizes. A packet of more than 63 quanta raises the quantum to a
- * 63rd of its length, until all queues are empty.
+ * Difference from the paper: the paper sends a packet only if the credit covers
+ * all of it, so it has no debts. Both rules give the same service, to within one
+ * packet. We changed it for two reasons. In the paper, a queue without enough
+ * credit costs a turn in which nothing is sent. To be O(1) it therefore needs a
+ * quantum as large as the largest packet, which is 64 KB or more with GSO. And
+ * it takes the credit of a queue that becomes empty at once. A sender that keeps
+ * one small packet queued would then get less than its share.
  *
- * Fair: let Q be the quantum, L the largest packet, and a queue's account what
- * it may send up to the end of the present round (credit less one Q for each
- * round that it has to wait). A queue sends while its account is above 0, so
+ * Cost: O(1) for any quantum and any packet sizes. The round that a queue waits
+ * for is known as soon as its credit is spent. There is a list of queues for
+ * each of the next 64 rounds, and a bitmap of the lists that are not empty. The
+ * first queue of the first such list sends next, so every turn sends a packet.
+ * A packet longer than 63 quanta raises the quantum to a 63rd of its length,
+ * until all queues are empty.
+ *
+ * Fairness: let Q be the quantum and L the largest packet. The account of a
+ * queue is what it may send until the end of the present round: its credit,
+ * minus Q for each round that it has to wait. A queue sends only while its
+ * account is above 0, so
  *
  *	-L < account <= Q	at any time, and
  *	-L < account <= 0	at the end of a round, if it holds packets.
  *
- * All accounts rise by Q a round and fall by what is sent. So queues that hold
- * packets from the same round on, and had equal accounts then, have sent the
- * same at the end of any round, to within L, and at any time to within Q + L.
- * If one was in debt, that is less than L, and comes on top: 2 L, and Q + 2 L.
- * And no pattern of arrivals helps: in n rounds a queue sends less than n Q + L,
- * one that always holds a packet more than n Q - L.
+ * Each round adds Q to every account, and sending subtracts. So for queues that
+ * have held packets since the same round:
  *
- * Where Q changes: a packet that raises it costs a queue in debt, which waits
- * for up to 63 rounds counted in the old Q, at most L, and all such packets
- * together no more. A live change of the quantum begins all accounts anew:
- * flow_rounds_restart(). So it costs a queue at most Q + L, of the old Q, which
- * is by how much its account may be above another's.
+ *	started with			difference in bytes sent is below
+ *					at the end of a round	at any time
+ *	equal accounts			L			Q + L
+ *	one of them in debt		2 L			Q + 2 L
+ *
+ * No pattern of arrivals gains more. In n rounds a queue sends less than
+ * n Q + L bytes, and a queue that always holds packets more than n Q - L.
+ *
+ * A packet that raises the quantum can harm a queue in debt, because the rounds
+ * that it waits for were counted in the smaller quantum. This costs the queue at
+ * most L, for all such packets together. A user who changes the quantum resets
+ * all accounts: see flow_rounds_restart(). This costs a queue at most Q + L, of
+ * the old Q, because no two accounts differ by more.
  *
  * The queues lie in an array: <aqm/numbered_list.h>.
  */
@@ -61,20 +70,21 @@
 #define FLOW_ROUNDS	64
 #define FLOW_NONE	U32_MAX		/* no queue */
 
-/* A packet that costs more is charged as if it cost this. */
+/* Most bytes that a packet is charged for. */
 #define FLOW_MAX_DEBT	0x80000000U
 
 /**
  * struct flow_queue - a FIFO of packets that takes part in the round robin
- * @head: next packet to send; NULL: the queue is idle
- * @tail: last packet queued; meaningful while @head is set
- * @round: first round in which it has credit
- * @credit: bytes that it may send in that round, at least 1 if that is not over
- * @dropped: packets discarded from it, which its owner counts
- * @turn: place in the list of its round; while @head is set
+ * @head: next packet to send; NULL if the queue is empty
+ * @tail: last packet queued; valid only while @head is set
+ * @round: first round in which the queue has credit
+ * @credit: bytes that it may send in that round; at least 1 until that round
+ *	has ended
+ * @dropped: packets dropped from it; the qdisc counts them
+ * @turn: link in the list of its round; valid only while @head is set
  *
- * All 0 but its number is an idle queue that owes nothing. What a discipline
- * keeps of a queue begins with it.
+ * An empty queue without debt has the value 0 everywhere except in its number.
+ * A qdisc that stores more embeds this as the first member of its structure.
  */
 struct flow_queue {
 	struct sk_buff		*head;
@@ -90,14 +100,14 @@ struct flow_queue {
  * @round: number of the present round
  * @used: bit (r % FLOW_ROUNDS) is set if a queue waits for round r; r is from
  *	@round to @round + FLOW_ROUNDS - 1
- * @restarted: round of the last restart: queues that have waited since before
- *	it wait for it
- * @queues: the queue of number 0
- * @least: smallest quantum by which no packet sent was too long; bytes
+ * @restarted: round of the last restart; a queue with an earlier @round has
+ *	full credit in this round
+ * @queues: queue number 0
+ * @least: lower bound of the quantum, raised by long packets; bytes
  * @active: number of queues that hold packets
  * @urgent: last of the queues that flow_queue_hasten() put first in the present
  *	round, or FLOW_NONE
- * @slots: the queues of each round, in the order of service
+ * @slots: list of the queues of each round, in the order of service
  */
 struct flow_rounds {
 	u64			round;
@@ -110,7 +120,7 @@ struct flow_rounds {
 	u16			slots[FLOW_ROUNDS];
 };
 
-/* Begin with @count idle queues, which are all 0. */
+/* Initialize with @count empty queues. The caller has set their memory to 0. */
 static inline void flow_rounds_init(struct flow_rounds *fr,
 				    struct flow_queue *queues, u32 count)
 {
@@ -120,14 +130,14 @@ static inline void flow_rounds_init(struct flow_rounds *fr,
 	numbered_links_init(&queues->turn, count);
 }
 
-/* The queue of a number, from 0. */
+/* Return a queue by its number, from 0. */
 static inline struct flow_queue *flow_rounds_queue(const struct flow_rounds *fr,
 						   u32 number)
 {
 	return (void *)fr->queues + (size_t)number * NUMBERED_BYTES;
 }
 
-/* Empty queues owe nothing: no debt lasts longer than FLOW_ROUNDS - 1 rounds. */
+/* Cancel the debt of empty queues: no debt lasts FLOW_ROUNDS rounds. */
 static inline void flow_rounds_settle(struct flow_rounds *fr)
 {
 	fr->round += FLOW_ROUNDS;
@@ -135,10 +145,10 @@ static inline void flow_rounds_settle(struct flow_rounds *fr)
 }
 
 /*
- * All accounts begin anew, with another quantum: rounds and credit that were
- * counted in the old one mean nothing in the new. Queues that hold packets keep
- * their order, and learn of it when they are looked at next:
- * __flow_queue_renew(). So it takes no longer if there are more of them.
+ * Reset all accounts after a change of the quantum, because rounds and credit
+ * were counted in the old one. Queues that hold packets keep their order. Each
+ * is updated when it is used next, by __flow_queue_renew(). So the cost does not
+ * depend on the number of queues.
  */
 static inline void flow_rounds_restart(struct flow_rounds *fr)
 {
@@ -163,7 +173,7 @@ static inline void flow_rounds_restart(struct flow_rounds *fr)
 	fr->restarted = fr->round;
 }
 
-/* A queue that holds packets may have waited since before a restart. */
+/* Apply the last restart to a queue that holds packets. */
 static inline void __flow_queue_renew(const struct flow_rounds *fr,
 				      struct flow_queue *fq, u32 quantum)
 {
@@ -173,7 +183,7 @@ static inline void __flow_queue_renew(const struct flow_rounds *fr,
 	fq->credit = quantum;
 }
 
-/* Wait for the first round in which it has credit. */
+/* Append a queue to the list of the first round in which it has credit. */
 static inline void __flow_queue_wait(struct flow_rounds *fr,
 				     struct flow_queue *fq)
 {
@@ -207,7 +217,7 @@ static inline struct sk_buff *__flow_queue_pop(struct flow_queue *fq)
 {
 	struct sk_buff *skb = fq->head;
 
-	/* The class walk looks at it without the lock. */
+	/* Class dumps read it without the lock. */
 	WRITE_ONCE(fq->head, skb->next);
 	skb_mark_not_on_list(skb);
 	return skb;
@@ -244,13 +254,13 @@ static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
 /**
  * flow_queue_hasten() - serve a queue before the others of the present round
  * @fr: the rounds
- * @fq: the queue, to which flow_queue_add() has added its only packet
+ * @fq: the queue, after flow_queue_add() of its only packet
  *
- * Queues that were hastened earlier stay before it. A queue without credit in the
- * present round keeps its place. Only the order within a round changes, so the bounds
- * above hold.
+ * Queues that were hastened earlier stay before it. A queue without credit in
+ * the present round keeps its place. Only the order within a round changes, so
+ * the bounds above still hold.
  *
- * Return: whether the queue has credit in the present round.
+ * Return: true if the queue has credit in the present round.
  */
 static inline bool flow_queue_hasten(struct flow_rounds *fr,
 				     struct flow_queue *fq)
@@ -271,7 +281,7 @@ static inline bool flow_queue_hasten(struct flow_rounds *fr,
 	return true;
 }
 
-/* Take a queue's first packet, which will not be sent. */
+/* Remove a queue's first packet without sending it. */
 static inline struct sk_buff *flow_queue_discard(struct flow_rounds *fr,
 						 struct flow_queue *fq,
 						 u32 quantum)
@@ -286,7 +296,7 @@ static inline struct sk_buff *flow_queue_discard(struct flow_rounds *fr,
 	return skb;
 }
 
-/* The queue to serve now, or NULL if none holds a packet. */
+/* Return the queue to serve next; NULL if all are empty. */
 static inline struct flow_queue *flow_rounds_next(struct flow_rounds *fr)
 {
 	if (!fr->used)
@@ -296,9 +306,9 @@ static inline struct flow_queue *flow_rounds_next(struct flow_rounds *fr)
 }
 
 /*
- * Charge a queue, which is served now, for @len bytes.
+ * Charge the queue that is being served for @len bytes.
  *
- * Return: how many rounds it has to wait for credit; 0 if it still has some.
+ * Return: number of rounds until it has credit again; 0 if it still has credit.
  */
 static inline u32 __flow_queue_charge(struct flow_rounds *fr,
 				      struct flow_queue *fq, u32 len,
@@ -326,10 +336,12 @@ static inline u32 __flow_queue_charge(struct flow_rounds *fr,
 }
 
 /**
- * flow_queue_send() - take a packet to send it
+ * flow_queue_send() - remove a packet to send it, and charge its queue
  * @fr: the rounds
  * @fq: the queue that flow_rounds_next() returned
  * @quantum: bytes per round
+ *
+ * Return: the packet.
  */
 static inline struct sk_buff *flow_queue_send(struct flow_rounds *fr,
 					      struct flow_queue *fq,
@@ -351,7 +363,7 @@ static inline struct sk_buff *flow_queue_send(struct flow_rounds *fr,
 	return skb;
 }
 
-/* Bytes that a queue may send up to the end of the present round. */
+/* Return the bytes that a queue may send until the end of the present round. */
 static inline s32 flow_queue_account(const struct flow_rounds *fr,
 				     struct flow_queue *fq, u32 quantum)
 {
@@ -362,7 +374,7 @@ static inline s32 flow_queue_account(const struct flow_rounds *fr,
 			    max(quantum, fr->least);
 }
 
-/* Packets and bytes that a queue holds, by looking at each. */
+/* Add a queue's packets and bytes to @qs, by walking the queue. */
 static inline void flow_queue_count(const struct flow_queue *fq,
 				    struct gnet_stats_queue *qs)
 {
@@ -374,7 +386,7 @@ static inline void flow_queue_count(const struct flow_queue *fq,
 	}
 }
 
-/* Free what one queue holds. Return: the queue; NULL once all are empty. */
+/* Free the packets of one queue. Return: the queue; NULL if all were empty. */
 static inline struct flow_queue *flow_rounds_purge(struct flow_rounds *fr,
 						   u32 quantum)
 {

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Give each flow a queue of its own, although a hash chooses the queue.
+ * Give each flow a separate queue, although a hash chooses the queue.
  *
- * The queues form sets of eight ways. A flow's hash names two sets. The flow owns
- * the way that carries its hash as a tag. A flow without a way claims one:
+ * The queues form sets of eight, called ways as in a cache. A flow's hash names two
+ * sets. A flow owns the way that carries its hash as a tag. A flow without a way claims
+ * an empty queue of its two sets: one that no flow has claimed yet, or else the coldest.
+ * If several are equally good, the first set comes before the second, and the search
+ * starts at the way that the hash names.
  *
- *	among the ways of its two sets that hold no packet, one that no flow has
- *	claimed yet, otherwise the coldest; at a tie, the first set's, from the
- *	way that the hash names.
+ * A claimed way keeps the throughput, credit and debt of its queue. So a new flow inherits
+ * the record of the coldest flow, as in Space-Saving (Metwally and others, 2005). The
+ * hottest flows keep their ways even while they have no packet queued.
  *
- * A claimed way keeps what its queue has: throughput, credit and debt. So a new
- * flow inherits the record of the coldest flow, as in Space-Saving (Metwally and
- * others, 2005), and the hottest flows keep their ways while they have no packet
- * queued.
+ * If all 16 ways hold packets, the flow shares the first way that its hash names. Until
+ * that way is empty, it stays there, and so do all other flows without a way that have
+ * this first way. This keeps the packets of a flow in order.
  *
- * If all 16 ways hold packets, the flow shares the way that its hash names. It may have
- * packets there until that way is empty. So all flows with this first way and without a
- * way of their own stay there until then: a flow's packets must leave in order.
+ * Heat says how much a queue has sent, modulo 2^16, on a scale that the qdisc chooses.
  *
- * Heat says how much a queue has sent, on a scale that the qdisc chooses, modulo 2^16:
- * tdrr takes the logarithm of its forward-decayed throughput, in sixteenths of an
- * octave; see throughput_score_heat(). A way colder than @now is as cold as a way can
- * be. A way that has been idle for 4032 half-lives or more may seem hot for 64
- * half-lives; we accept this, because it costs a flow at most a place. In qsdrr, which
- * keeps no score, the queue that became empty last is the hottest one, to 16 times that
- * a queue became empty.
+ *	tdrr	logarithm of the forward-decayed throughput, in sixteenths of an octave:
+ *		throughput_score_heat()
+ *	qsdrr	has no throughput: the queue that became empty last is the hottest, in
+ *		steps of 16 queues
  *
- * A set is one cache line. A flow in its first place costs one look, other flows search
- * two sets.
+ * A way with less heat than @now is as cold as possible. After 4032 idle half-lives a way
+ * can seem hot for 64 half-lives. We accept this, because it only makes a flow claim
+ * another way.
+ *
+ * A set is one cache line. A flow in the first way of its hash needs one access. Other
+ * flows search two sets.
  */
 #ifndef _AQM_FLOW_WAYS_H
 #define _AQM_FLOW_WAYS_H
@@ -38,15 +39,15 @@
 #include "flow_spread.h"
 
 #define FLOW_WAYS	8U
-#define FLOW_WAYS_HEAT	(64 * 16)	/* hottest possible way, above @now */
-#define FLOW_WAYS_EMPTIED	16	/* queues that became empty, in a unit of heat */
+#define FLOW_WAYS_HEAT	(64 * 16)	/* heat of the hottest way, above @now */
+#define FLOW_WAYS_EMPTIED	16	/* queues that become empty per unit of heat */
 #define FLOW_WAYS_NONE	U32_MAX		/* no queue */
 
 /* States of a queue. */
 enum {
 	FLOW_WAY_EMPTY,
 	FLOW_WAY_BUSY,		/* it holds packets */
-	FLOW_WAY_SHARED,	/* also of flows that do not own it, perhaps */
+	FLOW_WAY_SHARED,	/* may also hold packets of flows that do not own it */
 };
 
 /**
@@ -66,8 +67,8 @@ static_assert(FLOW_WAYS * sizeof(struct flow_way) == 64);
 /**
  * struct flow_ways - the owners of all queues
  * @way: one for each queue
- * @sets: sets of FLOW_WAYS queues; 0: hashes alone choose the queue
- * @emptied: how often a queue has become empty, modulo 2^32
+ * @sets: number of sets; 0: the hash alone chooses the queue
+ * @emptied: number of times that a queue became empty, modulo 2^32
  * @shared: the queue of the last arrival, if its flow does not own it, or FLOW_WAYS_NONE
  * @now: heat of a queue whose throughput has decayed to nothing
  */
@@ -79,20 +80,20 @@ struct flow_ways {
 	u16		now;
 };
 
-/* All @queues are empty, and no flow owns one. */
+/* Reset: all @queues are empty, and no flow owns one. */
 static inline void flow_ways_reset(struct flow_ways *fw, u32 queues)
 {
 	memset(fw->way, 0, queues * sizeof(*fw->way));
 }
 
-/* Queue @number, which was empty, holds the last arrival. */
+/* Note that the last arrival went into queue @number, which was empty. */
 static inline void flow_ways_busy(struct flow_ways *fw, u32 number)
 {
 	fw->way[number].state = number == fw->shared ? FLOW_WAY_SHARED :
 						       FLOW_WAY_BUSY;
 }
 
-/* Queue @number has become empty, and has @heat. */
+/* Note that queue @number has become empty, with @heat. */
 static inline void flow_ways_idle(struct flow_ways *fw, u32 number, u16 heat,
 				  u16 now)
 {
@@ -101,7 +102,7 @@ static inline void flow_ways_idle(struct flow_ways *fw, u32 number, u16 heat,
 	fw->now = now;
 }
 
-/* The same, for a qdisc without a score: the queue is the hottest of the empty ones. */
+/* The same for a qdisc without throughput: make it the hottest empty queue. */
 static inline void flow_ways_idle_hottest(struct flow_ways *fw, u32 number)
 {
 	u16 heat = ++fw->emptied / FLOW_WAYS_EMPTIED;
@@ -109,13 +110,13 @@ static inline void flow_ways_idle_hottest(struct flow_ways *fw, u32 number)
 	flow_ways_idle(fw, number, heat, heat - FLOW_WAYS_HEAT);
 }
 
-/* The first queue of the set that @mixed names. */
+/* Return the first queue of the set that @mixed names. */
 static inline u32 __flow_ways_set(const struct flow_ways *fw, u32 mixed)
 {
 	return ((u64)mixed * fw->sets >> 32) * FLOW_WAYS;
 }
 
-/* Heat above the coldest; 0 if all of it has decayed. */
+/* Return the heat above the coldest possible; 0 if it has decayed. */
 static inline u32 __flow_ways_warmth(const struct flow_ways *fw, u16 heat)
 {
 	u16 above = heat - fw->now;
@@ -124,9 +125,9 @@ static inline u32 __flow_ways_warmth(const struct flow_ways *fw, u16 heat)
 }
 
 /*
- * The coldest empty queue of the set from @set on, if it is colder than @least.
+ * Find the coldest empty queue of the set from @set on that is colder than @least.
  *
- * Return: its number, or @best.
+ * Return: its number; @best if there is no such queue.
  */
 static inline u32 __flow_ways_coldest(const struct flow_ways *fw, u32 set,
 				      u32 first, u32 best, u32 *least)
@@ -148,7 +149,7 @@ static inline u32 __flow_ways_coldest(const struct flow_ways *fw, u32 set,
 	return best;
 }
 
-/* Share the queue that the hash names first. */
+/* Let the flow share queue @number. */
 static inline u32 __flow_ways_share(struct flow_ways *fw, u32 number)
 {
 	fw->way[number].state = FLOW_WAY_SHARED;
@@ -156,7 +157,7 @@ static inline u32 __flow_ways_share(struct flow_ways *fw, u32 number)
 	return number;
 }
 
-/* Find a flow's queue among those that its hash does not name first; or claim one. */
+/* Find a flow's queue in its two sets, or claim or share one. */
 static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 {
 	u32 first = tag % FLOW_WAYS, least = U32_MAX, best, i;
@@ -180,10 +181,10 @@ static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 }
 
 /**
- * flow_ways_find() - find the queue of a flow, which may claim one
+ * flow_ways_find() - find the queue of a flow, or claim one for it
  * @fw: the queues, at least one set
  * @hash: hash of the flow
- * @salt: odd
+ * @salt: odd number that mixes the hash
  *
  * Return: the queue's number, from 0.
  */

@@ -35,7 +35,7 @@ struct held {
  * @segments: number of packets that it counts as
  * @truesize: number of bytes that it counts as
  *
- * A discipline that stores more puts this at the start of its own structure.
+ * A qdisc that stores more embeds this as the first member of its structure.
  */
 struct held_cb {
 	u32	segments;
@@ -79,7 +79,7 @@ static inline u32 held_segments(const struct sk_buff *skb)
 }
 
 /*
- * Whether there is room for an arrival. An arrival that alone exceeds the limit
+ * Check whether an arrival fits. An arrival that alone exceeds the limit
  * fits into an empty queue. Otherwise its flow could never send.
  *
  * Return: AQM_DROP_NONE, AQM_DROP_LIMIT or AQM_DROP_MEMORY

@@ -39,7 +39,7 @@
 #define TWO_REGION_MIN_PPD	10U		/* "10 % or worst-case" */
 
 #define TWO_REGION_DELAY	100000U	/* us: of a full queue, by default */
-#define TWO_REGION_LEAST_LIMIT	8U	/* packets, likewise */
+#define TWO_REGION_LEAST_LIMIT	8U	/* packets */
 #define TWO_REGION_OVERHEAD	1024U	/* bytes of memory beside a packet's own */
 
 /* W's average has forgotten two thirds of what it knew after this many RTTs. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* active_flows against an array that is searched from end to end. */
+/* Compare active_flows with an array that is searched from end to end. */
 #include <aqm/active_flows.h>
 
 #include "unit.h"
 
 #define MOST	200
 
-/* What the table should hold. */
+/* Expected contents of the table. */
 struct by_hand {
 	struct { u32 number, qlen, strikes, slot; } flows[MOST];
 	u32 count;
@@ -36,7 +36,7 @@ static bool agree(const struct active_flows *t, const struct by_hand *h)
 	return same;
 }
 
-/* Few numbers, of which many are alike in their last bits: long chains. */
+/* Return one of few numbers. Many have equal last bits, so chains are long. */
 static u32 some_number(void)
 {
 	return unit_below(4) ? unit_below(300) : unit_below(40) << 20;

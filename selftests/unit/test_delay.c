@@ -8,7 +8,7 @@
 
 static const char packets[2];	/* only their addresses count */
 
-/* Arrivals up to and including the first that is to be timed, at most @most. */
+/* Count arrivals until one must be timed, that one included; 0 if @most do not suffice. */
 static u32 until_due(struct delay_sample *d, u32 most)
 {
 	u32 n;

@@ -44,7 +44,7 @@ static void clears_each_bit_in_its_time(void)
 				memset(bits, 0, sizeof(bits));
 			early |= c.cleared_at > now || now - c.cleared_at >= clear / n + 2;
 			flow_count_see(&c, unit_random());
-			/* Which bit it was: the one that differs. */
+			/* bits has all but the new bit: add it. */
 			for (u32 i = 0; i < n; i++)
 				if (words[i / 64] >> i % 64 & 1)
 					bits[i] = true;

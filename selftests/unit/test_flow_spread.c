@@ -25,7 +25,7 @@ static u32 used(u32 first, u32 step, u32 salt)
 	return hweight64(queues);
 }
 
-/* As of a card that gives a flow's number, or a hash of which few bits vary. */
+/* Some network cards use a flow's number as its hash, or a hash with few varying bits. */
 static void spreads_hashes_in_a_row(void)
 {
 	static const u32 steps[] = { 1, 2, 16, 0x10000, 0x10001, 0x1000000 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* flow_ways against its rule: who owns a queue, who loses it, and what it costs. */
+/* Compare flow_ways with its rule: the owner of a queue, the way to lose it, and the cost. */
 #include <linux/kernel.h>
 #include <linux/string.h>
 

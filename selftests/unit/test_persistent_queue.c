@@ -180,9 +180,9 @@ static void idle_forgets_in_intervals(void)
 }
 
 /*
- * Small packets, each sent at once, so that every arrival finds the queue empty
- * after less than a packet's time. What the queue once was is then forgotten as
- * if no packet came, up to the time that it really held one.
+ * Small packets are sent at once, so every arrival finds the queue empty after less
+ * than a packet's time. The estimate must fall as if no packet had arrived. Only the
+ * time during which the queue held a packet may make a difference.
  */
 static void an_empty_queue_forgets_whatever_comes(enum persistent_queue_estimator e)
 {
@@ -342,7 +342,7 @@ static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_esti
 		} else if (q) {
 			bool notes;
 
-			/* Time that passes may change the estimate by itself. */
+			/* Passing time alone may change the estimate. */
 			persistent_queue_advance(&pq, &p, q--, now);
 			notes = persistent_queue_changes(&pq, &p, q);
 			before = pq;

@@ -11,7 +11,7 @@ struct member {
 	u32 slot;
 };
 
-/* What the set should hold, in the order in which it came. */
+/* Expected members of the set, in the order in which they were added. */
 struct oracle {
 	struct member *held[MOST];
 	u32 count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * throughput_index against floating point and a scan over all queues. The bounds
- * are those that the header states, or closer.
+ * Compare throughput_index with floating point and a scan over all queues. The
+ * bounds are as the header states, or closer.
  */
 #include <math.h>
 
@@ -212,7 +212,7 @@ static u32 members(struct throughput_index *ti, u32 bucket)
 	return n;
 }
 
-/* What the maps say is in use holds each listed queue once, and nothing else. */
+/* The buckets that the bitmaps mark as used hold each listed queue once, and nothing else. */
 static bool maps_match_lists(struct throughput_index *ti,
 			     const struct queue *queues)
 {

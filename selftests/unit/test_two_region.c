@@ -280,7 +280,7 @@ static void phases_follow_the_queue(void)
 		"each phase begins at its threshold");
 }
 
-/* A queue that stands in phase II: one signal every 1.5 to 2 round trips. */
+/* A queue that stays in phase II gets one signal every 1.5 to 2 round trips. */
 static void low_n_holds_off(void)
 {
 	u64 now, last = 0, low = U64_MAX, high = 0, signals = 0;
@@ -397,7 +397,7 @@ static void the_defaults_are_those_of_sim_2(void)
 		"2 Mb/s to 100 Gb/s: every phase has room, flows need one drop per round trip or less");
 }
 
-/* What a long round trip put off is not put off once it is short. */
+/* A signal that waits for a long round trip comes at once when the round trip becomes short. */
 static void a_shorter_round_trip_takes_effect_at_once(void)
 {
 	struct two_region_params p, fast;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * two_region and persistent_queue in a closed loop with a toy TCP: does the
- * queue stand near the target, however many flows there are? That is the
- * thesis's claim (figure 6-2), and what target and Bmax are chosen for. They are
- * the defaults in force, those that a buffer of 100 ms leaves.
+ * Run two_region and persistent_queue in a closed loop with a toy TCP. The thesis
+ * claims that the queue stays near the target for any number of flows (figure 6-2).
+ * Target and Bmax are the defaults for a buffer of 100 ms.
  *
- * Time goes in packet times of the link. N flows with round trips of 60 to 140
- * ms add a packet a round trip to their windows and halve them at a mark, once
- * a round trip. There is no slow start: the windows begin as large as the link
- * and the target ask for.
+ * The unit of time is one packet on the link. N flows with round-trip times of 60
+ * to 140 ms add a packet per round trip to their windows, and halve them at a mark,
+ * at most once per round trip. There is no slow start: the windows start at the
+ * size that fills the link and the target.
  */
 #include <math.h>
 
@@ -172,7 +171,7 @@ static void receive(struct loop *l, u64 slot)
 	}
 }
 
-/* @seconds, of which the second half is measured. */
+/* Run for @seconds and measure the second half. */
 static struct result run(u64 bandwidth, u32 n, bool old, u32 seconds)
 {
 	struct result r = {};
@@ -224,9 +223,9 @@ static struct result run(u64 bandwidth, u32 n, bool old, u32 seconds)
 }
 
 /*
- * 60 s a run. "Near the target" is from Bflat, above which the controller works,
- * to twice the target; "regardless of N" is that what the most flows leave is within
- * half of what the fewest leave, from 1.3 to 13 N_1DPR.
+ * Each run takes 60 s. "Near the target" means between Bflat, where the controller
+ * starts, and twice the target. "Regardless of N" means that the queue with the most
+ * flows is within half of the queue with the fewest, from 1.3 to 13 N_1DPR.
  */
 static void the_queue_stands_near_the_target_regardless_of_n(u32 mbit, const u32 *flows)
 {

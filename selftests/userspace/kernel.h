@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel as far as a queue discipline sees it, for user space.
+ * The part of the kernel that a queue discipline uses, for user space.
  *
- * Every file that is built against it gets this one header first (-include);
- * the <linux/...> and <net/...> that the sources name are the system's uapi
- * headers, those of selftests/unit/shim, or empty files that the Makefile
- * writes. To add what a module calls is therefore to add it here, or in
- * qdisc_api.c where it needs a body.
+ * The compiler includes this header before every source file (-include). Other
+ * <linux/...> and <net/...> headers come from the system, from
+ * selftests/unit/shim, or are empty files that the Makefile writes. If a module
+ * calls a new kernel function, add it here, or in qdisc_api.c if it is not inline.
  *
- * -DUSERSPACE_OLD builds as for a kernel that has none of what Kbuild probes for,
- * but the first reasons to drop.
+ * -DUSERSPACE_OLD builds as for a kernel without any symbol that Kbuild probes
+ * for, except the first drop reasons.
  */
 #ifndef USERSPACE_KERNEL_H
 #define USERSPACE_KERNEL_H
@@ -21,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is wrong ends the operation: see world.h. */
+/* An error ends the operation: see world.h. */
 void userspace_warn(const char *fmt, ...);
 void userspace_violation(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2), noreturn));
@@ -292,7 +291,7 @@ struct skb_shared_info {
 #define NET_IP_ALIGN		2
 #define USERSPACE_MSG		8192	/* bytes of a netlink message */
 
-/* Where a packet is; what holds it says which leaf. */
+/* State of a packet. Its holder says which leaf has it. */
 enum userspace_where {
 	USERSPACE_ARRIVING, USERSPACE_HELD, USERSPACE_OUT, USERSPACE_GONE,
 };

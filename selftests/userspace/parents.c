@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parents of two classes each: the first holds the discipline (or the next
- * parent), the second a plain FIFO. They are not mainline's, but each takes
- * mainline's decisions (7.3) on what a child's verdict and
- * qdisc_tree_reduce_backlog() mean to it: when a class becomes active, when it
- * ceases to be, whether the child is peeked at.
+ * Models of mainline's parents (7.3). Each has two classes: the first holds the
+ * discipline or the next parent, the second a plain FIFO. A model decides as
+ * mainline does, from the child's return values and its calls of
+ * qdisc_tree_reduce_backlog(), when a class becomes active or inactive, and when
+ * the parent peeks at the child.
  *
- *	prio	no state; dequeues what it may have peeked at
- *	tbf	peeks, then lets the packet wait for tokens; one class only
+ *	prio	no state; dequeues a packet that it may have peeked at
+ *	tbf	peeks, then the packet waits for tokens; one class only
  *	drr	a class is listed on SUCCESS, unlisted when its child is empty
- *	ets	the same, but unlists only while it holds something itself
+ *	ets	the same, but unlists only while the parent holds packets
  *	qfq	the same, and peeks at the child on each arrival of a listed class
  *	htb	listed on SUCCESS; skips a listed class that turns out to be empty
  *	hfsc	listed on SUCCESS only if the child was empty before that call
@@ -353,7 +353,7 @@ struct Qdisc *world_qdisc(const struct Qdisc_ops *ops, u32 handle, u32 parent)
 	return sch;
 }
 
-/* A parent for @child, at @level; NULL if there is none of that name. */
+/* Create a parent for @child at @level. Return NULL if @name is unknown. */
 struct Qdisc *world_parent(const char *name, struct Qdisc *child, u32 level)
 {
 	struct parent *p;

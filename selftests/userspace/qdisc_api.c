@@ -157,7 +157,7 @@ u64 siphash(const void *data, size_t len, const siphash_key_t *key)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* A hash of 32 bits: a short one stands in for the kernel's own. */
+/* A 32-bit hash, shorter than the kernel's jhash(). */
 u32 jhash(const void *data, u32 len, u32 initval)
 {
 	const u8 *p = data;
@@ -753,7 +753,7 @@ int tcf_classify(struct sk_buff *skb, const struct tcf_block *block,
 		 bool compat_mode)
 {
 	skb->said = skb->act;
-	/* Where no filter matches nothing is written there: a class is named. */
+	/* If no filter matches, the kernel leaves classid as it was. We set a class to find users. */
 	res->classid = (int)skb->act == TC_ACT_UNSPEC ? 2 : skb->act_class;
 	res->class = 0;
 	if ((int)skb->act == TC_ACT_CONSUMED) {

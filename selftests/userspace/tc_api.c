@@ -13,7 +13,7 @@
 #include "plugin.h"
 #include HEADER
 
-/* clang quotes the label by itself; the assembler wants it if it has a digit first. */
+/* The assembler needs quotes if the label starts with a digit. clang adds them. */
 #ifdef __clang__
 extern struct plugin kind_plugin __asm__(KIND "_qdisc_util");
 #else

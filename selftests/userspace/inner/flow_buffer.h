@@ -23,8 +23,9 @@ static bool inner_is_way_of(const struct flow_buffer *b, u32 hash, u32 number)
 }
 
 /*
- * Whether packets may be queued that arrived before a change of avoid_collisions: until
- * no packet is queued. We look after each operation, and an operation makes one change.
+ * Return true if queued packets may have arrived before a change of avoid_collisions.
+ * This ends when no packet is queued. We check after each operation, which makes at
+ * most one change.
  */
 static bool inner_was_changed(const struct Qdisc *sch, const struct flow_buffer *b)
 {

@@ -3,9 +3,8 @@
 #include "inner.h"
 
 /*
- * Each flow stands once in its set, and was not seen before it began. The order
- * of a set's slots names each once, and none of the flows in it was seen before
- * one that is said to be older.
+ * A set has each flow at most once, and no flow ends before it starts. The order
+ * of a set names each slot once and is sorted by the time of the last packet.
  */
 static void table_is_right(const struct flow_age_table *t)
 {

@@ -11,7 +11,7 @@
 
 #include_next <linux/types.h>
 
-/* Where the kernel would stop with an oops or a warning, so does the test. */
+/* The test stops wherever the kernel would print an oops or a warning. */
 #ifndef SHIM_TRAP
 #define SHIM_TRAP(what)	(fprintf(stderr, "trap: %s\n", what), abort())
 #endif
