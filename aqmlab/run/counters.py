@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads what a kernel and tc have counted, from what they print.
+"""Read counters from the output of the kernel and of tc.
 
 Standard library only: guest_program.py needs it in the lab's guest.
 """
@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-# What each namespace has counted; a kernel without IPv6 has not got the last.
+# Counters of each namespace. A kernel without IPv6 does not have the last file.
 COUNTERS = [name for name in ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp",
                               "/proc/net/snmp6") if Path(name).exists()]
 
-# Counters of packets that a host or a router threw away for a reason of its own.
+# Counters of packets that a host or a router dropped, not a queue discipline.
 DISCARDS = {
     *(f"Ip {name}" for name in ("InHdrErrors", "InAddrErrors", "InDiscards", "OutDiscards",
                                 "OutNoRoutes", "ReasmFails", "FragFails")),
@@ -31,7 +31,7 @@ DISCARDS = {
 
 
 def device_counters(text: str) -> dict[str, dict[str, int]]:
-    """Of /proc/net/dev: packets received and sent, and those that the device itself lost."""
+    """Return the packets that each device received, sent and lost, from /proc/net/dev."""
     devices = {}
     for name, counts in re.findall(r"^\s*(\S+):((?:\s+\d+){16})$", text, re.M):
         rx, tx = (counts.split()[at:at + 8] for at in (0, 8))
@@ -43,7 +43,8 @@ def device_counters(text: str) -> dict[str, dict[str, int]]:
 
 
 def protocol_counters(text: str) -> dict[str, int]:
-    """Of /proc/net/snmp and netstat, `Ip InDelivers`, and of snmp6, `Ip6InDelivers`."""
+    """Return the counters of /proc/net/{snmp,netstat,snmp6} by name: `Ip InDelivers`,
+    `Ip6InDelivers`."""
     counters: dict[str, int] = {}
     for name, names, values in re.findall(r"^(\w+):((?: [A-Za-z]\w*)+)\n\1:((?: -?\d+)+)$", text,
                                           re.M):
@@ -55,7 +56,7 @@ def protocol_counters(text: str) -> dict[str, int]:
 
 
 def softnet_dropped() -> int:
-    """Packets that all CPUs found no room for on their way up, since boot."""
+    """Return how many received packets all CPUs dropped since boot, because a backlog was full."""
     lines = Path("/proc/net/softnet_stat").read_text().splitlines()
     return sum(int(line.split()[1], 16) for line in lines)
 

@@ -157,7 +157,7 @@ class GuestProgram:
         ], wait=False)
 
     def programs(self) -> list[Step]:
-        """Return the programs of --exec, and before them those that count their packets."""
+        """Return the programs of --exec, after the samplers that count their packets."""
         usual = {"parent": "root", "interval_ms": self.recipe["interval_ms"]}
         return [
             *(self.sampler({**usual, **meter}, run_directory.METER.format(meter["group"]),
@@ -169,8 +169,8 @@ class GuestProgram:
 
     @property
     def tcp_pages(self) -> int:
-        """Pages of 4 KiB that all of TCP may use, three quarters of the guest's: the flows'
-        buffers, not a small guest's default, decide."""
+        """Return the pages of 4 KiB that TCP may use: three quarters of the guest's memory.
+        The default of a small guest would limit the flows."""
         return int(self.recipe["memory_gib"]) * (1 << 30) // 4096 * 3 // 4
 
     def commands(self) -> bytes:
@@ -181,10 +181,10 @@ class GuestProgram:
         return b"".join(os.fsencode(word) + b"\0" for word in words)
 
     def steps(self) -> list[Step]:
-        """Everything that has to be done, in this order."""
+        """Return all steps of the run in order."""
         queue = (self.recipe["sample"], run_directory.QUEUE)
         if self.recipe["generator"] == "iperf3":
-            # Its clients begin at once, and so does the sampler.
+            # iperf3's clients start at once, so the sampler has to start with them.
             return [*self.set_up(), *self.iperf3(), self.sampler(*queue)]
         flowgen = [self.flowgen()] if self.recipe["flows"] else []
         starts = [Step("tc", [tool("tc"), "-n", self.netns(one["netns"]), *one["lines"][0].split()],
@@ -193,7 +193,7 @@ class GuestProgram:
                 *self.programs()]
 
     def end(self, report: str) -> None:
-        """Write down how it went, from what tools/conduct.c reports; Failure when it went badly."""
+        """Write the outcome that tools/conduct.c reports. Raises Failure if a program failed."""
         ended = re.match(r"(?:ended \d+ \d+\n)*", report)
         assert ended
         report = report[ended.end():]
@@ -206,7 +206,7 @@ class GuestProgram:
         sample = self.recipe["sample"]
         Path(self.path(run_directory.QDISC_TEXT)).write_text(
             self.qdiscs(sample["netns"], "-d", dev=sample["dev"]))
-        # Of a kind whose plugin prints text, or that has none, tc's JSON is none.
+        # tc's output is not JSON if the kind has no plugin, or one that prints text.
         shown = self.qdiscs(sample["netns"], "-j", dev=sample["dev"])
         with contextlib.suppress(ValueError):
             json.loads(shown)
@@ -219,7 +219,7 @@ class GuestProgram:
         Path(self.path(run_directory.GUEST)).write_text(json.dumps(facts, indent=1) + "\n")
 
     def facts(self) -> dict[str, Any]:
-        """What the run was made with, and the CE marks that each namespace received."""
+        """Return the versions that the run used, and the counters of each namespace."""
         namespaces = self.recipe["namespaces"]
         # Packets may pass while this is read, so devices are read before and after the disciplines.
         before = {ns: self.counters(ns) for ns in namespaces}
@@ -245,17 +245,17 @@ class GuestProgram:
         }
 
     def qdiscs(self, ns: str, *options: str, dev: str = "") -> str:
-        """What tc shows of the qdiscs of a namespace, or of a device in it, and their counters."""
+        """Return the output of `tc -s qdisc show` for a namespace, or for one of its devices."""
         return self.command([tool("tc"), "-s", *options, "-n", self.netns(ns), "qdisc", "show",
                              *(["dev", dev] if dev else [])])
 
     def softnet_dropped(self) -> int:
-        """Those of this run, and of whatever else this machine does meanwhile."""
+        """Return the packets that the machine dropped during this run, see `counters`."""
         return softnet_dropped() - self._dropped_before
 
     def counters(self, ns: str) -> dict[str, Any]:
-        """What a namespace's kernel has counted: packets by device, what was delivered here, what
-        was discarded and why, CE marks received, of both versions of IP; and TCP's timeouts."""
+        """Return the counters of a namespace, for IPv4 and IPv6 together: packets by device,
+        delivered and discarded packets, received CE marks, and TCP's timeouts."""
         shown = self.command([tool("ip"), "netns", "exec", self.netns(ns), "cat", *COUNTERS])
         devices, protocols = device_counters(shown), protocol_counters(shown)
         return {
@@ -274,10 +274,10 @@ class GuestProgram:
 
 
 def main(argv: list[str]) -> int:
-    """Exit status: 0, 1 when something failed, 130 interrupted."""
+    """Return the exit status: 0, 1 if a program failed, 130 if interrupted."""
     directory, *prefix = argv
     run = GuestProgram(Path(directory), "".join(prefix))
-    # conduct is told, and ends what it has begun; nothing else must end this.
+    # conduct gets the signal and stops its programs. Only conduct must end this program.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:

@@ -292,7 +292,7 @@ class Network:
 
 
 def one_bottleneck(rate_bps: float, *, both: bool, trace: str = "") -> Network:
-    """Return the network of a scenario that has none of its own."""
+    """Return a network with one bottleneck, the default of a scenario."""
     made = Network()
     made.link("rtr", "dst", rate=rate_bps / 1e6, both=both, trace=trace)
     return made

@@ -13,8 +13,11 @@ Value = int | float | str
 
 @dataclass(frozen=True)
 class Param:
-    """One parameter. Numbers take `low` to `high`, inclusive; text takes one of `choices`, or
-    anything when there are none. The type is that of `default`."""
+    """A parameter. It has the type of `default`.
+
+    low, high: range of a number, inclusive
+    choices: allowed texts; empty: any text
+    """
 
     name: str
     default: Value
@@ -25,13 +28,13 @@ class Param:
     choices: tuple[str, ...] = ()
 
     def allowed(self) -> str:
-        """Range or choices, for people."""
+        """Return the range or the choices as text."""
         if isinstance(self.default, str):
             return " | ".join(self.choices) if self.choices else "text"
         return f"{self.low:g} to {self.high:g}"
 
     def parse(self, text: str) -> Value:
-        """The value that `text` stands for; UserError when it is not allowed."""
+        """Return the value of `text`. Raises UserError if it is not allowed."""
         if isinstance(self.default, str):
             if self.choices and text not in self.choices:
                 raise UserError(f"{self.name}: \"{text}\" given, allowed: {self.allowed()}")
@@ -43,7 +46,7 @@ class Param:
         except ValueError:
             whole = "a whole number" if kind is int else "a number"
             raise UserError(
-                f'{self.name}: "{text}" given, needs {whole} from {self.allowed()}{unit}'
+                f'{self.name}: "{text}" given, allowed: {whole} from {self.allowed()}{unit}'
             ) from None
         if not self.low <= value <= self.high:
             raise UserError(f"{self.name}: {text} given, allowed: {self.allowed()}{unit}")
@@ -51,13 +54,13 @@ class Param:
 
 
 def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value]:
-    """Defaults overridden by `NAME=VALUE` settings."""
+    """Return the values of all parameters: `NAME=VALUE` settings, else defaults."""
     by_name = {p.name: p for p in params}
     values = {p.name: p.default for p in params}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise UserError(f'--set "{setting}": needs NAME=VALUE')
+            raise UserError(f'--set "{setting}": "=" is missing; write NAME=VALUE')
         if name not in by_name:
             raise unknown("parameter", name, by_name)
         values[name] = by_name[name].parse(text)

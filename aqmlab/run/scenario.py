@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a scenario is, which there are, and a run made of one.
+"""Define scenarios, find them, and make a run of one.
 
-A scenario says who sends: groups of flows. What has to be carried out and what would be fair
-follow from them.
+A scenario returns groups of flows. The commands of the run and the fair shares follow from them.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Scenario:
 
 
 def find_all() -> dict[str, Scenario]:
-    """All scenarios, by name."""
+    """Return all scenarios of this project, by name."""
     modules = (importlib.import_module(f"{scenarios.__name__}.{module.name}")
                for module in pkgutil.iter_modules(scenarios.__path__))
     found = [module.SCENARIO for module in modules]
@@ -58,7 +57,7 @@ def find_all() -> dict[str, Scenario]:
 
 
 def load(path: Path) -> Scenario:
-    """Return the SCENARIO of a file. Raises UserError if there is none, or it cannot be loaded."""
+    """Return the SCENARIO of a file. Raises UserError if the file has none or cannot be loaded."""
     try:
         text = path.read_bytes()
         module = types.ModuleType(f"scenario_{path.stem}")
@@ -80,7 +79,7 @@ def load(path: Path) -> Scenario:
 def find(name: str) -> Scenario:
     """Return the scenario `name`, or the one in a file, if `name` has a slash or ends with .py.
 
-    Raises UserError with the nearest names if there is none.
+    Raises UserError with the most similar names if it is unknown.
     """
     if "/" in name or name.endswith(".py"):
         return load(Path(name))
@@ -92,7 +91,10 @@ def find(name: str) -> Scenario:
 
 def compose(scenario: Scenario, settings: Settings,
             executed: Sequence[programs.Program] = ()) -> tuple[Recipe, Facts]:
-    """Return the run, and what its analysis must know. executed: programs of --exec."""
+    """Return a run and the facts that its analysis needs.
+
+    executed: programs of --exec
+    """
     values = {**settings.values, "duration": scenario.duration(settings)}
     settings = replace(settings, values=values)
     rng = random.Random(settings.seed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One run as it was asked for, and the parameters that every scenario has."""
+"""Hold the settings of a run, and the parameters that every scenario has."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .tcp_profile import PROFILES, UNPACED, TcpProfile
 from .topology import Bottleneck, frame_bytes, gso_packets, payload_share
 
 BOTTLENECK = (
-    Param("rate", 500.0, "Mb/s", "rate of the bottleneck, Ethernet headers included", 0.1, 100e3),
-    Param("mtu", 1500, "bytes", "largest packet, IP header included", 576, 9000),
-    Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time, on the "
-          "wall clock what passes in 0.5 ms, at least 2", 0, 1000),
+    Param("rate", 500.0, "Mb/s", "rate of the bottleneck, including Ethernet headers", 0.1, 100e3),
+    Param("mtu", 1500, "bytes", "largest packet, including the IP header", 576, 9000),
+    Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time; on the "
+          "wall clock the packets of 0.5 ms, at least 2", 0, 1000),
     Param("trace", "", "", "file with the bottleneck's rate and delay over time, instead of rate"),
 )
-# A receive buffer of so much or more must not be what limits a flow; a smaller one may.
+# A receive buffer of this size must not limit a flow. A smaller one may.
 AMPLE_KB = 2000
 TCP = (
     Param("era", "2001", "", "2001: Reno as in the papers; 2001-sack: with SACK; today: the "
@@ -29,47 +29,50 @@ TCP = (
           "auto: the era's"),
     Param("ecn", "off", "", "on: TCP negotiates ECN", choices=("off", "on")),
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
-    Param("window", AMPLE_KB, "kB", "receive buffer; what it advertises at most is half", 8,
+    Param("window", AMPLE_KB, "kB", "receive buffer; TCP advertises at most half of it", 8,
           100000),
-    Param("memory", 2, "GiB", "of the lab's guest, three quarters of it for all of TCP; more where "
-          "windows are wide and flows many", 1, 64),
-    Param("rto_min", 0, "ms", "least that TCP's timer waits beyond the round trip; 0: the "
-          "kernel's 200", 0, 60000),
-    Param("pacing", "off", "", "on: TCP sends its window over most of the round trip, as with fq; "
-          "off: within a tenth of it, where the access link is so fast. Nothing with access=0; BBR "
-          "paces in any case", choices=("off", "on")),
+    Param("memory", 2, "GiB", "memory of the lab's guest; TCP may use three quarters of it. Many "
+          "flows with large windows need more", 1, 64),
+    Param("rto_min", 0, "ms", "shortest retransmission timeout, added to the round-trip time; 0: "
+          "the kernel's 200", 0, 60000),
+    Param("pacing", "off", "", "on: TCP spreads its window over most of the round trip, as with "
+          "fq; off: over a tenth of it, if the access link is fast enough. No effect with "
+          "access=0. BBR always paces", choices=("off", "on")),
 )
 TIME = (
-    Param("warmup", 10.0, "s", "left out of every figure", 0.0, 3600.0),
+    Param("warmup", 10.0, "s", "not part of any metric", 0.0, 3600.0),
     Param("duration", 50.0, "s", "measured time, after the warm-up", 0.1, 36000.0),
     Param("spread", 1.0, "s", "flows start at seeded random instants in 0..spread", 0.0, 600.0),
-    Param("interval", 500, "ms", "between two readings of every flow's bytes", 1, 60000),
-    Param("sample", 10, "ms", "between two readings of the queue", 1, 60000),
-    Param("probe", "off", "", "on: a sparse flow of UDP crosses the bottlenecks, group `probe`",
+    Param("interval", 500, "ms", "time between two readings of every flow's bytes", 1, 60000),
+    Param("sample", 10, "ms", "time between two readings of the queue", 1, 60000),
+    Param("probe", "off", "", "on: add a sparse UDP flow across the bottlenecks, group `probe`",
           choices=("off", "on")),
-    Param("probe_gap", 20.0, "ms", "between two of its datagrams, in the mean", 1.0, 10e3),
-    Param("probe_size", 200, "bytes", "of its packets, IP header included", 100, 1500),
+    Param("probe_gap", 20.0, "ms", "mean time between two datagrams of the probe", 1.0, 10e3),
+    Param("probe_size", 200, "bytes", "size of its packets, including the IP header", 100, 1500),
     Param("generator", "flowgen", "", "iperf3: on the wall clock only; starts all flows at once",
           choices=("flowgen", "iperf3")),
 )
-# iperf3 knows neither start and stop times nor groups that differ.
+# iperf3 cannot start and stop flows at given times, and all its groups are alike.
 TIME_FLOWGEN = tuple(p for p in TIME if p.name != "generator")
 
 
 def access(rate: float) -> Param:
-    """The parameter `access`, with its default in Mb/s."""
-    return Param("access", rate, "Mb/s", "rate of each TCP source's own link; 0: no limit",
+    """Return the parameter `access` with its default in Mb/s."""
+    return Param("access", rate, "Mb/s", "rate of the link of each TCP source; 0: no limit",
                  0.0, 10e3)
 
 
 def with_defaults(params: Sequence[Param], **defaults: Value) -> tuple[Param, ...]:
-    """The same parameters, some with other defaults."""
+    """Return the same parameters with some other defaults."""
     return tuple(replace(p, default=defaults.get(p.name, p.default)) for p in params)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One run that was asked for. clock: virtual or wall."""
+    """The settings of one run.
+
+    clock: "virtual" or "wall"
+    """
 
     values: Mapping[str, Value]
     qdisc: str
@@ -77,24 +80,24 @@ class Settings:
     clock: str
 
     def number(self, name: str) -> float:
-        """A parameter, in its unit."""
+        """Return a parameter in its unit."""
         return float(self.values[name])
 
     def count(self, name: str) -> int:
-        """A whole-numbered parameter."""
+        """Return an integer parameter."""
         return int(self.values[name])
 
     def text(self, name: str) -> str:
-        """A parameter that is a word."""
+        """Return a parameter that is text."""
         return str(self.values[name])
 
     def on(self, name: str) -> bool:
-        """A parameter that is off or on; off where the scenario has none of this name."""
+        """Return whether a parameter is "on"; False if the scenario does not have it."""
         return self.values.get(name) == "on"
 
     @property
     def era(self) -> TcpProfile:
-        """The TCP that was asked for."""
+        """Return the TCP profile, with the shortest timeout and pacing as set."""
         era, least_ms = PROFILES[self.text("era")], self.count("rto_min")
         if least_ms:
             era = replace(era, route=(*era.route, "rto_min", f"{least_ms}ms"))
@@ -104,21 +107,21 @@ class Settings:
 
     @property
     def congestion_control(self) -> str:
-        """Its name."""
+        """Return the name of the congestion control."""
         cc = self.text("cc")
         return self.era.congestion_control if cc == "auto" else cc
 
     @property
     def ip(self) -> int:
-        """4 or 6."""
+        """Return the version of IP: 4 or 6."""
         if self.count("ip") not in (4, 6):
             raise UserError(f"ip: {self.count('ip')} given, allowed: 4 or 6")
         return self.count("ip")
 
     @property
     def bottleneck(self) -> Bottleneck:
-        """The bottleneck with the burst that the clock allows. With offloads, one large packet
-        must fit, or tbf would segment it before the discipline sees it."""
+        """Return the bottleneck, with a burst that the clock allows. With offloads it must hold one
+        large packet. Otherwise tbf would segment the packet before the discipline sees it."""
         rate_bps = self.number("rate") * 1e6
         burst = self.count("burst")
         if not burst:
@@ -130,23 +133,23 @@ class Settings:
 
     @property
     def payload(self) -> float:
-        """Share of the bottleneck's bits that are payload when all packets are full, 0..1."""
+        """Return the share of payload in a full packet at the bottleneck, 0..1."""
         return payload_share(self.count("mtu"), self.ip, self.era)
 
     @property
     def generator(self) -> str:
-        """What makes the traffic, if the clock allows it."""
+        """Return the traffic generator. Raises UserError if clock or probe exclude it."""
         generator = str(self.values.get("generator", "flowgen"))
         if generator == "iperf3" and self.clock == "virtual":
             raise UserError(
-                "generator=iperf3 makes some 50 system calls a packet: give --clock wall, "
-                "and a rate that the machine can carry"
+                "generator=iperf3 makes about 50 system calls per packet, too many for virtual "
+                "time: use --clock wall, and a rate that the machine can carry"
             )
         if generator == "iperf3" and self.on("probe"):
-            raise UserError("probe=on needs generator=flowgen")
+            raise UserError("probe=on was given with generator=iperf3: use generator=flowgen")
         return generator
 
     @property
     def end_ms(self) -> int:
-        """Length of the run, warm-up included."""
+        """Return the length of the run, including the warm-up."""
         return round((self.number("warmup") + self.number("duration")) * 1000)

@@ -9,25 +9,25 @@
 A scenario can have another network (network.py): a group enters at one of its nodes and has its
 sinks in another one.
 
-A discipline sees what it would in the papers' topology; the kernel has as few hops per packet
-as that allows, since each costs time:
+A discipline sees the same traffic as in the papers' topology. Each hop costs CPU time, so the
+network has as few as possible:
 
-- A group's sources share a namespace and a veth. Their access links are `fq`'s per-flow rate: it
-  serialises every flow at `access` by itself, holding back the surplus in a deep buffer. It would
-  also pace TCP, which neither ns-2 nor Linux with another discipline does: `pacing`.
-- R1 and R2 are one router. The bottleneck is `tbf` with a burst of one packet, hence each
-  packet leaves when the time to serialise it has passed; its child is the discipline under study.
-- The whole round-trip time is on the way back (`netem` towards each group). For a closed loop
-  this is the same system as one with the delay in parts: only the instants at which a flow's
-  packets are seen shift, by a constant.
-- The way back is otherwise unlimited: ACKs are never queued or lost. Unless there are groups
-  whose data goes that way: then it has the same rate and the same discipline, in a router `far`
-  before dst: a loss within a sender's own host would tell TCP at once.
-- The addresses are whole prefixes made local, so 1000 flows cost what 1 does.
+- The sources of a group share a namespace and a veth. `fq` models their access links: it limits
+  each flow to the rate `access` and keeps the rest in a deep buffer. It would also pace TCP. ns-2
+  does not pace, and Linux does only with fq, so the parameter `pacing` decides.
+- R1 and R2 are one router. The bottleneck is `tbf` with a burst of one packet, so each packet
+  leaves after the time that the link needs for it. Its child is the discipline under study.
+- The whole round-trip time is on the way back (`netem` towards each group). In a closed loop this
+  is the same as a delay in several parts, except that packets pass the queue at times that differ
+  by a constant.
+- The way back has no rate, so ACKs are never queued or lost. If a group sends data that way, it has
+  the same rate and the same discipline, in a router `far` before dst. It cannot be in the sender's
+  host, where TCP would see a loss at once.
+- Each group has a whole prefix as local addresses, so setting up 1000 flows costs no more than one.
 
-Segmentation offloads are off everywhere and TCP is told to make one-segment packets
-(`gso_max_segs 1`), so the disciplines see what the wire would; unless the scenario has them on,
-when they see what a network card with TSO leaves to them.
+Segmentation offloads are off, and TCP makes packets of one segment (`gso_max_segs 1`), so the
+disciplines see the packets of the wire. A scenario with offloads shows them the large packets
+that they get in front of a network card with TSO.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from .recipe import Batch, Hop, Recipe, Sample
 from .tcp_profile import TcpProfile
 from .trace import START
 
-ETHERNET_HEADER = 14  # bytes; the kernel counts it in a packet's length, and so do all rates here
+ETHERNET_HEADER = 14  # bytes; part of a packet's length in the kernel and in all rates here
 IP_HEADER = {4: 20, 6: 40}
 
 # Deep enough never to drop: a source holds at most its send buffer.
 ACCESS_LIMIT = 1_000_000  # packets
-# fq drops what is to leave later than that from now, by default 10 s: BBR has come to one packet in
-# more than 10 s. The longest that its field of 32 bits of microseconds holds is 4294 s.
+# fq drops packets that must leave later than this. Its default of 10 s is too short, because
+# BBR can send less than one packet in 10 s. The field has 32 bits of microseconds, at most 4294 s.
 ACCESS_HORIZON_S = 4000
 
 LAST_LINK = 63  # of the /30 networks between namespaces
@@ -63,22 +63,20 @@ GSO_BYTES = 65536  # of payload and headers, at most, in one packet for TSO
 
 @dataclass(frozen=True)
 class Group:
-    """Flows that share a round-trip time and a kind of access link, and what they claim of the
-    bottleneck.
+    """Flows with the same round-trip time and access rate, and their demand at the bottleneck.
 
     start_ns: when each flow starts, after the epoch; its length is the number of flows
     access_bps: bit/s of each source's own link, 0 for no limit
-    flow: more keys for flowgen's flow file; each: those that differ from flow to flow
+    flow: more keys for flowgen's flow file
+    each: such keys that differ from flow to flow
     timed: the sources give their packets departure times, which `fq` must keep
-    reverse: the sources are where the other groups' sinks are; then it does not cross the
-        bottleneck that is measured, but its mirror image
-    enters, leaves: the nodes of the network where its sources and its sinks are; "": the first and
-        the last one
-    counted_in: the group of which these flows are a part in the metrics, if not one by themselves
-    demand_bps: what one of its flows would take at most, headers included; inf: anything
-    payload: share of its packets' length that is payload, 0..1
+    reverse: the group sends in the other direction, over a bottleneck that is not measured
+    enters, leaves: nodes of the network with its sources and its sinks; "": the first and the last
+    counted_in: another group to which the metrics add these flows; "": none
+    demand_bps: most that one flow would send, including headers; inf: no limit
+    payload: share of payload in its packets, 0..1
     elastic, from_s, to_s: see fair_shares.GroupFacts
-    settled_s: when what its start stirred up is taken to be over, if that ends a phase
+    settled_s: end of the phase that begins with its start; None if no phase ends
     """
 
     name: str
@@ -123,13 +121,12 @@ def gso_packets(mtu: int) -> int:
 
 
 def payload_share(mtu: int, ip: int, era: TcpProfile) -> float:
-    """Payload of a full packet over its length, 0..1."""
+    """Return the share of payload in a full packet, 0..1."""
     return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
 
 
 def default_network(rate_bps: float, groups: Sequence[Group], trace: str = "") -> Network:
-    """Return the network of a scenario that has none: one bottleneck, in both directions if data
-    goes both ways."""
+    """Return a network with one bottleneck, in both directions if data goes both ways."""
     return one_bottleneck(rate_bps, both=any(g.reverse for g in groups), trace=trace)
 
 
@@ -139,17 +136,19 @@ def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]])
 
 
 def _addressed(groups: Sequence[Group], onward: Sequence[Link], ip: int) -> None:
-    """UserError: more groups, or flows in one, than there are addresses. onward: the links from
-    router to router and to dst; those of groups have the numbers between."""
+    """Raise UserError if there are more groups or flows than addresses.
+
+    onward: links between routers and to dst; the links of groups have the numbers between
+    """
     most = min((link.number for link in onward[1:]),
                default=1 + (LAST_LINK if ip == 4 else LAST_MAC)) - 1
     if len(groups) > most:
-        raise UserError(f"{len(groups)} groups of flows, each with a round-trip time of its own: "
-                        f"there are addresses for {most}")
+        raise UserError(f"{len(groups)} groups of flows with different round-trip times: there are "
+                        f"addresses for {most}; use fewer")
     for group in groups:
         if len(group.start_ns) > LAST_HOST:
             raise UserError(f"{len(group.start_ns)} flows in group {group.name}: there are "
-                            f"addresses for {LAST_HOST}")
+                            f"addresses for {LAST_HOST}; use fewer")
 
 
 def build(

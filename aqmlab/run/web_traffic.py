@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Web clients, each with a server of its own: think, ask, wait for the response, think. And flows
-whose transfers restart, which are the same with a transfer before the first thought."""
+"""Web clients, each with a separate server. A client thinks, asks, and waits for the response.
+
+Flows whose transfers restart are the same, with a transfer before the first thought.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ DISTRIBUTIONS = ("exponential", "pareto", "lognormal", "uniform", "fixed")
 MAX_DRAWS = 1_000_000
 
 SESSIONS = (
-    Param("size", 10.0, "kB", "of a response, mean", 0.1, 1e6),
-    Param("size_dist", "pareto", "", "its distribution", choices=DISTRIBUTIONS),
+    Param("size", 10.0, "kB", "mean size of a response", 0.1, 1e6),
+    Param("size_dist", "pareto", "", "distribution of the size", choices=DISTRIBUTIONS),
     Param("size_shape", 1.3, "", "Pareto's exponent, or sigma of the lognormal", 0.01, 100.0),
-    Param("think", 50.0, "s", "between a response and the next request, mean", 0.01, 36000.0),
-    Param("think_dist", "exponential", "", "its distribution; uniform: from 0 to twice the mean",
-          choices=DISTRIBUTIONS),
+    Param("think", 50.0, "s", "mean time between a response and the next request", 0.01, 36000.0),
+    Param("think_dist", "exponential", "", "distribution of this time; uniform: from 0 to twice "
+          "the mean", choices=DISTRIBUTIONS),
     Param("think_shape", 1.5, "", "Pareto's exponent, or sigma of the lognormal", 0.01, 100.0),
 )
 PARAMS = (
@@ -38,8 +40,8 @@ PARAMS = (
           choices=("off", "on")),
     Param("rtt_low", 16.0, "ms", "shortest round-trip time of a client", 0.0, 10e3),
     Param("rtt_high", 240.0, "ms", "longest round-trip time of a client", 0.0, 10e3),
-    Param("rtt_steps", 8, "values", "round-trip times: the middles of as many equal parts of "
-          "rtt_low..rtt_high", 1, 32),
+    Param("rtt_steps", 8, "values", "number of round-trip times: the middles of as many equal "
+          "parts of rtt_low..rtt_high", 1, 32),
 )
 
 
