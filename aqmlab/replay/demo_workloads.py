@@ -179,8 +179,8 @@ WORKLOADS = {
         options=MANY_QUEUES,
         title="More flows than packets of buffer",
         use=("tdrr",),
-        advice="Use tdrr where the buffer holds fewer packets than there are flows. A queue of one "
-        "packet says nothing about its flow, and tdrr remembers what each flow has sent.",
+        advice="Use tdrr. If most queues are empty, their lengths do not show which flow sends "
+        "most. tdrr remembers it.",
     ),
     "dumbbell": workload(
         "dumbbell", {"flows": 50, "rate": 250, "warmup": 8, "duration": 10}, 500, 250,
@@ -188,7 +188,7 @@ WORKLOADS = {
         title="Ten packets of buffer per flow",
         use=("fq_codel",),
         advice="Use fq_codel: flows get equal shares, and a sparse flow hardly waits. The link is "
-        "2 or 3 % less busy than under the others.",
+        "2 to 3 % less busy than under most others.",
         note="The dumbbell is half of Kantawala and Turner's in flows, rate and buffer, so a "
         "flow's share and the time that a buffer takes to drain are theirs. Fair queues have "
         "65536 queues (sfq 1024 slots, cake its 1024), so collisions of the hash hardly matter. "
@@ -201,15 +201,15 @@ WORKLOADS = {
         ("pfifo", "red", "choke", "codel", "pie", "dualpi2", "sfq", "fq_codel", "cake"),
         probe_gap=100, title="One sender that ignores losses",
         use=("cake", "fred"),
-        advice="Use cake: each flow gets its share, whatever one sender does, and a sparse flow "
-        "hardly waits. If it must be a FIFO, fred protects TCP best.",
+        advice="Use cake: it protects TCP as well as sfq does, and a sparse flow hardly waits. If "
+        "it must be a FIFO, use fred.",
         note="In udp-blast, choke has min 20 % and max 90 % of the buffer."),
     "step-load": workload(
         "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, 200, 50,
         ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake"),
         title="Flows that come and go",
         use=("cake",),
-        advice="Use cake: a sparse flow does not notice how many others there are."),
+        advice="Use cake: a sparse flow hardly waits, even while many others start."),
     # The queue is read every 30 ms, which no sender's interval divides.
     "web-mix": workload(
         "web-mix", {"duration": 80, "sample": 30}, 160, 3,
@@ -217,7 +217,7 @@ WORKLOADS = {
         probe_gap=100, title="Web pages beside downloads",
         use=("fq_codel", "redtail"),
         advice="Use fq_codel: pages are fast, and a call waits little. Pages are as fast under "
-        "redtail but a call waits for 0.2 s."),
+        "redtail, but a call waits 0.2 s."),
 }
 for _kind, _metadata in all_metadata().items():
     for _one in WORKLOADS.values():

@@ -25,7 +25,7 @@ from typing import Any
 
 from aqmlab.measure import derived_metrics
 from aqmlab.qdiscs.metadata import all_metadata
-from aqmlab.report.comparison import GOOD, UNTOLD, WORSE, Candidate
+from aqmlab.report.comparison import TIE, UNDECIDED, WORSE, Candidate
 
 from .paper import Paper, load
 
@@ -132,9 +132,9 @@ def better(found: Sequence[Measured]) -> str:
     cannot be told apart, otherwise "ours" or "mainline"."""
     best = found[0]
     others = {one.beside(best) for one in found if one.ours != best.ours}
-    if GOOD in others:
+    if TIE in others:
         return "a tie"
-    if UNTOLD in others:
+    if UNDECIDED in others:
         return "open"
     return "ours" if best.ours else "mainline"
 
@@ -157,7 +157,7 @@ def _best(every: Every, never: Collection[str] = ()) -> dict[str, Counter[str]]:
             if takes_part[one.name] == len(every) and one.name not in never:
                 beside.setdefault((one.ours, one.name), Counter())[one.beside(found[0])] += 1
     fewest = min((words[WORSE] for words in beside.values()), default=0)
-    named = sorted((-words[GOOD], who) for who, words in beside.items() if words[WORSE] == fewest)
+    named = sorted((-words[TIE], who) for who, words in beside.items() if words[WORSE] == fewest)
     return {who[1]: beside[who] for _, who in named}
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The answer of a report: the disciplines of each workload that are best, as good, or to avoid."""
+"""Answer for each workload of a report which disciplines are best, as good, or bad."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .comparison import ALIKE, AVOID, BEST, WORSE, Candidate, candidates, verdicts
+from .comparison import AVOID, BEST, TIE, UNDECIDED, WORSE, Candidate, candidates, verdicts
 from .intervals import Column, Row, column_of
 from .load_runs import Section
 
@@ -25,22 +26,23 @@ class Card:
     """The answer of one section.
 
     column: the metric that decides
-    best, alike, worse, avoid: disciplines by their verdict, the best first; best is empty if no
-        discipline is worse than another
-    seeds: how many the verdict is based on
+    best, ties, undecided, worse, avoid: disciplines by verdict, the best first; best is empty if no
+        discipline is known to be worse than another
+    seeds: number of seeds
     """
 
     column: Column
     best: Sequence[Named]
-    alike: Sequence[Named]
+    ties: Sequence[Named]
+    undecided: Sequence[Named]
     worse: Sequence[Named]
     avoid: Sequence[Named]
     seeds: int
 
     @property
     def as_good(self) -> set[str]:
-        """Return the names of the best discipline and of all that are as good."""
-        return {one.name for one in (*self.best, *self.alike)}
+        """Return the names of the disciplines that are not known to be worse than the best."""
+        return {one.name for one in (*self.best, *self.ties, *self.undecided)}
 
 
 def _preferred(section: Section) -> list[str]:
@@ -92,11 +94,9 @@ def card(section: Section) -> Card | None:
         ends = one.mean.interval(column.top)
         named[one.name] = Named(one.name, f"{one.mean.value * column.scale:.{column.digits}f}",
                                 interval_text(*ends, column) if ends else "")
-    by_word = {word: [named[name] for name in words if words[name] == word]
-               for word in (BEST, WORSE, AVOID)}
-    alike = [named[name] for name in words if words[name] in ALIKE]
-    return Card(column, by_word[BEST], alike, by_word[WORSE], by_word[AVOID],
-                len(found[0].values))
+    by_word = ([named[name] for name in words if words[name] == word]
+               for word in (BEST, TIE, UNDECIDED, WORSE, AVOID))
+    return Card(column, *by_word, seeds=len(found[0].values))
 
 
 def of_interest(sections: Sequence[Section]) -> list[str]:
@@ -106,15 +106,29 @@ def of_interest(sections: Sequence[Section]) -> list[str]:
     if len(names) <= 4:
         return names
     best = [one.name for section in sections if (answer := card(section))
-            for one in (*answer.best, *answer.alike)[:1]]
+            for one in (*answer.best, *answer.ties)[:1]]
     return list(dict.fromkeys([*(name for name in names if name.split()[0] == "fq_codel"),
                                names[0], *best]))
 
 
+def summary(answers: Sequence[Card]) -> str:
+    """Name the disciplines that are best, or as good, in most workloads; "" for one workload."""
+    if len(answers) < 2:
+        return ""
+    count = Counter(one.name for answer in answers for one in (*answer.best, *answer.ties))
+    most = max(count.values(), default=0)
+    names = sorted(name for name, times in count.items() if times == most)
+    said = f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} best, or as good as the best"
+    if most == len(answers):
+        return f"In all workloads {said}."
+    return (f"No discipline is best everywhere. In {most} of {len(answers)} workloads {said}."
+            if most else "")
+
+
 def text(answer: Card) -> str:
     """Return a card as lines for a terminal."""
-    lines = [("best", answer.best), ("not distinguishable", answer.alike), ("worse", answer.worse),
-             ("at most half as good", answer.avoid)]
+    lines = [("best", answer.best), ("as good", answer.ties), ("undecided", answer.undecided),
+             ("worse", answer.worse), ("at most half as good", answer.avoid)]
     return "\n".join([f"  decided by {answer.column.title}", *(
         f"  {word}: {', '.join(f'{one.name} {one.mean}' for one in named)}"
         for word, named in lines if named)])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compare disciplines by one metric, seed by seed.
 
-A difference of less than 5 % of the best, or of less than a metric's floor, counts as none. The
-floor of a delay is the time of a full packet on the link, but at least the column's.
+A difference below 5 % of the best, or below a metric's floor, is a tie. The floor of a delay is the
+time of a full packet on the link, but at least the column's.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from . import intervals
 #: Part of the best discipline's value.
 MARGIN = 0.05
 ETHERNET_HEADER = 14  # bytes
-BEST, GOOD, UNTOLD, WORSE, AVOID = "best", "tie", "inconclusive", "worse", "avoid"
+BEST, TIE, UNDECIDED, WORSE, AVOID = "best", "tie", "inconclusive", "worse", "avoid"
 BETTER, INDISTINCT = "better", "not distinguishable"
-#: Verdicts on disciplines that cannot be distinguished from the best.
-ALIKE = frozenset({GOOD, UNTOLD})
+#: Verdicts on disciplines that are not known to be worse than the best.
+NOT_WORSE = frozenset({TIE, UNDECIDED})
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A discipline and its values of one metric under the same seeds as all others.
 
-    sign: 1 where the least is best, -1 where the most is
-    floor: a difference that counts as none
-    out: whether it cannot be the best, whatever its values
+    sign: 1 if small values are good, -1 if large ones are
+    floor: a smaller difference is a tie
+    out: the discipline is excluded and cannot be the best
     """
 
     name: str
@@ -43,20 +43,23 @@ class Candidate:
         return intervals.mean(self.values)
 
     def beyond(self, best: Candidate, times: float) -> intervals.Mean:
-        """Return by how much it is worse than the best one's value times a factor, and than that
-        value and the floor, under the same seed: see `intervals.beyond`."""
+        """Return by how much it is worse than a limit, seed by seed: see `intervals.beyond`.
+
+        The limit is the best one's value times a factor, or with the floor added if that is
+        worse.
+        """
         worst = max if self.sign > 0 else min
         limits = [worst(times * other, other + self.sign * self.floor) for other in best.values]
         return intervals.beyond(self.values, limits, self.sign)
 
     def beside(self, best: Candidate) -> str:
-        """Return GOOD, UNTOLD or WORSE."""
+        """Return TIE, UNDECIDED or WORSE."""
         if self.out:
             return WORSE
         beyond = self.beyond(best, 1 + self.sign * MARGIN)
         if self is best or beyond.value + beyond.half <= 0:
-            return GOOD
-        return WORSE if beyond.value - beyond.half > 0 else UNTOLD
+            return TIE
+        return WORSE if beyond.value - beyond.half > 0 else UNDECIDED
 
     def against(self, other: Candidate) -> str:
         """Return BETTER, WORSE or INDISTINCT."""
@@ -65,22 +68,22 @@ class Candidate:
         return BETTER if other.beside(self) == WORSE else INDISTINCT
 
     def half_as_good(self, best: Candidate) -> bool:
-        """Return whether it has half of the best at most, or twice as much if less is better."""
+        """Return whether it is at most half as good as the best, or excluded."""
         beyond = self.beyond(best, 2.0**self.sign)
         return self.out or beyond.value - beyond.half > 0
 
 
 def packet_ms(result: Mapping[str, Any]) -> float:
-    """Return how long the bottleneck needs for a full packet."""
+    """Return the time of a full packet on the bottleneck, in ms."""
     parameters = result["parameters"]
     return (parameters["mtu"] + ETHERNET_HEADER) * 8 / (parameters["rate"] * 1e3)
 
 
 def candidates(rows: Sequence[intervals.Row], column: intervals.Column,
                out: Collection[str] = ()) -> list[Candidate]:
-    """Return the disciplines that have a metric, the best first, under the seeds that all have.
+    """Return the disciplines that have a metric, with the seeds that all of them have, best first.
 
-    out: names of disciplines that cannot be the best
+    out: names of excluded disciplines
     """
     by_seed = {row.name: row.by_seed(column) for row in rows if row.cell(column)}
     seeds = sorted(set.intersection(*map(set, by_seed.values()))) if by_seed else []
@@ -93,12 +96,12 @@ def candidates(rows: Sequence[intervals.Row], column: intervals.Column,
 
 
 def verdicts(found: Sequence[Candidate]) -> dict[str, str]:
-    """Return a verdict for each discipline by name, the best first; none unless there are two.
+    """Return a verdict for each discipline by name, best first; empty for fewer than two.
 
-    There is no BEST if no other discipline is worse.
+    Nothing is BEST if no other discipline is worse.
     """
     if len(found) < 2:
         return {}
     best, *others = found
     words = {one.name: AVOID if one.half_as_good(best) else one.beside(best) for one in others}
-    return {best.name: GOOD if {*words.values()} <= ALIKE else BEST} | words
+    return {best.name: TIE if {*words.values()} <= NOT_WORSE else BEST} | words

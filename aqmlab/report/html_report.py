@@ -20,7 +20,7 @@ from aqmlab.run.params import Param
 from aqmlab.run.scenario import find
 
 from . import interactive_plots, scatter, tables
-from .cards import card, of_interest
+from .cards import card, of_interest, summary
 from .load_runs import Section, collect
 from .styles import styles
 
@@ -99,12 +99,14 @@ def write(path: Path, sections: Sequence[Section]) -> None:
     data = interactive_plots.data(sections, headings, looks, shown)
     path.write_text(engine.from_string(TEMPLATE.read_text()).render(
         title=f"{what} in {where}",
+        summary=summary([one for one in cards if one]),
         sections=[{
             "heading": heading,
             "text": _text(section),
             "about": section.about,
             "card": answer,
-            "scatter": scatter.picture(scatter.panel(section.rows, looks)),
+            "scatter": scatter.picture(scatter.panel(
+                section.rows, looks, answer and answer.column)),
             "table": table,
             "csv": tables.csv_link(table),
             "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",

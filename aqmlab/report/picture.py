@@ -15,15 +15,15 @@ from .styles import styles
 COLUMNS, GAP, PAD = 3, 20, 12
 LINE, CHARACTERS = 15, 58  # height of a line, and how many characters fit on one
 #: The tints of the HTML report.
-TINTS = {"best": "#cfe3f6", "not distinguishable": "#eaf2fa", "avoid": "#fbe3d3"}
+TINTS = {"best": "#cfe3f6", "as good": "#eaf2fa", "undecided": "#f6f8fa", "avoid": "#fbe3d3"}
 
 
 def _lines(answer: Card) -> list[tuple[str, str, str]]:
     """Return the lines of a card: text, tint and weight."""
     column = answer.column
-    found = [(f"{column.name}, {'more' if column.better > 0 else 'less'} is better", "", "")]
-    for word, named in (("best", answer.best), ("not distinguishable", answer.alike),
-                        ("avoid", answer.avoid)):
+    found = [(column.about, "", "")]
+    for word, named in (("best", answer.best), ("as good", answer.ties),
+                        ("undecided", answer.undecided), ("avoid", answer.avoid)):
         text = f"{word}: {', '.join(_with_mean(one, column.unit) for one in named)}"
         found += [(line, TINTS[word], "bold" if word == "best" else "")
                   for line in textwrap.wrap(text, CHARACTERS)] if named else []
@@ -60,7 +60,7 @@ def draw(sections: Sequence[Section]) -> str:
                     f'height="{LINE}" fill="{tint}"/>'] if tint else []
             out.append(_text(y, text, weight))
         out += [f'<g transform="translate(0 {height + 6})">',
-                scatter.panel(section.rows, looks), "</g>", "</g>"]
+                scatter.panel(section.rows, looks, answer.column), "</g>", "</g>"]
     width = GAP + min(COLUMNS, len(known)) * across
     whole = GAP + -(-len(known) // COLUMNS) * down
     return scatter.picture("\n".join([

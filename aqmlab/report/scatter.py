@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Draw delay against goodput as SVG: a mark and a name for each discipline of a workload."""
+"""Draw delay against another metric as SVG: a mark and a name for each discipline of a workload.
+
+The best place is always at the upper left: an axis on which less is better points down.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from .svg_plots import decades, steps
 
 WIDTH, HEIGHT = 380, 280
 LEFT, RIGHT, TOP, BOTTOM = 46, 368, 14, 238
-LEAST_SPAN = 10.0  # of goodput, percent: less is not worth looking at
+LEAST_SPAN = {"%": 10.0}  # shortest vertical axis by unit: smaller differences do not matter
 CHARACTER, LINE = 6.3, 12  # of a label, in pixels
 #: Where a label can be: to the right or left of its mark, and lines above or below it.
 OFFSETS = [(side, dy * LINE) for dy in (0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5) for side in (1, -1)]
@@ -22,13 +25,21 @@ Box = tuple[float, float, float, float]
 Point = tuple[str, float, float]
 
 
-def axes_of(rows: Sequence[Row]) -> tuple[Column, Column] | None:
-    """Return the columns of delay and of goodput; None if the rows have no such two."""
+def axes_of(rows: Sequence[Row], decides: Column | None) -> tuple[Column, Column] | None:
+    """Return the columns of a delay and of another metric; None if the rows have no such two.
+
+    decides: the metric that decides the card; the other axis has it unless it is the delay
+    """
     known = columns_of(rows)
-    found = [next((column for word in words for column in known if column.title.startswith(word)),
-                  None) for words in (("probe delay p99", "backlog p99"),
-                                      ("goodput", "utilization"))]
-    return (found[0], found[1]) if found[0] and found[1] else None
+
+    def first(*words: str) -> Column | None:
+        return next((column for word in words for column in known
+                     if column.title.startswith(word)), None)
+
+    delay = first("probe delay p99", "backlog p99")
+    other = (decides if decides in known and decides != delay else
+             first("goodput", "utilization"))
+    return (delay, other) if delay and other else None
 
 
 def _mark(style: Style, x: float, y: float, more: str) -> str:
@@ -71,21 +82,23 @@ def _labels(places: Sequence[Point]) -> list[str]:
     return drawn
 
 
-def panel(rows: Sequence[Row], styles: Mapping[str, Style]) -> str:
-    """Return an SVG group; nothing unless two rows have both a delay and a goodput."""
-    axes = axes_of(rows)
+def panel(rows: Sequence[Row], styles: Mapping[str, Style],
+          decides: Column | None = None) -> str:
+    """Return an SVG group; nothing unless two rows have both metrics of `axes_of`."""
+    axes = axes_of(rows, decides)
     if not axes:
         return ""
-    delay, goodput = axes
-    values = [(row.name, max(one.value * delay.scale, 0.01), other.value * goodput.scale)
-              for row in rows if (one := row.cell(delay)) and (other := row.cell(goodput))]
+    delay, other = axes
+    values = [(row.name, max(one.value * delay.scale, 0.01), two.value * other.scale)
+              for row in rows if (one := row.cell(delay)) and (two := row.cell(other))]
     if len(values) < 2:
         return ""
     xs, ys = [x for _, x, _ in values], [y for _, _, y in values]
     low, high = min(xs) / 1.4, max(xs) * 1.4
-    span = max(max(ys) - min(ys), LEAST_SPAN)
+    span = max(max(ys) - min(ys), LEAST_SPAN.get(other.unit, max(ys) / 10))
     middle = (max(ys) + min(ys)) / 2
-    bottom, top = max(0.0, middle - 0.62 * span), middle + 0.62 * span
+    least, most = max(0.0, middle - 0.62 * span), middle + 0.62 * span
+    bottom, top = (least, most) if other.better > 0 else (most, least)
 
     def x_of(value: float) -> float:
         return LEFT + math.log(value / low) / math.log(high / low) * (RIGHT - LEFT)
@@ -94,7 +107,7 @@ def panel(rows: Sequence[Row], styles: Mapping[str, Style]) -> str:
         return BOTTOM - (value - bottom) / (top - bottom) * (BOTTOM - TOP)
 
     out = []
-    for value in steps(bottom, top):
+    for value in steps(least, most):
         y = y_of(value)
         out.append(f'<path d="M{LEFT} {y:.1f}H{RIGHT}" stroke="currentColor" stroke-opacity=".15"/>'
                    f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
@@ -104,13 +117,13 @@ def panel(rows: Sequence[Row], styles: Mapping[str, Style]) -> str:
                    f'<text x="{x:.1f}" y="{BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
     out.append(f'<text x="{(LEFT + RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
                f'{escape(delay.title)} (less is better)</text><text transform="translate(12 '
-               f'{(TOP + BOTTOM) / 2}) rotate(-90)" text-anchor="middle">{escape(goodput.title)}'
-               '</text>')
+               f'{(TOP + BOTTOM) / 2}) rotate(-90)" text-anchor="middle">{escape(other.title)} '
+               f'({"more" if other.better > 0 else "less"} is better)</text>')
     places = [(name, x_of(x), y_of(y)) for name, x, y in values]
     out += _labels(places)
-    for (name, x, y), (_, delay_ms, part) in zip(places, values, strict=True):
+    for (name, x, y), (_, delay_ms, value) in zip(places, values, strict=True):
         out.append(_mark(styles[name], x, y, f"<title>{escape(name)}: {delay_ms:.2f} ms, "
-                         f"{part:.1f} %</title>"))
+                         f"{value:.{other.digits}f} {other.unit}</title>"))
     return "\n".join(out)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The scatter of delay against goodput, and the picture of a report."""
+"""The scatter of delay against another metric, and the picture of a report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aqmlab.report import picture, scatter, styles
-from aqmlab.report.intervals import Row
+from aqmlab.report.intervals import Row, column_of
 from aqmlab.report.load_runs import Run, Section
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,6 +51,14 @@ def test_less_delay_is_left_and_more_goodput_is_up() -> None:
     assert b[0] - a[0] == pytest.approx(c[0] - b[0], abs=0.11)
     assert a[1] < b[1] < c[1]
     assert b[1] - a[1] == pytest.approx(c[1] - b[1], abs=0.11)
+
+
+def test_less_is_up_if_less_is_better() -> None:
+    """The metric that decides has the vertical axis. Deviation is one minus the goodput here."""
+    rows = [Row(name, None, [result(1, 5.0, part)]) for name, part in (("a", 0.9), ("b", 0.5))]
+    places = marks(ET.fromstring(scatter.picture(scatter.panel(
+        rows, styles.styles(["a", "b"]), column_of("sd")))))
+    assert places["a: 5.00 ms, 10.0 %"][1] < places["b: 5.00 ms, 50.0 %"][1]
 
 
 def test_without_a_probe_it_shows_the_backlog() -> None:

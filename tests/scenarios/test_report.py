@@ -236,8 +236,20 @@ def test_cells_have_verdicts_and_the_card_names_the_disciplines(tmp_path: Path) 
     assert "dropped, packets" not in found
     (card,) = page.texts["article"]
     said = " ".join(card.split())
-    assert "Bestfair 0.0 % Not distinguishable from itsame 0.0 %" in said
+    assert "Bestfair 0.0 % As good: less than 5 % worsesame 0.0 %" in said
     assert "Avoid: at most half as goodplain 32.0 %" in said
+
+
+def test_summary_names_the_disciplines_that_are_good_in_most_workloads() -> None:
+    def card_of(best: str, *ties: str) -> cards.Card:
+        named = [cards.Named(name, "", "") for name in (best, *ties)]
+        return cards.Card(intervals.column_of("sd"), named[:1], named[1:], [], [], [], seeds=3)
+
+    assert cards.summary([card_of("a"), card_of("b", "a"), card_of("c")]) == (
+        "No discipline is best everywhere. In 2 of 3 workloads a is best, or as good as the best.")
+    assert cards.summary([card_of("a", "b"), card_of("b", "a")]) == (
+        "In all workloads a and b are best, or as good as the best.")
+    assert cards.summary([card_of("a")]) == ""
 
 
 def groups_of(**more: dict[str, Any]) -> dict[str, Any]:
