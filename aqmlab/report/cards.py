@@ -94,9 +94,10 @@ def card(section: Section) -> Card | None:
         ends = one.mean.interval(column.top)
         named[one.name] = Named(one.name, f"{one.mean.value * column.scale:.{column.digits}f}",
                                 interval_text(*ends, column) if ends else "")
-    by_word = ([named[name] for name in words if words[name] == word]
-               for word in (BEST, TIE, UNDECIDED, WORSE, AVOID))
-    return Card(column, *by_word, seeds=len(found[0].values))
+    best, ties, undecided, worse, avoid = (
+        [named[name] for name in words if words[name] == word]
+        for word in (BEST, TIE, UNDECIDED, WORSE, AVOID))
+    return Card(column, best, ties, undecided, worse, avoid, len(found[0].values))
 
 
 def of_interest(sections: Sequence[Section]) -> list[str]:

@@ -106,7 +106,7 @@ def write(path: Path, sections: Sequence[Section]) -> None:
             "about": section.about,
             "card": answer,
             "scatter": scatter.picture(scatter.panel(
-                section.rows, looks, answer and answer.column)),
+                section.rows, looks, answer.column if answer else None)),
             "table": table,
             "csv": tables.csv_link(table),
             "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",
