@@ -322,20 +322,20 @@ static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 	u64 window = two_region_window(r->pipe, p->flows);
 
 	if (p->memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
-		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
+		NL_SET_ERR_MSG_MOD(extack, "memory_limit is too small for one full packet");
 	/* q is below the limit when an arrival fits. */
 	else if (p->limit <= r->bmin)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: no phase but I is reached");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: only phase I is reached");
 	else if (p->limit <= r->bflat)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above bflat: III and IV are not reached");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bflat: phases III and IV are not reached");
 	else if (p->limit <= r->target)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above target: IV is not reached");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above target: phase IV is not reached");
 	else if (p->limit <= r->bmax)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmax: IV is not reached");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmax: phase IV is not reached");
 	/* Section 4.3.1's condition (a). */
 	else if (!aqm_given(p, TCA_2REGIONRED_BMIN) &&
 		 two_region_rtts_per_drop(r->pipe, window) < TWO_REGION_ONE)
-		NL_SET_ERR_MSG_MOD(extack, "flows need over 1 drop per rtt: not held at bmin");
+		NL_SET_ERR_MSG_MOD(extack, "flows need more than 1 drop per rtt: the queue exceeds bmin");
 }
 
 static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
@@ -358,7 +358,7 @@ static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
 		.literal	= p->literal,
 	};
 	if (r->pipe == U64_MAX && rate_given) {
-		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is 2^23 packets of avpkt or more");
+		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is 2^23 packets of avpkt or more: lower rtt");
 		return -EINVAL;
 	}
 	r->pipe = min(r->pipe, (u64)TWO_REGION_MAX_PIPE << 32);

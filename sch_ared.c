@@ -214,7 +214,7 @@ static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 		return -EINVAL;
 	}
 	if (p->limit <= p->min)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: no early drops");
 	return 0;
 }
 

@@ -563,13 +563,13 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 	sum = cbt_thresholds(p, sh);
 
 	if (red_fifo_ptime(p->bandwidth, longest) == U32_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "a packet takes too long at this bandwidth");
+		NL_SET_ERR_MSG_MOD(extack, "the longest packet takes too long: raise bandwidth");
 		return -EINVAL;
 	}
 	/* Each share may have been rounded up by half a unit. */
 	if ((u64)p->share_tcp + p->share_tagged + p->share_other >
 	    SHARE_LAW_ONE + CBT_CLASSES) {
-		NL_SET_ERR_MSG_MOD(extack, "the shares are more than 1 together");
+		NL_SET_ERR_MSG_MOD(extack, "the three shares add up to more than 1");
 		return -EINVAL;
 	}
 	red = &p->avg[p->red_all ? CBT_ALL : CBT_TCP];

@@ -319,7 +319,7 @@ static int chokex_reconcile(struct aqm_given *given,
 	bool adaptive = aqm_changed(p, TCA_CHOKEX_ADAPTIVE) && p->adaptive;
 
 	if (candidates && adaptive) {
-		NL_SET_ERR_MSG_MOD(extack, "candidates and adaptive exclude each other");
+		NL_SET_ERR_MSG_MOD(extack, "candidates and adaptive exclude each other: give one of them");
 		return -EINVAL;
 	}
 	if (candidates) {

@@ -237,7 +237,7 @@ static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 	if (err)
 		return err;
 	if (p->limit <= p->min)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: no early drops");
 	return 0;
 }
 
@@ -254,7 +254,7 @@ static int fpq_alloc(struct Qdisc *sch, struct aqm_given *given,
 				  GFP_KERNEL_ACCOUNT);
 	if (m->block)
 		return 0;
-	NL_SET_ERR_MSG_MOD(extack, "no memory for the vector");
+	NL_SET_ERR_MSG_MOD(extack, "no memory for the vector: lower vector");
 	return -ENOMEM;
 }
 

@@ -392,14 +392,14 @@ static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 		.ptime	= red_fifo_ptime(2 * p->bandwidth, p->avpkt),
 	};
 	if (p->red.ptime == U32_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 8 s at this bandwidth");
+		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 8 s at this bandwidth: raise bandwidth");
 		return -EINVAL;
 	}
 	err = red_fifo_check(sch, &p->red, &p->signal, p->memory_limit, extack);
 	if (err)
 		return err;
 	if (p->limit <= p->min)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: all is drop tail");
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: no early drops");
 	return 0;
 }
 

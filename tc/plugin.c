@@ -749,7 +749,7 @@ static bool value_of(__u64 *value, const char *arg, const char *kind,
 
 	put_allowed(allowed, o);
 	if (!arg) {
-		fprintf(stderr, "%s: \"%s\" lacks its value; allowed: %s\n",
+		fprintf(stderr, "%s: \"%s\" needs a value; allowed: %s\n",
 			kind, o->name, allowed);
 		return false;
 	}
@@ -791,7 +791,7 @@ int plugin_parse(const struct qdisc_util *qu, int argc, char **argv,
 		o = find(p->options, argv[i], &on);
 		if (!o) {
 			o = nearest(p->options, argv[i]);
-			fprintf(stderr, "%s: what is \"%s\"?", qu->id, argv[i]);
+			fprintf(stderr, "%s: unknown option \"%s\";", qu->id, argv[i]);
 			if (o)
 				fprintf(stderr, " did you mean %s?", o->name);
 			fprintf(stderr, " \"help\" lists the options\n");

@@ -111,12 +111,12 @@ def max_min(rate_bps: float | Mapping[Any, float], demands: Sequence[tuple[int, 
 
 
 def _way(network: Network, group: Group) -> list[Crossing]:
-    """Return the limited links that a group's data crosses. Raises UserError if there is none."""
+    """Return the links with a rate that a group's data crosses. Raises UserError without one."""
     data = [replace(one, forward=one.forward != group.reverse)
             for one in network.path(group.enters, group.leaves)]
     way = [one for one in data if network.wires[one.number].shaped(forward=one.forward)]
     if not way:
-        raise UserError(f"group {group.name}: no link on its way has a rate")
+        raise UserError(f"group {group.name}: no link on its way has a rate; give one a rate")
     return way
 
 

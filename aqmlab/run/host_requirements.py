@@ -40,4 +40,4 @@ def check(recipe: Recipe) -> None:
         except Failure as failure:
             lacks.append(str(failure))
     if lacks:
-        raise UserError("--here needs what this machine lacks:\n  " + "\n  ".join(lacks))
+        raise UserError("--here: missing on this machine:\n  " + "\n  ".join(lacks))

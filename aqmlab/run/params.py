@@ -46,7 +46,7 @@ class Param:
         except ValueError:
             whole = "a whole number" if kind is int else "a number"
             raise UserError(
-                f'{self.name}: "{text}" given, allowed: {whole} from {self.allowed()}{unit}'
+                f'{self.name}: "{text}" given, needs {whole} from {self.allowed()}{unit}'
             ) from None
         if not self.low <= value <= self.high:
             raise UserError(f"{self.name}: {text} given, allowed: {self.allowed()}{unit}")
@@ -60,7 +60,7 @@ def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise UserError(f'--set "{setting}": "=" is missing; write NAME=VALUE')
+            raise UserError(f'--set "{setting}": needs NAME=VALUE')
         if name not in by_name:
             raise unknown("parameter", name, by_name)
         values[name] = by_name[name].parse(text)

@@ -121,7 +121,7 @@ def compose(scenario: Scenario, settings: Settings,
     if executed:
         recipe = programs.attach(recipe, executed, settings)
     if trace and not network.traces:
-        raise UserError(f"trace: {scenario.name} gives no link this trace")
+        raise UserError(f"trace: {scenario.name} gives no link this trace; leave it out")
     recipe = replace(recipe, traces=network.traces, generator=settings.generator,
                      memory_gib=settings.count("memory"))
     there_and_back = [replace(group, rtt_ms=group.rtt_ms + network.delay_ms(

@@ -146,7 +146,7 @@ class Settings:
                 "time: use --clock wall, and a rate that the machine can carry"
             )
         if generator == "iperf3" and self.on("probe"):
-            raise UserError("probe=on was given with generator=iperf3: use generator=flowgen")
+            raise UserError("probe=on needs generator=flowgen; iperf3 was given")
         return generator
 
     @property

@@ -70,7 +70,8 @@ def requests(settings: Settings, rng: random.Random, clients: int, start_s: floa
     fast the responses come."""
     seconds = settings.end_ms / 1000 - start_s
     if clients * seconds / settings.number("think") > MAX_DRAWS:
-        raise UserError(f"clients, think: these make more than {MAX_DRAWS} requests")
+        raise UserError(f"clients, think: these can make more than {MAX_DRAWS} requests; use fewer "
+                        "clients or a longer think")
     size, think = (drawing(rng, name, settings.text(f"{name}_dist"), settings.number(name),
                            settings.number(f"{name}_shape")) for name in ("size", "think"))
     made = []

@@ -130,7 +130,7 @@ static inline int flow_buffer_derive(struct Qdisc *sch,
 	struct net_device *dev = qdisc_dev(sch);
 
 	if (b->params.flows && p->flows != b->params.flows) {
-		NL_SET_ERR_MSG_MOD(extack, "flows cannot be changed on a live qdisc");
+		NL_SET_ERR_MSG_MOD(extack, "flows cannot be changed on a live qdisc: delete it and add it again");
 		return -EOPNOTSUPP;
 	}
 	if (!p->memory_limit)
@@ -172,7 +172,7 @@ static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows,
 	kvfree(b->ways.way);
 	b->rounds.queues = NULL;
 	b->ways.way = NULL;
-	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues");
+	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
 	return -ENOMEM;
 }
 

@@ -64,7 +64,7 @@ static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
 				     struct netlink_ext_ack *extack)
 {
 	if (!given && !lr->rate)
-		NL_SET_ERR_MSG_MOD(extack, "bandwidth is taken to be 1Gbit: the device knows none");
+		NL_SET_ERR_MSG_MOD(extack, "bandwidth is 1Gbit: the device reports no speed");
 	return given ?: lr->rate ?: LINK_RATE_DEFAULT;
 }
 

@@ -121,7 +121,7 @@ static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
 				 struct netlink_ext_ack *extack)
 {
 	if (memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
-		NL_SET_ERR_MSG_MOD(extack, "memory_limit has no room for one full packet");
+		NL_SET_ERR_MSG_MOD(extack, "memory_limit is too small for one full packet");
 }
 
 /**
@@ -141,7 +141,7 @@ static inline int red_fifo_check(const struct Qdisc *sch,
 				 struct netlink_ext_ack *extack)
 {
 	if (red->ptime == U32_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth");
+		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth: raise bandwidth");
 		return -EINVAL;
 	}
 	if (red->max_th && red->min_th >= red->max_th) {

@@ -85,7 +85,8 @@ def edit_source(name: str, tree: Path) -> None:
         path = tree / file
         text = path.read_text()
         if old not in text:
-            raise LabError(f"{file} of Linux {name} lacks {old!r}, which the record edits")
+            raise LabError(f"{file} of Linux {name} does not contain {old!r}, which "
+                           f"lab/kernels/{name}.toml edits")
         path.write_text(text.replace(old, new))
 
 

@@ -248,10 +248,10 @@ class Writer:
                 self.qdisc("change", "nonsense 1"),
             ],
             [
-                re.escape(f'{name}: "{valued.name}" lacks its value; allowed: {valued.allowed}')
+                re.escape(f'{name}: "{valued.name}" needs a value; allowed: {valued.allowed}')
                 + "(?:, or auto)?",
                 re.escape(f'{name}: "{valued.name}" is given twice'),
-                re.escape(f'{name}: what is "nonsense"? "help" lists the options'),
+                re.escape(f'{name}: unknown option "nonsense"; "help" lists the options'),
             ],
         )
         yield self.refused(

@@ -21,7 +21,8 @@ OPTIONS: Sequence[Option] = (
     ),
     Option(
         "flows", "1024", "1 to 65536 queues", {"7": 7, "8": 8}, bad="0 65537",
-        raw=[0, 1 << 16 | 1], fixed="flows cannot be changed on a live qdisc",
+        raw=[0, 1 << 16 | 1],
+        fixed="flows cannot be changed on a live qdisc: delete it and add it again",
     ),
     flag("avoid_collisions", default=True),
     Option(
@@ -87,7 +88,7 @@ def special(kind: str) -> Sequence[Case]:
             f"{kind} warns that it does not know the link's speed",
             f"$TC qdisc add dev $DUMMY handle 1: root {kind}",
             f"$TC qdisc change dev $DUMMY handle 1: root {kind} 2>&1",
-            pattern="Warning: .*bandwidth is taken to be 1Gbit",
+            pattern="Warning: .*bandwidth is 1Gbit",
         ),
         Case(
             f"{kind} does not warn of what it does not need",

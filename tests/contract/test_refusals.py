@@ -97,12 +97,12 @@ def warnings() -> Iterator[tuple[str, str, str]]:
                 yield kind, words[1], case.pattern.removeprefix("Warning: .*")
     # In the thesis, phases II to IV begin at bmin, bflat and target, and phase IV ends at bmax.
     phases = "bandwidth 100mbit bmin 10 bflat 20 target 30 bmax 40"
-    yield "2regionred", f"{phases} limit 10", "no phase but I is reached"
+    yield "2regionred", f"{phases} limit 10", "only phase I is reached"
     yield "2regionred", f"{phases} limit 20", "III and IV are not reached"
     yield "2regionred", f"{phases} limit 30", "limit is not above target"
     yield "2regionred", f"{phases} limit 40", "limit is not above bmax"
     for kind in ("2regionred", "ared", "cbt", "chokex", "fpq", "fred", "redtail"):
-        yield kind, "memory_limit 1000", "memory_limit has no room for one full packet"
+        yield kind, "memory_limit 1000", "memory_limit is too small for one full packet"
 
 
 @pytest.mark.parametrize(("kind", "words", "message"), list(warnings()))

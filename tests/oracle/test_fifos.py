@@ -21,7 +21,7 @@ every_kind = pytest.mark.parametrize("kind", ALL)
 MEMORY = 32 << 20
 CN = 2  # NET_XMIT_CN
 GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
-UNKNOWN = "bandwidth is taken to be 1Gbit"
+UNKNOWN = "bandwidth is 1Gbit"
 # A packet of 1000 bytes takes 1 ms.
 PACE = {
     "chokex": "bandwidth 8mbit avpkt 1000",
@@ -74,7 +74,7 @@ def test_derived_values_follow_the_link_live(kind: str) -> None:
     ("kind", "at_100"), [("2regionred", 833), ("ared", 666), ("blue", 666), ("fpq", 666)])
 def test_limit_follows_the_link_while_packets_wait(kind: str, at_100: int) -> None:
     with World(kind, "seed 1", below="hfsc prio") as w:
-        assert "the device knows none" in w.message
+        assert "the device reports no speed" in w.message
         w.do("l 100")
         assert (w.named()["limit"], w.named()["bandwidth"]) == (at_100, 12_500_000)
         for _ in range(100):
@@ -252,7 +252,7 @@ def test_memory_limit_bounds_the_memory_of_packets(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in ALL if kind != "blue"])
 def test_memory_limit_below_one_packet_warns(kind: str) -> None:
-    warning = "memory_limit has no room for one full packet"
+    warning = "memory_limit is too small for one full packet"
     with World(kind, "bandwidth 1gbit memory_limit 1000b") as w:
         assert w.message.endswith(warning)
         w.change("memory_limit 100000b")

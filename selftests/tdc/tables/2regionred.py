@@ -36,7 +36,7 @@ KIND = Kind(
     conflicts=[
         Conflict(
             "bandwidth 100gbit rtt 10s avpkt 64",
-            r"bandwidth \* rtt is 2\^23 packets of avpkt or more"),
+            r"bandwidth \* rtt is 2\^23 packets of avpkt or more: lower rtt"),
         Conflict("bmin 687 bflat 687", "bflat must be above bmin"),
         Conflict("target 686", "target must not be below bflat"),
         Conflict("bmax 687", "bmax must be above target"),
@@ -74,13 +74,13 @@ KIND = Kind(
             "2regionred says that it guesses the bandwidth",
             "$TC qdisc add dev $DUMMY handle 1: root 2regionred",
             "$TC qdisc change dev $DUMMY handle 1: root 2regionred 2>&1",
-            pattern="Warning: .*bandwidth is taken to be 1Gbit",
+            pattern="Warning: .*bandwidth is 1Gbit",
         ),
         Case(
             "2regionred warns of more flows than one drop per round trip can hold",
             "$TC qdisc add dev $DUMMY handle 1: root 2regionred flows 100",
             "$TC qdisc change dev $DUMMY handle 1: root 2regionred flows 100 2>&1",
-            pattern="Warning: .*flows need over 1 drop per rtt",
+            pattern="Warning: .*flows need more than 1 drop per rtt",
         ),
         on_gate(
             "2regionred: what an overflow counts", "2regionred limit 4", "$BURST -l 1000 g0 10",

@@ -47,7 +47,8 @@ KIND = Kind(
         Conflict("bottom 0.5 top 0.4", "bottom must not be above top"),
         Conflict("bottom 0.0000001", "bottom must be at least 0.000001"),
         Conflict("nodrop", "nodrop needs ecn"),
-        Conflict("bandwidth 8bit avpkt 5", "avpkt takes more than 4 s at this bandwidth"),
+        Conflict("bandwidth 8bit avpkt 5",
+                 "avpkt takes more than 4 s at this bandwidth: raise bandwidth"),
     ],
     idle={
         "bandwidth": 125000000, "limit": 6666, "memory_limit": 32 << 20, "memory_used": 0,
@@ -71,7 +72,7 @@ KIND = Kind(
             "ared warns of a min that no queue can pass",
             "$TC qdisc add dev $DUMMY handle 1: root ared bandwidth 1gbit limit 5 min 6",
             "$TC qdisc change dev $DUMMY handle 1: root ared 2>&1",
-            pattern="Warning: .*limit is not above min: all is drop tail",
+            pattern="Warning: .*limit is not above min: no early drops",
         ),
         on_gate(
             "ared: what an overflow counts", "ared limit 4 min 100", "$BURST -l 1000 g0 10",

@@ -42,13 +42,13 @@ KIND = Kind(
             "blue says that it guesses the bandwidth",
             "$TC qdisc add dev $DUMMY handle 1: root blue",
             "$TC qdisc change dev $DUMMY handle 1: root blue 2>&1",
-            pattern="Warning: .*bandwidth is taken to be 1Gbit",
+            pattern="Warning: .*bandwidth is 1Gbit",
         ),
         Case(
             "blue warns of a threshold that no queue can pass",
             "$TC qdisc add dev $DUMMY handle 1: root blue bandwidth 1gbit limit 5 threshold 6",
             "$TC qdisc change dev $DUMMY handle 1: root blue 2>&1",
-            pattern="Warning: .*threshold is above limit: only losses count",
+            pattern="Warning: .*threshold is above limit: only a full queue raises the probability",
         ),
         on_gate(
             "blue: what an overflow counts, and that it raises p once", "blue limit 4",

@@ -71,10 +71,10 @@ KIND = Kind(
         flag("split_gso", default=True),
     ],
     conflicts=[
-        Conflict("share_tcp 0.9", "the shares are more than 1 together"),
+        Conflict("share_tcp 0.9", "the three shares add up to more than 1"),
         Conflict("bandwidth 10mbit min 70", "min must be below max"),
         Conflict("nodrop", "nodrop needs ecn"),
-        Conflict("bandwidth 800bit", "a packet takes too long at this bandwidth"),
+        Conflict("bandwidth 800bit", "the longest packet takes too long: raise bandwidth"),
     ],
     idle={
         "avg": 0, "avg_tcp": 0, "avg_tagged": 0, "avg_other": 0, "probability": 0, "tcp": 0,

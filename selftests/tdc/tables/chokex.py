@@ -30,11 +30,13 @@ KIND = Kind(
     ],
     alone=["adaptive"],
     conflicts=[
-        Conflict("candidates 2 adaptive 2", "candidates and adaptive exclude each other"),
+        Conflict("candidates 2 adaptive 2",
+                 "candidates and adaptive exclude each other: give one of them"),
         Conflict("min 200 max 200", "min must be below max"),
         Conflict("limit 300 min 300", "min must be below max"),
         Conflict("nodrop", "nodrop needs ecn"),
-        Conflict("bandwidth 8bit avpkt 5", "avpkt takes more than 4 s at this bandwidth"),
+        Conflict("bandwidth 8bit avpkt 5",
+                 "avpkt takes more than 4 s at this bandwidth: raise bandwidth"),
     ],
     idle={
         "avg": 0, "probability": 0, "candidates": 0, "count": 0, "ptime": 8000, "limit": 6666,

@@ -42,7 +42,8 @@ KIND = Kind(
     ],
     conflicts=[
         Conflict("nodrop", "nodrop needs ecn"),
-        Conflict("bandwidth 8bit avpkt 5", "avpkt takes more than 4 s at this bandwidth"),
+        Conflict("bandwidth 8bit avpkt 5",
+                 "avpkt takes more than 4 s at this bandwidth: raise bandwidth"),
     ],
     # One flow at 1 Gb/s and 100 ms: P is 12500 packets of 1000 bytes, and the target P.
     idle={
@@ -64,7 +65,7 @@ KIND = Kind(
             "fpq warns of a min that no queue can pass",
             "$TC qdisc add dev $DUMMY handle 1: root fpq bandwidth 1gbit limit 5",
             "$TC qdisc change dev $DUMMY handle 1: root fpq 2>&1",
-            pattern="Warning: .*limit is not above min: all is drop tail",
+            pattern="Warning: .*limit is not above min: no early drops",
         ),
         on_gate(
             "fpq: what an overflow counts", "fpq limit 4 min 4", "$BURST -l 1000 g0 10",

@@ -31,7 +31,8 @@ KIND = Kind(
         Conflict("min 200 max 200", "min must be below max"),
         Conflict("limit 300 min 75 max 75", "min must be below max"),
         Conflict("nodrop", "nodrop needs ecn"),
-        Conflict("bandwidth 8bit avpkt 9", "avpkt takes more than 8 s at this bandwidth"),
+        Conflict("bandwidth 8bit avpkt 9",
+                 "avpkt takes more than 8 s at this bandwidth: raise bandwidth"),
     ],
     idle={
         "bandwidth": 125000000, "limit": 6666, "memory_limit": 32 << 20, "memory_used": 0,

@@ -98,7 +98,7 @@ KIND = Kind(
             "redtail says that it guesses the bandwidth",
             "$TC qdisc add dev $DUMMY handle 1: root redtail",
             "$TC qdisc change dev $DUMMY handle 1: root redtail 2>&1",
-            pattern="Warning: .*bandwidth is taken to be 1Gbit",
+            pattern="Warning: .*bandwidth is 1Gbit",
         ),
         Case(
             "A length of redtail as a time needs the bandwidth",

@@ -195,7 +195,7 @@ def test_given_max_is_valid_on_every_link() -> None:
 
 def test_limit_below_min_gets_a_warning() -> None:
     with World("fred", f"limit 5 min 10 {LINK}") as w:
-        assert "all is drop tail" in w.message
+        assert "no early drops" in w.message
 
 
 def test_limit_and_table_follow_the_link_while_packets_wait() -> None:
