@@ -161,11 +161,11 @@ test: kernels ## run the tests: units, the lab, the real kernel, stock kernels
 	$(PYTEST) -m "not extra" $(TESTS)
 
 # One kernel, one discipline: for who changes it.
-try: setup-tests ## the tests of one discipline, in one to two minutes: make try KIND=qsdrr
+try: setup-tests ## the tests of one discipline, with one seed for each case: make try KIND=qsdrr
 	+$(MAKE) -s -j2 --output-sync=target try-matrix try-tests
 
 try-tests:
-	$(PYTEST) -q -m "not extra" -k "$(KIND) and not fuzz and not sanitizer" \
+	$(PYTEST) -q -m "not extra and not again" -k "$(KIND) and not fuzz and not sanitizer" \
 		tests/unit tests/oracle tests/tdc tests/contract/test_userspace.py
 
 try-matrix:

@@ -291,14 +291,6 @@ def drive_many(
     return steps
 
 
-def drive(
-    qdisc: str, ops: Sequence[str], *, classes: bool = False, engine: Engine = "kernel",
-    seed: int = 1,
-) -> list[Step]:  # fmt: skip
-    """Run one trace. See drive_many()."""
-    return drive_many([Trace(qdisc, ops, classes=classes)], engine=engine, seed=seed)[0]
-
-
 class Case(Protocol):
     """A case of an oracle: a dataclass with a name and a seed, which returns a trace."""
 
@@ -345,17 +337,13 @@ class Oracle(Generic[C]):
 
     def each(self, test: Callable[[Run[C], list[Step]], None]) -> Callable[[Run[C]], None]:
         """Decorate a test that takes a run and its steps."""
-        return self._each(test, self.runs)
+        params = [
+            pytest.param(run, id=f"{run.case.name}-{run.engine}-{run.case.seed}",
+                         marks=() if run.designed else pytest.mark.again)
+            for run in self.runs
+        ]  # fmt: skip
 
-    def each_on(self, engine: Engine) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Decorate a test as each() does, but only for the runs on one engine."""
-        runs = [run for run in self.runs if run.engine == engine]
-        return lambda test: self._each(test, runs)
-
-    def _each(self, test: Callable[..., None], runs: Sequence[Run[C]]) -> Callable[..., None]:
-        names = [f"{run.case.name}-{run.engine}-{run.case.seed}" for run in runs]
-
-        @pytest.mark.parametrize("run", runs, ids=names)
+        @pytest.mark.parametrize("run", params)
         def with_steps(run: Run[C]) -> None:
             print(f"seed {run.case.seed}, {run.engine}")
             with self.steps(run) as steps:

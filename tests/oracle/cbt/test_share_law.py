@@ -59,25 +59,18 @@ class Setting:
                 kind != self.silent
                 and (now := now + rng.expovariate(links * RATE / size)) < self.seconds
             ):
-                low, high = (size // 2, size + size // 2) if self.spread else (size, size)
-                arrivals.append((now, kind, min(rng.randint(low, high), 1514)))
+                length = rng.randint(size // 2, size + size // 2) if self.spread else size
+                arrivals.append((now, kind, min(length, 1514)))
         return sorted(arrivals)
 
-    def operations(self) -> list[str]:
-        """Return the trace. Departures have equal gaps, the time of a mean packet.
+    @property
+    def gap(self) -> float:
+        """Return the time between departures, s: that of a mean packet at the configured shares.
 
         The pacing of the link does not matter, because a share of a FIFO's packets is a share of
         its departures. Only the ratio of arrivals to departures matters.
         """
-        mean = sum(b / p for b, p in zip(self.shares, self.sizes, strict=True))
-        gap = 1 / (RATE * mean)  # s per departure, at the configured shares
-        ops, due = [], gap
-        for now, kind, size in self.schedule():
-            while due <= now:
-                ops += [f"t {round(gap * 1e9)}", "d 1"]
-                due += gap
-            ops.append(f"e len={size} {FIELDS[kind]}")
-        return ops
+        return 1 / (RATE * sum(b / p for b, p in zip(self.shares, self.sizes, strict=True)))
 
 
 SETTINGS = [
@@ -95,21 +88,22 @@ SETTINGS = [
 def shares_of(setting: Setting) -> dict[str, float]:
     """Return each class's share of the bytes that left after the warm-up."""
     packets: list[tuple[str, int]] = []
-    names = {fields: kind for kind, fields in FIELDS.items()}
     out = dict.fromkeys(CLASSES, 0)
     idle = 0
+    gap = due = setting.gap
     with World("cbt", setting.options()) as w:
-        start = w.now + round(setting.warm_up * 1e9)
-        for op in setting.operations():
-            if op.startswith("e"):
-                _, length, *fields = op.split()
-                packets.append((names[" ".join(fields)], int(length[4:])))
-            w.do(op)
-            if op.startswith("d") and w.now > start:
-                idle += not w.out
-                for number, _ in w.out:
-                    kind, size = packets[number]
-                    out[kind] += size
+        for now, kind, size in setting.schedule():
+            while due <= now:
+                w.advance(round(gap * 1e9))
+                sent = w.dequeue(1)
+                if due > setting.warm_up:
+                    idle += not sent
+                    for number, _ in sent:
+                        left, length = packets[number]
+                        out[left] += length
+                due += gap
+            packets.append((kind, size))
+            w.do(f"e len={size} {FIELDS[kind]}")
         assert not idle, "the link was idle although packets were queued"
         classes = w.classes()
     assert sum(st.bytes for st in classes.values()) >= sum(out.values())
@@ -123,7 +117,8 @@ def off(setting: Setting, got: dict[str, float]) -> float:
     return max((got[kind] / share - 1 for kind, share in asked), key=abs)
 
 
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.again) for seed in range(2, 6))])
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
 def test_every_saturated_class_gets_its_share(setting: Setting, seed: int) -> None:
     got = shares_of(replace(setting, seed=seed))
