@@ -178,8 +178,9 @@ static u32 fred_maxq(const struct fred_params *p, u64 avg)
 }
 
 /* Check for a strike. Return: its condition, or AQM_DROP_NONE. */
-static enum aqm_drop fred_strike(const struct fred_sched_data *q,
-				 const struct active_flow *flow, u64 avgcq)
+static __always_inline enum aqm_drop
+fred_strike(const struct fred_sched_data *q, const struct active_flow *flow,
+	    u64 avgcq)
 {
 	u64 qlen = fred_length(flow->qlen), avg = q->vars.red.avg;
 
@@ -193,9 +194,9 @@ static enum aqm_drop fred_strike(const struct fred_sched_data *q,
 }
 
 /* Apply RED to an arrival without a strike. Flows below their share are spared. */
-static enum gentle_red_verdict fred_choose(struct fred_sched_data *q,
-					   const struct active_flow *flow,
-					   u64 avgcq)
+static __always_inline enum gentle_red_verdict
+fred_choose(struct fred_sched_data *q, const struct active_flow *flow,
+	    u64 avgcq)
 {
 	const struct fred_params *p = &q->params;
 	struct fred_vars *v = &q->vars;
@@ -226,8 +227,9 @@ static void fred_sample(struct fred_sched_data *q)
 }
 
 /* Queue an arrival. If its flow has no @slot yet, add one for the hash @number. */
-static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets,
-		    u32 slot, u32 number)
+static __always_inline int
+fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets, u32 slot,
+	 u32 number)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
 	struct fred_vars *v = &q->vars;
@@ -243,8 +245,9 @@ static int fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets,
 }
 
 /* Queue, mark or drop an arrival, or one segment of it. */
-static int fred_arrival(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free, u32 packets, u32 class)
+static __always_inline int
+fred_arrival(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free,
+	     u32 packets, u32 class)
 {
 	struct active_flow none = {}, *flow = &none;
 	struct fred_sched_data *q = qdisc_priv(sch);

@@ -137,9 +137,11 @@ def library(kind: str) -> ctypes.CDLL:
 class World:
     """A discipline, at the root or below parents, with its packets.
 
+    Without parents the world itself acts as one, and checks the contract.
+
     options: words after ``tc qdisc add ... KIND``
     below: up to two parents, from the root down: prio, tbf, drr, ets, qfq, htb, hfsc (link sharing
-        only), hfsc-rt
+        only), hfsc-rt; or only "root", so that the discipline has no parent
     seed: of the kernel's random numbers
     walk: also check the discipline's own lists and indexes after each operation
     A priority of 1:N selects class N.

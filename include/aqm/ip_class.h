@@ -87,6 +87,8 @@ static inline struct ip_class ip_class(const struct sk_buff *skb)
 	    left < IP_CLASS_BYTES)
 		return ip_class_any(skb);
 	class = ip_class_header(proto, skb_network_header(skb));
+	if (likely(class.protocol == IPPROTO_TCP))
+		return class;
 	if (ip_class_is_extension(class.protocol))
 		return ip_class_any(skb);
 	return class;

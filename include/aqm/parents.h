@@ -47,34 +47,10 @@ parents_before(const struct Qdisc *sch)
 	};
 }
 
-/**
- * parents_report() - report changes by an arrival that the verdict does not report
- * @sch: the discipline
- * @unreported: gets the bytes that must be reported later, by held_sub()
- * @before: counts before the arrival
- * @len: length of the arrival in bytes
- * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
- *	any verdict on an arrival that was freed
- *
- * The verdict is changed if the parents' counts require it:
- *
- *	held before	held now	verdict
- *	0		> 0		NET_XMIT_SUCCESS: it activates the class
- *	> 0		1, others lost	NET_XMIT_CN: the count stays above 0
- *	any		0		NET_XMIT_CN
- *
- * Each loss counts once at every parent; the verdict reports one of them. The
- * exception is a GSO packet of which at most one segment was queued.
- *
- * If only one segment of a GSO packet was queued and the queue was empty before,
- * each parent will count the length of the whole packet. We report the excess
- * before the queue becomes empty again.
- *
- * Return: the verdict for the parent.
- */
-static noinline int parents_report(struct Qdisc *sch, u32 *unreported,
-				   const struct parents_before *before, u32 len,
-				   int verdict)
+/* See parents_report(). */
+static noinline int
+parents_report_any(struct Qdisc *sch, u32 *unreported,
+		   const struct parents_before *before, u32 len, int verdict)
 {
 	u32 drops = sch->qstats.drops - before->drops;
 	u32 qlen = sch->q.qlen, bytes;
@@ -107,6 +83,41 @@ static noinline int parents_report(struct Qdisc *sch, u32 *unreported,
 	if (n || bytes)
 		qdisc_tree_reduce_backlog(sch, n, bytes);
 	return verdict;
+}
+
+/**
+ * parents_report() - report changes by an arrival that the verdict does not report
+ * @sch: the discipline
+ * @unreported: gets the bytes that must be reported later, by held_sub()
+ * @before: counts before the arrival
+ * @len: length of the arrival in bytes
+ * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
+ *	any verdict on an arrival that was freed
+ *
+ * A root qdisc has no parents: its verdict is for the sender, and stays as it is.
+ * Otherwise the verdict is changed if the parents' counts require it:
+ *
+ *	held before	held now	verdict
+ *	0		> 0		NET_XMIT_SUCCESS: it activates the class
+ *	> 0		1, others lost	NET_XMIT_CN: the count stays above 0
+ *	any		0		NET_XMIT_CN
+ *
+ * Each loss counts once at every parent; the verdict reports one of them. The
+ * exception is a GSO packet of which at most one segment was queued.
+ *
+ * If only one segment of a GSO packet was queued and the queue was empty before,
+ * each parent will count the length of the whole packet. We report the excess
+ * before the queue becomes empty again.
+ *
+ * Return: the verdict for the parent.
+ */
+static inline int parents_report(struct Qdisc *sch, u32 *unreported,
+				 const struct parents_before *before, u32 len,
+				 int verdict)
+{
+	if (sch->parent == TC_H_ROOT)
+		return verdict;
+	return parents_report_any(sch, unreported, before, len, verdict);
 }
 
 /**

@@ -49,9 +49,10 @@ static struct nlattr *options_of(char *msg, const char *words, int *err)
 	return *err > 0 ? (struct nlattr *)msg : NULL;
 }
 
+/* Create the discipline below a class. The harness acts as its parent. */
 static struct Qdisc *kind_new(u32 handle)
 {
-	return world_qdisc(world_ops, handle, TC_H_ROOT);
+	return world_qdisc(world_ops, handle, 0x80000001);
 }
 
 static void keep_message(const struct netlink_ext_ack *extack)
@@ -186,6 +187,10 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 	w->kind->enqueue = kind_enqueue;
 	w->levels[w->depth++] = w->kind;
 
+	if (!strcmp(topology, "root")) {
+		w->kind->parent = TC_H_ROOT;
+		topology = "";
+	}
 	snprintf(names, sizeof(names), "%s", topology);
 	for (name = strtok_r(names, " ", &save); name && n < WORLD_LEVELS;
 	     name = strtok_r(NULL, " ", &save))
@@ -507,6 +512,8 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	told_n = world->told_n - told_n;
 	told_len = world->told_len - told_len;
 	told_drops = world->told_drops - told_drops;
+	if (sch->parent == TC_H_ROOT)
+		return verdict;
 	n = (verdict == NET_XMIT_SUCCESS) - told_n;
 	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - told_len;
 	/* A report of bytes alone would make a parent with 0 packets believe that it is empty. */

@@ -21,6 +21,8 @@ from aqmlab.qdiscs import interface
 from tests import selftests
 from tests.userspace import BUILD, KINDS, TOP, Violation, World, build, load
 
+SUCCESS, CN = 0, 2  # NET_XMIT_*
+
 PARENTS = ("", "prio", "tbf", "drr", "ets", "qfq", "htb", "hfsc", "hfsc-rt")
 GRANDPARENTS = ("hfsc prio", "hfsc drr", "drr prio", "hfsc tbf", "qfq htb", "prio hfsc")
 
@@ -229,6 +231,34 @@ def test_behaviour_does_not_depend_on_the_time_since_boot(kind: str) -> None:
                 out.append((world.out, world.verdict))
             seen.append((start, (out, world.stats(), world.named())))
     assert [start for start, result in seen if result != seen[0][1]] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_parents_only_verdicts_for_parents_differ(kind: str) -> None:
+    """The sender of a packet that is queued sees no loss of another flow at the root."""
+    seen = []
+    for below in ("", "root"):
+        with World(kind, OPTIONS[kind], seed=5, below=below) as world:
+            out, verdicts = [], []
+            for op in traffic(kind, 4, 600):
+                world.do(op)
+                out.append(world.out)
+                verdicts.append(world.verdict)
+            seen.append((out, world.stats(), verdicts))
+    (*child, for_parent), (*root, for_sender) = seen
+    assert root == child
+    differ = {pair for pair in zip(for_parent, for_sender, strict=True) if pair[0] != pair[1]}
+    assert differ <= {(CN, SUCCESS), (SUCCESS, CN)}
+
+
+@pytest.mark.parametrize("kind", ["qsdrr", "tdrr"])
+@pytest.mark.parametrize(("below", "verdict"), [("", CN), ("root", SUCCESS)])
+def test_evicting_the_only_other_packet_is_success_at_the_root(
+        kind: str, below: str, verdict: int) -> None:
+    with World(kind, "limit 1 bandwidth 1gbit", below=below) as world:
+        world.enqueue(flow=1)
+        world.enqueue(flow=2)
+        assert (world.stats().qlen, world.verdict) == (1, verdict)
 
 
 # Packets that end in the middle of a header.
