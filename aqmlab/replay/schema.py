@@ -55,7 +55,8 @@ def check(kind: str, text: Mapping[str, Any]) -> None:
             if needed:
                 raise ValueError(f"{place}: needs {' or '.join(needed)}")
         if error.validator == "enum":
-            said = nearest("value", str(error.instance), error.validator_value)
+            what = "key" if "propertyNames" in error.absolute_schema_path else "value"
+            said = nearest(what, str(error.instance), error.validator_value)
             raise ValueError(f"{place}: {said}")
         raise ValueError(f"{place}: {error.message}")
 
