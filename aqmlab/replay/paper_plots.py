@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A paper's figures, drawn of its rows: `[[plot]]` of sweep.toml says which there are."""
+"""A paper's figures, drawn of its rows: `[plot.NAME]` of sweep.toml says which there are."""
 
 from __future__ import annotations
 

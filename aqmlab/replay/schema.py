@@ -62,7 +62,12 @@ def check(kind: str, text: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read and check `claims.toml` or `sweep.toml`. ValueError: see `check`."""
+    """Read and check `claims.toml` or `sweep.toml`. ValueError: see `check`.
+
+    Experiments and plots become lists, in the order of the file.
+    """
     text = tomllib.loads(path.read_text())
     check(path.stem, text)
+    for part in {"experiment", "plot"} & text.keys():
+        text[part] = [{"name": name, **one} for name, one in text[part].items()]
     return text

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Find the smallest value of an axis at which a discipline meets a criterion, by bisection.
 
-An experiment with `[experiment.search]` runs only the cells that the bisection asks for. We assume
-that a discipline that meets a criterion at one value meets it at all larger ones. The rows of a
-finished search become one row, whose metrics are
+An experiment with `[experiment.NAME.search]` runs only the cells that the bisection asks for.
+We assume that a discipline that meets a criterion at one value meets it at all larger ones. The
+rows of a finished search become one row, whose metrics are
 
 smallest.NAME: smallest value that meets criterion NAME; absent if none does
 at_least.NAME: the same, or the largest value if none does

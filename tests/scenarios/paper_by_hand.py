@@ -98,18 +98,15 @@ about = "a later TCP"
 set = { era = "today", ecn = "on" }
 options = { headdrop = ["bad"] }
 [quick]
-[[experiment]]
-name = "one"
+[experiment.one]
 scenario = "dumbbell"
 axes = { buffer = [100, 200] }
 disciplines = ["good", "bad"]
-[[experiment]]
-name = "other"
+[experiment.other]
 scenario = "dumbbell"
 axes = { rtt = [10.0] }
 disciplines = ["third"]
-[[plot]]
-name = "over-time"
+[plot.over-time]
 head = "Figure 2"
 kind = "time"
 experiment = "one"
@@ -118,8 +115,7 @@ disciplines = ["good"]
 of = ["packets", "goodput:far"]
 y_title = "of something"
 panels = [{}, { title = "closer", from_s = 1, to_s = 2 }]
-[[plot]]
-name = "1"
+[plot.1]
 head = "Figure 1"
 experiment = "one"
 metric = "summary.utilization"

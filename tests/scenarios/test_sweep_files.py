@@ -291,9 +291,9 @@ def test_interrupted_sweep_continues(made_up: Paper) -> None:
 
 def test_experiment_takes_the_workload_of_another(made_up: Paper) -> None:
     """Both are a copy of `one`, except for the axis that they give themselves."""
-    more = ('[[experiment]]\nname = "copy"\nlike = {}\naxes = {{ buffer = [200] }}\n'
+    more = ('[experiment.copy]\nlike = {}\naxes = {{ buffer = [200] }}\n'
             'disciplines = ["bad"]\n\n')
-    text, mark = (made_up.directory / "sweep.toml").read_text(), "[[plot]]"
+    text, mark = (made_up.directory / "sweep.toml").read_text(), "[plot.over-time]"
     for given, name in (('"one"', "copy"), ('["one"]', "copy-one")):
         (made_up.directory / "sweep.toml").write_text(text.replace(
             mark, more.format(given) + mark, 1))
