@@ -88,8 +88,6 @@ static inline bool IS_ERR(const void *p)
 {
 	return (unsigned long)p >= (unsigned long)-MAX_ERRNO;
 }
-static inline bool IS_ERR_OR_NULL(const void *p) { return !p || IS_ERR(p); }
-static inline long PTR_ERR(const void *p) { return (long)p; }
 static inline void *ERR_PTR(long e) { return (void *)e; }
 
 #define htons(x)		__cpu_to_be16(x)
@@ -153,10 +151,7 @@ void kvfree(const void *p);
 
 /* ---- time and chance, both the test's ---- */
 
-typedef s64 ktime_t;
 u64 ktime_get_ns(void);
-static inline ktime_t ktime_get(void) { return ktime_get_ns(); }
-static inline s64 ktime_to_ns(ktime_t t) { return t; }
 
 u64 get_random_u64(void);
 static inline u32 get_random_u32(void) { return get_random_u64() >> 32; }
@@ -558,37 +553,14 @@ void userspace_extack(struct netlink_ext_ack *extack, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 #define NL_SET_ERR_MSG_FMT(extack, ...)	userspace_extack(extack, __VA_ARGS__)
 
+/* Only the types and checks that a list of options can ask for. */
 enum {
-	NLA_UNSPEC, NLA_U8, NLA_U16, NLA_U32, NLA_U64, NLA_STRING, NLA_FLAG,
-	NLA_MSECS, NLA_NESTED, NLA_NUL_STRING, NLA_BINARY, NLA_S8, NLA_S16,
-	NLA_S32, NLA_S64, NLA_BITFIELD32, NLA_REJECT,
-};
-enum {
-	NLA_VALIDATE_NONE, NLA_VALIDATE_RANGE, NLA_VALIDATE_RANGE_PTR,
-	NLA_VALIDATE_MIN, NLA_VALIDATE_MAX, NLA_VALIDATE_MASK,
-	NLA_VALIDATE_FUNCTION,
-};
-struct netlink_range_validation {
-	u64 min, max;
+	NLA_UNSPEC, NLA_U8, NLA_U32, NLA_U64, NLA_FLAG, NLA_BITFIELD32,
 };
 struct nla_policy {
 	u8	type;
-	u8	validation_type;
-	u16	len;
-	union {
-		u16	strict_start_type;
-		u32	bitfield32_valid;
-		u32	mask;
-		const struct netlink_range_validation *range;
-		struct {
-			s16 min, max;
-		};
-		int	(*validate)(const struct nlattr *attr,
-				    struct netlink_ext_ack *extack);
-	};
+	u32	bitfield32_valid;
 };
-#define NLA_POLICY_MIN(tp, lo) \
-	{ .type = (tp), .validation_type = NLA_VALIDATE_MIN, .min = (lo) }
 #define NLA_POLICY_BITFIELD32(valid) \
 	{ .type = NLA_BITFIELD32, .bitfield32_valid = (valid) }
 
@@ -620,11 +592,8 @@ static inline int nla_put_##name(struct sk_buff *skb, int attr, type value) \
 }
 int nla_put(struct sk_buff *skb, int attr, int len, const void *data);
 USERSPACE_NLA_GET(u8, u8)
-USERSPACE_NLA_GET(u16, u16)
 USERSPACE_NLA_GET(u32, u32)
 USERSPACE_NLA_GET(u64, u64)
-USERSPACE_NLA_GET(s32, s32)
-USERSPACE_NLA_GET(s64, s64)
 USERSPACE_NLA_GET(bitfield, struct nla_bitfield32)
 #define nla_get_bitfield32(nla)	nla_get_bitfield(nla)
 static inline int nla_put_u64_64bit(struct sk_buff *skb, int attr, u64 value,
@@ -832,10 +801,6 @@ static inline void qdisc_qlen_dec(struct Qdisc *sch) { sch->q.qlen--; }
 static inline void qstats_backlog_add(struct Qdisc *sch, u32 n)
 {
 	sch->qstats.backlog += n;
-}
-static inline void qstats_backlog_sub(struct Qdisc *sch, u32 n)
-{
-	sch->qstats.backlog -= n;
 }
 int tcf_classify_qdisc(struct sk_buff *skb, const struct tcf_proto *filters,
 		       struct tcf_result *res, bool compat_mode);

@@ -563,53 +563,7 @@ void userspace_extack(struct netlink_ext_ack *extack, const char *fmt, ...)
 	extack->_msg = extack->buf;
 }
 
-static const u8 nla_lengths[] = {
-	[NLA_U8] = 1, [NLA_U16] = 2, [NLA_U32] = 4, [NLA_U64] = 8,
-	[NLA_S8] = 1, [NLA_S16] = 2, [NLA_S32] = 4, [NLA_S64] = 8,
-};
-
-static int nla_range(const struct nlattr *nla, const struct nla_policy *pt,
-		     struct netlink_ext_ack *extack)
-{
-	bool is_signed = pt->type >= NLA_S8 && pt->type <= NLA_S64;
-	__int128 value = 0, lo = S64_MIN, hi = U64_MAX;
-	u64 raw = 0;
-
-	memcpy(&raw, nla_data(nla), nla_lengths[pt->type]);
-	value = raw;
-	if (is_signed) {
-		int shift = 64 - 8 * nla_lengths[pt->type];
-
-		value = (s64)(raw << shift) >> shift;
-	}
-	switch (pt->validation_type) {
-	case NLA_VALIDATE_RANGE_PTR:
-		lo = pt->range->min;
-		hi = pt->range->max;
-		break;
-	case NLA_VALIDATE_RANGE:
-		lo = pt->min;
-		hi = pt->max;
-		break;
-	case NLA_VALIDATE_MIN:
-		lo = pt->min;
-		break;
-	case NLA_VALIDATE_MAX:
-		hi = pt->max;
-		break;
-	case NLA_VALIDATE_MASK:
-		if (raw & ~(u64)pt->mask)
-			goto out;
-		return 0;
-	case NLA_VALIDATE_FUNCTION:
-		return pt->validate(nla, extack);
-	}
-	if (value >= lo && value <= hi)
-		return 0;
-out:
-	NL_SET_ERR_MSG_ATTR(extack, nla, "integer out of range");
-	return -ERANGE;
-}
+static const u8 nla_lengths[] = { [NLA_U8] = 1, [NLA_U32] = 4, [NLA_U64] = 8 };
 
 /* As with NL_VALIDATE_STRICT. */
 int nla_parse_nested(struct nlattr *tb[], int maxtype, const struct nlattr *nla,
@@ -618,7 +572,7 @@ int nla_parse_nested(struct nlattr *tb[], int maxtype, const struct nlattr *nla,
 {
 	const struct nla_policy *pt;
 	const struct nlattr *a;
-	int left, len, err;
+	int left, len;
 	u32 type;
 
 	if (!(nla->nla_type & NLA_F_NESTED)) {
@@ -643,17 +597,13 @@ int nla_parse_nested(struct nlattr *tb[], int maxtype, const struct nlattr *nla,
 			NL_SET_ERR_MSG_ATTR(extack, a, "invalid attribute length");
 			return -EINVAL;
 		}
-		if (pt->type != NLA_NESTED && pt->type != NLA_UNSPEC &&
-		    (a->nla_type & NLA_F_NESTED)) {
+		if (pt->type != NLA_UNSPEC && (a->nla_type & NLA_F_NESTED)) {
 			NL_SET_ERR_MSG_ATTR(extack, a, "NLA_F_NESTED not expected");
 			return -EINVAL;
 		}
 		switch (pt->type) {
 		case NLA_UNSPEC:
 			NL_SET_ERR_MSG_ATTR(extack, a, "Unsupported attribute");
-			return -EINVAL;
-		case NLA_REJECT:
-			NL_SET_ERR_MSG_ATTR(extack, a, "Attribute failed policy validation");
 			return -EINVAL;
 		case NLA_BITFIELD32: {
 			struct nla_bitfield32 bits;
@@ -670,20 +620,6 @@ int nla_parse_nested(struct nlattr *tb[], int maxtype, const struct nlattr *nla,
 			if (len)
 				return -ERANGE;
 			break;
-		case NLA_BINARY:
-		case NLA_STRING:
-		case NLA_NUL_STRING:
-			if (pt->len && len > pt->len) {
-				NL_SET_ERR_MSG_ATTR(extack, a, "Attribute failed policy validation");
-				return -ERANGE;
-			}
-			break;
-		default:
-			if (!pt->validation_type)
-				break;
-			err = nla_range(a, pt, extack);
-			if (err)
-				return err;
 		}
 		tb[type] = (struct nlattr *)a;
 	}

@@ -28,7 +28,6 @@ typedef __s64 s64;
 #define U32_MAX		UINT32_MAX
 #define S32_MAX		INT32_MAX
 #define U64_MAX		UINT64_MAX
-#define S64_MIN		INT64_MIN
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
