@@ -122,7 +122,7 @@ AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
  * @control: phases and controller
  * @steady_until: until this time arrivals cannot change the estimate or the
  *	phase, ns; 0: unknown
- * @queue: the packets; held.segments is the thesis's queue length
+ * @queue: the packets; queued.segments is the thesis's queue length
  * @counted: counters of phases and controller
  */
 struct tworr_vars {
@@ -161,7 +161,7 @@ struct tworr_sched_data {
 TWORR_TOGETHER(vars.control.last, vars.control.count);
 TWORR_TOGETHER(vars.control.last, vars.control.due);
 TWORR_TOGETHER(vars.control.last, vars.steady_until);
-TWORR_TOGETHER(vars.control.last, vars.queue.held);
+TWORR_TOGETHER(vars.control.last, vars.queue.queued);
 TWORR_TOGETHER(vars.control.last, vars.queue.memory_limit);
 TWORR_TOGETHER(vars.control.last, vars.queue.delay.packet);
 TWORR_TOGETHER(vars.control.last, vars.queue.delay.wait);
@@ -206,7 +206,7 @@ static noinline void tworr_update(struct Qdisc *sch, u32 packets, u64 now)
 	struct tworr_vars *v = &q->vars;
 
 	persistent_queue_arrival(&v->persistent, &v->estimator,
-				 v->queue.held.segments, packets, now);
+				 v->queue.queued.segments, packets, now);
 	two_region_estimated(&p->region, &v->control, &v->counted,
 			     v->persistent.estimate, now);
 	v->steady_until = min(persistent_queue_steady_until(&v->persistent,
@@ -259,8 +259,8 @@ static void tworr_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	struct tworr_vars *v = &q->vars;
 
 	persistent_queue_departure(&v->persistent, &q->vars.estimator,
-				   v->queue.held.segments,
-				   held_cb(skb)->segments, ktime_get_ns());
+				   v->queue.queued.segments,
+				   queued_cb(skb)->segments, ktime_get_ns());
 	v->steady_until = 0;
 }
 
@@ -270,11 +270,11 @@ static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 	struct plain_fifo *queue = &q->vars.queue;
 	struct sk_buff *skb;
 
-	skb = plain_fifo_take(sch, queue);
+	skb = plain_fifo_remove(sch, queue);
 	if (!skb)
 		return NULL;
 	if (persistent_queue_changes(&q->vars.persistent, &q->vars.estimator,
-				     queue->held.segments))
+				     queue->queued.segments))
 		tworr_departed(sch, skb);
 	plain_fifo_sent(sch, queue, skb);
 	return skb;
@@ -327,7 +327,8 @@ static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 	else if (p->limit <= r->bmin)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: only phase I is reached");
 	else if (p->limit <= r->bflat)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above bflat: phases III and IV are not reached");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "limit is not above bflat: phases III and IV are not reached");
 	else if (p->limit <= r->target)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above target: phase IV is not reached");
 	else if (p->limit <= r->bmax)
@@ -335,7 +336,8 @@ static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 	/* Section 4.3.1's condition (a). */
 	else if (!aqm_given(p, TCA_2REGIONRED_BMIN) &&
 		 two_region_rtts_per_drop(r->pipe, window) < TWO_REGION_ONE)
-		NL_SET_ERR_MSG_MOD(extack, "flows need more than 1 drop per rtt: the queue exceeds bmin");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "flows need more than 1 drop per rtt: the queue exceeds bmin");
 }
 
 static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
@@ -358,7 +360,8 @@ static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
 		.literal	= p->literal,
 	};
 	if (r->pipe == U64_MAX && rate_given) {
-		NL_SET_ERR_MSG_MOD(extack, "bandwidth * rtt is 2^23 packets of avpkt or more: lower rtt");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "bandwidth * rtt is 2^23 packets of avpkt or more: lower rtt");
 		return -EINVAL;
 	}
 	r->pipe = min(r->pipe, (u64)TWO_REGION_MAX_PIPE << 32);
@@ -422,7 +425,7 @@ static void tworr_commit(struct Qdisc *sch, struct aqm_given *given,
 		seeded_random_init(&v->control.random, p->seed);
 	tworr_set_estimator(&estimator, p);
 	persistent_queue_change(&v->persistent, &v->estimator, &estimator,
-				v->queue.held.segments, now);
+				v->queue.queued.segments, now);
 	v->estimator = estimator;
 	two_region_change(&p->region, &v->control, now);
 	v->steady_until = 0;
@@ -448,7 +451,7 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 	st->dropped_high = v->queue.counters.drops[tworr_drop(TWO_REGION_HIGH)];
 	st->dropped_max = v->queue.counters.drops[tworr_drop(TWO_REGION_MAX)];
 	persistent_queue_advance(&persistent, &v->estimator,
-				 v->queue.held.segments, now);
+				 v->queue.queued.segments, now);
 	st->q_est = persistent.estimate;
 	st->ppd = v->control.ppd;
 	st->window = v->control.window;

@@ -76,7 +76,7 @@ AQM_STATS_ARE_WHOLE(struct tc_ared_qdisc_stats, TC_ARED_QDISC_STATS);
 
 /**
  * struct ared_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; held.segments is the queue's length
+ * @fifo: the packets; queued.segments is the queue's length
  * @red: the average, and max_p
  * @random: generator for the decisions about arrivals
  */
@@ -114,7 +114,7 @@ static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	int lost;
 
 	gentle_red_arrival(&p->red, &v->red, &q->adapted,
-			   v->fifo.held.segments, now);
+			   v->fifo.queued.segments, now);
 	signal = red_queue_signal(sch, skb, &p->red, &v->red, &v->random,
 				  &p->signal, &forced);
 	lost = plain_fifo_try_drop(sch, &v->fifo, skb, packets, signal, forced,
@@ -139,7 +139,7 @@ static void ared_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
 
-	red_queue_taken(&q->vars.red, q->vars.fifo.held.segments);
+	red_queue_removed(&q->vars.red, q->vars.fifo.queued.segments);
 }
 
 static struct sk_buff *ared_dequeue(struct Qdisc *sch)
@@ -240,7 +240,7 @@ static void ared_commit(struct Qdisc *sch, struct aqm_given *given,
 
 	/* The old parameters apply to the steps that are already due. */
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
-			  v->fifo.held.segments, now);
+			  v->fifo.queued.segments, now);
 	gentle_red_adapt(&q->params.red, &v->red, &q->adapted, now);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
@@ -261,11 +261,11 @@ static void ared_stats(struct Qdisc *sch, void *stats)
 	u64 now = ktime_get_ns();
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(p, &v->red, v->fifo.held.segments, now);
+	red = gentle_red_snapshot(p, &v->red, v->fifo.queued.segments, now);
 	gentle_red_adapt(p, &red, &adapted, now);
 	plain_fifo_stats(st, &v->fifo, q->params.bandwidth);
 	AQM_SIGNAL_STATS(st, &v->fifo.counters);
-	RED_FIFO_STATS(st, p, &red, v->fifo.held.segments);
+	RED_FIFO_STATS(st, p, &red, v->fifo.queued.segments);
 	st->raised = adapted.raised;
 	st->lowered = adapted.lowered;
 }

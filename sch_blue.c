@@ -168,13 +168,13 @@ static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	enum aqm_drop full;
 	bool above;
 
-	if (unlikely(!queue->held.segments && v->marking.p))
+	if (unlikely(!queue->queued.segments && v->marking.p))
 		blue_idled(q);
 
 	full = plain_fifo_full(queue, skb, packets);
 	if (unlikely(full))
 		return blue_lost(skb, sch, full, to_free);
-	above = (u64)queue->held.segments + packets > q->params.threshold;
+	above = (u64)queue->queued.segments + packets > q->params.threshold;
 	if (unlikely(above))
 		blue_congested(q);
 	if (v->marking.p && blue_choose(v) && !blue_signal(sch, skb, above))
@@ -198,7 +198,7 @@ static void blue_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	struct blue_sched_data *q = qdisc_priv(sch);
 	struct blue_vars *v = &q->vars;
 
-	if (!v->queue.held.segments && v->marking.p)
+	if (!v->queue.queued.segments && v->marking.p)
 		marking_idle(&v->marking, ktime_get_ns());
 }
 
@@ -237,7 +237,8 @@ static int blue_derive(struct Qdisc *sch, struct aqm_given *given,
 	if (!aqm_policy_is_right(&p->signal, extack))
 		return -EINVAL;
 	if (p->threshold > p->limit)
-		NL_SET_ERR_MSG_MOD(extack, "threshold is above limit: only a full queue raises the probability");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "threshold is above limit: only a full queue raises the probability");
 	return 0;
 }
 
@@ -263,7 +264,7 @@ static void blue_commit(struct Qdisc *sch, struct aqm_given *given,
 	if (aqm_changed(p, TCA_BLUE_SEED))
 		seeded_random_init(&v->random, p->seed);
 	/* The old parameters apply to the idle time so far. */
-	if (!v->queue.held.segments)
+	if (!v->queue.queued.segments)
 		q->stats.falls += marking_idled(&q->params.marking, &v->marking,
 						now);
 	marking_change(&p->marking, &v->marking, now);
@@ -283,13 +284,13 @@ static void blue_stats(struct Qdisc *sch, void *stats)
 
 	*st = q->stats;
 	plain_fifo_stats(st, &v->queue, p->bandwidth);
-	if (!v->queue.held.segments)
+	if (!v->queue.queued.segments)
 		st->falls += marking_idled(&p->marking, &marking,
 					   ktime_get_ns());
 	st->early_drop = v->queue.counters.drops[AQM_DROP_EARLY];
 	st->probability = marking.p;
 	st->threshold = p->threshold;
-	st->segments = v->queue.held.segments;
+	st->segments = v->queue.queued.segments;
 }
 
 AQM_KIND(blue, blue, BLUE, "BLUE",

@@ -223,17 +223,17 @@ static inline u32 cbt_class_in(const struct sk_buff *skb)
 }
 
 /* Take a packet of @class out of the queue. */
-static __always_inline void cbt_take(struct Qdisc *sch, struct sk_buff *skb,
-				     u32 class)
+static __always_inline void cbt_remove(struct Qdisc *sch, struct sk_buff *skb,
+				       u32 class)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_class *cl = &q->vars.cls[class];
 
-	red_fifo_take(sch, &q->vars.queue, skb);
-	cl->segments -= held_cb(skb)->segments;
+	red_fifo_remove(sch, &q->vars.queue, skb);
+	cl->segments -= queued_cb(skb)->segments;
 	cl->qlen--;
 	cl->backlog -= qdisc_pkt_len(skb);
-	red_queue_taken(&cl->red, cl->qlen);
+	red_queue_removed(&cl->red, cl->qlen);
 }
 
 /* Count a drop: an arrival of @class, or a packet that was taken out. */
@@ -305,7 +305,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		if (slot < count) {
 			victim = queue->draw.slots[slot];
 			hit = cbt_class_in(victim);
-			cbt_take(sch, victim, hit);
+			cbt_remove(sch, victim, hit);
 			q->vars.victims++;
 		}
 		q->vars.cls[hit].random_drop++;
@@ -313,7 +313,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		__qdisc_drop(victim, to_free);
 		if (victim == skb)
 			return false;
-		cause = red_fifo_full(queue, skb, held_segments(skb));
+		cause = red_fifo_full(queue, skb, queued_segments(skb));
 	} while (cause);
 	return true;
 }
@@ -344,7 +344,7 @@ cbt_enqueue_forced(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	if (cbt_forced_drop(skb, sch, class, cause, to_free)) {
 		if (signal != CONGESTION_DROP)
 			cbt_signalled(q, class, signal, forced);
-		cbt_add(sch, skb, class, held_segments(skb));
+		cbt_add(sch, skb, class, queued_segments(skb));
 		verdict = NET_XMIT_SUCCESS;
 	}
 	if (!report)
@@ -372,7 +372,7 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 			  cl->segments * CBT_UNIT);
 	if (unlikely(p->red_all))
 		red_queue_arrival(&p->avg[CBT_ALL], &v->queue.red,
-				  v->queue.held.segments * CBT_UNIT);
+				  v->queue.queued.segments * CBT_UNIT);
 
 	if (unlikely(class != CBT_TCP) &&
 	    cl->red.avg > (u64)p->avg[class].max_th << 32) {
@@ -421,7 +421,7 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return ret;
 	if (!class || class >= CBT_CLASSES)
 		class = cbt_classify(&q->params, skb);
-	if (likely(!held_is_gso(skb)))
+	if (likely(!queued_is_gso(skb)))
 		return cbt_arrival(skb, sch, to_free, 1, class, true);
 	return split_gso_enqueue(skb, sch, to_free, &v->queue.unreported,
 				 &v->queue.counters, q->params.split_gso,
@@ -438,9 +438,9 @@ static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
 	if (!skb)
 		return NULL;
 	class = cbt_class_in(skb);
-	cbt_take(sch, skb, class);
+	cbt_remove(sch, skb, class);
 	_bstats_update(&q->vars.cls[class].sent, qdisc_pkt_len(skb),
-		       held_cb(skb)->segments);
+		       queued_cb(skb)->segments);
 	red_fifo_sent(sch, queue, skb);
 	return skb;
 }
@@ -473,7 +473,7 @@ static void cbt_evict(struct Qdisc *sch, struct sk_buff *skb)
 {
 	u32 class = cbt_class_in(skb);
 
-	cbt_take(sch, skb, class);
+	cbt_remove(sch, skb, class);
 	cbt_count_drop(sch, skb, class, AQM_DROP_CHANGE);
 }
 
@@ -618,15 +618,15 @@ static void cbt_setup(struct Qdisc *sch, struct aqm_given *given,
 /* Return the packets of a class in the queue, or of all classes. */
 static u32 cbt_segments(const struct cbt_vars *v, u32 class)
 {
-	return class == CBT_ALL ? v->queue.held.segments :
+	return class == CBT_ALL ? v->queue.queued.segments :
 				  v->cls[class].segments;
 }
 
 /* Return RED's state as the next arrival would find it. */
-static struct gentle_red_vars cbt_seen(struct cbt_sched_data *q, u32 class)
+static struct gentle_red_vars cbt_snapshot(struct cbt_sched_data *q, u32 class)
 {
-	return gentle_red_seen(&q->params.avg[class], cbt_red_of(&q->vars, class),
-			       cbt_segments(&q->vars, class), ktime_get_ns());
+	return gentle_red_snapshot(&q->params.avg[class], cbt_red_of(&q->vars, class),
+				   cbt_segments(&q->vars, class), ktime_get_ns());
 }
 
 /* red was changed, so RED uses another average: start it, and RED's count. */
@@ -638,7 +638,7 @@ static void cbt_switch(struct cbt_sched_data *q, const struct cbt_params *p)
 	q->vars.cls[CBT_TCP].red.count = 0;
 	gentle_red_init(red, &p->avg[CBT_ALL], ktime_get_ns());
 	for (i = CBT_TCP; i < CBT_CLASSES && p->red_all; i++)
-		red->avg += cbt_seen(q, i).avg;
+		red->avg += cbt_snapshot(q, i).avg;
 }
 
 /* Keep the packets that fit. */
@@ -685,13 +685,13 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 	struct tc_cbt_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
-	red = cbt_seen(q, on);
+	red = cbt_snapshot(q, on);
 	*st = (struct tc_cbt_qdisc_stats) {
-		.avg		= cbt_seen(q, CBT_ALL).avg,
-		.avg_tcp	= cbt_seen(q, CBT_TCP).avg,
-		.avg_tagged	= cbt_seen(q, CBT_TAGGED).avg,
-		.avg_other	= cbt_seen(q, CBT_OTHER).avg,
-		.segments	= queue->held.segments,
+		.avg		= cbt_snapshot(q, CBT_ALL).avg,
+		.avg_tcp	= cbt_snapshot(q, CBT_TCP).avg,
+		.avg_tagged	= cbt_snapshot(q, CBT_TAGGED).avg,
+		.avg_other	= cbt_snapshot(q, CBT_OTHER).avg,
+		.segments	= queue->queued.segments,
 		.tcp		= cls[CBT_TCP].segments,
 		.tagged		= cls[CBT_TAGGED].segments,
 		.other		= cls[CBT_OTHER].segments,
@@ -725,7 +725,7 @@ static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	qs.qlen = class->qlen;
 	qs.backlog = class->backlog;
 	qs.drops = class->drops;
-	st.cls.avg = cbt_seen(q, cl).avg;
+	st.cls.avg = cbt_snapshot(q, cl).avg;
 	st.cls.arrivals = class->arrivals;
 	st.cls.class_id = cl;
 	st.cls.threshold = q->params.avg[cl].max_th;

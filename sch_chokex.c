@@ -155,7 +155,7 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 			*tag = flow_hash(skb, &q->vars.flow_key);
 		if (*tag != flow)
 			continue;
-		red_fifo_take(sch, queue, skb);
+		red_fifo_remove(sch, queue, skb);
 		red_fifo_count_drop(sch, queue, skb, CHOKEX_DROP_VICTIM);
 		__qdisc_drop(skb, to_free);
 		match = true;
@@ -176,7 +176,7 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	enum aqm_drop cause;
 	bool forced;
 
-	red_queue_arrival(&p->red, &queue->red, queue->held.segments);
+	red_queue_arrival(&p->red, &queue->red, queue->queued.segments);
 
 	if (queue->red.avg >= chokex_avg_at(p->red.min_th)) {
 		struct parents_before before = parents_before(sch);
@@ -229,7 +229,7 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return ret;
 	if (minor)
 		flow = flow_hash_of_class(minor, &q->vars.flow_key);
-	if (likely(!held_is_gso(skb)))
+	if (likely(!queued_is_gso(skb)))
 		return chokex_arrival(skb, sch, to_free, 1, &flow, true);
 	q->vars.flow = flow;
 	return split_gso_enqueue(skb, sch, to_free, &queue->unreported,
@@ -245,7 +245,7 @@ static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
 
 	if (!skb)
 		return NULL;
-	red_fifo_take(sch, queue, skb);
+	red_fifo_remove(sch, queue, skb);
 	red_fifo_sent(sch, queue, skb);
 	return skb;
 }
@@ -262,7 +262,7 @@ static void chokex_evict(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_take(sch, &q->vars.queue, skb);
+	red_fifo_remove(sch, &q->vars.queue, skb);
 	red_fifo_count_drop(sch, &q->vars.queue, skb, AQM_DROP_CHANGE);
 }
 
@@ -319,7 +319,8 @@ static int chokex_reconcile(struct aqm_given *given,
 	bool adaptive = aqm_changed(p, TCA_CHOKEX_ADAPTIVE) && p->adaptive;
 
 	if (candidates && adaptive) {
-		NL_SET_ERR_MSG_MOD(extack, "candidates and adaptive exclude each other: give one of them");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "candidates and adaptive exclude each other: give one of them");
 		return -EINVAL;
 	}
 	if (candidates) {
@@ -362,7 +363,7 @@ static void chokex_commit(struct Qdisc *sch, struct aqm_given *given,
 	struct red_fifo *queue = &q->vars.queue;
 
 	gentle_red_settle(&queue->red, &q->params.red, &p->red,
-			  queue->held.segments, ktime_get_ns());
+			  queue->queued.segments, ktime_get_ns());
 	gentle_red_change(&queue->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_CHOKEX_SEED))
@@ -387,14 +388,14 @@ static void chokex_stats(struct Qdisc *sch, void *stats)
 	struct tc_chokex_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(p, &queue->red, queue->held.segments,
-			      ktime_get_ns());
+	red = gentle_red_snapshot(p, &queue->red, queue->queued.segments,
+				  ktime_get_ns());
 	red_fifo_stats(st, queue, q->params.bandwidth);
 	st->drawn = q->vars.drawn;
 	st->matched = drops[CHOKEX_DROP_MATCHED];
 	st->victims = drops[CHOKEX_DROP_VICTIM];
 	AQM_SIGNAL_STATS(st, &queue->counters);
-	RED_FIFO_STATS(st, p, &red, queue->held.segments);
+	RED_FIFO_STATS(st, p, &red, queue->queued.segments);
 	if (red.avg >= chokex_avg_at(p->min_th))
 		st->candidates = chokex_candidates(&q->params, red.avg);
 	st->drop_filter = drops[AQM_DROP_FILTER];

@@ -85,7 +85,7 @@ AQM_STATS_ARE_WHOLE(struct tc_fpq_qdisc_stats, TC_FPQ_QDISC_STATS);
 
 /**
  * struct fpq_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; held.segments is the queue's length
+ * @fifo: the packets; queued.segments is the queue's length
  * @red: the average
  * @rule: RED's parameters for the present N
  * @flows: N
@@ -150,7 +150,7 @@ static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(now >= v->adjust_at))
 		fpq_adjust(q, now);
 
-	gentle_red_average(&v->rule, &v->red, v->fifo.held.segments, now);
+	gentle_red_average(&v->rule, &v->red, v->fifo.queued.segments, now);
 	signal = red_queue_signal(sch, skb, &v->rule, &v->red, &v->random,
 				  &p->signal, &forced);
 	lost = plain_fifo_try_drop(sch, &v->fifo, skb, packets, signal, forced,
@@ -175,7 +175,7 @@ static void fpq_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 
-	red_queue_taken(&q->vars.red, q->vars.fifo.held.segments);
+	red_queue_removed(&q->vars.red, q->vars.fifo.queued.segments);
 }
 
 static struct sk_buff *fpq_dequeue(struct Qdisc *sch)
@@ -291,7 +291,7 @@ static void fpq_commit(struct Qdisc *sch, struct aqm_given *given,
 	/* The remainder was measured in the old time per bit. */
 	if (p->clear != q->params.clear)
 		v->flows.cleared_at = now;
-	gentle_red_settle(&v->red, &v->rule, &p->red, v->fifo.held.segments,
+	gentle_red_settle(&v->red, &v->rule, &p->red, v->fifo.queued.segments,
 			  now);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FPQ_SEED))
@@ -322,12 +322,12 @@ static void fpq_stats(struct Qdisc *sch, void *stats)
 	u64 now = ktime_get_ns();
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(&v->rule, &v->red, v->fifo.held.segments, now);
+	red = gentle_red_snapshot(&v->rule, &v->red, v->fifo.queued.segments, now);
 	plain_fifo_stats(st, &v->fifo, q->params.bandwidth);
 	AQM_SIGNAL_STATS(st, &v->fifo.counters);
-	RED_FIFO_STATS(st, &v->rule, &red, v->fifo.held.segments);
-	st->flows = flow_count_seen(&v->flows,
-				    (u64)q->params.clear * NSEC_PER_USEC, now);
+	RED_FIFO_STATS(st, &v->rule, &red, v->fifo.queued.segments);
+	st->flows = flow_count_snapshot(&v->flows,
+					(u64)q->params.clear * NSEC_PER_USEC, now);
 	st->target = v->target;
 	st->pipe = q->params.pipe;
 	st->vector = v->flows.bits;

@@ -106,7 +106,7 @@ AQM_STATS_ARE_WHOLE(struct tc_fred_qdisc_stats, TC_FRED_QDISC_STATS);
 
 /**
  * struct fred_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; held.segments is the queue's length
+ * @fifo: the packets; queued.segments is the queue's length
  * @red: the average, and RED's count
  * @flows: table of the flows with packets in the queue
  * @struck: number of flows with more than one strike
@@ -140,18 +140,18 @@ struct fred_sched_data {
 
 /**
  * struct fred_cb - values stored with a queued packet
- * @held: see struct held_cb
+ * @queued: see struct queued_cb
  * @flow: slot of its flow
  */
 struct fred_cb {
-	struct held_cb	held;
+	struct queued_cb	queued;
 	u32		flow;
 };
 
 static struct fred_cb *fred_cb(const struct sk_buff *skb)
 {
 	qdisc_cb_private_validate(skb, sizeof(struct fred_cb));
-	return container_of(held_cb(skb), struct fred_cb, held);
+	return container_of(queued_cb(skb), struct fred_cb, queued);
 }
 
 /* Convert a number of packets to Q32.32, the format of the average. */
@@ -223,7 +223,7 @@ static void fred_sample(struct fred_sched_data *q)
 	struct gentle_red_vars *red = &q->vars.red;
 
 	red->avg = gentle_red_fold(red->avg, q->params.red.weight,
-				   q->vars.fifo.held.segments);
+				   q->vars.fifo.queued.segments);
 }
 
 /* Queue an arrival. If its flow has no @slot yet, add one for the hash @number. */
@@ -264,7 +264,7 @@ fred_arrival(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free,
 	slot = active_flows_find(&v->flows, v->number);
 	if (slot)
 		flow = &v->flows.flows[slot];
-	if (!v->fifo.held.segments)
+	if (!v->fifo.queued.segments)
 		red_queue_arrival(&p->red, &v->red, 0);
 	avgcq = fred_avgcq(v, v->red.avg);
 
@@ -317,12 +317,12 @@ static void fred_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	struct active_flow *flow;
 
 	flow = &v->flows.flows[slot];
-	flow->qlen -= held_cb(skb)->segments;
+	flow->qlen -= queued_cb(skb)->segments;
 	if (!flow->qlen) {
 		v->struck -= flow->strikes > 1;
 		active_flows_remove(&v->flows, slot);
 	}
-	red_queue_taken(&v->red, v->fifo.held.segments);
+	red_queue_removed(&v->red, v->fifo.queued.segments);
 }
 
 static struct sk_buff *fred_dequeue(struct Qdisc *sch)
@@ -331,7 +331,7 @@ static struct sk_buff *fred_dequeue(struct Qdisc *sch)
 	struct fred_vars *v = &q->vars;
 	struct sk_buff *skb;
 
-	skb = plain_fifo_take(sch, &v->fifo);
+	skb = plain_fifo_remove(sch, &v->fifo);
 	if (!skb)
 		return NULL;
 	fred_sample(q);
@@ -395,7 +395,8 @@ static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 		.ptime	= red_fifo_ptime(2 * p->bandwidth, p->avpkt),
 	};
 	if (p->red.ptime == U32_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 8 s at this bandwidth: raise bandwidth");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "avpkt takes more than 8 s at this bandwidth: raise bandwidth");
 		return -EINVAL;
 	}
 	err = red_fifo_check(sch, &p->red, &p->signal, p->memory_limit, extack);
@@ -458,7 +459,7 @@ static void fred_commit(struct Qdisc *sch, struct aqm_given *given,
 	struct fred_vars *v = &q->vars;
 
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
-			  v->fifo.held.segments, ktime_get_ns());
+			  v->fifo.queued.segments, ktime_get_ns());
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FRED_SEED))
@@ -487,11 +488,11 @@ static void fred_stats(struct Qdisc *sch, void *stats)
 	const u64 *drops = v->fifo.counters.drops;
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(rp, &v->red, v->fifo.held.segments,
-			      ktime_get_ns());
+	red = gentle_red_snapshot(rp, &v->red, v->fifo.queued.segments,
+				  ktime_get_ns());
 	plain_fifo_stats(st, &v->fifo, p->bandwidth);
 	AQM_SIGNAL_STATS(st, &v->fifo.counters);
-	RED_FIFO_STATS(st, rp, &red, v->fifo.held.segments);
+	RED_FIFO_STATS(st, rp, &red, v->fifo.queued.segments);
 	st->maxq_drop = drops[FRED_DROP_MAXQ];
 	st->twice_drop = drops[FRED_DROP_TWICE];
 	st->avgcq_drop = drops[FRED_DROP_AVGCQ];

@@ -40,7 +40,7 @@
  *    seeds. The flows with 200 ms get 90.8 % of their share with our rule and
  *    91.4 % with the opposite one, at 97.9 and 98.0 % of the link (plain DRR:
  *    81.7 and 80.9 %, at 91.9 and 89.9 %).
- *  - <aqm/held.h> defines when the buffer is full. GSO packets are split. An
+ *  - <aqm/queued.h> defines when the buffer is full. GSO packets are split. An
  *    unsplit one counts as its number of wire packets, and fits into an empty
  *    buffer.
  *  - The buffer defaults to 80 ms of the link; the paper varies it.
@@ -61,7 +61,7 @@
 /**
  * struct qsdrr_flow - one queue
  * @fq: its packets and its place in the round robin
- * @backlog: bytes held
+ * @backlog: bytes queued
  * @by_length: its place in the index; there while it holds a packet
  * @whole: its size, so that a number finds a queue by a shift
  */

@@ -135,7 +135,7 @@ struct redtail_queue {
  * @arriving: queue of the arriving packet
  * @now: time of its arrival, ns; 0 until the clock is read
  * @credit: bytes that the short queue is owed, times 2^32
- * @held: packets and memory of both queues
+ * @queued: packets and memory of both queues
  * @salt: salt of the hash of @flows
  * @queues: short and long
  * @delay: sampled waiting times
@@ -150,7 +150,7 @@ struct redtail_vars {
 	struct redtail_queue		*arriving;
 	u64				now;
 	s64				credit;
-	struct held			held;
+	struct queued			queued;
 	u32				salt;
 	struct redtail_queue		queues[REDTAIL_QUEUES];
 	struct delay_sample		delay;
@@ -228,7 +228,7 @@ static inline u32 redtail_classify(struct redtail_sched_data *q,
 	if (p->key != REDTAIL_KEY_FLOW)
 		f.key.ports = 0;
 	fa = flow_age_see(&v->flows, &q->stats.flows, &f.key,
-			  redtail_hash(v, &f.key), held_segments(skb),
+			  redtail_hash(v, &f.key), queued_segments(skb),
 			  redtail_now(v), p->tau_ns);
 	if (!fa->tag && fa->packets > p->packets &&
 	    redtail_now(v) - fa->first >= p->age_ns) {
@@ -296,16 +296,16 @@ static u32 redtail_backlog(const struct redtail_sched_data *q)
 	       q->vars.queues[REDTAIL_LONG].backlog;
 }
 
-/* As held_full(), with limit in bytes. */
+/* As queued_full(), with limit in bytes. */
 static enum aqm_drop redtail_full(const struct redtail_sched_data *q,
 				  const struct sk_buff *skb)
 {
 	const struct redtail_params *p = &q->params;
 
-	if (q->vars.held.segments &&
+	if (q->vars.queued.segments &&
 	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > p->limit)
 		return AQM_DROP_LIMIT;
-	if ((u64)q->vars.held.truesize + skb->truesize > p->memory_limit)
+	if ((u64)q->vars.queued.truesize + skb->truesize > p->memory_limit)
 		return AQM_DROP_MEMORY;
 	return AQM_DROP_NONE;
 }
@@ -334,7 +334,7 @@ static __always_inline int redtail_enqueue_one(struct sk_buff *skb,
 					    aqm_drop_signal(forced), to_free);
 
 	rq->loss = floating_red_loss(rq->loss, signal == CONGESTION_MARKED);
-	held_add(&v->held, skb, segments);
+	queued_add(&v->queued, skb, segments);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
 	qdisc_qstats_backlog_inc(sch, skb);
@@ -366,21 +366,21 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 }
 
 /* Take the first packet of a queue that is not empty. */
-static inline struct sk_buff *redtail_take(struct Qdisc *sch,
-					   struct redtail_queue *rq)
+static inline struct sk_buff *redtail_remove(struct Qdisc *sch,
+					     struct redtail_queue *rq)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_vars *v = &q->vars;
 	struct sk_buff *skb;
 
 	skb = rq->packets.head;
-	held_sub(sch, &v->held, &v->unreported, skb);
+	queued_sub(sch, &v->queued, &v->unreported, skb);
 	__qdisc_dequeue_head(&rq->packets);
 	rq->backlog -= qdisc_pkt_len(skb);
 	if (rq == &v->queues[REDTAIL_LONG])
-		red_queue_taken(&v->red, rq->packets.qlen);
+		red_queue_removed(&v->red, rq->packets.qlen);
 	/* The link becomes idle, which clears all credit. */
-	if (!v->held.segments)
+	if (!v->queued.segments)
 		v->credit = 0;
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
@@ -401,17 +401,17 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	struct redtail_queue *rq;
 	struct sk_buff *skb;
 
-	if (!v->held.segments)
+	if (!v->queued.segments)
 		return NULL;
 	rq = &v->queues[short_share_pick(&q->params.share, &v->credit,
 					 s->packets.qlen, redtail_first_len(s),
 					 l->packets.qlen, redtail_first_len(l),
 					 s->backlog)];
-	skb = redtail_take(sch, rq);
+	skb = redtail_remove(sch, rq);
 	rq->sent += qdisc_pkt_len(skb);
 	if (delay_timed(&v->delay, skb))
 		delay_end(&v->delay, ktime_get_ns());
-	held_sent(sch, skb);
+	queued_sent(sch, skb);
 	return skb;
 }
 
@@ -429,9 +429,9 @@ static void redtail_trim(struct Qdisc *sch)
 	/* The last packet stays even if it is too large: see redtail_full(). */
 	while ((redtail_backlog(q) > q->params.limit &&
 		s->packets.qlen + l->packets.qlen > 1) ||
-	       q->vars.held.truesize > q->params.memory_limit) {
+	       q->vars.queued.truesize > q->params.memory_limit) {
 		rq = l->packets.qlen ? l : s;
-		skb = redtail_take(sch, rq);
+		skb = redtail_remove(sch, rq);
 		rq->dropped++;
 		aqm_drop_count(sch, &q->stats.counters, skb, AQM_DROP_CHANGE);
 		delay_lost(&q->vars.delay, skb);
@@ -447,7 +447,7 @@ static void redtail_reset(struct Qdisc *sch)
 	u64 now = ktime_get_ns();
 	u32 i;
 
-	held_reset(sch, &v->held, &v->unreported);
+	queued_reset(sch, &v->queued, &v->unreported);
 	for (i = 0; i < REDTAIL_QUEUES; i++) {
 		__qdisc_reset_queue(&v->queues[i].packets);
 		v->queues[i].backlog = 0;
@@ -669,8 +669,8 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 	struct tc_redtail_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
-	red = gentle_red_seen(&q->vars.red_now, &q->vars.red, l->backlog,
-			      ktime_get_ns());
+	red = gentle_red_snapshot(&q->vars.red_now, &q->vars.red, l->backlog,
+				  ktime_get_ns());
 	*st = (struct tc_redtail_qdisc_stats) {
 		.sent_short	= s->sent,
 		.sent_long	= l->sent,
@@ -704,7 +704,7 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 	};
 	AQM_SIGNAL_STATS(st, &c->counters);
 	aqm_common_stats(st, &c->counters, p->bandwidth, p->limit,
-			 p->memory_limit, &q->vars.held, &q->vars.delay);
+			 p->memory_limit, &q->vars.queued, &q->vars.delay);
 }
 
 static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -734,8 +734,8 @@ static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 		st.cls.share = U32_MAX - share;
 		st.cls.min = q->vars.red_now.min_th;
 		st.cls.max = q->vars.red_now.max_th;
-		red = gentle_red_seen(&q->vars.red_now, &q->vars.red,
-				      rq->backlog, ktime_get_ns());
+		red = gentle_red_snapshot(&q->vars.red_now, &q->vars.red,
+					  rq->backlog, ktime_get_ns());
 		st.cls.avg = red.avg >> 32;
 		st.cls.max_p = red.max_p;
 		st.cls.marked = congestion_marked(&q->stats.counters.signal);

@@ -36,7 +36,7 @@
  *    chosen again until it is empty, or another queue has sent more.
  *  - Of queues whose throughput <aqm/throughput_index.h> cannot tell apart, we
  *    choose the one that reached it first.
- *  - <aqm/held.h> defines when the buffer is full. GSO packets are split. An
+ *  - <aqm/queued.h> defines when the buffer is full. GSO packets are split. An
  *    unsplit one counts as its number of wire packets, and fits into an empty
  *    buffer.
  *  - The buffer defaults to 80 ms of the link; the paper varies it.

@@ -250,8 +250,8 @@ static struct sk_buff *next_arrival(struct bench *b)
  * Carry out @in arrivals and @out departures, and return their time. @traced is
  * constant, so that the copy whose time counts contains no marks.
  */
-static __always_inline u64 take_step(struct bench *b, u32 in, u32 out,
-				     const bool traced)
+static __always_inline u64 run_step(struct bench *b, u32 in, u32 out,
+				    const bool traced)
 {
 	struct sk_buff *to_free = NULL;
 	struct sk_buff *late = NULL;
@@ -314,12 +314,12 @@ static __always_inline u64 take_step(struct bench *b, u32 in, u32 out,
 
 static noinline u64 step(struct bench *b, u32 in, u32 out)
 {
-	return take_step(b, in, out, false);
+	return run_step(b, in, out, false);
 }
 
 static noinline u64 step_traced(struct bench *b, u32 in, u32 out)
 {
-	return take_step(b, in, out, true);
+	return run_step(b, in, out, true);
 }
 
 /* Show memory to ../trace.c, with interrupts off, because they read other memory. */

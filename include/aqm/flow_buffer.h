@@ -5,7 +5,7 @@
  * from.
  *
  * The buffer has a limit in wire packets and a limit in bytes of truesize:
- * <aqm/held.h>. The priority or a filter of a packet can name a class, which is
+ * <aqm/queued.h>. The priority or a filter of a packet can name a class, which is
  * its queue. Otherwise the queue is the hash of its flow. The queues are served
  * by deficit round robin: <aqm/flow_queues.h>.
  *
@@ -34,7 +34,7 @@
 #include "flow_queues.h"
 #include "flow_spread.h"
 #include "flow_ways.h"
-#include "held.h"
+#include "queued.h"
 #include "kind.h"
 #include "link_rate.h"
 #include "options.h"
@@ -70,7 +70,7 @@ AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
  * @filters: tc filters; their classes select the queue
  * @salt: salt of the flow hash; odd
  * @delay: sampled waiting times
- * @held: queued packets and memory
+ * @queued: queued packets and memory
  * @rounds: the queues, and the order of the queues with packets
  * @ways: assignment of flows to queues
  * @unreported: see parents_report()
@@ -86,7 +86,7 @@ struct flow_buffer {
 	struct filter_block		filters;
 	u32				salt;
 	struct delay_sample		delay;
-	struct held			held;
+	struct queued			queued;
 	struct flow_rounds		rounds;
 	struct flow_ways		ways;
 	u32				unreported;
@@ -97,7 +97,7 @@ struct flow_buffer {
 
 #ifdef CONFIG_64BIT
 static_assert(offsetof(struct flow_buffer, delay.wait) >= 64);
-static_assert(offsetof(struct flow_buffer, held) >= 64);
+static_assert(offsetof(struct flow_buffer, queued) >= 64);
 static_assert(offsetof(struct flow_buffer, rounds.slots) <= 3 * 64);
 #endif
 
@@ -130,7 +130,8 @@ static inline int flow_buffer_derive(struct Qdisc *sch,
 	struct net_device *dev = qdisc_dev(sch);
 
 	if (b->params.flows && p->flows != b->params.flows) {
-		NL_SET_ERR_MSG_MOD(extack, "flows cannot be changed on a live qdisc: delete it and add it again");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "flows cannot be changed on a live qdisc: delete it and add it again");
 		return -EOPNOTSUPP;
 	}
 	if (!p->memory_limit)
@@ -219,7 +220,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct flow_queue *fq;
 
-	held_reset(sch, &b->held, &b->unreported);
+	queued_reset(sch, &b->queued, &b->unreported);
 	delay_reset(&b->delay);
 	fq = flow_rounds_purge(&b->rounds, b->params.quantum);
 	if (!fq)
@@ -272,7 +273,7 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 {
 	return !rcu_dereference_bh(b->filters.list) &&
 	       (TC_H_MAJ(skb->priority) != sch->handle || !sch->handle) &&
-	       !held_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
+	       !queued_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
 
 /**
@@ -304,7 +305,7 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	verdict = __flow_buffer_classify(skb, sch, &number, to_free);
 	if (unlikely(verdict))
 		return verdict;
-	if (held_is_gso(skb))
+	if (queued_is_gso(skb))
 		return split_gso_enqueue(skb, sch, to_free, &b->unreported,
 					 &b->counters,
 					 b->params.split_gso, number, one);
@@ -314,13 +315,13 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	return parents_report(sch, &b->unreported, &before, len, verdict);
 }
 
-/* Check if an arrival fits: see held_full(). */
+/* Check if an arrival fits: see queued_full(). */
 static inline enum aqm_drop flow_buffer_full(const struct flow_buffer *b,
 					     const struct sk_buff *skb,
 					     u32 segments)
 {
-	return held_full(&b->held, segments, skb->truesize, b->params.limit,
-			 b->params.memory_limit);
+	return queued_full(&b->queued, segments, skb->truesize, b->params.limit,
+			   b->params.memory_limit);
 }
 
 /* Count an arrival that found the buffer full. */
@@ -358,7 +359,7 @@ static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	held_sub(sch, &b->held, &b->unreported, skb);
+	queued_sub(sch, &b->queued, &b->unreported, skb);
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 }
@@ -413,7 +414,7 @@ static __always_inline void flow_buffer_add(struct Qdisc *sch,
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	held_add(&b->held, skb, segments);
+	queued_add(&b->queued, skb, segments);
 	if (!fq->head)
 		flow_ways_busy(&b->ways, fq->turn.number);
 	flow_queue_add(&b->rounds, fq, skb, b->params.quantum);
@@ -434,15 +435,15 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 	__flow_buffer_left(sch, skb);
 	if (delay_timed(&b->delay, skb))
 		delay_end(&b->delay, ktime_get_ns());
-	held_sent(sch, skb);
+	queued_sent(sch, skb);
 	return skb;
 }
 
 /* Return whether the queued packets exceed the limits, after a change of them. */
 static inline bool flow_buffer_is_over(const struct flow_buffer *b)
 {
-	return b->held.segments > b->params.limit ||
-	       b->held.truesize > b->params.memory_limit;
+	return b->queued.segments > b->params.limit ||
+	       b->queued.truesize > b->params.memory_limit;
 }
 
 /*
@@ -453,7 +454,7 @@ static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 					const struct flow_queue *fq)
 {
 	return b->rounds.active == 1 && fq->head == fq->tail &&
-	       b->held.truesize <= b->params.memory_limit;
+	       b->queued.truesize <= b->params.memory_limit;
 }
 
 /* Fill in the statistics that these qdiscs share, under the tree lock. */
@@ -462,7 +463,7 @@ static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
 	struct flow_buffer_stats *st = stats;
 
 	aqm_common_stats(st, &b->counters, b->params.bandwidth, b->params.limit,
-			 b->params.memory_limit, &b->held, &b->delay);
+			 b->params.memory_limit, &b->queued, &b->delay);
 	st->drop_oversize = b->counters.drops[AQM_DROP_OVERSIZE];
 	st->drop_filter = b->counters.drops[AQM_DROP_FILTER];
 	st->overflows = b->overflows;

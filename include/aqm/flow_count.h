@@ -135,7 +135,7 @@ static inline void flow_count_advance(struct flow_count *c, u64 clear, u64 now)
 }
 
 /* Return the count after a flow_count_advance(), without changing the vector. */
-static inline u32 flow_count_seen(const struct flow_count *c, u64 clear, u64 now)
+static inline u32 flow_count_snapshot(const struct flow_count *c, u64 clear, u64 now)
 {
 	u32 n, due, hand = c->hand, count = c->count;
 	u64 mask;

@@ -358,8 +358,8 @@ static inline void gentle_red_settle(struct gentle_red_vars *v,
  * @length, without the sample of the arrival.
  */
 static inline struct gentle_red_vars
-gentle_red_seen(const struct gentle_red_params *p,
-		const struct gentle_red_vars *v, u32 length, u64 now)
+gentle_red_snapshot(const struct gentle_red_params *p,
+		    const struct gentle_red_vars *v, u32 length, u64 now)
 {
 	struct gentle_red_vars seen = *v;
 

@@ -45,7 +45,7 @@
 #include "delay.h"
 #include "drops.h"
 #include "filter_class.h"
-#include "held.h"
+#include "queued.h"
 #include "link_rate.h"
 #include "options.h"
 
@@ -338,7 +338,7 @@ struct aqm_common_stats {
 
 static inline void aqm_common_stats(void *stats, const struct aqm_counters *c,
 				    u64 bandwidth, u32 limit, u32 memory_limit,
-				    const struct held *held,
+				    const struct queued *queued,
 				    const struct delay_sample *delay)
 {
 	struct aqm_common_stats *st = stats;
@@ -355,7 +355,7 @@ static inline void aqm_common_stats(void *stats, const struct aqm_counters *c,
 	st->delay_max = delay->max;
 	st->limit = limit;
 	st->memory_limit = memory_limit;
-	st->memory_used = held->truesize;
+	st->memory_used = queued->truesize;
 }
 
 /* Fill in the statistics of a qdisc that signals as RED does. */

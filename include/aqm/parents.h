@@ -23,7 +23,7 @@
 #define _AQM_PARENTS_H
 
 #include <net/sch_generic.h>
-#include "held.h"
+#include "queued.h"
 
 /**
  * struct parents_before - counts of the parents when a packet arrives
@@ -88,7 +88,7 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
 /**
  * parents_report() - report changes by an arrival that the verdict does not report
  * @sch: the discipline
- * @unreported: gets the bytes that must be reported later, by held_sub()
+ * @unreported: gets the bytes that must be reported later, by queued_sub()
  * @before: counts before the arrival
  * @len: length of the arrival in bytes
  * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or

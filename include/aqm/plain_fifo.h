@@ -9,7 +9,7 @@
  *
  * To enqueue, call plain_fifo_full(), and then plain_fifo_add() or
  * plain_fifo_drop(). If there is a RED signal, plain_fifo_try_drop() does all of
- * this except the adding. To dequeue, call plain_fifo_take() and
+ * this except the adding. To dequeue, call plain_fifo_remove() and
  * plain_fifo_sent().
  */
 #ifndef _AQM_PLAIN_FIFO_H
@@ -20,14 +20,14 @@
 #include <net/sch_generic.h>
 #include <aqm/congestion_signal.h>
 #include <aqm/delay.h>
-#include <aqm/held.h>
+#include <aqm/queued.h>
 #include <aqm/kind.h>
 #include <aqm/parents.h>
 #include "../compat.h"
 
 /**
  * struct plain_fifo - the FIFO; under the qdisc lock
- * @held: queued packets and memory
+ * @queued: queued packets and memory
  * @limit: limit in force, packets on the wire
  * @memory_limit: limit in force, bytes
  * @delay: sampled waiting times
@@ -35,7 +35,7 @@
  * @counters: drops and marks
  */
 struct plain_fifo {
-	struct held		held;
+	struct queued		queued;
 	u32			limit;
 	u32			memory_limit;
 	struct delay_sample	delay;
@@ -52,13 +52,13 @@ static inline void plain_fifo_init(struct Qdisc *sch, struct plain_fifo *f,
 	sch->limit = limit;
 }
 
-/* Check if an arrival of @packets fits: see held_full(). */
+/* Check if an arrival of @packets fits: see queued_full(). */
 static inline enum aqm_drop plain_fifo_full(const struct plain_fifo *f,
 					    const struct sk_buff *skb,
 					    u32 packets)
 {
-	return held_full(&f->held, packets, skb->truesize, f->limit,
-			 f->memory_limit);
+	return queued_full(&f->queued, packets, skb->truesize, f->limit,
+			   f->memory_limit);
 }
 
 /*
@@ -68,7 +68,7 @@ static inline enum aqm_drop plain_fifo_full(const struct plain_fifo *f,
 static inline int plain_fifo_add(struct Qdisc *sch, struct plain_fifo *f,
 				 struct sk_buff *skb, u32 packets, u64 now)
 {
-	held_add(&f->held, skb, packets);
+	queued_add(&f->queued, skb, packets);
 	if (unlikely(delay_due(&f->delay)))
 		delay_start(&f->delay, skb, now ?: ktime_get_ns());
 	return qdisc_enqueue_tail(skb, sch);
@@ -102,24 +102,24 @@ plain_fifo_try_drop(struct Qdisc *sch, struct plain_fifo *f, struct sk_buff *skb
 }
 
 /* Remove the first packet to send it. Return: NULL if there is none. */
-static inline struct sk_buff *plain_fifo_take(struct Qdisc *sch,
-					      struct plain_fifo *f)
+static inline struct sk_buff *plain_fifo_remove(struct Qdisc *sch,
+						struct plain_fifo *f)
 {
 	struct sk_buff *skb = sch->q.head;
 
 	if (likely(skb)) {
-		held_sub(sch, &f->held, &f->unreported, skb);
+		queued_sub(sch, &f->queued, &f->unreported, skb);
 		__qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
 	}
 	return skb;
 }
 
-/* Account for a packet that is sent after plain_fifo_take(). */
+/* Account for a packet that is sent after plain_fifo_remove(). */
 static inline void plain_fifo_sent(struct Qdisc *sch, struct plain_fifo *f,
 				   const struct sk_buff *skb)
 {
-	held_sent(sch, skb);
+	queued_sent(sch, skb);
 	if (delay_timed(&f->delay, skb))
 		delay_end(&f->delay, ktime_get_ns());
 }
@@ -130,7 +130,7 @@ plain_fifo_dequeue(struct Qdisc *sch, struct plain_fifo *f,
 		   void (*departed)(struct Qdisc *sch,
 				    const struct sk_buff *skb))
 {
-	struct sk_buff *skb = plain_fifo_take(sch, f);
+	struct sk_buff *skb = plain_fifo_remove(sch, f);
 
 	if (!skb)
 		return NULL;
@@ -163,10 +163,10 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 	f->limit = limit;
 	f->memory_limit = memory_limit;
 	WRITE_ONCE(sch->limit, limit);
-	while ((f->held.segments > limit && sch->q.head != sch->q.tail) ||
-	       f->held.truesize > memory_limit) {
+	while ((f->queued.segments > limit && sch->q.head != sch->q.tail) ||
+	       f->queued.truesize > memory_limit) {
 		skb = sch->q.head;
-		held_sub(sch, &f->held, &f->unreported, skb);
+		queued_sub(sch, &f->queued, &f->unreported, skb);
 		__qdisc_dequeue_head(&sch->q);
 		qdisc_qstats_backlog_dec(sch, skb);
 		aqm_drop_count(sch, &f->counters, skb, AQM_DROP_CHANGE);
@@ -180,7 +180,7 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 /* Purge all packets without counting drops. */
 static inline void plain_fifo_reset(struct Qdisc *sch, struct plain_fifo *f)
 {
-	held_reset(sch, &f->held, &f->unreported);
+	queued_reset(sch, &f->queued, &f->unreported);
 	qdisc_reset_queue(sch);
 	delay_reset(&f->delay);
 }
@@ -190,7 +190,7 @@ static inline void plain_fifo_stats(void *stats, const struct plain_fifo *f,
 				    u64 bandwidth)
 {
 	aqm_common_stats(stats, &f->counters, bandwidth, f->limit,
-			 f->memory_limit, &f->held, &f->delay);
+			 f->memory_limit, &f->queued, &f->delay);
 }
 
 #endif /* _AQM_PLAIN_FIFO_H */

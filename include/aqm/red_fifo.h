@@ -4,7 +4,7 @@
  * at random if the qdisc asks for it.
  *
  * Each function that adds or removes a packet updates the qdisc's qlen and
- * backlog, struct held and RED's idle time. Lengths are in packets on the wire:
+ * backlog, struct queued and RED's idle time. Lengths are in packets on the wire:
  * a GSO packet counts its segments. A packet that a parent has peeked at, or
  * that the driver handed back, is not in the FIFO: it is not drawn, and does
  * not count in the average or the limit.
@@ -29,7 +29,7 @@
 #include <aqm/delay.h>
 #include <aqm/fifo_limit.h>
 #include <aqm/gentle_red.h>
-#include <aqm/held.h>
+#include <aqm/queued.h>
 #include <aqm/kind.h>
 #include <aqm/parents.h>
 #include <aqm/random_draw.h>
@@ -42,7 +42,7 @@
  *	lines before the results of @delay.
  * @packets: the packets, in order of arrival
  * @draw: array of the same packets for random draws, if used
- * @held: queued packets and memory
+ * @queued: queued packets and memory
  * @limit: limit in force, packets on the wire
  * @memory_limit: limit in force, bytes
  * @red: RED's state for the whole queue
@@ -54,7 +54,7 @@
 struct red_fifo {
 	struct sk_buff_head	packets;
 	struct random_draw	draw;
-	struct held		held;
+	struct queued		queued;
 	u32			limit;
 	u32			memory_limit;
 	struct gentle_red_vars	red;
@@ -66,12 +66,12 @@ struct red_fifo {
 
 /**
  * struct red_fifo_cb - values stored with a queued packet
- * @held: see struct held_cb
+ * @queued: see struct queued_cb
  * @tag: value for the qdisc's own use
  * @slot: its slot in red_fifo.draw
  */
 struct red_fifo_cb {
-	struct held_cb	held;
+	struct queued_cb	queued;
 	u32		tag;
 	u32		slot;
 };
@@ -141,7 +141,8 @@ static inline int red_fifo_check(const struct Qdisc *sch,
 				 struct netlink_ext_ack *extack)
 {
 	if (red->ptime == U32_MAX) {
-		NL_SET_ERR_MSG_MOD(extack, "avpkt takes more than 4 s at this bandwidth: raise bandwidth");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "avpkt takes more than 4 s at this bandwidth: raise bandwidth");
 		return -EINVAL;
 	}
 	if (red->max_th && red->min_th >= red->max_th) {
@@ -167,7 +168,7 @@ static inline void red_queue_arrival(const struct gentle_red_params *p,
 }
 
 /* Call after a packet was removed, with the number of remaining @packets. */
-static inline void red_queue_taken(struct gentle_red_vars *v, u32 packets)
+static inline void red_queue_removed(struct gentle_red_vars *v, u32 packets)
 {
 	if (unlikely(!packets) && v->avg)
 		gentle_red_idle(v, ktime_get_ns());
@@ -255,13 +256,13 @@ static inline u32 red_fifo_count(const struct red_fifo *rf)
 	return rf->packets.qlen;
 }
 
-/* Check if an arrival of @segments fits: see held_full(). */
+/* Check if an arrival of @segments fits: see queued_full(). */
 static inline enum aqm_drop red_fifo_full(const struct red_fifo *rf,
 					  const struct sk_buff *skb,
 					  u32 segments)
 {
-	return held_full(&rf->held, segments, skb->truesize, rf->limit,
-			 rf->memory_limit);
+	return queued_full(&rf->queued, segments, skb->truesize, rf->limit,
+			   rf->memory_limit);
 }
 
 /*
@@ -271,7 +272,7 @@ static inline enum aqm_drop red_fifo_full(const struct red_fifo *rf,
 static inline bool red_fifo_is_oversize(const struct red_fifo *rf,
 					const struct sk_buff *skb)
 {
-	return held_segments(skb) > rf->limit ||
+	return queued_segments(skb) > rf->limit ||
 	       skb->truesize > rf->memory_limit;
 }
 
@@ -283,7 +284,7 @@ static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
 	red_fifo_cb(skb)->tag = tag;
 	if (rf->draw.slots)
 		red_fifo_cb(skb)->slot = random_draw_add(&rf->draw, skb);
-	held_add(&rf->held, skb, segments);
+	queued_add(&rf->queued, skb, segments);
 	if (unlikely(delay_due(&rf->delay)))
 		delay_start(&rf->delay, skb, ktime_get_ns());
 	qdisc_qlen_inc(sch);
@@ -291,16 +292,16 @@ static inline void red_fifo_add(struct Qdisc *sch, struct red_fifo *rf,
 }
 
 /* Remove a packet. */
-static inline void red_fifo_take(struct Qdisc *sch, struct red_fifo *rf,
-				 struct sk_buff *skb)
+static inline void red_fifo_remove(struct Qdisc *sch, struct red_fifo *rf,
+				   struct sk_buff *skb)
 {
 	u32 slot = red_fifo_cb(skb)->slot;
 
 	__skb_unlink(skb, &rf->packets);
 	if (rf->draw.slots)
 		red_fifo_cb(random_draw_remove(&rf->draw, slot))->slot = slot;
-	held_sub(sch, &rf->held, &rf->unreported, skb);
-	red_queue_taken(&rf->red, red_fifo_count(rf));
+	queued_sub(sch, &rf->queued, &rf->unreported, skb);
+	red_queue_removed(&rf->red, red_fifo_count(rf));
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 }
@@ -317,7 +318,7 @@ static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
 {
 	if (delay_timed(&rf->delay, skb))
 		delay_end(&rf->delay, ktime_get_ns());
-	held_sent(sch, skb);
+	queued_sent(sch, skb);
 }
 
 /* Count a drop, of an arrival or of a removed packet. */
@@ -367,8 +368,8 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 	struct sk_buff *skb;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	while ((rf->held.segments > limit && red_fifo_count(rf) > 1) ||
-	       rf->held.truesize > memory_limit) {
+	while ((rf->queued.segments > limit && red_fifo_count(rf) > 1) ||
+	       rf->queued.truesize > memory_limit) {
 		skb = skb_peek_tail(&rf->packets);
 		evict(sch, skb);
 		rtnl_kfree_skbs(skb, skb);
@@ -386,7 +387,7 @@ static inline void red_fifo_reset(struct Qdisc *sch, struct red_fifo *rf,
 {
 	struct sk_buff *skb;
 
-	held_reset(sch, &rf->held, &rf->unreported);
+	queued_reset(sch, &rf->queued, &rf->unreported);
 	while ((skb = __skb_dequeue(&rf->packets)))
 		rtnl_kfree_skbs(skb, skb);
 	rf->draw.count = 0;
@@ -413,7 +414,7 @@ static inline void red_fifo_stats(void *stats, const struct red_fifo *rf,
 				  u64 bandwidth)
 {
 	aqm_common_stats(stats, &rf->counters, bandwidth, rf->limit,
-			 rf->memory_limit, &rf->held, &rf->delay);
+			 rf->memory_limit, &rf->queued, &rf->delay);
 }
 
 #endif /* _AQM_RED_FIFO_H */

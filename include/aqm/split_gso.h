@@ -14,7 +14,7 @@
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
-#include <aqm/held.h>
+#include <aqm/queued.h>
 #include <aqm/kind.h>
 #include <aqm/parents.h>
 #ifdef HAVE_NET_GSO_H
@@ -98,7 +98,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (IS_ERR(segments)) {
 		verdict = aqm_drop(skb, sch, counters, AQM_DROP_MEMORY, to_free);
 	} else if (!segments) {
-		verdict = enqueue(skb, sch, to_free, held_segments(skb),
+		verdict = enqueue(skb, sch, to_free, queued_segments(skb),
 				  class);
 	} else {
 		verdict = split_gso_segments(segments, sch, to_free, class,
@@ -131,7 +131,7 @@ split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments,
 				  u32 class))
 {
-	if (unlikely(held_is_gso(skb)))
+	if (unlikely(queued_is_gso(skb)))
 		return split_gso_enqueue(skb, sch, to_free, unreported, counters,
 					 split, 0, enqueue);
 	return enqueue(skb, sch, to_free, 1, 0);

@@ -445,10 +445,10 @@ static inline void two_region_plan(const struct two_region_params *p,
 }
 
 /* Update after the estimate changed to @q, or when a time has come. */
-static noinline void two_region_look(const struct two_region_params *p,
-				     struct two_region_vars *v,
-				     struct two_region_stats *st, u64 q,
-				     u64 now)
+static noinline void two_region_refresh(const struct two_region_params *p,
+					struct two_region_vars *v,
+					struct two_region_stats *st, u64 q,
+					u64 now)
 {
 	enum two_region_phase was = v->phase, phase = two_region_phase(p, q);
 
@@ -494,7 +494,7 @@ static inline void two_region_estimated(const struct two_region_params *p,
 					u64 now)
 {
 	if (unlikely(q != v->q || now >= v->check_at))
-		two_region_look(p, v, st, q, now);
+		two_region_refresh(p, v, st, q, now);
 }
 
 /* Count an arrival. Return value as for two_region_arrival(). */

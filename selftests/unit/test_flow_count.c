@@ -36,7 +36,7 @@ static void clears_each_bit_in_its_time(void)
 		flow_count_init(&c, words, n, now);
 		for (step = 0; step < 300; step++) {
 			now += unit_below(unit_below(4) ? 3 * clear / n + 2 : clear);
-			shown &= flow_count_seen(&c, clear, now) ==
+			shown &= flow_count_snapshot(&c, clear, now) ==
 				 (flow_count_advance(&c, clear, now), c.count);
 			for (; hand != c.hand; hand = (hand + 1) % n)
 				bits[hand] = false;

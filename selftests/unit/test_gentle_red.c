@@ -515,7 +515,7 @@ static void test_arrival(void)
 		"and one at a busy queue");
 
 	v.avg = 100ULL << 32;
-	w = gentle_red_seen(&p, &v, 0, start + (1ULL << 32));
+	w = gentle_red_snapshot(&p, &v, 0, start + (1ULL << 32));
 	unit_ok(!w.avg, "2^32 packet times forget everything");
 	unit_ok(v.avg == 100ULL << 32, "and looking changes nothing");
 	gentle_red_average(&p, &v, 0, start + (1ULL << 32));

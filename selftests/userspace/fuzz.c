@@ -19,7 +19,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 static const u8 *at, *end;
-static bool tell;
+static bool print_trace;
 
 static u8 byte(void)
 {
@@ -43,7 +43,7 @@ static int run(struct world *w, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (tell)
+	if (print_trace)
 		dprintf(1, "%s\n", line);
 	rc = world_do(w, line);
 	if (rc == WORLD_MALFORMED) {
@@ -112,7 +112,7 @@ static u32 write_options(char *text, size_t room)
 }
 
 /* Lists with at least one option that the discipline accepted and refused. */
-static u32 lists_taken, lists_refused;
+static u32 lists_accepted, lists_refused;
 
 static void note_list(u32 options, int err)
 {
@@ -121,13 +121,13 @@ static void note_list(u32 options, int err)
 	if (err)
 		lists_refused++;
 	else
-		lists_taken++;
+		lists_accepted++;
 }
 
 static void say_how_many(void)
 {
 	dprintf(world_stderr, "options: %u lists accepted, %u refused\n",
-		lists_taken, lists_refused);
+		lists_accepted, lists_refused);
 }
 
 static void one_packet(struct world *w)
@@ -236,7 +236,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	world_free(w);
 	world_stderr = dup(2);
 	world_most_alloc = 1 << 20;	/* a million queues take too long */
-	tell = getenv("TRACE");
+	print_trace = getenv("TRACE");
 	atexit(say_how_many);
 	return 0;
 }
@@ -252,7 +252,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	end = data + size;
 	topology = topologies[below(ARRAY_SIZE(topologies))];
 	n = write_options(text, sizeof(text));
-	if (tell)
+	if (print_trace)
 		dprintf(1, "# replay '%s' '%s' %u; if these are refused, 'raw '\n",
 			text, topology, 1);
 	w = world_new(text, topology, 1, &error);

@@ -324,7 +324,7 @@ struct sk_buff {
 	u32		act_class;
 	bool		filtered;	/* a filter is attached when it arrives */
 	u32		handle;		/* the discipline's handle at that time */
-	int		said;		/* what they have said; TC_ACT_OK at first */
+	int		filter_act;	/* verdict of the filters; TC_ACT_OK at first */
 	bool		lost;
 };
 

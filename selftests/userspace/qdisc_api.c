@@ -269,7 +269,7 @@ struct sk_buff *world_skb(u32 len, u32 truesize)
 }
 
 /* A packet leaves the world, for @account's reason. */
-void world_gone(struct sk_buff *skb, struct world_account *account)
+void world_retire(struct sk_buff *skb, struct world_account *account)
 {
 	if (skb->where == USERSPACE_GONE)
 		userspace_violation("packet %u is freed twice", skb->number);
@@ -291,12 +291,12 @@ void kfree_skb(struct sk_buff *skb)
 {
 	if (!skb)
 		return;
-	world_gone(skb, world->purging ? &world->purged : &world->lost);
+	world_retire(skb, world->purging ? &world->purged : &world->lost);
 }
 
 void consume_skb(struct sk_buff *skb)
 {
-	world_gone(skb, &world->consumed);
+	world_retire(skb, &world->consumed);
 }
 
 void rtnl_kfree_skbs(struct sk_buff *head, struct sk_buff *tail)
@@ -688,12 +688,12 @@ int tcf_classify(struct sk_buff *skb, const struct tcf_block *block,
 		 const struct tcf_proto *filters, struct tcf_result *res,
 		 bool compat_mode)
 {
-	skb->said = skb->act;
+	skb->filter_act = skb->act;
 	/* If no filter matches, the kernel leaves classid as it was. We set a class to find users. */
 	res->classid = (int)skb->act == TC_ACT_UNSPEC ? 2 : skb->act_class;
 	res->class = 0;
 	if ((int)skb->act == TC_ACT_CONSUMED) {
-		world_gone(skb, &world->stolen);
+		world_retire(skb, &world->stolen);
 		return TC_ACT_CONSUMED;
 	}
 	return (int)skb->act;
@@ -774,9 +774,9 @@ void qdisc_tree_reduce_backlog(struct Qdisc *sch, int n, int len)
 	if (sch == world->kind && world->over && !n && len == (int)world->over) {
 		world->over = 0;
 	} else if (sch == world->kind) {
-		world->told_n += n;
-		world->told_len += len;
-		world->told_drops += drops;
+		world->reduced_n += n;
+		world->reduced_len += len;
+		world->reduced_drops += drops;
 	}
 	for (; sch->above; sch = sch->above) {
 		notify = !sch->q.qlen;

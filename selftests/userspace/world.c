@@ -233,7 +233,7 @@ int world_free(struct world *w)
 
 		while ((skb = w->flight.head)) {
 			w->flight.head = skb->next;
-			world_gone(skb, &w->sent);
+			world_retire(skb, &w->sent);
 		}
 		w->locked = true;
 		qdisc_reset(w->levels[w->depth - 1]);
@@ -497,10 +497,10 @@ static struct sk_buff *make_packet(const struct packet *p)
 static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
-	s64 told_n = world->told_n, told_len = world->told_len, n, bytes;
+	s64 reduced_n = world->reduced_n, reduced_len = world->reduced_len, n, bytes;
 	u32 backlog = sch->qstats.backlog, drops = sch->qstats.drops;
 	u32 qlen = sch->q.qlen, len = qdisc_pkt_len(skb);
-	u64 told_drops = world->told_drops;
+	u64 reduced_drops = world->reduced_drops;
 	struct sk_buff *freed = *to_free;
 	static struct tcf_proto filter;
 	bool gso = skb_is_gso(skb);
@@ -509,13 +509,13 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (world->filters)
 		*world->filters = skb->filtered ? &filter : NULL;
 	verdict = sch->ops->enqueue(skb, sch, to_free);
-	told_n = world->told_n - told_n;
-	told_len = world->told_len - told_len;
-	told_drops = world->told_drops - told_drops;
+	reduced_n = world->reduced_n - reduced_n;
+	reduced_len = world->reduced_len - reduced_len;
+	reduced_drops = world->reduced_drops - reduced_drops;
 	if (sch->parent == TC_H_ROOT)
 		return verdict;
-	n = (verdict == NET_XMIT_SUCCESS) - told_n;
-	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - told_len;
+	n = (verdict == NET_XMIT_SUCCESS) - reduced_n;
+	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - reduced_len;
 	/* A report of bytes alone would make a parent with 0 packets believe that it is empty. */
 	if (gso && !qlen && sch->q.qlen == 1) {
 		world->over += bytes - sch->qstats.backlog;
@@ -524,12 +524,12 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if ((s64)sch->q.qlen - qlen != n ||
 	    (u32)(sch->qstats.backlog - backlog) != (u32)bytes)
 		userspace_violation("enqueue returns %#x and tells %lld packets of %lld bytes: the parents count %+lld of %+lld; qlen changed by %+d, backlog by %+d",
-				    verdict, (long long)told_n,
-				    (long long)told_len, (long long)n,
+				    verdict, (long long)reduced_n,
+				    (long long)reduced_len, (long long)n,
 				    (long long)bytes, (int)(sch->q.qlen - qlen),
 				    (int)(sch->qstats.backlog - backlog));
-	n = told_drops + (verdict != NET_XMIT_SUCCESS &&
-			  net_xmit_drop_count(verdict));
+	n = reduced_drops + (verdict != NET_XMIT_SUCCESS &&
+			     net_xmit_drop_count(verdict));
 	drops = sch->qstats.drops - drops;
 	/* Packets that no parent has counted must not be reported. */
 	if (gso && (!sch->q.qlen || (!qlen && sch->q.qlen == 1)) && n < drops) {
@@ -568,7 +568,7 @@ static void requeue(struct Qdisc *sch, struct sk_buff *first, u32 n)
 static struct world_account *why_freed(const struct sk_buff *skb, u32 number,
 				       int verdict)
 {
-	switch (skb->said) {
+	switch (skb->filter_act) {
 	case TC_ACT_STOLEN:
 	case TC_ACT_QUEUED:
 	case TC_ACT_TRAP:
@@ -619,7 +619,7 @@ static int do_enqueue(const struct packet *p)
 		next = s->next;
 		why = why_freed(s, number, verdict);
 		check_reason(s, why);
-		world_gone(s, why);
+		world_retire(s, why);
 	}
 	/* Segments of the arrival that were not freed are queued. */
 	list_for_each_entry(s, &world->alive, alive)
@@ -681,7 +681,7 @@ static void do_dequeue(u32 n)
 
 	while (n-- && (skb = take())) {
 		note_out(skb);
-		world_gone(skb, &world->sent);
+		world_retire(skb, &world->sent);
 	}
 }
 
@@ -708,7 +708,7 @@ static void send_flight(u32 n)
 		world->flight.head = skb->next;
 		world->flight.qlen--;
 		note_out(skb);
-		world_gone(skb, &world->sent);
+		world_retire(skb, &world->sent);
 	}
 }
 
@@ -764,7 +764,7 @@ static int do_change(const char *words)
 	struct netlink_ext_ack extack = {};
 	size_t size = world_ops->priv_size;
 	u32 drops = world->kind->qstats.drops;
-	u64 told = world->told_drops;
+	u64 told = world->reduced_drops;
 	u64 locks;
 	char msg[TC_MSG];
 	struct nlattr *opt;
@@ -791,10 +791,10 @@ static int do_change(const char *words)
 	if (err && memcmp(before, qdisc_priv(world->kind), size))
 		userspace_violation("change is refused (%d), and changes something", err);
 	free(before);
-	if (world->kind->qstats.drops - drops != world->told_drops - told)
+	if (world->kind->qstats.drops - drops != world->reduced_drops - told)
 		userspace_violation("change drops %u packets and tells of %llu",
 				    world->kind->qstats.drops - drops,
-				    (unsigned long long)(world->told_drops - told));
+				    (unsigned long long)(world->reduced_drops - told));
 	return err;
 }
 
@@ -977,7 +977,7 @@ static void check_causes(const struct gnet_dump *d)
 }
 
 /* Reading statistics changes nothing, for any buffer size. */
-static void do_look(void)
+static void do_read_statistics(void)
 {
 	size_t size = world_ops->priv_size;
 	void *before = malloc(size);
@@ -1242,7 +1242,7 @@ static int operation(const char *op)
 	case 'j':
 		return -do_init("", true);
 	case 's':
-		do_look();
+		do_read_statistics();
 		return 0;
 	case 'u':
 		do_again();
@@ -1277,9 +1277,9 @@ int world_do(struct world *w, const char *op)
 		return WORLD_BROKEN;
 	}
 	w->n_out = 0;
-	w->told_n = 0;
-	w->told_len = 0;
-	w->told_drops = 0;
+	w->reduced_n = 0;
+	w->reduced_len = 0;
+	w->reduced_drops = 0;
 	world_busy = true;
 	rc = operation(op);
 	world_check();

@@ -65,9 +65,9 @@ struct world_account {
  * @filtered: packets dropped by a filter
  * @purged: packets freed by a reset
  * @consumed: packets split into segments
- * @told_n: packets that @kind reported to its parents in this operation
- * @told_len: bytes reported
- * @told_drops: reported packets that counted as drops
+ * @reduced_n: packets that @kind reported to its parents in this operation
+ * @reduced_len: bytes reported
+ * @reduced_drops: reported packets that counted as drops
  * @peeked: packet seen by the last peek
  * @number: number of the next packet
  * @out: number and TOS of the packets sent in this operation
@@ -110,9 +110,9 @@ struct world {
 	struct world_account	filtered;
 	struct world_account	purged;
 	struct world_account	consumed;
-	s64			told_n;
-	s64			told_len;
-	u64			told_drops;
+	s64			reduced_n;
+	s64			reduced_len;
+	u64			reduced_drops;
 	struct sk_buff		*peeked;
 	u32			number;
 	u32			(*out)[2];
@@ -173,7 +173,7 @@ void userspace_inner(struct Qdisc *sch, bool deep) __attribute__((weak));
 
 struct sk_buff *world_skb(u32 len, u32 truesize);
 __be16 behind_tags(const struct sk_buff *skb, int *at);
-void world_gone(struct sk_buff *skb, struct world_account *account);
+void world_retire(struct sk_buff *skb, struct world_account *account);
 void world_check(void);
 void world_notify(struct net_device *dev, unsigned long event);
 struct Qdisc *world_parent(const char *name, struct Qdisc *child, u32 level);

@@ -365,7 +365,7 @@ MUTANTS = [
     Mutant("chokex", "include/aqm/parents.h", "if (!before->qlen && qlen <= 1) {", "if (0) {"),
     Mutant("blue", "include/aqm/parents.h", "if (before->qlen != sch->q.qlen)", "if (1)"),
     Mutant("ared", "include/aqm/parents.h", "*unreported = bytes;", ""),
-    Mutant("fpq", "include/aqm/held.h", "if (unlikely(!held->segments) && *unreported)", "if (0)"),
+    Mutant("fpq", "include/aqm/queued.h", "unlikely(!queued->segments) && *unreported", "0"),
     Mutant("fred", "include/aqm/split_gso.h", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
     Mutant("qsdrr", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
@@ -380,7 +380,7 @@ MUTANTS = [
     ),
     Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(filters->block);", ""),
     Mutant(
-        "tdrr", "include/aqm/flow_buffer.h", "held_sub(sch, &b->held, &b->unreported, skb);", ""
+        "tdrr", "include/aqm/flow_buffer.h", "queued_sub(sch, &b->queued, &b->unreported, skb);", ""
     ),
     *(
         Mutant(kind, "include/aqm/drops.h", "DROP : NET_XMIT_CN;", "DROP : NET_XMIT_SUCCESS;")

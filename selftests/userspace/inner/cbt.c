@@ -26,6 +26,6 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 		cl = &q->vars.cls[i];
 		inner_must(of_class[i].qlen == cl->qlen);
 		inner_must(of_class[i].backlog == cl->backlog);
-		inner_must(of_class[i].held.segments == cl->segments);
+		inner_must(of_class[i].queued.segments == cl->segments);
 	}
 }

@@ -101,8 +101,8 @@ static void inner_rounds(struct Qdisc *sch,
 			flow(sch, fq, &in);
 			all.qlen += in.qlen;
 			all.backlog += in.backlog;
-			all.held.segments += in.held.segments;
-			all.held.truesize += in.held.truesize;
+			all.queued.segments += in.queued.segments;
+			all.queued.truesize += in.queued.truesize;
 			all.timed |= in.timed;
 			inner_must(inner_is_linked(&fr->queues->turn, number));
 			number = fq->turn.next;
@@ -112,9 +112,9 @@ static void inner_rounds(struct Qdisc *sch,
 	for (number = 0, active = 0; number < b->params.flows; number++)
 		active += !!b->ways.way[number].state;
 	inner_must(active == fr->active);
-	inner_whole(&all, sch, &b->held, &b->delay);
-	inner_must(all.held.segments <= b->params.limit || all.qlen == 1);
-	inner_must(all.held.truesize <= b->params.memory_limit);
+	inner_check_totals(&all, sch, &b->queued, &b->delay);
+	inner_must(all.queued.segments <= b->params.limit || all.qlen == 1);
+	inner_must(all.queued.truesize <= b->params.memory_limit);
 }
 
 #endif /* USERSPACE_INNER_FLOW_BUFFER_H */

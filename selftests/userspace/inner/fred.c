@@ -43,13 +43,13 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	for (skb = sch->q.head; skb; skb = skb->next) {
 		inner_must(fred_cb(skb)->flow <= v->flows.used);
 		flow = &v->flows.flows[fred_cb(skb)->flow];
-		flow->qlen -= held_cb(skb)->segments;
+		flow->qlen -= queued_cb(skb)->segments;
 		flows += !flow->qlen;
 	}
 	inner_must(flows == v->flows.count);
 	for (skb = sch->q.head; skb; skb = skb->next) {
 		flow = &v->flows.flows[fred_cb(skb)->flow];
-		flow->qlen += held_cb(skb)->segments;
+		flow->qlen += queued_cb(skb)->segments;
 	}
 	if (deep || v->flows.capacity < 100)
 		table_is_right(v);

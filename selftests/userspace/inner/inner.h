@@ -12,7 +12,7 @@
 #define USERSPACE_INNER_H
 
 #include <aqm/delay.h>
-#include <aqm/held.h>
+#include <aqm/queued.h>
 
 #define inner_must(condition) do {					\
 	if (!(condition))						\
@@ -22,30 +22,30 @@
 } while (0)
 
 /**
- * struct inner - the packets that a walk has met
+ * struct inner - totals of the packets that a walk has found
  * @qlen: packets
  * @backlog: bytes
- * @held: segments and memory, as remembered with each
- * @timed: one of them is the sampled one
+ * @queued: segments and memory, as stored with each packet
+ * @timed: the packet whose delay is sampled is one of them
  */
 struct inner {
 	u32		qlen;
 	u64		backlog;
-	struct held	held;
+	struct queued	queued;
 	bool		timed;
 };
 
 static inline void inner_packet(struct inner *in, const struct sk_buff *skb,
 				const struct delay_sample *delay)
 {
-	const struct held_cb *cb = held_cb(skb);
+	const struct queued_cb *cb = queued_cb(skb);
 
 	inner_must(skb->where == USERSPACE_HELD);
 	inner_must(cb->segments);
 	in->qlen++;
 	in->backlog += qdisc_pkt_len(skb);
-	in->held.segments += cb->segments;
-	in->held.truesize += cb->truesize;
+	in->queued.segments += cb->segments;
+	in->queued.truesize += cb->truesize;
 	in->timed |= skb == delay->packet;
 }
 
@@ -61,18 +61,18 @@ static inline void inner_list(struct inner *in, const struct sk_buff *skb,
 }
 
 static inline void inner_is(const struct inner *in, u32 qlen, u64 backlog,
-			    const struct held *held)
+			    const struct queued *queued)
 {
 	inner_must(in->qlen == qlen);
 	inner_must(in->backlog == backlog);
-	inner_must(in->held.segments == held->segments);
-	inner_must(in->held.truesize == held->truesize);
+	inner_must(in->queued.segments == queued->segments);
+	inner_must(in->queued.truesize == queued->truesize);
 }
 
-/* All packets have been met: they are what the discipline says that it holds. */
-static inline void inner_whole(const struct inner *in, const struct Qdisc *sch,
-			       const struct held *held,
-			       const struct delay_sample *delay)
+/* Check the totals of all packets against the qdisc's counters. */
+static inline void inner_check_totals(const struct inner *in, const struct Qdisc *sch,
+				      const struct queued *queued,
+				      const struct delay_sample *delay)
 {
 	u32 qlen = sch->q.qlen, backlog = sch->qstats.backlog;
 	const struct sk_buff *skb;
@@ -83,7 +83,7 @@ static inline void inner_whole(const struct inner *in, const struct Qdisc *sch,
 		backlog -= qdisc_pkt_len(skb);
 	}
 	inner_must((u32)in->backlog == backlog);
-	inner_is(in, qlen, in->backlog, held);
+	inner_is(in, qlen, in->backlog, queued);
 	inner_must(in->timed == !!delay->packet);
 }
 

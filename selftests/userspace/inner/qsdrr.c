@@ -2,8 +2,8 @@
 #include <sch_qsdrr.c>
 #include "flow_buffer.h"
 
-static void flow_is_whole(struct Qdisc *sch, struct flow_queue *fq,
-			  const struct inner *in)
+static void flow_is_consistent(struct Qdisc *sch, struct flow_queue *fq,
+			       const struct inner *in)
 {
 	inner_must(qsdrr_flow(fq)->backlog == in->backlog);
 }
@@ -16,7 +16,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	struct qsdrr_flow *flow;
 	u32 i, number, listed = 0;
 
-	inner_rounds(sch, flow_is_whole);
+	inner_rounds(sch, flow_is_consistent);
 	for (i = 0; i < LENGTH_INDEX_BUCKETS; i++) {
 		if (!(li->used[i / 64] & BIT_ULL(i % 64)))
 			continue;

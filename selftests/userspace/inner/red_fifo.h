@@ -30,9 +30,9 @@ static void inner_fifo(struct Qdisc *sch, const struct red_fifo *rf,
 	}
 	inner_must(rf->packets.prev == last);
 	inner_must(in.qlen == count);
-	inner_whole(&in, sch, &rf->held, &rf->delay);
-	inner_must(rf->held.segments <= sch->limit || count == 1);
-	inner_must(rf->held.truesize <= rf->memory_limit);
+	inner_check_totals(&in, sch, &rf->queued, &rf->delay);
+	inner_must(rf->queued.segments <= sch->limit || count == 1);
+	inner_must(rf->queued.truesize <= rf->memory_limit);
 }
 
 #endif /* USERSPACE_INNER_RED_FIFO_H */

@@ -49,13 +49,13 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 		inner_must(in.backlog == rq->backlog);
 		all.qlen += in.qlen;
 		all.backlog += in.backlog;
-		all.held.segments += in.held.segments;
-		all.held.truesize += in.held.truesize;
+		all.queued.segments += in.queued.segments;
+		all.queued.truesize += in.queued.truesize;
 		all.timed |= in.timed;
 	}
-	inner_whole(&all, sch, &v->held, &v->delay);
+	inner_check_totals(&all, sch, &v->queued, &v->delay);
 	inner_must(all.backlog <= q->params.limit || all.qlen == 1);
-	inner_must(all.held.truesize <= q->params.memory_limit);
+	inner_must(all.queued.truesize <= q->params.memory_limit);
 	inner_must(all.qlen || !v->credit);
 	if (q->params.dynamic) {
 		inner_must(v->red_now.min_th >= q->params.floating.floor);

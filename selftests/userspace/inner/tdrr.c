@@ -2,8 +2,8 @@
 #include <sch_tdrr.c>
 #include "flow_buffer.h"
 
-static void flow_is_whole(struct Qdisc *sch, struct flow_queue *fq,
-			  const struct inner *in)
+static void flow_is_consistent(struct Qdisc *sch, struct flow_queue *fq,
+			       const struct inner *in)
 {
 }
 
@@ -16,7 +16,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	struct tdrr_flow *flow, *top;
 	u32 i, number, listed = 0;
 
-	inner_rounds(sch, flow_is_whole);
+	inner_rounds(sch, flow_is_consistent);
 	for (i = 0; i <= THROUGHPUT_INDEX_SPENT; i++) {
 		if (!(ti->steps[i / 16] & BIT(i % 16)))
 			continue;

@@ -11,8 +11,8 @@
  * Packets that a parent has peeked at or that a driver handed back belong to
  * somebody else and do not count.
  */
-#ifndef _AQM_HELD_H
-#define _AQM_HELD_H
+#ifndef _AQM_QUEUED_H
+#define _AQM_QUEUED_H
 
 #include <linux/build_bug.h>
 #include <linux/kernel.h>
@@ -21,31 +21,31 @@
 #include <aqm/drops.h>
 
 /**
- * struct held - queued packets of a discipline
+ * struct queued - queued packets of a discipline
  * @segments: number of wire packets
  * @truesize: memory in bytes
  */
-struct held {
+struct queued {
 	u32	segments;
 	u32	truesize;
 };
 
 /**
- * struct held_cb - values stored with a queued packet
+ * struct queued_cb - values stored with a queued packet
  * @segments: number of packets that it counts as
  * @truesize: number of bytes that it counts as
  *
  * A qdisc that stores more embeds this as the first member of its structure.
  */
-struct held_cb {
+struct queued_cb {
 	u32	segments;
 	u32	truesize;
 };
 
-static inline struct held_cb *held_cb(const struct sk_buff *skb)
+static inline struct queued_cb *queued_cb(const struct sk_buff *skb)
 {
-	qdisc_cb_private_validate(skb, sizeof(struct held_cb));
-	return (struct held_cb *)qdisc_skb_cb(skb)->data;
+	qdisc_cb_private_validate(skb, sizeof(struct queued_cb));
+	return (struct queued_cb *)qdisc_skb_cb(skb)->data;
 }
 
 /*
@@ -53,7 +53,7 @@ static inline struct held_cb *held_cb(const struct sk_buff *skb)
  * in the control block. The shared info is in a cache line that another CPU may
  * have written, so we avoid it.
  */
-static inline bool held_is_gso(const struct sk_buff *skb)
+static inline bool queued_is_gso(const struct sk_buff *skb)
 {
 #ifdef HAVE_QDISC_PKT_SEGS
 	return qdisc_skb_cb(skb)->pkt_segs > 1;
@@ -63,7 +63,7 @@ static inline bool held_is_gso(const struct sk_buff *skb)
 }
 
 /* Return the number of wire packets in @skb. */
-static inline u32 held_segments(const struct sk_buff *skb)
+static inline u32 queued_segments(const struct sk_buff *skb)
 {
 #ifdef HAVE_QDISC_PKT_SEGS
 	return max_t(u32, qdisc_skb_cb(skb)->pkt_segs, 1);
@@ -84,27 +84,27 @@ static inline u32 held_segments(const struct sk_buff *skb)
  *
  * Return: AQM_DROP_NONE, AQM_DROP_LIMIT or AQM_DROP_MEMORY
  */
-static inline enum aqm_drop held_full(const struct held *held, u32 segments,
-				      u32 truesize, u32 limit, u32 memory_limit)
+static inline enum aqm_drop queued_full(const struct queued *queued, u32 segments,
+					u32 truesize, u32 limit, u32 memory_limit)
 {
-	if (unlikely((u64)held->segments + segments > limit) && held->segments)
+	if (unlikely((u64)queued->segments + segments > limit) && queued->segments)
 		return AQM_DROP_LIMIT;
-	if (unlikely((u64)held->truesize + truesize > memory_limit))
+	if (unlikely((u64)queued->truesize + truesize > memory_limit))
 		return AQM_DROP_MEMORY;
 	return AQM_DROP_NONE;
 }
 
 /* Add a packet of @segments. */
-static inline void held_add(struct held *held, const struct sk_buff *skb,
-			    u32 segments)
+static inline void queued_add(struct queued *queued, const struct sk_buff *skb,
+			      u32 segments)
 {
-	struct held_cb *cb = held_cb(skb);
+	struct queued_cb *cb = queued_cb(skb);
 	u32 truesize = skb->truesize;
 
 	cb->segments = segments;
 	cb->truesize = truesize;
-	held->segments += segments;
-	held->truesize += truesize;
+	queued->segments += segments;
+	queued->truesize += truesize;
 }
 
 /*
@@ -112,7 +112,7 @@ static inline void held_add(struct held *held, const struct sk_buff *skb,
  * queue and only one segment of it was queued (see <aqm/parents.h>). We tell the
  * parents before the last packet leaves, while their counts are above 0.
  */
-static noinline void held_settle(struct Qdisc *sch, u32 *unreported)
+static noinline void queued_settle(struct Qdisc *sch, u32 *unreported)
 {
 	u32 bytes = *unreported;
 
@@ -122,29 +122,29 @@ static noinline void held_settle(struct Qdisc *sch, u32 *unreported)
 }
 
 /* Call before a packet leaves, while qlen and backlog still include it. */
-static inline void held_sub(struct Qdisc *sch, struct held *held, u32 *unreported,
-			    const struct sk_buff *skb)
+static inline void queued_sub(struct Qdisc *sch, struct queued *queued, u32 *unreported,
+			      const struct sk_buff *skb)
 {
-	const struct held_cb *cb = held_cb(skb);
+	const struct queued_cb *cb = queued_cb(skb);
 
-	held->segments -= cb->segments;
-	held->truesize -= cb->truesize;
-	if (unlikely(!held->segments) && *unreported)
-		held_settle(sch, unreported);
+	queued->segments -= cb->segments;
+	queued->truesize -= cb->truesize;
+	if (unlikely(!queued->segments) && *unreported)
+		queued_settle(sch, unreported);
 }
 
 /* Call before all queued packets are purged without counting them. */
-static inline void held_reset(struct Qdisc *sch, struct held *held, u32 *unreported)
+static inline void queued_reset(struct Qdisc *sch, struct queued *queued, u32 *unreported)
 {
-	held_settle(sch, unreported);
-	*held = (struct held) {};
+	queued_settle(sch, unreported);
+	*queued = (struct queued) {};
 }
 
 /* Call after a queued packet has left for the link. */
-static inline void held_sent(struct Qdisc *sch, const struct sk_buff *skb)
+static inline void queued_sent(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	_bstats_update(&sch->bstats, qdisc_pkt_len(skb),
-		       held_cb(skb)->segments);
+		       queued_cb(skb)->segments);
 }
 
-#endif /* _AQM_HELD_H */
+#endif /* _AQM_QUEUED_H */
