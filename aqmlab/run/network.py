@@ -28,7 +28,6 @@ from .trace import Trace, read
 #: Deep enough never to drop, packets.
 DELAY_LIMIT = 1_000_000
 
-
 # The guest's virtual clock has steps of 256 ns, so a packet leaves up to that much late; with room
 # for it in the bucket the next one makes up for it, and the rate is exact in the mean.
 CLOCK_S = 1e-6
@@ -40,6 +39,8 @@ def queue_commands(dev: str, parent: str, qdisc: str) -> list[str]:
     parent: `root` or `parent 1:1`
     """
     first, *more = (part.strip() for part in qdisc.split(";"))
+    if bad := [part for part in more if " " not in part]:
+        raise UserError(f'--qdisc: "{bad[0]}" after a ";", needs "class ..." or "filter ..."')
     return [f"qdisc add dev {dev} {parent} handle 2: {first}",
             *(f"{what} add dev {dev} {rest}"
               for what, rest in (part.split(" ", 1) for part in more))]

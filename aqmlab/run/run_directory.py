@@ -136,7 +136,11 @@ def _difference(directory: Path, asked: Mapping[str, Any]) -> str:
     now = {**asked["parameters"], **asked}
     del now["parameters"]
     differing = [key for key in (*before, *now) if before.get(key) != now.get(key)]
-    return ", ".join(f"{key} is {before.get(key)}, not {now.get(key)}"
+
+    def shown(value: Any) -> str:
+        return "not given" if value in ("", None, [], {}) else str(value)
+
+    return ", ".join(f"{key} is {shown(before.get(key))}, not {shown(now.get(key))}"
                      for key in dict.fromkeys(differing[:6]))
 
 
