@@ -59,7 +59,8 @@ def _cell(row: Row, column: Column, verdict: str = "") -> TableCell:
 #: Title, path in result.json, factor, digits.
 GROUP_COLUMNS = (
     ("flows", "flows", 1, 0), ("RTT, ms", "rtt_ms", 1, 0),
-    ("goodput / fair share, %", "share_of_fair", 100, 1), ("loss, %", "loss", 100, 2),
+    ("goodput / fair share, %", "share_of_fair", 100, 1),
+    ("loss (TCP: retransmitted), %", "loss", 100, 2), ("TCP dropped, %", "dropped", 100, 2),
     ("delay p50, ms", "delay_ms.p50", 1, 1), ("delay p99, ms", "delay_ms.p99", 1, 1),
     ("requests done", "completion_s.completed", 1, 0),
     ("completion mean, s", "completion_s.mean", 1, 3),
