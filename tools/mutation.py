@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What mutants-c and mutants-python share: a copy of the checkout, and pytest in forks."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def checkout(place: Path) -> None:
+    """Copy the tracked files to `place`, with the virtual environment."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, place / name)
+    (place / "build").mkdir()
+    (place / "build" / "venv").symlink_to((ROOT / "build" / "venv").resolve())
+
+
+def run_tests(place: Path, words: list[str], cpu_s: int, wall_s: float) -> tuple[int, str]:
+    """Run pytest in a fork of this process, which has already imported the slow modules.
+
+    Return its exit status and output. The status is 1 if it took longer than allowed.
+    """
+    output = place / "build" / "pytest.log"
+    child = os.fork()
+    if not child:
+        os.setsid()
+        os.chdir(place)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+        os._exit(int(pytest.main(["-q", "-p", "no:cacheprovider", "-n", "0", "--tb=no", *words])))
+    deadline = time.monotonic() + wall_s
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status), output.read_text(errors="replace")
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return 1, ""
+
+
+def passing(place: Path, words: list[str], wall_s: float = 3600) -> dict[str, float]:
+    """Run tests once, and return the CPU seconds of those that pass, by name."""
+    report = place / "build" / "junit.xml"
+    run_tests(place, [*words, "--maxfail=100000", f"--junitxml={report}", "-o",
+                      "junit_family=xunit1"], int(wall_s), wall_s)  # fmt: skip
+    found: dict[str, float] = {}
+    for case in ET.parse(report).iter("testcase"):
+        if not any(one.tag in ("failure", "error", "skipped") for one in case):
+            # tests/conftest.py records the property.
+            cpu_s = next((float(one.attrib["value"]) for one in case.iter("property")
+                          if one.attrib["name"] == "cpu_seconds"), 0.0)  # fmt: skip
+            found[f"{case.attrib['file']}::{case.get('name')}"] = cpu_s
+    return found
