@@ -166,7 +166,7 @@ try: setup-tests ## the tests of one discipline, with one seed for each case: ma
 
 try-tests:
 	$(PYTEST) -q -m "not extra and not again" -k "$(KIND) and not fuzz and not sanitizer" \
-		tests/unit tests/oracle tests/tdc tests/contract/test_userspace.py
+		tests/unit tests/oracle tests/tdc tests/tc/test_man_pages.py tests/contract/test_userspace.py
 
 try-matrix:
 	$(MAKE) -s -C selftests

@@ -86,7 +86,9 @@ def _describe_group(group: dict[str, Any]) -> str:
     if (share := group["share_of_fair"]) is not None:
         words.append(f"{100 * share:.1f} % of the fair share")
     if (loss := group["loss"]) is not None:
-        words.append(f"loss {100 * loss:.2f} %")
+        # The loss of a TCP group is the share of bytes that its senders sent again.
+        words.append(f"loss {100 * loss:.2f} %" if group["dropped"] is None else
+                     f"{100 * loss:.2f} % retransmitted, {100 * group['dropped']:.2f} % dropped")
     if delay := group["delay_ms"]:
         words.append(f"delay mean {delay['mean']:.1f}, p99 {delay['p99']:.1f} ms")
     if (completion := group["completion_s"]) and completion["completed"]:

@@ -191,18 +191,18 @@ def written_out(text: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Raises ValueError if `like` names no claim, or one that has `like` itself.
     """
-    made = []
+    found = []
     for name, one in text.get("claim", {}).items():
         other = text["claim"].get(one["like"], one) if "like" in one else {}
         if "like" in other:
             raise ValueError(f"{name}: {one['like']} is no claim, or has `like` itself")
-        made.append({"id": name, **other, **one})
-    return made
+        found.append({"id": name, **other, **one})
+    return found
 
 
 def parse(text: Mapping[str, Any]) -> list[Claim]:
     """The claims of a file that the schema accepts. ValueError: a wrong name or bound."""
-    made = []
+    found = []
     named = text.get("ablation", {})
     for one in written_out(text):
         if unnamed := set(one.get("ablations", ())) - set(named):
@@ -217,7 +217,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
         if wrong:
             raise ValueError(f"{one['id']}: no such metric: {', '.join(wrong)}")
         what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
-        made.append(Claim(
+        found.append(Claim(
             one["id"], one["place"], one["says"], str(one["published"]), one["why"], what,
             what.changed(one["against"]) if "against" in one else None,
             one.get("difference", False), one.get("fold", "mean"),
@@ -225,7 +225,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             one.get("digits", 2),
             [_ablation(one, t) for t in ablations],
             one.get("reason", ""), one.get("seen", False), one.get("better", ""), one))
-    return made
+    return found
 
 
 def needed(listed: Sequence[Claim], experiment: str, discipline: str,

@@ -186,12 +186,13 @@ def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
         script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
         script += ["tc qdisc del dev lo root"]
     try:
-        said = engines.run(Request(["sh", "-c", "\n".join(script)], modules=modules), capture=True)
+        booted = engines.run(Request(["sh", "-c", "\n".join(script)], modules=modules),
+                             capture=True)
     except LabError as error:
         raise UserError(str(error)) from error
-    if said.status:
-        raise UserError(f"{said.stdout.decode(errors='replace').strip()}\n"
-                        "nothing was run" + (f"; {said.reason}" if said.reason else ""))
+    if booted.status:
+        raise UserError(f"{booted.stdout.decode(errors='replace').strip()}\n"
+                        "nothing was run" + (f"; {booted.reason}" if booted.reason else ""))
 
 
 def wanted_workloads(args: Any) -> dict[str, Workload]:
@@ -268,7 +269,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
-    sections = demo.made(args, "compare", jobs, {
+    sections = demo.run_and_report(args, "compare", jobs, {
         name: {**one.about(), "advice": ""} for name, one in workloads.items()})
     found = [*verdicts(sections, mine)]
     write_csv(args.out / "verdicts.csv", found)

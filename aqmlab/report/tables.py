@@ -59,7 +59,8 @@ def _cell(row: Row, column: Column, verdict: str = "") -> TableCell:
 #: Title, path in result.json, factor, digits.
 GROUP_COLUMNS = (
     ("flows", "flows", 1, 0), ("RTT, ms", "rtt_ms", 1, 0),
-    ("goodput / fair share, %", "share_of_fair", 100, 1), ("loss, %", "loss", 100, 2),
+    ("goodput / fair share, %", "share_of_fair", 100, 1),
+    ("loss (TCP: retransmitted), %", "loss", 100, 2), ("TCP dropped, %", "dropped", 100, 2),
     ("delay p50, ms", "delay_ms.p50", 1, 1), ("delay p99, ms", "delay_ms.p99", 1, 1),
     ("requests done", "completion_s.completed", 1, 0),
     ("completion mean, s", "completion_s.mean", 1, 3),
@@ -151,10 +152,10 @@ def provenance(sections: Sequence[Section]) -> Table:
     for section in sections:
         for name, several in section.runs.items():
             for run in several:
-                made = run.result["provenance"]
-                modules = ", ".join(f"{k} {v}" for k, v in made["modules"].items())
-                image = made["lab"].get("image", "") if made.get("lab") else ""
-                lines[(name, made["version"], run.result["kernel"], image[:12], modules,
-                       made["compiler"], made["tc"])] = None
+                versions = run.result["provenance"]
+                modules = ", ".join(f"{k} {v}" for k, v in versions["modules"].items())
+                image = versions["lab"].get("image", "") if versions.get("lab") else ""
+                lines[(name, versions["version"], run.result["kernel"], image[:12], modules,
+                       versions["compiler"], versions["tc"])] = None
     return _plain(["", "version", "kernel", "its image", "modules' srcversion", "compiler", "tc"],
                   [[TableCell(text or "") for text in line] for line in lines])

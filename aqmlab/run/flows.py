@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Groups of flows: bulk TCP, and UDP at a constant rate. `sessions` makes web traffic."""
+"""Make groups of flows: bulk TCP, and UDP at a constant rate. web_traffic.py makes web clients."""
 
 from __future__ import annotations
 
@@ -34,9 +34,16 @@ def tcp_keys(settings: Settings) -> dict[str, int | str]:
 def bulk(settings: Settings, rng: random.Random, name: str, flows: int, rtt_ms: float, *,
          from_s: float | None = None, to_s: float | None = None,
          reverse: bool = False, cc: str = "") -> list[Group]:
-    """Flows of bulk TCP that start within the spread, behind links of the `access` rate; none is
-    no group. reverse: the other way, through a mirror image of the bottleneck. cc: congestion
-    control, if not the run's."""
+    """Return a group of bulk TCP flows, in a list; an empty list if `flows` is 0.
+
+    Each flow has an access link with the rate `access`. It starts at a random instant within
+    `spread` seconds after from_s.
+
+    from_s, to_s: s after the start of the run, at which the warm-up begins; None: the start and
+        the end of the run. Metrics then have a separate phase before and after each of these times
+    reverse: the data goes in the other direction, over a mirror image of the bottleneck
+    cc: congestion control; "": the parameter `cc`
+    """
     begin_ns, spread_s = round((from_s or 0) * 1e9), settings.number("spread")
     access_bps = settings.number("access") * 1e6
     return [Group(

@@ -67,7 +67,7 @@ def working(directory: Path) -> Path:
     return directory.with_name(directory.name + SUFFIX)
 
 
-def is_whole(directory: Path) -> bool:
+def is_complete(directory: Path) -> bool:
     """Tell whether `directory` holds a result."""
     return directory.suffix != SUFFIX and (directory / RESULT).exists()
 
@@ -121,7 +121,7 @@ def _check(directory: Path, asked: Mapping[str, Any]) -> None:
                          and not p.name.startswith((IPERF3.partition("{")[0], EXEC)))
         if foreign:
             raise _Refused(f"holds {foreign[0]}, which is no run's: choose another directory")
-    if is_whole(directory) and (other := _difference(directory, asked)):
+    if is_complete(directory) and (other := _difference(directory, asked)):
         raise _Refused(f"holds the result of another run ({other}): choose another directory, or "
                        "remove that one")
 
@@ -136,7 +136,11 @@ def _difference(directory: Path, asked: Mapping[str, Any]) -> str:
     now = {**asked["parameters"], **asked}
     del now["parameters"]
     differing = [key for key in (*before, *now) if before.get(key) != now.get(key)]
-    return ", ".join(f"{key} is {before.get(key)}, not {now.get(key)}"
+
+    def shown(value: Any) -> str:
+        return "not given" if value in ("", None, [], {}) else str(value)
+
+    return ", ".join(f"{key} is {shown(before.get(key))}, not {shown(now.get(key))}"
                      for key in dict.fromkeys(differing[:6]))
 
 

@@ -89,6 +89,24 @@ def find(name: str) -> Scenario:
     return known[name]
 
 
+def _check_times(groups: Sequence[Group], settings: Settings) -> None:
+    """Raise UserError if a group cannot start and stop at its times.
+
+    Otherwise its fair share would be that of flows which never sent, or which sent all the time.
+    """
+    for group in groups:
+        first_ns = min(group.start_ns)
+        if first_ns >= settings.end_ms * 1e6:
+            raise UserError(
+                f"group {group.name}: its first flow starts at {first_ns / 1e9:g} s, but the "
+                f"run, with its warm-up, ends at {settings.end_ms / 1000:g} s: start the group "
+                "earlier, or raise duration")
+        if settings.generator == "iperf3" and (group.from_s, group.to_s) != (None, None):
+            raise UserError(
+                f"group {group.name}: generator=iperf3 cannot start or stop a group at a given "
+                "time: use generator=flowgen")
+
+
 def compose(scenario: Scenario, settings: Settings,
             executed: Sequence[programs.Program] = ()) -> tuple[Recipe, Facts]:
     """Return a run and the facts that its analysis needs.
@@ -106,6 +124,7 @@ def compose(scenario: Scenario, settings: Settings,
         raise UserError(f"no flows: set {' or '.join(names)}" if names else
                         "no flows: give programs with --exec")
     groups += flows.probe(settings, rng)
+    _check_times(groups, settings)
     trace = str(settings.values.get("trace", ""))
     network = (scenario.network(settings) if scenario.network else
                default_network(settings.bottleneck.rate_bps, groups, trace))

@@ -63,7 +63,14 @@ def access(rate: float) -> Param:
 
 
 def with_defaults(params: Sequence[Param], **defaults: Value) -> tuple[Param, ...]:
-    """Return the same parameters with some other defaults."""
+    """Return the same parameters with some other defaults.
+
+    Raises ValueError if `params` has no parameter of this name.
+    """
+    names = [p.name for p in params]
+    if missing := [name for name in defaults if name not in names]:
+        raise ValueError(f"with_defaults: no parameter {', '.join(missing)} among "
+                         f"{', '.join(names)}")
     return tuple(replace(p, default=defaults.get(p.name, p.default)) for p in params)
 
 

@@ -24,6 +24,7 @@
  *	@last is the queue from which the same arrival has discarded, or NULL.
  * @added: a packet was queued; @first: it is the only one of its queue
  * @discarded: a packet was discarded
+ * @before_send: a packet will be sent, and may be discarded instead; optional
  * @sent: a packet was sent
  * @purged: all packets of a queue were purged; optional
  * @forget: all queues were purged; start with an empty index
@@ -35,6 +36,7 @@ struct victim_rule {
 		      const struct sk_buff *skb, bool first);
 	void (*discarded)(struct Qdisc *sch, struct flow_queue *fq,
 			  const struct sk_buff *skb);
+	void (*before_send)(struct Qdisc *sch);
 	void (*sent)(struct Qdisc *sch, struct flow_queue *fq,
 		     const struct sk_buff *skb);
 	void (*purged)(struct Qdisc *sch, struct flow_queue *fq);
@@ -114,6 +116,8 @@ flow_qdisc_dequeue(struct Qdisc *sch, const struct victim_rule *rule)
 	struct flow_queue *fq;
 	struct sk_buff *skb;
 
+	if (rule->before_send)
+		rule->before_send(sch);
 	fq = flow_rounds_next(&b->rounds);
 	if (!fq)
 		return NULL;

@@ -190,7 +190,7 @@ def module_arguments(path: Path, arguments: Sequence[str]) -> list[str]:
     return ["-C", str(path), *arguments, "KBUILD_MODPOST_WARN=1"]
 
 
-def tell_lost(name: str, lost: set[str]) -> None:
+def report_lost(name: str, lost: set[str]) -> None:
     """Print settings that kernel NAME did not accept, except those in its record's `lacks`."""
     surprising = sorted(lost - records.user_mode_of(name).lacks)
     if surprising:
@@ -231,7 +231,7 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
     log.unlink(missing_ok=True)
     what = f"Linux {name} {flavour}"
     make = [*make_kernel(source, path, UML), f"CFLAGS_KERNEL={' '.join(flags(name, flavour))}"]
-    tell_lost(name, configure(source, path, settings(name, flavour), UML, what))
+    report_lost(name, configure(source, path, settings(name, flavour), UML, what))
     run_logged([*make, "all"], log, what, expected=EXPECTED[flavour])
     run_logged([*make, "modules_install", f"INSTALL_MOD_PATH={path / 'installed'}"], log,
                f"{what}: its modules")

@@ -30,13 +30,13 @@ class VirtualClock:
         self.addresses: dict[str, int] = {}
         self.seen = 0
         self.moved_at = time.monotonic()
-        self.next_look = self.moved_at + FIRST
+        self.next_check = self.moved_at + FIRST
 
     def still_for(self) -> float:
         """Return for how many real seconds the clock has not moved. 0 if it cannot be read."""
         now = time.monotonic()
-        if now >= self.next_look:
-            self.next_look = now + EVERY
+        if now >= self.next_check:
+            self.next_check = now + EVERY
             try:
                 clock = int.from_bytes(self._read("time_travel_time", 8), "little")
             except (OSError, KeyError):

@@ -810,6 +810,7 @@ enum qdisc_drop_reason {
 	QDISC_DROP_MAXFLOWS, QDISC_DROP_BAND_LIMIT, QDISC_DROP_HORIZON_LIMIT,
 	QDISC_DROP_FLOW_LIMIT, QDISC_DROP_L4S_STEP_NON_ECN,
 };
+enum skb_drop_reason { SKB_DROP_REASON_NONE };
 static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 					     enum qdisc_drop_reason reason)
 {
@@ -875,6 +876,7 @@ bool tc_qdisc_stats_dump(struct Qdisc *sch, unsigned long cl,
 			 struct qdisc_walker *arg);
 
 void kfree_skb(struct sk_buff *skb);
+#define kfree_skb_reason(skb, reason) kfree_skb(skb)
 void consume_skb(struct sk_buff *skb);
 void rtnl_kfree_skbs(struct sk_buff *head, struct sk_buff *tail);
 void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free);

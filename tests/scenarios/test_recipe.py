@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import subprocess
 from io import BytesIO
@@ -16,14 +17,14 @@ from labkit.request import Request, Result
 
 from aqmlab.exceptions import UserError
 from aqmlab.replay import demo_workloads
-from aqmlab.run import execute, guest_program, run_directory
+from aqmlab.run import execute, flows, guest_program, run_directory
 from aqmlab.run.fair_shares import Facts
 from aqmlab.run.guest_program import GuestProgram
 from aqmlab.run.network import Network
 from aqmlab.run.params import Param, resolve
 from aqmlab.run.recipe import Recipe
-from aqmlab.run.scenario import compose, find, find_all
-from aqmlab.run.settings import Settings
+from aqmlab.run.scenario import Scenario, compose, find, find_all
+from aqmlab.run.settings import BOTTLENECK, Settings, with_defaults
 from aqmlab.run.tcp_profile import PROFILES
 from aqmlab.run.topology import Bottleneck, Group, build
 from aqmlab.run_command import main
@@ -160,6 +161,7 @@ def test_number_of_flows_is_limited_by_addresses() -> None:
         (["dumbbell", "--here", "--clock", "virtual"], "--here always runs"),
         (["dumbbell", "--here", "--kernel", "7.3"], "--kernel chooses the lab's kernel"),
         (["dumbbell", "--qdisc", " "], "--qdisc: nothing given"),
+        (["dumbbell", "--qdisc", "htb default 1; class"], '"class" after a ";", needs "class ..."'),
         ([], "no scenario given; --list shows the scenarios"),
     ],
 )
@@ -184,6 +186,36 @@ def test_defaults_are_allowed() -> None:
         for param in item.params:
             assert param.parse(str(param.default)) == param.default
             assert param.help
+
+
+def test_default_of_an_unknown_parameter_is_refused() -> None:
+    assert [p.default for p in with_defaults(BOTTLENECK, rate=3.0) if p.name == "rate"] == [3.0]
+    with pytest.raises(ValueError, match="no parameter probe among rate, mtu, burst, trace"):
+        with_defaults(BOTTLENECK, rate=3.0, probe="on")
+
+
+def late(from_s: float, *settings: str, clock: str = "virtual") -> tuple[Recipe, Facts]:
+    """Return a run of dumbbell in which all flows start late."""
+    def groups(asked: Settings, rng: random.Random) -> list[Group]:
+        return flows.bulk(asked, rng, "late", 2, 50, from_s=from_s)
+
+    params = find("dumbbell").params
+    return compose(Scenario("late", "", params, groups),
+                   Settings(resolve(params, settings), "pfifo", 1, clock))
+
+
+def test_group_that_starts_after_the_end_is_refused() -> None:
+    short = ("warmup=2", "duration=8", "spread=0")
+    assert late(9.9, *short)[1].groups["late"].from_s == 10.0
+    with pytest.raises(UserError, match="group late: its first flow starts at 10 s, but the run, "
+                                        "with its warm-up, ends at 10 s"):
+        late(10, *short)
+
+
+def test_iperf3_cannot_start_a_group_late() -> None:
+    assert len(late(5, clock="wall")[0].flows) == 2
+    with pytest.raises(UserError, match="group late: generator=iperf3 cannot start or stop"):
+        late(5, "generator=iperf3", clock="wall")
 
 
 def test_nan_is_refused() -> None:

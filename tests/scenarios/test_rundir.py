@@ -47,8 +47,8 @@ def test_result_appears_only_when_complete(tmp_path: Path) -> None:
         (place.directory / "result.json").write_text("{}")
         assert not out.exists()
         assert place.directory == tmp_path / "deep" / "r.incomplete"
-        assert not run_directory.is_whole(place.directory)
-    assert run_directory.is_whole(out)
+        assert not run_directory.is_complete(place.directory)
+    assert run_directory.is_complete(out)
     assert names(out.parent) == ["r"]
 
 
@@ -89,6 +89,7 @@ def test_failed_run_keeps_an_earlier_result_and_its_own_logs(
 @pytest.mark.parametrize(("change", "said"), [
     ({"parameters": {"cc": "cubic"}}, "cc is cubic, not auto"), ({"seed": 2}, "seed is 2, not 1"),
     ({"qdisc": "red"}, "qdisc is red, not qsdrr"),
+    ({"qdisc": ""}, "qdisc is not given, not qsdrr"),
 ])
 def test_result_with_other_settings_is_never_replaced(tmp_path: Path, change: dict[str, Any],
                                                said: str) -> None:
@@ -173,7 +174,9 @@ def name_of(*words: str) -> str:
     found = find("dumbbell")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed,
                         args.clock or ("wall" if args.here else "virtual"))
-    return run_command.default_out(found, run_command._asked(args, found, settings)).name
+    recipe, _ = compose(found, settings)
+    asked = run_command._asked(args, found, settings, recipe)
+    return run_command.default_out(found, asked).name
 
 
 def test_each_setting_is_in_the_default_name() -> None:
@@ -190,7 +193,7 @@ def test_each_setting_is_in_the_default_name() -> None:
 
 def test_long_names_are_cut_and_still_differ() -> None:
     long = "htb default 1; " + "class parent 2: classid 2:1 htb rate 1mbit; " * 9
-    one, two = name_of("--qdisc", long + "a"), name_of("--qdisc", long + "b")
+    one, two = name_of("--qdisc", long + "class a"), name_of("--qdisc", long + "class b")
     assert one != two
     assert one.startswith("dumbbell-htb-default-1-class-parent-2")
     assert len(one) < 200

@@ -129,6 +129,7 @@ def test_metrics_of_phases(tmp_path: Path) -> None:
 def test_description_contains_all_metrics(tmp_path: Path) -> None:
     said = result.describe(result.write(with_traffic(tmp_path), Cost(1.0, 0.5)))
     assert "loss 25.00 %, delay mean 20.0" in said
+    assert "32.0 % of the fair share, 5.00 % retransmitted, 12.50 % dropped" in said
     assert "3 requests in mean 0.467, p95 unknown, p99 unknown s, 1 unfinished" in said
     assert "2 to 3 s: utilization 96.0 %" in said
 
