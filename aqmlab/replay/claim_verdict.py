@@ -5,8 +5,12 @@ confirmed: the 95 % interval over the seeds lies within `low` to `high`
 better than published: it lies outside, on the side that the claim's `better` names
 undetermined: it lies outside, but the paper leaves a parameter open, and one value of it confirms
 contradicted: it lies outside, and none of this explains it
-inconclusive: it lies across a bound, cells are absent, there are fewer than three seeds, or the
-seeds of a cell were run by different versions of a module
+inconclusive: one of these holds:
+    the interval lies across a bound
+    fewer than three seeds have all cells
+    a ratio has no value
+    the seeds of a cell ran with different versions of a module or of the kernel
+    the bounds changed after a cell ran (judgement.py checks this)
 
 A ratio to 0 is infinite. Then the inverse has an interval, and is judged by the inverse bounds.
 """

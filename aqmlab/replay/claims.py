@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a paper claims, as data.
+"""Read the claims of a paper.
 
-A claim (`papers/NAME/claims.toml`) is a figure of the cells of one experiment: `metric` of the
-discipline `of`, at the points of `at` (axes that are left out take all their values), folded over
-these points by `fold`. With `against` it is the ratio of that figure, or their `difference`, to the
-same of other cells, point by point. derived_metrics.py has the metrics, and claim_verdict.py says
-whether it is within `low` to `high`. With `like` it has the keys of another claim, except for those
-that it gives itself.
+A claim (`papers/NAME/claims.toml`) is a value from the cells of one experiment, with bounds `low`
+and `high`. The value is the `metric` of the discipline `of`, at each point of the axes in `at`. An
+axis that is left out takes all its values. `fold`, a mean unless given, makes one number of the
+points. With `against`, each point is first divided by the same point of other cells, or with
+`difference` these are subtracted. derived_metrics.py looks metrics up, and claim_verdict.py
+compares the value with the bounds. With `like` a claim has all keys of another claim that it does
+not give itself.
 
 `ablations` names entries of the table `[ablation]`: the same measurement with one thing changed.
 They show where a difference comes from, and what contradicts a confirmed claim.
@@ -37,7 +38,7 @@ FOLDS: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Cells of an experiment, and the figure of each."""
+    """Cells of an experiment, and the metric that is read from each."""
 
     experiment: str
     metric: str
@@ -45,8 +46,11 @@ class Selection:
     at: Mapping[str, Sequence[Any]]
 
     def changed(self, by: Mapping[str, Any]) -> Selection:
-        """The same with what `by` replaces; single values of axes, too. `[]`: not this axis, which
-        another experiment need not have."""
+        """Return the selection with the keys in `by` replaced.
+
+        An axis in `by` can have a list of values or a single one. `[]` removes the axis, for an
+        experiment that does not have it.
+        """
         at = {**self.at, **lists(by.get("at", {}))}
         return Selection(by.get("experiment", self.experiment), by.get("metric", self.metric),
                          by.get("of", self.of), {axis: of for axis, of in at.items() if of})
@@ -118,7 +122,7 @@ class Claim:
 
     @property
     def bounds(self) -> str:
-        """Of all that judges it: a row holds it as it was before the run."""
+        """Return the hash of the keys that judge it. A row stores the hash from before its run."""
         return bounds_of(self.text)
 
     def judges(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
@@ -169,7 +173,7 @@ JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "
 
 
 def bounds_of(text: Mapping[str, Any]) -> str:
-    """A name of all that judges a claim, of its text."""
+    """Return the hash of the keys in JUDGED. text: the claim in the file"""
     judged = {key: value for key, value in text.items() if key in JUDGED}
     return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()[:10]
 

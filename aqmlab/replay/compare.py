@@ -42,7 +42,8 @@ METRICS = (
     *(column_of(title) for title in ("goodput", "sd", "probe delay p50", "probe delay p99",
                                      "probe loss")),
     Column("tagged UDP loss, %", "loss of tagged UDP",
-           lambda result: deep(result, "groups.tagged.loss"), 100, 2, -1, 0.001, 1.0),
+           lambda result: deep(result, "groups.tagged.loss"),
+           scale=100, digits=2, better=-1, floor=0.001, top=1.0),
     column_of("request mean"),
 )
 
