@@ -661,6 +661,7 @@ int gnet_stats_copy_basic(struct gnet_dump *d, void *percpu,
 #define net_xmit_drop_count(e)	((e) & __NET_XMIT_STOLEN ? 0 : 1)
 
 #define TCQ_F_CAN_BYPASS	4
+#define TCQ_F_NOPARENT		0x40
 #define TCQ_F_DEQUEUE_DROPS	0x400
 
 struct qdisc_skb_head {
