@@ -26,8 +26,8 @@
  *  - The average is exact in continuous time: a byte that left t ago has the
  *    weight exp(-t / T) / T. The throughput of an idle queue decays all the
  *    time, with or without packets. <aqm/throughput_index.h> implements it and
- *    states the errors: the selected queue is within 1/8 octave of the highest
- *    throughput.
+ *    states the errors: the throughput of the selected queue is more than 16/17
+ *    of the highest one.
  *  - T is 100 ms. The paper has no value; see docs/tdrr-time-constant.md.
  *  - A queue is active if it has a packet. The arrival does not count. So it
  *    can be the first packet of its queue. It is never discarded itself, unless
@@ -97,8 +97,8 @@ struct tdrr_flow {
 static_assert(sizeof(struct tdrr_flow) == NUMBERED_BYTES);
 
 /*
- * Configuration as given; written by change under the tree lock. A member for
- * each option.
+ * The options in force, given or derived: a member for each. Written under the
+ * tree lock. The datapath reads the copy of the shared ones in struct flow_buffer.
  */
 struct tdrr_params {
 	struct aqm_given	given;
@@ -191,7 +191,10 @@ static __always_inline void tdrr_added(struct Qdisc *sch,
 	throughput_index_add(ti, &flow->sent);
 }
 
-/* A queue that became empty keeps its throughput. */
+/*
+ * A queue that became empty keeps its throughput. Tell flow_ways.h how hot it is,
+ * so that a new flow takes the coldest empty queue.
+ */
 static __always_inline void tdrr_emptied(struct tdrr_sched_data *q,
 					 const struct tdrr_flow *flow)
 {

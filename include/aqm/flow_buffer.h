@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A buffer that is shared by hashed flow queues. This is the one scheduler of
- * Kantawala and Turner; a qdisc adds a rule that selects the queue to drop
- * from.
+ * A buffer that is shared by hashed flow queues. Kantawala and Turner use it for
+ * each of their algorithms, which differ only in the rule that selects the queue
+ * to drop from. The qdisc has this rule.
  *
  * The buffer has a limit in wire packets and a limit in bytes of truesize:
  * <aqm/queued.h>. The priority or a filter of a packet can name a class, which is

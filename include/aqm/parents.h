@@ -26,7 +26,7 @@
 #include "queued.h"
 
 /**
- * struct parents_before - counts of the parents when a packet arrives
+ * struct parents_before - counts of the qdisc when a packet arrives
  * @qlen: queued packets
  * @backlog: queued bytes
  * @drops: dropped packets
