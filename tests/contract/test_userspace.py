@@ -235,7 +235,7 @@ def test_behaviour_does_not_depend_on_the_time_since_boot(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_parents_only_verdicts_for_parents_differ(kind: str) -> None:
-    """The sender of a packet that is queued sees no loss of another flow at the root or below mq."""
+    """The sender of a queued packet sees no loss of another flow at the root or below mq."""
     seen = []
     for below in ("", "root", "mq"):
         with World(kind, OPTIONS[kind], seed=5, below=below) as world:
