@@ -29,7 +29,8 @@ def test_quic_go_obeys_marks_and_repeats(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     # seconds, lost, marked, p99; the row has no word after the digest if both runs are equal
-    row = re.search(r"^fq_codel +([\d.]+) +([\d.]+) +(\d+) +[\d.]+ +[0-9a-f]+ *$", done.stdout, re.M)
+    row = re.search(r"^fq_codel +([\d.]+) +([\d.]+) +(\d+) +[\d.]+ +[0-9a-f]+ *$", done.stdout,
+                    re.M)
     assert row, done.stdout
     seconds, lost, marked = float(row[1]), float(row[2]), int(row[3])
     # 20 Mb/s and the packets' headers are the bound; the handshake needs a round trip of 40 ms.
