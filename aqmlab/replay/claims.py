@@ -88,8 +88,8 @@ class Ablation:
 class Claim:
     """Hold one claim.
 
-    low, high: bounds; infinite if there is none
-    says, published, why: text for people
+    low, high: bounds; infinite if not given
+    says, published, why: texts for readers
     reason: known cause of a difference
     seen: whether some of its cells had run when its bounds were set
     better: `higher` or `lower`, the side on which the discipline that the paper favors does better
@@ -191,9 +191,9 @@ def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
 
 
 def written_out(text: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims of a file with their ids, and with the keys that they have by `like`.
+    """Return the claims of a file with their ids, with the keys that `like` adds.
 
-    Raises ValueError if `like` names no claim, or one that has `like` itself.
+    Raises ValueError if `like` names an unknown claim, or a claim that also has `like`.
     """
     found = []
     for name, one in text.get("claim", {}).items():

@@ -13,7 +13,7 @@ from aqmlab.run.params import Value
 
 from . import claims, search
 
-#: What an experiment takes from the one that `like` names.
+#: Keys that an experiment copies from the experiment that `like` names.
 WORKLOAD = ("scenario", "set", "axes", "where", "search")
 
 
@@ -104,7 +104,7 @@ def wheres(one: Mapping[str, Any], profile: str, profiles: Collection[str],
 
 
 def with_workloads(listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Give experiments the workload of the one that `like` names.
+    """Yield experiments, with the workload of another one if `like` names it.
 
     That one stands above. A list makes an experiment of each, with its name behind the own one.
     Raises ValueError if there is no such experiment.

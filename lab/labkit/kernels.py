@@ -45,7 +45,7 @@ KEEP, AGE = 6, 30 * 86400.0
 EXPECTED = {"fast": 1160, "kasan": 1180, "lockdep": 1180, "checked": 1210,
             "smp": 1180}
 
-#: Files of a build that neither booting nor building modules needs.
+#: Files of a build that are needed neither to boot nor to build modules.
 LEFTOVERS = re.compile(
     r"\.(o|a|cmd|ko|mod|mod\.c)$|^(vmlinux\.unstripped|\.vmlinux.*|\.tmp_vmlinux.*)$"
 )
@@ -66,7 +66,7 @@ LOST = re.compile(
 class Kernel:
     """Describe a kernel to boot. `key` names it in every directory that depends on it.
 
-    Modules are built against `path`; `modules` is the directory of its own modules.
+    Modules are built against `path`; `modules` is the directory of the kernel's modules.
     """
 
     name: str

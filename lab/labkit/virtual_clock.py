@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Read a guest's virtual clock from outside, and name the program that stops it.
 
-Computing takes no virtual time. So a program that waits in a loop, and neither sleeps nor reads the
-clock, stops the clock for ever. No code of the guest runs then, so only the host can see this.
+Computing takes no virtual time. A program that waits in a loop without sleeping or reading the
+clock therefore stops the clock for ever. No other code of the guest runs then, so only the host can
+see this.
 """
 
 from __future__ import annotations
