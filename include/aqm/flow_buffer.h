@@ -345,12 +345,14 @@ static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
 	       skb->truesize > b->params.memory_limit;
 }
 
-/* Drop an oversize arrival. Return: the verdict. */
+/* Drop an oversize arrival at queue @fq. Return: the verdict. */
 static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
+				     const struct flow_queue *fq,
 				     struct sk_buff **to_free)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
+	flow_ways_refuse(&b->ways, fq->turn.number);
 	return aqm_drop(skb, sch, &b->counters, AQM_DROP_OVERSIZE, to_free);
 }
 

@@ -93,7 +93,7 @@ flow_qdisc_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 
 	flow_buffer_overflow(sch);
 	if (flow_buffer_is_oversize(b, skb, segments))
-		return flow_buffer_refuse(skb, sch, to_free);
+		return flow_buffer_refuse(skb, sch, fq, to_free);
 	while ((cause = flow_buffer_full(b, skb, segments))) {
 		victim = rule->victim(sch, victim);
 		lost = flow_buffer_discard(sch, victim, cause, to_free);
