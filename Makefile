@@ -27,7 +27,7 @@ EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(A
 	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate image kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -150,6 +150,9 @@ ledger: setup ## write docs/results from the claims and results that are in the 
 calibrate: setup ## run the lab beside theory, for docs/results/calibration.md
 	$(VENV)/bin/python netns-scenarios/calibrate
 
+image: setup ## write an OCI image of the lab to build/sch-aqm.oci.tar; needs mmdebstrap
+	lab/image
+
 kernels: setup-tests ## build the lab kernels that the tests boot
 	lab/boot --build
 	lab/boot --build --flavour checked
@@ -166,7 +169,7 @@ try: setup-tests ## the tests of one discipline, with one seed for each case: ma
 
 try-tests:
 	$(PYTEST) -q -m "not extra and not again" -k "$(KIND) and not fuzz and not sanitizer" \
-		tests/unit tests/oracle tests/tdc tests/contract/test_userspace.py
+		tests/unit tests/oracle tests/tdc tests/tc/test_man_pages.py tests/contract/test_userspace.py
 
 try-matrix:
 	$(MAKE) -s -C selftests

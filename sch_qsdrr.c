@@ -79,8 +79,8 @@ struct qsdrr_flow {
 static_assert(sizeof(struct qsdrr_flow) == NUMBERED_BYTES);
 
 /*
- * Configuration as given; written by change under the tree lock. A member for
- * each option.
+ * The options in force, given or derived: a member for each. Written under the
+ * tree lock. The datapath reads the copy of the shared ones in struct flow_buffer.
  */
 struct qsdrr_params {
 	struct aqm_given	given;

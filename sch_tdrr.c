@@ -26,8 +26,8 @@
  *  - The average is exact in continuous time: a byte that left t ago has the
  *    weight exp(-t / T) / T. The throughput of an idle queue decays all the
  *    time, with or without packets. <aqm/throughput_index.h> implements it and
- *    states the errors: the selected queue is within 1/8 octave of the highest
- *    throughput.
+ *    states the errors: the throughput of the selected queue is more than 16/17
+ *    of the highest one.
  *  - T is 100 ms. The paper has no value; see docs/tdrr-time-constant.md.
  *  - A queue is active if it has a packet. The arrival does not count. So it
  *    can be the first packet of its queue. It is never discarded itself, unless
@@ -43,7 +43,19 @@
  *  - Deficit round robin charges a packet after it was sent, and keeps the
  *    debts of empty queues: <aqm/flow_queues.h>, with the bound on unfairness.
  *
- * There is no marking. A discard makes room, and a mark would not.
+ * A full buffer never marks. A discard makes room, and a mark would not.
+ *
+ * target is our addition, and off by default. It keeps the delay of a large buffer
+ * short. A standing delay above target, see <aqm/standing_delay.h>, costs the queue
+ * with the highest throughput its first packet. With ecn the packet is marked
+ * instead. So that each flow gets one signal in 100 ms at most, a queue that got one
+ * less than 100 ms ago is passed over:
+ *
+ *	look at the first queue of the highest bucket, and put it behind the others of
+ *	the bucket, until a queue got no signal in 100 ms, at most 8 times
+ *
+ * The last packet of the buffer is never discarded, so parents never see a count of 0
+ * that a dequeue does not explain. docs/tdrr-target.md compares it with a short buffer.
  *
  * Parameters, their units and ranges: TC_TDRR_OPTIONS.
  */
@@ -52,16 +64,24 @@
 #include <linux/module.h>
 #include <net/pkt_sched.h>
 #include <aqm/flow_qdisc.h>
+#include <aqm/packet_network.h>
+#include <aqm/standing_delay.h>
 #include <aqm/throughput_index.h>
 #include <uapi/linux/pkt_sched_tdrr.h>
 
 static_assert(TDRR_MIN_TIME_CONSTANT == THROUGHPUT_MIN_TIME_CONSTANT);
 static_assert(TDRR_MAX_TIME_CONSTANT == THROUGHPUT_MAX_TIME_CONSTANT);
 
+#define TDRR_DROP_TARGET	AQM_DROP_OWN
+#define TDRR_LOOKS		8	/* at queues for a signal */
+/* The time of a queue's last signal is in units of 1024 ns, modulo 2^32. */
+#define TDRR_SIGNAL_SHIFT	10
+
 /**
  * struct tdrr_flow - one queue
  * @fq: its packets and its place in the round robin
- * @sent: its throughput; in the index while the queue holds a packet
+ * @sent: its throughput; in the index while the queue holds a packet. Its mark is
+ *	the time of the queue's last signal; 0: none
  * @whole: its size, so that a number finds a queue by a shift
  */
 struct tdrr_flow {
@@ -77,8 +97,8 @@ struct tdrr_flow {
 static_assert(sizeof(struct tdrr_flow) == NUMBERED_BYTES);
 
 /*
- * Configuration as given; written by change under the tree lock. A member for
- * each option.
+ * The options in force, given or derived: a member for each. Written under the
+ * tree lock. The datapath reads the copy of the shared ones in struct flow_buffer.
  */
 struct tdrr_params {
 	struct aqm_given	given;
@@ -94,10 +114,12 @@ AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
 /**
  * struct tdrr_vars - state of the datapath; under the qdisc lock
  * @victim: the queue that lost the last discard; NULL before the first
+ * @standing: rate of the link and standing delay, with target
  * @by_throughput: the queues that hold packets by throughput
  */
 struct tdrr_vars {
 	struct tdrr_flow	*victim;
+	struct standing_delay	standing;
 	struct throughput_index	by_throughput;
 };
 
@@ -169,7 +191,10 @@ static __always_inline void tdrr_added(struct Qdisc *sch,
 	throughput_index_add(ti, &flow->sent);
 }
 
-/* A queue that became empty keeps its throughput. */
+/*
+ * A queue that became empty keeps its throughput. Tell flow_ways.h how hot it is,
+ * so that a new flow takes the coldest empty queue.
+ */
 static __always_inline void tdrr_emptied(struct tdrr_sched_data *q,
 					 const struct tdrr_flow *flow)
 {
@@ -192,6 +217,76 @@ static __always_inline void tdrr_discarded(struct Qdisc *sch,
 	tdrr_emptied(q, flow);
 }
 
+/* The queue to signal to, or NULL if none of those we look at may get a signal. */
+static struct tdrr_flow *tdrr_signal_victim(struct tdrr_sched_data *q, u32 stamp)
+{
+	/* A time is rounded by less than two units. */
+	const u32 interval = (STANDING_DELAY_INTERVAL >> TDRR_SIGNAL_SHIFT) - 1;
+	struct tdrr_flow *flow;
+	u32 i;
+
+	for (i = 0; i < TDRR_LOOKS; i++) {
+		flow = tdrr_top(q);
+		throughput_index_turn(&q->vars.by_throughput, &flow->sent);
+		if (!flow->sent.mark || stamp - flow->sent.mark >= interval)
+			return flow;
+	}
+	return NULL;
+}
+
+/* Mark or discard a packet, because the delay is too long. */
+static noinline void tdrr_signal(struct Qdisc *sch, u64 now)
+{
+	u32 stamp = now >> TDRR_SIGNAL_SHIFT | 1;
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct tdrr_flow *flow = tdrr_signal_victim(q, stamp);
+	struct sk_buff *skb;
+
+	if (!flow)
+		return;
+	flow->sent.mark = stamp;
+	if (q->params.ecn && packet_set_ce(flow->fq.head)) {
+		q->buffer.counters.signal.early_mark++;
+		return;
+	}
+	skb = flow_buffer_evict(sch, &flow->fq, TDRR_DROP_TARGET);
+	tdrr_discarded(sch, &flow->fq, skb);
+	qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(skb));
+	kfree_skb_reason(skb, (enum skb_drop_reason)QDISC_DROP_CONGESTED);
+}
+
+/* Out of line, because target is off by default. */
+static noinline void tdrr_control(struct Qdisc *sch)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct standing_delay *sd = &q->vars.standing;
+	u64 now;
+
+	if (!standing_delay_is_long(sd, sch->qstats.backlog))
+		return;
+	now = ktime_get_ns();
+	if (standing_delay_due(sd, q->buffer.rounds.active, now) &&
+	    sch->q.qlen > 1)
+		tdrr_signal(sch, now);
+}
+
+static __always_inline void tdrr_before_send(struct Qdisc *sch)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	if (unlikely(q->params.target))
+		tdrr_control(sch);
+}
+
+static noinline void tdrr_measure(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	standing_delay_sent(&q->vars.standing, qdisc_pkt_len(skb),
+			    ktime_get_ns(), q->buffer.rounds.active,
+			    q->params.target, 2 * psched_mtu(qdisc_dev(sch)));
+}
+
 static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
 				      const struct sk_buff *skb)
 {
@@ -204,6 +299,8 @@ static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
 			       qdisc_pkt_len(skb), ktime_get_ns());
 	if (!fq->head)
 		tdrr_emptied(q, flow);
+	if (unlikely(q->params.target))
+		tdrr_measure(sch, skb);
 }
 
 static void tdrr_forget(struct Qdisc *sch)
@@ -211,6 +308,7 @@ static void tdrr_forget(struct Qdisc *sch)
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
 	throughput_index_forget(&q->vars.by_throughput);
+	standing_delay_init(&q->vars.standing);
 	q->vars.victim = NULL;
 }
 
@@ -218,6 +316,7 @@ static const struct victim_rule tdrr_rule = {
 	.victim		= tdrr_victim,
 	.added		= tdrr_added,
 	.discarded	= tdrr_discarded,
+	.before_send	= tdrr_before_send,
 	.sent		= tdrr_sent,
 	.forget		= tdrr_forget,
 };
@@ -236,6 +335,7 @@ static void tdrr_setup(struct Qdisc *sch, struct aqm_given *given,
 	throughput_index_init(&q->vars.by_throughput,
 			      &tdrr_flow(q->buffer.rounds.queues)->sent,
 			      p->flows, p->time_constant, ktime_get_ns());
+	standing_delay_init(&q->vars.standing);
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
 }
 
@@ -250,6 +350,8 @@ static void tdrr_commit(struct Qdisc *sch, struct aqm_given *given,
 	if (p->time_constant != q->params.time_constant)
 		throughput_index_change(&q->vars.by_throughput,
 					p->time_constant, ktime_get_ns());
+	if (p->target != q->params.target)
+		standing_delay_init(&q->vars.standing);
 	q->params = *p;
 	tdrr_trim(sch);
 }
@@ -276,6 +378,10 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 	}
 	st->victims = q->stats.victims;
 	st->went_first = q->stats.went_first;
+	st->target_drop = q->buffer.counters.drops[TDRR_DROP_TARGET];
+	st->rate = q->vars.standing.rate;
+	st->expected_delay = standing_delay_of(&q->vars.standing,
+					       sch->qstats.backlog);
 }
 
 static void tdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,

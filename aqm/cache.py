@@ -36,12 +36,12 @@ def place(words: Sequence[str], kernel: str, flavour: str, modules: Sequence[Pat
     try:
         for path in modules:
             outside.check(path)
-        made, tree, extras, helpers = uml.built(kernel or engines.default_kernel(),
-                                                flavour or "fast", tuple(modules))
+        kernel_files, tree, extras, helpers = uml.built(kernel or engines.default_kernel(),
+                                                        flavour or "fast", tuple(modules))
     except LabError as error:
         raise UserError(str(error)) from error
     key = digest(part.encode() for part in (
-        *words, *map(outside.hash_of, modules), _sources(), made.key, tree.parents[1].name,
+        *words, *map(outside.hash_of, modules), _sources(), kernel_files.key, tree.parents[1].name,
         extras.tc.parent.name, helpers.name))
     return RESULTS / key
 

@@ -159,13 +159,13 @@ def run(scenario: str, qdisc: str = "pfifo limit 200", *, seeds: int | Iterable[
     if not numbers:
         raise UserError("seeds: needs at least one")
 
-    def made(seed: int) -> Path:
+    def run_of(seed: int) -> Path:
         asked = [*words, "--seed", str(seed)]
         directory = cache.place([*asked, found.file_hash], kernel, flavour, paths)
-        if not run_directory.is_whole(directory):
+        if not run_directory.is_complete(directory):
             cache.call("run", asked, directory)
         return directory
 
-    first = made(numbers[0])  # it builds what all need
+    first = run_of(numbers[0])  # it builds what all need
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        return Runs(name or qdisc, [first, *pool.map(made, numbers[1:])])
+        return Runs(name or qdisc, [first, *pool.map(run_of, numbers[1:])])

@@ -14,7 +14,7 @@ from labkit import modules, stock
 
 from aqmlab.qdiscs.metadata import all_metadata
 from bench import figures, instructions, layout, memory, pictures, tracing
-from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, keeps_whole
+from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, nosplit_word
 
 #: Regimes and numbers of flows that docs/performance.md shows.
 WHOLE = [*((regime, 100) for regime in REGIMES if regime != "flood"),
@@ -56,7 +56,7 @@ def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
 def sensible(cell: Cell) -> bool:
     """Return whether a combination belongs on the page. The others add nothing."""
     if cell.regime == "gso":
-        return keeps_whole(cell.qdisc) is not None
+        return nosplit_word(cell.qdisc) is not None
     return (cell.qdisc, cell.regime) not in ((SLOW, "flood"), STALLED)
 
 
@@ -111,7 +111,8 @@ class Run:
         for cell, trace in zip(cells, instructions.traced(cells), strict=True):
             figures.add_lines(self.found, cell, tracing.lines_of(trace), tracing.hot(trace))
             if loud:
-                print(f"\n{instructions.told(cell.qdisc)}: {cell.regime}, {cell.flows} flows")
+                print(f"\n{instructions.with_options(cell.qdisc)}: {cell.regime}, "
+                      f"{cell.flows} flows")
                 print(tracing.report(trace, built, REGIMES[cell.regime].total))
         self.save()
 

@@ -107,16 +107,16 @@ class Row:
     error: str | None = None
 
 
-def keeps_whole(qdisc: str) -> str | None:
+def nosplit_word(qdisc: str) -> str | None:
     """Return the option that keeps GSO packets whole, if the discipline splits them by default."""
     if qdisc in all_metadata():
         return "nosplit_gso"
     return "no-split-gso" if qdisc == "cake" else None
 
 
-def told(qdisc: str, regime: str = "") -> str:
+def with_options(qdisc: str, regime: str = "") -> str:
     """Return kind and options with which a discipline is measured."""
-    word = keeps_whole(qdisc)
+    word = nosplit_word(qdisc)
     whole = f" {word}" if word and regime == "whole" else ""
     if qdisc in MAINLINE:
         return MAINLINE[qdisc] + whole
@@ -141,7 +141,7 @@ def job(cell: Cell) -> str:
 
 def set_up(cell: Cell) -> str:
     """Return the command that adds the discipline to the device."""
-    return f"tc qdisc replace dev g0 root handle 1: {told(cell.qdisc, cell.regime)} 2>&1"
+    return f"tc qdisc replace dev g0 root handle 1: {with_options(cell.qdisc, cell.regime)} 2>&1"
 
 
 def begin() -> list[str]:
@@ -177,21 +177,21 @@ def script(cells: Iterable[Cell]) -> str:
 
 def outcome(line: str) -> dict[str, list[int]]:
     """Parse the module's output of a run: names, each with its numbers."""
-    said: dict[str, list[int]] = {}
+    counts: dict[str, list[int]] = {}
     for word in line.split():
-        if word.isdigit() and said:
-            said[next(reversed(said))].append(int(word))
+        if word.isdigit() and counts:
+            counts[next(reversed(counts))].append(int(word))
         else:
-            said[word] = []
-    return said
+            counts[word] = []
+    return counts
 
 
-def conserved(said: Mapping[str, list[int]], cell: Cell, total: int = 0) -> bool:
+def conserved(counts: Mapping[str, list[int]], cell: Cell, total: int = 0) -> bool:
     """Return whether all packets were offered, and each one sent or dropped."""
     regime = REGIMES[cell.regime]
-    offered = said["offered"][0]
+    offered = counts["offered"][0]
     asked = regime.fill + warm(cell) + (total or regime.total)
-    sent, dropped = said["sent"][0], said["dropped"][0]
+    sent, dropped = counts["sent"][0], counts["dropped"][0]
     if regime.size > 1500:
         return offered == asked
     return offered == asked == sent + dropped
@@ -200,13 +200,13 @@ def conserved(said: Mapping[str, list[int]], cell: Cell, total: int = 0) -> bool
 def row_of(cell: Cell, lines: Sequence[str]) -> Row:
     """Return the row of a cell from the guest's output for it."""
     regime = REGIMES[cell.regime]
-    passes = [said for line in lines if "offered" in (said := outcome(line))]
+    passes = [counts for line in lines if "offered" in (counts := outcome(line))]
     if not passes or any(line.split()[0] == "failed" for line in lines):
         error = " ".join(lines) or "nothing came back"
         return Row(**asdict(cell), instructions_per_packet=None, dropped=None,
                    spread=None, worst_tenth=None, error=error)
-    wrong = [said for said in passes if not conserved(said, cell)]
-    costs = [(said["time"][0] - said["overhead"][0]) / regime.total for said in passes]
+    wrong = [counts for counts in passes if not conserved(counts, cell)]
+    costs = [(counts["time"][0] - counts["overhead"][0]) / regime.total for counts in passes]
     best = passes[costs.index(min(costs))]
     dropped = best["lost"][0] / regime.total
     tenths = best["tenths"]
@@ -223,10 +223,10 @@ def row_of(cell: Cell, lines: Sequence[str]) -> Row:
 def rows(cells: Sequence[Cell], text: str) -> Iterator[Row]:
     """Yield the rows in the guest's output."""
     head, *parts = text.split("\ncell ")
-    loop, *frees = [said for line in head.splitlines() if "time" in (said := outcome(line))]
+    loop, *frees = [counts for line in head.splitlines() if "time" in (counts := outcome(line))]
     if not 0 <= loop["time"][0] - 2 * TURNS < 100:
         raise SystemExit(f"{2 * TURNS} instructions took {loop['time'][0]} ticks of the clock")
-    freeing = min(said["time"][0] for said in frees) / FREED
+    freeing = min(counts["time"][0] for counts in frees) / FREED
     if not 0.95 < freeing / FREEING < 1.05:
         raise SystemExit(f"freeing a packet takes {freeing:.0f} instructions, not {FREEING}")
     for cell, part in zip(cells, parts, strict=True):
@@ -262,9 +262,9 @@ def traced(cells: Sequence[Cell]) -> Iterator[tracing.Trace]:
                   "tc qdisc del dev g0 root"]  # fmt: skip
     lines.append(f"cat /proc/kallsyms > {symbols}")
     try:
-        said = guest(cells, "\n".join(lines), "--plugin", f"{plugin},out={out}")
-        if "failed" in said:
-            raise SystemExit(f"bench: {said}")
+        counts = guest(cells, "\n".join(lines), "--plugin", f"{plugin},out={out}")
+        if "failed" in counts:
+            raise SystemExit(f"bench: {counts}")
         yield from tracing.read(out.read_text(), tracing.Symbols(symbols.read_text()))
     finally:
         out.unlink(missing_ok=True)

@@ -25,8 +25,8 @@ def own(kind: str) -> set[str]:
 def sizes(kind: str, modules: Path) -> dict[str, int]:
     """Return the bytes of each of our structures in a discipline's module, below ``modules``."""
     module = next(modules.rglob(f"extra/sch_{kind}.ko"))
-    said = subprocess.run(["pahole", "--sizes", module], capture_output=True, text=True,
-                          check=True).stdout  # fmt: skip
+    output = subprocess.run(["pahole", "--sizes", module], capture_output=True, text=True,
+                            check=True).stdout  # fmt: skip
     ours = own(kind)
-    found = (line.split() for line in said.splitlines())
+    found = (line.split() for line in output.splitlines())
     return dict(sorted((name, int(size)) for name, size, _ in found if name in ours))

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.instructions import KERNEL, MAINLINE, TOP, told
+from bench.instructions import KERNEL, MAINLINE, TOP, with_options
 
 LEAVES = 200
 MANY = 20_000
@@ -55,8 +55,8 @@ def leaves(kinds: Iterable[str]) -> list[Leaf]:
     found = []
     for kind in kinds:
         if kind in NEEDS:
-            found.append(Leaf(kind, told(kind).removeprefix(kind).strip()))
-        elif kind not in MAINLINE or told(kind).split()[0] == kind:
+            found.append(Leaf(kind, with_options(kind).removeprefix(kind).strip()))
+        elif kind not in MAINLINE or with_options(kind).split()[0] == kind:
             found.append(Leaf(kind))
         if kind in HAVE_FLOWS:
             found += [Leaf(kind, THIN), Leaf(kind, WIDE)]

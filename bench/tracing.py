@@ -103,9 +103,9 @@ def inlined(module: Path, places: Sequence[tuple[str, int]]) -> dict[tuple[str, 
              (line.split() for line in symbols.splitlines() if line[0] != " ") if kind in "tT"}
     known = [place for place in places if place[0] in start]
     asked = "\n".join(f"{start[name] + offset:#x}" for name, offset in known)
-    said = subprocess.run(["addr2line", "-f", "-j", ".text", "-e", module], input=asked,
-                          capture_output=True, text=True, check=True).stdout.splitlines()
-    return {place: said[2 * i] for i, place in enumerate(known)}
+    output = subprocess.run(["addr2line", "-f", "-j", ".text", "-e", module], input=asked,
+                            capture_output=True, text=True, check=True).stdout.splitlines()
+    return {place: output[2 * i] for i, place in enumerate(known)}
 
 
 def functions(trace: Trace, modules: Path) -> dict[str, Counter[str]]:

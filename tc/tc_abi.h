@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is borrowed from tc. No distribution ships its headers, so the few
- * declarations stand here.
+ * Declarations of tc, because no distribution ships its headers.
  *
  * tc opens q_KIND.so in its library directory and looks up KIND_qdisc_util. The
  * functions resolve against the tc binary, which exports them. They hold for
- * iproute2 5.0 to 7.1. What differs without effect: older versions have no const
- * before the callbacks' first argument; the print_color functions return
- * nothing in some and a count in others, which nobody reads; and has_block,
- * which stays NULL here, has one argument more in the newest.
+ * iproute2 5.0 to 7.1. Some differences have no effect. Older versions have no
+ * const before the callbacks' first argument. The print_color functions return
+ * nothing in some versions and a count in others; we do not read it. has_block
+ * has one more argument in the newest version; it is NULL here.
  *
  * A weak function may be missing: a distribution for small machines (OpenWrt)
  * exports only what its own plugins need. Without is_json_context there is

@@ -141,7 +141,7 @@ class World:
 
     options: words after ``tc qdisc add ... KIND``
     below: up to two parents, from the root down: prio, tbf, drr, ets, qfq, htb, hfsc (link sharing
-        only), hfsc-rt; or only "root", so that the discipline has no parent
+        only), hfsc-rt; or only "root" or "mq", so that no parent counts its packets
     seed: of the kernel's random numbers
     walk: also check the discipline's own lists and indexes after each operation
     A priority of 1:N selects class N.

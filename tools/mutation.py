@@ -56,7 +56,7 @@ def run_tests(place: Path, words: list[str], cpu_s: int, wall_s: float) -> tuple
 
 
 def passing(place: Path, words: list[str], wall_s: float = 3600) -> dict[str, float]:
-    """Run tests once, and return the CPU seconds of those that pass, by name."""
+    """Run tests once. Return the CPU seconds of each passing test by name."""
     report = place / "build" / "junit.xml"
     run_tests(place, [*words, "--maxfail=100000", f"--junitxml={report}", "-o",
                       "junit_family=xunit1"], int(wall_s), wall_s)  # fmt: skip

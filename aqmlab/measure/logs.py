@@ -156,6 +156,6 @@ def load_result(directory: Path) -> dict[str, Any]:
     path = directory / run_directory.RESULT
     if not path.exists():
         raise BadLog(f"{path} is missing")
-    if not run_directory.is_whole(directory):
+    if not run_directory.is_complete(directory):
         raise BadLog(f"{directory} is incomplete: its run was interrupted, failed, or still runs")
     return json.loads(path.read_text())

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compute the metrics of one run. No other module computes them.
+"""Compute the metrics of the queue and of TCP in one run, and collect all metrics.
+
+traffic_metrics.py computes the metrics of UDP and web traffic. Both are in result.json.
+derived_metrics.py derives further ones from these, for claims.
 
 Unless the list says otherwise, a metric covers the measured time: from the end of the warm-up to
 the end of the run.

@@ -190,8 +190,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"calibrate: {len(failed)} runs failed, {failed[0]} first: see {args.out}",
               file=sys.stderr)
         return 1
-    made = [numbers({name: done[f"{name}-{seed}"] for name in CELLS}) for seed in SEEDS]
+    of_seeds = [numbers({name: done[f"{name}-{seed}"] for name in CELLS}) for seed in SEEDS]
     STORED.write_text(json.dumps([[[float(f"{x:.6g}") for x in pair] for pair in seed]
-                                  for seed in made], indent=1) + "\n")
+                                  for seed in of_seeds], indent=1) + "\n")
     print("calibrate: now run make ledger")
     return 0

@@ -5,8 +5,12 @@ confirmed: the 95 % interval over the seeds lies within `low` to `high`
 better than published: it lies outside, on the side that the claim's `better` names
 undetermined: it lies outside, but the paper leaves a parameter open, and one value of it confirms
 contradicted: it lies outside, and none of this explains it
-inconclusive: it lies across a bound, cells are absent, there are fewer than three seeds, or the
-seeds of a cell were run by different versions of a module
+inconclusive: one of these holds:
+    the interval lies across a bound
+    fewer than three seeds have all cells
+    a ratio has no value
+    the seeds of a cell ran with different versions of a module or of the kernel
+    the bounds changed after a cell ran (judgement.py checks this)
 
 A ratio to 0 is infinite. Then the inverse has an interval, and is judged by the inverse bounds.
 """
@@ -49,10 +53,10 @@ Cells = Mapping[tuple[str, str, int], Sequence[Row]]
 
 def by_cell(rows: Sequence[Row]) -> Cells:
     """Rows by experiment, discipline and seed."""
-    made: dict[tuple[str, str, int], list[Row]] = {}
+    cells: dict[tuple[str, str, int], list[Row]] = {}
     for row in rows:
-        made.setdefault((row["experiment"], row["discipline"], row["seed"]), []).append(row)
-    return made
+        cells.setdefault((row["experiment"], row["discipline"], row["seed"]), []).append(row)
+    return cells
 
 
 def _points(what: Selection, axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -98,10 +102,10 @@ def versions(cells: Sequence[Row]) -> str:
     """What is not the same under all seeds of a cell: modules by name, or the kernel; the first."""
     seen: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in cells:
-        made = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
-        first = seen.setdefault((row["experiment"], row["discipline"], repr(row["at"])), made)
-        for name in first.keys() | made.keys():
-            if first.get(name) != made.get(name):
+        provenance = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
+        first = seen.setdefault((row["experiment"], row["discipline"], repr(row["at"])), provenance)
+        for name in first.keys() | provenance.keys():
+            if first.get(name) != provenance.get(name):
                 return name
     return ""
 
@@ -113,21 +117,21 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
     axes: axes of each experiment
     seeds: required seeds of each experiment; seeds of two experiments are compared in pairs
     """
-    values, used, lacking, no_ratio = [], [], "", ""
+    values, used, missing, no_ratio = [], [], "", ""
     for at in range(claim.least(seeds)):
         of = {name: numbers[at] for name, numbers in seeds.items() if at < len(numbers)}
         seed = of[claim.what.experiment]
         try:
             value, mine = measure(claim, axes, cells, of)
         except Absent as absent:
-            lacking = lacking or f"absent: {absent}, seed {seed}"
+            missing = missing or f"absent: {absent}, seed {seed}"
             continue
         values.append(value)
         used += mine
         if claim.against and math.isnan(value):
             no_ratio = f"no ratio to {claim.against.of}: both have 0 under seed {seed}"
     if not values:
-        return Judged(INCONCLUSIVE, None, 0, used, lacking)
+        return Judged(INCONCLUSIVE, None, 0, used, missing)
     if math.inf in values and 0 in values:
         no_ratio = "a seed has 0, and another a ratio to 0"
     if no_ratio:
@@ -145,9 +149,9 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
         return Judged(INCONCLUSIVE, mean, len(values), used, f"seeds by two versions of {differs}")
     least, most = mean.value - mean.half, mean.value + mean.half
     if low <= least and most <= high:
-        return Judged(CONFIRMED, mean, len(values), used, lacking)
+        return Judged(CONFIRMED, mean, len(values), used, missing)
     if most < low or least > high:
-        return Judged(CONTRADICTED, mean, len(values), used, lacking)
+        return Judged(CONTRADICTED, mean, len(values), used, missing)
     return Judged(INCONCLUSIVE, mean, len(values), used, ACROSS)
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a paper claims, as data.
+"""Read the claims of a paper.
 
-A claim (`papers/NAME/claims.toml`) is a figure of the cells of one experiment: `metric` of the
-discipline `of`, at the points of `at` (axes that are left out take all their values), folded over
-these points by `fold`. With `against` it is the ratio of that figure, or their `difference`, to the
-same of other cells, point by point. derived_metrics.py has the metrics, and claim_verdict.py says
-whether it is within `low` to `high`. With `like` it has the keys of another claim, except for those
-that it gives itself.
+A claim (`papers/NAME/claims.toml`) is a value from the cells of one experiment, with bounds `low`
+and `high`. The value is the `metric` of the discipline `of`, at each point of the axes in `at`. An
+axis that is left out takes all its values. `fold`, a mean unless given, makes one number of the
+points. With `against`, each point is first divided by the same point of other cells, or with
+`difference` these are subtracted. derived_metrics.py looks metrics up, and claim_verdict.py
+compares the value with the bounds. With `like` a claim has all keys of another claim that it does
+not give itself.
 
 `ablations` names entries of the table `[ablation]`: the same measurement with one thing changed.
 They show where a difference comes from, and what contradicts a confirmed claim.
@@ -37,7 +38,7 @@ FOLDS: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Cells of an experiment, and the figure of each."""
+    """Cells of an experiment, and the metric that is read from each."""
 
     experiment: str
     metric: str
@@ -45,8 +46,11 @@ class Selection:
     at: Mapping[str, Sequence[Any]]
 
     def changed(self, by: Mapping[str, Any]) -> Selection:
-        """The same with what `by` replaces; single values of axes, too. `[]`: not this axis, which
-        another experiment need not have."""
+        """Return the selection with the keys in `by` replaced.
+
+        An axis in `by` can have a list of values or a single one. `[]` removes the axis, for an
+        experiment that does not have it.
+        """
         at = {**self.at, **lists(by.get("at", {}))}
         return Selection(by.get("experiment", self.experiment), by.get("metric", self.metric),
                          by.get("of", self.of), {axis: of for axis, of in at.items() if of})
@@ -84,8 +88,8 @@ class Ablation:
 class Claim:
     """Hold one claim.
 
-    low, high: bounds; infinite if there is none
-    says, published, why: text for people
+    low, high: bounds; infinite if not given
+    says, published, why: texts for readers
     reason: known cause of a difference
     seen: whether some of its cells had run when its bounds were set
     better: `higher` or `lower`, the side on which the discipline that the paper favors does better
@@ -118,7 +122,7 @@ class Claim:
 
     @property
     def bounds(self) -> str:
-        """Of all that judges it: a row holds it as it was before the run."""
+        """Return the hash of the keys that judge it. A row stores the hash from before its run."""
         return bounds_of(self.text)
 
     def judges(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
@@ -169,7 +173,7 @@ JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "
 
 
 def bounds_of(text: Mapping[str, Any]) -> str:
-    """A name of all that judges a claim, of its text."""
+    """Return the hash of the keys in JUDGED. text: the claim in the file"""
     judged = {key: value for key, value in text.items() if key in JUDGED}
     return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()[:10]
 
@@ -187,22 +191,22 @@ def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
 
 
 def written_out(text: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims of a file with their ids, and with the keys that they have by `like`.
+    """Return the claims of a file with their ids, with the keys that `like` adds.
 
-    Raises ValueError if `like` names no claim, or one that has `like` itself.
+    Raises ValueError if `like` names an unknown claim, or a claim that also has `like`.
     """
-    made = []
+    found = []
     for name, one in text.get("claim", {}).items():
         other = text["claim"].get(one["like"], one) if "like" in one else {}
         if "like" in other:
             raise ValueError(f"{name}: {one['like']} is no claim, or has `like` itself")
-        made.append({"id": name, **other, **one})
-    return made
+        found.append({"id": name, **other, **one})
+    return found
 
 
 def parse(text: Mapping[str, Any]) -> list[Claim]:
     """The claims of a file that the schema accepts. ValueError: a wrong name or bound."""
-    made = []
+    found = []
     named = text.get("ablation", {})
     for one in written_out(text):
         if unnamed := set(one.get("ablations", ())) - set(named):
@@ -217,7 +221,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
         if wrong:
             raise ValueError(f"{one['id']}: no such metric: {', '.join(wrong)}")
         what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
-        made.append(Claim(
+        found.append(Claim(
             one["id"], one["place"], one["says"], str(one["published"]), one["why"], what,
             what.changed(one["against"]) if "against" in one else None,
             one.get("difference", False), one.get("fold", "mean"),
@@ -225,7 +229,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             one.get("digits", 2),
             [_ablation(one, t) for t in ablations],
             one.get("reason", ""), one.get("seen", False), one.get("better", ""), one))
-    return made
+    return found
 
 
 def needed(listed: Sequence[Claim], experiment: str, discipline: str,

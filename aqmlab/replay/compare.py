@@ -42,7 +42,8 @@ METRICS = (
     *(column_of(title) for title in ("goodput", "sd", "probe delay p50", "probe delay p99",
                                      "probe loss")),
     Column("tagged UDP loss, %", "loss of tagged UDP",
-           lambda result: deep(result, "groups.tagged.loss"), 100, 2, -1, 0.001, 1.0),
+           lambda result: deep(result, "groups.tagged.loss"),
+           scale=100, digits=2, better=-1, floor=0.001, top=1.0),
     column_of("request mean"),
 )
 
@@ -186,12 +187,13 @@ def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
         script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
         script += ["tc qdisc del dev lo root"]
     try:
-        said = engines.run(Request(["sh", "-c", "\n".join(script)], modules=modules), capture=True)
+        booted = engines.run(Request(["sh", "-c", "\n".join(script)], modules=modules),
+                             capture=True)
     except LabError as error:
         raise UserError(str(error)) from error
-    if said.status:
-        raise UserError(f"{said.stdout.decode(errors='replace').strip()}\n"
-                        "nothing was run" + (f"; {said.reason}" if said.reason else ""))
+    if booted.status:
+        raise UserError(f"{booted.stdout.decode(errors='replace').strip()}\n"
+                        "nothing was run" + (f"; {booted.reason}" if booted.reason else ""))
 
 
 def wanted_workloads(args: Any) -> dict[str, Workload]:
@@ -268,7 +270,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
-    sections = demo.made(args, "compare", jobs, {
+    sections = demo.run_and_report(args, "compare", jobs, {
         name: {**one.about(), "advice": ""} for name, one in workloads.items()})
     found = [*verdicts(sections, mine)]
     write_csv(args.out / "verdicts.csv", found)

@@ -46,7 +46,7 @@ def jobs() -> dict[str, sweep.Job]:
             jobs_of(name, one, (*one.rivals, *one.disciplines), SEEDS).items()}
 
 
-def made(args: argparse.Namespace, prog: str, wanted: Mapping[str, sweep.Job],
+def run_and_report(args: argparse.Namespace, prog: str, wanted: Mapping[str, sweep.Job],
          about: Mapping[str, Mapping[str, str]]) -> list[load_runs.Section]:
     """Make the runs that are missing, and write their report. Return them as sections.
 
@@ -81,7 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = sweep.parser("demo", "Compare each discipline with mainline's, in its workloads.",
                         ROOT / "out" / "demo", resume=False).parse_args(argv)
     began = time.monotonic()
-    found = made(args, "demo", jobs(), {name: one.about() for name, one in WORKLOADS.items()})
+    found = run_and_report(args, "demo", jobs(),
+                           {name: one.about() for name, one in WORKLOADS.items()})
     (args.out / "report.svg").write_text(picture.draw(found))
     rows = [row for section in found for row in section.rows]
     (args.out / "summary.json").write_text(

@@ -13,7 +13,7 @@ from aqmlab.run.params import Value
 
 from . import claims, search
 
-#: What an experiment takes from the one that `like` names.
+#: Keys that an experiment copies from the experiment that `like` names.
 WORKLOAD = ("scenario", "set", "axes", "where", "search")
 
 
@@ -88,7 +88,7 @@ def wheres(one: Mapping[str, Any], profile: str, profiles: Collection[str],
            quick: Mapping[str, Value]) -> list[Where]:
     """Return the `where` of an experiment for `profile`, one of `profiles`, without settings of a
     quick look. Raises ValueError if no cell of the experiment can match."""
-    made = []
+    parts = []
     for part in one.get("where", ()):
         disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
         mistakes = [*(set(disciplines_) - set(one["disciplines"])),
@@ -98,24 +98,24 @@ def wheres(one: Mapping[str, Any], profile: str, profiles: Collection[str],
         if mistakes:
             raise ValueError(f"{one['name']}: where: {', '.join(mistakes)}")
         if profile in part.get("tcp_profiles", [profile]):
-            made.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
-                                                 if key not in quick}))
-    return made
+            parts.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
+                                                  if key not in quick}))
+    return parts
 
 
 def with_workloads(listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Give experiments the workload of the one that `like` names.
+    """Yield experiments, with the workload of another one if `like` names it.
 
     That one stands above. A list makes an experiment of each, with its name behind the own one.
     Raises ValueError if there is no such experiment.
     """
-    made: dict[str, Mapping[str, Any]] = {}
+    by_name: dict[str, Mapping[str, Any]] = {}
     for one in listed:
         models = one.get("like", "")
         for model in [models] if isinstance(models, str) else models:
-            if model and model not in made:
-                raise ValueError(f"{one['name']}: {nearest('experiment', model, made)}")
+            if model and model not in by_name:
+                raise ValueError(f"{one['name']}: {nearest('experiment', model, by_name)}")
             name = one["name"] if model == models else f"{one['name']}-{model}"
-            taken = {key: value for key, value in made.get(model, {}).items() if key in WORKLOAD}
-            made[name] = {**taken, **one, "name": name}
-            yield made[name]
+            taken = {key: value for key, value in by_name.get(model, {}).items() if key in WORKLOAD}
+            by_name[name] = {**taken, **one, "name": name}
+            yield by_name[name]

@@ -26,17 +26,17 @@ class Judgement:
     """Hold the verdicts of a paper with one TCP profile.
 
     asked: number of its cells
-    made: rows of the cells that ran
+    rows: rows of the cells that ran
     """
 
     paper: Paper
     claims: Sequence[Claim]
     asked: int
-    made: Sequence[Row]
+    rows: Sequence[Row]
 
     @cached_property
     def _cells(self) -> claim_verdict.Cells:
-        return claim_verdict.by_cell(self.made)
+        return claim_verdict.by_cell(self.rows)
 
     def _judged(self, claim: Claim) -> Judged:
         axes = {experiment.name: experiment.axes for experiment in self.paper.experiments}
@@ -78,7 +78,7 @@ class Profile:
 
 
 def _of(paper: Paper, listed: Sequence[Claim]) -> Judgement:
-    return Judgement(paper, listed, len(paper.commands()), paper.made())
+    return Judgement(paper, listed, len(paper.commands()), paper.rows())
 
 
 def of(paper: Paper) -> Judgement:

@@ -20,9 +20,9 @@ SITE = ROOT / "out" / "results"
 Row = Mapping[str, Any]
 
 
-def quick(paper: Paper, made: Sequence[Row]) -> str:
+def quick(paper: Paper, rows: Sequence[Row]) -> str:
     """Return a line for each claim that a quick look has cells of."""
-    out, cells = [], claim_verdict.by_cell(made)
+    out, cells = [], claim_verdict.by_cell(rows)
     axes = {experiment.name: experiment.axes for experiment in paper.experiments}
     for claim in claims.load(paper.directory):
         try:
@@ -42,31 +42,31 @@ def models() -> list[pages.PageModel]:
 
 def files(every: Sequence[pages.PageModel]) -> dict[str, str]:
     """Render everything in docs/results: texts by file name."""
-    made = pages.overview(every)
+    pages_by_name = pages.overview(every)
     for one in every:
-        made |= pages.page(one, every)
-    return made
+        pages_by_name |= pages.page(one, every)
+    return pages_by_name
 
 
-def write(directory: Path, made: Mapping[str, str]) -> None:
+def write(directory: Path, pages_by_name: Mapping[str, str]) -> None:
     """Write these files, and remove pictures and pages that are made no more."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name, text in made.items():
+    for name, text in pages_by_name.items():
         (directory / name).write_text(text)
-    for path in _no_more(directory, made):
+    for path in _no_more(directory, pages_by_name):
         path.unlink()
 
 
-def _no_more(directory: Path, made: Mapping[str, str]) -> list[Path]:
+def _no_more(directory: Path, pages_by_name: Mapping[str, str]) -> list[Path]:
     return [path for path in sorted(directory.iterdir())
-            if path.suffix in (".svg", ".md", ".html") and path.name not in made]
+            if path.suffix in (".svg", ".md", ".html") and path.name not in pages_by_name]
 
 
-def stale(directory: Path, made: Mapping[str, str]) -> list[str]:
+def stale(directory: Path, pages_by_name: Mapping[str, str]) -> list[str]:
     """List the files in `directory` that are not as they are here, or should not be there."""
-    return [*(name for name, text in made.items()
+    return [*(name for name, text in pages_by_name.items()
               if not (directory / name).exists() or (directory / name).read_text() != text),
-            *(path.name for path in _no_more(directory, made))]
+            *(path.name for path in _no_more(directory, pages_by_name))]
 
 
 def write_all() -> None:

@@ -18,19 +18,19 @@ from .paper import Paper, load, names
 
 def _rows(paper: Paper, source: str) -> tuple[list[store.Row], list[store.Row]]:
     """Read the results and the plots over time of a checkout, or of a git revision."""
-    made: list[list[store.Row]] = []
+    both: list[list[store.Row]] = []
     for path in (paper.results, paper.traces):
         name = path.relative_to(ROOT)
         if Path(source).is_dir():
-            made.append([*store.read(Path(source) / name)])
+            both.append([*store.read(Path(source) / name)])
             continue
         shown = subprocess.run(["git", "show", f"{source}:{name}"], cwd=ROOT, capture_output=True,
                                check=False)
-        made.append([*store.parse(shown.stdout)] if not shown.returncode else [])
-    if not made[0]:
+        both.append([*store.parse(shown.stdout)] if not shown.returncode else [])
+    if not both[0]:
         raise UserError(f"{source}: neither a checkout nor a git revision with results of "
                         f"{paper.name}")
-    return made[0], made[1]
+    return both[0], both[1]
 
 
 def merge(paper: Paper, sources: Sequence[str]) -> None:

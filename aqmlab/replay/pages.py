@@ -116,7 +116,7 @@ class PageModel:
     @cached_property
     def every(self) -> Mapping[str, ClaimModel]:
         """All claims by id."""
-        profiles = [one for one in self.one.profiles if one.judged.made]
+        profiles = [one for one in self.one.profiles if one.judged.rows]
         return {claim.id: ClaimModel(
             claim, self.one.verdicts[claim.id], self.one.ablations[claim.id],
             {one.head: one.judged.verdicts[claim.id] for one in profiles},
@@ -159,12 +159,12 @@ class PageModel:
     @property
     def profiles(self) -> list[str]:
         """Heads of the other TCP profiles that have run."""
-        return [one.head for one in self.one.profiles if one.judged.made]
+        return [one.head for one in self.one.profiles if one.judged.rows]
 
     @cached_property
     def not_run(self) -> list[str]:
         """List the experiments without a row."""
-        ran = {row["experiment"] for row in self.one.made}
+        ran = {row["experiment"] for row in self.one.rows}
         return [one.name for one in self.paper.experiments if one.name not in ran]
 
     def number(self, experiment: str, discipline: str, metric: str, *, scale: float = 1.0,
@@ -180,7 +180,7 @@ class PageModel:
                 value not in known.axes[axis] for axis, value in at.items()):
             raise ValueError(f"{self.name}: {experiment} has no {discipline} at {at}")
         values = []
-        for row in self.one.made:
+        for row in self.one.rows:
             if (row["experiment"], row["discipline"], row["at"]) == (experiment, discipline, at):
                 with suppress(derived_metrics.Absent):
                     values.append(derived_metrics.metric_of(row["figures"], metric))
@@ -189,32 +189,32 @@ class PageModel:
     @property
     def minutes(self) -> float:
         """CPU minutes of all runs with the paper's TCP."""
-        return _minutes(self.one.made)
+        return _minutes(self.one.rows)
 
     @property
     def largest_use(self) -> float:
         """Largest utilization of a link in a run, which no link should exceed."""
-        return max(float(row["figures"]["summary"]["utilization"]) for row in self.one.made)
+        return max(float(row["figures"]["summary"]["utilization"]) for row in self.one.rows)
 
     @property
     def hours_of_10000(self) -> tuple[float, float]:
         """CPU hours of 10 000 such cells: on one machine, and as jobs of a cluster."""
-        each = 60 * self.minutes / max(1, len({row["cell"] for row in self.one.made}))
+        each = 60 * self.minutes / max(1, len({row["cell"] for row in self.one.rows}))
         return (each + SETUP_S) * 10_000 / 3600, (each + SETUP_S + JOB_S) * 10_000 / 3600
 
     @cached_property
     def questions(self) -> list[ranking.Ranked]:
         """Its questions, with the disciplines ranked."""
-        return ranking.ranked(self.paper, self.one.made)
+        return ranking.ranked(self.paper, self.one.rows)
 
     @cached_property
     def pictures(self) -> list[tuple[Mapping[str, Any], str, list[str]]]:
         """Each plot that can be drawn: its entry in sweep.toml, SVG text, and numbers as a table
         in Markdown."""
         over_time = time_plots.found(self.paper)
-        return [(spec, drawn, paper_plots.numbers(spec, self.paper, self.one.made))
+        return [(spec, drawn, paper_plots.numbers(spec, self.paper, self.one.rows))
                 for spec in self.paper.text.get("plot", ())
-                if (drawn := paper_plots.plot(spec, self.paper, self.one.made, over_time))]
+                if (drawn := paper_plots.plot(spec, self.paper, self.one.rows, over_time))]
 
     def file_of(self, spec: Mapping[str, Any]) -> str:
         """Name the file of a picture."""
@@ -228,15 +228,15 @@ class PageModel:
     @cached_property
     def made_with(self) -> Mapping[str, Counter[str]]:
         """Commits, modules, kernels, compilers and tc, each with its number of runs."""
-        made = [*self.one.made, *(row for other in self.one.profiles for row in other.judged.made)]
+        rows = [*self.one.rows, *(row for other in self.one.profiles for row in other.judged.rows)]
         return {
-            "version": Counter(row["made"]["version"] for row in made),
-            "module (srcversion)": Counter(f"{name} {version}" for row in made for name, version
+            "version": Counter(row["made"]["version"] for row in rows),
+            "module (srcversion)": Counter(f"{name} {version}" for row in rows for name, version
                                            in row["made"]["modules"].items() if version),
             "kernel (first half of the image's SHA-256)": Counter(
-                row["made"]["kernel"] for row in made),
-            "compiler": Counter(row["made"]["compiler"] for row in made),
-            "tc": Counter(row["made"]["tc"] for row in made),
+                row["made"]["kernel"] for row in rows),
+            "compiler": Counter(row["made"]["compiler"] for row in rows),
+            "tc": Counter(row["made"]["tc"] for row in rows),
         }
 
 

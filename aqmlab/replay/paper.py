@@ -147,7 +147,7 @@ class Paper:
         """Read the rows of its cells. Rows of cells or seeds that it no longer has are left out."""
         return store.of(self.stored(), self.commands())
 
-    def made(self) -> list[store.Row]:
+    def rows(self) -> list[store.Row]:
         """Read the rows of its cells, with one row for each search."""
         return search.folded(self.ran(), self.searches)
 

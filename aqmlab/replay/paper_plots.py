@@ -19,18 +19,18 @@ from .paper import Paper
 Row = Mapping[str, Any]
 
 
-def _rows(made: Sequence[Row], experiment: Experiment, name: str,
+def _rows(rows: Sequence[Row], experiment: Experiment, name: str,
           at: Mapping[str, Any]) -> list[Row]:
     """Select the rows of a discipline at these values of axes."""
-    return [row for row in made if (row["experiment"], row["discipline"]) == (experiment.name, name)
+    return [row for row in rows if (row["experiment"], row["discipline"]) == (experiment.name, name)
             and all(row["at"][axis] == value for axis, value in at.items())]
 
 
 def _line(name: str, spec: Mapping[str, Any], experiment: Experiment,
-          made: Sequence[Row]) -> svg_plots.Line:
+          rows: Sequence[Row]) -> svg_plots.Line:
     """Means over the seeds with their intervals, along the axis `x`."""
     scale, points = spec.get("scale", 1.0), []
-    mine = _rows(made, experiment, name, spec.get("at", {}))
+    mine = _rows(rows, experiment, name, spec.get("at", {}))
     for x in experiment.axes[spec["x"]]:
         values = []
         for row in _rows(mine, experiment, name, {spec["x"]: x}):
@@ -52,11 +52,11 @@ def _slopes(powers: Sequence[float],
 
 
 def _flows(spec: Mapping[str, Any], experiment: Experiment,
-           made: Sequence[Row]) -> list[svg_plots.Panel]:
+           rows: Sequence[Row]) -> list[svg_plots.Panel]:
     """A panel for each discipline: every flow's goodput, of the first seed, Mb/s."""
     panels = []
     for name in spec.get("disciplines", experiment.disciplines):
-        for row in _rows(made, experiment, name, spec["at"]):
+        for row in _rows(rows, experiment, name, spec["at"]):
             if row["seed"] == experiment.first:
                 flows = row["figures"]["flows_bps"]
                 points = [(float(i), bps / 1e6, 0.0) for i, bps in enumerate(flows)]
@@ -68,12 +68,12 @@ def _flows(spec: Mapping[str, Any], experiment: Experiment,
 
 
 def _series(spec: Mapping[str, Any], experiment: Experiment,
-            made: Sequence[Row]) -> list[svg_plots.Panel]:
+            rows: Sequence[Row]) -> list[svg_plots.Panel]:
     """A panel for each discipline: a group's goodput over time, mean of the seeds, Mb/s."""
     panels = []
     for name in spec.get("disciplines", experiment.disciplines):
         runs = [row["figures"]["series_bps"][spec["group"]]
-                for row in _rows(made, experiment, name, spec.get("at", {}))
+                for row in _rows(rows, experiment, name, spec.get("at", {}))
                 if "series_bps" in row["figures"]]
         means = [intervals.mean([bps / 1e6 for bps in values])
                  for values in zip(*runs, strict=True)]
@@ -86,7 +86,7 @@ def _series(spec: Mapping[str, Any], experiment: Experiment,
 
 
 def _delays(spec: Mapping[str, Any], experiment: Experiment,
-            made: Sequence[Row]) -> list[svg_plots.Panel]:
+            rows: Sequence[Row]) -> list[svg_plots.Panel]:
     """The panels of `panels`: share of a group's datagrams that came within x, %; mean of the seeds
     at each of traffic_metrics.PERCENTS."""
     panels = []
@@ -94,7 +94,7 @@ def _delays(spec: Mapping[str, Any], experiment: Experiment,
         mine, lines = {**spec, **part}, []
         for name in mine["disciplines"]:
             runs = [row["figures"]["delays_ms"][spec["group"]]
-                    for row in _rows(made, experiment, name, mine["at"])
+                    for row in _rows(rows, experiment, name, mine["at"])
                     if "delays_ms" in row["figures"]]
             means = [intervals.mean(values).value for values in zip(*runs, strict=True)]
             if means:
@@ -114,7 +114,7 @@ def _drawn(panels: Sequence[svg_plots.Panel], columns: int = 2) -> str:
     return svg_plots.picture(panels, columns) if panels else ""
 
 
-def plot(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
+def plot(spec: Mapping[str, Any], paper: Paper, rows: Sequence[Row],
            over_time: Sequence[time_plots.Found]) -> str:
     """The text of a picture; empty when nothing is there to draw. over_time: time_plots.found."""
     if spec.get("kind") == time_plots.KIND:
@@ -122,12 +122,12 @@ def plot(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row],
         return _drawn(drawn)
     (experiment,) = [e for e in paper.experiments if e.name == spec["experiment"]]
     if spec.get("kind") in KINDS:
-        panels = KINDS[spec["kind"]](spec, experiment, made)
+        panels = KINDS[spec["kind"]](spec, experiment, rows)
         return _drawn(panels, columns=3)
     panels = []
     for part in spec.get("panels", [{}]):
         mine = {**spec, **part}
-        lines = [_line(name, mine, experiment, made)
+        lines = [_line(name, mine, experiment, rows)
                  for name in mine.get("disciplines", experiment.disciplines)]
         if lines := [line for line in lines if line.points]:
             lines += _slopes(mine.get("slopes", ()), lines[0].points)
@@ -143,7 +143,7 @@ def _short(value: float, digits: int) -> str:
     return f"{value:.0f}" if whole else f"{value:.{digits}g}"
 
 
-def numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[str]:
+def numbers(spec: Mapping[str, Any], paper: Paper, rows: Sequence[Row]) -> list[str]:
     """What a figure shows, as a table for each of its panels."""
     if spec.get("kind") in {time_plots.KIND, *KINDS}:
         return []
@@ -156,7 +156,7 @@ def numbers(spec: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[
                 + " |", "|---" * (1 + len(values)) + "|"]
         for name in mine.get("disciplines", experiment.disciplines):
             found = {x: (y, half) for x, y, half in
-                     _line(name, mine, experiment, made).points}
+                     _line(name, mine, experiment, rows).points}
             texts = [_short(found[float(x)][0], 3) + (f" ±{_short(found[float(x)][1], 2)}"
                                                       if found[float(x)][1] else "")
                      if float(x) in found else "absent" for x in values]

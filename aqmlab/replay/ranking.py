@@ -51,20 +51,20 @@ Every = Sequence[Sequence[Measured]]
 def _other(name: str) -> tuple[Paper, Sequence[Row]]:
     """Return a paper and the rows of its cells."""
     paper = load(name)
-    return paper, paper.made()
+    return paper, paper.rows()
 
 
-def rank(comparison: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> list[Measured]:
+def rank(comparison: Mapping[str, Any], paper: Paper, rows: Sequence[Row]) -> list[Measured]:
     """Return all disciplines with the seeds that all have: the best first, excluded ones last.
 
     Return none if there are fewer common seeds than the experiment asks for.
     """
     if "paper" in comparison:
-        paper, made = _other(comparison["paper"])
+        paper, rows = _other(comparison["paper"])
     (experiment,) = [e for e in paper.experiments if e.name == comparison["experiment"]]
     values: dict[str, dict[int, float]] = {name: {} for name in experiment.disciplines
                                             if name not in comparison.get("without", ())}
-    for row in made:
+    for row in rows:
         if row["experiment"] == experiment.name and row["discipline"] in values and all(
                 row["at"][axis] == value for axis, value in comparison["at"].items()):
             with suppress(derived_metrics.Absent):
@@ -77,7 +77,7 @@ def rank(comparison: Mapping[str, Any], paper: Paper, made: Sequence[Row]) -> li
     if needs := comparison.get("needs"):
         same = {key: comparison[key] for key in ("paper", "without", "experiment", "at", "suffix")
                 if key in comparison}
-        needed = rank({**same, **needs}, paper, made)
+        needed = rank({**same, **needs}, paper, rows)
         if not needed:
             return []
         out = {one.name for one in half_as_good(needed)}
@@ -107,7 +107,7 @@ class Pair:
         return one.mean.text(self.comparison.get("scale", 1.0), self.comparison.get("digits", 1))
 
 
-def pairs(paper: Paper, made: Sequence[Row], mine: str, other: str, prefix: str,
+def pairs(paper: Paper, rows: Sequence[Row], mine: str, other: str, prefix: str,
           metrics: Sequence[Mapping[str, Any]] = ()) -> list[Pair]:
     """Compare two disciplines in experiments whose names begin with `prefix`, if both have run.
 
@@ -121,7 +121,7 @@ def pairs(paper: Paper, made: Sequence[Row], mine: str, other: str, prefix: str,
         for question in paper.text["question"] for comparison in question["comparison"]]
     listed = []
     for comparison in asked:
-        found = {one.name: one for one in rank(comparison, paper, made)}
+        found = {one.name: one for one in rank(comparison, paper, rows)}
         if found.keys() >= {mine, other}:
             listed.append(Pair(comparison, found[mine], found[other]))
     return listed
@@ -131,7 +131,7 @@ def better(found: Sequence[Measured]) -> str:
     """Compare the best of mainline and of ours: "a tie" if they are equally good, "open" if they
     cannot be told apart, otherwise "ours" or "mainline"."""
     best = found[0]
-    others = {one.beside(best) for one in found if one.ours != best.ours}
+    others = {one.verdict_against(best) for one in found if one.ours != best.ours}
     if TIE in others:
         return "a tie"
     if UNDECIDED in others:
@@ -151,14 +151,15 @@ def _best(every: Every, never: Collection[str] = ()) -> dict[str, Counter[str]]:
     The first is as good as the best in most comparisons; at a tie mainline comes first.
     """
     takes_part = Counter(one.name for found in every for one in found)
-    beside: dict[tuple[bool, str], Counter[str]] = {}
+    by_name: dict[tuple[bool, str], Counter[str]] = {}
     for found in every:
         for one in found:
             if takes_part[one.name] == len(every) and one.name not in never:
-                beside.setdefault((one.ours, one.name), Counter())[one.beside(found[0])] += 1
-    fewest = min((words[WORSE] for words in beside.values()), default=0)
-    named = sorted((-words[TIE], who) for who, words in beside.items() if words[WORSE] == fewest)
-    return {who[1]: beside[who] for _, who in named}
+                words = by_name.setdefault((one.ours, one.name), Counter())
+                words[one.verdict_against(found[0])] += 1
+    fewest = min((words[WORSE] for words in by_name.values()), default=0)
+    named = sorted((-words[TIE], pair) for pair, words in by_name.items() if words[WORSE] == fewest)
+    return {pair[1]: by_name[pair] for _, pair in named}
 
 
 def avoided(every: Every) -> list[str]:
@@ -198,7 +199,7 @@ class Ranked:
     def names(self) -> list[str]:
         """List all disciplines; the first is worse than the best in the fewest comparisons."""
         worse = Counter(one.name for found in self.every for one in found
-                        if one.beside(found[0]) == WORSE)
+                        if one.verdict_against(found[0]) == WORSE)
         return sorted({one.name for found in self.every for one in found},
                       key=lambda name: (worse[name], name))
 
@@ -209,19 +210,20 @@ def cell_of(comparison: Mapping[str, Any], found: Sequence[Measured],
     for one in found:
         if one.name == name:
             shown = one.mean.text(comparison.get("scale", 1.0), comparison.get("digits", 1))
-            verdict = "best" if one is found[0] else "excluded" if one.out else one.beside(found[0])
+            verdict = ("best" if one is found[0] else "excluded" if one.out else
+                       one.verdict_against(found[0]))
             return shown, verdict
     return "", ""
 
 
-def ranked(paper: Paper, made: Sequence[Row]) -> list[Ranked]:
+def ranked(paper: Paper, rows: Sequence[Row]) -> list[Ranked]:
     """Rank the disciplines in each comparison of each question."""
-    profiles = [(paper.text["tcp_profile"][name]["head"], name, other, other.made())
+    profiles = [(paper.text["tcp_profile"][name]["head"], name, other, other.rows())
                 for name in paper.profiles[1:] for other in [load(paper.name, profile=name)]]
     listed = []
     for text in paper.text.get("question", ()):
         run = [(one, found) for one in text["comparison"]
-               if (found := rank(one, paper, made))]
+               if (found := rank(one, paper, rows))]
         asked, every = [one for one, _ in run], [found for _, found in run]
         listed.append(Ranked(text, asked, every, {
             head: [rank(one, other, theirs) if name in one.get("tcp_profiles", ()) else []

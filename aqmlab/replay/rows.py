@@ -40,12 +40,12 @@ def series(directory: Path, step_s: float) -> dict[str, list[float]]:
     progress = read.progress
     edges = np.arange(0, progress.time_s[-1] + 1e-6, step_s)
     at = np.searchsorted(progress.time_s, edges - 1e-6)
-    made = {}
+    found = {}
     for group in dict.fromkeys(group_of.values()):
         mine = np.array([group_of[int(flow)] == group for flow in progress.flows])
         total = progress.bytes[:, mine].sum(axis=1)[at]
-        made[group] = [float(x) for x in np.diff(total) * 8 / step_s]
-    return made
+        found[group] = [float(x) for x in np.diff(total) * 8 / step_s]
+    return found
 
 
 def delays(directory: Path) -> dict[str, list[float]]:
@@ -53,13 +53,13 @@ def delays(directory: Path) -> dict[str, list[float]]:
     after the warm-up."""
     read = logs.read(directory)
     facts = read.run["facts"]
-    made = {}
+    found = {}
     for group in dict.fromkeys(row["group"] for row in read.ends):
         flows = np.array([int(row["flow"]) for row in read.ends if row["group"] == group])
         mine = traffic_metrics.of_flows(read.delays, flows, facts["warmup_s"], facts["end_s"])
         if len(mine):
-            made[group] = traffic_metrics.percentiles(mine[:, 2])
-    return made
+            found[group] = traffic_metrics.percentiles(mine[:, 2])
+    return found
 
 
 def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, float]]:
@@ -71,9 +71,9 @@ def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, flo
     facts, time = read.run["facts"], read.queue["time_s"]
     measured = (time >= facts["warmup_s"] - 1e-9) & (time <= facts["end_s"] + 1e-9)
     samples = {"packets": read.queue["packets"]}
-    told = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
-    for name in (key for key in (told[0] if told else ()) if key.startswith("qlen_")):
-        samples[name] = np.array([one[name] for one in told], dtype=float)
+    states = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    for name in (key for key in (states[0] if states else ()) if key.startswith("qlen_")):
+        samples[name] = np.array([one[name] for one in states], dtype=float)
     return {name: {"mean": float(np.mean(x[measured])), "sd": float(np.std(x[measured])),
                    "max": float(np.max(x[measured])),
                    "within": float(np.mean((x[measured] >= low) & (x[measured] <= high)))}
@@ -84,20 +84,20 @@ def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
     """Of each phase, of a discipline that estimates the persistent queue (`q_est`): above_0, the
     share of the samples with an estimate above 0, and used, the utilization between those samples
     and the ones before, where there are any. None of another discipline's."""
-    told = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    states = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
     phases = read.run["facts"]["phases"]
-    if not told or "q_est" not in told[0]:
+    if not states or "q_est" not in states[0]:
         return [None] * len(phases)
     time, sent = read.queue["time_s"], read.queue["sent_bytes"]
-    above = np.array([float(one["q_est"]) > 0 for one in told])
-    made: list[dict[str, float] | None] = []
+    above = np.array([float(one["q_est"]) > 0 for one in states])
+    found: list[dict[str, float] | None] = []
     for phase in phases:
         first, last = window(time, phase["from_s"], phase["to_s"])
         mine = above[first + 1 : last + 1]
         seconds, bits = (np.diff(x[first : last + 1])[mine].sum() for x in (time, 8 * sent))
-        made.append({"above_0": float(mine.mean())} | (
+        found.append({"above_0": float(mine.mean())} | (
             {"used": float(bits / seconds / read.run["facts"]["rate_bps"])} if seconds else {}))
-    return made
+    return found
 
 
 def worst_share(goodput_bps: Any, fair_share_bps: float) -> float:
@@ -153,14 +153,14 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
 
 def origin(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the provenance of a run, its digest, and its cost."""
-    made = result["provenance"]
+    provenance = result["provenance"]
     return {
         "made": {
-            "version": made["version"],
-            "modules": made["modules"],
-            "kernel": f"{result['kernel']} {made['lab'].get('image', '')[:16]}".strip(),
-            "compiler": made["compiler"],
-            "tc": made["tc"],
+            "version": provenance["version"],
+            "modules": provenance["modules"],
+            "kernel": f"{result['kernel']} {provenance['lab'].get('image', '')[:16]}".strip(),
+            "compiler": provenance["compiler"],
+            "tc": provenance["tc"],
         },
         "digest": result["digest"],
         "cpu_s": round(result["cpu_seconds"], 1),

@@ -30,15 +30,15 @@ def missing(paper: Paper) -> dict[str, Cell]:
     rows = paper.ran()
     have = {row["cell"] for row in rows}
     found = search.by_search(rows, paper.searches)
-    made = {}
+    by_name = {}
     for cell in paper.cells():
         if one := cell.experiment.search:
             of, value = one.key(cell.experiment.name, cell.discipline, cell.seed, cell.at)
             if value not in one.following(found.get(of, {})):
                 continue
         if cell.name not in have:
-            made[cell.name] = cell
-    return made
+            by_name[cell.name] = cell
+    return by_name
 
 
 def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
@@ -150,21 +150,22 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
     there = argparse.Namespace(**vars(args) | {"out": args.out / "-".join(words)})
     for_ = [claim for claim in claims.load(paper.directory)
             if not args.claims or claim.id in args.claims]
-    made: list[dict[str, Any]] = []
+    new_rows: list[dict[str, Any]] = []
     failed: list[str] = []
 
     def wanted() -> dict[str, Cell]:
         cells = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
         return {name: cell for name, cell in cells.items() if not args.figures
-                and name not in {*failed, *(row["cell"] for row in made)}
+                and name not in {*failed, *(row["cell"] for row in new_rows)}
                 and _asked(args, for_, cell)}
 
     while cells := wanted():
         for at in sorted({cell.round for cell in cells.values()}):
-            failed += _round(there, paper, {n: c for n, c in cells.items() if c.round == at}, made)
+            failed += _round(there, paper, {n: c for n, c in cells.items() if c.round == at},
+                             new_rows)
     if args.quick:
-        print(ledger.quick(paper, made))
-        if done := [there.out / row["cell"] for row in made]:
+        print(ledger.quick(paper, new_rows))
+        if done := [there.out / row["cell"] for row in new_rows]:
             html_report.write(there.out / "report.html", load_runs.collect(done))
             print(f"paper: {there.out / 'report.html'}")
     else:
@@ -196,14 +197,14 @@ def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
 
 
 def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
-           made: list[dict[str, Any]]) -> list[str]:
+           new_rows: list[dict[str, Any]]) -> list[str]:
     """Run these cells, append their rows and missing lines of plots over time, and return the
     names of the cells that failed."""
     drawn = {} if args.quick or paper.profile != OWN else time_plots.missing(paper)
 
     def taken(name: str) -> None:
         row = row_of(paper, cells[name], args.out / name)
-        made.append(row)
+        new_rows.append(row)
         if not args.quick:
             store.append(paper.results, row)
         if name in drawn:

@@ -56,8 +56,8 @@ def check(kind: str, text: Mapping[str, Any]) -> None:
                 raise ValueError(f"{place}: needs {' or '.join(needed)}")
         if error.validator == "enum":
             what = "key" if "propertyNames" in error.absolute_schema_path else "value"
-            said = nearest(what, str(error.instance), error.validator_value)
-            raise ValueError(f"{place}: {said}")
+            message = nearest(what, str(error.instance), error.validator_value)
+            raise ValueError(f"{place}: {message}")
         raise ValueError(f"{place}: {error.message}")
 
 

@@ -68,8 +68,8 @@ class Search:
         """Fold the rows of a finished search into one."""
         first = next(iter(rows.values()))
         found = {name: self._first(name, rows)[0] for name in self.least}
-        made = [row["made"] for row in rows.values()]
-        modules = {name: " and ".join(sorted({str(one["modules"].get(name)) for one in made}))
+        origins = [row["made"] for row in rows.values()]
+        modules = {name: " and ".join(sorted({str(one["modules"].get(name)) for one in origins}))
                    for name in first["made"]["modules"]}
         return {
             **first, "cpu_s": sum(row["cpu_s"] for row in rows.values()),
@@ -93,19 +93,19 @@ def by_search(rows: Iterable[Row], searches: Mapping[str, Search]
 
     searches: by the names of their experiments
     """
-    made: dict[tuple[Any, ...], dict[Any, Row]] = {}
+    by_value: dict[tuple[Any, ...], dict[Any, Row]] = {}
     for row in rows:
         if search := searches.get(row["experiment"]):
             of, value = search.key(row["experiment"], row["discipline"], row["seed"], row["at"])
-            made.setdefault(of, {})[value] = row
-    return made
+            by_value.setdefault(of, {})[value] = row
+    return by_value
 
 
 def folded(rows: Sequence[Row], searches: Mapping[str, Search]) -> list[Row]:
     """Return the rows, with one row for each finished search. Rows of unfinished searches are left
     out."""
-    made = [row for row in rows if row["experiment"] not in searches]
+    kept = [row for row in rows if row["experiment"] not in searches]
     for (name, *_), found in by_search(rows, searches).items():
         if not searches[name].following(found):
-            made.append(searches[name].row(found))
-    return made
+            kept.append(searches[name].row(found))
+    return kept

@@ -87,16 +87,16 @@ def _tree(frame: Any) -> Tree:
 
 def _at(tree: Tree, row: int) -> Any:
     """Build what row number `row` has at a place; None if nothing."""
-    made: dict[str, Any] = {}
+    built: dict[str, Any] = {}
     for key, inner in tree.items():
         value = inner[row] if isinstance(inner, list) else _at(inner, row)
         if value is not None:
             if not key:
                 return {}
-            made[key] = value
-    if made and next(iter(made)).isdigit():
-        return list(made.values())
-    return made or None
+            built[key] = value
+    if built and next(iter(built)).isdigit():
+        return list(built.values())
+    return built or None
 
 
 def _parse(file: IO[bytes]) -> list[dict[str, Any]]:

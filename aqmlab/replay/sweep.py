@@ -51,18 +51,20 @@ class Job:
 
 
 def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.ArgumentParser:
-    """The options that every sweep has; `resume` is a default."""
-    made = argparse.ArgumentParser(prog=prog, description=description)
-    made.add_argument("--out", type=Path, default=out, metavar="DIR",
-                      help=f"default: {out.relative_to(ROOT)}")
-    made.add_argument("--jobs", type=int, metavar="N",
-                      help=f"runs at a time ({os.cpu_count() or 1}; with a profile what it says)")
-    made.add_argument("--profile", metavar="NAME",
-                      help="run on a cluster: docs/cluster.md")
-    made.add_argument("--resume", action=argparse.BooleanOptionalAction, default=resume,
-                      help="keep the runs of the same words that are there already, whatever they "
-                      "were made with")
-    return made
+    """Return a parser with the options that every sweep has.
+
+    out, resume: defaults
+    """
+    added = argparse.ArgumentParser(prog=prog, description=description)
+    added.add_argument("--out", type=Path, default=out, metavar="DIR",
+                       help=f"default: {out.relative_to(ROOT)}")
+    added.add_argument("--jobs", type=int, metavar="N",
+                       help=f"runs at a time; default: {os.cpu_count() or 1}, or the profile's")
+    added.add_argument("--profile", metavar="NAME",
+                       help="run on a cluster: docs/cluster.md")
+    added.add_argument("--resume", action=argparse.BooleanOptionalAction, default=resume,
+                       help="keep finished runs of the same commands, even if sources changed")
+    return added
 
 
 def settings(values: Mapping[str, float | str]) -> list[str]:
@@ -119,12 +121,12 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job],
 def of_other_words(directory: Path, words: list[str]) -> bool:
     """Return whether the run in `directory` has other words, or does not tell its words."""
     try:
-        _, *made, _out, _name = logs.read_run(directory)["made_with"]["argv"]
+        _, *words_of_run, _out, _name = logs.read_run(directory)["made_with"]["argv"]
     except FileNotFoundError:
         return False
     except ValueError:
         return True
-    return made != words
+    return words_of_run != words
 
 
 def where(profile: str, jobs: int | None) -> list[str]:
@@ -147,12 +149,12 @@ class _Progress:
         self.waited_for = set(names)
         self.bar = tqdm(total=len(names), ascii=" =", bar_format=(
             "{l_bar}{bar}| {n_fmt}/{total_fmt} runs, {elapsed} gone, {remaining} left"))
-        self.bar.initial = sum(run_directory.is_whole(directory / name) for name in names)
+        self.bar.initial = sum(run_directory.is_complete(directory / name) for name in names)
 
     def look(self, names: Collection[str] = ()) -> None:
         """Count the results that are whole; only look at `names`, if any are given."""
         for name in names or tuple(self.waited_for):
-            if name in self.waited_for and run_directory.is_whole(self.directory / name):
+            if name in self.waited_for and run_directory.is_complete(self.directory / name):
                 self.waited_for.remove(name)
                 if self.taken:
                     self.taken(name)
@@ -164,7 +166,7 @@ def _forked(directory: Path, jobs: Mapping[str, Job], at_once: int,
             taken: Callable[[str], None] | None) -> None:
     """Make what is missing in copies of this process, which has everything imported already."""
     progress = _Progress(directory, jobs, taken)
-    waiting = [name for name in jobs if not run_directory.is_whole(directory / name)]
+    waiting = [name for name in jobs if not run_directory.is_complete(directory / name)]
     running: dict[int, str] = {}
 
     def fill() -> None:

@@ -119,10 +119,11 @@ def summary(answers: Sequence[Card]) -> str:
     count = Counter(one.name for answer in answers for one in (*answer.best, *answer.ties))
     most = max(count.values(), default=0)
     names = sorted(name for name, times in count.items() if times == most)
-    said = f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} best, or as good as the best"
+    verb = "are" if len(names) > 1 else "is"
+    good = f"{' and '.join(names)} {verb} best, or as good as the best"
     if most == len(answers):
-        return f"In all workloads {said}."
-    return (f"No discipline is best everywhere. In {most} of {len(answers)} workloads {said}."
+        return f"In all workloads {good}."
+    return (f"No discipline is best everywhere. In {most} of {len(answers)} workloads {good}."
             if most else "")
 
 

@@ -52,7 +52,7 @@ class Candidate:
         limits = [worst(times * other, other + self.sign * self.floor) for other in best.values]
         return intervals.beyond(self.values, limits, self.sign)
 
-    def beside(self, best: Candidate) -> str:
+    def verdict_against(self, best: Candidate) -> str:
         """Return TIE, UNDECIDED or WORSE."""
         if self.out:
             return WORSE
@@ -63,9 +63,9 @@ class Candidate:
 
     def against(self, other: Candidate) -> str:
         """Return BETTER, WORSE or INDISTINCT."""
-        if self.beside(other) == WORSE:
+        if self.verdict_against(other) == WORSE:
             return WORSE
-        return BETTER if other.beside(self) == WORSE else INDISTINCT
+        return BETTER if other.verdict_against(self) == WORSE else INDISTINCT
 
     def half_as_good(self, best: Candidate) -> bool:
         """Return whether it is at most half as good as the best, or excluded."""
@@ -103,5 +103,6 @@ def verdicts(found: Sequence[Candidate]) -> dict[str, str]:
     if len(found) < 2:
         return {}
     best, *others = found
-    words = {one.name: AVOID if one.half_as_good(best) else one.beside(best) for one in others}
+    words = {one.name: AVOID if one.half_as_good(best) else one.verdict_against(best)
+             for one in others}
     return {best.name: TIE if {*words.values()} <= NOT_WORSE else BEST} | words

@@ -127,50 +127,50 @@ def data(sections: Sequence[Any], headings: Sequence[str], looks: Mapping[str, S
 
 def _figure(xlabel: str, ylabel: str, **ranges: Any) -> Any:
     """Return an empty plot that can be read on white and on black."""
-    made = figure(height=300, sizing_mode="stretch_width", x_axis_label=xlabel,
+    plot = figure(height=300, sizing_mode="stretch_width", x_axis_label=xlabel,
                   y_axis_label=ylabel, tools="pan,box_zoom,wheel_zoom,reset,save",
                   active_drag="box_zoom", **ranges)
-    made.background_fill_alpha = made.border_fill_alpha = 0.0
-    made.outline_line_color = None
-    for part in (made.xaxis, made.yaxis):
+    plot.background_fill_alpha = plot.border_fill_alpha = 0.0
+    plot.outline_line_color = None
+    for part in (plot.xaxis, plot.yaxis):
         part.axis_label_text_color = part.major_label_text_color = part.axis_line_color = GREY
         part.major_tick_line_color = part.minor_tick_line_color = GREY
         part.axis_label_text_font_style = "normal"
-    made.grid.grid_line_color, made.grid.grid_line_alpha = GREY, 0.25
-    made.toolbar.logo = None
-    made.toolbar.autohide = True
-    return made
+    plot.grid.grid_line_color, plot.grid.grid_line_alpha = GREY, 0.25
+    plot.toolbar.logo = None
+    plot.toolbar.autohide = True
+    return plot
 
 
 def _dots(name: str, ylabel: str, hover: list[tuple[str, str]]) -> Any:
     """Return a plot of flows whose source is called `name`."""
-    made = _figure("flow, by group and goodput", ylabel)
+    plot = _figure("flow, by group and goodput", ylabel)
     source = ColumnDataSource({key: [] for key in (
         "x", "y", "name", "colour", "mark", "flow", "group", "rtt", "again")}, name=name)
-    made.add_tools(HoverTool(tooltips=hover, renderers=[made.scatter(
+    plot.add_tools(HoverTool(tooltips=hover, renderers=[plot.scatter(
         "x", "y", color="colour", marker="mark", size=6, alpha=.8, source=source)]))
-    made.add_layout(Span(dimension="width", line_color=GREY, line_dash="dashed", name="fair"))
-    return made
+    plot.add_layout(Span(dimension="width", line_color=GREY, line_dash="dashed", name="fair"))
+    return plot
 
 
 def _lines(name: str, xlabel: str, ylabel: str, hover: str, *, band: bool = False,
            **ranges: Any) -> Any:
     """Return a plot of lines whose source is called `name`, above bands if wanted."""
-    made = _figure(xlabel, ylabel, **ranges)
+    plot = _figure(xlabel, ylabel, **ranges)
     source = ColumnDataSource({key: [] for key in (
         "xs", "ys", "name", "colour", "dash", *(("around", "between") if band else ()))}, name=name)
     if band:
-        made.patches("around", "between", color="colour", alpha=.22, line_alpha=0, source=source)
-    made.add_tools(HoverTool(tooltips=[("", "@name"), ("", hover)], line_policy="nearest",
-                             renderers=[made.multi_line("xs", "ys", color="colour", source=source,
+        plot.patches("around", "between", color="colour", alpha=.22, line_alpha=0, source=source)
+    plot.add_tools(HoverTool(tooltips=[("", "@name"), ("", hover)], line_policy="nearest",
+                             renderers=[plot.multi_line("xs", "ys", color="colour", source=source,
                                                         line_dash="dash", line_width=1.8)]))
-    return made
+    return plot
 
 
 def pictures() -> dict[str, str]:
     """Return Bokeh's models of all plots as JSON, by the name of their place in the page."""
     time = "time, s"
-    made = {
+    plots = {
         "flows": _dots("flows", "goodput, Mb/s", [
             ("", "@name"), ("flow", "@flow, @group"), ("goodput", "@y{0.000} Mb/s"),
             ("RTT at the end", "@rtt ms"), ("retransmitted", "@again")]),
@@ -182,7 +182,7 @@ def pictures() -> dict[str, str]:
         "losses": _lines("losses", time, "packets since the start", "$data_x{0.0} s: $data_y{0}"),
         "state": _lines("state", time, "", "$data_x{0.0} s: $data_y{0.[0000]}"),
     }
-    return {name: script_json(json_item(model, ID(name))) for name, model in made.items()}
+    return {name: script_json(json_item(model, ID(name))) for name, model in plots.items()}
 
 
 def script_json(what: Any) -> str:

@@ -97,23 +97,24 @@ def deep(what: Mapping[str, Any], path: str) -> float | None:
 
 @dataclass(frozen=True)
 class Column:
-    """A metric of a run.
+    """A metric of a run, as a column of the report's tables.
 
-    title: with its unit
+    title: its name and unit
     about: the same in words, for a reader who does not know the title
-    get: from result.json; None where the run does not have the metric
-    scale, digits: how it is printed
-    better: 1 when more is better, -1 when less is, 0 when neither
-    floor: a difference that counts as none, in the unit of result.json
-    top: the largest possible value
+    get: returns it from result.json; None if the run does not have the metric
+    scale: factor with which it is printed
+    digits: digits after the decimal point
+    better: 1 if more is better, -1 if less is, 0 if neither: then it gets no verdict
+    floor: differences up to this count as none, in the unit of result.json
+    top: largest possible value, in the unit of result.json
     """
 
     title: str
     about: str
     get: Callable[[Mapping[str, Any]], float | None]
-    scale: float
-    digits: int
-    better: int
+    scale: float = 1.0
+    digits: int = 1
+    better: int = 0
     floor: float = 0.0
     top: float = math.inf
 
@@ -147,25 +148,28 @@ def _at(path: str) -> Callable[[Mapping[str, Any]], float | None]:
 
 #: The probe is a sparse flow of small datagrams. A call feels no difference below 0.5 ms.
 COLUMNS = (
-    Column("utilization, %", "Use of the link", _at("summary.utilization"), 100, 1, 1, 0.01, 1.0),
-    Column("goodput / fair share, %", "Goodput of the long TCP flows", _over_fair, 100, 1, 1, 0.01),
+    Column("utilization, %", "Use of the link", _at("summary.utilization"),
+           scale=100, digits=1, better=1, floor=0.01, top=1.0),
+    Column("goodput / fair share, %", "Goodput of the long TCP flows", _over_fair,
+           scale=100, digits=1, better=1, floor=0.01),
     Column("sd / fair share, %", "How unequally TCP flows share the link",
-           _at("summary.sd_over_fair_share"), 100, 1, -1, 0.01),
+           _at("summary.sd_over_fair_share"), scale=100, digits=1, better=-1, floor=0.01),
     Column("Jain's index", "How equally TCP flows share the link; 1: equally",
-           _at("summary.jain"), 1, 4, 1, 0.001, 1.0),
+           _at("summary.jain"), digits=4, better=1, floor=0.001, top=1.0),
     Column("probe delay p50, ms", "Delay of a sparse flow: half of its packets wait longer",
-           _at("groups.probe.delay_ms.p50"), 1, 2, -1, 0.5),
+           _at("groups.probe.delay_ms.p50"), digits=2, better=-1, floor=0.5),
     Column("probe delay p99, ms", "Delay of a sparse flow: 1 % of its packets wait longer",
-           _at("groups.probe.delay_ms.p99"), 1, 2, -1, 0.5),
-    Column("probe loss, %", "Loss of a sparse flow", _at("groups.probe.loss"), 100, 2, -1, 0.001,
-           1.0),
-    Column("request mean, s", "Time until a web page is complete", _request_mean, 1, 2, -1),
+           _at("groups.probe.delay_ms.p99"), digits=2, better=-1, floor=0.5),
+    Column("probe loss, %", "Loss of a sparse flow", _at("groups.probe.loss"),
+           scale=100, digits=2, better=-1, floor=0.001, top=1.0),
+    Column("request mean, s", "Time until a web page is complete", _request_mean,
+           digits=2, better=-1),
     Column("backlog p50, ms", "Median backlog, as the time to send it",
-           _at("summary.queue_delay_ms.p50"), 1, 2, 0),
+           _at("summary.queue_delay_ms.p50"), digits=2),
     Column("backlog p99, ms", "99th percentile of the backlog, as the time to send it",
-           _at("summary.queue_delay_ms.p99"), 1, 2, 0),
+           _at("summary.queue_delay_ms.p99"), digits=2),
     Column("dropped, packets", "Packets that the discipline dropped", _at("summary.dropped"),
-           1, 0, 0),
+           digits=0),
 )
 
 

@@ -63,8 +63,8 @@ class Section:
 def _sweep(directory: Path) -> dict[str, Any]:
     """Return the sweep that made the runs in a directory; an empty one if none did."""
     path = directory / logs.SWEEP
-    made = json.loads(path.read_text()) if path.exists() else {}
-    return {"runs": {}, "workloads": {}} | made
+    stored = json.loads(path.read_text()) if path.exists() else {}
+    return {"runs": {}, "workloads": {}} | stored
 
 
 def _directories(places: Sequence[Path], left_out: list[str]) -> Iterator[

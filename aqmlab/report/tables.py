@@ -152,10 +152,10 @@ def provenance(sections: Sequence[Section]) -> Table:
     for section in sections:
         for name, several in section.runs.items():
             for run in several:
-                made = run.result["provenance"]
-                modules = ", ".join(f"{k} {v}" for k, v in made["modules"].items())
-                image = made["lab"].get("image", "") if made.get("lab") else ""
-                lines[(name, made["version"], run.result["kernel"], image[:12], modules,
-                       made["compiler"], made["tc"])] = None
+                versions = run.result["provenance"]
+                modules = ", ".join(f"{k} {v}" for k, v in versions["modules"].items())
+                image = versions["lab"].get("image", "") if versions.get("lab") else ""
+                lines[(name, versions["version"], run.result["kernel"], image[:12], modules,
+                       versions["compiler"], versions["tc"])] = None
     return _plain(["", "version", "kernel", "its image", "modules' srcversion", "compiler", "tc"],
                   [[TableCell(text or "") for text in line] for line in lines])

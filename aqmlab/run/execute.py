@@ -144,7 +144,7 @@ def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
     interrupted the child is interrupted too, and has ended when KeyboardInterrupt arrives at the
     caller.
     """
-    said = _Log(log)
+    last_output = _Log(log)
     child = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT,
         start_new_session=True, pass_fds=[log.fileno()],
@@ -152,7 +152,7 @@ def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
     assert child.stdout
     try:
         for line in child.stdout:
-            said.write(line)
+            last_output.write(line)
         status = child.wait()
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
@@ -162,7 +162,7 @@ def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         raise
-    return status, said.end.decode(errors="replace").strip()
+    return status, last_output.end.decode(errors="replace").strip()
 
 
 def _sockets(recipe: Recipe) -> tuple[int, int]:
@@ -192,18 +192,18 @@ def run(
     began, used = time.monotonic(), _used_s()
     with terminated_as_interrupt():
         if lab_options is None:
-            status, said = _here([str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"],
-                                 place.log)
+            status, last_output = _here([str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"],
+                                         place.log)
         else:
             # Boot, set-up, and no more than the slowest machine would need.
             wall = asked["clock"] == "wall"
             limit = 300 + recipe.duration_ms / 1000 * (1 if wall else 2)
             turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
-            status, said = _in_lab(Request(
+            status, last_output = _in_lab(Request(
                 ["conduct", *turns, *composer], clock=asked["clock"], seed=asked["seed"],
                 memory=f"{recipe.memory_gib}G", time_limit=limit,
                 stall_limit=STALL_S, sockets=_sockets(recipe),
                 share=[directory, *map(Path, recipe.share)], **lab_options), _Log(place.log))
     if status:
-        raise RunError(f"{said}\nrun failed with status {status}")
+        raise RunError(f"{last_output}\nrun failed with status {status}")
     return Cost(time.monotonic() - began, _used_s() - used)

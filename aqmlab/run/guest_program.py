@@ -67,8 +67,8 @@ class GuestProgram:
         """Output of argv; Failure when it fails."""
         done = subprocess.run(argv, capture_output=True, text=True)
         if done.returncode:
-            said = done.stderr.strip() or done.stdout.strip()
-            raise Failure(f"{' '.join(argv)}: {said}")
+            output = done.stderr.strip() or done.stdout.strip()
+            raise Failure(f"{' '.join(argv)}: {output}")
         return done.stdout
 
     def batch(self, step: dict[str, Any]) -> Step:
@@ -198,11 +198,11 @@ class GuestProgram:
         assert ended
         report = report[ended.end():]
         if report:
-            told, _, said = report.partition("\n")
-            number, status = map(int, told.split())
+            head, _, output = report.partition("\n")
+            number, status = map(int, head.split())
             if number < 0:
                 raise KeyboardInterrupt
-            raise Failure(self.steps()[number].failure(status, said))
+            raise Failure(self.steps()[number].failure(status, output))
         sample = self.recipe["sample"]
         Path(self.path(run_directory.QDISC_TEXT)).write_text(
             self.qdiscs(sample["netns"], "-d", dev=sample["dev"]))

@@ -28,16 +28,17 @@ def _kind_is_missing(options: str) -> bool:
 def check(recipe: Recipe) -> None:
     """Raise UserError with a line for each thing that `recipe` needs and this machine lacks."""
     wanted = PROGRAMS + (OF_IPERF3 if recipe.generator == "iperf3" else ())
-    lacks = [f"{name}: {HOW_TO_GET[name]}" for name in wanted
-             if not shutil.which(name, path=SEARCH)]
+    missing = [f"{name}: {HOW_TO_GET[name]}" for name in wanted
+               if not shutil.which(name, path=SEARCH)]
     if os.geteuid():
-        lacks.append("root: namespaces and qdiscs are made by root only")
+        missing.append("root: namespaces and qdiscs are made by root only")
     elif shutil.which("tc", path=SEARCH):
         lines = [line for batch in recipe.batches if batch.tool == "tc" for line in batch.lines]
         try:
-            lacks += [f"{kind}: {names.remedy(kind)}"
-                      for kind, options in names.added(lines).items() if _kind_is_missing(options)]
+            missing += [f"{kind}: {names.remedy(kind)}"
+                        for kind, options in names.added(lines).items()
+                        if _kind_is_missing(options)]
         except Failure as failure:
-            lacks.append(str(failure))
-    if lacks:
-        raise UserError("--here: missing on this machine:\n  " + "\n  ".join(lacks))
+            missing.append(str(failure))
+    if missing:
+        raise UserError("--here: missing on this machine:\n  " + "\n  ".join(missing))

@@ -120,7 +120,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Made:
+class Layout:
     """A network made of namespaces.
 
     namespaces: all, along the links
@@ -241,13 +241,13 @@ class Network:
 
     def _visits(self, path: Path) -> Iterator[tuple[str, int | None, int | None]]:
         """Yield each node on a path, with the links by which packets come and leave."""
-        came = None
+        incoming = None
         for crossing in path:
             wire = self.wires[crossing.number]
             node, end = ((wire.near, wire.far) if crossing.forward else (wire.far, wire.near))
-            yield node, came, crossing.number
-            came = crossing.number
-        yield end, came, None
+            yield node, incoming, crossing.number
+            incoming = crossing.number
+        yield end, incoming, None
 
     def _own(self, number: int, paths: Sequence[Path], *, forward: bool) -> bool:
         """Return whether the node that shapes a link forwards all its packets by this link.
@@ -257,15 +257,15 @@ class Network:
         wire = self.wires[number]
         shaping = wire.near if forward else wire.far
         return not any(
-            came == number if leaves is None else number not in (came, leaves)
-            for path in paths for node, came, leaves in self._visits(path) if node == shaping)
+            incoming == number if leaves is None else number not in (incoming, leaves)
+            for path in paths for node, incoming, leaves in self._visits(path) if node == shaping)
 
-    def make(self, paths: Sequence[Path], last_number: int) -> Made:
+    def make(self, paths: Sequence[Path], last_number: int) -> Layout:
         """Make the network for packets on these paths.
 
         last_number: of veths; the first one has 0, and the others count down from it
         """
-        made = Made([], [], [], [])
+        layout = Layout([], [], [], [])
         for number, wire in enumerate(self.wires):
             suffix = str(number + 1) if number else ""
             chain = [wire.near]
@@ -279,21 +279,21 @@ class Network:
             chain.append(wire.far)
             veths: list[Link] = []
             for near, far in pairwise(chain):
-                at = sum(map(len, made.veths)) + len(veths)
+                at = sum(map(len, layout.veths)) + len(veths)
                 veths.append(Link(last_number - at if at else 0, near, f"b{at}", far, f"d{at}"))
-            made.veths.append(veths)
-            made.namespaces.extend(ns for ns in chain if ns not in made.namespaces)
+            layout.veths.append(veths)
+            layout.namespaces.extend(ns for ns in chain if ns not in layout.namespaces)
             for forward, netns in ends.items():
                 veth = next(v for v in veths if netns == (v.near_ns if forward else v.far_ns))
-                made.shaped.append((Hop(netns, veth.near if forward else veth.far), number))
+                layout.shaped.append((Hop(netns, veth.near if forward else veth.far), number))
             if wire.netem:
-                made.delays.extend([(Hop(veths[-1].near_ns, veths[-1].near), wire.netem),
+                layout.delays.extend([(Hop(veths[-1].near_ns, veths[-1].near), wire.netem),
                                 (Hop(veths[0].far_ns, veths[0].far), wire.netem)])
-        return made
+        return layout
 
 
 def one_bottleneck(rate_bps: float, *, both: bool, trace: str = "") -> Network:
     """Return a network with one bottleneck, the default of a scenario."""
-    made = Network()
-    made.link("rtr", "dst", rate=rate_bps / 1e6, both=both, trace=trace)
-    return made
+    network = Network()
+    network.link("rtr", "dst", rate=rate_bps / 1e6, both=both, trace=trace)
+    return network

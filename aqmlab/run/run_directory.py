@@ -67,7 +67,7 @@ def working(directory: Path) -> Path:
     return directory.with_name(directory.name + SUFFIX)
 
 
-def is_whole(directory: Path) -> bool:
+def is_complete(directory: Path) -> bool:
     """Tell whether `directory` holds a result."""
     return directory.suffix != SUFFIX and (directory / RESULT).exists()
 
@@ -121,7 +121,7 @@ def _check(directory: Path, asked: Mapping[str, Any]) -> None:
                          and not p.name.startswith((IPERF3.partition("{")[0], EXEC)))
         if foreign:
             raise _Refused(f"holds {foreign[0]}, which is no run's: choose another directory")
-    if is_whole(directory) and (other := _difference(directory, asked)):
+    if is_complete(directory) and (other := _difference(directory, asked)):
         raise _Refused(f"holds the result of another run ({other}): choose another directory, or "
                        "remove that one")
 

@@ -57,7 +57,7 @@ def find_all() -> dict[str, Scenario]:
 
 
 def load(path: Path) -> Scenario:
-    """Return the SCENARIO of a file. Raises UserError if the file has none or cannot be loaded."""
+    """Return the SCENARIO of a file. Raises UserError if it is missing or cannot be loaded."""
     try:
         text = path.read_bytes()
         module = types.ModuleType(f"scenario_{path.stem}")
@@ -92,7 +92,7 @@ def find(name: str) -> Scenario:
 def _check_times(groups: Sequence[Group], settings: Settings) -> None:
     """Raise UserError if a group cannot start and stop at its times.
 
-    Otherwise its fair share would be that of flows which never sent, or which sent all the time.
+    Otherwise the fair shares would count flows that never send, or that always send.
     """
     for group in groups:
         first_ns = min(group.start_ns)

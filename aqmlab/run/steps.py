@@ -50,14 +50,14 @@ def tool(name: str) -> str:
     return path
 
 
-def batch_failure(program: str, lines: list[str], said: str) -> str:
+def batch_failure(program: str, lines: list[str], output: str) -> str:
     """Return the complaint of `ip -batch` or `tc -batch`, its line, and a remedy if known."""
-    at = re.search(r"Command failed -:(\d+)", said)
+    at = re.search(r"Command failed -:(\d+)", output)
     line = lines[int(at[1]) - 1] if at else " ; ".join(lines)
-    said = re.sub(r"Command failed -:\d+", "", said).strip()
+    output = re.sub(r"Command failed -:\d+", "", output).strip()
     hint = "".join(f"\n{names.remedy(kind)}" for kind in names.added([line])
-                   if names.unknown(said))
-    return f"{program} {line}\n{said}{hint}"
+                   if names.unknown(output))
+    return f"{program} {line}\n{output}{hint}"
 
 
 class Step(NamedTuple):
@@ -86,19 +86,19 @@ class Step(NamedTuple):
             verb += f"@{self.at_ns}"
         return [verb, self.name, self.input, self.out, *self.argv, ""]
 
-    def failure(self, status: int, said: str) -> str:
+    def failure(self, status: int, output: str) -> str:
         """Say why the step has failed."""
         if self.program:
             how = f"ended with status {status}" if status < 128 else f"got signal {status - 128}"
             return f"{self.name} {how}: {self.lines[0]}\n{self._last_lines()}".strip()
         if self.lines:
-            return batch_failure(self.name, list(self.lines), said)
+            return batch_failure(self.name, list(self.lines), output)
         if self.wait:
-            return f"{' '.join(self.argv)}: {said.strip()}"
+            return f"{' '.join(self.argv)}: {output.strip()}"
         return f"{self.name} failed with status {status}"
 
     def _last_lines(self) -> str:
         """Return the end of what a program of --exec wrote: its errors, or else its output."""
-        said = (Path(f"{self.out}.{stream}").read_text(errors="replace").strip()
-                for stream in ("stderr", "stdout"))
-        return "\n".join(next(filter(None, said), "").splitlines()[-LAST_LINES:])
+        output = (Path(f"{self.out}.{stream}").read_text(errors="replace").strip()
+                  for stream in ("stderr", "stdout"))
+        return "\n".join(next(filter(None, output), "").splitlines()[-LAST_LINES:])

@@ -171,12 +171,12 @@ def build(
     sources = [f"src-{g.name}" for g in groups]
     network = network or default_network(bottleneck.rate_bps, groups)
     paths = [network.path(g.enters, g.leaves) for g in groups]
-    made = network.make(paths, LAST_LINK)
-    nodes = made.namespaces
+    layout = network.make(paths, LAST_LINK)
+    nodes = layout.namespaces
     namespaces = [*sources, *nodes]
-    onward = [veth for veths in made.veths for veth in veths]
+    onward = [veth for veths in layout.veths for veth in veths]
     _addressed(groups, onward, ip)
-    links = [Link(1 + i, ns, "s0", made.steps(path)[0].from_ns, f"r{i}")
+    links = [Link(1 + i, ns, "s0", layout.steps(path)[0].from_ns, f"r{i}")
              for i, (ns, path) in enumerate(zip(sources, paths, strict=True))]
 
     ip_lines: dict[str | None, list[str]] = {}
@@ -184,17 +184,17 @@ def build(
         _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
     route = " ".join(era.route)
     tc_lines: dict[str | None, list[str]] = {}
-    traced = [hop for hop, number in made.shaped if network.wires[number].trace]
-    for hop, number in made.shaped:
+    traced = [hop for hop, number in layout.shaped if network.wires[number].trace]
+    for hop, number in layout.shaped:
         tc_lines.setdefault(hop.netns, []).extend(shaper(
             hop.dev, network.wires[number], bottleneck.qdisc, bottleneck.burst * frame))
-    for hop, options in made.delays:
+    for hop, options in layout.delays:
         tc_lines.setdefault(hop.netns, []).append(
             f"qdisc add dev {hop.dev} root netem {options}")
     flows: list[dict[str, int | str]] = []
     for i, (group, link) in enumerate(zip(groups, links, strict=True)):
         src, snk = source_net(ip, i), sink_net(ip, i)
-        way = made.steps(paths[i])
+        way = layout.steps(paths[i])
         sink_ns = way[-1].to_ns
         _merge(ip_lines, {link.near_ns: [
             "link set lo up",
@@ -264,14 +264,14 @@ def build(
         # A prefix made local may be used, but not bound to, without this.
         family = {"net/ipv6/ip_nonlocal_bind": "1"}
         forward = {"net/ipv6/conf/all/forwarding": "1"}
-    routers = {step.from_ns for path in paths for step in made.steps(path)}
+    routers = {step.from_ns for path in paths for step in layout.steps(path)}
     last = [netns for netns in nodes if netns not in routers]
     sysctls = {ns: {**family, **hosts} for ns in [*sources, *last]}
     sinks = {flow["sink_netns"] for flow in flows}
     sysctls |= {ns: {**family, **forward, **(hosts if ns in sinks else {})}
                 for ns in nodes if ns in routers}
 
-    measured = next(hop for hop, number in made.shaped if number == network.measured)
+    measured = next(hop for hop, number in layout.shaped if number == network.measured)
     family_option = ["-6"] if ip == 6 else []
     switch = [word for name in OFFLOADS for word in (name, "on" if offloads else "off")]
     batches = [Batch("ip", None, [f"netns add {ns}" for ns in namespaces])]
@@ -289,7 +289,7 @@ def build(
         duration_ms=duration_ms,
         interval_ms=interval_ms,
         sample=Sample(measured.netns, measured.dev, "1:1", sample_ms),
-        hops=[hop for hop, _ in made.shaped],
+        hops=[hop for hop, _ in layout.shaped],
         starts=[Batch("tc", hop.netns, [START.format(hop.dev)]) for hop in traced],
-        lossy=[hop for hop, options in made.delays if "loss 0%" not in options],
+        lossy=[hop for hop, options in layout.delays if "loss 0%" not in options],
     )

@@ -74,7 +74,7 @@ def requests(settings: Settings, rng: random.Random, clients: int, start_s: floa
                         "clients or a longer think")
     size, think = (drawing(rng, name, settings.text(f"{name}_dist"), settings.number(name),
                            settings.number(f"{name}_shape")) for name in ("size", "think"))
-    made = []
+    texts = []
     for _ in range(clients):
         left = seconds
         words: list[str] = []
@@ -82,8 +82,8 @@ def requests(settings: Settings, rng: random.Random, clients: int, start_s: floa
             thought = think() if words or thinks_first else 0.0
             left -= thought
             words.append(f"{round(thought * 1e9)}:{max(1, round(size() * 1000))}")
-        made.append(",".join(words))
-    return made
+        texts.append(",".join(words))
+    return texts
 
 
 def round_trips(flows: int, low_ms: float, high_ms: float, steps: int) -> list[tuple[int, float]]:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A buffer that is shared by hashed flow queues. This is the one scheduler of
- * Kantawala and Turner; a qdisc adds a rule that selects the queue to drop
- * from.
+ * A buffer that is shared by hashed flow queues. Kantawala and Turner use it for
+ * each of their algorithms, which differ only in the rule that selects the queue
+ * to drop from. The qdisc has this rule.
  *
  * The buffer has a limit in wire packets and a limit in bytes of truesize:
  * <aqm/queued.h>. The priority or a filter of a packet can name a class, which is
@@ -345,12 +345,14 @@ static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
 	       skb->truesize > b->params.memory_limit;
 }
 
-/* Drop an oversize arrival. Return: the verdict. */
+/* Drop an oversize arrival at queue @fq. Return: the verdict. */
 static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
+				     const struct flow_queue *fq,
 				     struct sk_buff **to_free)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
+	flow_ways_refuse(&b->ways, fq->turn.number);
 	return aqm_drop(skb, sch, &b->counters, AQM_DROP_OVERSIZE, to_free);
 }
 

@@ -23,7 +23,8 @@
  * @victim: select the queue to discard from. At least one queue has a packet.
  *	@last is the queue from which the same arrival has discarded, or NULL.
  * @added: a packet was queued; @first: it is the only one of its queue
- * @discarded: a packet was discarded
+ * @discarded: a packet was discarded. It is not freed yet, so the rule may read it.
+ * @before_send: a packet will be sent, and may be discarded instead; optional
  * @sent: a packet was sent
  * @purged: all packets of a queue were purged; optional
  * @forget: all queues were purged; start with an empty index
@@ -35,6 +36,7 @@ struct victim_rule {
 		      const struct sk_buff *skb, bool first);
 	void (*discarded)(struct Qdisc *sch, struct flow_queue *fq,
 			  const struct sk_buff *skb);
+	void (*before_send)(struct Qdisc *sch);
 	void (*sent)(struct Qdisc *sch, struct flow_queue *fq,
 		     const struct sk_buff *skb);
 	void (*purged)(struct Qdisc *sch, struct flow_queue *fq);
@@ -91,7 +93,7 @@ flow_qdisc_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 
 	flow_buffer_overflow(sch);
 	if (flow_buffer_is_oversize(b, skb, segments))
-		return flow_buffer_refuse(skb, sch, to_free);
+		return flow_buffer_refuse(skb, sch, fq, to_free);
 	while ((cause = flow_buffer_full(b, skb, segments))) {
 		victim = rule->victim(sch, victim);
 		lost = flow_buffer_discard(sch, victim, cause, to_free);
@@ -114,6 +116,8 @@ flow_qdisc_dequeue(struct Qdisc *sch, const struct victim_rule *rule)
 	struct flow_queue *fq;
 	struct sk_buff *skb;
 
+	if (rule->before_send)
+		rule->before_send(sch);
 	fq = flow_rounds_next(&b->rounds);
 	if (!fq)
 		return NULL;
@@ -160,6 +164,19 @@ static inline void flow_qdisc_trim(struct Qdisc *sch,
 	parents_report_trim(sch, &before);
 }
 
+/**
+ * FLOW_QDISC() - define the functions of a flow qdisc that handle packets
+ * @kind: prefix of the functions
+ * @rule: a constant struct victim_rule
+ *
+ * An enqueue has three functions:
+ *
+ *  x_enqueue()		nearly all arrivals: one segment, whose hash gives its queue
+ *  x_enqueue_one()	called for all others by flow_buffer_enqueue_other(), once for
+ *			each segment. It does not report to the parents, because its
+ *			caller does.
+ *  x_enqueue_full()	called by both if the arrival does not fit
+ */
 #define FLOW_QDISC(kind, rule)						\
 static noinline int kind##_enqueue_full(struct sk_buff *skb,		\
 					struct Qdisc *sch,		\
@@ -296,8 +313,10 @@ flow_qdisc_class_stats(struct Qdisc *sch, unsigned long cl, struct gnet_dump *d,
  * @KIND: the same in capitals
  * @about: description of the module
  *
- * kind##_class_stats() fills in the statistics of a class; see
- * flow_qdisc_class_stats().
+ * Define kind##_setup(), kind##_commit() and kind##_stats() before: see struct
+ * aqm_kind. kind##_class_stats() fills in the statistics of a class; see
+ * flow_qdisc_class_stats(). Options are derived by flow_qdisc_derive(). If a qdisc
+ * needs another function, make it a parameter of this macro.
  */
 #define FLOW_AQM_KIND(kind, KIND, about)				\
 static int kind##_dump_class_stats(struct Qdisc *sch, unsigned long cl,	\

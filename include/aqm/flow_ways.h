@@ -70,6 +70,8 @@ static_assert(FLOW_WAYS * sizeof(struct flow_way) == 64);
  * @sets: number of sets; 0: the hash alone chooses the queue
  * @emptied: number of times that a queue became empty, modulo 2^32
  * @shared: the queue of the last arrival, if its flow does not own it, or FLOW_WAYS_NONE
+ * @claimed: the queue that the last arrival's flow claimed, or FLOW_WAYS_NONE
+ * @before: tag of that queue before
  * @now: heat of a queue whose throughput has decayed to nothing
  */
 struct flow_ways {
@@ -77,6 +79,8 @@ struct flow_ways {
 	u32		sets;
 	u32		emptied;
 	u32		shared;
+	u32		claimed;
+	u32		before;
 	u16		now;
 };
 
@@ -176,6 +180,8 @@ static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 	best = __flow_ways_coldest(fw, two, first, best, &least);
 	if (best == FLOW_WAYS_NONE)
 		return __flow_ways_share(fw, one + first);
+	fw->claimed = best;
+	fw->before = fw->way[best].tag;
 	fw->way[best].tag = tag;
 	return best;
 }
@@ -194,9 +200,17 @@ static inline u32 flow_ways_find(struct flow_ways *fw, u32 hash, u32 salt)
 	u32 number = __flow_ways_set(fw, tag) + tag % FLOW_WAYS;
 
 	fw->shared = FLOW_WAYS_NONE;
+	fw->claimed = FLOW_WAYS_NONE;
 	if (likely(fw->way[number].tag == tag))
 		return number;
 	return flow_ways_search(fw, tag, salt);
+}
+
+/* The last arrival was refused. If its flow claimed @number for it, undo that. */
+static inline void flow_ways_refuse(struct flow_ways *fw, u32 number)
+{
+	if (number == fw->claimed && fw->way[number].state == FLOW_WAY_EMPTY)
+		fw->way[number].tag = fw->before;
 }
 
 #endif /* _AQM_FLOW_WAYS_H */

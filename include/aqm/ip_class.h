@@ -27,7 +27,7 @@ struct ip_class {
 	u8	dscp;
 };
 
-/* Whether the first protocol in a header is an IPv6 extension header. */
+/* Return true if a header's first protocol is an IPv6 extension header. */
 static inline bool ip_class_is_extension(u8 protocol)
 {
 	switch (protocol) {

@@ -26,7 +26,7 @@
 #include "queued.h"
 
 /**
- * struct parents_before - counts of the parents when a packet arrives
+ * struct parents_before - counts of the qdisc when a packet arrives
  * @qlen: queued packets
  * @backlog: queued bytes
  * @drops: dropped packets
@@ -45,6 +45,16 @@ parents_before(const struct Qdisc *sch)
 		.backlog	= sch->qstats.backlog,
 		.drops		= sch->qstats.drops,
 	};
+}
+
+/*
+ * Return whether a parent counts the packets of @sch. The root has none. The parent
+ * of a qdisc for one transmit queue (mq, mqprio, offloaded htb and taprio) keeps no
+ * counts: qdisc_tree_reduce_backlog() stops there, and the sender gets the verdict.
+ */
+static inline bool parents_count(const struct Qdisc *sch)
+{
+	return sch->parent != TC_H_ROOT && !(sch->flags & TCQ_F_NOPARENT);
 }
 
 /* See parents_report(). */
@@ -74,7 +84,11 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
 		*unreported = bytes;
 		return verdict;
 	}
-	/* This function counts the subtracted packets as drops. */
+	/*
+	 * The core counts each packet that we subtract as a drop. If more
+	 * packets were dropped than are missing (the arrival took the place of
+	 * one), first add the difference, then subtract all drops.
+	 */
 	if (qlen && (int)drops > max(n, 0)) {
 		qdisc_tree_reduce_backlog(sch, n - drops, bytes);
 		n = drops;
@@ -94,13 +108,16 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
  * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
  *	any verdict on an arrival that was freed
  *
- * A root qdisc has no parents: its verdict is for the sender, and stays as it is.
- * Otherwise the verdict is changed if the parents' counts require it:
+ * A qdisc without counting parents (see parents_count()) returns the verdict to
+ * the sender, unchanged. Otherwise the parents' counts can require another one:
  *
- *	held before	held now	verdict
- *	0		> 0		NET_XMIT_SUCCESS: it activates the class
- *	> 0		1, others lost	NET_XMIT_CN: the count stays above 0
- *	any		0		NET_XMIT_CN
+ *	qlen before	qlen now	@verdict	result
+ *	0		> 0		any		NET_XMIT_SUCCESS: it
+ *							activates the class
+ *	> 0		1		SUCCESS		NET_XMIT_CN: the count
+ *							stays above 0
+ *	any		0		SUCCESS		NET_XMIT_CN
+ *	otherwise			any		@verdict
  *
  * Each loss counts once at every parent; the verdict reports one of them. The
  * exception is a GSO packet of which at most one segment was queued.
@@ -115,7 +132,7 @@ static inline int parents_report(struct Qdisc *sch, u32 *unreported,
 				 const struct parents_before *before, u32 len,
 				 int verdict)
 {
-	if (sch->parent == TC_H_ROOT)
+	if (!parents_count(sch))
 		return verdict;
 	return parents_report_any(sch, unreported, before, len, verdict);
 }

@@ -80,6 +80,7 @@
  * @half_life: number of the half-life in which the queue last sent
  * @link: its place in the index, while it is there
  * @bucket: its bucket until it is spent
+ * @mark: for the owner of the index. It fills a gap.
  *
  * A queue that has sent nothing has 0 everywhere except in its number.
  */
@@ -88,6 +89,7 @@ struct throughput_score {
 	u32			half_life;
 	struct numbered_link	link;
 	u16			bucket;
+	u32			mark;
 };
 
 /**
@@ -485,6 +487,14 @@ throughput_index_top(struct throughput_index *ti)
 	return container_of(numbered_link(&ti->scores->link,
 					  ti->buckets[bucket]),
 			    struct throughput_score, link);
+}
+
+/* Put the queue that is the top behind the others of its bucket. */
+static inline void throughput_index_turn(struct throughput_index *ti,
+					 const struct throughput_score *top)
+{
+	/* A list is a ring. */
+	ti->buckets[throughput_index_bucket(ti, top)] = top->link.next;
 }
 
 /**

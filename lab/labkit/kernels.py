@@ -45,7 +45,7 @@ KEEP, AGE = 6, 30 * 86400.0
 EXPECTED = {"fast": 1160, "kasan": 1180, "lockdep": 1180, "checked": 1210,
             "smp": 1180}
 
-#: Files of a build that neither booting nor building modules needs.
+#: Files of a build that are needed neither to boot nor to build modules.
 LEFTOVERS = re.compile(
     r"\.(o|a|cmd|ko|mod|mod\.c)$|^(vmlinux\.unstripped|\.vmlinux.*|\.tmp_vmlinux.*)$"
 )
@@ -66,7 +66,7 @@ LOST = re.compile(
 class Kernel:
     """Describe a kernel to boot. `key` names it in every directory that depends on it.
 
-    Modules are built against `path`; `modules` is the directory of its own modules.
+    Modules are built against `path`; `modules` is the directory of the kernel's modules.
     """
 
     name: str
@@ -190,7 +190,7 @@ def module_arguments(path: Path, arguments: Sequence[str]) -> list[str]:
     return ["-C", str(path), *arguments, "KBUILD_MODPOST_WARN=1"]
 
 
-def tell_lost(name: str, lost: set[str]) -> None:
+def report_lost(name: str, lost: set[str]) -> None:
     """Print settings that kernel NAME did not accept, except those in its record's `lacks`."""
     surprising = sorted(lost - records.user_mode_of(name).lacks)
     if surprising:
@@ -231,7 +231,7 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
     log.unlink(missing_ok=True)
     what = f"Linux {name} {flavour}"
     make = [*make_kernel(source, path, UML), f"CFLAGS_KERNEL={' '.join(flags(name, flavour))}"]
-    tell_lost(name, configure(source, path, settings(name, flavour), UML, what))
+    report_lost(name, configure(source, path, settings(name, flavour), UML, what))
     run_logged([*make, "all"], log, what, expected=EXPECTED[flavour])
     run_logged([*make, "modules_install", f"INSTALL_MOD_PATH={path / 'installed'}"], log,
                f"{what}: its modules")

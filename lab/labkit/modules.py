@@ -132,8 +132,8 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     link_tree(kernel.modules, tree)
     names = " ".join(file.stem for file in files if file.name.startswith("sch_"))
     say(f"building modules for Linux {kernel.release} ({kernel.flavour}): {names}")
-    said = compile_copy(make_arguments(kernel), ROOT, files, path / "src", *warnings(kernel))
-    (path / MAKE_LOG).write_text(said)
+    output = compile_copy(make_arguments(kernel), ROOT, files, path / "src", *warnings(kernel))
+    (path / MAKE_LOG).write_text(output)
     add_modules(kernel, path, sorted((path / "src").rglob("*.ko")))
     write_sums(path, (file for file in tree.rglob("*") if file.is_file() and not file.is_symlink()))
 

@@ -58,7 +58,7 @@ class Follower:
 
 def wait(process: subprocess.Popen[bytes], followers: list[Follower], request: Request,
          terminal: Terminal | None, clock: VirtualClock | None) -> str:
-    """Follow the guest to its end. If it exceeds a limit, return what it was doing."""
+    """Follow the guest to its end. Return its state if it exceeded a limit, else ""."""
     end = time.monotonic() + request.time_limit
     pidfd = os.pidfd_open(process.pid)
     nap = 0.005

@@ -90,14 +90,14 @@ def edit_source(name: str, tree: Path) -> None:
         path.write_text(text.replace(old, new))
 
 
-def stand_in_note(name: str) -> Path:
+def substitute_note(name: str) -> Path:
     """Return the file in the cache that names the substitute for NAME."""
     return CACHE / "src" / f"instead-of-{name}"
 
 
-def stand_in(name: str) -> str:
+def substitute(name: str) -> str:
     """Return the substitute for NAME, or ""."""
-    note = stand_in_note(name)
+    note = substitute_note(name)
     return note.read_text().strip() if note.exists() else ""
 
 
@@ -108,12 +108,12 @@ def to_be_had(name: str) -> str:
     """
     if unpacked(source_place(name)) or fetch.cached(f"linux-source-{name}"):
         return name
-    note = stand_in_note(name)
+    note = substitute_note(name)
     with lock(note.with_name(f"{note.name}.lock")):
-        return stand_in(name) or look_for(name, note)
+        return substitute(name) or find_substitute(name, note)
 
 
-def look_for(name: str, note: Path) -> str:
+def find_substitute(name: str, note: Path) -> str:
     """Ask the archive for NAME. If it is gone, choose the newest available kernel and say so.
 
     NOTE is written only if all suites of NAME answered, because an unreachable one may have it.

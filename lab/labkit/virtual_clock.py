@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Read a guest's virtual clock from outside, and name the program that stops it.
 
-Computing takes no virtual time. So a program that waits in a loop, and neither sleeps nor reads the
-clock, stops the clock for ever. No code of the guest runs then, so only the host can see this.
+Computing takes no virtual time. A program that waits in a loop without sleeping or reading the
+clock therefore stops the clock for ever. No other code of the guest runs then, so only the host can
+see this.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ class VirtualClock:
         self.addresses: dict[str, int] = {}
         self.seen = 0
         self.moved_at = time.monotonic()
-        self.next_look = self.moved_at + FIRST
+        self.next_check = self.moved_at + FIRST
 
     def still_for(self) -> float:
         """Return for how many real seconds the clock has not moved. 0 if it cannot be read."""
         now = time.monotonic()
-        if now >= self.next_look:
-            self.next_look = now + EVERY
+        if now >= self.next_check:
+            self.next_check = now + EVERY
             try:
                 clock = int.from_bytes(self._read("time_travel_time", 8), "little")
             except (OSError, KeyError):

@@ -36,23 +36,23 @@ def nodes(settings: Settings) -> list[str]:
 
 def network(settings: Settings) -> Network:
     """Return the bottlenecks in a row."""
-    made = Network()
+    groups = Network()
     for near, far in pairwise(nodes(settings)):
-        made.link(near, far, rate=settings.number("rate"))
-    return made
+        groups.link(near, far, rate=settings.number("rate"))
+    return groups
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
     """Return the group `end`, and a group of cross traffic for each bottleneck."""
-    made = flows.bulk(settings, rng, "end", settings.count("end_flows"),
-                      settings.number("end_rtt"))
+    groups = flows.bulk(settings, rng, "end", settings.count("end_flows"),
+                        settings.number("end_rtt"))
     for hop, (near, far) in enumerate(pairwise(nodes(settings))):
-        made += [
+        groups += [
             replace(group, enters=near, leaves=far, elastic=hop == 0)
             for group in flows.bulk(settings, rng, f"cross{hop + 1}",
                                     settings.count("cross_flows"), settings.number("cross_rtt"))
         ]
-    return made
+    return groups
 
 
 SCENARIO = Scenario(

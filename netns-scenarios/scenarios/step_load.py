@@ -35,16 +35,16 @@ def periods(settings: Settings) -> int:
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
     """Return a group that stays, and one for each step."""
     begin_s, every_s = settings.number("warmup"), settings.number("step_every")
-    made = []
+    found = []
     for step in range(settings.count("steps") + 1):
         stop = periods(settings) - step if settings.on("leave") else None
-        made += flows.bulk(
+        found += flows.bulk(
             settings, rng, f"step{step}",
             settings.count("step_flows" if step else "base_flows"), settings.number("rtt"),
             from_s=begin_s + step * every_s if step else None,
             to_s=begin_s + stop * every_s if step and stop else None,
         )
-    return made
+    return found
 
 
 SCENARIO = Scenario(

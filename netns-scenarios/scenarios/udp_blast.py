@@ -38,12 +38,12 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
     """Return the groups `tcp`, `tagged` and `udp`."""
     rtt_ms, jitter = settings.number("rtt"), settings.number("udp_jitter")
     span = flows.interval(settings, "udp_start", "udp_stop")
-    made = flows.bulk(settings, rng, "tcp", settings.count("flows"), rtt_ms)
+    found = flows.bulk(settings, rng, "tcp", settings.count("flows"), rtt_ms)
     for name, times in (("tagged", (None, None)), ("udp", span)):
         cbr = Cbr(settings.number(f"{name}_rate") * 1e6, settings.count(f"{name}_size"),
                   settings.count(f"{name}_dscp"), jitter, *times)
-        made += flows.udp(settings, rng, name, settings.count(f"{name}_flows"), rtt_ms, cbr)
-    return made
+        found += flows.udp(settings, rng, name, settings.count(f"{name}_flows"), rtt_ms, cbr)
+    return found
 
 
 SCENARIO = Scenario(

@@ -26,7 +26,7 @@ static inline u32 unit_below(u32 n)
 	return ((unit_random() >> 32) * n) >> 32;
 }
 
-/* What follows UNIT_TESTS is a function that runs all tests of the file. */
+/* Run all tests of the file. The macro UNIT_TESTS starts the function's body. */
 static void unit_run(void);
 
 #ifdef __KERNEL__

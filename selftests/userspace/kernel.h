@@ -661,6 +661,7 @@ int gnet_stats_copy_basic(struct gnet_dump *d, void *percpu,
 #define net_xmit_drop_count(e)	((e) & __NET_XMIT_STOLEN ? 0 : 1)
 
 #define TCQ_F_CAN_BYPASS	4
+#define TCQ_F_NOPARENT		0x40
 #define TCQ_F_DEQUEUE_DROPS	0x400
 
 struct qdisc_skb_head {
@@ -810,6 +811,7 @@ enum qdisc_drop_reason {
 	QDISC_DROP_MAXFLOWS, QDISC_DROP_BAND_LIMIT, QDISC_DROP_HORIZON_LIMIT,
 	QDISC_DROP_FLOW_LIMIT, QDISC_DROP_L4S_STEP_NON_ECN,
 };
+enum skb_drop_reason { SKB_DROP_REASON_NONE };
 static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 					     enum qdisc_drop_reason reason)
 {
@@ -875,6 +877,7 @@ bool tc_qdisc_stats_dump(struct Qdisc *sch, unsigned long cl,
 			 struct qdisc_walker *arg);
 
 void kfree_skb(struct sk_buff *skb);
+#define kfree_skb_reason(skb, reason) kfree_skb(skb)
 void consume_skb(struct sk_buff *skb);
 void rtnl_kfree_skbs(struct sk_buff *head, struct sk_buff *tail);
 void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free);

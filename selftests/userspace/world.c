@@ -190,6 +190,10 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 	if (!strcmp(topology, "root")) {
 		w->kind->parent = TC_H_ROOT;
 		topology = "";
+	} else if (!strcmp(topology, "mq")) {
+		w->kind->parent = 0x80000001;
+		w->kind->flags |= TCQ_F_NOPARENT;
+		topology = "";
 	}
 	snprintf(names, sizeof(names), "%s", topology);
 	for (name = strtok_r(names, " ", &save); name && n < WORLD_LEVELS;
@@ -512,7 +516,7 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	reduced_n = world->reduced_n - reduced_n;
 	reduced_len = world->reduced_len - reduced_len;
 	reduced_drops = world->reduced_drops - reduced_drops;
-	if (sch->parent == TC_H_ROOT)
+	if (sch->parent == TC_H_ROOT || sch->flags & TCQ_F_NOPARENT)
 		return verdict;
 	n = (verdict == NET_XMIT_SUCCESS) - reduced_n;
 	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - reduced_len;

@@ -145,8 +145,8 @@ struct world_stats {
 /*
  * @options: options as for tc qdisc add ... KIND; @topology: names of parents from
  * the root down, separated by a space; "" if the harness is the parent, or "root"
- * if there is none; @seed: seed of the kernel's random numbers. Sets @error to NULL
- * or to a message.
+ * or "mq" if no parent counts its packets; @seed: seed of the kernel's random
+ * numbers. Sets @error to NULL or to a message.
  */
 struct world *world_new(const char *options, const char *topology, u64 seed,
 			const char **error);

@@ -11,7 +11,7 @@ from labkit import modules, stock
 
 from bench import figures, layout, memory
 from bench.command import sensible
-from bench.instructions import KERNEL, MAINLINE, Cell, Row, told
+from bench.instructions import KERNEL, MAINLINE, Cell, Row, with_options
 from tests.selftests import KINDS
 
 OURS = KINDS[0].name
@@ -70,9 +70,9 @@ def test_memory_per_queue_is_the_increase_with_more_queues() -> None:
 
 def test_qdiscs_are_compared_only_if_they_treat_gso_alike() -> None:
     """Only some qdiscs split GSO packets. All can queue them whole."""
-    assert told("red", "whole") == told("red") == told("red", "gso")
+    assert with_options("red", "whole") == with_options("red") == with_options("red", "gso")
     for kind, word in (("cake", "no-split-gso"), (OURS, "nosplit_gso")):
-        assert told(kind, "whole") == f"{told(kind, 'gso')} {word}"
+        assert with_options(kind, "whole") == f"{with_options(kind, 'gso')} {word}"
     for kind in (*MAINLINE, OURS):
         assert sensible(Cell(kind, "whole", 100))
         assert sensible(Cell(kind, "gso", 100)) == (kind in ("cake", OURS))

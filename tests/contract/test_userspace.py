@@ -235,9 +235,9 @@ def test_behaviour_does_not_depend_on_the_time_since_boot(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_parents_only_verdicts_for_parents_differ(kind: str) -> None:
-    """The sender of a packet that is queued sees no loss of another flow at the root."""
+    """The sender of a queued packet sees no loss of another flow at the root or below mq."""
     seen = []
-    for below in ("", "root"):
+    for below in ("", "root", "mq"):
         with World(kind, OPTIONS[kind], seed=5, below=below) as world:
             out, verdicts = [], []
             for op in traffic(kind, 4, 600):
@@ -245,15 +245,16 @@ def test_without_parents_only_verdicts_for_parents_differ(kind: str) -> None:
                 out.append(world.out)
                 verdicts.append(world.verdict)
             seen.append((out, world.stats(), verdicts))
-    (*child, for_parent), (*root, for_sender) = seen
+    (*child, for_parent), (*root, for_sender), below_mq = seen
     assert root == child
+    assert below_mq == (*root, for_sender)
     differ = {pair for pair in zip(for_parent, for_sender, strict=True) if pair[0] != pair[1]}
     assert differ <= {(CN, SUCCESS), (SUCCESS, CN)}
 
 
 @pytest.mark.parametrize("kind", ["qsdrr", "tdrr"])
-@pytest.mark.parametrize(("below", "verdict"), [("", CN), ("root", SUCCESS)])
-def test_evicting_the_only_other_packet_is_success_at_the_root(
+@pytest.mark.parametrize(("below", "verdict"), [("", CN), ("root", SUCCESS), ("mq", SUCCESS)])
+def test_evicting_the_only_other_packet_is_success_without_parents(
         kind: str, below: str, verdict: int) -> None:
     with World(kind, "limit 1 bandwidth 1gbit", below=below) as world:
         world.enqueue(flow=1)

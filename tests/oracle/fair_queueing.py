@@ -110,12 +110,15 @@ class Packet(NamedTuple):
     size: bytes on the wire
     truesize: bytes of memory
     segments: packets that count against the limit
+    ect, ce: the packet may be marked; it is marked
     """
 
     number: int
     size: int
     truesize: int
     segments: int = 1
+    ect: bool = False
+    ce: bool = False
 
 
 @dataclass

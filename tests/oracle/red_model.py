@@ -7,6 +7,7 @@ which say in which order random numbers are drawn.
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
@@ -221,3 +222,47 @@ def replay(
         assert step.drops == model.counts["drops"], where
         assert step.overlimits == model.counts["overlimits"], where
         yield step, until, where
+
+
+SLOT = 50_000_000  # ns that 1000 bytes take at 160 kb/s
+HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
+
+
+def paced(case: Any, flows: int = 0) -> Iterator[tuple[str, Any, str]]:
+    """Yield (kind, arguments of the model, line of the trace) for a link with a slot per packet.
+
+    The load changes, so that the average crosses both thresholds in both directions. There are
+    idle periods. Times are odd numbers, so that no half second ends exactly at an operation.
+    With `flows` their number changes, too, and the model is told the flow.
+    case: has seed, load, steps, tos, gso and changes
+    """
+    rng = random.Random(case.seed)
+    load, some = case.load, flows
+    for step in range(case.steps):
+        if step % 1000 == 0:
+            yield "r", None, "r"
+            yield "t", None, f"t {round(0.37 * SLOT)}"
+        if step in case.changes:
+            words, change = case.changes[step]
+            yield "x", change, f"x {words}"
+            continue
+        if step % 250 == 0:
+            load = case.load * rng.choice((0.4, 0.8, 1, 1, 2.5))
+            some = rng.choice((1, flows, flows, 3 * flows)) if flows else 0
+        if rng.random() < 0.003:
+            yield "d", 1000, "d 1000"
+            yield "t", None, f"t {rng.randint(0, 60) * SLOT}"
+        elif rng.random() < load / (1 + load):
+            flow = rng.randrange(some) if flows else 1
+            tos = rng.choice(case.tos)
+            segments = rng.choice((2, 3, 9)) if rng.random() < case.gso else 1
+            shape = "len=1000"
+            if case.gso:
+                shape = f"proto=tcp len={HEADERS + 100 * segments}"
+                shape += " gso=100" if segments > 1 else ""
+            what = (flow, tos, segments) if flows else (tos, segments)
+            yield "e", what, f"e flow={flow} {shape} tos={tos}"
+        else:
+            yield "d", 1, "d 1"
+            yield "t", None, f"t {SLOT}"
+    yield "d", 1000, "d 1000"

@@ -656,3 +656,24 @@ def test_reset_after_a_change_of_the_quantum_clears_all_accounts(kind: str, seed
                 for _ in range(2):
                     w.enqueue(prio=0x10000 + queue, len=10000, tos=4 * queue)
             assert [tos for _, tos in w.dequeue(6)] == [4, 8, 12, 4, 8, 12]
+
+
+@every_kind
+def test_refused_arrivals_take_no_queue(kind: str) -> None:
+    """Eight flows have the eight queues. Flows whose packets are all too large change nothing."""
+
+    def queues(w: World) -> list[int]:
+        found = []
+        for flow in range(8):
+            assert w.enqueue(flow=flow, len=1000)
+            (number,) = w.classes()
+            found.append(number)
+            w.dequeue(1)
+        return found
+
+    with World(kind, "flows 8 memory_limit 9000") as w:
+        before = queues(w)
+        assert sorted(before) == list(range(1, 9))
+        for flow in range(100, 200):
+            assert not w.enqueue(flow=flow, len=1000, truesize=10000)
+        assert queues(w) == before

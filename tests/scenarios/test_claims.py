@@ -164,7 +164,7 @@ def test_experiment_can_start_with_another_seed(made_up: Paper) -> None:
             if c.experiment.name == "one"} == set(fresh)
     assert {trace.cell.seed for trace in time_plots.asked(one)} == {11}
     assert verdicts(one)["C1"].why_not == "absent: good in one at buffer 200, seed 11"
-    assert (len(judgement.of(one).made), judgement.of(one).asked) == (3, 15)
+    assert (len(judgement.of(one).rows), judgement.of(one).asked) == (3, 15)
 
     store.journal(made_up.results).unlink()
     run(one, good=0.9, bad=0.3, third=0.1)

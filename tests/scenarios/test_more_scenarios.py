@@ -86,6 +86,22 @@ def test_list_shows_all_scenarios() -> None:
         assert parameter in done.stdout
 
 
+def test_each_scenario_is_tested_and_described() -> None:
+    assert find_all().keys() == SHORT.keys() | {"dumbbell", "programs"}  # test_run.py, test_exec.py
+    described = re.findall(r"^\| `(\S+)` \|", (ROOT / "docs" / "scenarios.md").read_text(), re.M)
+    assert find_all().keys() <= {*described}
+
+
+def test_example_in_the_documentation_has_a_late_group(tmp_path: Path) -> None:
+    (example,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "scenarios.md").read_text(),
+                            re.M | re.S)
+    (tmp_path / "mine.py").write_text(example)
+    facts = recipe_of(str(tmp_path / "mine.py"), "late=4")[1]
+    assert [phase.name for phase in facts.phases] == ["early+probe", "early+late+probe"]
+    assert facts.phases[1].from_s == 6
+    assert facts.groups["late"].rtt_ms == 2 * facts.groups["early"].rtt_ms
+
+
 def test_near_flows_get_more_from_a_fifo(tmp_path: Path) -> None:
     r = run("multi-rtt", tmp_path / "r", *SHORT["multi-rtt"], "duration=15")
     near, far = r["groups"]["near"], r["groups"]["far"]

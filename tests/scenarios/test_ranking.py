@@ -64,7 +64,7 @@ def test_a_difference_below_the_floor_is_a_tie(made_up: Paper, cake: float, floo
                                                verdict: str) -> None:
     found = ranked(made_up, {"pfifo": (0.5,) * 3, "cake": (cake,) * 3}, {"floor": floor})
     one = next(one for one in found.every[0] if one.name == "cake")
-    assert one.beside(found.every[0][0]) == verdict
+    assert one.verdict_against(found.every[0][0]) == verdict
 
 
 def test_a_discipline_that_fails_the_needed_metric_cannot_win(made_up: Paper) -> None:
@@ -91,7 +91,7 @@ def test_a_comparison_can_be_of_another_papers_experiment() -> None:
     found = ranking.rank({"paper": "buffers", "experiment": "share", "at": at,
                                "metric": "summary.sd_over_fair_share"}, load("today"), [])
     assert found[0].name == "tdrr"
-    values = [row["figures"]["summary"]["sd_over_fair_share"] for row in load("buffers").made()
+    values = [row["figures"]["summary"]["sd_over_fair_share"] for row in load("buffers").rows()
               if (row["experiment"], row["discipline"], row["at"]) == ("share", "tdrr", at)]
     assert list(found[0].values) == values
 
@@ -111,7 +111,7 @@ def test_a_comparison_without_all_runs_is_not_ranked(made_up: Paper) -> None:
 def test_two_disciplines_are_compared_at_each_point(made_up: Paper, mine: str, other: str,
                                                     most: bool, word: str) -> None:
     metric = {"what": "use", "metric": "summary.utilization", "most": most}
-    found = ranking.pairs(made_up, made_up.made(), mine, other, "one", [metric])
+    found = ranking.pairs(made_up, made_up.rows(), mine, other, "one", [metric])
     assert [(pair.comparison["at"], pair.word) for pair in found] == [
         ({"buffer": 100}, word), ({"buffer": 200}, word)]
 
@@ -121,10 +121,10 @@ def test_the_comparisons_of_questions_are_made_in_experiments_with_a_prefix(
     again = replace(made_up.experiments[0], name="again-one")
     repeated = replace(made_up, experiments=[*made_up.experiments, again], text={
         "question": [{"comparison": [COMPARISON | {"most": True}]}]})
-    rows = [row | {"experiment": "again-one"} for row in made_up.made()]
+    rows = [row | {"experiment": "again-one"} for row in made_up.rows()]
     (found,) = ranking.pairs(repeated, rows, "good", "bad", "again-")
     assert (found.word, found.text(found.mine)) == ("better", "90.0 ±2.5")
-    assert ranking.pairs(repeated, made_up.made(), "good", "bad", "again-") == []
+    assert ranking.pairs(repeated, made_up.rows(), "good", "bad", "again-") == []
 
 
 def test_one_for_all_took_part_everywhere_and_is_avoided_nowhere(made_up: Paper) -> None:
@@ -138,7 +138,7 @@ def test_one_for_all_took_part_everywhere_and_is_avoided_nowhere(made_up: Paper)
 def test_the_advice_is_in_the_best_set() -> None:
     """The advice in papers/today is written by a person."""
     today = load("today")
-    for question in ranking.ranked(today, today.made()):
+    for question in ranking.ranked(today, today.rows()):
         assert question.text["use"], question.text["head"]
         assert set(question.text["use"]) <= set(question.best), question.text["head"]
         assert set(question.text["avoid"]) == set(question.avoided), question.text["head"]

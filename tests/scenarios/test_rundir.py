@@ -47,8 +47,8 @@ def test_result_appears_only_when_complete(tmp_path: Path) -> None:
         (place.directory / "result.json").write_text("{}")
         assert not out.exists()
         assert place.directory == tmp_path / "deep" / "r.incomplete"
-        assert not run_directory.is_whole(place.directory)
-    assert run_directory.is_whole(out)
+        assert not run_directory.is_complete(place.directory)
+    assert run_directory.is_complete(out)
     assert names(out.parent) == ["r"]
 
 

@@ -199,7 +199,7 @@ def test_cell_is_selected_if_each_of_its_axes_matches() -> None:
 
 
 def test_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> None:
-    made = made_up.made()
+    made = made_up.rows()
     (first, second) = ledger.quick(made_up, made).splitlines()
     assert " ".join(first.split()) == "C1 0.90 ±0.02 accepted 0.8 to 1: Good is good."
     assert second.startswith("C2 ")

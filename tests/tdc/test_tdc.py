@@ -8,6 +8,7 @@ from pathlib import Path
 from labkit.engines import default_kernel
 from labkit.sources import ensure_source
 
+from aqmlab.qdiscs import interface
 from tests.selftests import KINDS, Kind, every_kind, run_selftest, tdc_cases
 
 
@@ -19,6 +20,16 @@ def test_all_tdc_cases_pass(kind: Kind, tmp_path: Path) -> None:
     assert not tap.skipped
     assert len(tap.passed) == len(tdc_cases(kind.name, tmp_path))
     assert tap.status == 0
+
+
+@every_kind
+def test_table_has_each_option(kind: Kind, tmp_path: Path) -> None:
+    """tdc tests only the options of the table."""
+    commands = [case["cmdUnderTest"] for case in tdc_cases(kind.name, tmp_path)]
+    words = {word for command in commands for word in command.split()}
+    options = [option.name for option in interface.read(kind.name).options]
+    missing = [name for name in options if not {name, f"no{name}"} & words]
+    assert missing == [], f"add them to selftests/tdc/tables/{kind.name}.py"
 
 
 def test_tdc_ids_are_unique(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_header_in_userspace(source: Path, tmp_path: Path) -> None:
 
 
 def runs_in_the_kernel(source: Path) -> bool:
-    """Return whether a test needs neither floating point nor packets that it makes up."""
+    """Return whether a test can run in the kernel: without floating point and made-up packets."""
     return not re.search(r"double|<math.h>|sk_buff", source.read_text())
 
 

@@ -23,7 +23,7 @@ UP = ["$IP link set dev $DUMMY up || true", "$IP addr add 10.10.11.10/24 dev $DU
 #: Needed always: choke has no defaults for these.
 ALWAYS = {"choke": "limit 1000 bandwidth 10000"}
 
-#: What is typed, and what is shown of it.
+#: Options as typed, and the text that tc shows for them.
 CREATED = {
     "pie": [
         ("limit 500", "limit 500p target"), ("target 20ms", "target 20ms"),

@@ -30,10 +30,13 @@
  * until it is given. The value 0 makes it derived again, so 0 is not a possible
  * value of the option.
  *
- * New entries of both lists go to the end. A struct of statistics has no
- * padding: 64-bit members are at multiples of 8, and the size is a multiple of
- * 8, so 32-bit members come in pairs. A reader uses the bytes that it knows.
- * Members that an older kernel did not send are unknown.
+ * New entries go to the end of a qdisc's lists. A list that several qdiscs share,
+ * such as TC_AQM_FLOWS_OPTIONS, gets no new entry, because the entries that follow
+ * it in each qdisc would move. Define a second shared list for the end instead.
+ *
+ * A struct of statistics has no padding: 64-bit members are at multiples of 8, and
+ * the size is a multiple of 8, so 32-bit members come in pairs. A reader uses the
+ * bytes that it knows. Members that an older kernel did not send are unknown.
  *
  * Types of options. tc prints the unit in its help and messages. For NUMBER,
  * the unit is the counted thing; for CHOICE, it is the words for 0, 1, 2...,

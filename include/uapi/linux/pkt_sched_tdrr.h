@@ -11,13 +11,19 @@
 #define TDRR_MIN_TIME_CONSTANT	1000		/* us */
 #define TDRR_MAX_TIME_CONSTANT	100000000
 
+#define TDRR_MAX_TARGET		1000000		/* us */
+
 #define TC_TDRR_OPTIONS(_, x) \
 	TC_AQM_FLOWS_OPTIONS(_, x, TCA_TDRR) \
 	_(x, TCA_TDRR_TIME_CONSTANT, time_constant, TIME, "", \
 	  TDRR_MIN_TIME_CONSTANT, TDRR_MAX_TIME_CONSTANT, 100000, \
 	  "time constant of the throughput averages") \
 	_(x, TCA_TDRR_SPARSE, sparse, FLAG, "", 0, 1, 0, \
-	  "a queue that becomes active with a low throughput goes first in its round")
+	  "a queue that becomes active with a low throughput goes first in its round") \
+	_(x, TCA_TDRR_TARGET, target, TIME, "", 0, TDRR_MAX_TARGET, 0, \
+	  "delay above which each queue loses a packet every 100 ms; 0: off") \
+	_(x, TCA_TDRR_ECN, ecn, FLAG, "", 0, 1, 0, \
+	  "with target: mark packets instead of dropping them, if they support ECN")
 
 enum {
 	TCA_TDRR_UNSPEC,
@@ -37,7 +43,11 @@ enum {
 	  "a drop hit a different queue than the drop before") \
 	_(x, __u64, top, COUNT, "", \
 	  "number of the active queue with the highest throughput, from 1; 0: no queue is active") \
-	_(x, __u64, went_first, EVENTS, "times", "a sparse queue went first in its round")
+	_(x, __u64, went_first, EVENTS, "times", "a sparse queue went first in its round") \
+	_(x, __u64, target_drop, EVENTS, "packets", "dropped because of target") \
+	_(x, __u64, rate, RATE, "", \
+	  "at which packets leave while others wait, with target; 0: unknown") \
+	_(x, __u64, expected_delay, NS, "", "the backlog at that rate")
 
 struct tc_tdrr_qdisc_stats {
 	TC_TDRR_QDISC_STATS(TC_AQM_MEMBER, 0)

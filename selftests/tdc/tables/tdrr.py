@@ -14,8 +14,16 @@ KIND = Kind(
             bad="999us 100001ms 1h fast", raw=[999, 100000001],
         ),
         flag("sparse"),
+        Option(
+            "target", "0us", "0us to 1s", {"5ms": 5000, "1us": 1, "1s": 1000000},
+            bad="1000001us 1h short", raw=[1000001],
+        ),
+        flag("ecn"),
     ],
-    idle={**flow_buffer.IDLE, "top": 0, "top_throughput": 0, "victims": 0, "went_first": 0},
+    idle={
+        **flow_buffer.IDLE, "top": 0, "top_throughput": 0, "victims": 0, "went_first": 0,
+        "target_drop": 0, "rate": 0, "expected_delay": 0,
+    },
     special=[
         *flow_buffer.special("tdrr"),
         on_gate(

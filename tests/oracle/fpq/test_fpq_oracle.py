@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +13,8 @@ from aqmlab.qdiscs import interface
 from tests.oracle.ared.model import AdaptiveRed
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.fpq.model import Fpq
-from tests.oracle.red_model import reported
+from tests.oracle.red_model import SLOT as PTIME
+from tests.oracle.red_model import paced, reported
 from tests.oracle.seeded_random import SeededRandom
 
 KIND = interface.read("fpq")
@@ -22,9 +22,7 @@ COUNTED = (
     "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
     "drop_change",
 )  # fmt: skip
-PTIME = 50_000_000  # ns that 1000 bytes take at 160 kb/s
 Q32 = 2**32
-HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
 
 
 @dataclass(frozen=True)
@@ -68,38 +66,8 @@ class Case:
         return 20_000 * rtt // 1000 // 1000
 
     def operations(self) -> Iterator[tuple[str, Any, str]]:
-        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
-
-        The load and the number of flows change, and there are idle periods.
-        """
-        rng = random.Random(self.seed)
-        load, flows = self.load, self.flows
-        for step in range(self.steps):
-            if step % 1000 == 0:
-                yield "r", None, "r"
-                yield "t", None, f"t {round(0.37 * PTIME)}"
-            if step in self.changes:
-                words, change = self.changes[step]
-                yield "x", change, f"x {words}"
-                continue
-            if step % 250 == 0:
-                load = self.load * rng.choice((0.4, 0.8, 1, 1, 2.5))
-                flows = rng.choice((1, self.flows, self.flows, 3 * self.flows))
-            if rng.random() < 0.003:
-                yield "d", 1000, "d 1000"
-                yield "t", None, f"t {rng.randint(0, 60) * PTIME}"
-            elif rng.random() < load / (1 + load):
-                flow, tos = rng.randrange(flows), rng.choice(self.tos)
-                segments = rng.choice((2, 3, 9)) if rng.random() < self.gso else 1
-                shape = "len=1000"
-                if self.gso:
-                    shape = f"proto=tcp len={HEADERS + 100 * segments}"
-                    shape += " gso=100" if segments > 1 else ""
-                yield "e", (flow, tos, segments), f"e flow={flow} {shape} tos={tos}"
-            else:
-                yield "d", 1, "d 1"
-                yield "t", None, f"t {PTIME}"
-        yield "d", 1000, "d 1000"
+        """Yield (kind, arguments of the model, line of the trace), drawn from the seed."""
+        return paced(self, self.flows)
 
     def trace(self) -> Trace:
         lines = [line for *_, line in self.operations()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 
 from tests.oracle.fair_queueing import Packet, SharedBuffer
 
@@ -21,8 +22,59 @@ SURELY_LOW = 8 / 17
 NOTHING = 2**-23
 
 
+# target: the times of the man page, s, and the part of a sample that counts.
+INTERVAL = 0.1
+SAMPLE = 0.01
+PART = 1 / 8
+# The kernel's times of signals are exact to this.
+ROUNDED = 4e-6
+
+
 class Refusal(AssertionError):
     """The kernel discarded from a queue whose throughput is not the highest."""
+
+
+@dataclass
+class Delay:
+    """The estimated delay, and when a sender gets a signal because it is above ``target`` (s).
+
+    least: backlog that is never too long, bytes
+    samples: rates of 10 ms of busy time each, byte/s; the rate follows from them
+    since: time and bytes of the sample that has begun, or None if the buffer was empty
+    next: when the next signal is due, or None if the delay is not too long
+    """
+
+    target: float
+    least: int
+    rate: float | None = None
+    since: float | None = None
+    busy: float = 0.0
+    sent: int = 0
+    next: float | None = None
+
+    def departure(self, size: int, now: float, waiting: bool) -> None:
+        """Measure the rate. ``waiting``: packets are still queued."""
+        if self.since is not None:
+            self.busy += now - self.since
+            self.sent += size
+        if self.busy >= SAMPLE - 1e-12:
+            sample = self.sent / self.busy
+            self.rate = sample if self.rate is None else self.rate + PART * (sample - self.rate)
+            self.busy, self.sent = 0.0, 0
+        self.since = now if waiting else None
+
+    def is_due(self, backlog: int, queues: int, now: float) -> bool:
+        """Return whether a signal is due at a departure, before it."""
+        if self.rate is None or backlog <= max(self.rate * self.target, self.least):
+            self.next = None
+            return False
+        if self.next is None:
+            self.next = now + INTERVAL
+            return False
+        if now < self.next:
+            return False
+        self.next = now + INTERVAL / queues
+        return True
 
 
 class Tdrr(SharedBuffer):
@@ -31,17 +83,28 @@ class Tdrr(SharedBuffer):
     time_constant: s
     sparse: a queue that becomes active goes first in its round if its throughput is low
     went_first: number of times that one did
+    delay: the estimate for target, or None
+    ecn: signals are marks, where packets allow it
+    target_drop, marked: signals that were drops, and marks
+    signals: time of the last signal of each queue, s
+    overdue: signals that no queue could get
     decisions: for each discard, the number of queues that the kernel may choose
     """
 
     def __init__(
         self, *, limit: int, quantum: int, time_constant: float, memory_limit: int = 1 << 32,
-        sparse: bool = False,
+        sparse: bool = False, target: float | None = None, least: int = 0, ecn: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(limit=limit, quantum=quantum, memory_limit=memory_limit)
         self.time_constant = time_constant
         self.sparse = sparse
         self.went_first = 0
+        self.target_drop = 0
+        self.delay = Delay(target, least) if target else None
+        self.ecn = ecn
+        self.signals: dict[int, float] = {}
+        self.overdue = 0
+        self.marked = 0
         self.decisions: list[int] = []
         self.last_victim: int | None = None
         self.victims = 0
@@ -129,19 +192,51 @@ class Tdrr(SharedBuffer):
         while self.segments > self.limit or self.memory > self.memory_limit:
             self._discard(lost, now, "change")
 
-    def dequeue(self, now: float) -> int | None:
-        """Return the number of the packet that leaves, or None."""
+    def _signal(self, now: float, got: int | None) -> None:
+        """Give queue ``got`` a signal, the kernel's choice, or none if it chose none."""
+        tops = self.tops(now)
+        ages = {number: now - self.signals[number] for number in tops & self.signals.keys()}
+        if got is None:
+            if not any(age < INTERVAL for age in ages.values()):
+                raise Refusal(f"no queue got a signal, the highest are {tops}")
+            self.overdue += 1
+            return
+        if got not in tops or ages.get(got, INTERVAL) < INTERVAL - ROUNDED:
+            raise Refusal(f"queue {got} got a signal, the highest are {tops}, ages {ages}")
+        self.signals[got] = now
+        queue = self.queues[got]
+        if self.ecn and queue.packets[0].ect:
+            queue.packets[0] = queue.packets[0]._replace(ce=True)
+            self.marked += 1
+        else:
+            self.dropped_bytes += queue.packets.popleft().size
+            queue.dropped += 1
+            self.target_drop += 1
+
+    def dequeue(self, now: float, got: int | None = None) -> Packet | None:
+        """Return the packet that leaves, or None. ``got``: the queue that got a signal, or None."""
+        if self.delay:
+            backlog = sum(queue.length for queue in self.active.values())
+            due = self.delay.is_due(backlog, len(self.active), now)
+            if due and self.qlen > 1:
+                self._signal(now, got)
+            elif got is not None:
+                raise Refusal(f"queue {got} got a signal that was not due")
         left = self.send()
         if not left:
             return None
         number, packet = left
         queue = self.queues[number]
         queue.sent, queue.at = self._sent(number, now) + packet.size, now
-        return packet.number
+        if self.delay:
+            self.delay.departure(packet.size, now, bool(self.active))
+        return packet
 
     def reset(self) -> None:
         """Drop all packets without counting them, and reset all throughputs."""
         super().reset()
         for queue in self.queues.values():
             queue.sent = 0
+        if self.delay:
+            self.delay = Delay(self.delay.target, self.delay.least)
         self.last_victim = None

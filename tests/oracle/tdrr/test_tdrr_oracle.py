@@ -263,7 +263,7 @@ def apply(model: Tdrr, op: Op, step: Step, packet: int, shapes: Shapes) -> Tdrr:
             assert step.rc == 0
             model.reset()
         case "d":
-            left = [p for _ in range(op.number) if (p := model.dequeue(now)) is not None]
+            left = [p.number for _ in range(op.number) if (p := model.dequeue(now))]
     assert [number for number, _ in step.out] == left, f"step {step.i} {op}"
     return model
 
