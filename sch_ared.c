@@ -202,7 +202,8 @@ static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 		.wait		= p->wait,
 		.adaptive	= p->adaptive,
 	};
-	err = red_fifo_check(sch, &p->red, &p->signal, p->memory_limit, extack);
+	err = red_fifo_check(sch, &p->red, &p->signal, p->limit,
+			     p->memory_limit, extack);
 	if (err)
 		return err;
 	if (p->bottom < GENTLE_RED_MIN_BOTTOM) {
@@ -213,8 +214,6 @@ static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 		NL_SET_ERR_MSG_MOD(extack, "bottom must not be above top");
 		return -EINVAL;
 	}
-	if (p->limit <= p->min)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: no early drops");
 	return 0;
 }
 

@@ -306,8 +306,8 @@ static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
 		.ptime	= red_fifo_ptime(p->bandwidth, p->avpkt),
 		.gentle	= p->gentle,
 	};
-	return red_fifo_check(sch, &p->red, &p->signal, p->memory_limit,
-			      extack);
+	return red_fifo_check(sch, &p->red, &p->signal, p->limit,
+			      p->memory_limit, extack);
 }
 
 /* candidates and adaptive replace each other. */

@@ -215,7 +215,6 @@ static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 {
 	const struct fpq_sched_data *q = qdisc_priv(sch);
 	struct fpq_params *p = aqm_params_of(fpq, given);
-	int err;
 
 	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
@@ -233,12 +232,8 @@ static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 		.gentle	= p->gentle,
 		.wait	= p->wait,
 	};
-	err = red_fifo_check(sch, &p->red, &p->signal, p->memory_limit, extack);
-	if (err)
-		return err;
-	if (p->limit <= p->min)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: no early drops");
-	return 0;
+	return red_fifo_check(sch, &p->red, &p->signal, p->limit,
+			      p->memory_limit, extack);
 }
 
 /* Allocate a vector, unless the present one has the right size. */

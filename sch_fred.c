@@ -373,7 +373,6 @@ static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 {
 	const struct fred_sched_data *q = qdisc_priv(sch);
 	struct fred_params *p = aqm_params_of(fred, given);
-	int err;
 
 	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
@@ -399,12 +398,8 @@ static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 				   "avpkt takes more than 8 s at this bandwidth: raise bandwidth");
 		return -EINVAL;
 	}
-	err = red_fifo_check(sch, &p->red, &p->signal, p->memory_limit, extack);
-	if (err)
-		return err;
-	if (p->limit <= p->min)
-		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: no early drops");
-	return 0;
+	return red_fifo_check(sch, &p->red, &p->signal, p->limit,
+			      p->memory_limit, extack);
 }
 
 /* Allocate a table of limit flows, unless the present one has this size. */

@@ -129,6 +129,7 @@ static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
  * @sch: the qdisc
  * @red: RED's parameters; max_th is 0 if it is set later
  * @signal: marking policy
+ * @limit: packets
  * @memory_limit: bytes
  * @extack: gets the message
  *
@@ -137,7 +138,7 @@ static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
 static inline int red_fifo_check(const struct Qdisc *sch,
 				 const struct gentle_red_params *red,
 				 const struct congestion_policy *signal,
-				 u32 memory_limit,
+				 u32 limit, u32 memory_limit,
 				 struct netlink_ext_ack *extack)
 {
 	if (red->ptime == U32_MAX) {
@@ -152,6 +153,8 @@ static inline int red_fifo_check(const struct Qdisc *sch,
 	if (!aqm_policy_is_right(signal, extack))
 		return -EINVAL;
 	red_fifo_warn(sch, memory_limit, extack);
+	if (limit <= red->min_th)
+		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: no early drops");
 	return 0;
 }
 

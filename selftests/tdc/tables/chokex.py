@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of chokex."""
 
-from table import MARKING, SEED, Conflict, Kind, Option, changed, flag, on_gate
+from table import MARKING, SEED, Case, Conflict, Kind, Option, changed, flag, on_gate
 
 TO_INT_MAX = "1 to 2147483647 packets"
 
@@ -51,6 +51,12 @@ KIND = Kind(
         changed(
             "Changing chokex's candidates ends adaptive", "chokex adaptive 5",
             "chokex candidates 3", r"refcnt 2 candidates 3 auto ",
+        ),
+        Case(
+            "chokex warns of a min that no queue can pass",
+            "$TC qdisc add dev $DUMMY handle 1: root chokex limit 5 min 5 max 9",
+            "$TC qdisc change dev $DUMMY handle 1: root chokex 2>&1",
+            pattern="Warning: .*limit is not above min: no early drops",
         ),
         on_gate(
             "chokex: what an overflow counts", "chokex limit 4 min 100 max 200",
