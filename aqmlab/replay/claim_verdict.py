@@ -12,6 +12,9 @@ inconclusive: one of these holds:
     the seeds of a cell ran with different versions of a module or of the kernel
     the bounds changed after a cell ran (judgement.py checks this)
 
+Ratios and maxima are compared by their logarithms, because their errors are multiplied. The interval
+that is shown is that of the values themselves.
+
 A ratio to 0 is infinite. Then the inverse has an interval, and is judged by the inverse bounds.
 """
 
@@ -39,13 +42,18 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim's verdict. values: by seed. why_not: what kept it from being decided."""
+    """A claim's verdict.
+
+    why_not: the cause of an inconclusive verdict
+    p: one-sided p-value of the side of the nearest bound, if there are enough seeds
+    """
 
     verdict: str
     value: intervals.Mean | None
     seeds: int
     cells: Sequence[Row]
     why_not: str = ""
+    p: float | None = None
 
 
 Cells = Mapping[tuple[str, str, int], Sequence[Row]]
@@ -147,12 +155,18 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
                       f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
     if differs := versions(used):
         return Judged(INCONCLUSIVE, mean, len(values), used, f"seeds by two versions of {differs}")
-    least, most = mean.value - mean.half, mean.value + mean.half
+    if claim.on_log_scale and min(values) > 0:
+        values = [math.log(value) for value in values]
+        low, high = (math.log(bound) if bound > 0 else -math.inf for bound in (low, high))
+    compared = intervals.mean(values)
+    judged = Judged(INCONCLUSIVE, mean, len(values), used, missing,
+                    intervals.p_value(compared, len(values), low, high))
+    least, most = compared.value - compared.half, compared.value + compared.half
     if low <= least and most <= high:
-        return Judged(CONFIRMED, mean, len(values), used, missing)
+        return replace(judged, verdict=CONFIRMED)
     if most < low or least > high:
-        return Judged(CONTRADICTED, mean, len(values), used, missing)
-    return Judged(INCONCLUSIVE, mean, len(values), used, ACROSS)
+        return replace(judged, verdict=CONTRADICTED)
+    return replace(judged, why_not=ACROSS)
 
 
 def moved(claim: Claim, cells: Sequence[Row]) -> bool:

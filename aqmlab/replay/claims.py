@@ -116,6 +116,11 @@ class Claim:
     text: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def on_log_scale(self) -> bool:
+        """Return whether the value is a ratio or a maximum, whose errors are multiplied."""
+        return self.fold == "max" or bool(self.against and not self.difference)
+
+    @property
     def kind(self) -> str:
         """`order` if one side has no bound, as in "less than RED"; else `number`."""
         return "order" if math.isinf(self.low) or math.isinf(self.high) else "number"

@@ -55,6 +55,16 @@ class Judgement:
         return {claim.id: self._verdict(claim) for claim in self.claims}
 
     @cached_property
+    def q_values(self) -> Mapping[str, float]:
+        """Return the q-value of each decided claim: the rate of wrong verdicts among the decided
+        claims that are at least as clear (Benjamini and Hochberg)."""
+        from scipy.stats import false_discovery_control
+
+        p = {key: judged.p for key, judged in self.verdicts.items()
+             if judged.verdict != INCONCLUSIVE and judged.p is not None}
+        return dict(zip(p, map(float, false_discovery_control(list(p.values()))), strict=True))
+
+    @cached_property
     def ablations(self) -> Mapping[str, Tried]:
         """The verdict that each ablation of a claim would get, by the claim's id."""
         return {claim.id: [(one, self._judged(claim.varied(one.by))) for one in claim.ablations]

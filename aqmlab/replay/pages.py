@@ -278,6 +278,7 @@ def overview(every: Sequence[PageModel]) -> dict[str, str]:
         return by_name[name].every[key].measured
 
     values: dict[str, Any] = {"every": every, "by_name": by_name, "m": measured,
+                              "worst_q": max(q for one in every for q in one.one.q_values.values()),
                               "laws": calibration.lines()}
     return {"README.md": render("index.md.j2", **values),
             "calibration.md": render("calibration.md.j2", **values)}

@@ -57,6 +57,18 @@ def mean(values: Sequence[float]) -> Mean:
     return Mean(middle, t * math.sqrt(variance / n))
 
 
+def p_value(mean: Mean, n: int, *bounds: float) -> float:
+    """Return the p-value of the hypothesis that the expectation is beyond the nearest of `bounds`.
+
+    One-sided, Student's t. n: number of values that `mean` is of, at least 2
+    """
+    from scipy.special import stdtr, stdtrit
+
+    error = mean.half / float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
+    distance = min(abs(mean.value - bound) for bound in bounds)
+    return float(stdtr(n - 1, -distance / error)) if error else 0.0
+
+
 def known_mean(values: Sequence[float | None]) -> Mean | None:
     """Return the mean; None if a value is missing or there is no value."""
     known = [v for v in values if v is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 import tomllib
 from dataclasses import replace
 from typing import Any
@@ -64,6 +65,36 @@ def test_one_outlier_makes_a_claim_inconclusive(made_up: Paper) -> None:
     assert verdicts(made_up)["C1"].verdict == "inconclusive"
     # 0.712, 0.90 and 0.91: sd 0.112
     assert verdicts(made_up)["C1"].why_not == "the interval lies across a bound"
+
+
+def test_ratio_is_judged_by_its_logarithm(made_up: Paper) -> None:
+    """Ratios of 4, 6 and 9 are equally far from each other, and far above 1.5.
+
+    Their mean is 6.3 ±6.3. Their logarithms have the mean 1.79 ±1.01, so the ratio is above 2.1.
+    """
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        good = {1: 0.4, 2: 0.6, 3: 0.9}[row["seed"]]
+        row["figures"]["summary"]["utilization"] = good if row["discipline"] == "good" else 0.1
+        return row
+
+    rewrite(made_up, planted)
+    found = verdicts(made_up)["C2"]
+    assert found.verdict == "confirmed"
+    assert found.value
+    assert found.value.text() == "6.3 ±6.3"
+
+
+def test_q_values_are_those_of_benjamini_and_hochberg(made_up: Paper) -> None:
+    """With two claims the larger p-value stays, and the smaller is at most doubled."""
+    def p_value(values: list[float], bound: float) -> float:
+        """Student's t with two degrees of freedom has a closed form."""
+        t = abs(statistics.mean(values) - bound) / (statistics.stdev(values) / math.sqrt(3))
+        return 0.5 - t / (2 * math.sqrt(2 + t * t))
+
+    c1 = p_value([0.89, 0.90, 0.91], 0.8)
+    c2 = p_value([math.log(x) for x in (0.89 / 0.29, 0.90 / 0.30, 0.91 / 0.31)], math.log(1.5))
+    assert c2 < c1
+    assert judgement.of(made_up).q_values == pytest.approx({"C1": c1, "C2": min(2 * c2, c1)})
 
 
 def test_verdict_counts_its_seeds(made_up: Paper) -> None:
