@@ -27,7 +27,6 @@ def start(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("words", [
     ["netns-scenarios/run", "dumbbell"], ["netns-scenarios/report", "out"],
-    ["bench/run", "--layout", "--write"],
 ])
 def test_commands_say_how_to_get_the_virtual_environment(clone: Path,
                                                                words: list[str]) -> None:
