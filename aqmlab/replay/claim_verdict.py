@@ -12,8 +12,8 @@ inconclusive: one of these holds:
     the seeds of a cell ran with different versions of a module or of the kernel
     the bounds changed after a cell ran (judgement.py checks this)
 
-Ratios and maxima are compared by their logarithms, because their errors are multiplied. The interval
-that is shown is that of the values themselves.
+Ratios and maxima are compared by their logarithms, because their errors are multiplied. The pages
+show the interval of the values themselves.
 
 A ratio to 0 is infinite. Then the inverse has an interval, and is judged by the inverse bounds.
 """

@@ -689,7 +689,7 @@ int tcf_classify(struct sk_buff *skb, const struct tcf_block *block,
 		 bool compat_mode)
 {
 	skb->filter_act = skb->act;
-	/* If no filter matches, the kernel leaves classid as it was. We set a class to find users. */
+	/* If no filter matches, the kernel leaves classid as it was. A class shows users of it. */
 	res->classid = (int)skb->act == TC_ACT_UNSPEC ? 2 : skb->act_class;
 	res->class = 0;
 	if ((int)skb->act == TC_ACT_CONSUMED) {
