@@ -117,8 +117,8 @@ class Claim:
 
     @property
     def on_log_scale(self) -> bool:
-        """Return whether the value is a ratio or a maximum, whose errors are multiplied."""
-        return self.fold == "max" or bool(self.against and not self.difference)
+        """Return whether the value is a ratio or a maximum, and not of differences."""
+        return not self.difference and (self.fold == "max" or self.against is not None)
 
     @property
     def kind(self) -> str:

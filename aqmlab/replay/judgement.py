@@ -56,8 +56,10 @@ class Judgement:
 
     @cached_property
     def q_values(self) -> Mapping[str, float]:
-        """Return the q-value of each decided claim: the rate of wrong verdicts among the decided
-        claims that are at least as clear (Benjamini and Hochberg)."""
+        """Return the q-value of each decided claim, after Benjamini and Hochberg.
+
+        It is the rate of wrong verdicts among the decided claims that are at least as clear.
+        """
         from scipy.stats import false_discovery_control
 
         p = {key: judged.p for key, judged in self.verdicts.items()
