@@ -104,7 +104,7 @@ def wheres(one: Mapping[str, Any], profile: str, profiles: Collection[str],
 
 
 def with_workloads(listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield experiments, with the workload of another one if `like` names it.
+    """Yield experiments, with the workload of another one if `like` names it; `set` adds to its.
 
     That one stands above. A list makes an experiment of each, with its name behind the own one.
     Raises ValueError if there is no such experiment.
@@ -117,5 +117,6 @@ def with_workloads(listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str,
                 raise ValueError(f"{one['name']}: {nearest('experiment', model, by_name)}")
             name = one["name"] if model == models else f"{one['name']}-{model}"
             taken = {key: value for key, value in by_name.get(model, {}).items() if key in WORKLOAD}
-            by_name[name] = {**taken, **one, "name": name}
+            by_name[name] = {**taken, **one, "name": name,
+                             "set": {**taken.get("set", {}), **one.get("set", {})}}
             yield by_name[name]

@@ -11,7 +11,8 @@ for all experiments. An experiment's `where` has parameters for the cells that m
 `disciplines`, `at` and `tcp_profiles`.
 
 `like` names an experiment whose scenario, `set`, axes, `where` and search this one has, too,
-unless it gives its own. A list of names makes an experiment of each.
+unless it gives its own; `set` replaces only the parameters in it. A list of names makes an
+experiment of each.
 
 An experiment has `seeds` seeds from `first_seed` on. Both default to the paper's, and `first_seed`
 then to 1. No cell had run with these seeds when the bounds were set. With `others`, cells that no
@@ -196,7 +197,7 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
         kept = changed.get("axes", {})
         axes = {axis: [value for value in values if value in kept.get(axis, values)]
                 for axis, values in one.get("axes", {}).items()}
-        if not quick or one.get("quick", True):
+        if one["name"] in changed.get("experiments", [one["name"]]):
             own = seeds if quick else one.get("seeds", seeds)
             if profile != OWN:
                 own = min(own, seeds)

@@ -15,6 +15,9 @@ from aqmlab.exceptions import nearest
 
 SCHEMAS = ROOT / "netns-scenarios" / "papers"
 
+#: Keys of a plot that a plot like it does not have.
+OF_ONE = ("like", "main", "head", "about")
+
 
 @functools.cache
 def _validator(kind: str) -> Any:
@@ -67,6 +70,12 @@ def read(path: Path) -> dict[str, Any]:
     Experiments and plots become lists, in the order of the file.
     """
     text = tomllib.loads(path.read_text())
+    plots: dict[str, dict[str, Any]] = text.get("plot", {})
+    for name, one in plots.items():
+        if (like := one.get("like", name)) not in plots:
+            raise ValueError(f"plot.{name}: {nearest('plot', like, plots)}")
+        plots[name] = {**{key: value for key, value in plots[like].items() if key not in OF_ONE},
+                       **one}
     check(path.stem, text)
     for part in {"experiment", "plot"} & text.keys():
         text[part] = [{"name": name, **one} for name, one in text[part].items()]

@@ -273,12 +273,28 @@ def test_parameters_of_missing_cells_are_refused(made_up: Paper, where: str,
      'plot.over-time.panels.2: no key "form_s": did you mean from_s'),
     ('kind = "time"', 'kind = "tim"', 'plot.over-time.kind: no value "tim": did you mean time'),
     ('kind = "time"', 'kind = "series"', 'plot.over-time: no key "of":'),
+    ('x_title = "buffer"', 'like = "2"', 'plot.1: no plot "2": '),
 ])
 def test_unknown_keys_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
     assert old in SWEEP
     (made_up.directory / paper.SWEEP).write_text(SWEEP.replace(old, new))
     with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
         paper.load("made-up")
+
+
+def test_plot_has_the_keys_of_the_plot_it_is_like(made_up: Paper) -> None:
+    (made_up.directory / paper.SWEEP).write_text(
+        SWEEP.replace("[plot.1]", "[plot.1]\nmain = true") + '[plot.2]\nlike = "1"\nhead = "2"\n')
+    one, two = (dict(plot) for plot in paper.load("made-up").text["plot"][1:])
+    del one["main"]
+    assert two == {**one, "name": "2", "head": "2", "like": "1"}
+
+
+def test_quick_look_can_leave_experiments_out(made_up: Paper) -> None:
+    (made_up.directory / paper.SWEEP).write_text(
+        SWEEP.replace("[quick]", '[quick]\nexperiments = ["other"]'))
+    for quick, names in (True, ["other"]), (False, ["one", "other"]):
+        assert [e.name for e in paper.load("made-up", quick=quick).experiments] == names
 
 
 def test_interrupted_sweep_continues(made_up: Paper) -> None:
@@ -292,16 +308,19 @@ def test_interrupted_sweep_continues(made_up: Paper) -> None:
 
 
 def test_experiment_takes_the_workload_of_another(made_up: Paper) -> None:
-    """Both are a copy of `one`, except for the axis that they give themselves."""
-    more = ('[experiment.copy]\nlike = {}\naxes = {{ buffer = [200] }}\n'
+    """Both are a copy of `one`, except for the axis and the parameter that they give themselves."""
+    more = ('[experiment.copy]\nlike = {}\naxes = {{ buffer = [200] }}\nset = {{ flows = 3 }}\n'
             'disciplines = ["bad"]\n\n')
     text, mark = (made_up.directory / "sweep.toml").read_text(), "[plot.over-time]"
+    of_one = 'scenario = "dumbbell"\naxes = { buffer'
+    text = text.replace(of_one, f"set = {{ flows = 2, warmup = 1 }}\n{of_one}", 1)
     for given, name in (('"one"', "copy"), ('["one"]', "copy-one")):
         (made_up.directory / "sweep.toml").write_text(text.replace(
             mark, more.format(given) + mark, 1))
         one, copy = (next(e for e in paper.load("made-up").experiments if e.name == wanted)
                      for wanted in ("one", name))
-        assert (copy.scenario, copy.set, copy.axes) == (one.scenario, one.set, {"buffer": [200]})
+        assert (copy.scenario, copy.axes) == (one.scenario, {"buffer": [200]})
+        assert (one.set, copy.set) == ({"flows": 2, "warmup": 1}, {"flows": 3, "warmup": 1})
         assert list(copy.disciplines) == ["bad"]
     (made_up.directory / "sweep.toml").write_text(text.replace(
         mark, more.format('"on"') + mark, 1))
