@@ -33,12 +33,24 @@ def digest(read: logs.Logs) -> str:
 
 
 def write(directory: Path, cost: Cost) -> dict[str, Any]:
-    """Compute a run's result, write it to result.json, and return it.
+    """Compute a run's result, write it to result.json, and return it. See compute()."""
+    iperf3.convert(directory)
+    programs.convert(directory)
+    result = compute(directory, cost)
+    (directory / run_directory.RESULT).write_text(as_text(result))
+    return result
+
+
+def as_text(result: dict[str, Any]) -> str:
+    """Return the text of result.json."""
+    return json.dumps(result, indent=1) + "\n"
+
+
+def compute(directory: Path, cost: Cost) -> dict[str, Any]:
+    """Compute a run's result from its logs, which this leaves alone.
 
     Raises BadLog if a log is malformed or an integrity check fails.
     """
-    iperf3.convert(directory)
-    programs.convert(directory)
     read = logs.read(directory)
     guest = json.loads((directory / run_directory.GUEST).read_text())
     parameters = read.run["parameters"]
@@ -57,7 +69,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
     if wrong:
         raise logs.BadLog("the run is not a valid result:\n" + "\n".join(wrong))
     summary, groups = summarize(read)
-    result = {
+    return {
         "schema": SCHEMA,
         **{key: read.run[key] for key in ("scenario", "qdisc", "seed", "clock")},
         "kernel": guest["kernel"],
@@ -77,8 +89,6 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
         "cpu_seconds": round(cost.cpu_s, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
     }
-    (directory / run_directory.RESULT).write_text(json.dumps(result, indent=1) + "\n")
-    return result
 
 
 def _describe_group(group: dict[str, Any]) -> str:

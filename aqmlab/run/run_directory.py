@@ -28,6 +28,8 @@ RUN = "run.json"
 RECIPE = "recipe.json"
 GUEST = "guest.json"
 RESULT = "result.json"
+#: What replaces RESULT when the run is measured again.
+NEW_RESULT = "result.json.new"
 FLOWS = "flows.txt"
 ENDS = "flows.csv"
 PROGRESS = "progress.csv"
@@ -47,8 +49,8 @@ METER = "{}.csv"
 EXEC = "exec"
 
 #: INCOMPLETE is what earlier versions left in a directory that was not whole.
-_OURS = {LOG, RUN, RECIPE, GUEST, RESULT, FLOWS, ENDS, PROGRESS, DATAGRAMS, DELAYS, REQUESTS, QUEUE,
-         QDISC_TEXT, QDISC_JSON, "INCOMPLETE"}
+_OURS = {LOG, RUN, RECIPE, GUEST, RESULT, NEW_RESULT, FLOWS, ENDS, PROGRESS, DATAGRAMS, DELAYS,
+         REQUESTS, QUEUE, QDISC_TEXT, QDISC_JSON, "INCOMPLETE"}
 
 #: Errors of file systems that have no locks.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
