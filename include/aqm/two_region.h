@@ -130,18 +130,13 @@ struct two_region_stats {
 static inline u64 two_region_ratio(u64 a, u64 b)
 {
 	int up = 64 - fls64(a);		/* normalise a to 64 bits, */
-	int down = fls64(b) - 32;	/* and b to at most 32 */
-	int shift;
+	int down = max(fls64(b) - 32, 0);	/* and b to at most 32 */
+	int shift = up + down - 32;
 	u64 q;
 
 	if (!a)
 		return 0;
-	if (down < 0)
-		down = 0;
 	q = div64_u64(a << up, b >> down);
-	shift = up + down - 32;
-	if (shift >= 64)
-		return 0;
 	return shift >= 0 ? q >> shift : q << -shift;
 }
 
@@ -307,7 +302,8 @@ static inline void two_region_update(const struct two_region_params *p,
 	u64 effective = (v->ppd + v->ppd_old) / 2;
 	u64 target = (u64)p->target << 32;
 	u64 arriving = p->pipe + v->q_old;
-	u64 ppd, distance;
+	u64 distance = max(q, target) - target;
+	u64 ppd;
 	s64 dpr;
 
 	st->updates++;
@@ -319,11 +315,8 @@ static inline void two_region_update(const struct two_region_params *p,
 		dpr += two_region_ratio(q - v->q_old, v->window);
 	else
 		dpr -= two_region_ratio(v->q_old - q, v->window);
-	if (q > target) {
-		distance = q - target;
-		dpr += two_region_mul(div_u64(distance, p->bmax - p->target),
-				      two_region_ratio(distance, v->window));
-	}
+	dpr += two_region_mul(div_u64(distance, p->bmax - p->target),
+			      two_region_ratio(distance, v->window));
 
 	/* Below 1 the upper bound of PPD applies. A negative rate means no
 	 * drops; as printed it leads to the lower bound.
@@ -402,9 +395,8 @@ static inline u64 two_region_max_ppd(const struct two_region_params *p, u64 q)
 
 	if (!p->gentle)
 		return (u64)TWO_REGION_MIN_PPD << 32;
-	if (q >= 2 * bmax)
-		return TWO_REGION_ONE;
-	return two_region_ratio(10 * bmax, bmax + 9 * (q - bmax));
+	return max(two_region_ratio(10 * bmax, bmax + 9 * (q - bmax)),
+		   TWO_REGION_ONE);
 }
 
 /* Packets from one signal to the next: between 2/3 and 4/3 PPD by @draw, rounded to

@@ -397,6 +397,20 @@ static void the_defaults_are_those_of_sim_2(void)
 		"2 Mb/s to 100 Gb/s: every phase has room, flows need one drop per round trip or less");
 }
 
+static void the_default_limit_is_100_ms_that_fit_into_memory(void)
+{
+	const u32 enough = 1 << 30;
+
+	unit_ok(two_region_most(GBIT, 1500, enough) == 8333, "1 Gb/s for 100 ms are 8333 packets");
+	/* 2^20 / (1500 + 1024) */
+	unit_ok(two_region_most(GBIT, 1500, 1 << 20) == 415, "1 MiB holds 415 of them");
+	unit_ok(two_region_most(GBIT / 1000, 1500, enough) == 8 &&
+		two_region_most(GBIT, 1500, 1500) == 8, "room for 8 packets at least");
+	/* 2^30 / (64 + 1024), of a pipe of more than 2^23 packets */
+	unit_ok(two_region_most(1ULL << 40, 64, enough) == 986895,
+		"8.8 Tb/s of small packets: memory is the limit");
+}
+
 /* A signal that waits for a long round trip comes at once when the round trip becomes short. */
 static void a_shorter_round_trip_takes_effect_at_once(void)
 {
@@ -578,6 +592,7 @@ UNIT_TESTS
 	low_n_holds_off();
 	high_n_starts_afresh_and_then_holds_off();
 	the_defaults_are_those_of_sim_2();
+	the_default_limit_is_100_ms_that_fit_into_memory();
 	a_shorter_round_trip_takes_effect_at_once();
 	a_silence_forgets_w();
 	signals_are_as_far_apart_as_they_say(false);
