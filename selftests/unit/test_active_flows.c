@@ -121,8 +121,23 @@ static void holds_as_many_as_it_has_room_for(void)
 	unit_ok(all, "1 to 69 flows where there is room for so many");
 }
 
+/* A slot has 16 bytes and slot 0 is unused; there are 1 to 2 buckets of 4 bytes per slot. */
+static void takes_the_memory_that_its_header_states(void)
+{
+	bool within = true;
+	u32 capacity;
+
+	for (capacity = 1; capacity <= 5000; capacity++)
+		within &= active_flows_size(capacity) >= 16 + 20 * capacity &&
+			  active_flows_size(capacity) <= 16 + 24 * capacity;
+	unit_ok(within, "20 to 24 bytes per slot, and 16");
+	unit_ok(active_flows_size(1 << 24) == 16 + (20 << 24),
+		"20 bytes if the capacity is a power of two");
+}
+
 UNIT_TESTS
 {
+	takes_the_memory_that_its_header_states();
 	does_what_a_search_does(1);
 	does_what_a_search_does(17);
 	does_what_a_search_does(MOST);

@@ -23,7 +23,7 @@ static u32 set_bits(const bool *bits, u32 n)
 static void clears_each_bit_in_its_time(void)
 {
 	bool same = true, shown = true, early = false;
-	u32 round, step, n, hand, most = 0;
+	u32 round, step, n, hand, snapshot, most = 0;
 	bool bits[MOST];
 
 	for (round = 0; round < 300; round++) {
@@ -35,9 +35,10 @@ static void clears_each_bit_in_its_time(void)
 		hand = 0;
 		flow_count_init(&c, words, n, now);
 		for (step = 0; step < 300; step++) {
-			now += unit_below(unit_below(4) ? 3 * clear / n + 2 : clear);
-			shown &= flow_count_snapshot(&c, clear, now) ==
-				 (flow_count_advance(&c, clear, now), c.count);
+			now += unit_below(unit_below(4) ? 3 * clear / n + 2 : 2 * clear);
+			snapshot = flow_count_snapshot(&c, clear, now);
+			flow_count_advance(&c, clear, now);
+			shown &= snapshot == c.count;
 			for (; hand != c.hand; hand = (hand + 1) % n)
 				bits[hand] = false;
 			if (!c.count)

@@ -110,6 +110,27 @@ static void a_new_flow_takes_the_coldest_of_its_16(void)
 		wrong);
 }
 
+/* Its heat is below that of a throughput which has decayed to nothing. */
+static void a_decayed_queue_is_taken_first(void)
+{
+	u32 round, hash, number, decayed, wrong = 0;
+
+	for (round = 0; round < 2000; round++) {
+		begin();
+		fw.now = unit_random();
+		hash = unit_random();
+		for (number = 0; number < QUEUES; number++) {
+			ways[number].tag = 1 + number;
+			ways[number].heat = fw.now + 1 + unit_below(1024);
+		}
+		decayed = ((u64)flow_mix(hash, salt) * SETS >> 32) * 8 + unit_below(8);
+		ways[decayed].heat = fw.now - 1 - unit_below(4032 * 16 - 1);
+		wrong += flow_ways_find(&fw, hash, salt) != decayed;
+	}
+	unit_ok(!wrong, "a queue whose throughput has decayed is taken first (%u were not)",
+		wrong);
+}
+
 static void a_queue_that_holds_packets_is_not_taken(void)
 {
 	u32 round, hash, number, taken = 0;
@@ -195,6 +216,7 @@ UNIT_TESTS
 	flows_keep_their_queue_between_packets();
 	mice_take_the_coldest_queues();
 	a_new_flow_takes_the_coldest_of_its_16();
+	a_decayed_queue_is_taken_first();
 	a_queue_that_holds_packets_is_not_taken();
 	a_flow_that_shares_stays_until_the_queue_is_empty();
 	without_a_score_the_longest_empty_is_taken();

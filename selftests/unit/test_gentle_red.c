@@ -520,6 +520,9 @@ static void test_arrival(void)
 	unit_ok(v.avg == 100ULL << 32, "and looking changes nothing");
 	gentle_red_average(&p, &v, 0, start + (1ULL << 32));
 	unit_ok(v.avg == w.avg, "what is seen is what an arrival finds");
+	v.avg = 100ULL << 32;
+	w = gentle_red_snapshot(&p, &v, 1, start + (1ULL << 32));
+	unit_ok(w.avg == v.avg, "while packets are queued, nothing is forgotten");
 
 	v = (struct gentle_red_vars) { .avg = 10ULL << 32, .count = U32_MAX };
 	gentle_red_verdict(&p, &v, NULL);
@@ -567,6 +570,9 @@ static void test_change(void)
 	unit_ok(gentle_red_check(&b), "nor bottom above top");
 	b = a; b.bottom = 1;
 	unit_ok(gentle_red_check(&b), "nor a bottom that rounding would stop at");
+	b.adaptive = false;
+	b.top = 0;
+	unit_ok(!gentle_red_check(&b), "without adaptive, bottom and top do not matter");
 }
 
 UNIT_TESTS

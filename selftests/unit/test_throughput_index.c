@@ -502,6 +502,47 @@ static void a_steady_rate_reads_as_itself(void)
 	unit_ok(fabs(got - 1e9) <= 1000, "1 Gb/s reads as %.0f bit/s", got);
 }
 
+/* The key of a bucket, modulo 2^16; a queue that has sent nothing has the least. */
+static void heat_is_a_logarithm_of_the_throughput(void)
+{
+	static struct throughput_index ti;
+	bool same = true, never = true;
+	u64 now = 1;
+	int i;
+
+	throughput_index_init(&ti, &(struct queue) {}.score, 1, 100000, now);
+	for (i = 0; i < 100000; i++) {
+		struct queue q = {}, fresh = { .score.half_life = i };
+
+		now += unit_random() % (unit_below(100) ? ti.clock.length : 1ULL << 40);
+		count(&ti, &q, 1 + unit_below(1 << (1 + unit_below(30))), now);
+		same &= throughput_score_heat(&q.score) == (u16)(oracle_bucket(&ti, &q) - 1);
+		never &= throughput_score_heat(&fresh.score) == (u16)(16 * i);
+	}
+	unit_ok(same, "heat grows by 16 per octave and per half-life");
+	unit_ok(never, "a queue that has sent nothing is as cold as a decayed one");
+}
+
+static void packets_without_bytes_add_nothing(void)
+{
+	static struct throughput_index ti;
+	struct queue queues[2] = {};
+	struct queue *empty = &queues[0], *sends = &queues[1];
+	u64 now = 1;
+	int i;
+
+	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
+	toggle(&ti, empty);
+	toggle(&ti, sends);
+	for (i = 0; i < 10; i++)
+		count(&ti, empty, 0, now++);
+	count(&ti, sends, 1, now);
+	unit_ok(!rate(&ti, empty, now) && throughput_index_top(&ti) == &sends->score,
+		"a queue of packets without bytes has no throughput");
+	toggle(&ti, sends);
+	unit_ok(throughput_index_top(&ti) == &empty->score, "and is in the index");
+}
+
 static void a_score_saturates(void)
 {
 	static struct throughput_index ti;
@@ -565,5 +606,7 @@ UNIT_TESTS
 	a_queue_long_silent_stays_spent();
 	a_time_before_the_last_one_is_the_last_one();
 	a_steady_rate_reads_as_itself();
+	heat_is_a_logarithm_of_the_throughput();
+	packets_without_bytes_add_nothing();
 	a_score_saturates();
 }
