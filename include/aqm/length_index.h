@@ -24,6 +24,7 @@
 #define _AQM_LENGTH_INDEX_H
 
 #include <linux/bitops.h>
+#include <linux/kernel.h>
 #include <linux/types.h>
 #include "numbered_list.h"
 
