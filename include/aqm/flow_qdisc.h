@@ -274,6 +274,16 @@ static inline u32 flow_qdisc_classid(const struct flow_queue *fq)
 	return fq->turn.number + 1;
 }
 
+/* Count the packets of a queue. None of them may leave meanwhile. */
+static inline void flow_qdisc_count(struct Qdisc *sch,
+				    const struct flow_queue *fq,
+				    struct gnet_stats_queue *qs)
+{
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	flow_queue_count(fq, qs);
+	qs->drops = fq->dropped;
+}
+
 /**
  * flow_qdisc_class_stats() - dump the statistics of a class
  * @sch: the qdisc
@@ -296,8 +306,7 @@ flow_qdisc_class_stats(struct Qdisc *sch, unsigned long cl, struct gnet_dump *d,
 	struct gnet_stats_queue qs = {};
 
 	sch_tree_lock(sch);
-	flow_queue_count(fq, &qs);
-	qs.drops = fq->dropped;
+	flow_qdisc_count(sch, fq, &qs);
 	fill(sch, fq, flow_queue_account(&b->rounds, fq, b->params.quantum),
 	     st);
 	sch_tree_unlock(sch);
