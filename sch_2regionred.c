@@ -321,10 +321,10 @@ static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 	const struct two_region_params *r = &p->region;
 	u64 window = two_region_window(r->pipe, p->flows);
 
-	if (p->memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
-		NL_SET_ERR_MSG_MOD(extack, "memory_limit is too small for one full packet");
+	if (aqm_warn_of_memory(sch, p->memory_limit, extack))
+		return;
 	/* q is below the limit when an arrival fits. */
-	else if (p->limit <= r->bmin)
+	if (p->limit <= r->bmin)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above bmin: only phase I is reached");
 	else if (p->limit <= r->bflat)
 		NL_SET_ERR_MSG_MOD(extack,

@@ -236,7 +236,8 @@ static int blue_derive(struct Qdisc *sch, struct aqm_given *given,
 	};
 	if (!aqm_policy_is_right(&p->signal, extack))
 		return -EINVAL;
-	if (p->threshold > p->limit)
+	if (!aqm_warn_of_memory(sch, p->memory_limit, extack) &&
+	    p->threshold > p->limit)
 		NL_SET_ERR_MSG_MOD(extack,
 				   "threshold is above limit: only a full queue raises the probability");
 	return 0;

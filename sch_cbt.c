@@ -579,8 +579,8 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 	}
 	if (!aqm_policy_is_right(&p->signal, extack))
 		return -EINVAL;
-	red_fifo_warn(sch, p->memory_limit, extack);
-	if ((u64)p->limit * CBT_UNIT < sum)
+	if (!aqm_warn_of_memory(sch, p->memory_limit, extack) &&
+	    (u64)p->limit * CBT_UNIT < sum)
 		NL_SET_ERR_MSG_MOD(extack, "limit is below the sum of the thresholds");
 	p->min = red->min_th;
 	p->max = red->max_th;

@@ -474,9 +474,9 @@ static void redtail_warn(struct Qdisc *sch, const struct redtail_params *p,
 {
 	u32 packet = psched_mtu(qdisc_dev(sch));
 
-	if (p->memory_limit < SKB_TRUESIZE(packet))
-		NL_SET_ERR_MSG_MOD(extack, "memory_limit is too small for one full packet");
-	else if (p->limit < packet)
+	if (aqm_warn_of_memory(sch, p->memory_limit, extack))
+		return;
+	if (p->limit < packet)
 		NL_SET_ERR_MSG_MOD(extack, "limit, in bytes, is below one full packet");
 	else if (p->limit <= p->red.min_th)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above min2: RED never acts");

@@ -136,6 +136,7 @@ static inline int flow_buffer_derive(struct Qdisc *sch,
 	}
 	if (!p->memory_limit)
 		p->memory_limit = SZ_32M;
+	aqm_warn_of_memory(sch, p->memory_limit, extack);
 	if (!p->quantum)
 		p->quantum = clamp_t(u32, psched_mtu(dev),
 				     FLOW_BUFFER_MIN_QUANTUM,

@@ -318,6 +318,16 @@ static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
 				assumed);
 }
 
+/* Warn if @memory_limit is too small for one full packet. Return: whether it is */
+static inline bool aqm_warn_of_memory(const struct Qdisc *sch, u32 memory_limit,
+				      struct netlink_ext_ack *extack)
+{
+	if (memory_limit >= SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
+		return false;
+	NL_SET_ERR_MSG_MOD(extack, "memory_limit is too small for one full packet");
+	return true;
+}
+
 /* Initialize a struct congestion_policy from parameters with TC_AQM_MARK_OPTIONS. */
 #define AQM_CONGESTION_POLICY(params) \
 	{ TC_AQM_MARK_OPTIONS(AQM_TAKE, params, AQM) }

@@ -116,14 +116,6 @@ static inline u32 red_fifo_ptime(u64 rate, u32 bytes)
 		       U32_MAX);
 }
 
-/* Warn if memory_limit is too small for a full packet. */
-static inline void red_fifo_warn(const struct Qdisc *sch, u32 memory_limit,
-				 struct netlink_ext_ack *extack)
-{
-	if (memory_limit < SKB_TRUESIZE(psched_mtu(qdisc_dev(sch))))
-		NL_SET_ERR_MSG_MOD(extack, "memory_limit is too small for one full packet");
-}
-
 /**
  * red_fifo_check() - reject invalid parameters, and warn about useless ones
  * @sch: the qdisc
@@ -152,8 +144,8 @@ static inline int red_fifo_check(const struct Qdisc *sch,
 	}
 	if (!aqm_policy_is_right(signal, extack))
 		return -EINVAL;
-	red_fifo_warn(sch, memory_limit, extack);
-	if (limit <= red->min_th)
+	if (!aqm_warn_of_memory(sch, memory_limit, extack) &&
+	    limit <= red->min_th)
 		NL_SET_ERR_MSG_MOD(extack, "limit is not above min: no early drops");
 	return 0;
 }
