@@ -113,7 +113,7 @@ AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
 
 /**
  * struct tdrr_vars - state of the datapath; under the qdisc lock
- * @victim: the queue that lost the last discard; NULL before the first
+ * @victim: the queue from which a full buffer discarded last; NULL before the first
  * @standing: rate of the link and standing delay, with target
  * @by_throughput: the queues that hold packets by throughput
  */
@@ -125,7 +125,7 @@ struct tdrr_vars {
 
 /**
  * struct tdrr_stats - counters; see struct tc_tdrr_qdisc_stats
- * @victims: discards that hit another queue than the one before
+ * @victims: discards by a full buffer that hit another queue than the one before
  * @went_first: sparse queues that were served before the others of a round
  */
 struct tdrr_stats {
@@ -278,13 +278,14 @@ static __always_inline void tdrr_before_send(struct Qdisc *sch)
 		tdrr_control(sch);
 }
 
-static noinline void tdrr_measure(struct Qdisc *sch, const struct sk_buff *skb)
+static noinline void tdrr_measure(struct Qdisc *sch, const struct sk_buff *skb,
+				  u64 now)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
-	standing_delay_sent(&q->vars.standing, qdisc_pkt_len(skb),
-			    ktime_get_ns(), q->buffer.rounds.active,
-			    q->params.target, 2 * psched_mtu(qdisc_dev(sch)));
+	standing_delay_sent(&q->vars.standing, qdisc_pkt_len(skb), now,
+			    q->buffer.rounds.active, q->params.target,
+			    2 * psched_mtu(qdisc_dev(sch)));
 }
 
 static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
@@ -292,15 +293,16 @@ static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct tdrr_flow *flow = tdrr_flow(fq);
+	u64 now = ktime_get_ns();
 
 	if (!fq->head)
 		throughput_index_del(&q->vars.by_throughput, &flow->sent);
 	throughput_index_count(&q->vars.by_throughput, &flow->sent, fq->head,
-			       qdisc_pkt_len(skb), ktime_get_ns());
+			       qdisc_pkt_len(skb), now);
 	if (!fq->head)
 		tdrr_emptied(q, flow);
 	if (unlikely(q->params.target))
-		tdrr_measure(sch, skb);
+		tdrr_measure(sch, skb, now);
 }
 
 static void tdrr_forget(struct Qdisc *sch)

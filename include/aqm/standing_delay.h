@@ -77,7 +77,8 @@ static inline bool standing_delay_is_long(struct standing_delay *sd, u64 backlog
 /**
  * standing_delay_due() - whether a sender must get a signal before a departure
  * @sd: the state, after standing_delay_is_long() returned true
- * @queues: number of queues that hold packets, at least 1
+ * @queues: number of queues that hold packets; at least 1, because a backlog above the
+ *	limit is not empty
  * @now: time, ns; not 0
  */
 static inline bool standing_delay_due(struct standing_delay *sd, u32 queues,

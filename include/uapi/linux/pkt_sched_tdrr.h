@@ -40,7 +40,7 @@ enum {
 	TC_AQM_FLOWS_STATS(_, x) \
 	_(x, __u64, top_throughput, BITRATE, "", "throughput of queue top") \
 	_(x, __u64, victims, EVENTS, "times", \
-	  "a drop hit a different queue than the drop before") \
+	  "a full buffer dropped from a different queue than the time before") \
 	_(x, __u64, top, COUNT, "", \
 	  "number of the active queue with the highest throughput, from 1; 0: no queue is active") \
 	_(x, __u64, went_first, EVENTS, "times", "a sparse queue went first in its round") \

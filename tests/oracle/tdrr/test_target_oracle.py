@@ -207,3 +207,19 @@ def test_equal_queues_get_signals_in_turn() -> None:
     print(lost)
     # The rate is known after 10 ms, the first signal comes 100 ms later, then there are 2 s.
     assert all(10 <= lost[queue] <= 20 for queue in queues)
+
+
+def test_the_last_queued_packet_is_never_dropped() -> None:
+    """Each GSO packet is queued alone and takes 43 ms of the link, so each delay is too long."""
+    with World("tdrr", "limit 1000 target 5ms nosplit_gso") as w:
+        for _ in range(30):  # 1 ms for each full packet: this is the rate
+            w.enqueue(flow=1, len=FRAME)
+        for _ in range(30):
+            w.advance(MS)
+            w.dequeue(1)
+        for _ in range(30):
+            w.enqueue(flow=1, len=54 + 45 * 1448, gso=1448, proto="tcp")
+            assert w.named()["expected_delay"] > 40 * MS
+            w.advance(43 * MS)
+            assert len(w.dequeue(1)) == 1
+        assert not w.stats().drops
