@@ -13,7 +13,7 @@ from collections import Counter
 
 import pytest
 
-from tests.userspace import KINDS as USERSPACE_KINDS, Refused, World
+from tests.userspace import Refused, World
 
 KINDS = ("chokex", "cbt")
 ALL = ("2regionred", "ared", "blue", "cbt", "chokex", "fpq", "fred", "redtail")
@@ -250,7 +250,7 @@ def test_memory_limit_bounds_the_memory_of_packets(kind: str) -> None:
         assert w.named()["memory_used"] == 0
 
 
-@pytest.mark.parametrize("kind", USERSPACE_KINDS)
+@pytest.mark.parametrize("kind", [*ALL, "qsdrr", "tdrr"])
 def test_memory_limit_below_one_packet_warns(kind: str) -> None:
     warning = "memory_limit is too small for one full packet"
     with World(kind, "bandwidth 1gbit memory_limit 1000b") as w:
