@@ -486,16 +486,12 @@ static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 	const struct flow_queue *fq;
 	u32 i;
 
-	if (arg->stop)
-		return;
-	for (i = 0; i < b->params.flows; i++) {
+	for (i = 0; i < b->params.flows && !arg->stop; i++) {
 		fq = flow_rounds_queue(&b->rounds, i);
-		if (!READ_ONCE(fq->head)) {
+		if (READ_ONCE(fq->head))
+			tc_qdisc_stats_dump(sch, i + 1, arg);
+		else
 			arg->count++;
-			continue;
-		}
-		if (!tc_qdisc_stats_dump(sch, i + 1, arg))
-			break;
 	}
 }
 

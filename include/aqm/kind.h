@@ -406,8 +406,7 @@ static inline void aqm_walk(struct Qdisc *sch, struct qdisc_walker *arg,
 	u32 i;
 
 	for (i = 1; i <= count && !arg->stop; i++)
-		if (!tc_qdisc_stats_dump(sch, i, arg))
-			break;
+		tc_qdisc_stats_dump(sch, i, arg);
 }
 
 static void filter_class_walk(struct Qdisc *sch, struct qdisc_walker *arg)

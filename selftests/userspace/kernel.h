@@ -634,6 +634,7 @@ struct gnet_dump {
 	struct gnet_stats_queue	queue;
 	u32			app_len;
 	u8			app[512];
+	u32			full;	/* number of the copy that has no room; 0: none */
 };
 struct gnet_stats_basic_sync {
 	u64	bytes;

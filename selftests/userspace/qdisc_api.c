@@ -428,12 +428,14 @@ bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
 	}
 	keys->basic.n_proto = proto;
 	if (proto == htons(ETH_P_IP)) {
-		if (ip + 20 > end)
+		if (ip + 20 > end || (ip[0] & 0xf) < 5)
 			return false;
 		keys->basic.ip_proto = ip[9];
 		keys->control.addr_type = FLOW_DISSECTOR_KEY_IPV4_ADDRS;
 		memcpy(&keys->addrs.v4addrs, ip + 12, 8);
-		l4 = ip + 20;
+		if (ip_is_fragment((const void *)ip))
+			return true;
+		l4 = ip + 4 * (ip[0] & 0xf);
 	} else if (proto == htons(ETH_P_IPV6)) {
 		if (ip + 40 > end)
 			return false;
@@ -711,8 +713,15 @@ int tcf_classify_qdisc(struct sk_buff *skb, const struct tcf_proto *filters,
 
 /* ---- statistics ---- */
 
+static int no_room(struct gnet_dump *d)
+{
+	return d->full && !--d->full;
+}
+
 int gnet_stats_copy_app(struct gnet_dump *d, void *st, int len)
 {
+	if (no_room(d))
+		return -1;
 	if (len > (int)sizeof(d->app))
 		userspace_violation("statistics of %d bytes", len);
 	memcpy(d->app, st, len);
@@ -723,6 +732,8 @@ int gnet_stats_copy_app(struct gnet_dump *d, void *st, int len)
 int gnet_stats_copy_queue(struct gnet_dump *d, void *percpu,
 			  struct gnet_stats_queue *q, u32 qlen)
 {
+	if (no_room(d))
+		return -1;
 	d->queue = *q;
 	d->queue.qlen = qlen;
 	return 0;
@@ -731,6 +742,8 @@ int gnet_stats_copy_queue(struct gnet_dump *d, void *percpu,
 int gnet_stats_copy_basic(struct gnet_dump *d, void *percpu,
 			  struct gnet_stats_basic_sync *b, bool running)
 {
+	if (no_room(d))
+		return -1;
 	d->basic.bytes = b->bytes;
 	d->basic.packets = b->packets;
 	return 0;

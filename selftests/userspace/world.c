@@ -346,6 +346,7 @@ void world_check(void)
 struct packet {
 	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, tag, gso;
 	unsigned int label, segs, truesize, size, class, other, bridged, mac;
+	unsigned int ihl, frag;
 	u32 act;
 	u8 proto;
 	unsigned int hash, filter, ext;
@@ -397,10 +398,11 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 			l4 += 8;
 		}
 	} else {
-		l4 = ip + 20;
-		ip[0] = 0x45;
+		l4 = ip + 4 * (p->ihl & 0xf);
+		ip[0] = 0x40 | (p->ihl & 0xf);
 		ip[1] = p->tos;
 		put16(ip + 2, p->len - 14);
+		put16(ip + 6, p->frag);
 		ip[8] = 64;
 		ip[9] = p->proto;
 		ip[12] = 10;
@@ -848,6 +850,28 @@ static void fill(struct world_stats *st, const struct gnet_dump *d)
 	memcpy(st->xstats, d->app, d->app_len);
 }
 
+/* Statistics that do not fit into a message are an error, whichever part it is. */
+static void check_full_dump(struct Qdisc *sch, unsigned long cl)
+{
+	struct gnet_dump d;
+	u32 part = 0;
+
+	do {
+		memset(&d, 0, sizeof(d));
+		d.full = ++part;
+		if (sch->ops->cl_ops->dump_stats(sch, cl, &d) >= 0 && !d.full)
+			userspace_violation("a class ignores that its dump is full");
+	} while (!d.full);
+}
+
+/* A walker that stops at the first class. */
+static int on_first_class(struct Qdisc *sch, unsigned long cl,
+			  struct qdisc_walker *w)
+{
+	container_of(w, struct walk, w)->n++;
+	return -1;
+}
+
 static int on_class(struct Qdisc *sch, unsigned long cl, struct qdisc_walker *w)
 {
 	struct walk *walk = container_of(w, struct walk, w);
@@ -865,6 +889,7 @@ static int on_class(struct Qdisc *sch, unsigned long cl, struct qdisc_walker *w)
 	if (sch->ops->cl_ops->dump_stats(sch, cl, &d) < 0)
 		userspace_violation("dump_stats of a class fails");
 	must_have_locked(locks, "dump_stats of a class");
+	check_full_dump(sch, cl);
 	walk->qlen += d.queue.qlen;
 	walk->backlog += d.queue.backlog;
 	if (walk->n++ >= walk->room)
@@ -885,7 +910,7 @@ static int on_class(struct Qdisc *sch, unsigned long cl, struct qdisc_walker *w)
 /* The classes together have the packets of the qdisc, except peeked ones. */
 static void check_classes(void)
 {
-	struct walk walk = { .w.fn = on_class };
+	struct walk walk = { .w.fn = on_class }, first = { .w.fn = on_first_class };
 	u32 qlen = world->kind->q.qlen;
 	u32 backlog = world->kind->qstats.backlog;
 	const struct sk_buff *skb;
@@ -902,6 +927,10 @@ static void check_classes(void)
 		userspace_violation("a class is more than a name");
 	world_ops->cl_ops->unbind_tcf(world->kind, 0);
 	world_ops->cl_ops->walk(world->kind, &walk.w);
+	world_ops->cl_ops->walk(world->kind, &first.w);
+	world_ops->cl_ops->walk(world->kind, &first.w);
+	if (first.n != (walk.n > 0))
+		userspace_violation("a walk over classes goes on where it must stop");
 	if (walk.qlen != qlen || (u32)walk.backlog != backlog)
 		userspace_violation("the classes hold %llu packets of %llu bytes, the qdisc %u of %u",
 				    (unsigned long long)walk.qlen,
@@ -1117,7 +1146,7 @@ static int read_packet(struct packet *p, const char *words)
 		FIELD(gso), FIELD(label),
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
 		FIELD(other), FIELD(bridged), FIELD(mac),
-		FIELD(hash), FIELD(filter), FIELD(ext),
+		FIELD(hash), FIELD(filter), FIELD(ext), FIELD(ihl), FIELD(frag),
 #undef FIELD
 	};
 	static const struct {
@@ -1141,7 +1170,7 @@ static int read_packet(struct packet *p, const char *words)
 	size_t i, n;
 
 	*p = (struct packet) {
-		.len = 1514, .dport = 5001, .proto = IPPROTO_UDP,
+		.len = 1514, .dport = 5001, .proto = IPPROTO_UDP, .ihl = 5,
 		.act = TC_ACT_UNSPEC,
 	};
 	for (words += strspn(words, " "); *words;
