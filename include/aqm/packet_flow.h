@@ -52,8 +52,8 @@ static inline bool packet_flow_plain(const struct sk_buff *skb,
 
 	if (skb->protocol == htons(ETH_P_IP)) {
 		ports = v4 + 1;
-		if (ports + sizeof(f->key.ports) > tail || v4->version != 4 ||
-		    v4->ihl != 5 || ip_is_fragment(v4))
+		if (ports + sizeof(f->key.ports) > tail || v4->ihl != 5 ||
+		    ip_is_fragment(v4))
 			return false;
 		f->key.kind = FLOW_DISSECTOR_KEY_IPV4_ADDRS;
 		f->key.src[0] = (__force u32)v4->saddr;
@@ -63,7 +63,7 @@ static inline bool packet_flow_plain(const struct sk_buff *skb,
 		f->protocol = v4->protocol;
 	} else if (skb->protocol == htons(ETH_P_IPV6)) {
 		ports = v6 + 1;
-		if (ports + sizeof(f->key.ports) > tail || v6->version != 6)
+		if (ports + sizeof(f->key.ports) > tail)
 			return false;
 		f->key.kind = FLOW_DISSECTOR_KEY_IPV6_ADDRS;
 		memcpy(f->key.src, &v6->saddr, sizeof(f->key.src));

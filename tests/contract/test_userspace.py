@@ -268,7 +268,7 @@ SHORT = [
     for length in range(14, 75)
     for proto in ("tcp", "udp")
     for v6 in (0, 1)
-    for more in ("", " vlan=5", *(f" ext={number}" for number in (0, 43, 44, 60) if v6))
+    for more in ("", " vlan=5", " ihl=15", *(f" ext={number}" for number in (0, 43, 44, 60) if v6))
 ]
 
 

@@ -11,6 +11,8 @@ import pytest
 from tests.userspace import World
 
 PACE = "bandwidth 8mbit avpkt 1000"  # 1 ms per packet
+# The flags and the offset of an IPv4 fragment.
+FIRST, LATER = 0x2000, 100
 
 
 def match(first: dict[str, int | str], second: dict[str, int | str]) -> bool:
@@ -32,6 +34,11 @@ def match(first: dict[str, int | str], second: dict[str, int | str]) -> bool:
         ({"flow": 1, "tos": 0}, {"flow": 1, "tos": 0xB8}, True),
         ({"flow": 1, "proto": "tcp"}, {"flow": 1, "proto": "udp"}, False),
         ({"flow": 1, "sport": 5}, {"flow": 1, "sport": 6}, False),
+        ({"flow": 1}, {"flow": 1, "ihl": 7}, True),
+        ({"flow": 1, "frag": FIRST, "sport": 5}, {"flow": 1, "frag": LATER, "sport": 6}, True),
+        ({"flow": 1, "frag": LATER}, {"flow": 2, "frag": LATER}, False),
+        ({"flow": 1, "frag": LATER}, {"flow": 1, "frag": LATER, "proto": "tcp"}, False),
+        ({"flow": 1, "frag": FIRST}, {"flow": 1}, False),
         ({"flow": 1, "v6": 1}, {"flow": 1, "v6": 1}, True),
         ({"flow": 1, "v6": 1}, {"flow": 1, "v6": 1, "label": 0xABCDE}, True),
         ({"flow": 1, "tag": 5}, {"flow": 1, "tag": 5}, True),
