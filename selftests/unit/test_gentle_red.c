@@ -342,6 +342,7 @@ static double adapted(double max_p, double avg, const struct gentle_red_params *
 
 static void test_adapt(void)
 {
+	struct gentle_red_stats was;
 	struct gentle_red_params p = {
 		.min_th = 20000, .max_th = 80000, .max_p = 5 * GENTLE_RED_PERCENT,
 		.bottom = GENTLE_RED_BOTTOM, .top = GENTLE_RED_TOP,
@@ -385,9 +386,15 @@ static void test_adapt(void)
 	now = v.adapt_at + 1000000 * GENTLE_RED_INTERVAL;
 	gentle_red_adapt(&p, &v, &st, now);
 	unit_ok(v.max_p == p.bottom && v.adapt_at > now, "a long gap ends at the bottom");
+	was = st;
+	gentle_red_adapt(&p, &v, &st, v.adapt_at);
+	unit_ok(st.lowered == was.lowered, "where max_p is not lowered any more");
 	v.avg = 90000ULL << 32;
 	gentle_red_adapt(&p, &v, &st, now + 1000000 * GENTLE_RED_INTERVAL);
 	unit_ok(v.max_p == p.top, "or at the top");
+	was = st;
+	gentle_red_adapt(&p, &v, &st, v.adapt_at);
+	unit_ok(st.raised == was.raised, "where it is not raised any more");
 
 	p.adaptive = false;
 	w = v;
@@ -570,6 +577,11 @@ static void test_change(void)
 	unit_ok(gentle_red_check(&b), "nor bottom above top");
 	b = a; b.bottom = 1;
 	unit_ok(gentle_red_check(&b), "nor a bottom that rounding would stop at");
+	b.bottom = GENTLE_RED_MIN_BOTTOM;
+	unit_ok(!gentle_red_check(&b), "the least bottom and");
+	b.top = b.bottom;
+	unit_ok(!gentle_red_check(&b), "equal bounds are good");
+	b.bottom--;
 	b.adaptive = false;
 	b.top = 0;
 	unit_ok(!gentle_red_check(&b), "without adaptive, bottom and top do not matter");

@@ -207,6 +207,56 @@ static void a_draining_queue_is_not_punished(void)
 	unit_ok(st.negative == 2 && st.updates == 4, "both negative rates are counted");
 }
 
+/* 0.9 W + 0.1 W(PPD), rounded to the nearest 2^-32. */
+static void w_is_rounded_to_the_nearest(void)
+{
+	struct two_region_stats st = {};
+	struct two_region_params p;
+	struct two_region_vars v;
+	bool nearest = true;
+	struct model m;
+	int i;
+
+	setup(&p, &v, &m, GBIT, false);
+	for (i = 0; i < 10000; i++) {
+		u64 was = v.window, of = two_region_window_of((v.ppd + v.ppd_old) / 2);
+
+		two_region_update(&p, &v, &st, (u64)unit_below(2 * p.bmax) << 32);
+		nearest &= llabs((long long)(10 * v.window - 9 * was - of)) <= 5;
+	}
+	unit_ok(nearest, "W is rounded to the nearest, so it does not drift");
+}
+
+/* Rates of -2^-32, 0 and 2^-32 drops per round trip. */
+static void only_rates_that_are_not_positive_are_counted(void)
+{
+	struct two_region_params p;
+	struct two_region_vars v;
+	bool counted = true;
+	struct model m;
+	int least;
+
+	for (least = -1; least <= 1; least++) {
+		struct two_region_stats st = {};
+		struct two_region_vars once;
+		u64 drops, less;
+
+		setup(&p, &v, &m, GBIT, false);
+		v.q_old = (u64)p.target << 32;
+		once = v;
+		two_region_update(&p, &once, &st, v.q_old);
+		/* The queue that shrinks by dQ = W drops cancels the drop rate. */
+		drops = two_region_ratio(p.pipe + v.q_old, p.pipe) - least;
+		less = mul_u64_u64_shr(drops, once.window, 32);
+		while (two_region_ratio(less, once.window) < drops)
+			less++;
+		st = (struct two_region_stats) {};
+		two_region_update(&p, &v, &st, v.q_old - less);
+		counted &= st.negative == (least <= 0);
+	}
+	unit_ok(counted, "a rate of 0 counts as not positive, and the least one above does not");
+}
+
 static void spacing_is_uniform_around_ppd(void)
 {
 	static const double ppds[] = { 1, 2.5, 10, 77.7, 8333.25 };
@@ -586,6 +636,8 @@ UNIT_TESTS
 	packets_per_drop_within_1_percent(true);
 	packets_per_drop_on_arbitrary_queues();
 	a_draining_queue_is_not_punished();
+	w_is_rounded_to_the_nearest();
+	only_rates_that_are_not_positive_are_counted();
 	spacing_is_uniform_around_ppd();
 	beyond_bmax_the_rate_rises_to_1();
 	phases_follow_the_queue();

@@ -153,6 +153,29 @@ def test_default_quantum_is_one_full_packet(kind: str, mtu: int, quantum: int) -
         assert abs(sent[4] - sent[8]) * (mtu + 14) < quantum + mtu + 14
 
 
+# ---- flows ----
+
+
+def queues_of(w: World, flows: range) -> list[int]:
+    """Send a packet of each flow, and return the number of the queue that each one is in."""
+    queues: list[int] = []
+    for flow in flows:
+        w.enqueue(flow=flow, len=100)
+        queues += [minor for minor in w.classes() if minor not in queues]
+    return queues
+
+
+@every_kind
+@pytest.mark.parametrize("left", [0, 3])
+def test_reset_forgets_which_flow_owns_which_queue(kind: str, left: int) -> None:
+    """Afterwards flows get the queues of a new qdisc, also if it was empty before."""
+    with World(kind, "flows 32") as fresh, World(kind, "flows 32") as w:
+        queues_of(w, range(100, 132))
+        w.dequeue(32 - left)
+        w.reset()
+        assert queues_of(w, range(20)) == queues_of(fresh, range(20))
+
+
 # ---- GSO packets ----
 
 SEGMENT = 1448

@@ -84,6 +84,12 @@ def test_no_flow_exceeds_min_and_empty_flows_are_forgotten(mode: str, seed: int)
     assert most > 5
 
 
+@pytest.mark.parametrize(("limit", "minq"), [(8, 2), (399, 2), (400, 4), (10_000, 4)])
+def test_minq_is_4_if_100_flows_can_have_4_packets_and_else_2(limit: int, minq: int) -> None:
+    with World("fred", f"limit {limit} {LINK}") as w:
+        assert w.options()["minq"] == minq
+
+
 @pytest.mark.parametrize("minq", [1, 2, 4])
 def test_flow_below_minq_loses_nothing(minq: int) -> None:
     """This holds while the average is below max and the queue is not full."""
