@@ -68,3 +68,34 @@ def test_other_seed_gives_other_output(runs: list[str]) -> None:
 def test_traffic_was_random(runs: list[str]) -> None:
     """There were random losses. Otherwise equal outputs would prove nothing."""
     assert "dropped 0," not in runs[0].splitlines()[1]
+
+
+#: Prints the time stamp counter three times: at once, again with rdtscp, and after 1 ms.
+COUNTER = """
+#include <stdio.h>
+#include <time.h>
+#include <x86intrin.h>
+
+int main(void)
+{
+	const struct timespec ms = {0, 1000000};
+	unsigned int processor = 1;
+	unsigned long long first = __rdtsc(), second = __rdtscp(&processor);
+
+	nanosleep(&ms, NULL);
+	printf("%llu %llu %llu %u\\n", first, second, __rdtsc(), processor);
+}
+"""
+
+
+def test_time_stamp_counter_is_the_virtual_clock(lab: Lab, tmp_path: Path) -> None:
+    """It counts nanoseconds, and two runs read the same values."""
+    program = tmp_path / "counter"
+    subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=COUNTER.encode(), check=True)
+    done = [lab("--share", str(tmp_path), "--", str(program)) for _ in range(2)]
+    assert done[0].returncode == 0, done[0].stderr.decode()
+    first, second, later, processor = map(int, done[0].stdout.split())
+    assert first < second < later
+    assert 1_000_000 <= later - second < 1_100_000
+    assert processor == 0
+    assert done[1].stdout == done[0].stdout
