@@ -74,17 +74,14 @@
  *    come due while no packet arrives, one update is made at the next packet.
  *  - A packet that finds the buffer full is dropped, and counts as an arrival.
  *
- * Packets are counted as on the wire, whatever their size, as in the thesis. A
- * GSO packet counts all its segments against the limit, in q, in the averages
- * and in PPD. It is split, and each segment is an arrival. With nosplit_gso it
- * is dropped or marked as a whole, and the rest of its segments count towards
- * the next drop.
+ * Packets are counted as on the wire, whatever their size, as in the thesis. GSO
+ * packets: <aqm/split_gso.h>. Of a whole one that is dropped or marked, the rest of
+ * the segments count towards the next drop.
  *
  * Parameters, their units and ranges: TC_2REGIONRED_OPTIONS. The options must
  * satisfy bmin < bflat <= target < bmax.
  */
 
-#include <linux/module.h>
 #include <linux/sizes.h>
 #include <net/pkt_sched.h>
 #include <aqm/kind.h>
@@ -98,10 +95,6 @@ static_assert(TC_2REGIONRED_ABSMIN == (int)PERSISTENT_QUEUE_ABSMIN);
 static_assert(TC_2REGIONRED_EWMA == (int)PERSISTENT_QUEUE_EWMA);
 static_assert(TC_2REGIONRED_EWMA_DRAIN == (int)PERSISTENT_QUEUE_EWMA_DRAIN);
 
-/*
- * Parameters computed for the datapath, then the options, given or default.
- * Written under the tree lock.
- */
 struct tworr_params {
 	struct aqm_given		given;
 	struct two_region_params	region;
@@ -109,10 +102,6 @@ struct tworr_params {
 
 	TC_2REGIONRED_OPTIONS(AQM_PARAM, 0)
 };
-
-AQM_OPTIONS(tworr_options, struct tworr_params, TC_2REGIONRED_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats,
-		    TC_2REGIONRED_QDISC_STATS);
 
 /**
  * struct tworr_vars - state of the datapath; under the qdisc lock
@@ -135,20 +124,14 @@ struct tworr_vars {
 	struct two_region_stats	counted;
 };
 
-/**
- * struct tworr_sched_data - a discipline
- * @params: parameters in force
- * @vars: state of the datapath
- * @stats: counters of marks by phase; tworr_stats() fills in the other members
- * @link: the device's speed
- *
- * Most packets need no decision. They write one cache line, from
- * @vars.control.last to @vars.queue.delay.wait, and read another one on departure.
+/*
+ * Most packets need no decision. They write one cache line, from vars.control.last
+ * to vars.queue.delay.wait, and read another one on departure.
  */
 struct tworr_sched_data {
 	struct tworr_vars	vars;
 	struct tworr_params	params;
-	struct tc_2regionred_qdisc_stats	stats;
+	struct tc_2regionred_qdisc_stats	stats;	/* counters of marks by phase */
 	struct link_rate	link;
 };
 
@@ -343,12 +326,9 @@ static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
 			struct netlink_ext_ack *extack)
 {
-	const struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tworr_params *p = aqm_params_of(tworr, given);
 	struct two_region_params *r = &p->region;
-	bool rate_given = p->bandwidth;
 
-	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	p->memory_limit = p->memory_limit ?: SZ_32M;
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	*r = (struct two_region_params) {
@@ -359,7 +339,7 @@ static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
 		.gentle		= p->gentle,
 		.literal	= p->literal,
 	};
-	if (r->pipe == U64_MAX && rate_given) {
+	if (r->pipe == U64_MAX && aqm_given(p, TCA_2REGIONRED_BANDWIDTH)) {
 		NL_SET_ERR_MSG_MOD(extack,
 				   "bandwidth * rtt is 2^23 packets of avpkt or more: lower rtt");
 		return -EINVAL;

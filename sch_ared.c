@@ -41,16 +41,12 @@
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
  *  - "target" is the paper's target average delay. The average settles at 2
  *    min, which is that delay.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
- *    the whole packet is one arrival. Its segments count in the queue's length
- *    in both cases, because lengths are in packets on the wire.
+ *  - GSO packets: <aqm/split_gso.h>.
  *  - Without adaptive, gentle and wait this is the RED of the earlier papers.
  *
  * Options, units and defaults: TC_ARED_OPTIONS.
  */
 
-#include <linux/module.h>
-#include <net/pkt_sched.h>
 #include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_fifo.h>
@@ -59,10 +55,6 @@
 
 #define ARED_LEAST	5U	/* packets: the paper's lower bound of min */
 
-/*
- * Parameters computed for the datapath, then the options, given or default.
- * Written under the tree lock.
- */
 struct ared_params {
 	struct aqm_given		given;
 	struct gentle_red_params	red;
@@ -70,9 +62,6 @@ struct ared_params {
 
 	TC_ARED_OPTIONS(AQM_PARAM, 0)
 };
-
-AQM_OPTIONS(ared_options, struct ared_params, TC_ARED_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_ared_qdisc_stats, TC_ARED_QDISC_STATS);
 
 /**
  * struct ared_vars - state of the datapath; under the qdisc lock
@@ -86,17 +75,10 @@ struct ared_vars {
 	struct seeded_random	random;
 };
 
-/**
- * struct ared_sched_data - a discipline
- * @params: parameters in force
- * @vars: state of the datapath
- * @adapted: number of steps of max_p
- * @link: the device's speed
- */
 struct ared_sched_data {
 	struct ared_params		params;
 	struct ared_vars		vars;
-	struct gentle_red_stats		adapted;
+	struct gentle_red_stats		adapted;	/* steps of max_p */
 	struct link_rate		link;
 };
 
@@ -177,13 +159,10 @@ static u32 ared_min_th(const struct ared_params *p)
 static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
-	const struct ared_sched_data *q = qdisc_priv(sch);
 	struct ared_params *p = aqm_params_of(ared, given);
 	int err;
 
-	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
-	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	FIFO_LIMITS(p, U32_MAX);
 	p->min = p->min ?: ared_min_th(p);
 	p->max = p->max ?: min_t(u64, 3ULL * p->min, GENTLE_RED_MAX_TH);
 	/* 1 s of packets, whatever the limit. */
@@ -263,8 +242,7 @@ static void ared_stats(struct Qdisc *sch, void *stats)
 	red = gentle_red_snapshot(p, &v->red, v->fifo.queued.segments, now);
 	gentle_red_adapt(p, &red, &adapted, now);
 	plain_fifo_stats(st, &v->fifo, q->params.bandwidth);
-	AQM_SIGNAL_STATS(st, &v->fifo.counters);
-	RED_FIFO_STATS(st, p, &red, v->fifo.queued.segments);
+	RED_FIFO_STATS(st, &v->fifo.counters, p, &red, v->fifo.queued.segments);
 	st->raised = adapted.raised;
 	st->lowered = adapted.lowered;
 }

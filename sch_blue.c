@@ -37,9 +37,7 @@
  *    p_m = 1 no arrival would ever be queued to make them ask.
  *  - An arrival that does not fit is lost before any random choice. An arrival
  *    that raises p_m is judged by the new p_m.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
- *    the whole packet is one arrival. Its segments count in the queue's length
- *    in both cases, because lengths are in packets on the wire.
+ *  - GSO packets: <aqm/split_gso.h>.
  *  - The defaults are d1 = 0.0025, d2 = 0.00025 and 100 ms: the best of the
  *    BLUE authors' sets in A. Kantawala, J. Turner, "Efficient Queue Management
  *    for TCP Flows", WUCS-01-22, August 2001. G. F. Ali Ahammed, R. Banu,
@@ -52,8 +50,6 @@
  * Options, units and defaults: TC_BLUE_OPTIONS.
  */
 
-#include <linux/module.h>
-#include <net/pkt_sched.h>
 #include <aqm/fifo_limit.h>
 #include <aqm/kind.h>
 #include <aqm/marking_probability.h>
@@ -62,10 +58,6 @@
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_blue.h>
 
-/*
- * Parameters computed for the datapath, then the options, given or default.
- * Written under the tree lock.
- */
 struct blue_params {
 	struct aqm_given		given;
 	struct marking_params		marking;
@@ -73,9 +65,6 @@ struct blue_params {
 
 	TC_BLUE_OPTIONS(AQM_PARAM, 0)
 };
-
-AQM_OPTIONS(blue_options, struct blue_params, TC_BLUE_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_blue_qdisc_stats, TC_BLUE_QDISC_STATS);
 
 /**
  * struct blue_vars - state of the datapath; under the qdisc lock
@@ -89,17 +78,10 @@ struct blue_vars {
 	struct plain_fifo		queue;
 };
 
-/**
- * struct blue_sched_data - a discipline
- * @vars: state of the datapath
- * @params: parameters in force
- * @stats: counters; blue_stats() fills in the other members
- * @link: the device's speed
- */
 struct blue_sched_data {
 	struct blue_vars		vars;
 	struct blue_params		params;
-	struct tc_blue_qdisc_stats	stats;
+	struct tc_blue_qdisc_stats	stats;	/* blue_stats() adds other members */
 	struct link_rate		link;
 };
 
@@ -221,12 +203,9 @@ static void blue_reset(struct Qdisc *sch)
 static int blue_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
-	const struct blue_sched_data *q = qdisc_priv(sch);
 	struct blue_params *p = aqm_params_of(blue, given);
 
-	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
-	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	FIFO_LIMITS(p, U32_MAX);
 	p->threshold = p->threshold ?: p->limit;
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	p->marking = (struct marking_params) {

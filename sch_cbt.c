@@ -77,18 +77,14 @@
  *  - With the default latency a threshold is at least cbt_least[] packets. On
  *    slow links the share law would give less than one packet. A given latency
  *    is used as it is.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
- *    the whole packet is one arrival and one victim; further victims are drawn
- *    until the arrival fits. Its segments count in the averages, thresholds and
- *    limit in both cases, because lengths are in packets on the wire.
+ *  - GSO packets: <aqm/split_gso.h>. A whole one is one victim, and further
+ *    victims are drawn until it fits as an arrival.
  *  - A packet that a parent has peeked at, or that the driver handed back, has
  *    left the queue: it does not count for its class and cannot be a victim.
  *
  * Options, units and defaults: TC_CBT_OPTIONS.
  */
 
-#include <linux/module.h>
-#include <net/pkt_sched.h>
 #include <aqm/ip_class.h>
 #include <aqm/kind.h>
 #include <aqm/red_fifo.h>
@@ -110,10 +106,6 @@ static const u32 cbt_least[CBT_CLASSES] = {
 	[CBT_TCP] = 3, [CBT_TAGGED] = 2, [CBT_OTHER] = 3,
 };
 
-/*
- * Parameters computed for the datapath, then the options, given or default.
- * Written under the tree lock.
- */
 struct cbt_params {
 	struct aqm_given		given;
 	struct congestion_policy	signal;
@@ -128,11 +120,7 @@ struct cbt_params {
 	TC_CBT_OPTIONS(AQM_PARAM, 0)
 };
 
-AQM_OPTIONS(cbt_options, struct cbt_params, TC_CBT_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_cbt_qdisc_stats, TC_CBT_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_cbt_class_stats, TC_CBT_CLASS_STATS);
-static_assert(sizeof(struct aqm_common_stats) ==
-	      offsetof(struct tc_cbt_qdisc_stats, avg));
 
 /**
  * struct cbt_class - a class; queueing an arrival uses one cache line of it
@@ -540,7 +528,6 @@ static u64 cbt_thresholds(struct cbt_params *p, const struct share_class *sh)
 static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 		      struct netlink_ext_ack *extack)
 {
-	const struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_params *p = aqm_params_of(cbt, given);
 	u32 longest = max3(p->packet_tcp, p->packet_tagged, p->packet_other);
 	struct share_class sh[CBT_CLASSES] = {};
@@ -548,7 +535,6 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 	u64 sum;
 
 	cbt_shares(p, sh);
-	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
 	p->latency = p->latency ?:
 		     share_law_latency(sh + CBT_TCP, CBT_CLASSES - CBT_TCP,
@@ -747,16 +733,8 @@ static void cbt_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 	aqm_walk(sch, arg, CBT_CLASSES - 1);
 }
 
-static const struct Qdisc_class_ops cbt_class_ops = {
-	.leaf		= filter_class_leaf,
-	.find		= filter_class_find,
-	.walk		= cbt_walk,
-	.tcf_block	= aqm_tcf_block,
-	.bind_tcf	= filter_class_bind,
-	.unbind_tcf	= filter_class_unbind,
-	.dump		= filter_class_dump,
-	.dump_stats	= cbt_dump_class_stats,
-};
+static const struct Qdisc_class_ops cbt_class_ops =
+	AQM_CLASS_OPS(cbt_walk, cbt_dump_class_stats);
 
 AQM_KIND(cbt, cbt, CBT, "Class-Based Thresholds (CBT)",
 	 .filters	= offsetof(struct cbt_sched_data, filters),

@@ -41,10 +41,7 @@
  *  - A flow has the same protocol, full addresses of either family, ports, GRE
  *    key and VLAN number. If a filter names a class, the class defines the
  *    flow. We compare hashes of these fields: <aqm/flow_hash.h>.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
- *    the whole packet is one arrival and one candidate. Its segments count in
- *    the average and against the limit in both cases, because lengths are in
- *    packets on the wire.
+ *  - GSO packets: <aqm/split_gso.h>. A whole one is one candidate.
  *  - With ecn, packets that RED would drop are marked if they allow it, also
  *    above max unless harddrop. With nodrop, packets that cannot be marked are
  *    queued. See <aqm/congestion_signal.h>. A match is always dropped, because
@@ -59,19 +56,13 @@
  * Options, units and defaults: TC_CHOKEX_OPTIONS.
  */
 
-#include <linux/module.h>
 #include <linux/siphash.h>
-#include <net/pkt_sched.h>
 #include <aqm/flow_hash.h>
 #include <aqm/kind.h>
 #include <aqm/red_fifo.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_chokex.h>
 
-/*
- * Parameters computed for the datapath, then the options, given or default.
- * Written under the tree lock.
- */
 struct chokex_params {
 	struct aqm_given		given;
 	struct gentle_red_params	red;
@@ -79,11 +70,6 @@ struct chokex_params {
 
 	TC_CHOKEX_OPTIONS(AQM_PARAM, 0)
 };
-
-AQM_OPTIONS(chokex_options, struct chokex_params, TC_CHOKEX_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_chokex_qdisc_stats, TC_CHOKEX_QDISC_STATS);
-static_assert(sizeof(struct aqm_common_stats) ==
-	      offsetof(struct tc_chokex_qdisc_stats, avg));
 
 #define CHOKEX_DROP_MATCHED	AQM_DROP_OWN	/* the arrival, on a match */
 #define CHOKEX_DROP_VICTIM	AQM_DROP_OWN_2	/* a candidate, on a match */
@@ -283,14 +269,9 @@ static u32 chokex_min_th(u32 limit, u32 max_th)
 static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
 			 struct netlink_ext_ack *extack)
 {
-	const struct chokex_sched_data *q = qdisc_priv(sch);
 	struct chokex_params *p = aqm_params_of(chokex, given);
 
-	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
-	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	p->limit = p->limit ?: min_t(u32, fifo_limit(p->bandwidth,
-						     p->memory_limit),
-				     CHOKEX_MAX_LIMIT);
+	FIFO_LIMITS(p, CHOKEX_MAX_LIMIT);
 	p->min = p->min ?: chokex_min_th(p->limit, p->max);
 	p->max = p->max ?: DIV_ROUND_UP(p->min + p->limit, 2);
 	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
@@ -394,8 +375,7 @@ static void chokex_stats(struct Qdisc *sch, void *stats)
 	st->drawn = q->vars.drawn;
 	st->matched = drops[CHOKEX_DROP_MATCHED];
 	st->victims = drops[CHOKEX_DROP_VICTIM];
-	AQM_SIGNAL_STATS(st, &queue->counters);
-	RED_FIFO_STATS(st, p, &red, queue->queued.segments);
+	RED_FIFO_STATS(st, &queue->counters, p, &red, queue->queued.segments);
 	if (red.avg >= chokex_avg_at(p->min_th))
 		st->candidates = chokex_candidates(&q->params, red.avg);
 	st->drop_filter = drops[AQM_DROP_FILTER];

@@ -46,16 +46,12 @@
  *    limit: the texts have 10 to 15 P.
  *  - <aqm/flow_hash.h> defines a flow.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
- *    the whole packet is one arrival. Its segments count in the queue's length
- *    in both cases, because lengths are in packets on the wire.
+ *  - GSO packets: <aqm/split_gso.h>.
  *
  * Options, units and defaults: TC_FPQ_OPTIONS.
  */
 
-#include <linux/module.h>
 #include <linux/siphash.h>
-#include <net/pkt_sched.h>
 #include <aqm/flow_count.h>
 #include <aqm/flow_hash.h>
 #include <aqm/flow_proportional.h>
@@ -67,10 +63,6 @@
 
 #define FPQ_INTERVAL	7500000ULL	/* ns between two updates of Bmax and Pmax */
 
-/*
- * Parameters computed for the datapath, then the options, given or default.
- * Written under the tree lock.
- */
 struct fpq_params {
 	struct aqm_given		given;
 	struct gentle_red_params	red;
@@ -79,9 +71,6 @@ struct fpq_params {
 
 	TC_FPQ_OPTIONS(AQM_PARAM, 0)
 };
-
-AQM_OPTIONS(fpq_options, struct fpq_params, TC_FPQ_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_fpq_qdisc_stats, TC_FPQ_QDISC_STATS);
 
 /**
  * struct fpq_vars - state of the datapath; under the qdisc lock
@@ -105,12 +94,6 @@ struct fpq_vars {
 	struct seeded_random	random;
 };
 
-/**
- * struct fpq_sched_data - a discipline
- * @params: parameters in force
- * @vars: state of the datapath
- * @link: the device's speed
- */
 struct fpq_sched_data {
 	struct fpq_params		params;
 	struct fpq_vars			vars;
@@ -213,12 +196,9 @@ static u32 fpq_pipe(const struct fpq_params *p)
 static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 		      struct netlink_ext_ack *extack)
 {
-	const struct fpq_sched_data *q = qdisc_priv(sch);
 	struct fpq_params *p = aqm_params_of(fpq, given);
 
-	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
-	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	FIFO_LIMITS(p, U32_MAX);
 	/* 1 s of packets, whatever the limit. */
 	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
 						 U32_MAX);
@@ -319,8 +299,8 @@ static void fpq_stats(struct Qdisc *sch, void *stats)
 
 	red = gentle_red_snapshot(&v->rule, &v->red, v->fifo.queued.segments, now);
 	plain_fifo_stats(st, &v->fifo, q->params.bandwidth);
-	AQM_SIGNAL_STATS(st, &v->fifo.counters);
-	RED_FIFO_STATS(st, &v->rule, &red, v->fifo.queued.segments);
+	RED_FIFO_STATS(st, &v->fifo.counters, &v->rule, &red,
+		       v->fifo.queued.segments);
 	st->flows = flow_count_snapshot(&v->flows,
 					(u64)q->params.clear * NSEC_PER_USEC, now);
 	st->target = v->target;

@@ -64,15 +64,11 @@
  *  - <aqm/flow_hash.h> defines a flow. A filter's class can replace it.
  *  - A flow's state, including its strikes, ends with its last packet, as in
  *    the paper. A packet that a parent has peeked at is still in the queue.
- *  - A GSO packet is split, and each segment is an arrival. With nosplit_gso
- *    the whole packet is one arrival. Its segments count in all lengths, also
- *    its flow's, in both cases.
+ *  - GSO packets: <aqm/split_gso.h>. This applies to a flow's length, too.
  *
  * Options, units and defaults: TC_FRED_OPTIONS.
  */
 
-#include <linux/module.h>
-#include <net/pkt_sched.h>
 #include <aqm/active_flows.h>
 #include <aqm/flow_hash.h>
 #include <aqm/kind.h>
@@ -89,10 +85,6 @@
 #define FRED_DROP_TWICE	AQM_DROP_OWN_2	/* avg >= max and qlen_i > 2 avgcq */
 #define FRED_DROP_AVGCQ	AQM_DROP_OWN_3	/* strike_i > 1 and qlen_i >= avgcq */
 
-/*
- * Parameters computed for the datapath, then the options, given or default.
- * Written under the tree lock.
- */
 struct fred_params {
 	struct aqm_given		given;
 	struct gentle_red_params	red;
@@ -100,9 +92,6 @@ struct fred_params {
 
 	TC_FRED_OPTIONS(AQM_PARAM, 0)
 };
-
-AQM_OPTIONS(fred_options, struct fred_params, TC_FRED_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_fred_qdisc_stats, TC_FRED_QDISC_STATS);
 
 /**
  * struct fred_vars - state of the datapath; under the qdisc lock
@@ -124,13 +113,6 @@ struct fred_vars {
 	struct seeded_random	random;
 };
 
-/**
- * struct fred_sched_data - a discipline
- * @params: parameters in force
- * @vars: state of the datapath
- * @link: the device's speed
- * @filters: tc filters; their classes replace the flow hash
- */
 struct fred_sched_data {
 	struct fred_params		params;
 	struct fred_vars		vars;
@@ -371,14 +353,9 @@ static u32 fred_min_th(const struct fred_params *p)
 static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 		       struct netlink_ext_ack *extack)
 {
-	const struct fred_sched_data *q = qdisc_priv(sch);
 	struct fred_params *p = aqm_params_of(fred, given);
 
-	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
-	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
-	p->limit = p->limit ?: min_t(u32, fifo_limit(p->bandwidth,
-						     p->memory_limit),
-				     FRED_MAX_LIMIT);
+	FIFO_LIMITS(p, FRED_MAX_LIMIT);
 	p->min = p->min ?: fred_min_th(p);
 	p->max = p->max ?: min_t(u64, 2ULL * p->min, GENTLE_RED_MAX_TH);
 	p->minq = p->minq ?: p->limit < 4 * FRED_MANY ? 2 : 4;
@@ -486,8 +463,8 @@ static void fred_stats(struct Qdisc *sch, void *stats)
 	red = gentle_red_snapshot(rp, &v->red, v->fifo.queued.segments,
 				  ktime_get_ns());
 	plain_fifo_stats(st, &v->fifo, p->bandwidth);
-	AQM_SIGNAL_STATS(st, &v->fifo.counters);
-	RED_FIFO_STATS(st, rp, &red, v->fifo.queued.segments);
+	RED_FIFO_STATS(st, &v->fifo.counters, rp, &red,
+		       v->fifo.queued.segments);
 	st->maxq_drop = drops[FRED_DROP_MAXQ];
 	st->twice_drop = drops[FRED_DROP_TWICE];
 	st->avgcq_drop = drops[FRED_DROP_AVGCQ];

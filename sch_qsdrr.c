@@ -52,8 +52,6 @@
  * Parameters, their units and ranges: TC_QSDRR_OPTIONS.
  */
 
-#include <linux/module.h>
-#include <net/pkt_sched.h>
 #include <aqm/flow_qdisc.h>
 #include <aqm/length_index.h>
 #include <uapi/linux/pkt_sched_qsdrr.h>
@@ -78,54 +76,30 @@ struct qsdrr_flow {
 
 static_assert(sizeof(struct qsdrr_flow) == NUMBERED_BYTES);
 
-/*
- * The options in force, given or derived: a member for each. Written under the
- * tree lock. The datapath reads the copy of the shared ones in struct flow_buffer.
- */
+/* The datapath reads the copy of the shared options in struct flow_buffer. */
 struct qsdrr_params {
 	struct aqm_given	given;
 
 	TC_QSDRR_OPTIONS(AQM_PARAM, 0)
 };
 
-FLOW_QDISC_PARAMS_FIT(struct qsdrr_params);
-AQM_OPTIONS(qsdrr_options, struct qsdrr_params, TC_QSDRR_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_qsdrr_qdisc_stats, TC_QSDRR_QDISC_STATS);
-AQM_STATS_ARE_WHOLE(struct tc_qsdrr_class_stats, TC_QSDRR_CLASS_STATS);
-
 /**
  * struct qsdrr_vars - state of the datapath; under the qdisc lock
+ * @q_chosen: times Q was chosen afresh
  * @q: the paper's Q; NULL while undefined
  * @by_length: the queues that hold packets by length
  */
 struct qsdrr_vars {
+	u64			q_chosen;
 	struct qsdrr_flow	*q;
 	struct length_index	by_length;
 };
 
-/**
- * struct qsdrr_stats - counters; see struct tc_qsdrr_qdisc_stats
- * @q_chosen: times Q was chosen afresh
- */
-struct qsdrr_stats {
-	u64	q_chosen;
-};
-
-/**
- * struct qsdrr_sched_data - private data of one discipline
- * @buffer: packets, queues, limits and what was lost
- * @params: configuration
- * @stats: counters
- * @vars: state
- */
 struct qsdrr_sched_data {
 	struct flow_buffer	buffer;
 	struct qsdrr_params	params;
-	struct qsdrr_stats	stats;
 	struct qsdrr_vars	vars;
 };
-
-static_assert(!offsetof(struct qsdrr_sched_data, buffer));
 
 static struct qsdrr_flow *qsdrr_flow(struct flow_queue *fq)
 {
@@ -177,7 +151,7 @@ static struct flow_queue *qsdrr_victim(struct Qdisc *sch,
 			return &v->q->fq;
 	}
 	v->q = qsdrr_longest(v);
-	q->stats.q_chosen++;
+	v->q_chosen++;
 	return &v->q->fq;
 }
 
@@ -263,7 +237,7 @@ static void qsdrr_stats(struct Qdisc *sch, void *stats)
 	struct tc_qsdrr_qdisc_stats *st = stats;
 
 	flow_buffer_stats(&q->buffer, st);
-	st->q_chosen = q->stats.q_chosen;
+	st->q_chosen = q->vars.q_chosen;
 	st->q = q->vars.q ? flow_qdisc_classid(&q->vars.q->fq) : 0;
 }
 

@@ -61,7 +61,6 @@
  */
 
 #include <linux/jhash.h>
-#include <linux/module.h>
 #include <linux/sizes.h>
 #include <net/pkt_sched.h>
 #include <aqm/floating_red.h>
@@ -85,10 +84,6 @@
 #define REDTAIL_LEAST_LIMIT	12500U
 #define REDTAIL_MEMORY		SZ_32M
 
-/*
- * Parameters computed for the datapath, then the options, given or default.
- * Written under the tree lock.
- */
 struct redtail_params {
 	struct aqm_given		given;
 	struct congestion_policy	signal;
@@ -102,8 +97,6 @@ struct redtail_params {
 	TC_REDTAIL_OPTIONS(AQM_PARAM, 0)
 };
 
-AQM_OPTIONS(redtail_options, struct redtail_params, TC_REDTAIL_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_redtail_qdisc_stats, TC_REDTAIL_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_redtail_class_stats, TC_REDTAIL_CLASS_STATS);
 
 static_assert(REDTAIL_MAX_LIMIT == SHORT_SHARE_MAX_TH);
@@ -179,14 +172,7 @@ struct redtail_stats {
 	u64			min2_lowered;
 };
 
-/**
- * struct redtail_sched_data - a discipline; members used per packet come first
- * @filters: tc filters; their classes select a queue
- * @params: parameters in force
- * @vars: state of the datapath
- * @stats: counters
- * @link: the device's speed
- */
+/* Members used per packet come first. */
 struct redtail_sched_data {
 	struct filter_block	filters;
 	struct redtail_params	params;
@@ -497,12 +483,10 @@ static u32 redtail_limit(u64 bandwidth, u32 memory_limit)
 static int redtail_derive(struct Qdisc *sch, struct aqm_given *given,
 			  struct netlink_ext_ack *extack)
 {
-	const struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_params *p = aqm_params_of(redtail, given);
 	struct gentle_red_params *red = &p->red;
 	const char *wrong;
 
-	p->bandwidth = link_rate_in_force(&q->link, p->bandwidth, extack);
 	p->memory_limit = p->memory_limit ?: REDTAIL_MEMORY;
 	p->limit = p->limit ?: redtail_limit(p->bandwidth, p->memory_limit);
 	p->min1 = redtail_threshold(p->min1, p->limit, 1, 80, 1);
@@ -752,16 +736,8 @@ static void redtail_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 	aqm_walk(sch, arg, REDTAIL_QUEUES);
 }
 
-static const struct Qdisc_class_ops redtail_class_ops = {
-	.leaf		= filter_class_leaf,
-	.find		= filter_class_find,
-	.walk		= redtail_walk,
-	.tcf_block	= aqm_tcf_block,
-	.bind_tcf	= filter_class_bind,
-	.unbind_tcf	= filter_class_unbind,
-	.dump		= filter_class_dump,
-	.dump_stats	= redtail_dump_class_stats,
-};
+static const struct Qdisc_class_ops redtail_class_ops =
+	AQM_CLASS_OPS(redtail_walk, redtail_dump_class_stats);
 
 AQM_KIND(redtail, redtail, REDTAIL, "RED+Tail",
 	 .filters	= offsetof(struct redtail_sched_data, filters),

@@ -61,7 +61,6 @@
  */
 
 #include <linux/ktime.h>
-#include <linux/module.h>
 #include <net/pkt_sched.h>
 #include <aqm/flow_qdisc.h>
 #include <aqm/packet_network.h>
@@ -96,58 +95,34 @@ struct tdrr_flow {
 
 static_assert(sizeof(struct tdrr_flow) == NUMBERED_BYTES);
 
-/*
- * The options in force, given or derived: a member for each. Written under the
- * tree lock. The datapath reads the copy of the shared ones in struct flow_buffer.
- */
+/* The datapath reads the copy of the shared options in struct flow_buffer. */
 struct tdrr_params {
 	struct aqm_given	given;
 
 	TC_TDRR_OPTIONS(AQM_PARAM, 0)
 };
 
-FLOW_QDISC_PARAMS_FIT(struct tdrr_params);
-AQM_OPTIONS(tdrr_options, struct tdrr_params, TC_TDRR_OPTIONS);
-AQM_STATS_ARE_WHOLE(struct tc_tdrr_qdisc_stats, TC_TDRR_QDISC_STATS);
-AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
-
 /**
  * struct tdrr_vars - state of the datapath; under the qdisc lock
+ * @victims: discards by a full buffer that hit another queue than the one before
+ * @went_first: sparse queues that were served before the others of a round
  * @victim: the queue from which a full buffer discarded last; NULL before the first
  * @standing: rate of the link and standing delay, with target
  * @by_throughput: the queues that hold packets by throughput
  */
 struct tdrr_vars {
+	u64			victims;
+	u64			went_first;
 	struct tdrr_flow	*victim;
 	struct standing_delay	standing;
 	struct throughput_index	by_throughput;
 };
 
-/**
- * struct tdrr_stats - counters; see struct tc_tdrr_qdisc_stats
- * @victims: discards by a full buffer that hit another queue than the one before
- * @went_first: sparse queues that were served before the others of a round
- */
-struct tdrr_stats {
-	u64	victims;
-	u64	went_first;
-};
-
-/**
- * struct tdrr_sched_data - private data of one discipline
- * @buffer: packets, limits and what was lost
- * @params: configuration
- * @stats: counters
- * @vars: state
- */
 struct tdrr_sched_data {
 	struct flow_buffer	buffer;
 	struct tdrr_params	params;
-	struct tdrr_stats	stats;
 	struct tdrr_vars	vars;
 };
-
-static_assert(!offsetof(struct tdrr_sched_data, buffer));
 
 static struct tdrr_flow *tdrr_flow(struct flow_queue *fq)
 {
@@ -171,7 +146,7 @@ static struct flow_queue *tdrr_victim(struct Qdisc *sch,
 	struct tdrr_flow *top = tdrr_top(q);
 
 	if (top != q->vars.victim)
-		q->stats.victims++;
+		q->vars.victims++;
 	q->vars.victim = top;
 	return &top->fq;
 }
@@ -187,7 +162,7 @@ static __always_inline void tdrr_added(struct Qdisc *sch,
 	if (!first)
 		return;
 	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
-		q->stats.went_first += flow_queue_hasten(&q->buffer.rounds, fq);
+		q->vars.went_first += flow_queue_hasten(&q->buffer.rounds, fq);
 	throughput_index_add(ti, &flow->sent);
 }
 
@@ -378,8 +353,8 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 		st->top = flow_qdisc_classid(&top->fq);
 		st->top_throughput = tdrr_throughput(q, top);
 	}
-	st->victims = q->stats.victims;
-	st->went_first = q->stats.went_first;
+	st->victims = q->vars.victims;
+	st->went_first = q->vars.went_first;
 	st->target_drop = q->buffer.counters.drops[TDRR_DROP_TARGET];
 	st->rate = q->vars.standing.rate;
 	st->expected_delay = standing_delay_of(&q->vars.standing,

@@ -39,4 +39,12 @@ static inline u32 fifo_limit(u64 rate, u32 memory_limit)
 	return clamp_t(u64, packets, FIFO_LEAST, fifo_room(memory_limit));
 }
 
+/* Set memory_limit, and limit to at most @most packets, unless they were given. */
+#define FIFO_LIMITS(p, most) do {					\
+	(p)->memory_limit = (p)->memory_limit ?: FIFO_MEMORY;		\
+	(p)->limit = (p)->limit ?:					\
+		     min_t(u32, fifo_limit((p)->bandwidth,		\
+					   (p)->memory_limit), most);	\
+} while (0)
+
 #endif /* _AQM_FIFO_LIMIT_H */

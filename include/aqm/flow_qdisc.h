@@ -50,10 +50,6 @@ struct flow_qdisc_params {
 	TC_AQM_FLOWS_OPTIONS(AQM_PARAM, 0, FLOW_BUFFER)
 };
 
-#define FLOW_QDISC_PARAMS_FIT(params)					\
-	static_assert(offsetof(params, split_gso) ==			\
-		      offsetof(struct flow_qdisc_params, split_gso))
-
 static __always_inline void flow_qdisc_add(struct Qdisc *sch,
 					   struct flow_queue *fq,
 					   struct sk_buff *skb, u32 segments,
@@ -337,16 +333,14 @@ static int kind##_dump_class_stats(struct Qdisc *sch, unsigned long cl,	\
 				      kind##_class_stats);		\
 }									\
 									\
-static const struct Qdisc_class_ops kind##_class_ops = {		\
-	.leaf		= filter_class_leaf,				\
-	.find		= filter_class_find,				\
-	.walk		= flow_buffer_walk,				\
-	.tcf_block	= aqm_tcf_block,				\
-	.bind_tcf	= filter_class_bind,				\
-	.unbind_tcf	= filter_class_unbind,				\
-	.dump		= filter_class_dump,				\
-	.dump_stats	= kind##_dump_class_stats,			\
-};									\
+static_assert(!offsetof(struct kind##_sched_data, buffer));		\
+static_assert(offsetof(struct kind##_params, split_gso) ==		\
+	      offsetof(struct flow_qdisc_params, split_gso));		\
+AQM_STATS_ARE_WHOLE(struct tc_##kind##_class_stats,			\
+		    TC_##KIND##_CLASS_STATS);				\
+									\
+static const struct Qdisc_class_ops kind##_class_ops =			\
+	AQM_CLASS_OPS(flow_buffer_walk, kind##_dump_class_stats);	\
 									\
 __AQM_KIND(kind, kind, KIND, about, buffer.link, flow_qdisc_derive,	\
 	   .filters	= offsetof(struct kind##_sched_data,		\

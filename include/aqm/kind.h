@@ -8,6 +8,15 @@
  * this code reads. Its struct Qdisc_ops leaves out the operations that are the
  * same for all qdiscs: init, change, destroy, dump, dump_stats.
  *
+ * The private data of a qdisc x, struct x_sched_data, has these members:
+ *
+ *	params	struct x_params, the parameters in force: the mask of given options,
+ *		what derive() computes for the datapath, and all options. Written
+ *		under the tree lock.
+ *	vars	struct x_vars, the state of the datapath; under the qdisc lock
+ *	link	the device's speed
+ *	filters	tc filters, if it has any; they name the class of a packet
+ *
  * A configuration is applied completely or not at all. We read the options into
  * a copy of the parameters, derive and check the rest, and allocate memory.
  * Only then do we lock the tree and switch to the new configuration. The
@@ -74,6 +83,7 @@ struct aqm_memory {
  *	with class operations
  * @xstats: size of struct tc_KIND_xstats, bytes
  * @follows_mtu: derived parameters also depend on the device's MTU
+ * @has_rate: a rate that was not given is set before derive()
  * @reconcile: resolve or reject conflicts between given options; optional
  * @derive: compute the parameters that were not given, or that depend on other
  *	parameters, or return an error. Set an option that another one replaces to 0,
@@ -94,6 +104,7 @@ struct aqm_kind {
 	u16				filters;
 	u16				xstats;
 	bool				follows_mtu;
+	bool				has_rate;
 	int	(*reconcile)(struct aqm_given *given,
 			     struct netlink_ext_ack *extack);
 	int	(*derive)(struct Qdisc *sch, struct aqm_given *given,
@@ -166,6 +177,17 @@ static inline int aqm_read(const struct aqm_kind *k, void *p,
 	return k->reconcile(p, extack);
 }
 
+/* Compute the parameters that were not given. Return: 0 or an error */
+static inline int aqm_derive(struct Qdisc *sch, const struct aqm_kind *k,
+			     void *p, struct netlink_ext_ack *extack)
+{
+	u64 *rate = p + k->options->options[k->bandwidth].offset;
+
+	if (k->has_rate)
+		*rate = link_rate_in_force(aqm_link(k, sch), *rate, extack);
+	return k->derive(sch, p, extack);
+}
+
 /* Switch to the parameters @p. Return: 0 or an error */
 static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 			       void *p, struct netlink_ext_ack *extack)
@@ -174,7 +196,7 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 	int err;
 
 	ASSERT_RTNL();
-	err = k->derive(sch, p, extack);
+	err = aqm_derive(sch, k, p, extack);
 	if (err)
 		return err;
 	if (k->alloc) {
@@ -274,7 +296,7 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 	err = aqm_read(k, p, opt, extack);
 	if (err)
 		return err;
-	err = k->derive(sch, (void *)p, extack);
+	err = aqm_derive(sch, k, p, extack);
 	if (err)
 		return err;
 	if (filters) {
@@ -409,19 +431,25 @@ static inline void aqm_walk(struct Qdisc *sch, struct qdisc_walker *arg,
 		tc_qdisc_stats_dump(sch, i, arg);
 }
 
+/* Class operations of a qdisc with filters; the two functions show its classes. */
+#define AQM_CLASS_OPS(walking, dumping) {				\
+	.leaf		= filter_class_leaf,				\
+	.find		= filter_class_find,				\
+	.walk		= walking,					\
+	.tcf_block	= aqm_tcf_block,				\
+	.bind_tcf	= filter_class_bind,				\
+	.unbind_tcf	= filter_class_unbind,				\
+	.dump		= filter_class_dump,				\
+	.dump_stats	= dumping,					\
+}
+
 static void filter_class_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
 }
 
-/* Class operations for a qdisc with filters, but without classes to show. */
-static const struct Qdisc_class_ops filter_class_ops __maybe_unused = {
-	.leaf		= filter_class_leaf,
-	.find		= filter_class_find,
-	.walk		= filter_class_walk,
-	.tcf_block	= aqm_tcf_block,
-	.bind_tcf	= filter_class_bind,
-	.unbind_tcf	= filter_class_unbind,
-};
+/* For a qdisc without classes to show. */
+static const struct Qdisc_class_ops filter_class_ops __maybe_unused =
+	AQM_CLASS_OPS(filter_class_walk, NULL);
 
 /* Apply the device's rate to @sch. @rate caches it; U64_MAX: not read yet. */
 static inline void aqm_link_changed(struct Qdisc *sch, const struct aqm_kind *k,
@@ -492,12 +520,18 @@ static inline void aqm_unregister(struct aqm_kind *k)
  * Further members of struct aqm_kind follow as designated initializers.
  */
 #define AQM_KIND(x, name, NAME, about, ...)				\
-	__AQM_KIND(x, name, NAME, about, link, x##_derive, __VA_ARGS__)
+	__AQM_KIND(x, name, NAME, about, link, x##_derive,		\
+		   .has_rate = true, __VA_ARGS__)
 
 /* The same, with the member that holds the link's rate, and the function to derive. */
 #define __AQM_KIND(x, name, NAME, about, rate, deriving, ...)		\
 static_assert(__same_type(struct x##_params,				\
 			  ((struct x##_sched_data *)0)->params));	\
+AQM_OPTIONS(x##_options, struct x##_params, TC_##NAME##_OPTIONS);	\
+AQM_STATS_ARE_WHOLE(struct tc_##name##_qdisc_stats,			\
+		    TC_##NAME##_QDISC_STATS);				\
+static_assert(offsetof(struct tc_##name##_qdisc_stats, drop_change) ==	\
+	      offsetof(struct aqm_common_stats, drop_change));		\
 static struct aqm_kind x##_kind __read_mostly = {			\
 	.options	= &x##_options,					\
 	.params		= offsetof(struct x##_sched_data, params),	\

@@ -390,8 +390,12 @@ static inline void red_fifo_reset(struct Qdisc *sch, struct red_fifo *rf,
 	gentle_red_init(&rf->red, p, ktime_get_ns());
 }
 
-/* Fill in RED's statistics: @p parameters, @v state, @length packets waiting. */
-#define RED_FIFO_STATS(st, p, v, length) do {				\
+/*
+ * Fill in RED's statistics: @c counters, @p parameters, @v state, @length packets
+ * waiting.
+ */
+#define RED_FIFO_STATS(st, c, p, v, length) do {			\
+	AQM_SIGNAL_STATS(st, c);					\
 	(st)->avg = (v)->avg;						\
 	(st)->max_p = (v)->max_p;					\
 	(st)->probability = min_t(u64, gentle_red_probability(p, v),	\

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Split a GSO packet before it is queued, so that a discipline decides about
- * single wire packets.
+ * single wire packets: each segment is an arrival. With nosplit_gso the whole
+ * packet is one arrival. Its segments count in all lengths, averages and limits in
+ * both cases, because these are in packets on the wire.
  *
  * Each segment goes through the discipline's enqueue. This returns
  * NET_XMIT_SUCCESS if and only if it queues the segment and drops no packet of its
