@@ -676,8 +676,10 @@ static struct sk_buff *take(void)
 		userspace_violation("peek saw packet %u, and %u comes out",
 				    world->peeked->number, skb->number);
 	world->peeked = NULL;
+	if (skb->next)
+		userspace_violation("packet %u comes out with another attached",
+				    skb->number);
 	skb->where = USERSPACE_OUT;
-	skb->next = NULL;
 	return skb;
 }
 
@@ -929,7 +931,7 @@ static void check_classes(void)
 	world_ops->cl_ops->walk(world->kind, &walk.w);
 	world_ops->cl_ops->walk(world->kind, &first.w);
 	world_ops->cl_ops->walk(world->kind, &first.w);
-	if (first.n != (walk.n > 0))
+	if (first.n != !!walk.n)
 		userspace_violation("a walk over classes goes on where it must stop");
 	if (walk.qlen != qlen || (u32)walk.backlog != backlog)
 		userspace_violation("the classes hold %llu packets of %llu bytes, the qdisc %u of %u",

@@ -176,6 +176,16 @@ def test_packet_larger_than_a_limit_drops_no_other(
         assert w.named()[f"drop_{cause}"] == w.stats().drops == 50
 
 
+def test_packet_as_large_as_memory_limit_can_take_the_place_of_others() -> None:
+    with World("cbt", f"memory_limit 20000b victim random {PACE} seed 3") as w:
+        for i in range(20):
+            w.enqueue(len=500, truesize=768, proto="tcp", flow=i)
+        for _ in range(50):
+            w.enqueue(len=1000, truesize=20000, proto="tcp")
+        assert w.named()["victims"] >= 20
+        assert w.named()["memory_used"] == 20000
+
+
 def test_with_red_all_the_limit_includes_given_thresholds() -> None:
     """The limit is twice the sum of 62.5 and 12.5 derived packets and 100 given ones."""
     with World("cbt", "red all bandwidth 10mbit latency 100ms threshold_tagged 100") as w:
