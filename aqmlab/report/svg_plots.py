@@ -5,15 +5,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from xml.sax.saxutils import escape
 
 #: Told apart in colour and, for who sees none, by the marks.
 COLOURS = ("#1f5fa8", "#c0392b", "#2e8b57", "#d98c00", "#7a4fa3", "#111111", "#17a2a2", "#e377c2",
            "#8c6d31", "#7f7f7f", "#5b8def", "#a3b300")
-MARKS = ("circle", "square", "up", "down", "diamond", "cross")
+#: Paths around the point.
+MARKS = {
+    "circle": "M-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0z",
+    "square": "M-3.2-3.2h6.4v6.4h-6.4z",
+    "up": "M0-3.8l3.8 7h-7.6z",
+    "down": "M0 3.8l3.8-7h-7.6z",
+    "diamond": "M0-4.2l4.2 4.2-4.2 4.2-4.2-4.2z",
+    "cross": "M-3.8-2.6l1.2-1.2 2.6 2.7 2.6-2.7 1.2 1.2-2.7 2.6 2.7 2.6-1.2 1.2-2.6-2.7-2.6 2.7"
+             "-1.2-1.2 2.7-2.6z",
+}
 
 WIDTH, HEIGHT = 400, 270
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 30, 44
@@ -100,26 +108,6 @@ class _Drawing:
         """Add a text."""
         self.texts.append(f"<text {attributes}>{escape(text)}</text>")
 
-    def mark(self, kind: str, x: float, y: float, colour: str) -> None:
-        """Add one of MARKS."""
-        r = 3.2
-        if kind == "circle":
-            x, arc = round(x, 1), f"a{r} {r} 0 1 0 "
-            self.path(f"M{x - r:.1f} {y:.1f}{arc}{2 * r} 0{arc}{-2 * r} 0z", f'fill="{colour}"')
-        elif kind == "cross":
-            self.stroke(f"M{x - r:.1f} {y - r:.1f}L{x + r:.1f} {y + r:.1f}M{x - r:.1f} {y + r:.1f}"
-                        f"L{x + r:.1f} {y - r:.1f}", colour, ' stroke-width="1.6"')
-        else:
-            corners = [(round(x + dx, 1), round(y + dy, 1)) for dx, dy in {
-                "square": [(-r, -r), (r, -r), (r, r), (-r, r)],
-                "up": [(0, -r - 0.6), (r + 0.6, r), (-r - 0.6, r)],
-                "down": [(0, r + 0.6), (r + 0.6, -r), (-r - 0.6, -r)],
-                "diamond": [(0, -r - 1), (r + 1, 0), (0, r + 1), (-r - 1, 0)],
-            }[kind]]
-            sides = " ".join(f"{to_x - at_x:.1f} {to_y - at_y:.1f}"
-                              for (at_x, at_y), (to_x, to_y) in pairwise(corners))
-            self.path(f"M{corners[0][0]} {corners[0][1]}l{sides}z", f'fill="{colour}"')
-
     def lines(self) -> list[str]:
         """Return the lines of the SVG file."""
         paths = [f'<path d="{data}" {look}/>' for look, data in self.paths.items()]
@@ -195,25 +183,34 @@ def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str
     out.text(panel.y_title,
              f'transform="translate(14 {(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle"')
     for line in panel.lines:
-        colour, mark = looks[line.name]
+        colour, _ = looks[line.name]
         places = [(axes.x(x), axes.y(y), axes.y(y + half), axes.y(max(0.0, y - half)))
                   for x, y, half in line.points]
-        if line.joined and len(places) > 1:
-            path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in places)
-            out.stroke(f"M{path}", colour, ' stroke-width="1.4" fill="none"')
-        for x, y, high, low in places:
+        for x, _, high, low in places:
             if low - high > 1:
                 out.stroke(f"M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {high:.1f}h6"
                            f"M{x - 3:.1f} {low:.1f}h6", colour)
-            if line.marked:
-                out.mark(mark, x, y, colour)
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in places)
+        out.stroke(f"M{path}", colour if line.joined else "none",
+                   f' stroke-width="1.4" fill="none"{marked(looks[line.name]) * line.marked}')
     return out.lines()
 
 
 def looks_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return the colour and the mark of each line. Where colours come again, marks differ."""
-    return {name: (COLOURS[i % len(COLOURS)], MARKS[(i + i // len(COLOURS)) % len(MARKS)])
+    return {name: (COLOURS[i % len(COLOURS)], [*MARKS][(i + i // len(COLOURS)) % len(MARKS)])
             for i, name in enumerate(names)}
+
+
+def marked(look: tuple[str, str]) -> str:
+    """Return the attribute that puts a line's mark at each point of its path."""
+    return f' style="marker:url(#{look[1]}-{look[0][1:]})"'
+
+
+def _markers(looks: Iterable[tuple[str, str]]) -> str:
+    return "".join(
+        f'<marker id="{mark}-{colour[1:]}" markerUnits="userSpaceOnUse" overflow="visible">'
+        f'<path d="{MARKS[mark]}" fill="{colour}"/></marker>' for colour, mark in looks)
 
 
 def picture(panels: Sequence[Panel], columns: int = 2) -> str:
@@ -237,16 +234,15 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + legend}" '
            f'viewBox="0 0 {width} {height + legend}" font-family="sans-serif" font-size="12" '
            f'fill="{INK}">',
-           f'<rect width="{width}" height="{height + legend}" fill="white"/>']
+           f'<rect width="{width}" height="{height + legend}" fill="white"/>',
+           _markers(looks.values())]
     for i, panel in enumerate(panels):
         out.append(f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">')
         out += _panel(panel, lowest[panel.y_title], highest[panel.y_title], looks)
         out.append("</g>")
     if legend:
-        marks = _Drawing()
         for i, name in enumerate(names):
             x, y = LEFT + i % per_row * LEGEND_COLUMN, height + 8 + i // per_row * LEGEND_ROW
-            marks.mark(looks[name][1], x, y, looks[name][0])
-            marks.text(name, f'x="{x + 9}" y="{y + 4}"')
-        out += marks.lines()
+            out.append(f'<path d="M{x} {y}h0"{marked(looks[name])}/>'
+                       f'<text x="{x + 9}" y="{y + 4}">{escape(name)}</text>')
     return "\n".join([*out, "</svg>"]) + "\n"
