@@ -43,11 +43,17 @@ def commit(version: str) -> str:
 
 @functools.cache
 def bounds(name: str, at: str) -> Mapping[str, str]:
-    """Return each claim's bounds at a commit, by id."""
+    """Return each claim's bounds at a commit, by id.
+
+    A commit whose claims are invalid set none: no run starts with them.
+    """
     text = tomllib.loads(git("show", f"{at}:netns-scenarios/papers/{name}/{claims.CLAIMS}"))
     listed = text.get("claim", ())  # a list until 2026-11
-    return {one["id"]: claims.bounds_of(one)
-            for one in (listed if isinstance(listed, list) else claims.written_out(text))}
+    try:
+        return {one["id"]: claims.bounds_of(one)
+                for one in (listed if isinstance(listed, list) else claims.written_out(text))}
+    except ValueError:
+        return {}
 
 
 def row_lines(name: str, at: str) -> list[dict[str, Any]]:
