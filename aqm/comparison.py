@@ -51,8 +51,7 @@ def compare(mine: str, *, against: Iterable[str] = (), module: str | Path | None
 
     Raises UserError for a wrong argument, and RunError if a run fails.
     """
-    words = ["--mine", mine, "--seeds", str(seeds), "--name", name,
-             "--against", ",".join(against)]
+    words = ["--mine", mine, "--seeds", str(seeds), "--name", name, "--against", ",".join(against)]
     words += [word for workload in workloads for word in ("--workload", workload)]
     words += [word for key, values in settings.items()
               for word in ("--set", f"{key}={','.join(map(str, values))}")]

@@ -143,8 +143,7 @@ def run(scenario: str, qdisc: str = "pfifo limit 200", *, seeds: int | Iterable[
     A run that was made before, from the same sources, is not made again.
     Raises UserError for a wrong argument, and RunError if a run fails.
     """
-    words = [word for key, value in settings.items()
-             for word in ("--set", f"{key}={_text(value)}")]
+    words = [word for key, value in settings.items() for word in ("--set", f"{key}={_text(value)}")]
     found = find(scenario)
     resolve(found.params, words[1::2])
     if not qdisc.split():

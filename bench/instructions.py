@@ -258,8 +258,7 @@ def traced(cells: Sequence[Cell]) -> Iterator[tracing.Trace]:
     symbols = out.with_suffix(".symbols")
     lines = begin()
     for cell in cells:
-        lines += [f"{set_up(cell)} && measure 'trace {job(cell)}'",
-                  "tc qdisc del dev g0 root"]  # fmt: skip
+        lines += [f"{set_up(cell)} && measure 'trace {job(cell)}'", "tc qdisc del dev g0 root"]
     lines.append(f"cat /proc/kallsyms > {symbols}")
     try:
         counts = guest(cells, "\n".join(lines), "--plugin", f"{plugin},out={out}")

@@ -134,8 +134,7 @@ def _theory_at_work(metrics: Metrics, group: str) -> float:
 def _wire_share(metrics: Metrics, group: str) -> float:
     """Return a UDP group's share of the link's rate, headers included."""
     payload = metrics["payload"][group]
-    return (_group_bps(metrics, group) * (payload + HEADERS) / payload) / float(
-        metrics["rate_bps"])
+    return (_group_bps(metrics, group) * (payload + HEADERS) / payload) / float(metrics["rate_bps"])
 
 
 def _goodput_use(metrics: Metrics, phase: Metrics) -> float:
@@ -192,8 +191,7 @@ DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "off_equal_part": _off_equal_part,
     "unevenness": _unevenness,
     "over_product": _over_product,
-    "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"]
-                                   / f["offered_bps"][group]),
+    "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"] / f["offered_bps"][group]),
     "median_queue_packets": _median_queue_packets,
     "use": lambda f, numbers: statistics.fmean(
         phase["utilization"] for phase in _phases(f, numbers)),

@@ -15,6 +15,5 @@ def samples(kind: str, raw: Sequence[bytes]) -> list[dict[str, interface.Value]]
     """
     if kind in interface.kinds():
         known = interface.read(kind).qdisc
-        return [{s.name: s.value(v) for s in known if (v := s.raw(one)) is not None}
-                for one in raw]
+        return [{s.name: s.value(v) for s in known if (v := s.raw(one)) is not None} for one in raw]
     return [dict(xstats.values(kind, one)) for one in raw] if xstats.known(kind) else []

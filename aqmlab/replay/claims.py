@@ -142,8 +142,7 @@ class Claim:
         """Return the same claim for other cells. The other side changes alike, except for settings
         that the claim gives for it."""
         what = self.what.changed(by)
-        against = self.against and what.changed(
-            {**self.text["against"], **by.get("against", {})})
+        against = self.against and what.changed({**self.text["against"], **by.get("against", {})})
         return replace(self, what=what, against=against)
 
     @property

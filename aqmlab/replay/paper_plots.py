@@ -155,8 +155,7 @@ def numbers(spec: Mapping[str, Any], paper: Paper, rows: Sequence[Row]) -> list[
         out += [f"| {cell(mine.get('title', mine['y_title']))} | " + " | ".join(map(str, values))
                 + " |", "|---" * (1 + len(values)) + "|"]
         for name in mine.get("disciplines", experiment.disciplines):
-            found = {x: (y, half) for x, y, half in
-                     _line(name, mine, experiment, rows).points}
+            found = {x: (y, half) for x, y, half in _line(name, mine, experiment, rows).points}
             texts = [_short(found[float(x)][0], 3) + (f" ±{_short(found[float(x)][1], 2)}"
                                                       if found[float(x)][1] else "")
                      if float(x) in found else "absent" for x in values]

@@ -204,8 +204,7 @@ class Ranked:
                       key=lambda name: (worse[name], name))
 
 
-def cell_of(comparison: Mapping[str, Any], found: Sequence[Measured],
-            name: str) -> tuple[str, str]:
+def cell_of(comparison: Mapping[str, Any], found: Sequence[Measured], name: str) -> tuple[str, str]:
     """Return a discipline's value with its interval and its verdict; empty without a value."""
     for one in found:
         if one.name == name:
@@ -222,8 +221,7 @@ def ranked(paper: Paper, rows: Sequence[Row]) -> list[Ranked]:
                 for name in paper.profiles[1:] for other in [load(paper.name, profile=name)]]
     listed = []
     for text in paper.text.get("question", ()):
-        run = [(one, found) for one in text["comparison"]
-               if (found := rank(one, paper, rows))]
+        run = [(one, found) for one in text["comparison"] if (found := rank(one, paper, rows))]
         asked, every = [one for one, _ in run], [found for _, found in run]
         listed.append(Ranked(text, asked, every, {
             head: [rank(one, other, theirs) if name in one.get("tcp_profiles", ()) else []

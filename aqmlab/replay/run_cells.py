@@ -78,8 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help=f"only this TCP profile; default: all, \"{OWN}\" first, and with "
                         f"--quick only \"{OWN}\"")
     parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
-    parser.add_argument("--figures", action="store_true",
-                        help="only runs for plots over time")
+    parser.add_argument("--figures", action="store_true", help="only runs for plots over time")
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="only these experiments")
     parser.add_argument("--seeds", type=int, metavar="N", help="only the first N seeds")
     parser.add_argument("--at", action="append", default=[], metavar="AXIS=VALUE,...",

@@ -60,8 +60,7 @@ def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.
                        help=f"default: {out.relative_to(ROOT)}")
     added.add_argument("--jobs", type=int, metavar="N",
                        help=f"runs at a time; default: {os.cpu_count() or 1}, or the profile's")
-    added.add_argument("--profile", metavar="NAME",
-                       help="run on a cluster: docs/cluster.md")
+    added.add_argument("--profile", metavar="NAME", help="run on a cluster: docs/cluster.md")
     added.add_argument("--resume", action=argparse.BooleanOptionalAction, default=resume,
                        help="keep finished runs of the same commands, even if sources changed")
     return added

@@ -118,8 +118,7 @@ def data(sections: Sequence[Any], headings: Sequence[str], looks: Mapping[str, S
             "heading": heading,
             "fair": fair / 1e6 if (fair := section.any["summary"]["fair_share_bps"]) else None,
             "buffer": section.buffer,
-            "runs": {name: [run.explored for run in
-                            (several[:1] if runs > MOST_RUNS else several)]
+            "runs": {name: [run.explored for run in (several[:1] if runs > MOST_RUNS else several)]
                      for name, several in section.runs.items()},
         } for section, heading in zip(sections, headings, strict=True)],
     }

@@ -201,8 +201,7 @@ class Row:
 
     def by_seed(self, column: Column) -> dict[int, float]:
         """Return a column's metric by seed, for the seeds that know it."""
-        return {r["seed"]: value for r in self.results
-                if (value := column.get(r)) is not None}
+        return {r["seed"]: value for r in self.results if (value := column.get(r)) is not None}
 
     def cell(self, column: Column) -> Mean | None:
         """A column's mean and interval over the seeds; None where one of them does not know it."""

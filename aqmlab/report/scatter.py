@@ -37,8 +37,7 @@ def axes_of(rows: Sequence[Row], decides: Column | None) -> tuple[Column, Column
                      if column.title.startswith(word)), None)
 
     delay = first("probe delay p99", "backlog p99")
-    other = (decides if decides in known and decides != delay else
-             first("goodput", "utilization"))
+    other = (decides if decides in known and decides != delay else first("goodput", "utilization"))
     return (delay, other) if delay and other else None
 
 
@@ -82,8 +81,7 @@ def _labels(places: Sequence[Point]) -> list[str]:
     return drawn
 
 
-def panel(rows: Sequence[Row], styles: Mapping[str, Style],
-          decides: Column | None = None) -> str:
+def panel(rows: Sequence[Row], styles: Mapping[str, Style], decides: Column | None = None) -> str:
     """Return an SVG group; nothing unless two rows have both metrics of `axes_of`."""
     axes = axes_of(rows, decides)
     if not axes:

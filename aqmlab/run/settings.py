@@ -29,8 +29,7 @@ TCP = (
           "auto: the era's"),
     Param("ecn", "off", "", "on: TCP negotiates ECN", choices=("off", "on")),
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
-    Param("window", AMPLE_KB, "kB", "receive buffer; TCP advertises at most half of it", 8,
-          100000),
+    Param("window", AMPLE_KB, "kB", "receive buffer; TCP advertises at most half of it", 8, 100000),
     Param("memory", 2, "GiB", "memory of the lab's guest; TCP may use three quarters of it. Many "
           "flows with large windows need more", 1, 64),
     Param("rto_min", 0, "ms", "shortest retransmission timeout, added to the round-trip time; 0: "

@@ -189,8 +189,7 @@ def build(
         tc_lines.setdefault(hop.netns, []).extend(shaper(
             hop.dev, network.wires[number], bottleneck.qdisc, bottleneck.burst * frame))
     for hop, options in layout.delays:
-        tc_lines.setdefault(hop.netns, []).append(
-            f"qdisc add dev {hop.dev} root netem {options}")
+        tc_lines.setdefault(hop.netns, []).append(f"qdisc add dev {hop.dev} root netem {options}")
     flows: list[dict[str, int | str]] = []
     for i, (group, link) in enumerate(zip(groups, links, strict=True)):
         src, snk = source_net(ip, i), sink_net(ip, i)
@@ -255,10 +254,7 @@ def build(
     hosts = {f"net/ipv4/{name}": value for name, (value, _) in era.sysctls.items()}
     hosts["net/ipv4/tcp_ecn"] = "1" if ecn else "0"
     if ip == 4:
-        family = {
-            "net/ipv6/conf/all/disable_ipv6": "1",
-            "net/ipv6/conf/default/disable_ipv6": "1",
-        }
+        family = {"net/ipv6/conf/all/disable_ipv6": "1", "net/ipv6/conf/default/disable_ipv6": "1"}
         forward = {"net/ipv4/ip_forward": "1"}
     else:
         # A prefix made local may be used, but not bound to, without this.

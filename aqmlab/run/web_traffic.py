@@ -33,8 +33,7 @@ SESSIONS = (
 )
 PARAMS = (
     Param("clients", 800, "clients", "web clients, each with its own server", 0, 10000),
-    Param("web_start", 20.0, "s", "when web clients begin to think, and CBR to send", 0.0,
-          36000.0),
+    Param("web_start", 20.0, "s", "when web clients begin to think, and CBR to send", 0.0, 36000.0),
     *SESSIONS,
     Param("keep", "off", "", "on: a client keeps one connection for all its requests",
           choices=("off", "on")),

@@ -32,8 +32,7 @@ def marked(folder: Path) -> bool:
     return (folder / MARK).exists()
 
 
-def built(path: Path, make: Callable[[Path], None],
-          whole: Callable[[Path], bool] = marked) -> Path:
+def built(path: Path, make: Callable[[Path], None], whole: Callable[[Path], bool] = marked) -> Path:
     """Return PATH, after calling MAKE if it is not WHOLE. Concurrent callers build it once.
 
     MAKE must mark PATH as complete at its end, so an interrupted build is repeated.

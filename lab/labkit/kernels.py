@@ -42,8 +42,7 @@ FRAGMENTS = {
 KEEP, AGE = 6, 30 * 86400.0
 
 #: Approximate number of objects of a build, for the progress line.
-EXPECTED = {"fast": 1160, "kasan": 1180, "lockdep": 1180, "checked": 1210,
-            "smp": 1180}
+EXPECTED = {"fast": 1160, "kasan": 1180, "lockdep": 1180, "checked": 1210, "smp": 1180}
 
 #: Files of a build that are needed neither to boot nor to build modules.
 LEFTOVERS = re.compile(
@@ -85,8 +84,7 @@ def settings(name: str, flavour: str) -> str:
     texts = [(LAB / "config" / f"{fragment}.config").read_text()
              for fragment in ("base", *FRAGMENTS[flavour])]
     texts.append(records.user_mode_of(name).config)
-    found = {match[1] or match[2]: match[0]
-             for text in texts for match in SETTING.finditer(text)}
+    found = {match[1] or match[2]: match[0] for text in texts for match in SETTING.finditer(text)}
     return "".join(f"{setting}\n" for setting in found.values())
 
 

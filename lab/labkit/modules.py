@@ -99,8 +99,7 @@ def ensure_modules(kernel: Kernel) -> Path:
     """
     files = module_sources()
     # The tree has links to the kernel's modules, so its path is part of the key.
-    key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler(),
-                       *warnings(kernel))
+    key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler(), *warnings(kernel))
     path = built(BUILD / "modules" / f"{kernel.key}-{key}",
                  lambda place: build_modules(kernel, files, place),
                  lambda place: not altered(place))

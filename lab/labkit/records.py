@@ -74,8 +74,7 @@ def read(path: Path) -> Record:
             raise TypeError(f"unknown tables {sorted(data)}; allowed are [uml] and [qemu]"
                             if data else "neither [uml] nor [qemu]")
         order(path.stem)
-        return Record(path.stem, user_mode(**uml) if uml else None,
-                      stock(**qemu) if qemu else None)
+        return Record(path.stem, user_mode(**uml) if uml else None, stock(**qemu) if qemu else None)
     except (TypeError, KeyError, ValueError) as error:
         raise LabError(f"{path} does not describe a kernel: {error}") from error
 

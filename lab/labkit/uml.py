@@ -108,8 +108,7 @@ def command_line(request: Request, kernel: Kernel) -> list[str]:
 
 
 @functools.cache
-def built(name: str, flavour: str,
-          folders: tuple[Path, ...]) -> tuple[Kernel, Path, Extras, Path]:
+def built(name: str, flavour: str, folders: tuple[Path, ...]) -> tuple[Kernel, Path, Extras, Path]:
     """Return kernel NAME in FLAVOUR, its modules, the plugins and tools, and the lab's programs.
 
     FOLDERS have more modules and plugins. Missing parts are built. A process that boots many guests

@@ -21,8 +21,7 @@ PARAMS = (
     access(100.0),
     Param("bully", "bbr", "", "congestion control of the bully, or udp"),
     Param("bully_flows", 1, "flows", "number of bullies", 0, 1000),
-    Param("bully_rate", 50.0, "Mb/s", "rate of a UDP bully, with Ethernet headers", 0.001,
-          100e3),
+    Param("bully_rate", 50.0, "Mb/s", "rate of a UDP bully, with Ethernet headers", 0.001, 100e3),
     Param("bully_size", 1500, "bytes", "packet size of a UDP bully, with IP header", 100, 9000),
 )
 

@@ -66,8 +66,7 @@ SCENARIO = Scenario(
     "incast",
     "many senders answer one receiver at the same time, round after round",
     (*PARAMS, *with_defaults(BOTTLENECK, rate=1000.0), *with_defaults(TCP, era="today"),
-     *with_defaults([p for p in TIME_FLOWGEN if p.name not in ("duration", "spread")],
-                    warmup=2.0)),
+     *with_defaults([p for p in TIME_FLOWGEN if p.name not in ("duration", "spread")], warmup=2.0)),
     groups,
     lambda settings: settings.count("rounds") * settings.number("every"),
 )

@@ -22,8 +22,7 @@ PARAMS = (
     Param("hops", 3, "bottlenecks", "number of bottlenecks in a row", 1, 8),
     Param("end_flows", 50, "flows", "TCP sources that cross all bottlenecks", 1, 10000),
     Param("end_rtt", 150.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
-    Param("cross_flows", 50, "flows", "further TCP sources at each bottleneck", 1,
-          10000),
+    Param("cross_flows", 50, "flows", "further TCP sources at each bottleneck", 1, 10000),
     Param("cross_rtt", 50.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     access(10.0),
 )

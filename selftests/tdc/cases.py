@@ -297,9 +297,7 @@ class Writer:
         yield Case(
             f"Replace {name} by pfifo, and pfifo by {name}",
             "$TC qdisc replace dev $DUMMY handle 2: root pfifo",
-            script(
-                SHOW, f"$TC qdisc replace dev $DUMMY handle 3: root {name} {self.every}", SHOW,
-            ),
+            script(SHOW, f"$TC qdisc replace dev $DUMMY handle 3: root {name} {self.every}", SHOW),
             pattern=rf"\Aqdisc pfifo 2: root [^\n]*\nqdisc {name} 3: root [^\n]*\n\Z", setup=(add,),
         )  # fmt: skip
         yield Case(

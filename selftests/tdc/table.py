@@ -128,11 +128,7 @@ class Kind:
     special: Sequence[Case] = ()
 
 
-GATE = (
-    "$IP link add g0 type gate",
-    "$IP link set g0 addrgenmode none",
-    "$IP link set g0 up",
-)
+GATE = ("$IP link add g0 type gate", "$IP link set g0 addrgenmode none", "$IP link set g0 up")
 
 
 def on_gate(

@@ -7,16 +7,7 @@ import subprocess
 
 import pytest
 
-from bench.instructions import (
-    FREEING,
-    REGIMES,
-    TURNS,
-    Cell,
-    conserved,
-    row_of,
-    rows,
-    script,
-)
+from bench.instructions import FREEING, REGIMES, TURNS, Cell, conserved, row_of, rows, script
 from tests.selftests import KINDS, TOP
 
 CELL = Cell("pfifo", "overload", 100)

@@ -28,8 +28,7 @@ def start(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("words", [
     ["netns-scenarios/run", "dumbbell"], ["netns-scenarios/report", "out"],
 ])
-def test_commands_say_how_to_get_the_virtual_environment(clone: Path,
-                                                               words: list[str]) -> None:
+def test_commands_say_how_to_get_the_virtual_environment(clone: Path, words: list[str]) -> None:
     done = start(clone, *words)
     assert done.returncode == 1
     assert done.stderr.endswith(" is missing: make setup\n")

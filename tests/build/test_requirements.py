@@ -47,8 +47,7 @@ def tracked(*, developers: bool) -> list[Path]:
 
 @pytest.mark.parametrize(("developers", "groups"), [
     (False, ("run",)), (True, ("run", "sweeps", "tests"))])
-def test_every_import_is_in_an_installed_group(developers: bool,
-                                                      groups: tuple[str, ...]) -> None:
+def test_every_import_is_in_an_installed_group(developers: bool, groups: tuple[str, ...]) -> None:
     known = set().union(*map(listed, groups))
     found = imported(tracked(developers=developers))
     assert found, "no imports found"

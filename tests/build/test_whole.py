@@ -19,10 +19,7 @@ PARTS = {
     "the oracle": "tests/oracle/{}/test_{}_oracle.py",
     "the oracle's model": "tests/oracle/{}/model.py",
 }
-LINES = {
-    "Kbuild": "obj-m += sch_{}.o",
-    "README.md": "| `{}` |",
-}
+LINES = {"Kbuild": "obj-m += sch_{}.o", "README.md": "| `{}` |"}
 # Keys that the metadata must have. The value may be empty.
 KEYS = ("ABOUT", "FROM", "SCENARIO", "DEMO", "OPTIONS", "CORNERS", "FILTERS", "BUSY", "MARKS")
 

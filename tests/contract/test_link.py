@@ -11,11 +11,7 @@ GIGABIT, FAST, SLOW = 125_000_000, 12_500_000, 1_250_000  # bytes/s of 1000, 100
 
 # Options that are valid at 1 Gb/s but not at 10 Mb/s: the upper threshold follows from the rate and
 # would be below this lower threshold.
-TOO_LONG = {
-    "redtail": "min1 300000",
-    "chokex": "min 2000",
-    "cbt": "min 200",
-}
+TOO_LONG = {"redtail": "min1 300000", "chokex": "min 2000", "cbt": "min 200"}
 
 
 @pytest.mark.parametrize("kind", TOO_LONG)

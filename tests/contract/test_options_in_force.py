@@ -28,9 +28,7 @@ def test_without_options_all_values_in_force_are_shown_and_none_is_given(kind: s
     known = interface.read(kind).options
     with World(kind) as w:
         shown, stats = w.options(), w.named()
-    assert {o.name for o in known} - set(shown) == NOT_IN_FORCE & {
-        o.name for o in derived(kind)
-    }  # fmt: skip
+    assert {o.name for o in known} - set(shown) == NOT_IN_FORCE & {o.name for o in derived(kind)}
     assert shown["given"] == []
     assert set(shown["derived"]) == {o.name for o in derived(kind)} - NOT_IN_FORCE
     for option in known:

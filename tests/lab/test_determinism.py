@@ -14,8 +14,7 @@ Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
 
 
-NEWEST, *OLDER = (name for name in records.names("uml")
-                  if records.user_mode_of(name).deterministic)
+NEWEST, *OLDER = (name for name in records.names("uml") if records.user_mode_of(name).deterministic)
 
 
 @pytest.fixture(scope="module",

@@ -37,9 +37,7 @@ def test_each_record_is_a_file(tmp_path: Path) -> None:
         ("six", '[uml]\nsuites = ["one"]\n', "six"),
     ],
 )
-def test_wrong_record_is_refused_by_name(
-    tmp_path: Path, name: str, text: str, word: str
-) -> None:
+def test_wrong_record_is_refused_by_name(tmp_path: Path, name: str, text: str, word: str) -> None:
     path = tmp_path / f"{name}.toml"
     path.write_text(text)
     with pytest.raises(LabError, match=word) as caught:

@@ -316,9 +316,7 @@ def test_one_byte_of_the_image_is_noticed(
     assert not image.exists()
 
 
-def test_altered_module_is_rebuilt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_altered_module_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[Path] = []
 
     def build(_kernel: kernels.Kernel, _files: object, place: Path) -> None:

@@ -239,9 +239,7 @@ def test_a_changed_quantum_takes_effect(kind: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize(("before", "after"), [(256, 1 << 20), (1 << 20, 256), (MTU, 9014)])
-def test_after_a_change_of_the_quantum_shares_are_equal(
-    kind: str, before: int, after: int
-) -> None:
+def test_after_a_change_of_the_quantum_shares_are_equal(kind: str, before: int, after: int) -> None:
     """Old debts and credits, even large ones, do not matter."""
     senders = [Sender((16000,)), Sender((1000,), 3), Sender((MTU, 9014), 2)]
     link = Link(kind, before, senders, 1)

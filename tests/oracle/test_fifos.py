@@ -179,8 +179,7 @@ def test_defaults_suit_every_link(kind: str, mbit: int) -> None:
         packet = 1000 if kind == "chokex" else 1500
         remembered = -1 / math.log(1 - st["weight"])  # packets
         # The weight has units of 2^-32, so rounding at 400 Gb/s is 1 part in 30 000.
-        assert remembered == pytest.approx(
-            min(mbit * 1e6 / 8 / packet, 3 * st["limit"]), rel=0.02)  # fmt: skip
+        assert remembered == pytest.approx(min(mbit * 1e6 / 8 / packet, 3 * st["limit"]), rel=0.02)
         if kind == "chokex":
             assert st["min_th"] >= 5
         else:
@@ -314,9 +313,7 @@ def test_losses_in_the_midst_of_gso_packets_are_known_to_all_above(
             segments = rng.choice((1, 1, 2, 5, 40))
             proto = rng.choice(("tcp", "udp"))
             headers = 40 if proto == "tcp" else 28
-            w.enqueue(
-                len=headers + 500 * segments, gso=500, proto=proto, flow=rng.randrange(3),
-            )  # fmt: skip
+            w.enqueue(len=headers + 500 * segments, gso=500, proto=proto, flow=rng.randrange(3))
             w.dequeue(rng.choice((0, 0, 1, 3, 20)))
             w.advance(rng.choice((0, 100_000, 50_000_000)))
         assert w.stats().drops > 80
@@ -480,10 +477,7 @@ def test_a_change_of_bandwidth_changes_how_fast_an_idle_queue_is_forgotten(
     kind: str, which: str, fields: dict[str, int | str]
 ) -> None:
     """After 100 packet times at weight 0.01 the average is 0.99^100 times its old value."""
-    more = {
-        "chokex": "min 200 max 250",
-        "cbt": "class_weight 0.01 dscp 46 latency 10s",
-    }[kind]
+    more = {"chokex": "min 200 max 250", "cbt": "class_weight 0.01 dscp 46 latency 10s"}[kind]
     with World(kind, f"{PACE[kind]} weight 0.01 limit 1000 {more}") as w:
         for ms, bandwidth in ((1, "8mbit"), (10, "800kbit")):
             w.change(f"bandwidth {bandwidth}")

@@ -81,8 +81,7 @@ def write(directory: Path) -> Path:
         # In this file flows are not sorted by number.
         progress += [f"{at}.000,{flow},{FLOW_BYTES[flow][at]}" for flow in (1, 0)]
     (directory / "progress.csv").write_text("\n".join(progress) + "\n")
-    queue = ["time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes,"
-             "xstats"]
+    queue = ["time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes," "xstats"]
     queue += [f"{t:.6f},{p},{b},{d},0,0,{sp},{sb},{red_xstats(m)}"
               for t, p, b, d, sp, sb, m in QUEUE]
     (directory / "queue.csv").write_text("\n".join(queue) + "\n")

@@ -11,13 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from aqmlab.replay import (
-    claims,
-    judgement,
-    paper,
-    store,
-    time_plots,
-)
+from aqmlab.replay import claims, judgement, paper, store, time_plots
 from aqmlab.replay.claim_verdict import Judged
 from aqmlab.replay.paper import Cell, Paper
 from aqmlab.run.fair_shares import Facts
@@ -53,8 +47,7 @@ def _facts(scenario: str, *given: str) -> Facts:
 def plausible(facts: Facts) -> dict[str, Any]:
     """Return metrics of a run in which each flow got 98 % of its share. No metric is missing."""
     spread = {"mean": 30.0, "sd": 1.0, "p50": 30.0, "p95": 31.0, "p99": 32.0, "max": 33.0}
-    sizes = ("0-10 kB", "10-20 kB", "20-50 kB", "50-100 kB", "75-110 kB", "100-200 kB",
-             "200-up kB")
+    sizes = ("0-10 kB", "10-20 kB", "20-50 kB", "50-100 kB", "75-110 kB", "100-200 kB", "200-up kB")
     figures: dict[str, Any] = {
         "utilization": 0.95, "fair_share_bps": facts.fair_share_bps,
         "goodput_bps": {"mean": 0.98 * facts.fair_share_bps or 1.0, "sd": 1.0, "min": 1.0,

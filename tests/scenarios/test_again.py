@@ -35,8 +35,7 @@ def drawn(seed: str) -> tuple[Paper, Cell, dict[str, Any]]:
     name = rng.choice(paper.names())
     one = paper.load(name, profile=rng.choice(paper.load(name).profiles))
     cells = {cell.name: cell for cell in one.cells()}
-    made = [row for row in one.stored()
-            if row["cpu_s"] <= LONGEST_S and row["cell"] in cells]
+    made = [row for row in one.stored() if row["cpu_s"] <= LONGEST_S and row["cell"] in cells]
     row = rng.choice(made)
     return one, cells[row["cell"]], row
 

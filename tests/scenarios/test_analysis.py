@@ -336,8 +336,7 @@ def test_iperf3_becomes_the_same_logs(tmp_path: Path) -> None:
     iperf3.convert(tmp_path)
     progress = logs.read_progress(tmp_path / "progress.csv")
     assert progress.flows.tolist() == [0, 1, 2, 3]
-    assert progress.bytes.tolist() == [[0, 0, 0, 0], [100, 200, 1000, 2000],
-                                       [200, 400, 2000, 4000]]
+    assert progress.bytes.tolist() == [[0, 0, 0, 0], [100, 200, 1000, 2000], [200, 400, 2000, 4000]]
     rows = logs.read_ends(tmp_path / "flows.csv")
     assert [(r["group"], r["bytes"]) for r in rows] == [
         ("a", "200"), ("a", "400"), ("b", "2000"), ("b", "4000")]

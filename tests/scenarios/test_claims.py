@@ -12,23 +12,11 @@ from typing import Any
 
 import pytest
 
-from aqmlab.replay import (
-    claims,
-    judgement,
-    paper,
-    store,
-    time_plots,
-)
+from aqmlab.replay import claims, judgement, paper, store, time_plots
 from aqmlab.replay.claim_verdict import by_cell, judge
 from aqmlab.replay.paper import Paper
 from aqmlab.report import intervals
-from tests.scenarios.paper_by_hand import (
-    CLAIMS,
-    SWEEP,
-    rewrite,
-    run,
-    verdicts,
-)
+from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, rewrite, run, verdicts
 
 
 def test_claim_is_judged_by_its_interval(made_up: Paper) -> None:
@@ -287,13 +275,11 @@ def test_ratio_to_zero_is_judged_by_its_inverse(
 
 @pytest.mark.parametrize(("value", "half", "said"), [
     (0.25, 0.15, "2.5 to 10"), (0.25, math.nan, "4.0"), (0.25, 0.25, "at least 2.0")])
-def test_inverse_is_shown_as_the_ratio(value: float, half: float,
-                                                          said: str) -> None:
+def test_inverse_is_shown_as_the_ratio(value: float, half: float, said: str) -> None:
     assert intervals.Mean(value, half, inverse=True).text() == said
 
 
-def test_ratio_with_zero_and_infinity_is_inconclusive(
-        made_up: Paper) -> None:
+def test_ratio_with_zero_and_infinity_is_inconclusive(made_up: Paper) -> None:
     nothing = {("good", 2), ("bad", 3)}
 
     def planted(row: dict[str, Any]) -> dict[str, Any]:

@@ -26,8 +26,7 @@ SMALL = demo_workloads.Workload(
 
 def result(seed: int, goodput: float, delay_ms: float) -> dict[str, Any]:
     return {"scenario": "dumbbell", "seed": seed, "parameters": {"mtu": 1500, "rate": 20.0},
-            "groups": {"probe": {
-        "delay_ms": {"p50": delay_ms, "p99": delay_ms}, "loss": 0.0}},
+            "groups": {"probe": { "delay_ms": {"p50": delay_ms, "p99": delay_ms}, "loss": 0.0}},
         "summary": {"goodput_bps": {"mean": goodput}, "fair_share_bps": 1.0,
                     "sd_over_fair_share": 0.5}}
 
@@ -131,8 +130,7 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
     ('[a]\nscenario = "dumbbell"\nsettings = {}\n', "a: needs buffer, rate, rivals"),
     ('[a]\nscenari = "dumbbell"\nsettings = {}\n', 'no key in .* "scenari"'),
     ("[a", "Expected"), (None, "No such file")])
-def test_a_wrong_file_of_workloads_is_refused(
-        text: str | None, said: str, tmp_path: Path) -> None:
+def test_a_wrong_file_of_workloads_is_refused(text: str | None, said: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "set.toml").write_text(text)
     with pytest.raises(UserError, match=said):

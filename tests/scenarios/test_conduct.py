@@ -77,8 +77,7 @@ def test_program_without_an_end_is_ended_with_its_children() -> None:
 
 
 @pytest.mark.parametrize(("commands", "message"), [
-    ((("run", "slow", "", "", "sleep", "0.06"), ("run", "next", "", "", "true")),
-     "next comes 0.0"),
+    ((("run", "slow", "", "", "sleep", "0.06"), ("run", "next", "", "", "true")), "next comes 0.0"),
     ((("play", "x", "", "", "true"),), "'play' given, needs 'run', 'start' or 'exec'"),
     ((("run", "nothing", "", ""),), "nothing: no program"),
 ])

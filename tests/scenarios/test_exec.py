@@ -66,8 +66,7 @@ def test_programs_receive_what_the_link_carries_and_repeat_to_the_byte(tmp_path:
     group = first["groups"]["exec1"]
     assert BYTES < group["goodput_bps"]["mean"] * 3 / 8 < 1.1 * BYTES
     # A packet that is lost is sent again, and only full packets are.
-    assert group["dropped"] == pytest.approx(
-        first["summary"]["dropped"] / (BYTES / 1448), rel=0.1)
+    assert group["dropped"] == pytest.approx(first["summary"]["dropped"] / (BYTES / 1448), rel=0.1)
     assert 0 < first["groups"]["probe"]["delay_ms"]["mean"] < 100 * 1514 * 8 / RATE * 1e3
 
 

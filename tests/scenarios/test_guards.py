@@ -51,8 +51,7 @@ def errors(state: dict[str, Any], ip: int = 4) -> list[str]:
 def test_run_with_all_packets_accounted_for_is_accepted() -> None:
     hops, wrong = integrity.check(guest(), ip=4, offloads=False)
     assert wrong == []
-    assert hops == {"rtr b0": {"offered": 97, "delivered": 90, "lost": 5, "held": 2,
-                               "bytes": 9000}}
+    assert hops == {"rtr b0": {"offered": 97, "delivered": 90, "lost": 5, "held": 2, "bytes": 9000}}
 
 
 def test_packets_in_flight_during_reading_are_not_lost() -> None:
@@ -303,8 +302,7 @@ def limited(window: bool = True, **changed: str) -> list[str]:
     # Ahammed and Banu's queue has 150 packets of 1014 bytes: 991 ms for a handshake without loss.
     (986, 150 * 1014 * 8 / 1e3, 0), (986, 0, 1),
 ])
-def test_a_handshake_may_wait_in_the_queue_once(idle_ms: float, wait_ms: float,
-                                                wrong: int) -> None:
+def test_a_handshake_may_wait_in_the_queue_once(idle_ms: float, wait_ms: float, wrong: int) -> None:
     row = BULK | {"start_s": "0", "end_s": "10", "busy_ms": f"{10000 - idle_ms}"}
     assert len(integrity.limited([row], {"all": 0.0}, wait_ms, window=True)) == wrong
 

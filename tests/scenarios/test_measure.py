@@ -27,16 +27,14 @@ def run(tmp_path: Path) -> Path:
 
 def files(directory: Path) -> dict[str, tuple[bytes, int]]:
     """Return contents and time of each file."""
-    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns)
-            for path in directory.iterdir()}
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in directory.iterdir()}
 
 
 def edit(directory: Path, **changes: Any) -> None:
     """Change result.json. None removes a key."""
     path = directory / "result.json"
     changed = json.loads(path.read_text()) | changes
-    path.write_text(json.dumps({key: value for key, value in changed.items()
-                                if value is not None}))
+    path.write_text(json.dumps({key: value for key, value in changed.items() if value is not None}))
 
 
 def test_a_result_that_misses_metrics_becomes_what_the_run_would_write_today(

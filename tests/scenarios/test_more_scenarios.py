@@ -32,10 +32,8 @@ SHORT = {
     "multi-rtt": ("near_flows=5", "far_flows=5", "rate=50", "warmup=1", "duration=3"),
     "udp-blast": ("flows=4", "tagged_flows=2", "warmup=1", "duration=4", "udp_start=2",
                   "udp_stop=4"),
-    "step-load": ("base_flows=2", "step_flows=2", "steps=1", "step_every=2", "warmup=1",
-                  "rate=20"),
-    "web-mix": ("clients=20", "think=1", "long_flows=2", "web_start=1", "warmup=2",
-                "duration=4"),
+    "step-load": ("base_flows=2", "step_flows=2", "steps=1", "step_every=2", "warmup=1", "rate=20"),
+    "web-mix": ("clients=20", "think=1", "long_flows=2", "web_start=1", "warmup=2", "duration=4"),
     "first-use": ("rate=20", "warmup=1", "duration=3"),
     "parking-lot": ("end_flows=3", "cross_flows=3", "hops=2", "rate=20", "warmup=1", "duration=2"),
     "bully": ("flows=2", "rate=20", "warmup=1", "duration=2", "probe=on"),
@@ -487,8 +485,7 @@ def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
 
 def test_stopped_flow_receives_nothing(tmp_path: Path) -> None:
     r = run("step-load", tmp_path / "r", *SHORT["step-load"])
-    assert [sorted(p["groups"]) for p in r["phases"]] == [
-        ["step0"], ["step0", "step1"], ["step0"]]
+    assert [sorted(p["groups"]) for p in r["phases"]] == [["step0"], ["step0", "step1"], ["step0"]]
     progress = table(tmp_path / "r" / "progress.csv")
     ids = {str(f["id"]) for f in json.loads((tmp_path / "r" / "recipe.json").read_text())["flows"]
            if f["group"] == "step1"}

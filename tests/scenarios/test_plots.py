@@ -28,13 +28,7 @@ from aqmlab.replay import (
 from aqmlab.replay.paper import Paper
 from aqmlab.report import svg_plots
 from tests.scenarios import handmade
-from tests.scenarios.paper_by_hand import (
-    PAPERS,
-    facts_of,
-    made_by_hand,
-    ran,
-    rewrite,
-)
+from tests.scenarios.paper_by_hand import PAPERS, facts_of, made_by_hand, ran, rewrite
 
 
 def pictures_of(one: Paper) -> dict[str, str]:
@@ -153,8 +147,7 @@ def test_impossible_plots_over_time_are_refused(
     assert said in capsys.readouterr().err
 
 
-def test_plot_over_time_with_other_lines_runs_again(made_up: Paper,
-                                                                 tmp_path: Path) -> None:
+def test_plot_over_time_with_other_lines_runs_again(made_up: Paper, tmp_path: Path) -> None:
     made_by_hand(made_up, tmp_path)
     sweep = made_up.directory / paper.SWEEP
     sweep.write_text(sweep.read_text().replace("to_s = 2 }", "to_s = 3 }"))
@@ -196,8 +189,7 @@ def test_eighteen_lines_look_different() -> None:
 @pytest.mark.parametrize(("x", "y", "x_log", "said"), [
     (1.0, -2.0, False, "use: a has -2 at 1, which y"), (0.0, 2.0, True, "use: a has 2 at 0, which"),
     (0.0, 0.0, False, ""), (0.5, 0.0, True, "")])
-def test_point_outside_the_axes_is_refused(x: float, y: float, x_log: bool,
-                                                  said: str) -> None:
+def test_point_outside_the_axes_is_refused(x: float, y: float, x_log: bool, said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}") if said else nullcontext():
         line = svg_plots.Line("a", [(x, y, 0.0)])
         svg_plots.picture([svg_plots.Panel("", "x", "use", [line], x_log)])

@@ -116,8 +116,7 @@ def test_two_disciplines_are_compared_at_each_point(made_up: Paper, mine: str, o
         ({"buffer": 100}, word), ({"buffer": 200}, word)]
 
 
-def test_the_comparisons_of_questions_are_made_in_experiments_with_a_prefix(
-        made_up: Paper) -> None:
+def test_the_comparisons_of_questions_are_made_in_experiments_with_a_prefix(made_up: Paper) -> None:
     again = replace(made_up.experiments[0], name="again-one")
     repeated = replace(made_up, experiments=[*made_up.experiments, again], text={
         "question": [{"comparison": [COMPARISON | {"most": True}]}]})

@@ -116,8 +116,7 @@ def test_advice_that_the_runs_contradict_is_reported(monkeypatch: pytest.MonkeyP
     assert "names tie, which is worse than the best" in line
 
 
-def test_failed_run_affects_no_other_run_and_keeps_results(
-        tmp_path: Path) -> None:
+def test_failed_run_affects_no_other_run_and_keeps_results(tmp_path: Path) -> None:
     short = sweep.settings({"flows": 2, "rate": 10, "warmup": 0, "duration": 1})
     jobs = {
         "good": sweep.Job(["dumbbell", "--qdisc", "pfifo limit 9", *short], "first in", 9),

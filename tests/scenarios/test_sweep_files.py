@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 
 from aqmlab.qdiscs.metadata import all_metadata
-from aqmlab.replay import (
-    claims,
-    ledger,
-    paper,
-    run_cells,
-    store,
-)
+from aqmlab.replay import claims, ledger, paper, run_cells, store
 from aqmlab.replay.claim_verdict import by_cell, measure
 from aqmlab.replay.paper import Cell, Paper
 from tests.scenarios.paper_by_hand import (
@@ -44,8 +38,7 @@ def test_cells_are_valid_runs_and_claims_can_be_computed(name: str) -> None:
     cells = [cell for cell in one.cells() if cell.round == 1]
     assert len({cell.words for cell in cells}) > 0.9 * len(cells)
     made = [{"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
-             "at": {axis: value for axis, value in cell.at.items()
-                    if axis in cell.experiment.axes},
+             "at": {axis: value for axis, value in cell.at.items() if axis in cell.experiment.axes},
              "seed": cell.seed, "figures": plausible(facts_of(cell))}
             for cell in cells]
     axes = {e.name: e.axes for e in one.experiments}
@@ -256,8 +249,7 @@ def test_parameters_of_some_cells_do_not_affect_others(made_up: Paper) -> None:
     ('{ tcp_profiles = ["onw"], set = { window = 64 } }', "onw"),
     ("{ at = { buffer = 200 } }", "'set' is a required property"),
 ])
-def test_parameters_of_missing_cells_are_refused(made_up: Paper, where: str,
-                                                            said: str) -> None:
+def test_parameters_of_missing_cells_are_refused(made_up: Paper, where: str, said: str) -> None:
     with_where(made_up, where)
     with pytest.raises(ValueError, match=said):
         paper.load("made-up")
@@ -269,8 +261,7 @@ def test_parameters_of_missing_cells_are_refused(made_up: Paper, where: str,
     ('x_title = "buffer"', 'x_title = "buffer"\nx_logg = true',
      'plot.1: no key "x_logg": did you mean x_log'),
     ('x_title = "buffer"', 'x_title = "buffer"\nto_s = 9', 'plot.1: no key "to_s":'),
-    ("from_s = 1,", "form_s = 1,",
-     'plot.over-time.panels.2: no key "form_s": did you mean from_s'),
+    ("from_s = 1,", "form_s = 1,", 'plot.over-time.panels.2: no key "form_s": did you mean from_s'),
     ('kind = "time"', 'kind = "tim"', 'plot.over-time.kind: no value "tim": did you mean time'),
     ('kind = "time"', 'kind = "series"', 'plot.over-time: no key "of":'),
     ('x_title = "buffer"', 'like = "2"', 'plot.1: no plot "2": '),
@@ -322,7 +313,6 @@ def test_experiment_takes_the_workload_of_another(made_up: Paper) -> None:
         assert (copy.scenario, copy.axes) == (one.scenario, {"buffer": [200]})
         assert (one.set, copy.set) == ({"flows": 2, "warmup": 1}, {"flows": 3, "warmup": 1})
         assert list(copy.disciplines) == ["bad"]
-    (made_up.directory / "sweep.toml").write_text(text.replace(
-        mark, more.format('"on"') + mark, 1))
+    (made_up.directory / "sweep.toml").write_text(text.replace(mark, more.format('"on"') + mark, 1))
     with pytest.raises(ValueError, match='copy: no experiment "on": did you mean one'):
         paper.load("made-up")

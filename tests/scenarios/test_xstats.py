@@ -115,11 +115,9 @@ def test_marks_of_known_statistics() -> None:
     # The marks of the first two tins, each next to another attribute.
     # 2: TCA_CAKE_STATS_MEMORY_USED; 7: TCA_CAKE_TIN_STATS_DROPPED_PACKETS.
     tins = b"".join(
-        attribute(at, attribute(7, u32(9))
-                  + attribute(8, u32(marks)))
+        attribute(at, attribute(7, u32(9)) + attribute(8, u32(marks)))
         for at, marks in ((1, 5), (2, 60)))
-    cake = (attribute(2, u32(7))
-            + attribute(10, tins))
+    cake = (attribute(2, u32(7)) + attribute(10, tins))
     assert xstats.marked("cake bandwidth 1mbit", cake) == 65
 
 

@@ -140,9 +140,7 @@ def test_ynl_shows_the_options_in_force_and_which_were_given(
 
 
 @every_kind
-def test_ynl_shows_each_statistic_like_tc(
-    answers: dict[tuple[str, str], str], kind: Kind
-) -> None:
+def test_ynl_shows_each_statistic_like_tc(answers: dict[tuple[str, str], str], kind: Kind) -> None:
     tc = ours(answers[kind.name, "tc"], kind)
     shown = ours(answers[kind.name, "ynl"], kind)["stats2"]["app"]
     # tc converts fractions and fixed-point numbers. ynl shows the raw values.

@@ -114,8 +114,7 @@ CASES = [
             1200: ("noadaptive", {"adaptive": False}),
             1500: ("probability 0.3", {"max_p": fraction(0.3)}),
             1700: ("adaptive seed 99", {"adaptive": True, "seed": 99}),
-            2000: ("min 4 max 8 bottom 0.01", {"min_th": 4, "max_th": 8,
-                                               "bottom": fraction(0.01)}),
+            2000: ("min 4 max 8 bottom 0.01", {"min_th": 4, "max_th": 8, "bottom": fraction(0.01)}),
             2400: ("probability 0.05", {"max_p": fraction(0.05)}),
             2600: ("nogentle nowait", {"gentle": False, "wait": False}),
         },
@@ -157,9 +156,7 @@ def shown(model: RedQueue, now: int) -> AdaptiveRed:
 
 
 @ORACLE.each
-def test_every_decision_and_max_p_equal_the_model(
-    run: Run[Case], steps: list[Step]
-) -> None:
+def test_every_decision_and_max_p_equal_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build(steps[0].t)
     given = fraction(case.max_p)

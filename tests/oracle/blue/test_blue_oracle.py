@@ -177,9 +177,7 @@ def shown(model: Blue, now: int) -> tuple[int, int]:
 
 
 @ORACLE.each
-def test_every_decision_and_p_equal_the_model(
-    run: Run[Case], steps: list[Step]
-) -> None:
+def test_every_decision_and_p_equal_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = Blue(replace(case.options, seed=case.seed))
     packet, seen = 0, {}

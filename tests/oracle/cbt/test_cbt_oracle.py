@@ -162,8 +162,7 @@ BASE = Case("red tcp", 1, ("tagged_drop", "other_drop", "early_drop", "forced_dr
 CASES = [
     BASE,
     replace(BASE, name="red all", seed=2, model={"red_all": True}, low=12, high=20),
-    replace(BASE, name="thresholds from the shares", seed=3, by_hand=False, load=2.2,
-            steps=6000),
+    replace(BASE, name="thresholds from the shares", seed=3, by_hand=False, load=2.2, steps=6000),
     replace(BASE, name="tagged by mark", seed=4, packets=BY_MARK, tag="mark 0x10/0x10"),
     replace(BASE, name="a filter decides", seed=5, packets=BY_FILTER),
     replace(BASE, name="a full queue", seed=6, limit=14, tagged=5.5, load=2.2,

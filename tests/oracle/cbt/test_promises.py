@@ -163,9 +163,7 @@ def test_victims_include_packets_queued_before_the_change() -> None:
 @pytest.mark.parametrize(
     ("larger", "cause"), [("segs=40 gso=1000", "limit"), ("truesize=30000", "memory")]
 )
-def test_packet_larger_than_a_limit_drops_no_other(
-    larger: str, cause: str, victim: str
-) -> None:
+def test_packet_larger_than_a_limit_drops_no_other(larger: str, cause: str, victim: str) -> None:
     options = f"limit 30 memory_limit 20000b victim {victim} nosplit_gso {PACE} latency 10s"
     with World("cbt", f"{options} seed 3") as w:
         for i in range(20):
@@ -196,9 +194,7 @@ def test_with_red_all_the_limit_includes_given_thresholds() -> None:
     "below", ["", "hfsc", "hfsc prio", "hfsc tbf", "drr prio", "qfq prio", "htb"]
 )
 @pytest.mark.parametrize("victim", ["random", "arrival"])
-def test_forced_drop_of_the_last_packet_stalls_no_parent(
-    below: str, victim: str
-) -> None:
+def test_forced_drop_of_the_last_packet_stalls_no_parent(below: str, victim: str) -> None:
     """RED's average stays above max while the queue has only one packet."""
     rng = random.Random(1)
     with World("cbt", f"{PACE} min 2 max 3 victim {victim} seed 1", below=below) as w:

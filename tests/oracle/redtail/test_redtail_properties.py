@@ -239,9 +239,7 @@ def test_two_options_give_the_papers_setting() -> None:
 
 
 @pytest.mark.parametrize("mbit", [1, 3, 10, 100, 1000, 2500, 10_000, 100_000, 800_000])
-def test_default_buffer_is_at_most_100_ms_in_the_papers_proportions(
-    mbit: int,
-) -> None:
+def test_default_buffer_is_at_most_100_ms_in_the_papers_proportions(mbit: int) -> None:
     with World("redtail", f"bandwidth {mbit}mbit") as w:
         got, st = in_force(w), w.named()
         assert st["bandwidth"] == mbit * MBIT

@@ -71,9 +71,7 @@ class Case:
         return ops
 
     def trace(self) -> Trace:
-        lines = {
-            "e": "e flow={0} len={1} prio={2} tos={3}", "d": "d 1", "t": "t {0}", "r": RESET,
-        }  # fmt: skip
+        lines = {"e": "e flow={0} len={1} prio={2} tos={3}", "d": "d 1", "t": "t {0}", "r": RESET}
         ops = [
             lines[kind].format(number, size, 0x10000 + number, tos)
             for kind, number, size, tos in self.operations()

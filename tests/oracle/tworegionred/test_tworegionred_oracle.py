@@ -141,13 +141,7 @@ CASES = [
     Case("ewma-drain", replace(BASE, estimator="ewma-drain"), "estimator ewma-drain", must=CONTROL),
     Case("as printed", replace(BASE, literal=True), "literal", must=(*PHASES, "negative"), seed=3),
     Case("not gentle", replace(BASE, gentle=False), "nogentle", must=PHASES),
-    Case(
-        "ecn, half the packets",
-        replace(BASE, ecn=True),
-        "ecn",
-        ect=0.5,
-        must=(*PHASES, *MARKS),
-    ),
+    Case("ecn, half the packets", replace(BASE, ecn=True), "ecn", ect=0.5, must=(*PHASES, *MARKS)),
     Case(
         "ecn nodrop",
         replace(BASE, ecn=True, nodrop=True),

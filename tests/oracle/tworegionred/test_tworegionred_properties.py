@@ -22,9 +22,7 @@ def in_force(w: World) -> list[int]:
 
 @pytest.mark.parametrize("rtt", ["100ms", "20ms", "5ms", "1s"])
 @pytest.mark.parametrize("kbit", [64, 500, 1000, 2000, 3600, 10_000, 100_000, 10**6, 10**7, 10**8])
-def test_defaults_leave_room_for_every_phase_within_100_ms(
-    kbit: int, rtt: str
-) -> None:
+def test_defaults_leave_room_for_every_phase_within_100_ms(kbit: int, rtt: str) -> None:
     with World("2regionred", f"bandwidth {kbit}kbit rtt {rtt}") as w:
         lengths, st = in_force(w), w.named()
         assert lengths[0] >= 1
