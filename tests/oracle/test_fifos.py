@@ -247,6 +247,10 @@ def test_memory_limit_bounds_the_memory_of_packets(kind: str) -> None:
         assert w.named()["drop_change"] == 1
         w.dequeue(9)
         assert w.named()["memory_used"] == 0
+        for i in range(9):
+            w.enqueue(len=100, truesize=3000, proto="tcp", flow=i)
+        st = w.named()
+        assert (st["memory_used"], st["drop_memory"]) == (6000, 6 + 7)
 
 
 @pytest.mark.parametrize("kind", [*ALL, "qsdrr", "tdrr"])
