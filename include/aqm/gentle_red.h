@@ -257,7 +257,7 @@ static inline u32 gentle_red_auto_weight(u32 rate)
 	u64 x4 = (x3 * x) >> 32;
 
 	/* Error: at most x^5 / 120, below 3e-4, and rounding, 5 2^-32. */
-	return max_t(u64, x - x2 / 2 + div_u64(x3, 6) - div_u64(x4, 24), 1);
+	return x - x2 / 2 + div_u64(x3, 6) - div_u64(x4, 24);
 }
 
 static inline void gentle_red_adapt(const struct gentle_red_params *p,
