@@ -118,6 +118,24 @@ def test_doubtful_options_get_a_warning_and_survive_link_events(
             world.dequeue()
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("cbt", "victim random"), ("chokex", ""), ("fpq", ""), ("fred", ""), ("qsdrr", ""),
+     ("redtail", ""), ("tdrr", "")],
+)  # fmt: skip
+def test_failed_allocation_gets_a_message(kind: str, words: str) -> None:
+    messages = []
+    with World(kind) as world:
+        for which in range(1, 5):
+            world.fail_alloc(which)
+            if world.do(f"i {words}"):
+                messages.append(world.message)
+    # The core allocates the block of filters first, if there is one, and has its own message.
+    own = messages if kind == "fpq" else messages[1:]
+    assert own
+    assert all("no memory" in message for message in own), own
+
+
 def test_derived_threshold_out_of_range_is_refused() -> None:
     with pytest.raises(Refused, match=r"bmax must be below 2\^24 packets"):
         World("2regionred", "target 16000000 limit 16777215")

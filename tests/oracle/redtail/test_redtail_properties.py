@@ -83,6 +83,17 @@ def test_reported_average_decays_without_arrivals() -> None:
         assert w.named()["avg"] < 5
 
 
+def test_class_of_long_flows_counts_marks_and_the_short_one_has_none() -> None:
+    with World("redtail", "packets 3 min2 3000 max2 12000 weight 0.1 ecn seed 1") as w:
+        for _ in range(500):
+            w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
+            w.enqueue(flow=2, proto="udp", len=200, tos=2)
+            w.dequeue(2)
+            w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
+        assert w.named(minor=LONG)["marked"] == w.named()["marked"] > 0
+        assert w.named(minor=SHORT)["marked"] == 0
+
+
 def test_probability_given_after_a_pause_applies_to_the_next_packet() -> None:
     with World("redtail", "packets 0 probability 0.02") as w:
         w.advance(60_000_000_000)
