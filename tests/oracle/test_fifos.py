@@ -18,6 +18,7 @@ from tests.userspace import Refused, World
 KINDS = ("chokex", "cbt")
 ALL = ("2regionred", "ared", "blue", "cbt", "chokex", "fpq", "fred", "redtail")
 every_kind = pytest.mark.parametrize("kind", ALL)
+with_flow_queues = pytest.mark.parametrize("kind", [*ALL, "qsdrr", "tdrr"])
 MEMORY = 32 << 20
 CN = 2  # NET_XMIT_CN
 GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
@@ -143,17 +144,22 @@ def test_change_of_the_link_speed_does_not_restart_random_numbers(kind: str) -> 
     assert verdicts(flaps=True) == verdicts(flaps=False)
 
 
-@every_kind
+@with_flow_queues
 def test_reset_discards_the_timed_packet(kind: str) -> None:
-    """The next packet is timed from its own arrival."""
+    """The next packet is timed from its own arrival. The maximum stays."""
     with World(kind, "bandwidth 1gbit") as w:
-        w.enqueue(len=1000, proto="tcp")
-        w.reset()
-        w.advance(7_000_000)
-        w.enqueue(len=1000, proto="tcp", flow=1)
-        w.advance(5_000_000)
-        w.dequeue(1)
-        assert w.named()["delay"] == w.named()["delay_max"] == 5_000_000
+        for longest, delay in ((5_000_000, 5_000_000), (5_000_000, 2_000_000),
+                               (6_000_000, 6_000_000)):
+            w.enqueue(len=1000, proto="tcp")
+            w.reset()
+            w.advance(7_000_000)
+            w.enqueue(len=1000, proto="tcp", flow=1)
+            w.advance(delay)
+            w.dequeue(1)
+            assert (w.named()["delay"], w.named()["delay_max"]) == (delay, longest)
+            for _ in range(16):  # not timed
+                w.enqueue(len=1000, proto="tcp")
+                w.dequeue(1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -253,7 +259,7 @@ def test_memory_limit_bounds_the_memory_of_packets(kind: str) -> None:
         assert (st["memory_used"], st["drop_memory"]) == (6000, 6 + 7)
 
 
-@pytest.mark.parametrize("kind", [*ALL, "qsdrr", "tdrr"])
+@with_flow_queues
 def test_memory_limit_below_one_packet_warns(kind: str) -> None:
     warning = "memory_limit is too small for one full packet"
     with World(kind, "bandwidth 1gbit memory_limit 1000b") as w:
@@ -328,7 +334,7 @@ def test_losses_in_the_midst_of_gso_packets_are_known_to_all_above(
         assert len(w.dequeue(1)) == 1, "stalled"
 
 
-@every_kind
+@with_flow_queues
 def test_delays_are_those_of_every_17th_packet(kind: str) -> None:
     """One packet is timed, then 16 arrivals pass; avg moves by an eighth."""
     with World(kind, "bandwidth 1gbit") as w:
@@ -344,7 +350,7 @@ def test_delays_are_those_of_every_17th_packet(kind: str) -> None:
             assert w.named()["delay_avg"] == pytest.approx(average, abs=2)
 
 
-@every_kind
+@with_flow_queues
 def test_when_a_timed_packet_is_lost_the_next_is_timed(kind: str) -> None:
     with World(kind, "bandwidth 1gbit") as w:
         w.enqueue(len=1000, proto="tcp")

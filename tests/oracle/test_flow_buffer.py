@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Properties of the buffer of qsdrr and tdrr: limits that follow the link, GSO packets, delay."""
+"""Properties of the buffer of qsdrr and tdrr: limits that follow the link, and GSO packets."""
 
 from __future__ import annotations
 
@@ -266,60 +266,3 @@ def test_losses_in_the_middle_of_a_gso_packet(kind: str, below: str) -> None:
             for level in range(1 + len(below.split())):
                 assert (w.stats(level).qlen, w.stats(level).backlog) == (0, 0)
             assert w.stats().drops > 200
-
-
-# ---- delay ----
-
-
-@every_kind
-def test_delay_statistics_follow_the_timed_packets(kind: str) -> None:
-    """Of a single queue, one packet in 17 is timed. Delay and average must be exact."""
-    rng = random.Random(7)
-    with World(kind, "limit 1000 flows 1", below="prio") as w:
-        arrived: dict[int, int] = {}
-        timed: list[int] = []
-        waiting: int | None = None
-        wait = average = largest = number = 0
-        first = True
-        for _ in range(2000):
-            for _ in range(rng.randint(0, 2)):
-                w.enqueue(len=100)
-                arrived[number] = w.now
-                if waiting is None and not wait:
-                    waiting, wait = number, 16
-                elif waiting is None:
-                    wait -= 1
-                number += 1
-            w.advance(rng.randint(1, 5_000_000))
-            for left, _ in w.dequeue(1):
-                if left != waiting:
-                    continue
-                waiting = None
-                delay = w.now - arrived[left]
-                average = delay if first else average - average // 8 + delay // 8
-                largest = max(largest, delay)
-                first = False
-                timed.append(delay)
-            named = w.named()
-            assert named["delay"] == (timed[-1] if timed else 0)
-            assert (named["delay_avg"], named["delay_max"]) == (average, largest)
-        assert len(timed) > 50
-
-
-@every_kind
-def test_dropped_packet_has_no_delay(kind: str) -> None:
-    with World(kind, "limit 2 flows 4") as w:
-        w.enqueue(prio=0x10001, len=1514)  # timed, and dropped
-        w.advance(1_000_000)
-        w.enqueue(prio=0x10001, len=1514)
-        w.enqueue(prio=0x10001, len=1514)  # timed in its place
-        w.advance(5_000)
-        w.dequeue(2)
-        assert w.named()["delay"] == w.named()["delay_max"] == 5_000
-        w.enqueue(prio=0x10001, len=60)
-        w.reset()
-        w.advance(9_000_000)
-        w.enqueue(prio=0x10001, len=60)
-        w.advance(300)
-        w.dequeue(1)
-        assert w.named()["delay"] == 300

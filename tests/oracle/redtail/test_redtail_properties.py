@@ -329,27 +329,6 @@ def test_nosplit_gso_counts_all_bytes_of_one_arrival() -> None:
         assert w.given()["split_gso"] is False
 
 
-def test_maximum_delay_survives_a_reset_that_drops_the_timed_packet() -> None:
-    with World("redtail", "bandwidth 100mbit packets 0") as w:
-        for delay, qlen in ((5_000_000, 1), (2_000_000, 1)):
-            w.enqueue(flow=1, proto="tcp", len=100)
-            w.advance(delay)
-            w.dequeue(qlen)
-            for _ in range(16):  # not timed
-                w.enqueue(flow=1, proto="tcp", len=100)
-                w.dequeue(1)
-        st = w.named()
-        assert (st["delay"], st["delay_max"]) == (2e6, 5e6)
-        w.enqueue(flow=1, proto="tcp", len=100)  # timed, and dropped by the reset
-        w.reset()
-        w.advance(60_000_000_000)
-        w.enqueue(flow=1, proto="tcp", len=100)
-        w.advance(7_000_000)
-        w.dequeue(1)
-        st = w.named()
-        assert (st["delay"], st["delay_max"]) == (7e6, 7e6)
-
-
 def test_single_packet_larger_than_the_buffer_stays() -> None:
     with World("redtail", "nosplit_gso limit 100000 bandwidth 10mbit") as w:
         for lengths in ([60000], [1000, 60000]):
