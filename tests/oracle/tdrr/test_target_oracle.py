@@ -221,3 +221,17 @@ def test_the_last_queued_packet_is_never_dropped() -> None:
             w.advance(43 * MS)
             assert len(w.dequeue(1)) == 1
         assert not w.stats().drops
+
+
+def test_a_new_target_measures_the_rate_anew_and_other_options_do_not() -> None:
+    with World("tdrr", "limit 1000 target 5ms") as w:
+        for _ in range(50):
+            w.enqueue(flow=1, len=FRAME)
+        for _ in range(30):
+            w.advance(MS)
+            w.dequeue(1)
+        assert w.named()["rate"] == pytest.approx(1000 * FRAME, rel=0.001)
+        w.change("limit 900")
+        assert w.named()["rate"] == pytest.approx(1000 * FRAME, rel=0.001)
+        w.change("target 6ms")
+        assert w.named()["rate"] == 0
