@@ -226,3 +226,16 @@ def test_an_extension_header_hides_no_protocol(number: int) -> None:
         assert arrivals(w) == [1, 0, 1]
         w.enqueue(v6=1, proto="udp", ext=number, len=200, tos=46 << 2)
         assert arrivals(w) == [1, 1, 1]
+
+
+def test_class_loses_packets_only_while_its_average_is_above_its_threshold() -> None:
+    """With weight 1 - 2^-32 the average follows the number of packets that an arrival finds."""
+    with World("cbt", f"{PACE} limit 100 class_weight 1 threshold_other 3 seed 1") as w:
+        for _ in range(10):
+            w.enqueue(len=1000, proto="udp")
+        assert w.stats().qlen == 4
+        assert w.named()["other_drop"] == 6
+        w.dequeue(1)
+        for _ in range(3):
+            w.enqueue(len=1000, proto="udp")
+        assert w.stats().qlen == 4
