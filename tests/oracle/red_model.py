@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -224,45 +224,140 @@ def replay(
         yield step, until, where
 
 
-SLOT = 50_000_000  # ns that 1000 bytes take at 160 kb/s
 HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
+MARKS = ("early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
+         "drop_change")  # fmt: skip
 
 
-def paced(case: Any, flows: int = 0) -> Iterator[tuple[str, Any, str]]:
-    """Yield (kind, arguments of the model, line of the trace) for a link with a slot per packet.
+@dataclass(frozen=True)
+class RedCase:
+    """Options and traffic of a qdisc under RED. ``wants`` names counters that must change."""
 
-    The load changes, so that the average crosses both thresholds in both directions. There are
-    idle periods. Times are odd numbers, so that no half second ends exactly at an operation.
-    With `flows` their number changes, too, and the model is told the flow.
-    case: has seed, load, steps, tos, gso and changes
+    name: str
+    seed: int
+    wants: tuple[str, ...]
+    limit: int = 40
+    min_th: int = 5
+    max_th: int = 10
+    max_p: float = 0.25
+    weight: float = 0.05
+    load: float = 1.3
+    flows: int = 0
+    steps: int = 3000
+    tos: tuple[int, ...] = (0,)
+    gso: float = 0.0
+    model: dict[str, Any] = field(default_factory=dict)
+    changes: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+
+    def words(self) -> str:
+        """Return the options that ``model`` sets."""
+        return " ".join(name if on else f"no{name}" for name, on in self.model.items())
+
+    def packet(self, rng: random.Random) -> tuple[int, int, str]:
+        """Draw a packet. Return its TOS, its segments, and its words in a trace."""
+        tos = rng.choice(self.tos)
+        segments = rng.choice((2, 3, 9)) if rng.random() < self.gso else 1
+        shape = "len=1000"
+        if self.gso:
+            shape = f"proto=tcp len={HEADERS + 100 * segments}"
+            shape += " gso=100" if segments > 1 else ""
+        return tos, segments, f"{shape} tos={tos}"
+
+    def exercised(self, run: Any, counts: Mapping[str, int]) -> None:
+        """Check that the trace for which the case was designed has changed its counters."""
+        unmoved = [name for name in self.wants if counts[name] < 10]
+        assert not (run.designed and unmoved), f"the trace did not exercise {unmoved}: {counts}"
+
+
+@dataclass(frozen=True)
+class CrowdCase(RedCase):
+    """A case in which one flow sends a part of all packets, ``heavy``, and others send rarely.
+
+    ``filtered``: a filter's class, which two flows share, is the flow. ``crowds``: how many times
+    ``flows`` there are in turn; 0: one flow.
     """
-    rng = random.Random(case.seed)
-    load, some = case.load, flows
-    for step in range(case.steps):
-        if step % 1000 == 0:
-            yield "r", None, "r"
-            yield "t", None, f"t {round(0.37 * SLOT)}"
-        if step in case.changes:
-            words, change = case.changes[step]
-            yield "x", change, f"x {words}"
-            continue
-        if step % 250 == 0:
-            load = case.load * rng.choice((0.4, 0.8, 1, 1, 2.5))
-            some = rng.choice((1, flows, flows, 3 * flows)) if flows else 0
-        if rng.random() < 0.003:
-            yield "d", 1000, "d 1000"
-            yield "t", None, f"t {rng.randint(0, 60) * SLOT}"
-        elif rng.random() < load / (1 + load):
-            flow = rng.randrange(some) if flows else 1
-            tos = rng.choice(case.tos)
-            segments = rng.choice((2, 3, 9)) if rng.random() < case.gso else 1
-            shape = "len=1000"
-            if case.gso:
-                shape = f"proto=tcp len={HEADERS + 100 * segments}"
-                shape += " gso=100" if segments > 1 else ""
-            what = (flow, tos, segments) if flows else (tos, segments)
-            yield "e", what, f"e flow={flow} {shape} tos={tos}"
-        else:
-            yield "d", 1, "d 1"
-            yield "t", None, f"t {SLOT}"
-    yield "d", 1000, "d 1000"
+
+    families: tuple[str, ...] = ("",)
+    filtered: bool = False
+    heavy: float = 0.35
+    crowds: tuple[int, ...] = (1,)
+    setup: tuple[str, ...] = ()
+
+    def red(self, ptime: int, gentle: bool = False) -> Red:
+        return Red(self.min_th, self.max_th, round(self.max_p * Q32) / Q32,
+                   round(self.weight * Q32) / Q32, ptime, gentle)  # fmt: skip
+
+    def operations(self, ptime: int) -> Iterator[tuple[str, Any, str]]:
+        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
+
+        There are idle periods, and bursts that make the average cross both thresholds in both
+        directions.
+        """
+        rng = random.Random(self.seed)
+        load, flows = self.load, self.flows
+        for step in range(self.steps):
+            if step % 1000 == 0:
+                # From here on idle times are whole packet times, but their sum is not.
+                yield "r", None, "r"
+                yield "t", None, f"t {round(0.37 * ptime)}"
+            if step in self.changes:
+                words, change = self.changes[step]
+                yield "c", change, f"x {words}"
+                continue
+            if step % 150 == 0:
+                load = self.load * rng.choice((0.5, 1, 1, 2.5))
+                flows = max(1, rng.choice(self.crowds) * self.flows)
+            if rng.random() < 0.004:
+                yield "d", 1000, "d 1000"
+                yield "t", None, f"t {rng.randint(0, 60) * ptime}"
+            elif rng.random() < load / (1 + load):
+                flow = 0 if rng.random() < self.heavy else rng.randrange(flows)
+                family = rng.choice(self.families)
+                tos, segments, shape = self.packet(rng)
+                name = flow // 2 if self.filtered else (flow, family)
+                prio = f" prio={0x10001 + flow // 2:#x}" if self.filtered else ""
+                yield "e", (name, tos, segments), f"e flow={flow} {shape} sport=7777 {family}{prio}"
+            else:
+                yield "d", 1, "d 1"
+        yield "d", 1000, "d 1000"
+
+
+SLOT = 50_000_000  # ns that 1000 bytes take at 160 kb/s
+
+
+@dataclass(frozen=True)
+class PacedCase(RedCase):
+    """A case with a link that has a slot per packet."""
+
+    def operations(self) -> Iterator[tuple[str, Any, str]]:
+        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
+
+        The load changes, so that the average crosses both thresholds in both directions. There are
+        idle periods. Times are odd numbers, so that no half second ends exactly at an operation.
+        With ``flows`` their number changes, too, and the model is told the flow.
+        """
+        rng = random.Random(self.seed)
+        load, some = self.load, self.flows
+        for step in range(self.steps):
+            if step % 1000 == 0:
+                yield "r", None, "r"
+                yield "t", None, f"t {round(0.37 * SLOT)}"
+            if step in self.changes:
+                words, change = self.changes[step]
+                yield "x", change, f"x {words}"
+                continue
+            if step % 250 == 0:
+                load = self.load * rng.choice((0.4, 0.8, 1, 1, 2.5))
+                some = rng.choice((1, self.flows, self.flows, 3 * self.flows)) if self.flows else 0
+            if rng.random() < 0.003:
+                yield "d", 1000, "d 1000"
+                yield "t", None, f"t {rng.randint(0, 60) * SLOT}"
+            elif rng.random() < load / (1 + load):
+                flow = rng.randrange(some) if some else 1
+                tos, segments, shape = self.packet(rng)
+                what = (flow, tos, segments) if some else (tos, segments)
+                yield "e", what, f"e flow={flow} {shape}"
+            else:
+                yield "d", 1, "d 1"
+                yield "t", None, f"t {SLOT}"
+        yield "d", 1000, "d 1000"

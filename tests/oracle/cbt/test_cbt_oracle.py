@@ -12,15 +12,12 @@ import pytest
 from aqmlab.qdiscs import interface
 from tests.oracle.cbt.model import CLASSES, OTHER, TAGGED, TCP, Cbt, share_law
 from tests.oracle.drive import Oracle, Run, Step, Trace
-from tests.oracle.red_model import PTIME, Q32, SIZE, Red, replay, reported
+from tests.oracle.red_model import MARKS, PTIME, Q32, SIZE, Red, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
 UNIT = 256
 LISTS = interface.read("cbt")
-COUNTED = (
-    "tagged_drop", "other_drop", "early_drop", "early_mark", "forced_drop", "forced_mark",
-    "marked", "spared", "drop_limit", "drop_change", "victims",
-)  # fmt: skip
+COUNTED = ("tagged_drop", "other_drop", "victims", *MARKS)
 MINOR = {TCP: 1, TAGGED: 2, OTHER: 3}
 
 

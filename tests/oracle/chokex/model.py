@@ -59,7 +59,7 @@ class Chokex:
                 hit = True
         return hit
 
-    def enqueue(self, packet: int, flow: object, tos: int, now: int) -> None:
+    def enqueue(self, packet: int, flow: object, tos: int, _segments: int, now: int) -> None:
         self.flow[packet] = flow
         self.tos[packet] = tos
         self.red.arrival(len(self.queue), now)

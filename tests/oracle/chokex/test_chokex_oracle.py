@@ -3,103 +3,47 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 from aqmlab.qdiscs import interface
 from tests.oracle.chokex.model import Chokex
 from tests.oracle.drive import Oracle, Run, Step, Trace
-from tests.oracle.red_model import PTIME, Q32, SIZE, Red, replay, reported
+from tests.oracle.red_model import MARKS, PTIME, Q32, SIZE, CrowdCase, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
 LISTS = interface.read("chokex")
-COUNTED = (
-    "drawn", "matched", "victims", "early_drop", "early_mark", "forced_drop", "forced_mark",
-    "marked", "spared", "drop_limit", "drop_change",
-)  # fmt: skip
+COUNTED = ("drawn", "matched", "victims", *MARKS)
 
 
 @dataclass(frozen=True)
-class Case:
-    """Options and traffic. ``wants`` names counters that must change in this case."""
+class Case(CrowdCase):
+    """A case of chokex."""
 
-    name: str
-    seed: int
-    wants: tuple[str, ...]
     limit: int = 30
-    min_th: int = 5
     max_th: int = 15
-    max_p: float = 0.25
-    weight: float = 0.05
-    load: float = 1.3
     flows: int = 30
-    steps: int = 3000
-    families: tuple[str, ...] = ("",)
-    tos: tuple[int, ...] = (0,)
-    filtered: bool = False
-    setup: tuple[str, ...] = ()
-    model: dict[str, int | bool] = field(default_factory=dict)
-    changes: dict[int, tuple[str, dict[str, int]]] = field(default_factory=dict)
+    heavy: float = 0.2
 
-    def options(self) -> str:
-        words = []
-        for name, value in self.model.items():
-            name = {"regions": "adaptive"}.get(name, name)
-            words.append(name if value is True else f"{name} {value}")
-        return (
-            f"chokex limit {self.limit} min {self.min_th} max {self.max_th} "
-            f"probability {self.max_p} weight {self.weight} bandwidth 20kbit avpkt 1000 "
-            f"seed {self.seed} {' '.join(words)}"
+    def words(self) -> str:
+        return " ".join(
+            name if value is True else f"{name.replace('regions', 'adaptive')} {value}"
+            for name, value in self.model.items()
         )
 
     def build(self) -> Chokex:
-        gentle = bool(self.model.get("gentle"))
         rest = {name: value for name, value in self.model.items() if name != "gentle"}
-        red = Red(
-            self.min_th, self.max_th, round(self.max_p * Q32) / Q32,
-            round(self.weight * Q32) / Q32, PTIME, gentle,
-        )  # fmt: skip
+        red = self.red(PTIME, bool(self.model.get("gentle")))
         return Chokex(red, self.limit, SeededRandom(self.seed), **rest)
 
-    def operations(self) -> Iterator[tuple[str, object, str]]:
-        """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
-
-        There are one heavy flow and several light ones, idle periods, and bursts that make the
-        average cross both thresholds in both directions.
-        """
-        rng = random.Random(self.seed)
-        load = self.load
-        for step in range(self.steps):
-            if step % 1000 == 0:
-                # From here on idle times are whole packet times, but their sum is not.
-                yield "r", None, "r"
-                yield "t", None, f"t {round(0.37 * PTIME)}"
-            if step in self.changes:
-                options, change = self.changes[step]
-                yield "c", change, f"c tc qdisc change dev g0 root handle 1: chokex {options}"
-                continue
-            if step % 150 == 0:
-                load = self.load * rng.choice((0.5, 1, 1, 2.5))
-            if rng.random() < 0.004:
-                yield "d", 1000, "d 1000"
-                yield "t", None, f"t {rng.randint(0, 60) * PTIME}"
-            elif rng.random() < load / (1 + load):
-                flow = 0 if rng.random() < 0.2 else rng.randrange(1, self.flows)
-                family = rng.choice(self.families)
-                tos = rng.choice(self.tos)
-                name = flow // 2 if self.filtered else (flow, family)
-                prio = f" prio={0x10001 + flow // 2:#x}" if self.filtered else ""
-                line = f"e flow={flow} len=1000 sport=7777 tos={tos} {family}{prio}"
-                yield "e", (name, tos), line
-            else:
-                yield "d", 1, "d 1"
-        yield "d", 1000, "d 1000"
-
     def trace(self) -> Trace:
-        return Trace(self.options(), [line for *_, line in self.operations()], setup=self.setup)
+        options = (
+            f"chokex limit {self.limit} min {self.min_th} max {self.max_th} "
+            f"probability {self.max_p} weight {self.weight} bandwidth 20kbit avpkt 1000 "
+            f"seed {self.seed} {self.words()}"
+        )
+        return Trace(options, [line for *_, line in self.operations(PTIME)], setup=self.setup)
 
 
 MIXED = ("", "v6=1", "proto=tcp", "mark=5", "v6=1 mark=6", "v6=1 proto=tcp", "vlan=7")
@@ -164,7 +108,7 @@ def apply(model: Chokex, change: dict[str, int], _now: int) -> None:
 def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build()
-    for step, until, where in replay(model, case.operations(), steps, apply):
+    for step, until, where in replay(model, case.operations(PTIME), steps, apply):
         assert step.backlog == SIZE * len(model.queue), where
         seen = LISTS.statistics(step.xstats)
         assert {n: seen[n] for n in COUNTED} == {n: model.counts[n] for n in COUNTED}, where
@@ -180,5 +124,4 @@ def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> N
         assert (seen["min_th"], seen["max_th"]) == (model.red.min_th, model.red.max_th)
         assert seen["max_p"] / Q32 == pytest.approx(model.red.max_p, abs=1e-9)
 
-    unmoved = [name for name in case.wants if model.counts[name] < 10]
-    assert not (run.designed and unmoved), f"the trace did not exercise {unmoved}: {model.counts}"
+    case.exercised(run, model.counts)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -13,45 +12,23 @@ from aqmlab.qdiscs import interface
 from tests.oracle.ared.model import AdaptiveRed
 from tests.oracle.drive import Oracle, Run, Step, Trace
 from tests.oracle.fpq.model import Fpq
+from tests.oracle.red_model import MARKS, Q32, PacedCase, reported
 from tests.oracle.red_model import SLOT as PTIME
-from tests.oracle.red_model import paced, reported
 from tests.oracle.seeded_random import SeededRandom
 
 KIND = interface.read("fpq")
-COUNTED = (
-    "early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
-    "drop_change",
-)  # fmt: skip
-Q32 = 2**32
 
 
 @dataclass(frozen=True)
-class Case:
-    """Options and traffic. ``wants`` names counters that must change in this case."""
+class Case(PacedCase):
+    """A case of fpq."""
 
-    name: str
-    seed: int
     wants: tuple[str, ...] = ("early_drop", "forced_drop")
     limit: int = 200
+    flows: int = 3
     rtt: int = 100  # ms: 2 packets
     vector: int = 5000
     clear: int = 10  # s
-    weight: float = 0.05
-    load: float = 1.3
-    flows: int = 3
-    steps: int = 3000
-    tos: tuple[int, ...] = (0,)
-    gso: float = 0.0
-    model: dict[str, bool] = field(default_factory=dict)
-    changes: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
-
-    def options(self) -> str:
-        words = [name if on else f"no{name}" for name, on in self.model.items()]
-        return (
-            f"fpq limit {self.limit} rtt {self.rtt}ms vector {self.vector} clear {self.clear}s "
-            f"weight {self.weight} bandwidth 160kbit avpkt 1000 nosplit_gso seed {self.seed} "
-            f"{' '.join(words)}"
-        )
 
     def build(self, start: int) -> Fpq:
         kind = {"gentle": True} | {n: on for n, on in self.model.items() if n in ("gentle", "wait")}
@@ -65,13 +42,13 @@ class Case:
     def pipe(self, rtt: int) -> int:
         return 20_000 * rtt // 1000 // 1000
 
-    def operations(self) -> Iterator[tuple[str, Any, str]]:
-        """Yield (kind, arguments of the model, line of the trace), drawn from the seed."""
-        return paced(self, self.flows)
-
     def trace(self) -> Trace:
-        lines = [line for *_, line in self.operations()]
-        return Trace(self.options(), lines, bypass=True)
+        options = (
+            f"fpq limit {self.limit} rtt {self.rtt}ms vector {self.vector} clear {self.clear}s "
+            f"weight {self.weight} bandwidth 160kbit avpkt 1000 nosplit_gso seed {self.seed} "
+            f"{self.words()}"
+        )
+        return Trace(options, [line for *_, line in self.operations()], bypass=True)
 
 
 BASE = Case("FPQ-RED", 1)
@@ -173,7 +150,7 @@ def test_every_decision_and_threshold_equal_the_model(run: Run[Case], steps: lis
         most = max(most, before)
         longest = longest if step.t <= until else clear
         assert before <= sum(step.t - at <= longest for at in last.values()), where
-        counted = {name: model.counts[name] for name in COUNTED}
+        counted = {name: model.counts[name] for name in MARKS}
         counted |= {
             "segments": model.length, "count": model.red.count, "limit": model.limit,
             "ptime": PTIME, "min_th": model.red.min_th, "max_th": model.red.max_th,
@@ -186,5 +163,4 @@ def test_every_decision_and_threshold_equal_the_model(run: Run[Case], steps: lis
         assert seen["probability"] / Q32 == pytest.approx(red.probability(), abs=1e-6), where
 
     assert most > 1
-    unmoved = [name for name in case.wants if model.counts[name] < 10]
-    assert not (run.designed and unmoved), f"the trace did not exercise {unmoved}: {model.counts}"
+    case.exercised(run, model.counts)
