@@ -52,19 +52,10 @@ void userspace_violation(const char *fmt, ...)
 #define __maybe_unused		__attribute__((__unused__))
 #define ____cacheline_aligned	__attribute__((__aligned__(64)))
 #define __aligned(n)		__attribute__((__aligned__(n)))
-#define barrier()		__asm__ __volatile__("" ::: "memory")
 
-#ifndef swap
-#define swap(a, b) do { __typeof__(a) _t = (a); (a) = (b); (b) = _t; } while (0)
-#endif
-#ifndef struct_size
-#define struct_size(p, member, n) \
-	(sizeof(*(p)) + (size_t)(n) * sizeof((p)->member[0]))
-#endif
 #ifndef USEC_PER_SEC
 #define USEC_PER_SEC		1000000L
 #define NSEC_PER_SEC		1000000000L
-#define NSEC_PER_MSEC		1000000L
 #define NSEC_PER_USEC		1000L
 #endif
 #define SZ_64K			0x10000
@@ -81,7 +72,6 @@ void userspace_violation(const char *fmt, ...)
 #define __stringify(x...)	__stringify_1(x)
 
 #define BUILD_BUG_ON(x)		_Static_assert(!(x), #x)
-#define pr_info(...)		do { } while (0)
 
 #define MAX_ERRNO		4095
 static inline bool IS_ERR(const void *p)
@@ -91,8 +81,6 @@ static inline bool IS_ERR(const void *p)
 static inline void *ERR_PTR(long e) { return (void *)e; }
 
 #define htons(x)		__cpu_to_be16(x)
-#define htonl(x)		__cpu_to_be32(x)
-#define ntohl(x)		__be32_to_cpu(x)
 
 #include <linux/gen_stats.h>
 #include <linux/if_ether.h>
@@ -107,7 +95,6 @@ static inline void *ERR_PTR(long e) { return (void *)e; }
 
 /* Kernel only: a filter sent the packet on; it is not to be freed. */
 #define TC_ACT_CONSUMED		(TC_ACT_VALUE_MAX + 1)
-
 
 /* ---- modules ---- */
 
@@ -125,7 +112,6 @@ struct module;
 #define MODULE_LICENSE(x)
 #define MODULE_VERSION(x)
 #define MODULE_ALIAS(x)
-#define MODULE_PARM_DESC(a, b)
 #define MODULE_ALIAS_NET_SCH(x)	struct userspace_no_alias
 
 int userspace_module_init(void);
@@ -140,14 +126,12 @@ typedef unsigned int gfp_t;
 
 void *userspace_alloc(size_t n, size_t size, gfp_t gfp);
 void kvfree(const void *p);
-#define kfree(p)		kvfree(p)
 #define kmalloc(n, gfp)			userspace_alloc(1, n, gfp)
 #define kcalloc(n, s, gfp)		userspace_alloc(n, s, (gfp) | __GFP_ZERO)
 #define kmalloc_array(n, s, gfp)	userspace_alloc(n, s, gfp)
 #define kvmalloc(n, gfp)		kmalloc(n, gfp)
 #define kvcalloc(n, s, gfp)		kcalloc(n, s, gfp)
 #define kvmalloc_array(n, s, gfp)	kmalloc_array(n, s, gfp)
-#define vmalloc(n)			kmalloc(n, GFP_KERNEL)
 
 /* ---- time and chance, both the test's ---- */
 
@@ -156,7 +140,6 @@ u64 ktime_get_ns(void);
 u64 get_random_u64(void);
 static inline u32 get_random_u32(void) { return get_random_u64() >> 32; }
 void get_random_bytes(void *to, size_t n);
-
 
 /* ---- hashes ---- */
 
@@ -187,10 +170,6 @@ static inline u32 jhash2(const u32 *k, u32 words, u32 initval)
 {
 	return jhash(k, 4 * words, initval);
 }
-static inline u32 jhash_1word(u32 a, u32 initval)
-{
-	return jhash(&a, sizeof(a), initval);
-}
 static inline u32 jhash_3words(u32 a, u32 b, u32 c, u32 initval)
 {
 	const u32 words[] = { a, b, c };
@@ -215,7 +194,6 @@ void userspace_unlock(void);
 /* ---- devices ---- */
 
 typedef u64 netdev_features_t;
-#define NETIF_F_SG		1ULL
 #define NETIF_F_GSO_MASK	0xff00ULL
 
 struct net_device {
@@ -228,7 +206,6 @@ struct net_device {
 	u32		speed;	/* Mb/s, told by ethtool */
 	struct Qdisc	*qdisc;
 	struct Qdisc	*qdisc_hash[2];	/* all but the root */
-	int		refcnt;
 };
 
 struct netdev_queue {
@@ -308,7 +285,6 @@ struct sk_buff {
 	bool		vlan_present;
 	u16		mac_len;
 	u16		network_offset;
-	u16		queue_mapping;
 	struct net_device *dev;
 	struct skb_shared_info shinfo;
 	u8		*head;
@@ -602,8 +578,6 @@ static inline int nla_put_u64_64bit(struct sk_buff *skb, int attr, u64 value,
 	return nla_put_u64(skb, attr, value);
 }
 struct nlattr *nla_nest_start_noflag(struct sk_buff *skb, int attr);
-#define nla_nest_start(skb, attr) \
-	nla_nest_start_noflag(skb, (attr) | NLA_F_NESTED)
 int nla_nest_end(struct sk_buff *skb, struct nlattr *nest);
 void nla_nest_cancel(struct sk_buff *skb, struct nlattr *nest);
 
@@ -645,7 +619,6 @@ static inline void gnet_stats_basic_sync_init(struct gnet_stats_basic_sync *b)
 	b->bytes = 0;
 	b->packets = 0;
 }
-struct gnet_stats_queue_percpu;
 int gnet_stats_copy_app(struct gnet_dump *d, void *st, int len);
 int gnet_stats_copy_queue(struct gnet_dump *d, void *percpu,
 			  struct gnet_stats_queue *q, u32 qlen);
@@ -663,7 +636,6 @@ int gnet_stats_copy_basic(struct gnet_dump *d, void *percpu,
 
 #define TCQ_F_CAN_BYPASS	4
 #define TCQ_F_NOPARENT		0x40
-#define TCQ_F_DEQUEUE_DROPS	0x400
 
 struct qdisc_skb_head {
 	struct sk_buff	*head;
@@ -776,8 +748,6 @@ static inline unsigned int qdisc_pkt_len(const struct sk_buff *skb)
 {
 	return qdisc_skb_cb(skb)->pkt_len;
 }
-#ifndef USERSPACE_OLD
-#endif
 static inline void *qdisc_priv(const struct Qdisc *sch)
 {
 	return (void *)sch->privdata;
@@ -808,9 +778,7 @@ int tcf_classify_qdisc(struct sk_buff *skb, const struct tcf_proto *filters,
 		       struct tcf_result *res, bool compat_mode);
 enum qdisc_drop_reason {
 	QDISC_DROP_UNSPEC, QDISC_DROP_GENERIC, QDISC_DROP_OVERLIMIT,
-	QDISC_DROP_CONGESTED, QDISC_DROP_FLOOD_PROTECTION,
-	QDISC_DROP_MAXFLOWS, QDISC_DROP_BAND_LIMIT, QDISC_DROP_HORIZON_LIMIT,
-	QDISC_DROP_FLOW_LIMIT, QDISC_DROP_L4S_STEP_NON_ECN,
+	QDISC_DROP_CONGESTED,
 };
 enum skb_drop_reason { SKB_DROP_REASON_NONE };
 static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
