@@ -461,6 +461,30 @@ static void the_default_limit_is_100_ms_that_fit_into_memory(void)
 		"8.8 Tb/s of small packets: memory is the limit");
 }
 
+/* Thresholds of a link of 1 Gb/s in all buffers that are shorter. */
+static void a_short_buffer_has_room_for_all_phases(void)
+{
+	struct two_region_params p, s;
+	bool room = true, eighth = true;
+	struct two_region_vars v;
+	struct model m;
+	u32 limit;
+
+	setup(&p, &v, &m, GBIT, false);
+	for (limit = 8; limit < p.bmin; limit++) {
+		s = p;
+		two_region_squeeze(&s, limit);
+		room &= s.bmin >= 1 && s.bmin < s.bflat && s.bflat < s.target &&
+			s.target < s.bmax && s.bmax < limit;
+		eighth &= limit - s.bmax <= limit / 8 + 1;
+	}
+	unit_ok(room && limit > 500, "every phase has room in 8 to %u packets", limit - 1);
+	unit_ok(eighth, "and phase IV an eighth of them");
+	s = p;
+	two_region_squeeze(&s, 8 * p.bmax);
+	unit_ok(!memcmp(&s, &p, sizeof(p)), "a long buffer keeps all thresholds");
+}
+
 /* A signal that waits for a long round trip comes at once when the round trip becomes short. */
 static void a_shorter_round_trip_takes_effect_at_once(void)
 {
@@ -644,6 +668,7 @@ UNIT_TESTS
 	low_n_holds_off();
 	high_n_starts_afresh_and_then_holds_off();
 	the_defaults_are_those_of_sim_2();
+	a_short_buffer_has_room_for_all_phases();
 	the_default_limit_is_100_ms_that_fit_into_memory();
 	a_shorter_round_trip_takes_effect_at_once();
 	a_silence_forgets_w();

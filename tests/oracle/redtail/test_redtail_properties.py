@@ -358,6 +358,20 @@ def arrived_short(w: World) -> bool:
     return w.named(1)["arrived"] > before
 
 
+def test_flows_that_evict_each_other_are_secret_or_follow_from_the_seed() -> None:
+    """16 flows have two sets of eight slots. An evicted flow shares its set with eight others."""
+
+    def evicted(kernel: int, options: str) -> int:
+        with World("redtail", f"flows 16 {options}", seed=kernel) as w:
+            for flow in range(16):
+                w.enqueue(flow=flow, proto="tcp", len=100)
+            return w.named()["flows_evicted"]
+
+    assert len({evicted(kernel, "") for kernel in range(10)}) > 2
+    assert len({evicted(kernel, "seed 7") for kernel in range(10)}) == 1
+    assert len({evicted(1, f"seed {seed}") for seed in range(1, 11)}) > 2
+
+
 def test_flows_stay_forgotten_after_any_number_of_resets() -> None:
     """A reset increments a 16-bit generation. After a wrap, old entries must not be valid again."""
     with World("redtail", "bandwidth 100mbit packets 2") as w:
