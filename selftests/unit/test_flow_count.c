@@ -23,7 +23,7 @@ static u32 set_bits(const bool *bits, u32 n)
 static void clears_each_bit_in_its_time(void)
 {
 	bool same = true, shown = true, early = false;
-	u32 round, step, n, hand, snapshot, most = 0;
+	u32 round, step, n, hand, hash, snapshot, most = 0;
 	bool bits[MOST];
 
 	for (round = 0; round < 300; round++) {
@@ -44,12 +44,12 @@ static void clears_each_bit_in_its_time(void)
 			if (!c.count)
 				memset(bits, 0, sizeof(bits));
 			early |= c.cleared_at > now || now - c.cleared_at >= clear / n + 2;
-			flow_count_see(&c, unit_random());
-			/* bits has all but the new bit: add it. */
-			for (u32 i = 0; i < n; i++)
-				if (words[i / 64] >> i % 64 & 1)
-					bits[i] = true;
+			hash = unit_random();
+			flow_count_see(&c, hash);
+			bits[(u64)hash * n >> 32] = true;
 			same &= c.count == set_bits(bits, n);
+			for (u32 i = 0; i < n; i++)
+				same &= bits[i] == (words[i / 64] >> i % 64 & 1);
 			most = max(most, c.count);
 		}
 	}
