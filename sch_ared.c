@@ -50,7 +50,6 @@
 #include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_fifo.h>
-#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_ared.h>
 
 #define ARED_LEAST	5U	/* packets: the paper's lower bound of min */
@@ -106,16 +105,6 @@ static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
 }
 
-static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
-{
-	struct ared_sched_data *q = qdisc_priv(sch);
-
-	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.unreported,
-				 &q->vars.fifo.counters, q->params.split_gso,
-				 ared_arrival);
-}
-
 /* A packet has left the queue. If none is left, idle time begins. */
 static void ared_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
@@ -124,12 +113,7 @@ static void ared_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	red_queue_removed(&q->vars.red, q->vars.fifo.queued.segments);
 }
 
-static struct sk_buff *ared_dequeue(struct Qdisc *sch)
-{
-	struct ared_sched_data *q = qdisc_priv(sch);
-
-	return plain_fifo_dequeue(sch, &q->vars.fifo, ared_departed);
-}
+PLAIN_FIFO_QDISC(ared, fifo)
 
 static void ared_reset(struct Qdisc *sch)
 {

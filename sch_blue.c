@@ -55,7 +55,6 @@
 #include <aqm/marking_probability.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
-#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_blue.h>
 
 struct blue_params {
@@ -164,16 +163,6 @@ static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	return plain_fifo_add(sch, queue, skb, packets, 0);
 }
 
-static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			struct sk_buff **to_free)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-
-	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.unreported,
-				 &q->vars.queue.counters, q->params.split_gso,
-				 blue_arrival);
-}
-
 /* The first packet has left the queue: the link may be idle. */
 static void blue_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
@@ -184,12 +173,7 @@ static void blue_departed(struct Qdisc *sch, const struct sk_buff *skb)
 		marking_idle(&v->marking, ktime_get_ns());
 }
 
-static struct sk_buff *blue_dequeue(struct Qdisc *sch)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-
-	return plain_fifo_dequeue(sch, &q->vars.queue, blue_departed);
-}
+PLAIN_FIFO_QDISC(blue, queue)
 
 static void blue_reset(struct Qdisc *sch)
 {

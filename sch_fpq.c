@@ -58,7 +58,6 @@
 #include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_fifo.h>
-#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fpq.h>
 
 #define FPQ_INTERVAL	7500000ULL	/* ns between two updates of Bmax and Pmax */
@@ -143,16 +142,6 @@ static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
 }
 
-static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		       struct sk_buff **to_free)
-{
-	struct fpq_sched_data *q = qdisc_priv(sch);
-
-	return split_gso_arrival(skb, sch, to_free, &q->vars.fifo.unreported,
-				 &q->vars.fifo.counters, q->params.split_gso,
-				 fpq_arrival);
-}
-
 /* A packet has left the queue. If none is left, idle time begins. */
 static void fpq_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
@@ -161,12 +150,7 @@ static void fpq_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	red_queue_removed(&q->vars.red, q->vars.fifo.queued.segments);
 }
 
-static struct sk_buff *fpq_dequeue(struct Qdisc *sch)
-{
-	struct fpq_sched_data *q = qdisc_priv(sch);
-
-	return plain_fifo_dequeue(sch, &q->vars.fifo, fpq_departed);
-}
+PLAIN_FIFO_QDISC(fpq, fifo)
 
 static void fpq_reset(struct Qdisc *sch)
 {

@@ -23,6 +23,7 @@
 #include <aqm/queued.h>
 #include <aqm/kind.h>
 #include <aqm/parents.h>
+#include <aqm/split_gso.h>
 #include "../compat.h"
 
 /**
@@ -191,6 +192,32 @@ static inline void plain_fifo_stats(void *stats, const struct plain_fifo *f,
 {
 	aqm_common_stats(stats, &f->counters, bandwidth, f->limit,
 			 f->memory_limit, &f->queued, &f->delay);
+}
+
+/**
+ * PLAIN_FIFO_QDISC() - define x_enqueue() and x_dequeue()
+ * @x: prefix of the functions and structs
+ * @fifo: the member of struct x_vars
+ *
+ * x_arrival() queues a packet, and x_departed() is called after one has left.
+ */
+#define PLAIN_FIFO_QDISC(x, fifo)					\
+static int x##_enqueue(struct sk_buff *skb, struct Qdisc *sch,		\
+		       struct sk_buff **to_free)			\
+{									\
+	struct x##_sched_data *q = qdisc_priv(sch);			\
+									\
+	return split_gso_arrival(skb, sch, to_free,			\
+				 &q->vars.fifo.unreported,		\
+				 &q->vars.fifo.counters,		\
+				 q->params.split_gso, x##_arrival);	\
+}									\
+									\
+static struct sk_buff *x##_dequeue(struct Qdisc *sch)			\
+{									\
+	struct x##_sched_data *q = qdisc_priv(sch);			\
+									\
+	return plain_fifo_dequeue(sch, &q->vars.fifo, x##_departed);	\
 }
 
 #endif /* _AQM_PLAIN_FIFO_H */

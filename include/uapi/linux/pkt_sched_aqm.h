@@ -135,6 +135,21 @@ enum {
 	_(x, K##_SEED, seed, NUMBER, "", 1, 4294967295, TC_AQM_DERIVED, \
 	  "seed of the random numbers; setting it restarts them; auto: unpredictable")
 
+/* The last options of several FIFOs, and others that they share. */
+#define TC_AQM_FIFO_OPTIONS(_, x, K) \
+	TC_AQM_MARK_OPTIONS(_, x, K) \
+	TC_AQM_SEED_OPTION(_, x, K) \
+	TC_AQM_MEMORY_OPTION(_, x, K) \
+	TC_AQM_SPLIT_OPTION(_, x, K, 1)
+
+#define TC_AQM_LIMIT_OPTION(_, x, K, most) \
+	_(x, K##_LIMIT, limit, PACKETS, "", 1, most, TC_AQM_DERIVED, \
+	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8")
+
+#define TC_AQM_LINK_OPTIONS(_, x, K) \
+	TC_AQM_BANDWIDTH_OPTION(_, x, K) \
+	_(x, K##_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, "size of an average packet")
+
 /* The words of the statistic bandwidth_source. */
 enum {
 	TC_AQM_SOURCE_NONE,	/* the qdisc needs no rate */
@@ -173,6 +188,15 @@ enum {
 	  "dropped: memory_limit was reached, or no memory to split them") \
 	_(x, __u64, drop_change, EVENTS, "packets", \
 	  "dropped because a change lowered a limit")
+
+/* For qdiscs that signal as RED does. */
+#define TC_AQM_RED_STATS(_, x) \
+	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
+	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
+	_(x, __u64, forced_drop, EVENTS, "arrivals", \
+	  "dropped because the average was too high") \
+	_(x, __u64, forced_mark, EVENTS, "arrivals", \
+	  "marked because the average was too high")
 
 /* For qdiscs with filters. */
 #define TC_AQM_FILTER_STATS(_, x) \

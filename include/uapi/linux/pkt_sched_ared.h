@@ -9,9 +9,7 @@
 #include "pkt_sched_aqm.h"
 
 #define TC_ARED_OPTIONS(_, x) \
-	_(x, TCA_ARED_LIMIT, limit, PACKETS, "", 1, 4294967295, \
-	  TC_AQM_DERIVED, \
-	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
+	TC_AQM_LIMIT_OPTION(_, x, TCA_ARED, 4294967295) \
 	_(x, TCA_ARED_TARGET, target, TIME, "", 1, 10000000, 5000, \
 	  "average delay from which the thresholds are derived") \
 	_(x, TCA_ARED_MIN_TH, min, PACKETS, "", 1, 2147483647, \
@@ -29,19 +27,14 @@
 	_(x, TCA_ARED_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
 	  "weight of an arrival in the average; auto: the average remembers 1 s of packets") \
-	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_ARED) \
-	_(x, TCA_ARED_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
-	  "size of an average packet") \
+	TC_AQM_LINK_OPTIONS(_, x, TCA_ARED) \
 	_(x, TCA_ARED_ADAPTIVE, adaptive, FLAG, "", 0, 1, 1, \
 	  "move max_p to keep the average halfway between min and max") \
 	_(x, TCA_ARED_GENTLE, gentle, FLAG, "", 0, 1, 1, \
 	  "let the drop probability rise to 1 between max and 2 max, instead of at max") \
 	_(x, TCA_ARED_WAIT, wait, FLAG, "", 0, 1, 1, \
 	  "with drop probability p, at least 1/p packets between two drops") \
-	TC_AQM_MARK_OPTIONS(_, x, TCA_ARED) \
-	TC_AQM_SEED_OPTION(_, x, TCA_ARED) \
-	TC_AQM_MEMORY_OPTION(_, x, TCA_ARED) \
-	TC_AQM_SPLIT_OPTION(_, x, TCA_ARED, 1)
+	TC_AQM_FIFO_OPTIONS(_, x, TCA_ARED)
 
 enum {
 	TCA_ARED_UNSPEC,
@@ -61,12 +54,7 @@ enum {
 	_(x, __u32, probability, FRACTION, "", "RED's drop probability p_b at this average") \
 	_(x, __u64, raised, EVENTS, "times", "max_p was raised") \
 	_(x, __u64, lowered, EVENTS, "times", "max_p was lowered") \
-	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
-	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
-	_(x, __u64, forced_drop, EVENTS, "arrivals", \
-	  "dropped because the average was too high") \
-	_(x, __u64, forced_mark, EVENTS, "arrivals", \
-	  "marked because the average was too high") \
+	TC_AQM_RED_STATS(_, x) \
 	_(x, __u32, segments, COUNT, "packets", \
 	  "queued, counted as wire packets") \
 	_(x, __u32, min_th, COUNT, "packets", "min in force") \

@@ -9,9 +9,7 @@
 #include "pkt_sched_aqm.h"
 
 #define TC_BLUE_OPTIONS(_, x) \
-	_(x, TCA_BLUE_LIMIT, limit, PACKETS, "", 1, 4294967295, \
-	  TC_AQM_DERIVED, \
-	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
+	TC_AQM_LIMIT_OPTION(_, x, TCA_BLUE, 4294967295) \
 	_(x, TCA_BLUE_THRESHOLD, threshold, PACKETS, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
 	  "L: a longer queue counts as a loss; auto: limit") \
@@ -22,10 +20,7 @@
 	_(x, TCA_BLUE_FREEZE_TIME, freeze_time, TIME, "", 1, 10000000, \
 	  100000, "minimum time between two rises, and between two falls") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_BLUE) \
-	TC_AQM_MARK_OPTIONS(_, x, TCA_BLUE) \
-	TC_AQM_SEED_OPTION(_, x, TCA_BLUE) \
-	TC_AQM_MEMORY_OPTION(_, x, TCA_BLUE) \
-	TC_AQM_SPLIT_OPTION(_, x, TCA_BLUE, 1)
+	TC_AQM_FIFO_OPTIONS(_, x, TCA_BLUE)
 
 enum {
 	TCA_BLUE_UNSPEC,

@@ -13,9 +13,7 @@
 #define CHOKEX_MAX_REGIONS	32	/* half of that */
 
 #define TC_CHOKEX_OPTIONS(_, x) \
-	_(x, TCA_CHOKEX_LIMIT, limit, PACKETS, "", 1, CHOKEX_MAX_LIMIT, \
-	  TC_AQM_DERIVED, \
-	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
+	TC_AQM_LIMIT_OPTION(_, x, TCA_CHOKEX, CHOKEX_MAX_LIMIT) \
 	_(x, TCA_CHOKEX_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average queue length where RED begins; auto: limit / 3, at least 5") \
@@ -27,9 +25,7 @@
 	_(x, TCA_CHOKEX_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
 	  "weight of an arrival in the average; auto: it remembers 3 limit packets, at most 1 s") \
-	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_CHOKEX) \
-	_(x, TCA_CHOKEX_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
-	  "size of an average packet") \
+	TC_AQM_LINK_OPTIONS(_, x, TCA_CHOKEX) \
 	_(x, TCA_CHOKEX_CANDIDATES, candidates, NUMBER, "packets", 1, \
 	  CHOKEX_MAX_CANDIDATES, 1, \
 	  "packets drawn and compared with each arrival; not together with adaptive") \
@@ -38,10 +34,7 @@
 	  "regions of the average, each with 2 more candidates; auto: use candidates") \
 	_(x, TCA_CHOKEX_GENTLE, gentle, FLAG, "", 0, 1, 0, \
 	  "let the drop probability rise to 1 between max and 2 max, instead of at max") \
-	TC_AQM_MARK_OPTIONS(_, x, TCA_CHOKEX) \
-	TC_AQM_SEED_OPTION(_, x, TCA_CHOKEX) \
-	TC_AQM_MEMORY_OPTION(_, x, TCA_CHOKEX) \
-	TC_AQM_SPLIT_OPTION(_, x, TCA_CHOKEX, 1)
+	TC_AQM_FIFO_OPTIONS(_, x, TCA_CHOKEX)
 
 enum {
 	TCA_CHOKEX_UNSPEC,
@@ -62,12 +55,7 @@ enum {
 	  "dropped because a candidate belonged to their flow") \
 	_(x, __u64, victims, EVENTS, "packets", \
 	  "dropped from the queue because an arrival belonged to their flow") \
-	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
-	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
-	_(x, __u64, forced_drop, EVENTS, "arrivals", \
-	  "dropped because the average was too high") \
-	_(x, __u64, forced_mark, EVENTS, "arrivals", \
-	  "marked because the average was too high") \
+	TC_AQM_RED_STATS(_, x) \
 	_(x, __u64, segments, COUNT, "packets", \
 	  "queued, counted as wire packets") \
 	_(x, __u32, candidates, COUNT, "packets", \

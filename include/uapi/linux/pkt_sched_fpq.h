@@ -9,9 +9,7 @@
 #include "pkt_sched_aqm.h"
 
 #define TC_FPQ_OPTIONS(_, x) \
-	_(x, TCA_FPQ_LIMIT, limit, PACKETS, "", 1, 4294967295, \
-	  TC_AQM_DERIVED, \
-	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
+	TC_AQM_LIMIT_OPTION(_, x, TCA_FPQ, 4294967295) \
 	_(x, TCA_FPQ_RTT, rtt, TIME, "", 1, 10000000, 100000, \
 	  "typical round-trip time; the link sends P packets in it") \
 	_(x, TCA_FPQ_MIN_TH, min, PACKETS, "", 1, 11, 5, \
@@ -23,17 +21,12 @@
 	_(x, TCA_FPQ_WEIGHT, weight, FRACTION, "", 1, 4294967295, \
 	  TC_AQM_DERIVED, \
 	  "weight of an arrival in the average; auto: the average remembers 1 s of packets") \
-	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_FPQ) \
-	_(x, TCA_FPQ_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
-	  "size of an average packet") \
+	TC_AQM_LINK_OPTIONS(_, x, TCA_FPQ) \
 	_(x, TCA_FPQ_GENTLE, gentle, FLAG, "", 0, 1, 1, \
 	  "let the drop probability rise to 1 between max and 2 max, instead of at max") \
 	_(x, TCA_FPQ_WAIT, wait, FLAG, "", 0, 1, 1, \
 	  "with drop probability p, at least 1/p packets between two drops") \
-	TC_AQM_MARK_OPTIONS(_, x, TCA_FPQ) \
-	TC_AQM_SEED_OPTION(_, x, TCA_FPQ) \
-	TC_AQM_MEMORY_OPTION(_, x, TCA_FPQ) \
-	TC_AQM_SPLIT_OPTION(_, x, TCA_FPQ, 1)
+	TC_AQM_FIFO_OPTIONS(_, x, TCA_FPQ)
 
 enum {
 	TCA_FPQ_UNSPEC,
@@ -49,12 +42,7 @@ enum {
 #define TC_FPQ_QDISC_STATS(_, x) \
 	TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, avg, PACKETS_Q32, "", "average queue length now") \
-	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
-	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
-	_(x, __u64, forced_drop, EVENTS, "arrivals", \
-	  "dropped because the average was too high") \
-	_(x, __u64, forced_mark, EVENTS, "arrivals", \
-	  "marked because the average was too high") \
+	TC_AQM_RED_STATS(_, x) \
 	_(x, __u32, flows, COUNT, "flows", "N, the counted flows") \
 	_(x, __u32, target, COUNT, "packets", "target queue length for N flows") \
 	_(x, __u32, max_th, COUNT, "packets", "Bmax: twice the target") \

@@ -11,9 +11,7 @@
 #define FRED_MAX_LIMIT	1048576
 
 #define TC_FRED_OPTIONS(_, x) \
-	_(x, TCA_FRED_LIMIT, limit, PACKETS, "", 1, FRED_MAX_LIMIT, \
-	  TC_AQM_DERIVED, \
-	  "maximum number of queued wire packets; auto: 80 ms of the link, at least 8") \
+	TC_AQM_LIMIT_OPTION(_, x, TCA_FRED, FRED_MAX_LIMIT) \
 	_(x, TCA_FRED_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average where drops begin, and maximum of a flow; auto: limit / 4, at most one rtt") \
@@ -30,15 +28,10 @@
 	  "weight of each arrival and departure; auto: avg remembers 3 limit packets, up to 1 s") \
 	_(x, TCA_FRED_RTT, rtt, TIME, "", 1, 10000000, 100000, \
 	  "typical round-trip time; min is at most what the link sends in it") \
-	TC_AQM_BANDWIDTH_OPTION(_, x, TCA_FRED) \
-	_(x, TCA_FRED_AVPKT, avpkt, BYTES, "", 1, 4294967295, 1000, \
-	  "size of an average packet") \
+	TC_AQM_LINK_OPTIONS(_, x, TCA_FRED) \
 	_(x, TCA_FRED_TWO_PACKET, two_packet, FLAG, "", 0, 1, 1, \
 	  "from max on queue up to two packets per flow; with notwo_packet none") \
-	TC_AQM_MARK_OPTIONS(_, x, TCA_FRED) \
-	TC_AQM_SEED_OPTION(_, x, TCA_FRED) \
-	TC_AQM_MEMORY_OPTION(_, x, TCA_FRED) \
-	TC_AQM_SPLIT_OPTION(_, x, TCA_FRED, 1)
+	TC_AQM_FIFO_OPTIONS(_, x, TCA_FRED)
 
 enum {
 	TCA_FRED_UNSPEC,
@@ -62,12 +55,7 @@ enum {
 	  "dropped with a strike: their flow had more than 2 avgcq at max") \
 	_(x, __u64, avgcq_drop, EVENTS, "arrivals", \
 	  "dropped with a strike: their flow had avgcq packets and two strikes") \
-	_(x, __u64, early_drop, EVENTS, "arrivals", "dropped by chance") \
-	_(x, __u64, early_mark, EVENTS, "arrivals", "marked by chance") \
-	_(x, __u64, forced_drop, EVENTS, "arrivals", \
-	  "dropped because the average was too high") \
-	_(x, __u64, forced_mark, EVENTS, "arrivals", \
-	  "marked because the average was too high") \
+	TC_AQM_RED_STATS(_, x) \
 	_(x, __u32, active, COUNT, "flows", "with packets in the queue") \
 	_(x, __u32, struck, COUNT, "flows", \
 	  "active flows limited to avgcq after more than one strike") \
