@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of 2regionred."""
 
+import fifo
 from table import HOLDING, MARKING, SEED, Case, Conflict, Kind, Option, choice, flag, on_gate, stats
 
 PACKETS = (1 << 24) - 1
@@ -39,7 +40,7 @@ KIND = Kind(
         Conflict("bmin 687 bflat 687", "bflat must be above bmin"),
         Conflict("target 686", "target must not be below bflat"),
         Conflict("bmax 687", "bmax must be above target"),
-        Conflict("nodrop", "nodrop needs ecn"),
+        fifo.NODROP,
     ],
     idle={
         "bandwidth": 125000000, "limit": 8333, "memory_limit": 32 << 20, "memory_used": 0,
@@ -69,12 +70,7 @@ KIND = Kind(
             "2regionred on a slow link has 8 packets and four phases",
             "2regionred bandwidth 500kbit", bmin=2, bflat=3, target=4, bmax=7, limit=8,
         ),
-        Case(
-            "2regionred says that it guesses the bandwidth",
-            "$TC qdisc add dev $DUMMY handle 1: root 2regionred",
-            "$TC qdisc change dev $DUMMY handle 1: root 2regionred 2>&1",
-            pattern="Warning: .*bandwidth is 1Gbit",
-        ),
+        fifo.warns("2regionred", "says that it guesses the bandwidth", "", "bandwidth is 1Gbit"),
         Case(
             "2regionred warns of more flows than one drop per round trip can hold",
             "$TC qdisc add dev $DUMMY handle 1: root 2regionred flows 100",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of cbt."""
 
+import fifo
 from table import MARKING, SEED, Case, Conflict, Kind, Option, changed, choice, flag, on_gate
 
 U32 = 4294967295
@@ -35,11 +36,7 @@ KIND = Kind(
             "limit", "auto", "1 to 1048576 packets", {"500": 500, "1": 1, "1048576": 1 << 20},
             bad="0 1048577", raw=[1 << 20 | 1],
         ),
-        Option(
-            "bandwidth", "auto", "8bit to 8.796Tbit",
-            {"100mbit": 12500000, "100gbit": 12500000000}, bad="fast 9tbit",
-            raw=[(1 << 40) + 1],
-        ),
+        fifo.BANDWIDTH,
         Option("latency", "auto", "1us to 4295s", {"20ms": 20000, "1us": 1}, bad="fast 0"),
         share("share_tcp", "0.75", 0.5),
         share("share_tagged", "0.15", 0.25),
@@ -73,7 +70,7 @@ KIND = Kind(
     conflicts=[
         Conflict("share_tcp 0.9", "the three shares add up to more than 1"),
         Conflict("bandwidth 10mbit min 70", "min must be below max"),
-        Conflict("nodrop", "nodrop needs ecn"),
+        fifo.NODROP,
         Conflict("bandwidth 800bit", "the longest packet takes too long: raise bandwidth"),
     ],
     idle={

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of redtail."""
 
+import fifo
 from table import HOLDING, MARKING, SEED, Case, Conflict, Kind, Option, choice, flag, on_gate, stats
 
 U32 = 4294967295
@@ -51,7 +52,7 @@ KIND = Kind(
         Conflict("limit 160000 min2 80000", "min2 must be below max2"),
         Conflict("share_min 0.9", "share_min must not be above share_max"),
         Conflict("low 0.02", "low must be below high"),
-        Conflict("nodrop", "nodrop needs ecn"),
+        fifo.NODROP,
     ],
     idle={
         "bandwidth": 125000000, "limit": 12500000, "min1": 156250, "max1": 2343750,
@@ -94,12 +95,7 @@ KIND = Kind(
                 "limit": 1250000, "min1": 12500, "max1": 102400, "min2": 62500, "max2": 375000}}],
             status=0,
         ),
-        Case(
-            "redtail says that it guesses the bandwidth",
-            "$TC qdisc add dev $DUMMY handle 1: root redtail",
-            "$TC qdisc change dev $DUMMY handle 1: root redtail 2>&1",
-            pattern="Warning: .*bandwidth is 1Gbit",
-        ),
+        fifo.warns("redtail", "says that it guesses the bandwidth", "", "bandwidth is 1Gbit"),
         Case(
             "A length of redtail as a time needs the bandwidth",
             "$TC qdisc add dev $DUMMY handle 1: root redtail max1 10ms",
