@@ -505,7 +505,7 @@ u32 skb_get_hash(struct sk_buff *skb)
 	return skb->hash;
 }
 
-/* The segments of a GSO packet, with all that a clone has; NULL if it is none. */
+/* The segments of a GSO packet, with all that a clone has. */
 struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 {
 	u32 headers, payload, chunk, i = 0;
@@ -513,7 +513,7 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 	int network = ETH_HLEN;
 
 	if (!skb_is_gso(skb))
-		return NULL;
+		userspace_violation("a packet is split that is none of GSO");
 	if (fails())
 		return ERR_PTR(-ENOMEM);
 	behind_tags(skb, &network);
