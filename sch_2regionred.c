@@ -212,9 +212,8 @@ static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 
 	if (unlikely(now >= v->steady_until))
 		tworr_update(sch, packets, now);
+	/* After a signal nothing changes earlier: a hold-off is longer than a fifteenth. */
 	phase = two_region_count(&q->params.region, &v->control, packets, now);
-	if (unlikely(phase != TWO_REGION_QUIET))
-		v->steady_until = 0;
 
 	full = plain_fifo_full(queue, skb, packets);
 	if (unlikely(full))
@@ -244,7 +243,6 @@ static void tworr_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	persistent_queue_departure(&v->persistent, &q->vars.estimator,
 				   v->queue.queued.segments,
 				   queued_cb(skb)->segments, ktime_get_ns());
-	v->steady_until = 0;
 }
 
 static struct sk_buff *tworr_dequeue(struct Qdisc *sch)

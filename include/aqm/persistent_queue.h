@@ -201,8 +201,8 @@ persistent_queue_arrival(struct persistent_queue *pq,
 }
 
 /*
- * Return the time in ns before which an arrival does not change the estimate, if no
- * departure is recorded before. 0: any arrival may change it.
+ * Return the time in ns before which neither an arrival nor a departure changes the
+ * estimate. 0: any of them may change it.
  */
 static inline u64
 persistent_queue_steady_until(const struct persistent_queue *pq,

@@ -322,6 +322,7 @@ static void packets_at_once_count_as_many(void)
 static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_estimator e)
 {
 	u32 i, q = 0, wrong_arrivals = 0, wrong_departures = 0, late = 0, left_out = 0;
+	u32 moved = 0;
 	struct persistent_queue pq, before;
 	struct persistent_queue_params p;
 	u64 now = INTERVAL;
@@ -340,6 +341,8 @@ static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_esti
 			late += e == PERSISTENT_QUEUE_ABSMIN &&
 				persistent_queue_steady_until(&pq, &p) - now - 1 >= FIFTEENTH;
 		} else if (q) {
+			u64 until = persistent_queue_steady_until(&pq, &p);
+			u64 was = pq.estimate;
 			bool notes;
 
 			/* Passing time alone may change the estimate. */
@@ -349,11 +352,15 @@ static void calls_that_may_be_left_out_change_nothing(enum persistent_queue_esti
 			persistent_queue_departure(&pq, &p, q, 1, now);
 			if (q)
 				wrong_departures += notes != !!memcmp(&pq, &before, sizeof(pq));
+			moved += now < until &&
+				 (pq.estimate != was ||
+				  persistent_queue_steady_until(&pq, &p) != until);
 		}
 	}
 	unit_ok(!wrong_arrivals && (left_out > EVENTS / 4) == (e == PERSISTENT_QUEUE_ABSMIN),
 		"estimator %d: %u arrivals left out, %u of them wrongly", e, left_out,
 		wrong_arrivals);
+	unit_ok(!moved, "estimator %d: %u departures move an estimate that is steady", e, moved);
 	unit_ok(!late, "estimator %d: %u times the next end of a fifteenth is not recorded", e,
 		late);
 	unit_ok(!wrong_departures, "estimator %d: %u departures recorded wrongly", e,
