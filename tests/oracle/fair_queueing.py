@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aqmlab.qdiscs import interface
 from tests.oracle.drive import Engine, Step, Trace, drive_many
@@ -23,6 +23,8 @@ HEADERS = 14 + 20 + 8
 
 # Sizes in a trace: bytes of a packet, and of a segment if it is a GSO packet.
 Size = tuple[int, int]
+FULL: tuple[Size, ...] = ((1514, 0),)
+GSO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 1000), (5000, 400))
 
 
 def arrival(queue: int, size: Size, hashed: int | None = None) -> str:
@@ -242,3 +244,28 @@ class SharedBuffer:
         """Drop all packets without counting them, as when the device goes down."""
         for queue in self.queues.values():
             queue.packets.clear()
+
+
+def checked(
+    model: SharedBuffer, step: Step, lists: interface.Kind, where: str
+) -> dict[int, dict[str, Any]]:
+    """Compare buffer and queues with a model's. Return the statistics of each class."""
+    assert step.qlen == model.qlen, where
+    stats = lists.statistics(step.xstats)
+    assert {cause: stats[f"drop_{cause}"] for cause in model.causes} == model.causes, where
+    expected = {
+        "memory_used": model.memory, "dropped_bytes": model.dropped_bytes, "limit": model.limit,
+        "memory_limit": model.memory_limit, "overflows": step.overlimits,
+        "active": len(model.active),
+    }  # fmt: skip
+    assert {name: stats[name] for name in expected} == expected, where
+    classes = {minor: lists.statistics(cl.xstats) for minor, cl in step.classes.items()}
+    seen = {
+        minor: (cl.qlen, cl.backlog, cl.drops, classes[minor]["queue"], classes[minor]["deficit"])
+        for minor, cl in step.classes.items()
+    }
+    assert seen == {
+        number: (len(queue.packets), queue.length, queue.dropped, number, queue.account)
+        for number, queue in model.active.items()
+    }, where
+    return classes

@@ -14,18 +14,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from aqmlab.qdiscs import interface
+from tests.oracle import fair_queueing
 from tests.oracle.drive import RESET, Step, Trace, drive_many
-from tests.oracle.fair_queueing import (
-    BIG_MTU,
-    Packet,
-    Places,
-    Runs,
-    Shapes,
-    Size,
-    arrival,
-    draw_hashed,
-    run_all,
-)
+from tests.oracle.fair_queueing import BIG_MTU, FULL, GSO, Packet, Places, Runs, Shapes, Size
 from tests.oracle.qsdrr.model import Qsdrr
 
 LISTS = interface.read("qsdrr")
@@ -45,7 +36,7 @@ class Op:
     def line(self) -> str:
         match self.kind:
             case "e":
-                return arrival(self.queue, self.size, self.hashed)
+                return fair_queueing.arrival(self.queue, self.size, self.hashed)
             case "d":
                 return f"d {self.packets}"
             case "r":
@@ -93,7 +84,7 @@ class Case:
                 weights = [rng.random() ** 4 for _ in range(self.queues)]
             queue = rng.choices(range(1, self.queues + 1), weights)[0]
             for _ in range(rng.randint(1, 4)):
-                hashed = draw_hashed(hashes, queue)
+                hashed = fair_queueing.draw_hashed(hashes, queue)
                 ops.append(Op("e", queue, rng.choice(self.sizes), hashed=hashed))
             while rng.random() < 1 / (1 + self.load):
                 ops.append(Op("d", packets=rng.randint(1, 3)))
@@ -114,18 +105,12 @@ class Case:
 
     def model(self) -> Qsdrr:
         """Return the model for this case."""
-        return Qsdrr(
-            limit=self.limit,
-            quantum=self.quantum,
-            hysteresis=self.hysteresis,
-            memory_limit=self.memory_limit,
-        )
+        return Qsdrr(limit=self.limit, quantum=self.quantum, hysteresis=self.hysteresis,
+                     memory_limit=self.memory_limit)  # fmt: skip
 
 
-FULL: tuple[Size, ...] = ((1514, 0),)
 MIXED: tuple[Size, ...] = ((64, 0), (200, 0), (576, 0), (1000, 0), (1514, 0))
 JUMBO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 0))
-GSO: tuple[Size, ...] = ((64, 0), (1514, 0), (9014, 1000), (5000, 400))
 SIZES = sorted({*FULL, *MIXED, *JUMBO, *GSO})
 CASES = [
     Case("full-size packets", 50, 1514, 10, FULL, 1.0),
@@ -140,17 +125,8 @@ CASES = [
     Case("plain DRR, mixed sizes", 40, 1514, 8, MIXED, 1.5, hysteresis=False, seed=10),
     # A jumbo packet needs the memory of many small ones: several discards per arrival.
     Case("memory", 1000, 1514, 8, JUMBO, 1.5, seed=11, memory_limit=60000),
-    Case(
-        "memory, plain DRR",
-        1000,
-        1514,
-        8,
-        JUMBO,
-        1.5,
-        hysteresis=False,
-        seed=12,
-        memory_limit=60000,
-    ),
+    Case("memory, plain DRR", 1000, 1514, 8, JUMBO, 1.5, hysteresis=False, seed=12,
+         memory_limit=60000),
     Case("memory and slots", 25, 1514, 8, JUMBO, 1.5, seed=13, memory_limit=60000),
     Case("larger than the memory", 25, 1514, 3, JUMBO, 1.5, seed=14, memory_limit=9000),
     Case("resets", 20, 1514, 8, MIXED, 1.5, seed=15, resets=True),
@@ -158,34 +134,22 @@ CASES = [
     Case("GSO, small quantum", 60, 256, 8, GSO, 1.0, seed=17),
     Case("GSO, few slots", 20, 1514, 8, GSO, 1.2, seed=18),
     Case("GSO, memory", 1000, 1514, 8, GSO, 1.2, seed=19, memory_limit=60000),
-    Case(
-        "changes",
-        60,
-        1514,
-        8,
-        MIXED,
-        2.5,
-        seed=20,
-        changes=(
-            (("limit", 10),),
-            (("hysteresis", 0), ("limit", 40)),
-            (("memory_limit", 9000),),
-            (("memory_limit", 100000), ("hysteresis", 1)),
-            (("limit", 1),),
-            (("limit", 30), ("hysteresis", 0)),
-        ),
-    ),
-]
+    Case("changes", 60, 1514, 8, MIXED, 2.5, seed=20, changes=(
+        (("limit", 10),), (("hysteresis", 0), ("limit", 40)), (("memory_limit", 9000),),
+        (("memory_limit", 100000), ("hysteresis", 1)), (("limit", 1),),
+        (("limit", 30), ("hysteresis", 0)),
+    )),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def on_kernel() -> tuple[Runs, Shapes]:
-    return run_all("qsdrr", {case.name: case.trace() for case in CASES}, SIZES)
+    return fair_queueing.run_all("qsdrr", {case.name: case.trace() for case in CASES}, SIZES)
 
 
 @pytest.fixture(scope="module")
 def user_shapes() -> Shapes:
-    return run_all("qsdrr", {}, SIZES, "user")[1]
+    return fair_queueing.run_all("qsdrr", {}, SIZES, "user")[1]
 
 
 def apply(model: Qsdrr, op: Op, packet: int, shapes: Shapes) -> tuple[bool, list[int]]:
@@ -220,37 +184,13 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> None:
         overflows += op.kind == "e" and len(model.victims) > before
         assert step.rc == (0 if queued else errno.ENOBUFS), where
         assert [number for number, _ in step.out] == left, where
-        assert step.qlen == model.qlen, where
         assert step.drops == len(model.victims), where
 
         stats = LISTS.statistics(step.xstats)
         assert (stats["q_chosen"], stats["q"]) == (model.chosen, model.q or 0), where
-        assert {cause: stats[f"drop_{cause}"] for cause in model.causes} == model.causes, where
-        assert stats["memory_used"] == model.memory, where
-        assert stats["dropped_bytes"] == model.dropped_bytes, where
-        assert stats["overflows"] == step.overlimits == overflows, where
-        assert stats["limit"] == model.limit, where
-        assert stats["memory_limit"] == model.memory_limit, where
-
-        state = {
-            number: (
-                len(queue.packets),
-                queue.length,
-                queue.dropped,
-                number,
-                queue.account,
-                number == model.q,
-            )
-            for number, queue in model.active.items()
-        }
-        assert stats["active"] == len(state), where
-        seen = {}
-        for minor, cl in step.classes.items():
-            own = LISTS.statistics(cl.xstats)
-            seen[minor] = (
-                cl.qlen, cl.backlog, cl.drops, own["queue"], own["deficit"], bool(own["is_q"])
-            )  # fmt: skip
-        assert seen == state, where
+        assert step.overlimits == overflows, where
+        for own in fair_queueing.checked(model, step, LISTS, where).values():
+            assert own["is_q"] == (own["queue"] == model.q), where
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
