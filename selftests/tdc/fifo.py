@@ -53,10 +53,8 @@ def time(name: str, default: str, good: str, us: int) -> Option:
 def warns(kind: str, name: str, options: str, text: str) -> Case:
     """Return a case in which a change of nothing warns."""
     return Case(
-        f"{kind} {name}",
-        f"$TC qdisc add dev $DUMMY handle 1: root {kind} {options}".rstrip(),
-        f"$TC qdisc change dev $DUMMY handle 1: root {kind} 2>&1",
-        pattern=f"Warning: .*{text}",
+        f"{kind} {name}", f"$TC qdisc add dev $DUMMY handle 1: root {kind} {options}".rstrip(),
+        f"$TC qdisc change dev $DUMMY handle 1: root {kind} 2>&1", pattern=f"Warning: .*{text}",
     )
 
 

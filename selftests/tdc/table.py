@@ -146,10 +146,7 @@ def on_gate(
     then: further commands before the case's command, for example a filter
     """
     return Case(
-        name,
-        command,
-        show,
-        setup=(*GATE, f"$TC qdisc add dev g0 handle 1: root {add}", *then),
+        name, command, show, setup=(*GATE, f"$TC qdisc add dev g0 handle 1: root {add}", *then),
         **more,
     )
 
@@ -157,9 +154,7 @@ def on_gate(
 def stats(name: str, add: str, **fields: Shown) -> Case:
     """Return a case that checks statistics right after adding a qdisc with these options."""
     return Case(
-        name,
-        f"$TC qdisc add dev $DUMMY handle 1: root {add}",
-        "$TC -s -j qdisc show dev $DUMMY",
+        name, f"$TC qdisc add dev $DUMMY handle 1: root {add}", "$TC -s -j qdisc show dev $DUMMY",
         json=[{"kind": add.split()[0], **fields}],
     )
 
@@ -167,9 +162,6 @@ def stats(name: str, add: str, **fields: Shown) -> Case:
 def changed(name: str, add: str, change: str, text: str) -> Case:
     """Return a case that checks tc's output after a change."""
     return Case(
-        name,
-        f"$TC qdisc change dev $DUMMY handle 1: root {change}",
-        "$TC qdisc show dev $DUMMY",
-        pattern=text,
-        setup=(f"$TC qdisc add dev $DUMMY handle 1: root {add}",),
+        name, f"$TC qdisc change dev $DUMMY handle 1: root {change}", "$TC qdisc show dev $DUMMY",
+        pattern=text, setup=(f"$TC qdisc add dev $DUMMY handle 1: root {add}",),
     )

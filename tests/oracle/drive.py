@@ -274,10 +274,7 @@ def drive_many(
         (where / "script").write_text(_script(traces, where))
         done = subprocess.run(
             [TOP / "lab" / "boot", "--seed", str(seed), *lab, "--", "sh", where / "script"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=TOP,
+            capture_output=True, text=True, check=False, cwd=TOP,
         )
         if done.returncode:
             raise DriveError(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")

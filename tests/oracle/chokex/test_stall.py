@@ -59,10 +59,8 @@ class Ran:
 def summary(ops: list[str], steps: list[Step]) -> Ran:
     drains = [s for op, s in zip(ops, steps, strict=True) if op.startswith("d")]
     return Ran(
-        offered=sum(op.startswith("e") for op in ops),
-        left=sum(len(s.out) for s in drains),
-        dropped=steps[-1].drops,
-        stuck=[s.qlen for s in drains],
+        offered=sum(op.startswith("e") for op in ops), left=sum(len(s.out) for s in drains),
+        dropped=steps[-1].drops, stuck=[s.qlen for s in drains],
     )
 
 

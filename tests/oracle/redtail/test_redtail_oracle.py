@@ -51,12 +51,9 @@ class Source:
             segments = -(-(size - headers) // self.gso)
             size += (segments - 1) * headers  # size on the wire
         return Packet(
-            number,
-            size,
-            flow=(self.flow, sport, "v6" in words) if tcp else None,
+            number, size, flow=(self.flow, sport, "v6" in words) if tcp else None,
             ect=int(words.get("tos", "0"), 0) & 3 in (1, 2),
-            chosen=self.chosen if self.chosen <= 2 else 0,
-            segments=segments,
+            chosen=self.chosen if self.chosen <= 2 else 0, segments=segments,
         )
 
 

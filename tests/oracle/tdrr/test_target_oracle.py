@@ -155,13 +155,8 @@ def follow(case: Case, steps: Sequence[Step]) -> Tdrr:
     print("seed", case.seed)
     models = [
         Tdrr(
-            limit=case.limit,
-            quantum=FRAME,
-            time_constant=0.1,
-            sparse="sparse" in case.options,
-            target=case.target_ms / 1e3,
-            least=2 * FRAME,
-            ecn=case.options == "ecn",
+            limit=case.limit, quantum=FRAME, time_constant=0.1, sparse="sparse" in case.options,
+            target=case.target_ms / 1e3, least=2 * FRAME, ecn=case.options == "ecn",
         )
     ]
     packet = signals = 0

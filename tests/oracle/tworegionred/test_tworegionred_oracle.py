@@ -143,17 +143,11 @@ CASES = [
     Case("not gentle", replace(BASE, gentle=False), "nogentle", must=PHASES),
     Case("ecn, half the packets", replace(BASE, ecn=True), "ecn", ect=0.5, must=(*PHASES, *MARKS)),
     Case(
-        "ecn nodrop",
-        replace(BASE, ecn=True, nodrop=True),
-        "ecn nodrop",
-        ect=0.5,
+        "ecn nodrop", replace(BASE, ecn=True, nodrop=True), "ecn nodrop", ect=0.5,
         must=(*MARKS, "spared", "drop_limit"),
     ),
     Case(
-        "ecn harddrop",
-        replace(BASE, ecn=True, harddrop=True),
-        "ecn harddrop",
-        ect=1.0,
+        "ecn harddrop", replace(BASE, ecn=True, harddrop=True), "ecn harddrop", ect=1.0,
         must=("marked_low", "marked_high", "dropped_max"),
     ),
     Case(
@@ -162,11 +156,8 @@ CASES = [
         must=PHASES,
     ),
     Case(
-        "thresholds that follow from the link",
-        Options(bandwidth=1e8, rtt=10_000),
-        must=CONTROL,
-        tour=[(3, 100), (15, 500), (60, 300), (100, 200), (15, 300), (110, 200), (5, 200)],
-        seed=4,
+        "thresholds that follow from the link", Options(bandwidth=1e8, rtt=10_000), must=CONTROL,
+        tour=[(3, 100), (15, 500), (60, 300), (100, 200), (15, 300), (110, 200), (5, 200)], seed=4,
     ),
     Case("GSO", BASE, must=PHASES, gso=0.5, seed=5),
     Case(
@@ -181,19 +172,13 @@ CASES = [
     ),
     Case("reset", BASE, must=PHASES, resets=(4, 7, 12), seed=7),
     Case(
-        "reset, ewma",
-        replace(BASE, estimator="ewma"),
-        "estimator ewma",
-        must=CONTROL,
-        resets=(4, 7, 12),
-        seed=8,
+        "reset, ewma", replace(BASE, estimator="ewma"), "estimator ewma", must=CONTROL,
+        resets=(4, 7, 12), seed=8,
     ),
     Case(
-        "a shorter round trip",
-        replace(BASE, rtt=1_000_000, bandwidth=1e6),
+        "a shorter round trip", replace(BASE, rtt=1_000_000, bandwidth=1e6),
         changes={1: ("rtt 10ms bandwidth 100mbit", {"rtt": 10_000, "bandwidth": 1e8})},
-        must=("dropped_low",),
-        tour=[(12, 3000), (12, 500), (28, 300), (10, 300)],
+        must=("dropped_low",), tour=[(12, 3000), (12, 500), (28, 300), (10, 300)],
     ),
     Case(
         "changed while it works",
