@@ -344,7 +344,7 @@ class PacedCase(RedCase):
                 yield "t", None, f"t {round(0.37 * SLOT)}"
             if step in self.changes:
                 words, change = self.changes[step]
-                yield "x", change, f"x {words}"
+                yield "c", change, f"x {words}"
                 continue
             if step % 250 == 0:
                 load = self.load * rng.choice((0.4, 0.8, 1, 1, 2.5))

@@ -59,6 +59,7 @@ class RedQueue:
     ecn: bool = False
     harddrop: bool = False
     nodrop: bool = False
+    given: float = 0.0  # max_p
     queue: deque[tuple[int, int, int]] = field(default_factory=deque)
     counts: Counter = field(default_factory=Counter)
 
@@ -107,9 +108,9 @@ class RedQueue:
             self.queue.popleft()
             self._lose("drop_change")
 
-    def reset(self, now: int, max_p: float) -> None:
+    def reset(self, now: int) -> None:
         """Drop all packets without counting them, and reset the average and max_p."""
         self.queue.clear()
         self.red.reset(now)
-        self.red.begin(max_p)
+        self.red.begin(self.given)
         self.red.adapted_at = now

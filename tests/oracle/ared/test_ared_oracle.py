@@ -13,7 +13,7 @@ import pytest
 from aqmlab.qdiscs import interface
 from tests.oracle.ared.model import AdaptiveRed, RedQueue
 from tests.oracle.drive import Oracle, Run, Step, Trace
-from tests.oracle.red_model import MARKS, Q32, PacedCase, reported
+from tests.oracle.red_model import MARKS, Q32, PacedCase, replay, reported
 from tests.oracle.red_model import SLOT as PTIME
 from tests.oracle.seeded_random import SeededRandom
 
@@ -43,8 +43,9 @@ class Case(PacedCase):
             self.min_th, self.max_th, 0.0, fraction(self.weight), PTIME,
             bottom=fraction(self.bottom), top=fraction(self.top), adapted_at=start, **kind,
         )  # fmt: skip
-        red.begin(fraction(self.max_p))
-        return RedQueue(red, self.limit, SeededRandom(self.seed), **rest)
+        given = fraction(self.max_p)
+        red.begin(given)
+        return RedQueue(red, self.limit, SeededRandom(self.seed), given=given, **rest)
 
     def trace(self) -> Trace:
         options = (
@@ -99,8 +100,7 @@ CASES = [
 ORACLE = Oracle(CASES, kernel=("Adaptive RED", "ecn", "live change"))
 
 
-def apply(model: RedQueue, given: float, change: dict[str, Any], now: int) -> float:
-    """Change options. Returns the max_p that was given last."""
+def apply(model: RedQueue, change: dict[str, Any], now: int) -> None:
     red = model.red
     if not model.queue:
         red.arrival(0, now)
@@ -113,12 +113,11 @@ def apply(model: RedQueue, given: float, change: dict[str, Any], now: int) -> fl
         elif name == "seed":
             model.rng = SeededRandom(value)
         elif name == "max_p":
-            given = value
+            model.given = value
         else:
             setattr(red, name, value)
     # An adapted max_p stays, limited to its bounds, unless a new one is given.
-    red.begin(given if "max_p" in change or not red.adaptive else red.max_p)
-    return given
+    red.begin(model.given if "max_p" in change or not red.adaptive else red.max_p)
 
 
 def shown(model: RedQueue, now: int) -> AdaptiveRed:
@@ -134,28 +133,7 @@ def shown(model: RedQueue, now: int) -> AdaptiveRed:
 def test_every_decision_and_max_p_equal_the_model(run: Run[Case], steps: list[Step]) -> None:
     case = run.case
     model = case.build(steps[0].t)
-    given = fraction(case.max_p)
-    packet = 0
-    nows = [step.t for step in steps[1:]] + [steps[-1].t]
-    for (kind, what, line), step, now in zip(case.operations(), steps, nows, strict=True):
-        where = f"step {step.i}: {line}"
-        left = []
-        if kind == "e":
-            model.enqueue(packet, *what, step.t)
-            packet += 1
-        elif kind == "d":
-            left = [p for _ in range(what) if (p := model.dequeue(step.t)) is not None]
-        elif kind == "x":
-            assert step.rc == 0, where
-            given = apply(model, given, what, step.t)
-        elif kind == "r":
-            assert step.rc == 0, where
-            model.reset(step.t, given)
-        assert step.out == left, where
-        assert step.qlen == len(model.queue), where
-        assert step.drops == model.counts["drops"], where
-        assert step.overlimits == model.counts["overlimits"], where
-
+    for step, now, where in replay(model, case.operations(), steps, apply):
         seen = KIND.statistics(step.xstats)
         counted = {name: model.counts[name] for name in MARKS}
         counted |= {

@@ -128,7 +128,7 @@ def test_every_decision_and_threshold_equal_the_model(run: Run[Case], steps: lis
             assert 1 <= seen["flows"] <= before + 1, where
         elif kind == "d":
             left = [p for _ in range(what) if (p := model.dequeue(step.t)) is not None]
-        elif kind == "x":
+        elif kind == "c":
             assert step.rc == 0, where
             if "clear" in what:
                 longest, clear = longest + clear, 10**9 * what["clear"]
@@ -137,7 +137,7 @@ def test_every_decision_and_threshold_equal_the_model(run: Run[Case], steps: lis
             assert not seen["flows"] or "vector" not in what, where
         elif kind == "r":
             assert step.rc == 0, where
-            model.reset(step.t, 0.0)
+            model.reset(step.t)
             model.adjust(0, step.t)
             last.clear()
         assert step.out == left, where
