@@ -173,6 +173,7 @@ static void arithmetic_keeps_its_bounds(void)
 			ratio &= fabsl(two_region_ratio(a, b) / TWO_32 - exact) <=
 				 exact / TWO_30 + 1 / TWO_32;
 		exact = (long double)a * b / TWO_32 / TWO_32;
+		mul &= two_region_mul(a, b) <= TWO_REGION_ONE << 30;
 		if (exact >= TWO_30)
 			mul &= two_region_mul(a, b) >= TWO_REGION_ONE << 29;
 		else if (exact < TWO_30 / 2 || two_region_mul(a, b) != TWO_REGION_ONE << 30)
@@ -185,6 +186,15 @@ static void arithmetic_keeps_its_bounds(void)
 	unit_ok(mul, "a product is cut below 2^-32, and saturates from 2^29 on");
 	unit_ok(root, "a root is within 2^-31, relatively");
 	unit_ok(!two_region_ratio(0, 5), "0 / 5 is 0");
+	/* Quotients and roots can be off by 2^-30 and 2^-31. */
+	unit_ok(two_region_floor(7 * TWO_REGION_ONE) == 7 &&
+		two_region_floor(7 * TWO_REGION_ONE - 28) == 7 &&
+		two_region_floor(7 * TWO_REGION_ONE - TWO_REGION_ONE / 1000) == 6,
+		"what is just below a whole number counts as that number");
+	unit_ok(two_region_ceil(7 * TWO_REGION_ONE) == 7 &&
+		two_region_ceil(7 * TWO_REGION_ONE + 28) == 7 &&
+		two_region_ceil(7 * TWO_REGION_ONE + TWO_REGION_ONE / 1000) == 8,
+		"and what is just above");
 }
 
 static void pipe_has_bounds(void)
