@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import ROOT
+from aqmlab.exceptions import nearest
 from aqmlab.run.params import Value
 from aqmlab.run.scenario import find
 from aqmlab.run.topology import frame_bytes
@@ -193,7 +194,10 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
     of_all = text.get("set", {})
     experiments = []
     seeds = changed.get("seeds", text["seeds"])
-    for one in with_workloads(text["experiment"]):
+    listed = {one["name"]: one for one in with_workloads(text["experiment"])}
+    for unknown in set(text["quick"].get("experiments", ())) - listed.keys():
+        raise ValueError(f"quick: {nearest('experiment', unknown, listed)}")
+    for one in listed.values():
         kept = changed.get("axes", {})
         axes = {axis: [value for value in values if value in kept.get(axis, values)]
                 for axis, values in one.get("axes", {}).items()}

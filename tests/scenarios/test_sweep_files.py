@@ -265,6 +265,7 @@ def test_parameters_of_missing_cells_are_refused(made_up: Paper, where: str, sai
     ('kind = "time"', 'kind = "tim"', 'plot.over-time.kind: no value "tim": did you mean time'),
     ('kind = "time"', 'kind = "series"', 'plot.over-time: no key "of":'),
     ('x_title = "buffer"', 'like = "2"', 'plot.1: no plot "2": '),
+    ("[quick]", '[quick]\nexperiments = ["on"]', 'quick: no experiment "on": did you mean one'),
 ])
 def test_unknown_keys_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
     assert old in SWEEP
