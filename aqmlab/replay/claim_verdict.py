@@ -13,7 +13,7 @@ inconclusive: one of these holds:
     the bounds changed after a cell ran (judgement.py checks this)
 
 Ratios and maxima are compared by their logarithms, because their errors are multiplied. The pages
-show the interval of the values themselves.
+show their geometric mean, and its interval in parentheses.
 
 A ratio to 0 is infinite. Then the inverse has an interval, and is judged by the inverse bounds.
 """
@@ -158,7 +158,10 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
     if claim.on_log_scale and min(values) > 0:
         values = [math.log(value) for value in values]
         low, high = (math.log(bound) if bound > 0 else -math.inf for bound in (low, high))
-    compared = intervals.mean(values)
+        compared = intervals.mean(values)
+        mean = mean if inverse else intervals.Mean(math.exp(compared.value), compared.half, log=True)
+    else:
+        compared = intervals.mean(values)
     judged = Judged(INCONCLUSIVE, mean, len(values), used, missing,
                     intervals.p_value(compared, len(values), low, high))
     least, most = compared.value - compared.half, compared.value + compared.half

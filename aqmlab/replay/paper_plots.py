@@ -39,7 +39,7 @@ def _line(name: str, spec: Mapping[str, Any], experiment: Experiment,
         if values:
             mean = intervals.mean(values)
             points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
-    return svg_plots.Line(name, points)
+    return svg_plots.Line(name, points, heavy=name in spec.get("heavy", ()))
 
 
 def _slopes(powers: Sequence[float],

@@ -16,14 +16,17 @@ class Mean:
     """A mean and half the width of its 95 % interval (Student's t), NaN with one value.
 
     inverse: whether the shown value is the inverse, a ratio whose denominator can be 0
+    log: whether `value` is a geometric mean, and `half` that of its logarithm
     """
 
     value: float
     half: float
     inverse: bool = False
+    log: bool = False
 
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
-        """`12.3 ±0.4`, multiplied by `scale`; of an inverse between what its interval lies."""
+        """`12.3 ±0.4`, multiplied by `scale`; `12.3 (11.9 to 12.7)` of a geometric mean; of an
+        inverse between what its interval lies."""
         if self.inverse:
             half = 0.0 if math.isnan(self.half) else self.half
             found = [scale / end for end in (self.value + half, self.value - half) if end > 0]
@@ -31,6 +34,9 @@ class Mean:
             return (f"at least {ends[0]}" if len(ends) == 1
                     else " to ".join(dict.fromkeys(ends)) or "infinite")
         value = f"{self.value * scale:.{digits}f}"
+        if self.log:
+            ends = (self.value * math.exp(sign * self.half) * scale for sign in (-1, 1))
+            return f"{value} ({' to '.join(f'{end:.{digits}f}' for end in ends)})"
         return value if math.isnan(self.half) else f"{value} ±{self.half * scale:.{digits}f}"
 
     def interval(self, top: float = math.inf) -> tuple[float, float] | None:

