@@ -159,7 +159,8 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
         values = [math.log(value) for value in values]
         low, high = (math.log(bound) if bound > 0 else -math.inf for bound in (low, high))
         compared = intervals.mean(values)
-        mean = mean if inverse else intervals.Mean(math.exp(compared.value), compared.half, log=True)
+        if not inverse:
+            mean = intervals.Mean(math.exp(compared.value), compared.half, log=True)
     else:
         compared = intervals.mean(values)
     judged = Judged(INCONCLUSIVE, mean, len(values), used, missing,

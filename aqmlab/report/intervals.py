@@ -35,8 +35,9 @@ class Mean:
                     else " to ".join(dict.fromkeys(ends)) or "infinite")
         value = f"{self.value * scale:.{digits}f}"
         if self.log:
-            ends = (self.value * math.exp(sign * self.half) * scale for sign in (-1, 1))
-            return f"{value} ({' to '.join(f'{end:.{digits}f}' for end in ends)})"
+            factor = math.exp(self.half)
+            least, most = self.value * scale / factor, self.value * scale * factor
+            return f"{value} ({least:.{digits}f} to {most:.{digits}f})"
         return value if math.isnan(self.half) else f"{value} ±{self.half * scale:.{digits}f}"
 
     def interval(self, top: float = math.inf) -> tuple[float, float] | None:

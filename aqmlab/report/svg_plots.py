@@ -193,8 +193,9 @@ def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str
                 out.stroke(f"M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {high:.1f}h6"
                            f"M{x - 3:.1f} {low:.1f}h6", colour)
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in places)
+        width = 3 if line.heavy else 1.4
         out.stroke(f"M{path}", colour if line.joined else "none",
-                   f' stroke-width="{3 if line.heavy else 1.4}" fill="none"{marked(looks[line.name]) * line.marked}')
+                   f' stroke-width="{width}" fill="none"{marked(looks[line.name]) * line.marked}')
     return out.lines()
 
 
