@@ -81,7 +81,7 @@ static void thresholds_move_as_in_section_v(void)
 		shown[2], shown[1], shown[0]);
 }
 
-/* Each step is 1 at least: with the least gamma both bounds are reached. */
+/* Each step is 1 with the least gamma, so both bounds are reached. */
 static void every_threshold_can_be_moved(void)
 {
 	const struct floating_red_params p = {
@@ -90,6 +90,8 @@ static void every_threshold_can_be_moved(void)
 	struct gentle_red_params red = { .min_th = 4, .max_th = 6 };
 	u32 i;
 
+	unit_ok(floating_red_move(&p, &red, 30) == 1 && floating_red_move(&p, &red, 0) == -1 &&
+		red.min_th == 4, "a step up and a step down");
 	for (i = 0; i < 10; i++)
 		floating_red_move(&p, &red, 30);
 	unit_ok(red.min_th == 7 && red.max_th == 9, "up to the ceiling");
