@@ -184,6 +184,32 @@ static void a_flow_that_shares_stays_until_the_queue_is_empty(void)
 	unit_ok(!stayed, "and takes another once the queue is empty (%u did not)", stayed);
 }
 
+/* An arrival that is refused leaves the queue to the flow that owned it before. */
+static void a_refused_arrival_claims_nothing(void)
+{
+	u32 round, hash, number, was, taken = 0, lost = 0;
+
+	for (round = 0; round < 2000; round++) {
+		begin();
+		hash = unit_random();
+		for (number = 0; number < QUEUES; number++)
+			ways[number].tag = 1 + number;
+		number = flow_ways_find(&fw, hash, salt);
+		was = 1 + number;
+		flow_ways_refuse(&fw, number);
+		taken += ways[number].tag != was;
+		/* A flow that owns a queue keeps it. */
+		number = flow_ways_find(&fw, hash, salt);
+		flow_ways_busy(&fw, number);
+		flow_ways_idle(&fw, number, 1, 0);
+		flow_ways_find(&fw, hash, salt);
+		flow_ways_refuse(&fw, number);
+		lost += flow_ways_find(&fw, hash, salt) != number || ways[number].tag == was;
+	}
+	unit_ok(!taken, "a refused arrival of a new flow claims nothing (%u did)", taken);
+	unit_ok(!lost, "and one of an owner costs it nothing (%u lost the queue)", lost);
+}
+
 /* Among equals, the queue that became empty longest ago. */
 static void without_a_score_the_longest_empty_is_taken(void)
 {
@@ -219,5 +245,6 @@ UNIT_TESTS
 	a_decayed_queue_is_taken_first();
 	a_queue_that_holds_packets_is_not_taken();
 	a_flow_that_shares_stays_until_the_queue_is_empty();
+	a_refused_arrival_claims_nothing();
 	without_a_score_the_longest_empty_is_taken();
 }
