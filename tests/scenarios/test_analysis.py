@@ -364,6 +364,17 @@ def test_queue_lengths_cover_the_measured_time(run: Path) -> None:
         "within": pytest.approx(2 / 3)}}
 
 
+def test_queues_that_a_qdisc_counts_itself_have_lengths_too(
+        run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the short queue of redtail. The first sample is before the end of the warm-up."""
+    monkeypatch.setattr(qdisc_state, "samples", lambda kind, raw: [
+        {"qlen_short": value, "marked": 7} for value in (9, 3, 2, 1)])
+    found = rows.lengths(run, 2, 4)
+    assert found.keys() == {"packets", "qlen_short"}
+    assert found["qlen_short"] == {"mean": 2.0, "sd": pytest.approx((2 / 3) ** 0.5), "max": 3.0,
+                                   "within": pytest.approx(2 / 3)}
+
+
 def test_estimate_above_0_describes_the_time_before_it(
         run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """handmade.QUEUE sends 100, 80 and 120 kB of the 125 kB per second at 1 Mb/s."""
