@@ -7,8 +7,3 @@ from __future__ import annotations
 def cell(text: str) -> str:
     """Of a table, or a part of a line: in one line, and without its own columns."""
     return " ".join(text.split()).replace("|", "\\|")
-
-
-def many(count: int, one: str) -> str:
-    """So many of what is called `one`."""
-    return f"{count} {one}{'s' * (count != 1)}"

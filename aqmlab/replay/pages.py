@@ -71,12 +71,6 @@ class ClaimModel:
         return f"{self.judged.verdict}: {short}"
 
     @property
-    def contradicted_by(self) -> list[str]:
-        """Changes that contradict the claim, if it is confirmed."""
-        return [one.change for one, other in self.ablations
-                if other.verdict == CONTRADICTED and not one.broken]
-
-    @property
     def cost(self) -> str:
         """How many runs judge the claim, and what they cost."""
         cells = len({row["cell"] for row in self.judged.cells})

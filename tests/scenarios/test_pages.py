@@ -94,7 +94,6 @@ def model(one: Paper) -> pages.PageModel:
 def test_a_model_has_values_verdicts_and_costs(made_up: Paper) -> None:
     one = model(made_up)
     assert one.every["C1"].measured == "0.90 ±0.02"
-    assert one.every["C1"].contradicted_by == ["bad"]
     assert one.every["C1"].cost == "3 seeds, 3 cells, 0.3 CPU minutes"
     assert one.counts() == {"confirmed": 2, "better than published": 0, "contradicted": 0,
                             "undetermined": 0, "inconclusive": 0}
