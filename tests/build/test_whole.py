@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from aqmlab.qdiscs.metadata import parse_metadata
 from tests.selftests import KINDS, TOP
 
@@ -61,3 +63,10 @@ def test_each_pure_header_has_its_unit_test() -> None:
 
 def test_metadata_exists_only_for_disciplines() -> None:
     assert [kind.name for kind in KINDS if not (TOP / f"sch_{kind.name}.c").is_file()] == []
+
+
+def test_tests_of_a_file_run_in_one_process(request: pytest.FixtureRequest) -> None:
+    """They share fixtures. pytest-xdist shows the group in a test's name."""
+    if not hasattr(request.config, "workerinput"):
+        pytest.skip("one process")
+    assert "@tests/build/test_whole.py" in request.node.nodeid

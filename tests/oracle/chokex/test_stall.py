@@ -89,7 +89,7 @@ def test_chokex_sends_every_packet_with_every_limit() -> None:
 MAINLINE_LIMITS = (31, 63, 100)
 STOCK = pytest.param(
     ("--engine", "qemu", "--kernel", "6.12"),
-    marks=[pytest.mark.qemu, pytest.mark.slow],
+    marks=[pytest.mark.qemu, pytest.mark.slow, pytest.mark.extra],
     id="Debian's 6.12",
 )
 
