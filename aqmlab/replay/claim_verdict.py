@@ -155,14 +155,13 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
                       f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
     if differs := versions(used):
         return Judged(INCONCLUSIVE, mean, len(values), used, f"seeds by two versions of {differs}")
-    if claim.on_log_scale and min(values) > 0:
+    log = claim.on_log_scale and min(values) > 0
+    if log:
         values = [math.log(value) for value in values]
         low, high = (math.log(bound) if bound > 0 else -math.inf for bound in (low, high))
-        compared = intervals.mean(values)
-        if not inverse:
-            mean = intervals.Mean(math.exp(compared.value), compared.half, log=True)
-    else:
-        compared = intervals.mean(values)
+    compared = intervals.mean(values)
+    if log and not inverse:
+        mean = intervals.Mean(math.exp(compared.value), compared.half, log=True)
     judged = Judged(INCONCLUSIVE, mean, len(values), used, missing,
                     intervals.p_value(compared, len(values), low, high))
     least, most = compared.value - compared.half, compared.value + compared.half

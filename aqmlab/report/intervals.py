@@ -16,7 +16,7 @@ class Mean:
     """A mean and half the width of its 95 % interval (Student's t), NaN with one value.
 
     inverse: whether the shown value is the inverse, a ratio whose denominator can be 0
-    log: whether `value` is a geometric mean, and `half` that of its logarithm
+    log: whether `value` is a geometric mean, and `half` is for the mean of the logarithms
     """
 
     value: float

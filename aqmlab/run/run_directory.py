@@ -28,7 +28,7 @@ RUN = "run.json"
 RECIPE = "recipe.json"
 GUEST = "guest.json"
 RESULT = "result.json"
-#: What replaces RESULT when the run is measured again.
+#: Replaces RESULT when the run is measured again.
 NEW_RESULT = "result.json.new"
 FLOWS = "flows.txt"
 ENDS = "flows.csv"
