@@ -7,6 +7,7 @@ Standard library only: guest_program.py needs it in the lab's guest.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,17 @@ def protocol_counters(text: str) -> dict[str, int]:
     counters.update((name, int(value))
                     for name, value in re.findall(r"^(\w+6\w+)\s+(\d+)$", text, re.M))
     return counters
+
+
+def discards(protocols: Mapping[str, int]) -> dict[str, int]:
+    """Return the counters of dropped packets that are not 0, from protocol_counters().
+
+    Resets are left out. When the connections of a run end at once, all their resets need room in
+    the send buffer of one socket of the kernel, and those without room are dropped.
+    """
+    resets = {"Ip OutDiscards": protocols.get("Tcp OutRsts", 0)}
+    return {name: count for name, value in protocols.items()
+            if name in DISCARDS and (count := value - resets.get(name, 0)) > 0}
 
 
 def softnet_dropped() -> int:

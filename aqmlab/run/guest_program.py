@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from aqmlab.run import run_directory
 from aqmlab.run.counters import (
     COUNTERS,
-    DISCARDS,
     device_counters,
+    discards,
     protocol_counters,
     qdisc_counters,
     softnet_dropped,
@@ -263,8 +263,7 @@ class GuestProgram:
             "delivered": protocols["Ip InDelivers"] + protocols.get("Ip6InDelivers", 0),
             "received_ce": protocols["IpExt InCEPkts"] + protocols.get("Ip6InCEPkts", 0),
             "timeouts": protocols["TcpExt TCPTimeouts"],
-            "discarded": {name: value for name, value in protocols.items()
-                          if value and name in DISCARDS},
+            "discarded": discards(protocols),
         }
 
     def tear_down(self) -> None:

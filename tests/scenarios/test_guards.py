@@ -147,6 +147,14 @@ def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str, allowed: in
     assert errors(state, ip=ip) == [f"dst: {counter} is {allowed + 1}"]
 
 
+def test_resets_that_found_no_room_are_no_discards() -> None:
+    text = "Tcp: OutSegs OutRsts\nTcp: 9000 3\nIp: InDiscards OutDiscards\nIp: 2 {}\n"
+    seen = [counters.discards(counters.protocol_counters(text.format(count)))
+            for count in (0, 3, 4)]
+    assert seen == [{"Ip InDiscards": 2}, {"Ip InDiscards": 2},
+                    {"Ip InDiscards": 2, "Ip OutDiscards": 1}]
+
+
 @pytest.mark.parametrize(("ip", "allowed"), [(4, 0), (6, integrity.IPV6_OWN)])
 def test_device_losses_up_to_the_bound_are_allowed(ip: int, allowed: int) -> None:
     state = guest()
