@@ -39,7 +39,8 @@ class Experiment:
     axes: the values of each parameter that varies
     seeds, first: number of seeds, and the first one
     others: number of seeds for cells that no claim uses
-    flows, delay: whether rows have the goodput of each flow, and percentiles of one-way delay
+    flows: rows with these values of axes have the goodput of each flow; empty: none has
+    delay: whether rows have percentiles of one-way delay
     step_s: step of the groups' goodput over time; 0: rows do not have it
     lengths: rows have the share of time in which the queue's length is between these two
     profile: parameters that the TCP profile sets, whatever set and axes say
@@ -54,7 +55,7 @@ class Experiment:
     seeds: int
     first: int
     others: int
-    flows: bool = False
+    flows: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     step_s: float = 0
     delay: bool = False
     lengths: Sequence[float] = ()

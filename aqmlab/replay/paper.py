@@ -66,6 +66,12 @@ class Cell:
         return self.seed - self.experiment.first + 1
 
     @property
+    def keeps_flows(self) -> bool:
+        """Whether its row has the goodput of each flow."""
+        at = self.experiment.flows
+        return bool(at) and all(self.at[axis] in values for axis, values in at.items())
+
+    @property
     def name(self) -> str:
         """Of its directory and of its row."""
         at = "".join(f"-{key}={value}" for key, value in self.at.items())
@@ -210,7 +216,7 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
                 {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
                 axes, one["disciplines"], own, one.get("first_seed", text.get("first_seed", 1)),
                 min(own, one.get("others", own)),
-                one.get("flows", False), one.get("step_s", 0), one.get("delay", False),
+                claims.lists(one.get("flows", {})), one.get("step_s", 0), one.get("delay", False),
                 one.get("lengths", ()), theirs,
                 wheres(one, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})),
                 search.Search(**one["search"]) if "search" in one else None))

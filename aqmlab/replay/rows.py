@@ -148,7 +148,7 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
         figures["delays_ms"] = delays(directory)
     if band:
         figures["lengths"] = lengths(directory, *band)
-    return {**head, "figures": rounded(figures), "hops": result["hops"], **origin(result)}
+    return {**head, "figures": rounded(figures), **origin(result)}
 
 
 def origin(result: Mapping[str, Any]) -> dict[str, Any]:

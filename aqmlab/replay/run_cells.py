@@ -50,7 +50,7 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
          "experiment": cell.experiment.name, "discipline": cell.discipline,
          "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
          "bounds": bounds},
-        directory, flows=cell.experiment.flows, worst=bool(cell.experiment.search),
+        directory, flows=cell.keeps_flows, worst=bool(cell.experiment.search),
         step_s=cell.experiment.step_s,
         delay=cell.experiment.delay, band=cell.experiment.lengths)
 

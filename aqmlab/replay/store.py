@@ -3,7 +3,9 @@
 
 A row is a nested dictionary. In the file each number has its own column, named by its path:
 metrics as claims name them (`summary.utilization`), axes as `at.buffer`, provenance as `made.tc`.
-Lists, and dictionaries whose keys vary from row to row, are JSON text.
+Lists, and dictionaries whose keys vary from row to row, are JSON text. Six digits of a number
+survive in 32 bits, and metrics have five: `read` returns the numbers that were written. Of a run's
+digest the first 64 bits are kept.
 
 While a sweep runs, each new row is appended to a journal beside the file, so that an interruption
 loses no row. `write` empties the journal.
@@ -21,9 +23,11 @@ Row = Mapping[str, Any]
 
 #: Columns that are no metrics. Whole numbers in the other columns are integers in a row.
 HEAD = ("tcp_profile", "cell", "experiment", "discipline", "at", "seed", "command", "bounds",
-        "hops", "made", "digest", "cpu_s", "virtual_s", "figure", "of", "from_s", "to_s", "lines")
+        "made", "digest", "cpu_s", "virtual_s", "figure", "of", "from_s", "to_s", "lines")
 #: Dictionaries whose keys differ between rows.
-AS_TEXT = {"bounds", "hops", "made.modules", "lines"}
+AS_TEXT = {"bounds", "made.modules", "lines"}
+DIGEST = 16  # hexadecimal digits that are kept
+OLD = "hops"  # a column of older files
 
 
 def journal(path: Path) -> Path:
@@ -45,9 +49,10 @@ def _flatten(value: Any, path: str, into: dict[str, Any]) -> None:
 
 
 def _flat(row: Row) -> dict[str, Any]:
-    """Turn a row into columns."""
+    """Turn a row into columns. Rows of older versions have more keys, and whole digests."""
     columns: dict[str, Any] = {}
-    _flatten({key: value for key, value in row.items() if key != "figures"}, "", columns)
+    head = {key: value for key, value in row.items() if key in HEAD}
+    _flatten({**head, "digest": row["digest"][:DIGEST]}, "", columns)
     if "figures" in row:
         _flatten(dict(row["figures"]), "", columns)
     return columns
@@ -66,6 +71,11 @@ def _reader(values: list[Any], metric: bool) -> Callable[[Any], Any]:
     return float if isinstance(values[0], float) else int
 
 
+def _short(number: float) -> float:
+    """Return the number of up to six digits that was stored in 32 bits."""
+    return float(f"{number:.6g}")
+
+
 def _tree(frame: Any) -> Tree:
     """Sort the columns into the places that they have in a row."""
     top: Tree = {name: {} for name in (*HEAD, "figures")}
@@ -74,6 +84,8 @@ def _tree(frame: Any) -> Tree:
         metric, column = path[0] not in HEAD, frame[name]
         there = column.notna().to_numpy().nonzero()[0]
         known = column.iloc[there].tolist()
+        if column.dtype == "float32":
+            known = [_short(number) for number in known]
         read = _reader(known, metric)
         values: list[Any] = [None] * len(frame)
         for at, value in zip(there, known, strict=True):
@@ -102,7 +114,8 @@ def _at(tree: Tree, row: int) -> Any:
 def _parse(file: IO[bytes]) -> list[dict[str, Any]]:
     import fastparquet  # late: a run needs none of it
 
-    frame = fastparquet.ParquetFile(file).to_pandas()
+    stored = fastparquet.ParquetFile(file)
+    frame = stored.to_pandas([name for name in stored.columns if name != OLD])
     tree = _tree(frame)
     return [_at(tree, row) for row in range(len(frame))]
 
@@ -136,8 +149,8 @@ def append(path: Path, row: Row) -> None:
 
 def write(path: Path, rows: Iterable[Row]) -> None:
     """Replace the file by these rows, and empty the journal. Not for two processes at a time."""
-    import fastparquet  # late: a run needs none of it
-    import pandas as pd
+    import pandas as pd  # late: a run needs none of it
+    from fastparquet import writer
 
     flat = [_flat(row) for row in rows]
     names = dict.fromkeys(name for columns in flat for name in columns)
@@ -149,10 +162,19 @@ def write(path: Path, rows: Iterable[Row]) -> None:
         types = {type(value) for value in values if value is not None}
         kind = "object" if types == {str} else "Int64" if types == {int} else "float64"
         series[name] = pd.Series(values, dtype=kind)
+        if kind == "float64":
+            shorter = series[name].astype("float32")
+            if all(value is None or _short(again) == value
+                   for value, again in zip(values, shorter, strict=True)):
+                series[name] = shorter
     new = path.with_name(f".{path.name}.new")
-    fastparquet.write(str(new), pd.DataFrame(series), compression={
-        "_default": {"type": "ZSTD", "args": {"level": 19}}}, stats=False, write_index=False,
-        object_encoding="utf8", row_group_offsets=10**9)
+    frame = pd.DataFrame(series)
+    description = writer.make_metadata(frame, has_nulls=True, object_encoding="utf8")
+    # Up to a fifth of the file would tell pandas of each column what it knows without that.
+    description.key_value_metadata = []
+    writer.write_simple(
+        str(new), frame, description, row_group_offsets=10**9, stats=False,
+        compression={"_default": {"type": "ZSTD", "args": {"level": 19}}})
     new.replace(path)
     journal(path).unlink(missing_ok=True)
 

@@ -162,7 +162,7 @@ def run(one: Paper, **at: float) -> None:
             "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
             "bounds": {c.id: c.bounds for c in claims.load(one.directory)
                        if c.judges(cell.experiment.name, cell.discipline, cell.at)},
-            "figures": figures, "hops": {}, "digest": "", "cpu_s": 6.0,
+            "figures": figures, "digest": "", "cpu_s": 6.0,
             "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},
         })
 

@@ -20,11 +20,11 @@ ROW: dict[str, Any] = {
     "tcp_profile": "own", "cell": "a-1", "experiment": "e", "discipline": "red",
     "at": {"rate": 2.0, "buffer": 100, "rtt": "25-58"}, "seed": 1, "command": "dumbbell --seed 1",
     "bounds": {"C1": "0123456789"},
-    "hops": {"rtr 1:": {"offered": 9, "bytes": 13626}},
     "made": {"version": "1", "modules": {"red": "ab", "pfifo": None}, "kernel": "7",
              "compiler": "c", "tc": "t"},
-    "digest": "f" * 64, "cpu_s": 6.0, "virtual_s": 50.5,
-    "figures": {"summary": {"utilization": 0.5, "dropped": 3}, "payload": {"udp": 972},
+    "digest": "0123456789abcdef", "cpu_s": 6.0, "virtual_s": 50.5,
+    "figures": {"summary": {"utilization": 0.5, "dropped": 3, "jain": 0.1, "sd": 0.123456},
+                "long": {"third": 1 / 3}, "payload": {"udp": 972},
                 "offered_bps": {}, "flows_bps": [1.5, 2], "use": {"rtr": 1},
                 "phases": [{"name": "a", "from_s": 0}, {"name": "b", "from_s": 2.5}]},
 }
@@ -45,6 +45,16 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "results.parquet"
     store.write(path, [ROW, other()])
     assert text(store.read(path)) == text([ROW, other()])
+
+
+def test_rows_of_older_versions_lose_bottlenecks_and_most_of_the_digest(tmp_path: Path) -> None:
+    path, digest = tmp_path / "results.parquet", f"{ROW['digest']}{'f' * 48}"
+    store.write(path, [{**ROW, "digest": digest, "hops": {"rtr 1:": {"offered": 9}}}])
+    assert text(store.read(path)) == text([ROW])
+    frame = pd.read_parquet(path)
+    pd.DataFrame({**frame, "digest": digest, "hops": ["{}"]}).to_parquet(path)
+    (row,) = store.read(path)
+    assert text([{**row, "digest": row["digest"][:16]}]) == text([ROW])
 
 
 def test_pandas_opens_the_file_in_one_line(tmp_path: Path) -> None:

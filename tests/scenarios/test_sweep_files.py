@@ -86,10 +86,8 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, profile: str) -
     for row in made:
         assert row["command"] == cells.get(row["cell"]), row["cell"]
         assert not row["made"]["version"].endswith("dirty")
-        assert len(row["digest"]) == 64
-        for hop in row["hops"].values():
-            assert hop["offered"] > 0
-    assert one.results.stat().st_size < 600_000
+        assert len(row["digest"]) == 16
+    assert one.results.stat().st_size < 400_000
 
 
 def without(cell: Cell, *keys: str) -> list[str]:
@@ -131,13 +129,13 @@ def test_another_profile_changes_tcp_and_marks_alone(name: str, profile: str) ->
     seeds = paper.load(name).text["seeds"]
     own = {cell.name: cell for cell in paper.load(name).cells()}
     listed = claims.load(paper.PAPERS / name)
+    compared = [one for one in comparisons_of(name) if profile in one.get("tcp_profiles", ())]
     cells = list(paper.load(name, profile=profile).cells())
     assert {cell.name for cell in cells} == {
         key for key, c in own.items() if c.round <= seeds
         and (any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)
-             or any(profile in one.get("tcp_profiles", ())
-                    and one["experiment"] == c.experiment.name
-                    and one["at"].items() <= c.at.items() for one in comparisons_of(name)))}
+             or any(one["experiment"] == c.experiment.name
+                    and one["at"].items() <= c.at.items() for one in compared))}
     for cell in cells:
         keys = by_itself(cell) ^ by_itself(own[cell.name])
         assert keys <= {"warmup", "duration", "window", "memory"}
