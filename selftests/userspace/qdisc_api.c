@@ -264,8 +264,20 @@ struct sk_buff *world_skb(u32 len, u32 truesize)
 	skb->truesize = truesize;
 	skb->dev = &world->dev;
 	qdisc_skb_cb(skb)->pkt_len = len;
-	list_add_tail(&skb->alive, &world->alive);
+	list_add(&skb->alive, &world->alive);
 	return skb;
+}
+
+/* A packet goes to another place. */
+void world_move(struct sk_buff *skb, enum userspace_where where)
+{
+	s64 more = (where == USERSPACE_HELD) - (skb->where == USERSPACE_HELD);
+
+	skb->where = where;
+	if (!skb->leaf) {
+		world->held.n += more;
+		world->held.bytes += more * qdisc_pkt_len(skb);
+	}
 }
 
 /* A packet leaves the world, for @account's reason. */
@@ -273,7 +285,7 @@ void world_retire(struct sk_buff *skb, struct world_account *account)
 {
 	if (skb->where == USERSPACE_GONE)
 		userspace_violation("packet %u is freed twice", skb->number);
-	skb->where = USERSPACE_GONE;
+	world_move(skb, USERSPACE_GONE);
 	if (!skb->leaf) {
 		account->n++;
 		account->bytes += qdisc_pkt_len(skb);

@@ -290,17 +290,11 @@ static void read_stats(struct Qdisc *sch, struct gnet_dump *d)
 /* Check queued packets at each level; README.md lists the checks. */
 void world_check(void)
 {
-	struct world_account held = {};
+	struct world_account held = world->held;
 	struct sk_buff *skb;
 	const char *wrong;
 	u32 i;
 
-	list_for_each_entry(skb, &world->alive, alive) {
-		if (skb->leaf || skb->where != USERSPACE_HELD)
-			continue;
-		held.n++;
-		held.bytes += qdisc_pkt_len(skb);
-	}
 	/* Packets that a parent has peeked at, or that came back to it. */
 	for (i = 1; i < world->depth; i++) {
 		for (skb = world->levels[i]->gso_skb.head; skb; skb = skb->next) {
@@ -555,7 +549,7 @@ static void requeue(struct Qdisc *sch, struct sk_buff *first, u32 n)
 	struct sk_buff *last = first;
 
 	for (;; last = last->next) {
-		last->where = USERSPACE_HELD;
+		world_move(last, USERSPACE_HELD);
 		sch->q.qlen++;
 		sch->qstats.requeues++;
 		sch->qstats.backlog += qdisc_pkt_len(last);
@@ -628,9 +622,11 @@ static int do_enqueue(const struct packet *p)
 		world_retire(s, why);
 	}
 	/* Segments of the arrival that were not freed are queued. */
-	list_for_each_entry(s, &world->alive, alive)
-		if (s->where == USERSPACE_ARRIVING)
-			s->where = USERSPACE_HELD;
+	list_for_each_entry(s, &world->alive, alive) {
+		if (s->where != USERSPACE_ARRIVING)
+			break;
+		world_move(s, USERSPACE_HELD);
+	}
 	return verdict;
 }
 
@@ -679,7 +675,7 @@ static struct sk_buff *take(void)
 	if (skb->next)
 		userspace_violation("packet %u comes out with another attached",
 				    skb->number);
-	skb->where = USERSPACE_OUT;
+	world_move(skb, USERSPACE_OUT);
 	return skb;
 }
 

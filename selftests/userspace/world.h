@@ -56,7 +56,8 @@ struct world_account {
  * @kind: the discipline
  * @levels: @kind, its parent, its parent
  * @depth: entries of @levels
- * @alive: packets not yet freed
+ * @alive: packets not yet freed, the newest first
+ * @held: packets that @kind or a parent holds, without those of other leaves
  * @flight: packets that the driver took and has not sent
  * @sent: packets sent by the driver
  * @lost: packets freed without being sent
@@ -102,6 +103,7 @@ struct world {
 	struct Qdisc		*levels[WORLD_LEVELS];
 	u32			depth;
 	struct list_head	alive;
+	struct world_account	held;
 	struct qdisc_skb_head	flight;
 	struct world_account	sent;
 	struct world_account	lost;
@@ -173,6 +175,7 @@ void userspace_inner(struct Qdisc *sch, bool deep) __attribute__((weak));
 
 struct sk_buff *world_skb(u32 len, u32 truesize);
 __be16 behind_tags(const struct sk_buff *skb, int *at);
+void world_move(struct sk_buff *skb, enum userspace_where where);
 void world_retire(struct sk_buff *skb, struct world_account *account);
 void world_check(void);
 void world_notify(struct net_device *dev, unsigned long event);

@@ -64,6 +64,11 @@ static inline void shim_list_unlink(struct list_head *n)
 	n->next->prev = n->prev;
 }
 
+static inline void list_add(struct list_head *n, struct list_head *h)
+{
+	shim_list_insert(n, h, h->next);
+}
+
 static inline void list_add_tail(struct list_head *n, struct list_head *h)
 {
 	shim_list_insert(n, h->prev, h);
