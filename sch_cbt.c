@@ -324,8 +324,9 @@ cbt_enqueue_forced(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		   enum aqm_drop cause, enum congestion_signal signal,
 		   bool forced, struct sk_buff **to_free, bool report)
 {
-	struct parents_before before = parents_before(sch);
 	struct cbt_sched_data *q = qdisc_priv(sch);
+	u32 *unreported = &q->vars.queue.unreported;
+	struct parents_before before = parents_before(sch, unreported);
 	u32 len = qdisc_pkt_len(skb);
 	int verdict = NET_XMIT_CN;
 
@@ -337,7 +338,7 @@ cbt_enqueue_forced(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	}
 	if (!report)
 		return verdict;
-	return parents_report(sch, &q->vars.queue.unreported, &before, len, verdict);
+	return parents_report(sch, unreported, &before, len, verdict);
 }
 
 /* Queue, mark or drop an arrival, or one segment of it. */

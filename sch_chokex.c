@@ -165,7 +165,8 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 	red_queue_arrival(&p->red, &queue->red, queue->queued.segments);
 
 	if (queue->red.avg >= chokex_avg_at(p->red.min_th)) {
-		struct parents_before before = parents_before(sch);
+		struct parents_before before =
+			parents_before(sch, &queue->unreported);
 		u32 len = qdisc_pkt_len(skb);
 
 		if (!*flow)

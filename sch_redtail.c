@@ -407,7 +407,7 @@ static void redtail_trim(struct Qdisc *sch)
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_queue *s = &q->vars.queues[REDTAIL_SHORT];
 	struct redtail_queue *l = &q->vars.queues[REDTAIL_LONG];
-	struct parents_before before = parents_before(sch);
+	struct parents_before before = parents_before(sch, &q->vars.unreported);
 	struct redtail_queue *rq;
 	struct sk_buff *skb;
 
@@ -433,7 +433,7 @@ static void redtail_reset(struct Qdisc *sch)
 	u64 now = ktime_get_ns();
 	u32 i;
 
-	queued_reset(sch, &v->queued, &v->unreported);
+	queued_reset(&v->queued, &v->unreported);
 	for (i = 0; i < REDTAIL_QUEUES; i++) {
 		__qdisc_reset_queue(&v->queues[i].packets);
 		v->queues[i].backlog = 0;

@@ -237,7 +237,7 @@ static noinline void tdrr_control(struct Qdisc *sch)
 	struct standing_delay *sd = &q->vars.standing;
 	u64 now;
 
-	if (!standing_delay_is_long(sd, sch->qstats.backlog))
+	if (!standing_delay_is_long(sd, flow_buffer_backlog(sch)))
 		return;
 	now = ktime_get_ns();
 	if (standing_delay_due(sd, q->buffer.rounds.active, now) &&
@@ -358,7 +358,7 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 	st->target_drop = q->buffer.counters.drops[TDRR_DROP_TARGET];
 	st->rate = q->vars.standing.rate;
 	st->expected_delay = standing_delay_of(&q->vars.standing,
-					       sch->qstats.backlog);
+					       flow_buffer_backlog(sch));
 }
 
 static void tdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,

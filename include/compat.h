@@ -28,6 +28,11 @@ static inline void qstats_backlog_add(struct Qdisc *sch, u32 bytes)
 {
 	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog + bytes);
 }
+
+static inline void qstats_backlog_sub(struct Qdisc *sch, u32 bytes)
+{
+	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog - bytes);
+}
 #endif
 
 /* A qdisc's filter cannot redirect: drop the packet. */

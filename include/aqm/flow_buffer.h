@@ -221,7 +221,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct flow_queue *fq;
 
-	queued_reset(sch, &b->queued, &b->unreported);
+	queued_reset(&b->queued, &b->unreported);
 	delay_reset(&b->delay);
 	fq = flow_rounds_purge(&b->rounds, b->params.quantum);
 	if (!fq)
@@ -297,8 +297,8 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 				     struct sk_buff **to_free, u32 segments,
 				     u32 number))
 {
-	struct parents_before before = parents_before(sch);
 	struct flow_buffer *b = qdisc_priv(sch);
+	struct parents_before before = parents_before(sch, &b->unreported);
 	u32 len = qdisc_pkt_len(skb);
 	int verdict;
 	u32 number = 0;
@@ -458,6 +458,14 @@ static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 {
 	return b->rounds.active == 1 && fq->head == fq->tail &&
 	       b->queued.truesize <= b->params.memory_limit;
+}
+
+/* Return the bytes in all queues. */
+static inline u32 flow_buffer_backlog(const struct Qdisc *sch)
+{
+	const struct flow_buffer *b = qdisc_priv(sch);
+
+	return sch->qstats.backlog - b->unreported;
 }
 
 /* Fill in the statistics that these qdiscs share, under the tree lock. */

@@ -79,8 +79,8 @@ flow_qdisc_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free, bool report,
 			const struct victim_rule *rule)
 {
-	struct parents_before before = parents_before(sch);
 	struct flow_buffer *b = qdisc_priv(sch);
+	struct parents_before before = parents_before(sch, &b->unreported);
 	struct flow_queue *victim = NULL;
 	struct sk_buff *lost;
 	enum aqm_drop cause;
@@ -143,8 +143,8 @@ static inline void flow_qdisc_reset(struct Qdisc *sch,
 static inline void flow_qdisc_trim(struct Qdisc *sch,
 				   const struct victim_rule *rule)
 {
-	struct parents_before before = parents_before(sch);
 	struct flow_buffer *b = qdisc_priv(sch);
+	struct parents_before before = parents_before(sch, &b->unreported);
 	struct flow_queue *victim = NULL;
 	struct sk_buff *lost;
 

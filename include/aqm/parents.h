@@ -37,9 +37,12 @@ struct parents_before {
 	u32	drops;
 };
 
+/* Return the counts, after the bytes that an earlier enqueue left @unreported. */
 static __always_inline struct parents_before
-parents_before(const struct Qdisc *sch)
+parents_before(struct Qdisc *sch, u32 *unreported)
 {
+	if (unlikely(*unreported))
+		queued_settle(sch, unreported);
 	return (struct parents_before) {
 		.qlen		= sch->q.qlen,
 		.backlog	= sch->qstats.backlog,
@@ -82,6 +85,7 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
 
 	if (!before->qlen && qlen <= 1) {
 		*unreported = bytes;
+		qstats_backlog_add(sch, bytes);
 		return verdict;
 	}
 	/*
@@ -102,7 +106,7 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
 /**
  * parents_report() - report changes by an arrival that the verdict does not report
  * @sch: the discipline
- * @unreported: gets the bytes that must be reported later, by queued_sub()
+ * @unreported: gets the bytes that must be reported later, by queued_settle()
  * @before: counts before the arrival
  * @len: length of the arrival in bytes
  * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
@@ -123,8 +127,10 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
  * exception is a GSO packet of which at most one segment was queued.
  *
  * If only one segment of a GSO packet was queued and the queue was empty before,
- * each parent will count the length of the whole packet. We report the excess
- * before the queue becomes empty again.
+ * each parent will count the length of the whole packet. We report the excess at
+ * the next enqueue or before the queue becomes empty again. Until then our own
+ * backlog has it, too. When the core purges us or a parent, it subtracts the count
+ * of the purged qdisc from the counts of all parents above.
  *
  * Return: the verdict for the parent.
  */

@@ -157,7 +157,7 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 		  void (*departed)(struct Qdisc *sch,
 				   const struct sk_buff *skb))
 {
-	struct parents_before before = parents_before(sch);
+	struct parents_before before = parents_before(sch, &f->unreported);
 	struct sk_buff *skb;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
@@ -181,7 +181,7 @@ plain_fifo_resize(struct Qdisc *sch, struct plain_fifo *f, u32 limit,
 /* Purge all packets without counting drops. */
 static inline void plain_fifo_reset(struct Qdisc *sch, struct plain_fifo *f)
 {
-	queued_reset(sch, &f->queued, &f->unreported);
+	queued_reset(&f->queued, &f->unreported);
 	qdisc_reset_queue(sch);
 	delay_reset(&f->delay);
 }

@@ -108,17 +108,17 @@ static inline void queued_add(struct queued *queued, const struct sk_buff *skb,
 }
 
 /*
- * Bytes that the parents count too many, because a GSO packet arrived at an empty
- * queue and only one segment of it was queued (see <aqm/parents.h>). We tell the
- * parents before the last packet leaves, while their counts are above 0.
+ * Bytes that the parents and the qdisc's own backlog count too many, because a GSO
+ * packet arrived at an empty queue and only one segment of it was queued (see
+ * <aqm/parents.h>). Call while the parents count at least one packet of the qdisc.
  */
 static noinline void queued_settle(struct Qdisc *sch, u32 *unreported)
 {
 	u32 bytes = *unreported;
 
 	*unreported = 0;
-	if (bytes)
-		qdisc_tree_reduce_backlog(sch, 0, bytes);
+	qstats_backlog_sub(sch, bytes);
+	qdisc_tree_reduce_backlog(sch, 0, bytes);
 }
 
 /* Call before a packet leaves, while qlen and backlog still include it. */
@@ -133,10 +133,10 @@ static inline void queued_sub(struct Qdisc *sch, struct queued *queued, u32 *unr
 		queued_settle(sch, unreported);
 }
 
-/* Call before all queued packets are purged without counting them. */
-static inline void queued_reset(struct Qdisc *sch, struct queued *queued, u32 *unreported)
+/* All queued packets are purged without counting them. The core resets the backlog. */
+static inline void queued_reset(struct queued *queued, u32 *unreported)
 {
-	queued_settle(sch, unreported);
+	*unreported = 0;
 	*queued = (struct queued) {};
 }
 

@@ -359,7 +359,7 @@ red_fifo_resize(struct Qdisc *sch, struct red_fifo *rf, void **slots, u32 limit,
 		u32 memory_limit, bool draws,
 		void (*evict)(struct Qdisc *sch, struct sk_buff *skb))
 {
-	struct parents_before before = parents_before(sch);
+	struct parents_before before = parents_before(sch, &rf->unreported);
 	struct sk_buff *skb;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
@@ -382,7 +382,7 @@ static inline void red_fifo_reset(struct Qdisc *sch, struct red_fifo *rf,
 {
 	struct sk_buff *skb;
 
-	queued_reset(sch, &rf->queued, &rf->unreported);
+	queued_reset(&rf->queued, &rf->unreported);
 	while ((skb = __skb_dequeue(&rf->packets)))
 		rtnl_kfree_skbs(skb, skb);
 	rf->draw.count = 0;

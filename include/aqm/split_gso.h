@@ -87,7 +87,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments,
 				  u32 class))
 {
-	struct parents_before before = parents_before(sch);
+	struct parents_before before = parents_before(sch, unreported);
 	u32 len = qdisc_pkt_len(skb);
 	netdev_features_t features;
 	struct sk_buff *segments = NULL;

@@ -215,7 +215,7 @@ static void one_operation(struct world *w)
 	} else if (op < 246) {
 		run(w, "z %u", byte() * 300);
 	} else if (op < 247) {
-		run(w, "v");
+		run(w, "v %u", below(3));
 	} else if (op < 249) {
 		run(w, "r");
 	} else if (op < 252) {

@@ -774,6 +774,10 @@ static inline void qstats_backlog_add(struct Qdisc *sch, u32 n)
 {
 	sch->qstats.backlog += n;
 }
+static inline void qstats_backlog_sub(struct Qdisc *sch, u32 n)
+{
+	sch->qstats.backlog -= n;
+}
 int tcf_classify_qdisc(struct sk_buff *skb, const struct tcf_proto *filters,
 		       struct tcf_result *res, bool compat_mode);
 enum qdisc_drop_reason {

@@ -406,10 +406,10 @@ const char *parent_wrong(const struct Qdisc *sch)
 	}
 	if (sch->q.qlen != qlen)
 		return "qlen";
-	if (sch->qstats.backlog != backlog + (p->level == 1 ? world->over : 0))
+	if (sch->qstats.backlog != backlog)
 		return "backlog";
 	if (sch->qstats.drops != a->qstats.drops + b->qstats.drops +
-	    (p->level == 1 ? world->purge_drops - world->unheard : 0))
+	    world->purge_drops[p->level] - (p->level == 1 ? world->unheard : 0))
 		return "drops";
 	if (p->kind == PRIO || p->kind == TBF)
 		return NULL;

@@ -796,9 +796,9 @@ void qdisc_tree_reduce_backlog(struct Qdisc *sch, int n, int len)
 
 	if (!world->locked)
 		userspace_violation("qdisc_tree_reduce_backlog() without the lock");
-	if (sch == world->kind && world->over && !n && len == (int)world->over) {
-		world->over = 0;
-	} else if (sch == world->kind) {
+	if (sch == world->kind) {
+		if (!n && len == (int)world->over)
+			world->over = 0;
 		world->reduced_n += n;
 		world->reduced_len += len;
 		world->reduced_drops += drops;

@@ -306,10 +306,10 @@ void world_check(void)
 		userspace_violation("qlen is %u, and %llu packets are held",
 				    world->kind->q.qlen,
 				    (unsigned long long)held.n);
-	if (world->kind->qstats.backlog != (u32)held.bytes)
-		userspace_violation("backlog is %u, and %llu bytes are held",
+	if (world->kind->qstats.backlog != (u32)held.bytes + world->over)
+		userspace_violation("backlog is %u, %llu bytes are held, and %u are unreported",
 				    world->kind->qstats.backlog,
-				    (unsigned long long)held.bytes);
+				    (unsigned long long)held.bytes, world->over);
 	if (world->kind->qstats.drops != world->lost.n + world->filtered.n)
 		userspace_violation("drops is %u, and %llu packets were lost",
 				    world->kind->qstats.drops,
@@ -327,7 +327,7 @@ void world_check(void)
 					    world->levels[i - 1]->qstats.drops);
 	}
 	if (world->over && !world->kind->q.qlen)
-		userspace_violation("nothing is held, and the parents count %u bytes",
+		userspace_violation("nothing is held, and %u bytes are unreported",
 				    world->over);
 	if (world->locked)
 		userspace_violation("the lock is held");
@@ -493,6 +493,19 @@ static struct sk_buff *make_packet(const struct packet *p)
 	return skb;
 }
 
+/* Bytes of the segments that were queued: they arrive and are not in @to_free. */
+static u32 bytes_queued(const struct sk_buff *to_free)
+{
+	const struct sk_buff *skb;
+	u32 bytes = 0;
+
+	list_for_each_entry(skb, &world->alive, alive)
+		bytes += skb->where == USERSPACE_ARRIVING ? qdisc_pkt_len(skb) : 0;
+	for (skb = to_free; skb; skb = skb->next)
+		bytes -= skb->where == USERSPACE_ARRIVING ? qdisc_pkt_len(skb) : 0;
+	return bytes;
+}
+
 /* Call the discipline's enqueue and check its contract with parents. */
 static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
@@ -517,10 +530,8 @@ static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	n = (verdict == NET_XMIT_SUCCESS) - reduced_n;
 	bytes = (verdict == NET_XMIT_SUCCESS ? len : 0) - reduced_len;
 	/* A report of bytes alone would make a parent with 0 packets believe that it is empty. */
-	if (gso && !qlen && sch->q.qlen == 1) {
-		world->over += bytes - sch->qstats.backlog;
-		bytes = sch->qstats.backlog;
-	}
+	if (gso && !qlen && sch->q.qlen == 1)
+		world->over = len - bytes_queued(*to_free);
 	if ((s64)sch->q.qlen - qlen != n ||
 	    (u32)(sch->qstats.backlog - backlog) != (u32)bytes)
 		userspace_violation("enqueue returns %#x and tells %lld packets of %lld bytes: the parents count %+lld of %+lld; qlen changed by %+d, backlog by %+d",
@@ -746,8 +757,9 @@ static void do_peek(void)
 				    sch->q.qlen);
 }
 
-static void do_reset(struct Qdisc *sch)
+static void do_reset(u32 level)
 {
+	struct Qdisc *sch = world->levels[level];
 	u32 qlen = sch->q.qlen, backlog = sch->qstats.backlog;
 
 	world->locked = true;
@@ -757,8 +769,9 @@ static void do_reset(struct Qdisc *sch)
 		qdisc_tree_reduce_backlog(sch, qlen, backlog);
 	world->locked = false;
 	world->peeked = NULL;
+	world->over = 0;
 	if (sch != root())
-		world->purge_drops += qlen;
+		world->purge_drops[level + 1] += qlen;
 }
 
 /* ---- configuration and statistics ---- */
@@ -910,7 +923,7 @@ static void check_classes(void)
 {
 	struct walk walk = { .w.fn = on_class }, first = { .w.fn = on_first_class };
 	u32 qlen = world->kind->q.qlen;
-	u32 backlog = world->kind->qstats.backlog;
+	u32 backlog = world->kind->qstats.backlog - world->over;
 	const struct sk_buff *skb;
 
 	for (skb = world->kind->gso_skb.head; skb; skb = skb->next) {
@@ -1247,10 +1260,10 @@ static int operation(const char *op)
 		do_peek();
 		return 0;
 	case 'r':
-		do_reset(root());
+		do_reset(world->depth - 1);
 		return 0;
 	case 'v':
-		do_reset(world->kind);
+		do_reset(min_t(u64, n, world->depth - 1));
 		return 0;
 	case 'b':
 		do_bulk(n);

@@ -50,9 +50,9 @@ struct world_account {
  * @purging: packets that are freed are neither sent nor lost
  * @bypass: respect TCQ_F_CAN_BYPASS
  * @allocations: allocations not yet freed
- * @purge_drops: losses that only the parents know of
+ * @purge_drops: for each level, losses that only this level and those above know of
  * @unheard: losses that are correctly not reported to the parents
- * @over: bytes that the parents correctly count too many
+ * @over: bytes that @kind and the parents correctly count too many
  * @kind: the discipline
  * @levels: @kind, its parent, its parent
  * @depth: entries of @levels
@@ -94,7 +94,7 @@ struct world {
 	bool			purging;
 	bool			bypass;
 	u32			allocations;
-	u32			purge_drops;
+	u32			purge_drops[WORLD_LEVELS];
 	u32			unheard;
 	u32			over;
 	struct net_device	dev;

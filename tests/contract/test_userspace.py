@@ -75,7 +75,7 @@ def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
         elif draw < 0.64:
             ops += ["s", "u"]
         elif draw < 0.65:
-            ops.append(rng.choice(("r", "v", "t 9000000000")))
+            ops.append(rng.choice(("r", "v 0", "v 1", "t 9000000000")))
         elif draw < 0.66:
             ops += [f"a {rng.randint(1, 4)}", f"x {rng.choice(changes)}", "a 0"]
         elif draw < 0.68:
@@ -366,6 +366,10 @@ MUTANTS = [
     Mutant("chokex", "include/aqm/parents.h", "if (!before->qlen && qlen <= 1) {", "if (0) {"),
     Mutant("blue", "include/aqm/parents.h", "if (before->qlen != sch->q.qlen)", "if (1)"),
     Mutant("ared", "include/aqm/parents.h", "*unreported = bytes;", ""),
+    # A parent of the parent is told twice of the bytes of a purged packet, or never.
+    Mutant("blue", "include/aqm/parents.h", "qstats_backlog_add(sch, bytes);", ""),
+    Mutant("tdrr", "include/aqm/parents.h", "queued_settle(sch, unreported);", ";"),
+    Mutant("blue", "include/aqm/queued.h", "*unreported = 0;\n\t*queued = ", "*queued = "),
     Mutant("fpq", "include/aqm/queued.h", "unlikely(!queued->segments) && *unreported", "0"),
     Mutant("fred", "include/aqm/split_gso.h", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),

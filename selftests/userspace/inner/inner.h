@@ -14,6 +14,8 @@
 #include <aqm/delay.h>
 #include <aqm/queued.h>
 
+#include "../world.h"
+
 #define inner_must(condition) do {					\
 	if (!(condition))						\
 		userspace_violation("%s:%d: not %s",			\
@@ -74,7 +76,7 @@ static inline void inner_check_totals(const struct inner *in, const struct Qdisc
 				      const struct queued *queued,
 				      const struct delay_sample *delay)
 {
-	u32 qlen = sch->q.qlen, backlog = sch->qstats.backlog;
+	u32 qlen = sch->q.qlen, backlog = sch->qstats.backlog - world->over;
 	const struct sk_buff *skb;
 
 	/* A packet that a parent has peeked at still counts but is not queued any more. */
