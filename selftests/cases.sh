@@ -157,7 +157,7 @@ case_filter-class() {
 # against the limit, so the queue still accepts arrivals.
 case_requeue() {
 	local before
-	[ "$parent" = root ] || return "$KSFT_SKIP"
+	case $parent in root | mq) ;; *) return "$KSFT_SKIP" ;; esac
 	echo 1000000 > "/sys/class/net/$DEV/gate/bulk"
 	child change 10: "$kind" limit 100000 || return
 	offer -f 8 40
@@ -175,6 +175,62 @@ case_requeue() {
 	gate_credit 1
 	offer -f 3 20
 	drain && still_works "packets came back"
+}
+
+# If no parent counts packets, the sender gets the verdict: it hears of a loss if and only
+# if its own packet lost something. mirred counts the verdicts that tell it of a loss.
+case_verdict() {
+	local status=0
+	case $parent in root | mq) ;; *) return "$KSFT_SKIP" ;; esac
+	run_ip "link add d0 index 101 up numtxqueues 2 type dummy" || return "$KSFT_SKIP"
+	# To the first device queue, where class 1:1 is.
+	local first="action skbedit queue_mapping 1 pipe"
+	run_tc "qdisc add dev d0 clsact" \
+		"filter add dev d0 egress matchall $first action mirred egress redirect dev $DEV" ||
+		status=$KSFT_SKIP
+	[ "$status" -ne 0 ] || verdicts || status=$?
+	run_ip "link del d0"
+	return "$status"
+}
+
+verdicts() {
+	[ "$kind" = pfifo ] || child change 10: "$kind" split_gso limit "$least" || return
+	# Some segments find no place in an idle queue.
+	hears_of_its_loss -g 8 || return
+	drain any || return
+	# One packet waits. A packet of another flow may take its place. The first packet to
+	# leave may have bypassed the queue.
+	child change 10: "$kind" limit 1000 || return
+	gate_credit 0
+	burst d0 2
+	gate_credit 1
+	child change 10: "$kind" limit "$least" || return
+	hears_of_its_loss -6 -l 300 || return
+	drain any && still_works "verdicts"
+}
+
+# hears_of_its_loss WORDS: send a packet. If it lost nothing, it waits alone, with its
+# 300 bytes, or it waits beside others.
+hears_of_its_loss() {
+	local own heard before
+	gate_credit 0
+	read_stats
+	before=${drops[10:]}
+	count_losses_heard
+	burst "$@" d0 1
+	heard=$losses
+	count_losses_heard
+	heard=$((losses - heard))
+	read_stats
+	own=$((drops[10:] > before && bytes[10:] != 300))
+	[ "$heard" -eq "$own" ] ||
+		fails "packet $*: $own lost something, and $heard heard of it"
+}
+
+count_losses_heard() {
+	show "filter show dev d0 egress"
+	[[ $(< "$shown") =~ .*'"overlimits":'([0-9]+) ]]
+	losses=${BASH_REMATCH[1]}
 }
 
 # The discipline is net.core.default_qdisc, alone and below mq. Then its handle is

@@ -42,7 +42,7 @@ EVERY="root tbf tbf-slow htb htb-slow hfsc drr qfq ets-strict ets prio red sfb n
 SORTS="root tbf htb hfsc drr ets netem mq hfsc-ls:prio olddrr"
 FEW="root tbf drr"
 ALL_CASES="overflow turns change replace delete down filter-drop filter-steal filter-class gso
-	gso-lost stab hash vlan ipv6 unlink netns requeue handle-0"
+	gso-lost stab hash vlan ipv6 unlink netns requeue verdict handle-0"
 
 # parents_of CASE
 parents_of() {
@@ -52,8 +52,10 @@ parents_of() {
 	replace | delete | down) echo "$SORTS" ;;
 	# These parents count the packets of a child.
 	filter-drop | filter-steal) echo "root tbf htb hfsc drr netem hfsc-ls:prio olddrr olddrr:prio" ;;
-	# These cases are about device queues.
-	requeue | handle-0) echo root ;;
+	# No parent counts the packets of these, so the core has them and the verdict.
+	requeue | verdict) echo "root mq" ;;
+	# This case creates mq itself.
+	handle-0) echo root ;;
 	*) echo "$FEW" ;;
 	esac
 }
