@@ -88,22 +88,24 @@ start_servers() {
 answer_time=300 # s, longer than any command takes
 
 # read_answer END: read an answer that ends with END, and store it in $answer without END. First it
-# reads as many characters as END has. Usually this is the whole answer. Reading single bytes would
-# be slow.
+# reads as many characters as END has. Usually this is the whole answer. Only the first one has a time
+# limit, because with a limit bash makes two system calls for each character.
 read_answer() {
-	local more=
-	read -rt "$answer_time" -N ${#1} -u "$answers_fd" answer &&
-		until [[ $answer == *"$1" ]]; do
-			if ! IFS= read -rt "$answer_time" -u "$answers_fd" more || [[ $answer == burst:* ]]; then
-				break
-			fi
-			answer+=$more$'\n'
-			more=
-		done
-	if [[ $answer != *"$1" ]]; then
-		echo "no complete answer in $answer_time s, only: $answer$more" >&2
+	local first more
+	read -rt "$answer_time" -N 1 -u "$answers_fd" first || {
+		echo "no answer in $answer_time s" >&2
 		exit "$KSFT_FAIL"
-	fi
+	}
+	read -rN $((${#1} - 1)) -u "$answers_fd" answer
+	answer=$first$answer
+	until [[ $answer == *"$1" ]]; do
+		IFS= read -ru "$answers_fd" more
+		answer+=$more$'\n'
+		if [[ $answer == burst:* ]]; then
+			echo -n "$answer" >&2
+			exit "$KSFT_FAIL"
+		fi
+	done
 	answer=${answer%"$1"}
 }
 
