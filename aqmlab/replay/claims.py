@@ -197,15 +197,14 @@ def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
 def written_out(text: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the claims of a file with their ids, with the keys that `like` adds.
 
-    Raises ValueError if `like` names an unknown claim, or a claim that also has `like`.
+    Raises ValueError if `like` names no claim above.
     """
-    found = []
+    found: dict[str, dict[str, Any]] = {}
     for name, one in text.get("claim", {}).items():
-        other = text["claim"].get(one["like"], one) if "like" in one else {}
-        if "like" in other:
-            raise ValueError(f"{name}: {one['like']} is no claim, or has `like` itself")
-        found.append({"id": name, **other, **one})
-    return found
+        if "like" in one and one["like"] not in found:
+            raise ValueError(f"{name}: {one['like']} is no claim above it")
+        found[name] = {**found.get(one.get("like", ""), {}), **one, "id": name}
+    return list(found.values())
 
 
 def parse(text: Mapping[str, Any]) -> list[Claim]:

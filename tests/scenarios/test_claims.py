@@ -319,8 +319,8 @@ def test_row_of_another_command_is_ignored(made_up: Paper) -> None:
     ('change = "bad"', 'change = "bad"\nmetric = ":none"', "C1: no such metric: none"),
     ('change = "bad"\n', "", "ablation.bad: 'change' is a required property"),
     ('published = "2"', "published = true", "claim.C2.published: True is not of type"),
-    ("[claim.C2]", '[claim.C2]\nlike = "C3"', "C2: C3 is no claim, or has `like` itself"),
-    ("[claim.C2]", '[claim.C2]\nlike = "C2"', "C2: C2 is no claim, or has `like` itself"),
+    ("[claim.C2]", '[claim.C2]\nlike = "C3"', "C2: C3 is no claim above it"),
+    ("[claim.C2]", '[claim.C2]\nlike = "C2"', "C2: C2 is no claim above it"),
 ])
 def test_bad_claims_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
     assert old in CLAIMS
@@ -331,9 +331,10 @@ def test_bad_claims_are_refused(made_up: Paper, old: str, new: str, said: str) -
 
 def test_claim_has_the_keys_of_the_claim_it_is_like(made_up: Paper) -> None:
     (made_up.directory / claims.CLAIMS).write_text(
-        CLAIMS + '[claim.C3]\nlike = "C1"\nhigh = 0.95\n')
-    first, _, third = claims.load(made_up.directory)
+        CLAIMS + '[claim.C3]\nlike = "C1"\nhigh = 0.95\n[claim.C4]\nlike = "C3"\nlow = 0.9\n')
+    first, _, third, fourth = claims.load(made_up.directory)
     assert (third.id, third.low, third.high) == ("C3", 0.8, 0.95)
+    assert (fourth.id, fourth.low, fourth.high) == ("C4", 0.9, 0.95)
     assert (third.what, third.ablations) == (first.what, first.ablations)
 
 
