@@ -162,9 +162,10 @@ class PageModel:
         return [one.name for one in self.paper.experiments if one.name not in ran]
 
     def number(self, experiment: str, discipline: str, metric: str, *, scale: float = 1.0,
-               digits: int = 0, **at: Any) -> str:
+               digits: int = 0, median: bool = False, **at: Any) -> str:
         """Return the mean of a metric over the seeds at one point of an experiment, as text.
 
+        median: return the median instead, for a search that ends at its largest value
         at: value of each axis
         Returns "not run" if no row of that point has the metric.
         Raises ValueError if the paper has no such point.
@@ -178,7 +179,8 @@ class PageModel:
             if (row["experiment"], row["discipline"], row["at"]) == (experiment, discipline, at):
                 with suppress(derived_metrics.Absent):
                     values.append(derived_metrics.metric_of(row["figures"], metric))
-        return f"{scale * statistics.fmean(values):.{digits}f}" if values else "not run"
+        average = statistics.median if median else statistics.fmean
+        return f"{scale * average(values):.{digits}f}" if values else "not run"
 
     @property
     def minutes(self) -> float:

@@ -36,8 +36,9 @@ class Search:
 
     def key(self, experiment: str, discipline: str, seed: int,
             at: Mapping[str, Any]) -> tuple[tuple[Any, ...], Any]:
-        """Return what names the search that a cell is part of, and the cell's value of the axis."""
-        rest = (item for item in at.items() if item[0] != self.axis)
+        """Return what names the search that a cell is part of, and the cell's value of the axis.
+        The order of `at` has no influence; a stored row has another order than a new one."""
+        rest = sorted(item for item in at.items() if item[0] != self.axis)
         return (experiment, discipline, seed, *rest), at[self.axis]
 
     def _first(self, name: str, rows: Mapping[Any, Row]) -> tuple[int, bool]:

@@ -136,6 +136,17 @@ def test_a_number_of_a_page_is_a_mean_of_rows_or_not_run(made_up: Paper) -> None
         one.number("one", "good", "summary.utilization", buffer=101)
 
 
+def test_a_number_can_be_a_median(made_up: Paper) -> None:
+    def planted(row: dict) -> dict:
+        row["figures"]["summary"]["utilization"] = {1: 0.1, 2: 0.9, 3: 0.8}[row["seed"]]
+        return row
+
+    rewrite(made_up, planted)
+    shown = [model(made_up).number("one", "good", "summary.utilization", scale=100,
+                                   median=median, buffer=100) for median in (False, True)]
+    assert shown == ["60", "80"]
+
+
 def test_a_page_names_the_experiments_that_have_not_run(made_up: Paper) -> None:
     rewrite(made_up, lambda row: None if row["experiment"] == "other" else row)
     assert model(made_up).not_run == ["other"]

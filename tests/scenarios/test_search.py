@@ -72,6 +72,14 @@ def test_an_unfinished_search_has_no_row() -> None:
     assert search.folded(list(made.values()), {"e": SEARCH}) == []
 
 
+def test_rows_are_of_one_search_whatever_the_order_of_their_axes() -> None:
+    new = {"pacing": "on", "flows": 16, "buffer": 8}
+    stored = {"buffer": 64, "flows": 16, "pacing": "on"}
+    (found,) = search.by_search([{**row(8, 1.0, 1.0), "at": new},
+                                 {**row(64, 1.0, 1.0), "at": stored}], {"e": SEARCH}).values()
+    assert sorted(found) == [8, 64]
+
+
 def test_a_search_tells_of_bounds_and_modules_that_changed_while_it_ran() -> None:
     made = finished(lambda value: row(value, 1.0, 1.0))
     last = list(made)[-1]
