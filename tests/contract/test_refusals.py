@@ -118,6 +118,12 @@ def test_doubtful_options_get_a_warning_and_survive_link_events(
             world.dequeue()
 
 
+# A full packet of 1500 bytes and its Ethernet header has 1514 bytes.
+def test_a_limit_of_one_full_packet_gets_no_warning() -> None:
+    assert "below one full packet" in World("redtail", "limit 1513").message
+    assert "below one full packet" not in World("redtail", "limit 1514").message
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [("cbt", "victim random"), ("chokex", ""), ("fpq", ""), ("fred", ""), ("qsdrr", ""),

@@ -101,6 +101,29 @@ def test_threshold_from_a_share_follows_the_bandwidth_even_after_restore() -> No
     assert not {"min", "max", "threshold_tagged", "threshold_other", "limit"} & set(given)
 
 
+@pytest.mark.parametrize(
+    ("fields", "average", "packets"),
+    [({"proto": "tcp"}, "avg_tcp", 2),
+     ({"proto": "udp", "mark": 0x15}, "avg_tagged", 4),
+     ({"proto": "udp"}, "avg_other", 1)],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_idle_time_counts_in_packets_of_the_class(
+    fields: dict[str, int | str], average: str, packets: int
+) -> None:
+    """In RED, an idle time of m packets multiplies the average by (1 - w)^m."""
+    words = ("bandwidth 8mbit packet_tcp 1000 packet_tagged 500 packet_other 2000 mark 0x10/0xf0 "
+             "weight 0.5 class_weight 0.5 limit 100 threshold_tagged 50 threshold_other 50")
+    with World("cbt", words) as w:
+        for _ in range(3):
+            w.enqueue(len=1000, **fields)
+        before = w.named()[average]
+        w.dequeue(3)
+        w.advance(2_100_000)
+        w.enqueue(len=1000, **fields)
+        assert w.named()[average] == pytest.approx(before * 0.5**packets, rel=1e-6)
+
+
 @pytest.mark.parametrize("huge", ["bandwidth 8.7tbit latency 4000s", "bandwidth 8.7tbit"])
 def test_no_bandwidth_and_latency_overflow_the_division(huge: str) -> None:
     """On x86-64, a quotient of more than 64 bits traps. Here it is a violation."""

@@ -34,7 +34,7 @@ def match(first: dict[str, int | str], second: dict[str, int | str]) -> bool:
         ({"flow": 1, "tos": 0}, {"flow": 1, "tos": 0xB8}, True),
         ({"flow": 1, "proto": "tcp"}, {"flow": 1, "proto": "udp"}, False),
         ({"flow": 1, "sport": 5}, {"flow": 1, "sport": 6}, False),
-        ({"flow": 1}, {"flow": 1, "ihl": 7}, True),
+        ({"flow": 1}, {"flow": 1, "ihl": 6}, True),
         ({"flow": 1, "frag": FIRST, "sport": 5}, {"flow": 1, "frag": LATER, "sport": 6}, True),
         ({"flow": 1, "frag": LATER}, {"flow": 2, "frag": LATER}, False),
         ({"flow": 1, "frag": LATER}, {"flow": 1, "frag": LATER, "proto": "tcp"}, False),
