@@ -235,12 +235,14 @@ static noinline void tdrr_control(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct standing_delay *sd = &q->vars.standing;
+	u32 active = q->buffer.rounds.active;
 	u64 now;
 
-	if (!standing_delay_is_long(sd, flow_buffer_backlog(sch)))
+	/* 0 if sch_red, before 2026, asks for a packet after it peeked at the last. */
+	if (!active || !standing_delay_is_long(sd, flow_buffer_backlog(sch)))
 		return;
 	now = ktime_get_ns();
-	if (standing_delay_due(sd, q->buffer.rounds.active, now) &&
+	if (standing_delay_due(sd, active, now) &&
 	    sch->q.qlen > 1)
 		tdrr_signal(sch, now);
 }

@@ -186,8 +186,10 @@ static void one_operation(struct world *w)
 	} else if (op < 180) {
 		run(w, "t %llu", (op < 178 ? 1ULL << below(36) : 1ULL << below(57)) *
 		    (1 + byte()));
-	} else if (op < 190) {
+	} else if (op < 188) {
 		run(w, "p");
+	} else if (op < 190) {
+		run(w, "n");
 	} else if (op < 196) {
 		run(w, "b %u", below(70));
 	} else if (op < 204) {

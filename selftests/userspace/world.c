@@ -700,6 +700,25 @@ static void do_dequeue(u32 n)
 	}
 }
 
+/* A parent sends the next packet, although it has peeked at one, as sch_red did until 2026. */
+static void do_next(void)
+{
+	struct Qdisc *sch = world->kind;
+	struct sk_buff *skb;
+
+	if (world->depth > 1)
+		return;
+	world->locked = true;
+	skb = sch->dequeue(sch);
+	world->locked = false;
+	if (!skb)
+		return;
+	if (skb == world->peeked)
+		world->peeked = NULL;
+	note_out(skb);
+	world_retire(skb, &world->sent);
+}
+
 /* The driver takes up to @n packets and keeps them. */
 static void do_bulk(u32 n)
 {
@@ -1264,6 +1283,9 @@ static int operation(const char *op)
 		return 0;
 	case 'v':
 		do_reset(min_t(u64, n, world->depth - 1));
+		return 0;
+	case 'n':
+		do_next();
 		return 0;
 	case 'b':
 		do_bulk(n);

@@ -262,6 +262,24 @@ def test_evicting_the_only_other_packet_is_success_without_parents(
         assert (world.stats().qlen, world.verdict) == (1, verdict)
 
 
+def test_tdrr_is_asked_for_a_packet_while_a_parent_holds_the_only_one() -> None:
+    """sch_red, sch_sfb and sch_multiq asked like this until 2026. qlen has the held packet."""
+    with World("tdrr", "target 1ms nosplit_gso") as world:
+        for i in range(40):
+            world.enqueue(flow=i % 4)
+        for _ in range(40):
+            world.advance(1_000_000)
+            world.dequeue()
+        for _ in range(4):
+            world.enqueue(flow=1, len=60_000, proto="tcp", gso=1448)
+            world.do("p")
+            for _ in range(3):
+                world.do("n")
+                world.advance(200_000_000)
+            assert world.stats().qlen == 1
+            assert len(world.dequeue(9)) == 1
+
+
 # Packets that end in the middle of a header.
 SHORT = [
     f"e flow=1 len={length} proto={proto} v6={v6}{more}"
