@@ -127,6 +127,10 @@ def test_chokex_shows_either_candidates_or_adaptive() -> None:
         w.change("adaptive auto")
         assert w.options()["candidates"] == 1
         assert "adaptive" not in w.options()
+        w.change("adaptive 3")
+        w.change("candidates 4")
+        assert w.options()["candidates"] == 4
+        assert "adaptive" not in w.options()
 
 
 def test_reset_seed_is_not_dumped() -> None:
