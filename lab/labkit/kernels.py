@@ -155,31 +155,28 @@ def configure(
     return lost_settings(log.read_text(), wanted)
 
 
-def prepare(name: str, path: Path, wanted: str, arguments: Sequence[str]) -> list[str]:
-    """Prepare directory PATH to compile modules for kernel NAME with the settings WANTED.
+def ensure_prepared(name: str, wanted: str = "", arguments: Sequence[str] = UML,
+                    by: str = "") -> list[str]:
+    """Return make's arguments to compile modules for kernel NAME, which is not built itself.
 
-    The kernel itself is not built. Returns make's arguments for modules, with ARGUMENTS.
+    WANTED: settings; empty: those of flavour fast. ARGUMENTS: make's. BY: the compiler, if it is
+    not the host's. Cached.
     """
     source = ensure_source(name)
-    what = f"Linux {name}, headers"
-    configure(source, path, wanted, arguments, what)
-    run_logged([*make_kernel(source, path, arguments), "modules_prepare"],
-               LOGS / f"config-{path.name}.log", what)
-    return module_arguments(path, arguments)
-
-
-def ensure_prepared(name: str) -> list[str]:
-    """Call `prepare` for user mode with the settings of flavour fast. Cached."""
-    wanted = settings(name, "fast")
-    key = digest(part.encode() for part in (ensure_source(name).version, wanted, compiler()))
+    wanted = wanted or settings(name, "fast")
+    key = digest(part.encode() for part in (
+        source.version, wanted, by or compiler(), *arguments))
 
     def make(place: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        prepare(name, place, wanted, UML)
+        what = f"Linux {name}, headers"
+        configure(source, place, wanted, arguments, what)
+        run_logged([*make_kernel(source, place, arguments), "modules_prepare"],
+                   LOGS / f"config-{place.name}.log", what)
         mark(place)
 
-    return module_arguments(built(CACHE / "kernels" / f"{name}-prepared-{key}", make), UML)
+    return module_arguments(built(CACHE / "kernels" / f"{name}-prepared-{key}", make), arguments)
 
 
 def module_arguments(path: Path, arguments: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from labkit import records
 from labkit.engines import default_kernel
-from labkit.kernels import prepare
+from labkit.kernels import ensure_prepared
 from labkit.modules import MAKE_LOG, compile_copy, ensure_modules, module_sources
 from labkit.stock import ensure_stock
 
@@ -66,28 +66,24 @@ def test_builds_without_warnings_for_stock_kernels(version: str) -> None:
     assert modules(built / "src")
 
 
-def test_builds_without_warnings_with_clang(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
+def test_builds_without_warnings_with_clang(tmp_path: Path) -> None:
     """Build for a kernel configured for clang. Debian's kernels need gcc."""
     suffix = clang_suffix()
     if suffix is None:
         pytest.skip("no clang with lld: apt-get install clang lld llvm")
-    kdir = tmp_path_factory.mktemp("clang")
+    clang = f"clang{suffix.removeprefix('1')}"
+    version = subprocess.run([clang, "--version"], check=True, capture_output=True, text=True)
     oldest = records.names("uml")[-1]
-    arguments = prepare(oldest, kdir, CONFIG, ["ARCH=x86_64", f"LLVM={suffix}"])
-    assert "CONFIG_CC_IS_CLANG=y" in (kdir / ".config").read_text()
+    arguments = ensure_prepared(oldest, CONFIG, ["ARCH=x86_64", f"LLVM={suffix}"], version.stdout)
+    assert "CONFIG_CC_IS_CLANG=y" in Path(arguments[1], ".config").read_text()
     output = build(arguments, tmp_path)
     assert not own_warnings(output)
     assert modules(tmp_path)
 
 
-def test_builds_for_32_bit_without_64_bit_division(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
+def test_builds_for_32_bit_without_64_bit_division(tmp_path: Path) -> None:
     """On 32 bit, a plain / or % on u64 compiles to a call that no kernel has."""
-    kdir = tmp_path_factory.mktemp("i386")
-    arguments = prepare(default_kernel(), kdir, CONFIG, ["ARCH=i386"])
+    arguments = ensure_prepared(default_kernel(), CONFIG, ["ARCH=i386"])
     output = build(arguments, tmp_path)
     assert not own_warnings(output)
     for module in modules(tmp_path):
