@@ -13,9 +13,11 @@ import hashlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,9 @@ _SCALES = {
     "PACKETS_Q8": 2.0**8,
     "FRACTION": 2.0**32 - 1,
 }
+
+#: struct's letters for whole numbers, by their bytes.
+_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 Value = int | float | bool | str
 
@@ -114,9 +119,27 @@ class Kind:
         """Decode TCA_STATS_APP into numbers by name. Numbers that the kernel did not send miss."""
         if len(data) < HEADER_BYTES:
             return {}
-        which = (self.qdisc, self.cls)[int.from_bytes(data[:4], sys.byteorder)]
-        found = {statistic.name: statistic.raw(data) for statistic in which}
+        of_class = int.from_bytes(data[:4], sys.byteorder)
+        names, layout = self._layouts[of_class]
+        if len(data) >= layout.size:
+            return dict(zip(names, layout.unpack_from(data), strict=True))
+        found = {one.name: one.raw(data) for one in (self.qdisc, self.cls)[of_class]}
         return {name: raw for name, raw in found.items() if raw is not None}
+
+    @functools.cached_property
+    def _layouts(self) -> tuple[tuple[list[str], struct.Struct], ...]:
+        """Return the names and the layout of the qdisc's and of the classes' statistics."""
+        return tuple(_layout(sorted(which, key=lambda one: one.offset))
+                     for which in (self.qdisc, self.cls))
+
+
+def _layout(which: Sequence[Statistic]) -> tuple[list[str], struct.Struct]:
+    text, end = "=", 0
+    for one in which:
+        code = _CODES[one.size]
+        text += f"{one.offset - end}x{code.lower() if one.signed else code}"
+        end = one.offset + one.size
+    return [one.name for one in which], struct.Struct(text)
 
 
 def _names(headers: Path) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from tests.oracle.drive import Step
@@ -50,11 +50,14 @@ class Red:
         if self.idle_since is None:
             self.avg += self.weight * (length - self.avg)
             return
-        if self._forgot_all():
-            return
+        if not self._forgot_all():
+            self.avg, self.zeros = self.idle_until(now)
+
+    def idle_until(self, now: int) -> tuple[float, int]:
+        """Return the average at ``now``, and the packet times that it counts then."""
+        assert self.idle_since is not None
         due = (self.idle_time + now - self.idle_since) // self.ptime
-        self.avg *= (1 - self.weight) ** (due - self.zeros)
-        self.zeros = due
+        return self.avg * (1 - self.weight) ** (due - self.zeros), due
 
     def busy(self, now: int) -> None:
         """Note that the queue is not empty from now on."""
@@ -112,11 +115,10 @@ class Red:
 
 def reported(red: Red, since: int, until: int, seen: float) -> bool:
     """Return whether ``seen`` can be the average at some time between ``since`` and ``until``."""
-    latest, earliest = replace(red), replace(red)
+    latest = earliest = red.avg
     if red.idle_since is not None:
-        latest.arrival(0, until)
-        earliest.arrival(0, since)
-    return latest.avg - 1e-6 <= seen <= earliest.avg + 1e-6
+        (latest, _), (earliest, _) = (red.idle_until(time) for time in (until, since))
+    return latest - 1e-6 <= seen <= earliest + 1e-6
 
 
 @dataclass
