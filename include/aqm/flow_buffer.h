@@ -461,7 +461,7 @@ static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
 }
 
 /* Return the bytes in all queues. */
-static inline u32 flow_buffer_backlog(const struct Qdisc *sch)
+static inline u32 flow_buffer_backlog(struct Qdisc *sch)
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
 

@@ -263,7 +263,7 @@ def test_evicting_the_only_other_packet_is_success_without_parents(
 
 
 def test_tdrr_is_asked_for_a_packet_while_a_parent_holds_the_only_one() -> None:
-    """sch_red, sch_sfb and sch_multiq asked like this until 2026. qlen has the held packet."""
+    """sch_red and sch_sfb asked like this until 2026. qlen has the held packet."""
     with World("tdrr", "target 1ms nosplit_gso") as world:
         for i in range(40):
             world.enqueue(flow=i % 4)
