@@ -288,6 +288,14 @@ def drive_many(
     return steps
 
 
+def near(seen: float, value: float, absolute: float, relative: float = 0.0) -> bool:
+    """Return whether the numbers differ by at most the larger of two tolerances.
+
+    pytest.approx needs 20 us, which is most of the time of a comparison after each packet.
+    """
+    return abs(seen - value) <= max(absolute, relative * abs(value))
+
+
 class Case(Protocol):
     """A case of an oracle: a dataclass with a name and a seed, which returns a trace."""
 

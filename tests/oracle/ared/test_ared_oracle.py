@@ -8,11 +8,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pytest
-
 from aqmlab.qdiscs import interface
 from tests.oracle.ared.model import AdaptiveRed, RedQueue
-from tests.oracle.drive import Oracle, Run, Step, Trace
+from tests.oracle.drive import Oracle, Run, Step, Trace, near
 from tests.oracle.red_model import MARKS, Q32, PacedCase, replay, reported
 from tests.oracle.red_model import SLOT as PTIME
 from tests.oracle.seeded_random import SeededRandom
@@ -148,7 +146,7 @@ def test_every_decision_and_max_p_equal_the_model(run: Run[Case], steps: list[St
             around = [getattr(red, name) for red in ends]
             assert min(around) - slack <= seen[name] / unit <= max(around) + slack, where
         red = replace(model.red, avg=seen["avg"] / Q32, max_p=seen["max_p"] / Q32)
-        assert seen["probability"] / Q32 == pytest.approx(red.probability(), abs=1e-6), where
+        assert near(seen["probability"] / Q32, red.probability(), 1e-6), where
 
     moved = Counter(model.counts)
     moved.update(raised=model.red.raised, lowered=model.red.lowered)

@@ -7,11 +7,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-import pytest
-
 from aqmlab.qdiscs import interface
 from tests.oracle.cbt.model import CLASSES, OTHER, TAGGED, TCP, Cbt, share_law
-from tests.oracle.drive import Oracle, Run, Step, Trace
+from tests.oracle.drive import Oracle, Run, Step, Trace, near
 from tests.oracle.red_model import MARKS, PTIME, Q32, SIZE, Red, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
@@ -212,8 +210,8 @@ def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> N
         assert seen["dropped_bytes"] == SIZE * step.drops, where
         faced = model.whole if model.red_all else model.averages[TCP]
         faced = replace(faced, avg=seen["avg" if model.red_all else "avg_tcp"] / Q32 / UNIT)
-        assert seen["probability"] / Q32 == pytest.approx(faced.probability(), abs=1e-6), where
-        assert seen["max_p"] / Q32 == pytest.approx(case.max_p, abs=1e-9)
+        assert near(seen["probability"] / Q32, faced.probability(), 1e-6), where
+        assert near(seen["max_p"] / Q32, case.max_p, 1e-9), where
         assert (seen["min_th"], seen["max_th"]) == (faced.min_th * UNIT, faced.max_th * UNIT)
         assert seen["limit"] == model.limit, where
         assert seen["segments"] == len(model.queue), where

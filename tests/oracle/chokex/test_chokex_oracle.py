@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import pytest
-
 from aqmlab.qdiscs import interface
 from tests.oracle.chokex.model import Chokex
-from tests.oracle.drive import Oracle, Run, Step, Trace
+from tests.oracle.drive import Oracle, Run, Step, Trace, near
 from tests.oracle.red_model import MARKS, PTIME, Q32, SIZE, CrowdCase, replay, reported
 from tests.oracle.seeded_random import SeededRandom
 
@@ -114,7 +112,7 @@ def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> N
         assert {n: seen[n] for n in COUNTED} == {n: model.counts[n] for n in COUNTED}, where
         assert reported(model.red, step.t, until, seen["avg"] / Q32), where
         red = replace(model.red, avg=seen["avg"] / Q32)
-        assert seen["probability"] / Q32 == pytest.approx(red.probability(), abs=1e-6), where
+        assert near(seen["probability"] / Q32, red.probability(), 1e-6), where
         above = red.avg >= red.min_th
         assert seen["candidates"] == (replace(model, red=red).draws() if above else 0), where
         assert seen["segments"] == len(model.queue), where
@@ -122,6 +120,6 @@ def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> N
         assert seen["dropped_bytes"] == SIZE * step.drops, where
         assert seen["ptime"] == PTIME
         assert (seen["min_th"], seen["max_th"]) == (model.red.min_th, model.red.max_th)
-        assert seen["max_p"] / Q32 == pytest.approx(model.red.max_p, abs=1e-9)
+        assert near(seen["max_p"] / Q32, model.red.max_p, 1e-9), where
 
     case.exercised(run, model.counts)

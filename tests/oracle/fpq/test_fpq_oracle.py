@@ -6,11 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pytest
-
 from aqmlab.qdiscs import interface
 from tests.oracle.ared.model import AdaptiveRed
-from tests.oracle.drive import Oracle, Run, Step, Trace
+from tests.oracle.drive import Oracle, Run, Step, Trace, near
 from tests.oracle.fpq.model import Fpq
 from tests.oracle.red_model import MARKS, Q32, PacedCase, reported
 from tests.oracle.red_model import SLOT as PTIME
@@ -158,9 +156,9 @@ def test_every_decision_and_threshold_equal_the_model(run: Run[Case], steps: lis
         }  # fmt: skip
         assert {name: seen[name] for name in counted} == counted, where
         assert reported(model.red, step.t, now, seen["avg"] / Q32), where
-        assert seen["max_p"] / Q32 == pytest.approx(model.red.max_p, abs=1e-9), where
+        assert near(seen["max_p"] / Q32, model.red.max_p, 1e-9), where
         red = replace(model.red, avg=seen["avg"] / Q32)
-        assert seen["probability"] / Q32 == pytest.approx(red.probability(), abs=1e-6), where
+        assert near(seen["probability"] / Q32, red.probability(), 1e-6), where
 
     assert most > 1
     case.exercised(run, model.counts)

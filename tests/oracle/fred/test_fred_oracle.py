@@ -6,10 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pytest
-
 from aqmlab.qdiscs import interface
-from tests.oracle.drive import Oracle, Run, Step, Trace
+from tests.oracle.drive import Oracle, Run, Step, Trace, near
 from tests.oracle.fred.model import Fred
 from tests.oracle.red_model import MARKS, Q32, CrowdCase, replay, reported
 from tests.oracle.seeded_random import SeededRandom
@@ -121,7 +119,7 @@ def test_every_decision_equals_the_model(run: Run[Case], steps: list[Step]) -> N
         assert {name: seen[name] for name in counted} == counted, where
         assert reported(model.red, step.t, now, seen["avg"] / Q32), where
         shown = replace(model, red=replace(model.red, avg=seen["avg"] / Q32))
-        assert seen["avgcq"] / Q32 == pytest.approx(shown.avgcq, abs=1e-6), where
+        assert near(seen["avgcq"] / Q32, shown.avgcq, 1e-6), where
         assert seen["maxq"] == shown.maxq(), where
         most = max(most, len(model.flows))
 

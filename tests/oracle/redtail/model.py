@@ -8,6 +8,7 @@ bytes, times in ns.
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,6 +20,7 @@ LOSS_WEIGHT = 2**-10
 SLACK = 20_000  # error in ns of the time of an event
 IDLE_SLACK = 2_000  # error in ns of an idle time; both its ends are late by about the same
 SHORT, LONG = 1, 2
+BYTES = operator.attrgetter("size")
 
 
 class AmbiguousTraceError(AssertionError):
@@ -328,7 +330,7 @@ class Redtail:
 
     def length(self, queue: int) -> int:
         """Return the bytes in a queue."""
-        return sum(p.size for p in (self.short if queue == SHORT else self.long))
+        return sum(map(BYTES, self.short if queue == SHORT else self.long))
 
     @property
     def backlog(self) -> int:

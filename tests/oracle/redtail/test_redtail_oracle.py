@@ -12,10 +12,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import pytest
-
 from aqmlab.qdiscs import interface
-from tests.oracle.drive import RESET, Oracle, Run, Step, Trace
+from tests.oracle.drive import RESET, Oracle, Run, Step, Trace, near
 from tests.oracle.redtail import model as model_of_redtail
 from tests.oracle.redtail.model import LONG, SHORT, Options, Packet, Redtail, q32
 
@@ -303,9 +301,9 @@ def check_state(model: Redtail, step: Step, until: int, where: str) -> None:
     # The kernel rounds down to whole bytes. The model's error is smaller.
     least, greatest = model.reported(step.t, until)
     assert least - 1 - 1e-3 < st["avg"] < greatest + 1e-3, where
-    assert st["max_p"] / 2**32 == pytest.approx(model.max_p, rel=1e-6), where
+    assert near(st["max_p"] / 2**32, model.max_p, 1e-12, 1e-6), where
     for name, queue in (("loss_short", SHORT), ("loss_long", LONG)):
-        assert st[name] / 2**32 == pytest.approx(model.loss[queue], abs=1e-6), where
+        assert near(st[name] / 2**32, model.loss[queue], 1e-6), where
 
     assert (step.qlen, step.backlog, step.drops, step.overlimits) == (
         len(model.short) + len(model.long), model.backlog, model.drops, model.overlimits,

@@ -9,10 +9,8 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pytest
-
 from aqmlab.qdiscs import interface
-from tests.oracle.drive import Oracle, Run, Step, Trace
+from tests.oracle.drive import Oracle, Run, Step, Trace, near
 from tests.oracle.tworegionred.model import HIGH, LOW, MAX, Options, TwoRegionRed, whole
 
 LISTS = interface.read("2regionred")
@@ -252,18 +250,16 @@ def step_model(
     want = expected(model)
     assert {name: stats[name] for name in want} == want, where
 
-    near = {"ppd": model.controller.ppd, "window": model.controller.window}
-    near |= {"pipe": model.law.pipe}
-    for name, value in near.items():
-        assert stats[name] / 2**32 == pytest.approx(value, rel=1e-5, abs=1e-5), (where, name)
+    for name, value in (("ppd", model.controller.ppd), ("window", model.controller.window),
+                        ("pipe", model.law.pipe)):
+        assert near(stats[name] / 2**32, value, 1e-5, 1e-5), (where, name)
     # The kernel computes the estimate for the report, which is between the two operations.
     either = [model.estimator.estimate]
     later = copy.copy(model.estimator)
     later.advance(after.t, model.length)
     either.append(later.estimate)
-    assert any(
-        stats["q_est"] / 2**32 == pytest.approx(value, rel=1e-5, abs=1e-5) for value in either
-    ), (where, stats["q_est"] / 2**32, either)
+    assert any(near(stats["q_est"] / 2**32, value, 1e-5, 1e-5) for value in either), (
+        where, stats["q_est"] / 2**32, either)
     return stats
 
 
