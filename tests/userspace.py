@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run the unmodified ``sch_*.c`` in user space, at a million operations per second.
+"""Run the unmodified ``sch_*.c`` in user space.
 
     from tests.userspace import World
 
