@@ -233,5 +233,5 @@ clean: ## remove what was built in the tree
 		\( -false $(foreach name,$(BUILT),-o -name '$(name)') \) -exec rm -f {} +
 	rm -rf $(PLUGINS_DIR) $(TOOLS_DIR) $(BUILD)/deb
 
-clean-cache: ## remove the kernels, sources and packages that all checkouts of a user share
+clean-cache: ## remove the kernels, sources, packages and results of Python that all checkouts of a user share
 	lab/boot --clean-cache

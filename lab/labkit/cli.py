@@ -25,8 +25,9 @@ plugins and tools in build/.
 
 The guest sees the host's files read-only. It can write to the checkout, to build/ and to each
 --share directory. /tmp, /run and /dev are private. Its environment is LAB=1, LAB_SEED,
-LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, LAB_CACHE, PATH, HOME, LANG,
-TC_LIB_DIR, and the host's variables that begin with AQM_. Its stdin is empty except with --shell.
+LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, LAB_CACHE, PATH, HOME, LANG, LC_ALL,
+TC_LIB_DIR, TOOLS_DIR, and the host's variables that begin with AQM_. Its stdin is empty except
+with --shell.
 
 exit status: COMMAND's own (128 + n when signal n ended it); 2 wrong usage; 69 the lab cannot
 be set up; 70 oops, warning, KASAN, lockdep or kmemleak report, panic, hang, or a guest that
@@ -68,7 +69,8 @@ def parser() -> argparse.ArgumentParser:
                         "checkout, for modprobe and tc")
     p.add_argument("--build", action="store_true", help="only build what a run needs")
     p.add_argument("--clean-cache", action="store_true",
-                   help="remove the kernels, sources and packages that all checkouts share")
+                   help="remove the kernels, sources, packages and results of Python that all "
+                        "checkouts share")
     p.add_argument("--list", action="store_true", help="list kernels, engines and flavours")
     p.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     return p
@@ -114,7 +116,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     if options.clean_cache:
         # Remove only entries of the lab, because LAB_CACHE may name any directory.
-        for name in ("apt", "dl", "kernels", "src", "stock"):
+        for name in ("apt", "dl", "kernels", "results", "src", "stock"):
             shutil.rmtree(CACHE / name, ignore_errors=True)
         say(f"{CACHE} is empty")
         return 0

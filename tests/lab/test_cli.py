@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from labkit import cli, modules, records
@@ -95,6 +96,16 @@ def test_build_products_are_not_sources() -> None:
             path.unlink()
     assert ROOT / "sch_qsdrr.c" in sources
     assert not set(left) & set(sources)
+
+
+def test_cleaning_the_cache_leaves_files_of_others(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAB_CACHE may name any directory. docs/lab.md and docs/python.md list what is removed."""
+    for name in ("dl", "apt", "src", "kernels", "stock", "results", "other"):
+        (tmp_path / name / "entry").mkdir(parents=True)
+    monkeypatch.setattr(cli, "CACHE", tmp_path)
+    assert cli.main(["--clean-cache"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
 def test_missing_command_is_an_error(call: Lab) -> None:
