@@ -122,10 +122,10 @@ struct world {
 	u32			out_room;
 };
 
-extern struct world *world;		/* class whose turn it is */
-extern struct Qdisc_ops *world_ops;	/* name of the compiled-in discipline */
+extern struct world *world;		/* the world in which an operation runs */
+extern struct Qdisc_ops *world_ops;	/* the compiled-in discipline */
 extern u32 world_most_alloc;		/* larger allocations fail, as in the kernel */
-extern int world_stderr;		/* function that reports a fatal violation */
+extern int world_stderr;		/* file descriptor for messages */
 
 /* State of a qdisc or class for Python. */
 struct world_stats {
