@@ -40,7 +40,7 @@ help: ## list the targets
 	@echo "  AQM_ANY_KERNEL=1  build for a kernel that is not supported"
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
 	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, a report, and no page"
-	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr, drops)"
+	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr, drops, paced)"
 	@echo "  PROFILE=slurm  a paper's cells on a cluster: docs/cluster.md"
 	@echo "  TESTS=...   run these tests only: make test TESTS=tests/oracle/tdrr"
 	@echo "              one of them: make test TESTS=\"tests/build/test_build.py -k clang\""
