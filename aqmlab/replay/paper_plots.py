@@ -28,17 +28,16 @@ def _rows(rows: Sequence[Row], experiment: Experiment, name: str,
 
 def _line(name: str, spec: Mapping[str, Any], experiment: Experiment,
           rows: Sequence[Row]) -> svg_plots.Line:
-    """Means over the seeds with their intervals, along the axis `x`."""
+    """Means over the seeds with their intervals, along the axis `x`. A point needs all seeds that
+    ran: the mean of the searches that found a value would be too good."""
     scale, points = spec.get("scale", 1.0), []
     mine = _rows(rows, experiment, name, spec.get("at", {}))
     for x in experiment.axes[spec["x"]]:
-        values = []
-        for row in _rows(mine, experiment, name, {spec["x"]: x}):
-            with suppress(derived_metrics.Absent):
-                values.append(derived_metrics.metric_of(row["figures"], spec["metric"]) * scale)
-        if values:
-            mean = intervals.mean(values)
-            points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
+        with suppress(derived_metrics.Absent):
+            if values := [derived_metrics.metric_of(row["figures"], spec["metric"]) * scale
+                          for row in _rows(mine, experiment, name, {spec["x"]: x})]:
+                mean = intervals.mean(values)
+                points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
     return svg_plots.Line(name, points, heavy=name in spec.get("heavy", ()))
 
 

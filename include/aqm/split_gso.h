@@ -7,8 +7,8 @@
  *
  * Each segment goes through the discipline's enqueue. This returns
  * NET_XMIT_SUCCESS if and only if it queues the segment and drops no packet of its
- * flow, and it does not report to the parents. We report once for all segments
- * (see <aqm/parents.h>).
+ * flow, as far as the discipline knows flows. It does not report to the parents. We
+ * report once for all segments (see <aqm/parents.h>).
  */
 #ifndef _AQM_SPLIT_GSO_H
 #define _AQM_SPLIT_GSO_H
