@@ -111,7 +111,9 @@ def versions(cells: Sequence[Row]) -> str:
     seen: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in cells:
         provenance = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
-        first = seen.setdefault((row["experiment"], row["discipline"], repr(row["at"])), provenance)
+        # A stored row has its axes in another order than a new one.
+        at = repr(sorted(row["at"].items()))
+        first = seen.setdefault((row["experiment"], row["discipline"], at), provenance)
         for name in first.keys() | provenance.keys():
             if first.get(name) != provenance.get(name):
                 return name

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aqmlab.replay import claims, judgement, paper, store, time_plots
-from aqmlab.replay.claim_verdict import by_cell, judge
+from aqmlab.replay.claim_verdict import by_cell, judge, versions
 from aqmlab.replay.paper import Paper
 from aqmlab.report import intervals
 from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, rewrite, run, verdicts
@@ -148,6 +148,14 @@ def test_ablation_knows_whether_it_changes_the_discipline(
         'change = "bad"\nof = "bad"', f'change = "bad"\n{change}')
     (claim, _) = claims.parse(tomllib.loads(text))
     assert [one.of_discipline for one in claim.ablations] == [of_discipline]
+
+
+def test_versions_are_compared_whatever_the_order_of_axes() -> None:
+    new, stored = ({"experiment": "e", "discipline": "d", "at": at,
+                    "made": {"kernel": "7", "modules": {"sch_d": module}}}
+                   for at, module in (({"flows": 16, "buffer": 8}, "A"),
+                                      ({"buffer": 8, "flows": 16}, "B")))
+    assert versions([new, stored]) == "sch_d"
 
 
 @pytest.mark.parametrize(("changed", "name"), [

@@ -147,6 +147,18 @@ def test_impossible_plots_over_time_are_refused(
     assert said in capsys.readouterr().err
 
 
+def test_a_point_needs_all_seeds(made_up: Paper) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        if row["seed"] == 2 and row["at"].get("buffer") == 100:
+            del row["figures"]["summary"]["utilization"]
+        return row
+
+    rewrite(made_up, planted)
+    line = paper_plots._line("good", {"x": "buffer", "metric": "summary.utilization"},
+                             made_up.experiments[0], store.read(made_up.results))
+    assert [x for x, _, _ in line.points] == [200.0]
+
+
 def test_plot_over_time_with_other_lines_runs_again(made_up: Paper, tmp_path: Path) -> None:
     made_by_hand(made_up, tmp_path)
     sweep = made_up.directory / paper.SWEEP
