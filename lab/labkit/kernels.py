@@ -159,8 +159,8 @@ def ensure_prepared(name: str, wanted: str = "", arguments: Sequence[str] = UML,
                     by: str = "") -> list[str]:
     """Return make's arguments to compile modules for kernel NAME, which is not built itself.
 
-    WANTED: settings; empty: those of flavour fast. ARGUMENTS: make's. BY: the compiler, if it is
-    not the host's. Cached.
+    WANTED: settings; empty: the settings of flavour fast. ARGUMENTS: make's. BY: the compiler, if
+    it is not the host's. Cached.
     """
     source = ensure_source(name)
     wanted = wanted or settings(name, "fast")
