@@ -90,6 +90,14 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, profile: str) -
     assert one.results.stat().st_size < 400_000
 
 
+def test_rows_have_each_flows_goodput_where_the_sweep_asks_for_it() -> None:
+    one = paper.load("kantawala2001")
+    asked = {cell.name: cell.keeps_flows for cell in one.cells()}
+    kept = {row["cell"]: "flows_bps" in row["figures"] for row in one.stored()}
+    assert set(kept.values()) == {True, False}
+    assert kept == {name: asked[name] for name in kept}
+
+
 def without(cell: Cell, *keys: str) -> list[str]:
     """Return the words of a cell, without the discipline's `ecn` and without these parameters."""
     return [" ".join(part for part in word.split() if part != "ecn") for word in cell.words
