@@ -82,7 +82,6 @@
  * satisfy bmin < bflat <= target < bmax.
  */
 
-#include <linux/sizes.h>
 #include <net/pkt_sched.h>
 #include <aqm/kind.h>
 #include <aqm/persistent_queue.h>
@@ -327,7 +326,6 @@ static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
 	struct tworr_params *p = aqm_params_of(tworr, given);
 	struct two_region_params *r = &p->region;
 
-	p->memory_limit = p->memory_limit ?: SZ_32M;
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	*r = (struct two_region_params) {
 		.pipe		= max(two_region_pipe(p->bandwidth, p->rtt,

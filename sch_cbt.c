@@ -536,7 +536,6 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 	u64 sum;
 
 	cbt_shares(p, sh);
-	p->memory_limit = p->memory_limit ?: FIFO_MEMORY;
 	p->latency = p->latency ?:
 		     share_law_latency(sh + CBT_TCP, CBT_CLASSES - CBT_TCP,
 				       p->bandwidth, CBT_LATENCY,

@@ -61,7 +61,6 @@
  */
 
 #include <linux/jhash.h>
-#include <linux/sizes.h>
 #include <net/pkt_sched.h>
 #include <aqm/floating_red.h>
 #include <aqm/flow_age.h>
@@ -82,7 +81,6 @@
  */
 #define REDTAIL_BUFFERS_PER_S	10U
 #define REDTAIL_LEAST_LIMIT	12500U
-#define REDTAIL_MEMORY		SZ_32M
 
 struct redtail_params {
 	struct aqm_given		given;
@@ -397,7 +395,7 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	rq->sent += qdisc_pkt_len(skb);
 	if (delay_timed(&v->delay, skb))
 		delay_end(&v->delay, ktime_get_ns());
-	queued_sent(sch, skb);
+	aqm_sent(sch, &v->delay, skb);
 	return skb;
 }
 
@@ -487,7 +485,6 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_given *given,
 	struct gentle_red_params *red = &p->red;
 	const char *wrong;
 
-	p->memory_limit = p->memory_limit ?: REDTAIL_MEMORY;
 	p->limit = p->limit ?: redtail_limit(p->bandwidth, p->memory_limit);
 	p->min1 = redtail_threshold(p->min1, p->limit, 1, 80, 1);
 	p->max1 = redtail_threshold(p->max1, p->limit, 3, 16, 2);

@@ -107,7 +107,7 @@ struct tdrr_params {
  * @victims: discards by a full buffer that hit another queue than the one before
  * @went_first: sparse queues that were served before the others of a round
  * @victim: the queue from which a full buffer discarded last; NULL before the first
- * @standing: rate of the link and standing delay, with target
+ * @standing: standing delay, with target
  * @by_throughput: the queues that hold packets by throughput
  */
 struct tdrr_vars {
@@ -238,6 +238,8 @@ static noinline void tdrr_control(struct Qdisc *sch)
 	u32 active = q->buffer.rounds.active;
 	u64 now;
 
+	standing_delay_set(sd, q->buffer.link.meter.rate, q->params.target,
+			   2 * psched_mtu(qdisc_dev(sch)));
 	/* 0 if sch_red, before 2026, asks for a packet after it peeked at the last. */
 	if (!active || !standing_delay_is_long(sd, flow_buffer_backlog(sch)))
 		return;
@@ -255,16 +257,6 @@ static __always_inline void tdrr_before_send(struct Qdisc *sch)
 		tdrr_control(sch);
 }
 
-static noinline void tdrr_measure(struct Qdisc *sch, const struct sk_buff *skb,
-				  u64 now)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-
-	standing_delay_sent(&q->vars.standing, qdisc_pkt_len(skb), now,
-			    q->buffer.rounds.active, q->params.target,
-			    2 * psched_mtu(qdisc_dev(sch)));
-}
-
 static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
 				      const struct sk_buff *skb)
 {
@@ -278,8 +270,6 @@ static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
 			       qdisc_pkt_len(skb), now);
 	if (!fq->head)
 		tdrr_emptied(q, flow);
-	if (unlikely(q->params.target))
-		tdrr_measure(sch, skb, now);
 }
 
 static void tdrr_forget(struct Qdisc *sch)

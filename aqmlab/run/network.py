@@ -73,16 +73,35 @@ class Wire:
         return bool(self.rate_bps) and (forward or self.both)
 
 
-def shaper(dev: str, wire: Wire, qdisc: str, burst: int) -> list[str]:
+#: Lines for `tc -batch` with which a qdisc limits the rate of a device. Each has a class 1:1.
+SHAPERS = {
+    "tbf": ("qdisc add dev {dev} root handle 1: tbf rate {rate:.0f}bit burst {burst} limit {burst}",),
+    "htb": (
+        "qdisc add dev {dev} root handle 1: htb default 1",
+        "class add dev {dev} parent 1: classid 1:1 htb rate {rate:.0f}bit ceil {rate:.0f}bit "
+        "burst {burst} cburst {burst}",
+    ),
+    "hfsc": (
+        "qdisc add dev {dev} root handle 1: hfsc default 1",
+        "class add dev {dev} parent 1: classid 1:1 hfsc ls rate {rate:.0f}bit ul rate {rate:.0f}bit",
+    ),
+    "netem": ("qdisc add dev {dev} root handle 1: netem rate {rate:.0f}bit limit 1000",),
+}
+
+
+def shaper(dev: str, wire: Wire, qdisc: str, burst: int, kind: str = "tbf") -> list[str]:
     """Return lines for `tc -batch` that limit a device to the rate of a link, and queue.
 
     qdisc: queues if the link has no qdisc
     burst: bytes of the bucket
+    kind: key of SHAPERS
+    Raises UserError if the link follows a trace, and `kind` cannot.
     """
+    if wire.trace and kind != "tbf":
+        raise UserError(f"shaper={kind} cannot follow a trace: leave out shaper or trace")
     bucket = burst + math.ceil(wire.rate_bps * CLOCK_S / 8)
     limited = wire.trace.without_delay().commands(dev) if wire.trace else [
-        f"qdisc add dev {dev} root handle 1: tbf rate {wire.rate_bps:.0f}bit "
-        f"burst {bucket} limit {bucket}"]
+        line.format(dev=dev, rate=wire.rate_bps, burst=bucket) for line in SHAPERS[kind]]
     return [*limited, *queue_commands(dev, "parent 1:1", wire.qdisc or qdisc)]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from aqmlab.exceptions import UserError
 
+from .network import SHAPERS
 from .params import Param, Value
 from .tcp_profile import PROFILES, UNPACED, TcpProfile
 from .topology import Bottleneck, frame_bytes, gso_packets, payload_share
@@ -17,6 +18,8 @@ BOTTLENECK = (
     Param("mtu", 1500, "bytes", "largest packet, including the IP header", 576, 9000),
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time; on the "
           "wall clock the packets of 0.5 ms, at least 2", 0, 1000),
+    Param("shaper", "tbf", "", "qdisc that limits the bottleneck's rate; the discipline is below it",
+          choices=tuple(SHAPERS)),
     Param("trace", "", "", "file with the bottleneck's rate and delay over time, instead of rate"),
 )
 # A receive buffer of this size must not limit a flow. A smaller one may.
@@ -135,7 +138,7 @@ class Settings:
             burst = 1 if self.clock == "virtual" else max(2, round(half_ms))
             if self.on("offloads"):
                 burst = max(burst, gso_packets(self.count("mtu")))
-        return Bottleneck(rate_bps, self.qdisc, burst)
+        return Bottleneck(rate_bps, self.qdisc, burst, self.text("shaper"))
 
     @property
     def payload(self) -> float:

@@ -102,11 +102,13 @@ class Group:
 @dataclass(frozen=True)
 class Bottleneck:
     """rate_bps: bit/s; qdisc: what `tc` calls it, and after semicolons what it has below it,
-    `class parent 2: classid 2:1 htb rate 1mbit`; burst: packets of tbf's bucket."""
+    `class parent 2: classid 2:1 htb rate 1mbit`; burst: packets of the shaper's bucket;
+    shaper: a key of network.SHAPERS."""
 
     rate_bps: float
     qdisc: str
     burst: int = 1
+    shaper: str = "tbf"
 
 
 def frame_bytes(mtu: int) -> int:
@@ -187,7 +189,8 @@ def build(
     traced = [hop for hop, number in layout.shaped if network.wires[number].trace]
     for hop, number in layout.shaped:
         tc_lines.setdefault(hop.netns, []).extend(shaper(
-            hop.dev, network.wires[number], bottleneck.qdisc, bottleneck.burst * frame))
+            hop.dev, network.wires[number], bottleneck.qdisc, bottleneck.burst * frame,
+            bottleneck.shaper))
     for hop, options in layout.delays:
         tc_lines.setdefault(hop.netns, []).append(f"qdisc add dev {hop.dev} root netem {options}")
     flows: list[dict[str, int | str]] = []

@@ -23,11 +23,14 @@
 #define DELAY_SPACING	16	/* arrivals between two samples */
 
 /**
- * struct delay_sample - the packet being timed, and the results
+ * struct delay_sample - when to read the clock: the packet being timed, and the
+ *	results. Also when to look at the rate, see aqm_sent()
  * @packet: its address, never dereferenced; NULL: no packet is timed
  * @wait: arrivals before the next sample; while a packet is timed, a number that is
  *	never reached
- * @samples: number of samples; if 0, the other results are invalid
+ * @valid: there are results
+ * @look: departures before the next look at the rate
+ * @emptied: a departure left the queue empty since the last look
  * @since: its arrival, ns
  * @last: last sample, ns
  * @avg: moving average, ns
@@ -36,7 +39,9 @@
 struct delay_sample {
 	const void	*packet;
 	s32		wait;
-	u32		samples;
+	bool		valid;
+	s8		look;
+	bool		emptied;
 	u64		since;
 	u64		last;
 	u64		avg;
@@ -72,10 +77,9 @@ static inline void delay_end(struct delay_sample *d, u64 now)
 	d->packet = NULL;
 	d->wait = DELAY_SPACING;
 	d->last = delay;
-	d->avg = d->samples ? d->avg - d->avg / 8 + delay / 8 : delay;
+	d->avg = d->valid ? d->avg - d->avg / 8 + delay / 8 : delay;
 	d->max = delay > d->max ? delay : d->max;
-	if (d->samples + 1)
-		d->samples++;
+	d->valid = true;
 }
 
 /* @packet is dropped. If it was timed, time the next arrival instead. */
@@ -92,6 +96,7 @@ static inline void delay_reset(struct delay_sample *d)
 {
 	d->packet = NULL;
 	d->wait = 0;
+	d->emptied = true;
 }
 
 #endif /* _AQM_DELAY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Default limit of a FIFO: the packets that the link sends in 80 ms, if memory
- * can hold them. This header uses no sk_buff and no Qdisc.
+ * Default limits: the packets that the link sends in 80 ms, if memory can hold
+ * them, and the memory for them. This header uses no sk_buff and no Qdisc.
  */
 #ifndef _AQM_FIFO_LIMIT_H
 #define _AQM_FIFO_LIMIT_H
@@ -10,11 +10,28 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-#define FIFO_MEMORY	33554432U	/* default of memory_limit, bytes */
+#define FIFO_MEMORY	33554432U	/* default of memory_limit, bytes, at most */
+#define FIFO_MEMORY_LEAST	1048576U	/* and at least */
+#define FIFO_MEMORY_PART	16	/* of the machine's memory, at most */
+#define FIFO_MEMORY_COST	4	/* bytes of memory per byte of a small or split packet */
 #define FIFO_PACKET	1500U	/* bytes of a full packet */
 #define FIFO_TRUESIZE	2304U	/* memory of a full packet: 2048 + 256 */
 #define FIFO_DELAY	80000U	/* delay of a full queue, us */
 #define FIFO_LEAST	8U	/* packets, however slow the link */
+
+/*
+ * The default of memory_limit for a link of @rate bytes/s, at most 2^40, in a machine
+ * with @memory bytes. A given limit in packets has a @rate of 2^40, because its
+ * packets must fit. Several qdiscs must leave room on a router with 128 MB.
+ */
+static inline u32 fifo_memory(u64 rate, u64 memory)
+{
+	u64 most = min_t(u64, FIFO_MEMORY, memory / FIFO_MEMORY_PART);
+	u64 full = mul_u64_u32_div(rate, FIFO_DELAY, 1000000);
+
+	return clamp_t(u64, full * FIFO_MEMORY_COST,
+		       min_t(u64, FIFO_MEMORY_LEAST, most), most);
+}
 
 /* Return the number of packets of FIFO_TRUESIZE that fit into memory. */
 static inline u32 fifo_room(u32 memory_limit)
@@ -39,9 +56,8 @@ static inline u32 fifo_limit(u64 rate, u32 memory_limit)
 	return clamp_t(u64, packets, FIFO_LEAST, fifo_room(memory_limit));
 }
 
-/* Set memory_limit, and limit to at most @most packets, unless they were given. */
+/* Set limit to at most @most packets, unless it was given. */
 #define FIFO_LIMITS(p, most) do {					\
-	(p)->memory_limit = (p)->memory_limit ?: FIFO_MEMORY;		\
 	(p)->limit = (p)->limit ?:					\
 		     min_t(u32, fifo_limit((p)->bandwidth,		\
 					   (p)->memory_limit), most);	\

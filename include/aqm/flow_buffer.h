@@ -76,7 +76,7 @@ AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
  * @unreported: see parents_report()
  * @counters: drops
  * @overflows: arrivals that did not fit
- * @link: the device's speed
+ * @link: the link's rate
  *
  * A packet reads the first three cache lines. It writes the second, the third, and
  * the list of its round in @rounds.
@@ -134,8 +134,6 @@ static inline int flow_buffer_derive(struct Qdisc *sch,
 				   "flows cannot be changed on a live qdisc: delete it and add it again");
 		return -EOPNOTSUPP;
 	}
-	if (!p->memory_limit)
-		p->memory_limit = SZ_32M;
 	aqm_warn_of_memory(sch, p->memory_limit, extack);
 	if (!p->quantum)
 		p->quantum = clamp_t(u32, psched_mtu(dev),
@@ -144,7 +142,7 @@ static inline int flow_buffer_derive(struct Qdisc *sch,
 	/* Nothing else depends on the bandwidth. */
 	if (p->limit)
 		return 0;
-	p->bandwidth = link_rate_in_force(&b->link, p->bandwidth, extack);
+	p->bandwidth = link_rate_in_force(&b->link, p->bandwidth);
 	p->limit = flow_buffer_limit(p->bandwidth, READ_ONCE(dev->mtu));
 	return 0;
 }
@@ -438,7 +436,7 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 	__flow_buffer_left(sch, skb);
 	if (delay_timed(&b->delay, skb))
 		delay_end(&b->delay, ktime_get_ns());
-	queued_sent(sch, skb);
+	aqm_sent(sch, &b->delay, skb);
 	return skb;
 }
 

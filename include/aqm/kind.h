@@ -14,7 +14,7 @@
  *		what derive() computes for the datapath, and all options. Written
  *		under the tree lock.
  *	vars	struct x_vars, the state of the datapath; under the qdisc lock
- *	link	the device's speed
+ *	link	the link's rate
  *	filters	tc filters, if it has any; they name the class of a packet
  *
  * A configuration is applied completely or not at all. We read the options into
@@ -22,7 +22,8 @@
  * Only then do we lock the tree and switch to the new configuration. The
  * columns are the three occasions:
  *
- *	init			change			new rate of the link
+ *	init			change			new rate of the link,
+ *							reported or measured
  *
  *	options over the	options over the	options
  *	defaults		given options		unchanged
@@ -53,6 +54,7 @@
 #include "congestion_signal.h"
 #include "delay.h"
 #include "drops.h"
+#include "fifo_limit.h"
 #include "filter_class.h"
 #include "queued.h"
 #include "link_rate.h"
@@ -78,12 +80,14 @@ struct aqm_memory {
  * @options: its options
  * @params: offset of struct x_params in the private data, bytes
  * @bandwidth: attribute of the option for the rate of the link
+ * @limit: attribute of the option for the queue's length
+ * @memory: attribute of the option for its memory
  * @link: offset of struct link_rate in the private data, bytes
  * @filters: offset of struct filter_block in the private data, bytes; only used
  *	with class operations
  * @xstats: size of struct tc_KIND_xstats, bytes
  * @follows_mtu: derived parameters also depend on the device's MTU
- * @has_rate: a rate that was not given is set before derive()
+ * @has_rate: a rate that was not given is set before derive(). memory_limit always is.
  * @reconcile: resolve or reject conflicts between given options; optional
  * @derive: compute the parameters that were not given, or that depend on other
  *	parameters, or return an error. Set an option that another one replaces to 0,
@@ -100,6 +104,8 @@ struct aqm_kind {
 	const struct aqm_options	*options;
 	u16				params;
 	u16				bandwidth;
+	u16				limit;
+	u16				memory;
 	u16				link;
 	u16				filters;
 	u16				xstats;
@@ -143,16 +149,32 @@ static inline struct filter_block *aqm_filters(const struct aqm_kind *k,
 	return k->ops.cl_ops ? qdisc_priv(sch) + k->filters : NULL;
 }
 
-/* Return the source of the rate in force, TC_AQM_SOURCE_... */
-static inline u32 aqm_source(const struct aqm_kind *k, struct Qdisc *sch)
+/* Return the source of the rate in the parameters @p, TC_AQM_SOURCE_... */
+static inline u32 aqm_source_in(const struct aqm_kind *k, struct Qdisc *sch,
+				const void *p)
 {
 	const struct aqm_option *o = &k->options->options[k->bandwidth];
-	const struct aqm_given *given = aqm_params(k, sch);
+	const struct aqm_given *given = p;
 
-	if (!aqm_option_load((const void *)given + o->offset, o->size))
+	if (!aqm_option_load(p + o->offset, o->size))
 		return TC_AQM_SOURCE_NONE;
 	return link_rate_source(aqm_link(k, sch),
 				given->ever & BIT_ULL(k->bandwidth));
+}
+
+/* Return the source of the rate in force, TC_AQM_SOURCE_... */
+static inline u32 aqm_source(const struct aqm_kind *k, struct Qdisc *sch)
+{
+	return aqm_source_in(k, sch, aqm_params(k, sch));
+}
+
+/* Return whether the parameters @p depend on a rate that was not given. */
+static inline bool aqm_follows(const struct aqm_kind *k, struct Qdisc *sch,
+			       const void *p)
+{
+	u32 source = aqm_source_in(k, sch, p);
+
+	return source != TC_AQM_SOURCE_NONE && source != TC_AQM_SOURCE_GIVEN;
 }
 
 /* Copy the parameters to @p, and reset all options that were not given. */
@@ -181,10 +203,16 @@ static inline int aqm_read(const struct aqm_kind *k, void *p,
 static inline int aqm_derive(struct Qdisc *sch, const struct aqm_kind *k,
 			     void *p, struct netlink_ext_ack *extack)
 {
-	u64 *rate = p + k->options->options[k->bandwidth].offset;
+	u64 *given = p + k->options->options[k->bandwidth].offset;
+	u32 *memory = p + k->options->options[k->memory].offset;
+	u32 *limit = p + k->options->options[k->limit].offset;
+	u64 rate = link_rate_in_force(aqm_link(k, sch), *given);
 
 	if (k->has_rate)
-		*rate = link_rate_in_force(aqm_link(k, sch), *rate, extack);
+		*given = rate;
+	if (!*memory)
+		*memory = fifo_memory(*limit ? TC_AQM_MAX_BANDWIDTH : rate,
+				      (u64)totalram_pages() << PAGE_SHIFT);
 	return k->derive(sch, p, extack);
 }
 
@@ -206,6 +234,7 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 	}
 
 	sch_tree_lock(sch);
+	WRITE_ONCE(aqm_link(k, sch)->follow, aqm_follows(k, sch, p));
 	k->commit(sch, p, &m);
 	sch_tree_unlock(sch);
 	kvfree(m.block);
@@ -213,20 +242,30 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 	return 0;
 }
 
+/* Return whether the refused rate, or else the rate in force, was measured. */
+static inline bool aqm_is_measured(const struct link_rate *lr)
+{
+	return lr->refused ? lr->refused != lr->speed : lr->measured;
+}
+
 /* Switch to @p and the link's @rate in bytes/s, or change nothing. */
 static inline int aqm_change_rate(struct Qdisc *sch, const struct aqm_kind *k,
-				  void *p, u64 rate)
+				  void *p, u64 rate, bool measured)
 {
 	struct link_rate *lr = aqm_link(k, sch);
+	bool was_measured = lr->measured;
 	u64 before = lr->rate;
 	int err;
 
-	lr->rate = rate;
+	WRITE_ONCE(lr->rate, rate);
+	WRITE_ONCE(lr->measured, measured);
 	err = __aqm_change(sch, k, p, NULL);
-	if (err)
-		lr->rate = before;
-	else
+	if (err) {
+		WRITE_ONCE(lr->rate, before);
+		WRITE_ONCE(lr->measured, was_measured);
+	} else {
 		lr->refused = 0;
+	}
 	return err;
 }
 
@@ -244,42 +283,108 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 		return err;
 	/* The new options may be valid at the rate that we refused before. */
 	if (lr->refused) {
-		if (!aqm_change_rate(sch, k, p, lr->refused))
+		if (!aqm_change_rate(sch, k, p, lr->refused,
+				     aqm_is_measured(lr)))
 			return 0;
 		aqm_options_again(k->options, p);
 	}
 	return __aqm_change(sch, k, p, extack);
 }
 
-/*
- * The device came up, or its MTU or @rate changed. The rate is in bytes/s, 0 if the
- * device does not report one.
+/**
+ * aqm_new_rate() - follow the rate of the link
+ * @sch: the qdisc
+ * @k: its kind
+ * @rate: bytes/s
+ * @measured: it was measured; otherwise the device reports it
+ *
+ * Under RTNL. If the options do not fit the rate, the one before stays.
  */
-static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
-				u64 rate)
+static inline void aqm_new_rate(struct Qdisc *sch, const struct aqm_kind *k,
+				u64 rate, bool measured)
 {
 	struct link_rate *lr = aqm_link(k, sch);
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 
 	ASSERT_RTNL();
-	if (!rate)
-		rate = lr->rate;
 	if (!k->follows_mtu && (rate == lr->rate ||
 				aqm_source(k, sch) == TC_AQM_SOURCE_GIVEN)) {
-		lr->rate = rate;
+		WRITE_ONCE(lr->rate, rate);
+		WRITE_ONCE(lr->measured, measured);
 		lr->refused = 0;
 		return;
 	}
 	aqm_given_params(k, sch, p);
-	if (!aqm_change_rate(sch, k, p, rate) || rate == lr->rate)
+	if (!aqm_change_rate(sch, k, p, rate, measured) || rate == lr->rate)
 		return;
-	if (rate != lr->refused)
+	/* A measured rate changes often. */
+	if (rate != lr->refused && !measured)
 		netdev_warn(qdisc_dev(sch),
 			    "%s %x: the options do not fit %llu kbit/s, the link's rate now; %llu kbit/s stays in force\n",
 			    k->ops.id, TC_H_MAJ(sch->handle) >> 16,
 			    div_u64(rate, 125),
 			    div_u64(lr->rate ?: LINK_RATE_DEFAULT, 125));
 	lr->refused = rate;
+}
+
+/*
+ * The device came up, or its MTU or @speed changed. The speed is in bytes/s, 0 if the
+ * device does not report one. A speed that is not new leaves a measured rate.
+ */
+static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
+				u64 speed)
+{
+	struct link_rate *lr = aqm_link(k, sch);
+
+	if (!speed || speed == lr->speed) {
+		aqm_new_rate(sch, k, lr->refused ?: lr->rate,
+			     aqm_is_measured(lr));
+		return;
+	}
+	lr->speed = speed;
+	aqm_new_rate(sch, k, speed, false);
+}
+
+/*
+ * The rate was measured. Whoever destroys the qdisc holds RTNL and waits for us, so
+ * we do not wait for RTNL.
+ */
+static inline void aqm_rate_work(struct work_struct *work)
+{
+	struct link_rate *lr = container_of(to_delayed_work(work),
+					    struct link_rate, work);
+	u64 rate;
+
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&lr->work, 1);
+		return;
+	}
+	rate = READ_ONCE(lr->meter.rate);
+	if (lr->follow && rate)
+		aqm_new_rate(lr->sch, aqm_kind(lr->sch), rate, true);
+	rtnl_unlock();
+}
+
+/* Out of line, because few departures look at the rate. */
+static noinline void aqm_look(struct Qdisc *sch, struct delay_sample *delay)
+{
+	struct link_rate *lr = aqm_link(aqm_kind(sch), sch);
+
+	delay->look = link_rate_look(lr, u64_stats_read(&sch->bstats.bytes),
+				     delay->emptied) - 1;
+	delay->emptied = false;
+}
+
+/* Call after a queued packet has left for the link. */
+static inline void aqm_sent(struct Qdisc *sch, struct delay_sample *delay,
+			    const struct sk_buff *skb)
+{
+	_bstats_update(&sch->bstats, qdisc_pkt_len(skb),
+		       queued_cb(skb)->segments);
+	if (unlikely(!sch->q.qlen))
+		delay->emptied = true;
+	if (unlikely(--delay->look < 0))
+		aqm_look(sch, delay);
 }
 
 static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
@@ -289,9 +394,13 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 	struct aqm_memory m = {};
 	const struct aqm_kind *k = aqm_kind(sch);
 	struct filter_block *filters = aqm_filters(k, sch);
+	struct link_rate *lr = aqm_link(k, sch);
 	int err;
 
-	aqm_link(k, sch)->rate = link_rate_of(qdisc_dev(sch));
+	INIT_DELAYED_WORK(&lr->work, aqm_rate_work);
+	lr->sch = sch;
+	lr->speed = link_rate_of(qdisc_dev(sch));
+	lr->rate = lr->speed;
 	aqm_options_default(k->options, p);
 	err = aqm_read(k, p, opt, extack);
 	if (err)
@@ -311,6 +420,7 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 			return err;
 	}
 	k->setup(sch, (void *)p, &m);
+	lr->follow = aqm_follows(k, sch, p);
 	return 0;
 }
 
@@ -320,6 +430,7 @@ static inline void aqm_destroy(struct Qdisc *sch)
 	const struct aqm_kind *k = aqm_kind(sch);
 	struct filter_block *filters = aqm_filters(k, sch);
 
+	cancel_delayed_work_sync(&aqm_link(k, sch)->work);
 	if (filters)
 		tcf_block_put(filters->block);
 	if (k->destroy)
@@ -468,7 +579,8 @@ static inline int aqm_link_event(struct notifier_block *nb,
 {
 	struct aqm_kind *k = container_of(nb, struct aqm_kind, notifier);
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
-	u64 rate = U64_MAX;
+	/* An MTU event says nothing about the speed, and the device may not be asked. */
+	u64 rate = event == NETDEV_CHANGEMTU ? 0 : U64_MAX;
 	struct Qdisc *sch;
 	int i;
 
@@ -536,6 +648,8 @@ static struct aqm_kind x##_kind __read_mostly = {			\
 	.options	= &x##_options,					\
 	.params		= offsetof(struct x##_sched_data, params),	\
 	.bandwidth	= TCA_##NAME##_BANDWIDTH,			\
+	.limit		= TCA_##NAME##_LIMIT,				\
+	.memory		= TCA_##NAME##_MEMORY_LIMIT,			\
 	.link		= offsetof(struct x##_sched_data, rate),	\
 	.xstats		= sizeof(struct tc_##name##_xstats),		\
 	.derive		= deriving,					\

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rate of the link, from which qdiscs compute their defaults.
+ * The rate of the link, from which qdiscs compute their defaults. In this order:
  *
- * A given rate (option bandwidth) is used as it is. Otherwise we use the speed
- * that the device reports, as cbs and taprio do, and read it again when the
- * device comes up or its link changes. If the link is down and the device
- * reports no speed, its last speed stays. If it never reported one, we assume
- * LINK_RATE_DEFAULT. Below a shaper the device cannot know the rate, so it must
- * be given.
+ *  given	by the option bandwidth; it always wins
+ *  measured	by the departures of a busy queue, see <aqm/rate_meter.h>
+ *  device	the speed that a device with hardware reports, as cbs and taprio
+ *		use it. We read it again when the device comes up or its link
+ *		changes. If it then reports none, the last one stays.
+ *  assumed	LINK_RATE_DEFAULT, until the queue was busy for a moment
  *
- * A new speed may not fit the given options. Then the old rate stays in force,
+ * A device without hardware (veth, tun, bridge) reports a number that says nothing
+ * about the link, so we do not ask it. It would also have to ask the device below.
+ *
+ * A new rate may not fit the given options. Then the old rate stays in force,
  * and the new one is stored as refused, for the statistics and for the next
  * change of options.
  *
  * A qdisc has a struct link_rate in its private data. <aqm/kind.h> follows the
- * device.
+ * rate.
  */
 #ifndef _AQM_LINK_RATE_H
 #define _AQM_LINK_RATE_H
@@ -23,31 +26,53 @@
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
+#include <linux/workqueue.h>
 #include <net/sch_generic.h>
 #include <uapi/linux/pkt_sched_aqm.h>
+#include "rate_meter.h"
 
 #define LINK_RATE_DEFAULT	125000000ULL	/* bytes/s: 1 Gb/s */
+#define LINK_RATE_PAUSE		100000000U	/* ns between two changes, at least */
+
+static_assert(RATE_METER_MOST == TC_AQM_MAX_BANDWIDTH);
 
 /**
- * struct link_rate - the device's speed; under RTNL
- * @rate: rate in force unless one was given, bytes/s; 0: the device reported none
- * @refused: the device's speed if the options do not fit it, bytes/s; otherwise 0
+ * struct link_rate - the link's rate; under RTNL, the meter under the qdisc lock
+ * @rate: rate in force unless one was given, bytes/s; 0: LINK_RATE_DEFAULT
+ * @refused: a rate that the options do not fit, bytes/s; otherwise 0
+ * @speed: the device's speed when we last asked, bytes/s; 0: none
+ * @measured: @rate was measured
+ * @follow: the measured rate is to be used
+ * @meter: measures the rate
+ * @next: when the measured rate may change @rate again, ns
+ * @work: changes it
+ * @sch: the qdisc
  */
 struct link_rate {
-	u64	rate;
-	u64	refused;
+	u64			rate;
+	u64			refused;
+	u64			speed;
+	bool			measured;
+	bool			follow;
+	struct rate_meter	meter;
+	u64			next;
+	struct delayed_work	work;
+	struct Qdisc		*sch;
 };
 
 /*
- * Return the device's speed in bytes/s, 0 if it reports none; under RTNL. A virtual
- * device can report any speed, so we limit it to the range of the option.
+ * Return the device's speed in bytes/s, 0 if it reports none; under RTNL. Newer
+ * kernels also need the device's own lock, which is held while a qdisc is created
+ * and for NETDEV_UP and NETDEV_CHANGE, but not for other events. A driver can
+ * report any speed, so we limit it to the range of the option.
  */
 static inline u64 link_rate_of(struct net_device *dev)
 {
 	struct ethtool_link_ksettings link;
 	int err;
 
-	/* Newer kernels hold the device's own lock here as well. */
+	if (!dev->dev.parent)
+		return 0;
 #ifdef HAVE_NETIF_GET_LINK_KSETTINGS
 	err = netif_get_link_ksettings(dev, &link);
 #else
@@ -59,12 +84,9 @@ static inline u64 link_rate_of(struct net_device *dev)
 		     (u64)link.base.speed * 125000);	/* Mb/s */
 }
 
-/* Return the rate in force, bytes/s. Warn if it is an assumption. */
-static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given,
-				     struct netlink_ext_ack *extack)
+/* Return the rate in force, bytes/s. */
+static inline u64 link_rate_in_force(const struct link_rate *lr, u64 given)
 {
-	if (!given && !lr->rate)
-		NL_SET_ERR_MSG_MOD(extack, "bandwidth is 1Gbit: the device reports no speed");
 	return given ?: lr->rate ?: LINK_RATE_DEFAULT;
 }
 
@@ -73,7 +95,35 @@ static inline u32 link_rate_source(const struct link_rate *lr, bool given)
 {
 	if (given)
 		return TC_AQM_SOURCE_GIVEN;
+	if (lr->measured)
+		return TC_AQM_SOURCE_MEASURED;
 	return lr->rate ? TC_AQM_SOURCE_DEVICE : TC_AQM_SOURCE_ASSUMED;
+}
+
+/**
+ * link_rate_look() - measure the rate, and use it if it is another one
+ * @lr: the rate
+ * @total: bytes that left in all, including the packet that is leaving
+ * @emptied: the queue was empty since the last look
+ *
+ * Small differences are noise, so we use a rate that differs by more than an eighth.
+ * The new rate can need memory, and drops packets if a limit falls. This is done
+ * by work, as for a new speed of the device.
+ *
+ * Return: departures until the next look
+ */
+static inline u32 link_rate_look(struct link_rate *lr, u64 total, bool emptied)
+{
+	u64 now = ktime_get_ns(), rate = READ_ONCE(lr->rate) ?: LINK_RATE_DEFAULT;
+	bool sampled = rate_meter_look(&lr->meter, total, now, emptied);
+
+	if (sampled && READ_ONCE(lr->follow) && now >= lr->next &&
+	    (!READ_ONCE(lr->measured) ||
+	     max(lr->meter.rate, rate) - min(lr->meter.rate, rate) > rate / 8)) {
+		lr->next = now + LINK_RATE_PAUSE;
+		schedule_delayed_work(&lr->work, 0);
+	}
+	return lr->meter.spacing;
 }
 
 #endif /* _AQM_LINK_RATE_H */

@@ -120,7 +120,7 @@ static inline struct sk_buff *plain_fifo_remove(struct Qdisc *sch,
 static inline void plain_fifo_sent(struct Qdisc *sch, struct plain_fifo *f,
 				   const struct sk_buff *skb)
 {
-	queued_sent(sch, skb);
+	aqm_sent(sch, &f->delay, skb);
 	if (delay_timed(&f->delay, skb))
 		delay_end(&f->delay, ktime_get_ns());
 }

@@ -140,11 +140,4 @@ static inline void queued_reset(struct queued *queued, u32 *unreported)
 	*queued = (struct queued) {};
 }
 
-/* Call after a queued packet has left for the link. */
-static inline void queued_sent(struct Qdisc *sch, const struct sk_buff *skb)
-{
-	_bstats_update(&sch->bstats, qdisc_pkt_len(skb),
-		       queued_cb(skb)->segments);
-}
-
 #endif /* _AQM_QUEUED_H */

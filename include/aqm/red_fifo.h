@@ -313,7 +313,7 @@ static inline void red_fifo_sent(struct Qdisc *sch, struct red_fifo *rf,
 {
 	if (delay_timed(&rf->delay, skb))
 		delay_end(&rf->delay, ktime_get_ns());
-	queued_sent(sch, skb);
+	aqm_sent(sch, &rf->delay, skb);
 }
 
 /* Count a drop, of an arrival or of a removed packet. */

@@ -1,9 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
-/* fifo_limit.h: 80 ms of any link. */
+/* fifo_limit.h: 80 ms of any link, and the memory for them. */
 #include <linux/kernel.h>
 #include <aqm/fifo_limit.h>
 
 #include "unit.h"
+
+#define MB	(1ULL << 20)
+
+static void test_memory(void)
+{
+	bool holds = true, modest = true, more = true;
+	u64 rate, machine;
+	u32 before, memory;
+
+	for (machine = 32 * MB; machine <= 1024 * 1024 * MB; machine *= 2) {
+		before = 0;
+		for (rate = 1000; rate <= 1ULL << 40; rate *= 3) {
+			memory = fifo_memory(rate, machine);
+			/* Up to the bound, 80 ms of packets fit that take 2.5 times their length. */
+			if (memory < FIFO_MEMORY && memory < machine / 16)
+				holds &= memory >= rate / 5;
+			modest &= 3ULL * memory <= machine / 5 && memory <= 32 * MB;
+			more &= memory >= before;
+			before = memory;
+		}
+	}
+	unit_ok(holds, "memory holds 80 ms of packets of 1500 bytes with a truesize of 3750");
+	unit_ok(modest, "three queues take at most a fifth of a machine with 32 MB or more");
+	unit_ok(more, "a faster link gets no less");
+	unit_ok(fifo_memory(1ULL << 40, 1024 * MB) == 32 * MB, "a machine with 1 GB: 32 MB at most");
+}
 
 UNIT_TESTS
 {
@@ -26,4 +52,5 @@ UNIT_TESTS
 	unit_ok(fits, "and no more than the memory holds");
 	unit_ok(fifo_limit(125000000, FIFO_MEMORY) == 6666, "1 Gb/s: 6666");
 	unit_ok(fifo_limit(1ULL << 40, FIFO_MEMORY) == FIFO_MEMORY / 2304, "8.8 Tb/s: all of 32 MB");
+	test_memory();
 }

@@ -183,6 +183,8 @@ void userspace_lock(void);
 void userspace_assert_locked(void);
 void userspace_unlock(void);
 #define ASSERT_RTNL()		do { } while (0)
+#define rtnl_trylock()		true
+#define rtnl_unlock()		do { } while (0)
 #define rcu_dereference_bh(p)	(p)
 #define rtnl_dereference(p)	(p)
 #define hash_for_each(table, i, obj, member) \
@@ -190,6 +192,24 @@ void userspace_unlock(void);
 		if (((obj) = (table)[i]))
 #define netdev_warn(dev, ...)	userspace_warn(__VA_ARGS__)
 #define lockdep_assert_held(x)	userspace_assert_locked()
+
+/* ---- work: one item, done after the operation that asks for it ---- */
+
+struct work_struct {
+	void (*func)(struct work_struct *work);
+};
+
+struct delayed_work {
+	struct work_struct work;
+};
+
+#define to_delayed_work(w)	container_of(w, struct delayed_work, work)
+#define INIT_DELAYED_WORK(w, f)	((w)->work.func = (f))
+void schedule_delayed_work(struct delayed_work *work, unsigned long delay);
+void cancel_delayed_work_sync(struct delayed_work *work);
+
+#define PAGE_SHIFT		12
+unsigned long totalram_pages(void);
 
 /* ---- devices ---- */
 
@@ -204,6 +224,9 @@ struct net_device {
 	unsigned int	tx_queue_len;
 	unsigned int	gso_max_size;
 	u32		speed;	/* Mb/s, told by ethtool */
+	struct {
+		void	*parent;	/* the hardware; NULL: none */
+	} dev;
 	struct Qdisc	*qdisc;
 	struct Qdisc	*qdisc_hash[2];	/* all but the root */
 };
@@ -826,6 +849,7 @@ static inline void _bstats_update(struct gnet_stats_basic_sync *b, u64 bytes,
 	b->bytes += bytes;
 	b->packets += packets;
 }
+#define u64_stats_read(p)	(*(p))
 static inline void bstats_update(struct gnet_stats_basic_sync *b,
 				 const struct sk_buff *skb)
 {

@@ -197,6 +197,27 @@ void userspace_unlock(void)
 	world->locked = false;
 }
 
+/* ---- work ---- */
+
+void schedule_delayed_work(struct delayed_work *work, unsigned long delay)
+{
+	world->work = work;
+}
+
+void cancel_delayed_work_sync(struct delayed_work *work)
+{
+	if (!work->work.func)
+		userspace_violation("work is cancelled that was never initialized");
+	if (world->work == work)
+		world->work = NULL;
+}
+
+/* Of a machine with 1 GB. */
+unsigned long totalram_pages(void)
+{
+	return 1UL << (30 - PAGE_SHIFT);
+}
+
 /* ---- devices ---- */
 
 static struct notifier_block *notifiers;
@@ -204,6 +225,10 @@ static struct notifier_block *notifiers;
 int __ethtool_get_link_ksettings(struct net_device *dev,
 				 struct ethtool_link_ksettings *link)
 {
+	if (!dev->dev.parent)
+		userspace_violation("a device without hardware is asked for its speed");
+	if (world->mtu_event)
+		userspace_violation("a device is asked for its speed in an MTU event");
 	memset(link, 0, sizeof(*link));
 	link->base.speed = dev->speed;
 	return dev->speed == SPEED_UNASKABLE ? -EOPNOTSUPP : 0;

@@ -159,7 +159,7 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 	w->dev = (struct net_device) {
 		.name = "g0", .mtu = 1500, .hard_header_len = 14,
 		.tx_queue_len = 1000, .gso_max_size = 65536,
-		.speed = (u32)SPEED_UNKNOWN,
+		.speed = (u32)SPEED_UNKNOWN, .dev.parent = w,
 	};
 	w->txq.dev = &w->dev;
 	if (setjmp(w->entry)) {
@@ -1087,8 +1087,8 @@ static void do_again(void)
 	world->fail_in = 0;
 	world_most_alloc = S32_MAX;
 	opt->nla_type |= NLA_F_NESTED;
-	/* A copy would assume a rate if the device has forgotten its speed. */
-	if (world->forgot)
+	/* A copy does not know a speed that the device forgot, or a measured rate. */
+	if (world->forgot || world->measured)
 		goto free;
 	if (world_ops->init(sch, opt, &extack))
 		userspace_violation("what is dumped is refused: %s",
@@ -1318,7 +1318,12 @@ static int operation(const char *op)
 		return 0;
 	case 'm':
 		world->dev.mtu = n;
+		world->mtu_event = true;
 		world_notify(&world->dev, NETDEV_CHANGEMTU);
+		world->mtu_event = false;
+		return 0;
+	case 'w':
+		world->dev.dev.parent = n ? world : NULL;
 		return 0;
 	case 'h':
 		world->kind->handle = n;
@@ -1331,6 +1336,18 @@ static int operation(const char *op)
 		return 0;
 	}
 	return WORLD_MALFORMED;
+}
+
+/* The rate was measured: the kernel would do this soon, on its own. */
+static void do_work(void)
+{
+	struct delayed_work *work = world->work;
+
+	world->work = NULL;
+	if (!work)
+		return;
+	work->work.func(&work->work);
+	world->measured = true;
 }
 
 int world_do(struct world *w, const char *op)
@@ -1348,6 +1365,7 @@ int world_do(struct world *w, const char *op)
 	w->reduced_drops = 0;
 	world_busy = true;
 	rc = operation(op);
+	do_work();
 	world_check();
 	world_busy = false;
 	return rc;

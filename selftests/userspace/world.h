@@ -40,6 +40,9 @@ struct world_account {
  * @fatal: abort() on a violation
  * @entry: jump buffer for a violation
  * @now: the time, ns
+ * @work: work that @kind asked for; NULL: none
+ * @measured: @work was done
+ * @mtu_event: devices may not be asked for their speed now
  * @random: state of the random numbers
  * @seed: initial state
  * @filters: pointer to the discipline's list of filters; NULL: it takes none
@@ -84,6 +87,9 @@ struct world {
 	bool			forgot;	/* the device no longer knows its speed */
 	jmp_buf			entry;
 	u64			now;
+	struct delayed_work	*work;
+	bool			mtu_event;
+	bool			measured;
 	u64			random;
 	u64			seed;
 	struct tcf_proto	**filters;

@@ -79,7 +79,7 @@
  * A dump has each option with the value in force, and two u64 masks with bit n for
  * attribute n. GIVEN marks the options that were given; all others are derived or
  * have their defaults. ASSUMED marks derived options that are a guess: the bandwidth,
- * if the device reports no speed.
+ * if the device reports no speed and none was measured.
  *
  * A request with GIVEN is a complete configuration. Options whose bit is not set are
  * ignored, and are derived or get their defaults. So a dump can be sent back
@@ -113,7 +113,7 @@ enum {
 
 #define TC_AQM_BANDWIDTH_OPTION(_, x, K) \
 	_(x, K##_BANDWIDTH, bandwidth, RATE, "", 1, TC_AQM_MAX_BANDWIDTH, \
-	  TC_AQM_DERIVED, "rate of the link; auto: the device's speed")
+	  TC_AQM_DERIVED, "rate of the link; auto: measured, and until then the device's speed")
 
 #define TC_AQM_MEMORY_OPTION(_, x, K) \
 	_(x, K##_MEMORY_LIMIT, memory_limit, BYTES, "", 1, 4294967295, \
@@ -155,7 +155,8 @@ enum {
 	TC_AQM_SOURCE_NONE,	/* the qdisc needs no rate */
 	TC_AQM_SOURCE_GIVEN,	/* the option */
 	TC_AQM_SOURCE_DEVICE,	/* the speed that the device reports */
-	TC_AQM_SOURCE_ASSUMED,	/* the device reports none */
+	TC_AQM_SOURCE_ASSUMED,	/* none: nothing better is known yet */
+	TC_AQM_SOURCE_MEASURED,	/* by the departures of a busy queue */
 };
 
 /*
@@ -170,7 +171,7 @@ enum {
 #define TC_AQM_COMMON_STATS(_, x) \
 	_(x, __u64, bandwidth, RATE, "", "in force; 0: not needed") \
 	_(x, __u64, link_refused, RATE, "", \
-	  "the device's speed, if the options are invalid at it; otherwise 0") \
+	  "the link's rate, if the options are invalid at it; otherwise 0") \
 	_(x, __u64, delay, NS, "", "time that the last sampled packet spent in the queue") \
 	_(x, __u64, delay_avg, NS, "", "moving average of delay") \
 	_(x, __u64, delay_max, NS, "", "maximum of delay") \
@@ -178,8 +179,8 @@ enum {
 	_(x, __u32, limit, COUNT, "", "in force, in the unit of the option") \
 	_(x, __u32, memory_limit, BYTES, "", "in force; 0: none") \
 	_(x, __u32, memory_used, BYTES, "", "memory of the queued packets") \
-	_(x, __u32, bandwidth_source, CHOICE, "none|given|device|assumed", \
-	  "origin of bandwidth; assumed: not given, and the device reports no speed") \
+	_(x, __u32, bandwidth_source, CHOICE, "none|given|device|assumed|measured", \
+	  "origin of bandwidth; assumed: not given, not measured yet, and no speed reported") \
 	_(x, __u64, marked, EVENTS, "packets", "marked, whatever the cause") \
 	_(x, __u64, spared, EVENTS, "packets", \
 	  "could not be marked and were queued because of nodrop") \
