@@ -70,7 +70,6 @@ KIND = Kind(
             "2regionred on a slow link has 8 packets and four phases",
             "2regionred bandwidth 500kbit", bmin=2, bflat=3, target=4, bmax=7, limit=8,
         ),
-        fifo.warns("2regionred", "says that it guesses the bandwidth", "", "bandwidth is 1Gbit"),
         Case(
             "2regionred warns of more flows than one drop per round trip can hold",
             "$TC qdisc add dev $DUMMY handle 1: root 2regionred flows 100",

@@ -27,7 +27,6 @@ KIND = Kind(
             "blue shows what was given before what follows", "blue limit 100", "blue threshold 50",
             r"refcnt 2 limit 100p threshold 50p auto ",
         ),
-        fifo.warns("blue", "says that it guesses the bandwidth", "", "bandwidth is 1Gbit"),
         fifo.warns("blue", "warns of a threshold that no queue can pass",
                    "bandwidth 1gbit limit 5 threshold 6",
                    "threshold is above limit: only a full queue raises the probability"),

@@ -95,7 +95,6 @@ KIND = Kind(
                 "limit": 1250000, "min1": 12500, "max1": 102400, "min2": 62500, "max2": 375000}}],
             status=0,
         ),
-        fifo.warns("redtail", "says that it guesses the bandwidth", "", "bandwidth is 1Gbit"),
         Case(
             "A length of redtail as a time needs the bandwidth",
             "$TC qdisc add dev $DUMMY handle 1: root redtail max1 10ms",

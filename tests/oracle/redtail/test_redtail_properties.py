@@ -149,12 +149,10 @@ def test_unrelated_change_keeps_a_packet_larger_than_the_buffer() -> None:
     [
         ("limit 10000 min2 10000 max2 20000", "RED never acts"),
         ("limit 10000 min2 2000 max2 10000", "before RED is at max_p"),
-        # the decay of an idle queue's average depends on the rate
-        ("limit 160000 weight 0.002", "the device reports no speed"),
         ("bandwidth 10mbit memory_limit 1000 limit 160000", "memory_limit is too small"),
         ("bandwidth 10mbit", ""),
-        ("limit 160000", "the device reports no speed"),
-        ("", "the device reports no speed"),
+        ("limit 160000", ""),
+        ("", ""),
     ],
 )
 def test_options_that_prevent_red_get_a_warning(options: str, warning: str) -> None:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A rate that nobody tells: the departures of a busy queue give it."""
+
+from __future__ import annotations
+
+import pytest
+
+from aqmlab.qdiscs.metadata import all_metadata
+from tests.userspace import World
+
+KINDS = tuple(all_metadata())
+LEN = 1514  # bytes
+SLOW, FAST = 2_500_000, 25_000_000  # bytes/s: 20 and 200 Mb/s
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def busy(w: World, rate: int, packets: int) -> None:
+    """Let packets leave at a rate in bytes/s, while new ones arrive."""
+    gap = LEN * 1_000_000_000 // rate
+    for i in range(packets):
+        w.enqueue(flow=i % 4, proto="tcp", len=LEN, hash=1)
+        if w.stats().qlen < 4:
+            w.enqueue(flow=i % 4, proto="tcp", len=LEN, hash=1)
+        w.do(f"t {gap}")
+        w.dequeue()
+
+
+def near(value: int, want: int) -> bool:
+    """Return whether a value is right to an eighth, within which a rate need not be followed."""
+    return abs(value - want) <= want / 8
+
+
+@every_kind
+def test_busy_queue_measures_its_rate_and_follows_it(kind: str) -> None:
+    with World(kind, "") as w:
+        busy(w, SLOW, 100)
+        now = w.named()
+        assert now["bandwidth_source"] == "measured"
+        assert near(now["bandwidth"], SLOW)
+        with World(kind, f"bandwidth {8 * now['bandwidth']}bit") as right:
+            assert now["limit"] == right.named()["limit"]
+            assert now["memory_limit"] == right.named()["memory_limit"]
+        busy(w, FAST, 1000)
+        assert near(w.named()["bandwidth"], FAST)
+        busy(w, SLOW, 300)
+        assert near(w.named()["bandwidth"], SLOW)
+        assert w.given() == {}
+        assert "bandwidth" in w.options()["derived"]
+        assert "assumed" not in w.options()
+
+
+@every_kind
+def test_given_rate_wins_over_a_measured_one(kind: str) -> None:
+    with World(kind, "") as w:
+        busy(w, SLOW, 100)
+        w.change("bandwidth 1gbit")
+        busy(w, SLOW, 100)
+        assert w.named()["bandwidth"] == 125_000_000
+        assert w.named()["bandwidth_source"] == "given"
+        w.change("bandwidth auto")
+        busy(w, SLOW, 100)
+        assert w.named()["bandwidth_source"] == "measured"
+        assert near(w.named()["bandwidth"], SLOW)
+
+
+@every_kind
+def test_new_speed_of_the_device_replaces_a_measured_rate(kind: str) -> None:
+    with World(kind, "") as w:
+        w.do("l 1000")
+        busy(w, SLOW, 100)
+        w.do("l 1000")  # the link went down and came up: nothing new
+        assert w.named()["bandwidth_source"] == "measured"
+        w.do("l 100")
+        assert w.named()["bandwidth_source"] == "device"
+        assert w.named()["bandwidth"] == 12_500_000
+
+
+@every_kind
+def test_device_without_hardware_is_not_asked(kind: str) -> None:
+    """The stand-in device objects to being asked without hardware, and in an MTU event."""
+    with World(kind, "") as w:
+        w.do("w 0")
+        w.do("l 10000")
+        w.do("m 1400")
+        assert w.named()["bandwidth_source"] == "assumed"
+        assert w.named()["bandwidth"] == 125_000_000
+        w.do("w 1")
+        w.do("l 100")
+        w.do("m 9000")
+        assert w.named()["bandwidth"] == 12_500_000
+
+
+def test_limit_that_is_given_needs_no_rate() -> None:
+    with World("tdrr", "limit 50") as w:
+        busy(w, SLOW, 100)
+        assert w.named()["bandwidth_source"] == "none"
+        assert w.named()["limit"] == 50
