@@ -86,23 +86,35 @@ def _hit(phase: Metrics) -> float:
     return float((phase["dropped"] + phase["marked"]) / (phase["dropped"] + phase["sent"]))
 
 
-def choke_theory(offered: float) -> float:
+def choke_theory(offered: float, draws: int = 1) -> float:
     """Return the share of the link that CHOKe leaves to an unresponsive flow.
 
     offered: the flow's rate as a multiple of the link's
+    draws: packets that are drawn for each arrival
     This is the fluid model of Tang, Wang and Low (INFOCOM 2003), in which many TCP flows share the
-    link with the unresponsive one. The share s solves (1 - s) ln((X + s) / 2s) = (X + s) / 2, where
-    X is the offered rate. The left side minus the right side decreases in s.
+    link with the unresponsive one. It fills a part h of the queue. An arrival enters with the
+    probability (1 - h)^m and removes m h packets, so the share s is X ((1 - h)^m - m h), where X is
+    the offered rate. On the way through the queue its rate falls from X (1 - h)^m to s, at each
+    place by m X times its part there: (1 - s) ln(X (1 - h)^m / s) = m X (1 - h).
     """
     if not offered:
         return 0.0
-
-    def difference(share: float) -> float:
-        return (1 - share) * math.log((offered + share) / (2 * share)) - (offered + share) / 2
-
     from scipy.optimize import brentq  # importing scipy takes longer than a short run
 
+    def difference(share: float) -> float:
+        part = brentq(lambda h: offered * ((1 - h) ** draws - draws * h) - share, 0.0, 1.0)
+        enters = offered * (1 - part) ** draws
+        return float((1 - share) * math.log(enters / share) - draws * offered * (1 - part))
+
     return float(brentq(difference, 1e-300, min(1.0, offered)))
+
+
+def choke_bound(draws: int) -> float:
+    """Return the largest share that choke_theory() allows at any rate; 1 / (1 + e) for one draw."""
+    from scipy.optimize import minimize_scalar
+
+    return -float(minimize_scalar(lambda offered: -choke_theory(offered, draws),
+                                  bounds=(0.01, 3.0), method="bounded").fun)
 
 
 def _own_drops(metrics: Metrics, group: str) -> float:

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """Judge claims by the rows of their cells.
 
-confirmed: the 95 % interval over the seeds lies within `low` to `high`
-better than published: it lies outside, on the side that the claim's `better` names
-undetermined: it lies outside, but the paper leaves a parameter open, and one value of it confirms
-contradicted: it lies outside, and none of this explains it
+An admissible value is one that the paper allows for a setting which it does not give.
+
+confirmed: the 95 % interval over the seeds lies within `low` to `high`, and no admissible value
+    that ran contradicts
+contradicted: it lies outside, with every admissible value that ran
+undetermined: an admissible value decides otherwise, or not at all; or too few have run
+better than published: it lies outside with every admissible value that ran, on the side on which
+    the discipline that the paper proposes does better
+not the paper's algorithm: the discipline has the name of the paper's, and another algorithm
 inconclusive: one of these holds:
     the interval lies across a bound
     fewer than three seeds have all cells
     a ratio has no value
-    the seeds of a cell ran with different versions of a module or of the kernel
+    the cells ran with different versions of a module or of the kernel
     the bounds changed after a cell ran (judgement.py checks this)
+
+A search has steps: its interval is wider by a step on both sides, and it has no p-value.
 
 Ratios and maxima are compared by their logarithms, because their errors are multiplied. The pages
 show their geometric mean, and its interval in parentheses.
@@ -22,7 +29,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,10 +37,12 @@ from aqmlab.measure.derived_metrics import Absent, metric_of
 from aqmlab.report import intervals
 
 from .claims import FOLDS, Ablation, Claim, Selection
+from .search import MIXED
 
 CONFIRMED, CONTRADICTED, INCONCLUSIVE = "confirmed", "contradicted", "inconclusive"
 BETTER, UNDETERMINED = "better than published", "undetermined"
-VERDICTS = (CONFIRMED, BETTER, CONTRADICTED, UNDETERMINED, INCONCLUSIVE)
+ANOTHER = "not the paper's algorithm"
+VERDICTS = (CONFIRMED, BETTER, CONTRADICTED, UNDETERMINED, ANOTHER, INCONCLUSIVE)
 ACROSS = "the interval lies across a bound"
 LEAST_SEEDS = 3
 
@@ -107,15 +116,20 @@ def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells
 
 
 def versions(cells: Sequence[Row]) -> str:
-    """What is not the same under all seeds of a cell: modules by name, or the kernel; the first."""
-    seen: dict[tuple[str, str, str], dict[str, str]] = {}
+    """Return what is not the same in all cells: a module by its name, or the kernel; the first.
+
+    The seeds of a cell must have the same modules, too.
+    """
+    first: dict[str, str] = {}
+    modules: dict[tuple[str, str, str], Collection[str]] = {}
     for row in cells:
-        provenance = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
+        mine = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
         # A stored row has its axes in another order than a new one.
         at = repr(sorted(row["at"].items()))
-        first = seen.setdefault((row["experiment"], row["discipline"], at), provenance)
-        for name in first.keys() | provenance.keys():
-            if first.get(name) != provenance.get(name):
+        other = modules.setdefault((row["experiment"], row["discipline"], at), mine.keys())
+        for name in sorted({*mine, *other}):
+            version = mine.get(name, "")
+            if not version or first.setdefault(name, version) != version or MIXED in version:
                 return name
     return ""
 
@@ -156,15 +170,18 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
         return Judged(INCONCLUSIVE, mean, len(values), used,
                       f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
     if differs := versions(used):
-        return Judged(INCONCLUSIVE, mean, len(values), used, f"seeds by two versions of {differs}")
+        return Judged(INCONCLUSIVE, mean, len(values), used, f"cells by two versions of {differs}")
     log = claim.on_log_scale and min(values) > 0
     if log:
         values = [math.log(value) for value in values]
         low, high = (math.log(bound) if bound > 0 else -math.inf for bound in (low, high))
     compared = intervals.mean(values)
+    step = max(row["figures"].get("step", 1.0) for row in used) if log else 1.0
+    if step > 1:
+        compared = replace(compared, half=compared.half + math.log(step))
     if log and not inverse:
         mean = intervals.Mean(math.exp(compared.value), compared.half, log=True)
-    judged = Judged(INCONCLUSIVE, mean, len(values), used, missing,
+    judged = Judged(INCONCLUSIVE, mean, len(values), used, missing, None if step > 1 else
                     intervals.p_value(compared, len(values), low, high))
     least, most = compared.value - compared.half, compared.value + compared.half
     if low <= least and most <= high:
@@ -181,18 +198,31 @@ def moved(claim: Claim, cells: Sequence[Row]) -> bool:
                if claim.judges(row["experiment"], row["discipline"], row["at"]))
 
 
+def _ran(judged: Judged) -> bool:
+    """Return whether an ablation ran as often as a verdict needs."""
+    return judged.verdict in (CONFIRMED, CONTRADICTED) or judged.why_not == ACROSS
+
+
 def explained(claim: Claim, judged: Judged, ablations: Sequence[tuple[Ablation, Judged]]) -> Judged:
-    """Replace `contradicted` where a parameter that the paper leaves open, or a measurement that is
-    better than published, explains it.
+    """Compare a verdict with the verdicts for other admissible values, and with what is proposed.
 
     ablations: the claim's, each with its verdict
     """
-    if judged.verdict != CONTRADICTED or not judged.value:
+    if claim.stand_in:
+        return replace(judged, verdict=ANOTHER, why_not=claim.stand_in)
+    if judged.verdict not in (CONFIRMED, CONTRADICTED) or not judged.value:
         return judged
-    for ablation, other in ablations:
-        if ablation.open and other.verdict == CONFIRMED:
-            why = f"the paper leaves {ablation.open} open; confirmed with {ablation.change}"
-            return replace(judged, verdict=UNDETERMINED, why_not=why)
+    for others, says in ((CONTRADICTED, "contradicted"), (CONFIRMED, "confirmed"),
+                         (INCONCLUSIVE, "undecided")):
+        for ablation, other in ablations:
+            if ablation.open and _ran(other) and other.verdict == others != judged.verdict and not (
+                    judged.verdict == CONFIRMED and others == INCONCLUSIVE):
+                why = f"the paper leaves {ablation.open} open; {says} with {ablation.change}"
+                return replace(judged, verdict=UNDETERMINED, why_not=why)
+    if judged.verdict == CONFIRMED:
+        return judged
+    if claim.open:
+        return replace(judged, verdict=UNDETERMINED, why_not=f"the paper leaves {claim.open} open")
     above = (judged.value.value > claim.high) != judged.value.inverse
     if claim.better == ("higher" if above else "lower"):
         return replace(judged, verdict=BETTER)

@@ -11,10 +11,14 @@ not give itself.
 
 `ablations` names entries of the table `[ablation]`: the same measurement with one thing changed.
 They show where a difference comes from, and what contradicts a confirmed claim.
+
+`[proposed]` names the disciplines that the paper argues for, and on which side of a metric they do
+better. `[stand_in]` names disciplines that have the name of the paper's and another algorithm.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 import math
@@ -92,7 +96,10 @@ class Claim:
     says, published, why: texts for readers
     reason: known cause of a difference
     seen: whether some of its cells had run when its bounds were set
-    better: `higher` or `lower`, the side on which the discipline that the paper favors does better
+    better: `higher` or `lower`, the side on which a proposed discipline does better; see `_better`
+    open: the setting that the paper leaves open and of which too few values ran to contradict
+    stand_in: the algorithm that was measured, if it is not the paper's
+    phenomenon: what decides it, if this decides other claims too
     text: the claim in the file
     """
 
@@ -113,6 +120,9 @@ class Claim:
     reason: str = ""
     seen: bool = False
     better: str = ""
+    open: str = ""
+    stand_in: str = ""
+    phenomenon: str = ""
     text: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -194,6 +204,26 @@ def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
                     text.get("open", ""), text.get("broken", False))
 
 
+def _better(claim: Claim, proposed: Mapping[str, Any]) -> str:
+    """Return on which side a proposed discipline does better than a published number, if any.
+
+    A ratio to a proposed discipline has the opposite side. There is none for an order, for a ratio
+    of two proposed disciplines, and for a statement that two disciplines are equal.
+
+    proposed: the table of this name
+    """
+    ours = [one is not None and one.of in proposed.get("disciplines", ())
+            for one in (claim.what, claim.against)]
+    equal = claim.against and not claim.difference and claim.low < 1 < claim.high
+    if claim.kind == "order" or equal or ours in ([True, True], [False, False]):
+        return ""
+    sides = ("higher", "lower") if ours[0] else ("lower", "higher")
+    for key, side in zip(("higher", "lower"), sides, strict=True):
+        if any(fnmatch.fnmatchcase(claim.what.metric, one) for one in proposed.get(key, ())):
+            return side
+    return ""
+
+
 def written_out(text: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the claims of a file with their ids, with the keys that `like` adds.
 
@@ -210,7 +240,7 @@ def written_out(text: Mapping[str, Any]) -> list[dict[str, Any]]:
 def parse(text: Mapping[str, Any]) -> list[Claim]:
     """The claims of a file that the schema accepts. ValueError: a wrong name or bound."""
     found = []
-    named = text.get("ablation", {})
+    named, stand_in = text.get("ablation", {}), text.get("stand_in", {})
     for one in written_out(text):
         if unnamed := set(one.get("ablations", ())) - set(named):
             raise ValueError(f"{one['id']}: no such ablation: {', '.join(sorted(unnamed))}")
@@ -224,14 +254,17 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
         if wrong:
             raise ValueError(f"{one['id']}: no such metric: {', '.join(wrong)}")
         what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
-        found.append(Claim(
-            one["id"], one["place"], one["says"], str(one["published"]), one["why"], what,
-            what.changed(one["against"]) if "against" in one else None,
+        against = what.changed(one["against"]) if "against" in one else None
+        another = [stand_in[s.of] for s in (what, against) if s and s.of in stand_in]
+        claim = Claim(
+            one["id"], one["place"], one["says"], str(one["published"]), one["why"], what, against,
             one.get("difference", False), one.get("fold", "mean"),
             one.get("low", -math.inf), one.get("high", math.inf), one.get("scale", 1.0),
             one.get("digits", 2),
             [_ablation(one, t) for t in ablations],
-            one.get("reason", ""), one.get("seen", False), one.get("better", ""), one))
+            one.get("reason", ""), one.get("seen", False), open=one.get("open", ""),
+            stand_in=next(iter(another), ""), phenomenon=one.get("phenomenon", ""), text=one)
+        found.append(replace(claim, better=_better(claim, text.get("proposed", {}))))
     return found
 
 

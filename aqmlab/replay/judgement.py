@@ -13,7 +13,15 @@ from functools import cached_property
 from typing import Any
 
 from . import claim_verdict, claims
-from .claim_verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, VERDICTS, Judged
+from .claim_verdict import (
+    ANOTHER,
+    CONFIRMED,
+    CONTRADICTED,
+    INCONCLUSIVE,
+    LEAST_SEEDS,
+    VERDICTS,
+    Judged,
+)
 from .claims import Ablation, Claim
 from .paper import Paper, load
 
@@ -56,14 +64,15 @@ class Judgement:
 
     @cached_property
     def q_values(self) -> Mapping[str, float]:
-        """Return the q-value of each decided claim, after Benjamini and Hochberg.
+        """Return the q-value of each judged claim, after Benjamini and Hochberg.
 
-        It is the rate of wrong verdicts among the decided claims that are at least as clear.
+        It is the rate of wrong verdicts among the claims that are at least as clear. Claims that
+        are inconclusive count, too, because they were judged.
         """
         from scipy.stats import false_discovery_control
 
         p = {key: judged.p for key, judged in self.verdicts.items()
-             if judged.verdict != INCONCLUSIVE and judged.p is not None}
+             if judged.verdict != ANOTHER and judged.p is not None}
         return dict(zip(p, map(float, false_discovery_control(list(p.values()))), strict=True))
 
     @cached_property

@@ -7,11 +7,13 @@ rows of a finished search become one row, whose metrics are
 
 smallest.NAME: smallest value that meets criterion NAME; absent if none does
 at_least.NAME: the same, or the largest value if none does
+step: largest ratio of a value to the one before it, which is how exact the other two are
 summary.utilization: largest use of the link in any of the runs
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +21,9 @@ from typing import Any
 from aqmlab.measure.derived_metrics import metric_of
 
 Row = Mapping[str, Any]
+
+#: Between the versions of a module or of the kernel, if the runs of a search had several.
+MIXED = " and "
 
 
 @dataclass(frozen=True)
@@ -70,12 +75,13 @@ class Search:
         first = next(iter(rows.values()))
         found = {name: self._first(name, rows)[0] for name in self.least}
         origins = [row["made"] for row in rows.values()]
-        modules = {name: " and ".join(sorted({str(one["modules"].get(name)) for one in origins}))
+        kernels = MIXED.join(sorted({one["kernel"] for one in origins}))
+        modules = {name: MIXED.join(sorted({str(one["modules"].get(name)) for one in origins}))
                    for name in first["made"]["modules"]}
         return {
             **first, "cpu_s": sum(row["cpu_s"] for row in rows.values()),
             "at": {axis: value for axis, value in first["at"].items() if axis != self.axis},
-            "made": {**first["made"], "modules": modules},
+            "made": {**first["made"], "kernel": kernels, "modules": modules},
             "bounds": {key: bound for key, bound in first["bounds"].items()
                        if all(row["bounds"].get(key) == bound for row in rows.values())},
             "figures": {
@@ -84,6 +90,7 @@ class Search:
                                                for row in rows.values())},
                 "smallest": {name: self.values[at] for name, at in found.items()
                              if at < len(self.values)},
+                "step": max(b / a for a, b in itertools.pairwise(self.values)),
                 "at_least": {name: self.values[min(at, len(self.values) - 1)]
                              for name, at in found.items()}}}
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 import math
+from random import Random
 from typing import Any
 
 import pytest
 
-from aqmlab.measure.derived_metrics import Absent, choke_theory, metric_of
+from aqmlab.measure.derived_metrics import Absent, choke_bound, choke_theory, metric_of
 from aqmlab.replay import rows
 
 
@@ -99,3 +100,43 @@ def test_row_has_five_digits_and_omits_none() -> None:
                          "at": [{"p99": None, "n": 3}]})
     assert json.dumps(made) == (
         '{"mean": 1.2346, "rate_bps": 1234600, "jain": 1, "at": [{"n": 3}]}')
+
+
+def choke_by_packets(offered: float, draws: int) -> float:
+    """Simulate CHOKe with packets: the queue has 1000, and each TCP packet is of another flow."""
+    random, sent, due, steps = Random(1), 0, 0.0, 30_000
+    queue = [False] * 1000
+    for step in range(steps):
+        sent += queue.pop(0) and step >= steps // 3
+        due += offered
+        while due >= 1:
+            due -= 1
+            found = sorted({at for at in random.choices(range(len(queue)), k=draws) if queue[at]})
+            for at in reversed(found):
+                del queue[at]
+            if not found:
+                queue.append(True)
+        queue += [False] * (1000 - len(queue))
+    return sent / (steps - steps // 3)
+
+
+@pytest.mark.parametrize(("offered", "draws"), [(1.2, 1), (0.485, 2), (2.0, 2)])
+def test_choke_theory_is_what_packets_do(offered: float, draws: int) -> None:
+    assert choke_by_packets(offered, draws) == pytest.approx(choke_theory(offered, draws), rel=0.06)
+
+
+@pytest.mark.parametrize(("draws", "bound"), [(1, 1 / (1 + math.e)), (2, 0.129), (4, 0.063)])
+def test_choke_bound_falls_with_the_draws(draws: int, bound: float) -> None:
+    """Tang, Wang and Low have 1 / (1 + e) for one draw. The others are by eliminating the rate:
+
+    s = ln z / (ln z + m (1 - h) / ((1 - h)^m - m h)) with z = (1 - h)^m / ((1 - h)^m - m h).
+    """
+    def share(part: float) -> float:
+        enters, left = (1 - part) ** draws, (1 - part) ** draws - draws * part
+        return math.log(enters / left) / (
+            math.log(enters / left) + draws * (1 - part) / left)
+
+    parts = [part / 1e5 for part in range(1, 100_000)
+             if (1 - part / 1e5) ** draws > draws * part / 1e5]
+    assert choke_bound(draws) == pytest.approx(max(map(share, parts)), abs=1e-5)
+    assert choke_bound(draws) == pytest.approx(bound, abs=5e-4)

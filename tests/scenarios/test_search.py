@@ -21,7 +21,7 @@ def row(value: int, use: float, worst: float, module: str = "A") -> dict[str, An
     """Make the row of a run with this buffer."""
     return {"experiment": "e", "discipline": "tdrr", "seed": 31, "cell": f"e-{value}",
             "at": {"flows": 16, "buffer": value}, "cpu_s": 2.0, "bounds": {"T1": "abc"},
-            "made": {"modules": {"sch_tdrr": module}},
+            "made": {"kernel": "7", "modules": {"sch_tdrr": module}},
             "figures": {"groups": {}, "rate_bps": 1e8, "summary": {"utilization": use},
                         "worst_share": worst}}
 
@@ -87,6 +87,14 @@ def test_a_search_tells_of_bounds_and_modules_that_changed_while_it_ran() -> Non
     folded = SEARCH.row(made)
     assert folded["bounds"] == {}
     assert folded["made"]["modules"] == {"sch_tdrr": "A and B"}
+    made[last]["made"]["kernel"] = "8"
+    assert SEARCH.row(made)["made"]["kernel"] == "7 and 8"
+
+
+def test_a_search_is_as_exact_as_its_longest_step() -> None:
+    made = finished(lambda value: row(value, 1.0, 1.0))
+    assert SEARCH.row(made)["figures"]["step"] == 2
+    assert Search("buffer", [4, 6, 8, 11], LEAST).row(made)["figures"]["step"] == 1.5
 
 
 def test_the_worst_share_is_of_5_percent_of_the_flows_and_of_one_at_least() -> None:
