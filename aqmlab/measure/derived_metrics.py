@@ -86,6 +86,12 @@ def _hit(phase: Metrics) -> float:
     return float((phase["dropped"] + phase["marked"]) / (phase["dropped"] + phase["sent"]))
 
 
+def _drop_rate(metrics: Metrics, _: str) -> float:
+    """Return the share of the bottleneck's packets that were dropped."""
+    summary = metrics["summary"]
+    return float(summary["dropped"] / (summary["dropped"] + summary["sent"]))
+
+
 def choke_theory(offered: float, draws: int = 1) -> float:
     """Return the share of the link that CHOKe leaves to an unresponsive flow.
 
@@ -214,6 +220,7 @@ DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "dropped_1": lambda f, _: _hit(f["phases"][1]),
     "kept_1": lambda f, _: _kept(f, 1),
     "kept_2": lambda f, _: _kept(f, 2),
+    "drop_rate": _drop_rate,
     "choke_theory": _theory_at_work,
     "over_theory": lambda f, group: _wire_share(f, group) / _theory(f, group),
 }

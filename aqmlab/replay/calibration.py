@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab import ROOT
+from aqmlab.measure.derived_metrics import choke_bound, choke_theory
 from aqmlab.report import intervals
 
 from . import sweep
@@ -176,6 +177,39 @@ def lines() -> list[Line]:
     return [Line(law, intervals.mean([theory for theory, _ in values]).value,
                  intervals.mean([measured for _, measured in values]))
             for law, values in zip(LAWS, columns, strict=True)]
+
+
+#: Cells of ahammed2010 beside CHOKe's fluid model: draws, flows, experiment, discipline and point.
+CHOKE = (
+    *((1, 32, "theory", "choke-300", {"udp_rate": rate}) for rate in (1.0, 1.25, 2.0, 4.0, 8.0)),
+    (2, 32, "intervals-32", "a-choke-k", {"intervals": 1, "udp_rate": 2.0}),
+    (1, 10, "candidates", "m-choke", {"candidates": 1, "udp_rate": 2.0}),
+    (2, 10, "candidates", "m-choke", {"candidates": 2, "udp_rate": 2.0}),
+)
+
+
+@dataclass(frozen=True)
+class ChokeLine:
+    """A line about CHOKe: UDP's share of the link in percent, in theory and measured.
+
+    rate: UDP's rate over the link's
+    bound: the largest share at any rate
+    """
+
+    draws: int
+    flows: int
+    rate: float
+    theory: float
+    bound: float
+    measured: float
+
+
+def choke_lines(number: Callable[..., str]) -> list[ChokeLine]:
+    """Return the lines about CHOKe. number: PageModel.number of ahammed2010"""
+    return [ChokeLine(draws, flows, at["udp_rate"], 100 * choke_theory(at["udp_rate"], draws),
+                      100 * choke_bound(draws), float(number(
+                          experiment, discipline, "udp:link_share", scale=100, digits=2, **at)))
+            for draws, flows, experiment, discipline, at in CHOKE]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -46,12 +46,27 @@ class Judgement:
     def _cells(self) -> claim_verdict.Cells:
         return claim_verdict.by_cell(self.rows)
 
-    def _judged(self, claim: Claim) -> Judged:
+    def _judged(self, claim: Claim, most: int | None = None) -> Judged:
+        """Judge a claim by its interval alone. most: number of seeds; all if not given"""
         axes = {experiment.name: experiment.axes for experiment in self.paper.experiments}
-        return claim_verdict.judge(claim, axes, self._cells, self.paper.seeds)
+        seeds = {name: numbers[:most] for name, numbers in self.paper.seeds.items()}
+        return claim_verdict.judge(claim, axes, self._cells, seeds)
+
+    @cached_property
+    def plain(self) -> Mapping[str, Judged]:
+        """Return the verdict on each claim by its interval alone."""
+        return {claim.id: self._judged(claim) for claim in self.claims}
+
+    @cached_property
+    def decided_late(self) -> list[str]:
+        """List the claims that are decided, and were not after LEAST_SEEDS seeds."""
+        return [claim.id for claim in self.claims
+                if self.plain[claim.id].seeds > LEAST_SEEDS
+                and self.plain[claim.id].verdict != INCONCLUSIVE
+                and self._judged(claim, LEAST_SEEDS).verdict == INCONCLUSIVE]
 
     def _verdict(self, claim: Claim) -> Judged:
-        judged = self._judged(claim)
+        judged = self.plain[claim.id]
         if judged.value and claim_verdict.moved(claim, judged.cells):
             return replace(judged, verdict=INCONCLUSIVE,
                            why_not="its bounds are younger than the runs")
@@ -110,6 +125,13 @@ def of(paper: Paper) -> Judgement:
 def tally(judged: Iterable[Judged]) -> dict[str, int]:
     """Count the claims with each verdict."""
     found = Counter(one.verdict for one in judged)
+    return {one: found[one] for one in VERDICTS}
+
+
+def tally_of_causes(judged: Iterable[tuple[Claim, Judged]]) -> dict[str, int]:
+    """Count as tally(), but claims with one phenomenon and one verdict once."""
+    causes = {(one.verdict, claim.phenomenon or claim.id) for claim, one in judged}
+    found = Counter(verdict for verdict, _ in causes)
     return {one: found[one] for one in VERDICTS}
 
 

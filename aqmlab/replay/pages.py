@@ -22,10 +22,10 @@ import jinja2
 from aqmlab import ROOT
 from aqmlab.measure import derived_metrics
 
-from . import calibration, judgement, paper_plots, ranking, time_plots
-from .claim_verdict import CONFIRMED, CONTRADICTED, VERDICTS, Judged
+from . import calibration, joint, judgement, paper_plots, points, ranking, time_plots
+from .claim_verdict import ANOTHER, CONFIRMED, CONTRADICTED, INCONCLUSIVE, VERDICTS, Judged
 from .claims import Ablation, Claim
-from .judgement import Judgement, tally
+from .judgement import Judgement, tally, tally_of_causes
 from .markdown import cell
 from .paper import PAPERS, Paper
 
@@ -33,6 +33,8 @@ from .paper import PAPERS, Paper
 SETUP_S, JOB_S = 0.5, 3.7
 #: Senders wait for their receiver's window for more than this share of the time: worth saying.
 HELD_BACK = 0.05
+#: Papers that are our own questions.
+QUESTIONS = ("buffers", "today")
 TEMPLATES = ROOT / "netns-scenarios" / "papers"
 
 Row = Mapping[str, Any]
@@ -126,19 +128,19 @@ class PageModel:
         """The claims about TCP alone."""
         return [one for one in self.every.values() if one.calibrates]
 
-    def counts(self, kind: str = "") -> dict[str, int]:
-        """Count the claims about disciplines by verdict; kind: only `order` or `number`."""
-        return tally(one.judged for one in self.claims if kind in ("", one.claim.kind))
+    def counts(self) -> dict[str, int]:
+        """Count the claims about disciplines by verdict."""
+        return tally(one.judged for one in self.claims)
 
-    @property
-    def counts_of_orders(self) -> dict[str, int]:
-        """Count the claims of an order by verdict."""
-        return self.counts("order")
+    @cached_property
+    def joint(self) -> list[joint.Figure]:
+        """The figures that an open setting decides."""
+        return joint.figures(self.one)
 
-    @property
-    def counts_of_numbers(self) -> dict[str, int]:
-        """Count the claims of a number by verdict."""
-        return self.counts("number")
+    def points(self, metric: str, discipline: str, others: Sequence[str],
+               experiments: Sequence[str]) -> list[points.Point]:
+        """Compare a discipline with others at each point of experiments."""
+        return points.points(self.one.rows, metric, discipline, others, experiments)
 
     @property
     def workload_ids(self) -> list[str]:
@@ -242,8 +244,8 @@ def _environment(directory: Path) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader([directory, TEMPLATES]), undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         autoescape=lambda name: bool(name and name.endswith(".html.j2")))
-    environment.filters |= {"cell": cell, "percent": lambda part, whole: (
-        f"{100 * part / whole:.0f} %" if whole else "")}
+    environment.filters |= {"cell": cell, "median": statistics.median,
+                            "over": lambda point, name: point.over(name)}
     environment.globals |= {"VERDICTS": VERDICTS, "cell_of": ranking.cell_of,
                             "one_for_all": ranking.one_for_all, "pairs": ranking.pairs, "sum": sum}
     return environment
@@ -273,9 +275,17 @@ def overview(every: Sequence[PageModel]) -> dict[str, str]:
     def measured(name: str, key: str) -> str:
         return by_name[name].every[key].measured
 
-    values: dict[str, Any] = {"every": every, "by_name": by_name, "m": measured,
-                              "worst_q": max(q for one in every for q in one.one.q_values.values()),
-                              "laws": calibration.lines()}
+    papers = [one for one in every if one.name not in QUESTIONS]
+    judged = [(each.claim, each.judged) for one in papers for each in one.claims]
+    values: dict[str, Any] = {
+        "every": every, "papers": papers, "by_name": by_name, "m": measured,
+        "laws": calibration.lines(), "choke": calibration.choke_lines(by_name["ahammed2010"].number),
+        "choke_bound": lambda draws: 100 * derived_metrics.choke_bound(draws),
+        "orders": tally(one for claim, one in judged if claim.kind == "order"),
+        "numbers": tally(one for claim, one in judged if claim.kind == "number"),
+        "causes": tally_of_causes(judged),
+        "worst_q": max(q for one in papers for key, q in one.one.q_values.items()
+                       if one.one.verdicts[key].verdict not in (ANOTHER, INCONCLUSIVE))}
     return {"README.md": render("index.md.j2", **values),
             "calibration.md": render("calibration.md.j2", **values)}
 

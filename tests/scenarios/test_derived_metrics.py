@@ -16,7 +16,8 @@ from aqmlab.replay.claim_verdict import by_cell, measure
 FIGURES: dict[str, Any] = {
     "rate_bps": 10e6,
     "summary": {"sd_over_fair_share": 0.2, "fair_share_bps": 2.5e6, "utilization": 0.9,
-                "goodput_bps": {"mean": 2e6}, "queue_packets": {"mean": 20}},
+                "goodput_bps": {"mean": 2e6}, "queue_packets": {"mean": 20}, "dropped": 30,
+                "sent": 120},
     "groups": {
         # Of 30 ms one-way delay, 10 ms (half of the RTT) are propagation and 20 ms queueing.
         "udp": {"flows": 1, "goodput_bps": {"mean": 4e6, "sd": 0.0}, "rtt_ms": 20.0,
@@ -42,7 +43,7 @@ WIRE = 4e6 * 1014 / 972
 HAND = {
     "udp:mbps": 4.0, "tcp:mbps": 5.0, "udp:kbyte_s": 500.0, "udp:link_share": WIRE / 10e6,
     "udp:mbps_kept": WIRE / 20e6, ":variance": 0.04, ":mean_over_fair": 0.8, ":above_fair": 0.5,
-    ":short_of_fair": 0.2,
+    ":short_of_fair": 0.2, ":drop_rate": 0.2,
     "udp:wait_ms": 20.0,
     # 4 Mb/s for 20 ms are 10 000 bytes.
     "udp:waiting": 10_000 / 972, "udp:most_waiting": 20_000 / 972,
