@@ -120,7 +120,9 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, wait_ms: float, *, window
     life_ms = 1e3 * (float(row["end_s"]) - float(row["start_s"]))
     idle_ms = life_ms - busy_ms
     syns_ms = max((ms for ms in SYNS_MS if ms <= idle_ms + TICK_MS), default=0.0)
-    # The SYN waits in the queue, too. Without any loss a handshake can take a second.
+    # The SYN waits in the queue, too. Without any loss a handshake can take a second. The queue of
+    # the other direction is not sampled, but it is in the flow's round-trip time.
+    wait_ms = max(wait_ms, float(row["rtt_ms"]) - rtt_ms)
     idle_ms -= syns_ms * (1 + TIMER_LATE) + CONNECT_MS + 2 * rtt_ms + wait_ms
     holes_ms = (1 + int(row["retransmits"])) * PER_HOLE * max(RTO_MS, rtt_ms, float(row["rtt_ms"]))
     if row["kind"] == "bulk" and idle_ms > IDLE * life_ms:

@@ -29,7 +29,7 @@ from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.report.comparison import BETTER, INDISTINCT, WORSE, candidates
 from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
-from aqmlab.run.network import queue_commands
+from aqmlab.run.wires import queue_commands
 
 from . import demo, sweep, workload_sets
 from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields

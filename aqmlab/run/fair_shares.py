@@ -114,7 +114,7 @@ def _way(network: Network, group: Group) -> list[Crossing]:
     """Return the links with a rate that a group's data crosses. Raises UserError without one."""
     data = [replace(one, forward=one.forward != group.reverse)
             for one in network.path(group.enters, group.leaves)]
-    way = [one for one in data if network.wires[one.number].shaped(forward=one.forward)]
+    way = [one for one in data if network.way(one).rate_bps]
     if not way:
         raise UserError(f"group {group.name}: no link on its way has a rate; give one a rate")
     return way
@@ -137,7 +137,7 @@ def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group]
     claims = _claims(groups, step_s)
     network = network or default_network(rate_bps, groups)
     ways = {claim.name: _way(network, claim.of) for claim in claims}
-    rates = {hop: network.wires[hop.number].rate_bps for way in ways.values() for hop in way}
+    rates = {hop: network.way(hop).rate_bps for way in ways.values() for hop in way}
     edges = {begin_s, end_s}
     for claim in claims:
         edges |= {at for at in (claim.from_s, claim.settled_s, claim.to_s)

@@ -3,9 +3,9 @@
 
     network = Network()
     network.link("rtr", "rtr2", rate=50)
-    network.link("rtr2", "dst", rate=20, qdisc="pfifo limit 100", delay=10, loss=0.1)
+    network.link("rtr2", "dst", rate=20, rate_back=2, qdisc="pfifo limit 100", delay=10, loss=0.1)
 
-Each node is a namespace. A link with a rate has a shaper and a qdisc at its near end. If all
+Each node is a namespace. A direction with a rate has a shaper and a qdisc where it begins. If all
 packets that a node forwards leave by that link, the shaper is in the node's namespace. Otherwise
 the link gets a separate namespace there, so that packets in, out, dropped and queued can be
 compared.
@@ -13,96 +13,18 @@ compared.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 from aqmlab.exceptions import UserError, unknown
 
 from .links import Link
 from .recipe import Hop
 from .trace import Trace, read
-
-#: Deep enough never to drop, packets.
-DELAY_LIMIT = 1_000_000
-
-# The guest's virtual clock has steps of 256 ns, so a packet leaves up to that much late; with room
-# for it in the bucket the next one makes up for it, and the rate is exact in the mean.
-CLOCK_S = 1e-6
-
-
-def queue_commands(dev: str, parent: str, qdisc: str) -> list[str]:
-    """Return lines for tc that add a qdisc, with the filters that follow it, to a device.
-
-    parent: `root` or `parent 1:1`
-    """
-    first, *more = (part.strip() for part in qdisc.split(";"))
-    if bad := [part for part in more if " " not in part]:
-        raise UserError(f'--qdisc: "{bad[0]}" after a ";", needs "class ..." or "filter ..."')
-    return [f"qdisc add dev {dev} {parent} handle 2: {first}",
-            *(f"{what} add dev {dev} {rest}"
-              for what, rest in (part.split(" ", 1) for part in more))]
-
-
-@dataclass(frozen=True)
-class Wire:
-    """A link between two nodes; see `Network.link`."""
-
-    near: str
-    far: str
-    rate_bps: float = 0.0
-    qdisc: str | None = None
-    delay_ms: float = 0.0
-    jitter_ms: float = 0.0
-    loss: float = 0.0
-    both: bool = False
-    trace: Trace | None = None
-
-    @property
-    def netem(self) -> str:
-        """Options of netem in each direction; empty if the link needs none."""
-        if not (self.delay_ms or self.jitter_ms or self.loss):
-            return ""
-        return (f"delay {self.delay_ms:g}ms {self.jitter_ms:g}ms "
-                f"loss {self.loss:g}% limit {DELAY_LIMIT}")
-
-    def shaped(self, *, forward: bool) -> bool:
-        """Return whether the rate and the qdisc apply in a direction."""
-        return bool(self.rate_bps) and (forward or self.both)
-
-
-#: Lines for `tc -batch` with which a qdisc limits the rate of a device. Each has a class 1:1.
-SHAPERS = {
-    "tbf": ("qdisc add dev {dev} root handle 1: tbf rate {rate:.0f}bit burst {burst} limit {burst}",),
-    "htb": (
-        "qdisc add dev {dev} root handle 1: htb default 1",
-        "class add dev {dev} parent 1: classid 1:1 htb rate {rate:.0f}bit ceil {rate:.0f}bit "
-        "burst {burst} cburst {burst}",
-    ),
-    "hfsc": (
-        "qdisc add dev {dev} root handle 1: hfsc default 1",
-        "class add dev {dev} parent 1: classid 1:1 hfsc ls rate {rate:.0f}bit ul rate {rate:.0f}bit",
-    ),
-    "netem": ("qdisc add dev {dev} root handle 1: netem rate {rate:.0f}bit limit 1000",),
-}
-
-
-def shaper(dev: str, wire: Wire, qdisc: str, burst: int, kind: str = "tbf") -> list[str]:
-    """Return lines for `tc -batch` that limit a device to the rate of a link, and queue.
-
-    qdisc: queues if the link has no qdisc
-    burst: bytes of the bucket
-    kind: key of SHAPERS
-    Raises UserError if the link follows a trace, and `kind` cannot.
-    """
-    if wire.trace and kind != "tbf":
-        raise UserError(f"shaper={kind} cannot follow a trace: leave out shaper or trace")
-    bucket = burst + math.ceil(wire.rate_bps * CLOCK_S / 8)
-    limited = wire.trace.without_delay().commands(dev) if wire.trace else [
-        line.format(dev=dev, rate=wire.rate_bps, burst=bucket) for line in SHAPERS[kind]]
-    return [*limited, *queue_commands(dev, "parent 1:1", wire.qdisc or qdisc)]
+from .wires import Way, Wire
 
 
 @dataclass(frozen=True)
@@ -144,13 +66,13 @@ class Layout:
 
     namespaces: all, along the links
     veths: of each link, from near to far
-    shaped: where each shaper is, with its link's number
+    shaped: where each shaper is, with its direction of a link
     delays: where each netem is, with its options
     """
 
     namespaces: list[str]
     veths: list[list[Link]]
-    shaped: list[tuple[Hop, int]]
+    shaped: list[tuple[Hop, Crossing]]
     delays: list[tuple[Hop, str]]
 
     def steps(self, path: Path) -> list[Step]:
@@ -171,8 +93,10 @@ class Network:
 
     def link(self, near: str, far: str, *, rate: float = 0.0, qdisc: str | None = None,
              delay: float = 0.0, jitter: float = 0.0, loss: float = 0.0,
-             both: bool = False, trace: str = "") -> None:
-        """Add a link.
+             both: bool = False, trace: str = "", rate_back: float | None = None,
+             qdisc_back: str | None = None, delay_back: float | None = None,
+             jitter_back: float | None = None, loss_back: float | None = None) -> None:
+        """Add a link, which has both directions.
 
         rate: Mb/s with Ethernet headers, from near to far; 0: no limit
         trace: file with the rate over time, and the delay on the way back
@@ -180,31 +104,55 @@ class Network:
         delay, jitter: ms in each direction; with jitter, packets can overtake each other
         loss: % of the packets in each direction
         both: the rate and the qdisc apply from far to near, too
+        rate_back, qdisc_back, delay_back, jitter_back, loss_back: from far to near instead. Without
+            them the rate has no limit, and the rest is as from near to far
         """
+        self._check(near, far)
+        if both and (rate_back is not None or qdisc_back is not None):
+            raise UserError(f"network: link {near} to {far}: both=True gives {far} to {near} the "
+                            "same rate and qdisc; leave it out beside rate_back and qdisc_back")
+        if qdisc_back is not None and not rate_back:
+            raise UserError(f"network: link {near} to {far}: qdisc_back needs a rate_back, because "
+                            "nothing queues without a rate")
+        there = Way(rate * 1e6, qdisc, delay, jitter, loss)
+        if trace:
+            found = read(trace)
+            there = replace(there, trace=found, rate_bps=found.mean_bps(0, found.seconds))
+        back = there if both else replace(there, rate_bps=(rate_back or 0) * 1e6, trace=None)
+        given = {"qdisc": qdisc_back, "delay_ms": delay_back, "jitter_ms": jitter_back,
+                 "loss": loss_back}
+        changes: dict[str, Any] = {key: one for key, one in given.items() if one is not None}
+        self.wires.append(Wire(near, far, there, replace(back, **changes)))
+
+    def _check(self, near: str, far: str) -> None:
+        """Raise UserError if these are no nodes for another link."""
         for node in (near, far):
             if not re.fullmatch(r"[a-z][a-z0-9]{0,9}", node) or re.match(r"(near|far)\d*$", node):
                 raise UserError(f"network: node \"{node}\": needs 1 to 10 small letters and "
                                 "digits, and is not near or far")
-        wire = Wire(near, far, rate * 1e6, qdisc, delay, jitter, loss, both)
-        if trace:
-            found = read(trace)
-            wire = replace(wire, trace=found, rate_bps=found.mean_bps(0, found.seconds))
-        self.wires.append(wire)
+        if near == far:
+            raise UserError(f"network: link {near} to {far}: needs two different nodes")
+        for wire in self.wires:
+            if {wire.near, wire.far} == {near, far}:
+                raise UserError(
+                    f"network: link {near} to {far}: there is a link between {wire.near} and "
+                    f"{wire.far} already, and it has both directions; give it rate_back, "
+                    "qdisc_back, delay_back or loss_back for the way back")
 
     def average(self, from_s: float, to_s: float) -> None:
         """Take the mean between two times as the rate of each link with a trace."""
-        self.wires = [replace(wire, rate_bps=wire.trace.mean_bps(from_s, to_s))
-                      if wire.trace else wire for wire in self.wires]
+        self.wires = [replace(wire, there=wire.there.averaged(from_s, to_s),
+                              back=wire.back.averaged(from_s, to_s)) for wire in self.wires]
 
     @property
     def traces(self) -> dict[str, str]:
         """Hashes of the trace files, by path."""
-        return {one.path: one.file_hash for wire in self.wires if (one := wire.trace)}
+        return {one.path: one.file_hash for wire in self.wires if (one := wire.there.trace)}
 
     def delay_trace(self, path: Path) -> Trace | None:
         """Return the trace on a path that has delays. Raises UserError if there are two."""
         found = [one for crossing in path
-                 if (one := self.wires[crossing.number].trace) and one.has_delay]
+                 if (one := self.wires[crossing.number].there.trace) and one.has_delay]
         if len(found) > 1:
             raise UserError("network: two traces with delays are on one path")
         return found[0] if found else None
@@ -221,7 +169,7 @@ class Network:
         Raises UserError if there is none.
         """
         for number, wire in enumerate(self.wires):
-            if wire.rate_bps and wire.qdisc is None:
+            if wire.there.rate_bps and wire.there.qdisc is None:
                 return number
         raise UserError("network: no link has a rate and the qdisc that the run studies; give one "
                         "a rate and no qdisc")
@@ -247,6 +195,10 @@ class Network:
             raise UserError(f"network: no link leads from {begin} to {end}")
         return reached[end]
 
+    def way(self, crossing: Crossing) -> Way:
+        """Return the direction of a link in which a path crosses it."""
+        return self.wires[crossing.number].way(forward=crossing.forward)
+
     def _onward(self, node: str) -> Iterator[tuple[Crossing, str]]:
         for number, wire in enumerate(self.wires):
             if node == wire.near:
@@ -256,7 +208,8 @@ class Network:
 
     def delay_ms(self, path: Path) -> float:
         """Return the propagation delay there and back."""
-        return 2 * sum(self.wires[crossing.number].delay_ms for crossing in path)
+        wires = [self.wires[crossing.number] for crossing in path]
+        return sum(wire.there.delay_ms + wire.back.delay_ms for wire in wires)
 
     def _visits(self, path: Path) -> Iterator[tuple[str, int | None, int | None]]:
         """Yield each node on a path, with the links by which packets come and leave."""
@@ -289,9 +242,10 @@ class Network:
             suffix = str(number + 1) if number else ""
             chain = [wire.near]
             ends = {}
+            delays = wire.there.netem or wire.back.netem
             for forward, name in ((True, f"near{suffix}"), (False, f"far{suffix}")):
-                shaped = wire.shaped(forward=forward)
-                if wire.netem or (shaped and not self._own(number, paths, forward=forward)):
+                shaped = bool(wire.way(forward=forward).rate_bps)
+                if delays or (shaped and not self._own(number, paths, forward=forward)):
                     chain.append(name)
                 if shaped:
                     ends[forward] = chain[-1] if forward or name in chain else wire.far
@@ -304,15 +258,22 @@ class Network:
             layout.namespaces.extend(ns for ns in chain if ns not in layout.namespaces)
             for forward, netns in ends.items():
                 veth = next(v for v in veths if netns == (v.near_ns if forward else v.far_ns))
-                layout.shaped.append((Hop(netns, veth.near if forward else veth.far), number))
-            if wire.netem:
-                layout.delays.extend([(Hop(veths[-1].near_ns, veths[-1].near), wire.netem),
-                                (Hop(veths[0].far_ns, veths[0].far), wire.netem)])
+                layout.shaped.append((Hop(netns, veth.near if forward else veth.far),
+                                      Crossing(number, forward)))
+            there, back = veths[-1], veths[0]
+            layout.delays.extend((hop, options) for hop, options in (
+                (Hop(there.near_ns, there.near), wire.there.netem),
+                (Hop(back.far_ns, back.far), wire.back.netem)) if options)
         return layout
 
 
-def one_bottleneck(rate_bps: float, *, both: bool, trace: str = "") -> Network:
-    """Return a network with one bottleneck, the default of a scenario."""
+def one_bottleneck(rate_bps: float, *, both: bool, trace: str = "",
+                   rate_back_bps: float = 0.0) -> Network:
+    """Return a network with one bottleneck, the default of a scenario.
+
+    both: the way back has the same rate, unless it has its own, rate_back_bps
+    """
     network = Network()
-    network.link("rtr", "dst", rate=rate_bps / 1e6, both=both, trace=trace)
+    network.link("rtr", "dst", rate=rate_bps / 1e6, both=both and not rate_back_bps, trace=trace,
+                 rate_back=rate_back_bps / 1e6 or None)
     return network

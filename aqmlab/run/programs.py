@@ -29,7 +29,8 @@ from . import run_directory
 from .links import Link
 from .recipe import Batch, ExecProgram, Meter, Recipe
 from .settings import Settings
-from .topology import DELAY_LIMIT, Group
+from .topology import Group
+from .wires import DELAY_LIMIT
 
 ROLES = ("server", "client")
 #: The lab has its own system directories only; writing into / is not for a program.

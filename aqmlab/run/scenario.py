@@ -126,10 +126,13 @@ def compose(scenario: Scenario, settings: Settings,
     groups += flows.probe(settings, rng)
     _check_times(groups, settings)
     trace = str(settings.values.get("trace", ""))
+    rate_back_bps = float(settings.values.get("rate_back", 0)) * 1e6
     network = (scenario.network(settings) if scenario.network else
-               default_network(settings.bottleneck.rate_bps, groups, trace))
+               default_network(settings.bottleneck.rate_bps, groups, trace, rate_back_bps))
+    if rate_back_bps and not any(wire.back.rate_bps == rate_back_bps for wire in network.wires):
+        raise UserError(f"rate_back: {scenario.name} gives no link this rate; leave it out")
     network.average(settings.number("warmup"), settings.end_ms / 1000)
-    rate_bps = network.wires[network.measured].rate_bps
+    rate_bps = network.wires[network.measured].there.rate_bps
     recipe = build(
         groups, settings.bottleneck, settings.era,
         ecn=settings.on("ecn"), ip=settings.ip, mtu=settings.count("mtu"),

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 
 from aqmlab.exceptions import UserError
 
-from .network import SHAPERS
 from .params import Param, Value
 from .tcp_profile import PROFILES, UNPACED, TcpProfile
 from .topology import Bottleneck, frame_bytes, gso_packets, payload_share
+from .wires import SHAPERS
 
 BOTTLENECK = (
     Param("rate", 500.0, "Mb/s", "rate of the bottleneck, including Ethernet headers", 0.1, 100e3),
+    Param("rate_back", 0.0, "Mb/s", "rate of the other direction, with the same qdisc; 0: no limit, "
+          "or `rate` if data goes both ways", 0.0, 100e3),
     Param("mtu", 1500, "bytes", "largest packet, including the IP header", 576, 9000),
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time; on the "
           "wall clock the packets of 0.5 ms, at least 2", 0, 1000),

@@ -20,9 +20,9 @@ network has as few as possible:
 - The whole round-trip time is on the way back (`netem` towards each group). In a closed loop this
   is the same as a delay in several parts, except that packets pass the queue at times that differ
   by a constant.
-- The way back has no rate, so ACKs are never queued or lost. If a group sends data that way, it has
-  the same rate and the same discipline, in a router `far` before dst. It cannot be in the sender's
-  host, where TCP would see a loss at once.
+- The way back has no rate, so ACKs are never queued or lost, unless `rate_back` gives it one. If a
+  group sends data that way, it has the same rate. It has the same discipline, in a router `far`
+  before dst. It cannot be in the sender's host, where TCP would see a loss at once.
 - Each group has a whole prefix as local addresses, so setting up 1000 flows costs no more than one.
 
 Segmentation offloads are off, and TCP makes packets of one segment (`gso_max_segs 1`), so the
@@ -39,10 +39,11 @@ from dataclasses import dataclass, field
 from aqmlab.exceptions import UserError
 
 from .links import Link, host, sink_net, source_net
-from .network import DELAY_LIMIT, Network, Step, one_bottleneck, shaper
+from .network import Crossing, Network, Step, one_bottleneck
 from .recipe import Batch, Hop, Recipe, Sample
 from .tcp_profile import TcpProfile
 from .trace import START
+from .wires import DELAY_LIMIT, shaper
 
 ETHERNET_HEADER = 14  # bytes; part of a packet's length in the kernel and in all rates here
 IP_HEADER = {4: 20, 6: 40}
@@ -103,7 +104,7 @@ class Group:
 class Bottleneck:
     """rate_bps: bit/s; qdisc: what `tc` calls it, and after semicolons what it has below it,
     `class parent 2: classid 2:1 htb rate 1mbit`; burst: packets of the shaper's bucket;
-    shaper: a key of network.SHAPERS."""
+    shaper: a key of wires.SHAPERS."""
 
     rate_bps: float
     qdisc: str
@@ -127,9 +128,11 @@ def payload_share(mtu: int, ip: int, era: TcpProfile) -> float:
     return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
 
 
-def default_network(rate_bps: float, groups: Sequence[Group], trace: str = "") -> Network:
+def default_network(rate_bps: float, groups: Sequence[Group], trace: str = "",
+                    rate_back_bps: float = 0.0) -> Network:
     """Return a network with one bottleneck, in both directions if data goes both ways."""
-    return one_bottleneck(rate_bps, both=any(g.reverse for g in groups), trace=trace)
+    return one_bottleneck(rate_bps, both=any(g.reverse for g in groups), trace=trace,
+                          rate_back_bps=rate_back_bps)
 
 
 def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]]) -> None:
@@ -186,10 +189,10 @@ def build(
         _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
     route = " ".join(era.route)
     tc_lines: dict[str | None, list[str]] = {}
-    traced = [hop for hop, number in layout.shaped if network.wires[number].trace]
-    for hop, number in layout.shaped:
+    traced = [hop for hop, crossing in layout.shaped if network.way(crossing).trace]
+    for hop, crossing in layout.shaped:
         tc_lines.setdefault(hop.netns, []).extend(shaper(
-            hop.dev, network.wires[number], bottleneck.qdisc, bottleneck.burst * frame,
+            hop.dev, network.way(crossing), bottleneck.qdisc, bottleneck.burst * frame,
             bottleneck.shaper))
     for hop, options in layout.delays:
         tc_lines.setdefault(hop.netns, []).append(f"qdisc add dev {hop.dev} root netem {options}")
@@ -270,7 +273,8 @@ def build(
     sysctls |= {ns: {**family, **forward, **(hosts if ns in sinks else {})}
                 for ns in nodes if ns in routers}
 
-    measured = next(hop for hop, number in layout.shaped if number == network.measured)
+    measured = next(hop for hop, crossing in layout.shaped
+                    if crossing == Crossing(network.measured, True))
     family_option = ["-6"] if ip == 6 else []
     switch = [word for name in OFFLOADS for word in (name, "on" if offloads else "off")]
     batches = [Batch("ip", None, [f"netns add {ns}" for ns in namespaces])]

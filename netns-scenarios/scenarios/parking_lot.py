@@ -37,7 +37,8 @@ def network(settings: Settings) -> Network:
     """Return the bottlenecks in a row."""
     groups = Network()
     for near, far in pairwise(nodes(settings)):
-        groups.link(near, far, rate=settings.number("rate"))
+        groups.link(near, far, rate=settings.number("rate"),
+                    rate_back=settings.number("rate_back") or None)
     return groups
 
 

@@ -16,7 +16,7 @@ from aqmlab.run.network import Network
 from aqmlab.run.recipe import Hop
 from aqmlab.run.scenario import load
 from aqmlab.run.topology import Group
-from tests.scenarios.shortrun import SMALL, result
+from tests.scenarios.shortrun import SMALL, result, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -83,6 +83,12 @@ def test_a_shaper_is_in_its_node_unless_other_packets_pass_there() -> None:
     ([("a", "b", {"rate": 1, "qdisc": "pfifo"})], ("a", "b"), "no link has a rate and the qdisc"),
     ([("a", "far", {"rate": 1})], ("a", "far"), "is not near or far"),
     ([("a", "b c", {"rate": 1})], ("a", "b c"), "small letters and digits"),
+    ([("a", "b", {"rate": 10}), ("b", "a", {"rate": 1})], ("a", "b"),
+     "there is a link between a and b already, .* rate_back"),
+    ([("a", "b", {"rate": 10}), ("a", "b", {})], ("a", "b"), "there is a link between a and b"),
+    ([("a", "a", {"rate": 10})], ("a", "a"), "needs two different nodes"),
+    ([("a", "b", {"rate": 10, "both": True, "rate_back": 1})], ("a", "b"), "both=True gives b to a"),
+    ([("a", "b", {"rate": 10, "qdisc_back": "pfifo"})], ("a", "b"), "qdisc_back needs a rate_back"),
 ])
 def test_a_wrong_network_is_refused(links: list, way: tuple[str, str], said: str) -> None:
     def measured() -> int:
@@ -156,3 +162,85 @@ def test_each_link_of_a_star_carries_its_rate(tmp_path: Path) -> None:
     # The first flow of each finds an empty queue; a full packet takes 1.2 ms at 10 Mb/s.
     for name, rtt_ms in (("slow", 10.0), ("quick", 30.0)):
         assert rtt_ms <= min(ms for group, ms in rows if group == name) < rtt_ms + 1.3
+
+
+#: An access link of 10/1 Mb/s: downloads one way, uploads the other, and probes both ways.
+ACCESS = """
+from dataclasses import replace
+from aqmlab.run import flows
+from aqmlab.run.network import Network
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME, access
+
+
+def network(settings):
+    made = Network()
+    made.link("isp", "house", rate=10, rate_back=1, qdisc_back="pfifo limit 20", delay=5,
+              delay_back=15)
+    return made
+
+
+SCENARIO = Scenario(
+    "access", "a link with two rates",
+    (Param("down", 2, "flows", "", 0, 9), Param("up", 2, "flows", "", 0, 9), access(0.0),
+     *BOTTLENECK, *TCP, *TIME),
+    lambda settings, rng: [
+        *flows.bulk(settings, rng, "down", settings.count("down"), 0.0),
+        *flows.bulk(settings, rng, "up", settings.count("up"), 0.0, reverse=True)],
+    network=network)
+"""
+
+
+@pytest.mark.parametrize(("alone", "rate"), [("down", 10e6), ("up", 1e6)])
+def test_each_direction_of_a_link_has_its_rate_and_delay(
+        alone: str, rate: float, tmp_path: Path) -> None:
+    (tmp_path / "access.py").write_text(ACCESS)
+    other = "up" if alone == "down" else "down"
+    got = result(tmp_path / "out", "--qdisc", "pfifo limit 20", scenario=(
+        str(tmp_path / "access.py"), "--set", f"{other}=0", "--set", "warmup=2", "--set",
+        "duration=4", "--set", "era=today"))
+    group = got["groups"][alone]
+    assert group["goodput_bps"]["mean"] * 2 == pytest.approx(rate * 1448 / 1514, rel=0.03)
+    assert group["share_of_fair"] == pytest.approx(1, rel=0.03)
+    assert group["rtt_ms"] == 20.0
+    with (tmp_path / "out" / "flows.csv").open() as file:
+        least = min(float(row["min_rtt_ms"]) for row in csv.DictReader(file))
+    # A full packet, and an ACK of 66 bytes in the other direction.
+    sent_ms = 1514 * 8e3 / rate + 66 * 8e3 / (11e6 - rate)
+    assert 20 <= least < 20 + sent_ms + 0.1
+
+
+def test_loss_on_the_way_back_loses_acks_only(tmp_path: Path) -> None:
+    (tmp_path / "lossy.py").write_text(ACCESS.replace(
+        'rate_back=1, qdisc_back="pfifo limit 20", delay=5', "loss_back=20, delay=5"))
+    got = result(tmp_path / "out", "--qdisc", "pfifo limit 100", scenario=(
+        str(tmp_path / "lossy.py"), "--set", "up=0", "--set", "warmup=1", "--set", "duration=2",
+        "--set", "era=today"))
+    assert got["groups"]["down"]["share_of_fair"] > 0.9
+    guest = json.loads((tmp_path / "out" / "guest.json").read_text())
+    netem = {one["dev"]: one for qdiscs in guest["counters"]["qdiscs"].values() for one in qdiscs
+             if one["kind"] == "netem"}
+    # The link ends at d0, where the way back begins.
+    back, there = netem.pop("d0"), *netem.values()
+    assert there["drops"] == 0
+    sent = back["drops"] + back["packets"]
+    assert back["drops"] == pytest.approx(0.2 * sent, abs=4 * (0.16 * sent) ** 0.5)
+
+
+def test_rate_back_is_the_rate_at_which_acks_return(tmp_path: Path) -> None:
+    """412 packets per second at 5 Mb/s need 206 ACKs of 66 bytes, twice what 0.05 Mb/s carry."""
+    got = result(tmp_path / "out", "--qdisc", "pfifo limit 50", scenario=(
+        "dumbbell", "--set", "flows=4", "--set", "rate=5", "--set", "rate_back=0.05", "--set",
+        "era=today", "--set", "warmup=1", "--set", "duration=4"))
+    there, back = got["hops"].values()
+    assert there["lost"] + there["delivered"] > 0
+    assert back["lost"] > 0
+    assert back["bytes"] == pytest.approx(0.05e6 / 8 * 5, rel=0.03)
+
+
+def test_rate_back_without_a_link_that_has_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "access.py").write_text(ACCESS)
+    done = run(tmp_path / "out", "--set", "rate_back=2", scenario=(str(tmp_path / "access.py"),))
+    assert done.returncode == 2
+    assert "rate_back: access gives no link this rate" in done.stderr
