@@ -120,9 +120,7 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, wait_ms: float, *, window
     life_ms = 1e3 * (float(row["end_s"]) - float(row["start_s"]))
     idle_ms = life_ms - busy_ms
     syns_ms = max((ms for ms in SYNS_MS if ms <= idle_ms + TICK_MS), default=0.0)
-    # The SYN waits in the queue, too. Without any loss a handshake can take a second. The queue of
-    # the other direction is not sampled, but it is in the flow's round-trip time.
-    wait_ms = max(wait_ms, float(row["rtt_ms"]) - rtt_ms)
+    # The SYN waits in the queue, too. Without any loss a handshake can take a second.
     idle_ms -= syns_ms * (1 + TIMER_LATE) + CONNECT_MS + 2 * rtt_ms + wait_ms
     holes_ms = (1 + int(row["retransmits"])) * PER_HOLE * max(RTO_MS, rtt_ms, float(row["rtt_ms"]))
     if row["kind"] == "bulk" and idle_ms > IDLE * life_ms:
@@ -133,21 +131,29 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, wait_ms: float, *, window
     return ""
 
 
+def _wait_ms(row: Mapping[str, str], rtt_ms: float, sampled_ms: float, other: bool) -> float:
+    """Return how long a packet of a flow may wait in queues, in both directions."""
+    return max(sampled_ms, float(row["rtt_ms"]) - rtt_ms) if other else sampled_ms
+
+
 def limited(ends: Sequence[Mapping[str, str]], rtts_ms: Mapping[str, float], wait_ms: float, *,
-            window: bool) -> list[str]:
+            window: bool, other_queues: bool = False) -> list[str]:
     """Check that nothing but congestion control and the scenario limited a TCP flow.
 
     ends: rows of flows.csv
     rtts_ms: propagation delay of each group, there and back
     wait_ms: the longest wait in the bottleneck's queue during the run
     window: whether the receiver's window must not limit a flow
+    other_queues: whether there are bottlenecks that are not sampled, such as one on the way back.
+        Their delay is in a flow's round-trip time
     Returns one message for each group with such a flow; it describes the first of these flows.
     """
     wrong = []
     for group, rtt_ms in rtts_ms.items():
         rows = [row for row in ends if row["group"] == group and float(row.get("busy_ms") or 0)]
         found = {row["flow"]: by for row in rows
-                 if (by := _limited_by(row, rtt_ms, wait_ms, window=window))}
+                 if (by := _limited_by(row, rtt_ms, _wait_ms(row, rtt_ms, wait_ms, other_queues),
+                                       window=window))}
         bulk = [row for row in rows if row["kind"] == "bulk"]
         starved = [row for row in bulk if not int(row["unsent"])]
         if len(starved) > STARVED * len(bulk):

@@ -315,6 +315,13 @@ def test_a_handshake_may_wait_in_the_queue_once(idle_ms: float, wait_ms: float, 
     assert len(integrity.limited([row], {"all": 0.0}, wait_ms, window=True)) == wrong
 
 
+@pytest.mark.parametrize(("rtt_ms", "wrong"), [(400, 1), (700, 0)])
+def test_a_handshake_may_wait_in_a_queue_that_is_not_sampled(rtt_ms: int, wrong: int) -> None:
+    """Idle for 900 ms of 10 s, and 300 ms are allowed: the rest was spent in queues."""
+    row = BULK | {"start_s": "0", "end_s": "10", "busy_ms": "9100", "rtt_ms": f"{rtt_ms}"}
+    assert len(integrity.limited([row], {"all": 0.0}, 0.0, window=True, other_queues=True)) == wrong
+
+
 def test_sender_limited_by_its_program_or_buffer_is_noticed() -> None:
     assert limited() == []
     assert "its socket's buffer" in limited(unsent="0")[0]
