@@ -8,6 +8,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,7 @@ def _run(args: argparse.Namespace) -> None:
     for path in args.module:
         _checked(outside.check, path)
     congestion_control.check(recipe, here=args.here, modules=args.module)
+    recipe = replace(recipe, needs_ecn=congestion_control.needing_ecn(recipe, args.module))
     asked = _asked(args, found, settings, recipe)
     lab_options = {option: asked[option] for option in LAB_OPTIONS if asked[option]}
     if args.module:

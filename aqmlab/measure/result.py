@@ -12,7 +12,7 @@ from aqmlab.run import run_directory
 from aqmlab.run.execute import Cost
 from aqmlab.run.settings import AMPLE_KB
 
-from . import integrity, iperf3, logs, loss_patterns, programs
+from . import ecn, integrity, iperf3, logs, loss_patterns, programs
 from .metrics import phases, summarize
 
 SCHEMA = 3
@@ -79,6 +79,8 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
         "phases": phases(read),
         "programs": programs.ended(recipe, guest),
         "hops": hops,
+        "warnings": ecn.warnings(read.ends, recipe, guest, parameters.get("ecn", ecn.OFF),
+                                 summary["dropped"]),
         # Retransmission timeouts of all TCP connections over the whole run.
         "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
         "digest": digest(read),
@@ -133,6 +135,7 @@ def describe(result: dict[str, Any]) -> str:
         f"{s['sent']} sent, {result['timeouts']} timeouts",
     ]
     groups = result["groups"]
+    lines += [f"  warning: {text}" for text in result["warnings"]]
     lines += programs.describe(result["programs"], groups)
     if len(groups) > 1 or any(group["completion_s"] for group in groups.values()):
         executed = {program["group"] for program in result["programs"]}

@@ -12,10 +12,13 @@ from labkit import outside
 from aqmlab import ROOT
 from aqmlab.exceptions import unknown
 
+from .guest_kernel import DEFAULT
 from .recipe import Recipe
 
 OURS = ROOT / "netns-scenarios" / "tcp"
 CONFIG = ROOT / "lab" / "config" / "base.config"
+#: Flags by which a module says so.
+NEEDS_ECN = re.compile(r"\bTCP_CONG_NEEDS_(ACC)?ECN\b")
 #: What this machine's kernel has built in or loaded.
 HERE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
@@ -36,9 +39,24 @@ def check(recipe: Recipe, *, here: bool, modules: Sequence[Path] = ()) -> None:
     """
     names = known().union(*(outside.names(folder, "tcp_") for folder in modules))
     names |= set(HERE.read_text().split()) if here and HERE.exists() else set()
-    # Empty for UDP. Programs of --exec get it by a sysctl.
-    for cc in (*(str(flow.get("cc", "")) for flow in recipe.flows),
-               *(values.get("net/ipv4/tcp_congestion_control", "")
-                 for values in recipe.sysctls.values())):
-        if cc and cc not in names:
+    for cc in _used(recipe):
+        if cc not in names:
             raise unknown("congestion control", cc, names)
+
+
+def needing_ecn(recipe: Recipe, modules: Sequence[Path] = ()) -> list[str]:
+    """Return the congestion controls of a recipe that do not work without ECN.
+
+    modules: as for check()
+    """
+    files = [path for folder in (OURS, *modules) for path in folder.glob("tcp_*.c")]
+    needs = {path.stem.removeprefix("tcp_") for path in files
+             if NEEDS_ECN.search(path.read_text(errors="replace"))}
+    return sorted({"dctcp", *needs} & {*_used(recipe)})
+
+
+def _used(recipe: Recipe) -> list[str]:
+    """Return the names that flows and programs of --exec have, which get it by a sysctl."""
+    controls = [*(str(flow.get("cc", "")) for flow in recipe.flows),
+                *(values.get(DEFAULT, "") for values in recipe.sysctls.values())]
+    return [cc for cc in dict.fromkeys(controls) if cc]  # UDP has none

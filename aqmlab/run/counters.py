@@ -67,6 +67,12 @@ def discards(protocols: Mapping[str, int]) -> dict[str, int]:
             if name in DISCARDS and (count := value - resets.get(name, 0)) > 0}
 
 
+def received_ect(protocols: Mapping[str, int]) -> int:
+    """Return how many packets with ECT or CE arrived, from protocol_counters()."""
+    return sum(protocols.get(f"{family}In{mark}Pkts", 0) for family in ("IpExt ", "Ip6")
+               for mark in ("ECT0", "ECT1", "CE"))
+
+
 def softnet_dropped() -> int:
     """Return how many received packets all CPUs dropped since boot, because a backlog was full."""
     lines = Path("/proc/net/softnet_stat").read_text().splitlines()

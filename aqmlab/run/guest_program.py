@@ -27,13 +27,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from aqmlab.run import run_directory
+from aqmlab.run import guest_kernel, run_directory
 from aqmlab.run.counters import (
     COUNTERS,
     device_counters,
     discards,
     protocol_counters,
     qdisc_counters,
+    received_ect,
     softnet_dropped,
 )
 from aqmlab.run.steps import Failure, Step, tool
@@ -50,6 +51,7 @@ class GuestProgram:
         self.recipe: dict[str, Any] = json.loads((directory / run_directory.RECIPE).read_text())
         # A guest has just booted, and every system call there is time.
         self._dropped_before = softnet_dropped() if prefix else 0
+        self._allowed_before = ""
 
     def path(self, name: str) -> str:
         """Of a file in the result directory."""
@@ -167,16 +169,9 @@ class GuestProgram:
                    at_ns=one["start_ns"], out=self.path(one["name"]))
               for one in self.recipe["programs"])]
 
-    @property
-    def tcp_pages(self) -> int:
-        """Return the pages of 4 KiB that TCP may use: three quarters of the guest's memory.
-        The default of a small guest would limit the flows."""
-        return int(self.recipe["memory_gib"]) * (1 << 30) // 4096 * 3 // 4
-
     def commands(self) -> bytes:
         """Return the list of commands for tools/conduct.c."""
-        if not self.prefix:
-            Path("/proc/sys/net/ipv4/tcp_mem").write_text(f"{self.tcp_pages} " * 3)
+        self._allowed_before = guest_kernel.prepare(self.recipe, guest=not self.prefix)
         words = (word for step in self.steps() for word in step.words())
         return b"".join(os.fsencode(word) + b"\0" for word in words)
 
@@ -255,19 +250,21 @@ class GuestProgram:
 
     def counters(self, ns: str) -> dict[str, Any]:
         """Return the counters of a namespace, for IPv4 and IPv6 together: packets by device,
-        delivered and discarded packets, received CE marks, and TCP's timeouts."""
+        delivered and discarded packets, received ECT and CE, and TCP's timeouts."""
         shown = self.command([tool("ip"), "netns", "exec", self.netns(ns), "cat", *COUNTERS])
         devices, protocols = device_counters(shown), protocol_counters(shown)
         return {
             "devices": devices,
             "delivered": protocols["Ip InDelivers"] + protocols.get("Ip6InDelivers", 0),
             "received_ce": protocols["IpExt InCEPkts"] + protocols.get("Ip6InCEPkts", 0),
+            "received_ect": received_ect(protocols),
             "timeouts": protocols["TcpExt TCPTimeouts"],
             "discarded": discards(protocols),
         }
 
     def tear_down(self) -> None:
-        """Remove the namespaces and with them everything in them."""
+        """Remove the namespaces and with them everything in them, and restore settings."""
+        guest_kernel.restore(self._allowed_before)
         for ns in reversed(self.recipe["namespaces"]):
             subprocess.run([tool("ip"), "netns", "del", self.netns(ns)], capture_output=True)
 

@@ -26,6 +26,7 @@ from labkit.orders import hidden
 from aqmlab.exceptions import UserError, unknown
 
 from . import run_directory
+from .guest_kernel import DEFAULT
 from .links import Link
 from .recipe import Batch, ExecProgram, Meter, Recipe
 from .settings import Settings
@@ -118,7 +119,7 @@ def attach(recipe: Recipe, programs: Sequence[Program], settings: Settings) -> R
     first, *batches = recipe.batches
     family = ["-6"] if settings.ip == 6 else []
     forward = {key: value for key, value in recipe.sysctls["rtr"].items() if "forward" in key}
-    own = {"net/ipv4/tcp_congestion_control": settings.congestion_control}
+    own = {DEFAULT: settings.congestion_control}
     for number, (name, flow) in enumerate(ends.items(), start=1):
         source, sink, netns = (str(flow[key]) for key in ("source", "sink", "sink_netns"))
         source_netns, host = str(flow["source_netns"]), f"dst-{name}"

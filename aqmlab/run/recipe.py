@@ -74,7 +74,8 @@ class Recipe:
     offloads: namespace, device, words
     for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
-    programs, meters: of --exec, see programs.py."""
+    programs, meters: of --exec, see programs.py. needs_ecn: congestion controls in it that do not
+    work without ECN."""
 
     namespaces: list[str]
     sysctls: dict[str, dict[str, str]]
@@ -93,6 +94,7 @@ class Recipe:
     programs: list[ExecProgram] = field(default_factory=list)
     meters: list[Meter] = field(default_factory=list)
     share: list[str] = field(default_factory=list)
+    needs_ecn: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """What json.dumps takes."""

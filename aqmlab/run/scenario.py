@@ -135,7 +135,7 @@ def compose(scenario: Scenario, settings: Settings,
     rate_bps = network.wires[network.measured].there.rate_bps
     recipe = build(
         groups, settings.bottleneck, settings.era,
-        ecn=settings.on("ecn"), ip=settings.ip, mtu=settings.count("mtu"),
+        tcp_ecn=settings.tcp_ecn, ip=settings.ip, mtu=settings.count("mtu"),
         duration_ms=settings.end_ms, interval_ms=settings.count("interval"),
         sample_ms=settings.count("sample"), offloads=settings.on("offloads"),
         network=network,

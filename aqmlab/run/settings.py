@@ -26,13 +26,16 @@ BOTTLENECK = (
 )
 # A receive buffer of this size must not limit a flow. A smaller one may.
 AMPLE_KB = 2000
+# tcp_ecn of both ends: for connections that they accept and that they open.
+TCP_ECN = {"on": "1", "accecn": "3"}
 TCP = (
     Param("era", "2001", "", "2001: Reno as in the papers; 2001-sack: with SACK; today: the "
           "kernel's defaults",
           choices=tuple(PROFILES)),
     Param("cc", "auto", "", "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); "
           "auto: the era's"),
-    Param("ecn", "off", "", "on: TCP negotiates ECN", choices=("off", "on")),
+    Param("ecn", "off", "", "on: TCP negotiates ECN (RFC 3168); accecn: AccECN, from Linux 6.18 on. "
+          "dctcp negotiates ECN with off, too", choices=("off", *TCP_ECN)),
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
     Param("window", AMPLE_KB, "kB", "receive buffer; TCP advertises at most half of it", 8, 100000),
     Param("memory", 2, "GiB", "memory of the lab's guest; TCP may use three quarters of it. Many "
@@ -121,6 +124,11 @@ class Settings:
         """Return the name of the congestion control."""
         cc = self.text("cc")
         return self.era.congestion_control if cc == "auto" else cc
+
+    @property
+    def tcp_ecn(self) -> str:
+        """Return the sysctl tcp_ecn of the hosts."""
+        return TCP_ECN.get(self.text("ecn"), "0")
 
     @property
     def ip(self) -> int:

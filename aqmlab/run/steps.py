@@ -26,6 +26,7 @@ HOW_TO_GET = {
     "tc": "apt-get install iproute2",
     "ss": "apt-get install iproute2",
     "ethtool": "apt-get install ethtool",
+    "modprobe": "apt-get install kmod",
     "iperf3": "apt-get install iperf3",
     "unshare": "apt-get install util-linux",
     "conduct": "make tools",

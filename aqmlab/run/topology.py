@@ -161,7 +161,7 @@ def build(
     bottleneck: Bottleneck,
     era: TcpProfile,
     *,
-    ecn: bool,
+    tcp_ecn: str,
     ip: int,
     mtu: int,
     duration_ms: int,
@@ -171,7 +171,7 @@ def build(
     network: Network | None = None,
 ) -> Recipe:
     """Everything that has to be done for a run, as data (times in ms). offloads: packets of many
-    segments. UserError: `_addressed`."""
+    segments. tcp_ecn: the sysctl of the hosts. UserError: `_addressed`."""
     frame = frame_bytes(mtu)
     sources = [f"src-{g.name}" for g in groups]
     network = network or default_network(bottleneck.rate_bps, groups)
@@ -258,7 +258,7 @@ def build(
             )
 
     hosts = {f"net/ipv4/{name}": value for name, (value, _) in era.sysctls.items()}
-    hosts["net/ipv4/tcp_ecn"] = "1" if ecn else "0"
+    hosts["net/ipv4/tcp_ecn"] = tcp_ecn
     if ip == 4:
         family = {"net/ipv6/conf/all/disable_ipv6": "1", "net/ipv6/conf/default/disable_ipv6": "1"}
         forward = {"net/ipv4/ip_forward": "1"}

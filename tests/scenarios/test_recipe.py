@@ -17,7 +17,7 @@ from labkit.request import Request, Result
 
 from aqmlab.exceptions import UserError
 from aqmlab.replay import demo_workloads
-from aqmlab.run import execute, flows, guest_program, run_directory
+from aqmlab.run import execute, flows, guest_kernel, guest_program, run_directory
 from aqmlab.run.fair_shares import Facts
 from aqmlab.run.guest_program import GuestProgram
 from aqmlab.run.network import Network
@@ -117,7 +117,7 @@ def built(ip: int, groups: int, flows: int = 1, network: Network | None = None,
           **more: Any) -> Recipe:
     return build([Group(f"g{number}", [0] * flows, 10.0, 0.0, "reno", **more)
                   for number in range(groups)], Bottleneck(1e6, "pfifo"),
-                 PROFILES["today"], ecn=False, ip=ip, mtu=1500, duration_ms=1000, interval_ms=100,
+                 PROFILES["today"], tcp_ecn="0", ip=ip, mtu=1500, duration_ms=1000, interval_ms=100,
                  sample_ms=10, network=network)
 
 
@@ -297,4 +297,4 @@ def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
         place = run_directory.Place(tmp_path, BytesIO())
         execute.run(*compose(found, settings), asked, place, {})
         assert begun == [f"{gib}G"]
-        assert GuestProgram(tmp_path, "").tcp_pages == pages
+        assert guest_kernel.tcp_pages(gib) == pages

@@ -27,6 +27,8 @@ static void bulk_open(struct flow *f)
 	if (f->rcvbuf)
 		set_option(f->listen_fd, SOL_SOCKET, SO_RCVBUFFORCE, "SO_RCVBUF",
 			   f->rcvbuf);
+	/* A congestion control that needs ECN must be at both ends to get it. */
+	set_congestion_control(f->listen_fd, f->cc);
 	if (f->clamp)
 		set_option(f->listen_fd, IPPROTO_TCP, TCP_WINDOW_CLAMP,
 			   "TCP_WINDOW_CLAMP", f->clamp);

@@ -104,6 +104,9 @@ struct address {
  * @bytes: last known number of bytes received in order
  * @bytes_sent, @bytes_again: payload sent, and retransmitted payload
  * @again: retransmitted segments
+ * @ecn: modes of ECN that the sink's connections have negotiated, a bit for each
+ *	of enum ecn_mode
+ * @ect: whether a sink's connection received a packet with ECT or CE
  * @segs_sent, @segs_received: data segments sent by the source and received by
  *	the sink, with retransmissions
  * @busy_us, @rwnd_us: time with data to send or unacknowledged, and the part of
@@ -142,12 +145,17 @@ struct flow {
 	uint64_t bytes_sent;
 	uint64_t bytes_again;
 	unsigned int again;
+	unsigned int ecn;
+	bool ect;
 	uint64_t segs_sent;
 	uint64_t segs_received;
 	uint64_t busy_us;
 	uint64_t rwnd_us;
 	void *state;
 };
+
+/* As the kernel's tcpi_ecn_mode (TCPI_ECN_MODE_...). */
+enum ecn_mode { ECN_NONE, ECN_RFC3168, ECN_ACCURATE, ECN_PENDING };
 
 /* The end of a flow that an epoll event belongs to: low bits of its data. */
 enum flow_end { END_LISTEN, END_SINK, END_SOURCE, END_TIMER };
@@ -218,5 +226,6 @@ void watch(int fd, struct flow *f, enum flow_end end, uint32_t events);
 void watch_again(int fd, struct flow *f, enum flow_end end, uint32_t events);
 void forget(int *fd);
 bool tcp_info(int fd, struct tcp_info *info);
+enum ecn_mode ecn_mode(int fd);
 
 #endif /* AQM_TOOLS_FLOWGEN_H */

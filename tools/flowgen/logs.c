@@ -12,7 +12,7 @@ static const char progress_columns[] = "time_s,flow,bytes";
 /* Columns of every flow, and of TCP. */
 #define ENDS_FLOW	"flow,group,kind,start_s,end_s,bytes,bytes_sent,"
 #define ENDS_TCP	"bytes_retransmitted,retransmits,rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce," \
-			"busy_ms,rwnd_limited_ms,unsent,segs_sent,segs_received,"
+			"busy_ms,rwnd_limited_ms,unsent,segs_sent,segs_received,ecn,ect,"
 
 static const char ends_columns[] = ENDS_FLOW ENDS_TCP "error";
 
@@ -55,8 +55,9 @@ void flow_count(struct flow *f, const struct tcp_info *info)
 }
 
 /*
- * Count the segments of the connection between @f's two sockets. Read both ends at
- * the same time, because segments sent after the sink has closed are lost.
+ * Count the segments of the connection between @f's two sockets, and note its ECN.
+ * Read both ends at the same time, because segments sent after the sink has closed
+ * are lost.
  */
 void flow_count_segs(struct flow *f)
 {
@@ -66,6 +67,17 @@ void flow_count_segs(struct flow *f)
 		return;
 	f->segs_sent += source.tcpi_data_segs_out;
 	f->segs_received += sink.tcpi_data_segs_in;
+	f->ecn |= 1u << ecn_mode(f->sink_fd);
+	f->ect |= sink.tcpi_options & TCPI_OPT_ECN_SEEN;
+}
+
+static const char *ecn_name(const struct flow *f)
+{
+	if (f->ecn == 1u << ECN_ACCURATE)
+		return "accecn";
+	if (f->ecn == 1u << ECN_RFC3168)
+		return "ecn";
+	return f->ecn & ~(1u << ECN_NONE) ? "mixed" : "none";
 }
 
 /* Write the flow's row in --ends. @info is zero for other protocols than TCP. */
@@ -74,7 +86,7 @@ void flow_end_row(struct flow *f, const struct tcp_info *info)
 	int64_t now = mono_ns() - run.epoch_ns;
 
 	fprintf(run.ends,
-		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%.3f,%.3f,%u,%llu,%llu,%d\n",
+		"%u,%s,%s,%.6f,%.6f,%llu,%llu,%llu,%u,%.3f,%.3f,%u,%u,%u,%.3f,%.3f,%u,%llu,%llu,%s,%d,%d\n",
 		f->id, f->group, f->kind->name,
 		(double)f->start_ns / NSEC_PER_SEC, (double)now / NSEC_PER_SEC,
 		(unsigned long long)f->bytes,
@@ -85,7 +97,8 @@ void flow_end_row(struct flow *f, const struct tcp_info *info)
 		info->tcpi_delivered_ce, f->busy_us / 1e3, f->rwnd_us / 1e3,
 		info->tcpi_notsent_bytes,
 		(unsigned long long)f->segs_sent,
-		(unsigned long long)f->segs_received, f->source_error);
+		(unsigned long long)f->segs_received, ecn_name(f), f->ect,
+		f->source_error);
 }
 
 /* Open the logs that every run writes. flow_log() opens the others. */

@@ -87,3 +87,22 @@ bool tcp_info(int fd, struct tcp_info *info)
 	memset(info, 0, sizeof(*info));
 	return fd >= 0 && !getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len);
 }
+
+/*
+ * The kernel's struct tcp_info has grown: here is where tcpi_ecn_mode is, in the
+ * lowest bits. A kernel without it has no AccECN.
+ */
+#define ECN_MODE_OFFSET	(offsetof(struct tcp_info, tcpi_snd_wnd) + 48)
+
+enum ecn_mode ecn_mode(int fd)
+{
+	uint32_t info[128] = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len))
+		return ECN_NONE;
+	if (len > ECN_MODE_OFFSET)
+		return info[ECN_MODE_OFFSET / sizeof(*info)] & 3;
+	return ((struct tcp_info *)info)->tcpi_options & TCPI_OPT_ECN ?
+		       ECN_RFC3168 : ECN_NONE;
+}

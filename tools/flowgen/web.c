@@ -146,6 +146,8 @@ static void web_connect(struct flow *f)
 	if (f->rcvbuf)
 		set_option(f->sink_fd, SOL_SOCKET, SO_RCVBUFFORCE, "SO_RCVBUF",
 			   f->rcvbuf);
+	/* A congestion control that needs ECN must be at both ends to get it. */
+	set_congestion_control(f->sink_fd, f->cc);
 	set_option(f->sink_fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT,
 		   "IP_BIND_ADDRESS_NO_PORT", 1);
 	/* The port is at the same place for both families. */
