@@ -29,7 +29,7 @@ def warnings(ends: Sequence[Mapping[str, str]], recipe: Mapping[str, Any],
             groups.setdefault((row["group"], cc), []).append(row)
     found = [text for (group, cc), rows in groups.items()
              for text in _of_flows(group, cc, rows, asked, dropped if cc in needs else 0)]
-    return found + [*_of_hosts(recipe, guest, asked, needs)]
+    return [*found, *_of_hosts(recipe, guest, asked, needs)]
 
 
 def _of_flows(group: str, cc: str, rows: Sequence[Mapping[str, str]], asked: str,

@@ -65,7 +65,8 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
     wrong += integrity.limited(
         read.ends, {name: group["rtt_ms"] for name, group in read.run["facts"]["groups"].items()},
         8e3 * float(read.queue["bytes"].max()) / read.run["facts"]["rate_bps"],
-        window=parameters.get("window", 0) >= AMPLE_KB, other_queues=len(recipe.get("hops", ())) > 1)
+        window=parameters.get("window", 0) >= AMPLE_KB,
+        other_queues=len(recipe.get("hops", ())) > 1)
     if wrong:
         raise logs.BadLog("the run is not a valid result:\n" + "\n".join(wrong))
     summary, groups = summarize(read)

@@ -14,7 +14,6 @@ from aqmlab import ROOT
 from aqmlab.report import html_report, load_runs, picture
 from aqmlab.report.cards import card, text
 from aqmlab.report.intervals import text_table
-from aqmlab.run import run_directory
 
 from . import sweep
 from .demo_workloads import WORKLOADS, Discipline, Workload
@@ -59,8 +58,8 @@ def run_and_report(args: argparse.Namespace, prog: str, wanted: Mapping[str, swe
         raise SystemExit(130) from None
     if failed := [name for name in wanted if name not in done]:
         raise SystemExit(
-            f"{prog}: {len(failed)} runs failed, {failed[0]} first; see {args.out / sweep.LOG}, "
-            f"and {run_directory.working(args.out / failed[0])} if it began")
+            f"{prog}: {len(failed)} of {len(wanted)} runs failed, {failed[0]} first: "
+            f"{sweep.reason(args.out, failed[0])}")
     found = load_runs.collect([args.out])
     html_report.write(args.out / "report.html", found)
     return found

@@ -14,7 +14,6 @@ from typing import Any
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.report import html_report, load_runs
-from aqmlab.run import run_directory
 from aqmlab.run.params import Value
 
 from . import claims, ledger, rows, search, store, sweep, time_plots
@@ -108,8 +107,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"paper: {error}", file=sys.stderr)
         return 1
     if failed:
-        print(f"paper: {len(failed)} runs failed, {failed[0]} first: see {sweep.LOG} beside it, "
-              f"and {run_directory.working(failed[0])} if it began", file=sys.stderr)
+        print(f"paper: {len(failed)} runs failed, {failed[0]} first: "
+              f"{sweep.reason(failed[0].parent, failed[0].name)}", file=sys.stderr)
     return 1 if failed else 0
 
 

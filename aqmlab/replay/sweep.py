@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any
 
 from labkit import engines
 from labkit.errors import LabError
@@ -32,6 +32,8 @@ SNAKEFILE = Path(__file__).with_name("sweep.smk")
 RUN = ROOT / "netns-scenarios" / "run"
 PROFILES = ROOT / "netns-scenarios" / "profiles"
 LOG = "sweep.log"
+#: How many lines of a failed run's errors are shown.
+REASON = 8
 
 
 @dataclass(frozen=True)
@@ -168,29 +170,50 @@ def _forked(directory: Path, jobs: Mapping[str, Job], at_once: int,
     waiting = [name for name in jobs if not run_directory.is_complete(directory / name)]
     running: dict[int, str] = {}
 
+    def ended(pid: int) -> str:
+        name = running.pop(pid)
+        errors = _errors(directory, name)
+        log.write(errors.read_bytes() if errors.exists() else b"")
+        if run_directory.is_complete(directory / name):
+            errors.unlink(missing_ok=True)
+        return name
+
     def fill() -> None:
         while waiting and len(running) < at_once:
             name = waiting.pop(0)
-            running[_begin(directory, name, jobs[name].words, log)] = name
+            running[_begin(directory, name, jobs[name].words)] = name
 
     with progress.bar, (directory / LOG).open("ab") as log:
         try:
             fill()
             progress.look()
             while running:
-                ended = running.pop(os.wait()[0])
+                name = ended(os.wait()[0])
                 fill()
-                progress.look([ended])
+                progress.look([name])
         finally:
             # An interrupt, or what `taken` raised. Each run ends its guest.
             for pid in running:
                 os.kill(pid, signal.SIGTERM)
-            for pid in running:
+            for pid in [*running]:
                 os.waitpid(pid, 0)
+                ended(pid)
 
 
-def _begin(directory: Path, name: str, words: Sequence[str], log: BinaryIO) -> int:
-    """Start the run `name`, with what it says in `log`; return its process."""
+def _errors(directory: Path, name: str) -> Path:
+    """Return the file with the errors of a run; a successful run leaves none."""
+    return directory / f"{name}.err"
+
+
+def reason(directory: Path, name: str) -> str:
+    """Return why a run failed: its last lines, or where they are."""
+    path = _errors(directory, name)
+    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+    return "\n".join(["", *lines[-REASON:]]) if lines else f"see {directory / LOG}"
+
+
+def _begin(directory: Path, name: str, words: Sequence[str]) -> int:
+    """Start the run `name`; return its process."""
     parent = os.getpid()
     sys.stdout.flush()
     if pid := os.fork():
@@ -201,7 +224,8 @@ def _begin(directory: Path, name: str, words: Sequence[str], log: BinaryIO) -> i
         os.chdir(directory)
         for number, file in ((0, os.devnull), (1, os.devnull)):
             os.dup2(os.open(file, os.O_RDWR), number)
-        os.dup2(log.fileno(), 2)
+        with _errors(directory, name).open("wb") as errors:
+            os.dup2(errors.fileno(), 2)
         sys.argv = [str(RUN), *words, "--out", name]
         status = run_command.main(sys.argv[1:])
     except BaseException:

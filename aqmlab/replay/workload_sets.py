@@ -11,11 +11,19 @@ from typing import Any
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.run import trace
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import compose, find, is_file
+from aqmlab.run.settings import Settings
 
 from .demo_workloads import TODAY, Workload, workload
 
 SETS = ROOT / "netns-scenarios" / "sets"
-KEYS = ("scenario", "settings", "buffer", "rate", "rivals", "title", "note")
+#: Types of the keys. [defaults] has values for all workloads of a file.
+KEYS: dict[str, type] = {"scenario": str, "settings": dict, "buffer": int, "rate": int,
+                         "rivals": list, "title": str, "note": str}
+NEEDS = {str: "a text", dict: "a table, { flows = 4 }", int: "a whole number",
+         list: "a list of qdiscs"}
+REQUIRED = ("scenario", "settings", "buffer", "rate", "rivals")
 
 
 def load(name: str) -> dict[str, Workload]:
@@ -31,19 +39,39 @@ def load(name: str) -> dict[str, Workload]:
     except (OSError, ValueError) as error:
         raise UserError(f"workloads {path}: {error}") from error
     usual = entries.pop("defaults", {})
+    for key, entry in (("defaults", usual), *entries.items()):
+        if not isinstance(entry, dict):
+            raise UserError(f"{path}: {key} = {entry!r}: a workload is a table, [{key}]")
+        _check_types(f"{path}, {key}", entry)
     return {key: _workload(path, key, usual, entry) for key, entry in entries.items()}
 
 
-def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]) -> Workload:
-    values = {**usual, **entry, "settings": {**usual.get("settings", {}), **entry["settings"]}}
-    for word in values:
+def _check_types(where: str, entry: dict[str, Any]) -> None:
+    """Raise UserError for an unknown key, or for one with a value of another type."""
+    for word, value in entry.items():
         if word not in KEYS:
-            raise unknown(f"key in {path}, {key}", word, KEYS)
-    if missing := [word for word in KEYS[:5] if word not in values]:
+            raise unknown(f"key in {where}", word, KEYS)
+        if not isinstance(value, KEYS[word]) or isinstance(value, bool):
+            raise UserError(f"{where}: {word} = {value!r}: needs {NEEDS[KEYS[word]]}")
+
+
+def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]) -> Workload:
+    values = {**usual, **entry}
+    if missing := [word for word in REQUIRED if word not in values]:
         raise UserError(f"{path}, {key}: needs {', '.join(missing)}")
-    values["settings"]["rate"] = values["rate"]
-    if "trace" in values["settings"]:
-        values["settings"]["trace"] = str(path.parent / values["settings"]["trace"])
+    settings = {**usual.get("settings", {}), **entry.get("settings", {}), "rate": values["rate"]}
+    values["settings"] = settings
+    # A run has another directory than the command.
+    if "trace" in settings:
+        settings["trace"] = str((path.parent / settings["trace"]).resolve())
+    if is_file(values["scenario"]):
+        values["scenario"] = str((path.parent / values["scenario"]).resolve())
+    try:
+        scenario = find(values["scenario"])
+        given = resolve(scenario.params, [f"{word}={value}" for word, value in settings.items()])
+        compose(scenario, Settings(given, "pfifo", 1, "virtual"))
+    except UserError as error:
+        raise UserError(f"{path}, {key}: {error}") from error
     return workload(**values, options=TODAY)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .comparison import AVOID, BEST, TIE, UNDECIDED, WORSE, Candidate, candidates, verdicts
@@ -14,11 +14,20 @@ from .load_runs import Section
 
 @dataclass(frozen=True)
 class Named:
-    """A discipline and its mean, as text, with the 95 % interval."""
+    """A discipline and its mean, as text, with the 95 % interval.
+
+    why: reason for its place, if the means alone would suggest another one
+    """
 
     name: str
     mean: str
     interval: str
+    why: str = ""
+
+    def text(self, unit: str = "") -> str:
+        """Return the name, the mean and the reason."""
+        return (f"{self.name} {self.mean} {unit}".strip()
+                + (f" ({self.why})" if self.why else ""))
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,24 @@ def interval_text(low: float, high: float, column: Column) -> str:
     return " to ".join(f"{end * column.scale:.{column.digits}f}" for end in (low, high))
 
 
+def _why(one: Candidate, words: Mapping[str, str], found: Sequence[Candidate],
+         column: Column) -> str:
+    """Return why a discipline is not where its mean would put it, or "".
+
+    Candidates are sorted by their means, except that the excluded ones come last.
+    """
+    word = words.get(one.name)
+    if word == AVOID and one.out:
+        return "at most half of the best goodput"
+    better = [other for other in found if one.sign * (one.mean.value - other.mean.value) > 0]
+    if word in (UNDECIDED, TIE) and any(words[other.name] in (WORSE, AVOID) and not other.out
+                                        for other in better):
+        ends = (f"{end * column.scale:.{column.digits}f}"
+                for end in (min(one.values), max(one.values)))
+        return f"the seeds differ: {' to '.join(ends)}"
+    return ""
+
+
 def card(section: Section) -> Card | None:
     """Return the card of a section; None if it compares nothing."""
     known = compared(section)
@@ -93,7 +120,8 @@ def card(section: Section) -> Card | None:
     for one in found:
         ends = one.mean.interval(column.top)
         named[one.name] = Named(one.name, f"{one.mean.value * column.scale:.{column.digits}f}",
-                                interval_text(*ends, column) if ends else "")
+                                interval_text(*ends, column) if ends else "",
+                                _why(one, words, found, column))
     best, ties, undecided, worse, avoid = (
         [named[name] for name in words if words[name] == word]
         for word in (BEST, TIE, UNDECIDED, WORSE, AVOID))
@@ -132,5 +160,5 @@ def text(answer: Card) -> str:
     lines = [("best", answer.best), ("as good", answer.ties), ("undecided", answer.undecided),
              ("worse", answer.worse), ("at most half as good", answer.avoid)]
     return "\n".join([f"  decided by {answer.column.title}", *(
-        f"  {word}: {', '.join(f'{one.name} {one.mean}' for one in named)}"
+        f"  {word}: {', '.join(one.text() for one in named)}"
         for word, named in lines if named)])

@@ -31,7 +31,7 @@ def _lines(answer: Card) -> list[tuple[str, str, str]]:
 
 
 def _with_mean(one: Named, unit: str) -> str:
-    return f"{one.name} {one.mean} {unit}".strip().replace(" ", "\u00a0")
+    return one.text(unit).replace(" ", "\u00a0")
 
 
 def _text(y: float, text: str, weight: str = "", size: int = 12) -> str:

@@ -76,12 +76,17 @@ def load(path: Path) -> Scenario:
     return replace(found, file_hash=hashlib.sha256(text).hexdigest()[:12])
 
 
+def is_file(name: str) -> bool:
+    """Return whether a scenario's name is that of a file."""
+    return "/" in name or name.endswith(".py")
+
+
 def find(name: str) -> Scenario:
     """Return the scenario `name`, or the one in a file, if `name` has a slash or ends with .py.
 
     Raises UserError with the most similar names if it is unknown.
     """
-    if "/" in name or name.endswith(".py"):
+    if is_file(name):
         return load(Path(name))
     known = find_all()
     if name not in known:

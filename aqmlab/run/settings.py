@@ -15,8 +15,8 @@ from .wires import SHAPERS
 
 BOTTLENECK = (
     Param("rate", 500.0, "Mb/s", "rate of the bottleneck, including Ethernet headers", 0.1, 100e3),
-    Param("rate_back", 0.0, "Mb/s", "rate of the other direction, with the same qdisc; 0: no limit, "
-          "or `rate` if data goes both ways", 0.0, 100e3),
+    Param("rate_back", 0.0, "Mb/s", "rate of the other direction, with the same qdisc; 0: no "
+          "limit, or `rate` if data goes both ways", 0.0, 100e3),
     Param("mtu", 1500, "bytes", "largest packet, including the IP header", 576, 9000),
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time; on the "
           "wall clock the packets of 0.5 ms, at least 2", 0, 1000),
@@ -34,8 +34,8 @@ TCP = (
           choices=tuple(PROFILES)),
     Param("cc", "auto", "", "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); "
           "auto: the era's"),
-    Param("ecn", "off", "", "on: TCP negotiates ECN (RFC 3168); accecn: AccECN, from Linux 6.18 on. "
-          "dctcp negotiates ECN with off, too", choices=("off", *TCP_ECN)),
+    Param("ecn", "off", "", "on: TCP negotiates ECN (RFC 3168); accecn: AccECN, from Linux "
+          "6.18 on. dctcp negotiates ECN with off, too", choices=("off", *TCP_ECN)),
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
     Param("window", AMPLE_KB, "kB", "receive buffer; TCP advertises at most half of it", 8, 100000),
     Param("memory", 2, "GiB", "memory of the lab's guest; TCP may use three quarters of it. Many "

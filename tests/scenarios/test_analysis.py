@@ -128,8 +128,8 @@ def test_result_has_the_schema(run: Path) -> None:
     written = logs.load_result(run)
     assert list(written) == [
         "schema", "scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary",
-        "groups", "phases", "programs", "hops", "warnings", "timeouts", "digest", "provenance", "wall_seconds",
-        "cpu_seconds", "virtual_seconds",
+        "groups", "phases", "programs", "hops", "warnings", "timeouts", "digest",
+        "provenance", "wall_seconds", "cpu_seconds", "virtual_seconds",
     ]
     assert written["schema"] == 3
     assert written["provenance"] == {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from aqmlab.run.scenario import compose, find
 from aqmlab.run.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
+#: A set with one workload, of a scenario with settings.
+WHOLE = ('[a]\nscenario = "{}"\nsettings = {{ {} }}\nbuffer = 50\nrate = 20\nrivals = ["pfifo"]\n')
 SMALL = demo_workloads.Workload(
     "dumbbell", {"flows": 8, "rate": 20, "warmup": 1, "duration": 2, "probe": "on"}, (50,), 1514,
     20, demo_workloads.WORKLOADS["dumbbell"].rivals)
@@ -128,6 +131,16 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
 
 @pytest.mark.parametrize(("text", "said"), [
     ('[a]\nscenario = "dumbbell"\nsettings = {}\n', "a: needs buffer, rate, rivals"),
+    ('[a]\nscenario = "dumbbell"\n', "a: needs settings, buffer, rate, rivals"),
+    ('title = "mine"\n', "title = 'mine': a workload is a table"),
+    ('defaults = 5\n', "defaults = 5: a workload is a table"),
+    ('[a]\nbuffer = "50"\n', "a: buffer = '50': needs a whole number"),
+    ('[a]\nsettings = "flows=4"\n', "a: settings = 'flows=4': needs a table"),
+    ('[defaults]\nrate = true\n', "defaults: rate = True: needs a whole number"),
+    (WHOLE.format("./missing.py", ""), "a: scenario .*missing.py: No such file"),
+    (WHOLE.format("dumbell", ""), 'a: no scenario "dumbell": did you mean dumbbell'),
+    (WHOLE.format("dumbbell", "flow = 4"), 'a: no parameter "flow"'),
+    (WHOLE.format("web-mix", "web_start = 500"), "a: web_start: 500 s given"),
     ('[a]\nscenari = "dumbbell"\nsettings = {}\n', 'no key in .* "scenari"'),
     ("[a", "Expected"), (None, "No such file")])
 def test_a_wrong_file_of_workloads_is_refused(text: str | None, said: str, tmp_path: Path) -> None:
@@ -137,6 +150,36 @@ def test_a_wrong_file_of_workloads_is_refused(text: str | None, said: str, tmp_p
         workload_sets.load(str(tmp_path / "set.toml"))
     with pytest.raises(UserError, match='no set of workloads "rfc7982"'):
         workload_sets.load("rfc7982")
+
+
+def test_paths_in_a_file_of_workloads_count_from_the_file(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs start in another directory, so the paths are absolute."""
+    (tmp_path / "sets").mkdir()
+    scenario = ROOT / "netns-scenarios" / "scenarios" / "dumbbell.py"
+    (tmp_path / "sets" / "mine.py").write_text(scenario.read_text())
+    (tmp_path / "link").write_text("time_s,rate_mbps\n0,10\n1,30\n2,0\n")
+    (tmp_path / "sets" / "mine.toml").write_text(WHOLE.format("mine.py", 'trace = "../link"'))
+    monkeypatch.chdir(tmp_path)
+    (made,) = workload_sets.load("./sets/mine.toml").values()
+    assert made.scenario == str(tmp_path / "sets" / "mine.py")
+    assert made.settings["trace"] == str(tmp_path / "link")
+
+
+def test_a_failed_run_says_why(tmp_path: Path) -> None:
+    """1 MB per round trip of 50 ms is a sixth of this link, so the window limits the flow."""
+    (tmp_path / "slow.toml").write_text(WHOLE.format(
+        "dumbbell", "flows = 1, access = 0, warmup = 1, duration = 1").replace(
+            "rate = 20", "rate = 1000").replace("buffer = 50", "buffer = 10000"))
+    done = subprocess.run(
+        [ROOT / "netns-scenarios" / "compare", "--mine", "pfifo limit {buffer}", "--against",
+         "fq_codel", "--seeds", "2", "--workloads", "slow.toml", "--out", tmp_path / "out"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    said = done.stderr[done.stderr.index("compare: "):]
+    assert said.startswith("compare: 4 of 4 runs failed, a-pfifo-yours-10000-1 first: ")
+    assert "flow 0 by its receiver's window" in said
+    assert (tmp_path / "out" / "sweep.log").read_text().count("flow 0 by its receiver's") == 4
 
 
 def test_trace_replaces_the_rate_of_a_workload(tmp_path: Path) -> None:

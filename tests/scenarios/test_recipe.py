@@ -190,7 +190,7 @@ def test_defaults_are_allowed() -> None:
 
 def test_default_of_an_unknown_parameter_is_refused() -> None:
     assert [p.default for p in with_defaults(BOTTLENECK, rate=3.0) if p.name == "rate"] == [3.0]
-    with pytest.raises(ValueError, match="no parameter probe among rate, rate_back, mtu, burst, trace"):
+    with pytest.raises(ValueError, match="no parameter probe among rate, rate_back, mtu"):
         with_defaults(BOTTLENECK, rate=3.0, probe="on")
 
 

@@ -279,6 +279,19 @@ def test_traffic_of_a_workload_decides_which_metric_its_card_has(
     assert answer.as_good == {"one", "two"}
 
 
+def test_a_mean_that_is_worse_than_that_of_a_discipline_to_avoid_has_a_reason() -> None:
+    """`either` varies from 1.1 to 6 times the best and is undecided; `twice` never varies."""
+    values = {"best": (0.1, 0.1, 0.1), "twice": (0.21, 0.21, 0.21), "either": (0.11, 0.1, 0.6)}
+    answer = cards.card(load_runs.Section(None, {name: [load_runs.Run(Path(), {
+        "seed": seed, "phases": [{}], "parameters": {"mtu": 1500, "rate": 10.0}, "groups": {},
+        "summary": {"goodput_bps": None, "fair_share_bps": 1.0, "sd_over_fair_share": value}})
+        for seed, value in enumerate(several, 1)] for name, several in values.items()}))
+    assert answer
+    assert cards.text(answer).splitlines()[1:] == [
+        "  best: best 10.0", "  undecided: either 27.0 (the seeds differ: 10.0 to 60.0)",
+        "  at most half as good: twice 21.0"]
+
+
 def test_plots_show_fq_codel_the_first_discipline_and_the_best_at_first() -> None:
     rows = {"first": 0.2, "other": 0.3, "good": 0.1, "fq_codel limit 9": 0.4, "bad": 0.5}
     (section,) = [load_runs.Section(None, {name: [load_runs.Run(Path(), {
@@ -302,7 +315,8 @@ def test_discipline_without_goodput_is_never_the_best() -> None:
     assert collapsed
     assert fine
     assert [one.name for one in collapsed.best] == ["sends"]
-    assert [one.name for one in collapsed.avoid] == ["drops"]
+    assert [(one.name, one.why) for one in collapsed.avoid] == [
+        ("drops", "at most half of the best goodput")]
     assert [one.name for one in fine.best] == ["drops"]
 
 
