@@ -17,7 +17,7 @@ from labkit.errors import LabError
 from labkit.request import Request
 
 from aqmlab import ROOT
-from aqmlab.exceptions import RunError, UserError
+from aqmlab.exceptions import RunError, UserError, unknown
 from aqmlab.run import (
     congestion_control,
     execute,
@@ -68,6 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--exec", action="append", default=[], metavar="'ROLE: PROGRAM'",
                         help="run a program as traffic: a server, then a client; data of the "
                              "server crosses the bottleneck; docs/your-own.md")
+    parser.add_argument("--pcap", action="append", default=[], metavar="NODE",
+                        help="write the packets of a node, such as rtr or dst, to DIR/NODE.pcapng, "
+                             "with times of the run; may be repeated")
     parser.add_argument("--list", action="store_true",
                         help="show the named scenario, or all of them, with their parameters")
     return parser
@@ -91,6 +94,7 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     given = asked["parameters"] | {name: asked[name] for name in ("clock", "here", *LAB_OPTIONS)}
     given |= {"module": "+".join(hashed for hashed in asked["module"].values()),
               "file": asked["file"]}
+    given |= {"pcap": " ".join(asked.get("pcap", ()))}
     given |= {"exec": " ".join(asked["exec"])}
     words = [asked["scenario"], asked["qdisc"],
              *(f"{name}={f'{value:.15g}' if isinstance(value, float) else value}"
@@ -112,6 +116,7 @@ def _asked(args: argparse.Namespace, scenario: Scenario, settings: Settings,
             "here": args.here, "exec": args.exec,
             "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
             **({"trace": recipe.traces} if recipe.traces else {}),
+            **({"pcap": args.pcap} if args.pcap else {}),
             **{option: getattr(args, option) for option in LAB_OPTIONS}}
 
 
@@ -146,7 +151,11 @@ def _run(args: argparse.Namespace) -> None:
     for path in args.module:
         _checked(outside.check, path)
     congestion_control.check(recipe, here=args.here, modules=args.module)
-    recipe = replace(recipe, needs_ecn=congestion_control.needing_ecn(recipe, args.module))
+    for node in args.pcap:
+        if node not in recipe.namespaces:
+            raise unknown("node for --pcap", node, recipe.namespaces)
+    recipe = replace(recipe, captures=[*dict.fromkeys(args.pcap)],
+                     needs_ecn=congestion_control.needing_ecn(recipe, args.module))
     asked = _asked(args, found, settings, recipe)
     lab_options = {option: asked[option] for option in LAB_OPTIONS if asked[option]}
     if args.module:

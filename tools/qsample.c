@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 
+#include "capture.h"
 #include "clock.h"
 
 #define LOG_BUFFER	(1024 * 1024)
@@ -49,6 +50,34 @@ static struct {
 	uint32_t parent;
 	FILE *log;
 } q;
+
+static struct capture captures[CAPTURES];
+static unsigned int nr_captures;
+
+/* NETNS=FILE */
+static void parse_capture(char *text)
+{
+	char *path = strchr(text, '=');
+
+	if (!path)
+		errx(2, "--capture: \"%s\" is not NETNS=FILE", text);
+	if (nr_captures == CAPTURES)
+		errx(2, "--capture: more than %d", CAPTURES);
+	*path++ = '\0';
+	captures[nr_captures++] =
+		(struct capture){ .netns = text, .path = path };
+}
+
+/* CLOCK_REALTIME minus CLOCK_MONOTONIC, to less than what a system call takes. */
+static int64_t realtime_offset(void)
+{
+	struct timespec ts;
+	int64_t before = mono_ns();
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec -
+	       (before + mono_ns()) / 2;
+}
 
 static atomic_int interrupted;
 
@@ -191,10 +220,13 @@ static void run_samples(int64_t epoch, int64_t interval, int64_t duration)
 static void help_print(FILE *out)
 {
 	fputs("usage: qsample --dev NAME --out FILE --duration-ms MS [--parent root|MAJ:MIN]\n"
-	      "               [--netns NAME] [--interval-ms MS] [--epoch-ns NS]\n\n"
+	      "               [--netns NAME] [--interval-ms MS] [--epoch-ns NS]\n"
+	      "               [--capture NETNS=FILE]... [--capture-mb MB]\n\n"
 	      "Log the counters of the qdisc below --parent (default root) of a device, from\n"
 	      "the epoch (a time of CLOCK_MONOTONIC, default now) for MS, every interval\n"
-	      "(default 10 ms).\n",
+	      "(default 10 ms).\n\n"
+	      "--capture writes the headers of all packets of a namespace to a pcapng file,\n"
+	      "with times after the epoch. All captures together take MB (default 256) of memory.\n",
 	      out);
 }
 
@@ -208,13 +240,17 @@ int main(int argc, char **argv)
 		{ "interval-ms", required_argument, NULL, 'i' },
 		{ "duration-ms", required_argument, NULL, 't' },
 		{ "epoch-ns", required_argument, NULL, 'z' },
+		{ "capture", required_argument, NULL, 'c' },
+		{ "capture-mb", required_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *dev = NULL, *netns = NULL, *out = NULL;
-	int64_t interval = 10, duration = 0, epoch = 0;
+	int64_t interval = 10, duration = 0, epoch = 0, megabytes = 256;
+	int64_t offset;
 	struct sigaction action = { .sa_handler = on_signal };
 	struct sample first;
+	unsigned int i;
 	int option;
 
 	q.parent = TC_H_ROOT;
@@ -244,6 +280,13 @@ int main(int argc, char **argv)
 			epoch = parse_number("--epoch-ns", optarg, 1,
 					     INT64_MAX);
 			break;
+		case 'c':
+			parse_capture(optarg);
+			break;
+		case 'm':
+			megabytes = parse_number("--capture-mb", optarg, 1,
+						 100000);
+			break;
 		case 'h':
 			help_print(stdout);
 			return 0;
@@ -261,6 +304,9 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &action, NULL);
 	/* End sleeps exactly, without the default slack of 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1);
+	for (i = 0; i < nr_captures; i++)
+		capture_start(&captures[i],
+			      (size_t)(megabytes << 20) / nr_captures);
 	if (netns)
 		netns_enter(netns_open(netns));
 	q.ifindex = if_nametoindex(dev);
@@ -283,7 +329,11 @@ int main(int argc, char **argv)
 	header_write();
 	if (!epoch)
 		epoch = mono_ns();
+	offset = nr_captures ? realtime_offset() : 0;
 	run_samples(epoch, interval * NSEC_PER_MSEC, duration * NSEC_PER_MSEC);
+	for (i = 0; i < nr_captures; i++)
+		capture_finish(&captures[i], epoch + offset,
+			       duration * NSEC_PER_MSEC);
 	nl_socket_free(q.sock);
 	if (ferror(q.log) || fclose(q.log))
 		err(1, "%s", out);

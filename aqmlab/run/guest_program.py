@@ -69,8 +69,7 @@ class GuestProgram:
         """Output of argv; Failure when it fails."""
         done = subprocess.run(argv, capture_output=True, text=True)
         if done.returncode:
-            output = done.stderr.strip() or done.stdout.strip()
-            raise Failure(f"{' '.join(argv)}: {output}")
+            raise Failure(f"{' '.join(argv)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
     def batch(self, step: dict[str, Any]) -> Step:
@@ -131,8 +130,7 @@ class GuestProgram:
             groups.setdefault(flow["group"], []).append(flow)
         steps = []
         for number, (group, flows) in enumerate(groups.items()):
-            first = flows[0]
-            port = str(5201 + number)
+            first, port = flows[0], str(5201 + number)
             steps.append(Step("iperf3", self.within(
                 first["sink_netns"], "iperf3", "-s", "-1", "-J", "-p", port, "-B", first["sink"],
             ), wait=False))
@@ -158,6 +156,12 @@ class GuestProgram:
             "--interval-ms", str(sample["interval_ms"]), "--out", self.path(out),
         ], wait=False)
 
+    def captures(self) -> list[str]:
+        """Return words for a sampler that captures packets, in a quarter of the memory."""
+        words = [word for ns in self.recipe["captures"] for word in (
+            "--capture", f"{self.netns(ns)}={self.path(run_directory.CAPTURE.format(ns))}")]
+        return [*words, "--capture-mb", str(256 * self.recipe["memory_gib"])] if words else []
+
     def programs(self) -> list[Step]:
         """Return the programs of --exec, after the samplers that count their packets."""
         usual = {"parent": "root", "interval_ms": self.recipe["interval_ms"]}
@@ -177,7 +181,7 @@ class GuestProgram:
 
     def steps(self) -> list[Step]:
         """Return all steps of the run in order."""
-        queue = (self.recipe["sample"], run_directory.QUEUE)
+        queue = (self.recipe["sample"], run_directory.QUEUE, *self.captures())
         if self.recipe["generator"] == "iperf3":
             # iperf3's clients start at once, so the sampler has to start with them.
             return [*self.set_up(), *self.iperf3(), self.sampler(*queue)]

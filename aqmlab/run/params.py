@@ -17,6 +17,7 @@ class Param:
 
     low, high: range of a number, inclusive
     choices: allowed texts; empty: any text
+    needs: other parameters, and the values of them with which this one has an effect
     """
 
     name: str
@@ -26,6 +27,7 @@ class Param:
     low: float = 0.0
     high: float = 0.0
     choices: tuple[str, ...] = ()
+    needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def allowed(self) -> str:
         """Return the range or the choices as text."""
@@ -54,7 +56,10 @@ class Param:
 
 
 def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value]:
-    """Return the values of all parameters: `NAME=VALUE` settings, else defaults."""
+    """Return the values of all parameters: `NAME=VALUE` settings, else defaults.
+
+    Raises UserError, also for a changed parameter that has no effect beside the others.
+    """
     by_name = {p.name: p for p in params}
     values = {p.name: p.default for p in params}
     for setting in settings:
@@ -64,4 +69,9 @@ def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value
         if name not in by_name:
             raise unknown("parameter", name, by_name)
         values[name] = by_name[name].parse(text)
+    for p in params:
+        for other, wanted in p.needs if values[p.name] != p.default else ():
+            if values[other] not in wanted:
+                raise UserError(f"{p.name}: {values[p.name]} given, has an effect only with "
+                                f"{other}={' or '.join(wanted)}, and {other} is {values[other]}")
     return values

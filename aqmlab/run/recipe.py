@@ -75,7 +75,7 @@ class Recipe:
     for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
     programs, meters: of --exec, see programs.py. needs_ecn: congestion controls in it that do not
-    work without ECN."""
+    work without ECN. captures: namespaces whose packets are written to a file."""
 
     namespaces: list[str]
     sysctls: dict[str, dict[str, str]]
@@ -95,6 +95,7 @@ class Recipe:
     meters: list[Meter] = field(default_factory=list)
     share: list[str] = field(default_factory=list)
     needs_ecn: list[str] = field(default_factory=list)
+    captures: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """What json.dumps takes."""

@@ -44,6 +44,7 @@ QDISC_JSON = "qdisc.json"
 IPERF3 = "iperf3-{}.json"
 
 #: One per group of programs (--exec): a log like QUEUE, of packets that reach the clients' host.
+CAPTURE = "{}.pcapng"
 METER = "{}.csv"
 #: The names of these groups, and so of the programs' output, begin with this.
 EXEC = "exec"

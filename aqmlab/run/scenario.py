@@ -120,6 +120,9 @@ def compose(scenario: Scenario, settings: Settings,
     """
     values = {**settings.values, "duration": scenario.duration(settings)}
     settings = replace(settings, values=values)
+    if settings.on("pacing") and not settings.values.get("access"):
+        raise UserError("pacing=on: has no effect with access=0, because fq paces, and only access "
+                        "links have it; set access")
     rng = random.Random(settings.seed)
     groups = [*scenario.groups(settings, rng)]
     if executed:

@@ -54,8 +54,10 @@ TIME = (
     Param("sample", 10, "ms", "time between two readings of the queue", 1, 60000),
     Param("probe", "off", "", "on: add a sparse UDP flow across the bottlenecks, group `probe`",
           choices=("off", "on")),
-    Param("probe_gap", 20.0, "ms", "mean time between two datagrams of the probe", 1.0, 10e3),
-    Param("probe_size", 200, "bytes", "size of its packets, including the IP header", 100, 1500),
+    Param("probe_gap", 20.0, "ms", "mean time between two datagrams of the probe", 1.0, 10e3,
+          needs=(("probe", ("on",)),)),
+    Param("probe_size", 200, "bytes", "size of its packets, including the IP header", 100, 1500,
+          needs=(("probe", ("on",)),)),
     Param("generator", "flowgen", "", "iperf3: on the wall clock only; starts all flows at once",
           choices=("flowgen", "iperf3")),
 )

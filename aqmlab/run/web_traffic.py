@@ -20,16 +20,19 @@ from .settings import Settings
 from .topology import Group
 
 DISTRIBUTIONS = ("exponential", "pareto", "lognormal", "uniform", "fixed")
+SHAPED = ("pareto", "lognormal")
 MAX_DRAWS = 1_000_000
 
 SESSIONS = (
     Param("size", 10.0, "kB", "mean size of a response", 0.1, 1e6),
     Param("size_dist", "pareto", "", "distribution of the size", choices=DISTRIBUTIONS),
-    Param("size_shape", 1.3, "", "Pareto's exponent, or sigma of the lognormal", 0.01, 100.0),
+    Param("size_shape", 1.3, "", "Pareto's exponent, or sigma of the lognormal", 0.01, 100.0,
+          needs=(("size_dist", SHAPED),)),
     Param("think", 50.0, "s", "mean time between a response and the next request", 0.01, 36000.0),
     Param("think_dist", "exponential", "", "distribution of this time; uniform: from 0 to twice "
           "the mean", choices=DISTRIBUTIONS),
-    Param("think_shape", 1.5, "", "Pareto's exponent, or sigma of the lognormal", 0.01, 100.0),
+    Param("think_shape", 1.5, "", "Pareto's exponent, or sigma of the lognormal", 0.01, 100.0,
+          needs=(("think_dist", SHAPED),)),
 )
 PARAMS = (
     Param("clients", 800, "clients", "web clients, each with its own server", 0, 10000),

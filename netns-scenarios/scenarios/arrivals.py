@@ -30,7 +30,8 @@ PARAMS = (
           f"{RTT_STEPS} values"),
     Param("size_dist", ENDLESS, "", "distribution of the size of a transfer, or endless",
           choices=(ENDLESS, *web_traffic.DISTRIBUTIONS)),
-    *(p for p in with_defaults(web_traffic.SESSIONS, think_dist="uniform")
+    *(replace(p, needs=(("size_dist", web_traffic.DISTRIBUTIONS), *p.needs))
+      for p in with_defaults(web_traffic.SESSIONS, think_dist="uniform")
       if p.name != "size_dist"),
     Param("settle", 0.0, "s", "start another phase this long after the TO of an entry; 0: phases "
           "start only with entries", 0.0, 1000.0),

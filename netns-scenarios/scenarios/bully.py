@@ -15,14 +15,17 @@ from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
 from aqmlab.run.topology import Group
 
+UDP = (("bully", ("udp",)),)
 PARAMS = (
     Param("flows", 8, "flows", "TCP sources that share the link with the bully", 1, 10000),
     Param("rtt", 40.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
     access(100.0),
     Param("bully", "bbr", "", "congestion control of the bully, or udp"),
     Param("bully_flows", 1, "flows", "number of bullies", 0, 1000),
-    Param("bully_rate", 50.0, "Mb/s", "rate of a UDP bully, with Ethernet headers", 0.001, 100e3),
-    Param("bully_size", 1500, "bytes", "packet size of a UDP bully, with IP header", 100, 9000),
+    Param("bully_rate", 50.0, "Mb/s", "rate of a UDP bully, with Ethernet headers", 0.001, 100e3,
+          needs=UDP),
+    Param("bully_size", 1500, "bytes", "packet size of a UDP bully, with IP header", 100, 9000,
+          needs=UDP),
 )
 
 

@@ -10,6 +10,8 @@ from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, with_defaults
 from aqmlab.run.topology import Group
 
+#: Parameters of flows. A program decides when it starts and how it uses its sockets.
+NO_EFFECT = ("window", "pacing", "spread")
 PARAMS = (Param("rtt", 40.0, "ms", "round-trip time without queueing", 0.0, 10e3),)
 
 
@@ -22,7 +24,7 @@ SCENARIO = Scenario(
     "programs",
     "your own programs and a probe over one bottleneck; needs --exec",
     (*PARAMS, *with_defaults(
-        (*BOTTLENECK, *TCP, *TIME_FLOWGEN),
+        [p for p in (*BOTTLENECK, *TCP, *TIME_FLOWGEN) if p.name not in NO_EFFECT],
         rate=50.0, era="today", warmup=0.0, duration=10.0, probe="on", interval=100)),
     groups,
 )

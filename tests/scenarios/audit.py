@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-2.0
+"""For each parameter of each scenario: a change, and the metric that it must move.
+
+Runs are short, on a slow link. A case names settings for both of its runs, the changed value, a
+metric, and whether it must grow.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from aqmlab.run.scenario import find_all
+from tests.scenarios.pcapng import OUTBOUND, read
+
+PFIFO, MARKS, TINY, PRIO = (
+    "pfifo limit 20", "codel ecn target 1ms interval 10ms", "pfifo limit 3",
+    "prio bands 3 priomap 2 2 2 2 0 2 2 2 2 2 2 2 2 2 2 2")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished run: its directory and result.json."""
+
+    directory: Path
+    result: Mapping[str, Any]
+
+    def rows(self, name: str, **equal: str) -> list[dict[str, str]]:
+        """Return rows of a CSV file, empty without one; equal: values of columns."""
+        path = self.directory / name
+        if not path.exists():
+            return []
+        with path.open(newline="") as file:
+            return [row for row in csv.DictReader(file)
+                    if all(row[key] == value for key, value in equal.items())]
+
+    def json(self, name: str) -> Any:
+        """Return the contents of a JSON file."""
+        return json.loads((self.directory / name).read_text())
+
+
+Metric = Callable[[Done], float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """value: of the changed run. more: settings of both runs. grows: None if the digest must stay,
+    because the parameter must not have an effect on the traffic."""
+
+    value: str
+    metric: Metric
+    grows: bool | None = True
+    more: tuple[str, ...] = ()
+    qdisc: str = PFIFO
+    moves: str = ""  # how the metric moves if `grows` is None
+    pcap: bool = False  # whether both runs capture the packets of rtr
+
+
+def carried(done: Done) -> float:
+    """Bytes that the first bottleneck sent."""
+    return float(next(iter(done.result["hops"].values()))["bytes"])
+
+
+def packet_bytes(done: Done) -> float:
+    """Mean size of a packet at the first bottleneck."""
+    hop = next(iter(done.result["hops"].values()))
+    return float(hop["bytes"]) / float(hop["delivered"])
+
+
+def deep(path: str) -> Metric:
+    """Return a metric of result.json by its path."""
+    def get(done: Done) -> float:
+        value: Any = done.result
+        for key in path.split("."):
+            value = value[key]
+        return float(value)
+    return get
+
+
+def count(file: str, **equal: str) -> Metric:
+    """Return the number of rows of a CSV file."""
+    return lambda done: len(done.rows(file, **equal))
+
+
+def flows(group: str = "") -> Metric:
+    """Return the number of flows of a group."""
+    return count("flows.csv", **({"group": group} if group else {}))
+
+
+def least_rtt(group: str = "") -> Metric:
+    """Return the smallest round-trip time that TCP of a group has measured."""
+    return lambda done: min(float(row["min_rtt_ms"]) for row in done.rows(
+        "flows.csv", **({"group": group} if group else {})) if float(row["min_rtt_ms"] or 0))
+
+
+def mss(done: Done) -> float:
+    """Largest payload of a segment."""
+    return max(float(row["mss"]) for row in done.rows("flows.csv"))
+
+
+def last_start(done: Done) -> float:
+    """When the last flow of TCP started."""
+    return max(float(row["start_s"]) for row in done.rows("flows.csv") if row["kind"] != "udp")
+
+
+def datagrams(group: str) -> Metric:
+    """Return how many datagrams a group has sent."""
+    def get(done: Done) -> float:
+        ids = {row["flow"] for row in done.rows("flows.csv", group=group)}
+        return sum(int(row["sent"]) for row in done.rows("datagrams.csv") if row["flow"] in ids)
+    return get
+
+
+def received_ect(done: Done) -> float:
+    """Packets with ECT or CE that arrived in any namespace."""
+    return sum(one["received_ect"] for one in done.json("guest.json")["counters"]["after"].values())
+
+
+def of_requests(what: Callable[[list[dict[str, str]]], float]) -> Metric:
+    """Return a metric of the rows of requests.csv."""
+    return lambda done: what(done.rows("requests.csv"))
+
+
+def sizes(rows: list[dict[str, str]]) -> list[int]:
+    """Return the sizes of responses."""
+    return [int(row["bytes"]) for row in rows]
+
+
+def of_recipe(what: Callable[[Any], float]) -> Metric:
+    """Return a metric of recipe.json."""
+    return lambda done: what(done.json("recipe.json"))
+
+
+def thinks(recipe: Any) -> list[int]:
+    """Return all think times after the first of each flow, ns."""
+    return [int(word.split(":")[0]) for flow in recipe["flows"] if "requests" in flow
+            for word in flow["requests"].split(",")[1:]]
+
+
+def median_gap(done: Done) -> float:
+    """Median time between data packets of a flow that arrive at the bottleneck, s."""
+    flows: dict[bytes, list[float]] = {}
+    for one in read(done.directory / "rtr.pcapng"):
+        if one.device.startswith("r") and one.direction != OUTBOUND and one.length > 1000:
+            flows.setdefault(one.data[26:38], []).append(one.time_s)
+    return statistics.median(after - before for times in flows.values()
+                             for before, after in pairwise(times))
+
+
+def phases(done: Done) -> float:
+    """Number of phases."""
+    return len(done.result["phases"])
+
+
+#: Settings of each scenario's runs.
+BASE = {
+    "arrivals": ("forward=4@0-0.5", "rtt=20-40", "rate=5", "warmup=0.5", "duration=1.5"),
+    "bully": ("flows=2", "rate=5", "warmup=0.5", "duration=1.5", "rtt=20", "spread=0.2"),
+    "dumbbell": ("flows=4", "rate=5", "warmup=0.5", "duration=1.5", "rtt=20", "spread=0.2"),
+    "first-use": ("rate=5", "warmup=0.5", "duration=1.5", "spread=0.2"),
+    "incast": ("senders=8", "rounds=2", "every=0.5", "warmup=0.5", "rate=20", "rtt=10"),
+    "multi-rtt": ("near_flows=2", "far_flows=2", "near_rtt=20", "far_rtt=60", "rate=5",
+                  "warmup=0.5", "duration=1.5", "spread=0.2"),
+    "parking-lot": ("hops=2", "end_flows=2", "cross_flows=2", "end_rtt=60", "cross_rtt=20",
+                    "rate=5", "warmup=0.5", "duration=1.5", "spread=0.2"),
+    "programs": ("rate=5", "duration=2", "rtt=20"),
+    "step-load": ("base_flows=2", "step_flows=2", "steps=1", "step_every=1", "rate=5",
+                  "warmup=0.5", "rtt=20", "spread=0.2"),
+    "udp-blast": ("flows=2", "udp_rate=2", "udp_size=500", "rate=5", "warmup=0.5", "duration=1.5",
+                  "rtt=20", "spread=0.2"),
+    "web-mix": ("clients=10", "think=0.2", "long_flows=2", "web_start=0.2", "rate=5", "rtt_low=10",
+                "rtt_high=40", "cbr_size=400", "warmup=0.5", "duration=1.5", "long_rtt=20",
+                "window=2000", "mtu=1500", "spread=0.2"),
+}
+#: Parameters that several scenarios have.
+COMMON = {
+    "rate": Case("2", carried, grows=False),
+    "rate_back": Case("0.1", lambda done: len(done.result["hops"])),
+    "mtu": Case("576", packet_bytes, grows=False),
+    # The bucket is full when the first packets come: they pass in addition to the rate.
+    "burst": Case("100", carried),
+    "trace": Case("half", carried, grows=False),
+    "era": Case("today", mss, grows=False),
+    "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False, qdisc="pfifo limit 100",
+               more=("cc=reno",)),
+    "ecn": Case("on", received_ect, qdisc=MARKS),
+    "ip": Case("6", mss, grows=False),
+    "window": Case("8", carried, grows=False),
+    "memory": Case("3", of_recipe(lambda recipe: recipe["memory_gib"]), grows=None, moves="up"),
+    "rto_min": Case("1000", deep("timeouts"), grows=False, qdisc=TINY, more=("rate=1",)),
+    "pacing": Case("on", median_gap, more=("access=100",), pcap=True),
+    "warmup": Case("1", deep("virtual_seconds")),
+    "duration": Case("2", deep("virtual_seconds")),
+    "spread": Case("0.8", last_start),
+    "interval": Case("100", count("progress.csv"), grows=None, moves="up", more=("interval=500",)),
+    "sample": Case("50", count("queue.csv"), grows=None, moves="down"),
+    "probe": Case("on", flows("probe"), more=("probe=off",)),
+    "probe_gap": Case("100", datagrams("probe"), grows=False, more=("probe=on",)),
+    "probe_size": Case("600", deep("groups.probe.goodput_bps.mean"), more=("probe=on",)),
+    "access": Case("0.5", carried, grows=False),
+}
+#: Parameters that only one scenario has, or that need another case in it.
+OWN = {
+    "dumbbell": {"flows": Case("6", flows()), "rtt": Case("50", least_rtt())},
+    "multi-rtt": {
+        **{f"{one}_flows": Case("4", flows(one)) for one in ("near", "far")},
+        **{f"{one}_rtt": Case("90", least_rtt(one)) for one in ("near", "far")}},
+    "parking-lot": {
+        "hops": Case("3", lambda done: len(done.result["hops"])),
+        "end_flows": Case("4", flows("end")), "end_rtt": Case("90", least_rtt("end")),
+        "cross_flows": Case("4", flows("cross1")), "cross_rtt": Case("90", least_rtt("cross1")),
+        "rate_back": Case("0.1", lambda done: len(done.result["hops"]))},
+    "step-load": {
+        "base_flows": Case("4", flows("step0")), "step_flows": Case("4", flows("step1")),
+        "steps": Case("2", phases), "step_every": Case("1.5", deep("virtual_seconds")),
+        "leave": Case("off", phases, grows=False), "rtt": Case("50", least_rtt())},
+    "first-use": {
+        "flows": Case("3", flows("bulk")), "rtt": Case("50", least_rtt("bulk")),
+        "era": Case("2001", mss),
+        "rto_min": Case("1000", deep("timeouts"), grows=False, qdisc=TINY,
+                        more=("rate=1", "flows=6")),
+        "offloads": Case("on", lambda done: done.result["summary"]["queue_delay_ms"]["mean"] / max(
+            1e-9, done.result["summary"]["queue_packets"]["mean"]), qdisc="pfifo limit 100")},
+    "bully": {
+        "flows": Case("4", flows("rest")), "rtt": Case("50", least_rtt("rest")),
+        "era": Case("2001", mss),
+        "bully": Case("udp", count("flows.csv", kind="udp")),
+        "bully_flows": Case("3", flows("bully")),
+        "bully_rate": Case("3", deep("groups.bully.goodput_bps.mean"),
+                           more=("bully=udp", "bully_rate=1")),
+        "bully_size": Case("500", datagrams("bully"), more=("bully=udp", "bully_rate=2"))},
+    "incast": {
+        "senders": Case("12", flows("senders")), "size": Case("64", carried),
+        "rounds": Case("4", count("requests.csv")), "every": Case("0.4", deep("virtual_seconds"),
+                                                                 grows=False),
+        "skew": Case("300", deep("summary.dropped"), grows=False),
+        "rtt": Case("30", least_rtt()), "era": Case("2001", mss), "warmup": Case(
+            "1", deep("virtual_seconds")),
+        "rate": Case("2", deep("groups.senders.completion_s.mean")),
+        "burst": Case("100", deep("groups.senders.completion_s.mean"), grows=False),
+        "window": Case("8", deep("groups.senders.completion_s.mean"), more=("size=100",),
+                       qdisc="pfifo limit 2000"),
+        "access": Case("1", deep("groups.senders.completion_s.mean"), more=("access=0",),
+                       qdisc="pfifo limit 2000"),
+        "trace": Case("half", deep("groups.senders.completion_s.mean"), qdisc="pfifo limit 2000")},
+    "programs": {
+        "rtt": Case("150", carried, grows=False), "era": Case("2001", carried, grows=False,
+                                                             more=("rtt=150", "rate=20")),
+        "ip": Case("6", lambda done: str(done.result["programs"]).count("fd00")),
+        "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False,
+                   qdisc="pfifo limit 100")},
+    "udp-blast": {
+        "flows": Case("4", flows("tcp")), "rtt": Case("50", least_rtt("tcp")),
+        "udp_flows": Case("2", flows("udp")),
+        "udp_rate": Case("3", deep("groups.udp.goodput_bps.mean")),
+        "udp_size": Case("1000", datagrams("udp"), grows=False),
+        "udp_jitter": Case("0", deep("groups.udp.delay_ms.max"), grows=False,
+                           more=("flows=0", "udp_flows=3", "udp_rate=1")),
+        "udp_start": Case("1", datagrams("udp"), grows=False),
+        "udp_stop": Case("1", datagrams("udp"), grows=False),
+        "udp_dscp": Case("46", deep("groups.udp.delay_ms.mean"), grows=False, qdisc=PRIO),
+        "tagged_flows": Case("2", flows("tagged"), more=("tagged_flows=1",)),
+        "tagged_rate": Case("1", deep("groups.tagged.goodput_bps.mean"), more=("tagged_flows=1",)),
+        "tagged_size": Case("300", datagrams("tagged"), more=("tagged_flows=1",)),
+        "tagged_dscp": Case("0", deep("groups.tagged.delay_ms.mean"), more=("tagged_flows=1",),
+                            qdisc=PRIO)},
+    "arrivals": {
+        "forward": Case("6@0-0.5", flows("forward0")), "back": Case("2@0-0.5", flows("back0")),
+        "rtt": Case("60-80", least_rtt()),
+        "size_dist": Case("fixed", count("requests.csv")),
+        **{name: Case(value, metric, grows, ("think=0.1", "size=5", *more))
+           for name, value, metric, grows, more in (
+               ("size", "20", of_requests(lambda rows: max(sizes(rows))), True,
+                ("size_dist=fixed",)),
+               ("size_shape", "5", of_requests(lambda rows: min(sizes(rows))), True,
+                ("size_dist=pareto",)),
+               ("think", "0.5", count("requests.csv"), False, ("size_dist=fixed",)),
+               ("think_dist", "fixed", of_recipe(lambda recipe: len({*thinks(recipe)})), False,
+                ("size_dist=fixed",)),
+               ("think_shape", "5", of_recipe(lambda recipe: min(thinks(recipe))), True,
+                ("size_dist=fixed", "think_dist=pareto")))},
+        "settle": Case("0.5", phases, grows=None, moves="up"),
+        "access": Case("0.5", carried, grows=False, more=("access=0",))},
+    "web-mix": {
+        "long_flows": Case("4", flows("long")), "long_rtt": Case("50", least_rtt("long")),
+        "clients": Case("15", flows("web")),
+        "web_start": Case("1", of_requests(lambda rows: min(
+            float(row["start_s"]) for row in rows))),
+        "size": Case("20", of_requests(lambda rows: min(sizes(rows)))),
+        "size_dist": Case("fixed", of_requests(lambda rows: len({*sizes(rows)})), grows=False),
+        "size_shape": Case("5", of_requests(lambda rows: min(sizes(rows)))),
+        "think": Case("0.6", count("requests.csv"), grows=False),
+        "think_dist": Case("fixed", of_recipe(lambda recipe: len({*thinks(recipe)})), grows=False),
+        "think_shape": Case("5", of_recipe(lambda recipe: min(thinks(recipe))),
+                            more=("think_dist=pareto",)),
+        "keep": Case("on", deep("groups.web.completion_s.mean"), grows=False,
+                     more=("long_flows=0", "cbr_flows=0")),
+        "rtt_low": Case("100", deep("groups.web.completion_s.mean"),
+                        more=("long_flows=0", "cbr_flows=0", "rtt_high=100")),
+        "rtt_high": Case("200", deep("groups.web.completion_s.mean"),
+                         more=("long_flows=0", "cbr_flows=0")),
+        "rtt_steps": Case("2", of_recipe(lambda recipe: len(recipe["namespaces"])), grows=False),
+        "cbr_flows": Case("2", flows("cbr")), "cbr_gap": Case("100", datagrams("cbr"), grows=False),
+        "cbr_size": Case("900", deep("groups.cbr.goodput_bps.mean"))},
+}
+#: Parameters that this audit leaves to other tests, and why.
+ELSEWHERE = {"generator": "needs the wall clock: test_run.py"}
+#: A scenario that refuses a parameter.
+REFUSED = {("parking-lot", "trace"): "gives no link this trace"}
+
+
+def cases() -> dict[tuple[str, str], Case | None]:
+    """Return the case of each parameter of each scenario; None if there is none."""
+    return {(name, p.name): OWN[name].get(p.name, COMMON.get(p.name))
+            for name, scenario in find_all().items() for p in scenario.params
+            if p.name not in ELSEWHERE and (name, p.name) not in REFUSED}
