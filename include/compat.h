@@ -8,6 +8,7 @@
 
 #include <net/pkt_cls.h>
 #include <net/sch_generic.h>
+#include "compat_5.h"
 
 #ifndef MODULE_ALIAS_NET_SCH
 #define MODULE_ALIAS_NET_SCH(id)	MODULE_ALIAS("net-sch-" id)
@@ -49,7 +50,7 @@ static inline int tcf_classify_qdisc(struct sk_buff *skb,
 
 /*
  * Drop reasons of qdiscs. The newest kernels have a separate enum for them. Kernels
- * from 6.14 on have them in skb_drop_reason. Older ones know only QDISC_DROP.
+ * from 6.14 on have them in skb_drop_reason. Older ones know only QDISC_DROP, or none.
  */
 #ifndef HAVE_QDISC_DROP_REASON
 enum qdisc_drop_reason {
@@ -57,10 +58,14 @@ enum qdisc_drop_reason {
 	QDISC_DROP_GENERIC = SKB_DROP_REASON_QDISC_DROP,
 	QDISC_DROP_OVERLIMIT = SKB_DROP_REASON_QDISC_OVERLIMIT,
 	QDISC_DROP_CONGESTED = SKB_DROP_REASON_QDISC_CONGESTED,
-#else
+#elif defined(HAVE_SKB_DROP_REASON)
 	QDISC_DROP_GENERIC = SKB_DROP_REASON_QDISC_DROP,
 	QDISC_DROP_OVERLIMIT = SKB_DROP_REASON_QDISC_DROP,
 	QDISC_DROP_CONGESTED = SKB_DROP_REASON_QDISC_DROP,
+#else
+	QDISC_DROP_GENERIC,
+	QDISC_DROP_OVERLIMIT,
+	QDISC_DROP_CONGESTED,
 #endif
 };
 

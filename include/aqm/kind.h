@@ -58,6 +58,7 @@
 #include "filter_class.h"
 #include "queued.h"
 #include "link_rate.h"
+#include "old_parents.h"
 #include "options.h"
 
 /**
@@ -421,6 +422,7 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 	}
 	k->setup(sch, (void *)p, &m);
 	lr->follow = aqm_follows(k, sch, p);
+	old_parents_init(sch, extack);
 	return 0;
 }
 
@@ -665,6 +667,7 @@ static struct aqm_kind x##_kind __read_mostly = {			\
 };									\
 MODULE_ALIAS_NET_SCH(#name);						\
 MODULE_DESCRIPTION(about " queue discipline");				\
+OLD_PARENTS_MODINFO							\
 module_aqm_kind(x##_kind)
 
 /* Module init and exit of one qdisc. */

@@ -86,7 +86,7 @@ static noinline void packet_flow_dissect(const struct sk_buff *skb,
 					 struct packet_flow *f)
 {
 	/* With an explicit start, the dissector does not mistake IP for a tag. */
-	const void *tags = eth_type_vlan(skb->protocol) ? skb->data : NULL;
+	void *tags = eth_type_vlan(skb->protocol) ? skb->data : NULL;
 	struct flow_keys keys = {};
 	bool read;
 

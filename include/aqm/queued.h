@@ -121,6 +121,16 @@ static noinline void queued_settle(struct Qdisc *sch, u32 *unreported)
 	qdisc_tree_reduce_backlog(sch, 0, bytes);
 }
 
+/* The last packet leaves: settle. With old parents, old_parents_dequeue() does it. */
+static inline void queued_settle_last(struct Qdisc *sch, u32 *unreported)
+{
+#ifdef AQM_OLD_PARENTS
+	*unreported = 0;
+#else
+	queued_settle(sch, unreported);
+#endif
+}
+
 /* Call before a packet leaves, while qlen and backlog still include it. */
 static inline void queued_sub(struct Qdisc *sch, struct queued *queued, u32 *unreported,
 			      const struct sk_buff *skb)
@@ -130,7 +140,7 @@ static inline void queued_sub(struct Qdisc *sch, struct queued *queued, u32 *unr
 	queued->segments -= cb->segments;
 	queued->truesize -= cb->truesize;
 	if (unlikely(!queued->segments) && *unreported)
-		queued_settle(sch, unreported);
+		queued_settle_last(sch, unreported);
 }
 
 /* All queued packets are purged without counting them. The core resets the backlog. */

@@ -35,8 +35,7 @@ static inline void split_gso_prepare(struct sk_buff *segment)
 	qdisc_skb_cb(segment)->pkt_segs = 1;
 #endif
 	tcf_set_qdisc_drop_reason(segment, QDISC_DROP_GENERIC);
-	tc_skb_cb(segment)->zone = 0;
-	tc_skb_cb(segment)->mru = 0;
+	aqm_clear_conntrack(segment);
 }
 
 /* Queue the segments of a packet. Return: the verdict for its sender. */

@@ -76,9 +76,12 @@ def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
     raise LabError(f"apt knows no Debian archive: {etc}/sources.list and sources.list.d name none")
 
 
-def private_apt(suite: str) -> list[str]:
-    """Return options that make apt-get use only SUITE, with all its state in the cache."""
-    home = CACHE / "apt" / suite
+def private_apt(suite: str, arch: str = "") -> list[str]:
+    """Return options that make apt-get use only SUITE, with all its state in the cache.
+
+    ARCH is Debian's name of another architecture than the host's.
+    """
+    home = CACHE / "apt" / "-".join(filter(None, (suite, arch)))
     for part in ("parts", "lists/partial", "cache/archives/partial"):
         (home / part).mkdir(parents=True, exist_ok=True)
     sources = home / "parts" / "debian.sources"
@@ -97,7 +100,7 @@ def private_apt(suite: str) -> list[str]:
         "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
         "Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled": "false",
         "Acquire::Retries": "3",
-    }
+    } | ({"APT::Architecture": arch, "APT::Architectures::": arch} if arch else {})
     return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
 
@@ -107,10 +110,10 @@ def cached(package: str) -> Path | None:
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
 
-def update(suite: str) -> list[str]:
+def update(suite: str, arch: str = "") -> list[str]:
     """Fetch SUITE's package list and return the options that make apt use only it."""
-    with lock(CACHE / "apt" / f"{suite}.lock"):
-        options = private_apt(suite)
+    with lock(CACHE / "apt" / f"{suite}{arch}.lock"):
+        options = private_apt(suite, arch)
         apt_get(["update", "-q"], options)
     return options
 

@@ -52,8 +52,8 @@ def describe(name: str, root: Path, release: str) -> Kernel | None:
                   modules, "x86", cc)
 
 
-def depends(package: str, options: list[str]) -> list[str]:
-    """Return the kernel packages that PACKAGE needs, the first of each alternative."""
+def depends(package: str, options: list[str], wanted: re.Pattern[str] = WANTED) -> list[str]:
+    """Return the packages that PACKAGE needs and WANTED matches, the first of each alternative."""
     shown = subprocess.run(
         [need("apt-cache", "apt"), *options, "show", "--no-all-versions", package],
         capture_output=True, text=True, check=False,
@@ -61,7 +61,7 @@ def depends(package: str, options: list[str]) -> list[str]:
     match = re.search(r"^Depends: (.*)$", shown, flags=re.MULTILINE)
     entries = match[1].split(",") if match else []
     names = [entry.split("|")[0].split("(")[0].strip() for entry in entries]
-    return [name for name in names if WANTED.fullmatch(name)]
+    return [name for name in names if wanted.fullmatch(name)]
 
 
 def fetch_stock(name: str, target: Path) -> None:
@@ -96,7 +96,7 @@ def fetch_stock(name: str, target: Path) -> None:
 
 def relocate(target: Path) -> None:
     """Replace /usr/src/ in unpacked headers by their real place."""
-    for makefile in target.glob("usr/src/linux-headers-*-amd64/Makefile"):
+    for makefile in target.glob("usr/src/linux-headers-*/Makefile"):
         text = makefile.read_text()
         makefile.write_text(text.replace("include /usr/src/", f"include {target}/usr/src/"))
 

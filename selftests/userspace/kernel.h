@@ -814,7 +814,12 @@ static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 	tc_skb_cb(skb)->drop_reason = reason;
 }
 #else	/* as 6.14; before, no packet could be given a reason of a qdisc's */
+#define HAVE_GNET_STATS_BASIC_SYNC
+#define HAVE_SKB_DROP_REASON
 #define HAVE_SKB_DROP_REASON_QDISC
+#define HAVE_TCF_CLASSIFY_BLOCK
+#define HAVE_TC_QDISC_STATS_DUMP
+#define HAVE_TC_SKB_CB
 #define HAVE_TCF_SET_DROP_REASON
 enum skb_drop_reason {
 	SKB_DROP_REASON_QDISC_DROP = 60,

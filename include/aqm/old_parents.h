@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Protections for kernels whose classful qdiscs lack the fixes of 2025 and 2026.
+ *
+ *  - sch_red and sch_sfb peeked at a packet and then called dequeue(), until 2026. Our
+ *    dequeue() returns the peeked packet; otherwise that packet would stay.
+ *  - sch_hfsc peeked at a packet before it counted it, until 2025. A report of bytes
+ *    from within this peek met a count of 0 packets: the core warned, or it deactivated
+ *    the class above hfsc. So a dequeue reports no bytes.
+ *  - drr, ets, hfsc, htb and qfq crashed if a child reported that it became empty while
+ *    its class was not active, until 2025. <aqm/parents.h> never does so, on any kernel,
+ *    but other qdiscs in other classes can. So we warn.
+ *
+ * Kbuild defines AQM_OLD_PARENTS if the kernel lacks the fixes of 2025. The fix of red
+ * and sfb leaves no trace in headers, so below these two the first protection is always
+ * on. A qdisc that needs no protection keeps its own dequeue(), at no cost.
+ */
+#ifndef _AQM_OLD_PARENTS_H
+#define _AQM_OLD_PARENTS_H
+
+#include <linux/hashtable.h>
+#include <linux/kconfig.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/string.h>
+#include <net/sch_generic.h>
+#include "../compat.h"
+
+/* sch-aqm-doctor reads this. */
+#if IS_ENABLED(AQM_OLD_PARENTS)
+#define OLD_PARENTS_MODINFO	MODULE_INFO(protections, "old_parents");
+#else
+#define OLD_PARENTS_MODINFO
+#endif
+
+/*
+ * Dequeue a packet, or return the one that a parent has peeked at.
+ *
+ * If the queue is empty now and its backlog is not, the backlog is what the parents
+ * count too much (see queued_settle()). We add it to the length of the packet, so that
+ * each parent subtracts what it has added. This keeps all counts right. The price is that
+ * a shaper charges the packet for the lost segments, too.
+ */
+static struct sk_buff *old_parents_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb;
+
+	if (skb_peek(&sch->gso_skb))
+		return qdisc_dequeue_peeked(sch);
+	skb = sch->ops->dequeue(sch);
+	if (skb && !sch->q.qlen && sch->qstats.backlog) {
+		qdisc_skb_cb(skb)->pkt_len += sch->qstats.backlog;
+		qstats_backlog_sub(sch, sch->qstats.backlog);
+	}
+	return skb;
+}
+
+/* Return the parent of @sch, or NULL; under RTNL. */
+static inline const struct Qdisc *old_parents_find(const struct Qdisc *sch)
+{
+	struct net_device *dev = qdisc_dev(sch);
+	const struct Qdisc *q = rtnl_dereference(dev->qdisc);
+	u32 handle = TC_H_MAJ(sch->parent);
+	int i;
+
+	/* The root qdisc is not in the hash table. */
+	if (q && q->handle == handle)
+		return q;
+	hash_for_each(dev->qdisc_hash, i, q, hash)
+		if (q->handle == handle)
+			return q;
+	return NULL;
+}
+
+static inline bool old_parents_is(const struct Qdisc *sch, const char *id)
+{
+	return !strcmp(sch->ops->id, id);
+}
+
+/*
+ * Protect a new qdisc from its parents; under RTNL. A qdisc never moves from the root to
+ * a class.
+ */
+static inline void old_parents_init(struct Qdisc *sch,
+				    struct netlink_ext_ack *extack)
+{
+	const struct Qdisc *parent;
+
+	if (sch->parent == TC_H_ROOT)
+		return;
+	parent = old_parents_find(sch);
+	if (IS_ENABLED(AQM_OLD_PARENTS) ||
+	    (parent && (old_parents_is(parent, "red") ||
+			old_parents_is(parent, "sfb"))))
+		sch->dequeue = old_parents_dequeue;
+	if (IS_ENABLED(AQM_OLD_PARENTS) && parent &&
+	    (old_parents_is(parent, "drr") || old_parents_is(parent, "ets") ||
+	     old_parents_is(parent, "hfsc") || old_parents_is(parent, "htb") ||
+	     old_parents_is(parent, "qfq")))
+		NL_SET_ERR_MSG_MOD(extack,
+				   "the parent lacks fixes of 2025: some qdiscs of this kernel, in any of its classes, can crash it");
+}
+
+#endif /* _AQM_OLD_PARENTS_H */
