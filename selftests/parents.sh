@@ -4,7 +4,7 @@
 # Test whether a queue discipline keeps its contract with its parents and the core.
 #
 #	parents.sh [-p PARENT]... [-c CASE]... [-x PARENT:CASE]... [-b WORDS]
-#		[-f CLASS] [-s NAMES] [-l LIMIT] [-u] [-n] KIND ['OPTIONS']...
+#		[-f CLASS] [-s NAMES] [-l LIMIT] [-o] [-u] [-n] KIND ['OPTIONS']...
 #
 # It runs each case with every set of options, under each parent that can make a
 # difference. The device sends only what a case allows, so a case controls which
@@ -21,6 +21,8 @@
 # -f  the class that the case "filter-class" uses; "flow" if tc lists no classes
 # -s  statistics that show where packets went, for the case "handle-0"
 # -l  lowest limit for the case "change" (default 1)
+# -o  also run the parents of old kernels that need the protections of modules built
+#     with AQM_OLD_PARENTS=1
 # -u  leave the module loaded at the end
 # -n  only print the cases that would run
 # shellcheck disable=SC2317 # the cases are called by name
@@ -35,21 +37,22 @@ set -euo pipefail
 # each way of knowing that a child holds packets: no parent, a token bucket, a
 # tree, two service curves, a ring, strict bands, an own queue, several device
 # queues, a grandparent that never looks again, and our olddrr, which reports
-# what corrupted memory in older kernels (gate/sch_olddrr.c). FEW is for the
+# what corrupted memory in older kernels (gate/sch_oldparents.c). FEW is for the
 # content of packets, which parents do not see.
 EVERY="root tbf tbf-slow htb htb-slow hfsc drr qfq ets-strict ets prio red sfb netem cbs multiq mq
 	hfsc-ls:prio hfsc-ls:drr hfsc-ls:tbf olddrr olddrr:prio"
 SORTS="root tbf htb hfsc drr ets netem mq hfsc-ls:prio olddrr"
 FEW="root tbf drr"
+OLD="olddrr:oldhfsc olddrr:oldred"
 ALL_CASES="overflow turns change replace delete down filter-drop filter-steal filter-class gso
 	gso-lost stab hash vlan ipv6 unlink netns requeue verdict handle-0"
 
 # parents_of CASE
 parents_of() {
 	case $1 in
-	overflow | turns | change | gso) echo "$EVERY" ;;
-	gso-lost) echo "$SORTS olddrr:prio" ;;
-	replace | delete | down) echo "$SORTS" ;;
+	overflow | turns | change | gso) echo "$EVERY $old" ;;
+	gso-lost) echo "$SORTS olddrr:prio $old" ;;
+	replace | delete | down) echo "$SORTS $old" ;;
 	# These parents count the packets of a child.
 	filter-drop | filter-steal) echo "root tbf htb hfsc drr netem hfsc-ls:prio olddrr olddrr:prio" ;;
 	# No parent counts the packets of these, so the core has them and the verdict.
@@ -67,11 +70,13 @@ least=1
 hold=
 unload=true
 list_only=false
+old=
 burst_words=()
 class=
 choice=
-while getopts p:c:x:b:f:s:l:unh: opt; do
+while getopts p:c:x:b:f:s:l:ounh: opt; do
 	case $opt in
+	o) old=$OLD ;;
 	u) unload=false ;;
 	n) list_only=true ;;
 	l) least=$OPTARG ;;
@@ -89,7 +94,7 @@ args=("$@")
 shift $((OPTIND - 1))
 if [ $# -eq 0 ]; then
 	echo "usage: parents.sh [-p PARENT]... [-c CASE]... [-x PARENT:CASE]... [-b WORDS] [-f CLASS]" \
-		"[-s NAMES] [-l LIMIT] [-u] [-n] KIND ['OPTIONS']..." >&2
+		"[-s NAMES] [-l LIMIT] [-o] [-u] [-n] KIND ['OPTIONS']..." >&2
 	exit 2
 fi
 kind=$1
@@ -131,8 +136,8 @@ need_tools burst
 start_servers
 modprobe -q aqm_gate || [ -d /sys/module/aqm_gate ] || skip_all "no module aqm_gate"
 modprobe -q "sch_$kind" || :
-modprobe -q sch_olddrr || :
-wrong=/sys/module/sch_olddrr/parameters/wrong
+modprobe -q sch_oldparents || :
+wrong=/sys/module/sch_oldparents/parameters/wrong
 
 # ---- parents: the root is 1:, one below it 2:, the child 10: is at $at ----
 
@@ -218,9 +223,12 @@ describe_parent() {
 		*:tbf)
 			plan+="
 			$below tbf rate 10gbit burst 1mb limit 100mb" ;;
+		*:old*)
+			plan+="
+			$below ${1#*:}" ;;
 		esac ;;
 	*)
-		echo "no parent \"$1\"; choose from: $EVERY" >&2
+		echo "no parent \"$1\"; choose from: $EVERY $OLD" >&2
 		exit 2 ;;
 	esac
 }

@@ -25,8 +25,8 @@ ARCHITECTURES = {
     "s390x": ("s390", "s390x-linux-gnu-"),
 }
 
-#: Settings of newer compilers, which the host's may not know.
-NEWER = ("CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=",)
+#: Settings for newer programs than the host may have: gcc, pahole.
+NEWER = ("CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=", "CONFIG_DEBUG_INFO_BTF_MODULES=")
 
 #: Packages with libraries.
 LIBRARY = re.compile(r"(lib|zlib)[\w.+-]+")
@@ -87,10 +87,15 @@ def wrap_programs(target: Path, package: str, options: list[str]) -> None:
         return
     folder = target / "libraries"
     for library in closure(package, LIBRARY, options)[1:]:
-        fetch.unpack_deb(fetch.download_with(library, options), folder)
+        try:
+            fetch.unpack_deb(fetch.download_with(library, options), folder)
+        except LabError as problem:
+            # A suite with updates only has a part of them. The host has the others.
+            say(str(problem))
     libraries = [folder / name / "x86_64-linux-gnu" for name in ("lib", "usr/lib")]
-    loader = next(path for path in (place / "ld-linux-x86-64.so.2" for place in libraries)
-                  if path.exists())
+    loaders = [path for path in (place / "ld-linux-x86-64.so.2" for place in libraries)
+               if path.exists()]
+    loader = loaders[0] if loaders else "/lib64/ld-linux-x86-64.so.2"
     for program in programs:
         real = program.with_name(f"{program.name}.real")
         program.rename(real)

@@ -70,6 +70,11 @@ def warnings(kernel: Kernel) -> list[str]:
     return ["W=1"] if kernel.arch != "um" else []
 
 
+def protections() -> list[str]:
+    """Return make's argument for modules as on a kernel with old parents, if the user wants them."""
+    return ["AQM_OLD_PARENTS=1"] if os.environ.get("AQM_OLD_PARENTS") else []
+
+
 def compile_copy(arguments: Sequence[str], root: Path, files: Sequence[Path], copy: Path,
                  *variables: str, kbuild: str = "") -> str:
     """Copy FILES (below ROOT) to COPY and build them there, including test modules.
@@ -99,7 +104,8 @@ def ensure_modules(kernel: Kernel) -> Path:
     """
     files = module_sources()
     # The tree has links to the kernel's modules, so its path is part of the key.
-    key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler(), *warnings(kernel))
+    key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler(), *warnings(kernel),
+                       *protections())
     path = built(BUILD / "modules" / f"{kernel.key}-{key}",
                  lambda place: build_modules(kernel, files, place),
                  lambda place: not altered(place))
@@ -131,7 +137,8 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     link_tree(kernel.modules, tree)
     names = " ".join(file.stem for file in files if file.name.startswith("sch_"))
     say(f"building modules for Linux {kernel.release} ({kernel.flavour}): {names}")
-    output = compile_copy(make_arguments(kernel), ROOT, files, path / "src", *warnings(kernel))
+    output = compile_copy(make_arguments(kernel), ROOT, files, path / "src", *warnings(kernel),
+                          *protections())
     (path / MAKE_LOG).write_text(output)
     add_modules(kernel, path, sorted((path / "src").rglob("*.ko")))
     write_sums(path, (file for file in tree.rglob("*") if file.is_file() and not file.is_symlink()))

@@ -98,7 +98,7 @@ def relocate(target: Path) -> None:
     """Replace /usr/src/ in unpacked headers by their real place."""
     for makefile in target.glob("usr/src/linux-headers-*/Makefile"):
         text = makefile.read_text()
-        makefile.write_text(text.replace("include /usr/src/", f"include {target}/usr/src/"))
+        makefile.write_text(re.sub(r"(?<=[ =])/usr/src/linux-", f"{target}/usr/src/linux-", text))
 
 
 def unpack_stock(name: str, target: Path) -> None:
