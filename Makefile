@@ -14,7 +14,6 @@ KIND	?= all
 SECONDS	?= 0
 AQM_VERSION ?= $(shell tools/version)
 AQM_TESTS ?=
-AQM_ANY_KERNEL ?=
 
 MODULES	:= $(patsubst %.c,%.ko,$(filter-out %.mod.c,$(wildcard sch_*.c)))
 PAGES	:= $(wildcard man/man8/*.8)
@@ -23,8 +22,7 @@ SBINDIR	= $(DESTDIR)$(PREFIX)/sbin
 
 # What the kernel calls itself. Debian's 6.1 headers answer `make kernelrelease` with another.
 KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
-EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS) \
-	AQM_ANY_KERNEL=$(AQM_ANY_KERNEL)
+EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
 .PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate image kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
@@ -37,7 +35,7 @@ help: ## list the targets
 	@echo "  DESTDIR=DIR install below DIR instead of /"
 	@echo "  PREFIX=DIR  where plugins, man pages and doctor go, /usr unless told"
 	@echo "  AQM_TESTS=1 build the test modules, too"
-	@echo "  AQM_ANY_KERNEL=1  build for a kernel that is not supported"
+	@echo "  AQM_OLD_PARENTS=1  build with the protections that kernels without the fixes of 2025 need"
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
 	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, a report, and no page"
 	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr, drops, paced)"

@@ -87,10 +87,12 @@ class Machine:
         self.write("proc/self/status", f"Name:\tsh\nCapEff:\t{effective:016x}\nSeccomp:\t0\n")
 
     def module(self, kind: str, kernel: str = KERNEL, built_for: str = KERNEL,
-               version: str = "0.9", signer: str = "") -> None:
+               version: str = "0.9", protections: str = "") -> None:
         """Write a module with only the fields that modinfo reads."""
         facts = {"name": f"sch_{kind}", "version": version, "srcversion": "ABC",
                  "vermagic": f"{built_for} SMP mod_unload"}
+        if protections:
+            facts["protections"] = protections
         text = "".join(f'"{key}={value}\\0"' for key, value in facts.items())
         code = f'const char info[] __attribute__((section(".modinfo"))) = {text};\n'
         folder = self.root / "lib" / "modules" / kernel / "updates"
@@ -142,6 +144,26 @@ def test_module_loaded_by_the_doctor_is_unloaded_again(machine: Machine) -> None
     log = (machine.root / "modprobe.log").read_text().splitlines()
     unloaded = {line for line in log if line.startswith("-r")}
     assert unloaded == {f"-r sch_{kind}" for kind in KINDS if kind != "cbt"}
+
+
+def test_kernel_without_the_fixes_of_2025_gets_a_note(machine: Machine) -> None:
+    old_headers(machine)
+    for kind in KINDS:
+        machine.module(kind, protections="old_parents")
+    status, said = machine.ask()
+    assert status == 0
+    note, _, rest = said.partition("All is fine")
+    assert rest
+    assert note.startswith("NOTE    This kernel lacks fixes of 2025")
+    assert all(parent in note for parent in ("red", "sfb", "hfsc", "drr", "ets", "htb", "qfq"))
+
+
+def test_kernel_with_the_fixes_of_2025_gets_no_note(machine: Machine) -> None:
+    machine.write(f"lib/modules/{KERNEL}/build/include/net/sch_generic.h",
+                  "struct sk_buff *qdisc_dequeue_internal(struct Qdisc *sch, bool direct);\n")
+    status, said = machine.ask()
+    assert status == 0
+    assert said.startswith("All is fine")
 
 
 def no_modules(m: Machine) -> None:
@@ -258,6 +280,10 @@ def kernel_refuses(m: Machine) -> None:
     m.write("refuse", "RTNETLINK answers: Invalid argument")
 
 
+def old_headers(m: Machine) -> None:
+    m.write(f"lib/modules/{KERNEL}/source/include/net/sch_generic.h", "struct Qdisc;\n")
+
+
 #: How to break the machine, the expected message, the expected remedy.
 BROKEN: list[tuple[Callable[[Machine], None], str, str]] = [
     (no_modules, f"no modules for Linux {KERNEL}", "make install"),
@@ -267,6 +293,7 @@ BROKEN: list[tuple[Callable[[Machine], None], str, str]] = [
     (no_module_directory, "no module directory", "reboot"),
     (no_map, "modprobe does not know", f"depmod {KERNEL}"),
     (other_vermagic, f"built for Linux {OTHER}, and {KERNEL} is running: qsdrr", "make install"),
+    (old_headers, "built without the protections that it needs: ", "make install"),
     (other_version, "different versions: qsdrr (0.8, 0.9)", "upgrade both"),
     (old_one_loaded, "sch_qsdrr in the kernel is another one", "modprobe -r sch_qsdrr"),
     (blacklisted, "blacklisted by /etc/modprobe.d/local.conf", "modprobe sch_qsdrr"),

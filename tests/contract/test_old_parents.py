@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The protections for kernels whose parents lack the fixes of 2025 and 2026.
+
+selftests/gate/sch_oldparents.c has such parents. The same cases run with modules that have the
+protections, which Kbuild switches on for such kernels, and with modules that lack them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from tests.selftests import KINDS, Tap, run_selftest
+
+PEEKING = {"cbt", "chokex", "qsdrr", "redtail", "tdrr"}  # peek by qdisc_peek_dequeued()
+CASES = "-p olddrr:oldhfsc -p olddrr:oldred -c turns -c gso-lost"
+
+
+def run(monkeypatch: pytest.MonkeyPatch, protected: bool, command: str) -> Tap:
+    monkeypatch.setenv("AQM_OLD_PARENTS", "1" if protected else "")
+    return run_selftest(["bash", "-c", command])
+
+
+def cases(kinds: list[str]) -> str:
+    """Return a command that runs CASES with each of KINDS, and a burst that overflows it."""
+    metadata = {kind.name: kind.metadata for kind in KINDS}
+    lines = [f"selftests/parents.sh -u {CASES} -l {metadata[kind].get('LEAST', '1')} {kind} "
+             + shlex.quote(metadata[kind]["OPTIONS"]) for kind in kinds]
+    return "failed=0; " + "".join(f"{line} || failed=1; " for line in lines) + "exit $failed"
+
+
+def test_every_discipline_works_below_old_parents(monkeypatch: pytest.MonkeyPatch) -> None:
+    tap = run(monkeypatch, True, cases([kind.name for kind in KINDS]))
+    assert not tap.failed
+    assert not tap.skipped
+    assert len(tap.passed) == 4 * len(KINDS)
+    assert tap.status == 0
+
+
+def test_without_protections_old_parents_are_harmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind that leaves the packet in its queue when a parent peeks needs no protection."""
+    tap = run(monkeypatch, False, cases(sorted(kind.name for kind in KINDS)))
+    assert {name.split(":")[2].split()[0] for name in tap.failed} == PEEKING
+    where = {(name.split(":")[1], name.split(": ")[-1]) for name in tap.failed}
+    assert where == {("oldhfsc", "gso-lost"), ("oldred", "gso-lost"), ("oldred", "turns")}
+    assert "would have corrupted olddrr's list" in tap.text
+    assert "stalled with 1 packets" in tap.text
+
+
+ADD = """
+tc qdisc add dev lo root handle 1: {0}
+tc class add dev lo parent 1: classid 1:1 {0} {1} || :
+tc qdisc add dev lo parent 1:1 handle 10: qsdrr bandwidth 1gbit 2>&1 | sed 's/^/{0} says: /'
+tc qdisc show dev lo | grep -c qsdrr
+tc qdisc del dev lo root
+"""
+PARENTS = {"drr": "quantum 1514", "ets bands 2": "", "hfsc": "ls rate 1gbit",
+           "htb": "rate 1gbit", "qfq": "weight 1", "prio": ""}
+
+
+@pytest.mark.parametrize("protected", [True, False])
+def test_modules_warn_below_parents_that_can_crash(
+    protected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = run(monkeypatch, protected, "".join(
+        ADD.format(parent, words) for parent, words in PARENTS.items())).text
+    assert len(re.findall("^1$", text, re.MULTILINE)) == len(PARENTS)
+    warned = set(re.findall(r"^(\w+).* says: .*the parent lacks fixes of 2025", text, re.MULTILINE))
+    assert warned == ({"drr", "ets", "hfsc", "htb", "qfq"} if protected else set())
