@@ -45,7 +45,7 @@ static struct sk_buff *old_parents_dequeue(struct Qdisc *sch)
 {
 	struct sk_buff *skb;
 
-	if (skb_peek(&sch->gso_skb))
+	if (sch->gso_skb.qlen)
 		return qdisc_dequeue_peeked(sch);
 	skb = sch->ops->dequeue(sch);
 	if (skb && !sch->q.qlen && sch->qstats.backlog) {

@@ -93,6 +93,47 @@ def test_builds_for_32_bit_without_64_bit_division(tmp_path: Path) -> None:
         assert not re.search(r"__u?(div|mod)di3", symbols), module.name
 
 
+def imitate(kernel: Path, where: Path, version: str) -> Path:
+    """Copy a prepared kernel as a distribution may have it: an old version, and new functions.
+
+    The copy has no qdisc_dequeue_internal(). Other files are links. Returns its directory.
+    """
+    source = (kernel / "source").resolve()
+    header = "include/net/sch_generic.h"
+    for folder, own in ((".", "include"), ("include", "net"), ("include/net", "sch_generic.h")):
+        (where / "source" / folder).mkdir(parents=True, exist_ok=True)
+        for part in (source / folder).iterdir():
+            if part.name not in (own, "Makefile"):
+                (where / "source" / folder / part.name).symlink_to(part)
+    text = (source / header).read_text()
+    assert "qdisc_dequeue_internal" in text
+    (where / "source" / header).write_text(text.replace("qdisc_dequeue_internal", "unknown"))
+    text = (source / "Makefile").read_text()
+    for field, number in zip(("VERSION", "PATCHLEVEL", "SUBLEVEL"), version.split("."), strict=True):
+        text = re.sub(rf"^{field} = .*", f"{field} = {number}", text, flags=re.MULTILINE)
+    (where / "source" / "Makefile").write_text(text)
+    shutil.copytree(kernel, where / "kernel", symlinks=True)
+    for path in (where / "kernel" / "Makefile", where / "kernel" / "source"):
+        path.unlink()
+    (where / "kernel" / "source").symlink_to(where / "source")
+    text = (kernel / "Makefile").read_text()
+    assert str(source) in text
+    (where / "kernel" / "Makefile").write_text(text.replace(str(source), str(where / "source")))
+    return where / "kernel"
+
+
+def test_builds_for_a_distribution_kernel_with_backports(tmp_path: Path) -> None:
+    """The version says 5.14.0, most functions are of the newest kernel, and the fixes are missing."""
+    arguments = ensure_prepared(default_kernel(), CONFIG, ["ARCH=i386"])
+    kernel = imitate(Path(arguments[1]), tmp_path, "5.14.0")
+    output = build(["-C", str(kernel), *arguments[2:]], tmp_path / "modules")
+    assert not own_warnings(output)
+    assert output.count("sch-aqm: this kernel lacks fixes of 2025") == 1
+    for module in modules(tmp_path / "modules"):
+        if module.stem in {path.stem for path in TOP.glob("sch_*.c")}:
+            assert b"protections=old_parents" in module.read_bytes(), module.name
+
+
 SET = "net/sch_generic.h: static inline void tcf_set_drop_reason(const struct sk_buff *skb,"
 DROP_REASONS = {
     "6.1": ((), set()),

@@ -50,22 +50,27 @@ def test_without_protections_old_parents_are_harmed(monkeypatch: pytest.MonkeyPa
 
 
 ADD = """
-tc qdisc add dev lo root handle 1: {0}
-tc class add dev lo parent 1: classid 1:1 {0} {1} || :
-tc qdisc add dev lo parent 1:1 handle 10: qsdrr bandwidth 1gbit 2>&1 | sed 's/^/{0} says: /'
-tc qdisc show dev lo | grep -c qsdrr
-tc qdisc del dev lo root
+tc qdisc add dev d0 root handle 1: {parent} {words}
+{more}
+tc qdisc add dev d0 parent 1:1 handle 10: qsdrr bandwidth 1gbit 2>&1 | sed 's/^/{parent} says: /'
+tc qdisc show dev d0 | grep -c qsdrr
+tc qdisc del dev d0 root
 """
-PARENTS = {"drr": "quantum 1514", "ets bands 2": "", "hfsc": "ls rate 1gbit",
-           "htb": "rate 1gbit", "qfq": "weight 1", "prio": ""}
+CLASS = "tc class add dev d0 parent 1: classid 1:1 {} {}"
+#: Words after the parent's name, and after the name of its class.
+PARENTS = {"drr": ("", "quantum 1514"), "ets": ("bands 2", ""), "hfsc": ("", "ls rate 1gbit"),
+           "htb": ("", "rate 1gbit"), "qfq": ("", "weight 1"), "prio": ("", ""),
+           "tbf": ("rate 1gbit burst 1mb limit 1mb", "")}
 
 
 @pytest.mark.parametrize("protected", [True, False])
 def test_modules_warn_below_parents_that_can_crash(
     protected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = run(monkeypatch, protected, "".join(
-        ADD.format(parent, words) for parent, words in PARENTS.items())).text
+    commands = [
+        ADD.format(parent=parent, words=words, more=CLASS.format(parent, more) if more else "")
+        for parent, (words, more) in PARENTS.items()]
+    text = run(monkeypatch, protected, "\n".join(["ip link add d0 type dummy", *commands])).text
     assert len(re.findall("^1$", text, re.MULTILINE)) == len(PARENTS)
-    warned = set(re.findall(r"^(\w+).* says: .*the parent lacks fixes of 2025", text, re.MULTILINE))
+    warned = set(re.findall(r"^(\w+) says: .*the parent lacks fixes of 2025", text, re.MULTILINE))
     assert warned == ({"drr", "ets", "hfsc", "htb", "qfq"} if protected else set())
