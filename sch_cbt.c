@@ -466,10 +466,13 @@ static void cbt_evict(struct Qdisc *sch, struct sk_buff *skb)
 	cbt_count_drop(sch, skb, class, AQM_DROP_CHANGE);
 }
 
-/* RED's max for a threshold @q of the share law: 1.1 q, as min is 0.9 q. */
+/*
+ * RED's max for a threshold @q of the share law: 1.1 q, as min is 0.9 q. At least 2
+ * units, so that a min above 0 is below it.
+ */
 static u32 cbt_max(u64 q)
 {
-	return min_t(u64, q + div_u64(q, 10), CBT_MAX_THRESHOLD);
+	return clamp_t(u64, q + div_u64(q, 10), 2, CBT_MAX_THRESHOLD);
 }
 
 /* Collect the inputs of the share law, by class. */
@@ -517,7 +520,7 @@ static u64 cbt_thresholds(struct cbt_params *p, const struct share_class *sh)
 				       CBT_MAX_LIMIT);
 	for (i = CBT_ALL; i <= CBT_TCP; i++) {
 		red = &p->avg[i];
-		red->min_th = p->min ?: div_u64(9ULL * red->max_th, 11);
+		red->min_th = p->min ?: max_t(u64, div_u64(9ULL * red->max_th, 11), 1);
 		red->weight = p->weight ?:
 			      red_fifo_weight(rate, i == CBT_ALL ? mean :
 						    sh[i].packet, p->limit);

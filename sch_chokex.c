@@ -257,11 +257,12 @@ static void chokex_evict(struct Qdisc *sch, struct sk_buff *skb)
  * min: a third of the limit, as in the papers, but at least 5 packets, or five
  * eighths of a limit below 8. TCP with a window of W loses 1.5 / W^2 of its
  * packets, 6 % at W = 5, and all flows in the queue share this loss rate. At most
- * half of a given max.
+ * half of a given max, which is 2 or more. At least 1, because with a min of 0 RED
+ * would draw even at an empty queue.
  */
 static u32 chokex_min_th(u32 limit, u32 max_th)
 {
-	u32 min_th = max(limit / 3, min(5U, 5 * limit / 8));
+	u32 min_th = max3(limit / 3, min(5U, 5 * limit / 8), 1U);
 
 	return max_th ? min(min_th, max_th / 2) : min_th;
 }
@@ -274,7 +275,7 @@ static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
 
 	FIFO_LIMITS(p, CHOKEX_MAX_LIMIT);
 	p->min = p->min ?: chokex_min_th(p->limit, p->max);
-	p->max = p->max ?: DIV_ROUND_UP(p->min + p->limit, 2);
+	p->max = p->max ?: max(DIV_ROUND_UP(p->min + p->limit, 2), 2U);
 	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
 						 p->limit);
 	if (p->adaptive)

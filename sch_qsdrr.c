@@ -249,7 +249,8 @@ static void qsdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,
 
 	st->cls.queue = flow_qdisc_classid(fq);
 	st->cls.deficit = deficit;
-	st->cls.is_q = qsdrr_flow(fq) == q->vars.q;
+	st->cls.is_q = q->vars.q &&
+		       st->cls.queue == flow_qdisc_classid(&q->vars.q->fq);
 }
 
 FLOW_AQM_KIND(qsdrr, QSDRR, "Queue State Deficit Round Robin (QSDRR)");

@@ -357,11 +357,12 @@ static void tdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,
 			     s64 deficit, void *xstats)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
+	const struct tdrr_flow *top = tdrr_top(q);
 	struct tc_tdrr_xstats *st = xstats;
 
 	st->cls.queue = flow_qdisc_classid(fq);
 	st->cls.deficit = deficit;
-	st->cls.is_top = tdrr_flow(fq) == tdrr_top(q);
+	st->cls.is_top = top && st->cls.queue == flow_qdisc_classid(&top->fq);
 	st->cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
 }
 

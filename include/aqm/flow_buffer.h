@@ -43,6 +43,8 @@
 
 #define FLOW_BUFFER_MIN_QUANTUM		256
 #define FLOW_BUFFER_MAX_QUANTUM		SZ_1M
+/* Numbers of classes have 16 bits, and 0 is the qdisc itself. */
+#define FLOW_BUFFER_CLASSES		65535
 /* For the default of limit. */
 #define FLOW_BUFFER_MIN_LIMIT		8	/* packets */
 #define FLOW_BUFFER_DELAY		80	/* ms of the link */
@@ -481,21 +483,43 @@ static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
 	st->quantum = b->params.quantum;
 }
 
+/*
+ * Return the queues up to and including those of class @cl. A class is one queue,
+ * except that the last of FLOW_BUFFER_CLASSES also has the queues beyond.
+ */
+static inline u32 flow_buffer_class_end(const struct flow_buffer *b, u32 cl)
+{
+	return cl < FLOW_BUFFER_CLASSES ? cl : b->params.flows;
+}
+
+/* Return the queue of a class that holds packets, or its first queue. */
+static inline struct flow_queue *
+flow_buffer_class(const struct flow_buffer *b, u32 cl)
+{
+	u32 i, end = flow_buffer_class_end(b, cl);
+	struct flow_queue *fq;
+
+	for (i = cl - 1; i < end; i++) {
+		fq = flow_rounds_queue(&b->rounds, i);
+		if (READ_ONCE(fq->head))
+			return fq;
+	}
+	return flow_rounds_queue(&b->rounds, cl - 1);
+}
+
 /**
- * flow_buffer_walk() - Qdisc_class_ops.walk over the queues that have a packet
+ * flow_buffer_walk() - Qdisc_class_ops.walk over the classes that have a packet
  * @sch: the qdisc
  * @arg: the walk
  */
 static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
-	const struct flow_queue *fq;
-	u32 i;
+	u32 cl, classes = min_t(u32, b->params.flows, FLOW_BUFFER_CLASSES);
 
-	for (i = 0; i < b->params.flows && !arg->stop; i++) {
-		fq = flow_rounds_queue(&b->rounds, i);
-		if (READ_ONCE(fq->head))
-			tc_qdisc_stats_dump(sch, i + 1, arg);
+	for (cl = 1; cl <= classes && !arg->stop; cl++) {
+		if (READ_ONCE(flow_buffer_class(b, cl)->head))
+			tc_qdisc_stats_dump(sch, cl, arg);
 		else
 			arg->count++;
 	}

@@ -255,29 +255,26 @@ static inline int flow_qdisc_alloc(struct Qdisc *sch, struct aqm_given *given,
 	return flow_buffer_alloc(sch, p->flows, extack);
 }
 
-/* The queue of a class. */
-static inline struct flow_queue *flow_qdisc_class(struct Qdisc *sch,
-						  unsigned long cl)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	return flow_rounds_queue(&b->rounds, cl - 1);
-}
-
 /* The class of a queue, from 1. */
 static inline u32 flow_qdisc_classid(const struct flow_queue *fq)
 {
-	return fq->turn.number + 1;
+	return min_t(u32, fq->turn.number + 1, FLOW_BUFFER_CLASSES);
 }
 
-/* Count the packets of a queue. None of them may leave meanwhile. */
-static inline void flow_qdisc_count(struct Qdisc *sch,
-				    const struct flow_queue *fq,
+/* Count the packets of a class. None of them may leave meanwhile. */
+static inline void flow_qdisc_count(struct Qdisc *sch, u32 cl,
 				    struct gnet_stats_queue *qs)
 {
+	struct flow_buffer *b = qdisc_priv(sch);
+	u32 i, end = flow_buffer_class_end(b, cl);
+	const struct flow_queue *fq;
+
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	flow_queue_count(fq, qs);
-	qs->drops = fq->dropped;
+	for (i = cl - 1; i < end; i++) {
+		fq = flow_rounds_queue(&b->rounds, i);
+		flow_queue_count(fq, qs);
+		qs->drops += fq->dropped;
+	}
 }
 
 /**
@@ -297,12 +294,13 @@ flow_qdisc_class_stats(struct Qdisc *sch, unsigned long cl, struct gnet_dump *d,
 		       void (*fill)(struct Qdisc *sch, struct flow_queue *fq,
 				    s64 deficit, void *st))
 {
-	struct flow_queue *fq = flow_qdisc_class(sch, cl);
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct gnet_stats_queue qs = {};
+	struct flow_queue *fq;
 
 	sch_tree_lock(sch);
-	flow_qdisc_count(sch, fq, &qs);
+	fq = flow_buffer_class(b, cl);
+	flow_qdisc_count(sch, cl, &qs);
 	fill(sch, fq, flow_queue_account(&b->rounds, fq, b->params.quantum),
 	     st);
 	sch_tree_unlock(sch);

@@ -17,7 +17,10 @@ LIMIT_OF_A_TABLE = Option(
 )  # fmt: skip
 MIN_MAX = (
     Option("min", "auto", TO_INT_MAX, {"20": 20, "30": 30}, bad="0 -1", raw=[1 << 31]),
-    Option("max", "auto", TO_INT_MAX, {"90": 90, "80": 80}, bad="0 x", raw=[1 << 31]),
+    Option(
+        "max", "auto", "2 to 2147483647 packets", {"90": 90, "80": 80}, bad="0 1 x",
+        raw=[1, 1 << 31],
+    ),
 )
 PROBABILITY = Option("probability", "0.02", "0 to 1", {"0.5": 0.5, "1": 1, "0": 0}, bad="1.1 -1")
 WEIGHT = Option("weight", "auto", ABOVE_0, {"0.25": 0.25, "1": 1}, bad="0 -1")

@@ -147,3 +147,41 @@ def test_limit_derived_from_a_fast_link_is_valid_input(kind: str) -> None:
     (limit,) = [o for o in interface.read(kind).options if o.name == "limit"]
     with World(kind, "bandwidth 300gbit memory_limit 4294967295b") as w:
         assert limit.least <= w.named()["limit"] <= limit.greatest
+
+
+# Each pair of thresholds: the lower, and the upper.
+THRESHOLDS = [
+    ("ared", "min", "max"), ("cbt", "min", "max"), ("chokex", "min", "max"),
+    ("fred", "min", "max"), ("redtail", "min1", "max1"), ("redtail", "min2", "max2"),
+    ("2regionred", "bmin", "bflat"), ("2regionred", "target", "bmax"),
+]  # fmt: skip
+# Settings from which a kind derives its smallest thresholds.
+SMALLEST = ("", "bandwidth 8kbit", "bandwidth 1tbit")
+SMALLEST_OF = {"cbt": ("latency 1us share_tcp 0.0000001",), "ared": ("target 1us",)}
+
+
+@pytest.mark.parametrize(("kind", "lower", "upper"), THRESHOLDS)
+def test_derived_thresholds_are_above_0_and_in_order(kind: str, lower: str, upper: str) -> None:
+    """RED divides by their difference. A lower one of 0 means draws at an empty queue."""
+    option = {o.name: o for o in interface.read(kind).options}
+    accepted = 0
+    for settings in (*SMALLEST, *SMALLEST_OF.get(kind, ())):
+        for name in ("", "limit", lower, upper):
+            for above in range(4):
+                with World(kind, settings) as w:
+                    given = option[name or "limit"]
+                    value = given.least + above
+                    if name and w.do(f"x raw {given.attribute}:{value}:4"):
+                        continue
+                    shown = w.options()
+                    assert 0 < shown.get(lower, 0) < shown.get(upper, 0), (settings, name, value)
+                    accepted += 1
+    assert accepted > 20
+
+
+@pytest.mark.parametrize("kind", ["ared", "chokex", "fred"])
+def test_least_upper_threshold_leaves_room_for_a_lower_one(kind: str) -> None:
+    with World(kind, "max 2") as w:
+        assert (w.options()["min"], w.options()["max"]) == (1, 2)
+        (upper,) = [o for o in interface.read(kind).options if o.name == "max"]
+        assert w.do(f"x raw {upper.attribute}:1:4")

@@ -480,3 +480,19 @@ def test_missing_lock_is_found(file: str, number: int, tmp_path: Path) -> None:
     (source / file).write_text(text[:start] + LOCKED.sub(r"\1", text[start:end]) + text[end:])
     kind = file[len("sch_") : -len(".c")] if file.startswith("sch_") else "qsdrr"
     expect_violation(kind, source, [""])
+
+
+@pytest.mark.parametrize("kind", ["qsdrr", "tdrr"])
+def test_each_class_has_its_own_number_even_with_the_most_queues(kind: str) -> None:
+    """A class number has 16 bits, and number 0 is the qdisc. There can be 65536 queues."""
+    most = "flows 65536 noavoid_collisions limit 4294967295 memory_limit 4294967295b"
+    with World(kind, most) as world:
+        for flow in range(130_000):
+            world.do(f"e flow={flow} v6=1 len=100 hash=1 filter=0")
+        classes = world.classes()
+        assert set(classes) < set(range(1, 65536))
+        assert sum(st.qlen for st in classes.values()) == world.stats().qlen == 130_000
+        assert all(world.named(minor)["queue"] == minor for minor in (1, 7, 65534, 65535))
+        if kind == "tdrr":
+            world.dequeue(1)
+            assert world.named(world.named()["top"])["is_top"]

@@ -15,7 +15,7 @@
 	_(x, TCA_ARED_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average queue length where drops begin; auto: target / 2, but from 5 to limit / 6") \
-	_(x, TCA_ARED_MAX_TH, max, PACKETS, "", 1, 2147483647, \
+	_(x, TCA_ARED_MAX_TH, max, PACKETS, "", 2, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average queue length where the drop probability is max_p; auto: 3 min") \
 	_(x, TCA_ARED_PROBABILITY, probability, FRACTION, "", 1, 4294967295, \

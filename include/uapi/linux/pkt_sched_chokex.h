@@ -17,7 +17,7 @@
 	_(x, TCA_CHOKEX_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average queue length where RED begins; auto: limit / 3, at least 5") \
-	_(x, TCA_CHOKEX_MAX_TH, max, PACKETS, "", 1, 2147483647, \
+	_(x, TCA_CHOKEX_MAX_TH, max, PACKETS, "", 2, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average queue length where probability is reached; auto: halfway from min to limit") \
 	_(x, TCA_CHOKEX_PROBABILITY, probability, FRACTION, "", 0, 4294967295, \

@@ -15,7 +15,7 @@
 	_(x, TCA_FRED_MIN_TH, min, PACKETS, "", 1, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average where drops begin, and maximum of a flow; auto: limit / 4, at most one rtt") \
-	_(x, TCA_FRED_MAX_TH, max, PACKETS, "", 1, 2147483647, \
+	_(x, TCA_FRED_MAX_TH, max, PACKETS, "", 2, 2147483647, \
 	  TC_AQM_DERIVED, \
 	  "average queue length from which a flow may have only two packets; auto: 2 min") \
 	_(x, TCA_FRED_MINQ, minq, PACKETS, "", 1, 2147483647, \
