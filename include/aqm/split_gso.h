@@ -13,8 +13,10 @@
 #ifndef _AQM_SPLIT_GSO_H
 #define _AQM_SPLIT_GSO_H
 
+#include <linux/hashtable.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <aqm/queued.h>
 #include <aqm/kind.h>
@@ -23,14 +25,70 @@
 #include <net/gso.h>
 #endif
 
+#ifndef QDISC_PKT_LEN_MAX	/* older kernels have no limit */
+#define QDISC_PKT_LEN_MAX	INT_MAX
+#endif
+
+/* Return the parent of @sch; the root of its transmit queue if it is not listed. */
+static inline const struct Qdisc *split_gso_parent(const struct Qdisc *sch)
+{
+	u32 handle = TC_H_MAJ(sch->parent);
+	const struct Qdisc *q;
+
+	hash_for_each_possible_rcu(qdisc_dev(sch)->qdisc_hash, q, hash, handle,
+				   rcu_read_lock_bh_held())
+		if (q->handle == handle)
+			return q;
+	return qdisc_root_bh(sch);
+}
+
+/*
+ * Return the size table (tc's stab) by which the core charged a packet that reached
+ * @sch, or NULL. Newer kernels accept one only at the root of a transmit queue. Older
+ * ones apply the table of each qdisc on the way, so the nearest one counts.
+ */
+static inline const struct qdisc_size_table *
+split_gso_size_table(const struct Qdisc *sch)
+{
+	const struct Qdisc *root = qdisc_root_bh(sch);
+	const struct qdisc_size_table *stab;
+
+	while (!(stab = rcu_dereference_bh(sch->stab)) && sch != root)
+		sch = split_gso_parent(sch);
+	return stab;
+}
+
+/*
+ * Return the length that the core charges for a packet of @len bytes. This repeats
+ * __qdisc_calculate_pkt_len(), which is not exported.
+ */
+static inline u32 split_gso_charge(const struct qdisc_size_table *stab, u32 len)
+{
+	const struct tc_sizespec *s = &stab->szopts;
+	int charge = len + s->overhead;
+	u32 slot;
+
+	if (s->tsize) {
+		slot = max(charge + s->cell_align, 0) >> s->cell_log;
+		charge = stab->data[slot % s->tsize];
+		if (slot >= s->tsize)
+			charge += stab->data[s->tsize - 1] * (slot / s->tsize);
+		charge = (u32)charge << s->size_log;
+	}
+	return clamp(charge, 1, QDISC_PKT_LEN_MAX);
+}
+
 /*
  * A segment has the packet's control block, partly overwritten by
- * skb_gso_segment(). Set the fields that the core sets for an arriving packet.
+ * skb_gso_segment(). Set the fields that the core sets for an arriving packet, so
+ * that a shaper charges for it what it charges for a packet of this length.
  */
-static inline void split_gso_prepare(struct sk_buff *segment)
+static inline void split_gso_prepare(struct sk_buff *segment,
+				     const struct qdisc_size_table *stab)
 {
 	skb_mark_not_on_list(segment);
-	qdisc_skb_cb(segment)->pkt_len = segment->len;
+	qdisc_skb_cb(segment)->pkt_len = stab ? split_gso_charge(stab, segment->len) :
+						segment->len;
 #ifdef HAVE_QDISC_PKT_SEGS
 	qdisc_skb_cb(segment)->pkt_segs = 1;
 #endif
@@ -46,12 +104,13 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
 				  struct sk_buff **to_free, u32 segments,
 				  u32 class))
 {
+	const struct qdisc_size_table *stab = split_gso_size_table(sch);
 	int verdict, result = NET_XMIT_SUCCESS;
 	struct sk_buff *segment, *next;
 	u32 qlen = sch->q.qlen;
 
 	skb_list_walk_safe(segments, segment, next) {
-		split_gso_prepare(segment);
+		split_gso_prepare(segment, stab);
 		verdict = enqueue(segment, sch, to_free, 1, class);
 		if (verdict != NET_XMIT_SUCCESS)
 			result = verdict;

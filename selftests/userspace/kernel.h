@@ -196,6 +196,9 @@ void userspace_unlock(void);
 #define hash_for_each(table, i, obj, member) \
 	for ((i) = 0; (i) < (int)ARRAY_SIZE(table); (i)++) \
 		if (((obj) = (table)[i]))
+#define hash_for_each_possible_rcu(table, obj, member, key, held) \
+	for (int userspace_i = 0; userspace_i < (int)ARRAY_SIZE(table); userspace_i++) \
+		if (((obj) = (table)[userspace_i]))
 #define netdev_warn(dev, ...)	userspace_warn(__VA_ARGS__)
 #define lockdep_assert_held(x)	userspace_assert_locked()
 
@@ -239,6 +242,7 @@ struct net_device {
 
 struct netdev_queue {
 	struct net_device	*dev;
+	struct Qdisc		*qdisc;
 };
 
 #define SPEED_UNKNOWN		-1
@@ -663,6 +667,10 @@ int gnet_stats_copy_basic(struct gnet_dump *d, void *percpu,
 #define __NET_XMIT_BYPASS	0x00020000
 #define net_xmit_drop_count(e)	((e) & __NET_XMIT_STOLEN ? 0 : 1)
 
+#ifndef USERSPACE_OLD
+#define QDISC_PKT_LEN_MAX	(1 << 20)
+#endif
+
 #define TCQ_F_CAN_BYPASS	4
 #define TCQ_F_NOPARENT		0x40
 
@@ -723,7 +731,13 @@ struct Qdisc_ops {
 	struct module	*owner;
 };
 
+struct qdisc_size_table {
+	struct tc_sizespec	szopts;
+	u16			data[];
+};
+
 struct Qdisc {
+	struct qdisc_size_table	*stab;
 	int		(*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				   struct sk_buff **to_free);
 	struct sk_buff *(*dequeue)(struct Qdisc *sch);
@@ -784,6 +798,10 @@ static inline void *qdisc_priv(const struct Qdisc *sch)
 static inline struct net_device *qdisc_dev(const struct Qdisc *sch)
 {
 	return sch->dev_queue->dev;
+}
+static inline struct Qdisc *qdisc_root_bh(const struct Qdisc *sch)
+{
+	return sch->dev_queue->qdisc;
 }
 
 /* What a packet of so many bytes takes of the machine. */

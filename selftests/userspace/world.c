@@ -214,8 +214,9 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 		w->depth++;
 	}
 	w->dev.qdisc = w->levels[w->depth - 1];
-	if (w->depth > 1)
-		w->dev.qdisc_hash[0] = w->kind;
+	w->txq.qdisc = w->dev.qdisc;
+	for (n = 0; n + 1 < w->depth; n++)
+		w->dev.qdisc_hash[n] = w->levels[n];
 	return w;
 refused:
 	snprintf(w->violation, sizeof(w->violation), "%s", *error);
@@ -247,6 +248,8 @@ int world_free(struct world *w)
 		if (w->allocations)
 			userspace_violation("%u allocations are not freed",
 					    w->allocations);
+		for (i = 0; i < w->depth; i++)
+			free(w->levels[i]->stab);
 		if (!list_empty(&w->alive))
 			userspace_violation("a packet is not freed");
 		free(w->kind);
@@ -448,6 +451,61 @@ static void draw_hash_and_filter(struct sk_buff *skb, const struct packet *p)
 	skb->l4_hash = hash & 2;
 }
 
+/* Mainline's __qdisc_calculate_pkt_len(); kernels before 2026 have no maximum. */
+static void calculate_pkt_len(struct sk_buff *skb,
+			      const struct qdisc_size_table *stab)
+{
+	int pkt_len, slot;
+
+	if (!stab)
+		return;
+	pkt_len = skb->len + stab->szopts.overhead;
+	if (!stab->szopts.tsize)
+		goto out;
+	slot = pkt_len + stab->szopts.cell_align;
+	if (slot < 0)
+		slot = 0;
+	slot >>= stab->szopts.cell_log;
+	if (slot < (int)stab->szopts.tsize)
+		pkt_len = stab->data[slot];
+	else
+		pkt_len = stab->data[stab->szopts.tsize - 1] *
+			  (slot / stab->szopts.tsize) +
+			  stab->data[slot % stab->szopts.tsize];
+	pkt_len <<= stab->szopts.size_log;
+out:
+	if (pkt_len < 1)
+		pkt_len = 1;
+#ifdef QDISC_PKT_LEN_MAX
+	pkt_len = min(pkt_len, QDISC_PKT_LEN_MAX);
+#endif
+	qdisc_skb_cb(skb)->pkt_len = pkt_len;
+}
+
+/* "LEVEL OVERHEAD CELL_ALIGN CELL_LOG SIZE_LOG [LENGTH]...": give a level a table. */
+static int do_size_table(const char *words)
+{
+	struct qdisc_size_table *stab;
+	char *end, *next;
+	u32 level = strtoul(words, &end, 0), room = 0;
+
+	if (level >= world->depth)
+		return WORLD_MALFORMED;
+	stab = calloc(1, sizeof(*stab) + strlen(words) * sizeof(stab->data[0]));
+	if (!stab)
+		abort();
+	stab->szopts.overhead = strtol(end, &end, 0);
+	stab->szopts.cell_align = strtol(end, &end, 0);
+	stab->szopts.cell_log = strtoul(end, &end, 0);
+	stab->szopts.size_log = strtoul(end, &end, 0);
+	for (; *end; end = next)
+		stab->data[room++] = strtoul(end, &next, 0);
+	stab->szopts.tsize = room;
+	free(world->levels[level]->stab);
+	world->levels[level]->stab = stab;
+	return 0;
+}
+
 static struct sk_buff *make_packet(const struct packet *p)
 {
 	u32 headers = 14 + (p->vlan ? 4 : 0) + (p->v6 ? 40 : 20) +
@@ -486,6 +544,8 @@ static struct sk_buff *make_packet(const struct packet *p)
 		qdisc_skb_cb(skb)->pkt_segs = 1;
 #endif
 	}
+	for (level = world->depth; level--;)
+		calculate_pkt_len(skb, world->levels[level]->stab);
 	if (p->has_size)
 		qdisc_skb_cb(skb)->pkt_len = p->size;
 	skb->handle = world->kind->handle;
@@ -1328,6 +1388,8 @@ static int operation(const char *op)
 	case 'h':
 		world->kind->handle = n;
 		return 0;
+	case 'w':
+		return do_size_table(rest);
 	case 'y':
 		world->bypass = n;
 		return 0;
