@@ -158,6 +158,12 @@ static inline u32 hsiphash_1u32(u32 a, const hsiphash_key_t *key)
 {
 	return hsiphash(&a, sizeof(a), key);
 }
+static inline u32 hsiphash_2u32(u32 a, u32 b, const hsiphash_key_t *key)
+{
+	const u32 words[] = { a, b };
+
+	return hsiphash(words, sizeof(words), key);
+}
 static inline u32 hsiphash_4u32(u32 a, u32 b, u32 c, u32 d,
 				const hsiphash_key_t *key)
 {
@@ -301,6 +307,11 @@ enum userspace_where {
 	USERSPACE_ARRIVING, USERSPACE_HELD, USERSPACE_OUT, USERSPACE_GONE,
 };
 
+struct sock {
+	u16	sk_protocol;
+};
+static inline bool sk_fullsock(const struct sock *sk) { return true; }
+
 struct sk_buff {
 	struct sk_buff	*next;
 	struct sk_buff	*prev;
@@ -318,6 +329,8 @@ struct sk_buff {
 	bool		vlan_present;
 	u16		mac_len;
 	u16		network_offset;
+	u16		inner_network_header;
+	struct sock	*sk;
 	struct net_device *dev;
 	struct skb_shared_info shinfo;
 	u8		*head;
@@ -333,6 +346,7 @@ struct sk_buff {
 	u32		act_class;
 	bool		filtered;	/* a filter is attached when it arrives */
 	u32		handle;		/* the discipline's handle at that time */
+	struct sock	sender;		/* sk, if there is one */
 	int		filter_act;	/* verdict of the filters; TC_ACT_OK at first */
 	bool		lost;
 };

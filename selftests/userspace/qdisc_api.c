@@ -582,6 +582,9 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 		s->hash = skb->hash;
 		s->l4_hash = skb->l4_hash;
 		s->sw_hash = skb->sw_hash;
+		s->inner_network_header = skb->inner_network_header;
+		s->sender = skb->sender;
+		s->sk = skb->sk ? &s->sender : NULL;
 		*last = s;
 		last = &s->next;
 	}

@@ -346,7 +346,7 @@ struct packet {
 	unsigned int ihl, frag;
 	u32 act;
 	u8 proto;
-	unsigned int hash, filter, ext;
+	unsigned int hash, filter, ext, l4, inner, sock;
 	bool v6, has_ext, has_segs, has_truesize, has_size, has_hash, has_filter;
 };
 
@@ -440,6 +440,7 @@ static void draw_hash_and_filter(struct sk_buff *skb, const struct packet *p)
 	const u64 drawn[] = { world->seed, skb->number };
 	u64 draw = siphash(drawn, sizeof(drawn), &key);
 	u32 hash = p->has_hash ? p->hash : draw & 3;
+	struct flow_keys keys = {};
 
 	skb->filtered = p->has_filter ? p->filter : draw & 4;
 	/* Only an attached filter can return a verdict. */
@@ -448,7 +449,23 @@ static void draw_hash_and_filter(struct sk_buff *skb, const struct packet *p)
 		return;
 	skb_get_hash(skb);
 	skb->sw_hash = hash & 1;
-	skb->l4_hash = hash & 2;
+	__skb_flow_dissect(NULL, skb, &flow_keys_dissector, &keys, NULL, 0, 0, 0, 0);
+	skb->l4_hash = hash & 2 && keys.ports.ports;
+}
+
+/* A tunnel wrapped the packet, after the stack hashed it with its ports. */
+static void set_inner(struct sk_buff *skb, const struct packet *p)
+{
+	skb->inner_network_header = p->inner;
+	if (p->sock) {
+		skb->sender.sk_protocol = p->sock;
+		skb->sk = &skb->sender;
+	}
+	if (p->l4) {
+		skb->hash = p->l4;
+		skb->l4_hash = true;
+		skb->sw_hash = false;
+	}
 }
 
 /* Mainline's __qdisc_calculate_pkt_len(); kernels before 2026 have no maximum. */
@@ -550,6 +567,7 @@ static struct sk_buff *make_packet(const struct packet *p)
 		qdisc_skb_cb(skb)->pkt_len = p->size;
 	skb->handle = world->kind->handle;
 	draw_hash_and_filter(skb, p);
+	set_inner(skb, p);
 	return skb;
 }
 
@@ -1237,6 +1255,7 @@ static int read_packet(struct packet *p, const char *words)
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
 		FIELD(other), FIELD(bridged), FIELD(mac),
 		FIELD(hash), FIELD(filter), FIELD(ext), FIELD(ihl), FIELD(frag),
+		FIELD(l4), FIELD(inner), FIELD(sock),
 #undef FIELD
 	};
 	static const struct {
@@ -1254,6 +1273,7 @@ static int read_packet(struct packet *p, const char *words)
 	} protos[] = {
 		{ "udp", IPPROTO_UDP }, { "tcp", IPPROTO_TCP },
 		{ "icmp", IPPROTO_ICMP }, { "sctp", IPPROTO_SCTP },
+		{ "esp", IPPROTO_ESP },
 		{ "dccp", IPPROTO_DCCP }, { "arp", 0 },
 	};
 	const char *value;
