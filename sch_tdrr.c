@@ -227,7 +227,7 @@ static noinline void tdrr_signal(struct Qdisc *sch, u64 now)
 	skb = flow_buffer_evict(sch, &flow->fq, TDRR_DROP_TARGET);
 	tdrr_discarded(sch, &flow->fq, skb);
 	qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(skb));
-	kfree_skb_reason(skb, (enum skb_drop_reason)QDISC_DROP_CONGESTED);
+	qdisc_dequeue_drop(sch, skb, (int)QDISC_DROP_CONGESTED);
 }
 
 /* Out of line, because target is off by default. */
@@ -306,6 +306,7 @@ static void tdrr_setup(struct Qdisc *sch, struct aqm_given *given,
 			      p->flows, p->time_constant, ktime_get_ns());
 	standing_delay_init(&q->vars.standing);
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
+	sch->flags |= TCQ_F_DEQUEUE_DROPS;
 }
 
 static void tdrr_commit(struct Qdisc *sch, struct aqm_given *given,

@@ -78,4 +78,14 @@ static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 }
 #endif
 
+/* Newer kernels free a packet that a dequeue drops after they gave back the lock. */
+#ifndef HAVE_QDISC_DEQUEUE_DROP
+#define TCQ_F_DEQUEUE_DROPS	0
+static inline void qdisc_dequeue_drop(struct Qdisc *sch, struct sk_buff *skb,
+				      int reason)
+{
+	kfree_skb_reason(skb, (enum skb_drop_reason)reason);
+}
+#endif
+
 #endif /* _AQM_COMPAT_H */

@@ -54,6 +54,8 @@ parents_before(struct Qdisc *sch, u32 *unreported)
  * Return whether a parent counts the packets of @sch. The root has none. The parent
  * of a qdisc for one transmit queue (mq, mqprio, offloaded htb and taprio) keeps no
  * counts: qdisc_tree_reduce_backlog() stops there, and the sender gets the verdict.
+ * taprio in software mode sets the flag, too. It counts an arrival before we answer,
+ * and hears nothing (docs/upstream/taprio-count). <aqm/split_gso.h> does not split there.
  */
 static inline bool parents_count(const struct Qdisc *sch)
 {

@@ -59,6 +59,21 @@ split_gso_size_table(const struct Qdisc *sch)
 }
 
 /*
+ * Return whether every parent that counts an arrival of @sch can be told that it
+ * became several packets. taprio in software mode cannot, and would subtract more
+ * packets than it added.
+ */
+static inline bool split_gso_can_report(const struct Qdisc *sch)
+{
+	const struct Qdisc *root = qdisc_root_bh(sch);
+
+	for (; sch != root; sch = split_gso_parent(sch))
+		if (sch->flags & TCQ_F_NOPARENT)
+			return false;
+	return true;
+}
+
+/*
  * Return the length that the core charges for a packet of @len bytes. This repeats
  * __qdisc_calculate_pkt_len(), which is not exported.
  */
@@ -151,7 +166,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct sk_buff *segments = NULL;
 	int verdict;
 
-	if (split) {
+	if (split && split_gso_can_report(sch)) {
 		features = netif_skb_features(skb);
 		segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
 	}

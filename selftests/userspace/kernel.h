@@ -687,6 +687,9 @@ int gnet_stats_copy_basic(struct gnet_dump *d, void *percpu,
 
 #define TCQ_F_CAN_BYPASS	4
 #define TCQ_F_NOPARENT		0x40
+#ifndef USERSPACE_OLD
+#define TCQ_F_DEQUEUE_DROPS	0x400
+#endif
 
 struct qdisc_skb_head {
 	struct sk_buff	*head;
@@ -762,6 +765,7 @@ struct Qdisc {
 	u32		parent;
 	struct Qdisc	*above;		/* who parent names; the harness's */
 	struct netdev_queue *dev_queue;
+	struct sk_buff	*to_free;
 	struct qdisc_skb_head gso_skb;
 	struct qdisc_skb_head q;
 	struct gnet_stats_basic_sync bstats;
@@ -929,6 +933,8 @@ static inline int qdisc_drop(struct sk_buff *skb, struct Qdisc *sch,
 	return NET_XMIT_DROP;
 }
 #ifndef USERSPACE_OLD
+void qdisc_dequeue_drop(struct Qdisc *sch, struct sk_buff *skb,
+			enum qdisc_drop_reason reason);
 static inline int qdisc_drop_reason(struct sk_buff *skb, struct Qdisc *sch,
 				    struct sk_buff **to_free,
 				    enum qdisc_drop_reason reason)

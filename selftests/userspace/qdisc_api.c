@@ -324,11 +324,21 @@ void world_retire(struct sk_buff *skb, struct world_account *account)
 	free(skb);
 }
 
+static void free_packet(struct sk_buff *skb)
+{
+	world_retire(skb, world->purging ? &world->purged : &world->lost);
+}
+
 void kfree_skb(struct sk_buff *skb)
 {
 	if (!skb)
 		return;
-	world_retire(skb, world->purging ? &world->purged : &world->lost);
+#ifndef USERSPACE_OLD
+	if (world->locked && !world->purging &&
+	    qdisc_root_bh(world->kind)->flags & TCQ_F_DEQUEUE_DROPS)
+		userspace_violation("packet %u is freed under the lock", skb->number);
+#endif
+	free_packet(skb);
 }
 
 void consume_skb(struct sk_buff *skb)
@@ -346,7 +356,7 @@ void rtnl_kfree_skbs(struct sk_buff *head, struct sk_buff *tail)
 		next = head == tail ? NULL : head->next;
 		if (head != tail && !next)
 			userspace_violation("rtnl_kfree_skbs: the tail is not on the list");
-		kfree_skb(head);
+		free_packet(head);
 	}
 }
 
@@ -358,6 +368,23 @@ void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free)
 	skb->next = *to_free;
 	*to_free = skb;
 }
+
+#ifndef USERSPACE_OLD
+/* As the kernel: the root frees the packet after it gave back the lock. */
+void qdisc_dequeue_drop(struct Qdisc *sch, struct sk_buff *skb,
+			enum qdisc_drop_reason reason)
+{
+	struct Qdisc *root = qdisc_root_bh(sch);
+
+	if (!(sch->flags & TCQ_F_DEQUEUE_DROPS))
+		userspace_violation("qdisc_dequeue_drop() without its flag");
+	tcf_set_qdisc_drop_reason(skb, reason);
+	if (root->flags & TCQ_F_DEQUEUE_DROPS)
+		__qdisc_drop(skb, &root->to_free);
+	else
+		kfree_skb(skb);
+}
+#endif
 
 /* What is behind the tags in the data, the first being @at, and where. */
 __be16 behind_tags(const struct sk_buff *skb, int *at)

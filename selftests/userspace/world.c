@@ -142,6 +142,7 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 			const char **error)
 {
 	struct world *w = calloc(1, sizeof(*w));
+	static struct Qdisc taprio;	/* in software mode; it is not modelled */
 	char names[128], msg[TC_MSG], *name, *save;
 	const char *above[WORLD_LEVELS];
 	struct nlattr *opt;
@@ -190,7 +191,8 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 	if (!strcmp(topology, "root")) {
 		w->kind->parent = TC_H_ROOT;
 		topology = "";
-	} else if (!strcmp(topology, "mq")) {
+	} else if (!strcmp(topology, "mq") || !strcmp(topology, "taprio")) {
+		taprio.dev_queue = *topology == 't' ? &w->txq : NULL;
 		w->kind->parent = 0x80000001;
 		w->kind->flags |= TCQ_F_NOPARENT;
 		topology = "";
@@ -214,7 +216,7 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 		w->depth++;
 	}
 	w->dev.qdisc = w->levels[w->depth - 1];
-	w->txq.qdisc = w->dev.qdisc;
+	w->txq.qdisc = taprio.dev_queue == &w->txq ? &taprio : w->dev.qdisc;
 	for (n = 0; n + 1 < w->depth; n++)
 		w->dev.qdisc_hash[n] = w->levels[n];
 	return w;
@@ -1434,6 +1436,7 @@ static void do_work(void)
 
 int world_do(struct world *w, const char *op)
 {
+	struct sk_buff *skb;
 	int rc;
 
 	world = w;
@@ -1448,6 +1451,10 @@ int world_do(struct world *w, const char *op)
 	world_busy = true;
 	rc = operation(op);
 	do_work();
+	while ((skb = w->txq.qdisc->to_free)) {
+		w->txq.qdisc->to_free = skb->next;
+		kfree_skb(skb);
+	}
 	world_check();
 	world_busy = false;
 	return rc;

@@ -496,3 +496,25 @@ def test_each_class_has_its_own_number_even_with_the_most_queues(kind: str) -> N
         if kind == "tdrr":
             world.dequeue(1)
             assert world.named(world.named()["top"])["is_top"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_split_below_taprio_in_software(kind: str) -> None:
+    """taprio counts the arrival as one packet, and nobody can tell it of more."""
+    for below, packets in (("mq", 10), ("taprio", 1)):
+        with World(kind, "limit 1000000 split_gso", below=below) as world:
+            world.enqueue(flow=1, proto="tcp", len=54 + 10_000, gso=1000)
+            assert world.stats().qlen == packets
+            assert len(world.dequeue(20)) == packets
+
+
+def test_tdrr_frees_what_its_target_drops_after_the_lock() -> None:
+    """The harness checks it at the root and below mq; other parents have the packet freed."""
+    for below in ("root", "mq", "", "htb"):
+        with World("tdrr", "target 1ms", below=below) as world:
+            for i in range(400):
+                world.enqueue(flow=i % 4)
+            for _ in range(300):
+                world.advance(2_000_000)
+                world.dequeue()
+            assert world.named()["target_drop"] > 5
