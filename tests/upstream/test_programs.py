@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +78,43 @@ def test_nest_measures_tdrr_with_the_same_bytes_twice(programs: Path, tmp_path: 
     assert found[0] == found[1]
     assert {"tc.json", "iperf3.json"} <= found[0].keys()
     assert b'"time_constant"' in found[0]["tc.json"] or b'"memory_used"' in found[0]["tc.json"]
+
+
+GO_TC = "github.com/florianl/go-tc@v0.4.5-0.20240822175159-7926c32f7299"
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
+def test_go_tc_reads_other_qdiscs_beside_a_kind_that_it_does_not_know() -> None:
+    """Without the patch one tdrr makes the library refuse all qdiscs of the host."""
+    place = TOP / "build" / "go-tc"  # the lab has its own /tmp
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+
+    def go(*words: str) -> str:
+        done = subprocess.run(
+            ["go", *words], cwd=place, capture_output=True, text=True, timeout=300, check=False,
+            env={**os.environ, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"})  # fmt: skip
+        if done.returncode:
+            pytest.skip(f"go {' '.join(words)}: {done.stderr[-200:]}")
+        return done.stdout.strip()
+
+    go("mod", "init", "monitor")
+    go("get", GO_TC)
+    shutil.copy(PATCHES / "qdiscs.go", place)
+    go("build", "-o", "released", "qdiscs.go")
+    shutil.copytree(go("list", "-m", "-f", "{{.Dir}}", GO_TC.partition("@")[0]), place / "go-tc")
+    subprocess.run(["chmod", "-R", "u+w", "go-tc"], cwd=place, check=True)
+    patch = ["patch", "--strip=1", "--fuzz=0", "--input", PATCHES / "go-tc.diff"]
+    subprocess.run(patch, cwd=place / "go-tc", check=True)
+    go("mod", "edit", "-replace", "github.com/florianl/go-tc=./go-tc")
+    go("build", "-o", "patched", "qdiscs.go")
+    script = (
+        "tc qdisc add dev lo root tdrr && ping -qc 3 127.0.0.1 >/dev/null && "
+        "ip link add d0 up type dummy && tc qdisc add dev d0 root fq_codel && "
+        f"! {place}/released && {place}/patched"
+    )
+    done = subprocess.run([TOP / "lab" / "boot", "--", "sh", "-c", script], capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "unsupported kind tdrr" in done.stderr
+    assert {"tdrr 6", "fq_codel 0"} <= set(done.stdout.splitlines())
