@@ -444,6 +444,7 @@ static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
 	const struct aqm_kind *k = aqm_kind(sch);
 	u64 bandwidth = BIT_ULL(k->bandwidth), kept = 0, assumed = 0;
 
+	ASSERT_RTNL();
 	/* A copy of a qdisc that refused a new rate must use the old rate, too. */
 	if (aqm_link(k, sch)->refused)
 		kept = bandwidth;
@@ -518,6 +519,7 @@ static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	struct aqm_common_stats *st = (void *)(xstats + 1);
 
 	BUILD_BUG_ON(TC_AQM_XSTATS_QDISC);	/* the type, which is 0 */
+	ASSERT_RTNL();
 	sch_tree_lock(sch);
 	k->stats(sch, st);
 	st->bandwidth_source = aqm_source(k, sch);
@@ -581,7 +583,10 @@ static inline int aqm_link_event(struct notifier_block *nb,
 {
 	struct aqm_kind *k = container_of(nb, struct aqm_kind, notifier);
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
-	/* An MTU event says nothing about the speed, and the device may not be asked. */
+	/*
+	 * A device on top of others hears of their MTU while they are locked, and
+	 * would lock them again to learn its speed. See link_rate_of().
+	 */
 	u64 rate = event == NETDEV_CHANGEMTU ? 0 : U64_MAX;
 	struct Qdisc *sch;
 	int i;

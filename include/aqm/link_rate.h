@@ -28,6 +28,9 @@
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
 #include <net/sch_generic.h>
+#if defined(HAVE_NETIF_GET_LINK_KSETTINGS) && defined(CONFIG_LOCKDEP)
+#include <net/netdev_lock.h>
+#endif
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "rate_meter.h"
 
@@ -61,16 +64,38 @@ struct link_rate {
 };
 
 /*
- * Return the device's speed in bytes/s, 0 if it reports none; under RTNL. Newer
- * kernels also need the device's own lock, which is held while a qdisc is created
- * and for NETDEV_UP and NETDEV_CHANGE, but not for other events. A driver can
- * report any speed, so we limit it to the range of the option.
+ * A device on top of others, such as a bridge, asks each of them for its speed and
+ * takes its lock for that. So none of them may be locked already.
+ */
+static inline void link_rate_assert_lower_unlocked(struct net_device *dev)
+{
+#if defined(HAVE_NETIF_GET_LINK_KSETTINGS) && defined(CONFIG_LOCKDEP)
+	struct net_device *lower;
+	struct list_head *iter;
+
+	netdev_for_each_lower_dev(dev, lower, iter)
+		if (netdev_need_ops_lock(lower))
+			lockdep_assert_not_held(&lower->lock);
+#endif
+}
+
+/*
+ * Return the device's speed in bytes/s, 0 if it has no hardware or reports none;
+ * under RTNL. A driver can report any speed, so we limit it to the range of the
+ * option.
+ *
+ * Newer kernels have a lock in each device, and hold it, too, in Qdisc_ops.init and
+ * in the events NETDEV_UP and NETDEV_CHANGE. Other events come with or without it,
+ * and while a device below is locked (Documentation/networking/netdevices.rst), so
+ * they must not call this.
  */
 static inline u64 link_rate_of(struct net_device *dev)
 {
 	struct ethtool_link_ksettings link;
 	int err;
 
+	ASSERT_RTNL();
+	link_rate_assert_lower_unlocked(dev);
 	if (!dev->dev.parent)
 		return 0;
 #ifdef HAVE_NETIF_GET_LINK_KSETTINGS

@@ -221,14 +221,18 @@ unsigned long totalram_pages(void)
 /* ---- devices ---- */
 
 static struct notifier_block *notifiers;
+static unsigned long now_notified;	/* the event; 0: none */
 
+/* The kernel may ask other devices for it, sleep, and lock them. */
 int __ethtool_get_link_ksettings(struct net_device *dev,
 				 struct ethtool_link_ksettings *link)
 {
 	if (!dev->dev.parent)
 		userspace_violation("a device without hardware is asked for its speed");
-	if (world->mtu_event)
-		userspace_violation("a device is asked for its speed in an MTU event");
+	if (world->locked)
+		userspace_violation("the speed is asked for under the qdisc lock");
+	if (now_notified && now_notified != NETDEV_UP && now_notified != NETDEV_CHANGE)
+		userspace_violation("the speed is asked for while other devices are locked");
 	memset(link, 0, sizeof(*link));
 	link->base.speed = dev->speed;
 	return dev->speed == SPEED_UNASKABLE ? -EOPNOTSUPP : 0;
@@ -264,8 +268,10 @@ void world_notify(struct net_device *dev, unsigned long event)
 	struct netdev_notifier_info info = { dev };
 	struct notifier_block *nb;
 
+	now_notified = event;
 	for (nb = notifiers; nb; nb = nb->next)
 		nb->notifier_call(nb, event, &info);
+	now_notified = 0;
 }
 
 /* ---- packets ---- */

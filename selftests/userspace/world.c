@@ -1400,9 +1400,7 @@ static int operation(const char *op)
 		return 0;
 	case 'm':
 		world->dev.mtu = n;
-		world->mtu_event = true;
 		world_notify(&world->dev, NETDEV_CHANGEMTU);
-		world->mtu_event = false;
 		return 0;
 	case 'w':
 		world->dev.dev.parent = n ? world : NULL;

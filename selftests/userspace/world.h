@@ -42,7 +42,6 @@ struct world_account {
  * @now: the time, ns
  * @work: work that @kind asked for; NULL: none
  * @measured: @work was done
- * @mtu_event: devices may not be asked for their speed now
  * @random: state of the random numbers
  * @seed: initial state
  * @filters: pointer to the discipline's list of filters; NULL: it takes none
@@ -88,7 +87,6 @@ struct world {
 	jmp_buf			entry;
 	u64			now;
 	struct delayed_work	*work;
-	bool			mtu_event;
 	bool			measured;
 	u64			random;
 	u64			seed;
