@@ -37,6 +37,9 @@ static inline bool tc_qdisc_stats_dump(struct Qdisc *sch, unsigned long cl,
 	(*(b) = (struct gnet_stats_basic_packed) {})
 #define gnet_stats_copy_basic(d, cpu, b, running) \
 	gnet_stats_copy_basic(NULL, d, cpu, b)
+#define aqm_bstats_bytes(b)	((b)->bytes)
+#else
+#define aqm_bstats_bytes(b)	u64_stats_read(&(b)->bytes)
 #endif
 
 /* Clear what conntrack has left with a packet. */

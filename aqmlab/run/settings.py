@@ -20,7 +20,7 @@ BOTTLENECK = (
     Param("mtu", 1500, "bytes", "largest packet, including the IP header", 576, 9000),
     Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time; on the "
           "wall clock the packets of 0.5 ms, at least 2", 0, 1000),
-    Param("shaper", "tbf", "", "qdisc that limits the bottleneck's rate; the discipline is below it",
+    Param("shaper", "tbf", "", "qdisc that limits the bottleneck's rate, above the discipline",
           choices=tuple(SHAPERS)),
     Param("trace", "", "", "file with the bottleneck's rate and delay over time, instead of rate"),
 )

@@ -371,7 +371,7 @@ static noinline void aqm_look(struct Qdisc *sch, struct delay_sample *delay)
 {
 	struct link_rate *lr = aqm_link(aqm_kind(sch), sch);
 
-	delay->look = link_rate_look(lr, u64_stats_read(&sch->bstats.bytes),
+	delay->look = link_rate_look(lr, aqm_bstats_bytes(&sch->bstats),
 				     delay->emptied) - 1;
 	delay->emptied = false;
 }
