@@ -141,8 +141,8 @@ class World:
 
     options: words after ``tc qdisc add ... KIND``
     below: up to two parents, from the root down: prio, tbf, drr, ets, qfq, htb, hfsc (link sharing
-        only), hfsc-rt; or only "root", "mq" or "taprio", so that no parent counts its packets or can
-        be told of them
+        only), hfsc-rt; or only "root", "mq" or "taprio", so that no parent counts its packets or
+        can be told of them; or only "red", which the world then pretends to be
     seed: of the kernel's random numbers
     walk: also check the discipline's own lists and indexes after each operation
     A priority of 1:N selects class N.

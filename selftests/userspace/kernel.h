@@ -111,6 +111,7 @@ struct module;
 #define MODULE_DESCRIPTION(x)
 #define MODULE_LICENSE(x)
 #define MODULE_VERSION(x)
+#define MODULE_INFO(tag, info) _Static_assert(true, info)
 #define MODULE_ALIAS(x)
 #define MODULE_ALIAS_NET_SCH(x)	struct userspace_no_alias
 

@@ -56,6 +56,7 @@ struct world_account {
  * @unheard: losses that are correctly not reported to the parents
  * @over: bytes that @kind and the parents correctly count too many
  * @kind: the discipline
+ * @dequeue: dequeue() of @kind
  * @levels: @kind, its parent, its parent
  * @depth: entries of @levels
  * @alive: packets not yet freed, the newest first
@@ -104,6 +105,7 @@ struct world {
 	struct net_device	dev;
 	struct netdev_queue	txq;
 	struct Qdisc		*kind;
+	struct sk_buff		*(*dequeue)(struct Qdisc *sch);
 	struct Qdisc		*levels[WORLD_LEVELS];
 	u32			depth;
 	struct list_head	alive;
@@ -150,8 +152,8 @@ struct world_stats {
 
 /*
  * @options: options as for tc qdisc add ... KIND; @topology: names of parents from
- * the root down, separated by a space; "" if the harness is the parent, or "root"
- * or "mq" if no parent counts its packets; @seed: seed of the kernel's random
+ * the root down, separated by a space; "" if the harness is the parent, "red" if it calls
+ * itself so, or "root" or "mq" if no parent counts its packets; @seed: seed of the kernel's random
  * numbers. Sets @error to NULL or to a message.
  */
 struct world *world_new(const char *options, const char *topology, u64 seed,

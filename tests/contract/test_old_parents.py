@@ -12,7 +12,8 @@ import shlex
 
 import pytest
 
-from tests.selftests import KINDS, Tap, run_selftest
+from tests.selftests import KINDS, Kind, Tap, every_kind, run_selftest
+from tests.userspace import World
 
 PEEKING = {"cbt", "chokex", "qsdrr", "redtail", "tdrr"}  # peek by qdisc_peek_dequeued()
 CASES = "-p olddrr:oldhfsc -p olddrr:oldred -c turns -c gso-lost"
@@ -47,6 +48,23 @@ def test_without_protections_old_parents_are_harmed(monkeypatch: pytest.MonkeyPa
     assert where == {("oldhfsc", "gso-lost"), ("oldred", "gso-lost"), ("oldred", "turns")}
     assert "would have corrupted olddrr's list" in tap.text
     assert "stalled with 1 packets" in tap.text
+
+
+@every_kind
+def test_below_red_the_packet_that_was_peeked_at_leaves_next(kind: Kind) -> None:
+    """On every kernel, because headers do not say whether red and sfb have their fix of 2026."""
+    limit = 1000 * int(kind.metadata.get("LEAST", "1"))
+    with World(kind.name, f"limit {limit}", below="red") as world:
+        for number in range(3):
+            world.enqueue(flow=number, len=600)
+            world.peek()
+        sent = []
+        for _ in range(3):
+            world.peek()
+            world.do("n")
+            sent += [number for number, _ in world.out]
+        assert sent[0] == 0
+        assert sorted(sent) == [0, 1, 2]
 
 
 ADD = """
