@@ -42,7 +42,11 @@ static inline int tcf_classify_qdisc(struct sk_buff *skb,
 				     const struct tcf_proto *filters,
 				     struct tcf_result *res, bool compat_mode)
 {
+#ifdef HAVE_TCF_CLASSIFY_BLOCK
 	int verdict = tcf_classify(skb, NULL, filters, res, compat_mode);
+#else
+	int verdict = tcf_classify(skb, filters, res, compat_mode);
+#endif
 
 	return verdict == TC_ACT_REDIRECT ? TC_ACT_SHOT : verdict;
 }
@@ -78,13 +82,24 @@ static inline void tcf_set_qdisc_drop_reason(const struct sk_buff *skb,
 }
 #endif
 
+/* Free a packet that is dropped. */
+static inline void aqm_kfree_skb(struct sk_buff *skb,
+				 enum qdisc_drop_reason reason)
+{
+#ifdef HAVE_SKB_DROP_REASON
+	kfree_skb_reason(skb, (enum skb_drop_reason)reason);
+#else
+	kfree_skb(skb);
+#endif
+}
+
 /* Newer kernels free a packet that a dequeue drops after they gave back the lock. */
 #ifndef HAVE_QDISC_DEQUEUE_DROP
 #define TCQ_F_DEQUEUE_DROPS	0
 static inline void qdisc_dequeue_drop(struct Qdisc *sch, struct sk_buff *skb,
-				      int reason)
+				      enum qdisc_drop_reason reason)
 {
-	kfree_skb_reason(skb, (enum skb_drop_reason)reason);
+	aqm_kfree_skb(skb, reason);
 }
 #endif
 

@@ -21,22 +21,13 @@ static inline bool tc_qdisc_stats_dump(struct Qdisc *sch, unsigned long cl,
 }
 #endif
 
-#ifndef HAVE_TCF_CLASSIFY_BLOCK
-#define tcf_classify(skb, block, filters, res, compat_mode) \
-	tcf_classify(skb, filters, res, compat_mode)
-#endif
-
-#ifndef HAVE_SKB_DROP_REASON
-#define kfree_skb_reason(skb, reason)	kfree_skb(skb)
-#endif
-
 /* Statistics without a lock of their own: we update and read them under the qdisc lock. */
 #ifndef HAVE_GNET_STATS_BASIC_SYNC
 #define gnet_stats_basic_sync	gnet_stats_basic_packed
 #define gnet_stats_basic_sync_init(b) \
 	(*(b) = (struct gnet_stats_basic_packed) {})
 #define gnet_stats_copy_basic(d, cpu, b, running) \
-	gnet_stats_copy_basic(NULL, d, cpu, b)
+	((void)(running), gnet_stats_copy_basic(NULL, d, cpu, b))
 #define aqm_bstats_bytes(b)	((b)->bytes)
 #else
 #define aqm_bstats_bytes(b)	u64_stats_read(&(b)->bytes)

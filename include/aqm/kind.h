@@ -672,7 +672,7 @@ static struct aqm_kind x##_kind __read_mostly = {			\
 };									\
 MODULE_ALIAS_NET_SCH(#name);						\
 MODULE_DESCRIPTION(about " queue discipline");				\
-OLD_PARENTS_MODINFO							\
+MODULE_INFO(protections, OLD_PARENTS_NAME);				\
 module_aqm_kind(x##_kind)
 
 /* Module init and exit of one qdisc. */

@@ -19,18 +19,19 @@
 #define _AQM_OLD_PARENTS_H
 
 #include <linux/hashtable.h>
-#include <linux/kconfig.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/string.h>
 #include <net/sch_generic.h>
 #include "../compat.h"
 
-/* sch-aqm-doctor reads this. */
-#if IS_ENABLED(AQM_OLD_PARENTS)
-#define OLD_PARENTS_MODINFO	MODULE_INFO(protections, "old_parents");
+/* sch-aqm-doctor reads the names of protections from the module. */
+#ifdef AQM_OLD_PARENTS
+#define OLD_PARENTS		true
+#define OLD_PARENTS_NAME	"old_parents"
 #else
-#define OLD_PARENTS_MODINFO
+#define OLD_PARENTS		false
+#define OLD_PARENTS_NAME	""
 #endif
 
 /*
@@ -89,11 +90,10 @@ static inline void old_parents_init(struct Qdisc *sch,
 	if (sch->parent == TC_H_ROOT)
 		return;
 	parent = old_parents_find(sch);
-	if (IS_ENABLED(AQM_OLD_PARENTS) ||
-	    (parent && (old_parents_is(parent, "red") ||
-			old_parents_is(parent, "sfb"))))
+	if (OLD_PARENTS || (parent && (old_parents_is(parent, "red") ||
+				       old_parents_is(parent, "sfb"))))
 		sch->dequeue = old_parents_dequeue;
-	if (IS_ENABLED(AQM_OLD_PARENTS) && parent &&
+	if (OLD_PARENTS && parent &&
 	    (old_parents_is(parent, "drr") || old_parents_is(parent, "ets") ||
 	     old_parents_is(parent, "hfsc") || old_parents_is(parent, "htb") ||
 	     old_parents_is(parent, "qfq")))

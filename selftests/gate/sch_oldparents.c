@@ -54,7 +54,7 @@ static void oldparent_set_active(struct oldparent *q, bool active, const char *e
 }
 
 static int oldparent_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			  struct sk_buff **to_free)
+			     struct sk_buff **to_free)
 {
 	struct oldparent *q = qdisc_priv(sch);
 	unsigned int len = qdisc_pkt_len(skb);
@@ -108,7 +108,7 @@ static struct sk_buff *oldred_peek(struct Qdisc *sch)
 }
 
 static int oldparent_init(struct Qdisc *sch, struct nlattr *opt,
-		       struct netlink_ext_ack *extack)
+			  struct netlink_ext_ack *extack)
 {
 	struct oldparent *q = qdisc_priv(sch);
 
@@ -136,7 +136,7 @@ static void oldparent_destroy(struct Qdisc *sch)
 }
 
 static int oldparent_graft(struct Qdisc *sch, unsigned long cl, struct Qdisc *new,
-			struct Qdisc **old, struct netlink_ext_ack *extack)
+			   struct Qdisc **old, struct netlink_ext_ack *extack)
 {
 	struct oldparent *q = qdisc_priv(sch);
 
@@ -169,7 +169,7 @@ static void oldparent_walk(struct Qdisc *sch, struct qdisc_walker *walker)
 }
 
 static int oldparent_dump_class(struct Qdisc *sch, unsigned long cl,
-			     struct sk_buff *skb, struct tcmsg *tcm)
+				struct sk_buff *skb, struct tcmsg *tcm)
 {
 	struct oldparent *q = qdisc_priv(sch);
 

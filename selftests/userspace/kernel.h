@@ -193,12 +193,6 @@ void userspace_unlock(void);
 #define rtnl_trylock()		true
 #define rtnl_unlock()		do { } while (0)
 #define rcu_dereference_bh(p)	(p)
-/* As in <linux/kconfig.h>: whether a macro is defined as 1. */
-#define USERSPACE_SECOND(ignored, value, ...)	value
-#define USERSPACE_JUNK_1		0,
-#define USERSPACE_ENABLED__(junk)	USERSPACE_SECOND(junk 1, 0)
-#define USERSPACE_ENABLED_(value)	USERSPACE_ENABLED__(USERSPACE_JUNK_##value)
-#define IS_ENABLED(option)		USERSPACE_ENABLED_(option)
 #define rtnl_dereference(p)	(p)
 #define hash_for_each(table, i, obj, member) \
 	for ((i) = 0; (i) < (int)ARRAY_SIZE(table); (i)++) \

@@ -22,7 +22,7 @@ HEADERS = [
       for version in ("", "6.12-") for flavour in ("", "rt-", "cloud-")),
     Headers("bookworm-security", "linux-headers-arm64", "arm64"),
     Headers("bookworm-security", "linux-headers-armmp", "armhf"),
-    Headers("bookworm-security", "linux-headers-s390x", "s390x"),  # big endian
+    Headers("trixie", "linux-headers-s390x", "s390x"),  # big endian
     Headers("forky", "linux-headers-amd64"),  # 7.2
     Headers("trixie-backports", "linux-headers-amd64"),  # 7.3
 ]
