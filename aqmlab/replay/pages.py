@@ -279,8 +279,8 @@ def overview(every: Sequence[PageModel]) -> dict[str, str]:
     judged = [(each.claim, each.judged) for one in papers for each in one.claims]
     values: dict[str, Any] = {
         "every": every, "papers": papers, "by_name": by_name, "m": measured,
-        "laws": calibration.lines(), "choke": calibration.choke_lines(by_name["ahammed2010"].number),
-        "choke_bound": lambda draws: 100 * derived_metrics.choke_bound(draws),
+        "laws": calibration.lines(),
+        "choke": calibration.choke_lines(by_name["ahammed2010"].number),
         "orders": tally(one for claim, one in judged if claim.kind == "order"),
         "numbers": tally(one for claim, one in judged if claim.kind == "number"),
         "causes": tally_of_causes(judged),

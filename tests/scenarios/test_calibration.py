@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from aqmlab import ROOT
-from aqmlab.replay import calibration, paper
+from aqmlab.replay import calibration, ledger, paper
 
 
 @pytest.mark.parametrize("name", [name for name, cell in calibration.CELLS.items() if cell.quick])
@@ -29,6 +30,20 @@ def test_the_lab_follows_theory(name: str, tmp_path: Path) -> None:
 def test_the_page_states_an_error_that_is_accepted(at: int) -> None:
     line = calibration.lines()[at]
     assert abs(line.error) <= line.law.within
+
+
+def test_chokes_model_fits_many_flows_and_not_ten() -> None:
+    """The page says so. The model's limit is 1 / (1 + e) for one draw."""
+    (one,) = (one for one in ledger.models() if one.name == "ahammed2010")
+    lines = calibration.choke_lines(one.number)
+    for line in lines:
+        if line.flows == 32:
+            assert line.measured == pytest.approx(line.theory, rel=0.15), line
+            assert line.measured <= line.bound
+        if line.draws == 1:
+            assert line.bound == pytest.approx(100 / (1 + math.e), rel=1e-4)
+    (ten,) = (line for line in lines if (line.flows, line.draws) == (10, 2))
+    assert ten.measured > ten.bound
 
 
 def test_no_link_carries_more_than_its_rate() -> None:

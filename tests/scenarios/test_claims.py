@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from aqmlab.replay import claims, judgement, paper, store, time_plots
+from aqmlab.replay import claims, judgement, pages, paper, store, time_plots
 from aqmlab.replay.claim_verdict import by_cell, judge, versions
 from aqmlab.replay.paper import Paper
 from aqmlab.report import intervals
@@ -471,15 +471,22 @@ def test_proposed_discipline_does_better_on_one_side(changed: dict[str, Any], be
     text = dict.fromkeys(("place", "says", "published", "why"), "") | {
         "experiment": "one", "metric": ":variance", "low": 2.0, "high": 3.0, **changed}
     (claim,) = claims.parse({"claim": {"C": text}, "proposed": {
-        "disciplines": ["good", "new"], "lower": [":variance"], "higher": ["groups.*.share_of_fair"],
-    }})
+        "disciplines": ["good", "new"], "lower": [":variance"],
+        "higher": ["groups.*.share_of_fair"]}})
     assert claim.better == better
 
 
 #: The claims that the audit of 2026-11 could defend as contradictions, and K48, which says that
 #: two disciplines are equal. Its reasons are in the issue "A result that survives attack".
-CONTRADICTED = ["A47", "A58", "A59", "A69", "A75", "A76", "A88", "A89", "J10", "J12", "J17", "J19", "J34", "J53", "J72", "K11", "K16", "K18", "K45", "K48", "K51", "K53", "K68", "K71", "K73", "W17", "W21", "W23", "W24", "W25", "W26", "W46", "W57", "W69"]
-SFB = ["A04", "A12", "A13", "A48", "A49", "A50", "A51", "A52", "A53", "A54", "A55", "A73", "A77", "A79", "A85", "A86", "A87"]
+CONTRADICTED = [
+    "A47", "A58", "A59", "A69", "A75", "A76", "A88", "A89", "J10", "J12", "J17", "J19", "J34",
+    "J53", "J72", "K11", "K16", "K18", "K45", "K48", "K51", "K53", "K68", "K71", "K73", "W17",
+    "W21", "W23", "W24", "W25", "W26", "W46", "W57", "W69",
+]
+SFB = [
+    "A04", "A12", "A13", "A48", "A49", "A50", "A51", "A52", "A53", "A54", "A55", "A73", "A77",
+    "A79", "A85", "A86", "A87",
+]
 
 
 def test_only_claims_that_no_admissible_value_saves_are_contradicted() -> None:
@@ -487,7 +494,7 @@ def test_only_claims_that_no_admissible_value_saves_are_contradicted() -> None:
     for name in paper.names():
         one = judgement.of(paper.load(name))
         found |= {claim.id: one.verdicts[claim.id].verdict for claim in one.claims
-                  if name not in ("today", "buffers") and not judgement.calibrates(claim, one.paper)}
+                  if name not in pages.QUESTIONS and not judgement.calibrates(claim, one.paper)}
     assert sorted(key for key in found if found[key] == "contradicted") == sorted(CONTRADICTED)
     assert sorted(key for key in found if found[key] == "not the paper's algorithm") == sorted(SFB)
 

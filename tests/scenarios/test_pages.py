@@ -54,6 +54,20 @@ def test_pages_by_hand_open_with_the_five_sentences_of_the_rows(name: str) -> No
     assert five(paper.ROOT / name) == generated
 
 
+def test_caption_in_readme_has_the_patched_fq_codel_of_the_rows() -> None:
+    caption = (paper.ROOT / "README.md").read_text().partition("## Try it")[0]
+    (found,) = re.findall(r"has (\d+) % at a quarter of a packet", caption.replace("\n", " "))
+    (one,) = (one for one in models() if one.name == "buffers")
+    assert found == one.number("tie", "fq_codel-tie", "summary.sd_over_fair_share", scale=100,
+                               flows=256, per_flow=0.25)
+
+
+def test_pages_that_state_equal_shares_state_the_price() -> None:
+    for name in ("README.md", "docs/findings.md", "docs/buffers-note.md", "docs/results/README.md",
+                 "docs/results/buffers.md"):
+        assert "buffers-price.md" in (paper.ROOT / name).read_text(), name
+
+
 def section(head: str) -> str:
     """Return the section of docs/findings.md with this in its title."""
     text = (paper.ROOT / "docs" / "findings.md").read_text()
