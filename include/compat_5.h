@@ -21,7 +21,7 @@ static inline bool tc_qdisc_stats_dump(struct Qdisc *sch, unsigned long cl,
 }
 #endif
 
-/* Statistics without a lock of their own: we update and read them under the qdisc lock. */
+/* These statistics have no seqcount. We update and read them under the qdisc lock. */
 #ifndef HAVE_GNET_STATS_BASIC_SYNC
 #define gnet_stats_basic_sync	gnet_stats_basic_packed
 #define gnet_stats_basic_sync_init(b) \

@@ -35,7 +35,7 @@
 #endif
 
 /*
- * Dequeue a packet, or return the one that a parent has peeked at.
+ * Return the packet that a parent has peeked at, or dequeue one.
  *
  * If the queue is empty now and its backlog is not, the backlog is what the parents
  * count too much (see queued_settle()). We add it to the length of the packet, so that

@@ -28,7 +28,7 @@ def clocks(request: Request) -> tuple[str, ...]:
 
 def kernel_names(engine: str) -> tuple[str, ...]:
     """Return the kernels that ENGINE boots, the newest first; a substitute comes last."""
-    known = records.names(engine)
+    known = records.names(engine, seldom=True)
     other = sources.substitute(known[0]) if engine == "uml" else ""
     return (*known, other) if other and other not in known else known
 

@@ -13,6 +13,7 @@
 
     [qemu]          boots in QEMU as Debian ships it
     packages        pairs of a suite and the suffix of its package names there
+    seldom          only tests that name this kernel boot it
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Stock:
     """Describe where to find Debian's build of a kernel."""
 
     packages: tuple[tuple[str, str], ...]
+    seldom: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,9 @@ def user_mode(*, suites: list[str], deterministic: bool = False, words: tuple[st
                     tuple(flags), smp)
 
 
-def stock(*, packages: list[tuple[str, str]]) -> Stock:
+def stock(*, packages: list[tuple[str, str]], seldom: bool = False) -> Stock:
     """Return the table [qemu] of a record."""
-    return Stock(tuple((suite, ending) for suite, ending in packages))
+    return Stock(tuple((suite, ending) for suite, ending in packages), seldom)
 
 
 @functools.cache
@@ -101,9 +103,14 @@ def records(folder: Path = LAB / "kernels") -> dict[str, Record]:
     return {r.name: r for r in sorted(found, key=lambda r: order(r.name), reverse=True)}
 
 
-def names(engine: str) -> tuple[str, ...]:
-    """Return the kernels that ENGINE boots, the newest first. The first is the default."""
-    return tuple(name for name, record in records().items() if getattr(record, engine))
+def names(engine: str, *, seldom: bool = False) -> tuple[str, ...]:
+    """Return the kernels that ENGINE boots, the newest first. The first is the default.
+
+    SELDOM: also kernels that few tests boot
+    """
+    found = [(name, getattr(record, engine)) for name, record in records().items()]
+    return tuple(name for name, how in found
+                 if how and (seldom or not getattr(how, "seldom", False)))
 
 
 def boots(name: str) -> bool:

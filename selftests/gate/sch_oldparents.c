@@ -15,8 +15,8 @@
  * counts the packet. If the child reports bytes from within this peek, the count of oldhfsc
  * is 0, and the core tells an olddrr above it that its child is empty.
  *
- * oldred is as red and sfb were before 2026: if the parent above has peeked, it still takes
- * the next packet of the child, and never the one that was peeked at.
+ * oldred is as red and sfb were before 2026: if the parent above has peeked at a packet,
+ * oldred takes the next packet of the child instead, and the first one stays.
  */
 #include <linux/module.h>
 #include <net/pkt_sched.h>
