@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from string import Formatter
 from typing import Any
 
 from labkit import engines, outside
@@ -31,9 +30,11 @@ from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
 from aqmlab.run.wires import queue_commands
 
-from . import demo, sweep, workload_sets
+from . import demo, regression, sweep, variants, workload_sets
 from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields
 
+#: Exit status with --worse-than.
+WORSE_THAN = 3
 MARKS = {BETTER: "+", WORSE: "-", INDISTINCT: " "}
 
 
@@ -116,43 +117,6 @@ def write_csv(path: Path, found: Sequence[Verdict]) -> None:
                              *itertools.chain(*numbers), one.word])
 
 
-def variants(template: str, settings: Sequence[str], name: str) -> dict[str, str]:
-    """Return each line that a template stands for, by its name.
-
-    settings: NAME=VALUE,VALUE,... where {NAME} is in the template; all combinations are made
-    Raises UserError.
-    """
-    choices: dict[str, list[str]] = {}
-    wanted = placeholders(template)
-    for setting in settings:
-        key, _, listed = setting.partition("=")
-        if not listed:
-            raise UserError(f'--set "{setting}": needs NAME=VALUE,VALUE,...')
-        if key not in wanted:
-            raise UserError(f'--set {key}: --mine has no {{{key}}}, so nothing would change')
-        choices[key] = listed.split(",")
-    known = {*fields(1), "rate", *choices}
-    for word in wanted:
-        if word not in known:
-            raise unknown("placeholder in --mine", word, known)
-    lines = {}
-    for values in itertools.product(*choices.values()):
-        chosen = dict(zip(choices, values, strict=True))
-        line = template
-        for key, value in chosen.items():
-            line = line.replace(f"{{{key}}}", value)
-        lines[" ".join([name, *(f"{key}={value}" for key, value in chosen.items())])] = line
-    return lines
-
-
-def placeholders(template: str) -> list[str]:
-    """Return the names in braces. Raises UserError if the braces do not match."""
-    try:
-        return [word for _, word, _, _ in Formatter().parse(template) if word is not None]
-    except ValueError as error:
-        raise UserError(f'"{template}": {error}; a placeholder is written {{buffer}}') from error
-
-
 def known_kind(option: str, kind: str, modules: Sequence[Path]) -> None:
     """Raise UserError if neither the lab's kernel nor a module has a kind."""
     outer = [name for path in modules for name in outside.names(path, "sch_")]
@@ -210,6 +174,7 @@ def wanted_runs(args: Any, workloads: Mapping[str, Workload]) -> tuple[
         dict[str, sweep.Job], list[str]]:
     """Return all runs, and the names of the disciplines that are compared.
 
+    A name of --set is a placeholder of the line, or else a parameter of the runs.
     Raises UserError.
     """
     for path in args.module:
@@ -222,24 +187,43 @@ def wanted_runs(args: Any, workloads: Mapping[str, Workload]) -> tuple[
     kind = args.mine.split()[0]
     known_kind("--mine", kind, args.module)
     against = [word.strip() for word in args.against.split(",") if word.strip()]
+    known = {*fields(1), "rate"}
     for line in against:
         known_kind("--against", line.split()[0], ())
-        if word := next((w for w in placeholders(line) if w not in {*fields(1), "rate"}), None):
-            raise unknown("placeholder in --against", word, {*fields(1), "rate"})
-    lines = variants(args.mine, args.set, args.name or f"{kind} (yours)")
+        if word := next((w for w in variants.placeholders(line) if w not in known), None):
+            raise unknown("placeholder in --against", word, known)
+    given = variants.choices(args.set)
+    wanted = variants.placeholders(args.mine)
+    of_line = {name: values for name, values in given.items() if name in wanted}
+    of_runs = {name: values for name, values in given.items() if name not in wanted}
+    if of_runs and (against or args.base or of_line):
+        raise UserError(f"--set {next(iter(of_runs))}: compares the first value with the others, "
+                        "so leave out --against, --base, and values for placeholders")
+    lines = variants.lines(args.mine, of_line, args.name or f"{kind} (yours)")
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
     jobs: dict[str, sweep.Job] = {}
+    mine = [*lines]
     for key, workload in workloads.items():
-        mine = [replace(workload.line(*line.split(" ", 1)) if " " in line else
-                        workload.line(line, ""), name=name) for name, line in lines.items()]
         seeds = range(1, args.seeds + 1)
-        jobs |= demo.jobs_of(key, workload, mine, seeds, words)
-        jobs |= demo.jobs_of(key, workload, others_in(workload, against), seeds)
-    return jobs, [*lines]
+        settings = variants.workloads(workload, of_runs, mine[0], args.module)
+        for name, one in settings.items():
+            disciplines = [replace(one.line(*line.split(" ", 1)) if " " in line else
+                                   one.line(line, ""), name=name if of_runs else called)
+                           for called, line in lines.items()]
+            made = demo.jobs_of(key, one, disciplines, seeds, words)
+            jobs |= {job: replace(made[job], varied=[*of_runs]) for job in made}
+        if of_runs:
+            mine = [*settings][:1]
+        elif against or not args.base:
+            jobs |= demo.jobs_of(key, workload, others_in(workload, against), seeds)
+    if args.base and len(mine) > 1:
+        raise UserError(f"--base: {len(mine)} variants given, needs one")
+    return jobs, mine
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 when a run failed, 2 when it was asked wrongly, 130 interrupted."""
+    """Exit status: 0, 1 when a run failed, 2 when it was asked wrongly, 3 if a metric is worse than
+    --worse-than allows, 130 interrupted."""
     parser = sweep.parser("compare", "Compare a qdisc with mainline's in the demo's workloads.",
                           ROOT / "out" / "compare", resume=False)
     parser.add_argument("--mine", required=True, metavar="'KIND OPTIONS'",
@@ -251,7 +235,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help="qdiscs to compare with, by kind or as whole lines (mainline's)")
     parser.add_argument("--name", default="", help="how tables and plots call the qdisc")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE,...",
-                        help="compare a variant for each value of {NAME} in --mine")
+                        help="compare a variant for each value of {NAME} in --mine; of a parameter "
+                             "of the runs, such as cc, the first value with the others")
+    parser.add_argument("--base", type=Path, metavar="DIR",
+                        help="compare with an earlier comparison of another version, which has "
+                             "--out DIR")
+    parser.add_argument("--worse-than", metavar="PERCENT",
+                        help="exit with status 3 if a metric is worse by more, as in 20%%; writes "
+                             "junit.xml")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(%(default)s)")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
                         help=f"only this one of {', '.join(WORKLOADS)}; may be given again")
@@ -266,12 +257,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UserError(f"--seeds: {args.seeds} given, an interval needs 2 or more")
         workloads = wanted_workloads(args)
         jobs, mine = wanted_runs(args, workloads)
+        most = regression.threshold(args.worse_than) if args.worse_than else 0.0
+        old = regression.base_runs(args.base, [name for name, job in jobs.items()
+                                               if job.name == mine[0]]) if args.base else {}
         check_options([job.words[2] for job in jobs.values()], args.module)
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
     sections = demo.run_and_report(args, "compare", jobs, {
         name: {**one.about(), "advice": ""} for name, one in workloads.items()})
+    try:
+        regression.add_base(sections, old, mine[0])
+    except UserError as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return 2
     found = [*verdicts(sections, mine)]
     write_csv(args.out / "verdicts.csv", found)
     print()
@@ -279,7 +278,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(table(section, found, mine))
     if len(mine) == 1:
         print(f"+ {mine[0]} is better than this one, - it is worse, else not distinguishable\n")
-    print(counts(found))
+    if found:
+        print(counts(found))
+    judged = [*regression.judge(sections, METRICS, mine, most)] if most else []
+    if most:
+        regression.write_junit(args.out / "junit.xml", judged, most)
+    for one in judged:
+        if one.worse or one.perhaps:
+            print(f"compare: {one.said(most)}", file=sys.stderr)
     print(f"\ncompare: {args.out / 'report.html'}, {args.out / 'verdicts.csv'}, "
           f"{time.monotonic() - began:.0f} s in all")
-    return 0
+    return WORSE_THAN if any(one.worse for one in judged) else 0

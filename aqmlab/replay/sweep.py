@@ -44,12 +44,14 @@ class Job:
     name: of the discipline
     buffer: in packets, if buffers are compared
     workload: its name, if the sweep has several
+    varied: parameters that differ within a table
     """
 
     words: list[str]
     name: str
     buffer: int | None = None
     workload: str = ""
+    varied: Sequence[str] = ()
 
 
 def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.ArgumentParser:

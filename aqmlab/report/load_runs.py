@@ -121,8 +121,10 @@ def collect(places: Sequence[Path]) -> list[Section]:
             left_out.append(str(error))
             continue
         buffer, workload = label.get("buffer"), label.get("workload", "")
-        setting = json.dumps([result[key] for key in ("scenario", "clock", "kernel", "parameters")]
-                             + [buffer, workload])
+        parameters = {key: value for key, value in result["parameters"].items()
+                      if key not in label.get("varied", ())}
+        setting = json.dumps([*(result[key] for key in ("scenario", "clock", "kernel")),
+                              parameters, buffer, workload])
         section = sections.setdefault(setting, Section(
             buffer, workload=workload, about=workloads.get(workload, {})))
         name = label.get("name", result["qdisc"])

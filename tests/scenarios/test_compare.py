@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
 import subprocess
+import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aqmlab.exceptions import UserError
-from aqmlab.replay import compare, demo_workloads, workload_sets
+from aqmlab.replay import compare, demo_workloads, regression, variants, workload_sets
 from aqmlab.report.load_runs import Run, Section
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
@@ -74,6 +77,10 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
     (["--mine", "pfifo limit {limit}", "--set", "limit"], "needs NAME=VALUE"),
     (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),
     (["--mine", "pfifo", "--seeds", "1"], "an interval needs 2"),
+    (["--mine", "pfifo", "--set", "cc=vgas,reno"], 'no congestion control "vgas": did you mean vega'),
+    (["--mine", "pfifo", "--set", "cc=vegas,reno", "--against", "red"], "leave out --against"),
+    (["--mine", "pfifo", "--worse-than", "20"], "needs a percentage between 0 and 100"),
+    (["--mine", "pfifo", "--base", "/nonexistent"], "--base /nonexistent: has no run "),
     (["--mine", "mine", "--module", "/nonexistent"], "there is no such directory"),
 ])
 def test_a_mistake_is_named_before_a_boot(
@@ -103,12 +110,13 @@ def test_each_workload_has_mainlines_baselines_unless_others_are_named() -> None
 
 
 def test_a_setting_makes_a_variant_of_each_value() -> None:
-    assert compare.variants("red min {low} max {high} limit {bytes}",
-                            ["low=1,2", "high=8,9"], "r") == {
+    given = variants.choices(["low=1,2", "high=8,9"])
+    assert variants.lines("red min {low} max {high} limit {bytes}",
+                          given, "r") == {
         f"r low={low} high={high}": f"red min {low} max {high} limit {{bytes}}"
         for low in "12" for high in "89"}
     with pytest.raises(UserError, match="no placeholder"):
-        compare.variants("red min {low}", [], "r")
+        variants.lines("red min {low}", {}, "r")
 
 
 def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
@@ -221,3 +229,60 @@ def test_a_copy_of_pfifo_in_a_module_is_not_distinguishable_from_pfifo(
     assert {row["verdict"] for row in rows} == {"not distinguishable"}
     assert all(row["mean"] == row["other_mean"] for row in rows)
     assert len(rows) == 5
+
+
+def test_values_of_a_parameter_are_compared_with_the_first(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vegas keeps a short queue and Reno fills it (Brakmo and Peterson 1995), which the probe
+    feels."""
+    rows = compared(tmp_path, monkeypatch, "--mine", "pfifo limit 100", "--set", "cc=reno,vegas",
+                    "--seeds", "2")
+    assert {(row["mine"], row["other"]) for row in rows} == {
+        ("pfifo (yours) cc=reno", "pfifo (yours) cc=vegas")}
+    assert {row["metric"]: row["verdict"] for row in rows}["probe delay p50, ms"] == "worse"
+    used = {json.loads(path.read_text())["parameters"]["cc"]: path.parent.name
+            for path in tmp_path.glob("*/result.json")}
+    assert {cc: f"cc={cc}" in name for cc, name in used.items()} == {"reno": True, "vegas": True}
+
+
+def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """The second version differs by nothing, and the third has a much longer queue."""
+    monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
+    base = str(tmp_path / "base")
+    words = ("--seeds", "2", "--mine")
+    assert compare.main([*words, "pfifo limit 20", "--against", "pfifo", "--out", base]) == 0
+    check = ("--base", base, "--worse-than", "20%", *words)
+    for limit, status, failures in ((20, 0, 0), (200, 3, 2)):
+        out = tmp_path / str(limit)
+        assert compare.main([*check, f"pfifo limit {limit}", "--out", str(out)]) == status
+        suite = ET.parse(out / "junit.xml").getroot()
+        assert int(suite.get("tests", 0)) >= 5
+        failed = [case.get("name") for case in suite if case.find("failure") is not None]
+        assert len(failed) == int(suite.get("failures", 0)) >= failures
+        assert ("probe delay p99, ms: pfifo (yours) beside base" in failed) == bool(status)
+    said = capsys.readouterr().err
+    assert "probe delay p99, ms of pfifo (yours) is more than 20% worse than of base: " in said
+    other = replace(SMALL, settings={**SMALL.settings, "flows": 9})
+    monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": other})
+    assert compare.main([*check, "pfifo limit 20", "--out", str(tmp_path / "other")]) == 2
+    assert "has flows=8, and this comparison flows=9" in capsys.readouterr().err
+
+
+def judged(mine: list[float], other: list[float], most: float) -> list[bool]:
+    section = Section(50, {name: [Run(Path(), result(seed, goodput, 10.0))
+                                  for seed, goodput in enumerate(several)]
+                           for name, several in (("mine", mine), ("other", other))})
+    return [one.worse for one in regression.judge([section], compare.METRICS, ["mine"], most)
+            if one.column.title.startswith("goodput")]
+
+
+@pytest.mark.parametrize(("mine", "worse"), [
+    ([0.39, 0.79], True), ([0.41, 0.81], False), ([0.6, 1.2], False),
+    # Less than 80 % under one seed only.
+    ([0.1, 0.99], False),
+])
+def test_more_goodput_is_better_and_each_seed_is_compared_with_its_own(
+        mine: list[float], worse: bool) -> None:
+    assert judged(mine, [0.5, 1.0], 0.2) == [worse]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Is a version worse than another one? For CI: a stored base, a threshold, and a JUnit file."""
+
+from __future__ import annotations
+
+import re
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aqmlab.exceptions import UserError
+from aqmlab.measure import logs
+from aqmlab.report.comparison import candidates
+from aqmlab.report.intervals import Column
+from aqmlab.report.load_runs import Run, Section
+
+BASE = "base"
+SAME = ("scenario", "clock", "seed")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One metric of one workload, of a discipline beside another one.
+
+    text: both means
+    worse: whether it is worse than the threshold allows: for sure, by its 95 % interval
+    perhaps: whether it is in the mean, and the interval includes less
+    """
+
+    workload: str
+    column: Column
+    mine: str
+    other: str
+    text: str
+    worse: bool
+    perhaps: bool
+
+    def said(self, most: float) -> str:
+        """Return a sentence about a metric that is worse."""
+        how = "perhaps " if self.perhaps else ""
+        more = "; the seeds differ too much, so use more --seeds" if self.perhaps else ""
+        return (f"{self.workload}: {self.column.title} of {self.mine} is {how}more than "
+                f"{100 * most:g} % worse than of {self.other}: {self.text}{more}")
+
+
+def threshold(text: str) -> float:
+    """Return `20%` as 0.2. Raises UserError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
+    if not found or not 0 < float(found[1]) < 100:
+        raise UserError(f'--worse-than "{text}": needs a percentage between 0 and 100, as in 20%')
+    return float(found[1]) / 100
+
+
+def base_runs(directory: Path, names: Iterable[str]) -> dict[str, Run]:
+    """Return runs of an earlier comparison with the same names. Raises UserError if one is missing.
+    """
+    found = {}
+    for name in names:
+        try:
+            found[name] = Run(directory / name, logs.load_result(directory / name))
+        except (logs.BadLog, OSError, ValueError) as error:
+            raise UserError(
+                f"--base {directory}: has no run {name} ({error}); make the base by the same "
+                "command without --base and with --out") from error
+    return found
+
+
+def _check_same(new: Mapping[str, Any], old: Mapping[str, Any], directory: Path) -> None:
+    """Raise UserError if two runs differ in more than the version.
+
+    A parameter that the version of one of them does not have is not compared.
+    """
+    shared = new["parameters"].keys() & old["parameters"].keys()
+    differ = [key for key in SAME if new[key] != old[key]]
+    differ += sorted(key for key in shared if new["parameters"][key] != old["parameters"][key]
+                     and key != "trace")
+    if differ:
+        key = differ[0]
+        was, now = (one["parameters"].get(key, one.get(key)) for one in (old, new))
+        raise UserError(f"--base: {directory} has {key}={was}, and this comparison {key}={now}; "
+                        "make the base again")
+
+
+def add_base(sections: Sequence[Section], old: Mapping[str, Run], mine: str) -> None:
+    """Add the runs of a base to the sections, as a discipline `base`. Raises UserError."""
+    kernels = {(run.result["kernel"], old[run.directory.name].result["kernel"])
+               for section in sections for run in section.runs.get(mine, ()) if old}
+    for new, before in sorted(kernels):
+        if new != before:
+            print(f"compare: the base was made with Linux {before}, and this with Linux {new}",
+                  file=sys.stderr)
+    for section in sections:
+        for run in section.runs.get(mine, ()) if old else ():
+            base = old[run.directory.name]
+            _check_same(run.result, base.result, base.directory)
+            section.runs.setdefault(BASE, []).append(base)
+
+
+def judge(sections: Sequence[Section], columns: Sequence[Column], mine: Sequence[str],
+          most: float) -> Iterator[Judged]:
+    """Judge each metric that two disciplines have, one of them of `mine`.
+
+    most: part of the other's value by which mine may be worse
+    """
+    for section in sections:
+        for column in columns:
+            found = {one.name: one for one in candidates(section.rows, column)}
+            for one in (found[name] for name in mine if name in found):
+                for other in (found[name] for name in found if name not in mine):
+                    beyond = one.beyond(other, 1 + one.sign * most)
+                    means = (one.mean.text(column.scale, column.digits),
+                             other.mean.text(column.scale, column.digits))
+                    worse = beyond.value - beyond.half > 0
+                    yield Judged(
+                        section.workload or str(section.any["scenario"]), column, one.name,
+                        other.name, f"{means[0]} instead of {means[1]}", worse,
+                        beyond.value > 0 and not worse)
+
+
+def write_junit(path: Path, judged: Sequence[Judged], most: float) -> None:
+    """Write a test case for each metric, in JUnit's format, which CI systems show.
+
+    A metric that is perhaps worse is a skipped test.
+    """
+    suite = ET.Element("testsuite", name="compare", tests=str(len(judged)),
+                       failures=str(sum(one.worse for one in judged)),
+                       skipped=str(sum(one.perhaps for one in judged)))
+    for one in judged:
+        case = ET.SubElement(suite, "testcase", classname=one.workload,
+                             name=f"{one.column.title}: {one.mine} beside {one.other}")
+        if one.worse or one.perhaps:
+            ET.SubElement(case, "failure" if one.worse else "skipped", message=one.said(most))
+    ET.ElementTree(suite).write(path, encoding="unicode", xml_declaration=True)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Variants of what `compare` compares: lines of a qdisc, and settings of its runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from string import Formatter
+
+from aqmlab.exceptions import UserError, unknown
+from aqmlab.run import congestion_control
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import compose, find
+from aqmlab.run.settings import Settings
+
+from .demo_workloads import Workload, fields
+
+
+def placeholders(template: str) -> list[str]:
+    """Return the names in braces. Raises UserError if the braces do not match."""
+    try:
+        return [word for _, word, _, _ in Formatter().parse(template) if word is not None]
+    except ValueError as error:
+        raise UserError(f'"{template}": {error}; a placeholder is written {{buffer}}') from error
+
+
+def choices(settings: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of each name of --set NAME=VALUE,VALUE. Raises UserError."""
+    found: dict[str, list[str]] = {}
+    for setting in settings:
+        key, _, listed = setting.partition("=")
+        if not listed:
+            raise UserError(f'--set "{setting}": needs NAME=VALUE,VALUE,...')
+        found[key] = listed.split(",")
+    return found
+
+
+def _combinations(of: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    return [dict(zip(of, values, strict=True)) for values in itertools.product(*of.values())]
+
+
+def _named(name: str, chosen: Mapping[str, str]) -> str:
+    return " ".join([name, *(f"{key}={value}" for key, value in chosen.items())])
+
+
+def lines(template: str, given: Mapping[str, Sequence[str]], name: str) -> dict[str, str]:
+    """Return each line that a template stands for, by its name: all combinations.
+
+    given: values of the placeholders in the template
+    Raises UserError.
+    """
+    known = {*fields(1), "rate", *given}
+    for word in placeholders(template):
+        if word not in known:
+            raise unknown("placeholder in --mine", word, known)
+    found = {}
+    for chosen in _combinations(given):
+        line = template
+        for key, value in chosen.items():
+            line = line.replace(f"{{{key}}}", value)
+        found[_named(name, chosen)] = line
+    return found
+
+
+def workloads(one: Workload, given: Mapping[str, Sequence[str]], name: str,
+              modules: Sequence[Path]) -> dict[str, Workload]:
+    """Return a workload with each combination of settings, by the name that a table has for it.
+
+    Raises UserError for a parameter or a value that the scenario does not have.
+    """
+    scenario = find(one.scenario)
+    known = [p.name for p in scenario.params]
+    for key in given:
+        if key not in known:
+            raise UserError(f"--set {key}: --mine has no {{{key}}}, so nothing would change, and "
+                            f"{one.scenario} has {unknown('parameter', key, known)}")
+    found = {}
+    for chosen in _combinations(given):
+        changed = replace(one, settings={**one.settings, **chosen})
+        values = resolve(scenario.params, [f"{k}={v}" for k, v in changed.settings.items()])
+        recipe, _ = compose(scenario, Settings(values, "pfifo", 1, "virtual"))
+        congestion_control.check(recipe, here=False, modules=modules)
+        found[_named(name, chosen)] = changed
+    return found
