@@ -8,10 +8,12 @@ and for ATM the cells that the link sends.
 from __future__ import annotations
 
 import math
+import subprocess
 from dataclasses import dataclass
 
 import pytest
 
+from tests import selftests
 from tests.userspace import KINDS, World
 
 HEADERS, PAYLOAD = 14 + 20 + 20, 1448
@@ -107,3 +109,38 @@ def test_a_charge_has_the_bounds_of_the_core() -> None:
             world.do(f"w 1 {words}")
             send(world, 2 * PAYLOAD, gso=True)
             assert world.stats(1).backlog == 2 * expected, words
+
+
+# As tc takes them. The last has a table of its own.
+ON_A_KERNEL = {
+    "atm": "overhead 40 mtu 2047 linklayer atm",
+    "ethernet": "overhead 18 linklayer ethernet",
+    "ethernet, mpu": "overhead 20 mpu 1500 mtu 2047 linklayer ethernet",
+}
+SEGMENTS, FRAME = 40, 14 + 20 + 20 + 1000  # of the program burst
+
+SENT = """
+tc qdisc add dev g0 root handle 1: stab {stab} htb default 1
+tc class add dev g0 parent 1: classid 1:1 htb rate 1gbit
+tc qdisc add dev g0 parent 1:1 {kind} bandwidth 1gbit
+for packets in '-g 40 g0 1' '-l 1054 g0 40'; do
+    build/tools/burst $packets >/dev/null
+    sleep 1
+    tc -s class show dev g0 classid 1:1 | sed -n 's/.*Sent \\([0-9]*\\) bytes.*/{kind} \\1/p'
+done
+tc qdisc del dev g0 root
+"""
+
+
+@pytest.mark.parametrize("name", ON_A_KERNEL)
+def test_a_shaper_on_a_kernel_charges_segments_like_single_packets(name: str) -> None:
+    """The class counts what htb charges, first for the GSO packet, then for both bursts."""
+    commands = [SENT.format(stab=ON_A_KERNEL[name], kind=kind) for kind in KINDS]
+    script = "\n".join(["sysctl -qw net.ipv6.conf.default.disable_ipv6=1", "ip link add g0 up type gate",
+                        "echo 1000000000 >/sys/class/net/g0/gate/credit", *commands])  # fmt: skip
+    done = subprocess.run([selftests.TOP / "lab" / "boot", "--", "sh", "-ec", script],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    burst = SEGMENTS * TABLES[name].charge(FRAME)
+    expected = [f"{kind} {times * burst}" for kind in KINDS for times in (1, 2)]
+    assert done.stdout.split("\n")[:-1] == expected
