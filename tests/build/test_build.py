@@ -109,7 +109,8 @@ def imitate(kernel: Path, where: Path, version: str) -> Path:
     assert "qdisc_dequeue_internal" in text
     (where / "source" / header).write_text(text.replace("qdisc_dequeue_internal", "unknown"))
     text = (source / "Makefile").read_text()
-    for field, number in zip(("VERSION", "PATCHLEVEL", "SUBLEVEL"), version.split("."), strict=True):
+    fields = ("VERSION", "PATCHLEVEL", "SUBLEVEL")
+    for field, number in zip(fields, version.split("."), strict=True):
         text = re.sub(rf"^{field} = .*", f"{field} = {number}", text, flags=re.MULTILINE)
     (where / "source" / "Makefile").write_text(text)
     shutil.copytree(kernel, where / "kernel", symlinks=True)
@@ -117,13 +118,15 @@ def imitate(kernel: Path, where: Path, version: str) -> Path:
         path.unlink()
     (where / "kernel" / "source").symlink_to(where / "source")
     text = (kernel / "Makefile").read_text()
-    assert str(source) in text
-    (where / "kernel" / "Makefile").write_text(text.replace(str(source), str(where / "source")))
+    for old, new in ((source, where / "source"), (kernel, where / "kernel")):
+        assert str(old) in text
+        text = text.replace(str(old), str(new))
+    (where / "kernel" / "Makefile").write_text(text)
     return where / "kernel"
 
 
 def test_builds_for_a_distribution_kernel_with_backports(tmp_path: Path) -> None:
-    """The version says 5.14.0, most functions are of the newest kernel, and the fixes are missing."""
+    """The version is 5.14.0, functions are of the newest kernel, and the fixes are missing."""
     arguments = ensure_prepared(default_kernel(), CONFIG, ["ARCH=i386"])
     kernel = imitate(Path(arguments[1]), tmp_path, "5.14.0")
     output = build(["-C", str(kernel), *arguments[2:]], tmp_path / "modules")
