@@ -25,7 +25,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate image kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants lint check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate image kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants storm lint check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -173,7 +173,7 @@ try-matrix:
 	$(MAKE) -s -C selftests
 	lab/boot -- selftests/parents.sh -p root -p drr -p hfsc-ls:prio $(KIND)
 
-test-extra: kernels ## run what make test leaves out: two CPUs, a committed row again, older kernels in user mode, all drivers' tests, a Slurm cluster
+test-extra: kernels ## run what make test leaves out: two CPUs, a committed row again, older kernels in user mode, all drivers' tests, a Slurm cluster, all stacked devices
 	lab/boot --build --flavour smp
 	$(PYTEST) -m extra $(TESTS)
 
@@ -195,6 +195,9 @@ coverage: setup-tests ## which share of lines and branches of the C the user-spa
 
 mutants: setup-tests ## change one thing in the C, and see whether a test fails; N of them, SEED; resumes
 	$(VENV)/bin/python tools/mutants-c $(if $(N),--sample $(N)) $(if $(SEED),--seed $(SEED))
+
+storm: setup-tests ## random events on random stacks of devices and disciplines; COUNT storms (20), SEED; resumes
+	tools/storm $(or $(COUNT),20) $(SEED)
 
 lint: setup-tests ## shellcheck, ruff, mypy, man pages: seconds
 	.ci/lint

@@ -136,7 +136,7 @@ def main(argv: list[str] | None = None) -> int:
         command=command, engine=options.engine, kernel=options.kernel, clock=options.clock,
         flavour=options.flavour, seed=options.seed, time_limit=limit, memory=options.memory,
         icount=options.icount, plugin=options.plugin, nics=options.nics,
-        terminal=options.shell, share=options.share,
+        foreign=True, terminal=options.shell, share=options.share,
         modules=[path.resolve() for path in options.module],
         environment=terminal.environment() if options.shell else {},
     )

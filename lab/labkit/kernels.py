@@ -29,7 +29,7 @@ from .progress import run_logged
 from .sources import Source, ensure_source
 from .toolchain import compiler, jobs
 
-#: Fragments of lab/config for each flavour, in addition to base.config.
+#: Fragments of lab/config for each flavour, in addition to base.config and hosts.config.
 FRAGMENTS = {
     "fast": (),
     "kasan": ("kasan",),
@@ -82,7 +82,7 @@ class Kernel:
 def settings(name: str, flavour: str) -> str:
     """Return the settings of kernel NAME on top of tinyconfig. No setting appears twice."""
     texts = [(LAB / "config" / f"{fragment}.config").read_text()
-             for fragment in ("base", *FRAGMENTS[flavour])]
+             for fragment in ("base", "hosts", *FRAGMENTS[flavour])]
     texts.append(records.user_mode_of(name).config)
     found = {match[1] or match[2]: match[0] for text in texts for match in SETTING.finditer(text)}
     return "".join(f"{setting}\n" for setting in found.values())

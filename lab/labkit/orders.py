@@ -89,5 +89,7 @@ class Orders:
         self.add("cwd", ROOT)
         if request.clock == "virtual":
             self.add("deadline", str(VIRTUAL_DEADLINE))
+        if request.foreign:
+            self.add("tsc")
         for word in request.command:
             self.add("arg", word)

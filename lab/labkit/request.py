@@ -43,6 +43,7 @@ class Request:
     icount: bool = False
     plugin: str = ""  # in the format of QEMU's -plugin
     nics: int = 0
+    foreign: bool = False  # the command may read the processor's clock; give it the kernel's
     terminal: bool = False  # join the command to the terminal of the lab
     share: Sequence[Path] = ()
     modules: Sequence[Path] = ()  # directories of further modules, see outside.py

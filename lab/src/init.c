@@ -20,6 +20,8 @@
  *	deadline SECONDS		guest time after which the command counts as stuck
  *	leaks				ask kmemleak after the command
  *	loopback			bring lo up
+ *	tsc				the command reads the kernel's clock with rdtsc, if the
+ *					kernel can do that: see lab/kernels
  *	arg WORD			add a word to the command
  *	report DIR			directory for stdout, stderr and status
  *
@@ -40,6 +42,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -52,6 +55,8 @@
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
 #define PIPE_BYTES 65536
 #define MAX_WORDS 3
+#define KILL_SECONDS 10	/* of guest time, until a killed process must have ended */
+#define PR_TSC_VIRTUAL 3	/* an edit of lab/kernels; other kernels refuse it */
 #define SOCKETS_PER_SLAB 8	/* at most; what a slab holds in any of our kernels */
 
 struct orders {
@@ -249,6 +254,12 @@ static void do_loopback(char **w)
 	close(fd);
 }
 
+static void do_tsc(char **w)
+{
+	(void)w;
+	prctl(PR_SET_TSC, PR_TSC_VIRTUAL);
+}
+
 static void do_env(char **w)
 {
 	orders.env = append(orders.env, &orders.envs, w[0]);
@@ -302,6 +313,7 @@ static const struct {
 	{ "lock", 1, do_lock },
 	{ "detach", 1, do_detach },
 	{ "loopback", 0, do_loopback },
+	{ "tsc", 0, do_tsc },
 	{ "env", 1, do_env },
 	{ "arg", 1, do_arg },
 	{ "cwd", 1, do_cwd },
@@ -491,14 +503,33 @@ static int run_command(void)
 	}
 }
 
-/* Ends every other process: they would keep sockets and qdiscs alive. */
+static void wake(int sig)
+{
+	(void)sig;
+}
+
+/*
+ * End every other process: they would keep sockets and qdiscs alive. A process
+ * that waits in the kernel for a lock cannot be killed.
+ */
 static void kill_rest(void)
 {
+	struct sigaction action = { .sa_handler = wake };	/* interrupts waitpid() */
+	sigset_t mask;
+
 	if (getpid() != 1)
 		return;
+	sigaction(SIGALRM, &action, NULL);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &mask, NULL);
 	kill(-1, SIGKILL);
+	alarm(KILL_SECONDS);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
+	if (errno == EINTR)
+		dprintf(console(), "lab init: a process hangs in the kernel and cannot be killed\n");
+	alarm(0);
 }
 
 static void tell_kmemleak(const char *order)

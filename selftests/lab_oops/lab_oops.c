@@ -12,7 +12,7 @@
 
 static char *fault = "";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "oops, panic, warn, spin, leak, overflow, shift, locks");
+MODULE_PARM_DESC(fault, "oops, panic, warn, spin, leak, overflow, shift, locks, hang");
 
 static DEFINE_MUTEX(first);
 static DEFINE_MUTEX(second);
@@ -61,6 +61,12 @@ static void both_orders(void)
 	mutex_unlock(&second);
 }
 
+static void hang(void)
+{
+	mutex_lock(&first);
+	mutex_lock(&first);
+}
+
 static void bad_shift(void)
 {
 	pr_info("lab_oops: %d\n", 1 << READ_ONCE(shift));
@@ -85,6 +91,7 @@ static int __init lab_oops_init(void)
 		{ "overflow", overflow },
 		{ "shift", bad_shift },
 		{ "locks", both_orders },
+		{ "hang", hang },
 	};
 	int i;
 

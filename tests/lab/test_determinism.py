@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from labkit import records
+from labkit import engines, records
+from labkit.request import Request
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -87,10 +88,15 @@ int main(void)
 """
 
 
+def counter(folder: Path) -> Path:
+    program = folder / "counter"
+    subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=COUNTER.encode(), check=True)
+    return program
+
+
 def test_time_stamp_counter_is_the_virtual_clock(lab: Lab, tmp_path: Path) -> None:
     """It counts nanoseconds, and two runs read the same values."""
-    program = tmp_path / "counter"
-    subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=COUNTER.encode(), check=True)
+    program = counter(tmp_path)
     done = [lab("--share", str(tmp_path), "--", str(program)) for _ in range(2)]
     assert done[0].returncode == 0, done[0].stderr.decode()
     first, second, later, processor = map(int, done[0].stdout.split())
@@ -98,3 +104,12 @@ def test_time_stamp_counter_is_the_virtual_clock(lab: Lab, tmp_path: Path) -> No
     assert 1_000_000 <= later - second < 1_100_000
     assert processor == 0
     assert done[1].stdout == done[0].stdout
+
+
+def test_own_programs_of_the_lab_read_the_processors_counter(lab: Lab, tmp_path: Path) -> None:
+    """Otherwise each switch between processes would cost more: twice the same is impossible."""
+    assert lab("--", "true").returncode == 0
+    program = counter(tmp_path)
+    done = [engines.run(Request([str(program)], share=[tmp_path]), capture=True) for _ in range(2)]
+    assert done[0].status == 0
+    assert done[0].stdout != done[1].stdout

@@ -57,6 +57,15 @@ def test_endless_kernel_loop_is_reported(lab: Lab, oops_module: Callable[[str], 
     assert b"kernel log: " in done.stderr
 
 
+def test_process_that_hangs_in_the_kernel_is_reported(
+    lab: Lab, oops_module: Callable[[str], str]
+) -> None:
+    script = f"insmod {oops_module('fast')} fault=hang & sleep 1; echo done"
+    done = lab("--", "sh", "-c", script, timeout=60)
+    expect_fault(done, "hangs in the kernel")
+    assert done.stdout == b"done\n"
+
+
 def test_command_that_waits_forever_is_reported(lab: Lab) -> None:
     """In virtual time this is detected at once."""
     script = "mkfifo /tmp/never; cat /tmp/never"

@@ -63,10 +63,12 @@ def test_settings_come_once_and_the_last_one_counts(
 ) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "base.config").write_text("# why\nCONFIG_A=y\n# CONFIG_B is not set\n")
+    (tmp_path / "config" / "hosts.config").write_text("CONFIG_D=m\n")
     (tmp_path / "config" / "kasan.config").write_text('CONFIG_B="x y"\nCONFIG_C=m\n')
     monkeypatch.setattr(kernels, "LAB", tmp_path)
-    assert kernels.settings(NEWEST, "fast") == "CONFIG_A=y\n# CONFIG_B is not set\n"
-    assert kernels.settings(NEWEST, "kasan") == 'CONFIG_A=y\nCONFIG_B="x y"\nCONFIG_C=m\n'
+    assert kernels.settings(NEWEST, "fast") == "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D=m\n"
+    assert kernels.settings(NEWEST, "kasan") == (
+        'CONFIG_A=y\nCONFIG_B="x y"\nCONFIG_D=m\nCONFIG_C=m\n')
 
 
 def test_every_line_of_the_fragments_is_a_setting_or_a_comment() -> None:
@@ -80,6 +82,7 @@ def test_every_line_of_the_fragments_is_a_setting_or_a_comment() -> None:
 def test_comment_needs_no_new_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config").mkdir()
     base = tmp_path / "config" / "base.config"
+    (tmp_path / "config" / "hosts.config").write_text("")
     monkeypatch.setattr(kernels, "LAB", tmp_path)
     base.write_text("# why\nCONFIG_A=y\n")
     before = kernels.settings(NEWEST, "fast")

@@ -70,6 +70,22 @@ def test_programs_receive_what_the_link_carries_and_repeat_to_the_byte(tmp_path:
     assert 0 < first["groups"]["probe"]["delay_ms"]["mean"] < 100 * 1514 * 8 / RATE * 1e3
 
 
+def test_program_and_its_children_read_the_virtual_clock_with_rdtsc(tmp_path: Path) -> None:
+    source = '#include <x86intrin.h>\n#include <stdio.h>\nint main(){printf("%llu\\n", __rdtsc());}'
+    subprocess.run(["cc", "-x", "c", "-", "-o", tmp_path / "rdtsc"], input=source.encode(),
+                   check=True)
+    words = ("--exec", "client: ./rdtsc", "--exec", "client: sh -c './rdtsc; ./rdtsc'")
+    counts = []
+    for out in ("one", "two"):
+        result(tmp_path, out, *words)
+        texts = [(tmp_path / out / f"exec1-{name}.stdout").read_text()
+                 for name in ("client", "client2")]
+        counts.append([int(text) for text in "".join(texts).split()])
+    assert counts[0] == counts[1]
+    # Nanoseconds since boot, so the run's own time and a few seconds before it.
+    assert 0 < counts[0][0] < counts[0][1] < counts[0][2] < 10e9
+
+
 def test_two_pairs_of_hosts_share_with_the_flows_of_a_scenario(tmp_path: Path) -> None:
     settings = ("--set", "flows=2", "--set", "rate=20", "--set", "warmup=1", "--set", "duration=4",
                 "--set", "era=today", "--set", "access=0", "--set", "ip=6")
