@@ -77,7 +77,7 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
     (["--mine", "pfifo limit {limit}", "--set", "limit"], "needs NAME=VALUE"),
     (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),
     (["--mine", "pfifo", "--seeds", "1"], "an interval needs 2"),
-    (["--mine", "pfifo", "--set", "cc=vgas,reno"], 'no congestion control "vgas": did you mean vega'),
+    (["--mine", "pfifo", "--set", "cc=vgas,reno"], 'no congestion control "vgas": did you mean'),
     (["--mine", "pfifo", "--set", "cc=vegas,reno", "--against", "red"], "leave out --against"),
     (["--mine", "pfifo", "--worse-than", "20"], "needs a percentage between 0 and 100"),
     (["--mine", "pfifo", "--base", "/nonexistent"], "--base /nonexistent: has no run "),
@@ -233,16 +233,20 @@ def test_a_copy_of_pfifo_in_a_module_is_not_distinguishable_from_pfifo(
 
 def test_values_of_a_parameter_are_compared_with_the_first(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vegas keeps a short queue and Reno fills it (Brakmo and Peterson 1995), which the probe
-    feels."""
-    rows = compared(tmp_path, monkeypatch, "--mine", "pfifo limit 100", "--set", "cc=reno,vegas",
+    """8 flows with half of 8 kB per 50 ms send 5.1 of 20 Mb/s, so nothing waits."""
+    rows = compared(tmp_path, monkeypatch, "--mine", "pfifo limit 100", "--set", "window=8,2000",
                     "--seeds", "2")
     assert {(row["mine"], row["other"]) for row in rows} == {
-        ("pfifo (yours) cc=reno", "pfifo (yours) cc=vegas")}
-    assert {row["metric"]: row["verdict"] for row in rows}["probe delay p50, ms"] == "worse"
-    used = {json.loads(path.read_text())["parameters"]["cc"]: path.parent.name
+        ("pfifo (yours) window=8", "pfifo (yours) window=2000")}
+    means = {row["metric"]: (float(row["mean"]), float(row["other_mean"])) for row in rows}
+    small, large = means["goodput / fair share, %"]
+    assert small <= 100 * 5.12 / 20 * 1514 / 1460 < large
+    small, large = means["probe delay p50, ms"]
+    assert small < 1 < large
+    used = {path.parent.name: json.loads(path.read_text())["parameters"]["window"]
             for path in tmp_path.glob("*/result.json")}
-    assert {cc: f"cc={cc}" in name for cc, name in used.items()} == {"reno": True, "vegas": True}
+    assert len(used) == 4
+    assert all(f"window={window}-" in name for name, window in used.items())
 
 
 def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
@@ -254,7 +258,7 @@ def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
     words = ("--seeds", "2", "--mine")
     assert compare.main([*words, "pfifo limit 20", "--against", "pfifo", "--out", base]) == 0
     check = ("--base", base, "--worse-than", "20%", *words)
-    for limit, status, failures in ((20, 0, 0), (200, 3, 2)):
+    for limit, status, failures in ((20, 0, 0), (200, 3, 1)):
         out = tmp_path / str(limit)
         assert compare.main([*check, f"pfifo limit {limit}", "--out", str(out)]) == status
         suite = ET.parse(out / "junit.xml").getroot()
@@ -263,26 +267,27 @@ def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
         assert len(failed) == int(suite.get("failures", 0)) >= failures
         assert ("probe delay p99, ms: pfifo (yours) beside base" in failed) == bool(status)
     said = capsys.readouterr().err
-    assert "probe delay p99, ms of pfifo (yours) is more than 20% worse than of base: " in said
+    assert "probe delay p99, ms of pfifo (yours) is more than 20 % worse than of base: " in said
     other = replace(SMALL, settings={**SMALL.settings, "flows": 9})
     monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": other})
     assert compare.main([*check, "pfifo limit 20", "--out", str(tmp_path / "other")]) == 2
     assert "has flows=8, and this comparison flows=9" in capsys.readouterr().err
 
 
-def judged(mine: list[float], other: list[float], most: float) -> list[bool]:
+def judged(mine: list[float], other: list[float], most: float) -> list[tuple[bool, bool]]:
     section = Section(50, {name: [Run(Path(), result(seed, goodput, 10.0))
                                   for seed, goodput in enumerate(several)]
                            for name, several in (("mine", mine), ("other", other))})
-    return [one.worse for one in regression.judge([section], compare.METRICS, ["mine"], most)
+    found = regression.judge([section], compare.METRICS, ["mine"], most)
+    return [(one.worse, one.perhaps) for one in found
             if one.column.title.startswith("goodput")]
 
 
-@pytest.mark.parametrize(("mine", "worse"), [
-    ([0.39, 0.79], True), ([0.41, 0.81], False), ([0.6, 1.2], False),
-    # Less than 80 % under one seed only.
-    ([0.1, 0.99], False),
+@pytest.mark.parametrize(("mine", "worse", "perhaps"), [
+    ([0.39, 0.78], True, False), ([0.41, 0.81], False, False), ([0.6, 1.2], False, False),
+    # Far less than 80 % under one seed only.
+    ([0.1, 0.99], False, True),
 ])
 def test_more_goodput_is_better_and_each_seed_is_compared_with_its_own(
-        mine: list[float], worse: bool) -> None:
-    assert judged(mine, [0.5, 1.0], 0.2) == [worse]
+        mine: list[float], worse: bool, perhaps: bool) -> None:
+    assert judged(mine, [0.5, 1.0], 0.2) == [(worse, perhaps)]
