@@ -42,7 +42,7 @@ def _of_flows(group: str, cc: str, rows: Sequence[Mapping[str, str]], asked: str
     elif asked == ACCURATE and other:
         yield (f"group {group}: {other} of {len(rows)} flows with {cc} asked for AccECN and did "
                "not get it")
-    # A web flow's count is only that of its last connection.
+    # A web flow counts the marks of its last connection only.
     elif dropped and not any(row["kind"] != "bulk" or int(row["delivered_ce"]) for row in rows):
         yield (f"group {group}: no packet of the {len(rows)} flows with {cc} was marked, and the "
                f"qdisc dropped {dropped}, so {cc} reacted to losses only: give the qdisc its "

@@ -59,4 +59,4 @@ def _used(recipe: Recipe) -> list[str]:
     """Return the names that flows and programs of --exec have, which get it by a sysctl."""
     controls = [*(str(flow.get("cc", "")) for flow in recipe.flows),
                 *(values.get(DEFAULT, "") for values in recipe.sysctls.values())]
-    return [cc for cc in dict.fromkeys(controls) if cc]  # UDP has none
+    return [cc for cc in dict.fromkeys(controls) if cc]  # UDP: ""

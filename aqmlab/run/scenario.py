@@ -77,7 +77,7 @@ def load(path: Path) -> Scenario:
 
 
 def is_file(name: str) -> bool:
-    """Return whether a scenario's name is that of a file."""
+    """Return whether a scenario's name is a path."""
     return "/" in name or name.endswith(".py")
 
 

@@ -316,7 +316,7 @@ REFUSED = {("parking-lot", "trace"): "gives no link this trace"}
 
 
 def cases() -> dict[tuple[str, str], Case | None]:
-    """Return the case of each parameter of each scenario; None if there is none."""
+    """Return the case of each parameter of each scenario, or None."""
     return {(name, p.name): OWN[name].get(p.name, COMMON.get(p.name))
             for name, scenario in find_all().items() for p in scenario.params
             if p.name not in ELSEWHERE and (name, p.name) not in REFUSED}

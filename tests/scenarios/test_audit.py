@@ -25,7 +25,7 @@ CASES = [pytest.param(*key, case, id="-".join(key),
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory for the runs, of which several cases share one."""
+    """Return a directory for the runs. Several cases share a run."""
     directory = tmp_path_factory.mktemp("audit")
     (directory / "half").write_text(TRACE)
     return directory

@@ -24,7 +24,7 @@ def test_a_capture_has_each_packet_at_its_time_and_changes_nothing(tmp_path: Pat
     sent = [one for one in packets if (one.device, one.direction) == ("b0", OUTBOUND)]
     with (tmp_path / "with" / "queue.csv").open(newline="") as file:
         *_, last = csv.DictReader(file)
-    # The shaper may hold one that the qdisc has counted.
+    # The shaper may hold a packet that the qdisc has counted.
     assert 0 <= int(last["sent_packets"]) - len(sent) <= 1
     assert 0 <= int(last["sent_bytes"]) - sum(one.length for one in sent) <= 1514
     assert all(0 <= one.time_s <= 2 for one in packets)
