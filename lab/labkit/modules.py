@@ -71,7 +71,7 @@ def warnings(kernel: Kernel) -> list[str]:
 
 
 def protections() -> list[str]:
-    """Return make's argument for the protections that older kernels need, if the user wants them."""
+    """Return make's argument for the protections of older kernels, if the user wants them."""
     return ["AQM_OLD_PARENTS=1"] if os.environ.get("AQM_OLD_PARENTS") else []
 
 
