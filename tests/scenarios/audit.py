@@ -225,6 +225,8 @@ OWN = {
         "era": Case("2001", mss),
         "rto_min": Case("1000", deep("timeouts"), grows=False, qdisc=TINY,
                         more=("rate=1", "flows=6")),
+        # ACKs pace a single flow.
+        "pacing": Case("on", short_gap, more=("access=100", "flows=4"), pcap=True),
         "offloads": Case("on", lambda done: done.result["summary"]["queue_delay_ms"]["mean"] / max(
             1e-9, done.result["summary"]["queue_packets"]["mean"]), qdisc="pfifo limit 100")},
     "bully": {
@@ -237,15 +239,18 @@ OWN = {
         "bully_size": Case("500", datagrams("bully"), more=("bully=udp", "bully_rate=2"))},
     "incast": {
         "senders": Case("12", flows("senders")), "size": Case("64", carried),
-        "rounds": Case("4", count("requests.csv")), "every": Case("0.4", deep("virtual_seconds"),
-                                                                 grows=False),
+        "rounds": Case("4", count("requests.csv")), "every": Case(
+            "1", deep("virtual_seconds"), grows=None, moves="up", more=("warmup=1",)),
         "skew": Case("300", deep("summary.dropped"), grows=False),
-        "rtt": Case("30", least_rtt()), "era": Case("2001", mss), "warmup": Case(
-            "1", deep("virtual_seconds")),
+        "rtt": Case("30", least_rtt()), "era": Case("2001", mss),
+        # Traffic begins with the last round of the warm-up, whatever its length.
+        "warmup": Case("1", deep("virtual_seconds"), grows=None, moves="up"),
         "rate": Case("2", deep("groups.senders.completion_s.mean")),
-        "burst": Case("100", deep("groups.senders.completion_s.mean"), grows=False),
-        "window": Case("8", deep("groups.senders.completion_s.mean"), more=("size=100",),
-                       qdisc="pfifo limit 2000"),
+        "burst": Case("100", deep("groups.senders.completion_s.mean"), grows=None, moves="down",
+                      qdisc="pfifo limit 2000"),
+        "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False,
+                   more=("cc=reno", "size=400"), qdisc="pfifo limit 200"),
+        "window": Case("8", deep("summary.dropped"), grows=False, more=("size=100",)),
         "access": Case("1", deep("groups.senders.completion_s.mean"), more=("access=0",),
                        qdisc="pfifo limit 2000"),
         "trace": Case("half", deep("groups.senders.completion_s.mean"), qdisc="pfifo limit 2000")},
