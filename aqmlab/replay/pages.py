@@ -148,9 +148,10 @@ class PageModel:
         return judgement.holds_for_all(self.one)
 
     def fates(self, head: str) -> Counter[tuple[str, str]]:
-        """Count the claims by verdict with the paper's TCP and with another profile."""
-        return Counter((one.judged.verdict, one.profiles[head].verdict) for one in self.claims
-                       if head in one.profiles)
+        """Count the claims by their intervals with the paper's TCP and with another profile."""
+        (now,) = (one.judged.plain for one in self.one.profiles if one.head == head)
+        return Counter((self.one.plain[one.claim.id].verdict, now[one.claim.id].verdict)
+                       for one in self.claims if not one.claim.stand_in)
 
     @property
     def profiles(self) -> list[str]:
@@ -279,11 +280,10 @@ def overview(every: Sequence[PageModel]) -> dict[str, str]:
     judged = [(each.claim, each.judged) for one in papers for each in one.claims]
     values: dict[str, Any] = {
         "every": every, "papers": papers, "by_name": by_name, "m": measured,
-        "laws": calibration.lines(),
+        "laws": calibration.lines(), "causes": tally_of_causes(judged),
         "choke": calibration.choke_lines(by_name["ahammed2010"].number),
         "orders": tally(one for claim, one in judged if claim.kind == "order"),
         "numbers": tally(one for claim, one in judged if claim.kind == "number"),
-        "causes": tally_of_causes(judged),
         "worst_q": max(q for one in papers for key, q in one.one.q_values.items()
                        if one.one.verdicts[key].verdict not in (ANOTHER, INCONCLUSIVE))}
     return {"README.md": render("index.md.j2", **values),
