@@ -16,7 +16,10 @@ from labkit.kernels import ensure_prepared
 from labkit.modules import MAKE_LOG, compile_copy, ensure_modules, module_sources
 from labkit.stock import ensure_stock
 
+from aqmlab.qdiscs import names
+
 TOP = Path(__file__).resolve().parents[2]
+KINDS = names.ours()
 # Settings that our modules need, on top of tinyconfig.
 CONFIG = """
 CONFIG_MODULES=y
@@ -81,18 +84,6 @@ def test_builds_without_warnings_with_clang(tmp_path: Path) -> None:
     assert modules(tmp_path)
 
 
-def test_builds_for_32_bit_without_64_bit_division(tmp_path: Path) -> None:
-    """On 32 bit, a plain / or % on u64 compiles to a call that no kernel has."""
-    arguments = ensure_prepared(default_kernel(), CONFIG, ["ARCH=i386"])
-    output = build(arguments, tmp_path)
-    assert not own_warnings(output)
-    for module in modules(tmp_path):
-        symbols = subprocess.run(
-            ["nm", "-u", module], check=True, capture_output=True, text=True
-        ).stdout
-        assert not re.search(r"__u?(div|mod)di3", symbols), module.name
-
-
 def imitate(kernel: Path, where: Path, version: str) -> Path:
     """Copy a prepared kernel as a distribution may have it: an old version, and new functions.
 
@@ -125,16 +116,32 @@ def imitate(kernel: Path, where: Path, version: str) -> Path:
     return where / "kernel"
 
 
-def test_builds_for_a_distribution_kernel_with_backports(tmp_path: Path) -> None:
-    """The version is 5.14.0, functions are of the newest kernel, and the fixes are missing."""
+@pytest.fixture(scope="module")
+def distribution(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Build for a distribution's kernel of 32 bit. Return make's output, and the directory."""
+    where = tmp_path_factory.mktemp("distribution")
     arguments = ensure_prepared(default_kernel(), CONFIG, ["ARCH=i386"])
-    kernel = imitate(Path(arguments[1]), tmp_path, "5.14.0")
-    output = build(["-C", str(kernel), *arguments[2:]], tmp_path / "modules")
+    kernel = imitate(Path(arguments[1]), where, "5.14.0")
+    return build(["-C", str(kernel), *arguments[2:]], where / "modules"), where / "modules"
+
+
+def test_builds_for_32_bit_without_64_bit_division(distribution: tuple[str, Path]) -> None:
+    """On 32 bit, a plain / or % on u64 compiles to a call that no kernel has."""
+    output, copy = distribution
     assert not own_warnings(output)
+    for module in modules(copy):
+        symbols = subprocess.run(
+            ["nm", "-u", module], check=True, capture_output=True, text=True
+        ).stdout
+        assert not re.search(r"__u?(div|mod)di3", symbols), module.name
+
+
+def test_builds_for_a_distribution_kernel_with_backports(distribution: tuple[str, Path]) -> None:
+    """The version is 5.14.0, functions are of the newest kernel, and the fixes are missing."""
+    output, copy = distribution
     assert output.count("sch-aqm: this kernel lacks fixes of 2025") == 1
-    for module in modules(tmp_path / "modules"):
-        if module.stem in {path.stem for path in TOP.glob("sch_*.c")}:
-            assert b"protections=old_parents" in module.read_bytes(), module.name
+    for kind in KINDS:
+        assert b"protections=old_parents" in (copy / f"sch_{kind}.ko").read_bytes(), kind
 
 
 SET = "net/sch_generic.h: static inline void tcf_set_drop_reason(const struct sk_buff *skb,"
