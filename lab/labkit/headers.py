@@ -62,7 +62,7 @@ def unpack(headers: Headers, target: Path) -> None:
         kbuild = package.startswith("linux-kbuild")
         fetch.unpack_deb(fetch.download_with(package, host if kbuild else options), target)
         if kbuild:
-            wrap_programs(target, package, host)
+            wrap_programs(target, stock.depends(package, host, LIBRARY), headers.suite)
     stock.relocate(target)
     mark(target)
 
@@ -78,20 +78,21 @@ def closure(package: str, wanted: re.Pattern[str], options: list[str]) -> list[s
     return done
 
 
-def wrap_programs(target: Path, package: str, options: list[str]) -> None:
-    """Let programs of PACKAGE under TARGET run with their own libraries if the host lacks some."""
+def wrap_programs(target: Path, needed: list[str], suite: str) -> None:
+    """Let programs under TARGET run with the libraries NEEDED of SUITE if the host lacks some."""
     programs = [path for path in sorted(target.glob("usr/lib/linux-kbuild-*/**/*"))
                 if not path.is_symlink() and path.is_file() and is_program(path)
                 and lacks_library(path)]
     if not programs:
         return
     folder = target / "libraries"
-    for library in closure(package, LIBRARY, options)[1:]:
+    # A suite of updates has only a part of the libraries.
+    options = fetch.update(re.sub("-(backports|security)$", "", suite))
+    for library in {name for first in needed for name in closure(first, LIBRARY, options)}:
         try:
             fetch.unpack_deb(fetch.download_with(library, options), folder)
         except LabError as problem:
-            # A suite with updates only has a part of them. The host has the others.
-            say(str(problem))
+            say(f"without {library}: {problem}")
     libraries = [folder / name / "x86_64-linux-gnu" for name in ("lib", "usr/lib")]
     loaders = [path for path in (place / "ld-linux-x86-64.so.2" for place in libraries)
                if path.exists()]
