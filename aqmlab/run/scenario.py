@@ -23,6 +23,7 @@ from aqmlab.exceptions import UserError, unknown
 
 from . import flows, programs
 from .fair_shares import Facts, facts
+from .guest_kernel import DEFAULT
 from .network import Network
 from .params import Param
 from .recipe import Recipe
@@ -148,6 +149,12 @@ def compose(scenario: Scenario, settings: Settings,
         sample_ms=settings.count("sample"), offloads=settings.on("offloads"),
         network=network,
     )
+    if settings.generator == "iperf3":
+        # Its server has no option for the congestion control, and its client uses it late.
+        hosts = {flow[end] for flow in recipe.flows for end in ("source_netns", "sink_netns")}
+        recipe = replace(recipe, sysctls={
+            netns: values | ({DEFAULT: settings.congestion_control} if netns in hosts else {})
+            for netns, values in recipe.sysctls.items()})
     if executed:
         recipe = programs.attach(recipe, executed, settings)
     if trace and not network.traces:

@@ -107,9 +107,18 @@ def test_flows_without_the_ecn_that_they_need_are_named(
     assert said is None or said in found[0]
 
 
-def recipe_of(*settings: str) -> Recipe:
+def recipe_of(*settings: str, clock: str = "virtual") -> Recipe:
     found = find("dumbbell")
-    return compose(found, Settings(resolve(found.params, settings), "pfifo", 1, "virtual"))[0]
+    return compose(found, Settings(resolve(found.params, settings), "pfifo", 1, clock))[0]
+
+
+def test_hosts_of_iperf3_have_the_congestion_control_by_default() -> None:
+    """Its server cannot be told, and its client sets it only after the handshake."""
+    sysctls = recipe_of("generator=iperf3", "cc=dctcp", clock="wall").sysctls
+    assert {netns: values.get(guest_kernel.DEFAULT) for netns, values in sysctls.items()} == {
+        "src-all": "dctcp", "rtr": None, "dst": "dctcp"}
+    flowgen = recipe_of("cc=dctcp").sysctls.values()
+    assert not any(guest_kernel.DEFAULT in values for values in flowgen)
 
 
 def test_a_module_that_needs_ecn_is_known_by_its_flag(tmp_path: Path) -> None:
