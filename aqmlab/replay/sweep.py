@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -118,7 +119,19 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job],
     for name in jobs:
         with contextlib.suppress(logs.BadLog):
             results[name] = logs.load_result(directory / name)
+    for text, names in _warnings(results).items():
+        print(f"warning: {names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+              + f": {text}", file=sys.stderr)
     return results
+
+
+def _warnings(results: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the runs that have each warning."""
+    found: dict[str, list[str]] = {}
+    for name, result in results.items():
+        for text in result.get("warnings", ()):
+            found.setdefault(re.sub(r"dropped \d+", "dropped some", text), []).append(name)
+    return found
 
 
 def of_other_words(directory: Path, words: list[str]) -> bool:

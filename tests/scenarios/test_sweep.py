@@ -34,6 +34,12 @@ def paper(name: str) -> ModuleType:
     return module
 
 
+def test_warnings_of_runs_are_shown_once_with_the_first_run() -> None:
+    results = {name: {"warnings": [f"the qdisc dropped {count}, so it lost"]}
+               for name, count in (("one", 5), ("two", 7))} | {"old": {}, "well": {"warnings": []}}
+    assert sweep._warnings(results) == {"the qdisc dropped some, so it lost": ["one", "two"]}
+
+
 def all_jobs() -> dict[str, dict[str, sweep.Job]]:
     defaults, constant = paper("defaults"), paper("tdrr-time-constant")
     return {
