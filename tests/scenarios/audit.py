@@ -213,6 +213,9 @@ OWN = {
         **{f"{one}_rtt": Case("90", least_rtt(one)) for one in ("near", "far")}},
     "parking-lot": {
         "hops": Case("3", lambda done: len(done.result["hops"])),
+        # With SACK, Reno fills the queue again soon.
+        "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False,
+                   more=("cc=reno", "era=today", "warmup=1"), qdisc="pfifo limit 100"),
         "end_flows": Case("4", flows("end")), "end_rtt": Case("90", least_rtt("end")),
         "cross_flows": Case("4", flows("cross1")), "cross_rtt": Case("90", least_rtt("cross1")),
         "rate_back": Case("0.1", lambda done: len(done.result["hops"]))},
@@ -258,6 +261,9 @@ OWN = {
         "rtt": Case("150", carried, grows=False), "era": Case("2001", carried, grows=False,
                                                              more=("rtt=150", "rate=20")),
         "ip": Case("6", lambda done: str(done.result["programs"]).count("fd00")),
+        "duration": Case("3", deep("virtual_seconds")),
+        "rto_min": Case("5000", deep("timeouts"), grows=False,
+                        qdisc="netem loss random 30% limit 100"),
         "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False,
                    qdisc="pfifo limit 100")},
     "udp-blast": {
