@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Judge claims by the rows of their cells.
 
-An admissible value is one that the paper allows for a setting which it does not give.
+If a paper does not give a setting, each value that it allows is an admissible value.
 
 confirmed: the 95 % interval over the seeds lies within `low` to `high`, and no admissible value
     that ran contradicts

@@ -207,8 +207,8 @@ def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
 def _better(claim: Claim, proposed: Mapping[str, Any]) -> str:
     """Return on which side a proposed discipline does better than a published number, if any.
 
-    A ratio to a proposed discipline has the opposite side. There is none for an order, for a ratio
-    of two proposed disciplines, and for a statement that two disciplines are equal.
+    A ratio to a proposed discipline has the opposite side. The result is empty for an order, for a
+    ratio of two proposed disciplines, and for a statement that two disciplines are equal.
 
     proposed: the table of this name
     """

@@ -25,7 +25,7 @@ class Setting:
     """A setting of a figure.
 
     name: our own, or the change to it
-    counts: number of claims by verdict; those that did not run with it are left out
+    counts: number of claims by verdict, without the claims that did not run with it
     missing: number of claims that did not run with it
     """
 

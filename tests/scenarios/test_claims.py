@@ -445,7 +445,7 @@ def test_setting_that_is_lost_cannot_contradict(made_up: Paper) -> None:
 
 @pytest.mark.parametrize("good", [0.9, 0.8, 0.5])
 def test_another_algorithm_decides_nothing(made_up: Paper, good: float) -> None:
-    """Neither a confirmation nor a contradiction of the paper, on whichever side it stands."""
+    """Its claims do not confirm or contradict the paper, on either side of a comparison."""
     (made_up.directory / claims.CLAIMS).write_text(CLAIMS + '[stand_in]\nbad = "mainline\'s"\n')
     store.journal(made_up.results).unlink()
     run(made_up, good=good, bad=0.3, third=0.1)

@@ -68,6 +68,21 @@ def test_pages_that_state_equal_shares_state_the_price() -> None:
         assert "buffers-price.md" in (paper.ROOT / name).read_text(), name
 
 
+def test_the_price_in_prose_is_that_of_the_rows() -> None:
+    """At 3 ms TDRR has the most timeouts. In a minute all but fq_codel halve their deviation."""
+    (one,) = (one for one in models() if one.name == "buffers")
+    for flows in (64, 256):
+        timeouts = {name: float(one.number("near", name, "timeouts", rtt=3, flows=flows,
+                                           per_flow=0.25))
+                    for name in ("tdrr", "sfq", "cake", "fq_codel", "fq", "pfifo")}
+        assert max(timeouts, key=timeouts.__getitem__) == "tdrr"
+    for name in ("sfq", "cake", "pfifo", "fq_codel"):
+        short, long = (float(one.number(experiment, name, "summary.sd_over_fair_share", digits=4,
+                                        flows=256, per_flow=0.25))
+                       for experiment in ("share", "minute"))
+        assert (long < short / 2) == (name != "fq_codel"), name
+
+
 def section(head: str) -> str:
     """Return the section of docs/findings.md with this in its title."""
     text = (paper.ROOT / "docs" / "findings.md").read_text()
