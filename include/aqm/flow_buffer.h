@@ -484,8 +484,8 @@ static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
 }
 
 /*
- * Return the queues up to and including those of class @cl. A class is one queue,
- * except that the last of FLOW_BUFFER_CLASSES also has the queues beyond.
+ * Return the number of queues in classes 1 to @cl. A class is one queue, except that
+ * the last of FLOW_BUFFER_CLASSES also has the queues beyond.
  */
 static inline u32 flow_buffer_class_end(const struct flow_buffer *b, u32 cl)
 {

@@ -22,8 +22,8 @@
 #include <aqm/packet_flow.h>
 
 /*
- * Return whether the headers that we can read are those of a tunnel, and skb->hash is
- * of a flow inside. The hash knows ports (l4_hash), and the protocol is not TCP.
+ * Return whether we can read only the headers of a tunnel, and skb->hash is of a flow
+ * inside. Call if the hash knows ports (l4_hash), and the protocol is not TCP.
  *
  * If we found no ports, they are inside: ESP, MACsec. UDP may carry anything. Tunnels
  * note where the inner headers are. A few (L2TP, OpenVPN) do not, but keep the socket

@@ -111,7 +111,7 @@ def test_a_charge_has_the_bounds_of_the_core() -> None:
             assert world.stats(1).backlog == 2 * expected, words
 
 
-# As tc takes them. The last has a table of its own.
+# As tc takes them.
 ON_A_KERNEL = {
     "atm": "overhead 40 mtu 2047 linklayer atm",
     "ethernet": "overhead 18 linklayer ethernet",

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """Flows inside a tunnel: the outer header is the same, and the kernel keeps the hash of the flow.
 
-What fq_codel does is the expectation: it queues by skb->hash, if that is of ports (l4_hash).
+The expectation is fq_codel: it queues by skb->hash, if that is of ports (l4_hash).
 """
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 
+from tests.selftests import TOP
 from tests.userspace import World
 
 FLOWS = 4
@@ -64,3 +68,72 @@ def seen(kind: str, **fields: int | str) -> int:
 )
 def test_inner_flows_are_told_apart(kind: str, fields: dict[str, int | str], flows: int) -> None:
     assert seen(kind, **fields) == flows
+
+
+FIRST, SECOND = "10.9.0.1", "10.9.0.2"  # inside the tunnel; outside it is 10.8.0
+WIREGUARD = f"""
+wg genkey >/tmp/a; wg genkey >/tmp/b
+ip link add t0 type wireguard
+ip -n b link add t1 type wireguard
+wg set t0 private-key /tmp/a listen-port 5 peer $(wg pubkey </tmp/b) \\
+    allowed-ips {SECOND}/32 endpoint 10.8.0.2:5
+ip netns exec b wg set t1 private-key /tmp/b listen-port 5 peer $(wg pubkey </tmp/a) \\
+    allowed-ips {FIRST}/32
+"""
+DEVICES = {
+    "wireguard": WIREGUARD,
+    "vxlan": "ip link add t0 type vxlan id 5 remote 10.8.0.2 dstport 4789\n"
+             "ip -n b link add t1 type vxlan id 5 remote 10.8.0.1 dstport 4789\n",
+    "gre": "ip link add t0 type gre remote 10.8.0.2 local 10.8.0.1\n"
+           "ip -n b link add t1 type gre remote 10.8.0.1 local 10.8.0.2\n",
+}  # fmt: skip
+SCRIPT = """
+sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+ip netns add b
+ip netns exec b sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+ip link add v0 type veth peer name v1 netns b
+ip addr add 10.8.0.1/24 dev v0; ip link set v0 up
+ip -n b addr add 10.8.0.2/24 dev v1; ip -n b link set v1 up
+{device}
+ip addr add 10.9.0.1/24 dev t0; ip link set t0 up
+ip -n b addr add 10.9.0.2/24 dev t1; ip -n b link set t1 up
+ping -qc 2 -W 2 10.9.0.2 >/dev/null
+ip netns exec b python3 -c '
+import socket
+server = socket.create_server(("", 9000))
+held = [server.accept() for _ in range(13)]
+for connection, _ in held:
+    while connection.recv(65536):
+        pass
+' &
+sleep 1
+python3 -c '
+import json, socket, subprocess
+qdisc = "tc qdisc replace dev v0 root fpq limit 1000 vector 100000 bandwidth 100mbit"
+held = []
+for number in (1, 12):
+    subprocess.run(qdisc.split(), check=True)
+    new = [socket.create_connection(("10.9.0.2", 9000)) for _ in range(number)]
+    for connection in new:
+        connection.sendall(bytes(20000))
+    shown = subprocess.run("tc -s -j qdisc show dev v0".split(), stdout=subprocess.PIPE)
+    print(json.loads(shown.stdout)[0]["flows"])
+    subprocess.run("tc qdisc del dev v0 root".split(), check=True)
+    held += new
+'
+"""
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_fpq_counts_the_flows_inside_a_tunnel_on_a_kernel(name: str) -> None:
+    """11 more TCP connections are 11 more flows. ARP may add one or two to either count."""
+    if name == "wireguard" and shutil.which("wg") is None:
+        pytest.skip("wg of wireguard-tools is not installed")
+    script = SCRIPT.format(device=DEVICES[name])
+    done = subprocess.run([TOP / "lab" / "boot", "--", "sh", "-ec", script],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    if "Unknown device type" in done.stderr:
+        pytest.skip(f"the lab's kernel has no {name}")
+    assert done.returncode == 0, done.stderr
+    one, twelve = map(int, done.stdout.split())
+    assert 9 <= twelve - one <= 13
