@@ -46,9 +46,9 @@ def test_default_qdisc_reaches_each_queue_of_a_card(files: dict[str, Path]) -> N
 
 def test_unit_of_systemd_is_valid_and_its_commands_work(files: dict[str, Path]) -> None:
     unit = files["/etc/systemd/system/aqm@.service"]
-    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit.with_name("aqm@eth0.service")],
-                          capture_output=True, text=True, check=False,
-                          env={"SYSTEMD_UNIT_PATH": f"{unit.parent}:", "PATH": "/usr/bin:/bin"})  # fmt: skip
+    verify = ["systemd-analyze", "verify", "--man=no", str(unit.with_name("aqm@eth0.service"))]
+    path = {"SYSTEMD_UNIT_PATH": f"{unit.parent}:", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(verify, capture_output=True, text=True, check=False, env=path)
     assert "aqm@" not in done.stderr, done.stderr
     assert done.returncode == 0, done.stderr
     start, stop = (re.findall(rf"^Exec{word}=(.*)$", unit.read_text(), re.MULTILINE)[0]
@@ -61,7 +61,8 @@ def test_unit_of_systemd_is_valid_and_its_commands_work(files: dict[str, Path]) 
 def test_script_for_networkmanager_acts_on_its_interface_only(files: dict[str, Path]) -> None:
     script = f"sh {files['/etc/NetworkManager/dispatcher.d/50-aqm']}"
     shown = guest(CARD.format(queues=1), f"{script} eth0 pre-up", f"{script} lo up",
-                  "tc qdisc show", "echo then", f"{script} eth0 up", "tc qdisc show dev eth0")  # fmt: skip
+                  "tc qdisc show", "echo then",
+                  f"{script} eth0 up", "tc qdisc show dev eth0")  # fmt: skip
     before, after = shown.split("then")
     assert "tdrr" not in before
     assert "qdisc tdrr " in after

@@ -104,7 +104,7 @@ def test_go_tc_reads_other_qdiscs_beside_a_kind_that_it_does_not_know() -> None:
     go("build", "-o", "released", "qdiscs.go")
     shutil.copytree(go("list", "-m", "-f", "{{.Dir}}", GO_TC.partition("@")[0]), place / "go-tc")
     subprocess.run(["chmod", "-R", "u+w", "go-tc"], cwd=place, check=True)
-    patch = ["patch", "--strip=1", "--fuzz=0", "--input", PATCHES / "go-tc.diff"]
+    patch = ["patch", "--strip=1", "--fuzz=0", "--input", str(PATCHES / "go-tc.diff")]
     subprocess.run(patch, cwd=place / "go-tc", check=True)
     go("mod", "edit", "-replace", "github.com/florianl/go-tc=./go-tc")
     go("build", "-o", "patched", "qdiscs.go")
