@@ -1427,7 +1427,7 @@ static int operation(const char *op)
 		world->dev.mtu = n;
 		world_notify(&world->dev, NETDEV_CHANGEMTU);
 		return 0;
-	case 'w':
+	case 'c':
 		world->dev.dev.parent = n ? world : NULL;
 		return 0;
 	case 'h':

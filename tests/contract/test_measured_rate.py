@@ -79,12 +79,12 @@ def test_new_speed_of_the_device_replaces_a_measured_rate(kind: str) -> None:
 def test_device_without_hardware_is_not_asked(kind: str) -> None:
     """The stand-in device objects to being asked without hardware, and in an MTU event."""
     with World(kind, "") as w:
-        w.do("w 0")
+        w.do("c 0")
         w.do("l 10000")
         w.do("m 1400")
         assert w.named()["bandwidth_source"] == "assumed"
         assert w.named()["bandwidth"] == 125_000_000
-        w.do("w 1")
+        w.do("c 1")
         w.do("l 100")
         w.do("m 9000")
         assert w.named()["bandwidth"] == 12_500_000
