@@ -79,7 +79,7 @@ EVENTS: dict[str, list[str]] = {
                   f"!ip -n {OTHER} link set {{d}} netns {os.getpid()}",
                   "link set {d} mtu 1500", "link set {d} up"],
 }
-#: Events after which a device has lost its disciplines.
+#: Events, the last ones, after which a device has lost its disciplines.
 UNDRESSED = ("namespace",)
 
 #: tc's lines for each layout, on device {d}; see also dress().
