@@ -173,7 +173,7 @@ try-matrix:
 	$(MAKE) -s -C selftests
 	lab/boot -- selftests/parents.sh -p root -p drr -p hfsc-ls:prio $(KIND)
 
-test-extra: kernels ## run what make test leaves out: two CPUs, a committed row again, older kernels in user mode, all drivers' tests, a Slurm cluster, all stacked devices
+test-extra: kernels ## run what make test leaves out: two CPUs, a committed row again, the effect of every parameter, more kernels and headers, all drivers' tests, a Slurm cluster, all stacked devices
 	lab/boot --build --flavour smp
 	$(PYTEST) -m extra $(TESTS)
 

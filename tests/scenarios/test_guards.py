@@ -136,6 +136,19 @@ def test_few_unsolicited_ipv6_packets_are_allowed() -> None:
     assert len(errors(state, ip=6)) == 1
 
 
+@pytest.mark.parametrize(("neighbors", "unasked", "wrong"), [
+    (2, 21, 0), (2, 22, 1), (10, 16 + 9 * 5, 0), (10, 16 + 9 * 5 + 1, 1)])
+def test_each_further_neighbor_may_send_five_unasked_ipv6_packets(
+        neighbors: int, unasked: int, wrong: int) -> None:
+    """In a run of web-mix the 10 neighbors of rtr sent 48 such packets."""
+    state = guest()
+    for when in ("before", "after"):
+        devices = state["counters"][when]["rtr"]["devices"]
+        devices |= {f"r{one}": {**DEVICE} for one in range(2, neighbors)}
+        devices["r1"]["received"] += unasked
+    assert len(errors(state, ip=6)) == wrong
+
+
 @pytest.mark.parametrize(("ip", "counter", "allowed"), [
     (4, "Udp RcvbufErrors", 0), (6, "Udp RcvbufErrors", 0), (4, "Ip6InDiscards", 0),
     (6, "Ip6InDiscards", integrity.IPV6_OWN)])
