@@ -272,6 +272,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	world_fatal(w);
 	world_walk(w);
+	run(w, "o 1");
 	while (at < end)
 		one_operation(w);
 

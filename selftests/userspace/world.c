@@ -1427,6 +1427,9 @@ static int operation(const char *op)
 		world->dev.mtu = n;
 		world_notify(&world->dev, NETDEV_CHANGEMTU);
 		return 0;
+	case 'o':
+		world->follows = n;
+		return 0;
 	case 'c':
 		world->dev.dev.parent = n ? world : NULL;
 		return 0;
@@ -1450,9 +1453,9 @@ static void do_work(void)
 {
 	struct delayed_work *work = world->work;
 
-	world->work = NULL;
-	if (!work)
+	if (!work || !world->follows)
 		return;
+	world->work = NULL;
 	work->work.func(&work->work);
 	world->measured = true;
 }

@@ -41,6 +41,7 @@ struct world_account {
  * @entry: jump buffer for a violation
  * @now: the time, ns
  * @work: work that @kind asked for; NULL: none
+ * @follows: do @work, so that the discipline follows a measured rate
  * @measured: @work was done
  * @random: state of the random numbers
  * @seed: initial state
@@ -88,6 +89,7 @@ struct world {
 	jmp_buf			entry;
 	u64			now;
 	struct delayed_work	*work;
+	bool			follows;
 	bool			measured;
 	u64			random;
 	u64			seed;

@@ -16,6 +16,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 def busy(w: World, rate: int, packets: int) -> None:
     """Let packets leave at a rate in bytes/s, while new ones arrive."""
+    w.do("o 1")
     gap = LEN * 1_000_000_000 // rate
     for i in range(packets):
         w.enqueue(flow=i % 4, proto="tcp", len=LEN, hash=1)
