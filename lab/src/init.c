@@ -503,9 +503,12 @@ static int run_command(void)
 	}
 }
 
-static void wake(int sig)
+static volatile sig_atomic_t hangs;	/* a process could not be killed */
+
+static void note_hang(int sig)
 {
 	(void)sig;
+	hangs = 1;
 }
 
 /*
@@ -514,7 +517,7 @@ static void wake(int sig)
  */
 static void kill_rest(void)
 {
-	struct sigaction action = { .sa_handler = wake };	/* interrupts waitpid() */
+	struct sigaction action = { .sa_handler = note_hang };	/* interrupts waitpid() */
 	sigset_t mask;
 
 	if (getpid() != 1)
@@ -527,8 +530,6 @@ static void kill_rest(void)
 	alarm(KILL_SECONDS);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
-	if (errno == EINTR)
-		dprintf(console(), "lab init: a process hangs in the kernel and cannot be killed\n");
 	alarm(0);
 }
 
@@ -617,6 +618,6 @@ int main(int argc, char **argv)
 	if (orders.leaks && !access(KMEMLEAK, F_OK))
 		leaks = find_leaks();
 	kill_rest();
-	write_status(status, leaks);
+	write_status(hangs ? -1 : status, leaks);
 	finish();
 }
