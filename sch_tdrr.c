@@ -349,9 +349,8 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 	st->victims = q->vars.victims;
 	st->went_first = q->vars.went_first;
 	st->target_drop = q->buffer.counters.drops[TDRR_DROP_TARGET];
-	st->rate = q->vars.standing.rate;
-	st->expected_delay = standing_delay_of(&q->vars.standing,
-					       flow_buffer_backlog(sch));
+	st->rate = q->params.target ? q->buffer.link.meter.rate : 0;
+	st->expected_delay = standing_delay_of(st->rate, flow_buffer_backlog(sch));
 }
 
 static void tdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,

@@ -93,12 +93,12 @@ static inline void standing_delay_set(struct standing_delay *sd, u64 rate,
 	sd->limit = max_t(u64, div_u64(rate * target, 1000000), least);
 }
 
-/* Return the estimated delay of @backlog bytes in ns, or 0 if the rate is unknown. */
-static inline u64 standing_delay_of(const struct standing_delay *sd, u32 backlog)
+/* Return the delay of @backlog bytes at @rate bytes per second in ns; 0: unknown. */
+static inline u64 standing_delay_of(u64 rate, u32 backlog)
 {
-	if (!sd->rate)
+	if (!rate)
 		return 0;
-	return div64_u64((u64)backlog * STANDING_DELAY_SECOND, sd->rate);
+	return div64_u64((u64)backlog * STANDING_DELAY_SECOND, rate);
 }
 
 #endif /* _AQM_STANDING_DELAY_H */

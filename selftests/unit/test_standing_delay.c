@@ -24,10 +24,10 @@ static void rate(u64 rate)
 static void test_rate(void)
 {
 	start();
-	unit_ok(!standing_delay_is_long(&sd, U32_MAX) && !standing_delay_of(&sd, 1000),
+	unit_ok(!standing_delay_is_long(&sd, U32_MAX) && !standing_delay_of(0, 1000),
 		"no delay is too long before the rate is known");
 	rate(1500000);
-	unit_ok(standing_delay_of(&sd, 15000) == 10 * MS, "15000 bytes take 10 ms");
+	unit_ok(standing_delay_of(1500000, 15000) == 10 * MS, "15000 bytes take 10 ms");
 	unit_ok(standing_delay_is_long(&sd, 7501) && !standing_delay_is_long(&sd, 7500),
 		"5 ms are 7500 bytes");
 	rate(1ULL << 40);

@@ -184,8 +184,8 @@ def test_defaults_suit_every_link(kind: str, mbit: int) -> None:
     with World(kind, f"bandwidth {mbit}mbit") as w:
         st = w.named()
         assert st["limit"] * 1500 * 8 / (mbit * 1e6) < 0.1
-        assert st["memory_limit"] == MEMORY
-        assert st["limit"] * 2304 <= MEMORY
+        assert st["memory_limit"] <= MEMORY
+        assert st["limit"] * 2304 <= st["memory_limit"]
         assert 2 <= st["min_th"] < st["max_th"] < st["limit"]
         packet = 1000 if kind == "chokex" else 1500
         remembered = -1 / math.log(1 - st["weight"])  # packets
@@ -201,7 +201,7 @@ def test_defaults_suit_every_link(kind: str, mbit: int) -> None:
 def test_chokex_reaches_its_thresholds_with_every_limit(limit: int) -> None:
     with World("chokex", f"limit {limit}") as w:
         st = w.named()
-        assert st["min_th"] < st["max_th"] <= limit
+        assert 0 < st["min_th"] < st["max_th"] <= max(limit, 2)
         if limit >= 15:
             assert st["min_th"] == limit // 3
             assert st["max_th"] == pytest.approx(2 * limit / 3, abs=1)

@@ -24,8 +24,11 @@ NOTHING = 2**-23
 
 # target: the times of the man page, s, and the part of a sample that counts.
 INTERVAL = 0.1
-SAMPLE = 0.01
-PART = 1 / 8
+# A sample of the rate: seconds, or bytes, but at least so many seconds and departures.
+SAMPLE, SAMPLE_BYTES, SHORTEST, SAMPLE_PACKETS = 0.01, 400_000, 0.00025, 8
+# The clock is read about once in so many seconds, and at least every so many departures.
+LOOK, SPACING = 0.001, 64
+EXACT = 1e-12  # of times, s
 # The kernel's times of signals are exact to this.
 ROUNDED = 4e-6
 
@@ -39,29 +42,53 @@ class Delay:
     """The estimated delay, and when a sender gets a signal because it is above ``target`` (s).
 
     least: backlog that is never too long, bytes
-    samples: rates of 10 ms of busy time each, byte/s; the rate follows from them
-    since: time and bytes of the sample that has begun, or None if the buffer was empty
+    rate, last: the rate, and the last sample, byte/s
+    since, sent, packets: of the sample that has begun: its time, and what left since then
+    emptied: the buffer was empty since the last look at the clock
+    looked, spacing, wait: time of this look, departures from one to the next, and those still to come
     next: when the next signal is due, or None if the delay is not too long
     """
 
     target: float
     least: int
     rate: float | None = None
-    since: float | None = None
-    busy: float = 0.0
+    last: float = 0.0
+    since: float = 0.0
     sent: int = 0
+    packets: int = 0
+    emptied: bool = True
+    looked: float = 0.0
+    spacing: int = 0
+    wait: int = 0
     next: float | None = None
 
     def departure(self, size: int, now: float, waiting: bool) -> None:
         """Measure the rate. ``waiting``: packets are still queued."""
-        if self.since is not None:
-            self.busy += now - self.since
-            self.sent += size
-        if self.busy >= SAMPLE - 1e-12:
-            sample = self.sent / self.busy
-            self.rate = sample if self.rate is None else self.rate + PART * (sample - self.rate)
-            self.busy, self.sent = 0.0, 0
-        self.since = now if waiting else None
+        self.sent += size
+        self.packets += 1
+        self.emptied |= not waiting
+        if self.wait:
+            self.wait -= 1
+            return
+        gap = now - self.looked
+        if not self.spacing:
+            self.spacing = 1
+        elif gap > LOOK + EXACT:
+            self.spacing = max(self.spacing // 2, 1)
+        elif gap < LOOK / 4 - EXACT:
+            self.spacing = min(2 * self.spacing, SPACING)
+        self.looked, self.wait = now, self.spacing - 1
+        busy = now - self.since + EXACT
+        if not self.emptied:
+            if self.packets < SAMPLE_PACKETS or busy < SHORTEST:
+                return
+            if busy < SAMPLE and self.sent < SAMPLE_BYTES:
+                return
+            sample = self.sent / (now - self.since)
+            before = sample if self.rate is None else self.rate
+            _, self.rate, _ = sorted((before, self.last or sample, sample))
+            self.last = sample
+        self.since, self.sent, self.packets, self.emptied = now, 0, 0, False
 
     def is_due(self, backlog: int, queues: int, now: float) -> bool:
         """Return whether a signal is due at a departure, before it."""
@@ -238,5 +265,5 @@ class Tdrr(SharedBuffer):
         for queue in self.queues.values():
             queue.sent = 0
         if self.delay:
-            self.delay = Delay(self.delay.target, self.delay.least)
+            self.delay.emptied, self.delay.next = True, None
         self.last_victim = None
