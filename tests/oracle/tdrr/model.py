@@ -45,7 +45,7 @@ class Delay:
     rate, last: the rate, and the last sample, byte/s
     since, sent, packets: of the sample that has begun: its time, and what left since then
     emptied: the buffer was empty since the last look at the clock
-    looked, spacing, wait: time of this look, departures from one to the next, and those still to come
+    looked, spacing, wait: time of this look, departures between looks, and departures to come
     next: when the next signal is due, or None if the delay is not too long
     """
 
