@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#define MB	(1ULL << 20)
+#define MB	1048576ULL
 
 static void test_memory(void)
 {
@@ -17,7 +17,7 @@ static void test_memory(void)
 		before = 0;
 		for (rate = 1000; rate <= 1ULL << 40; rate *= 3) {
 			memory = fifo_memory(rate, machine);
-			/* Up to the bound, 80 ms of packets fit that take 2.5 times their length. */
+			/* 80 ms of packets fit that take 2.5 times their length. */
 			if (memory < FIFO_MEMORY && memory < machine / 16)
 				holds &= memory >= rate / 5;
 			modest &= 3ULL * memory <= machine / 5 && memory <= 32 * MB;
