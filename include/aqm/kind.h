@@ -373,7 +373,8 @@ static noinline void aqm_look(struct Qdisc *sch, struct delay_sample *delay)
 
 	delay->look = link_rate_look(lr, aqm_bstats_bytes(&sch->bstats),
 				     delay->emptied) - 1;
-	delay->emptied = false;
+	/* If it is empty now, the time until the next arrival must not count. */
+	delay->emptied = !sch->q.qlen;
 }
 
 /* Call after a queued packet has left for the link. */

@@ -129,7 +129,7 @@ static inline u32 link_rate_source(const struct link_rate *lr, bool given)
  * link_rate_look() - measure the rate, and use it if it is another one
  * @lr: the rate
  * @total: bytes that left in all, including the packet that is leaving
- * @emptied: the queue was empty since the last look
+ * @emptied: the queue was empty since the last look, or after it
  *
  * Small differences are noise, so we use a rate that differs by more than an eighth.
  * The new rate can need memory, and drops packets if a limit falls. This is done

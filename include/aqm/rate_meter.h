@@ -100,7 +100,7 @@ static inline void rate_meter_sample(struct rate_meter *m, u64 bytes, u64 time)
  * @m: the meter; all 0 at the start
  * @total: bytes that left in all, including the packet that is leaving
  * @now: time, ns
- * @emptied: the queue was empty since the last look
+ * @emptied: the queue was empty since the last look, or after it
  *
  * Call again after @m->spacing departures.
  *

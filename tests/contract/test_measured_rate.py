@@ -51,6 +51,22 @@ def test_busy_queue_measures_its_rate_and_follows_it(kind: str) -> None:
 
 
 @every_kind
+@pytest.mark.parametrize("burst", [2, 3, 9, 16, 40])
+def test_time_without_packets_does_not_count(kind: str, burst: int) -> None:
+    """Bursts at the rate of the link, and 20 ms without a packet between two of them."""
+    with World(kind, "") as w:
+        w.do("o 1")
+        for _ in range(60):
+            for i in range(burst):
+                w.enqueue(flow=i % 4, proto="tcp", len=LEN, hash=1)
+            for _ in range(burst):
+                w.dequeue()
+                w.do(f"t {LEN * 1_000_000_000 // FAST}")
+            w.do("t 20000000")
+        assert w.named()["bandwidth"] >= FAST * 7 // 8
+
+
+@every_kind
 def test_given_rate_wins_over_a_measured_one(kind: str) -> None:
     with World(kind, "") as w:
         busy(w, SLOW, 100)

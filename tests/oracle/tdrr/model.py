@@ -88,7 +88,8 @@ class Delay:
             before = sample if self.rate is None else self.rate
             _, self.rate, _ = sorted((before, self.last or sample, sample))
             self.last = sample
-        self.since, self.sent, self.packets, self.emptied = now, 0, 0, False
+        self.since, self.sent, self.packets = now, 0, 0
+        self.emptied = not waiting
 
     def is_due(self, backlog: int, queues: int, now: float) -> bool:
         """Return whether a signal is due at a departure, before it."""
