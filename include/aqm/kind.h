@@ -347,8 +347,8 @@ static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
 }
 
 /*
- * The rate was measured. Whoever destroys the qdisc holds RTNL and waits for us, so
- * we do not wait for RTNL.
+ * The rate was measured. The task that destroys the qdisc holds RTNL and waits for
+ * us, so we do not wait for RTNL.
  */
 static inline void aqm_rate_work(struct work_struct *work)
 {

@@ -45,7 +45,7 @@ static_assert(RATE_METER_MOST == TC_AQM_MAX_BANDWIDTH);
  * @refused: a rate that the options do not fit, bytes/s; otherwise 0
  * @speed: the device's speed when we last asked, bytes/s; 0: none
  * @measured: @rate was measured
- * @follow: the measured rate is to be used
+ * @follow: use the measured rate
  * @meter: measures the rate
  * @next: when the measured rate may change @rate again, ns
  * @work: changes it
