@@ -360,7 +360,9 @@ static inline void aqm_rate_work(struct work_struct *work)
 		schedule_delayed_work(&lr->work, 1);
 		return;
 	}
-	rate = READ_ONCE(lr->meter.rate);
+	sch_tree_lock(lr->sch);
+	rate = lr->meter.rate;
+	sch_tree_unlock(lr->sch);
 	if (lr->follow && rate)
 		aqm_new_rate(lr->sch, aqm_kind(lr->sch), rate, true);
 	rtnl_unlock();
