@@ -124,7 +124,7 @@ tc qdisc add dev g0 root handle 1: stab {stab} htb default 1
 tc class add dev g0 parent 1: classid 1:1 htb rate 1gbit
 tc qdisc add dev g0 parent 1:1 {kind} bandwidth 1gbit
 for packets in '-g 40 g0 1' '-l 1054 g0 40'; do
-    build/tools/burst $packets >/dev/null
+    $TOOLS_DIR/burst $packets >/dev/null
     sleep 1
     tc -s class show dev g0 classid 1:1 | sed -n 's/.*Sent \\([0-9]*\\) bytes.*/{kind} \\1/p'
 done
