@@ -185,6 +185,9 @@ COMMON = {
     "mtu": Case("576", packet_bytes, grows=False),
     # The bucket is full when the first packets come: they pass in addition to the rate.
     "burst": Case("100", carried),
+    # Another qdisc with the same rate, so that the traffic need not change.
+    "shaper": Case("htb", of_recipe(lambda recipe: json.dumps(recipe).count(" htb ")), grows=None,
+                   moves="up"),
     "trace": Case("half", carried, grows=False),
     "era": Case("today", mss, grows=False),
     "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False, qdisc="pfifo limit 100",
