@@ -14,18 +14,18 @@
  *
  * COMPOSER's standard output is the list of commands, in NUL-terminated words:
  *
- *	run|start|exec[@NS] NAME INPUT OUT WORD... ""
+ *	run|start[@NS]|exec[@NS] NAME INPUT OUT WORD... ""
  *
  * `run` waits for the program and reports its output only if it fails. `start`
  * continues at once and writes the output to the file OUT. INPUT is the
  * program's standard input. A WORD "@EPOCH" is replaced by the start of the run's
- * time, one turn after the start of the last program.
+ * time, one turn after the start of the last program. With @NS a program starts at
+ * this time after the epoch and has no turn; such commands come last.
  *
  * `exec` is for a program that does not know when the run ends. It writes to
  * OUT.stdout and OUT.stderr, and is ended with its children when no other
- * program runs. With @NS it starts at this time after the epoch and has no turn;
- * such commands come last. In the lab's own kernel, it and its children read the
- * kernel's clock with rdtsc.
+ * program runs. In the lab's own kernel, it and its children read the kernel's clock
+ * with rdtsc.
  *
  * With --first and --turn (times of CLOCK_MONOTONIC), the first program starts at
  * --first and each further one --turn later. Without them programs start at
@@ -85,17 +85,20 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-/* Read "run", "start", "exec" or "exec@NS". */
+/* Read "run", "start", "exec", "start@NS" or "exec@NS". */
 static void read_verb(struct command *c, const char *verb)
 {
+	const char *known = strncmp(verb, "exec", 4) ? "start" : "exec";
+	size_t length = strlen(known);
+
 	c->wait = !strcmp(verb, "run");
-	c->exec = !strncmp(verb, "exec", 4);
+	c->exec = length == 4;
 	c->at_ns = -1;
-	if (c->exec && verb[4] == '@') {
-		c->at_ns = parse_number("exec@", verb + 5, 0, INT64_MAX / 2);
+	if (!strncmp(verb, known, length) && verb[length] == '@') {
+		c->at_ns = parse_number("@", verb + length + 1, 0, INT64_MAX / 2);
 		return;
 	}
-	if (!c->wait && strcmp(verb, c->exec ? "exec" : "start"))
+	if (!c->wait && strcmp(verb, known))
 		errx(2, "'%s' given, needs 'run', 'start' or 'exec'", verb);
 	if (nr_turns++ != (unsigned int)(c - commands))
 		errx(2, "'%s' comes after a command without a turn", verb);

@@ -186,10 +186,12 @@ class GuestProgram:
             # iperf3's clients start at once, so the sampler has to start with them.
             return [*self.set_up(), *self.iperf3(), self.sampler(*queue)]
         flowgen = [self.flowgen()] if self.recipe["flows"] else []
-        starts = [Step("tc", [tool("tc"), "-n", self.netns(one["netns"]), *one["lines"][0].split()],
-                       wait=False) for one in self.recipe["starts"]]
+        starts, changes = (
+            [Step("tc", [tool("tc"), "-n", self.netns(one["netns"]), *one["lines"][0].split()],
+                  wait=False, lines=one["lines"], at_ns=one["at_ns"]) for one in self.recipe[key]]
+            for key in ("starts", "changes"))
         return [*self.set_up(), *starts, self.sampler(*queue, "--epoch-ns", EPOCH), *flowgen,
-                *self.programs()]
+                *self.programs(), *changes]
 
     def end(self, report: str) -> None:
         """Write the outcome that tools/conduct.c reports. Raises Failure if a program failed."""

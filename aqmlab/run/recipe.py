@@ -13,12 +13,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Batch:
-    """Lines for `ip -batch` or `tc -batch`, in a namespace or (None) outside of any."""
+    """Lines for `ip -batch` or `tc -batch`, in a namespace or (None) outside of any; at_ns: after
+    the epoch, None: before it."""
 
     tool: str
     netns: str | None
     lines: list[str]
     options: list[str] = field(default_factory=list)
+    at_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Meter:
 @dataclass(frozen=True)
 class Recipe:
     """sysctls: namespace to path below /proc/sys to value. lossy: where netem may drop packets.
-    starts: lines for tc that tell qdiscs the epoch. traces: hashes of trace files, by path.
+    starts: lines for tc that tell qdiscs the epoch. changes: lines for tc during the run. traces: hashes of trace files, by path.
     offloads: namespace, device, words
     for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
@@ -88,6 +90,7 @@ class Recipe:
     hops: list[Hop]
     lossy: list[Hop] = field(default_factory=list)
     starts: list[Batch] = field(default_factory=list)
+    changes: list[Batch] = field(default_factory=list)
     traces: dict[str, str] = field(default_factory=dict)
     generator: str = "flowgen"
     memory_gib: int = 2

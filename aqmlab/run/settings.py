@@ -11,7 +11,7 @@ from aqmlab.exceptions import UserError
 from .params import Param, Value
 from .tcp_profile import PROFILES, UNPACED, TcpProfile
 from .topology import Bottleneck, frame_bytes, gso_packets, payload_share
-from .wires import SHAPERS
+from .wires import SHAPERS, changes
 
 BOTTLENECK = (
     Param("rate", 500.0, "Mb/s", "rate of the bottleneck, including Ethernet headers", 0.1, 100e3),
@@ -22,6 +22,8 @@ BOTTLENECK = (
           "wall clock the packets of 0.5 ms, at least 2", 0, 1000),
     Param("shaper", "tbf", "", "qdisc that limits the bottleneck's rate, above the discipline",
           choices=tuple(SHAPERS)),
+    Param("change", "", "", 'new options of the discipline during the run, and when, in s: '
+          '"5 bandwidth 20mbit; 9 limit 100"'),
     Param("trace", "", "", "file with the bottleneck's rate and delay over time, instead of rate"),
 )
 # A receive buffer of this size must not limit a flow. A smaller one may.
@@ -150,7 +152,10 @@ class Settings:
             burst = 1 if self.clock == "virtual" else max(2, round(half_ms))
             if self.on("offloads"):
                 burst = max(burst, gso_packets(self.count("mtu")))
-        return Bottleneck(rate_bps, self.qdisc, burst, self.text("shaper"))
+        later = changes(self.text("change"), self.end_ms / 1000)
+        if later and self.generator == "iperf3":
+            raise UserError("change: needs generator=flowgen; iperf3 was given")
+        return Bottleneck(rate_bps, self.qdisc, burst, self.text("shaper"), later)
 
     @property
     def payload(self) -> float:

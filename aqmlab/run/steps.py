@@ -66,7 +66,7 @@ class Step(NamedTuple):
 
     wait: whether conduct waits for its end
     program: whether it is a program of --exec, which ends with the run; `out` is then a prefix
-    at_ns: when such a program starts, after the epoch; None: at its turn
+    at_ns: when a program without `wait` starts, after the epoch; None: at its turn
     input, out: its standard input, and the file for its output
     lines: the lines of a batch, or the command line of a program of --exec
     """

@@ -43,7 +43,7 @@ from .network import Crossing, Network, Step, one_bottleneck
 from .recipe import Batch, Hop, Recipe, Sample
 from .tcp_profile import TcpProfile
 from .trace import START
-from .wires import DELAY_LIMIT, shaper
+from .wires import DELAY_LIMIT, change_command, shaper
 
 ETHERNET_HEADER = 14  # bytes; part of a packet's length in the kernel and in all rates here
 IP_HEADER = {4: 20, 6: 40}
@@ -104,12 +104,13 @@ class Group:
 class Bottleneck:
     """rate_bps: bit/s; qdisc: what `tc` calls it, and after semicolons what it has below it,
     `class parent 2: classid 2:1 htb rate 1mbit`; burst: packets of the shaper's bucket;
-    shaper: a key of wires.SHAPERS."""
+    shaper: a key of wires.SHAPERS; changes: new options of the qdisc, with their times, ns."""
 
     rate_bps: float
     qdisc: str
     burst: int = 1
     shaper: str = "tbf"
+    changes: tuple[tuple[int, str], ...] = ()
 
 
 def frame_bytes(mtu: int) -> int:
@@ -294,5 +295,9 @@ def build(
         sample=Sample(measured.netns, measured.dev, "1:1", sample_ms),
         hops=[hop for hop, _ in layout.shaped],
         starts=[Batch("tc", hop.netns, [START.format(hop.dev)]) for hop in traced],
+        changes=[Batch("tc", hop.netns, [change_command(hop.dev, bottleneck.qdisc, options)],
+                       at_ns=at_ns)
+                 for hop, crossing in layout.shaped if network.way(crossing).qdisc is None
+                 for at_ns, options in bottleneck.changes],
         lossy=[hop for hop, options in layout.delays if "loss 0%" not in options],
     )

@@ -74,6 +74,30 @@ def queue_commands(dev: str, parent: str, qdisc: str) -> list[str]:
               for what, rest in (part.split(" ", 1) for part in more))]
 
 
+def changes(text: str, end_s: float) -> tuple[tuple[int, str], ...]:
+    """Return times in ns and options of "5 bandwidth 20mbit; 9 limit 100", which are in s.
+
+    Raises UserError if a part is something else, or is not before the run's end.
+    """
+    found = []
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        time, _, options = part.partition(" ")
+        try:
+            at_s = float(time)
+        except ValueError:
+            at_s = math.nan
+        if not options.strip() or not 0 <= at_s < end_s:
+            raise UserError(f'change: "{part}" given, needs a time before {end_s:g} s and options '
+                            'of the discipline, such as "5 bandwidth 20mbit"')
+        found.append((round(at_s * 1e9), options.strip()))
+    return tuple(found)
+
+
+def change_command(dev: str, qdisc: str, options: str) -> str:
+    """Return the line for tc that changes options of a qdisc below a shaper."""
+    return f"qdisc change dev {dev} parent 1:1 handle 2: {qdisc.split()[0]} {options}"
+
+
 #: Lines for `tc -batch` with which a qdisc limits the rate of a device. Each has a class 1:1.
 SHAPERS = {
     "tbf": (

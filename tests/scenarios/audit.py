@@ -188,6 +188,8 @@ COMMON = {
     # Another qdisc with the same rate, so that the traffic need not change.
     "shaper": Case("htb", of_recipe(lambda recipe: json.dumps(recipe).count(" htb ")), grows=None,
                    moves="up"),
+    # Half of the run with a shorter queue
+    "change": Case("0.5 limit 2", deep("summary.queue_delay_ms.mean"), grows=False),
     "trace": Case("half", carried, grows=False),
     "era": Case("today", mss, grows=False),
     "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False, qdisc="pfifo limit 100",

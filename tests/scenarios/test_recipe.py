@@ -42,6 +42,17 @@ def starts(recipe: Recipe) -> list[int]:
     return [int(flow["start_ns"]) for flow in recipe.flows]
 
 
+@pytest.mark.parametrize("text", ["limit 5", "5", "5 ;", "-1 limit 5", "60 limit 5", "nan limit 5"])
+def test_change_needs_a_time_within_the_run_and_options(text: str) -> None:
+    with pytest.raises(UserError, match=r'^change: "[^"]+" given, needs a time before 60 s'):
+        recipe_of(f"change={text}")
+
+
+def test_change_needs_flowgen() -> None:
+    with pytest.raises(UserError, match=r"^change: needs generator=flowgen"):
+        recipe_of("change=5 limit 5", "generator=iperf3", clock="wall")
+
+
 def line(recipe: Recipe, pattern: str) -> str:
     lines = [ln for batch in recipe.batches for ln in batch.lines if re.search(pattern, ln)]
     assert len(lines) == 1, lines
