@@ -204,6 +204,8 @@ static void ared_commit(struct Qdisc *sch, struct aqm_given *given,
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
 			  v->fifo.queued.segments, now);
 	gentle_red_adapt(&q->params.red, &v->red, &q->adapted, now);
+	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
+			  v->fifo.queued.segments);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_ARED_SEED))

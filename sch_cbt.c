@@ -645,6 +645,8 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_given *given,
 		red = cbt_red_of(&q->vars, i);
 		gentle_red_settle(red, &q->params.avg[i], &p->avg[i],
 				  cbt_segments(&q->vars, i), now);
+		gentle_red_follow(red, q->params.bandwidth, p->bandwidth,
+				  cbt_segments(&q->vars, i));
 		gentle_red_change(red, &q->params.avg[i], &p->avg[i]);
 	}
 	if (p->red_all != q->params.red_all)

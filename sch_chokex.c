@@ -347,6 +347,8 @@ static void chokex_commit(struct Qdisc *sch, struct aqm_given *given,
 
 	gentle_red_settle(&queue->red, &q->params.red, &p->red,
 			  queue->queued.segments, ktime_get_ns());
+	gentle_red_follow(&queue->red, q->params.bandwidth, p->bandwidth,
+			  queue->queued.segments);
 	gentle_red_change(&queue->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_CHOKEX_SEED))

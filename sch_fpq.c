@@ -252,6 +252,8 @@ static void fpq_commit(struct Qdisc *sch, struct aqm_given *given,
 		v->flows.cleared_at = now;
 	gentle_red_settle(&v->red, &v->rule, &p->red, v->fifo.queued.segments,
 			  now);
+	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
+			  v->fifo.queued.segments);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FPQ_SEED))
 		seeded_random_init(&v->random, p->seed);

@@ -432,6 +432,8 @@ static void fred_commit(struct Qdisc *sch, struct aqm_given *given,
 
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
 			  v->fifo.queued.segments, ktime_get_ns());
+	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
+			  v->fifo.queued.segments);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FRED_SEED))

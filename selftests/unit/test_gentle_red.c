@@ -587,6 +587,53 @@ static void test_change(void)
 	unit_ok(!gentle_red_check(&b), "without adaptive, bottom and top do not matter");
 }
 
+/* A new rate of the link: exact ratios, and what a queue of a FIFO does to them. */
+static void test_follow(void)
+{
+	static const struct {
+		double avg;
+		u64 old, new;
+		u32 length;
+		double after;
+	} cases[] = {
+		/* Ten times slower: as long a delay, whatever the queue is now. */
+		{ 300, 25000000, 2500000, 600, 30 },
+		{ 300, 25000000, 2500000, 0, 30 },
+		/* Faster: as long a delay if the queue is that long, */
+		{ 30, 2500000, 25000000, 1000, 300 },
+		/* otherwise as long as the queue, but no shorter. */
+		{ 30, 2500000, 25000000, 100, 100 },
+		{ 30, 2500000, 25000000, 30, 30 },
+		{ 30, 2500000, 25000000, 0, 30 },
+		{ 30, 12500000, 12500000, 1000, 30 },
+		{ 0, 2500000, 25000000, 1000, 0 },
+		/* From the slowest to the fastest link, and back */
+		{ 1000, 1, BIT_ULL(40), U32_MAX, U32_MAX },
+		{ 1000, BIT_ULL(40), 1, U32_MAX, 0 },
+	};
+	struct gentle_red_vars v;
+	bool pass = true;
+	u64 start;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		v = (struct gentle_red_vars) { .avg = cases[i].avg * ONE };
+		gentle_red_follow(&v, cases[i].old, cases[i].new, cases[i].length);
+		pass = pass && fabs(avg_of(v.avg) - cases[i].after) <=
+			       1e-6 * cases[i].after + 1 / ONE;
+	}
+	unit_ok(pass, "the average stays the same as a delay");
+
+	/* A rate that is measured again and again, an eighth up and down, moves nothing. */
+	start = 100 * ONE;
+	v = (struct gentle_red_vars) { .avg = start };
+	for (int i = 0; i < 1000; i++) {
+		gentle_red_follow(&v, 1000000, 875000, 100);
+		gentle_red_follow(&v, 875000, 1000000, 100);
+	}
+	unit_ok(fabs(avg_of(v.avg) - 100) < 0.1,
+		"a rate that goes up and down does not lower the average");
+}
+
 UNIT_TESTS
 {
 	test_fold();
@@ -602,4 +649,5 @@ UNIT_TESTS
 	test_forgetting();
 	test_arrival();
 	test_change();
+	test_follow();
 }

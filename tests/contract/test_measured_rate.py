@@ -66,6 +66,27 @@ def test_time_without_packets_does_not_count(kind: str, burst: int) -> None:
         assert w.named()["bandwidth"] >= FAST * 7 // 8
 
 
+def overload(w: World, rate: int, seconds: float) -> float:
+    """Offer a sixteenth more than a link can send. Return which share of it was used, 0..1."""
+    gap, slots, sent = LEN * 1_000_000_000 // rate, int(seconds * rate / LEN), 0
+    for i in range(slots):
+        for _ in range(2 if i % 16 == 0 else 1):
+            w.enqueue(flow=i % 4, proto="tcp", len=LEN, hash=1)
+        w.do(f"t {gap}")
+        sent += bool(w.dequeue())
+    return sent / slots
+
+
+@every_kind
+def test_link_that_becomes_slower_stays_as_busy(kind: str) -> None:
+    """A long queue fills averages. On a slower link they must not drop all arrivals for a second."""
+    with World(kind, "") as w:
+        w.do("o 1")
+        overload(w, FAST, 1)
+        before, after = overload(w, FAST, 0.5), overload(w, SLOW, 2)
+        assert after >= 0.97 * before
+
+
 @every_kind
 def test_given_rate_wins_over_a_measured_one(kind: str) -> None:
     with World(kind, "") as w:
