@@ -25,7 +25,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate image kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants storm lint check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate image kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants storm lint format check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -201,6 +201,9 @@ storm: setup-tests ## random events on random stacks of devices and disciplines;
 
 lint: setup-tests ## shellcheck, ruff, mypy, man pages: seconds
 	.ci/lint
+
+format: setup-tests ## format the Python files, then lint
+	.ci/lint --format
 
 check: setup-tests ## lint, checkpatch and sparse; builds no kernel
 	.ci/check

@@ -10,8 +10,16 @@ from setuptools.command.build_py import build_py
 
 TOP = Path(__file__).resolve().parent
 #: Parts that no run needs.
-LEFT_OUT = ("aqm/", "docs/", "tests/", "bench/figures", "netns-scenarios/papers/", "build/", "out/",
-            ".git")
+LEFT_OUT = (
+    "aqm/",
+    "docs/",
+    "tests/",
+    "bench/figures",
+    "netns-scenarios/papers/",
+    "build/",
+    "out/",
+    ".git",
+)
 
 
 class WithCheckout(build_py):
@@ -23,8 +31,11 @@ class WithCheckout(build_py):
         if self.editable_mode:
             return
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, capture_output=True, text=True)
-        names = (listed.stdout.split("\0") if listed.returncode == 0 else
-                 [str(path.relative_to(TOP)) for path in TOP.rglob("*")])
+        names = (
+            listed.stdout.split("\0")
+            if listed.returncode == 0
+            else [str(path.relative_to(TOP)) for path in TOP.rglob("*")]
+        )
         place = Path(self.build_lib) / "aqm" / "checkout"
         shutil.rmtree(place, ignore_errors=True)
         for name in names:
@@ -34,5 +45,7 @@ class WithCheckout(build_py):
 
 
 (TOP / "build").mkdir(exist_ok=True)
-setup(cmdclass={"build_py": WithCheckout},
-      options={"egg_info": {"egg_base": "build"}, "build": {"build_base": "build/python"}})
+setup(
+    cmdclass={"build_py": WithCheckout},
+    options={"egg_info": {"egg_base": "build"}, "build": {"build_base": "build/python"}},
+)

@@ -9,9 +9,10 @@ from typing import NoReturn
 
 from . import TREE
 
-PROGRAMS = {"boot": TREE / "lab" / "boot",
-            **{name: TREE / "netns-scenarios" / name for name in ("run", "report", "compare",
-                                                                 "demo")}}
+PROGRAMS = {
+    "boot": TREE / "lab" / "boot",
+    **{name: TREE / "netns-scenarios" / name for name in ("run", "report", "compare", "demo")},
+}
 
 
 def main() -> NoReturn:

@@ -36,13 +36,23 @@ def place(words: Sequence[str], kernel: str, flavour: str, modules: Sequence[Pat
     try:
         for path in modules:
             outside.check(path)
-        kernel_files, tree, extras, helpers = uml.built(kernel or engines.default_kernel(),
-                                                        flavour or "fast", tuple(modules))
+        kernel_files, tree, extras, helpers = uml.built(
+            kernel or engines.default_kernel(), flavour or "fast", tuple(modules)
+        )
     except LabError as error:
         raise UserError(str(error)) from error
-    key = digest(part.encode() for part in (
-        *words, *map(outside.hash_of, modules), _sources(), kernel_files.key, tree.parents[1].name,
-        extras.tc.parent.name, helpers.name))
+    key = digest(
+        part.encode()
+        for part in (
+            *words,
+            *map(outside.hash_of, modules),
+            _sources(),
+            kernel_files.key,
+            tree.parents[1].name,
+            extras.tc.parent.name,
+            helpers.name,
+        )
+    )
     return RESULTS / key
 
 
@@ -52,7 +62,11 @@ def call(program: str, words: Sequence[str], out: Path) -> None:
     Raises UserError or RunError with what it said, by its exit status.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([sys.executable, PROGRAMS / program, *words, "--out", out],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, PROGRAMS / program, *words, "--out", out],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         raise (UserError if done.returncode == 2 else RunError)(done.stderr.strip())

@@ -31,16 +31,24 @@ class Comparison:
     @property
     def counts(self) -> pd.DataFrame:
         """How many verdicts of each sort there are, for each variant and rival."""
-        return pd.crosstab([self.verdicts["mine"], self.verdicts["other"]],
-                           self.verdicts["verdict"])
+        return pd.crosstab(
+            [self.verdicts["mine"], self.verdicts["other"]], self.verdicts["verdict"]
+        )
 
     def _repr_html_(self) -> str:
         return str(self.counts.to_html())
 
 
-def compare(mine: str, *, against: Iterable[str] = (), module: str | Path | None = None,
-            name: str = "", seeds: int = 3, workloads: Iterable[str] = (),
-            **settings: Iterable[object]) -> Comparison:
+def compare(
+    mine: str,
+    *,
+    against: Iterable[str] = (),
+    module: str | Path | None = None,
+    name: str = "",
+    seeds: int = 3,
+    workloads: Iterable[str] = (),
+    **settings: Iterable[object],
+) -> Comparison:
     """Compare a qdisc with others in the workloads of the demo; see docs/your-own.md.
 
     mine: kind and options, with placeholders such as {buffer}
@@ -53,8 +61,11 @@ def compare(mine: str, *, against: Iterable[str] = (), module: str | Path | None
     """
     words = ["--mine", mine, "--seeds", str(seeds), "--name", name, "--against", ",".join(against)]
     words += [word for workload in workloads for word in ("--workload", workload)]
-    words += [word for key, values in settings.items()
-              for word in ("--set", f"{key}={','.join(map(str, values))}")]
+    words += [
+        word
+        for key, values in settings.items()
+        for word in ("--set", f"{key}={','.join(map(str, values))}")
+    ]
     paths = [Path(module).resolve()] if module else []
     words += [word for path in paths for word in ("--module", str(path))]
     directory = cache.place(["compare", *words], "", "", paths)

@@ -56,9 +56,17 @@ class Runs:
     @functools.cached_property
     def groups(self) -> pd.DataFrame:
         """The metrics of each group of flows in each run."""
-        return self._each(lambda _, result: pd.json_normalize(
-            [{"group": name, **{key: value for key, value in group.items() if value is not None}}
-             for name, group in result["groups"].items()]))
+        return self._each(
+            lambda _, result: pd.json_normalize(
+                [
+                    {
+                        "group": name,
+                        **{key: value for key, value in group.items() if value is not None},
+                    }
+                    for name, group in result["groups"].items()
+                ]
+            )
+        )
 
     @functools.cached_property
     def flows(self) -> pd.DataFrame:
@@ -67,11 +75,13 @@ class Runs:
 
     def _of_flows(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
         """Return a log with a column `flow`, and the group of each flow."""
+
         def read(directory: Path, _: object) -> pd.DataFrame:
             path = directory / name
             frame = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=columns)
             groups = pd.read_csv(directory / run_directory.ENDS).set_index("flow")["group"]
             return frame.assign(group=frame["flow"].map(groups))
+
         return self._each(read)
 
     @functools.cached_property
@@ -98,8 +108,9 @@ class Runs:
     @functools.cached_property
     def queue(self) -> pd.DataFrame:
         """Packets and bytes of the queue, and its counters, every `sample`."""
-        return self._each(lambda directory, _: pd.read_csv(
-            directory / run_directory.QUEUE).drop(columns="xstats"))
+        return self._each(
+            lambda directory, _: pd.read_csv(directory / run_directory.QUEUE).drop(columns="xstats")
+        )
 
     @functools.cached_property
     def state(self) -> pd.DataFrame:
@@ -107,12 +118,16 @@ class Runs:
 
         Without columns if the qdisc has no statistics, or statistics that aqmlab cannot read.
         """
+
         def read(directory: Path, result: dict[str, Any]) -> pd.DataFrame:
             kind = result["qdisc"].split()[0]
             queue = logs.read_queue(directory / run_directory.QUEUE)
-            rows = [xstats.values(kind, raw) if raw and xstats.known(kind) else {}
-                    for raw in queue.xstats]
+            rows = [
+                xstats.values(kind, raw) if raw and xstats.known(kind) else {}
+                for raw in queue.xstats
+            ]
             return pd.DataFrame(rows).assign(time_s=queue["time_s"])
+
         frame = self._each(read)
         return frame[["seed", "time_s", *frame.columns.difference(["seed", "time_s"], sort=False)]]
 
@@ -122,13 +137,23 @@ class Runs:
 
 def _text(value: object) -> str:
     """Return a parameter's value as `run --set` takes it."""
-    return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(
-        value)
+    return (
+        {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    )
 
 
-def run(scenario: str, qdisc: str = "pfifo limit 200", *, seeds: int | Iterable[int] = 1,
-        module: str | Path | Iterable[str | Path] = (), kernel: str = "", flavour: str = "",
-        name: str = "", jobs: int | None = None, **settings: int | float | str | bool) -> Runs:
+def run(
+    scenario: str,
+    qdisc: str = "pfifo limit 200",
+    *,
+    seeds: int | Iterable[int] = 1,
+    module: str | Path | Iterable[str | Path] = (),
+    kernel: str = "",
+    flavour: str = "",
+    name: str = "",
+    jobs: int | None = None,
+    **settings: int | float | str | bool,
+) -> Runs:
     """Run a scenario in the lab, in virtual time, and return its runs.
 
     scenario: a name; `netns-scenarios/run --list` shows all; or the path of a file with one
@@ -148,11 +173,15 @@ def run(scenario: str, qdisc: str = "pfifo limit 200", *, seeds: int | Iterable[
     resolve(found.params, words[1::2])
     if not qdisc.split():
         raise UserError("qdisc: needs a kind, as in 'pfifo limit 200'")
-    paths = [Path(path).resolve() for path in
-             ([module] if isinstance(module, str | Path) else module)]
+    paths = [
+        Path(path).resolve() for path in ([module] if isinstance(module, str | Path) else module)
+    ]
     words = [scenario, "--qdisc", qdisc, *words]
-    for option, value in (("--kernel", kernel), ("--flavour", flavour),
-                          *(("--module", str(path)) for path in paths)):
+    for option, value in (
+        ("--kernel", kernel),
+        ("--flavour", flavour),
+        *(("--module", str(path)) for path in paths),
+    ):
         words += [option, value] if value else []
     numbers = [*range(1, seeds + 1)] if isinstance(seeds, int) else [*seeds]
     if not numbers:

@@ -23,7 +23,7 @@ def nearest(what: str, given: str, known: Iterable[str]) -> str:
 
     names = sorted(known)
     similar = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
-    hint = (f"did you mean {' or '.join(similar)}?" if similar else f"there are {', '.join(names)}")
+    hint = f"did you mean {' or '.join(similar)}?" if similar else f"there are {', '.join(names)}"
     return f'no {what} "{given}": {hint}'
 
 

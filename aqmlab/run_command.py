@@ -41,38 +41,81 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="run", description="Run one scenario with one discipline at its bottleneck."
     )
-    parser.add_argument("scenario", nargs="?",
-                        help="name of the scenario, see --list, or a file with one, ./mine.py")
-    parser.add_argument("--qdisc", default="pfifo limit 200", metavar="'KIND OPTIONS'",
-                        help="the discipline at the bottleneck, in tc's syntax (default: "
-                             "%(default)s). Its handle is 2:. Classes and filters may follow "
-                             "after semicolons")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                        help="set a parameter of the scenario; may be repeated")
-    parser.add_argument("--clock", choices=("virtual", "wall"),
-                        help="default: virtual in the lab, wall with --here")
-    parser.add_argument("--here", action="store_true",
-                        help="run on this machine's kernel, as root, instead of in the lab")
-    parser.add_argument("--seed", type=int, default=1, metavar="N",
-                        help="seed of the flows' start times and of the guest's entropy "
-                             "(default: %(default)s)")
-    parser.add_argument("--out", type=Path, metavar="DIR",
-                        help="directory of the results (default: "
-                             "out/SCENARIO-QDISC-SETTINGS-SEED, with all settings that differ "
-                             "from their defaults)")
+    parser.add_argument(
+        "scenario",
+        nargs="?",
+        help="name of the scenario, see --list, or a file with one, ./mine.py",
+    )
+    parser.add_argument(
+        "--qdisc",
+        default="pfifo limit 200",
+        metavar="'KIND OPTIONS'",
+        help="the discipline at the bottleneck, in tc's syntax (default: "
+        "%(default)s). Its handle is 2:. Classes and filters may follow "
+        "after semicolons",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the scenario; may be repeated",
+    )
+    parser.add_argument(
+        "--clock", choices=("virtual", "wall"), help="default: virtual in the lab, wall with --here"
+    )
+    parser.add_argument(
+        "--here",
+        action="store_true",
+        help="run on this machine's kernel, as root, instead of in the lab",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="seed of the flows' start times and of the guest's entropy (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="directory of the results (default: "
+        "out/SCENARIO-QDISC-SETTINGS-SEED, with all settings that differ "
+        "from their defaults)",
+    )
     for option in LAB_OPTIONS:
         parser.add_argument(f"--{option}", default="", help="option of lab/boot")
-    parser.add_argument("--module", action="append", default=[], type=Path, metavar="DIR",
-                        help="build and load the qdiscs (sch_NAME.c) and congestion controls "
-                             "(tcp_NAME.c) in DIR; see docs/your-own.md")
-    parser.add_argument("--exec", action="append", default=[], metavar="'ROLE: PROGRAM'",
-                        help="run a program as traffic: a server, then a client; data of the "
-                             "server crosses the bottleneck; docs/your-own.md")
-    parser.add_argument("--pcap", action="append", default=[], metavar="NODE",
-                        help="write the packets of a node, such as rtr or dst, to DIR/NODE.pcapng, "
-                             "with times of the run; may be repeated")
-    parser.add_argument("--list", action="store_true",
-                        help="show the named scenario, or all of them, with their parameters")
+    parser.add_argument(
+        "--module",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="build and load the qdiscs (sch_NAME.c) and congestion controls "
+        "(tcp_NAME.c) in DIR; see docs/your-own.md",
+    )
+    parser.add_argument(
+        "--exec",
+        action="append",
+        default=[],
+        metavar="'ROLE: PROGRAM'",
+        help="run a program as traffic: a server, then a client; data of the "
+        "server crosses the bottleneck; docs/your-own.md",
+    )
+    parser.add_argument(
+        "--pcap",
+        action="append",
+        default=[],
+        metavar="NODE",
+        help="write the packets of a node, such as rtr or dst, to DIR/NODE.pcapng, "
+        "with times of the run; may be repeated",
+    )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="show the named scenario, or all of them, with their parameters",
+    )
     return parser
 
 
@@ -92,14 +135,22 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     """
     usual = {p.name: p.default for p in scenario.params} | {"clock": "virtual", "here": False}
     given = asked["parameters"] | {name: asked[name] for name in ("clock", "here", *LAB_OPTIONS)}
-    given |= {"module": "+".join(hashed for hashed in asked["module"].values()),
-              "file": asked["file"]}
+    given |= {
+        "module": "+".join(hashed for hashed in asked["module"].values()),
+        "file": asked["file"],
+    }
     given |= {"pcap": " ".join(asked.get("pcap", ()))}
     given |= {"exec": " ".join(asked["exec"])}
-    words = [asked["scenario"], asked["qdisc"],
-             *(f"{name}={f'{value:.15g}' if isinstance(value, float) else value}"
-               for name, value in given.items() if value != usual.get(name, "")),
-             str(asked["seed"])]
+    words = [
+        asked["scenario"],
+        asked["qdisc"],
+        *(
+            f"{name}={f'{value:.15g}' if isinstance(value, float) else value}"
+            for name, value in given.items()
+            if value != usual.get(name, "")
+        ),
+        str(asked["seed"]),
+    ]
     whole = " ".join(words)
     readable = "-".join(re.sub(r"[^\w.=%]+", "-", word).strip("-") for word in words)
     if len(readable) > READABLE or re.search(r"[^\w.=% -]", whole):
@@ -108,16 +159,24 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     return ROOT / "out" / readable
 
 
-def _asked(args: argparse.Namespace, scenario: Scenario, settings: Settings,
-           recipe: Recipe) -> dict[str, Any]:
+def _asked(
+    args: argparse.Namespace, scenario: Scenario, settings: Settings, recipe: Recipe
+) -> dict[str, Any]:
     """Return the request: everything that distinguishes this run from others."""
-    return {"scenario": scenario.name, "file": scenario.file_hash, "qdisc": settings.qdisc,
-            "seed": settings.seed, "clock": settings.clock, "parameters": dict(settings.values),
-            "here": args.here, "exec": args.exec,
-            "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
-            **({"trace": recipe.traces} if recipe.traces else {}),
-            **({"pcap": args.pcap} if args.pcap else {}),
-            **{option: getattr(args, option) for option in LAB_OPTIONS}}
+    return {
+        "scenario": scenario.name,
+        "file": scenario.file_hash,
+        "qdisc": settings.qdisc,
+        "seed": settings.seed,
+        "clock": settings.clock,
+        "parameters": dict(settings.values),
+        "here": args.here,
+        "exec": args.exec,
+        "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
+        **({"trace": recipe.traces} if recipe.traces else {}),
+        **({"pcap": args.pcap} if args.pcap else {}),
+        **{option: getattr(args, option) for option in LAB_OPTIONS},
+    }
 
 
 def _checked(check: Callable[[Any], None], what: object) -> None:
@@ -154,8 +213,11 @@ def _run(args: argparse.Namespace) -> None:
     for node in args.pcap:
         if node not in recipe.namespaces:
             raise unknown("node for --pcap", node, recipe.namespaces)
-    recipe = replace(recipe, captures=[*dict.fromkeys(args.pcap)],
-                     needs_ecn=congestion_control.needing_ecn(recipe, args.module))
+    recipe = replace(
+        recipe,
+        captures=[*dict.fromkeys(args.pcap)],
+        needs_ecn=congestion_control.needing_ecn(recipe, args.module),
+    )
     asked = _asked(args, found, settings, recipe)
     lab_options = {option: asked[option] for option in LAB_OPTIONS if asked[option]}
     if args.module:

@@ -17,9 +17,11 @@ from bench import figures, instructions, layout, memory, pictures, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, nosplit_word
 
 #: Regimes and numbers of flows that docs/performance.md shows.
-WHOLE = [*((regime, 100) for regime in REGIMES if regime != "flood"),
-         *((regime, flows) for regime in STANDARD for flows in (1, 10_000, 1_000_000)),
-         ("flood", 10_000)]  # fmt: skip
+WHOLE = [
+    *((regime, 100) for regime in REGIMES if regime != "flood"),
+    *((regime, flows) for regime in STANDARD for flows in (1, 10_000, 1_000_000)),
+    ("flood", 10_000),
+]
 TRACED = [("overload", 100), ("overload", 10_000)]
 #: This kind stalls in this regime, see docs/performance.md.
 STALLED = ("choke", "mixed")
@@ -29,26 +31,45 @@ TOGETHER = 12  # kinds per guest; the results of a guest are kept if a later one
 def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     p = argparse.ArgumentParser(prog="bench/run", description=__doc__)
-    p.add_argument("--qdisc", action="append", choices=kinds, metavar="KIND",
-                   help=f"again for more (default: all): {' '.join(kinds)}")  # fmt: skip
-    p.add_argument("--regime", action="append", choices=REGIMES, metavar="NAME",
-                   help="; ".join(f"{name}: {r.about}" for name, r in REGIMES.items())
-                   + f" (default: {', '.join(STANDARD)})")  # fmt: skip
-    p.add_argument("--flows", action="append", type=int, metavar="N",
-                   help="number of flows (default: 100)")  # fmt: skip
-    p.add_argument("--profile", action="store_true",
-                   help="show instructions by function, and cache lines")
-    p.add_argument("--whole", action="store_true",
-                   help="measure everything that docs/performance.md shows")
+    p.add_argument(
+        "--qdisc",
+        action="append",
+        choices=kinds,
+        metavar="KIND",
+        help=f"again for more (default: all): {' '.join(kinds)}",
+    )
+    p.add_argument(
+        "--regime",
+        action="append",
+        choices=REGIMES,
+        metavar="NAME",
+        help="; ".join(f"{name}: {r.about}" for name, r in REGIMES.items())
+        + f" (default: {', '.join(STANDARD)})",
+    )
+    p.add_argument(
+        "--flows", action="append", type=int, metavar="N", help="number of flows (default: 100)"
+    )
+    p.add_argument(
+        "--profile", action="store_true", help="show instructions by function, and cache lines"
+    )
+    p.add_argument(
+        "--whole", action="store_true", help="measure everything that docs/performance.md shows"
+    )
     p.add_argument("--memory", action="store_true", help="measure only memory per instance")
-    p.add_argument("--leaves", action="store_true",
-                   help=f"measure only the memory of {memory.MANY} instances with few flows")
+    p.add_argument(
+        "--leaves",
+        action="store_true",
+        help=f"measure only the memory of {memory.MANY} instances with few flows",
+    )
     p.add_argument("--layout", action="store_true", help="show only the sizes of our structures")
     p.add_argument("--json", action="store_true", help="print a line of JSON for each row")
-    p.add_argument("--write", action="store_true",
-                   help=f"write to {figures.STORE.relative_to(figures.TOP)} and "
-                   f"{figures.PAGE.relative_to(figures.TOP)}; if a cost of ours has increased, "
-                   "keep the old value and fail")
+    p.add_argument(
+        "--write",
+        action="store_true",
+        help=f"write to {figures.STORE.relative_to(figures.TOP)} and "
+        f"{figures.PAGE.relative_to(figures.TOP)}; if a cost of ours has increased, "
+        "keep the old value and fail",
+    )
     p.add_argument("--accept", action="store_true", help="with --write: accept higher costs")
     return p
 
@@ -100,9 +121,15 @@ class Run:
                 print(json.dumps(asdict(row)))
         figures.add_rows(self.found, found)
         if not self.asked.json:
-            print(figures.cost_table({
-                Cell(row.qdisc, row.regime, row.flows): row.instructions_per_packet
-                for row in found if row.instructions_per_packet is not None}))  # fmt: skip
+            print(
+                figures.cost_table(
+                    {
+                        Cell(row.qdisc, row.regime, row.flows): row.instructions_per_packet
+                        for row in found
+                        if row.instructions_per_packet is not None
+                    }
+                )
+            )
         self.save()
 
     def lines(self, cells: Sequence[Cell], loud: bool) -> None:
@@ -111,8 +138,9 @@ class Run:
         for cell, trace in zip(cells, instructions.traced(cells), strict=True):
             figures.add_lines(self.found, cell, tracing.lines_of(trace), tracing.hot(trace))
             if loud:
-                print(f"\n{instructions.with_options(cell.qdisc)}: {cell.regime}, "
-                      f"{cell.flows} flows")
+                print(
+                    f"\n{instructions.with_options(cell.qdisc)}: {cell.regime}, {cell.flows} flows"
+                )
                 print(tracing.report(trace, built, REGIMES[cell.regime].total))
         self.save()
 
@@ -121,8 +149,10 @@ class Run:
         for kinds in pieces(self.kinds):
             for leaf, taken in memory.measured(memory.leaves(kinds)):
                 self.found["memory"].setdefault(leaf.qdisc, {})[leaf.options] = taken.counted
-                print(f"{leaf.qdisc} {leaf.options}: {taken.counted} bytes by the kernel's sums, "
-                      f"{taken.gone} by what is free")  # fmt: skip
+                print(
+                    f"{leaf.qdisc} {leaf.options}: {taken.counted} bytes by the kernel's sums, "
+                    f"{taken.gone} by what is free"
+                )
             self.save()
 
     def leaves(self) -> None:
@@ -148,18 +178,27 @@ class Run:
     def go(self) -> int:
         """Carry out the request. Returns the exit status."""
         asked = self.asked
-        regimes = [(regime, flows) for regime in asked.regime or STANDARD
-                   for flows in asked.flows or [100]]  # fmt: skip
+        regimes = [
+            (regime, flows) for regime in asked.regime or STANDARD for flows in asked.flows or [100]
+        ]
         parts = {"layout": self.layout, "memory": self.memory, "leaves": self.leaves}
         wanted = [part for part in parts if asked.whole or getattr(asked, part)]
         for kinds in pieces(self.kinds):
             if asked.profile:
                 self.lines([Cell(kind, *regime) for kind in kinds for regime in regimes], True)
             elif asked.whole:
-                self.instructions([cell for kind in kinds for regime in WHOLE
-                                   if sensible(cell := Cell(kind, *regime))])
-                self.lines([Cell(kind, *regime) for kind in kinds for regime in TRACED
-                            if kind != SLOW], False)
+                self.instructions(
+                    [
+                        cell
+                        for kind in kinds
+                        for regime in WHOLE
+                        if sensible(cell := Cell(kind, *regime))
+                    ]
+                )
+                self.lines(
+                    [Cell(kind, *regime) for kind in kinds for regime in TRACED if kind != SLOW],
+                    False,
+                )
             elif not wanted:
                 self.instructions([Cell(kind, *regime) for kind in kinds for regime in regimes])
         for part in wanted:

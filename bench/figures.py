@@ -65,9 +65,12 @@ def dump(figures: Figures) -> str:
 
 def costs(figures: Figures) -> Costs:
     """Return instructions per packet, by cell."""
-    return {Cell(kind, regime, int(flows)): cost
-            for kind, regimes in figures["instructions"].items()
-            for regime, here in regimes.items() for flows, cost in here.items()}  # fmt: skip
+    return {
+        Cell(kind, regime, int(flows)): cost
+        for kind, regimes in figures["instructions"].items()
+        for regime, here in regimes.items()
+        for flows, cost in here.items()
+    }
 
 
 def add_rows(figures: Figures, rows: Iterable[Row]) -> None:
@@ -90,9 +93,11 @@ def add_lines(figures: Figures, cell: Cell, lines: Mapping[str, Lines], hot: int
 
 def dearer(before: Costs, now: Costs) -> dict[Cell, str]:
     """Return the cells whose cost grew by more than 2 % and more than ROUNDING, with a message."""
-    return {cell: f"{cell.qdisc} {cell.regime} {cell.flows}: {cost:.0f}, was {before[cell]:.0f}"
-            for cell, cost in now.items()
-            if cell in before and cost > before[cell] * DEARER + ROUNDING}  # fmt: skip
+    return {
+        cell: f"{cell.qdisc} {cell.regime} {cell.flows}: {cost:.0f}, was {before[cell]:.0f}"
+        for cell, cost in now.items()
+        if cell in before and cost > before[cell] * DEARER + ROUNDING
+    }
 
 
 def keep(before: Figures, now: Figures, accept: bool) -> list[str]:
@@ -109,8 +114,10 @@ def keep(before: Figures, now: Figures, accept: bool) -> list[str]:
 def in_order(figures: Figures, kinds: Iterable[str]) -> Figures:
     """Sort costs: kinds in the order of measurement, and flows by number."""
     kinds = list(kinds)
-    found = {section: {kind: figures[section][kind] for kind in kinds if kind in figures[section]}
-             for section in SECTIONS}  # fmt: skip
+    found = {
+        section: {kind: figures[section][kind] for kind in kinds if kind in figures[section]}
+        for section in SECTIONS
+    }
     for regimes in found["instructions"].values():
         for regime, here in regimes.items():
             regimes[regime] = dict(sorted(here.items(), key=lambda item: int(item[0])))
@@ -127,8 +134,10 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def cost_table(found: Costs) -> str:
     """Return a table of costs: a row per kind, a column per regime and number of flows."""
     order = list(REGIMES)
-    columns = sorted({(cell.regime, cell.flows) for cell in found},
-                     key=lambda column: (order.index(column[0]), column[1]))  # fmt: skip
+    columns = sorted(
+        {(cell.regime, cell.flows) for cell in found},
+        key=lambda column: (order.index(column[0]), column[1]),
+    )
     rows = []
     for qdisc in dict.fromkeys(cell.qdisc for cell in found):
         here = [found.get(Cell(qdisc, *column)) for column in columns]
@@ -147,15 +156,21 @@ def short(number: int) -> str:
 def by_regime(figures: Figures) -> str:
     """Return the table of costs with 100 flows, and with 10 000 in the flood."""
     found = costs(figures)
-    return cost_table({cell: cost for cell, cost in found.items()
-                       if cell.flows == (10_000 if cell.regime == "flood" else 100)})  # fmt: skip
+    return cost_table(
+        {
+            cell: cost
+            for cell, cost in found.items()
+            if cell.flows == (10_000 if cell.regime == "flood" else 100)
+        }
+    )
 
 
 def by_flows(figures: Figures) -> str:
     """Return the table of costs by the number of flows."""
     found = costs(figures)
-    return cost_table({cell: cost for cell, cost in found.items()
-                       if cell.regime in ("standing", "overload")})  # fmt: skip
+    return cost_table(
+        {cell: cost for cell, cost in found.items() if cell.regime in ("standing", "overload")}
+    )
 
 
 def targets(figures: Figures) -> str:
@@ -165,8 +180,11 @@ def targets(figures: Figures) -> str:
     for kind, (whom, more) in TARGETS.items():
         ratios = {}
         for cell, cost in found.items():
-            theirs = [found[other] for name in whom
-                      if (other := Cell(name, cell.regime, cell.flows)) in found]  # fmt: skip
+            theirs = [
+                found[other]
+                for name in whom
+                if (other := Cell(name, cell.regime, cell.flows)) in found
+            ]
             if cell.qdisc == kind and theirs:
                 ratios[cell] = cost / (min(theirs) * more)
         if not ratios:
@@ -174,15 +192,30 @@ def targets(figures: Figures) -> str:
         worst = max(ratios, key=lambda cell: ratios[cell])
         reached = sum(ratio <= 1 for ratio in ratios.values())
         bar = " and ".join(whom) + ("" if more == 1 else f" + {more - 1:.0%}")
-        grows = [found[Cell(kind, regime, 1_000_000)] / found[Cell(kind, regime, 100)] - 1
-                 for regime in ("empty", "standing", "overload")
-                 if Cell(kind, regime, 1_000_000) in found]  # fmt: skip
+        grows = [
+            found[Cell(kind, regime, 1_000_000)] / found[Cell(kind, regime, 100)] - 1
+            for regime in ("empty", "standing", "overload")
+            if Cell(kind, regime, 1_000_000) in found
+        ]
         full = found[Cell(kind, "overload", 100)] / found[Cell(kind, "standing", 100)]
-        rows.append([kind, bar, f"{reached} of {len(ratios)}",
-                     f"{ratios[worst]:.2f} ({worst.regime}, {short(worst.flows)})",
-                     f"{max(grows):+.1%}" if grows else "", f"{full:.2f}"])  # fmt: skip
-    head = ["", "not above", "rows reached", "worst, by the bar", "100 to 1M flows (bar: 5 %)",
-            "overload by standing (bar: 1.3)"]  # fmt: skip
+        rows.append(
+            [
+                kind,
+                bar,
+                f"{reached} of {len(ratios)}",
+                f"{ratios[worst]:.2f} ({worst.regime}, {short(worst.flows)})",
+                f"{max(grows):+.1%}" if grows else "",
+                f"{full:.2f}",
+            ]
+        )
+    head = [
+        "",
+        "not above",
+        "rows reached",
+        "worst, by the bar",
+        "100 to 1M flows (bar: 5 %)",
+        "overload by standing (bar: 1.3)",
+    ]
     return table(head, rows)
 
 
@@ -193,8 +226,11 @@ def line_table(figures: Figures) -> str:
     head = [""] + [f"{phase}, {short(int(flows))}" for _, flows in columns for phase in phases]
     rows = []
     for kind, found in figures["lines"].items():
-        cells = [found.get(regime, {}).get(flows, {}).get(phase)
-                 for regime, flows in columns for phase in phases]  # fmt: skip
+        cells = [
+            found.get(regime, {}).get(flows, {}).get(phase)
+            for regime, flows in columns
+            for phase in phases
+        ]
         rows.append([kind, *("" if cell is None else f"{cell:.3g}" for cell in cells)])
     return table(head, rows)
 
@@ -221,13 +257,22 @@ def memory_table(figures: Figures) -> str:
 
 def leaves_table(figures: Figures) -> str:
     """Return the table of many instances."""
-    rows = [[f"{kind} {options}".strip(), f"{here['bytes'] / 1e9:.2f}", f"{here['time']:.1f}"]
-            for kind, found in figures["leaves"].items() for options, here in found.items()]
+    rows = [
+        [f"{kind} {options}".strip(), f"{here['bytes'] / 1e9:.2f}", f"{here['time']:.1f}"]
+        for kind, found in figures["leaves"].items()
+        for options, here in found.items()
+    ]
     return table(["", "GB", "time, by fq_codel's"], rows)
 
 
-BLOCKS = {"regimes": by_regime, "flows": by_flows, "targets": targets, "lines": line_table,
-          "memory": memory_table, "leaves": leaves_table}  # fmt: skip
+BLOCKS = {
+    "regimes": by_regime,
+    "flows": by_flows,
+    "targets": targets,
+    "lines": line_table,
+    "memory": memory_table,
+    "leaves": leaves_table,
+}
 
 
 def write_page(figures: Figures) -> None:

@@ -69,12 +69,13 @@ REGIMES = {
     "standing": Regime("one in, one out, 800 held", 1, 1, fill=800, keep=800),
     "overload": Regime("two in, one out, full", 2, 1, fill=LIMIT),
     "burst": Regime("64 in, 64 out", 64, 64),
-    "mixed": Regime("two in, one out, full, flow k has 1/k of what flow 1 has", 2, 1,
-                    fill=LIMIT, pareto=True),
+    "mixed": Regime(
+        "two in, one out, full, flow k has 1/k of what flow 1 has", 2, 1, fill=LIMIT, pareto=True
+    ),
     "flood": Regime("64 in, one out, full", 64, 1, fill=LIMIT, total=1_000_000),
     "gso": Regime("64 kB in, cut up, all out", 1, 64, total=512, size=54 + 44 * 1448),
     "whole": Regime("64 kB in, queued whole, all out", 1, 64, total=512, size=54 + 44 * 1448),
-}  # fmt: skip
+}
 STANDARD = ("empty", "standing", "overload")
 #: Packets offered before the timed ones: one per flow, within these bounds.
 WARM, WARMEST = 1024, 32_768
@@ -134,9 +135,11 @@ def warm(cell: Cell) -> int:
 def job(cell: Cell) -> str:
     """Return the module's job for a row."""
     regime = REGIMES[cell.regime]
-    return (f"g0 {cell.flows} {regime.size} {regime.total} {regime.into} {regime.out} "
-            f"{regime.fill} {regime.keep} {warm(cell)} {HOLD} "
-            f"{int(regime.pareto)}")
+    return (
+        f"g0 {cell.flows} {regime.size} {regime.total} {regime.into} {regime.out} "
+        f"{regime.fill} {regime.keep} {warm(cell)} {HOLD} "
+        f"{int(regime.pareto)}"
+    )
 
 
 def set_up(cell: Cell) -> str:
@@ -203,8 +206,14 @@ def row_of(cell: Cell, lines: Sequence[str]) -> Row:
     passes = [counts for line in lines if "offered" in (counts := outcome(line))]
     if not passes or any(line.split()[0] == "failed" for line in lines):
         error = " ".join(lines) or "nothing came back"
-        return Row(**asdict(cell), instructions_per_packet=None, dropped=None,
-                   spread=None, worst_tenth=None, error=error)
+        return Row(
+            **asdict(cell),
+            instructions_per_packet=None,
+            dropped=None,
+            spread=None,
+            worst_tenth=None,
+            error=error,
+        )
     wrong = [counts for counts in passes if not conserved(counts, cell)]
     costs = [(counts["time"][0] - counts["overhead"][0]) / regime.total for counts in passes]
     best = passes[costs.index(min(costs))]
@@ -240,8 +249,9 @@ def guest(cells: Sequence[Cell], commands: str, *more: str) -> str:
     """Run a guest for these cells, and return its output."""
     boot: list[str | Path] = [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", KERNEL]
     boot += ["--icount", "--time-limit", str(300 + 60 * len(cells)), *more, "--"]
-    done = subprocess.run([*boot, "sh", "-c", commands], stdout=subprocess.PIPE, text=True,
-                          check=True)  # fmt: skip
+    done = subprocess.run(
+        [*boot, "sh", "-c", commands], stdout=subprocess.PIPE, text=True, check=True
+    )
     return done.stdout
 
 
@@ -268,4 +278,3 @@ def traced(cells: Sequence[Cell]) -> Iterator[tracing.Trace]:
     finally:
         out.unlink(missing_ok=True)
         symbols.unlink(missing_ok=True)
-

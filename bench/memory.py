@@ -67,8 +67,9 @@ def script(leaves: Sequence[Leaf], folder: Path) -> str:
     """Return the commands of the guest. Their batch files are written to ``folder``."""
     most = max((leaf.leaves for leaf in leaves), default=MANY)
     numbers = range(1, most + 1)
-    (folder / "classes").write_text("".join(
-        f"class add dev g0 parent 1: classid 1:{n:x} drr quantum 1514\n" for n in numbers))
+    (folder / "classes").write_text(
+        "".join(f"class add dev g0 parent 1: classid 1:{n:x} drr quantum 1514\n" for n in numbers)
+    )
     lines = [
         "set -eu",
         "modprobe aqm_gate",
@@ -77,7 +78,7 @@ def script(leaves: Sequence[Leaf], folder: Path) -> str:
         f"  sleep {REST}",
         "  for cache in /sys/kernel/slab/*/shrink; do [ ! -e $cache ] || echo 1 > $cache; done",
         "  awk '/^(Slab|VmallocUsed|Percpu):/ { sum += $2 } /^MemFree:/ { free = $2 }",
-        "       END { print \"memory\", sum, free }' /proc/meminfo",
+        '       END { print "memory", sum, free }\' /proc/meminfo',
         "}",
         "tc qdisc add dev g0 root handle 1: drr",
         f"tc -batch {folder}/classes 2> /dev/null",
@@ -85,12 +86,15 @@ def script(leaves: Sequence[Leaf], folder: Path) -> str:
     for number, leaf in enumerate(leaves):
         kind = f"{leaf.qdisc} {leaf.options} {QUIET.get(leaf.qdisc, '')}"
         adds = folder / f"add-{number}"
-        adds.write_text("".join(
-            f"qdisc replace dev g0 parent 1:{n:x} {kind}\n"
-            for n in range(1, leaf.leaves + 1)))
+        adds.write_text(
+            "".join(
+                f"qdisc replace dev g0 parent 1:{n:x} {kind}\n" for n in range(1, leaf.leaves + 1)
+            )
+        )
         dels = folder / f"del-{number}"
-        dels.write_text("".join(
-            f"qdisc del dev g0 parent 1:{n:x}\n" for n in range(1, leaf.leaves + 1)))
+        dels.write_text(
+            "".join(f"qdisc del dev g0 parent 1:{n:x}\n" for n in range(1, leaf.leaves + 1))
+        )
         # The first instance loads the module and allocates memory that all instances share.
         lines += [
             f"echo leaf {number}",
@@ -113,19 +117,35 @@ def taken(leaves: Sequence[Leaf], text: str) -> Iterator[tuple[Leaf, Taken]]:
             raise SystemExit(f"bench: the guest printed leaf {words[0]} instead of {number}")
         kib = [int(word) for word in words[1:] if word != "memory"]
         before, free, after, left = kib
-        yield leaf, Taken((after - before) * 1024 // leaf.leaves + PFIFO,
-                          (free - left) * 1024 // leaf.leaves + PFIFO)  # fmt: skip
+        yield (
+            leaf,
+            Taken(
+                (after - before) * 1024 // leaf.leaves + PFIFO,
+                (free - left) * 1024 // leaf.leaves + PFIFO,
+            ),
+        )
 
 
 def guest(leaves: Sequence[Leaf], *how: str) -> str:
     """Run a guest for these configurations, and return its output."""
     folder = TOP / "build" / "bench" / f"memory-{os.getpid()}"
     folder.mkdir(parents=True)
-    boot = [str(TOP / "lab" / "boot"), *how, "--memory", "4G",
-            "--time-limit", str(600 + 60 * len(leaves)), "--"]  # fmt: skip
+    boot = [
+        str(TOP / "lab" / "boot"),
+        *how,
+        "--memory",
+        "4G",
+        "--time-limit",
+        str(600 + 60 * len(leaves)),
+        "--",
+    ]
     try:
-        return subprocess.run([*boot, "sh", "-c", script(leaves, folder)], stdout=subprocess.PIPE,
-                              text=True, check=True).stdout  # fmt: skip
+        return subprocess.run(
+            [*boot, "sh", "-c", script(leaves, folder)],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
     finally:
         shutil.rmtree(folder)
 

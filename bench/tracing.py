@@ -99,26 +99,40 @@ def read(text: str, symbols: Symbols) -> Iterator[Trace]:
 def inlined(module: Path, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
     """Return the inlined function at each (function, offset), from debugging information."""
     symbols = subprocess.run(["nm", module], capture_output=True, text=True, check=True).stdout
-    start = {name: int(at, 16) for at, kind, name in
-             (line.split() for line in symbols.splitlines() if line[0] != " ") if kind in "tT"}
+    start = {
+        name: int(at, 16)
+        for at, kind, name in (line.split() for line in symbols.splitlines() if line[0] != " ")
+        if kind in "tT"
+    }
     known = [place for place in places if place[0] in start]
     asked = "\n".join(f"{start[name] + offset:#x}" for name, offset in known)
-    output = subprocess.run(["addr2line", "-f", "-j", ".text", "-e", module], input=asked,
-                            capture_output=True, text=True, check=True).stdout.splitlines()
+    output = subprocess.run(
+        ["addr2line", "-f", "-j", ".text", "-e", module],
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
     return {place: output[2 * i] for i, place in enumerate(known)}
 
 
 def functions(trace: Trace, modules: Path) -> dict[str, Counter[str]]:
     """Return instructions by phase and function: "inlined < function", or the function alone."""
-    places = {address: trace.symbols.at(address) for counts in trace.instructions.values()
-              for address in counts}  # fmt: skip
+    places = {
+        address: trace.symbols.at(address)
+        for counts in trace.instructions.values()
+        for address in counts
+    }
     names = {address: name for address, (name, _, _) in places.items()}
     for module in {module for _, module, _ in places.values() if module}:
         file = next(modules.rglob(f"extra/{module}.ko"), None)
         if not file:
             continue
-        here = {address: (name, offset) for address, (name, owner, offset) in places.items()
-                if owner == module}  # fmt: skip
+        here = {
+            address: (name, offset)
+            for address, (name, owner, offset) in places.items()
+            if owner == module
+        }
         source = inlined(file, list(here.values()))
         for address, (name, offset) in here.items():
             inner = source.get((name, offset), name)
@@ -166,9 +180,12 @@ def lines_of(trace: Trace) -> dict[str, Lines]:
             else:
                 state += touched
                 private += touched * (0 <= address - trace.qdisc < trace.size)
-        result[phase] = Lines(round(state / count, 2), round(private / count, 2),
-                              round(trace.foreign[phase, "packet"] / count, 2),
-                              round(kernel / count, 2))  # fmt: skip
+        result[phase] = Lines(
+            round(state / count, 2),
+            round(private / count, 2),
+            round(trace.foreign[phase, "packet"] / count, 2),
+            round(kernel / count, 2),
+        )
     return result
 
 
@@ -185,30 +202,49 @@ def private(trace: Trace) -> dict[int, dict[str, float]]:
 
 def hot(trace: Trace) -> int:
     """Return the number of lines in the private data that are hot in some phase."""
-    return sum(offset >= trace.private // LINE * LINE and max(shares.values()) >= HOT
-               for offset, shares in private(trace).items())  # fmt: skip
+    return sum(
+        offset >= trace.private // LINE * LINE and max(shares.values()) >= HOT
+        for offset, shares in private(trace).items()
+    )
 
 
 def build(folder: Path, source: Path) -> Path:
     """Build the plugin for the installed QEMU."""
-    version = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True,
-                             check=True).stdout  # fmt: skip
+    version = subprocess.run(
+        ["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=True
+    ).stdout
     major = re.search(r"version (\d+)", version)
     api = 3 if major and int(major[1]) > 8 else 1
     folder.mkdir(parents=True, exist_ok=True)
     plugin = folder / f"trace-{api}.so"
     if not plugin.exists() or plugin.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
-                        f"-DPLUGIN_API={api}", "-o", plugin, source], check=True)  # fmt: skip
+        subprocess.run(
+            [
+                "cc",
+                "-O2",
+                "-shared",
+                "-fPIC",
+                "-fvisibility=hidden",
+                f"-DPLUGIN_API={api}",
+                "-o",
+                plugin,
+                source,
+            ],
+            check=True,
+        )
     return plugin
 
 
 def report(trace: Trace, modules: Path, offered: int) -> str:
     """Format the results of a run for a person."""
-    lines = [profile(trace, modules, offered),
-             "cache lines that an operation touches: the discipline's, packets', static ones"]
-    lines += [f"{phase:>9}: {mean.state:6.2f} {mean.packets:6.2f} {mean.kernel:6.2f}"
-              for phase, mean in lines_of(trace).items()]
+    lines = [
+        profile(trace, modules, offered),
+        "cache lines that an operation touches: the discipline's, packets', static ones",
+    ]
+    lines += [
+        f"{phase:>9}: {mean.state:6.2f} {mean.packets:6.2f} {mean.kernel:6.2f}"
+        for phase, mean in lines_of(trace).items()
+    ]
     lines.append("share of operations that touch each line of the Qdisc, by offset")
     for offset, shares in private(trace).items():
         shown = "  ".join(f"{phase} {share}" for phase, share in shares.items())

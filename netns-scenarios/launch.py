@@ -33,8 +33,9 @@ def launch(module: str) -> NoReturn:
     except ModuleNotFoundError as error:
         if (VENV / ".ready").exists():
             raise
-        sys.exit(f"{Path(sys.argv[0]).name}: the Python package {error.name} is missing: "
-                 "make setup")
+        sys.exit(
+            f"{Path(sys.argv[0]).name}: the Python package {error.name} is missing: make setup"
+        )
     except BrokenPipeError:
         # The reader, such as `head`, has closed the pipe. Prevent an error in the last flush, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -27,8 +27,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def cpu_seconds() -> float:
     """Return the CPU time of this process and of all its finished children, with guests."""
-    return sum(usage.ru_utime + usage.ru_stime for usage in
-               map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 @pytest.hookimpl(wrapper=True)

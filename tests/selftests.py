@@ -83,7 +83,11 @@ def run_selftest(command: Sequence[str], lab: Sequence[str] = (), limit: int = 1
     """
     done = subprocess.run(
         [TOP / "lab" / "boot", "--time-limit", str(limit), *lab, "--", *command],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=TOP,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        cwd=TOP,
+    )
     print(done.stdout)
     return parse_tap(done.stdout, done.returncode)

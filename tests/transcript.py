@@ -40,7 +40,15 @@ def play(page: Path, checkout: Path) -> None:
     assert done, f"{page} has no transcript"
     environment = os.environ | {"LC_ALL": "C.UTF-8"}
     for command, shown in done:
-        out = subprocess.run(["bash", "-c", command], cwd=checkout, env=environment, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600).stdout
+        out = subprocess.run(
+            ["bash", "-c", command],
+            cwd=checkout,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=600,
+        ).stdout
         assert re.fullmatch(pattern(shown), out), (
-            f"{page.name}: $ {command}\nthe page shows:\n{shown}\nthe command printed:\n{out}")
+            f"{page.name}: $ {command}\nthe page shows:\n{shown}\nthe command printed:\n{out}"
+        )

@@ -95,8 +95,11 @@ def build(*targets: str, out: Path = BUILD, **variables: str) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(
             ["make", "-s", "-C", SOURCE, f"OUT={out}", *words, *targets],
-            capture_output=True, text=True, check=False, env={**os.environ, "MAKEFLAGS": ""},
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "MAKEFLAGS": ""},
+        )
     if done.returncode:
         raise RuntimeError(f"selftests/userspace does not build\n{done.stdout}\n{done.stderr}")
 
@@ -149,9 +152,15 @@ class World:
     """
 
     def __init__(
-        self, kind: str, options: str = "", *, below: str = "", seed: int = 1,
-        walk: bool = False, lib: ctypes.CDLL | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        kind: str,
+        options: str = "",
+        *,
+        below: str = "",
+        seed: int = 1,
+        walk: bool = False,
+        lib: ctypes.CDLL | None = None,
+    ) -> None:
         self.kind = kind
         self._lib = lib or library(kind)
         self._room = (_Stats * 64)()

@@ -58,14 +58,24 @@ def run_tests(place: Path, words: list[str], cpu_s: int, wall_s: float) -> tuple
 def passing(place: Path, words: list[str], wall_s: float = 3600) -> dict[str, float]:
     """Run tests once. Return the CPU seconds of each passing test by name."""
     report = place / "build" / "junit.xml"
-    run_tests(place, [*words, "--maxfail=100000", f"--junitxml={report}", "-o",
-                      "junit_family=xunit1"], int(wall_s), wall_s)  # fmt: skip
+    run_tests(
+        place,
+        [*words, "--maxfail=100000", f"--junitxml={report}", "-o", "junit_family=xunit1"],
+        int(wall_s),
+        wall_s,
+    )
     found: dict[str, float] = {}
     for case in ET.parse(report).iter("testcase"):
         if not any(one.tag in ("failure", "error", "skipped") for one in case):
             # tests/conftest.py records the property.
-            cpu_s = next((float(one.attrib["value"]) for one in case.iter("property")
-                          if one.attrib["name"] == "cpu_seconds"), 0.0)  # fmt: skip
+            cpu_s = next(
+                (
+                    float(one.attrib["value"])
+                    for one in case.iter("property")
+                    if one.attrib["name"] == "cpu_seconds"
+                ),
+                0.0,
+            )
             # The attribute "file" is where the function is, which several test files may share.
             file = case.attrib["classname"].replace(".", "/") + ".py"
             found[f"{file}::{case.get('name')}"] = cpu_s

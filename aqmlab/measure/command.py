@@ -40,8 +40,9 @@ def measure(directory: Path) -> bool:
         after = result.compute(directory, Cost(before["wall_seconds"], before["cpu_seconds"]))
         unchanged = after["digest"] == before["digest"]
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise logs.BadLog("its logs are damaged, or of another version: "
-                          f"{type(error).__name__}: {error}") from error
+        raise logs.BadLog(
+            f"its logs are damaged, or of another version: {type(error).__name__}: {error}"
+        ) from error
     if not unchanged:
         raise logs.BadLog(f"its logs do not give the digest in {path.name}, so they were changed")
     text = result.as_text(after)
@@ -55,10 +56,17 @@ def measure(directory: Path) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 0, or 1 if a run could not be measured."""
     parser = argparse.ArgumentParser(
-        prog="measure", description="Compute result.json of finished runs again from their logs, "
-        "after a change of a metric. Boots nothing. The digest and the provenance stay.")
-    parser.add_argument("directories", nargs="+", type=Path, metavar="DIR",
-                        help="a run's directory, or one that holds some")
+        prog="measure",
+        description="Compute result.json of finished runs again from their logs, "
+        "after a change of a metric. Boots nothing. The digest and the provenance stay.",
+    )
+    parser.add_argument(
+        "directories",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help="a run's directory, or one that holds some",
+    )
     status = 0
     for place in parser.parse_args(argv).directories:
         for path in sorted(place.rglob(run_directory.RESULT)) or [place / run_directory.RESULT]:
@@ -66,7 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 print(f"{directory}: {'changed' if measure(directory) else 'as before'}")
             except logs.BadLog as error:
-                print(f"measure: {directory}: {str(error).replace(f'{directory}/', '')}",
-                      file=sys.stderr)
+                print(
+                    f"measure: {directory}: {str(error).replace(f'{directory}/', '')}",
+                    file=sys.stderr,
+                )
                 status = 1
     return status

@@ -119,8 +119,11 @@ def choke_bound(draws: int) -> float:
     """Return the largest share that choke_theory() allows at any rate; 1 / (1 + e) for one draw."""
     from scipy.optimize import minimize_scalar
 
-    return -float(minimize_scalar(lambda offered: -choke_theory(offered, draws),
-                                  bounds=(0.01, 3.0), method="bounded").fun)
+    return -float(
+        minimize_scalar(
+            lambda offered: -choke_theory(offered, draws), bounds=(0.01, 3.0), method="bounded"
+        ).fun
+    )
 
 
 def _own_drops(metrics: Metrics, group: str) -> float:
@@ -157,8 +160,11 @@ def _wire_share(metrics: Metrics, group: str) -> float:
 
 def _goodput_use(metrics: Metrics, phase: Metrics) -> float:
     """Return the goodput from A to B in a phase, relative to the goodput of a full link."""
-    bps = [one["mean"] * metrics["groups"][name]["flows"]
-           for name, one in phase["groups"].items() if name.startswith("forward")]
+    bps = [
+        one["mean"] * metrics["groups"][name]["flows"]
+        for name, one in phase["groups"].items()
+        if name.startswith("forward")
+    ]
     if not bps:
         raise Absent("no flow from A to B")
     return float(sum(bps) / (metrics["rate_bps"] * 1460 / 1514))
@@ -196,12 +202,15 @@ DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,
     "link_share": _wire_share,
     "variance": lambda f, _: f["summary"]["sd_over_fair_share"] ** 2,
-    "mean_over_fair": lambda f, _: (f["summary"]["goodput_bps"]["mean"]
-                                    / f["summary"]["fair_share_bps"]),
-    "short_of_fair": lambda f, _: 1 - (f["summary"]["goodput_bps"]["mean"]
-                                       / f["summary"]["fair_share_bps"]),
+    "mean_over_fair": lambda f, _: (
+        f["summary"]["goodput_bps"]["mean"] / f["summary"]["fair_share_bps"]
+    ),
+    "short_of_fair": lambda f, _: (
+        1 - (f["summary"]["goodput_bps"]["mean"] / f["summary"]["fair_share_bps"])
+    ),
     "above_fair": lambda f, _: statistics.fmean(
-        bps > f["summary"]["fair_share_bps"] for bps in f["flows_bps"]),
+        bps > f["summary"]["fair_share_bps"] for bps in f["flows_bps"]
+    ),
     "wait_ms": _wait_ms,
     "waiting": _waiting,
     "most_waiting": _most_waiting,
@@ -209,12 +218,14 @@ DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "off_equal_part": _off_equal_part,
     "unevenness": _unevenness,
     "over_product": _over_product,
-    "mbps_kept": lambda f, group: (_wire_share(f, group) * f["rate_bps"] / f["offered_bps"][group]),
+    "mbps_kept": lambda f, group: _wire_share(f, group) * f["rate_bps"] / f["offered_bps"][group],
     "median_queue_packets": _median_queue_packets,
     "use": lambda f, numbers: statistics.fmean(
-        phase["utilization"] for phase in _phases(f, numbers)),
+        phase["utilization"] for phase in _phases(f, numbers)
+    ),
     "goodput_use": lambda f, numbers: statistics.fmean(
-        _goodput_use(f, phase) for phase in _phases(f, numbers)),
+        _goodput_use(f, phase) for phase in _phases(f, numbers)
+    ),
     "hit": lambda f, numbers: statistics.fmean(map(_hit, _phases(f, numbers))),
     "dropped_0": lambda f, _: _hit(f["phases"][0]),
     "dropped_1": lambda f, _: _hit(f["phases"][1]),

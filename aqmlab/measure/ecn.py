@@ -11,8 +11,13 @@ from aqmlab.run.guest_kernel import DEFAULT
 OFF, ACCURATE = "off", "accecn"
 
 
-def warnings(ends: Sequence[Mapping[str, str]], recipe: Mapping[str, Any],
-             guest: Mapping[str, Any], asked: str, dropped: int) -> list[str]:
+def warnings(
+    ends: Sequence[Mapping[str, str]],
+    recipe: Mapping[str, Any],
+    guest: Mapping[str, Any],
+    asked: str,
+    dropped: int,
+) -> list[str]:
     """Return a sentence for each group with flows that wanted ECN in vain.
 
     ends: rows of flows.csv
@@ -27,35 +32,48 @@ def warnings(ends: Sequence[Mapping[str, str]], recipe: Mapping[str, Any],
         # iperf3 does not tell, and a flow without data has nothing to mark.
         if "ect" in row and cc and (cc in needs or asked != OFF) and int(row["segs_received"]):
             groups.setdefault((row["group"], cc), []).append(row)
-    found = [text for (group, cc), rows in groups.items()
-             for text in _of_flows(group, cc, rows, asked, dropped if cc in needs else 0)]
+    found = [
+        text
+        for (group, cc), rows in groups.items()
+        for text in _of_flows(group, cc, rows, asked, dropped if cc in needs else 0)
+    ]
     return [*found, *_of_hosts(recipe, guest, asked, needs)]
 
 
-def _of_flows(group: str, cc: str, rows: Sequence[Mapping[str, str]], asked: str,
-              dropped: int) -> Iterator[str]:
+def _of_flows(
+    group: str, cc: str, rows: Sequence[Mapping[str, str]], asked: str, dropped: int
+) -> Iterator[str]:
     without = sum(not int(row["ect"]) for row in rows)
     other = sum(row["ecn"] != ACCURATE for row in rows)
     if without:
-        yield (f"group {group}: {without} of {len(rows)} flows with {cc} had no packet with ECT: "
-               "the other end refused ECN, so no qdisc can mark them")
+        yield (
+            f"group {group}: {without} of {len(rows)} flows with {cc} had no packet with ECT: "
+            "the other end refused ECN, so no qdisc can mark them"
+        )
     elif asked == ACCURATE and other:
-        yield (f"group {group}: {other} of {len(rows)} flows with {cc} asked for AccECN and did "
-               "not get it")
+        yield (
+            f"group {group}: {other} of {len(rows)} flows with {cc} asked for AccECN and did "
+            "not get it"
+        )
     # A web flow counts the marks of its last connection only.
     elif dropped and not any(row["kind"] != "bulk" or int(row["delivered_ce"]) for row in rows):
-        yield (f"group {group}: no packet of the {len(rows)} flows with {cc} was marked, and the "
-               f"qdisc dropped {dropped}, so {cc} reacted to losses only: give the qdisc its "
-               "option for ECN")
+        yield (
+            f"group {group}: no packet of the {len(rows)} flows with {cc} was marked, and the "
+            f"qdisc dropped {dropped}, so {cc} reacted to losses only: give the qdisc its "
+            "option for ECN"
+        )
 
 
-def _of_hosts(recipe: Mapping[str, Any], guest: Mapping[str, Any], asked: str,
-              needs: set[str]) -> Iterator[str]:
+def _of_hosts(
+    recipe: Mapping[str, Any], guest: Mapping[str, Any], asked: str, needs: set[str]
+) -> Iterator[str]:
     """Yield warnings about programs. Their connections are unknown, so the hosts' counters tell."""
     for meter in recipe.get("meters", ()):
         hosts = (meter["source_netns"], f"dst-{meter['group']}")
         cc = recipe["sysctls"][hosts[0]][DEFAULT]
         counters = (guest["counters"]["after"][host] for host in hosts)
         if (cc in needs or asked != OFF) and not any(one["received_ect"] for one in counters):
-            yield (f"{meter['group']}: no packet with ECT arrived, with cc={cc} and ecn={asked}: "
-                   "its programs did not use TCP with ECN")
+            yield (
+                f"{meter['group']}: no packet with ECT arrived, with cc={cc} and ecn={asked}: "
+                "its programs did not use TCP with ECN"
+            )

@@ -45,8 +45,9 @@ PER_HOLE = 2.0
 SHAPER, STUDIED = "1:", "2:"
 
 
-def _bottleneck(counters: Mapping[str, Any], hop: Mapping[str, str], slack: int) -> tuple[
-        dict[str, int], str]:
+def _bottleneck(
+    counters: Mapping[str, Any], hop: Mapping[str, str], slack: int
+) -> tuple[dict[str, int], str]:
     """Return a bottleneck's packet counts, and an error message or "".
 
     hop: namespace and device of the bottleneck
@@ -61,25 +62,33 @@ def _bottleneck(counters: Mapping[str, Any], hop: Mapping[str, str], slack: int)
     def received(shown: Mapping[str, Any]) -> int:
         return sum(d["received"] for name, d in shown["devices"].items() if name not in (dev, "lo"))
 
-    shaper, studied = (next(q for q in counters["qdiscs"][netns]
-                            if q.get("dev") == dev and q["handle"] == handle)
-                       for handle in (SHAPER, STUDIED))
+    shaper, studied = (
+        next(q for q in counters["qdiscs"][netns] if q.get("dev") == dev and q["handle"] == handle)
+        for handle in (SHAPER, STUDIED)
+    )
     # The shaper counts packets out and queued: the child counts a packet as both if the shaper
     # has peeked at it.
-    packets = {"offered": received(before) - before["delivered"], "delivered": shaper["packets"],
-               "lost": studied["drops"], "held": shaper["qlen"],
-               "bytes": shaper["bytes"]}
+    packets = {
+        "offered": received(before) - before["delivered"],
+        "delivered": shaper["packets"],
+        "lost": studied["drops"],
+        "held": shaper["qlen"],
+        "bytes": shaper["bytes"],
+    }
     accounted = packets["delivered"] + packets["lost"] + packets["held"]
     # The counters are read one after another, so the number of arrivals has a range.
     least, most = received(before) - after["delivered"], received(after) - before["delivered"]
     if least - slack <= accounted <= most + slack:
         return packets, ""
-    return packets, (f"{netns} {dev}: {least} to {most} packets arrived, but {accounted} are "
-                     f"accounted for: {packets}")
+    return packets, (
+        f"{netns} {dev}: {least} to {most} packets arrived, but {accounted} are "
+        f"accounted for: {packets}"
+    )
 
 
-def check(guest: Mapping[str, Any], *, ip: int, offloads: bool,
-          foreign: Collection[str] = ()) -> tuple[dict[str, Any], list[str]]:
+def check(
+    guest: Mapping[str, Any], *, ip: int, offloads: bool, foreign: Collection[str] = ()
+) -> tuple[dict[str, Any], list[str]]:
     """Check that no packet is missing.
 
     guest: contents of guest.json
@@ -110,8 +119,9 @@ def check(guest: Mapping[str, Any], *, ip: int, offloads: bool,
             if qdisc.get("drops", 0) and (netns, dev) not in shaped:
                 wrong.append(f"{netns}: {qdisc['kind']} on {dev} lost {qdisc['drops']} packets")
     if counters["softnet_dropped"]:
-        wrong.append(f"the kernel's receive queue was full for {counters['softnet_dropped']} "
-                     "packets")
+        wrong.append(
+            f"the kernel's receive queue was full for {counters['softnet_dropped']} packets"
+        )
     return hops, wrong
 
 
@@ -131,8 +141,10 @@ def _limited_by(row: Mapping[str, str], rtt_ms: float, wait_ms: float, *, window
     if row["kind"] == "bulk" and idle_ms > IDLE * life_ms:
         return f"by its program, which sent in {busy_ms:.0f} of {life_ms:.0f} ms"
     if window and by_window_ms > holes_ms:
-        return (f"by its receiver's window for {by_window_ms:.0f} of {busy_ms:.0f} ms: choose a "
-                "larger one with --set window=, or a smaller one if the limit is intended")
+        return (
+            f"by its receiver's window for {by_window_ms:.0f} of {busy_ms:.0f} ms: choose a "
+            "larger one with --set window=, or a smaller one if the limit is intended"
+        )
     return ""
 
 
@@ -141,8 +153,14 @@ def _wait_ms(row: Mapping[str, str], rtt_ms: float, sampled_ms: float, other: bo
     return max(sampled_ms, float(row["rtt_ms"]) - rtt_ms) if other else sampled_ms
 
 
-def limited(ends: Sequence[Mapping[str, str]], rtts_ms: Mapping[str, float], wait_ms: float, *,
-            window: bool, other_queues: bool = False) -> list[str]:
+def limited(
+    ends: Sequence[Mapping[str, str]],
+    rtts_ms: Mapping[str, float],
+    wait_ms: float,
+    *,
+    window: bool,
+    other_queues: bool = False,
+) -> list[str]:
     """Check that nothing but congestion control and the scenario limited a TCP flow.
 
     ends: rows of flows.csv
@@ -156,17 +174,25 @@ def limited(ends: Sequence[Mapping[str, str]], rtts_ms: Mapping[str, float], wai
     wrong = []
     for group, rtt_ms in rtts_ms.items():
         rows = [row for row in ends if row["group"] == group and float(row.get("busy_ms") or 0)]
-        found = {row["flow"]: by for row in rows
-                 if (by := _limited_by(row, rtt_ms, _wait_ms(row, rtt_ms, wait_ms, other_queues),
-                                       window=window))}
+        found = {
+            row["flow"]: by
+            for row in rows
+            if (
+                by := _limited_by(
+                    row, rtt_ms, _wait_ms(row, rtt_ms, wait_ms, other_queues), window=window
+                )
+            )
+        }
         bulk = [row for row in rows if row["kind"] == "bulk"]
         starved = [row for row in bulk if not int(row["unsent"])]
         if len(starved) > STARVED * len(bulk):
             for row in starved:
-                found.setdefault(row["flow"],
-                                 "by its socket's buffer, which has nothing unsent at its end")
+                found.setdefault(
+                    row["flow"], "by its socket's buffer, which has nothing unsent at its end"
+                )
         if found:
             flow, by = next(iter(found.items()))
-            wrong.append(f"group {group}: {len(found)} of {len(rows)} flows were limited, "
-                         f"flow {flow} {by}")
+            wrong.append(
+                f"group {group}: {len(found)} of {len(rows)} flows were limited, flow {flow} {by}"
+            )
     return wrong

@@ -11,16 +11,32 @@ from aqmlab.run import run_directory
 
 from . import logs
 
-ENDS = ("flow", "group", "kind", "start_s", "end_s", "bytes", "bytes_sent", "bytes_retransmitted",
-        "retransmits", "rtt_ms", "min_rtt_ms", "cwnd", "mss", "delivered_ce", "error")
+ENDS = (
+    "flow",
+    "group",
+    "kind",
+    "start_s",
+    "end_s",
+    "bytes",
+    "bytes_sent",
+    "bytes_retransmitted",
+    "retransmits",
+    "rtt_ms",
+    "min_rtt_ms",
+    "cwnd",
+    "mss",
+    "delivered_ce",
+    "error",
+)
 
 
 def _server_report(report: dict[str, Any], path: Path) -> dict[str, Any]:
     if "error" in report:
         raise logs.BadLog(f"{path}: iperf3 failed: {report['error']}")
     if "server_output_json" not in report:
-        raise logs.BadLog(f"{path}: the server's report is missing: iperf3 needs "
-                          "--get-server-output")
+        raise logs.BadLog(
+            f"{path}: the server's report is missing: iperf3 needs --get-server-output"
+        )
     return report["server_output_json"]
 
 
@@ -51,9 +67,23 @@ def convert(directory: Path) -> None:
         for i, stream in enumerate(streams):
             sender = stream["sender"]
             again = sender["retransmits"]
-            values = (first + i, path.stem.partition("-")[2], "iperf3", 0, sender["end"],
-                      totals[i], sender["bytes"], again * mss, again, sender["mean_rtt"] / 1e3,
-                      sender["min_rtt"] / 1e3, sender["max_snd_cwnd"] // mss, mss, 0, 0)
+            values = (
+                first + i,
+                path.stem.partition("-")[2],
+                "iperf3",
+                0,
+                sender["end"],
+                totals[i],
+                sender["bytes"],
+                again * mss,
+                again,
+                sender["mean_rtt"] / 1e3,
+                sender["min_rtt"] / 1e3,
+                sender["max_snd_cwnd"] // mss,
+                mss,
+                0,
+                0,
+            )
             ends.append(",".join(str(v) for v in values))
         first += len(streams)
     # The servers of two groups may differ by one interval.
@@ -63,8 +93,9 @@ def convert(directory: Path) -> None:
     (directory / run_directory.ENDS).write_text(",".join(ENDS) + "\n" + "\n".join(ends) + "\n")
 
 
-def _add(samples: list[list[tuple[float, int, int]]], at: int,
-         rows: list[tuple[float, int, int]]) -> None:
+def _add(
+    samples: list[list[tuple[float, int, int]]], at: int, rows: list[tuple[float, int, int]]
+) -> None:
     if at == len(samples):
         samples.append([])
     samples[at].extend(rows)

@@ -136,8 +136,12 @@ def read_run(directory: Path) -> dict[str, Any]:
 
 def read(directory: Path) -> Logs:
     """Read all logs of a run. The run may be unfinished; load_result() rejects such runs."""
-    for name in (run_directory.RUN, run_directory.ENDS, run_directory.PROGRESS,
-                 run_directory.QUEUE):
+    for name in (
+        run_directory.RUN,
+        run_directory.ENDS,
+        run_directory.PROGRESS,
+        run_directory.QUEUE,
+    ):
         if not (directory / name).exists():
             raise BadLog(f"{directory / name} is missing")
     return Logs(

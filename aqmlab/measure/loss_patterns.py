@@ -44,8 +44,9 @@ def _order_correlation(paths: Sequence[Ranks]) -> Ranks:
 
     paths: for each path the ranks minus their mean
     """
-    order = np.concatenate([np.arange(ranks.shape[-1]) - (ranks.shape[-1] - 1) / 2
-                            for ranks in paths])
+    order = np.concatenate(
+        [np.arange(ranks.shape[-1]) - (ranks.shape[-1] - 1) / 2 for ranks in paths]
+    )
     ranks = np.concatenate(paths, axis=-1)
     return np.asarray(ranks @ order / np.sqrt((order @ order) * np.sum(ranks**2, axis=-1)))
 
@@ -91,8 +92,10 @@ def _neighbors_significant(paths: Sequence[Ranks], rho: float) -> bool:
 
 def _periods(paths: Sequence[Ranks]) -> list[tuple[int, list[Ranks]]]:
     """Return each period with the paths that are long enough for it."""
-    found = [(period, [ranks for ranks in paths if ranks.shape[-1] >= ROUNDS * period])
-             for period in PERIODS]
+    found = [
+        (period, [ranks for ranks in paths if ranks.shape[-1] >= ROUNDS * period])
+        for period in PERIODS
+    ]
     return [(period, several) for period, several in found if several]
 
 
@@ -107,9 +110,15 @@ def _period_evidence(paths: Sequence[Ranks]) -> Ranks:
     total = sum(np.sum(ranks**2, axis=-1) for ranks in paths)
     least = np.ones_like(total)
     for period, several in _periods(paths):
-        between = sum(np.sum(ranks[..., at::period], axis=-1) ** 2
-                      / len(range(at, ranks.shape[-1], period))
-                      for ranks in several for at in range(period)) / total
+        between = (
+            sum(
+                np.sum(ranks[..., at::period], axis=-1) ** 2
+                / len(range(at, ranks.shape[-1], period))
+                for ranks in several
+                for at in range(period)
+            )
+            / total
+        )
         among = len(several) * (period - 1)
         within = sum(ranks.shape[-1] - 1 for ranks in paths) - among
         least = np.minimum(least, betainc(within / 2, among / 2, 1 - np.minimum(between, 1.0)))
@@ -154,19 +163,29 @@ def in_step(ends: Sequence[Mapping[str, str]], paths: Mapping[str, str]) -> list
         for row in bulk:
             if row["group"] == group:
                 by_path.setdefault(paths[row["flow"]], []).append(float(row["retransmits"]))
-        alike = [_ranks(lost) - (len(lost) - 1) / 2 for lost in by_path.values()
-                 if min(lost) != max(lost)]
+        alike = [
+            _ranks(lost) - (len(lost) - 1) / 2
+            for lost in by_path.values()
+            if min(lost) != max(lost)
+        ]
         flows = sum(map(len, alike))
         for least, statistic, by_law, of in (
-                (LEAST_FLOWS, _order_correlation, _order_significant, "rank correlation"),
-                (LEAST_NEIGHBORS, _neighbor_correlation, _neighbors_significant,
-                 "correlation of neighbors"),
-                (LEAST_NEIGHBORS, _period_evidence, _period_significant, "-log10 p of a period")):
+            (LEAST_FLOWS, _order_correlation, _order_significant, "rank correlation"),
+            (
+                LEAST_NEIGHBORS,
+                _neighbor_correlation,
+                _neighbors_significant,
+                "correlation of neighbors",
+            ),
+            (LEAST_NEIGHBORS, _period_evidence, _period_significant, "-log10 p of a period"),
+        ):
             if flows < least:
                 continue
             rho = float(statistic(alike))
             if by_law(alike, rho) and _extreme(alike, statistic, rho):
-                wrong.append(f"group {group}: losses depend on the order of the flows ({of} "
-                             f"{rho:.2f}): sources are in step with the queue, or start in order")
+                wrong.append(
+                    f"group {group}: losses depend on the order of the flows ({of} "
+                    f"{rho:.2f}): sources are in step with the queue, or start in order"
+                )
                 break
     return wrong

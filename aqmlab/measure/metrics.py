@@ -90,8 +90,9 @@ def _counted(queue: Queue, name: str, first: int, last: int) -> float:
 
 def marked(logs: Logs, first: int, last: int) -> int | None:
     """Return the number of packets marked between two samples; None if it is unknown."""
-    before, after = (xstats.marked(logs.run["qdisc"], logs.queue.xstats[at])
-                     for at in (first, last))
+    before, after = (
+        xstats.marked(logs.run["qdisc"], logs.queue.xstats[at]) for at in (first, last)
+    )
     return None if before is None or after is None else after - before
 
 
@@ -108,8 +109,10 @@ def _names(logs: Logs) -> NDArray[np.str_]:
 def _span(group: dict[str, Any], from_s: float, to_s: float) -> tuple[float, float]:
     """Return the part of from_s to to_s in which a group sends."""
     begin, end = group.get("from_s"), group.get("to_s")
-    return (max(from_s, from_s if begin is None else begin),
-            min(to_s, to_s if end is None else end))
+    return (
+        max(from_s, from_s if begin is None else begin),
+        min(to_s, to_s if end is None else end),
+    )
 
 
 def _elastic(facts: dict[str, Any], names: NDArray[np.str_]) -> NDArray[np.bool_]:
@@ -184,8 +187,10 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
         rows = [row for row in logs.ends if row["group"] == name]
         flows = logs.progress.flows[names == name]
         span = _span(group, facts["warmup_s"], facts["end_s"])
-        datagrams, delays, requests = (traffic_metrics.of_flows(table, flows, *span) for table in
-                                       (logs.datagrams, logs.delays, logs.requests))
+        datagrams, delays, requests = (
+            traffic_metrics.of_flows(table, flows, *span)
+            for table in (logs.datagrams, logs.delays, logs.requests)
+        )
         fair = group["fair_share_bps"]
         groups[name] = {
             "flows": len(mine),
@@ -201,8 +206,9 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
     return groups
 
 
-def _metrics(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
-             to_s: float) -> dict[str, Any]:
+def _metrics(
+    logs: Logs, goodput: Array, fair_bps: float, from_s: float, to_s: float
+) -> dict[str, Any]:
     """Return the metrics that summary and phases share. goodput: of the elastic flows, bit/s."""
     queue, rate_bps = logs.queue, logs.run["facts"]["rate_bps"]
     first, last = window(queue["time_s"], from_s, to_s)
@@ -216,9 +222,12 @@ def _metrics(logs: Logs, goodput: Array, fair_bps: float, from_s: float,
             **_spread(goodput),
             "min": float(np.min(goodput)),
             "max": float(np.max(goodput)),
-        } if len(goodput) else None,
-        "sd_over_fair_share": (float(np.std(goodput)) / fair_bps if len(goodput) and fair_bps
-                               else None),
+        }
+        if len(goodput)
+        else None,
+        "sd_over_fair_share": (
+            float(np.std(goodput)) / fair_bps if len(goodput) and fair_bps else None
+        ),
         "jain": jain(goodput),
         "queue_delay_ms": {
             "mean": float(np.mean(delay)),
@@ -235,8 +244,11 @@ def _phase(logs: Logs, phase: dict[str, Any]) -> dict[str, Any]:
     facts = logs.run["facts"]
     from_s, to_s = phase["from_s"], phase["to_s"]
     names = _names(logs)
-    active = [name for name, group in facts["groups"].items()
-              if _span(group, from_s, to_s) == (from_s, to_s)]
+    active = [
+        name
+        for name, group in facts["groups"].items()
+        if _span(group, from_s, to_s) == (from_s, to_s)
+    ]
     goodput = goodput_bps(logs.progress, from_s, to_s)
     elastic = _elastic(facts, names) & np.isin(names, active)
     return {
@@ -257,6 +269,7 @@ def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return `summary` and `groups` of result.json."""
     facts = logs.run["facts"]
     goodput = own_goodput_bps(logs)
-    summary = _metrics(logs, elastic_goodput_bps(logs), facts["fair_share_bps"],
-                       facts["warmup_s"], facts["end_s"])
+    summary = _metrics(
+        logs, elastic_goodput_bps(logs), facts["fair_share_bps"], facts["warmup_s"], facts["end_s"]
+    )
     return summary, _groups(logs, goodput)

@@ -56,17 +56,26 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
     parameters = read.run["parameters"]
     recipe = json.loads((directory / run_directory.RECIPE).read_text())
     hops, wrong = integrity.check(
-        guest, ip=parameters.get("ip", 4), offloads=parameters.get("offloads") == "on",
-        foreign={program["netns"] for program in recipe.get("programs", ())})
+        guest,
+        ip=parameters.get("ip", 4),
+        offloads=parameters.get("offloads") == "on",
+        foreign={program["netns"] for program in recipe.get("programs", ())},
+    )
     if "filter" not in read.run["qdisc"]:
-        wrong += loss_patterns.in_step(read.ends, {
-            str(flow["id"]): f"{flow['source_netns']} {flow['sink_netns']}"
-            for flow in recipe["flows"]})
+        wrong += loss_patterns.in_step(
+            read.ends,
+            {
+                str(flow["id"]): f"{flow['source_netns']} {flow['sink_netns']}"
+                for flow in recipe["flows"]
+            },
+        )
     wrong += integrity.limited(
-        read.ends, {name: group["rtt_ms"] for name, group in read.run["facts"]["groups"].items()},
+        read.ends,
+        {name: group["rtt_ms"] for name, group in read.run["facts"]["groups"].items()},
         8e3 * float(read.queue["bytes"].max()) / read.run["facts"]["rate_bps"],
         window=parameters.get("window", 0) >= AMPLE_KB,
-        other_queues=len(recipe.get("hops", ())) > 1)
+        other_queues=len(recipe.get("hops", ())) > 1,
+    )
     if wrong:
         raise logs.BadLog("the run is not a valid result:\n" + "\n".join(wrong))
     summary, groups = summarize(read)
@@ -80,14 +89,18 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
         "phases": phases(read),
         "programs": programs.ended(recipe, guest),
         "hops": hops,
-        "warnings": ecn.warnings(read.ends, recipe, guest, parameters.get("ecn", ecn.OFF),
-                                 summary["dropped"]),
+        "warnings": ecn.warnings(
+            read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
+        ),
         # Retransmission timeouts of all TCP connections over the whole run.
         "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
         "digest": digest(read),
-        "provenance": {**read.run["made_with"], "outside": read.run.get("module", {}),
-                       "scenario_file": read.run.get("file", ""),
-                       **{key: guest[key] for key in ("build", "lab", "modules", "tc")}},
+        "provenance": {
+            **read.run["made_with"],
+            "outside": read.run.get("module", {}),
+            "scenario_file": read.run.get("file", ""),
+            **{key: guest[key] for key in ("build", "lab", "modules", "tc")},
+        },
         "wall_seconds": round(cost.wall_s, 3),
         "cpu_seconds": round(cost.cpu_s, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
@@ -100,15 +113,21 @@ def _describe_group(group: dict[str, Any]) -> str:
         words.append(f"{100 * share:.1f} % of the fair share")
     if (loss := group["loss"]) is not None:
         # The loss of a TCP group is the share of bytes that its senders sent again.
-        words.append(f"loss {100 * loss:.2f} %" if group["dropped"] is None else
-                     f"{100 * loss:.2f} % retransmitted, {100 * group['dropped']:.2f} % dropped")
+        words.append(
+            f"loss {100 * loss:.2f} %"
+            if group["dropped"] is None
+            else f"{100 * loss:.2f} % retransmitted, {100 * group['dropped']:.2f} % dropped"
+        )
     if delay := group["delay_ms"]:
         words.append(f"delay mean {delay['mean']:.1f}, p99 {delay['p99']:.1f} ms")
     if (completion := group["completion_s"]) and completion["completed"]:
-        p95, p99 = ("unknown" if completion[p] is None else f"{completion[p]:.3g}"
-                    for p in ("p95", "p99"))
-        words.append(f"{completion['completed']} requests in mean {completion['mean']:.3g}, "
-                     f"p95 {p95}, p99 {p99} s, {completion['unfinished']} unfinished")
+        p95, p99 = (
+            "unknown" if completion[p] is None else f"{completion[p]:.3g}" for p in ("p95", "p99")
+        )
+        words.append(
+            f"{completion['completed']} requests in mean {completion['mean']:.3g}, "
+            f"p95 {p95}, p99 {p99} s, {completion['unfinished']} unfinished"
+        )
     return ", ".join(words)
 
 
@@ -116,9 +135,11 @@ def _describe_goodput(s: dict[str, Any]) -> str:
     """Return how the flows share the link, as the end of the line about its utilization."""
     words, goodput, fair = "", s["goodput_bps"], s["fair_share_bps"]
     if goodput and fair:
-        words += (f", goodput {goodput['mean'] / 1e6:.3f} of {fair / 1e6:.3f} Mb/s "
-                  f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}), "
-                  f"sd / fair share {100 * s['sd_over_fair_share']:.1f} %")
+        words += (
+            f", goodput {goodput['mean'] / 1e6:.3f} of {fair / 1e6:.3f} Mb/s "
+            f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}), "
+            f"sd / fair share {100 * s['sd_over_fair_share']:.1f} %"
+        )
     return words if s["jain"] is None else f"{words}, Jain {s['jain']:.4f}"
 
 
@@ -140,12 +161,16 @@ def describe(result: dict[str, Any]) -> str:
     lines += programs.describe(result["programs"], groups)
     if len(groups) > 1 or any(group["completion_s"] for group in groups.values()):
         executed = {program["group"] for program in result["programs"]}
-        lines += [f"  {name}: {_describe_group(group)}" for name, group in groups.items()
-                  if name not in executed]
+        lines += [
+            f"  {name}: {_describe_group(group)}"
+            for name, group in groups.items()
+            if name not in executed
+        ]
     if len(result["phases"]) > 1:
         for phase in result["phases"]:
-            means = ", ".join(f"{name} {goodput['mean'] / 1e6:.3f}"
-                              for name, goodput in phase["groups"].items())
+            means = ", ".join(
+                f"{name} {goodput['mean'] / 1e6:.3f}" for name, goodput in phase["groups"].items()
+            )
             jain = "" if phase["jain"] is None else f"Jain {phase['jain']:.4f}, "
             lines.append(
                 f"  {phase['from_s']:g} to {phase['to_s']:g} s: utilization "

@@ -66,8 +66,9 @@ def _line(read: logs.Logs, of: str) -> tuple[Array, Array]:
     return time, np.array(column, dtype=float)
 
 
-def of_run(directory: Path, of: Sequence[str], from_s: float = 0,
-           to_s: float = np.inf) -> dict[str, list[tuple[float, float]]]:
+def of_run(
+    directory: Path, of: Sequence[str], from_s: float = 0, to_s: float = np.inf
+) -> dict[str, list[tuple[float, float]]]:
     """Return the points (s, value) of several time series, reduced to at most POINTS each.
 
     of: names of the series, see _line
@@ -80,6 +81,7 @@ def of_run(directory: Path, of: Sequence[str], from_s: float = 0,
         within = (x >= from_s) & (x <= to_s)
         x, y = x[within], y[within]
         kept = envelope(y, POINTS)
-        lines[name] = [(float(f"{a:.6g}"), float(f"{b:.5g}"))
-                       for a, b in zip(x[kept], y[kept], strict=True)]
+        lines[name] = [
+            (float(f"{a:.6g}"), float(f"{b:.5g}")) for a, b in zip(x[kept], y[kept], strict=True)
+        ]
     return lines

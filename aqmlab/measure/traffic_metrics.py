@@ -89,13 +89,17 @@ def completion(requests: Array) -> dict[str, Any] | None:
         whole = mine[~np.isnan(mine)]
         if len(whole):
             by_size[f"{low}-{high if np.isfinite(high) else 'up'} kB"] = {
-                "completed": len(whole), "unfinished": len(mine) - len(whole),
-                "mean": float(np.mean(whole)), "sd": float(np.std(whole)),
+                "completed": len(whole),
+                "unfinished": len(mine) - len(whole),
+                "mean": float(np.mean(whole)),
+                "sd": float(np.std(whole)),
             }
     return {
         **(spread(seconds[done]) or {}),
-        **{name: _known(seconds, p)
-           for name, p in (("p50", 50), ("p95", 95), ("p99", 99), ("max", 100))},
+        **{
+            name: _known(seconds, p)
+            for name, p in (("p50", 50), ("p95", 95), ("p99", 99), ("max", 100))
+        },
         "completed": int(np.sum(done)),
         "unfinished": int(np.sum(~done)),
         "by_size": by_size,

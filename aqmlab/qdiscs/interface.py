@@ -129,8 +129,9 @@ class Kind:
     @functools.cached_property
     def _layouts(self) -> tuple[tuple[list[str], struct.Struct], ...]:
         """Return the names and the layout of the qdisc's and of the classes' statistics."""
-        return tuple(_layout(sorted(which, key=lambda one: one.offset))
-                     for which in (self.qdisc, self.cls))
+        return tuple(
+            _layout(sorted(which, key=lambda one: one.offset)) for which in (self.qdisc, self.cls)
+        )
 
 
 def _layout(which: Sequence[Statistic]) -> tuple[list[str], struct.Struct]:
@@ -165,15 +166,23 @@ def describe(headers: Path) -> str:
     Raises CalledProcessError if a header does not compile. The compiler has then printed why.
     """
     names = _names(headers)
-    calls = "".join(f'\tprintf("%s\\"{kind}\\": {{", {at} ? "}},\\n" : "");\n\tdescribe_{kind}();\n'
-                    for at, kind in enumerate(names))
-    source = (PROGRAM.read_text()
-              + "".join(DESCRIBE.format(kind=kind, K=kind.upper()) for kind in names)
-              + f'int main(void)\n{{\n\tprintf("{{");\n{calls}\tprintf("}}}}\\n");\n}}\n')
+    calls = "".join(
+        f'\tprintf("%s\\"{kind}\\": {{", {at} ? "}},\\n" : "");\n\tdescribe_{kind}();\n'
+        for at, kind in enumerate(names)
+    )
+    source = (
+        PROGRAM.read_text()
+        + "".join(DESCRIBE.format(kind=kind, K=kind.upper()) for kind in names)
+        + f'int main(void)\n{{\n\tprintf("{{");\n{calls}\tprintf("}}}}\\n");\n}}\n'
+    )
     with tempfile.TemporaryDirectory() as place:
         program = Path(place) / "describe"
-        subprocess.run([_compiler(), "-x", "c", "-I", headers, "-o", program, "-"],
-                       input=source, text=True, check=True)
+        subprocess.run(
+            [_compiler(), "-x", "c", "-I", headers, "-o", program, "-"],
+            input=source,
+            text=True,
+            check=True,
+        )
         return subprocess.run([program], capture_output=True, text=True, check=True).stdout
 
 
@@ -204,7 +213,8 @@ def read(kind: str) -> Kind:
     """
     one = _described()[kind]
     raw = (Option(**option) for option in one["options"])
-    options = tuple(replace(option, default=None) if option.default == _DERIVED else option
-                    for option in raw)
+    options = tuple(
+        replace(option, default=None) if option.default == _DERIVED else option for option in raw
+    )
     qdisc, cls = (tuple(Statistic(**each) for each in one[part]) for part in ("qdisc", "cls"))
     return Kind(kind, options, qdisc, cls)

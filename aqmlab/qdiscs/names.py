@@ -23,8 +23,11 @@ _ADDED = re.compile(r"qdisc (?:add|replace) dev \S+ (?:root|parent \S+) (?:handl
 
 def ours() -> list[str]:
     """Return this project's kinds."""
-    return [path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")
-            if not path.name.endswith(".mod.c")]
+    return [
+        path.stem.removeprefix("sch_")
+        for path in ROOT.glob("sch_*.c")
+        if not path.name.endswith(".mod.c")
+    ]
 
 
 def mainline() -> list[str]:

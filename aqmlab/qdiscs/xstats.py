@@ -18,27 +18,45 @@ from . import interface
 #: fq_codel these are the statistics of the qdisc, not of its classes.
 MAINLINE = {
     "choke": ("5I", "early pdrop other marked matched"),
-    "codel": ("4Ii4I", "maxpacket count lastcount ldelay drop_next drop_overlimit ecn_mark "
-                       "dropping ce_mark"),
-    "dualpi2": ("8Ii3I", "prob delay_c delay_l packets_in_c packets_in_l maxq ecn_mark step_marks "
-                         "credit memory_used max_memory_used memory_limit"),
-    "fq": ("7Qq4I7Q3I", "gc_flows highprio_packets tcp_retrans throttled flows_plimit "
-                        "pkts_too_long allocation_errors time_next_delayed_flow flows "
-                        "inactive_flows throttled_flows unthrottle_latency_ns ce_mark "
-                        "horizon_drops horizon_caps fastpath_packets band_drops[0] band_drops[1] "
-                        "band_drops[2] band_pkt_count[0] band_pkt_count[1] band_pkt_count[2]"),
-    "fq_codel": ("10I", "type maxpacket drop_overlimit ecn_mark new_flow_count new_flows_len "
-                        "old_flows_len ce_mark memory_usage drop_overmemory"),
-    "fq_pie": ("9I", "packets_in dropped overlimit overmemory ecn_mark new_flow_count "
-                     "new_flows_len old_flows_len memory_usage"),
+    "codel": (
+        "4Ii4I",
+        "maxpacket count lastcount ldelay drop_next drop_overlimit ecn_mark dropping ce_mark",
+    ),
+    "dualpi2": (
+        "8Ii3I",
+        "prob delay_c delay_l packets_in_c packets_in_l maxq ecn_mark step_marks "
+        "credit memory_used max_memory_used memory_limit",
+    ),
+    "fq": (
+        "7Qq4I7Q3I",
+        "gc_flows highprio_packets tcp_retrans throttled flows_plimit "
+        "pkts_too_long allocation_errors time_next_delayed_flow flows "
+        "inactive_flows throttled_flows unthrottle_latency_ns ce_mark "
+        "horizon_drops horizon_caps fastpath_packets band_drops[0] band_drops[1] "
+        "band_drops[2] band_pkt_count[0] band_pkt_count[1] band_pkt_count[2]",
+    ),
+    "fq_codel": (
+        "10I",
+        "type maxpacket drop_overlimit ecn_mark new_flow_count new_flows_len "
+        "old_flows_len ce_mark memory_usage drop_overmemory",
+    ),
+    "fq_pie": (
+        "9I",
+        "packets_in dropped overlimit overmemory ecn_mark new_flow_count "
+        "new_flows_len old_flows_len memory_usage",
+    ),
     "hhf": ("4I", "drop_overlimit hh_overlimit hh_tot_count hh_cur_count"),
     "htb": ("3I2i", "lends borrows giants tokens ctokens"),
     "netem": ("7Q", "delayed dropped corrupted duplicated reordered ecn_marked allocation_errors"),
-    "pie": ("Q8I", "prob delay avg_dq_rate dq_rate_estimating packets_in dropped overlimit maxq "
-                   "ecn_mark"),
+    "pie": (
+        "Q8I",
+        "prob delay avg_dq_rate dq_rate_estimating packets_in dropped overlimit maxq ecn_mark",
+    ),
     "red": ("4I", "early pdrop other marked"),
-    "sfb": ("9I", "earlydrop penaltydrop bucketdrop queuedrop childdrop marked maxqlen maxprob "
-                  "avgprob"),
+    "sfb": (
+        "9I",
+        "earlydrop penaltydrop bucketdrop queuedrop childdrop marked maxqlen maxprob avgprob",
+    ),
     "sfq": ("i", "allot"),
 }
 
@@ -59,8 +77,10 @@ def fields(kind: str) -> list[tuple[str, int, str]]:
     """Return name, offset and type of the statistics of one of mainline's qdiscs."""
     types, names = MAINLINE[kind]
     codes = "".join(code * int(count or 1) for count, code in re.findall(r"(\d*)([A-Za-z])", types))
-    return [(name, struct.calcsize("=" + codes[:at]), codes[at])
-            for at, name in enumerate(names.split())]
+    return [
+        (name, struct.calcsize("=" + codes[:at]), codes[at])
+        for at, name in enumerate(names.split())
+    ]
 
 
 def known(kind: str) -> bool:
@@ -72,9 +92,11 @@ def values(kind: str, raw: bytes) -> dict[str, int]:
     """Return the kernel's statistics by name. raw: TCA_STATS_APP"""
     if kind not in MAINLINE:
         return interface.read(kind).statistics(raw)
-    return {name: struct.unpack_from("=" + code, raw, offset)[0]
-            for name, offset, code in fields(kind)
-            if offset + struct.calcsize("=" + code) <= len(raw)}
+    return {
+        name: struct.unpack_from("=" + code, raw, offset)[0]
+        for name, offset, code in fields(kind)
+        if offset + struct.calcsize("=" + code) <= len(raw)
+    }
 
 
 def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
@@ -90,17 +112,24 @@ def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _cake(raw: bytes) -> int | None:
     """Return the sum of marks over cake's tins. cake sends nested attributes, not a struct."""
-    marks = [int.from_bytes(value, "little")
-             for outer, tins in _attributes(raw) if outer == CAKE_TINS
-             for _, tin in _attributes(tins)
-             for inner, value in _attributes(tin) if inner == CAKE_MARKED]
+    marks = [
+        int.from_bytes(value, "little")
+        for outer, tins in _attributes(raw)
+        if outer == CAKE_TINS
+        for _, tin in _attributes(tins)
+        for inner, value in _attributes(tin)
+        if inner == CAKE_MARKED
+    ]
     return sum(marks) if marks else None
 
 
 def counters(kind: str) -> list[str]:
     """Return the names of the statistics that count marks. Their sum is the number of marks."""
-    names = (MAINLINE[kind][1].split() if kind in MAINLINE else
-             [statistic.name for statistic in interface.read(kind).qdisc])
+    names = (
+        MAINLINE[kind][1].split()
+        if kind in MAINLINE
+        else [statistic.name for statistic in interface.read(kind).qdisc]
+    )
     return [name for name in names if name in MARKS]
 
 

@@ -38,8 +38,17 @@ class Cell:
 
     def job(self, seed: int) -> sweep.Job:
         """Return the run with this seed."""
-        return sweep.Job([self.scenario, "--qdisc", self.qdisc, *sweep.settings(self.values),
-                          "--seed", str(seed)], self.qdisc)
+        return sweep.Job(
+            [
+                self.scenario,
+                "--qdisc",
+                self.qdisc,
+                *sweep.settings(self.values),
+                "--seed",
+                str(seed),
+            ],
+            self.qdisc,
+        )
 
 
 @dataclass(frozen=True)
@@ -100,51 +109,144 @@ def _padhye_mbps(result: Result) -> float:
 
 
 def _drr(udp_mbps: float) -> Cell:
-    return Cell("udp-blast", "qsdrr limit 200 flows 1024 nohysteresis", {
-        "flows": 5, "udp_flows": 2, "rate": 3, "udp_rate": udp_mbps, "rtt": 50, "warmup": 10,
-        "duration": 60})
+    return Cell(
+        "udp-blast",
+        "qsdrr limit 200 flows 1024 nohysteresis",
+        {
+            "flows": 5,
+            "udp_flows": 2,
+            "rate": 3,
+            "udp_rate": udp_mbps,
+            "rtt": 50,
+            "warmup": 10,
+            "duration": 60,
+        },
+    )
 
 
 def _lossy(percent: float, *, quick: bool) -> Cell:
-    return Cell("dumbbell", f"netem loss random {percent}% limit 10000", {
-        "flows": 8, "rate": 100, "access": 1000, "rtt": 80, "cc": "reno", "warmup": 10,
-        "duration": 120}, quick)
+    return Cell(
+        "dumbbell",
+        f"netem loss random {percent}% limit 10000",
+        {
+            "flows": 8,
+            "rate": 100,
+            "access": 1000,
+            "rtt": 80,
+            "cc": "reno",
+            "warmup": 10,
+            "duration": 120,
+        },
+        quick,
+    )
 
 
 CELLS = {
-    "delay-line": Cell("udp-blast", "pfifo limit 100", {
-        "flows": 0, "udp_flows": 1, "udp_rate": 0.1, "rate": 10, "rtt": 80, "warmup": 1,
-        "duration": 20}),
+    "delay-line": Cell(
+        "udp-blast",
+        "pfifo limit 100",
+        {
+            "flows": 0,
+            "udp_flows": 1,
+            "udp_rate": 0.1,
+            "rate": 10,
+            "rtt": 80,
+            "warmup": 1,
+            "duration": 20,
+        },
+    ),
     "drr-low": _drr(0.3),
     "drr-high": _drr(3),
     "loss-0.5": _lossy(0.5, quick=True),
     "loss-2": _lossy(2, quick=False),
-    "red": Cell("dumbbell", "red limit 1514000 min 75700 max 227100 avpkt 1514 burst 84 "
-                "probability 0.1 bandwidth 10mbit", {
-                    "flows": 12, "rate": 10, "rtt": 80, "cc": "reno", "warmup": 20,
-                    "duration": 120}, quick=False),
+    "red": Cell(
+        "dumbbell",
+        "red limit 1514000 min 75700 max 227100 avpkt 1514 burst 84 "
+        "probability 0.1 bandwidth 10mbit",
+        {"flows": 12, "rate": 10, "rtt": 80, "cc": "reno", "warmup": 20, "duration": 120},
+        quick=False,
+    ),
 }
 
 LAWS = (
-    Law("a delay line", "half of a round trip of 80 ms; one UDP flow of 0.1 Mb/s on an idle link",
-        "delay-line", "ms", lambda _: 40.0,
-        lambda result: float(result["groups"]["udp"]["delay_ms"]["p50"]), 0.005, 2),
-    Law("max-min shares of deficit round robin", "3 Mb/s; 5 TCP and 2 UDP flows; each UDP flow "
-        "sends 0.3 Mb/s, less than its share", "drr-low", "Mb/s for each UDP flow",
-        lambda _: 0.3 * UDP / UDP_FRAME, lambda result: _goodput_mbps(result, "udp"), 0.002, 4),
-    Law("the same", "each UDP flow sends 3 Mb/s", "drr-high", "Mb/s for each UDP flow",
-        lambda _: 3 / 7 * UDP / UDP_FRAME, lambda result: _goodput_mbps(result, "udp"), 0.002, 4),
-    Law("the same", "as above", "drr-high", "Mb/s for each TCP flow",
-        lambda _: 3 / 7 * TCP / TCP_FRAME, lambda result: _goodput_mbps(result, "tcp"), 0.002, 4),
-    Law("TCP's square-root law", "8 Reno flows, 80 ms, 0.5 % random loss", "loss-0.5",
-        "Mb/s for each flow", _square_root_mbps, _tcp_mbps, 0.05),
-    Law("the same, without timeouts", "2 % random loss", "loss-2", "Mb/s for each flow",
-        _square_root_mbps, _tcp_mbps, 0.15),
-    Law("Padhye's law, with timeouts", "2 % random loss", "loss-2", "Mb/s for each flow",
-        _padhye_mbps, _tcp_mbps, 0.1),
-    Law("RED's equilibrium", "12 Reno flows, 10 Mb/s, 80 ms, thresholds of 50 and 150 packets: "
-        "the window that RED's drop rate allows", "red", "packets",
-        _square_root_window, _window, 0.05, 1),
+    Law(
+        "a delay line",
+        "half of a round trip of 80 ms; one UDP flow of 0.1 Mb/s on an idle link",
+        "delay-line",
+        "ms",
+        lambda _: 40.0,
+        lambda result: float(result["groups"]["udp"]["delay_ms"]["p50"]),
+        0.005,
+        2,
+    ),
+    Law(
+        "max-min shares of deficit round robin",
+        "3 Mb/s; 5 TCP and 2 UDP flows; each UDP flow sends 0.3 Mb/s, less than its share",
+        "drr-low",
+        "Mb/s for each UDP flow",
+        lambda _: 0.3 * UDP / UDP_FRAME,
+        lambda result: _goodput_mbps(result, "udp"),
+        0.002,
+        4,
+    ),
+    Law(
+        "the same",
+        "each UDP flow sends 3 Mb/s",
+        "drr-high",
+        "Mb/s for each UDP flow",
+        lambda _: 3 / 7 * UDP / UDP_FRAME,
+        lambda result: _goodput_mbps(result, "udp"),
+        0.002,
+        4,
+    ),
+    Law(
+        "the same",
+        "as above",
+        "drr-high",
+        "Mb/s for each TCP flow",
+        lambda _: 3 / 7 * TCP / TCP_FRAME,
+        lambda result: _goodput_mbps(result, "tcp"),
+        0.002,
+        4,
+    ),
+    Law(
+        "TCP's square-root law",
+        "8 Reno flows, 80 ms, 0.5 % random loss",
+        "loss-0.5",
+        "Mb/s for each flow",
+        _square_root_mbps,
+        _tcp_mbps,
+        0.05,
+    ),
+    Law(
+        "the same, without timeouts",
+        "2 % random loss",
+        "loss-2",
+        "Mb/s for each flow",
+        _square_root_mbps,
+        _tcp_mbps,
+        0.15,
+    ),
+    Law(
+        "Padhye's law, with timeouts",
+        "2 % random loss",
+        "loss-2",
+        "Mb/s for each flow",
+        _padhye_mbps,
+        _tcp_mbps,
+        0.1,
+    ),
+    Law(
+        "RED's equilibrium",
+        "12 Reno flows, 10 Mb/s, 80 ms, thresholds of 50 and 150 packets: "
+        "the window that RED's drop rate allows",
+        "red",
+        "packets",
+        _square_root_window,
+        _window,
+        0.05,
+        1,
+    ),
 )
 
 
@@ -174,9 +276,14 @@ def lines() -> list[Line]:
     """Return the page's lines from the stored numbers."""
     by_seed = json.loads(STORED.read_text())
     columns = [[seed[at] for seed in by_seed] for at in range(len(LAWS))]
-    return [Line(law, intervals.mean([theory for theory, _ in values]).value,
-                 intervals.mean([measured for _, measured in values]))
-            for law, values in zip(LAWS, columns, strict=True)]
+    return [
+        Line(
+            law,
+            intervals.mean([theory for theory, _ in values]).value,
+            intervals.mean([measured for _, measured in values]),
+        )
+        for law, values in zip(LAWS, columns, strict=True)
+    ]
 
 
 #: Cells of ahammed2010 beside CHOKe's fluid model: draws, flows, experiment, discipline and point.
@@ -206,26 +313,43 @@ class ChokeLine:
 
 def choke_lines(number: Callable[..., str]) -> list[ChokeLine]:
     """Return the lines about CHOKe. number: PageModel.number of ahammed2010"""
-    return [ChokeLine(draws, flows, at["udp_rate"], 100 * choke_theory(at["udp_rate"], draws),
-                      100 * choke_bound(draws), float(number(
-                          experiment, discipline, "udp:link_share", scale=100, digits=2, **at)))
-            for draws, flows, experiment, discipline, at in CHOKE]
+    return [
+        ChokeLine(
+            draws,
+            flows,
+            at["udp_rate"],
+            100 * choke_theory(at["udp_rate"], draws),
+            100 * choke_bound(draws),
+            float(number(experiment, discipline, "udp:link_share", scale=100, digits=2, **at)),
+        )
+        for draws, flows, experiment, discipline, at in CHOKE
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 1 if a run failed."""
-    parser = sweep.parser("calibrate", "Run the cells of docs/results/calibration.md, and store "
-                          "theory's values and the measured ones.", ROOT / "out" / "calibration",
-                          resume=False)
+    parser = sweep.parser(
+        "calibrate",
+        "Run the cells of docs/results/calibration.md, and store "
+        "theory's values and the measured ones.",
+        ROOT / "out" / "calibration",
+        resume=False,
+    )
     args = parser.parse_args(argv)
     jobs = {f"{name}-{seed}": cell.job(seed) for name, cell in CELLS.items() for seed in SEEDS}
     done = sweep.run(args, jobs)
     if failed := [name for name in jobs if name not in done]:
-        print(f"calibrate: {len(failed)} runs failed, {failed[0]} first: see {args.out}",
-              file=sys.stderr)
+        print(
+            f"calibrate: {len(failed)} runs failed, {failed[0]} first: see {args.out}",
+            file=sys.stderr,
+        )
         return 1
     of_seeds = [numbers({name: done[f"{name}-{seed}"] for name in CELLS}) for seed in SEEDS]
-    STORED.write_text(json.dumps([[[float(f"{x:.6g}") for x in pair] for pair in seed]
-                                  for seed in of_seeds], indent=1) + "\n")
+    STORED.write_text(
+        json.dumps(
+            [[[float(f"{x:.6g}") for x in pair] for pair in seed] for seed in of_seeds], indent=1
+        )
+        + "\n"
+    )
     print("calibrate: now run make ledger")
     return 0

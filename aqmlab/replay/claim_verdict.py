@@ -81,13 +81,15 @@ def _points(what: Selection, axes: Mapping[str, Sequence[Any]]) -> list[dict[str
     return [dict(zip(axes, point, strict=True)) for point in itertools.product(*values)]
 
 
-def _values(what: Selection, axes: Mapping[str, Sequence[Any]], cells: Cells,
-            seed: int) -> tuple[list[float], list[Row]]:
+def _values(
+    what: Selection, axes: Mapping[str, Sequence[Any]], cells: Cells, seed: int
+) -> tuple[list[float], list[Row]]:
     """The figure at each point, in the order of the axes."""
     rows = []
     for point in _points(what, axes):
-        found = [row for row in cells.get((what.experiment, what.of, seed), ())
-                 if row["at"] == point]
+        found = [
+            row for row in cells.get((what.experiment, what.of, seed), ()) if row["at"] == point
+        ]
         if not found:
             at = ", ".join(f"{k} {v}" for k, v in point.items())
             raise Absent(f"{what.of} in {what.experiment}" + (f" at {at}" if at else ""))
@@ -95,23 +97,31 @@ def _values(what: Selection, axes: Mapping[str, Sequence[Any]], cells: Cells,
     return [metric_of(row["figures"], what.metric) for row in rows], rows
 
 
-def measure(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
-            seeds: Mapping[str, int]) -> tuple[float, list[Row]]:
+def measure(
+    claim: Claim,
+    axes: Mapping[str, Mapping[str, Sequence[Any]]],
+    cells: Cells,
+    seeds: Mapping[str, int],
+) -> tuple[float, list[Row]]:
     """The claim's figure under one seed of each experiment, not a number where 0 is divided by 0;
     axes: of each experiment. Absent when a cell is."""
-    values, rows = _values(claim.what, axes[claim.what.experiment], cells,
-                           seeds[claim.what.experiment])
+    values, rows = _values(
+        claim.what, axes[claim.what.experiment], cells, seeds[claim.what.experiment]
+    )
     if claim.against:
-        others, more = _values(claim.against, axes[claim.against.experiment], cells,
-                               seeds[claim.against.experiment])
+        others, more = _values(
+            claim.against, axes[claim.against.experiment], cells, seeds[claim.against.experiment]
+        )
         rows += more
         if len(others) == 1:
             others *= len(values)
         if claim.difference:
             values = [a - b for a, b in zip(values, others, strict=True)]
         else:
-            values = [a / b if b else math.inf if a else math.nan
-                      for a, b in zip(values, others, strict=True)]
+            values = [
+                a / b if b else math.inf if a else math.nan
+                for a, b in zip(values, others, strict=True)
+            ]
     return math.nan if any(map(math.isnan, values)) else FOLDS[claim.fold](values), rows
 
 
@@ -134,8 +144,12 @@ def versions(cells: Sequence[Row]) -> str:
     return ""
 
 
-def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: Cells,
-          seeds: Mapping[str, Sequence[int]]) -> Judged:
+def judge(
+    claim: Claim,
+    axes: Mapping[str, Mapping[str, Sequence[Any]]],
+    cells: Cells,
+    seeds: Mapping[str, Sequence[int]],
+) -> Judged:
     """Return the verdict of a claim.
 
     axes: axes of each experiment
@@ -167,8 +181,13 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
         high = 1 / claim.low if claim.low > 0 else math.inf
     mean = replace(intervals.mean(values), inverse=inverse)
     if len(values) < LEAST_SEEDS:
-        return Judged(INCONCLUSIVE, mean, len(values), used,
-                      f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}")
+        return Judged(
+            INCONCLUSIVE,
+            mean,
+            len(values),
+            used,
+            f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}",
+        )
     if differs := versions(used):
         return Judged(INCONCLUSIVE, mean, len(values), used, f"cells by two versions of {differs}")
     log = claim.on_log_scale and min(values) > 0
@@ -181,8 +200,14 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
         compared = replace(compared, half=compared.half + math.log(step))
     if log and not inverse:
         mean = intervals.Mean(math.exp(compared.value), compared.half, log=True)
-    judged = Judged(INCONCLUSIVE, mean, len(values), used, missing, None if step > 1 else
-                    intervals.p_value(compared, len(values), low, high))
+    judged = Judged(
+        INCONCLUSIVE,
+        mean,
+        len(values),
+        used,
+        missing,
+        None if step > 1 else intervals.p_value(compared, len(values), low, high),
+    )
     least, most = compared.value - compared.half, compared.value + compared.half
     if low <= least and most <= high:
         return replace(judged, verdict=CONFIRMED)
@@ -194,8 +219,11 @@ def judge(claim: Claim, axes: Mapping[str, Mapping[str, Sequence[Any]]], cells: 
 def moved(claim: Claim, cells: Sequence[Row]) -> bool:
     """Return whether the bounds changed after a cell that judges the claim ran."""
     bounds = claim.bounds
-    return any(row["bounds"].get(claim.id) != bounds for row in cells
-               if claim.judges(row["experiment"], row["discipline"], row["at"]))
+    return any(
+        row["bounds"].get(claim.id) != bounds
+        for row in cells
+        if claim.judges(row["experiment"], row["discipline"], row["at"])
+    )
 
 
 def _ran(judged: Judged) -> bool:
@@ -212,11 +240,18 @@ def explained(claim: Claim, judged: Judged, ablations: Sequence[tuple[Ablation, 
         return replace(judged, verdict=ANOTHER, why_not=claim.stand_in)
     if judged.verdict not in (CONFIRMED, CONTRADICTED) or not judged.value:
         return judged
-    for others, says in ((CONTRADICTED, "contradicted"), (CONFIRMED, "confirmed"),
-                         (INCONCLUSIVE, "undecided")):
+    for others, says in (
+        (CONTRADICTED, "contradicted"),
+        (CONFIRMED, "confirmed"),
+        (INCONCLUSIVE, "undecided"),
+    ):
         for ablation, other in ablations:
-            if ablation.open and _ran(other) and other.verdict == others != judged.verdict and not (
-                    judged.verdict == CONFIRMED and others == INCONCLUSIVE):
+            if (
+                ablation.open
+                and _ran(other)
+                and other.verdict == others != judged.verdict
+                and not (judged.verdict == CONFIRMED and others == INCONCLUSIVE)
+            ):
                 why = f"the paper leaves {ablation.open} open; {says} with {ablation.change}"
                 return replace(judged, verdict=UNDETERMINED, why_not=why)
     if judged.verdict == CONFIRMED:

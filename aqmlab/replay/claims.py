@@ -36,7 +36,10 @@ from . import schema
 CLAIMS = "claims.toml"
 
 FOLDS: dict[str, Callable[[Sequence[float]], float]] = {
-    "mean": statistics.fmean, "median": statistics.median, "max": max, "min": min,
+    "mean": statistics.fmean,
+    "median": statistics.median,
+    "max": max,
+    "min": min,
 }
 
 
@@ -56,13 +59,18 @@ class Selection:
         experiment that does not have it.
         """
         at = {**self.at, **lists(by.get("at", {}))}
-        return Selection(by.get("experiment", self.experiment), by.get("metric", self.metric),
-                         by.get("of", self.of), {axis: of for axis, of in at.items() if of})
+        return Selection(
+            by.get("experiment", self.experiment),
+            by.get("metric", self.metric),
+            by.get("of", self.of),
+            {axis: of for axis, of in at.items() if of},
+        )
 
     def holds(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
         """Return whether the selection contains a cell."""
-        return ((experiment, discipline) == (self.experiment, self.of)
-                and all(at.get(axis) in values for axis, values in self.at.items()))
+        return (experiment, discipline) == (self.experiment, self.of) and all(
+            at.get(axis) in values for axis, values in self.at.items()
+        )
 
 
 def lists(at: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -179,9 +187,16 @@ class Claim:
 
 
 #: By a part of a metric's path.
-UNITS = {"_ms": "ms", "completion_s": "s", "mbps": "Mb/s", "kbyte_s": "KB/s",
-         "queue_packets": "packets", "waiting": "packets", "lengths": "packets",
-         "share_of_fair": "times the fair share"}
+UNITS = {
+    "_ms": "ms",
+    "completion_s": "s",
+    "mbps": "Mb/s",
+    "kbyte_s": "KB/s",
+    "queue_packets": "packets",
+    "waiting": "packets",
+    "lengths": "packets",
+    "share_of_fair": "times the fair share",
+}
 
 JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
 
@@ -200,8 +215,13 @@ def _disciplines(claim: Mapping[str, Any], by: Mapping[str, Any]) -> tuple[str, 
 
 def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
     by = {key: value for key, value in text.items() if key not in ("change", "open", "broken")}
-    return Ablation(text["change"], by, _disciplines(claim, by) != _disciplines(claim, {}),
-                    text.get("open", ""), text.get("broken", False))
+    return Ablation(
+        text["change"],
+        by,
+        _disciplines(claim, by) != _disciplines(claim, {}),
+        text.get("open", ""),
+        text.get("broken", False),
+    )
 
 
 def _better(claim: Claim, proposed: Mapping[str, Any]) -> str:
@@ -212,8 +232,10 @@ def _better(claim: Claim, proposed: Mapping[str, Any]) -> str:
 
     proposed: the table of this name
     """
-    ours = [one is not None and one.of in proposed.get("disciplines", ())
-            for one in (claim.what, claim.against)]
+    ours = [
+        one is not None and one.of in proposed.get("disciplines", ())
+        for one in (claim.what, claim.against)
+    ]
     equal = claim.against and not claim.difference and claim.low < 1 < claim.high
     if claim.kind == "order" or equal or ours in ([True, True], [False, False]):
         return ""
@@ -249,27 +271,46 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
         if low is not None and high is not None and low >= high:
             raise ValueError(f"{one['id']}: low is not below high")
         parts = [part for t in (one, *ablations) for part in (t, t.get("against", {}))]
-        wrong = [name for part in parts for _, colon, name in [part.get("metric", "").partition(
-            ":")] if colon and name not in DERIVED]
+        wrong = [
+            name
+            for part in parts
+            for _, colon, name in [part.get("metric", "").partition(":")]
+            if colon and name not in DERIVED
+        ]
         if wrong:
             raise ValueError(f"{one['id']}: no such metric: {', '.join(wrong)}")
         what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
         against = what.changed(one["against"]) if "against" in one else None
         another = [stand_in[s.of] for s in (what, against) if s and s.of in stand_in]
         claim = Claim(
-            one["id"], one["place"], one["says"], str(one["published"]), one["why"], what, against,
-            one.get("difference", False), one.get("fold", "mean"),
-            one.get("low", -math.inf), one.get("high", math.inf), one.get("scale", 1.0),
+            one["id"],
+            one["place"],
+            one["says"],
+            str(one["published"]),
+            one["why"],
+            what,
+            against,
+            one.get("difference", False),
+            one.get("fold", "mean"),
+            one.get("low", -math.inf),
+            one.get("high", math.inf),
+            one.get("scale", 1.0),
             one.get("digits", 2),
             [_ablation(one, t) for t in ablations],
-            one.get("reason", ""), one.get("seen", False), open=one.get("open", ""),
-            stand_in=next(iter(another), ""), phenomenon=one.get("phenomenon", ""), text=one)
+            one.get("reason", ""),
+            one.get("seen", False),
+            open=one.get("open", ""),
+            stand_in=next(iter(another), ""),
+            phenomenon=one.get("phenomenon", ""),
+            text=one,
+        )
         found.append(replace(claim, better=_better(claim, text.get("proposed", {}))))
     return found
 
 
-def needed(listed: Sequence[Claim], experiment: str, discipline: str,
-           at: Mapping[str, Any]) -> bool:
+def needed(
+    listed: Sequence[Claim], experiment: str, discipline: str, at: Mapping[str, Any]
+) -> bool:
     """Return whether this cell judges one of these claims."""
     return any(claim.judges(experiment, discipline, at) for claim in listed)
 

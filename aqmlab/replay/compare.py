@@ -40,11 +40,20 @@ MARKS = {BETTER: "+", WORSE: "-", INDISTINCT: " "}
 
 #: A workload without one of the groups has no such metric. The probe is a sparse flow of UDP.
 METRICS = (
-    *(column_of(title) for title in ("goodput", "sd", "probe delay p50", "probe delay p99",
-                                     "probe loss")),
-    Column("tagged UDP loss, %", "loss of tagged UDP",
-           lambda result: deep(result, "groups.tagged.loss"),
-           scale=100, digits=2, better=-1, floor=0.001, top=1.0),
+    *(
+        column_of(title)
+        for title in ("goodput", "sd", "probe delay p50", "probe delay p99", "probe loss")
+    ),
+    Column(
+        "tagged UDP loss, %",
+        "loss of tagged UDP",
+        lambda result: deep(result, "groups.tagged.loss"),
+        scale=100,
+        digits=2,
+        better=-1,
+        floor=0.001,
+        top=1.0,
+    ),
     column_of("request mean"),
 )
 
@@ -65,26 +74,44 @@ def verdicts(sections: Sequence[Section], mine: Sequence[str]) -> Iterator[Verdi
     for section in sections:
         for column in METRICS:
             found = {one.name: one for one in candidates(section.rows, column)}
-            yield from (Verdict(section, column, one, other, found[one].against(found[other]))
-                        for one in mine if one in found
-                        for other in found if other not in mine)
+            yield from (
+                Verdict(section, column, one, other, found[one].against(found[other]))
+                for one in mine
+                if one in found
+                for other in found
+                if other not in mine
+            )
 
 
 def table(section: Section, found: Sequence[Verdict], mine: Sequence[str]) -> str:
     """Return one workload as text. If one discipline is compared, marks say how it fares."""
-    marks = {(one.column.title, one.other): MARKS[one.word] for one in found
-             if one.section is section and len(mine) == 1}
+    marks = {
+        (one.column.title, one.other): MARKS[one.word]
+        for one in found
+        if one.section is section and len(mine) == 1
+    }
     rows = sorted(section.rows, key=lambda row: row.name not in mine)
     shown = [column for column in METRICS if any(row.cell(column) for row in rows)]
     cells = [["", *(column.title for column in shown)]]
     for row in rows:
         means = [(column, row.cell(column)) for column in shown]
-        cells.append([row.name, *(
-            f"{one.text(column.scale, column.digits) if one else ''} "
-            f"{marks.get((column.title, row.name), ' ')}" for column, one in means)])
-    return "\n".join([f"{section.about['title']}: {section.any['scenario']}, buffer "
-                      f"{section.buffer} packets",
-                      *align(cells), ""])
+        cells.append(
+            [
+                row.name,
+                *(
+                    f"{one.text(column.scale, column.digits) if one else ''} "
+                    f"{marks.get((column.title, row.name), ' ')}"
+                    for column, one in means
+                ),
+            ]
+        )
+    return "\n".join(
+        [
+            f"{section.about['title']}: {section.any['scenario']}, buffer {section.buffer} packets",
+            *align(cells),
+            "",
+        ]
+    )
 
 
 def counts(found: Sequence[Verdict]) -> str:
@@ -94,27 +121,57 @@ def counts(found: Sequence[Verdict]) -> str:
     for one in found:
         by_pair.setdefault((one.mine, one.other), Counter())[one.word] += 1
     words = (BETTER, WORSE, INDISTINCT)
-    return "\n".join(align([
-        [f"{found[0].mine} is" if not many else "", *words],
-        *([f"than {other}" if not many else f"{mine} than {other}",
-           *(str(by_word[word]) for word in words)]
-          for (mine, other), by_word in by_pair.items())]))
+    return "\n".join(
+        align(
+            [
+                [f"{found[0].mine} is" if not many else "", *words],
+                *(
+                    [
+                        f"than {other}" if not many else f"{mine} than {other}",
+                        *(str(by_word[word]) for word in words),
+                    ]
+                    for (mine, other), by_word in by_pair.items()
+                ),
+            ]
+        )
+    )
 
 
 def write_csv(path: Path, found: Sequence[Verdict]) -> None:
     """Write all verdicts with means and half-widths of 95 % intervals, one per row."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["scenario", "buffer", "metric", "mine", "mean", "ci95", "other",
-                         "other_mean", "other_ci95", "verdict"])
+        writer.writerow(
+            [
+                "scenario",
+                "buffer",
+                "metric",
+                "mine",
+                "mean",
+                "ci95",
+                "other",
+                "other_mean",
+                "other_ci95",
+                "verdict",
+            ]
+        )
         for one in found:
             rows = {row.name: row for row in one.section.rows}
             scale = one.column.scale
-            numbers = [[name, mean.value * scale, mean.half * scale] for name in
-                       (one.mine, one.other)
-                       if (mean := rows[name].cell(one.column))]
-            writer.writerow([one.section.any["scenario"], one.section.buffer, one.column.title,
-                             *itertools.chain(*numbers), one.word])
+            numbers = [
+                [name, mean.value * scale, mean.half * scale]
+                for name in (one.mine, one.other)
+                if (mean := rows[name].cell(one.column))
+            ]
+            writer.writerow(
+                [
+                    one.section.any["scenario"],
+                    one.section.buffer,
+                    one.column.title,
+                    *itertools.chain(*numbers),
+                    one.word,
+                ]
+            )
 
 
 def known_kind(option: str, kind: str, modules: Sequence[Path]) -> None:
@@ -126,8 +183,9 @@ def known_kind(option: str, kind: str, modules: Sequence[Path]) -> None:
 
 def others_in(workload: Workload, against: Sequence[str]) -> list[Discipline]:
     """Return the disciplines that mine is compared with; without `against` mainline's."""
-    mainline = {kind: one for one in workload.rivals
-                if (kind := one.name.split()[0]) not in all_metadata()}
+    mainline = {
+        kind: one for one in workload.rivals if (kind := one.name.split()[0]) not in all_metadata()
+    }
     if not against:
         return [*mainline.values()]
     options = TODAY | {kind: card["DEMO"] for kind, card in all_metadata().items()}
@@ -151,13 +209,16 @@ def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
         script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
         script += ["tc qdisc del dev lo root"]
     try:
-        booted = engines.run(Request(["sh", "-c", "\n".join(script)], modules=modules),
-                             capture=True)
+        booted = engines.run(
+            Request(["sh", "-c", "\n".join(script)], modules=modules), capture=True
+        )
     except LabError as error:
         raise UserError(str(error)) from error
     if booted.status:
-        raise UserError(f"{booted.stdout.decode(errors='replace').strip()}\n"
-                        "nothing was run" + (f"; {booted.reason}" if booted.reason else ""))
+        raise UserError(
+            f"{booted.stdout.decode(errors='replace').strip()}\n"
+            "nothing was run" + (f"; {booted.reason}" if booted.reason else "")
+        )
 
 
 def wanted_workloads(args: Any) -> dict[str, Workload]:
@@ -166,12 +227,16 @@ def wanted_workloads(args: Any) -> dict[str, Workload]:
     for name in args.workload:
         if name not in known:
             raise unknown("workload", name, known)
-    return {name: workload_sets.with_trace(one, args.trace) if args.trace else one
-            for name, one in known.items() if name in (args.workload or known)}
+    return {
+        name: workload_sets.with_trace(one, args.trace) if args.trace else one
+        for name, one in known.items()
+        if name in (args.workload or known)
+    }
 
 
-def wanted_runs(args: Any, workloads: Mapping[str, Workload]) -> tuple[
-        dict[str, sweep.Job], list[str]]:
+def wanted_runs(
+    args: Any, workloads: Mapping[str, Workload]
+) -> tuple[dict[str, sweep.Job], list[str]]:
     """Return all runs, and the names of the disciplines that are compared.
 
     A name of --set is a placeholder of the line, or else a parameter of the runs.
@@ -197,8 +262,10 @@ def wanted_runs(args: Any, workloads: Mapping[str, Workload]) -> tuple[
     of_line = {name: values for name, values in given.items() if name in wanted}
     of_runs = {name: values for name, values in given.items() if name not in wanted}
     if of_runs and (against or args.base or of_line):
-        raise UserError(f"--set {next(iter(of_runs))}: compares the first value with the others, "
-                        "so leave out --against, --base, and values for placeholders")
+        raise UserError(
+            f"--set {next(iter(of_runs))}: compares the first value with the others, "
+            "so leave out --against, --base, and values for placeholders"
+        )
     lines = variants.lines(args.mine, of_line, args.name or f"{kind} (yours)")
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
     jobs: dict[str, sweep.Job] = {}
@@ -207,9 +274,13 @@ def wanted_runs(args: Any, workloads: Mapping[str, Workload]) -> tuple[
         seeds = range(1, args.seeds + 1)
         settings = variants.workloads(workload, of_runs, mine[0], args.module)
         for name, one in settings.items():
-            disciplines = [replace(one.line(*line.split(" ", 1)) if " " in line else
-                                   one.line(line, ""), name=name if of_runs else called)
-                           for called, line in lines.items()]
+            disciplines = [
+                replace(
+                    one.line(*line.split(" ", 1)) if " " in line else one.line(line, ""),
+                    name=name if of_runs else called,
+                )
+                for called, line in lines.items()
+            ]
             made = demo.jobs_of(key, one, disciplines, seeds, words)
             jobs |= {job: replace(made[job], varied=[*of_runs]) for job in made}
         if of_runs:
@@ -224,32 +295,73 @@ def wanted_runs(args: Any, workloads: Mapping[str, Workload]) -> tuple[
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0, 1 when a run failed, 2 when it was asked wrongly, 3 if a metric is worse than
     --worse-than allows, 130 interrupted."""
-    parser = sweep.parser("compare", "Compare a qdisc with mainline's in the demo's workloads.",
-                          ROOT / "out" / "compare", resume=False)
-    parser.add_argument("--mine", required=True, metavar="'KIND OPTIONS'",
-                        help="the qdisc as tc calls it; {buffer}, {bytes}, {rate} and others "
-                             "stand for what a workload gives: docs/your-own.md")
-    parser.add_argument("--module", action="append", default=[], type=Path, metavar="DIR",
-                        help="build and load the modules of a directory, see run --help")
-    parser.add_argument("--against", default="", metavar="KIND,...",
-                        help="qdiscs to compare with, by kind or as whole lines (mainline's)")
+    parser = sweep.parser(
+        "compare",
+        "Compare a qdisc with mainline's in the demo's workloads.",
+        ROOT / "out" / "compare",
+        resume=False,
+    )
+    parser.add_argument(
+        "--mine",
+        required=True,
+        metavar="'KIND OPTIONS'",
+        help="the qdisc as tc calls it; {buffer}, {bytes}, {rate} and others "
+        "stand for what a workload gives: docs/your-own.md",
+    )
+    parser.add_argument(
+        "--module",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="build and load the modules of a directory, see run --help",
+    )
+    parser.add_argument(
+        "--against",
+        default="",
+        metavar="KIND,...",
+        help="qdiscs to compare with, by kind or as whole lines (mainline's)",
+    )
     parser.add_argument("--name", default="", help="how tables and plots call the qdisc")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE,...",
-                        help="compare a variant for each value of {NAME} in --mine; of a parameter "
-                             "of the runs, such as cc, the first value with the others")
-    parser.add_argument("--base", type=Path, metavar="DIR",
-                        help="compare with an earlier comparison of another version, which has "
-                             "--out DIR")
-    parser.add_argument("--worse-than", metavar="PERCENT",
-                        help="exit with status 3 if a metric is worse by more, as in 20%%; writes "
-                             "junit.xml")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE,...",
+        help="compare a variant for each value of {NAME} in --mine; of a parameter "
+        "of the runs, such as cc, the first value with the others",
+    )
+    parser.add_argument(
+        "--base",
+        type=Path,
+        metavar="DIR",
+        help="compare with an earlier comparison of another version, which has --out DIR",
+    )
+    parser.add_argument(
+        "--worse-than",
+        metavar="PERCENT",
+        help="exit with status 3 if a metric is worse by more, as in 20%%; writes junit.xml",
+    )
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(%(default)s)")
-    parser.add_argument("--workload", action="append", default=[], metavar="NAME",
-                        help=f"only this one of {', '.join(WORKLOADS)}; may be given again")
-    parser.add_argument("--workloads", default="", metavar="SET",
-                        help="take another set of workloads: rfc7928, or a TOML file like it")
-    parser.add_argument("--trace", default="", metavar="FILE",
-                        help="let the bottleneck's rate and delay follow a trace")
+    parser.add_argument(
+        "--workload",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"only this one of {', '.join(WORKLOADS)}; may be given again",
+    )
+    parser.add_argument(
+        "--workloads",
+        default="",
+        metavar="SET",
+        help="take another set of workloads: rfc7928, or a TOML file like it",
+    )
+    parser.add_argument(
+        "--trace",
+        default="",
+        metavar="FILE",
+        help="let the bottleneck's rate and delay follow a trace",
+    )
     args = parser.parse_args(argv)
     began = time.monotonic()
     try:
@@ -258,14 +370,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         workloads = wanted_workloads(args)
         jobs, mine = wanted_runs(args, workloads)
         most = regression.threshold(args.worse_than) if args.worse_than else 0.0
-        old = regression.base_runs(args.base, [name for name, job in jobs.items()
-                                               if job.name == mine[0]]) if args.base else {}
+        old = (
+            regression.base_runs(
+                args.base, [name for name, job in jobs.items() if job.name == mine[0]]
+            )
+            if args.base
+            else {}
+        )
         check_options([job.words[2] for job in jobs.values()], args.module)
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
-    sections = demo.run_and_report(args, "compare", jobs, {
-        name: {**one.about(), "advice": ""} for name, one in workloads.items()})
+    sections = demo.run_and_report(
+        args,
+        "compare",
+        jobs,
+        {name: {**one.about(), "advice": ""} for name, one in workloads.items()},
+    )
     try:
         regression.add_base(sections, old, mine[0])
     except UserError as error:
@@ -286,6 +407,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for one in judged:
         if one.worse or one.perhaps:
             print(f"compare: {one.said(most)}", file=sys.stderr)
-    print(f"\ncompare: {args.out / 'report.html'}, {args.out / 'verdicts.csv'}, "
-          f"{time.monotonic() - began:.0f} s in all")
+    print(
+        f"\ncompare: {args.out / 'report.html'}, {args.out / 'verdicts.csv'}, "
+        f"{time.monotonic() - began:.0f} s in all"
+    )
     return WORSE_THAN if any(one.worse for one in judged) else 0

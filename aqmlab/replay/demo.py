@@ -21,8 +21,13 @@ from .demo_workloads import WORKLOADS, Discipline, Workload
 SEEDS = (1, 2, 3)
 
 
-def jobs_of(name: str, workload: Workload, disciplines: Iterable[Discipline],
-            seeds: Iterable[int], words: Sequence[str] = ()) -> dict[str, sweep.Job]:
+def jobs_of(
+    name: str,
+    workload: Workload,
+    disciplines: Iterable[Discipline],
+    seeds: Iterable[int],
+    words: Sequence[str] = (),
+) -> dict[str, sweep.Job]:
     """Return the runs of some disciplines in a workload, by the name of their directory.
 
     name: of the workload
@@ -30,23 +35,41 @@ def jobs_of(name: str, workload: Workload, disciplines: Iterable[Discipline],
     """
     seeds = [*seeds]
     return {
-        "-".join([name, *re.findall(r"[\w.=%]+", one.name), str(buffer), str(seed)]):
-        sweep.Job(
-            [workload.scenario, "--qdisc", one.qdisc(buffer), "--seed", str(seed),
-             *sweep.settings(workload.settings), *words],
-            one.name, buffer, name)
-        for one in disciplines for buffer in workload.buffers for seed in seeds
+        "-".join([name, *re.findall(r"[\w.=%]+", one.name), str(buffer), str(seed)]): sweep.Job(
+            [
+                workload.scenario,
+                "--qdisc",
+                one.qdisc(buffer),
+                "--seed",
+                str(seed),
+                *sweep.settings(workload.settings),
+                *words,
+            ],
+            one.name,
+            buffer,
+            name,
+        )
+        for one in disciplines
+        for buffer in workload.buffers
+        for seed in seeds
     }
 
 
 def jobs() -> dict[str, sweep.Job]:
     """All runs, by the name of their directory."""
-    return {directory: job for name, one in WORKLOADS.items() for directory, job in
-            jobs_of(name, one, (*one.rivals, *one.disciplines), SEEDS).items()}
+    return {
+        directory: job
+        for name, one in WORKLOADS.items()
+        for directory, job in jobs_of(name, one, (*one.rivals, *one.disciplines), SEEDS).items()
+    }
 
 
-def run_and_report(args: argparse.Namespace, prog: str, wanted: Mapping[str, sweep.Job],
-         about: Mapping[str, Mapping[str, str]]) -> list[load_runs.Section]:
+def run_and_report(
+    args: argparse.Namespace,
+    prog: str,
+    wanted: Mapping[str, sweep.Job],
+    about: Mapping[str, Mapping[str, str]],
+) -> list[load_runs.Section]:
     """Make the runs that are missing, and write their report. Return them as sections.
 
     Raises SystemExit with a message if a run failed, and with 130 if it was interrupted.
@@ -59,7 +82,8 @@ def run_and_report(args: argparse.Namespace, prog: str, wanted: Mapping[str, swe
     if failed := [name for name in wanted if name not in done]:
         raise SystemExit(
             f"{prog}: {len(failed)} of {len(wanted)} runs failed, {failed[0]} first: "
-            f"{sweep.reason(args.out, failed[0])}")
+            f"{sweep.reason(args.out, failed[0])}"
+        )
     found = load_runs.collect([args.out])
     html_report.write(args.out / "report.html", found)
     return found
@@ -71,21 +95,29 @@ def wrong_advice(sections: Iterable[load_runs.Section]) -> Iterator[str]:
         answer = card(section)
         for name in WORKLOADS[section.workload].use:
             if not answer or name not in answer.as_good:
-                yield (f"the advice for {section.workload} in demo_workloads.py names {name}, "
-                       "which is worse than the best")
+                yield (
+                    f"the advice for {section.workload} in demo_workloads.py names {name}, "
+                    "which is worse than the best"
+                )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 0, 1 if a run failed or the advice is wrong, 130 if interrupted."""
-    args = sweep.parser("demo", "Compare each discipline with mainline's, in its workloads.",
-                        ROOT / "out" / "demo", resume=False).parse_args(argv)
+    args = sweep.parser(
+        "demo",
+        "Compare each discipline with mainline's, in its workloads.",
+        ROOT / "out" / "demo",
+        resume=False,
+    ).parse_args(argv)
     began = time.monotonic()
-    found = run_and_report(args, "demo", jobs(),
-                           {name: one.about() for name, one in WORKLOADS.items()})
+    found = run_and_report(
+        args, "demo", jobs(), {name: one.about() for name, one in WORKLOADS.items()}
+    )
     (args.out / "report.svg").write_text(picture.draw(found))
     rows = [row for section in found for row in section.rows]
     (args.out / "summary.json").write_text(
-        json.dumps([row.as_json() for row in rows], indent=1) + "\n")
+        json.dumps([row.as_json() for row in rows], indent=1) + "\n"
+    )
     print()
     for section in found:
         print(f"{section.about['title']}, {text_table(section.rows)}")

@@ -52,8 +52,9 @@ def red_burst(buffer: int) -> int:
                 return w
         return 32
 
-    candidates = [b for b in range(min_packets, 50 * (min_packets + 1) + 2000)
-                  if derived(b) == wlog]
+    candidates = [
+        b for b in range(min_packets, 50 * (min_packets + 1) + 2000) if derived(b) == wlog
+    ]
     if not candidates:
         raise ValueError(f"no burst gives W={wlog} with min {min_packets} packets")
     return candidates[len(candidates) // 2]
@@ -75,8 +76,10 @@ def adaptive_red(buffer: int, frame: int, rate: int) -> str:
     """Return options of mainline's Adaptive RED: min 20 % of the buffer, max three times as much
     (Floyd, Gummadi and Shenker 2001), and tc's default weight."""
     low = buffer // 5 * frame
-    return (f"red limit {buffer * frame} min {low} max {3 * low} avpkt {frame} "
-            f"probability 0.1 bandwidth {rate}mbit adaptive")
+    return (
+        f"red limit {buffer * frame} min {low} max {3 * low} avpkt {frame} "
+        f"probability 0.1 bandwidth {rate}mbit adaptive"
+    )
 
 
 def fields(buffer: int, frame: int = FRAME) -> dict[str, int]:
@@ -96,7 +99,7 @@ def fields(buffer: int, frame: int = FRAME) -> dict[str, int]:
 TODAY = {
     "pfifo": "limit {buffer}",
     "choke": "limit {buffer} min {fifth} max {most} avpkt {frame} bandwidth {rate}mbit "
-             "probability 0.02",
+    "probability 0.02",
     "codel": "limit {buffer}",
     "pie": "limit {buffer}",
     "fq_codel": "limit {buffer}",
@@ -152,22 +155,39 @@ class Workload:
         return {"title": self.title or self.scenario, "advice": self.advice, "note": self.note}
 
 
-def workload(scenario: str, settings: Mapping[str, float | str], buffer: int, rate: int,
-              rivals: Sequence[str], *, frame: int = FRAME, probe_gap: int | None = None,
-              options: Mapping[str, str] = MappingProxyType(TODAY), **texts: Any) -> Workload:
+def workload(
+    scenario: str,
+    settings: Mapping[str, float | str],
+    buffer: int,
+    rate: int,
+    rivals: Sequence[str],
+    *,
+    frame: int = FRAME,
+    probe_gap: int | None = None,
+    options: Mapping[str, str] = MappingProxyType(TODAY),
+    **texts: Any,
+) -> Workload:
     """Return a workload with a probe. `red` is Adaptive RED, `lqd` is qsdrr without hysteresis."""
     probe = {"probe": "on"} | ({"probe_gap": probe_gap} if probe_gap else {})
     bare = Workload(scenario, {**settings, **probe}, (buffer,), frame, rate, (), **texts)
     special = {
         "red": Discipline("red adaptive", lambda n: adaptive_red(n, frame, rate)),
         "red 2001": Discipline("red", lambda n: red(n, rate)),
-        "lqd": Discipline("qsdrr nohysteresis",
-                          lambda n: f"qsdrr limit {n} flows 65536 nohysteresis"),
+        "lqd": Discipline(
+            "qsdrr nohysteresis", lambda n: f"qsdrr limit {n} flows 65536 nohysteresis"
+        ),
     }
-    return replace(bare, rivals=tuple(
-        special[kind] if kind in special else
-        bare.line(*kind.split(" ", 1)) if " " in kind else bare.line(kind, options[kind])
-        for kind in rivals))
+    return replace(
+        bare,
+        rivals=tuple(
+            special[kind]
+            if kind in special
+            else bare.line(*kind.split(" ", 1))
+            if " " in kind
+            else bare.line(kind, options[kind])
+            for kind in rivals
+        ),
+    )
 
 
 WORKLOADS = {
@@ -175,7 +195,9 @@ WORKLOADS = {
     "small-buffer": workload(
         "dumbbell",
         {"flows": 128, "rate": 250, "access": 100, "era": "today", "warmup": 5, "duration": 8},
-        32, 250, ("pfifo", "red", "sfq", "fq_codel", "fq_pie", "cake", "dualpi2", "lqd"),
+        32,
+        250,
+        ("pfifo", "red", "sfq", "fq_codel", "fq_pie", "cake", "dualpi2", "lqd"),
         options=MANY_QUEUES,
         title="More flows than packets of buffer",
         use=("tdrr",),
@@ -183,8 +205,12 @@ WORKLOADS = {
         "most. tdrr remembers it.",
     ),
     "dumbbell": workload(
-        "dumbbell", {"flows": 50, "rate": 250, "warmup": 8, "duration": 10}, 500, 250,
-        ("pfifo", "red 2001", "sfq", "fq_codel", "cake", "dualpi2", "lqd"), options=MANY_QUEUES,
+        "dumbbell",
+        {"flows": 50, "rate": 250, "warmup": 8, "duration": 10},
+        500,
+        250,
+        ("pfifo", "red 2001", "sfq", "fq_codel", "cake", "dualpi2", "lqd"),
+        options=MANY_QUEUES,
         title="Ten packets of buffer per flow",
         use=("fq_codel",),
         advice="Use fq_codel: flows get equal shares, and a sparse flow hardly waits. The link is "
@@ -197,27 +223,42 @@ WORKLOADS = {
     ),
     # A datagram every 100 ms: with the default of 20 ms the probe would take 1 % of the link.
     "udp-blast": workload(
-        "udp-blast", {"warmup": 5, "duration": 20, "tagged_flows": 6}, 100, 10,
+        "udp-blast",
+        {"warmup": 5, "duration": 20, "tagged_flows": 6},
+        100,
+        10,
         ("pfifo", "red", "choke", "codel", "pie", "dualpi2", "sfq", "fq_codel", "cake"),
-        probe_gap=100, title="One sender that ignores losses",
+        probe_gap=100,
+        title="One sender that ignores losses",
         use=("cake", "fred"),
         advice="Use cake: it protects TCP as well as sfq does, and a sparse flow hardly waits. If "
         "it must be a FIFO, use fred.",
-        note="In udp-blast, choke has min 20 % and max 90 % of the buffer."),
+        note="In udp-blast, choke has min 20 % and max 90 % of the buffer.",
+    ),
     "step-load": workload(
-        "step-load", {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5}, 200, 50,
+        "step-load",
+        {"warmup": 5, "rate": 50, "steps": 2, "step_every": 5},
+        200,
+        50,
         ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake"),
         title="Flows that come and go",
         use=("cake",),
-        advice="Use cake: a sparse flow hardly waits, even while many others start."),
+        advice="Use cake: a sparse flow hardly waits, even while many others start.",
+    ),
     # The queue is read every 30 ms, which no sender's interval divides.
     "web-mix": workload(
-        "web-mix", {"duration": 80, "sample": 30}, 160, 3,
-        ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake"), frame=1014,
-        probe_gap=100, title="Web pages beside downloads",
+        "web-mix",
+        {"duration": 80, "sample": 30},
+        160,
+        3,
+        ("pfifo", "red", "codel", "pie", "dualpi2", "fq_codel", "cake"),
+        frame=1014,
+        probe_gap=100,
+        title="Web pages beside downloads",
         use=("fq_codel", "redtail"),
         advice="Use fq_codel: pages are fast, and a call waits little. Pages are as fast under "
-        "redtail, but a call waits 0.2 s."),
+        "redtail, but a call waits 0.2 s.",
+    ),
 }
 for _kind, _metadata in all_metadata().items():
     for _one in WORKLOADS.values():

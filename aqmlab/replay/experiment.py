@@ -28,8 +28,9 @@ class Where:
 
     def holds(self, discipline: str, at: Mapping[str, Value]) -> bool:
         """Return whether a cell matches."""
-        return ((not self.disciplines or discipline in self.disciplines)
-                and all(at[axis] in values for axis, values in self.at.items()))
+        return (not self.disciplines or discipline in self.disciplines) and all(
+            at[axis] in values for axis, values in self.at.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -81,26 +82,39 @@ class Experiment:
     def points(self) -> list[dict[str, Value]]:
         """Return all combinations of values of the axes and of the search."""
         axes = {**self.axes, **({self.search.axis: self.search.values} if self.search else {})}
-        return [dict(zip(axes, values, strict=True))
-                for values in itertools.product(*axes.values())]
+        return [
+            dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
+        ]
 
 
-def wheres(one: Mapping[str, Any], profile: str, profiles: Collection[str],
-           quick: Mapping[str, Value]) -> list[Where]:
+def wheres(
+    one: Mapping[str, Any], profile: str, profiles: Collection[str], quick: Mapping[str, Value]
+) -> list[Where]:
     """Return the `where` of an experiment for `profile`, one of `profiles`, without settings of a
     quick look. Raises ValueError if no cell of the experiment can match."""
     parts = []
     for part in one.get("where", ()):
         disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
-        mistakes = [*(set(disciplines_) - set(one["disciplines"])),
-                    *(set(part.get("tcp_profiles", ())) - set(profiles)),
-                    *(f"{axis} = {value}" for axis, values in at.items() for value in values
-                      if value not in one.get("axes", {}).get(axis, ()))]
+        mistakes = [
+            *(set(disciplines_) - set(one["disciplines"])),
+            *(set(part.get("tcp_profiles", ())) - set(profiles)),
+            *(
+                f"{axis} = {value}"
+                for axis, values in at.items()
+                for value in values
+                if value not in one.get("axes", {}).get(axis, ())
+            ),
+        ]
         if mistakes:
             raise ValueError(f"{one['name']}: where: {', '.join(mistakes)}")
         if profile in part.get("tcp_profiles", [profile]):
-            parts.append(Where(disciplines_, at, {key: value for key, value in part["set"].items()
-                                                  if key not in quick}))
+            parts.append(
+                Where(
+                    disciplines_,
+                    at,
+                    {key: value for key, value in part["set"].items() if key not in quick},
+                )
+            )
     return parts
 
 
@@ -118,6 +132,10 @@ def with_workloads(listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str,
                 raise ValueError(f"{one['name']}: {nearest('experiment', model, by_name)}")
             name = one["name"] if model == models else f"{one['name']}-{model}"
             taken = {key: value for key, value in by_name.get(model, {}).items() if key in WORKLOAD}
-            by_name[name] = {**taken, **one, "name": name,
-                             "set": {**taken.get("set", {}), **one.get("set", {})}}
+            by_name[name] = {
+                **taken,
+                **one,
+                "name": name,
+                "set": {**taken.get("set", {}), **one.get("set", {})},
+            }
             yield by_name[name]

@@ -54,16 +54,22 @@ def figures(one: Judgement) -> list[Figure]:
     by_name: dict[str, list[str]] = {}
     for claim in one.claims:
         if (found := FIGURE.search(claim.place)) and not (
-                claim.stand_in or calibrates(claim, one.paper)):
+            claim.stand_in or calibrates(claim, one.paper)
+        ):
             by_name.setdefault(f"{found[1]} {found[2]}", []).append(claim.id)
     listed = []
     for name, ids in by_name.items():
-        tried = {key: {ablation.change: judged for ablation, judged in one.ablations[key]
-                       if ablation.open} for key in ids}
+        tried = {
+            key: {
+                ablation.change: judged for ablation, judged in one.ablations[key] if ablation.open
+            }
+            for key in ids
+        }
         changes = dict.fromkeys(change for key in ids for change in tried[key])
-        settings = [_setting(OURS, [one.plain[key] for key in ids]),
-                    *(_setting(change, [tried[key].get(change) for key in ids])
-                      for change in changes)]
+        settings = [
+            _setting(OURS, [one.plain[key] for key in ids]),
+            *(_setting(change, [tried[key].get(change) for key in ids]) for change in changes),
+        ]
         if len(ids) > 1 and len(settings) > 1:
             listed.append(Figure(name, ids, settings))
     return listed

@@ -60,16 +60,20 @@ class Judgement:
     @cached_property
     def decided_late(self) -> list[str]:
         """List the claims that are decided, and were not after LEAST_SEEDS seeds."""
-        return [claim.id for claim in self.claims
-                if self.plain[claim.id].seeds > LEAST_SEEDS
-                and self.plain[claim.id].verdict != INCONCLUSIVE
-                and self._judged(claim, LEAST_SEEDS).verdict == INCONCLUSIVE]
+        return [
+            claim.id
+            for claim in self.claims
+            if self.plain[claim.id].seeds > LEAST_SEEDS
+            and self.plain[claim.id].verdict != INCONCLUSIVE
+            and self._judged(claim, LEAST_SEEDS).verdict == INCONCLUSIVE
+        ]
 
     def _verdict(self, claim: Claim) -> Judged:
         judged = self.plain[claim.id]
         if judged.value and claim_verdict.moved(claim, judged.cells):
-            return replace(judged, verdict=INCONCLUSIVE,
-                           why_not="its bounds are younger than the runs")
+            return replace(
+                judged, verdict=INCONCLUSIVE, why_not="its bounds are younger than the runs"
+            )
         return claim_verdict.explained(claim, judged, self.ablations[claim.id])
 
     @cached_property
@@ -86,22 +90,30 @@ class Judgement:
         """
         from scipy.stats import false_discovery_control
 
-        p = {key: judged.p for key, judged in self.verdicts.items()
-             if judged.verdict != ANOTHER and judged.p is not None}
+        p = {
+            key: judged.p
+            for key, judged in self.verdicts.items()
+            if judged.verdict != ANOTHER and judged.p is not None
+        }
         return dict(zip(p, map(float, false_discovery_control(list(p.values()))), strict=True))
 
     @cached_property
     def ablations(self) -> Mapping[str, Tried]:
         """The verdict that each ablation of a claim would get, by the claim's id."""
-        return {claim.id: [(one, self._judged(claim.varied(one.by))) for one in claim.ablations]
-                for claim in self.claims}
+        return {
+            claim.id: [(one, self._judged(claim.varied(one.by))) for one in claim.ablations]
+            for claim in self.claims
+        }
 
     @cached_property
     def profiles(self) -> Sequence[Profile]:
         """Return the judgements with the TCP profiles other than the paper's own."""
-        return [Profile(says["head"], says["about"],
-                        _of(load(self.paper.name, profile=name), self.claims))
-                for name, says in self.paper.text.get("tcp_profile", {}).items()]
+        return [
+            Profile(
+                says["head"], says["about"], _of(load(self.paper.name, profile=name), self.claims)
+            )
+            for name, says in self.paper.text.get("tcp_profile", {}).items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -140,9 +152,16 @@ def holds_for_all(one: Judgement) -> list[str]:
 
     They may be properties of the workload.
     """
-    return [key for key, judged in one.verdicts.items() if judged.verdict == CONFIRMED
-            and not any(other.verdict == CONTRADICTED for ablation, other in one.ablations[key]
-                        if ablation.of_discipline and not ablation.broken)]
+    return [
+        key
+        for key, judged in one.verdicts.items()
+        if judged.verdict == CONFIRMED
+        and not any(
+            other.verdict == CONTRADICTED
+            for ablation, other in one.ablations[key]
+            if ablation.of_discipline and not ablation.broken
+        )
+    ]
 
 
 def calibrates(claim: Claim, paper: Paper) -> bool:

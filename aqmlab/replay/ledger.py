@@ -30,8 +30,10 @@ def quick(paper: Paper, rows: Sequence[Row]) -> str:
         except KeyError:
             continue
         if judged.value:
-            out.append(f"{claim.id:<8} {claim.shown(judged.value):>12}  accepted "
-                       f"{claim.accepted()}: {claim.says}")
+            out.append(
+                f"{claim.id:<8} {claim.shown(judged.value):>12}  accepted "
+                f"{claim.accepted()}: {claim.says}"
+            )
     return "\n".join(out)
 
 
@@ -58,15 +60,23 @@ def write(directory: Path, pages_by_name: Mapping[str, str]) -> None:
 
 
 def _no_more(directory: Path, pages_by_name: Mapping[str, str]) -> list[Path]:
-    return [path for path in sorted(directory.iterdir())
-            if path.suffix in (".svg", ".md", ".html") and path.name not in pages_by_name]
+    return [
+        path
+        for path in sorted(directory.iterdir())
+        if path.suffix in (".svg", ".md", ".html") and path.name not in pages_by_name
+    ]
 
 
 def stale(directory: Path, pages_by_name: Mapping[str, str]) -> list[str]:
     """List the files in `directory` that are not as they are here, or should not be there."""
-    return [*(name for name, text in pages_by_name.items()
-              if not (directory / name).exists() or (directory / name).read_text() != text),
-            *(path.name for path in _no_more(directory, pages_by_name))]
+    return [
+        *(
+            name
+            for name, text in pages_by_name.items()
+            if not (directory / name).exists() or (directory / name).read_text() != text
+        ),
+        *(path.name for path in _no_more(directory, pages_by_name)),
+    ]
 
 
 def write_all() -> None:
@@ -78,8 +88,11 @@ def write_all() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 with --check if a file differs from what would be written."""
-    parser = argparse.ArgumentParser(prog="ledger", description="Write docs/results, and the site "
-                                     "in out/results, from the claims and rows of the papers.")
+    parser = argparse.ArgumentParser(
+        prog="ledger",
+        description="Write docs/results, and the site "
+        "in out/results, from the claims and rows of the papers.",
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; list what differs")
     args = parser.parse_args(argv)
     if not args.check:
@@ -88,6 +101,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     wrong = stale(RESULTS, files(models()))
     for name in wrong:
-        print(f"ledger: docs/results/{name} differs from what the rows and claims give; run "
-              "make ledger", file=sys.stderr)
+        print(
+            f"ledger: docs/results/{name} differs from what the rows and claims give; run "
+            "make ledger",
+            file=sys.stderr,
+        )
     return 1 if wrong else 0

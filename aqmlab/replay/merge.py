@@ -24,12 +24,14 @@ def _rows(paper: Paper, source: str) -> tuple[list[store.Row], list[store.Row]]:
         if Path(source).is_dir():
             both.append([*store.read(Path(source) / name)])
             continue
-        shown = subprocess.run(["git", "show", f"{source}:{name}"], cwd=ROOT, capture_output=True,
-                               check=False)
+        shown = subprocess.run(
+            ["git", "show", f"{source}:{name}"], cwd=ROOT, capture_output=True, check=False
+        )
         both.append([*store.parse(shown.stdout)] if not shown.returncode else [])
     if not both[0]:
-        raise UserError(f"{source}: neither a checkout nor a git revision with results of "
-                        f"{paper.name}")
+        raise UserError(
+            f"{source}: neither a checkout nor a git revision with results of {paper.name}"
+        )
     return both[0], both[1]
 
 
@@ -50,11 +52,17 @@ def merge(paper: Paper, sources: Sequence[str]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 when a source has no results."""
-    parser = argparse.ArgumentParser(prog="merge", description="Merge the results of other "
-                                     "checkouts or git revisions into this checkout.")
+    parser = argparse.ArgumentParser(
+        prog="merge",
+        description="Merge the results of other checkouts or git revisions into this checkout.",
+    )
     parser.add_argument("paper", choices=names())
-    parser.add_argument("source", nargs="+", help="the directory of a checkout, or a git revision "
-                        "such as MERGE_HEAD; the last source wins")
+    parser.add_argument(
+        "source",
+        nargs="+",
+        help="the directory of a checkout, or a git revision "
+        "such as MERGE_HEAD; the last source wins",
+    )
     args = parser.parse_args(argv)
     try:
         merge(load(args.paper), args.source)

@@ -76,15 +76,23 @@ class ClaimModel:
     def cost(self) -> str:
         """How many runs judge the claim, and what they cost."""
         cells = len({row["cell"] for row in self.judged.cells})
-        return (f"{self.judged.seeds} seeds, {cells} cells, {_minutes(self.judged.cells):.1f} "
-                "CPU minutes")
+        return (
+            f"{self.judged.seeds} seeds, {cells} cells, {_minutes(self.judged.cells):.1f} "
+            "CPU minutes"
+        )
 
     @property
     def held_back(self) -> float:
         """Largest share of the time, %, that a group waited for its receiver's window, if worth
         saying."""
-        share = max((float(group.get("window_limited", 0)) for row in self.judged.cells
-                     for group in row["figures"].get("groups", {}).values()), default=0.0)
+        share = max(
+            (
+                float(group.get("window_limited", 0))
+                for row in self.judged.cells
+                for group in row["figures"].get("groups", {}).values()
+            ),
+            default=0.0,
+        )
         return 100 * share if share > HELD_BACK else 0.0
 
 
@@ -113,10 +121,16 @@ class PageModel:
     def every(self) -> Mapping[str, ClaimModel]:
         """All claims by id."""
         profiles = [one for one in self.one.profiles if one.judged.rows]
-        return {claim.id: ClaimModel(
-            claim, self.one.verdicts[claim.id], self.one.ablations[claim.id],
-            {one.head: one.judged.verdicts[claim.id] for one in profiles},
-            judgement.calibrates(claim, self.paper)) for claim in self.one.claims}
+        return {
+            claim.id: ClaimModel(
+                claim,
+                self.one.verdicts[claim.id],
+                self.one.ablations[claim.id],
+                {one.head: one.judged.verdicts[claim.id] for one in profiles},
+                judgement.calibrates(claim, self.paper),
+            )
+            for claim in self.one.claims
+        }
 
     @property
     def claims(self) -> list[ClaimModel]:
@@ -137,8 +151,9 @@ class PageModel:
         """The figures that an open setting decides."""
         return joint.figures(self.one)
 
-    def points(self, metric: str, discipline: str, others: Sequence[str],
-               experiments: Sequence[str]) -> list[points.Point]:
+    def points(
+        self, metric: str, discipline: str, others: Sequence[str], experiments: Sequence[str]
+    ) -> list[points.Point]:
         """Compare a discipline with others at each point of experiments."""
         return points.points(self.one.rows, metric, discipline, others, experiments)
 
@@ -150,8 +165,11 @@ class PageModel:
     def fates(self, head: str) -> Counter[tuple[str, str]]:
         """Count the claims by their intervals with the paper's TCP and with another profile."""
         (now,) = (one.judged.plain for one in self.one.profiles if one.head == head)
-        return Counter((self.one.plain[one.claim.id].verdict, now[one.claim.id].verdict)
-                       for one in self.claims if not one.claim.stand_in)
+        return Counter(
+            (self.one.plain[one.claim.id].verdict, now[one.claim.id].verdict)
+            for one in self.claims
+            if not one.claim.stand_in
+        )
 
     @property
     def profiles(self) -> list[str]:
@@ -164,8 +182,17 @@ class PageModel:
         ran = {row["experiment"] for row in self.one.rows}
         return [one.name for one in self.paper.experiments if one.name not in ran]
 
-    def number(self, experiment: str, discipline: str, metric: str, *, scale: float = 1.0,
-               digits: int = 0, median: bool = False, **at: Any) -> str:
+    def number(
+        self,
+        experiment: str,
+        discipline: str,
+        metric: str,
+        *,
+        scale: float = 1.0,
+        digits: int = 0,
+        median: bool = False,
+        **at: Any,
+    ) -> str:
         """Return the mean of a metric over the seeds at one point of an experiment, as text.
 
         median: return the median instead, for a search that ends at its largest value
@@ -174,8 +201,11 @@ class PageModel:
         Raises ValueError if the paper has no such point.
         """
         (known,) = (one for one in self.paper.experiments if one.name == experiment)
-        if discipline not in known.disciplines or at.keys() != known.axes.keys() or any(
-                value not in known.axes[axis] for axis, value in at.items()):
+        if (
+            discipline not in known.disciplines
+            or at.keys() != known.axes.keys()
+            or any(value not in known.axes[axis] for axis, value in at.items())
+        ):
             raise ValueError(f"{self.name}: {experiment} has no {discipline} at {at}")
         values = []
         for row in self.one.rows:
@@ -211,9 +241,11 @@ class PageModel:
         """Each plot that can be drawn: its entry in sweep.toml, SVG text, and numbers as a table
         in Markdown."""
         over_time = time_plots.found(self.paper)
-        return [(spec, drawn, paper_plots.numbers(spec, self.paper, self.one.rows))
-                for spec in self.paper.text.get("plot", ())
-                if (drawn := paper_plots.plot(spec, self.paper, self.one.rows, over_time))]
+        return [
+            (spec, drawn, paper_plots.numbers(spec, self.paper, self.one.rows))
+            for spec in self.paper.text.get("plot", ())
+            if (drawn := paper_plots.plot(spec, self.paper, self.one.rows, over_time))
+        ]
 
     def file_of(self, spec: Mapping[str, Any]) -> str:
         """Name the file of a picture."""
@@ -230,10 +262,15 @@ class PageModel:
         rows = [*self.one.rows, *(row for other in self.one.profiles for row in other.judged.rows)]
         return {
             "version": Counter(row["made"]["version"] for row in rows),
-            "module (srcversion)": Counter(f"{name} {version}" for row in rows for name, version
-                                           in row["made"]["modules"].items() if version),
+            "module (srcversion)": Counter(
+                f"{name} {version}"
+                for row in rows
+                for name, version in row["made"]["modules"].items()
+                if version
+            ),
             "kernel (first half of the image's SHA-256)": Counter(
-                row["made"]["kernel"] for row in rows),
+                row["made"]["kernel"] for row in rows
+            ),
             "compiler": Counter(row["made"]["compiler"] for row in rows),
             "tc": Counter(row["made"]["tc"] for row in rows),
         }
@@ -242,13 +279,25 @@ class PageModel:
 @functools.cache
 def _environment(directory: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([directory, TEMPLATES]), undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-        autoescape=lambda name: bool(name and name.endswith(".html.j2")))
-    environment.filters |= {"cell": cell, "median": statistics.median,
-                            "over": lambda point, name: point.over(name)}
-    environment.globals |= {"VERDICTS": VERDICTS, "cell_of": ranking.cell_of,
-                            "one_for_all": ranking.one_for_all, "pairs": ranking.pairs, "sum": sum}
+        loader=jinja2.FileSystemLoader([directory, TEMPLATES]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=lambda name: bool(name and name.endswith(".html.j2")),
+    )
+    environment.filters |= {
+        "cell": cell,
+        "median": statistics.median,
+        "over": lambda point, name: point.over(name),
+    }
+    environment.globals |= {
+        "VERDICTS": VERDICTS,
+        "cell_of": ranking.cell_of,
+        "one_for_all": ranking.one_for_all,
+        "pairs": ranking.pairs,
+        "sum": sum,
+    }
     return environment
 
 
@@ -264,8 +313,13 @@ def page(one: PageModel, every: Sequence[PageModel]) -> dict[str, str]:
         # page.md.j2 is in docs/results; any other one is in docs.
         name = template.name.removesuffix(".md.j2")
         files[f"{one.name}.md" if name == "page" else f"../{one.name}-{name}.md"] = render(
-            f"{one.name}/{template.name}", one=one, every=every, number=one.number,
-            m=lambda key: one.every[key].measured, v=lambda key: one.every[key].judged.verdict)
+            f"{one.name}/{template.name}",
+            one=one,
+            every=every,
+            number=one.number,
+            m=lambda key: one.every[key].measured,
+            v=lambda key: one.every[key].judged.verdict,
+        )
     return files
 
 
@@ -279,15 +333,26 @@ def overview(every: Sequence[PageModel]) -> dict[str, str]:
     papers = [one for one in every if one.name not in QUESTIONS]
     judged = [(each.claim, each.judged) for one in papers for each in one.claims]
     values: dict[str, Any] = {
-        "every": every, "papers": papers, "by_name": by_name, "m": measured,
-        "laws": calibration.lines(), "causes": tally_of_causes(judged),
+        "every": every,
+        "papers": papers,
+        "by_name": by_name,
+        "m": measured,
+        "laws": calibration.lines(),
+        "causes": tally_of_causes(judged),
         "choke": calibration.choke_lines(by_name["ahammed2010"].number),
         "orders": tally(one for claim, one in judged if claim.kind == "order"),
         "numbers": tally(one for claim, one in judged if claim.kind == "number"),
-        "worst_q": max(q for one in papers for key, q in one.one.q_values.items()
-                       if one.one.verdicts[key].verdict not in (ANOTHER, INCONCLUSIVE))}
-    return {"README.md": render("index.md.j2", **values),
-            "calibration.md": render("calibration.md.j2", **values)}
+        "worst_q": max(
+            q
+            for one in papers
+            for key, q in one.one.q_values.items()
+            if one.one.verdicts[key].verdict not in (ANOTHER, INCONCLUSIVE)
+        ),
+    }
+    return {
+        "README.md": render("index.md.j2", **values),
+        "calibration.md": render("calibration.md.j2", **values),
+    }
 
 
 def site(every: Sequence[PageModel]) -> dict[str, str]:

@@ -50,6 +50,7 @@ SWEEP = "sweep.toml"
 OWN = "own"
 MTU = 1500
 
+
 @dataclass(frozen=True)
 class Cell:
     """One run."""
@@ -123,24 +124,41 @@ class Paper:
         listed = claims.load(self.directory)
         if self.profile == OWN:
             listed += [claim.varied(one.by) for claim in listed for one in claim.ablations]
-        for at, experiment in itertools.product(range(max(map(len, self.seeds.values()))),
-                                                self.experiments):
+        for at, experiment in itertools.product(
+            range(max(map(len, self.seeds.values()))), self.experiments
+        ):
             for point, name in itertools.product(experiment.points, experiment.disciplines):
-                if at < experiment.seeds and name not in self.absent and (
+                if (
+                    at < experiment.seeds
+                    and name not in self.absent
+                    and (
                         at < (experiment.others if self.profile == OWN else 0)
                         or claims.needed(listed, experiment.name, name, point)
-                        or self._compared(experiment.name, point)):
+                        or self._compared(experiment.name, point)
+                    )
+                ):
                     seed = experiment.numbers[at]
                     module = self.text.get("modules", {}).get(name)
-                    yield Cell(experiment, name, point, seed, (
-                        *words(experiment, self.disciplines, name, point, seed),
-                        *(("--module", module) if module else ())))
+                    yield Cell(
+                        experiment,
+                        name,
+                        point,
+                        seed,
+                        (
+                            *words(experiment, self.disciplines, name, point, seed),
+                            *(("--module", module) if module else ()),
+                        ),
+                    )
 
     def _compared(self, experiment: str, at: Mapping[str, Value]) -> bool:
         """Return whether a comparison that names this TCP profile is at this point."""
-        return any(self.profile in one.get("tcp_profiles", ()) and one["experiment"] == experiment
-                   and all(at[axis] == value for axis, value in one["at"].items())
-                   for question in self.text.get("question", ()) for one in question["comparison"])
+        return any(
+            self.profile in one.get("tcp_profiles", ())
+            and one["experiment"] == experiment
+            and all(at[axis] == value for axis, value in one["at"].items())
+            for question in self.text.get("question", ())
+            for one in question["comparison"]
+        )
 
     def commands(self) -> dict[str, str]:
         """Of all cells, by their names."""
@@ -169,22 +187,33 @@ def _parameters(scenario: str) -> frozenset[str]:
     return frozenset(p.name for p in find(scenario).params)
 
 
-def words(experiment: Experiment, listed: Mapping[str, str], name: str,
-          at: Mapping[str, Value], seed: int) -> tuple[str, ...]:
+def words(
+    experiment: Experiment, listed: Mapping[str, str], name: str, at: Mapping[str, Value], seed: int
+) -> tuple[str, ...]:
     """What follows `run`. listed: disciplines, as tc has them, by name; name: which of them."""
     known, discipline = _parameters(experiment.scenario), listed[name]
-    values = {**experiment.of_cell(name, at), **{k: v for k, v in at.items() if k in known},
-              **experiment.profile}
+    values = {
+        **experiment.of_cell(name, at),
+        **{k: v for k, v in at.items() if k in known},
+        **experiment.profile,
+    }
     fields: dict[str, Any] = {**values, **at}
     if "buffer" in at or "per_flow" in at:
-        buffer = int(at["buffer"] if "buffer" in at else
-                     float(values["flows"]) * float(at["per_flow"]))
+        buffer = int(
+            at["buffer"] if "buffer" in at else float(values["flows"]) * float(at["per_flow"])
+        )
         frame = frame_bytes(int(values.get("mtu", MTU)))
         fields |= demo_workloads.fields(buffer, frame)
         if "{burst}" in discipline:
             fields["burst"] = demo_workloads.red_burst(buffer)
-    return (experiment.scenario, "--qdisc", discipline.format(**fields),
-            *sweep.settings(values), "--seed", str(seed))
+    return (
+        experiment.scenario,
+        "--qdisc",
+        discipline.format(**fields),
+        *sweep.settings(values),
+        "--seed",
+        str(seed),
+    )
 
 
 def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
@@ -205,21 +234,35 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
         raise ValueError(f"quick: {nearest('experiment', unknown, listed)}")
     for one in listed.values():
         kept = changed.get("axes", {})
-        axes = {axis: [value for value in values if value in kept.get(axis, values)]
-                for axis, values in one.get("axes", {}).items()}
+        axes = {
+            axis: [value for value in values if value in kept.get(axis, values)]
+            for axis, values in one.get("axes", {}).items()
+        }
         if one["name"] in changed.get("experiments", [one["name"]]):
             own = seeds if quick else one.get("seeds", seeds)
             if profile != OWN:
                 own = min(own, seeds)
-            experiments.append(Experiment(
-                one["name"], one["scenario"],
-                {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
-                axes, one["disciplines"], own, one.get("first_seed", text.get("first_seed", 1)),
-                min(own, one.get("others", own)),
-                claims.lists(one.get("flows", {})), one.get("step_s", 0), one.get("delay", False),
-                one.get("lengths", ()), theirs,
-                wheres(one, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})),
-                search.Search(**one["search"]) if "search" in one else None))
+            experiments.append(
+                Experiment(
+                    one["name"],
+                    one["scenario"],
+                    {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
+                    axes,
+                    one["disciplines"],
+                    own,
+                    one.get("first_seed", text.get("first_seed", 1)),
+                    min(own, one.get("others", own)),
+                    claims.lists(one.get("flows", {})),
+                    one.get("step_s", 0),
+                    one.get("delay", False),
+                    one.get("lengths", ()),
+                    theirs,
+                    wheres(
+                        one, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})
+                    ),
+                    search.Search(**one["search"]) if "search" in one else None,
+                )
+            )
     return Paper(name, text, known, text.get("absent", {}), experiments, profile)
 
 

@@ -19,39 +19,53 @@ from .paper import Paper
 Row = Mapping[str, Any]
 
 
-def _rows(rows: Sequence[Row], experiment: Experiment, name: str,
-          at: Mapping[str, Any]) -> list[Row]:
+def _rows(
+    rows: Sequence[Row], experiment: Experiment, name: str, at: Mapping[str, Any]
+) -> list[Row]:
     """Select the rows of a discipline at these values of axes."""
-    return [row for row in rows if (row["experiment"], row["discipline"]) == (experiment.name, name)
-            and all(row["at"][axis] == value for axis, value in at.items())]
+    return [
+        row
+        for row in rows
+        if (row["experiment"], row["discipline"]) == (experiment.name, name)
+        and all(row["at"][axis] == value for axis, value in at.items())
+    ]
 
 
-def _line(name: str, spec: Mapping[str, Any], experiment: Experiment,
-          rows: Sequence[Row]) -> svg_plots.Line:
+def _line(
+    name: str, spec: Mapping[str, Any], experiment: Experiment, rows: Sequence[Row]
+) -> svg_plots.Line:
     """Means over the seeds with their intervals, along the axis `x`. A point needs all seeds that
     ran: the mean of the searches that found a value would be too good."""
     scale, points = spec.get("scale", 1.0), []
     mine = _rows(rows, experiment, name, spec.get("at", {}))
     for x in experiment.axes[spec["x"]]:
         with suppress(derived_metrics.Absent):
-            if values := [derived_metrics.metric_of(row["figures"], spec["metric"]) * scale
-                          for row in _rows(mine, experiment, name, {spec["x"]: x})]:
+            if values := [
+                derived_metrics.metric_of(row["figures"], spec["metric"]) * scale
+                for row in _rows(mine, experiment, name, {spec["x"]: x})
+            ]:
                 mean = intervals.mean(values)
                 points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
     return svg_plots.Line(name, points, heavy=name in spec.get("heavy", ()))
 
 
-def _slopes(powers: Sequence[float],
-            points: Sequence[tuple[float, float, float]]) -> list[svg_plots.Line]:
+def _slopes(
+    powers: Sequence[float], points: Sequence[tuple[float, float, float]]
+) -> list[svg_plots.Line]:
     """Powers of x through the first of these points."""
     x, y, _ = points[0]
     ends = (x, points[-1][0])
-    return [svg_plots.Line(f"slope {power:g}", [(end, y * (end / x) ** power, 0.0) for end in ends],
-                           marked=False) for power in powers]
+    return [
+        svg_plots.Line(
+            f"slope {power:g}", [(end, y * (end / x) ** power, 0.0) for end in ends], marked=False
+        )
+        for power in powers
+    ]
 
 
-def _flows(spec: Mapping[str, Any], experiment: Experiment,
-           rows: Sequence[Row]) -> list[svg_plots.Panel]:
+def _flows(
+    spec: Mapping[str, Any], experiment: Experiment, rows: Sequence[Row]
+) -> list[svg_plots.Panel]:
     """A panel for each discipline: every flow's goodput, of the first seed, Mb/s."""
     panels = []
     for name in spec.get("disciplines", experiment.disciplines):
@@ -60,48 +74,74 @@ def _flows(spec: Mapping[str, Any], experiment: Experiment,
                 flows = row["figures"]["flows_bps"]
                 points = [(float(i), bps / 1e6, 0.0) for i, bps in enumerate(flows)]
                 fair = row["figures"]["summary"]["fair_share_bps"] / 1e6
-                panels.append(svg_plots.Panel(
-                    name, "flow", "goodput, Mb/s",
-                    [svg_plots.Line("a flow", points, joined=False)], at_y=fair))
+                panels.append(
+                    svg_plots.Panel(
+                        name,
+                        "flow",
+                        "goodput, Mb/s",
+                        [svg_plots.Line("a flow", points, joined=False)],
+                        at_y=fair,
+                    )
+                )
     return panels
 
 
-def _series(spec: Mapping[str, Any], experiment: Experiment,
-            rows: Sequence[Row]) -> list[svg_plots.Panel]:
+def _series(
+    spec: Mapping[str, Any], experiment: Experiment, rows: Sequence[Row]
+) -> list[svg_plots.Panel]:
     """A panel for each discipline: a group's goodput over time, mean of the seeds, Mb/s."""
     panels = []
     for name in spec.get("disciplines", experiment.disciplines):
-        runs = [row["figures"]["series_bps"][spec["group"]]
-                for row in _rows(rows, experiment, name, spec.get("at", {}))
-                if "series_bps" in row["figures"]]
-        means = [intervals.mean([bps / 1e6 for bps in values])
-                 for values in zip(*runs, strict=True)]
-        points = [((i + 0.5) * experiment.step_s, mean.value,
-                   0.0 if math.isnan(mean.half) else mean.half) for i, mean in enumerate(means)]
+        runs = [
+            row["figures"]["series_bps"][spec["group"]]
+            for row in _rows(rows, experiment, name, spec.get("at", {}))
+            if "series_bps" in row["figures"]
+        ]
+        means = [
+            intervals.mean([bps / 1e6 for bps in values]) for values in zip(*runs, strict=True)
+        ]
+        points = [
+            ((i + 0.5) * experiment.step_s, mean.value, 0.0 if math.isnan(mean.half) else mean.half)
+            for i, mean in enumerate(means)
+        ]
         if points:
-            panels.append(svg_plots.Panel(name, "time, s", spec["y_title"],
-                                    [svg_plots.Line(spec["group"], points)]))
+            panels.append(
+                svg_plots.Panel(
+                    name, "time, s", spec["y_title"], [svg_plots.Line(spec["group"], points)]
+                )
+            )
     return panels
 
 
-def _delays(spec: Mapping[str, Any], experiment: Experiment,
-            rows: Sequence[Row]) -> list[svg_plots.Panel]:
+def _delays(
+    spec: Mapping[str, Any], experiment: Experiment, rows: Sequence[Row]
+) -> list[svg_plots.Panel]:
     """The panels of `panels`: share of a group's datagrams that came within x, %; mean of the seeds
     at each of traffic_metrics.PERCENTS."""
     panels = []
     for part in spec["panels"]:
         mine, lines = {**spec, **part}, []
         for name in mine["disciplines"]:
-            runs = [row["figures"]["delays_ms"][spec["group"]]
-                    for row in _rows(rows, experiment, name, mine["at"])
-                    if "delays_ms" in row["figures"]]
+            runs = [
+                row["figures"]["delays_ms"][spec["group"]]
+                for row in _rows(rows, experiment, name, mine["at"])
+                if "delays_ms" in row["figures"]
+            ]
             means = [intervals.mean(values).value for values in zip(*runs, strict=True)]
             if means:
-                lines.append(svg_plots.Line(name, [(ms, float(share), 0.0) for ms, share in zip(
-                    means, traffic_metrics.PERCENTS, strict=True)]))
+                lines.append(
+                    svg_plots.Line(
+                        name,
+                        [
+                            (ms, float(share), 0.0)
+                            for ms, share in zip(means, traffic_metrics.PERCENTS, strict=True)
+                        ],
+                    )
+                )
         if lines:
-            panels.append(svg_plots.Panel(mine["title"], mine["x_title"], mine["y_title"], lines,
-                                    x_log=True))
+            panels.append(
+                svg_plots.Panel(mine["title"], mine["x_title"], mine["y_title"], lines, x_log=True)
+            )
     return panels
 
 
@@ -113,8 +153,12 @@ def _drawn(panels: Sequence[svg_plots.Panel], columns: int = 2) -> str:
     return svg_plots.picture(panels, columns) if panels else ""
 
 
-def plot(spec: Mapping[str, Any], paper: Paper, rows: Sequence[Row],
-           over_time: Sequence[time_plots.Found]) -> str:
+def plot(
+    spec: Mapping[str, Any],
+    paper: Paper,
+    rows: Sequence[Row],
+    over_time: Sequence[time_plots.Found],
+) -> str:
     """The text of a picture; empty when nothing is there to draw. over_time: time_plots.found."""
     if spec.get("kind") == time_plots.KIND:
         drawn = time_plots.panels(over_time, spec["name"], spec["y_title"], spec.get("scale", 1.0))
@@ -126,13 +170,23 @@ def plot(spec: Mapping[str, Any], paper: Paper, rows: Sequence[Row],
     panels = []
     for part in spec.get("panels", [{}]):
         mine = {**spec, **part}
-        lines = [_line(name, mine, experiment, rows)
-                 for name in mine.get("disciplines", experiment.disciplines)]
+        lines = [
+            _line(name, mine, experiment, rows)
+            for name in mine.get("disciplines", experiment.disciplines)
+        ]
         if lines := [line for line in lines if line.points]:
             lines += _slopes(mine.get("slopes", ()), lines[0].points)
-            panels.append(svg_plots.Panel(
-                mine.get("title", ""), mine["x_title"], mine["y_title"], lines,
-                mine.get("x_log", False), mine.get("at_y"), mine.get("y_log", False)))
+            panels.append(
+                svg_plots.Panel(
+                    mine.get("title", ""),
+                    mine["x_title"],
+                    mine["y_title"],
+                    lines,
+                    mine.get("x_log", False),
+                    mine.get("at_y"),
+                    mine.get("y_log", False),
+                )
+            )
     return _drawn(panels)
 
 
@@ -151,13 +205,21 @@ def numbers(spec: Mapping[str, Any], paper: Paper, rows: Sequence[Row]) -> list[
     for part in spec.get("panels", [{}]):
         mine = {**spec, **part}
         values = experiment.axes[mine["x"]]
-        out += [f"| {cell(mine.get('title', mine['y_title']))} | " + " | ".join(map(str, values))
-                + " |", "|---" * (1 + len(values)) + "|"]
+        out += [
+            f"| {cell(mine.get('title', mine['y_title']))} | "
+            + " | ".join(map(str, values))
+            + " |",
+            "|---" * (1 + len(values)) + "|",
+        ]
         for name in mine.get("disciplines", experiment.disciplines):
             found = {x: (y, half) for x, y, half in _line(name, mine, experiment, rows).points}
-            texts = [_short(found[float(x)][0], 3) + (f" ±{_short(found[float(x)][1], 2)}"
-                                                      if found[float(x)][1] else "")
-                     if float(x) in found else "absent" for x in values]
+            texts = [
+                _short(found[float(x)][0], 3)
+                + (f" ±{_short(found[float(x)][1], 2)}" if found[float(x)][1] else "")
+                if float(x) in found
+                else "absent"
+                for x in values
+            ]
             out.append(f"| {name} | " + " | ".join(texts) + " |")
         out.append("")
     return out

@@ -39,8 +39,13 @@ class Point:
         return self.mine - self.others.get(name, self.mine)
 
 
-def points(rows: Iterable[Mapping[str, Any]], metric: str, discipline: str,
-           others: Collection[str], experiments: Collection[str]) -> list[Point]:
+def points(
+    rows: Iterable[Mapping[str, Any]],
+    metric: str,
+    discipline: str,
+    others: Collection[str],
+    experiments: Collection[str],
+) -> list[Point]:
     """Return the points at which the discipline and at least one of the others have the metric."""
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     where = {}
@@ -51,7 +56,12 @@ def points(rows: Iterable[Mapping[str, Any]], metric: str, discipline: str,
             with suppress(derived_metrics.Absent):
                 value = derived_metrics.metric_of(row["figures"], metric)
                 values.setdefault(key, {}).setdefault(row["discipline"], []).append(value)
-    means = {key: {name: statistics.fmean(seeds) for name, seeds in of.items()}
-             for key, of in values.items()}
-    return [Point(key[0], where[key], of.pop(discipline), of)
-            for key, of in means.items() if discipline in of and len(of) > 1]
+    means = {
+        key: {name: statistics.fmean(seeds) for name, seeds in of.items()}
+        for key, of in values.items()
+    }
+    return [
+        Point(key[0], where[key], of.pop(discipline), of)
+        for key, of in means.items()
+        if discipline in of and len(of) > 1
+    ]

@@ -62,30 +62,43 @@ def rank(comparison: Mapping[str, Any], paper: Paper, rows: Sequence[Row]) -> li
     if "paper" in comparison:
         paper, rows = _other(comparison["paper"])
     (experiment,) = [e for e in paper.experiments if e.name == comparison["experiment"]]
-    values: dict[str, dict[int, float]] = {name: {} for name in experiment.disciplines
-                                            if name not in comparison.get("without", ())}
+    values: dict[str, dict[int, float]] = {
+        name: {} for name in experiment.disciplines if name not in comparison.get("without", ())
+    }
     for row in rows:
-        if row["experiment"] == experiment.name and row["discipline"] in values and all(
-                row["at"][axis] == value for axis, value in comparison["at"].items()):
+        if (
+            row["experiment"] == experiment.name
+            and row["discipline"] in values
+            and all(row["at"][axis] == value for axis, value in comparison["at"].items())
+        ):
             with suppress(derived_metrics.Absent):
-                values[row["discipline"]][row["seed"]] = derived_metrics.metric_of(row["figures"],
-                                                                        comparison["metric"])
+                values[row["discipline"]][row["seed"]] = derived_metrics.metric_of(
+                    row["figures"], comparison["metric"]
+                )
     seeds = sorted(set.intersection(*(set(by_seed) for by_seed in values.values())))
     if len(seeds) < experiment.others:
         return []
     out = set[str]()
     if needs := comparison.get("needs"):
-        same = {key: comparison[key] for key in ("paper", "without", "experiment", "at", "suffix")
-                if key in comparison}
+        same = {
+            key: comparison[key]
+            for key in ("paper", "without", "experiment", "at", "suffix")
+            if key in comparison
+        }
         needed = rank({**same, **needs}, paper, rows)
         if not needed:
             return []
         out = {one.name for one in half_as_good(needed)}
     sign = -1 if comparison.get("most") else 1
     floor, suffix = (
-        comparison.get("floor", 0.0) / comparison.get("scale", 1.0), comparison.get("suffix", ""))
-    found = [Measured(short, [by_seed[seed] for seed in seeds], sign, floor, short in out)
-             for name, by_seed in values.items() for short in [name.removesuffix(suffix)]]
+        comparison.get("floor", 0.0) / comparison.get("scale", 1.0),
+        comparison.get("suffix", ""),
+    )
+    found = [
+        Measured(short, [by_seed[seed] for seed in seeds], sign, floor, short in out)
+        for name, by_seed in values.items()
+        for short in [name.removesuffix(suffix)]
+    ]
     return sorted(found, key=lambda s: (s.out, sign * s.mean.value))
 
 
@@ -107,18 +120,34 @@ class Pair:
         return one.mean.text(self.comparison.get("scale", 1.0), self.comparison.get("digits", 1))
 
 
-def pairs(paper: Paper, rows: Sequence[Row], mine: str, other: str, prefix: str,
-          metrics: Sequence[Mapping[str, Any]] = ()) -> list[Pair]:
+def pairs(
+    paper: Paper,
+    rows: Sequence[Row],
+    mine: str,
+    other: str,
+    prefix: str,
+    metrics: Sequence[Mapping[str, Any]] = (),
+) -> list[Pair]:
     """Compare two disciplines in experiments whose names begin with `prefix`, if both have run.
 
     metrics: keys of comparisons, to make at each point; default: the comparisons of the paper's
         questions, each in the experiment that has its name behind the prefix
     """
-    asked = [{"experiment": each.name, "at": point, **metric}
-             for each in paper.experiments if each.name.startswith(prefix)
-             for metric in metrics for point in each.points] if metrics else [
-        {**comparison, "experiment": prefix + comparison["experiment"]}
-        for question in paper.text["question"] for comparison in question["comparison"]]
+    asked = (
+        [
+            {"experiment": each.name, "at": point, **metric}
+            for each in paper.experiments
+            if each.name.startswith(prefix)
+            for metric in metrics
+            for point in each.points
+        ]
+        if metrics
+        else [
+            {**comparison, "experiment": prefix + comparison["experiment"]}
+            for question in paper.text["question"]
+            for comparison in question["comparison"]
+        ]
+    )
     listed = []
     for comparison in asked:
         found = {one.name: one for one in rank(comparison, paper, rows)}
@@ -198,10 +227,16 @@ class Ranked:
     @property
     def names(self) -> list[str]:
         """List all disciplines; the first is worse than the best in the fewest comparisons."""
-        worse = Counter(one.name for found in self.every for one in found
-                        if one.verdict_against(found[0]) == WORSE)
-        return sorted({one.name for found in self.every for one in found},
-                      key=lambda name: (worse[name], name))
+        worse = Counter(
+            one.name
+            for found in self.every
+            for one in found
+            if one.verdict_against(found[0]) == WORSE
+        )
+        return sorted(
+            {one.name for found in self.every for one in found},
+            key=lambda name: (worse[name], name),
+        )
 
 
 def cell_of(comparison: Mapping[str, Any], found: Sequence[Measured], name: str) -> tuple[str, str]:
@@ -209,23 +244,42 @@ def cell_of(comparison: Mapping[str, Any], found: Sequence[Measured], name: str)
     for one in found:
         if one.name == name:
             shown = one.mean.text(comparison.get("scale", 1.0), comparison.get("digits", 1))
-            verdict = ("best" if one is found[0] else "excluded" if one.out else
-                       one.verdict_against(found[0]))
+            verdict = (
+                "best"
+                if one is found[0]
+                else "excluded"
+                if one.out
+                else one.verdict_against(found[0])
+            )
             return shown, verdict
     return "", ""
 
 
 def ranked(paper: Paper, rows: Sequence[Row]) -> list[Ranked]:
     """Rank the disciplines in each comparison of each question."""
-    profiles = [(paper.text["tcp_profile"][name]["head"], name, other, other.rows())
-                for name in paper.profiles[1:] for other in [load(paper.name, profile=name)]]
+    profiles = [
+        (paper.text["tcp_profile"][name]["head"], name, other, other.rows())
+        for name in paper.profiles[1:]
+        for other in [load(paper.name, profile=name)]
+    ]
     listed = []
     for text in paper.text.get("question", ()):
         run = [(one, found) for one in text["comparison"] if (found := rank(one, paper, rows))]
         asked, every = [one for one, _ in run], [found for _, found in run]
-        listed.append(Ranked(text, asked, every, {
-            head: [rank(one, other, theirs) if name in one.get("tcp_profiles", ()) else []
-                   for one in asked] for head, name, other, theirs in profiles}))
+        listed.append(
+            Ranked(
+                text,
+                asked,
+                every,
+                {
+                    head: [
+                        rank(one, other, theirs) if name in one.get("tcp_profiles", ()) else []
+                        for one in asked
+                    ]
+                    for head, name, other, theirs in profiles
+                },
+            )
+        )
     return listed
 
 

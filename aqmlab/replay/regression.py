@@ -42,8 +42,10 @@ class Judged:
         """Return a sentence about a metric that is worse."""
         how = "perhaps " if self.perhaps else ""
         more = "; the seeds differ too much, so use more --seeds" if self.perhaps else ""
-        return (f"{self.workload}: {self.column.title} of {self.mine} is {how}more than "
-                f"{100 * most:g} % worse than of {self.other}: {self.text}{more}")
+        return (
+            f"{self.workload}: {self.column.title} of {self.mine} is {how}more than "
+            f"{100 * most:g} % worse than of {self.other}: {self.text}{more}"
+        )
 
 
 def threshold(text: str) -> float:
@@ -55,7 +57,9 @@ def threshold(text: str) -> float:
 
 
 def base_runs(directory: Path, names: Iterable[str]) -> dict[str, Run]:
-    """Return runs of an earlier comparison with the same names. Raises UserError if one is missing.
+    """Return runs of an earlier comparison with the same names.
+
+    Raises UserError if one is missing.
     """
     found = {}
     for name in names:
@@ -64,7 +68,8 @@ def base_runs(directory: Path, names: Iterable[str]) -> dict[str, Run]:
         except (logs.BadLog, OSError, ValueError) as error:
             raise UserError(
                 f"--base {directory}: has no run {name} ({error}); make the base by the same "
-                "command without --base and with --out") from error
+                "command without --base and with --out"
+            ) from error
     return found
 
 
@@ -75,23 +80,32 @@ def _check_same(new: Mapping[str, Any], old: Mapping[str, Any], directory: Path)
     """
     shared = new["parameters"].keys() & old["parameters"].keys()
     differ = [key for key in SAME if new[key] != old[key]]
-    differ += sorted(key for key in shared if new["parameters"][key] != old["parameters"][key]
-                     and key != "trace")
+    differ += sorted(
+        key for key in shared if new["parameters"][key] != old["parameters"][key] and key != "trace"
+    )
     if differ:
         key = differ[0]
         was, now = (one["parameters"].get(key, one.get(key)) for one in (old, new))
-        raise UserError(f"--base: {directory} has {key}={was}, and this comparison {key}={now}; "
-                        "make the base again")
+        raise UserError(
+            f"--base: {directory} has {key}={was}, and this comparison {key}={now}; "
+            "make the base again"
+        )
 
 
 def add_base(sections: Sequence[Section], old: Mapping[str, Run], mine: str) -> None:
     """Add the runs of a base to the sections, as a discipline `base`. Raises UserError."""
-    kernels = {(run.result["kernel"], old[run.directory.name].result["kernel"])
-               for section in sections for run in section.runs.get(mine, ()) if old}
+    kernels = {
+        (run.result["kernel"], old[run.directory.name].result["kernel"])
+        for section in sections
+        for run in section.runs.get(mine, ())
+        if old
+    }
     for new, before in sorted(kernels):
         if new != before:
-            print(f"compare: the base was made with Linux {before}, and this with Linux {new}",
-                  file=sys.stderr)
+            print(
+                f"compare: the base was made with Linux {before}, and this with Linux {new}",
+                file=sys.stderr,
+            )
     for section in sections:
         for run in section.runs.get(mine, ()) if old else ():
             base = old[run.directory.name]
@@ -99,8 +113,9 @@ def add_base(sections: Sequence[Section], old: Mapping[str, Run], mine: str) -> 
             section.runs.setdefault(BASE, []).append(base)
 
 
-def judge(sections: Sequence[Section], columns: Sequence[Column], mine: Sequence[str],
-          most: float) -> Iterator[Judged]:
+def judge(
+    sections: Sequence[Section], columns: Sequence[Column], mine: Sequence[str], most: float
+) -> Iterator[Judged]:
     """Judge each metric that two disciplines have, one of them of `mine`.
 
     most: part of the other's value by which mine may be worse
@@ -111,13 +126,20 @@ def judge(sections: Sequence[Section], columns: Sequence[Column], mine: Sequence
             for one in (found[name] for name in mine if name in found):
                 for other in (found[name] for name in found if name not in mine):
                     beyond = one.beyond(other, 1 + one.sign * most)
-                    means = (one.mean.text(column.scale, column.digits),
-                             other.mean.text(column.scale, column.digits))
+                    means = (
+                        one.mean.text(column.scale, column.digits),
+                        other.mean.text(column.scale, column.digits),
+                    )
                     worse = beyond.value - beyond.half > 0
                     yield Judged(
-                        section.workload or str(section.any["scenario"]), column, one.name,
-                        other.name, f"{means[0]} instead of {means[1]}", worse,
-                        beyond.value > 0 and not worse)
+                        section.workload or str(section.any["scenario"]),
+                        column,
+                        one.name,
+                        other.name,
+                        f"{means[0]} instead of {means[1]}",
+                        worse,
+                        beyond.value > 0 and not worse,
+                    )
 
 
 def write_junit(path: Path, judged: Sequence[Judged], most: float) -> None:
@@ -125,12 +147,20 @@ def write_junit(path: Path, judged: Sequence[Judged], most: float) -> None:
 
     A metric that is perhaps worse is a skipped test.
     """
-    suite = ET.Element("testsuite", name="compare", tests=str(len(judged)),
-                       failures=str(sum(one.worse for one in judged)),
-                       skipped=str(sum(one.perhaps for one in judged)))
+    suite = ET.Element(
+        "testsuite",
+        name="compare",
+        tests=str(len(judged)),
+        failures=str(sum(one.worse for one in judged)),
+        skipped=str(sum(one.perhaps for one in judged)),
+    )
     for one in judged:
-        case = ET.SubElement(suite, "testcase", classname=one.workload,
-                             name=f"{one.column.title}: {one.mine} beside {one.other}")
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname=one.workload,
+            name=f"{one.column.title}: {one.mine} beside {one.other}",
+        )
         if one.worse or one.perhaps:
             ET.SubElement(case, "failure" if one.worse else "skipped", message=one.said(most))
     ET.ElementTree(suite).write(path, encoding="unicode", xml_declaration=True)

@@ -16,8 +16,19 @@ from aqmlab.measure.metrics import elastic_goodput_bps, window
 DIGITS = 5  # significant, of every number
 
 #: Keys of each phase. A run with one phase has them in its summary.
-PHASE = ("name", "from_s", "to_s", "utilization", "goodput_bps", "queue_delay_ms", "queue_packets",
-         "dropped", "marked", "sent", "groups")
+PHASE = (
+    "name",
+    "from_s",
+    "to_s",
+    "utilization",
+    "goodput_bps",
+    "queue_delay_ms",
+    "queue_packets",
+    "dropped",
+    "marked",
+    "sent",
+    "groups",
+)
 
 
 def rounded(value: Any) -> Any:
@@ -74,10 +85,15 @@ def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, flo
     states = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
     for name in (key for key in (states[0] if states else ()) if key.startswith("qlen_")):
         samples[name] = np.array([one[name] for one in states], dtype=float)
-    return {name: {"mean": float(np.mean(x[measured])), "sd": float(np.std(x[measured])),
-                   "max": float(np.max(x[measured])),
-                   "within": float(np.mean((x[measured] >= low) & (x[measured] <= high)))}
-            for name, x in samples.items()}
+    return {
+        name: {
+            "mean": float(np.mean(x[measured])),
+            "sd": float(np.std(x[measured])),
+            "max": float(np.max(x[measured])),
+            "within": float(np.mean((x[measured] >= low) & (x[measured] <= high))),
+        }
+        for name, x in samples.items()
+    }
 
 
 def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
@@ -95,8 +111,10 @@ def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
         first, last = window(time, phase["from_s"], phase["to_s"])
         mine = above[first + 1 : last + 1]
         seconds, bits = (np.diff(x[first : last + 1])[mine].sum() for x in (time, 8 * sent))
-        found.append({"above_0": float(mine.mean())} | (
-            {"used": float(bits / seconds / read.run["facts"]["rate_bps"])} if seconds else {}))
+        found.append(
+            {"above_0": float(mine.mean())}
+            | ({"used": float(bits / seconds / read.run["facts"]["rate_bps"])} if seconds else {})
+        )
     return found
 
 
@@ -107,9 +125,16 @@ def worst_share(goodput_bps: Any, fair_share_bps: float) -> float:
     return float(np.mean(worst)) / fair_share_bps
 
 
-def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
-            worst: bool = False, step_s: float = 0, delay: bool = False,
-            band: Sequence[float] = ()) -> dict[str, Any]:
+def compact(
+    head: Mapping[str, Any],
+    directory: Path,
+    *,
+    flows: bool = False,
+    worst: bool = False,
+    step_s: float = 0,
+    delay: bool = False,
+    band: Sequence[float] = (),
+) -> dict[str, Any]:
     """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
     with each flow's goodput; worst: with the share of the worst flows; step_s: with each group's
     over time, if not 0; delay: with the distribution of each group's; band: with `lengths`, if it
@@ -117,31 +142,47 @@ def compact(head: Mapping[str, Any], directory: Path, *, flows: bool = False,
     result = logs.load_result(directory)
     run = logs.read_run(directory)
     figures: dict[str, Any] = {
-        "summary": result["summary"], "groups": result["groups"],
-        "rate_bps": run["facts"]["rate_bps"], "timeouts": result["timeouts"],
+        "summary": result["summary"],
+        "groups": result["groups"],
+        "rate_bps": run["facts"]["rate_bps"],
+        "timeouts": result["timeouts"],
         # Bytes of a datagram's payload, by group: its packet less the headers of IPv4 and UDP.
-        "payload": {key.removesuffix("_size"): value - 28
-                    for key, value in run["parameters"].items() if key.endswith("_size")},
+        "payload": {
+            key.removesuffix("_size"): value - 28
+            for key, value in run["parameters"].items()
+            if key.endswith("_size")
+        },
         # Of a group of UDP, headers included.
-        "offered_bps": {key.removesuffix("_rate"): value * 1e6
-                        * run["parameters"].get(f"{key.removesuffix('_rate')}_flows", 1)
-                        for key, value in run["parameters"].items() if key.endswith("_rate")},
+        "offered_bps": {
+            key.removesuffix("_rate"): value
+            * 1e6
+            * run["parameters"].get(f"{key.removesuffix('_rate')}_flows", 1)
+            for key, value in run["parameters"].items()
+            if key.endswith("_rate")
+        },
     }
     if len(result["hops"]) > 1:
         # Of each bottleneck, over the whole run.
-        figures["use"] = {hop.split()[0]: 8 * packets["bytes"] / (
-            run["facts"]["rate_bps"] * result["virtual_seconds"])
-                          for hop, packets in result["hops"].items()}
+        figures["use"] = {
+            hop.split()[0]: 8
+            * packets["bytes"]
+            / (run["facts"]["rate_bps"] * result["virtual_seconds"])
+            for hop, packets in result["hops"].items()
+        }
     if len(result["phases"]) > 1:
         figures["phases"] = [
-            {**{key: phase[key] for key in PHASE}, "estimate": estimate} for phase, estimate in
-            zip(result["phases"], estimates(logs.read(directory)), strict=True)]
+            {**{key: phase[key] for key in PHASE}, "estimate": estimate}
+            for phase, estimate in zip(
+                result["phases"], estimates(logs.read(directory)), strict=True
+            )
+        ]
     if flows:
         goodput = elastic_goodput_bps(logs.read(directory))
         figures["flows_bps"] = [float(x) for x in goodput]
     if worst:
-        figures["worst_share"] = worst_share(elastic_goodput_bps(logs.read(directory)),
-                                             result["summary"]["fair_share_bps"])
+        figures["worst_share"] = worst_share(
+            elastic_goodput_bps(logs.read(directory)), result["summary"]["fair_share_bps"]
+        )
     if step_s:
         figures["series_bps"] = series(directory, step_s)
     if delay:

@@ -42,16 +42,29 @@ def missing(paper: Paper) -> dict[str, Cell]:
 
 def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
     """The row of a run."""
-    bounds = {claim.id: claim.bounds for claim in claims.load(paper.directory)
-              if claim.judges(cell.experiment.name, cell.discipline, cell.at)}
+    bounds = {
+        claim.id: claim.bounds
+        for claim in claims.load(paper.directory)
+        if claim.judges(cell.experiment.name, cell.discipline, cell.at)
+    }
     return rows.compact(
-        {"tcp_profile": paper.profile, "cell": cell.name,
-         "experiment": cell.experiment.name, "discipline": cell.discipline,
-         "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
-         "bounds": bounds},
-        directory, flows=cell.keeps_flows, worst=bool(cell.experiment.search),
+        {
+            "tcp_profile": paper.profile,
+            "cell": cell.name,
+            "experiment": cell.experiment.name,
+            "discipline": cell.discipline,
+            "at": dict(cell.at),
+            "seed": cell.seed,
+            "command": shlex.join(cell.words),
+            "bounds": bounds,
+        },
+        directory,
+        flows=cell.keeps_flows,
+        worst=bool(cell.experiment.search),
         step_s=cell.experiment.step_s,
-        delay=cell.experiment.delay, band=cell.experiment.lengths)
+        delay=cell.experiment.delay,
+        band=cell.experiment.lengths,
+    )
 
 
 def tidy(paper: Paper) -> None:
@@ -67,21 +80,34 @@ def tidy(paper: Paper) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0, 1 when a run failed, or when some are no report together, 130 interrupted."""
-    parser = sweep.parser("paper", "Run what is missing of a paper's cells, and write its page.",
-                          ROOT / "out" / "papers", resume=True)
+    parser = sweep.parser(
+        "paper",
+        "Run what is missing of a paper's cells, and write its page.",
+        ROOT / "out" / "papers",
+        resume=True,
+    )
     parser.add_argument("name", choices=names())
-    parser.add_argument("--quick", action="store_true",
-                        help="a small part, in minutes, with a report of its runs; the "
-                        "repository is left alone")
-    parser.add_argument("--era", metavar="ERA",
-                        help=f"only this TCP profile; default: all, \"{OWN}\" first, and with "
-                        f"--quick only \"{OWN}\"")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a small part, in minutes, with a report of its runs; the repository is left alone",
+    )
+    parser.add_argument(
+        "--era",
+        metavar="ERA",
+        help=f'only this TCP profile; default: all, "{OWN}" first, and with --quick only "{OWN}"',
+    )
     parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
     parser.add_argument("--figures", action="store_true", help="only runs for plots over time")
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="only these experiments")
     parser.add_argument("--seeds", type=int, metavar="N", help="only the first N seeds")
-    parser.add_argument("--at", action="append", default=[], metavar="AXIS=VALUE,...",
-                        help="only these values of an axis; may be given again")
+    parser.add_argument(
+        "--at",
+        action="append",
+        default=[],
+        metavar="AXIS=VALUE,...",
+        help="only these values of an axis; may be given again",
+    )
     parser.add_argument("--disciplines", nargs="+", metavar="NAME", help="only these")
     args = parser.parse_args(argv)
     profiles = load(args.name).profiles
@@ -107,8 +133,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"paper: {error}", file=sys.stderr)
         return 1
     if failed:
-        print(f"paper: {len(failed)} runs failed, {failed[0]} first: "
-              f"{sweep.reason(failed[0].parent, failed[0].name)}", file=sys.stderr)
+        print(
+            f"paper: {len(failed)} runs failed, {failed[0]} first: "
+            f"{sweep.reason(failed[0].parent, failed[0].name)}",
+            file=sys.stderr,
+        )
     return 1 if failed else 0
 
 
@@ -122,9 +151,10 @@ def _known(args: argparse.Namespace, paper: Paper) -> None:
         for axis, values in experiment.axes.items():
             axes.setdefault(axis, []).extend(values)
     for what, given, known in (
-            ("claim", args.claims, [claim.id for claim in claims.load(paper.directory)]),
-            ("experiment", args.only, [one.name for one in paper.experiments]),
-            ("discipline", args.disciplines, paper.disciplines)):
+        ("claim", args.claims, [claim.id for claim in claims.load(paper.directory)]),
+        ("experiment", args.only, [one.name for one in paper.experiments]),
+        ("discipline", args.disciplines, paper.disciplines),
+    ):
         for name in given or ():
             if name not in known:
                 raise unknown(what, name, known)
@@ -133,8 +163,11 @@ def _known(args: argparse.Namespace, paper: Paper) -> None:
         axis, _, values = words.partition("=")
         if axis not in axes:
             raise unknown("axis", axis, axes)
-        by_text = {text: one for one in axes[axis] for text in (str(one), f"{one:g}" if isinstance(
-            one, float) else str(one))}
+        by_text = {
+            text: one
+            for one in axes[axis]
+            for text in (str(one), f"{one:g}" if isinstance(one, float) else str(one))
+        }
         for value in values.split(","):
             if value not in by_text:
                 raise unknown(axis, value, by_text)
@@ -143,24 +176,35 @@ def _known(args: argparse.Namespace, paper: Paper) -> None:
 
 def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
     """Run the missing cells with one TCP profile, write the pages, and return failed runs."""
-    words = [paper.name, *(["quick"] if args.quick else []),
-             *([paper.profile] if paper.profile != OWN else [])]
+    words = [
+        paper.name,
+        *(["quick"] if args.quick else []),
+        *([paper.profile] if paper.profile != OWN else []),
+    ]
     there = argparse.Namespace(**vars(args) | {"out": args.out / "-".join(words)})
-    for_ = [claim for claim in claims.load(paper.directory)
-            if not args.claims or claim.id in args.claims]
+    for_ = [
+        claim
+        for claim in claims.load(paper.directory)
+        if not args.claims or claim.id in args.claims
+    ]
     new_rows: list[dict[str, Any]] = []
     failed: list[str] = []
 
     def wanted() -> dict[str, Cell]:
         cells = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
-        return {name: cell for name, cell in cells.items() if not args.figures
-                and name not in {*failed, *(row["cell"] for row in new_rows)}
-                and _asked(args, for_, cell)}
+        return {
+            name: cell
+            for name, cell in cells.items()
+            if not args.figures
+            and name not in {*failed, *(row["cell"] for row in new_rows)}
+            and _asked(args, for_, cell)
+        }
 
     while cells := wanted():
         for at in sorted({cell.round for cell in cells.values()}):
-            failed += _round(there, paper, {n: c for n, c in cells.items() if c.round == at},
-                             new_rows)
+            failed += _round(
+                there, paper, {n: c for n, c in cells.items() if c.round == at}, new_rows
+            )
     if args.quick:
         print(ledger.quick(paper, new_rows))
         if done := [there.out / row["cell"] for row in new_rows]:
@@ -176,8 +220,9 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
 
 def _traces(args: argparse.Namespace, paper: Paper) -> list[str]:
     """Run the cells that plots over time lack, keep their lines, and return names that failed."""
-    cells = {name: cell for name, cell in time_plots.missing(paper).items()
-             if _asked(args, (), cell)}
+    cells = {
+        name: cell for name, cell in time_plots.missing(paper).items() if _asked(args, (), cell)
+    }
     failed = _runs(args, cells, lambda name: time_plots.keep(paper, cells[name], args.out / name))
     time_plots.tidy(paper)
     return failed
@@ -189,13 +234,19 @@ def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
         return False
     if any(cell.at[axis] not in values for axis, values in args.axes.items() if axis in cell.at):
         return False
-    return ((not args.only or cell.experiment.name in args.only)
-            and (not args.disciplines or cell.discipline in args.disciplines)
-            and (not args.seeds or cell.round <= args.seeds))
+    return (
+        (not args.only or cell.experiment.name in args.only)
+        and (not args.disciplines or cell.discipline in args.disciplines)
+        and (not args.seeds or cell.round <= args.seeds)
+    )
 
 
-def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
-           new_rows: list[dict[str, Any]]) -> list[str]:
+def _round(
+    args: argparse.Namespace,
+    paper: Paper,
+    cells: Mapping[str, Cell],
+    new_rows: list[dict[str, Any]],
+) -> list[str]:
     """Run these cells, append their rows and missing lines of plots over time, and return the
     names of the cells that failed."""
     drawn = {} if args.quick or paper.profile != OWN else time_plots.missing(paper)
@@ -211,19 +262,23 @@ def _round(args: argparse.Namespace, paper: Paper, cells: Mapping[str, Cell],
     return _runs(args, cells, taken)
 
 
-def _runs(args: argparse.Namespace, cells: Mapping[str, Cell],
-          taken: Callable[[str], None]) -> list[str]:
+def _runs(
+    args: argparse.Namespace, cells: Mapping[str, Cell], taken: Callable[[str], None]
+) -> list[str]:
     """Run these cells, if any, and return the names of the cells that failed."""
     if not cells:
         return []
-    jobs = {name: sweep.Job(sweep.from_anywhere(cell.words), cell.discipline,
-                            int(cell.at["buffer"]) if "buffer" in cell.at else None)
-            for name, cell in cells.items()}
+    jobs = {
+        name: sweep.Job(
+            sweep.from_anywhere(cell.words),
+            cell.discipline,
+            int(cell.at["buffer"]) if "buffer" in cell.at else None,
+        )
+        for name, cell in cells.items()
+    }
     done = sweep.run(args, jobs, taken=taken)
     if not args.quick:
         # The row has the command that makes the directory again.
         for name in done:
             shutil.rmtree(args.out / name)
     return [name for name in jobs if name not in done]
-
-

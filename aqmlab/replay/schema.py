@@ -74,8 +74,10 @@ def read(path: Path) -> dict[str, Any]:
     for name, one in plots.items():
         if (like := one.get("like", name)) not in plots:
             raise ValueError(f"plot.{name}: {nearest('plot', like, plots)}")
-        plots[name] = {**{key: value for key, value in plots[like].items() if key not in OF_ONE},
-                       **one}
+        plots[name] = {
+            **{key: value for key, value in plots[like].items() if key not in OF_ONE},
+            **one,
+        }
     check(path.stem, text)
     for part in {"experiment", "plot"} & text.keys():
         text[part] = [{"name": name, **one} for name, one in text[part].items()]

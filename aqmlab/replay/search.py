@@ -39,8 +39,9 @@ class Search:
     values: Sequence[float]
     least: Mapping[str, Mapping[str, float]]
 
-    def key(self, experiment: str, discipline: str, seed: int,
-            at: Mapping[str, Any]) -> tuple[tuple[Any, ...], Any]:
+    def key(
+        self, experiment: str, discipline: str, seed: int, at: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], Any]:
         """Return what names the search that a cell is part of, and the cell's value of the axis.
         The order of `at` has no influence; a stored row has another order than a new one."""
         rest = sorted(item for item in at.items() if item[0] != self.axis)
@@ -57,8 +58,10 @@ class Search:
             middle = (below + first) // 2
             if not (row := rows.get(self.values[middle])):
                 return middle, False
-            met = all(metric_of(row["figures"], metric) >= least
-                      for metric, least in self.least[name].items())
+            met = all(
+                metric_of(row["figures"], metric) >= least
+                for metric, least in self.least[name].items()
+            )
             below, first = (below, middle) if met else (middle, first)
         return first, True
 
@@ -76,27 +79,41 @@ class Search:
         found = {name: self._first(name, rows)[0] for name in self.least}
         origins = [row["made"] for row in rows.values()]
         kernels = MIXED.join(sorted({one["kernel"] for one in origins}))
-        modules = {name: MIXED.join(sorted({str(one["modules"].get(name)) for one in origins}))
-                   for name in first["made"]["modules"]}
+        modules = {
+            name: MIXED.join(sorted({str(one["modules"].get(name)) for one in origins}))
+            for name in first["made"]["modules"]
+        }
         return {
-            **first, "cpu_s": sum(row["cpu_s"] for row in rows.values()),
+            **first,
+            "cpu_s": sum(row["cpu_s"] for row in rows.values()),
             "at": {axis: value for axis, value in first["at"].items() if axis != self.axis},
             "made": {**first["made"], "kernel": kernels, "modules": modules},
-            "bounds": {key: bound for key, bound in first["bounds"].items()
-                       if all(row["bounds"].get(key) == bound for row in rows.values())},
+            "bounds": {
+                key: bound
+                for key, bound in first["bounds"].items()
+                if all(row["bounds"].get(key) == bound for row in rows.values())
+            },
             "figures": {
                 **{key: first["figures"][key] for key in ("groups", "rate_bps")},
-                "summary": {"utilization": max(row["figures"]["summary"]["utilization"]
-                                               for row in rows.values())},
-                "smallest": {name: self.values[at] for name, at in found.items()
-                             if at < len(self.values)},
+                "summary": {
+                    "utilization": max(
+                        row["figures"]["summary"]["utilization"] for row in rows.values()
+                    )
+                },
+                "smallest": {
+                    name: self.values[at] for name, at in found.items() if at < len(self.values)
+                },
                 "step": max(b / a for a, b in itertools.pairwise(self.values)),
-                "at_least": {name: self.values[min(at, len(self.values) - 1)]
-                             for name, at in found.items()}}}
+                "at_least": {
+                    name: self.values[min(at, len(self.values) - 1)] for name, at in found.items()
+                },
+            },
+        }
 
 
-def by_search(rows: Iterable[Row], searches: Mapping[str, Search]
-              ) -> dict[tuple[Any, ...], dict[Any, Row]]:
+def by_search(
+    rows: Iterable[Row], searches: Mapping[str, Search]
+) -> dict[tuple[Any, ...], dict[Any, Row]]:
     """Sort the rows of searches: by search, and by value of its axis.
 
     searches: by the names of their experiments

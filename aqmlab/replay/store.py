@@ -22,8 +22,25 @@ from typing import IO, Any
 Row = Mapping[str, Any]
 
 #: Columns that are no metrics. Whole numbers in the other columns are integers in a row.
-HEAD = ("tcp_profile", "cell", "experiment", "discipline", "at", "seed", "command", "bounds",
-        "made", "digest", "cpu_s", "virtual_s", "figure", "of", "from_s", "to_s", "lines")
+HEAD = (
+    "tcp_profile",
+    "cell",
+    "experiment",
+    "discipline",
+    "at",
+    "seed",
+    "command",
+    "bounds",
+    "made",
+    "digest",
+    "cpu_s",
+    "virtual_s",
+    "figure",
+    "of",
+    "from_s",
+    "to_s",
+    "lines",
+)
 #: Dictionaries whose keys differ between rows.
 AS_TEXT = {"bounds", "made.modules", "lines"}
 DIGEST = 16  # hexadecimal digits that are kept
@@ -40,8 +57,9 @@ def _flatten(value: Any, path: str, into: dict[str, Any]) -> None:
         into[path] = value
     elif value == {} and path not in AS_TEXT:
         into[f"{path}."] = 1  # empty: a name without a key behind it
-    elif path in AS_TEXT or not value or not (
-            isinstance(value, dict) or isinstance(value[0], dict)):
+    elif (
+        path in AS_TEXT or not value or not (isinstance(value, dict) or isinstance(value[0], dict))
+    ):
         into[path] = json.dumps(value, separators=(",", ":"))
     else:
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -154,8 +172,13 @@ def write(path: Path, rows: Iterable[Row]) -> None:
 
     flat = [_flat(row) for row in rows]
     names = dict.fromkeys(name for columns in flat for name in columns)
-    order = sorted(names, key=lambda name: (
-        HEAD.index(first) if (first := name.split(".")[0]) in HEAD else len(HEAD), name))
+    order = sorted(
+        names,
+        key=lambda name: (
+            HEAD.index(first) if (first := name.split(".")[0]) in HEAD else len(HEAD),
+            name,
+        ),
+    )
     series = {}
     for name in order:
         values = [columns.get(name) for columns in flat]
@@ -164,8 +187,10 @@ def write(path: Path, rows: Iterable[Row]) -> None:
         series[name] = pd.Series(values, dtype=kind)
         if kind == "float64":
             shorter = series[name].astype("float32")
-            if all(value is None or _short(again) == value
-                   for value, again in zip(values, shorter, strict=True)):
+            if all(
+                value is None or _short(again) == value
+                for value, again in zip(values, shorter, strict=True)
+            ):
                 series[name] = shorter
     new = path.with_name(f".{path.name}.new")
     frame = pd.DataFrame(series)
@@ -173,8 +198,13 @@ def write(path: Path, rows: Iterable[Row]) -> None:
     # Up to a fifth of the file would tell pandas of each column what it knows without that.
     description.key_value_metadata = []
     writer.write_simple(
-        str(new), frame, description, row_group_offsets=10**9, stats=False,
-        compression={"_default": {"type": "ZSTD", "args": {"level": 19}}})
+        str(new),
+        frame,
+        description,
+        row_group_offsets=10**9,
+        stats=False,
+        compression={"_default": {"type": "ZSTD", "args": {"level": 19}}},
+    )
     new.replace(path)
     journal(path).unlink(missing_ok=True)
 

@@ -61,13 +61,22 @@ def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.
     out, resume: defaults
     """
     added = argparse.ArgumentParser(prog=prog, description=description)
-    added.add_argument("--out", type=Path, default=out, metavar="DIR",
-                       help=f"default: {out.relative_to(ROOT)}")
-    added.add_argument("--jobs", type=int, metavar="N",
-                       help=f"runs at a time; default: {os.cpu_count() or 1}, or the profile's")
+    added.add_argument(
+        "--out", type=Path, default=out, metavar="DIR", help=f"default: {out.relative_to(ROOT)}"
+    )
+    added.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help=f"runs at a time; default: {os.cpu_count() or 1}, or the profile's",
+    )
     added.add_argument("--profile", metavar="NAME", help="run on a cluster: docs/cluster.md")
-    added.add_argument("--resume", action=argparse.BooleanOptionalAction, default=resume,
-                       help="keep finished runs of the same commands, even if sources changed")
+    added.add_argument(
+        "--resume",
+        action=argparse.BooleanOptionalAction,
+        default=resume,
+        help="keep finished runs of the same commands, even if sources changed",
+    )
     return added
 
 
@@ -79,13 +88,18 @@ def settings(values: Mapping[str, float | str]) -> list[str]:
 def from_anywhere(words: Sequence[str]) -> list[str]:
     """Return the words for `run` with --module's directory, which is relative to the repository, as
     an absolute path."""
-    return [str(ROOT / word) if before == "--module" else word
-            for before, word in zip(("", *words), words, strict=False)]
+    return [
+        str(ROOT / word) if before == "--module" else word
+        for before, word in zip(("", *words), words, strict=False)
+    ]
 
 
-def run(args: argparse.Namespace, jobs: Mapping[str, Job],
-        about: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-        taken: Callable[[str], None] | None = None) -> dict[str, dict[str, Any]]:
+def run(
+    args: argparse.Namespace,
+    jobs: Mapping[str, Job],
+    about: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    taken: Callable[[str], None] | None = None,
+) -> dict[str, dict[str, Any]]:
     """Make the runs that are missing. Return result.json of each job that did not fail, by the name
     of its directory in `args.out`.
 
@@ -100,9 +114,16 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job],
         if of_other_words(directory / name, job.words):
             shutil.rmtree(directory / name)
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / logs.SWEEP).write_text(json.dumps(
-        {"workloads": {name: dict(texts) for name, texts in about.items()},
-         "runs": {name: asdict(job) for name, job in jobs.items()}}, indent=1) + "\n")
+    (directory / logs.SWEEP).write_text(
+        json.dumps(
+            {
+                "workloads": {name: dict(texts) for name, texts in about.items()},
+                "runs": {name: asdict(job) for name, job in jobs.items()},
+            },
+            indent=1,
+        )
+        + "\n"
+    )
     print("the lab's kernel, modules and tools", file=sys.stderr, flush=True)
     try:
         booted = engines.run(Request(["true"]))
@@ -120,8 +141,12 @@ def run(args: argparse.Namespace, jobs: Mapping[str, Job],
         with contextlib.suppress(logs.BadLog):
             results[name] = logs.load_result(directory / name)
     for text, names in _warnings(results).items():
-        print(f"warning: {names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
-              + f": {text}", file=sys.stderr)
+        print(
+            f"warning: {names[0]}"
+            + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+            + f": {text}",
+            file=sys.stderr,
+        )
     return results
 
 
@@ -152,19 +177,26 @@ def where(profile: str, jobs: int | None) -> list[str]:
     ~/.config/snakemake.
     """
     ours = PROFILES / profile
-    return ["--profile", str(ours if ours.is_dir() else profile),
-            *(["--jobs", str(jobs)] if jobs else [])]
+    return [
+        "--profile",
+        str(ours if ours.is_dir() else profile),
+        *(["--jobs", str(jobs)] if jobs else []),
+    ]
 
 
 class _Progress:
     """A bar that counts the results in a sweep's directory, and tells of each new one."""
 
-    def __init__(self, directory: Path, names: Collection[str],
-                 taken: Callable[[str], None] | None) -> None:
+    def __init__(
+        self, directory: Path, names: Collection[str], taken: Callable[[str], None] | None
+    ) -> None:
         self.directory, self.taken = directory, taken
         self.waited_for = set(names)
-        self.bar = tqdm(total=len(names), ascii=" =", bar_format=(
-            "{l_bar}{bar}| {n_fmt}/{total_fmt} runs, {elapsed} gone, {remaining} left"))
+        self.bar = tqdm(
+            total=len(names),
+            ascii=" =",
+            bar_format=("{l_bar}{bar}| {n_fmt}/{total_fmt} runs, {elapsed} gone, {remaining} left"),
+        )
         self.bar.initial = sum(run_directory.is_complete(directory / name) for name in names)
 
     def look(self, names: Collection[str] = ()) -> None:
@@ -178,8 +210,9 @@ class _Progress:
         self.bar.refresh()
 
 
-def _forked(directory: Path, jobs: Mapping[str, Job], at_once: int,
-            taken: Callable[[str], None] | None) -> None:
+def _forked(
+    directory: Path, jobs: Mapping[str, Job], at_once: int, taken: Callable[[str], None] | None
+) -> None:
     """Make what is missing in copies of this process, which has everything imported already."""
     progress = _Progress(directory, jobs, taken)
     waiting = [name for name in jobs if not run_directory.is_complete(directory / name)]
@@ -251,16 +284,32 @@ def _begin(directory: Path, name: str, words: Sequence[str]) -> int:
         os._exit(status)
 
 
-def _snakemake(directory: Path, names: list[str], options: list[str],
-               taken: Callable[[str], None] | None) -> None:
+def _snakemake(
+    directory: Path, names: list[str], options: list[str], taken: Callable[[str], None] | None
+) -> None:
     """Make what is missing on a cluster."""
-    argv = [str(Path(sys.prefix) / "bin" / "snakemake"), "--snakefile", str(SNAKEFILE),
-            "--configfile", str(directory / logs.SWEEP), "--directory", str(directory),
-            *options, "--keep-going", "--rerun-incomplete", "--nolock"]
+    argv = [
+        str(Path(sys.prefix) / "bin" / "snakemake"),
+        "--snakefile",
+        str(SNAKEFILE),
+        "--configfile",
+        str(directory / logs.SWEEP),
+        "--directory",
+        str(directory),
+        *options,
+        "--keep-going",
+        "--rerun-incomplete",
+        "--nolock",
+    ]
     with (directory / LOG).open("wb") as out:
         try:
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
-                                     stderr=subprocess.STDOUT, start_new_session=True)
+            child = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         except FileNotFoundError as error:
             raise SystemExit("--profile needs Snakemake: make setup-sweeps") from error
         # In a file or a pipe a line now and then does; and to look for many costs a file server.

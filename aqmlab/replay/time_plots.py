@@ -36,8 +36,13 @@ class Trace:
     @property
     def head(self) -> dict[str, Any]:
         """What its line in the file begins with; a trace with another is another."""
-        return {"figure": self.figure, "cell": self.cell.name,
-                "command": shlex.join(self.cell.words), "of": list(self.of), **self.window}
+        return {
+            "figure": self.figure,
+            "cell": self.cell.name,
+            "command": shlex.join(self.cell.words),
+            "of": list(self.of),
+            **self.window,
+        }
 
 
 #: A trace, and its line in the file if it is there.
@@ -54,11 +59,21 @@ def asked(paper: Paper) -> Iterator[Trace]:
             spec = {**figure, **part}
             experiment, at = experiments[spec["experiment"]], spec.get("at", {})
             for name in spec["disciplines"]:
-                cell = Cell(experiment, name, at, experiment.first,
-                            words(experiment, paper.disciplines, name, at, experiment.first))
+                cell = Cell(
+                    experiment,
+                    name,
+                    at,
+                    experiment.first,
+                    words(experiment, paper.disciplines, name, at, experiment.first),
+                )
                 title = ", ".join(filter(None, (name, spec.get("title"))))
-                yield Trace(figure["name"], title, cell, spec.get("of", ["packets"]),
-                            {key: spec[key] for key in ("from_s", "to_s") if key in spec})
+                yield Trace(
+                    figure["name"],
+                    title,
+                    cell,
+                    spec.get("of", ["packets"]),
+                    {key: spec[key] for key in ("from_s", "to_s") if key in spec},
+                )
 
 
 def head_of(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,8 +84,10 @@ def head_of(line: Mapping[str, Any]) -> dict[str, Any]:
 def found(paper: Paper) -> list[Found]:
     """Each that is asked for, and its line if it is there."""
     there = store.read(paper.traces)
-    return [(trace, next((line for line in reversed(there) if head_of(line) == trace.head), None))
-            for trace in asked(paper)]
+    return [
+        (trace, next((line for line in reversed(there) if head_of(line) == trace.head), None))
+        for trace in asked(paper)
+    ]
 
 
 def runs(over_time: Sequence[Found]) -> list[dict[str, Any]]:
@@ -99,10 +116,20 @@ def tidy(paper: Paper) -> None:
         store.write(paper.traces, there)
 
 
-def panels(over_time: Sequence[Found], figure: str, y_title: str,
-           scale: float) -> list[svg_plots.Panel]:
+def panels(
+    over_time: Sequence[Found], figure: str, y_title: str, scale: float
+) -> list[svg_plots.Panel]:
     """Return the panels of a plot whose cells have run."""
-    return [svg_plots.Panel(trace.title, "time, s", y_title, [
-        svg_plots.Line(name, [(x, y * scale, 0.0) for x, y in points], marked=False)
-        for name, points in line["lines"].items()])
-        for trace, line in over_time if line and trace.figure == figure]
+    return [
+        svg_plots.Panel(
+            trace.title,
+            "time, s",
+            y_title,
+            [
+                svg_plots.Line(name, [(x, y * scale, 0.0) for x, y in points], marked=False)
+                for name, points in line["lines"].items()
+            ],
+        )
+        for trace, line in over_time
+        if line and trace.figure == figure
+    ]

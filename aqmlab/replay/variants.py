@@ -64,8 +64,9 @@ def lines(template: str, given: Mapping[str, Sequence[str]], name: str) -> dict[
     return found
 
 
-def workloads(one: Workload, given: Mapping[str, Sequence[str]], name: str,
-              modules: Sequence[Path]) -> dict[str, Workload]:
+def workloads(
+    one: Workload, given: Mapping[str, Sequence[str]], name: str, modules: Sequence[Path]
+) -> dict[str, Workload]:
     """Return a workload with each combination of settings, by the name that a table has for it.
 
     Raises UserError for a parameter or a value that the scenario does not have.
@@ -74,8 +75,10 @@ def workloads(one: Workload, given: Mapping[str, Sequence[str]], name: str,
     known = [p.name for p in scenario.params]
     for key in given:
         if key not in known:
-            raise UserError(f"--set {key}: --mine has no {{{key}}}, so nothing would change, and "
-                            f"{one.scenario} has {unknown('parameter', key, known)}")
+            raise UserError(
+                f"--set {key}: --mine has no {{{key}}}, so nothing would change, and "
+                f"{one.scenario} has {unknown('parameter', key, known)}"
+            )
     found = {}
     for chosen in _combinations(given):
         changed = replace(one, settings={**one.settings, **chosen})

@@ -19,10 +19,21 @@ from .demo_workloads import TODAY, Workload, workload
 
 SETS = ROOT / "netns-scenarios" / "sets"
 #: Types of the keys. [defaults] has values for all workloads of a file.
-KEYS: dict[str, type] = {"scenario": str, "settings": dict, "buffer": int, "rate": int,
-                         "rivals": list, "title": str, "note": str}
-NEEDS = {str: "a text", dict: "a table, { flows = 4 }", int: "a whole number",
-         list: "a list of qdiscs"}
+KEYS: dict[str, type] = {
+    "scenario": str,
+    "settings": dict,
+    "buffer": int,
+    "rate": int,
+    "rivals": list,
+    "title": str,
+    "note": str,
+}
+NEEDS = {
+    str: "a text",
+    dict: "a table, { flows = 4 }",
+    int: "a whole number",
+    list: "a list of qdiscs",
+}
 REQUIRED = ("scenario", "settings", "buffer", "rate", "rivals")
 
 
@@ -78,5 +89,8 @@ def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]
 def with_trace(one: Workload, name: str) -> Workload:
     """Return a workload whose bottleneck follows a trace."""
     found = trace.read(name)
-    return replace(one, settings={**one.settings, "trace": found.path},
-                   rate=max(1, round(found.mean_bps(0, found.seconds) / 1e6)))
+    return replace(
+        one,
+        settings={**one.settings, "trace": found.path},
+        rate=max(1, round(found.mean_bps(0, found.seconds) / 1e6)),
+    )

@@ -26,8 +26,7 @@ class Named:
 
     def text(self, unit: str = "") -> str:
         """Return the name, the mean and the reason."""
-        return (f"{self.name} {self.mean} {unit}".strip()
-                + (f" ({self.why})" if self.why else ""))
+        return f"{self.name} {self.mean} {unit}".strip() + (f" ({self.why})" if self.why else "")
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,9 @@ def interval_text(low: float, high: float, column: Column) -> str:
     return " to ".join(f"{end * column.scale:.{column.digits}f}" for end in (low, high))
 
 
-def _why(one: Candidate, words: Mapping[str, str], found: Sequence[Candidate],
-         column: Column) -> str:
+def _why(
+    one: Candidate, words: Mapping[str, str], found: Sequence[Candidate], column: Column
+) -> str:
     """Return why a discipline is not where its mean would put it, or "".
 
     Candidates are sorted by their means, except that the excluded ones come last.
@@ -101,10 +101,12 @@ def _why(one: Candidate, words: Mapping[str, str], found: Sequence[Candidate],
     if word == AVOID and one.out:
         return "at most half of the best goodput"
     better = [other for other in found if one.sign * (one.mean.value - other.mean.value) > 0]
-    if word in (UNDECIDED, TIE) and any(words[other.name] in (WORSE, AVOID) and not other.out
-                                        for other in better):
-        ends = (f"{end * column.scale:.{column.digits}f}"
-                for end in (min(one.values), max(one.values)))
+    if word in (UNDECIDED, TIE) and any(
+        words[other.name] in (WORSE, AVOID) and not other.out for other in better
+    ):
+        ends = (
+            f"{end * column.scale:.{column.digits}f}" for end in (min(one.values), max(one.values))
+        )
         return f"the seeds differ: {' to '.join(ends)}"
     return ""
 
@@ -119,12 +121,16 @@ def card(section: Section) -> Card | None:
     named = {}
     for one in found:
         ends = one.mean.interval(column.top)
-        named[one.name] = Named(one.name, f"{one.mean.value * column.scale:.{column.digits}f}",
-                                interval_text(*ends, column) if ends else "",
-                                _why(one, words, found, column))
+        named[one.name] = Named(
+            one.name,
+            f"{one.mean.value * column.scale:.{column.digits}f}",
+            interval_text(*ends, column) if ends else "",
+            _why(one, words, found, column),
+        )
     best, ties, undecided, worse, avoid = (
         [named[name] for name in words if words[name] == word]
-        for word in (BEST, TIE, UNDECIDED, WORSE, AVOID))
+        for word in (BEST, TIE, UNDECIDED, WORSE, AVOID)
+    )
     return Card(column, best, ties, undecided, worse, avoid, len(found[0].values))
 
 
@@ -134,10 +140,15 @@ def of_interest(sections: Sequence[Section]) -> list[str]:
     names = list(dict.fromkeys(name for section in sections for name in section.runs))
     if len(names) <= 4:
         return names
-    best = [one.name for section in sections if (answer := card(section))
-            for one in (*answer.best, *answer.ties)[:1]]
-    return list(dict.fromkeys([*(name for name in names if name.split()[0] == "fq_codel"),
-                               names[0], *best]))
+    best = [
+        one.name
+        for section in sections
+        if (answer := card(section))
+        for one in (*answer.best, *answer.ties)[:1]
+    ]
+    return list(
+        dict.fromkeys([*(name for name in names if name.split()[0] == "fq_codel"), names[0], *best])
+    )
 
 
 def summary(answers: Sequence[Card]) -> str:
@@ -151,14 +162,29 @@ def summary(answers: Sequence[Card]) -> str:
     good = f"{' and '.join(names)} {verb} best, or as good as the best"
     if most == len(answers):
         return f"In all workloads {good}."
-    return (f"No discipline is best everywhere. In {most} of {len(answers)} workloads {good}."
-            if most else "")
+    return (
+        f"No discipline is best everywhere. In {most} of {len(answers)} workloads {good}."
+        if most
+        else ""
+    )
 
 
 def text(answer: Card) -> str:
     """Return a card as lines for a terminal."""
-    lines = [("best", answer.best), ("as good", answer.ties), ("undecided", answer.undecided),
-             ("worse", answer.worse), ("at most half as good", answer.avoid)]
-    return "\n".join([f"  decided by {answer.column.title}", *(
-        f"  {word}: {', '.join(one.text() for one in named)}"
-        for word, named in lines if named)])
+    lines = [
+        ("best", answer.best),
+        ("as good", answer.ties),
+        ("undecided", answer.undecided),
+        ("worse", answer.worse),
+        ("at most half as good", answer.avoid),
+    ]
+    return "\n".join(
+        [
+            f"  decided by {answer.column.title}",
+            *(
+                f"  {word}: {', '.join(one.text() for one in named)}"
+                for word, named in lines
+                if named
+            ),
+        ]
+    )

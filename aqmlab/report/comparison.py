@@ -79,8 +79,9 @@ def packet_ms(result: Mapping[str, Any]) -> float:
     return (parameters["mtu"] + ETHERNET_HEADER) * 8 / (parameters["rate"] * 1e3)
 
 
-def candidates(rows: Sequence[intervals.Row], column: intervals.Column,
-               out: Collection[str] = ()) -> list[Candidate]:
+def candidates(
+    rows: Sequence[intervals.Row], column: intervals.Column, out: Collection[str] = ()
+) -> list[Candidate]:
     """Return the disciplines that have a metric, with the seeds that all of them have, best first.
 
     out: names of excluded disciplines
@@ -90,8 +91,10 @@ def candidates(rows: Sequence[intervals.Row], column: intervals.Column,
     if not seeds or not column.better:
         return []
     floor = max(column.floor, packet_ms(rows[0].results[0]) if column.unit == "ms" else 0.0)
-    found = [Candidate(name, [known[seed] for seed in seeds], -column.better, floor, name in out)
-             for name, known in by_seed.items()]
+    found = [
+        Candidate(name, [known[seed] for seed in seeds], -column.better, floor, name in out)
+        for name, known in by_seed.items()
+    ]
     return sorted(found, key=lambda one: (one.out, one.sign * one.mean.value))
 
 
@@ -103,6 +106,7 @@ def verdicts(found: Sequence[Candidate]) -> dict[str, str]:
     if len(found) < 2:
         return {}
     best, *others = found
-    words = {one.name: AVOID if one.half_as_good(best) else one.verdict_against(best)
-             for one in others}
+    words = {
+        one.name: AVOID if one.half_as_good(best) else one.verdict_against(best) for one in others
+    }
     return {best.name: TIE if {*words.values()} <= NOT_WORSE else BEST} | words

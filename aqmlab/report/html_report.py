@@ -38,9 +38,11 @@ def _params(scenario: str) -> dict[str, Param]:
 def _changed(result: Mapping[str, Any]) -> str:
     """Return the parameters that are not the defaults, for a heading."""
     known = _params(result["scenario"])
-    return " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
-                    for key, value in result["parameters"].items()
-                    if key not in known or known[key].default != value)
+    return " ".join(
+        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+        for key, value in result["parameters"].items()
+        if key not in known or known[key].default != value
+    )
 
 
 def _heading(section: Section, sections: Sequence[Section]) -> str:
@@ -49,10 +51,14 @@ def _heading(section: Section, sections: Sequence[Section]) -> str:
     if title := section.about.get("title"):
         return title
     scenario, changed = section.any["scenario"], _changed(section.any)
-    alike = [one for one in sections
-             if (one.any["scenario"], one.buffer) == (scenario, section.buffer)]
-    words = [scenario] if section.buffer is None or len(
-        {one.any["scenario"] for one in sections}) > 1 else []
+    alike = [
+        one for one in sections if (one.any["scenario"], one.buffer) == (scenario, section.buffer)
+    ]
+    words = (
+        [scenario]
+        if section.buffer is None or len({one.any["scenario"] for one in sections}) > 1
+        else []
+    )
     words += [] if section.buffer is None else [f"buffer {section.buffer} packets"]
     words += [changed] if len(alike) > 1 and changed else []
     heading = ", ".join(words)
@@ -62,14 +68,17 @@ def _heading(section: Section, sections: Sequence[Section]) -> str:
 def _text(section: Section) -> str:
     """Describe a section in one line."""
     result = section.any
-    summary = (find(result["scenario"]).summary if _params(result["scenario"])
-               else result["scenario"])
+    summary = (
+        find(result["scenario"]).summary if _params(result["scenario"]) else result["scenario"]
+    )
     flows = sum(group["flows"] for name, group in result["groups"].items() if name != "probe")
     buffer = f", {section.buffer} packets of buffer" if section.buffer else ""
     seeds = max(len(several) for several in section.runs.values())
-    return (f"{summary[:1].upper()}{summary[1:]}: {flows} flows, "
-            f"{result['parameters']['rate']:g} Mb/s{buffer}; {seeds} "
-            f"seed{'s' if seeds > 1 else ''}.")
+    return (
+        f"{summary[:1].upper()}{summary[1:]}: {flows} flows, "
+        f"{result['parameters']['rate']:g} Mb/s{buffer}; {seeds} "
+        f"seed{'s' if seeds > 1 else ''}."
+    )
 
 
 def _commands(section: Section) -> Iterator[str]:
@@ -80,8 +89,9 @@ def _commands(section: Section) -> Iterator[str]:
         for run in several:
             _, *words = run.result["provenance"]["argv"]
             _, words = parser.parse_known_args(words)
-            yield (shlex.join(["netns-scenarios/run", *words])
-                   + f"\n  digest {run.result['digest']}")
+            yield (
+                shlex.join(["netns-scenarios/run", *words]) + f"\n  digest {run.result['digest']}"
+            )
 
 
 def write(path: Path, sections: Sequence[Section]) -> None:
@@ -90,52 +100,74 @@ def write(path: Path, sections: Sequence[Section]) -> None:
     headings = [_heading(section, sections) for section in sections]
     what = f"{len(names)} queue disciplines" if len(names) > 1 else names[0]
     where = f"{len(sections)} workloads" if len(sections) > 1 else headings[0]
-    engine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
-                                lstrip_blocks=True)
+    engine = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     cards = [card(section) for section in sections]
     main_tables = [tables.of_disciplines(section.rows) for section in sections]
     shown = of_interest(sections)
     looks = styles([*shown, *names])
     data = interactive_plots.data(sections, headings, looks, shown)
-    path.write_text(engine.from_string(TEMPLATE.read_text()).render(
-        title=f"{what} in {where}",
-        summary=summary([one for one in cards if one]),
-        sections=[{
-            "heading": heading,
-            "text": _text(section),
-            "about": section.about,
-            "card": answer,
-            "scatter": scatter.picture(scatter.panel(
-                section.rows, looks, answer.column if answer else None)),
-            "table": table,
-            "csv": tables.csv_link(table),
-            "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",
-            "more": tables.of_parts(section),
-        } for section, heading, answer, table in zip(sections, headings, cards, main_tables,
-                                                     strict=True)],
-        settings=tables.settings(sections, headings, _params),
-        commands=[line for section in sections for line in _commands(section)],
-        provenance=tables.provenance(sections),
-        data=interactive_plots.script_json(data),
-        left_out=data["left_out"],
-        models=interactive_plots.pictures(),
-        library=interactive_plots.library(),
-        script=interactive_plots.SCRIPT.read_text(),
-    ) + "\n")
+    path.write_text(
+        engine.from_string(TEMPLATE.read_text()).render(
+            title=f"{what} in {where}",
+            summary=summary([one for one in cards if one]),
+            sections=[
+                {
+                    "heading": heading,
+                    "text": _text(section),
+                    "about": section.about,
+                    "card": answer,
+                    "scatter": scatter.picture(
+                        scatter.panel(section.rows, looks, answer.column if answer else None)
+                    ),
+                    "table": table,
+                    "csv": tables.csv_link(table),
+                    "file": f"{re.sub(r'[^a-z0-9]+', '-', heading.lower())}.csv",
+                    "more": tables.of_parts(section),
+                }
+                for section, heading, answer, table in zip(
+                    sections, headings, cards, main_tables, strict=True
+                )
+            ],
+            settings=tables.settings(sections, headings, _params),
+            commands=[line for section in sections for line in _commands(section)],
+            provenance=tables.provenance(sections),
+            data=interactive_plots.script_json(data),
+            left_out=data["left_out"],
+            models=interactive_plots.pictures(),
+            library=interactive_plots.library(),
+            script=interactive_plots.SCRIPT.read_text(),
+        )
+        + "\n"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 0, 1 if a run is incomplete, 2 if the arguments are wrong."""
     parser = argparse.ArgumentParser(
-        prog="report", description="Draw any run or runs as one HTML file.")
-    parser.add_argument("directories", nargs="+", type=Path, metavar="DIR",
-                        help="a run's directory, or one that holds some")
-    parser.add_argument("--out", type=Path, metavar="FILE",
-                        help="default: report.html in the first DIR's parent, or in a sweep's DIR")
+        prog="report", description="Draw any run or runs as one HTML file."
+    )
+    parser.add_argument(
+        "directories",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help="a run's directory, or one that holds some",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="default: report.html in the first DIR's parent, or in a sweep's DIR",
+    )
     args = parser.parse_args(argv)
     first = args.directories[0]
-    out = args.out or (first if not (first / run_directory.RESULT).exists() else
-                       first.resolve().parent) / "report.html"
+    out = (
+        args.out
+        or (first if not (first / run_directory.RESULT).exists() else first.resolve().parent)
+        / "report.html"
+    )
     try:
         write(out, collect(args.directories))
     except UserError as error:

@@ -43,9 +43,16 @@ Array = NDArray[np.float64]
 
 def _short(values: Iterable[float | int | None], digits: int = 4) -> list[float | int | None]:
     """Round to a few digits, at least to 1; NaN becomes null."""
-    return [None if v is None or math.isnan(v) else
-            int(v) if v == int(v) else
-            round(v) if abs(v) >= 10**(digits - 1) else float(f"{v:.{digits}g}") for v in values]
+    return [
+        None
+        if v is None or math.isnan(v)
+        else int(v)
+        if v == int(v)
+        else round(v)
+        if abs(v) >= 10 ** (digits - 1)
+        else float(f"{v:.{digits}g}")
+        for v in values
+    ]
 
 
 def _band(y: Array) -> list[list[float | int | None]]:
@@ -102,8 +109,12 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
     }
 
 
-def data(sections: Sequence[Any], headings: Sequence[str], looks: Mapping[str, Style],
-         shown: Sequence[str]) -> dict[str, Any]:
+def data(
+    sections: Sequence[Any],
+    headings: Sequence[str],
+    looks: Mapping[str, Style],
+    shown: Sequence[str],
+) -> dict[str, Any]:
     """Return all that the plots can show.
 
     shown: the disciplines that are ticked at first
@@ -114,21 +125,32 @@ def data(sections: Sequence[Any], headings: Sequence[str], looks: Mapping[str, S
         "shown": list(shown),
         "quantiles": [q / 100 for q in QUANTILES],
         "left_out": runs > MOST_RUNS,
-        "sections": [{
-            "heading": heading,
-            "fair": fair / 1e6 if (fair := section.any["summary"]["fair_share_bps"]) else None,
-            "buffer": section.buffer,
-            "runs": {name: [run.explored for run in (several[:1] if runs > MOST_RUNS else several)]
-                     for name, several in section.runs.items()},
-        } for section, heading in zip(sections, headings, strict=True)],
+        "sections": [
+            {
+                "heading": heading,
+                "fair": fair / 1e6 if (fair := section.any["summary"]["fair_share_bps"]) else None,
+                "buffer": section.buffer,
+                "runs": {
+                    name: [run.explored for run in (several[:1] if runs > MOST_RUNS else several)]
+                    for name, several in section.runs.items()
+                },
+            }
+            for section, heading in zip(sections, headings, strict=True)
+        ],
     }
 
 
 def _figure(xlabel: str, ylabel: str, **ranges: Any) -> Any:
     """Return an empty plot that can be read on white and on black."""
-    plot = figure(height=300, sizing_mode="stretch_width", x_axis_label=xlabel,
-                  y_axis_label=ylabel, tools="pan,box_zoom,wheel_zoom,reset,save",
-                  active_drag="box_zoom", **ranges)
+    plot = figure(
+        height=300,
+        sizing_mode="stretch_width",
+        x_axis_label=xlabel,
+        y_axis_label=ylabel,
+        tools="pan,box_zoom,wheel_zoom,reset,save",
+        active_drag="box_zoom",
+        **ranges,
+    )
     plot.background_fill_alpha = plot.border_fill_alpha = 0.0
     plot.outline_line_color = None
     for part in (plot.xaxis, plot.yaxis):
@@ -144,25 +166,56 @@ def _figure(xlabel: str, ylabel: str, **ranges: Any) -> Any:
 def _dots(name: str, ylabel: str, hover: list[tuple[str, str]]) -> Any:
     """Return a plot of flows whose source is called `name`."""
     plot = _figure("flow, by group and goodput", ylabel)
-    source = ColumnDataSource({key: [] for key in (
-        "x", "y", "name", "colour", "mark", "flow", "group", "rtt", "again")}, name=name)
-    plot.add_tools(HoverTool(tooltips=hover, renderers=[plot.scatter(
-        "x", "y", color="colour", marker="mark", size=6, alpha=.8, source=source)]))
+    source = ColumnDataSource(
+        {key: [] for key in ("x", "y", "name", "colour", "mark", "flow", "group", "rtt", "again")},
+        name=name,
+    )
+    plot.add_tools(
+        HoverTool(
+            tooltips=hover,
+            renderers=[
+                plot.scatter(
+                    "x", "y", color="colour", marker="mark", size=6, alpha=0.8, source=source
+                )
+            ],
+        )
+    )
     plot.add_layout(Span(dimension="width", line_color=GREY, line_dash="dashed", name="fair"))
     return plot
 
 
-def _lines(name: str, xlabel: str, ylabel: str, hover: str, *, band: bool = False,
-           **ranges: Any) -> Any:
+def _lines(
+    name: str, xlabel: str, ylabel: str, hover: str, *, band: bool = False, **ranges: Any
+) -> Any:
     """Return a plot of lines whose source is called `name`, above bands if wanted."""
     plot = _figure(xlabel, ylabel, **ranges)
-    source = ColumnDataSource({key: [] for key in (
-        "xs", "ys", "name", "colour", "dash", *(("around", "between") if band else ()))}, name=name)
+    source = ColumnDataSource(
+        {
+            key: []
+            for key in (
+                "xs",
+                "ys",
+                "name",
+                "colour",
+                "dash",
+                *(("around", "between") if band else ()),
+            )
+        },
+        name=name,
+    )
     if band:
-        plot.patches("around", "between", color="colour", alpha=.22, line_alpha=0, source=source)
-    plot.add_tools(HoverTool(tooltips=[("", "@name"), ("", hover)], line_policy="nearest",
-                             renderers=[plot.multi_line("xs", "ys", color="colour", source=source,
-                                                        line_dash="dash", line_width=1.8)]))
+        plot.patches("around", "between", color="colour", alpha=0.22, line_alpha=0, source=source)
+    plot.add_tools(
+        HoverTool(
+            tooltips=[("", "@name"), ("", hover)],
+            line_policy="nearest",
+            renderers=[
+                plot.multi_line(
+                    "xs", "ys", color="colour", source=source, line_dash="dash", line_width=1.8
+                )
+            ],
+        )
+    )
     return plot
 
 
@@ -170,14 +223,31 @@ def pictures() -> dict[str, str]:
     """Return Bokeh's models of all plots as JSON, by the name of their place in the page."""
     time = "time, s"
     plots = {
-        "flows": _dots("flows", "goodput, Mb/s", [
-            ("", "@name"), ("flow", "@flow, @group"), ("goodput", "@y{0.000} Mb/s"),
-            ("RTT at the end", "@rtt ms"), ("retransmitted", "@again")]),
-        "delays": _lines("delays", "delay, ms", "part that waits no longer",
-                         "$data_y{0 %} wait at most $data_x{0.00} ms",
-                         y_range=Range1d(start=0, end=1.02)),
-        "queue": _lines("queue", time, "packets in the queue",
-                        "$data_x{0.0} s: half of the time below $data_y{0} packets", band=True),
+        "flows": _dots(
+            "flows",
+            "goodput, Mb/s",
+            [
+                ("", "@name"),
+                ("flow", "@flow, @group"),
+                ("goodput", "@y{0.000} Mb/s"),
+                ("RTT at the end", "@rtt ms"),
+                ("retransmitted", "@again"),
+            ],
+        ),
+        "delays": _lines(
+            "delays",
+            "delay, ms",
+            "part that waits no longer",
+            "$data_y{0 %} wait at most $data_x{0.00} ms",
+            y_range=Range1d(start=0, end=1.02),
+        ),
+        "queue": _lines(
+            "queue",
+            time,
+            "packets in the queue",
+            "$data_x{0.0} s: half of the time below $data_y{0} packets",
+            band=True,
+        ),
         "losses": _lines("losses", time, "packets since the start", "$data_x{0.0} s: $data_y{0}"),
         "state": _lines("state", time, "", "$data_x{0.0} s: $data_y{0.[0000]}"),
     }

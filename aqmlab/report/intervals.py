@@ -31,8 +31,11 @@ class Mean:
             half = 0.0 if math.isnan(self.half) else self.half
             found = [scale / end for end in (self.value + half, self.value - half) if end > 0]
             ends = [f"{end:.{digits if end < 10 else 0}f}" for end in found]
-            return (f"at least {ends[0]}" if len(ends) == 1
-                    else " to ".join(dict.fromkeys(ends)) or "infinite")
+            return (
+                f"at least {ends[0]}"
+                if len(ends) == 1
+                else " to ".join(dict.fromkeys(ends)) or "infinite"
+            )
         value = f"{self.value * scale:.{digits}f}"
         if self.log:
             factor = math.exp(self.half)
@@ -91,8 +94,9 @@ def beyond(values: Sequence[float], limits: Sequence[float], sign: int) -> Mean:
     """
     pairs = list(zip(values, limits, strict=True))
     ratio = all(one > 0 for pair in pairs for one in pair)
-    return mean([sign * (math.log(value / limit) if ratio else value - limit)
-                 for value, limit in pairs])
+    return mean(
+        [sign * (math.log(value / limit) if ratio else value - limit) for value, limit in pairs]
+    )
 
 
 def combine(objects: Sequence[Any]) -> Any:
@@ -155,8 +159,11 @@ def _over_fair(result: Mapping[str, Any]) -> float | None:
 
 def _request_mean(result: Mapping[str, Any]) -> float | None:
     """Return the mean over all requests of all groups, in seconds."""
-    done = [(mean_s, times["completed"]) for group in result["groups"].values()
-            if (times := group.get("completion_s")) and (mean_s := times["mean"]) is not None]
+    done = [
+        (mean_s, times["completed"])
+        for group in result["groups"].values()
+        if (times := group.get("completion_s")) and (mean_s := times["mean"]) is not None
+    ]
     count = sum(completed for _, completed in done)
     return math.fsum(mean_s * completed for mean_s, completed in done) / count if count else None
 
@@ -167,28 +174,87 @@ def _at(path: str) -> Callable[[Mapping[str, Any]], float | None]:
 
 #: The probe is a sparse flow of small datagrams. A call feels no difference below 0.5 ms.
 COLUMNS = (
-    Column("utilization, %", "Use of the link", _at("summary.utilization"),
-           scale=100, digits=1, better=1, floor=0.01, top=1.0),
-    Column("goodput / fair share, %", "Goodput of the long TCP flows", _over_fair,
-           scale=100, digits=1, better=1, floor=0.01),
-    Column("sd / fair share, %", "How unequally TCP flows share the link",
-           _at("summary.sd_over_fair_share"), scale=100, digits=1, better=-1, floor=0.01),
-    Column("Jain's index", "How equally TCP flows share the link; 1: equally",
-           _at("summary.jain"), digits=4, better=1, floor=0.001, top=1.0),
-    Column("probe delay p50, ms", "Delay of a sparse flow: half of its packets wait longer",
-           _at("groups.probe.delay_ms.p50"), digits=2, better=-1, floor=0.5),
-    Column("probe delay p99, ms", "Delay of a sparse flow: 1 % of its packets wait longer",
-           _at("groups.probe.delay_ms.p99"), digits=2, better=-1, floor=0.5),
-    Column("probe loss, %", "Loss of a sparse flow", _at("groups.probe.loss"),
-           scale=100, digits=2, better=-1, floor=0.001, top=1.0),
-    Column("request mean, s", "Time until a web page is complete", _request_mean,
-           digits=2, better=-1),
-    Column("backlog p50, ms", "Median backlog, as the time to send it",
-           _at("summary.queue_delay_ms.p50"), digits=2),
-    Column("backlog p99, ms", "99th percentile of the backlog, as the time to send it",
-           _at("summary.queue_delay_ms.p99"), digits=2),
-    Column("dropped, packets", "Packets that the discipline dropped", _at("summary.dropped"),
-           digits=0),
+    Column(
+        "utilization, %",
+        "Use of the link",
+        _at("summary.utilization"),
+        scale=100,
+        digits=1,
+        better=1,
+        floor=0.01,
+        top=1.0,
+    ),
+    Column(
+        "goodput / fair share, %",
+        "Goodput of the long TCP flows",
+        _over_fair,
+        scale=100,
+        digits=1,
+        better=1,
+        floor=0.01,
+    ),
+    Column(
+        "sd / fair share, %",
+        "How unequally TCP flows share the link",
+        _at("summary.sd_over_fair_share"),
+        scale=100,
+        digits=1,
+        better=-1,
+        floor=0.01,
+    ),
+    Column(
+        "Jain's index",
+        "How equally TCP flows share the link; 1: equally",
+        _at("summary.jain"),
+        digits=4,
+        better=1,
+        floor=0.001,
+        top=1.0,
+    ),
+    Column(
+        "probe delay p50, ms",
+        "Delay of a sparse flow: half of its packets wait longer",
+        _at("groups.probe.delay_ms.p50"),
+        digits=2,
+        better=-1,
+        floor=0.5,
+    ),
+    Column(
+        "probe delay p99, ms",
+        "Delay of a sparse flow: 1 % of its packets wait longer",
+        _at("groups.probe.delay_ms.p99"),
+        digits=2,
+        better=-1,
+        floor=0.5,
+    ),
+    Column(
+        "probe loss, %",
+        "Loss of a sparse flow",
+        _at("groups.probe.loss"),
+        scale=100,
+        digits=2,
+        better=-1,
+        floor=0.001,
+        top=1.0,
+    ),
+    Column(
+        "request mean, s", "Time until a web page is complete", _request_mean, digits=2, better=-1
+    ),
+    Column(
+        "backlog p50, ms",
+        "Median backlog, as the time to send it",
+        _at("summary.queue_delay_ms.p50"),
+        digits=2,
+    ),
+    Column(
+        "backlog p99, ms",
+        "99th percentile of the backlog, as the time to send it",
+        _at("summary.queue_delay_ms.p99"),
+        digits=2,
+    ),
+    Column(
+        "dropped, packets", "Packets that the discipline dropped", _at("summary.dropped"), digits=0
+    ),
 )
 
 
@@ -238,16 +304,24 @@ def columns_of(rows: Sequence[Row]) -> list[Column]:
 def align(cells: Sequence[Sequence[str]]) -> list[str]:
     """Return rows of cells as lines, indented: the first column left, the others right."""
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    return ["  " + "  ".join(cell.rjust(width) if i else cell.ljust(width) for i, (cell, width)
-                             in enumerate(zip(row, widths, strict=True))) for row in cells]
+    return [
+        "  "
+        + "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]
 
 
 def text_table(rows: Sequence[Row]) -> str:
     """Return the rows of one setting for a terminal, below the buffer, if there is one."""
     columns = columns_of(rows)
     cells = [["", *(c.title for c in columns)]]
-    cells += [[r.name, *(cell.text(c.scale, c.digits) if (cell := r.cell(c)) else ""
-                         for c in columns)] for r in rows]
+    cells += [
+        [r.name, *(cell.text(c.scale, c.digits) if (cell := r.cell(c)) else "" for c in columns)]
+        for r in rows
+    ]
     buffer = rows[0].buffer
     lines = [] if buffer is None else [f"buffer {buffer} packets"]
     return "\n".join([*lines, *align(cells), ""])

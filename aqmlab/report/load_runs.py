@@ -51,8 +51,10 @@ class Section:
     @property
     def rows(self) -> list[Row]:
         """Return a row for each discipline."""
-        return [Row(name, self.buffer, [r.result for r in several])
-                for name, several in self.runs.items()]
+        return [
+            Row(name, self.buffer, [r.result for r in several])
+            for name, several in self.runs.items()
+        ]
 
     @property
     def any(self) -> Mapping[str, Any]:
@@ -67,8 +69,9 @@ def _sweep(directory: Path) -> dict[str, Any]:
     return {"runs": {}, "workloads": {}} | stored
 
 
-def _directories(places: Sequence[Path], left_out: list[str]) -> Iterator[
-        tuple[Path, dict[str, Any], Mapping[str, Mapping[str, str]]]]:
+def _directories(
+    places: Sequence[Path], left_out: list[str]
+) -> Iterator[tuple[Path, dict[str, Any], Mapping[str, Mapping[str, str]]]]:
     """Yield each directory with a result.json in these or below, once, in the order of its sweep,
     with the sweep's entries for the run and for the workloads.
 
@@ -80,8 +83,11 @@ def _directories(places: Sequence[Path], left_out: list[str]) -> Iterator[
         if not found:
             left_out.append(f"{place}: no {run_directory.RESULT} here or below")
         sweeps = {parent: _sweep(parent) for parent in {one.parent for one in found}}
-        order = {parent / name: at for parent, sweep in sweeps.items()
-                 for at, name in enumerate(sweep["runs"])}
+        order = {
+            parent / name: at
+            for parent, sweep in sweeps.items()
+            for at, name in enumerate(sweep["runs"])
+        }
         for one in sorted(found, key=lambda directory: order.get(directory, len(order))):
             if one in seen:
                 continue
@@ -100,7 +106,8 @@ def _add(several: list[Run], run: Run) -> None:
             if other.result["digest"] != run.result["digest"]:
                 raise UserError(
                     f"{other.directory} and {run.directory} have one setting and seed, and not one "
-                    "digest: another kernel, modules or clock made them; report on each by itself")
+                    "digest: another kernel, modules or clock made them; report on each by itself"
+                )
             return
     several.append(run)
 
@@ -121,12 +128,22 @@ def collect(places: Sequence[Path]) -> list[Section]:
             left_out.append(str(error))
             continue
         buffer, workload = label.get("buffer"), label.get("workload", "")
-        parameters = {key: value for key, value in result["parameters"].items()
-                      if key not in label.get("varied", ())}
-        setting = json.dumps([*(result[key] for key in ("scenario", "clock", "kernel")),
-                              parameters, buffer, workload])
-        section = sections.setdefault(setting, Section(
-            buffer, workload=workload, about=workloads.get(workload, {})))
+        parameters = {
+            key: value
+            for key, value in result["parameters"].items()
+            if key not in label.get("varied", ())
+        }
+        setting = json.dumps(
+            [
+                *(result[key] for key in ("scenario", "clock", "kernel")),
+                parameters,
+                buffer,
+                workload,
+            ]
+        )
+        section = sections.setdefault(
+            setting, Section(buffer, workload=workload, about=workloads.get(workload, {}))
+        )
         name = label.get("name", result["qdisc"])
         if (there := section.runs.get(name)) and there[0].result["qdisc"] != result["qdisc"]:
             name = result["qdisc"]
@@ -138,5 +155,7 @@ def collect(places: Sequence[Path]) -> list[Section]:
     for section in sections.values():
         for several in section.runs.values():
             several.sort(key=lambda run: run.result["seed"])
-    return sorted(sections.values(), key=lambda s: (
-        (0, "", 0) if s.workload else (1, s.any["scenario"], s.buffer or 0)))
+    return sorted(
+        sections.values(),
+        key=lambda s: (0, "", 0) if s.workload else (1, s.any["scenario"], s.buffer or 0),
+    )

@@ -22,11 +22,21 @@ def _lines(answer: Card) -> list[tuple[str, str, str]]:
     """Return the lines of a card: text, tint and weight."""
     column = answer.column
     found = [(column.about, "", "")]
-    for word, named in (("best", answer.best), ("as good", answer.ties),
-                        ("undecided", answer.undecided), ("avoid", answer.avoid)):
+    for word, named in (
+        ("best", answer.best),
+        ("as good", answer.ties),
+        ("undecided", answer.undecided),
+        ("avoid", answer.avoid),
+    ):
         text = f"{word}: {', '.join(_with_mean(one, column.unit) for one in named)}"
-        found += [(line, TINTS[word], "bold" if word == "best" else "")
-                  for line in textwrap.wrap(text, CHARACTERS)] if named else []
+        found += (
+            [
+                (line, TINTS[word], "bold" if word == "best" else "")
+                for line in textwrap.wrap(text, CHARACTERS)
+            ]
+            if named
+            else []
+        )
     return found
 
 
@@ -48,20 +58,38 @@ def draw(sections: Sequence[Section]) -> str:
     out = []
     for i, (section, answer) in enumerate(known):
         title = section.about.get("title", section.any["scenario"])
-        out += [f'<g transform="translate({GAP + i % COLUMNS * across} '
-                f'{GAP + i // COLUMNS * down})">',
-                f"<title>{escape(title)}</title>",
-                f"<desc>as good as the best: {escape(', '.join(sorted(answer.as_good)))}</desc>",
-                f'<rect width="{scatter.WIDTH}" height="{height}" rx="8" fill="#f6f8fa" '
-                'stroke="#dfe4e9"/>', _text(24, title, "bold", 15)]
+        out += [
+            f'<g transform="translate({GAP + i % COLUMNS * across} {GAP + i // COLUMNS * down})">',
+            f"<title>{escape(title)}</title>",
+            f"<desc>as good as the best: {escape(', '.join(sorted(answer.as_good)))}</desc>",
+            f'<rect width="{scatter.WIDTH}" height="{height}" rx="8" fill="#f6f8fa" '
+            'stroke="#dfe4e9"/>',
+            _text(24, title, "bold", 15),
+        ]
         for at, (text, tint, weight) in enumerate(_lines(answer)):
             y = 44 + at * LINE
-            out += [f'<rect x="{PAD - 4}" y="{y - 11}" width="{scatter.WIDTH - 2 * PAD + 8}" '
-                    f'height="{LINE}" fill="{tint}"/>'] if tint else []
+            out += (
+                [
+                    f'<rect x="{PAD - 4}" y="{y - 11}" width="{scatter.WIDTH - 2 * PAD + 8}" '
+                    f'height="{LINE}" fill="{tint}"/>'
+                ]
+                if tint
+                else []
+            )
             out.append(_text(y, text, weight))
-        out += [f'<g transform="translate(0 {height + 6})">',
-                scatter.panel(section.rows, looks, answer.column), "</g>", "</g>"]
+        out += [
+            f'<g transform="translate(0 {height + 6})">',
+            scatter.panel(section.rows, looks, answer.column),
+            "</g>",
+            "</g>",
+        ]
     width = GAP + min(COLUMNS, len(known)) * across
     whole = GAP + -(-len(known) // COLUMNS) * down
-    return scatter.picture("\n".join([
-        f'<rect width="{width}" height="{whole}" fill="white"/>', *out]), width, whole) + "\n"
+    return (
+        scatter.picture(
+            "\n".join([f'<rect width="{width}" height="{whole}" fill="white"/>', *out]),
+            width,
+            whole,
+        )
+        + "\n"
+    )

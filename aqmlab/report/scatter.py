@@ -33,21 +33,25 @@ def axes_of(rows: Sequence[Row], decides: Column | None) -> tuple[Column, Column
     known = columns_of(rows)
 
     def first(*words: str) -> Column | None:
-        return next((column for word in words for column in known
-                     if column.title.startswith(word)), None)
+        return next(
+            (column for word in words for column in known if column.title.startswith(word)), None
+        )
 
     delay = first("probe delay p99", "backlog p99")
-    other = (decides if decides in known and decides != delay else first("goodput", "utilization"))
+    other = decides if decides in known and decides != delay else first("goodput", "utilization")
     return (delay, other) if delay and other else None
 
 
 def _mark(style: Style, x: float, y: float, more: str) -> str:
-    corners = {"circle": "", "square": "-4,-4 4,-4 4,4 -4,4", "triangle": "0,-5 5,4 -5,4",
-               "diamond": "0,-6 5,0 0,6 -5,0"}[style.mark]
+    corners = {
+        "circle": "",
+        "square": "-4,-4 4,-4 4,4 -4,4",
+        "triangle": "0,-5 5,4 -5,4",
+        "diamond": "0,-6 5,0 0,6 -5,0",
+    }[style.mark]
     shape = f'<polygon points="{corners}"' if corners else '<circle r="4.5"'
     tag = shape[1:].split(" ", 1)[0]
-    return (f'{shape} transform="translate({x:.1f} {y:.1f})" fill="{style.colour}">{more}'
-            f'</{tag}>')
+    return f'{shape} transform="translate({x:.1f} {y:.1f})" fill="{style.colour}">{more}</{tag}>'
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -57,7 +61,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _overlap(one: Box, other: Box) -> bool:
-    return (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _labels(places: Sequence[Point]) -> list[str]:
@@ -66,18 +70,32 @@ def _labels(places: Sequence[Point]) -> list[str]:
     drawn = []
     for name, x, y in sorted(places, key=lambda place: place[2]):
         width = len(name) * CHARACTER
-        boxes = [(side, (start, y + dy - 5, start + width, y + dy + 6)) for side, dy in OFFSETS
-                 for start in [x + 9 if side > 0 else x - 9 - width]]
-        side, box = next(((side, box) for side, box in boxes
-                          if box[0] > LEFT and box[2] < WIDTH and TOP - 6 < box[1] < BOTTOM - 8
-                          and not any(_overlap(box, other) for other in taken)), boxes[0])
+        boxes = [
+            (side, (start, y + dy - 5, start + width, y + dy + 6))
+            for side, dy in OFFSETS
+            for start in [x + 9 if side > 0 else x - 9 - width]
+        ]
+        side, box = next(
+            (
+                (side, box)
+                for side, box in boxes
+                if box[0] > LEFT
+                and box[2] < WIDTH
+                and TOP - 6 < box[1] < BOTTOM - 8
+                and not any(_overlap(box, other) for other in taken)
+            ),
+            boxes[0],
+        )
         taken.append(box)
         at, end = (box[0], "start") if side > 0 else (box[2], "end")
         if abs(box[1] + 5 - y) > 1:
-            drawn.append(f'<path d="M{x:.1f} {y:.1f}L{at - 2 * side:.1f} {box[1] + 5:.1f}" '
-                         'stroke="currentColor" stroke-opacity=".4"/>')
-        drawn.append(f'<text x="{at:.1f}" y="{box[3] - 2:.1f}" text-anchor="{end}">'
-                     f'{escape(name)}</text>')
+            drawn.append(
+                f'<path d="M{x:.1f} {y:.1f}L{at - 2 * side:.1f} {box[1] + 5:.1f}" '
+                'stroke="currentColor" stroke-opacity=".4"/>'
+            )
+        drawn.append(
+            f'<text x="{at:.1f}" y="{box[3] - 2:.1f}" text-anchor="{end}">{escape(name)}</text>'
+        )
     return drawn
 
 
@@ -87,8 +105,11 @@ def panel(rows: Sequence[Row], styles: Mapping[str, Style], decides: Column | No
     if not axes:
         return ""
     delay, other = axes
-    values = [(row.name, max(one.value * delay.scale, 0.01), two.value * other.scale)
-              for row in rows if (one := row.cell(delay)) and (two := row.cell(other))]
+    values = [
+        (row.name, max(one.value * delay.scale, 0.01), two.value * other.scale)
+        for row in rows
+        if (one := row.cell(delay)) and (two := row.cell(other))
+    ]
     if len(values) < 2:
         return ""
     xs, ys = [x for _, x, _ in values], [y for _, _, y in values]
@@ -107,21 +128,34 @@ def panel(rows: Sequence[Row], styles: Mapping[str, Style], decides: Column | No
     out = []
     for value in steps(least, most):
         y = y_of(value)
-        out.append(f'<path d="M{LEFT} {y:.1f}H{RIGHT}" stroke="currentColor" stroke-opacity=".15"/>'
-                   f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+        out.append(
+            f'<path d="M{LEFT} {y:.1f}H{RIGHT}" stroke="currentColor" stroke-opacity=".15"/>'
+            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
+        )
     for value in _ticks(low, high):
         x = x_of(value)
-        out.append(f'<path d="M{x:.1f} {TOP}V{BOTTOM}" stroke="currentColor" stroke-opacity=".15"/>'
-                   f'<text x="{x:.1f}" y="{BOTTOM + 16}" text-anchor="middle">{value:g}</text>')
-    out.append(f'<text x="{(LEFT + RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
-               f'{escape(delay.title)} (less is better)</text><text transform="translate(12 '
-               f'{(TOP + BOTTOM) / 2}) rotate(-90)" text-anchor="middle">{escape(other.title)} '
-               f'({"more" if other.better > 0 else "less"} is better)</text>')
+        out.append(
+            f'<path d="M{x:.1f} {TOP}V{BOTTOM}" stroke="currentColor" stroke-opacity=".15"/>'
+            f'<text x="{x:.1f}" y="{BOTTOM + 16}" text-anchor="middle">{value:g}</text>'
+        )
+    out.append(
+        f'<text x="{(LEFT + RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
+        f'{escape(delay.title)} (less is better)</text><text transform="translate(12 '
+        f'{(TOP + BOTTOM) / 2}) rotate(-90)" text-anchor="middle">{escape(other.title)} '
+        f"({'more' if other.better > 0 else 'less'} is better)</text>"
+    )
     places = [(name, x_of(x), y_of(y)) for name, x, y in values]
     out += _labels(places)
     for (name, x, y), (_, delay_ms, value) in zip(places, values, strict=True):
-        out.append(_mark(styles[name], x, y, f"<title>{escape(name)}: {delay_ms:.2f} ms, "
-                         f"{value:.{other.digits}f} {other.unit}</title>"))
+        out.append(
+            _mark(
+                styles[name],
+                x,
+                y,
+                f"<title>{escape(name)}: {delay_ms:.2f} ms, "
+                f"{value:.{other.digits}f} {other.unit}</title>",
+            )
+        )
     return "\n".join(out)
 
 
@@ -130,4 +164,5 @@ def picture(content: str, width: int = WIDTH, height: int = HEIGHT) -> str:
     return content and (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="system-ui, sans-serif" font-size="11" fill="currentColor" '
-        f'role="img">\n{content}\n</svg>')
+        f'role="img">\n{content}\n</svg>'
+    )

@@ -23,6 +23,11 @@ class Style:
 
 def styles(names: Iterable[str]) -> dict[str, Style]:
     """Return a style for each name; colours that recur have another dash and mark."""
-    return {name: Style(COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)],
-                        MARKS[i // len(COLOURS) % len(MARKS)])
-            for i, name in enumerate(dict.fromkeys(names))}
+    return {
+        name: Style(
+            COLOURS[i % len(COLOURS)],
+            DASHES[i // len(COLOURS) % len(DASHES)],
+            MARKS[i // len(COLOURS) % len(MARKS)],
+        )
+        for i, name in enumerate(dict.fromkeys(names))
+    }

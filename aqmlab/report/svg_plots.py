@@ -10,8 +10,20 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 #: Told apart in colour and, for who sees none, by the marks.
-COLOURS = ("#1f5fa8", "#c0392b", "#2e8b57", "#d98c00", "#7a4fa3", "#111111", "#17a2a2", "#e377c2",
-           "#8c6d31", "#7f7f7f", "#5b8def", "#a3b300")
+COLOURS = (
+    "#1f5fa8",
+    "#c0392b",
+    "#2e8b57",
+    "#d98c00",
+    "#7a4fa3",
+    "#111111",
+    "#17a2a2",
+    "#e377c2",
+    "#8c6d31",
+    "#7f7f7f",
+    "#5b8def",
+    "#a3b300",
+)
 #: Paths around the point.
 MARKS = {
     "circle": "M-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0z",
@@ -20,7 +32,7 @@ MARKS = {
     "down": "M0 3.8l3.8-7h-7.6z",
     "diamond": "M0-4.2l4.2 4.2-4.2 4.2-4.2-4.2z",
     "cross": "M-3.8-2.6l1.2-1.2 2.6 2.7 2.6-2.7 1.2 1.2-2.7 2.6 2.7 2.6-1.2 1.2-2.6-2.7-2.6 2.7"
-             "-1.2-1.2 2.7-2.6z",
+    "-1.2-1.2 2.7-2.6z",
 }
 
 WIDTH, HEIGHT = 400, 270
@@ -71,8 +83,10 @@ class Panel:
         for line in self.lines:
             for x, y, _ in line.points:
                 if y < 0 or (self.x_log and x <= 0) or (self.y_log and y <= 0):
-                    raise ValueError(f"{self.title or self.y_title}: {line.name} has {y:g} at {x:g}"
-                                     f", which {'y' if y < 0 else 'a logarithm'} does not show")
+                    raise ValueError(
+                        f"{self.title or self.y_title}: {line.name} has {y:g} at {x:g}"
+                        f", which {'y' if y < 0 else 'a logarithm'} does not show"
+                    )
 
 
 def steps(low: float, high: float) -> list[float]:
@@ -140,15 +154,20 @@ class _Axes:
         part = value / self.top
         if self.bottom:
             part = math.log(max(value, self.bottom) / self.bottom) / math.log(
-                self.top / self.bottom)
+                self.top / self.bottom
+            )
         return HEIGHT - BOTTOM - min(1.0, part) * (HEIGHT - TOP - BOTTOM)
 
 
 def decades(low: float, high: float) -> list[float]:
     """Return 1, 2 and 5 times powers of ten, for a logarithmic axis."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [times * 10.0**power for power in powers for times in (1, 2, 5)
-            if low <= times * 10.0**power <= high]
+    return [
+        times * 10.0**power
+        for power in powers
+        for times in (1, 2, 5)
+        if low <= times * 10.0**power <= high
+    ]
 
 
 def _ticks(panel: Panel, axes: _Axes) -> list[float]:
@@ -178,31 +197,45 @@ def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str
             edge = x + 3.4 * len(text) + 4
     out.stroke(f"M{LEFT} {bottom}H{WIDTH - RIGHT}", INK)
     if panel.at_y is not None:
-        out.stroke(f"M{LEFT} {axes.y(panel.at_y):.1f}H{WIDTH - RIGHT}", INK,
-                   ' stroke-dasharray="4 3"')
-    out.text(panel.x_title,
-             f'x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle"')
-    out.text(panel.y_title,
-             f'transform="translate(14 {(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle"')
+        out.stroke(
+            f"M{LEFT} {axes.y(panel.at_y):.1f}H{WIDTH - RIGHT}", INK, ' stroke-dasharray="4 3"'
+        )
+    out.text(
+        panel.x_title, f'x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle"'
+    )
+    out.text(
+        panel.y_title,
+        f'transform="translate(14 {(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle"',
+    )
     for line in panel.lines:
         colour, _ = looks[line.name]
-        places = [(axes.x(x), axes.y(y), axes.y(y + half), axes.y(max(0.0, y - half)))
-                  for x, y, half in line.points]
+        places = [
+            (axes.x(x), axes.y(y), axes.y(y + half), axes.y(max(0.0, y - half)))
+            for x, y, half in line.points
+        ]
         for x, _, high, low in places:
             if low - high > 1:
-                out.stroke(f"M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {high:.1f}h6"
-                           f"M{x - 3:.1f} {low:.1f}h6", colour)
+                out.stroke(
+                    f"M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {high:.1f}h6"
+                    f"M{x - 3:.1f} {low:.1f}h6",
+                    colour,
+                )
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in places)
         width = 3 if line.heavy else 1.4
-        out.stroke(f"M{path}", colour if line.joined else "none",
-                   f' stroke-width="{width}" fill="none"{marked(looks[line.name]) * line.marked}')
+        out.stroke(
+            f"M{path}",
+            colour if line.joined else "none",
+            f' stroke-width="{width}" fill="none"{marked(looks[line.name]) * line.marked}',
+        )
     return out.lines()
 
 
 def looks_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return the colour and the mark of each line. Where colours come again, marks differ."""
-    return {name: (COLOURS[i % len(COLOURS)], [*MARKS][(i + i // len(COLOURS)) % len(MARKS)])
-            for i, name in enumerate(names)}
+    return {
+        name: (COLOURS[i % len(COLOURS)], [*MARKS][(i + i // len(COLOURS)) % len(MARKS)])
+        for i, name in enumerate(names)
+    }
 
 
 def marked(look: tuple[str, str]) -> str:
@@ -213,7 +246,9 @@ def marked(look: tuple[str, str]) -> str:
 def _markers(looks: Iterable[tuple[str, str]]) -> str:
     return "".join(
         f'<marker id="{mark}-{colour[1:]}" markerUnits="userSpaceOnUse" overflow="visible">'
-        f'<path d="{MARKS[mark]}" fill="{colour}"/></marker>' for colour, mark in looks)
+        f'<path d="{MARKS[mark]}" fill="{colour}"/></marker>'
+        for colour, mark in looks
+    )
 
 
 def picture(panels: Sequence[Panel], columns: int = 2) -> str:
@@ -223,22 +258,46 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
     """
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
     looks = looks_of(names)
-    highest = {title: 1.06 * max((y + half for panel in panels if panel.y_title == title
-                                  for line in panel.lines for _, y, half in line.points),
-                                 default=1.0) or 1.0
-               for title in {panel.y_title for panel in panels}}
-    lowest = {title: min((y for panel in panels if panel.y_title == title
-                          for line in panel.lines for _, y, _ in line.points), default=1.0) / 1.3
-              for title in highest}
+    highest = {
+        title: 1.06
+        * max(
+            (
+                y + half
+                for panel in panels
+                if panel.y_title == title
+                for line in panel.lines
+                for _, y, half in line.points
+            ),
+            default=1.0,
+        )
+        or 1.0
+        for title in {panel.y_title for panel in panels}
+    }
+    lowest = {
+        title: min(
+            (
+                y
+                for panel in panels
+                if panel.y_title == title
+                for line in panel.lines
+                for _, y, _ in line.points
+            ),
+            default=1.0,
+        )
+        / 1.3
+        for title in highest
+    }
     columns = min(columns, len(panels))
     width, height = columns * WIDTH, math.ceil(len(panels) / columns) * HEIGHT
     per_row = max(1, width // LEGEND_COLUMN)
     legend = math.ceil(len(names) / per_row) * LEGEND_ROW + 10 if len(names) > 1 else 0
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + legend}" '
-           f'viewBox="0 0 {width} {height + legend}" font-family="sans-serif" font-size="12" '
-           f'fill="{INK}">',
-           f'<rect width="{width}" height="{height + legend}" fill="white"/>',
-           _markers(looks.values())]
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + legend}" '
+        f'viewBox="0 0 {width} {height + legend}" font-family="sans-serif" font-size="12" '
+        f'fill="{INK}">',
+        f'<rect width="{width}" height="{height + legend}" fill="white"/>',
+        _markers(looks.values()),
+    ]
     for i, panel in enumerate(panels):
         out.append(f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">')
         out += _panel(panel, lowest[panel.y_title], highest[panel.y_title], looks)
@@ -246,6 +305,8 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
     if legend:
         for i, name in enumerate(names):
             x, y = LEFT + i % per_row * LEGEND_COLUMN, height + 8 + i // per_row * LEGEND_ROW
-            out.append(f'<path d="M{x} {y}h0"{marked(looks[name])}/>'
-                       f'<text x="{x + 9}" y="{y + 4}">{escape(name)}</text>')
+            out.append(
+                f'<path d="M{x} {y}h0"{marked(looks[name])}/>'
+                f'<text x="{x + 9}" y="{y + 4}">{escape(name)}</text>'
+            )
     return "\n".join([*out, "</svg>"]) + "\n"

@@ -26,8 +26,11 @@ HERE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 def known() -> set[str]:
     """Name all that the lab's kernels have, and ours."""
     symbols = re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", CONFIG.read_text(), re.M)
-    names = {"highspeed" if symbol == "HSTCP" else symbol.lower()
-             for symbol in symbols if symbol != "ADVANCED"}
+    names = {
+        "highspeed" if symbol == "HSTCP" else symbol.lower()
+        for symbol in symbols
+        if symbol != "ADVANCED"
+    }
     files = (path for path in OURS.glob("tcp_*.c") if not path.name.endswith(".mod.c"))
     return {"reno", *names, *(path.stem.removeprefix("tcp_") for path in files)}
 
@@ -50,13 +53,18 @@ def needing_ecn(recipe: Recipe, modules: Sequence[Path] = ()) -> list[str]:
     modules: as for check()
     """
     files = [path for folder in (OURS, *modules) for path in folder.glob("tcp_*.c")]
-    needs = {path.stem.removeprefix("tcp_") for path in files
-             if NEEDS_ECN.search(path.read_text(errors="replace"))}
+    needs = {
+        path.stem.removeprefix("tcp_")
+        for path in files
+        if NEEDS_ECN.search(path.read_text(errors="replace"))
+    }
     return sorted({"dctcp", *needs} & {*_used(recipe)})
 
 
 def _used(recipe: Recipe) -> list[str]:
     """Return the names that flows and programs of --exec have, which get it by a sysctl."""
-    controls = [*(str(flow.get("cc", "")) for flow in recipe.flows),
-                *(values.get(DEFAULT, "") for values in recipe.sysctls.values())]
+    controls = [
+        *(str(flow.get("cc", "")) for flow in recipe.flows),
+        *(values.get(DEFAULT, "") for values in recipe.sysctls.values()),
+    ]
     return [cc for cc in dict.fromkeys(controls) if cc]  # UDP: ""

@@ -12,22 +12,61 @@ from pathlib import Path
 from typing import Any
 
 # Counters of each namespace. A kernel without IPv6 does not have the last file.
-COUNTERS = [name for name in ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp",
-                              "/proc/net/snmp6") if Path(name).exists()]
+COUNTERS = [
+    name
+    for name in ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6")
+    if Path(name).exists()
+]
 
 # Counters of packets that a host or a router dropped, not a queue discipline.
 DISCARDS = {
-    *(f"Ip {name}" for name in ("InHdrErrors", "InAddrErrors", "InDiscards", "OutDiscards",
-                                "OutNoRoutes", "ReasmFails", "FragFails")),
-    "IpExt InNoRoutes", "IpExt InTruncatedPkts", "IpExt InCsumErrors",
-    *(f"TcpExt {name}" for name in ("PruneCalled", "RcvPruned", "OfoPruned", "TCPBacklogDrop",
-                                    "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop",
-                                    "ListenDrops", "ListenOverflows", "TCPReqQFullDrop",
-                                    "TCPWqueueTooBig", "TCPMinTTLDrop", "TCPAbortOnMemory")),
-    "Tcp InCsumErrors", "Udp InErrors", "Udp RcvbufErrors", "Udp SndbufErrors", "Udp MemErrors",
+    *(
+        f"Ip {name}"
+        for name in (
+            "InHdrErrors",
+            "InAddrErrors",
+            "InDiscards",
+            "OutDiscards",
+            "OutNoRoutes",
+            "ReasmFails",
+            "FragFails",
+        )
+    ),
+    "IpExt InNoRoutes",
+    "IpExt InTruncatedPkts",
+    "IpExt InCsumErrors",
+    *(
+        f"TcpExt {name}"
+        for name in (
+            "PruneCalled",
+            "RcvPruned",
+            "OfoPruned",
+            "TCPBacklogDrop",
+            "TCPRcvQDrop",
+            "TCPOFODrop",
+            "PFMemallocDrop",
+            "ListenDrops",
+            "ListenOverflows",
+            "TCPReqQFullDrop",
+            "TCPWqueueTooBig",
+            "TCPMinTTLDrop",
+            "TCPAbortOnMemory",
+        )
+    ),
+    "Tcp InCsumErrors",
+    "Udp InErrors",
+    "Udp RcvbufErrors",
+    "Udp SndbufErrors",
+    "Udp MemErrors",
     "Udp NoPorts",
-    "Ip6InHdrErrors", "Ip6InDiscards", "Ip6OutDiscards", "Ip6InNoRoutes", "Ip6OutNoRoutes",
-    "Udp6InErrors", "Udp6RcvbufErrors", "Udp6SndbufErrors",
+    "Ip6InHdrErrors",
+    "Ip6InDiscards",
+    "Ip6OutDiscards",
+    "Ip6InNoRoutes",
+    "Ip6OutNoRoutes",
+    "Udp6InErrors",
+    "Udp6RcvbufErrors",
+    "Udp6SndbufErrors",
 }
 
 
@@ -35,9 +74,10 @@ def device_counters(text: str) -> dict[str, dict[str, int]]:
     """Return the packets that each device received, sent and lost, from /proc/net/dev."""
     devices = {}
     for name, counts in re.findall(r"^\s*(\S+):((?:\s+\d+){16})$", text, re.M):
-        rx, tx = (counts.split()[at:at + 8] for at in (0, 8))
+        rx, tx = (counts.split()[at : at + 8] for at in (0, 8))
         devices[name] = {
-            "received": int(rx[1]), "sent": int(tx[1]),
+            "received": int(rx[1]),
+            "sent": int(tx[1]),
             "lost": sum(map(int, (*rx[2:5], *tx[2:5]))),  # errors, drops, FIFO errors
         }
     return devices
@@ -47,12 +87,16 @@ def protocol_counters(text: str) -> dict[str, int]:
     """Return the counters of /proc/net/{snmp,netstat,snmp6} by name: `Ip InDelivers`,
     `Ip6InDelivers`."""
     counters: dict[str, int] = {}
-    for name, names, values in re.findall(r"^(\w+):((?: [A-Za-z]\w*)+)\n\1:((?: -?\d+)+)$", text,
-                                          re.M):
-        counters.update((f"{name} {key}", int(value))
-                        for key, value in zip(names.split(), values.split(), strict=True))
-    counters.update((name, int(value))
-                    for name, value in re.findall(r"^(\w+6\w+)\s+(\d+)$", text, re.M))
+    for name, names, values in re.findall(
+        r"^(\w+):((?: [A-Za-z]\w*)+)\n\1:((?: -?\d+)+)$", text, re.M
+    ):
+        counters.update(
+            (f"{name} {key}", int(value))
+            for key, value in zip(names.split(), values.split(), strict=True)
+        )
+    counters.update(
+        (name, int(value)) for name, value in re.findall(r"^(\w+6\w+)\s+(\d+)$", text, re.M)
+    )
     return counters
 
 
@@ -63,14 +107,20 @@ def discards(protocols: Mapping[str, int]) -> dict[str, int]:
     the send buffer of one socket of the kernel, and those without room are dropped.
     """
     resets = {"Ip OutDiscards": protocols.get("Tcp OutRsts", 0)}
-    return {name: count for name, value in protocols.items()
-            if name in DISCARDS and (count := value - resets.get(name, 0)) > 0}
+    return {
+        name: count
+        for name, value in protocols.items()
+        if name in DISCARDS and (count := value - resets.get(name, 0)) > 0
+    }
 
 
 def received_ect(protocols: Mapping[str, int]) -> int:
     """Return how many packets with ECT or CE arrived, from protocol_counters()."""
-    return sum(protocols.get(f"{family}In{mark}Pkts", 0) for family in ("IpExt ", "Ip6")
-               for mark in ("ECT0", "ECT1", "CE"))
+    return sum(
+        protocols.get(f"{family}In{mark}Pkts", 0)
+        for family in ("IpExt ", "Ip6")
+        for mark in ("ECT0", "ECT1", "CE")
+    )
 
 
 def softnet_dropped() -> int:
@@ -92,6 +142,15 @@ def qdisc_counters(text: str) -> list[dict[str, Any]]:
         held = re.search(r"^ backlog \S+ (\d+)p ", shown, re.M)
         if not (head and sent and held):
             raise ValueError(f"tc shows no counters: {shown}")
-        qdiscs.append({"kind": head[1], "handle": head[2], "dev": head[3], "bytes": int(sent[1]),
-                       "packets": int(sent[2]), "drops": int(sent[3]), "qlen": int(held[1])})
+        qdiscs.append(
+            {
+                "kind": head[1],
+                "handle": head[2],
+                "dev": head[3],
+                "bytes": int(sent[1]),
+                "packets": int(sent[2]),
+                "drops": int(sent[3]),
+                "qlen": int(held[1]),
+            }
+        )
     return qdiscs

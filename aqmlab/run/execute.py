@@ -58,8 +58,9 @@ def made_with() -> dict[str, Any]:
 
 @functools.cache
 def _checkout() -> dict[str, str]:
-    version = subprocess.run([ROOT / "tools" / "version"], capture_output=True, text=True,
-                             check=True)
+    version = subprocess.run(
+        [ROOT / "tools" / "version"], capture_output=True, text=True, check=True
+    )
     return {"version": version.stdout.strip(), "compiler": compiler()}
 
 
@@ -73,8 +74,10 @@ class Cost:
 
 def _used_s() -> float:
     """Seconds of a CPU that this process and its children have used."""
-    return sum(used.ru_utime + used.ru_stime for used in
-               map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 @contextlib.contextmanager
@@ -87,8 +90,9 @@ def terminated_as_interrupt() -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)  # a second one must not cut the clean-up short
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, raise_interrupt)
-              for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {
+        number: signal.signal(number, raise_interrupt) for number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
         yield
     finally:
@@ -114,7 +118,7 @@ class _Log:
         self.end = b""
 
     def write(self, text: bytes) -> int:
-        self.end = b"\n".join((self.end + text).rsplit(b"\n", TAIL + 1)[-TAIL - 1:])
+        self.end = b"\n".join((self.end + text).rsplit(b"\n", TAIL + 1)[-TAIL - 1 :])
         with contextlib.suppress(OSError):
             self.file.write(text)
         return len(text)
@@ -146,9 +150,15 @@ def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
     """
     last_output = _Log(log)
     child = subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT,
-        start_new_session=True, pass_fds=[log.fileno()],
-        preexec_fn=functools.partial(end_with, os.getpid()))
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=ROOT,
+        start_new_session=True,
+        pass_fds=[log.fileno()],
+        preexec_fn=functools.partial(end_with, os.getpid()),
+    )
     assert child.stdout
     try:
         for line in child.stdout:
@@ -192,18 +202,28 @@ def run(
     began, used = time.monotonic(), _used_s()
     with terminated_as_interrupt():
         if lab_options is None:
-            status, last_output = _here([str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"],
-                                         place.log)
+            status, last_output = _here(
+                [str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"], place.log
+            )
         else:
             # Boot, set-up, and no more than the slowest machine would need.
             wall = asked["clock"] == "wall"
             limit = 300 + recipe.duration_ms / 1000 * (1 if wall else 2)
             turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
-            status, last_output = _in_lab(Request(
-                ["conduct", *turns, *composer], clock=asked["clock"], seed=asked["seed"],
-                memory=f"{recipe.memory_gib}G", time_limit=limit,
-                stall_limit=STALL_S, sockets=_sockets(recipe),
-                share=[directory, *map(Path, recipe.share)], **lab_options), _Log(place.log))
+            status, last_output = _in_lab(
+                Request(
+                    ["conduct", *turns, *composer],
+                    clock=asked["clock"],
+                    seed=asked["seed"],
+                    memory=f"{recipe.memory_gib}G",
+                    time_limit=limit,
+                    stall_limit=STALL_S,
+                    sockets=_sockets(recipe),
+                    share=[directory, *map(Path, recipe.share)],
+                    **lab_options,
+                ),
+                _Log(place.log),
+            )
     if status:
         raise RunError(f"{last_output}\nrun failed with status {status}")
     return Cost(time.monotonic() - began, _used_s() - used)

@@ -73,16 +73,31 @@ def _claims(groups: Sequence[Group], step_s: float) -> list[_Claim]:
     claims = []
     for name, parts in together.items():
         flows = sum(len(g.start_ns) for g in parts)
-        rtt_ms = (parts[0].rtt_ms if len(parts) == 1 else
-                  sum(g.rtt_ms * len(g.start_ns) for g in parts) / flows)
+        rtt_ms = (
+            parts[0].rtt_ms
+            if len(parts) == 1
+            else sum(g.rtt_ms * len(g.start_ns) for g in parts) / flows
+        )
         first = parts[0]
-        claims.append(_Claim(name, flows, rtt_ms, first, _stepped(first.from_s, step_s),
-                             _stepped(first.to_s, step_s), _stepped(first.settled_s, step_s)))
+        claims.append(
+            _Claim(
+                name,
+                flows,
+                rtt_ms,
+                first,
+                _stepped(first.from_s, step_s),
+                _stepped(first.to_s, step_s),
+                _stepped(first.settled_s, step_s),
+            )
+        )
     return claims
 
 
-def max_min(rate_bps: float | Mapping[Any, float], demands: Sequence[tuple[int, float]],
-            ways: Sequence[Collection[Any]] | None = None) -> list[float]:
+def max_min(
+    rate_bps: float | Mapping[Any, float],
+    demands: Sequence[tuple[int, float]],
+    ways: Sequence[Collection[Any]] | None = None,
+) -> list[float]:
     """Return the max-min fair rate of one flow of each (flows, demand_bps).
 
     No flow gets more than it asks for, and the rest is shared equally among those that would take
@@ -112,8 +127,10 @@ def max_min(rate_bps: float | Mapping[Any, float], demands: Sequence[tuple[int, 
 
 def _way(network: Network, group: Group) -> list[Crossing]:
     """Return the links with a rate that a group's data crosses. Raises UserError without one."""
-    data = [replace(one, forward=one.forward != group.reverse)
-            for one in network.path(group.enters, group.leaves)]
+    data = [
+        replace(one, forward=one.forward != group.reverse)
+        for one in network.path(group.enters, group.leaves)
+    ]
     way = [one for one in data if network.way(one).rate_bps]
     if not way:
         raise UserError(f"group {group.name}: no link on its way has a rate; give one a rate")
@@ -129,8 +146,14 @@ def _stepped(at: float | None, step_s: float) -> float | None:
     return None if at is None else round(round(at / step_s) * step_s, 6)
 
 
-def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group],
-          step_s: float, network: Network | None = None) -> Facts:
+def facts(
+    rate_bps: float,
+    begin_s: float,
+    end_s: float,
+    groups: Sequence[Group],
+    step_s: float,
+    network: Network | None = None,
+) -> Facts:
     """Facts of a run that is measured from begin_s to end_s. A group's fair share is the
     mean over the phases in which it sends, the run's that over its elastic flows and their time.
     Starts and stops are taken to be at multiples of step_s, where flows are read."""
@@ -140,15 +163,19 @@ def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group]
     rates = {hop: network.way(hop).rate_bps for way in ways.values() for hop in way}
     edges = {begin_s, end_s}
     for claim in claims:
-        edges |= {at for at in (claim.from_s, claim.settled_s, claim.to_s)
-                  if at is not None and begin_s < at < end_s}
+        edges |= {
+            at
+            for at in (claim.from_s, claim.settled_s, claim.to_s)
+            if at is not None and begin_s < at < end_s
+        }
     fair = {c.name: 0.0 for c in claims}
     seconds = {c.name: 0.0 for c in claims}
     phases = []
     for from_s, to_s in itertools.pairwise(sorted(edges)):
         active = [c for c in claims if _active(c, from_s, to_s)]
-        shares = max_min(rates, [(c.flows, c.of.demand_bps) for c in active],
-                         [ways[c.name] for c in active])
+        shares = max_min(
+            rates, [(c.flows, c.of.demand_bps) for c in active], [ways[c.name] for c in active]
+        )
         share_of = {c.name: s * c.of.payload for c, s in zip(active, shares, strict=True)}
         for claim in active:
             fair[claim.name] += share_of[claim.name] * (to_s - from_s)
@@ -156,14 +183,32 @@ def facts(rate_bps: float, begin_s: float, end_s: float, groups: Sequence[Group]
         elastic = [c for c in active if c.of.elastic]
         flows = sum(c.flows for c in elastic)
         total = sum(c.flows * share_of[c.name] for c in elastic)
-        phases.append(Phase("+".join(c.name for c in active) or "nobody", from_s, to_s,
-                            total / flows if flows else 0.0))
+        phases.append(
+            Phase(
+                "+".join(c.name for c in active) or "nobody",
+                from_s,
+                to_s,
+                total / flows if flows else 0.0,
+            )
+        )
     elastic = [c for c in claims if c.of.elastic]
     time = math.fsum(c.flows * seconds[c.name] for c in elastic)
     total = math.fsum(c.flows * fair[c.name] for c in elastic)
-    return Facts(rate_bps, begin_s, end_s, total / time if time else 0.0, {
-        c.name: GroupFacts(c.flows, c.rtt_ms,
-                           fair[c.name] / seconds[c.name] if seconds[c.name] else 0.0,
-                           c.of.elastic, c.from_s, c.to_s)
-        for c in claims
-    }, tuple(phases))
+    return Facts(
+        rate_bps,
+        begin_s,
+        end_s,
+        total / time if time else 0.0,
+        {
+            c.name: GroupFacts(
+                c.flows,
+                c.rtt_ms,
+                fair[c.name] / seconds[c.name] if seconds[c.name] else 0.0,
+                c.of.elastic,
+                c.from_s,
+                c.to_s,
+            )
+            for c in claims
+        },
+        tuple(phases),
+    )

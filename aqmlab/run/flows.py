@@ -27,13 +27,26 @@ def tcp_keys(settings: Settings) -> dict[str, int | str]:
     """Keys of flowgen's flow file that all flows of TCP share, bytes."""
     # The kernel doubles what SO_RCVBUF and SO_SNDBUF ask for, to account for overhead.
     buffer = settings.count("window") * 1000 // 2
-    return {"rcvbuf": buffer, "sndbuf": max(SNDBUF_BYTES, 4 * buffer), "notsent": NOTSENT_BYTES,
-            "lowat": min(LOWAT_BYTES, buffer // 4)}
+    return {
+        "rcvbuf": buffer,
+        "sndbuf": max(SNDBUF_BYTES, 4 * buffer),
+        "notsent": NOTSENT_BYTES,
+        "lowat": min(LOWAT_BYTES, buffer // 4),
+    }
 
 
-def bulk(settings: Settings, rng: random.Random, name: str, flows: int, rtt_ms: float, *,
-         from_s: float | None = None, to_s: float | None = None,
-         reverse: bool = False, cc: str = "") -> list[Group]:
+def bulk(
+    settings: Settings,
+    rng: random.Random,
+    name: str,
+    flows: int,
+    rtt_ms: float,
+    *,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    reverse: bool = False,
+    cc: str = "",
+) -> list[Group]:
     """Return a group of bulk TCP flows, in a list; an empty list if `flows` is 0.
 
     Each flow has an access link with the rate `access`. It starts at a random instant within
@@ -46,20 +59,26 @@ def bulk(settings: Settings, rng: random.Random, name: str, flows: int, rtt_ms: 
     """
     begin_ns, spread_s = round((from_s or 0) * 1e9), settings.number("spread")
     access_bps = settings.number("access") * 1e6
-    return [Group(
-        name=name,
-        start_ns=[begin_ns + int(rng.random() * spread_s * 1e9) for _ in range(flows)],
-        rtt_ms=rtt_ms,
-        access_bps=access_bps,
-        congestion_control=cc or settings.congestion_control,
-        flow={**tcp_keys(settings), **({"stop_ns": round(to_s * 1e9)} if to_s else {})},
-        reverse=reverse,
-        demand_bps=access_bps or math.inf,
-        payload=settings.payload,
-        elastic=not reverse,
-        from_s=from_s,
-        to_s=to_s,
-    )] if flows else []
+    return (
+        [
+            Group(
+                name=name,
+                start_ns=[begin_ns + int(rng.random() * spread_s * 1e9) for _ in range(flows)],
+                rtt_ms=rtt_ms,
+                access_bps=access_bps,
+                congestion_control=cc or settings.congestion_control,
+                flow={**tcp_keys(settings), **({"stop_ns": round(to_s * 1e9)} if to_s else {})},
+                reverse=reverse,
+                demand_bps=access_bps or math.inf,
+                payload=settings.payload,
+                elastic=not reverse,
+                from_s=from_s,
+                to_s=to_s,
+            )
+        ]
+        if flows
+        else []
+    )
 
 
 @dataclass(frozen=True)
@@ -75,8 +94,9 @@ class Cbr:
     stop_s: float | None = None
 
     @classmethod
-    def every(cls, gap_s: float, size: int, start_s: float | None = None,
-              jitter: float = 0.0) -> Cbr:
+    def every(
+        cls, gap_s: float, size: int, start_s: float | None = None, jitter: float = 0.0
+    ) -> Cbr:
         """A packet of `size` bytes every gap_s; without jitter, evenly."""
         return cls((size + ETHERNET_HEADER) * 8 / gap_s, size, jitter=jitter, start_s=start_s)
 
@@ -91,47 +111,53 @@ def interval(settings: Settings, start: str, stop: str) -> tuple[float | None, f
     end_s = settings.end_ms / 1000
     start_s, stop_s = settings.number(start), settings.number(stop) or end_s
     if not start_s < stop_s <= end_s:
-        raise UserError(f"{start}: {start_s:g} s and {stop}: {stop_s:g} s given, needs start < "
-                        f"stop, and both within the run's {end_s:g} s")
+        raise UserError(
+            f"{start}: {start_s:g} s and {stop}: {stop_s:g} s given, needs start < "
+            f"stop, and both within the run's {end_s:g} s"
+        )
     return start_s or None, stop_s if stop_s < end_s else None
 
 
-def udp(settings: Settings, rng: random.Random, name: str, flows: int, rtt_ms: float,
-        cbr: Cbr) -> list[Group]:
+def udp(
+    settings: Settings, rng: random.Random, name: str, flows: int, rtt_ms: float, cbr: Cbr
+) -> list[Group]:
     """UDP flows; none is no group. Half of the round-trip time is on their way to the bottleneck,
     so that their one-way delay has it; each starts at a seeded instant within its first gap."""
     if not flows:
         return []
     if cbr.size > settings.count("mtu"):
-        raise UserError(f"{name}: packets of {cbr.size} bytes are larger than mtu, "
-                        f"{settings.count('mtu')}")
+        raise UserError(
+            f"{name}: packets of {cbr.size} bytes are larger than mtu, {settings.count('mtu')}"
+        )
     gap_ns = cbr.gap_ns
     start_ns = round((cbr.start_s or 0) * 1e9)
     payload_bytes = cbr.size - IP_HEADER[settings.ip] - UDP_HEADER
-    return [Group(
-        name=name,
-        start_ns=[start_ns + int(rng.random() * gap_ns) for _ in range(flows)],
-        rtt_ms=rtt_ms,
-        access_bps=0,
-        congestion_control="",
-        timed=True,
-        flow={
-            "kind": "udp",
-            "gap_ns": gap_ns,
-            "jitter_ns": round(cbr.jitter * gap_ns),
-            "size": payload_bytes,
-            "tos": cbr.dscp << 2,
-            "delay_ns": round(rtt_ms * 5e5),
-            "stop_ns": round((cbr.stop_s or 0) * 1e9),
-            "log_every": max(1, round(1e9 / gap_ns / DELAYS_PER_S)),
-        },
-        each=[{"seed": rng.getrandbits(32)} for _ in range(flows)],
-        demand_bps=cbr.rate_bps,
-        payload=payload_bytes / (cbr.size + ETHERNET_HEADER),
-        elastic=False,
-        from_s=cbr.start_s,
-        to_s=cbr.stop_s,
-    )]
+    return [
+        Group(
+            name=name,
+            start_ns=[start_ns + int(rng.random() * gap_ns) for _ in range(flows)],
+            rtt_ms=rtt_ms,
+            access_bps=0,
+            congestion_control="",
+            timed=True,
+            flow={
+                "kind": "udp",
+                "gap_ns": gap_ns,
+                "jitter_ns": round(cbr.jitter * gap_ns),
+                "size": payload_bytes,
+                "tos": cbr.dscp << 2,
+                "delay_ns": round(rtt_ms * 5e5),
+                "stop_ns": round((cbr.stop_s or 0) * 1e9),
+                "log_every": max(1, round(1e9 / gap_ns / DELAYS_PER_S)),
+            },
+            each=[{"seed": rng.getrandbits(32)} for _ in range(flows)],
+            demand_bps=cbr.rate_bps,
+            payload=payload_bytes / (cbr.size + ETHERNET_HEADER),
+            elastic=False,
+            from_s=cbr.start_s,
+            to_s=cbr.stop_s,
+        )
+    ]
 
 
 def probe(settings: Settings, rng: random.Random) -> list[Group]:
@@ -139,5 +165,11 @@ def probe(settings: Settings, rng: random.Random) -> list[Group]:
     no propagation delay, so that its delay is what the queues add."""
     if not settings.on("probe"):
         return []
-    return udp(settings, rng, "probe", 1, 0.0, Cbr.every(
-        settings.number("probe_gap") / 1e3, settings.count("probe_size"), jitter=1.0))
+    return udp(
+        settings,
+        rng,
+        "probe",
+        1,
+        0.0,
+        Cbr.every(settings.number("probe_gap") / 1e3, settings.count("probe_size"), jitter=1.0),
+    )

@@ -51,8 +51,10 @@ def prepare(recipe: Mapping[str, Any], *, guest: bool) -> str:
         if name not in AVAILABLE.read_text().split():
             subprocess.run([tool("modprobe"), f"tcp_{name}"], capture_output=True)
         if name not in AVAILABLE.read_text().split():
-            raise Failure(f"congestion control {name}: this kernel does not have it; "
-                          f"{AVAILABLE} lists the ones that it has")
+            raise Failure(
+                f"congestion control {name}: this kernel does not have it; "
+                f"{AVAILABLE} lists the ones that it has"
+            )
     if not wanted:
         return ""
     ALLOWED.write_text(" ".join([before, *sorted(wanted)]))

@@ -78,13 +78,15 @@ class GuestProgram:
         argv = [tool(step["tool"]), *step["options"]]
         if step["netns"]:
             argv += ["-n", self.netns(step["netns"])]
-        return Step(step["tool"], [*argv, "-batch", "-"], input="\n".join(lines) + "\n",
-                    lines=lines)
+        return Step(
+            step["tool"], [*argv, "-batch", "-"], input="\n".join(lines) + "\n", lines=lines
+        )
 
     def with_prefix(self, line: str) -> str:
         """The line of a batch with this run's names of namespaces."""
-        return re.sub(r"\bnetns (add )?(\S+)", lambda m: f"netns {m[1] or ''}{self.netns(m[2])}",
-                      line)
+        return re.sub(
+            r"\bnetns (add )?(\S+)", lambda m: f"netns {m[1] or ''}{self.netns(m[2])}", line
+        )
 
     def set_up(self) -> list[Step]:
         """Namespaces, links, TCP's options, disciplines."""
@@ -99,8 +101,10 @@ class GuestProgram:
             enter = [tool("ip"), "netns", "exec", self.netns(ns), "sh", "-e"]
             steps.append(Step("sysctl", enter, input=script))
         steps += [self.batch(step) for step in rest if step["tool"] == "ip"]
-        steps += [Step("ethtool", self.within(ns, "ethtool", "-K", dev, *words))
-                  for ns, dev, words in recipe["offloads"]]
+        steps += [
+            Step("ethtool", self.within(ns, "ethtool", "-K", dev, *words))
+            for ns, dev, words in recipe["offloads"]
+        ]
         return steps + [self.batch(step) for step in rest if step["tool"] == "tc"]
 
     def flowgen(self) -> Step:
@@ -108,19 +112,35 @@ class GuestProgram:
         recipe = self.recipe
         with Path(self.path(run_directory.FLOWS)).open("w") as file:
             for flow in recipe["flows"]:
-                words = (f"{k}={self.netns(v) if k.endswith('_netns') else v}"
-                         for k, v in flow.items())
+                words = (
+                    f"{k}={self.netns(v) if k.endswith('_netns') else v}" for k, v in flow.items()
+                )
                 file.write(" ".join(words) + "\n")
-        return Step("flowgen", [
-            tool("flowgen"), "--duration-ms", str(recipe["duration_ms"]), "--epoch-ns", EPOCH,
-            "--flows", self.path(run_directory.FLOWS),
-            "--progress", self.path(run_directory.PROGRESS),
-            "--ends", self.path(run_directory.ENDS),
-            "--interval-ms", str(recipe["interval_ms"]),
-            "--datagrams", self.path(run_directory.DATAGRAMS),
-            "--delays", self.path(run_directory.DELAYS),
-            "--requests", self.path(run_directory.REQUESTS),
-        ], wait=False)
+        return Step(
+            "flowgen",
+            [
+                tool("flowgen"),
+                "--duration-ms",
+                str(recipe["duration_ms"]),
+                "--epoch-ns",
+                EPOCH,
+                "--flows",
+                self.path(run_directory.FLOWS),
+                "--progress",
+                self.path(run_directory.PROGRESS),
+                "--ends",
+                self.path(run_directory.ENDS),
+                "--interval-ms",
+                str(recipe["interval_ms"]),
+                "--datagrams",
+                self.path(run_directory.DATAGRAMS),
+                "--delays",
+                self.path(run_directory.DELAYS),
+                "--requests",
+                self.path(run_directory.REQUESTS),
+            ],
+            wait=False,
+        )
 
     def iperf3(self) -> list[Step]:
         """One server, and one client with parallel streams, per group."""
@@ -131,47 +151,127 @@ class GuestProgram:
         steps = []
         for number, (group, flows) in enumerate(groups.items()):
             first, port = flows[0], str(5201 + number)
-            steps.append(Step("iperf3", self.within(
-                first["sink_netns"], "iperf3", "-s", "-1", "-J", "-p", port, "-B", first["sink"],
-            ), wait=False))
+            steps.append(
+                Step(
+                    "iperf3",
+                    self.within(
+                        first["sink_netns"],
+                        "iperf3",
+                        "-s",
+                        "-1",
+                        "-J",
+                        "-p",
+                        port,
+                        "-B",
+                        first["sink"],
+                    ),
+                    wait=False,
+                )
+            )
             listening = " ".join(self.within(first["sink_netns"], "ss", "-Hltn"))
-            steps.append(Step("iperf3 to listen", ["sh", "-c", (
-                f"for i in $(seq 100); do [ \"$({listening} 'sport = :{port}')\" ] && exit; "
-                f"sleep 0.05; done; echo nobody listens on port {port} after 5 s; exit 1"
-            )]))
-            steps.append(Step("iperf3", self.within(
-                first["source_netns"], "iperf3", "-c", first["sink"], "-B", first["source"],
-                "-p", port, "-J", "-t", f"{recipe['duration_ms'] / 1000:g}",
-                "-i", f"{max(0.1, recipe['interval_ms'] / 1000):g}", "-P", str(len(flows)),
-                "-C", first["cc"], "--get-server-output",
-            ), wait=False, out=self.path(run_directory.IPERF3.format(group))))
+            steps.append(
+                Step(
+                    "iperf3 to listen",
+                    [
+                        "sh",
+                        "-c",
+                        (
+                            f"for i in $(seq 100); do [ \"$({listening} 'sport = :{port}')\" ] && exit; "
+                            f"sleep 0.05; done; echo nobody listens on port {port} after 5 s; exit 1"
+                        ),
+                    ],
+                )
+            )
+            steps.append(
+                Step(
+                    "iperf3",
+                    self.within(
+                        first["source_netns"],
+                        "iperf3",
+                        "-c",
+                        first["sink"],
+                        "-B",
+                        first["source"],
+                        "-p",
+                        port,
+                        "-J",
+                        "-t",
+                        f"{recipe['duration_ms'] / 1000:g}",
+                        "-i",
+                        f"{max(0.1, recipe['interval_ms'] / 1000):g}",
+                        "-P",
+                        str(len(flows)),
+                        "-C",
+                        first["cc"],
+                        "--get-server-output",
+                    ),
+                    wait=False,
+                    out=self.path(run_directory.IPERF3.format(group)),
+                )
+            )
         return steps
 
     def sampler(self, sample: dict[str, Any], out: str, *epoch: str) -> Step:
         """Return the program that reads a qdisc's statistics."""
-        return Step("qsample", [
-            tool("qsample"), "--duration-ms", str(self.recipe["duration_ms"]), *epoch,
-            "--netns", self.netns(sample["netns"]),
-            "--dev", sample["dev"], "--parent", sample["parent"],
-            "--interval-ms", str(sample["interval_ms"]), "--out", self.path(out),
-        ], wait=False)
+        return Step(
+            "qsample",
+            [
+                tool("qsample"),
+                "--duration-ms",
+                str(self.recipe["duration_ms"]),
+                *epoch,
+                "--netns",
+                self.netns(sample["netns"]),
+                "--dev",
+                sample["dev"],
+                "--parent",
+                sample["parent"],
+                "--interval-ms",
+                str(sample["interval_ms"]),
+                "--out",
+                self.path(out),
+            ],
+            wait=False,
+        )
 
     def captures(self) -> list[str]:
         """Return words for a sampler that captures packets, in a quarter of the memory."""
-        words = [word for ns in self.recipe["captures"] for word in (
-            "--capture", f"{self.netns(ns)}={self.path(run_directory.CAPTURE.format(ns))}")]
+        words = [
+            word
+            for ns in self.recipe["captures"]
+            for word in (
+                "--capture",
+                f"{self.netns(ns)}={self.path(run_directory.CAPTURE.format(ns))}",
+            )
+        ]
         return [*words, "--capture-mb", str(256 * self.recipe["memory_gib"])] if words else []
 
     def programs(self) -> list[Step]:
         """Return the programs of --exec, after the samplers that count their packets."""
         usual = {"parent": "root", "interval_ms": self.recipe["interval_ms"]}
         return [
-            *(self.sampler({**usual, **meter}, run_directory.METER.format(meter["group"]),
-                           "--epoch-ns", EPOCH) for meter in self.recipe["meters"]),
-            *(Step(one["name"], self.within(one["netns"], "env", "-C", one["cwd"], *one["argv"]),
-                   wait=False, program=True, lines=[shlex.join(one["argv"])],
-                   at_ns=one["start_ns"], out=self.path(one["name"]))
-              for one in self.recipe["programs"])]
+            *(
+                self.sampler(
+                    {**usual, **meter},
+                    run_directory.METER.format(meter["group"]),
+                    "--epoch-ns",
+                    EPOCH,
+                )
+                for meter in self.recipe["meters"]
+            ),
+            *(
+                Step(
+                    one["name"],
+                    self.within(one["netns"], "env", "-C", one["cwd"], *one["argv"]),
+                    wait=False,
+                    program=True,
+                    lines=[shlex.join(one["argv"])],
+                    at_ns=one["start_ns"],
+                    out=self.path(one["name"]),
+                )
+                for one in self.recipe["programs"]
+            ),
+        ]
 
     def commands(self) -> bytes:
         """Return the list of commands for tools/conduct.c."""
@@ -187,17 +287,32 @@ class GuestProgram:
             return [*self.set_up(), *self.iperf3(), self.sampler(*queue)]
         flowgen = [self.flowgen()] if self.recipe["flows"] else []
         starts, changes = (
-            [Step("tc", [tool("tc"), "-n", self.netns(one["netns"]), *one["lines"][0].split()],
-                  wait=False, lines=one["lines"], at_ns=one["at_ns"]) for one in self.recipe[key]]
-            for key in ("starts", "changes"))
-        return [*self.set_up(), *starts, self.sampler(*queue, "--epoch-ns", EPOCH), *flowgen,
-                *self.programs(), *changes]
+            [
+                Step(
+                    "tc",
+                    [tool("tc"), "-n", self.netns(one["netns"]), *one["lines"][0].split()],
+                    wait=False,
+                    lines=one["lines"],
+                    at_ns=one["at_ns"],
+                )
+                for one in self.recipe[key]
+            ]
+            for key in ("starts", "changes")
+        )
+        return [
+            *self.set_up(),
+            *starts,
+            self.sampler(*queue, "--epoch-ns", EPOCH),
+            *flowgen,
+            *self.programs(),
+            *changes,
+        ]
 
     def end(self, report: str) -> None:
         """Write the outcome that tools/conduct.c reports. Raises Failure if a program failed."""
         ended = re.match(r"(?:ended \d+ \d+\n)*", report)
         assert ended
-        report = report[ended.end():]
+        report = report[ended.end() :]
         if report:
             head, _, output = report.partition("\n")
             number, status = map(int, head.split())
@@ -206,7 +321,8 @@ class GuestProgram:
             raise Failure(self.steps()[number].failure(status, output))
         sample = self.recipe["sample"]
         Path(self.path(run_directory.QDISC_TEXT)).write_text(
-            self.qdiscs(sample["netns"], "-d", dev=sample["dev"]))
+            self.qdiscs(sample["netns"], "-d", dev=sample["dev"])
+        )
         # tc's output is not JSON if the kind has no plugin, or one that prints text.
         shown = self.qdiscs(sample["netns"], "-j", dev=sample["dev"])
         with contextlib.suppress(ValueError):
@@ -215,8 +331,10 @@ class GuestProgram:
         facts = self.facts()
         if self.recipe["programs"]:
             names = [step.name for step in self.steps()]
-            facts["ended_ns"] = {names[int(number)]: int(at_ns) for number, at_ns in
-                                 re.findall(r"ended (\d+) (\d+)", ended[0])}
+            facts["ended_ns"] = {
+                names[int(number)]: int(at_ns)
+                for number, at_ns in re.findall(r"ended (\d+) (\d+)", ended[0])
+            }
         Path(self.path(run_directory.GUEST)).write_text(json.dumps(facts, indent=1) + "\n")
 
     def facts(self) -> dict[str, Any]:
@@ -235,20 +353,38 @@ class GuestProgram:
         return {
             "kernel": platform.release(),
             "build": Path("/proc/version").read_text().strip(),
-            "lab": {name.removeprefix("LAB_").lower(): value
-                    for name, value in sorted(os.environ.items()) if name.startswith("LAB_")},
+            "lab": {
+                name.removeprefix("LAB_").lower(): value
+                for name, value in sorted(os.environ.items())
+                if name.startswith("LAB_")
+            },
             "modules": modules,
             "tc": self.command([tool("tc"), "-V"]).strip(),
             "received_ce": {ns: counters["received_ce"] for ns, counters in after.items()},
-            "counters": {"hops": self.recipe["hops"], "lossy": self.recipe["lossy"],
-                         "before": before, "qdiscs": qdiscs,
-                         "after": after, "softnet_dropped": self.softnet_dropped()},
+            "counters": {
+                "hops": self.recipe["hops"],
+                "lossy": self.recipe["lossy"],
+                "before": before,
+                "qdiscs": qdiscs,
+                "after": after,
+                "softnet_dropped": self.softnet_dropped(),
+            },
         }
 
     def qdiscs(self, ns: str, *options: str, dev: str = "") -> str:
         """Return the output of `tc -s qdisc show` for a namespace, or for one of its devices."""
-        return self.command([tool("tc"), "-s", *options, "-n", self.netns(ns), "qdisc", "show",
-                             *(["dev", dev] if dev else [])])
+        return self.command(
+            [
+                tool("tc"),
+                "-s",
+                *options,
+                "-n",
+                self.netns(ns),
+                "qdisc",
+                "show",
+                *(["dev", dev] if dev else []),
+            ]
+        )
 
     def softnet_dropped(self) -> int:
         """Return the packets that the machine dropped during this run, see `counters`."""

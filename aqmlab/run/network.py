@@ -80,8 +80,10 @@ class Layout:
         found = []
         for crossing in path:
             veths = self.veths[crossing.number]
-            found += [Step(veth, 0 if crossing.forward else 1)
-                      for veth in (veths if crossing.forward else reversed(veths))]
+            found += [
+                Step(veth, 0 if crossing.forward else 1)
+                for veth in (veths if crossing.forward else reversed(veths))
+            ]
         return found
 
 
@@ -91,11 +93,24 @@ class Network:
 
     wires: list[Wire] = field(default_factory=list)
 
-    def link(self, near: str, far: str, *, rate: float = 0.0, qdisc: str | None = None,
-             delay: float = 0.0, jitter: float = 0.0, loss: float = 0.0,
-             both: bool = False, trace: str = "", rate_back: float | None = None,
-             qdisc_back: str | None = None, delay_back: float | None = None,
-             jitter_back: float | None = None, loss_back: float | None = None) -> None:
+    def link(
+        self,
+        near: str,
+        far: str,
+        *,
+        rate: float = 0.0,
+        qdisc: str | None = None,
+        delay: float = 0.0,
+        jitter: float = 0.0,
+        loss: float = 0.0,
+        both: bool = False,
+        trace: str = "",
+        rate_back: float | None = None,
+        qdisc_back: str | None = None,
+        delay_back: float | None = None,
+        jitter_back: float | None = None,
+        loss_back: float | None = None,
+    ) -> None:
         """Add a link, which has both directions.
 
         rate: Mb/s with Ethernet headers, from near to far; 0: no limit
@@ -109,18 +124,26 @@ class Network:
         """
         self._check(near, far)
         if both and (rate_back is not None or qdisc_back is not None):
-            raise UserError(f"network: link {near} to {far}: both=True gives {far} to {near} the "
-                            "same rate and qdisc; leave it out beside rate_back and qdisc_back")
+            raise UserError(
+                f"network: link {near} to {far}: both=True gives {far} to {near} the "
+                "same rate and qdisc; leave it out beside rate_back and qdisc_back"
+            )
         if qdisc_back is not None and not rate_back:
-            raise UserError(f"network: link {near} to {far}: qdisc_back needs a rate_back, because "
-                            "nothing queues without a rate")
+            raise UserError(
+                f"network: link {near} to {far}: qdisc_back needs a rate_back, because "
+                "nothing queues without a rate"
+            )
         there = Way(rate * 1e6, qdisc, delay, jitter, loss)
         if trace:
             found = read(trace)
             there = replace(there, trace=found, rate_bps=found.mean_bps(0, found.seconds))
         back = there if both else replace(there, rate_bps=(rate_back or 0) * 1e6, trace=None)
-        given = {"qdisc": qdisc_back, "delay_ms": delay_back, "jitter_ms": jitter_back,
-                 "loss": loss_back}
+        given = {
+            "qdisc": qdisc_back,
+            "delay_ms": delay_back,
+            "jitter_ms": jitter_back,
+            "loss": loss_back,
+        }
         changes: dict[str, Any] = {key: one for key, one in given.items() if one is not None}
         self.wires.append(Wire(near, far, there, replace(back, **changes)))
 
@@ -128,8 +151,10 @@ class Network:
         """Raise UserError if these are no nodes for another link."""
         for node in (near, far):
             if not re.fullmatch(r"[a-z][a-z0-9]{0,9}", node) or re.match(r"(near|far)\d*$", node):
-                raise UserError(f"network: node \"{node}\": needs 1 to 10 small letters and "
-                                "digits, and is not near or far")
+                raise UserError(
+                    f'network: node "{node}": needs 1 to 10 small letters and '
+                    "digits, and is not near or far"
+                )
         if near == far:
             raise UserError(f"network: link {near} to {far}: needs two different nodes")
         for wire in self.wires:
@@ -137,12 +162,17 @@ class Network:
                 raise UserError(
                     f"network: link {near} to {far}: there is a link between {wire.near} and "
                     f"{wire.far} already, and it has both directions; give it rate_back, "
-                    "qdisc_back, delay_back or loss_back for the way back")
+                    "qdisc_back, delay_back or loss_back for the way back"
+                )
 
     def average(self, from_s: float, to_s: float) -> None:
         """Take the mean between two times as the rate of each link with a trace."""
-        self.wires = [replace(wire, there=wire.there.averaged(from_s, to_s),
-                              back=wire.back.averaged(from_s, to_s)) for wire in self.wires]
+        self.wires = [
+            replace(
+                wire, there=wire.there.averaged(from_s, to_s), back=wire.back.averaged(from_s, to_s)
+            )
+            for wire in self.wires
+        ]
 
     @property
     def traces(self) -> dict[str, str]:
@@ -151,8 +181,11 @@ class Network:
 
     def delay_trace(self, path: Path) -> Trace | None:
         """Return the trace on a path that has delays. Raises UserError if there are two."""
-        found = [one for crossing in path
-                 if (one := self.wires[crossing.number].there.trace) and one.has_delay]
+        found = [
+            one
+            for crossing in path
+            if (one := self.wires[crossing.number].there.trace) and one.has_delay
+        ]
         if len(found) > 1:
             raise UserError("network: two traces with delays are on one path")
         return found[0] if found else None
@@ -171,8 +204,10 @@ class Network:
         for number, wire in enumerate(self.wires):
             if wire.there.rate_bps and wire.there.qdisc is None:
                 return number
-        raise UserError("network: no link has a rate and the qdisc that the run studies; give one "
-                        "a rate and no qdisc")
+        raise UserError(
+            "network: no link has a rate and the qdisc that the run studies; give one "
+            "a rate and no qdisc"
+        )
 
     def path(self, enters: str, leaves: str) -> Path:
         """Return the shortest path between two nodes; of equal ones the first by the links' order.
@@ -216,7 +251,7 @@ class Network:
         incoming = None
         for crossing in path:
             wire = self.wires[crossing.number]
-            node, end = ((wire.near, wire.far) if crossing.forward else (wire.far, wire.near))
+            node, end = (wire.near, wire.far) if crossing.forward else (wire.far, wire.near)
             yield node, incoming, crossing.number
             incoming = crossing.number
         yield end, incoming, None
@@ -230,7 +265,10 @@ class Network:
         shaping = wire.near if forward else wire.far
         return not any(
             incoming == number if leaves is None else number not in (incoming, leaves)
-            for path in paths for node, incoming, leaves in self._visits(path) if node == shaping)
+            for path in paths
+            for node, incoming, leaves in self._visits(path)
+            if node == shaping
+        )
 
     def make(self, paths: Sequence[Path], last_number: int) -> Layout:
         """Make the network for packets on these paths.
@@ -258,22 +296,35 @@ class Network:
             layout.namespaces.extend(ns for ns in chain if ns not in layout.namespaces)
             for forward, netns in ends.items():
                 veth = next(v for v in veths if netns == (v.near_ns if forward else v.far_ns))
-                layout.shaped.append((Hop(netns, veth.near if forward else veth.far),
-                                      Crossing(number, forward)))
+                layout.shaped.append(
+                    (Hop(netns, veth.near if forward else veth.far), Crossing(number, forward))
+                )
             there, back = veths[-1], veths[0]
-            layout.delays.extend((hop, options) for hop, options in (
-                (Hop(there.near_ns, there.near), wire.there.netem),
-                (Hop(back.far_ns, back.far), wire.back.netem)) if options)
+            layout.delays.extend(
+                (hop, options)
+                for hop, options in (
+                    (Hop(there.near_ns, there.near), wire.there.netem),
+                    (Hop(back.far_ns, back.far), wire.back.netem),
+                )
+                if options
+            )
         return layout
 
 
-def one_bottleneck(rate_bps: float, *, both: bool, trace: str = "",
-                   rate_back_bps: float = 0.0) -> Network:
+def one_bottleneck(
+    rate_bps: float, *, both: bool, trace: str = "", rate_back_bps: float = 0.0
+) -> Network:
     """Return a network with one bottleneck, the default of a scenario.
 
     both: the way back has the same rate, unless it has its own, rate_back_bps
     """
     network = Network()
-    network.link("rtr", "dst", rate=rate_bps / 1e6, both=both and not rate_back_bps, trace=trace,
-                 rate_back=rate_back_bps / 1e6 or None)
+    network.link(
+        "rtr",
+        "dst",
+        rate=rate_bps / 1e6,
+        both=both and not rate_back_bps,
+        trace=trace,
+        rate_back=rate_back_bps / 1e6 or None,
+    )
     return network

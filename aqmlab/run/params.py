@@ -39,7 +39,7 @@ class Param:
         """Return the value of `text`. Raises UserError if it is not allowed."""
         if isinstance(self.default, str):
             if self.choices and text not in self.choices:
-                raise UserError(f"{self.name}: \"{text}\" given, allowed: {self.allowed()}")
+                raise UserError(f'{self.name}: "{text}" given, allowed: {self.allowed()}')
             return text
         kind = int if isinstance(self.default, int) else float
         unit = f" {self.unit}" if self.unit else ""
@@ -72,6 +72,8 @@ def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value
     for p in params:
         for other, wanted in p.needs if values[p.name] != p.default else ():
             if values[other] not in wanted:
-                raise UserError(f"{p.name}: {values[p.name]} given, has an effect only with "
-                                f"{other}={' or '.join(wanted)}, and {other} is {values[other]}")
+                raise UserError(
+                    f"{p.name}: {values[p.name]} given, has an effect only with "
+                    f"{other}={' or '.join(wanted)}, and {other} is {values[other]}"
+                )
     return values

@@ -91,8 +91,11 @@ def _found(program: str) -> str:
     """Return the absolute path of a program, which may be a symbolic link."""
     path = shutil.which(program)
     if not path:
-        raise UserError(f'--exec: there is no program "{program}" in PATH' if "/" not in program
-                        else f'--exec: "{program}" is not a program')
+        raise UserError(
+            f'--exec: there is no program "{program}" in PATH'
+            if "/" not in program
+            else f'--exec: "{program}" is not a program'
+        )
     return str(Path(path).absolute())
 
 
@@ -101,12 +104,23 @@ def groups(programs: Sequence[Program], settings: Settings, others: Sequence[Gro
     rtt_ms = settings.number("rtt") if "rtt" in settings.values else others[0].rtt_ms
     for program in programs:
         if (program.start_s or 0) * 1000 >= settings.end_ms:
-            raise UserError(f"--exec: a {program.role} starts at {program.start_s:g} s, and the "
-                            f"run ends at {settings.end_ms / 1000:g} s")
-    return [Group(
-        name=name, start_ns=[0], rtt_ms=rtt_ms, access_bps=0, congestion_control="",
-        demand_bps=math.inf, payload=1.0, elastic=not others,
-    ) for name in dict.fromkeys(program.group for program in programs)]
+            raise UserError(
+                f"--exec: a {program.role} starts at {program.start_s:g} s, and the "
+                f"run ends at {settings.end_ms / 1000:g} s"
+            )
+    return [
+        Group(
+            name=name,
+            start_ns=[0],
+            rtt_ms=rtt_ms,
+            access_bps=0,
+            congestion_control="",
+            demand_bps=math.inf,
+            payload=1.0,
+            elastic=not others,
+        )
+        for name in dict.fromkeys(program.group for program in programs)
+    ]
 
 
 def attach(recipe: Recipe, programs: Sequence[Program], settings: Settings) -> Recipe:
@@ -124,39 +138,56 @@ def attach(recipe: Recipe, programs: Sequence[Program], settings: Settings) -> R
         source, sink, netns = (str(flow[key]) for key in ("source", "sink", "sink_netns"))
         source_netns, host = str(flow["source_netns"]), f"dst-{name}"
         link = Link(links + number, netns, f"p{number}", host, "e0")
-        lines = link.commands(settings.ip, settings.count("mtu"),
-                              "" if settings.on("offloads") else "gso_max_segs 1 ")
+        lines = link.commands(
+            settings.ip, settings.count("mtu"), "" if settings.on("offloads") else "gso_max_segs 1 "
+        )
         length, nodad = (128, "nodad") if family else (32, "")
-        way = next(line.split()[4] for batch in batches if batch.netns == source_netns
-                   for line in batch.lines if line.startswith("route add") and " via " in line)
+        way = next(
+            line.split()[4]
+            for batch in batches
+            if batch.netns == source_netns
+            for line in batch.lines
+            if line.startswith("route add") and " via " in line
+        )
         options = " ".join(settings.era.route)
         lines[source_netns] = [
             f"addr add {source}/{length} dev lo {nodad}",
-            f"route add {sink}/{length} via {way} src {source} {options}"]
-        lines[netns] += [f"route add {sink}/{length} via {link.address(settings.ip, 1)} "
-                         "table local"]
+            f"route add {sink}/{length} via {way} src {source} {options}",
+        ]
+        lines[netns] += [
+            f"route add {sink}/{length} via {link.address(settings.ip, 1)} table local"
+        ]
         lines[host] += [
-            "link set lo up", f"addr add {sink}/{length} dev e0 {nodad}",
-            f"route add {source}/{length} via {link.address(settings.ip, 0)} src {sink} {options}"]
+            "link set lo up",
+            f"addr add {sink}/{length} dev e0 {nodad}",
+            f"route add {source}/{length} via {link.address(settings.ip, 0)} src {sink} {options}",
+        ]
         batches.append(Batch("ip", None, lines.pop(None)))
         batches += [Batch("ip", ns, each, family) for ns, each in lines.items() if ns]
-        batches.append(Batch("tc", netns, [
-            f"qdisc add dev {link.near} root pfifo limit {DELAY_LIMIT}"]))
+        batches.append(
+            Batch("tc", netns, [f"qdisc add dev {link.near} root pfifo limit {DELAY_LIMIT}"])
+        )
         namespaces.append(host)
         sysctls[netns] = {**sysctls[netns], **forward}
         sysctls[host] = sysctls[source_netns] = {**sysctls[source_netns], **own}
         offloads += [(ns, dev, offloads[0][2]) for ns, dev in ((netns, link.near), (host, "e0"))]
         meters.append(Meter(name, int(flow["id"]), netns, link.near, source_netns))
     return replace(
-        recipe, namespaces=namespaces, sysctls=sysctls, offloads=offloads, meters=meters,
+        recipe,
+        namespaces=namespaces,
+        sysctls=sysctls,
+        offloads=offloads,
+        meters=meters,
         batches=[replace(first, lines=[f"netns add {ns}" for ns in namespaces]), *batches],
         flows=[flow for flow in recipe.flows if flow["group"] not in names],
         share=_shared(programs),
-        programs=_named(programs, ends, settings))
+        programs=_named(programs, ends, settings),
+    )
 
 
-def _named(programs: Sequence[Program], ends: Mapping[str, Mapping[str, int | str]],
-           settings: Settings) -> list[ExecProgram]:
+def _named(
+    programs: Sequence[Program], ends: Mapping[str, Mapping[str, int | str]], settings: Settings
+) -> list[ExecProgram]:
     """Return the programs with unique names. Programs that start before the epoch come first."""
     named = []
     seen: dict[str, int] = {}
@@ -164,20 +195,31 @@ def _named(programs: Sequence[Program], ends: Mapping[str, Mapping[str, int | st
         name = f"{program.group}-{program.role}"
         seen[name] = seen.get(name, 0) + 1
         flow = ends[program.group]
-        values = {"server": flow["source"], "client": flow["sink"], "seed": settings.seed,
-                  "seconds": f"{settings.end_ms / 1000:g}"}
+        values = {
+            "server": flow["source"],
+            "client": flow["sink"],
+            "seed": settings.seed,
+            "seconds": f"{settings.end_ms / 1000:g}",
+        }
         path = Path(program.words[0])
-        named.append(ExecProgram(
-            name if seen[name] == 1 else f"{name}{seen[name]}", program.group, program.role,
-            str(flow["source_netns"]) if program.role == "server" else f"dst-{program.group}",
-            [_filled(word, values) for word in program.words], str(Path.cwd()),
-            None if program.start_s is None else round(program.start_s * 1e9),
-            hashlib.sha256(path.read_bytes()).hexdigest()))
+        named.append(
+            ExecProgram(
+                name if seen[name] == 1 else f"{name}{seen[name]}",
+                program.group,
+                program.role,
+                str(flow["source_netns"]) if program.role == "server" else f"dst-{program.group}",
+                [_filled(word, values) for word in program.words],
+                str(Path.cwd()),
+                None if program.start_s is None else round(program.start_s * 1e9),
+                hashlib.sha256(path.read_bytes()).hexdigest(),
+            )
+        )
     return sorted(named, key=lambda program: program.start_ns is not None)
 
 
 def _filled(word: str, values: Mapping[str, object]) -> str:
     """Replace the placeholders in a word. Raises UserError for an unknown placeholder."""
+
     def value(match: re.Match[str]) -> str:
         if match[1] not in values:
             raise unknown("placeholder", match[1], values)
@@ -189,6 +231,8 @@ def _filled(word: str, values: Mapping[str, object]) -> str:
 def _shared(programs: Sequence[Program]) -> list[str]:
     """Return directories that the lab's guest needs: the current one, where programs may write,
     and each program's, if the guest's own directories would hide it."""
-    wanted = [Path.cwd(), *(Path(program.words[0]).parent for program in programs
-                            if hidden(Path(program.words[0])))]
+    wanted = [
+        Path.cwd(),
+        *(Path(program.words[0]).parent for program in programs if hidden(Path(program.words[0]))),
+    ]
     return [str(path) for path in dict.fromkeys(wanted) if path != NOT_SHARED]

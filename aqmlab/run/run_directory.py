@@ -50,8 +50,24 @@ METER = "{}.csv"
 EXEC = "exec"
 
 #: INCOMPLETE is what earlier versions left in a directory that was not whole.
-_OURS = {LOG, RUN, RECIPE, GUEST, RESULT, NEW_RESULT, FLOWS, ENDS, PROGRESS, DATAGRAMS, DELAYS,
-         REQUESTS, QUEUE, QDISC_TEXT, QDISC_JSON, "INCOMPLETE"}
+_OURS = {
+    LOG,
+    RUN,
+    RECIPE,
+    GUEST,
+    RESULT,
+    NEW_RESULT,
+    FLOWS,
+    ENDS,
+    PROGRESS,
+    DATAGRAMS,
+    DELAYS,
+    REQUESTS,
+    QUEUE,
+    QDISC_TEXT,
+    QDISC_JSON,
+    "INCOMPLETE",
+}
 
 #: Errors of file systems that have no locks.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
@@ -120,13 +136,18 @@ def _check(directory: Path, asked: Mapping[str, Any]) -> None:
             continue
         if not place.is_dir():
             raise _Refused("exists and is not a directory")
-        foreign = sorted(p.name for p in place.iterdir() if p.name not in _OURS
-                         and not p.name.startswith((IPERF3.partition("{")[0], EXEC)))
+        foreign = sorted(
+            p.name
+            for p in place.iterdir()
+            if p.name not in _OURS and not p.name.startswith((IPERF3.partition("{")[0], EXEC))
+        )
         if foreign:
             raise _Refused(f"holds {foreign[0]}, which is no run's: choose another directory")
     if is_complete(directory) and (other := _difference(directory, asked)):
-        raise _Refused(f"holds the result of another run ({other}): choose another directory, or "
-                       "remove that one")
+        raise _Refused(
+            f"holds the result of another run ({other}): choose another directory, or "
+            "remove that one"
+        )
 
 
 def _difference(directory: Path, asked: Mapping[str, Any]) -> str:
@@ -143,8 +164,10 @@ def _difference(directory: Path, asked: Mapping[str, Any]) -> str:
     def shown(value: Any) -> str:
         return "not given" if value in ("", None, [], {}) else str(value)
 
-    return ", ".join(f"{key} is {shown(before.get(key))}, not {shown(now.get(key))}"
-                     for key in dict.fromkeys(differing[:6]))
+    return ", ".join(
+        f"{key} is {shown(before.get(key))}, not {shown(now.get(key))}"
+        for key in dict.fromkeys(differing[:6])
+    )
 
 
 @contextlib.contextmanager
@@ -170,8 +193,9 @@ def _lock(path: Path) -> BinaryIO | None:
         fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         log.close()
-        raise _Refused("another run is going on there: wait for it, or choose another "
-                       "directory") from error
+        raise _Refused(
+            "another run is going on there: wait for it, or choose another directory"
+        ) from error
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise

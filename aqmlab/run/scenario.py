@@ -51,8 +51,10 @@ class Scenario:
 
 def find_all() -> dict[str, Scenario]:
     """Return all scenarios of this project, by name."""
-    modules = (importlib.import_module(f"{scenarios.__name__}.{module.name}")
-               for module in pkgutil.iter_modules(scenarios.__path__))
+    modules = (
+        importlib.import_module(f"{scenarios.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(scenarios.__path__)
+    )
     found = [module.SCENARIO for module in modules]
     return {scenario.name: scenario for scenario in sorted(found, key=lambda s: s.name)}
 
@@ -68,12 +70,14 @@ def load(path: Path) -> Scenario:
         raise UserError(f"scenario {path}: {error.strerror}") from error
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
-        raise UserError(f"scenario {path}: {type(error).__name__}: {error} "
-                        f"({at.filename}, line {at.lineno})") from error
+        raise UserError(
+            f"scenario {path}: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})"
+        ) from error
     found = module.__dict__.get("SCENARIO")
     if not isinstance(found, Scenario):
-        raise UserError(f"scenario {path}: has no SCENARIO = Scenario(...); docs/your-own.md has "
-                        "an example")
+        raise UserError(
+            f"scenario {path}: has no SCENARIO = Scenario(...); docs/your-own.md has an example"
+        )
     return replace(found, file_hash=hashlib.sha256(text).hexdigest()[:12])
 
 
@@ -106,15 +110,18 @@ def _check_times(groups: Sequence[Group], settings: Settings) -> None:
             raise UserError(
                 f"group {group.name}: its first flow starts at {first_ns / 1e9:g} s, but the "
                 f"run, with its warm-up, ends at {settings.end_ms / 1000:g} s: start the group "
-                "earlier, or raise duration")
+                "earlier, or raise duration"
+            )
         if settings.generator == "iperf3" and (group.from_s, group.to_s) != (None, None):
             raise UserError(
                 f"group {group.name}: generator=iperf3 cannot start or stop a group at a given "
-                "time: use generator=flowgen")
+                "time: use generator=flowgen"
+            )
 
 
-def compose(scenario: Scenario, settings: Settings,
-            executed: Sequence[programs.Program] = ()) -> tuple[Recipe, Facts]:
+def compose(
+    scenario: Scenario, settings: Settings, executed: Sequence[programs.Program] = ()
+) -> tuple[Recipe, Facts]:
     """Return a run and the facts that its analysis needs.
 
     executed: programs of --exec
@@ -122,47 +129,78 @@ def compose(scenario: Scenario, settings: Settings,
     values = {**settings.values, "duration": scenario.duration(settings)}
     settings = replace(settings, values=values)
     if settings.on("pacing") and not settings.values.get("access"):
-        raise UserError("pacing=on: has no effect with access=0, because fq paces, and only access "
-                        "links have it; set access")
+        raise UserError(
+            "pacing=on: has no effect with access=0, because fq paces, and only access "
+            "links have it; set access"
+        )
     rng = random.Random(settings.seed)
     groups = [*scenario.groups(settings, rng)]
     if executed:
         groups += programs.groups(executed, settings, groups)
     if not groups:
         names = [p.name for p in scenario.params if p.unit in ("flows", "clients")]
-        raise UserError(f"no flows: set {' or '.join(names)}" if names else
-                        "no flows: give programs with --exec")
+        raise UserError(
+            f"no flows: set {' or '.join(names)}"
+            if names
+            else "no flows: give programs with --exec"
+        )
     groups += flows.probe(settings, rng)
     _check_times(groups, settings)
     trace = str(settings.values.get("trace", ""))
     rate_back_bps = float(settings.values.get("rate_back", 0)) * 1e6
-    network = (scenario.network(settings) if scenario.network else
-               default_network(settings.bottleneck.rate_bps, groups, trace, rate_back_bps))
+    network = (
+        scenario.network(settings)
+        if scenario.network
+        else default_network(settings.bottleneck.rate_bps, groups, trace, rate_back_bps)
+    )
     if rate_back_bps and not any(wire.back.rate_bps == rate_back_bps for wire in network.wires):
         raise UserError(f"rate_back: {scenario.name} gives no link this rate; leave it out")
     network.average(settings.number("warmup"), settings.end_ms / 1000)
     rate_bps = network.wires[network.measured].there.rate_bps
     recipe = build(
-        groups, settings.bottleneck, settings.era,
-        tcp_ecn=settings.tcp_ecn, ip=settings.ip, mtu=settings.count("mtu"),
-        duration_ms=settings.end_ms, interval_ms=settings.count("interval"),
-        sample_ms=settings.count("sample"), offloads=settings.on("offloads"),
+        groups,
+        settings.bottleneck,
+        settings.era,
+        tcp_ecn=settings.tcp_ecn,
+        ip=settings.ip,
+        mtu=settings.count("mtu"),
+        duration_ms=settings.end_ms,
+        interval_ms=settings.count("interval"),
+        sample_ms=settings.count("sample"),
+        offloads=settings.on("offloads"),
         network=network,
     )
     if settings.generator == "iperf3":
         # Its server has no option for the congestion control, and its client uses it late.
         hosts = {flow[end] for flow in recipe.flows for end in ("source_netns", "sink_netns")}
-        recipe = replace(recipe, sysctls={
-            netns: values | ({DEFAULT: settings.congestion_control} if netns in hosts else {})
-            for netns, values in recipe.sysctls.items()})
+        recipe = replace(
+            recipe,
+            sysctls={
+                netns: values | ({DEFAULT: settings.congestion_control} if netns in hosts else {})
+                for netns, values in recipe.sysctls.items()
+            },
+        )
     if executed:
         recipe = programs.attach(recipe, executed, settings)
     if trace and not network.traces:
         raise UserError(f"trace: {scenario.name} gives no link this trace; leave it out")
-    recipe = replace(recipe, traces=network.traces, generator=settings.generator,
-                     memory_gib=settings.count("memory"))
-    there_and_back = [replace(group, rtt_ms=group.rtt_ms + network.delay_ms(
-        network.path(group.enters, group.leaves))) for group in groups]
+    recipe = replace(
+        recipe,
+        traces=network.traces,
+        generator=settings.generator,
+        memory_gib=settings.count("memory"),
+    )
+    there_and_back = [
+        replace(
+            group, rtt_ms=group.rtt_ms + network.delay_ms(network.path(group.enters, group.leaves))
+        )
+        for group in groups
+    ]
     return recipe, facts(
-        rate_bps, settings.number("warmup"), settings.end_ms / 1000, there_and_back,
-        settings.count("interval") / 1000, network)
+        rate_bps,
+        settings.number("warmup"),
+        settings.end_ms / 1000,
+        there_and_back,
+        settings.count("interval") / 1000,
+        network,
+    )

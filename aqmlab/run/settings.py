@@ -15,15 +15,39 @@ from .wires import SHAPERS, changes
 
 BOTTLENECK = (
     Param("rate", 500.0, "Mb/s", "rate of the bottleneck, including Ethernet headers", 0.1, 100e3),
-    Param("rate_back", 0.0, "Mb/s", "rate of the other direction, with the same qdisc; 0: no "
-          "limit, or `rate` if data goes both ways", 0.0, 100e3),
+    Param(
+        "rate_back",
+        0.0,
+        "Mb/s",
+        "rate of the other direction, with the same qdisc; 0: no "
+        "limit, or `rate` if data goes both ways",
+        0.0,
+        100e3,
+    ),
     Param("mtu", 1500, "bytes", "largest packet, including the IP header", 576, 9000),
-    Param("burst", 0, "packets", "bucket of the bottleneck's tbf; 0: 1 in virtual time; on the "
-          "wall clock the packets of 0.5 ms, at least 2", 0, 1000),
-    Param("shaper", "tbf", "", "qdisc that limits the bottleneck's rate, above the discipline",
-          choices=tuple(SHAPERS)),
-    Param("change", "", "", 'new options of the discipline during the run, and when, in s: '
-          '"5 bandwidth 20mbit; 9 limit 100"'),
+    Param(
+        "burst",
+        0,
+        "packets",
+        "bucket of the bottleneck's tbf; 0: 1 in virtual time; on the "
+        "wall clock the packets of 0.5 ms, at least 2",
+        0,
+        1000,
+    ),
+    Param(
+        "shaper",
+        "tbf",
+        "",
+        "qdisc that limits the bottleneck's rate, above the discipline",
+        choices=tuple(SHAPERS),
+    ),
+    Param(
+        "change",
+        "",
+        "",
+        "new options of the discipline during the run, and when, in s: "
+        '"5 bandwidth 20mbit; 9 limit 100"',
+    ),
     Param("trace", "", "", "file with the bottleneck's rate and delay over time, instead of rate"),
 )
 # A receive buffer of this size must not limit a flow. A smaller one may.
@@ -31,22 +55,55 @@ AMPLE_KB = 2000
 # tcp_ecn of both ends: for connections that they accept and that they open.
 TCP_ECN = {"on": "1", "accecn": "3"}
 TCP = (
-    Param("era", "2001", "", "2001: Reno as in the papers; 2001-sack: with SACK; today: the "
-          "kernel's defaults",
-          choices=tuple(PROFILES)),
-    Param("cc", "auto", "", "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); "
-          "auto: the era's"),
-    Param("ecn", "off", "", "on: TCP negotiates ECN (RFC 3168); accecn: AccECN, from Linux "
-          "6.18 on. dctcp negotiates ECN with off, too", choices=("off", *TCP_ECN)),
+    Param(
+        "era",
+        "2001",
+        "",
+        "2001: Reno as in the papers; 2001-sack: with SACK; today: the kernel's defaults",
+        choices=tuple(PROFILES),
+    ),
+    Param(
+        "cc",
+        "auto",
+        "",
+        "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); auto: the era's",
+    ),
+    Param(
+        "ecn",
+        "off",
+        "",
+        "on: TCP negotiates ECN (RFC 3168); accecn: AccECN, from Linux "
+        "6.18 on. dctcp negotiates ECN with off, too",
+        choices=("off", *TCP_ECN),
+    ),
     Param("ip", 4, "", "version of IP, 4 or 6", 4, 6),
     Param("window", AMPLE_KB, "kB", "receive buffer; TCP advertises at most half of it", 8, 100000),
-    Param("memory", 2, "GiB", "memory of the lab's guest; TCP may use three quarters of it. Many "
-          "flows with large windows need more", 1, 64),
-    Param("rto_min", 0, "ms", "shortest retransmission timeout, added to the round-trip time; 0: "
-          "the kernel's 200", 0, 60000),
-    Param("pacing", "off", "", "on: TCP spreads its window over most of the round trip, as with "
-          "fq; off: over a tenth of it, if the access link is fast enough. No effect with "
-          "access=0. BBR always paces", choices=("off", "on")),
+    Param(
+        "memory",
+        2,
+        "GiB",
+        "memory of the lab's guest; TCP may use three quarters of it. Many "
+        "flows with large windows need more",
+        1,
+        64,
+    ),
+    Param(
+        "rto_min",
+        0,
+        "ms",
+        "shortest retransmission timeout, added to the round-trip time; 0: the kernel's 200",
+        0,
+        60000,
+    ),
+    Param(
+        "pacing",
+        "off",
+        "",
+        "on: TCP spreads its window over most of the round trip, as with "
+        "fq; off: over a tenth of it, if the access link is fast enough. No effect with "
+        "access=0. BBR always paces",
+        choices=("off", "on"),
+    ),
 )
 TIME = (
     Param("warmup", 10.0, "s", "not part of any metric", 0.0, 3600.0),
@@ -54,14 +111,38 @@ TIME = (
     Param("spread", 1.0, "s", "flows start at seeded random instants in 0..spread", 0.0, 600.0),
     Param("interval", 500, "ms", "time between two readings of every flow's bytes", 1, 60000),
     Param("sample", 10, "ms", "time between two readings of the queue", 1, 60000),
-    Param("probe", "off", "", "on: add a sparse UDP flow across the bottlenecks, group `probe`",
-          choices=("off", "on")),
-    Param("probe_gap", 20.0, "ms", "mean time between two datagrams of the probe", 1.0, 10e3,
-          needs=(("probe", ("on",)),)),
-    Param("probe_size", 200, "bytes", "size of its packets, including the IP header", 100, 1500,
-          needs=(("probe", ("on",)),)),
-    Param("generator", "flowgen", "", "iperf3: on the wall clock only; starts all flows at once",
-          choices=("flowgen", "iperf3")),
+    Param(
+        "probe",
+        "off",
+        "",
+        "on: add a sparse UDP flow across the bottlenecks, group `probe`",
+        choices=("off", "on"),
+    ),
+    Param(
+        "probe_gap",
+        20.0,
+        "ms",
+        "mean time between two datagrams of the probe",
+        1.0,
+        10e3,
+        needs=(("probe", ("on",)),),
+    ),
+    Param(
+        "probe_size",
+        200,
+        "bytes",
+        "size of its packets, including the IP header",
+        100,
+        1500,
+        needs=(("probe", ("on",)),),
+    ),
+    Param(
+        "generator",
+        "flowgen",
+        "",
+        "iperf3: on the wall clock only; starts all flows at once",
+        choices=("flowgen", "iperf3"),
+    ),
 )
 # iperf3 cannot start and stop flows at given times, and all its groups are alike.
 TIME_FLOWGEN = tuple(p for p in TIME if p.name != "generator")
@@ -69,8 +150,9 @@ TIME_FLOWGEN = tuple(p for p in TIME if p.name != "generator")
 
 def access(rate: float) -> Param:
     """Return the parameter `access` with its default in Mb/s."""
-    return Param("access", rate, "Mb/s", "rate of the link of each TCP source; 0: no limit",
-                 0.0, 10e3)
+    return Param(
+        "access", rate, "Mb/s", "rate of the link of each TCP source; 0: no limit", 0.0, 10e3
+    )
 
 
 def with_defaults(params: Sequence[Param], **defaults: Value) -> tuple[Param, ...]:
@@ -80,8 +162,9 @@ def with_defaults(params: Sequence[Param], **defaults: Value) -> tuple[Param, ..
     """
     names = [p.name for p in params]
     if missing := [name for name in defaults if name not in names]:
-        raise ValueError(f"with_defaults: no parameter {', '.join(missing)} among "
-                         f"{', '.join(names)}")
+        raise ValueError(
+            f"with_defaults: no parameter {', '.join(missing)} among {', '.join(names)}"
+        )
     return tuple(replace(p, default=defaults.get(p.name, p.default)) for p in params)
 
 

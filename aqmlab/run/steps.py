@@ -56,8 +56,9 @@ def batch_failure(program: str, lines: list[str], output: str) -> str:
     at = re.search(r"Command failed -:(\d+)", output)
     line = lines[int(at[1]) - 1] if at else " ; ".join(lines)
     output = re.sub(r"Command failed -:\d+", "", output).strip()
-    hint = "".join(f"\n{names.remedy(kind)}" for kind in names.added([line])
-                   if names.unknown(output))
+    hint = "".join(
+        f"\n{names.remedy(kind)}" for kind in names.added([line]) if names.unknown(output)
+    )
     return f"{program} {line}\n{output}{hint}"
 
 
@@ -100,6 +101,8 @@ class Step(NamedTuple):
 
     def _last_lines(self) -> str:
         """Return the end of what a program of --exec wrote: its errors, or else its output."""
-        output = (Path(f"{self.out}.{stream}").read_text(errors="replace").strip()
-                  for stream in ("stderr", "stdout"))
+        output = (
+            Path(f"{self.out}.{stream}").read_text(errors="replace").strip()
+            for stream in ("stderr", "stdout")
+        )
         return "\n".join(next(filter(None, output), "").splitlines()[-LAST_LINES:])

@@ -58,9 +58,18 @@ class TcpProfile:
 
 # quickack: an ACK per segment, as ns-2's plain TCPSink sends them. initcwnd 2: RFC 2581.
 PROFILE_2001 = TcpProfile("2001", "reno", 20, SYSCTLS_2001, ("quickack", "1", "initcwnd", "2"))
-PROFILES: dict[str, TcpProfile] = {profile.name: profile for profile in (
-    PROFILE_2001,
-    replace(PROFILE_2001, name="2001-sack", sysctls={
-        **SYSCTLS_2001, "tcp_sack": ("1", "shows how much of a difference SACK explains")}),
-    TcpProfile("today", "cubic", 32, SYSCTLS_TODAY),
-)}
+PROFILES: dict[str, TcpProfile] = {
+    profile.name: profile
+    for profile in (
+        PROFILE_2001,
+        replace(
+            PROFILE_2001,
+            name="2001-sack",
+            sysctls={
+                **SYSCTLS_2001,
+                "tcp_sack": ("1", "shows how much of a difference SACK explains"),
+            },
+        ),
+        TcpProfile("today", "cubic", 32, SYSCTLS_TODAY),
+    )
+}

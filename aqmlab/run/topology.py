@@ -129,11 +129,13 @@ def payload_share(mtu: int, ip: int, era: TcpProfile) -> float:
     return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
 
 
-def default_network(rate_bps: float, groups: Sequence[Group], trace: str = "",
-                    rate_back_bps: float = 0.0) -> Network:
+def default_network(
+    rate_bps: float, groups: Sequence[Group], trace: str = "", rate_back_bps: float = 0.0
+) -> Network:
     """Return a network with one bottleneck, in both directions if data goes both ways."""
-    return one_bottleneck(rate_bps, both=any(g.reverse for g in groups), trace=trace,
-                          rate_back_bps=rate_back_bps)
+    return one_bottleneck(
+        rate_bps, both=any(g.reverse for g in groups), trace=trace, rate_back_bps=rate_back_bps
+    )
 
 
 def _merge(into: dict[str | None, list[str]], more: dict[str | None, list[str]]) -> None:
@@ -146,15 +148,21 @@ def _addressed(groups: Sequence[Group], onward: Sequence[Link], ip: int) -> None
 
     onward: links between routers and to dst; the links of groups have the numbers between
     """
-    most = min((link.number for link in onward[1:]),
-               default=1 + (LAST_LINK if ip == 4 else LAST_MAC)) - 1
+    most = (
+        min((link.number for link in onward[1:]), default=1 + (LAST_LINK if ip == 4 else LAST_MAC))
+        - 1
+    )
     if len(groups) > most:
-        raise UserError(f"{len(groups)} groups of flows with different round-trip times: there are "
-                        f"addresses for {most}; use fewer")
+        raise UserError(
+            f"{len(groups)} groups of flows with different round-trip times: there are "
+            f"addresses for {most}; use fewer"
+        )
     for group in groups:
         if len(group.start_ns) > LAST_HOST:
-            raise UserError(f"{len(group.start_ns)} flows in group {group.name}: there are "
-                            f"addresses for {LAST_HOST}; use fewer")
+            raise UserError(
+                f"{len(group.start_ns)} flows in group {group.name}: there are "
+                f"addresses for {LAST_HOST}; use fewer"
+            )
 
 
 def build(
@@ -182,8 +190,10 @@ def build(
     namespaces = [*sources, *nodes]
     onward = [veth for veths in layout.veths for veth in veths]
     _addressed(groups, onward, ip)
-    links = [Link(1 + i, ns, "s0", layout.steps(path)[0].from_ns, f"r{i}")
-             for i, (ns, path) in enumerate(zip(sources, paths, strict=True))]
+    links = [
+        Link(1 + i, ns, "s0", layout.steps(path)[0].from_ns, f"r{i}")
+        for i, (ns, path) in enumerate(zip(sources, paths, strict=True))
+    ]
 
     ip_lines: dict[str | None, list[str]] = {}
     for link in (*onward, *links):
@@ -192,9 +202,15 @@ def build(
     tc_lines: dict[str | None, list[str]] = {}
     traced = [hop for hop, crossing in layout.shaped if network.way(crossing).trace]
     for hop, crossing in layout.shaped:
-        tc_lines.setdefault(hop.netns, []).extend(shaper(
-            hop.dev, network.way(crossing), bottleneck.qdisc, bottleneck.burst * frame,
-            bottleneck.shaper))
+        tc_lines.setdefault(hop.netns, []).extend(
+            shaper(
+                hop.dev,
+                network.way(crossing),
+                bottleneck.qdisc,
+                bottleneck.burst * frame,
+                bottleneck.shaper,
+            )
+        )
     for hop, options in layout.delays:
         tc_lines.setdefault(hop.netns, []).append(f"qdisc add dev {hop.dev} root netem {options}")
     flows: list[dict[str, int | str]] = []
@@ -202,27 +218,45 @@ def build(
         src, snk = source_net(ip, i), sink_net(ip, i)
         way = layout.steps(paths[i])
         sink_ns = way[-1].to_ns
-        _merge(ip_lines, {link.near_ns: [
-            "link set lo up",
-            f"route add local {src} dev lo",
-            f"route add {snk} via {link.address(ip, 1)} {route}",
-        ]})
+        _merge(
+            ip_lines,
+            {
+                link.near_ns: [
+                    "link set lo up",
+                    f"route add local {src} dev lo",
+                    f"route add {snk} via {link.address(ip, 1)} {route}",
+                ]
+            },
+        )
         back: Link | Step = link
         for step in way:
-            _merge(ip_lines, {step.from_ns: [
-                f"route add {src} via {back.address(ip, 0)}",
-                f"route add {snk} via {step.address(ip, 1)}",
-            ]})
+            _merge(
+                ip_lines,
+                {
+                    step.from_ns: [
+                        f"route add {src} via {back.address(ip, 0)}",
+                        f"route add {snk} via {step.address(ip, 1)}",
+                    ]
+                },
+            )
             back = step
-        _merge(ip_lines, {sink_ns: [
-            "link set lo up",
-            f"route add local {snk} dev lo",
-            f"route add {src} via {back.address(ip, 0)} {route}",
-        ]})
+        _merge(
+            ip_lines,
+            {
+                sink_ns: [
+                    "link set lo up",
+                    f"route add local {snk} dev lo",
+                    f"route add {src} via {back.address(ip, 0)} {route}",
+                ]
+            },
+        )
         if group.access_bps or group.timed:
-            pace = (f"maxrate {group.access_bps:.0f}bit "
-                    f"low_rate_threshold {2 * group.access_bps:.0f}bit "
-                    if group.access_bps else "")
+            pace = (
+                f"maxrate {group.access_bps:.0f}bit "
+                f"low_rate_threshold {2 * group.access_bps:.0f}bit "
+                if group.access_bps
+                else ""
+            )
             if group.timed:
                 pace += "timer_slack 0 "
             tc_lines[link.near_ns] = [
@@ -231,12 +265,12 @@ def build(
             ]
         if trace := network.delay_trace(paths[i]):
             tc_lines.setdefault(link.far_ns, []).extend(
-                trace.return_path(group.rtt_ms).commands(link.far))
+                trace.return_path(group.rtt_ms).commands(link.far)
+            )
             traced.append(Hop(link.far_ns, link.far))
         elif group.rtt_ms:
             tc_lines.setdefault(link.far_ns, []).append(
-                f"qdisc add dev {link.far} root netem delay {group.rtt_ms:g}ms "
-                f"limit {DELAY_LIMIT}"
+                f"qdisc add dev {link.far} root netem delay {group.rtt_ms:g}ms limit {DELAY_LIMIT}"
             )
         ends = [(link.near_ns, src), (sink_ns, snk)]
         (source_ns, source_of), (sink_ns, sink_of) = reversed(ends) if group.reverse else ends
@@ -271,17 +305,20 @@ def build(
     last = [netns for netns in nodes if netns not in routers]
     sysctls = {ns: {**family, **hosts} for ns in [*sources, *last]}
     sinks = {flow["sink_netns"] for flow in flows}
-    sysctls |= {ns: {**family, **forward, **(hosts if ns in sinks else {})}
-                for ns in nodes if ns in routers}
+    sysctls |= {
+        ns: {**family, **forward, **(hosts if ns in sinks else {})} for ns in nodes if ns in routers
+    }
 
-    measured = next(hop for hop, crossing in layout.shaped
-                    if crossing == Crossing(network.measured, True))
+    measured = next(
+        hop for hop, crossing in layout.shaped if crossing == Crossing(network.measured, True)
+    )
     family_option = ["-6"] if ip == 6 else []
     switch = [word for name in OFFLOADS for word in (name, "on" if offloads else "off")]
     batches = [Batch("ip", None, [f"netns add {ns}" for ns in namespaces])]
     batches.append(Batch("ip", None, ip_lines.pop(None)))
-    devices = [(e, d) for ln in (*onward, *links)
-               for e, d in ((ln.near_ns, ln.near), (ln.far_ns, ln.far))]
+    devices = [
+        (e, d) for ln in (*onward, *links) for e, d in ((ln.near_ns, ln.near), (ln.far_ns, ln.far))
+    ]
     batches.extend(Batch("ip", ns, ip_lines[ns], family_option) for ns in namespaces)
     batches.extend(Batch("tc", ns, tc_lines[ns]) for ns in namespaces if ns in tc_lines)
     return Recipe(
@@ -295,9 +332,13 @@ def build(
         sample=Sample(measured.netns, measured.dev, "1:1", sample_ms),
         hops=[hop for hop, _ in layout.shaped],
         starts=[Batch("tc", hop.netns, [START.format(hop.dev)]) for hop in traced],
-        changes=[Batch("tc", hop.netns, [change_command(hop.dev, bottleneck.qdisc, options)],
-                       at_ns=at_ns)
-                 for hop, crossing in layout.shaped if network.way(crossing).qdisc is None
-                 for at_ns, options in bottleneck.changes],
+        changes=[
+            Batch(
+                "tc", hop.netns, [change_command(hop.dev, bottleneck.qdisc, options)], at_ns=at_ns
+            )
+            for hop, crossing in layout.shaped
+            if network.way(crossing).qdisc is None
+            for at_ns, options in bottleneck.changes
+        ],
         lossy=[hop for hop, options in layout.delays if "loss 0%" not in options],
     )

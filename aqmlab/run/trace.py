@@ -84,19 +84,25 @@ class Trace:
 
     def return_path(self, rtt_ms: float) -> Trace:
         """Return an unlimited link with the delay of this one and a constant delay."""
-        return replace(self, pieces=tuple(
-            Piece(piece.us, NO_LIMIT, piece.delay_us + round(rtt_ms * 1000))
-            for piece in self.pieces))
+        return replace(
+            self,
+            pieces=tuple(
+                Piece(piece.us, NO_LIMIT, piece.delay_us + round(rtt_ms * 1000))
+                for piece in self.pieces
+            ),
+        )
 
     def commands(self, dev: str) -> list[str]:
         """Return lines for `tc -batch` that make a device such a link."""
         lines: list[str] = []
         for at in range(0, len(self.pieces), PIECES_PER_LINE):
-            batch = self.pieces[at:at + PIECES_PER_LINE]
+            batch = self.pieces[at : at + PIECES_PER_LINE]
             data = b"".join(struct.pack("=III", one.us, one.bytes, one.delay_us) for one in batch)
             attribute = struct.pack("=HH", 4 + len(data), PIECES) + data
-            lines.append(f"qdisc {'change' if lines else 'add'} dev {dev} root handle 1: {KIND} "
-                         f"raw {attribute.hex()}")
+            lines.append(
+                f"qdisc {'change' if lines else 'add'} dev {dev} root handle 1: {KIND} "
+                f"raw {attribute.hex()}"
+            )
         return lines
 
 
@@ -107,8 +113,11 @@ def read(name: str) -> Trace:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"trace {name}: {getattr(error, 'strerror', None) or error}") from error
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)
-             if line.strip() and not line.startswith("#")]
+    lines = [
+        (number, line.strip())
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.startswith("#")
+    ]
     if not lines:
         raise UserError(f"trace {name}: has no line")
     try:
@@ -117,8 +126,9 @@ def read(name: str) -> Trace:
         raise UserError(f"trace {name}: {error}; docs/your-own.md shows both formats") from error
     if sum(piece.bytes for piece in pieces) < OPPORTUNITY:
         raise UserError(f"trace {name}: carries less than a packet")
-    return Trace(str(path.absolute()), hashlib.sha256(text.encode()).hexdigest()[:12],
-                 tuple(pieces))
+    return Trace(
+        str(path.absolute()), hashlib.sha256(text.encode()).hexdigest()[:12], tuple(pieces)
+    )
 
 
 def _mahimahi(lines: Sequence[tuple[int, str]]) -> list[Piece]:
@@ -129,7 +139,7 @@ def _mahimahi(lines: Sequence[tuple[int, str]]) -> list[Piece]:
     times = [int(line) for _, line in lines]
     for (number, line), (before, after) in zip(lines[1:], itertools.pairwise(times), strict=True):
         if after < before:
-            raise ValueError(f'line {number}: {line} ms comes after {before} ms')
+            raise ValueError(f"line {number}: {line} ms comes after {before} ms")
     # A packet at 0 leaves with those at the end of the round before.
     per_ms = Counter(time or times[-1] for time in times)
     pieces, begin = [], 0
@@ -163,6 +173,11 @@ def _csv(lines: Sequence[tuple[int, str]]) -> list[Piece]:
         before, total = round(total), total + row[1] * (end_us - begin_us) / 8
         if round(total) - before >= NO_LIMIT or end_us - begin_us >= 2**32:
             raise ValueError(f"line {number}: more than 4 GB or 4294 s until the next line")
-        pieces.append(Piece(end_us - begin_us, round(total) - before,
-                            round(row[2] * 1000) if len(row) > 2 else 0))
+        pieces.append(
+            Piece(
+                end_us - begin_us,
+                round(total) - before,
+                round(row[2] * 1000) if len(row) > 2 else 0,
+            )
+        )
     return pieces

@@ -39,8 +39,10 @@ class Way:
         """Options of netem; empty if the direction needs none."""
         if not (self.delay_ms or self.jitter_ms or self.loss):
             return ""
-        return (f"delay {self.delay_ms:g}ms {self.jitter_ms:g}ms "
-                f"loss {self.loss:g}% limit {DELAY_LIMIT}")
+        return (
+            f"delay {self.delay_ms:g}ms {self.jitter_ms:g}ms "
+            f"loss {self.loss:g}% limit {DELAY_LIMIT}"
+        )
 
     def averaged(self, from_s: float, to_s: float) -> Way:
         """Return the same with a trace's mean rate between two times."""
@@ -69,9 +71,10 @@ def queue_commands(dev: str, parent: str, qdisc: str) -> list[str]:
     first, *more = (part.strip() for part in qdisc.split(";"))
     if bad := [part for part in more if " " not in part]:
         raise UserError(f'--qdisc: "{bad[0]}" after a ";", needs "class ..." or "filter ..."')
-    return [f"qdisc add dev {dev} {parent} handle 2: {first}",
-            *(f"{what} add dev {dev} {rest}"
-              for what, rest in (part.split(" ", 1) for part in more))]
+    return [
+        f"qdisc add dev {dev} {parent} handle 2: {first}",
+        *(f"{what} add dev {dev} {rest}" for what, rest in (part.split(" ", 1) for part in more)),
+    ]
 
 
 def changes(text: str, end_s: float) -> tuple[tuple[int, str], ...]:
@@ -87,8 +90,10 @@ def changes(text: str, end_s: float) -> tuple[tuple[int, str], ...]:
         except ValueError:
             at_s = math.nan
         if not options.strip() or not 0 <= at_s < end_s:
-            raise UserError(f'change: "{part}" given, needs a time before {end_s:g} s and options '
-                            'of the discipline, such as "5 bandwidth 20mbit"')
+            raise UserError(
+                f'change: "{part}" given, needs a time before {end_s:g} s and options '
+                'of the discipline, such as "5 bandwidth 20mbit"'
+            )
         found.append((round(at_s * 1e9), options.strip()))
     return tuple(found)
 
@@ -101,15 +106,18 @@ def change_command(dev: str, qdisc: str, options: str) -> str:
 #: Lines for `tc -batch` with which a qdisc limits the rate of a device. Each has a class 1:1.
 SHAPERS = {
     "tbf": (
-        "qdisc add dev {dev} root handle 1: tbf rate {rate:.0f}bit burst {burst} limit {burst}",),
+        "qdisc add dev {dev} root handle 1: tbf rate {rate:.0f}bit burst {burst} limit {burst}",
+    ),
     "htb": (
         "qdisc add dev {dev} root handle 1: htb default 1",
         "class add dev {dev} parent 1: classid 1:1 htb rate {rate:.0f}bit ceil {rate:.0f}bit "
-        "burst {burst} cburst {burst}"),
+        "burst {burst} cburst {burst}",
+    ),
     "hfsc": (
         "qdisc add dev {dev} root handle 1: hfsc default 1",
         "class add dev {dev} parent 1: classid 1:1 hfsc ls rate {rate:.0f}bit "
-        "ul rate {rate:.0f}bit"),
+        "ul rate {rate:.0f}bit",
+    ),
 }
 
 
@@ -124,6 +132,9 @@ def shaper(dev: str, way: Way, qdisc: str, burst: int, kind: str = "tbf") -> lis
     if way.trace and kind != "tbf":
         raise UserError(f"shaper={kind} cannot follow a trace: leave out shaper or trace")
     bucket = burst + math.ceil(way.rate_bps * CLOCK_S / 8)
-    limited = way.trace.without_delay().commands(dev) if way.trace else [
-        line.format(dev=dev, rate=way.rate_bps, burst=bucket) for line in SHAPERS[kind]]
+    limited = (
+        way.trace.without_delay().commands(dev)
+        if way.trace
+        else [line.format(dev=dev, rate=way.rate_bps, burst=bucket) for line in SHAPERS[kind]]
+    )
     return [*limited, *queue_commands(dev, "parent 1:1", way.qdisc or qdisc)]

@@ -20,12 +20,23 @@ def network(settings):
 
 
 def groups(settings, rng):
-    return [replace(group, leaves=name) for name in ("europe", "asia")
-            for group in flows.bulk(settings, rng, name, settings.count("flows"), 0)]
+    return [
+        replace(group, leaves=name)
+        for name in ("europe", "asia")
+        for group in flows.bulk(settings, rng, name, settings.count("flows"), 0)
+    ]
 
 
 SCENARIO = Scenario(
-    "house", "uploads from a house to servers on two continents",
-    (Param("flows", 4, "flows", "TCP sources per continent", 1, 100), access(0.0),
-     *with_defaults(BOTTLENECK, rate=20.0), *with_defaults(TCP, era="today"), *TIME),
-    groups, network=network)
+    "house",
+    "uploads from a house to servers on two continents",
+    (
+        Param("flows", 4, "flows", "TCP sources per continent", 1, 100),
+        access(0.0),
+        *with_defaults(BOTTLENECK, rate=20.0),
+        *with_defaults(TCP, era="today"),
+        *TIME,
+    ),
+    groups,
+    network=network,
+)

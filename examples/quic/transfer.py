@@ -30,8 +30,13 @@ WINDOW = 1 << 26
 def configuration(*, client: bool, congestion_control: str = "cubic") -> QuicConfiguration:
     """Return settings for one end, with windows that are never full."""
     return QuicConfiguration(
-        is_client=client, alpn_protocols=["transfer"], max_data=WINDOW, max_stream_data=WINDOW,
-        congestion_control_algorithm=congestion_control, verify_mode=ssl.CERT_NONE)
+        is_client=client,
+        alpn_protocols=["transfer"],
+        max_data=WINDOW,
+        max_stream_data=WINDOW,
+        congestion_control_algorithm=congestion_control,
+        verify_mode=ssl.CERT_NONE,
+    )
 
 
 def certify(settings: QuicConfiguration) -> None:
@@ -41,10 +46,15 @@ def certify(settings: QuicConfiguration) -> None:
     now = datetime.datetime.now(datetime.UTC)
     settings.private_key = key
     settings.certificate = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name)
-        .public_key(key.public_key()).serial_number(1)
-        .not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
-        .sign(key, hashes.SHA256()))
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now)
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -71,8 +81,12 @@ async def server(address: str, congestion_control: str) -> None:
 async def client(address: str, wanted: int) -> None:
     """Ask for bytes, read them, and print how long that took."""
     begin = time.monotonic()
-    async with connect(address, PORT, configuration=configuration(client=True),
-                       create_protocol=QuicConnectionProtocol) as connection:
+    async with connect(
+        address,
+        PORT,
+        configuration=configuration(client=True),
+        create_protocol=QuicConnectionProtocol,
+    ) as connection:
         reader, writer = await connection.create_stream()
         writer.write(str(wanted).encode())
         writer.write_eof()
@@ -96,8 +110,11 @@ def main() -> None:
     other.add_argument("address")
     other.add_argument("bytes", type=int)
     args = parser.parse_args()
-    asyncio.run(server(args.address, args.congestion_control) if args.role == "server"
-                else client(args.address, args.bytes))
+    asyncio.run(
+        server(args.address, args.congestion_control)
+        if args.role == "server"
+        else client(args.address, args.bytes)
+    )
 
 
 if __name__ == "__main__":

@@ -68,8 +68,11 @@ def write_manifest(folder: Path) -> None:
     It includes the path, because kernel builds contain absolute paths.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    lines = [f"{path.stat().st_size} {path.relative_to(folder)}" for path in files
-             if path.name != "manifest"]
+    lines = [
+        f"{path.stat().st_size} {path.relative_to(folder)}"
+        for path in files
+        if path.name != "manifest"
+    ]
     fresh = folder / "manifest.part"
     fresh.write_text("\n".join([str(folder), *lines]) + "\n")
     fresh.replace(folder / "manifest")
@@ -100,8 +103,9 @@ def file_digest(file: Path) -> str:
 def write_sums(folder: Path, files: Iterable[Path]) -> None:
     """Write FOLDER's sha256sums with one line per file of FILES."""
     fresh = folder / f"{SUMS}.part"
-    fresh.write_text("".join(f"{file_digest(file)}  {file.relative_to(folder)}\n"
-                             for file in sorted(files)))
+    fresh.write_text(
+        "".join(f"{file_digest(file)}  {file.relative_to(folder)}\n" for file in sorted(files))
+    )
     fresh.replace(folder / SUMS)
 
 
@@ -154,8 +158,11 @@ def lock(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
     except OSError as error:
-        hint = ("set LAB_CACHE to a writable directory" if path.is_relative_to(CACHE) else
-                "the lab needs a writable build/ in the checkout; it may be a symbolic link")
+        hint = (
+            "set LAB_CACHE to a writable directory"
+            if path.is_relative_to(CACHE)
+            else "the lab needs a writable build/ in the checkout; it may be a symbolic link"
+        )
         raise LabError(f"cannot write to {path.parent}: {error.strerror}; {hint}") from error
     with file:
         try:

@@ -38,39 +38,75 @@ died, with the kernel log's name; 124 time limit; 130 or 143 interrupted.
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all options."""
     p = argparse.ArgumentParser(
-        prog="lab/boot", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="lab/boot [OPTION]... -- COMMAND [ARGUMENT]...", allow_abbrev=False,
+        prog="lab/boot",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="lab/boot [OPTION]... -- COMMAND [ARGUMENT]...",
+        allow_abbrev=False,
     )
     p.add_argument("--engine", default="uml", help="uml (default) or qemu")
     defaults = " and ".join(f"{records.names(e)[0]} for {e}" for e in engines.ENGINES)
     p.add_argument("--kernel", default="", help=f"its version, see --list (default: {defaults})")
     p.add_argument("--clock", default="", help="virtual (default for uml) or wall")
-    p.add_argument("--flavour", default="fast",
-                   help="fast (default), kasan, lockdep, checked (both), or smp (two CPUs with the "
-                        "wall clock and lockdep)")
+    p.add_argument(
+        "--flavour",
+        default="fast",
+        help="fast (default), kasan, lockdep, checked (both), or smp (two CPUs with the "
+        "wall clock and lockdep)",
+    )
     p.add_argument("--seed", type=int, default=1, help="seed of all randomness (default 1)")
-    p.add_argument("--icount", action="store_true",
-                   help="qemu: one guest instruction is one guest nanosecond")
-    p.add_argument("--plugin", default="", metavar="FILE[,NAME=VALUE]...",
-                   help="qemu, with --icount: load this QEMU plugin")
-    p.add_argument("--nics", type=int, default=0, metavar="N",
-                   help="qemu: N network cards (e1000e) on one hub, up to 8 (default 0)")
-    p.add_argument("--shell", action="store_true",
-                   help="give COMMAND your terminal, with the wall clock; without COMMAND run a "
-                        "shell with all modules loaded")
-    p.add_argument("--time-limit", type=float, metavar="S",
-                   help="end the guest after this many real seconds (default 600; no limit "
-                        "with --shell)")
+    p.add_argument(
+        "--icount", action="store_true", help="qemu: one guest instruction is one guest nanosecond"
+    )
+    p.add_argument(
+        "--plugin",
+        default="",
+        metavar="FILE[,NAME=VALUE]...",
+        help="qemu, with --icount: load this QEMU plugin",
+    )
+    p.add_argument(
+        "--nics",
+        type=int,
+        default=0,
+        metavar="N",
+        help="qemu: N network cards (e1000e) on one hub, up to 8 (default 0)",
+    )
+    p.add_argument(
+        "--shell",
+        action="store_true",
+        help="give COMMAND your terminal, with the wall clock; without COMMAND run a "
+        "shell with all modules loaded",
+    )
+    p.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="S",
+        help="end the guest after this many real seconds (default 600; no limit with --shell)",
+    )
     p.add_argument("--memory", default="2G", help="the guest's memory (default 2G)")
-    p.add_argument("--share", action="append", default=[], type=Path, metavar="DIR",
-                   help="another host directory that the guest may write to")
-    p.add_argument("--module", action="append", default=[], type=Path, metavar="DIR",
-                   help="build sch_NAME.c, tcp_NAME.c and q_NAME.c from a directory outside the "
-                        "checkout, for modprobe and tc")
+    p.add_argument(
+        "--share",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="another host directory that the guest may write to",
+    )
+    p.add_argument(
+        "--module",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="build sch_NAME.c, tcp_NAME.c and q_NAME.c from a directory outside the "
+        "checkout, for modprobe and tc",
+    )
     p.add_argument("--build", action="store_true", help="only build what a run needs")
-    p.add_argument("--clean-cache", action="store_true",
-                   help="remove the kernels, sources, packages and results of Python that all "
-                        "checkouts share")
+    p.add_argument(
+        "--clean-cache",
+        action="store_true",
+        help="remove the kernels, sources, packages and results of Python that all checkouts share",
+    )
     p.add_argument("--list", action="store_true", help="list kernels, engines and flavours")
     p.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     return p
@@ -133,10 +169,20 @@ def main(argv: list[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     request = Request(
-        command=command, engine=options.engine, kernel=options.kernel, clock=options.clock,
-        flavour=options.flavour, seed=options.seed, time_limit=limit, memory=options.memory,
-        icount=options.icount, plugin=options.plugin, nics=options.nics,
-        foreign=True, terminal=options.shell, share=options.share,
+        command=command,
+        engine=options.engine,
+        kernel=options.kernel,
+        clock=options.clock,
+        flavour=options.flavour,
+        seed=options.seed,
+        time_limit=limit,
+        memory=options.memory,
+        icount=options.icount,
+        plugin=options.plugin,
+        nics=options.nics,
+        foreign=True,
+        terminal=options.shell,
+        share=options.share,
         modules=[path.resolve() for path in options.module],
         environment=terminal.environment() if options.shell else {},
     )
@@ -157,8 +203,10 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in (errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT):
             raise
-        say(f"cannot write to {error.filename}: {error.strerror}; the lab needs a build/ in the "
-            "checkout that it can write to; it may be a link")
+        say(
+            f"cannot write to {error.filename}: {error.strerror}; the lab needs a build/ in the "
+            "checkout that it can write to; it may be a link"
+        )
         return EXIT_UNAVAILABLE
     if result.reason:
         say(f"{result.reason}; kernel log: {result.log}")

@@ -57,10 +57,20 @@ def check(request: Request) -> None:
         raise LabError(f"{error} (engine {request.engine}){hint}")
     kernel = request.kernel or records.names(request.engine)[0]
     for what, name, known, every, where in (
-        ("flavour", request.flavour, flavours(request.engine, kernel), tuple(kernels.FRAGMENTS),
-         f"kernel {kernel} in engine {request.engine}"),
-        ("clock", clock_of(request), clocks(request), CLOCKS["uml"],
-         f"flavour {request.flavour} of engine {request.engine}"),
+        (
+            "flavour",
+            request.flavour,
+            flavours(request.engine, kernel),
+            tuple(kernels.FRAGMENTS),
+            f"kernel {kernel} in engine {request.engine}",
+        ),
+        (
+            "clock",
+            clock_of(request),
+            clocks(request),
+            CLOCKS["uml"],
+            f"flavour {request.flavour} of engine {request.engine}",
+        ),
     ):
         if name not in every:
             raise nearest(what, name, every)

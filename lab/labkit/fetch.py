@@ -124,7 +124,10 @@ def apt_get(words: list[str], options: list[str]) -> None:
     target.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         [need("apt-get", "apt"), *options, *words],
-        cwd=target, capture_output=True, text=True, check=False,
+        cwd=target,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise LabError(f"apt-get {' '.join(words)}: {done.stderr.strip()[-400:]}")
@@ -134,7 +137,9 @@ def names(prefix: str, suite: str) -> set[str]:
     """Return the names of packages in SUITE that begin with PREFIX."""
     done = subprocess.run(
         [need("apt-cache", "apt"), *update(suite), "pkgnames", prefix],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise LabError(f"apt-cache pkgnames: {done.stderr.strip()[-400:]}")
@@ -170,7 +175,9 @@ def unpack_deb(deb: Path, target: Path) -> None:
     """Unpack the package file DEB below TARGET."""
     target.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        [need("dpkg", "dpkg"), "-x", str(deb), str(target)], capture_output=True, text=True,
+        [need("dpkg", "dpkg"), "-x", str(deb), str(target)],
+        capture_output=True,
+        text=True,
         check=False,
     )
     if done.returncode:

@@ -80,9 +80,11 @@ def closure(package: str, wanted: re.Pattern[str], options: list[str]) -> list[s
 
 def wrap_programs(target: Path, needed: list[str], suite: str) -> None:
     """Let programs under TARGET run with the libraries NEEDED of SUITE if the host lacks some."""
-    programs = [path for path in sorted(target.glob("usr/lib/linux-kbuild-*/**/*"))
-                if not path.is_symlink() and path.is_file() and is_program(path)
-                and lacks_library(path)]
+    programs = [
+        path
+        for path in sorted(target.glob("usr/lib/linux-kbuild-*/**/*"))
+        if not path.is_symlink() and path.is_file() and is_program(path) and lacks_library(path)
+    ]
     if not programs:
         return
     folder = target / "libraries"
@@ -94,21 +96,24 @@ def wrap_programs(target: Path, needed: list[str], suite: str) -> None:
         except LabError as problem:
             say(f"without {library}: {problem}")
     libraries = [folder / name / "x86_64-linux-gnu" for name in ("lib", "usr/lib")]
-    loaders = [path for path in (place / "ld-linux-x86-64.so.2" for place in libraries)
-               if path.exists()]
+    loaders = [
+        path for path in (place / "ld-linux-x86-64.so.2" for place in libraries) if path.exists()
+    ]
     loader = loaders[0] if loaders else "/lib64/ld-linux-x86-64.so.2"
     for program in programs:
         real = program.with_name(f"{program.name}.real")
         program.rename(real)
-        program.write_text(WRAPPER.format(
-            loader=loader, libraries=":".join(map(str, libraries)), program=real))
+        program.write_text(
+            WRAPPER.format(loader=loader, libraries=":".join(map(str, libraries)), program=real)
+        )
         program.chmod(0o755)
 
 
 def lacks_library(program: Path) -> bool:
     """Return whether the host has not all libraries of PROGRAM, or too old ones."""
-    done = subprocess.run([need("ldd", "libc-bin"), program], capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(
+        [need("ldd", "libc-bin"), program], capture_output=True, text=True, check=False
+    )
     return "not found" in done.stdout + done.stderr
 
 
@@ -122,12 +127,22 @@ def ensure_headers(headers: Headers) -> list[str]:
     """Return make's arguments to build modules with HEADERS. Fetch them if needed."""
     target = built(CACHE / "headers" / headers.name, lambda place: unpack(headers, place))
     flavour = headers.package.rpartition("-")[2]
-    found = [path for path in target.glob("usr/src/linux-headers-*") if (path / ".config").exists()
-             and path.name.endswith(f"-{flavour}")]
+    found = [
+        path
+        for path in target.glob("usr/src/linux-headers-*")
+        if (path / ".config").exists() and path.name.endswith(f"-{flavour}")
+    ]
     if len(found) != 1:
-        raise LabError(f"{headers.package} of {headers.suite} has no directory of headers: "
-                       f"remove {target}")
+        raise LabError(
+            f"{headers.package} of {headers.suite} has no directory of headers: remove {target}"
+        )
     arch, prefix = ARCHITECTURES[headers.arch]
     compiler = need(f"{prefix}gcc", f"gcc-{prefix.removesuffix('-')}" if prefix else "gcc")
-    return ["-C", str(found[0]), f"ARCH={arch}", f"CROSS_COMPILE={prefix}", f"CC={compiler}",
-            *NEWER]
+    return [
+        "-C",
+        str(found[0]),
+        f"ARCH={arch}",
+        f"CROSS_COMPILE={prefix}",
+        f"CC={compiler}",
+        *NEWER,
+    ]

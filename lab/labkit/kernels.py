@@ -81,8 +81,10 @@ class Kernel:
 
 def settings(name: str, flavour: str) -> str:
     """Return the settings of kernel NAME on top of tinyconfig. No setting appears twice."""
-    texts = [(LAB / "config" / f"{fragment}.config").read_text()
-             for fragment in ("base", "hosts", *FRAGMENTS[flavour])]
+    texts = [
+        (LAB / "config" / f"{fragment}.config").read_text()
+        for fragment in ("base", "hosts", *FRAGMENTS[flavour])
+    ]
     texts.append(records.user_mode_of(name).config)
     found = {match[1] or match[2]: match[0] for text in texts for match in SETTING.finditer(text)}
     return "".join(f"{setting}\n" for setting in found.values())
@@ -90,8 +92,9 @@ def settings(name: str, flavour: str) -> str:
 
 def flavours(name: str) -> tuple[str, ...]:
     """Return the flavours of kernel NAME. Two CPUs need a record with smp."""
-    return tuple(flavour for flavour in FRAGMENTS
-                 if flavour != "smp" or records.user_mode_of(name).smp)
+    return tuple(
+        flavour for flavour in FRAGMENTS if flavour != "smp" or records.user_mode_of(name).smp
+    )
 
 
 def flags(name: str, flavour: str) -> tuple[str, ...]:
@@ -107,9 +110,17 @@ def ensure_uml(name: str, flavour: str) -> Kernel:
     """
     source = ensure_source(name)
     edits = records.user_mode_of(name).edits
-    key = digest(part.encode() for part in (
-        source.version, settings(name, flavour), repr(edits or None), *flags(name, flavour),
-        os.uname().machine, compiler()))
+    key = digest(
+        part.encode()
+        for part in (
+            source.version,
+            settings(name, flavour),
+            repr(edits or None),
+            *flags(name, flavour),
+            os.uname().machine,
+            compiler(),
+        )
+    )
     path = CACHE / "kernels" / f"{name}-{flavour}-{key}"
     built(path, lambda place: build_uml(name, flavour, source, place), whole)
     prune(path.parent, "*-*-*[0-9a-f]", KEEP, AGE)
@@ -121,8 +132,13 @@ def ensure_uml(name: str, flavour: str) -> Kernel:
 def check_tools() -> None:
     """Raise LabError for the first missing build tool."""
     for tool, package in (
-        ("make", "make"), ("flex", "flex"), ("bison", "bison"), ("bc", "bc"), ("ld", "binutils"),
-        ("perl", "perl"), ("depmod", "kmod"),
+        ("make", "make"),
+        ("flex", "flex"),
+        ("bison", "bison"),
+        ("bc", "bc"),
+        ("ld", "binutils"),
+        ("perl", "perl"),
+        ("depmod", "kmod"),
     ):
         need(tool, package)
 
@@ -130,8 +146,16 @@ def check_tools() -> None:
 def make_kernel(source: Source, path: Path, arguments: Sequence[str]) -> list[str | Path]:
     """Return the command that builds SOURCE in PATH. Its result is independent of host and time."""
     return [
-        "nice", "make", "-C", source.tree, f"O={path}", f"-j{jobs()}", *arguments,
-        "KBUILD_BUILD_TIMESTAMP=2001-06-04", "KBUILD_BUILD_USER=lab", "KBUILD_BUILD_HOST=lab",
+        "nice",
+        "make",
+        "-C",
+        source.tree,
+        f"O={path}",
+        f"-j{jobs()}",
+        *arguments,
+        "KBUILD_BUILD_TIMESTAMP=2001-06-04",
+        "KBUILD_BUILD_USER=lab",
+        "KBUILD_BUILD_HOST=lab",
         "KBUILD_BUILD_VERSION=1",
     ]
 
@@ -149,14 +173,19 @@ def configure(
     config.unlink(missing_ok=True)
     fragment.write_text(wanted)
     run_logged([*make_kernel(source, path, arguments), "tinyconfig"], log, f"{what}: configuring")
-    run_logged(["sh", "scripts/kconfig/merge_config.sh", "-O", path, config, fragment], log,
-               f"{what}: configuring", cwd=source.tree,
-               variables=dict(argument.split("=", 1) for argument in arguments))
+    run_logged(
+        ["sh", "scripts/kconfig/merge_config.sh", "-O", path, config, fragment],
+        log,
+        f"{what}: configuring",
+        cwd=source.tree,
+        variables=dict(argument.split("=", 1) for argument in arguments),
+    )
     return lost_settings(log.read_text(), wanted)
 
 
-def ensure_prepared(name: str, wanted: str = "", arguments: Sequence[str] = UML,
-                    by: str = "") -> list[str]:
+def ensure_prepared(
+    name: str, wanted: str = "", arguments: Sequence[str] = UML, by: str = ""
+) -> list[str]:
     """Return make's arguments to compile modules for kernel NAME, which is not built itself.
 
     WANTED: settings; empty: the settings of flavour fast. ARGUMENTS: make's. BY: the compiler, if
@@ -164,16 +193,18 @@ def ensure_prepared(name: str, wanted: str = "", arguments: Sequence[str] = UML,
     """
     source = ensure_source(name)
     wanted = wanted or settings(name, "fast")
-    key = digest(part.encode() for part in (
-        source.version, wanted, by or compiler(), *arguments))
+    key = digest(part.encode() for part in (source.version, wanted, by or compiler(), *arguments))
 
     def make(place: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         what = f"Linux {name}, headers"
         configure(source, place, wanted, arguments, what)
-        run_logged([*make_kernel(source, place, arguments), "modules_prepare"],
-                   LOGS / f"config-{place.name}.log", what)
+        run_logged(
+            [*make_kernel(source, place, arguments), "modules_prepare"],
+            LOGS / f"config-{place.name}.log",
+            what,
+        )
         mark(place)
 
     return module_arguments(built(CACHE / "kernels" / f"{name}-prepared-{key}", make), arguments)
@@ -215,8 +246,10 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
         return
     check_tools()
     if " " in str(path) or ":" in str(path):
-        raise LabError(f"kernels cannot be built below {CACHE}: the path has a blank or colon; "
-                       "set LAB_CACHE to another directory")
+        raise LabError(
+            f"kernels cannot be built below {CACHE}: the path has a blank or colon; "
+            "set LAB_CACHE to another directory"
+        )
     if (path / "manifest").exists():
         say(f"{path.name} is damaged: {damage or altered(path)}")
         shutil.rmtree(path)
@@ -228,8 +261,11 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
     make = [*make_kernel(source, path, UML), f"CFLAGS_KERNEL={' '.join(flags(name, flavour))}"]
     report_lost(name, configure(source, path, settings(name, flavour), UML, what))
     run_logged([*make, "all"], log, what, expected=EXPECTED[flavour])
-    run_logged([*make, "modules_install", f"INSTALL_MOD_PATH={path / 'installed'}"], log,
-               f"{what}: its modules")
+    run_logged(
+        [*make, "modules_install", f"INSTALL_MOD_PATH={path / 'installed'}"],
+        log,
+        f"{what}: its modules",
+    )
     release = (path / "include" / "config" / "kernel.release").read_text()
     prune_build(path)
     (path / "release").write_text(release)
@@ -251,5 +287,3 @@ def prune_build(path: Path) -> None:
         for file in files:
             if LEFTOVERS.search(file):
                 (Path(folder) / file).unlink()
-
-

@@ -50,8 +50,12 @@ class Extras:
 
 def module_sources() -> list[Path]:
     """Return the source files of the modules: all files that Kbuild names."""
-    return files_under(ROOT / "Kbuild", ROOT / "VERSION", *sorted(ROOT.glob("sch_*.c")),
-                       *(ROOT / folder for folder in MODULE_FOLDERS))
+    return files_under(
+        ROOT / "Kbuild",
+        ROOT / "VERSION",
+        *sorted(ROOT.glob("sch_*.c")),
+        *(ROOT / folder for folder in MODULE_FOLDERS),
+    )
 
 
 def make_arguments(kernel: Kernel) -> list[str]:
@@ -75,8 +79,14 @@ def protections() -> list[str]:
     return ["AQM_OLD_PARENTS=1"] if os.environ.get("AQM_OLD_PARENTS") else []
 
 
-def compile_copy(arguments: Sequence[str], root: Path, files: Sequence[Path], copy: Path,
-                 *variables: str, kbuild: str = "") -> str:
+def compile_copy(
+    arguments: Sequence[str],
+    root: Path,
+    files: Sequence[Path],
+    copy: Path,
+    *variables: str,
+    kbuild: str = "",
+) -> str:
     """Copy FILES (below ROOT) to COPY and build them there, including test modules.
 
     ARGUMENTS tell make the kernel. KBUILD is the text of a Kbuild for FILES without one. Returns
@@ -91,8 +101,11 @@ def compile_copy(arguments: Sequence[str], root: Path, files: Sequence[Path], co
         (copy / "Kbuild").write_text(kbuild)
     log = LOGS / f"modules-{digest([bytes(copy)])}.log"
     log.unlink(missing_ok=True)
-    run_logged(["make", *arguments, f"M={copy}", f"-j{jobs()}", "AQM_TESTS=1", *variables,
-                "modules"], log, f"building modules in {copy}")
+    run_logged(
+        ["make", *arguments, f"M={copy}", f"-j{jobs()}", "AQM_TESTS=1", *variables, "modules"],
+        log,
+        f"building modules in {copy}",
+    )
     return log.read_text(errors="replace")
 
 
@@ -104,11 +117,14 @@ def ensure_modules(kernel: Kernel) -> Path:
     """
     files = module_sources()
     # The tree has links to the kernel's modules, so its path is part of the key.
-    key = digest_files(files, ROOT, kernel.key, str(kernel.path), compiler(), *warnings(kernel),
-                       *protections())
-    path = built(BUILD / "modules" / f"{kernel.key}-{key}",
-                 lambda place: build_modules(kernel, files, place),
-                 lambda place: not altered(place))
+    key = digest_files(
+        files, ROOT, kernel.key, str(kernel.path), compiler(), *warnings(kernel), *protections()
+    )
+    path = built(
+        BUILD / "modules" / f"{kernel.key}-{key}",
+        lambda place: build_modules(kernel, files, place),
+        lambda place: not altered(place),
+    )
     prune(path.parent, f"{kernel.name}-{kernel.flavour}-*[0-9a-f]", KEEP)
     return path / "lib" / "modules"
 
@@ -137,8 +153,9 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     link_tree(kernel.modules, tree)
     names = " ".join(file.stem for file in files if file.name.startswith("sch_"))
     say(f"building modules for Linux {kernel.release} ({kernel.flavour}): {names}")
-    output = compile_copy(make_arguments(kernel), ROOT, files, path / "src", *warnings(kernel),
-                          *protections())
+    output = compile_copy(
+        make_arguments(kernel), ROOT, files, path / "src", *warnings(kernel), *protections()
+    )
     (path / MAKE_LOG).write_text(output)
     add_modules(kernel, path, sorted((path / "src").rglob("*.ko")))
     write_sums(path, (file for file in tree.rglob("*") if file.is_file() and not file.is_symlink()))
@@ -153,7 +170,9 @@ def add_modules(kernel: Kernel, path: Path, objects: Sequence[Path]) -> None:
         shutil.copy(module, extra)
     depmod = subprocess.run(
         [need("depmod", "kmod"), "-b", str(path), kernel.release],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if depmod.returncode:
         raise LabError(f"depmod failed: {depmod.stderr.strip()}")
@@ -209,22 +228,39 @@ def build_extras(path: Path) -> None:
     log = LOGS / f"guest-{path.name}.log"
     log.unlink(missing_ok=True)
     run_logged(
-        ["make", "-s", "-C", ROOT, "plugins", "tools", f"PLUGINS_DIR={extras.tc}",
-         f"TOOLS_DIR={extras.tools}", "AQM_VERSION=$(shell cat VERSION)"],
-        log, "building plugins and tools",
+        [
+            "make",
+            "-s",
+            "-C",
+            ROOT,
+            "plugins",
+            "tools",
+            f"PLUGINS_DIR={extras.tc}",
+            f"TOOLS_DIR={extras.tools}",
+            "AQM_VERSION=$(shell cat VERSION)",
+        ],
+        log,
+        "building plugins and tools",
     )
-    run_logged(["make", "-s", "-C", ROOT / "selftests", f"TOOLS_DIR={extras.tools}"], log,
-               "building the self-tests' tools")
-    run_logged(["make", "-s", "-C", ROOT / "tc", "lab", f"PLUGINS_DIR={extras.tc}"], log,
-               "building the lab's own plugins")
+    run_logged(
+        ["make", "-s", "-C", ROOT / "selftests", f"TOOLS_DIR={extras.tools}"],
+        log,
+        "building the self-tests' tools",
+    )
+    run_logged(
+        ["make", "-s", "-C", ROOT / "tc", "lab", f"PLUGINS_DIR={extras.tc}"],
+        log,
+        "building the lab's own plugins",
+    )
     mark(path)
 
 
 def ensure_helpers() -> Path:
     """Build the lab's C programs (init and preloaded libraries) and return their directory."""
     source = LAB / "src"
-    return built(BUILD / "lab" / digest_files(files_under(source), source, compiler()),
-                 build_helpers)
+    return built(
+        BUILD / "lab" / digest_files(files_under(source), source, compiler()), build_helpers
+    )
 
 
 def build_helpers(path: Path) -> None:

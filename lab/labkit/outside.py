@@ -41,14 +41,20 @@ ABI = ROOT / "tc" / "tc_abi.h"
 
 def sources(folder: Path) -> list[Path]:
     """Return the files of FOLDER, without version control and what builds leave behind."""
-    return [path for path in files_under(folder)
-            if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    return [
+        path
+        for path in files_under(folder)
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
 
 
 def names(folder: Path, prefix: str) -> list[str]:
     """Return NAME of each file PREFIX_NAME.c in FOLDER."""
-    return sorted(path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.c")
-                  if not path.name.endswith(".mod.c"))
+    return sorted(
+        path.stem.removeprefix(prefix)
+        for path in folder.glob(f"{prefix}*.c")
+        if not path.name.endswith(".mod.c")
+    )
 
 
 def hash_of(folder: Path) -> str:
@@ -65,12 +71,15 @@ def check(folder: Path) -> None:
         raise LabError(f"--module {folder}: there is neither a sch_NAME.c nor a tcp_NAME.c in it")
     for kind in kinds:
         if (ROOT / f"sch_{kind}.c").exists():
-            raise LabError(f"--module {folder}: this checkout has a qdisc {kind}, too; choose "
-                           "another name")
+            raise LabError(
+                f"--module {folder}: this checkout has a qdisc {kind}, too; choose another name"
+            )
         text = (folder / f"sch_{kind}.c").read_text(errors="replace")
         if f'MODULE_ALIAS_NET_SCH("{kind}")' not in text and f"net-sch-{kind}" not in text:
-            raise LabError(f'--module {folder}: sch_{kind}.c needs MODULE_ALIAS("net-sch-{kind}"), '
-                           "by which the kernel finds it")
+            raise LabError(
+                f'--module {folder}: sch_{kind}.c needs MODULE_ALIAS("net-sch-{kind}"), '
+                "by which the kernel finds it"
+            )
 
 
 def ensure_objects(kernel: Kernel, folder: Path) -> list[Path]:
@@ -85,13 +94,15 @@ def ensure_objects(kernel: Kernel, folder: Path) -> list[Path]:
 
     path = built(BUILD / "modules" / f"outside-{kernel.key}-{key}", make)
     taken = {file.name for file in kernel.modules.rglob("*.ko*")}
-    taken |= {Path(line).name for line in
-              (kernel.modules / "modules.builtin").read_text().splitlines()}
+    taken |= {
+        Path(line).name for line in (kernel.modules / "modules.builtin").read_text().splitlines()
+    }
     objects = sorted((path / "src").rglob("*.ko"))
     for file in objects:
         if file.name in taken:
-            raise LabError(f"--module {folder}: the kernel has a module {file.stem}, too; choose "
-                           "another name")
+            raise LabError(
+                f"--module {folder}: the kernel has a module {file.stem}, too; choose another name"
+            )
     return objects
 
 
@@ -107,8 +118,13 @@ def ensure_plugins(folders: Sequence[Path]) -> Extras:
     extras = ensure_extras()
     if not folders:
         return extras
-    parts = [extras.tc.parent.name, compiler(), GENERIC.read_text(), ABI.read_text(),
-             *map(hash_of, folders)]
+    parts = [
+        extras.tc.parent.name,
+        compiler(),
+        GENERIC.read_text(),
+        ABI.read_text(),
+        *map(hash_of, folders),
+    ]
 
     def make(place: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
@@ -118,10 +134,27 @@ def ensure_plugins(folders: Sequence[Path]) -> Extras:
         for folder in folders:
             for kind, source in plugins(folder):
                 run_logged(
-                    [need("cc", "gcc"), "-O2", "-Wall", "-fPIC", "-shared", f'-DKIND="{kind}"',
-                     f"-DKIND_UTIL={kind}_qdisc_util", "-I", ABI.parent, "-I", folder, "-I",
-                     folder / "include", "-o", extras_in(place).tc / f"q_{kind}.so", source],
-                    log, f"building the tc plugin of {kind}")
+                    [
+                        need("cc", "gcc"),
+                        "-O2",
+                        "-Wall",
+                        "-fPIC",
+                        "-shared",
+                        f'-DKIND="{kind}"',
+                        f"-DKIND_UTIL={kind}_qdisc_util",
+                        "-I",
+                        ABI.parent,
+                        "-I",
+                        folder,
+                        "-I",
+                        folder / "include",
+                        "-o",
+                        extras_in(place).tc / f"q_{kind}.so",
+                        source,
+                    ],
+                    log,
+                    f"building the tc plugin of {kind}",
+                )
         mark(place)
 
     place = built(BUILD / "guest" / f"outside-{digest(part.encode() for part in parts)}", make)
@@ -133,8 +166,10 @@ def ensure_tree(kernel: Kernel, folders: Sequence[Path]) -> Path:
     ours = ensure_modules(kernel)
     if not folders:
         return ours
-    objects = [*sorted((ours / kernel.release / "extra").glob("*.ko")),
-               *(file for folder in folders for file in ensure_objects(kernel, folder))]
+    objects = [
+        *sorted((ours / kernel.release / "extra").glob("*.ko")),
+        *(file for folder in folders for file in ensure_objects(kernel, folder)),
+    ]
     key = digest(part.encode() for file in objects for part in (file.name, file_digest(file)))
 
     def make(place: Path) -> None:

@@ -56,8 +56,13 @@ class Follower:
         return b"".join(self.taken)
 
 
-def wait(process: subprocess.Popen[bytes], followers: list[Follower], request: Request,
-         terminal: Terminal | None, clock: VirtualClock | None) -> str:
+def wait(
+    process: subprocess.Popen[bytes],
+    followers: list[Follower],
+    request: Request,
+    terminal: Terminal | None,
+    clock: VirtualClock | None,
+) -> str:
     """Follow the guest to its end. Return its state if it exceeded a limit, else ""."""
     end = time.monotonic() + request.time_limit
     pidfd = os.pidfd_open(process.pid)
@@ -70,9 +75,12 @@ def wait(process: subprocess.Popen[bytes], followers: list[Follower], request: R
             still = clock.still_for() if clock else 0.0
             if left <= 0 or still > request.stall_limit:
                 reason = "" if left > 0 else f"time limit of {request.time_limit:g} s reached; "
-                return (f"{reason}the guest's clock stood still for {still:.0f} s, because "
-                        f"{clock.program() or 'a program'} neither slept nor read the clock"
-                        if clock and still > STILL else reason.rstrip("; "))
+                return (
+                    f"{reason}the guest's clock stood still for {still:.0f} s, because "
+                    f"{clock.program() or 'a program'} neither slept nor read the clock"
+                    if clock and still > STILL
+                    else reason.rstrip("; ")
+                )
             if terminal:
                 terminal.watch(poller)
             ready = {fd for fd, _ in poller.poll(1000 * min(nap, left))}
@@ -131,8 +139,11 @@ def supervise(
                 stdout=console,
                 stderr=subprocess.STDOUT,
                 env={
-                    "PATH": PATH, "HOME": str(job), "TMPDIR": str(job),
-                    "LAB_STARTER": str(os.getpid()), **environment,
+                    "PATH": PATH,
+                    "HOME": str(job),
+                    "TMPDIR": str(job),
+                    "LAB_STARTER": str(os.getpid()),
+                    **environment,
                 },
                 start_new_session=True,
                 pass_fds=kept,

@@ -68,9 +68,19 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
     cpus = 1 if request.icount else min(2, len(os.sched_getaffinity(0)))
     unwanted = BLACKLIST if request.nics else f"{BLACKLIST},{NIC}"
     words = [
-        str(find_vng()), "--verbose", "--force-9p", "--user", "root",
-        "--run", str(kernel.image), "--cpus", str(cpus), "--memory", request.memory,
-        "--append", f"oops=panic panic=-1 ignore_loglevel modprobe.blacklist={unwanted}",
+        str(find_vng()),
+        "--verbose",
+        "--force-9p",
+        "--user",
+        "root",
+        "--run",
+        str(kernel.image),
+        "--cpus",
+        str(cpus),
+        "--memory",
+        request.memory,
+        "--append",
+        f"oops=panic panic=-1 ignore_loglevel modprobe.blacklist={unwanted}",
     ]
     if not kvm:
         words.append("--disable-kvm")
@@ -80,8 +90,10 @@ def command_line(request: Request, kernel: Kernel, job: Path, kvm: bool) -> list
     if request.plugin:
         words.append(f"--qemu-opts=-plugin {request.plugin}")
     for number in range(request.nics):
-        words.append(f"--qemu-opts=-netdev hubport,id=lab{number},hubid=0 -device {NIC},"
-                     f"netdev=lab{number},mac=02:00:00:00:00:{number + 1:02x}")
+        words.append(
+            f"--qemu-opts=-netdev hubport,id=lab{number},hubid=0 -device {NIC},"
+            f"netdev=lab{number},mac=02:00:00:00:00:{number + 1:02x}"
+        )
     for path in [*writable_dirs(request), job]:
         words += ["--rwdir", str(path)]
     if hidden(CACHE):
@@ -98,7 +110,9 @@ def kvm_works() -> bool:
         return False
     version = subprocess.run(
         [need("qemu-system-x86_64", "qemu-system-x86"), "--version"],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     key = digest([version.encode(), os.uname().release.encode(), os.uname().version.encode()])
     verdict = built(BUILD / "lab" / f"kvm-{key}", try_kvm, Path.exists)
@@ -108,8 +122,14 @@ def kvm_works() -> bool:
 def try_kvm(verdict: Path) -> None:
     """Write into VERDICT whether a guest boots under KVM."""
     say("testing whether KVM works")
-    trial = Request(command=["true"], engine="qemu", kernel=names("qemu")[0], clock="wall",
-                    time_limit=TRIAL, memory="1G")
+    trial = Request(
+        command=["true"],
+        engine="qemu",
+        kernel=names("qemu")[0],
+        clock="wall",
+        time_limit=TRIAL,
+        memory="1G",
+    )
     works = boot(trial, kvm=True, capture=True).status == 0
     verdict.write_text("yes\n" if works else "no\n")
     say("KVM works" if works else "KVM does not work here: emulating, which is slow")
@@ -128,7 +148,8 @@ def boot(request: Request, kvm: bool, capture: bool) -> Result:
             "LD_PRELOAD": str(helpers / "leash.so"),
             # virtme-ng looks for its parts in PATH, and for QEMU there or in /usr/bin.
             "PATH": f"{find_vng().parent}:{PATH}",
-            "XDG_CACHE_HOME": str(job), "XDG_RUNTIME_DIR": str(job),
+            "XDG_CACHE_HOME": str(job),
+            "XDG_RUNTIME_DIR": str(job),
         }
         return process.supervise(
             command_line(request, kernel, job, kvm), job, request, environment, capture

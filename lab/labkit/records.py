@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """Read the kernels that the lab knows: one file lab/kernels/VERSION.toml each.
 
-    [uml]           boots in user mode, built here
-    suites          Debian suites that may have linux-source-VERSION, tried in this order
-    deterministic   equal seeds give equal bytes with the virtual clock
-    words           additions to the kernel's command line
-    smp             the kernel can have more than one CPU, with the wall clock
-    config          settings in addition to the fragments of lab/config
-    lacks           settings of the fragments that this version does not have
-    edits           changes of the source: file, old, new
-    flags           compiler flags for the kernel in flavour fast
+[uml]           boots in user mode, built here
+suites          Debian suites that may have linux-source-VERSION, tried in this order
+deterministic   equal seeds give equal bytes with the virtual clock
+words           additions to the kernel's command line
+smp             the kernel can have more than one CPU, with the wall clock
+config          settings in addition to the fragments of lab/config
+lacks           settings of the fragments that this version does not have
+edits           changes of the source: file, old, new
+flags           compiler flags for the kernel in flavour fast
 
-    [qemu]          boots in QEMU as Debian ships it
-    packages        pairs of a suite and the suffix of its package names there
-    seldom          only tests that name this kernel boot it
+[qemu]          boots in QEMU as Debian ships it
+packages        pairs of a suite and the suffix of its package names there
+seldom          only tests that name this kernel boot it
 """
 
 from __future__ import annotations
@@ -73,22 +73,40 @@ def read(path: Path) -> Record:
         data = tomllib.loads(path.read_text())
         uml, qemu = data.pop("uml", None), data.pop("qemu", None)
         if data or not (uml or qemu):
-            raise TypeError(f"unknown tables {sorted(data)}; allowed are [uml] and [qemu]"
-                            if data else "neither [uml] nor [qemu]")
+            raise TypeError(
+                f"unknown tables {sorted(data)}; allowed are [uml] and [qemu]"
+                if data
+                else "neither [uml] nor [qemu]"
+            )
         order(path.stem)
         return Record(path.stem, user_mode(**uml) if uml else None, stock(**qemu) if qemu else None)
     except (TypeError, KeyError, ValueError) as error:
         raise LabError(f"{path} does not describe a kernel: {error}") from error
 
 
-def user_mode(*, suites: list[str], deterministic: bool = False, words: tuple[str, ...] = (),
-              config: str = "", lacks: tuple[str, ...] = (),
-              edits: tuple[dict[str, str], ...] = (),
-              flags: tuple[str, ...] = (), smp: bool = False) -> UserMode:
+def user_mode(
+    *,
+    suites: list[str],
+    deterministic: bool = False,
+    words: tuple[str, ...] = (),
+    config: str = "",
+    lacks: tuple[str, ...] = (),
+    edits: tuple[dict[str, str], ...] = (),
+    flags: tuple[str, ...] = (),
+    smp: bool = False,
+) -> UserMode:
     """Return the table [uml] of a record."""
     changes = tuple((edit["file"], edit["old"], edit["new"]) for edit in edits)
-    return UserMode(tuple(suites), deterministic, tuple(words), config, frozenset(lacks), changes,
-                    tuple(flags), smp)
+    return UserMode(
+        tuple(suites),
+        deterministic,
+        tuple(words),
+        config,
+        frozenset(lacks),
+        changes,
+        tuple(flags),
+        smp,
+    )
 
 
 def stock(*, packages: list[tuple[str, str]], seldom: bool = False) -> Stock:
@@ -109,8 +127,9 @@ def names(engine: str, *, seldom: bool = False) -> tuple[str, ...]:
     SELDOM: also kernels that few tests boot
     """
     found = [(name, getattr(record, engine)) for name, record in records().items()]
-    return tuple(name for name, how in found
-                 if how and (seldom or not getattr(how, "seldom", False)))
+    return tuple(
+        name for name, how in found if how and (seldom or not getattr(how, "seldom", False))
+    )
 
 
 def boots(name: str) -> bool:

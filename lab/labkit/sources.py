@@ -17,13 +17,44 @@ from .toolchain import jobs
 #: Patterns of files that no user-mode kernel compiles. Kconfig files and Makefiles stay. There are
 #: few patterns because tar tries each of them on each of 90 000 names.
 UNUSED = (
-    "Documentation/[!Kn]*", "Documentation/n[!e]*", "arch/[!ux]*.[chS]", "arch/[!ux]*.dts*",
-    "arch/xtensa/*.[chS]", "rust/*.rs", "samples/*.[chS]", "sound/*.[chS]",
-    *(f"drivers/{name}/*.[chS]" for name in (
-        "accel", "clk", "crypto", "dma", "gpu", "hid", "hwmon", "iio", "infiniband", "input", "md",
-        "media", "mtd", "net/ethernet", "net/wireless", "phy", "pinctrl", "platform", "scsi",
-        "soc", "staging", "usb", "video")),
-    "tools/perf/*.[chS]", "tools/perf/*.json",
+    "Documentation/[!Kn]*",
+    "Documentation/n[!e]*",
+    "arch/[!ux]*.[chS]",
+    "arch/[!ux]*.dts*",
+    "arch/xtensa/*.[chS]",
+    "rust/*.rs",
+    "samples/*.[chS]",
+    "sound/*.[chS]",
+    *(
+        f"drivers/{name}/*.[chS]"
+        for name in (
+            "accel",
+            "clk",
+            "crypto",
+            "dma",
+            "gpu",
+            "hid",
+            "hwmon",
+            "iio",
+            "infiniband",
+            "input",
+            "md",
+            "media",
+            "mtd",
+            "net/ethernet",
+            "net/wireless",
+            "phy",
+            "pinctrl",
+            "platform",
+            "scsi",
+            "soc",
+            "staging",
+            "usb",
+            "video",
+        )
+    ),
+    "tools/perf/*.[chS]",
+    "tools/perf/*.json",
 )
 
 
@@ -66,8 +97,14 @@ def unpack_source(name: str, path: Path) -> None:
     need("xz", "xz-utils")
     excludes = [f"--exclude=linux-source-{name}/{pattern}" for pattern in UNUSED]
     # The package is compressed in blocks, so that xz can use several processors.
-    tar = ["tar", "--wildcards", "--wildcards-match-slash", *excludes,
-           f"--use-compress-program=xz -T{jobs()}", "-xf"]
+    tar = [
+        "tar",
+        "--wildcards",
+        "--wildcards-match-slash",
+        *excludes,
+        f"--use-compress-program=xz -T{jobs()}",
+        "-xf",
+    ]
     run_logged(
         ["nice", *tar, scratch / "usr" / "src" / f"linux-source-{name}.tar.xz", "-C", fresh],
         LOGS / f"unpack-{name}.log",
@@ -85,8 +122,10 @@ def edit_source(name: str, tree: Path) -> None:
         path = tree / file
         text = path.read_text()
         if old not in text:
-            raise LabError(f"{file} of Linux {name} does not contain {old!r}, which "
-                           f"lab/kernels/{name}.toml edits")
+            raise LabError(
+                f"{file} of Linux {name} does not contain {old!r}, which "
+                f"lab/kernels/{name}.toml edits"
+            )
         path.write_text(text.replace(old, new))
 
 
@@ -135,8 +174,10 @@ def find_substitute(name: str, note: Path) -> str:
     why = "has gone on" if gone else f"cannot be reached ({problems[0]})"
     known = "" if newest in records.names("uml") else ", which has not been tried"
     again = "; --clean-cache forgets this" if gone else ""
-    say(f"Linux {name} is no longer available, Debian {' and '.join(own)} {why}: "
-        f"taking {newest}{known}{again}")
+    say(
+        f"Linux {name} is no longer available, Debian {' and '.join(own)} {why}: "
+        f"taking {newest}{known}{again}"
+    )
     if gone:
         note.write_text(newest + "\n")
     return newest

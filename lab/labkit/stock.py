@@ -48,15 +48,18 @@ def describe(name: str, root: Path, release: str) -> Kernel | None:
     # The release names the ABI only. The build number distinguishes updates of one ABI.
     version = re.search(rb"#1 SMP[^\0]*Debian (\S+)", image.read_bytes())
     key = f"{name}-stock-{version[1].decode() if version else release}"
-    return Kernel(name, "stock", re.sub(r"[^\w.+~-]", "_", key), headers, release, image,
-                  modules, "x86", cc)
+    return Kernel(
+        name, "stock", re.sub(r"[^\w.+~-]", "_", key), headers, release, image, modules, "x86", cc
+    )
 
 
 def depends(package: str, options: list[str], wanted: re.Pattern[str] = WANTED) -> list[str]:
     """Return the packages that PACKAGE needs and WANTED matches, the first of each alternative."""
     shown = subprocess.run(
         [need("apt-cache", "apt"), *options, "show", "--no-all-versions", package],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout
     match = re.search(r"^Depends: (.*)$", shown, flags=re.MULTILINE)
     entries = match[1].split(",") if match else []
@@ -70,8 +73,9 @@ def fetch_stock(name: str, target: Path) -> None:
     own = re.search(r"^VERSION_CODENAME=(\w+)", release, flags=re.MULTILINE)
     codename = own[1] if own else ""
     # Try the host's release first, because its build tools run with the host's C library.
-    order = sorted(records.packages_of(name),
-                   key=lambda entry: not entry[0].startswith(codename or "-"))
+    order = sorted(
+        records.packages_of(name), key=lambda entry: not entry[0].startswith(codename or "-")
+    )
     problems = []
     for suite, ending in order:
         try:

@@ -65,7 +65,9 @@ class Terminal:
         return self
 
     def __exit__(  # noqa: D105
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         self.pass_output()
@@ -95,12 +97,12 @@ class Terminal:
             fresh = os.read(0, CHUNK)
             self.more = bool(fresh)
             self.typed = fresh
-            self.last = (self.last + fresh)[-len(ESCAPE):]
+            self.last = (self.last + fresh)[-len(ESCAPE) :]
             if self.last == ESCAPE:
                 os.kill(os.getpid(), signal.SIGTERM)
         if self.typed:
             with contextlib.suppress(OSError):
-                self.typed = self.typed[os.write(self.ours, self.typed):]
+                self.typed = self.typed[os.write(self.ours, self.typed) :]
 
     def pass_output(self) -> None:
         """Print all remaining output of the guest. Ignore a closed terminal."""

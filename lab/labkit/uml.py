@@ -94,10 +94,22 @@ def command_line(request: Request, kernel: Kernel) -> list[str]:
     path of init goes through /proc of the host, where the working directory is the job's.
     """
     words = [
-        str(kernel.image), f"mem={request.memory}", "root=/dev/root", "rootfstype=hostfs",
-        "rootflags=/", "rw", "init=/proc/self/cwd/init", "labjob=/proc/self/cwd",
-        "uml_dir=./", "umid=lab", "con=null", "con0=null,fd:1", "console=tty0", "panic=-1",
-        "ignore_loglevel", *user_mode_of(kernel.name).words,
+        str(kernel.image),
+        f"mem={request.memory}",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "rw",
+        "init=/proc/self/cwd/init",
+        "labjob=/proc/self/cwd",
+        "uml_dir=./",
+        "umid=lab",
+        "con=null",
+        "con0=null,fd:1",
+        "console=tty0",
+        "panic=-1",
+        "ignore_loglevel",
+        *user_mode_of(kernel.name).words,
     ]
     if request.clock == "virtual":
         words += ["time-travel=inf-cpu", f"time-travel-start={START}"]
@@ -116,8 +128,12 @@ def built(name: str, flavour: str, folders: tuple[Path, ...]) -> tuple[Kernel, P
     versions of changed files.
     """
     kernel = kernels.ensure_uml(name, flavour)
-    return (kernel, outside.ensure_tree(kernel, folders), outside.ensure_plugins(folders),
-            modules.ensure_helpers())
+    return (
+        kernel,
+        outside.ensure_tree(kernel, folders),
+        outside.ensure_plugins(folders),
+        modules.ensure_helpers(),
+    )
 
 
 def run(request: Request, capture: bool) -> Result:
@@ -135,5 +151,12 @@ def run(request: Request, capture: bool) -> Result:
             words.append(f"con1=fd:{terminal.theirs}")
         if request.flavour != "smp":
             stack.enter_context(one_cpu())
-        return process.supervise(words, job, request, environment, capture, terminal,
-                                 kernel.path / "System.map" if request.clock == "virtual" else None)
+        return process.supervise(
+            words,
+            job,
+            request,
+            environment,
+            capture,
+            terminal,
+            kernel.path / "System.map" if request.clock == "virtual" else None,
+        )

@@ -23,18 +23,39 @@ NUMBER = r"(\d+(?:\.\d+)?)"
 RTT_STEPS = 8  # each costs a namespace per entry of a timetable
 
 PARAMS = (
-    Param("forward", "20@0-1", "flows", "FLOWS@FROM-TO,...: start FLOWS flows at seeded random "
-          "times between FROM and TO, s"),
+    Param(
+        "forward",
+        "20@0-1",
+        "flows",
+        "FLOWS@FROM-TO,...: start FLOWS flows at seeded random times between FROM and TO, s",
+    ),
     Param("back", "", "flows", "the same in the other direction, through an equal bottleneck"),
-    Param("rtt", "60-140", "ms", "LOW-HIGH: round-trip times without queueing, split evenly into "
-          f"{RTT_STEPS} values"),
-    Param("size_dist", ENDLESS, "", "distribution of the size of a transfer, or endless",
-          choices=(ENDLESS, *web_traffic.DISTRIBUTIONS)),
-    *(replace(p, needs=(("size_dist", web_traffic.DISTRIBUTIONS), *p.needs))
-      for p in with_defaults(web_traffic.SESSIONS, think_dist="uniform")
-      if p.name != "size_dist"),
-    Param("settle", 0.0, "s", "start another phase this long after the TO of an entry; 0: phases "
-          "start only with entries", 0.0, 1000.0),
+    Param(
+        "rtt",
+        "60-140",
+        "ms",
+        f"LOW-HIGH: round-trip times without queueing, split evenly into {RTT_STEPS} values",
+    ),
+    Param(
+        "size_dist",
+        ENDLESS,
+        "",
+        "distribution of the size of a transfer, or endless",
+        choices=(ENDLESS, *web_traffic.DISTRIBUTIONS),
+    ),
+    *(
+        replace(p, needs=(("size_dist", web_traffic.DISTRIBUTIONS), *p.needs))
+        for p in with_defaults(web_traffic.SESSIONS, think_dist="uniform")
+        if p.name != "size_dist"
+    ),
+    Param(
+        "settle",
+        0.0,
+        "s",
+        "start another phase this long after the TO of an entry; 0: phases start only with entries",
+        0.0,
+        1000.0,
+    ),
     access(0.0),
 )
 
@@ -48,8 +69,10 @@ def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
             raise UserError(f'{name}: "{word}" given, needs FLOWS@FROM-TO, as in 20@0-1')
         count, from_s, to_s = int(found[1]), float(found[2]), float(found[3])
         if not from_s < to_s <= settings.end_ms / 1000:
-            raise UserError(f"{name}: {word} given, needs from < to, and both within the run's "
-                            f"{settings.end_ms / 1000:g} s")
+            raise UserError(
+                f"{name}: {word} given, needs from < to, and both within the run's "
+                f"{settings.end_ms / 1000:g} s"
+            )
         entries.append((count, from_s, to_s))
     return entries
 
@@ -71,11 +94,20 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
             mine = replace(settings, values={**settings.values, "spread": to_s - from_s})
             parts = []
             for part, (share, rtt_ms) in enumerate(round_trips(settings, count)):
-                parts += flows.bulk(mine, rng, f"{name}-{part}", share, rtt_ms,
-                                    from_s=from_s or None, reverse=direction == "back")
+                parts += flows.bulk(
+                    mine,
+                    rng,
+                    f"{name}-{part}",
+                    share,
+                    rtt_ms,
+                    from_s=from_s or None,
+                    reverse=direction == "back",
+                )
             settle_s = settings.number("settle")
-            made += [replace(part, counted_in=name,
-                             settled_s=to_s + settle_s if settle_s else None) for part in parts]
+            made += [
+                replace(part, counted_in=name, settled_s=to_s + settle_s if settle_s else None)
+                for part in parts
+            ]
     if settings.text("size_dist") == ENDLESS:
         return made
     return [web_traffic.restarting(settings, rng, group) for group in made]
@@ -84,7 +116,11 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 SCENARIO = Scenario(
     "arrivals",
     "TCP flows arrive by a timetable, one way or both, and may restart (as all of Wang 2001)",
-    (*PARAMS, *with_defaults(BOTTLENECK, rate=155.0), *TCP,
-     *(p for p in TIME_FLOWGEN if p.name != "spread")),
+    (
+        *PARAMS,
+        *with_defaults(BOTTLENECK, rate=155.0),
+        *TCP,
+        *(p for p in TIME_FLOWGEN if p.name != "spread"),
+    ),
     groups,
 )

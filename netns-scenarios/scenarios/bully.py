@@ -22,10 +22,24 @@ PARAMS = (
     access(100.0),
     Param("bully", "bbr", "", "congestion control of the bully, or udp"),
     Param("bully_flows", 1, "flows", "number of bullies", 0, 1000),
-    Param("bully_rate", 50.0, "Mb/s", "rate of a UDP bully, with Ethernet headers", 0.001, 100e3,
-          needs=UDP),
-    Param("bully_size", 1500, "bytes", "packet size of a UDP bully, with IP header", 100, 9000,
-          needs=UDP),
+    Param(
+        "bully_rate",
+        50.0,
+        "Mb/s",
+        "rate of a UDP bully, with Ethernet headers",
+        0.001,
+        100e3,
+        needs=UDP,
+    ),
+    Param(
+        "bully_size",
+        1500,
+        "bytes",
+        "packet size of a UDP bully, with IP header",
+        100,
+        9000,
+        needs=UDP,
+    ),
 )
 
 
@@ -42,7 +56,11 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 SCENARIO = Scenario(
     "bully",
     "TCP beside a sender that does not slow down, BBR or UDP",
-    (*PARAMS, *with_defaults(BOTTLENECK, rate=50.0), *with_defaults(TCP, era="today"),
-     *with_defaults(TIME_FLOWGEN, warmup=5.0, duration=15.0)),
+    (
+        *PARAMS,
+        *with_defaults(BOTTLENECK, rate=50.0),
+        *with_defaults(TCP, era="today"),
+        *with_defaults(TIME_FLOWGEN, warmup=5.0, duration=15.0),
+    ),
     groups,
 )

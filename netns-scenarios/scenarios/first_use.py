@@ -19,8 +19,14 @@ PARAMS = (
     Param("flows", 1, "flows", "bulk TCP sources", 1, 10000),
     Param("rtt", 20.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     access(0.0),
-    Param("offloads", "off", "", "on: use TSO, GSO and GRO; the bottleneck gets packets of up to "
-          "64 KiB, and its bucket holds one of them", choices=("off", "on")),
+    Param(
+        "offloads",
+        "off",
+        "",
+        "on: use TSO, GSO and GRO; the bottleneck gets packets of up to "
+        "64 KiB, and its bucket holds one of them",
+        choices=("off", "on"),
+    ),
 )
 
 
@@ -32,8 +38,11 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 SCENARIO = Scenario(
     "first-use",
     "one bulk TCP flow and a ping-like probe (what a discipline's defaults do)",
-    (*PARAMS, *with_defaults(BOTTLENECK, rate=100.0),
-     *with_defaults(TCP, era="today", window=64000),
-     *with_defaults(TIME_FLOWGEN, warmup=5.0, duration=20.0, probe="on", probe_size=100)),
+    (
+        *PARAMS,
+        *with_defaults(BOTTLENECK, rate=100.0),
+        *with_defaults(TCP, era="today", window=64000),
+        *with_defaults(TIME_FLOWGEN, warmup=5.0, duration=20.0, probe="on", probe_size=100),
+    ),
     groups,
 )

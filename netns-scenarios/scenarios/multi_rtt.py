@@ -22,9 +22,13 @@ PARAMS = (
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
     """Return the groups `near` and `far`."""
-    return [group for name in ("near", "far")
-            for group in flows.bulk(settings, rng, name, settings.count(f"{name}_flows"),
-                                    settings.number(f"{name}_rtt"))]
+    return [
+        group
+        for name in ("near", "far")
+        for group in flows.bulk(
+            settings, rng, name, settings.count(f"{name}_flows"), settings.number(f"{name}_rtt")
+        )
+    ]
 
 
 SCENARIO = Scenario(

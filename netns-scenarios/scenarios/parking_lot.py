@@ -37,20 +37,27 @@ def network(settings: Settings) -> Network:
     """Return the bottlenecks in a row."""
     groups = Network()
     for near, far in pairwise(nodes(settings)):
-        groups.link(near, far, rate=settings.number("rate"),
-                    rate_back=settings.number("rate_back") or None)
+        groups.link(
+            near, far, rate=settings.number("rate"), rate_back=settings.number("rate_back") or None
+        )
     return groups
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
     """Return the group `end`, and a group of cross traffic for each bottleneck."""
-    groups = flows.bulk(settings, rng, "end", settings.count("end_flows"),
-                        settings.number("end_rtt"))
+    groups = flows.bulk(
+        settings, rng, "end", settings.count("end_flows"), settings.number("end_rtt")
+    )
     for hop, (near, far) in enumerate(pairwise(nodes(settings))):
         groups += [
             replace(group, enters=near, leaves=far, elastic=hop == 0)
-            for group in flows.bulk(settings, rng, f"cross{hop + 1}",
-                                    settings.count("cross_flows"), settings.number("cross_rtt"))
+            for group in flows.bulk(
+                settings,
+                rng,
+                f"cross{hop + 1}",
+                settings.count("cross_flows"),
+                settings.number("cross_rtt"),
+            )
         ]
     return groups
 

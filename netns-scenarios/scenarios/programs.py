@@ -23,8 +23,17 @@ def groups(_settings: Settings, _rng: random.Random) -> list[Group]:
 SCENARIO = Scenario(
     "programs",
     "your own programs and a probe over one bottleneck; needs --exec",
-    (*PARAMS, *with_defaults(
-        [p for p in (*BOTTLENECK, *TCP, *TIME_FLOWGEN) if p.name not in NO_EFFECT],
-        rate=50.0, era="today", warmup=0.0, duration=10.0, probe="on", interval=100)),
+    (
+        *PARAMS,
+        *with_defaults(
+            [p for p in (*BOTTLENECK, *TCP, *TIME_FLOWGEN) if p.name not in NO_EFFECT],
+            rate=50.0,
+            era="today",
+            warmup=0.0,
+            duration=10.0,
+            probe="on",
+            interval=100,
+        ),
+    ),
     groups,
 )

@@ -18,10 +18,17 @@ PARAMS = (
     Param("base_flows", 20, "flows", "TCP sources from the start to the end", 1, 10000),
     Param("step_flows", 20, "flows", "TCP sources that join with each step", 1, 10000),
     Param("steps", 3, "steps", "number of steps", 1, 20),
-    Param("step_every", 15.0, "s", "time between two steps, and from the warm-up to the first",
-          1.0, 3600.0),
-    Param("leave", "on", "", "on: flows leave in steps, too, in reverse order",
-          choices=("off", "on")),
+    Param(
+        "step_every",
+        15.0,
+        "s",
+        "time between two steps, and from the warm-up to the first",
+        1.0,
+        3600.0,
+    ),
+    Param(
+        "leave", "on", "", "on: flows leave in steps, too, in reverse order", choices=("off", "on")
+    ),
     Param("rtt", 50.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
     access(100.0),
 )
@@ -39,8 +46,11 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
     for step in range(settings.count("steps") + 1):
         stop = periods(settings) - step if settings.on("leave") else None
         found += flows.bulk(
-            settings, rng, f"step{step}",
-            settings.count("step_flows" if step else "base_flows"), settings.number("rtt"),
+            settings,
+            rng,
+            f"step{step}",
+            settings.count("step_flows" if step else "base_flows"),
+            settings.number("rtt"),
             from_s=begin_s + step * every_s if step else None,
             to_s=begin_s + stop * every_s if step and stop else None,
         )
@@ -50,8 +60,12 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 SCENARIO = Scenario(
     "step-load",
     "TCP flows join and leave in steps",
-    (*PARAMS, *with_defaults(BOTTLENECK, rate=100.0), *TCP,
-     *(p for p in TIME_FLOWGEN if p.name != "duration")),
+    (
+        *PARAMS,
+        *with_defaults(BOTTLENECK, rate=100.0),
+        *TCP,
+        *(p for p in TIME_FLOWGEN if p.name != "duration"),
+    ),
     groups,
     lambda settings: periods(settings) * settings.number("step_every"),
 )

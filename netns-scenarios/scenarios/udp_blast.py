@@ -22,8 +22,15 @@ PARAMS = (
     Param("udp_flows", 1, "flows", "unresponsive UDP sources", 0, 1000),
     Param("udp_rate", 10.0, "Mb/s", "rate of each of them, with Ethernet headers", 0.001, 100e3),
     Param("udp_size", 1000, "bytes", "size of their packets, with IP header", 100, 9000),
-    Param("udp_jitter", 1.0, "gaps", "each datagram leaves at a seeded random time in this part "
-          "of the gap to the next; 0: evenly spaced", 0.0, 1.0),
+    Param(
+        "udp_jitter",
+        1.0,
+        "gaps",
+        "each datagram leaves at a seeded random time in this part "
+        "of the gap to the next; 0: evenly spaced",
+        0.0,
+        1.0,
+    ),
     Param("udp_start", 0.0, "s", "time after the start of the run when they start", 0.0, 36000.0),
     Param("udp_stop", 0.0, "s", "time when they stop; 0: at the end", 0.0, 36000.0),
     Param("udp_dscp", 0, "", "their DSCP", 0, 63),
@@ -40,8 +47,13 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
     span = flows.interval(settings, "udp_start", "udp_stop")
     found = flows.bulk(settings, rng, "tcp", settings.count("flows"), rtt_ms)
     for name, times in (("tagged", (None, None)), ("udp", span)):
-        cbr = Cbr(settings.number(f"{name}_rate") * 1e6, settings.count(f"{name}_size"),
-                  settings.count(f"{name}_dscp"), jitter, *times)
+        cbr = Cbr(
+            settings.number(f"{name}_rate") * 1e6,
+            settings.count(f"{name}_size"),
+            settings.count(f"{name}_dscp"),
+            jitter,
+            *times,
+        )
         found += flows.udp(settings, rng, name, settings.count(f"{name}_flows"), rtt_ms, cbr)
     return found
 

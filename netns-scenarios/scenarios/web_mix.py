@@ -58,7 +58,11 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
 SCENARIO = Scenario(
     "web-mix",
     "web sessions, constant-rate UDP and long TCP flows (Jou and Baras 2003, sections II and IV)",
-    (*PARAMS, *with_defaults(BOTTLENECK, rate=3.0, mtu=1000), *with_defaults(TCP, window=128),
-     *with_defaults(TIME_FLOWGEN, warmup=30.0, duration=170.0)),
+    (
+        *PARAMS,
+        *with_defaults(BOTTLENECK, rate=3.0, mtu=1000),
+        *with_defaults(TCP, window=128),
+        *with_defaults(TIME_FLOWGEN, warmup=30.0, duration=170.0),
+    ),
     groups,
 )

@@ -41,8 +41,11 @@ TUNNEL = "link add {d} type %s local {here} remote {there} dev {l}"
 #: Devices that stand on another device {l}, with ip's lines that make {d}.
 UPPERS: dict[str, list[str]] = {
     "bridge": ["link add {d} type bridge", "link set {l} master {d}"],
-    "bond": ["link add {d} type bond mode active-backup miimon 100", "link set {l} down",
-             "link set {l} master {d}"],
+    "bond": [
+        "link add {d} type bond mode active-backup miimon 100",
+        "link set {l} down",
+        "link set {l} master {d}",
+    ],
     "team": ["link add {d} type team", "link set {l} down", "link set {l} master {d}"],
     "macvlan": ["link add {d} link {l} type macvlan mode bridge"],
     "ipvlan": ["link add {d} link {l} type ipvlan mode l2"],
@@ -69,26 +72,41 @@ EVENTS: dict[str, list[str]] = {
     "address": ["link set {d} address 02:00:00:00:07:07"],
     "length": ["link set {d} txqueuelen 10"],
     "speed": ["!ethtool -s {d} speed 100 duplex full", "!ethtool -s {d} speed 10000 duplex full"],
-    "queues": ["!ethtool -L {d} tx 1 rx 1", "!ethtool -L {d} combined 1",
-               "!ethtool -L {d} combined 2"],
+    "queues": [
+        "!ethtool -L {d} tx 1 rx 1",
+        "!ethtool -L {d} combined 1",
+        "!ethtool -L {d} combined 2",
+    ],
     "offloads": ["!ethtool -K {d} tso off gso off", "!ethtool -K {d} tso on gso on"],
-    "port": ["link set {d} nomaster", "link set {d} down", "link set {d} master {u}",
-             "link set {d} up"],
-    "namespace": ["link set {d} netns " + OTHER,
-                  f"!ip -n {OTHER} link set {{d}} up mtu 1400",
-                  f"!ip -n {OTHER} link set {{d}} netns {os.getpid()}",
-                  "link set {d} mtu 1500", "link set {d} up"],
+    "port": [
+        "link set {d} nomaster",
+        "link set {d} down",
+        "link set {d} master {u}",
+        "link set {d} up",
+    ],
+    "namespace": [
+        "link set {d} netns " + OTHER,
+        f"!ip -n {OTHER} link set {{d}} up mtu 1400",
+        f"!ip -n {OTHER} link set {{d}} netns {os.getpid()}",
+        "link set {d} mtu 1500",
+        "link set {d} up",
+    ],
 }
 #: Events, the last ones, after which a device has lost its disciplines.
 UNDRESSED = ("namespace",)
 
 #: tc's lines for each layout, on device {d}; see also dress().
-SHAPER = ["qdisc replace dev {d} root handle 1: tbf rate 1mbit burst 5kb latency 1s",
-          f"qdisc add dev {{d}} parent 1:1 handle 2: prio bands {len(KINDS)}",
-          f"filter add dev {{d}} parent 2: handle 1 flow hash keys proto-src divisor {len(KINDS)} "
-          "baseclass 2:1"]
-MIRROR = ["qdisc replace dev {l} clsact",
-          "filter add dev {l} egress matchall action mirred egress redirect dev {d}"]
+SHAPER = [
+    "qdisc replace dev {d} root handle 1: tbf rate 1mbit burst 5kb latency 1s",
+    f"qdisc add dev {{d}} parent 1:1 handle 2: prio bands {len(KINDS)}",
+    f"filter add dev {{d}} parent 2: handle 1 flow hash keys proto-src divisor {len(KINDS)} "
+    "baseclass 2:1",
+]
+MIRROR = [
+    "qdisc replace dev {l} clsact",
+    "filter add dev {l} egress matchall action mirred egress redirect dev {d}",
+]
+
 
 class Hang(Exception):
     """Raised when a command does not end."""
@@ -101,8 +119,9 @@ def say(text: str) -> None:
 
 def run(*words: str, text: str = "") -> str:
     """Run a command, which may fail, with the input TEXT. Return its output."""
-    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
+    child = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         return child.communicate(text, PATIENCE_S)[0]
     except subprocess.TimeoutExpired:
@@ -146,17 +165,32 @@ class Stack:
                 self.refused = f"{kind}: {' '.join(said.split())}"
                 return
             self.devs.append(dev)
-            batch("ip", ["addr add {here}/24 dev {d}", "link set {d} up",
-                         "neigh replace {there} lladdr {mac} dev {d}"],
-                  d=dev, mac=MAC, here=f"10.77.{level}.1", there=f"10.77.{level}.2")
+            batch(
+                "ip",
+                [
+                    "addr add {here}/24 dev {d}",
+                    "link set {d} up",
+                    "neigh replace {there} lladdr {mac} dev {d}",
+                ],
+                d=dev,
+                mac=MAC,
+                here=f"10.77.{level}.1",
+                there=f"10.77.{level}.2",
+            )
 
     def build(self, dev: str, kind: str, level: int) -> str:
         """Make one device. Return the messages."""
         if not level:
             return self.make_base(dev, kind)
         below = self.devs[-1]
-        said = batch("ip", UPPERS[kind], d=dev, l=below, here=f"10.77.{level - 1}.1",
-                     there=f"10.77.{level - 1}.2")
+        said = batch(
+            "ip",
+            UPPERS[kind],
+            d=dev,
+            l=below,
+            here=f"10.77.{level - 1}.1",
+            there=f"10.77.{level - 1}.2",
+        )
         if kind == "ifb" and exists(dev):
             said += batch("tc", MIRROR, d=dev, l=below)
         if kind in MASTERS:
@@ -168,8 +202,9 @@ class Stack:
         if kind == "tap":
             self.files.append(os.open("/dev/net/tun", os.O_RDWR))
             tap_multi_queue = 0x0002 | 0x1000 | 0x0100
-            fcntl.ioctl(self.files[-1], 0x400454CA, struct.pack("16sH22x", dev.encode(),
-                                                                 tap_multi_queue))
+            fcntl.ioctl(
+                self.files[-1], 0x400454CA, struct.pack("16sH22x", dev.encode(), tap_multi_queue)
+            )
         elif kind == "netdevsim":
             run("modprobe", "netdevsim")
             run("sh", "-c", f"echo 1 1 4 > {NETDEVSIM}/new_device")
@@ -198,22 +233,41 @@ def send(devs: Iterable[str]) -> None:
     body = bytes(BYTES - 28)
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM) as sender:
         for dev, port in itertools.product(devs, range(PACKETS)):
-            ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, BYTES, 0, 0, 64, 17, 0, b"\x0a\x4d\0\x01",
-                             b"\x0a\x4d\0\x02")
+            ip = struct.pack(
+                "!BBHHHBBH4s4s",
+                0x45,
+                0,
+                BYTES,
+                0,
+                0,
+                64,
+                17,
+                0,
+                b"\x0a\x4d\0\x01",
+                b"\x0a\x4d\0\x02",
+            )
             udp = struct.pack("!HHHH", 1000 + 7 * port, 9, BYTES - 20, 0)
             try:
-                sender.sendto(ip + udp + body, (dev, 0x0800, 0, 0, bytes.fromhex(
-                    MAC.replace(":", ""))))
+                sender.sendto(
+                    ip + udp + body, (dev, 0x0800, 0, 0, bytes.fromhex(MAC.replace(":", "")))
+                )
             except OSError:  # down, without a carrier, or full
                 continue
 
 
 def dress(devs: Iterable[str], layout: str, turn: int) -> None:
     """Put disciplines on DEVS."""
-    lines = ([f"qdisc replace dev {{d}} root handle 1: {KINDS[turn % len(KINDS)]}"]
-             if layout == "root" else
-             [*SHAPER, *(f"qdisc add dev {{d}} parent 2:{band:x} handle {band:x}0: {kind}"
-                         for band, kind in enumerate(KINDS, 1))])
+    lines = (
+        [f"qdisc replace dev {{d}} root handle 1: {KINDS[turn % len(KINDS)]}"]
+        if layout == "root"
+        else [
+            *SHAPER,
+            *(
+                f"qdisc add dev {{d}} parent 2:{band:x} handle {band:x}0: {kind}"
+                for band, kind in enumerate(KINDS, 1)
+            ),
+        ]
+    )
     for dev in devs:
         said = batch("tc", lines, d=dev)
         if re.search(r"^(Error|RTNETLINK|Unknown|Command)", said, re.M):

@@ -135,11 +135,12 @@ class Writer:
         yield from self.life()
         if self.kind.idle:
             yield Case(
-                f"Statistics of an idle {self.kind.name}", self.qdisc("add"),
+                f"Statistics of an idle {self.kind.name}",
+                self.qdisc("add"),
                 "$TC -s -j qdisc show dev $DUMMY",
                 json=[{"kind": self.kind.name, "drops": 0, "qlen": 0, **self.kind.idle}],
                 smoke=True,
-            )  # fmt: skip
+            )
         yield from self.kind.special
 
     def added(self) -> Iterator[Case]:
@@ -147,44 +148,62 @@ class Writer:
         name = self.kind.name
         yield Case(
             f"Add {name} with nothing given: all that is shown is auto or assumed",
-            self.qdisc("add"), SHOW, smoke=True,
+            self.qdisc("add"),
+            SHOW,
+            smoke=True,
             pattern=rf"\Aqdisc {name} 1: root refcnt [0-9]+ "
             r"auto [^\n]* assumed bandwidth 1Gbit *\n\Z",
-        )  # fmt: skip
+        )
         yield Case(
-            f"Add {name} with nothing given: JSON", self.qdisc("add"), SHOW_JSON,
-            pattern=NOTHING_GIVEN % name, smoke=True,
-        )  # fmt: skip
-        yield Case(
-            f"Add {name} without an options attribute", f"$RAW -n $DUMMY {name}", SHOW_JSON,
+            f"Add {name} with nothing given: JSON",
+            self.qdisc("add"),
+            SHOW_JSON,
             pattern=NOTHING_GIVEN % name,
-        )  # fmt: skip
+            smoke=True,
+        )
+        yield Case(
+            f"Add {name} without an options attribute",
+            f"$RAW -n $DUMMY {name}",
+            SHOW_JSON,
+            pattern=NOTHING_GIVEN % name,
+        )
         lines = "".join(rf"(?=.* {help_line(option)} )" for option in self.kind.options)
         yield Case(
             f"{name} help has each option's range and default, and sets nothing up",
             self.qdisc("add", "help"),
             script(f"echo $({self.qdisc('add', 'help')} 2>&1)", SHOW),
-            pattern=rf"\A{lines}Usage: .* man tc-{name}\nqdisc noqueue [^\n]*\n\Z", status=1,
-        )  # fmt: skip
+            pattern=rf"\A{lines}Usage: .* man tc-{name}\nqdisc noqueue [^\n]*\n\Z",
+            status=1,
+        )
         yield Case(
-            f"Add {name} with every option", self.qdisc("add", self.every), SHOW_JSON,
-            json=self.shown(self.every_shown), smoke=True,
-        )  # fmt: skip
+            f"Add {name} with every option",
+            self.qdisc("add", self.every),
+            SHOW_JSON,
+            json=self.shown(self.every_shown),
+            smoke=True,
+        )
         yield Case(
-            f"What {name} prints it takes as input", self.qdisc("add", self.every),
+            f"What {name} prints it takes as input",
+            self.qdisc("add", self.every),
             script(
-                "set -- $($TC qdisc show dev $DUMMY)", "shift 6",
+                "set -- $($TC qdisc show dev $DUMMY)",
+                "shift 6",
                 f"$TC qdisc add dev $IFB handle 1: root {name} $*",
-                "$TC qdisc show dev $IFB > /dev/null", 'a="$*"',
-                "set -- $($TC qdisc show dev $IFB)", "shift 6",
+                "$TC qdisc show dev $IFB > /dev/null",
+                'a="$*"',
+                "set -- $($TC qdisc show dev $IFB)",
+                "shift 6",
                 '[ "$a" = "$*" ] && echo "the same: $a"',
             ),
             pattern=r"\Athe same: \w+ ",
-        )  # fmt: skip
+        )
         yield Case(
-            f"Change {name} with no option changes nothing", self.qdisc("change"), SHOW_JSON,
-            json=self.shown(self.every_shown), setup=(self.qdisc("add", self.every),),
-        )  # fmt: skip
+            f"Change {name} with no option changes nothing",
+            self.qdisc("change"),
+            SHOW_JSON,
+            json=self.shown(self.every_shown),
+            setup=(self.qdisc("add", self.every),),
+        )
 
     def changes(self, option: Option) -> Iterator[Case]:
         """Yield cases that change one option to each of its other good values."""
@@ -197,10 +216,11 @@ class Writer:
             before = {} if alone else self.every_shown
             yield Case(
                 f"Change {self.kind.name} to {words}, the rest stays",
-                self.qdisc("change", words), SHOW_JSON,
+                self.qdisc("change", words),
+                SHOW_JSON,
                 json=self.shown(overlay(before, option, typed)),
                 setup=(self.qdisc("add", "" if alone else self.every),),
-            )  # fmt: skip
+            )
 
     def refusals(self, option: Option) -> Case:
         """Return a case with wrong values of an option, for tc and for the kernel."""
@@ -230,10 +250,11 @@ class Writer:
         if names:
             yield Case(
                 f"{self.kind.name}: auto forgets what was given",
-                self.qdisc("change", " ".join(f"{name} auto" for name in names)), SHOW,
+                self.qdisc("change", " ".join(f"{name} auto" for name in names)),
+                SHOW,
                 pattern=rf"\A(?!.* (?:{'|'.join(names)}) .*auto )qdisc {self.kind.name} 1: .*auto ",
                 setup=(self.qdisc("add", self.every),),
-            )  # fmt: skip
+            )
 
     def other_refusals(self) -> Iterator[Case]:
         """Yield cases with unknown or repeated options, and unknown attributes."""
@@ -269,10 +290,13 @@ class Writer:
     ) -> Case:
         """Return a case with commands that all fail, with these messages, and change nothing."""
         return Case(
-            name, tried[0], script(f"before=$({SHOW})", *tried, same(SHOW), merge=True),
+            name,
+            tried[0],
+            script(f"before=$({SHOW})", *tried, same(SHOW), merge=True),
             pattern=r"\A" + "".join(f"{line}\\n+" for line in expected) + r"unchanged\n\Z",
-            status=status, setup=(self.qdisc("add", self.every),),
-        )  # fmt: skip
+            status=status,
+            setup=(self.qdisc("add", self.every),),
+        )
 
     def conflicts(self) -> Iterator[Case]:
         """Yield cases with conflicting options, when adding and when changing."""
@@ -280,15 +304,21 @@ class Writer:
             change = self.qdisc("change", conflict.words)
             add = f"$TC qdisc add dev $IFB root {self.kind.name} {conflict.words}"
             yield Case(
-                f"The kernel refuses {self.kind.name} {conflict.words}", change,
+                f"The kernel refuses {self.kind.name} {conflict.words}",
+                change,
                 script(
-                    f"before=$({SHOW})", change, add, same(SHOW), "$TC qdisc show dev $IFB",
+                    f"before=$({SHOW})",
+                    change,
+                    add,
+                    same(SHOW),
+                    "$TC qdisc show dev $IFB",
                     merge=True,
                 ),
                 pattern=rf"\A(?:{EXTACK % conflict.message}\n+){{2}}unchanged\n"
                 rf"qdisc (?!{self.kind.name})",
-                status=conflict.status, setup=(self.qdisc("add"),),
-            )  # fmt: skip
+                status=conflict.status,
+                setup=(self.qdisc("add"),),
+            )
 
     def life(self) -> Iterator[Case]:
         """Yield cases that replace and delete the qdisc, with a size table, and for its classes."""
@@ -298,18 +328,23 @@ class Writer:
             f"Replace {name} by pfifo, and pfifo by {name}",
             "$TC qdisc replace dev $DUMMY handle 2: root pfifo",
             script(SHOW, f"$TC qdisc replace dev $DUMMY handle 3: root {name} {self.every}", SHOW),
-            pattern=rf"\Aqdisc pfifo 2: root [^\n]*\nqdisc {name} 3: root [^\n]*\n\Z", setup=(add,),
-        )  # fmt: skip
+            pattern=rf"\Aqdisc pfifo 2: root [^\n]*\nqdisc {name} 3: root [^\n]*\n\Z",
+            setup=(add,),
+        )
         yield Case(
-            f"Delete {name}, which then is not there", "$TC qdisc del dev $DUMMY handle 1: root",
+            f"Delete {name}, which then is not there",
+            "$TC qdisc del dev $DUMMY handle 1: root",
             script(SHOW, "$TC qdisc del dev $DUMMY handle 1: root 2> /dev/null || echo no"),
-            pattern=r"\Aqdisc noqueue [^\n]*\nno\n\Z", setup=(add,), smoke=True,
-        )  # fmt: skip
+            pattern=r"\Aqdisc noqueue [^\n]*\nno\n\Z",
+            setup=(add,),
+            smoke=True,
+        )
         yield Case(
             f"{name} with a size table",
             f"$TC qdisc add dev $DUMMY handle 1: root stab overhead 24 {name} {self.every}",
-            SHOW_JSON, json=self.shown(self.every_shown),
-        )  # fmt: skip
+            SHOW_JSON,
+            json=self.shown(self.every_shown),
+        )
         yield Case(
             f"Classes of {name} can be neither added nor filtered",
             "$TC filter add dev $DUMMY parent 1:1 matchall classid 1:1",
@@ -317,8 +352,10 @@ class Writer:
                 f"$TC class add dev $DUMMY parent 1: classid 1:1 {name} 2> /dev/null || echo no",
                 SHOW,
             ),
-            pattern=rf"\Ano\nqdisc {name} 1:", status=2, setup=(add,),
-        )  # fmt: skip
+            pattern=rf"\Ano\nqdisc {name} 1:",
+            status=2,
+            setup=(add,),
+        )
 
 
 def help_line(option: Option) -> str:

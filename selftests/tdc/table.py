@@ -47,9 +47,13 @@ def choice(name: str, words: str) -> Option:
     """Return an option that is one of several words. The first is the default. All are tested."""
     default, *others = words.split()
     return Option(
-        name, default, " | ".join(words.split()), {word: word for word in [*others, default]},
-        bad="nonsense", raw=[len(others) + 1],
-    )  # fmt: skip
+        name,
+        default,
+        " | ".join(words.split()),
+        {word: word for word in [*others, default]},
+        bad="nonsense",
+        raw=[len(others) + 1],
+    )
 
 
 def flag(name: str, default: bool = False) -> Option:
@@ -62,12 +66,16 @@ def flag(name: str, default: bool = False) -> Option:
 # Options for marking, the same for each RED. nodrop ends together with ecn.
 MARKING = (
     Option(
-        "ecn", "noecn", "", {"ecn": True, "noecn drop": {"ecn": False, "nodrop": False}},
-        raw=[2], is_flag=True,
+        "ecn",
+        "noecn",
+        "",
+        {"ecn": True, "noecn drop": {"ecn": False, "nodrop": False}},
+        raw=[2],
+        is_flag=True,
     ),
     flag("nodrop"),
     flag("harddrop"),
-)  # fmt: skip
+)
 
 SEED = Option(
     "seed", "auto", "1 to 4294967295", {"9": 9, "4294967295": 4294967295}, bad="-1 4294967296"
@@ -76,11 +84,14 @@ SEED = Option(
 # Options of the buffer.
 HOLDING = (
     Option(
-        "memory_limit", "auto", "1b to 4Gb", {"2Mb": 2 << 20, "1": 1, "4294967295": 4294967295},
+        "memory_limit",
+        "auto",
+        "1b to 4Gb",
+        {"2Mb": 2 << 20, "1": 1, "4294967295": 4294967295},
         bad="0 -1 4294967296",
     ),
     flag("split_gso", default=True),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -146,7 +157,10 @@ def on_gate(
     then: further commands before the case's command, for example a filter
     """
     return Case(
-        name, command, show, setup=(*GATE, f"$TC qdisc add dev g0 handle 1: root {add}", *then),
+        name,
+        command,
+        show,
+        setup=(*GATE, f"$TC qdisc add dev g0 handle 1: root {add}", *then),
         **more,
     )
 
@@ -154,7 +168,9 @@ def on_gate(
 def stats(name: str, add: str, **fields: Shown) -> Case:
     """Return a case that checks statistics right after adding a qdisc with these options."""
     return Case(
-        name, f"$TC qdisc add dev $DUMMY handle 1: root {add}", "$TC -s -j qdisc show dev $DUMMY",
+        name,
+        f"$TC qdisc add dev $DUMMY handle 1: root {add}",
+        "$TC -s -j qdisc show dev $DUMMY",
         json=[{"kind": add.split()[0], **fields}],
     )
 
@@ -162,6 +178,9 @@ def stats(name: str, add: str, **fields: Shown) -> Case:
 def changed(name: str, add: str, change: str, text: str) -> Case:
     """Return a case that checks tc's output after a change."""
     return Case(
-        name, f"$TC qdisc change dev $DUMMY handle 1: root {change}", "$TC qdisc show dev $DUMMY",
-        pattern=text, setup=(f"$TC qdisc add dev $DUMMY handle 1: root {add}",),
+        name,
+        f"$TC qdisc change dev $DUMMY handle 1: root {change}",
+        "$TC qdisc show dev $DUMMY",
+        pattern=text,
+        setup=(f"$TC qdisc add dev $DUMMY handle 1: root {add}",),
     )

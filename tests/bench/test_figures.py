@@ -31,9 +31,11 @@ def with_rows(*rows: Row) -> figures.Figures:
 def test_figures_are_read_as_they_were_written() -> None:
     found = with_rows(row("pfifo", 253.8), row(OURS, 700.0, 10_000), row(OURS, 690.5))
     assert json.loads(figures.dump(found)) == found
-    assert figures.costs(found) == {Cell("pfifo", "overload", 100): 253.8,
-                                    Cell(OURS, "overload", 100): 690.5,
-                                    Cell(OURS, "overload", 10_000): 700.0}  # fmt: skip
+    assert figures.costs(found) == {
+        Cell("pfifo", "overload", 100): 253.8,
+        Cell(OURS, "overload", 100): 690.5,
+        Cell(OURS, "overload", 10_000): 700.0,
+    }
 
 
 def test_increase_above_2_percent_is_reported() -> None:
@@ -48,8 +50,10 @@ def test_higher_cost_fails_until_it_is_accepted() -> None:
     now = with_rows(row(OURS, 720.0), row("pfifo", 300.0))
     kept = copy.deepcopy(now)
     assert figures.keep(before, kept, accept=False) == [f"{OURS} overload 100: 720, was 700"]
-    assert figures.costs(kept) == {Cell(OURS, "overload", 100): 700.0,
-                                   Cell("pfifo", "overload", 100): 300.0}  # fmt: skip
+    assert figures.costs(kept) == {
+        Cell(OURS, "overload", 100): 700.0,
+        Cell("pfifo", "overload", 100): 300.0,
+    }
     kept = copy.deepcopy(now)
     assert len(figures.keep(before, kept, accept=True)) == 1
     assert kept == now
@@ -82,7 +86,8 @@ def test_page_shows_the_committed_figures() -> None:
     page, stored = figures.PAGE.read_text(), figures.load()
     for name, make in figures.BLOCKS.items():
         assert f"{figures.BEGIN.format(name)}\n{make(stored)}\n{figures.END}" in page, (
-            f"docs/performance.md, {name}: make bench writes it")  # fmt: skip
+            f"docs/performance.md, {name}: make bench writes it"
+        )
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])

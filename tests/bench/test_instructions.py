@@ -12,8 +12,10 @@ from tests.selftests import KINDS, TOP
 
 CELL = Cell("pfifo", "overload", 100)
 # Two packets in, one out, 8192 in all, after 1000 and 1024 others. Half of them are dropped.
-RUN = ("tenths 100 100 110 100 100 100 100 100 100 100 time 1800000 overhead 161600 "
-       "offered 10216 sent 5607 dropped 4609 held 999 lost 4096")  # fmt: skip
+RUN = (
+    "tenths 100 100 110 100 100 100 100 100 100 100 time 1800000 overhead 161600 "
+    "offered 10216 sent 5607 dropped 4609 held 999 lost 4096"
+)
 
 
 def test_row_is_the_cheapest_pass_plus_the_cost_of_freeing_drops() -> None:
@@ -25,8 +27,14 @@ def test_row_is_the_cheapest_pass_plus_the_cost_of_freeing_drops() -> None:
     assert row.error is None
 
 
-@pytest.mark.parametrize("change", [("sent 5607", "sent 5606"), ("dropped 4609", "dropped 4610"),
-                                    ("offered 10216", "offered 10215")])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("sent 5607", "sent 5606"),
+        ("dropped 4609", "dropped 4610"),
+        ("offered 10216", "offered 10215"),
+    ],
+)
 def test_wrong_number_of_packets_is_an_error(change: tuple[str, str]) -> None:
     assert row_of(CELL, [RUN, RUN.replace(*change)]).error
 
@@ -36,8 +44,9 @@ def test_number_of_offered_packets_must_be_as_requested() -> None:
     assert not conserved(fewer, CELL)
 
 
-@pytest.mark.parametrize("said", [["failed"], ['Error: Unknown qdisc "sfq".', "failed"], [],
-                                  [RUN, "failed"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "said", [["failed"], ['Error: Unknown qdisc "sfq".', "failed"], [], [RUN, "failed"]]
+)
 def test_failed_run_is_an_error(said: list[str]) -> None:
     row = row_of(CELL, said)
     assert row.error
@@ -45,8 +54,12 @@ def test_failed_run_is_an_error(said: list[str]) -> None:
 
 
 def test_unexpected_clock_or_cost_of_freeing_is_refused() -> None:
-    for ticks, free, good in ((2 * TURNS + 5, FREEING, True), (3 * TURNS, FREEING, False),
-                              (0, FREEING, False), (2 * TURNS, FREEING * 1.1, False)):  # fmt: skip
+    for ticks, free, good in (
+        (2 * TURNS + 5, FREEING, True),
+        (3 * TURNS, FREEING, False),
+        (0, FREEING, False),
+        (2 * TURNS, FREEING * 1.1, False),
+    ):
         text = f"time {ticks}\ntime {free * 8192:.0f}\ncell pfifo overload 100\n{RUN}\n"
         if good:
             assert next(rows([CELL], text)).instructions_per_packet == 377.5
@@ -58,10 +71,17 @@ def test_unexpected_clock_or_cost_of_freeing_is_refused() -> None:
 def test_each_packet_is_sent_or_dropped_in_every_regime() -> None:
     """The driver counts packets offered and received, and the discipline counts drops."""
     regimes = [name for name in REGIMES if name != "flood"]
-    cells = [Cell(kind, regime, 100) for kind in ("pfifo", *(kind.name for kind in KINDS))
-             for regime in regimes]  # fmt: skip
-    done = subprocess.run([TOP / "lab" / "boot", "--", "sh", "-c", script(cells)],
-                          capture_output=True, text=True, check=True)  # fmt: skip
+    cells = [
+        Cell(kind, regime, 100)
+        for kind in ("pfifo", *(kind.name for kind in KINDS))
+        for regime in regimes
+    ]
+    done = subprocess.run(
+        [TOP / "lab" / "boot", "--", "sh", "-c", script(cells)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     parts = done.stdout.split("\ncell ")[1:]
     for cell, part in zip(cells, parts, strict=True):
         row = row_of(cell, part.splitlines()[1:])

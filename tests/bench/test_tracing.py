@@ -68,8 +68,10 @@ def test_unknown_line_is_an_error() -> None:
 
 def test_memory_is_divided_by_the_number_of_leaves() -> None:
     some = [Leaf("pfifo", "limit 1000", leaves=100), Leaf("qsdrr", leaves=100)]
-    text = ("leaf 0\nmemory 30000 90000\nmemory 30000 90000\n"
-            "leaf 1\nmemory 30000 90000\nmemory 37000 82900\n")  # fmt: skip
+    text = (
+        "leaf 0\nmemory 30000 90000\nmemory 30000 90000\n"
+        "leaf 1\nmemory 30000 90000\nmemory 37000 82900\n"
+    )
     found = dict(taken(some, text))
     assert found[some[0]].counted == PFIFO
     assert found[some[1]].counted == 7000 * 1024 // 100 + PFIFO

@@ -17,8 +17,11 @@ import pytest
 from labkit.errors import need
 
 TOP = Path(__file__).resolve().parents[2]
-KINDS = sorted(path.stem.removeprefix("sch_") for path in TOP.glob("sch_*.c")
-               if not path.name.endswith(".mod.c"))
+KINDS = sorted(
+    path.stem.removeprefix("sch_")
+    for path in TOP.glob("sch_*.c")
+    if not path.name.endswith(".mod.c")
+)
 KERNEL = "6.1.0-9-amd64"
 OTHER = "6.1.0-8-amd64"
 NET_ADMIN = 1 << 12
@@ -86,25 +89,40 @@ class Machine:
         """Set the capabilities of the process."""
         self.write("proc/self/status", f"Name:\tsh\nCapEff:\t{effective:016x}\nSeccomp:\t0\n")
 
-    def module(self, kind: str, kernel: str = KERNEL, built_for: str = KERNEL,
-               version: str = "0.9", protections: str = "") -> None:
+    def module(
+        self,
+        kind: str,
+        kernel: str = KERNEL,
+        built_for: str = KERNEL,
+        version: str = "0.9",
+        protections: str = "",
+    ) -> None:
         """Write a module with only the fields that modinfo reads."""
-        facts = {"name": f"sch_{kind}", "version": version, "srcversion": "ABC",
-                 "vermagic": f"{built_for} SMP mod_unload"}
+        facts = {
+            "name": f"sch_{kind}",
+            "version": version,
+            "srcversion": "ABC",
+            "vermagic": f"{built_for} SMP mod_unload",
+        }
         if protections:
             facts["protections"] = protections
         text = "".join(f'"{key}={value}\\0"' for key, value in facts.items())
         code = f'const char info[] __attribute__((section(".modinfo"))) = {text};\n'
         folder = self.root / "lib" / "modules" / kernel / "updates"
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cc", "-c", "-x", "c", "-", "-o", folder / f"sch_{kind}.ko"],
-                       input=code, text=True, check=True)
+        subprocess.run(
+            ["cc", "-c", "-x", "c", "-", "-o", folder / f"sch_{kind}.ko"],
+            input=code,
+            text=True,
+            check=True,
+        )
         self.map(kernel)
 
     def map(self, kernel: str = KERNEL) -> None:
         """Do the steps of make install after copying."""
-        subprocess.run([need("depmod", "kmod"), "-b", self.root, kernel],
-                       check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [need("depmod", "kmod"), "-b", self.root, kernel], check=True, stderr=subprocess.DEVNULL
+        )
 
     def ask(self) -> tuple[int, str]:
         """Return the doctor's exit status and output."""
@@ -112,8 +130,14 @@ class Machine:
         environment |= self.environment
         environment["DOCTOR_ROOT"] = str(self.root)
         environment["PATH"] = f"{self.root}/bin:{environment['PATH']}"
-        done = subprocess.run([TOP / "tools" / "sch-aqm-doctor"], env=environment, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            [TOP / "tools" / "sch-aqm-doctor"],
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
         return done.returncode, done.stdout
 
 
@@ -159,8 +183,10 @@ def test_kernel_without_the_fixes_of_2025_gets_a_note(machine: Machine) -> None:
 
 
 def test_kernel_with_the_fixes_of_2025_gets_no_note(machine: Machine) -> None:
-    machine.write(f"lib/modules/{KERNEL}/build/include/net/sch_generic.h",
-                  "struct sk_buff *qdisc_dequeue_internal(struct Qdisc *sch, bool direct);\n")
+    machine.write(
+        f"lib/modules/{KERNEL}/build/include/net/sch_generic.h",
+        "struct sk_buff *qdisc_dequeue_internal(struct Qdisc *sch, bool direct);\n",
+    )
     status, said = machine.ask()
     assert status == 0
     assert said.startswith("All is fine")
@@ -270,8 +296,21 @@ def not_root(m: Machine) -> None:
 
 def no_tc(m: Machine) -> None:
     (m.root / "bin" / "tc").unlink()
-    for tool in ("sh", "sed", "grep", "find", "cat", "ls", "tr", "sort", "head", "wc", "dirname",
-                 "git", "modinfo"):
+    for tool in (
+        "sh",
+        "sed",
+        "grep",
+        "find",
+        "cat",
+        "ls",
+        "tr",
+        "sort",
+        "head",
+        "wc",
+        "dirname",
+        "git",
+        "modinfo",
+    ):
         (m.root / "bin" / tool).symlink_to(need(tool, tool))
     m.environment["PATH"] = str(m.root / "bin")
 
@@ -315,8 +354,9 @@ BROKEN: list[tuple[Callable[[Machine], None], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "sentence", "remedy"), BROKEN,
-                         ids=[row[0].__name__ for row in BROKEN])
+@pytest.mark.parametrize(
+    ("damage", "sentence", "remedy"), BROKEN, ids=[row[0].__name__ for row in BROKEN]
+)
 def test_each_fault_is_reported_once_with_a_remedy(
     machine: Machine, damage: Callable[[Machine], None], sentence: str, remedy: str
 ) -> None:
@@ -338,8 +378,10 @@ def test_signed_modules_are_accepted_if_signatures_are_required(machine: Machine
     """Append a signature as sign-file does. The kernel then checks the key."""
     secure_boot_unsigned(machine)
     modinfo = need("modinfo", "kmod")
-    machine.write("bin/modinfo", f'#!/bin/sh\ncase "$*" in *signer*) echo me ;; '
-                                 f'*) exec {modinfo} "$@" ;; esac\n').chmod(0o755)
+    machine.write(
+        "bin/modinfo",
+        f'#!/bin/sh\ncase "$*" in *signer*) echo me ;; *) exec {modinfo} "$@" ;; esac\n',
+    ).chmod(0o755)
     assert machine.ask()[0] == 0
 
 

@@ -21,13 +21,18 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["python3", "-S", "-E", *words], cwd=clone, capture_output=True,
-                          text=True, timeout=60)
+    return subprocess.run(
+        ["python3", "-S", "-E", *words], cwd=clone, capture_output=True, text=True, timeout=60
+    )
 
 
-@pytest.mark.parametrize("words", [
-    ["netns-scenarios/run", "dumbbell"], ["netns-scenarios/report", "out"],
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["netns-scenarios/run", "dumbbell"],
+        ["netns-scenarios/report", "out"],
+    ],
+)
 def test_commands_say_how_to_get_the_virtual_environment(clone: Path, words: list[str]) -> None:
     done = start(clone, *words)
     assert done.returncode == 1
@@ -36,10 +41,16 @@ def test_commands_say_how_to_get_the_virtual_environment(clone: Path, words: lis
     assert not (clone / "out").exists()
 
 
-@pytest.mark.parametrize("words", [
-    ["netns-scenarios/run", "--list"], ["netns-scenarios/run", "--help"], ["bench/run", "--help"],
-    ["lab/boot", "--help"], ["lab/boot", "--list"],
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["netns-scenarios/run", "--list"],
+        ["netns-scenarios/run", "--help"],
+        ["bench/run", "--help"],
+        ["lab/boot", "--help"],
+        ["lab/boot", "--list"],
+    ],
+)
 def test_help_needs_no_packages(clone: Path, words: list[str]) -> None:
     done = start(clone, *words)
     assert done.returncode == 0, done.stderr
@@ -49,19 +60,43 @@ def test_help_needs_no_packages(clone: Path, words: list[str]) -> None:
 def test_programs_restart_in_the_virtual_environment(tmp_path: Path) -> None:
     """A bare interpreter starts bench/run and the commands of netns-scenarios."""
     script = tmp_path / "script"
-    script.write_text(f"import sys\nsys.path.insert(0, '{TOP / 'netns-scenarios'}')\n"
-                      "from launch import prepare\nprepare()\nimport matplotlib\n")
+    script.write_text(
+        f"import sys\nsys.path.insert(0, '{TOP / 'netns-scenarios'}')\n"
+        "from launch import prepare\nprepare()\nimport matplotlib\n"
+    )
     subprocess.run(["python3", "-S", script], check=True, timeout=60)
 
 
 def test_clean_removes_what_make_built_without_the_kernels_headers(tmp_path: Path) -> None:
-    built = ("sch_x.o", "sch_x.ko", "sch_x.mod", "sch_x.mod.c", ".sch_x.o.cmd", "modules.order",
-             "Module.symvers", "bench/module/q.o", "bench/module/.q.o.cmd", "build/plugins/q_x.so")
+    built = (
+        "sch_x.o",
+        "sch_x.ko",
+        "sch_x.mod",
+        "sch_x.mod.c",
+        ".sch_x.o.cmd",
+        "modules.order",
+        "Module.symvers",
+        "bench/module/q.o",
+        "bench/module/.q.o.cmd",
+        "build/plugins/q_x.so",
+    )
     kept = ("sch_x.c", "tools/x.c", "build/modules/sch_x.ko", "out/r/x.o", ".git/x.o")
     for name in (*built, *kept):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    subprocess.run(["make", "-s", "-f", TOP / "Makefile", "-C", tmp_path, "clean",
-                    "KDIR=/nonexistent", "AQM_VERSION=0"], check=True)
+    subprocess.run(
+        [
+            "make",
+            "-s",
+            "-f",
+            TOP / "Makefile",
+            "-C",
+            tmp_path,
+            "clean",
+            "KDIR=/nonexistent",
+            "AQM_VERSION=0",
+        ],
+        check=True,
+    )
     there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert there == set(kept)

@@ -19,8 +19,11 @@ from tests.build.test_build import build, clang_suffix, modules, own_warnings
 HEADERS = [
     Headers("bullseye", "linux-headers-amd64"),  # 5.10, without the fixes of 2025
     Headers("bullseye-security", "linux-headers-amd64"),  # 5.10, with them
-    *(Headers("bookworm-security", f"linux-headers-{version}{flavour}amd64")
-      for version in ("", "6.12-") for flavour in ("", "rt-", "cloud-")),
+    *(
+        Headers("bookworm-security", f"linux-headers-{version}{flavour}amd64")
+        for version in ("", "6.12-")
+        for flavour in ("", "rt-", "cloud-")
+    ),
     Headers("bookworm-security", "linux-headers-arm64", "arm64"),
     Headers("bookworm-security", "linux-headers-armmp", "armhf"),
     Headers("trixie", "linux-headers-s390x", "s390x"),  # big endian
@@ -60,5 +63,11 @@ def test_builds_with_clang_for_debian_headers(tmp_path: Path) -> None:
     if suffix is None:
         pytest.skip("no clang with lld: apt-get install clang lld llvm")
     name = f"clang{suffix.removeprefix('1')}"
-    check(Headers("bookworm-security", "linux-headers-amd64"), tmp_path, f"LLVM={suffix}",
-          f"CC={name}", "CONFIG_CC_IS_GCC=", "CONFIG_CC_IS_CLANG=y")
+    check(
+        Headers("bookworm-security", "linux-headers-amd64"),
+        tmp_path,
+        f"LLVM={suffix}",
+        f"CC={name}",
+        "CONFIG_CC_IS_GCC=",
+        "CONFIG_CC_IS_CLANG=y",
+    )

@@ -23,16 +23,31 @@ from labkit.request import Request
 from labkit.stock import ensure_stock
 
 TOP = Path(__file__).resolve().parents[2]
-KINDS = sorted(path.stem.removeprefix("sch_") for path in TOP.glob("sch_*.c")
-               if not path.name.endswith(".mod.c"))
-ELSEWHERE = [Path("/lib/modules"), Path("/usr/share/man/man8"), Path("/usr/sbin"),
-             *Path("/usr/lib").glob("*/tc"), Path("/usr/lib/tc")]
+KINDS = sorted(
+    path.stem.removeprefix("sch_")
+    for path in TOP.glob("sch_*.c")
+    if not path.name.endswith(".mod.c")
+)
+ELSEWHERE = [
+    Path("/lib/modules"),
+    Path("/usr/share/man/man8"),
+    Path("/usr/sbin"),
+    *Path("/usr/lib").glob("*/tc"),
+    Path("/usr/lib/tc"),
+]
 
 
 def run(words: list[str | Path], cwd: Path, **environment: str) -> str:
     """Run a command that must succeed. Return its output."""
-    done = subprocess.run(words, cwd=cwd, env={**os.environ, **environment}, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run(
+        words,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -164,8 +179,13 @@ def test_commands_of_the_readme_work_in_a_stock_guest(installed: Installed) -> N
     """install_guest.sh has the checks. The host builds the modules, because the guest is slow."""
     make(installed.tree, installed.kernel, "modules", "plugins")
     words = f"cd {installed.tree} && tests/build/install_guest.sh {installed.kernel.path}"
-    request = Request(["sh", "-c", words], engine="qemu", kernel=installed.kernel.name,
-                      time_limit=1800, share=[installed.tree])
+    request = Request(
+        ["sh", "-c", words],
+        engine="qemu",
+        kernel=installed.kernel.name,
+        time_limit=1800,
+        share=[installed.tree],
+    )
     result = engines.run(request, capture=True)
     said = result.stdout.decode()
     print(said, result.stderr.decode())
@@ -174,8 +194,13 @@ def test_commands_of_the_readme_work_in_a_stock_guest(installed: Installed) -> N
 
 
 def test_missing_headers_are_reported_with_the_package_to_install() -> None:
-    done = subprocess.run(["make", "modules", "KVER=6.1.0-99-amd64"], cwd=TOP, text=True,
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        ["make", "modules", "KVER=6.1.0-99-amd64"],
+        cwd=TOP,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode != 0
     assert "apt-get install linux-headers-6.1.0-99-amd64" in done.stderr
 

@@ -29,8 +29,13 @@ def imported(paths: list[Path]) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text())):
-            names = ([alias.name for alias in node.names] if isinstance(node, ast.Import) else
-                     [node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
             for name in names:
                 top = name.partition(".")[0]
                 if top not in sys.stdlib_module_names and top in owners:
@@ -39,14 +44,19 @@ def imported(paths: list[Path]) -> dict[str, str]:
 
 
 def tracked(*, developers: bool) -> list[Path]:
-    names = subprocess.run(["git", "ls-files", "*.py"], cwd=TOP, capture_output=True, text=True,
-                           check=True).stdout.split()
-    return [TOP / name for name in names
-            if name.startswith(DEVELOPERS) == developers and (TOP / name).exists()]
+    names = subprocess.run(
+        ["git", "ls-files", "*.py"], cwd=TOP, capture_output=True, text=True, check=True
+    ).stdout.split()
+    return [
+        TOP / name
+        for name in names
+        if name.startswith(DEVELOPERS) == developers and (TOP / name).exists()
+    ]
 
 
-@pytest.mark.parametrize(("developers", "groups"), [
-    (False, ("run",)), (True, ("run", "sweeps", "tests"))])
+@pytest.mark.parametrize(
+    ("developers", "groups"), [(False, ("run",)), (True, ("run", "sweeps", "tests"))]
+)
 def test_every_import_is_in_an_installed_group(developers: bool, groups: tuple[str, ...]) -> None:
     known = set().union(*map(listed, groups))
     found = imported(tracked(developers=developers))

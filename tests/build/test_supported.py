@@ -12,20 +12,38 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 PROBED = "static inline struct sk_buff *qdisc_dequeue_internal(struct Qdisc *sch, bool direct)"
 NOTE = "sch-aqm: this kernel lacks fixes of 2025, so the modules get protections for old parents"
-RELEASES = ("5.10.0-32-amd64", "5.14.0-570.el9", "5.15.0-90-generic", "6.1.100", "6.6.105",
-            "6.8.0-90-generic", "6.12.0-124.el10", "6.12.5", "6.15.2", "6.18.33", "7.0.0-38",
-            "7.3.4+deb13-amd64", "10.1.0")
+RELEASES = (
+    "5.10.0-32-amd64",
+    "5.14.0-570.el9",
+    "5.15.0-90-generic",
+    "6.1.100",
+    "6.6.105",
+    "6.8.0-90-generic",
+    "6.12.0-124.el10",
+    "6.12.5",
+    "6.15.2",
+    "6.18.33",
+    "7.0.0-38",
+    "7.3.4+deb13-amd64",
+    "10.1.0",
+)
 
 
 def kbuild(headers: Path, *variables: str) -> tuple[str, str]:
     """Let make read Kbuild three times, as a build does. Returns the flags and other lines."""
     makefile = headers / "read"
-    makefile.write_text(f"src = {TOP}\nsrctree = {headers}\ninclude $(src)/Kbuild\n"
-                        "all:\n\t@echo FLAGS $(ccflags-y)\n")
+    makefile.write_text(
+        f"src = {TOP}\nsrctree = {headers}\ninclude $(src)/Kbuild\n"
+        "all:\n\t@echo FLAGS $(ccflags-y)\n"
+    )
     lines: list[str] = []
     for words in ([], ["need-modorder=1"], []):
-        done = subprocess.run(["make", "-s", "-f", makefile, *words, *variables],
-                              capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["make", "-s", "-f", makefile, *words, *variables],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         lines += done.stdout.splitlines() + done.stderr.splitlines()
     flags = {line for line in lines if line.startswith("FLAGS")}
     assert len(flags) == 1

@@ -11,9 +11,10 @@ import pytest
 from tests.selftests import KINDS, Kind, matrix_names, run_selftest
 
 #: A kind whose metadata names another one with the same code is left to make test-extra.
-CHECKED = [pytest.param(kind, id=kind.name,
-                        marks=[pytest.mark.extra] if kind.metadata.get("LIKE") else [])
-           for kind in KINDS]
+CHECKED = [
+    pytest.param(kind, id=kind.name, marks=[pytest.mark.extra] if kind.metadata.get("LIKE") else [])
+    for kind in KINDS
+]
 
 
 @pytest.mark.slow

@@ -27,8 +27,11 @@ def run(monkeypatch: pytest.MonkeyPatch, protected: bool, command: str) -> Tap:
 def cases(kinds: list[str]) -> str:
     """Return a command that runs CASES with each of KINDS, and a burst that overflows it."""
     metadata = {kind.name: kind.metadata for kind in KINDS}
-    lines = [f"selftests/parents.sh -u {CASES} -l {metadata[kind].get('LEAST', '1')} {kind} "
-             + shlex.quote(metadata[kind]["OPTIONS"]) for kind in kinds]
+    lines = [
+        f"selftests/parents.sh -u {CASES} -l {metadata[kind].get('LEAST', '1')} {kind} "
+        + shlex.quote(metadata[kind]["OPTIONS"])
+        for kind in kinds
+    ]
     return "failed=0; " + "".join(f"{line} || failed=1; " for line in lines) + "exit $failed"
 
 
@@ -76,9 +79,15 @@ tc qdisc del dev d0 root
 """
 CLASS = "tc class add dev d0 parent 1: classid 1:1 {} {}"
 #: Words after the parent's name, and after the name of its class.
-PARENTS = {"drr": ("", "quantum 1514"), "ets": ("bands 2", ""), "hfsc": ("", "ls rate 1gbit"),
-           "htb": ("", "rate 1gbit"), "qfq": ("", "weight 1"), "prio": ("", ""),
-           "tbf": ("rate 1gbit burst 1mb limit 1mb", "")}
+PARENTS = {
+    "drr": ("", "quantum 1514"),
+    "ets": ("bands 2", ""),
+    "hfsc": ("", "ls rate 1gbit"),
+    "htb": ("", "rate 1gbit"),
+    "qfq": ("", "weight 1"),
+    "prio": ("", ""),
+    "tbf": ("rate 1gbit burst 1mb limit 1mb", ""),
+}
 
 
 @pytest.mark.parametrize("protected", [True, False])
@@ -87,7 +96,8 @@ def test_modules_warn_below_parents_that_can_crash(
 ) -> None:
     commands = [
         ADD.format(parent=parent, words=words, more=CLASS.format(parent, more) if more else "")
-        for parent, (words, more) in PARENTS.items()]
+        for parent, (words, more) in PARENTS.items()
+    ]
     text = run(monkeypatch, protected, "\n".join(["ip link add d0 type dummy", *commands])).text
     assert len(re.findall("^1$", text, re.MULTILINE)) == len(PARENTS)
     warned = set(re.findall(r"^(\w+) says: .*the parent lacks fixes of 2025", text, re.MULTILINE))

@@ -151,10 +151,15 @@ def test_limit_derived_from_a_fast_link_is_valid_input(kind: str) -> None:
 
 # Each pair of thresholds: the lower, and the upper.
 THRESHOLDS = [
-    ("ared", "min", "max"), ("cbt", "min", "max"), ("chokex", "min", "max"),
-    ("fred", "min", "max"), ("redtail", "min1", "max1"), ("redtail", "min2", "max2"),
-    ("2regionred", "bmin", "bflat"), ("2regionred", "target", "bmax"),
-]  # fmt: skip
+    ("ared", "min", "max"),
+    ("cbt", "min", "max"),
+    ("chokex", "min", "max"),
+    ("fred", "min", "max"),
+    ("redtail", "min1", "max1"),
+    ("redtail", "min2", "max2"),
+    ("2regionred", "bmin", "bflat"),
+    ("2regionred", "target", "bmax"),
+]
 # Settings from which a kind derives its smallest thresholds.
 SMALLEST = ("", "bandwidth 8kbit", "bandwidth 1tbit")
 SMALLEST_OF = {"cbt": ("latency 1us share_tcp 0.0000001",), "ared": ("target 1us",)}

@@ -44,9 +44,13 @@ def with_servers(where: Path, script: str, *words: str, **programs: str) -> tupl
     script = f". selftests/lib.sh\nPATH={where}:$PATH\nstart_servers\n{script}"
     done = subprocess.run(
         ["bash", "-c", script, "bash", *words],
-        cwd=TOP, env={**os.environ, "TOOLS_DIR": str(where)},
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=TOP,
+        env={**os.environ, "TOOLS_DIR": str(where)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     return done.stdout, done.stderr
 
 
@@ -72,6 +76,9 @@ def test_missing_answer_times_out_once(tmp_path: Path) -> None:
 
 
 def test_error_of_burst_ends_the_test(tmp_path: Path) -> None:
-    out, error = with_servers(tmp_path, "burst g0 100; echo over",
-                              burst="read line; echo 'burst: g0: No such device'; exec cat")
+    out, error = with_servers(
+        tmp_path,
+        "burst g0 100; echo over",
+        burst="read line; echo 'burst: g0: No such device'; exec cat",
+    )
     assert (out, error) == ("", "burst: g0: No such device\n")

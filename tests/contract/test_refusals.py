@@ -126,9 +126,16 @@ def test_a_limit_of_one_full_packet_gets_no_warning() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [("cbt", "victim random"), ("chokex", ""), ("fpq", ""), ("fred", ""), ("qsdrr", ""),
-     ("redtail", ""), ("tdrr", "")],
-)  # fmt: skip
+    [
+        ("cbt", "victim random"),
+        ("chokex", ""),
+        ("fpq", ""),
+        ("fred", ""),
+        ("qsdrr", ""),
+        ("redtail", ""),
+        ("tdrr", ""),
+    ],
+)
 def test_failed_allocation_gets_a_message(kind: str, words: str) -> None:
     messages = []
     with World(kind) as world:

@@ -136,11 +136,20 @@ tc qdisc del dev g0 root
 def test_a_shaper_on_a_kernel_charges_segments_like_single_packets(name: str) -> None:
     """The class counts what htb charges, first for the GSO packet, then for both bursts."""
     commands = [SENT.format(stab=ON_A_KERNEL[name], kind=kind) for kind in KINDS]
-    script = "\n".join(["sysctl -qw net.ipv6.conf.default.disable_ipv6=1",
-                        "ip link add g0 up type gate",
-                        "echo 1000000000 >/sys/class/net/g0/gate/credit", *commands])  # fmt: skip
-    done = subprocess.run([selftests.TOP / "lab" / "boot", "--", "sh", "-ec", script],
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    script = "\n".join(
+        [
+            "sysctl -qw net.ipv6.conf.default.disable_ipv6=1",
+            "ip link add g0 up type gate",
+            "echo 1000000000 >/sys/class/net/g0/gate/credit",
+            *commands,
+        ]
+    )
+    done = subprocess.run(
+        [selftests.TOP / "lab" / "boot", "--", "sh", "-ec", script],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     burst = SEGMENTS * TABLES[name].charge(FRAME)
     expected = [f"{kind} {times * burst}" for kind in KINDS for times in (1, 2)]

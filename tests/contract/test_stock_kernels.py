@@ -21,8 +21,10 @@ SELDOM = sorted(set(records.names("qemu", seldom=True)) - set(records.names("qem
 
 @pytest.mark.qemu
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", [
-    *records.names("qemu"), *(pytest.param(name, marks=pytest.mark.extra) for name in SELDOM)])
+@pytest.mark.parametrize(
+    "kernel",
+    [*records.names("qemu"), *(pytest.param(name, marks=pytest.mark.extra) for name in SELDOM)],
+)
 def test_short_matrix_passes_on_stock_kernel(kernel: str) -> None:
     words = " ".join([*(f"-p {name}" for name in PARENTS), *(f"-c {name}" for name in CASES)])
     one = "selftests/parents.sh -u {} {} '{}' || failed=1"

@@ -33,8 +33,9 @@ def seen(kind: str, **fields: int | str) -> int:
             world.enqueue(flow=900)
             world.enqueue(flow=901)
         for number in range(FLOWS):
-            words = {name: f"{value}".replace("N", f"{7 + number}")
-                     for name, value in fields.items()}  # fmt: skip
+            words = {
+                name: f"{value}".replace("N", f"{7 + number}") for name, value in fields.items()
+            }
             world.enqueue(flow=1, **words)
         if kind == "chokex":
             return {0: FLOWS}.get(world.named()["matched"], 1)
@@ -83,10 +84,10 @@ ip netns exec b wg set t1 private-key /tmp/b listen-port 5 peer $(wg pubkey </tm
 DEVICES = {
     "wireguard": WIREGUARD,
     "vxlan": "ip link add t0 type vxlan id 5 remote 10.8.0.2 dstport 4789\n"
-             "ip -n b link add t1 type vxlan id 5 remote 10.8.0.1 dstport 4789\n",
+    "ip -n b link add t1 type vxlan id 5 remote 10.8.0.1 dstport 4789\n",
     "gre": "ip link add t0 type gre remote 10.8.0.2 local 10.8.0.1\n"
-           "ip -n b link add t1 type gre remote 10.8.0.1 local 10.8.0.2\n",
-}  # fmt: skip
+    "ip -n b link add t1 type gre remote 10.8.0.1 local 10.8.0.2\n",
+}
 SCRIPT = """
 sysctl -qw net.ipv6.conf.default.disable_ipv6=1
 ip netns add b
@@ -130,8 +131,12 @@ def test_fpq_counts_the_flows_inside_a_tunnel_on_a_kernel(name: str) -> None:
     if name == "wireguard" and shutil.which("wg") is None:
         pytest.skip("wg of wireguard-tools is not installed")
     script = SCRIPT.format(device=DEVICES[name])
-    done = subprocess.run([TOP / "lab" / "boot", "--", "sh", "-ec", script],
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        [TOP / "lab" / "boot", "--", "sh", "-ec", script],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if "Unknown device type" in done.stderr:
         pytest.skip(f"the lab's kernel has no {name}")
     assert done.returncode == 0, done.stderr

@@ -34,8 +34,9 @@ LEAST = {name: int(kind.metadata.get("LEAST", "1")) for name, kind in METADATA.i
 
 def changeable(kind: str) -> str:
     """Return the options of a busy discipline that can be changed."""
-    fixed = [option.name for option in interface.read(kind).options
-             if "cannot be changed" in option.help]  # fmt: skip
+    fixed = [
+        option.name for option in interface.read(kind).options if "cannot be changed" in option.help
+    ]
     return re.sub(rf"\b({'|'.join(fixed)}) \S+ ?", "", OPTIONS[kind]) if fixed else OPTIONS[kind]
 
 
@@ -255,7 +256,8 @@ def test_without_parents_only_verdicts_for_parents_differ(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["qsdrr", "tdrr"])
 @pytest.mark.parametrize(("below", "verdict"), [("", CN), ("root", SUCCESS), ("mq", SUCCESS)])
 def test_evicting_the_only_other_packet_is_success_without_parents(
-        kind: str, below: str, verdict: int) -> None:
+    kind: str, below: str, verdict: int
+) -> None:
     with World(kind, "limit 1 bandwidth 1gbit", below=below) as world:
         world.enqueue(flow=1)
         world.enqueue(flow=2)
@@ -316,9 +318,12 @@ def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Pa
     for seed, below in enumerate(("", "drr", "hfsc prio")):
         trace = "\n".join([*SHORT, *traffic(kind, seed, 2500)]) + "\n"
         done = subprocess.run(
-            [program, OPTIONS[kind], below], input=trace, capture_output=True, text=True,
+            [program, OPTIONS[kind], below],
+            input=trace,
+            capture_output=True,
+            text=True,
             check=False,
-        )  # fmt: skip
+        )
         if done.returncode:
             (tmp_path / "trace").write_text(trace)
             print(f"{program} '{OPTIONS[kind]}' '{below}' < {tmp_path / 'trace'}")
@@ -338,18 +343,32 @@ def test_fuzzing_finds_nothing_and_most_of_its_options_are_accepted(
 ) -> None:
     build(str(BUILD / f"fuzz-{kind}"))
     done = subprocess.run(
-        [BUILD / f"fuzz-{kind}", f"-runs={FUZZ_RUNS}", "-seed=1", "-max_len=1000",
-         "-close_fd_mask=2", "-rss_limit_mb=4000", "-timeout=120", tmp_path],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
+        [
+            BUILD / f"fuzz-{kind}",
+            f"-runs={FUZZ_RUNS}",
+            "-seed=1",
+            "-max_len=1000",
+            "-close_fd_mask=2",
+            "-rss_limit_mb=4000",
+            "-timeout=120",
+            tmp_path,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
     for found in (*tmp_path.glob("crash-*"), *tmp_path.glob("leak-*")):
         kept = TOP / "build" / "fuzz" / f"{kind}-{found.name}"
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(found, kept)
         trace = subprocess.run(
-            [BUILD / f"fuzz-{kind}", kept], capture_output=True, text=True, check=False,
+            [BUILD / f"fuzz-{kind}", kept],
+            capture_output=True,
+            text=True,
+            check=False,
             env={**os.environ, "TRACE": "1"},
-        )  # fmt: skip
+        )
         kept.with_suffix(".trace").write_text(trace.stdout)
         print(f"repeat: build/userspace/fuzz-{kind} {kept}; as a trace: {kept}.trace")
     assert done.returncode == 0, done.stderr[-4000:]
@@ -468,8 +487,11 @@ LOCKED = re.compile(r"sch_tree_lock\(sch\);(.*?)sch_tree_unlock\(sch\);", re.DOT
 def every_lock() -> list[tuple[str, int]]:
     """Return (file, number in the file) of each place that takes the tree lock."""
     files = [*TOP.glob("sch_*.c"), *TOP.glob("include/aqm/*.h")]
-    return [(str(path.relative_to(TOP)), number) for path in sorted(files)
-            for number in range(len(LOCKED.findall(path.read_text())))]  # fmt: skip
+    return [
+        (str(path.relative_to(TOP)), number)
+        for path in sorted(files)
+        for number in range(len(LOCKED.findall(path.read_text())))
+    ]
 
 
 @pytest.mark.parametrize(("file", "number"), every_lock())

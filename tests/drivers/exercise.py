@@ -65,8 +65,9 @@ RUNS = {
     "both": Run("", 5000, 3, ("--bidir", "-P", "3", *SLOW_START)),
     # TCP in both directions, and UDP, through a queue that is always full. BQL lets the core take
     # the whole queue at once. It does not fit into the card's ring, so the driver returns the rest.
-    "short": Run(f"limit {LIMIT}", 100_000, 2, ("--bidir", "-P", "4"),
-                 ("-u", "-b", "60M", "-l", "1448")),
+    "short": Run(
+        f"limit {LIMIT}", 100_000, 2, ("--bidir", "-P", "4"), ("-u", "-b", "60M", "-l", "1448")
+    ),
     # TCP in large packets against UDP at twice the rate of the card.
     "mixed": Run("", 5000, 3, ("-P", "3", *SLOW_START), ("-u", "-b", "20M", "-l", "1448")),
 }
@@ -153,8 +154,18 @@ def set_up() -> dict[str, Any]:
         sh("ip", "netns", "add", end)
         sh("ip", "link", "set", path.name, "down")
         sh("ethtool", "-G", path.name, "tx", str(RING))
-        sh("ip", "link", "set", path.name, "netns", end, "name", "nic", "gso_max_size",
-           str(GSO_BYTES))
+        sh(
+            "ip",
+            "link",
+            "set",
+            path.name,
+            "netns",
+            end,
+            "name",
+            "nic",
+            "gso_max_size",
+            str(GSO_BYTES),
+        )
         (other,) = ENDS.keys() - {end}
         with inside(end):
             # Only iperf3 may send.
@@ -188,8 +199,11 @@ def statistics(end: str) -> dict[str, int]:
     qdisc, filters = filter(None, said.splitlines())
     shown = json.loads(qdisc)[0]
     out = {key: shown[key] for key in ("bytes", "packets", "drops", "requeues", "backlog", "qlen")}
-    (action,) = (action for entry in json.loads(filters)
-                 for action in entry.get("options", {}).get("actions", ()))
+    (action,) = (
+        action
+        for entry in json.loads(filters)
+        for action in entry.get("options", {}).get("actions", ())
+    )
     out |= {f"offered_{key}": action["stats"][key] for key in ("bytes", "packets")}
     out |= {name: read(end, f"statistics/{name}") for name in COUNTERS}
     return out | {"inflight": read(end, f"{BQL}/inflight")}
@@ -222,12 +236,19 @@ def iperf3(port: str, *words: str) -> Iterator[subprocess.Popen[str]]:
     """Run a client at the left and a server at the right, and stop both at the end."""
     listens = f":{int(port):04X} 00000000:0000 0A "
     with inside("right"):
-        server = subprocess.Popen(["iperf3", "-4", "-s", "-1", "-p", port],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            ["iperf3", "-4", "-s", "-1", "-p", port],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         until("iperf3", lambda: listens in Path("/proc/self/net/tcp").read_text())
     with inside("left"):
-        client = subprocess.Popen(["iperf3", "-c", ADDRESS["right"], "-p", port, "-J", *words],
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        client = subprocess.Popen(
+            ["iperf3", "-c", ADDRESS["right"], "-p", port, "-J", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
     try:
         yield client
     finally:
@@ -266,8 +287,10 @@ def seen(log: Path) -> dict[str, Any]:
     We do not use the start and end of the traffic, because the guest's clock jumps whenever the
     guest waits for the host.
     """
-    samples = [(float(row[0]), int(row[1]), int(row[6]), int(row[7]), int(row[2])) for row in
-               (line.split(",") for line in log.read_text().splitlines()[1:])]
+    samples = [
+        (float(row[0]), int(row[1]), int(row[6]), int(row[7]), int(row[2]))
+        for row in (line.split(",") for line in log.read_text().splitlines()[1:])
+    ]
     silence, since = 0.0, samples[0]
     busy, sent = 0.0, 0
     for before, now in itertools.pairwise(samples):
@@ -279,9 +302,14 @@ def seen(log: Path) -> dict[str, Any]:
         silence = max(silence, now[0] - since[0])
     held = [sample[1] for sample in samples if sample[1]]
     most_bytes = max(sample[4] for sample in samples)
-    return {"most": max(held), "most_bytes": most_bytes, "mean": round(sum(held) / len(held), 1),
-            "silence_ms": round(silence * 1000), "busy_s": round(busy, 2),
-            "mbit": round(sent * 8e-6 / busy, 3)}
+    return {
+        "most": max(held),
+        "most_bytes": most_bytes,
+        "mean": round(sum(held) / len(held), 1),
+        "silence_ms": round(silence * 1000),
+        "busy_s": round(busy, 2),
+        "mbit": round(sent * 8e-6 / busy, 3),
+    }
 
 
 def measure(qdisc: str, run: str) -> dict[str, Any]:
@@ -297,8 +325,20 @@ def measure(qdisc: str, run: str) -> dict[str, Any]:
     _, before = rest()
     log = Path("/tmp/queue.csv")
     sampler = subprocess.Popen(
-        ["qsample", "--netns", "left", "--dev", "nic", "--out", str(log),
-         "--interval-ms", str(SAMPLE_MS), "--duration-ms", "1000000"])
+        [
+            "qsample",
+            "--netns",
+            "left",
+            "--dev",
+            "nic",
+            "--out",
+            str(log),
+            "--interval-ms",
+            str(SAMPLE_MS),
+            "--duration-ms",
+            "1000000",
+        ]
+    )
     try:
         report = traffic(load)
     finally:
@@ -308,13 +348,19 @@ def measure(qdisc: str, run: str) -> dict[str, Any]:
     for end in ENDS:
         sh("tc", "-n", end, "qdisc", "del", "dev", "nic", "root")
     return {
-        "run": run, "qdisc": qdisc, "words": " ".join(words), "empty": empty,
-        "error": report.get("error"), "received": received(report),
+        "run": run,
+        "qdisc": qdisc,
+        "words": " ".join(words),
+        "empty": empty,
+        "error": report.get("error"),
+        "received": received(report),
         "seen": seen(log),
-        "counted": {end: {key: after[end][key] - before[end][key] for key in after[end]}
-                    for end in ENDS},
-        "left_over": {end: [after[end][key] for key in ("backlog", "qlen", "inflight")]
-                      for end in ENDS},
+        "counted": {
+            end: {key: after[end][key] - before[end][key] for key in after[end]} for end in ENDS
+        },
+        "left_over": {
+            end: [after[end][key] for key in ("backlog", "qlen", "inflight")] for end in ENDS
+        },
     }
 
 

@@ -26,18 +26,30 @@ def row(kernel: str, runs: dict[str, dict[str, Any]]) -> str:
     requeues = sum(short["counted"][end]["requeues"] for end in ("left", "right"))
     lost = sum(short["counted"][end]["drops"] for end in ("left", "right"))
     lost_part = lost / sum(short["counted"][end]["offered_packets"] for end in ("left", "right"))
-    cells = [kernel, both["qdisc"].split()[0], *ways, ", ".join(part(rate, mbit) for rate in tcp),
-             f"{udp:.1f}", str(short["seen"]["most"]), f"{short['seen']['mbit']:.2f}",
-             str(requeues), f"{100 * lost_part:.0f}"]
+    cells = [
+        kernel,
+        both["qdisc"].split()[0],
+        *ways,
+        ", ".join(part(rate, mbit) for rate in tcp),
+        f"{udp:.1f}",
+        str(short["seen"]["most"]),
+        f"{short['seen']['mbit']:.2f}",
+        str(requeues),
+        f"{100 * lost_part:.0f}",
+    ]
     return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
     """Print the newest results of each kernel, for all kinds with complete results."""
-    newest = {path.name.partition("-")[0]: path for path in
-              sorted(STORE.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)}
-    print("| kernel | kind | TCP one way, Mb/s | the other | mixed: TCP, % | UDP, % "
-          "| `limit 20`: most held | Mb/s | requeues | lost, % |")
+    newest = {
+        path.name.partition("-")[0]: path
+        for path in sorted(STORE.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+    }
+    print(
+        "| kernel | kind | TCP one way, Mb/s | the other | mixed: TCP, % | UDP, % "
+        "| `limit 20`: most held | Mb/s | requeues | lost, % |"
+    )
     print("|---" * 10 + "|")
     for kernel, path in sorted(newest.items()):
         kinds: dict[str, dict[str, dict[str, Any]]] = {}

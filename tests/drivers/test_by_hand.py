@@ -29,11 +29,28 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     out = tmp_path_factory.mktemp("by-hand")
     # With counted instructions the guest keeps its own time on a busy host.
     done = subprocess.run(
-        [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", request.param, "--icount",
-         "--time-limit", "7200", "--share", out, "--",
-         "tests/drivers/by_hand.sh", out, *(kind.name for kind in KINDS)],
-        cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-    )  # fmt: skip
+        [
+            TOP / "lab" / "boot",
+            "--engine",
+            "qemu",
+            "--kernel",
+            request.param,
+            "--icount",
+            "--time-limit",
+            "7200",
+            "--share",
+            out,
+            "--",
+            "tests/drivers/by_hand.sh",
+            out,
+            *(kind.name for kind in KINDS),
+        ],
+        cwd=TOP,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     print(done.stdout)
     assert done.returncode == 0
     return out
@@ -69,8 +86,11 @@ def test_scenario_runs_on_the_machines_own_kernel(results: Path, kind: Kind) -> 
 @every_kind
 def test_self_tests_pass_on_stock_kernels(kernel: str, kind: Kind, tmp_path: Path) -> None:
     """Run `make run_tests` for a kind."""
-    tap = run_selftest(["make", "-C", "selftests", "run_tests", f"KINDS={kind.name}", "QUICK=1"],
-                       ["--engine", "qemu", "--kernel", kernel], limit=7200)
+    tap = run_selftest(
+        ["make", "-C", "selftests", "run_tests", f"KINDS={kind.name}", "QUICK=1"],
+        ["--engine", "qemu", "--kernel", kernel],
+        limit=7200,
+    )
     assert not tap.failed
     asked = len(matrix_names(kind, "-q")) + len(tdc_cases(kind.name, tmp_path))
     assert len(tap.passed) + len(tap.skipped) == asked

@@ -34,8 +34,10 @@ RATE = "bandwidth 10mbit"
 QDISCS = {
     "pfifo": "pfifo",
     "fq_codel": "fq_codel",
-    **{kind.name: f"{kind.name} {RATE}" if kind.metadata.get("SLOW") else kind.name
-       for kind in KINDS},
+    **{
+        kind.name: f"{kind.name} {RATE}" if kind.metadata.get("SLOW") else kind.name
+        for kind in KINDS
+    },
 }
 YARDSTICKS = {"pfifo", "fq_codel"}
 FAIR = ("qsdrr", "tdrr")
@@ -55,8 +57,12 @@ Runs = dict[tuple[str, str], Run]
 
 def outcomes(kernel: str, kinds: set[str]) -> Runs:
     """Return all runs of some kinds by kind and run. Run the missing ones."""
-    asked = {f"{run} {QDISCS[kind]}": (kind, run) for kind in QDISCS if kind in kinds
-             for run in exercise.RUNS}
+    asked = {
+        f"{run} {QDISCS[kind]}": (kind, run)
+        for kind in QDISCS
+        if kind in kinds
+        for run in exercise.RUNS
+    }
     modules = ensure_modules(ensure_stock(kernel)).parents[1].name
     code = hashlib.sha256(Path(exercise.__file__).read_bytes()).hexdigest()[:12]
     store = TOP / "build" / "drivers" / f"{modules}-{code}.jsonl"
@@ -75,10 +81,26 @@ def outcomes(kernel: str, kinds: set[str]) -> Runs:
     print(f"\n{kernel}: {len(found)} runs in {store}, {len(missing)} to go", flush=True)
     if missing:
         guest = subprocess.Popen(
-            [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", kernel, "--nics", "2",
-             "--icount", "--time-limit", str(600 + 300 * len(missing)), "--",
-             "python3", "-I", "tests/drivers/exercise.py", *missing],
-            stdout=subprocess.PIPE, text=True)  # fmt: skip
+            [
+                TOP / "lab" / "boot",
+                "--engine",
+                "qemu",
+                "--kernel",
+                kernel,
+                "--nics",
+                "2",
+                "--icount",
+                "--time-limit",
+                str(600 + 300 * len(missing)),
+                "--",
+                "python3",
+                "-I",
+                "tests/drivers/exercise.py",
+                *missing,
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert guest.stdout
         began = time.monotonic()
         for line in guest.stdout:
@@ -100,7 +122,8 @@ def matrix(request: pytest.FixtureRequest) -> Runs:
     kinds = {
         item.callspec.params["kind"]
         for item in request.session.items
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        if isinstance(item, pytest.Function)
+        and hasattr(item, "callspec")
         and item.callspec.params.get("matrix") == request.param
         and "kind" in item.callspec.params
     }

@@ -20,7 +20,10 @@ def boot(*arguments: str | bytes, timeout: float = 300) -> Done:
     """Run lab/boot and wait for its end."""
     return subprocess.run(
         [str(ROOT / "lab" / "boot"), *arguments],
-        capture_output=True, check=False, timeout=timeout, cwd="/",
+        capture_output=True,
+        check=False,
+        timeout=timeout,
+        cwd="/",
     )
 
 
@@ -74,8 +77,11 @@ def leftovers() -> Callable[[str], list[str]]:
             running[entry.name] = (int(session), words)
             if marker.encode() in words or marker in folder:
                 known.add(int(session))
-        found = [f"process {pid}: {words.decode(errors='replace')}"
-                 for pid, (session, words) in running.items() if session in known]
+        found = [
+            f"process {pid}: {words.decode(errors='replace')}"
+            for pid, (session, words) in running.items()
+            if session in known
+        ]
         found += [line for line in Path("/proc/mounts").read_text().splitlines() if marker in line]
         found += [str(path) for path in Path("/dev/shm").glob(f"{marker}*")]
         return found

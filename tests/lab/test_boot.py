@@ -20,8 +20,25 @@ Lab = Callable[..., Done]
 ROOT = Path(__file__).resolve().parents[2]
 
 AWKWARD = [
-    "", " ", "two words", "a  b", "it's", 'say "hi"', "$HOME", "`id`", "back\\slash", "tab\there",
-    "new\nline", "*", "-n", "--", "é ✓", "semi;colon", "a=b", "#no comment", "%s",
+    "",
+    " ",
+    "two words",
+    "a  b",
+    "it's",
+    'say "hi"',
+    "$HOME",
+    "`id`",
+    "back\\slash",
+    "tab\there",
+    "new\nline",
+    "*",
+    "-n",
+    "--",
+    "é ✓",
+    "semi;colon",
+    "a=b",
+    "#no comment",
+    "%s",
 ]
 
 
@@ -145,8 +162,15 @@ def test_program_that_stops_the_virtual_clock_is_named(lab: Lab) -> None:
     assert b"because sh neither slept nor read the clock" in done.stderr
     # Only the limit is named if the clock moves: here by itself, and where reading moves it.
     for words in (("--clock", "wall"), ()):
-        done = lab(*words, "--time-limit", "6", "--", sys.executable, "-c",
-                   "import time\nwhile True: time.monotonic()")
+        done = lab(
+            *words,
+            "--time-limit",
+            "6",
+            "--",
+            sys.executable,
+            "-c",
+            "import time\nwhile True: time.monotonic()",
+        )
         assert done.returncode == 124
         assert b"time limit of 6 s reached; kernel log" in done.stderr
 
@@ -157,9 +181,17 @@ def test_signal_leaves_nothing_behind(
 ) -> None:
     """A signal ends the guest and leaves no process, mount, or directory."""
     boot = subprocess.Popen(
-        [str(ROOT / "lab" / "boot"), "--clock", "wall", "--", "sh", "-c",
-         "sleep 300 & echo up; sleep 300"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [
+            str(ROOT / "lab" / "boot"),
+            "--clock",
+            "wall",
+            "--",
+            "sh",
+            "-c",
+            "sleep 300 & echo up; sleep 300",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert boot.stdout
     assert boot.stdout.readline() == b"up\n"

@@ -74,7 +74,8 @@ def test_closed_pipe_causes_no_traceback(command: list[str]) -> None:
 
 @pytest.mark.parametrize("reason", [errno.EROFS, errno.ENOSPC, errno.EACCES])
 def test_read_only_checkout_gives_an_error(
-        reason: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    reason: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def refused(_request: Request) -> None:
         raise OSError(reason, os.strerror(reason), "/there/build/logs/boot.log")
 
@@ -99,7 +100,8 @@ def test_build_products_are_not_sources() -> None:
 
 
 def test_cleaning_the_cache_leaves_files_of_others(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """LAB_CACHE may name any directory. docs/lab.md and docs/python.md list what is removed."""
     for name in ("dl", "apt", "src", "kernels", "stock", "results", "other"):
         (tmp_path / name / "entry").mkdir(parents=True)

@@ -18,8 +18,10 @@ Lab = Callable[..., Done]
 NEWEST, *OLDER = (name for name in records.names("uml") if records.user_mode_of(name).deterministic)
 
 
-@pytest.fixture(scope="module",
-                params=[NEWEST, *(pytest.param(name, marks=pytest.mark.extra) for name in OLDER)])
+@pytest.fixture(
+    scope="module",
+    params=[NEWEST, *(pytest.param(name, marks=pytest.mark.extra) for name in OLDER)],
+)
 def kernel(request: pytest.FixtureRequest, lab: Lab) -> str:
     """Return a user-mode kernel that --list calls deterministic. Build it if necessary."""
     done = lab("--build", "--kernel", request.param, timeout=3600)

@@ -35,9 +35,15 @@ def test_two_builds_in_two_directories_give_equal_images(tmp_path: Path) -> None
     shutil.copy(package, elsewhere / "dl")
     build = f"from labkit.kernels import ensure_uml; ensure_uml({kernel.name!r}, 'fast')"
     subprocess.run(
-        [sys.executable, "-c", build], check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "lab"), "LAB_CACHE": str(elsewhere),
-             "LOGNAME": "other", "TZ": "Asia/Tokyo"},
+        [sys.executable, "-c", build],
+        check=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "lab"),
+            "LAB_CACHE": str(elsewhere),
+            "LOGNAME": "other",
+            "TZ": "Asia/Tokyo",
+        },
     )
     built = bytes_in(elsewhere / "kernels" / kernel.key)
     assert len(built) > 1

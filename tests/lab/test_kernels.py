@@ -48,13 +48,23 @@ def test_wrong_record_is_refused_by_name(tmp_path: Path, name: str, text: str, w
 def test_kernel_versions_are_only_in_their_records() -> None:
     """The lab's programs and make read versions from the records, so a new one is one file."""
     top = Path(__file__).resolve().parents[2]
-    programs = [*(top / "lab" / "labkit").glob("*.py"), top / "Makefile", top / ".ci" / "check",
-                top / "lab" / "boot", top / "lab" / "setup"]
+    programs = [
+        *(top / "lab" / "labkit").glob("*.py"),
+        top / "Makefile",
+        top / ".ci" / "check",
+        top / "lab" / "boot",
+        top / "lab" / "setup",
+    ]
     # This matches values, not comments that explain something about a version.
-    said = re.compile(r"""["']({})["']|--kernel \d""".format(
-        "|".join(map(re.escape, records.records()))))
-    found = [f"{path.name}: {line.strip()}" for path in programs
-             for line in path.read_text().splitlines() if said.search(line)]
+    said = re.compile(
+        r"""["']({})["']|--kernel \d""".format("|".join(map(re.escape, records.records())))
+    )
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in programs
+        for line in path.read_text().splitlines()
+        if said.search(line)
+    ]
     assert found == [f'records.py: OLDEST = "{records.OLDEST}"']
 
 
@@ -68,7 +78,8 @@ def test_settings_come_once_and_the_last_one_counts(
     monkeypatch.setattr(kernels, "LAB", tmp_path)
     assert kernels.settings(NEWEST, "fast") == "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D=m\n"
     assert kernels.settings(NEWEST, "kasan") == (
-        'CONFIG_A=y\nCONFIG_B="x y"\nCONFIG_D=m\nCONFIG_C=m\n')
+        'CONFIG_A=y\nCONFIG_B="x y"\nCONFIG_D=m\nCONFIG_C=m\n'
+    )
 
 
 def test_every_line_of_the_fragments_is_a_setting_or_a_comment() -> None:
@@ -190,11 +201,18 @@ class Archive:
         tools = home / "bin"
         tools.mkdir()
         lists = r"s|^Dir::State::Lists=.*/apt/\(.*\)/lists$|\1|p"
-        head = (f"#!/bin/sh\nsuite=$(printf '%s\\n' \"$@\" | sed -n '{lists}')\n"
-                f"file={shlex.quote(str(self.suites))}/$suite\n")
-        self.program(tools / "apt-get", head + (
-            f'echo "$suite" >>{shlex.quote(str(home / "asked"))}\n'
-            '[ -e "$file" ] || { echo "E: cannot reach $suite" >&2; exit 100; }\n'))
+        head = (
+            f"#!/bin/sh\nsuite=$(printf '%s\\n' \"$@\" | sed -n '{lists}')\n"
+            f"file={shlex.quote(str(self.suites))}/$suite\n"
+        )
+        self.program(
+            tools / "apt-get",
+            head
+            + (
+                f'echo "$suite" >>{shlex.quote(str(home / "asked"))}\n'
+                '[ -e "$file" ] || { echo "E: cannot reach $suite" >&2; exit 100; }\n'
+            ),
+        )
         self.program(tools / "apt-cache", head + 'for last; do :; done; grep "^$last" "$file"\n')
 
     @staticmethod
@@ -242,8 +260,14 @@ def test_newest_available_kernel_replaces_a_missing_one(
 ) -> None:
     """The message comes once. Later runs, --list and --kernel remember the new version."""
     for suite in OWN:
-        archive.holds(suite, "linux-source-99.9", "linux-source-99.10", "linux-source-99.2",
-                      "linux-source", "linux-source-rt-99.11")
+        archive.holds(
+            suite,
+            "linux-source-99.9",
+            "linux-source-99.10",
+            "linux-source-99.2",
+            "linux-source",
+            "linux-source-rt-99.11",
+        )
     assert engines.default_kernel() == "99.10"
     said = capsys.readouterr().err
     assert f"Linux {NEWEST} is no longer available" in said

@@ -48,19 +48,56 @@ def test_a_scenario_in_the_image_gives_the_digest_of_the_host(image: Path, tmp_p
     # docker 20.10 finds the same files by a list of its own.
     (listed,) = json.loads((image / "manifest.json").read_text())
     assert [image / name for name in (listed["Config"], *listed["Layers"])] == [
-        blob(image, manifest["config"]), blob(image, layer)]
+        blob(image, manifest["config"]),
+        blob(image, layer),
+    ]
     (root := tmp_path / "root").mkdir()
     subprocess.run(["tar", "-xzf", blob(image, layer), "-C", root], check=True)
-    environment = [word for pair in config["config"]["Env"]
-                   for word in ("--setenv", *pair.split("=", 1))]
+    environment = [
+        word for pair in config["config"]["Env"] for word in ("--setenv", *pair.split("=", 1))
+    ]
     inside = subprocess.run(
-        ["bwrap", "--unshare-user", "--uid", "0", "--gid", "0", "--unshare-pid", "--unshare-net",
-         "--bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm",
-         "--tmpfs", "/tmp", "--chdir", config["config"]["WorkingDir"], "--clearenv", *environment,
-         "run", *FIRST_USE, "--out", "/opt/first"], capture_output=True, text=True, timeout=300)
+        [
+            "bwrap",
+            "--unshare-user",
+            "--uid",
+            "0",
+            "--gid",
+            "0",
+            "--unshare-pid",
+            "--unshare-net",
+            "--bind",
+            root,
+            "/",
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            "--tmpfs",
+            "/dev/shm",
+            "--tmpfs",
+            "/tmp",
+            "--chdir",
+            config["config"]["WorkingDir"],
+            "--clearenv",
+            *environment,
+            "run",
+            *FIRST_USE,
+            "--out",
+            "/opt/first",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert inside.returncode == 0, inside.stdout + inside.stderr
-    subprocess.run([ROOT / "netns-scenarios" / "run", *FIRST_USE, "--out", tmp_path / "first"],
-                   check=True, timeout=300)
-    digests = [json.loads((place / "first" / "result.json").read_text())["digest"]
-               for place in (root / "opt", tmp_path)]
+    subprocess.run(
+        [ROOT / "netns-scenarios" / "run", *FIRST_USE, "--out", tmp_path / "first"],
+        check=True,
+        timeout=300,
+    )
+    digests = [
+        json.loads((place / "first" / "result.json").read_text())["digest"]
+        for place in (root / "opt", tmp_path)
+    ]
     assert digests[0] == digests[1]

@@ -227,7 +227,10 @@ def test_memory_is_of_huge_pages(without: list[str]) -> None:
     if (without or os.geteuid()) and refuses(*without, "unshare", "-Ur", "true"):
         pytest.skip("this machine allows no user namespaces")
     done = subprocess.run(
-        [*without, sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True,
+        [*without, sys.executable, "-c", MEMORY],
+        capture_output=True,
+        text=True,
+        check=True,
         env={"LD_PRELOAD": str(modules.ensure_helpers() / "huge.so")},
     )
     assert int(done.stdout) > 0
@@ -240,7 +243,9 @@ def test_memory_works_without_permission_for_huge_pages() -> None:
         pytest.skip("this machine allows no user namespaces, so they cannot be forbidden")
     done = subprocess.run(
         ["unshare", "-Ur", "sh", "-c", script, "sh", sys.executable, "-c", MEMORY],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
         env={"LD_PRELOAD": str(modules.ensure_helpers() / "huge.so")},
     )
     assert int(done.stdout) == 0
@@ -303,8 +308,13 @@ def test_one_byte_of_the_image_is_noticed(
     assert not cache.whole(tmp_path)
     kernels.build_uml("7.3", "fast", source, tmp_path)
     assert cache.whole(tmp_path)
-    done = subprocess.run(["sha256sum", "--check", cache.SUMS], cwd=tmp_path, check=True,
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        ["sha256sum", "--check", cache.SUMS],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout == "installed/lib/one.ko: OK\nlinux: OK\n"
     image.write_bytes(bytes(999) + b"\1")
     assert not cache.whole(tmp_path)
@@ -386,9 +396,13 @@ STARTED = "[    3.81] Run /init as init process\n"
     ],
 )
 def test_only_a_breakpoint_before_the_first_process_causes_a_second_boot(
-    logs: list[str], kvm: bool, boots: int, status: int, tmp_path: Path,
+    logs: list[str],
+    kvm: bool,
+    boots: int,
+    status: int,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     booted = []
 
     def boot(_request: Request, _kvm: bool, _capture: bool) -> Result:

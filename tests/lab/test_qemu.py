@@ -50,9 +50,20 @@ def test_stock_kernel_works_like_the_labs(qemu: Lab, kernel: str, tmp_path: Path
         printf '%s\\0' "$@"
         exit 42
     """
-    done = qemu("--kernel", kernel, "--share", str(tmp_path),
-                "--module", str(ROOT / "docs" / "your-own"), "--", "sh", "-c", script, "sh",
-                *AWKWARD)
+    done = qemu(
+        "--kernel",
+        kernel,
+        "--share",
+        str(tmp_path),
+        "--module",
+        str(ROOT / "docs" / "your-own"),
+        "--",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        *AWKWARD,
+    )
     assert done.returncode == 42, done.stderr
     release, _, words = done.stdout.partition(b"\n")
     assert release.decode().startswith(f"{kernel}.")
@@ -81,7 +92,8 @@ def test_interrupted(lab: Lab, leftovers: Callable[[str], list[str]]) -> None:
     """Ctrl-C during the boot leaves nothing behind."""
     boot = subprocess.Popen(
         [str(ROOT / "lab" / "boot"), "--engine", "qemu", "--", "sleep", "1000"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     marker = f"lab-boot-{boot.pid}-"
     end = time.monotonic() + 60
@@ -98,12 +110,14 @@ def test_sleep_takes_no_time_with_icount(qemu: Lab) -> None:
     """With --icount, sleeping takes time in the guest but not on the host."""
     # While the host reads a file for the guest, the guest's clock jumps by seconds. So one process
     # sleeps and reads the clock twice. The second time nothing more needs to be read from disk.
-    script = ("from time import monotonic, sleep\n"
-              "for length in (0.01, 2000):\n"
-              "    began = monotonic()\n"
-              "    sleep(length)\n"
-              "    ended = monotonic()\n"
-              "print(ended - began)\n")
+    script = (
+        "from time import monotonic, sleep\n"
+        "for length in (0.01, 2000):\n"
+        "    began = monotonic()\n"
+        "    sleep(length)\n"
+        "    ended = monotonic()\n"
+        "print(ended - began)\n"
+    )
     begin = time.monotonic()
     done = qemu("--icount", "--", "python3", "-c", script)
     assert done.returncode == 0, done.stderr

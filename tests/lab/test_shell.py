@@ -33,8 +33,11 @@ class Person:
         self.keyboard = keyboard
         self.before = termios.tcgetattr(keyboard)
         self.boot = subprocess.Popen(
-            [str(ROOT / "lab" / "boot"), *arguments], stdin=keyboard, stdout=keyboard,
-            stderr=keyboard, start_new_session=True,
+            [str(ROOT / "lab" / "boot"), *arguments],
+            stdin=keyboard,
+            stdout=keyboard,
+            stderr=keyboard,
+            start_new_session=True,
             env={**os.environ, "TERM": "dumb", "LINES": "24", "COLUMNS": "80"},
         )
         self.seen = ""
@@ -51,7 +54,7 @@ class Person:
             assert left > 0, f"{pattern!r} is not in {self.seen[-2000:]!r}"
             if select.select([self.screen], [], [], left)[0]:
                 self.seen += os.read(self.screen, 65536).decode(errors="replace")
-        self.seen = self.seen[found.end():]
+        self.seen = self.seen[found.end() :]
         return found
 
     def leaves(self) -> int:

@@ -222,9 +222,21 @@ def _in_user_space(trace: Trace, seed: int) -> list[Step]:
                 for minor, cl in (w.classes() if trace.classes else {}).items()
             }
             steps.append(
-                Step(i, t, rc, out, st.qlen, st.backlog, st.drops, st.overlimits, st.bytes,
-                     st.packets, st.xstats, classes)
-            )  # fmt: skip
+                Step(
+                    i,
+                    t,
+                    rc,
+                    out,
+                    st.qlen,
+                    st.backlog,
+                    st.drops,
+                    st.overlimits,
+                    st.bytes,
+                    st.packets,
+                    st.xstats,
+                    classes,
+                )
+            )
     finally:
         w.close()
     return steps
@@ -274,7 +286,10 @@ def drive_many(
         (where / "script").write_text(_script(traces, where))
         done = subprocess.run(
             [TOP / "lab" / "boot", "--seed", str(seed), *lab, "--", "sh", where / "script"],
-            capture_output=True, text=True, check=False, cwd=TOP,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=TOP,
         )
         if done.returncode:
             raise DriveError(f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -326,9 +341,13 @@ class Oracle(Generic[C]):
     """
 
     def __init__(
-        self, cases: Sequence[C], *, kernel: Collection[str], seeds: int = 3,
+        self,
+        cases: Sequence[C],
+        *,
+        kernel: Collection[str],
+        seeds: int = 3,
         extra: Mapping[str, Trace] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.cases = cases
         self.on_kernel = [case for case in cases if case.name in kernel]
         assert len(self.on_kernel) == len(kernel), "an entry of kernel is not the name of a case"
@@ -343,10 +362,13 @@ class Oracle(Generic[C]):
     def each(self, test: Callable[[Run[C], list[Step]], None]) -> Callable[[Run[C]], None]:
         """Decorate a test that takes a run and its steps."""
         params = [
-            pytest.param(run, id=f"{run.case.name}-{run.engine}-{run.case.seed}",
-                         marks=() if run.designed else pytest.mark.again)
+            pytest.param(
+                run,
+                id=f"{run.case.name}-{run.engine}-{run.case.seed}",
+                marks=() if run.designed else pytest.mark.again,
+            )
             for run in self.runs
-        ]  # fmt: skip
+        ]
 
         @pytest.mark.parametrize("run", params)
         def with_steps(run: Run[C]) -> None:

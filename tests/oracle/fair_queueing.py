@@ -75,8 +75,9 @@ Shapes = dict[Size, Shape]
 
 def probe(kind: str, sizes: Sequence[Size]) -> Trace:
     """Return a trace that sends one packet of each size, for `shapes_of`."""
-    return Trace(f"{kind} limit 1000 nosplit_gso", [arrival(1, size) for size in sizes],
-                 before=BIG_MTU)  # fmt: skip
+    return Trace(
+        f"{kind} limit 1000 nosplit_gso", [arrival(1, size) for size in sizes], before=BIG_MTU
+    )
 
 
 def shapes_of(kind: str, sizes: Sequence[Size], steps: Sequence[Step]) -> Shapes:
@@ -254,10 +255,13 @@ def checked(
     stats = lists.statistics(step.xstats)
     assert {cause: stats[f"drop_{cause}"] for cause in model.causes} == model.causes, where
     expected = {
-        "memory_used": model.memory, "dropped_bytes": model.dropped_bytes, "limit": model.limit,
-        "memory_limit": model.memory_limit, "overflows": step.overlimits,
+        "memory_used": model.memory,
+        "dropped_bytes": model.dropped_bytes,
+        "limit": model.limit,
+        "memory_limit": model.memory_limit,
+        "overflows": step.overlimits,
         "active": len(model.active),
-    }  # fmt: skip
+    }
     assert {name: stats[name] for name in expected} == expected, where
     classes = {minor: lists.statistics(cl.xstats) for minor, cl in step.classes.items()}
     seen = {

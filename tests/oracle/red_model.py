@@ -194,9 +194,11 @@ M = TypeVar("M", bound=RedFifo)
 
 
 def replay(
-    model: M, operations: Iterable[tuple[str, Any, str]], steps: Sequence[Step],
+    model: M,
+    operations: Iterable[tuple[str, Any, str]],
+    steps: Sequence[Step],
     change: Callable[[M, Any, int], None],
-) -> Iterator[tuple[Step, int, str]]:  # fmt: skip
+) -> Iterator[tuple[Step, int, str]]:
     """Carry out the operations on the model, and compare the statistics that every FIFO has.
 
     operations: (kind, arguments of the model, line of the trace) for each
@@ -227,8 +229,16 @@ def replay(
 
 
 HEADERS = 14 + 20 + 20  # bytes of Ethernet, IP and TCP
-MARKS = ("early_drop", "early_mark", "forced_drop", "forced_mark", "marked", "spared", "drop_limit",
-         "drop_change")  # fmt: skip
+MARKS = (
+    "early_drop",
+    "early_mark",
+    "forced_drop",
+    "forced_mark",
+    "marked",
+    "spared",
+    "drop_limit",
+    "drop_change",
+)
 
 
 @dataclass(frozen=True)
@@ -286,8 +296,14 @@ class CrowdCase(RedCase):
     setup: tuple[str, ...] = ()
 
     def red(self, ptime: int, gentle: bool = False) -> Red:
-        return Red(self.min_th, self.max_th, round(self.max_p * Q32) / Q32,
-                   round(self.weight * Q32) / Q32, ptime, gentle)  # fmt: skip
+        return Red(
+            self.min_th,
+            self.max_th,
+            round(self.max_p * Q32) / Q32,
+            round(self.weight * Q32) / Q32,
+            ptime,
+            gentle,
+        )
 
     def operations(self, ptime: int) -> Iterator[tuple[str, Any, str]]:
         """Yield (kind, arguments of the model, line of the trace), drawn from the seed.

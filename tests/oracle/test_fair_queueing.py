@@ -96,10 +96,14 @@ MIXES = {
     "mixed sizes": [Sender((60, 576, MTU, 9014, GSO), depth) for depth in (1, 1, 2, 5, 20)],
     "BIG TCP": [Sender((524288,)), *(Sender((MTU,), 2) for _ in range(5))],
     "just above and below the quantum": [
-        Sender((MTU - 1,)), Sender((MTU,)), Sender((MTU + 1,)), Sender((MTU + 1, 60), 3),
-        Sender((2 * MTU - 1,)), Sender((2 * MTU + 1,)),
+        Sender((MTU - 1,)),
+        Sender((MTU,)),
+        Sender((MTU + 1,)),
+        Sender((MTU + 1, 60), 3),
+        Sender((2 * MTU - 1,)),
+        Sender((2 * MTU + 1,)),
     ],
-}  # fmt: skip
+}
 
 
 @every_order
@@ -330,8 +334,11 @@ def test_packets_of_a_flow_leave_in_order(kind: str, limit: int, flows: int, sen
         for number in range(6000):
             sender = rng.randrange(senders)
             sender_of[number] = sender
-            w.enqueue(flow=sender, len=rng.choice((60, MTU, MTU, 3000)),
-                      **({"gso": 1000} if rng.random() < 0.1 else {}))
+            w.enqueue(
+                flow=sender,
+                len=rng.choice((60, MTU, MTU, 3000)),
+                **({"gso": 1000} if rng.random() < 0.1 else {}),
+            )
             if number > limit // 2:
                 for packet, _ in w.dequeue(rng.choice((1, 1, 2))):
                     of = sender_of[packet]
@@ -491,12 +498,25 @@ def test_each_lost_packet_counts_once_with_its_cause(kind: str) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("below", ["", "prio", "hfsc prio", "drr prio", "hfsc drr", "qfq prio",
-                                   "ets prio", "htb prio", "hfsc tbf", "hfsc-rt prio"])  # fmt: skip
+@pytest.mark.parametrize(
+    "below",
+    [
+        "",
+        "prio",
+        "hfsc prio",
+        "drr prio",
+        "hfsc drr",
+        "qfq prio",
+        "ets prio",
+        "htb prio",
+        "hfsc tbf",
+        "hfsc-rt prio",
+    ],
+)
 @pytest.mark.parametrize(
     "options",
     ["limit 1", "limit 20", "limit 1000 memory_limit 70000", "limit 8 flows 1"],
-)  # fmt: skip
+)
 def test_every_ancestor_counts_the_queued_packets(kind: str, below: str, options: str) -> None:
     """World compares after each operation, and reports a class that stalls."""
     rng = random.Random(f"{below} {options}")

@@ -71,7 +71,8 @@ def test_derived_values_follow_the_link_live(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "at_100"), [("2regionred", 833), ("ared", 666), ("blue", 666), ("fpq", 666)])
+    ("kind", "at_100"), [("2regionred", 833), ("ared", 666), ("blue", 666), ("fpq", 666)]
+)
 def test_limit_follows_the_link_while_packets_wait(kind: str, at_100: int) -> None:
     with World(kind, "seed 1", below="hfsc prio") as w:
         w.do("l 100")
@@ -99,14 +100,17 @@ def test_given_bandwidth_does_not_follow_the_link(kind: str) -> None:
         assert w.given() == {}
 
 
-@pytest.mark.parametrize(("kind", "options"), [
-    ("ared", "limit 60 min 5 max 40 weight 0.1"),
-    ("blue", "limit 8 threshold 4 increment 0.2 freeze_time 2ms"),
-    ("cbt", "limit 60 min 5 max 40 weight 0.1 red all"),
-    ("chokex", "limit 60 min 5 max 40 weight 0.1"),
-    ("fpq", "limit 60 rtt 1ms weight 0.1 nowait bandwidth 8mbit"),
-    ("fred", "limit 60 min 20 max 50 minq 1 probability 0.5 weight 0.1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("ared", "limit 60 min 5 max 40 weight 0.1"),
+        ("blue", "limit 8 threshold 4 increment 0.2 freeze_time 2ms"),
+        ("cbt", "limit 60 min 5 max 40 weight 0.1 red all"),
+        ("chokex", "limit 60 min 5 max 40 weight 0.1"),
+        ("fpq", "limit 60 rtt 1ms weight 0.1 nowait bandwidth 8mbit"),
+        ("fred", "limit 60 min 20 max 50 minq 1 probability 0.5 weight 0.1"),
+    ],
+)
 def test_drops_depend_only_on_the_seed(kind: str, options: str) -> None:
     def sent(seed: int, kernel: int = 1, change: str = "") -> list[tuple[int, int]]:
         """Return the packets that leave. ``kernel`` seeds the random numbers of the kernel."""
@@ -153,8 +157,11 @@ def test_change_of_the_link_speed_does_not_restart_random_numbers(kind: str) -> 
 def test_reset_discards_the_timed_packet(kind: str) -> None:
     """The next packet is timed from its own arrival. The maximum stays."""
     with World(kind, "bandwidth 1gbit") as w:
-        for longest, delay in ((5_000_000, 5_000_000), (5_000_000, 2_000_000),
-                               (6_000_000, 6_000_000)):
+        for longest, delay in (
+            (5_000_000, 5_000_000),
+            (5_000_000, 2_000_000),
+            (6_000_000, 6_000_000),
+        ):
             w.enqueue(len=1000, proto="tcp")
             w.reset()
             w.advance(7_000_000)
@@ -245,8 +252,11 @@ def test_cbt_has_room_for_a_call_on_a_slow_link() -> None:
 
 @every_kind
 def test_memory_limit_bounds_the_memory_of_packets(kind: str) -> None:
-    wide = {"chokex": "limit 1000 min 900 max 999", "cbt": "limit 1000 min 900 max 999",
-            "redtail": "limit 1000000 packets 0"}.get(kind, "limit 1000")  # fmt: skip
+    wide = {
+        "chokex": "limit 1000 min 900 max 999",
+        "cbt": "limit 1000 min 900 max 999",
+        "redtail": "limit 1000000 packets 0",
+    }.get(kind, "limit 1000")
     with World(kind, f"{wide} memory_limit 9000b bandwidth 100gbit", below="drr") as w:
         for i in range(9):
             w.enqueue(len=100, truesize=3000, proto="tcp", flow=i)
@@ -374,8 +384,11 @@ def test_only_what_was_given_is_dumped(kind: str) -> None:
         assert w.given() == {}
         w.change("memory_limit 1000000b ecn nosplit_gso limit 50")
         assert w.given() == {
-            "memory_limit": 1_000_000, "ecn": True, "split_gso": False, "limit": 50,
-        }  # fmt: skip
+            "memory_limit": 1_000_000,
+            "ecn": True,
+            "split_gso": False,
+            "limit": 50,
+        }
         w.change("limit auto memory_limit auto")
         assert set(w.given()) == {"ecn", "split_gso"}
         with pytest.raises(Refused):

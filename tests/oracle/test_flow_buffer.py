@@ -49,8 +49,9 @@ def test_the_limit_is_80_ms_of_the_link(
         # Enough for four times as many bytes, and as much as for any link if limit is given.
         most, least = 32 << 20, 1 << 20
         full = 4 * bandwidth * 0.08
-        assert named["memory_limit"] == (most if "limit" in options else
-                                         int(min(max(full, least), most)))
+        assert named["memory_limit"] == (
+            most if "limit" in options else int(min(max(full, least), most))
+        )
 
 
 @every_kind
@@ -116,9 +117,12 @@ def test_dump_equals_the_given_options(kind: str) -> None:
         assert w.given() == {"limit": 9}
         w.change("bandwidth 8mbit nosplit_gso memory_limit 1mb quantum 1514")
         assert w.given() == {
-            "limit": 9, "bandwidth": 1_000_000, "split_gso": False, "memory_limit": 1 << 20,
+            "limit": 9,
+            "bandwidth": 1_000_000,
+            "split_gso": False,
+            "memory_limit": 1 << 20,
             "quantum": 1514,
-        }  # fmt: skip
+        }
         w.change("limit auto quantum auto memory_limit auto bandwidth auto")
         assert w.given() == {"split_gso": False}
         assert w.named()["memory_limit"] == 32 << 20

@@ -36,17 +36,33 @@ class Kind:
 
 # At 8 Mb/s a packet of 1000 bytes takes 1 ms.
 KINDS = [
-    Kind("chokex", "limit 1000 min 100 max 200 weight 0.002 bandwidth 8mbit avpkt 1000 seed 1",
-         1_000_000, 0.002),
-    Kind("chokex", "limit 300 bandwidth 8mbit avpkt 1000 adaptive 4 weight 0.01 seed 1",
-         1_000_000, 0.01),
-    Kind("cbt", "latency 100ms weight 0.001953125 bandwidth 8mbit packet_tcp 1000 seed 1",
-         1_000_000, 1 / 512),
+    Kind(
+        "chokex",
+        "limit 1000 min 100 max 200 weight 0.002 bandwidth 8mbit avpkt 1000 seed 1",
+        1_000_000,
+        0.002,
+    ),
+    Kind(
+        "chokex",
+        "limit 300 bandwidth 8mbit avpkt 1000 adaptive 4 weight 0.01 seed 1",
+        1_000_000,
+        0.01,
+    ),
+    Kind(
+        "cbt",
+        "latency 100ms weight 0.001953125 bandwidth 8mbit packet_tcp 1000 seed 1",
+        1_000_000,
+        1 / 512,
+    ),
     Kind("cbt", "bandwidth 8mbit packet_other 1000 seed 1", 1_000_000, 0.25, proto="udp"),
-    Kind("cbt", "bandwidth 8mbit packet_tcp 1000 packet_tagged 1000 packet_other 1000 red all "
-         "seed 1", 1_000_000, 1 / 512),
+    Kind(
+        "cbt",
+        "bandwidth 8mbit packet_tcp 1000 packet_tagged 1000 packet_other 1000 red all seed 1",
+        1_000_000,
+        1 / 512,
+    ),
     Kind("redtail", "bandwidth 8mbit avpkt 1000 seed 1", 1_000_000, 0.001, proto="tcp"),
-]  # fmt: skip
+]
 
 
 def lost(w: World) -> int:
@@ -125,12 +141,12 @@ WEIGHT = 0.01
 PACED = {
     "ared": "avpkt 1000 limit 1000 min 200 max 400",
     "cbt": "packet_tcp 1000 packet_tagged 1000 packet_other 1000 limit 1000 min 200 max 400 "
-           "threshold_tagged 200 threshold_other 200 dscp 46 class_weight 0.01",
+    "threshold_tagged 200 threshold_other 200 dscp 46 class_weight 0.01",
     "chokex": "avpkt 1000 limit 1000 min 200 max 400",
     "fpq": "avpkt 1000 limit 1000",
     "fred": "avpkt 1000 limit 1000 min 200 max 400",
     "redtail": "avpkt 1000 limit 1000000 packets 0",
-}  # fmt: skip
+}
 SAMPLES = {"fred": 2}  # samples of the average per packet, if not 1
 SLOW, FAST = "bandwidth 800kbit", "bandwidth 8mbit"  # 10 ms and 1 ms per packet
 

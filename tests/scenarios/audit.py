@@ -20,8 +20,11 @@ from aqmlab.run.scenario import find_all
 from tests.scenarios.pcapng import OUTBOUND, read
 
 PFIFO, MARKS, TINY, PRIO = (
-    "pfifo limit 20", "codel ecn target 1ms interval 10ms", "pfifo limit 3",
-    "prio bands 3 priomap 2 2 2 2 0 2 2 2 2 2 2 2 2 2 2 2")
+    "pfifo limit 20",
+    "codel ecn target 1ms interval 10ms",
+    "pfifo limit 3",
+    "prio bands 3 priomap 2 2 2 2 0 2 2 2 2 2 2 2 2 2 2 2",
+)
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,11 @@ class Done:
         if not path.exists():
             return []
         with path.open(newline="") as file:
-            return [row for row in csv.DictReader(file)
-                    if all(row[key] == value for key, value in equal.items())]
+            return [
+                row
+                for row in csv.DictReader(file)
+                if all(row[key] == value for key, value in equal.items())
+            ]
 
     def json(self, name: str) -> Any:
         """Return the contents of a JSON file."""
@@ -75,11 +81,13 @@ def packet_bytes(done: Done) -> float:
 
 def deep(path: str) -> Metric:
     """Return a metric of result.json by its path."""
+
     def get(done: Done) -> float:
         value: Any = done.result
         for key in path.split("."):
             value = value[key]
         return float(value)
+
     return get
 
 
@@ -95,8 +103,11 @@ def flows(group: str = "") -> Metric:
 
 def least_rtt(group: str = "") -> Metric:
     """Return the smallest round-trip time that TCP of a group has measured."""
-    return lambda done: min(float(row["min_rtt_ms"]) for row in done.rows(
-        "flows.csv", **({"group": group} if group else {})) if float(row["min_rtt_ms"] or 0))
+    return lambda done: min(
+        float(row["min_rtt_ms"])
+        for row in done.rows("flows.csv", **({"group": group} if group else {}))
+        if float(row["min_rtt_ms"] or 0)
+    )
 
 
 def mss(done: Done) -> float:
@@ -111,9 +122,11 @@ def last_start(done: Done) -> float:
 
 def datagrams(group: str) -> Metric:
     """Return how many datagrams a group has sent."""
+
     def get(done: Done) -> float:
         ids = {row["flow"] for row in done.rows("flows.csv", group=group)}
         return sum(int(row["sent"]) for row in done.rows("datagrams.csv") if row["flow"] in ids)
+
     return get
 
 
@@ -139,8 +152,12 @@ def of_recipe(what: Callable[[Any], float]) -> Metric:
 
 def thinks(recipe: Any) -> list[int]:
     """Return all think times after the first of each flow, ns."""
-    return [int(word.split(":")[0]) for flow in recipe["flows"] if "requests" in flow
-            for word in flow["requests"].split(",")[1:]]
+    return [
+        int(word.split(":")[0])
+        for flow in recipe["flows"]
+        if "requests" in flow
+        for word in flow["requests"].split(",")[1:]
+    ]
 
 
 def short_gap(done: Done) -> float:
@@ -149,8 +166,9 @@ def short_gap(done: Done) -> float:
     for one in read(done.directory / "rtr.pcapng"):
         if one.device.startswith("r") and one.direction != OUTBOUND and one.length > 1000:
             flows.setdefault(one.data[26:38], []).append(one.time_s)
-    return statistics.quantiles((after - before for times in flows.values()
-                                 for before, after in pairwise(times)), n=10)[0]
+    return statistics.quantiles(
+        (after - before for times in flows.values() for before, after in pairwise(times)), n=10
+    )[0]
 
 
 def phases(done: Done) -> float:
@@ -165,18 +183,64 @@ BASE = {
     "dumbbell": ("flows=4", "rate=5", "warmup=0.5", "duration=1.5", "rtt=20", "spread=0.2"),
     "first-use": ("rate=5", "warmup=0.5", "duration=1.5", "spread=0.2"),
     "incast": ("senders=8", "rounds=2", "every=0.5", "warmup=0.5", "rate=20", "rtt=10"),
-    "multi-rtt": ("near_flows=2", "far_flows=2", "near_rtt=20", "far_rtt=60", "rate=5",
-                  "warmup=0.5", "duration=1.5", "spread=0.2"),
-    "parking-lot": ("hops=2", "end_flows=2", "cross_flows=2", "end_rtt=60", "cross_rtt=20",
-                    "rate=5", "warmup=0.5", "duration=1.5", "spread=0.2"),
+    "multi-rtt": (
+        "near_flows=2",
+        "far_flows=2",
+        "near_rtt=20",
+        "far_rtt=60",
+        "rate=5",
+        "warmup=0.5",
+        "duration=1.5",
+        "spread=0.2",
+    ),
+    "parking-lot": (
+        "hops=2",
+        "end_flows=2",
+        "cross_flows=2",
+        "end_rtt=60",
+        "cross_rtt=20",
+        "rate=5",
+        "warmup=0.5",
+        "duration=1.5",
+        "spread=0.2",
+    ),
     "programs": ("rate=5", "duration=2", "rtt=20"),
-    "step-load": ("base_flows=2", "step_flows=2", "steps=1", "step_every=1", "rate=5",
-                  "warmup=0.5", "rtt=20", "spread=0.2"),
-    "udp-blast": ("flows=2", "udp_rate=2", "udp_size=500", "rate=5", "warmup=0.5", "duration=1.5",
-                  "rtt=20", "spread=0.2"),
-    "web-mix": ("clients=10", "think=0.2", "long_flows=2", "web_start=0.2", "rate=5", "rtt_low=10",
-                "rtt_high=40", "cbr_size=400", "warmup=0.5", "duration=1.5", "long_rtt=20",
-                "window=2000", "mtu=1500", "spread=0.2"),
+    "step-load": (
+        "base_flows=2",
+        "step_flows=2",
+        "steps=1",
+        "step_every=1",
+        "rate=5",
+        "warmup=0.5",
+        "rtt=20",
+        "spread=0.2",
+    ),
+    "udp-blast": (
+        "flows=2",
+        "udp_rate=2",
+        "udp_size=500",
+        "rate=5",
+        "warmup=0.5",
+        "duration=1.5",
+        "rtt=20",
+        "spread=0.2",
+    ),
+    "web-mix": (
+        "clients=10",
+        "think=0.2",
+        "long_flows=2",
+        "web_start=0.2",
+        "rate=5",
+        "rtt_low=10",
+        "rtt_high=40",
+        "cbr_size=400",
+        "warmup=0.5",
+        "duration=1.5",
+        "long_rtt=20",
+        "window=2000",
+        "mtu=1500",
+        "spread=0.2",
+    ),
 }
 #: Parameters that several scenarios have.
 COMMON = {
@@ -186,14 +250,20 @@ COMMON = {
     # The bucket is full when the first packets come: they pass in addition to the rate.
     "burst": Case("100", carried),
     # Another qdisc with the same rate, so that the traffic need not change.
-    "shaper": Case("htb", of_recipe(lambda recipe: json.dumps(recipe).count(" htb ")), grows=None,
-                   moves="up"),
+    "shaper": Case(
+        "htb", of_recipe(lambda recipe: json.dumps(recipe).count(" htb ")), grows=None, moves="up"
+    ),
     # Half of the run with a shorter queue
     "change": Case("0.5 limit 2", deep("summary.queue_delay_ms.mean"), grows=False),
     "trace": Case("half", carried, grows=False),
     "era": Case("today", mss, grows=False),
-    "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False, qdisc="pfifo limit 100",
-               more=("cc=reno",)),
+    "cc": Case(
+        "vegas",
+        deep("summary.queue_packets.mean"),
+        grows=False,
+        qdisc="pfifo limit 100",
+        more=("cc=reno",),
+    ),
     "ecn": Case("on", received_ect, qdisc=MARKS),
     "ip": Case("6", mss, grows=False),
     "window": Case("8", carried, grows=False),
@@ -215,115 +285,205 @@ OWN = {
     "dumbbell": {"flows": Case("6", flows()), "rtt": Case("50", least_rtt())},
     "multi-rtt": {
         **{f"{one}_flows": Case("4", flows(one)) for one in ("near", "far")},
-        **{f"{one}_rtt": Case("90", least_rtt(one)) for one in ("near", "far")}},
+        **{f"{one}_rtt": Case("90", least_rtt(one)) for one in ("near", "far")},
+    },
     "parking-lot": {
         "hops": Case("3", lambda done: len(done.result["hops"])),
         # With SACK, Reno fills the queue again soon.
-        "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False,
-                   more=("cc=reno", "era=today", "warmup=1"), qdisc="pfifo limit 100"),
-        "end_flows": Case("4", flows("end")), "end_rtt": Case("90", least_rtt("end")),
-        "cross_flows": Case("4", flows("cross1")), "cross_rtt": Case("90", least_rtt("cross1")),
-        "rate_back": Case("0.1", lambda done: len(done.result["hops"]))},
+        "cc": Case(
+            "vegas",
+            deep("summary.queue_packets.mean"),
+            grows=False,
+            more=("cc=reno", "era=today", "warmup=1"),
+            qdisc="pfifo limit 100",
+        ),
+        "end_flows": Case("4", flows("end")),
+        "end_rtt": Case("90", least_rtt("end")),
+        "cross_flows": Case("4", flows("cross1")),
+        "cross_rtt": Case("90", least_rtt("cross1")),
+        "rate_back": Case("0.1", lambda done: len(done.result["hops"])),
+    },
     "step-load": {
-        "base_flows": Case("4", flows("step0")), "step_flows": Case("4", flows("step1")),
-        "steps": Case("2", phases), "step_every": Case("1.5", deep("virtual_seconds")),
-        "leave": Case("off", phases, grows=False), "rtt": Case("50", least_rtt())},
+        "base_flows": Case("4", flows("step0")),
+        "step_flows": Case("4", flows("step1")),
+        "steps": Case("2", phases),
+        "step_every": Case("1.5", deep("virtual_seconds")),
+        "leave": Case("off", phases, grows=False),
+        "rtt": Case("50", least_rtt()),
+    },
     "first-use": {
-        "flows": Case("3", flows("bulk")), "rtt": Case("50", least_rtt("bulk")),
+        "flows": Case("3", flows("bulk")),
+        "rtt": Case("50", least_rtt("bulk")),
         "era": Case("2001", mss),
-        "rto_min": Case("1000", deep("timeouts"), grows=False, qdisc=TINY,
-                        more=("rate=1", "flows=6")),
+        "rto_min": Case(
+            "1000", deep("timeouts"), grows=False, qdisc=TINY, more=("rate=1", "flows=6")
+        ),
         # ACKs pace a single flow.
         "pacing": Case("on", short_gap, more=("access=100", "flows=4"), pcap=True),
-        "offloads": Case("on", lambda done: done.result["summary"]["queue_delay_ms"]["mean"] / max(
-            1e-9, done.result["summary"]["queue_packets"]["mean"]), qdisc="pfifo limit 100")},
+        "offloads": Case(
+            "on",
+            lambda done: (
+                done.result["summary"]["queue_delay_ms"]["mean"]
+                / max(1e-9, done.result["summary"]["queue_packets"]["mean"])
+            ),
+            qdisc="pfifo limit 100",
+        ),
+    },
     "bully": {
-        "flows": Case("4", flows("rest")), "rtt": Case("50", least_rtt("rest")),
+        "flows": Case("4", flows("rest")),
+        "rtt": Case("50", least_rtt("rest")),
         "era": Case("2001", mss),
         "bully": Case("udp", count("flows.csv", kind="udp")),
         "bully_flows": Case("3", flows("bully")),
-        "bully_rate": Case("3", deep("groups.bully.goodput_bps.mean"),
-                           more=("bully=udp", "bully_rate=1")),
-        "bully_size": Case("500", datagrams("bully"), more=("bully=udp", "bully_rate=2"))},
+        "bully_rate": Case(
+            "3", deep("groups.bully.goodput_bps.mean"), more=("bully=udp", "bully_rate=1")
+        ),
+        "bully_size": Case("500", datagrams("bully"), more=("bully=udp", "bully_rate=2")),
+    },
     "incast": {
-        "senders": Case("12", flows("senders")), "size": Case("64", carried),
-        "rounds": Case("4", count("requests.csv")), "every": Case(
-            "1", deep("virtual_seconds"), grows=None, moves="up", more=("warmup=1",)),
+        "senders": Case("12", flows("senders")),
+        "size": Case("64", carried),
+        "rounds": Case("4", count("requests.csv")),
+        "every": Case("1", deep("virtual_seconds"), grows=None, moves="up", more=("warmup=1",)),
         "skew": Case("300", deep("summary.dropped"), grows=False),
-        "rtt": Case("30", least_rtt()), "era": Case("2001", mss),
+        "rtt": Case("30", least_rtt()),
+        "era": Case("2001", mss),
         # Traffic begins with the last round of the warm-up, whatever its length.
         "warmup": Case("1", deep("virtual_seconds"), grows=None, moves="up"),
         "rate": Case("2", deep("groups.senders.completion_s.mean")),
-        "burst": Case("100", deep("groups.senders.completion_s.mean"), grows=None, moves="down",
-                      qdisc="pfifo limit 2000"),
-        "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False,
-                   more=("cc=reno", "size=400"), qdisc="pfifo limit 200"),
+        "burst": Case(
+            "100",
+            deep("groups.senders.completion_s.mean"),
+            grows=None,
+            moves="down",
+            qdisc="pfifo limit 2000",
+        ),
+        "cc": Case(
+            "vegas",
+            deep("summary.queue_packets.mean"),
+            grows=False,
+            more=("cc=reno", "size=400"),
+            qdisc="pfifo limit 200",
+        ),
         "window": Case("8", deep("summary.dropped"), grows=False, more=("size=100",)),
-        "access": Case("1", deep("groups.senders.completion_s.mean"), more=("access=0",),
-                       qdisc="pfifo limit 2000"),
-        "trace": Case("half", deep("groups.senders.completion_s.mean"), qdisc="pfifo limit 2000")},
+        "access": Case(
+            "1",
+            deep("groups.senders.completion_s.mean"),
+            more=("access=0",),
+            qdisc="pfifo limit 2000",
+        ),
+        "trace": Case("half", deep("groups.senders.completion_s.mean"), qdisc="pfifo limit 2000"),
+    },
     "programs": {
-        "rtt": Case("150", carried, grows=False), "era": Case("2001", carried, grows=False,
-                                                             more=("rtt=150", "rate=20")),
+        "rtt": Case("150", carried, grows=False),
+        "era": Case("2001", carried, grows=False, more=("rtt=150", "rate=20")),
         "ip": Case("6", lambda done: str(done.result["programs"]).count("fd00")),
         "duration": Case("3", deep("virtual_seconds")),
-        "rto_min": Case("5000", deep("timeouts"), grows=False,
-                        qdisc="netem loss random 30% limit 100"),
-        "cc": Case("vegas", deep("summary.queue_packets.mean"), grows=False,
-                   qdisc="pfifo limit 100")},
+        "rto_min": Case(
+            "5000", deep("timeouts"), grows=False, qdisc="netem loss random 30% limit 100"
+        ),
+        "cc": Case(
+            "vegas", deep("summary.queue_packets.mean"), grows=False, qdisc="pfifo limit 100"
+        ),
+    },
     "udp-blast": {
-        "flows": Case("4", flows("tcp")), "rtt": Case("50", least_rtt("tcp")),
+        "flows": Case("4", flows("tcp")),
+        "rtt": Case("50", least_rtt("tcp")),
         "udp_flows": Case("2", flows("udp")),
         "udp_rate": Case("3", deep("groups.udp.goodput_bps.mean")),
         "udp_size": Case("1000", datagrams("udp"), grows=False),
-        "udp_jitter": Case("0", deep("groups.udp.delay_ms.max"), grows=False,
-                           more=("flows=0", "udp_flows=3", "udp_rate=1")),
+        "udp_jitter": Case(
+            "0",
+            deep("groups.udp.delay_ms.max"),
+            grows=False,
+            more=("flows=0", "udp_flows=3", "udp_rate=1"),
+        ),
         "udp_start": Case("1", datagrams("udp"), grows=False),
         "udp_stop": Case("1", datagrams("udp"), grows=False),
         "udp_dscp": Case("46", deep("groups.udp.delay_ms.mean"), grows=False, qdisc=PRIO),
         "tagged_flows": Case("2", flows("tagged"), more=("tagged_flows=1",)),
         "tagged_rate": Case("1", deep("groups.tagged.goodput_bps.mean"), more=("tagged_flows=1",)),
         "tagged_size": Case("300", datagrams("tagged"), more=("tagged_flows=1",)),
-        "tagged_dscp": Case("0", deep("groups.tagged.delay_ms.mean"), more=("tagged_flows=1",),
-                            qdisc=PRIO)},
+        "tagged_dscp": Case(
+            "0", deep("groups.tagged.delay_ms.mean"), more=("tagged_flows=1",), qdisc=PRIO
+        ),
+    },
     "arrivals": {
-        "forward": Case("6@0-0.5", flows("forward0")), "back": Case("2@0-0.5", flows("back0")),
+        "forward": Case("6@0-0.5", flows("forward0")),
+        "back": Case("2@0-0.5", flows("back0")),
         "rtt": Case("60-80", least_rtt()),
         "size_dist": Case("fixed", count("requests.csv")),
-        **{name: Case(value, metric, grows, ("think=0.1", "size=5", *more))
-           for name, value, metric, grows, more in (
-               ("size", "20", of_requests(lambda rows: max(sizes(rows))), True,
-                ("size_dist=fixed",)),
-               ("size_shape", "5", of_requests(lambda rows: min(sizes(rows))), True,
-                ("size_dist=pareto",)),
-               ("think", "0.5", count("requests.csv"), False, ("size_dist=fixed",)),
-               ("think_dist", "fixed", of_recipe(lambda recipe: len({*thinks(recipe)})), False,
-                ("size_dist=fixed",)),
-               ("think_shape", "5", of_recipe(lambda recipe: min(thinks(recipe))), True,
-                ("size_dist=fixed", "think_dist=pareto")))},
+        **{
+            name: Case(value, metric, grows, ("think=0.1", "size=5", *more))
+            for name, value, metric, grows, more in (
+                (
+                    "size",
+                    "20",
+                    of_requests(lambda rows: max(sizes(rows))),
+                    True,
+                    ("size_dist=fixed",),
+                ),
+                (
+                    "size_shape",
+                    "5",
+                    of_requests(lambda rows: min(sizes(rows))),
+                    True,
+                    ("size_dist=pareto",),
+                ),
+                ("think", "0.5", count("requests.csv"), False, ("size_dist=fixed",)),
+                (
+                    "think_dist",
+                    "fixed",
+                    of_recipe(lambda recipe: len({*thinks(recipe)})),
+                    False,
+                    ("size_dist=fixed",),
+                ),
+                (
+                    "think_shape",
+                    "5",
+                    of_recipe(lambda recipe: min(thinks(recipe))),
+                    True,
+                    ("size_dist=fixed", "think_dist=pareto"),
+                ),
+            )
+        },
         "settle": Case("0.5", phases, grows=None, moves="up"),
-        "access": Case("0.5", carried, grows=False, more=("access=0",))},
+        "access": Case("0.5", carried, grows=False, more=("access=0",)),
+    },
     "web-mix": {
-        "long_flows": Case("4", flows("long")), "long_rtt": Case("50", least_rtt("long")),
+        "long_flows": Case("4", flows("long")),
+        "long_rtt": Case("50", least_rtt("long")),
         "clients": Case("15", flows("web")),
-        "web_start": Case("1", of_requests(lambda rows: min(
-            float(row["start_s"]) for row in rows))),
+        "web_start": Case(
+            "1", of_requests(lambda rows: min(float(row["start_s"]) for row in rows))
+        ),
         "size": Case("20", of_requests(lambda rows: min(sizes(rows)))),
         "size_dist": Case("fixed", of_requests(lambda rows: len({*sizes(rows)})), grows=False),
         "size_shape": Case("5", of_requests(lambda rows: min(sizes(rows)))),
         "think": Case("0.6", count("requests.csv"), grows=False),
         "think_dist": Case("fixed", of_recipe(lambda recipe: len({*thinks(recipe)})), grows=False),
-        "think_shape": Case("5", of_recipe(lambda recipe: min(thinks(recipe))),
-                            more=("think_dist=pareto",)),
-        "keep": Case("on", deep("groups.web.completion_s.mean"), grows=False,
-                     more=("long_flows=0", "cbr_flows=0")),
-        "rtt_low": Case("100", deep("groups.web.completion_s.mean"),
-                        more=("long_flows=0", "cbr_flows=0", "rtt_high=100")),
-        "rtt_high": Case("200", deep("groups.web.completion_s.mean"),
-                         more=("long_flows=0", "cbr_flows=0")),
+        "think_shape": Case(
+            "5", of_recipe(lambda recipe: min(thinks(recipe))), more=("think_dist=pareto",)
+        ),
+        "keep": Case(
+            "on",
+            deep("groups.web.completion_s.mean"),
+            grows=False,
+            more=("long_flows=0", "cbr_flows=0"),
+        ),
+        "rtt_low": Case(
+            "100",
+            deep("groups.web.completion_s.mean"),
+            more=("long_flows=0", "cbr_flows=0", "rtt_high=100"),
+        ),
+        "rtt_high": Case(
+            "200", deep("groups.web.completion_s.mean"), more=("long_flows=0", "cbr_flows=0")
+        ),
         "rtt_steps": Case("2", of_recipe(lambda recipe: len(recipe["namespaces"])), grows=False),
-        "cbr_flows": Case("2", flows("cbr")), "cbr_gap": Case("100", datagrams("cbr"), grows=False),
-        "cbr_size": Case("900", deep("groups.cbr.goodput_bps.mean"))},
+        "cbr_flows": Case("2", flows("cbr")),
+        "cbr_gap": Case("100", datagrams("cbr"), grows=False),
+        "cbr_size": Case("900", deep("groups.cbr.goodput_bps.mean")),
+    },
 }
 #: Parameters that this audit leaves to other tests, and why.
 ELSEWHERE = {"generator": "needs the wall clock: test_run.py"}
@@ -333,6 +493,9 @@ REFUSED = {("parking-lot", "trace"): "gives no link this trace"}
 
 def cases() -> dict[tuple[str, str], Case | None]:
     """Return the case of each parameter of each scenario, or None."""
-    return {(name, p.name): OWN[name].get(p.name, COMMON.get(p.name))
-            for name, scenario in find_all().items() for p in scenario.params
-            if p.name not in ELSEWHERE and (name, p.name) not in REFUSED}
+    return {
+        (name, p.name): OWN[name].get(p.name, COMMON.get(p.name))
+        for name, scenario in find_all().items()
+        for p in scenario.params
+        if p.name not in ELSEWHERE and (name, p.name) not in REFUSED
+    }

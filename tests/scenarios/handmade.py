@@ -18,12 +18,26 @@ QUEUE = (
 )
 
 RUN = {
-    "scenario": "dumbbell", "qdisc": "red limit 300000 ecn", "seed": 1, "clock": "virtual",
-    "parameters": {"flows": 2, "rate": 1, "access": 10, "rtt": 40, "era": "2001", "duration": 2,
-                   "warmup": 1, "sample": 1000},
+    "scenario": "dumbbell",
+    "qdisc": "red limit 300000 ecn",
+    "seed": 1,
+    "clock": "virtual",
+    "parameters": {
+        "flows": 2,
+        "rate": 1,
+        "access": 10,
+        "rtt": 40,
+        "era": "2001",
+        "duration": 2,
+        "warmup": 1,
+        "sample": 1000,
+    },
     "made_with": {"version": "1.2+3.g0123abc", "compiler": "cc", "argv": ["run"]},
     "facts": {
-        "rate_bps": 1e6, "warmup_s": 1.0, "end_s": 3.0, "fair_share_bps": 250_000.0,
+        "rate_bps": 1e6,
+        "warmup_s": 1.0,
+        "end_s": 3.0,
+        "fair_share_bps": 250_000.0,
         "groups": {
             "near": {"flows": 1, "rtt_ms": 40.0, "fair_share_bps": 250_000.0},
             "far": {"flows": 1, "rtt_ms": 200.0, "fair_share_bps": 250_000.0},
@@ -31,16 +45,28 @@ RUN = {
     },
 }
 
-GUEST = {"kernel": "7.3", "build": "Linux version 7.3", "lab": {"engine": "uml"},
-         "modules": {"sch_red": "0A1B"}, "tc": "tc utility, iproute2-6.1.0", "received_ce": {},
-         "counters": {"hops": [], "before": {}, "after": {}, "qdiscs": {}, "softnet_dropped": 0}}
+GUEST = {
+    "kernel": "7.3",
+    "build": "Linux version 7.3",
+    "lab": {"engine": "uml"},
+    "modules": {"sch_red": "0A1B"},
+    "tc": "tc utility, iproute2-6.1.0",
+    "received_ce": {},
+    "counters": {"hops": [], "before": {}, "after": {}, "qdiscs": {}, "softnet_dropped": 0},
+}
 
-RECIPE = {"flows": [{"id": flow, "source_netns": f"src-{name}", "sink_netns": "dst"}
-                    for flow, name in enumerate(("near", "far"))]}
+RECIPE = {
+    "flows": [
+        {"id": flow, "source_netns": f"src-{name}", "sink_netns": "dst"}
+        for flow, name in enumerate(("near", "far"))
+    ]
+}
 
-ENDS_HEADER = ("flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,"
-               "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,busy_ms,rwnd_limited_ms,unsent,segs_sent,segs_received,"
-               "error")
+ENDS_HEADER = (
+    "flow,group,kind,start_s,end_s,bytes,bytes_sent,bytes_retransmitted,retransmits,"
+    "rtt_ms,min_rtt_ms,cwnd,mss,delivered_ce,busy_ms,rwnd_limited_ms,unsent,segs_sent,segs_received,"
+    "error"
+)
 
 
 # Two more flows of group near, so that the mean of its goodputs differs from the median.
@@ -53,10 +79,16 @@ def more_flows(directory: Path) -> Path:
     run["facts"]["groups"]["near"]["flows"] = 3
     (directory / "run.json").write_text(json.dumps(run))
     with (directory / "flows.csv").open("a") as file:
-        file.writelines(f"{flow},near,bulk,0,3,{counts[-1]},{counts[-1]},0,0,40,40,9,1460,0,3000,0,"
-                        "90000,28,28,0\n" for flow, counts in MORE_BYTES.items())
-    lines = [f"{at}.000,{flow},{counts[at]}" for at in range(4)
-             for flow, counts in (FLOW_BYTES | MORE_BYTES).items()]
+        file.writelines(
+            f"{flow},near,bulk,0,3,{counts[-1]},{counts[-1]},0,0,40,40,9,1460,0,3000,0,"
+            "90000,28,28,0\n"
+            for flow, counts in MORE_BYTES.items()
+        )
+    lines = [
+        f"{at}.000,{flow},{counts[at]}"
+        for at in range(4)
+        for flow, counts in (FLOW_BYTES | MORE_BYTES).items()
+    ]
     (directory / "progress.csv").write_text("time_s,flow,bytes\n" + "\n".join(lines) + "\n")
     return directory
 
@@ -81,8 +113,9 @@ def write(directory: Path) -> Path:
         # In this file flows are not sorted by number.
         progress += [f"{at}.000,{flow},{FLOW_BYTES[flow][at]}" for flow in (1, 0)]
     (directory / "progress.csv").write_text("\n".join(progress) + "\n")
-    queue = ["time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes," "xstats"]
-    queue += [f"{t:.6f},{p},{b},{d},0,0,{sp},{sb},{red_xstats(m)}"
-              for t, p, b, d, sp, sb, m in QUEUE]
+    queue = ["time_s,packets,bytes,dropped,overlimits,requeues,sent_packets,sent_bytes,xstats"]
+    queue += [
+        f"{t:.6f},{p},{b},{d},0,0,{sp},{sb},{red_xstats(m)}" for t, p, b, d, sp, sb, m in QUEUE
+    ]
     (directory / "queue.csv").write_text("\n".join(queue) + "\n")
     return directory

@@ -49,32 +49,63 @@ def plausible(facts: Facts) -> dict[str, Any]:
     spread = {"mean": 30.0, "sd": 1.0, "p50": 30.0, "p95": 31.0, "p99": 32.0, "max": 33.0}
     sizes = ("0-10 kB", "10-20 kB", "20-50 kB", "50-100 kB", "75-110 kB", "100-200 kB", "200-up kB")
     figures: dict[str, Any] = {
-        "utilization": 0.95, "fair_share_bps": facts.fair_share_bps,
-        "goodput_bps": {"mean": 0.98 * facts.fair_share_bps or 1.0, "sd": 1.0, "min": 1.0,
-                        "max": 2.0},
-        "sd_over_fair_share": 0.05, "jain": 0.99, "queue_delay_ms": spread,
-        "queue_packets": {"mean": 50.0, "max": 90}, "dropped": 10, "marked": 0, "sent": 1000,
+        "utilization": 0.95,
+        "fair_share_bps": facts.fair_share_bps,
+        "goodput_bps": {
+            "mean": 0.98 * facts.fair_share_bps or 1.0,
+            "sd": 1.0,
+            "min": 1.0,
+            "max": 2.0,
+        },
+        "sd_over_fair_share": 0.05,
+        "jain": 0.99,
+        "queue_delay_ms": spread,
+        "queue_packets": {"mean": 50.0, "max": 90},
+        "dropped": 10,
+        "marked": 0,
+        "sent": 1000,
     }
     return {
         "summary": figures,
-        "groups": {name: {
-            "flows": group.flows, "rtt_ms": group.rtt_ms, "share_of_fair": 1.0, "loss": 0.01,
-            "dropped": 0.01,
-            "goodput_bps": {"mean": group.fair_share_bps, "sd": 1.0}, "delay_ms": spread,
-            "completion_s": {**spread, "completed": 9, "unfinished": 0, "by_size": {
-                size: {"completed": 9, "mean": 1.0, "sd": 0.1} for size in sizes}},
-        } for name, group in facts.groups.items()},
-        "phases": [{"name": phase.name, **figures, "estimate": {"above_0": 0.5, "used": 0.99},
-                    "groups": {name: {"mean": 1e6, "sd": 1.0} for name in facts.groups}}
-                   for phase in facts.phases],
-        "rate_bps": facts.rate_bps, "timeouts": 3,
+        "groups": {
+            name: {
+                "flows": group.flows,
+                "rtt_ms": group.rtt_ms,
+                "share_of_fair": 1.0,
+                "loss": 0.01,
+                "dropped": 0.01,
+                "goodput_bps": {"mean": group.fair_share_bps, "sd": 1.0},
+                "delay_ms": spread,
+                "completion_s": {
+                    **spread,
+                    "completed": 9,
+                    "unfinished": 0,
+                    "by_size": {size: {"completed": 9, "mean": 1.0, "sd": 0.1} for size in sizes},
+                },
+            }
+            for name, group in facts.groups.items()
+        },
+        "phases": [
+            {
+                "name": phase.name,
+                **figures,
+                "estimate": {"above_0": 0.5, "used": 0.99},
+                "groups": {name: {"mean": 1e6, "sd": 1.0} for name in facts.groups},
+            }
+            for phase in facts.phases
+        ],
+        "rate_bps": facts.rate_bps,
+        "timeouts": 3,
         "payload": dict.fromkeys(facts.groups, 972),
         "offered_bps": dict.fromkeys(facts.groups, 2e6),
         "flows_bps": [1e6, 2e6],
-        "smallest": {"use": 16, "share": 32}, "at_least": {"use": 16, "share": 32},
+        "smallest": {"use": 16, "share": 32},
+        "at_least": {"use": 16, "share": 32},
         "use": {"rtr": 0.5, "far": 0.5},
-        "lengths": {queue: {"mean": 50.0, "sd": 10.0, "max": 90.0, "within": 0.9}
-                    for queue in ("packets", "qlen_long", "qlen_short")},
+        "lengths": {
+            queue: {"mean": 50.0, "sd": 10.0, "max": 90.0, "within": 0.9}
+            for queue in ("packets", "qlen_long", "qlen_short")
+        },
     }
 
 
@@ -156,15 +187,27 @@ def run(one: Paper, **at: float) -> None:
     for cell in one.cells():
         figures = plausible(facts_of(cell))
         figures["summary"]["utilization"] = 0.01 * (cell.seed - 2) + at[cell.discipline]
-        store.append(one.results, {
-            "tcp_profile": one.profile, "cell": cell.name,
-            "experiment": cell.experiment.name, "discipline": cell.discipline,
-            "at": dict(cell.at), "seed": cell.seed, "command": shlex.join(cell.words),
-            "bounds": {c.id: c.bounds for c in claims.load(one.directory)
-                       if c.judges(cell.experiment.name, cell.discipline, cell.at)},
-            "figures": figures, "digest": "", "cpu_s": 6.0,
-            "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},
-        })
+        store.append(
+            one.results,
+            {
+                "tcp_profile": one.profile,
+                "cell": cell.name,
+                "experiment": cell.experiment.name,
+                "discipline": cell.discipline,
+                "at": dict(cell.at),
+                "seed": cell.seed,
+                "command": shlex.join(cell.words),
+                "bounds": {
+                    c.id: c.bounds
+                    for c in claims.load(one.directory)
+                    if c.judges(cell.experiment.name, cell.discipline, cell.at)
+                },
+                "figures": figures,
+                "digest": "",
+                "cpu_s": 6.0,
+                "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},
+            },
+        )
 
 
 def verdicts(one: Paper) -> Mapping[str, Judged]:
@@ -187,10 +230,23 @@ def made_by_hand(one: Paper, directory: Path) -> None:
 def ran(directory: Path) -> None:
     """Write handmade's run with its provenance."""
     handmade.write(directory)
-    (directory / "result.json").write_text(json.dumps({
-        "provenance": {"version": "2", "modules": {}, "compiler": "c", "tc": "t",
-                       "lab": {"image": "ab"}},
-        "kernel": "7", "digest": "d", "cpu_seconds": 1.0, "virtual_seconds": 3.0}))
+    (directory / "result.json").write_text(
+        json.dumps(
+            {
+                "provenance": {
+                    "version": "2",
+                    "modules": {},
+                    "compiler": "c",
+                    "tc": "t",
+                    "lab": {"image": "ab"},
+                },
+                "kernel": "7",
+                "digest": "d",
+                "cpu_seconds": 1.0,
+                "virtual_seconds": 3.0,
+            }
+        )
+    )
 
 
 def with_where(one: Paper, where: str) -> None:
@@ -198,5 +254,10 @@ def with_where(one: Paper, where: str) -> None:
     sweep = one.directory / paper.SWEEP
     text = sweep.read_text().replace("axes = { ", "axes = { flows = [1, 2], ", 1)
     text = text.replace("[quick]\n", "[quick]\nset = { duration = 5 }\n")
-    sweep.write_text(text.replace('disciplines = ["good", "bad"]\n',
-                                  f'disciplines = ["good", "bad"]\nwhere = [{where}]\n', 1))
+    sweep.write_text(
+        text.replace(
+            'disciplines = ["good", "bad"]\n',
+            f'disciplines = ["good", "bad"]\nwhere = [{where}]\n',
+            1,
+        )
+    )

@@ -28,7 +28,7 @@ def read(path: Path) -> list[Packet]:
         kind, size = struct.unpack_from("<II", text)
         assert size % 4 == 0
         assert struct.unpack_from("<I", text, size - 4) == (size,)
-        body, text = text[8:size - 4], text[size:]
+        body, text = text[8 : size - 4], text[size:]
         if kind == 0x0A0D0D0A:
             assert struct.unpack_from("<IHH", body) == (0x1A2B3C4D, 1, 0)
         elif kind == 1:
@@ -38,9 +38,16 @@ def read(path: Path) -> list[Packet]:
             devices.append(found[2].rstrip(b"\0").decode())
         elif kind == 6:
             device, high, low, captured, length = struct.unpack_from("<5I", body)
-            (flags,) = struct.unpack("<I", options(body[20 + (captured + 3) // 4 * 4:])[2])
-            packets.append(Packet(devices[device], (high << 32 | low) / 1e9, flags & 3, length,
-                                  body[20:20 + captured]))
+            (flags,) = struct.unpack("<I", options(body[20 + (captured + 3) // 4 * 4 :])[2])
+            packets.append(
+                Packet(
+                    devices[device],
+                    (high << 32 | low) / 1e9,
+                    flags & 3,
+                    length,
+                    body[20 : 20 + captured],
+                )
+            )
     return packets
 
 
@@ -51,5 +58,5 @@ def options(body: bytes) -> dict[int, bytes]:
         code, size = struct.unpack_from("<HH", body)
         if not code:
             break
-        found[code], body = body[4:4 + size], body[4 + (size + 3) // 4 * 4:]
+        found[code], body = body[4 : 4 + size], body[4 + (size + 3) // 4 * 4 :]
     return found

@@ -20,10 +20,14 @@ SMALL = ("--set", "flows=10", "--set", "rate=50", "--set", "warmup=1", "--set", 
 DUMBBELL = ("dumbbell", *SMALL)
 
 
-def run(out: Path, *words: str, scenario: Sequence[str] = DUMBBELL,
-        ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([RUN, *scenario, "--out", out, *words], capture_output=True,
-                          text=True, timeout=300)
+def run(
+    out: Path,
+    *words: str,
+    scenario: Sequence[str] = DUMBBELL,
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [RUN, *scenario, "--out", out, *words], capture_output=True, text=True, timeout=300
+    )
 
 
 def result(out: Path, *words: str, scenario: Sequence[str] = DUMBBELL) -> dict[str, Any]:
@@ -47,8 +51,12 @@ sys.exit(main(sys.argv[5:]))
 def copied(deep: Path) -> Path:
     """Copy the checkout to a directory below DEEP. The copy shares all built files."""
     checkout = deep / "checkout"
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
-                             "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
@@ -64,12 +72,28 @@ def edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
-def run_copy(checkout: Path, out: Path, python: str | Path, *words: str,
-             scenario: Sequence[str] = DUMBBELL) -> None:
+def run_copy(
+    checkout: Path, out: Path, python: str | Path, *words: str, scenario: Sequence[str] = DUMBBELL
+) -> None:
     """Run a copy with more environment variables and with the interpreter PYTHON in the guest."""
     done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE, checkout, checkout / "netns-scenarios", checkout / "lab",
-         python, *scenario, "--out", out, *words],
-        capture_output=True, text=True, timeout=300, cwd=checkout,
-        env=os.environ | {"AQM_FILLER": "x" * 5000})
+        [
+            sys.executable,
+            "-c",
+            ELSEWHERE,
+            checkout,
+            checkout / "netns-scenarios",
+            checkout / "lab",
+            python,
+            *scenario,
+            "--out",
+            out,
+            *words,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=checkout,
+        env=os.environ | {"AQM_FILLER": "x" * 5000},
+    )
     assert done.returncode == 0, done.stderr

@@ -67,15 +67,22 @@ def test_committed_row_is_reproduced(seed: str, tmp_path: Path) -> None:
     again = f"{one.name}, {one.profile}: netns-scenarios/run {row['command']}"
     print(f"ROWS_SEED={seed}: {again}")
     assert row["command"] == shlex.join(cell.words)
-    done = subprocess.run([ROOT / "netns-scenarios" / "run", *cell.words, "--out", tmp_path / "r"],
-                          capture_output=True, text=True, timeout=1800)
+    done = subprocess.run(
+        [ROOT / "netns-scenarios" / "run", *cell.words, "--out", tmp_path / "r"],
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
     assert done.returncode == 0, done.stderr
     new = json.loads(json.dumps(run_cells.row_of(one, cell, tmp_path / "r")))
     then, now = row["made"], new["made"]
     if then["kernel"] != now["kernel"]:
         pytest.skip(f"made with {then['kernel']}, here is {now['kernel']}: {again}")
-    changed = {name for name in then["modules"].keys() | now["modules"].keys()
-               if then["modules"].get(name) != now["modules"].get(name)}
+    changed = {
+        name
+        for name in then["modules"].keys() | now["modules"].keys()
+        if then["modules"].get(name) != now["modules"].get(name)
+    }
     hint = f"{again}; modules that have changed since: {', '.join(sorted(changed)) or 'none'}"
     assert of_the_keys(new["figures"], row["figures"]) == row["figures"], hint
     # The digest covers the disciplines' statistics, whose layout may have changed.

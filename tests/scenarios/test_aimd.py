@@ -24,8 +24,9 @@ def one_flow(buffer: float) -> float:
 
 @pytest.mark.parametrize("buffer", [0.0, 0.25, 1.0])
 def test_utilization_of_one_flow_is_that_of_a_sawtooth(buffer: float) -> None:
-    got = aimd.used(aimd.TailDrop(), 1, RATE, buffer * RATE * RTT, rtts=(RTT, RTT),
-                    warmup=20, duration=50)  # fmt: skip
+    got = aimd.used(
+        aimd.TailDrop(), 1, RATE, buffer * RATE * RTT, rtts=(RTT, RTT), warmup=20, duration=50
+    )
     assert got == pytest.approx(one_flow(buffer), abs=0.02)
 
 
@@ -38,11 +39,16 @@ def test_gentle_red_is_piecewise_linear() -> None:
     assert aimd.gentle(60, 10, 30, 0.1) == aimd.gentle(90, 10, 30, 0.1) == 1
 
 
-@pytest.mark.parametrize(("avg", "steps"), [
-    # min and max are 2.5 and 7.5 packets, so the target range is 4.5 to 5.5.
-    (5.6, [0.06, 0.07, 0.08]), (5.5, [0.05] * 3), (4.5, [0.05] * 3),
-    (4.4, [0.045, 0.0405, 0.03645]),
-])
+@pytest.mark.parametrize(
+    ("avg", "steps"),
+    [
+        # min and max are 2.5 and 7.5 packets, so the target range is 4.5 to 5.5.
+        (5.6, [0.06, 0.07, 0.08]),
+        (5.5, [0.05] * 3),
+        (4.5, [0.05] * 3),
+        (4.4, [0.045, 0.0405, 0.03645]),
+    ],
+)
 def test_adaptive_red_moves_max_p_every_half_second(avg: float, steps: list[float]) -> None:
     """It rises by the minimum of 0.01 and max_p / 4, and falls by a tenth (2001, section 3.2)."""
     law = aimd.AdaptiveRed(1000)
@@ -71,11 +77,14 @@ def test_adaptive_red_keeps_max_p_between_0_01_and_0_5() -> None:
     assert law.max_p == pytest.approx(0.505)
 
 
-@pytest.mark.parametrize(("flows", "target", "loss"), [
-    # The pipe is 1000 packets. Targets: 1000 / 9 packets for 5 flows, 6 per flow for 50 flows.
-    (5, 1000 / 9, (0.87 / ((1000 / 9 + 1000) / 5 + 1)) ** 2),
-    (50, 300, (0.87 / (1300 / 50 + 1)) ** 2),
-])
+@pytest.mark.parametrize(
+    ("flows", "target", "loss"),
+    [
+        # The pipe is 1000 packets. Targets: 1000 / 9 packets for 5 flows, 6 per flow for 50 flows.
+        (5, 1000 / 9, (0.87 / ((1000 / 9 + 1000) / 5 + 1)) ** 2),
+        (50, 300, (0.87 / (1300 / 50 + 1)) ** 2),
+    ],
+)
 def test_fpq_target_and_loss_equal_the_thesis(flows: int, target: float, loss: float) -> None:
     """The queue is halfway between 5 packets and twice the target (equations 3.4 and 3.5)."""
     law = aimd.FlowProportional(10_000, flows)
@@ -86,18 +95,29 @@ def test_fpq_target_and_loss_equal_the_thesis(flows: int, target: float, loss: f
 
 
 def test_the_numbers_of_the_reasons_are_of_the_thesis_links(
-        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """100 to 1000 flows on 1 Gb/s, and few on 155 Mb/s; packets have 1500 bytes."""
     asked = []
-    monkeypatch.setattr(aimd, "used", lambda law, flows, rate, limit: (
-        asked.append((type(law).__name__, law.rate, rate, limit)) or flows / 100))
+    monkeypatch.setattr(
+        aimd,
+        "used",
+        lambda law, flows, rate, limit: (
+            asked.append((type(law).__name__, law.rate, rate, limit)) or flows / 100
+        ),
+    )
     aimd.main()
-    many, two, few = "100: 100 300: 300 500: 500 800: 800 1000: 1000", "100: 100 300: 300", (
-        "5: 5 10: 10 20: 20 40: 40")
+    many, two, few = (
+        "100: 100 300: 300 500: 500 800: 800 1000: 1000",
+        "100: 100 300: 300",
+        ("5: 5 10: 10 20: 20 40: 40"),
+    )
     ends = [many, two, many, two, two, two, few]
     for line, end in zip(capsys.readouterr().out.splitlines(), ends, strict=True):
         assert line.endswith(f": {end}")
     fast, slow = 1e9 / (1500 * 8), 155e6 / (1500 * 8)
-    assert asked == ([("AdaptiveRed", fast, fast, fast / 10)] * 7
-                     + [("FlowProportional", fast, fast, fast)] * 11
-                     + [("FlowProportional", slow, slow, 19_375)] * 4)
+    assert asked == (
+        [("AdaptiveRed", fast, fast, fast / 10)] * 7
+        + [("FlowProportional", fast, fast, fast)] * 11
+        + [("FlowProportional", slow, slow, 19_375)] * 4
+    )

@@ -57,21 +57,31 @@ def test_goodput_of_a_group_is_a_mean(run: Path) -> None:
     """The three flows of near get 200, 0 and 160 kbit/s, the flow of far gets 80."""
     summary, groups = summarize(logs.read(handmade.more_flows(run)))
     assert groups["near"]["goodput_bps"] == pytest.approx(
-        {"mean": 120_000, "sd": statistics.pstdev([200e3, 0, 160e3])})
+        {"mean": 120_000, "sd": statistics.pstdev([200e3, 0, 160e3])}
+    )
     assert groups["near"]["share_of_fair"] == pytest.approx(0.48)
-    assert summary["goodput_bps"] == pytest.approx({
-        "mean": 110_000, "sd": statistics.pstdev([200e3, 80e3, 0, 160e3]),
-        "min": 0, "max": 200_000})
+    assert summary["goodput_bps"] == pytest.approx(
+        {
+            "mean": 110_000,
+            "sd": statistics.pstdev([200e3, 80e3, 0, 160e3]),
+            "min": 0,
+            "max": 200_000,
+        }
+    )
 
 
 @pytest.mark.parametrize("at", [0, -1])
 def test_marks_known_at_one_end_only_are_unknown(
-        run: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    run: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
     read = logs.read(run)
     unknown = read.queue.xstats[at]
     counted = xstats.marked
-    monkeypatch.setattr(xstats, "marked", lambda qdisc, xstats: None if xstats is unknown
-                        else counted(qdisc, xstats))
+    monkeypatch.setattr(
+        xstats,
+        "marked",
+        lambda qdisc, xstats: None if xstats is unknown else counted(qdisc, xstats),
+    )
     assert marked(read, 0, 3) is None
     monkeypatch.undo()
     assert marked(read, 0, 3) == 5
@@ -79,8 +89,9 @@ def test_marks_known_at_one_end_only_are_unknown(
 
 def test_packets_queued_at_the_end_are_not_lost(run: Path) -> None:
     """far sent 80 of 120 segments, so 8 of the 12 queued packets belong to it. near lost two."""
-    (run / "queue.csv").write_text((run / "queue.csv").read_text().replace(
-        "3.000000,0,0", "3.000000,12,18000"))
+    (run / "queue.csv").write_text(
+        (run / "queue.csv").read_text().replace("3.000000,0,0", "3.000000,12,18000")
+    )
     (run / "flows.csv").write_text((run / "flows.csv").read_text().replace(",41,41,", ",40,34,"))
     groups = summarize(logs.read(run))[1]
     assert groups["far"]["dropped"] == pytest.approx((80 - 70 - 8) / 80)
@@ -127,15 +138,37 @@ def test_result_has_the_schema(run: Path) -> None:
     result.write(run, Cost(1.5, 0.5))
     written = logs.load_result(run)
     assert list(written) == [
-        "schema", "scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary",
-        "groups", "phases", "programs", "hops", "warnings", "timeouts", "digest",
-        "provenance", "wall_seconds", "cpu_seconds", "virtual_seconds",
+        "schema",
+        "scenario",
+        "qdisc",
+        "seed",
+        "clock",
+        "kernel",
+        "parameters",
+        "summary",
+        "groups",
+        "phases",
+        "programs",
+        "hops",
+        "warnings",
+        "timeouts",
+        "digest",
+        "provenance",
+        "wall_seconds",
+        "cpu_seconds",
+        "virtual_seconds",
     ]
     assert written["schema"] == 3
     assert written["provenance"] == {
-        "version": "1.2+3.g0123abc", "compiler": "cc", "argv": ["run"],
-        "build": "Linux version 7.3", "lab": {"engine": "uml"}, "modules": {"sch_red": "0A1B"},
-        "outside": {}, "scenario_file": "", "tc": "tc utility, iproute2-6.1.0",
+        "version": "1.2+3.g0123abc",
+        "compiler": "cc",
+        "argv": ["run"],
+        "build": "Linux version 7.3",
+        "lab": {"engine": "uml"},
+        "modules": {"sch_red": "0A1B"},
+        "outside": {},
+        "scenario_file": "",
+        "tc": "tc utility, iproute2-6.1.0",
     }
     assert written["virtual_seconds"] == 3
     assert written["wall_seconds"] == 1.5
@@ -146,8 +179,11 @@ def test_result_has_the_schema(run: Path) -> None:
     [
         ("flows.csv", "1,far,bulk,0,3,110000", "1,far,bulk,0,3,110001"),
         ("queue.csv", "12,0,0,220,300000,", "13,0,0,220,300000,"),
-        ("queue.csv", f"220,300000,{handmade.red_xstats(5)}",
-         f"220,300000,{handmade.red_xstats(6)}"),
+        (
+            "queue.csv",
+            f"220,300000,{handmade.red_xstats(5)}",
+            f"220,300000,{handmade.red_xstats(6)}",
+        ),
     ],
 )
 def test_digest_sees_every_byte_and_counter(run: Path, file: str, old: str, new: str) -> None:
@@ -173,8 +209,9 @@ def test_log_cut_short_is_refused(run: Path) -> None:
         logs.read(run)
 
 
-@pytest.mark.parametrize("last", [
-    "4", "4.0,1,15", "4.0,1,1500,0,0,0,200,300000,0000", "4.0,1,1500,0\n"])
+@pytest.mark.parametrize(
+    "last", ["4", "4.0,1,15", "4.0,1,1500,0,0,0,200,300000,0000", "4.0,1,1500,0\n"]
+)
 def test_queue_log_cut_short_is_refused(run: Path, last: str) -> None:
     """It is cut within a number, within the statistics, or before the end of a line."""
     with (run / "queue.csv").open("a") as file:
@@ -199,7 +236,8 @@ def test_missing_flow_is_noticed(run: Path) -> None:
 
 
 def test_loss_patterns_are_allowed_if_a_filter_groups_flows(
-        run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(result.loss_patterns, "in_step", lambda *_: ["in step"])
     with pytest.raises(logs.BadLog, match="in step"):
         result.write(run, Cost(1.0, 0.5))
@@ -223,24 +261,28 @@ def test_difference_is_computed_per_seed() -> None:
     If more is better, the sign changes. With a 0, differences replace logarithms: 1 and 3.
     """
     assert intervals.beyond([1.1, 11.0, 110.0], [1.0, 10.0, 100.0], 1) == intervals.Mean(
-        pytest.approx(0.0953102), pytest.approx(0, abs=1e-9))
+        pytest.approx(0.0953102), pytest.approx(0, abs=1e-9)
+    )
     assert intervals.beyond([1.1, 11.0], [1.0, 10.0], -1).value == pytest.approx(-0.0953102)
     assert intervals.beyond([1.0, 3.0], [0.0, 0.0], 1).value == 2
 
 
 # Abramowitz and Stegun, table 26.10, column 0.975.
-@pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262),
-                                            (30, 2.042), (120, 1.980)])
+@pytest.mark.parametrize(
+    ("freedom", "t"), [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042), (120, 1.980)]
+)
 def test_intervals_use_the_t_distribution(freedom: int, t: float) -> None:
     values = [float(n) for n in range(freedom + 1)]
     sd = statistics.stdev(values)
     assert intervals.mean(values).half == pytest.approx(
-        t * sd / math.sqrt(freedom + 1), rel=6e-4 / t)
+        t * sd / math.sqrt(freedom + 1), rel=6e-4 / t
+    )
 
 
 def test_combine_keeps_the_shape() -> None:
-    combined = intervals.combine([{"a": 1, "b": {"c": 2.0, "d": None}},
-                                {"a": 3, "b": {"c": 4.0, "d": 5}}])
+    combined = intervals.combine(
+        [{"a": 1, "b": {"c": 2.0, "d": None}}, {"a": 3, "b": {"c": 4.0, "d": 5}}]
+    )
     assert combined == {"a": 2.0, "b": {"c": 3.0, "d": None}}
     assert intervals.combine([{"a": {"b": 1}}, {"a": None}]) == {"a": None}
 
@@ -271,8 +313,11 @@ def test_goodput_over_no_fair_share_is_none(run: Path) -> None:
 
 
 def test_mean_of_requests_weighs_each_request_alike() -> None:
-    times = {"a": {"mean": 1.0, "completed": 3}, "b": {"mean": 5.0, "completed": 1},
-             "none": {"mean": None, "completed": 0}}
+    times = {
+        "a": {"mean": 1.0, "completed": 3},
+        "b": {"mean": 5.0, "completed": 1},
+        "none": {"mean": None, "completed": 0},
+    }
     groups = {name: {"completion_s": one} for name, one in times.items()}
     column = intervals.column_of("request mean")
     assert column.get({"groups": {**groups, "bulk": {"completion_s": None}}}) == 2
@@ -324,24 +369,60 @@ def test_row_has_offered_and_received_udp_rate(run: Path) -> None:
 
 
 def test_iperf3_becomes_the_same_logs(tmp_path: Path) -> None:
-    ends = [{"sender": {"end": 2.0, "bytes": 400, "retransmits": 3, "mean_rtt": 50_000,
-                        "min_rtt": 40_000, "max_snd_cwnd": 2920}} for _ in range(2)]
+    ends = [
+        {
+            "sender": {
+                "end": 2.0,
+                "bytes": 400,
+                "retransmits": 3,
+                "mean_rtt": 50_000,
+                "min_rtt": 40_000,
+                "max_snd_cwnd": 2920,
+            }
+        }
+        for _ in range(2)
+    ]
     for group, base in (("a", 100), ("b", 1000)):
-        intervals = [{"streams": [_stream(at, base), _stream(at, 2 * base)]}
-                     for at in (1.0001, 2.0001)]
-        (tmp_path / f"iperf3-{group}.json").write_text(json.dumps({
-            "start": {"tcp_mss_default": 1460}, "end": {"streams": ends},
-            "server_output_json": {"intervals": intervals},
-        }))
+        intervals = [
+            {"streams": [_stream(at, base), _stream(at, 2 * base)]} for at in (1.0001, 2.0001)
+        ]
+        (tmp_path / f"iperf3-{group}.json").write_text(
+            json.dumps(
+                {
+                    "start": {"tcp_mss_default": 1460},
+                    "end": {"streams": ends},
+                    "server_output_json": {"intervals": intervals},
+                }
+            )
+        )
     iperf3.convert(tmp_path)
     progress = logs.read_progress(tmp_path / "progress.csv")
     assert progress.flows.tolist() == [0, 1, 2, 3]
     assert progress.bytes.tolist() == [[0, 0, 0, 0], [100, 200, 1000, 2000], [200, 400, 2000, 4000]]
     rows = logs.read_ends(tmp_path / "flows.csv")
     assert [(r["group"], r["bytes"]) for r in rows] == [
-        ("a", "200"), ("a", "400"), ("b", "2000"), ("b", "4000")]
-    assert list(rows[0].values()) == ["0", "a", "iperf3", "0", "2.0", "200", "400", str(3 * 1460),
-                                      "3", "50.0", "40.0", "2", "1460", "0", "0"]
+        ("a", "200"),
+        ("a", "400"),
+        ("b", "2000"),
+        ("b", "4000"),
+    ]
+    assert list(rows[0].values()) == [
+        "0",
+        "a",
+        "iperf3",
+        "0",
+        "2.0",
+        "200",
+        "400",
+        str(3 * 1460),
+        "3",
+        "50.0",
+        "40.0",
+        "2",
+        "1460",
+        "0",
+        "0",
+    ]
 
 
 def test_iperf3_error_is_reported(tmp_path: Path) -> None:
@@ -353,37 +434,58 @@ def test_iperf3_error_is_reported(tmp_path: Path) -> None:
 def test_goodput_over_time_covers_a_group_and_the_whole_run(run: Path) -> None:
     """handmade.FLOW_BYTES in steps of 1 s, and in steps of 2 s as far as they fit into 3 s."""
     assert rows.series(run, 1.0) == {
-        "far": [720_000.0, 80_000.0, 80_000.0], "near": [80_000.0, 160_000.0, 240_000.0]}
+        "far": [720_000.0, 80_000.0, 80_000.0],
+        "near": [80_000.0, 160_000.0, 240_000.0],
+    }
     assert rows.series(run, 2.0) == {"far": [400_000.0], "near": [120_000.0]}
 
 
 def test_queue_lengths_cover_the_measured_time(run: Path) -> None:
     """handmade.QUEUE has 4, 2 and 0 packets after the warm-up. The band includes both ends."""
-    assert rows.lengths(run, 2, 4) == {"packets": {
-        "mean": 2.0, "sd": pytest.approx((8 / 3) ** 0.5), "max": 4.0,
-        "within": pytest.approx(2 / 3)}}
+    assert rows.lengths(run, 2, 4) == {
+        "packets": {
+            "mean": 2.0,
+            "sd": pytest.approx((8 / 3) ** 0.5),
+            "max": 4.0,
+            "within": pytest.approx(2 / 3),
+        }
+    }
 
 
 def test_queues_that_a_qdisc_counts_itself_have_lengths_too(
-        run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the short queue of redtail. The first sample is before the end of the warm-up."""
-    monkeypatch.setattr(qdisc_state, "samples", lambda kind, raw: [
-        {"qlen_short": value, "marked": 7} for value in (9, 3, 2, 1)])
+    monkeypatch.setattr(
+        qdisc_state,
+        "samples",
+        lambda kind, raw: [{"qlen_short": value, "marked": 7} for value in (9, 3, 2, 1)],
+    )
     found = rows.lengths(run, 2, 4)
     assert found.keys() == {"packets", "qlen_short"}
-    assert found["qlen_short"] == {"mean": 2.0, "sd": pytest.approx((2 / 3) ** 0.5), "max": 3.0,
-                                   "within": pytest.approx(2 / 3)}
+    assert found["qlen_short"] == {
+        "mean": 2.0,
+        "sd": pytest.approx((2 / 3) ** 0.5),
+        "max": 3.0,
+        "within": pytest.approx(2 / 3),
+    }
 
 
 def test_estimate_above_0_describes_the_time_before_it(
-        run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """handmade.QUEUE sends 100, 80 and 120 kB of the 125 kB per second at 1 Mb/s."""
     read = logs.read(run)
     read.run["facts"]["phases"] = [{"from_s": 0, "to_s": 3}, {"from_s": 0, "to_s": 1}]
-    monkeypatch.setattr(qdisc_state, "samples", lambda kind, raw: [
-        {"q_est": value} for value in (9.0, 0.0, 0.5, 3.0)])
+    monkeypatch.setattr(
+        qdisc_state,
+        "samples",
+        lambda kind, raw: [{"q_est": value} for value in (9.0, 0.0, 0.5, 3.0)],
+    )
     assert rows.estimates(read) == [
-        {"above_0": pytest.approx(2 / 3), "used": pytest.approx(0.8)}, {"above_0": 0.0}]
+        {"above_0": pytest.approx(2 / 3), "used": pytest.approx(0.8)},
+        {"above_0": 0.0},
+    ]
 
 
 def test_qdisc_without_an_estimate_has_null(run: Path) -> None:
@@ -398,8 +500,9 @@ def test_delay_distribution_covers_a_group_in_the_measured_time(run: Path) -> No
     Interpolation is linear, so the 90th percentile is 91 ms.
     """
     sent = [(0.5, 1, 999.0), *((1.0 + n / 10, 1, 10.0 * (n + 1)) for n in range(10))]
-    (run / "delays.csv").write_text("sent_s,flow,delay_ms\n" + "".join(
-        f"{at},{flow},{ms}\n" for at, flow, ms in sent))
+    (run / "delays.csv").write_text(
+        "sent_s,flow,delay_ms\n" + "".join(f"{at},{flow},{ms}\n" for at, flow, ms in sent)
+    )
     found = rows.delays(run)
     assert list(found) == ["far"]
     percents = (0, 1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 100)

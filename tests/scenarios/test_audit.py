@@ -13,14 +13,23 @@ from aqmlab.run.scenario import find_all
 from tests.scenarios.audit import BASE, ELSEWHERE, OWN, REFUSED, Case, Done, cases
 
 #: The cases of `make test`.
-SAMPLE = {("dumbbell", "rate_back"), ("bully", "ecn"), ("multi-rtt", "far_rtt"),
-          ("udp-blast", "udp_dscp"), ("incast", "skew"), ("programs", "cc"), ("web-mix", "keep")}
+SAMPLE = {
+    ("dumbbell", "rate_back"),
+    ("bully", "ecn"),
+    ("multi-rtt", "far_rtt"),
+    ("udp-blast", "udp_dscp"),
+    ("incast", "skew"),
+    ("programs", "cc"),
+    ("web-mix", "keep"),
+}
 EXEC = ("--exec", "server: iperf3 -s", "--exec", "client: iperf3 -c {server} -R -t 1.5")
 #: Half of the rate of all runs.
 TRACE = "time_s,rate_mbps\n0,2.5\n1,2.5\n"
-CASES = [pytest.param(*key, case, id="-".join(key),
-                      marks=() if key in SAMPLE else pytest.mark.extra)
-         for key, case in cases().items() if case]
+CASES = [
+    pytest.param(*key, case, id="-".join(key), marks=() if key in SAMPLE else pytest.mark.extra)
+    for key, case in cases().items()
+    if case
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +47,28 @@ def run(place: Path, scenario: str, case: Case, *changed: str) -> Done:
     words = [f"{name}={value}" for name, value in settings.items()]
     out = place / f"{abs(hash((scenario, case.qdisc, case.pcap, *words))):x}"
     if not out.exists():
-        assert run_command.main([
-            scenario, "--qdisc", case.qdisc, "--out", str(out),
-            *(("--pcap", "rtr") if case.pcap else ()), *(EXEC if scenario == "programs" else ()),
-            *(word for one in words for word in ("--set", one))]) == 0
+        assert (
+            run_command.main(
+                [
+                    scenario,
+                    "--qdisc",
+                    case.qdisc,
+                    "--out",
+                    str(out),
+                    *(("--pcap", "rtr") if case.pcap else ()),
+                    *(EXEC if scenario == "programs" else ()),
+                    *(word for one in words for word in ("--set", one)),
+                ]
+            )
+            == 0
+        )
     return Done(out, json.loads((out / "result.json").read_text()))
 
 
 @pytest.mark.parametrize(("scenario", "parameter", "case"), CASES)
 def test_a_parameter_moves_the_metric_that_it_is_for(
-        scenario: str, parameter: str, case: Case, place: Path,
-        monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario: str, parameter: str, case: Case, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(place)
     before = run(place, scenario, case)
     after = run(place, scenario, case, f"{parameter}={case.value}")
@@ -70,7 +90,8 @@ def test_each_parameter_of_each_scenario_has_a_case() -> None:
 
 @pytest.mark.parametrize(("key", "said"), REFUSED.items())
 def test_a_parameter_without_effect_is_refused(
-        key: tuple[str, str], said: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key: tuple[str, str], said: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     scenario, parameter = key
     assert run_command.main([scenario, "--set", f"{parameter}={place / 'half'}"]) == 2
     assert said in capsys.readouterr().err

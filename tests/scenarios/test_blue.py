@@ -13,9 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "netns-scenarios" / "run"
 BLUE = "blue bandwidth 50mbit"
-RED = (
-    "red limit 500kb min 80kb max 240kb avpkt 1514 burst 70 probability 0.02 bandwidth 50mbit"
-)  # 333 packets, and thresholds by tc-red(8)
+# 333 packets, and thresholds by tc-red(8).
+RED = "red limit 500kb min 80kb max 240kb avpkt 1514 burst 70 probability 0.02 bandwidth 50mbit"
 
 
 def run(out: Path, qdisc: str) -> dict[str, Any]:

@@ -17,8 +17,12 @@ from aqmlab.replay import calibration, ledger, paper
 @pytest.mark.parametrize("name", [name for name, cell in calibration.CELLS.items() if cell.quick])
 def test_the_lab_follows_theory(name: str, tmp_path: Path) -> None:
     words = calibration.CELLS[name].job(1).words
-    done = subprocess.run([ROOT / "netns-scenarios" / "run", *words, "--out", tmp_path / "r"],
-                          capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [ROOT / "netns-scenarios" / "run", *words, "--out", tmp_path / "r"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "r" / "result.json").read_text())
     for law in calibration.LAWS:
@@ -55,8 +59,10 @@ def test_no_link_carries_more_than_its_rate() -> None:
 
 def test_laws_by_hand() -> None:
     """100 ms of round trip and queue, 1 of 150 packets dropped: a window of 15 packets."""
-    result = {"summary": {"dropped": 10, "sent": 1490, "queue_delay_ms": {"mean": 20}},
-              "groups": {"all": {"rtt_ms": 80, "goodput_bps": {"mean": 15 * 1460 * 8 / 0.1}}}}
+    result = {
+        "summary": {"dropped": 10, "sent": 1490, "queue_delay_ms": {"mean": 20}},
+        "groups": {"all": {"rtt_ms": 80, "goodput_bps": {"mean": 15 * 1460 * 8 / 0.1}}},
+    }
     by_head = {law.head: law for law in calibration.LAWS}
     root, red = by_head["TCP's square-root law"], by_head["RED's equilibrium"]
     assert root.theory(result) == pytest.approx(1.752)

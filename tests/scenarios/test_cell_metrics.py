@@ -31,34 +31,63 @@ def test_mark_counts_like_a_drop() -> None:
         metric_of({"phases": [{}, phase]}, ":dropped_1")
 
 
-@pytest.mark.parametrize("path", [
-    "phases.7.sent", "groups.nobody.loss", "nobody:mbps", "7:use", "0:goodput_use",
-    ":kept_1", "tcp:unevenness", ":dropped_0", ":mean_over_fair", "udp:waiting_share",
-    "udp:choke_theory"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "phases.7.sent",
+        "groups.nobody.loss",
+        "nobody:mbps",
+        "7:use",
+        "0:goodput_use",
+        ":kept_1",
+        "tcp:unevenness",
+        ":dropped_0",
+        ":mean_over_fair",
+        "udp:waiting_share",
+        "udp:choke_theory",
+    ],
+)
 def test_missing_metric_is_absent(path: str) -> None:
     """In this run the link carried nothing."""
     nothing = {"mean": 0.0, "sd": 0.0}
     figures = {
-        "summary": {"utilization": 0.0, "goodput_bps": nothing, "fair_share_bps": 0.0,
-                    "queue_packets": {"mean": 0.0}},
-        "groups": {name: {"goodput_bps": nothing, "flows": 1, "loss": 0.0, "rtt_ms": 0.0}
-                   for name in ("tcp", "udp")},
+        "summary": {
+            "utilization": 0.0,
+            "goodput_bps": nothing,
+            "fair_share_bps": 0.0,
+            "queue_packets": {"mean": 0.0},
+        },
+        "groups": {
+            name: {"goodput_bps": nothing, "flows": 1, "loss": 0.0, "rtt_ms": 0.0}
+            for name in ("tcp", "udp")
+        },
         "phases": [{"dropped": 0, "marked": 0, "sent": 0, "groups": {"tcp": nothing}}] * 2,
-        "rate_bps": 1e6, "payload": {"udp": 972}, "offered_bps": {"udp": 2e6},
+        "rate_bps": 1e6,
+        "payload": {"udp": 972},
+        "offered_bps": {"udp": 2e6},
     }
     with pytest.raises(Absent, match=f"no {path}|carried nothing|no packet|no flow"):
         metric_of(figures, path)
 
 
-@pytest.mark.parametrize(("packets", "off"), [(40, 0.5 - 1 / 11), (220, 0.0),
-                                              (2000, 1 / 11 - 0.01)])
+@pytest.mark.parametrize(
+    ("packets", "off"), [(40, 0.5 - 1 / 11), (220, 0.0), (2000, 1 / 11 - 0.01)]
+)
 def test_difference_of_queue_share_from_an_equal_share(packets: int, off: float) -> None:
     """UDP has 10 packets per second that wait for 2 s each. There are ten TCP flows."""
     made: dict[str, Any] = {
-        "payload": {"udp": 1000}, "summary": {"queue_packets": {"mean": packets}},
-        "groups": {"tcp": {"flows": 10},
-                   "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
-                           "goodput_bps": {"mean": 80e3}}}}
+        "payload": {"udp": 1000},
+        "summary": {"queue_packets": {"mean": packets}},
+        "groups": {
+            "tcp": {"flows": 10},
+            "udp": {
+                "flows": 1,
+                "rtt_ms": 50,
+                "delay_ms": {"mean": 2025},
+                "goodput_bps": {"mean": 80e3},
+            },
+        },
+    }
     assert metric_of(made, "udp:off_equal_part") == pytest.approx(off)
     made["summary"]["queue_packets"]["mean"] = 0
     with pytest.raises(Absent, match="no packet in the queue"):
@@ -83,12 +112,20 @@ def test_choke_theory_uses_only_reds_own_drops(own: float, packets: int) -> None
     each = (packets - 20) / 32
     loss = 1 - (1 - 2 * each / packets) * (1 - own)
     made = {
-        "rate_bps": 1e6, "offered_bps": {"udp": 4e6}, "payload": {"udp": 1000},
+        "rate_bps": 1e6,
+        "offered_bps": {"udp": 4e6},
+        "payload": {"udp": 1000},
         "summary": {"queue_packets": {"mean": packets}, "utilization": 1.0},
-        "groups": {"tcp": {"flows": 32, "loss": loss},
-                   # 10 packets per second that wait for 2 s each
-                   "udp": {"flows": 1, "rtt_ms": 50, "delay_ms": {"mean": 2025},
-                           "goodput_bps": {"mean": 80e3}}},
+        "groups": {
+            "tcp": {"flows": 32, "loss": loss},
+            # 10 packets per second that wait for 2 s each
+            "udp": {
+                "flows": 1,
+                "rtt_ms": 50,
+                "delay_ms": {"mean": 2025},
+                "goodput_bps": {"mean": 80e3},
+            },
+        },
     }
     assert metric_of(made, "udp:choke_theory") == pytest.approx(choke_theory(4 * (1 - own)))
     with pytest.raises(Absent, match="carried nothing"):
@@ -96,10 +133,18 @@ def test_choke_theory_uses_only_reds_own_drops(own: float, packets: int) -> None
 
 
 def test_row_has_five_digits_and_omits_none() -> None:
-    made = rows.rounded({"mean": 1.23456789, "delay_ms": None, "rate_bps": 1234567.0, "jain": 1.0,
-                         "at": [{"p99": None, "n": 3}]})
+    made = rows.rounded(
+        {
+            "mean": 1.23456789,
+            "delay_ms": None,
+            "rate_bps": 1234567.0,
+            "jain": 1.0,
+            "at": [{"p99": None, "n": 3}],
+        }
+    )
     assert json.dumps(made) == (
-        '{"mean": 1.2346, "rate_bps": 1234600, "jain": 1, "at": [{"n": 3}]}')
+        '{"mean": 1.2346, "rate_bps": 1234600, "jain": 1, "at": [{"n": 3}]}'
+    )
 
 
 def choke_by_packets(offered: float, draws: int) -> float:
@@ -131,12 +176,13 @@ def test_choke_bound_falls_with_the_draws(draws: int, bound: float) -> None:
 
     s = ln z / (ln z + m (1 - h) / ((1 - h)^m - m h)) with z = (1 - h)^m / ((1 - h)^m - m h).
     """
+
     def share(part: float) -> float:
         enters, left = (1 - part) ** draws, (1 - part) ** draws - draws * part
-        return math.log(enters / left) / (
-            math.log(enters / left) + draws * (1 - part) / left)
+        return math.log(enters / left) / (math.log(enters / left) + draws * (1 - part) / left)
 
-    parts = [part / 1e5 for part in range(1, 100_000)
-             if (1 - part / 1e5) ** draws > draws * part / 1e5]
+    parts = [
+        part / 1e5 for part in range(1, 100_000) if (1 - part / 1e5) ** draws > draws * part / 1e5
+    ]
     assert choke_bound(draws) == pytest.approx(max(map(share, parts)), abs=1e-5)
     assert choke_bound(draws) == pytest.approx(bound, abs=5e-4)

@@ -22,7 +22,9 @@ from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, rewrite, run, verdicts
 def test_claim_is_judged_by_its_interval(made_up: Paper) -> None:
     found = verdicts(made_up)
     assert {key: judged.verdict for key, judged in found.items()} == {
-        "C1": "confirmed", "C2": "confirmed"}
+        "C1": "confirmed",
+        "C2": "confirmed",
+    }
     # 0.89, 0.90, 0.91: sd 0.01, and Student's t for 95 % and 2 degrees of freedom is 4.303
     assert found["C1"].value
     assert found["C1"].value.value == pytest.approx(0.9)
@@ -40,7 +42,9 @@ def test_changed_rows_change_the_verdict(made_up: Paper) -> None:
     rewrite(made_up, planted)
     found = verdicts(made_up)
     assert {key: judged.verdict for key, judged in found.items()} == {
-        "C1": "contradicted", "C2": "contradicted"}
+        "C1": "contradicted",
+        "C2": "contradicted",
+    }
 
 
 def test_one_outlier_makes_a_claim_inconclusive(made_up: Paper) -> None:
@@ -60,6 +64,7 @@ def test_ratio_is_judged_by_its_logarithm(made_up: Paper) -> None:
 
     Their mean is 6.3 ±6.3. Their logarithms have the mean 1.79 ±1.01, so the ratio is 2.2 to 16.4.
     """
+
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         good = {1: 0.4, 2: 0.6, 3: 0.9}[row["seed"]]
         row["figures"]["summary"]["utilization"] = good if row["discipline"] == "good" else 0.1
@@ -87,6 +92,7 @@ def test_q_values_are_of_all_judged_claims(made_up: Paper) -> None:
 
 def test_q_values_are_those_of_benjamini_and_hochberg(made_up: Paper) -> None:
     """With two claims the larger p-value stays, and the smaller is at most doubled."""
+
     def p_value(values: list[float], bound: float) -> float:
         """Student's t with two degrees of freedom has a closed form."""
         t = abs(statistics.mean(values) - bound) / (statistics.stdev(values) / math.sqrt(3))
@@ -126,8 +132,9 @@ def test_missing_cell_is_absent_and_not_zero(made_up: Paper) -> None:
 
 def test_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> None:
     sweep = made_up.directory / "sweep.toml"
-    sweep.write_text(SWEEP.replace('disciplines = ["good", "bad"]',
-                                   'disciplines = ["good", "bad"]\nseeds = 5'))
+    sweep.write_text(
+        SWEEP.replace('disciplines = ["good", "bad"]', 'disciplines = ["good", "bad"]\nseeds = 5')
+    )
     one = paper.load("made-up")
     cells = [(cell.experiment.name, cell.seed) for cell in one.cells()]
     assert {seed for name, seed in cells if name == "one"} == {1, 2, 3, 4, 5}
@@ -143,47 +150,63 @@ def test_experiment_can_have_more_seeds_than_its_paper(made_up: Paper) -> None:
     assert found.value.half == pytest.approx(2.776 * 0.01 * math.sqrt(2.5 / 5), rel=1e-3)
 
 
-@pytest.mark.parametrize(("against", "change", "of_discipline"), [
-    ("", 'of = "bad"', True),
-    ("", 'of = "good"', False),  # the claim's own discipline
-    ("", 'experiment = "other"\nof = "good"', False),
-    ("", 'experiment = "other"\nof = "third"', True),
-    ('against = { of = "bad" }', 'against = { of = "bad", experiment = "other" }', False),
-    ('against = { of = "bad" }', 'against = { of = "third" }', True),
-    ('against = { of = "bad" }', 'of = "third"', True),
-    # Two metrics of one discipline, and one metric of two disciplines.
-    ('against = { metric = "groups.far.share_of_fair" }', "at = { buffer = 100 }", False),
-    ('against = { metric = "groups.far.share_of_fair" }', 'against = { of = "bad" }', True),
-])
+@pytest.mark.parametrize(
+    ("against", "change", "of_discipline"),
+    [
+        ("", 'of = "bad"', True),
+        ("", 'of = "good"', False),  # the claim's own discipline
+        ("", 'experiment = "other"\nof = "good"', False),
+        ("", 'experiment = "other"\nof = "third"', True),
+        ('against = { of = "bad" }', 'against = { of = "bad", experiment = "other" }', False),
+        ('against = { of = "bad" }', 'against = { of = "third" }', True),
+        ('against = { of = "bad" }', 'of = "third"', True),
+        # Two metrics of one discipline, and one metric of two disciplines.
+        ('against = { metric = "groups.far.share_of_fair" }', "at = { buffer = 100 }", False),
+        ('against = { metric = "groups.far.share_of_fair" }', 'against = { of = "bad" }', True),
+    ],
+)
 def test_ablation_knows_whether_it_changes_the_discipline(
-        against: str, change: str, of_discipline: bool) -> None:
+    against: str, change: str, of_discipline: bool
+) -> None:
     text = CLAIMS.replace("low = 0.8", f"low = 0.8\n{against}").replace(
-        'change = "bad"\nof = "bad"', f'change = "bad"\n{change}')
+        'change = "bad"\nof = "bad"', f'change = "bad"\n{change}'
+    )
     (claim, _) = claims.parse(tomllib.loads(text))
     assert [one.of_discipline for one in claim.ablations] == [of_discipline]
 
 
 def test_versions_are_compared_whatever_the_order_of_axes() -> None:
-    new, stored = ({"experiment": "e", "discipline": "d", "at": at,
-                    "made": {"kernel": "7", "modules": {"sch_d": module}}}
-                   for at, module in (({"flows": 16, "buffer": 8}, "A"),
-                                      ({"buffer": 8, "flows": 16}, "B")))
+    new, stored = (
+        {
+            "experiment": "e",
+            "discipline": "d",
+            "at": at,
+            "made": {"kernel": "7", "modules": {"sch_d": module}},
+        }
+        for at, module in (({"flows": 16, "buffer": 8}, "A"), ({"buffer": 8, "flows": 16}, "B"))
+    )
     assert versions([new, stored]) == "sch_d"
 
 
-@pytest.mark.parametrize(("changed", "name"), [
-    ({"modules": {"sch_good": "A"}}, "sch_good"), ({"kernel": "8"}, "the kernel")])
-def test_cells_by_two_versions_decide_nothing(made_up: Paper, changed: dict[str, Any],
-                                              name: str) -> None:
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [({"modules": {"sch_good": "A"}}, "sch_good"), ({"kernel": "8"}, "the kernel")],
+)
+def test_cells_by_two_versions_decide_nothing(
+    made_up: Paper, changed: dict[str, Any], name: str
+) -> None:
     def by_another(row: dict[str, Any], *changes: bool) -> dict[str, Any]:
         return {**row, "made": {**row["made"], **(changed if all(changes) else {})}}
 
     # Another seed of the same cell, and another cell, which has the same module.
     for key, value in (("seed", 2), ("at", {"buffer": 200})):
-        rewrite(made_up, lambda row: {**row, "made": {**row["made"],
-                                                      "modules": {"sch_good": "B"}}})
-        rewrite(made_up, lambda row, key=key, value=value: by_another(
-            row, row["discipline"] == "good", row[key] == value))
+        rewrite(made_up, lambda row: {**row, "made": {**row["made"], "modules": {"sch_good": "B"}}})
+        rewrite(
+            made_up,
+            lambda row, key=key, value=value: by_another(
+                row, row["discipline"] == "good", row[key] == value
+            ),
+        )
         found = verdicts(made_up)["C2"]
         assert found.verdict == "inconclusive"
         assert found.why_not == f"cells by two versions of {name}"
@@ -196,8 +219,7 @@ def test_cells_by_two_versions_decide_nothing(made_up: Paper, changed: dict[str,
 @pytest.mark.parametrize("name", paper.names())
 def test_each_decided_claim_has_one_kernel_and_one_version_of_each_module(name: str) -> None:
     for key, judged in verdicts(paper.load(name)).items():
-        made = [{"kernel": row["made"]["kernel"], **row["made"]["modules"]}
-                for row in judged.cells]
+        made = [{"kernel": row["made"]["kernel"], **row["made"]["modules"]} for row in judged.cells]
         for part in {part for one in made for part in one}:
             seen = {one[part] for one in made if part in one}
             assert len(seen) == 1 or judged.verdict == "inconclusive", (key, part, seen)
@@ -207,8 +229,13 @@ def test_an_interval_of_a_search_is_wider_by_a_step(made_up: Paper) -> None:
     """Ratios of 3.07, 3 and 2.94 are above 2.5. With steps of 1.5 they are above 1.9 only."""
     rewrite(made_up, lambda row: {**row, "figures": {**row["figures"], "step": 1.5}})
     (made_up.directory / claims.CLAIMS).write_text(CLAIMS.replace("low = 1.5", "low = 2.5"))
-    rewrite(made_up, lambda row: {**row, "bounds": {
-        one.id: one.bounds for one in claims.load(made_up.directory)}})
+    rewrite(
+        made_up,
+        lambda row: {
+            **row,
+            "bounds": {one.id: one.bounds for one in claims.load(made_up.directory)},
+        },
+    )
     found = verdicts(made_up)["C2"]
     assert (found.verdict, found.why_not) == ("inconclusive", "the interval lies across a bound")
     # Seeds that find the same value are no evidence that it is exact.
@@ -219,19 +246,29 @@ def test_an_interval_of_a_search_is_wider_by_a_step(made_up: Paper) -> None:
 
 def test_experiment_can_start_with_another_seed(made_up: Paper) -> None:
     """Rows of other seeds do not count. Seeds of two experiments are paired in their order."""
-    (made_up.directory / "sweep.toml").write_text(SWEEP.replace(
-        'disciplines = ["good", "bad"]', 'disciplines = ["good", "bad"]\nfirst_seed = 11'))
-    (made_up.directory / "claims.toml").write_text(CLAIMS.replace(
-        'against = { of = "bad" }\nfold = "min"',
-        'at = { buffer = 100 }\nagainst = { experiment = "other", of = "third", '
-        'at = { rtt = 10.0, buffer = [] } }'))
+    (made_up.directory / "sweep.toml").write_text(
+        SWEEP.replace(
+            'disciplines = ["good", "bad"]', 'disciplines = ["good", "bad"]\nfirst_seed = 11'
+        )
+    )
+    (made_up.directory / "claims.toml").write_text(
+        CLAIMS.replace(
+            'against = { of = "bad" }\nfold = "min"',
+            'at = { buffer = 100 }\nagainst = { experiment = "other", of = "third", '
+            "at = { rtt = 10.0, buffer = [] } }",
+        )
+    )
     one = paper.load("made-up")
     fresh = [11, 12, 13]
-    assert [c.seed for c in one.cells() if (c.experiment.name, c.at.get("buffer")) == ("one", 100)
-            and c.discipline == "good"] == fresh
+    assert [
+        c.seed
+        for c in one.cells()
+        if (c.experiment.name, c.at.get("buffer")) == ("one", 100) and c.discipline == "good"
+    ] == fresh
     assert {c.seed for c in one.cells() if c.experiment.name == "other"} == {1, 2, 3}
-    assert {c.seed for c in paper.load("made-up", profile="today").cells()
-            if c.experiment.name == "one"} == set(fresh)
+    assert {
+        c.seed for c in paper.load("made-up", profile="today").cells() if c.experiment.name == "one"
+    } == set(fresh)
     assert {trace.cell.seed for trace in time_plots.asked(one)} == {11}
     assert verdicts(one)["C1"].why_not == "absent: good in one at buffer 200, seed 11"
     assert (len(judgement.of(one).rows), judgement.of(one).asked) == (3, 15)
@@ -244,7 +281,9 @@ def test_experiment_can_start_with_another_seed(made_up: Paper) -> None:
     assert found["C2"].value
     assert found["C2"].value.value == pytest.approx(
         statistics.geometric_mean(
-            (0.9 + 0.01 * (seed + 8)) / (0.1 + 0.01 * (seed - 2)) for seed in (1, 2, 3)))
+            (0.9 + 0.01 * (seed + 8)) / (0.1 + 0.01 * (seed - 2)) for seed in (1, 2, 3)
+        )
+    )
 
 
 def test_bounds_changed_after_the_runs_decide_nothing(made_up: Paper) -> None:
@@ -259,33 +298,49 @@ def test_bounds_changed_after_the_runs_decide_nothing(made_up: Paper) -> None:
     assert verdicts(made_up)["C1"].verdict == "confirmed"
 
 
-@pytest.mark.parametrize(("changed", "accepted"), [
-    ({"metric": "groups.probe.delay_ms.p50"}, "at most 3 ms"),
-    ({"metric": "groups.senders.completion_s.p99"}, "at most 3 s"),
-    ({"metric": "phases.1.queue_packets.mean"}, "at most 3 packets"),
-    ({"metric": "groups.bully.share_of_fair"}, "at most 3 times the fair share"),
-    ({"metric": "groups.rest.share_of_fair", "scale": 100.0}, "at most 300 %"),
-    ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}}, "at most 3"),
-    ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}, "difference": True},
-     "at most 3 ms"),
-    ({"metric": "timeouts"}, "at most 3"),
-])
+@pytest.mark.parametrize(
+    ("changed", "accepted"),
+    [
+        ({"metric": "groups.probe.delay_ms.p50"}, "at most 3 ms"),
+        ({"metric": "groups.senders.completion_s.p99"}, "at most 3 s"),
+        ({"metric": "phases.1.queue_packets.mean"}, "at most 3 packets"),
+        ({"metric": "groups.bully.share_of_fair"}, "at most 3 times the fair share"),
+        ({"metric": "groups.rest.share_of_fair", "scale": 100.0}, "at most 300 %"),
+        ({"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}}, "at most 3"),
+        (
+            {"metric": "groups.probe.delay_ms.p50", "against": {"of": "bad"}, "difference": True},
+            "at most 3 ms",
+        ),
+        ({"metric": "timeouts"}, "at most 3"),
+    ],
+)
 def test_bounds_have_a_unit(changed: dict[str, Any], accepted: str) -> None:
     text = dict.fromkeys(("place", "says", "published", "why"), "") | {
-        "experiment": "one", "of": "good", "high": 3.0, **changed}
+        "experiment": "one",
+        "of": "good",
+        "high": 3.0,
+        **changed,
+    }
     (claim,) = claims.parse({"claim": {"C": text}})
     assert claim.accepted() == accepted
 
 
-@pytest.mark.parametrize(("disciplines", "buffers", "verdict"), [
-    (("bad",), (200,), "confirmed"),  # the ratio at 100 is the minimum
-    (("good", "bad"), (200,), "inconclusive"),
-])
-def test_ratio_of_two_zeros_is_undefined(made_up: Paper, disciplines: tuple[str, ...],
-                                      buffers: tuple[int, ...], verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("disciplines", "buffers", "verdict"),
+    [
+        (("bad",), (200,), "confirmed"),  # the ratio at 100 is the minimum
+        (("good", "bad"), (200,), "inconclusive"),
+    ],
+)
+def test_ratio_of_two_zeros_is_undefined(
+    made_up: Paper, disciplines: tuple[str, ...], buffers: tuple[int, ...], verdict: str
+) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
-        if (row["discipline"] in disciplines and row["seed"] == 2
-                and row["at"].get("buffer") in buffers):
+        if (
+            row["discipline"] in disciplines
+            and row["seed"] == 2
+            and row["at"].get("buffer") in buffers
+        ):
             row["figures"]["summary"]["utilization"] = 0.0
         return row
 
@@ -297,17 +352,21 @@ def test_ratio_of_two_zeros_is_undefined(made_up: Paper, disciplines: tuple[str,
     assert (found.seeds, len(found.cells)) == (3, 12)
 
 
-@pytest.mark.parametrize(("seeds", "bounds", "verdict"), [
-    ((1, 2, 3), {"low": 1.5}, "confirmed"),
-    ((1, 2, 3), {"high": 1.5}, "contradicted"),
-    ((1, 2, 3), {"low": 1.5, "high": 9.0}, "contradicted"),
-    # 1 / 3, 0 and 0: sd 0.192, and half of the interval is 0.478, so at most 0.589.
-    ((2, 3), {"low": 1.6}, "confirmed"),
-    ((2, 3), {"low": 1.8}, "inconclusive"),
-    ((2, 3), {"high": 1.6}, "contradicted"),
-])
+@pytest.mark.parametrize(
+    ("seeds", "bounds", "verdict"),
+    [
+        ((1, 2, 3), {"low": 1.5}, "confirmed"),
+        ((1, 2, 3), {"high": 1.5}, "contradicted"),
+        ((1, 2, 3), {"low": 1.5, "high": 9.0}, "contradicted"),
+        # 1 / 3, 0 and 0: sd 0.192, and half of the interval is 0.478, so at most 0.589.
+        ((2, 3), {"low": 1.6}, "confirmed"),
+        ((2, 3), {"low": 1.8}, "inconclusive"),
+        ((2, 3), {"high": 1.6}, "contradicted"),
+    ],
+)
 def test_ratio_to_zero_is_judged_by_its_inverse(
-        made_up: Paper, seeds: tuple[int, ...], bounds: dict[str, float], verdict: str) -> None:
+    made_up: Paper, seeds: tuple[int, ...], bounds: dict[str, float], verdict: str
+) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["discipline"] == "bad":
             row["figures"]["summary"]["utilization"] = 0.0 if row["seed"] in seeds else 0.3
@@ -325,8 +384,10 @@ def test_ratio_to_zero_is_judged_by_its_inverse(
     assert found.value.text(digits=2) == ("infinite" if len(seeds) == 3 else "at least 1.70")
 
 
-@pytest.mark.parametrize(("value", "half", "said"), [
-    (0.25, 0.15, "2.5 to 10"), (0.25, math.nan, "4.0"), (0.25, 0.25, "at least 2.0")])
+@pytest.mark.parametrize(
+    ("value", "half", "said"),
+    [(0.25, 0.15, "2.5 to 10"), (0.25, math.nan, "4.0"), (0.25, 0.25, "at least 2.0")],
+)
 def test_inverse_is_shown_as_the_ratio(value: float, half: float, said: str) -> None:
     assert intervals.Mean(value, half, inverse=True).text() == said
 
@@ -359,20 +420,27 @@ def test_row_of_another_command_is_ignored(made_up: Paper) -> None:
     assert [row["cell"] for row in have] == others
 
 
-@pytest.mark.parametrize(("old", "new", "said"), [
-    ("low = 0.8", "low = 0.8\nhihg = 2", 'claim.C1: no key "hihg": did you mean high'),
-    ("low = 0.8\nhigh = 1.0", "", "claim.C1: needs low or high"),
-    ("low = 0.8\nhigh = 1.0", "low = 1.0\nhigh = 1.0", "C1: low is not below high"),
-    ('fold = "min"', 'fold = "modal"', 'claim.C2.fold: no value "modal"'),
-    ('metric = "summary.utilization"', 'metric = "udp:nonsense"', "C1: no such metric: nonsense"),
-    ('ablations = ["bad"]', 'ablations = ["bda"]', "C1: no such ablation: bda"),
-    ('change = "bad"', 'change = "bad"\noff = "bad"', 'ablation.bad: no key "off"'),
-    ('change = "bad"', 'change = "bad"\nmetric = ":none"', "C1: no such metric: none"),
-    ('change = "bad"\n', "", "ablation.bad: 'change' is a required property"),
-    ('published = "2"', "published = true", "claim.C2.published: True is not of type"),
-    ("[claim.C2]", '[claim.C2]\nlike = "C3"', "C2: C3 is no claim above it"),
-    ("[claim.C2]", '[claim.C2]\nlike = "C2"', "C2: C2 is no claim above it"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("low = 0.8", "low = 0.8\nhihg = 2", 'claim.C1: no key "hihg": did you mean high'),
+        ("low = 0.8\nhigh = 1.0", "", "claim.C1: needs low or high"),
+        ("low = 0.8\nhigh = 1.0", "low = 1.0\nhigh = 1.0", "C1: low is not below high"),
+        ('fold = "min"', 'fold = "modal"', 'claim.C2.fold: no value "modal"'),
+        (
+            'metric = "summary.utilization"',
+            'metric = "udp:nonsense"',
+            "C1: no such metric: nonsense",
+        ),
+        ('ablations = ["bad"]', 'ablations = ["bda"]', "C1: no such ablation: bda"),
+        ('change = "bad"', 'change = "bad"\noff = "bad"', 'ablation.bad: no key "off"'),
+        ('change = "bad"', 'change = "bad"\nmetric = ":none"', "C1: no such metric: none"),
+        ('change = "bad"\n', "", "ablation.bad: 'change' is a required property"),
+        ('published = "2"', "published = true", "claim.C2.published: True is not of type"),
+        ("[claim.C2]", '[claim.C2]\nlike = "C3"', "C2: C3 is no claim above it"),
+        ("[claim.C2]", '[claim.C2]\nlike = "C2"', "C2: C2 is no claim above it"),
+    ],
+)
 def test_bad_claims_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
     assert old in CLAIMS
     (made_up.directory / claims.CLAIMS).write_text(CLAIMS.replace(old, new))
@@ -382,32 +450,36 @@ def test_bad_claims_are_refused(made_up: Paper, old: str, new: str, said: str) -
 
 def test_claim_has_the_keys_of_the_claim_it_is_like(made_up: Paper) -> None:
     (made_up.directory / claims.CLAIMS).write_text(
-        CLAIMS + '[claim.C3]\nlike = "C1"\nhigh = 0.95\n[claim.C4]\nlike = "C3"\nlow = 0.9\n')
+        CLAIMS + '[claim.C3]\nlike = "C1"\nhigh = 0.95\n[claim.C4]\nlike = "C3"\nlow = 0.9\n'
+    )
     first, _, third, fourth = claims.load(made_up.directory)
     assert (third.id, third.low, third.high) == ("C3", 0.8, 0.95)
     assert (fourth.id, fourth.low, fourth.high) == ("C4", 0.9, 0.95)
     assert (third.what, third.ablations) == (first.what, first.ablations)
 
 
-@pytest.mark.parametrize(("good", "better", "open_", "ablated", "verdict"), [
-    (0.5, "", False, 0.9, "contradicted"),
-    (0.5, "lower", False, 0.9, "better than published"),
-    (0.5, "higher", False, 0.9, "contradicted"),
-    (0.5, "", True, 0.9, "undetermined"),
-    (0.5, "lower", True, 0.9, "undetermined"),
-    (0.5, "lower", True, 0.3, "better than published"),
-    (0.5, "", True, 0.3, "contradicted"),
-    # 0.79, 0.80 and 0.81 lie across the lower bound: this value does not contradict.
-    (0.5, "", True, 0.8, "undetermined"),
-    (0.5, "lower", True, 0.8, "undetermined"),
-    (0.9, "", False, 0.3, "confirmed"),
-    (0.9, "", True, 0.3, "undetermined"),
-    (0.9, "", True, 0.8, "confirmed"),
-    (0.9, "", True, 0.85, "confirmed"),
-])
+@pytest.mark.parametrize(
+    ("good", "better", "open_", "ablated", "verdict"),
+    [
+        (0.5, "", False, 0.9, "contradicted"),
+        (0.5, "lower", False, 0.9, "better than published"),
+        (0.5, "higher", False, 0.9, "contradicted"),
+        (0.5, "", True, 0.9, "undetermined"),
+        (0.5, "lower", True, 0.9, "undetermined"),
+        (0.5, "lower", True, 0.3, "better than published"),
+        (0.5, "", True, 0.3, "contradicted"),
+        # 0.79, 0.80 and 0.81 lie across the lower bound: this value does not contradict.
+        (0.5, "", True, 0.8, "undetermined"),
+        (0.5, "lower", True, 0.8, "undetermined"),
+        (0.9, "", False, 0.3, "confirmed"),
+        (0.9, "", True, 0.3, "undetermined"),
+        (0.9, "", True, 0.8, "confirmed"),
+        (0.9, "", True, 0.85, "confirmed"),
+    ],
+)
 def test_verdict_holds_for_every_admissible_value(
-        made_up: Paper, good: float, better: str, open_: bool, ablated: float,
-        verdict: str) -> None:
+    made_up: Paper, good: float, better: str, open_: bool, ablated: float, verdict: str
+) -> None:
     """C1 accepts 0.8 to 1. We measure `good`, and `ablated` with the only ablation."""
     text = CLAIMS
     if better:
@@ -425,7 +497,8 @@ def test_verdict_holds_for_every_admissible_value(
 def test_admissible_value_that_did_not_run_explains_nothing(made_up: Paper) -> None:
     """Without its third seed the ablation has no verdict."""
     (made_up.directory / claims.CLAIMS).write_text(
-        CLAIMS.replace('change = "bad"', 'change = "bad"\nopen = "the buffer"'))
+        CLAIMS.replace('change = "bad"', 'change = "bad"\nopen = "the buffer"')
+    )
     store.journal(made_up.results).unlink()
     run(made_up, good=0.5, bad=0.9, third=0.1)
     rewrite(made_up, lambda row: None if (row["discipline"], row["seed"]) == ("bad", 3) else row)
@@ -434,13 +507,13 @@ def test_admissible_value_that_did_not_run_explains_nothing(made_up: Paper) -> N
 
 def test_setting_that_is_lost_cannot_contradict(made_up: Paper) -> None:
     (made_up.directory / claims.CLAIMS).write_text(
-        CLAIMS.replace("[claim.C1]", '[claim.C1]\nopen = "the buffer"'))
+        CLAIMS.replace("[claim.C1]", '[claim.C1]\nopen = "the buffer"')
+    )
     assert verdicts(made_up)["C1"].verdict == "confirmed"
     store.journal(made_up.results).unlink()
     run(made_up, good=0.5, bad=0.3, third=0.1)
     found = verdicts(made_up)["C1"]
-    assert (found.verdict, found.why_not) == (
-        "undetermined", "the paper leaves the buffer open")
+    assert (found.verdict, found.why_not) == ("undetermined", "the paper leaves the buffer open")
 
 
 @pytest.mark.parametrize("good", [0.9, 0.8, 0.5])
@@ -455,37 +528,98 @@ def test_another_algorithm_decides_nothing(made_up: Paper, good: float) -> None:
     assert "C2" not in judgement.of(made_up).q_values
 
 
-@pytest.mark.parametrize(("changed", "better"), [
-    ({"of": "good"}, "lower"),
-    ({"of": "bad"}, ""),
-    ({"of": "bad", "against": {"of": "good"}, "low": 7.0, "high": 13.0}, "higher"),
-    ({"of": "good", "against": {"of": "bad"}, "low": 0.2, "high": 0.4}, "lower"),
-    ({"of": "good", "against": {"of": "new"}, "low": 0.2, "high": 0.4}, ""),
-    # "As much as": more or less is a difference from the paper.
-    ({"of": "good", "against": {"of": "bad"}, "low": 0.8, "high": 1.25}, ""),
-    ({"of": "good", "metric": "groups.far.share_of_fair"}, "higher"),
-    ({"of": "good", "metric": "timeouts"}, ""),
-    ({"of": "good", "low": -math.inf}, ""),  # an order
-])
+@pytest.mark.parametrize(
+    ("changed", "better"),
+    [
+        ({"of": "good"}, "lower"),
+        ({"of": "bad"}, ""),
+        ({"of": "bad", "against": {"of": "good"}, "low": 7.0, "high": 13.0}, "higher"),
+        ({"of": "good", "against": {"of": "bad"}, "low": 0.2, "high": 0.4}, "lower"),
+        ({"of": "good", "against": {"of": "new"}, "low": 0.2, "high": 0.4}, ""),
+        # "As much as": more or less is a difference from the paper.
+        ({"of": "good", "against": {"of": "bad"}, "low": 0.8, "high": 1.25}, ""),
+        ({"of": "good", "metric": "groups.far.share_of_fair"}, "higher"),
+        ({"of": "good", "metric": "timeouts"}, ""),
+        ({"of": "good", "low": -math.inf}, ""),  # an order
+    ],
+)
 def test_proposed_discipline_does_better_on_one_side(changed: dict[str, Any], better: str) -> None:
     text = dict.fromkeys(("place", "says", "published", "why"), "") | {
-        "experiment": "one", "metric": ":variance", "low": 2.0, "high": 3.0, **changed}
-    (claim,) = claims.parse({"claim": {"C": text}, "proposed": {
-        "disciplines": ["good", "new"], "lower": [":variance"],
-        "higher": ["groups.*.share_of_fair"]}})
+        "experiment": "one",
+        "metric": ":variance",
+        "low": 2.0,
+        "high": 3.0,
+        **changed,
+    }
+    (claim,) = claims.parse(
+        {
+            "claim": {"C": text},
+            "proposed": {
+                "disciplines": ["good", "new"],
+                "lower": [":variance"],
+                "higher": ["groups.*.share_of_fair"],
+            },
+        }
+    )
     assert claim.better == better
 
 
 #: The claims that the audit of 2026-11 could defend as contradictions, and K48, which says that
 #: two disciplines are equal. Its reasons are in the issue "A result that survives attack".
 CONTRADICTED = [
-    "A47", "A58", "A59", "A69", "A75", "A76", "A88", "A89", "J10", "J12", "J17", "J19", "J34",
-    "J53", "J72", "K11", "K16", "K18", "K45", "K48", "K51", "K53", "K68", "K71", "K73", "W17",
-    "W21", "W23", "W24", "W25", "W26", "W46", "W57", "W69",
+    "A47",
+    "A58",
+    "A59",
+    "A69",
+    "A75",
+    "A76",
+    "A88",
+    "A89",
+    "J10",
+    "J12",
+    "J17",
+    "J19",
+    "J34",
+    "J53",
+    "J72",
+    "K11",
+    "K16",
+    "K18",
+    "K45",
+    "K48",
+    "K51",
+    "K53",
+    "K68",
+    "K71",
+    "K73",
+    "W17",
+    "W21",
+    "W23",
+    "W24",
+    "W25",
+    "W26",
+    "W46",
+    "W57",
+    "W69",
 ]
 SFB = [
-    "A04", "A12", "A13", "A48", "A49", "A50", "A51", "A52", "A53", "A54", "A55", "A73", "A77",
-    "A79", "A85", "A86", "A87",
+    "A04",
+    "A12",
+    "A13",
+    "A48",
+    "A49",
+    "A50",
+    "A51",
+    "A52",
+    "A53",
+    "A54",
+    "A55",
+    "A73",
+    "A77",
+    "A79",
+    "A85",
+    "A86",
+    "A87",
 ]
 
 
@@ -493,14 +627,19 @@ def test_only_claims_that_no_admissible_value_saves_are_contradicted() -> None:
     found = {}
     for name in paper.names():
         one = judgement.of(paper.load(name))
-        found |= {claim.id: one.verdicts[claim.id].verdict for claim in one.claims
-                  if name not in pages.QUESTIONS and not judgement.calibrates(claim, one.paper)}
+        found |= {
+            claim.id: one.verdicts[claim.id].verdict
+            for claim in one.claims
+            if name not in pages.QUESTIONS and not judgement.calibrates(claim, one.paper)
+        }
     assert sorted(key for key in found if found[key] == "contradicted") == sorted(CONTRADICTED)
     assert sorted(key for key in found if found[key] == "not the paper's algorithm") == sorted(SFB)
 
 
-@pytest.mark.parametrize(("bounds", "kind"), [
-    ("low = 0.8\nhigh = 1.0", "number"), ("low = 0.8", "order"), ("high = 1.0", "order")])
+@pytest.mark.parametrize(
+    ("bounds", "kind"),
+    [("low = 0.8\nhigh = 1.0", "number"), ("low = 0.8", "order"), ("high = 1.0", "order")],
+)
 def test_claim_with_one_bound_is_an_order(bounds: str, kind: str) -> None:
     text = tomllib.loads(CLAIMS.replace("low = 0.8\nhigh = 1.0", bounds))
     assert claims.parse(text)[0].kind == kind
@@ -510,7 +649,8 @@ def test_broken_setting_shows_nothing_about_the_discipline(made_up: Paper) -> No
     """`bad` contradicts C1, so C1 is about the discipline, unless `bad` cannot work."""
     assert judgement.holds_for_all(judgement.of(made_up)) == ["C2"]
     (made_up.directory / claims.CLAIMS).write_text(
-        CLAIMS.replace('change = "bad"', 'change = "bad"\nbroken = true'))
+        CLAIMS.replace('change = "bad"', 'change = "bad"\nbroken = true')
+    )
     assert judgement.holds_for_all(judgement.of(made_up)) == ["C1", "C2"]
 
 
@@ -522,5 +662,7 @@ def test_other_tcp_profile_is_judged_by_its_own_cells(made_up: Paper) -> None:
     run(today, good=0.5, bad=0.3)
     assert made_up.stored() == own
     assert {k: j.verdict for k, j in verdicts(today).items()} == {
-        "C1": "contradicted", "C2": "confirmed"}
+        "C1": "contradicted",
+        "C2": "confirmed",
+    }
     assert {j.verdict for j in verdicts(made_up).values()} == {"confirmed"}

@@ -19,8 +19,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Debian packages, by a program of each.
-PACKAGES = {"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge",
-            "sbatch": "slurm-client"}
+PACKAGES = {
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "munged": "munge",
+    "sbatch": "slurm-client",
+}
 NODES = ("node1", "node2", "node3")
 #: Six cells of 1 to 2 s each.
 CELLS = "--only rates --disciplines red fred"
@@ -77,20 +81,46 @@ class Cluster:
         (there / "munge.key").write_bytes(os.urandom(128))
         with (there / "head.log").open("wb") as log:
             self.head = subprocess.Popen(
-                ["unshare", "--mount", "--net", "--uts", "--pid", "--fork", "--mount-proc",
-                 "--kill-child", "sh", "-euc", HEAD, str(there), *NODES],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                [
+                    "unshare",
+                    "--mount",
+                    "--net",
+                    "--uts",
+                    "--pid",
+                    "--fork",
+                    "--mount-proc",
+                    "--kill-child",
+                    "sh",
+                    "-euc",
+                    HEAD,
+                    str(there),
+                    *NODES,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
 
     def inside(self, *words: str | Path) -> list[str]:
         """Return the command line that runs a command on the cluster's head."""
         head = str(self.head.pid)
-        return ["nsenter", "--target", head, "--mount", "--net", "--uts",
-                f"--pid=/proc/{head}/ns/pid_for_children", "--wd=.", *map(str, words)]
+        return [
+            "nsenter",
+            "--target",
+            head,
+            "--mount",
+            "--net",
+            "--uts",
+            f"--pid=/proc/{head}/ns/pid_for_children",
+            "--wd=.",
+            *map(str, words),
+        ]
 
     def ask(self, *words: str) -> str:
         """Run a command of Slurm and return its output."""
-        return subprocess.run(self.inside(*words), capture_output=True, text=True,
-                              timeout=60).stdout
+        return subprocess.run(
+            self.inside(*words), capture_output=True, text=True, timeout=60
+        ).stdout
 
     def states(self) -> dict[str, str]:
         """Return the state of each node, by name."""
@@ -143,13 +173,22 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 def replay(out: Path, *settings: str) -> list[str]:
     """Return the command line of a sweep as in docs/cluster.md."""
-    return ["make", "-C", str(ROOT), "paper-ahammed2010", "QUICK=1", f"ARGS={CELLS} --out {out}",
-            *settings]
+    return [
+        "make",
+        "-C",
+        str(ROOT),
+        "paper-ahammed2010",
+        "QUICK=1",
+        f"ARGS={CELLS} --out {out}",
+        *settings,
+    ]
 
 
 def digests(out: Path) -> dict[str, str]:
-    return {path.parent.name: json.loads(path.read_text())["digest"]
-            for path in out.glob("*/*/result.json")}
+    return {
+        path.parent.name: json.loads(path.read_text())["digest"]
+        for path in out.glob("*/*/result.json")
+    }
 
 
 @pytest.mark.extra

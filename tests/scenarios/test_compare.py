@@ -24,42 +24,69 @@ from aqmlab.run.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A set with one workload, of a scenario with settings.
-WHOLE = ('[a]\nscenario = "{}"\nsettings = {{ {} }}\nbuffer = 50\nrate = 20\nrivals = ["pfifo"]\n')
+WHOLE = '[a]\nscenario = "{}"\nsettings = {{ {} }}\nbuffer = 50\nrate = 20\nrivals = ["pfifo"]\n'
 SMALL = demo_workloads.Workload(
-    "dumbbell", {"flows": 8, "rate": 20, "warmup": 1, "duration": 2, "probe": "on"}, (50,), 1514,
-    20, demo_workloads.WORKLOADS["dumbbell"].rivals)
+    "dumbbell",
+    {"flows": 8, "rate": 20, "warmup": 1, "duration": 2, "probe": "on"},
+    (50,),
+    1514,
+    20,
+    demo_workloads.WORKLOADS["dumbbell"].rivals,
+)
 
 
 def result(seed: int, goodput: float, delay_ms: float) -> dict[str, Any]:
-    return {"scenario": "dumbbell", "seed": seed, "parameters": {"mtu": 1500, "rate": 20.0},
-            "groups": {"probe": { "delay_ms": {"p50": delay_ms, "p99": delay_ms}, "loss": 0.0}},
-        "summary": {"goodput_bps": {"mean": goodput}, "fair_share_bps": 1.0,
-                    "sd_over_fair_share": 0.5}}
+    return {
+        "scenario": "dumbbell",
+        "seed": seed,
+        "parameters": {"mtu": 1500, "rate": 20.0},
+        "groups": {"probe": {"delay_ms": {"p50": delay_ms, "p99": delay_ms}, "loss": 0.0}},
+        "summary": {
+            "goodput_bps": {"mean": goodput},
+            "fair_share_bps": 1.0,
+            "sd_over_fair_share": 0.5,
+        },
+    }
 
 
 def words(mine: list[tuple[float, float]], other: list[tuple[float, float]]) -> dict[str, str]:
     """Verdicts by metric, of (goodput over fair share, delay in ms) under each seed."""
-    section = Section(50, {
-        name: [Run(Path(), result(seed, *one)) for seed, one in enumerate(several)]
-        for name, several in (("mine", mine), ("other", other))})
+    section = Section(
+        50,
+        {
+            name: [Run(Path(), result(seed, *one)) for seed, one in enumerate(several)]
+            for name, several in (("mine", mine), ("other", other))
+        },
+    )
     return {one.column.title: one.word for one in compare.verdicts([section], ["mine"])}
 
 
-@pytest.mark.parametrize(("mine", "other", "goodput", "delay"), [
-    # 20 % more of each: better for goodput, worse for delay.
-    ([(0.6, 12.0)] * 3, [(0.5, 10.0)] * 3, "better", "worse"),
-    ([(0.5, 10.0)] * 3, [(0.6, 12.0)] * 3, "worse", "better"),
-    # 4 % is less than what counts.
-    ([(0.52, 10.4)] * 3, [(0.5, 10.0)] * 3, "not distinguishable", "not distinguishable"),
-    # Far more in the mean, and less under one of three seeds.
-    ([(0.9, 30.0), (0.9, 30.0), (0.4, 9.0)], [(0.5, 10.0)] * 3, "not distinguishable",
-     "not distinguishable"),
-    # Twice the delay, but by less than the 0.61 ms of a full packet at 20 Mb/s.
-    ([(0.5, 0.4)] * 3, [(0.5, 0.2)] * 3, "not distinguishable", "not distinguishable"),
-])
+@pytest.mark.parametrize(
+    ("mine", "other", "goodput", "delay"),
+    [
+        # 20 % more of each: better for goodput, worse for delay.
+        ([(0.6, 12.0)] * 3, [(0.5, 10.0)] * 3, "better", "worse"),
+        ([(0.5, 10.0)] * 3, [(0.6, 12.0)] * 3, "worse", "better"),
+        # 4 % is less than what counts.
+        ([(0.52, 10.4)] * 3, [(0.5, 10.0)] * 3, "not distinguishable", "not distinguishable"),
+        # Far more in the mean, and less under one of three seeds.
+        (
+            [(0.9, 30.0), (0.9, 30.0), (0.4, 9.0)],
+            [(0.5, 10.0)] * 3,
+            "not distinguishable",
+            "not distinguishable",
+        ),
+        # Twice the delay, but by less than the 0.61 ms of a full packet at 20 Mb/s.
+        ([(0.5, 0.4)] * 3, [(0.5, 0.2)] * 3, "not distinguishable", "not distinguishable"),
+    ],
+)
 def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
-        mine: list[tuple[float, float]], other: list[tuple[float, float]], goodput: str,
-        delay: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine: list[tuple[float, float]],
+    other: list[tuple[float, float]],
+    goodput: str,
+    delay: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
     found = words(mine, other)
     assert found["goodput / fair share, %"] == goodput
@@ -67,25 +94,38 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
     assert found["sd / fair share, %"] == "not distinguishable"
 
 
-@pytest.mark.parametrize(("given", "said"), [
-    (["--mine", "pfifoo limit 9"], 'no qdisc for --mine "pfifoo": did you mean pfifo'),
-    (["--mine", "pfifo limit {bufer}"], 'no placeholder in --mine "bufer": did you mean buffer'),
-    (["--mine", "pfifo limit {buffer"], "expected '}'"),
-    (["--mine", " "], "--mine: needs a kind"),
-    (["--mine", "pfifo", "--against", "fq_codle"], 'no qdisc for --against "fq_codle"'),
-    (["--mine", "pfifo", "--set", "limit=5"], "--mine has no {limit}"),
-    (["--mine", "pfifo limit {limit}", "--set", "limit"], "needs NAME=VALUE"),
-    (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),
-    (["--mine", "pfifo", "--seeds", "1"], "an interval needs 2"),
-    (["--mine", "pfifo", "--set", "cc=vgas,reno"], 'no congestion control "vgas": did you mean'),
-    (["--mine", "pfifo", "--set", "cc=vegas,reno", "--against", "red"], "leave out --against"),
-    (["--mine", "pfifo", "--worse-than", "20"], "needs a percentage between 0 and 100"),
-    (["--mine", "pfifo", "--base", "/nonexistent"], "--base /nonexistent: has no run "),
-    (["--mine", "mine", "--module", "/nonexistent"], "there is no such directory"),
-])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--mine", "pfifoo limit 9"], 'no qdisc for --mine "pfifoo": did you mean pfifo'),
+        (
+            ["--mine", "pfifo limit {bufer}"],
+            'no placeholder in --mine "bufer": did you mean buffer',
+        ),
+        (["--mine", "pfifo limit {buffer"], "expected '}'"),
+        (["--mine", " "], "--mine: needs a kind"),
+        (["--mine", "pfifo", "--against", "fq_codle"], 'no qdisc for --against "fq_codle"'),
+        (["--mine", "pfifo", "--set", "limit=5"], "--mine has no {limit}"),
+        (["--mine", "pfifo limit {limit}", "--set", "limit"], "needs NAME=VALUE"),
+        (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),
+        (["--mine", "pfifo", "--seeds", "1"], "an interval needs 2"),
+        (
+            ["--mine", "pfifo", "--set", "cc=vgas,reno"],
+            'no congestion control "vgas": did you mean',
+        ),
+        (["--mine", "pfifo", "--set", "cc=vegas,reno", "--against", "red"], "leave out --against"),
+        (["--mine", "pfifo", "--worse-than", "20"], "needs a percentage between 0 and 100"),
+        (["--mine", "pfifo", "--base", "/nonexistent"], "--base /nonexistent: has no run "),
+        (["--mine", "mine", "--module", "/nonexistent"], "there is no such directory"),
+    ],
+)
 def test_a_mistake_is_named_before_a_boot(
-        given: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+    given: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.setattr(compare.engines, "run", lambda *_: pytest.fail("booted"))
     assert compare.main([*given, "--out", str(tmp_path / "out")]) == 2
     assert said in capsys.readouterr().err
@@ -93,7 +133,8 @@ def test_a_mistake_is_named_before_a_boot(
 
 
 def test_a_wrong_option_is_named_before_a_run(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert compare.main(["--mine", "fq_codel limt {buffer}", "--out", str(tmp_path / "out")]) == 2
     assert 'What is "limt"?' in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -111,10 +152,11 @@ def test_each_workload_has_mainlines_baselines_unless_others_are_named() -> None
 
 def test_a_setting_makes_a_variant_of_each_value() -> None:
     given = variants.choices(["low=1,2", "high=8,9"])
-    assert variants.lines("red min {low} max {high} limit {bytes}",
-                          given, "r") == {
+    assert variants.lines("red min {low} max {high} limit {bytes}", given, "r") == {
         f"r low={low} high={high}": f"red min {low} max {high} limit {{bytes}}"
-        for low in "12" for high in "89"}
+        for low in "12"
+        for high in "89"
+    }
     with pytest.raises(UserError, match="no placeholder"):
         variants.lines("red min {low}", {}, "r")
 
@@ -125,10 +167,12 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
     for name, one in found.items():
         assert re.fullmatch(r"(4\.5|5\.[1-4]|6|7\.2|8\.2|9\.[12]|10)([.-].*)?", name)
         scenario = find(one.scenario)
-        settings = resolve(scenario.params, [f"{key}={value}"
-                                             for key, value in one.settings.items()])
-        recipe, facts = compose(scenario, Settings(settings, one.rivals[0].qdisc(one.buffers[0]),
-                                                   1, "virtual"))
+        settings = resolve(
+            scenario.params, [f"{key}={value}" for key, value in one.settings.items()]
+        )
+        recipe, facts = compose(
+            scenario, Settings(settings, one.rivals[0].qdisc(one.buffers[0]), 1, "virtual")
+        )
         assert recipe.flows
         assert facts.rate_bps == pytest.approx(1e6 * one.rate)
     bdp = round(10e6 * 0.1 / 8 / 1514)
@@ -137,20 +181,25 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
         assert found[name].settings["flows"] == round(2 * bdp * math.sqrt(loss / 0.76))
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ('[a]\nscenario = "dumbbell"\nsettings = {}\n', "a: needs buffer, rate, rivals"),
-    ('[a]\nscenario = "dumbbell"\n', "a: needs settings, buffer, rate, rivals"),
-    ('title = "mine"\n', "title = 'mine': a workload is a table"),
-    ('defaults = 5\n', "defaults = 5: a workload is a table"),
-    ('[a]\nbuffer = "50"\n', "a: buffer = '50': needs a whole number"),
-    ('[a]\nsettings = "flows=4"\n', "a: settings = 'flows=4': needs a table"),
-    ('[defaults]\nrate = true\n', "defaults: rate = True: needs a whole number"),
-    (WHOLE.format("./missing.py", ""), "a: scenario .*missing.py: No such file"),
-    (WHOLE.format("dumbell", ""), 'a: no scenario "dumbell": did you mean dumbbell'),
-    (WHOLE.format("dumbbell", "flow = 4"), 'a: no parameter "flow"'),
-    (WHOLE.format("web-mix", "web_start = 500"), "a: web_start: 500 s given"),
-    ('[a]\nscenari = "dumbbell"\nsettings = {}\n', 'no key in .* "scenari"'),
-    ("[a", "Expected"), (None, "No such file")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[a]\nscenario = "dumbbell"\nsettings = {}\n', "a: needs buffer, rate, rivals"),
+        ('[a]\nscenario = "dumbbell"\n', "a: needs settings, buffer, rate, rivals"),
+        ('title = "mine"\n', "title = 'mine': a workload is a table"),
+        ("defaults = 5\n", "defaults = 5: a workload is a table"),
+        ('[a]\nbuffer = "50"\n', "a: buffer = '50': needs a whole number"),
+        ('[a]\nsettings = "flows=4"\n', "a: settings = 'flows=4': needs a table"),
+        ("[defaults]\nrate = true\n", "defaults: rate = True: needs a whole number"),
+        (WHOLE.format("./missing.py", ""), "a: scenario .*missing.py: No such file"),
+        (WHOLE.format("dumbell", ""), 'a: no scenario "dumbell": did you mean dumbbell'),
+        (WHOLE.format("dumbbell", "flow = 4"), 'a: no parameter "flow"'),
+        (WHOLE.format("web-mix", "web_start = 500"), "a: web_start: 500 s given"),
+        ('[a]\nscenari = "dumbbell"\nsettings = {}\n', 'no key in .* "scenari"'),
+        ("[a", "Expected"),
+        (None, "No such file"),
+    ],
+)
 def test_a_wrong_file_of_workloads_is_refused(text: str | None, said: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "set.toml").write_text(text)
@@ -161,7 +210,8 @@ def test_a_wrong_file_of_workloads_is_refused(text: str | None, said: str, tmp_p
 
 
 def test_paths_in_a_file_of_workloads_count_from_the_file(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Runs start in another directory, so the paths are absolute."""
     (tmp_path / "sets").mkdir()
     scenario = ROOT / "netns-scenarios" / "scenarios" / "dumbbell.py"
@@ -176,15 +226,32 @@ def test_paths_in_a_file_of_workloads_count_from_the_file(
 
 def test_a_failed_run_says_why(tmp_path: Path) -> None:
     """1 MB per round trip of 50 ms is a sixth of this link, so the window limits the flow."""
-    (tmp_path / "slow.toml").write_text(WHOLE.format(
-        "dumbbell", "flows = 1, access = 0, warmup = 1, duration = 1").replace(
-            "rate = 20", "rate = 1000").replace("buffer = 50", "buffer = 10000"))
+    (tmp_path / "slow.toml").write_text(
+        WHOLE.format("dumbbell", "flows = 1, access = 0, warmup = 1, duration = 1")
+        .replace("rate = 20", "rate = 1000")
+        .replace("buffer = 50", "buffer = 10000")
+    )
     done = subprocess.run(
-        [ROOT / "netns-scenarios" / "compare", "--mine", "pfifo limit {buffer}", "--against",
-         "fq_codel", "--seeds", "2", "--workloads", "slow.toml", "--out", tmp_path / "out"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        [
+            ROOT / "netns-scenarios" / "compare",
+            "--mine",
+            "pfifo limit {buffer}",
+            "--against",
+            "fq_codel",
+            "--seeds",
+            "2",
+            "--workloads",
+            "slow.toml",
+            "--out",
+            tmp_path / "out",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 1
-    said = done.stderr[done.stderr.index("compare: "):]
+    said = done.stderr[done.stderr.index("compare: ") :]
     assert said.startswith("compare: 4 of 4 runs failed, a-pfifo-yours-10000-1 first: ")
     assert "flow 0 by its receiver's window" in said
     assert (tmp_path / "out" / "sweep.log").read_text().count("flow 0 by its receiver's") == 4
@@ -206,15 +273,26 @@ def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *given: str) -> li
 
 
 def test_pfifo_equals_itself_and_a_long_one_delays_more_than_fq_codel(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
-    rows = compared(tmp_path, monkeypatch, "--mine", "pfifo limit {size}", "--set",
-                    "size=50,1000", "--against", "pfifo,fq_codel", "--name", "fifo")
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = compared(
+        tmp_path,
+        monkeypatch,
+        "--mine",
+        "pfifo limit {size}",
+        "--set",
+        "size=50,1000",
+        "--against",
+        "pfifo,fq_codel",
+        "--name",
+        "fifo",
+    )
     by_pair: dict[tuple[str, str], dict[str, str]] = {}
     for row in rows:
         by_pair.setdefault((row["mine"], row["other"]), {})[row["metric"]] = row["verdict"]
-    assert by_pair.keys() == {(f"fifo size={size}", other) for size in ("50", "1000")
-                              for other in ("pfifo", "fq_codel")}
+    assert by_pair.keys() == {
+        (f"fifo size={size}", other) for size in ("50", "1000") for other in ("pfifo", "fq_codel")
+    }
     assert set(by_pair["fifo size=50", "pfifo"].values()) == {"not distinguishable"}
     assert by_pair["fifo size=1000", "fq_codel"]["probe delay p50, ms"] == "worse"
     assert by_pair["fifo size=1000", "fq_codel"]["probe delay p99, ms"] == "worse"
@@ -222,36 +300,51 @@ def test_pfifo_equals_itself_and_a_long_one_delays_more_than_fq_codel(
 
 
 def test_a_copy_of_pfifo_in_a_module_is_not_distinguishable_from_pfifo(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
-    rows = compared(tmp_path, monkeypatch, "--mine", "mine 1 u32 {buffer}", "--module",
-                    str(ROOT / "docs" / "your-own"), "--against", "pfifo", "--seeds", "2")
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = compared(
+        tmp_path,
+        monkeypatch,
+        "--mine",
+        "mine 1 u32 {buffer}",
+        "--module",
+        str(ROOT / "docs" / "your-own"),
+        "--against",
+        "pfifo",
+        "--seeds",
+        "2",
+    )
     assert {row["verdict"] for row in rows} == {"not distinguishable"}
     assert all(row["mean"] == row["other_mean"] for row in rows)
     assert len(rows) == 5
 
 
 def test_values_of_a_parameter_are_compared_with_the_first(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """8 flows with half of 8 kB per 50 ms send 5.1 of 20 Mb/s, so nothing waits."""
-    rows = compared(tmp_path, monkeypatch, "--mine", "pfifo limit 100", "--set", "window=8,2000",
-                    "--seeds", "2")
+    rows = compared(
+        tmp_path, monkeypatch, "--mine", "pfifo limit 100", "--set", "window=8,2000", "--seeds", "2"
+    )
     assert {(row["mine"], row["other"]) for row in rows} == {
-        ("pfifo (yours) window=8", "pfifo (yours) window=2000")}
+        ("pfifo (yours) window=8", "pfifo (yours) window=2000")
+    }
     means = {row["metric"]: (float(row["mean"]), float(row["other_mean"])) for row in rows}
     small, large = means["goodput / fair share, %"]
     assert small <= 100 * 5.12 / 20 * 1514 / 1460 < large
     small, large = means["probe delay p50, ms"]
     assert small < 1 < large
-    used = {path.parent.name: json.loads(path.read_text())["parameters"]["window"]
-            for path in tmp_path.glob("*/result.json")}
+    used = {
+        path.parent.name: json.loads(path.read_text())["parameters"]["window"]
+        for path in tmp_path.glob("*/result.json")
+    }
     assert len(used) == 4
     assert all(f"window={window}-" in name for name, window in used.items())
 
 
 def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The second version differs by nothing, and the third has a much longer queue."""
     monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
     base = str(tmp_path / "base")
@@ -275,19 +368,28 @@ def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
 
 
 def judged(mine: list[float], other: list[float], most: float) -> list[tuple[bool, bool]]:
-    section = Section(50, {name: [Run(Path(), result(seed, goodput, 10.0))
-                                  for seed, goodput in enumerate(several)]
-                           for name, several in (("mine", mine), ("other", other))})
+    section = Section(
+        50,
+        {
+            name: [Run(Path(), result(seed, goodput, 10.0)) for seed, goodput in enumerate(several)]
+            for name, several in (("mine", mine), ("other", other))
+        },
+    )
     found = regression.judge([section], compare.METRICS, ["mine"], most)
-    return [(one.worse, one.perhaps) for one in found
-            if one.column.title.startswith("goodput")]
+    return [(one.worse, one.perhaps) for one in found if one.column.title.startswith("goodput")]
 
 
-@pytest.mark.parametrize(("mine", "worse", "perhaps"), [
-    ([0.39, 0.78], True, False), ([0.41, 0.81], False, False), ([0.6, 1.2], False, False),
-    # Far less than 80 % under one seed only.
-    ([0.1, 0.99], False, True),
-])
+@pytest.mark.parametrize(
+    ("mine", "worse", "perhaps"),
+    [
+        ([0.39, 0.78], True, False),
+        ([0.41, 0.81], False, False),
+        ([0.6, 1.2], False, False),
+        # Far less than 80 % under one seed only.
+        ([0.1, 0.99], False, True),
+    ],
+)
 def test_more_goodput_is_better_and_each_seed_is_compared_with_its_own(
-        mine: list[float], worse: bool, perhaps: bool) -> None:
+    mine: list[float], worse: bool, perhaps: bool
+) -> None:
     assert judged(mine, [0.5, 1.0], 0.2) == [(worse, perhaps)]

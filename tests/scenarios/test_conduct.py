@@ -20,11 +20,15 @@ def conduct(*commands: tuple[str, ...], turns: tuple[str, ...] = TURNS) -> tuple
     """
     words = "".join(f"{word}\\0000" for command in commands for word in (*command, ""))
     # The composer prints the commands, then conduct's report and every `sleep` that still runs.
-    script = ("printf '%b' \"$0\"; exec >&2; echo report; cat; "
-              "grep -lx sleep /proc/[0-9]*/comm || true")
+    script = (
+        "printf '%b' \"$0\"; exec >&2; echo report; cat; grep -lx sleep /proc/[0-9]*/comm || true"
+    )
     done = subprocess.run(
         [ROOT / "lab" / "boot", "--", "conduct", *turns, "/bin/sh", "-c", script, words],
-        capture_output=True, text=True, timeout=120)
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     return done.returncode, done.stderr.partition("report\n")[2], done.stderr
 
 
@@ -34,9 +38,19 @@ def test_random_numbers_do_not_depend_on_earlier_readers() -> None:
         # The kernel itself reseeds one second after boot, and not again for another second.
         status, told, _ = conduct(
             ("run", "true", "", "", "true"),
-            ("run", "dd", "", "", "dd", "if=/dev/urandom", "of=/dev/null", "bs=1",
-             f"count={count}"),
-            ("run", "cat", "", "", "sh", "-c", "cat /proc/sys/kernel/random/uuid; exit 3"))
+            (
+                "run",
+                "dd",
+                "",
+                "",
+                "dd",
+                "if=/dev/urandom",
+                "of=/dev/null",
+                "bs=1",
+                f"count={count}",
+            ),
+            ("run", "cat", "", "", "sh", "-c", "cat /proc/sys/kernel/random/uuid; exit 3"),
+        )
         assert status == 0
         number, _, uuid = told.partition("\n")
         assert number == "2 3"
@@ -47,8 +61,10 @@ def test_random_numbers_do_not_depend_on_earlier_readers() -> None:
 
 def test_programs_start_one_turn_apart_and_traffic_after_the_last() -> None:
     clock = "cut -d' ' -f1 /proc/uptime; echo $0; exit 1"
-    status, told, _ = conduct(("run", "sleep", "", "", "sleep", "0.04"),
-                              ("run", "clock", "", "", "sh", "-c", clock, "@EPOCH"))
+    status, told, _ = conduct(
+        ("run", "sleep", "", "", "sleep", "0.04"),
+        ("run", "clock", "", "", "sh", "-c", clock, "@EPOCH"),
+    )
     assert status == 0
     assert told.splitlines() == ["1 1", "1.05", "1100000000"]
 
@@ -58,7 +74,8 @@ def test_started_program_gets_input_and_its_failure_is_reported() -> None:
     status, told, said = conduct(
         ("start", "for ever", "", "", "sleep", "1000000"),
         ("start", "fails", "words\nfor it", "/tmp/out", "sh", "-c", "cat; exit 5"),
-        ("run", "waits", "", "", "sh", "-c", "cat /tmp/out >/dev/kmsg; sleep 1000000"))
+        ("run", "waits", "", "", "sh", "-c", "cat /tmp/out >/dev/kmsg; sleep 1000000"),
+    )
     assert (status, told) == (0, "1 5\n")
     assert "hang" not in said
 
@@ -68,7 +85,8 @@ def test_program_without_an_end_is_ended_with_its_children() -> None:
     status, told, said = conduct(
         ("start", "ends", "", "", "sleep", "1"),
         ("exec", "stays", "", "/tmp/stays", "sh", "-c", "trap '' TERM; sleep 1000000 & wait"),
-        ("exec@250000000", "later", "", "/tmp/later", "true"))
+        ("exec@250000000", "later", "", "/tmp/later", "true"),
+    )
     assert status == 0
     ended = re.fullmatch(r"ended 2 (\d+)\n", told)
     assert ended, told
@@ -76,13 +94,20 @@ def test_program_without_an_end_is_ended_with_its_children() -> None:
     assert "hang" not in said
 
 
-@pytest.mark.parametrize(("commands", "message"), [
-    ((("run", "slow", "", "", "sleep", "0.06"), ("run", "next", "", "", "true")), "next comes 0.0"),
-    ((("play", "x", "", "", "true"),), "'play' given, needs 'run', 'start' or 'exec'"),
-    ((("run", "nothing", "", ""),), "nothing: no program"),
-])
-def test_impossible_command_is_reported(commands: tuple[tuple[str, ...], ...],
-                                        message: str) -> None:
+@pytest.mark.parametrize(
+    ("commands", "message"),
+    [
+        (
+            (("run", "slow", "", "", "sleep", "0.06"), ("run", "next", "", "", "true")),
+            "next comes 0.0",
+        ),
+        ((("play", "x", "", "", "true"),), "'play' given, needs 'run', 'start' or 'exec'"),
+        ((("run", "nothing", "", ""),), "nothing: no program"),
+    ],
+)
+def test_impossible_command_is_reported(
+    commands: tuple[tuple[str, ...], ...], message: str
+) -> None:
     status, _, errors = conduct(*commands)
     assert status in (1, 2)
     assert message in errors

@@ -24,7 +24,8 @@ from tests.scenarios.shortrun import ROOT, RUN, result, run
 SHORT = ("--set", "rate=20", "--set", "era=today", "--set", "warmup=1", "--set", "duration=2")
 MARKS = ("--qdisc", "codel ecn")
 SCENARIOS = {
-    "dumbbell": ("flows=4",), "bully": ("flows=1", "bully=dctcp"),
+    "dumbbell": ("flows=4",),
+    "bully": ("flows=1", "bully=dctcp"),
     "web-mix": ("clients=20", "think=1", "long_flows=2", "web_start=0", "size=50"),
     "incast": ("senders=8", "rounds=2", "every=0.5", "warmup=1"),
     "arrivals": ("forward=3@0-0.5", "back=3@0-0.5"),
@@ -38,17 +39,25 @@ def flows(directory: Path) -> list[dict[str, str]]:
 
 def words(scenario: str, *more: str) -> tuple[str, ...]:
     usual = [one for one in SHORT[1::2] if scenario != "incast" or "duration" not in one]
-    return (scenario, *(word for one in (*usual, *SCENARIOS[scenario], *more)
-                        for word in ("--set", one)))
+    return (
+        scenario,
+        *(word for one in (*usual, *SCENARIOS[scenario], *more) for word in ("--set", one)),
+    )
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_dctcp_has_ecn_at_both_ends_of_every_flow(scenario: str, tmp_path: Path) -> None:
     """Also without ecn=on: DCTCP without ECN is not DCTCP (RFC 8257, section 3)."""
-    got = result(tmp_path / "out", *MARKS, scenario=words(
-        scenario, *(() if scenario == "bully" else ("cc=dctcp",))))
-    rows = [row for row in flows(tmp_path / "out") if int(row["segs_received"])
-            and (scenario != "bully" or row["group"] == "bully")]
+    got = result(
+        tmp_path / "out",
+        *MARKS,
+        scenario=words(scenario, *(() if scenario == "bully" else ("cc=dctcp",))),
+    )
+    rows = [
+        row
+        for row in flows(tmp_path / "out")
+        if int(row["segs_received"]) and (scenario != "bully" or row["group"] == "bully")
+    ]
     assert {(row["ecn"], row["ect"]) for row in rows} == {("ecn", "1")}
     assert got["warnings"] == []
     if scenario in ("dumbbell", "bully"):  # long flows fill the queue, and are marked instead
@@ -56,10 +65,12 @@ def test_dctcp_has_ecn_at_both_ends_of_every_flow(scenario: str, tmp_path: Path)
         assert scenario == "bully" or got["summary"]["dropped"] == 0
 
 
-@pytest.mark.parametrize(("setting", "mode"), [
-    ("off", "none"), ("on", "ecn"), ("accecn", "accecn")])
-def test_flows_negotiate_the_ecn_that_was_asked_for(setting: str, mode: str,
-                                                    tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("setting", "mode"), [("off", "none"), ("on", "ecn"), ("accecn", "accecn")]
+)
+def test_flows_negotiate_the_ecn_that_was_asked_for(
+    setting: str, mode: str, tmp_path: Path
+) -> None:
     """The kernel says at the receiver what the handshake led to (tcpi_ecn_mode)."""
     got = result(tmp_path / "out", *MARKS, scenario=words("dumbbell", f"ecn={setting}"))
     assert {row["ecn"] for row in flows(tmp_path / "out")} == {mode}
@@ -68,40 +79,72 @@ def test_flows_negotiate_the_ecn_that_was_asked_for(setting: str, mode: str,
 
 
 def test_a_qdisc_that_marks_nothing_is_named_beside_dctcp(tmp_path: Path) -> None:
-    done = run(tmp_path / "out", "--qdisc", "pfifo limit 50",
-               scenario=words("dumbbell", "cc=dctcp"))
+    done = run(
+        tmp_path / "out", "--qdisc", "pfifo limit 50", scenario=words("dumbbell", "cc=dctcp")
+    )
     assert done.returncode == 0, done.stderr
     assert "warning: group all: no packet of the 4 flows with dctcp was marked" in done.stdout
 
 
 def row(flow: int, **changed: str) -> dict[str, str]:
-    return {"flow": f"{flow}", "group": "all", "kind": "bulk", "segs_received": "9", "ect": "1",
-            "ecn": "ecn", "delivered_ce": "1"} | changed
+    return {
+        "flow": f"{flow}",
+        "group": "all",
+        "kind": "bulk",
+        "segs_received": "9",
+        "ect": "1",
+        "ecn": "ecn",
+        "delivered_ce": "1",
+    } | changed
 
 
 RECIPE = {"flows": [{"id": 0, "cc": "dctcp"}, {"id": 1, "cc": "dctcp"}], "needs_ecn": ["dctcp"]}
 CUBIC = {"flows": [{"id": 0, "cc": "cubic"}, {"id": 1, "cc": "cubic"}]}
 
 
-@pytest.mark.parametrize(("rows", "recipe", "asked", "dropped", "said"), [
-    ([row(0), row(1)], RECIPE, "off", 5, None),
-    ([row(0), row(1, ect="0", ecn="none")], RECIPE, "off", 0,
-     "1 of 2 flows with dctcp had no packet with ECT"),
-    ([row(0, ect="0"), row(1, ect="0")], CUBIC, "on", 0, "2 of 2 flows with cubic had no packet"),
-    ([row(0, ect="0"), row(1, ect="0")], CUBIC, "off", 9, None),
-    ([row(0, ecn="accecn"), row(1)], CUBIC, "accecn", 0,
-     "1 of 2 flows with cubic asked for AccECN"),
-    ([row(0, delivered_ce="0")], RECIPE, "on", 3,
-     "the qdisc dropped 3, so dctcp reacted to losses"),
-    # CUBIC works without marks, an idle queue marks nothing, and nothing arrived.
-    ([row(0, delivered_ce="0")], CUBIC, "on", 3, None),
-    ([row(0, delivered_ce="0")], RECIPE, "on", 0, None),
-    ([row(0, ect="0", segs_received="0")], RECIPE, "on", 0, None),
-    ([row(0, delivered_ce="0", kind="web")], RECIPE, "on", 3, None),
-])
+@pytest.mark.parametrize(
+    ("rows", "recipe", "asked", "dropped", "said"),
+    [
+        ([row(0), row(1)], RECIPE, "off", 5, None),
+        (
+            [row(0), row(1, ect="0", ecn="none")],
+            RECIPE,
+            "off",
+            0,
+            "1 of 2 flows with dctcp had no packet with ECT",
+        ),
+        (
+            [row(0, ect="0"), row(1, ect="0")],
+            CUBIC,
+            "on",
+            0,
+            "2 of 2 flows with cubic had no packet",
+        ),
+        ([row(0, ect="0"), row(1, ect="0")], CUBIC, "off", 9, None),
+        (
+            [row(0, ecn="accecn"), row(1)],
+            CUBIC,
+            "accecn",
+            0,
+            "1 of 2 flows with cubic asked for AccECN",
+        ),
+        (
+            [row(0, delivered_ce="0")],
+            RECIPE,
+            "on",
+            3,
+            "the qdisc dropped 3, so dctcp reacted to losses",
+        ),
+        # CUBIC works without marks, an idle queue marks nothing, and nothing arrived.
+        ([row(0, delivered_ce="0")], CUBIC, "on", 3, None),
+        ([row(0, delivered_ce="0")], RECIPE, "on", 0, None),
+        ([row(0, ect="0", segs_received="0")], RECIPE, "on", 0, None),
+        ([row(0, delivered_ce="0", kind="web")], RECIPE, "on", 3, None),
+    ],
+)
 def test_flows_without_the_ecn_that_they_need_are_named(
-        rows: list[dict[str, str]], recipe: dict[str, Any], asked: str, dropped: int,
-        said: str | None) -> None:
+    rows: list[dict[str, str]], recipe: dict[str, Any], asked: str, dropped: int, said: str | None
+) -> None:
     found = ecn.warnings(rows, recipe, {}, asked, dropped)
     assert len(found) == (said is not None)
     assert said is None or said in found[0]
@@ -116,7 +159,10 @@ def test_hosts_of_iperf3_have_the_congestion_control_by_default() -> None:
     """Its server cannot be told, and its client sets it only after the handshake."""
     sysctls = recipe_of("generator=iperf3", "cc=dctcp", clock="wall").sysctls
     assert {netns: values.get(guest_kernel.DEFAULT) for netns, values in sysctls.items()} == {
-        "src-all": "dctcp", "rtr": None, "dst": "dctcp"}
+        "src-all": "dctcp",
+        "rtr": None,
+        "dst": "dctcp",
+    }
     flowgen = recipe_of("cc=dctcp").sysctls.values()
     assert not any(guest_kernel.DEFAULT in values for values in flowgen)
 
@@ -153,24 +199,49 @@ else:
     print(len(peer.recv(100_000, socket.MSG_WAITALL)))
 """
 SAMPLE = ("dctcp", "vegas", "mine")
-ALL = [pytest.param(cc, marks=() if cc in SAMPLE else pytest.mark.extra)
-       for cc in sorted(congestion_control.known() | {"mine"})]
+ALL = [
+    pytest.param(cc, marks=() if cc in SAMPLE else pytest.mark.extra)
+    for cc in sorted(congestion_control.known() | {"mine"})
+]
 
 
 @pytest.mark.parametrize("cc", ALL)
 def test_programs_have_every_congestion_control(cc: str, tmp_path: Path) -> None:
     (tmp_path / "show.py").write_text(PROGRAM)
-    ends = [word for role in ("server", "client") for word in
-            ("--exec", f"{role}: {sys.executable} show.py {role} {{server}}")]
+    ends = [
+        word
+        for role in ("server", "client")
+        for word in ("--exec", f"{role}: {sys.executable} show.py {role} {{server}}")
+    ]
     module = ["--module", ROOT / "docs" / "your-own"] if cc == "mine" else []
     # The guest has this directory, because the command starts in it.
     done = subprocess.run(
-        [RUN, "programs", "--qdisc", "fq_codel", *ends, *module, "--out", "out", "--set",
-         f"cc={cc}", "--set", "duration=1", "--set", "rate=20"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        [
+            RUN,
+            "programs",
+            "--qdisc",
+            "fq_codel",
+            *ends,
+            *module,
+            "--out",
+            "out",
+            "--set",
+            f"cc={cc}",
+            "--set",
+            "duration=1",
+            "--set",
+            "rate=20",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     got = json.loads((tmp_path / "out" / "result.json").read_text())
-    server, client = ((tmp_path / "out" / f"exec1-{role}.stdout").read_text().split()
-                      for role in ("server", "client"))
+    server, client = (
+        (tmp_path / "out" / f"exec1-{role}.stdout").read_text().split()
+        for role in ("server", "client")
+    )
     assert (server, client) == ([cc], [cc, "100000"])
     assert got["warnings"] == []

@@ -72,8 +72,9 @@ def test_page_contains_each_flow_of_each_run(page: Path) -> None:
 
 
 def test_tables_can_be_downloaded_as_csv_without_scripts(page: Path) -> None:
-    links = re.findall(r'<a download="([^"]+)" href="data:text/csv;charset=utf-8,([^"]+)"',
-                       page.read_text())
+    links = re.findall(
+        r'<a download="([^"]+)" href="data:text/csv;charset=utf-8,([^"]+)"', page.read_text()
+    )
     assert [name for name, _ in links] == ["buffer-2-packets.csv", "buffer-4-packets.csv"]
     assert "fair%2C" in unescape(links[0][1])
 
@@ -86,25 +87,39 @@ def test_band_has_the_percentiles_of_each_stretch_of_time() -> None:
 
 def _seen(colour: str, matrix: list[list[float]]) -> np.ndarray:
     """Return a colour as a dichromat sees it, in linear RGB."""
-    part = np.array([int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)])
-    return np.array(matrix) @ np.where(part <= 0.04045, part / 12.92,
-                                       ((part + 0.055) / 1.055) ** 2.4)
+    part = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.array(matrix) @ np.where(
+        part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4
+    )
 
 
-@pytest.mark.parametrize("matrix", [
-    # Machado, Oliveira and Fernandes 2009, severity 1: protanopia, deuteranopia, tritanopia.
-    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
-     [-0.003882, -0.048116, 1.051998]],
-    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
-     [-0.011820, 0.042940, 0.968881]],
-    [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
-     [0.004733, 0.691367, 0.303900]],
-])
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        # Machado, Oliveira and Fernandes 2009, severity 1: protanopia, deuteranopia, tritanopia.
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ],
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ],
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ],
+    ],
+)
 def test_colours_stay_apart_for_colour_blind_readers(matrix: list[list[float]]) -> None:
     """The nearest two differ by a tenth of a channel's range, or more."""
     seen = [np.clip(_seen(colour, matrix), 0, 1) ** (1 / 2.4) for colour in styles.COLOURS]
-    apart = min(float(np.linalg.norm(one - other)) for i, one in enumerate(seen)
-                for other in seen[:i])
+    apart = min(
+        float(np.linalg.norm(one - other)) for i, one in enumerate(seen) for other in seen[:i]
+    )
     assert apart > 0.1
 
 
@@ -159,30 +174,50 @@ addEventListener("load", () => setTimeout(() => {
 def test_browser_draws_selects_and_sorts(page: Path, width: int, tmp_path: Path) -> None:
     probed = tmp_path / "probed.html"
     probed.write_text(page.read_text().replace("</body>", PROBE + "</body>"))
-    words = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000",
-             f"--window-size={width},3000"]  # fmt: skip
-    dom = subprocess.run([*words, "--dump-dom", probed.as_uri()], capture_output=True, text=True,
-                         check=True, timeout=120).stdout  # fmt: skip
+    words = [
+        "chromium",
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={tmp_path}",
+        "--virtual-time-budget=20000",
+        f"--window-size={width},3000",
+    ]
+    dom = subprocess.run(
+        [*words, "--dump-dom", probed.as_uri()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
     found = re.search(r'<pre id="probe">(.*?)</pre>', dom)
     assert found, "the page's script failed before the probe"
     said = json.loads(unescape(found[1]))
     assert said == {
-        "plots": 5, "drawn": 5, "too wide": 0,
+        "plots": 5,
+        "drawn": 5,
+        "too wide": 0,
         "first": "0.200 0.200 0.200 0.080",
         "other buffer": "0.200 0.200 0.200 0.040",
         "one discipline": "0.200 0.040",
         "state": "0 2 2 5",
-        "by sd": "fair plain", "and back": "plain fair",
-    }  # fmt: skip
+        "by sd": "fair plain",
+        "and back": "plain fair",
+    }
 
     picture = tmp_path / "page.png"
-    subprocess.run([*words, f"--screenshot={picture}", page.as_uri()], capture_output=True,
-                   check=True, timeout=120)  # fmt: skip
+    subprocess.run(
+        [*words, f"--screenshot={picture}", page.as_uri()],
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
     with Image.open(picture) as seen:
         colours = {colour for _, colour in seen.convert("RGB").getcolors(1 << 24) or ()}
-    wanted = {tuple(bytes.fromhex(style["colour"][1:]))
-              for style in data_of(page)["styles"].values()}
+    wanted = {
+        tuple(bytes.fromhex(style["colour"][1:])) for style in data_of(page)["styles"].values()
+    }
     assert wanted <= colours, "the color of a discipline is missing in the screenshot"
 
 

@@ -22,26 +22,55 @@ DEVICE = {"received": 0, "sent": 0, "lost": 0}
 
 
 def namespace(delivered: int = 0, **received: int) -> dict[str, Any]:
-    return {"delivered": delivered, "received_ce": 0, "discarded": {},
-            "devices": {name: {**DEVICE, "received": count} for name, count in received.items()}}
+    return {
+        "delivered": delivered,
+        "received_ce": 0,
+        "discarded": {},
+        "devices": {name: {**DEVICE, "received": count} for name, count in received.items()},
+    }
 
 
 def guest() -> dict[str, Any]:
     """Counters of a run: 100 packets reached rtr. 3 were delivered, 90 left, 5 lost, 2 queued."""
     shown = {"rtr": namespace(delivered=3, r0=60, r1=40, b0=77, lo=9), "dst": namespace(d0=90)}
-    return {"counters": {
-        "hops": [{"netns": "rtr", "dev": "b0"}], "softnet_dropped": 0,
-        "before": shown, "after": copy.deepcopy(shown),
-        "qdiscs": {
-            "rtr": [
-                {"kind": "tbf", "dev": "b0", "handle": "1:", "packets": 90, "drops": 5, "qlen": 2,
-                 "bytes": 9000},
-                {"kind": "red", "dev": "b0", "handle": "2:", "packets": 91, "drops": 5, "qlen": 2},
-                {"kind": "netem", "dev": "r0", "handle": "3:", "packets": 7, "drops": 0, "qlen": 0},
-            ],
-            "dst": [],
-        },
-    }}
+    return {
+        "counters": {
+            "hops": [{"netns": "rtr", "dev": "b0"}],
+            "softnet_dropped": 0,
+            "before": shown,
+            "after": copy.deepcopy(shown),
+            "qdiscs": {
+                "rtr": [
+                    {
+                        "kind": "tbf",
+                        "dev": "b0",
+                        "handle": "1:",
+                        "packets": 90,
+                        "drops": 5,
+                        "qlen": 2,
+                        "bytes": 9000,
+                    },
+                    {
+                        "kind": "red",
+                        "dev": "b0",
+                        "handle": "2:",
+                        "packets": 91,
+                        "drops": 5,
+                        "qlen": 2,
+                    },
+                    {
+                        "kind": "netem",
+                        "dev": "r0",
+                        "handle": "3:",
+                        "packets": 7,
+                        "drops": 0,
+                        "qlen": 0,
+                    },
+                ],
+                "dst": [],
+            },
+        }
+    }
 
 
 def errors(state: dict[str, Any], ip: int = 4) -> list[str]:
@@ -89,13 +118,20 @@ def on_the_way_up(counters: dict[str, Any]) -> None:
     counters["softnet_dropped"] = 1
 
 
-@pytest.mark.parametrize(("spoil", "name"), [
-    (lost_device, "dst: device d0 lost 1"), (lost_before, "rtr b0: 98 to 98"),
-    (twice, "98 are accounted for"), (in_the_delay, "rtr: netem on r0 lost 1"),
-    (in_a_socket, "Udp RcvbufErrors is 1"), (on_the_way_up, "full for 1"),
-])
-def test_one_packet_lost_elsewhere_is_noticed(spoil: Callable[[dict[str, Any]], None],
-                                              name: str) -> None:
+@pytest.mark.parametrize(
+    ("spoil", "name"),
+    [
+        (lost_device, "dst: device d0 lost 1"),
+        (lost_before, "rtr b0: 98 to 98"),
+        (twice, "98 are accounted for"),
+        (in_the_delay, "rtr: netem on r0 lost 1"),
+        (in_a_socket, "Udp RcvbufErrors is 1"),
+        (on_the_way_up, "full for 1"),
+    ],
+)
+def test_one_packet_lost_elsewhere_is_noticed(
+    spoil: Callable[[dict[str, Any]], None], name: str
+) -> None:
     state = guest()
     spoil(state["counters"])
     (line,) = errors(state)
@@ -119,10 +155,24 @@ qdisc mine 2: dev b0 parent 1:1 [Unknown qdisc, optlen=40] { "braces": } limit 5
 
 def test_counters_are_read_whatever_a_plugin_prints() -> None:
     _, tbf, mine = counters.qdisc_counters(SHOWN)
-    assert tbf == {"kind": "tbf", "handle": "1:", "dev": "b0", "bytes": 1234567890123,
-                   "packets": 815482911, "drops": 7, "qlen": 8}
-    assert mine == {"kind": "mine", "handle": "2:", "dev": "b0", "bytes": 4, "packets": 1,
-                    "drops": 3, "qlen": 2}
+    assert tbf == {
+        "kind": "tbf",
+        "handle": "1:",
+        "dev": "b0",
+        "bytes": 1234567890123,
+        "packets": 815482911,
+        "drops": 7,
+        "qlen": 8,
+    }
+    assert mine == {
+        "kind": "mine",
+        "handle": "2:",
+        "dev": "b0",
+        "bytes": 4,
+        "packets": 1,
+        "drops": 3,
+        "qlen": 2,
+    }
     with pytest.raises(ValueError, match="no counters: qdisc tbf"):
         counters.qdisc_counters("qdisc tbf 1: dev b0 root refcnt 2\n")
 
@@ -136,10 +186,13 @@ def test_few_unsolicited_ipv6_packets_are_allowed() -> None:
     assert len(errors(state, ip=6)) == 1
 
 
-@pytest.mark.parametrize(("neighbors", "unasked", "wrong"), [
-    (2, 21, 0), (2, 22, 1), (10, 16 + 9 * 5, 0), (10, 16 + 9 * 5 + 1, 1)])
+@pytest.mark.parametrize(
+    ("neighbors", "unasked", "wrong"),
+    [(2, 21, 0), (2, 22, 1), (10, 16 + 9 * 5, 0), (10, 16 + 9 * 5 + 1, 1)],
+)
 def test_each_further_neighbor_may_send_five_unasked_ipv6_packets(
-        neighbors: int, unasked: int, wrong: int) -> None:
+    neighbors: int, unasked: int, wrong: int
+) -> None:
     """In a run of web-mix the 10 neighbors of rtr sent 48 such packets."""
     state = guest()
     for when in ("before", "after"):
@@ -149,9 +202,15 @@ def test_each_further_neighbor_may_send_five_unasked_ipv6_packets(
     assert len(errors(state, ip=6)) == wrong
 
 
-@pytest.mark.parametrize(("ip", "counter", "allowed"), [
-    (4, "Udp RcvbufErrors", 0), (6, "Udp RcvbufErrors", 0), (4, "Ip6InDiscards", 0),
-    (6, "Ip6InDiscards", integrity.IPV6_OWN)])
+@pytest.mark.parametrize(
+    ("ip", "counter", "allowed"),
+    [
+        (4, "Udp RcvbufErrors", 0),
+        (6, "Udp RcvbufErrors", 0),
+        (4, "Ip6InDiscards", 0),
+        (6, "Ip6InDiscards", integrity.IPV6_OWN),
+    ],
+)
 def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str, allowed: int) -> None:
     state = guest()
     state["counters"]["after"]["dst"]["discarded"] = {counter: allowed}
@@ -162,10 +221,14 @@ def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str, allowed: in
 
 def test_resets_that_found_no_room_are_no_discards() -> None:
     text = "Tcp: OutSegs OutRsts\nTcp: 9000 3\nIp: InDiscards OutDiscards\nIp: 2 {}\n"
-    seen = [counters.discards(counters.protocol_counters(text.format(count)))
-            for count in (0, 3, 4)]
-    assert seen == [{"Ip InDiscards": 2}, {"Ip InDiscards": 2},
-                    {"Ip InDiscards": 2, "Ip OutDiscards": 1}]
+    seen = [
+        counters.discards(counters.protocol_counters(text.format(count))) for count in (0, 3, 4)
+    ]
+    assert seen == [
+        {"Ip InDiscards": 2},
+        {"Ip InDiscards": 2},
+        {"Ip InDiscards": 2, "Ip OutDiscards": 1},
+    ]
 
 
 @pytest.mark.parametrize(("ip", "allowed"), [(4, 0), (6, integrity.IPV6_OWN)])
@@ -178,8 +241,10 @@ def test_device_losses_up_to_the_bound_are_allowed(ip: int, allowed: int) -> Non
 
 
 def ends(lost: list[int], group: str = "all", kind: str = "bulk") -> list[dict[str, str]]:
-    return [{"flow": str(number), "group": group, "kind": kind, "retransmits": str(count)}
-            for number, count in enumerate(lost)]
+    return [
+        {"flow": str(number), "group": group, "kind": kind, "retransmits": str(count)}
+        for number, count in enumerate(lost)
+    ]
 
 
 def in_step(rows: list[dict[str, str]], paths: int = 1) -> list[str]:
@@ -214,9 +279,14 @@ def test_losses_that_depend_on_the_order_of_the_flows_are_noticed() -> None:
     assert in_step(ends(list(range(99)), kind="web")) == []
 
 
-@pytest.mark.parametrize(("lost", "paths", "shown"), [
-    (list(range(20)), 1, "rank correlation 1.00"), (list(range(20, 0, -1)), 1, "-1.00"),
-    (list(range(40)), 2, "rank correlation 1.00")])
+@pytest.mark.parametrize(
+    ("lost", "paths", "shown"),
+    [
+        (list(range(20)), 1, "rank correlation 1.00"),
+        (list(range(20, 0, -1)), 1, "-1.00"),
+        (list(range(40)), 2, "rank correlation 1.00"),
+    ],
+)
 def test_sorted_losses_have_a_correlation_of_1(lost: list[int], paths: int, shown: str) -> None:
     assert shown in in_step(ends(lost), paths)[0]
 
@@ -259,12 +329,22 @@ def test_position_of_neighbors_that_lose_does_not_matter(losers: int, noticed: i
         assert len(in_step(ends(lost))) == noticed, first
 
 
-@pytest.mark.parametrize("ranks", [(0.5, -0.5), (1, 0, -1), (1.5, -1.5, 0, 0),
-                                   (2, -1, -1, 1, -1), (2.5, 1.5, -0.5, -0.5, -0.5, -2.5)])
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        (0.5, -0.5),
+        (1, 0, -1),
+        (1.5, -1.5, 0, 0),
+        (2, -1, -1, 1, -1),
+        (2.5, 1.5, -0.5, -0.5, -0.5, -2.5),
+    ],
+)
 def test_neighbor_moments_equal_those_over_all_permutations(ranks: tuple[float, ...]) -> None:
     mean, variance = loss_patterns.neighbor_moments(np.array(ranks))
-    all_ = [sum(a * b for a, b in zip(order, (*order[1:], order[0]), strict=True))
-            for order in itertools.permutations(ranks)]
+    all_ = [
+        sum(a * b for a, b in zip(order, (*order[1:], order[0]), strict=True))
+        for order in itertools.permutations(ranks)
+    ]
     assert mean == pytest.approx(statistics.fmean(all_))
     assert variance == pytest.approx(statistics.pvariance(all_), abs=1e-12)
 
@@ -275,8 +355,10 @@ def test_neighbors_are_significant_beyond_five_standard_deviations(side: int) ->
     mean, variance = loss_patterns.neighbor_moments(ranks)
     for deviations, significant in ((4.99, False), (5.01, True)):
         found = mean + side * deviations * math.sqrt(variance)
-        assert loss_patterns._neighbors_significant(
-            [ranks], found / float(ranks @ ranks)) == significant
+        assert (
+            loss_patterns._neighbors_significant([ranks], found / float(ranks @ ranks))
+            == significant
+        )
 
 
 @pytest.mark.parametrize(("paths", "freedom"), [(1, 38), (2, 37)])
@@ -291,8 +373,10 @@ def test_order_is_significant_beyond_student_s_t(paths: int, freedom: int) -> No
 
 def test_evidence_of_a_period_is_that_of_an_analysis_of_variance() -> None:
     ranks = np.random.default_rng(3).permutation(60) - 29.5
-    least = min(stats.f_oneway(*(ranks[at::period] for at in range(period))).pvalue
-                for period in range(2, 21))
+    least = min(
+        stats.f_oneway(*(ranks[at::period] for at in range(period))).pvalue
+        for period in range(2, 21)
+    )
     assert 10 ** -loss_patterns._period_evidence([ranks]) == pytest.approx(least)
 
 
@@ -302,27 +386,46 @@ def test_paths_may_differ_in_their_losses() -> None:
     assert in_step(ends(shorter), paths=8) == []
     assert len(in_step(ends(shorter))) == 1
     # Sorted by flow within each path.
-    within = [number for path in range(8) for number in sorted(shorter[25 * path:25 * path + 25])]
+    within = [number for path in range(8) for number in sorted(shorter[25 * path : 25 * path + 25])]
     assert len(in_step(ends(within), paths=8)) == 1
 
 
-BULK = {"flow": "0", "group": "all", "kind": "bulk", "start_s": "1", "end_s": "61",
-        "retransmits": "0", "rtt_ms": "100", "busy_ms": "59900", "rwnd_limited_ms": "0",
-        "unsent": "90000"}
+BULK = {
+    "flow": "0",
+    "group": "all",
+    "kind": "bulk",
+    "start_s": "1",
+    "end_s": "61",
+    "retransmits": "0",
+    "rtt_ms": "100",
+    "busy_ms": "59900",
+    "rwnd_limited_ms": "0",
+    "unsent": "90000",
+}
 
 
 def limited(window: bool = True, **changed: str) -> list[str]:
     return integrity.limited([BULK | changed], {"all": 100.0}, 0.0, window=window)
 
 
-@pytest.mark.parametrize(("idle_ms", "wait_ms", "wrong"), [
-    # Allowed: 600 ms for 75 packets of 1000 bytes at 1 Mb/s, 100 ms to connect, 2 % of 10 s.
-    (900, 600, 0), (910, 600, 1), (900, 0, 1), (300, 0, 0), (310, 0, 1),
-    # A lost SYN costs 1000 ms; the kernel counts in ticks of 10 ms.
-    (990, 0, 0), (980, 0, 1),
-    # Ahammed and Banu's queue has 150 packets of 1014 bytes: 991 ms for a handshake without loss.
-    (986, 150 * 1014 * 8 / 1e3, 0), (986, 0, 1),
-])
+@pytest.mark.parametrize(
+    ("idle_ms", "wait_ms", "wrong"),
+    [
+        # Allowed: 600 ms for 75 packets of 1000 bytes at 1 Mb/s, 100 ms to connect, 2 % of 10 s.
+        (900, 600, 0),
+        (910, 600, 1),
+        (900, 0, 1),
+        (300, 0, 0),
+        (310, 0, 1),
+        # A lost SYN costs 1000 ms; the kernel counts in ticks of 10 ms.
+        (990, 0, 0),
+        (980, 0, 1),
+        # Ahammed and Banu's queue has 150 packets of 1014 bytes: 991 ms for a handshake without
+        # loss.
+        (986, 150 * 1014 * 8 / 1e3, 0),
+        (986, 0, 1),
+    ],
+)
 def test_a_handshake_may_wait_in_the_queue_once(idle_ms: float, wait_ms: float, wrong: int) -> None:
     row = BULK | {"start_s": "0", "end_s": "10", "busy_ms": f"{10000 - idle_ms}"}
     assert len(integrity.limited([row], {"all": 0.0}, wait_ms, window=True)) == wrong
@@ -344,7 +447,8 @@ def test_sender_limited_by_its_program_or_buffer_is_noticed() -> None:
     many[-2] |= {"unsent": "0", "busy_ms": "50000"}
     assert integrity.limited(many[1:], {"all": 100.0}, 0.0, window=True) == [
         "group all: 2 of 19 flows were limited, flow 18 by its program, which sent in 50000 of "
-        "60000 ms"]
+        "60000 ms"
+    ]
     # The program sent too late. A web session may be silent.
     assert "its program" in limited(busy_ms="50000")[0]
     assert limited(busy_ms="50000", kind="web", unsent="0") == []
@@ -363,8 +467,12 @@ def test_window_may_limit_only_by_request_or_during_loss_recovery() -> None:
     assert "window for 700 of" in limited(rwnd_limited_ms="700")[0]
     assert limited(rwnd_limited_ms="700", window=False) == []
     # From a real run: without SACK recovery takes one round trip of 110 ms per lost packet.
-    assert limited(rwnd_limited_ms="68940", busy_ms="75410", end_s="76.5", retransmits="625",
-                   rtt_ms="110") == []
+    assert (
+        limited(
+            rwnd_limited_ms="68940", busy_ms="75410", end_s="76.5", retransmits="625", rtt_ms="110"
+        )
+        == []
+    )
     assert len(limited(rwnd_limited_ms="5000", retransmits="10")) == 1
     # One timeout.
     assert limited(rwnd_limited_ms="300", retransmits="1", rtt_ms="5") == []

@@ -26,8 +26,10 @@ def git(*words: str) -> str:
     return done.stdout if not done.returncode else ""
 
 
-pytestmark = pytest.mark.skipif(git("rev-parse", "--is-shallow-repository").strip() != "false",
-                                reason="needs the whole git history")
+pytestmark = pytest.mark.skipif(
+    git("rev-parse", "--is-shallow-repository").strip() != "false",
+    reason="needs the whole git history",
+)
 
 
 @functools.cache
@@ -51,8 +53,10 @@ def bounds(name: str, at: str) -> Mapping[str, str]:
     text = tomllib.loads(git("show", f"{at}:netns-scenarios/papers/{name}/{claims.CLAIMS}"))
     listed = text.get("claim", ())  # a list until 2026-11
     try:
-        return {one["id"]: claims.bounds_of(one)
-                for one in (listed if isinstance(listed, list) else claims.written_out(text))}
+        return {
+            one["id"]: claims.bounds_of(one)
+            for one in (listed if isinstance(listed, list) else claims.written_out(text))
+        }
     except ValueError:
         return {}
 
@@ -60,8 +64,9 @@ def bounds(name: str, at: str) -> Mapping[str, str]:
 def row_lines(name: str, at: str) -> list[dict[str, Any]]:
     """Return the rows of the paper's own TCP profile at a commit. They were JSON before 2026-11."""
     there = f"{at}:netns-scenarios/papers/{name}"
-    done = subprocess.run(["git", "show", f"{there}/results.parquet"], cwd=ROOT,
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        ["git", "show", f"{there}/results.parquet"], cwd=ROOT, capture_output=True, check=False
+    )
     if not done.returncode:
         return [row for row in store.parse(done.stdout) if row["tcp_profile"] == paper.OWN]
     return [json.loads(line) for line in git("show", f"{there}/results.jsonl").splitlines()]
@@ -94,24 +99,35 @@ def test_claim_says_whether_its_bounds_are_younger_than_its_runs(name: str) -> N
     one = paper.load(name)
     listed, cells = {claim.id: claim for claim in claims.load(one.directory)}, one.commands()
     first: dict[str, list[str]] = {}
-    for at in git("log", "--reverse", "--format=%H", "--",
-                  f"netns-scenarios/papers/{name}/{claims.CLAIMS}").split():
+    for at in git(
+        "log", "--reverse", "--format=%H", "--", f"netns-scenarios/papers/{name}/{claims.CLAIMS}"
+    ).split():
         for key, value in bounds(name, at).items():
-            if key in listed and value == listed[key].bounds and not any(
-                    key in ids for ids in first.values()):
+            if (
+                key in listed
+                and value == listed[key].bounds
+                and not any(key in ids for ids in first.values())
+            ):
                 first.setdefault(at, []).append(key)
     for at, ids in first.items():
         made = row_lines(name, f"{at}^")
         for key in ids:
-            had = any(listed[key].judges(row["experiment"], row["discipline"], row["at"])
-                      and cells.get(row["cell"]) == row["command"] for row in made)
+            had = any(
+                listed[key].judges(row["experiment"], row["discipline"], row["at"])
+                and cells.get(row["cell"]) == row["command"]
+                for row in made
+            )
             assert listed[key].seen or not had, f"{key}: {at[:12]} set its bounds"
 
 
 #: Experiments whose number of seeds changed after some of their rows had been seen. Add none: more
 #: seeds until a claim is decided make it decide too often.
-RAISED_LATER = {"ahammed2010": {"many-blue-more"}, "buffers": {"share", "paced", "reno"},
-                "parris1999": {"fred", "scheduling"}, "today": {"sparse-timeouts"}}
+RAISED_LATER = {
+    "ahammed2010": {"many-blue-more"},
+    "buffers": {"share", "paced", "reno"},
+    "parris1999": {"fred", "scheduling"},
+    "today": {"sparse-timeouts"},
+}
 
 
 @functools.cache
@@ -119,8 +135,11 @@ def seeds(name: str, at: str) -> Mapping[str, int]:
     """Return the number of seeds of each experiment at a commit."""
     text = tomllib.loads(git("show", f"{at}:netns-scenarios/papers/{name}/{paper.SWEEP}"))
     listed = text.get("experiment", ())  # a list until 2026-11
-    named = listed if isinstance(listed, list) else [
-        {"name": key, **one} for key, one in listed.items()]
+    named = (
+        listed
+        if isinstance(listed, list)
+        else [{"name": key, **one} for key, one in listed.items()]
+    )
     return {one["name"]: one.get("seeds", text["seeds"]) for one in with_workloads(named)}
 
 

@@ -15,21 +15,25 @@ from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, run
 def test_one_setting_is_applied_to_all_claims_about_a_figure(made_up: Paper) -> None:
     """With `bad` C1 would be confirmed and C2, whose ratio is then 1, contradicted."""
     text = CLAIMS.replace('fold = "min"', 'fold = "min"\nablations = ["bad"]').replace(
-        'change = "bad"', 'change = "the other one"\nopen = "the queue"')
+        'change = "bad"', 'change = "the other one"\nopen = "the queue"'
+    )
     (made_up.directory / claims.CLAIMS).write_text(text)
     store.journal(made_up.results).unlink()
     run(made_up, good=0.5, bad=0.9, third=0.1)
     (figure,) = joint.figures(judgement.of(made_up))
     assert (figure.name, figure.claims) == ("figure 1", ["C1", "C2"])
-    found = {setting.name: (setting.counts["confirmed"], setting.counts["contradicted"],
-                            setting.missing) for setting in figure.settings}
+    found = {
+        setting.name: (setting.counts["confirmed"], setting.counts["contradicted"], setting.missing)
+        for setting in figure.settings
+    }
     # As we ran it: 0.5 is not 0.8 to 1, and 0.5 / 0.9 is not 1.5.
     assert found == {"as we ran it": (0, 2, 0), "the other one": (1, 1, 0)}
 
 
 def test_claim_without_the_setting_did_not_run_with_it(made_up: Paper) -> None:
     (made_up.directory / claims.CLAIMS).write_text(
-        CLAIMS.replace('change = "bad"', 'change = "bad"\nopen = "the queue"'))
+        CLAIMS.replace('change = "bad"', 'change = "bad"\nopen = "the queue"')
+    )
     (figure,) = joint.figures(judgement.of(made_up))
     assert [setting.missing for setting in figure.settings] == [0, 1]
 
@@ -41,7 +45,8 @@ def test_figure_without_an_open_setting_is_left_out(made_up: Paper) -> None:
 def test_claims_with_one_phenomenon_are_counted_once(made_up: Paper) -> None:
     text = CLAIMS.replace("[claim.C1]", '[claim.C1]\nphenomenon = "it is good"')
     (made_up.directory / claims.CLAIMS).write_text(
-        text + '[claim.C3]\nlike = "C1"\n[claim.C4]\nlike = "C1"\nphenomenon = "another"\n')
+        text + '[claim.C3]\nlike = "C1"\n[claim.C4]\nlike = "C1"\nphenomenon = "another"\n'
+    )
     store.journal(made_up.results).unlink()
     run(made_up, good=0.9, bad=0.3, third=0.1)
     one = judgement.of(made_up)
@@ -64,14 +69,25 @@ def test_claim_that_only_more_seeds_decide_is_listed(made_up: Paper) -> None:
 
 
 def row(discipline: str, seed: int, lost: float, **at: float) -> dict[str, Any]:
-    return {"experiment": "e", "discipline": discipline, "seed": seed, "at": at,
-            "figures": {"lost": lost}}
+    return {
+        "experiment": "e",
+        "discipline": discipline,
+        "seed": seed,
+        "at": at,
+        "figures": {"lost": lost},
+    }
 
 
 def test_points_compare_means_with_the_median_of_the_others() -> None:
-    rows = [row("mine", 1, 6.0, flows=1), row("mine", 2, 10.0, flows=1), row("a", 1, 1.0, flows=1),
-            row("b", 1, 4.0, flows=1), row("c", 1, 9.0, flows=1), row("mine", 1, 5.0, flows=2),
-            {**row("a", 1, 7.0, flows=3), "experiment": "other"}]
+    rows = [
+        row("mine", 1, 6.0, flows=1),
+        row("mine", 2, 10.0, flows=1),
+        row("a", 1, 1.0, flows=1),
+        row("b", 1, 4.0, flows=1),
+        row("c", 1, 9.0, flows=1),
+        row("mine", 1, 5.0, flows=2),
+        {**row("a", 1, 7.0, flows=3), "experiment": "other"},
+    ]
     (point,) = points.points(rows, "lost", "mine", ["a", "b", "c"], ["e"])
     assert (point.at, point.mine, point.ratio, point.most) == ({"flows": 1}, 8.0, 2.0, False)
     assert (point.over("a"), point.over("none")) == (7.0, 0.0)

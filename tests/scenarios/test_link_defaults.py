@@ -25,7 +25,11 @@ def defaults(out: Path, *kinds: str) -> str:
     """Return what the comparison prints; fails if a default is beyond its bounds."""
     done = subprocess.run(
         [ROOT / "netns-scenarios/papers/links", "--short", "--out", out, "--kinds", *kinds],
-        capture_output=True, text=True, timeout=1800, check=False)
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -62,8 +66,13 @@ tc -n b -s -j qdisc show dev ifb0
 def shaped_on_arrival(qdisc: str) -> dict[str, Any]:
     """Return the statistics of the discipline after the download."""
     script = SHAPED_ON_ARRIVAL.format(qdisc=qdisc)
-    done = subprocess.run([ROOT / "lab/boot", "--", "sh", "-ec", script],
-                          capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        [ROOT / "lab/boot", "--", "sh", "-ec", script],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     shown: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])[-1]
     return shown

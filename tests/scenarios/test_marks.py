@@ -23,7 +23,7 @@ VICTIMS = {"choke", *(kind.name for kind in OURS if kind.metadata.get("VICTIMS")
 QDISCS = {
     **{kind.name: f"{kind.name} {kind.metadata['MARKS']}" for kind in OURS},
     "red": "red limit 300kb min 8kb max 60kb avpkt 1514 burst 10 probability 0.1 bandwidth 50mbit"
-           " ecn",
+    " ecn",
     "choke": "choke limit 200 min 2 max 6 bandwidth 50mbit ecn",
     "codel": "codel limit 200 ecn",
     "fq_codel": "fq_codel limit 200 ecn",
@@ -61,8 +61,15 @@ def counted_by_tc(shown: dict[str, object]) -> int | None:
     walk(shown)
     if "marked" in flat:
         return flat["marked"]
-    parts = {"ecn_mark", "ce_mark", "early_mark", "forced_mark", "marked_low", "marked_high",
-             "marked_max"} & set(flat)
+    parts = {
+        "ecn_mark",
+        "ce_mark",
+        "early_mark",
+        "forced_mark",
+        "marked_low",
+        "marked_high",
+        "marked_max",
+    } & set(flat)
     return sum(flat[name] for name in parts) if parts else None
 
 

@@ -38,7 +38,8 @@ def edit(directory: Path, **changes: Any) -> None:
 
 
 def test_a_result_that_misses_metrics_becomes_what_the_run_would_write_today(
-        run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = files(run)
     edit(run, groups=None, summary={"utilization": 0.1})
     assert main([str(run.parent)]) == 0
@@ -51,20 +52,31 @@ def test_a_result_that_misses_metrics_becomes_what_the_run_would_write_today(
 
 
 def test_nothing_is_written_if_nothing_has_changed(
-        run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = files(run)
     assert main([str(run)]) == 0
     assert capsys.readouterr().out == f"{run}: as before\n"
     assert files(run) == before
 
 
-LOGS = ("run.json", "recipe.json", "guest.json", "flows.csv", "progress.csv", "queue.csv",
-        "datagrams.csv", "delays.csv", "requests.csv")
+LOGS = (
+    "run.json",
+    "recipe.json",
+    "guest.json",
+    "flows.csv",
+    "progress.csv",
+    "queue.csv",
+    "datagrams.csv",
+    "delays.csv",
+    "requests.csv",
+)
 
 
 @pytest.mark.parametrize("name", [*LOGS, "result.json"])
 def test_a_missing_file_is_named_and_nothing_is_written(
-        run: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    run: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     edit(run, summary={"utilization": 0.1})
     (run / name).unlink()
     before = files(run)
@@ -79,7 +91,8 @@ def test_a_missing_file_is_named_and_nothing_is_written(
 
 @pytest.mark.parametrize("name", LOGS)
 def test_a_log_that_is_cut_short_is_refused(
-        run: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    run: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     edit(run, summary={"utilization": 0.1})
     (run / name).write_text((run / name).read_text()[:-2])
     before = files(run)
@@ -103,7 +116,8 @@ def test_an_incomplete_run_is_refused(run: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_other_runs_are_measured_when_one_is_refused(
-        run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     nothing = run.with_name("nothing")
     assert main([str(nothing), str(run)]) == 1
     shown = capsys.readouterr()
@@ -114,12 +128,23 @@ def test_the_other_runs_are_measured_when_one_is_refused(
 def test_a_run_of_the_lab_with_programs_gives_the_same_bytes(tmp_path: Path) -> None:
     """The packets of the programs were added to the logs when the run ended."""
     (out := tmp_path / "out").mkdir()
-    server, client = (f"{role}: {sys.executable} -c 'import socket; {use}'" for role, use in (
-        ("server", 'socket.create_server(("{server}", 7)).accept()'),
-        ("client", 'socket.create_connection(("{server}", 7))')))
-    done = run_in_lab(out / "r", "--exec", server, "--exec", client, "--set", "probe=on",
-                      scenario=("dumbbell", "--set", "flows=2", "--set", "rate=10", "--set",
-                                "duration=2"))
+    server, client = (
+        f"{role}: {sys.executable} -c 'import socket; {use}'"
+        for role, use in (
+            ("server", 'socket.create_server(("{server}", 7)).accept()'),
+            ("client", 'socket.create_connection(("{server}", 7))'),
+        )
+    )
+    done = run_in_lab(
+        out / "r",
+        "--exec",
+        server,
+        "--exec",
+        client,
+        "--set",
+        "probe=on",
+        scenario=("dumbbell", "--set", "flows=2", "--set", "rate=10", "--set", "duration=2"),
+    )
     assert done.returncode == 0, done.stderr
     before = files(out / "r")
     edit(out / "r", groups=None)

@@ -70,26 +70,44 @@ def test_a_shaper_is_in_its_node_unless_other_packets_pass_there() -> None:
     assert ends(star(), ("hub", "slow"))[0] == Hop("hub", "b0")
     # Others leave by the second one, so that each has a namespace before it.
     assert [hop.netns for hop in ends(star(), ("hub", "slow"), ("hub", "quick"))] == [
-        "near", "near2", "far2", "quick"]
+        "near",
+        "near2",
+        "far2",
+        "quick",
+    ]
     # Packets arrive at `quick` by the link that it shapes and stay there, so that link is apart.
     assert [hop.netns for hop in ends(star(), ("end", "quick"))][-1] == "near3"
 
 
-@pytest.mark.parametrize(("links", "way", "said"), [
-    ([("a", "b", {"rate": 1})], ("a", "c"), 'no node of the network "c"'),
-    ([("a", "b", {"rate": 1}), ("c", "d", {})], ("a", "d"), "no link leads from a to d"),
-    ([("a", "b", {"rate": 1})], ("a", "a"), "no link leads from a to a"),
-    ([("a", "b", {})], ("a", "b"), "no link has a rate"),
-    ([("a", "b", {"rate": 1, "qdisc": "pfifo"})], ("a", "b"), "no link has a rate and the qdisc"),
-    ([("a", "far", {"rate": 1})], ("a", "far"), "is not near or far"),
-    ([("a", "b c", {"rate": 1})], ("a", "b c"), "small letters and digits"),
-    ([("a", "b", {"rate": 10}), ("b", "a", {"rate": 1})], ("a", "b"),
-     "there is a link between a and b already, .* rate_back"),
-    ([("a", "b", {"rate": 10}), ("a", "b", {})], ("a", "b"), "there is a link between a and b"),
-    ([("a", "a", {"rate": 10})], ("a", "a"), "needs two different nodes"),
-    ([("a", "b", {"rate": 10, "both": True, "rate_back": 1})], ("a", "b"), "both=True gives"),
-    ([("a", "b", {"rate": 10, "qdisc_back": "pfifo"})], ("a", "b"), "qdisc_back needs a rate_back"),
-])
+@pytest.mark.parametrize(
+    ("links", "way", "said"),
+    [
+        ([("a", "b", {"rate": 1})], ("a", "c"), 'no node of the network "c"'),
+        ([("a", "b", {"rate": 1}), ("c", "d", {})], ("a", "d"), "no link leads from a to d"),
+        ([("a", "b", {"rate": 1})], ("a", "a"), "no link leads from a to a"),
+        ([("a", "b", {})], ("a", "b"), "no link has a rate"),
+        (
+            [("a", "b", {"rate": 1, "qdisc": "pfifo"})],
+            ("a", "b"),
+            "no link has a rate and the qdisc",
+        ),
+        ([("a", "far", {"rate": 1})], ("a", "far"), "is not near or far"),
+        ([("a", "b c", {"rate": 1})], ("a", "b c"), "small letters and digits"),
+        (
+            [("a", "b", {"rate": 10}), ("b", "a", {"rate": 1})],
+            ("a", "b"),
+            "there is a link between a and b already, .* rate_back",
+        ),
+        ([("a", "b", {"rate": 10}), ("a", "b", {})], ("a", "b"), "there is a link between a and b"),
+        ([("a", "a", {"rate": 10})], ("a", "a"), "needs two different nodes"),
+        ([("a", "b", {"rate": 10, "both": True, "rate_back": 1})], ("a", "b"), "both=True gives"),
+        (
+            [("a", "b", {"rate": 10, "qdisc_back": "pfifo"})],
+            ("a", "b"),
+            "qdisc_back needs a rate_back",
+        ),
+    ],
+)
 def test_a_wrong_network_is_refused(links: list, way: tuple[str, str], said: str) -> None:
     def measured() -> int:
         made = Network()
@@ -103,11 +121,16 @@ def test_a_wrong_network_is_refused(links: list, way: tuple[str, str], said: str
 
 def test_fair_shares_of_links_with_different_rates() -> None:
     """10 Mb/s to `slow`; 20 Mb/s to `quick`, of which 4 Mb/s go on to `end`."""
-    groups = [Group(name, [0] * flows, 0.0, 0.0, "reno", leaves=name)
-              for name, flows in (("slow", 2), ("quick", 3), ("end", 1))]
+    groups = [
+        Group(name, [0] * flows, 0.0, 0.0, "reno", leaves=name)
+        for name, flows in (("slow", 2), ("quick", 3), ("end", 1))
+    ]
     found = facts(10e6, 0, 10, groups, 0.1, star()).groups
     assert [round(found[name].fair_share_bps / 1e6, 6) for name in ("slow", "quick", "end")] == [
-        5.0, round(16 / 3, 6), 4.0]
+        5.0,
+        round(16 / 3, 6),
+        4.0,
+    ]
     unlimited = Network()
     unlimited.link("a", "b", rate=1)
     unlimited.link("b", "c")
@@ -132,10 +155,16 @@ def test_a_scenario_in_a_file_is_the_same_scenario(tmp_path: Path) -> None:
     assert "holds the result of another run (file is " in done.stderr
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    (None, "No such file"), ("x = 1\n", "has no SCENARIO"), ("SCENARIO = 5\n", "has no SCENARIO"),
-    ("y = 1\nx = y / 0\n", r"ZeroDivisionError: division by zero \(.*mine.py, line 2\)"),
-    ("def\n", "SyntaxError: invalid syntax")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "No such file"),
+        ("x = 1\n", "has no SCENARIO"),
+        ("SCENARIO = 5\n", "has no SCENARIO"),
+        ("y = 1\nx = y / 0\n", r"ZeroDivisionError: division by zero \(.*mine.py, line 2\)"),
+        ("def\n", "SyntaxError: invalid syntax"),
+    ],
+)
 def test_a_wrong_file_is_named(text: str | None, said: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "mine.py").write_text(text)
@@ -146,9 +175,24 @@ def test_a_wrong_file_is_named(text: str | None, said: str, tmp_path: Path) -> N
 def test_each_link_of_a_star_carries_its_rate(tmp_path: Path) -> None:
     (tmp_path / "star.py").write_text(STAR)
     done = subprocess.run(
-        [ROOT / "netns-scenarios" / "run", tmp_path / "star.py", "--out", tmp_path / "out",
-         "--qdisc", "pfifo limit 40", "--set", "warmup=1", "--set", "duration=4",
-         "--set", "era=today"], capture_output=True, text=True, timeout=300)
+        [
+            ROOT / "netns-scenarios" / "run",
+            tmp_path / "star.py",
+            "--out",
+            tmp_path / "out",
+            "--qdisc",
+            "pfifo limit 40",
+            "--set",
+            "warmup=1",
+            "--set",
+            "duration=4",
+            "--set",
+            "era=today",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     got = json.loads((tmp_path / "out" / "result.json").read_text())
     assert list(got["hops"]) == ["near b1", "near2 b3"]
@@ -194,12 +238,26 @@ SCENARIO = Scenario(
 
 @pytest.mark.parametrize(("alone", "rate"), [("down", 10e6), ("up", 1e6)])
 def test_each_direction_of_a_link_has_its_rate_and_delay(
-        alone: str, rate: float, tmp_path: Path) -> None:
+    alone: str, rate: float, tmp_path: Path
+) -> None:
     (tmp_path / "access.py").write_text(ACCESS)
     other = "up" if alone == "down" else "down"
-    got = result(tmp_path / "out", "--qdisc", "pfifo limit 20", scenario=(
-        str(tmp_path / "access.py"), "--set", f"{other}=0", "--set", "warmup=2", "--set",
-        "duration=4", "--set", "era=today"))
+    got = result(
+        tmp_path / "out",
+        "--qdisc",
+        "pfifo limit 20",
+        scenario=(
+            str(tmp_path / "access.py"),
+            "--set",
+            f"{other}=0",
+            "--set",
+            "warmup=2",
+            "--set",
+            "duration=4",
+            "--set",
+            "era=today",
+        ),
+    )
     group = got["groups"][alone]
     assert group["goodput_bps"]["mean"] * 2 == pytest.approx(rate * 1448 / 1514, rel=0.03)
     assert group["share_of_fair"] == pytest.approx(1, rel=0.03)
@@ -212,15 +270,33 @@ def test_each_direction_of_a_link_has_its_rate_and_delay(
 
 
 def test_loss_on_the_way_back_loses_acks_only(tmp_path: Path) -> None:
-    (tmp_path / "lossy.py").write_text(ACCESS.replace(
-        'rate_back=1, qdisc_back="pfifo limit 20", delay=5', "loss_back=20, delay=5"))
-    got = result(tmp_path / "out", "--qdisc", "pfifo limit 100", scenario=(
-        str(tmp_path / "lossy.py"), "--set", "up=0", "--set", "warmup=1", "--set", "duration=2",
-        "--set", "era=today"))
+    (tmp_path / "lossy.py").write_text(
+        ACCESS.replace('rate_back=1, qdisc_back="pfifo limit 20", delay=5', "loss_back=20, delay=5")
+    )
+    got = result(
+        tmp_path / "out",
+        "--qdisc",
+        "pfifo limit 100",
+        scenario=(
+            str(tmp_path / "lossy.py"),
+            "--set",
+            "up=0",
+            "--set",
+            "warmup=1",
+            "--set",
+            "duration=2",
+            "--set",
+            "era=today",
+        ),
+    )
     assert got["groups"]["down"]["share_of_fair"] > 0.9
     guest = json.loads((tmp_path / "out" / "guest.json").read_text())
-    netem = {one["dev"]: one for qdiscs in guest["counters"]["qdiscs"].values() for one in qdiscs
-             if one["kind"] == "netem"}
+    netem = {
+        one["dev"]: one
+        for qdiscs in guest["counters"]["qdiscs"].values()
+        for one in qdiscs
+        if one["kind"] == "netem"
+    }
     # The link ends at d0, where the way back begins.
     back, there = netem.pop("d0"), *netem.values()
     assert there["drops"] == 0
@@ -230,9 +306,26 @@ def test_loss_on_the_way_back_loses_acks_only(tmp_path: Path) -> None:
 
 def test_rate_back_is_the_rate_at_which_acks_return(tmp_path: Path) -> None:
     """412 packets per second at 5 Mb/s need 206 ACKs of 66 bytes, twice what 0.05 Mb/s carry."""
-    got = result(tmp_path / "out", "--qdisc", "pfifo limit 50", scenario=(
-        "dumbbell", "--set", "flows=4", "--set", "rate=5", "--set", "rate_back=0.05", "--set",
-        "era=today", "--set", "warmup=1", "--set", "duration=4"))
+    got = result(
+        tmp_path / "out",
+        "--qdisc",
+        "pfifo limit 50",
+        scenario=(
+            "dumbbell",
+            "--set",
+            "flows=4",
+            "--set",
+            "rate=5",
+            "--set",
+            "rate_back=0.05",
+            "--set",
+            "era=today",
+            "--set",
+            "warmup=1",
+            "--set",
+            "duration=4",
+        ),
+    )
     there, back = got["hops"].values()
     assert there["lost"] + there["delivered"] > 0
     assert back["lost"] > 0

@@ -35,8 +35,9 @@ def test_findings_have_the_numbers_of_the_rows() -> None:
     (one,) = (one for one in models() if one.name == "buffers")
     assert len(table) >= 5
     for name, number in table:
-        assert number == one.number("share", name, "summary.sd_over_fair_share", scale=100,
-                                    flows=256, per_flow=0.25), name
+        assert number == one.number(
+            "share", name, "summary.sd_over_fair_share", scale=100, flows=256, per_flow=0.25
+        ), name
 
 
 def five(path: Path) -> list[str]:
@@ -58,13 +59,19 @@ def test_caption_in_readme_has_the_patched_fq_codel_of_the_rows() -> None:
     caption = (paper.ROOT / "README.md").read_text().partition("## Try it")[0]
     (found,) = re.findall(r"has (\d+) % at a quarter of a packet", caption.replace("\n", " "))
     (one,) = (one for one in models() if one.name == "buffers")
-    assert found == one.number("tie", "fq_codel-tie", "summary.sd_over_fair_share", scale=100,
-                               flows=256, per_flow=0.25)
+    assert found == one.number(
+        "tie", "fq_codel-tie", "summary.sd_over_fair_share", scale=100, flows=256, per_flow=0.25
+    )
 
 
 def test_pages_that_state_equal_shares_state_the_price() -> None:
-    for name in ("README.md", "docs/findings.md", "docs/buffers-note.md", "docs/results/README.md",
-                 "docs/results/buffers.md"):
+    for name in (
+        "README.md",
+        "docs/findings.md",
+        "docs/buffers-note.md",
+        "docs/results/README.md",
+        "docs/results/buffers.md",
+    ):
         assert "buffers-price.md" in (paper.ROOT / name).read_text(), name
 
 
@@ -72,14 +79,25 @@ def test_the_price_in_prose_is_that_of_the_rows() -> None:
     """At 3 ms TDRR has the most timeouts. In a minute all but fq_codel halve their deviation."""
     (one,) = (one for one in models() if one.name == "buffers")
     for flows in (64, 256):
-        timeouts = {name: float(one.number("near", name, "timeouts", rtt=3, flows=flows,
-                                           per_flow=0.25))
-                    for name in ("tdrr", "sfq", "cake", "fq_codel", "fq", "pfifo")}
+        timeouts = {
+            name: float(one.number("near", name, "timeouts", rtt=3, flows=flows, per_flow=0.25))
+            for name in ("tdrr", "sfq", "cake", "fq_codel", "fq", "pfifo")
+        }
         assert max(timeouts, key=timeouts.__getitem__) == "tdrr"
     for name in ("sfq", "cake", "pfifo", "fq_codel"):
-        short, long = (float(one.number(experiment, name, "summary.sd_over_fair_share", digits=4,
-                                        flows=256, per_flow=0.25))
-                       for experiment in ("share", "minute"))
+        short, long = (
+            float(
+                one.number(
+                    experiment,
+                    name,
+                    "summary.sd_over_fair_share",
+                    digits=4,
+                    flows=256,
+                    per_flow=0.25,
+                )
+            )
+            for experiment in ("share", "minute")
+        )
         assert (long < short / 2) == (name != "fq_codel"), name
 
 
@@ -91,37 +109,55 @@ def section(head: str) -> str:
 
 
 def test_findings_have_the_use_of_a_link_with_three_tcps() -> None:
-    names = {"`pfifo`": "tail-drop", "`red`": "red", "`qsdrr nohysteresis` (plain DRR)": "drr",
-             "`qsdrr`": "qsdrr"}
-    table = re.findall(r"^\| (`.*?) \| (\d+) \| (\d+) \| (\d+) \|$", section("TCP is that of 1999"),
-                       re.M)
+    names = {
+        "`pfifo`": "tail-drop",
+        "`red`": "red",
+        "`qsdrr nohysteresis` (plain DRR)": "drr",
+        "`qsdrr`": "qsdrr",
+    }
+    table = re.findall(
+        r"^\| (`.*?) \| (\d+) \| (\d+) \| (\d+) \|$", section("TCP is that of 1999"), re.M
+    )
     assert {row[0] for row in table} == set(names)
     (own,) = (one for one in models() if one.name == "kantawala2001")
-    (today,) = (pages.PageModel(one.judged) for one in own.one.profiles
-                if one.judged.paper.profile == "today")
+    (today,) = (
+        pages.PageModel(one.judged)
+        for one in own.one.profiles
+        if one.judged.paper.profile == "today"
+    )
     for name, *numbers in table:
-        assert numbers == [one.number(experiment, names[name], "summary.utilization", scale=100,
-                                      buffer=200)
-                           for one, experiment in ((own, "single-reno90"), (own, "single"),
-                                                   (today, "single"))]
+        assert numbers == [
+            one.number(experiment, names[name], "summary.utilization", scale=100, buffer=200)
+            for one, experiment in ((own, "single-reno90"), (own, "single"), (today, "single"))
+        ]
 
 
 def test_findings_have_chokes_bounds_and_shares() -> None:
     """The bound for one draw is 1 / (1 + e)."""
     by_name = {one.name: one for one in models()}
-    (paced,) = (pages.PageModel(one.judged) for one in by_name["today"].one.profiles
-                if one.judged.paper.profile == "paced")
-    table = re.findall(r"^\| 32 .* \| (\d)(?: or more)? \| ([\d.]+) \| ([\d.]+) \|$",
-                       section("CBT and FRED"), re.M)
-    reno = by_name["ahammed2010"].number("theory", "choke-300", "udp:link_share", scale=100,
-                                         digits=1, udp_rate=1.0)
-    cubic = [one.number("bully-many", name, "bully:link_share", scale=100, digits=1,
-                        bully="udp", buffer=165)
-             for name in ("choke", "chokex") for one in (by_name["today"], paced)]
+    (paced,) = (
+        pages.PageModel(one.judged)
+        for one in by_name["today"].one.profiles
+        if one.judged.paper.profile == "paced"
+    )
+    table = re.findall(
+        r"^\| 32 .* \| (\d)(?: or more)? \| ([\d.]+) \| ([\d.]+) \|$", section("CBT and FRED"), re.M
+    )
+    reno = by_name["ahammed2010"].number(
+        "theory", "choke-300", "udp:link_share", scale=100, digits=1, udp_rate=1.0
+    )
+    cubic = [
+        one.number(
+            "bully-many", name, "bully:link_share", scale=100, digits=1, bully="udp", buffer=165
+        )
+        for name in ("choke", "chokex")
+        for one in (by_name["today"], paced)
+    ]
     assert [share for *_, share in table] == [reno, *cubic]
     assert {bound for draws, bound, _ in table if draws == "1"} == {f"{100 / (1 + math.e):.1f}"}
     assert {bound for draws, bound, _ in table if draws == "2"} == {
-        f"{100 * derived_metrics.choke_bound(2):.1f}"}
+        f"{100 * derived_metrics.choke_bound(2):.1f}"
+    }
 
 
 def test_each_page_is_short_and_has_few_pictures() -> None:
@@ -139,7 +175,8 @@ def test_each_claim_is_in_the_site_once_and_on_its_page() -> None:
         page = (ledger.RESULTS / f"{one.name}.md").read_text()
         if one.name != "today":
             assert re.findall(r"^\| \*\*(\w+)\*\*", page, re.M) == [
-                each.claim.id for each in [*one.claims, *one.calibration]]
+                each.claim.id for each in [*one.claims, *one.calibration]
+            ]
 
 
 def test_claims_on_tcp_alone_are_not_counted() -> None:
@@ -161,8 +198,9 @@ def test_obsolete_files_are_removed(tmp_path: Path) -> None:
     assert ledger.stale(tmp_path, made) == []
 
 
-def test_the_ledger_writes_what_its_check_asks_for(tmp_path: Path,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ledger_writes_what_its_check_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("RESULTS", "SITE"):
         (tmp_path / name).mkdir()
         monkeypatch.setattr(ledger, name, tmp_path / name)
@@ -184,8 +222,14 @@ def test_a_model_has_values_verdicts_and_costs(made_up: Paper) -> None:
     one = model(made_up)
     assert one.every["C1"].measured == "0.90 ±0.02"
     assert one.every["C1"].cost == "3 seeds, 3 cells, 0.3 CPU minutes"
-    assert one.counts() == {"confirmed": 2, "better than published": 0, "contradicted": 0,
-                            "undetermined": 0, "not the paper's algorithm": 0, "inconclusive": 0}
+    assert one.counts() == {
+        "confirmed": 2,
+        "better than published": 0,
+        "contradicted": 0,
+        "undetermined": 0,
+        "not the paper's algorithm": 0,
+        "inconclusive": 0,
+    }
     # 6 s each, and 0.5 more: 65 000 s. As jobs 3.7 s more: 102 000 s.
     assert one.hours_of_10000 == pytest.approx((65_000 / 3600, 102_000 / 3600))
 
@@ -230,8 +274,12 @@ def test_a_number_can_be_a_median(made_up: Paper) -> None:
         return row
 
     rewrite(made_up, planted)
-    shown = [model(made_up).number("one", "good", "summary.utilization", scale=100,
-                                   median=median, buffer=100) for median in (False, True)]
+    shown = [
+        model(made_up).number(
+            "one", "good", "summary.utilization", scale=100, median=median, buffer=100
+        )
+        for median in (False, True)
+    ]
     assert shown == ["60", "80"]
 
 

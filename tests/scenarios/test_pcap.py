@@ -10,8 +10,19 @@ from pathlib import Path
 from tests.scenarios.pcapng import OUTBOUND, read
 from tests.scenarios.shortrun import result, run
 
-SHORT = ("dumbbell", "--set", "flows=2", "--set", "rate=10", "--set", "warmup=1", "--set",
-         "duration=1", "--set", "probe=on")
+SHORT = (
+    "dumbbell",
+    "--set",
+    "flows=2",
+    "--set",
+    "rate=10",
+    "--set",
+    "warmup=1",
+    "--set",
+    "duration=1",
+    "--set",
+    "probe=on",
+)
 
 
 def test_a_capture_has_each_packet_at_its_time_and_changes_nothing(tmp_path: Path) -> None:
@@ -48,8 +59,27 @@ def test_a_wrong_node_is_refused_with_the_names(tmp_path: Path) -> None:
 
 def test_a_capture_that_does_not_fit_fails_the_run(tmp_path: Path) -> None:
     """256 MiB hold a million packets. 100 Mb/s are 110000 packets per second, twice in rtr."""
-    done = run(tmp_path / "out", "--pcap", "rtr", scenario=(
-        "udp-blast", "--set", "flows=0", "--set", "udp_rate=100", "--set", "udp_size=100", "--set",
-        "rate=100", "--set", "memory=1", "--set", "warmup=0", "--set", "duration=6"))
+    done = run(
+        tmp_path / "out",
+        "--pcap",
+        "rtr",
+        scenario=(
+            "udp-blast",
+            "--set",
+            "flows=0",
+            "--set",
+            "udp_rate=100",
+            "--set",
+            "udp_size=100",
+            "--set",
+            "rate=100",
+            "--set",
+            "memory=1",
+            "--set",
+            "warmup=0",
+            "--set",
+            "duration=6",
+        ),
+    )
     assert done.returncode == 1
     assert "the capture of rtr has room for 1048576 packets" in done.stderr

@@ -45,9 +45,16 @@ def marks(svg: str) -> list[tuple[float, float]]:
 
 def test_distribution_is_drawn_for_the_cells_that_have_one(made_up: Paper) -> None:
     """The plot shows the mean of each percentile over the seeds, on an axis with round values."""
-    spec = {"experiment": "one", "group": "all", "x_title": "ms", "y_title": "%", "panels": [
-        {"title": "at 200", "at": {"buffer": 200}, "disciplines": ["good", "bad"]},
-        {"title": "at 100", "at": {"buffer": 100}, "disciplines": ["good"]}]}
+    spec = {
+        "experiment": "one",
+        "group": "all",
+        "x_title": "ms",
+        "y_title": "%",
+        "panels": [
+            {"title": "at 200", "at": {"buffer": 200}, "disciplines": ["good", "bad"]},
+            {"title": "at 100", "at": {"buffer": 100}, "disciplines": ["good"]},
+        ],
+    }
 
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["discipline"] == "good" and row["at"].get("buffer") == 200:
@@ -82,22 +89,25 @@ def test_shapes_of_equal_look_become_one_path() -> None:
     drawing.stroke("M1 2H3", "blue")
     drawing.stroke("M1 4H3", "red")
     assert drawing.lines() == [
-        '<path d="M1 2H3M1 4H3" stroke="red"/>', '<path d="M1 2H3" stroke="blue"/>',
-        '<text x="1">a 2.0</text>']
+        '<path d="M1 2H3M1 4H3" stroke="red"/>',
+        '<path d="M1 2H3" stroke="blue"/>',
+        '<text x="1">a 2.0</text>',
+    ]
 
 
 @pytest.mark.parametrize(("profile", "drawn"), [(paper.OWN, 2), ("today", 0)])
 def test_one_run_gives_a_row_and_its_time_series(
-        made_up: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str,
-        drawn: int) -> None:
+    made_up: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str, drawn: int
+) -> None:
     """Both panels of the plot over time use one cell. Other TCP profiles have no such plot."""
     one = paper.load("made-up", profile=profile)
     store.write(one.results, ())
     cells = {cell.name: cell for cell in one.cells() if cell.round == 1}
     made: list[dict[str, Any]] = []
 
-    def run(args: argparse.Namespace, jobs: Mapping[str, Any],
-            taken: Callable[[str], None]) -> list[str]:
+    def run(
+        args: argparse.Namespace, jobs: Mapping[str, Any], taken: Callable[[str], None]
+    ) -> list[str]:
         for name in jobs:
             (args.out / name).mkdir()
             ran(args.out / name)
@@ -105,8 +115,11 @@ def test_one_run_gives_a_row_and_its_time_series(
         return list(jobs)
 
     monkeypatch.setattr(sweep, "run", run)
-    monkeypatch.setattr(run_cells, "row_of", lambda _paper, cell, _directory: {
-        "cell": cell.name, "made": {"version": "2"}})
+    monkeypatch.setattr(
+        run_cells,
+        "row_of",
+        lambda _paper, cell, _directory: {"cell": cell.name, "made": {"version": "2"}},
+    )
     assert not run_cells._round(argparse.Namespace(out=tmp_path, quick=False), one, cells, made)
     assert [row["cell"] for row in store.read(one.results)] == list(cells)
     assert len(store.read(one.traces)) == drawn
@@ -120,8 +133,10 @@ def test_plot_over_time_uses_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -
     assert not time_plots.missing(made_up)
     whole, closer = store.read(made_up.traces)
     # handmade.QUEUE; and 90, 10 and 10 kB per second of handmade.FLOW_BYTES, at mid-interval.
-    assert whole["lines"] == {"packets": [[0, 0], [1, 4], [2, 2], [3, 0]],
-                              "goodput:far": [[0.5, 0.72], [1.5, 0.08], [2.5, 0.08]]}
+    assert whole["lines"] == {
+        "packets": [[0, 0], [1, 4], [2, 2], [3, 0]],
+        "goodput:far": [[0.5, 0.72], [1.5, 0.08], [2.5, 0.08]],
+    }
     assert closer["lines"] == {"packets": [[1, 4], [2, 2]], "goodput:far": [[1.5, 0.08]]}
     assert (whole["digest"], whole["command"]) == ("d", shlex.join(cell.words))
     picture = ET.fromstring(pictures_of(made_up)["over-time"])
@@ -135,13 +150,17 @@ def test_plot_over_time_uses_the_run_of_seed_1(made_up: Paper, tmp_path: Path) -
     assert store.read(made_up.traces) == [whole, closer]
 
 
-@pytest.mark.parametrize(("more", "said"), [
-    (("--era", "today"), "plots over time have the paper's own TCP profile"),
-    (("--claims", "P01"), "no claim and no quick look needs"),
-    (("--quick",), "no claim and no quick look"),
-])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--era", "today"), "plots over time have the paper's own TCP profile"),
+        (("--claims", "P01"), "no claim and no quick look needs"),
+        (("--quick",), "no claim and no quick look"),
+    ],
+)
 def test_impossible_plots_over_time_are_refused(
-        capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str) -> None:
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
+) -> None:
     with pytest.raises(SystemExit):
         run_cells.main(["parris1999", "--figures", *more])
     assert said in capsys.readouterr().err
@@ -154,8 +173,12 @@ def test_a_point_needs_all_seeds(made_up: Paper) -> None:
         return row
 
     rewrite(made_up, planted)
-    line = paper_plots._line("good", {"x": "buffer", "metric": "summary.utilization"},
-                             made_up.experiments[0], store.read(made_up.results))
+    line = paper_plots._line(
+        "good",
+        {"x": "buffer", "metric": "summary.utilization"},
+        made_up.experiments[0],
+        store.read(made_up.results),
+    )
     assert [x for x, _, _ in line.points] == [200.0]
 
 
@@ -198,9 +221,15 @@ def test_eighteen_lines_look_different() -> None:
     assert len(set(svg_plots.MARKS.values())) == len(svg_plots.MARKS)
 
 
-@pytest.mark.parametrize(("x", "y", "x_log", "said"), [
-    (1.0, -2.0, False, "use: a has -2 at 1, which y"), (0.0, 2.0, True, "use: a has 2 at 0, which"),
-    (0.0, 0.0, False, ""), (0.5, 0.0, True, "")])
+@pytest.mark.parametrize(
+    ("x", "y", "x_log", "said"),
+    [
+        (1.0, -2.0, False, "use: a has -2 at 1, which y"),
+        (0.0, 2.0, True, "use: a has 2 at 0, which"),
+        (0.0, 0.0, False, ""),
+        (0.5, 0.0, True, ""),
+    ],
+)
 def test_point_outside_the_axes_is_refused(x: float, y: float, x_log: bool, said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}") if said else nullcontext():
         line = svg_plots.Line("a", [(x, y, 0.0)])
@@ -226,8 +255,9 @@ def test_larger_values_are_drawn_higher() -> None:
 
 def test_equal_ratios_are_equally_far_apart_on_a_logarithmic_axis() -> None:
     points = [(1.0, 1.0, 0.0), (2.0, 4.0, 0.0), (3.0, 16.0, 0.0)]
-    drawn = svg_plots.picture([svg_plots.Panel("", "x", "y", [svg_plots.Line("a", points)],
-                                               y_log=True)])
+    drawn = svg_plots.picture(
+        [svg_plots.Panel("", "x", "y", [svg_plots.Line("a", points)], y_log=True)]
+    )
     heights = [y for _, y in marks(drawn)]
     assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)
     assert heights[0] > heights[1]

@@ -23,9 +23,15 @@ SMALL = {"flows": 4, "rate": 20, "warmup": 0, "duration": 2, "interval": 100}
 
 @pytest.fixture(scope="module")
 def runs() -> aqm.Runs:
-    return aqm.run("dumbbell", "red limit 60000 min 5000 max 30000 avpkt 1514 burst 4 "
-                   "probability 0.5 bandwidth 20mbit ecn", seeds=(3, 5), probe=True, ecn=True,
-                   **SMALL)
+    return aqm.run(
+        "dumbbell",
+        "red limit 60000 min 5000 max 30000 avpkt 1514 burst 4 "
+        "probability 0.5 bandwidth 20mbit ecn",
+        seeds=(3, 5),
+        probe=True,
+        ecn=True,
+        **SMALL,
+    )
 
 
 @pytest.mark.parametrize("page", ["python", "lecture"])
@@ -40,6 +46,7 @@ def test_a_notebook_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_frames_agree_with_the_result(runs: aqm.Runs) -> None:
     assert list(runs.summary["seed"]) == [3, 5]
     for result in runs.results:
+
         def of(frame: pd.DataFrame, seed: int = result["seed"]) -> pd.DataFrame:
             return frame[frame["seed"] == seed]
 
@@ -65,7 +72,8 @@ def test_tables_survive_parquet_and_csv(runs: aqm.Runs, tmp_path: Path) -> None:
 
 
 def test_a_result_is_kept_until_a_source_changes(
-        runs: aqm.Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: aqm.Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     called: list[Path] = []
     monkeypatch.setattr(cache, "call", lambda _program, _words, out: called.append(out))
     qdisc = runs.results[0]["qdisc"]
@@ -93,10 +101,14 @@ def test_bytecode_is_no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_mistake_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "call", lambda *_: pytest.fail("ran"))
-    for said, arguments in (("did you mean dumbbell", {"scenario": "dumbell"}),
-                            ("did you mean flows", {"flow": 3}), ("allowed: 1 to", {"flows": 0}),
-                            ("needs at least one", {"seeds": 0}), ("no kernel", {"kernel": "9"}),
-                            ("no such directory", {"module": "/nonexistent"})):
+    for said, arguments in (
+        ("did you mean dumbbell", {"scenario": "dumbell"}),
+        ("did you mean flows", {"flow": 3}),
+        ("allowed: 1 to", {"flows": 0}),
+        ("needs at least one", {"seeds": 0}),
+        ("no kernel", {"kernel": "9"}),
+        ("no such directory", {"module": "/nonexistent"}),
+    ):
         with pytest.raises(aqm.UserError, match=said):
             aqm.run(**{"scenario": "dumbbell", **arguments})
     with pytest.raises(aqm.UserError, match="no picture"):
@@ -109,31 +121,65 @@ def test_a_failed_run_says_why() -> None:
 
 
 def test_a_plain_run_needs_no_pandas() -> None:
-    code = ("import sys; import aqmlab.run_command, aqmlab.measure.result;"
-            "print('pandas' in sys.modules)")
+    code = (
+        "import sys; import aqmlab.run_command, aqmlab.measure.result;"
+        "print('pandas' in sys.modules)"
+    )
     path = ":".join(map(str, (TOP, TOP / "lab", TOP / "netns-scenarios")))
-    said = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": path},
-                          capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert said.stdout == "False\n"
 
 
 def test_an_installed_package_has_what_the_lab_builds_from(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
-                    "--no-build-isolation", "--disable-pip-version-check", "--target",
-                    tmp_path, TOP], check=True, timeout=120)
-    code = ("import aqm, json; from labkit import modules, outside; from labkit.cache import "
-            "digest_files; print(json.dumps([str(aqm.TREE), digest_files("
-            "modules.module_sources(), modules.ROOT), modules.ROOT.name, "
-            "outside.GENERIC.exists()]))")
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--disable-pip-version-check",
+            "--target",
+            tmp_path,
+            TOP,
+        ],
+        check=True,
+        timeout=120,
+    )
+    code = (
+        "import aqm, json; from labkit import modules, outside; from labkit.cache import "
+        "digest_files; print(json.dumps([str(aqm.TREE), digest_files("
+        "modules.module_sources(), modules.ROOT), modules.ROOT.name, "
+        "outside.GENERIC.exists()]))"
+    )
 
     def said(place: Path) -> list[object]:
-        done = subprocess.run([sys.executable, "-c", code], cwd="/", capture_output=True, text=True,
-                              env=os.environ | {"PYTHONPATH": str(place)}, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(place)},
+            check=True,
+        )
         return list(json.loads(done.stdout))
 
     here, there = said(TOP), said(tmp_path)
     assert there[0] == str(tmp_path / "aqm" / "checkout")
     assert there[1:] == [here[1], "checkout", True]
-    listed = subprocess.run([tmp_path / "bin" / "aqm", "run", "--list"], capture_output=True,
-                            text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)}, check=True)
+    listed = subprocess.run(
+        [tmp_path / "bin" / "aqm", "run", "--list"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        check=True,
+    )
     assert listed.stdout.startswith("arrivals: ")

@@ -11,38 +11,64 @@ import pytest
 from aqmlab.replay import ranking
 from aqmlab.replay.paper import Paper, load
 
-COMPARISON = {"what": "use", "experiment": "one", "metric": "summary.utilization",
-              "at": {"buffer": 200}, "scale": 100.0}
+COMPARISON = {
+    "what": "use",
+    "experiment": "one",
+    "metric": "summary.utilization",
+    "at": {"buffer": 200},
+    "scale": 100.0,
+}
 
 
-def ranked(made_up: Paper, values: dict[str, tuple[float, ...]],
-           *comparisons: dict[str, Any]) -> ranking.Ranked:
+def ranked(
+    made_up: Paper, values: dict[str, tuple[float, ...]], *comparisons: dict[str, Any]
+) -> ranking.Ranked:
     """Rank disciplines by the percentage of the link that they used. values: by seed"""
     one = replace(made_up.experiments[0], disciplines=list(values), others=3)
-    question = {"head": "Use", "asks": "Who?",
-                "comparison": [COMPARISON | changed for changed in comparisons or ({},)]}
-    rows = [{"experiment": "one", "at": {"buffer": buffer}, "discipline": name, "seed": seed,
-             "figures": {"summary": {"utilization": use / 100 if buffer == 200 else 0.0}}}
-            for name, by_seed in values.items() for seed, use in enumerate(by_seed, 1)
-            for buffer in (100, 200)]
-    (found,) = ranking.ranked(replace(made_up, experiments=[one], text={
-        "question": [question]}), rows)
+    question = {
+        "head": "Use",
+        "asks": "Who?",
+        "comparison": [COMPARISON | changed for changed in comparisons or ({},)],
+    }
+    rows = [
+        {
+            "experiment": "one",
+            "at": {"buffer": buffer},
+            "discipline": name,
+            "seed": seed,
+            "figures": {"summary": {"utilization": use / 100 if buffer == 200 else 0.0}},
+        }
+        for name, by_seed in values.items()
+        for seed, use in enumerate(by_seed, 1)
+        for buffer in (100, 200)
+    ]
+    (found,) = ranking.ranked(
+        replace(made_up, experiments=[one], text={"question": [question]}), rows
+    )
     return found
 
 
 THREE = {"cake": (1, 2, 3), "pfifo": (90, 91, 92), "qsdrr": (50, 51, 52)}
 
 
-@pytest.mark.parametrize(("values", "most", "best", "side", "avoided"), [
-    (THREE, False, ["cake"], "mainline", ["pfifo", "qsdrr"]),
-    (THREE, True, ["pfifo"], "mainline", ["cake"]),
-    ({"cake": (32, 33, 34), "lqd": (9, 10, 11)}, False, ["lqd"], "ours", ["cake"]),
-    ({"cake": (10, 10, 10), "lqd": (10, 10, 10)}, False, ["cake", "lqd"], "a tie", []),
-    ({"cake": (8, 11, 12), "lqd": (10, 10, 10)}, False, ["lqd", "cake"], "open", []),
-])
+@pytest.mark.parametrize(
+    ("values", "most", "best", "side", "avoided"),
+    [
+        (THREE, False, ["cake"], "mainline", ["pfifo", "qsdrr"]),
+        (THREE, True, ["pfifo"], "mainline", ["cake"]),
+        ({"cake": (32, 33, 34), "lqd": (9, 10, 11)}, False, ["lqd"], "ours", ["cake"]),
+        ({"cake": (10, 10, 10), "lqd": (10, 10, 10)}, False, ["cake", "lqd"], "a tie", []),
+        ({"cake": (8, 11, 12), "lqd": (10, 10, 10)}, False, ["lqd", "cake"], "open", []),
+    ],
+)
 def test_best_disciplines_lose_the_fewest_comparisons(
-        made_up: Paper, values: dict[str, tuple[float, ...]], most: bool, best: list[str],
-        side: str, avoided: list[str]) -> None:
+    made_up: Paper,
+    values: dict[str, tuple[float, ...]],
+    most: bool,
+    best: list[str],
+    side: str,
+    avoided: list[str],
+) -> None:
     found = ranked(made_up, values, {"most": most})
     assert found.best == best
     assert found.tally == {side: 1}
@@ -58,10 +84,13 @@ def test_each_cell_has_an_interval_and_a_verdict(made_up: Paper) -> None:
     assert ranking.cell_of(comparison, measured, "tdrr") == ("", "")
 
 
-@pytest.mark.parametrize(("cake", "floor", "verdict"), [
-    (0.7, 0.24, "tie"), (0.7, 0.0, "worse"), (0.8, 0.24, "worse"), (0.5, 0.0, "tie")])
-def test_a_difference_below_the_floor_is_a_tie(made_up: Paper, cake: float, floor: float,
-                                               verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("cake", "floor", "verdict"),
+    [(0.7, 0.24, "tie"), (0.7, 0.0, "worse"), (0.8, 0.24, "worse"), (0.5, 0.0, "tie")],
+)
+def test_a_difference_below_the_floor_is_a_tie(
+    made_up: Paper, cake: float, floor: float, verdict: str
+) -> None:
     found = ranked(made_up, {"pfifo": (0.5,) * 3, "cake": (cake,) * 3}, {"floor": floor})
     one = next(one for one in found.every[0] if one.name == "cake")
     assert one.verdict_against(found.every[0][0]) == verdict
@@ -69,10 +98,16 @@ def test_a_difference_below_the_floor_is_a_tie(made_up: Paper, cake: float, floo
 
 def test_a_discipline_that_fails_the_needed_metric_cannot_win(made_up: Paper) -> None:
     """pfifo uses the least of the link. Here, more is better."""
-    found = ranked(made_up, {"pfifo": (1, 1, 1), "cake": (10, 10, 10), "sfq": (9, 9, 9)},
-                   {"needs": {"metric": "summary.utilization", "most": True}})
+    found = ranked(
+        made_up,
+        {"pfifo": (1, 1, 1), "cake": (10, 10, 10), "sfq": (9, 9, 9)},
+        {"needs": {"metric": "summary.utilization", "most": True}},
+    )
     assert [(one.name, one.out) for one in found.every[0]] == [
-        ("sfq", False), ("cake", False), ("pfifo", True)]
+        ("sfq", False),
+        ("cake", False),
+        ("pfifo", True),
+    ]
 
 
 def test_a_suffix_is_taken_off_the_name(made_up: Paper) -> None:
@@ -88,11 +123,22 @@ def test_disciplines_can_be_left_out(made_up: Paper) -> None:
 def test_a_comparison_can_be_of_another_papers_experiment() -> None:
     """tdrr's goodputs deviate least, by the rows of papers/buffers."""
     at = {"flows": 64, "per_flow": 0.25}
-    found = ranking.rank({"paper": "buffers", "experiment": "share", "at": at,
-                               "metric": "summary.sd_over_fair_share"}, load("today"), [])
+    found = ranking.rank(
+        {
+            "paper": "buffers",
+            "experiment": "share",
+            "at": at,
+            "metric": "summary.sd_over_fair_share",
+        },
+        load("today"),
+        [],
+    )
     assert found[0].name == "tdrr"
-    values = [row["figures"]["summary"]["sd_over_fair_share"] for row in load("buffers").rows()
-              if (row["experiment"], row["discipline"], row["at"]) == ("share", "tdrr", at)]
+    values = [
+        row["figures"]["summary"]["sd_over_fair_share"]
+        for row in load("buffers").rows()
+        if (row["experiment"], row["discipline"], row["at"]) == ("share", "tdrr", at)
+    ]
     common = len(found[0].values)  # the seeds that all disciplines have
     assert common >= 3
     assert list(found[0].values) == values[:common]
@@ -107,21 +153,33 @@ def test_a_comparison_without_all_runs_is_not_ranked(made_up: Paper) -> None:
     assert ranked(made_up, {"cake": (1, 2), "pfifo": (1, 2, 3)}).every == []
 
 
-@pytest.mark.parametrize(("mine", "other", "most", "word"), [
-    ("good", "bad", True, "better"), ("bad", "good", True, "worse"),
-    ("bad", "good", False, "better"), ("good", "good", True, "not distinguishable")])
-def test_two_disciplines_are_compared_at_each_point(made_up: Paper, mine: str, other: str,
-                                                    most: bool, word: str) -> None:
+@pytest.mark.parametrize(
+    ("mine", "other", "most", "word"),
+    [
+        ("good", "bad", True, "better"),
+        ("bad", "good", True, "worse"),
+        ("bad", "good", False, "better"),
+        ("good", "good", True, "not distinguishable"),
+    ],
+)
+def test_two_disciplines_are_compared_at_each_point(
+    made_up: Paper, mine: str, other: str, most: bool, word: str
+) -> None:
     metric = {"what": "use", "metric": "summary.utilization", "most": most}
     found = ranking.pairs(made_up, made_up.rows(), mine, other, "one", [metric])
     assert [(pair.comparison["at"], pair.word) for pair in found] == [
-        ({"buffer": 100}, word), ({"buffer": 200}, word)]
+        ({"buffer": 100}, word),
+        ({"buffer": 200}, word),
+    ]
 
 
 def test_the_comparisons_of_questions_are_made_in_experiments_with_a_prefix(made_up: Paper) -> None:
     again = replace(made_up.experiments[0], name="again-one")
-    repeated = replace(made_up, experiments=[*made_up.experiments, again], text={
-        "question": [{"comparison": [COMPARISON | {"most": True}]}]})
+    repeated = replace(
+        made_up,
+        experiments=[*made_up.experiments, again],
+        text={"question": [{"comparison": [COMPARISON | {"most": True}]}]},
+    )
     rows = [row | {"experiment": "again-one"} for row in made_up.rows()]
     (found,) = ranking.pairs(repeated, rows, "good", "bad", "again-")
     assert (found.word, found.text(found.mine)) == ("better", "90.0 ±2.5")
@@ -133,7 +191,8 @@ def test_one_for_all_took_part_everywhere_and_is_avoided_nowhere(made_up: Paper)
     second = ranked(made_up, {"sfq": (2, 2, 2), "cake": (2, 2, 2), "lqd": (1.8,) * 3})
     assert ranking.one_for_all([first, second]) == ["cake"]
     assert ranking.one_for_all([first, ranked(made_up, {"sfq": (1, 1, 1), "cake": (5, 5, 5)})]) == [
-        "sfq"]
+        "sfq"
+    ]
 
 
 def test_the_advice_is_in_the_best_set() -> None:

@@ -94,12 +94,17 @@ def test_tcp_profile_is_applied_to_both_ends_but_not_to_the_router() -> None:
         assert recipe.sysctls[ns]["net/ipv4/tcp_ecn"] == "1"
     assert "net/ipv4/tcp_sack" not in recipe.sysctls["rtr"]
     assert line(recipe, r"route add 10\.16\.0\.0/16 via 192\.0\.2\.1 ").endswith(
-        "quickack 1 initcwnd 2")
-    assert line(recipe_of("rto_min=1000")[0], r"route add 10\.16\.0\.0/16 via 192\.0\.2\.1 "
-                ).endswith("initcwnd 2 rto_min 1000ms")
+        "quickack 1 initcwnd 2"
+    )
+    assert line(
+        recipe_of("rto_min=1000")[0], r"route add 10\.16\.0\.0/16 via 192\.0\.2\.1 "
+    ).endswith("initcwnd 2 rto_min 1000ms")
     # Without an access link there is no fq, so nothing paces and the ratios do not matter.
-    for words, fq, ratios in ((["pacing=on"], 1, {None}), (["pacing=off"], 1, {"1000"}),
-                              (["pacing=off", "access=0"], 0, {None})):
+    for words, fq, ratios in (
+        (["pacing=on"], 1, {None}),
+        (["pacing=off"], 1, {"1000"}),
+        (["pacing=off", "access=0"], 0, {None}),
+    ):
         recipe, _ = recipe_of(*words)
         assert sum(" fq " in ln for batch in recipe.batches for ln in batch.lines) == fq
         sysctls = recipe.sysctls["src-all"]
@@ -124,20 +129,37 @@ def row(links: int) -> Network:
     return made
 
 
-def built(ip: int, groups: int, flows: int = 1, network: Network | None = None,
-          **more: Any) -> Recipe:
-    return build([Group(f"g{number}", [0] * flows, 10.0, 0.0, "reno", **more)
-                  for number in range(groups)], Bottleneck(1e6, "pfifo"),
-                 PROFILES["today"], tcp_ecn="0", ip=ip, mtu=1500, duration_ms=1000, interval_ms=100,
-                 sample_ms=10, network=network)
+def built(
+    ip: int, groups: int, flows: int = 1, network: Network | None = None, **more: Any
+) -> Recipe:
+    return build(
+        [Group(f"g{number}", [0] * flows, 10.0, 0.0, "reno", **more) for number in range(groups)],
+        Bottleneck(1e6, "pfifo"),
+        PROFILES["today"],
+        tcp_ecn="0",
+        ip=ip,
+        mtu=1500,
+        duration_ms=1000,
+        interval_ms=100,
+        sample_ms=10,
+        network=network,
+    )
 
 
-@pytest.mark.parametrize(("ip", "groups", "more"), [
-    # 192.0.2.0/24 has 64 networks of 4 addresses. The first is the bottleneck's. Links behind it
-    # count down from number 62. The number of a link is a byte of its MAC addresses.
-    (4, 63, {}), (6, 255, {}), (4, 61, {"reverse": True}), (6, 60, {"network": row(3)})])
-def test_number_of_groups_is_limited_by_addresses(ip: int, groups: int,
-                                                      more: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("ip", "groups", "more"),
+    [
+        # 192.0.2.0/24 has 64 networks of 4 addresses. The first is the bottleneck's. Links behind
+        # it count down from number 62. The number of a link is a byte of its MAC addresses.
+        (4, 63, {}),
+        (6, 255, {}),
+        (4, 61, {"reverse": True}),
+        (6, 60, {"network": row(3)}),
+    ],
+)
+def test_number_of_groups_is_limited_by_addresses(
+    ip: int, groups: int, more: dict[str, Any]
+) -> None:
     lines = [line for batch in built(ip, groups, **more).batches for line in batch.lines]
     for pattern in (r"addr add (\S+)/", r"type veth .* (address \S+)$"):
         found = [match[1] for line in lines if (match := re.search(pattern, line))]
@@ -165,8 +187,10 @@ def test_number_of_flows_is_limited_by_addresses() -> None:
         (["dumbbell", "--set", "flows=1.5"], 'flows: "1.5" given, needs a whole number'),
         (["dumbbell", "--set", "era=1999"], 'era: "1999" given, allowed: 2001 | 2001-sack | today'),
         (["dumbbell", "--set", "rtt"], '--set "rtt": needs NAME=VALUE'),
-        (["arrivals", "--set", "forward=" + ",".join(["8@0-1"] * 8)],
-         "64 groups of flows with different round-trip times: there are addresses for 63"),
+        (
+            ["arrivals", "--set", "forward=" + ",".join(["8@0-1"] * 8)],
+            "64 groups of flows with different round-trip times: there are addresses for 63",
+        ),
         (["dumbbell", "--set", "ip=5"], "ip: 5 given, allowed: 4 or 6"),
         (["dumbbell", "--set", "generator=iperf3"], "use --clock wall"),
         (["dumbbell", "--here", "--clock", "virtual"], "--here always runs"),
@@ -176,8 +200,9 @@ def test_number_of_flows_is_limited_by_addresses() -> None:
         ([], "no scenario given; --list shows the scenarios"),
     ],
 )
-def test_wrong_input_gets_a_message(argv: list[str], said: str,
-                                    capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_input_gets_a_message(
+    argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(argv) == 2
     assert said in capsys.readouterr().err
 
@@ -188,8 +213,9 @@ def test_list_names_every_parameter(capsys: pytest.CaptureFixture[str]) -> None:
     for item in find_all().values():
         assert item.name in shown
         for param in item.params:
-            assert re.search(rf"^  {param.name} +{re.escape(f'{param.default}'.split('.')[0])}",
-                             shown, re.M)
+            assert re.search(
+                rf"^  {param.name} +{re.escape(f'{param.default}'.split('.')[0])}", shown, re.M
+            )
 
 
 def test_defaults_are_allowed() -> None:
@@ -207,19 +233,24 @@ def test_default_of_an_unknown_parameter_is_refused() -> None:
 
 def late(from_s: float, *settings: str, clock: str = "virtual") -> tuple[Recipe, Facts]:
     """Return a run of dumbbell in which all flows start late."""
+
     def groups(asked: Settings, rng: random.Random) -> list[Group]:
         return flows.bulk(asked, rng, "late", 2, 50, from_s=from_s)
 
     params = find("dumbbell").params
-    return compose(Scenario("late", "", params, groups),
-                   Settings(resolve(params, settings), "pfifo", 1, clock))
+    return compose(
+        Scenario("late", "", params, groups), Settings(resolve(params, settings), "pfifo", 1, clock)
+    )
 
 
 def test_group_that_starts_after_the_end_is_refused() -> None:
     short = ("warmup=2", "duration=8", "spread=0")
     assert late(9.9, *short)[1].groups["late"].from_s == 10.0
-    with pytest.raises(UserError, match="group late: its first flow starts at 10 s, but the run, "
-                                        "with its warm-up, ends at 10 s"):
+    with pytest.raises(
+        UserError,
+        match="group late: its first flow starts at 10 s, but the run, "
+        "with its warm-up, ends at 10 s",
+    ):
         late(10, *short)
 
 
@@ -254,8 +285,10 @@ def test_red_weight_is_the_papers_or_the_smallest_that_the_kernel_accepts(
     buffer: int, wlog: int
 ) -> None:
     """The kernel refuses fls(max) + W >= 32."""
-    burst, max_th = (int(re.search(rf"{word} (\d+)", demo_workloads.red(buffer, 500))[1])
-                     for word in ("burst", "max"))
+    burst, max_th = (
+        int(re.search(rf"{word} (\d+)", demo_workloads.red(buffer, 500))[1])
+        for word in ("burst", "max")
+    )
     assert tc_wlog(burst, buffer // 5) == wlog
     assert max_th.bit_length() + wlog < 32
     assert wlog == 10 or max_th.bit_length() + wlog + 1 == 32
@@ -275,15 +308,28 @@ def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
     ):
         flows.write_text(text)
         done = subprocess.run(
-            [flowgen, "--flows", flows, "--progress", "/dev/null", "--ends", "/dev/null",
-             "--duration-ms", "1"], capture_output=True, text=True)
+            [
+                flowgen,
+                "--flows",
+                flows,
+                "--progress",
+                "/dev/null",
+                "--ends",
+                "/dev/null",
+                "--duration-ms",
+                "1",
+            ],
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 2
         assert said in done.stderr
 
 
 @pytest.mark.parametrize(("prefix", "of_this_run"), [("aqm7-", 2), ("", 7)])
 def test_earlier_losses_of_the_machine_do_not_count(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, of_this_run: int) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, of_this_run: int
+) -> None:
     """There were five drops before the run and seven after. In a guest, all belong to the run."""
     lost = iter((5, 7) if prefix else (7,))
     monkeypatch.setattr(guest_program, "softnet_dropped", lambda: next(lost))
@@ -291,8 +337,9 @@ def test_earlier_losses_of_the_machine_do_not_count(
     assert GuestProgram(tmp_path, prefix).softnet_dropped() == of_this_run
 
 
-def test_wide_windows_may_have_a_larger_guest(tmp_path: Path,
-                                              monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_windows_may_have_a_larger_guest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """TCP may use three quarters of the guest's `memory`, in pages of 4 KiB."""
     begun: list[str] = []
 

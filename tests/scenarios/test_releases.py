@@ -33,8 +33,10 @@ def user_space(suite: str, root: Path) -> None:
     options = fetch.update(suite)
     archives = root.parent / "archives"
     (archives / "partial").mkdir(parents=True)
-    fetch.apt_get(["install", "-y", "-q", "--download-only", "--no-install-recommends", *PROGRAMS],
-                  [*options, "-o", f"Dir::Cache::archives={archives}"])
+    fetch.apt_get(
+        ["install", "-y", "-q", "--download-only", "--no-install-recommends", *PROGRAMS],
+        [*options, "-o", f"Dir::Cache::archives={archives}"],
+    )
     for deb in archives.glob("*.deb"):
         fetch.unpack_deb(deb, root)
     # The lab puts its kernel's modules there.
@@ -51,11 +53,13 @@ def test_same_seed_same_bytes_with_another_release(tmp_path: Path) -> None:
     here = result(tmp_path / "here", *words)
 
     # Only the user-mode kernel sees the other release's files.
-    cover = f"mount --bind {tmp_path}/root/usr /usr && exec \"$0\" \"$@\""
+    cover = f'mount --bind {tmp_path}/root/usr /usr && exec "$0" "$@"'
     checkout = copied(tmp_path / "there")
-    edit(checkout / "lab" / "labkit" / "uml.py", "        str(kernel.image), f\"mem=",
-         f"        'unshare', '--mount', 'sh', '-c', {cover!r},\n"
-         "        str(kernel.image), f\"mem=")
+    edit(
+        checkout / "lab" / "labkit" / "uml.py",
+        '        str(kernel.image), f"mem=',
+        f"        'unshare', '--mount', 'sh', '-c', {cover!r},\n        str(kernel.image), f\"mem=",
+    )
     python = f"/usr/bin/python{RELEASES[suite]}"
     assert not Path(python).exists(), f"this machine has {python}, too, so the test shows nothing"
     run_copy(checkout, tmp_path / "out", python, *words)

@@ -16,8 +16,16 @@ import pytest
 
 from tests.scenarios.test_more_scenarios import ROOT, run
 
-SETTINGS = ("flows=1", "rate=10", "rtt=50", "access=100", "warmup=0", "duration=4", "window=400",
-            "pacing=on")  # otherwise slow start would lose half of 400 kB
+SETTINGS = (
+    "flows=1",
+    "rate=10",
+    "rtt=50",
+    "access=100",
+    "warmup=0",
+    "duration=4",
+    "window=400",
+    "pacing=on",
+)  # otherwise slow start would lose half of 400 kB
 SEGMENT = 1460
 
 
@@ -85,6 +93,9 @@ python3 -c "$2"
 def test_switching_congestion_control_restores_the_threshold() -> None:
     done = subprocess.run(
         [ROOT / "lab" / "boot", "--", "sh", "-ec", SETUP, "sh", SINK, CHANGE],
-        capture_output=True, text=True, check=False)
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(2**32 - 1), "3"]

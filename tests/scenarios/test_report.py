@@ -85,8 +85,10 @@ def make(directory: Path, settings: dict[tuple[str, int], float]) -> None:
         place.mkdir(parents=True)
         handmade.write(place)
         rows = (place / "progress.csv").read_text().splitlines()
-        scaled = [f"{at},{flow},{float(count) * (factor if flow == '1' else 1):.0f}"
-                  for at, flow, count in (row.split(",") for row in rows[1:])]
+        scaled = [
+            f"{at},{flow},{float(count) * (factor if flow == '1' else 1):.0f}"
+            for at, flow, count in (row.split(",") for row in rows[1:])
+        ]
         (place / "progress.csv").write_text("\n".join([rows[0], *scaled]) + "\n")
         result.write(place, Cost(1.0, 0.5))
         labels[place.name] = {"name": name, "buffer": buffer, "words": []}
@@ -108,8 +110,11 @@ def read_back(*directories: Path) -> Page:
     return page
 
 
-COLUMNS = [column.title for column in intervals.COLUMNS if "probe" not in column.title
-           and "request" not in column.title]
+COLUMNS = [
+    column.title
+    for column in intervals.COLUMNS
+    if "probe" not in column.title and "request" not in column.title
+]
 
 
 def rows_of(page: Page) -> list[list[str]]:
@@ -127,13 +132,20 @@ def verdicts_of(page: Page) -> dict[str, dict[str, str]]:
 
 
 def test_two_kinds_at_two_buffers(tmp_path: Path) -> None:
-    page = render(tmp_path, {("fair", 2): 2.5, ("fair", 4): 2.5, ("plain", 2): 1.0,
-                             ("plain", 4): 0.5})
+    page = render(
+        tmp_path, {("fair", 2): 2.5, ("fair", 4): 2.5, ("plain", 2): 1.0, ("plain", 4): 0.5}
+    )
     # Flow 0 gets 200 kb/s; flow 1 gets 80 kb/s times the factor; the fair share is 250 kb/s.
     assert [(row[0], row[3]) for row in rows_of(page)] == [
-        ("fair", "0.0"), ("plain", "24.0"), ("fair", "0.0"), ("plain", "32.0")]
+        ("fair", "0.0"),
+        ("plain", "24.0"),
+        ("fair", "0.0"),
+        ("plain", "32.0"),
+    ]
     assert [text for text in page.texts["h2"] if text.startswith("Buffer")] == [
-        "Buffer 2 packets", "Buffer 4 packets"]
+        "Buffer 2 packets",
+        "Buffer 4 packets",
+    ]
 
 
 def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> load_runs.Section:
@@ -148,7 +160,7 @@ def make_seeds(directory: Path, backlogs: dict[str, tuple[float, ...]]) -> load_
             head, *rows = (place / "queue.csv").read_text().splitlines()
             at = head.split(",").index("bytes")
             cells = [row.split(",") for row in rows]
-            lines = [",".join([*c[:at], f"{factor * float(c[at]):g}", *c[at + 1:]]) for c in cells]
+            lines = [",".join([*c[:at], f"{factor * float(c[at]):g}", *c[at + 1 :]]) for c in cells]
             (place / "queue.csv").write_text("\n".join([head, *lines]) + "\n")
             change(place, qdisc=name, seed=seed)
     (section,) = load_runs.collect([directory])
@@ -168,23 +180,39 @@ def test_interval_is_above_zero_and_its_means_are_in_the_table(tmp_path: Path) -
     assert two[5].startswith("44.00 ")
 
 
-@pytest.mark.parametrize(("value", "half", "top", "ends"), [
-    (0.0, 0.0, math.inf, (0.0, 0.0)),
-    # Utilization of 99 % in the mean, of seeds that differ by more than 1 %.
-    (0.99, 0.02, 1.0, (0.99 * math.exp(-0.02 / 0.99), 1.0)),
-    (2.2, 4.1, math.inf, (2.2 * math.exp(-4.1 / 2.2), 2.2 * math.exp(4.1 / 2.2))),
-])
+@pytest.mark.parametrize(
+    ("value", "half", "top", "ends"),
+    [
+        (0.0, 0.0, math.inf, (0.0, 0.0)),
+        # Utilization of 99 % in the mean, of seeds that differ by more than 1 %.
+        (0.99, 0.02, 1.0, (0.99 * math.exp(-0.02 / 0.99), 1.0)),
+        (2.2, 4.1, math.inf, (2.2 * math.exp(-4.1 / 2.2), 2.2 * math.exp(4.1 / 2.2))),
+    ],
+)
 def test_interval_stays_within_what_is_possible(
-        value: float, half: float, top: float, ends: tuple[float, float]) -> None:
+    value: float, half: float, top: float, ends: tuple[float, float]
+) -> None:
     assert intervals.Mean(value, half).interval(top) == pytest.approx(ends)
 
 
 def rows_with(**values: Sequence[float]) -> list[intervals.Row]:
     """Return rows of disciplines with these deviations, in parts of the fair share, by seed."""
-    return [intervals.Row(name, None, [
-        {"seed": seed, "groups": {}, "parameters": {"mtu": 1500, "rate": 10.0},
-         "summary": {"sd_over_fair_share": value}} for seed, value in enumerate(several, 1)])
-        for name, several in values.items()]
+    return [
+        intervals.Row(
+            name,
+            None,
+            [
+                {
+                    "seed": seed,
+                    "groups": {},
+                    "parameters": {"mtu": 1500, "rate": 10.0},
+                    "summary": {"sd_over_fair_share": value},
+                }
+                for seed, value in enumerate(several, 1)
+            ],
+        )
+        for name, several in values.items()
+    ]
 
 
 def words(rows: Sequence[intervals.Row]) -> dict[str, str]:
@@ -193,17 +221,26 @@ def words(rows: Sequence[intervals.Row]) -> dict[str, str]:
 
 def test_verdicts_are_taken_seed_by_seed() -> None:
     """Seeds differ by far more than disciplines; each is worse than the best under every seed."""
-    assert words(rows_with(half=(0.8, 1.6, 2.4), best=(0.2, 0.4, 0.6), worse=(0.26, 0.52, 0.78),
-                           tie=(0.202, 0.404, 0.606), either=(0.1, 0.6, 0.8))) == {
-        "best": "best", "tie": "tie", "worse": "worse", "half": "avoid", "either": "inconclusive"}
+    assert words(
+        rows_with(
+            half=(0.8, 1.6, 2.4),
+            best=(0.2, 0.4, 0.6),
+            worse=(0.26, 0.52, 0.78),
+            tie=(0.202, 0.404, 0.606),
+            either=(0.1, 0.6, 0.8),
+        )
+    ) == {"best": "best", "tie": "tie", "worse": "worse", "half": "avoid", "either": "inconclusive"}
 
 
-@pytest.mark.parametrize("values", [
-    # The same values; a difference below the floor of 1 %; one seed.
-    {"one": (0.2, 0.3), "two": (0.2, 0.3)},
-    {"one": (0.001, 0.001), "two": (0.008, 0.008)},
-    {"one": (0.1,), "two": (0.9,)},
-])
+@pytest.mark.parametrize(
+    "values",
+    [
+        # The same values; a difference below the floor of 1 %; one seed.
+        {"one": (0.2, 0.3), "two": (0.2, 0.3)},
+        {"one": (0.001, 0.001), "two": (0.008, 0.008)},
+        {"one": (0.1,), "two": (0.9,)},
+    ],
+)
 def test_nothing_is_best_unless_something_is_worse(values: dict[str, tuple[float, ...]]) -> None:
     assert set(words(rows_with(**values)).values()) <= {"tie", "inconclusive"}
 
@@ -246,9 +283,11 @@ def test_summary_names_the_disciplines_that_are_good_in_most_workloads() -> None
         return cards.Card(intervals.column_of("sd"), named[:1], named[1:], [], [], [], seeds=3)
 
     assert cards.summary([card_of("a"), card_of("b", "a"), card_of("c")]) == (
-        "No discipline is best everywhere. In 2 of 3 workloads a is best, or as good as the best.")
+        "No discipline is best everywhere. In 2 of 3 workloads a is best, or as good as the best."
+    )
     assert cards.summary([card_of("a", "b"), card_of("b", "a")]) == (
-        "In all workloads a and b are best, or as good as the best.")
+        "In all workloads a and b are best, or as good as the best."
+    )
     assert cards.summary([card_of("a")]) == ""
 
 
@@ -256,24 +295,49 @@ def groups_of(**more: dict[str, Any]) -> dict[str, Any]:
     bulk = {"flows": 2, "completion_s": None, "delay_ms": None}
     delays = {"p50": 1.0, "p99": 2.0}
     return {"all": bulk, "probe": bulk | {"delay_ms": delays, "loss": 0.0}} | {
-        name: bulk | group for name, group in more.items()}
+        name: bulk | group for name, group in more.items()
+    }
 
 
-@pytest.mark.parametrize(("more", "phases", "metric"), [
-    ({}, 1, "sd"),
-    ({}, 2, "probe delay p99"),
-    ({"blast": {"delay_ms": {"p50": 1.0}}}, 2, "goodput"),
-    ({"cbr": {"delay_ms": {"p50": 1.0}},
-      "web": {"completion_s": {"mean": 1.0, "completed": 5}}}, 1, "request mean"),
-])
+@pytest.mark.parametrize(
+    ("more", "phases", "metric"),
+    [
+        ({}, 1, "sd"),
+        ({}, 2, "probe delay p99"),
+        ({"blast": {"delay_ms": {"p50": 1.0}}}, 2, "goodput"),
+        (
+            {
+                "cbr": {"delay_ms": {"p50": 1.0}},
+                "web": {"completion_s": {"mean": 1.0, "completed": 5}},
+            },
+            1,
+            "request mean",
+        ),
+    ],
+)
 def test_traffic_of_a_workload_decides_which_metric_its_card_has(
-        more: dict[str, Any], phases: int, metric: str) -> None:
-    made = [{"seed": seed, "groups": groups_of(**more), "phases": [{}] * phases,
-             "parameters": {"mtu": 1500, "rate": 10.0},
-             "summary": {"goodput_bps": {"mean": 1.0}, "fair_share_bps": 1.0,
-                         "sd_over_fair_share": 0.1, "utilization": 1.0}} for seed in (1, 2)]
-    answer = cards.card(load_runs.Section(None, {
-        name: [load_runs.Run(Path(), one) for one in made] for name in ("one", "two")}))
+    more: dict[str, Any], phases: int, metric: str
+) -> None:
+    made = [
+        {
+            "seed": seed,
+            "groups": groups_of(**more),
+            "phases": [{}] * phases,
+            "parameters": {"mtu": 1500, "rate": 10.0},
+            "summary": {
+                "goodput_bps": {"mean": 1.0},
+                "fair_share_bps": 1.0,
+                "sd_over_fair_share": 0.1,
+                "utilization": 1.0,
+            },
+        }
+        for seed in (1, 2)
+    ]
+    answer = cards.card(
+        load_runs.Section(
+            None, {name: [load_runs.Run(Path(), one) for one in made] for name in ("one", "two")}
+        )
+    )
     assert answer
     assert answer.column.title.startswith(metric)
     assert answer.as_good == {"one", "two"}
@@ -282,41 +346,100 @@ def test_traffic_of_a_workload_decides_which_metric_its_card_has(
 def test_a_mean_that_is_worse_than_that_of_a_discipline_to_avoid_has_a_reason() -> None:
     """`either` varies from 1.1 to 6 times the best and is undecided; `twice` never varies."""
     values = {"best": (0.1, 0.1, 0.1), "twice": (0.21, 0.21, 0.21), "either": (0.11, 0.1, 0.6)}
-    answer = cards.card(load_runs.Section(None, {name: [load_runs.Run(Path(), {
-        "seed": seed, "phases": [{}], "parameters": {"mtu": 1500, "rate": 10.0}, "groups": {},
-        "summary": {"goodput_bps": None, "fair_share_bps": 1.0, "sd_over_fair_share": value}})
-        for seed, value in enumerate(several, 1)] for name, several in values.items()}))
+    answer = cards.card(
+        load_runs.Section(
+            None,
+            {
+                name: [
+                    load_runs.Run(
+                        Path(),
+                        {
+                            "seed": seed,
+                            "phases": [{}],
+                            "parameters": {"mtu": 1500, "rate": 10.0},
+                            "groups": {},
+                            "summary": {
+                                "goodput_bps": None,
+                                "fair_share_bps": 1.0,
+                                "sd_over_fair_share": value,
+                            },
+                        },
+                    )
+                    for seed, value in enumerate(several, 1)
+                ]
+                for name, several in values.items()
+            },
+        )
+    )
     assert answer
     assert cards.text(answer).splitlines()[1:] == [
-        "  best: best 10.0", "  undecided: either 27.0 (the seeds differ: 10.0 to 60.0)",
-        "  at most half as good: twice 21.0"]
+        "  best: best 10.0",
+        "  undecided: either 27.0 (the seeds differ: 10.0 to 60.0)",
+        "  at most half as good: twice 21.0",
+    ]
 
 
 def test_plots_show_fq_codel_the_first_discipline_and_the_best_at_first() -> None:
     rows = {"first": 0.2, "other": 0.3, "good": 0.1, "fq_codel limit 9": 0.4, "bad": 0.5}
-    (section,) = [load_runs.Section(None, {name: [load_runs.Run(Path(), {
-        "seed": seed, "phases": [{}], "parameters": {"mtu": 1500, "rate": 10.0}, "groups": {},
-        "summary": {"goodput_bps": None, "fair_share_bps": 1.0, "sd_over_fair_share": value}})
-        for seed in (1, 2)] for name, value in rows.items()})]
+    (section,) = [
+        load_runs.Section(
+            None,
+            {
+                name: [
+                    load_runs.Run(
+                        Path(),
+                        {
+                            "seed": seed,
+                            "phases": [{}],
+                            "parameters": {"mtu": 1500, "rate": 10.0},
+                            "groups": {},
+                            "summary": {
+                                "goodput_bps": None,
+                                "fair_share_bps": 1.0,
+                                "sd_over_fair_share": value,
+                            },
+                        },
+                    )
+                    for seed in (1, 2)
+                ]
+                for name, value in rows.items()
+            },
+        )
+    ]
     assert cards.of_interest([section]) == ["fq_codel limit 9", "first", "good"]
 
 
 def test_discipline_without_goodput_is_never_the_best() -> None:
     """It has the shortest delay, because it drops almost everything."""
+
     def section(goodput: float) -> load_runs.Section:
-        return load_runs.Section(None, {name: [load_runs.Run(Path(), {
-            "seed": seed, "phases": [{}, {}], "parameters": {"mtu": 1500, "rate": 10.0},
-            "groups": {"probe": {"delay_ms": {"p99": delay}, "loss": 0.0}},
-            "summary": {"goodput_bps": {"mean": part}, "fair_share_bps": 1.0}})
-            for seed in (1, 2, 3)]
-            for name, delay, part in (("drops", 1.0, goodput), ("sends", 50.0, 1.0))})
+        return load_runs.Section(
+            None,
+            {
+                name: [
+                    load_runs.Run(
+                        Path(),
+                        {
+                            "seed": seed,
+                            "phases": [{}, {}],
+                            "parameters": {"mtu": 1500, "rate": 10.0},
+                            "groups": {"probe": {"delay_ms": {"p99": delay}, "loss": 0.0}},
+                            "summary": {"goodput_bps": {"mean": part}, "fair_share_bps": 1.0},
+                        },
+                    )
+                    for seed in (1, 2, 3)
+                ]
+                for name, delay, part in (("drops", 1.0, goodput), ("sends", 50.0, 1.0))
+            },
+        )
 
     collapsed, fine = cards.card(section(0.3)), cards.card(section(0.9))
     assert collapsed
     assert fine
     assert [one.name for one in collapsed.best] == ["sends"]
     assert [(one.name, one.why) for one in collapsed.avoid] == [
-        ("drops", "at most half of the best goodput")]
+        ("drops", "at most half of the best goodput")
+    ]
     assert [one.name for one in fine.best] == ["drops"]
 
 
@@ -329,7 +452,8 @@ def test_unknown_metric_has_no_column(tmp_path: Path) -> None:
         make_run(tmp_path / name, qdisc=name, facts=facts)
     page = read_back(tmp_path)
     assert [row for row in page.rows if row[:1] in (["one"], ["two"])][:2] == [
-        [name, "80.0", "20.00", "39.60", "5"] for name in ("one", "two")]
+        [name, "80.0", "20.00", "39.60", "5"] for name in ("one", "two")
+    ]
 
 
 def test_runs_with_different_settings_are_not_seeds_of_one_row(tmp_path: Path) -> None:
@@ -346,13 +470,18 @@ def test_runs_with_different_settings_are_not_seeds_of_one_row(tmp_path: Path) -
     told.write_text(told.read_text().replace('"red limit 300000 ecn"', '"red limit 9 ecn"'))
     (section,) = load_runs.collect(given)
     assert [(name, len(several)) for name, several in section.runs.items()] == [
-        ("red", 1), ("red limit 9 ecn", 1)]
+        ("red", 1),
+        ("red limit 9 ecn", 1),
+    ]
 
 
 def seeds(*given: Path) -> list[list[int]]:
     """Return the seeds of each discipline of each section."""
-    return [[run.result["seed"] for run in several]
-            for section in load_runs.collect(given) for several in section.runs.values()]
+    return [
+        [run.result["seed"] for run in several]
+        for section in load_runs.collect(given)
+        for several in section.runs.values()
+    ]
 
 
 def test_run_given_twice_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +501,8 @@ def test_seed_that_ran_twice_counts_once(tmp_path: Path) -> None:
 
 
 def test_seed_with_two_digests_is_refused_and_both_runs_are_named(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two versions of a module cause this."""
     for name in ("old", "new"):
         make_run(tmp_path / name)
@@ -386,7 +516,8 @@ def test_seed_with_two_digests_is_refused_and_both_runs_are_named(
 
 
 def test_error_in_the_report_ends_a_quick_look_with_one_line(
-        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def refused(*_: Any) -> None:
         raise UserError("a and b have not one digest")
 
@@ -398,14 +529,33 @@ def test_error_in_the_report_ends_a_quick_look_with_one_line(
 @pytest.mark.parametrize("out", [["--out", "some where"], ["--out=x"], ["--ou", "x"], []])
 def test_command_in_the_report_repeats_the_run(tmp_path: Path, out: list[str]) -> None:
     """It has all arguments of the run, except for the directory."""
-    words = ["dumbbell", "--qdisc", "pfifo limit 9", "--set", "rate=12.3456789", "--clock", "wall",
-             *out, "--kernel", "6.12", "--flavour", "kasan", "--seed", "7"]
-    make_run(tmp_path / "run", seed=7, qdisc="pfifo limit 9",
-             made_with={**handmade.RUN["made_with"], "argv": ["/else/where/run", *words]})
+    words = [
+        "dumbbell",
+        "--qdisc",
+        "pfifo limit 9",
+        "--set",
+        "rate=12.3456789",
+        "--clock",
+        "wall",
+        *out,
+        "--kernel",
+        "6.12",
+        "--flavour",
+        "kasan",
+        "--seed",
+        "7",
+    ]
+    make_run(
+        tmp_path / "run",
+        seed=7,
+        qdisc="pfifo limit 9",
+        made_with={**handmade.RUN["made_with"], "argv": ["/else/where/run", *words]},
+    )
     (code,) = read_back(tmp_path / "run").texts["code"]
     assert code.splitlines()[0] == (
         "netns-scenarios/run dumbbell --qdisc 'pfifo limit 9' --set rate=12.3456789 --clock wall "
-        "--kernel 6.12 --flavour kasan --seed 7")
+        "--kernel 6.12 --flavour kasan --seed 7"
+    )
 
 
 def test_logs_of_a_run_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,13 +585,18 @@ def test_sections_with_equal_buffers_are_named_by_their_settings(tmp_path: Path)
 def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     """The seeds of a discipline form a row, and the disciplines of a setting form a section."""
     for place, changes in (
-        ("a", {"seed": 2}), ("b", {"seed": 1}), ("c", {"qdisc": "pfifo limit 9"}),
+        ("a", {"seed": 2}),
+        ("b", {"seed": 1}),
+        ("c", {"qdisc": "pfifo limit 9"}),
         ("deep/d", {"scenario": "multi-rtt"}),
     ):
         make_run(tmp_path / place, **changes)
     page = read_back(tmp_path / "a", tmp_path / "b", tmp_path / "c", tmp_path / "deep")
     assert [row[0] for row in rows_of(page)] == [
-        "red limit 300000 ecn", "pfifo limit 9", "red limit 300000 ecn"]
+        "red limit 300000 ecn",
+        "pfifo limit 9",
+        "red limit 300000 ecn",
+    ]
     # two equal seeds have an interval of width 0; one seed has no interval
     assert [" to " in row[1] for row in rows_of(page)] == [True, False, False]
     assert [text.split(",")[0] for text in page.texts["h2"][2:4]] == ["dumbbell", "multi-rtt"]
@@ -451,8 +606,9 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     assert "80.0" in groups[0][4]
 
 
-def test_missing_and_incomplete_runs_are_refused(tmp_path: Path,
-                                           capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_and_incomplete_runs_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert html_report.main([str(tmp_path)]) == 2
     assert "no result.json here or below" in capsys.readouterr().err
     half = tmp_path / "r.incomplete"
@@ -462,8 +618,9 @@ def test_missing_and_incomplete_runs_are_refused(tmp_path: Path,
     assert not (tmp_path / "x.html").exists()
 
 
-def test_failed_runs_among_others_are_left_out(tmp_path: Path,
-                                               capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_runs_among_others_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("good", "half.incomplete"):
         make_run(tmp_path / name)
     (tmp_path / "empty").mkdir()
@@ -472,4 +629,5 @@ def test_failed_runs_among_others_are_left_out(tmp_path: Path,
     assert capsys.readouterr().err.splitlines() == [
         f"left out: {tmp_path / 'empty'}: no result.json here or below",
         f"left out: {tmp_path / 'half.incomplete'} is incomplete: its run was interrupted, failed, "
-        "or still runs"]
+        "or still runs",
+    ]

@@ -34,8 +34,19 @@ from tests.scenarios.shortrun import (
 
 # fq forgets idle flows of web clients in the order of their sockets' addresses: do_sockets in
 # lab/src/init.c.
-WEB = ("web-mix", "--set", "clients=200", "--set", "think=5", "--set", "web_start=1",
-       "--set", "warmup=5", "--set", "duration=20")
+WEB = (
+    "web-mix",
+    "--set",
+    "clients=200",
+    "--set",
+    "think=5",
+    "--set",
+    "web_start=1",
+    "--set",
+    "warmup=5",
+    "--set",
+    "duration=20",
+)
 
 
 def elsewhere(tmp_path: Path, *words: str, scenario: Sequence[str]) -> Path:
@@ -48,17 +59,23 @@ def elsewhere(tmp_path: Path, *words: str, scenario: Sequence[str]) -> Path:
     checkout, out = copied(deep), deep / "out"
     python = checkout / "python"
     shutil.copy(Path(sys.executable).resolve(), python)
-    edit(checkout / "aqmlab" / "run" / "guest_program.py",
-         "\nEPOCH = ", "\nimport time\nfor _ in range(1234):\n"
-         "    os.urandom(7), time.monotonic_ns()\nEPOCH = ")
+    edit(
+        checkout / "aqmlab" / "run" / "guest_program.py",
+        "\nEPOCH = ",
+        "\nimport time\nfor _ in range(1234):\n    os.urandom(7), time.monotonic_ns()\nEPOCH = ",
+    )
     run_copy(checkout, out, python, *words, scenario=scenario)
     return out
 
 
-@pytest.mark.parametrize(("scenario", "qdisc"), [(DUMBBELL, "qsdrr limit 50"), (WEB, "redtail")],
-                         ids=["dumbbell", "web-mix"])
+@pytest.mark.parametrize(
+    ("scenario", "qdisc"),
+    [(DUMBBELL, "qsdrr limit 50"), (WEB, "redtail")],
+    ids=["dumbbell", "web-mix"],
+)
 def test_same_seed_gives_the_same_bytes_in_another_place(
-        tmp_path: Path, scenario: Sequence[str], qdisc: str) -> None:
+    tmp_path: Path, scenario: Sequence[str], qdisc: str
+) -> None:
     words = ("--seed", "7", "--qdisc", qdisc)
     first = result(tmp_path / "a", *words, scenario=scenario)
     there = elsewhere(tmp_path, *words, scenario=scenario)
@@ -66,7 +83,8 @@ def test_same_seed_gives_the_same_bytes_in_another_place(
     other = result(tmp_path / "c", "--seed", "8", "--qdisc", qdisc, scenario=scenario)
     same = ("image", "kernel", "flavour", "seed", "clock")
     assert [first["provenance"]["lab"][key] for key in same] == [
-        again["provenance"]["lab"][key] for key in same]
+        again["provenance"]["lab"][key] for key in same
+    ]
     assert first["provenance"]["modules"] == again["provenance"]["modules"]
     assert first["digest"] == again["digest"]
     assert first["summary"] == again["summary"]
@@ -81,15 +99,21 @@ def test_result_has_provenance(tmp_path: Path) -> None:
     assert made["version"] == said.stdout.strip()
     assert made["argv"][1] == "dumbbell"
     assert made["argv"][made["argv"].index("--out") + 1] == str(tmp_path / "r")
-    lab = {"engine": "uml", "kernel": default_kernel(), "flavour": "fast", "clock": "virtual",
-           "seed": "1"}
+    lab = {
+        "engine": "uml",
+        "kernel": default_kernel(),
+        "flavour": "fast",
+        "clock": "virtual",
+        "seed": "1",
+    }
     assert made["lab"].items() >= lab.items()
     kernel = ensure_uml(default_kernel(), "fast")
     assert made["lab"]["image"] == hashlib.sha256(kernel.image.read_bytes()).hexdigest()
     assert kernel.release in made["build"]
     module = next(ensure_modules(kernel).rglob("sch_qsdrr.ko"))
-    told = subprocess.run(["modinfo", "-F", "srcversion", module], capture_output=True, text=True,
-                          check=True)
+    told = subprocess.run(
+        ["modinfo", "-F", "srcversion", module], capture_output=True, text=True, check=True
+    )
     assert made["modules"] == {"sch_qsdrr": told.stdout.strip()}
     assert made["compiler"] == compiler()
     assert made["tc"].startswith("tc utility, iproute2-")
@@ -120,11 +144,14 @@ def test_access_links_limit_each_source(tmp_path: Path) -> None:
     assert s["queue_packets"]["max"] <= 10
 
 
-@pytest.mark.parametrize("words", [
-    ("--set", "era=today", "--set", "ecn=on", "--qdisc", "fq_codel limit 1000"),
-    ("--set", "ip=6"),
-    ("--set", "cc=bbr", "--set", "era=today"),
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--set", "era=today", "--set", "ecn=on", "--qdisc", "fq_codel limit 1000"),
+        ("--set", "ip=6"),
+        ("--set", "cc=bbr", "--set", "era=today"),
+    ],
+)
 def test_other_transports(tmp_path: Path, words: tuple[str, ...]) -> None:
     s = result(tmp_path / "r", *words)["summary"]
     assert s["goodput_bps"]["min"] > 0
@@ -146,8 +173,12 @@ def test_mistake_in_the_discipline(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_interrupted_run_is_marked_and_gone(tmp_path: Path, number: signal.Signals) -> None:
     out = tmp_path / "r"
-    child = subprocess.Popen([RUN, "dumbbell", "--out", out, "--set", "duration=3000"],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [RUN, "dumbbell", "--out", out, "--set", "duration=3000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     end = time.monotonic() + 120
     work = tmp_path / "r.incomplete"
     while not (work / "progress.csv").exists():
@@ -204,11 +235,15 @@ def test_here_as_root_of_a_wall_clock_guest() -> None:
     out = ROOT / "build" / f"here-test-{os.getpid()}"
     script = (
         f"{RUN} dumbbell --here --out {out} --qdisc 'qsdrr limit 50' --set flows=4 --set rate=10 "
-        "--set warmup=0.5 --set duration=1.5 && test -z \"$(ip netns list)\""
+        '--set warmup=0.5 --set duration=1.5 && test -z "$(ip netns list)"'
     )
     try:
-        done = subprocess.run([ROOT / "lab" / "boot", "--clock", "wall", "--", "sh", "-c", script],
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [ROOT / "lab" / "boot", "--clock", "wall", "--", "sh", "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         r = json.loads((out / "result.json").read_text())
         assert r["clock"] == "wall"
@@ -229,8 +264,12 @@ def test_killed_here_leaves_no_namespace() -> None:
         [ -z "$(ip netns list)$(pgrep 'flowgen|qsample|conduct')" ]
     """
     try:
-        done = subprocess.run([ROOT / "lab" / "boot", "--clock", "wall", "--", "sh", "-c", script],
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [ROOT / "lab" / "boot", "--clock", "wall", "--", "sh", "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     finally:
         subprocess.run(["rm", "-rf", f"{out}.incomplete"], check=True)
@@ -247,8 +286,12 @@ def test_qdisc_that_tc_cannot_print_as_json_can_be_used() -> None:
         "--set rate=10 --set warmup=0.5 --set duration=1"
     )
     try:
-        done = subprocess.run([ROOT / "lab" / "boot", "--clock", "wall", "--", "sh", "-c", script],
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [ROOT / "lab" / "boot", "--clock", "wall", "--", "sh", "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         shown = out / "qdisc.json"
         assert not shown.exists() or json.loads(shown.read_text())
@@ -271,8 +314,19 @@ def test_no_warmup_is_measured_from_the_start(tmp_path: Path) -> None:
 
 def test_full_link_is_exactly_full(tmp_path: Path) -> None:
     """The windows fill the path and a part of the queue, which is never empty and never full."""
-    s = result(tmp_path / "r", "--set", "rate=500", "--set", "access=100", "--set", "warmup=2",
-               "--set", "window=1000", "--qdisc", "pfifo limit 10000")["summary"]
+    s = result(
+        tmp_path / "r",
+        "--set",
+        "rate=500",
+        "--set",
+        "access=100",
+        "--set",
+        "warmup=2",
+        "--set",
+        "window=1000",
+        "--qdisc",
+        "pfifo limit 10000",
+    )["summary"]
     assert s["dropped"] == 0
     assert s["queue_packets"]["mean"] > 100
     assert s["utilization"] == pytest.approx(1, abs=0.0005)

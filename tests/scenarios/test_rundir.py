@@ -26,8 +26,13 @@ from aqmlab.run.scenario import compose, find, find_all
 from aqmlab.run.settings import Settings
 from aqmlab.run_command import main
 
-ASKED: dict[str, Any] = {"scenario": "dumbbell", "qdisc": "qsdrr", "seed": 1, "clock": "virtual",
-                         "parameters": {"cc": "auto"}}
+ASKED: dict[str, Any] = {
+    "scenario": "dumbbell",
+    "qdisc": "qsdrr",
+    "seed": 1,
+    "clock": "virtual",
+    "parameters": {"cc": "auto"},
+}
 
 
 def make(directory: Path, text: str = "{}", asked: dict[str, Any] = ASKED) -> None:
@@ -73,7 +78,8 @@ def fail(directory: Path, begun: bool) -> None:
 
 
 def test_failed_run_keeps_an_earlier_result_and_its_own_logs(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, work = tmp_path / "r", tmp_path / "r.incomplete"
     make(out, "1")
     for begun in (True, False):
@@ -86,17 +92,24 @@ def test_failed_run_keeps_an_earlier_result_and_its_own_logs(
     assert names(tmp_path) == ["r"]
 
 
-@pytest.mark.parametrize(("change", "said"), [
-    ({"parameters": {"cc": "cubic"}}, "cc is cubic, not auto"), ({"seed": 2}, "seed is 2, not 1"),
-    ({"qdisc": "red"}, "qdisc is red, not qsdrr"),
-    ({"qdisc": ""}, "qdisc is not given, not qsdrr"),
-])
-def test_result_with_other_settings_is_never_replaced(tmp_path: Path, change: dict[str, Any],
-                                               said: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"parameters": {"cc": "cubic"}}, "cc is cubic, not auto"),
+        ({"seed": 2}, "seed is 2, not 1"),
+        ({"qdisc": "red"}, "qdisc is red, not qsdrr"),
+        ({"qdisc": ""}, "qdisc is not given, not qsdrr"),
+    ],
+)
+def test_result_with_other_settings_is_never_replaced(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
     out = tmp_path / "r"
     make(out, "1", ASKED | change)
-    with pytest.raises(UserError, match=re.escape(f"another run ({said})")), \
-            run_directory.claimed(out, ASKED):
+    with (
+        pytest.raises(UserError, match=re.escape(f"another run ({said})")),
+        run_directory.claimed(out, ASKED),
+    ):
         pass
     assert (out / "result.json").read_text() == "1"
     assert names(tmp_path) == ["r"]
@@ -107,17 +120,25 @@ def test_foreign_files_are_left_alone(tmp_path: Path) -> None:
     for place in (out, tmp_path / "r.incomplete"):
         place.mkdir()
         (place / "thesis.tex").touch()
-        with (pytest.raises(UserError, match=r"holds thesis\.tex"),
-              run_directory.claimed(out, ASKED)):
+        with (
+            pytest.raises(UserError, match=r"holds thesis\.tex"),
+            run_directory.claimed(out, ASKED),
+        ):
             pass
         assert names(place) == ["thesis.tex"]
         (place / "thesis.tex").unlink()
 
 
-@pytest.mark.parametrize(("out", "said"), [
-    ("/proc/x", "No such file or directory"), ("/dev/null", "is not a directory"),
-    ("/proc", "mount point"), ("/dev/null/x", "Not a directory"), ("x.incomplete", "not whole"),
-])
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("/proc/x", "No such file or directory"),
+        ("/dev/null", "is not a directory"),
+        ("/proc", "mount point"),
+        ("/dev/null/x", "Not a directory"),
+        ("x.incomplete", "not whole"),
+    ],
+)
 def test_impossible_directory_is_refused(out: str, said: str) -> None:
     with pytest.raises(UserError, match=f"--out .*{said}"), run_directory.claimed(Path(out), ASKED):
         pass
@@ -138,8 +159,10 @@ def test_the_second_run_into_a_directory_is_refused(tmp_path: Path) -> None:
     try:
         assert ready.wait(60)
         for asked in (ASKED, ASKED | {"seed": 2}):
-            with pytest.raises(UserError, match="another run is going on there"), \
-                    run_directory.claimed(out, asked):
+            with (
+                pytest.raises(UserError, match="another run is going on there"),
+                run_directory.claimed(out, asked),
+            ):
                 pass
     finally:
         go_on.set()
@@ -166,14 +189,19 @@ def test_runs_that_race_for_a_directory_never_mix(tmp_path: Path) -> None:
     assert names(tmp_path) == ["0", "1"]
     for out in tmp_path.iterdir():
         assert json.loads((out / "run.json").read_text())["seed"] == int(
-            (out / "result.json").read_text())
+            (out / "result.json").read_text()
+        )
 
 
 def name_of(*words: str) -> str:
     args = run_command._parser().parse_args(["dumbbell", *words])
     found = find("dumbbell")
-    settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed,
-                        args.clock or ("wall" if args.here else "virtual"))
+    settings = Settings(
+        resolve(found.params, args.set),
+        args.qdisc,
+        args.seed,
+        args.clock or ("wall" if args.here else "virtual"),
+    )
     recipe, _ = compose(found, settings)
     asked = run_command._asked(args, found, settings, recipe)
     return run_command.default_out(found, asked).name
@@ -182,12 +210,33 @@ def name_of(*words: str) -> str:
 def test_each_setting_is_in_the_default_name() -> None:
     assert name_of("--qdisc", "qsdrr") == "dumbbell-qsdrr-1"
     assert name_of("--qdisc", "qsdrr", "--set", "cc=cubic") == "dumbbell-qsdrr-cc=cubic-1"
-    assert name_of("--qdisc", "red limit 9", "--set", "rate=0.5", "--set", "flows=100", "--clock",
-                   "wall", "--kernel", "6.12", "--seed", "7") == (
-        "dumbbell-red-limit-9-rate=0.5-clock=wall-kernel=6.12-7")
-    several = [(), ("--set", "flows=5"), ("--set", "rate=5"), ("--seed", "5"), ("--here",),
-               ("--clock", "wall"), ("--flavour", "kasan"), ("--engine", "qemu"),
-               ("--qdisc", "htb; class a"), ("--qdisc", "htb class a"), ("--qdisc", "htb ;class a")]
+    assert name_of(
+        "--qdisc",
+        "red limit 9",
+        "--set",
+        "rate=0.5",
+        "--set",
+        "flows=100",
+        "--clock",
+        "wall",
+        "--kernel",
+        "6.12",
+        "--seed",
+        "7",
+    ) == ("dumbbell-red-limit-9-rate=0.5-clock=wall-kernel=6.12-7")
+    several = [
+        (),
+        ("--set", "flows=5"),
+        ("--set", "rate=5"),
+        ("--seed", "5"),
+        ("--here",),
+        ("--clock", "wall"),
+        ("--flavour", "kasan"),
+        ("--engine", "qemu"),
+        ("--qdisc", "htb; class a"),
+        ("--qdisc", "htb class a"),
+        ("--qdisc", "htb ;class a"),
+    ]
     assert len({name_of(*words) for words in several}) == len(several)
 
 
@@ -199,16 +248,25 @@ def test_long_names_are_cut_and_still_differ() -> None:
     assert len(one) < 200
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["--set", "cc=cubicc"], "did you mean cubic"), (["--set", "cc=reno09"], "reno90"),
-    (["--kernel", "7.33"], "no kernel '7.33'; nearest: 7.3"),
-    (["--engine", "qmu"], "nearest: qemu"),
-    (["--flavour", "kazan"], "nearest: kasan"), (["--engine", "qemu"], "no clock virtual"),
-    (["--out", "/proc/x"], "--out /proc/x: No such file or directory"),
-])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "cc=cubicc"], "did you mean cubic"),
+        (["--set", "cc=reno09"], "reno90"),
+        (["--kernel", "7.33"], "no kernel '7.33'; nearest: 7.3"),
+        (["--engine", "qmu"], "nearest: qemu"),
+        (["--flavour", "kazan"], "nearest: kasan"),
+        (["--engine", "qemu"], "no clock virtual"),
+        (["--out", "/proc/x"], "--out /proc/x: No such file or directory"),
+    ],
+)
 def test_typos_are_found_before_a_directory_or_a_boot(
-        words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.setattr(run_command, "ROOT", tmp_path)
     assert main(["dumbbell", *words]) == 2
     assert said in capsys.readouterr().err
@@ -219,8 +277,9 @@ def test_every_scenario_has_congestion_controls_that_exist() -> None:
     for name, found in find_all().items():
         executed = programs.parse(["client: true"] if name == "programs" else [])
         for era in ("2001", "today"):
-            settings = Settings(resolve(found.params, ["probe=on", f"era={era}"]), "pfifo", 1,
-                                "virtual")
+            settings = Settings(
+                resolve(found.params, ["probe=on", f"era={era}"]), "pfifo", 1, "virtual"
+            )
             recipe, _ = compose(found, settings, executed)
             congestion_control.check(recipe, here=False)
 
@@ -253,23 +312,31 @@ def test_all_missing_qdiscs_are_listed_at_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(host_requirements, "_kind_is_missing", lambda _options: True)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = find("dumbbell")
-    for qdisc, remedy in (("qsdrr limit 9", "qsdrr: qsdrr is not installed on this machine"),
-                          ("qsdr", 'qsdr: no qdisc "qsdr": did you mean qsdrr'),
-                          ("fq_coddel", 'no qdisc "fq_coddel": did you mean fq_codel')):
+    for qdisc, remedy in (
+        ("qsdrr limit 9", "qsdrr: qsdrr is not installed on this machine"),
+        ("qsdr", 'qsdr: no qdisc "qsdr": did you mean qsdrr'),
+        ("fq_coddel", 'no qdisc "fq_coddel": did you mean fq_codel'),
+    ):
         settings = Settings(resolve(found.params, []), qdisc, 1, "wall")
         recipe, _ = compose(found, settings)
         with pytest.raises(UserError) as error:
             host_requirements.check(recipe)
-        for said in (remedy, "fq: the kernel has not loaded fq: modprobe sch_fq",
-                     "modprobe sch_tbf", "modprobe sch_netem"):
+        for said in (
+            remedy,
+            "fq: the kernel has not loaded fq: modprobe sch_fq",
+            "modprobe sch_tbf",
+            "modprobe sch_netem",
+        ):
             assert said in str(error.value)
 
 
 def test_reason_is_printed_when_the_disk_is_full() -> None:
     with Path("/dev/full").open("ab", buffering=0) as full:
         argv = ["sh", "-c", "echo one; echo queue.csv: No space left on device >&2; exit 3"]
-        for status, said in (execute._here(argv, full),
-                             execute._in_lab(Request(argv), execute._Log(full))):
+        for status, said in (
+            execute._here(argv, full),
+            execute._in_lab(Request(argv), execute._Log(full)),
+        ):
             assert (status, said) == (3, "one\nqueue.csv: No space left on device")
 
 
@@ -287,8 +354,9 @@ with Path(sys.argv[4]).open("ab", buffering=0) as log:
 def test_children_end_with_the_run_even_after_sigkill(tmp_path: Path) -> None:
     log, ended = tmp_path / "log", tmp_path / "ended"
     script = f"trap 'echo > {ended}; exit' TERM; echo $$; while :; do sleep 0.05; done"
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, ROOT, ROOT / "netns-scenarios",
-                               ROOT / "lab", log, script])
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, ROOT, ROOT / "netns-scenarios", ROOT / "lab", log, script]
+    )
     until = time.monotonic() + 60
     while not (log.exists() and log.read_text().endswith("\n")):
         assert time.monotonic() < until

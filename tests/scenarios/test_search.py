@@ -12,18 +12,31 @@ from aqmlab.replay import rows, search
 from aqmlab.replay.search import Search
 
 VALUES = [4, 8, 16, 32, 64, 128, 256]
-LEAST = {"use": {"summary.utilization": 0.99},
-         "share": {"summary.utilization": 0.99, "worst_share": 0.8}}
+LEAST = {
+    "use": {"summary.utilization": 0.99},
+    "share": {"summary.utilization": 0.99, "worst_share": 0.8},
+}
 SEARCH = Search("buffer", VALUES, LEAST)
 
 
 def row(value: int, use: float, worst: float, module: str = "A") -> dict[str, Any]:
     """Make the row of a run with this buffer."""
-    return {"experiment": "e", "discipline": "tdrr", "seed": 31, "cell": f"e-{value}",
-            "at": {"flows": 16, "buffer": value}, "cpu_s": 2.0, "bounds": {"T1": "abc"},
-            "made": {"kernel": "7", "modules": {"sch_tdrr": module}},
-            "figures": {"groups": {}, "rate_bps": 1e8, "summary": {"utilization": use},
-                        "worst_share": worst}}
+    return {
+        "experiment": "e",
+        "discipline": "tdrr",
+        "seed": 31,
+        "cell": f"e-{value}",
+        "at": {"flows": 16, "buffer": value},
+        "cpu_s": 2.0,
+        "bounds": {"T1": "abc"},
+        "made": {"kernel": "7", "modules": {"sch_tdrr": module}},
+        "figures": {
+            "groups": {},
+            "rate_bps": 1e8,
+            "summary": {"utilization": use},
+            "worst_share": worst,
+        },
+    }
 
 
 def finished(of: Callable[[int], dict[str, Any]]) -> dict[int, dict[str, Any]]:
@@ -46,8 +59,9 @@ def test_search_finds_what_trying_every_value_finds(needed: int) -> None:
 
 
 def test_criteria_have_results_of_their_own() -> None:
-    made = finished(lambda value: row(value, 1.0 if value >= 16 else 0.9,
-                                      0.9 if value >= 128 else 0.5))
+    made = finished(
+        lambda value: row(value, 1.0 if value >= 16 else 0.9, 0.9 if value >= 128 else 0.5)
+    )
     assert SEARCH.row(made)["figures"]["smallest"] == {"use": 16, "share": 128}
 
 
@@ -75,8 +89,9 @@ def test_an_unfinished_search_has_no_row() -> None:
 def test_rows_are_of_one_search_whatever_the_order_of_their_axes() -> None:
     new = {"pacing": "on", "flows": 16, "buffer": 8}
     stored = {"buffer": 64, "flows": 16, "pacing": "on"}
-    (found,) = search.by_search([{**row(8, 1.0, 1.0), "at": new},
-                                 {**row(64, 1.0, 1.0), "at": stored}], {"e": SEARCH}).values()
+    (found,) = search.by_search(
+        [{**row(8, 1.0, 1.0), "at": new}, {**row(64, 1.0, 1.0), "at": stored}], {"e": SEARCH}
+    ).values()
     assert sorted(found) == [8, 64]
 
 

@@ -17,23 +17,46 @@ from aqmlab.replay import merge, paper, store
 
 #: A row with everything that may occur: numbers, text, None, lists, nested and empty parts.
 ROW: dict[str, Any] = {
-    "tcp_profile": "own", "cell": "a-1", "experiment": "e", "discipline": "red",
-    "at": {"rate": 2.0, "buffer": 100, "rtt": "25-58"}, "seed": 1, "command": "dumbbell --seed 1",
+    "tcp_profile": "own",
+    "cell": "a-1",
+    "experiment": "e",
+    "discipline": "red",
+    "at": {"rate": 2.0, "buffer": 100, "rtt": "25-58"},
+    "seed": 1,
+    "command": "dumbbell --seed 1",
     "bounds": {"C1": "0123456789"},
-    "made": {"version": "1", "modules": {"red": "ab", "pfifo": None}, "kernel": "7",
-             "compiler": "c", "tc": "t"},
-    "digest": "0123456789abcdef", "cpu_s": 6.0, "virtual_s": 50.5,
-    "figures": {"summary": {"utilization": 0.5, "dropped": 3, "jain": 0.1, "sd": 0.123456},
-                "long": {"third": 1 / 3}, "payload": {"udp": 972},
-                "offered_bps": {}, "flows_bps": [1.5, 2], "use": {"rtr": 1},
-                "phases": [{"name": "a", "from_s": 0}, {"name": "b", "from_s": 2.5}]},
+    "made": {
+        "version": "1",
+        "modules": {"red": "ab", "pfifo": None},
+        "kernel": "7",
+        "compiler": "c",
+        "tc": "t",
+    },
+    "digest": "0123456789abcdef",
+    "cpu_s": 6.0,
+    "virtual_s": 50.5,
+    "figures": {
+        "summary": {"utilization": 0.5, "dropped": 3, "jain": 0.1, "sd": 0.123456},
+        "long": {"third": 1 / 3},
+        "payload": {"udp": 972},
+        "offered_bps": {},
+        "flows_bps": [1.5, 2],
+        "use": {"rtr": 1},
+        "phases": [{"name": "a", "from_s": 0}, {"name": "b", "from_s": 2.5}],
+    },
 }
 
 
 def other(**changed: Any) -> dict[str, Any]:
     """Return another row, without axes and with fewer metrics."""
-    return {**copy.deepcopy(ROW), "cell": "b-1", "at": {}, "bounds": {},
-            "figures": {"summary": {"utilization": 1}, "payload": {}, "offered_bps": {}}, **changed}
+    return {
+        **copy.deepcopy(ROW),
+        "cell": "b-1",
+        "at": {},
+        "bounds": {},
+        "figures": {"summary": {"utilization": 1}, "payload": {}, "offered_bps": {}},
+        **changed,
+    }
 
 
 def text(rows: Any) -> list[str]:
@@ -101,9 +124,16 @@ def test_writing_empties_the_journal(tmp_path: Path) -> None:
 
 
 def test_the_last_row_of_each_cell_is_selected() -> None:
-    rows = [other(cell=cell, command=command, digest=str(digest)) for cell, command, digest in (
-        ("b", "run b", 1), ("a", "run a", 1), ("b", "run b", 2), ("a", "run another", 3),
-        ("gone", "run gone", 1))]
+    rows = [
+        other(cell=cell, command=command, digest=str(digest))
+        for cell, command, digest in (
+            ("b", "run b", 1),
+            ("a", "run a", 1),
+            ("b", "run b", 2),
+            ("a", "run another", 3),
+            ("gone", "run gone", 1),
+        )
+    ]
     found = store.of(rows, {"a": "run a", "b": "run b", "absent": "run it"})
     assert [(row["cell"], row["digest"]) for row in found] == [("a", "1"), ("b", "2")]
 
@@ -116,8 +146,9 @@ def test_committed_rows_are_written_as_they_are_read(name: str, tmp_path: Path) 
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
-def test_results_of_two_checkouts_are_merged(tmp_path: Path,
-                                             monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_two_checkouts_are_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each checkout has one row that the other does not have, and both have a third."""
     name = "parris1999"
     whole = paper.load(name).stored()
@@ -138,15 +169,19 @@ def test_results_of_two_checkouts_are_merged(tmp_path: Path,
         merge.merge(one, [str(tmp_path / "nothing")])
 
 
-def test_results_of_a_git_revision_are_merged(tmp_path: Path,
-                                              monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_a_git_revision_are_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(merge, "ROOT", tmp_path)
     one = paper.Paper("made-up", {}, {}, {}, [])
     monkeypatch.setattr(paper, "PAPERS", tmp_path)
     one.directory.mkdir()
     store.write(one.results, [ROW])
-    for words in (["init", "-q"], ["add", "."],
-                  ["-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "rows"]):
+    for words in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "rows"],
+    ):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     one.results.unlink()
     results, over_time = merge._rows(one, "HEAD")

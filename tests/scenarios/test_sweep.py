@@ -35,8 +35,10 @@ def paper(name: str) -> ModuleType:
 
 
 def test_warnings_of_runs_are_shown_once_with_the_first_run() -> None:
-    results = {name: {"warnings": [f"the qdisc dropped {count}, so it lost"]}
-               for name, count in (("one", 5), ("two", 7))} | {"old": {}, "well": {"warnings": []}}
+    results = {
+        name: {"warnings": [f"the qdisc dropped {count}, so it lost"]}
+        for name, count in (("one", 5), ("two", 7))
+    } | {"old": {}, "well": {"warnings": []}}
     assert sweep._warnings(results) == {"the qdisc dropped some, so it lost": ["one", "two"]}
 
 
@@ -44,11 +46,15 @@ def all_jobs() -> dict[str, dict[str, sweep.Job]]:
     defaults, constant = paper("defaults"), paper("tdrr-time-constant")
     return {
         "demo": demo.jobs(),
-        "defaults": (defaults.jobs((defaults.PFIFO, *defaults.KINDS), defaults.RATES)
-                     | defaults.jobs(defaults.gso_lines(defaults.KINDS), defaults.GSO_RATES)),
+        "defaults": (
+            defaults.jobs((defaults.PFIFO, *defaults.KINDS), defaults.RATES)
+            | defaults.jobs(defaults.gso_lines(defaults.KINDS), defaults.GSO_RATES)
+        ),
         "tdrr-time-constant": {
             constant.name_of(q, r, 1): constant.job(q, r, 1)
-            for q in (rival.format(20) for rival in constant.RIVALS) for r in constant.RTTS_MS},
+            for q in (rival.format(20) for rival in constant.RIVALS)
+            for r in constant.RTTS_MS
+        },
     }
 
 
@@ -63,8 +69,9 @@ def test_every_job_is_a_valid_run() -> None:
             others = {option: value for option, value in options if option != "--set"}
             assert set(others) == {"--qdisc", "--seed"}
             found = find(scenario)
-            settings = Settings(resolve(found.params, given), others["--qdisc"],
-                                int(others["--seed"]), "virtual")
+            settings = Settings(
+                resolve(found.params, given), others["--qdisc"], int(others["--seed"]), "virtual"
+            )
             assert compose(found, settings)[0].flows
 
 
@@ -97,9 +104,14 @@ def test_the_demo_leads_with_more_flows_than_packets() -> None:
 def test_the_advice_is_in_the_best_set_of_the_committed_picture() -> None:
     """`make demo` fails if the advice is wrong. This finds advice newer than the picture."""
     groups = ET.parse(ROOT / "docs" / "report.svg").iter("{http://www.w3.org/2000/svg}g")
-    best = {found[0]: found[1].partition(": ")[2].split(", ") for group in groups
-            if len(found := [child.text or "" for child in group
-                             if child.tag.endswith(("title", "desc"))]) == 2}
+    best = {
+        found[0]: found[1].partition(": ")[2].split(", ")
+        for group in groups
+        if len(
+            found := [child.text or "" for child in group if child.tag.endswith(("title", "desc"))]
+        )
+        == 2
+    }
     assert best.keys() == {one.title for one in demo_workloads.WORKLOADS.values()}
     for one in demo_workloads.WORKLOADS.values():
         assert {*one.use} <= {*best[one.title]}
@@ -107,11 +119,26 @@ def test_the_advice_is_in_the_best_set_of_the_committed_picture() -> None:
 
 def section_with(**goodputs: float) -> load_runs.Section:
     """Return runs of a workload beside a UDP blast, with these parts of the fair share."""
-    return load_runs.Section(100, {name: [load_runs.Run(Path(), {
-        "seed": seed, "phases": [{}], "parameters": {"mtu": 1500, "rate": 10.0},
-        "groups": {"udp": {"delay_ms": {"p50": 1.0}}},
-        "summary": {"goodput_bps": {"mean": goodput}, "fair_share_bps": 1.0}})
-        for seed in (1, 2, 3)] for name, goodput in goodputs.items()}, workload="w")
+    return load_runs.Section(
+        100,
+        {
+            name: [
+                load_runs.Run(
+                    Path(),
+                    {
+                        "seed": seed,
+                        "phases": [{}],
+                        "parameters": {"mtu": 1500, "rate": 10.0},
+                        "groups": {"udp": {"delay_ms": {"p50": 1.0}}},
+                        "summary": {"goodput_bps": {"mean": goodput}, "fair_share_bps": 1.0},
+                    },
+                )
+                for seed in (1, 2, 3)
+            ]
+            for name, goodput in goodputs.items()
+        },
+        workload="w",
+    )
 
 
 def test_advice_that_the_runs_contradict_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,13 +156,17 @@ def test_failed_run_affects_no_other_run_and_keeps_results(tmp_path: Path) -> No
         "bad": sweep.Job(["dumbbell", "--qdisc", "pfifo limit x", *short], "mistaken", 9),
     }
     args = sweep.parser("x", "x", ROOT / "out", resume=True).parse_args(
-        ["--out", str(tmp_path), "--jobs", "1"])
+        ["--out", str(tmp_path), "--jobs", "1"]
+    )
     done = sweep.run(args, jobs, {"": {"note": "a note"}})
     assert list(done) == ["good"]
     assert done["good"]["qdisc"] == "pfifo limit 9"
     (section,) = load_runs.collect([tmp_path])
     assert (section.buffer, list(section.runs), section.about) == (
-        9, ["first in"], {"note": "a note"})
+        9,
+        ["first in"],
+        {"note": "a note"},
+    )
     made = (tmp_path / "good" / "result.json").stat().st_mtime_ns
     del jobs["bad"]
     assert list(sweep.run(args, jobs)) == ["good"]
@@ -143,8 +174,13 @@ def test_failed_run_affects_no_other_run_and_keeps_results(tmp_path: Path) -> No
     assert "bad" not in json.loads((tmp_path / "sweep.json").read_text())["runs"]
     jobs["good"].words[2] = "pfifo limit 8"
     taken: list[str] = []
-    sweep.run(args, jobs, taken=lambda name: taken.append(
-        json.loads((tmp_path / name / "result.json").read_text())["qdisc"]))
+    sweep.run(
+        args,
+        jobs,
+        taken=lambda name: taken.append(
+            json.loads((tmp_path / name / "result.json").read_text())["qdisc"]
+        ),
+    )
     assert taken == ["pfifo limit 8"]
 
     def refused(name: str) -> None:
@@ -155,12 +191,17 @@ def test_failed_run_affects_no_other_run_and_keeps_results(tmp_path: Path) -> No
         assert (tmp_path / "long.incomplete").exists()
         raise ValueError(name)
 
-    jobs["long"] = sweep.Job(["dumbbell", "--qdisc", "pfifo limit 7",
-                              *sweep.settings({"duration": 36_000})], "an hour or more", 9)
+    jobs["long"] = sweep.Job(
+        ["dumbbell", "--qdisc", "pfifo limit 7", *sweep.settings({"duration": 36_000})],
+        "an hour or more",
+        9,
+    )
     with pytest.raises(ValueError, match="good"):
         sweep.run(args, jobs, taken=refused)
-    assert subprocess.run(["pgrep", "--full", str(tmp_path)], stdout=subprocess.PIPE,
-                          text=True).stdout == ""
+    assert (
+        subprocess.run(["pgrep", "--full", str(tmp_path)], stdout=subprocess.PIPE, text=True).stdout
+        == ""
+    )
 
 
 def test_run_with_a_truncated_record_is_repeated(tmp_path: Path) -> None:

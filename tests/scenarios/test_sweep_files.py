@@ -27,8 +27,9 @@ from tests.scenarios.paper_by_hand import (
 
 #: Kinds that can mark: mainline's that the papers use, and ours by their metadata. tdrr can only
 #: with target, which no profile sets.
-MARK = {"red", "choke", "pie",
-        *(kind for kind, one in all_metadata().items() if one["MARKS"])} - {"tdrr"}
+MARK = {"red", "choke", "pie", *(kind for kind, one in all_metadata().items() if one["MARKS"])} - {
+    "tdrr"
+}
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -37,10 +38,17 @@ def test_cells_are_valid_runs_and_claims_can_be_computed(name: str) -> None:
     one = paper.load(name)
     cells = [cell for cell in one.cells() if cell.round == 1]
     assert len({cell.words for cell in cells}) > 0.9 * len(cells)
-    made = [{"cell": cell.name, "experiment": cell.experiment.name, "discipline": cell.discipline,
-             "at": {axis: value for axis, value in cell.at.items() if axis in cell.experiment.axes},
-             "seed": cell.seed, "figures": plausible(facts_of(cell))}
-            for cell in cells]
+    made = [
+        {
+            "cell": cell.name,
+            "experiment": cell.experiment.name,
+            "discipline": cell.discipline,
+            "at": {axis: value for axis, value in cell.at.items() if axis in cell.experiment.axes},
+            "seed": cell.seed,
+            "figures": plausible(facts_of(cell)),
+        }
+        for cell in cells
+    ]
     axes = {e.name: e.axes for e in one.experiments}
     first = {e.name: e.first for e in one.experiments}
     listed = claims.load(one.directory)
@@ -100,14 +108,21 @@ def test_rows_have_each_flows_goodput_where_the_sweep_asks_for_it() -> None:
 
 def without(cell: Cell, *keys: str) -> list[str]:
     """Return the words of a cell, without the discipline's `ecn` and without these parameters."""
-    return [" ".join(part for part in word.split() if part != "ecn") for word in cell.words
-            if word != "--set" and word.split("=")[0] not in keys]
+    return [
+        " ".join(part for part in word.split() if part != "ecn")
+        for word in cell.words
+        if word != "--set" and word.split("=")[0] not in keys
+    ]
 
 
 def by_itself(cell: Cell) -> set[str]:
     """Return the parameters that only this cell has, by a `where`."""
-    return {key for one in cell.experiment.where if one.holds(cell.discipline, cell.at)
-            for key in one.set}
+    return {
+        key
+        for one in cell.experiment.where
+        if one.holds(cell.discipline, cell.at)
+        for key in one.set
+    }
 
 
 @pytest.mark.parametrize("profile", ["own", "today", "bbr"])
@@ -122,8 +137,11 @@ def test_goodput_does_not_exceed_what_crossed_the_link(profile: str) -> None:
 
 
 def comparisons_of(name: str) -> list[dict[str, Any]]:
-    return [one for question in paper.load(name).text.get("question", ())
-            for one in question["comparison"]]
+    return [
+        one
+        for question in paper.load(name).text.get("question", ())
+        for one in question["comparison"]
+    ]
 
 
 @pytest.mark.parametrize(("name", "profile"), [(n, e) for n, e in PROFILES if e != paper.OWN])
@@ -140,10 +158,17 @@ def test_another_profile_changes_tcp_and_marks_alone(name: str, profile: str) ->
     compared = [one for one in comparisons_of(name) if profile in one.get("tcp_profiles", ())]
     cells = list(paper.load(name, profile=profile).cells())
     assert {cell.name for cell in cells} == {
-        key for key, c in own.items() if c.round <= seeds
-        and (any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)
-             or any(one["experiment"] == c.experiment.name
-                    and one["at"].items() <= c.at.items() for one in compared))}
+        key
+        for key, c in own.items()
+        if c.round <= seeds
+        and (
+            any(claim.judges(c.experiment.name, c.discipline, c.at) for claim in listed)
+            or any(
+                one["experiment"] == c.experiment.name and one["at"].items() <= c.at.items()
+                for one in compared
+            )
+        )
+    }
     for cell in cells:
         keys = by_itself(cell) ^ by_itself(own[cell.name])
         assert keys <= {"warmup", "duration", "window", "memory"}
@@ -169,11 +194,13 @@ def test_timestamps_reduce_the_maximum_goodput(made_up: Paper) -> None:
 
 
 def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, said in ((["--claims", "P99999"], 'no claim "P99999"'),
-                        (["--only", "blasted"], "did you mean blast"),
-                        (["--disciplines", "read"], 'no discipline "read": did you mean'),
-                        (["--at", "udp_rat=2"], 'no axis "udp_rat": did you mean udp_rate'),
-                        (["--at", "udp_rate=2,3"], 'no udp_rate "3"')):
+    for words, said in (
+        (["--claims", "P99999"], 'no claim "P99999"'),
+        (["--only", "blasted"], "did you mean blast"),
+        (["--disciplines", "read"], 'no discipline "read": did you mean'),
+        (["--at", "udp_rat=2"], 'no axis "udp_rat": did you mean udp_rate'),
+        (["--at", "udp_rate=2,3"], 'no udp_rate "3"'),
+    ):
         with pytest.raises(SystemExit):
             run_cells.main(["parris1999", *words])
         assert said in capsys.readouterr().err
@@ -188,15 +215,23 @@ def test_axis_keeps_the_type_of_its_values(made_up: Paper) -> None:
 
 def test_cell_is_selected_if_each_of_its_axes_matches() -> None:
     cells = list(paper.load("kantawala2001").cells())
-    args = argparse.Namespace(claims=None, only=None, disciplines=None, seeds=None,
-                              axes={"buffer": [100, 200], "queues": [10]})
-    assert {(cell.at.get("buffer"), cell.at.get("queues"))
-            for cell in cells if run_cells._asked(args, (), cell)} == {
-        (100, None), (200, None), (None, 10)}
+    args = argparse.Namespace(
+        claims=None,
+        only=None,
+        disciplines=None,
+        seeds=None,
+        axes={"buffer": [100, 200], "queues": [10]},
+    )
+    assert {
+        (cell.at.get("buffer"), cell.at.get("queues"))
+        for cell in cells
+        if run_cells._asked(args, (), cell)
+    } == {(100, None), (200, None), (None, 10)}
     args.axes = {"flows": [10], "udp_flows": [5], "udp_rate": [8.0]}
     mixed = [cell for cell in paper.load("ahammed2010").cells() if cell.experiment.name == "mix"]
     assert {tuple(cell.at.values()) for cell in mixed if run_cells._asked(args, (), cell)} == {
-        (10, 5, 8.0)}
+        (10, 5, 8.0)
+    }
 
 
 def test_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> None:
@@ -212,9 +247,12 @@ def test_quick_look_has_a_line_for_each_claim_with_cells(made_up: Paper) -> None
 def test_cells_of_no_claim_can_have_fewer_seeds(made_up: Paper) -> None:
     listed = 'disciplines = ["good", "bad"'
     (made_up.directory / "sweep.toml").write_text(
-        SWEEP.replace(f"{listed}]", f'{listed}, "third"]\nseeds = 5\nothers = 4'))
-    for judged, most in ((CLAIMS, 4), (CLAIMS.replace(
-            'change = "bad"\nof = "bad"', 'change = "bad"\nof = "third"'), 5)):
+        SWEEP.replace(f"{listed}]", f'{listed}, "third"]\nseeds = 5\nothers = 4')
+    )
+    for judged, most in (
+        (CLAIMS, 4),
+        (CLAIMS.replace('change = "bad"\nof = "bad"', 'change = "bad"\nof = "third"'), 5),
+    ):
         (made_up.directory / "claims.toml").write_text(judged)
         seeds: dict[tuple[str, Any], list[int]] = {}
         for cell in paper.load("made-up").cells():
@@ -227,16 +265,21 @@ def test_cells_of_no_claim_can_have_fewer_seeds(made_up: Paper) -> None:
 
 
 def test_parameters_of_some_cells_do_not_affect_others(made_up: Paper) -> None:
-    with_where(made_up, """
+    with_where(
+        made_up,
+        """
         { disciplines = ["good"], at = { buffer = 200, flows = [2] }, set = { window = 64 } },
         { tcp_profiles = ["today"], set = { window = 32 } },
-        { tcp_profiles = ["own"], at = { flows = 1 }, set = { duration = 9 } }""")
+        { tcp_profiles = ["own"], at = { flows = 1 }, set = { duration = 9 } }""",
+    )
     cells = list(paper.load("made-up").cells())
     of_one = [cell for cell in cells if cell.experiment.name == "one"]
     assert {cell.name for cell in cells if "window=64" in cell.words} == {
-        f"one-good-flows=2-buffer=200-{seed}" for seed in (1, 2, 3)}
+        f"one-good-flows=2-buffer=200-{seed}" for seed in (1, 2, 3)
+    }
     assert {cell.name for cell in cells if "duration=9" in cell.words} == {
-        cell.name for cell in of_one if cell.at["flows"] == 1}
+        cell.name for cell in of_one if cell.at["flows"] == 1
+    }
     assert not [cell for cell in cells if "window=32" in cell.words]
     today = list(paper.load("made-up", profile="today").cells())
     assert today
@@ -247,32 +290,48 @@ def test_parameters_of_some_cells_do_not_affect_others(made_up: Paper) -> None:
     assert not [cell for cell in quick if "duration=9" in cell.words]
 
 
-@pytest.mark.parametrize(("where", "said"), [
-    ('{ disciplines = ["god"], set = { window = 64 } }', "god"),
-    ("{ at = { bufer = 200 }, set = { window = 64 } }", "bufer = 200"),
-    ("{ at = { buffer = 201 }, set = { window = 64 } }", "buffer = 201"),
-    ("{ of = 1, set = { window = 64 } }", 'no key "of"'),
-    ('{ tcp_profiles = ["onw"], set = { window = 64 } }', "onw"),
-    ("{ at = { buffer = 200 } }", "'set' is a required property"),
-])
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ('{ disciplines = ["god"], set = { window = 64 } }', "god"),
+        ("{ at = { bufer = 200 }, set = { window = 64 } }", "bufer = 200"),
+        ("{ at = { buffer = 201 }, set = { window = 64 } }", "buffer = 201"),
+        ("{ of = 1, set = { window = 64 } }", 'no key "of"'),
+        ('{ tcp_profiles = ["onw"], set = { window = 64 } }', "onw"),
+        ("{ at = { buffer = 200 } }", "'set' is a required property"),
+    ],
+)
 def test_parameters_of_missing_cells_are_refused(made_up: Paper, where: str, said: str) -> None:
     with_where(made_up, where)
     with pytest.raises(ValueError, match=said):
         paper.load("made-up")
 
 
-@pytest.mark.parametrize(("old", "new", "said"), [
-    ('scenario = "dumbbell"\naxes = { rtt', 'first_sed = 2\nscenario = "dumbbell"\naxes = { rtt',
-     'experiment.other: no key "first_sed": did you mean first_seed'),
-    ('x_title = "buffer"', 'x_title = "buffer"\nx_logg = true',
-     'plot.1: no key "x_logg": did you mean x_log'),
-    ('x_title = "buffer"', 'x_title = "buffer"\nto_s = 9', 'plot.1: no key "to_s":'),
-    ("from_s = 1,", "form_s = 1,", 'plot.over-time.panels.2: no key "form_s": did you mean from_s'),
-    ('kind = "time"', 'kind = "tim"', 'plot.over-time.kind: no value "tim": did you mean time'),
-    ('kind = "time"', 'kind = "series"', 'plot.over-time: no key "of":'),
-    ('x_title = "buffer"', 'like = "2"', 'plot.1: no plot "2": '),
-    ("[quick]", '[quick]\nexperiments = ["on"]', 'quick: no experiment "on": did you mean one'),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'scenario = "dumbbell"\naxes = { rtt',
+            'first_sed = 2\nscenario = "dumbbell"\naxes = { rtt',
+            'experiment.other: no key "first_sed": did you mean first_seed',
+        ),
+        (
+            'x_title = "buffer"',
+            'x_title = "buffer"\nx_logg = true',
+            'plot.1: no key "x_logg": did you mean x_log',
+        ),
+        ('x_title = "buffer"', 'x_title = "buffer"\nto_s = 9', 'plot.1: no key "to_s":'),
+        (
+            "from_s = 1,",
+            "form_s = 1,",
+            'plot.over-time.panels.2: no key "form_s": did you mean from_s',
+        ),
+        ('kind = "time"', 'kind = "tim"', 'plot.over-time.kind: no value "tim": did you mean time'),
+        ('kind = "time"', 'kind = "series"', 'plot.over-time: no key "of":'),
+        ('x_title = "buffer"', 'like = "2"', 'plot.1: no plot "2": '),
+        ("[quick]", '[quick]\nexperiments = ["on"]', 'quick: no experiment "on": did you mean one'),
+    ],
+)
 def test_unknown_keys_are_refused(made_up: Paper, old: str, new: str, said: str) -> None:
     assert old in SWEEP
     (made_up.directory / paper.SWEEP).write_text(SWEEP.replace(old, new))
@@ -282,7 +341,8 @@ def test_unknown_keys_are_refused(made_up: Paper, old: str, new: str, said: str)
 
 def test_plot_has_the_keys_of_the_plot_it_is_like(made_up: Paper) -> None:
     (made_up.directory / paper.SWEEP).write_text(
-        SWEEP.replace("[plot.1]", "[plot.1]\nmain = true") + '[plot.2]\nlike = "1"\nhead = "2"\n')
+        SWEEP.replace("[plot.1]", "[plot.1]\nmain = true") + '[plot.2]\nlike = "1"\nhead = "2"\n'
+    )
     one, two = (dict(plot) for plot in paper.load("made-up").text["plot"][1:])
     del one["main"]
     assert two == {**one, "name": "2", "head": "2", "like": "1"}
@@ -290,7 +350,8 @@ def test_plot_has_the_keys_of_the_plot_it_is_like(made_up: Paper) -> None:
 
 def test_quick_look_can_leave_experiments_out(made_up: Paper) -> None:
     (made_up.directory / paper.SWEEP).write_text(
-        SWEEP.replace("[quick]", '[quick]\nexperiments = ["other"]'))
+        SWEEP.replace("[quick]", '[quick]\nexperiments = ["other"]')
+    )
     for quick, names in (True, ["other"]), (False, ["one", "other"]):
         assert [e.name for e in paper.load("made-up", quick=quick).experiments] == names
 
@@ -307,16 +368,21 @@ def test_interrupted_sweep_continues(made_up: Paper) -> None:
 
 def test_experiment_takes_the_workload_of_another(made_up: Paper) -> None:
     """Both are a copy of `one`, except for the axis and the parameter that they give themselves."""
-    more = ('[experiment.copy]\nlike = {}\naxes = {{ buffer = [200] }}\nset = {{ flows = 3 }}\n'
-            'disciplines = ["bad"]\n\n')
+    more = (
+        "[experiment.copy]\nlike = {}\naxes = {{ buffer = [200] }}\nset = {{ flows = 3 }}\n"
+        'disciplines = ["bad"]\n\n'
+    )
     text, mark = (made_up.directory / "sweep.toml").read_text(), "[plot.over-time]"
     of_one = 'scenario = "dumbbell"\naxes = { buffer'
     text = text.replace(of_one, f"set = {{ flows = 2, warmup = 1 }}\n{of_one}", 1)
     for given, name in (('"one"', "copy"), ('["one"]', "copy-one")):
-        (made_up.directory / "sweep.toml").write_text(text.replace(
-            mark, more.format(given) + mark, 1))
-        one, copy = (next(e for e in paper.load("made-up").experiments if e.name == wanted)
-                     for wanted in ("one", name))
+        (made_up.directory / "sweep.toml").write_text(
+            text.replace(mark, more.format(given) + mark, 1)
+        )
+        one, copy = (
+            next(e for e in paper.load("made-up").experiments if e.name == wanted)
+            for wanted in ("one", name)
+        )
         assert (copy.scenario, copy.axes) == (one.scenario, {"buffer": [200]})
         assert (one.set, copy.set) == ({"flows": 2, "warmup": 1}, {"flows": 3, "warmup": 1})
         assert list(copy.disciplines) == ["bad"]

@@ -36,7 +36,8 @@ def mahimahi_bytes(ms: int) -> int:
 def csv_bytes(ms: int) -> int:
     rounds, left = divmod(ms, 750)
     return rounds * (150 * 1000 + 400 * 125) + (
-        min(max(left - 100, 0), 150) * 1000 + min(max(left - 250, 0), 400) * 125)
+        min(max(left - 100, 0), 150) * 1000 + min(max(left - 250, 0), 400) * 125
+    )
 
 
 def written(directory: Path, text: str) -> str:
@@ -47,21 +48,27 @@ def written(directory: Path, text: str) -> str:
 
 @pytest.mark.parametrize(("text", "expected"), [(MAHIMAHI, mahimahi_bytes), (CSV, csv_bytes)])
 def test_capacity_is_the_integral_of_the_trace(
-        text: str, expected: Callable[[int], int], tmp_path: Path) -> None:
+    text: str, expected: Callable[[int], int], tmp_path: Path
+) -> None:
     made = trace.read(written(tmp_path, text))
     for ms in (0, 99, 100, 105, 113, 186, 187, 250, 300, 649, 700, 750, 1500, 4321):
         assert made.bytes_until(ms / 1000) == pytest.approx(expected(ms), abs=1e-3)
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("", "has no line"), ("5\nx\n", 'line 2: "x" is no whole number'),
-    ("7\n6\n", "line 2: 6 ms comes after 7 ms"), ("time_s,speed\n", "line 1: needs the columns"),
-    ("time_s,rate_mbps\n0,1\n", "a line for time 0, and one for the end"),
-    ("time_s,rate_mbps\n1,1\n2,1\n", "a line for time 0"),
-    ("time_s,rate_mbps\n0,-1\n1,1\n", 'line 2: "0,-1" needs 2 numbers of 0 or more'),
-    ("time_s,rate_mbps\n0,1\n0,1\n", "line 2: the line after it has no later time"),
-    ("time_s,rate_mbps\n0,0\n9,1\n", "carries less than a packet"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no line"),
+        ("5\nx\n", 'line 2: "x" is no whole number'),
+        ("7\n6\n", "line 2: 6 ms comes after 7 ms"),
+        ("time_s,speed\n", "line 1: needs the columns"),
+        ("time_s,rate_mbps\n0,1\n", "a line for time 0, and one for the end"),
+        ("time_s,rate_mbps\n1,1\n2,1\n", "a line for time 0"),
+        ("time_s,rate_mbps\n0,-1\n1,1\n", 'line 2: "0,-1" needs 2 numbers of 0 or more'),
+        ("time_s,rate_mbps\n0,1\n0,1\n", "line 2: the line after it has no later time"),
+        ("time_s,rate_mbps\n0,0\n9,1\n", "carries less than a packet"),
+    ],
+)
 def test_a_wrong_trace_is_refused(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=said):
         trace.read(written(tmp_path, text))
@@ -69,12 +76,29 @@ def test_a_wrong_trace_is_refused(text: str, said: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [(MAHIMAHI, mahimahi_bytes), (CSV, csv_bytes)])
 def test_a_full_link_delivers_the_integral_of_the_trace(
-        text: str, expected: Callable[[int], int], tmp_path: Path) -> None:
+    text: str, expected: Callable[[int], int], tmp_path: Path
+) -> None:
     """A sender fills the queue before the link carries anything. Then each byte is used."""
-    result(tmp_path / "out", "--qdisc", "pfifo limit 300", *(
-        word for one in ("flows=0", "udp_size=1500", "udp_rate=30", "udp_jitter=0", "warmup=1",
-                         "duration=2", "spread=0", f"trace={written(tmp_path, text)}")
-        for word in ("--set", one)), scenario=["udp-blast"])
+    result(
+        tmp_path / "out",
+        "--qdisc",
+        "pfifo limit 300",
+        *(
+            word
+            for one in (
+                "flows=0",
+                "udp_size=1500",
+                "udp_rate=30",
+                "udp_jitter=0",
+                "warmup=1",
+                "duration=2",
+                "spread=0",
+                f"trace={written(tmp_path, text)}",
+            )
+            for word in ("--set", one)
+        ),
+        scenario=["udp-blast"],
+    )
     with (tmp_path / "out" / "queue.csv").open() as file:
         rows = [*csv.DictReader(file)]
     assert len(rows) == 301
@@ -91,13 +115,29 @@ def test_a_full_link_delivers_the_integral_of_the_trace(
 def test_delay_follows_the_trace_and_packets_keep_their_order(tmp_path: Path) -> None:
     """The delay falls from 100 to 0 ms after 2 s."""
     path = written(tmp_path, "time_s,rate_mbps,delay_ms\n0,8,20\n1,8,100\n2,8,0\n3,8,0\n")
-    result(tmp_path / "out", "--qdisc", "pfifo", "--exec", "server: sleep 9",
-           "--exec", "client: ping -D -c 100 -i 0.02 {server}", "--set", "duration=3",
-           "--set", "warmup=0", "--set", "rtt=50", "--set", f"trace={path}",
-           scenario=["programs"])
+    result(
+        tmp_path / "out",
+        "--qdisc",
+        "pfifo",
+        "--exec",
+        "server: sleep 9",
+        "--exec",
+        "client: ping -D -c 100 -i 0.02 {server}",
+        "--set",
+        "duration=3",
+        "--set",
+        "warmup=0",
+        "--set",
+        "rtt=50",
+        "--set",
+        f"trace={path}",
+        scenario=["programs"],
+    )
     said = (tmp_path / "out" / "exec1-client.stdout").read_text()
-    replies = [(float(at), float(ms)) for at, ms in
-               re.findall(r"^\[([\d.]+)\] .* icmp_seq=.* time=([\d.]+) ms", said, re.M)]
+    replies = [
+        (float(at), float(ms))
+        for at, ms in re.findall(r"^\[([\d.]+)\] .* icmp_seq=.* time=([\d.]+) ms", said, re.M)
+    ]
     assert [*map(int, re.findall(r"icmp_seq=(\d+)", said))] == [*range(1, 101)]
     # The link needs 0.098 ms for the 98 bytes of a reply.
     assert {ms for _, ms in replies if ms < 70 or ms > 140} == {50.1, 150}
@@ -115,8 +155,9 @@ def test_a_scenario_gives_a_link_its_trace(tmp_path: Path) -> None:
     network.average(0, 0.25)
     assert network.wires[network.measured].there.rate_bps == pytest.approx(150_000 * 8 / 0.25)
     scenario = find("parking-lot")
-    settings = Settings(resolve(scenario.params, [f"trace={tmp_path / 'link'}"]), "pfifo", 1,
-                        "virtual")
+    settings = Settings(
+        resolve(scenario.params, [f"trace={tmp_path / 'link'}"]), "pfifo", 1, "virtual"
+    )
     with pytest.raises(UserError, match="parking-lot gives no link this trace"):
         compose(scenario, settings)
 

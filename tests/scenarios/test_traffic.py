@@ -22,8 +22,13 @@ from tests.scenarios import handmade
 # A UDP flow (2) that sends from 2 s on, and a web flow (3), in addition to handmade's TCP flows.
 DATAGRAMS = ((0.0, 9, 50, 0), (2.0, 2, 10, 8), (2.5, 2, 10, 7), (3.0, 2, 10, 0))
 DELAYS = ((2.0, 2, 10.0), (2.1, 2, 20.0), (2.5, 2, 30.0), (3.0, 2, 900.0), (2.0, 9, 900.0))
-REQUESTS = ((0.5, 3, 0, 1_000, 0.1), (1.0, 3, 1, 9_999, 0.2), (1.5, 3, 2, 10_000, 0.4),
-            (2.0, 3, 3, 10_000, 0.8), (2.5, 3, 4, 1e6, math.nan))
+REQUESTS = (
+    (0.5, 3, 0, 1_000, 0.1),
+    (1.0, 3, 1, 9_999, 0.2),
+    (1.5, 3, 2, 10_000, 0.4),
+    (2.0, 3, 3, 10_000, 0.8),
+    (2.5, 3, 4, 1e6, math.nan),
+)
 
 
 def with_traffic(directory: Path) -> Path:
@@ -31,10 +36,22 @@ def with_traffic(directory: Path) -> Path:
     handmade.write(directory)
     run = json.loads((directory / "run.json").read_text())
     run["facts"]["groups"] |= {
-        "udp": {"flows": 1, "rtt_ms": 50.0, "fair_share_bps": 160_000.0, "elastic": False,
-                "from_s": 2.0, "to_s": None},
-        "web": {"flows": 1, "rtt_ms": 50.0, "fair_share_bps": 80_000.0, "elastic": False,
-                "from_s": None, "to_s": None},
+        "udp": {
+            "flows": 1,
+            "rtt_ms": 50.0,
+            "fair_share_bps": 160_000.0,
+            "elastic": False,
+            "from_s": 2.0,
+            "to_s": None,
+        },
+        "web": {
+            "flows": 1,
+            "rtt_ms": 50.0,
+            "fair_share_bps": 80_000.0,
+            "elastic": False,
+            "from_s": None,
+            "to_s": None,
+        },
     }
     run["facts"]["phases"] = [
         {"name": "near+far+web", "from_s": 1.0, "to_s": 2.0, "fair_share_bps": 400_000.0},
@@ -42,21 +59,26 @@ def with_traffic(directory: Path) -> Path:
     ]
     (directory / "run.json").write_text(json.dumps(run))
     with (directory / "flows.csv").open("a") as file:
-        file.write("2,udp,udp,2,3,10000,20000,0,0,0,0,0,0,0,0\n"
-                   "3,web,web,0,3,31000,35000,350,1,0,0,0,0,0,0\n")
+        file.write(
+            "2,udp,udp,2,3,10000,20000,0,0,0,0,0,0,0,0\n"
+            "3,web,web,0,3,31000,35000,350,1,0,0,0,0,0,0\n"
+        )
     progress = ["time_s,flow,bytes"]
     more = {2: (0, 0, 0, 10_000), 3: (0, 1_000, 21_000, 31_000)}
     for at in range(4):
-        progress += [f"{at}.000,{flow},{counts[at]}"
-                     for flow, counts in (handmade.FLOW_BYTES | more).items()]
+        progress += [
+            f"{at}.000,{flow},{counts[at]}" for flow, counts in (handmade.FLOW_BYTES | more).items()
+        ]
     (directory / "progress.csv").write_text("\n".join(progress) + "\n")
     for name, header, rows in (
         ("datagrams", "time_s,flow,sent,received", DATAGRAMS),
         ("delays", "sent_s,flow,delay_ms", DELAYS),
         ("requests", "start_s,flow,request,bytes,completion_s", REQUESTS),
     ):
-        lines = [",".join("" if isinstance(x, float) and math.isnan(x) else f"{x:g}" for x in row)
-                 for row in rows]
+        lines = [
+            ",".join("" if isinstance(x, float) and math.isnan(x) else f"{x:g}" for x in row)
+            for row in rows
+        ]
         (directory / f"{name}.csv").write_text("\n".join([header, *lines]) + "\n")
     return directory
 
@@ -87,8 +109,9 @@ def test_metrics_of_web_traffic(tmp_path: Path) -> None:
     # 0.2, 0.4 and 0.8 s, and an unfinished one: the median is 0.6, and p95 is unknown
     assert done["p50"] == pytest.approx(0.6)
     assert (done["p95"], done["max"]) == (None, None)
-    assert {size: (one["completed"], one["mean"], one["sd"])
-            for size, one in done["by_size"].items()} == {
+    assert {
+        size: (one["completed"], one["mean"], one["sd"]) for size, one in done["by_size"].items()
+    } == {
         "0-10 kB": (1, pytest.approx(0.2), 0),
         "10-20 kB": (2, pytest.approx(0.6), pytest.approx(0.2)),
     }
@@ -97,12 +120,22 @@ def test_metrics_of_web_traffic(tmp_path: Path) -> None:
 
 def test_files_of_75_to_110_kb_form_a_class() -> None:
     """Of 74 999, 75 000, 100 000 and 110 000 bytes, the second and the third belong to it."""
-    done = traffic_metrics.completion(np.array([
-        (1.0, 3, at, size, took) for at, (size, took) in enumerate(
-            ((74_999, 1.0), (75_000, 2.0), (100_000, 4.0), (110_000, 8.0)))]))
+    done = traffic_metrics.completion(
+        np.array(
+            [
+                (1.0, 3, at, size, took)
+                for at, (size, took) in enumerate(
+                    ((74_999, 1.0), (75_000, 2.0), (100_000, 4.0), (110_000, 8.0))
+                )
+            ]
+        )
+    )
     assert done is not None
     assert {size: (one["completed"], one["mean"]) for size, one in done["by_size"].items()} == {
-        "50-100 kB": (2, 1.5), "100-200 kB": (2, 6.0), "75-110 kB": (2, 3.0)}
+        "50-100 kB": (2, 1.5),
+        "100-200 kB": (2, 6.0),
+        "75-110 kB": (2, 3.0),
+    }
 
 
 def test_fairness_covers_only_elastic_flows(tmp_path: Path) -> None:
@@ -176,11 +209,16 @@ def test_group_that_sent_nothing_has_no_loss(tmp_path: Path) -> None:
     with_traffic(tmp_path)
     (tmp_path / "datagrams.csv").write_text("time_s,flow,sent,received\n0,2,10,10\n")
     ends = (tmp_path / "flows.csv").read_text()
-    (tmp_path / "flows.csv").write_text(ends.replace("3,web,web,0,3,31000,35000,350,1",
-                                                     "3,web,web,0,3,31000,0,0,0"))
+    (tmp_path / "flows.csv").write_text(
+        ends.replace("3,web,web,0,3,31000,35000,350,1", "3,web,web,0,3,31000,0,0,0")
+    )
     written = result.write(tmp_path, Cost(1.0, 0.5))
     assert {name: group["loss"] for name, group in written["groups"].items()} == {
-        "near": 0, "far": pytest.approx(0.05), "udp": None, "web": None}
+        "near": 0,
+        "far": pytest.approx(0.05),
+        "udp": None,
+        "web": None,
+    }
     assert "udp: 1 flows at 50 ms, 50.0 % of the fair share, delay" in result.describe(written)
 
 
@@ -207,7 +245,10 @@ def test_group_metrics_follow_the_senders() -> None:
     udp = group("udp", 1, 1.0, demand_bps=30, elastic=False, from_s=5.0, to_s=7.02)
     made = facts(100, 1, 9, [tcp, udp], step_s=0.5)
     assert [(p.name, p.from_s, p.to_s) for p in made.phases] == [
-        ("tcp", 1, 5), ("tcp+udp", 5, 7), ("tcp", 7, 9)]
+        ("tcp", 1, 5),
+        ("tcp+udp", 5, 7),
+        ("tcp", 7, 9),
+    ]
     # alone, a TCP flow has 25, and half of it is payload; with UDP, which gets a fifth, 20
     assert made.groups["tcp"].fair_share_bps == pytest.approx((12.5 * 6 + 10 * 2) / 8)
     assert made.groups["udp"].fair_share_bps == pytest.approx(20)
@@ -226,8 +267,9 @@ def test_facts_of_two_directions() -> None:
 
 def test_groups_that_are_counted_together_form_one_group() -> None:
     near = replace(group("web0", 1, 1.0, demand_bps=10.0, elastic=False), counted_in="web")
-    far = replace(group("web1", 3, 1.0, demand_bps=10.0, elastic=False), counted_in="web",
-                  rtt_ms=90.0)
+    far = replace(
+        group("web1", 3, 1.0, demand_bps=10.0, elastic=False), counted_in="web", rtt_ms=90.0
+    )
     made = facts(100, 0, 10, [near, far, group("tcp", 2, 1.0)], step_s=0.1)
     assert list(made.groups) == ["web", "tcp"]
     assert (made.groups["web"].flows, made.groups["web"].rtt_ms) == (4, 80)
@@ -242,8 +284,11 @@ def test_shares_over_several_bottlenecks() -> None:
     """
     ways = [range(0, 2), range(0, 1), range(1, 2)]
     assert max_min(10.0, [(1, math.inf), (1, math.inf), (3, math.inf)], ways) == pytest.approx(
-        [2.5, 7.5, 2.5])
+        [2.5, 7.5, 2.5]
+    )
     assert max_min(10.0, [(1, 1.0), (1, math.inf), (3, math.inf)], ways) == pytest.approx(
-        [1.0, 9.0, 3.0])
+        [1.0, 9.0, 3.0]
+    )
     assert max_min(10.0, [(0, math.inf), (2, math.inf), (0, math.inf)], ways) == pytest.approx(
-        [0.0, 5.0, 0.0])
+        [0.0, 5.0, 0.0]
+    )

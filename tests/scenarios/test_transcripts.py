@@ -18,9 +18,16 @@ def test_commands_print_the_output_in_the_page(page: str, tmp_path: Path) -> Non
     transcript.play(TOP / page, copied(tmp_path))
 
 
-@pytest.mark.parametrize(("said", "fits"), [
-    ("one\ntwo 2\nthree\n", True), ("one\ntwo 2\n", True), ("two 2\n", False),
-    ("one\ntwo 2\nthree\nfour\n", True), ("one\ntwo\n", False)])
+@pytest.mark.parametrize(
+    ("said", "fits"),
+    [
+        ("one\ntwo 2\nthree\n", True),
+        ("one\ntwo 2\n", True),
+        ("two 2\n", False),
+        ("one\ntwo 2\nthree\nfour\n", True),
+        ("one\ntwo\n", False),
+    ],
+)
 def test_dots_match_any_text(tmp_path: Path, said: str, fits: bool) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"```console\n$ printf {said!r}\none\ntwo ...\n...\n```\n")

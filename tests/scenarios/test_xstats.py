@@ -17,6 +17,7 @@ from aqmlab.qdiscs import interface, xstats
 ROOT = Path(__file__).resolve().parents[2]
 OURS = sorted(path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c"))
 
+
 def compiles(tmp_path: Path, source: str) -> None:
     file = tmp_path / "check.c"
     file.write_text(source)
@@ -30,9 +31,11 @@ STRUCTS = {"fq_codel": ("tc_fq_codel_xstats", "qdisc_stats."), "fq": ("tc_fq_qd_
 def asserted(struct_: str, place: str, offset: int, code: str) -> str:
     size, signed = struct.calcsize("=" + code), int(code.islower())
     member = f"((struct {struct_} *)0)->{place}"
-    return (f'_Static_assert(offsetof(struct {struct_}, {place}) == {offset} && '
-            f'sizeof({member}) == {size} && ((__typeof__({member}))-1 < 0) == {signed}, '
-            f'"{place}");')
+    return (
+        f"_Static_assert(offsetof(struct {struct_}, {place}) == {offset} && "
+        f"sizeof({member}) == {size} && ((__typeof__({member}))-1 < 0) == {signed}, "
+        f'"{place}");'
+    )
 
 
 @pytest.mark.parametrize("kind", xstats.MAINLINE)
@@ -40,9 +43,14 @@ def test_table_of_mainline_equals_the_compilers_layout(kind: str, tmp_path: Path
     header = ensure_source(default_kernel()).tree / "include" / "uapi" / "linux" / "pkt_sched.h"
     name, inside = STRUCTS.get(kind, (f"tc_{kind}_xstats", ""))
     fields = xstats.fields(kind)
-    lines = ["#include <stddef.h>", f'#include "{header}"', *(
-        asserted(name, field if field == "type" else inside + field, offset, code)
-        for field, offset, code in fields)]
+    lines = [
+        "#include <stddef.h>",
+        f'#include "{header}"',
+        *(
+            asserted(name, field if field == "type" else inside + field, offset, code)
+            for field, offset, code in fields
+        ),
+    ]
     last, end = fields[-1], fields[-1][1] + struct.calcsize("=" + fields[-1][2])
     # Only padding follows.
     lines.append(f'_Static_assert(sizeof(struct {name}) - {end} < 8, "{last[0]} is the last");')
@@ -51,10 +59,13 @@ def test_table_of_mainline_equals_the_compilers_layout(kind: str, tmp_path: Path
 
 def test_attribute_numbers_of_cake_equal_the_headers(tmp_path: Path) -> None:
     header = ensure_source(default_kernel()).tree / "include" / "uapi" / "linux" / "pkt_sched.h"
-    compiles(tmp_path, f'''#include "{header}"
+    compiles(
+        tmp_path,
+        f'''#include "{header}"
 _Static_assert(TCA_CAKE_STATS_TIN_STATS == {xstats.CAKE_TINS}, "tins");
 _Static_assert(TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS == {xstats.CAKE_MARKED}, "marked");
-''')
+''',
+    )
 
 
 HEADER = """
@@ -74,20 +85,62 @@ struct tc_made_up_qdisc_stats { TC_MADE_UP_QDISC_STATS(MEMBER, 0) };
 
 def test_description_matches_the_compiled_lists(tmp_path: Path) -> None:
     (tmp_path / "pkt_sched_made_up.h").write_text(HEADER)
-    assert json.loads(interface.describe(tmp_path)) == {"made_up": {
-        "options": [
-            {"attribute": 4, "name": "limit", "type": "PACKETS", "unit": "", "help": "at most",
-             "least": 1, "greatest": 2**32 - 1, "default": 2**64 - 1},
-            {"attribute": 7, "name": "mode", "type": "CHOICE", "unit": "a|b",
-             "help": 'a \\ b, "quoted"', "least": 0, "greatest": 1, "default": 1}],
-        "qdisc": [
-            {"name": "marked", "show": "EVENTS", "unit": "packets", "help": "marked", "offset": 8,
-             "size": 8, "signed": False},
-            {"name": "small", "show": "COUNT", "unit": "", "help": "", "offset": 16, "size": 2,
-             "signed": False},
-            {"name": "level", "show": "COUNT", "unit": "", "help": "after padding", "offset": 20,
-             "size": 4, "signed": True}],
-        "cls": []}}
+    assert json.loads(interface.describe(tmp_path)) == {
+        "made_up": {
+            "options": [
+                {
+                    "attribute": 4,
+                    "name": "limit",
+                    "type": "PACKETS",
+                    "unit": "",
+                    "help": "at most",
+                    "least": 1,
+                    "greatest": 2**32 - 1,
+                    "default": 2**64 - 1,
+                },
+                {
+                    "attribute": 7,
+                    "name": "mode",
+                    "type": "CHOICE",
+                    "unit": "a|b",
+                    "help": 'a \\ b, "quoted"',
+                    "least": 0,
+                    "greatest": 1,
+                    "default": 1,
+                },
+            ],
+            "qdisc": [
+                {
+                    "name": "marked",
+                    "show": "EVENTS",
+                    "unit": "packets",
+                    "help": "marked",
+                    "offset": 8,
+                    "size": 8,
+                    "signed": False,
+                },
+                {
+                    "name": "small",
+                    "show": "COUNT",
+                    "unit": "",
+                    "help": "",
+                    "offset": 16,
+                    "size": 2,
+                    "signed": False,
+                },
+                {
+                    "name": "level",
+                    "show": "COUNT",
+                    "unit": "",
+                    "help": "after padding",
+                    "offset": 20,
+                    "size": 4,
+                    "signed": True,
+                },
+            ],
+            "cls": [],
+        }
+    }
 
 
 @pytest.mark.parametrize("kind", OURS)
@@ -101,8 +154,11 @@ def test_offsets_count_from_the_start_of_xstats(kind: str, tmp_path: Path) -> No
     lines = ["#include <stddef.h>", f'#include "{interface.HEADERS}/pkt_sched_{kind}.h"']
     read = interface.read(kind)
     for part, statistics in (("qdisc", read.qdisc), ("cls", read.cls)):
-        lines += [f'_Static_assert(offsetof(struct tc_{kind}_xstats, '
-                  f'{part}.{one.name}) == {one.offset}, "{one.name}");' for one in statistics]
+        lines += [
+            f"_Static_assert(offsetof(struct tc_{kind}_xstats, "
+            f'{part}.{one.name}) == {one.offset}, "{one.name}");'
+            for one in statistics
+        ]
     compiles(tmp_path, "\n".join(lines) + "\n")
 
 
@@ -116,8 +172,9 @@ def test_marks_of_known_statistics() -> None:
     # 2: TCA_CAKE_STATS_MEMORY_USED; 7: TCA_CAKE_TIN_STATS_DROPPED_PACKETS.
     tins = b"".join(
         attribute(at, attribute(7, u32(9)) + attribute(8, u32(marks)))
-        for at, marks in ((1, 5), (2, 60)))
-    cake = (attribute(2, u32(7)) + attribute(10, tins))
+        for at, marks in ((1, 5), (2, 60))
+    )
+    cake = attribute(2, u32(7)) + attribute(10, tins)
     assert xstats.marked("cake bandwidth 1mbit", cake) == 65
 
 

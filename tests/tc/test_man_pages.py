@@ -42,8 +42,10 @@ def test_options_in_the_pages_match_the_help_of_tc(tmp_path: Path) -> None:
     subprocess.run(["make", "-s", "-C", TOP / "tc", f"PLUGINS_DIR={tmp_path}"], check=True)
     done = subprocess.run(
         [TOP / "tools" / "man-options", "--check", tmp_path],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -25,10 +25,22 @@ from tests.selftests import KINDS, TOP, Kind, every_kind
 
 MEMORY = 1_000_000
 #: Keys that tc shows for any qdisc.
-CORE = frozenset((
-    "kind", "handle", "root", "refcnt", "options", "bytes", "packets", "drops", "overlimits",
-     "requeues", "backlog", "qlen",
-))  # fmt: skip
+CORE = frozenset(
+    (
+        "kind",
+        "handle",
+        "root",
+        "refcnt",
+        "options",
+        "bytes",
+        "packets",
+        "drops",
+        "overlimits",
+        "requeues",
+        "backlog",
+        "qlen",
+    )
+)
 Node = dict[str, Any]
 
 
@@ -95,11 +107,24 @@ def answers(written: Path, source: Path) -> dict[tuple[str, str], str]:
     spec.write_text(written.read_text())
     options = "; ".join(f"options_{kind.name}='{kind.metadata['OPTIONS']}'" for kind in KINDS)
     done = subprocess.run(
-        [TOP / "lab" / "boot", "--", "sh", "-c", GUEST, "sh", sys.executable,
-         source / "tools" / "net" / "ynl" / "pyynl" / "cli.py", spec,
-         schema_of(source), options, *(kind.name for kind in KINDS)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            TOP / "lab" / "boot",
+            "--",
+            "sh",
+            "-c",
+            GUEST,
+            "sh",
+            sys.executable,
+            source / "tools" / "net" / "ynl" / "pyynl" / "cli.py",
+            spec,
+            schema_of(source),
+            options,
+            *(kind.name for kind in KINDS),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     spec.unlink()
     assert done.returncode == 0, done.stdout + done.stderr
     lines = (line.split(" ", 2) for line in done.stdout.splitlines())
@@ -132,8 +157,9 @@ def test_ynl_shows_the_options_in_force_and_which_were_given(
         assert shown.get(masked, 0) == sum(
             1 << option.attribute for option in options if option.name in tc.get(masked, ())
         )
-    scaled = {option.name for option in options
-              if option.type in ("FRACTION", "PACKETS_Q8", "MASKED")}  # fmt: skip
+    scaled = {
+        option.name for option in options if option.type in ("FRACTION", "PACKETS_Q8", "MASKED")
+    }
     for name in names:
         if type(tc[name]) in (int, bool, str) and name not in scaled:
             assert shown[name.replace("_", "-")] == tc[name], name
@@ -144,8 +170,11 @@ def test_ynl_shows_each_statistic_like_tc(answers: dict[tuple[str, str], str], k
     tc = ours(answers[kind.name, "tc"], kind)
     shown = ours(answers[kind.name, "ynl"], kind)["stats2"]["app"]
     # tc converts fractions and fixed-point numbers. ynl shows the raw values.
-    plain = {s.name for s in interface.read(kind.name).qdisc
-             if s.show in ("EVENTS", "COUNT", "BYTES", "NS", "US")}  # fmt: skip
+    plain = {
+        s.name
+        for s in interface.read(kind.name).qdisc
+        if s.show in ("EVENTS", "COUNT", "BYTES", "NS", "US")
+    }
     same = {name: value for name, value in tc.items() if type(value) is int and name in plain}
     assert len(same) > 10
     known = {name: shown.get(name.replace("_", "-")) for name in tc if name not in CORE}

@@ -41,10 +41,22 @@ def talk(asked: list[tuple[str, dict[int, str], str]]) -> list[Answer]:
     """Send all requests in one boot."""
     script = f'modprobe -a {" ".join("sch_" + k for k in KINDS)}; exec "$@"'
     done = subprocess.run(
-        [TOP / "lab" / "boot", "--", "sh", "-c", script, "sh", sys.executable, TALK,
-         json.dumps(asked)],
-        capture_output=True, text=True, check=False, cwd=TOP,
-    )  # fmt: skip
+        [
+            TOP / "lab" / "boot",
+            "--",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            sys.executable,
+            TALK,
+            json.dumps(asked),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=TOP,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     answers: list[Any] = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(answers) == len(asked)
@@ -140,10 +152,12 @@ def test_dump_that_is_sent_back_restores_the_qdisc() -> None:
         back = {int(at): value for at, value in shown.items()}
         limit = pairs[kind]["limit"]
         asked += [
-            (kind, back, "add"), (kind, {limit.attribute: packed(limit, 400)}, "change"),
-            (kind, back, "change"), (kind, rate(kind, 2_500_000), "change"),
+            (kind, back, "add"),
+            (kind, {limit.attribute: packed(limit, 400)}, "change"),
+            (kind, back, "change"),
+            (kind, rate(kind, 2_500_000), "change"),
             (kind, memory(kind) | rate(kind, 2_500_000), "add"),
-        ]  # fmt: skip
+        ]
     answers = talk(asked)
     assert [message for error, message, _ in answers if error] == []
     for at, (_, _, want) in zip(range(0, len(asked), 5), first, strict=True):

@@ -44,8 +44,13 @@ class Tc:
 
     def run(self, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """Run the distribution's tc."""
-        environment = {**TC_PATH, "TC_LIB_DIR": str(self.plugins), "LD_PRELOAD": str(self.kernel),
-                       "TC_STATE": str(self.state), **extra}  # fmt: skip
+        environment = {
+            **TC_PATH,
+            "TC_LIB_DIR": str(self.plugins),
+            "LD_PRELOAD": str(self.kernel),
+            "TC_STATE": str(self.state),
+            **extra,
+        }
         return subprocess.run(
             ["tc", *words], capture_output=True, text=True, check=False, env=environment
         )
@@ -123,8 +128,14 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build kernel.so, small_tc, and the plugins with sanitizers."""
     where = tmp_path_factory.mktemp("programs")
     build(where / "kernel.so", "-fPIC", "-shared", HERE / "kernel.c", "-ldl")
-    build(where / "small_tc", *SANITIZERS, f"-I{TC}", f"-Wl,--dynamic-list={HERE}/openwrt.list",
-          HERE / "small_tc.c", "-ldl")  # fmt: skip
+    build(
+        where / "small_tc",
+        *SANITIZERS,
+        f"-I{TC}",
+        f"-Wl,--dynamic-list={HERE}/openwrt.list",
+        HERE / "small_tc.c",
+        "-ldl",
+    )
     subprocess.run(
         ["make", "-s", "-C", TC, f"PLUGINS_DIR={where}", f"CFLAGS={' '.join(SANITIZERS)}"],
         check=True,
@@ -179,7 +190,7 @@ UNDERSTOOD = [
     ("redtail", "max1 10kb share_min 20%", "max1 10Kb share_min 0.2"),
     ("2regionred", "rtt 0.02s target 7", "rtt 20ms target 7p"),
     ("2regionred", "estimator ewma-drain", "estimator ewma-drain"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "words", "shown"), UNDERSTOOD)
@@ -195,21 +206,35 @@ def test_derived_options_are_shown_after_auto(tc: Tc) -> None:
         return struct.pack("=Q", sum(1 << number[name] for name in names))
 
     tc.add("chokex", "")
-    dump = {number["limit"]: struct.pack("=I", 100), number["min"]: struct.pack("=I", 33),
-            number["bandwidth"]: struct.pack("=Q", 125_000_000),
-            number["gentle"]: b"\1", number["ecn"]: b"\0", number["harddrop"]: b"\0",
-            GIVEN: mask("limit", "harddrop"), ASSUMED: mask("bandwidth")}  # fmt: skip
+    dump = {
+        number["limit"]: struct.pack("=I", 100),
+        number["min"]: struct.pack("=I", 33),
+        number["bandwidth"]: struct.pack("=Q", 125_000_000),
+        number["gentle"]: b"\1",
+        number["ecn"]: b"\0",
+        number["harddrop"]: b"\0",
+        GIVEN: mask("limit", "harddrop"),
+        ASSUMED: mask("bandwidth"),
+    }
     set_up(tc, "chokex", dump)
     shown = tc.run("qdisc", "show").stdout.split(" refcnt 0 ")[1].strip()
     assert shown == "limit 100p noharddrop auto min 33p gentle assumed bandwidth 1Gbit"
     assert tc.json()["options"] == {
-        "limit": 100, "min": 33, "bandwidth": 125_000_000, "gentle": True, "ecn": False,
-        "harddrop": False, "given": ["limit", "harddrop"], "derived": ["min", "bandwidth"],
+        "limit": 100,
+        "min": 33,
+        "bandwidth": 125_000_000,
+        "gentle": True,
+        "ecn": False,
+        "harddrop": False,
+        "given": ["limit", "harddrop"],
+        "derived": ["min", "bandwidth"],
         "assumed": ["bandwidth"],
-    }  # fmt: skip
+    }
     assert tc.sent("chokex", shown) == {
-        number["limit"]: dump[number["limit"]], number["harddrop"]: b"\0", GIVEN: dump[GIVEN],
-    }  # fmt: skip
+        number["limit"]: dump[number["limit"]],
+        number["harddrop"]: b"\0",
+        GIVEN: dump[GIVEN],
+    }
 
 
 def test_rate_that_overflows_in_bits_is_shown_in_bytes(tc: Tc) -> None:
@@ -272,7 +297,7 @@ REFUSED = [
     ("redtail", "key addr", "allowed: addresses | flow"),
     ("2regionred", "bandwidth 9tbit", "allowed: 8bit to 8.796Tbit"),
     ("2regionred", "bmax 0", "allowed: 1 to 16777215 packets, or auto"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "words", "message"), REFUSED)
@@ -312,8 +337,12 @@ def test_help_lists_all_options(kind: str, tc: Tc) -> None:
         if option.default is None:
             assert default == "auto"
         else:
-            assert tc.add(kind, f"{option.name} {default}" if option.type != "FLAG" else default
-                          ).returncode == 0  # fmt: skip
+            assert (
+                tc.add(
+                    kind, f"{option.name} {default}" if option.type != "FLAG" else default
+                ).returncode
+                == 0
+            )
 
 
 def values(option: interface.Option, rng: random.Random) -> int:
@@ -392,8 +421,9 @@ def test_values_are_sent_exactly_and_the_output_is_valid_input(kind: str, tc: Tc
             check_json(tc.json()["options"], chosen, given)
 
 
-def check_json(shown: dict[str, Any], chosen: list[interface.Option],
-               given: dict[str, int]) -> None:
+def check_json(
+    shown: dict[str, Any], chosen: list[interface.Option], given: dict[str, int]
+) -> None:
     """Check JSON: numbers have base units, and fractions are exact when read back."""
     names = [option.name for option in chosen]
     if "mark" in names:
@@ -429,21 +459,54 @@ def stats_file(tmp_path: Path, kind: str, which: int, data: bytes) -> Path:
 
 def test_statistics_in_text_have_units(tc: Tc, tmp_path: Path) -> None:
     """The statistics of 2regionred have packets, times, rates, bytes, and a phase with a name."""
-    common = struct.pack("=6Q4I5Q", 12_500_000, 1_500_000, 1_500_000, 999, 2_000_000_000, 4_096,
-                         125, 0, 3_145_728, 3, 4, 5, 6, 7, 8)  # fmt: skip
+    common = struct.pack(
+        "=6Q4I5Q",
+        12_500_000,
+        1_500_000,
+        1_500_000,
+        999,
+        2_000_000_000,
+        4_096,
+        125,
+        0,
+        3_145_728,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    )
     own = struct.pack("=4Q", 3 << 31, 10 << 32, 1, 83 << 32)
     rest = struct.pack("=8I12Q", 2, 6, 18, 19, 41, 7, 12_345, 10, *range(20, 32))
     path = stats_file(tmp_path, "2regionred", 0, common + own + rest)
     tc.add("2regionred", "")
     text = tc.run("-s", "qdisc", "show", TC_STATS=str(path)).stdout
     for shown in (
-        "bandwidth 100Mbit", "link_refused 12Mbit",
-        "delay 1.5ms", "delay_avg 999ns", "delay_max 2s",
-        "limit 125", "dropped_bytes 4Kb", "bandwidth_source assumed",
-        "memory_used 3Mb", "marked 4", "spared 5", "drop_limit 6", "drop_memory 7", "drop_change 8",
-        "q_est 1.5p", "ppd 10p", "window 2.32831e-10p", "pipe 83p", "phase low", "bmin 6",
-        "hold_off 12.35ms", "entered_quiet 20", "marked_max 31",
-    ):  # fmt: skip
+        "bandwidth 100Mbit",
+        "link_refused 12Mbit",
+        "delay 1.5ms",
+        "delay_avg 999ns",
+        "delay_max 2s",
+        "limit 125",
+        "dropped_bytes 4Kb",
+        "bandwidth_source assumed",
+        "memory_used 3Mb",
+        "marked 4",
+        "spared 5",
+        "drop_limit 6",
+        "drop_memory 7",
+        "drop_change 8",
+        "q_est 1.5p",
+        "ppd 10p",
+        "window 2.32831e-10p",
+        "pipe 83p",
+        "phase low",
+        "bmin 6",
+        "hold_off 12.35ms",
+        "entered_quiet 20",
+        "marked_max 31",
+    ):
         assert re.search(rf"(?<!\S){re.escape(shown)}(?!\S)", text), shown
     assert max(map(len, text.splitlines())) <= 80
     shown_json = tc.json(TC_STATS=str(path))
@@ -593,17 +656,26 @@ def test_kind_may_begin_with_a_digit(plugins: Path, tmp_path: Path) -> None:
         build(plugins / "q_9th.so", "-Wno-missing-field-initializers", *words, cc=cc)
         done = subprocess.run(
             ["tc", "qdisc", "add", "dev", "lo", "root", "9th", "help"],
-            capture_output=True, text=True, check=False,
+            capture_output=True,
+            text=True,
+            check=False,
             env={**TC_PATH, "TC_LIB_DIR": str(plugins)},
-        )  # fmt: skip
+        )
         assert done.stderr == "Usage: ... 9th [ OPTION ]...\nman tc-9th\n"
     (plugins / "q_9th.so").unlink()
 
 
 @pytest.mark.parametrize("prefix", ["/usr", "/opt/x"])
 def test_plugins_are_installed_where_tc_looks(prefix: str, plugins: Path, tmp_path: Path) -> None:
-    arguments = ["make", "-s", "-C", TC, f"PLUGINS_DIR={plugins}",
-                 f"DESTDIR={tmp_path}", f"PREFIX={prefix}"]  # fmt: skip
+    arguments = [
+        "make",
+        "-s",
+        "-C",
+        TC,
+        f"PLUGINS_DIR={plugins}",
+        f"DESTDIR={tmp_path}",
+        f"PREFIX={prefix}",
+    ]
     subprocess.run([*arguments, "install"], check=True)
     installed = {path.parent for path in tmp_path.rglob("q_*.so")}
     assert len(installed) == 1
@@ -611,8 +683,11 @@ def test_plugins_are_installed_where_tc_looks(prefix: str, plugins: Path, tmp_pa
     if prefix == "/usr":
         asked = subprocess.run(
             ["tc", "qdisc", "add", "dev", "lo", "root", "none", "help"],
-            capture_output=True, text=True, check=False, env={**TC_PATH, "LD_DEBUG": "files"},
-        ).stderr  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**TC_PATH, "LD_DEBUG": "files"},
+        ).stderr
         assert f"{where}/" in asked
     else:
         assert where == f"{prefix}/lib/tc"

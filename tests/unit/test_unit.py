@@ -35,9 +35,16 @@ def headers(file: Path) -> set[str]:
 def named(source: Path) -> str:
     """Name a test, with the qdiscs whose headers it tests: `make try` selects by these."""
     tested = {name for name in headers(source) if (TOP / "include" / "aqm" / name).exists()}
-    return "-".join([source.stem, *(path.stem.removeprefix("sch_")
-                                    for path in sorted(TOP.glob("sch_*.c"))
-                                    if tested <= headers(path))])
+    return "-".join(
+        [
+            source.stem,
+            *(
+                path.stem.removeprefix("sch_")
+                for path in sorted(TOP.glob("sch_*.c"))
+                if tested <= headers(path)
+            ),
+        ]
+    )
 
 
 @pytest.mark.parametrize("source", sorted(UNIT.glob("test_*.c")), ids=named)
@@ -45,13 +52,25 @@ def test_header_in_userspace(source: Path, tmp_path: Path) -> None:
     program = tmp_path / source.stem
     subprocess.run(
         [
-            "cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
-            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-            f"-I{UNIT / 'shim'}", f"-I{TOP / 'include'}", f"-I{UNIT}",
-            source, "-o", program, "-lm",
+            "cc",
+            "-std=gnu11",
+            "-O1",
+            "-g",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+            f"-I{UNIT / 'shim'}",
+            f"-I{TOP / 'include'}",
+            f"-I{UNIT}",
+            source,
+            "-o",
+            program,
+            "-lm",
         ],
         check=True,
-    )  # fmt: skip
+    )
     for seed in SEEDS:
         done = subprocess.run([program, str(seed)], capture_output=True, text=True, check=False)
         print(f"seed {seed}:", done.stdout, done.stderr)
@@ -76,10 +95,15 @@ def test_header_in_the_kernel(tmp_path: Path) -> None:
     flags = "-I$(src)/include -Wframe-larger-than=4096"
     (folder / "Kbuild").write_text(f"obj-m := {objects}\nccflags-y := {flags}\n")
     built = modules.ensure_module(kernels.ensure_uml(default_kernel(), "fast"), folder)
-    script = "; ".join(["dmesg -C", *(f"insmod {built / source.stem}.ko" for source in sources),
-                        "dmesg -t"])
-    done = subprocess.run([TOP / "lab" / "boot", "--", "sh", "-c", script], capture_output=True,
-                          text=True, check=False)
+    script = "; ".join(
+        ["dmesg -C", *(f"insmod {built / source.stem}.ko" for source in sources), "dmesg -t"]
+    )
+    done = subprocess.run(
+        [TOP / "lab" / "boot", "--", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     print(done.stdout, done.stderr)
     assert done.returncode == 0
     assert not tap_failures(done.stdout)

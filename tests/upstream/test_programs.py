@@ -33,9 +33,24 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with the patched releases."""
     place = tmp_path_factory.mktemp("programs")
     pip = subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", place,
-         "--disable-pip-version-check", "--retries", "0", *RELEASES],
-        capture_output=True, text=True, timeout=300)
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--target",
+            place,
+            "--disable-pip-version-check",
+            "--retries",
+            "0",
+            *RELEASES,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     if pip.returncode:
         pytest.skip(f"flent and NeST are not available from PyPI: {pip.stderr[-200:]}")
     for patch in sorted(PATCHES.glob("*.diff")):
@@ -45,17 +60,39 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("qdisc", [
-    "red limit 100000 avpkt 1000 bandwidth 10mbit", "choke limit 100 bandwidth 10mbit",
-    "tdrr", "qsdrr"])
+@pytest.mark.parametrize(
+    "qdisc",
+    [
+        "red limit 100000 avpkt 1000 bandwidth 10mbit",
+        "choke limit 100 bandwidth 10mbit",
+        "tdrr",
+        "qsdrr",
+    ],
+)
 def test_flent_reads_the_statistics_of_a_qdisc(qdisc: str, programs: Path) -> None:
     shown = subprocess.run(
-        ["lab/boot", "--", "sh", "-c", f"tc qdisc add dev lo root {qdisc} && "
-         "ping -c 3 -i 0.1 127.0.0.1 >/dev/null && tc -s qdisc show dev lo"],
-        cwd=TOP, capture_output=True, text=True, timeout=300)
+        [
+            "lab/boot",
+            "--",
+            "sh",
+            "-c",
+            f"tc qdisc add dev lo root {qdisc} && "
+            "ping -c 3 -i 0.1 127.0.0.1 >/dev/null && tc -s qdisc show dev lo",
+        ],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert shown.returncode == 0, shown.stderr
-    read = subprocess.run([sys.executable, "-c", PARSE], cwd=programs, input=shown.stdout,
-                          capture_output=True, text=True, timeout=100)
+    read = subprocess.run(
+        [sys.executable, "-c", PARSE],
+        cwd=programs,
+        input=shown.stdout,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     assert read.returncode == 0, read.stderr
     values = json.loads(read.stdout)
     assert values["sent_pkts"] == 6  # three requests and their replies
@@ -72,11 +109,24 @@ def test_nest_measures_tdrr_with_the_same_bytes_twice(programs: Path, tmp_path: 
     for run in ("first", "second"):
         (place := tmp_path / run).mkdir()
         done = subprocess.run(
-            ["lab/boot", "--share", programs, "--share", place, "--", "sh", "-ec",
-             f"cp -r {programs} /tmp/nest && mkdir /tmp/run && cd /tmp/run && "
-             f"PYTHONPATH=/tmp/nest {sys.executable} {PATCHES}/two_flows.py tdrr && "
-             f"cp */*.json {place}"],
-            cwd=TOP, capture_output=True, text=True, timeout=580)
+            [
+                "lab/boot",
+                "--share",
+                programs,
+                "--share",
+                place,
+                "--",
+                "sh",
+                "-ec",
+                f"cp -r {programs} /tmp/nest && mkdir /tmp/run && cd /tmp/run && "
+                f"PYTHONPATH=/tmp/nest {sys.executable} {PATCHES}/two_flows.py tdrr && "
+                f"cp */*.json {place}",
+            ],
+            cwd=TOP,
+            capture_output=True,
+            text=True,
+            timeout=580,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         found.append({file.name: file.read_bytes() for file in place.iterdir()})
     assert found[0] == found[1]
@@ -96,8 +146,14 @@ def test_go_tc_reads_other_qdiscs_beside_a_kind_that_it_does_not_know() -> None:
 
     def go(*words: str) -> str:
         done = subprocess.run(
-            ["go", *words], cwd=place, capture_output=True, text=True, timeout=300, check=False,
-            env={**os.environ, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"})  # fmt: skip
+            ["go", *words],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env={**os.environ, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"},
+        )
         if done.returncode:
             pytest.skip(f"go {' '.join(words)}: {done.stderr[-200:]}")
         return done.stdout.strip()
@@ -117,8 +173,12 @@ def test_go_tc_reads_other_qdiscs_beside_a_kind_that_it_does_not_know() -> None:
         "ip link add d0 up type dummy && tc qdisc add dev d0 root fq_codel && "
         f"! {place}/released && {place}/patched"
     )
-    done = subprocess.run([TOP / "lab" / "boot", "--", "sh", "-c", script], capture_output=True,
-                          text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        [TOP / "lab" / "boot", "--", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "unsupported kind tdrr" in done.stderr
     assert "tdrr 6\n" in done.stdout

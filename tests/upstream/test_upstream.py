@@ -21,8 +21,13 @@ NAMES = sorted({path.parent.name for path in (*PATCHES, CASES)})
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "tc-json"])
 def test_defect_is_in_mainline_and_not_in_the_patched_module(name: str) -> None:
-    done = subprocess.run([UPSTREAM / "check", name], text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+    done = subprocess.run(
+        [UPSTREAM / "check", name],
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -30,10 +35,22 @@ def test_defect_is_in_mainline_and_not_in_the_patched_module(name: str) -> None:
 def test_patch_passes_checkpatch(patch: Path) -> None:
     tree = ensure_source(default_kernel()).tree
     # The source tree has no git repository in which checkpatch could look up commits.
-    checkpatch = ["scripts/checkpatch.pl", f"--root={tree}", "--strict", "--terse", "--ignore",
-                  "UNKNOWN_COMMIT_ID"]  # fmt: skip
-    done = subprocess.run([*checkpatch, patch], cwd=tree, text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+    checkpatch = [
+        "scripts/checkpatch.pl",
+        f"--root={tree}",
+        "--strict",
+        "--terse",
+        "--ignore",
+        "UNKNOWN_COMMIT_ID",
+    ]
+    done = subprocess.run(
+        [*checkpatch, patch],
+        cwd=tree,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     assert not done.stdout
     assert done.returncode == 0
 
@@ -50,7 +67,7 @@ def test_cases_are_appended_to_those_of_mainline(tmp_path: Path) -> None:
     for kind in kinds:
         old, new = ((where / f"{kind}.json").read_text() for where in (tree, copy))
         assert new.startswith(old.rstrip("]\n"))
-        new_cases = json.loads(new)[len(json.loads(old)):]
+        new_cases = json.loads(new)[len(json.loads(old)) :]
         assert new_cases == [case for case in added if case["category"] == ["qdisc", kind]]
         assert len(json.loads(new)) == 15
 

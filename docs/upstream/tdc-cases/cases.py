@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Make tdc cases for mainline's pie, fq_pie, drr, skbprio and choke from the tables below.
 
+Usage:
+
     cases.py           print them
     cases.py TREE      append them to the files of a kernel tree
 """
@@ -26,20 +28,27 @@ ALWAYS = {"choke": "limit 1000 bandwidth 10000"}
 #: Options as typed, and the text that tc shows for them.
 CREATED = {
     "pie": [
-        ("limit 500", "limit 500p target"), ("target 20ms", "target 20ms"),
-        ("tupdate 30ms", "tupdate 30ms"), ("alpha 4", "alpha 4 beta 20"),
-        ("beta 25", "alpha 2 beta 25"), ("ecn", "beta 20 ecn"),
-        ("bytemode", "bytemode"), ("dq_rate_estimator", "dq_rate_estimator"),
+        ("limit 500", "limit 500p target"),
+        ("target 20ms", "target 20ms"),
+        ("tupdate 30ms", "tupdate 30ms"),
+        ("alpha 4", "alpha 4 beta 20"),
+        ("beta 25", "alpha 2 beta 25"),
+        ("ecn", "beta 20 ecn"),
+        ("bytemode", "bytemode"),
+        ("dq_rate_estimator", "dq_rate_estimator"),
     ],
     "fq_pie": [
-        ("limit 500", "limit 500p flows 1024"), ("flows 512", "flows 512 target"),
-        ("target 20ms", "target 20ms"), ("quantum 3000", "quantum 3000b"),
-        ("memory_limit 1Mb", "memory_limit 1Mb"), ("ecn_prob 20", "ecn_prob 20"),
+        ("limit 500", "limit 500p flows 1024"),
+        ("flows 512", "flows 512 target"),
+        ("target 20ms", "target 20ms"),
+        ("quantum 3000", "quantum 3000b"),
+        ("memory_limit 1Mb", "memory_limit 1Mb"),
+        ("ecn_prob 20", "ecn_prob 20"),
         ("ecn", "ecn_prob 10 ecn"),
     ],
     "skbprio": [("limit 500", "limit 500"), ("limit 0", "limit 0 ")],
     "choke": [("probability 0.5", "limit 1000p min 83p max 250p")],
-}  # fmt: skip
+}
 
 #: What is refused, and with which status.
 REFUSED = {
@@ -58,20 +67,33 @@ CHANGED = {
 }
 
 #: Room for three packets.
-FULL = {"pie": "limit 3", "fq_pie": "limit 3", "skbprio": "limit 3",
-        "choke": "limit 3 bandwidth 10000 min 1 max 2 burst 2 probability 0.0001 ecn"}  # fmt: skip
+FULL = {
+    "pie": "limit 3",
+    "fq_pie": "limit 3",
+    "skbprio": "limit 3",
+    "choke": "limit 3 bandwidth 10000 min 1 max 2 burst 2 probability 0.0001 ecn",
+}
 
 
 def flood(count: int, priority: int = 0) -> str:
     """Send packets that need no answer, with a priority and ECT(0)."""
-    return (f"python3 -c \"import socket; s = socket.socket(2, 2); s.setsockopt(0, 1, 2); "
-            f"s.setsockopt(1, 12, {priority}); "
-            f"[s.sendto(bytes(900), ('10.10.11.1', 9)) for i in range({count})]\"")  # fmt: skip
+    return (
+        f'python3 -c "import socket; s = socket.socket(2, 2); s.setsockopt(0, 1, 2); '
+        f"s.setsockopt(1, 12, {priority}); "
+        f"[s.sendto(bytes(900), ('10.10.11.1', 9)) for i in range({count})]\""
+    )
 
 
 def case(
-    kind: str, name: str, command: str, pattern: str, *, setup: list[str] | None = None,
-    show: str = SHOW, count: int = 1, status: int = 0,
+    kind: str,
+    name: str,
+    command: str,
+    pattern: str,
+    *,
+    setup: list[str] | None = None,
+    show: str = SHOW,
+    count: int = 1,
+    status: int = 0,
 ) -> dict[str, Any]:
     """A case in tdc's words; its id is a hash of its name."""
     return {
@@ -86,7 +108,7 @@ def case(
         "matchPattern": pattern,
         "matchCount": str(count),
         "teardown": ["$TC qdisc del dev $DUMMY handle 1: root || true"],
-    }  # fmt: skip
+    }
 
 
 def common(kind: str) -> Iterator[dict[str, Any]]:
@@ -97,31 +119,51 @@ def common(kind: str) -> Iterator[dict[str, Any]]:
     for words, seen in CREATED.get(kind, []):
         yield case(kind, f"Create {name} with {words}", f"{add} {words}", f"{shown}.*{seen}")
     for words, status in REFUSED.get(kind, []):
-        yield case(kind, f"Reject {name} with {words}", f"{add} {words}", f"qdisc {kind}",
-                   count=0, status=status)  # fmt: skip
+        yield case(
+            kind,
+            f"Reject {name} with {words}",
+            f"{add} {words}",
+            f"qdisc {kind}",
+            count=0,
+            status=status,
+        )
     if kind in CHANGED:
         before, after, seen = CHANGED[kind]
         # choke takes what is not given as its default.
         both = f"{before} {after}" if kind == "choke" else after
-        yield case(kind, f"Change {name} with {after}",
-                   f"$TC qdisc change dev $DUMMY handle 1: root {always} {both}",
-                   f"{shown}.*{seen}", setup=[f"{add} {before}"])  # fmt: skip
+        yield case(
+            kind,
+            f"Change {name} with {after}",
+            f"$TC qdisc change dev $DUMMY handle 1: root {always} {both}",
+            f"{shown}.*{seen}",
+            setup=[f"{add} {before}"],
+        )
     if kind in {"pie", "fq_pie", "skbprio"}:
-        yield case(kind, f"Delete {name}", "$TC qdisc del dev $DUMMY handle 1: root",
-                   f"qdisc {kind}", count=0, setup=[add])  # fmt: skip
+        yield case(
+            kind,
+            f"Delete {name}",
+            "$TC qdisc del dev $DUMMY handle 1: root",
+            f"qdisc {kind}",
+            count=0,
+            setup=[add],
+        )
     if kind in FULL:
         yield case(
-            kind, f"{name} holds no more packets than its limit", flood(20),
+            kind,
+            f"{name} holds no more packets than its limit",
+            flood(20),
             f"qdisc {kind} 2: parent 1:1 .*\\n.*\\(dropped [1-9].*\\n backlog [0-9]+b 3p",
             show="$TC -s qdisc show dev $DUMMY",
             setup=[*UP, *slow(f"{kind} {FULL[kind]}")],
-        )  # fmt: skip
+        )
 
 
 def slow(words: str) -> list[str]:
     """A discipline below a shaper that lets one packet pass."""
-    return ["$TC qdisc add dev $DUMMY handle 1: root tbf rate 8bit burst 1500 latency 9s",
-            f"$TC qdisc add dev $DUMMY handle 2: parent 1:1 {words}"]  # fmt: skip
+    return [
+        "$TC qdisc add dev $DUMMY handle 1: root tbf rate 8bit burst 1500 latency 9s",
+        f"$TC qdisc add dev $DUMMY handle 2: parent 1:1 {words}",
+    ]
 
 
 def skbprio() -> Iterator[dict[str, Any]]:
@@ -129,17 +171,39 @@ def skbprio() -> Iterator[dict[str, Any]]:
     held = [*UP, *slow("skbprio limit 2")]
     # Of a class only bytes: mainline shows 0 packets, whatever it holds.
     stats = "class skbprio 2:%d parent 2: *\\n \\(dropped %d, .*\\n backlog %s"
-    yield case("skbprio", "SKBPRIO drops a packet of low priority for one of high", flood(1, 3),
-               stats % (4, 0, "[1-9]"), show=CLASSES, setup=[*held, flood(9, 0)])  # fmt: skip
-    yield case("skbprio", "SKBPRIO drops no packet of high priority for one of low", flood(9, 0),
-               stats % (1, 9, "0b"), show=CLASSES, setup=[*held, flood(9, 3)])  # fmt: skip
+    yield case(
+        "skbprio",
+        "SKBPRIO drops a packet of low priority for one of high",
+        flood(1, 3),
+        stats % (4, 0, "[1-9]"),
+        show=CLASSES,
+        setup=[*held, flood(9, 0)],
+    )
+    yield case(
+        "skbprio",
+        "SKBPRIO drops no packet of high priority for one of low",
+        flood(9, 0),
+        stats % (1, 9, "0b"),
+        show=CLASSES,
+        setup=[*held, flood(9, 3)],
+    )
     add = "$TC qdisc add dev $DUMMY handle 1: root skbprio"
-    yield case("skbprio", "Reject a child of SKBPRIO",
-               "$TC qdisc add dev $DUMMY parent 1:1 handle 2: pfifo", "qdisc pfifo 2:", count=0,
-               status=2, setup=[add])  # fmt: skip
-    yield case("skbprio", "Replace SKBPRIO by pfifo",
-               "$TC qdisc replace dev $DUMMY handle 2: root pfifo", "qdisc pfifo 2: root",
-               setup=[add])  # fmt: skip
+    yield case(
+        "skbprio",
+        "Reject a child of SKBPRIO",
+        "$TC qdisc add dev $DUMMY parent 1:1 handle 2: pfifo",
+        "qdisc pfifo 2:",
+        count=0,
+        status=2,
+        setup=[add],
+    )
+    yield case(
+        "skbprio",
+        "Replace SKBPRIO by pfifo",
+        "$TC qdisc replace dev $DUMMY handle 2: root pfifo",
+        "qdisc pfifo 2: root",
+        setup=[add],
+    )
 
 
 def drr() -> Iterator[dict[str, Any]]:
@@ -153,30 +217,68 @@ def drr() -> Iterator[dict[str, Any]]:
     def on_class(name: str, command: str, pattern: str, **more: Any) -> dict[str, Any]:
         return case("drr", name, command, pattern, **{"show": CLASSES, "setup": one, **more})
 
-    yield on_class("Create DRR class with default quantum", a_class % ("add", 2),
-                   "class drr 1:2 root quantum [1-9]")  # fmt: skip
-    yield on_class("Create DRR class with quantum", a_class % ("add", 2) + " quantum 3000",
-                   "class drr 1:2 root quantum 3000b")  # fmt: skip
-    yield on_class("Change DRR class with quantum", a_class % ("change", 1) + " quantum 500",
-                   "class drr 1:1 root quantum 500b")  # fmt: skip
-    yield on_class("Reject DRR class with quantum 0", a_class % ("add", 2) + " quantum 0",
-                   "class drr 1:2", count=0, status=2)  # fmt: skip
-    yield on_class("Reject DRR class that exists", a_class % ("add", 1) + " quantum 500",
-                   "quantum 500b", count=0, status=2)  # fmt: skip
-    yield on_class("Reject DRR class of another qdisc",
-                   "$TC class add dev $DUMMY parent 1: classid 2:1 drr", "class drr 2:1",
-                   count=0, status=2)  # fmt: skip
+    yield on_class(
+        "Create DRR class with default quantum",
+        a_class % ("add", 2),
+        "class drr 1:2 root quantum [1-9]",
+    )
+    yield on_class(
+        "Create DRR class with quantum",
+        a_class % ("add", 2) + " quantum 3000",
+        "class drr 1:2 root quantum 3000b",
+    )
+    yield on_class(
+        "Change DRR class with quantum",
+        a_class % ("change", 1) + " quantum 500",
+        "class drr 1:1 root quantum 500b",
+    )
+    yield on_class(
+        "Reject DRR class with quantum 0",
+        a_class % ("add", 2) + " quantum 0",
+        "class drr 1:2",
+        count=0,
+        status=2,
+    )
+    yield on_class(
+        "Reject DRR class that exists",
+        a_class % ("add", 1) + " quantum 500",
+        "quantum 500b",
+        count=0,
+        status=2,
+    )
+    yield on_class(
+        "Reject DRR class of another qdisc",
+        "$TC class add dev $DUMMY parent 1: classid 2:1 drr",
+        "class drr 2:1",
+        count=0,
+        status=2,
+    )
     yield on_class("Delete DRR class", remove % 1, "class drr 1:1", count=0)
     yield on_class("Delete DRR class that does not exist", remove % 2, "class drr 1:1", status=2)
-    yield on_class("Reject deletion of DRR class that a filter names", remove % 1, "class drr 1:1",
-                   status=2, setup=[*one, into_one % (1, 1)])  # fmt: skip
-    yield on_class("Create DRR class with a child",
-                   "$TC qdisc add dev $DUMMY parent 1:1 handle 10: pfifo limit 3",
-                   "qdisc pfifo 10: parent 1:1 limit 3p", show=SHOW)  # fmt: skip
-    yield on_class("DRR queues packets in the class that a filter names", flood(9),
-                   "class drr 2:1 root.*\\n.*\\n backlog [0-9]+b [1-9]",
-                   setup=[*UP, *slow("drr"), "$TC class add dev $DUMMY parent 2: classid 2:1 drr",
-                          into_one % (2, 2)])  # fmt: skip
+    yield on_class(
+        "Reject deletion of DRR class that a filter names",
+        remove % 1,
+        "class drr 1:1",
+        status=2,
+        setup=[*one, into_one % (1, 1)],
+    )
+    yield on_class(
+        "Create DRR class with a child",
+        "$TC qdisc add dev $DUMMY parent 1:1 handle 10: pfifo limit 3",
+        "qdisc pfifo 10: parent 1:1 limit 3p",
+        show=SHOW,
+    )
+    yield on_class(
+        "DRR queues packets in the class that a filter names",
+        flood(9),
+        "class drr 2:1 root.*\\n.*\\n backlog [0-9]+b [1-9]",
+        setup=[
+            *UP,
+            *slow("drr"),
+            "$TC class add dev $DUMMY parent 2: classid 2:1 drr",
+            into_one % (2, 2),
+        ],
+    )
 
 
 def cases(kind: str) -> list[dict[str, Any]]:

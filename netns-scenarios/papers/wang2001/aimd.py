@@ -95,8 +95,17 @@ class FlowProportional:
         return gentle(avg, 5, 2 * target, self.times * loss)
 
 
-def used(law: Law, flows: int, rate: float, limit: float, *, rtts: tuple[float, float] = RTTS,
-         warmup: float = 20, duration: float = 40, seed: int = 1) -> float:  # fmt: skip
+def used(
+    law: Law,
+    flows: int,
+    rate: float,
+    limit: float,
+    *,
+    rtts: tuple[float, float] = RTTS,
+    warmup: float = 20,
+    duration: float = 40,
+    seed: int = 1,
+) -> float:
     """Part of the link that is used in ``duration`` after ``warmup``, s.
 
     ``rate`` in packets a second, ``limit`` of the queue in packets; ``rtts`` are the least and the
@@ -141,15 +150,26 @@ def main() -> None:
     """What the claims' reasons say."""
     fast, slow, many = 1e9 / PACKET, 155e6 / PACKET, (100, 300, 500, 800, 1000)
     row("W24, Adaptive RED, 1 Gb/s:", [(n, AdaptiveRed(fast)) for n in many], fast, fast / 10)
-    row("an average of 20 ms:", [(n, AdaptiveRed(fast, lag=0.02)) for n in (100, 300)],
-        fast, fast / 10)  # fmt: skip
+    row(
+        "an average of 20 ms:",
+        [(n, AdaptiveRed(fast, lag=0.02)) for n in (100, 300)],
+        fast,
+        fast / 10,
+    )
     row("W26, FPQ-RED, 1 Gb/s:", [(n, FlowProportional(fast, n)) for n in many], fast, fast)
     for times in (2, 4, 8):
-        row(f"{times} times its Pmax:",
+        row(
+            f"{times} times its Pmax:",
             [(n, FlowProportional(fast, n, times=times)) for n in (100, 300)],
-            fast, fast)  # fmt: skip
-    row("W33, FPQ-RED, 155 Mb/s:", [(n, FlowProportional(slow, n)) for n in (5, 10, 20, 40)],
-        slow, 19_375)  # fmt: skip
+            fast,
+            fast,
+        )
+    row(
+        "W33, FPQ-RED, 155 Mb/s:",
+        [(n, FlowProportional(slow, n)) for n in (5, 10, 20, 40)],
+        slow,
+        19_375,
+    )
 
 
 if __name__ == "__main__":

@@ -38,9 +38,16 @@ class Case(PacedCase):
         kind = {"gentle": True} | {n: on for n, on in self.model.items() if n in of_red}
         rest = {n: on for n, on in self.model.items() if n not in of_red}
         red = AdaptiveRed(
-            self.min_th, self.max_th, 0.0, fraction(self.weight), PTIME,
-            bottom=fraction(self.bottom), top=fraction(self.top), adapted_at=start, **kind,
-        )  # fmt: skip
+            self.min_th,
+            self.max_th,
+            0.0,
+            fraction(self.weight),
+            PTIME,
+            bottom=fraction(self.bottom),
+            top=fraction(self.top),
+            adapted_at=start,
+            **kind,
+        )
         given = fraction(self.max_p)
         red.begin(given)
         return RedQueue(red, self.limit, SeededRandom(self.seed), given=given, **rest)
@@ -56,33 +63,74 @@ class Case(PacedCase):
 
 
 BASE = Case("Adaptive RED", 1)
-ECN = replace(BASE, tos=(0, 1, 2, 3, 0xB8), model={"ecn": True},
-              wants=("early_drop", "early_mark", "raised"))  # fmt: skip
+ECN = replace(
+    BASE, tos=(0, 1, 2, 3, 0xB8), model={"ecn": True}, wants=("early_drop", "early_mark", "raised")
+)
 CASES = [
     BASE,
     replace(BASE, name="no wait", seed=2, model={"wait": False}),
     replace(BASE, name="not gentle", seed=3, model={"gentle": False}),
-    replace(BASE, name="not adaptive", seed=4, model={"adaptive": False}, max_p=0.02,
-            wants=("early_drop",)),
+    replace(
+        BASE,
+        name="not adaptive",
+        seed=4,
+        model={"adaptive": False},
+        max_p=0.02,
+        wants=("early_drop",),
+    ),
     replace(BASE, name="narrow bounds", seed=5, bottom=0.2, top=0.253, max_p=0.9),
     replace(BASE, name="near the bottom", seed=6, bottom=0.001, max_p=0.001, load=1.1),
-    replace(BASE, name="wide thresholds", seed=7, min_th=3, max_th=30, limit=80, weight=0.1,
-            wants=("early_drop", "raised", "lowered")),
-    replace(ECN, name="ecn", seed=8),
-    replace(ECN, name="ecn harddrop", seed=9, tos=(0, 2), load=3,
-            model={"ecn": True, "harddrop": True, "gentle": False},
-            wants=("early_mark", "forced_drop")),
-    replace(ECN, name="ecn nodrop", seed=10, tos=(0, 2), model={"ecn": True, "nodrop": True},
-            wants=("spared", "early_mark", "forced_mark", "drop_limit")),
-    replace(BASE, name="GSO", seed=11, gso=0.3, load=0.6, limit=60, min_th=10, max_th=20),
-    replace(BASE, name="GSO packets larger than the limit", seed=13, gso=0.3, load=0.6, limit=8,
-            min_th=2, max_th=4, wants=("early_drop", "drop_limit")),
     replace(
-        BASE, name="live change", seed=13, load=1.6,
+        BASE,
+        name="wide thresholds",
+        seed=7,
+        min_th=3,
+        max_th=30,
+        limit=80,
+        weight=0.1,
+        wants=("early_drop", "raised", "lowered"),
+    ),
+    replace(ECN, name="ecn", seed=8),
+    replace(
+        ECN,
+        name="ecn harddrop",
+        seed=9,
+        tos=(0, 2),
+        load=3,
+        model={"ecn": True, "harddrop": True, "gentle": False},
+        wants=("early_mark", "forced_drop"),
+    ),
+    replace(
+        ECN,
+        name="ecn nodrop",
+        seed=10,
+        tos=(0, 2),
+        model={"ecn": True, "nodrop": True},
+        wants=("spared", "early_mark", "forced_mark", "drop_limit"),
+    ),
+    replace(BASE, name="GSO", seed=11, gso=0.3, load=0.6, limit=60, min_th=10, max_th=20),
+    replace(
+        BASE,
+        name="GSO packets larger than the limit",
+        seed=13,
+        gso=0.3,
+        load=0.6,
+        limit=8,
+        min_th=2,
+        max_th=4,
+        wants=("early_drop", "drop_limit"),
+    ),
+    replace(
+        BASE,
+        name="live change",
+        seed=13,
+        load=1.6,
         wants=("early_drop", "raised", "lowered", "drop_limit"),
         changes={
-            **{500 * n + 140: (f"limit {limit}", {"limit": limit})
-               for n, limit in enumerate((15, 64, 8, 200, 5, 60))},
+            **{
+                500 * n + 140: (f"limit {limit}", {"limit": limit})
+                for n, limit in enumerate((15, 64, 8, 200, 5, 60))
+            },
             300: ("min 8 max 16", {"min_th": 8, "max_th": 16}),
             800: ("bottom 0.1", {"bottom": fraction(0.1)}),
             1200: ("noadaptive", {"adaptive": False}),
@@ -93,7 +141,7 @@ CASES = [
             2600: ("nogentle nowait", {"gentle": False, "wait": False}),
         },
     ),
-]  # fmt: skip
+]
 
 ORACLE = Oracle(CASES, kernel=("Adaptive RED", "ecn", "live change"))
 
@@ -135,9 +183,13 @@ def test_every_decision_and_max_p_equal_the_model(run: Run[Case], steps: list[St
         seen = KIND.statistics(step.xstats)
         counted = {name: model.counts[name] for name in MARKS}
         counted |= {
-            "segments": model.length, "count": model.red.count, "limit": model.limit,
-            "ptime": PTIME, "min_th": model.red.min_th, "max_th": model.red.max_th,
-        }  # fmt: skip
+            "segments": model.length,
+            "count": model.red.count,
+            "limit": model.limit,
+            "ptime": PTIME,
+            "min_th": model.red.min_th,
+            "max_th": model.red.max_th,
+        }
         assert {name: seen[name] for name in counted} == counted, where
         assert reported(model.red, step.t, now, seen["avg"] / Q32), where
         # The statistics were read between this operation and the next.

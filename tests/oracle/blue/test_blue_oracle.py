@@ -98,44 +98,87 @@ CASES = [
     Case("large steps", LARGE, must=(*UPDATES, "drop_limit")),
     Case("quick steps", QUICK, must=(*UPDATES, "drop_limit"), seed=2),
     Case("a threshold", replace(QUICK, threshold=10), "threshold 10", must=UPDATES, seed=3),
-    Case("up to 1 and down to 0", Options(8, 2, fraction(0.4), fraction(0.7), 2_000),
-         "threshold 2", must=UPDATES, load=2, seed=4),
-    Case("no time between updates", Options(8, None, fraction(0.01), fraction(0.001), 1),
-         must=UPDATES, seed=5),
-    Case("ecn, half the packets", replace(LARGE, ecn=True), "ecn", ect=0.5,
-         must=(*UPDATES, "marked"), seed=6),
-    Case("ecn nodrop", replace(LARGE, ecn=True, nodrop=True), "ecn nodrop", ect=0.5,
-         must=("marked", "spared", "drop_limit"), seed=7),
-    Case("ecn harddrop", replace(QUICK, threshold=10, ecn=True, harddrop=True),
-         "threshold 10 ecn harddrop", ect=1.0, must=("marked", "early_drop"), seed=8),
-    Case("GSO", replace(QUICK, threshold=12), "threshold 12", gso=0.3, load=0.6, must=UPDATES,
-         seed=9),
-    Case("GSO packets larger than the limit", replace(QUICK, limit=2), gso=0.5, load=0.6,
-         must=UPDATES, seed=10),
+    Case(
+        "up to 1 and down to 0",
+        Options(8, 2, fraction(0.4), fraction(0.7), 2_000),
+        "threshold 2",
+        must=UPDATES,
+        load=2,
+        seed=4,
+    ),
+    Case(
+        "no time between updates",
+        Options(8, None, fraction(0.01), fraction(0.001), 1),
+        must=UPDATES,
+        seed=5,
+    ),
+    Case(
+        "ecn, half the packets",
+        replace(LARGE, ecn=True),
+        "ecn",
+        ect=0.5,
+        must=(*UPDATES, "marked"),
+        seed=6,
+    ),
+    Case(
+        "ecn nodrop",
+        replace(LARGE, ecn=True, nodrop=True),
+        "ecn nodrop",
+        ect=0.5,
+        must=("marked", "spared", "drop_limit"),
+        seed=7,
+    ),
+    Case(
+        "ecn harddrop",
+        replace(QUICK, threshold=10, ecn=True, harddrop=True),
+        "threshold 10 ecn harddrop",
+        ect=1.0,
+        must=("marked", "early_drop"),
+        seed=8,
+    ),
+    Case(
+        "GSO", replace(QUICK, threshold=12), "threshold 12", gso=0.3, load=0.6, must=UPDATES, seed=9
+    ),
+    Case(
+        "GSO packets larger than the limit",
+        replace(QUICK, limit=2),
+        gso=0.5,
+        load=0.6,
+        must=UPDATES,
+        seed=10,
+    ),
     Case("reset", QUICK, resets=(300, 1000, 1700), must=UPDATES, seed=11),
     Case(
-        "changed while it works", LARGE, must=(*UPDATES, "drop_limit", "drop_change"), seed=12,
+        "changed while it works",
+        LARGE,
+        must=(*UPDATES, "drop_limit", "drop_change"),
+        seed=12,
         changes={
             200: ("increment 0.1", {"increment": fraction(0.1)}),
-            500: ("decrement 0.05 freeze_time 20ms",
-                  {"decrement": fraction(0.05), "freeze_time": 20_000}),
+            500: (
+                "decrement 0.05 freeze_time 20ms",
+                {"decrement": fraction(0.05), "freeze_time": 20_000},
+            ),
             800: ("freeze_time 10s", {"freeze_time": 10_000_000}),
             1000: ("freeze_time 1ms threshold 5", {"freeze_time": 1000, "threshold": 5}),
             1200: ("threshold auto freeze_time 10ms", {"threshold": None, "freeze_time": 10_000}),
-            **{ms: (f"limit {limit}", {"limit": limit})
-               for ms, limit in ((100, 12), (110, 3), (130, 40), (1300, 12), (1301, 3))},
+            **{
+                ms: (f"limit {limit}", {"limit": limit})
+                for ms, limit in ((100, 12), (110, 3), (130, 40), (1300, 12), (1301, 3))
+            },
             1500: ("limit 40 seed 5", {"limit": 40, "seed": 5}),
         },
     ),
-]  # fmt: skip
+]
 
 # If p is updated often, an update may fall into the microseconds that an operation takes on a
 # kernel. In the cases here, updates are 100 ms apart, or only arrivals cause them.
 ORACLE = Oracle(CASES, kernel=("small steps", "large steps", "ecn, half the packets", "reset"))
 
 
-def step_model(model: Blue, op: tuple[Any, ...], step: Step, packet: int,
-               now: int) -> dict[str, int]:
+def step_model(
+    model: Blue, op: tuple[Any, ...], step: Step, packet: int, now: int
+) -> dict[str, int]:
     """Carry out an operation on the model at ``now``. Returns its counters."""
     where = f"operation {step.i}, {op}"
     match op:

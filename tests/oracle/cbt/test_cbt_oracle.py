@@ -21,23 +21,42 @@ MINOR = {TCP: 1, TAGGED: 2, OTHER: 3}
 
 # (class, fields of the packet), by the configured classifier
 BY_DSCP = (
-    (TCP, "proto=tcp tos=0"), (TCP, "proto=tcp tos=0xb8"), (TCP, "proto=tcp tos=0xb8 v6=1"),
-    (TAGGED, "tos=0xb8"), (TAGGED, "tos=0x88 v6=1"), (TAGGED, "tos=0xb9"),
-    (OTHER, "tos=0"), (OTHER, "tos=0x28 v6=1"), (OTHER, "tos=0xbc"), (OTHER, "mark=0x10"),
-)  # fmt: skip
+    (TCP, "proto=tcp tos=0"),
+    (TCP, "proto=tcp tos=0xb8"),
+    (TCP, "proto=tcp tos=0xb8 v6=1"),
+    (TAGGED, "tos=0xb8"),
+    (TAGGED, "tos=0x88 v6=1"),
+    (TAGGED, "tos=0xb9"),
+    (OTHER, "tos=0"),
+    (OTHER, "tos=0x28 v6=1"),
+    (OTHER, "tos=0xbc"),
+    (OTHER, "mark=0x10"),
+)
 BY_MARK = (
-    (TCP, "proto=tcp mark=0x10"), (TCP, "proto=tcp v6=1"), (TCP, "proto=tcp vlan=7"),
+    (TCP, "proto=tcp mark=0x10"),
+    (TCP, "proto=tcp v6=1"),
+    (TCP, "proto=tcp vlan=7"),
     (TAGGED, "mark=0x10"),
-    (TAGGED, "mark=0x3f"), (OTHER, "mark=0x20"), (OTHER, "tos=0xb8"), (OTHER, "v6=1"),
-)  # fmt: skip
+    (TAGGED, "mark=0x3f"),
+    (OTHER, "mark=0x20"),
+    (OTHER, "tos=0xb8"),
+    (OTHER, "v6=1"),
+)
 BY_FILTER = (
-    (TCP, "prio=0x10001"), (TAGGED, "prio=0x10002 proto=tcp"), (OTHER, "prio=0x10003 proto=tcp"),
-    (OTHER, "prio=0x10004"), (TCP, "prio=0x10000 proto=tcp"),
-)  # fmt: skip
+    (TCP, "prio=0x10001"),
+    (TAGGED, "prio=0x10002 proto=tcp"),
+    (OTHER, "prio=0x10003 proto=tcp"),
+    (OTHER, "prio=0x10004"),
+    (TCP, "prio=0x10000 proto=tcp"),
+)
 BY_ECN = (
-    (TCP, "proto=tcp tos=0"), (TCP, "proto=tcp tos=1"), (TCP, "proto=tcp tos=2"),
-    (TCP, "proto=tcp tos=3"), (TAGGED, "tos=0xba"), (OTHER, "tos=2"),
-)  # fmt: skip
+    (TCP, "proto=tcp tos=0"),
+    (TCP, "proto=tcp tos=1"),
+    (TCP, "proto=tcp tos=2"),
+    (TCP, "proto=tcp tos=3"),
+    (TAGGED, "tos=0xba"),
+    (OTHER, "tos=2"),
+)
 
 
 @dataclass(frozen=True)
@@ -101,16 +120,28 @@ class Case:
         low, high, tagged, other = self.thresholds()
 
         def average(weight: float) -> Red:
-            return Red(low, high, round(self.max_p * Q32) / Q32, round(weight * Q32) / Q32,
-                       PTIME, self.gentle)  # fmt: skip
+            return Red(
+                low,
+                high,
+                round(self.max_p * Q32) / Q32,
+                round(weight * Q32) / Q32,
+                PTIME,
+                self.gentle,
+            )
 
         averages = {
             TCP: average(self.weight),
             TAGGED: average(self.class_weight),
             OTHER: average(self.class_weight),
         }
-        return Cbt(averages, average(self.weight), {TAGGED: tagged, OTHER: other}, self.limit,
-                   SeededRandom(self.seed), **self.model)  # fmt: skip
+        return Cbt(
+            averages,
+            average(self.weight),
+            {TAGGED: tagged, OTHER: other},
+            self.limit,
+            SeededRandom(self.seed),
+            **self.model,
+        )
 
     def operations(self) -> Iterator[tuple[str, object, str]]:
         """Yield (kind, arguments of the model, line of the trace), drawn from the seed.
@@ -160,25 +191,81 @@ CASES = [
     replace(BASE, name="thresholds from the shares", seed=3, by_hand=False, load=2.2, steps=6000),
     replace(BASE, name="tagged by mark", seed=4, packets=BY_MARK, tag="mark 0x10/0x10"),
     replace(BASE, name="a filter decides", seed=5, packets=BY_FILTER),
-    replace(BASE, name="a full queue", seed=6, limit=14, tagged=5.5, load=2.2,
-            wants=("drop_limit", "victims", "tagged_drop")),
-    replace(BASE, name="one packet", seed=7, limit=1, low=0.25, high=0.75, tagged=0.3, other=0.2,
-            wants=("victims", "tagged_drop", "other_drop")),
-    replace(BASE, name="ecn", seed=8, packets=BY_ECN, low=6, high=14, model={"ecn": True},
-            wants=("early_mark", "forced_mark", "early_drop", "forced_drop", "tagged_drop")),
-    replace(BASE, name="ecn harddrop", seed=9, packets=BY_ECN,
-            model={"ecn": True, "harddrop": True}, wants=("early_mark", "forced_drop")),
-    replace(BASE, name="ecn nodrop", seed=10, packets=BY_ECN, limit=40,
-            model={"ecn": True, "nodrop": True, "red_all": True}, wants=("spared", "forced_mark")),
-    replace(BASE, name="victim arrival", seed=13, model={"victim_arrival": True},
-            wants=("tagged_drop", "other_drop", "early_drop", "forced_drop")),
+    replace(
+        BASE,
+        name="a full queue",
+        seed=6,
+        limit=14,
+        tagged=5.5,
+        load=2.2,
+        wants=("drop_limit", "victims", "tagged_drop"),
+    ),
+    replace(
+        BASE,
+        name="one packet",
+        seed=7,
+        limit=1,
+        low=0.25,
+        high=0.75,
+        tagged=0.3,
+        other=0.2,
+        wants=("victims", "tagged_drop", "other_drop"),
+    ),
+    replace(
+        BASE,
+        name="ecn",
+        seed=8,
+        packets=BY_ECN,
+        low=6,
+        high=14,
+        model={"ecn": True},
+        wants=("early_mark", "forced_mark", "early_drop", "forced_drop", "tagged_drop"),
+    ),
+    replace(
+        BASE,
+        name="ecn harddrop",
+        seed=9,
+        packets=BY_ECN,
+        model={"ecn": True, "harddrop": True},
+        wants=("early_mark", "forced_drop"),
+    ),
+    replace(
+        BASE,
+        name="ecn nodrop",
+        seed=10,
+        packets=BY_ECN,
+        limit=40,
+        model={"ecn": True, "nodrop": True, "red_all": True},
+        wants=("spared", "forced_mark"),
+    ),
+    replace(
+        BASE,
+        name="victim arrival",
+        seed=13,
+        model={"victim_arrival": True},
+        wants=("tagged_drop", "other_drop", "early_drop", "forced_drop"),
+    ),
     replace(BASE, name="gentle", seed=11, gentle=True, low=3, high=5, load=2.5),
-    replace(BASE, name="live change", seed=12, limit=50, high=30, low=25, tagged=20, other=20,
-            load=2.5, wants=("drop_change", "drop_limit"),
-            changes={500: ("limit 20", {"limit": 20}), 1000: ("limit 60", {"limit": 60}),
-                     1500: ("threshold_other 5 seed 77", {"other": 5, "seed": 77}),
-                     2000: ("limit 10", {"limit": 10}), 2500: ("red all", {"red_all": True})}),
-]  # fmt: skip
+    replace(
+        BASE,
+        name="live change",
+        seed=12,
+        limit=50,
+        high=30,
+        low=25,
+        tagged=20,
+        other=20,
+        load=2.5,
+        wants=("drop_change", "drop_limit"),
+        changes={
+            500: ("limit 20", {"limit": 20}),
+            1000: ("limit 60", {"limit": 60}),
+            1500: ("threshold_other 5 seed 77", {"other": 5, "seed": 77}),
+            2000: ("limit 10", {"limit": 10}),
+            2500: ("red all", {"red_all": True}),
+        },
+    ),
+]
 
 
 ORACLE = Oracle(CASES, kernel=("red tcp", "tagged by mark", "a filter decides", "live change"))

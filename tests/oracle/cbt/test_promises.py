@@ -45,8 +45,14 @@ def arrivals(w: World) -> list[int]:
 )
 @pytest.mark.parametrize(
     "tags",
-    [{}, {"tag": 5}, {"vlan": 5}, {"vlan": 5, "bridged": 1}, {"vlan": 5, "tag": 6},
-     {"vlan": 5, "tag": 6, "mac": 4}],
+    [
+        {},
+        {"tag": 5},
+        {"vlan": 5},
+        {"vlan": 5, "bridged": 1},
+        {"vlan": 5, "tag": 6},
+        {"vlan": 5, "tag": 6, "mac": 4},
+    ],
     ids=str,
 )
 def test_vlan_tags_do_not_change_the_class(
@@ -103,17 +109,21 @@ def test_threshold_from_a_share_follows_the_bandwidth_even_after_restore() -> No
 
 @pytest.mark.parametrize(
     ("fields", "average", "packets"),
-    [({"proto": "tcp"}, "avg_tcp", 2),
-     ({"proto": "udp", "mark": 0x15}, "avg_tagged", 4),
-     ({"proto": "udp"}, "avg_other", 1)],
+    [
+        ({"proto": "tcp"}, "avg_tcp", 2),
+        ({"proto": "udp", "mark": 0x15}, "avg_tagged", 4),
+        ({"proto": "udp"}, "avg_other", 1),
+    ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_idle_time_counts_in_packets_of_the_class(
     fields: dict[str, int | str], average: str, packets: int
 ) -> None:
     """In RED, an idle time of m packets multiplies the average by (1 - w)^m."""
-    words = ("bandwidth 8mbit packet_tcp 1000 packet_tagged 500 packet_other 2000 mark 0x10/0xf0 "
-             "weight 0.5 class_weight 0.5 limit 100 threshold_tagged 50 threshold_other 50")
+    words = (
+        "bandwidth 8mbit packet_tcp 1000 packet_tagged 500 packet_other 2000 mark 0x10/0xf0 "
+        "weight 0.5 class_weight 0.5 limit 100 threshold_tagged 50 threshold_other 50"
+    )
     with World("cbt", words) as w:
         for _ in range(3):
             w.enqueue(len=1000, **fields)

@@ -118,7 +118,8 @@ def off(setting: Setting, got: dict[str, float]) -> float:
 
 
 @pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.again) for seed in range(2, 6))])
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.again) for seed in range(2, 6))]
+)
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
 def test_every_saturated_class_gets_its_share(setting: Setting, seed: int) -> None:
     got = shares_of(replace(setting, seed=seed))
@@ -137,9 +138,13 @@ def test_random_victims_keep_the_shares_if_tcp_reacts_to_losses(setting: Setting
 def test_other_classes_use_the_share_of_a_silent_class(silent: str) -> None:
     asked = {TCP: 0.6, TAGGED: 0.2, OTHER: 0.2}
     setting = Setting(
-        "lending", tuple(asked.values()), (1000, 1000, 1000), tcp_over_share=3.0, silent=silent,
+        "lending",
+        tuple(asked.values()),
+        (1000, 1000, 1000),
+        tcp_over_share=3.0,
+        silent=silent,
         seconds=5,
-    )  # fmt: skip
+    )
     got = shares_of(setting)
     rest = {kind: share for kind, share in asked.items() if kind != silent}
     print(got)
@@ -169,9 +174,13 @@ def test_random_victims_let_deaf_tcp_take_the_others_share() -> None:
     TCP / UDP in the queue = TCP offered / link. See tc-cbt(8).
     """
     setting = Setting(
-        "deaf", (1 / 3, 1 / 3, 1 / 3), (1000, 1000, 1000), tcp_over_share=4.5, victim="random",
+        "deaf",
+        (1 / 3, 1 / 3, 1 / 3),
+        (1000, 1000, 1000),
+        tcp_over_share=4.5,
+        victim="random",
         seconds=5,
-    )  # fmt: skip
+    )
     got = shares_of(setting)
     print(got)
     assert got[TCP] == pytest.approx(1.5 / 2.5, rel=TOLERANCE)

@@ -59,8 +59,10 @@ class Ran:
 def summary(ops: list[str], steps: list[Step]) -> Ran:
     drains = [s for op, s in zip(ops, steps, strict=True) if op.startswith("d")]
     return Ran(
-        offered=sum(op.startswith("e") for op in ops), left=sum(len(s.out) for s in drains),
-        dropped=steps[-1].drops, stuck=[s.qlen for s in drains],
+        offered=sum(op.startswith("e") for op in ops),
+        left=sum(len(s.out) for s in drains),
+        dropped=steps[-1].drops,
+        stuck=[s.qlen for s in drains],
     )
 
 
@@ -68,8 +70,9 @@ def run(
     qdiscs: dict[object, str], limits: dict[object, int], lab: tuple[str, ...] = ()
 ) -> dict[object, Ran]:
     ops = {key: burst(limits[key]) for key in qdiscs}
-    steps = drive_many([Trace(qdisc, ops[key], bypass=True) for key, qdisc in qdiscs.items()],
-                       lab=lab)  # fmt: skip
+    steps = drive_many(
+        [Trace(qdisc, ops[key], bypass=True) for key, qdisc in qdiscs.items()], lab=lab
+    )
     return {key: summary(ops[key], s) for key, s in zip(qdiscs, steps, strict=True)}
 
 

@@ -50,31 +50,70 @@ class Case(PacedCase):
 
 
 BASE = Case("FPQ-RED", 1)
-ECN = replace(BASE, tos=(0, 1, 2, 3, 0xB8), model={"ecn": True, "wait": False}, load=2,
-              wants=("early_drop", "early_mark", "forced_mark"))  # fmt: skip
+ECN = replace(
+    BASE,
+    tos=(0, 1, 2, 3, 0xB8),
+    model={"ecn": True, "wait": False},
+    load=2,
+    wants=("early_drop", "early_mark", "forced_mark"),
+)
 CASES = [
     BASE,
     replace(BASE, name="no wait", seed=2, model={"wait": False}, wants=("early_drop",)),
     replace(BASE, name="not gentle", seed=3, model={"gentle": False}, wants=("forced_drop",)),
-    replace(BASE, name="a long round trip", seed=4, rtt=1500, flows=2, weight=0.2,
-            limit=100, wants=("early_drop",)),
-    replace(BASE, name="many flows", seed=5, flows=8, limit=400, load=3, steps=5000,
-            weight=0.1, wants=("early_drop",)),
+    replace(
+        BASE,
+        name="a long round trip",
+        seed=4,
+        rtt=1500,
+        flows=2,
+        weight=0.2,
+        limit=100,
+        wants=("early_drop",),
+    ),
+    replace(
+        BASE,
+        name="many flows",
+        seed=5,
+        flows=8,
+        limit=400,
+        load=3,
+        steps=5000,
+        weight=0.1,
+        wants=("early_drop",),
+    ),
     replace(BASE, name="few bits", seed=6, vector=64, flows=8),
     replace(ECN, name="ecn", seed=7),
-    replace(ECN, name="ecn harddrop", seed=8, tos=(0, 2),
-            model={"ecn": True, "harddrop": True, "gentle": False},
-            wants=("forced_drop",)),
-    replace(ECN, name="ecn nodrop", seed=9, tos=(0, 2), limit=40,
-            model={"ecn": True, "nodrop": True},
-            wants=("spared", "drop_limit")),
+    replace(
+        ECN,
+        name="ecn harddrop",
+        seed=8,
+        tos=(0, 2),
+        model={"ecn": True, "harddrop": True, "gentle": False},
+        wants=("forced_drop",),
+    ),
+    replace(
+        ECN,
+        name="ecn nodrop",
+        seed=9,
+        tos=(0, 2),
+        limit=40,
+        model={"ecn": True, "nodrop": True},
+        wants=("spared", "drop_limit"),
+    ),
     replace(BASE, name="GSO", seed=10, gso=0.3, load=0.6),
     replace(BASE, name="the limit before max", seed=11, limit=10, wants=("drop_limit",)),
     replace(
-        BASE, name="live change", seed=12, load=1.6, wants=("early_drop", "drop_limit"),
+        BASE,
+        name="live change",
+        seed=12,
+        load=1.6,
+        wants=("early_drop", "drop_limit"),
         changes={
-            **{500 * n + 140: (f"limit {limit}", {"limit": limit})
-               for n, limit in enumerate((15, 64, 8, 200, 5, 60))},
+            **{
+                500 * n + 140: (f"limit {limit}", {"limit": limit})
+                for n, limit in enumerate((15, 64, 8, 200, 5, 60))
+            },
             300: ("rtt 1s", {"rtt": 1000}),
             800: ("vector 100", {"vector": 100}),
             1200: ("min 9", {"min_th": 9}),
@@ -84,7 +123,7 @@ CASES = [
             2300: ("clear 1s min 5", {"min_th": 5, "clear": 1}),
         },
     ),
-]  # fmt: skip
+]
 
 ORACLE = Oracle(CASES, kernel=("FPQ-RED", "ecn"))
 
@@ -150,10 +189,15 @@ def test_every_decision_and_threshold_equal_the_model(run: Run[Case], steps: lis
         assert before <= sum(step.t - at <= longest for at in last.values()), where
         counted = {name: model.counts[name] for name in MARKS}
         counted |= {
-            "segments": model.length, "count": model.red.count, "limit": model.limit,
-            "ptime": PTIME, "min_th": model.red.min_th, "max_th": model.red.max_th,
-            "target": model.target, "pipe": model.pipe,
-        }  # fmt: skip
+            "segments": model.length,
+            "count": model.red.count,
+            "limit": model.limit,
+            "ptime": PTIME,
+            "min_th": model.red.min_th,
+            "max_th": model.red.max_th,
+            "target": model.target,
+            "pipe": model.pipe,
+        }
         assert {name: seen[name] for name in counted} == counted, where
         assert reported(model.red, step.t, now, seen["avg"] / Q32), where
         assert near(seen["max_p"] / Q32, model.red.max_p, 1e-9), where

@@ -105,8 +105,12 @@ class Case:
 
     def model(self) -> Qsdrr:
         """Return the model for this case."""
-        return Qsdrr(limit=self.limit, quantum=self.quantum, hysteresis=self.hysteresis,
-                     memory_limit=self.memory_limit)  # fmt: skip
+        return Qsdrr(
+            limit=self.limit,
+            quantum=self.quantum,
+            hysteresis=self.hysteresis,
+            memory_limit=self.memory_limit,
+        )
 
 
 MIXED: tuple[Size, ...] = ((64, 0), (200, 0), (576, 0), (1000, 0), (1514, 0))
@@ -125,8 +129,17 @@ CASES = [
     Case("plain DRR, mixed sizes", 40, 1514, 8, MIXED, 1.5, hysteresis=False, seed=10),
     # A jumbo packet needs the memory of many small ones: several discards per arrival.
     Case("memory", 1000, 1514, 8, JUMBO, 1.5, seed=11, memory_limit=60000),
-    Case("memory, plain DRR", 1000, 1514, 8, JUMBO, 1.5, hysteresis=False, seed=12,
-         memory_limit=60000),
+    Case(
+        "memory, plain DRR",
+        1000,
+        1514,
+        8,
+        JUMBO,
+        1.5,
+        hysteresis=False,
+        seed=12,
+        memory_limit=60000,
+    ),
     Case("memory and slots", 25, 1514, 8, JUMBO, 1.5, seed=13, memory_limit=60000),
     Case("larger than the memory", 25, 1514, 3, JUMBO, 1.5, seed=14, memory_limit=9000),
     Case("resets", 20, 1514, 8, MIXED, 1.5, seed=15, resets=True),
@@ -134,12 +147,24 @@ CASES = [
     Case("GSO, small quantum", 60, 256, 8, GSO, 1.0, seed=17),
     Case("GSO, few slots", 20, 1514, 8, GSO, 1.2, seed=18),
     Case("GSO, memory", 1000, 1514, 8, GSO, 1.2, seed=19, memory_limit=60000),
-    Case("changes", 60, 1514, 8, MIXED, 2.5, seed=20, changes=(
-        (("limit", 10),), (("hysteresis", 0), ("limit", 40)), (("memory_limit", 9000),),
-        (("memory_limit", 100000), ("hysteresis", 1)), (("limit", 1),),
-        (("limit", 30), ("hysteresis", 0)),
-    )),
-]  # fmt: skip
+    Case(
+        "changes",
+        60,
+        1514,
+        8,
+        MIXED,
+        2.5,
+        seed=20,
+        changes=(
+            (("limit", 10),),
+            (("hysteresis", 0), ("limit", 40)),
+            (("memory_limit", 9000),),
+            (("memory_limit", 100000), ("hysteresis", 1)),
+            (("limit", 1),),
+            (("limit", 30), ("hysteresis", 0)),
+        ),
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -120,9 +120,17 @@ class Tdrr(SharedBuffer):
     """
 
     def __init__(
-        self, *, limit: int, quantum: int, time_constant: float, memory_limit: int = 1 << 32,
-        sparse: bool = False, target: float | None = None, least: int = 0, ecn: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        limit: int,
+        quantum: int,
+        time_constant: float,
+        memory_limit: int = 1 << 32,
+        sparse: bool = False,
+        target: float | None = None,
+        least: int = 0,
+        ecn: bool = False,
+    ) -> None:
         super().__init__(limit=limit, quantum=quantum, memory_limit=memory_limit)
         self.time_constant = time_constant
         self.sparse = sparse

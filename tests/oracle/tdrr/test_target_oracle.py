@@ -97,8 +97,9 @@ CASES = [
 ]
 
 
-def branches(case: Case, model: Tdrr, step: Step, op: tuple[str, int, int, int], packet: int,
-             signalled: bool) -> Iterator[Tdrr]:  # fmt: skip
+def branches(
+    case: Case, model: Tdrr, step: Step, op: tuple[str, int, int, int], packet: int, signalled: bool
+) -> Iterator[Tdrr]:
     """Yield the model after an operation. If a queue got a signal, any of the tops may have."""
     kind, number, size, tos = op
     now = step.t / 1e9
@@ -155,8 +156,13 @@ def follow(case: Case, steps: Sequence[Step]) -> Tdrr:
     print("seed", case.seed)
     models = [
         Tdrr(
-            limit=case.limit, quantum=FRAME, time_constant=0.1, sparse="sparse" in case.options,
-            target=case.target_ms / 1e3, least=2 * FRAME, ecn=case.options == "ecn",
+            limit=case.limit,
+            quantum=FRAME,
+            time_constant=0.1,
+            sparse="sparse" in case.options,
+            target=case.target_ms / 1e3,
+            least=2 * FRAME,
+            ecn=case.options == "ecn",
         )
     ]
     packet = signals = 0

@@ -118,8 +118,13 @@ class Case:
             if rng.random() < 0.002:
                 ops.append(Op("d", number=2 * self.limit))
             if rng.random() < 0.004:  # throughputs decay by a factor between 0.7 and 1e-17
-                ops.append(Op("t", number=rng.randint(self.time_constant_ms // 3,
-                                                    40 * self.time_constant_ms) * MS))  # fmt: skip
+                ops.append(
+                    Op(
+                        "t",
+                        number=rng.randint(self.time_constant_ms // 3, 40 * self.time_constant_ms)
+                        * MS,
+                    )
+                )
             if changes and len(ops) > self.steps * (1 - len(changes) / (len(self.changes) + 1)):
                 ops.append(changes.pop(0))
         return ops[: self.steps]
@@ -133,8 +138,13 @@ class Case:
         return Trace(f"tdrr {options}", lines, classes=True, before=before)
 
     def model(self) -> Tdrr:
-        return Tdrr(limit=self.limit, quantum=self.quantum, memory_limit=self.memory_limit,
-                    time_constant=self.time_constant_ms / 1e3, sparse=self.sparse)  # fmt: skip
+        return Tdrr(
+            limit=self.limit,
+            quantum=self.quantum,
+            memory_limit=self.memory_limit,
+            time_constant=self.time_constant_ms / 1e3,
+            sparse=self.sparse,
+        )
 
 
 CASES = [
@@ -152,18 +162,31 @@ CASES = [
     Case("memory", 1000, 1514, 8, JUMBO, 1.5, seed=12, memory_limit=60000),
     Case("memory and slots", 25, 1514, 8, JUMBO, 1.5, seed=13, memory_limit=60000),
     Case("arrivals larger than the memory", 20, 1514, 8, JUMBO, 1.5, seed=14, memory_limit=9000),
-    Case("changes", 60, 1514, 8, MIXED, 1.5, seed=15, changes=(
-        Op("c", limit=10), Op("c", limit=50, time_constant_ms=100), Op("c", limit=7),
-        Op("c", limit=40, time_constant_ms=5000), Op("c", limit=1), Op("c", limit=30),
-        Op("c", memory_limit=9000),
-    )),
+    Case(
+        "changes",
+        60,
+        1514,
+        8,
+        MIXED,
+        1.5,
+        seed=15,
+        changes=(
+            Op("c", limit=10),
+            Op("c", limit=50, time_constant_ms=100),
+            Op("c", limit=7),
+            Op("c", limit=40, time_constant_ms=5000),
+            Op("c", limit=1),
+            Op("c", limit=30),
+            Op("c", memory_limit=9000),
+        ),
+    ),
     Case("GSO", 60, 1514, 8, GSO, 1.2, seed=17),
     Case("GSO, small quantum", 60, 256, 8, GSO, 1.0, seed=18),
     Case("GSO, few slots", 20, 1514, 8, GSO, 1.2, seed=19),
     Case("sparse", 40, 1514, 8, MIXED, 1.5, seed=20, sparse=True),
     Case("sparse, small quantum", 30, 300, 20, MIXED, 1.0, 10, seed=21, sparse=True),
     Case("resets", 20, 1514, 8, MIXED, 2.0, seed=16, changes=(Op("r"),) * 12),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

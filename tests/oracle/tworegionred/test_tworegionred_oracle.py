@@ -141,11 +141,17 @@ CASES = [
     Case("not gentle", replace(BASE, gentle=False), "nogentle", must=PHASES),
     Case("ecn, half the packets", replace(BASE, ecn=True), "ecn", ect=0.5, must=(*PHASES, *MARKS)),
     Case(
-        "ecn nodrop", replace(BASE, ecn=True, nodrop=True), "ecn nodrop", ect=0.5,
+        "ecn nodrop",
+        replace(BASE, ecn=True, nodrop=True),
+        "ecn nodrop",
+        ect=0.5,
         must=(*MARKS, "spared", "drop_limit"),
     ),
     Case(
-        "ecn harddrop", replace(BASE, ecn=True, harddrop=True), "ecn harddrop", ect=1.0,
+        "ecn harddrop",
+        replace(BASE, ecn=True, harddrop=True),
+        "ecn harddrop",
+        ect=1.0,
         must=("marked_low", "marked_high", "dropped_max"),
     ),
     Case(
@@ -154,8 +160,11 @@ CASES = [
         must=PHASES,
     ),
     Case(
-        "thresholds that follow from the link", Options(bandwidth=1e8, rtt=10_000), must=CONTROL,
-        tour=[(3, 100), (15, 500), (60, 300), (100, 200), (15, 300), (110, 200), (5, 200)], seed=4,
+        "thresholds that follow from the link",
+        Options(bandwidth=1e8, rtt=10_000),
+        must=CONTROL,
+        tour=[(3, 100), (15, 500), (60, 300), (100, 200), (15, 300), (110, 200), (5, 200)],
+        seed=4,
     ),
     Case("GSO", BASE, must=PHASES, gso=0.5, seed=5),
     Case(
@@ -170,13 +179,19 @@ CASES = [
     ),
     Case("reset", BASE, must=PHASES, resets=(4, 7, 12), seed=7),
     Case(
-        "reset, ewma", replace(BASE, estimator="ewma"), "estimator ewma", must=CONTROL,
-        resets=(4, 7, 12), seed=8,
+        "reset, ewma",
+        replace(BASE, estimator="ewma"),
+        "estimator ewma",
+        must=CONTROL,
+        resets=(4, 7, 12),
+        seed=8,
     ),
     Case(
-        "a shorter round trip", replace(BASE, rtt=1_000_000, bandwidth=1e6),
+        "a shorter round trip",
+        replace(BASE, rtt=1_000_000, bandwidth=1e6),
         changes={1: ("rtt 10ms bandwidth 100mbit", {"rtt": 10_000, "bandwidth": 1e8})},
-        must=("dropped_low",), tour=[(12, 3000), (12, 500), (28, 300), (10, 300)],
+        must=("dropped_low",),
+        tour=[(12, 3000), (12, 500), (28, 300), (10, 300)],
     ),
     Case(
         "changed while it works",
@@ -250,8 +265,11 @@ def step_model(
     want = expected(model)
     assert {name: stats[name] for name in want} == want, where
 
-    for name, value in (("ppd", model.controller.ppd), ("window", model.controller.window),
-                        ("pipe", model.law.pipe)):
+    for name, value in (
+        ("ppd", model.controller.ppd),
+        ("window", model.controller.window),
+        ("pipe", model.law.pipe),
+    ):
         assert near(stats[name] / 2**32, value, 1e-5, 1e-5), (where, name)
     # The kernel computes the estimate for the report, which is between the two operations.
     either = [model.estimator.estimate]
@@ -259,7 +277,10 @@ def step_model(
     later.advance(after.t, model.length)
     either.append(later.estimate)
     assert any(near(stats["q_est"] / 2**32, value, 1e-5, 1e-5) for value in either), (
-        where, stats["q_est"] / 2**32, either)
+        where,
+        stats["q_est"] / 2**32,
+        either,
+    )
     return stats
 
 
