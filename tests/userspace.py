@@ -258,22 +258,22 @@ class World:
     @property
     def verdict(self) -> int:
         """Return the result of the last enqueue, a NET_XMIT_ value."""
-        return self._lib.world_verdict(self._world)
+        return int(self._lib.world_verdict(self._world))
 
     @property
     def message(self) -> str:
         """Return the last extack message, or line of the kernel's log."""
-        return self._lib.world_message(self._world).decode()
+        return bytes(self._lib.world_message(self._world)).decode()
 
     @property
     def warnings(self) -> int:
         """Return the number of lines in the kernel's log; ``message`` has the last."""
-        return self._lib.world_warnings(self._world)
+        return int(self._lib.world_warnings(self._world))
 
     @property
     def now(self) -> int:
         """Return CLOCK_MONOTONIC in ns."""
-        return self._lib.world_now(self._world)
+        return int(self._lib.world_now(self._world))
 
     def stats(self, level: int = 0) -> Stats:
         """Return the statistics of the discipline (level 0), its parent (1) or grandparent (2)."""
@@ -293,7 +293,8 @@ class World:
     def _json(self, call: Any, *arguments: int) -> dict[str, Any]:
         buffer = ctypes.create_string_buffer(65536)
         self._checked(call(self._world, *arguments, buffer, len(buffer)), "statistics")
-        return json.loads(buffer.value)
+        statistics: dict[str, Any] = json.loads(buffer.value)
+        return statistics
 
     def named(self, minor: int = 0) -> dict[str, Any]:
         """Return the statistics under tc's names, of the qdisc or of the class 'minor'."""

@@ -63,7 +63,7 @@ def _waiting(metrics: Metrics, group: str) -> float:
     rate_bps = _group_bps(metrics, group)
     if not rate_bps:
         return 0.0
-    return _wait_ms(metrics, group) / 1e3 * rate_bps / (8 * metrics["payload"][group])
+    return _wait_ms(metrics, group) / 1e3 * rate_bps / float(8 * metrics["payload"][group])
 
 
 def _most_waiting(metrics: Metrics, group: str) -> float:
@@ -154,7 +154,7 @@ def _theory_at_work(metrics: Metrics, group: str) -> float:
 
 def _wire_share(metrics: Metrics, group: str) -> float:
     """Return a UDP group's share of the link's rate, headers included."""
-    payload = metrics["payload"][group]
+    payload = float(metrics["payload"][group])
     return (_group_bps(metrics, group) * (payload + HEADERS) / payload) / float(metrics["rate_bps"])
 
 
@@ -181,7 +181,8 @@ def _off_equal_part(metrics: Metrics, group: str) -> float:
     packets = float(metrics["summary"]["queue_packets"]["mean"])
     if not packets:
         raise Absent("no packet in the queue")
-    return abs(_waiting(metrics, group) / packets - flows[group] / sum(flows.values()))
+    share = float(flows[group] / sum(flows.values()))
+    return abs(_waiting(metrics, group) / packets - share)
 
 
 def _unevenness(metrics: Metrics, group: str) -> float:

@@ -37,7 +37,8 @@ def _server_report(report: dict[str, Any], path: Path) -> dict[str, Any]:
         raise logs.BadLog(
             f"{path}: the server's report is missing: iperf3 needs --get-server-output"
         )
-    return report["server_output_json"]
+    output: dict[str, Any] = report["server_output_json"]
+    return output
 
 
 def convert(directory: Path) -> None:

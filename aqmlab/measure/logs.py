@@ -162,4 +162,5 @@ def load_result(directory: Path) -> dict[str, Any]:
         raise BadLog(f"{path} is missing")
     if not run_directory.is_complete(directory):
         raise BadLog(f"{directory} is incomplete: its run was interrupted, failed, or still runs")
-    return json.loads(path.read_text())
+    result: dict[str, Any] = json.loads(path.read_text())
+    return result

@@ -75,7 +75,8 @@ def goodput_bps(progress: Progress, from_s: float, to_s: float) -> Array:
     """Return the goodput of each flow, in the order of progress.flows."""
     first, last = window(progress.time_s, from_s, to_s)
     seconds = progress.time_s[last] - progress.time_s[first]
-    return (progress.bytes[last] - progress.bytes[first]) * 8 / seconds
+    goodput: Array = (progress.bytes[last] - progress.bytes[first]) * 8 / seconds
+    return goodput
 
 
 def queue_delay_ms(queue: Queue, rate_bps: float, from_s: float, to_s: float) -> Array:

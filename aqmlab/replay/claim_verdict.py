@@ -133,7 +133,7 @@ def versions(cells: Sequence[Row]) -> str:
     first: dict[str, str] = {}
     modules: dict[tuple[str, str, str], Collection[str]] = {}
     for row in cells:
-        mine = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
+        mine: dict[str, str] = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
         # A stored row has its axes in another order than a new one.
         at = repr(sorted(row["at"].items()))
         other = modules.setdefault((row["experiment"], row["discipline"], at), mine.keys())

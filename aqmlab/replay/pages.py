@@ -41,7 +41,7 @@ Row = Mapping[str, Any]
 
 
 def _minutes(cells: Sequence[Row]) -> float:
-    return sum({row["cell"]: row["cpu_s"] for row in cells}.values()) / 60
+    return float(sum({row["cell"]: row["cpu_s"] for row in cells}.values()) / 60)
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def of_other_words(directory: Path, words: list[str]) -> bool:
         return False
     except ValueError:
         return True
-    return words_of_run != words
+    return bool(words_of_run != words)
 
 
 def where(profile: str, jobs: int | None) -> list[str]:

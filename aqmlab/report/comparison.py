@@ -76,7 +76,7 @@ class Candidate:
 def packet_ms(result: Mapping[str, Any]) -> float:
     """Return the time of a full packet on the bottleneck, in ms."""
     parameters = result["parameters"]
-    return (parameters["mtu"] + ETHERNET_HEADER) * 8 / (parameters["rate"] * 1e3)
+    return float((parameters["mtu"] + ETHERNET_HEADER) * 8 / (parameters["rate"] * 1e3))
 
 
 def candidates(

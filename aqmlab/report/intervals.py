@@ -115,7 +115,8 @@ def deep(what: Mapping[str, Any], path: str) -> float | None:
     value: Any = what
     for key in path.split("."):
         value = value.get(key) if value else None
-    return value
+    number: float | None = value
+    return number
 
 
 @dataclass(frozen=True)

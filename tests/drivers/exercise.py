@@ -265,7 +265,8 @@ def traffic(load: Run) -> dict[str, Any]:
             stack.enter_context(iperf3(UDP_PORT, "-t", "1000", *load.around))
             until("UDP", lambda: statistics("left")["bytes"] > before + 20000)
         client = stack.enter_context(iperf3(TCP_PORT, "-t", str(load.seconds), *load.measured))
-        return json.loads(client.communicate()[0])
+        report: dict[str, Any] = json.loads(client.communicate()[0])
+        return report
 
 
 def received(report: dict[str, Any]) -> dict[str, list[int]]:

@@ -67,7 +67,7 @@ class Loop:
     blast: float = 0.0
     size: int = 1000
     tos: int = 0
-    sent: Counter = field(default_factory=Counter)
+    sent: Counter[int] = field(default_factory=Counter)
     idle: int = 0
 
     def __post_init__(self) -> None:

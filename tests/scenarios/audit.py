@@ -132,7 +132,8 @@ def datagrams(group: str) -> Metric:
 
 def received_ect(done: Done) -> float:
     """Packets with ECT or CE that arrived in any namespace."""
-    return sum(one["received_ect"] for one in done.json("guest.json")["counters"]["after"].values())
+    after = done.json("guest.json")["counters"]["after"]
+    return float(sum(one["received_ect"] for one in after.values()))
 
 
 def of_requests(what: Callable[[list[dict[str, str]]], float]) -> Metric:

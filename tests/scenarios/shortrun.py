@@ -33,7 +33,8 @@ def run(
 def result(out: Path, *words: str, scenario: Sequence[str] = DUMBBELL) -> dict[str, Any]:
     done = run(out, *words, scenario=scenario)
     assert done.returncode == 0, done.stderr
-    return json.loads((out / "result.json").read_text())
+    found: dict[str, Any] = json.loads((out / "result.json").read_text())
+    return found
 
 
 LOGS = ("flows.csv", "progress.csv", "queue.csv")

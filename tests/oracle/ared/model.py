@@ -61,7 +61,7 @@ class RedQueue:
     nodrop: bool = False
     given: float = 0.0  # max_p
     queue: deque[tuple[int, int, int]] = field(default_factory=deque)
-    counts: Counter = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def length(self) -> int:

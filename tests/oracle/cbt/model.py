@@ -44,7 +44,7 @@ class Cbt:
     queue: RandomQueue = field(default_factory=RandomQueue)
     kind: dict[int, str] = field(default_factory=dict)
     tos: dict[int, int] = field(default_factory=dict)
-    counts: Counter = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def held(self, kind: str) -> int:
         return sum(self.kind[packet] == kind for packet in self.queue.numbered)

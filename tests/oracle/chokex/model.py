@@ -31,7 +31,7 @@ class Chokex:
     queue: RandomQueue = field(default_factory=RandomQueue)
     flow: dict[int, object] = field(default_factory=dict)
     tos: dict[int, int] = field(default_factory=dict)
-    counts: Counter = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def draws(self) -> int:
         """Return the number of candidates for an arrival at the present average."""

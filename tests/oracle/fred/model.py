@@ -37,7 +37,7 @@ class Fred:
     nodrop: bool = False
     queue: deque[tuple[int, object, int, int]] = field(default_factory=deque)
     flows: dict[object, Flow] = field(default_factory=dict)
-    counts: Counter = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def length(self) -> int:
