@@ -12,9 +12,11 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
+import yaml
 from labkit import engines, records
 from labkit.errors import need
 from labkit.kernels import Kernel
@@ -249,9 +251,20 @@ def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
         run(["dpkg", "--compare-versions", "1.3", "gt", f"1.2+9.g{commit}"], TOP)
 
 
-def test_debian_package_has_the_same_version() -> None:
-    newest = (TOP / "debian" / "changelog").read_text().splitlines()[0]
-    assert newest.startswith(f"sch-aqm ({(TOP / 'VERSION').read_text().strip()}) ")
+def test_release_has_one_version_and_date() -> None:
+    release = (TOP / "VERSION").read_text().strip()
+    changes = re.search(
+        r"^## (\d\S*) \((\S+)\)$", (TOP / "CHANGELOG.md").read_text(), flags=re.MULTILINE
+    )
+    assert changes
+    assert changes[1] == release
+    citation = yaml.safe_load((TOP / "CITATION.cff").read_text())
+    assert (citation["version"], citation["date-released"]) == (release, changes[2])
+    debian = (TOP / "debian" / "changelog").read_text()
+    assert debian.startswith(f"sch-aqm ({release}) ")
+    signed = re.search(r"^ -- .*>  (.*)$", debian, flags=re.MULTILINE)
+    assert signed
+    assert str(parsedate_to_datetime(signed[1]).date()) == changes[2]
 
 
 def test_every_page_is_found_by_its_file_name() -> None:
