@@ -36,7 +36,7 @@ def kernel_names(engine: str) -> tuple[str, ...]:
 def default_kernel(engine: str = "uml") -> str:
     """Return the newest kernel that ENGINE boots, or its substitute if it is not available."""
     newest = records.names(engine)[0]
-    return sources.to_be_had(newest) if engine == "uml" else newest
+    return sources.available_name(newest) if engine == "uml" else newest
 
 
 def clock_of(request: Request) -> str:

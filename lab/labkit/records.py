@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """Read the kernels that the lab knows: one file lab/kernels/VERSION.toml each.
 
-[uml]           boots in user mode, built here
-suites          Debian suites that may have linux-source-VERSION, tried in this order
-deterministic   equal seeds give equal bytes with the virtual clock
-words           additions to the kernel's command line
-smp             the kernel can have more than one CPU, with the wall clock
-config          settings in addition to the fragments of lab/config
-lacks           settings of the fragments that this version does not have
-edits           changes of the source: file, old, new
-flags           compiler flags for the kernel in flavour fast
+Sections and keys:
 
-[qemu]          boots in QEMU as Debian ships it
-packages        pairs of a suite and the suffix of its package names there
-seldom          only tests that name this kernel boot it
+    [uml]           boots in user mode, built here
+    suites          Debian suites that may have linux-source-VERSION, tried in this order
+    deterministic   equal seeds give equal bytes with the virtual clock
+    words           additions to the kernel's command line
+    smp             the kernel can have more than one CPU, with the wall clock
+    config          settings in addition to the fragments of lab/config
+    lacks           settings of the fragments that this version does not have
+    edits           changes of the source: file, old, new
+    flags           compiler flags for the kernel in flavour fast
+
+    [qemu]          boots in QEMU as Debian ships it
+    packages        pairs of a suite and the suffix of its package names there
+    seldom          only tests that name this kernel boot it
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def substitute(name: str) -> str:
     return note.read_text().strip() if note.exists() else ""
 
 
-def to_be_had(name: str) -> str:
+def available_name(name: str) -> str:
     """Return NAME, or its substitute if Debian no longer has the source.
 
     A suite such as backports has only one kernel at a time.

@@ -6,9 +6,7 @@ On a kernel, tdc itself runs these tables. Only in user space can we measure the
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -16,24 +14,17 @@ from typing import Any
 import pytest
 
 from aqmlab.qdiscs import interface
+from selftests.tdc.cases import BYTES, load
 from tests.userspace import KINDS, TOP, Refused, World
 
-TABLES = TOP / "selftests" / "tdc"
-SIZES = {"FLAG": 1, "CHOICE": 1, "RATE": 8, "CODEPOINTS": 8, "MASKED": 8}  # bytes; others 4
+TABLES = TOP / "selftests" / "tdc" / "tables"
 TC_REFUSES = 1  # exit status of tc if the plugin refuses an option
 
 
 @cache
 def table(kind: str) -> Any:
-    """Load the table of a kind as cases.py does."""
-    if str(TABLES) not in sys.path:
-        sys.path.insert(0, str(TABLES))
-    spec = importlib.util.spec_from_file_location(f"table_{kind}", TABLES / "tables" / f"{kind}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.KIND
+    """Load the table of a kind."""
+    return load(TABLES / f"{kind}.py")
 
 
 def refused_by_kernel(kind: str) -> Iterator[tuple[str, str]]:
@@ -45,7 +36,7 @@ def refused_by_kernel(kind: str) -> Iterator[tuple[str, str]]:
     for option in table(kind).options:
         listed = types[option.name]
         for value in option.raw:
-            size = SIZES.get(listed.type, 4)
+            size = BYTES.get(listed.type, 4)
             if value >> 8 * size == 0:
                 yield f"raw {listed.attribute}:{value}:{size}", f"{option.name} must be"
 
