@@ -169,19 +169,11 @@ class GuestProgram:
                 )
             )
             listening = " ".join(self.within(first["sink_netns"], "ss", "-Hltn"))
-            steps.append(
-                Step(
-                    "iperf3 to listen",
-                    [
-                        "sh",
-                        "-c",
-                        (
-                            f"for i in $(seq 100); do [ \"$({listening} 'sport = :{port}')\" ] && exit; "
-                            f"sleep 0.05; done; echo nobody listens on port {port} after 5 s; exit 1"
-                        ),
-                    ],
-                )
+            wait = (
+                f"for i in $(seq 100); do [ \"$({listening} 'sport = :{port}')\" ] && exit; "
+                f"sleep 0.05; done; echo nobody listens on port {port} after 5 s; exit 1"
             )
+            steps.append(Step("iperf3 to listen", ["sh", "-c", wait]))
             steps.append(
                 Step(
                     "iperf3",

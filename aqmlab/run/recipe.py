@@ -72,9 +72,9 @@ class Meter:
 @dataclass(frozen=True)
 class Recipe:
     """sysctls: namespace to path below /proc/sys to value. lossy: where netem may drop packets.
-    starts: lines for tc that tell qdiscs the epoch. changes: lines for tc during the run. traces: hashes of trace files, by path.
-    offloads: namespace, device, words
-    for `ethtool -K`. flows: lines of flowgen's flow file. generator: flowgen or iperf3.
+    starts: lines for tc that tell qdiscs the epoch. changes: lines for tc during the run.
+    traces: hashes of trace files, by path. offloads: namespace, device, words for `ethtool -K`.
+    flows: lines of flowgen's flow file. generator: flowgen or iperf3.
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
     programs, meters: of --exec, see programs.py. needs_ecn: congestion controls in it that do not
     work without ECN. captures: namespaces whose packets are written to a file."""

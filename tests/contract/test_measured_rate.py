@@ -79,7 +79,7 @@ def overload(w: World, rate: int, seconds: float) -> float:
 
 @every_kind
 def test_link_that_becomes_slower_stays_as_busy(kind: str) -> None:
-    """A long queue fills averages. On a slower link they must not drop all arrivals for a second."""
+    """A long queue fills averages, which must not drop all arrivals when the link is slower."""
     with World(kind, "") as w:
         w.do("o 1")
         overload(w, FAST, 1)
