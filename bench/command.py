@@ -9,11 +9,12 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from labkit import modules, stock
 
 from aqmlab.qdiscs.metadata import all_metadata
-from bench import figures, instructions, layout, memory, pictures, tracing
+from bench import figures, instructions, layout, memory, pictures, times, timing, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, nosplit_word
 
 #: Regimes and numbers of flows that docs/performance.md shows.
@@ -60,6 +61,10 @@ def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
         "--leaves",
         action="store_true",
         help=f"measure only the memory of {memory.MANY} instances with few flows",
+    )
+    p.add_argument("--time", action="store_true", help="time packets in ns, in user-mode Linux")
+    p.add_argument(
+        "--base", type=Path, metavar="DIR", help="with --time: time another checkout's kinds, too"
     )
     p.add_argument("--layout", action="store_true", help="show only the sizes of our structures")
     p.add_argument("--json", action="store_true", help="print a line of JSON for each row")
@@ -166,6 +171,26 @@ class Run:
             print(f"{leaf.qdisc} {leaf.options}: {json.dumps(here)}, {seconds:.1f} s")
             self.save()
 
+    def time(self) -> None:
+        """Time packets, and name the cells that are beyond their targets."""
+        asked = self.asked
+        cells = [cell for cell in timing.CELLS if self._asked_for(cell)]
+        kinds = [kind for kind in self.kinds if kind in {*timing.SOURCES, *all_metadata()}]
+        found = timing.measured(kinds, cells, asked.base)
+        print(times.report(found))
+        now = times.stored(found["this"])
+        self.found["time"] = now
+        for line in times.beyond(now, self.before["time"]):
+            self.errors += not asked.accept
+            print(f"bench: slower: {line}", file=sys.stderr)
+        self.save()
+
+    def _asked_for(self, cell: tuple[str, int]) -> bool:
+        """Return whether a cell is among those that the command names."""
+        return (not self.asked.regime or cell[0].split()[-1] in self.asked.regime) and (
+            not self.asked.flows or cell[1] in self.asked.flows
+        )
+
     def layout(self) -> None:
         """Read the sizes of our structures."""
         built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
@@ -181,7 +206,12 @@ class Run:
         regimes = [
             (regime, flows) for regime in asked.regime or STANDARD for flows in asked.flows or [100]
         ]
-        parts = {"layout": self.layout, "memory": self.memory, "leaves": self.leaves}
+        parts = {
+            "layout": self.layout,
+            "memory": self.memory,
+            "leaves": self.leaves,
+            "time": self.time,
+        }
         wanted = [part for part in parts if asked.whole or getattr(asked, part)]
         for kinds in pieces(self.kinds):
             if asked.profile:
@@ -209,7 +239,7 @@ class Run:
         for line in worse:
             print(f"bench: dearer: {line}", file=sys.stderr)
         stored = figures.load()
-        figures.write_page(stored)
+        figures.write_page(stored, {"time": times.time_table})
         pictures.draw(stored)
         return int(self.errors > 0 or (bool(worse) and not asked.accept))
 
@@ -218,4 +248,8 @@ def main() -> int:
     """Run the benchmark that the command line requests."""
     kinds = [*all_metadata(), *MAINLINE]
     asked = parser(kinds).parse_args()
+    if asked.time and asked.write and (asked.qdisc or asked.regime or asked.flows):
+        raise SystemExit("bench: --time --write needs all kinds and cells, of one run")
+    if asked.base and not asked.time:
+        raise SystemExit("bench: --base needs --time")
     return Run(asked, asked.qdisc or kinds).go()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from bench.tracing import PHASES, Lines
 TOP = Path(__file__).resolve().parent.parent
 STORE = TOP / "bench" / "figures.json"
 PAGE = TOP / "docs" / "performance.md"
-SECTIONS = ("instructions", "tenths", "lines", "memory", "leaves", "layout")
+SECTIONS = ("time", "instructions", "tenths", "lines", "memory", "leaves", "layout")
 BEGIN, END = "<!-- bench/run: {} -->", "<!-- end -->"
 DEARER = 1.02  # maximum growth of a cost of ours
 ROUNDING = 2  # instructions (or hundredths of cache lines) that are rounding and chance
@@ -275,10 +275,10 @@ BLOCKS = {
 }
 
 
-def write_page(figures: Figures) -> None:
-    """Write the tables to the page."""
+def write_page(figures: Figures, more: Mapping[str, Callable[[Figures], str]]) -> None:
+    """Write the tables to the page. more: tables beside BLOCKS."""
     text = PAGE.read_text()
-    for name, make in BLOCKS.items():
+    for name, make in {**BLOCKS, **more}.items():
         before, rest = text.split(BEGIN.format(name))
         after = rest.partition(END)[2]
         text = f"{before}{BEGIN.format(name)}\n{make(figures)}\n{END}{after}"

@@ -4,7 +4,8 @@
  *
  * Write "DEV FLOWS SIZE TOTAL IN OUT FILL KEEP WARM HOLD PARETO" (struct job)
  * to /sys/module/qdisc_bench/parameters/run, and read the result there. With
- * "trace " before it, the run is marked for ../trace.c.
+ * "trace " before it, the run is marked for ../trace.c. With "time ROWS PACE COLD "
+ * before it, each row of so many steps is timed as a whole.
  *
  * The module calls enqueue and dequeue as the core does, under the root lock,
  * and frees dropped packets after it. The device's queue must be stopped (a
@@ -21,7 +22,11 @@
  * length. The unit is get_cycles(), which is one instruction with QEMU's
  * -icount shift=0. Without get_cycles() it is ns of the raw clock. In user mode
  * it is the processor's counter, which is wall time.
+ *
+ * Write "unregister DEV" to take away the kind of a device's root qdisc. Then a module
+ * can register the same kind, and is timed as a module.
  */
+#include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/jhash.h>
 #include <linux/math64.h>
@@ -30,8 +35,10 @@
 #include <linux/rtnetlink.h>
 #include <linux/sched/task_stack.h>
 #include <linux/skbuff.h>
+#include <linux/sort.h>
 #include <linux/tcp.h>
 #include <linux/timex.h>
+#include <linux/vmalloc.h>
 #include <net/ip.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
@@ -39,6 +46,7 @@
 #define BATCH		64U
 #define HEADERS		(ETH_HLEN + sizeof(struct iphdr) + sizeof(struct tcphdr))
 #define LINEAR		1536U	/* the rest of a larger packet is in pages */
+#define SHORT		256U	/* bytes of a packet in a timed row, so that many fit */
 #define MSS		1448U
 #define SEED		1U
 
@@ -57,6 +65,9 @@
  * @pareto: flow k or a later one has 1/(k + 1) of the arrivals; otherwise all
  *	flows have the same rate
  * @traced: set the marks for ../trace.c
+ * @rows: steps that are timed together; 0: each step alone
+ * @pace: time between two rows, ns
+ * @cold: KiB that are read before each row
  */
 struct job {
 	char	dev[IFNAMSIZ];
@@ -71,6 +82,9 @@ struct job {
 	u32	hold;
 	u32	pareto;
 	bool	traced;
+	u32	rows;
+	u32	pace;
+	u32	cold;
 };
 
 /**
@@ -89,6 +103,11 @@ struct job {
  * @offered: packets enqueued, including dropped ones
  * @sent: packets dequeued
  * @tenths: time of each tenth of the total
+ * @row_in: packets prepared for the arrivals of a row
+ * @row_out: packets of its departures
+ * @row_times: time of each row
+ * @row_count: number of @row_times
+ * @other: memory that is read so that the caches hold something else
  */
 struct bench {
 	struct job	job;
@@ -105,6 +124,11 @@ struct bench {
 	u64		offered;
 	u64		sent;
 	u64		tenths[10];
+	struct sk_buff	**row_in;
+	struct sk_buff	**row_out;
+	u32		*row_times;
+	u32		row_count;
+	char		*other;
 };
 
 /* Marks for ../trace.c: no-ops whose displacement is the mark. */
@@ -146,18 +170,34 @@ static u64 now(void)
 #endif
 }
 
+/* The same for a row: neither the steps nor this may overtake each other. */
+static __always_inline u64 now_in_order(void)
+{
+	u64 at;
+
+#ifdef CONFIG_X86
+	asm volatile("lfence" : : : "memory");
+#endif
+	at = now();
+#ifdef CONFIG_X86
+	asm volatile("lfence" : : : "memory");
+#endif
+	return at;
+}
+
 static struct sk_buff *make_packet(struct bench *b)
 {
 	u32 rest = b->job.size > LINEAR ? b->job.size - HEADERS : 0;
+	u32 linear = b->job.rows && !rest ? SHORT : LINEAR;
 	struct sk_buff *skb;
 	struct tcphdr *tcp;
 	struct iphdr *ip;
 
-	skb = alloc_skb(LINEAR, GFP_KERNEL);
+	skb = alloc_skb(linear, GFP_KERNEL);
 	if (!skb)
 		return NULL;
 	skb_reset_mac_header(skb);
-	skb_put_zero(skb, b->job.size - rest);
+	skb_put_zero(skb, min(b->job.size - rest, linear));
 	skb->protocol = htons(ETH_P_IP);
 	eth_hdr(skb)->h_proto = skb->protocol;
 	skb_set_network_header(skb, ETH_HLEN);
@@ -239,7 +279,7 @@ static struct sk_buff *next_arrival(struct bench *b)
 	__skb_set_sw_hash(skb, jhash_1word(flow, SEED), true);
 
 	segs = max_t(u32, 1, skb_shinfo(skb)->gso_segs);
-	qdisc_skb_cb(skb)->pkt_len = skb->len + (segs - 1) * HEADERS;
+	qdisc_skb_cb(skb)->pkt_len = b->job.size + (segs - 1) * HEADERS;
 #ifdef HAVE_QDISC_PKT_SEGS
 	qdisc_skb_cb(skb)->pkt_segs = segs;
 #endif
@@ -320,6 +360,82 @@ static noinline u64 step(struct bench *b, u32 in, u32 out)
 static noinline u64 step_traced(struct bench *b, u32 in, u32 out)
 {
 	return run_step(b, in, out, true);
+}
+
+/* Carry out a row of steps, and return their time without freeing drops. */
+static noinline u64 run_row(struct bench *b, u32 rows, u32 in, u32 out)
+{
+	struct sk_buff *to_free = NULL;
+	struct sk_buff *late = NULL;
+	struct Qdisc *q = b->q;
+	u32 came = 0;
+	u32 got = 0;
+	u64 start;
+	u64 took;
+
+	local_irq_disable();
+	start = now_in_order();
+	for (u32 row = 0; row < rows; row++) {
+		spin_lock(qdisc_lock(q));
+		for (u32 i = 0; i < in; i++)
+			q->enqueue(b->row_in[came++], q, &to_free);
+		for (u32 i = 0; i < out && q->q.qlen > b->keep; i++) {
+			struct sk_buff *skb = q->dequeue(q);
+
+			if (!skb)
+				break;
+			b->row_out[got++] = skb;
+		}
+#ifdef TCQ_F_DEQUEUE_DROPS
+		if (q->flags & TCQ_F_DEQUEUE_DROPS && q->to_free) {
+			struct sk_buff *last = q->to_free;
+
+			while (last->next)
+				last = last->next;
+			last->next = late;
+			late = q->to_free;
+			q->to_free = NULL;
+		}
+#endif
+		spin_unlock(qdisc_lock(q));
+	}
+	took = now_in_order() - start;
+	local_irq_enable();
+
+	b->offered += came;
+	b->sent += got;
+	for (u32 i = 0; i < got; i++)
+		consume_skb(b->row_out[i]);
+	kfree_skb_list(to_free);
+	kfree_skb_list(late);
+	if (b->job.pace)
+		ndelay(b->job.pace);
+	return took;
+}
+
+/* Offer @total packets in rows of @job.rows steps. */
+static int offer_rows(struct bench *b, u32 total, bool timed)
+{
+	const struct job *job = &b->job;
+
+	for (u32 done = 0; done < total; done += job->rows * job->in) {
+		u64 took;
+
+		for (u32 i = 0; i < job->rows * job->in; i++) {
+			b->row_in[i] = next_arrival(b);
+			if (!b->row_in[i])
+				return -ENOBUFS;
+		}
+		if (timed)
+			for (size_t at = 0; at < (size_t)job->cold << 10; at += L1_CACHE_BYTES)
+				(void)READ_ONCE(b->other[at]);
+		took = run_row(b, job->rows, job->in, job->out);
+		if (timed)
+			b->row_times[b->row_count++] = min_t(u64, took, U32_MAX);
+		if (!(b->row_count & 15))
+			cond_resched();
+	}
+	return 0;
 }
 
 /* Show memory to ../trace.c, with interrupts off, because they read other memory. */
@@ -453,6 +569,79 @@ static int wait_idle(const struct bench *b)
 	return b->q->q.qlen || drops(b->q) != before ? -EBUSY : 0;
 }
 
+static int make_rows(struct bench *b)
+{
+	const struct job *job = &b->job;
+	u32 rows = DIV_ROUND_UP(job->total, job->rows * job->in);
+
+	b->row_in = kvcalloc(job->rows * job->in, sizeof(*b->row_in), GFP_KERNEL);
+	b->row_out = kvcalloc(job->rows * job->out + 1, sizeof(*b->row_out), GFP_KERNEL);
+	b->row_times = kvcalloc(rows, sizeof(*b->row_times), GFP_KERNEL);
+	b->other = job->cold ? vzalloc((size_t)job->cold << 10) : NULL;
+	return b->row_in && b->row_out && b->row_times && (b->other || !job->cold) ? 0 : -ENOMEM;
+}
+
+static void free_rows(struct bench *b)
+{
+	kvfree(b->row_in);
+	kvfree(b->row_out);
+	kvfree(b->row_times);
+	vfree(b->other);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Report the least time of a row, quarters, and the longest, with that of an empty one. */
+static void report_rows(struct bench *b, u64 overhead, u32 lost)
+{
+	u32 last = b->row_count - 1;
+	u32 *at = b->row_times;
+
+	sort(at, b->row_count, sizeof(*at), compare_times, NULL);
+	scnprintf(result, sizeof(result),
+		  "rows %u %u %u %u %u\noverhead %llu\nper %u\noffered %llu\nsent %llu\nlost %u",
+		  at[0], at[last / 4], at[last / 2], at[last * 3ULL / 4], at[last],
+		  overhead, b->job.rows * b->job.in, b->offered, b->sent, lost);
+}
+
+/* Time rows of steps. */
+static int measure_rows(struct bench *b)
+{
+	const struct job *job = &b->job;
+	u64 overhead = U64_MAX;
+	u32 lost;
+	int err;
+
+	err = make_rows(b);
+	if (!err)
+		err = make_pool(b);
+	if (!err)
+		err = wait_idle(b);
+	if (err)
+		return err;
+	for (u32 i = 0; i < BATCH; i++)
+		overhead = min(overhead, run_row(b, job->rows, 0, 0));
+	b->keep = job->keep;
+	b->random = SEED;
+	err = offer(b, job->fill, BATCH, 0, false);
+	if (!err)
+		err = offer_rows(b, job->warm, false);
+	lost = drops(b->q);
+	if (!err)
+		err = offer_rows(b, job->total, true);
+	lost = drops(b->q) - lost;
+	b->keep = 0;
+	drain(b);
+	if (!err)
+		report_rows(b, overhead, lost);
+	return err;
+}
+
 static int measure(struct bench *b)
 {
 	const struct job *job = &b->job;
@@ -531,7 +720,7 @@ static int measure_qdisc(const struct job *job)
 
 	memset(b, 0, sizeof(*b));
 	b->job = *job;
-	b->packets = job->hold + 2 * BATCH;
+	b->packets = job->hold + 2 * max(BATCH, job->rows * max(job->in, job->out));
 	rtnl_lock();
 	b->dev = __dev_get_by_name(&init_net, job->dev);
 	if (!b->dev || !(b->dev->flags & IFF_UP)) {
@@ -544,7 +733,8 @@ static int measure_qdisc(const struct job *job)
 		err = -EOPNOTSUPP;
 		goto out;
 	}
-	err = measure(b);
+	err = job->rows ? measure_rows(b) : measure(b);
+	free_rows(b);
 	free_pool(b);
 out:
 	rtnl_unlock();
@@ -600,9 +790,29 @@ static int measure_loop(u32 total)
 #endif
 }
 
+/* Take away the kind of the root qdisc of a device. Instances of it stay. */
+static int take_away(const char *name)
+{
+	struct net_device *dev;
+	struct Qdisc_ops *ops = NULL;
+
+	rtnl_lock();
+	dev = __dev_get_by_name(&init_net, name);
+	if (dev)
+		ops = (struct Qdisc_ops *)rtnl_dereference(dev->qdisc)->ops;
+	rtnl_unlock();
+	if (!ops)
+		return -ENODEV;
+	unregister_qdisc(ops);
+	strscpy(result, "unregistered", sizeof(result));
+	return 0;
+}
+
 static int run_set(const char *text, const struct kernel_param *param)
 {
 	struct job job = { 0 };
+	char dev[IFNAMSIZ];
+	int used = 0;
 	u32 total;
 
 	strscpy(result, "failed", sizeof(result));
@@ -610,7 +820,13 @@ static int run_set(const char *text, const struct kernel_param *param)
 		return measure_free(total);
 	if (sscanf(text, "loop %u", &total) == 1)
 		return total ? measure_loop(total) : -EINVAL;
-	if (str_has_prefix(text, "trace ")) {
+	if (sscanf(text, "unregister %15s", dev) == 1)
+		return take_away(dev);
+	if (sscanf(text, "time %u %u %u %n", &job.rows, &job.pace, &job.cold, &used) == 3) {
+		if (!job.rows || job.rows > 4096)
+			return -EINVAL;
+		text += used;
+	} else if (str_has_prefix(text, "trace ")) {
 		job.traced = true;
 		text += strlen("trace ");
 	}
